@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Execution policies: the first argument of every algorithm says where it runs and how.
+//
+//   pmpp::seq                                   the calling thread, plain loops: the readable specification
+//   pmpp::host, pmpp::host.threads(8)           the cores of this machine (OpenMP; one thread where the compiler has
+//   none) pmpp::device                                the current CUDA device, default stream pmpp::device.on(stream)
+//   ... that stream (cudaStream_t or pmpp::stream) pmpp::device.on(stream).with(workspace)     ... with scratch memory
+//   from a workspace: no allocation once warm pmpp::device.relaxed()                      ... may give different bits
+//   from run to run where that is faster pmpp::emulated                              the kernels of `device`, run on
+//   the CPU, one fiber per CUDA thread
+//
+// What each promises:
+//   seq, host     have finished when the call returns.
+//   device        only enqueues, unless the call returns a value to the host: then it waits for its stream. Each such
+//                 function has a twin `..._into` that leaves its result on the device and does not wait.
+//   emulated      has finished when the call returns; a bug in a kernel is a pmpp::kernel_fault.
+//
+// In a program without CUDA (PMPP_CUDA = 0) `device` is `emulated`: the same program runs on a laptop.
+// Policies are small values without ownership: the stream and the workspace must outlive the work enqueued with them.
+#pragma once
+
+#include <concepts>
+#include <type_traits>
+
+#include <pmpp/core/config.hpp>
+#if PMPP_CUDA
+#include <cuda_runtime_api.h>
+#endif
+
+namespace pmpp::inline PMPP_BACKEND {
+
+class workspace;
+
+#if PMPP_CUDA
+using stream_handle = cudaStream_t;
+#else
+/// The emulator runs everything at once, in order; its only stream is nullptr.
+using stream_handle = struct emulated_stream*;
+#endif
+
+/// Plain loops on the calling thread.
+struct seq_policy {};
+
+/// Parallel loops on this machine's cores.
+struct host_policy {
+  int thread_count = 0;  ///< threads to use; 0: as many as OpenMP offers
+
+  /// The same policy with `count` threads. Results do not depend on the count, not even in the last bit.
+  constexpr host_policy threads(int count) const { return {count}; }
+};
+
+/// The machine that runs the kernels of a kernel_policy.
+enum class machine { gpu, emulator };
+
+/// Kernels, on a GPU or in the emulator.
+template <machine Where>
+struct kernel_policy {
+  stream_handle stream = nullptr;
+  workspace* scratch = nullptr;  ///< scratch memory, or nullptr: allocated in stream order per call
+  bool deterministic = true;     ///< the same bits on every run
+
+  constexpr kernel_policy on(stream_handle s) const {
+    kernel_policy p = *this;
+    p.stream = s;
+    return p;
+  }
+  constexpr kernel_policy with(workspace& w) const {
+    kernel_policy p = *this;
+    p.scratch = &w;
+    return p;
+  }
+  constexpr kernel_policy relaxed() const {
+    kernel_policy p = *this;
+    p.deterministic = false;
+    return p;
+  }
+};
+
+using emulated_policy = kernel_policy<machine::emulator>;
+using device_policy = kernel_policy<PMPP_CUDA ? machine::gpu : machine::emulator>;
+
+inline constexpr seq_policy seq{};
+inline constexpr host_policy host{};
+inline constexpr device_policy device{};
+#if PMPP_WITH_EMULATOR
+inline constexpr emulated_policy emulated{};
+#endif
+
+namespace detail {
+template <class P>
+inline constexpr bool is_kernel_policy = false;
+template <machine Where>
+inline constexpr bool is_kernel_policy<kernel_policy<Where>> = true;
+}  // namespace detail
+
+/// A policy that runs kernels: device or emulated.
+template <class P>
+concept kernel_execution = detail::is_kernel_policy<std::remove_cvref_t<P>>;
+
+/// Any policy.
+template <class P>
+concept execution_policy = kernel_execution<P> || std::same_as<std::remove_cvref_t<P>, seq_policy> ||
+    std::same_as<std::remove_cvref_t<P>, host_policy>;
+
+/// A policy that runs kernels on a GPU.
+template <class P>
+concept gpu_execution = std::same_as<std::remove_cvref_t<P>, kernel_policy<machine::gpu>>;
+
+}  // namespace pmpp::inline PMPP_BACKEND

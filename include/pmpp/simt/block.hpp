@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The machine that a kernel sees. A kernel is a function object that receives its block:
+//
+//   struct my_kernel {
+//     static constexpr int threads = 256;                 // threads of a block
+//     struct shared { float tile[256]; };                 // the block's shared memory
+//     template <class Block>
+//     PMPP_HOST_DEVICE void operator()(Block& block, shared& memory, const float* in, float* out) const {
+//       memory.tile[block.thread()] = in[block.index() * threads + block.thread()];
+//       block.sync();
+//       ...
+//     }
+//   };
+//   pmpp::launch(pmpp::device, blocks, my_kernel{}, in, out);
+//
+// `Block` is simt::cuda_block on a GPU and simt::emulated_block on the CPU; the text of the kernel is the same.
+// Each thread has its own handle `block`; it costs nothing on the GPU.
+//
+//   block.thread(), threads()              threadIdx, blockDim: rank in the block, x fastest, and number of threads
+//   block.index(), count()                 blockIdx, gridDim: rank in the grid, x fastest, and number of blocks
+//   (64-bit) block.thread_position(), shape()       threadIdx and blockDim as extent3 block.position(), grid_shape()
+//   blockIdx and gridDim as extent3 block.lane(), warp(), warps()          thread() % 32, thread() / 32, number of
+//   warps block.sync()                           __syncthreads() block.sync_or(p), sync_and(p), sync_count(p)
+//   __syncthreads_or, _and, _count block.sync_warp(mask)                  __syncwarp(mask) block.shuffle(v, lane, mask)
+//   __shfl_sync, for any trivially copyable v; likewise block.shuffle_up(v, d, mask), shuffle_down(v, d, mask),
+//   shuffle_xor(v, bits, mask)
+//                                          a lane whose source lies outside the warp keeps its own v
+//   block.ballot(p, mask), any(p, mask), all(p, mask)  __ballot_sync, __any_sync, __all_sync
+//   block.match_any(v, mask)               __match_any_sync, v of 4 or 8 bytes
+//   block.warp_add(v, mask), warp_min, warp_max, warp_and, warp_or, warp_xor
+//                                          __reduce_add_sync ...: 32-bit integers, one instruction
+//   block.dynamic_shared()                 extern __shared__: std::byte*, 16-byte aligned, grid.dynamic_shared bytes
+//   block.spin()                           in the body of a loop that polls another block's word (__nanosleep)
+//
+// `mask` names the lanes that take part and defaults to all lanes of the warp that exist; every named lane must call.
+// Atomics and loads with a cache or memory-order choice are free functions: simt/atomic.hpp, simt/memory.hpp.
+#pragma once
+
+#include <concepts>
+#include <cstddef>
+#include <cstdint>
+
+#include <pmpp/core/config.hpp>
+
+namespace pmpp::inline PMPP_BACKEND {
+
+/// Three extents or a position, x fastest: what CUDA calls dim3.
+struct extent3 {
+  unsigned x = 1, y = 1, z = 1;
+
+  PMPP_HOST_DEVICE constexpr std::int64_t volume() const { return std::int64_t(x) * y * z; }
+  friend constexpr bool operator==(const extent3&, const extent3&) = default;
+};
+
+namespace simt {
+
+inline constexpr int warp_size = 32;
+inline constexpr unsigned all_lanes = 0xffffffffu;
+
+/// What a launch asks for; the kernel's own shared memory comes on top of dynamic_shared.
+struct launch_shape {
+  extent3 blocks;
+  extent3 threads;
+  std::size_t dynamic_shared = 0;  ///< bytes
+};
+
+/// The operations of the table above, as a compiler can check them.
+template <class B>
+concept thread_block = requires(B& block, int i, unsigned mask, bool p, float v) {
+  { block.thread() } -> std::same_as<int>;
+  { block.threads() } -> std::same_as<int>;
+  { block.index() } -> std::same_as<std::int64_t>;
+  { block.count() } -> std::same_as<std::int64_t>;
+  { block.thread_position() } -> std::same_as<extent3>;
+  { block.shape() } -> std::same_as<extent3>;
+  { block.position() } -> std::same_as<extent3>;
+  { block.grid_shape() } -> std::same_as<extent3>;
+  { block.lane() } -> std::same_as<int>;
+  { block.warp() } -> std::same_as<int>;
+  { block.warps() } -> std::same_as<int>;
+  block.sync();
+  { block.sync_or(p) } -> std::same_as<bool>;
+  { block.sync_and(p) } -> std::same_as<bool>;
+  { block.sync_count(p) } -> std::same_as<int>;
+  block.sync_warp(mask);
+  { block.shuffle(v, i, mask) } -> std::same_as<float>;
+  { block.shuffle_up(v, i, mask) } -> std::same_as<float>;
+  { block.shuffle_down(v, i, mask) } -> std::same_as<float>;
+  { block.shuffle_xor(v, i, mask) } -> std::same_as<float>;
+  { block.ballot(p, mask) } -> std::same_as<unsigned>;
+  { block.any(p, mask) } -> std::same_as<bool>;
+  { block.all(p, mask) } -> std::same_as<bool>;
+  { block.match_any(i, mask) } -> std::same_as<unsigned>;
+  { block.warp_add(i, mask) } -> std::same_as<int>;
+  { block.dynamic_shared() } -> std::same_as<std::byte*>;
+  block.spin();
+};
+
+}  // namespace simt
+}  // namespace pmpp::inline PMPP_BACKEND
