@@ -1,0 +1,78 @@
+# SPDX-License-Identifier: Apache-2.0
+#
+# What only our own tests, benchmarks and examples get: build type, architectures, warnings. Nothing here reaches a
+# consumer.
+
+if(PROJECT_IS_TOP_LEVEL AND NOT CMAKE_BUILD_TYPE AND NOT CMAKE_CONFIGURATION_TYPES)
+  set(CMAKE_BUILD_TYPE Release CACHE STRING "Release, Debug, RelWithDebInfo" FORCE)
+endif()
+if(PROJECT_IS_TOP_LEVEL)
+  set(CMAKE_EXPORT_COMPILE_COMMANDS ON)
+endif()
+
+# PMPP_DEV_CUDA: this tree also compiles CUDA. Needs a CUDA compiler; the headers alone need only the toolkit.
+set(PMPP_DEV_CUDA OFF)
+if(TARGET pmpp::cuda)
+  include(CheckLanguage)
+  check_language(CUDA)
+  if(CMAKE_CUDA_COMPILER)
+    if(NOT DEFINED CMAKE_CUDA_ARCHITECTURES AND PROJECT_IS_TOP_LEVEL)
+      set(CMAKE_CUDA_ARCHITECTURES 90 CACHE STRING "GPU architectures of our own programs; 90 is Hopper")
+    endif()
+    enable_language(CUDA)
+    set(PMPP_DEV_CUDA ON)
+  elseif(NOT PMPP_CUDA STREQUAL "AUTO")
+    message(FATAL_ERROR "PMPP_CUDA=${PMPP_CUDA}: tests, benchmarks and examples need a CUDA compiler (nvcc on PATH, or "
+                        "CUDACXX). The headers alone do not: PMPP_BUILD_TESTS, _BENCHMARKS and _EXAMPLES = OFF.")
+  endif()
+endif()
+
+# ccache, where it is installed, makes the second build of a tree cheap.
+find_program(PMPP_CCACHE ccache)
+mark_as_advanced(PMPP_CCACHE)
+if(PMPP_CCACHE AND PROJECT_IS_TOP_LEVEL)
+  foreach(language IN ITEMS CXX CUDA)
+    if(NOT DEFINED CMAKE_${language}_COMPILER_LAUNCHER)
+      set(CMAKE_${language}_COMPILER_LAUNCHER ${PMPP_CCACHE})
+    endif()
+  endforeach()
+endif()
+
+# pmpp_dev: warnings are errors, on the host and under nvcc. Kernels of tests and examples may be lambdas.
+set(gnu_like $<COMPILE_LANG_AND_ID:CXX,GNU,Clang,AppleClang>)
+set(nvcc $<COMPILE_LANG_AND_ID:CUDA,NVIDIA>)
+add_library(pmpp_dev INTERFACE)
+target_compile_options(pmpp_dev INTERFACE
+  "$<${gnu_like}:-Wall;-Wextra;-Werror>"
+  "$<${nvcc}:-Xcompiler=-Wall,-Wextra,-Werror;-Werror=all-warnings;--extended-lambda>")
+
+# pmpp_dev_sanitize: what PMPP_SANITIZE asks for; only CPU tests and CPU examples link it.
+add_library(pmpp_dev_sanitize INTERFACE)
+if(PMPP_SANITIZE)
+  target_compile_options(pmpp_dev_sanitize INTERFACE
+    -fsanitize=${PMPP_SANITIZE} -fno-sanitize-recover=all -fno-omit-frame-pointer -g)
+  target_link_options(pmpp_dev_sanitize INTERFACE -fsanitize=${PMPP_SANITIZE})
+endif()
+
+# pmpp_dev_program(TARGET cpu|cuda SOURCE [LIBRARIES ...])
+#
+# An executable from one source for one backend. A .cpp becomes CUDA through a one-line .cu in the build tree, because
+# the language of a source file is a property of a directory, not of a target.
+function(pmpp_dev_program target backend source)
+  cmake_parse_arguments(PARSE_ARGV 3 arg "" "" "LIBRARIES")
+  cmake_path(ABSOLUTE_PATH source)
+  cmake_path(GET source STEM name)
+  cmake_path(GET source EXTENSION LAST_ONLY extension)
+  if(backend STREQUAL "cuda" AND extension STREQUAL ".cpp")
+    set(wrapper ${CMAKE_CURRENT_BINARY_DIR}/${target}.cu)
+    file(CONFIGURE OUTPUT ${wrapper} CONTENT "#include \"${source}\"\n" @ONLY)
+    set(source ${wrapper})
+  endif()
+  add_executable(${target} ${source})
+  if(backend STREQUAL "cuda")
+    target_link_libraries(${target} PRIVATE pmpp::cuda $<TARGET_NAME_IF_EXISTS:pmpp::openmp>)
+  else()
+    target_link_libraries(${target} PRIVATE pmpp::cpu pmpp_dev_sanitize)
+  endif()
+  target_link_libraries(${target} PRIVATE pmpp_dev ${arg_LIBRARIES})
+endfunction()
