@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Bounds checks of views and buffers. They exist in debug mode only (PMPP_DEBUG = 1) and cost nothing otherwise.
+// On the host a bad index is a std::out_of_range; on a GPU, which has no exceptions, it is a printed line that names
+// the block and the thread, and a trap: the next call that waits for the device throws pmpp::cuda_error.
+#pragma once
+
+#include <cstdint>
+#include <cstdio>
+#include <stdexcept>
+#include <string>
+
+#include <pmpp/core/config.hpp>
+
+namespace pmpp::inline PMPP_BACKEND {
+namespace detail {
+
+/// Ends the kernel or throws std::out_of_range: `what` has no element `index`, only [0, extent).
+[[noreturn]] PMPP_HOST_DEVICE inline void bad_index(std::int64_t index, std::int64_t extent, const char* what) {
+#if defined(__CUDA_ARCH__)
+  printf("pmpp: %s: index %lld is outside [0, %lld), block (%u, %u, %u), thread (%u, %u, %u)\n", what,
+         static_cast<long long>(index), static_cast<long long>(extent), blockIdx.x, blockIdx.y, blockIdx.z, threadIdx.x,
+         threadIdx.y, threadIdx.z);
+  __trap();
+#else
+  throw std::out_of_range(std::string("pmpp::") + what + ": index " + std::to_string(index) + " is outside [0, " +
+                          std::to_string(extent) + ")");
+#endif
+}
+
+/// In debug mode: bad_index unless 0 <= index < extent. Nothing otherwise.
+PMPP_HOST_DEVICE constexpr void check_index([[maybe_unused]] std::int64_t index, [[maybe_unused]] std::int64_t extent,
+                                            [[maybe_unused]] const char* what) {
+  if constexpr (debug_mode) {
+    if (index < 0 || index >= extent) bad_index(index, extent, what);
+  }
+}
+
+}  // namespace detail
+}  // namespace pmpp::inline PMPP_BACKEND

@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What counts as a contiguous range: anything with std::data and std::size. That is device_buffer and its relatives,
+// std::vector, std::array, std::span, C arrays, std::string, and thrust::device_vector, whose data() is a fancy
+// pointer with get(). Views with strides (matrix_view) have no size() and are therefore not contiguous ranges.
+#pragma once
+
+#include <concepts>
+#include <cstddef>
+#include <span>
+#include <type_traits>
+#include <utility>
+
+#include <pmpp/core/config.hpp>
+
+namespace pmpp::inline PMPP_BACKEND {
+namespace detail {
+
+template <class T>
+constexpr T* raw_pointer(T* p) {
+  return p;
+}
+template <class P>
+requires(!std::is_pointer_v<P>) && requires(const P& p) { raw_pointer(p.get()); }
+constexpr auto raw_pointer(const P& p) { return p.get(); }
+
+}  // namespace detail
+
+/// A range whose elements lie next to each other: `std::data(r)`, raw or fancy pointer, and `std::size(r)`.
+template <class R>
+concept contiguous_data = requires(R& r) {
+  detail::raw_pointer(std::data(r));
+  { std::size(r) } -> std::convertible_to<std::size_t>;
+};
+
+/// The element type of a contiguous range, with its const.
+template <contiguous_data R>
+using element_of = std::remove_pointer_t<decltype(detail::raw_pointer(std::data(std::declval<R&>())))>;
+
+/// A contiguous range whose elements are T, const or not.
+template <class R, class T>
+concept contiguous_data_of = contiguous_data<R> && std::same_as<std::remove_const_t<element_of<R>>, T>;
+
+namespace detail {
+
+/// A plain span over any contiguous range, fancy pointers included.
+template <contiguous_data R>
+constexpr std::span<element_of<R>> as_span(R& r) {
+  return {raw_pointer(std::data(r)), static_cast<std::size_t>(std::size(r))};
+}
+
+}  // namespace detail
+}  // namespace pmpp::inline PMPP_BACKEND

@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// pmpp's own pool of device memory, for allocations in stream order (cudaMallocAsync's kind).
+//
+// CUDA's default pool gives its memory back to the system at every synchronisation, which makes the next allocation a
+// slow one. Changing the default pool would change it for the whole program. So pmpp makes one pool per device, on
+// first use, whose release threshold is "never"; memory freed to it is reused by the next allocation at the cost of
+// bookkeeping on the host, about a microsecond. The pools live until the process ends. When an allocation anywhere in
+// pmpp fails, the pool's idle memory is given back and the allocation is tried once more (memory/raw.hpp).
+//
+// This file also holds the three small guards that calls into CUDA need here.
+#pragma once
+
+#include <pmpp/core/config.hpp>
+#if PMPP_CUDA
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include <pmpp/core/error.hpp>
+
+namespace pmpp::inline PMPP_BACKEND {
+namespace detail {
+
+/// The calling thread's current CUDA device.
+inline int current_device() {
+  int device = 0;
+  check(cudaGetDevice(&device), "cudaGetDevice");
+  return device;
+}
+
+/// Makes `device` the current one and restores the previous one at the end. Never throws: for destructors.
+class device_guard {
+public:
+  explicit device_guard(int device) noexcept {
+    if (cudaGetDevice(&previous_) != cudaSuccess) previous_ = device;
+    if (previous_ != device) cudaSetDevice(device);
+    switched_ = previous_ != device;
+  }
+  ~device_guard() {
+    if (switched_) cudaSetDevice(previous_);
+  }
+  device_guard(const device_guard&) = delete;
+  device_guard& operator=(const device_guard&) = delete;
+
+private:
+  int previous_ = 0;
+  bool switched_ = false;
+};
+
+/// Lets the calling thread call cudaMalloc and friends while a stream is being captured into a graph. Such calls are
+/// not captured: what they allocate is not the graph's.
+class relaxed_capture {
+public:
+  relaxed_capture() noexcept { cudaThreadExchangeStreamCaptureMode(&mode_); }
+  ~relaxed_capture() { cudaThreadExchangeStreamCaptureMode(&mode_); }
+  relaxed_capture(const relaxed_capture&) = delete;
+  relaxed_capture& operator=(const relaxed_capture&) = delete;
+
+private:
+  cudaStreamCaptureMode mode_ = cudaStreamCaptureModeRelaxed;
+};
+
+/// The place of pmpp's pool of each device; nullptr until it is made.
+inline std::atomic<cudaMemPool_t>& memory_pool_slot(int device) {
+  static std::vector<std::atomic<cudaMemPool_t>> slots = [] {
+    int devices = 0;
+    check(cudaGetDeviceCount(&devices), "cudaGetDeviceCount");
+    return std::vector<std::atomic<cudaMemPool_t>>(static_cast<std::size_t>(devices));
+  }();
+  return slots.at(static_cast<std::size_t>(device));
+}
+
+/// pmpp's pool of `device`, made on first use; it keeps all memory that it ever had. Safe to call from many threads.
+/// \throws cuda_error where the device has no memory pools.
+inline cudaMemPool_t memory_pool(int device) {
+  std::atomic<cudaMemPool_t>& slot = memory_pool_slot(device);
+  if (cudaMemPool_t made = slot.load(std::memory_order_acquire)) return made;
+
+  const relaxed_capture relaxed;
+  cudaMemPoolProps properties{};
+  properties.allocType = cudaMemAllocationTypePinned;
+  properties.handleTypes = cudaMemHandleTypeNone;
+  properties.location.type = cudaMemLocationTypeDevice;
+  properties.location.id = device;
+  cudaMemPool_t pool = nullptr;
+  check(cudaMemPoolCreate(&pool, &properties), "cudaMemPoolCreate");
+  std::uint64_t threshold = UINT64_MAX;
+  check(cudaMemPoolSetAttribute(pool, cudaMemPoolAttrReleaseThreshold, &threshold), "cudaMemPoolSetAttribute");
+
+  cudaMemPool_t other = nullptr;
+  if (slot.compare_exchange_strong(other, pool, std::memory_order_acq_rel)) return pool;
+  cudaMemPoolDestroy(pool);  // another thread was faster
+  return other;
+}
+
+/// Gives the idle memory of pmpp's pool of `device` back to the system, if there is such a pool.
+inline void trim_memory_pool(int device) noexcept {
+  if (cudaMemPool_t pool = memory_pool_slot(device).load(std::memory_order_acquire)) cudaMemPoolTrimTo(pool, 0);
+}
+
+}  // namespace detail
+}  // namespace pmpp::inline PMPP_BACKEND
+
+#endif  // PMPP_CUDA
