@@ -26,18 +26,18 @@ namespace detail {
 
 /// The calling thread's current CUDA device.
 inline int current_device() {
-  int device = 0;
-  check(cudaGetDevice(&device), "cudaGetDevice");
-  return device;
+  int id = 0;
+  check(cudaGetDevice(&id), "cudaGetDevice");
+  return id;
 }
 
-/// Makes `device` the current one and restores the previous one at the end. Never throws: for destructors.
+/// Makes device `id` the current one and restores the previous one at the end. Never throws: for destructors.
 class device_guard {
 public:
-  explicit device_guard(int device) noexcept {
-    if (cudaGetDevice(&previous_) != cudaSuccess) previous_ = device;
-    if (previous_ != device) cudaSetDevice(device);
-    switched_ = previous_ != device;
+  explicit device_guard(int id) noexcept {
+    if (cudaGetDevice(&previous_) != cudaSuccess) previous_ = id;
+    switched_ = previous_ != id;
+    if (switched_) cudaSetDevice(id);
   }
   ~device_guard() {
     if (switched_) cudaSetDevice(previous_);
@@ -64,19 +64,19 @@ private:
 };
 
 /// The place of pmpp's pool of each device; nullptr until it is made.
-inline std::atomic<cudaMemPool_t>& memory_pool_slot(int device) {
+inline std::atomic<cudaMemPool_t>& memory_pool_slot(int id) {
   static std::vector<std::atomic<cudaMemPool_t>> slots = [] {
     int devices = 0;
     check(cudaGetDeviceCount(&devices), "cudaGetDeviceCount");
     return std::vector<std::atomic<cudaMemPool_t>>(static_cast<std::size_t>(devices));
   }();
-  return slots.at(static_cast<std::size_t>(device));
+  return slots.at(static_cast<std::size_t>(id));
 }
 
-/// pmpp's pool of `device`, made on first use; it keeps all memory that it ever had. Safe to call from many threads.
+/// pmpp's pool of device `id`, made on first use; it keeps all memory that it ever had. Safe to call from many threads.
 /// \throws cuda_error where the device has no memory pools.
-inline cudaMemPool_t memory_pool(int device) {
-  std::atomic<cudaMemPool_t>& slot = memory_pool_slot(device);
+inline cudaMemPool_t memory_pool(int id) {
+  std::atomic<cudaMemPool_t>& slot = memory_pool_slot(id);
   if (cudaMemPool_t made = slot.load(std::memory_order_acquire)) return made;
 
   const relaxed_capture relaxed;
@@ -84,7 +84,7 @@ inline cudaMemPool_t memory_pool(int device) {
   properties.allocType = cudaMemAllocationTypePinned;
   properties.handleTypes = cudaMemHandleTypeNone;
   properties.location.type = cudaMemLocationTypeDevice;
-  properties.location.id = device;
+  properties.location.id = id;
   cudaMemPool_t pool = nullptr;
   check(cudaMemPoolCreate(&pool, &properties), "cudaMemPoolCreate");
   std::uint64_t threshold = UINT64_MAX;
@@ -96,9 +96,9 @@ inline cudaMemPool_t memory_pool(int device) {
   return other;
 }
 
-/// Gives the idle memory of pmpp's pool of `device` back to the system, if there is such a pool.
-inline void trim_memory_pool(int device) noexcept {
-  if (cudaMemPool_t pool = memory_pool_slot(device).load(std::memory_order_acquire)) cudaMemPoolTrimTo(pool, 0);
+/// Gives the idle memory of pmpp's pool of device `id` back to the system, if there is such a pool.
+inline void trim_memory_pool(int id) noexcept {
+  if (cudaMemPool_t pool = memory_pool_slot(id).load(std::memory_order_acquire)) cudaMemPoolTrimTo(pool, 0);
 }
 
 }  // namespace detail

@@ -8,7 +8,8 @@
 //   copy_bytes, set_bytes, repeat_bytes                    enqueue on a stream; a direction is never named
 //
 // A failed allocation clears CUDA's error, returns the pool's idle memory to the system and tries once more; then it
-// throws pmpp::out_of_memory, after which smaller allocations work. Freeing never throws.
+// throws pmpp::out_of_memory, after which smaller allocations work. Freeing never throws. All of it may be done while a
+// stream is captured into a graph, by this thread or another, without spoiling the capture.
 // In a program without CUDA all kinds are host memory, aligned as cudaMalloc aligns, and asking for more than the
 // machine has is out_of_memory, as on a card.
 #pragma once
@@ -50,8 +51,9 @@ std::size_t checked_bytes(N count, std::size_t element_bytes, const char* what) 
 /// Runs `allocate` (a callable that returns a cudaError_t), once more after trimming the pool if memory is short.
 template <class Allocate>
 void allocate_or_throw(std::size_t bytes, const char* call, Allocate allocate) {
-  const relaxed_capture relaxed;
   cudaError_t status = allocate();
+  if (status == cudaSuccess) return;
+  const relaxed_capture relaxed;
   if (status == cudaErrorMemoryAllocation) {
     cudaGetLastError();
     trim_memory_pool(current_device());
@@ -67,27 +69,36 @@ void allocate_or_throw(std::size_t bytes, const char* call, Allocate allocate) {
 }
 
 inline void* allocate_device(std::size_t bytes) {
+  const relaxed_capture relaxed;
   void* p = nullptr;
   if (bytes != 0) allocate_or_throw(bytes, "cudaMalloc", [&] { return cudaMalloc(&p, bytes); });
   return p;
 }
 /// Waits for the whole device, as cudaFree does.
-inline void free_device(void* p) noexcept { cudaFree(p); }
+inline void free_device(void* p) noexcept {
+  const relaxed_capture relaxed;
+  cudaFree(p);
+}
 
 inline void* allocate_pinned(std::size_t bytes) {
+  const relaxed_capture relaxed;
   void* p = nullptr;
   if (bytes != 0) allocate_or_throw(bytes, "cudaMallocHost", [&] { return cudaMallocHost(&p, bytes); });
   return p;
 }
-inline void free_pinned(void* p) noexcept { cudaFreeHost(p); }
+inline void free_pinned(void* p) noexcept {
+  const relaxed_capture relaxed;
+  cudaFreeHost(p);
+}
 
 inline void* allocate_managed(std::size_t bytes) {
+  const relaxed_capture relaxed;
   void* p = nullptr;
   if (bytes != 0)
     allocate_or_throw(bytes, "cudaMallocManaged", [&] { return cudaMallocManaged(&p, bytes, cudaMemAttachGlobal); });
   return p;
 }
-inline void free_managed(void* p) noexcept { cudaFree(p); }
+inline void free_managed(void* p) noexcept { free_device(p); }
 
 /// Memory of the current device that exists for work enqueued on `stream` from here on. Becomes a node of the graph
 /// while `stream` is captured.
