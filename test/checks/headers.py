@@ -1,0 +1,59 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Checks that every header compiles alone, without warnings, and that two objects with all of them link.
+
+alone    #include <pmpp/X.hpp> and nothing else: by g++ in a CPU program, by g++ in a CUDA program, by nvcc. A header
+         that leans on what its includer happened to include fails.
+twice    two translation units that each include every header, linked together: a function that is neither inline nor
+         a template is a duplicate symbol.
+"""
+import sys
+import time
+
+from toolchain import Toolchain
+
+tools = Toolchain(__doc__)
+headers = tools.headers()
+failed = 0
+sound = set()  # the kinds of program in which every header compiles alone
+
+
+def alone(job):
+    kind, header = job
+    source = tools.write(f"{kind}/{header.replace('/', '_')}.cpp", f"#include <{header}>\n")
+    # For nvcc: both front ends and the device code; its host compiler saw the same text a moment ago.
+    flags = ["--cuda", "-o", source.with_suffix(".ii")] if kind == "nvcc" else ["-fsyntax-only"]
+    return tools.compile(kind, source, *flags)
+
+
+def report(kind, name, status, output):
+    global failed
+    if status:
+        failed += 1
+        lines = output.splitlines()
+        print("\n".join([f"FAILED {name} ({kind})", *lines[:12], *(["..."] if len(lines) > 12 else [])]))
+
+
+for kind in tools.compilers:
+    start, before = time.monotonic(), failed
+    for header, (status, output) in zip(headers, tools.each(alone, [(kind, header) for header in headers])):
+        report(kind, header, status, output)
+    if failed == before:
+        sound.add(kind)
+    print(f"alone  {kind:5} {len(headers)} headers, {time.monotonic() - start:.0f} s")
+
+everything = "".join(f"#include <{header}>\n" for header in headers)
+for kind in filter(sound.__contains__, tools.compilers):
+    start = time.monotonic()
+    sources = [tools.write("twice_a.cpp", everything + "int main() {}\n"), tools.write("twice_b.cpp", everything)]
+    compiled = tools.each(lambda s: (s, *tools.compile(kind, s, "-c", "-o", s.with_suffix(f".{kind}.o"))), sources)
+    for source, status, output in compiled:
+        report(kind, source.name, status, output)
+    if not any(status for _, status, _ in compiled):
+        report(kind, "two objects with every header", *tools.link(kind, *(s.with_suffix(f".{kind}.o") for s in sources)))
+    print(f"twice  {kind:5} {time.monotonic() - start:.0f} s")
+
+if "nvcc" not in tools.compilers:
+    print("the CUDA halves were left out: no nvcc on this machine")
+print(f"{failed} failed")
+sys.exit(1 if failed else 0)
