@@ -36,5 +36,14 @@ PMPP_HOST_DEVICE constexpr void check_index([[maybe_unused]] std::int64_t index,
   }
 }
 
+/// In debug mode: bad_index unless [first, first + count) lies in [0, extent). Nothing otherwise.
+PMPP_HOST_DEVICE constexpr void check_part([[maybe_unused]] std::int64_t first, [[maybe_unused]] std::int64_t count,
+                                           [[maybe_unused]] std::int64_t extent, [[maybe_unused]] const char* what) {
+  if constexpr (debug_mode) {
+    if (first < 0 || first > extent) bad_index(first, extent + 1, what);
+    if (count < 0 || count > extent - first) bad_index(count, extent - first + 1, what);
+  }
+}
+
 }  // namespace detail
 }  // namespace pmpp::inline PMPP_BACKEND

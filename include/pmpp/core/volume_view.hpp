@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// volume_view<T>: depth x height x width elements that somebody else owns, x fastest; strides in elements.
+//
+//   pmpp::volume_view<float> v{data, depth, height, width};    // element (z, y, x) is data[(z * height + y) * width +
+//   x] v.slice(z)                                                 // one plane, as a matrix_view
+//
+// Like matrix_view it is a small value without ownership, and has no size(). Rows may be padded: give row_stride, and
+// slice_stride where planes are padded too (cudaMalloc3D gives such memory).
+#pragma once
+
+#include <concepts>
+#include <cstdint>
+#include <type_traits>
+
+#include <pmpp/core/check.hpp>
+#include <pmpp/core/config.hpp>
+#include <pmpp/core/matrix_view.hpp>
+
+namespace pmpp::inline PMPP_BACKEND {
+
+/// A volume in memory owned by somebody else; (z, y, x) lies at data()[z * slice_stride() + y * row_stride() + x].
+template <class T>
+class volume_view {
+public:
+  using element_type = T;
+  using value_type = std::remove_cv_t<T>;
+
+  /// No elements.
+  constexpr volume_view() = default;
+
+  /// `depth` planes of `height` rows of `width` elements at `data`, without gaps.
+  template <std::integral Depth, std::integral Height, std::integral Width>
+  PMPP_HOST_DEVICE constexpr volume_view(T* data, Depth depth, Height height, Width width)
+      : volume_view(data, static_cast<std::int64_t>(depth), static_cast<std::int64_t>(height),
+                    static_cast<std::int64_t>(width), static_cast<std::int64_t>(width),
+                    static_cast<std::int64_t>(height) * static_cast<std::int64_t>(width)) {}
+
+  /// The same with `row_stride` elements from row to row and `slice_stride` from plane to plane.
+  PMPP_HOST_DEVICE constexpr volume_view(T* data, std::int64_t depth, std::int64_t height, std::int64_t width,
+                                         std::int64_t row_stride, std::int64_t slice_stride)
+      : data_(data),
+        depth_(depth),
+        height_(height),
+        width_(width),
+        row_stride_(row_stride),
+        slice_stride_(slice_stride) {}
+
+  /// volume_view<float> converts to volume_view<const float>.
+  template <class U>
+  requires(detail::adds_const_only<U, T>) PMPP_HOST_DEVICE constexpr volume_view(const volume_view<U>& other)
+      : volume_view(other.data(), other.depth(), other.height(), other.width(), other.row_stride(),
+                    other.slice_stride()) {}
+
+  PMPP_HOST_DEVICE constexpr T* data() const { return data_; }
+  PMPP_HOST_DEVICE constexpr std::int64_t depth() const { return depth_; }
+  PMPP_HOST_DEVICE constexpr std::int64_t height() const { return height_; }
+  PMPP_HOST_DEVICE constexpr std::int64_t width() const { return width_; }
+  PMPP_HOST_DEVICE constexpr std::int64_t row_stride() const { return row_stride_; }
+  PMPP_HOST_DEVICE constexpr std::int64_t slice_stride() const { return slice_stride_; }
+  PMPP_HOST_DEVICE constexpr bool empty() const { return depth_ == 0 || height_ == 0 || width_ == 0; }
+
+  /// True if the elements are depth * height * width consecutive ones.
+  PMPP_HOST_DEVICE constexpr bool contiguous() const {
+    return row_stride_ == width_ && slice_stride_ == height_ * width_;
+  }
+
+  /// Element (z, y, x). \pre each lies in its extent; checked in debug mode (core/check.hpp says how).
+  PMPP_HOST_DEVICE constexpr T& operator()(std::int64_t z, std::int64_t y, std::int64_t x) const {
+    detail::check_index(z, depth_, "volume_view z");
+    detail::check_index(y, height_, "volume_view y");
+    detail::check_index(x, width_, "volume_view x");
+    return data_[z * slice_stride_ + y * row_stride_ + x];
+  }
+
+  /// Plane z. \pre 0 <= z < depth(); checked in debug mode.
+  PMPP_HOST_DEVICE constexpr matrix_view<T> slice(std::int64_t z) const {
+    detail::check_index(z, depth_, "volume_view::slice z");
+    return {data_ + z * slice_stride_, height_, width_, row_stride_, 1};
+  }
+
+private:
+  T* data_ = nullptr;
+  std::int64_t depth_ = 0, height_ = 0, width_ = 0;
+  std::int64_t row_stride_ = 0, slice_stride_ = 0;
+};
+
+}  // namespace pmpp::inline PMPP_BACKEND
