@@ -1,0 +1,1019 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The machine behind simt::emulated_block: it runs the blocks of a grid on the CPU and watches what their threads do.
+//
+//   1. A grid hands out block numbers, in the order that the options ask for, to workers. A worker is an OS thread with
+//      a stock of fibers; the thread that launches is the first worker, so small grids start no OS thread.
+//   2. A worker runs one block at a time (more with emulator_options::resident_blocks). A fiber takes the block's first
+//      thread and calls the kernel. If the call returns, the same fiber goes on with the next thread: a kernel without
+//      barriers is a plain loop. If the thread has to wait, its fiber switches to another fiber, which takes the next.
+//   3. All scheduling is one function, worker::next(): the lowest thread that can run, or a random one under a seed.
+//      A thread waits in a barrier of its block, in a collective of its warp, or in spin(); whoever arrives last makes
+//      the others ready again. Nobody waits in the operating system, so when no thread can run it is a deadlock, and
+//      every thread's record says what it waits for and where.
+//   4. Each arrival is checked against those who wait already: same operation, same mask, same place in the source.
+//      Around the shared memory lie canaries; a thread that reaches a barrier or its end checks them.
+//   5. The first fault, or the first exception that a kernel throws, ends the grid. Threads that are suspended are
+//      resumed once more, and `abandoned` is thrown in them, so that their destructors run.
+//
+// Cost: a switch per arrival (about 15 ns with Boost.Context), some 10 ns per thread that never waits.
+#pragma once
+
+#include <time.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <cstdlib>
+#include <cstring>
+#include <cxxabi.h>
+#include <exception>
+#include <memory>
+#include <mutex>
+#include <new>
+#include <source_location>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+#include <thread>
+#include <vector>
+
+#include <pmpp/core/config.hpp>
+#include <pmpp/core/error.hpp>
+#include <pmpp/simt/block.hpp>
+#include <pmpp/simt/fiber.hpp>
+
+namespace pmpp::inline PMPP_BACKEND::simt {
+
+/// The order in which blocks start.
+enum class block_order { ascending, descending, shuffled };
+
+/// How the emulator runs a grid. No choice may change what a correct kernel computes.
+struct emulator_options {
+  int threads = 0;  ///< OS threads; 0: all cores, fewer for small grids. PMPP_EMULATOR_THREADS
+  block_order order = block_order::ascending;  ///< PMPP_EMULATOR_ORDER = ascending, descending or shuffled
+  std::uint64_t seed = 0;  ///< 0: threads run in their order; else in an order drawn from the seed. PMPP_EMULATOR_SEED
+  int resident_blocks =
+      1;  ///< blocks that a worker may have begun at once: further ones start while all others spin.
+          ///< A kernel whose blocks wait for later blocks (a grid barrier) needs as many as the grid has
+  double deadlock_seconds = 10;  ///< a grid that only spins for so long is reported as a deadlock
+};
+
+namespace detail {
+
+inline const emulator_options*& scoped_options() {
+  thread_local const emulator_options* current = nullptr;
+  return current;
+}
+
+/// The integer in the environment variable `name`, or `otherwise` where it is unset or empty.
+inline std::uint64_t environment_number(const char* name, std::uint64_t otherwise) {
+  const char* text = std::getenv(name);
+  if (!text || !*text) return otherwise;
+  char* end = nullptr;
+  const std::uint64_t value = std::strtoull(text, &end, 0);
+  require(*end == '\0' && *text != '-', [&] { return std::string(name) + "=" + text + " is not a number"; });
+  return value;
+}
+
+inline emulator_options options_of_this_launch() {
+  if (scoped_options()) return *scoped_options();
+  emulator_options options;
+  options.threads = int(environment_number("PMPP_EMULATOR_THREADS", 0) & 0xffff);
+  options.seed = environment_number("PMPP_EMULATOR_SEED", 0);
+  if (const char* text = std::getenv("PMPP_EMULATOR_ORDER"); text && *text) {
+    const std::string_view order = text;
+    if (order == "descending")
+      options.order = block_order::descending;
+    else if (order == "shuffled")
+      options.order = block_order::shuffled;
+    else
+      require(order == "ascending", [&] {
+        return "PMPP_EMULATOR_ORDER=" + std::string(order) + " is none of ascending, descending, shuffled";
+      });
+  }
+  return options;
+}
+
+}  // namespace detail
+
+/// While it lives, launches by this OS thread use these options instead of the environment's.
+class scoped_emulator_options {
+public:
+  explicit scoped_emulator_options(const emulator_options& options)
+      : options_(options), previous_(detail::scoped_options()) {
+    detail::scoped_options() = &options_;
+  }
+  ~scoped_emulator_options() { detail::scoped_options() = previous_; }
+  scoped_emulator_options(const scoped_emulator_options&) = delete;
+  scoped_emulator_options& operator=(const scoped_emulator_options&) = delete;
+
+private:
+  emulator_options options_;
+  const emulator_options* previous_;
+};
+
+class emulated_block;
+
+namespace detail {
+
+/// Thrown in threads that cannot go on because the grid has failed; ends where the emulator called the kernel.
+struct abandoned {};
+
+/// What a thread waits in. The order matters: block barriers, then warp collectives, then the rest.
+enum class operation : unsigned char {
+  sync,
+  sync_or,
+  sync_and,
+  sync_count,
+  sync_warp,
+  shuffle,
+  shuffle_up,
+  shuffle_down,
+  shuffle_xor,
+  ballot,
+  any,
+  all,
+  match_any,
+  warp_add,
+  warp_min,
+  warp_max,
+  warp_and,
+  warp_or,
+  warp_xor,
+  spin,
+  nothing
+};
+
+inline const char* name_of(operation op) {
+  constexpr const char* names[] = {"sync",       "sync_or",      "sync_and",    "sync_count", "sync_warp", "shuffle",
+                                   "shuffle_up", "shuffle_down", "shuffle_xor", "ballot",     "any",       "all",
+                                   "match_any",  "warp_add",     "warp_min",    "warp_max",   "warp_and",  "warp_or",
+                                   "warp_xor",   "spin",         "nothing"};
+  return names[int(op)];
+}
+
+/// A place in a kernel: where a thread called the emulator.
+using place = std::source_location;
+
+inline bool same_place(const place& a, const place& b) {
+  return a.line() == b.line() && a.column() == b.column() &&
+         (a.file_name() == b.file_name() || std::strcmp(a.file_name(), b.file_name()) == 0);
+}
+
+inline std::string to_text(const place& at) { return std::string(at.file_name()) + ":" + std::to_string(at.line()); }
+
+inline std::string hexadecimal(unsigned mask) {
+  std::string text = "0x";
+  for (int shift = 28; shift >= 0; shift -= 4) text += "0123456789abcdef"[mask >> shift & 15u];
+  return text;
+}
+
+/// The usual 64-bit mixer (Steele, Lea, Flood: Fast splittable pseudorandom number generators, 2014).
+inline std::uint64_t mix(std::uint64_t x) {
+  x += 0x9e3779b97f4a7c15u;
+  x = (x ^ x >> 30) * 0xbf58476d1ce4e5b9u;
+  x = (x ^ x >> 27) * 0x94d049bb133111ebu;
+  return x ^ x >> 31;
+}
+
+inline int lowest_bit(unsigned mask) { return __builtin_ctz(mask); }
+
+/// One CUDA thread, as its block sees it.
+struct thread_record {
+  fiber* context = nullptr;  ///< where it runs or is suspended; nullptr before it starts
+  operation waits_in = operation::nothing;
+  unsigned mask = 0;              ///< the lanes it expects, in a warp collective
+  unsigned bytes = 0;             ///< size of the operand
+  int source = 0;                 ///< the lane whose operand it asks for
+  const void* operand = nullptr;  ///< on the thread's stack, like result
+  void* result = nullptr;
+  place at;
+  place spun_at;
+};
+
+/// Which threads of a warp are in which state; every existing lane that is not running is in exactly one.
+struct warp_record {
+  unsigned exists = 0, ready = 0, in_sync = 0, in_collective = 0, spinning = 0, left = 0;
+};
+
+class worker;
+class grid;
+
+/// A block while it runs: its threads, its shared memory, its barriers.
+struct block_record {
+  grid* launch = nullptr;
+  worker* owner = nullptr;
+  std::int64_t index = 0;
+  std::int64_t blocks = 0;  ///< of the grid
+  extent3 position, shape, grid_shape;
+  int threads = 0, warps = 0;
+  int live = 0;        ///< threads that have not left
+  int arrived = 0;     ///< threads in the block barrier
+  int votes = 0;       ///< of those that have arrived
+  int last_votes = 0;  ///< of the barrier that was released last
+  int spinning = 0;
+  unsigned ready_warps = 0;  ///< bit w: some lane of warp w is ready
+  unsigned spinning_warps = 0;
+  unsigned barriers = 0;  ///< number of barriers released
+  place last_barrier;
+  std::uint64_t random = 0;
+  int first_warp = -1;  ///< under a seed: the warp that runs as long as it can, or -1
+  warp_record warp[32];
+  std::vector<thread_record> thread;
+  std::byte* shared = nullptr;
+  std::byte* dynamic_shared = nullptr;
+  std::byte* memory = nullptr;              ///< zone, struct shared, zone, dynamic shared memory, zone
+  std::uint64_t barrier_clock[2] = {};      // addresses on which ThreadSanitizer hangs its clocks
+  std::uint64_t warp_clock[1024 * 2] = {};  // by lane and parity of that lane's collectives
+  unsigned char collectives[1024] = {};
+
+  std::uint64_t draw(std::uint64_t bound) {
+    random = mix(random);
+    return (random >> 32) * bound >> 32;
+  }
+  void make_ready(int w, unsigned lanes) {
+    warp[w].ready |= lanes;
+    ready_warps |= 1u << w;
+  }
+};
+
+struct thread_ref {
+  block_record* block = nullptr;
+  int thread = 0;
+
+  explicit operator bool() const { return block != nullptr; }
+  thread_record& record() const { return block->thread[std::size_t(thread)]; }
+};
+
+/// The bytes of a block's shared memory. Sizes do not change during a launch.
+struct shared_layout {
+  static constexpr std::size_t zone = 128, last_zone = 512;
+  static constexpr unsigned char canary = 0xfd, poison = 0xcd;
+  std::size_t align = 16, static_offset = 0, static_bytes = 0, dynamic_offset = 0, dynamic_bytes = 0, total = 0;
+
+  constexpr shared_layout(std::size_t bytes, std::size_t alignment, std::size_t dynamic)
+      : align(std::max<std::size_t>(alignment, 16)), static_bytes(bytes), dynamic_bytes(dynamic) {
+    static_offset = (zone + align - 1) / align * align;
+    dynamic_offset = (static_offset + static_bytes + zone + 15) / 16 * 16;
+    total = dynamic_offset + dynamic_bytes + last_zone;
+  }
+};
+
+/// One launch: what to run, what is left of it, and how it failed if it did.
+class grid {
+public:
+  using call_function = void (*)(const void* kernel_and_arguments, block_record& block, int thread);
+
+  launch_shape shape;
+  std::string_view kernel_name;
+  emulator_options options;
+  shared_layout layout;
+  call_function call;
+  const void* closure;
+  std::int64_t blocks;
+  int threads;
+  int workers = 1;
+  std::uint64_t begin_clock = 0, end_clock = 0;    // for ThreadSanitizer: before and after all threads of the grid
+  std::vector<std::atomic<std::uint64_t>> rounds;  // per worker: how often all its threads spun; max: it has finished
+  std::atomic<std::uint64_t> generation = 0;       // changes whenever a worker that spun gets further
+
+  grid(const launch_shape& s, std::string_view name, const emulator_options& o, shared_layout l, call_function f,
+       const void* c)
+      : shape(s),
+        kernel_name(name),
+        options(o),
+        layout(l),
+        call(f),
+        closure(c),
+        blocks(s.blocks.volume()),
+        threads(int(s.threads.volume())) {
+    // A permutation of the block numbers: i -> (i * factor + offset) mod blocks.
+    if (options.order == block_order::shuffled && blocks > 1) {
+      const auto n = std::uint64_t(blocks);
+      offset_ = mix(options.seed) % n;
+      factor_ = mix(options.seed + 1) % std::min<std::uint64_t>(n, std::uint64_t(1) << 30);
+      auto common = [](std::uint64_t a, std::uint64_t b) {
+        while (b) a = std::exchange(b, a % b);
+        return a;
+      };
+      while (common(factor_, n) != 1) factor_ = (factor_ + 1) % n;
+    }
+  }
+
+  /// The number of a block that has not started yet, or -1.
+  std::int64_t take_block() {
+    // relaxed: an ordering here would hide races between blocks from ThreadSanitizer
+    const std::int64_t i = next_.fetch_add(1, std::memory_order_relaxed);
+    if (i >= blocks || failed()) return -1;
+    if (options.order == block_order::descending) return blocks - 1 - i;
+    if (options.order == block_order::shuffled)
+      return std::int64_t((std::uint64_t(i) * factor_ + offset_) % std::uint64_t(blocks));
+    return i;
+  }
+
+  bool failed() const { return failed_.load(std::memory_order_relaxed); }
+
+  void fail(std::exception_ptr reason) {
+    const std::lock_guard lock(mutex_);
+    if (!reason_) reason_ = std::move(reason);
+    failed_.store(true, std::memory_order_relaxed);
+  }
+
+  void rethrow_failure() {
+    if (reason_) std::rethrow_exception(std::exchange(reason_, nullptr));
+  }
+
+private:
+  std::atomic<std::int64_t> next_ = 0;
+  std::uint64_t factor_ = 1, offset_ = 0;
+  std::atomic<bool> failed_ = false;
+  std::mutex mutex_;
+  std::exception_ptr reason_;
+};
+
+// ---- What went wrong, in words -------------------------------------------------------------------------------------
+
+inline std::string name_of(const thread_ref& t) { return "thread " + std::to_string(t.thread); }
+
+inline std::string text_of_block(const block_record& b) {
+  std::string text = "kernel " + std::string(b.launch->kernel_name) + ", block " + std::to_string(b.index);
+  const extent3 &g = b.launch->shape.blocks, &p = b.position;
+  if (g.y > 1 || g.z > 1)
+    text += " (" + std::to_string(p.x) + ", " + std::to_string(p.y) + ", " + std::to_string(p.z) + ")";
+  return text;
+}
+
+inline std::string text_of_wait(const thread_record& r) {
+  if (r.waits_in == operation::nothing) return "has not started";
+  std::string text = std::string(r.waits_in == operation::spin ? "polls in " : "waits in ") + name_of(r.waits_in);
+  if (r.waits_in >= operation::sync_warp && r.waits_in < operation::spin) text += " with mask " + hexadecimal(r.mask);
+  return text + " at " + to_text(r.at);
+}
+
+/// "threads 0-15 wait in sync at a.cpp:7; threads 16-31 have left": who waits where, neighbours together.
+inline std::string who_waits_where(const block_record& b) {
+  std::string text;
+  int groups = 0;
+  auto state = [&](int t) {
+    const warp_record& w = b.warp[t / 32];
+    if (w.left >> t % 32 & 1u) return std::string("left the kernel");
+    if (w.ready >> t % 32 & 1u) return std::string("can run");
+    return text_of_wait(b.thread[std::size_t(t)]);
+  };
+  for (int first = 0; first < b.threads;) {
+    const std::string what = state(first);
+    int last = first;
+    while (last + 1 < b.threads && state(last + 1) == what) ++last;
+    if (++groups == 12) return text + "; ...";
+    if (!text.empty()) text += "; ";
+    text += first == last ? "thread " + std::to_string(first) + " "
+                          : "threads " + std::to_string(first) + "-" + std::to_string(last) + ": ";
+    text += what;
+    first = last + 1;
+  }
+  return text;
+}
+
+/// Ends the grid with a kernel_fault "kernel K, block B, thread T: what".
+[[noreturn, gnu::cold, gnu::noinline]] inline void report(const thread_ref& t, const std::string& what) {
+  t.block->launch->fail(
+      std::make_exception_ptr(kernel_fault(text_of_block(*t.block) + ", " + name_of(t) + ": " + what)));
+  throw abandoned{};
+}
+
+// ---- Workers -------------------------------------------------------------------------------------------------------
+
+/// An OS thread's share of the machine: fibers, and the blocks that run on them. Kept between launches for its stacks.
+class worker {
+public:
+  worker() = default;
+  worker(const worker&) = delete;
+  worker& operator=(const worker&) = delete;
+  ~worker() {
+    main_.adopt_this_thread();
+    for (auto& r : runners_) fiber::switch_to(main_, r->context);  // without work, a runner's loop ends
+    for (auto& b : blocks_) free_memory(*b);
+  }
+
+  /// Runs blocks of `g` until none is left. Several workers run the same grid, each on its OS thread.
+  void run(grid& g, int rank) {
+    const sanitizer::unobserved scope;
+    grid_ = &g;
+    rank_ = rank;
+    main_.adopt_this_thread();
+    residents_ = current_ = 0;
+    try {
+      if (admit(0)) {
+        residents_ = 1;
+        if (const thread_ref t = next()) fiber::switch_to(main_, context_for(t));
+      }
+    } catch (...) {
+      g.fail(std::current_exception());
+    }
+    for (auto& b : blocks_) free_memory(*b);
+    g.rounds[std::size_t(rank)].store(~std::uint64_t(0), std::memory_order_relaxed);
+    sanitizer::acquire(&g.end_clock);
+  }
+
+  /// Thread t, which has said in its record what it waits for, gives way to others. Returns when it may go on.
+  void suspend(const thread_ref& t) {
+    const thread_ref n = next();
+    if (n.block != t.block || n.thread != t.thread) {
+      // What this thread has thrown and not yet caught is its own, although it shares an OS thread with others.
+      struct exceptions {
+        void* caught;
+        unsigned uncaught;
+      };
+      auto* const globals = reinterpret_cast<exceptions*>(abi::__cxa_get_globals());
+      const exceptions mine = std::exchange(*globals, exceptions{});
+      fiber::switch_to(*t.record().context, context_for(n));
+      *globals = mine;
+    }
+    stop_if_failed();
+  }
+
+  /// Throws `abandoned` if the grid has failed. Returns true if it has failed and the caller is unwinding already.
+  bool stop_if_failed() {
+    if (!grid_->failed()) [[likely]]
+      return false;
+    if (std::uncaught_exceptions() == 0) throw abandoned{};
+    return true;
+  }
+
+  void made_progress() { ++progress_; }
+
+private:
+  /// A fiber that runs CUDA threads, one after the other.
+  struct runner {
+    worker& owner;
+    thread_ref starting;
+    fiber context;
+
+    runner(worker& w, fiber_stack stack) : owner(w), context(stack, &runner::enter, this) {}
+    static void enter(void* self) { static_cast<runner*>(self)->loop(); }
+    void loop() noexcept {
+      const sanitizer::unobserved scope;
+      while (starting) {
+        owner.execute(starting, context);
+        const thread_ref n = owner.next();
+        if (n && !n.record().context && !sanitizer::thread) {  // the next thread can have this stack
+          n.record().context = &context;
+          starting = n;
+          continue;
+        }
+        fiber& target = n ? owner.context_for(n) : owner.main_;
+        starting = {};
+        owner.idle_.push_back(this);
+        fiber::switch_to(context, target);
+      }
+    }
+  };
+
+  void execute(const thread_ref& t, [[maybe_unused]] fiber& context) {
+    block_record& b = *t.block;
+    try {
+      if constexpr (sanitizer::thread) {
+        context.name((text_of_block(b) + ", " + name_of(t)).c_str());
+        sanitizer::acquire(&grid_->begin_clock);
+        observe(true);
+      }
+      grid_->call(grid_->closure, b, t.thread);
+    } catch (const abandoned&) {
+    } catch (...) {
+      grid_->fail(std::current_exception());
+    }
+    if constexpr (sanitizer::thread) {
+      observe(false);
+      sanitizer::release(&grid_->end_clock);
+    }
+    try {
+      leave(t);
+    } catch (const abandoned&) {
+    }
+  }
+
+  static void observe(bool on) {
+    if (on) {
+      sanitizer::AnnotateIgnoreWritesEnd(__FILE__, __LINE__);
+      sanitizer::AnnotateIgnoreReadsEnd(__FILE__, __LINE__);
+    } else {
+      sanitizer::AnnotateIgnoreReadsBegin(__FILE__, __LINE__);
+      sanitizer::AnnotateIgnoreWritesBegin(__FILE__, __LINE__);
+    }
+  }
+
+  /// Thread t has returned from the kernel.
+  void leave(const thread_ref& t) {
+    block_record& b = *t.block;
+    warp_record& w = b.warp[t.thread / 32];
+    const unsigned bit = 1u << t.thread % 32;
+    w.left |= bit;
+    --b.live;
+    made_progress();
+    if (grid_->failed()) return;
+    check_shared(t, nullptr);
+    if (b.arrived) [[unlikely]]
+      report(t, "left the kernel while others wait for it: " + who_waits_where(b));
+    for (unsigned lanes = w.in_collective; lanes; lanes &= lanes - 1)
+      if (b.thread[std::size_t(t.thread / 32 * 32 + lowest_bit(lanes))].mask & bit)
+        report(t, "left the kernel while lanes of its warp wait for it: " + who_waits_where(b));
+  }
+
+public:
+  /// Reports a write outside the shared memory. `at` is the barrier that t has reached, or nullptr at its end.
+  void check_shared(const thread_ref& t, const place* at) {
+    if constexpr (!sanitizer::address) {  // AddressSanitizer watches the zones itself, and says who wrote
+      const shared_layout& l = grid_->layout;
+      const std::byte* m = t.block->memory;
+      const std::size_t end = l.static_offset + l.static_bytes, dynamic_end = l.dynamic_offset + l.dynamic_bytes;
+      if (intact(m + l.static_offset - shared_layout::zone, shared_layout::zone) &&
+          intact(m + end, l.dynamic_offset - end) && intact(m + dynamic_end, shared_layout::last_zone)) [[likely]]
+        return;
+      report_shared(t, at);
+    }
+  }
+
+private:
+  static bool intact(const std::byte* p, std::size_t bytes) {
+    std::uint64_t word, difference = 0;
+    while (bytes >= 8) {
+      std::memcpy(&word, p, 8);
+      difference |= word ^ 0x0101010101010101u * shared_layout::canary;
+      p += 8;
+      bytes -= 8;
+    }
+    while (bytes--) difference |= std::uint64_t(*p++) ^ shared_layout::canary;
+    return difference == 0;
+  }
+
+  [[noreturn, gnu::cold, gnu::noinline]] void report_shared(const thread_ref& t, const place* at) {
+    const shared_layout& l = grid_->layout;
+    const std::byte* m = t.block->memory;
+    const auto s = std::ptrdiff_t(l.static_offset), se = s + std::ptrdiff_t(l.static_bytes);
+    const auto d = std::ptrdiff_t(l.dynamic_offset), de = d + std::ptrdiff_t(l.dynamic_bytes);
+    std::ptrdiff_t i = s - std::ptrdiff_t(shared_layout::zone);
+    while ((i >= s && i < se) || (i >= d && i < de) || m[i] == std::byte(shared_layout::canary)) ++i;
+    std::string where = i < s    ? std::to_string(s - i) + " bytes before struct shared"
+                        : i < de ? std::to_string(i - se) + " bytes past the end of struct shared (" +
+                                       std::to_string(l.static_bytes) + " bytes)"
+                                 : std::to_string(i - de) + " bytes past the end of the dynamic shared memory (" +
+                                       std::to_string(l.dynamic_bytes) + " bytes)";
+    if (l.dynamic_bytes == 0 && i >= se)
+      where = std::to_string(i - se) + " bytes past the end of struct shared (" + std::to_string(l.static_bytes) +
+              " bytes)";
+    const block_record& b = *t.block;
+    report(t, "shared memory was written " + where + "; found when the thread " +
+                  (at ? "reached the barrier at " + to_text(*at) : std::string("left the kernel")) +
+                  ", so this thread wrote it, or one that has run since " +
+                  (b.barriers ? "the barrier at " + to_text(b.last_barrier) : std::string("the block began")));
+  }
+
+  /// The thread that runs next, no longer marked ready; none when the grid is done.
+  thread_ref next() {
+    for (;;) {
+      if (residents_ == 0) return {};
+      if (grid_->failed()) [[unlikely]]
+        return next_to_unwind();
+      block_record& b = *blocks_[std::size_t(current_)];
+      if (b.ready_warps) [[likely]]
+        return choose(b);
+      if (b.spinning_warps) {
+        all_spin(b);
+      } else if (b.live == 0) {
+        made_progress();
+        if (!admit(current_)) {
+          --residents_;
+          std::swap(blocks_[std::size_t(current_)], blocks_[std::size_t(residents_)]);
+          if (current_ == residents_) current_ = 0;
+        }
+      } else {
+        report_deadlock(b);
+      }
+    }
+  }
+
+  thread_ref choose(block_record& b) {
+    int w, lane;
+    if (grid_->options.seed == 0) [[likely]] {
+      w = lowest_bit(b.ready_warps);
+      lane = lowest_bit(b.warp[w].ready);
+    } else {
+      // Half of the time one warp runs as far as it can while the others stand still, which is how real warps drift
+      // apart; else any warp that can run.
+      w = b.first_warp;
+      if (w < 0 || !(b.ready_warps >> w & 1u)) {
+        w = nth_bit(b.ready_warps, int(b.draw(std::uint64_t(__builtin_popcount(b.ready_warps)))));
+        if (b.first_warp >= 0) b.first_warp = w;
+      }
+      lane = nth_bit(b.warp[w].ready, int(b.draw(std::uint64_t(__builtin_popcount(b.warp[w].ready)))));
+    }
+    b.warp[w].ready &= ~(1u << lane);
+    if (b.warp[w].ready == 0) b.ready_warps &= ~(1u << w);
+    return {&b, w * 32 + lane};
+  }
+
+  static int nth_bit(unsigned mask, int n) {
+    while (n--) mask &= mask - 1;
+    return lowest_bit(mask);
+  }
+
+  /// Threads that have not begun are forgotten; those that are suspended must unwind.
+  thread_ref next_to_unwind() {
+    for (; residents_; --residents_) {
+      block_record& b = *blocks_[std::size_t(residents_ - 1)];
+      for (int t = 0; t < b.threads; ++t)
+        if (b.thread[std::size_t(t)].context && !(b.warp[t / 32].left >> t % 32 & 1u)) return {&b, t};
+    }
+    return {};
+  }
+
+  [[gnu::cold, gnu::noinline]] void report_deadlock(block_record& b) {
+    grid_->fail(std::make_exception_ptr(
+        kernel_fault(text_of_block(b) + ": deadlock, no thread can go on: " + who_waits_where(b))));
+  }
+
+  /// Every thread of b that does not wait in a barrier polls. Lets them poll again, after the other blocks.
+  void all_spin(block_record& b) {
+    for (unsigned warps = b.spinning_warps; warps; warps &= warps - 1) {
+      const int w = lowest_bit(warps);
+      b.make_ready(w, std::exchange(b.warp[w].spinning, 0));
+    }
+    b.spinning_warps = 0;
+    if (++current_ < residents_) return;
+    current_ = 0;
+    if (residents_ < grid_->options.resident_blocks && admit(residents_)) {
+      current_ = residents_++;
+      return;
+    }
+    std::this_thread::yield();  // what they poll for is in the hands of another OS thread
+    grid_->rounds[std::size_t(rank_)].fetch_add(1, std::memory_order_relaxed);
+    if (progress_ != seen_progress_) {
+      seen_progress_ = progress_;
+      grid_->generation.fetch_add(1, std::memory_order_relaxed);
+    }
+    if (++pauses_ % 64 == 0) watch_for_deadlock(b);
+  }
+
+  static double seconds() {
+    timespec t;
+    ::clock_gettime(CLOCK_MONOTONIC, &t);
+    return double(t.tv_sec) + 1e-9 * double(t.tv_nsec);
+  }
+
+  /// Deadlock: for the whole time that the options allow, each worker went round all its polling threads in every
+  /// twentieth of it, and no thread anywhere got any further.
+  [[gnu::noinline]] void watch_for_deadlock(block_record& b) {
+    const double now = seconds(), step = grid_->options.deadlock_seconds / 20;
+    if (now < checked_at_ + step && watched_ == grid_->rounds.size()) return;
+    bool quiet = watched_ == grid_->rounds.size() && generation_ == grid_->generation.load(std::memory_order_relaxed);
+    for (std::size_t i = 0; i < grid_->rounds.size(); ++i) {
+      const std::uint64_t round = grid_->rounds[i].load(std::memory_order_relaxed);
+      if (watched_ != grid_->rounds.size()) rounds_.assign(grid_->rounds.size(), 0);
+      watched_ = grid_->rounds.size();
+      quiet = quiet && (rounds_[i] != round || round == ~std::uint64_t(0));
+      rounds_[i] = round;
+    }
+    generation_ = grid_->generation.load(std::memory_order_relaxed);
+    checked_at_ = now;
+    if (!quiet) quiet_since_ = now;
+    if (now - quiet_since_ >= grid_->options.deadlock_seconds)
+      grid_->fail(std::make_exception_ptr(
+          kernel_fault(text_of_block(b) + ": deadlock, all threads of the grid that can run have polled for " +
+                       std::to_string(grid_->options.deadlock_seconds) + " s: " + who_waits_where(b))));
+  }
+
+  /// The fiber on which t goes on, or starts.
+  fiber& context_for(const thread_ref& t) {
+    fiber*& context = t.record().context;
+    if (!context) {
+      if (idle_.empty()) add_runners();
+      runner* r = idle_.back();
+      idle_.pop_back();
+      r->starting = t;
+      context = &r->context;
+    }
+    return *context;
+  }
+
+  void add_runners() {
+    constexpr std::size_t bytes = (sanitizer::address || sanitizer::thread ? 256 : 64) * 1024;
+    constexpr int count = 32;
+    auto& slab = *slabs_.emplace_back(std::make_unique<stack_slab>(count, bytes));
+    runners_.reserve(runners_.size() + std::size_t(count));
+    idle_.reserve(runners_.capacity());
+    for (int i = count; i-- > 0;) {
+      runners_.push_back(std::make_unique<runner>(*this, slab.stack(i)));
+      idle_.push_back(runners_.back().get());
+    }
+  }
+
+  /// Starts the grid's next block in blocks_[slot]. False when there is none.
+  bool admit(int slot) {
+    const std::int64_t index = grid_->take_block();
+    if (index < 0) return false;
+    if (std::size_t(slot) == blocks_.size()) blocks_.push_back(std::make_unique<block_record>());
+    block_record& b = *blocks_[std::size_t(slot)];
+    const grid& g = *grid_;
+    b.launch = grid_;
+    b.owner = this;
+    b.index = index;
+    b.blocks = g.blocks;
+    b.shape = g.shape.threads;
+    b.grid_shape = g.shape.blocks;
+    const auto x = std::int64_t(g.shape.blocks.x), y = std::int64_t(g.shape.blocks.y);
+    b.position = {unsigned(index % x), unsigned(index / x % y), unsigned(index / x / y)};
+    b.threads = b.live = g.threads;
+    b.warps = (g.threads + 31) / 32;
+    b.arrived = b.votes = b.spinning = 0;
+    b.spinning_warps = b.barriers = 0;
+    b.random = mix(g.options.seed ^ mix(std::uint64_t(index)));
+    b.first_warp = b.random >> 7 & 1 ? 0 : -1;
+    b.ready_warps = 0;
+    for (int w = 0; w < b.warps; ++w) {
+      const int lanes = std::min(32, g.threads - w * 32);
+      b.warp[w] = {};
+      b.warp[w].exists = all_lanes >> (32 - lanes);
+      b.make_ready(w, b.warp[w].exists);
+    }
+    b.thread.assign(std::size_t(g.threads), thread_record{});
+    prepare_memory(b);
+    return true;
+  }
+
+  void prepare_memory(block_record& b) {
+    const shared_layout& l = grid_->layout;
+    if constexpr (sanitizer::thread)
+      free_memory(b);  // fresh memory has no history, so the last block cannot race with this
+    if (!b.memory) {
+      b.memory = static_cast<std::byte*>(::operator new(l.total, std::align_val_t(l.align)));
+      std::memset(b.memory, shared_layout::canary, l.total);
+      b.shared = b.memory + l.static_offset;
+      b.dynamic_shared = b.memory + l.dynamic_offset;
+      if constexpr (sanitizer::address) {
+        sanitizer::__asan_poison_memory_region(b.memory, l.total);
+        sanitizer::__asan_unpoison_memory_region(b.shared, l.static_bytes);
+        sanitizer::__asan_unpoison_memory_region(b.dynamic_shared, l.dynamic_bytes);
+      }
+    }
+    std::memset(b.shared, shared_layout::poison, l.static_bytes);
+    std::memset(b.dynamic_shared, shared_layout::poison, l.dynamic_bytes);
+  }
+
+  void free_memory(block_record& b) {
+    if (!b.memory) return;
+    if constexpr (sanitizer::address) sanitizer::__asan_unpoison_memory_region(b.memory, grid_->layout.total);
+    ::operator delete(b.memory, std::align_val_t(grid_->layout.align));
+    b.memory = nullptr;
+  }
+
+  grid* grid_ = nullptr;
+  int rank_ = 0;
+  fiber main_;  // the OS thread that called run()
+  std::vector<std::unique_ptr<stack_slab>> slabs_;
+  std::vector<std::unique_ptr<runner>> runners_;
+  std::vector<runner*> idle_;
+  std::vector<std::unique_ptr<block_record>> blocks_;  // the first residents_ of them are running
+  int residents_ = 0, current_ = 0;
+  std::uint64_t progress_ = 0, seen_progress_ = 0, pauses_ = 0;
+  std::vector<std::uint64_t> rounds_;
+  std::size_t watched_ = 0;
+  std::uint64_t generation_ = 0;
+  double checked_at_ = 0, quiet_since_ = 0;
+};
+
+// ---- What threads wait for -----------------------------------------------------------------------------------------
+
+/// Thread t reaches a barrier of its block with `vote`; returns the number of votes of all threads.
+inline int block_barrier(const thread_ref& t, operation op, bool vote, const place& at) {
+  const sanitizer::unobserved scope;
+  block_record& b = *t.block;
+  worker& owner = *b.owner;
+  if (owner.stop_if_failed()) return 0;
+  owner.check_shared(t, &at);
+  thread_record& r = t.record();
+  r.waits_in = op;
+  r.at = at;
+  if (b.live < b.threads) [[unlikely]]
+    report(t, text_of_wait(r) + ", but not all threads of the block can come: " + who_waits_where(b));
+  if (b.arrived == 0) {
+    b.last_barrier = at;
+  } else if (!same_place(b.last_barrier, at)) [[unlikely]] {
+    report(t, text_of_wait(r) + ", but others wait in another barrier: " + who_waits_where(b));
+  }
+  std::uint64_t* clock = &b.barrier_clock[b.barriers & 1u];
+  sanitizer::release(clock);
+  b.votes += vote;
+  b.warp[t.thread / 32].in_sync |= 1u << t.thread % 32;
+  if (++b.arrived == b.threads) {
+    for (int w = 0; w < b.warps; ++w) b.make_ready(w, std::exchange(b.warp[w].in_sync, 0));
+    b.arrived = 0;
+    b.last_votes = std::exchange(b.votes, 0);
+    ++b.barriers;
+    if (b.first_warp >= 0) b.first_warp = int(b.draw(std::uint64_t(b.warps)));
+    owner.made_progress();
+  }
+  owner.suspend(t);
+  sanitizer::acquire(clock);
+  r.waits_in = operation::nothing;
+  return b.last_votes;
+}
+
+/// First half of a collective: checks; true when t is the last to arrive.
+inline bool arrive_in_warp(const thread_ref& t, operation op, unsigned mask, const place& at) {
+  block_record& b = *t.block;
+  thread_record& r = t.record();
+  const int first = t.thread / 32 * 32;
+  warp_record& w = b.warp[t.thread / 32];
+  const unsigned bit = 1u << t.thread % 32;
+  r.waits_in = op;
+  r.mask = mask;
+  r.at = at;
+  if (!(mask & bit)) [[unlikely]]
+    report(t, text_of_wait(r) + ": the mask does not name the calling lane");
+  if (mask & ~w.exists) [[unlikely]]
+    report(t, text_of_wait(r) + ": the mask names lanes that do not exist, the warp has " +
+                  std::to_string(__builtin_popcount(w.exists)) + " threads");
+  if (mask & w.left) [[unlikely]]
+    report(t, text_of_wait(r) + ": the mask names lanes that have left the kernel: " + who_waits_where(b));
+  for (unsigned lanes = w.in_collective; lanes; lanes &= lanes - 1) {
+    const int lane = lowest_bit(lanes);
+    const thread_record& other = b.thread[std::size_t(first + lane)];
+    if (other.mask == mask) {
+      if (other.waits_in == op && other.bytes == r.bytes && (op == operation::sync_warp || same_place(other.at, at)))
+        continue;
+    } else if (!(other.mask & bit) && !(mask >> lane & 1u)) {
+      continue;  // a separate group of lanes
+    }
+    report(t, text_of_wait(r) + ", but lanes of its warp disagree: thread " + std::to_string(first + lane) + " " +
+                  text_of_wait(other));
+  }
+  w.in_collective |= bit;
+  return (w.in_collective & mask) == mask;
+}
+
+/// lanes[i].result for each lane i of the mask: the operand of the lane that it asks for.
+inline void exchange(const thread_record* lanes, unsigned mask) {
+  for (unsigned rest = mask; rest; rest &= rest - 1) {
+    const thread_record& r = lanes[lowest_bit(rest)];
+    if (mask >> r.source & 1u)
+      std::memcpy(r.result, lanes[r.source].operand, r.bytes);
+    else
+      std::memset(r.result, shared_layout::poison, r.bytes);  // undefined in CUDA
+  }
+}
+
+/// Likewise for match_any: the lanes with the same bytes.
+inline void match(const thread_record* lanes, unsigned mask) {
+  for (unsigned rest = mask; rest; rest &= rest - 1) {
+    const thread_record& r = lanes[lowest_bit(rest)];
+    unsigned same = 0;
+    for (unsigned others = mask; others; others &= others - 1)
+      if (std::memcmp(r.operand, lanes[lowest_bit(others)].operand, r.bytes) == 0) same |= others & -others;
+    std::memcpy(r.result, &same, sizeof same);
+  }
+}
+
+/// Likewise for the collectives that give every lane the same 32-bit word.
+inline void combine(const thread_record* lanes, unsigned mask, operation op) {
+  unsigned all = 0;
+  for (unsigned rest = mask; rest; rest &= rest - 1) {
+    const int lane = lowest_bit(rest);
+    unsigned v;
+    std::memcpy(&v, lanes[lane].operand, sizeof v);
+    const bool less = lanes[lane].source ? int(v) < int(all) : v < all;  // source: the word is signed
+    if (op == operation::ballot)
+      all |= v << lane;
+    else if (rest == mask)
+      all = v;
+    else if (op == operation::warp_add)
+      all += v;
+    else if (op == operation::warp_min)
+      all = less ? v : all;
+    else if (op == operation::warp_max)
+      all = less ? all : v;
+    else if (op == operation::warp_and || op == operation::all)
+      all &= v;
+    else if (op == operation::warp_or || op == operation::any)
+      all |= v;
+    else
+      all ^= v;
+  }
+  for (unsigned rest = mask; rest; rest &= rest - 1) std::memcpy(lanes[lowest_bit(rest)].result, &all, sizeof all);
+}
+
+/// Thread t reaches a collective of its warp with an operand of so many bytes. The last of the lanes in the mask to
+/// arrive computes the results of all.
+inline void warp_collective(const thread_ref& t, operation op, unsigned mask, const place& at, const void* operand,
+                            void* result, unsigned bytes, int source) {
+  const sanitizer::unobserved scope;
+  block_record& b = *t.block;
+  if (b.owner->stop_if_failed()) return;
+  const int first = t.thread / 32 * 32;
+  thread_record& r = t.record();
+  r.operand = operand;
+  r.result = result;
+  r.bytes = bytes;
+  r.source = source;
+  const bool last = arrive_in_warp(t, op, mask, at);
+  const int leader = first + lowest_bit(mask);
+  unsigned char& count = b.collectives[leader];
+  std::uint64_t* clock = &b.warp_clock[leader * 2 + (count & 1u)];
+  sanitizer::release(clock);
+  if (last) {
+    const thread_record* lanes = &b.thread[std::size_t(first)];
+    if (op == operation::match_any)
+      match(lanes, mask);
+    else if (op >= operation::shuffle && op <= operation::shuffle_xor)
+      exchange(lanes, mask);
+    else if (op != operation::sync_warp)
+      combine(lanes, mask, op);
+    ++count;
+    b.warp[t.thread / 32].in_collective &= ~mask;
+    b.make_ready(t.thread / 32, mask);
+    b.owner->made_progress();
+  }
+  b.owner->suspend(t);
+  sanitizer::acquire(clock);
+  r.waits_in = operation::nothing;
+}
+
+/// Thread t polls: others go first.
+inline void spin(const thread_ref& t, const place& at) {
+  const sanitizer::unobserved scope;
+  block_record& b = *t.block;
+  if (b.owner->stop_if_failed()) return;
+  thread_record& r = t.record();
+  r.waits_in = operation::spin;
+  if (!same_place(r.spun_at, at)) b.owner->made_progress();  // another loop: the previous one has ended
+  r.at = r.spun_at = at;
+  b.warp[t.thread / 32].spinning |= 1u << t.thread % 32;
+  b.spinning_warps |= 1u << t.thread / 32;
+  b.owner->suspend(t);
+  r.waits_in = operation::nothing;
+}
+
+// ---- Launch --------------------------------------------------------------------------------------------------------
+
+/// Workers that no launch uses just now. Their stacks are the expensive part of a launch.
+class worker_pool {
+public:
+  static worker_pool& instance() {
+    static worker_pool pool;
+    return pool;
+  }
+  std::unique_ptr<worker> take() {
+    const std::lock_guard lock(mutex_);
+    if (idle_.empty()) return std::make_unique<worker>();
+    auto w = std::move(idle_.back());
+    idle_.pop_back();
+    return w;
+  }
+  void give_back(std::unique_ptr<worker> w) {
+    const std::lock_guard lock(mutex_);
+    idle_.push_back(std::move(w));
+  }
+
+private:
+  std::mutex mutex_;
+  std::vector<std::unique_ptr<worker>> idle_;
+};
+
+inline int workers_for(const grid& g) {
+  static const int cores = std::max(1, int(std::thread::hardware_concurrency()));
+  std::int64_t wanted = g.options.threads;
+  if (wanted == 0) {
+    // An OS thread takes as long to start as some thousand emulated threads take to run.
+    constexpr std::int64_t worth_a_worker = sanitizer::thread ? 1 : 2048;
+    wanted = std::min<std::int64_t>(cores, 1 + g.blocks * g.threads / worth_a_worker);
+  }
+  return int(std::clamp<std::int64_t>(wanted, 1, std::max<std::int64_t>(1, g.blocks)));
+}
+
+/// Runs all blocks of g; returns when they have finished, throws what ended them early.
+inline void run_grid(grid& g) {
+  if (g.blocks == 0) return;
+  g.workers = workers_for(g);
+  g.rounds = std::vector<std::atomic<std::uint64_t>>(std::size_t(g.workers));
+  sanitizer::release(&g.begin_clock);
+  auto work = [&g](int rank) {
+    try {
+      auto w = worker_pool::instance().take();
+      w->run(g, rank);
+      worker_pool::instance().give_back(std::move(w));
+    } catch (...) {
+      g.fail(std::current_exception());
+    }
+  };
+  {
+    std::vector<std::jthread> helpers;
+    helpers.reserve(std::size_t(g.workers));
+    for (int rank = 1; rank < g.workers; ++rank) helpers.emplace_back(work, rank);
+    work(0);
+  }
+  g.rethrow_failure();
+}
+
+}  // namespace detail
+}  // namespace pmpp::inline PMPP_BACKEND::simt
