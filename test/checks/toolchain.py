@@ -27,7 +27,7 @@ class Toolchain:
         parser = argparse.ArgumentParser(description=description)
         parser.add_argument("--root", type=Path, default=Path(__file__).resolve().parents[2])
         parser.add_argument("--cxx", default=os.environ.get("CXX", "c++"))
-        parser.add_argument("--nvcc", default=os.environ.get("CUDACXX", "nvcc"), help="empty: no CUDA")
+        parser.add_argument("--nvcc", default=os.environ.get("CUDACXX", "nvcc"), help="none: no CUDA")
         parser.add_argument("--architecture", default="90")
         parser.add_argument("--jobs", type=int, default=min(4, os.cpu_count() or 1))
         self.arguments = parser.parse_args()
@@ -35,7 +35,7 @@ class Toolchain:
         self.include = self.root / "include"
         self.base = self.include / "pmpp"
         self.cxx = self.arguments.cxx
-        self.nvcc = shutil.which(self.arguments.nvcc) if self.arguments.nvcc else None
+        self.nvcc = None if self.arguments.nvcc == "none" else shutil.which(self.arguments.nvcc)
         self._folder = tempfile.TemporaryDirectory(prefix="pmpp-check-")
         self.scratch = Path(self._folder.name)
 
