@@ -12,20 +12,21 @@ import re
 import sys
 from pathlib import Path
 
-# Layer: its files (below include/pmpp), and the layers that its files may include. From the ground up.
+# Layer: its files (below include/pmpp), and the layers that its files may include. From the ground up; a file belongs
+# to the first layer that names it.
 LAYERS = {
     "core":      (["core/*.hpp"],
                   ["core"]),
     "execution": (["execution.hpp"],
                   ["core"]),
-    "occupancy": (["occupancy.hpp"],
-                  ["core"]),
     "simt":      (["simt/block.hpp", "simt/atomic.hpp", "simt/memory.hpp"],
                   ["core", "execution", "simt"]),
-    "machine":   (["simt/cuda_block.hpp", "simt/emulated_block.hpp", "simt/fiber.hpp"],
+    "machine":   (["simt/*.hpp"],  # cuda_block, emulated_block and what they are made of
                   ["core", "execution", "simt", "machine"]),
     "memory":    (["memory/*.hpp"],
                   ["core", "execution", "simt", "machine", "memory"]),
+    "occupancy": (["occupancy.hpp"],
+                  ["core", "execution", "memory"]),
     "launch":    (["launch.hpp"],
                   ["core", "execution", "simt", "machine"]),
     "block":     (["block/*.hpp"],
@@ -55,6 +56,8 @@ EXTERNAL = {
     "boost/*":            ["simt/fiber.hpp"],
     "ucontext.h":         ["simt/fiber.hpp"],
     "sys/mman.h":         ["simt/fiber.hpp"],
+    "time.h":             ["simt/emulator.hpp"],
+    "cxxabi.h":           ["simt/emulator.hpp"],
     "unistd.h":           ["simt/fiber.hpp", "memory/raw.hpp"],
     "sanitizer/*":        ["simt/fiber.hpp", "simt/emulated_block.hpp"],
     "png.h":              ["io/image.hpp"],

@@ -1,0 +1,150 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Installs pmpp, moves the prefix elsewhere, and builds the consumer projects of test/install against it.
+
+CPU consumers run; CUDA consumers run where there is a GPU, and are compiled and linked elsewhere. Nothing is downloaded.
+A line per consumer; the compiler's words where one fails.
+"""
+import os
+import shutil
+import subprocess
+import sys
+import time
+
+from toolchain import Toolchain
+
+tools = Toolchain(__doc__)
+consumers = tools.root / "test" / "install"
+prefix = tools.scratch / "moved" / "prefix"
+generator = ["-G", "Ninja"] if shutil.which("ninja") else []
+environment = {**os.environ, "CXX": tools.cxx, "CUDACXX": tools.nvcc or "", "CUDAARCHS": tools.arguments.architecture}
+for name in ("CMAKE_PREFIX_PATH", "CXXFLAGS", "CUDAFLAGS", "LDFLAGS", *([] if tools.nvcc else ["CUDACXX"])):
+    environment.pop(name, None)
+has_gpu = shutil.which("nvidia-smi") and subprocess.run(["nvidia-smi", "-L"], capture_output=True).stdout.startswith(b"GPU")
+failed = 0
+
+
+class Failure(Exception):
+    pass
+
+
+def run(*command, expect_failure=None):
+    done = subprocess.run([str(word) for word in command], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+                          errors="replace", env=environment)
+    if expect_failure is None and done.returncode:
+        raise Failure(" ".join(map(str, command)) + "\n" + "\n".join(line[:300] for line in done.stdout.splitlines()[-16:]))
+    if expect_failure is not None and (done.returncode == 0 or expect_failure not in " ".join(done.stdout.split())):
+        raise Failure(f"{' '.join(map(str, command))}\nshould fail with '{expect_failure}', but exits with "
+                      f"{done.returncode}:\n{done.stdout}")
+    return done.stdout.strip()
+
+
+def configure(source, build, *definitions, **expectation):
+    run("cmake", *generator, "-S", source, "-B", build, "-DFETCHCONTENT_FULLY_DISCONNECTED=ON", *definitions, **expectation)
+
+
+def consume(folder, *definitions, runs, program="program", target=None):
+    """Configures, builds and runs one consumer; what it printed."""
+    build = tools.scratch / "build" / str(folder).replace("/", "_")
+    configure(consumers / folder, build, *definitions)
+    run("cmake", "--build", build, "-j", tools.jobs, *(["--target", target] if target else []))
+    return run(build / program) if runs else "compiled and linked; no GPU here to run it"
+
+
+def step(name, function):
+    global failed
+    start = time.monotonic()
+    try:
+        result = function()
+    except Failure as failure:
+        failed += 1
+        result = f"FAILED\n{failure}"
+    print(f"{name:44} {time.monotonic() - start:5.1f} s  {result}", flush=True)
+
+
+def install():
+    build, first = tools.scratch / "build" / "pmpp", tools.scratch / "first"
+    configure(tools.root, build, "-DPMPP_CUDA=OFF", "-DPMPP_BUILD_TESTS=OFF", "-DPMPP_BUILD_BENCHMARKS=OFF",
+              "-DPMPP_BUILD_EXAMPLES=OFF")
+    run("cmake", "--install", build, "--prefix", first)
+    prefix.parent.mkdir(parents=True)
+    first.rename(prefix)
+    text = "".join(path.read_text() for path in (prefix / "share/cmake/pmpp").iterdir())
+    if str(tools.root) in text or str(first) in text:
+        raise Failure("the installed CMake files name a folder of this machine")
+    return f"{sum(path.is_file() for path in prefix.rglob('*'))} files"
+
+
+def pack():
+    build = tools.scratch / "build" / "pmpp"
+    run("cpack", "-G", "TGZ", "--config", build / "CPackConfig.cmake", "-B", tools.scratch / "packages")
+    if shutil.which("dpkg-deb"):
+        run("cpack", "-G", "DEB", "--config", build / "CPackConfig.cmake", "-B", tools.scratch / "packages")
+        if run("dpkg-deb", "-f", next((tools.scratch / "packages").glob("*.deb")), "Architecture") != "all":
+            raise Failure("the Debian package is not for all architectures")
+    return " ".join(sorted(path.name for path in (tools.scratch / "packages").glob("pmpp*.*")))
+
+
+def chain(name, *definitions):
+    """b is built and installed with its own package, moved, and used by a, which finds pmpp only through b."""
+    build, first, b = (tools.scratch / part / name for part in ("build", "first", "moved"))
+    configure(consumers / "chain/b", build, *definitions)
+    run("cmake", "--build", build, "-j", tools.jobs)
+    run("cmake", "--install", build, "--prefix", first)
+    first.rename(b)
+    shutil.rmtree(tools.scratch / "build" / "chain_a", ignore_errors=True)
+    return consume("chain/a", f"-DCMAKE_PREFIX_PATH={b};{prefix}", runs=True)
+
+
+def refused():
+    """Wishes that cannot be met end with a sentence."""
+    project = "cmake_minimum_required(VERSION 3.24)\nproject(x LANGUAGES CXX)\n"
+    cases = {
+        "find_package(pmpp 99 REQUIRED)": "version: 0.",
+        "set(PMPP_CUDA OFF)\nfind_package(pmpp REQUIRED COMPONENTS cuda)": "cuda was asked for and is not there",
+        "find_package(pmpp REQUIRED COMPONENTS metal)": "metal was asked for and is not there",
+    }
+    if tools.nvcc:
+        cases["find_package(pmpp REQUIRED COMPONENTS cuda)\nfile(TOUCH a.cpp)\nadd_executable(a a.cpp)\n"
+              "target_link_libraries(a PRIVATE pmpp::cpu pmpp::cuda)"] = "PMPP_BACKEND"
+    for number, (text, sentence) in enumerate(cases.items()):
+        source = tools.write(f"refused/{number}/CMakeLists.txt", project + text + "\n").parent
+        configure(source, source / "build", f"-DCMAKE_PREFIX_PATH={prefix}", expect_failure=sentence)
+    return f"{len(cases)} wishes"
+
+
+def examples():
+    """examples/ as a project of its own, configured against the installed package; one of them built."""
+    build = tools.scratch / "build" / "examples"
+    configure(tools.root / "examples", build, f"-DCMAKE_PREFIX_PATH={prefix}", "-DPMPP_CUDA=OFF")
+    sources = sorted((tools.root / "examples").glob("[0-9][0-9]_*.cpp"))
+    if not sources:
+        return "configured; there is no example yet"
+    target = f"example_{sources[0].stem}_cpu"
+    run("cmake", "--build", build, "-j", tools.jobs, "--target", target)
+    run(build / target)
+    return target
+
+
+found, source = f"-DCMAKE_PREFIX_PATH={prefix}", f"-DPMPP_SOURCE={tools.root}"
+step("install, then move the prefix", install)
+if failed:
+    sys.exit(1)
+step("cpack", pack)
+step("CPU program", lambda: consume("cpu", found, runs=True))
+step("find_package twice, in two folders", lambda: consume("twice", found, runs=True))
+step("chain: a finds b, b finds pmpp", lambda: chain("b_found", found))
+step("chain: b has pmpp as a subdirectory", lambda: chain("b_subdirectory", source))
+step("add_subdirectory", lambda: consume("subdirectory", source, runs=True))
+step("FetchContent from a folder", lambda: consume("fetchcontent", source, runs=True))
+step("examples/ as a project of its own", examples)
+step("refused with a sentence", refused)
+if tools.nvcc:
+    step("CUDA program, .cpp and .cu in one target", lambda: consume("cuda", found, runs=has_gpu))
+    step("CUDA in a shared library", lambda: consume("shared", found, runs=has_gpu))
+    step("CUDA with -rdc=true", lambda: consume("rdc", found, runs=has_gpu))
+    step("C++ only, of a CUDA program", lambda: consume("cxx_only", found, runs=True))
+else:
+    print("the CUDA consumers were left out: no nvcc on this machine")
+print(f"{failed} failed")
+sys.exit(1 if failed else 0)
