@@ -1,0 +1,31 @@
+# SPDX-License-Identifier: Apache-2.0
+# Two commands to begin with: `make demo` and `make test`. They install what is missing where they may, or say what is.
+# Development itself uses CMake: see CONTRIBUTING.md.
+
+.PHONY: help demo test bench install-deps format clean
+
+help:
+	@echo "make demo [DATA=folder]   build and run the demonstration"
+	@echo "make test                 build and test everything that this machine can"
+	@echo "make bench [ARGS=...]     build and run the benchmarks"
+	@echo "make install-deps         install what is missing (apt), or say what is missing"
+	@echo "make format               write every source file as clang-format would"
+	@echo "make clean                remove build/"
+
+demo:
+	@DATA="$(DATA)" scripts/demo.sh
+
+test:
+	@scripts/test.sh
+
+bench:
+	@ARGS="$(ARGS)" scripts/bench.sh
+
+install-deps:
+	@scripts/install-deps.sh
+
+format:
+	@python3 test/checks/format.py --fix
+
+clean:
+	rm -rf build

@@ -1,0 +1,55 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+# Builds and runs everything that this machine can:
+#   1. build/test   optimised: CPU tests and examples and all checks; where there is nvcc, tests, benchmarks and examples
+#                   for CUDA too. Device tests run where there is a GPU and are listed as skipped elsewhere.
+#   2. build/asan   the CPU tests and examples under the address and undefined-behaviour sanitizers
+# The last line is the sum of all: N passed, N failed, N skipped.
+source "$(dirname "$0")/common.sh"
+scripts/install-deps.sh
+find_nvcc
+find_gpu
+find_jobs
+results=build/results
+mkdir -p $results
+rm -f $results/*.xml $results/broken
+touch $results/broken  # a line for each step that did not even get to its tests
+
+# try WHAT COMMAND...: goes on after a failure and remembers it.
+try() {
+  local what=$1
+  shift
+  local start=$SECONDS
+  if "$@"; then
+    echo "($what: $((SECONDS - start)) s)"
+  else
+    echo "$what FAILED after $((SECONDS - start)) s" | tee -a $results/broken
+  fi
+}
+
+run_tests() {  # TREE [arguments of ctest]; failures are in the results
+  local tree=$1
+  shift
+  ctest --test-dir "build/$tree" --output-on-failure --output-junit "$PWD/$results/$tree.xml" "$@" || true
+}
+
+if [ -n "$nvcc" ]; then
+  architecture=${gpu:-90}
+  say "CPU and CUDA ($nvcc, sm_$architecture, $([ -n "$gpu" ] && echo "device tests run" || echo "no GPU: device tests are compiled, linked and skipped"))"
+  cuda=(-DPMPP_CUDA=ON "-DCMAKE_CUDA_ARCHITECTURES=$architecture" "-DCMAKE_CUDA_COMPILER=$nvcc")
+else
+  say "CPU (no nvcc on PATH)"
+  cuda=(-DPMPP_CUDA=OFF)
+fi
+try "configure build/test" configure test -DCMAKE_BUILD_TYPE=Release "${cuda[@]}"
+try "build build/test" build test
+try "tests in build/test" run_tests test -j "$jobs"
+
+say "CPU under the address and undefined-behaviour sanitizers"
+try "configure build/asan" configure asan -DCMAKE_BUILD_TYPE=RelWithDebInfo -DPMPP_CUDA=OFF \
+  -DPMPP_SANITIZE=address,undefined -DPMPP_BUILD_BENCHMARKS=OFF -DPMPP_BUILD_CHECKS=OFF
+try "build build/asan" build asan
+try "tests in build/asan" run_tests asan -L cpu -j "$jobs"
+
+say "Sum"
+exec python3 scripts/summary.py $results test asan
