@@ -45,7 +45,7 @@ namespace detail {
 class scratch;
 
 /// Bytes of zeroed state that every algorithm can count on.
-inline constexpr std::size_t state_capacity = 4096;
+inline constexpr std::size_t state_capacity = 32768;
 
 /// The scratch bytes for arrays of these sizes, each array aligned to 256 bytes; what scratch::take hands out.
 constexpr std::size_t scratch_bytes(std::initializer_list<std::size_t> arrays) {

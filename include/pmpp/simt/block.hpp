@@ -49,8 +49,18 @@ namespace pmpp::inline PMPP_BACKEND {
 struct extent3 {
   unsigned x = 1, y = 1, z = 1;
 
+  constexpr extent3() = default;
+  /// Extents outside [0, 2^32) become 2^32 - 1, which every launch refuses.
+  PMPP_HOST_DEVICE constexpr extent3(std::int64_t x_, std::int64_t y_ = 1, std::int64_t z_ = 1)
+      : x(saturated(x_)), y(saturated(y_)), z(saturated(z_)) {}
+
   PMPP_HOST_DEVICE constexpr std::int64_t volume() const { return std::int64_t(x) * y * z; }
   friend constexpr bool operator==(const extent3&, const extent3&) = default;
+
+private:
+  PMPP_HOST_DEVICE static constexpr unsigned saturated(std::int64_t n) {
+    return n < 0 || n > 0xffffffffll ? 0xffffffffu : static_cast<unsigned>(n);
+  }
 };
 
 namespace simt {
@@ -60,9 +70,13 @@ inline constexpr unsigned all_lanes = 0xffffffffu;
 
 /// What a launch asks for; the kernel's own shared memory comes on top of dynamic_shared.
 struct launch_shape {
-  extent3 blocks;
-  extent3 threads;
-  std::size_t dynamic_shared = 0;  ///< bytes
+  extent3 blocks;                  ///< of the grid
+  extent3 threads;                 ///< of each block
+  std::size_t dynamic_shared = 0;  ///< bytes of dynamic shared memory
+
+  constexpr launch_shape() = default;
+  constexpr launch_shape(extent3 grid_blocks, extent3 block_threads, std::size_t dynamic_shared_bytes = 0)
+      : blocks(grid_blocks), threads(block_threads), dynamic_shared(dynamic_shared_bytes) {}
 };
 
 /// The operations of the table above, as a compiler can check them.
@@ -97,5 +111,22 @@ concept thread_block = requires(B& block, int i, unsigned mask, bool p, float v)
   block.spin();
 };
 
+namespace detail {
+
+/// Shared memory that a static array may hold on a GPU; more has to be dynamic.
+inline constexpr std::size_t static_shared_limit = 48 * 1024;
+
+// What a kernel says of itself. `threads` fixes the block size (and bounds the registers), `min_blocks` asks the
+// compiler to fit that many blocks on a multiprocessor.
+// clang-format off
+template <class Kernel> constexpr int threads_of = 1024;
+template <class Kernel> requires requires { Kernel::threads; } constexpr int threads_of<Kernel> = Kernel::threads;
+template <class Kernel> constexpr int min_blocks_of = 1;
+template <class Kernel> requires requires { Kernel::min_blocks; } constexpr int min_blocks_of<Kernel> = Kernel::min_blocks;
+template <class Kernel> constexpr std::size_t shared_bytes_of = 0;
+template <class Kernel> requires requires { sizeof(typename Kernel::shared); } constexpr std::size_t shared_bytes_of<Kernel> = sizeof(typename Kernel::shared);
+// clang-format on
+
+}  // namespace detail
 }  // namespace simt
 }  // namespace pmpp::inline PMPP_BACKEND

@@ -383,6 +383,25 @@ inline std::string who_waits_where(const block_record& b) {
   throw abandoned{};
 }
 
+/// A race that ThreadSanitizer has found, until the emulator can report it: the two accesses, the later one first.
+struct race_record {
+  struct access {
+    char who[64];  ///< the fiber's name
+    void* code;
+    bool write;
+  };
+  std::atomic<bool> pending = false;
+  access by[2] = {};
+  const void* address = nullptr;
+  int bytes = 0;
+};
+
+/// The worker of this OS thread.
+inline worker*& current_worker() {
+  thread_local worker* current = nullptr;
+  return current;
+}
+
 // ---- Workers -------------------------------------------------------------------------------------------------------
 
 /// An OS thread's share of the machine: fibers, and the blocks that run on them. Kept between launches for its stacks.
@@ -391,15 +410,12 @@ public:
   worker() = default;
   worker(const worker&) = delete;
   worker& operator=(const worker&) = delete;
-  ~worker() {
-    main_.adopt_this_thread();
-    for (auto& r : runners_) fiber::switch_to(main_, r->context);  // without work, a runner's loop ends
-    for (auto& b : blocks_) free_memory(*b);
-  }
 
   /// Runs blocks of `g` until none is left. Several workers run the same grid, each on its OS thread.
   void run(grid& g, int rank) {
     const sanitizer::unobserved scope;
+    worker* const outer = std::exchange(current_worker(), this);  // a kernel may launch a grid of its own
+    if constexpr (sanitizer::thread) sanitizer::race_handler = &worker::remember_race;
     grid_ = &g;
     rank_ = rank;
     main_.adopt_this_thread();
@@ -415,6 +431,7 @@ public:
     for (auto& b : blocks_) free_memory(*b);
     g.rounds[std::size_t(rank)].store(~std::uint64_t(0), std::memory_order_relaxed);
     sanitizer::acquire(&g.end_clock);
+    current_worker() = outer;
   }
 
   /// Thread t, which has said in its record what it waits for, gives way to others. Returns when it may go on.
@@ -436,6 +453,7 @@ public:
 
   /// Throws `abandoned` if the grid has failed. Returns true if it has failed and the caller is unwinding already.
   bool stop_if_failed() {
+    if constexpr (sanitizer::thread) report_race();
     if (!grid_->failed()) [[likely]]
       return false;
     if (std::uncaught_exceptions() == 0) throw abandoned{};
@@ -453,9 +471,8 @@ private:
 
     runner(worker& w, fiber_stack stack) : owner(w), context(stack, &runner::enter, this) {}
     static void enter(void* self) { static_cast<runner*>(self)->loop(); }
-    void loop() noexcept {
-      const sanitizer::unobserved scope;
-      while (starting) {
+    [[noreturn]] void loop() noexcept {
+      for (;;) {
         owner.execute(starting, context);
         const thread_ref n = owner.next();
         if (n && !n.record().context && !sanitizer::thread) {  // the next thread can have this stack
@@ -464,7 +481,6 @@ private:
           continue;
         }
         fiber& target = n ? owner.context_for(n) : owner.main_;
-        starting = {};
         owner.idle_.push_back(this);
         fiber::switch_to(context, target);
       }
@@ -475,9 +491,9 @@ private:
     block_record& b = *t.block;
     try {
       if constexpr (sanitizer::thread) {
-        context.name((text_of_block(b) + ", " + name_of(t)).c_str());
+        context.name(("block " + std::to_string(b.index) + ", " + name_of(t)).c_str());
         sanitizer::acquire(&grid_->begin_clock);
-        observe(true);
+        sanitizer::observe(true);
       }
       grid_->call(grid_->closure, b, t.thread);
     } catch (const abandoned&) {
@@ -485,22 +501,12 @@ private:
       grid_->fail(std::current_exception());
     }
     if constexpr (sanitizer::thread) {
-      observe(false);
+      sanitizer::observe(false);
       sanitizer::release(&grid_->end_clock);
     }
     try {
       leave(t);
     } catch (const abandoned&) {
-    }
-  }
-
-  static void observe(bool on) {
-    if (on) {
-      sanitizer::AnnotateIgnoreWritesEnd(__FILE__, __LINE__);
-      sanitizer::AnnotateIgnoreReadsEnd(__FILE__, __LINE__);
-    } else {
-      sanitizer::AnnotateIgnoreReadsBegin(__FILE__, __LINE__);
-      sanitizer::AnnotateIgnoreWritesBegin(__FILE__, __LINE__);
     }
   }
 
@@ -512,6 +518,7 @@ private:
     w.left |= bit;
     --b.live;
     made_progress();
+    if constexpr (sanitizer::thread) report_race();
     if (grid_->failed()) return;
     check_shared(t, nullptr);
     if (b.arrived) [[unlikely]]
@@ -526,6 +533,7 @@ public:
   void check_shared(const thread_ref& t, const place* at) {
     if constexpr (!sanitizer::address) {  // AddressSanitizer watches the zones itself, and says who wrote
       const shared_layout& l = grid_->layout;
+      if (l.static_bytes + l.dynamic_bytes == 0) return;
       const std::byte* m = t.block->memory;
       const std::size_t end = l.static_offset + l.static_bytes, dynamic_end = l.dynamic_offset + l.dynamic_bytes;
       if (intact(m + l.static_offset - shared_layout::zone, shared_layout::zone) &&
@@ -536,16 +544,8 @@ public:
   }
 
 private:
-  static bool intact(const std::byte* p, std::size_t bytes) {
-    std::uint64_t word, difference = 0;
-    while (bytes >= 8) {
-      std::memcpy(&word, p, 8);
-      difference |= word ^ 0x0101010101010101u * shared_layout::canary;
-      p += 8;
-      bytes -= 8;
-    }
-    while (bytes--) difference |= std::uint64_t(*p++) ^ shared_layout::canary;
-    return difference == 0;
+  static bool intact(const std::byte* p, std::size_t bytes) {  // all bytes are equal, and the first is right
+    return *p == std::byte(shared_layout::canary) && std::memcmp(p, p + 1, bytes - 1) == 0;
   }
 
   [[noreturn, gnu::cold, gnu::noinline]] void report_shared(const thread_ref& t, const place* at) {
@@ -568,6 +568,68 @@ private:
                   (at ? "reached the barrier at " + to_text(*at) : std::string("left the kernel")) +
                   ", so this thread wrote it, or one that has run since " +
                   (b.barriers ? "the barrier at " + to_text(b.last_barrier) : std::string("the block began")));
+  }
+
+  /// ThreadSanitizer calls this inside the thread that ran into the race, with its own locks held: only takes notes.
+  static void remember_race(void* report) {
+    worker* const w = current_worker();
+    if (!w || w->race_.pending) return;
+    const char* text = nullptr;
+    int count = 0, stacks = 0, accesses = 0, locations = 0, mutexes = 0, threads = 0, unique = 0;
+    void* trace[1] = {};
+    sanitizer::__tsan_get_report_data(report, &text, &count, &stacks, &accesses, &locations, &mutexes, &threads,
+                                      &unique, trace, 1);
+    if (accesses < 2) return;  // not a data race
+    for (int i = 0; i < 2; ++i) {
+      race_record::access& a = w->race_.by[i];
+      int thread = 0, size = 0, write = 0, atomic = 0;
+      void* address = nullptr;
+      sanitizer::__tsan_get_report_mop(report, std::size_t(i), &thread, &address, &size, &write, &atomic, trace, 1);
+      a.code = trace[0];
+      a.write = write != 0;
+      a.who[0] = '\0';
+      for (int j = 0; j < threads; ++j) {
+        int id = 0, running = 0, parent = 0;
+        unsigned long long os_thread = 0;
+        const char* name = nullptr;
+        sanitizer::__tsan_get_report_thread(report, std::size_t(j), &id, &os_thread, &running, &name, &parent, trace,
+                                            1);
+        if (id != thread || !name) continue;
+        std::size_t k = 0;
+        for (; name[k] && k + 1 < sizeof a.who; ++k) a.who[k] = name[k];
+        a.who[k] = '\0';
+      }
+      if (i == 0) {
+        w->race_.address = address;
+        w->race_.bytes = size;
+      }
+    }
+    w->race_.pending = true;
+  }
+
+  /// Turns a race that has been noted into the grid's failure.
+  void report_race() {
+    if (!race_.pending) return;
+    race_.pending = false;
+    auto text_of = [](const race_record::access& a) {
+      char place[512] = "";
+      sanitizer::__sanitizer_symbolize_pc(a.code, "%s:%l", place, sizeof place);
+      return std::string(a.write ? "write" : "read") + " by " + (a.who[0] ? a.who : "a thread outside the grid") +
+             " at " + place;
+    };
+    std::string where = "memory outside the block";
+    const auto* const p = static_cast<const std::byte*>(race_.address);
+    for (int i = 0; i < residents_; ++i) {
+      const std::ptrdiff_t offset = p - blocks_[std::size_t(i)]->shared;
+      const std::ptrdiff_t dynamic_offset = p - blocks_[std::size_t(i)]->dynamic_shared;
+      if (offset >= 0 && offset < std::ptrdiff_t(grid_->layout.static_bytes))
+        where = "byte " + std::to_string(offset) + " of struct shared";
+      else if (dynamic_offset >= 0 && dynamic_offset < std::ptrdiff_t(grid_->layout.dynamic_bytes))
+        where = "byte " + std::to_string(dynamic_offset) + " of the dynamic shared memory";
+    }
+    grid_->fail(std::make_exception_ptr(kernel_fault(
+        "kernel " + std::string(grid_->kernel_name) + ": data race on " + where + " (" + std::to_string(race_.bytes) +
+        " bytes): " + text_of(race_.by[0]) + "; " + text_of(race_.by[1]) + "; no barrier or atomic orders them")));
   }
 
   /// The thread that runs next, no longer marked ready; none when the grid is done.
@@ -689,8 +751,14 @@ private:
     fiber*& context = t.record().context;
     if (!context) {
       if (idle_.empty()) add_runners();
-      runner* r = idle_.back();
-      idle_.pop_back();
+      runner* r;
+      if constexpr (sanitizer::thread) {
+        r = idle_.front();  // the one that has been idle longest
+        idle_.erase(idle_.begin());
+      } else {
+        r = idle_.back();
+        idle_.pop_back();
+      }
       r->starting = t;
       context = &r->context;
     }
@@ -738,6 +806,10 @@ private:
       b.make_ready(w, b.warp[w].exists);
     }
     b.thread.assign(std::size_t(g.threads), thread_record{});
+    // To ThreadSanitizer a fiber is a thread: those of two blocks in a row must be different ones, or races between the
+    // blocks would look like one thread's steps.
+    if constexpr (sanitizer::thread)
+      while (runners_.size() < std::size_t(2 * g.threads)) add_runners();
     prepare_memory(b);
     return true;
   }
@@ -781,6 +853,7 @@ private:
   std::size_t watched_ = 0;
   std::uint64_t generation_ = 0;
   double checked_at_ = 0, quiet_since_ = 0;
+  race_record race_;
 };
 
 // ---- What threads wait for -----------------------------------------------------------------------------------------
@@ -988,6 +1061,7 @@ inline int workers_for(const grid& g) {
     constexpr std::int64_t worth_a_worker = sanitizer::thread ? 1 : 2048;
     wanted = std::min<std::int64_t>(cores, 1 + g.blocks * g.threads / worth_a_worker);
   }
+  if constexpr (sanitizer::thread) wanted = std::min<std::int64_t>(wanted, 3);  // it can tell 8128 threads apart
   return int(std::clamp<std::int64_t>(wanted, 1, std::max<std::int64_t>(1, g.blocks)));
 }
 

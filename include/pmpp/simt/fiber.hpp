@@ -7,12 +7,13 @@
 //   fiber::switch_to(here, other);           // goes on in `other`; returns when somebody switches back to `here`
 //
 // Switches are symmetric: any fiber may switch to any other that is not running, there is no scheduler in between. That
-// halves their number against a scheduler on a stack of its own. When entry returns, the fiber that last switched to
-// this one goes on, and the finished fiber must not be switched to again.
+// halves their number against a scheduler on a stack of its own. Entry must not return: a fiber that is no longer
+// needed is destroyed while suspended. Nothing is unwound then, so no object may live on its stack that needs a
+// destructor; the emulator's fibers wait in an endless loop, and those suspended in a kernel are resumed to throw
+// first.
 //
 // Two ways to switch, chosen at compile time: Boost.Context (PMPP_WITH_BOOST_CONTEXT, 10 ns), or POSIX ucontext, which
-// asks the kernel to save the signal mask each time (300 ns). Neither unwinds a fiber that is destroyed while
-// suspended: the emulator resumes such fibers and throws in them, so both behave alike.
+// asks the operating system to save the signal mask each time (300 ns).
 //
 // A sanitizer must be told of each switch. AddressSanitizer keeps the bounds of the current stack; ThreadSanitizer
 // keeps one vector clock per fiber, and a switch is told to it as "no synchronisation": two fibers are then two threads
@@ -24,6 +25,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <exception>
 #include <memory>
 #include <new>
 #include <utility>
@@ -53,11 +55,20 @@ inline constexpr bool address = false;
 inline constexpr bool address = false;
 #endif
 
+/// Called with each race that ThreadSanitizer reports.
+inline void (*race_handler)(void* report) = nullptr;
+
 #if defined(__SANITIZE_THREAD__)
 inline constexpr bool thread = true;
+extern "C" [[gnu::used]] inline void __tsan_on_report(void* report) {
+  if (race_handler) race_handler(report);
+}
 #elif defined(__has_feature)
 #if __has_feature(thread_sanitizer)
 inline constexpr bool thread = true;
+extern "C" [[gnu::used]] inline void __tsan_on_report(void* report) {
+  if (race_handler) race_handler(report);
+}
 #else
 inline constexpr bool thread = false;
 #endif
@@ -76,6 +87,13 @@ void* __tsan_create_fiber(unsigned flags);
 void __tsan_destroy_fiber(void* fiber);
 void __tsan_switch_to_fiber(void* fiber, unsigned flags);
 void __tsan_set_fiber_name(void* fiber, const char* name);
+int __tsan_get_report_data(void* report, const char** description, int* count, int* stacks, int* accesses,
+                           int* locations, int* mutexes, int* threads, int* unique_threads, void** sleep_trace,
+                           unsigned long trace_size);
+int __tsan_get_report_mop(void* report, unsigned long i, int* thread, void** address, int* size, int* write,
+                          int* atomic, void** trace, unsigned long trace_size);
+int __tsan_get_report_thread(void* report, unsigned long i, int* thread, unsigned long long* os_thread, int* running,
+                             const char** name, int* parent, void** trace, unsigned long trace_size);
 void __tsan_acquire(void* address);
 void __tsan_release(void* address);
 void AnnotateIgnoreReadsBegin(const char* file, int line);
@@ -94,22 +112,25 @@ inline void release([[maybe_unused]] void* object) {
   if constexpr (thread) __tsan_release(object);
 }
 
-/// While one of these lives, ThreadSanitizer ignores what the calling fiber reads and writes. The emulator's own data
-/// are shared by fibers that never run at the same time, and races on them would be none.
-class [[maybe_unused]] unobserved {
-public:
-  unobserved() {
-    if constexpr (thread) {
+/// Whether ThreadSanitizer watches what the calling fiber reads and writes. Calls nest: off twice needs on twice.
+inline void observe([[maybe_unused]] bool on) {
+  if constexpr (thread) {
+    if (on) {
+      AnnotateIgnoreWritesEnd(__FILE__, __LINE__);
+      AnnotateIgnoreReadsEnd(__FILE__, __LINE__);
+    } else {
       AnnotateIgnoreReadsBegin(__FILE__, __LINE__);
       AnnotateIgnoreWritesBegin(__FILE__, __LINE__);
     }
   }
-  ~unobserved() {
-    if constexpr (thread) {
-      AnnotateIgnoreWritesEnd(__FILE__, __LINE__);
-      AnnotateIgnoreReadsEnd(__FILE__, __LINE__);
-    }
-  }
+}
+
+/// While one of these lives, the calling fiber is not watched. The emulator's own data are shared by fibers that never
+/// run at the same time; races on them would be none.
+class [[maybe_unused]] unobserved {
+public:
+  unobserved() { observe(false); }
+  ~unobserved() { observe(true); }
   unobserved(const unobserved&) = delete;
   unobserved& operator=(const unobserved&) = delete;
 };
@@ -162,15 +183,19 @@ public:
   /// Stands for the OS thread that first switches away from it.
   fiber() = default;
 
-  /// Runs entry(argument) on `stack` when it is first switched to. `entry` must not throw.
+  /// Runs entry(argument) on `stack` when it is first switched to. `entry` must neither return nor throw.
   fiber(fiber_stack stack, entry_function entry, void* argument) : stack_(stack), entry_(entry), argument_(argument) {
-    if constexpr (sanitizer::thread) thread_context_ = sanitizer::__tsan_create_fiber(0);
+    if constexpr (sanitizer::thread) {
+      thread_context_ = sanitizer::__tsan_create_fiber(0);
+      observe(false);  // from its first instruction, until the emulator calls a kernel
+    }
 #if PMPP_WITH_BOOST_CONTEXT
-    context_ = boost::context::fiber(std::allocator_arg, borrowed_stack{stack}, [this](boost::context::fiber&& caller) {
-      arrived_from(std::move(caller));
-      run();
-      return std::move(previous_->context_);
-    });
+    new (&context_) boost::context::fiber(std::allocator_arg, borrowed_stack{stack},
+                                          [this](boost::context::fiber&& caller) -> boost::context::fiber {
+                                            arrived_from(std::move(caller));
+                                            entry_(argument_);
+                                            std::terminate();
+                                          });
 #else
     ::getcontext(&context_);
     context_.uc_stack.ss_sp = stack.lowest;
@@ -183,7 +208,10 @@ public:
   }
   ~fiber() {
     if constexpr (sanitizer::thread)
-      if (entry_) sanitizer::__tsan_destroy_fiber(thread_context_);
+      if (entry_) {
+        observe(true);  // a fiber must not end while it is ignored
+        sanitizer::__tsan_destroy_fiber(thread_context_);
+      }
   }
   fiber(const fiber&) = delete;
   fiber& operator=(const fiber&) = delete;
@@ -213,6 +241,14 @@ public:
   }
 
 private:
+  // As this fiber, without running on it: ThreadSanitizer keeps what it ignores per fiber.
+  void observe(bool on) {
+    void* const me = sanitizer::__tsan_get_current_fiber();
+    sanitizer::__tsan_switch_to_fiber(thread_context_, 1);
+    sanitizer::observe(on);
+    sanitizer::__tsan_switch_to_fiber(me, 1);
+  }
+
   void finish_switch() {
     if constexpr (sanitizer::address) {
       const void* bottom = nullptr;
@@ -220,15 +256,6 @@ private:
       sanitizer::__sanitizer_finish_switch_fiber(fake_stack_, &bottom, &size);
       if (!previous_->entry_) previous_->stack_ = {static_cast<std::byte*>(const_cast<void*>(bottom)), size};
     }
-  }
-
-  /// What remains to do on the new stack, and again when the fiber ends.
-  void run() {
-    entry_(argument_);
-    previous_->previous_ = this;
-    if constexpr (sanitizer::address)
-      sanitizer::__sanitizer_start_switch_fiber(nullptr, previous_->stack_.lowest, previous_->stack_.bytes);
-    if constexpr (sanitizer::thread) sanitizer::__tsan_switch_to_fiber(previous_->thread_context_, 1);
   }
 
 #if PMPP_WITH_BOOST_CONTEXT
@@ -248,15 +275,17 @@ private:
     }
     void deallocate(boost::context::stack_context&) noexcept {}
   };
-  boost::context::fiber context_;
+  union {
+    boost::context::fiber context_{};  // never destroyed: its destructor would unwind the stack
+  };
 #else
   void arrived_from() { finish_switch(); }
 
   static void start(unsigned high, unsigned low) {
     fiber& self = *reinterpret_cast<fiber*>(std::uintptr_t(high) << 32 | low);
     self.arrived_from();
-    self.run();
-    ::setcontext(&self.previous_->context_);
+    self.entry_(self.argument_);
+    std::terminate();
   }
   ucontext_t context_{};
 #endif

@@ -1,0 +1,199 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Wide loads and stores: how kernels move arrays at the memory's speed.
+//
+// A thread moves a vector: `Items` consecutive elements that fill whole 16-byte words of memory (4 floats, 16 bytes, 4
+// structs of 12 bytes). Vectors are counted from the 16-byte boundary at or below the data, so that misaligned data
+// costs two partial vectors, one at each end, and nothing in between:
+//
+//     element       0 1 2 | 3 4 5 6 | 7 8 9 ...        vector v holds elements [v * Items - head, (v + 1) * Items -
+//     head) vector      0       | 1       | 2                head = 1: one slot of vector 0 lies before the data
+//
+// Computed inputs are as wide as what they read: a transform_iterator loads through its base, a zip_iterator loads both
+// sides. Two arrays of one zip whose boundaries lie at different elements, and iterators of unknown kind, are moved one
+// element per thread (Items = 1), which is still coalesced.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <type_traits>
+#include <utility>
+
+#include <pmpp/core/config.hpp>
+#include <pmpp/core/iterator.hpp>
+#include <pmpp/core/math.hpp>
+
+namespace pmpp::inline PMPP_BACKEND::block {
+
+/// Consecutive elements that one thread holds in registers.
+template <class T, int Items>
+struct vector {
+  T item[Items];
+};
+
+namespace detail {
+
+/// Elements of T that fill whole 16-byte words, 1 where more than 64 bytes would be needed.
+template <class T>
+constexpr int items_of_type() {
+  const int items = 16 / greatest_common_divisor(16, int(sizeof(T)));
+  return items * int(sizeof(T)) <= 64 ? items : 1;
+}
+
+template <class T, int Items>
+struct alignas(16) aligned_vector {
+  T item[Items];
+};
+
+}  // namespace detail
+
+/// What wide access knows of an iterator:
+///   items, always     how many items it likes to move at once (0: any number); whether that works at any address
+///   head<Items>(it)   how far it lies behind a vector boundary; -1: never on one
+///   load<Items>(it, i)     reads what items i ... i + Items - 1 are made of; i lies on a vector boundary
+///   value(it, raw, k)      makes item i + k of it. Apart from load, so that registers hold bytes of memory and no more
+/// This general form moves single elements.
+template <class It>
+struct access {
+  static constexpr int items = 1;
+  static constexpr bool always = true;
+
+  template <int Items>
+  static std::int64_t head(const It&) {
+    return Items == 1 ? 0 : -1;
+  }
+  template <int Items>
+  PMPP_HOST_DEVICE static vector<value_of<It>, Items> load(const It& it, std::int64_t i) {
+    static_assert(Items == 1);
+    return {{it[i]}};
+  }
+  template <class Raw>
+  PMPP_HOST_DEVICE static value_of<It> value(const It&, const Raw& raw, int k) {
+    return raw.item[k];
+  }
+};
+
+template <class T>
+struct access<T*> {
+  using element = std::remove_cv_t<T>;
+  static constexpr int items = detail::items_of_type<element>();
+  static constexpr bool always =
+      items == 1 || alignof(element) % greatest_common_divisor(16, int(sizeof(element))) == 0;
+
+  template <int Items>
+  static std::int64_t head(T* p) {
+    if constexpr (Items == 1) return 0;
+    for (int before = 0; before < Items; ++before)
+      if ((reinterpret_cast<std::uintptr_t>(p) - before * sizeof(T)) % 16 == 0) return before;
+    return -1;
+  }
+  template <int Items>
+  PMPP_HOST_DEVICE static vector<element, Items> load(T* p, std::int64_t i) {
+    if constexpr (Items == 1) {
+      return {{p[i]}};
+    } else {
+      using aligned = detail::aligned_vector<element, Items>;
+      const aligned loaded = *reinterpret_cast<const aligned*>(p + i);
+      vector<element, Items> raw;
+      for (int k = 0; k < Items; ++k) raw.item[k] = loaded.item[k];
+      return raw;
+    }
+  }
+  template <class Raw>
+  PMPP_HOST_DEVICE static element value(T*, const Raw& raw, int k) {
+    return raw.item[k];
+  }
+  template <int Items>
+  PMPP_HOST_DEVICE static void store(T* p, std::int64_t i, const vector<element, Items>& v) {
+    using aligned = detail::aligned_vector<element, Items>;
+    aligned stored;
+    for (int k = 0; k < Items; ++k) stored.item[k] = v.item[k];
+    *reinterpret_cast<aligned*>(p + i) = stored;
+  }
+};
+
+template <class T>
+struct access<counting_iterator<T>> {
+  static constexpr int items = 0;
+  static constexpr bool always = true;
+
+  // clang-format off
+  template <int> static std::int64_t head(const counting_iterator<T>&) { return 0; }
+  template <int> PMPP_HOST_DEVICE static counting_iterator<T> load(const counting_iterator<T>& it, std::int64_t i) { return it + i; }
+  PMPP_HOST_DEVICE static T value(const counting_iterator<T>&, const counting_iterator<T>& raw, int k) { return raw[k]; }
+  // clang-format on
+};
+
+template <class T>
+struct access<constant_iterator<T>> {
+  static constexpr int items = 0;
+  static constexpr bool always = true;
+  struct nothing {};
+
+  // clang-format off
+  template <int> static std::int64_t head(const constant_iterator<T>&) { return 0; }
+  template <int> PMPP_HOST_DEVICE static nothing load(const constant_iterator<T>&, std::int64_t) { return {}; }
+  PMPP_HOST_DEVICE static T value(const constant_iterator<T>& it, nothing, int) { return it.value; }
+  // clang-format on
+};
+
+template <class It, class F, class T>
+struct access<transform_iterator<It, F, T>> {
+  using base = access<It>;
+  static constexpr int items = base::items;
+  static constexpr bool always = base::always;
+
+  template <int Items>
+  static std::int64_t head(const transform_iterator<It, F, T>& it) {
+    return base::template head<Items>(it.base);
+  }
+  template <int Items>
+  PMPP_HOST_DEVICE static auto load(const transform_iterator<It, F, T>& it, std::int64_t i) {
+    return base::template load<Items>(it.base, i);
+  }
+  template <class Raw>
+  PMPP_HOST_DEVICE static T value(const transform_iterator<It, F, T>& it, const Raw& raw, int k) {
+    return static_cast<T>(it.f(base::value(it.base, raw, k)));
+  }
+};
+
+template <class A, class B>
+struct access<zip_iterator<A, B>> {
+  static constexpr int a = access<A>::items, b = access<B>::items;
+  static constexpr int items = a == 0 ? b : b == 0 ? a : a == 1 || b == 1 ? 1 : larger(a, b);
+  static constexpr bool always = items == 1 || (access<A>::always && access<B>::always && (a == 0 || b == 0));
+
+  template <int Items>
+  static std::int64_t head(const zip_iterator<A, B>& it) {
+    const std::int64_t head_a = access<A>::template head<Items>(it.a), head_b = access<B>::template head<Items>(it.b);
+    return a == 0 ? head_b : b == 0 || head_a == head_b ? head_a : -1;
+  }
+  template <int Items>
+  PMPP_HOST_DEVICE static auto load(const zip_iterator<A, B>& it, std::int64_t i) {
+    const auto x = access<A>::template load<Items>(it.a, i);
+    const auto y = access<B>::template load<Items>(it.b, i);
+    return pair<std::remove_const_t<decltype(x)>, std::remove_const_t<decltype(y)>>{x, y};
+  }
+  template <class Raw>
+  PMPP_HOST_DEVICE static value_of<zip_iterator<A, B>> value(const zip_iterator<A, B>& it, const Raw& raw, int k) {
+    return {access<A>::value(it.a, raw.first, k), access<B>::value(it.b, raw.second, k)};
+  }
+};
+
+/// What `Items` items of an iterator are made of.
+template <class It, int Items>
+using raw_items = decltype(access<It>::template load<Items>(std::declval<const It&>(), std::int64_t(0)));
+
+/// Calls f with std::integral_constant<int, Items> and the head: the iterator's own width where its data allows it,
+/// else one element at a time. Host code: picks the kernel to launch.
+template <class It, class F>
+void with_access(const It& it, F f) {
+  constexpr int items = access<It>::items == 0 ? 4 : access<It>::items;
+  const std::int64_t head = access<It>::template head<items>(it);
+  if constexpr (!access<It>::always) {
+    if (head < 0) return f(std::integral_constant<int, 1>{}, std::int64_t(0));
+  }
+  f(std::integral_constant<int, items>{}, head);
+}
+
+}  // namespace pmpp::inline PMPP_BACKEND::block

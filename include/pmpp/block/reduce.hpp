@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Reduction among the threads of one block: a shuffle tree in each warp, then one over the warps' results.
+//
+// At step d lane i holds the combination of lanes [i, i + d) and appends that of lanes [i + d, i + 2d): operands stay
+// in order and are always results of adjacent ranges, so any associative operator will do. Five shuffles a warp, one
+// barrier a block. (PMPP ch. 10: convergent, shared-memory and warp-level reduction trees.)
+#pragma once
+
+#include <pmpp/core/config.hpp>
+#include <pmpp/core/math.hpp>
+#include <pmpp/simt/block.hpp>
+
+namespace pmpp::inline PMPP_BACKEND::block {
+
+/// Combines the values of lanes 0 .. count - 1 of a warp, in order. All lanes of the warp call; lane 0 gets the result,
+/// the others get something else. No barrier. \pre 1 <= count <= 32, the same in all lanes.
+template <class Block, class T, class Op>
+PMPP_HOST_DEVICE T warp_reduce(Block& block, T value, Op op, int count = simt::warp_size) {
+  for (int d = 1; d < simt::warp_size; d *= 2) {
+    const T right = block.shuffle_down(value, d);
+    if (block.lane() + d < count) value = static_cast<T>(op(value, right));
+  }
+  return value;
+}
+
+/// Shared memory of the two functions below. It may be reused after the next barrier.
+template <class T>
+struct reduce_memory {
+  T warp[simt::warp_size];
+};
+
+/// Combines the values that lane 0 of warps 0 .. count - 1 holds, in order. All threads of the block call; thread 0
+/// gets the result. One barrier. \pre 1 <= count <= warps(), the same in all threads; whole warps.
+template <class Block, class T, class Op>
+PMPP_HOST_DEVICE T reduce_warps(Block& block, reduce_memory<T>& memory, T value, Op op, int count) {
+  if (block.warps() == 1) return value;
+  if (block.lane() == 0) memory.warp[block.warp()] = value;
+  block.sync();
+  if (block.warp() == 0) value = warp_reduce(block, memory.warp[smaller(block.lane(), count - 1)], op, count);
+  return value;
+}
+
+/// Combines the values of threads 0 .. count - 1, in order. All threads of the block call; thread 0 gets the result.
+/// One barrier. \pre 1 <= count <= threads(), the same in all threads; whole warps.
+template <class Block, class T, class Op>
+PMPP_HOST_DEVICE T reduce(Block& block, reduce_memory<T>& memory, T value, Op op, int count) {
+  const int in_warp = count - block.warp() * simt::warp_size;
+  if (in_warp > 0) value = warp_reduce(block, value, op, smaller(in_warp, simt::warp_size));
+  return reduce_warps(block, memory, value, op, ceil_div(count, simt::warp_size));
+}
+
+}  // namespace pmpp::inline PMPP_BACKEND::block

@@ -1,0 +1,209 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Iterators that compute what they point at, and what the algorithms ask of any iterator.
+//
+//   counting_iterator{0}            0, 1, 2, ...
+//   constant_iterator{x}            x, x, x, ...
+//   transform_iterator{it, f}       f(it[0]), f(it[1]), ...    (value type given where f cannot be called on the host)
+//   zip_iterator{a, b}              pair{a[0], b[0]}, pair{a[1], b[1]}, ...
+//
+// They cost nothing: kernels load through them with the same wide loads as from a plain pointer (block/load_store.hpp).
+//
+// The length of a one-dimensional input may be known only on the device: device_count{pointer, upper_bound} stands
+// where the end iterator would, and the kernels read *pointer when they run.
+#pragma once
+
+#include <concepts>
+#include <cstddef>
+#include <cstdint>
+#include <iterator>
+#include <type_traits>
+
+#include <pmpp/core/config.hpp>
+
+namespace pmpp::inline PMPP_BACKEND {
+
+/// Two values. An aggregate, because std::pair cannot be built in device code without compiler flags.
+template <class A, class B>
+struct pair {
+  A first;
+  B second;
+  friend constexpr bool operator==(const pair&, const pair&) = default;
+};
+
+/// What an algorithm asks of an iterator: copies, offsets, distance, indexing.
+template <class It>
+concept random_access = std::copy_constructible<It> && requires(const It it, std::ptrdiff_t n) {
+  it[n];
+  it + n;
+  { it - it } -> std::convertible_to<std::ptrdiff_t>;
+};
+
+template <random_access It>
+using value_of = std::iter_value_t<It>;
+
+/// A length that is known only on the device. The kernels use min(*pointer, upper_bound); grids and scratch are sized
+/// by upper_bound. \pre pointer is readable by the device when the kernels run; Integer has 4 or 8 bytes.
+template <class Integer>
+struct device_count {
+  static_assert(std::is_integral_v<Integer> && (sizeof(Integer) == 4 || sizeof(Integer) == 8),
+                "pmpp: device_count needs a pointer to a 4- or 8-byte integer");
+  const Integer* pointer;
+  std::int64_t upper_bound;
+};
+template <class Integer, class Bound>
+device_count(Integer*, Bound) -> device_count<std::remove_const_t<Integer>>;
+
+namespace detail {
+
+/// What kernels receive as a length: a number, or where to find it.
+struct item_count {
+  std::int64_t bound = 0;
+  const void* pointer = nullptr;
+  bool eight_bytes = false;
+
+  PMPP_HOST_DEVICE std::int64_t get() const {
+    if (pointer == nullptr) return bound;
+    // An unsigned 8-byte count past 2^63 reads as negative; both clamp to a sane range.
+    const std::int64_t n = eight_bytes ? *static_cast<const std::int64_t*>(pointer)
+                                       : std::int64_t(*static_cast<const std::uint32_t*>(pointer));
+    return n < 0 ? 0 : n < bound ? n : bound;
+  }
+};
+
+/// The arithmetic shared by the iterators below: each holds a position and derives the rest from it.
+template <class Self>
+struct iterator_arithmetic {
+  using difference_type = std::ptrdiff_t;
+  using iterator_category = std::random_access_iterator_tag;
+
+  PMPP_HOST_DEVICE friend constexpr Self operator+(Self it, std::ptrdiff_t n) { return it += n; }
+  PMPP_HOST_DEVICE friend constexpr Self operator+(std::ptrdiff_t n, Self it) { return it += n; }
+  PMPP_HOST_DEVICE friend constexpr Self operator-(Self it, std::ptrdiff_t n) { return it += -n; }
+  PMPP_HOST_DEVICE friend constexpr Self& operator-=(Self& it, std::ptrdiff_t n) { return it += -n; }
+  PMPP_HOST_DEVICE friend constexpr Self& operator++(Self& it) { return it += 1; }
+  PMPP_HOST_DEVICE friend constexpr Self& operator--(Self& it) { return it += -1; }
+  PMPP_HOST_DEVICE friend constexpr Self operator++(Self& it, int) {
+    Self before = it;
+    it += 1;
+    return before;
+  }
+  PMPP_HOST_DEVICE friend constexpr Self operator--(Self& it, int) {
+    Self before = it;
+    it += -1;
+    return before;
+  }
+  PMPP_HOST_DEVICE friend constexpr bool operator==(const Self& a, const Self& b) { return a - b == 0; }
+  PMPP_HOST_DEVICE friend constexpr auto operator<=>(const Self& a, const Self& b) {
+    return (a - b) <=> std::ptrdiff_t(0);
+  }
+};
+
+}  // namespace detail
+
+/// start, start + 1, start + 2, ...
+template <class T = std::int64_t>
+struct counting_iterator : detail::iterator_arithmetic<counting_iterator<T>> {
+  using value_type = T;
+  using reference = T;
+  using pointer = void;
+
+  T value{};
+
+  constexpr counting_iterator() = default;
+  PMPP_HOST_DEVICE constexpr explicit counting_iterator(T start) : value(start) {}
+  PMPP_HOST_DEVICE constexpr T operator*() const { return value; }
+  PMPP_HOST_DEVICE constexpr T operator[](std::ptrdiff_t n) const { return static_cast<T>(value + static_cast<T>(n)); }
+  PMPP_HOST_DEVICE constexpr counting_iterator& operator+=(std::ptrdiff_t n) {
+    value = (*this)[n];
+    return *this;
+  }
+  PMPP_HOST_DEVICE friend constexpr std::ptrdiff_t operator-(const counting_iterator& a, const counting_iterator& b) {
+    return static_cast<std::ptrdiff_t>(a.value - b.value);
+  }
+};
+
+/// The same value everywhere.
+template <class T>
+struct constant_iterator : detail::iterator_arithmetic<constant_iterator<T>> {
+  using value_type = T;
+  using reference = T;
+  using pointer = void;
+
+  T value{};
+  std::ptrdiff_t index = 0;
+
+  constexpr constant_iterator() = default;
+  PMPP_HOST_DEVICE constexpr explicit constant_iterator(T v, std::ptrdiff_t at = 0) : value(v), index(at) {}
+  PMPP_HOST_DEVICE constexpr T operator*() const { return value; }
+  PMPP_HOST_DEVICE constexpr T operator[](std::ptrdiff_t) const { return value; }
+  PMPP_HOST_DEVICE constexpr constant_iterator& operator+=(std::ptrdiff_t n) {
+    index += n;
+    return *this;
+  }
+  PMPP_HOST_DEVICE friend constexpr std::ptrdiff_t operator-(const constant_iterator& a, const constant_iterator& b) {
+    return a.index - b.index;
+  }
+};
+
+/// f(base[0]), f(base[1]), ... as values of type T. T must be named where f can be called on the device only.
+template <class It, class F, class T = std::remove_cvref_t<std::invoke_result_t<const F&, value_of<It>>>>
+struct transform_iterator : detail::iterator_arithmetic<transform_iterator<It, F, T>> {
+  using value_type = T;
+  using reference = T;
+  using pointer = void;
+
+  It base{};
+  F f{};
+
+  constexpr transform_iterator() = default;
+  PMPP_HOST_DEVICE constexpr transform_iterator(It it, F function) : base(it), f(function) {}
+  PMPP_HOST_DEVICE constexpr T operator*() const { return (*this)[0]; }
+  PMPP_HOST_DEVICE constexpr T operator[](std::ptrdiff_t n) const { return static_cast<T>(f(base[n])); }
+  PMPP_HOST_DEVICE constexpr transform_iterator& operator+=(std::ptrdiff_t n) {
+    base = base + n;
+    return *this;
+  }
+  PMPP_HOST_DEVICE friend constexpr std::ptrdiff_t operator-(const transform_iterator& a, const transform_iterator& b) {
+    return a.base - b.base;
+  }
+};
+
+/// pair{a[0], b[0]}, pair{a[1], b[1]}, ... Nest for more than two.
+template <class A, class B>
+struct zip_iterator : detail::iterator_arithmetic<zip_iterator<A, B>> {
+  using value_type = pair<value_of<A>, value_of<B>>;
+  using reference = value_type;
+  using pointer = void;
+
+  A a{};
+  B b{};
+
+  constexpr zip_iterator() = default;
+  PMPP_HOST_DEVICE constexpr zip_iterator(A first, B second) : a(first), b(second) {}
+  PMPP_HOST_DEVICE constexpr value_type operator*() const { return (*this)[0]; }
+  PMPP_HOST_DEVICE constexpr value_type operator[](std::ptrdiff_t n) const { return value_type{a[n], b[n]}; }
+  PMPP_HOST_DEVICE constexpr zip_iterator& operator+=(std::ptrdiff_t n) {
+    a = a + n;
+    b = b + n;
+    return *this;
+  }
+  PMPP_HOST_DEVICE friend constexpr std::ptrdiff_t operator-(const zip_iterator& x, const zip_iterator& y) {
+    return x.a - y.a;
+  }
+};
+
+namespace detail {
+
+/// Calls a binary function with the two members of a pair.
+template <class F>
+struct apply_to_pair {
+  F f;
+  template <class A, class B>
+  PMPP_HOST_DEVICE constexpr auto operator()(const pair<A, B>& p) const {
+    return f(p.first, p.second);
+  }
+};
+
+}  // namespace detail
+}  // namespace pmpp::inline PMPP_BACKEND

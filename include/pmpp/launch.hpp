@@ -1,0 +1,245 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// launch(policy, grid, kernel, args...): runs a kernel on the policy's machine.
+//
+//   launch(device, blocks, my_kernel{}, in, out);                      a function object with `threads`
+//   (simt/block.hpp) launch(device, grid{blocks, threads}, my_kernel{}, in, out);       block shape chosen here; 1-D to
+//   3-D launch(device, grid{blocks, threads, bytes}, kernel, ...);         with dynamic shared memory, up to the
+//   device's limit launch(device, grid{blocks, threads}, my_global_function, ...);    a __global__ function of your own
+//   launch(emulated, blocks, my_kernel{}, in, out);                    the same kernel on the CPU, under a debugger
+//
+// What it adds to <<<>>>: a grid of no blocks is a no-op; a shape that the device cannot run throws
+// std::invalid_argument naming what was asked and the limit, before anything is launched; shared memory above 48 KB
+// just works; a stream of another device is refused; a failure is a cuda_error that names the kernel. On a GPU the call
+// only enqueues. With PMPP_SYNC_CHECK=1 in the environment it waits after each launch, so that a kernel that fails is
+// named.
+#pragma once
+
+#include <atomic>
+#include <cstdlib>
+#include <source_location>
+#include <string>
+#include <string_view>
+#include <type_traits>
+
+#include <pmpp/core/config.hpp>
+#include <pmpp/core/error.hpp>
+#include <pmpp/core/math.hpp>
+#include <pmpp/execution.hpp>
+#include <pmpp/simt/block.hpp>
+#if PMPP_CUDA
+#include <pmpp/simt/cuda_block.hpp>
+#endif
+#if PMPP_WITH_EMULATOR
+#include <pmpp/simt/emulated_block.hpp>
+#endif
+
+// Code that launches stays inside its shared library: two libraries built for different architectures may live in one
+// process, and each must launch its own kernels.
+#pragma GCC visibility push(hidden)
+
+namespace pmpp::inline PMPP_BACKEND {
+
+using grid = simt::launch_shape;
+
+namespace detail {
+
+/// The name of a type, as the compiler spells it.
+template <class T>
+constexpr std::string_view type_name() {
+  const std::string_view text = __PRETTY_FUNCTION__;
+  const std::size_t from = text.find("T = ") + 4;
+  const std::size_t to = text.find(';', from);
+  return text.substr(from, (to == std::string_view::npos ? text.rfind(']') : to) - from);
+}
+
+[[noreturn]] inline void refuse_launch(std::string_view kernel, const char* what, std::int64_t asked,
+                                       std::int64_t limit) {
+  throw std::invalid_argument("pmpp::launch: " + std::string(kernel) + ": " + what + ": asked for " +
+                              std::to_string(asked) + ", the limit is " + std::to_string(limit));
+}
+
+/// Throws unless the shape fits the limits; says whether there is anything to do.
+inline bool has_blocks(const grid& shape, std::string_view kernel, std::int64_t thread_limit, std::size_t shared_bytes,
+                       std::size_t shared_limit) {
+  if (shape.blocks.x == 0 || shape.blocks.y == 0 || shape.blocks.z == 0) return false;
+  if (shape.threads.volume() == 0) refuse_launch(kernel, "threads of a block (at least 1)", 0, thread_limit);
+  if (shape.blocks.x > 0x7fffffffu) refuse_launch(kernel, "blocks along x", shape.blocks.x, 0x7fffffff);
+  if (shape.blocks.y > 65535) refuse_launch(kernel, "blocks along y", shape.blocks.y, 65535);
+  if (shape.blocks.z > 65535) refuse_launch(kernel, "blocks along z", shape.blocks.z, 65535);
+  if (shape.threads.x > thread_limit || shape.threads.y > thread_limit || shape.threads.volume() > thread_limit)
+    refuse_launch(kernel, "threads of a block", shape.threads.volume(), thread_limit);
+  if (shape.threads.z > 64) refuse_launch(kernel, "threads of a block along z", shape.threads.z, 64);
+  if (shared_bytes + shape.dynamic_shared > shared_limit)
+    refuse_launch(kernel, "bytes of shared memory of a block", std::int64_t(shared_bytes + shape.dynamic_shared),
+                  std::int64_t(shared_limit));
+  return true;
+}
+
+template <class Kernel>
+constexpr bool has_fixed_threads = requires {
+  Kernel::threads;
+};
+
+#if PMPP_CUDA
+/// What launching asks of a device, read once per device.
+struct device_limits {
+  int shared_per_block = 0;  ///< bytes a block may have after opting in
+  int processors = 0;        ///< streaming multiprocessors
+
+  static constexpr int most_devices = 64;
+
+  static int current() {
+    int id = 0;
+    check(cudaGetDevice(&id), "cudaGetDevice");
+    if (id >= most_devices)
+      throw std::invalid_argument("pmpp: device " + std::to_string(id) + " is past the limit of 64");
+    return id;
+  }
+  static const device_limits& of(int id) {
+    static device_limits table[most_devices];
+    static std::atomic<bool> known[most_devices];
+    if (!known[id].load(std::memory_order_acquire)) {
+      device_limits d;  // several threads may fill the same entry with the same values
+      check(cudaDeviceGetAttribute(&d.shared_per_block, cudaDevAttrMaxSharedMemoryPerBlockOptin, id),
+            "cudaDeviceGetAttribute");
+      check(cudaDeviceGetAttribute(&d.processors, cudaDevAttrMultiProcessorCount, id), "cudaDeviceGetAttribute");
+      std::atomic_ref(table[id].shared_per_block).store(d.shared_per_block, std::memory_order_relaxed);
+      std::atomic_ref(table[id].processors).store(d.processors, std::memory_order_relaxed);
+      known[id].store(true, std::memory_order_release);
+    }
+    return table[id];
+  }
+};
+
+inline void require_stream_of(int device, cudaStream_t stream) {
+  if (stream == nullptr) return;
+  int owner = 0;
+  check(cudaStreamGetDevice(stream, &owner), "cudaStreamGetDevice");
+  if (owner != device)
+    throw std::invalid_argument("pmpp::launch: the stream belongs to device " + std::to_string(owner) +
+                                ", the current device is " + std::to_string(device));
+}
+
+inline void after_launch(cudaError_t status, std::string_view kernel, cudaStream_t stream,
+                         const std::source_location& at) {
+  static const bool wait = [] {
+    const char* text = std::getenv("PMPP_SYNC_CHECK");
+    return text != nullptr && *text != '\0' && *text != '0';
+  }();
+  const auto call = [&] { return "launch of " + std::string(kernel); };
+  if (status != cudaSuccess) throw_cuda_error(status, call(), at);
+  if (!wait) return;
+  cudaStreamCaptureStatus capture = cudaStreamCaptureStatusNone;
+  check(cudaStreamIsCapturing(stream, &capture), "cudaStreamIsCapturing");
+  if (capture != cudaStreamCaptureStatusNone) return;
+  if (const cudaError_t ran = cudaStreamSynchronize(stream); ran != cudaSuccess) throw_cuda_error(ran, call(), at);
+}
+#endif
+
+/// The number of multiprocessors that the policy's machine has, to size a grid by. The emulator pretends to have two.
+template <kernel_execution P>
+int processor_count(const P&) {
+#if PMPP_CUDA
+  if constexpr (gpu_execution<P>) return device_limits::of(device_limits::current()).processors;
+#endif
+  return 2;
+}
+
+#if defined(__CUDACC__) && PMPP_CUDA
+/// More than 48 KB of shared memory, static and dynamic together, has to be asked for.
+inline void allow_shared_bytes(const void* function, std::size_t static_bytes, std::size_t dynamic_bytes) {
+  if (static_bytes + dynamic_bytes <= simt::detail::static_shared_limit) return;
+  check(cudaFuncSetAttribute(function, cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(dynamic_bytes)),
+        "cudaFuncSetAttribute(MaxDynamicSharedMemorySize)");
+}
+
+inline cudaLaunchConfig_t launch_config(const grid& shape, std::size_t dynamic_bytes, cudaStream_t stream) {
+  cudaLaunchConfig_t config{};
+  config.gridDim = {shape.blocks.x, shape.blocks.y, shape.blocks.z};
+  config.blockDim = {shape.threads.x, shape.threads.y, shape.threads.z};
+  config.dynamicSmemBytes = dynamic_bytes;
+  config.stream = stream;
+  return config;
+}
+#endif
+
+}  // namespace detail
+
+/// Runs `kernel` on every thread of the grid.
+///
+/// \param where   device (current device, the policy's stream) or emulated.
+/// \param shape   grid{blocks, threads, dynamic_shared}; the kernel's own shared memory comes on top.
+/// \param kernel  a function object as simt/block.hpp describes; copied.
+/// \param args    what the kernel gets after block and shared memory; trivially copyable, copied.
+/// Asynchronous on a GPU; does not allocate; may be captured into a graph. The emulator has finished on return.
+/// \throws std::invalid_argument when the device cannot run the shape, or the stream is another device's; cuda_error;
+///         kernel_fault from the emulator. Nothing has been launched then.
+template <kernel_execution P, class Kernel, class... Args>
+requires std::is_class_v<Kernel>
+void launch([[maybe_unused]] const P& where, const grid& shape, const Kernel& kernel, const Args&... args) {
+  static_assert(
+      !gpu_execution<P> || has_cuda_compiler,
+      "pmpp::device needs a CUDA compiler: compile this file with nvcc (or rename it to .cu), or use pmpp::host");
+  constexpr std::string_view name = detail::type_name<Kernel>();
+  if constexpr (gpu_execution<P>) {
+#if defined(__CUDACC__) && PMPP_CUDA
+    const int id = detail::device_limits::current();
+    constexpr std::size_t own = simt::detail::shared_bytes_of<Kernel>;
+    if (!detail::has_blocks(shape, name, simt::detail::threads_of<Kernel>, own,
+                            std::size_t(detail::device_limits::of(id).shared_per_block)))
+      return;
+    detail::require_stream_of(id, where.stream);
+    constexpr bool all_dynamic = own > simt::detail::static_shared_limit;
+    const std::size_t dynamic_bytes = shape.dynamic_shared + (all_dynamic ? round_up(own, std::size_t(16)) : 0);
+    const auto* entry = reinterpret_cast<const void*>(&simt::detail::run_kernel<Kernel, Args...>);
+    detail::allow_shared_bytes(entry, all_dynamic ? 0 : own, dynamic_bytes);
+    const cudaLaunchConfig_t config = detail::launch_config(shape, dynamic_bytes, where.stream);
+    const void* values[] = {&kernel, &args...};
+    detail::after_launch(cudaLaunchKernelExC(&config, entry, const_cast<void**>(values)), name, where.stream,
+                         std::source_location::current());
+#endif
+  } else {
+#if PMPP_WITH_EMULATOR
+    // The emulated machine has the limits of an H100.
+    if (!detail::has_blocks(shape, name, simt::detail::threads_of<Kernel>, simt::detail::shared_bytes_of<Kernel>,
+                            227 * 1024))
+      return;
+    simt::emulate(shape, name, kernel, args...);
+#endif
+  }
+}
+
+/// The same with the block shape that the kernel names (`threads`).
+template <kernel_execution P, class Kernel, class... Args>
+requires std::is_class_v<Kernel>
+void launch(const P& where, std::int64_t blocks, const Kernel& kernel, const Args&... args) {
+  static_assert(detail::has_fixed_threads<Kernel>,
+                "pmpp::launch: this kernel has no `static constexpr int threads`: pass grid{blocks, threads}");
+  launch(where, grid{extent3{blocks}, extent3{Kernel::threads}}, kernel, args...);
+}
+
+#if defined(__CUDACC__) && PMPP_CUDA
+/// Runs a __global__ function of your own, with the same checks.
+template <class... Parameters, class... Args>
+requires(sizeof...(Parameters) == sizeof...(Args)) void launch(const device_policy& where, const grid& shape,
+                                                               void (*kernel)(Parameters...), Args&&... args) {
+  const int id = detail::device_limits::current();
+  cudaFuncAttributes attributes;
+  check(cudaFuncGetAttributes(&attributes, kernel), "cudaFuncGetAttributes");
+  const char* name = "__global__ function";
+  check(cudaFuncGetName(&name, reinterpret_cast<const void*>(kernel)), "cudaFuncGetName");
+  if (!detail::has_blocks(shape, name, attributes.maxThreadsPerBlock, attributes.sharedSizeBytes,
+                          std::size_t(detail::device_limits::of(id).shared_per_block)))
+    return;
+  detail::require_stream_of(id, where.stream);
+  detail::allow_shared_bytes(reinterpret_cast<const void*>(kernel), attributes.sharedSizeBytes, shape.dynamic_shared);
+  const cudaLaunchConfig_t config = detail::launch_config(shape, shape.dynamic_shared, where.stream);
+  detail::after_launch(cudaLaunchKernelEx(&config, kernel, static_cast<Parameters>(args)...), name, where.stream,
+                       std::source_location::current());
+}
+#endif
+
+}  // namespace pmpp::inline PMPP_BACKEND
+
+#pragma GCC visibility pop

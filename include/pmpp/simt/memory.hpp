@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Loads, stores and fences with a memory order, for words that several blocks touch in one launch.
+//
+//   load<order::acquire>(p), load(p)           one access of 4 or 8 bytes; relaxed unless named
+//   store<order::release>(p, v), store(p, v)   likewise
+//   fence()                                    __threadfence(), orders as acquire and release
+//   load_quad(p), store_quad(p, q)             one relaxed access of 16 bytes: flag and value in one word
+//   system_fence()                             as fence(), also for the host and other devices
+//
+// Never read such a word by a plain load: the compiler may keep it in a register or use the read-only cache.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <cstring>
+
+#include <pmpp/core/config.hpp>
+
+namespace pmpp::inline PMPP_BACKEND::simt {
+
+/// As std::memory_order.
+enum class order { relaxed, acquire, release, acq_rel };
+
+/// Orders the calling thread's accesses before it against those after it, as seen by the whole device.
+PMPP_HOST_DEVICE inline void fence() {
+#if defined(__CUDA_ARCH__)
+  asm volatile("fence.acq_rel.gpu;" ::: "memory");
+#else
+  std::atomic_thread_fence(std::memory_order_acq_rel);
+#endif
+}
+
+/// As fence(), seen by the host and other devices too.
+PMPP_HOST_DEVICE inline void system_fence() {
+#if defined(__CUDA_ARCH__)
+  asm volatile("fence.acq_rel.sys;" ::: "memory");
+#else
+  std::atomic_thread_fence(std::memory_order_acq_rel);
+#endif
+}
+
+/// Reads *p in one access that other threads' stores may race with.
+template <order Order = order::relaxed, class T>
+PMPP_HOST_DEVICE T load(const T* p) {
+  static_assert(sizeof(T) == 4 || sizeof(T) == 8);
+#if defined(__CUDA_ARCH__)
+  const T value = *const_cast<const volatile T*>(p);
+  if constexpr (Order == order::acquire) fence();
+  return value;
+#else
+  return std::atomic_ref<T>(*const_cast<T*>(p))
+      .load(Order == order::acquire ? std::memory_order_acquire : std::memory_order_relaxed);
+#endif
+}
+
+/// Writes *p in one access that other threads' loads may race with.
+template <order Order = order::relaxed, class T>
+PMPP_HOST_DEVICE void store(T* p, std::type_identity_t<T> v) {
+  static_assert(sizeof(T) == 4 || sizeof(T) == 8);
+#if defined(__CUDA_ARCH__)
+  if constexpr (Order == order::release) fence();
+  *const_cast<volatile T*>(p) = v;
+#else
+  std::atomic_ref<T>(*p).store(v, Order == order::release ? std::memory_order_release : std::memory_order_relaxed);
+#endif
+}
+
+/// Sixteen bytes that move in one access.
+struct alignas(16) quad {
+  std::uint32_t word[4];
+};
+
+PMPP_HOST_DEVICE inline quad load_quad(const quad* p) {
+#if defined(__CUDA_ARCH__)
+  std::uint64_t low, high;
+  asm volatile("{ .reg .b128 q; ld.relaxed.gpu.b128 q, [%2]; mov.b128 {%0, %1}, q; }"
+               : "=l"(low), "=l"(high)
+               : "l"(p)
+               : "memory");
+  return {{std::uint32_t(low), std::uint32_t(low >> 32), std::uint32_t(high), std::uint32_t(high >> 32)}};
+#else
+  // The last word carries the flag: read it first with acquire, so that the others are at least as new.
+  quad q;
+  q.word[3] = load<order::acquire>(&p->word[3]);
+  for (int i = 0; i < 3; ++i) q.word[i] = load(&p->word[i]);
+  return q;
+#endif
+}
+
+PMPP_HOST_DEVICE inline void store_quad(quad* p, quad q) {
+#if defined(__CUDA_ARCH__)
+  const std::uint64_t low = q.word[0] | std::uint64_t(q.word[1]) << 32;
+  const std::uint64_t high = q.word[2] | std::uint64_t(q.word[3]) << 32;
+  asm volatile("{ .reg .b128 q; mov.b128 q, {%1, %2}; st.relaxed.gpu.b128 [%0], q; }" ::"l"(p), "l"(low), "l"(high)
+               : "memory");
+#else
+  for (int i = 0; i < 3; ++i) store(&p->word[i], q.word[i]);
+  store<order::release>(&p->word[3], q.word[3]);
+#endif
+}
+
+}  // namespace pmpp::inline PMPP_BACKEND::simt

@@ -1,0 +1,229 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Elementwise algorithms: for_each, transform, fill, iota. Vector addition and saxpy are one call of transform.
+//
+//   1. The grid is cut into tiles, one a block; a thread moves up to four vectors of 16 bytes, a tile apart by the
+//   number
+//      of threads, so that each warp reads and writes whole 512-byte rows.
+//   2. All loads of a thread are issued before the first result is stored: 64 bytes in flight a thread and input keep
+//      the memory busy at half occupancy.
+//   3. Tiles at either end of misaligned data check every element; the others check nothing.
+//
+// Work n; traffic: every input read once, the output written once; one launch, no shared memory, no barrier. The result
+// is the same on every policy if f is. In place is allowed. (PMPP ch. 2 and 3; coalescing and coarsening, ch. 6.)
+// f may not depend on the order of its calls.
+#pragma once
+
+#include <cstdint>
+#include <type_traits>
+
+#include <pmpp/block/load_store.hpp>
+#include <pmpp/core/config.hpp>
+#include <pmpp/core/iterator.hpp>
+#include <pmpp/core/math.hpp>
+#include <pmpp/core/operators.hpp>
+#include <pmpp/core/range.hpp>
+#include <pmpp/execution.hpp>
+#include <pmpp/host/parallel_for.hpp>
+#include <pmpp/launch.hpp>
+
+#pragma GCC visibility push(hidden)  // see launch.hpp
+
+namespace pmpp::inline PMPP_BACKEND {
+
+struct transform_tuning {
+  int threads = 256;           ///< of a block
+  int vectors_per_thread = 4;  ///< in flight at once, 16 bytes each
+};
+
+namespace detail {
+
+template <class In, class Out, int Items, transform_tuning Tuning>
+struct transform_kernel {
+  static constexpr int threads = Tuning.threads;
+
+  /// `rounds` of at most vectors_per_thread vectors a thread; `head` as in block/load_store.hpp.
+  template <class Block>
+  PMPP_HOST_DEVICE void operator()(Block& block, In in, item_count count, Out out, std::int64_t head,
+                                   int rounds) const {
+    const std::int64_t n = count.get();
+    const std::int64_t tile = block.index() * rounds * threads * Items - head;
+    const std::int64_t first = tile + block.thread() * Items;
+    if (rounds == Tuning.vectors_per_thread && tile >= 0 && tile + rounds * threads * Items <= n) {
+      block::raw_items<In, Items> x[Tuning.vectors_per_thread];
+      for (int r = 0; r < Tuning.vectors_per_thread; ++r)
+        x[r] = block::access<In>::template load<Items>(in, first + r * threads * Items);
+      for (int r = 0; r < Tuning.vectors_per_thread; ++r) store(in, x[r], out, first + r * threads * Items);
+      return;
+    }
+    for (int r = 0; r < rounds; ++r) {
+      const std::int64_t i = first + r * threads * Items;
+      if (i >= 0 && i + Items <= n) {
+        store(in, block::access<In>::template load<Items>(in, i), out, i);
+      } else {
+        for (int k = 0; k < Items; ++k)
+          if (i + k >= 0 && i + k < n) out[i + k] = in[i + k];
+      }
+    }
+  }
+
+private:
+  PMPP_HOST_DEVICE static void store(const In& in, const block::raw_items<In, Items>& x, const Out& out,
+                                     std::int64_t i) {
+    if constexpr (Items == 1) {
+      out[i] = block::access<In>::value(in, x, 0);
+    } else {
+      block::vector<value_of<Out>, Items> y;
+      for (int k = 0; k < Items; ++k) y.item[k] = block::access<In>::value(in, x, k);
+      block::access<Out>::template store<Items>(out, i, y);
+    }
+  }
+};
+
+template <class It, class F, transform_tuning Tuning>
+struct for_each_kernel {
+  static constexpr int threads = Tuning.threads;
+
+  template <class Block>
+  PMPP_HOST_DEVICE void operator()(Block& block, It first, item_count count, const F& f) const {
+    const std::int64_t n = count.get();
+    const std::int64_t tile = block.index() * threads * Tuning.vectors_per_thread + block.thread();
+    for (int r = 0; r < Tuning.vectors_per_thread; ++r)
+      if (tile + r * threads < n) f(first[tile + r * threads]);
+  }
+};
+
+/// Writes in[i] to out[i]: the one loop under transform, fill and iota.
+template <transform_tuning Tuning, class P, class In, class Out>
+void copy_elements(const P& where, const input<In>& in, Out out) {
+  const std::int64_t n = in.count.bound;
+  if constexpr (std::is_same_v<P, seq_policy>) {
+    for (std::int64_t i = 0, end = in.count.get(); i < end; ++i) out[i] = in.first[i];
+  } else if constexpr (std::is_same_v<P, host_policy>) {
+    host_loop::parallel_ranges(where, in.count.get(), [&](std::int64_t begin, std::int64_t end) {
+      for (std::int64_t i = begin; i < end; ++i) out[i] = in.first[i];
+    });
+  } else if (n > 0) {
+    block::with_access(zip_iterator{in.first, out}, [&](auto items, std::int64_t head) {
+      constexpr int vectors = Tuning.vectors_per_thread;
+      const std::int64_t tiles = ceil_div(n + head, std::int64_t(items) * Tuning.threads);
+      const int rounds = tiles >= std::int64_t(vectors) * 8 * processor_count(where) ? vectors : 1;
+      launch(where, ceil_div(tiles, std::int64_t(rounds)), transform_kernel<In, Out, items, Tuning>{}, in.first,
+             in.count, out, head, rounds);
+    });
+  }
+}
+
+template <transform_tuning Tuning, class P, class In, class Out, class F>
+auto transform_input(const char* function, const P& where, const input<In>& in, Out&& out, F f) {
+  check_output(function, "out", out, in.count.bound);
+  const auto first = begin_of(out);
+  auto target = unwrap(first);
+  copy_elements<Tuning>(where, mapped<value_of<decltype(target)>>(in, f), target);
+  return first + in.count.bound;
+}
+
+}  // namespace detail
+
+/// Calls f(r[i]) for every element, in no particular order; f may change the element.
+///
+/// \param r  a range, or two iterators, or an iterator and a device_count; visible to `where`.
+/// \param f  callable on `where`'s machine; its result is ignored.
+/// \return the iterator past the last element (past the upper bound for a device_count).
+/// Asynchronous on a GPU; no allocation; may be captured. Cost: what f reads and writes; one launch.
+/// \throws std::invalid_argument for a null or reversed input; cuda_error. Source: PMPP ch. 2. Example:
+/// test/transform.cpp, for_each.
+template <transform_tuning Tuning = transform_tuning{}, execution_policy P, random_access It, end_of<It> End, class F>
+It for_each(const P& where, It first, End last, F f) {
+  const auto in = detail::input_of("for_each", first, last);
+  const std::int64_t n = in.count.bound;
+  if constexpr (std::is_same_v<P, seq_policy>) {
+    for (std::int64_t i = 0, end = in.count.get(); i < end; ++i) f(in.first[i]);
+  } else if constexpr (std::is_same_v<P, host_policy>) {
+    host_loop::parallel_ranges(where, in.count.get(), [&](std::int64_t begin, std::int64_t end) {
+      for (std::int64_t i = begin; i < end; ++i) f(in.first[i]);
+    });
+  } else if (n > 0) {
+    using iterator = std::remove_const_t<decltype(in.first)>;
+    launch(where, ceil_div(n, std::int64_t(Tuning.threads) * Tuning.vectors_per_thread),
+           detail::for_each_kernel<iterator, F, Tuning>{}, in.first, in.count, f);
+  }
+  return first + n;
+}
+template <transform_tuning Tuning = transform_tuning{}, execution_policy P, random_access_range R, class F>
+auto for_each(const P& where, R&& r, F f) {
+  return for_each<Tuning>(where, std::begin(r), std::end(r), f);
+}
+
+/// Writes f(r[i]) to out[i], converted to out's element type.
+///
+/// \param r    a range, or two iterators, or an iterator and a device_count; visible to `where`.
+/// \param out  an iterator, or a range with room for as many elements; visible to `where`.
+/// \param f    callable on `where`'s machine.
+/// \return the iterator past the last element written (past the upper bound for a device_count).
+/// In place is allowed (out begins where r begins); other overlaps are not. Asynchronous on a GPU; no allocation; may
+/// be captured. Cost: n elements read, n written; one launch. \throws std::invalid_argument for a null or reversed
+/// input, std::length_error if out is too short; cuda_error. Source: PMPP ch. 2. Example: test/transform.cpp, saxpy.
+template <transform_tuning Tuning = transform_tuning{}, execution_policy P, random_access It, end_of<It> End, output O,
+          class F>
+auto transform(const P& where, It first, End last, O&& out, F f) {
+  return detail::transform_input<Tuning>("transform", where, detail::input_of("transform", first, last), out, f);
+}
+template <transform_tuning Tuning = transform_tuning{}, execution_policy P, random_access_range R, output O, class F>
+auto transform(const P& where, R&& r, O&& out, F f) {
+  return detail::transform_input<Tuning>("transform", where, detail::input_of("transform", r), out, f);
+}
+
+/// Writes f(r1[i], r2[i]) to out[i]. As transform above; the second input must be as long as the first.
+/// Cost: n elements of each input read, n written; one launch.
+template <transform_tuning Tuning = transform_tuning{}, execution_policy P, random_access It, end_of<It> End,
+          random_access It2, output O, class F>
+requires(!random_access_range<It2>) auto transform(const P& where, It first, End last, It2 first2, O&& out, F f) {
+  return detail::transform_input<Tuning>("transform", where,
+                                         detail::zipped_with_start("transform", first, last, first2), out,
+                                         detail::apply_to_pair<F>{f});
+}
+template <transform_tuning Tuning = transform_tuning{}, execution_policy P, random_access_range R,
+          random_access_range R2, output O, class F>
+auto transform(const P& where, R&& r, R2&& r2, O&& out, F f) {
+  return detail::transform_input<Tuning>("transform", where, detail::zipped("transform", r, r2), out,
+                                         detail::apply_to_pair<F>{f});
+}
+
+/// Sets every element to `value`.
+///
+/// \param r  a range, or two iterators; visible to `where`. \return the iterator past the last element.
+/// Asynchronous on a GPU; no allocation; may be captured. Cost: n elements written; one launch.
+/// \throws as transform. Example: test/transform.cpp, fill and iota.
+template <transform_tuning Tuning = transform_tuning{}, execution_policy P, random_access It, end_of<It> End>
+It fill(const P& where, It first, End last, const std::type_identity_t<value_of<It>>& value) {
+  const auto in = detail::input_of("fill", first, last);
+  using source = constant_iterator<value_of<It>>;
+  detail::copy_elements<Tuning>(where, detail::input<source>{source(value), in.count}, in.first);
+  return first + in.count.bound;
+}
+template <transform_tuning Tuning = transform_tuning{}, execution_policy P, random_access_range R>
+auto fill(const P& where, R&& r, const std::type_identity_t<value_of<decltype(std::begin(r))>>& value) {
+  return fill<Tuning>(where, std::begin(r), std::end(r), value);
+}
+
+/// Sets element i to start + i.
+///
+/// \param r  a range, or two iterators; visible to `where`. \return the iterator past the last element.
+/// Asynchronous on a GPU; no allocation; may be captured. Cost: n elements written; one launch.
+/// \throws as transform. Example: test/transform.cpp, fill and iota.
+template <transform_tuning Tuning = transform_tuning{}, execution_policy P, random_access It, end_of<It> End>
+It iota(const P& where, It first, End last, std::type_identity_t<value_of<It>> start) {
+  const auto in = detail::input_of("iota", first, last);
+  using source = counting_iterator<value_of<It>>;
+  detail::copy_elements<Tuning>(where, detail::input<source>{source(start), in.count}, in.first);
+  return first + in.count.bound;
+}
+template <transform_tuning Tuning = transform_tuning{}, execution_policy P, random_access_range R>
+auto iota(const P& where, R&& r, std::type_identity_t<value_of<decltype(std::begin(r))>> start) {
+  return iota<Tuning>(where, std::begin(r), std::end(r), start);
+}
+
+}  // namespace pmpp::inline PMPP_BACKEND
+
+#pragma GCC visibility pop
