@@ -21,6 +21,8 @@
 #include <pmpp/simt/block.hpp>
 #include <pmpp/simt/emulator.hpp>
 
+#pragma GCC visibility push(hidden)  // two shared libraries may hold two versions of this
+
 namespace pmpp::inline PMPP_BACKEND::simt {
 
 /// One thread's handle on its block, in the emulator. Meaning of each method: simt/block.hpp.
@@ -262,3 +264,5 @@ void emulate(const launch_shape& shape, std::string_view kernel_name, const Kern
 }
 
 }  // namespace pmpp::inline PMPP_BACKEND::simt
+
+#pragma GCC visibility pop

@@ -36,6 +36,7 @@
 #include <stdexcept>
 #include <string>
 #include <string_view>
+#include <system_error>
 #include <thread>
 #include <vector>
 
@@ -44,6 +45,8 @@
 #include <pmpp/simt/block.hpp>
 #include <pmpp/simt/fiber.hpp>
 
+#pragma GCC visibility push(hidden)  // two shared libraries may hold two versions of this
+
 namespace pmpp::inline PMPP_BACKEND::simt {
 
 /// The order in which blocks start.
@@ -51,13 +54,17 @@ enum class block_order { ascending, descending, shuffled };
 
 /// How the emulator runs a grid. No choice may change what a correct kernel computes.
 struct emulator_options {
-  int threads = 0;  ///< OS threads; 0: all cores, fewer for small grids. PMPP_EMULATOR_THREADS
-  block_order order = block_order::ascending;  ///< PMPP_EMULATOR_ORDER = ascending, descending or shuffled
-  std::uint64_t seed = 0;  ///< 0: threads run in their order; else in an order drawn from the seed. PMPP_EMULATOR_SEED
-  int resident_blocks =
-      1;  ///< blocks that a worker may have begun at once: further ones start while all others spin.
-          ///< A kernel whose blocks wait for later blocks (a grid barrier) needs as many as the grid has
-  double deadlock_seconds = 10;  ///< a grid that only spins for so long is reported as a deadlock
+  /// OS threads; 0: all cores, fewer for small grids. PMPP_EMULATOR_THREADS
+  int threads = 0;
+  /// PMPP_EMULATOR_ORDER = ascending, descending or shuffled
+  block_order order = block_order::ascending;
+  /// 0: threads run in their order; else in an order drawn from the seed and the block's number. PMPP_EMULATOR_SEED
+  std::uint64_t seed = 0;
+  /// Blocks that an OS thread may have begun at once: further ones start when all threads of the others poll or wait.
+  /// A kernel whose blocks wait for later blocks, as in a grid-wide barrier, needs as many as the grid has.
+  int resident_blocks = 1;
+  /// A grid that does nothing but poll for so long is reported as a deadlock.
+  double deadlock_seconds = 10;
 };
 
 namespace detail {
@@ -122,37 +129,23 @@ namespace detail {
 struct abandoned {};
 
 /// What a thread waits in. The order matters: block barriers, then warp collectives, then the rest.
+// clang-format off
 enum class operation : unsigned char {
-  sync,
-  sync_or,
-  sync_and,
-  sync_count,
-  sync_warp,
-  shuffle,
-  shuffle_up,
-  shuffle_down,
-  shuffle_xor,
-  ballot,
-  any,
-  all,
-  match_any,
-  warp_add,
-  warp_min,
-  warp_max,
-  warp_and,
-  warp_or,
-  warp_xor,
-  spin,
-  nothing
+  sync, sync_or, sync_and, sync_count,
+  sync_warp, shuffle, shuffle_up, shuffle_down, shuffle_xor, ballot, any, all, match_any,
+  warp_add, warp_min, warp_max, warp_and, warp_or, warp_xor,
+  spin, nothing
 };
 
 inline const char* name_of(operation op) {
-  constexpr const char* names[] = {"sync",       "sync_or",      "sync_and",    "sync_count", "sync_warp", "shuffle",
-                                   "shuffle_up", "shuffle_down", "shuffle_xor", "ballot",     "any",       "all",
-                                   "match_any",  "warp_add",     "warp_min",    "warp_max",   "warp_and",  "warp_or",
-                                   "warp_xor",   "spin",         "nothing"};
+  constexpr const char* names[] = {
+      "sync", "sync_or", "sync_and", "sync_count",
+      "sync_warp", "shuffle", "shuffle_up", "shuffle_down", "shuffle_xor", "ballot", "any", "all", "match_any",
+      "warp_add", "warp_min", "warp_max", "warp_and", "warp_or", "warp_xor",
+      "spin", "nothing"};
   return names[int(op)];
 }
+// clang-format on
 
 /// A place in a kernel: where a thread called the emulator.
 using place = std::source_location;
@@ -266,6 +259,8 @@ class grid {
 public:
   using call_function = void (*)(const void* kernel_and_arguments, block_record& block, int thread);
 
+  static constexpr std::uint64_t finished = ~std::uint64_t(0);
+
   launch_shape shape;
   std::string_view kernel_name;
   emulator_options options;
@@ -276,7 +271,7 @@ public:
   int threads;
   int workers = 1;
   std::uint64_t begin_clock = 0, end_clock = 0;    // for ThreadSanitizer: before and after all threads of the grid
-  std::vector<std::atomic<std::uint64_t>> rounds;  // per worker: how often all its threads spun; max: it has finished
+  std::vector<std::atomic<std::uint64_t>> rounds;  // per worker: how often all its threads spun, or `finished`
   std::atomic<std::uint64_t> generation = 0;       // changes whenever a worker that spun gets further
 
   grid(const launch_shape& s, std::string_view name, const emulator_options& o, shared_layout l, call_function f,
@@ -346,7 +341,7 @@ inline std::string text_of_block(const block_record& b) {
 }
 
 inline std::string text_of_wait(const thread_record& r) {
-  if (r.waits_in == operation::nothing) return "has not started";
+  if (r.waits_in == operation::nothing) return "runs";
   std::string text = std::string(r.waits_in == operation::spin ? "polls in " : "waits in ") + name_of(r.waits_in);
   if (r.waits_in >= operation::sync_warp && r.waits_in < operation::spin) text += " with mask " + hexadecimal(r.mask);
   return text + " at " + to_text(r.at);
@@ -359,8 +354,10 @@ inline std::string who_waits_where(const block_record& b) {
   auto state = [&](int t) {
     const warp_record& w = b.warp[t / 32];
     if (w.left >> t % 32 & 1u) return std::string("left the kernel");
-    if (w.ready >> t % 32 & 1u) return std::string("can run");
-    return text_of_wait(b.thread[std::size_t(t)]);
+    const thread_record& r = b.thread[std::size_t(t)];
+    if (w.ready >> t % 32 & 1u && r.waits_in != operation::spin)
+      return std::string(r.context ? "can run" : "has not started");
+    return text_of_wait(r);
   };
   for (int first = 0; first < b.threads;) {
     const std::string what = state(first);
@@ -420,6 +417,7 @@ public:
     rank_ = rank;
     main_.adopt_this_thread();
     residents_ = current_ = 0;
+    rounds_.clear();
     try {
       if (admit(0)) {
         residents_ = 1;
@@ -429,7 +427,7 @@ public:
       g.fail(std::current_exception());
     }
     for (auto& b : blocks_) free_memory(*b);
-    g.rounds[std::size_t(rank)].store(~std::uint64_t(0), std::memory_order_relaxed);
+    g.rounds[std::size_t(rank)].store(grid::finished, std::memory_order_relaxed);
     sanitizer::acquire(&g.end_clock);
     current_worker() = outer;
   }
@@ -612,10 +610,10 @@ private:
     if (!race_.pending) return;
     race_.pending = false;
     auto text_of = [](const race_record::access& a) {
-      char place[512] = "";
-      sanitizer::__sanitizer_symbolize_pc(a.code, "%s:%l", place, sizeof place);
+      char at[512] = "";
+      sanitizer::__sanitizer_symbolize_pc(a.code, "%s:%l", at, sizeof at);
       return std::string(a.write ? "write" : "read") + " by " + (a.who[0] ? a.who : "a thread outside the grid") +
-             " at " + place;
+             " at " + at;
     };
     std::string where = "memory outside the block";
     const auto* const p = static_cast<const std::byte*>(race_.address);
@@ -726,24 +724,24 @@ private:
 
   /// Deadlock: for the whole time that the options allow, each worker went round all its polling threads in every
   /// twentieth of it, and no thread anywhere got any further.
-  [[gnu::noinline]] void watch_for_deadlock(block_record& b) {
-    const double now = seconds(), step = grid_->options.deadlock_seconds / 20;
-    if (now < checked_at_ + step && watched_ == grid_->rounds.size()) return;
-    bool quiet = watched_ == grid_->rounds.size() && generation_ == grid_->generation.load(std::memory_order_relaxed);
-    for (std::size_t i = 0; i < grid_->rounds.size(); ++i) {
+  [[gnu::noinline]] void watch_for_deadlock(const block_record& b) {
+    const double now = seconds(), limit = grid_->options.deadlock_seconds;
+    const bool first = rounds_.empty();
+    if (!first && now < checked_at_ + limit / 20) return;
+    checked_at_ = now;
+    rounds_.resize(grid_->rounds.size());
+    const std::uint64_t generation = grid_->generation.load(std::memory_order_relaxed);
+    bool quiet = !first && std::exchange(generation_, generation) == generation;
+    for (std::size_t i = 0; i < rounds_.size(); ++i) {
       const std::uint64_t round = grid_->rounds[i].load(std::memory_order_relaxed);
-      if (watched_ != grid_->rounds.size()) rounds_.assign(grid_->rounds.size(), 0);
-      watched_ = grid_->rounds.size();
-      quiet = quiet && (rounds_[i] != round || round == ~std::uint64_t(0));
+      quiet = quiet && (round == grid::finished || round != rounds_[i]);
       rounds_[i] = round;
     }
-    generation_ = grid_->generation.load(std::memory_order_relaxed);
-    checked_at_ = now;
     if (!quiet) quiet_since_ = now;
-    if (now - quiet_since_ >= grid_->options.deadlock_seconds)
+    if (now - quiet_since_ >= limit)
       grid_->fail(std::make_exception_ptr(
-          kernel_fault(text_of_block(b) + ": deadlock, all threads of the grid that can run have polled for " +
-                       std::to_string(grid_->options.deadlock_seconds) + " s: " + who_waits_where(b))));
+          kernel_fault(text_of_block(b) + ": deadlock, for " + std::to_string(limit) +
+                       " s no thread of the grid has done anything but poll: " + who_waits_where(b))));
   }
 
   /// The fiber on which t goes on, or starts.
@@ -797,7 +795,7 @@ private:
     b.arrived = b.votes = b.spinning = 0;
     b.spinning_warps = b.barriers = 0;
     b.random = mix(g.options.seed ^ mix(std::uint64_t(index)));
-    b.first_warp = b.random >> 7 & 1 ? 0 : -1;
+    b.first_warp = b.draw(2) ? int(b.draw(std::uint64_t(b.warps))) : -1;
     b.ready_warps = 0;
     for (int w = 0; w < b.warps; ++w) {
       const int lanes = std::min(32, g.threads - w * 32);
@@ -850,7 +848,6 @@ private:
   int residents_ = 0, current_ = 0;
   std::uint64_t progress_ = 0, seen_progress_ = 0, pauses_ = 0;
   std::vector<std::uint64_t> rounds_;
-  std::size_t watched_ = 0;
   std::uint64_t generation_ = 0;
   double checked_at_ = 0, quiet_since_ = 0;
   race_record race_;
@@ -1083,7 +1080,11 @@ inline void run_grid(grid& g) {
   {
     std::vector<std::jthread> helpers;
     helpers.reserve(std::size_t(g.workers));
-    for (int rank = 1; rank < g.workers; ++rank) helpers.emplace_back(work, rank);
+    try {
+      for (int rank = 1; rank < g.workers; ++rank) helpers.emplace_back(work, rank);
+    } catch (const std::system_error&) {  // the system has no more threads: the others do the work
+      for (std::size_t rank = helpers.size() + 1; rank < g.rounds.size(); ++rank) g.rounds[rank] = grid::finished;
+    }
     work(0);
   }
   g.rethrow_failure();
@@ -1091,3 +1092,5 @@ inline void run_grid(grid& g) {
 
 }  // namespace detail
 }  // namespace pmpp::inline PMPP_BACKEND::simt
+
+#pragma GCC visibility pop

@@ -37,6 +37,8 @@
 #include <ucontext.h>
 #endif
 
+#pragma GCC visibility push(hidden)  // two shared libraries may hold two versions of this
+
 namespace pmpp::inline PMPP_BACKEND::simt {
 
 /// What this translation unit is instrumented with, and the sanitizers' own functions. The functions exist only in
@@ -60,13 +62,13 @@ inline void (*race_handler)(void* report) = nullptr;
 
 #if defined(__SANITIZE_THREAD__)
 inline constexpr bool thread = true;
-extern "C" [[gnu::used]] inline void __tsan_on_report(void* report) {
+extern "C" [[gnu::used, gnu::visibility("default")]] inline void __tsan_on_report(void* report) {
   if (race_handler) race_handler(report);
 }
 #elif defined(__has_feature)
 #if __has_feature(thread_sanitizer)
 inline constexpr bool thread = true;
-extern "C" [[gnu::used]] inline void __tsan_on_report(void* report) {
+extern "C" [[gnu::used, gnu::visibility("default")]] inline void __tsan_on_report(void* report) {
   if (race_handler) race_handler(report);
 }
 #else
@@ -76,6 +78,7 @@ inline constexpr bool thread = false;
 inline constexpr bool thread = false;
 #endif
 
+#pragma GCC visibility push(default)
 extern "C" {
 void __sanitizer_start_switch_fiber(void** fake_stack, const void* bottom, std::size_t size);
 void __sanitizer_finish_switch_fiber(void* fake_stack, const void** old_bottom, std::size_t* old_size);
@@ -101,6 +104,7 @@ void AnnotateIgnoreReadsEnd(const char* file, int line);
 void AnnotateIgnoreWritesBegin(const char* file, int line);
 void AnnotateIgnoreWritesEnd(const char* file, int line);
 }
+#pragma GCC visibility pop
 
 /// The calling fiber has seen everything that was released on `object`.
 inline void acquire([[maybe_unused]] void* object) {
@@ -299,3 +303,5 @@ private:
 };
 
 }  // namespace pmpp::inline PMPP_BACKEND::simt
+
+#pragma GCC visibility pop
