@@ -1,4 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
+# shellcheck shell=bash disable=SC2034
 # What the scripts share. Sourced, from the root of the repository.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."

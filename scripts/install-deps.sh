@@ -32,7 +32,7 @@ missing_of() {  # packages of the kind $1 that are not there
 
 missing=$(missing_of needed; missing_of helpful)
 [ -n "$missing" ] || exit 0
-echo "missing: $(echo $missing)"
+echo "missing: ${missing//$'\n'/ }"
 
 as_root=()
 if [ "$(id -u)" -ne 0 ]; then as_root=(sudo -n); fi
@@ -49,9 +49,11 @@ fi
 
 helpful=$(missing_of helpful)
 needed=$(missing_of needed)
-if [ -n "$helpful" ]; then echo "goes on without: $(echo $helpful)"; fi
+if [ -n "$helpful" ]; then echo "goes on without: ${helpful//$'\n'/ }"; fi
 if [ -n "$needed" ]; then
-  echo "please install (Debian and Ubuntu names): $(echo $needed)"
-  echo "$wanted" | grep -E "^($(echo $needed | sed 's/+/\\+/g; s/ /|/g')) " | sed -E 's/^(\S+)\s.*\s{2,}/  \1: /'
+  echo "please install (Debian and Ubuntu names): ${needed//$'\n'/ }"
+  for package in $needed; do
+    echo "$wanted" | sed -nE "s/^(${package//+/\\+}) .* {2,}/  \\1: /p"
+  done
   exit 1
 fi
