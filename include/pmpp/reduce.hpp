@@ -19,6 +19,7 @@
 #pragma once
 
 #include <cstdint>
+#include <limits>
 #include <memory>
 #include <type_traits>
 
@@ -59,6 +60,18 @@ template <class Op, class T, class A>
 using row_type = std::conditional_t<std::is_same_v<Op, plus> && std::is_integral_v<T> && sizeof(T) <= 2 &&
                                         std::is_integral_v<A> && sizeof(A) == 8,
                                     std::conditional_t<std::is_signed_v<T>, std::int32_t, std::uint32_t>, A>;
+
+/// What a lane's accumulator holds before its first element, where any order will do. For the extremes of
+/// floating-point numbers that is NaN, which loses to every operand: an infinity would hide that there was nothing but
+/// NaN.
+template <class Op, class A>
+inline constexpr A neutral_start{};
+template <class Op, class A>
+requires is_known_commutative<Op, A>
+inline constexpr A neutral_start<Op, A> =
+    std::is_floating_point_v<A> && (std::is_same_v<Op, minimum> || std::is_same_v<Op, maximum>)
+        ? std::numeric_limits<A>::quiet_NaN()
+        : identity_of<Op, A>;
 
 /// Folds in[begin, end) from the left; begin < end.
 template <class A, class In, class Op>
@@ -141,15 +154,16 @@ struct reduce_kernel {
 private:
   /// The running result of a lane (in any order) or, in lane 0, of a warp (in order).
   struct accumulator {
-    A value = start();
-    bool empty = !any_order;
+    A value{};
+    bool empty = true;
 
-    PMPP_HOST_DEVICE static A start() {
-      if constexpr (any_order)
-        return identity_of<Op, A>;
-      else
-        return A{};
+    PMPP_HOST_DEVICE accumulator() {
+      if constexpr (any_order) {
+        value = neutral_start<Op, A>;
+        empty = false;
+      }
     }
+
     PMPP_HOST_DEVICE void add(const A& x, const Op& op) {
       value = empty ? x : static_cast<A>(op(value, x));
       empty = false;

@@ -82,10 +82,10 @@ struct access<T*> {
 
   template <int Items>
   static std::int64_t head(T* p) {
-    if constexpr (Items == 1) return 0;
-    for (int before = 0; before < Items; ++before)
-      if ((reinterpret_cast<std::uintptr_t>(p) - before * sizeof(T)) % 16 == 0) return before;
-    return -1;
+    std::int64_t before = 0;
+    while (Items > 1 && (reinterpret_cast<std::uintptr_t>(p) - before * sizeof(T)) % 16 != 0)
+      if (++before == Items) return -1;
+    return before;
   }
   template <int Items>
   PMPP_HOST_DEVICE static vector<element, Items> load(T* p, std::int64_t i) {

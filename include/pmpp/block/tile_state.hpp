@@ -62,13 +62,13 @@ public:
       std::uint64_t seen = simt::load(word);
       for (; seen >> 32 == 0; seen = simt::load(word)) block.spin();
       const auto bits = static_cast<std::uint32_t>(seen);
-      memcpy(&value, &bits, sizeof(T));
+      memcpy(static_cast<void*>(&value), &bits, sizeof(T));
       simt::store(word, std::uint64_t(0));
     } else if constexpr (together) {
       auto* word = static_cast<simt::quad*>(state_) + slot;
       simt::quad q = simt::load_quad(word);
       for (; q.word[3] == 0; q = simt::load_quad(word)) block.spin();
-      memcpy(&value, &q, sizeof(T));
+      memcpy(static_cast<void*>(&value), &q, sizeof(T));
       simt::store_quad(word, simt::quad{});
     } else {
       auto* flag = static_cast<std::uint32_t*>(state_) + slot;

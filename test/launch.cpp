@@ -1,0 +1,254 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What this file proves of launch.hpp: kernels run on every thread of 1-D, 2-D and 3-D grids with the positions that
+// the table in simt/block.hpp promises; shared memory, static, dynamic and above 48 KB; warp operations; a grid of no
+// blocks is a no-op; a shape that cannot run throws, naming the limit, and launches nothing. On a GPU also: __global__
+// functions, another stream, a stream of another device, code that fails.
+#include <pmpp/launch.hpp>
+
+#include <array>
+#include <numeric>
+#include <vector>
+
+#include <pmpp/simt/atomic.hpp>
+#include "support/policies.hpp"
+
+using pmpp::device;
+using pmpp::extent3;
+using pmpp::grid;
+
+namespace {
+
+struct write_positions {
+  template <class Block>
+  PMPP_HOST_DEVICE void operator()(Block& block, long long* out) const {
+    const extent3 b = block.position(), t = block.thread_position(), s = block.shape(), g = block.grid_shape();
+    const auto block_rank = b.x + g.x * (b.y + static_cast<long long>(g.y) * b.z);
+    const auto rank = t.x + s.x * (t.y + s.y * t.z);
+    const bool agree = block_rank == block.index() && static_cast<int>(rank) == block.thread() &&
+                       block.threads() == s.volume() && block.count() == g.volume() &&
+                       block.lane() == block.thread() % 32 && block.warp() == block.thread() / 32 &&
+                       block.warps() == (block.threads() + 31) / 32;
+    out[block.index() * block.threads() + block.thread()] = agree ? block.index() * 10000 + block.thread() : -1;
+  }
+};
+
+struct reverse_block {
+  static constexpr int threads = 128;
+  struct shared {
+    int item[threads];
+  };
+  template <class Block>
+  PMPP_HOST_DEVICE void operator()(Block& block, shared& memory, int* data) const {
+    memory.item[block.thread()] = data[block.index() * threads + block.thread()];
+    block.sync();
+    data[block.index() * threads + block.thread()] = memory.item[threads - 1 - block.thread()];
+  }
+};
+
+struct large_shared {
+  static constexpr int threads = 64;
+  struct shared {
+    std::array<int, 15000> item;  // 60 KB
+  };
+  template <class Block>
+  PMPP_HOST_DEVICE void operator()(Block& block, shared& memory, int* out) const {
+    int* extra = reinterpret_cast<int*>(block.dynamic_shared());
+    for (int i = block.thread(); i < 15000; i += threads) memory.item[static_cast<std::size_t>(i)] = i;
+    extra[block.thread()] = block.thread();
+    block.sync();
+    if (block.thread() == 0) {
+      int sum = 0;
+      for (int i = 0; i < 15000; ++i) sum += memory.item[static_cast<std::size_t>(i)] == i;
+      for (int i = 0; i < threads; ++i) sum += extra[i] == i;
+      *out = sum;
+    }
+  }
+};
+
+struct twelve_bytes {
+  int a, b, c;
+};
+
+struct warp_operations {
+  static constexpr int threads = 64;
+  template <class Block>
+  PMPP_HOST_DEVICE void operator()(Block& block, int* failures) const {
+    const int lane = block.lane();
+    int bad = 0;
+    bad += block.shuffle(lane * 2, 5) != 10;
+    bad += block.shuffle_up(lane, 3) != (lane < 3 ? lane : lane - 3);
+    bad += block.shuffle_down(lane, 4) != (lane + 4 > 31 ? lane : lane + 4);
+    bad += block.shuffle_xor(lane, 1) != (lane ^ 1);
+    const twelve_bytes moved = block.shuffle(twelve_bytes{lane, -lane, 7}, (lane + 1) % 32);
+    bad += moved.a != (lane + 1) % 32 || moved.b != -((lane + 1) % 32) || moved.c != 7;
+    bad += block.shuffle(1.5 * lane, 3) != 4.5;
+    bad += block.ballot(lane < 4) != 0xfu;
+    bad += block.any(lane == 9) != true || block.all(lane < 31) != false;
+    bad += block.match_any(lane / 8) != 0xffu << lane / 8 * 8;
+    bad += block.warp_add(lane) != 31 * 16 || block.warp_min(lane - 3) != -3 || block.warp_max(lane) != 31;
+    bad +=
+        block.warp_or(1u << lane) != 0xffffffffu || block.warp_and(lane | 64) != 64 || block.warp_xor(1 << lane) != -1;
+    if (lane < 8) {  // part of a warp
+      bad += block.ballot(lane % 2 == 0, 0xffu) != 0x55u;
+      bad += block.shuffle(lane, 7, 0xffu) != 7;
+      block.sync_warp(0xffu);
+    }
+    bad += block.sync_count(block.thread() < 10) != 10;
+    bad += block.sync_or(block.thread() == 63) != true || block.sync_and(block.thread() != 63) != false;
+    pmpp::simt::atomic_add(failures, bad);
+  }
+};
+
+struct atomics {
+  static constexpr int threads = 96;
+  template <class Block>
+  PMPP_HOST_DEVICE void operator()(Block& block, unsigned* u, long long* l, double* d) const {
+    using namespace pmpp::simt;
+    const auto rank = static_cast<unsigned>(block.index() * threads + block.thread());
+    atomic_add(u, 1u);
+    atomic_max(u + 1, rank);
+    atomic_min(u + 2, rank);
+    atomic_or(u + 3, 1u << rank % 32);
+    atomic_and(u + 4, ~(1u << rank % 16));
+    atomic_xor(u + 5, rank);
+    atomic_increment_wrap(u + 6, 9u);
+    atomic_add(l, static_cast<long long>(rank));
+    atomic_min(l + 1, -static_cast<long long>(rank));
+    atomic_add(d, 0.5);
+    if (rank == 7) atomic_exchange(u + 7, 70u);
+    while (atomic_compare_exchange<order::acquire>(u + 8, 0u, 1u) != 0u) block.spin();  // a lock
+    const unsigned seen = load(u + 9);
+    store(u + 9, seen + 1);
+    fence();
+    atomic_exchange<order::release>(u + 8, 0u);
+  }
+};
+
+}  // namespace
+
+TEST_CASE("every thread of a grid runs once and knows where it is") {
+  for (const grid shape : {grid{1, 1}, grid{7, 33}, grid{{3, 2}, {8, 4}}, grid{{2, 3, 2}, {5, 3, 4}}, grid{2, 1024}}) {
+    const auto n = shape.blocks.volume() * shape.threads.volume();
+    pmpp::device_buffer<long long> out(static_cast<std::size_t>(n), -2);
+    pmpp::launch(device, shape, write_positions{}, out.data());
+    const auto got = pmpp::to_host(out);
+    std::int64_t wrong = 0;
+    for (std::int64_t i = 0; i < n; ++i)
+      wrong += got[static_cast<std::size_t>(i)] != i / shape.threads.volume() * 10000 + i % shape.threads.volume();
+    CHECK(wrong == 0);
+  }
+}
+
+TEST_CASE("shared memory: static, above 48 KB, dynamic") {
+  std::vector<int> v(128 * 5);
+  std::iota(v.begin(), v.end(), 0);
+  pmpp::device_buffer<int> data(v);
+  pmpp::launch(device, 5, reverse_block{}, data.data());
+  const auto got = pmpp::to_host(data);
+  int wrong = 0;
+  for (int i = 0; i < 640; ++i) wrong += got[static_cast<std::size_t>(i)] != i / 128 * 128 + 127 - i % 128;
+  CHECK(wrong == 0);
+
+  pmpp::device_buffer<int> sum(1, 0);
+  pmpp::launch(device, grid{1, 64, 64 * sizeof(int)}, large_shared{}, sum.data());
+  CHECK(pmpp::to_host(sum)[0] == 15064);
+}
+
+TEST_CASE("warp operations mean what CUDA's mean") {
+  pmpp::device_buffer<int> failures(1, 0);
+  pmpp::launch(device, 3, warp_operations{}, failures.data());
+  CHECK(pmpp::to_host(failures)[0] == 0);
+}
+
+TEST_CASE("atomics") {
+  pmpp::device_buffer<unsigned> u(std::vector<unsigned>{0, 0, ~0u, 0, ~0u, 0, 0, 0, 0, 0});
+  pmpp::device_buffer<long long> l(2, 0);
+  pmpp::device_buffer<double> d(1, 0.0);
+  pmpp::launch(device, 4, atomics{}, u.data(), l.data(), d.data());
+  const auto got = pmpp::to_host(u);
+  unsigned parity = 0;
+  for (unsigned i = 0; i < 384; ++i) parity ^= i;
+  CHECK(got == std::vector<unsigned>{384, 383, 0, ~0u, 0xffff0000u, parity, 384 % 10, 70, 0, 384});
+  CHECK(pmpp::to_host(l) == std::vector<long long>{384 * 383 / 2, -383});
+  CHECK(pmpp::to_host(d)[0] == 192.0);
+}
+
+TEST_CASE("no blocks: nothing happens") {
+  pmpp::device_buffer<int> data(1, 5);
+  pmpp::launch(device, 0, reverse_block{}, data.data());
+  pmpp::launch(device, grid{{3, 0, 2}, 32}, write_positions{}, static_cast<long long*>(nullptr));
+  CHECK(pmpp::to_host(data)[0] == 5);
+}
+
+TEST_CASE("a shape that cannot run throws and names the limit") {
+  int* null = nullptr;
+  const auto message = [](auto call) -> std::string {
+    try {
+      call();
+    } catch (const std::invalid_argument& e) {
+      return e.what();
+    }
+    return "nothing thrown";
+  };
+  const auto contains = [](const std::string& text, const char* part) { return text.find(part) != std::string::npos; };
+  const std::string threads = message([&] { pmpp::launch(device, grid{1, 129}, reverse_block{}, null); });
+  CHECK(contains(threads, "reverse_block"));
+  CHECK(contains(threads, "threads of a block: asked for 129, the limit is 128"));
+  CHECK(contains(message([&] {
+                   pmpp::launch(device, grid{1, {32, 64}}, write_positions{}, (long long*)nullptr);
+                 }),
+                 "asked for 2048, the limit is 1024"));
+  CHECK(contains(message([&] {
+                   pmpp::launch(device, grid{1, 0}, write_positions{}, (long long*)nullptr);
+                 }),
+                 "at least 1"));
+  CHECK(contains(message([&] {
+                   pmpp::launch(device, grid{{1, 65536}, 1}, write_positions{}, (long long*)nullptr);
+                 }),
+                 "blocks along y: asked for 65536, the limit is 65535"));
+  CHECK(contains(message([&] { pmpp::launch(device, 1ll << 31, reverse_block{}, null); }), "blocks along x"));
+  CHECK(contains(message([&] { pmpp::launch(device, -1, reverse_block{}, null); }), "blocks along x"));
+  CHECK(contains(message([&] {
+                   pmpp::launch(device, grid{1, 128, 300000}, reverse_block{}, null);
+                 }),
+                 "bytes of shared memory of a block: asked for 300512, the limit is"));
+}
+
+#if PMPP_CUDA
+__global__ void add_to(int* data, int n, int x) {
+  const int i = static_cast<int>(blockIdx.x * blockDim.x + threadIdx.x);
+  if (i < n) data[i] += x;
+}
+__global__ void dynamic_bytes(int* out) {
+  extern __shared__ int memory[];
+  memory[threadIdx.x + 20000] = 3;
+  __syncthreads();
+  if (threadIdx.x == 0) *out = memory[20000 + blockDim.x - 1];
+}
+
+TEST_CASE("__global__ functions of one's own") {
+  pmpp::device_buffer<int> data(1000, 1);
+  pmpp::stream s;
+  pmpp::launch(device.on(s), grid{4, 256}, add_to, data.data(), 1000, 41);
+  s.synchronize();
+  CHECK(pmpp::to_host(data) == std::vector<int>(1000, 42));
+  CHECK_THROWS_AS(pmpp::launch(device, grid{1, 1025}, add_to, data.data(), 1, 1), std::invalid_argument);
+  pmpp::launch(device, grid{1, 64, 100000}, dynamic_bytes, data.data());
+  CHECK(pmpp::to_host(data)[0] == 3);
+}
+
+TEST_CASE("a stream of another device is refused") {
+  int devices = 0;
+  cudaGetDeviceCount(&devices);
+  if (devices < 2) {
+    MESSAGE("skipped: needs two devices");
+    return;
+  }
+  cudaSetDevice(1);
+  pmpp::stream other;
+  cudaSetDevice(0);
+  CHECK_THROWS_AS(pmpp::launch(device.on(other), 1, reverse_block{}, static_cast<int*>(nullptr)),
+                  std::invalid_argument);
+}
+#endif
