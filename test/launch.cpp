@@ -6,7 +6,6 @@
 // functions, another stream, a stream of another device, code that fails.
 #include <pmpp/launch.hpp>
 
-#include <array>
 #include <numeric>
 #include <vector>
 
@@ -49,17 +48,17 @@ struct reverse_block {
 struct large_shared {
   static constexpr int threads = 64;
   struct shared {
-    std::array<int, 15000> item;  // 60 KB
+    int item[15000];  // 60 KB
   };
   template <class Block>
   PMPP_HOST_DEVICE void operator()(Block& block, shared& memory, int* out) const {
     int* extra = reinterpret_cast<int*>(block.dynamic_shared());
-    for (int i = block.thread(); i < 15000; i += threads) memory.item[static_cast<std::size_t>(i)] = i;
+    for (int i = block.thread(); i < 15000; i += threads) memory.item[i] = i;
     extra[block.thread()] = block.thread();
     block.sync();
     if (block.thread() == 0) {
       int sum = 0;
-      for (int i = 0; i < 15000; ++i) sum += memory.item[static_cast<std::size_t>(i)] == i;
+      for (int i = 0; i < 15000; ++i) sum += memory.item[i] == i;
       for (int i = 0; i < threads; ++i) sum += extra[i] == i;
       *out = sum;
     }
