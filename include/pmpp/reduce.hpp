@@ -86,7 +86,6 @@ template <class In, class Op, class A, class Sink, int Items, reduce_tuning Tuni
 struct reduce_kernel {
   static constexpr int threads = Tuning.threads, warps = threads / simt::warp_size,
                        rows_in_flight = Tuning.rows_in_flight;
-  static constexpr int row_items = simt::warp_size * Items;
   static constexpr bool any_order = is_known_commutative<Op, A>;
   using T = value_of<In>;
   using R = row_type<Op, T, A>;
@@ -97,7 +96,7 @@ struct reduce_kernel {
   struct arguments {
     In in;
     item_count count;
-    std::int64_t head;  ///< as in block/load_store.hpp
+    std::int64_t lead;  ///< as in block/load_store.hpp
     Op op;
     initial<A> init;
     Sink sink;
@@ -105,41 +104,50 @@ struct reduce_kernel {
     completion done;
   };
 
+  /// The number of blocks that find work in so many rows.
+  PMPP_HOST_DEVICE static std::int64_t blocks_for(std::int64_t rows, std::int64_t most) {
+    return larger(std::int64_t(1), smaller(most, ceil_div(rows, std::int64_t(warps) * rows_in_flight)));
+  }
+
   template <class Block>
   PMPP_HOST_DEVICE void operator()(Block& block, shared& memory, const arguments& a) const {
     const std::int64_t n = a.count.get();
-    const std::int64_t rows = ceil_div(n + a.head, std::int64_t(row_items));
-    const std::int64_t wanted = smaller(block.count(), ceil_div(rows, std::int64_t(warps) * rows_in_flight));
     if (n == 0) {
       if (block.index() == 0 && block.thread() == 0) finish(a, a.init.value);
       return;
     }
+    const block::layout<Items> data(n, a.lead);
+    const std::int64_t rows = ceil_div(data.vectors, std::int64_t(simt::warp_size));
 
     // Who folds which rows. In any order: the blocks sweep the data together, tile by tile, which memory likes best
     // (345 us for 2^28 floats on an H100). In order: every warp has its own adjacent rows (353 us).
-    const std::int64_t warp = block.index() * warps + block.warp();
-    const std::int64_t rows_per_warp = ceil_div(rows, wanted * warps);
-    const std::int64_t blocks = any_order ? wanted : ceil_div(rows, rows_per_warp * warps);
+    const std::int64_t wanted = blocks_for(rows, block.count());
+    const std::int64_t rows_per_warp = larger(std::int64_t(1), ceil_div(rows, wanted * warps));
+    const std::int64_t blocks = any_order ? wanted : larger(std::int64_t(1), ceil_div(rows, rows_per_warp * warps));
     if (block.index() >= blocks) return;
+    const std::int64_t warp = block.index() * warps + block.warp();
     const std::int64_t first = any_order ? block.index() * warps * rows_in_flight + block.warp() : warp * rows_per_warp;
     const std::int64_t last = any_order ? rows : smaller(rows, first + rows_per_warp);
     const std::int64_t stride = any_order ? warps : 1;
     const std::int64_t step = any_order ? blocks * warps * rows_in_flight : rows_in_flight;
 
     accumulator total;
+    if (warp == 0 && block.lane() == 0 && data.lead > 0) total.add(fold_elements<A>(a.in, 0, data.lead, a.op), a.op);
     for (std::int64_t row = first; row < last; row += step) {
       const std::int64_t end = row + (rows_in_flight - 1) * stride + 1;
-      if (end <= last && row * row_items >= a.head && end * row_items - a.head <= n)
-        fold_rows<false>(block, a, n, row, stride, last, total);
+      if (end <= last && end * simt::warp_size <= data.vectors)
+        fold_rows<false>(block, a, data, row, stride, last, total);
       else
-        fold_rows<true>(block, a, n, row, stride, last, total);
+        fold_rows<true>(block, a, data, row, stride, last, total);
     }
+    const bool has_tail = any_order || rows == 0 ? warp == 0 : first < rows && last == rows;
+    if (has_tail && block.lane() == 0 && data.tail() < n) total.add(fold_elements<A>(a.in, data.tail(), n, a.op), a.op);
 
     A result;
     if constexpr (any_order) {
       result = block::reduce(block, memory.warp_results, total.value, a.op, threads);
     } else {
-      const std::int64_t rows_left = rows - block.index() * warps * rows_per_warp;
+      const std::int64_t rows_left = larger(std::int64_t(1), rows - block.index() * warps * rows_per_warp);
       const int busy_warps = static_cast<int>(smaller(std::int64_t(warps), ceil_div(rows_left, rows_per_warp)));
       result = block::reduce_warps(block, memory.warp_results, total.value, a.op, busy_warps);
     }
@@ -170,33 +178,30 @@ private:
     }
   };
 
-  /// Folds the rows row, row + stride, ... (rows_in_flight of them, those below `last`). Checked: some may be cut off
-  /// by the ends of the data.
+  /// Folds the rows row, row + stride, ... (rows_in_flight of them, those below `last`). Checked: some may be missing,
+  /// and the last row of all may fill only the first lanes.
   template <bool Checked, class Block>
-  PMPP_HOST_DEVICE static void fold_rows(Block& block, const arguments& a, std::int64_t n, std::int64_t row,
-                                         std::int64_t stride, std::int64_t last, accumulator& total) {
+  PMPP_HOST_DEVICE static void fold_rows(Block& block, const arguments& a, const block::layout<Items>& data,
+                                         std::int64_t row, std::int64_t stride, std::int64_t last, accumulator& total) {
+    const auto lanes_of = [&](int r) {
+      if (!Checked) return simt::warp_size;
+      const std::int64_t left = row + r * stride < last ? data.vectors - (row + r * stride) * simt::warp_size : 0;
+      return static_cast<int>(smaller(left, std::int64_t(simt::warp_size)));
+    };
     block::raw_items<In, Items> x[rows_in_flight];
-    const auto begin_of_lane = [&](int r) { return (row + r * stride) * row_items + block.lane() * Items - a.head; };
-    const auto is_whole = [&](std::int64_t i) { return !Checked || (i >= 0 && i + Items <= n); };
+    for (int r = 0; r < rows_in_flight; ++r)
+      if (block.lane() < lanes_of(r)) {
+        const std::int64_t vector = (row + r * stride) * simt::warp_size + block.lane();
+        x[r] = block::access<In>::template load<Items>(a.in, data.element(vector));
+      }
     for (int r = 0; r < rows_in_flight; ++r) {
-      const std::int64_t i = begin_of_lane(r);
-      if (is_whole(i) && (!Checked || row + r * stride < last)) x[r] = block::access<In>::template load<Items>(a.in, i);
-    }
-    for (int r = 0; r < rows_in_flight; ++r) {
-      if (Checked && row + r * stride >= last) break;
-      const std::int64_t i = begin_of_lane(r);
+      const int lanes = lanes_of(r);
+      if (lanes == 0) break;
       R y{};
-      if (is_whole(i)) {
+      if (block.lane() < lanes) {
         y = static_cast<R>(block::access<In>::value(a.in, x[r], 0));
         for (int k = 1; k < Items; ++k)
           y = static_cast<R>(a.op(y, static_cast<R>(block::access<In>::value(a.in, x[r], k))));
-      } else if (i < n) {
-        y = fold_elements<R>(a.in, larger(i, std::int64_t(0)), smaller(i + Items, n), a.op);
-      }
-      int lanes = simt::warp_size;  // that hold elements: the first ones of the row
-      if constexpr (Checked) {
-        const std::int64_t left = ceil_div(n - (row + r * stride) * row_items + a.head, std::int64_t(Items));
-        lanes = static_cast<int>(smaller(std::int64_t(lanes), left));
       }
       if constexpr (any_order) {
         if (block.lane() < lanes) total.add(static_cast<A>(y), a.op);
@@ -234,17 +239,16 @@ private:
 /// Enqueues the reduction of `in` on a GPU or runs it in the emulator.
 template <reduce_tuning Tuning, class P, class In, class A, class Op, class Sink>
 void reduce_on_blocks(const P& where, const input<In>& in, const initial<A>& init, Op op, Sink sink, completion done) {
-  block::with_access(in.first, [&](auto items, std::int64_t head) {
+  block::with_access(in.first, [&](auto items, std::int64_t lead) {
     using kernel = reduce_kernel<In, Op, A, Sink, items, Tuning>;
-    const std::int64_t rows = ceil_div(in.count.bound + head, std::int64_t(kernel::row_items));
+    const std::int64_t rows = ceil_div(in.count.bound, std::int64_t(simt::warp_size) * items);
     const std::int64_t blocks =
-        larger(std::int64_t(1), smaller(ceil_div(rows, std::int64_t(kernel::warps) * kernel::rows_in_flight),
-                                        std::int64_t(Tuning.blocks_per_processor) * processor_count(where)));
+        kernel::blocks_for(rows, std::int64_t(Tuning.blocks_per_processor) * processor_count(where));
     using slots = block::tile_state<A>;
     const bool alone = blocks == 1;
     scratch memory(where, alone ? 0 : slots::payload_bytes(blocks), alone ? 0 : slots::state_bytes(blocks));
     launch(where, blocks, kernel{},
-           typename kernel::arguments{in.first, in.count, head, op, init, sink, slots(memory.state(), memory.data()),
+           typename kernel::arguments{in.first, in.count, lead, op, init, sink, slots(memory.state(), memory.data()),
                                       done});
   });
 }

@@ -7,7 +7,7 @@
 //      of threads, so that each warp reads and writes whole 512-byte rows.
 //   2. All loads of a thread are issued before the first result is stored: 64 bytes in flight a thread and input keep
 //      the memory busy at half occupancy.
-//   3. Tiles at either end of misaligned data check every element; the others check nothing.
+//   3. The few elements before the first 16-byte boundary and behind the last whole vector go one by one.
 //
 // Work n; traffic: every input read once, the output written once; one launch, no shared memory, no barrier. The result
 // is the same on every policy if f is. In place is allowed. (PMPP ch. 2 and 3; coalescing and coarsening, ch. 6.)
@@ -42,28 +42,31 @@ template <class In, class Out, int Items, transform_tuning Tuning>
 struct transform_kernel {
   static constexpr int threads = Tuning.threads;
 
-  /// `rounds` of at most vectors_per_thread vectors a thread; `head` as in block/load_store.hpp.
+  /// `rounds` of at most vectors_per_thread vectors a thread; `lead` as in block/load_store.hpp.
   template <class Block>
-  PMPP_HOST_DEVICE void operator()(Block& block, In in, item_count count, Out out, std::int64_t head,
+  PMPP_HOST_DEVICE void operator()(Block& block, In in, item_count count, Out out, std::int64_t lead,
                                    int rounds) const {
     const std::int64_t n = count.get();
-    const std::int64_t tile = block.index() * rounds * threads * Items - head;
-    const std::int64_t first = tile + block.thread() * Items;
-    if (rounds == Tuning.vectors_per_thread && tile >= 0 && tile + rounds * threads * Items <= n) {
+    const block::layout<Items> data(n, lead);
+    const std::int64_t tile = block.index() * rounds * threads;
+    const std::int64_t first = tile + block.thread();
+    if (rounds == Tuning.vectors_per_thread && tile + rounds * threads <= data.vectors) {
       block::raw_items<In, Items> x[Tuning.vectors_per_thread];
       for (int r = 0; r < Tuning.vectors_per_thread; ++r)
-        x[r] = block::access<In>::template load<Items>(in, first + r * threads * Items);
-      for (int r = 0; r < Tuning.vectors_per_thread; ++r) store(in, x[r], out, first + r * threads * Items);
-      return;
-    }
-    for (int r = 0; r < rounds; ++r) {
-      const std::int64_t i = first + r * threads * Items;
-      if (i >= 0 && i + Items <= n) {
+        x[r] = block::access<In>::template load<Items>(in, data.element(first + r * threads));
+      for (int r = 0; r < Tuning.vectors_per_thread; ++r) store(in, x[r], out, data.element(first + r * threads));
+    } else {
+      for (int r = 0; r < rounds; ++r) {
+        if (first + r * threads >= data.vectors) break;
+        const std::int64_t i = data.element(first + r * threads);
         store(in, block::access<In>::template load<Items>(in, i), out, i);
-      } else {
-        for (int k = 0; k < Items; ++k)
-          if (i + k >= 0 && i + k < n) out[i + k] = in[i + k];
       }
+    }
+    // Lead and tail: fewer than 2 * Items <= 32 elements, one a thread.
+    static_assert(threads >= 2 * Items);
+    if (block.index() == 0) {
+      const std::int64_t i = block.thread() < data.lead ? block.thread() : data.tail() + block.thread() - data.lead;
+      if (i < n) out[i] = in[i];
     }
   }
 
@@ -104,12 +107,12 @@ void copy_elements(const P& where, const input<In>& in, Out out) {
       for (std::int64_t i = begin; i < end; ++i) out[i] = in.first[i];
     });
   } else if (n > 0) {
-    block::with_access(zip_iterator{in.first, out}, [&](auto items, std::int64_t head) {
+    block::with_access(zip_iterator{in.first, out}, [&](auto items, std::int64_t lead) {
       constexpr int vectors = Tuning.vectors_per_thread;
-      const std::int64_t tiles = ceil_div(n + head, std::int64_t(items) * Tuning.threads);
+      const std::int64_t tiles = ceil_div(n, std::int64_t(items) * Tuning.threads);
       const int rounds = tiles >= std::int64_t(vectors) * 8 * processor_count(where) ? vectors : 1;
       launch(where, ceil_div(tiles, std::int64_t(rounds)), transform_kernel<In, Out, items, Tuning>{}, in.first,
-             in.count, out, head, rounds);
+             in.count, out, lead, rounds);
     });
   }
 }

@@ -3,11 +3,10 @@
 // Wide loads and stores: how kernels move arrays at the memory's speed.
 //
 // A thread moves a vector: `Items` consecutive elements that fill whole 16-byte words of memory (4 floats, 16 bytes, 4
-// structs of 12 bytes). Vectors are counted from the 16-byte boundary at or below the data, so that misaligned data
-// costs two partial vectors, one at each end, and nothing in between:
+// structs of 12 bytes). Vectors start at the first 16-byte boundary in the data; a few elements lie before it (the
+// lead) and fewer than a vector behind the last whole one (the tail). One warp moves those one by one:
 //
-//     element       0 1 2 | 3 4 5 6 | 7 8 9 ...        vector v holds elements [v * Items - head, (v + 1) * Items -
-//     head) vector      0       | 1       | 2                head = 1: one slot of vector 0 lies before the data
+//     element   0 1 | 2 3 4 5 | 6 7 8 9 | 10          lead 2, vectors 0 and 1, a tail of one
 //
 // Computed inputs are as wide as what they read: a transform_iterator loads through its base, a zip_iterator loads both
 // sides. Two arrays of one zip whose boundaries lie at different elements, and iterators of unknown kind, are moved one
@@ -49,7 +48,7 @@ struct alignas(16) aligned_vector {
 
 /// What wide access knows of an iterator:
 ///   items, always     how many items it likes to move at once (0: any number); whether that works at any address
-///   head<Items>(it)   how far it lies behind a vector boundary; -1: never on one
+///   lead<Items>(it)   how many items lie before its first vector boundary; -1: it has none
 ///   load<Items>(it, i)     reads what items i ... i + Items - 1 are made of; i lies on a vector boundary
 ///   value(it, raw, k)      makes item i + k of it. Apart from load, so that registers hold bytes of memory and no more
 /// This general form moves single elements.
@@ -59,7 +58,7 @@ struct access {
   static constexpr bool always = true;
 
   template <int Items>
-  static std::int64_t head(const It&) {
+  static std::int64_t lead(const It&) {
     return Items == 1 ? 0 : -1;
   }
   template <int Items>
@@ -81,11 +80,11 @@ struct access<T*> {
       items == 1 || alignof(element) % greatest_common_divisor(16, int(sizeof(element))) == 0;
 
   template <int Items>
-  static std::int64_t head(T* p) {
-    std::int64_t before = 0;
-    while (Items > 1 && (reinterpret_cast<std::uintptr_t>(p) - before * sizeof(T)) % 16 != 0)
-      if (++before == Items) return -1;
-    return before;
+  static std::int64_t lead(T* p) {
+    std::int64_t lead = 0;
+    while (Items > 1 && (reinterpret_cast<std::uintptr_t>(p) + static_cast<std::uintptr_t>(lead) * sizeof(T)) % 16 != 0)
+      if (++lead == Items) return -1;
+    return lead;
   }
   template <int Items>
   PMPP_HOST_DEVICE static vector<element, Items> load(T* p, std::int64_t i) {
@@ -118,7 +117,7 @@ struct access<counting_iterator<T>> {
   static constexpr bool always = true;
 
   // clang-format off
-  template <int> static std::int64_t head(const counting_iterator<T>&) { return 0; }
+  template <int> static std::int64_t lead(const counting_iterator<T>&) { return 0; }
   template <int> PMPP_HOST_DEVICE static counting_iterator<T> load(const counting_iterator<T>& it, std::int64_t i) { return it + i; }
   PMPP_HOST_DEVICE static T value(const counting_iterator<T>&, const counting_iterator<T>& raw, int k) { return raw[k]; }
   // clang-format on
@@ -131,7 +130,7 @@ struct access<constant_iterator<T>> {
   struct nothing {};
 
   // clang-format off
-  template <int> static std::int64_t head(const constant_iterator<T>&) { return 0; }
+  template <int> static std::int64_t lead(const constant_iterator<T>&) { return 0; }
   template <int> PMPP_HOST_DEVICE static nothing load(const constant_iterator<T>&, std::int64_t) { return {}; }
   PMPP_HOST_DEVICE static T value(const constant_iterator<T>& it, nothing, int) { return it.value; }
   // clang-format on
@@ -144,8 +143,8 @@ struct access<transform_iterator<It, F, T>> {
   static constexpr bool always = base::always;
 
   template <int Items>
-  static std::int64_t head(const transform_iterator<It, F, T>& it) {
-    return base::template head<Items>(it.base);
+  static std::int64_t lead(const transform_iterator<It, F, T>& it) {
+    return base::template lead<Items>(it.base);
   }
   template <int Items>
   PMPP_HOST_DEVICE static auto load(const transform_iterator<It, F, T>& it, std::int64_t i) {
@@ -164,9 +163,9 @@ struct access<zip_iterator<A, B>> {
   static constexpr bool always = items == 1 || (access<A>::always && access<B>::always && (a == 0 || b == 0));
 
   template <int Items>
-  static std::int64_t head(const zip_iterator<A, B>& it) {
-    const std::int64_t head_a = access<A>::template head<Items>(it.a), head_b = access<B>::template head<Items>(it.b);
-    return a == 0 ? head_b : b == 0 || head_a == head_b ? head_a : -1;
+  static std::int64_t lead(const zip_iterator<A, B>& it) {
+    const std::int64_t lead_a = access<A>::template lead<Items>(it.a), lead_b = access<B>::template lead<Items>(it.b);
+    return a == 0 ? lead_b : b == 0 || lead_a == lead_b ? lead_a : -1;
   }
   template <int Items>
   PMPP_HOST_DEVICE static auto load(const zip_iterator<A, B>& it, std::int64_t i) {
@@ -184,16 +183,30 @@ struct access<zip_iterator<A, B>> {
 template <class It, int Items>
 using raw_items = decltype(access<It>::template load<Items>(std::declval<const It&>(), std::int64_t(0)));
 
-/// Calls f with std::integral_constant<int, Items> and the head: the iterator's own width where its data allows it,
+/// How the elements [0, n) of an input lie in vectors.
+template <int Items>
+struct layout {
+  std::int64_t lead;     ///< elements before the first vector
+  std::int64_t vectors;  ///< whole ones
+
+  PMPP_HOST_DEVICE layout(std::int64_t n, std::int64_t lead_of_input)
+      : lead(smaller(lead_of_input, n)), vectors((n - lead) / Items) {}
+  /// The first element of a vector.
+  PMPP_HOST_DEVICE std::int64_t element(std::int64_t vector) const { return lead + vector * Items; }
+  /// The first element of the tail.
+  PMPP_HOST_DEVICE std::int64_t tail() const { return element(vectors); }
+};
+
+/// Calls f with std::integral_constant<int, Items> and the lead: the iterator's own width where its data allows it,
 /// else one element at a time. Host code: picks the kernel to launch.
 template <class It, class F>
 void with_access(const It& it, F f) {
   constexpr int items = access<It>::items == 0 ? 4 : access<It>::items;
-  const std::int64_t head = access<It>::template head<items>(it);
+  const std::int64_t lead = access<It>::template lead<items>(it);
   if constexpr (!access<It>::always) {
-    if (head < 0) return f(std::integral_constant<int, 1>{}, std::int64_t(0));
+    if (lead < 0) return f(std::integral_constant<int, 1>{}, std::int64_t(0));
   }
-  f(std::integral_constant<int, items>{}, head);
+  f(std::integral_constant<int, items>{}, lead);
 }
 
 }  // namespace pmpp::inline PMPP_BACKEND::block
