@@ -113,6 +113,14 @@ TEST_CASE("what a kernel does not use is no limit, and part of a warp costs a wh
   CHECK(occupancy_of({1}, sm).warps == 32);
 }
 
+TEST_CASE("of equal limits the first of threads, block slots, registers, shared memory is named") {
+  CHECK(occupancy_of({256, 32}, pmpp::sm_90).blocks_by_registers == 8);
+  CHECK(occupancy_of({256, 32}, pmpp::sm_90).limiter == occupancy_limiter::threads);
+  CHECK(occupancy_of({32, 64, 6 * 1024}, pmpp::sm_90).blocks_by_shared_memory == 32);
+  CHECK(occupancy_of({32, 64, 6 * 1024}, pmpp::sm_90).blocks_by_registers == 32);
+  CHECK(occupancy_of({32, 64, 6 * 1024}, pmpp::sm_90).limiter == occupancy_limiter::block_slots);
+}
+
 TEST_CASE("a grid is made of whole blocks") {
   static_assert(pmpp::threads_in_grid(8000, 1024) == 8192);
   static_assert(pmpp::blocks_in_grid(8000, 1024) == 8);

@@ -119,8 +119,6 @@ constexpr occupancy occupancy_of(const kernel_resources& kernel, const sm_limits
     result.blocks_by_registers = 0;
   } else if (registers_per_warp == 0) {
     result.blocks_by_registers = INT_MAX;
-  } else if (registers_per_warp * round_up(warps_per_block, sm.partitions) > sm.registers) {
-    result.blocks_by_registers = 0;  // one block alone must fit, with its warps spread over all parts
   } else {
     const int warps_per_part = sm.registers / sm.partitions / registers_per_warp;
     result.blocks_by_registers = warps_per_part * sm.partitions / warps_per_block;

@@ -19,7 +19,6 @@
 #include <cstring>
 #include <new>
 #include <string>
-#include <type_traits>
 
 #include <pmpp/core/config.hpp>
 #include <pmpp/core/error.hpp>
@@ -38,9 +37,8 @@ inline constexpr std::size_t allocation_alignment = 256;
 /// count * element_bytes. \throws std::length_error if count is negative or the product exceeds the address space.
 template <class N>
 std::size_t checked_bytes(N count, std::size_t element_bytes, const char* what) {
-  bool negative = false;
-  if constexpr (std::is_signed_v<N>) negative = count < N{0};
-  if (negative || static_cast<std::size_t>(count) > static_cast<std::size_t>(PTRDIFF_MAX) / element_bytes)
+  // A negative count becomes one beyond PTRDIFF_MAX.
+  if (static_cast<std::size_t>(count) > static_cast<std::size_t>(PTRDIFF_MAX) / element_bytes)
     throw std::length_error(std::string("pmpp::") + what + ": " + std::to_string(count) + " elements of " +
                             std::to_string(element_bytes) + " bytes do not fit the address space");
   return static_cast<std::size_t>(count) * element_bytes;

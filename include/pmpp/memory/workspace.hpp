@@ -16,8 +16,8 @@
 //
 // The first bytes of a block (state_capacity of them) are `state`: zeroed once, when the block is made; every kernel
 // that uses state leaves it zero, so that no launch is spent on clearing counters. An algorithm that holds scratch may
-// call another one with the same policy: the inner call gets memory behind the outer one's, but shares its state. The
-// emulator takes both from the host's heap per call, so that AddressSanitizer sees their bounds, fills scratch with
+// call another one with the same policy: the inner call gets memory behind the outer one's, but shares its state.
+// The emulator takes both from the host's heap per call, so that AddressSanitizer sees their bounds, fills scratch with
 // 0xCD and reports state that was not left zero as a kernel_fault at the next call.
 #pragma once
 
