@@ -189,6 +189,7 @@ struct thread_record {
 /// Which threads of a warp are in which state; every existing lane that is not running is in exactly one.
 struct warp_record {
   unsigned exists = 0, ready = 0, in_sync = 0, in_collective = 0, spinning = 0, left = 0;
+  bool one_group = true;  ///< all lanes in_collective are in the same call
 };
 
 class worker;
@@ -347,28 +348,40 @@ inline std::string text_of_wait(const thread_record& r) {
   return text + " at " + to_text(r.at);
 }
 
-/// "threads 0-15 wait in sync at a.cpp:7; threads 16-31 have left": who waits where, neighbours together.
+/// "threads 0-15, 17: left the kernel; thread 16: waits in sync at a.cpp:7": who waits where.
 inline std::string who_waits_where(const block_record& b) {
-  std::string text;
-  int groups = 0;
-  auto state = [&](int t) {
+  struct group {
+    std::string state, who;
+    int count, ranges, last;
+  };
+  std::vector<group> groups;
+  auto state_of = [&](int t) -> std::string {
     const warp_record& w = b.warp[t / 32];
-    if (w.left >> t % 32 & 1u) return std::string("left the kernel");
     const thread_record& r = b.thread[std::size_t(t)];
-    if (w.ready >> t % 32 & 1u && r.waits_in != operation::spin)
-      return std::string(r.context ? "can run" : "has not started");
+    if (w.left >> t % 32 & 1u) return "left the kernel";
+    if (w.ready >> t % 32 & 1u && r.waits_in != operation::spin) return r.context ? "can run" : "has not started";
     return text_of_wait(r);
   };
-  for (int first = 0; first < b.threads;) {
-    const std::string what = state(first);
-    int last = first;
-    while (last + 1 < b.threads && state(last + 1) == what) ++last;
-    if (++groups == 12) return text + "; ...";
-    if (!text.empty()) text += "; ";
-    text += first == last ? "thread " + std::to_string(first) + " "
-                          : "threads " + std::to_string(first) + "-" + std::to_string(last) + ": ";
-    text += what;
-    first = last + 1;
+  for (int t = 0; t < b.threads; ++t) {
+    const std::string state = state_of(t);
+    std::size_t i = 0;
+    while (i < groups.size() && groups[i].state != state) ++i;
+    if (i == groups.size()) groups.push_back({state, "", 0, 0, -2});
+    group& g = groups[i];
+    if (g.last + 1 < t) {  // a new range
+      if (g.who.ends_with('-')) g.who += std::to_string(g.last);
+      if (++g.ranges <= 12) g.who += (g.count ? ", " : "") + std::to_string(t);
+      if (g.ranges == 13) g.who += ", ...";
+    } else if (g.ranges <= 12 && !g.who.ends_with('-')) {
+      g.who += '-';
+    }
+    g.last = t;
+    ++g.count;
+  }
+  std::string text;
+  for (group& g : groups) {
+    if (g.who.ends_with('-')) g.who += std::to_string(g.last);
+    text += (text.empty() ? "" : "; ") + std::string(g.count == 1 ? "thread " : "threads ") + g.who + ": " + g.state;
   }
   return text;
 }
@@ -907,20 +920,28 @@ inline bool arrive_in_warp(const thread_ref& t, operation op, unsigned mask, con
                   std::to_string(__builtin_popcount(w.exists)) + " threads");
   if (mask & w.left) [[unlikely]]
     report(t, text_of_wait(r) + ": the mask names lanes that have left the kernel: " + who_waits_where(b));
-  for (unsigned lanes = w.in_collective; lanes; lanes &= lanes - 1) {
-    const int lane = lowest_bit(lanes);
-    const thread_record& other = b.thread[std::size_t(first + lane)];
-    if (other.mask == mask) {
-      if (other.waits_in == op && other.bytes == r.bytes && (op == operation::sync_warp || same_place(other.at, at)))
-        continue;
-    } else if (!(other.mask & bit) && !(mask >> lane & 1u)) {
-      continue;  // a separate group of lanes
+  auto agrees = [&](const thread_record& other) {
+    return other.mask == mask && other.waits_in == op && other.bytes == r.bytes &&
+           (op == operation::sync_warp || same_place(other.at, at));  // CUDA lets __syncwarp meet another __syncwarp
+  };
+  unsigned come = w.in_collective;  // of the lanes that this one expects
+  if (come == 0) {
+    w.one_group = true;
+  } else if (!w.one_group || !agrees(b.thread[std::size_t(first + lowest_bit(come))])) {
+    w.one_group = false;
+    come = 0;
+    for (unsigned lanes = w.in_collective; lanes; lanes &= lanes - 1) {
+      const int lane = lowest_bit(lanes);
+      const thread_record& other = b.thread[std::size_t(first + lane)];
+      if (agrees(other))
+        come |= 1u << lane;
+      else if (other.mask & bit && mask >> lane & 1u) [[unlikely]]  // each waits for the other, in different calls
+        report(t, text_of_wait(r) + ", but lanes of its warp disagree: thread " + std::to_string(first + lane) + " " +
+                      text_of_wait(other));
     }
-    report(t, text_of_wait(r) + ", but lanes of its warp disagree: thread " + std::to_string(first + lane) + " " +
-                  text_of_wait(other));
   }
   w.in_collective |= bit;
-  return (w.in_collective & mask) == mask;
+  return (come | bit) == mask;
 }
 
 /// lanes[i].result for each lane i of the mask: the operand of the lane that it asks for.
