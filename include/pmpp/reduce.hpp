@@ -65,17 +65,15 @@ using row_type = std::conditional_t<std::is_same_v<Op, plus> && std::is_integral
 /// floating-point numbers that is NaN, which loses to every operand: an infinity would hide that there was nothing but
 /// NaN.
 template <class Op, class A>
-inline constexpr A neutral_start{};
-template <class Op, class A>
 requires is_known_commutative<Op, A>
-inline constexpr A neutral_start<Op, A> =
+inline constexpr A neutral_start =
     std::is_floating_point_v<A> && (std::is_same_v<Op, minimum> || std::is_same_v<Op, maximum>)
         ? std::numeric_limits<A>::quiet_NaN()
         : identity_of<Op, A>;
 
 /// Folds in[begin, end) from the left; begin < end.
 template <class A, class In, class Op>
-PMPP_HOST_DEVICE A fold_elements(const In& in, std::int64_t begin, std::int64_t end, Op op) {
+A fold_elements(const In& in, std::int64_t begin, std::int64_t end, Op op) {
   A a = static_cast<A>(in[begin]);
   for (std::int64_t i = begin + 1; i < end; ++i) a = static_cast<A>(op(a, static_cast<A>(in[i])));
   return a;
@@ -112,54 +110,60 @@ struct reduce_kernel {
   template <class Block>
   PMPP_HOST_DEVICE void operator()(Block& block, shared& memory, const arguments& a) const {
     const std::int64_t n = a.count.get();
-    if (n == 0) {
-      if (block.index() == 0 && block.thread() == 0) finish(a, a.init.value);
-      return;
-    }
     const block::layout<Items> data(n, a.lead);
-    const std::int64_t rows = ceil_div(data.vectors, std::int64_t(simt::warp_size));
+    const std::int64_t rows = ceil_div(data.vectors, std::int64_t(lanes));
 
     // Who folds which rows. In any order: the blocks sweep the data together, tile by tile, which memory likes best
-    // (345 us for 2^28 floats on an H100). In order: every warp has its own adjacent rows (353 us).
-    const std::int64_t wanted = blocks_for(rows, block.count());
-    const std::int64_t rows_per_warp = larger(std::int64_t(1), ceil_div(rows, wanted * warps));
-    const std::int64_t blocks = any_order ? wanted : larger(std::int64_t(1), ceil_div(rows, rows_per_warp * warps));
+    // (346 us for 2^28 floats on an H100). In order: every warp has its own adjacent rows (356 us).
+    std::int64_t blocks = blocks_for(rows, block.count());
+    std::int64_t first = block.index() * warps * rows_in_flight + block.warp(), last = rows;
+    std::int64_t step = blocks * warps * rows_in_flight;
+    int busy_warps = warps;
+    bool has_lead = block.index() == 0 && block.warp() == 0, has_tail = block.index() == 0 && block.warp() == warps - 1;
+    if constexpr (!any_order) {
+      const std::int64_t each = larger(std::int64_t(1), ceil_div(rows, blocks * warps));  // rows of a warp
+      const std::int64_t busy = larger(std::int64_t(1), ceil_div(rows, each));            // warps of the grid
+      const std::int64_t warp = block.index() * warps + block.warp();
+      blocks = ceil_div(busy, std::int64_t(warps));
+      first = warp * each;
+      last = smaller(rows, first + each);
+      step = rows_in_flight;
+      busy_warps = static_cast<int>(smaller(std::int64_t(warps), busy - block.index() * warps));
+      has_tail = warp == busy - 1;
+    }
     if (block.index() >= blocks) return;
-    const std::int64_t warp = block.index() * warps + block.warp();
-    const std::int64_t first = any_order ? block.index() * warps * rows_in_flight + block.warp() : warp * rows_per_warp;
-    const std::int64_t last = any_order ? rows : smaller(rows, first + rows_per_warp);
-    const std::int64_t stride = any_order ? warps : 1;
-    const std::int64_t step = any_order ? blocks * warps * rows_in_flight : rows_in_flight;
 
     accumulator total;
-    if (warp == 0 && block.lane() == 0 && data.lead > 0) total.add(fold_elements<A>(a.in, 0, data.lead, a.op), a.op);
-    for (std::int64_t row = first; row < last; row += step) {
-      const std::int64_t end = row + (rows_in_flight - 1) * stride + 1;
-      if (end <= last && end * simt::warp_size <= data.vectors)
-        fold_rows<false>(block, a, data, row, stride, last, total);
-      else
-        fold_rows<true>(block, a, data, row, stride, last, total);
-    }
-    const bool has_tail = any_order || rows == 0 ? warp == 0 : first < rows && last == rows;
-    if (has_tail && block.lane() == 0 && data.tail() < n) total.add(fold_elements<A>(a.in, data.tail(), n, a.op), a.op);
+    if (has_lead && data.lead > 0) add_edge(block, a, 0, static_cast<int>(data.lead), total);
+    const std::int64_t end = smaller(last * lanes, data.vectors);
+    for (std::int64_t vector = first * lanes; vector < end; vector += step * lanes)
+      add_rows(block, a, data, vector, end, total);
+    if (has_tail && data.tail() < n) add_edge(block, a, data.tail(), static_cast<int>(n - data.tail()), total);
 
     A result;
-    if constexpr (any_order) {
+    if constexpr (any_order)
       result = block::reduce(block, memory.warp_results, total.value, a.op, threads);
-    } else {
-      const std::int64_t rows_left = larger(std::int64_t(1), rows - block.index() * warps * rows_per_warp);
-      const int busy_warps = static_cast<int>(smaller(std::int64_t(warps), ceil_div(rows_left, rows_per_warp)));
+    else
       result = block::reduce_warps(block, memory.warp_results, total.value, a.op, busy_warps);
+    if (blocks > 1) {
+      if (block.thread() == 0) a.partials.publish(block.index(), result);
+      if (block.index() != blocks - 1) return;
+      result = fold_partials(block, memory, a, static_cast<int>(blocks));
     }
-    if (blocks == 1) {
-      if (block.thread() == 0) finish(a, combined_with_init(a, result));
-      return;
+    if (block.thread() == 0) {
+      if (n == 0)
+        result = a.init.value;
+      else if (a.init.present)
+        result = static_cast<A>(a.op(a.init.value, result));
+      a.sink(result);
+      a.done.signal();
     }
-    if (block.thread() == 0) a.partials.publish(block.index(), result);
-    if (block.index() == blocks - 1) fold_partials(block, memory, a, blocks);
   }
 
 private:
+  static constexpr int lanes = simt::warp_size;
+  static constexpr int stride = (any_order ? warps : 1) * lanes;  // vectors from one row in flight to the next
+
   /// The running result of a lane (in any order) or, in lane 0, of a warp (in order).
   struct accumulator {
     A value{};
@@ -171,68 +175,64 @@ private:
         empty = false;
       }
     }
-
     PMPP_HOST_DEVICE void add(const A& x, const Op& op) {
       value = empty ? x : static_cast<A>(op(value, x));
       empty = false;
     }
   };
 
-  /// Folds the rows row, row + stride, ... (rows_in_flight of them, those below `last`). Checked: some may be missing,
-  /// and the last row of all may fill only the first lanes.
-  template <bool Checked, class Block>
-  PMPP_HOST_DEVICE static void fold_rows(Block& block, const arguments& a, const block::layout<Items>& data,
-                                         std::int64_t row, std::int64_t stride, std::int64_t last, accumulator& total) {
-    const auto lanes_of = [&](int r) {
-      if (!Checked) return simt::warp_size;
-      const std::int64_t left = row + r * stride < last ? data.vectors - (row + r * stride) * simt::warp_size : 0;
-      return static_cast<int>(smaller(left, std::int64_t(simt::warp_size)));
-    };
+  /// Adds the values that the first `count` lanes hold; count may be negative.
+  template <class Block>
+  PMPP_HOST_DEVICE static void add_row(Block& block, const arguments& a, R y, int count, accumulator& total) {
+    if constexpr (any_order) {
+      if (block.lane() < count) total.add(static_cast<A>(y), a.op);
+    } else {
+      y = block::warp_reduce(block, y, a.op, count);
+      if (block.lane() == 0 && count > 0) total.add(static_cast<A>(y), a.op);
+    }
+  }
+
+  /// Adds the vectors of rows_in_flight rows, the first of which starts at `vector`; those from `end` on do not exist.
+  template <class Block>
+  PMPP_HOST_DEVICE static void add_rows(Block& block, const arguments& a, const block::layout<Items>& data,
+                                        std::int64_t vector, std::int64_t end, accumulator& total) {
+    const int left = static_cast<int>(smaller(end - vector, std::int64_t(rows_in_flight) * stride));
     block::raw_items<In, Items> x[rows_in_flight];
     for (int r = 0; r < rows_in_flight; ++r)
-      if (block.lane() < lanes_of(r)) {
-        const std::int64_t vector = (row + r * stride) * simt::warp_size + block.lane();
-        x[r] = block::access<In>::template load<Items>(a.in, data.element(vector));
-      }
+      if (block.lane() < left - r * stride)
+        x[r] = block::access<In>::template load<Items>(a.in, data.element(vector + r * stride + block.lane()));
     for (int r = 0; r < rows_in_flight; ++r) {
-      const int lanes = lanes_of(r);
-      if (lanes == 0) break;
       R y{};
-      if (block.lane() < lanes) {
+      if (block.lane() < left - r * stride) {
         y = static_cast<R>(block::access<In>::value(a.in, x[r], 0));
         for (int k = 1; k < Items; ++k)
           y = static_cast<R>(a.op(y, static_cast<R>(block::access<In>::value(a.in, x[r], k))));
       }
-      if constexpr (any_order) {
-        if (block.lane() < lanes) total.add(static_cast<A>(y), a.op);
-      } else {
-        y = block::warp_reduce(block, y, a.op, lanes);
-        if (block.lane() == 0) total.add(static_cast<A>(y), a.op);
-      }
+      add_row(block, a, y, left - r * stride, total);
     }
   }
 
-  /// The last block: folds the results of all blocks in order.
+  /// Adds `count` < Items elements outside of whole vectors.
   template <class Block>
-  PMPP_HOST_DEVICE static void fold_partials(Block& block, shared& memory, const arguments& a, std::int64_t blocks) {
-    const std::int64_t each = ceil_div(blocks, std::int64_t(threads));
-    const std::int64_t first = block.thread() * each, last = smaller(blocks, first + each);
+  PMPP_HOST_DEVICE static void add_edge(Block& block, const arguments& a, std::int64_t first, int count,
+                                        accumulator& total) {
+    R y{};
+    if (block.lane() < count) y = static_cast<R>(a.in[first + block.lane()]);
+    add_row(block, a, y, count, total);
+  }
+
+  /// The last block: folds the results of all blocks in order. Thread 0 gets the result.
+  template <class Block>
+  PMPP_HOST_DEVICE static A fold_partials(Block& block, shared& memory, const arguments& a, int blocks) {
+    const int each = ceil_div(blocks, threads);
+    const int first = block.thread() * each;
     A value{};
-    for (std::int64_t i = first; i < last; ++i) {
+    for (int i = first; i < smaller(blocks, first + each); ++i) {
       const A next = a.partials.take(block, i);
       value = i == first ? next : static_cast<A>(a.op(value, next));
     }
     block.sync();  // warp_results is free again
-    value = block::reduce(block, memory.warp_results, value, a.op, static_cast<int>(ceil_div(blocks, each)));
-    if (block.thread() == 0) finish(a, combined_with_init(a, value));
-  }
-
-  PMPP_HOST_DEVICE static A combined_with_init(const arguments& a, const A& x) {
-    return a.init.present ? static_cast<A>(a.op(a.init.value, x)) : x;
-  }
-  PMPP_HOST_DEVICE static void finish(const arguments& a, const A& result) {
-    a.sink(result);
-    a.done.signal();
+    return block::reduce(block, memory.warp_results, value, a.op, ceil_div(blocks, each));
   }
 };
 
@@ -242,9 +242,10 @@ void reduce_on_blocks(const P& where, const input<In>& in, const initial<A>& ini
   block::with_access(in.first, [&](auto items, std::int64_t lead) {
     using kernel = reduce_kernel<In, Op, A, Sink, items, Tuning>;
     const std::int64_t rows = ceil_div(in.count.bound, std::int64_t(simt::warp_size) * items);
-    const std::int64_t blocks =
-        kernel::blocks_for(rows, std::int64_t(Tuning.blocks_per_processor) * processor_count(where));
     using slots = block::tile_state<A>;
+    constexpr auto most = static_cast<std::int64_t>(state_capacity / slots::state_bytes(1));
+    const std::int64_t blocks =
+        kernel::blocks_for(rows, smaller(most, std::int64_t(Tuning.blocks_per_processor) * processor_count(where)));
     const bool alone = blocks == 1;
     scratch memory(where, alone ? 0 : slots::payload_bytes(blocks), alone ? 0 : slots::state_bytes(blocks));
     launch(where, blocks, kernel{},

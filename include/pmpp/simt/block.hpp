@@ -31,7 +31,7 @@
 //   block.warp_add(v, mask), warp_min, warp_max, warp_and, warp_or, warp_xor
 //                                          __reduce_add_sync ...: 32-bit integers, one instruction
 //   block.dynamic_shared()                 extern __shared__: std::byte*, 16-byte aligned, grid.dynamic_shared bytes
-//   block.spin()                           in the body of a loop that polls another block's word (__nanosleep)
+//   block.spin()                           in the body of a loop that polls another block's word (nothing on a GPU)
 //
 // `mask` names the lanes that take part and defaults to all lanes of the warp that exist; every named lane must call.
 // Atomics and loads with a cache or memory-order choice are free functions: simt/atomic.hpp, simt/memory.hpp.

@@ -84,7 +84,7 @@ public:
   // clang-format on
 
   __device__ __forceinline__ std::byte* dynamic_shared() const { return dynamic_; }
-  __device__ __forceinline__ void spin() const { __nanosleep(20); }
+  __device__ __forceinline__ void spin() const {}
 
 private:
   // Moves a value of any size through a 4-byte shuffle.
