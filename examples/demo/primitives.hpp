@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The list of what is shown. A primitive joins with one function and one line:
+//   1. Write primitives/NAME.cpp with `void show_NAME(const inputs&, table&)`: for each kind of input that suits it,
+//      table::begin, then on_each_policy for each input, with a check against a plain loop.
+//   2. Declare it here, and add it to `shown`.
+#pragma once
+
+#include "inputs.hpp"
+#include "table.hpp"
+
+namespace demo {
+
+void show_transform(const inputs& in, table& out);  // for_each, transform, fill, iota
+void show_reduce(const inputs& in, table& out);     // reduce, reduce_into, transform_reduce, min_, max_, minmax_element
+
+inline constexpr void (*shown[])(const inputs&, table&) = {
+    show_transform,
+    show_reduce,
+};
+
+}  // namespace demo
