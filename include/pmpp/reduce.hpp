@@ -61,15 +61,22 @@ using row_type = std::conditional_t<std::is_same_v<Op, plus> && std::is_integral
                                         std::is_integral_v<A> && sizeof(A) == 8,
                                     std::conditional_t<std::is_signed_v<T>, std::int32_t, std::uint32_t>, A>;
 
-/// What a lane's accumulator holds before its first element, where any order will do. For the extremes of
-/// floating-point numbers that is NaN, which loses to every operand: an infinity would hide that there was nothing but
-/// NaN.
+/// Whether the order of operands matters to Op, and where not: what a lane's accumulator holds before its first
+/// element.
 template <class Op, class A>
-requires is_known_commutative<Op, A>
-inline constexpr A neutral_start =
-    std::is_floating_point_v<A> && (std::is_same_v<Op, minimum> || std::is_same_v<Op, maximum>)
-        ? std::numeric_limits<A>::quiet_NaN()
-        : identity_of<Op, A>;
+struct operand_order {
+  static constexpr bool any = is_known_commutative<Op, A>;
+  // For the extremes of floating-point numbers that is NaN, which loses to every operand: an infinity would hide that
+  // there was nothing but NaN.
+  static constexpr A neutral = [] {
+    if constexpr (!any)
+      return A{};
+    else if constexpr (std::is_floating_point_v<A> && (std::is_same_v<Op, minimum> || std::is_same_v<Op, maximum>))
+      return std::numeric_limits<A>::quiet_NaN();
+    else
+      return identity_of<Op, A>;
+  }();
+};
 
 /// Folds in[begin, end) from the left; begin < end.
 template <class A, class In, class Op>
@@ -84,17 +91,41 @@ template <class In, class Op, class A, class Sink, int Items, reduce_tuning Tuni
 struct reduce_kernel {
   static constexpr int threads = Tuning.threads, warps = threads / simt::warp_size,
                        rows_in_flight = Tuning.rows_in_flight;
-  static constexpr bool any_order = is_known_commutative<Op, A>;
+  static constexpr bool any_order = operand_order<Op, A>::any;
   using T = value_of<In>;
   using R = row_type<Op, T, A>;
 
   struct shared {
     block::reduce_memory<A> warp_results;
   };
+  static constexpr int lanes = simt::warp_size;
+  static constexpr int stride = (any_order ? warps : 1) * lanes;  // vectors from one row in flight to the next
+
+  /// Who folds what. In any order: the blocks sweep the data together, tile by tile, which memory likes best (346 us
+  /// for 2^28 floats on an H100). In order: every warp has its own adjacent rows (356 us).
+  struct plan {
+    std::int64_t n, lead_of_input;
+    block::layout<Items> data;
+    std::int64_t blocks;  ///< that find work, at least one
+    std::int64_t each;    ///< vectors of a warp, where order matters
+    std::int64_t busy;    ///< warps that find work, where order matters
+
+    PMPP_HOST_DEVICE plan(std::int64_t count, std::int64_t lead, std::int64_t most_blocks)
+        : n(count), lead_of_input(lead), data(count, lead), each(0), busy(0) {
+      const std::int64_t rows = ceil_div(data.vectors, std::int64_t(lanes)), one = 1;
+      blocks = larger(one, smaller(most_blocks, ceil_div(rows, std::int64_t(warps) * rows_in_flight)));
+      if constexpr (!any_order) {
+        const std::int64_t rows_of_warp = larger(one, ceil_div(rows, blocks * warps));
+        each = rows_of_warp * lanes;
+        busy = larger(one, ceil_div(rows, rows_of_warp));
+        blocks = ceil_div(busy, std::int64_t(warps));
+      }
+    }
+  };
   struct arguments {
     In in;
     item_count count;
-    std::int64_t lead;  ///< as in block/load_store.hpp
+    plan known;  ///< for a count that the host knows; for its bound where only the device does
     Op op;
     initial<A> init;
     Sink sink;
@@ -102,56 +133,41 @@ struct reduce_kernel {
     completion done;
   };
 
-  /// The number of blocks that find work in so many rows.
-  PMPP_HOST_DEVICE static std::int64_t blocks_for(std::int64_t rows, std::int64_t most) {
-    return larger(std::int64_t(1), smaller(most, ceil_div(rows, std::int64_t(warps) * rows_in_flight)));
-  }
-
   template <class Block>
   PMPP_HOST_DEVICE void operator()(Block& block, shared& memory, const arguments& a) const {
-    const std::int64_t n = a.count.get();
-    const block::layout<Items> data(n, a.lead);
-    const std::int64_t rows = ceil_div(data.vectors, std::int64_t(lanes));
-
-    // Who folds which rows. In any order: the blocks sweep the data together, tile by tile, which memory likes best
-    // (346 us for 2^28 floats on an H100). In order: every warp has its own adjacent rows (356 us).
-    std::int64_t blocks = blocks_for(rows, block.count());
-    std::int64_t first = block.index() * warps * rows_in_flight + block.warp(), last = rows;
-    std::int64_t step = blocks * warps * rows_in_flight;
-    int busy_warps = warps;
-    bool has_lead = block.index() == 0 && block.warp() == 0, has_tail = block.index() == 0 && block.warp() == warps - 1;
-    if constexpr (!any_order) {
-      const std::int64_t each = larger(std::int64_t(1), ceil_div(rows, blocks * warps));  // rows of a warp
-      const std::int64_t busy = larger(std::int64_t(1), ceil_div(rows, each));            // warps of the grid
-      const std::int64_t warp = block.index() * warps + block.warp();
-      blocks = ceil_div(busy, std::int64_t(warps));
-      first = warp * each;
-      last = smaller(rows, first + each);
-      step = rows_in_flight;
-      busy_warps = static_cast<int>(smaller(std::int64_t(warps), busy - block.index() * warps));
-      has_tail = warp == busy - 1;
-    }
-    if (block.index() >= blocks) return;
+    plan p = a.known;
+    if (a.count.pointer != nullptr) p = plan(a.count.get(), a.known.lead_of_input, block.count());
+    if (block.index() >= p.blocks) return;
+    const std::int64_t warp = block.index() * warps + block.warp();
+    const std::int64_t first =
+        any_order ? (block.index() * warps * rows_in_flight + block.warp()) * lanes : warp * p.each;
+    const std::int64_t end = any_order ? p.data.vectors : smaller(p.data.vectors, first + p.each);
+    const std::int64_t step = any_order ? p.blocks * warps * rows_in_flight * lanes : rows_in_flight * lanes;
+    const bool has_lead = warp == 0, has_tail = warp == (any_order ? warps - 1 : p.busy - 1);
 
     accumulator total;
-    if (has_lead && data.lead > 0) add_edge(block, a, 0, static_cast<int>(data.lead), total);
-    const std::int64_t end = smaller(last * lanes, data.vectors);
-    for (std::int64_t vector = first * lanes; vector < end; vector += step * lanes)
-      add_rows(block, a, data, vector, end, total);
-    if (has_tail && data.tail() < n) add_edge(block, a, data.tail(), static_cast<int>(n - data.tail()), total);
+    if (has_lead && p.data.lead > 0) add_edge(block, a, 0, p.data.lead, total);
+    for (std::int64_t vector = first; vector < end; vector += step)
+      if (vector + (rows_in_flight - 1) * stride + lanes <= end)
+        add_rows<true>(block, a, p.data, vector, end, total);
+      else
+        add_rows<false>(block, a, p.data, vector, end, total);
+    if (has_tail && p.data.tail() < p.n) add_edge(block, a, p.data.tail(), p.n - p.data.tail(), total);
 
     A result;
-    if constexpr (any_order)
+    if constexpr (any_order) {
       result = block::reduce(block, memory.warp_results, total.value, a.op, threads);
-    else
-      result = block::reduce_warps(block, memory.warp_results, total.value, a.op, busy_warps);
-    if (blocks > 1) {
+    } else {
+      const std::int64_t busy_here = smaller(std::int64_t(warps), p.busy - block.index() * warps);
+      result = block::reduce_warps(block, memory.warp_results, total.value, a.op, static_cast<int>(busy_here));
+    }
+    if (p.blocks > 1) {
       if (block.thread() == 0) a.partials.publish(block.index(), result);
-      if (block.index() != blocks - 1) return;
-      result = fold_partials(block, memory, a, static_cast<int>(blocks));
+      if (block.index() != p.blocks - 1) return;
+      result = fold_partials(block, memory, a, static_cast<int>(p.blocks));
     }
     if (block.thread() == 0) {
-      if (n == 0)
+      if (p.n == 0)
         result = a.init.value;
       else if (a.init.present)
         result = static_cast<A>(a.op(a.init.value, result));
@@ -161,9 +177,6 @@ struct reduce_kernel {
   }
 
 private:
-  static constexpr int lanes = simt::warp_size;
-  static constexpr int stride = (any_order ? warps : 1) * lanes;  // vectors from one row in flight to the next
-
   /// The running result of a lane (in any order) or, in lane 0, of a warp (in order).
   struct accumulator {
     A value{};
@@ -171,7 +184,7 @@ private:
 
     PMPP_HOST_DEVICE accumulator() {
       if constexpr (any_order) {
-        value = neutral_start<Op, A>;
+        value = operand_order<Op, A>::neutral;
         empty = false;
       }
     }
@@ -192,33 +205,35 @@ private:
     }
   }
 
-  /// Adds the vectors of rows_in_flight rows, the first of which starts at `vector`; those from `end` on do not exist.
-  template <class Block>
+  /// Adds the vectors of rows_in_flight rows, the first of which starts at `vector`. All: they exist; else those from
+  /// `end` on do not.
+  template <bool All, class Block>
   PMPP_HOST_DEVICE static void add_rows(Block& block, const arguments& a, const block::layout<Items>& data,
                                         std::int64_t vector, std::int64_t end, accumulator& total) {
-    const int left = static_cast<int>(smaller(end - vector, std::int64_t(rows_in_flight) * stride));
+    constexpr int all = (rows_in_flight - 1) * stride + lanes;
+    const int left = All ? all : static_cast<int>(smaller(end - vector, std::int64_t(all)));
     block::raw_items<In, Items> x[rows_in_flight];
     for (int r = 0; r < rows_in_flight; ++r)
-      if (block.lane() < left - r * stride)
+      if (All || block.lane() < left - r * stride)
         x[r] = block::access<In>::template load<Items>(a.in, data.element(vector + r * stride + block.lane()));
     for (int r = 0; r < rows_in_flight; ++r) {
       R y{};
-      if (block.lane() < left - r * stride) {
+      if (All || block.lane() < left - r * stride) {
         y = static_cast<R>(block::access<In>::value(a.in, x[r], 0));
         for (int k = 1; k < Items; ++k)
           y = static_cast<R>(a.op(y, static_cast<R>(block::access<In>::value(a.in, x[r], k))));
       }
-      add_row(block, a, y, left - r * stride, total);
+      add_row(block, a, y, All ? lanes : left - r * stride, total);
     }
   }
 
   /// Adds `count` < Items elements outside of whole vectors.
   template <class Block>
-  PMPP_HOST_DEVICE static void add_edge(Block& block, const arguments& a, std::int64_t first, int count,
+  PMPP_HOST_DEVICE static void add_edge(Block& block, const arguments& a, std::int64_t first, std::int64_t count,
                                         accumulator& total) {
     R y{};
     if (block.lane() < count) y = static_cast<R>(a.in[first + block.lane()]);
-    add_row(block, a, y, count, total);
+    add_row(block, a, y, static_cast<int>(count), total);
   }
 
   /// The last block: folds the results of all blocks in order. Thread 0 gets the result.
@@ -241,16 +256,15 @@ template <reduce_tuning Tuning, class P, class In, class A, class Op, class Sink
 void reduce_on_blocks(const P& where, const input<In>& in, const initial<A>& init, Op op, Sink sink, completion done) {
   block::with_access(in.first, [&](auto items, std::int64_t lead) {
     using kernel = reduce_kernel<In, Op, A, Sink, items, Tuning>;
-    const std::int64_t rows = ceil_div(in.count.bound, std::int64_t(simt::warp_size) * items);
     using slots = block::tile_state<A>;
     constexpr auto most = static_cast<std::int64_t>(state_capacity / slots::state_bytes(1));
-    const std::int64_t blocks =
-        kernel::blocks_for(rows, smaller(most, std::int64_t(Tuning.blocks_per_processor) * processor_count(where)));
-    const bool alone = blocks == 1;
-    scratch memory(where, alone ? 0 : slots::payload_bytes(blocks), alone ? 0 : slots::state_bytes(blocks));
-    launch(where, blocks, kernel{},
-           typename kernel::arguments{in.first, in.count, lead, op, init, sink, slots(memory.state(), memory.data()),
-                                      done});
+    const typename kernel::plan p(in.count.bound, lead,
+                                  smaller(most, std::int64_t(Tuning.blocks_per_processor) * processor_count(where)));
+    const std::int64_t partials = p.blocks == 1 ? 0 : p.blocks;
+    scratch memory(where, slots::payload_bytes(partials), slots::state_bytes(partials));
+    launch(
+        where, p.blocks, kernel{},
+        typename kernel::arguments{in.first, in.count, p, op, init, sink, slots(memory.state(), memory.data()), done});
   });
 }
 
@@ -328,13 +342,18 @@ A reduce_and_wait(const char* function, const P& where, const input<In>& in, con
 template <class T>
 using indexed = pair<T, std::int64_t>;
 
-/// The first of those that no other comes before; `Greatest`: the first of those that come before no other.
+/// The first of those that no other comes before; `Greatest`: the first of those that come before no other. Indices
+/// break ties, so that operands may come in any order; index -1 marks an operand that is none.
 template <class Comp, bool Greatest>
 struct extremum {
   Comp comp;
   template <class T>
   PMPP_HOST_DEVICE indexed<T> operator()(const indexed<T>& a, const indexed<T>& b) const {
-    return (Greatest ? comp(a.first, b.first) : comp(b.first, a.first)) ? b : a;
+    if (b.second < 0) return a;
+    if (a.second < 0) return b;
+    const bool b_wins = Greatest ? comp(a.first, b.first) : comp(b.first, a.first);
+    const bool a_wins = a.second < b.second || (Greatest ? comp(b.first, a.first) : comp(a.first, b.first));
+    return b_wins || !a_wins ? b : a;
   }
 };
 template <class Comp>
@@ -344,6 +363,16 @@ struct both_extrema {
   PMPP_HOST_DEVICE pair<E, E> operator()(const pair<E, E>& a, const pair<E, E>& b) const {
     return {extremum<Comp, false>{comp}(a.first, b.first), extremum<Comp, true>{comp}(a.second, b.second)};
   }
+};
+template <class Comp, bool Greatest, class T>
+struct operand_order<extremum<Comp, Greatest>, indexed<T>> {
+  static constexpr bool any = true;
+  static constexpr indexed<T> neutral{T{}, -1};
+};
+template <class Comp, class E>
+struct operand_order<both_extrema<Comp>, pair<E, E>> {
+  static constexpr bool any = true;
+  static constexpr pair<E, E> neutral{E{{}, -1}, E{{}, -1}};
 };
 struct twice {
   template <class E>

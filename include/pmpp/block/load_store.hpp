@@ -15,6 +15,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <type_traits>
 #include <utility>
 
@@ -38,6 +39,26 @@ constexpr int items_of_type() {
   const int items = 16 / greatest_common_divisor(16, int(sizeof(T)));
   return items * int(sizeof(T)) <= 64 ? items : 1;
 }
+
+/// The memory of `Items` elements as 4-byte words, in registers: bytes come apart only where they are used, so that
+/// loads stay whole and none has to wait for another.
+template <class T, int Items>
+struct alignas(16) packed_vector {
+  std::uint32_t word[Items * sizeof(T) / 4];
+
+  PMPP_HOST_DEVICE T operator[](int k) const {
+    T element;
+    if constexpr (sizeof(T) == 1 || sizeof(T) == 2) {
+      const int bit = k * int(sizeof(T)) * 8;
+      const auto bits =
+          static_cast<std::conditional_t<sizeof(T) == 1, std::uint8_t, std::uint16_t>>(word[bit / 32] >> bit % 32);
+      memcpy(static_cast<void*>(&element), &bits, sizeof(T));
+    } else {
+      memcpy(static_cast<void*>(&element), reinterpret_cast<const char*>(word) + k * sizeof(T), sizeof(T));
+    }
+    return element;
+  }
+};
 
 template <class T, int Items>
 struct alignas(16) aligned_vector {
@@ -87,20 +108,23 @@ struct access<T*> {
     return lead;
   }
   template <int Items>
-  PMPP_HOST_DEVICE static vector<element, Items> load(T* p, std::int64_t i) {
+  PMPP_HOST_DEVICE static auto load(T* p, std::int64_t i) {
     if constexpr (Items == 1) {
-      return {{p[i]}};
+      return vector<element, 1>{{p[i]}};
     } else {
-      using aligned = detail::aligned_vector<element, Items>;
-      const aligned loaded = *reinterpret_cast<const aligned*>(p + i);
-      vector<element, Items> raw;
-      for (int k = 0; k < Items; ++k) raw.item[k] = loaded.item[k];
+      detail::packed_vector<element, Items> raw;
+#if defined(__CUDA_ARCH__)
+      raw = *reinterpret_cast<const detail::packed_vector<element, Items>*>(p + i);
+#else
+      memcpy(&raw, static_cast<const void*>(p + i), sizeof raw);
+#endif
       return raw;
     }
   }
-  template <class Raw>
-  PMPP_HOST_DEVICE static element value(T*, const Raw& raw, int k) {
-    return raw.item[k];
+  PMPP_HOST_DEVICE static element value(T*, const vector<element, 1>& raw, int) { return raw.item[0]; }
+  template <int Items>
+  PMPP_HOST_DEVICE static element value(T*, const detail::packed_vector<element, Items>& raw, int k) {
+    return raw[k];
   }
   template <int Items>
   PMPP_HOST_DEVICE static void store(T* p, std::int64_t i, const vector<element, Items>& v) {

@@ -18,6 +18,7 @@ namespace pmpp::inline PMPP_BACKEND::block {
 template <class Block, class T, class Op>
 PMPP_HOST_DEVICE T warp_reduce(Block& block, T value, Op op, int count = simt::warp_size) {
   for (int d = 1; d < simt::warp_size; d *= 2) {
+    if (d >= count) break;
     const T right = block.shuffle_down(value, d);
     if (block.lane() + d < count) value = static_cast<T>(op(value, right));
   }
