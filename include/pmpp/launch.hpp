@@ -164,6 +164,37 @@ inline cudaLaunchConfig_t launch_config(const grid& shape, std::size_t dynamic_b
 }
 #endif
 
+/// Checks and launches. Threads as for simt::cuda_block.
+template <int Threads, class P, class Kernel, class... Args>
+void launch_kernel([[maybe_unused]] const P& where, const grid& shape, const Kernel& kernel, const Args&... args) {
+  static_assert(
+      !gpu_execution<P> || has_cuda_compiler,
+      "pmpp::device needs a CUDA compiler: compile this file with nvcc (or rename it to .cu), or use pmpp::host");
+  constexpr std::string_view name = type_name<Kernel>();
+  constexpr std::int64_t most_threads = simt::detail::threads_of<Kernel>;
+  constexpr std::size_t own = simt::detail::shared_bytes_of<Kernel>;
+  if constexpr (gpu_execution<P>) {
+#if defined(__CUDACC__) && PMPP_CUDA
+    const int id = device_limits::current();
+    if (!has_blocks(shape, name, most_threads, own, std::size_t(device_limits::of(id).shared_per_block))) return;
+    require_stream_of(id, where.stream);
+    constexpr bool all_dynamic = own > simt::detail::static_shared_limit;
+    const std::size_t dynamic_bytes = shape.dynamic_shared + (all_dynamic ? round_up(own, std::size_t(16)) : 0);
+    const auto* entry = reinterpret_cast<const void*>(&simt::detail::run_kernel<Threads, Kernel, Args...>);
+    allow_shared_bytes(entry, all_dynamic ? 0 : own, dynamic_bytes);
+    const cudaLaunchConfig_t config = launch_config(shape, dynamic_bytes, where.stream);
+    const void* values[] = {&kernel, &args...};
+    after_launch(cudaLaunchKernelExC(&config, entry, const_cast<void**>(values)), name, where.stream,
+                 std::source_location::current());
+#endif
+  } else {
+#if PMPP_WITH_EMULATOR
+    // The emulated machine has the limits of an H100.
+    if (has_blocks(shape, name, most_threads, own, 227 * 1024)) simt::emulate(shape, name, kernel, args...);
+#endif
+  }
+}
+
 }  // namespace detail
 
 /// Runs `kernel` on every thread of the grid.
@@ -177,46 +208,18 @@ inline cudaLaunchConfig_t launch_config(const grid& shape, std::size_t dynamic_b
 ///         kernel_fault from the emulator. Nothing has been launched then.
 template <kernel_execution P, class Kernel, class... Args>
 requires std::is_class_v<Kernel>
-void launch([[maybe_unused]] const P& where, const grid& shape, const Kernel& kernel, const Args&... args) {
-  static_assert(
-      !gpu_execution<P> || has_cuda_compiler,
-      "pmpp::device needs a CUDA compiler: compile this file with nvcc (or rename it to .cu), or use pmpp::host");
-  constexpr std::string_view name = detail::type_name<Kernel>();
-  if constexpr (gpu_execution<P>) {
-#if defined(__CUDACC__) && PMPP_CUDA
-    const int id = detail::device_limits::current();
-    constexpr std::size_t own = simt::detail::shared_bytes_of<Kernel>;
-    if (!detail::has_blocks(shape, name, simt::detail::threads_of<Kernel>, own,
-                            std::size_t(detail::device_limits::of(id).shared_per_block)))
-      return;
-    detail::require_stream_of(id, where.stream);
-    constexpr bool all_dynamic = own > simt::detail::static_shared_limit;
-    const std::size_t dynamic_bytes = shape.dynamic_shared + (all_dynamic ? round_up(own, std::size_t(16)) : 0);
-    const auto* entry = reinterpret_cast<const void*>(&simt::detail::run_kernel<Kernel, Args...>);
-    detail::allow_shared_bytes(entry, all_dynamic ? 0 : own, dynamic_bytes);
-    const cudaLaunchConfig_t config = detail::launch_config(shape, dynamic_bytes, where.stream);
-    const void* values[] = {&kernel, &args...};
-    detail::after_launch(cudaLaunchKernelExC(&config, entry, const_cast<void**>(values)), name, where.stream,
-                         std::source_location::current());
-#endif
-  } else {
-#if PMPP_WITH_EMULATOR
-    // The emulated machine has the limits of an H100.
-    if (!detail::has_blocks(shape, name, simt::detail::threads_of<Kernel>, simt::detail::shared_bytes_of<Kernel>,
-                            227 * 1024))
-      return;
-    simt::emulate(shape, name, kernel, args...);
-#endif
-  }
+void launch(const P& where, const grid& shape, const Kernel& kernel, const Args&... args) {
+  detail::launch_kernel<0>(where, shape, kernel, args...);
 }
 
-/// The same with the block shape that the kernel names (`threads`).
+/// The same on a row of `blocks` blocks with the number of threads that the kernel names (`threads`).
 template <kernel_execution P, class Kernel, class... Args>
 requires std::is_class_v<Kernel>
 void launch(const P& where, std::int64_t blocks, const Kernel& kernel, const Args&... args) {
   static_assert(detail::has_fixed_threads<Kernel>,
                 "pmpp::launch: this kernel has no `static constexpr int threads`: pass grid{blocks, threads}");
-  launch(where, grid{extent3{blocks}, extent3{Kernel::threads}}, kernel, args...);
+  if constexpr (detail::has_fixed_threads<Kernel>)
+    detail::launch_kernel<Kernel::threads>(where, grid{blocks, Kernel::threads}, kernel, args...);
 }
 
 #if defined(__CUDACC__) && PMPP_CUDA

@@ -42,7 +42,8 @@ namespace pmpp::inline PMPP_BACKEND {
 struct reduce_tuning {
   int threads = 256;             ///< of a block
   int rows_in_flight = 8;        ///< 16-byte vectors that a thread loads before it uses the first
-  int blocks_per_processor = 8;  ///< at most; H100, 2^28 floats: 2 -> 348 us, 4 -> 346.5, 8 -> 345.2, 32 -> 345.3
+  int blocks_per_processor = 8;  ///< of the grid, at most
+  int min_blocks = 1;            ///< that the compiler makes room for on a multiprocessor
 };
 
 namespace detail {
@@ -76,6 +77,8 @@ struct operand_order {
     else
       return identity_of<Op, A>;
   }();
+  /// An operator with the same results where its operands are known to be in order.
+  PMPP_HOST_DEVICE static const Op& in_order(const Op& op) { return op; }
 };
 
 /// Folds in[begin, end) from the left; begin < end.
@@ -90,7 +93,7 @@ A fold_elements(const In& in, std::int64_t begin, std::int64_t end, Op op) {
 template <class In, class Op, class A, class Sink, int Items, reduce_tuning Tuning>
 struct reduce_kernel {
   static constexpr int threads = Tuning.threads, warps = threads / simt::warp_size,
-                       rows_in_flight = Tuning.rows_in_flight;
+                       rows_in_flight = Tuning.rows_in_flight, min_blocks = Tuning.min_blocks;
   static constexpr bool any_order = operand_order<Op, A>::any;
   using T = value_of<In>;
   using R = row_type<Op, T, A>;
@@ -156,7 +159,7 @@ struct reduce_kernel {
 
     A result;
     if constexpr (any_order) {
-      result = block::reduce(block, memory.warp_results, total.value, a.op, threads);
+      result = block::reduce(block, memory.warp_results, total.value, a.op);
     } else {
       const std::int64_t busy_here = smaller(std::int64_t(warps), p.busy - block.index() * warps);
       result = block::reduce_warps(block, memory.warp_results, total.value, a.op, static_cast<int>(busy_here));
@@ -221,7 +224,8 @@ private:
       if (All || block.lane() < left - r * stride) {
         y = static_cast<R>(block::access<In>::value(a.in, x[r], 0));
         for (int k = 1; k < Items; ++k)
-          y = static_cast<R>(a.op(y, static_cast<R>(block::access<In>::value(a.in, x[r], k))));
+          y = static_cast<R>(
+              operand_order<Op, A>::in_order(a.op)(y, static_cast<R>(block::access<In>::value(a.in, x[r], k))));
       }
       add_row(block, a, y, All ? lanes : left - r * stride, total);
     }
@@ -338,41 +342,72 @@ A reduce_and_wait(const char* function, const P& where, const input<In>& in, con
   }
 }
 
-/// For the extremal elements: a value and its index.
+/// For the extremal elements: a value and its index, -1 for an operand that is none. The index in two words, so that a
+/// 4-byte value and its index fit one message (block/tile_state.hpp).
 template <class T>
-using indexed = pair<T, std::int64_t>;
+struct indexed {
+  T value{};
+  std::uint32_t low = ~0u, high = ~0u;
 
-/// The first of those that no other comes before; `Greatest`: the first of those that come before no other. Indices
-/// break ties, so that operands may come in any order; index -1 marks an operand that is none.
+  PMPP_HOST_DEVICE std::int64_t index() const { return static_cast<std::int64_t>(std::uint64_t(high) << 32 | low); }
+};
+struct make_indexed {
+  template <class T>
+  PMPP_HOST_DEVICE indexed<T> operator()(const pair<T, std::int64_t>& p) const {
+    return {p.first, static_cast<std::uint32_t>(p.second), static_cast<std::uint32_t>(p.second >> 32)};
+  }
+};
+
+/// The first of those that no other comes before; Greatest: the first of those that come before no other. Operands are
+/// in order, so the first of equals is the left one.
+template <class Comp, bool Greatest>
+struct extremum_in_order {
+  Comp comp;
+  template <class T>
+  PMPP_HOST_DEVICE indexed<T> operator()(const indexed<T>& a, const indexed<T>& b) const {
+    return (Greatest ? comp(a.value, b.value) : comp(b.value, a.value)) ? b : a;
+  }
+};
+/// The same for operands in any order: indices break ties.
 template <class Comp, bool Greatest>
 struct extremum {
   Comp comp;
   template <class T>
   PMPP_HOST_DEVICE indexed<T> operator()(const indexed<T>& a, const indexed<T>& b) const {
-    if (b.second < 0) return a;
-    if (a.second < 0) return b;
-    const bool b_wins = Greatest ? comp(a.first, b.first) : comp(b.first, a.first);
-    const bool a_wins = a.second < b.second || (Greatest ? comp(b.first, a.first) : comp(a.first, b.first));
-    return b_wins || !a_wins ? b : a;
-  }
-};
-template <class Comp>
-struct both_extrema {
-  Comp comp;
-  template <class E>
-  PMPP_HOST_DEVICE pair<E, E> operator()(const pair<E, E>& a, const pair<E, E>& b) const {
-    return {extremum<Comp, false>{comp}(a.first, b.first), extremum<Comp, true>{comp}(a.second, b.second)};
+    if (b.index() < 0) return a;
+    if (a.index() < 0) return b;
+    const extremum_in_order<Comp, Greatest> in_order{comp};
+    return a.index() < b.index() ? in_order(a, b) : in_order(b, a);
   }
 };
 template <class Comp, bool Greatest, class T>
 struct operand_order<extremum<Comp, Greatest>, indexed<T>> {
   static constexpr bool any = true;
-  static constexpr indexed<T> neutral{T{}, -1};
+  static constexpr indexed<T> neutral{};
+  PMPP_HOST_DEVICE static extremum_in_order<Comp, Greatest> in_order(const extremum<Comp, Greatest>& op) {
+    return {op.comp};
+  }
+};
+
+/// Least and greatest at once.
+template <class Least, class Most>
+struct both_extrema {
+  Least least;
+  Most most;
+  template <class E>
+  PMPP_HOST_DEVICE pair<E, E> operator()(const pair<E, E>& a, const pair<E, E>& b) const {
+    return {least(a.first, b.first), most(a.second, b.second)};
+  }
 };
 template <class Comp, class E>
-struct operand_order<both_extrema<Comp>, pair<E, E>> {
+struct operand_order<both_extrema<extremum<Comp, false>, extremum<Comp, true>>, pair<E, E>> {
+  using op_type = both_extrema<extremum<Comp, false>, extremum<Comp, true>>;
   static constexpr bool any = true;
-  static constexpr pair<E, E> neutral{E{{}, -1}, E{{}, -1}};
+  static constexpr pair<E, E> neutral{};
+  PMPP_HOST_DEVICE static both_extrema<extremum_in_order<Comp, false>, extremum_in_order<Comp, true>> in_order(
+      const op_type& op) {
+    return {{op.least.comp}, {op.most.comp}};
+  }
 };
 struct twice {
   template <class E>
@@ -387,22 +422,23 @@ struct write_index_to {
   Out out;
   template <class T>
   PMPP_HOST_DEVICE void operator()(const indexed<T>& result) const {
-    *out = static_cast<value_of<Out>>(result.second);
+    *out = static_cast<value_of<Out>>(result.index() < 0 ? 0 : result.index());
   }
 };
 
 template <class In>
 auto with_index(const input<In>& in) {
-  return input<zip_iterator<In, counting_iterator<std::int64_t>>>{{in.first, counting_iterator<std::int64_t>(0)},
-                                                                  in.count};
+  using counting = counting_iterator<std::int64_t>;
+  return mapped<indexed<value_of<In>>>(input<zip_iterator<In, counting>>{{in.first, counting(0)}, in.count},
+                                       make_indexed{});
 }
 
 template <reduce_tuning Tuning, bool Greatest, class P, class R, class Comp>
 auto extreme_element(const char* function, const P& where, R& r, Comp comp) {
   const auto in = with_index(input_of(function, r));
   using A = value_of<decltype(in.first)>;
-  return std::begin(r) +
-         reduce_and_wait<Tuning>(function, where, in, initial<A>{}, extremum<Comp, Greatest>{comp}).second;
+  const A found = reduce_and_wait<Tuning>(function, where, in, initial<A>{}, extremum<Comp, Greatest>{comp});
+  return std::begin(r) + (found.index() < 0 ? 0 : found.index());
 }
 
 template <reduce_tuning Tuning, bool Greatest, class P, class R, class O, class Comp>
@@ -518,11 +554,13 @@ template <reduce_tuning Tuning = reduce_tuning{}, execution_policy P, random_acc
 [[nodiscard]] auto minmax_element(const P& where, R&& r, Comp comp = {}) {
   const auto in = detail::with_index(detail::input_of("minmax_element", r));
   using E = value_of<decltype(in.first)>;
-  const auto found =
-      detail::reduce_and_wait<Tuning>("minmax_element", where, detail::mapped<pair<E, E>>(in, detail::twice{}),
-                                      detail::initial<pair<E, E>>{}, detail::both_extrema<Comp>{comp});
+  const detail::both_extrema<detail::extremum<Comp, false>, detail::extremum<Comp, true>> op{{comp}, {comp}};
+  const auto found = detail::reduce_and_wait<Tuning>(
+      "minmax_element", where, detail::mapped<pair<E, E>>(in, detail::twice{}), detail::initial<pair<E, E>>{}, op);
   const auto first = std::begin(r);
-  return pair<decltype(first + 0), decltype(first + 0)>{first + found.first.second, first + found.second.second};
+  using iterator = std::remove_const_t<decltype(first)>;
+  const auto at = [&](const E& e) { return first + (e.index() < 0 ? 0 : e.index()); };
+  return pair<iterator, iterator>{at(found.first), at(found.second)};
 }
 
 // The same for two iterators, or an iterator and a device_count.

@@ -18,7 +18,7 @@ namespace pmpp::inline PMPP_BACKEND::block {
 template <class Block, class T, class Op>
 PMPP_HOST_DEVICE T warp_reduce(Block& block, T value, Op op, int count = simt::warp_size) {
   for (int d = 1; d < simt::warp_size; d *= 2) {
-    if (d >= count) break;
+    if (d >= count) continue;  // nothing is left to append; not `break`, which would keep the loop from unrolling
     const T right = block.shuffle_down(value, d);
     if (block.lane() + d < count) value = static_cast<T>(op(value, right));
   }
@@ -40,6 +40,13 @@ PMPP_HOST_DEVICE T reduce_warps(Block& block, reduce_memory<T>& memory, T value,
   block.sync();
   if (block.warp() == 0) value = warp_reduce(block, memory.warp[smaller(block.lane(), count - 1)], op, count);
   return value;
+}
+
+/// Combines the values of all threads, in order. All threads of the block call; thread 0 gets the result. One barrier.
+/// \pre whole warps
+template <class Block, class T, class Op>
+PMPP_HOST_DEVICE T reduce(Block& block, reduce_memory<T>& memory, T value, Op op) {
+  return reduce_warps(block, memory, warp_reduce(block, value, op), op, block.warps());
 }
 
 /// Combines the values of threads 0 .. count - 1, in order. All threads of the block call; thread 0 gets the result.

@@ -18,6 +18,8 @@
 
 namespace pmpp::inline PMPP_BACKEND::simt {
 
+/// Threads: the number of threads of a block in a one-dimensional launch, known to the compiler; 0: any shape.
+template <int Threads = 0>
 class cuda_block {
 public:
   __device__ explicit cuda_block(std::byte* dynamic) : dynamic_(dynamic) {}
@@ -30,13 +32,21 @@ public:
   // clang-format on
 
   __device__ __forceinline__ int thread() const {
+    if constexpr (Threads > 0) return int(threadIdx.x);
     return int(threadIdx.x + blockDim.x * (threadIdx.y + blockDim.y * threadIdx.z));
   }
-  __device__ __forceinline__ int threads() const { return int(blockDim.x * blockDim.y * blockDim.z); }
+  __device__ __forceinline__ int threads() const {
+    if constexpr (Threads > 0) return Threads;
+    return int(blockDim.x * blockDim.y * blockDim.z);
+  }
   __device__ __forceinline__ std::int64_t index() const {
+    if constexpr (Threads > 0) return blockIdx.x;
     return blockIdx.x + gridDim.x * (blockIdx.y + std::int64_t(gridDim.y) * blockIdx.z);
   }
-  __device__ __forceinline__ std::int64_t count() const { return std::int64_t(gridDim.x) * gridDim.y * gridDim.z; }
+  __device__ __forceinline__ std::int64_t count() const {
+    if constexpr (Threads > 0) return gridDim.x;
+    return std::int64_t(gridDim.x) * gridDim.y * gridDim.z;
+  }
   __device__ __forceinline__ int lane() const { return thread() % warp_size; }
   __device__ __forceinline__ int warp() const { return thread() / warp_size; }
   __device__ __forceinline__ int warps() const { return (threads() + warp_size - 1) / warp_size; }
@@ -103,26 +113,26 @@ private:
   std::byte* dynamic_;
 };
 
-static_assert(thread_block<cuda_block>);
+static_assert(thread_block<cuda_block<>> && thread_block<cuda_block<256>>);
 
 namespace detail {
 
-/// The library's only __global__ function. The second launch bound matters: without it the compiler aims at 32
-/// registers and splits a batch of loads in two.
-template <class Kernel, class... Args>
+/// The library's only __global__ function. Threads: as for cuda_block. The second launch bound matters: without it the
+/// compiler aims at 32 registers and splits a batch of loads in two.
+template <int Threads, class Kernel, class... Args>
 __global__ void __launch_bounds__(threads_of<Kernel>, min_blocks_of<Kernel>)
     run_kernel(const __grid_constant__ Kernel kernel, const __grid_constant__ Args... args) {
   extern __shared__ __align__(16) std::byte dynamic[];
   if constexpr (shared_bytes_of<Kernel> == 0) {
-    cuda_block block(dynamic);
+    cuda_block<Threads> block(dynamic);
     kernel(block, args...);
   } else if constexpr (shared_bytes_of<Kernel> <= static_shared_limit) {
     __shared__ typename Kernel::shared memory;
-    cuda_block block(dynamic);
+    cuda_block<Threads> block(dynamic);
     kernel(block, memory, args...);
   } else {
     constexpr std::size_t offset = (shared_bytes_of<Kernel> + 15) / 16 * 16;
-    cuda_block block(dynamic + offset);
+    cuda_block<Threads> block(dynamic + offset);
     kernel(block, *reinterpret_cast<typename Kernel::shared*>(dynamic), args...);
   }
 }

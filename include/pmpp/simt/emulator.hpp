@@ -220,7 +220,7 @@ struct block_record {
   std::byte* dynamic_shared = nullptr;
   std::byte* memory = nullptr;              ///< zone, struct shared, zone, dynamic shared memory, zone
   std::uint64_t barrier_clock[2] = {};      // addresses on which ThreadSanitizer hangs its clocks
-  std::uint64_t warp_clock[1024 * 2] = {};  // by lane and parity of that lane's collectives
+  std::uint64_t warp_clock[1024 * 2] = {};  // by first lane of the mask and parity of that lane's sync_warp
   unsigned char collectives[1024] = {};
 
   std::uint64_t draw(std::uint64_t bound) {
@@ -1008,10 +1008,12 @@ inline void warp_collective(const thread_ref& t, operation op, unsigned mask, co
   r.bytes = bytes;
   r.source = source;
   const bool last = arrive_in_warp(t, op, mask, at);
+  // Of all collectives only sync_warp orders memory in CUDA, so only it does for ThreadSanitizer.
+  const bool orders_memory = op == operation::sync_warp;
   const int leader = first + lowest_bit(mask);
   unsigned char& count = b.collectives[leader];
   std::uint64_t* clock = &b.warp_clock[leader * 2 + (count & 1u)];
-  sanitizer::release(clock);
+  if (orders_memory) sanitizer::release(clock);
   if (last) {
     const thread_record* lanes = &b.thread[std::size_t(first)];
     if (op == operation::match_any)
@@ -1020,13 +1022,13 @@ inline void warp_collective(const thread_ref& t, operation op, unsigned mask, co
       exchange(lanes, mask);
     else if (op != operation::sync_warp)
       combine(lanes, mask, op);
-    ++count;
+    if (orders_memory) ++count;
     b.warp[t.thread / 32].in_collective &= ~mask;
     b.make_ready(t.thread / 32, mask);
     b.owner->made_progress();
   }
   b.owner->suspend(t);
-  sanitizer::acquire(clock);
+  if (orders_memory) sanitizer::acquire(clock);
   r.waits_in = operation::nothing;
 }
 
