@@ -47,8 +47,8 @@ public:
     if constexpr (Threads > 0) return gridDim.x;
     return std::int64_t(gridDim.x) * gridDim.y * gridDim.z;
   }
-  __device__ __forceinline__ int lane() const { return thread() % warp_size; }
-  __device__ __forceinline__ int warp() const { return thread() / warp_size; }
+  __device__ __forceinline__ int lane() const { return thread() & (warp_size - 1); }
+  __device__ __forceinline__ int warp() const { return int(unsigned(thread()) / warp_size); }
   __device__ __forceinline__ int warps() const { return (threads() + warp_size - 1) / warp_size; }
 
   __device__ __forceinline__ void sync() const { __syncthreads(); }
