@@ -38,13 +38,19 @@ if(PMPP_CCACHE AND PROJECT_IS_TOP_LEVEL)
   endforeach()
 endif()
 
-# pmpp_dev: warnings are errors, on the host and under nvcc. Kernels of tests and examples may be lambdas.
+# pmpp_dev: warnings, on the host and under nvcc. They are errors, unless -DCMAKE_COMPILE_WARNING_AS_ERROR=OFF.
+# Kernels of tests and examples may be lambdas.
+if(NOT DEFINED CMAKE_COMPILE_WARNING_AS_ERROR)
+  set(CMAKE_COMPILE_WARNING_AS_ERROR ON)
+endif()
 set(gnu_like $<COMPILE_LANG_AND_ID:CXX,GNU,Clang,AppleClang>)
 set(nvcc $<COMPILE_LANG_AND_ID:CUDA,NVIDIA>)
+set(strict $<BOOL:$<TARGET_PROPERTY:COMPILE_WARNING_AS_ERROR>>)  # CMake itself says so to g++ and nvcc, not to nvcc's g++
 add_library(pmpp_dev INTERFACE)
 target_compile_options(pmpp_dev INTERFACE
-  "$<${gnu_like}:-Wall;-Wextra;-Werror>"
-  "$<${nvcc}:-Xcompiler=-Wall,-Wextra,-Werror;-Werror=all-warnings;--extended-lambda>")
+  "$<${gnu_like}:-Wall;-Wextra>"
+  "$<${nvcc}:-Xcompiler=-Wall,-Wextra;--extended-lambda>"
+  "$<$<AND:${nvcc},${strict}>:-Xcompiler=-Werror>")
 
 # pmpp_dev_sanitize: what PMPP_SANITIZE asks for; only CPU tests and CPU examples link it.
 add_library(pmpp_dev_sanitize INTERFACE)

@@ -13,7 +13,7 @@ if [ -n "$nvcc" ] && [ -n "$gpu" ]; then
 else
   echo "no GPU or no nvcc: the benchmarks of the CPU only"
 fi
-configure bench -DCMAKE_BUILD_TYPE=Release -DPMPP_BUILD_TESTS=OFF -DPMPP_BUILD_EXAMPLES=OFF "${cuda[@]}"
+configure bench -DCMAKE_BUILD_TYPE=Release -DCMAKE_COMPILE_WARNING_AS_ERROR=OFF -DPMPP_BUILD_TESTS=OFF -DPMPP_BUILD_EXAMPLES=OFF "${cuda[@]}"
 build bench
 found=0
 for program in build/bench/benchmark/bench_*; do

@@ -15,7 +15,7 @@ cuda=(-DPMPP_CUDA=OFF)
 if [ -n "$nvcc" ] && [ -n "$gpu" ]; then
   cuda=(-DPMPP_CUDA=ON "-DCMAKE_CUDA_ARCHITECTURES=$gpu" "-DCMAKE_CUDA_COMPILER=$nvcc")
 fi
-configure demo -DCMAKE_BUILD_TYPE=Release -DPMPP_BUILD_TESTS=OFF -DPMPP_BUILD_BENCHMARKS=OFF "${cuda[@]}" >/dev/null
+configure demo -DCMAKE_BUILD_TYPE=Release -DCMAKE_COMPILE_WARNING_AS_ERROR=OFF -DPMPP_BUILD_TESTS=OFF -DPMPP_BUILD_BENCHMARKS=OFF "${cuda[@]}" >/dev/null
 build demo --target demo
 for program in build/demo/examples/{demo_cuda,demo_cpu,demo/demo}; do
   if [ -f "$program" ]; then

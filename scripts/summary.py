@@ -20,12 +20,14 @@ for tree in trees:
     for case in xml.parse(report).getroot().iter("testcase"):
         status = {"run": "passed", "fail": "failed"}.get(case.get("status"), "skipped")
         output = (case.findtext("system-out") or "").strip().splitlines()
-        if status == "skipped" and not any(line.startswith("skipped") for line in output):
-            status = "failed"  # a test that could not start, for example because it was not built
-            output = ["it did not run"]
+        reason = ""
+        if status == "skipped":
+            reason = next((line for line in output if line.startswith("skipped")), output[0] if output else "")
+            skipped = case.find("skipped")
+            if skipped is None or not skipped.get("message", "").startswith("SKIP_"):
+                status = "failed"  # it could not start: it was not built, say
         count[status] += 1
         if status != "passed":
-            reason = next((line for line in output if line.startswith("skipped")), "") if status == "skipped" else ""
             print(f"{status:8} {tree}/{case.get('name')}" + (f": {reason.removeprefix('skipped: ')}" if reason else ""))
 for line in (folder / "broken").read_text().splitlines():
     print("failed  ", line)
