@@ -32,6 +32,7 @@
 #include <pmpp/execution.hpp>
 #include <pmpp/host/parallel_for.hpp>
 #include <pmpp/launch.hpp>
+#include <pmpp/memory/reachable.hpp>
 #include <pmpp/memory/reply.hpp>
 #include <pmpp/memory/workspace.hpp>
 
@@ -261,6 +262,7 @@ private:
 /// Enqueues the reduction of `in` on a GPU or runs it in the emulator.
 template <reduce_tuning Tuning, class P, class In, class A, class Op, class Sink>
 void reduce_on_blocks(const P& where, const input<In>& in, const initial<A>& init, Op op, Sink sink, completion done) {
+  check_reachable(where, "reduce", in.first);
   block::with_access(in.first, [&](auto items, std::int64_t lead) {
     using kernel = reduce_kernel<In, Op, A, Sink, items, Tuning>;
     using slots = block::tile_state<A>;

@@ -26,6 +26,7 @@
 #include <pmpp/execution.hpp>
 #include <pmpp/host/parallel_for.hpp>
 #include <pmpp/launch.hpp>
+#include <pmpp/memory/reachable.hpp>
 
 #pragma GCC visibility push(hidden)  // see launch.hpp
 
@@ -107,6 +108,7 @@ void copy_elements(const P& where, const input<In>& in, Out out) {
       for (std::int64_t i = begin; i < end; ++i) out[i] = in.first[i];
     });
   } else if (n > 0) {
+    check_reachable(where, "transform", zip_iterator{in.first, out});
     block::with_access(zip_iterator{in.first, out}, [&](auto items, std::int64_t lead) {
       constexpr int vectors = Tuning.vectors_per_thread;
       const std::int64_t tiles = ceil_div(n, std::int64_t(items) * Tuning.threads);
@@ -147,6 +149,7 @@ It for_each(const P& where, It first, End last, F f) {
       for (std::int64_t i = begin; i < end; ++i) f(in.first[i]);
     });
   } else if (n > 0) {
+    detail::check_reachable(where, "for_each", in.first);
     using iterator = std::remove_const_t<decltype(in.first)>;
     launch(where, ceil_div(n, std::int64_t(Tuning.threads) * Tuning.vectors_per_thread),
            detail::for_each_kernel<iterator, F, Tuning>{}, in.first, in.count, f);

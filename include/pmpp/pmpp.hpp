@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The whole library.
+#pragma once
+
+#include <pmpp/core/csr_view.hpp>
+#include <pmpp/core/error.hpp>
+#include <pmpp/core/iterator.hpp>
+#include <pmpp/core/math.hpp>
+#include <pmpp/core/matrix_view.hpp>
+#include <pmpp/core/operators.hpp>
+#include <pmpp/core/range.hpp>
+#include <pmpp/core/version.hpp>
+#include <pmpp/core/volume_view.hpp>
+#include <pmpp/execution.hpp>
+#include <pmpp/launch.hpp>
+#include <pmpp/memory/copy.hpp>
+#include <pmpp/memory/device_buffer.hpp>
+#include <pmpp/memory/managed_buffer.hpp>
+#include <pmpp/memory/pinned_buffer.hpp>
+#include <pmpp/memory/stream.hpp>
+#include <pmpp/memory/workspace.hpp>
+#include <pmpp/occupancy.hpp>
+#include <pmpp/reduce.hpp>
+#include <pmpp/simt/atomic.hpp>
+#include <pmpp/transform.hpp>
