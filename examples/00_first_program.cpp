@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The first program: saxpy and a sum, on the GPU, or in the emulator where the program is built without CUDA.
+// [saxpy]
 #include <cstdio>
 
 #include <pmpp/memory/device_buffer.hpp>
 #include <pmpp/reduce.hpp>
 #include <pmpp/transform.hpp>
 
-// [saxpy]
 struct saxpy {  // a function object that runs on both sides
   float a;
   PMPP_HOST_DEVICE float operator()(float x, float y) const { return a * x + y; }
