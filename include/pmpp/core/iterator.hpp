@@ -28,7 +28,7 @@ template <class A, class B>
 struct pair {
   A first;
   B second;
-  friend constexpr bool operator==(const pair&, const pair&) = default;
+  friend bool operator==(const pair&, const pair&) = default;
 };
 
 /// What an algorithm asks of an iterator: copies, offsets, distance, indexing.

@@ -1,0 +1,216 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The library's promises that only a GPU can show, for every algorithm that exists: right past 2^31 and 2^32 elements;
+// nothing hidden (no allocation, no synchronisation, nothing on the default stream, counted at the link); every call
+// that only enqueues can be captured into a graph and replayed on changed data and changed lengths; the same bits a
+// hundred times while another stream loads the machine; CUDA's own 2-byte types and Thrust's vectors as inputs.
+#include <pmpp/memory/pinned_buffer.hpp>
+#include <pmpp/reduce.hpp>
+#include <pmpp/simt/memory.hpp>
+#include <pmpp/transform.hpp>
+
+#include <cstring>
+#include <numeric>
+
+#include <cuda_bf16.h>
+#include <cuda_fp16.h>
+#include <thrust/device_vector.h>
+
+#include "support/data.hpp"
+#include "support/monoids.hpp"
+#include "support/policies.hpp"
+
+using pmpp::device;
+
+// The linker sends these calls here first (test/CMakeLists.txt: --wrap).
+static int hidden_calls = 0;
+#define COUNT_CALLS(name, parameters, arguments)    \
+  extern "C" cudaError_t __real_##name parameters;  \
+  extern "C" cudaError_t __wrap_##name parameters { \
+    ++hidden_calls;                                 \
+    return __real_##name arguments;                 \
+  }
+COUNT_CALLS(cudaMalloc, (void** p, size_t n), (p, n))
+COUNT_CALLS(cudaFree, (void* p), (p))
+COUNT_CALLS(cudaMallocFromPoolAsync, (void** p, size_t n, cudaMemPool_t pool, cudaStream_t s), (p, n, pool, s))
+COUNT_CALLS(cudaFreeAsync, (void* p, cudaStream_t s), (p, s))
+COUNT_CALLS(cudaHostAlloc, (void** p, size_t n, unsigned f), (p, n, f))
+COUNT_CALLS(cudaMallocHost, (void** p, size_t n), (p, n))
+COUNT_CALLS(cudaStreamSynchronize, (cudaStream_t s), (s))
+COUNT_CALLS(cudaDeviceSynchronize, (), ())
+COUNT_CALLS(cudaEventSynchronize, (cudaEvent_t e), (e))
+COUNT_CALLS(cudaMemcpy, (void* d, const void* s, size_t n, cudaMemcpyKind k), (d, s, n, k))
+COUNT_CALLS(cudaMemset, (void* d, int v, size_t n), (d, v, n))
+COUNT_CALLS(cudaMemsetAsync, (void* d, int v, size_t n, cudaStream_t s), (d, v, n, s))
+
+namespace {
+
+struct square {
+  template <class T>
+  PMPP_HOST_DEVICE T operator()(T x) const {
+    return x * x;
+  }
+};
+struct last {  // associative, keeps order: the right operand
+  template <class T>
+  PMPP_HOST_DEVICE T operator()(T, T b) const {
+    return b;
+  }
+};
+
+struct wait_for {
+  template <class Block>
+  PMPP_HOST_DEVICE void operator()(Block& block, unsigned* flag) const {
+    while (pmpp::simt::load(flag) == 0) block.spin();
+  }
+};
+/// Holds a stream until released.
+class blocker {
+public:
+  explicit blocker(cudaStream_t s) : flag_(1, 0u) {
+    pmpp::launch(device.on(s), pmpp::grid{1, 1}, wait_for{}, flag_.data());
+  }
+  ~blocker() { release(); }
+  void release() { *static_cast<volatile unsigned*>(flag_.data()) = 1; }
+
+private:
+  pmpp::pinned_buffer<unsigned> flag_;
+};
+
+/// Everything that only enqueues, on one input; results in out[0 .. 5].
+template <class P>
+void enqueue_all(const P& policy, const pmpp::device_buffer<int>& in, pmpp::device_buffer<int>& changed,
+                 pmpp::device_count<int> n, pmpp::device_buffer<std::int64_t>& out) {
+  pmpp::reduce_into(policy, in, out, std::int64_t(0));
+  pmpp::reduce_into(policy, in.begin(), n, out.begin() + 1, std::int64_t(0));
+  pmpp::transform_reduce_into(policy, in, out.begin() + 2, std::int64_t(0), last{}, square{});
+  pmpp::min_element_into(policy, in, out.begin() + 3);
+  pmpp::transform(policy, in, changed, square{});
+  pmpp::reduce_into(policy, changed, out.begin() + 4, std::int64_t(0));
+  pmpp::fill(policy, changed.begin(), changed.begin() + 10, 7);
+  pmpp::iota(policy, changed.begin() + 10, changed.begin() + 20, 3);
+  pmpp::max_element_into(policy, changed, out.begin() + 5);
+}
+std::vector<std::int64_t> expected_of(const std::vector<int>& v, int n) {
+  std::vector<int> changed(v.size());
+  for (std::size_t i = 0; i < v.size(); ++i) changed[i] = v[i] * v[i];
+  const auto sum = [](auto first, auto end) { return std::accumulate(first, end, std::int64_t(0)); };
+  std::vector<std::int64_t> e = {sum(v.begin(), v.end()), sum(v.begin(), v.begin() + n),
+                                 std::int64_t(v.back()) * v.back(), std::min_element(v.begin(), v.end()) - v.begin(),
+                                 sum(changed.begin(), changed.end())};
+  std::fill_n(changed.begin(), 10, 7);
+  std::iota(changed.begin() + 10, changed.begin() + 20, 3);
+  e.push_back(std::max_element(changed.begin(), changed.end()) - changed.begin());
+  return e;
+}
+
+}  // namespace
+
+TEST_CASE("past 2^31 and 2^32 elements") {
+  for (const std::int64_t n : {(1ll << 31) - 1, (1ll << 31) + 1, (1ll << 32) + 5}) {
+    CAPTURE(n);
+    const pmpp::counting_iterator<std::int64_t> zero(0);
+    const std::int64_t m = n - 1;  // 0 ^ 1 ^ ... ^ m goes m, 1, m + 1, 0 with m modulo 4
+    CHECK(pmpp::reduce(device, zero, zero + n, 0ll, pmpp::bit_xor{}) == (m % 4 == 0   ? m
+                                                                         : m % 4 == 1 ? 1
+                                                                         : m % 4 == 2 ? n
+                                                                                      : 0));
+    CHECK(pmpp::reduce(device, zero, zero + n, -1ll, last{}) == n - 1);
+    pmpp::device_buffer<std::uint8_t> bytes(static_cast<std::size_t>(n));
+    pmpp::fill(device, bytes, 3);
+    pmpp::fill(device, bytes.begin() + (n - 3), bytes.end(), 250);
+    CHECK(pmpp::reduce(device, bytes) == 3ull * static_cast<unsigned long long>(n - 3) + 750);
+    CHECK(pmpp::max_element(device, bytes) - bytes.begin() == n - 3);
+    pmpp::transform(device, bytes.begin() + 1, bytes.end(), bytes.begin() + 1, square{});  // 9, and 250^2 mod 256 = 36
+    CHECK(pmpp::reduce(device, bytes) == 3ull + 9ull * static_cast<unsigned long long>(n - 4) + 3 * 36);
+  }
+}
+
+TEST_CASE("nothing hidden: with a workspace no call allocates, waits or touches the default stream") {
+  const auto v = test::random_values<int>(300000);
+  const pmpp::device_buffer<int> in(v);
+  pmpp::device_buffer<int> changed(v.size());
+  pmpp::device_buffer<std::int64_t> out(6, -1);
+  const pmpp::device_buffer<int> n(1, 12345);
+  pmpp::stream s;
+  pmpp::workspace scratch(1 << 20);
+  const auto policy = device.on(s).with(scratch);
+  cudaDeviceSynchronize();
+  {
+    blocker own(s);                    // nothing enqueued on s can run
+    blocker legacy(cudaStreamLegacy);  // anything on the default stream would wait for this
+    hidden_calls = 0;
+    enqueue_all(policy, in, changed, {n.data(), 300000}, out);
+    CHECK(hidden_calls == 0);  // and we got here, so nothing waited
+    own.release();
+    s.synchronize();  // while the default stream is still blocked
+    legacy.release();
+  }
+  CHECK(pmpp::to_host(out) == expected_of(v, 12345));
+}
+
+TEST_CASE("everything that only enqueues captures, and replays on changed data and lengths") {
+  const pmpp::device_buffer<int> length(1);
+  pmpp::device_buffer<int> in(70001), changed(70001);
+  pmpp::device_buffer<std::int64_t> out(6, -1);
+  pmpp::stream s;
+  pmpp::workspace scratch;
+  for (const bool with_workspace : {true, false}) {
+    CAPTURE(with_workspace);
+    const auto policy = with_workspace ? device.on(s).with(scratch) : device.on(s);
+    cudaGraph_t graph;
+    cudaGraphExec_t executable;
+    REQUIRE(cudaStreamBeginCapture(s, cudaStreamCaptureModeGlobal) == cudaSuccess);
+    enqueue_all(policy, in, changed, {length.data(), 70001}, out);
+    CHECK_THROWS_AS((void)pmpp::reduce(policy, in), std::invalid_argument);  // would have to wait
+    REQUIRE(cudaStreamEndCapture(s, &graph) == cudaSuccess);
+    REQUIRE(cudaGraphInstantiate(&executable, graph, 0) == cudaSuccess);
+    for (const int n : {0, 1, 70001, 400, 33333}) {
+      const auto v = test::random_values<int>(70001);
+      pmpp::copy(v, in);
+      pmpp::device_buffer<int> fresh(1, n);
+      REQUIRE(cudaMemcpy(const_cast<int*>(length.data()), fresh.data(), sizeof(int), cudaMemcpyDefault) == cudaSuccess);
+      for (int i = 0; i < 3; ++i) REQUIRE(cudaGraphLaunch(executable, s) == cudaSuccess);
+      // An eager call beside the replays, on another stream with scratch of its own.
+      CHECK(pmpp::reduce(device, in, std::int64_t(0)) == expected_of(v, n)[0]);
+      s.synchronize();
+      CAPTURE(n);
+      CHECK(pmpp::to_host(out) == expected_of(v, n));
+    }
+    cudaGraphExecDestroy(executable);
+    cudaGraphDestroy(graph);
+  }
+}
+
+TEST_CASE("the same bits a hundred times, while another stream loads the machine") {
+  const auto v = test::random_values<float>(3000001);
+  const pmpp::device_buffer<float> in(v);
+  pmpp::device_buffer<float> noise(1 << 24);
+  pmpp::stream busy, s;
+  const float once = pmpp::reduce(device.on(s), in);
+  int different = 0;
+  for (int i = 0; i < 100; ++i) {
+    pmpp::fill(device.on(busy), noise, static_cast<float>(i));
+    const float again = pmpp::reduce(device.on(s), in);
+    different += std::memcmp(&once, &again, sizeof once) != 0;
+  }
+  CHECK(different == 0);
+}
+
+TEST_CASE("half, bfloat16 and thrust::device_vector") {
+  std::vector<__half> h(100003);
+  std::vector<__nv_bfloat16> b(100003);
+  for (std::size_t i = 0; i < h.size(); ++i) h[i] = __float2half(0.25f), b[i] = __float2bfloat16(0.5f);
+  static_assert(std::is_same_v<decltype(pmpp::reduce(device, pmpp::device_buffer<__half>{})), float>);
+  CHECK(pmpp::reduce(device, pmpp::device_buffer<__half>(h)) == 100003 * 0.25f);
+  CHECK(pmpp::reduce(device, pmpp::device_buffer<__nv_bfloat16>(b)) == 100003 * 0.5f);
+  pmpp::device_buffer<__half> doubled(h.size());
+  pmpp::transform(device, pmpp::device_buffer<__half>(h), pmpp::device_buffer<__half>(h), doubled, pmpp::plus{});
+  CHECK(pmpp::reduce(device, doubled) == 100003 * 0.5f);
+
+  thrust::device_vector<int> t(5000, 2);
+  CHECK(pmpp::reduce(device, t) == 10000);
+  CHECK(pmpp::reduce(device, t.begin(), t.end()) == 10000);
+  pmpp::transform(device, t.begin(), t.end(), t.begin(), square{});
+  CHECK(pmpp::reduce(device, t) == 20000);
+}
