@@ -65,12 +65,14 @@ bool has(const std::string& text, const std::string& part) {
   return found;
 }
 
-/// All settings under which a correct kernel must give the same result.
+/// All settings under which a correct kernel must give the same result; ThreadSanitizer, a thousand times slower, sees
+/// races in any of them.
 template <class F>
 void under_all_orders(F f) {
   for (int threads : {1, 2, 3})
     for (std::uint64_t seed : {0, 1, 2, 3})
       for (block_order order : {block_order::ascending, block_order::descending, block_order::shuffled}) {
+        if (tsan && (threads != 2 || seed > 1 || order == block_order::ascending)) continue;
         const scoped_emulator_options scope(with(threads, seed, order));
         CAPTURE(threads);
         CAPTURE(seed);
@@ -162,6 +164,7 @@ struct block_sum {
 
 TEST_CASE("barriers and shuffles: a block sums its elements for any size and order") {
   for (int threads : {1, 2, 31, 32, 33, 63, 64, 100, 257, 1000, 1024}) {
+    if (tsan && threads > 257) continue;
     const int blocks = tsan ? 3 : 9;
     std::vector<int> in(std::size_t(blocks * threads));
     std::iota(in.begin(), in.end(), 1);

@@ -583,6 +583,7 @@ private:
 
   /// ThreadSanitizer calls this inside the thread that ran into the race, with its own locks held: only takes notes.
   static void remember_race(void* report) {
+    const sanitizer::unobserved scope;  // a race in here would wait for those locks for ever
     worker* const w = current_worker();
     if (!w || w->race_.pending) return;
     const char* text = nullptr;

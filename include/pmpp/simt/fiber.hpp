@@ -62,13 +62,15 @@ inline void (*race_handler)(void* report) = nullptr;
 
 #if defined(__SANITIZE_THREAD__)
 inline constexpr bool thread = true;
-extern "C" [[gnu::used, gnu::visibility("default")]] inline void __tsan_on_report(void* report) {
+extern "C" [[gnu::used, gnu::visibility("default"), gnu::no_sanitize_thread]] inline void __tsan_on_report(
+    void* report) {
   if (race_handler) race_handler(report);
 }
 #elif defined(__has_feature)
 #if __has_feature(thread_sanitizer)
 inline constexpr bool thread = true;
-extern "C" [[gnu::used, gnu::visibility("default")]] inline void __tsan_on_report(void* report) {
+extern "C" [[gnu::used, gnu::visibility("default"), gnu::no_sanitize_thread]] inline void __tsan_on_report(
+    void* report) {
   if (race_handler) race_handler(report);
 }
 #else
