@@ -105,7 +105,9 @@ void copy_elements(const P& where, const input<In>& in, Out out) {
     for (std::int64_t i = 0, end = in.count.get(); i < end; ++i) out[i] = in.first[i];
   } else if constexpr (std::is_same_v<P, host_policy>) {
     host_loop::parallel_ranges(where, in.count.get(), [&](std::int64_t begin, std::int64_t end) {
-      for (std::int64_t i = begin; i < end; ++i) out[i] = in.first[i];
+      const In source = in.first;  // copies of its own: a store of bytes might change the captured ones
+      const Out target = out;
+      for (std::int64_t i = begin; i < end; ++i) target[i] = source[i];
     });
   } else if (n > 0) {
     check_reachable(where, "transform", zip_iterator{in.first, out});

@@ -1,0 +1,358 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// How reduce.hpp works: tuning, the kernel, the host path.
+//
+//   1. A warp reads rows: 32 lanes times one 16-byte vector, 512 bytes. Eight rows are in flight before the first is
+//      used.
+//   2. A lane folds its vector; a shuffle tree folds the 32 lanes of a row, in order (block/reduce.hpp); the row joins
+//      the warp's accumulator. For operators whose order is known not to matter (sum, min ... of numbers) the tree waits
+//      to the end: each lane keeps an accumulator of its own.
+//   3. The block folds its warps and leaves one partial result for the last block (block/tile_state.hpp), which folds
+//      them in index order, applies init on the left and writes the result.
+//
+// One launch; one barrier in a block, three in the last. The cut into rows, warps and blocks depends on n, the alignment
+// and the number of multiprocessors alone: hence the same bits on every run. (Last-block hand-over through words of flag
+// and value as in Merrill and Garland's decoupled look-back, 2016, here with a single reader.)
+#pragma once
+
+#include <cstdint>
+#include <limits>
+#include <memory>
+#include <type_traits>
+
+#include <pmpp/block/load_store.hpp>
+#include <pmpp/block/reduce.hpp>
+#include <pmpp/block/tile_state.hpp>
+#include <pmpp/core/config.hpp>
+#include <pmpp/core/operators.hpp>
+#include <pmpp/core/range.hpp>
+#include <pmpp/execution.hpp>
+#include <pmpp/host/parallel_for.hpp>
+#include <pmpp/launch.hpp>
+#include <pmpp/memory/reachable.hpp>
+#include <pmpp/memory/reply.hpp>
+#include <pmpp/memory/workspace.hpp>
+
+#pragma GCC visibility push(hidden)  // see launch.hpp
+
+namespace pmpp::inline PMPP_BACKEND {
+
+struct reduce_tuning {
+  int threads = 256;             ///< of a block
+  int rows_in_flight = 8;        ///< loads of 16 bytes that a thread issues before it uses the first
+  int blocks_per_processor = 4;  ///< of the grid, at most; H100, 2^24 floats: 4 -> 29.3 us, 8 -> 30.5 us
+  int min_blocks = 4;  ///< that the compiler makes room for on a multiprocessor, for accumulators up to 8 bytes
+};
+
+namespace detail {
+
+/// What the result starts with. Without a value the first element starts it.
+template <class A>
+struct initial {
+  A value{};
+  bool present = false;
+};
+
+/// The type in which one row of T adds up before it joins an accumulator of type A: 8- and 16-bit integers need no
+/// 64-bit additions within a row (nor within one task of the host).
+template <class Op, class T, class A>
+using row_type = std::conditional_t<std::is_same_v<Op, plus> && std::is_integral_v<T> && sizeof(T) <= 2 &&
+                                        std::is_integral_v<A> && sizeof(A) == 8,
+                                    std::conditional_t<std::is_signed_v<T>, std::int32_t, std::uint32_t>, A>;
+
+/// Whether the order of operands matters to Op, and where not: what a lane's accumulator holds before its first
+/// element.
+template <class Op, class A>
+struct operand_order {
+  static constexpr bool any = is_known_commutative<Op, A>;
+  // For the extremes of floating-point numbers that is NaN, which loses to every operand: an infinity would hide that
+  // there was nothing but NaN.
+  static constexpr A neutral = [] {
+    if constexpr (!any)
+      return A{};
+    else if constexpr (std::is_floating_point_v<A> && (std::is_same_v<Op, minimum> || std::is_same_v<Op, maximum>))
+      return std::numeric_limits<A>::quiet_NaN();
+    else
+      return identity_of<Op, A>;
+  }();
+  /// An operator with the same results where its operands are known to be in order.
+  PMPP_HOST_DEVICE static const Op& in_order(const Op& op) { return op; }
+};
+
+/// Folds in[begin, end) from the left; begin < end.
+template <class A, class In, class Op>
+A fold_elements(const In& in, std::int64_t begin, std::int64_t end, Op op) {
+  A a = static_cast<A>(in[begin]);
+  for (std::int64_t i = begin + 1; i < end; ++i) a = static_cast<A>(op(a, static_cast<A>(in[i])));
+  return a;
+}
+
+/// Reduces `in` to one value, which `sink` receives from one thread.
+template <class In, class Op, class A, class Sink, int Items, reduce_tuning Tuning>
+struct reduce_kernel {
+  static constexpr int threads = Tuning.threads, warps = threads / simt::warp_size,
+                       min_blocks = sizeof(A) <= 8 ? Tuning.min_blocks : 1;
+  static constexpr int row_bytes = sizeof(block::raw_items<In, Items>);  // of a lane
+  static constexpr int rows_in_flight = larger(1, Tuning.rows_in_flight * 16 / larger(16, row_bytes));
+  static constexpr bool any_order = operand_order<Op, A>::any;
+  using T = value_of<In>;
+  using R = row_type<Op, T, A>;
+
+  struct shared {
+    block::reduce_memory<A> warp_results;
+  };
+  static constexpr int lanes = simt::warp_size;
+  static constexpr int stride = (any_order ? warps : 1) * lanes;  // vectors from one row in flight to the next
+
+  /// Who folds what. In any order: the blocks sweep the data together, tile by tile, which memory likes best (346 us
+  /// for 2^28 floats on an H100). In order: every warp has its own adjacent rows (356 us).
+  struct plan {
+    std::int64_t n, lead_of_input;
+    block::layout<Items> data;
+    std::int64_t blocks;  ///< that find work, at least one
+    std::int64_t each;    ///< vectors of a warp, where order matters
+    std::int64_t busy;    ///< warps that find work, where order matters
+
+    PMPP_HOST_DEVICE plan(std::int64_t count, std::int64_t lead, std::int64_t most_blocks)
+        : n(count), lead_of_input(lead), data(count, lead), each(0), busy(0) {
+      const std::int64_t rows = ceil_div(data.vectors, std::int64_t(lanes)), one = 1;
+      blocks = larger(one, smaller(most_blocks, ceil_div(rows, std::int64_t(warps) * rows_in_flight)));
+      if constexpr (!any_order) {
+        const std::int64_t rows_of_warp = larger(one, ceil_div(rows, blocks * warps));
+        each = rows_of_warp * lanes;
+        busy = larger(one, ceil_div(rows, rows_of_warp));
+        blocks = ceil_div(busy, std::int64_t(warps));
+      }
+    }
+  };
+  struct arguments {
+    In in;
+    item_count count;
+    plan known;  ///< for a count that the host knows; for its bound where only the device does
+    Op op;
+    initial<A> init;
+    Sink sink;
+    block::tile_state<A> partials;
+    completion done;
+  };
+
+  template <class Block>
+  PMPP_HOST_DEVICE void operator()(Block& block, shared& memory, const arguments& a) const {
+    plan p = a.known;
+    if (a.count.pointer != nullptr) p = plan(a.count.get(), a.known.lead_of_input, block.count());
+    if (block.index() >= p.blocks) return;
+    const std::int64_t warp = block.index() * warps + block.warp();
+    const std::int64_t first =
+        any_order ? (block.index() * warps * rows_in_flight + block.warp()) * lanes : warp * p.each;
+    const std::int64_t end = any_order ? p.data.vectors : smaller(p.data.vectors, first + p.each);
+    const std::int64_t step = any_order ? p.blocks * warps * rows_in_flight * lanes : rows_in_flight * lanes;
+    const bool has_lead = warp == 0, has_tail = warp == (any_order ? warps - 1 : p.busy - 1);
+
+    accumulator total;
+    if (has_lead && p.data.lead > 0) add_edge(block, a, 0, p.data.lead, total);
+    for (std::int64_t vector = first; vector < end; vector += step)
+      if (vector + (rows_in_flight - 1) * stride + lanes <= end)
+        add_rows<true>(block, a, p.data, vector, end, total);
+      else
+        add_rows<false>(block, a, p.data, vector, end, total);
+    if (has_tail && p.data.tail() < p.n) add_edge(block, a, p.data.tail(), p.n - p.data.tail(), total);
+
+    A result;
+    if constexpr (any_order) {
+      result = block::reduce(block, memory.warp_results, total.value, a.op);
+    } else {
+      const std::int64_t busy_here = smaller(std::int64_t(warps), p.busy - block.index() * warps);
+      result = block::reduce_warps(block, memory.warp_results, total.value, a.op, static_cast<int>(busy_here));
+    }
+    if (p.blocks > 1) {
+      if (block.thread() == 0) a.partials.publish(block.index(), result);
+      if (block.index() != p.blocks - 1) return;
+      result = fold_partials(block, memory, a, static_cast<int>(p.blocks));
+    }
+    if (block.thread() == 0) {
+      if (p.n == 0)
+        result = a.init.value;
+      else if (a.init.present)
+        result = static_cast<A>(a.op(a.init.value, result));
+      a.sink(result);
+      a.done.signal();
+    }
+  }
+
+private:
+  /// The running result of a lane (in any order) or, in lane 0, of a warp (in order).
+  struct accumulator {
+    A value{};
+    bool empty = true;
+
+    PMPP_HOST_DEVICE accumulator() {
+      if constexpr (any_order) {
+        value = operand_order<Op, A>::neutral;
+        empty = false;
+      }
+    }
+    PMPP_HOST_DEVICE void add(const A& x, const Op& op) {
+      value = empty ? x : static_cast<A>(op(value, x));
+      empty = false;
+    }
+  };
+
+  /// Adds the values that the first `count` lanes hold; count may be negative.
+  template <class Block>
+  PMPP_HOST_DEVICE static void add_row(Block& block, const arguments& a, R y, int count, accumulator& total) {
+    if constexpr (any_order) {
+      if (block.lane() < count) total.add(static_cast<A>(y), a.op);
+    } else {
+      y = block::warp_reduce(block, y, a.op, count);
+      if (block.lane() == 0 && count > 0) total.add(static_cast<A>(y), a.op);
+    }
+  }
+
+  /// Adds the vectors of rows_in_flight rows, the first of which starts at `vector`. All: they exist; else those from
+  /// `end` on do not.
+  template <bool All, class Block>
+  PMPP_HOST_DEVICE static void add_rows(Block& block, const arguments& a, const block::layout<Items>& data,
+                                        std::int64_t vector, std::int64_t end, accumulator& total) {
+    constexpr int all = (rows_in_flight - 1) * stride + lanes;
+    const int left = All ? all : static_cast<int>(smaller(end - vector, std::int64_t(all)));
+    block::raw_items<In, Items> x[rows_in_flight]{};
+    for (int r = 0; r < rows_in_flight; ++r)
+      if (All || block.lane() < left - r * stride)
+        x[r] = block::access<In>::template load<Items>(a.in, data.element(vector + r * stride + block.lane()));
+    for (int r = 0; r < rows_in_flight; ++r) {
+      if (!All && left <= r * stride) break;
+      R y{};
+      if (All || block.lane() < left - r * stride) {
+        y = static_cast<R>(block::access<In>::value(a.in, x[r], 0));
+        for (int k = 1; k < Items; ++k)
+          y = static_cast<R>(
+              operand_order<Op, A>::in_order(a.op)(y, static_cast<R>(block::access<In>::value(a.in, x[r], k))));
+      }
+      add_row(block, a, y, All ? lanes : left - r * stride, total);
+    }
+  }
+
+  /// Adds `count` < Items elements outside of whole vectors.
+  template <class Block>
+  PMPP_HOST_DEVICE static void add_edge(Block& block, const arguments& a, std::int64_t first, std::int64_t count,
+                                        accumulator& total) {
+    R y{};
+    if (block.lane() < count) y = static_cast<R>(a.in[first + block.lane()]);
+    add_row(block, a, y, static_cast<int>(count), total);
+  }
+
+  /// The last block: folds the results of all blocks in order. Thread 0 gets the result.
+  template <class Block>
+  PMPP_HOST_DEVICE static A fold_partials(Block& block, shared& memory, const arguments& a, int blocks) {
+    const int each = ceil_div(blocks, threads);
+    const int first = block.thread() * each;
+    A value{};
+    for (int i = first; i < smaller(blocks, first + each); ++i) {
+      const A next = a.partials.take(block, i);
+      value = i == first ? next : static_cast<A>(a.op(value, next));
+    }
+    block.sync();  // warp_results is free again
+    return block::reduce(block, memory.warp_results, value, a.op, ceil_div(blocks, each));
+  }
+};
+
+/// Enqueues the reduction of `in` on a GPU or runs it in the emulator.
+template <reduce_tuning Tuning, class P, class In, class A, class Op, class Sink>
+void reduce_on_blocks(const P& where, const input<In>& in, const initial<A>& init, Op op, Sink sink, completion done) {
+  check_reachable(where, "reduce", in.first);
+  block::with_access(in.first, [&](auto items, std::int64_t lead) {
+    using kernel = reduce_kernel<In, Op, A, Sink, items, Tuning>;
+    using slots = block::tile_state<A>;
+    constexpr auto most = static_cast<std::int64_t>(state_capacity / slots::state_bytes(1));
+    const typename kernel::plan p(in.count.bound, lead,
+                                  smaller(most, std::int64_t(Tuning.blocks_per_processor) * processor_count(where)));
+    const std::int64_t partials = p.blocks == 1 ? 0 : p.blocks;
+    scratch memory(where, slots::payload_bytes(partials), slots::state_bytes(partials));
+    launch(
+        where, p.blocks, kernel{},
+        typename kernel::arguments{in.first, in.count, p, op, init, sink, slots(memory.state(), memory.data()), done});
+  });
+}
+
+/// Folds one task of the host path. Sixteen accumulators, where order is known not to matter, let the compiler use
+/// SIMD.
+template <class A, class In, class Op>
+A fold_task(const In& in, std::int64_t begin, std::int64_t end, Op op) {
+  using R = row_type<Op, value_of<In>, A>;
+  constexpr int lanes = 16;
+  if constexpr (is_known_commutative<Op, A>) {
+    if (end - begin >= lanes) {
+      R lane[lanes];
+      for (int k = 0; k < lanes; ++k) lane[k] = static_cast<R>(in[begin + k]);
+      std::int64_t i = begin + lanes;
+      for (; i + lanes <= end; i += lanes)
+        for (int k = 0; k < lanes; ++k) lane[k] = static_cast<R>(op(lane[k], static_cast<R>(in[i + k])));
+      for (; i < end; ++i) lane[0] = static_cast<R>(op(lane[0], static_cast<R>(in[i])));
+      return static_cast<A>(fold_elements<R>(lane, 0, lanes, op));
+    }
+  }
+  return static_cast<A>(fold_elements<R>(in, begin, end, op));
+}
+
+/// seq: a left fold. host: fixed tasks, folded in order, so that the result does not depend on the number of threads.
+template <class P, class In, class A, class Op>
+A reduce_on_host(const P& where, const input<In>& in, const initial<A>& init, Op op) {
+  const std::int64_t n = in.count.get();
+  if (n == 0) return init.value;
+  if constexpr (std::is_same_v<P, seq_policy>) {
+    if (!init.present) return fold_elements<A>(in.first, 0, n, op);
+    A a = init.value;
+    for (std::int64_t i = 0; i < n; ++i) a = static_cast<A>(op(a, static_cast<A>(in.first[i])));
+    return a;
+  } else {
+    const std::int64_t tasks = ceil_div(n, host_loop::grain);
+    const auto partial = std::make_unique<A[]>(static_cast<std::size_t>(tasks));
+    host_loop::parallel_for(where, tasks, [&](std::int64_t t) {
+      partial[t] = fold_task<A>(in.first, t * host_loop::grain, smaller(n, (t + 1) * host_loop::grain), op);
+    });
+    const A total = fold_elements<A>(partial.get(), 0, tasks, op);
+    return init.present ? static_cast<A>(op(init.value, total)) : total;
+  }
+}
+
+/// Writes a result through an output iterator.
+template <class Out>
+struct write_to {
+  Out out;
+  template <class A>
+  PMPP_HOST_DEVICE void operator()(const A& result) const {
+    *out = static_cast<value_of<Out>>(result);
+  }
+};
+
+template <reduce_tuning Tuning, class P, class In, class A, class Op, class Sink>
+void reduce_and_sink(const P& where, const input<In>& in, const initial<A>& init, Op op, Sink sink) {
+  if constexpr (kernel_execution<P>)
+    reduce_on_blocks<Tuning>(where, in, init, op, sink, completion{});
+  else
+    sink(reduce_on_host(where, in, init, op));
+}
+
+template <reduce_tuning Tuning, class P, class In, class A, class Op>
+A reduce_and_wait(const char* function, const P& where, const input<In>& in, const initial<A>& init, Op op) {
+  if constexpr (kernel_execution<P>) {
+    reply<A, P> answer(function, where);
+    reduce_on_blocks<Tuning>(answer.policy(), in, init, op, write_to<A*>{answer.target()}, answer.done());
+    return answer.wait();
+  } else {
+    return reduce_on_host(where, in, init, op);
+  }
+}
+
+template <reduce_tuning Tuning, class P, class In, class O, class A, class Op>
+void reduce_to_output(const char* function, const P& where, const input<In>& in, O& out, A init, Op op) {
+  check_output(function, "out", out, 1);
+  const auto target = unwrap(begin_of(out));
+  reduce_and_sink<Tuning>(where, in, initial<A>{init, true}, op,
+                          write_to<std::remove_const_t<decltype(target)>>{target});
+}
+
+}  // namespace detail
+}  // namespace pmpp::inline PMPP_BACKEND
+
+#pragma GCC visibility pop
