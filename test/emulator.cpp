@@ -221,7 +221,7 @@ struct collectives {
 
     unsigned odd = 0, same = 0;
     int sum = 0, smallest = 1000, largest = -1000;
-    unsigned all_bits = ~0u, any_bits = 0, parity = 0;
+    unsigned all_bits = ~0u, any_bits = 0, parity = 0, least = ~0u, most = 0;
     bool any_negative = false, all_negative = true;
     for (int l = 0; l < 32; ++l) {
       if (!member(l)) continue;
@@ -231,6 +231,8 @@ struct collectives {
       sum += x;
       smallest = std::min(smallest, x);
       largest = std::max(largest, x);
+      least = std::min(least, unsigned(x));  // a negative x is large
+      most = std::max(most, unsigned(x));
       all_bits &= unsigned(x);
       any_bits |= unsigned(x);
       parity ^= unsigned(x);
@@ -245,8 +247,8 @@ struct collectives {
     expect(b.warp_add(v, mask) == sum);
     expect(b.warp_min(v, mask) == smallest);
     expect(b.warp_max(v, mask) == largest);
-    expect(b.warp_min(unsigned(v) + 100u, mask) == unsigned(smallest) + 100u);
-    expect(b.warp_max(unsigned(v) & 7u, mask) <= 7u);
+    expect(b.warp_min(unsigned(v), mask) == least);
+    expect(b.warp_max(unsigned(v), mask) == most);
     expect(b.warp_and(unsigned(v), mask) == all_bits);
     expect(b.warp_or(unsigned(v), mask) == any_bits);
     expect(b.warp_xor(unsigned(v), mask) == parity);
@@ -460,19 +462,44 @@ TEST_CASE("an exception ends the launch, is thrown once, and unwinds every threa
   CHECK(calls == 120);
 }
 
+struct throws_again {
+  template <class Block>
+  void operator()(Block& b) const {
+    try {
+      if (b.thread() == 3) throw std::runtime_error("the first");
+      b.sync();
+    } catch (...) {
+      if (b.thread() == 3) throw;
+      throw std::runtime_error("a later one");
+    }
+  }
+};
+
+TEST_CASE("of several exceptions the first is thrown") {
+  const scoped_emulator_options scope(with(1));
+  CHECK_THROWS_WITH_AS(emulate({{4}, {64}, 0}, "throws_again", throws_again{}), "the first", std::runtime_error);
+}
+
 struct waits_while_unwinding {
   template <class Block>
   void operator()(Block& b, int* caught) const {
     struct syncs {
       Block& b;
-      ~syncs() { b.sync(); }
+      bool& right;
+      ~syncs() {
+        b.sync();
+        right = std::uncaught_exceptions() == 1;
+      }
     };
+    bool right = false;
     try {
-      const syncs s{b};
+      const syncs s{b, right};
       throw b.thread();
     } catch (int t) {
+      right = right && std::uncaught_exceptions() == 0;
       b.sync();
-      if (t == b.thread() && std::uncaught_exceptions() == 0) std::atomic_ref(*caught).fetch_add(1);
+      right = right && std::uncaught_exceptions() == 0 && std::current_exception() != nullptr;
+      if (t == b.thread() && right) std::atomic_ref(*caught).fetch_add(1);
     }
   }
 };
@@ -497,9 +524,10 @@ struct skips_a_barrier_bug {
 };
 
 struct leaves_early_bug {
+  int who = 37;
   template <class Block>
   void operator()(Block& b) const {
-    if (b.thread() == 37) return;
+    if (b.thread() == who) return;
     b.sync();
   }
 };
@@ -527,6 +555,16 @@ struct two_kinds_bug {
     b.thread() < 37 ? b.sync_and(true) : b.sync_or(true);
   }
 };
+
+TEST_CASE("a thread that leaves before, between and after those that wait") {
+  const scoped_emulator_options scope(with(1));
+  CHECK(has(fault_of({{1}, {64}, 0}, leaves_early_bug{0}), "block 0, thread 1: waits in sync at "));
+  CHECK(has(fault_of({{1}, {64}, 0}, leaves_early_bug{0}),
+            "but not all threads of the block can come: thread 0: left the kernel"));
+  for (int who : {1, 37, 63})
+    CHECK(has(fault_of({{1}, {64}, 0}, leaves_early_bug{who}),
+              "block 0, thread " + std::to_string(who) + ": left the kernel while others wait for it"));
+}
 
 TEST_CASE("barriers that not all threads of the block reach") {
   for (std::uint64_t seed : {0, 1, 2}) {
@@ -591,9 +629,10 @@ struct missing_lane_bug {
   }
 };
 struct lane_has_left_bug {
+  int who = 9;
   template <class Block>
   void operator()(Block& b) const {
-    if (b.lane() == 9) return;
+    if (b.lane() == who) return;
     b.warp_add(1, 0xffffffffu);
   }
 };
@@ -637,6 +676,15 @@ struct sizes_differ_bug {
     b.lane() < 9 ? shuffle(b, 1.0f) : shuffle(b, 1.0);
   }
 };
+struct meets_sync_warp_bug {
+  template <class Block>
+  void operator()(Block& b) const {
+    if (b.lane() < 9)
+      b.ballot(true);
+    else
+      b.sync_warp();
+  }
+};
 struct places_of_sync_warp {
   template <class Block>
   void operator()(Block& b) const {
@@ -664,13 +712,19 @@ TEST_CASE("warp collectives whose lanes do not agree") {
            narrow.find("left the kernel while lanes of its warp wait for it") != std::string::npos));
     for (const std::string& text :
          {fault_of({{1}, {32}, 0}, masks_differ_bug{}), fault_of({{1}, {32}, 0}, operations_differ_bug{}),
-          fault_of({{1}, {32}, 0}, places_differ_bug{}), fault_of({{1}, {32}, 0}, sizes_differ_bug{})}) {
+          fault_of({{1}, {32}, 0}, places_differ_bug{}), fault_of({{1}, {32}, 0}, sizes_differ_bug{}),
+          fault_of({{1}, {32}, 0}, meets_sync_warp_bug{})}) {
       CHECK(has(text, "kernel the_kernel, block 0, thread "));
       CHECK(has(text, "lanes of its warp disagree: thread "));
       CHECK(has(text, "emulator.cpp:"));
     }
     CHECK(fault_of({{1}, {32}, 0}, places_of_sync_warp{}).empty());
   }
+  const scoped_emulator_options scope(with(1));
+  CHECK(has(fault_of({{1}, {32}, 0}, lane_has_left_bug{0}), "thread 1: waits in warp_add with mask 0xffffffff at "));
+  CHECK(has(fault_of({{1}, {32}, 0}, lane_has_left_bug{0}), "the mask names lanes that have left the kernel"));
+  CHECK(has(fault_of({{1}, {32}, 0}, lane_has_left_bug{31}),
+            "thread 31: left the kernel while lanes of its warp wait for it"));
 }
 
 // ---- Shared memory -------------------------------------------------------------------------------------------------
@@ -763,7 +817,7 @@ struct recurses_bug {
     volatile char room[1000];
     room[0] = char(*n);
     *n = *n + 1;
-    return *n == -1 ? 0 : deep(n) + room[0];
+    return *n * 1000 > 70000 ? 0 : deep(n) + room[0];  // a little more than the stack
   }
   template <class Block>
   void operator()(Block& b) const {

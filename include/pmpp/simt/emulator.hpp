@@ -87,7 +87,7 @@ inline std::uint64_t environment_number(const char* name, std::uint64_t otherwis
 inline emulator_options options_of_this_launch() {
   if (scoped_options()) return *scoped_options();
   emulator_options options;
-  options.threads = int(environment_number("PMPP_EMULATOR_THREADS", 0) & 0xffff);
+  options.threads = int(std::min<std::uint64_t>(environment_number("PMPP_EMULATOR_THREADS", 0), 4096));
   options.seed = environment_number("PMPP_EMULATOR_SEED", 0);
   if (const char* text = std::getenv("PMPP_EMULATOR_ORDER"); text && *text) {
     const std::string_view order = text;
@@ -203,11 +203,10 @@ struct block_record {
   std::int64_t blocks = 0;  ///< of the grid
   extent3 position, shape, grid_shape;
   int threads = 0, warps = 0;
-  int live = 0;        ///< threads that have not left
-  int arrived = 0;     ///< threads in the block barrier
-  int votes = 0;       ///< of those that have arrived
-  int last_votes = 0;  ///< of the barrier that was released last
-  int spinning = 0;
+  int live = 0;              ///< threads that have not left
+  int arrived = 0;           ///< threads in the block barrier
+  int votes = 0;             ///< of those that have arrived
+  int last_votes = 0;        ///< of the barrier that was released last
   unsigned ready_warps = 0;  ///< bit w: some lane of warp w is ready
   unsigned spinning_warps = 0;
   unsigned barriers = 0;  ///< number of barriers released
@@ -221,7 +220,7 @@ struct block_record {
   std::byte* memory = nullptr;              ///< zone, struct shared, zone, dynamic shared memory, zone
   std::uint64_t barrier_clock[2] = {};      // addresses on which ThreadSanitizer hangs its clocks
   std::uint64_t warp_clock[1024 * 2] = {};  // by first lane of the mask and parity of that lane's sync_warp
-  unsigned char collectives[1024] = {};
+  unsigned char warp_syncs[1024] = {};
 
   std::uint64_t draw(std::uint64_t bound) {
     random = mix(random);
@@ -789,10 +788,20 @@ private:
     }
   }
 
-  /// Starts the grid's next block in blocks_[slot]. False when there is none.
+  /// Starts the grid's next block in blocks_[slot]. False when there is none, or no memory for it.
   bool admit(int slot) {
     const std::int64_t index = grid_->take_block();
     if (index < 0) return false;
+    try {
+      prepare(slot, index);
+      return true;
+    } catch (...) {
+      grid_->fail(std::current_exception());
+      return false;
+    }
+  }
+
+  void prepare(int slot, std::int64_t index) {
     if (std::size_t(slot) == blocks_.size()) blocks_.push_back(std::make_unique<block_record>());
     block_record& b = *blocks_[std::size_t(slot)];
     const grid& g = *grid_;
@@ -806,7 +815,7 @@ private:
     b.position = {unsigned(index % x), unsigned(index / x % y), unsigned(index / x / y)};
     b.threads = b.live = g.threads;
     b.warps = (g.threads + 31) / 32;
-    b.arrived = b.votes = b.spinning = 0;
+    b.arrived = b.votes = 0;
     b.spinning_warps = b.barriers = 0;
     b.random = mix(g.options.seed ^ mix(std::uint64_t(index)));
     b.first_warp = b.draw(2) ? int(b.draw(std::uint64_t(b.warps))) : -1;
@@ -823,7 +832,6 @@ private:
     if constexpr (sanitizer::thread)
       while (runners_.size() < std::size_t(2 * g.threads)) add_runners();
     prepare_memory(b);
-    return true;
   }
 
   void prepare_memory(block_record& b) {
@@ -1012,7 +1020,7 @@ inline void warp_collective(const thread_ref& t, operation op, unsigned mask, co
   // Of all collectives only sync_warp orders memory in CUDA, so only it does for ThreadSanitizer.
   const bool orders_memory = op == operation::sync_warp;
   const int leader = first + lowest_bit(mask);
-  unsigned char& count = b.collectives[leader];
+  unsigned char& count = b.warp_syncs[leader];
   std::uint64_t* clock = &b.warp_clock[leader * 2 + (count & 1u)];
   if (orders_memory) sanitizer::release(clock);
   if (last) {
