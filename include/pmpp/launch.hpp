@@ -15,7 +15,6 @@
 // named.
 #pragma once
 
-#include <atomic>
 #include <cstdlib>
 #include <source_location>
 #include <string>
@@ -98,22 +97,25 @@ struct device_limits {
   }
   static const device_limits& of(int id) {
     static device_limits table[most_devices];
-    static std::atomic<bool> known[most_devices];
-    if (!known[id].load(std::memory_order_acquire)) {
+    static bool known[most_devices];
+    if (!__atomic_load_n(&known[id], __ATOMIC_ACQUIRE)) {
       device_limits d;  // several threads may fill the same entry with the same values
       check(cudaDeviceGetAttribute(&d.shared_per_block, cudaDevAttrMaxSharedMemoryPerBlockOptin, id),
             "cudaDeviceGetAttribute");
       check(cudaDeviceGetAttribute(&d.processors, cudaDevAttrMultiProcessorCount, id), "cudaDeviceGetAttribute");
-      std::atomic_ref(table[id].shared_per_block).store(d.shared_per_block, std::memory_order_relaxed);
-      std::atomic_ref(table[id].processors).store(d.processors, std::memory_order_relaxed);
-      known[id].store(true, std::memory_order_release);
+      __atomic_store_n(&table[id].shared_per_block, d.shared_per_block, __ATOMIC_RELAXED);
+      __atomic_store_n(&table[id].processors, d.processors, __ATOMIC_RELAXED);
+      __atomic_store_n(&known[id], true, __ATOMIC_RELEASE);
     }
     return table[id];
   }
 };
 
 inline void require_stream_of(int device, cudaStream_t stream) {
-  if (stream == nullptr) return;
+  if (stream == nullptr || stream == cudaStreamLegacy || stream == cudaStreamPerThread) return;
+  cudaStreamCaptureStatus capture = cudaStreamCaptureStatusNone;
+  check(cudaStreamIsCapturing(stream, &capture), "cudaStreamIsCapturing");
+  if (capture != cudaStreamCaptureStatusNone) return;  // CUDA does not tell the device of a stream that is captured
   int owner = 0;
   check(cudaStreamGetDevice(stream, &owner), "cudaStreamGetDevice");
   if (owner != device)

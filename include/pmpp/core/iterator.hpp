@@ -16,7 +16,7 @@
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
-#include <iterator>
+#include <span>  // for what std calls iterators: <iterator> brings streams along
 #include <type_traits>
 
 #include <pmpp/core/config.hpp>

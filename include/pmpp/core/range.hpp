@@ -8,8 +8,7 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <iterator>
-#include <memory>
+#include <span>  // also std::contiguous_iterator and the std::to_address that it is defined by
 #include <string>
 #include <type_traits>
 #include <utility>

@@ -7,6 +7,7 @@
 // caller; one of them if there are several. Inside another parallel region the loop runs on the calling thread.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <exception>
 
@@ -22,6 +23,23 @@ namespace pmpp::inline PMPP_BACKEND::host_loop {
 /// Elements of one task where the work per element is small: large enough to hide the cost of a task (0.1 us), small
 /// enough that a megabyte feeds all cores.
 inline constexpr std::int64_t grain = 16384;
+
+/// One result per task, value-initialised. Not a std::vector, whose bools share bytes, which tasks may not; nor a
+/// std::unique_ptr: <memory> costs every user 0.5 s of compile time.
+template <class T>
+class task_results {
+public:
+  explicit task_results(std::int64_t count) : data_(new T[static_cast<std::size_t>(count)]()) {}
+  ~task_results() { delete[] data_; }
+  task_results(const task_results&) = delete;
+  task_results& operator=(const task_results&) = delete;
+
+  T* data() { return data_; }
+  T& operator[](std::int64_t i) { return data_[i]; }
+
+private:
+  T* data_;
+};
 
 /// Calls task(0) ... task(count - 1), on several threads where that helps; returns when all have finished.
 template <class Task>

@@ -15,8 +15,8 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <cstring>
-#include <functional>
 #include <stdexcept>
 #include <string>
 #include <type_traits>
@@ -46,10 +46,9 @@ std::size_t checked_copy(std::span<T> from, std::span<U> to) {
   if (from.size() != to.size())
     throw std::length_error("pmpp::copy: the source has " + std::to_string(from.size()) + " elements, the target " +
                             std::to_string(to.size()));
-  const auto *a = reinterpret_cast<const std::byte*>(from.data()), *b = reinterpret_cast<const std::byte*>(to.data());
-  const std::less<const std::byte*> before;
   const std::size_t bytes = from.size_bytes();
-  if (bytes != 0 && before(a, b + bytes) && before(b, a + bytes))
+  const auto a = reinterpret_cast<std::uintptr_t>(from.data()), b = reinterpret_cast<std::uintptr_t>(to.data());
+  if (bytes != 0 && a < b + bytes && b < a + bytes)
     throw std::invalid_argument("pmpp::copy: source and target overlap");
   return bytes;
 }

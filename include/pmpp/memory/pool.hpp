@@ -14,7 +14,6 @@
 #include <pmpp/core/config.hpp>
 #if PMPP_CUDA
 
-#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <vector>
@@ -63,12 +62,12 @@ private:
   cudaStreamCaptureMode mode_ = cudaStreamCaptureModeRelaxed;
 };
 
-/// The place of pmpp's pool of each device; nullptr until it is made.
-inline std::atomic<cudaMemPool_t>& memory_pool_slot(int id) {
-  static std::vector<std::atomic<cudaMemPool_t>> slots = [] {
+/// The place of pmpp's pool of each device; nullptr until it is made. Read and written by atomic builtins.
+inline cudaMemPool_t& memory_pool_slot(int id) {
+  static std::vector<cudaMemPool_t> slots = [] {
     int devices = 0;
     check(cudaGetDeviceCount(&devices), "cudaGetDeviceCount");
-    return std::vector<std::atomic<cudaMemPool_t>>(static_cast<std::size_t>(devices));
+    return std::vector<cudaMemPool_t>(static_cast<std::size_t>(devices), nullptr);
   }();
   return slots.at(static_cast<std::size_t>(id));
 }
@@ -76,8 +75,8 @@ inline std::atomic<cudaMemPool_t>& memory_pool_slot(int id) {
 /// pmpp's pool of device `id`, made on first use; it keeps all memory that it ever had. Safe to call from many threads.
 /// \throws cuda_error where the device has no memory pools.
 inline cudaMemPool_t memory_pool(int id) {
-  std::atomic<cudaMemPool_t>& slot = memory_pool_slot(id);
-  if (cudaMemPool_t made = slot.load(std::memory_order_acquire)) return made;
+  cudaMemPool_t& slot = memory_pool_slot(id);
+  if (cudaMemPool_t made = __atomic_load_n(&slot, __ATOMIC_ACQUIRE)) return made;
 
   const relaxed_capture relaxed;
   cudaMemPoolProps properties{};
@@ -91,14 +90,14 @@ inline cudaMemPool_t memory_pool(int id) {
   check(cudaMemPoolSetAttribute(pool, cudaMemPoolAttrReleaseThreshold, &threshold), "cudaMemPoolSetAttribute");
 
   cudaMemPool_t other = nullptr;
-  if (slot.compare_exchange_strong(other, pool, std::memory_order_acq_rel)) return pool;
+  if (__atomic_compare_exchange_n(&slot, &other, pool, false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE)) return pool;
   cudaMemPoolDestroy(pool);  // another thread was faster
   return other;
 }
 
 /// Gives the idle memory of pmpp's pool of device `id` back to the system, if there is such a pool.
 inline void trim_memory_pool(int id) noexcept {
-  if (cudaMemPool_t pool = memory_pool_slot(id).load(std::memory_order_acquire)) cudaMemPoolTrimTo(pool, 0);
+  if (cudaMemPool_t pool = __atomic_load_n(&memory_pool_slot(id), __ATOMIC_ACQUIRE)) cudaMemPoolTrimTo(pool, 0);
 }
 
 }  // namespace detail

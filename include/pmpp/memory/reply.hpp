@@ -9,12 +9,15 @@
 // time.
 #pragma once
 
-#include <memory>
-#include <mutex>
+#include <pthread.h>
+#include <time.h>
+
+#include <cstddef>
+#include <cstdint>
 #include <stdexcept>
+#include <string>
 #include <type_traits>
 #include <utility>
-#include <vector>
 
 #include <pmpp/core/config.hpp>
 #include <pmpp/core/error.hpp>
@@ -22,9 +25,6 @@
 #include <pmpp/memory/raw.hpp>
 #include <pmpp/memory/workspace.hpp>
 #include <pmpp/simt/memory.hpp>
-#if PMPP_CUDA
-#include <chrono>
-#endif
 
 namespace pmpp::inline PMPP_BACKEND {
 namespace detail {
@@ -44,49 +44,55 @@ struct completion {
 struct reply_channel {
   static constexpr std::size_t flag_bytes = 64, bytes = 4096;
 
-  std::byte* memory = nullptr;  ///< pinned: the flag, then the value
-  unsigned serial = 0;          ///< the flag's value when the last call was answered
-  int device = 0;
+  std::byte* memory;    ///< pinned: the flag, then the value
+  unsigned serial = 0;  ///< the flag's value when the last call was answered
+  int device;
   workspace scratch;
+  reply_channel* next = nullptr;  ///< in the list of idle ones
 
-  /// The channels that nobody uses now. Kept until the process ends: CUDA may be gone when destructors of static
-  /// objects run.
-  static std::vector<std::unique_ptr<reply_channel>>& idle() {
-    static auto* list = new std::vector<std::unique_ptr<reply_channel>>;
-    return *list;
-  }
-  static std::mutex& idle_mutex() {
-    static auto* mutex = new std::mutex;
-    return *mutex;
-  }
-
-  static std::unique_ptr<reply_channel> borrow() {
+  /// A channel of the current device that nobody else uses; the caller's until it is given back or deleted.
+  static reply_channel* borrow() {
     const int id = current_device();
-    {
-      const std::lock_guard lock(idle_mutex());
-      auto& list = idle();
-      for (auto& channel : list)
-        if (channel->device == id) {
-          std::swap(channel, list.back());
-          auto mine = std::move(list.back());
-          list.pop_back();
-          return mine;
-        }
-    }
-    auto fresh = std::make_unique<reply_channel>();
-    fresh->device = id;
-    fresh->memory = static_cast<std::byte*>(allocate_pinned(bytes));
-    set_bytes_on_host(fresh->memory);
-    return fresh;
+    if (reply_channel* idle = take_idle(id)) return idle;
+    return new reply_channel(id);
   }
-  static void give_back(std::unique_ptr<reply_channel> channel) {
-    const std::lock_guard lock(idle_mutex());
-    idle().push_back(std::move(channel));
+  static void give_back(reply_channel* channel) {
+    idle_list& list = idle();
+    const locked lock(list);
+    channel->next = list.first;
+    list.first = channel;
   }
 
 private:
-  static void set_bytes_on_host(std::byte* p) {
-    for (std::size_t i = 0; i < bytes; ++i) p[i] = std::byte{0};
+  explicit reply_channel(int id) : memory(static_cast<std::byte*>(allocate_pinned(bytes))), device(id) {
+    for (std::size_t i = 0; i < bytes; ++i) memory[i] = std::byte{0};
+  }
+
+  /// The channels that nobody uses now. Kept until the process ends: CUDA may be gone when destructors of static
+  /// objects run. (pthread_mutex_t, because <mutex> and <memory> cost every user 0.5 s of compile time.)
+  struct idle_list {
+    pthread_mutex_t mutex;
+    reply_channel* first;
+  };
+  static idle_list& idle() {
+    static idle_list list = {PTHREAD_MUTEX_INITIALIZER, nullptr};
+    return list;
+  }
+  struct locked {
+    idle_list& list;
+    explicit locked(idle_list& l) : list(l) { pthread_mutex_lock(&list.mutex); }
+    ~locked() { pthread_mutex_unlock(&list.mutex); }
+    locked(const locked&) = delete;
+    locked& operator=(const locked&) = delete;
+  };
+
+  /// Takes the channel given back last of those of device `id`; nullptr if there is none.
+  static reply_channel* take_idle(int id) {
+    idle_list& list = idle();
+    const locked lock(list);
+    for (reply_channel** link = &list.first; *link != nullptr; link = &(*link)->next)
+      if ((*link)->device == id) return std::exchange(*link, (*link)->next);
+    return nullptr;
   }
 };
 
@@ -113,6 +119,11 @@ public:
     static_cast<void>(function);
   }
 
+  reply(const reply&) = delete;
+  reply& operator=(const reply&) = delete;
+  /// Without wait(): the launch has failed, no kernel knows the channel.
+  ~reply() { delete channel_; }
+
   /// The policy to launch with: scratch never has to be allocated per call.
   const P& policy() const { return where_; }
   /// Where the kernels write the value.
@@ -137,7 +148,7 @@ public:
       watch();
       value_ = *target();
       ++channel_->serial;
-      reply_channel::give_back(std::move(channel_));
+      reply_channel::give_back(std::exchange(channel_, nullptr));
 #endif
     }
     return value_;
@@ -145,24 +156,31 @@ public:
 
 private:
 #if PMPP_CUDA
+  /// What std::chrono::steady_clock reads; <chrono> costs every user 0.3 s of compile time.
+  static std::int64_t nanoseconds() {
+    timespec now{};
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return std::int64_t(now.tv_sec) * 1'000'000'000 + now.tv_nsec;
+  }
   void watch() {
     const completion expected = done();
     const auto answered = [&] { return simt::load<simt::order::acquire>(expected.flag) == expected.value; };
-    const auto patience = std::chrono::steady_clock::now() + std::chrono::milliseconds(1);
+    constexpr std::int64_t patience = 1'000'000;  // nanoseconds
+    const std::int64_t start = nanoseconds();
     do {
       for (int i = 0; i < 512; ++i)
         if (answered()) return;
-    } while (std::chrono::steady_clock::now() < patience);
+    } while (nanoseconds() - start < patience);
     const cudaError_t status = cudaStreamSynchronize(where_.stream);
     if (status == cudaSuccess && answered()) return;
-    static_cast<void>(channel_.release());  // a kernel may still write to it
+    channel_ = nullptr;  // a kernel may still write to it
     check(status, "waiting for a value from the device");
     throw std::logic_error("pmpp: the kernels have finished without an answer");
   }
 #endif
 
   P where_;
-  std::unique_ptr<reply_channel> channel_;
+  reply_channel* channel_ = nullptr;
   T value_{};
 };
 

@@ -7,8 +7,8 @@
 //   2. A lane folds its vector; a shuffle tree folds the 32 lanes of a row, in order (block/reduce.hpp); the row joins
 //      the warp's accumulator. For operators whose order is known not to matter (sum, min ... of numbers) the tree waits
 //      to the end: each lane keeps an accumulator of its own.
-//   3. The block folds its warps and leaves one partial result for the last block (block/tile_state.hpp), which folds
-//      them in index order, applies init on the left and writes the result.
+//   3. The block folds its warps and leaves one partial result (block/tile_state.hpp) for the block that started last,
+//      which folds them in index order, applies init on the left and writes the result.
 //
 // One launch; one barrier in a block, three in the last. The cut into rows, warps and blocks depends on n, the alignment
 // and the number of multiprocessors alone: hence the same bits on every run. (Last-block hand-over through words of flag
@@ -32,6 +32,7 @@
 #include <pmpp/memory/reachable.hpp>
 #include <pmpp/memory/reply.hpp>
 #include <pmpp/memory/workspace.hpp>
+#include <pmpp/simt/atomic.hpp>
 
 #pragma GCC visibility push(hidden)  // see launch.hpp
 
@@ -92,14 +93,17 @@ template <class In, class Op, class A, class Sink, int Items, reduce_tuning Tuni
 struct reduce_kernel {
   static constexpr int threads = Tuning.threads, warps = threads / simt::warp_size,
                        min_blocks = sizeof(A) <= 8 ? Tuning.min_blocks : 1;
-  static constexpr int row_bytes = sizeof(block::raw_items<In, Items>);  // of a lane
-  static constexpr int rows_in_flight = larger(1, Tuning.rows_in_flight * 16 / larger(16, row_bytes));
+  // Wider rows need fewer in flight, narrower ones more; what an iterator computes (less than 16 bytes) does not count.
+  static constexpr int row_bytes = int(sizeof(block::raw_items<In, Items>));
+  static constexpr int rows_in_flight =
+      smaller(16, ceil_div(Tuning.rows_in_flight * 16, row_bytes < 16 ? row_bytes : row_bytes / 16 * 16));
   static constexpr bool any_order = operand_order<Op, A>::any;
   using T = value_of<In>;
   using R = row_type<Op, T, A>;
 
   struct shared {
     block::reduce_memory<A> warp_results;
+    bool started_last;
   };
   static constexpr int lanes = simt::warp_size;
   static constexpr int stride = (any_order ? warps : 1) * lanes;  // vectors from one row in flight to the next
@@ -132,6 +136,7 @@ struct reduce_kernel {
     Op op;
     initial<A> init;
     Sink sink;
+    unsigned* started;  ///< zero; counts the blocks that have started
     block::tile_state<A> partials;
     completion done;
   };
@@ -148,6 +153,11 @@ struct reduce_kernel {
     const std::int64_t step = any_order ? p.blocks * warps * rows_in_flight * lanes : rows_in_flight * lanes;
     const bool has_lead = warp == 0, has_tail = warp == (any_order ? warps - 1 : p.busy - 1);
 
+    // The block that starts last folds the partial results: all others run or have run by then, so that it waits for
+    // none that has yet to be scheduled, whatever the order in which the machine starts blocks.
+    unsigned ticket = 0;
+    if (block.thread() == 0 && p.blocks > 1) ticket = simt::atomic_add(a.started, 1u);
+
     accumulator total;
     if (has_lead && p.data.lead > 0) add_edge(block, a, 0, p.data.lead, total);
     for (std::int64_t vector = first; vector < end; vector += step)
@@ -157,6 +167,7 @@ struct reduce_kernel {
         add_rows<false>(block, a, p.data, vector, end, total);
     if (has_tail && p.data.tail() < p.n) add_edge(block, a, p.data.tail(), p.n - p.data.tail(), total);
 
+    if (block.thread() == 0) memory.started_last = ticket == p.blocks - 1;
     A result;
     if constexpr (any_order) {
       result = block::reduce(block, memory.warp_results, total.value, a.op);
@@ -166,7 +177,8 @@ struct reduce_kernel {
     }
     if (p.blocks > 1) {
       if (block.thread() == 0) a.partials.publish(block.index(), result);
-      if (block.index() != p.blocks - 1) return;
+      if (warps == 1) block.sync();  // else the reduction above had a barrier
+      if (!memory.started_last) return;
       result = fold_partials(block, memory, a, static_cast<int>(p.blocks));
     }
     if (block.thread() == 0) {
@@ -241,9 +253,10 @@ private:
     add_row(block, a, y, static_cast<int>(count), total);
   }
 
-  /// The last block: folds the results of all blocks in order. Thread 0 gets the result.
+  /// The block that started last: folds the results of all blocks in order. Thread 0 gets the result.
   template <class Block>
   PMPP_HOST_DEVICE static A fold_partials(Block& block, shared& memory, const arguments& a, int blocks) {
+    if (block.thread() == 0) simt::store(a.started, 0u);  // for the next launch
     const int each = ceil_div(blocks, threads);
     const int first = block.thread() * each;
     A value{};
@@ -263,14 +276,18 @@ void reduce_on_blocks(const P& where, const input<In>& in, const initial<A>& ini
   block::with_access(in.first, [&](auto items, std::int64_t lead) {
     using kernel = reduce_kernel<In, Op, A, Sink, items, Tuning>;
     using slots = block::tile_state<A>;
-    constexpr auto most = static_cast<std::int64_t>(state_capacity / slots::state_bytes(1));
+    constexpr std::size_t counter_bytes = 16;  // the started blocks, in front of the slots
+    constexpr auto most = static_cast<std::int64_t>((state_capacity - counter_bytes) / slots::state_bytes(1));
     const typename kernel::plan p(in.count.bound, lead,
                                   smaller(most, std::int64_t(Tuning.blocks_per_processor) * processor_count(where)));
     const std::int64_t partials = p.blocks == 1 ? 0 : p.blocks;
-    scratch memory(where, slots::payload_bytes(partials), slots::state_bytes(partials));
+    scratch memory(where, slots::payload_bytes(partials),
+                   partials == 0 ? 0 : counter_bytes + slots::state_bytes(partials));
+    unsigned* started = memory.state();
+    void* state = started == nullptr ? nullptr : started + counter_bytes / sizeof *started;
     launch(
         where, p.blocks, kernel{},
-        typename kernel::arguments{in.first, in.count, p, op, init, sink, slots(memory.state(), memory.data()), done});
+        typename kernel::arguments{in.first, in.count, p, op, init, sink, started, slots(state, memory.data()), done});
   });
 }
 

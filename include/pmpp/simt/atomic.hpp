@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Atomic operations for kernels, the same text on both machines: on a GPU one instruction each (a reduction without
-// reply where the result is not used), in the emulator std::atomic_ref.
+// reply where the result is not used), in the emulator the compiler's builtins.
 //
 //   atomic_add(p, v)  atomic_min  atomic_max  atomic_and  atomic_or  atomic_xor      return the old value
 //   atomic_exchange(p, v)                                                            returns the old value
@@ -14,7 +14,6 @@
 // on the reading side, or a barrier in between.
 #pragma once
 
-#include <atomic>
 #include <cstdint>
 #include <type_traits>
 
@@ -41,13 +40,11 @@ PMPP_HOST_DEVICE auto fenced(F operation) {
   return old;
 }
 
-// Host: applies f by compare-and-swap, for what std::atomic_ref lacks.
+// Host: applies f by compare-and-swap, for what the builtins lack.
 template <class T, class F>
 T update(T* p, F f) {
-  std::atomic_ref<T> word(*p);
-  T old = word.load(std::memory_order_relaxed);
-  while (!word.compare_exchange_weak(old, f(old), std::memory_order_relaxed)) {
-  }
+  T old = load(p), desired = f(old);
+  while (!__atomic_compare_exchange(p, &old, &desired, true, __ATOMIC_RELAXED, __ATOMIC_RELAXED)) desired = f(old);
   return old;
 }
 
@@ -62,7 +59,10 @@ PMPP_HOST_DEVICE T atomic_add(T* p, std::type_identity_t<T> v) {
         typename std::conditional_t<std::is_integral_v<T>, std::make_unsigned<T>, std::type_identity<T>>::type>;
     return static_cast<T>(atomicAdd(reinterpret_cast<word*>(p), static_cast<word>(v)));
 #else
-    return std::atomic_ref<T>(*p).fetch_add(v, std::memory_order_relaxed);
+    if constexpr (std::is_integral_v<T>)
+      return __atomic_fetch_add(p, v, __ATOMIC_RELAXED);
+    else
+      return detail::update(p, [v](T old) { return old + v; });
 #endif
   });
 }
@@ -98,7 +98,7 @@ PMPP_HOST_DEVICE T atomic_and(T* p, std::type_identity_t<T> v) {
     using word = detail::atomic_word<T>;
     return static_cast<T>(atomicAnd(reinterpret_cast<word*>(p), static_cast<word>(v)));
 #else
-    return std::atomic_ref<T>(*p).fetch_and(v, std::memory_order_relaxed);
+    return __atomic_fetch_and(p, v, __ATOMIC_RELAXED);
 #endif
   });
 }
@@ -110,7 +110,7 @@ PMPP_HOST_DEVICE T atomic_or(T* p, std::type_identity_t<T> v) {
     using word = detail::atomic_word<T>;
     return static_cast<T>(atomicOr(reinterpret_cast<word*>(p), static_cast<word>(v)));
 #else
-    return std::atomic_ref<T>(*p).fetch_or(v, std::memory_order_relaxed);
+    return __atomic_fetch_or(p, v, __ATOMIC_RELAXED);
 #endif
   });
 }
@@ -122,7 +122,7 @@ PMPP_HOST_DEVICE T atomic_xor(T* p, std::type_identity_t<T> v) {
     using word = detail::atomic_word<T>;
     return static_cast<T>(atomicXor(reinterpret_cast<word*>(p), static_cast<word>(v)));
 #else
-    return std::atomic_ref<T>(*p).fetch_xor(v, std::memory_order_relaxed);
+    return __atomic_fetch_xor(p, v, __ATOMIC_RELAXED);
 #endif
   });
 }
@@ -134,7 +134,9 @@ PMPP_HOST_DEVICE T atomic_exchange(T* p, std::type_identity_t<T> v) {
     using word = detail::atomic_word<std::make_unsigned_t<T>>;
     return static_cast<T>(atomicExch(reinterpret_cast<word*>(p), static_cast<word>(v)));
 #else
-    return std::atomic_ref<T>(*p).exchange(v, std::memory_order_relaxed);
+    T desired = v, old;
+    __atomic_exchange(p, &desired, &old, __ATOMIC_RELAXED);
+    return old;
 #endif
   });
 }
@@ -147,8 +149,8 @@ PMPP_HOST_DEVICE T atomic_compare_exchange(T* p, std::type_identity_t<T> expecte
     return static_cast<T>(
         atomicCAS(reinterpret_cast<word*>(p), static_cast<word>(expected), static_cast<word>(desired)));
 #else
-    T old = expected;
-    std::atomic_ref<T>(*p).compare_exchange_strong(old, desired, std::memory_order_relaxed);
+    T old = expected, next = desired;
+    __atomic_compare_exchange(p, &old, &next, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED);
     return old;
 #endif
   });

@@ -11,9 +11,8 @@
 // Never read such a word by a plain load: the compiler may keep it in a register or use the read-only cache.
 #pragma once
 
-#include <atomic>
 #include <cstdint>
-#include <cstring>
+#include <type_traits>
 
 #include <pmpp/core/config.hpp>
 
@@ -23,11 +22,12 @@ namespace pmpp::inline PMPP_BACKEND::simt {
 enum class order { relaxed, acquire, release, acq_rel };
 
 /// Orders the calling thread's accesses before it against those after it, as seen by the whole device.
+/// (The host's side of this file uses the compiler's builtins: <atomic> costs every user 0.3 s of compile time.)
 PMPP_HOST_DEVICE inline void fence() {
 #if defined(__CUDA_ARCH__)
   asm volatile("fence.acq_rel.gpu;" ::: "memory");
 #else
-  std::atomic_thread_fence(std::memory_order_acq_rel);
+  __atomic_thread_fence(__ATOMIC_ACQ_REL);
 #endif
 }
 
@@ -36,7 +36,7 @@ PMPP_HOST_DEVICE inline void system_fence() {
 #if defined(__CUDA_ARCH__)
   asm volatile("fence.acq_rel.sys;" ::: "memory");
 #else
-  std::atomic_thread_fence(std::memory_order_acq_rel);
+  __atomic_thread_fence(__ATOMIC_ACQ_REL);
 #endif
 }
 
@@ -49,8 +49,9 @@ PMPP_HOST_DEVICE T load(const T* p) {
   if constexpr (Order == order::acquire) fence();
   return value;
 #else
-  return std::atomic_ref<T>(*const_cast<T*>(p))
-      .load(Order == order::acquire ? std::memory_order_acquire : std::memory_order_relaxed);
+  T value;
+  __atomic_load(const_cast<T*>(p), &value, Order == order::acquire ? __ATOMIC_ACQUIRE : __ATOMIC_RELAXED);
+  return value;
 #endif
 }
 
@@ -62,7 +63,7 @@ PMPP_HOST_DEVICE void store(T* p, std::type_identity_t<T> v) {
   if constexpr (Order == order::release) fence();
   *const_cast<volatile T*>(p) = v;
 #else
-  std::atomic_ref<T>(*p).store(v, Order == order::release ? std::memory_order_release : std::memory_order_relaxed);
+  __atomic_store(p, &v, Order == order::release ? __ATOMIC_RELEASE : __ATOMIC_RELAXED);
 #endif
 }
 
