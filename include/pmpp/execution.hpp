@@ -2,13 +2,13 @@
 //
 // Execution policies: the first argument of every algorithm says where it runs and how.
 //
-//   pmpp::seq                                   the calling thread, plain loops: the readable specification
-//   pmpp::host, pmpp::host.threads(8)           the cores of this machine (OpenMP; one thread where the compiler has
-//   none) pmpp::device                                the current CUDA device, default stream pmpp::device.on(stream)
-//   ... that stream (cudaStream_t or pmpp::stream) pmpp::device.on(stream).with(workspace)     ... with scratch memory
-//   from a workspace: no allocation once warm pmpp::device.relaxed()                      ... may give different bits
-//   from run to run where that is faster pmpp::emulated                              the kernels of `device`, run on
-//   the CPU, one fiber per CUDA thread
+//   pmpp::seq                                 the calling thread, plain loops: the readable specification
+//   pmpp::host, pmpp::host.threads(8)         the cores of this machine (OpenMP; one thread where the compiler has none)
+//   pmpp::device                              the current CUDA device, default stream
+//   pmpp::device.on(stream)                   ... that stream (cudaStream_t or pmpp::stream)
+//   pmpp::device.on(stream).with(workspace)   ... with scratch memory from a workspace: no allocation once warm
+//   pmpp::device.relaxed()                    ... may give different bits from run to run where that is faster
+//   pmpp::emulated                            the kernels of `device`, run on the CPU, one fiber per CUDA thread
 //
 // What each promises:
 //   seq, host     have finished when the call returns.

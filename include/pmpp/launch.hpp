@@ -2,17 +2,16 @@
 //
 // launch(policy, grid, kernel, args...): runs a kernel on the policy's machine.
 //
-//   launch(device, blocks, my_kernel{}, in, out);                      a function object with `threads`
-//   (simt/block.hpp) launch(device, grid{blocks, threads}, my_kernel{}, in, out);       block shape chosen here; 1-D to
-//   3-D launch(device, grid{blocks, threads, bytes}, kernel, ...);         with dynamic shared memory, up to the
-//   device's limit launch(device, grid{blocks, threads}, my_global_function, ...);    a __global__ function of your own
-//   launch(emulated, blocks, my_kernel{}, in, out);                    the same kernel on the CPU, under a debugger
+//   launch(device, blocks, my_kernel{}, in, out);                  a function object with `threads` (simt/block.hpp)
+//   launch(device, grid{blocks, threads}, my_kernel{}, in, out);   block shape chosen here; 1-D to 3-D
+//   launch(device, grid{blocks, threads, bytes}, kernel, ...);     with dynamic shared memory, up to the device's limit
+//   launch(device, grid{blocks, threads}, my_function, ...);       a __global__ function of your own
+//   launch(emulated, blocks, my_kernel{}, in, out);                the same kernel on the CPU, under a debugger
 //
 // What it adds to <<<>>>: a grid of no blocks is a no-op; a shape that the device cannot run throws
-// std::invalid_argument naming what was asked and the limit, before anything is launched; shared memory above 48 KB
-// just works; a stream of another device is refused; a failure is a cuda_error that names the kernel. On a GPU the call
-// only enqueues. With PMPP_SYNC_CHECK=1 in the environment it waits after each launch, so that a kernel that fails is
-// named.
+// std::invalid_argument naming what was asked and the limit, before anything is launched; shared memory above 48 KB just
+// works; a stream of another device is refused; a failure is a cuda_error that names the kernel. On a GPU the call only
+// enqueues. With PMPP_SYNC_CHECK=1 in the environment it waits after each launch, so that a kernel that fails is named.
 #pragma once
 
 #include <cstdlib>

@@ -2,8 +2,7 @@
 //
 // Elementwise algorithms: for_each, transform, fill, iota. Vector addition and saxpy are one call of transform.
 //
-//   1. The grid is cut into tiles, one a block; a thread moves up to four vectors of 16 bytes, a tile apart by the
-//   number
+//   1. The grid is cut into tiles, one a block; a thread moves up to four vectors of 16 bytes, a tile apart by the number
 //      of threads, so that each warp reads and writes whole 512-byte rows.
 //   2. All loads of a thread are issued before the first result is stored: 64 bytes in flight a thread and input keep
 //      the memory busy at half occupancy.

@@ -5,8 +5,8 @@
 //   PMPP_CUDA                1: the program uses CUDA. 0: `device` is the emulator, no CUDA anywhere. Set by the
 //                            CMake target; without CMake 1 under nvcc and 0 elsewhere. A property of the program:
 //                            every translation unit must agree, and PMPP_BACKEND makes the linker check it.
-//   PMPP_DEBUG               1: bounds-checked views and checked preconditions that cost O(n). Default 0, costs
-//   nothing. PMPP_WITH_EMULATOR       1: `pmpp::emulated` exists in a CUDA program too. Always so where PMPP_CUDA is 0.
+//   PMPP_DEBUG               1: bounds-checked views and checked preconditions that cost time. Default 0: costs nothing.
+//   PMPP_WITH_EMULATOR       1: `pmpp::emulated` exists in a CUDA program too. Always so where PMPP_CUDA is 0.
 //   PMPP_WITH_BOOST_CONTEXT  1: the emulator switches threads by Boost.Context (10 ns) instead of ucontext (300 ns);
 //                            the program links Boost::context.
 //   PMPP_BACKEND             the inline namespace of everything in pmpp.

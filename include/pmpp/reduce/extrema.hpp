@@ -32,8 +32,8 @@ namespace detail {
 /// 4-byte value and its index fit one message (block/tile_state.hpp).
 template <class T>
 struct indexed {
-  T value{};
-  std::uint32_t low = ~0u, high = ~0u;
+  T value;
+  std::uint32_t low, high;
 
   PMPP_HOST_DEVICE std::int64_t index() const { return static_cast<std::int64_t>(std::uint64_t(high) << 32 | low); }
 };
@@ -69,7 +69,7 @@ struct extremum {
 template <class Comp, bool Greatest, class T>
 struct operand_order<extremum<Comp, Greatest>, indexed<T>> {
   static constexpr bool any = true;
-  static constexpr indexed<T> neutral{};
+  static constexpr indexed<T> neutral{T{}, ~0u, ~0u};
   PMPP_HOST_DEVICE static extremum_in_order<Comp, Greatest> in_order(const extremum<Comp, Greatest>& op) {
     return {op.comp};
   }
@@ -117,7 +117,7 @@ template <class Comp, class E>
 struct operand_order<both_extrema<extremum<Comp, false>, extremum<Comp, true>>, pair<E, E>> {
   using op_type = both_extrema<extremum<Comp, false>, extremum<Comp, true>>;
   static constexpr bool any = true;
-  static constexpr pair<E, E> neutral{};
+  static constexpr pair<E, E> neutral{E{{}, ~0u, ~0u}, E{{}, ~0u, ~0u}};
   PMPP_HOST_DEVICE static both_extrema<extremum_in_order<Comp, false>, extremum_in_order<Comp, true>> in_order(
       const op_type& op) {
     return {{op.least.comp}, {op.most.comp}};

@@ -4,7 +4,7 @@
 //
 //   struct my_kernel {
 //     static constexpr int threads = 256;                 // threads of a block
-//     struct shared { float tile[256]; };                 // the block's shared memory
+//     struct shared { float tile[256]; };                 // the block's shared memory; may be left out
 //     template <class Block>
 //     PMPP_HOST_DEVICE void operator()(Block& block, shared& memory, const float* in, float* out) const {
 //       memory.tile[block.thread()] = in[block.index() * threads + block.thread()];
@@ -17,24 +17,26 @@
 // `Block` is simt::cuda_block on a GPU and simt::emulated_block on the CPU; the text of the kernel is the same.
 // Each thread has its own handle `block`; it costs nothing on the GPU.
 //
-//   block.thread(), threads()              threadIdx, blockDim: rank in the block, x fastest, and number of threads
-//   block.index(), count()                 blockIdx, gridDim: rank in the grid, x fastest, and number of blocks
-//   (64-bit) block.thread_position(), shape()       threadIdx and blockDim as extent3 block.position(), grid_shape()
-//   blockIdx and gridDim as extent3 block.lane(), warp(), warps()          thread() % 32, thread() / 32, number of
-//   warps block.sync()                           __syncthreads() block.sync_or(p), sync_and(p), sync_count(p)
-//   __syncthreads_or, _and, _count block.sync_warp(mask)                  __syncwarp(mask) block.shuffle(v, lane, mask)
-//   __shfl_sync, for any trivially copyable v; likewise block.shuffle_up(v, d, mask), shuffle_down(v, d, mask),
-//   shuffle_xor(v, bits, mask)
-//                                          a lane whose source lies outside the warp keeps its own v
-//   block.ballot(p, mask), any(p, mask), all(p, mask)  __ballot_sync, __any_sync, __all_sync
-//   block.match_any(v, mask)               __match_any_sync, v of 4 or 8 bytes
+//   block.thread(), threads()          threadIdx, blockDim: rank in the block, x fastest, and number of threads
+//   block.index(), count()             blockIdx, gridDim: rank in the grid, x fastest, and number of blocks (64-bit)
+//   block.thread_position(), shape()   threadIdx and blockDim as extent3
+//   block.position(), grid_shape()     blockIdx and gridDim as extent3
+//   block.lane(), warp(), warps()      thread() % 32, thread() / 32, number of warps
+//   block.sync()                       __syncthreads()
+//   block.sync_or(p), sync_and(p), sync_count(p)          __syncthreads_or, _and, _count
+//   block.sync_warp(mask)              __syncwarp(mask)
+//   block.shuffle(v, lane, mask)       __shfl_sync, for any trivially copyable v; likewise
+//   block.shuffle_up(v, d, mask), shuffle_down(v, d, mask), shuffle_xor(v, bits, mask)
+//                                      a lane whose source lies outside the warp keeps its own v
+//   block.ballot(p, mask), any(p, mask), all(p, mask)     __ballot_sync, __any_sync, __all_sync
+//   block.match_any(v, mask)           __match_any_sync, v of 4 or 8 bytes
 //   block.warp_add(v, mask), warp_min, warp_max, warp_and, warp_or, warp_xor
-//                                          __reduce_add_sync ...: 32-bit integers, one instruction
-//   block.dynamic_shared()                 extern __shared__: std::byte*, 16-byte aligned, grid.dynamic_shared bytes
-//   block.spin()                           in the body of a loop that polls another block's word (nothing on a GPU)
+//                                      __reduce_add_sync ...: 32-bit integers, one instruction
+//   block.dynamic_shared()             extern __shared__: std::byte*, 16-byte aligned, grid.dynamic_shared bytes
+//   block.spin()                       in the body of a loop that polls another block's word; nothing on a GPU
 //
 // `mask` names the lanes that take part and defaults to all lanes of the warp that exist; every named lane must call.
-// Atomics and loads with a cache or memory-order choice are free functions: simt/atomic.hpp, simt/memory.hpp.
+// Atomics and loads with a memory order are free functions: simt/atomic.hpp, simt/memory.hpp.
 #pragma once
 
 #include <concepts>
