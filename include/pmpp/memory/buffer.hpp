@@ -147,12 +147,12 @@ public:
   template <std::integral I>
   requires(Memory::host_visible) T& operator[](I index) {
     check_index(static_cast<std::int64_t>(index), static_cast<std::int64_t>(size_), Memory::name);
-    return data_[index];
+    return data_[static_cast<std::size_t>(index)];
   }
   template <std::integral I>
   requires(Memory::host_visible) const T& operator[](I index) const {
     check_index(static_cast<std::int64_t>(index), static_cast<std::int64_t>(size_), Memory::name);
-    return data_[index];
+    return data_[static_cast<std::size_t>(index)];
   }
 
   /// Makes the size `count`; all contents are indeterminate afterwards. Up to capacity() this only changes the size.

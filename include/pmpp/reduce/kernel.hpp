@@ -17,7 +17,6 @@
 
 #include <cstdint>
 #include <limits>
-#include <memory>
 #include <type_traits>
 
 #include <pmpp/block/load_store.hpp>
@@ -323,11 +322,11 @@ A reduce_on_host(const P& where, const input<In>& in, const initial<A>& init, Op
     return a;
   } else {
     const std::int64_t tasks = ceil_div(n, host_loop::grain);
-    const auto partial = std::make_unique<A[]>(static_cast<std::size_t>(tasks));
+    host_loop::task_results<A> partial(tasks);
     host_loop::parallel_for(where, tasks, [&](std::int64_t t) {
       partial[t] = fold_task<A>(in.first, t * host_loop::grain, smaller(n, (t + 1) * host_loop::grain), op);
     });
-    const A total = fold_elements<A>(partial.get(), 0, tasks, op);
+    const A total = fold_elements<A>(partial.data(), 0, tasks, op);
     return init.present ? static_cast<A>(op(init.value, total)) : total;
   }
 }
