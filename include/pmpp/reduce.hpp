@@ -45,7 +45,7 @@ template <reduce_tuning Tuning = reduce_tuning{}, execution_policy P, random_acc
 /// As reduce, but writes the result to *out, converted to its type, and does not wait.
 ///
 /// \param out  an iterator, or a range with room for one; visible to `where`.
-/// Asynchronous on a GPU; may be captured. Scratch: at most 17 KB (and one accumulator of more than 12 bytes a block)
+/// Asynchronous on a GPU; may be captured. Scratch: at most 9 KB on an H100 (and one accumulator of more than 12 bytes a block)
 /// from the workspace, or one allocation in stream order.
 /// \throws as reduce; std::length_error if out is an empty range. Example: test/reduce.cpp, reduce_into.
 template <reduce_tuning Tuning = reduce_tuning{}, execution_policy P, random_access_range R, output O,
