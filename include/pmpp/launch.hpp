@@ -218,7 +218,7 @@ template <kernel_execution P, class Kernel, class... Args>
 requires std::is_class_v<Kernel>
 void launch(const P& where, std::int64_t blocks, const Kernel& kernel, const Args&... args) {
   static_assert(detail::has_fixed_threads<Kernel>,
-                "pmpp::launch: this kernel has no `static constexpr int threads`: pass grid{blocks, threads}");
+                "pmpp::launch: this kernel has no static constexpr int threads: pass grid{blocks, threads}");
   if constexpr (detail::has_fixed_threads<Kernel>)
     detail::launch_kernel<Kernel::threads>(where, grid{blocks, Kernel::threads}, kernel, args...);
 }

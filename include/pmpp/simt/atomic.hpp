@@ -34,17 +34,28 @@ using atomic_word =
 // Runs a relaxed operation between the fences that `Order` asks for.
 template <order Order, class F>
 PMPP_HOST_DEVICE auto fenced(F operation) {
+#if defined(__CUDA_ARCH__)
   if constexpr (Order == order::release || Order == order::acq_rel) fence();
   const auto old = operation();
   if constexpr (Order == order::acquire || Order == order::acq_rel) fence();
+#else
+  const auto old = operation();  // with host_order<Order>
+#endif
   return old;
 }
 
+// The order of the compiler's own atomic operations on the host.
+template <order Order>
+inline constexpr int host_order = Order == order::relaxed   ? __ATOMIC_RELAXED
+                                  : Order == order::acquire ? __ATOMIC_ACQUIRE
+                                  : Order == order::release ? __ATOMIC_RELEASE
+                                                            : __ATOMIC_ACQ_REL;
+
 // Host: applies f by compare-and-swap, for what the builtins lack.
-template <class T, class F>
+template <order Order, class T, class F>
 T update(T* p, F f) {
   T old = load(p), desired = f(old);
-  while (!__atomic_compare_exchange(p, &old, &desired, true, __ATOMIC_RELAXED, __ATOMIC_RELAXED)) desired = f(old);
+  while (!__atomic_compare_exchange(p, &old, &desired, true, host_order<Order>, __ATOMIC_RELAXED)) desired = f(old);
   return old;
 }
 
@@ -60,9 +71,9 @@ PMPP_HOST_DEVICE T atomic_add(T* p, std::type_identity_t<T> v) {
     return static_cast<T>(atomicAdd(reinterpret_cast<word*>(p), static_cast<word>(v)));
 #else
     if constexpr (std::is_integral_v<T>)
-      return __atomic_fetch_add(p, v, __ATOMIC_RELAXED);
+      return __atomic_fetch_add(p, v, detail::host_order<Order>);
     else
-      return detail::update(p, [v](T old) { return old + v; });
+      return detail::update<Order>(p, [v](T old) { return old + v; });
 #endif
   });
 }
@@ -74,7 +85,7 @@ PMPP_HOST_DEVICE T atomic_min(T* p, std::type_identity_t<T> v) {
     using word = detail::atomic_word<T>;
     return static_cast<T>(atomicMin(reinterpret_cast<word*>(p), static_cast<word>(v)));
 #else
-    return detail::update(p, [v](T old) { return v < old ? v : old; });
+    return detail::update<Order>(p, [v](T old) { return v < old ? v : old; });
 #endif
   });
 }
@@ -86,7 +97,7 @@ PMPP_HOST_DEVICE T atomic_max(T* p, std::type_identity_t<T> v) {
     using word = detail::atomic_word<T>;
     return static_cast<T>(atomicMax(reinterpret_cast<word*>(p), static_cast<word>(v)));
 #else
-    return detail::update(p, [v](T old) { return old < v ? v : old; });
+    return detail::update<Order>(p, [v](T old) { return old < v ? v : old; });
 #endif
   });
 }
@@ -98,7 +109,7 @@ PMPP_HOST_DEVICE T atomic_and(T* p, std::type_identity_t<T> v) {
     using word = detail::atomic_word<T>;
     return static_cast<T>(atomicAnd(reinterpret_cast<word*>(p), static_cast<word>(v)));
 #else
-    return __atomic_fetch_and(p, v, __ATOMIC_RELAXED);
+    return __atomic_fetch_and(p, v, detail::host_order<Order>);
 #endif
   });
 }
@@ -110,7 +121,7 @@ PMPP_HOST_DEVICE T atomic_or(T* p, std::type_identity_t<T> v) {
     using word = detail::atomic_word<T>;
     return static_cast<T>(atomicOr(reinterpret_cast<word*>(p), static_cast<word>(v)));
 #else
-    return __atomic_fetch_or(p, v, __ATOMIC_RELAXED);
+    return __atomic_fetch_or(p, v, detail::host_order<Order>);
 #endif
   });
 }
@@ -122,7 +133,7 @@ PMPP_HOST_DEVICE T atomic_xor(T* p, std::type_identity_t<T> v) {
     using word = detail::atomic_word<T>;
     return static_cast<T>(atomicXor(reinterpret_cast<word*>(p), static_cast<word>(v)));
 #else
-    return __atomic_fetch_xor(p, v, __ATOMIC_RELAXED);
+    return __atomic_fetch_xor(p, v, detail::host_order<Order>);
 #endif
   });
 }
@@ -135,7 +146,7 @@ PMPP_HOST_DEVICE T atomic_exchange(T* p, std::type_identity_t<T> v) {
     return static_cast<T>(atomicExch(reinterpret_cast<word*>(p), static_cast<word>(v)));
 #else
     T desired = v, old;
-    __atomic_exchange(p, &desired, &old, __ATOMIC_RELAXED);
+    __atomic_exchange(p, &desired, &old, detail::host_order<Order>);
     return old;
 #endif
   });
@@ -150,7 +161,7 @@ PMPP_HOST_DEVICE T atomic_compare_exchange(T* p, std::type_identity_t<T> expecte
         atomicCAS(reinterpret_cast<word*>(p), static_cast<word>(expected), static_cast<word>(desired)));
 #else
     T old = expected, next = desired;
-    __atomic_compare_exchange(p, &old, &next, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED);
+    __atomic_compare_exchange(p, &old, &next, false, detail::host_order<Order>, __ATOMIC_RELAXED);
     return old;
 #endif
   });
@@ -162,7 +173,7 @@ PMPP_HOST_DEVICE unsigned atomic_increment_wrap(unsigned* p, unsigned limit) {
 #if defined(__CUDA_ARCH__)
     return atomicInc(p, limit);
 #else
-    return detail::update(p, [limit](unsigned old) { return old >= limit ? 0u : old + 1; });
+    return detail::update<Order>(p, [limit](unsigned old) { return old >= limit ? 0u : old + 1; });
 #endif
   });
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The block as a GPU runs it: every operation of simt/block.hpp is the CUDA intrinsic beside it in that table, inlined.
-// A kernel written against it compiles to the machine code of the same kernel written by hand (test/zero_cost.cu).
+// A kernel written against it compiles to the machine code of the same kernel written by hand (test/checks/zero_cost.py).
 //
 // The launch wraps a kernel in the one __global__ function of the library, run_kernel: it makes the kernel's shared
 // memory (in front of the dynamic part where it is too large for a static array) and hands both over.
