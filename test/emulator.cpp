@@ -24,12 +24,16 @@
 #include <thread>
 #include <vector>
 
+#include "support/faults.hpp"
+
 using pmpp::extent3;
 using pmpp::kernel_fault;
 using pmpp::simt::block_order;
 using pmpp::simt::emulate;
 using pmpp::simt::emulator_options;
 using pmpp::simt::scoped_emulator_options;
+using test::fault_of;
+using test::has;
 
 // Some planted bugs are races as well. Reports alone must not make the program fail; those that the test does not
 // expect do, as kernel_fault.
@@ -46,23 +50,6 @@ emulator_options with(int threads, std::uint64_t seed = 0, block_order order = b
   o.seed = seed;
   o.order = order;
   return o;
-}
-
-/// The message of the fault that a launch ends with; empty when it ends well.
-template <class Kernel, class... Args>
-std::string fault_of(const pmpp::simt::launch_shape& shape, const Kernel& kernel, const Args&... args) {
-  try {
-    emulate(shape, "the_kernel", kernel, args...);
-  } catch (const kernel_fault& f) {
-    return f.what();
-  }
-  return {};
-}
-
-bool has(const std::string& text, const std::string& part) {
-  const bool found = text.find(part) != std::string::npos;
-  if (!found) MESSAGE("\"", text, "\" lacks \"", part, "\"");
-  return found;
 }
 
 /// All settings under which a correct kernel must give the same result; ThreadSanitizer, a thousand times slower, sees

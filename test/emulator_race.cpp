@@ -12,11 +12,15 @@
 
 #include <doctest/doctest.h>
 
+#include "support/faults.hpp"
+
 using pmpp::kernel_fault;
 using pmpp::simt::block_order;
 using pmpp::simt::emulate;
 using pmpp::simt::emulator_options;
 using pmpp::simt::scoped_emulator_options;
+using test::fault_of;
+using test::has;
 
 // By default ThreadSanitizer reports a race once, and fails the program at its end.
 extern "C" const char* __tsan_default_options();
@@ -27,23 +31,6 @@ extern "C" const char* __tsan_default_options() {
 namespace {
 
 constexpr bool without_thread_sanitizer = !pmpp::simt::sanitizer::thread;
-
-/// The message of the fault that a launch ends with; empty when it ends well.
-template <class Kernel, class... Args>
-std::string fault_of(const pmpp::simt::launch_shape& shape, const Kernel& kernel, const Args&... args) {
-  try {
-    emulate(shape, "the_kernel", kernel, args...);
-  } catch (const kernel_fault& f) {
-    return f.what();
-  }
-  return {};
-}
-
-bool has(const std::string& text, const std::string& part) {
-  const bool found = text.find(part) != std::string::npos;
-  if (!found) MESSAGE("\"", text, "\" lacks \"", part, "\"");
-  return found;
-}
 
 template <class F>
 void under_some_orders(F f) {

@@ -92,32 +92,15 @@ inline constexpr bool is_two_byte_float = sizeof(T) == 2 && !std::is_integral_v<
                                           !std::is_enum_v<T> && std::is_convertible_v<T, float>;
 
 template <class T>
-constexpr auto wide_enough() {
-  if constexpr (std::is_integral_v<T> && sizeof(T) <= 2) {
-    if constexpr (std::is_signed_v<T>)
-      return static_cast<long long>(0);
-    else
-      return static_cast<unsigned long long>(0);
-  } else if constexpr (is_two_byte_float<T>) {
-    return 0.0f;
-  } else {
-    return std::type_identity<T>{};
-  }
-}
-template <class T>
-struct strip_identity {
-  using type = T;
-};
-template <class T>
-struct strip_identity<std::type_identity<T>> {
-  using type = T;
-};
+inline constexpr bool is_small_integer = std::is_integral_v<T> && sizeof(T) <= 2;
 
 }  // namespace detail
 
 /// The type in which elements of type T add up when the caller names none: 64-bit integers for 8- and 16-bit ones
 /// (and bool: a count), float for half and bfloat16, else T itself.
 template <class T>
-using accumulator_of = typename detail::strip_identity<decltype(detail::wide_enough<T>())>::type;
+using accumulator_of = std::conditional_t<detail::is_small_integer<T>,
+                                          std::conditional_t<std::is_signed_v<T>, long long, unsigned long long>,
+                                          std::conditional_t<detail::is_two_byte_float<T>, float, T>>;
 
 }  // namespace pmpp::inline PMPP_BACKEND

@@ -169,11 +169,11 @@ void extreme_element_into(const char* function, const P& where, R& r, O& out, Co
 
 /// The first element that no other comes before under comp; the end of an empty range.
 ///
-/// \param r     a range, or two iterators, or an iterator and a device_count; visible to `where`. Any trivially
-/// copyable T. \param comp  a strict weak order. With less, a NaN is returned only if it is the first element, as by
-/// std. Waits for the policy's stream; min_element_into writes the index to *out (0 for an empty range) and does not.
-/// \throws as reduce. Cost: n elements read; one launch. Source: PMPP ch. 10. Example: test/reduce.cpp, extremal
-/// elements.
+/// \param r     a range, or two iterators, or an iterator and a device_count; visible to `where`. Any trivially copyable T.
+/// \param comp  a strict weak order of the elements. A NaN breaks the order of less: with one in the range, which element
+///              is found is not specified (the same one on every run).
+/// Waits for the policy's stream; min_element_into writes the index to *out (0 for an empty range) and does not.
+/// \throws as reduce. Cost: n elements read; one launch. Source: PMPP ch. 10. Example: test/reduce.cpp, extremal elements.
 template <reduce_tuning Tuning = reduce_tuning{}, execution_policy P, random_access_range R, class Comp = less>
 [[nodiscard]] auto min_element(const P& where, R&& r, Comp comp = {}) {
   return detail::extreme_element<Tuning, false>("min_element", where, r, comp);

@@ -56,9 +56,9 @@ struct initial {
 /// The type in which one row of T adds up before it joins an accumulator of type A: 8- and 16-bit integers need no
 /// 64-bit additions within a row (nor within one task of the host).
 template <class Op, class T, class A>
-using row_type = std::conditional_t<std::is_same_v<Op, plus> && std::is_integral_v<T> && sizeof(T) <= 2 &&
-                                        std::is_integral_v<A> && sizeof(A) == 8,
-                                    std::conditional_t<std::is_signed_v<T>, std::int32_t, std::uint32_t>, A>;
+using row_type =
+    std::conditional_t<std::is_same_v<Op, plus> && is_small_integer<T> && std::is_integral_v<A> && sizeof(A) == 8,
+                       std::conditional_t<std::is_signed_v<T>, std::int32_t, std::uint32_t>, A>;
 
 /// Whether the order of operands matters to Op, and where not: what a lane's accumulator holds before its first
 /// element.
