@@ -1,0 +1,563 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What this file proves of select.hpp, on every policy: the right elements arrive in their order, and nothing behind
+// them is touched, for every size, density, element type and alignment; in place works; the count comes out in any
+// integer type; flags of any type; runs of equals across tiles; computed inputs; lengths that only the device knows;
+// the predicate is asked once for each element; bad input throws and touches nothing; a workspace is left as it was
+// found. In the emulator also under other orders of blocks and threads.
+#include <pmpp/select.hpp>
+
+#include <algorithm>
+#include <atomic>
+#include <cmath>
+#include <cstdint>
+#include <limits>
+#include <numeric>
+
+#include "support/data.hpp"
+#include "support/monoids.hpp"
+#include "support/policies.hpp"
+
+using pmpp::device;
+
+namespace {
+
+// Elements of a tile of the default kernel for ints.
+constexpr std::int64_t tile = 256 * 8 * 4;
+// Small enough that many blocks and tiles take part at a few thousand elements.
+constexpr pmpp::select_tuning tiny{64, 2, 3};
+
+PMPP_HOST_DEVICE std::uint32_t scrambled(std::uint64_t x) {
+  x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9u;
+  x = (x ^ (x >> 27)) * 0x94d049bb133111ebu;
+  return static_cast<std::uint32_t>(x >> 32);
+}
+
+/// True for `per_thousand` of a thousand values, as good as at random.
+struct some {
+  std::uint32_t per_thousand;
+  template <class T>
+  PMPP_HOST_DEVICE bool operator()(const T& x) const {
+    return scrambled(static_cast<std::uint64_t>(x) + 77) % 1000 < per_thousand;
+  }
+};
+struct is_odd {
+  template <class T>
+  PMPP_HOST_DEVICE bool operator()(const T& x) const {
+    return (static_cast<std::int64_t>(x) & 1) != 0;
+  }
+};
+struct below {
+  std::int64_t bound;
+  template <class T>
+  PMPP_HOST_DEVICE bool operator()(const T& x) const {
+    return static_cast<std::int64_t>(x) < bound;
+  }
+};
+/// Gives 4 or 0: what converts to bool is enough.
+struct third_bit {
+  PMPP_HOST_DEVICE int operator()(std::int64_t x) const { return static_cast<int>(x & 4); }
+};
+
+// Structs are judged by one number in them.
+struct odd_length {
+  PMPP_HOST_DEVICE bool operator()(const test::affine& x) const { return x.length % 2 != 0; }
+};
+struct odd_part {
+  PMPP_HOST_DEVICE bool operator()(const test::wide& x) const { return x.part[4] % 2 != 0; }
+};
+struct huge {
+  std::int64_t key;
+  char rest[192];
+  friend bool operator==(const huge&, const huge&) = default;
+};
+struct odd_key {
+  PMPP_HOST_DEVICE bool operator()(const huge& x) const { return x.key % 2 != 0; }
+};
+
+template <class T>
+T guard() {
+  T g;
+  std::memset(static_cast<void*>(&g), 0x5a, sizeof g);
+  return g;
+}
+
+template <class T>
+std::vector<T> prefix_of(const std::vector<T>& v, std::int64_t n) {
+  return std::vector<T>(v.begin(), v.begin() + n);
+}
+
+/// What std::copy_if leaves in an output of guards as long as the input.
+template <class T, class Pred>
+std::vector<T> wanted_of(const std::vector<T>& v, Pred pred) {
+  std::vector<T> w(v.size(), guard<T>());
+  std::copy_if(v.begin(), v.end(), w.begin(), pred);
+  return w;
+}
+
+/// All of the family that takes a predicate, against std, with guards behind what is kept.
+template <pmpp::select_tuning Tuning, class where, class T, class Pred>
+void check_family(const std::vector<T>& v, Pred pred) {
+  const typename where::policy policy{};
+  const auto n = static_cast<std::int64_t>(v.size());
+  const auto unwanted = [&](const T& x) { return !pred(x); };
+  const std::vector<T> yes = wanted_of(v, pred), no = wanted_of(v, unwanted);
+  const std::int64_t kept = std::count_if(v.begin(), v.end(), pred);
+  const auto in = where::put(v);
+  const std::vector<T> guards(v.size(), guard<T>());
+  {
+    auto out = where::put(guards);
+    CHECK(pmpp::copy_if<Tuning>(policy, in, out, pred) - out.begin() == kept);
+    CHECK(where::get(out) == yes);
+  }
+  {
+    auto out = where::put(guards);
+    CHECK(pmpp::remove_if<Tuning>(policy, in.begin(), in.end(), out.begin(), pred) - out.begin() == n - kept);
+    CHECK(where::get(out) == no);
+  }
+  {
+    auto out = where::put(guards), others = where::put(guards);
+    const auto ends = pmpp::partition_copy<Tuning>(policy, in, out, others, pred);
+    CHECK(ends.first - out.begin() == kept);
+    CHECK(ends.second - others.begin() == n - kept);
+    CHECK(where::get(out) == yes);
+    CHECK(where::get(others) == no);
+  }
+  {
+    auto inout = where::put(v);  // in place: what lies behind the kept elements stays as it was
+    const auto end = pmpp::copy_if<Tuning>(policy, inout, inout, pred);
+    CHECK(end - inout.begin() == kept);
+    CHECK(prefix_of(where::get(inout), kept) == prefix_of(yes, kept));
+  }
+}
+
+/// unique_copy and its twin, elsewhere and in place.
+template <pmpp::select_tuning Tuning, class where, class T>
+void check_unique(const std::vector<T>& v) {
+  const typename where::policy policy{};
+  std::vector<T> wanted(v.size(), guard<T>());
+  const std::int64_t kept = std::unique_copy(v.begin(), v.end(), wanted.begin()) - wanted.begin();
+  auto inout = where::put(v);
+  auto out = where::put(std::vector<T>(v.size(), guard<T>()));
+  auto count = where::put(std::vector<int>(1, -1));
+  CHECK(pmpp::unique_copy<Tuning>(policy, inout, out) - out.begin() == kept);
+  CHECK(where::get(out) == wanted);
+  pmpp::unique_copy_into<Tuning>(policy, inout.begin(), inout.end(), inout, count);
+  pmpp::synchronize(policy);
+  CHECK(where::get(count)[0] == kept);
+  CHECK(prefix_of(where::get(inout), kept) == prefix_of(wanted, kept));
+}
+
+std::vector<std::uint32_t> counted(std::int64_t n) {
+  std::vector<std::uint32_t> v(static_cast<std::size_t>(n));
+  std::iota(v.begin(), v.end(), 1u);
+  return v;
+}
+
+}  // namespace
+
+TEST_ALL_PLACES("copy_if, every size and density") {
+  for (const std::int64_t n : test::sizes(tile, 200003)) {
+    const auto v = counted(n);
+    CAPTURE(n);
+    CAPTURE(test::seed());
+    for (const std::uint32_t density : {0u, 1u, 500u, 990u, 1000u}) {
+      if (n > 4 * tile && density != 500) continue;
+      CAPTURE(density);
+      check_family<pmpp::select_tuning{}, where>(v, some{density});
+    }
+  }
+}
+
+TEST_ALL_PLACES("every size up to a few tiny tiles, every density") {
+  for (std::int64_t n = 0; n <= 2200; n += n < 70 ? 1 : 97) {
+    const auto v = counted(n);
+    CAPTURE(n);
+    for (const std::uint32_t density : {0u, 1u, 500u, 990u, 1000u}) {
+      CAPTURE(density);
+      check_family<tiny, where>(v, some{density});
+    }
+  }
+}
+
+TEST_ALL_PLACES("clustered and alternating") {
+  const auto v = counted(20011);
+  for (const std::int64_t bound : {1, 511, 512, 513, 10000, 20011}) {
+    CAPTURE(bound);
+    check_family<tiny, where>(v, below{bound});
+  }
+  check_family<tiny, where>(v, is_odd{});
+  check_family<pmpp::select_tuning{}, where>(v, is_odd{});
+  check_family<tiny, where>(std::vector<std::int64_t>(v.begin(), v.end()), third_bit{});
+  check_family<pmpp::select_tuning{32, 1, 1}, where>(v, some{300});
+  check_family<pmpp::select_tuning{96, 3, 2}, where>(v, some{300});
+}
+
+TEST_ALL_PLACES("elements of every size") {
+  for (const std::int64_t n : {0, 1, 33, 1000, 12345}) {
+    CAPTURE(n);
+    check_family<tiny, where>(test::random_values<std::uint8_t>(n), some{500});
+    check_family<pmpp::select_tuning{}, where>(test::random_values<std::uint8_t>(n), some{900});
+    check_family<tiny, where>(test::random_values<std::int16_t>(n), some{500});
+    check_family<tiny, where>(test::random_values<std::int64_t>(n), some{500});
+    std::vector<double> d(static_cast<std::size_t>(n));
+    std::iota(d.begin(), d.end(), 0.0);
+    check_family<tiny, where>(d, some{500});
+    std::vector<test::affine> a(static_cast<std::size_t>(n));
+    std::vector<test::wide> w(static_cast<std::size_t>(n));
+    std::vector<huge> h(static_cast<std::size_t>(n / 8));
+    for (std::size_t i = 0; i < a.size(); ++i) {
+      const std::uint32_t r = scrambled(i);
+      a[i] = {r, r + 1, r % 16};
+      for (std::size_t k = 0; k < 5; ++k) w[i].part[k] = static_cast<std::int64_t>(r + k);
+      if (i < h.size()) h[i] = {static_cast<std::int64_t>(r), {static_cast<char>(r % 100)}};
+    }
+    check_family<tiny, where>(a, odd_length{});
+    check_family<pmpp::select_tuning{}, where>(a, odd_length{});
+    check_family<tiny, where>(w, odd_part{});
+    check_family<pmpp::select_tuning{}, where>(h, odd_key{});
+  }
+}
+
+TEST_ALL_PLACES("bool, and outputs of another type") {
+  const typename where::policy policy{};
+  std::vector<std::uint8_t> bits(3001);
+  for (std::size_t i = 0; i < bits.size(); ++i) bits[i] = scrambled(i) % 3 == 0;
+  const pmpp::device_buffer<std::uint8_t> bytes(bits);
+  if constexpr (where::on_device) {
+    const auto* first = reinterpret_cast<const bool*>(bytes.data());
+    pmpp::device_buffer<bool> out(bits.size());
+    const auto end = pmpp::copy_if<tiny>(policy, first, first + 3001, out.data(), pmpp::identity{});
+    CHECK(end - out.data() == std::count(bits.begin(), bits.end(), 1));
+  }
+  const auto v = counted(5000);
+  auto wide = where::put(std::vector<double>(5000, -1.0));
+  auto narrow = where::put(std::vector<std::uint8_t>(5000, 7));
+  pmpp::partition_copy<tiny>(policy, where::put(v), wide, narrow, is_odd{});
+  std::vector<double> yes(5000, -1.0);
+  std::vector<std::uint8_t> no(5000, 7);
+  for (std::size_t i = 0; i < 2500; ++i) {
+    yes[i] = static_cast<double>(2 * i + 1);
+    no[i] = static_cast<std::uint8_t>(2 * i + 2);
+  }
+  CHECK(where::get(wide) == yes);
+  CHECK(where::get(narrow) == no);
+}
+
+namespace {
+template <class where, class T>
+void check_alignments() {
+  const typename where::policy policy{};
+  const auto v = test::random_values<T>(3000);
+  const auto in = where::put(v);
+  for (const int from : {0, 1, 2, 3, 7, 15, 16})
+    for (const int to : {0, 1, 3, 8})
+      for (const int length : {0, 1, 5, 15, 16, 17, 500, 2900}) {
+        CAPTURE(from);
+        CAPTURE(to);
+        CAPTURE(length);
+        std::vector<T> wanted(3016, guard<T>());
+        const auto end = std::copy_if(v.begin() + from, v.begin() + from + length, wanted.begin() + to, some{600});
+        auto out = where::put(std::vector<T>(3016, guard<T>()));
+        const auto got =
+            pmpp::copy_if<tiny>(policy, in.begin() + from, in.begin() + from + length, out.begin() + to, some{600});
+        CHECK(got - out.begin() == end - wanted.begin());
+        CHECK(where::get(out) == wanted);
+      }
+}
+}  // namespace
+
+TEST_ALL_PLACES("misaligned inputs and outputs") {
+  check_alignments<where, std::uint8_t>();
+  check_alignments<where, std::int16_t>();
+  check_alignments<where, std::int32_t>();
+  check_alignments<where, double>();
+}
+
+TEST_ALL_PLACES("in place from a misaligned start, partition and removal too") {
+  const typename where::policy policy{};
+  for (const int from : {0, 1, 3})
+    for (const int n : {100, 5000, 30000}) {
+      CAPTURE(from);
+      CAPTURE(n);
+      const auto v = counted(30010);
+      auto wanted = v;
+      const auto wanted_end = std::remove_if(wanted.begin() + from, wanted.begin() + from + n, some{100});
+      auto data = where::put(v);
+      const auto first = data.begin() + from;
+      CHECK(pmpp::remove_if<tiny>(policy, first, first + n, first, some{100}) - data.begin() ==
+            wanted_end - wanted.begin());
+      const auto kept = wanted_end - wanted.begin();
+      CHECK(prefix_of(where::get(data), kept) == prefix_of(wanted, kept));
+      CHECK(where::get(data).back() == v.back());
+
+      auto again = where::put(v);
+      auto rest = where::put(v);
+      const auto ends = pmpp::partition_copy<tiny>(policy, again.begin() + from, again.begin() + from + n,
+                                                   again.begin() + from, rest, some{900});
+      std::vector<std::uint32_t> yes, no;
+      std::partition_copy(v.begin() + from, v.begin() + from + n, std::back_inserter(yes), std::back_inserter(no),
+                          some{900});
+      const auto yes_got = where::get(again);
+      CHECK(std::vector<std::uint32_t>(yes_got.begin() + from, yes_got.begin() + (ends.first - again.begin())) == yes);
+      CHECK(prefix_of(where::get(rest), ends.second - rest.begin()) == no);
+    }
+}
+
+TEST_ALL_PLACES("unique: runs across warps and tiles, all equal, all distinct") {
+  for (const std::int64_t n : {0, 1, 2, 33, 511, 512, 513, 1024, 5000, 40000}) {
+    CAPTURE(n);
+    check_unique<tiny, where>(counted(n));
+    check_unique<tiny, where>(std::vector<int>(static_cast<std::size_t>(n), 9));
+    for (const std::int64_t run : {2, 3, 31, 32, 100, 512, 700}) {
+      CAPTURE(run);
+      std::vector<int> v(static_cast<std::size_t>(n));
+      for (std::size_t i = 0; i < v.size(); ++i) v[i] = static_cast<int>(static_cast<std::int64_t>(i) / run % 5);
+      check_unique<tiny, where>(v);
+      check_unique<pmpp::select_tuning{}, where>(v);
+    }
+    auto few = test::random_values<std::uint8_t>(n);
+    for (auto& x : few) x %= 3;
+    check_unique<tiny, where>(few);
+    std::vector<test::affine> a(static_cast<std::size_t>(n));
+    for (std::size_t i = 0; i < a.size(); ++i) a[i].length = scrambled(i) % 2;
+    check_unique<tiny, where>(a);
+    std::vector<test::wide> w(static_cast<std::size_t>(n));
+    for (std::size_t i = 0; i < w.size(); ++i) w[i].part[4] = scrambled(i) % 2;
+    check_unique<tiny, where>(w);
+  }
+}
+
+namespace {
+struct same_parity {
+  PMPP_HOST_DEVICE bool operator()(int a, int b) const { return (a ^ b) % 2 == 0; }
+};
+}  // namespace
+
+TEST_ALL_PLACES("unique with a relation of one's own, from a misaligned start; every NaN is kept") {
+  const typename where::policy policy{};
+  const auto v = test::random_values<int>(9000);
+  const auto in = where::put(v);
+  for (const int from : {0, 1, 2, 3, 5}) {
+    std::vector<int> wanted;
+    std::unique_copy(v.begin() + from, v.end(), std::back_inserter(wanted), same_parity{});
+    auto out = where::put(v);
+    const auto end = pmpp::unique_copy<tiny>(policy, in.begin() + from, in.end(), out, same_parity{});
+    CAPTURE(from);
+    CHECK(prefix_of(where::get(out), end - out.begin()) == wanted);
+  }
+  const std::vector<float> nan(1000, std::numeric_limits<float>::quiet_NaN());
+  auto out = where::put(nan);
+  CHECK(pmpp::unique_copy<tiny>(policy, where::put(nan), out) == out.end());
+}
+
+namespace {
+template <class Flag, class where>
+void check_flags() {
+  const typename where::policy policy{};
+  for (const std::int64_t n : {0, 1, 100, 4096, 20001}) {
+    CAPTURE(n);
+    const auto v = counted(n);
+    std::vector<Flag> flags(v.size());
+    std::vector<std::uint32_t> wanted(v.size(), guard<std::uint32_t>());
+    std::int64_t kept = 0;
+    for (std::size_t i = 0; i < v.size(); ++i) {
+      const std::uint32_t r = scrambled(i) % 4;
+      flags[i] = static_cast<Flag>(r < 2 ? 0 : r);
+      if (r >= 2) wanted[static_cast<std::size_t>(kept++)] = v[i];
+    }
+    const auto in = where::put(v);
+    const auto marks = where::put(flags);
+    auto out = where::put(std::vector<std::uint32_t>(v.size(), guard<std::uint32_t>()));
+    CHECK(pmpp::copy_flagged<tiny>(policy, in, marks, out) - out.begin() == kept);
+    CHECK(where::get(out) == wanted);
+    auto again = where::put(v);
+    auto count = where::put(std::vector<std::int64_t>(1, -1));
+    pmpp::copy_flagged_into(policy, again.begin(), again.end(), marks.begin(), again.begin(), count);
+    pmpp::synchronize(policy);
+    CHECK(where::get(count)[0] == kept);
+    CHECK(prefix_of(where::get(again), kept) == prefix_of(wanted, kept));
+    if (n > 10) {  // element and flag lie differently in their words
+      auto few = where::put(std::vector<std::uint32_t>(v.size(), 0));
+      const auto end = pmpp::copy_flagged<tiny>(policy, in.begin() + 1, in.end() - 1, marks.begin() + 2, few);
+      std::vector<std::uint32_t> shifted;
+      for (std::size_t i = 2; i < v.size(); ++i)
+        if (flags[i] != Flag(0)) shifted.push_back(v[i - 1]);
+      CHECK(prefix_of(where::get(few), end - few.begin()) == shifted);
+    }
+  }
+}
+}  // namespace
+
+TEST_ALL_PLACES("flags of several types") {
+  check_flags<std::uint8_t, where>();
+  check_flags<int, where>();
+  check_flags<std::int64_t, where>();
+}
+
+TEST_ALL_PLACES("computed inputs") {
+  const typename where::policy policy{};
+  auto out = where::put(std::vector<std::int64_t>(30000, -1));
+  const pmpp::counting_iterator<std::int64_t> zero(0);
+  auto end = pmpp::copy_if<tiny>(policy, zero, zero + 30000, out, third_bit{});
+  std::vector<std::int64_t> wanted;
+  for (std::int64_t i = 0; i < 30000; ++i)
+    if ((i & 4) != 0) wanted.push_back(i);
+  CHECK(prefix_of(where::get(out), end - out.begin()) == wanted);
+  const pmpp::constant_iterator<std::int64_t> four(4);
+  CHECK(pmpp::unique_copy<tiny>(policy, four, four + 30000, out) - out.begin() == 1);
+  CHECK(pmpp::copy_if(policy, four, four + 30000, out, third_bit{}) == out.end());
+}
+
+TEST_ALL_PLACES("lengths that are known on the device only") {
+  const typename where::policy policy{};
+  const auto v = counted(20000);
+  const auto in = where::put(v);
+  for (const std::int64_t n : {0, 1, 300, 4096, 19999, 20000, 30000}) {
+    const auto used = prefix_of(v, std::min<std::int64_t>(n, 20000));
+    const std::int64_t kept = std::count_if(used.begin(), used.end(), some{400});
+    auto wanted = wanted_of(used, some{400});
+    wanted.resize(v.size(), guard<std::uint32_t>());
+    const auto count = where::put(std::vector<std::int64_t>{n});
+    const pmpp::device_count length{count.data(), 20000};
+    auto out = where::put(std::vector<std::uint32_t>(v.size(), guard<std::uint32_t>()));
+    auto rest = where::put(v);
+    auto left = where::put(std::vector<unsigned>(1, 99));
+    CAPTURE(n);
+    CHECK(pmpp::copy_if<tiny>(policy, in.begin(), length, out, some{400}) - out.begin() == kept);
+    CHECK(where::get(out) == wanted);
+    const auto ends = pmpp::partition_copy(policy, in.begin(), length, out, rest, some{400});
+    CHECK(ends.second - rest.begin() == static_cast<std::int64_t>(used.size()) - kept);
+    pmpp::remove_if_into<tiny>(policy, in.begin(), length, out, left, some{400});
+    // A chain: the count of one is the length of the next.
+    auto last = where::put(std::vector<std::int64_t>(1, 99));
+    pmpp::copy_if_into<tiny>(policy, out.begin(), pmpp::device_count{left.data(), 20000}, rest, last, is_odd{});
+    pmpp::synchronize(policy);
+    CHECK(where::get(left)[0] == used.size() - static_cast<std::size_t>(kept));
+    const auto odd = std::count_if(used.begin(), used.end(), [](auto x) { return !some{400}(x) && is_odd{}(x); });
+    CHECK(where::get(last)[0] == odd);
+  }
+}
+
+TEST_ALL_PLACES("counts of any integer type, zero for nothing") {
+  const typename where::policy policy{};
+  const auto v = counted(1000);
+  const auto in = where::put(v);
+  auto out = where::put(v), others = where::put(v);
+  auto i32 = where::put(std::vector<int>(3, -7));
+  auto u8 = where::put(std::vector<std::uint8_t>(3, 9));
+  auto u64 = where::put(std::vector<std::uint64_t>(1, 9));
+  pmpp::copy_if_into(policy, in, out, i32, is_odd{});
+  pmpp::copy_if_into(policy, in.begin(), in.begin() + 100, out, u8.begin() + 1, is_odd{});
+  pmpp::partition_copy_into(policy, in, out, others, u64, below{100});
+  pmpp::partition_copy_into(policy, in.begin(), in.end(), out, others, i32.begin() + 1, below{1});
+  pmpp::copy_if_into(policy, in.begin(), in.begin(), out, i32.begin() + 2, is_odd{});
+  pmpp::synchronize(policy);
+  CHECK(where::get(i32) == std::vector<int>{500, 0, 0});
+  CHECK(where::get(u8) == std::vector<std::uint8_t>{9, 50, 9});
+  CHECK(where::get(u64)[0] == 99);
+}
+
+#if !PMPP_CUDA
+namespace {
+struct counting_calls {
+  std::atomic<int>* calls;  // one counter an element
+  bool operator()(int x) const {
+    if (x < 0) return false;
+    ++calls[x];
+    return x % 3 == 0;
+  }
+};
+struct counting_pairs {
+  std::atomic<int>* calls;
+  bool operator()(int a, int b) const {
+    CHECK(b == a + 1);
+    ++calls[b];
+    return b % 3 == 0;
+  }
+};
+}  // namespace
+
+TEST_ALL_PLACES("the predicate is asked once for each element") {
+  const typename where::policy policy{};
+  for (const int n : {1, 7, 1000, 40001}) {
+    std::vector<int> v(static_cast<std::size_t>(n));
+    std::iota(v.begin(), v.end(), 0);
+    std::vector<std::atomic<int>> calls(v.size());
+    const auto in = where::put(v);
+    auto out = where::put(v), others = where::put(v);
+    pmpp::copy_if<tiny>(policy, in, out, counting_calls{calls.data()});
+    pmpp::partition_copy<tiny>(policy, in, out, others, counting_calls{calls.data()});
+    std::int64_t wrong = 0;
+    for (const auto& c : calls) wrong += c != 2;
+    CHECK(wrong == 0);
+    pmpp::unique_copy<tiny>(policy, in, out, counting_pairs{calls.data()});
+    for (std::size_t i = 1; i < calls.size(); ++i) wrong += calls[i] != 3;
+    CHECK(wrong + (calls[0] != 2) == 0);
+  }
+}
+
+TEST_CASE("blocks and threads in any order") {
+  using pmpp::simt::block_order;
+  const auto v = counted(9001);
+  for (const block_order order : {block_order::ascending, block_order::descending, block_order::shuffled})
+    for (const std::uint64_t seed : {0u, 1u, 2u, 3u, 4u, 5u})
+      for (const int threads : {1, 2}) {
+        pmpp::simt::emulator_options options;
+        options.threads = threads;
+        options.seed = seed;
+        options.order = order;
+        const pmpp::simt::scoped_emulator_options scope(options);
+        CAPTURE(seed);
+        CAPTURE(static_cast<int>(order));
+        check_family<tiny, test::device_place>(v, some{500});
+        check_family<pmpp::select_tuning{32, 1, 4}, test::device_place>(v, some{990});
+        auto runs = v;
+        for (auto& x : runs) x /= 7;
+        check_unique<tiny, test::device_place>(runs);
+      }
+}
+#endif
+
+TEST_CASE("a workspace serves any number of calls, whatever their sizes") {
+  pmpp::workspace scratch;
+  const auto policy = device.with(scratch);
+  const auto v = counted(50000);
+  const pmpp::device_buffer<std::uint32_t> in(v);
+  pmpp::device_buffer<std::uint32_t> out(v.size());
+  pmpp::device_buffer<std::int64_t> count(1);
+  for (int i = 0; i < 100; ++i) {
+    const auto n = static_cast<std::int64_t>(test::generator()() % 50001);
+    const std::int64_t kept = std::count_if(v.begin(), v.begin() + n, some{250});
+    CHECK(pmpp::copy_if<tiny>(policy, in.begin(), in.begin() + n, out, some{250}) - out.begin() == kept);
+    pmpp::remove_if_into<tiny>(policy, in.begin(), in.begin() + n, out, count, some{250});
+    pmpp::synchronize(policy);
+    CHECK(pmpp::to_host(count)[0] == n - kept);
+  }
+}
+
+TEST_ALL_PLACES("bad input throws before anything runs") {
+  const typename where::policy policy{};
+  const int* null = nullptr;
+  auto data = where::put(std::vector<int>(10, 1));
+  auto out = where::put(std::vector<int>(10, 77));
+  auto count = where::put(std::vector<int>(1, 77));
+  auto nothing = where::put(std::vector<int>{});
+  auto flags = where::put(std::vector<std::uint8_t>(9, 1));
+  int* const nowhere = nullptr;
+  CHECK_THROWS_AS(pmpp::copy_if(policy, null, null + 5, out, is_odd{}), std::invalid_argument);
+  CHECK_THROWS_AS(pmpp::copy_if(policy, data.end(), data.begin(), out, is_odd{}), std::invalid_argument);
+  CHECK_THROWS_AS(pmpp::copy_if(policy, data, nowhere, is_odd{}), std::invalid_argument);
+  CHECK_THROWS_AS(pmpp::partition_copy(policy, data, out, nowhere, is_odd{}), std::invalid_argument);
+  CHECK_THROWS_AS(pmpp::copy_if_into(policy, data, out, nowhere, is_odd{}), std::invalid_argument);
+  CHECK_THROWS_AS(pmpp::copy_if_into(policy, data, out, nothing, is_odd{}), std::length_error);
+  CHECK_THROWS_AS(pmpp::unique_copy_into(policy, data, out, nothing), std::length_error);
+  CHECK_THROWS_AS(pmpp::copy_flagged(policy, data, flags, out), std::length_error);
+  CHECK_THROWS_AS(pmpp::copy_flagged(policy, data, static_cast<const bool*>(nullptr), out), std::invalid_argument);
+  CHECK_THROWS_AS(pmpp::copy_if(policy, data.begin(), pmpp::device_count{static_cast<int*>(nullptr), 5}, out, is_odd{}),
+                  std::invalid_argument);
+  CHECK(where::get(out) == std::vector<int>(10, 77));
+  CHECK(where::get(count)[0] == 77);
+  CHECK(pmpp::copy_if(policy, null, null, nowhere, is_odd{}) == nowhere);  // nothing may be null
+  CHECK(pmpp::copy_if(policy, data, out, is_odd{}) == out.end());          // the next call works
+}
