@@ -11,6 +11,7 @@
 #include <atomic>
 #include <cmath>
 #include <cstdint>
+#include <cstring>
 #include <limits>
 #include <numeric>
 
@@ -436,6 +437,17 @@ TEST_ALL_PLACES("lengths that are known on the device only") {
     CHECK(where::get(left)[0] == used.size() - static_cast<std::size_t>(kept));
     const auto odd = std::count_if(used.begin(), used.end(), [](auto x) { return !some{400}(x) && is_odd{}(x); });
     CHECK(where::get(last)[0] == odd);
+    // In place, and the new count takes the place of the old one.
+    auto inout = where::put(v);
+    auto length_inout = where::put(std::vector<std::int64_t>{n});
+    for (const auto pred : {some{900}, some{500}})
+      pmpp::copy_if_into<tiny>(policy, inout.begin(), pmpp::device_count{length_inout.data(), 20000}, inout,
+                               length_inout, pred);
+    pmpp::synchronize(policy);
+    const auto both = wanted_of(used, [](auto x) { return some{900}(x) && some{500}(x); });
+    const std::int64_t left_over = where::get(length_inout)[0];
+    CHECK(left_over == std::count_if(used.begin(), used.end(), [](auto x) { return some{900}(x) && some{500}(x); }));
+    CHECK(prefix_of(where::get(inout), left_over) == prefix_of(both, left_over));
   }
 }
 

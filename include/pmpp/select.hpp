@@ -21,6 +21,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <type_traits>
+#include <utility>
 
 #include <pmpp/block/load_store.hpp>
 #include <pmpp/block/look_back.hpp>
@@ -172,7 +173,8 @@ struct select_kernel {
     plan known;  ///< for a count that the host knows; for its bound where only the device does
     std::int64_t lead;
     Select select;
-    bool in_place;  ///< what is written may lie where others have read
+    bool in_place;     ///< what is written may lie where others have read
+    selection* found;  ///< where the result waits until all blocks have read the count, which it may overwrite
     block::look_back<std::int64_t> look_back;
     completion done;
   };
@@ -217,9 +219,10 @@ struct select_kernel {
     block.sync();  // the block that leaves last finds everything written
     if (block.thread() == 0) look_back.leave(block, memory.look_back);
     look_back.finish(block, memory.look_back, p.tiles);
-    if (a.done.flag == nullptr) return;
-    block.sync();
-    if (block.thread() == 0 && (block.count() == 1 || memory.look_back.last)) a.done.signal();
+    if (a.done.flag != nullptr) block.sync();
+    if (block.thread() != 0 || !(a.known.tiles == 1 || memory.look_back.last)) return;
+    if (a.found != nullptr) a.sink(*a.found);
+    a.done.signal();
   }
 
 private:
@@ -391,7 +394,13 @@ private:
       const std::int64_t first = first_element(p, tile), end = first_element(p, tile + 1);
       write(block, staged + kept, static_cast<int>(end - first) - kept, a.out_false, first - prefix);
     }
-    if (tile == p.tiles - 1 && block.thread() == 0) a.sink({prefix + kept, p.data.n});
+    if (tile == p.tiles - 1 && block.thread() == 0) {
+      const selection all = {prefix + kept, p.data.n};
+      if (a.found != nullptr)
+        *a.found = all;
+      else
+        a.sink(all);
+    }
   }
 
   /// Writes n elements to out[position ...]; a warp writes whole lines of 128 bytes where the elements allow it.
@@ -448,12 +457,15 @@ void select_on_blocks(const char* function, const P& where, const input<In>& in,
     const std::int64_t rows = smaller(std::int64_t(kernel::most_rows), ceil_div(all_rows, most_blocks));
     const typename kernel::plan p(in.count.bound, lead, static_cast<int>(larger(std::int64_t(1), rows)));
     const std::int64_t linked = p.tiles == 1 ? 0 : p.tiles;
-    scratch memory(where, linked == 0 ? 0 : look_back::payload_bytes(linked),
-                   linked == 0 ? 0 : look_back::state_bytes(linked));
+    const std::size_t payload = linked == 0 ? 0 : scratch_bytes({look_back::payload_bytes(linked)});
+    const bool waits = linked > 0 && in.count.pointer != nullptr;
+    scratch memory(where, payload + (waits ? sizeof(selection) : 0), linked == 0 ? 0 : look_back::state_bytes(linked));
+    auto* const data = static_cast<std::byte*>(memory.data());
+    auto* const found = waits ? reinterpret_cast<selection*>(data + payload) : nullptr;
     launch(where, smaller(p.tiles, most_blocks), kernel{},
            typename kernel::arguments{in.first, out, out_false, sink, in.count, p, lead, select,
-                                      may_overlap(in.first, out, in.count.bound),
-                                      look_back(memory.state(), memory.data()), done});
+                                      may_overlap(in.first, out, in.count.bound), found,
+                                      look_back(memory.state(), data), done});
   };
   block::with_access(in.first, [&](auto items, std::int64_t lead) {
     // Computed elements may be much wider than what they are made of: such vectors would not fit shared memory.
@@ -625,7 +637,7 @@ auto copy_if(const P& where, R&& r, O&& out, Pred pred) {
 /// As copy_if, but leaves the number of elements kept in *count_out and does not wait.
 ///
 /// \param count_out  an iterator, or a range with room for one, of any integer type; visible to `where`. 0 for an empty
-///                   range. It may be the pointer of a device_count for the next algorithm.
+///                   range. It may be the pointer of a device_count, of r's own too.
 /// Asynchronous on a GPU; may be captured. Scratch: 16 bytes of state a tile of 32 KB, from the workspace or one
 /// allocation in stream order. \throws as copy_if; std::length_error if count_out is an empty range.
 template <select_tuning Tuning = select_tuning{}, execution_policy P, random_access_range R, output O, output C,
