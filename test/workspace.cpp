@@ -36,7 +36,7 @@ static_assert(scratch_bytes({1, 256, 257}) == 256 + 256 + 512);
 
 namespace {
 
-constexpr std::size_t state_words = pmpp::detail::state_capacity / sizeof(unsigned);
+constexpr std::size_t state_words = pmpp::detail::usual_state / sizeof(unsigned);
 
 bool aligned(const void* p) { return reinterpret_cast<std::uintptr_t>(p) % 256 == 0; }
 
@@ -172,7 +172,15 @@ TEST_CASE("nothing asked for, nothing given") {
   scratch only_state_too(pmpp::device.with(fresh), 0);
   CHECK(only_state_too.data() == nullptr);
   CHECK(state_is_zero(pmpp::device, only_state_too));
-  CHECK_THROWS_AS(scratch(pmpp::device, 0, pmpp::detail::state_capacity + 1), std::logic_error);
+  // More state than usual: the workspace takes a block that has it, zeroed, and keeps it.
+  const std::size_t wanted = 3 * pmpp::detail::usual_state + 4;
+  for (int i = 0; i < 2; ++i) {
+    const std::size_t before = fresh.capacity();
+    scratch large(pmpp::device.with(fresh), 100, wanted);
+    const auto words = pmpp::to_host(pmpp::device, std::span<const unsigned>(large.state(), wanted / sizeof(unsigned)));
+    CHECK(std::all_of(words.begin(), words.end(), [](unsigned w) { return w == 0; }));
+    CHECK((i == 0 || fresh.capacity() == before));
+  }
 }
 
 TEST_CASE("a call inside a call has scratch of its own, also when the workspace grows for it") {

@@ -155,6 +155,15 @@ inline void allow_shared_bytes(const void* function, std::size_t static_bytes, s
         "cudaFuncSetAttribute(MaxDynamicSharedMemorySize)");
 }
 
+/// The same for a kernel that always has the same amount: asked for once per device.
+template <class Kernel>
+void allow_shared_bytes_once(int device, const void* function, std::size_t dynamic_bytes) {
+  static bool allowed[device_limits::most_devices];
+  if (__atomic_load_n(&allowed[device], __ATOMIC_RELAXED)) return;
+  allow_shared_bytes(function, 0, dynamic_bytes);
+  __atomic_store_n(&allowed[device], true, __ATOMIC_RELAXED);
+}
+
 inline cudaLaunchConfig_t launch_config(const grid& shape, std::size_t dynamic_bytes, cudaStream_t stream) {
   cudaLaunchConfig_t config{};
   config.gridDim = {shape.blocks.x, shape.blocks.y, shape.blocks.z};
@@ -182,7 +191,10 @@ void launch_kernel([[maybe_unused]] const P& where, const grid& shape, const Ker
     constexpr bool all_dynamic = own > simt::detail::static_shared_limit;
     const std::size_t dynamic_bytes = shape.dynamic_shared + (all_dynamic ? round_up(own, std::size_t(16)) : 0);
     const auto* entry = reinterpret_cast<const void*>(&simt::detail::run_kernel<Threads, Kernel, Args...>);
-    allow_shared_bytes(entry, all_dynamic ? 0 : own, dynamic_bytes);
+    if (shape.dynamic_shared != 0)
+      allow_shared_bytes(entry, all_dynamic ? 0 : own, dynamic_bytes);
+    else if constexpr (all_dynamic)
+      allow_shared_bytes_once<void(std::integral_constant<int, Threads>, Kernel, Args...)>(id, entry, dynamic_bytes);
     const cudaLaunchConfig_t config = launch_config(shape, dynamic_bytes, where.stream);
     const void* values[] = {&kernel, &args...};
     after_launch(cudaLaunchKernelExC(&config, entry, const_cast<void**>(values)), name, where.stream,

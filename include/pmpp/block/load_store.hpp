@@ -22,6 +22,7 @@
 #include <pmpp/core/config.hpp>
 #include <pmpp/core/iterator.hpp>
 #include <pmpp/core/math.hpp>
+#include <pmpp/simt/memory.hpp>
 
 namespace pmpp::inline PMPP_BACKEND::block {
 
@@ -58,6 +59,16 @@ struct alignas(16) packed_vector {
     }
     return element;
   }
+  PMPP_HOST_DEVICE void set(int k, const T& element) {
+    if constexpr (sizeof(T) == 1 || sizeof(T) == 2) {
+      const int bit = k * int(sizeof(T)) * 8;
+      std::conditional_t<sizeof(T) == 1, std::uint8_t, std::uint16_t> bits;
+      memcpy(&bits, &element, sizeof(T));
+      word[bit / 32] |= std::uint32_t(bits) << bit % 32;
+    } else {
+      memcpy(reinterpret_cast<char*>(word) + k * sizeof(T), static_cast<const void*>(&element), sizeof(T));
+    }
+  }
 };
 
 template <class T, int Items>
@@ -71,6 +82,8 @@ struct alignas(16) aligned_vector {
 ///   items, always     how many items it likes to move at once (0: any number); whether that works at any address
 ///   lead<Items>(it)   how many items lie before its first vector boundary; -1: it has none
 ///   load<Items>(it, i)     reads what items i ... i + Items - 1 are made of; i lies on a vector boundary
+///   load_part<Items>(it, i, from, to)   the same for items i + from ... i + to - 1 alone
+///   load_async<Items>(it, i, slot)      starts loading into shared memory; complete after simt::copy_async_wait
 ///   value(it, raw, k)      makes item i + k of it. Apart from load, so that registers hold bytes of memory and no more
 /// This general form moves single elements.
 template <class It>
@@ -86,6 +99,14 @@ struct access {
   PMPP_HOST_DEVICE static vector<value_of<It>, Items> load(const It& it, std::int64_t i) {
     static_assert(Items == 1);
     return {{it[i]}};
+  }
+  template <int Items>
+  PMPP_HOST_DEVICE static vector<value_of<It>, Items> load_part(const It& it, std::int64_t i, int, int) {
+    return load<Items>(it, i);
+  }
+  template <int Items>
+  PMPP_HOST_DEVICE static void load_async(const It& it, std::int64_t i, vector<value_of<It>, Items>& slot) {
+    slot = load<Items>(it, i);
   }
   template <class Raw>
   PMPP_HOST_DEVICE static value_of<It> value(const It&, const Raw& raw, int k) {
@@ -121,6 +142,27 @@ struct access<T*> {
       return raw;
     }
   }
+  template <int Items>
+  PMPP_HOST_DEVICE static auto load_part(T* p, std::int64_t i, int from, int to) {
+    if constexpr (Items == 1) {
+      return load<1>(p, i);
+    } else {
+      detail::packed_vector<element, Items> raw{};
+      for (int k = 0; k < Items; ++k)
+        if (k >= from && k < to) raw.set(k, p[i + k]);
+      return raw;
+    }
+  }
+  template <int Items, class Raw>
+  PMPP_HOST_DEVICE static void load_async(T* p, std::int64_t i, Raw& slot) {
+    constexpr int size = sizeof(Raw), word = size % 16 == 0 ? 16 : size % 8 == 0 ? 8 : 4;
+    if constexpr (size % word != 0 || (Items == 1 && alignof(element) < word)) {
+      slot = load<Items>(p, i);
+    } else {
+      for (int k = 0; k < size; k += word)
+        simt::copy_async<word>(reinterpret_cast<char*>(&slot) + k, reinterpret_cast<const char*>(p + i) + k);
+    }
+  }
   PMPP_HOST_DEVICE static element value(T*, const vector<element, 1>& raw, int) { return raw.item[0]; }
   template <int Items>
   PMPP_HOST_DEVICE static element value(T*, const detail::packed_vector<element, Items>& raw, int k) {
@@ -143,6 +185,8 @@ struct access<counting_iterator<T>> {
   // clang-format off
   template <int> static std::int64_t lead(const counting_iterator<T>&) { return 0; }
   template <int> PMPP_HOST_DEVICE static counting_iterator<T> load(const counting_iterator<T>& it, std::int64_t i) { return it + i; }
+  template <int> PMPP_HOST_DEVICE static void load_async(const counting_iterator<T>& it, std::int64_t i, counting_iterator<T>& slot) { slot = it + i; }
+  template <int> PMPP_HOST_DEVICE static counting_iterator<T> load_part(const counting_iterator<T>& it, std::int64_t i, int, int) { return it + i; }
   PMPP_HOST_DEVICE static T value(const counting_iterator<T>&, const counting_iterator<T>& raw, int k) { return raw[k]; }
   // clang-format on
 };
@@ -156,6 +200,8 @@ struct access<constant_iterator<T>> {
   // clang-format off
   template <int> static std::int64_t lead(const constant_iterator<T>&) { return 0; }
   template <int> PMPP_HOST_DEVICE static nothing load(const constant_iterator<T>&, std::int64_t) { return {}; }
+  template <int> PMPP_HOST_DEVICE static void load_async(const constant_iterator<T>&, std::int64_t, nothing&) {}
+  template <int> PMPP_HOST_DEVICE static nothing load_part(const constant_iterator<T>&, std::int64_t, int, int) { return {}; }
   PMPP_HOST_DEVICE static T value(const constant_iterator<T>& it, nothing, int) { return it.value; }
   // clang-format on
 };
@@ -173,6 +219,14 @@ struct access<transform_iterator<It, F, T>> {
   template <int Items>
   PMPP_HOST_DEVICE static auto load(const transform_iterator<It, F, T>& it, std::int64_t i) {
     return base::template load<Items>(it.base, i);
+  }
+  template <int Items>
+  PMPP_HOST_DEVICE static auto load_part(const transform_iterator<It, F, T>& it, std::int64_t i, int from, int to) {
+    return base::template load_part<Items>(it.base, i, from, to);
+  }
+  template <int Items, class Raw>
+  PMPP_HOST_DEVICE static void load_async(const transform_iterator<It, F, T>& it, std::int64_t i, Raw& slot) {
+    base::template load_async<Items>(it.base, i, slot);
   }
   template <class Raw>
   PMPP_HOST_DEVICE static T value(const transform_iterator<It, F, T>& it, const Raw& raw, int k) {
@@ -197,6 +251,17 @@ struct access<zip_iterator<A, B>> {
     const auto y = access<B>::template load<Items>(it.b, i);
     return pair<std::remove_const_t<decltype(x)>, std::remove_const_t<decltype(y)>>{x, y};
   }
+  template <int Items>
+  PMPP_HOST_DEVICE static auto load_part(const zip_iterator<A, B>& it, std::int64_t i, int from, int to) {
+    const auto x = access<A>::template load_part<Items>(it.a, i, from, to);
+    const auto y = access<B>::template load_part<Items>(it.b, i, from, to);
+    return pair<std::remove_const_t<decltype(x)>, std::remove_const_t<decltype(y)>>{x, y};
+  }
+  template <int Items, class Raw>
+  PMPP_HOST_DEVICE static void load_async(const zip_iterator<A, B>& it, std::int64_t i, Raw& slot) {
+    access<A>::template load_async<Items>(it.a, i, slot.first);
+    access<B>::template load_async<Items>(it.b, i, slot.second);
+  }
   template <class Raw>
   PMPP_HOST_DEVICE static value_of<zip_iterator<A, B>> value(const zip_iterator<A, B>& it, const Raw& raw, int k) {
     return {access<A>::value(it.a, raw.first, k), access<B>::value(it.b, raw.second, k)};
@@ -219,6 +284,22 @@ struct layout {
   PMPP_HOST_DEVICE std::int64_t element(std::int64_t vector) const { return lead + vector * Items; }
   /// The first element of the tail.
   PMPP_HOST_DEVICE std::int64_t tail() const { return element(vectors); }
+};
+
+/// The same for kernels that keep elements in order: vector v holds elements first + v * Items and the following; the
+/// first and the last one may lie partly outside of the data.
+template <int Items>
+struct ordered_layout {
+  std::int64_t n, first, vectors;
+
+  PMPP_HOST_DEVICE ordered_layout(std::int64_t count, std::int64_t lead)
+      : n(count), first(lead == 0 ? 0 : lead - Items), vectors(n == 0 ? 0 : ceil_div(n - first, std::int64_t(Items))) {}
+  PMPP_HOST_DEVICE std::int64_t element(std::int64_t vector) const { return first + vector * Items; }
+  /// The items of a vector that exist: [begin_of, end_of).
+  PMPP_HOST_DEVICE int begin_of(std::int64_t vector) const { return vector > 0 ? 0 : static_cast<int>(-first); }
+  PMPP_HOST_DEVICE int end_of(std::int64_t vector) const {
+    return static_cast<int>(smaller(n - element(vector), std::int64_t(Items)));
+  }
 };
 
 /// Calls f with std::integral_constant<int, Items> and the lead: the iterator's own width where its data allows it,

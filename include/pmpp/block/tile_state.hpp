@@ -5,7 +5,7 @@
 // A slot carries a flag and a value. Values of up to 12 bytes share one 8- or 16-byte word with their flag, so that one
 // relaxed access moves both and no fence is needed (0.3 us between two blocks of an idle H100, where flag and payload
 // apart take 0.7); larger ones lie apart, ordered by release and acquire. Slots start out empty (zeroed memory) and are
-// emptied by their reader, so that the next launch, or the next replay of a graph, finds them as this one did.
+// emptied by their last reader, so that the next launch, or the next replay of a graph, finds them as this one did.
 #pragma once
 
 #include <cstddef>
@@ -52,30 +52,41 @@ public:
     }
   }
 
+  /// Reads a slot if it is filled.
+  PMPP_HOST_DEVICE bool peek(std::int64_t slot, T& value) const {
+    if constexpr (small) {
+      const std::uint64_t seen = simt::load(static_cast<const std::uint64_t*>(state_) + slot);
+      const auto bits = static_cast<std::uint32_t>(seen);
+      memcpy(static_cast<void*>(&value), &bits, sizeof(T));
+      return seen >> 32 != 0;
+    } else if constexpr (together) {
+      const simt::quad q = simt::load_quad(static_cast<const simt::quad*>(state_) + slot);
+      memcpy(static_cast<void*>(&value), &q, sizeof(T));
+      return q.word[3] != 0;
+    } else {
+      if (simt::load<simt::order::acquire>(static_cast<const std::uint32_t*>(state_) + slot) == 0) return false;
+      value = payload_[slot];
+      return true;
+    }
+  }
+
+  /// Empties a slot that nobody will read any more in this launch.
+  PMPP_HOST_DEVICE void clear(std::int64_t slot) const {
+    if constexpr (small)
+      simt::store(static_cast<std::uint64_t*>(state_) + slot, std::uint64_t(0));
+    else if constexpr (together)
+      simt::store_quad(static_cast<simt::quad*>(state_) + slot, simt::quad{});
+    else
+      simt::store(static_cast<std::uint32_t*>(state_) + slot, 0u);
+  }
+
   /// Waits until a slot is filled, empties it and returns its value. Called by one thread of one block. The block that
   /// fills the slot must not be waiting for the caller.
   template <class Block>
   PMPP_HOST_DEVICE T take(Block& block, std::int64_t slot) const {
     T value;
-    if constexpr (small) {
-      auto* word = static_cast<std::uint64_t*>(state_) + slot;
-      std::uint64_t seen = simt::load(word);
-      for (; seen >> 32 == 0; seen = simt::load(word)) block.spin();
-      const auto bits = static_cast<std::uint32_t>(seen);
-      memcpy(static_cast<void*>(&value), &bits, sizeof(T));
-      simt::store(word, std::uint64_t(0));
-    } else if constexpr (together) {
-      auto* word = static_cast<simt::quad*>(state_) + slot;
-      simt::quad q = simt::load_quad(word);
-      for (; q.word[3] == 0; q = simt::load_quad(word)) block.spin();
-      memcpy(static_cast<void*>(&value), &q, sizeof(T));
-      simt::store_quad(word, simt::quad{});
-    } else {
-      auto* flag = static_cast<std::uint32_t*>(state_) + slot;
-      while (simt::load<simt::order::acquire>(flag) == 0) block.spin();
-      value = payload_[slot];
-      simt::store(flag, 0u);
-    }
+    while (!peek(slot, value)) block.spin();
+    clear(slot);
     return value;
   }
 

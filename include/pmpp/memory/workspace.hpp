@@ -14,9 +14,10 @@
 //
 // Without a workspace each call takes scratch from pmpp's pool in the order of its stream, which a graph captures too.
 //
-// The first bytes of a block (state_capacity of them) are `state`: zeroed once, when the block is made; every kernel
-// that uses state leaves it zero, so that no launch is spent on clearing counters. An algorithm that holds scratch may
-// call another one with the same policy: the inner call gets memory behind the outer one's, but shares its state.
+// The first bytes of a block (usual_state of them, or as many as an algorithm has asked for) are `state`: zeroed once,
+// when the block is made; every kernel that uses state leaves it zero, so that no launch is spent on clearing counters.
+// An algorithm that holds scratch may call another one with the same policy: the inner call gets memory behind the outer
+// one's, but shares its state.
 // The emulator takes both from the host's heap per call, so that AddressSanitizer sees their bounds, fills scratch with
 // 0xCD and reports state that was not left zero as a kernel_fault at the next call.
 #pragma once
@@ -44,8 +45,8 @@ namespace detail {
 
 class scratch;
 
-/// Bytes of zeroed state that every algorithm can count on.
-inline constexpr std::size_t state_capacity = 32768;
+/// Bytes of zeroed state at the front of every block; blocks for algorithms that ask for more have more.
+inline constexpr std::size_t usual_state = 32768;
 
 /// The scratch bytes for arrays of these sizes, each array aligned to 256 bytes; what scratch::take hands out.
 constexpr std::size_t scratch_bytes(std::initializer_list<std::size_t> arrays) {
@@ -86,55 +87,58 @@ public:
   /// \throws out_of_memory, std::length_error (bytes exceed the address space), std::invalid_argument (the current
   /// device is not the workspace's); the workspace is then unchanged.
   void reserve(std::size_t bytes) {
-    if (bytes > capacity_) grow(bytes);
+    if (bytes > capacity_) grow(bytes, 0);
   }
 
 private:
   friend class detail::scratch;
 
   /// Takes `bytes` behind those taken already; returns the state of the block and the scratch in it.
-  std::pair<std::byte*, std::byte*> take(std::size_t bytes) {
-    if (blocks_.empty() || bytes > capacity_ - used_) grow(used_ + bytes);
+  std::pair<std::byte*, std::byte*> take(std::size_t bytes, std::size_t state_bytes) {
+    if (blocks_.empty() || bytes > capacity_ - used_ || state_bytes > state_) grow(used_ + bytes, state_bytes);
     std::byte* block = blocks_.back();
-    std::byte* data = block == nullptr ? nullptr : block + detail::state_capacity + used_;
+    std::byte* data = block == nullptr ? nullptr : block + state_ + used_;
     used_ += bytes;
     return {block, data};
   }
   /// Gives back what the last take gave.
   void give_back(std::size_t bytes) noexcept { used_ -= bytes; }
 
-  void grow(std::size_t needed) {
+  void grow(std::size_t needed, std::size_t state_needed) {
     (void)detail::checked_bytes(needed, 2, "workspace");  // twice as much fits the address space
-    needed = round_up(needed, detail::allocation_alignment);
+    needed = round_up(larger(needed, capacity_), detail::allocation_alignment);
     blocks_.reserve(blocks_.size() + 1);
     std::byte* block = nullptr;
-    std::size_t size = larger(needed, 2 * capacity_);
+    std::size_t size = needed > capacity_ ? larger(needed, 2 * capacity_) : capacity_;
+    std::size_t state = larger(state_, detail::usual_state);
+    if (state_needed > state) state = round_up(larger(state_needed, 2 * state_), detail::allocation_alignment);
 #if PMPP_CUDA
     const int id = detail::current_device();
     require(blocks_.empty() || id == device_,
             [] { return std::string("pmpp::workspace: it belongs to another device than the current one"); });
     try {
-      block = new_block(size);
+      block = new_block(state, size);
     } catch (const out_of_memory&) {
       if (size == needed) throw;
       size = needed;
-      block = new_block(size);
+      block = new_block(state, size);
     }
     device_ = id;
 #endif
     blocks_.push_back(block);
     capacity_ = size;
+    state_ = state;
   }
 
 #if PMPP_CUDA
   /// A block with zeroed state. The zeroing waits for a stream of its own, so that it is no part of a capture and
   /// orders no other stream.
-  static std::byte* new_block(std::size_t size) {
+  static std::byte* new_block(std::size_t state, std::size_t size) {
     const detail::relaxed_capture relaxed;
-    auto* block = static_cast<std::byte*>(detail::allocate_device(detail::state_capacity + size));
+    auto* block = static_cast<std::byte*>(detail::allocate_device(state + size));
     try {
       const stream own;
-      detail::set_bytes(block, 0, detail::state_capacity, own);
+      detail::set_bytes(block, 0, state, own);
       own.synchronize();
     } catch (...) {
       detail::free_device(block);
@@ -147,12 +151,14 @@ private:
   void swap(workspace& other) noexcept {
     std::swap(blocks_, other.blocks_);
     std::swap(capacity_, other.capacity_);
+    std::swap(state_, other.state_);
     std::swap(used_, other.used_);
     std::swap(device_, other.device_);
   }
 
   std::vector<std::byte*> blocks_;  // the last one is in use; without CUDA they are nullptr
   std::size_t capacity_ = 0;        // of the last block, without its state
+  std::size_t state_ = 0;           // bytes of state in front of them
   std::size_t used_ = 0;            // of capacity_, by calls that are being made
   int device_ = 0;
 };
@@ -164,12 +170,11 @@ namespace detail {
 /// None of them with a workspace that is large enough.
 class scratch {
 public:
-  /// \pre state_bytes <= state_capacity; 0: the algorithm needs no state. \throws out_of_memory, cuda_error
+  /// state_bytes 0: the algorithm needs no state. \throws out_of_memory, cuda_error
   template <machine Where>
-  scratch(const kernel_policy<Where>& where, std::size_t bytes, std::size_t state_bytes = state_capacity) : scratch() {
+  scratch(const kernel_policy<Where>& where, std::size_t bytes, std::size_t state_bytes = usual_state) : scratch() {
     bytes_ = round_up(bytes, allocation_alignment);
     state_bytes_ = state_bytes;
-    if (state_bytes > state_capacity) throw std::logic_error("pmpp: an algorithm asked for too much state");
     if (bytes_ == 0 && state_bytes == 0) return;
     if constexpr (Where == machine::gpu)
       take_on_gpu(where.stream, where.scratch);
@@ -215,7 +220,7 @@ private:
   scratch() noexcept = default;  // constructors delegate to it, so that the destructor runs if they throw
 
   void take_from_workspace(workspace* w) {
-    const auto [state, data] = w->take(bytes_);
+    const auto [state, data] = w->take(bytes_, state_bytes_);
     workspace_ = w;
     state_ = state_bytes_ == 0 ? nullptr : state;
     data_ = bytes_ == 0 ? nullptr : data;

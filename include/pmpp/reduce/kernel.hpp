@@ -276,7 +276,7 @@ void reduce_on_blocks(const P& where, const input<In>& in, const initial<A>& ini
     using kernel = reduce_kernel<In, Op, A, Sink, items, Tuning>;
     using slots = block::tile_state<A>;
     constexpr std::size_t counter_bytes = 16;  // the started blocks, in front of the slots
-    constexpr auto most = static_cast<std::int64_t>((state_capacity - counter_bytes) / slots::state_bytes(1));
+    constexpr auto most = static_cast<std::int64_t>((usual_state - counter_bytes) / slots::state_bytes(1));
     const typename kernel::plan p(in.count.bound, lead,
                                   smaller(most, std::int64_t(Tuning.blocks_per_processor) * processor_count(where)));
     const std::int64_t partials = p.blocks == 1 ? 0 : p.blocks;

@@ -7,6 +7,9 @@
 //   fence()                                    __threadfence(), orders as acquire and release
 //   load_quad(p), store_quad(p, q)             one relaxed access of 16 bytes: flag and value in one word
 //   system_fence()                             as fence(), also for the host and other devices
+//   copy_async<Bytes>(shared, global)          starts a copy of 4, 8 or 16 bytes into shared memory
+//   copy_async_batch()                         ends a batch of copies of the calling thread
+//   copy_async_wait<N>()                       waits for its batches but the newest N
 //
 // Never read such a word by a plain load: the compiler may keep it in a register or use the read-only cache.
 #pragma once
@@ -111,6 +114,38 @@ PMPP_HOST_DEVICE inline void store_quad(quad* p, quad q) {
 #else
   for (int i = 0; i < 3; ++i) store(&p->word[i], q.word[i]);
   store<order::release>(&p->word[3], q.word[3]);
+#endif
+}
+
+/// Starts a copy from global to shared memory that needs no register on its way. Both addresses are multiples of Bytes.
+/// The emulator copies at once.
+template <int Bytes>
+PMPP_HOST_DEVICE void copy_async(void* shared, const void* global) {
+  static_assert(Bytes == 4 || Bytes == 8 || Bytes == 16);
+#if defined(__CUDA_ARCH__)
+  const auto target = static_cast<unsigned>(__cvta_generic_to_shared(shared));
+  if constexpr (Bytes == 16)
+    asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" ::"r"(target), "l"(global) : "memory");
+  else
+    asm volatile("cp.async.ca.shared.global [%0], [%1], %2;" ::"r"(target), "l"(global), "n"(Bytes) : "memory");
+#else
+  __builtin_memcpy(shared, global, Bytes);
+#endif
+}
+
+/// Ends a batch: the copies that the calling thread has started since the last one, maybe none.
+PMPP_HOST_DEVICE inline void copy_async_batch() {
+#if defined(__CUDA_ARCH__)
+  asm volatile("cp.async.commit_group;" ::: "memory");
+#endif
+}
+
+/// Waits until the calling thread sees what its batches but the newest N have written; other threads see it after the
+/// next barrier.
+template <int N>
+PMPP_HOST_DEVICE void copy_async_wait() {
+#if defined(__CUDA_ARCH__)
+  asm volatile("cp.async.wait_group %0;" ::"n"(N) : "memory");
 #endif
 }
 
