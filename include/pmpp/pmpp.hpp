@@ -22,5 +22,7 @@
 #include <pmpp/memory/workspace.hpp>
 #include <pmpp/occupancy.hpp>
 #include <pmpp/reduce.hpp>
+#include <pmpp/scan.hpp>
+#include <pmpp/select.hpp>
 #include <pmpp/simt/atomic.hpp>
 #include <pmpp/transform.hpp>
