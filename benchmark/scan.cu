@@ -20,7 +20,6 @@ using bench::subject;
 /// The map x -> a x + b modulo 2^32; the operator applies the left one first, and is not commutative.
 struct affine {
   std::uint32_t a, b;
-  friend bool operator==(const affine&, const affine&) = default;
 };
 struct compose {
   PMPP_HOST_DEVICE affine operator()(const affine& f, const affine& g) const { return {g.a * f.a, g.a * f.b + g.b}; }
@@ -28,7 +27,6 @@ struct compose {
 /// Twelve bytes that add up side by side.
 struct triple {
   std::int32_t x, y, z;
-  friend bool operator==(const triple&, const triple&) = default;
 };
 struct add_triples {
   PMPP_HOST_DEVICE triple operator()(const triple& a, const triple& b) const {
@@ -84,7 +82,7 @@ void add_scan(const std::string& name, std::int64_t n, Op op, Peer peer, int shi
     const auto window = [=](int w) { return static_cast<const T*>(in->data()) + w * n + shift; };
     subject s;
     s.contenders = {{"pmpp", [=](int w) {
-                       pmpp::inclusive_scan(bench::device(), window(w), window(w) + n, out->data() + shift, op, T{});
+                       pmpp::inclusive_scan(bench::device(), window(w), window(w) + n, out->data() + shift, op);
                      }}};
     if constexpr (!std::is_null_pointer_v<Peer>)
       s.contenders.push_back({"cub", bench::with_storage([=](void* storage, std::size_t& bytes, int w) {
