@@ -13,10 +13,14 @@ namespace demo {
 
 void show_transform(const inputs& in, table& out);  // for_each, transform, fill, iota
 void show_reduce(const inputs& in, table& out);     // reduce, reduce_into, transform_reduce, min_, max_, minmax_element
+void show_scan(const inputs& in, table& out);       // inclusive_scan, exclusive_scan
+void show_select(const inputs& in, table& out);     // copy_if, remove_if, copy_flagged, unique_copy, partition_copy
 
 inline constexpr void (*shown[])(const inputs&, table&) = {
     show_transform,
     show_reduce,
+    show_scan,
+    show_select,
 };
 
 }  // namespace demo
