@@ -10,9 +10,10 @@
 //   4. Every lane starts from prefix, warps before, rows before and lanes before, runs through its vector and writes it.
 //
 // Work n; traffic n elements read, n written; three barriers a tile; one launch. Operands stay in order and are always
-// elements or results of adjacent ranges; no identity is needed. The grouping depends on n and the alignment alone: the
-// same bits on every run. In place is allowed. Input and output whose 16-byte boundaries lie at different elements are
-// moved one element per lane. (PMPP ch. 11; Merrill and Garland, 2016. The book's Kogge-Stone is block/scan.hpp.)
+// elements or results of adjacent ranges; no identity is needed. The grouping depends on n, the alignment and the number
+// of multiprocessors alone: the same bits on every run. In place is allowed. Input and output whose 16-byte boundaries
+// lie at different elements are moved one element per lane.
+// (PMPP ch. 11; Merrill and Garland, 2016. The book's Kogge-Stone is block/scan.hpp.)
 #pragma once
 
 #include <cstdint>
@@ -108,13 +109,11 @@ struct scan_kernel {
         const A prefix = look_back.wait(block, t.index, t.aggregate, a.start.present, a.start.value, a.op);
         if (block.thread() == 0) {
           memory.prefix = prefix;
-          if (once)
-            look_back.leave(block, memory.look_back);
-          else
-            asked = look_back.ask();  // not earlier: others wait for a tile from the moment it is given away
+          if (!once) asked = look_back.ask();  // not earlier: from then on others wait for that tile
         }
       }
       block.sync();
+      if (once && block.thread() == 0) look_back.leave(block, memory.look_back);
       write(block, memory, a, p, t);
       if (once) break;
       if (block.thread() == 0) {

@@ -4,19 +4,19 @@
 //
 //   1. Blocks take tiles by ticket, so that whoever owns an earlier tile has started, whatever the order in which the
 //      machine starts blocks. The next ticket is asked for while the current tile is being worked on.
-//   2. A tile publishes its aggregate as soon as it knows it. 512 tiles form a group, whose last tile publishes the prefix
-//      of the next group. A tile combines the aggregates before it in its group, one warp at a time, and puts the prefix
-//      of the group in front:
+//   2. A tile publishes its aggregate as soon as it knows it. 256 tiles form a group (128 for values above 8 bytes), whose
+//      last tile publishes the prefix of the next group. One warp combines the aggregates before its tile in its group,
+//      and puts the prefix of the group in front:
 //
-//          tile     0 ... 511 | 512 ... 1023 | 1024 1025 1026 ...
-//                             P1             P2   a    a    ?          prefix of 1026 = P2 + (a1024 + a1025)
+//          tile     0 ... 255 | 256 ... 511 | 512 513 514 ...
+//                             P1            P2  a   a   ?          prefix of 514 = P2 + (a512 + a513)
 //
 //      Each prefix is one fixed expression of the aggregates, so results do not depend on who was faster. (In Merrill
 //      and Garland's form a tile stops at the first inclusive prefix it meets, at another place in every run.)
 //   3. The block that finishes last empties all slots and the tickets for the next launch.
 //
-// Only groups wait for each other in a chain: 512 tiles of 32 KB take 11 us to move on an H100, a link of the chain about
-// 3 us under load.
+// Only groups wait for each other in a chain. On an H100 under load a link of that chain takes about 6 us, in which 256
+// tiles of 32 KB could be moved: that, not memory, limits long scans today.
 // Operands stay in order and are always results of adjacent ranges; no identity is needed.
 // (Merrill and Garland, Single-pass Parallel Prefix Scan with Decoupled Look-back, 2016; PMPP ch. 11.)
 #pragma once
@@ -89,24 +89,32 @@ public:
     const std::int64_t first = tile / group * group;
     const int before = static_cast<int>(tile - first);
     T value[rows]{}, prefix{};
-    bool ready[rows];
-    for (int r = 0; r < rows; ++r) {  // all loads at once, and again for what was not there yet
-      const int i = r * lanes + block.lane();
-      ready[r] = i >= before || slots_.peek(tile_slot(first + i), value[r]);
+    unsigned missing = 0;  // bit r: the value of row r; bit `rows`: the prefix of the group
+    for (int r = 0; r < rows; ++r)
+      if (r * lanes + block.lane() < before) missing |= 1u << r;
+    if (block.lane() == 0 && tile >= group) missing |= 1u << rows;
+    constexpr unsigned values = (1u << rows) - 1;
+    for (bool again = true; again;) {  // all that is missing in one go: an access takes 2 us under load
+      unsigned found = 0;
+      for (int r = 0; r < rows; ++r)
+        if ((missing & 1u << r) != 0 && slots_.peek(tile_slot(first + r * lanes + block.lane()), value[r]))
+          found |= 1u << r;
+      if ((missing & 1u << rows) != 0 && slots_.peek(prefix_slot(tile / group), prefix)) found |= 1u << rows;
+      missing &= ~found;
+      again = (missing & values) != 0;
+      if (again) block.spin();
     }
-    bool has_prefix = tile < group || slots_.peek(prefix_slot(tile / group), prefix);
+    block.sync_warp();
     T sum{};
     for (int r = 0; r < rows; ++r) {
       if (r * lanes >= before) continue;
-      for (; !ready[r]; ready[r] = slots_.peek(tile_slot(first + r * lanes + block.lane()), value[r])) block.spin();
-      block.sync_warp();
       const T row = warp_reduce(block, value[r], op, smaller(lanes, before - r * lanes));
       sum = r == 0 || block.lane() > 0 ? row : static_cast<T>(op(sum, row));
     }
     if (block.lane() > 0) return prefix;
-    for (; !has_prefix; has_prefix = slots_.peek(prefix_slot(tile / group), prefix)) block.spin();
+    while (missing != 0 && !slots_.peek(prefix_slot(tile / group), prefix)) block.spin();
     if (tile < group) prefix = init;
-    has_prefix = has_init || tile >= group;
+    bool has_prefix = has_init || tile >= group;
     if (before > 0) {
       prefix = has_prefix ? static_cast<T>(op(prefix, sum)) : sum;
       has_prefix = true;
