@@ -6,6 +6,8 @@
 // hundred times while another stream loads the machine; CUDA's own 2-byte types and Thrust's vectors as inputs.
 #include <pmpp/memory/pinned_buffer.hpp>
 #include <pmpp/reduce.hpp>
+#include <pmpp/scan.hpp>
+#include <pmpp/select.hpp>
 #include <pmpp/simt/memory.hpp>
 #include <pmpp/transform.hpp>
 
@@ -55,6 +57,37 @@ struct last {  // associative, keeps order: the right operand
   template <class T>
   PMPP_HOST_DEVICE T operator()(T, T b) const {
     return b;
+  }
+};
+
+struct is_odd {
+  PMPP_HOST_DEVICE bool operator()(int x) const { return x % 2 != 0; }
+};
+
+/// Keeps the odd numbers, adds them up from left to right, and takes the greatest sum; lengths stay on the device.
+struct pipeline {
+  pmpp::device_buffer<int> in, kept;
+  pmpp::device_buffer<std::int64_t> count, sums, greatest;
+
+  explicit pipeline(std::size_t n) : in(n), kept(n), count(1), sums(n), greatest(1) {}
+  template <class P>
+  void enqueue(const P& policy) {
+    pmpp::copy_if_into(policy, in, kept, count, is_odd{});
+    const pmpp::device_count length{count.data(), std::int64_t(in.size())};
+    pmpp::inclusive_scan(policy, kept.begin(), length, sums);
+    pmpp::reduce_into(policy, sums.begin(), length, greatest, std::int64_t(0), pmpp::maximum{});
+  }
+  /// Whether the results are those of `v`.
+  bool is_right(const std::vector<int>& v) const {
+    std::int64_t n = 0, sum = 0, most = 0;
+    const auto all = pmpp::to_host(sums);
+    for (const int x : v)
+      if (x % 2 != 0) {
+        sum += x;
+        most = std::max(most, sum);
+        if (all[static_cast<std::size_t>(n++)] != sum) return false;
+      }
+    return pmpp::to_host(count)[0] == n && pmpp::to_host(greatest)[0] == most;
   }
 };
 
@@ -189,6 +222,47 @@ TEST_CASE("everything that only enqueues captures, and replays on changed data a
   }
 }
 
+TEST_CASE("copy_if, scan and reduce as one graph, replayed on inputs that keep other numbers of elements") {
+  pmpp::stream s;
+  pmpp::workspace scratch;
+  const auto policy = device.on(s).with(scratch);
+  pipeline p(2000003);
+  pmpp::copy(std::vector<int>(p.in.size(), 1), p.in);
+  p.enqueue(policy);  // from now on nothing allocates
+  s.synchronize();
+  hidden_calls = 0;
+  p.enqueue(policy);
+  CHECK(hidden_calls == 0);
+  cudaGraph_t graph;
+  cudaGraphExec_t executable;
+  REQUIRE(cudaStreamBeginCapture(s, cudaStreamCaptureModeGlobal) == cudaSuccess);
+  p.enqueue(policy);
+  REQUIRE(cudaStreamEndCapture(s, &graph) == cudaSuccess);
+  REQUIRE(cudaGraphInstantiate(&executable, graph, 0) == cudaSuccess);
+  for (const int keep : {0, 1, 50, 100}) {
+    std::vector<int> v(p.in.size());
+    for (int& x : v)
+      x = static_cast<int>(test::generator()() % 100) < keep ? static_cast<int>(test::generator()() % 100) * 2 - 99 : 2;
+    pmpp::copy(v, p.in);
+    for (int i = 0; i < 3; ++i) REQUIRE(cudaGraphLaunch(executable, s) == cudaSuccess);
+    s.synchronize();
+    CAPTURE(keep);
+    CHECK(p.is_right(v));
+  }
+  cudaGraphExecDestroy(executable);
+  cudaGraphDestroy(graph);
+}
+
+TEST_CASE("scan and copy_if past 2^32 elements") {
+  const std::int64_t n = (1ll << 32) + 5;
+  pmpp::device_buffer<std::uint8_t> ones(static_cast<std::size_t>(n), 1), sums(static_cast<std::size_t>(n));
+  pmpp::inclusive_scan(device, ones, sums);
+  CHECK(pmpp::to_host(std::span<const std::uint8_t>(sums.data() + n - 2, 2)) == std::vector<std::uint8_t>{4, 5});
+  CHECK(pmpp::to_host(std::span<const std::uint8_t>(sums.data() + (1ll << 31) - 1, 1))[0] == 0);
+  CHECK(pmpp::reduce(device, sums) == ((1ull << 24) * (255 * 128)) + 15);
+  CHECK(pmpp::copy_if(device, ones, sums, is_odd{}) - sums.begin() == n);
+}
+
 TEST_CASE("the same bits a hundred times, while another stream loads the machine") {
   const auto v = test::random_values<float>(3000001);
   const pmpp::device_buffer<float> in(v);
@@ -200,6 +274,15 @@ TEST_CASE("the same bits a hundred times, while another stream loads the machine
     pmpp::fill(device.on(busy), noise, static_cast<float>(i));
     const float again = pmpp::reduce(device.on(s), in);
     different += std::memcmp(&once, &again, sizeof once) != 0;
+  }
+  CHECK(different == 0);
+  pmpp::device_buffer<float> sums(v.size());
+  pmpp::inclusive_scan(device.on(s), in, sums);
+  const auto first = pmpp::to_host(device.on(s), sums);
+  for (int i = 0; i < 100; ++i) {
+    pmpp::fill(device.on(busy), noise, static_cast<float>(i));
+    pmpp::inclusive_scan(device.on(s), in, sums);
+    different += std::memcmp(pmpp::to_host(device.on(s), sums).data(), first.data(), v.size() * sizeof(float)) != 0;
   }
   CHECK(different == 0);
 }
