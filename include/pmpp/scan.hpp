@@ -37,10 +37,9 @@
 namespace pmpp::inline PMPP_BACKEND {
 
 struct scan_tuning {
-  int threads = 256;   ///< of a block
-  int rows = 8;        ///< of a warp, 16 bytes a lane: a tile has threads * rows * 16 bytes
-  int min_blocks = 5;  ///< on a multiprocessor; at most 4 where registers are short. H100, 2^28 floats: 4 -> 953 us,
-                       ///< 5 -> 878, 6 -> 993
+  int threads = 384;   ///< of a block
+  int vectors = 17;     ///< of a thread, 16 bytes each; odd: then the lanes of a warp find theirs in different banks
+  int min_blocks = 1;  ///< on a multiprocessor; fewer where registers are short
 };
 
 namespace detail {
@@ -56,27 +55,40 @@ struct scan_start {
 
 template <class In, class Out, class Op, class A, scan_kind Kind, int Items, scan_tuning Tuning>
 struct scan_kernel {
-  static constexpr int threads = Tuning.threads, lanes = simt::warp_size, warps = threads / lanes,
+  static constexpr int lanes = simt::warp_size, workers = Tuning.threads, warps = workers / lanes, threads = workers + lanes,
                        min_blocks = sizeof(A) > 16  ? 1
                                     : sizeof(A) > 8 ? 2
-                                                    : smaller(Tuning.min_blocks, sizeof(A) > 4 || Items > 4 ? 4 : 5);
+                                                    : smaller(Tuning.min_blocks, sizeof(A) > 4 || Items > 4 ? 4 : 8);
   using raw = block::raw_items<In, Items>;
+  using results = block::vector<value_of<Out>, Items>;
+
+  /// A vector in shared memory: first of the input, then of the output. Wide ones have an odd number of 16-byte words.
+  union slot {
+    static constexpr int bytes = larger(sizeof(raw), sizeof(results)), words = bytes / 16 | 1;
+    PMPP_HOST_DEVICE slot() {}
+    raw in;
+    results out;
+    unsigned char room[bytes < 16 ? bytes : words * 16];
+  };
   // As many bytes in shared memory, however wide the vectors are.
-  static constexpr int most_rows = larger(1, smaller(2 * Tuning.rows, Tuning.rows * 16 / larger(8, int(sizeof(raw)))));
+  static constexpr int most_vectors = (larger(1, Tuning.vectors * 16 / larger(8, int(sizeof(slot)))) - 1) | 1;
 
   struct shared {
     block::look_back_memory<A> look_back;
-    A prefix, warp_total[warps];
-    std::int64_t next;
-    alignas(16) raw row[most_rows][threads];
+    A warp_total[2][warps], before_warp[2][warps];
+    std::int64_t tile[4];
+    A before_lane[2][workers];
+    alignas(16) slot vector[2][most_vectors * workers];
   };
   struct plan {
     block::ordered_layout<Items> data;
     std::int64_t tiles;
-    int rows;  ///< of a warp
+    int vectors;  ///< of a thread
 
-    PMPP_HOST_DEVICE plan(std::int64_t count, std::int64_t lead, int rows_of_warp)
-        : data(count, lead), tiles(ceil_div(data.vectors, std::int64_t(rows_of_warp) * threads)), rows(rows_of_warp) {}
+    PMPP_HOST_DEVICE plan(std::int64_t count, std::int64_t lead, int vectors_of_thread)
+        : data(count, lead),
+          tiles(ceil_div(data.vectors, std::int64_t(vectors_of_thread) * workers)),
+          vectors(vectors_of_thread) {}
   };
   struct arguments {
     In in;
@@ -92,217 +104,213 @@ struct scan_kernel {
   template <class Block>
   PMPP_HOST_DEVICE void operator()(Block& block, shared& memory, const arguments& a) const {
     plan p = a.known;
-    if (a.count.pointer != nullptr) p = plan(a.count.get(), a.lead, a.known.rows);
+    if (a.count.pointer != nullptr) p = plan(a.count.get(), a.lead, a.known.vectors);
     const block::look_back<A>& look_back = a.look_back;
-    std::int64_t index = look_back.first(block, memory.look_back);
     const bool once = p.tiles <= block.count();  // every block gets one tile
-    if (index >= p.tiles && block.thread() == 0) look_back.leave(block, memory.look_back);
-    while (index < p.tiles) {
-      tile t;
-      t.begin(p, index);
-      load(block, memory, a, p, t);
-      total(block, memory, a, p, t);
+    const std::int64_t first = look_back.first(block, memory.look_back);
+    const bool talks = block.warp() == warps;
+    if (block.thread() == 0) {
+      memory.tile[0] = first;
+      memory.tile[1] = once || first >= p.tiles ? p.tiles : look_back.ask();
+      if (first >= p.tiles) look_back.leave(block, memory.look_back);
+    }
+    if (first < p.tiles && !talks) load(block, memory, a, p, first, 0);
+    block.sync();
+    for (unsigned k = 0; first < p.tiles; ++k) {
+      // Tile k has been loaded, tile k - 1 waits for being written, tile k + 1 will take its place.
+      const std::int64_t last = k == 0 ? 0 : memory.tile[(k - 1) % 4], now = memory.tile[k % 4];
+      if (last >= p.tiles) break;
+      const int stage = k % 2;
+      if (!talks && now < p.tiles) {
+        if (inside(p, now))
+          total<true>(block, memory, a, p, now, stage);
+        else
+          total<false>(block, memory, a, p, now, stage);
+      }
       block.sync();
-      std::int64_t asked = p.tiles;
-      if (block.warp() == 0) {
-        if (block.thread() == 0) publish(memory, a, p, t);
-        const A prefix = look_back.wait(block, t.index, t.aggregate, a.start.present, a.start.value, a.op);
-        if (block.thread() == 0) {
-          memory.prefix = prefix;
-          if (!once) asked = look_back.ask();  // not earlier: from then on others wait for that tile
+      const std::int64_t next = memory.tile[(k + 1) % 4];
+      if (talks)
+        talk(block, memory, a, p, now, stage, k, next);
+      else {
+        if (k > 0) {
+          if (inside(p, last))
+            write<true>(block, memory, a, p, last, 1 - stage);
+          else
+            write<false>(block, memory, a, p, last, 1 - stage);
+          block.sync_warp();
         }
+        load(block, memory, a, p, next, 1 - stage);
       }
-      block.sync();
-      if (once && block.thread() == 0) look_back.leave(block, memory.look_back);
-      write(block, memory, a, p, t);
-      if (once) break;
-      if (block.thread() == 0) {
-        memory.next = asked;
-        if (asked >= p.tiles) look_back.leave(block, memory.look_back);
-      }
-      block.sync();
-      index = memory.next;
     }
     look_back.finish(block, memory.look_back, p.tiles);
   }
 
 private:
-  /// What a thread knows of a tile of its block.
-  struct tile {
-    std::int64_t index = 0;
-    bool inside = false;     ///< it has all rows and all their elements: no checks
-    A scanned[most_rows]{};  ///< of this lane and the lanes before it in the row
-    A aggregate{};           ///< in thread 0
-
-    PMPP_HOST_DEVICE void begin(const plan& p, std::int64_t at) {
-      index = at;
-      inside = is_inside(p, at);
-    }
-  };
-  PMPP_HOST_DEVICE static bool is_inside(const plan& p, std::int64_t index) {
-    const std::int64_t end = p.data.element((index + 1) * threads * most_rows);
-    return p.rows == most_rows && (index > 0 || p.data.first == 0) && end <= p.data.n;
+  /// A tile that has all vectors and all their items needs no checks.
+  PMPP_HOST_DEVICE static bool inside(const plan& p, std::int64_t index) {
+    const std::int64_t end = p.data.element((index + 1) * workers * most_vectors);
+    return p.vectors == most_vectors && (index > 0 || p.data.first == 0) && end <= p.data.n;
   }
 
-  /// The vectors of one thread in a tile: one in each row of its warp.
+  /// The vectors of one warp in a tile. They are moved lane by lane and worked on thread by thread.
   template <bool Inside>
-  struct vectors_of_thread {
-    const plan& p;
-    int rows, lane;
-    std::int64_t first_of_warp;
+  struct part {
+    int vectors;             ///< of a thread
+    std::int64_t first;      ///< element of the first vector
+    int begin = 0, end = 0;  ///< the elements that exist, counted from there
+    slot* slots;             ///< of the warp
 
     template <class Block>
-    PMPP_HOST_DEVICE vectors_of_thread(Block& block, const plan& of, std::int64_t tile_index)
-        : p(of),
-          rows(Inside ? most_rows : of.rows),
-          lane(block.lane()),
-          first_of_warp((tile_index * warps + block.warp()) * rows * lanes) {}
-    /// How many lanes of row r have a vector, from lane 0 on.
-    PMPP_HOST_DEVICE int lanes_of(int r) const {
-      if constexpr (Inside) return lanes;
-      const std::int64_t left = r < rows ? p.data.vectors - first_of_warp - r * lanes : 0;
-      return static_cast<int>(left < 0 ? 0 : smaller(left, std::int64_t(lanes)));
+    PMPP_HOST_DEVICE part(Block& block, shared& memory, const plan& p, std::int64_t tile, int stage)
+        : vectors(Inside ? most_vectors : p.vectors),
+          first(p.data.element((tile * warps + block.warp()) * vectors * lanes)),
+          slots(memory.vector[stage] + block.warp() * vectors * lanes) {
+      if (Inside) return;
+      begin = static_cast<int>(larger(std::int64_t(0), -first));
+      end = static_cast<int>(
+          larger(std::int64_t(0), smaller(p.data.n - first, std::int64_t(vectors) * lanes * Items)));
     }
-    PMPP_HOST_DEVICE std::int64_t element(int r) const { return p.data.element(first_of_warp + r * lanes + lane); }
-    /// Which items of the vector exist.
-    PMPP_HOST_DEVICE int begin_of(int r) const {
-      return Inside ? 0 : p.data.begin_of(first_of_warp + r * lanes + lane);
+    PMPP_HOST_DEVICE bool has(int i) const { return Inside || i * Items < end; }
+    PMPP_HOST_DEVICE bool whole(int i) const { return Inside || (i * Items >= begin && (i + 1) * Items <= end); }
+    PMPP_HOST_DEVICE std::int64_t element(int i) const { return first + i * Items; }
+    /// Which items of vector i exist.
+    PMPP_HOST_DEVICE int begin_of(int i) const { return larger(0, begin - i * Items); }
+    PMPP_HOST_DEVICE int end_of(int i) const { return smaller(Items, end - i * Items); }
+    /// Calls f(k) for them.
+    template <class F>
+    PMPP_HOST_DEVICE void for_each_item(int i, F f) const {
+      if (whole(i)) {
+        for (int k = 0; k < Items; ++k) f(k);
+      } else {
+        for (int k = 0; k < Items; ++k)
+          if (k >= begin_of(i) && k < end_of(i)) f(k);
+      }
     }
-    PMPP_HOST_DEVICE int end_of(int r) const {
-      return Inside ? Items : p.data.end_of(first_of_warp + r * lanes + lane);
-    }
+    /// How many lanes have a vector to work on.
+    PMPP_HOST_DEVICE int busy_lanes() const { return Inside ? lanes : ceil_div(end, vectors * Items); }
   };
 
-  /// Starts loading a tile.
+  /// Starts copying a tile to shared memory.
   template <class Block>
-  PMPP_HOST_DEVICE static void load(Block& block, shared& memory, const arguments& a, const plan& p, const tile& t) {
-    if (t.inside)
-      load_rows<true>(block, memory, a, p, t);
-    else
-      load_rows<false>(block, memory, a, p, t);
+  PMPP_HOST_DEVICE static void load(Block& block, shared& memory, const arguments& a, const plan& p,
+                                    std::int64_t tile, int stage) {
+    if (tile < p.tiles) {
+      if (inside(p, tile))
+        load_part<true>(block, memory, a, p, tile, stage);
+      else
+        load_part<false>(block, memory, a, p, tile, stage);
+    }
     simt::copy_async_batch();
   }
   template <bool Inside, class Block>
-  PMPP_HOST_DEVICE static void load_rows(Block& block, shared& memory, const arguments& a, const plan& p,
-                                         const tile& t) {
-    const vectors_of_thread<Inside> v(block, p, t.index);
-    for (int r = 0; r < most_rows; ++r) {
-      if (block.lane() >= v.lanes_of(r)) continue;
-      raw& slot = memory.row[r][block.thread()];
-      if (v.end_of(r) - v.begin_of(r) == Items)
-        block::access<In>::template load_async<Items>(a.in, v.element(r), slot);
+  PMPP_HOST_DEVICE static void load_part(Block& block, shared& memory, const arguments& a, const plan& p,
+                                         std::int64_t tile, int stage) {
+    const part<Inside> of_warp(block, memory, p, tile, stage);
+    for (int v = 0; v < of_warp.vectors; ++v) {
+      const int i = v * lanes + block.lane();
+      if (!of_warp.has(i)) continue;
+      if (of_warp.whole(i))
+        block::access<In>::template load_async<Items>(a.in, of_warp.element(i), of_warp.slots[i].in);
       else
-        slot = block::access<In>::template load_part<Items>(a.in, v.element(r), v.begin_of(r), v.end_of(r));
+        of_warp.slots[i].in = block::access<In>::template load_part<Items>(a.in, of_warp.element(i),
+                                                                           of_warp.begin_of(i), of_warp.end_of(i));
     }
   }
 
-  /// Combines the elements of a tile that has been loaded.
-  template <class Block>
-  PMPP_HOST_DEVICE static void total(Block& block, shared& memory, const arguments& a, const plan& p, tile& t) {
+  /// Combines the elements of a tile.
+  template <bool Inside, class Block>
+  PMPP_HOST_DEVICE static void total(Block& block, shared& memory, const arguments& a, const plan& p,
+                                     std::int64_t tile, int stage) {
     simt::copy_async_wait<0>();
-    const A of_warp = t.inside ? scan_rows<true>(block, memory, a, p, t) : scan_rows<false>(block, memory, a, p, t);
-    if (block.lane() == 0) memory.warp_total[block.warp()] = of_warp;
-  }
-
-  /// Thread 0: tells the other blocks what tile t combines to.
-  PMPP_HOST_DEVICE static void publish(const shared& memory, const arguments& a, const plan& p, tile& t) {
-    const std::int64_t vectors_of_tile = p.data.vectors - t.index * p.rows * threads;
-    t.aggregate = memory.warp_total[0];
-    for (int w = 1; w < warps; ++w)
-      if (t.inside || w * p.rows * lanes < vectors_of_tile)
-        t.aggregate = static_cast<A>(a.op(t.aggregate, memory.warp_total[w]));
-    a.look_back.publish(t.index, t.aggregate);
-  }
-
-  /// Scans the lanes of each row; returns what the rows of the warp combine to.
-  template <bool Inside, class Block>
-  PMPP_HOST_DEVICE static A scan_rows(Block& block, const shared& memory, const arguments& a, const plan& p, tile& t) {
-    const vectors_of_thread<Inside> v(block, p, t.index);
-    A all{};
-    for (int r = 0; r < most_rows; ++r) {
-      const int count = v.lanes_of(r);
-      if (count == 0) continue;
-      if (block.lane() < count) {
-        const raw x = memory.row[r][block.thread()];
-        const int begin = v.begin_of(r), end = v.end_of(r);
-        for (int k = 0; k < Items; ++k) {
-          if (k < begin || k >= end) continue;
-          const A y = static_cast<A>(block::access<In>::value(a.in, x, k));
-          t.scanned[r] = k == begin ? y : static_cast<A>(a.op(t.scanned[r], y));
-        }
-      }
-      t.scanned[r] = block::warp_inclusive_scan(block, t.scanned[r], a.op, count);
-      const A row = block.shuffle(t.scanned[r], count - 1);
-      all = r == 0 ? row : static_cast<A>(a.op(all, row));
+    block.sync_warp();
+    const part<Inside> of_warp(block, memory, p, tile, stage);
+    A sum{};
+    bool has_sum = false;
+    for (int v = 0; v < of_warp.vectors; ++v) {
+      const int i = block.lane() * of_warp.vectors + v;
+      if (!of_warp.has(i)) continue;
+      const raw x = of_warp.slots[i].in;
+      of_warp.for_each_item(i, [&](int k) {
+        const A y = static_cast<A>(block::access<In>::value(a.in, x, k));
+        sum = has_sum ? static_cast<A>(a.op(sum, y)) : y;
+        has_sum = true;
+      });
     }
-    return all;
+    const int busy = of_warp.busy_lanes();
+    sum = block::warp_inclusive_scan(block, sum, a.op, busy);
+    if (block.lane() == busy - 1) memory.warp_total[stage][block.warp()] = sum;
+    memory.before_lane[stage][block.thread()] = block.shuffle_up(sum, 1);
   }
 
-  /// Writes the results of a tile whose prefix is there.
+  /// The warp that talks to other blocks, while the workers write the last tile and load the next one: publishes what
+  /// the tile combines to, asks for a ticket, waits for the tiles before, works out what precedes each warp.
   template <class Block>
-  PMPP_HOST_DEVICE static void write(Block& block, const shared& memory, const arguments& a, const plan& p,
-                                     const tile& t) {
-    A carry{};  // what precedes the row: first the prefix of the tile and the warps before this one
-    bool has_carry = t.index > 0 || a.start.present;
-    if (has_carry) carry = memory.prefix;
-    for (int w = 0; w < warps - 1; ++w) {
-      if (w >= block.warp()) break;
-      carry = has_carry ? static_cast<A>(a.op(carry, memory.warp_total[w])) : memory.warp_total[w];
-      has_carry = true;
+  PMPP_HOST_DEVICE static void talk(Block& block, shared& memory, const arguments& a, const plan& p, std::int64_t tile,
+                                    int stage, unsigned k, std::int64_t next) {
+    if (tile >= p.tiles) {
+      if (block.lane() == 0) a.look_back.leave(block, memory.look_back);
+      return;
     }
-    if (t.inside)
-      write_rows<true>(block, memory, a, p, t, carry, has_carry);
-    else
-      write_rows<false>(block, memory, a, p, t, carry, has_carry);
+    const std::int64_t left = ceil_div(p.data.vectors - tile * p.vectors * workers, std::int64_t(p.vectors) * lanes);
+    const int count = static_cast<int>(smaller(left, std::int64_t(warps)));  // of warps with elements
+    A sum{};
+    if (block.lane() < count) sum = memory.warp_total[stage][block.lane()];
+    sum = block::warp_inclusive_scan(block, sum, a.op, count);
+    const A aggregate = block.shuffle(sum, count - 1), before = block.shuffle_up(sum, 1);
+    std::int64_t asked = p.tiles;
+    if (block.lane() == 0) {
+      a.look_back.publish(tile, aggregate);
+      if (next < p.tiles) asked = a.look_back.ask();
+    }
+    A prefix =
+        a.look_back.wait(block, memory.look_back, tile, aggregate, a.start.present, a.start.value, a.op);
+    prefix = block.shuffle(prefix, 0);
+    if (block.lane() < count) {
+      const bool has_prefix = tile > 0 || a.start.present;
+      memory.before_warp[stage][block.lane()] = block.lane() == 0 ? prefix : has_prefix ? static_cast<A>(a.op(prefix, before)) : before;
+    }
+    if (block.lane() == 0) memory.tile[(k + 2) % 4] = asked;
   }
+
+  /// Scans and writes a tile whose prefix is there. `before`: what the lanes before this one combine to.
   template <bool Inside, class Block>
-  PMPP_HOST_DEVICE static void write_rows(Block& block, const shared& memory, const arguments& a, const plan& p,
-                                          const tile& t, A carry, bool has_carry) {
-    const vectors_of_thread<Inside> v(block, p, t.index);
-    for (int r = 0; r < most_rows; ++r) {
-      const int count = v.lanes_of(r);
-      if (count == 0) continue;
-      const A left = block.shuffle_up(t.scanned[r], 1);
-      const A row = block.shuffle(t.scanned[r], count - 1);
-      if (block.lane() < count) {
-        A running = carry;
-        bool has_running = has_carry;
-        if (block.lane() > 0) {
-          running = has_carry ? static_cast<A>(a.op(carry, left)) : left;
-          has_running = true;
-        }
-        write_vector(a, memory.row[r][block.thread()], v.element(r), v.begin_of(r), v.end_of(r), running, has_running);
-      }
-      carry = has_carry ? static_cast<A>(a.op(carry, row)) : row;
-      has_carry = true;
-    }
-  }
-
-  /// Scans one vector behind `running` and writes items [begin, end) of it.
-  PMPP_HOST_DEVICE static void write_vector(const arguments& a, const raw& x, std::int64_t element, int begin, int end,
-                                            A running, bool has_running) {
-    block::vector<value_of<Out>, Items> y{};
-    for (int k = 0; k < Items; ++k) {
-      if (k < begin || k >= end) continue;
-      if (Kind == scan_kind::exclusive) y.item[k] = static_cast<value_of<Out>>(running);
-      const A item = static_cast<A>(block::access<In>::value(a.in, x, k));
-      running = has_running ? static_cast<A>(a.op(running, item)) : item;
+  PMPP_HOST_DEVICE static void write(Block& block, shared& memory, const arguments& a, const plan& p, std::int64_t tile,
+                                     int stage) {
+    A running{};
+    bool has_running = tile > 0 || a.start.present || block.warp() > 0;
+    if (has_running) running = memory.before_warp[stage][block.warp()];
+    const auto append = [&](const A& right) {
+      running = has_running ? static_cast<A>(a.op(running, right)) : right;
       has_running = true;
-      if (Kind == scan_kind::inclusive) y.item[k] = static_cast<value_of<Out>>(running);
-    }
-    if (end - begin == Items) {
-      store(a.out, element, y);
-    } else {
-      for (int k = 0; k < Items; ++k)
-        if (k >= begin && k < end) a.out[element + k] = y.item[k];
-    }
-  }
+    };
+    if (block.lane() > 0) append(memory.before_lane[stage][block.thread()]);
 
-  PMPP_HOST_DEVICE static void store(const Out& out, std::int64_t i, const block::vector<value_of<Out>, Items>& y) {
-    if constexpr (Items == 1)
-      out[i] = y.item[0];
-    else
-      block::access<Out>::template store<Items>(out, i, y);
+    const part<Inside> of_warp(block, memory, p, tile, stage);
+    for (int v = 0; v < of_warp.vectors; ++v) {
+      const int i = block.lane() * of_warp.vectors + v;
+      if (!of_warp.has(i)) continue;
+      const raw x = of_warp.slots[i].in;
+      results y{};
+      of_warp.for_each_item(i, [&](int k) {
+        if (Kind == scan_kind::exclusive) y.item[k] = static_cast<value_of<Out>>(running);
+        append(static_cast<A>(block::access<In>::value(a.in, x, k)));
+        if (Kind == scan_kind::inclusive) y.item[k] = static_cast<value_of<Out>>(running);
+      });
+      of_warp.slots[i].out = y;
+    }
+    block.sync_warp();
+    for (int v = 0; v < of_warp.vectors; ++v) {
+      const int i = v * lanes + block.lane();
+      if (!of_warp.has(i)) continue;
+      const results y = of_warp.slots[i].out;
+      if constexpr (Items > 1) {
+        if (of_warp.whole(i)) {
+          block::access<Out>::template store<Items>(a.out, of_warp.element(i), y);
+          continue;
+        }
+      }
+      of_warp.for_each_item(i, [&](int k) { a.out[of_warp.element(i) + k] = y.item[k]; });
+    }
   }
 };
 
@@ -314,16 +322,16 @@ void scan_on_blocks(const P& where, const input<In>& in, Out out, const scan_sta
   block::with_access(zip_iterator{in.first, out}, [&](auto items, std::int64_t lead) {
     using kernel = scan_kernel<In, Out, Op, A, Kind, items, Tuning>;
     using look_back = block::look_back<A>;
-    // Short inputs are cut into tiles of fewer rows, one for each multiprocessor.
+    // Short inputs are cut into smaller tiles, one for each multiprocessor.
     const std::int64_t rows = ceil_div(in.count.bound, std::int64_t(Tuning.threads) * items);
-    const std::int64_t rows_of_tile =
-        smaller<std::int64_t>(kernel::most_rows, ceil_div<std::int64_t>(rows, processor_count(where)));
-    const typename kernel::plan p(in.count.bound, lead, static_cast<int>(rows_of_tile));
+    const std::int64_t vectors =
+        smaller<std::int64_t>(kernel::most_vectors, ceil_div<std::int64_t>(rows, processor_count(where)));
+    const typename kernel::plan p(in.count.bound, lead, static_cast<int>(vectors));
     const bool alone = p.tiles == 1;
     scratch memory(where, alone ? 0 : look_back::payload_bytes(p.tiles), alone ? 0 : look_back::state_bytes(p.tiles));
     launch(where, smaller<std::int64_t>(p.tiles, std::int64_t(kernel::min_blocks) * processor_count(where)), kernel{},
            typename kernel::arguments{in.first, out, in.count, p, lead, op, start,
-                                      look_back(memory.state(), memory.data())});
+                                      look_back(memory.state(), memory.data(), p.tiles)});
   });
 }
 

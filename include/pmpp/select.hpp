@@ -203,7 +203,7 @@ struct select_kernel {
       }
       if (gathered >= 0) {
         if (block.warp() == 0) {
-          const std::int64_t prefix = look_back.wait(block, gathered, kept, true, 0, plus{});
+          const std::int64_t prefix = look_back.wait(block, memory.look_back, gathered, kept, true, 0, plus{});
           if (block.lane() == 0) memory.prefix = prefix;
           if (a.in_place) simt::fence();
         }
@@ -465,7 +465,7 @@ void select_on_blocks(const char* function, const P& where, const input<In>& in,
     launch(where, smaller(p.tiles, most_blocks), kernel{},
            typename kernel::arguments{in.first, out, out_false, sink, in.count, p, lead, select,
                                       may_overlap(in.first, out, in.count.bound), found,
-                                      look_back(memory.state(), data), done});
+                                      look_back(memory.state(), data, p.tiles), done});
   };
   block::with_access(in.first, [&](auto items, std::int64_t lead) {
     // Computed elements may be much wider than what they are made of: such vectors would not fit shared memory.

@@ -3,20 +3,21 @@
 // How the tiles of one launch learn what lies before them: decoupled look-back with a fixed order.
 //
 //   1. Blocks take tiles by ticket, so that whoever owns an earlier tile has started, whatever the order in which the
-//      machine starts blocks. The next ticket is asked for while the current tile is being worked on.
-//   2. A tile publishes its aggregate as soon as it knows it. 256 tiles form a group (128 for values above 8 bytes), whose
-//      last tile publishes the prefix of the next group. One warp combines the aggregates before its tile in its group,
-//      and puts the prefix of the group in front:
+//      machine starts blocks.
+//   2. A tile publishes its aggregate as soon as it knows it. 32 tiles form a row, whose last tile also publishes the
+//      sum of the row.
+//   3. A block keeps what lies before the row of its last tile. To get to the row of its next tile it appends the sums
+//      of the rows between them, one after the other, and then the tiles before it in its own row:
 //
-//          tile     0 ... 255 | 256 ... 511 | 512 513 514 ...
-//                             P1            P2  a   a   ?          prefix of 514 = P2 + (a512 + a513)
+//          row      0   1   2   3 | 4   5   6   7   8     9
+//                   kept prefix P   s4  s5  s6  .. ..     a a a ?        prefix of ? = P + s4 + s5 ... + (a + a + a)
 //
-//      Each prefix is one fixed expression of the aggregates, so results do not depend on who was faster. (In Merrill
-//      and Garland's form a tile stops at the first inclusive prefix it meets, at another place in every run.)
-//   3. The block that finishes last empties all slots and the tickets for the next launch.
+//      The sums of the last rows have hardly been published: one warp reads their tiles (..) instead, all in one go.
+//      Each sum is one fixed expression of the aggregates, whoever computes it: results do not depend on who was faster.
+//      (In Merrill and Garland's form a tile stops at the first inclusive prefix it meets, at another place in every
+//      run.) No block waits for anything but loads of others: there is no chain of prefixes through the machine.
+//   4. The block that finishes last empties all slots and the tickets for the next launch.
 //
-// Only groups wait for each other in a chain. On an H100 under load a link of that chain takes about 6 us, in which 256
-// tiles of 32 KB could be moved: that, not memory, limits long scans today.
 // Operands stay in order and are always results of adjacent ranges; no identity is needed.
 // (Merrill and Garland, Single-pass Parallel Prefix Scan with Decoupled Look-back, 2016; PMPP ch. 11.)
 #pragma once
@@ -37,6 +38,8 @@ namespace pmpp::inline PMPP_BACKEND::block {
 template <class T>
 struct look_back_memory {
   std::int64_t first;
+  std::int64_t row;  ///< of the last tile that waited
+  T before_row;      ///< what lies before it, if anything does
   bool last;
 };
 
@@ -44,7 +47,7 @@ struct look_back_memory {
 /// the same arguments; whole warps.
 template <class T>
 class look_back {
-  static constexpr int lanes = simt::warp_size, rows = sizeof(T) <= 8 ? 8 : 4, group = rows * lanes, header_bytes = 256;
+  static constexpr int lanes = simt::warp_size, window = 2, header_bytes = 256;
   using slots = tile_state<T>;
 
 public:
@@ -55,17 +58,21 @@ public:
   static constexpr std::size_t payload_bytes(std::int64_t tiles) { return slots::payload_bytes(slot_count(tiles)); }
 
   look_back() = default;
-  /// \pre `state` and `payload` as the sizes above for at least `tiles`; state is zeroed and aligned to 16 bytes.
-  look_back(void* state, void* payload)
+  /// \pre `state` and `payload` as the sizes above for at most `tiles`; state is zeroed and aligned to 16 bytes.
+  look_back(void* state, void* payload, std::int64_t tiles)
       : state_(static_cast<unsigned*>(state)),
-        slots_(state == nullptr ? nullptr : static_cast<char*>(state) + header_bytes, payload) {}
+        slots_(state == nullptr ? nullptr : static_cast<char*>(state) + header_bytes, payload),
+        sums_(round_up(tiles, std::int64_t(lanes))) {}
 
   /// The first `count` tiles of this block, from the result on; `tiles` or more if there is none. All threads call. One
   /// barrier.
   template <class Block>
   PMPP_HOST_DEVICE std::int64_t first(Block& block, look_back_memory<T>& memory, unsigned count = 1) const {
     if (state_ == nullptr) return 0;  // one tile: nobody to talk to
-    if (block.thread() == 0) memory.first = simt::atomic_add(&state_[0], count);
+    if (block.thread() == 0) {
+      memory.first = simt::atomic_add(&state_[0], count);
+      memory.row = 0;
+    }
     block.sync();
     return memory.first;
   }
@@ -78,48 +85,64 @@ public:
 
   /// Tells the others what the tile's elements combine to. One thread calls it, as early as possible.
   PMPP_HOST_DEVICE void publish(std::int64_t tile, const T& aggregate) const {
-    if (state_ != nullptr) slots_.publish(tile_slot(tile), aggregate);
+    if (state_ != nullptr) slots_.publish(tile, aggregate);
   }
 
   /// Waits for the tiles before `tile`. Lane 0 gets what they combine to, behind `init` if has_init; nothing for tile 0
-  /// without init. One warp calls, after publish; its lane 0 passes the aggregate.
+  /// without init. One warp calls, after publish and always the same; its lane 0 passes the aggregate.
   template <class Block, class Op>
-  PMPP_HOST_DEVICE T wait(Block& block, std::int64_t tile, const T& aggregate, bool has_init, const T& init,
-                          Op op) const {
-    const std::int64_t first = tile / group * group;
-    const int before = static_cast<int>(tile - first);
-    T value[rows]{}, prefix{};
-    unsigned missing = 0;  // bit r: the value of row r; bit `rows`: the prefix of the group
-    for (int r = 0; r < rows; ++r)
-      if (r * lanes + block.lane() < before) missing |= 1u << r;
-    if (block.lane() == 0 && tile >= group) missing |= 1u << rows;
-    constexpr unsigned values = (1u << rows) - 1;
-    for (bool again = true; again;) {  // all that is missing in one go: an access takes 2 us under load
-      unsigned found = 0;
-      for (int r = 0; r < rows; ++r)
-        if ((missing & 1u << r) != 0 && slots_.peek(tile_slot(first + r * lanes + block.lane()), value[r]))
-          found |= 1u << r;
-      if ((missing & 1u << rows) != 0 && slots_.peek(prefix_slot(tile / group), prefix)) found |= 1u << rows;
-      missing &= ~found;
-      again = (missing & values) != 0;
-      if (again) block.spin();
-    }
-    block.sync_warp();
-    T sum{};
-    for (int r = 0; r < rows; ++r) {
-      if (r * lanes >= before) continue;
-      const T row = warp_reduce(block, value[r], op, smaller(lanes, before - r * lanes));
-      sum = r == 0 || block.lane() > 0 ? row : static_cast<T>(op(sum, row));
-    }
-    if (block.lane() > 0) return prefix;
-    while (missing != 0 && !slots_.peek(prefix_slot(tile / group), prefix)) block.spin();
-    if (tile < group) prefix = init;
-    bool has_prefix = has_init || tile >= group;
-    if (before > 0) {
-      prefix = has_prefix ? static_cast<T>(op(prefix, sum)) : sum;
+  PMPP_HOST_DEVICE T wait(Block& block, look_back_memory<T>& memory, std::int64_t tile, const T& aggregate,
+                          bool has_init, const T& init, Op op) const {
+    if (state_ == nullptr) return init;
+    const std::int64_t row = tile / lanes;
+    const int place = static_cast<int>(tile % lanes);
+    std::int64_t known = memory.row;
+    T prefix = known == 0 ? init : memory.before_row;
+    bool has_prefix = has_init || known > 0;
+    const auto append = [&](const T& right) {
+      prefix = has_prefix ? static_cast<T>(op(prefix, right)) : right;
       has_prefix = true;
+    };
+
+    while (row - window - known > lanes) {  // more than the loop below takes: hardly ever
+      T sum{};
+      while (!slots_.peek(sums_ + known + block.lane(), sum)) block.spin();
+      block.sync_warp();
+      for (int k = 0; k < lanes; ++k) append(block.shuffle(sum, k));
+      known += lanes;
     }
-    if (before == group - 1) slots_.publish(prefix_slot(tile / group + 1), static_cast<T>(op(prefix, aggregate)));
+
+    // All that is missing in one go, as an access takes 1 us and more under load: tiles of the own row and of those just
+    // before it, and sums of older rows.
+    const int sums = static_cast<int>(larger(std::int64_t(0), row - window - known));
+    T value[window + 1]{}, sum{};
+    unsigned missing = block.lane() < place ? 1u : 0u;
+    for (int r = 1; r <= window; ++r)
+      if (row - r >= known) missing |= 1u << r;
+    constexpr unsigned of_sum = 1u << (window + 1);
+    if (block.lane() < sums) missing |= of_sum;
+    const T own = block.shuffle(aggregate, 0);
+    for (bool row_ends = place == lanes - 1;;) {
+      for (int r = 0; r <= window; ++r)
+        if ((missing & 1u << r) != 0 && slots_.peek((row - r) * lanes + block.lane(), value[r])) missing &= ~(1u << r);
+      if ((missing & of_sum) != 0 && slots_.peek(sums_ + known + block.lane(), sum)) missing &= ~of_sum;
+      if (row_ends && !block.any((missing & 1u) != 0)) {  // others wait for it: before anything else
+        const T of_row = warp_reduce(block, block.lane() == place ? own : value[0], op);
+        if (block.lane() == 0) slots_.publish(sums_ + row, of_row);
+        row_ends = false;
+      }
+      if (!block.any(missing != 0)) break;
+      block.spin();
+    }
+
+    for (int k = 0; k < sums; ++k) append(block.shuffle(sum, k));
+    for (int r = window; r > 0; --r)
+      if (row - r >= known) append(warp_reduce(block, value[r], op));
+    if (block.lane() == 0) {
+      memory.row = row;
+      memory.before_row = prefix;
+    }
+    if (place > 0) append(warp_reduce(block, value[0], op, place));
     return prefix;
   }
 
@@ -138,17 +161,19 @@ public:
     block.sync();
     if (!memory.last) return;
     if (block.thread() == 0) simt::store(&state_[0], 0u);
-    for (std::int64_t i = block.thread(), used = slot_count(tiles); i < used; i += block.threads()) slots_.clear(i);
+    for (std::int64_t i = block.thread(); i < tiles; i += block.threads()) slots_.clear(i);
+    for (std::int64_t i = block.thread(); i < tiles / lanes; i += block.threads()) slots_.clear(sums_ + i);
   }
 
 private:
-  // Every group has its prefix in front of its tiles.
-  PMPP_HOST_DEVICE static std::int64_t prefix_slot(std::int64_t of_group) { return of_group * (group + 1); }
-  PMPP_HOST_DEVICE static constexpr std::int64_t tile_slot(std::int64_t tile) { return tile + tile / group + 1; }
-  PMPP_HOST_DEVICE static constexpr std::int64_t slot_count(std::int64_t tiles) { return tile_slot(tiles); }
+  // The tiles, then the sums of the rows.
+  static constexpr std::int64_t slot_count(std::int64_t tiles) {
+    return round_up(tiles, std::int64_t(lanes)) + tiles / lanes;
+  }
 
   unsigned* state_ = nullptr;  // tickets taken; blocks that have left
   slots slots_;
+  std::int64_t sums_ = 0;  // the first slot of the sums
 };
 
 }  // namespace pmpp::inline PMPP_BACKEND::block
