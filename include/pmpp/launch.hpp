@@ -147,6 +147,16 @@ int processor_count(const P&) {
   return 2;
 }
 
+/// The bytes of shared memory that a block may have on the policy's machine. The emulator has those of an H100.
+template <kernel_execution P>
+std::size_t shared_limit(const P&) {
+#if PMPP_CUDA
+  if constexpr (gpu_execution<P>)
+    return static_cast<std::size_t>(device_limits::of(device_limits::current()).shared_per_block);
+#endif
+  return 227 * 1024;
+}
+
 #if defined(__CUDACC__) && PMPP_CUDA
 /// More than 48 KB of shared memory, static and dynamic together, has to be asked for.
 inline void allow_shared_bytes(const void* function, std::size_t static_bytes, std::size_t dynamic_bytes) {
@@ -155,12 +165,12 @@ inline void allow_shared_bytes(const void* function, std::size_t static_bytes, s
         "cudaFuncSetAttribute(MaxDynamicSharedMemorySize)");
 }
 
-/// The same for a kernel that always has the same amount: asked for once per device.
+/// The same, once per kernel and device: as much as there is, so that launches of any size may follow from any thread.
 template <class Kernel>
-void allow_shared_bytes_once(int device, const void* function, std::size_t dynamic_bytes) {
+void allow_shared_bytes_once(int device, const void* function, std::size_t static_bytes) {
   static bool allowed[device_limits::most_devices];
   if (__atomic_load_n(&allowed[device], __ATOMIC_RELAXED)) return;
-  allow_shared_bytes(function, 0, dynamic_bytes);
+  allow_shared_bytes(function, static_bytes, std::size_t(device_limits::of(device).shared_per_block) - static_bytes);
   __atomic_store_n(&allowed[device], true, __ATOMIC_RELAXED);
 }
 
@@ -191,10 +201,9 @@ void launch_kernel([[maybe_unused]] const P& where, const grid& shape, const Ker
     constexpr bool all_dynamic = own > simt::detail::static_shared_limit;
     const std::size_t dynamic_bytes = shape.dynamic_shared + (all_dynamic ? round_up(own, std::size_t(16)) : 0);
     const auto* entry = reinterpret_cast<const void*>(&simt::detail::run_kernel<Threads, Kernel, Args...>);
-    if (shape.dynamic_shared != 0)
-      allow_shared_bytes(entry, all_dynamic ? 0 : own, dynamic_bytes);
-    else if constexpr (all_dynamic)
-      allow_shared_bytes_once<void(std::integral_constant<int, Threads>, Kernel, Args...)>(id, entry, dynamic_bytes);
+    if (own + shape.dynamic_shared > simt::detail::static_shared_limit)
+      allow_shared_bytes_once<void(std::integral_constant<int, Threads>, Kernel, Args...)>(id, entry,
+                                                                                           all_dynamic ? 0 : own);
     const cudaLaunchConfig_t config = launch_config(shape, dynamic_bytes, where.stream);
     const void* values[] = {&kernel, &args...};
     after_launch(cudaLaunchKernelExC(&config, entry, const_cast<void**>(values)), name, where.stream,
@@ -202,8 +211,7 @@ void launch_kernel([[maybe_unused]] const P& where, const grid& shape, const Ker
 #endif
   } else {
 #if PMPP_WITH_EMULATOR
-    // The emulated machine has the limits of an H100.
-    if (has_blocks(shape, name, most_threads, own, 227 * 1024)) simt::emulate(shape, name, kernel, args...);
+    if (has_blocks(shape, name, most_threads, own, shared_limit(where))) simt::emulate(shape, name, kernel, args...);
 #endif
   }
 }

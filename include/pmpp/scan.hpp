@@ -2,17 +2,23 @@
 //
 // Prefix sums with any associative operator: inclusive_scan, exclusive_scan.
 //
-//   1. A block takes a tile by ticket and copies it to shared memory: eight rows a warp, 32 lanes times one 16-byte
-//      vector each, all under way at once.
-//   2. A lane folds its vector, a warp scans the lanes of each row (block/scan.hpp) and chains its rows. The block
-//      publishes what the tile combines to.
-//   3. One warp collects what lies before the tile (block/look_back.hpp).
-//   4. Every lane starts from prefix, warps before, rows before and lanes before, runs through its vector and writes it.
+//   1. A block takes tiles by ticket; while it works on one, the next is on its way to shared memory. A thread folds the
+//      consecutive vectors that are its share, a warp scans what its lanes have found (block/scan.hpp).
+//   2. One warp of the block moves no elements. It tells other blocks what the tile combines to, collects what lies before
+//      it (block/look_back.hpp), and leaves in shared memory what precedes each warp. Meanwhile the others write the tile
+//      before and load the one after.
+//   3. Threads run through their share a second time, now knowing what precedes it. The results take the elements' place
+//      in shared memory, from where warps write them in rows of 512 bytes.
 //
-// Work n; traffic n elements read, n written; three barriers a tile; one launch. Operands stay in order and are always
+//          block     load 0 | fold 0 | load 1 | fold 1 | write 0, load 2 | fold 2 | write 1, load 3 | ...
+//          its warp                    look back 0       look back 1                look back 2
+//
+// An H100 holds two tiles of 102 KB a multiprocessor. Few blocks with large tiles have little to tell each other, and a
+// look-back of 6 us goes unnoticed: 2^28 floats take 5 % longer than to copy.
+// Work n; traffic n elements read, n written; one barrier a tile; one launch. Operands stay in order and are always
 // elements or results of adjacent ranges; no identity is needed. The grouping depends on n, the alignment and the number
-// of multiprocessors alone: the same bits on every run. In place is allowed. Input and output whose 16-byte boundaries
-// lie at different elements are moved one element per lane.
+// and shared memory of the multiprocessors alone: the same bits on every run. In place is allowed. Input and output whose
+// 16-byte boundaries lie at different elements are moved one element per lane.
 // (PMPP ch. 11; Merrill and Garland, 2016. The book's Kogge-Stone is block/scan.hpp.)
 #pragma once
 
@@ -37,9 +43,12 @@
 namespace pmpp::inline PMPP_BACKEND {
 
 struct scan_tuning {
-  int threads = 384;   ///< of a block
-  int vectors = 17;     ///< of a thread, 16 bytes each; odd: then the lanes of a warp find theirs in different banks
-  int min_blocks = 1;  ///< on a multiprocessor; fewer where registers are short
+  int threads = 384;  ///< of a block that move elements; one more warp talks to other blocks
+  int vectors =
+      17;          ///< of a thread, 16 bytes each; odd: then the lanes of a warp find theirs in different banks. Fewer
+                   ///< where shared memory does not hold two tiles
+  int blocks = 1;  ///< of a multiprocessor. H100, 2^28 floats: 384 x 17 x 1 -> 752 us, 512 x 13 x 1 -> 791,
+                   ///< 384 x 9 x 2 -> 873, 256 x 7 x 4 -> 982
 };
 
 namespace detail {
@@ -55,10 +64,6 @@ struct scan_start {
 
 template <class In, class Out, class Op, class A, scan_kind Kind, int Items, scan_tuning Tuning>
 struct scan_kernel {
-  static constexpr int lanes = simt::warp_size, workers = Tuning.threads, warps = workers / lanes, threads = workers + lanes,
-                       min_blocks = sizeof(A) > 16  ? 1
-                                    : sizeof(A) > 8 ? 2
-                                                    : smaller(Tuning.min_blocks, sizeof(A) > 4 || Items > 4 ? 4 : 8);
   using raw = block::raw_items<In, Items>;
   using results = block::vector<value_of<Out>, Items>;
 
@@ -70,15 +75,20 @@ struct scan_kernel {
     results out;
     unsigned char room[bytes < 16 ? bytes : words * 16];
   };
-  // As many bytes in shared memory, however wide the vectors are.
-  static constexpr int most_vectors = (larger(1, Tuning.vectors * 16 / larger(8, int(sizeof(slot)))) - 1) | 1;
+  // As many bytes in shared memory, however wide vectors and accumulators are.
+  static constexpr int tile_bytes = Tuning.threads * Tuning.vectors * 16, lanes = simt::warp_size,
+                       fitting_warps = tile_bytes / (lanes * int(sizeof(slot) + sizeof(A))),
+                       warps = larger(1, smaller(Tuning.threads / lanes, fitting_warps)), workers = warps * lanes,
+                       threads = workers + lanes, min_blocks = Tuning.blocks,
+                       fitting_vectors = (tile_bytes / workers - larger(0, int(sizeof(A)) - 8)) / int(sizeof(slot)),
+                       most_vectors = (larger(1, smaller(2 * Tuning.vectors, fitting_vectors)) - 1) | 1;
 
   struct shared {
     block::look_back_memory<A> look_back;
-    A warp_total[2][warps], before_warp[2][warps];
-    std::int64_t tile[4];
+    std::int64_t next[2];  ///< the tile after the one at hand, and after that one
+    A of_warp[2][warps];
+    A before_warp[2][warps];
     A before_lane[2][workers];
-    alignas(16) slot vector[2][most_vectors * workers];
   };
   struct plan {
     block::ordered_layout<Items> data;
@@ -89,6 +99,8 @@ struct scan_kernel {
         : data(count, lead),
           tiles(ceil_div(data.vectors, std::int64_t(vectors_of_thread) * workers)),
           vectors(vectors_of_thread) {}
+    /// Dynamic shared memory: two tiles.
+    std::size_t shared_bytes() const { return 2 * sizeof(slot) * workers * static_cast<std::size_t>(vectors); }
   };
   struct arguments {
     In in;
@@ -106,50 +118,39 @@ struct scan_kernel {
     plan p = a.known;
     if (a.count.pointer != nullptr) p = plan(a.count.get(), a.lead, a.known.vectors);
     const block::look_back<A>& look_back = a.look_back;
-    const bool once = p.tiles <= block.count();  // every block gets one tile
-    const std::int64_t first = look_back.first(block, memory.look_back);
-    const bool talks = block.warp() == warps;
-    if (block.thread() == 0) {
-      memory.tile[0] = first;
-      memory.tile[1] = once || first >= p.tiles ? p.tiles : look_back.ask();
-      if (first >= p.tiles) look_back.leave(block, memory.look_back);
+    const std::int64_t first = look_back.first(block, memory.look_back), none = p.tiles;
+    const bool messenger = block.warp() == warps;
+    if (messenger && block.lane() == 0) {
+      if (first >= none) look_back.leave(block, memory.look_back);
+      memory.next[0] = first >= none || p.tiles <= block.count() ? none : look_back.ask();
     }
-    if (first < p.tiles && !talks) load(block, memory, a, p, first, 0);
-    block.sync();
-    for (unsigned k = 0; first < p.tiles; ++k) {
-      // Tile k has been loaded, tile k - 1 waits for being written, tile k + 1 will take its place.
-      const std::int64_t last = k == 0 ? 0 : memory.tile[(k - 1) % 4], now = memory.tile[k % 4];
-      if (last >= p.tiles) break;
-      const int stage = k % 2;
-      if (!talks && now < p.tiles) {
-        if (inside(p, now))
-          total<true>(block, memory, a, p, now, stage);
-        else
-          total<false>(block, memory, a, p, now, stage);
-      }
+    if (!messenger && first < none) load(block, a, p, first, 0);
+    int stage = 0;
+    for (std::int64_t last = none, now = first; last < none || now < none; stage = 1 - stage) {
+      if (!messenger && now < none) fold(block, memory, a, p, now, stage);
       block.sync();
-      const std::int64_t next = memory.tile[(k + 1) % 4];
-      if (talks)
-        talk(block, memory, a, p, now, stage, k, next);
-      else {
-        if (k > 0) {
-          if (inside(p, last))
-            write<true>(block, memory, a, p, last, 1 - stage);
-          else
-            write<false>(block, memory, a, p, last, 1 - stage);
-          block.sync_warp();
-        }
-        load(block, memory, a, p, next, 1 - stage);
+      const std::int64_t next = now < none ? memory.next[stage] : none;
+      if (messenger) {
+        if (now < none)
+          talk(block, memory, a, p, now, stage, next < none);
+        else if (block.lane() == 0)
+          look_back.leave(block, memory.look_back);
+      } else {
+        if (last < none) write(block, memory, a, p, last, 1 - stage);
+        if (next < none) load(block, a, p, next, 1 - stage);
       }
+      last = now;
+      now = next;
     }
     look_back.finish(block, memory.look_back, p.tiles);
   }
 
 private:
-  /// A tile that has all vectors and all their items needs no checks.
-  PMPP_HOST_DEVICE static bool inside(const plan& p, std::int64_t index) {
-    const std::int64_t end = p.data.element((index + 1) * workers * most_vectors);
-    return p.vectors == most_vectors && (index > 0 || p.data.first == 0) && end <= p.data.n;
+  /// A tile that has all vectors and all their items needs no checks, and as their number is known, loops unroll. Not
+  /// with vectors of few items: 2^28 doubles take 1543 us without, 1630 with.
+  PMPP_HOST_DEVICE static bool inside(const plan& p, std::int64_t tile) {
+    const std::int64_t end = p.data.element((tile + 1) * workers * most_vectors);
+    return Items >= 4 && p.vectors == most_vectors && (tile > 0 || p.data.first == 0) && end <= p.data.n;
   }
 
   /// The vectors of one warp in a tile. They are moved lane by lane and worked on thread by thread.
@@ -161,14 +162,13 @@ private:
     slot* slots;             ///< of the warp
 
     template <class Block>
-    PMPP_HOST_DEVICE part(Block& block, shared& memory, const plan& p, std::int64_t tile, int stage)
+    PMPP_HOST_DEVICE part(Block& block, const plan& p, std::int64_t tile, int stage)
         : vectors(Inside ? most_vectors : p.vectors),
           first(p.data.element((tile * warps + block.warp()) * vectors * lanes)),
-          slots(memory.vector[stage] + block.warp() * vectors * lanes) {
+          slots(reinterpret_cast<slot*>(block.dynamic_shared()) + (stage * warps + block.warp()) * vectors * lanes) {
       if (Inside) return;
       begin = static_cast<int>(larger(std::int64_t(0), -first));
-      end = static_cast<int>(
-          larger(std::int64_t(0), smaller(p.data.n - first, std::int64_t(vectors) * lanes * Items)));
+      end = static_cast<int>(larger(std::int64_t(0), smaller(p.data.n - first, std::int64_t(vectors) * lanes * Items)));
     }
     PMPP_HOST_DEVICE bool has(int i) const { return Inside || i * Items < end; }
     PMPP_HOST_DEVICE bool whole(int i) const { return Inside || (i * Items >= begin && (i + 1) * Items <= end); }
@@ -192,124 +192,131 @@ private:
 
   /// Starts copying a tile to shared memory.
   template <class Block>
-  PMPP_HOST_DEVICE static void load(Block& block, shared& memory, const arguments& a, const plan& p,
-                                    std::int64_t tile, int stage) {
-    if (tile < p.tiles) {
-      if (inside(p, tile))
-        load_part<true>(block, memory, a, p, tile, stage);
-      else
-        load_part<false>(block, memory, a, p, tile, stage);
-    }
+  PMPP_HOST_DEVICE static void load(Block& block, const arguments& a, const plan& p, std::int64_t tile, int stage) {
+    if (inside(p, tile))
+      load(block, a, part<true>(block, p, tile, stage));
+    else
+      load(block, a, part<false>(block, p, tile, stage));
     simt::copy_async_batch();
   }
   template <bool Inside, class Block>
-  PMPP_HOST_DEVICE static void load_part(Block& block, shared& memory, const arguments& a, const plan& p,
-                                         std::int64_t tile, int stage) {
-    const part<Inside> of_warp(block, memory, p, tile, stage);
-    for (int v = 0; v < of_warp.vectors; ++v) {
+  PMPP_HOST_DEVICE static void load(Block& block, const arguments& a, const part<Inside>& mine) {
+    for (int v = 0; v < mine.vectors; ++v) {
       const int i = v * lanes + block.lane();
-      if (!of_warp.has(i)) continue;
-      if (of_warp.whole(i))
-        block::access<In>::template load_async<Items>(a.in, of_warp.element(i), of_warp.slots[i].in);
+      if (!mine.has(i)) continue;
+      if (mine.whole(i))
+        block::access<In>::template load_async<Items>(a.in, mine.element(i), mine.slots[i].in);
       else
-        of_warp.slots[i].in = block::access<In>::template load_part<Items>(a.in, of_warp.element(i),
-                                                                           of_warp.begin_of(i), of_warp.end_of(i));
+        mine.slots[i].in =
+            block::access<In>::template load_part<Items>(a.in, mine.element(i), mine.begin_of(i), mine.end_of(i));
     }
   }
 
-  /// Combines the elements of a tile.
-  template <bool Inside, class Block>
-  PMPP_HOST_DEVICE static void total(Block& block, shared& memory, const arguments& a, const plan& p,
-                                     std::int64_t tile, int stage) {
+  /// Combines the elements of each warp's part of a tile, and of those before each lane.
+  template <class Block>
+  PMPP_HOST_DEVICE static void fold(Block& block, shared& memory, const arguments& a, const plan& p, std::int64_t tile,
+                                    int stage) {
     simt::copy_async_wait<0>();
     block.sync_warp();
-    const part<Inside> of_warp(block, memory, p, tile, stage);
+    if (inside(p, tile))
+      fold(block, memory, a, part<true>(block, p, tile, stage), stage);
+    else
+      fold(block, memory, a, part<false>(block, p, tile, stage), stage);
+  }
+  template <bool Inside, class Block>
+  PMPP_HOST_DEVICE static void fold(Block& block, shared& memory, const arguments& a, const part<Inside>& mine,
+                                    int stage) {
     A sum{};
     bool has_sum = false;
-    for (int v = 0; v < of_warp.vectors; ++v) {
-      const int i = block.lane() * of_warp.vectors + v;
-      if (!of_warp.has(i)) continue;
-      const raw x = of_warp.slots[i].in;
-      of_warp.for_each_item(i, [&](int k) {
-        const A y = static_cast<A>(block::access<In>::value(a.in, x, k));
-        sum = has_sum ? static_cast<A>(a.op(sum, y)) : y;
+    for (int v = 0; v < mine.vectors; ++v) {
+      const int i = block.lane() * mine.vectors + v;
+      if (!mine.has(i)) continue;
+      const raw x = mine.slots[i].in;
+      mine.for_each_item(i, [&](int k) {
+        const A item = static_cast<A>(block::access<In>::value(a.in, x, k));
+        sum = has_sum ? static_cast<A>(a.op(sum, item)) : item;
         has_sum = true;
       });
     }
-    const int busy = of_warp.busy_lanes();
+    const int busy = mine.busy_lanes();
     sum = block::warp_inclusive_scan(block, sum, a.op, busy);
-    if (block.lane() == busy - 1) memory.warp_total[stage][block.warp()] = sum;
+    if (block.lane() == busy - 1) memory.of_warp[stage][block.warp()] = sum;
     memory.before_lane[stage][block.thread()] = block.shuffle_up(sum, 1);
   }
 
-  /// The warp that talks to other blocks, while the workers write the last tile and load the next one: publishes what
-  /// the tile combines to, asks for a ticket, waits for the tiles before, works out what precedes each warp.
+  /// The messenger's part of a tile that has been folded.
   template <class Block>
   PMPP_HOST_DEVICE static void talk(Block& block, shared& memory, const arguments& a, const plan& p, std::int64_t tile,
-                                    int stage, unsigned k, std::int64_t next) {
-    if (tile >= p.tiles) {
-      if (block.lane() == 0) a.look_back.leave(block, memory.look_back);
-      return;
-    }
-    const std::int64_t left = ceil_div(p.data.vectors - tile * p.vectors * workers, std::int64_t(p.vectors) * lanes);
-    const int count = static_cast<int>(smaller(left, std::int64_t(warps)));  // of warps with elements
-    A sum{};
-    if (block.lane() < count) sum = memory.warp_total[stage][block.lane()];
+                                    int stage, bool go_on) {
+    const std::int64_t left = p.data.vectors - tile * p.vectors * workers;
+    const int count = static_cast<int>(smaller(ceil_div(left, std::int64_t(p.vectors) * lanes), std::int64_t(warps)));
+    A sum{};  // of this lane's warp and those before it
+    if (block.lane() < count) sum = memory.of_warp[stage][block.lane()];
     sum = block::warp_inclusive_scan(block, sum, a.op, count);
     const A aggregate = block.shuffle(sum, count - 1), before = block.shuffle_up(sum, 1);
     std::int64_t asked = p.tiles;
     if (block.lane() == 0) {
       a.look_back.publish(tile, aggregate);
-      if (next < p.tiles) asked = a.look_back.ask();
+      if (go_on) asked = a.look_back.ask();
     }
-    A prefix =
-        a.look_back.wait(block, memory.look_back, tile, aggregate, a.start.present, a.start.value, a.op);
-    prefix = block.shuffle(prefix, 0);
+    const A prefix = block.shuffle(
+        a.look_back.wait(block, memory.look_back, tile, aggregate, a.start.present, a.start.value, a.op), 0);
     if (block.lane() < count) {
       const bool has_prefix = tile > 0 || a.start.present;
-      memory.before_warp[stage][block.lane()] = block.lane() == 0 ? prefix : has_prefix ? static_cast<A>(a.op(prefix, before)) : before;
+      memory.before_warp[stage][block.lane()] = block.lane() == 0 ? prefix
+                                                : has_prefix      ? static_cast<A>(a.op(prefix, before))
+                                                                  : before;
     }
-    if (block.lane() == 0) memory.tile[(k + 2) % 4] = asked;
+    if (block.lane() == 0) memory.next[1 - stage] = asked;
   }
 
-  /// Scans and writes a tile whose prefix is there. `before`: what the lanes before this one combine to.
-  template <bool Inside, class Block>
-  PMPP_HOST_DEVICE static void write(Block& block, shared& memory, const arguments& a, const plan& p, std::int64_t tile,
-                                     int stage) {
+  /// Scans and writes a tile of which the messenger knows what lies before.
+  template <class Block>
+  PMPP_HOST_DEVICE static void write(Block& block, const shared& memory, const arguments& a, const plan& p,
+                                     std::int64_t tile, int stage) {
     A running{};
     bool has_running = tile > 0 || a.start.present || block.warp() > 0;
     if (has_running) running = memory.before_warp[stage][block.warp()];
-    const auto append = [&](const A& right) {
-      running = has_running ? static_cast<A>(a.op(running, right)) : right;
+    if (block.lane() > 0) {
+      const A before = memory.before_lane[stage][block.thread()];
+      running = has_running ? static_cast<A>(a.op(running, before)) : before;
       has_running = true;
-    };
-    if (block.lane() > 0) append(memory.before_lane[stage][block.thread()]);
-
-    const part<Inside> of_warp(block, memory, p, tile, stage);
-    for (int v = 0; v < of_warp.vectors; ++v) {
-      const int i = block.lane() * of_warp.vectors + v;
-      if (!of_warp.has(i)) continue;
-      const raw x = of_warp.slots[i].in;
+    }
+    if (inside(p, tile))
+      write(block, a, part<true>(block, p, tile, stage), running, has_running);
+    else
+      write(block, a, part<false>(block, p, tile, stage), running, has_running);
+    block.sync_warp();
+  }
+  template <bool Inside, class Block>
+  PMPP_HOST_DEVICE static void write(Block& block, const arguments& a, const part<Inside>& mine, A running,
+                                     bool has_running) {
+    for (int v = 0; v < mine.vectors; ++v) {
+      const int i = block.lane() * mine.vectors + v;
+      if (!mine.has(i)) continue;
+      const raw x = mine.slots[i].in;
       results y{};
-      of_warp.for_each_item(i, [&](int k) {
+      mine.for_each_item(i, [&](int k) {
         if (Kind == scan_kind::exclusive) y.item[k] = static_cast<value_of<Out>>(running);
-        append(static_cast<A>(block::access<In>::value(a.in, x, k)));
+        const A item = static_cast<A>(block::access<In>::value(a.in, x, k));
+        running = has_running ? static_cast<A>(a.op(running, item)) : item;
+        has_running = true;
         if (Kind == scan_kind::inclusive) y.item[k] = static_cast<value_of<Out>>(running);
       });
-      of_warp.slots[i].out = y;
+      mine.slots[i].out = y;
     }
     block.sync_warp();
-    for (int v = 0; v < of_warp.vectors; ++v) {
+    for (int v = 0; v < mine.vectors; ++v) {
       const int i = v * lanes + block.lane();
-      if (!of_warp.has(i)) continue;
-      const results y = of_warp.slots[i].out;
+      if (!mine.has(i)) continue;
+      const results y = mine.slots[i].out;
       if constexpr (Items > 1) {
-        if (of_warp.whole(i)) {
-          block::access<Out>::template store<Items>(a.out, of_warp.element(i), y);
+        if (mine.whole(i)) {
+          block::access<Out>::template store<Items>(a.out, mine.element(i), y);
           continue;
         }
       }
-      of_warp.for_each_item(i, [&](int k) { a.out[of_warp.element(i) + k] = y.item[k]; });
+      mine.for_each_item(i, [&](int k) { a.out[mine.element(i) + k] = y.item[k]; });
     }
   }
 };
@@ -322,16 +329,21 @@ void scan_on_blocks(const P& where, const input<In>& in, Out out, const scan_sta
   block::with_access(zip_iterator{in.first, out}, [&](auto items, std::int64_t lead) {
     using kernel = scan_kernel<In, Out, Op, A, Kind, items, Tuning>;
     using look_back = block::look_back<A>;
-    // Short inputs are cut into smaller tiles, one for each multiprocessor.
-    const std::int64_t rows = ceil_div(in.count.bound, std::int64_t(Tuning.threads) * items);
-    const std::int64_t vectors =
-        smaller<std::int64_t>(kernel::most_vectors, ceil_div<std::int64_t>(rows, processor_count(where)));
+    // Short inputs are cut into smaller tiles, one for each multiprocessor. A count that only the device knows may turn
+    // out to be much less than its bound; tiles keep their size then.
+    const auto room = static_cast<std::int64_t>((shared_limit(where) - sizeof(typename kernel::shared)) /
+                                                (2 * sizeof(typename kernel::slot) * kernel::workers));
+    const std::int64_t rows = ceil_div(in.count.bound, std::int64_t(kernel::workers) * items);
+    const std::int64_t share = ceil_div<std::int64_t>(rows, processor_count(where));
+    const std::int64_t most = smaller<std::int64_t>(kernel::most_vectors, (room - 1) | 1);
+    const std::int64_t vectors = smaller(most, share);
     const typename kernel::plan p(in.count.bound, lead, static_cast<int>(vectors));
     const bool alone = p.tiles == 1;
     scratch memory(where, alone ? 0 : look_back::payload_bytes(p.tiles), alone ? 0 : look_back::state_bytes(p.tiles));
-    launch(where, smaller<std::int64_t>(p.tiles, std::int64_t(kernel::min_blocks) * processor_count(where)), kernel{},
-           typename kernel::arguments{in.first, out, in.count, p, lead, op, start,
-                                      look_back(memory.state(), memory.data(), p.tiles)});
+    const std::int64_t blocks = smaller<std::int64_t>(p.tiles, std::int64_t(Tuning.blocks) * processor_count(where));
+    launch_kernel<kernel::threads>(where, grid{blocks, kernel::threads, p.shared_bytes()}, kernel{},
+                                   typename kernel::arguments{in.first, out, in.count, p, lead, op, start,
+                                                              look_back(memory.state(), memory.data(), p.tiles)});
   });
 }
 
