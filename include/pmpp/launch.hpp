@@ -167,10 +167,13 @@ inline void allow_shared_bytes(const void* function, std::size_t static_bytes, s
 
 /// The same, once per kernel and device: as much as there is, so that launches of any size may follow from any thread.
 template <class Kernel>
-void allow_shared_bytes_once(int device, const void* function, std::size_t static_bytes) {
+void allow_shared_bytes_once(int device, const void* function) {
   static bool allowed[device_limits::most_devices];
   if (__atomic_load_n(&allowed[device], __ATOMIC_RELAXED)) return;
-  allow_shared_bytes(function, static_bytes, std::size_t(device_limits::of(device).shared_per_block) - static_bytes);
+  cudaFuncAttributes attributes;
+  check(cudaFuncGetAttributes(&attributes, function), "cudaFuncGetAttributes");
+  allow_shared_bytes(function, attributes.sharedSizeBytes,
+                     std::size_t(device_limits::of(device).shared_per_block) - attributes.sharedSizeBytes);
   __atomic_store_n(&allowed[device], true, __ATOMIC_RELAXED);
 }
 
@@ -202,8 +205,7 @@ void launch_kernel([[maybe_unused]] const P& where, const grid& shape, const Ker
     const std::size_t dynamic_bytes = shape.dynamic_shared + (all_dynamic ? round_up(own, std::size_t(16)) : 0);
     const auto* entry = reinterpret_cast<const void*>(&simt::detail::run_kernel<Threads, Kernel, Args...>);
     if (own + shape.dynamic_shared > simt::detail::static_shared_limit)
-      allow_shared_bytes_once<void(std::integral_constant<int, Threads>, Kernel, Args...)>(id, entry,
-                                                                                           all_dynamic ? 0 : own);
+      allow_shared_bytes_once<void(std::integral_constant<int, Threads>, Kernel, Args...)>(id, entry);
     const cudaLaunchConfig_t config = launch_config(shape, dynamic_bytes, where.stream);
     const void* values[] = {&kernel, &args...};
     after_launch(cudaLaunchKernelExC(&config, entry, const_cast<void**>(values)), name, where.stream,

@@ -83,7 +83,8 @@ struct scan_kernel {
                        fitting_vectors = (tile_bytes / workers - larger(0, int(sizeof(A)) - 8)) / int(sizeof(slot)),
                        most_vectors = (larger(1, smaller(2 * Tuning.vectors, fitting_vectors)) - 1) | 1;
 
-  struct shared {
+  // Dynamic shared memory comes behind; 2^28 floats take 50 us more if it does not start at a multiple of 128 bytes.
+  struct alignas(128) shared {
     block::look_back_memory<A> look_back;
     std::int64_t next[2];  ///< the tile after the one at hand, and after that one
     A of_warp[2][warps];
@@ -146,11 +147,13 @@ struct scan_kernel {
   }
 
 private:
-  /// A tile that has all vectors and all their items needs no checks, and as their number is known, loops unroll. Not
-  /// with vectors of few items: 2^28 doubles take 1543 us without, 1630 with.
+  /// Where the number of vectors is known, loops unroll: 2^28 floats take 752 us, 912 without. Bytes gain nothing.
+  static constexpr bool unrolled = Items <= 4;
+
+  /// A tile that has all vectors and all their items needs no checks.
   PMPP_HOST_DEVICE static bool inside(const plan& p, std::int64_t tile) {
-    const std::int64_t end = p.data.element((tile + 1) * workers * most_vectors);
-    return Items >= 4 && p.vectors == most_vectors && (tile > 0 || p.data.first == 0) && end <= p.data.n;
+    if (unrolled && p.vectors != most_vectors) return false;
+    return (tile > 0 || p.data.first == 0) && p.data.element((tile + 1) * workers * p.vectors) <= p.data.n;
   }
 
   /// The vectors of one warp in a tile. They are moved lane by lane and worked on thread by thread.
@@ -163,7 +166,7 @@ private:
 
     template <class Block>
     PMPP_HOST_DEVICE part(Block& block, const plan& p, std::int64_t tile, int stage)
-        : vectors(Inside ? most_vectors : p.vectors),
+        : vectors(Inside && unrolled ? most_vectors : p.vectors),
           first(p.data.element((tile * warps + block.warp()) * vectors * lanes)),
           slots(reinterpret_cast<slot*>(block.dynamic_shared()) + (stage * warps + block.warp()) * vectors * lanes) {
       if (Inside) return;

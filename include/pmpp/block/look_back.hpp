@@ -138,6 +138,7 @@ public:
     for (int k = 0; k < sums; ++k) append(block.shuffle(sum, k));
     for (int r = window; r > 0; --r)
       if (row - r >= known) append(warp_reduce(block, value[r], op));
+    block.sync_warp();  // all have read what is written now
     if (block.lane() == 0) {
       memory.row = row;
       memory.before_row = prefix;
