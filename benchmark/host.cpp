@@ -9,14 +9,18 @@
 #include <execution>
 #endif
 #ifdef PMPP_BENCH_HAS_THRUST
+#include <thrust/copy.h>
 #include <thrust/execution_policy.h>
 #include <thrust/extrema.h>
 #include <thrust/inner_product.h>
 #include <thrust/reduce.h>
+#include <thrust/scan.h>
 #include <thrust/transform.h>
 #endif
 
 #include <pmpp/reduce.hpp>
+#include <pmpp/scan.hpp>
+#include <pmpp/select.hpp>
 #include <pmpp/transform.hpp>
 
 #include "support/bench.hpp"
@@ -166,6 +170,68 @@ void add_min_element(const std::string& type, std::int64_t n) {
   });
 }
 
+/// Sums of bytes are kept in bytes: they wrap.
+template <class T>
+void add_scan(const std::string& type, std::int64_t n) {
+  bench::add("inclusive_scan/" + type, n, 2.0 * double(n) * sizeof(T), [=](int windows) {
+    const auto x = bench::random_array<T>(windows * n), y = bench::array<T>(windows * n);
+    const auto first = [=](int w) { return static_cast<const T*>(x->data()) + w * n; };
+    const auto out = [=](int w) { return y->data() + w * n; };
+    subject s;
+    s.contenders = contenders([=](int w) { pmpp::inclusive_scan(pmpp::host, first(w), first(w) + n, out(w)); },
+                              [=](int w) { std::inclusive_scan(first(w), first(w) + n, out(w)); },
+                              [=](auto policy, int w) { std::inclusive_scan(policy, first(w), first(w) + n, out(w)); },
+                              [=]([[maybe_unused]] auto policy, [[maybe_unused]] int w) {
+#ifdef PMPP_BENCH_HAS_THRUST
+                                thrust::inclusive_scan(policy, first(w), first(w) + n, out(w));
+#endif
+                              });
+    s.spoil = [=] { bench::fill(y->data(), windows * n, bench::second); };
+    s.fault = [=] {
+      bench::exact<T> sum = 0;
+      for (std::int64_t i = 0; i < n; ++i) {
+        sum = static_cast<bench::exact<T>>(sum + bench::random_element<T>{}(i));
+        if ((i & 1023) != 1023 && i != n - 1) continue;
+        if (const std::string fault = bench::difference<T>(y->data()[i], sum, i + 1, double(i + 1)); !fault.empty())
+          return "element " + std::to_string(i) + ": " + fault;
+      }
+      return std::string();
+    };
+    return s;
+  });
+}
+
+/// Half of the elements are kept, at random.
+template <class T>
+void add_copy_if(const std::string& type, std::int64_t n) {
+  bench::add("copy_if/" + type, n, 1.5 * double(n) * sizeof(T), [=](int windows) {
+    const auto x = bench::random_array<T>(windows * n), y = bench::array<T>(windows * n);
+    const auto first = [=](int w) { return static_cast<const T*>(x->data()) + w * n; };
+    const auto out = [=](int w) { return y->data() + w * n; };
+    const auto keep = [](T v) { return v >= T(std::is_unsigned_v<T> ? T(-1) / 2 + 1 : 0); };
+    const auto kept = std::make_shared<std::int64_t>();
+    subject s;
+    s.contenders = contenders(
+        [=](int w) { *kept = pmpp::copy_if(pmpp::host, first(w), first(w) + n, out(w), keep) - out(w); },
+        [=](int w) { *kept = std::copy_if(first(w), first(w) + n, out(w), keep) - out(w); },
+        [=](auto policy, int w) { *kept = std::copy_if(policy, first(w), first(w) + n, out(w), keep) - out(w); },
+        [=]([[maybe_unused]] auto policy, [[maybe_unused]] int w) {
+#ifdef PMPP_BENCH_HAS_THRUST
+          *kept = thrust::copy_if(policy, first(w), first(w) + n, out(w), keep) - out(w);
+#endif
+        });
+    s.spoil = [=] { *kept = -1, bench::fill(y->data(), windows * n, bench::second); };
+    s.fault = [=] {
+      std::int64_t k = 0;
+      for (std::int64_t i = 0; i < n; ++i)
+        if (const T v = bench::random_element<T>{}(i); keep(v) && y->data()[k++] != v)
+          return "element " + std::to_string(k - 1);
+      return k == *kept ? std::string() : std::to_string(*kept) + " kept instead of " + std::to_string(k);
+    };
+    return s;
+  });
+}
+
 void add_cases() {
   const auto for_each_size = [](auto add_one) {
     for (const int power : {16, 20, 24, 26}) add_one(std::int64_t(1) << power);
@@ -182,6 +248,14 @@ void add_cases() {
   for_each_size([](std::int64_t n) { add_min_element<float>("f32", n); });
   for_each_size([](std::int64_t n) { add_min_element<std::int32_t>("i32", n); });
   for_each_size([](std::int64_t n) { add_min_element<std::uint8_t>("u8", n); });
+  for_each_size([](std::int64_t n) { add_scan<float>("f32", n); });
+  for_each_size([](std::int64_t n) { add_scan<double>("f64", n); });
+  for_each_size([](std::int64_t n) { add_scan<std::int32_t>("i32", n); });
+  for_each_size([](std::int64_t n) { add_scan<std::int64_t>("i64", n); });
+  for_each_size([](std::int64_t n) { add_scan<std::uint8_t>("u8", n); });
+  for_each_size([](std::int64_t n) { add_copy_if<float>("f32", n); });
+  for_each_size([](std::int64_t n) { add_copy_if<std::int32_t>("i32", n); });
+  for_each_size([](std::int64_t n) { add_copy_if<std::uint8_t>("u8", n); });
 }
 
 }  // namespace

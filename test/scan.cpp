@@ -11,6 +11,7 @@
 #include <cmath>
 #include <cstring>
 #include <numeric>
+#include <stdexcept>
 
 #include "support/data.hpp"
 #include "support/monoids.hpp"
@@ -250,6 +251,32 @@ TEST_ALL_PLACES("bad input throws before anything runs") {
                   std::invalid_argument);
   CHECK(where::get(out) == std::vector<int>(9, 77));
   CHECK(pmpp::inclusive_scan(policy, null, null, out) == out.begin());  // nothing may be null
+}
+
+namespace {
+struct plus_or_throw {
+  double limit;
+  template <class T>
+  PMPP_HOST_DEVICE T operator()(T a, T b) const {
+#if !defined(__CUDA_ARCH__)
+    if (static_cast<double>(b) == limit) throw std::domain_error("met the limit");
+#endif
+    return a + b;
+  }
+};
+}  // namespace
+
+TEST_CASE("host: an operator that throws ends the scan on all threads, and the next one works") {
+  std::vector<double> v(500000, 1.0), out(v.size());
+  for (const std::size_t at : {std::size_t(1), v.size() / 2, v.size() - 1})
+    for (const int threads : {1, 2, 7}) {
+      v[at] = 5;
+      CHECK_THROWS_AS(pmpp::inclusive_scan(pmpp::host.threads(threads), v, out, plus_or_throw{5}), std::domain_error);
+      v[at] = 1;
+      pmpp::exclusive_scan(pmpp::host.threads(threads), v, out, 0.5, plus_or_throw{-1});
+      CHECK(out[at] == 0.5 + static_cast<double>(at));
+      CHECK(out.back() == 499999.5);
+    }
 }
 
 TEST_CASE("a workspace serves any number of calls, whatever their sizes and types") {

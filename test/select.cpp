@@ -14,6 +14,7 @@
 #include <cstring>
 #include <limits>
 #include <numeric>
+#include <stdexcept>
 
 #include "support/data.hpp"
 #include "support/monoids.hpp"
@@ -530,6 +531,43 @@ TEST_CASE("blocks and threads in any order") {
       }
 }
 #endif
+
+namespace {
+struct odd_or_throw {
+  PMPP_HOST_DEVICE bool operator()(int x) const {
+#if !defined(__CUDA_ARCH__)
+    if (x == -1) throw std::domain_error("met -1");
+#endif
+    return x % 2 != 0;
+  }
+};
+}  // namespace
+
+TEST_CASE("host: any number of threads, in place; a predicate that throws ends it on all of them") {
+  const auto v = test::random_values<std::int8_t>(700001);
+  std::vector<int> wanted, once, odd, even;
+  for (const int x : v) {
+    wanted.push_back(x / 40);
+    (x % 2 != 0 ? odd : even).push_back(x);
+  }
+  const std::vector<int> coarse = wanted;
+  wanted.erase(std::unique(wanted.begin(), wanted.end()), wanted.end());
+  for (const int threads : {1, 2, 3, 7}) {
+    const auto policy = pmpp::host.threads(threads);
+    once = coarse;
+    once.erase(pmpp::unique_copy(policy, once, once), once.end());
+    CHECK(once == wanted);
+    std::vector<int> all(v.begin(), v.end()), others(v.size());
+    const auto ends = pmpp::partition_copy(policy, all, all, others, is_odd{});
+    CHECK(std::equal(odd.begin(), odd.end(), all.begin(), ends.first));
+    CHECK(std::equal(even.begin(), even.end(), others.begin(), ends.second));
+    for (const std::size_t at : {std::size_t(0), v.size() / 2, v.size() - 1}) {
+      all.assign(v.size(), 2);
+      all[at] = -1;
+      CHECK_THROWS_AS(pmpp::copy_if(policy, all, others, odd_or_throw{}), std::domain_error);
+    }
+  }
+}
 
 TEST_CASE("a workspace serves any number of calls, whatever their sizes") {
   pmpp::workspace scratch;

@@ -36,6 +36,7 @@
 #include <pmpp/launch.hpp>
 #include <pmpp/memory/reachable.hpp>
 #include <pmpp/memory/workspace.hpp>
+#include <pmpp/reduce/kernel.hpp>
 #include <pmpp/simt/memory.hpp>
 
 #pragma GCC visibility push(hidden)  // see launch.hpp
@@ -350,52 +351,57 @@ void scan_on_blocks(const P& where, const input<In>& in, Out out, const scan_sta
   });
 }
 
-/// Scans in[begin, end) behind `running`, if has_running; returns the last inclusive result.
-template <scan_kind Kind, class In, class Out, class A, class Op>
-A scan_elements(const In& in, const Out& out, std::int64_t begin, std::int64_t end, A running, bool has_running,
-                Op op) {
+/// Scans in[begin, end) behind `running`, if has_running. `Fours`: four elements are scanned among themselves before
+/// they join what precedes them: fewer operations wait for each other. It pays where one takes more than a cycle.
+template <scan_kind Kind, bool Fours, class In, class Out, class A, class Op>
+void scan_elements(const In in, const Out out, std::int64_t begin, std::int64_t end, A running, bool has_running,
+                   Op op) {
+  constexpr int exclusive = Kind == scan_kind::exclusive;
+  const auto join = [&](const A& a, const A& b) { return static_cast<A>(op(a, b)); };
+  const auto element = [&](std::int64_t i) { return static_cast<A>(in[i]); };
+  const auto put = [&](std::int64_t i, const A& a) { out[i] = static_cast<value_of<Out>>(a); };
   for (std::int64_t i = begin; i < end; ++i) {
-    const A x = static_cast<A>(in[i]);  // before the write: out may be in
-    if (Kind == scan_kind::exclusive) out[i] = static_cast<value_of<Out>>(running);
-    running = has_running ? static_cast<A>(op(running, x)) : x;
+    const A x = element(i);  // before the write: out may be in
+    if (exclusive) put(i, running);
+    running = has_running ? join(running, x) : x;
     has_running = true;
-    if (Kind == scan_kind::inclusive) out[i] = static_cast<value_of<Out>>(running);
+    if (!exclusive) put(i, running);
+    if constexpr (Fours)
+      for (; end - i > 4; i += 4) {
+        const A a = element(i + 1), b = join(a, element(i + 2)), c = join(b, element(i + 3)),
+                d = join(c, element(i + 4));
+        if (exclusive) put(i + 1, running);
+        put(i + 1 + exclusive, join(running, a));
+        put(i + 2 + exclusive, join(running, b));
+        put(i + 3 + exclusive, join(running, c));
+        running = join(running, d);
+        if (!exclusive) put(i + 4, running);
+      }
   }
-  return running;
 }
 
-/// seq: one loop. host: tasks of fixed size are summed up, then scanned while the caches still hold them; the result does
-/// not depend on the number of threads.
+/// seq: one loop. host: tasks take turns (host/parallel_for.hpp), whatever the number of threads. A task sums up its
+/// elements, hands on what precedes the next task, and scans its elements while the caches still hold them.
 template <scan_kind Kind, class P, class In, class Out, class A, class Op>
 void scan_on_host(const P& where, const input<In>& in, Out out, const scan_start<A>& start, Op op) {
   const std::int64_t n = in.count.get();
   if constexpr (std::is_same_v<P, seq_policy>) {
-    scan_elements<Kind>(in.first, out, 0, n, start.value, start.present, op);
+    scan_elements<Kind, false>(in.first, out, 0, n, start.value, start.present, op);
   } else {
-    constexpr std::int64_t grain = host_loop::grain, tasks_of_slab = 256;
+    const std::int64_t grain = host_loop::grain_of<value_of<In>>(n);
+    host_loop::turns order;
     A running = start.value;
-    bool has_running = start.present;
-    for (std::int64_t slab = 0; slab < n; slab += tasks_of_slab * grain) {
-      const std::int64_t tasks = ceil_div(smaller(n - slab, tasks_of_slab * grain), grain);
-      const auto begin_of = [=](std::int64_t t) { return slab + t * grain; };
-      const auto end_of = [=](std::int64_t t) { return smaller(n, slab + (t + 1) * grain); };
-      host_loop::task_results<A> total(tasks);
-      host_loop::parallel_for(where, tasks, [&](std::int64_t t) {
-        A sum = static_cast<A>(in.first[begin_of(t)]);
-        for (std::int64_t i = begin_of(t) + 1; i < end_of(t); ++i)
-          sum = static_cast<A>(op(sum, static_cast<A>(in.first[i])));
-        total[t] = sum;
-      });
-      host_loop::task_results<A> before(tasks + 1);  // what precedes each task; nothing before the first, maybe
-      before[0] = running;
-      for (std::int64_t t = 0; t < tasks; ++t)
-        before[t + 1] = t > 0 || has_running ? static_cast<A>(op(before[t], total[t])) : total[t];
-      host_loop::parallel_for(where, tasks, [&](std::int64_t t) {
-        scan_elements<Kind>(in.first, out, begin_of(t), end_of(t), before[t], t > 0 || has_running, op);
-      });
-      running = before[tasks];
-      has_running = true;
-    }
+    host_loop::parallel_for(where, ceil_div(n, grain), [&](std::int64_t) {
+      host_loop::turn mine(order);
+      const std::int64_t begin = mine.number() * grain, end = smaller(n, begin + grain);
+      const bool has_before = begin > 0 || start.present;
+      const A sum = fold_task<A>(in.first, begin, end, op);
+      mine.wait();
+      const A before = running;
+      running = has_before ? static_cast<A>(op(before, sum)) : sum;
+      mine.pass();
+      scan_elements<Kind, std::is_floating_point_v<A>>(in.first, out, begin, end, before, has_before, op);
+    });
   }
 }
 

@@ -475,15 +475,17 @@ void select_on_blocks(const char* function, const P& where, const input<In>& in,
   });
 }
 
-/// Calls visit(i, element, kept) for the elements [begin, end) of in.
+/// Calls visit(i, element, kept) for the elements [begin, end) of in. The first element counts as the first of a run.
+/// (Iterators by value: then stores of bytes, which may change anything, do not change them.)
 template <class In, class Select, class Visit>
-void judge(const In& in, std::int64_t begin, std::int64_t end, const Select& select, Visit visit) {
-  if (begin == end) return;
+void judge(const In in, std::int64_t begin, std::int64_t end, const Select select, Visit visit) {
   if constexpr (Select::neighbours) {
-    value_of<In> before = in[begin == 0 ? 0 : begin - 1];
-    for (std::int64_t i = begin; i < end; ++i) {
+    if (begin == end) return;
+    value_of<In> before = in[begin];
+    visit(begin, before, true);
+    for (std::int64_t i = begin + 1; i < end; ++i) {
       const value_of<In> x = in[i];
-      visit(i, x, i == 0 || select.test(before, x));
+      visit(i, x, select.test(before, x));
       before = x;
     }
   } else {
@@ -509,50 +511,60 @@ selection select_on_host(const seq_policy&, const input<In>& in, Out out, OutFal
   return {kept, n};
 }
 
-/// The same by all cores: waves of tasks; a task gathers what it keeps in a buffer (from the front; the others from the
-/// back), and copies it to its place when all tasks of the wave have counted.
+/// Gathers the elements of in[begin, end) that are kept from `front` on, the others from the last one of as many slots
+/// back; returns how many are kept. Each element is written whether it counts or not, and overwritten by the next one
+/// where it does not: there is no branch to mispredict.
+template <bool Partitions, class T, class In, class Select>
+std::int64_t gather_on_host(const In& in, std::int64_t begin, std::int64_t end, const Select& select, T* const front) {
+  std::int64_t kept = 0;
+  T* back = front + (end - begin);
+  judge(in, begin, end, select, [&](std::int64_t, const auto& x, bool keep) {
+    front[kept] = Select::element(x);
+    if constexpr (Partitions) *(back - 1) = Select::element(x);
+    kept += keep;
+    back -= !keep;
+  });
+  return kept;
+}
+
+/// The same by all cores: tasks take turns (host/parallel_for.hpp). A task gathers what it keeps in a buffer, learns
+/// when it is its turn how many the tasks before have kept, and copies the buffer to its place.
 template <class In, class Out, class OutFalse, class Select>
 selection select_on_host(const host_policy& where, const input<In>& in, Out out, OutFalse out_false,
                          const Select& select) {
-  constexpr std::int64_t grain = host_loop::grain, most_tasks = 64;
   constexpr bool partitions = !std::is_same_v<OutFalse, nowhere>;
-  using T = std::remove_cvref_t<decltype(Select::element(std::declval<const value_of<In>&>()))>;
-  const std::int64_t n = in.count.get(), all_tasks = ceil_div(n, grain);
-  if (all_tasks <= 1) return select_on_host(seq, in, out, out_false, select);
-  host_loop::task_results<T> gathered(smaller(all_tasks, most_tasks) * grain);
-  std::int64_t kept_by[most_tasks], kept_before[most_tasks];
+  using X = value_of<In>;
+  using T = std::remove_cvref_t<decltype(Select::element(std::declval<const X&>()))>;
+  const std::int64_t n = in.count.get(), grain = host_loop::grain_of<T>(n), tasks = ceil_div(n, grain);
+  if (tasks <= 1) return select_on_host(seq, in, out, out_false, select);
+  host_loop::turns order;
   std::int64_t kept = 0;
-  for (std::int64_t wave = 0; wave < all_tasks; wave += most_tasks) {
-    const std::int64_t tasks = smaller(most_tasks, all_tasks - wave);
-    host_loop::parallel_for(where, tasks, [&](std::int64_t t) {
-      const std::int64_t begin = (wave + t) * grain, end = smaller(n, begin + grain);
-      T* const front = gathered.data() + t * grain;
-      T* const back = front + (end - begin) - 1;
-      std::int64_t k = 0;
-      judge(in.first, begin, end, select, [&](std::int64_t i, const auto& x, bool keep) {
-        if constexpr (partitions) {
-          (keep ? front[k] : back[k - (i - begin)]) = Select::element(x);
-        } else {
-          front[k] = Select::element(x);  // overwritten by the next one where it is not kept: no branch to mispredict
-          static_cast<void>(i), static_cast<void>(back);
-        }
-        k += keep;
-      });
-      kept_by[t] = k;
-    });
-    for (std::int64_t t = 0; t < tasks; ++t) {
-      kept_before[t] = kept;
-      kept += kept_by[t];
-    }
-    host_loop::parallel_for(where, tasks, [&](std::int64_t t) {
-      const std::int64_t begin = (wave + t) * grain, end = smaller(n, begin + grain);
-      const T* const front = gathered.data() + t * grain;
-      for (std::int64_t k = 0; k < kept_by[t]; ++k) out[kept_before[t] + k] = static_cast<value_of<Out>>(front[k]);
+  X last{};  // element before the task whose turn it is
+  host_loop::parallel_for(where, smaller(tasks, host_loop::thread_count(where)), [&](std::int64_t) {
+    host_loop::task_results<T> gathered(grain);
+    for (;;) {
+      host_loop::turn mine(order);
+      if (mine.number() >= tasks) return;
+      const std::int64_t begin = mine.number() * grain, end = smaller(n, begin + grain);
+      const T* kept_here = gathered.data();
+      std::int64_t count = gather_on_host<partitions>(in.first, begin, end, select, gathered.data());
+      if constexpr (Select::neighbours) {
+        const X first_here = in.first[begin],
+                last_here = in.first[end - 1];  // in place, others may overwrite them soon
+        mine.wait();
+        if (begin > 0 && !select.test(last, first_here)) ++kept_here, --count;
+        last = last_here;
+      }
+      mine.wait();
+      const std::int64_t kept_before = kept;
+      kept += count;
+      mine.pass();
+      for (std::int64_t k = 0; k < count; ++k) out[kept_before + k] = static_cast<value_of<Out>>(kept_here[k]);
       if constexpr (partitions)
-        for (std::int64_t k = 0; k < end - begin - kept_by[t]; ++k)
-          out_false[begin - kept_before[t] + k] = static_cast<value_of<OutFalse>>(front[end - begin - 1 - k]);
-    });
-  }
+        for (std::int64_t k = 0; k < end - begin - count; ++k)
+          out_false[begin - kept_before + k] = static_cast<value_of<OutFalse>>(gathered.data()[end - begin - 1 - k]);
+    }
+  });
   return {kept, n};
 }
 

@@ -56,6 +56,7 @@ EXTERNAL = {
     "boost/*":            ["simt/fiber.hpp"],
     "ucontext.h":         ["simt/fiber.hpp"],
     "sys/mman.h":         ["simt/fiber.hpp"],
+    "sched.h":            ["host/parallel_for.hpp"],
     "time.h":             ["simt/emulator.hpp", "memory/reply.hpp"],
     "pthread.h":          ["memory/reply.hpp"],  # <mutex> and <chrono> would cost every user 0.5 s of compile time
     "cxxabi.h":           ["simt/emulator.hpp"],

@@ -7,7 +7,7 @@
 
 #include <concepts>
 #include <cstddef>
-#include <span>
+#include <span>  // also std::contiguous_iterator and the std::to_address that it is defined by
 #include <type_traits>
 #include <utility>
 
@@ -23,6 +23,25 @@ constexpr T* raw_pointer(T* p) {
 template <class P>
 requires(!std::is_pointer_v<P>) && requires(const P& p) { raw_pointer(p.get()); }
 constexpr auto raw_pointer(const P& p) { return p.get(); }
+
+/// The plain pointer behind an iterator over contiguous memory, else the iterator itself. That something has base()
+/// says nothing: so have iterators that reverse or transform.
+template <class It>
+constexpr auto unwrap(const It& it) {
+  if constexpr (std::is_pointer_v<It>)
+    return it;
+  else if constexpr (std::contiguous_iterator<It>)
+    return std::to_address(it);
+  else if constexpr (requires { raw_pointer(it); })  // thrust::device_ptr
+    return raw_pointer(it);
+  else if constexpr (requires { try_unwrap_contiguous_iterator(it); })  // Thrust's own, for device_vector's iterators
+    return try_unwrap_contiguous_iterator(it);
+  else
+    return it;
+}
+
+template <class It>
+using unwrapped = decltype(unwrap(std::declval<const It&>()));
 
 }  // namespace detail
 

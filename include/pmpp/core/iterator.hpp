@@ -8,6 +8,7 @@
 //   zip_iterator{a, b}              pair{a[0], b[0]}, pair{a[1], b[1]}, ...
 //
 // They cost nothing: kernels load through them with the same wide loads as from a plain pointer (block/load_store.hpp).
+// Made like this from iterators over contiguous memory (std::vector's, Thrust's) they hold plain pointers.
 //
 // The length of a one-dimensional input may be known only on the device: device_count{pointer, upper_bound} stands
 // where the end iterator would, and the kernels read *pointer when they run.
@@ -20,6 +21,7 @@
 #include <type_traits>
 
 #include <pmpp/core/config.hpp>
+#include <pmpp/core/contiguous.hpp>
 
 namespace pmpp::inline PMPP_BACKEND {
 
@@ -158,6 +160,10 @@ struct transform_iterator : detail::iterator_arithmetic<transform_iterator<It, F
 
   constexpr transform_iterator() = default;
   PMPP_HOST_DEVICE constexpr transform_iterator(It it, F function) : base(it), f(function) {}
+  template <class Wrapped>
+  requires(!std::is_same_v<Wrapped, It> &&
+           std::is_same_v<detail::unwrapped<Wrapped>, It>) constexpr transform_iterator(Wrapped it, F function)
+      : base(detail::unwrap(it)), f(function) {}
   PMPP_HOST_DEVICE constexpr T operator*() const { return (*this)[0]; }
   PMPP_HOST_DEVICE constexpr T operator[](std::ptrdiff_t n) const { return static_cast<T>(f(base[n])); }
   PMPP_HOST_DEVICE constexpr transform_iterator& operator+=(std::ptrdiff_t n) {
@@ -168,6 +174,8 @@ struct transform_iterator : detail::iterator_arithmetic<transform_iterator<It, F
     return a.base - b.base;
   }
 };
+template <class It, class F>
+transform_iterator(It, F) -> transform_iterator<detail::unwrapped<It>, F>;
 
 /// pair{a[0], b[0]}, pair{a[1], b[1]}, ... Nest for more than two.
 template <class A, class B>
@@ -181,6 +189,11 @@ struct zip_iterator : detail::iterator_arithmetic<zip_iterator<A, B>> {
 
   constexpr zip_iterator() = default;
   PMPP_HOST_DEVICE constexpr zip_iterator(A first, B second) : a(first), b(second) {}
+  template <class WrappedA, class WrappedB>
+  requires(!(std::is_same_v<WrappedA, A> &&
+             std::is_same_v<WrappedB, B>)&&std::is_same_v<detail::unwrapped<WrappedA>, A> &&
+           std::is_same_v<detail::unwrapped<WrappedB>, B>) constexpr zip_iterator(WrappedA first, WrappedB second)
+      : a(detail::unwrap(first)), b(detail::unwrap(second)) {}
   PMPP_HOST_DEVICE constexpr value_type operator*() const { return (*this)[0]; }
   PMPP_HOST_DEVICE constexpr value_type operator[](std::ptrdiff_t n) const { return value_type{a[n], b[n]}; }
   PMPP_HOST_DEVICE constexpr zip_iterator& operator+=(std::ptrdiff_t n) {
@@ -192,6 +205,8 @@ struct zip_iterator : detail::iterator_arithmetic<zip_iterator<A, B>> {
     return x.a - y.a;
   }
 };
+template <class A, class B>
+zip_iterator(A, B) -> zip_iterator<detail::unwrapped<A>, detail::unwrapped<B>>;
 
 namespace detail {
 

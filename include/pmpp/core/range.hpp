@@ -55,21 +55,6 @@ concept output = random_access<std::decay_t<O>> || random_access_range<O>;
 
 namespace detail {
 
-/// The plain pointer behind an iterator over contiguous memory, else the iterator itself.
-template <class It>
-auto unwrap(const It& it) {
-  if constexpr (std::is_pointer_v<It>)
-    return it;
-  else if constexpr (std::contiguous_iterator<It>)
-    return std::to_address(it);
-  else if constexpr (requires { raw_pointer(it); })  // thrust::device_ptr
-    return raw_pointer(it);
-  else if constexpr (requires { raw_pointer(it.base()); })  // thrust::device_vector<T>::iterator
-    return raw_pointer(it.base());
-  else
-    return it;
-}
-
 /// A checked input: where it starts and how long it is.
 template <class It>
 struct input {

@@ -291,7 +291,7 @@ void reduce_on_blocks(const P& where, const input<In>& in, const initial<A>& ini
 }
 
 /// Folds one task of the host path. Sixteen accumulators, where order is known not to matter, let the compiler use
-/// SIMD.
+/// SIMD. Elsewhere four elements are folded before they join the rest, so that fewer operations wait for each other.
 template <class A, class In, class Op>
 A fold_task(const In& in, std::int64_t begin, std::int64_t end, Op op) {
   using R = row_type<Op, value_of<In>, A>;
@@ -307,7 +307,15 @@ A fold_task(const In& in, std::int64_t begin, std::int64_t end, Op op) {
       return static_cast<A>(fold_elements<R>(lane, 0, lanes, op));
     }
   }
-  return static_cast<A>(fold_elements<R>(in, begin, end, op));
+  const auto join = [&](const R& a, const R& b) { return static_cast<R>(op(a, b)); };
+  R a = static_cast<R>(in[begin]);
+  std::int64_t i = begin + 1;
+  for (; end - i >= 4; i += 4) {
+    const R b = join(static_cast<R>(in[i]), static_cast<R>(in[i + 1]));
+    a = join(a, join(b, join(static_cast<R>(in[i + 2]), static_cast<R>(in[i + 3]))));
+  }
+  for (; i < end; ++i) a = join(a, static_cast<R>(in[i]));
+  return static_cast<A>(a);
 }
 
 /// seq: a left fold. host: fixed tasks, folded in order, so that the result does not depend on the number of threads.

@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What this file proves of core/iterator.hpp: transform_iterator and zip_iterator over iterators of std::vector (and of
+// thrust::device_vector) hold plain pointers, so that a CUDA compiler has nothing to warn of on seq and host (warnings
+// are errors here) and kernels load them as they load pointers; iterators that reverse or transform, whose base() is a
+// pointer, are not taken for that pointer.
+#include <pmpp/core/iterator.hpp>
+#include <pmpp/reduce.hpp>
+#include <pmpp/scan.hpp>
+#include <pmpp/select.hpp>
+
+#include <iterator>
+#include <numeric>
+#include <type_traits>
+#include <vector>
+#ifdef __CUDACC__
+#include <thrust/device_vector.h>
+#include <thrust/iterator/reverse_iterator.h>
+#include <thrust/iterator/transform_iterator.h>
+#endif
+
+#include <doctest/doctest.h>
+
+using pmpp::pair;
+using pmpp::transform_iterator;
+using pmpp::zip_iterator;
+using pmpp::detail::unwrapped;
+
+namespace {
+
+struct twice {
+  template <class T>
+  PMPP_HOST_DEVICE T operator()(T x) const {
+    return static_cast<T>(2 * x);
+  }
+};
+struct first_is_odd {
+  PMPP_HOST_DEVICE bool operator()(const pair<int, char>& p) const { return p.first % 2 != 0; }
+};
+
+template <class P>
+void check_computed(const P& where) {
+  std::vector<int> v(1000), out(1000);
+  const std::vector<char> letters(1000, 'x');
+  std::iota(v.begin(), v.end(), 0);
+
+  const transform_iterator doubled{v.begin(), twice{}};
+  static_assert(std::is_same_v<decltype(doubled), const transform_iterator<int*, twice>>);
+  CHECK(pmpp::reduce(where, doubled, doubled + 1000) == 999000);
+  pmpp::inclusive_scan(where, doubled, doubled + 1000, out);
+  CHECK(out.back() == 999000);
+  CHECK((*(doubled + 3) == 6 && doubled[4] == 8 && doubled < doubled + 1 && (doubled + 7) - doubled == 7));
+
+  const zip_iterator both{v.begin(), letters.begin()};
+  static_assert(std::is_same_v<decltype(both), const zip_iterator<int*, const char*>>);
+  std::vector<pair<int, char>> kept(1000);
+  CHECK(pmpp::copy_if(where, both, both + 1000, kept, first_is_odd{}) - kept.begin() == 500);
+  CHECK((kept[499] == pair<int, char>{999, 'x'}));
+
+  const zip_iterator mixed{v.data(), pmpp::counting_iterator<int>(5)};
+  CHECK((mixed[2] == pair<int, int>{2, 7}));
+}
+
+}  // namespace
+
+TEST_CASE("iterators over contiguous ones hold plain pointers") {
+  check_computed(pmpp::seq);
+  check_computed(pmpp::host);
+}
+
+TEST_CASE("iterators with a base() that they do not show as it is") {
+  int a[] = {1, 2, 3, 4}, out[4];
+  const auto backwards = std::make_reverse_iterator(a + 4);
+  static_assert(std::is_same_v<unwrapped<std::reverse_iterator<int*>>, std::reverse_iterator<int*>>);
+  pmpp::inclusive_scan(pmpp::seq, backwards, backwards + 4, out);
+  CHECK(std::vector<int>(out, out + 4) == std::vector<int>{4, 7, 9, 10});
+}
+
+#ifdef __CUDACC__
+TEST_CASE("Thrust's iterators") {
+  using vector = thrust::device_vector<int>;
+  using backwards = thrust::reverse_iterator<thrust::device_ptr<int>>;
+  using computed = thrust::transform_iterator<twice, int*>;
+  static_assert(std::is_same_v<unwrapped<vector::iterator>, int*>);
+  static_assert(std::is_same_v<unwrapped<vector::const_iterator>, const int*>);
+  static_assert(std::is_same_v<unwrapped<thrust::device_ptr<int>>, int*>);
+  static_assert(std::is_same_v<unwrapped<backwards>, backwards>);
+  static_assert(std::is_same_v<unwrapped<computed>, computed>);
+  const vector v(1000, 3);
+  const transform_iterator doubled{v.begin(), twice{}};
+  static_assert(std::is_same_v<decltype(doubled), const transform_iterator<const int*, twice>>);
+  CHECK(pmpp::reduce(pmpp::device, doubled, doubled + 1000) == 6000);
+}
+#endif
