@@ -159,61 +159,34 @@ private:
 
   /// The vectors of one warp in a tile. They are moved lane by lane and worked on thread by thread.
   template <bool Inside>
-  struct part {
-    int vectors;             ///< of a thread
-    std::int64_t first;      ///< element of the first vector
-    int begin = 0, end = 0;  ///< the elements that exist, counted from there
-    slot* slots;             ///< of the warp
+  struct part : block::vector_range<Items, Inside> {
+    int vectors;  ///< of a thread
+    slot* slots;
 
     template <class Block>
     PMPP_HOST_DEVICE part(Block& block, const plan& p, std::int64_t tile, int stage)
-        : vectors(Inside && unrolled ? most_vectors : p.vectors),
-          first(p.data.element((tile * warps + block.warp()) * vectors * lanes)),
-          slots(reinterpret_cast<slot*>(block.dynamic_shared()) + (stage * warps + block.warp()) * vectors * lanes) {
-      if (Inside) return;
-      begin = static_cast<int>(larger(std::int64_t(0), -first));
-      end = static_cast<int>(larger(std::int64_t(0), smaller(p.data.n - first, std::int64_t(vectors) * lanes * Items)));
-    }
-    PMPP_HOST_DEVICE bool has(int i) const { return Inside || i * Items < end; }
-    PMPP_HOST_DEVICE bool whole(int i) const { return Inside || (i * Items >= begin && (i + 1) * Items <= end); }
-    PMPP_HOST_DEVICE std::int64_t element(int i) const { return first + i * Items; }
-    /// Which items of vector i exist.
-    PMPP_HOST_DEVICE int begin_of(int i) const { return larger(0, begin - i * Items); }
-    PMPP_HOST_DEVICE int end_of(int i) const { return smaller(Items, end - i * Items); }
-    /// Calls f(k) for them.
-    template <class F>
-    PMPP_HOST_DEVICE void for_each_item(int i, F f) const {
-      if (whole(i)) {
-        for (int k = 0; k < Items; ++k) f(k);
-      } else {
-        for (int k = 0; k < Items; ++k)
-          if (k >= begin_of(i) && k < end_of(i)) f(k);
-      }
-    }
+        : part(block, p, tile, stage, Inside && unrolled ? most_vectors : p.vectors) {}
+    template <class Block>
+    PMPP_HOST_DEVICE part(Block& block, const plan& p, std::int64_t tile, int stage, int vectors_of_thread)
+        : block::vector_range<Items, Inside>(p.data, (tile * warps + block.warp()) * vectors_of_thread * lanes,
+                                             vectors_of_thread * lanes),
+          vectors(vectors_of_thread),
+          slots(reinterpret_cast<slot*>(block.dynamic_shared()) + (stage * warps + block.warp()) * this->count) {}
     /// How many lanes have a vector to work on.
-    PMPP_HOST_DEVICE int busy_lanes() const { return Inside ? lanes : ceil_div(end, vectors * Items); }
+    PMPP_HOST_DEVICE int busy_lanes() const { return Inside ? lanes : ceil_div(this->end, vectors * Items); }
   };
 
   /// Starts copying a tile to shared memory.
   template <class Block>
   PMPP_HOST_DEVICE static void load(Block& block, const arguments& a, const plan& p, std::int64_t tile, int stage) {
-    if (inside(p, tile))
-      load(block, a, part<true>(block, p, tile, stage));
-    else
-      load(block, a, part<false>(block, p, tile, stage));
-    simt::copy_async_batch();
-  }
-  template <bool Inside, class Block>
-  PMPP_HOST_DEVICE static void load(Block& block, const arguments& a, const part<Inside>& mine) {
-    for (int v = 0; v < mine.vectors; ++v) {
-      const int i = v * lanes + block.lane();
-      if (!mine.has(i)) continue;
-      if (mine.whole(i))
-        block::access<In>::template load_async<Items>(a.in, mine.element(i), mine.slots[i].in);
-      else
-        mine.slots[i].in =
-            block::access<In>::template load_part<Items>(a.in, mine.element(i), mine.begin_of(i), mine.end_of(i));
+    if (inside(p, tile)) {
+      const part<true> mine(block, p, tile, stage);
+      block::load_async(block, a.in, mine, mine.slots);
+    } else {
+      const part<false> mine(block, p, tile, stage);
+      block::load_async(block, a.in, mine, mine.slots);
     }
+    simt::copy_async_batch();
   }
 
   /// Combines the elements of each warp's part of a tile, and of those before each lane.
