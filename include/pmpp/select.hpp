@@ -44,9 +44,9 @@
 namespace pmpp::inline PMPP_BACKEND {
 
 struct select_tuning {
-  int threads = 256;   ///< of a block; fewer for elements above 128 bytes
-  int rows = 8;        ///< loads of 16 bytes that a thread holds in registers: a tile is threads * rows * 16 bytes
-  int min_blocks = 3;  ///< that the compiler makes room for on a multiprocessor
+  int threads = 384;  ///< of a block that move elements; one more warp talks to other blocks
+  int rows = 16;      ///< vectors of 16 bytes that a thread has in a tile; fewer where shared memory holds no two tiles
+  int blocks = 1;     ///< of a multiprocessor
 };
 
 namespace detail {
@@ -126,34 +126,31 @@ struct select_kernel {
   using T = std::remove_cvref_t<decltype(Select::element(std::declval<const X&>()))>;
   static_assert(std::is_trivially_copyable_v<X>, "pmpp: elements must be trivially copyable");
 
-  static constexpr int lanes = simt::warp_size, most_staged_bytes = 40 * 1024;
-  static constexpr int threads = [] {
-    int t = Tuning.threads;
-    while (t > lanes && std::size_t(t) * sizeof(T) > std::size_t(most_staged_bytes)) t /= 2;
-    return t;
-  }();
-  static constexpr int warps = threads / lanes;
-  static_assert(threads % lanes == 0 && std::size_t(lanes) * sizeof(T) <= 200 * 1024,
-                "pmpp: a block has whole warps, and elements have at most 6400 bytes");
   using raw = block::raw_items<In, Items>;
-  /// As many bytes in registers, however wide the vectors are; as many in shared memory, however wide the elements.
-  /// Of small elements half as many: the compiler keeps them apart, one a register, once they have been judged.
-  static constexpr int most_rows =
-      larger(1, smaller(smaller(smaller(2 * Tuning.rows, ceil_div(Tuning.rows * 16, larger(8, int(sizeof(raw))))),
-                                int(most_staged_bytes / (std::size_t(threads) * Items * sizeof(T)))),
-                        (sizeof(X) < 4 ? 32 : 64) / Items));
-  static constexpr int min_blocks = sizeof(T) > 64 ? 1 : Tuning.min_blocks;
   static constexpr bool partitions = !std::is_same_v<OutFalse, nowhere>;
-  static constexpr int most_items = threads * most_rows * Items;
 
-  struct shared {
-    alignas(larger(std::size_t(16), alignof(T))) std::byte staged[most_items * sizeof(T)];
-    block::look_back_memory<std::int64_t> look_back;
-    std::int64_t next;    ///< tile of the block
-    std::int64_t prefix;  ///< elements kept before the gathered tile
-    int kept_of_warp[warps];
+  /// A vector in shared memory, or as many elements that are kept. Wide ones have an odd number of 16-byte words.
+  union slot {
+    static constexpr int bytes = larger(sizeof(raw), sizeof(T) * Items), words = bytes / 16 | 1;
+    PMPP_HOST_DEVICE slot() {}
+    raw in;
+    T kept[Items];
+    unsigned char room[bytes < 16 ? bytes : words * 16];
   };
+  // As many bytes in shared memory, however wide the elements are. What is not kept takes as much again.
+  static constexpr int copies = partitions ? 2 : 1, tile_bytes = Tuning.threads * Tuning.rows * 16 / copies,
+                       lanes = simt::warp_size, fitting_warps = tile_bytes / (lanes * int(sizeof(slot))),
+                       warps = larger(1, smaller(Tuning.threads / lanes, fitting_warps)), workers = warps * lanes,
+                       threads = workers + lanes, min_blocks = Tuning.blocks,
+                       most_rows = larger(1, tile_bytes / (workers * int(sizeof(slot))));
+  static_assert(2 * copies * lanes * sizeof(slot) <= 200 * 1024, "pmpp: elements have at most 1600 bytes");
 
+  struct alignas(128) shared {
+    block::look_back_memory<std::int64_t> look_back;
+    std::int64_t next[2];  ///< the tile after the one at hand, and after that one
+    std::int64_t kept_before_warp[2][warps];
+    int kept_of_warp[2][warps];
+  };
   struct plan {
     block::ordered_layout<Items> data;
     std::int64_t tiles;  ///< at least one, which may be empty
@@ -161,8 +158,10 @@ struct select_kernel {
 
     PMPP_HOST_DEVICE plan(std::int64_t count, std::int64_t lead, int rows_of_warp)
         : data(count, lead),
-          tiles(larger(std::int64_t(1), ceil_div(data.vectors, std::int64_t(rows_of_warp) * threads))),
+          tiles(larger(std::int64_t(1), ceil_div(data.vectors, std::int64_t(rows_of_warp) * workers))),
           rows(rows_of_warp) {}
+    /// Dynamic shared memory: two tiles.
+    std::size_t shared_bytes() const { return 2 * copies * sizeof(slot) * workers * static_cast<std::size_t>(rows); }
   };
   struct arguments {
     In in;
@@ -184,37 +183,24 @@ struct select_kernel {
     plan p = a.known;
     if (a.count.pointer != nullptr) p = plan(a.count.get(), a.lead, a.known.rows);
     const block::look_back<std::int64_t>& look_back = a.look_back;
-    // When the elements of a tile have gone to shared memory, their registers take the next tile, which is on its way
-    // while the block waits for the tiles before and writes.
-    std::int64_t gathered = -1, tile = look_back.first(block, memory.look_back);
-    int kept = 0;  // in the gathered tile
-    loaded next;
-    for (;;) {
-      // A tile that has all rows and all their elements needs no checks.
-      const std::int64_t end = p.data.element((tile + 1) * threads * most_rows);
-      const bool inside = p.rows == most_rows && (tile > 0 || p.data.first == 0) && end <= p.data.n;
-      std::int64_t asked = 0;
-      if (tile < p.tiles) {
-        if (inside)
-          load<true>(block, a, p, tile, next);
-        else
-          load<false>(block, a, p, tile, next);
-        if (block.thread() == 0) asked = look_back.ask();
+    const std::int64_t first = look_back.first(block, memory.look_back), none = p.tiles;
+    const bool messenger = block.warp() == warps;
+    if (messenger && block.lane() == 0)
+      memory.next[0] = first >= none || p.tiles <= block.count() ? none : look_back.ask();
+    if (!messenger && first < none) load(block, a, p, first, 0);
+    int stage = 0;
+    for (std::int64_t last = none, now = first; last < none || now < none; stage = 1 - stage) {
+      if (!messenger && now < none) gather(block, memory, a, p, now, stage);
+      block.sync();
+      const std::int64_t next = now < none ? memory.next[stage] : none;
+      if (messenger) {
+        if (now < none) talk(block, memory, a, p, now, stage, next < none);
+      } else {
+        if (last < none) write(block, memory, a, p, last, 1 - stage);
+        if (next < none) load(block, a, p, next, 1 - stage);
       }
-      if (gathered >= 0) {
-        if (block.warp() == 0) {
-          const std::int64_t prefix = look_back.wait(block, memory.look_back, gathered, kept, true, 0, plus{});
-          if (block.lane() == 0) memory.prefix = prefix;
-          if (a.in_place) simt::fence();
-        }
-        block.sync();
-        write_tile(block, memory, a, p, gathered, kept);
-      }
-      if (tile >= p.tiles) break;
-      kept = inside ? gather<true>(block, memory, a, p, look_back, tile, next, asked)
-                    : gather<false>(block, memory, a, p, look_back, tile, next, asked);
-      gathered = tile;
-      tile = memory.next;
+      last = now;
+      now = next;
     }
     block.sync();  // the block that leaves last finds everything written
     if (block.thread() == 0) look_back.leave(block, memory.look_back);
@@ -226,191 +212,164 @@ struct select_kernel {
   }
 
 private:
-  /// How many elements a lane keeps of each row: fields that do not overflow when the lanes of a warp add up.
-  struct row_counts {
-    static constexpr int bits = Items * lanes < 256 ? 8 : 16, fields = 32 / bits, words = ceil_div(most_rows, fields);
-    unsigned word[words];
-
-    PMPP_HOST_DEVICE void add(int row, unsigned n) { word[row / fields] += n << row % fields * bits; }
-    PMPP_HOST_DEVICE int of(int row) const {
-      return static_cast<int>(word[row / fields] >> row % fields * bits & ((1u << bits) - 1));
-    }
-  };
-  struct add_counts {
-    PMPP_HOST_DEVICE row_counts operator()(row_counts a, const row_counts& b) const {
-      for (int i = 0; i < row_counts::words; ++i) a.word[i] += b.word[i];
-      return a;
-    }
-  };
-  /// One bit an element of a lane: kept.
-  struct verdicts {
-    unsigned word[ceil_div(most_rows * Items, 32)];
-
-    PMPP_HOST_DEVICE void set(int row, int k, bool kept) {
-      const int bit = row * Items + k;
-      word[bit / 32] |= unsigned(kept) << bit % 32;
-    }
-    PMPP_HOST_DEVICE bool of(int row, int k) const {
-      const int bit = row * Items + k;
-      return (word[bit / 32] >> bit % 32 & 1) != 0;
-    }
-  };
-
-  /// What a lane holds of a tile: a vector in each row of its warp.
-  struct loaded {
-    raw x[most_rows]{};
-    X before{};  ///< the element before the warp's first one, in lane 0, where neighbours count
-  };
-
-  /// Where the vectors of a lane lie and which of their items exist: [begin, end) of row r.
+  /// The vectors of one warp in a tile, in rows of 32.
   template <bool Inside>
-  struct vectors_of_lane {
-    const plan& p;
+  struct part : block::vector_range<Items, Inside> {
     int rows;
-    std::int64_t first;  ///< vector of row 0
+    slot* slots;  ///< what is kept moves to their front; the others to as many slots behind them
 
     template <class Block>
-    PMPP_HOST_DEVICE vectors_of_lane(Block& block, const plan& of, std::int64_t tile)
-        : p(of),
-          rows(Inside ? most_rows : of.rows),
-          first((tile * warps + block.warp()) * rows * lanes + block.lane()) {}
-    PMPP_HOST_DEVICE std::int64_t element(int r) const { return p.data.element(first + r * lanes); }
-    PMPP_HOST_DEVICE int begin(int r) const { return Inside ? 0 : p.data.begin_of(first + r * lanes); }
-    PMPP_HOST_DEVICE int end(int r) const {
-      if constexpr (Inside) return Items;
-      return r < rows && first + r * lanes < p.data.vectors ? p.data.end_of(first + r * lanes) : 0;
-    }
+    PMPP_HOST_DEVICE part(Block& block, const plan& p, std::int64_t tile, int stage)
+        : block::vector_range<Items, Inside>(p.data, (tile * warps + block.warp()) * p.rows * lanes, p.rows * lanes),
+          rows(p.rows),
+          slots(reinterpret_cast<slot*>(block.dynamic_shared()) +
+                std::int64_t(stage * warps + block.warp()) * copies * this->count) {}
+    PMPP_HOST_DEVICE T* kept() const { return slots->kept; }
+    PMPP_HOST_DEVICE T* others() const { return slots[this->count].kept; }
   };
 
-  /// Issues the loads of a tile.
-  template <bool Inside, class Block>
-  PMPP_HOST_DEVICE static void load(Block& block, const arguments& a, const plan& p, std::int64_t tile, loaded& to) {
-    const vectors_of_lane<Inside> v(block, p, tile);
-    for (int r = 0; r < most_rows; ++r) {
-      const int begin = v.begin(r), end = v.end(r);
-      if (end <= begin) continue;
-      to.x[r] = end - begin == Items ? block::access<In>::template load<Items>(a.in, v.element(r))
-                                     : block::access<In>::template load_part<Items>(a.in, v.element(r), begin, end);
+  /// A tile that has all rows and all their elements needs no checks.
+  PMPP_HOST_DEVICE static bool inside(const plan& p, std::int64_t tile) {
+    return (tile > 0 || p.data.first == 0) && p.data.element((tile + 1) * workers * p.rows) <= p.data.n;
+  }
+
+  /// Starts copying a tile to shared memory.
+  template <class Block>
+  PMPP_HOST_DEVICE static void load(Block& block, const arguments& a, const plan& p, std::int64_t tile, int stage) {
+    if (inside(p, tile)) {
+      const part<true> mine(block, p, tile, stage);
+      block::load_async(block, a.in, mine, mine.slots);
+    } else {
+      const part<false> mine(block, p, tile, stage);
+      block::load_async(block, a.in, mine, mine.slots);
     }
+    simt::copy_async_batch();
+  }
+
+  /// How many elements a lane keeps of some rows: fields of a word that do not overflow when the lanes add up.
+  static constexpr int bits = Items * lanes < 256 ? 8 : 16, rows_at_once = 32 / bits;
+  PMPP_HOST_DEVICE static int field(unsigned counts, int row) {
+    return static_cast<int>(counts >> row * bits & ((1u << bits) - 1));
+  }
+
+  /// Gathers what each warp keeps of its part of a tile.
+  template <class Block>
+  PMPP_HOST_DEVICE static void gather(Block& block, shared& memory, const arguments& a, const plan& p,
+                                      std::int64_t tile, int stage) {
+    simt::copy_async_wait<0>();
+    block.sync_warp();
+    const int kept = inside(p, tile) ? gather(block, a, part<true>(block, p, tile, stage))
+                                     : gather(block, a, part<false>(block, p, tile, stage));
+    if (block.lane() == 0) memory.kept_of_warp[stage][block.warp()] = kept;
+  }
+  template <bool Inside, class Block>
+  PMPP_HOST_DEVICE static int gather(Block& block, const arguments& a, const part<Inside>& mine) {
+    [[maybe_unused]] X before{};  // the element before the row, in lane 0, where neighbours count
     // In place this element may be written at the same time, but only with its own value: it stays where it is as long
     // as everything in front of it is kept.
     if constexpr (Select::neighbours)
-      if (block.lane() == 0 && v.first > 0 && v.end(0) > 0) to.before = a.in[v.element(0) - 1];
-  }
-
-  /// Judges the elements of a tile, publishes how many it keeps, and gathers those in shared memory. Hands `asked` to
-  /// all threads as memory.next. Returns the number of elements kept. One barrier.
-  template <bool Inside, class Block>
-  PMPP_HOST_DEVICE static int gather(Block& block, shared& memory, const arguments& a, const plan& p,
-                                     const block::look_back<std::int64_t>& look_back, std::int64_t tile,
-                                     const loaded& from, std::int64_t asked) {
-    const vectors_of_lane<Inside> v(block, p, tile);
-    [[maybe_unused]] X before = from.before;
-    verdicts kept{};
-    row_counts counts{};
-    for (int r = 0; r < most_rows; ++r) {
-      const int begin = v.begin(r), end = v.end(r);
-      if constexpr (Select::neighbours) {
-        X last{};
-        if (end == Items) last = block::access<In>::value(a.in, from.x[r], Items - 1);
-        const X left = block.shuffle(last, (block.lane() + lanes - 1) % lanes);
-        const X of_row_before = before;
-        before = left;  // in lane 0 that is the last element of this row
-        X previous = block.lane() == 0 ? of_row_before : left;
-        const bool has_first = v.first + r * lanes == 0;
-        unsigned n = 0;
-        for (int k = 0; k < Items; ++k) {
-          if (!Inside && (k < begin || k >= end)) continue;
-          const X y = block::access<In>::value(a.in, from.x[r], k);
-          const bool keep = (has_first && k == begin) || a.select.test(previous, y);
-          previous = y;
-          kept.set(r, k, keep);
-          n += keep;
+      if (block.lane() == 0 && mine.first > 0 && mine.has(0)) before = a.in[mine.first - 1];
+    int kept = 0;  // of the rows before
+    for (int row = 0; row < mine.rows; row += rows_at_once) {
+      raw x[rows_at_once]{};
+      for (int r = 0; r < rows_at_once; ++r) {
+        const int v = (row + r) * lanes + block.lane();
+        if (row + r < mine.rows && mine.has(v)) x[r] = mine.slots[v].in;
+      }
+      block.sync_warp();  // what is kept may now go where these were
+      unsigned verdicts[rows_at_once]{}, counts = 0;
+      for (int r = 0; r < rows_at_once; ++r) {
+        const int v = (row + r) * lanes + block.lane();
+        const bool has = row + r < mine.rows && mine.has(v);
+        [[maybe_unused]] X previous{};
+        if constexpr (Select::neighbours) {
+          X last{};
+          if (has && mine.end_of(v) == Items) last = block::access<In>::value(a.in, x[r], Items - 1);
+          const X left = block.shuffle(last, (block.lane() + lanes - 1) % lanes);
+          previous = block.lane() == 0 ? before : left;
+          before = left;  // in lane 0 that is the last element of this row
         }
-        counts.add(r, n);
-      } else {
-        unsigned n = 0;
-        for (int k = 0; k < Items; ++k) {
-          if (!Inside && (k < begin || k >= end)) continue;
-          const bool keep = a.select.test(block::access<In>::value(a.in, from.x[r], k));
-          kept.set(r, k, keep);
-          n += keep;
-        }
-        counts.add(r, n);
+        if (!has) continue;
+        mine.for_each_item(v, [&](int k) {
+          const X y = block::access<In>::value(a.in, x[r], k);
+          bool keep;
+          if constexpr (Select::neighbours) {
+            keep = mine.element(v) + k == 0 || a.select.test(previous, y);
+            previous = y;
+          } else {
+            keep = a.select.test(y);
+          }
+          verdicts[r] |= unsigned(keep) << k;
+          counts += unsigned(keep) << r * bits;
+        });
+      }
+      const unsigned up_to = block::warp_inclusive_scan(block, counts, plus{});
+      const unsigned of_rows = block.shuffle(up_to, lanes - 1);
+      for (int r = 0; r < rows_at_once; ++r) {
+        const int v = (row + r) * lanes + block.lane();
+        int rank = kept + field(up_to, r) - field(counts, r);
+        kept += field(of_rows, r);
+        if (row + r >= mine.rows || !mine.has(v)) continue;
+        mine.for_each_item(v, [&](int k) {
+          if ((verdicts[r] >> k & 1) != 0)
+            mine.kept()[rank++] = Select::element(block::access<In>::value(a.in, x[r], k));
+          else if constexpr (partitions)
+            mine.others()[v * Items + k - mine.begin - rank] = Select::element(block::access<In>::value(a.in, x[r], k));
+        });
       }
     }
-
-    const row_counts up_to = block::warp_inclusive_scan(block, counts, add_counts{});
-    const row_counts of_warp = block.shuffle(up_to, lanes - 1);
-    if (block.lane() == 0) {
-      int n = 0;
-      for (int r = 0; r < most_rows; ++r) n += of_warp.of(r);
-      memory.kept_of_warp[block.warp()] = n;
-    }
-    if (block.thread() == 0) memory.next = asked;
-    block.sync();
-    int rank = 0, total = 0;  // kept by the warps before this one; by all
-    for (int w = 0; w < warps; ++w) {
-      const int n = memory.kept_of_warp[w];
-      if (w < block.warp()) rank += n;
-      total += n;
-    }
-    // In place, who sees the count may overwrite what this block has read.
-    if (block.thread() == 0) {
-      if (a.in_place) simt::fence();
-      look_back.publish(tile, total);
-    }
-
-    T* const staged = reinterpret_cast<T*>(memory.staged);
-    const std::int64_t first = first_element(p, tile);
-    for (int r = 0; r < most_rows; ++r) {
-      const int begin = v.begin(r), end = v.end(r);
-      int slot = rank + up_to.of(r) - counts.of(r);
-      // The others go behind the kept ones: element number minus the kept ones before it.
-      [[maybe_unused]] const int others = partitions ? total + static_cast<int>(v.element(r) - first) : 0;
-      for (int k = 0; k < Items; ++k) {
-        if (kept.of(r, k))
-          staged[slot++] = Select::element(block::access<In>::value(a.in, from.x[r], k));
-        else if (partitions && (Inside || (k >= begin && k < end)))
-          staged[others + k - slot] = Select::element(block::access<In>::value(a.in, from.x[r], k));
-      }
-      rank += of_warp.of(r);
-    }
-    return total;
+    return kept;
   }
 
-  PMPP_HOST_DEVICE static std::int64_t first_element(const plan& p, std::int64_t tile) {
-    return tile == 0 ? 0 : smaller(p.data.n, p.data.element(tile * p.rows * threads));
-  }
-
-  /// Writes a tile that has been gathered and whose prefix is there.
+  /// The messenger's part of a tile that has been gathered.
   template <class Block>
-  PMPP_HOST_DEVICE static void write_tile(Block& block, const shared& memory, const arguments& a, const plan& p,
-                                          std::int64_t tile, int kept) {
-    const T* const staged = reinterpret_cast<const T*>(memory.staged);
-    const std::int64_t prefix = memory.prefix;
-    write(block, staged, kept, a.out, prefix);
-    if constexpr (partitions) {
-      const std::int64_t first = first_element(p, tile), end = first_element(p, tile + 1);
-      write(block, staged + kept, static_cast<int>(end - first) - kept, a.out_false, first - prefix);
+  PMPP_HOST_DEVICE static void talk(Block& block, shared& memory, const arguments& a, const plan& p, std::int64_t tile,
+                                    int stage, bool go_on) {
+    int kept = block.lane() < warps ? memory.kept_of_warp[stage][block.lane()] : 0;
+    kept = block::warp_inclusive_scan(block, kept, plus{});
+    const int all = block.shuffle(kept, lanes - 1), before = block.shuffle_up(kept, 1);
+    std::int64_t asked = p.tiles;
+    if (block.lane() == 0) {
+      if (a.in_place) simt::fence();  // who sees the count may overwrite what this block has read
+      a.look_back.publish(tile, all);
+      if (go_on) asked = a.look_back.ask();
     }
-    if (tile == p.tiles - 1 && block.thread() == 0) {
-      const selection all = {prefix + kept, p.data.n};
-      if (a.found != nullptr)
-        *a.found = all;
-      else
-        a.sink(all);
-    }
+    const std::int64_t prefix = block.shuffle(
+        a.look_back.wait(block, memory.look_back, tile, std::int64_t(all), true, std::int64_t(0), plus{}), 0);
+    if (a.in_place) simt::fence();
+    if (block.lane() < warps) memory.kept_before_warp[stage][block.lane()] = prefix + (block.lane() > 0 ? before : 0);
+    if (block.lane() != 0) return;
+    memory.next[1 - stage] = asked;
+    if (tile < p.tiles - 1) return;
+    const selection found = {prefix + all, p.data.n};
+    if (a.found != nullptr)
+      *a.found = found;
+    else
+      a.sink(found);
   }
 
-  /// Writes n elements to out[position ...]; a warp writes whole lines of 128 bytes where the elements allow it.
+  /// Writes a tile of which the messenger knows how much is kept before each warp.
+  template <class Block>
+  PMPP_HOST_DEVICE static void write(Block& block, const shared& memory, const arguments& a, const plan& p,
+                                     std::int64_t tile, int stage) {
+    const part<false> mine(block, p, tile, stage);
+    const std::int64_t before = memory.kept_before_warp[stage][block.warp()];
+    const int kept = memory.kept_of_warp[stage][block.warp()];
+    write(block, mine.kept(), kept, a.out, before);
+    if constexpr (partitions)
+      if (mine.end > 0)
+        write(block, mine.others(), mine.end - mine.begin - kept, a.out_false, mine.element(0) + mine.begin - before);
+    block.sync_warp();
+  }
+
+  /// A warp writes n elements to out[position ...], whole lines of 128 bytes where the elements allow it.
   template <class Block, class O>
   PMPP_HOST_DEVICE static void write(Block& block, const T* staged, int n, const O& out, std::int64_t position) {
     if constexpr (std::is_same_v<O, T*> && is_power_of_two(sizeof(T)) && sizeof(T) == alignof(T) && sizeof(T) <= 16) {
       constexpr int each = sizeof(T) < 4 ? 4 / int(sizeof(T)) : 1, line = 128 / int(sizeof(T));
       T* const target = out + position;
       const int shift = static_cast<int>(reinterpret_cast<std::uintptr_t>(target) / sizeof(T) % line);
-      for (int i = block.thread() * each - shift; i < n; i += threads * each) {
+      for (int i = block.lane() * each - shift; i < n; i += lanes * each) {
         if (each > 1 && i >= 0 && i + each <= n) {
           short_vector<T, each> v;
           for (int k = 0; k < each; ++k) v.item[k] = staged[i + k];
@@ -421,7 +380,7 @@ private:
         }
       }
     } else {
-      for (int i = block.thread(); i < n; i += threads) out[position + i] = static_cast<value_of<O>>(staged[i]);
+      for (int i = block.lane(); i < n; i += lanes) out[position + i] = static_cast<value_of<O>>(staged[i]);
     }
   }
 };
@@ -451,21 +410,24 @@ void select_on_blocks(const char* function, const P& where, const input<In>& in,
   const auto enqueue = [&](auto items, std::int64_t lead) {
     using kernel = select_kernel<In, Select, Out, OutFalse, Sink, items, Tuning>;
     using look_back = block::look_back<std::int64_t>;
-    // Small inputs are cut into smaller tiles, so that all multiprocessors have some.
-    const std::int64_t most_blocks = std::int64_t(kernel::min_blocks) * processor_count(where);
-    const std::int64_t all_rows = ceil_div(in.count.bound, std::int64_t(kernel::threads) * items);
-    const std::int64_t rows = smaller(std::int64_t(kernel::most_rows), ceil_div(all_rows, most_blocks));
-    const typename kernel::plan p(in.count.bound, lead, static_cast<int>(larger(std::int64_t(1), rows)));
+    // Short inputs are cut into smaller tiles, one for each multiprocessor.
+    const std::int64_t most_blocks = std::int64_t(Tuning.blocks) * processor_count(where);
+    const auto room = static_cast<std::int64_t>((shared_limit(where) - sizeof(typename kernel::shared)) /
+                                                (2 * kernel::copies * sizeof(typename kernel::slot) * kernel::workers));
+    const std::int64_t share = ceil_div(ceil_div(in.count.bound, std::int64_t(kernel::workers) * items), most_blocks);
+    const std::int64_t rows = larger<std::int64_t>(1, smaller(share, smaller<std::int64_t>(kernel::most_rows, room)));
+    const typename kernel::plan p(in.count.bound, lead, static_cast<int>(rows));
     const std::int64_t linked = p.tiles == 1 ? 0 : p.tiles;
     const std::size_t payload = linked == 0 ? 0 : scratch_bytes({look_back::payload_bytes(linked)});
     const bool waits = linked > 0 && in.count.pointer != nullptr;
     scratch memory(where, payload + (waits ? sizeof(selection) : 0), linked == 0 ? 0 : look_back::state_bytes(linked));
     auto* const data = static_cast<std::byte*>(memory.data());
     auto* const found = waits ? reinterpret_cast<selection*>(data + payload) : nullptr;
-    launch(where, smaller(p.tiles, most_blocks), kernel{},
-           typename kernel::arguments{in.first, out, out_false, sink, in.count, p, lead, select,
-                                      may_overlap(in.first, out, in.count.bound), found,
-                                      look_back(memory.state(), data, p.tiles), done});
+    launch_kernel<kernel::threads>(where, grid{smaller(p.tiles, most_blocks), kernel::threads, p.shared_bytes()},
+                                   kernel{},
+                                   typename kernel::arguments{in.first, out, out_false, sink, in.count, p, lead, select,
+                                                              may_overlap(in.first, out, in.count.bound), found,
+                                                              look_back(memory.state(), data, p.tiles), done});
   };
   block::with_access(in.first, [&](auto items, std::int64_t lead) {
     // Computed elements may be much wider than what they are made of: such vectors would not fit shared memory.
