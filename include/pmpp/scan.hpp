@@ -2,19 +2,14 @@
 //
 // Prefix sums with any associative operator: inclusive_scan, exclusive_scan.
 //
-//   1. A block takes tiles by ticket; while it works on one, the next is on its way to shared memory. A thread folds the
+//   1. A block goes through tiles by ticket, two in shared memory at a time (block/tile_pipeline.hpp). A thread folds the
 //      consecutive vectors that are its share, a warp scans what its lanes have found (block/scan.hpp).
-//   2. One warp of the block moves no elements. It tells other blocks what the tile combines to, collects what lies before
-//      it (block/look_back.hpp), and leaves in shared memory what precedes each warp. Meanwhile the others write the tile
-//      before and load the one after.
+//   2. One warp tells other blocks what the tile combines to, collects what lies before it (block/look_back.hpp), and
+//      leaves in shared memory what precedes each warp.
 //   3. Threads run through their share a second time, now knowing what precedes it. The results take the elements' place
 //      in shared memory, from where warps write them in rows of 512 bytes.
 //
-//          block     load 0 | fold 0 | load 1 | fold 1 | write 0, load 2 | fold 2 | write 1, load 3 | ...
-//          its warp                    look back 0       look back 1                look back 2
-//
-// An H100 holds two tiles of 102 KB a multiprocessor. Few blocks with large tiles have little to tell each other, and a
-// look-back of 6 us goes unnoticed: 2^28 floats take 5 % longer than to copy.
+// 2^28 floats take 5 % longer than to copy on an H100.
 // Work n; traffic n elements read, n written; one barrier a tile; one launch. Operands stay in order and are always
 // elements or results of adjacent ranges; no identity is needed. The grouping depends on n, the alignment and the number
 // and shared memory of the multiprocessors alone: the same bits on every run. In place is allowed. Input and output whose
@@ -28,6 +23,7 @@
 #include <pmpp/block/load_store.hpp>
 #include <pmpp/block/look_back.hpp>
 #include <pmpp/block/scan.hpp>
+#include <pmpp/block/tile_pipeline.hpp>
 #include <pmpp/core/config.hpp>
 #include <pmpp/core/operators.hpp>
 #include <pmpp/core/range.hpp>
@@ -86,8 +82,7 @@ struct scan_kernel {
 
   // Dynamic shared memory comes behind; 2^28 floats take 50 us more if it does not start at a multiple of 128 bytes.
   struct alignas(128) shared {
-    block::look_back_memory<A> look_back;
-    std::int64_t next[2];  ///< the tile after the one at hand, and after that one
+    block::tile_pipeline_memory<A> pipeline;
     A of_warp[2][warps];
     A before_warp[2][warps];
     A before_lane[2][workers];
@@ -119,32 +114,13 @@ struct scan_kernel {
   PMPP_HOST_DEVICE void operator()(Block& block, shared& memory, const arguments& a) const {
     plan p = a.known;
     if (a.count.pointer != nullptr) p = plan(a.count.get(), a.lead, a.known.vectors);
-    const block::look_back<A>& look_back = a.look_back;
-    const std::int64_t first = look_back.first(block, memory.look_back), none = p.tiles;
-    const bool messenger = block.warp() == warps;
-    if (messenger && block.lane() == 0) {
-      if (first >= none) look_back.leave(block, memory.look_back);
-      memory.next[0] = first >= none || p.tiles <= block.count() ? none : look_back.ask();
-    }
-    if (!messenger && first < none) load(block, a, p, first, 0);
-    int stage = 0;
-    for (std::int64_t last = none, now = first; last < none || now < none; stage = 1 - stage) {
-      if (!messenger && now < none) fold(block, memory, a, p, now, stage);
-      block.sync();
-      const std::int64_t next = now < none ? memory.next[stage] : none;
-      if (messenger) {
-        if (now < none)
-          talk(block, memory, a, p, now, stage, next < none);
-        else if (block.lane() == 0)
-          look_back.leave(block, memory.look_back);
-      } else {
-        if (last < none) write(block, memory, a, p, last, 1 - stage);
-        if (next < none) load(block, a, p, next, 1 - stage);
-      }
-      last = now;
-      now = next;
-    }
-    look_back.finish(block, memory.look_back, p.tiles);
+    block::for_each_tile<false>(
+        block, a.look_back, memory.pipeline, p.tiles,
+        [&](std::int64_t tile, int stage) { load(block, a, p, tile, stage); },
+        [&](std::int64_t tile, int stage) { fold(block, memory, a, p, tile, stage); },
+        [&](std::int64_t tile, int stage, auto exchange) { talk(block, memory, a, p, tile, stage, exchange); },
+        [&](std::int64_t tile, int stage) { write(block, memory, a, p, tile, stage); });
+    a.look_back.finish(block, memory.pipeline.look_back, p.tiles);
   }
 
 private:
@@ -222,29 +198,22 @@ private:
   }
 
   /// The messenger's part of a tile that has been folded.
-  template <class Block>
+  template <class Block, class Exchange>
   PMPP_HOST_DEVICE static void talk(Block& block, shared& memory, const arguments& a, const plan& p, std::int64_t tile,
-                                    int stage, bool go_on) {
+                                    int stage, const Exchange& exchange) {
     const std::int64_t left = p.data.vectors - tile * p.vectors * workers;
     const int count = static_cast<int>(smaller(ceil_div(left, std::int64_t(p.vectors) * lanes), std::int64_t(warps)));
     A sum{};  // of this lane's warp and those before it
     if (block.lane() < count) sum = memory.of_warp[stage][block.lane()];
     sum = block::warp_inclusive_scan(block, sum, a.op, count);
     const A aggregate = block.shuffle(sum, count - 1), before = block.shuffle_up(sum, 1);
-    std::int64_t asked = p.tiles;
-    if (block.lane() == 0) {
-      a.look_back.publish(tile, aggregate);
-      if (go_on) asked = a.look_back.ask();
-    }
-    const A prefix = block.shuffle(
-        a.look_back.wait(block, memory.look_back, tile, aggregate, a.start.present, a.start.value, a.op), 0);
+    const A prefix = exchange(aggregate, a.start.present, a.start.value, a.op);
     if (block.lane() < count) {
       const bool has_prefix = tile > 0 || a.start.present;
       memory.before_warp[stage][block.lane()] = block.lane() == 0 ? prefix
                                                 : has_prefix      ? static_cast<A>(a.op(prefix, before))
                                                                   : before;
     }
-    if (block.lane() == 0) memory.next[1 - stage] = asked;
   }
 
   /// Scans and writes a tile of which the messenger knows what lies before.

@@ -3,17 +3,18 @@
 // Stream compaction: keeps some elements of a range, in order. copy_if, remove_if, copy_flagged, unique_copy,
 // partition_copy.
 //
-//   1. A block takes a tile by ticket: up to eight rows a warp, 32 lanes times one 16-byte vector each, which stay in
-//      registers. Each element is read once and judged once; the verdict is a bit.
-//   2. A lane counts what it keeps in each row. The counts of all rows share a few words, a byte or two each, so that
-//      one scan of those words ranks all elements of a warp (block/scan.hpp). The block publishes its count.
-//   3. The kept elements go to shared memory, each to its rank in the tile, while one warp collects how many elements
-//      the tiles before have kept (block/look_back.hpp).
-//   4. The block copies them to the output as whole lines. The tile that is last writes the count.
+//   1. A block goes through tiles by ticket, two in shared memory at a time (block/tile_pipeline.hpp). Each element is
+//      read once and judged once.
+//   2. A lane counts what it keeps of some rows of vectors. The counts share a word, a byte or two each, so that one scan
+//      of that word ranks all their elements (block/scan.hpp). What a warp keeps moves to the front of its part of the
+//      tile, in shared memory.
+//   3. One warp publishes how many the tile keeps, and collects how many the tiles before have kept
+//      (block/look_back.hpp).
+//   4. Each warp copies what it has kept to the output, in whole lines. The tile that is last writes the count.
 //
 //      tile      a b C d E F g h    kept: C E F      rank  0 1 2      output position = kept before the tile + rank
 //
-// Work n; traffic n * sizeof(T) read, the kept elements written; two barriers a tile; one launch. Stable. A tile writes
+// Work n; traffic n * sizeof(T) read, the kept elements written; one barrier a tile; one launch. Stable. A tile writes
 // only in front of its own end, and only after all tiles before it have read their elements: in place is allowed.
 // (PMPP ch. 11, exercise on compaction; Merrill and Garland, 2016; Billeter, Olsson and Assarsson, 2009.)
 #pragma once
@@ -26,6 +27,7 @@
 #include <pmpp/block/load_store.hpp>
 #include <pmpp/block/look_back.hpp>
 #include <pmpp/block/scan.hpp>
+#include <pmpp/block/tile_pipeline.hpp>
 #include <pmpp/core/config.hpp>
 #include <pmpp/core/iterator.hpp>
 #include <pmpp/core/math.hpp>
@@ -44,9 +46,10 @@
 namespace pmpp::inline PMPP_BACKEND {
 
 struct select_tuning {
-  int threads = 384;  ///< of a block that move elements; one more warp talks to other blocks
-  int rows = 16;      ///< vectors of 16 bytes that a thread has in a tile; fewer where shared memory holds no two tiles
-  int blocks = 1;     ///< of a multiprocessor
+  int threads = 640;  ///< of a block that move elements; one more warp talks to other blocks
+  int rows = 10;      ///< vectors of 16 bytes that a thread has in a tile; fewer where shared memory holds no two tiles
+  int blocks = 1;     ///< of a multiprocessor. H100, copy_if of half of 2^28 32-bit elements: 640 x 10 x 1 -> 560 us,
+                      ///< 384 x 16 x 1 -> 566, 384 x 8 x 2 -> 616
 };
 
 namespace detail {
@@ -146,8 +149,7 @@ struct select_kernel {
   static_assert(2 * copies * lanes * sizeof(slot) <= 200 * 1024, "pmpp: elements have at most 1600 bytes");
 
   struct alignas(128) shared {
-    block::look_back_memory<std::int64_t> look_back;
-    std::int64_t next[2];  ///< the tile after the one at hand, and after that one
+    block::tile_pipeline_memory<std::int64_t> pipeline;
     std::int64_t kept_before_warp[2][warps];
     int kept_of_warp[2][warps];
   };
@@ -182,31 +184,15 @@ struct select_kernel {
   PMPP_HOST_DEVICE void operator()(Block& block, shared& memory, const arguments& a) const {
     plan p = a.known;
     if (a.count.pointer != nullptr) p = plan(a.count.get(), a.lead, a.known.rows);
-    const block::look_back<std::int64_t>& look_back = a.look_back;
-    const std::int64_t first = look_back.first(block, memory.look_back), none = p.tiles;
-    const bool messenger = block.warp() == warps;
-    if (messenger && block.lane() == 0)
-      memory.next[0] = first >= none || p.tiles <= block.count() ? none : look_back.ask();
-    if (!messenger && first < none) load(block, a, p, first, 0);
-    int stage = 0;
-    for (std::int64_t last = none, now = first; last < none || now < none; stage = 1 - stage) {
-      if (!messenger && now < none) gather(block, memory, a, p, now, stage);
-      block.sync();
-      const std::int64_t next = now < none ? memory.next[stage] : none;
-      if (messenger) {
-        if (now < none) talk(block, memory, a, p, now, stage, next < none);
-      } else {
-        if (last < none) write(block, memory, a, p, last, 1 - stage);
-        if (next < none) load(block, a, p, next, 1 - stage);
-      }
-      last = now;
-      now = next;
-    }
-    block.sync();  // the block that leaves last finds everything written
-    if (block.thread() == 0) look_back.leave(block, memory.look_back);
-    look_back.finish(block, memory.look_back, p.tiles);
+    block::for_each_tile<true>(
+        block, a.look_back, memory.pipeline, p.tiles,
+        [&](std::int64_t tile, int stage) { load(block, a, p, tile, stage); },
+        [&](std::int64_t tile, int stage) { gather(block, memory, a, p, tile, stage); },
+        [&](std::int64_t tile, int stage, auto exchange) { talk(block, memory, a, p, tile, stage, exchange); },
+        [&](std::int64_t tile, int stage) { write(block, memory, a, p, tile, stage); });
+    a.look_back.finish(block, memory.pipeline.look_back, p.tiles);  // the last block finds everything written
     if (a.done.flag != nullptr) block.sync();
-    if (block.thread() != 0 || !(a.known.tiles == 1 || memory.look_back.last)) return;
+    if (block.thread() != 0 || !(a.known.tiles == 1 || memory.pipeline.look_back.last)) return;
     if (a.found != nullptr) a.sink(*a.found);
     a.done.signal();
   }
@@ -322,25 +308,17 @@ private:
   }
 
   /// The messenger's part of a tile that has been gathered.
-  template <class Block>
+  template <class Block, class Exchange>
   PMPP_HOST_DEVICE static void talk(Block& block, shared& memory, const arguments& a, const plan& p, std::int64_t tile,
-                                    int stage, bool go_on) {
+                                    int stage, const Exchange& exchange) {
     int kept = block.lane() < warps ? memory.kept_of_warp[stage][block.lane()] : 0;
     kept = block::warp_inclusive_scan(block, kept, plus{});
     const int all = block.shuffle(kept, lanes - 1), before = block.shuffle_up(kept, 1);
-    std::int64_t asked = p.tiles;
-    if (block.lane() == 0) {
-      if (a.in_place) simt::fence();  // who sees the count may overwrite what this block has read
-      a.look_back.publish(tile, all);
-      if (go_on) asked = a.look_back.ask();
-    }
-    const std::int64_t prefix = block.shuffle(
-        a.look_back.wait(block, memory.look_back, tile, std::int64_t(all), true, std::int64_t(0), plus{}), 0);
+    if (a.in_place) simt::fence();  // who sees the count may overwrite what this block has read
+    const std::int64_t prefix = exchange(all, true, 0, plus{});
     if (a.in_place) simt::fence();
     if (block.lane() < warps) memory.kept_before_warp[stage][block.lane()] = prefix + (block.lane() > 0 ? before : 0);
-    if (block.lane() != 0) return;
-    memory.next[1 - stage] = asked;
-    if (tile < p.tiles - 1) return;
+    if (block.lane() != 0 || tile < p.tiles - 1) return;
     const selection found = {prefix + all, p.data.n};
     if (a.found != nullptr)
       *a.found = found;

@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// How a block goes through tiles whose results depend on all tiles before: loading, working, talking and writing at once.
+//
+//   workers      load 0 | work 0 | load 1 | work 1 | write 0, load 2 | work 2 | write 1, load 3 | ...
+//   messenger                      look back 0       look back 1                look back 2
+//
+// The last warp of the block, its messenger, moves no elements. It publishes what a tile has come to and collects what
+// lies before it (block/look_back.hpp), while the other warps write the tile before and load the one after. One barrier
+// a tile. A block holds two tiles; on an H100 a multiprocessor has one block, with two tiles of about 100 KB: few blocks
+// have little to tell each other, and the 6 us that a look-back takes under load go unnoticed.
+#pragma once
+
+#include <cstdint>
+
+#include <pmpp/block/look_back.hpp>
+#include <pmpp/core/config.hpp>
+#include <pmpp/simt/block.hpp>
+
+namespace pmpp::inline PMPP_BACKEND::block {
+
+/// Shared memory of for_each_tile. It is its own until look_back::finish.
+template <class T>
+struct tile_pipeline_memory {
+  look_back_memory<T> look_back;
+  std::int64_t next[2];  ///< the tile after the one at hand, and after that one
+};
+
+/// What the messenger says to other blocks about one tile, once.
+template <class Block, class T>
+struct tile_exchange {
+  Block& block;
+  const look_back<T>& others;
+  tile_pipeline_memory<T>& memory;
+  std::int64_t tile, none;
+  int stage;
+  bool go_on;
+
+  /// Publishes what the tile has come to; returns what the tiles before have come to, behind init if has_init, in all
+  /// lanes; nothing for the first tile without init. All lanes call.
+  template <class Op>
+  PMPP_HOST_DEVICE T operator()(const T& aggregate, bool has_init, const T& init, Op op) const {
+    std::int64_t asked = none;
+    if (block.lane() == 0) {
+      others.publish(tile, aggregate);
+      if (go_on) asked = others.ask();
+    }
+    const T prefix = others.wait(block, memory.look_back, tile, aggregate, has_init, init, op);
+    if (block.lane() == 0) memory.next[1 - stage] = asked;
+    return block.shuffle(prefix, 0);
+  }
+};
+
+/// Calls, for each tile that the block gets by ticket, in this order and with barriers of the block between work and what
+/// follows:
+///   load(tile, stage)             workers: start moving it to stage 0 or 1 of shared memory
+///   work(tile, stage)             workers: wait for it; find out what it comes to
+///   talk(tile, stage, exchange)   messenger: call exchange once; leave in shared memory what the workers need
+///   write(tile, stage)            workers
+/// then leaves the look-back: after the last wait, or (Written) after the last write; look_back::finish is the caller's.
+/// All threads call; the last warp is the messenger.
+template <bool Written, class Block, class T, class Load, class Work, class Talk, class Write>
+PMPP_HOST_DEVICE void for_each_tile(Block& block, const look_back<T>& others, tile_pipeline_memory<T>& memory,
+                                    std::int64_t tiles, Load load, Work work, Talk talk, Write write) {
+  const std::int64_t first = others.first(block, memory.look_back), none = tiles;
+  const bool messenger = block.warp() == block.warps() - 1;
+  if (messenger && block.lane() == 0) {
+    if (!Written && first >= none) others.leave(block, memory.look_back);
+    memory.next[0] = first >= none || tiles <= block.count() ? none : others.ask();
+  }
+  if (!messenger && first < none) load(first, 0);
+  int stage = 0;
+  for (std::int64_t last = none, now = first; last < none || now < none; stage = 1 - stage) {
+    if (!messenger && now < none) work(now, stage);
+    block.sync();
+    const std::int64_t next = now < none ? memory.next[stage] : none;
+    if (messenger) {
+      if (now < none)
+        talk(now, stage, tile_exchange<Block, T>{block, others, memory, now, none, stage, next < none});
+      else if (!Written && block.lane() == 0)
+        others.leave(block, memory.look_back);
+    } else {
+      if (last < none) write(last, 1 - stage);
+      if (next < none) load(next, 1 - stage);
+    }
+    last = now;
+    now = next;
+  }
+  if (Written) {
+    block.sync();
+    if (block.thread() == 0) others.leave(block, memory.look_back);
+  }
+}
+
+}  // namespace pmpp::inline PMPP_BACKEND::block
