@@ -57,15 +57,28 @@ struct segmented_reduce_kernel {
   using order = operand_order<Op, A>;
   using join = join_parts<A, Op>;
 
+  /// The elements [begin, end) and the ends of the segments [first_segment, end_segment) are a block's.
+  struct piece {
+    std::int64_t begin, end, first_segment, end_segment, segments;
+    std::int64_t n, first;         ///< elements in all, and in the first vector
+    std::int64_t vector, vectors;  ///< the first one of the block, and the end of all it has
+    int tiles;
+
+    /// The first element of a tile, which may lie in front of `begin`.
+    PMPP_HOST_DEVICE std::int64_t begin_of(int tile) const {
+      return first + (vector + std::int64_t(tile) * layout::all_vectors) * Items;
+    }
+  };
   struct shared {
     typename layout::stage stage[stages];
     alignas(16) std::uint8_t marks[layout::elements];
     parts_memory<A> parts;
     block::reduce_memory<A> reduced;
     std::int64_t split[2];  ///< how many ends lie before the block, and before the next one
-    part<A> carry;          ///< what the block has of the open segment, but for accumulators of the threads
-    part<A> first;          ///< as in segment_carry
-    std::int64_t stop;      ///< the first segment that does not end in the tile; it ends at:
+    piece mine;
+    part<A> carry;      ///< what the block has of the open segment, but for accumulators of the threads
+    part<A> first;      ///< as in segment_carry
+    std::int64_t stop;  ///< the first segment that does not end in the tile; it ends at:
     std::int64_t next_end;
     bool stop_is_empty;  ///< it has no elements so far
     bool started_last;
@@ -85,30 +98,19 @@ struct segmented_reduce_kernel {
 
   template <class Block>
   PMPP_HOST_DEVICE void operator()(Block& block, shared& memory, const arguments& a) const {
-    piece p;
-    if (!find_piece(block, memory, a, p)) return;
-    if (block.thread() == 0) {
-      memory.carry = part<A>{};
-      memory.first = part<A>{};
-    }
+    if (!find_piece(block, memory, a)) return;
+    const piece& p = memory.mine;
     for (int k = 0; k < items; ++k) memory.marks[block.thread() * items + k] = 0;
-
-    const std::int64_t tiles = larger(std::int64_t(1), ceil_div(p.end - p.begin_of(0), std::int64_t(layout::elements)));
-    const auto load = [&](std::int64_t tile) {
-      if (tile < tiles)
-        layout::load(block, memory.stage[tile % stages], a.in, p.data, p.vector + tile * layout::all_vectors,
-                     p.vectors);
-      simt::copy_async_batch();
-    };
-    for (int tile = 0; tile < stages - 1; ++tile) load(tile);
+    const int tiles = p.tiles;
+    for (int tile = 0; tile < stages - 1; ++tile) load(block, memory, a, tile);
     std::int64_t segment = p.first_segment, next_end = -1;  // the next one to end; it ends at (-1: look)
-    ends at_hand = load_ends(block, a, p, segment);
+    ends at_hand = load_ends(block, memory, a, segment);
     A accumulated = order::neutral;
     bool has_accumulated = false;
-    for (std::int64_t tile = 0; tile < tiles; ++tile) {
+    for (int tile = 0; tile < tiles; ++tile) {
       simt::copy_async_wait<stages - 2>();
       block.sync();
-      load(tile + stages - 1);
+      load(block, memory, a, tile + stages - 1);
       typename layout::stage& stage = memory.stage[tile % stages];
       const std::int64_t begin = p.begin_of(tile), end = smaller(p.end, begin + layout::elements);
       if (next_end > end && begin >= p.begin && end - begin == layout::elements) {
@@ -120,39 +122,25 @@ struct segmented_reduce_kernel {
 
       const part<A> carry = memory.carry;
       std::int64_t from = segment;  // of the segments at hand
-      while (!block.sync_or(mark(block, memory, p, at_hand, from, begin, end))) {
+      while (!block.sync_or(mark(block, memory, at_hand, from, begin, end))) {
         from += threads * each;
-        at_hand = load_ends(block, a, p, from);
+        at_hand = load_ends(block, memory, a, from);
       }
-      const std::int64_t stop = memory.stop;
       next_end = memory.next_end;
-      const ends next = load_ends(block, a, p, stop);
-      scan(block, memory, a, p, stage, begin, end, carry);
-      for (std::int64_t earlier = segment; earlier < from; earlier += threads * each)
-        write(block, memory, a, p, stage, load_ends(block, a, p, earlier), earlier, stop, begin);
-      write(block, memory, a, p, stage, at_hand, from, stop, begin);
-      at_hand = next;
-      segment = stop;
+      scan(block, memory, a, stage, begin, end, carry);
+      for (const std::int64_t stop = memory.stop; segment < stop; segment += threads * each)
+        write(block, memory, a, stage, load_ends(block, memory, a, segment), segment, stop, begin);
+      segment = memory.stop;
+      at_hand = load_ends(block, memory, a, segment);
     }
     if (block.count() == 1) return;
     if (has_accumulated) flush(block, memory, a, accumulated, has_accumulated);
     block.sync();
-    if (block.thread() == 0) a.carries.publish(block.index(), carry_of(memory, a, p));
+    if (block.thread() == 0) a.carries.publish(block.index(), carry_of(memory, a));
     if (memory.started_last) join_carries(block, memory, a);
   }
 
 private:
-  /// The elements [begin, end) and the ends of the segments [first_segment, end_segment) are a block's.
-  struct piece {
-    std::int64_t begin, end, first_segment, end_segment, segments;
-    block::ordered_layout<Items> data{0, 0};
-    std::int64_t vector, vectors;  ///< the first one of the block, and the end of all it has
-
-    /// The first element of a tile, which may lie in front of `begin`.
-    PMPP_HOST_DEVICE std::int64_t begin_of(std::int64_t tile) const {
-      return data.element(vector + tile * layout::all_vectors);
-    }
-  };
   /// Segments that a thread looks at: every threads-th one.
   struct ends {
     value_of<Offsets> begin[each], end[each];
@@ -160,39 +148,62 @@ private:
 
   /// False if there is nothing to do, for all blocks.
   template <class Block>
-  PMPP_HOST_DEVICE static bool find_piece(Block& block, shared& memory, const arguments& a, piece& p) {
-    p.segments = a.offset_count.get() - 1;
-    if (p.segments <= 0) return false;
+  PMPP_HOST_DEVICE static bool find_piece(Block& block, shared& memory, const arguments& a) {
+    const std::int64_t segments = a.offset_count.get() - 1;
+    if (segments <= 0) return false;
     const auto origin = static_cast<std::int64_t>(a.offsets[0]);
-    const std::int64_t steps = static_cast<std::int64_t>(a.offsets[p.segments]) - origin + p.segments;
+    const std::int64_t steps = static_cast<std::int64_t>(a.offsets[segments]) - origin + segments;
     const std::int64_t each_block = ceil_div(steps, block.count());
     const auto step = [&](int i) { return smaller(steps, (block.index() + i) * each_block); };
     for (int i = block.warp(); i < 2; i += warps) {
-      const std::int64_t split = count_leading(block, p.segments, [&](std::int64_t s) {
+      const std::int64_t split = count_leading(block, segments, [&](std::int64_t s) {
         return static_cast<std::int64_t>(a.offsets[s + 1]) - origin + s + 1 <= step(i);
       });
       if (block.lane() == 0) memory.split[i] = split;
     }
-    if (block.thread() == 0 && block.count() > 1)
-      memory.started_last = simt::atomic_add(a.started, 1u) == unsigned(block.count()) - 1;
+    unsigned ticket = 0;
+    if (block.thread() == 0 && block.count() > 1) ticket = simt::atomic_add(a.started, 1u);
     block.sync();
-    p.first_segment = memory.split[0];
-    p.end_segment = memory.split[1];
-    p.begin = origin + step(0) - p.first_segment;
-    p.end = origin + step(1) - p.end_segment;
-    p.data = block::ordered_layout<Items>(a.count.get(), a.lead);
-    p.vector = (p.begin - p.data.first) / Items;
-    p.vectors = ceil_div(p.end - p.data.first, std::int64_t(Items));
+    if (block.thread() == 0) {
+      piece& p = memory.mine;
+      const block::ordered_layout<Items> data(a.count.get(), a.lead);
+      p.n = data.n;
+      p.first = data.first;
+      p.segments = segments;
+      p.first_segment = memory.split[0];
+      p.end_segment = memory.split[1];
+      p.begin = origin + step(0) - p.first_segment;
+      p.end = origin + step(1) - p.end_segment;
+      p.vector = (p.begin - p.first) / Items;
+      p.vectors = ceil_div(p.end - p.first, std::int64_t(Items));
+      p.tiles = static_cast<int>(ceil_div(p.end - p.begin_of(0), std::int64_t(layout::elements)));
+      if (p.tiles == 0) p.tiles = 1;  // of no elements: there may be ends
+      memory.carry = part<A>{};
+      memory.first = part<A>{};
+      memory.started_last = ticket == unsigned(block.count()) - 1;
+    }
+    block.sync();
     return true;
   }
 
+  /// Starts to load a tile, if it exists.
   template <class Block>
-  PMPP_HOST_DEVICE static ends load_ends(Block& block, const arguments& a, const piece& p, std::int64_t from) {
+  PMPP_HOST_DEVICE static void load(Block& block, shared& memory, const arguments& a, int tile) {
+    const piece& p = memory.mine;
+    if (tile < p.tiles)
+      layout::load(block, memory.stage[tile % stages], a.in, block::ordered_layout<Items>(p.n, a.lead),
+                   p.vector + std::int64_t(tile) * layout::all_vectors, p.vectors);
+    simt::copy_async_batch();
+  }
+
+  template <class Block>
+  PMPP_HOST_DEVICE static ends load_ends(Block& block, const shared& memory, const arguments& a, std::int64_t from) {
     ends e{};
+    const std::int64_t end_segment = memory.mine.end_segment, segments = memory.mine.segments;
     for (int i = 0; i < each; ++i) {
       const std::int64_t s = from + i * threads + block.thread();
-      if (s <= p.end_segment) e.begin[i] = a.offsets[s];
-      if (s <= p.end_segment && s < p.segments) e.end[i] = a.offsets[s + 1];
+      if (s <= end_segment) e.begin[i] = a.offsets[s];
+      if (s <= end_segment && s < segments) e.end[i] = a.offsets[s + 1];
     }
     return e;
   }
@@ -227,8 +238,9 @@ private:
   /// Marks the heads in the tile [begin, end) of those segments that are at hand. One thread finds the first that does
   /// not end in the tile, if it is among them: true.
   template <class Block>
-  PMPP_HOST_DEVICE static bool mark(Block& block, shared& memory, const piece& p, const ends& e, std::int64_t from,
-                                    std::int64_t begin, std::int64_t end) {
+  PMPP_HOST_DEVICE static bool mark(Block& block, shared& memory, const ends& e, std::int64_t from, std::int64_t begin,
+                                    std::int64_t end) {
+    const piece& p = memory.mine;
     bool found = false;
     for (int i = 0; i < each; ++i) {
       const std::int64_t s = from + i * threads + block.thread();
@@ -249,9 +261,9 @@ private:
 
   /// Scans the tile, behind the carry if its first element is no head, and leaves the results in it. Two barriers.
   template <class Block>
-  PMPP_HOST_DEVICE static void scan(Block& block, shared& memory, const arguments& a, const piece& p,
-                                    typename layout::stage& stage, std::int64_t begin, std::int64_t end,
-                                    const part<A>& carry) {
+  PMPP_HOST_DEVICE static void scan(Block& block, shared& memory, const arguments& a, typename layout::stage& stage,
+                                    std::int64_t begin, std::int64_t end, const part<A>& carry) {
+    const piece& p = memory.mine;
     const int first = block.thread() * items;
     const int from = static_cast<int>(smaller(larger(p.begin - begin - first, std::int64_t(0)), std::int64_t(items)));
     const int to = static_cast<int>(smaller(larger(end - begin - first, std::int64_t(0)), std::int64_t(items)));
@@ -276,19 +288,18 @@ private:
 
   /// Writes the values of segments before `stop`.
   template <class Block>
-  PMPP_HOST_DEVICE static void write(Block& block, shared& memory, const arguments& a, const piece& p,
-                                     typename layout::stage& stage, const ends& e, std::int64_t from, std::int64_t stop,
-                                     std::int64_t begin) {
+  PMPP_HOST_DEVICE static void write(Block& block, shared& memory, const arguments& a, typename layout::stage& stage,
+                                     const ends& e, std::int64_t from, std::int64_t stop, std::int64_t begin) {
     for (int i = 0; i < each; ++i) {
       const std::int64_t s = from + i * threads + block.thread();
       if (s >= stop) continue;
       const auto s_begin = static_cast<std::int64_t>(e.begin[i]), s_end = static_cast<std::int64_t>(e.end[i]);
       A value = a.init;
       if (s_begin < s_end) {
-        const bool here = s_end > p.begin;  // else its last element was the last one of an earlier block
+        const bool here = s_end > memory.mine.begin;  // else its last element was the last one of an earlier block
         A sum{};
         if (here) sum = stage.template stored<A>(static_cast<int>(s_end - 1 - begin));
-        if (s_begin < p.begin) {
+        if (s_begin < memory.mine.begin) {
           memory.first = {sum, 0, here};
           continue;
         }
@@ -298,7 +309,8 @@ private:
     }
   }
 
-  PMPP_HOST_DEVICE static segment_carry<A> carry_of(const shared& memory, const arguments& a, const piece& p) {
+  PMPP_HOST_DEVICE static segment_carry<A> carry_of(const shared& memory, const arguments& a) {
+    const piece& p = memory.mine;
     const bool has_end = p.first_segment < p.end_segment;
     const bool began_before =
         has_end && static_cast<std::int64_t>(a.offsets[p.first_segment])<p.begin&& static_cast<std::int64_t>(

@@ -147,14 +147,16 @@ struct tile_layout {
   template <class Block>
   PMPP_HOST_DEVICE static void load(Block& block, stage& to, const In& in, const block::ordered_layout<Items>& data,
                                     std::int64_t first, std::int64_t end) {
+    const std::int64_t behind = first + all_vectors;
+    const bool inside = first > 0 && behind <= end && data.element(behind) <= data.n;  // no checks
     for (int r = 0; r < vectors; ++r) {
       const int v = r * threads + block.thread();
-      if (first + v >= end) break;
-      const int from = data.begin_of(first + v), to_item = data.end_of(first + v);
-      if (to_item - from == Items)
+      if (!inside && first + v >= end) break;
+      const int from = inside ? 0 : data.begin_of(first + v), count = inside ? Items : data.end_of(first + v) - from;
+      if (count == Items)
         block::access<In>::template load_async<Items>(in, data.element(first + v), to.loaded(v));
       else
-        to.loaded(v) = block::access<In>::template load_part<Items>(in, data.element(first + v), from, to_item);
+        to.loaded(v) = block::access<In>::template load_part<Items>(in, data.element(first + v), from, from + count);
     }
   }
 
