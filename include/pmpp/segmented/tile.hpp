@@ -92,11 +92,12 @@ PMPP_HOST_DEVICE std::int64_t count_leading(Block& block, std::int64_t n, F hold
   return low;
 }
 
-/// How a tile lies in shared memory. ResultBytes: what each element takes there once it has been read.
-template <class In, int Items, std::size_t ResultBytes, segmented_tuning Tuning>
+/// How a tile lies in shared memory. Result: what each element takes there once it has been read.
+template <class In, int Items, class Result, segmented_tuning Tuning>
 struct tile_layout {
   using raw = block::raw_items<In, Items>;
-  static constexpr std::size_t slot_bytes = round_up(larger(sizeof(raw), Items* ResultBytes), alignof(raw));
+  static constexpr std::size_t slot_align = larger(alignof(raw), alignof(Result));
+  static constexpr std::size_t slot_bytes = round_up(larger(sizeof(raw), Items * sizeof(Result)), slot_align);
   static constexpr int threads = [] {
     int t = Tuning.threads;
     while (t > simt::warp_size && std::size_t(t) * slot_bytes > 48 * 1024) t /= 2;
@@ -114,11 +115,11 @@ struct tile_layout {
   /// One slot in between keeps threads that read their vectors at once in different banks.
   static constexpr int stride = vectors > 1 ? vectors + 1 : 1;
 
-  struct alignas(larger(alignof(raw), std::size_t(greatest_common_divisor(16, int(slot_bytes))))) slot {
+  struct alignas(larger(slot_align, std::size_t(greatest_common_divisor(16, int(slot_bytes))))) slot {
     std::byte bytes[slot_bytes];
   };
   struct stage {
-    slot of[threads * stride];
+    alignas(larger(std::size_t(16), alignof(slot))) slot of[threads * stride];
 
     PMPP_HOST_DEVICE std::byte* vector(int v) { return of[v + v / vectors * (stride - vectors)].bytes; }
     /// As it was loaded.
