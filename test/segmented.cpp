@@ -587,16 +587,16 @@ TEST_CASE("a captured graph, replayed on other offsets, in another stream") {
   stream.synchronize();
   cudaGraph_t graph = nullptr;
   cudaGraphExec_t exec = nullptr;
-  pmpp::check(cudaStreamBeginCapture(stream.get(), cudaStreamCaptureModeThreadLocal), "begin");
+  pmpp::check(cudaStreamBeginCapture(stream, cudaStreamCaptureModeThreadLocal), "begin");
   enqueue();
-  pmpp::check(cudaStreamEndCapture(stream.get(), &graph), "end");
+  pmpp::check(cudaStreamEndCapture(stream, &graph), "end");
   pmpp::check(cudaGraphInstantiate(&exec, graph, 0), "instantiate");
   for (int round = 0; round < 10; ++round) {
     lengths l(100);
     for (auto& x : l) x = static_cast<std::int64_t>(test::generator()() % 300);
     const auto offsets = offsets_of(l);
     pmpp::copy(stream, std::span<const int>(offsets), std::span<int>(at.data(), 101));
-    pmpp::check(cudaGraphLaunch(exec, stream.get()), "launch");
+    pmpp::check(cudaGraphLaunch(exec, stream), "launch");
     stream.synchronize();
     CHECK(pmpp::to_host(sums) == sums_of(v, offsets, 0, pmpp::plus{}));
     const auto got = pmpp::to_host(scans);

@@ -3,6 +3,7 @@
 // segmented_reduce, segmented_inclusive_scan, reduce_by_key, run_length_encode.
 #include <pmpp/segmented.hpp>
 
+#include <algorithm>
 #include <cmath>
 #include <cstdint>
 
