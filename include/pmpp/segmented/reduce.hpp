@@ -120,14 +120,16 @@ struct segmented_reduce_kernel {
       }
       if (has_accumulated) flush(block, memory, a, accumulated, has_accumulated);
 
-      const part<A> carry = memory.carry;
       std::int64_t from = segment;  // of the segments at hand
       while (!block.sync_or(mark(block, memory, at_hand, from, begin, end))) {
         from += threads * each;
         at_hand = load_ends(block, memory, a, from);
       }
       next_end = memory.next_end;
-      scan(block, memory, a, stage, begin, end, carry);
+      if (begin >= p.begin && end - begin == layout::elements)
+        scan<true>(block, memory, a, stage, begin, end);
+      else
+        scan<false>(block, memory, a, stage, begin, end);
       for (const std::int64_t stop = memory.stop; segment < stop; segment += threads * each)
         write(block, memory, a, stage, load_ends(block, memory, a, segment), segment, stop, begin);
       segment = memory.stop;
@@ -199,11 +201,14 @@ private:
   template <class Block>
   PMPP_HOST_DEVICE static ends load_ends(Block& block, const shared& memory, const arguments& a, std::int64_t from) {
     ends e{};
-    const std::int64_t end_segment = memory.mine.end_segment, segments = memory.mine.segments;
+    const std::int64_t s = from + block.thread();
+    const auto exist = [&](std::int64_t last) {
+      return static_cast<int>(smaller(last - s, std::int64_t(each) * threads));
+    };
+    const int begins = exist(memory.mine.end_segment), ends = exist(memory.mine.segments - 1);
     for (int i = 0; i < each; ++i) {
-      const std::int64_t s = from + i * threads + block.thread();
-      if (s <= end_segment) e.begin[i] = a.offsets[s];
-      if (s <= end_segment && s < segments) e.end[i] = a.offsets[s + 1];
+      if (i * threads <= begins) e.begin[i] = a.offsets[s + i * threads];
+      if (i * threads <= begins && i * threads <= ends) e.end[i] = a.offsets[s + i * threads + 1];
     }
     return e;
   }
@@ -244,12 +249,12 @@ private:
     bool found = false;
     for (int i = 0; i < each; ++i) {
       const std::int64_t s = from + i * threads + block.thread();
-      if (s > p.end_segment) continue;
       const auto s_begin = static_cast<std::int64_t>(e.begin[i]);
+      if (s > p.end_segment || s_begin > end) break;
       const bool last = s == p.end_segment;
       const std::int64_t s_end = s < p.segments ? static_cast<std::int64_t>(e.end[i]) : s_begin;
       if (s_begin < s_end && s_begin >= larger(begin, p.begin) && s_begin < end) memory.marks[s_begin - begin] = 1;
-      if (s_begin <= end && (last || s_end > end)) {
+      if (last || s_end > end) {
         memory.stop = s;
         memory.next_end = last ? end_of_time : s_end;
         memory.stop_is_empty = s_begin == end;
@@ -260,23 +265,27 @@ private:
   }
 
   /// Scans the tile, behind the carry if its first element is no head, and leaves the results in it. Two barriers.
-  template <class Block>
+  /// Whole: all threads have all of their items.
+  template <bool Whole, class Block>
   PMPP_HOST_DEVICE static void scan(Block& block, shared& memory, const arguments& a, typename layout::stage& stage,
-                                    std::int64_t begin, std::int64_t end, const part<A>& carry) {
-    const piece& p = memory.mine;
+                                    std::int64_t begin, std::int64_t end) {
     const int first = block.thread() * items;
-    const int from = static_cast<int>(smaller(larger(p.begin - begin - first, std::int64_t(0)), std::int64_t(items)));
-    const int to = static_cast<int>(smaller(larger(end - begin - first, std::int64_t(0)), std::int64_t(items)));
+    int from = 0, to = items;
+    if constexpr (!Whole) {
+      const auto item = [&](std::int64_t i) {
+        return static_cast<int>(smaller(larger(i - begin - first, std::int64_t(0)), std::int64_t(items)));
+      };
+      from = item(memory.mine.begin);
+      to = item(end);
+    }
     const unsigned heads = take_heads<items>(memory.marks + first);
     A y[items]{};
     layout::for_items(a.in, stage, block.thread(), from, to,
                       [&](int k, const value_of<In>& x) { y[k] = static_cast<A>(x); });
-    const part<A> own =
-        to - from == items ? scan_items(y, heads, 0, items, a.op) : scan_items(y, heads, from, to, a.op);
-    const part<A> before = join_before(block, memory.parts, own, carry, join{a.op});
-    if (before.present)
-      for (int k = 0; k < items; ++k)
-        if (k >= from && k < to && (heads << (31 - k)) == 0) y[k] = static_cast<A>(a.op(before.value, y[k]));
+    const part<A> own = scan_items(y, heads, from, to, a.op);
+    const part<A> carry = memory.carry;  // which is written behind the next barrier
+    const part<A> before = join_before<Whole, false>(block, memory.parts, own, carry, join{a.op});
+    join_items(y, before, heads, from, to, a.op);
     for (int v = 0; v < layout::vectors; ++v) stage.store(first / Items + v, y + v * Items);
     if (block.thread() == threads - 1) {
       part<A> all = join{a.op}(before, own);
@@ -292,7 +301,7 @@ private:
                                      const ends& e, std::int64_t from, std::int64_t stop, std::int64_t begin) {
     for (int i = 0; i < each; ++i) {
       const std::int64_t s = from + i * threads + block.thread();
-      if (s >= stop) continue;
+      if (s >= stop) break;
       const auto s_begin = static_cast<std::int64_t>(e.begin[i]), s_end = static_cast<std::int64_t>(e.end[i]);
       A value = a.init;
       if (s_begin < s_end) {
@@ -334,7 +343,7 @@ private:
       while (!a.carries.peek(i, c)) block.spin();
       own = join_with(own, c.last);
     }
-    part<A> before = join_before(block, memory.parts, own, part<A>{}, join_with);
+    part<A> before = join_before<false, false>(block, memory.parts, own, part<A>{}, join_with);
     for (int i = first; i < end; ++i) {
       const segment_carry<A> c = a.carries.take(block, i);
       if (c.segment >= 0)

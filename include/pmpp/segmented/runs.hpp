@@ -159,7 +159,10 @@ struct run_kernel {
       if constexpr (!by_key) mark(block, memory, a, t);
       simt::copy_async_wait<0>();
       block.sync();
-      scan(block, memory, a, t);
+      if (t.first == 0 && t.end - t.begin == elements)
+        scan<true>(block, memory, a, t);
+      else
+        scan<false>(block, memory, a, t);
       std::int64_t asked = p.tiles;
       if (block.warp() == 0) {
         state own{};
@@ -234,11 +237,12 @@ private:
   }
 
   /// Scans the tile, publishes what it combines to, and leaves results in shared memory. One barrier.
-  template <class Block>
+  /// Whole: all threads have all of their items.
+  template <bool Whole, class Block>
   PMPP_HOST_DEVICE static void scan(Block& block, shared& memory, const arguments& a, const tile& t) {
     const int first = block.thread() * items;
-    const int from = smaller(larger(t.first - first, 0), items);
-    const int to = static_cast<int>(smaller(larger(t.end - t.begin - first, std::int64_t(0)), std::int64_t(items)));
+    const int from = Whole ? 0 : smaller(larger(t.first - first, 0), items);
+    const int to = Whole ? items : smaller(larger(static_cast<int>(t.end - t.begin) - first, 0), items);
     A y[items]{};
     K key[by_key ? items : 1]{};
     unsigned heads = 0;
@@ -257,21 +261,17 @@ private:
       layout::for_items(a.in, memory.stage, block.thread(), from, to,
                         [&](int k, const value_of<In>& x) { y[k] = static_cast<A>(x); });
     }
-    const part<A> own =
-        to - from == items ? scan_items(y, heads, 0, items, a.op) : scan_items(y, heads, from, to, a.op);
+    const part<A> own = scan_items(y, heads, from, to, a.op);
     const join_parts<A, Op> join{a.op};
-    const part<A> before = join_before(block, memory.parts, own, part<A>{}, join);
+    const part<A> before = join_before<Whole, by_key>(block, memory.parts, own, part<A>{}, join);
     if (block.thread() == 0) {
       part<A> all = memory.parts.warp[0];
       for (int w = 1; w < warps; ++w) all = join(all, memory.parts.warp[w]);
       memory.all = all;
       a.tiles.publish(t.index, state::of(all.value, static_cast<Count>(all.heads)));
     }
-    if (heads != 0 && before.heads == 0)
-      memory.first_head = first + static_cast<int>(bit_count((heads & (0u - heads)) - 1));
-    if (before.present)
-      for (int k = 0; k < items; ++k)
-        if (k >= from && k < to && (heads << (31 - k)) == 0) y[k] = static_cast<A>(a.op(before.value, y[k]));
+    if (heads != 0 && before.heads == 0) memory.first_head = first + simt::trailing_zeros(heads);
+    join_items(y, before, heads, from, to, a.op);
     if constexpr (by_key) {
       A ended = before.value;
       auto rank = static_cast<int>(before.heads);

@@ -23,6 +23,8 @@
 #include <pmpp/block/scan.hpp>
 #include <pmpp/core/config.hpp>
 #include <pmpp/core/math.hpp>
+#include <pmpp/core/operators.hpp>
+#include <pmpp/simt/bits.hpp>
 #include <pmpp/simt/block.hpp>
 #include <pmpp/simt/memory.hpp>
 
@@ -62,17 +64,46 @@ struct parts_memory {
   part<A> warp[simt::warp_size];
 };
 
-/// Joins `first` and the parts of all threads before this one. All threads call. One barrier.
-template <class Block, class A, class Join>
+/// What the lanes up to each one of a warp combine to. All lanes call. Whole: all have a value; then one ballot tells how
+/// far each lane reaches, which takes half of the instructions. Counts: the number of heads is wanted, not only whether
+/// there are some.
+template <bool Whole, bool Counts, class Block, class A, class Op>
+PMPP_HOST_DEVICE part<A> scan_parts(Block& block, part<A> p, const join_parts<A, Op>& join) {
+  if constexpr (Whole) {
+    constexpr int lanes = simt::warp_size;
+    const unsigned heads_up_to = block.ballot(p.heads != 0) << (lanes - 1 - block.lane());
+    const int reach = smaller(block.lane(), simt::leading_zeros(heads_up_to));
+    for (int d = 1; d < lanes; d *= 2) {
+      const A left = block.shuffle_up(p.value, d);
+      if (d <= reach) p.value = static_cast<A>(join.op(left, p.value));
+    }
+    if constexpr (Counts)
+      p.heads = block::warp_inclusive_scan(block, p.heads, plus{});
+    else
+      p.heads = heads_up_to != 0;
+    return p;
+  } else {
+    return block::warp_inclusive_scan(block, p, join);
+  }
+}
+
+/// Joins `first` and the parts of all threads before this one. All threads call. One barrier. Whole: all threads have a
+/// value.
+template <bool Whole, bool Counts, class Block, class A, class Op>
 PMPP_HOST_DEVICE part<A> join_before(Block& block, parts_memory<A>& memory, const part<A>& own, const part<A>& first,
-                                     Join join) {
+                                     const join_parts<A, Op>& join) {
   constexpr int lanes = simt::warp_size;
-  const part<A> scanned = block::warp_inclusive_scan(block, own, join);
+  const part<A> scanned = scan_parts<Whole, Counts>(block, own, join);
   if (block.lane() == lanes - 1) memory.warp[block.warp()] = scanned;
-  const part<A> left = block.shuffle_up(scanned, 1);
+  part<A> left = block.shuffle_up(scanned, 1);
   block.sync();
   part<A> before = first;
-  for (int w = 0; w < block.warp(); ++w) before = join(before, memory.warp[w]);
+  for (int w = 0; w < block.warp(); ++w) {
+    part<A> warp = memory.warp[w];
+    if (Whole) warp.present = true;
+    before = join(before, warp);
+  }
+  if (Whole) left.present = true;
   return block.lane() == 0 ? before : join(before, left);
 }
 
@@ -149,15 +180,19 @@ struct tile_layout {
   PMPP_HOST_DEVICE static void load(Block& block, stage& to, const In& in, const block::ordered_layout<Items>& data,
                                     std::int64_t first, std::int64_t end) {
     const std::int64_t behind = first + all_vectors;
-    const bool inside = first > 0 && behind <= end && data.element(behind) <= data.n;  // no checks
-    for (int r = 0; r < vectors; ++r) {
-      const int v = r * threads + block.thread();
-      if (!inside && first + v >= end) break;
-      const int from = inside ? 0 : data.begin_of(first + v), count = inside ? Items : data.end_of(first + v) - from;
-      if (count == Items)
+    if (first > 0 && behind <= end && data.element(behind) <= data.n) {  // all there: no checks
+      for (int r = 0; r < vectors; ++r) {
+        const int v = r * threads + block.thread();
+        block::access<In>::template load_async<Items>(in, data.element(first + v), to.loaded(v));
+      }
+      return;
+    }
+    for (int v = block.thread(); v < all_vectors && first + v < end; v += threads) {
+      const int from = data.begin_of(first + v), behind_last = data.end_of(first + v);
+      if (behind_last - from == Items)
         block::access<In>::template load_async<Items>(in, data.element(first + v), to.loaded(v));
       else
-        to.loaded(v) = block::access<In>::template load_part<Items>(in, data.element(first + v), from, from + count);
+        to.loaded(v) = block::access<In>::template load_part<Items>(in, data.element(first + v), from, behind_last);
     }
   }
 
@@ -172,25 +207,28 @@ struct tile_layout {
   }
 };
 
-PMPP_HOST_DEVICE inline unsigned bit_count(unsigned x) {
-  x -= x >> 1 & 0x55555555u;
-  x = (x & 0x33333333u) + (x >> 2 & 0x33333333u);
-  return ((x + (x >> 4)) & 0x0f0f0f0fu) * 0x01010101u >> 24;
-}
-
-/// Scans items [begin, end) of a thread from head to head; bit k of `heads`: item k is one. Item k of `to` is the
+/// Scans items [begin, end) of a thread from head to head; bit k of `heads`: item k is one. Item k of `y` becomes the
 /// combination of the items from the last head on (from `begin` on, without one).
 template <class A, int N, class Op>
 PMPP_HOST_DEVICE part<A> scan_items(A (&y)[N], unsigned heads, int begin, int end, Op op) {
-  part<A> last{{}, 0, false};
+  part<A> last{};
   for (int k = 0; k < N; ++k) {
     if (k < begin || k >= end) continue;
     if (last.present && (heads >> k & 1) == 0) y[k] = static_cast<A>(op(last.value, y[k]));
     last.value = y[k];
     last.present = true;
   }
-  last.heads = bit_count(heads);
+  last.heads = static_cast<unsigned>(simt::count_bits(heads));
   return last;
+}
+
+/// Puts what precedes the thread in front of the items before its first head.
+template <class A, int N, class Op>
+PMPP_HOST_DEVICE void join_items(A (&y)[N], const part<A>& before, unsigned heads, int begin, int end, Op op) {
+  if (!before.present) return;
+  end = smaller(end, simt::trailing_zeros(heads));
+  for (int k = 0; k < N; ++k)
+    if (k >= begin && k < end) y[k] = static_cast<A>(op(before.value, y[k]));
 }
 
 /// One byte an element: whether it is a head. Taken by one thread for its own elements, and cleared.
