@@ -50,7 +50,7 @@ template <class In, class Offsets, class Out, class Op, class A, int Items, segm
 struct segmented_reduce_kernel {
   using layout = tile_layout<In, Items, A, Tuning>;
   static constexpr int threads = layout::threads, warps = threads / simt::warp_size, items = layout::items,
-                       stages = Tuning.stages, min_blocks = sizeof(A) > 16 ? 1 : Tuning.min_blocks;
+                       stages = Tuning.stages, min_blocks = layout::min_blocks;
   static_assert(stages >= 2, "pmpp: one tile is worked on while another one is loaded");
   /// Segments that a thread looks at together.
   static constexpr int each = 4;
@@ -101,13 +101,12 @@ struct segmented_reduce_kernel {
     if (!find_piece(block, memory, a)) return;
     const piece& p = memory.mine;
     for (int k = 0; k < items; ++k) memory.marks[block.thread() * items + k] = 0;
-    const int tiles = p.tiles;
     for (int tile = 0; tile < stages - 1; ++tile) load(block, memory, a, tile);
     std::int64_t segment = p.first_segment, next_end = -1;  // the next one to end; it ends at (-1: look)
     ends at_hand = load_ends(block, memory, a, segment);
     A accumulated = order::neutral;
     bool has_accumulated = false;
-    for (int tile = 0; tile < tiles; ++tile) {
+    for (int tile = 0; tile < p.tiles; ++tile) {
       simt::copy_async_wait<stages - 2>();
       block.sync();
       load(block, memory, a, tile + stages - 1);

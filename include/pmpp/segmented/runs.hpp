@@ -109,8 +109,7 @@ struct run_kernel {
   using state = run_state<A, Count>;
   using look_back = block::look_back<state>;
   static constexpr int threads = layout::threads, warps = threads / simt::warp_size, items = layout::items,
-                       elements = layout::elements,
-                       min_blocks = sizeof(A) > 16 || sizeof(K) > 16 ? 1 : Tuning.min_blocks;
+                       elements = layout::elements, min_blocks = layout::min_blocks;
 
   struct shared {
     typename layout::stage stage;

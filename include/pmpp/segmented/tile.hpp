@@ -146,6 +146,13 @@ struct tile_layout {
   /// One slot in between keeps threads that read their vectors at once in different banks.
   static constexpr int stride = vectors > 1 ? vectors + 1 : 1;
 
+  /// Blocks to make room for on a multiprocessor, by the registers that a thread's results take.
+  static constexpr int min_blocks = sizeof(Result) > 16 ? 1
+                                    : items* int(sizeof(Result)) > larger(64, Tuning.bytes)
+                                        ? smaller(2, Tuning.min_blocks)
+                                    : sizeof(Result) > 8 || Items == 1 ? smaller(3, Tuning.min_blocks)
+                                                                       : Tuning.min_blocks;
+
   struct alignas(larger(slot_align, std::size_t(greatest_common_divisor(16, int(slot_bytes))))) slot {
     std::byte bytes[slot_bytes];
   };
