@@ -138,7 +138,7 @@ void add_reduce(const std::string& name, const std::string& shape, std::int64_t 
   });
 }
 
-template <pmpp::segmented_tuning Tuning = pmpp::segmented_tuning{}>
+template <pmpp::segmented_tuning Tuning = pmpp::run_tuning>
 void add_scan(const std::string& name, const std::string& shape, std::int64_t n) {
   const auto segments = static_cast<std::int64_t>(offsets_of(shape, n).size()) - 1;
   bench::add(name + "/f32/" + shape, n, 8.0 * double(n) + 4.0 * double(segments), [=](int windows) {
@@ -184,7 +184,7 @@ bench::shared_array<std::uint32_t> keys_of(std::int64_t n, runs r) {
   return keys;
 }
 
-template <pmpp::segmented_tuning Tuning = pmpp::segmented_tuning{}>
+template <pmpp::segmented_tuning Tuning = pmpp::run_tuning>
 void add_by_key(const std::string& name, std::int64_t n, runs r) {
   const std::int64_t count = std::int64_t(r(n - 1)) + 1;
   bench::add(name, n, 8.0 * double(n + count), [=](int windows) {
@@ -226,7 +226,7 @@ void add_by_key(const std::string& name, std::int64_t n, runs r) {
   });
 }
 
-template <pmpp::segmented_tuning Tuning = pmpp::segmented_tuning{}>
+template <pmpp::segmented_tuning Tuning = pmpp::run_length_tuning>
 void add_run_lengths(const std::string& name, std::int64_t n, runs r) {
   const std::int64_t count = std::int64_t(r(n - 1)) + 1;
   bench::add(name, n, 4.0 * double(n) + 8.0 * double(count), [=](int windows) {
@@ -267,31 +267,40 @@ void add_run_lengths(const std::string& name, std::int64_t n, runs r) {
 }
 
 #ifdef PMPP_BENCH_SWEEP
+std::string sweep_name(const pmpp::segmented_tuning& t) {
+  return "sweep/" + std::to_string(t.threads) + " threads/" + std::to_string(t.bytes) + " bytes/" +
+         std::to_string(t.stages) + " stages/" + std::to_string(t.min_blocks) + " blocks/";
+}
 template <int Threads, int Bytes, int Stages, int Blocks>
-void add_tuning() {
+void add_reduce_tuning() {
   constexpr pmpp::segmented_tuning tuning{Threads, Bytes, Stages, Blocks};
-  const std::int64_t n = 1 << 28;
-  const std::string name = "sweep/" + std::to_string(Threads) + " threads/" + std::to_string(Bytes) + " bytes/" +
-                           std::to_string(Stages) + " stages/" + std::to_string(Blocks) + " blocks/";
-  for (const char* const shape : {"1xN", "Nx1", "square", "16"}) add_reduce<tuning>(name + "reduce", shape, n, false);
-  if (Stages > 2) return;
-  for (const char* const shape : {"1xN", "16"}) add_scan<tuning>(name + "scan", shape, n);
-  add_by_key<tuning>(name + "by key/16", n / 2, runs{16});
-  add_run_lengths<tuning>(name + "run lengths/16", n, runs{16});
+  for (const char* const shape : {"1xN", "Nx1", "square", "16"})
+    add_reduce<tuning>(sweep_name(tuning) + "reduce", shape, 1 << 28, false);
+}
+template <int Threads, int Bytes, int Blocks>
+void add_run_tuning() {
+  constexpr pmpp::segmented_tuning tuning{Threads, Bytes, 2, Blocks};
+  for (const char* const shape : {"1xN", "16"}) add_scan<tuning>(sweep_name(tuning) + "scan", shape, 1 << 28);
+  add_by_key<tuning>(sweep_name(tuning) + "by key/16", 1 << 27, runs{16});
+  add_run_lengths<tuning>(sweep_name(tuning) + "run lengths/16", 1 << 28, runs{16});
 }
 #endif
 
 void add_cases() {
 #ifdef PMPP_BENCH_SWEEP
-  add_tuning<256, 64, 2, 3>();
-  add_tuning<256, 64, 2, 4>();
-  add_tuning<256, 64, 2, 5>();
-  add_tuning<256, 64, 3, 3>();
-  add_tuning<256, 128, 2, 2>();
-  add_tuning<256, 128, 2, 3>();
-  add_tuning<512, 64, 2, 2>();
-  add_tuning<128, 64, 2, 8>();
-  add_tuning<128, 128, 2, 6>();
+  add_reduce_tuning<256, 64, 2, 3>();
+  add_reduce_tuning<256, 64, 2, 4>();
+  add_reduce_tuning<256, 64, 3, 3>();
+  add_reduce_tuning<256, 128, 2, 2>();
+  add_reduce_tuning<512, 64, 2, 2>();
+  add_reduce_tuning<128, 64, 2, 8>();
+  add_reduce_tuning<128, 128, 2, 5>();
+  add_run_tuning<256, 64, 4>();
+  add_run_tuning<256, 128, 2>();
+  add_run_tuning<512, 64, 2>();
+  add_run_tuning<512, 128, 1>();
+  add_run_tuning<512, 128, 2>();
+  add_run_tuning<1024, 64, 1>();
 #else
   const std::vector<std::string> shapes{"1xN", "Nx1", "square", "16", "power law", "empty, huge"};
   for (const std::int64_t n : sizes(16, 28, 4))

@@ -25,7 +25,7 @@ using pmpp::device;
 namespace {
 
 // Small enough that many blocks and tiles take part at a few thousand elements.
-constexpr pmpp::segmented_tuning tiny{32, 16, 2, 8}, small{64, 32, 3, 4};
+constexpr pmpp::segmented_tuning tiny{32, 16, 2, 32}, small{64, 32, 3, 4};
 
 PMPP_HOST_DEVICE std::uint64_t scrambled(std::uint64_t x) {
   x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9u;

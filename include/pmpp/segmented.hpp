@@ -307,9 +307,6 @@ selection runs_on_host([[maybe_unused]] const P& where, const input<In>& in, Eq 
   return {runs, n};
 }
 
-/// The operator of run_length_encode.
-struct add_lengths : plus {};
-
 /// Below 2^32 elements counts and look-back words are half as wide.
 template <segmented_tuning Tuning, class A, class P, class In, class Eq, class Out, class Sink, class Op>
 void runs_of_any_length(const char* function, const P& where, const input<In>& in, Eq eq, const Out& out, Sink sink,
@@ -423,8 +420,8 @@ auto segmented_reduce(const P& where, R&& r, Offsets&& offsets, O&& out, A init 
 /// 16 KB, as zeroed state of the workspace, or one allocation in stream order.
 /// Cost: n elements and segments + 1 offsets read, n written; one launch. \throws as segmented_reduce.
 /// Example: test/segmented.cpp, scans.
-template <segmented_tuning Tuning = segmented_tuning{}, execution_policy P, random_access_range R,
-          random_access_range Offsets, output O, class Op = plus>
+template <segmented_tuning Tuning = run_tuning, execution_policy P, random_access_range R, random_access_range Offsets,
+          output O, class Op = plus>
 auto segmented_inclusive_scan(const P& where, R&& r, Offsets&& offsets, O&& out, Op op = {}) {
   using A = accumulator_of<element_value<R>>;
   const char* const function = "segmented_inclusive_scan";
@@ -463,7 +460,7 @@ auto segmented_inclusive_scan(const P& where, R&& r, Offsets&& offsets, O&& out,
 /// \throws std::invalid_argument for a null or reversed input, a null output, or when the stream is being captured,
 /// std::length_error if values are a range that is shorter than keys; cuda_error. Source: PMPP ch. 11; Merrill and
 /// Garland, 2016. Example: test/segmented.cpp, runs.
-template <segmented_tuning Tuning = segmented_tuning{}, execution_policy P, random_access_range Keys, output Values,
+template <segmented_tuning Tuning = run_tuning, execution_policy P, random_access_range Keys, output Values,
           output KeysOut, output ValuesOut, class Op = plus, class Eq = equal_to>
 auto reduce_by_key(const P& where, Keys&& keys, Values&& values, KeysOut&& keys_out, ValuesOut&& values_out, Op op = {},
                    Eq eq = {}) {
@@ -484,7 +481,7 @@ auto reduce_by_key(const P& where, Keys&& keys, Values&& values, KeysOut&& keys_
 /// Asynchronous on a GPU; may be captured. Scratch: 16 bytes a tile of 16 KB (more for wide keys and values), from the
 /// workspace or one allocation in stream order. \throws as reduce_by_key; std::length_error if count_out is an empty
 /// range.
-template <segmented_tuning Tuning = segmented_tuning{}, execution_policy P, random_access_range Keys, output Values,
+template <segmented_tuning Tuning = run_tuning, execution_policy P, random_access_range Keys, output Values,
           output KeysOut, output ValuesOut, output C, class Op = plus, class Eq = equal_to>
 void reduce_by_key_into(const P& where, Keys&& keys, Values&& values, KeysOut&& keys_out, ValuesOut&& values_out,
                         C&& count_out, Op op = {}, Eq eq = {}) {
@@ -499,7 +496,7 @@ void reduce_by_key_into(const P& where, Keys&& keys, Values&& values, KeysOut&& 
 ///
 /// \param counts_out  an iterator or a range, of any integer type.
 /// \return the iterators past the last elements written, as a pair. Example: examples/11_run_lengths.cpp.
-template <segmented_tuning Tuning = segmented_tuning{}, execution_policy P, random_access_range R, output ValuesOut,
+template <segmented_tuning Tuning = run_length_tuning, execution_policy P, random_access_range R, output ValuesOut,
           output CountsOut>
 auto run_length_encode(const P& where, R&& r, ValuesOut&& values_out, CountsOut&& counts_out) {
   const char* const function = "run_length_encode";
@@ -514,7 +511,7 @@ auto run_length_encode(const P& where, R&& r, ValuesOut&& values_out, CountsOut&
 }
 
 /// As run_length_encode, but leaves the number of runs in *count_out and does not wait; as reduce_by_key_into.
-template <segmented_tuning Tuning = segmented_tuning{}, execution_policy P, random_access_range R, output ValuesOut,
+template <segmented_tuning Tuning = run_length_tuning, execution_policy P, random_access_range R, output ValuesOut,
           output CountsOut, output C>
 void run_length_encode_into(const P& where, R&& r, ValuesOut&& values_out, CountsOut&& counts_out, C&& count_out) {
   const char* const function = "run_length_encode_into";
@@ -531,22 +528,22 @@ auto segmented_reduce(const P& where, It first, End last, Offsets&& offsets, O&&
 template <segmented_tuning Tuning = segmented_tuning{}, execution_policy P, random_access It, end_of<It> End, random_access Off, end_of<Off> OffEnd, output O, class A = accumulator_of<value_of<It>>, class Op = plus>
 auto segmented_reduce(const P& where, It first, End last, Off offsets, OffEnd offsets_end, O&& out, A init = {}, Op op = {}) { return segmented_reduce<Tuning>(where, subrange{first, last}, subrange{offsets, offsets_end}, out, init, op); }
 
-template <segmented_tuning Tuning = segmented_tuning{}, execution_policy P, random_access It, end_of<It> End, random_access_range Offsets, output O, class Op = plus>
+template <segmented_tuning Tuning = run_tuning, execution_policy P, random_access It, end_of<It> End, random_access_range Offsets, output O, class Op = plus>
 auto segmented_inclusive_scan(const P& where, It first, End last, Offsets&& offsets, O&& out, Op op = {}) { return segmented_inclusive_scan<Tuning>(where, subrange{first, last}, offsets, out, op); }
 
-template <segmented_tuning Tuning = segmented_tuning{}, execution_policy P, random_access It, end_of<It> End, random_access Off, end_of<Off> OffEnd, output O, class Op = plus>
+template <segmented_tuning Tuning = run_tuning, execution_policy P, random_access It, end_of<It> End, random_access Off, end_of<Off> OffEnd, output O, class Op = plus>
 auto segmented_inclusive_scan(const P& where, It first, End last, Off offsets, OffEnd offsets_end, O&& out, Op op = {}) { return segmented_inclusive_scan<Tuning>(where, subrange{first, last}, subrange{offsets, offsets_end}, out, op); }
 
-template <segmented_tuning Tuning = segmented_tuning{}, execution_policy P, random_access It, end_of<It> End, output Values, output KeysOut, output ValuesOut, class Op = plus, class Eq = equal_to>
+template <segmented_tuning Tuning = run_tuning, execution_policy P, random_access It, end_of<It> End, output Values, output KeysOut, output ValuesOut, class Op = plus, class Eq = equal_to>
 auto reduce_by_key(const P& where, It first, End last, Values&& values, KeysOut&& keys_out, ValuesOut&& values_out, Op op = {}, Eq eq = {}) { return reduce_by_key<Tuning>(where, subrange{first, last}, values, keys_out, values_out, op, eq); }
 
-template <segmented_tuning Tuning = segmented_tuning{}, execution_policy P, random_access It, end_of<It> End, output Values, output KeysOut, output ValuesOut, output C, class Op = plus, class Eq = equal_to>
+template <segmented_tuning Tuning = run_tuning, execution_policy P, random_access It, end_of<It> End, output Values, output KeysOut, output ValuesOut, output C, class Op = plus, class Eq = equal_to>
 void reduce_by_key_into(const P& where, It first, End last, Values&& values, KeysOut&& keys_out, ValuesOut&& values_out, C&& count_out, Op op = {}, Eq eq = {}) { reduce_by_key_into<Tuning>(where, subrange{first, last}, values, keys_out, values_out, count_out, op, eq); }
 
-template <segmented_tuning Tuning = segmented_tuning{}, execution_policy P, random_access It, end_of<It> End, output ValuesOut, output CountsOut>
+template <segmented_tuning Tuning = run_length_tuning, execution_policy P, random_access It, end_of<It> End, output ValuesOut, output CountsOut>
 auto run_length_encode(const P& where, It first, End last, ValuesOut&& values_out, CountsOut&& counts_out) { return run_length_encode<Tuning>(where, subrange{first, last}, values_out, counts_out); }
 
-template <segmented_tuning Tuning = segmented_tuning{}, execution_policy P, random_access It, end_of<It> End, output ValuesOut, output CountsOut, output C>
+template <segmented_tuning Tuning = run_length_tuning, execution_policy P, random_access It, end_of<It> End, output ValuesOut, output CountsOut, output C>
 void run_length_encode_into(const P& where, It first, End last, ValuesOut&& values_out, CountsOut&& counts_out, C&& count_out) { run_length_encode_into<Tuning>(where, subrange{first, last}, values_out, counts_out, count_out); }
 // clang-format on
 

@@ -48,7 +48,7 @@ struct segment_carry {
 
 template <class In, class Offsets, class Out, class Op, class A, int Items, segmented_tuning Tuning>
 struct segmented_reduce_kernel {
-  using layout = tile_layout<In, Items, A, Tuning>;
+  using layout = tile_layout<In, Items, sizeof(A), alignof(A), Tuning>;
   static constexpr int threads = layout::threads, warps = threads / simt::warp_size, items = layout::items,
                        stages = Tuning.stages, min_blocks = layout::min_blocks;
   static_assert(stages >= 2, "pmpp: one tile is worked on while another one is loaded");

@@ -26,6 +26,7 @@
 #include <pmpp/core/config.hpp>
 #include <pmpp/core/iterator.hpp>
 #include <pmpp/core/math.hpp>
+#include <pmpp/core/operators.hpp>
 #include <pmpp/core/range.hpp>
 #include <pmpp/memory/reply.hpp>
 #include <pmpp/segmented/tile.hpp>
@@ -49,6 +50,9 @@ struct heads_by_key {
   static constexpr bool by_key = true;
   Eq eq;
 };
+
+/// The operator of run_length_encode, where each value is one: a length is a difference of positions.
+struct add_lengths : plus {};
 
 /// Where runs go.
 template <class KeysOut, class ValuesOut>
@@ -105,7 +109,9 @@ struct run_kernel {
     using type = K;
   };
   using K = typename key_type<std::conditional_t<by_key, value_of<In>, no_key>>::type;
-  using layout = tile_layout<In, Items, std::conditional_t<by_key, pair<K, A>, A>, Tuning>;
+  using layout = tile_layout<In, Items, by_key ? sizeof(K) + sizeof(A) : sizeof(A),
+                             by_key ? larger(alignof(K), alignof(A)) : alignof(A), Tuning>;
+  static constexpr bool lengths_only = std::is_same_v<Op, add_lengths>;
   using state = run_state<A, Count>;
   using look_back = block::look_back<state>;
   static constexpr int threads = layout::threads, warps = threads / simt::warp_size, items = layout::items,
@@ -242,7 +248,7 @@ private:
     const int first = block.thread() * items;
     const int from = Whole ? 0 : smaller(larger(t.first - first, 0), items);
     const int to = Whole ? items : smaller(larger(static_cast<int>(t.end - t.begin) - first, 0), items);
-    A y[items]{};
+    A y[lengths_only ? 1 : items]{};
     K key[by_key ? items : 1]{};
     unsigned heads = 0;
     if constexpr (by_key) {
@@ -253,14 +259,19 @@ private:
         heads |= unsigned(!no_head) << k;
         before = x.first;
         key[k] = x.first;
-        y[k] = static_cast<A>(x.second);
+        if constexpr (!lengths_only) y[k] = static_cast<A>(x.second);
       });
     } else {
       heads = take_heads<items>(memory.marks + first);
       layout::for_items(a.in, memory.stage, block.thread(), from, to,
                         [&](int k, const value_of<In>& x) { y[k] = static_cast<A>(x); });
     }
-    const part<A> own = scan_items(y, heads, from, to, a.op);
+    part<A> own{};
+    if constexpr (lengths_only)
+      own = {static_cast<A>(heads != 0 ? to - last_head(heads) : to - from),
+             static_cast<unsigned>(simt::count_bits(heads)), from < to};
+    else
+      own = scan_items(y, heads, from, to, a.op);
     const join_parts<A, Op> join{a.op};
     const part<A> before = join_before<Whole, by_key>(block, memory.parts, own, part<A>{}, join);
     if (block.thread() == 0) {
@@ -270,7 +281,7 @@ private:
       a.tiles.publish(t.index, state::of(all.value, static_cast<Count>(all.heads)));
     }
     if (heads != 0 && before.heads == 0) memory.first_head = first + simt::trailing_zeros(heads);
-    join_items(y, before, heads, from, to, a.op);
+    if constexpr (!lengths_only) join_items(y, before, heads, from, to, a.op);
     if constexpr (by_key) {
       A ended = before.value;
       auto rank = static_cast<int>(before.heads);
@@ -280,16 +291,22 @@ private:
           staged_keys(memory)[rank] = key[k];
           ++rank;
         }
-        if (k >= from) ended = y[k];
+        if (k < from) continue;
+        if constexpr (lengths_only)
+          ended = (heads >> k & 1) != 0 ? A(1) : static_cast<A>(ended + 1);
+        else
+          ended = y[k];
       }
     } else {
       for (int v = 0; v < layout::vectors; ++v) memory.stage.store(first / Items + v, y + v * Items);
     }
   }
 
+  PMPP_HOST_DEVICE static int last_head(unsigned heads) { return 31 - simt::leading_zeros(heads); }
   PMPP_HOST_DEVICE static A* staged_values(shared& memory) { return reinterpret_cast<A*>(&memory.stage); }
   PMPP_HOST_DEVICE static K* staged_keys(shared& memory) {
     constexpr std::size_t at = round_up(elements * sizeof(A), alignof(K));
+    static_assert(at + elements * sizeof(K) <= sizeof(typename layout::stage));
     return reinterpret_cast<K*>(reinterpret_cast<std::byte*>(&memory.stage) + at);
   }
 

@@ -39,6 +39,11 @@ struct segmented_tuning {
   int min_blocks = 4;  ///< that the compiler makes room for on a multiprocessor
 };
 
+/// Of the calls whose tiles wait for those before. Larger tiles: the chain of tiles sets the pace, not memory.
+inline constexpr segmented_tuning run_tuning{512, 64, 2, 2};
+/// Of run_length_encode, which has no values to keep.
+inline constexpr segmented_tuning run_length_tuning{512, 128, 2, 2};
+
 namespace detail {
 
 /// Adjacent elements: how many heads they have, and what those from the last head on (all, without a head) combine to.
@@ -123,12 +128,12 @@ PMPP_HOST_DEVICE std::int64_t count_leading(Block& block, std::int64_t n, F hold
   return low;
 }
 
-/// How a tile lies in shared memory. Result: what each element takes there once it has been read.
-template <class In, int Items, class Result, segmented_tuning Tuning>
+/// How a tile lies in shared memory. Each element takes ResultBytes there once it has been read.
+template <class In, int Items, std::size_t ResultBytes, std::size_t ResultAlign, segmented_tuning Tuning>
 struct tile_layout {
   using raw = block::raw_items<In, Items>;
-  static constexpr std::size_t slot_align = larger(alignof(raw), alignof(Result));
-  static constexpr std::size_t slot_bytes = round_up(larger(sizeof(raw), Items * sizeof(Result)), slot_align);
+  static constexpr std::size_t slot_align = larger(alignof(raw), ResultAlign);
+  static constexpr std::size_t slot_bytes = round_up(larger(sizeof(raw), Items* ResultBytes), slot_align);
   static constexpr int threads = [] {
     int t = Tuning.threads;
     while (t > simt::warp_size && std::size_t(t) * slot_bytes > 48 * 1024) t /= 2;
@@ -147,11 +152,10 @@ struct tile_layout {
   static constexpr int stride = vectors > 1 ? vectors + 1 : 1;
 
   /// Blocks to make room for on a multiprocessor, by the registers that a thread's results take.
-  static constexpr int min_blocks = sizeof(Result) > 16 ? 1
-                                    : items* int(sizeof(Result)) > larger(64, Tuning.bytes)
-                                        ? smaller(2, Tuning.min_blocks)
-                                    : sizeof(Result) > 8 || Items == 1 ? smaller(3, Tuning.min_blocks)
-                                                                       : Tuning.min_blocks;
+  static constexpr int min_blocks = ResultBytes > 16                                     ? 1
+                                    : items* int(ResultBytes) > larger(64, Tuning.bytes) ? smaller(2, Tuning.min_blocks)
+                                    : ResultBytes > 8 || Items == 1                      ? smaller(3, Tuning.min_blocks)
+                                                                                         : Tuning.min_blocks;
 
   struct alignas(larger(slot_align, std::size_t(greatest_common_divisor(16, int(slot_bytes))))) slot {
     std::byte bytes[slot_bytes];
