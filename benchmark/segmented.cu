@@ -30,7 +30,7 @@ namespace {
 
 using bench::subject;
 
-std::vector<std::int64_t> sizes(int first, int last, int step) {
+[[maybe_unused]] std::vector<std::int64_t> sizes(int first, int last, int step) {
   std::vector<std::int64_t> result;
   for (int power = first; power <= last; power += step) result.push_back(std::int64_t(1) << power);
   return result;

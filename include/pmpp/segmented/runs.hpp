@@ -222,9 +222,16 @@ private:
     block.sync();
     const std::int64_t first = memory.split[0], last = memory.split[1];
     if (last - first <= 4 * elements) {
-      for (std::int64_t s = first + block.thread(); s < last; s += threads) {
-        const std::int64_t o = offset(s);
-        if (s == first || offset(s - 1) != o) memory.marks[o - t.begin] = 1;
+      constexpr int batch = 4;  // loads on their way at once
+      for (std::int64_t from = first; from < last; from += batch * threads) {
+        std::int64_t here[batch], before[batch];
+        for (int i = 0; i < batch; ++i) {
+          const std::int64_t s = from + i * threads + block.thread();
+          here[i] = s < last ? offset(s) : -1;
+          before[i] = s > first && s < last ? offset(s - 1) : -1;
+        }
+        for (int i = 0; i < batch; ++i)
+          if (here[i] != before[i]) memory.marks[here[i] - t.begin] = 1;
       }
     } else {
       for (std::int64_t i = t.begin + t.first + block.thread(); i < t.end; i += threads) {
