@@ -138,7 +138,7 @@ void add_reduce(const std::string& name, const std::string& shape, std::int64_t 
   });
 }
 
-template <pmpp::segmented_tuning Tuning = pmpp::run_tuning>
+template <pmpp::segmented_tuning Tuning = pmpp::segmented_scan_tuning>
 void add_scan(const std::string& name, const std::string& shape, std::int64_t n) {
   const auto segments = static_cast<std::int64_t>(offsets_of(shape, n).size()) - 1;
   bench::add(name + "/f32/" + shape, n, 8.0 * double(n) + 4.0 * double(segments), [=](int windows) {
@@ -297,6 +297,8 @@ void add_cases() {
   add_reduce_tuning<128, 128, 2, 5>();
   add_run_tuning<256, 64, 4>();
   add_run_tuning<256, 128, 2>();
+  add_run_tuning<256, 128, 3>();
+  add_run_tuning<256, 128, 4>();
   add_run_tuning<512, 64, 2>();
   add_run_tuning<512, 128, 1>();
   add_run_tuning<512, 128, 2>();

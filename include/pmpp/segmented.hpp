@@ -417,11 +417,11 @@ auto segmented_reduce(const P& where, R&& r, Offsets&& offsets, O&& out, A init 
 ///             1] are written.
 /// \return the iterator past r's last element in out.
 /// The accumulator is accumulator_of<T>. In place is allowed (out begins where r begins). Scratch: 16 bytes a tile of
-/// 16 KB, as zeroed state of the workspace, or one allocation in stream order.
+/// 32 KB, as zeroed state of the workspace, or one allocation in stream order.
 /// Cost: n elements and segments + 1 offsets read, n written; one launch. \throws as segmented_reduce.
 /// Example: test/segmented.cpp, scans.
-template <segmented_tuning Tuning = run_tuning, execution_policy P, random_access_range R, random_access_range Offsets,
-          output O, class Op = plus>
+template <segmented_tuning Tuning = segmented_scan_tuning, execution_policy P, random_access_range R,
+          random_access_range Offsets, output O, class Op = plus>
 auto segmented_inclusive_scan(const P& where, R&& r, Offsets&& offsets, O&& out, Op op = {}) {
   using A = accumulator_of<element_value<R>>;
   const char* const function = "segmented_inclusive_scan";
@@ -478,7 +478,7 @@ auto reduce_by_key(const P& where, Keys&& keys, Values&& values, KeysOut&& keys_
 ///
 /// \param count_out  an iterator, or a range with room for one, of any integer type; visible to `where`. 0 for an empty
 ///                   range. It may be the pointer of a device_count, of keys' own too.
-/// Asynchronous on a GPU; may be captured. Scratch: 16 bytes a tile of 16 KB (more for wide keys and values), from the
+/// Asynchronous on a GPU; may be captured. Scratch: 16 bytes a tile of 32 KB (more for wide keys and values), from the
 /// workspace or one allocation in stream order. \throws as reduce_by_key; std::length_error if count_out is an empty
 /// range.
 template <segmented_tuning Tuning = run_tuning, execution_policy P, random_access_range Keys, output Values,
@@ -528,10 +528,10 @@ auto segmented_reduce(const P& where, It first, End last, Offsets&& offsets, O&&
 template <segmented_tuning Tuning = segmented_tuning{}, execution_policy P, random_access It, end_of<It> End, random_access Off, end_of<Off> OffEnd, output O, class A = accumulator_of<value_of<It>>, class Op = plus>
 auto segmented_reduce(const P& where, It first, End last, Off offsets, OffEnd offsets_end, O&& out, A init = {}, Op op = {}) { return segmented_reduce<Tuning>(where, subrange{first, last}, subrange{offsets, offsets_end}, out, init, op); }
 
-template <segmented_tuning Tuning = run_tuning, execution_policy P, random_access It, end_of<It> End, random_access_range Offsets, output O, class Op = plus>
+template <segmented_tuning Tuning = segmented_scan_tuning, execution_policy P, random_access It, end_of<It> End, random_access_range Offsets, output O, class Op = plus>
 auto segmented_inclusive_scan(const P& where, It first, End last, Offsets&& offsets, O&& out, Op op = {}) { return segmented_inclusive_scan<Tuning>(where, subrange{first, last}, offsets, out, op); }
 
-template <segmented_tuning Tuning = run_tuning, execution_policy P, random_access It, end_of<It> End, random_access Off, end_of<Off> OffEnd, output O, class Op = plus>
+template <segmented_tuning Tuning = segmented_scan_tuning, execution_policy P, random_access It, end_of<It> End, random_access Off, end_of<Off> OffEnd, output O, class Op = plus>
 auto segmented_inclusive_scan(const P& where, It first, End last, Off offsets, OffEnd offsets_end, O&& out, Op op = {}) { return segmented_inclusive_scan<Tuning>(where, subrange{first, last}, subrange{offsets, offsets_end}, out, op); }
 
 template <segmented_tuning Tuning = run_tuning, execution_policy P, random_access It, end_of<It> End, output Values, output KeysOut, output ValuesOut, class Op = plus, class Eq = equal_to>

@@ -255,7 +255,7 @@ private:
     const int first = block.thread() * items;
     const int from = Whole ? 0 : smaller(larger(t.first - first, 0), items);
     const int to = Whole ? items : smaller(larger(static_cast<int>(t.end - t.begin) - first, 0), items);
-    A y[lengths_only ? 1 : items]{};
+    A y[by_key && !lengths_only ? items : 1]{};  // a scan reads its elements twice instead: that takes few registers
     K key[by_key ? items : 1]{};
     unsigned heads = 0;
     if constexpr (by_key) {
@@ -270,15 +270,15 @@ private:
       });
     } else {
       heads = take_heads<items>(memory.marks + first);
-      layout::for_items(a.in, memory.stage, block.thread(), from, to,
-                        [&](int k, const value_of<In>& x) { y[k] = static_cast<A>(x); });
     }
     part<A> own{};
     if constexpr (lengths_only)
       own = {static_cast<A>(heads != 0 ? to - last_head(heads) : to - from),
              static_cast<unsigned>(simt::count_bits(heads)), from < to};
-    else
+    else if constexpr (by_key)
       own = scan_items(y, heads, from, to, a.op);
+    else
+      own = fold(memory, a, heads, from, to, block.thread());
     const join_parts<A, Op> join{a.op};
     const part<A> before = join_before<Whole, by_key>(block, memory.parts, own, part<A>{}, join);
     if (block.thread() == 0) {
@@ -288,7 +288,7 @@ private:
       a.tiles.publish(t.index, state::of(all.value, static_cast<Count>(all.heads)));
     }
     if (heads != 0 && before.heads == 0) memory.first_head = first + simt::trailing_zeros(heads);
-    if constexpr (!lengths_only) join_items(y, before, heads, from, to, a.op);
+    if constexpr (by_key && !lengths_only) join_items(y, before, heads, from, to, a.op);
     if constexpr (by_key) {
       A ended = before.value;
       auto rank = static_cast<int>(before.heads);
@@ -305,8 +305,33 @@ private:
           ended = y[k];
       }
     } else {
-      for (int v = 0; v < layout::vectors; ++v) memory.stage.store(first / Items + v, y + v * Items);
+      part<A> running = before;
+      for (int r = 0; r < layout::vectors; ++r) {
+        const typename layout::raw x = memory.stage.loaded(first / Items + r);
+        A results[Items]{};
+        for (int i = 0; i < Items; ++i) {
+          if (r * Items + i < from || r * Items + i >= to) continue;
+          append(running, heads >> (r * Items + i), static_cast<A>(block::access<In>::value(a.in, x, i)), a.op);
+          results[i] = running.value;
+        }
+        memory.stage.store(first / Items + r, results);
+      }
     }
+  }
+
+  /// Adds an element, which is a head if the lowest bit of `heads` is set.
+  PMPP_HOST_DEVICE static void append(part<A>& to, unsigned heads, const A& x, const Op& op) {
+    to.value = to.present && (heads & 1) == 0 ? static_cast<A>(op(to.value, x)) : x;
+    to.present = true;
+  }
+  /// What the items [from, to) of a thread combine to.
+  PMPP_HOST_DEVICE static part<A> fold(shared& memory, const arguments& a, unsigned heads, int from, int to,
+                                       int thread) {
+    part<A> p{};
+    layout::for_items(a.in, memory.stage, thread, from, to,
+                      [&](int k, const value_of<In>& x) { append(p, heads >> k, static_cast<A>(x), a.op); });
+    p.heads = static_cast<unsigned>(simt::count_bits(heads));
+    return p;
   }
 
   PMPP_HOST_DEVICE static int last_head(unsigned heads) { return 31 - simt::leading_zeros(heads); }

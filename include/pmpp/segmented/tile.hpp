@@ -40,6 +40,7 @@ struct segmented_tuning {
 };
 
 /// Of the calls whose tiles wait for those before. Larger tiles: the chain of tiles sets the pace, not memory.
+inline constexpr segmented_tuning segmented_scan_tuning{256, 128, 2, 4};
 inline constexpr segmented_tuning run_tuning{512, 64, 2, 2};
 /// Of run_length_encode, which has no values to keep.
 inline constexpr segmented_tuning run_length_tuning{512, 128, 2, 2};
