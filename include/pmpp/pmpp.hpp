@@ -23,6 +23,7 @@
 #include <pmpp/occupancy.hpp>
 #include <pmpp/reduce.hpp>
 #include <pmpp/scan.hpp>
+#include <pmpp/segmented.hpp>
 #include <pmpp/select.hpp>
 #include <pmpp/simt/atomic.hpp>
 #include <pmpp/transform.hpp>

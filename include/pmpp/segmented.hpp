@@ -1,0 +1,552 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Many small problems in one array: segmented_reduce, segmented_inclusive_scan, reduce_by_key, run_length_encode.
+//
+//   offsets  0     3 3         8       segment s is [offsets[s], offsets[s + 1]); segment 1 is empty
+//   values   1 2 3   1 1 1 1 1
+//   sums     6     0 5
+//
+//   keys     a a a b b c               a segment is a run of equal keys
+//   values   1 2 3 4 5 6               -> a 6, b 9, c 6
+//
+// Time depends on elements + segments alone, not on how elements are spread over segments: one segment of everything,
+// millions of tiny or empty ones, or a mixture. How: segmented/reduce.hpp and segmented/runs.hpp, on the tiles of
+// segmented/tile.hpp. Operands stay in order and are always elements or results of adjacent ranges of one segment; no
+// identity is needed. The same bits on every run. (PMPP ch. 11, 14; Schwartz, 1980; Merrill and Garland, 2016.)
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <type_traits>
+
+#include <pmpp/block/load_store.hpp>
+#include <pmpp/block/tile_state.hpp>
+#include <pmpp/core/check.hpp>
+#include <pmpp/core/config.hpp>
+#include <pmpp/core/error.hpp>
+#include <pmpp/core/iterator.hpp>
+#include <pmpp/core/math.hpp>
+#include <pmpp/core/operators.hpp>
+#include <pmpp/core/range.hpp>
+#include <pmpp/execution.hpp>
+#include <pmpp/host/parallel_for.hpp>
+#include <pmpp/launch.hpp>
+#include <pmpp/memory/reachable.hpp>
+#include <pmpp/memory/reply.hpp>
+#include <pmpp/memory/workspace.hpp>
+#include <pmpp/reduce/kernel.hpp>
+#include <pmpp/segmented/reduce.hpp>
+#include <pmpp/segmented/runs.hpp>
+#include <pmpp/segmented/tile.hpp>
+#include <pmpp/select.hpp>
+
+#pragma GCC visibility push(hidden)  // see launch.hpp
+
+namespace pmpp::inline PMPP_BACKEND {
+namespace detail {
+
+template <class It>
+void require_offsets(const char* function, const input<It>& offsets) {
+  static_assert(std::is_integral_v<value_of<It>>, "pmpp: offsets must be integers");
+  require(offsets.count.bound >= 1, [&] {
+    return std::string("pmpp::") + function + ": offsets must have one entry more than there are segments, got " +
+           std::to_string(offsets.count.bound);
+  });
+}
+
+/// Debug mode: offsets never decrease and lie in [0, n].
+template <class Offsets>
+PMPP_HOST_DEVICE void check_segment(const Offsets& offsets, std::int64_t s, std::int64_t n) {
+  const auto begin = static_cast<std::int64_t>(offsets[s]);
+  check_part(begin, static_cast<std::int64_t>(offsets[s + 1]) - begin, n, "segment (offsets)");
+}
+template <class Offsets>
+struct check_offsets_kernel {
+  static constexpr int threads = 256;
+  template <class Block>
+  PMPP_HOST_DEVICE void operator()(Block& block, Offsets offsets, item_count offset_count, item_count count) const {
+    const std::int64_t segments = offset_count.get() - 1, n = count.get();
+    for (std::int64_t s = block.index() * threads + block.thread(); s < segments; s += block.count() * threads)
+      check_segment(offsets, s, n);
+  }
+};
+template <class P, class In, class Offsets>
+void check_offsets([[maybe_unused]] const P& where, [[maybe_unused]] const input<In>& in,
+                   [[maybe_unused]] const input<Offsets>& offsets) {
+  if constexpr (debug_mode && kernel_execution<P>)
+    launch(where, std::int64_t(4) * processor_count(where), check_offsets_kernel<Offsets>{}, offsets.first,
+           offsets.count, in.count);
+  else if constexpr (debug_mode)
+    for (std::int64_t s = 0; s < offsets.count.get() - 1; ++s) check_segment(offsets.first, s, in.count.get());
+}
+
+/// Enqueues on a GPU or runs in the emulator.
+template <segmented_tuning Tuning, class P, class In, class Offsets, class Out, class A, class Op>
+void segmented_reduce_on_blocks(const P& where, const input<In>& in, const input<Offsets>& offsets, Out out, A init,
+                                Op op) {
+  check_reachable(where, "segmented_reduce", zip_iterator{in.first, zip_iterator{offsets.first, out}});
+  block::with_access(in.first, [&](auto wide, std::int64_t wide_lead) {
+    // Computed elements may be much wider than what they are made of: such vectors would not fit shared memory.
+    constexpr bool fits = wide * larger(sizeof(value_of<In>), sizeof(A)) <= 256;
+    constexpr int items = fits ? int(wide) : 1;
+    using kernel = segmented_reduce_kernel<In, Offsets, Out, Op, A, items, Tuning>;
+    using slots = block::tile_state<segment_carry<A>>;
+    constexpr std::size_t counter_bytes = 16;  // the started blocks, in front of the slots
+    const std::int64_t steps = in.count.bound + offsets.count.bound;
+    const std::int64_t blocks = smaller(std::int64_t(kernel::min_blocks) * processor_count(where),
+                                        ceil_div(steps, std::int64_t(kernel::layout::elements)));
+    const std::int64_t slot_count = blocks == 1 ? 0 : blocks;
+    scratch memory(where, slots::payload_bytes(slot_count),
+                   slot_count == 0 ? 0 : counter_bytes + slots::state_bytes(slot_count));
+    unsigned* const started = memory.state();
+    void* const state = started == nullptr ? nullptr : started + counter_bytes / sizeof *started;
+    launch(where, blocks, kernel{},
+           typename kernel::arguments{in.first, in.count, offsets.first, offsets.count, out, op, init,
+                                      fits ? wide_lead : 0, started, slots(state, memory.data())});
+  });
+}
+
+/// How many ends of segments lie on the first `step` steps of the walk over elements and ends.
+template <class Offsets>
+std::int64_t ends_before(const Offsets& offsets, std::int64_t segments, std::int64_t step) {
+  std::int64_t low = 0, high = segments;
+  while (low < high) {
+    const std::int64_t s = low + (high - low) / 2;
+    if (static_cast<std::int64_t>(offsets[s + 1]) - static_cast<std::int64_t>(offsets[0]) + s + 1 <= step)
+      low = s + 1;
+    else
+      high = s;
+  }
+  return low;
+}
+
+/// seq: two loops. host: tasks of equal numbers of elements and ends; the result does not depend on the number of
+/// threads.
+template <class P, class In, class Offsets, class Out, class A, class Op>
+void segmented_reduce_on_host([[maybe_unused]] const P& where, const In& in, const Offsets& offsets,
+                              std::int64_t segments, const Out& out, A init, Op op) {
+  const auto offset = [&](std::int64_t s) { return static_cast<std::int64_t>(offsets[s]); };
+  if constexpr (std::is_same_v<P, seq_policy>) {
+    for (std::int64_t s = 0; s < segments; ++s) {
+      A value = init;
+      for (std::int64_t i = offset(s); i < offset(s + 1); ++i) value = static_cast<A>(op(value, static_cast<A>(in[i])));
+      out[s] = static_cast<value_of<Out>>(value);
+    }
+  } else if (segments > 0) {
+    const std::int64_t steps = offset(segments) - offset(0) + segments, tasks = ceil_div(steps, host_loop::grain);
+    host_loop::task_results<segment_carry<A>> carries(tasks);
+    const auto fold = [&](std::int64_t begin, std::int64_t end) {
+      return begin < end ? part<A>{fold_task<A>(in, begin, end, op), 0, true} : part<A>{};
+    };
+    host_loop::parallel_for(where, tasks, [&](std::int64_t t) {
+      const std::int64_t first_step = t * host_loop::grain, end_step = smaller(steps, first_step + host_loop::grain);
+      const std::int64_t first = ends_before(offsets, segments, first_step);
+      const std::int64_t last = ends_before(offsets, segments, end_step);
+      const std::int64_t begin = offset(0) + first_step - first, end = offset(0) + end_step - last;
+      segment_carry<A> c{{}, {}, -1};
+      std::int64_t i = begin;
+      for (std::int64_t s = first; s < last; i = offset(++s)) {
+        const part<A> sum = fold(i, offset(s + 1));
+        if (offset(s) < begin && offset(s) < offset(s + 1)) {
+          c.first = sum;
+          c.segment = s;
+        } else {
+          out[s] = static_cast<value_of<Out>>(sum.present ? static_cast<A>(op(init, sum.value)) : init);
+        }
+      }
+      c.last = fold(i, end);
+      c.last.heads = first < last;
+      carries[t] = c;
+    });
+    const join_parts<A, Op> join{op};
+    part<A> before{};
+    for (std::int64_t t = 0; t < tasks; ++t) {
+      const segment_carry<A>& c = carries[t];
+      if (c.segment >= 0)
+        out[c.segment] = static_cast<value_of<Out>>(static_cast<A>(op(init, join(before, c.first).value)));
+      before = join(before, c.last);
+    }
+  }
+}
+
+/// Enqueues segmented_inclusive_scan, reduce_by_key or run_length_encode on a GPU, or runs it in the emulator.
+/// Aligned: what is accessed by whole vectors, which starts with In.
+template <segmented_tuning Tuning, class A, class Count, class P, class Aligned, class In, class Heads, class Out,
+          class Sink, class Op>
+void runs_on_blocks(const P& where, const Aligned& aligned, const input<In>& in, const Heads& heads, const Out& out,
+                    Sink sink, Op op, const completion& done) {
+  block::with_access(aligned, [&](auto wide, std::int64_t wide_lead) {
+    constexpr bool fits = wide * larger(sizeof(value_of<In>), sizeof(A)) <= 256;
+    constexpr int items = fits ? int(wide) : 1;
+    using kernel = run_kernel<In, Heads, Out, Sink, Op, A, Count, items, Tuning>;
+    using look_back = typename kernel::look_back;
+    const std::int64_t lead = fits ? wide_lead : 0;
+    const typename kernel::plan p(in.count.bound, lead);
+    const std::int64_t linked = p.tiles == 1 ? 0 : p.tiles;
+    const std::size_t payload = linked == 0 ? 0 : scratch_bytes({look_back::payload_bytes(linked)});
+    const bool waits = Heads::by_key && linked > 0 && in.count.pointer != nullptr;
+    scratch memory(where, payload + (waits ? sizeof(selection) : 0), linked == 0 ? 0 : look_back::state_bytes(linked));
+    auto* const data = static_cast<std::byte*>(memory.data());
+    auto* const found = waits ? reinterpret_cast<selection*>(data + payload) : nullptr;
+    launch(where, smaller(p.tiles, std::int64_t(kernel::min_blocks) * processor_count(where)), kernel{},
+           typename kernel::arguments{in.first, in.count, heads, out, sink, op, lead, found,
+                                      look_back(memory.state(), data), done});
+  });
+}
+
+/// Scans elements [begin, end) behind what lies in front of them in their segment.
+template <class A, class In, class Offsets, class Out, class Op>
+void segmented_scan_elements(const In& in, const Offsets& offsets, std::int64_t segment, std::int64_t begin,
+                             std::int64_t end, part<A> running, const Out& out, Op op) {
+  for (std::int64_t i = begin; i < end; ++i) {
+    for (; static_cast<std::int64_t>(offsets[segment]) <= i; ++segment)
+      if (static_cast<std::int64_t>(offsets[segment]) == i) running.present = false;
+    const A x = static_cast<A>(in[i]);  // before the write: out may be in
+    running.value = running.present ? static_cast<A>(op(running.value, x)) : x;
+    running.present = true;
+    out[i] = static_cast<value_of<Out>>(running.value);
+  }
+}
+
+template <class P, class In, class Offsets, class Out, class A, class Op>
+void segmented_scan_on_host([[maybe_unused]] const P& where, const In& in, const Offsets& offsets,
+                            std::int64_t segments, const Out& out, Op op, std::type_identity<A>) {
+  if (segments <= 0) return;
+  const auto offset = [&](std::int64_t s) { return static_cast<std::int64_t>(offsets[s]); };
+  const std::int64_t first = offset(0), last = offset(segments);
+  if constexpr (std::is_same_v<P, seq_policy>) {
+    segmented_scan_elements(in, offsets, 0, first, last, part<A>{}, out, op);
+  } else {
+    const std::int64_t tasks = ceil_div(last - first, host_loop::grain);
+    const auto begin_of_task = [=](std::int64_t t) { return smaller(last, first + t * host_loop::grain); };
+    const auto first_behind = [&](std::int64_t i) {  // the first offset that is at least i
+      std::int64_t low = 0, high = segments;
+      while (low < high) {
+        const std::int64_t s = low + (high - low) / 2;
+        if (offset(s) < i)
+          low = s + 1;
+        else
+          high = s;
+      }
+      return low;
+    };
+    host_loop::task_results<part<A>> parts(tasks);
+    host_loop::parallel_for(where, tasks, [&](std::int64_t t) {
+      const std::int64_t begin = begin_of_task(t), end = begin_of_task(t + 1);
+      const std::int64_t head = offset(first_behind(end) - 1);  // the last one in front of `end`
+      parts[t] = {fold_elements<A>(in, larger(begin, head), end, op), head >= begin ? 1u : 0u, true};
+    });
+    part<A> before{};
+    for (std::int64_t t = 0; t < tasks; ++t) {
+      const part<A> next = join_parts<A, Op>{op}(before, parts[t]);
+      parts[t] = before;
+      before = next;
+    }
+    host_loop::parallel_for(where, tasks, [&](std::int64_t t) {
+      const std::int64_t begin = begin_of_task(t);
+      segmented_scan_elements(in, offsets, first_behind(begin), begin, begin_of_task(t + 1), parts[t], out, op);
+    });
+  }
+}
+
+/// Reduces the runs that begin in [begin, end), of which there are some if begin is 0. Returns the number of heads and
+/// what the elements from the last one on combine to; where `write`, run number `rank` and the following are written.
+template <class A, class In, class Eq, class Out, class Op>
+part<A> reduce_runs(const In& in, std::int64_t begin, std::int64_t end, part<A> running, std::int64_t rank, bool write,
+                    const Out& out, Eq eq, Op op) {
+  running.heads = 0;
+  for (std::int64_t i = begin; i < end; ++i) {
+    const value_of<In> x = in[i];
+    const A value = static_cast<A>(x.second);
+    if (i == 0 || !static_cast<bool>(eq(in[i - 1].first, x.first))) {
+      if (write) {
+        if (rank > 0) out.values[rank - 1] = static_cast<value_of<decltype(out.values)>>(running.value);
+        out.keys[rank] = static_cast<value_of<decltype(out.keys)>>(x.first);
+      }
+      ++rank;
+      ++running.heads;
+      running.value = value;
+    } else {
+      running.value = running.present ? static_cast<A>(op(running.value, value)) : value;
+    }
+    running.present = true;
+  }
+  return running;
+}
+
+/// seq: one loop. host: tasks count their heads and combine what lies behind the last one; then they write.
+template <class A, class P, class In, class Eq, class Out, class Op>
+selection runs_on_host([[maybe_unused]] const P& where, const input<In>& in, Eq eq, const Out& out, Op op) {
+  const std::int64_t n = in.count.get();
+  std::int64_t runs = 0;
+  part<A> running{};
+  if constexpr (std::is_same_v<P, seq_policy>) {
+    for (std::int64_t begin = 0; begin < n; begin += host_loop::grain) {
+      running = reduce_runs(in.first, begin, smaller(n, begin + host_loop::grain), running, runs, true, out, eq, op);
+      runs += running.heads;
+    }
+  } else {
+    const std::int64_t tasks = ceil_div(n, host_loop::grain);
+    host_loop::task_results<part<A>> parts(tasks);
+    host_loop::task_results<std::int64_t> ranks(tasks);
+    const auto reduce_task = [&](std::int64_t t, part<A> before, std::int64_t rank, bool write) {
+      return reduce_runs(in.first, t * host_loop::grain, smaller(n, (t + 1) * host_loop::grain), before, rank, write,
+                         out, eq, op);
+    };
+    host_loop::parallel_for(where, tasks, [&](std::int64_t t) { parts[t] = reduce_task(t, part<A>{}, 0, false); });
+    for (std::int64_t t = 0; t < tasks; ++t) {
+      const part<A> next = join_parts<A, Op>{op}(running, parts[t]);
+      ranks[t] = runs;
+      runs += parts[t].heads;
+      parts[t] = running;
+      running = next;
+    }
+    host_loop::parallel_for(where, tasks, [&](std::int64_t t) { reduce_task(t, parts[t], ranks[t], true); });
+  }
+  if (runs > 0) out.values[runs - 1] = static_cast<value_of<decltype(out.values)>>(running.value);
+  return {runs, n};
+}
+
+/// Below 2^32 elements counts and look-back words are half as wide.
+template <segmented_tuning Tuning, class A, class P, class In, class Eq, class Out, class Sink, class Op>
+void runs_of_any_length(const char* function, const P& where, const input<In>& in, Eq eq, const Out& out, Sink sink,
+                        Op op, const completion& done) {
+  check_reachable(where, function, zip_iterator{in.first, zip_iterator{out.keys, out.values}});
+  const heads_by_key<Eq> heads{eq};
+  using narrow = std::conditional_t<std::is_same_v<Op, add_lengths>, std::uint32_t, A>;
+  if (in.count.bound >> 32 == 0)
+    runs_on_blocks<Tuning, narrow, std::uint32_t>(where, in.first, in, heads, out, sink, op, done);
+  else
+    runs_on_blocks<Tuning, A, std::uint64_t>(where, in.first, in, heads, out, sink, op, done);
+}
+
+template <class KeysOut, class ValuesOut>
+auto runs_output(const char* function, KeysOut& keys_out, const char* values_name, ValuesOut& values_out,
+                 const char* keys_name, std::int64_t n) {
+  const auto keys = unbounded_output(function, keys_name, keys_out, n);
+  const auto values = unbounded_output(function, values_name, values_out, n);
+  return runs_out<std::remove_const_t<decltype(keys)>, std::remove_const_t<decltype(values)>>{keys, values};
+}
+
+template <segmented_tuning Tuning, class A, class P, class In, class Eq, class Out, class Op>
+std::int64_t runs_and_wait(const char* function, const P& where, const input<In>& in, Eq eq, const Out& out, Op op) {
+  if constexpr (kernel_execution<P>) {
+    reply<selection, P> answer(function, where);
+    runs_of_any_length<Tuning, A>(function, answer.policy(), in, eq, out, store_selection{answer.target()}, op,
+                                  answer.done());
+    return answer.wait().kept;
+  } else {
+    return runs_on_host<A>(where, in, eq, out, op).kept;
+  }
+}
+template <segmented_tuning Tuning, class A, class P, class In, class Eq, class Out, class C, class Op>
+void runs_and_store(const char* function, const P& where, const input<In>& in, Eq eq, const Out& out, C& count_out,
+                    Op op) {
+  check_output(function, "count_out", count_out, 1);
+  const auto count = unwrap(begin_of(count_out));
+  using sink = store_kept<std::remove_const_t<decltype(count)>>;
+  static_assert(std::is_integral_v<value_of<decltype(sink::out)>>, "pmpp: count_out must take an integer");
+  if constexpr (kernel_execution<P>) {
+    check_reachable(where, function, count);
+    runs_of_any_length<Tuning, A>(function, where, in, eq, out, sink{count}, op, completion{});
+  } else {
+    sink{count}(runs_on_host<A>(where, in, eq, out, op));
+  }
+}
+
+/// Keys and their values; values are a range or an iterator.
+template <class Keys, class Values>
+auto keys_and_values(const char* function, Keys& keys, Values& values) {
+  if constexpr (random_access<std::decay_t<Values>>)
+    return zipped_with_start(function, std::begin(keys), std::end(keys), begin_of(values));
+  else
+    return zipped(function, keys, values);
+}
+/// Elements that count one each.
+template <class R>
+auto counted(const char* function, R& r) {
+  const auto in = input_of(function, r);
+  using one = constant_iterator<std::int64_t>;
+  using iterator = zip_iterator<std::remove_const_t<decltype(in.first)>, one>;
+  return input<iterator>{iterator(in.first, one(1)), in.count};
+}
+
+}  // namespace detail
+
+/// Combines the elements of each segment: out[s] = op(... op(init, r[offsets[s]]) ..., r[offsets[s + 1] - 1]), grouped
+/// freely, in order.
+///
+/// \param r        a range, or two iterators, or an iterator and a device_count; visible to `where`.
+/// \param offsets  segments + 1 integers of any type, as a range, or two iterators, or an iterator and a device_count
+///                 (segments + 1 then too); visible to `where`. \pre they never decrease, and the last one is at most
+///                 the length of r; checked in debug mode. Elements in front of the first one are left out.
+/// \param out      an iterator, or a range with room for an element a segment; visible to `where`; not r or offsets.
+/// \param init     joins once, on the left, in every segment, and is the result of empty ones; its type is that of the
+///                 accumulator, which must be trivially copyable. Without it as in reduce.
+/// \param op       associative; need not be commutative or have an identity.
+/// \return the iterator past the last element written (past the bound for a device_count).
+/// The same bits on every run; on host also for any number of threads. Asynchronous on a GPU; may be captured. Scratch:
+/// about 50 bytes a block of the grid, from the workspace or one allocation in stream order.
+/// Cost: n elements and segments + 1 offsets read, segments written; one launch.
+/// \throws std::invalid_argument for a null or reversed input, or no offsets at all, std::length_error if out is too
+/// short; cuda_error. Source: Merrill and Garland, Merge-based SpMV, 2016. Example: test/segmented.cpp, sums.
+template <segmented_tuning Tuning = segmented_tuning{}, execution_policy P, random_access_range R,
+          random_access_range Offsets, output O, class A = accumulator_of<element_value<R>>, class Op = plus>
+auto segmented_reduce(const P& where, R&& r, Offsets&& offsets, O&& out, A init = {}, Op op = {}) {
+  const char* const function = "segmented_reduce";
+  const auto in = detail::input_of(function, r);
+  const auto at = detail::input_of(function, offsets);
+  detail::require_offsets(function, at);
+  const std::int64_t segments = at.count.bound - 1;
+  detail::check_output(function, "out", out, segments);
+  detail::check_offsets(where, in, at);
+  const auto first = detail::begin_of(out);
+  const auto target = detail::unwrap(first);
+  if constexpr (kernel_execution<P>) {
+    if (segments > 0) detail::segmented_reduce_on_blocks<Tuning>(where, in, at, target, init, op);
+  } else {
+    detail::segmented_reduce_on_host(where, in.first, at.first, at.count.get() - 1, target, init, op);
+  }
+  return first + segments;
+}
+
+/// Scans each segment: out[i] = op(... op(r[offsets[s]], ...), r[i]) for the segment s that i lies in, grouped freely, in
+/// order. As segmented_reduce.
+///
+/// \param out  an iterator, or a range as long as r; visible to `where`. Only out[offsets[0]] ... out[offsets[segments] -
+///             1] are written.
+/// \return the iterator past r's last element in out.
+/// The accumulator is accumulator_of<T>. In place is allowed (out begins where r begins). Scratch: 16 bytes a tile of
+/// 32 KB, as zeroed state of the workspace, or one allocation in stream order.
+/// Cost: n elements and segments + 1 offsets read, n written; one launch. \throws as segmented_reduce.
+/// Example: test/segmented.cpp, scans.
+template <segmented_tuning Tuning = segmented_scan_tuning, execution_policy P, random_access_range R,
+          random_access_range Offsets, output O, class Op = plus>
+auto segmented_inclusive_scan(const P& where, R&& r, Offsets&& offsets, O&& out, Op op = {}) {
+  using A = accumulator_of<element_value<R>>;
+  const char* const function = "segmented_inclusive_scan";
+  const auto in = detail::input_of(function, r);
+  const auto at = detail::input_of(function, offsets);
+  detail::require_offsets(function, at);
+  detail::check_output(function, "out", out, in.count.bound);
+  detail::check_offsets(where, in, at);
+  const auto first = detail::begin_of(out);
+  const auto target = detail::unwrap(first);
+  if constexpr (kernel_execution<P>) {
+    detail::check_reachable(where, function, zip_iterator{in.first, zip_iterator{at.first, target}});
+    const detail::heads_at_offsets<std::remove_const_t<decltype(at.first)>> heads{at.first, at.count};
+    if (in.count.bound > 0 && at.count.bound > 1)
+      detail::runs_on_blocks<Tuning, A, std::uint32_t>(where, zip_iterator{in.first, target}, in, heads, target,
+                                                       detail::nowhere{}, op, detail::completion{});
+  } else {
+    detail::segmented_scan_on_host(where, in.first, at.first, at.count.get() - 1, target, op, std::type_identity<A>{});
+  }
+  return first + in.count.bound;
+}
+
+/// Combines the values of each run of equal keys: for run j, keys_out[j] is the key of its first element, values_out[j]
+/// = op(... op(v, w) ..., z) of its values, grouped freely, in order.
+///
+/// \param keys        a range, or two iterators, or an iterator and a device_count; visible to `where`. Keys are
+///                    trivially copyable and have a default constructor.
+/// \param values      a range as long as keys, or an iterator; visible to `where`. They add up in accumulator_of<V>.
+/// \param keys_out, values_out  iterators or ranges; visible to `where`; none of the inputs. \pre room for all runs:
+///                    that is not checked, and nothing behind them is touched.
+/// \param op          associative; need not be commutative or have an identity.
+/// \param eq          compares a key with the one in front of it: an equivalence. A NaN equals nothing.
+/// \return the iterators past the last elements written, as a pair.
+/// The same bits on every run. Waits for the policy's stream; reduce_by_key_into does not. No allocation once warm.
+/// Cost: keys and values read once, a key and a value written for each run; one launch.
+/// \throws std::invalid_argument for a null or reversed input, a null output, or when the stream is being captured,
+/// std::length_error if values are a range that is shorter than keys; cuda_error. Source: PMPP ch. 11; Merrill and
+/// Garland, 2016. Example: test/segmented.cpp, runs.
+template <segmented_tuning Tuning = run_tuning, execution_policy P, random_access_range Keys, output Values,
+          output KeysOut, output ValuesOut, class Op = plus, class Eq = equal_to>
+auto reduce_by_key(const P& where, Keys&& keys, Values&& values, KeysOut&& keys_out, ValuesOut&& values_out, Op op = {},
+                   Eq eq = {}) {
+  const char* const function = "reduce_by_key";
+  const auto in = detail::keys_and_values(function, keys, values);
+  const auto out = detail::runs_output(function, keys_out, "values_out", values_out, "keys_out", in.count.bound);
+  using A = accumulator_of<decltype(in.first[0].second)>;
+  const std::int64_t runs = detail::runs_and_wait<Tuning, A>(function, where, in, eq, out, op);
+  const auto keys_end = detail::begin_of(keys_out) + runs;
+  const auto values_end = detail::begin_of(values_out) + runs;
+  return pair<std::remove_const_t<decltype(keys_end)>, std::remove_const_t<decltype(values_end)>>{keys_end, values_end};
+}
+
+/// As reduce_by_key, but leaves the number of runs in *count_out and does not wait.
+///
+/// \param count_out  an iterator, or a range with room for one, of any integer type; visible to `where`. 0 for an empty
+///                   range. It may be the pointer of a device_count, of keys' own too.
+/// Asynchronous on a GPU; may be captured. Scratch: 16 bytes a tile of 32 KB (more for wide keys and values), from the
+/// workspace or one allocation in stream order. \throws as reduce_by_key; std::length_error if count_out is an empty
+/// range.
+template <segmented_tuning Tuning = run_tuning, execution_policy P, random_access_range Keys, output Values,
+          output KeysOut, output ValuesOut, output C, class Op = plus, class Eq = equal_to>
+void reduce_by_key_into(const P& where, Keys&& keys, Values&& values, KeysOut&& keys_out, ValuesOut&& values_out,
+                        C&& count_out, Op op = {}, Eq eq = {}) {
+  const char* const function = "reduce_by_key_into";
+  const auto in = detail::keys_and_values(function, keys, values);
+  const auto out = detail::runs_output(function, keys_out, "values_out", values_out, "keys_out", in.count.bound);
+  using A = accumulator_of<decltype(in.first[0].second)>;
+  detail::runs_and_store<Tuning, A>(function, where, in, eq, out, count_out, op);
+}
+
+/// Writes each run of equals as its first element and its length: reduce_by_key where each value is one.
+///
+/// \param counts_out  an iterator or a range, of any integer type.
+/// \return the iterators past the last elements written, as a pair. Example: examples/11_run_lengths.cpp.
+template <segmented_tuning Tuning = run_length_tuning, execution_policy P, random_access_range R, output ValuesOut,
+          output CountsOut>
+auto run_length_encode(const P& where, R&& r, ValuesOut&& values_out, CountsOut&& counts_out) {
+  const char* const function = "run_length_encode";
+  const auto in = detail::counted(function, r);
+  const auto out = detail::runs_output(function, values_out, "counts_out", counts_out, "values_out", in.count.bound);
+  const std::int64_t runs =
+      detail::runs_and_wait<Tuning, std::int64_t>(function, where, in, equal_to{}, out, detail::add_lengths{});
+  const auto values_end = detail::begin_of(values_out) + runs;
+  const auto counts_end = detail::begin_of(counts_out) + runs;
+  return pair<std::remove_const_t<decltype(values_end)>, std::remove_const_t<decltype(counts_end)>>{values_end,
+                                                                                                    counts_end};
+}
+
+/// As run_length_encode, but leaves the number of runs in *count_out and does not wait; as reduce_by_key_into.
+template <segmented_tuning Tuning = run_length_tuning, execution_policy P, random_access_range R, output ValuesOut,
+          output CountsOut, output C>
+void run_length_encode_into(const P& where, R&& r, ValuesOut&& values_out, CountsOut&& counts_out, C&& count_out) {
+  const char* const function = "run_length_encode_into";
+  const auto in = detail::counted(function, r);
+  const auto out = detail::runs_output(function, values_out, "counts_out", counts_out, "values_out", in.count.bound);
+  detail::runs_and_store<Tuning, std::int64_t>(function, where, in, equal_to{}, out, count_out, detail::add_lengths{});
+}
+
+// The same for two iterators, or an iterator and a device_count.
+// clang-format off
+template <segmented_tuning Tuning = segmented_tuning{}, execution_policy P, random_access It, end_of<It> End, random_access_range Offsets, output O, class A = accumulator_of<value_of<It>>, class Op = plus>
+auto segmented_reduce(const P& where, It first, End last, Offsets&& offsets, O&& out, A init = {}, Op op = {}) { return segmented_reduce<Tuning>(where, subrange{first, last}, offsets, out, init, op); }
+
+template <segmented_tuning Tuning = segmented_tuning{}, execution_policy P, random_access It, end_of<It> End, random_access Off, end_of<Off> OffEnd, output O, class A = accumulator_of<value_of<It>>, class Op = plus>
+auto segmented_reduce(const P& where, It first, End last, Off offsets, OffEnd offsets_end, O&& out, A init = {}, Op op = {}) { return segmented_reduce<Tuning>(where, subrange{first, last}, subrange{offsets, offsets_end}, out, init, op); }
+
+template <segmented_tuning Tuning = segmented_scan_tuning, execution_policy P, random_access It, end_of<It> End, random_access_range Offsets, output O, class Op = plus>
+auto segmented_inclusive_scan(const P& where, It first, End last, Offsets&& offsets, O&& out, Op op = {}) { return segmented_inclusive_scan<Tuning>(where, subrange{first, last}, offsets, out, op); }
+
+template <segmented_tuning Tuning = segmented_scan_tuning, execution_policy P, random_access It, end_of<It> End, random_access Off, end_of<Off> OffEnd, output O, class Op = plus>
+auto segmented_inclusive_scan(const P& where, It first, End last, Off offsets, OffEnd offsets_end, O&& out, Op op = {}) { return segmented_inclusive_scan<Tuning>(where, subrange{first, last}, subrange{offsets, offsets_end}, out, op); }
+
+template <segmented_tuning Tuning = run_tuning, execution_policy P, random_access It, end_of<It> End, output Values, output KeysOut, output ValuesOut, class Op = plus, class Eq = equal_to>
+auto reduce_by_key(const P& where, It first, End last, Values&& values, KeysOut&& keys_out, ValuesOut&& values_out, Op op = {}, Eq eq = {}) { return reduce_by_key<Tuning>(where, subrange{first, last}, values, keys_out, values_out, op, eq); }
+
+template <segmented_tuning Tuning = run_tuning, execution_policy P, random_access It, end_of<It> End, output Values, output KeysOut, output ValuesOut, output C, class Op = plus, class Eq = equal_to>
+void reduce_by_key_into(const P& where, It first, End last, Values&& values, KeysOut&& keys_out, ValuesOut&& values_out, C&& count_out, Op op = {}, Eq eq = {}) { reduce_by_key_into<Tuning>(where, subrange{first, last}, values, keys_out, values_out, count_out, op, eq); }
+
+template <segmented_tuning Tuning = run_length_tuning, execution_policy P, random_access It, end_of<It> End, output ValuesOut, output CountsOut>
+auto run_length_encode(const P& where, It first, End last, ValuesOut&& values_out, CountsOut&& counts_out) { return run_length_encode<Tuning>(where, subrange{first, last}, values_out, counts_out); }
+
+template <segmented_tuning Tuning = run_length_tuning, execution_policy P, random_access It, end_of<It> End, output ValuesOut, output CountsOut, output C>
+void run_length_encode_into(const P& where, It first, End last, ValuesOut&& values_out, CountsOut&& counts_out, C&& count_out) { run_length_encode_into<Tuning>(where, subrange{first, last}, values_out, counts_out, count_out); }
+// clang-format on
+
+}  // namespace pmpp::inline PMPP_BACKEND
+
+#pragma GCC visibility pop

@@ -1,0 +1,360 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The kernel of segmented_reduce.
+//
+//   1. Merge path: walk over elements and ends of segments, each end right behind its last element. The walk is cut
+//      into as many equal pieces as there are blocks, so that work is even whatever the lengths are. Two searches over
+//      the offsets give a block its elements and its ends.
+//   2. The block streams its elements through shared memory, a tile at a time, the next ones on their way.
+//      - No end lies in the tile: each thread adds its elements to an accumulator of its own (where the order of
+//        operands matters: the block folds the tile). Long segments cost no more than a plain reduction.
+//      - Else threads mark where segments begin, one thread a segment; the tile is scanned from mark to mark (tile.hpp),
+//        behind what the block has of the segment that was open; each segment finds its value at its last element.
+//        Values are written in the order of segments, whole lines at a time.
+//   3. A segment that began in an earlier block ends with a value that lacks its beginning. Blocks leave such values,
+//      and what their last segment has so far, to the block that started last, which joins them in order.
+//
+// Work n + segments; traffic: elements and offsets read, results written; one launch. No block waits for another, but
+// for the last one at the end. The cut depends on the offsets, the alignment and the number of multiprocessors alone:
+// the same bits on every run. (Merge path: Odeh, Green et al., 2012; Merrill and Garland, Merge-based SpMV, 2016.)
+#pragma once
+
+#include <cstdint>
+#include <type_traits>
+
+#include <pmpp/block/load_store.hpp>
+#include <pmpp/block/reduce.hpp>
+#include <pmpp/block/tile_state.hpp>
+#include <pmpp/core/config.hpp>
+#include <pmpp/core/math.hpp>
+#include <pmpp/core/operators.hpp>
+#include <pmpp/core/range.hpp>
+#include <pmpp/reduce/kernel.hpp>
+#include <pmpp/segmented/tile.hpp>
+#include <pmpp/simt/atomic.hpp>
+
+#pragma GCC visibility push(hidden)  // see launch.hpp
+
+namespace pmpp::inline PMPP_BACKEND {
+namespace detail {
+
+/// What a block leaves to the one that started last.
+template <class A>
+struct segment_carry {
+  part<A> first;         ///< its elements of a segment that began before it and ends in it
+  part<A> last;          ///< heads: a segment ends in it; value: what it has of the segment behind the last end
+  std::int64_t segment;  ///< the one of `first`, or -1
+};
+
+template <class In, class Offsets, class Out, class Op, class A, int Items, segmented_tuning Tuning>
+struct segmented_reduce_kernel {
+  using layout = tile_layout<In, Items, sizeof(A), alignof(A), Tuning>;
+  static constexpr int threads = layout::threads, warps = threads / simt::warp_size, items = layout::items,
+                       stages = Tuning.stages, min_blocks = layout::min_blocks;
+  static_assert(stages >= 2, "pmpp: one tile is worked on while another one is loaded");
+  /// Segments that a thread looks at together.
+  static constexpr int each = 4;
+  using order = operand_order<Op, A>;
+  using join = join_parts<A, Op>;
+
+  /// The elements [begin, end) and the ends of the segments [first_segment, end_segment) are a block's.
+  struct piece {
+    std::int64_t begin, end, first_segment, end_segment, segments;
+    std::int64_t n, first;         ///< elements in all, and in the first vector
+    std::int64_t vector, vectors;  ///< the first one of the block, and the end of all it has
+    int tiles;
+
+    /// The first element of a tile, which may lie in front of `begin`.
+    PMPP_HOST_DEVICE std::int64_t begin_of(int tile) const {
+      return first + (vector + std::int64_t(tile) * layout::all_vectors) * Items;
+    }
+  };
+  struct shared {
+    typename layout::stage stage[stages];
+    alignas(16) std::uint8_t marks[layout::elements];
+    parts_memory<A> parts;
+    block::reduce_memory<A> reduced;
+    std::int64_t split[2];  ///< how many ends lie before the block, and before the next one
+    piece mine;
+    part<A> carry;      ///< what the block has of the open segment, but for accumulators of the threads
+    part<A> first;      ///< as in segment_carry
+    std::int64_t stop;  ///< the first segment that does not end in the tile; it ends at:
+    std::int64_t next_end;
+    bool stop_is_empty;  ///< it has no elements so far
+    bool started_last;
+  };
+  struct arguments {
+    In in;
+    item_count count;
+    Offsets offsets;
+    item_count offset_count;
+    Out out;
+    Op op;
+    A init;
+    std::int64_t lead;
+    unsigned* started;  ///< zero; counts the blocks that have started
+    block::tile_state<segment_carry<A>> carries;
+  };
+
+  template <class Block>
+  PMPP_HOST_DEVICE void operator()(Block& block, shared& memory, const arguments& a) const {
+    if (!find_piece(block, memory, a)) return;
+    const piece& p = memory.mine;
+    for (int k = 0; k < items; ++k) memory.marks[block.thread() * items + k] = 0;
+    for (int tile = 0; tile < stages - 1; ++tile) load(block, memory, a, tile);
+    std::int64_t segment = p.first_segment, next_end = -1;  // the next one to end; it ends at (-1: look)
+    ends at_hand = load_ends(block, memory, a, segment);
+    A accumulated = order::neutral;
+    bool has_accumulated = false;
+    for (int tile = 0; tile < p.tiles; ++tile) {
+      simt::copy_async_wait<stages - 2>();
+      block.sync();
+      load(block, memory, a, tile + stages - 1);
+      typename layout::stage& stage = memory.stage[tile % stages];
+      const std::int64_t begin = p.begin_of(tile), end = smaller(p.end, begin + layout::elements);
+      if (next_end > end && begin >= p.begin && end - begin == layout::elements) {
+        add_tile(block, memory, a, stage, accumulated);
+        has_accumulated = order::any;
+        continue;
+      }
+      if (has_accumulated) flush(block, memory, a, accumulated, has_accumulated);
+
+      std::int64_t from = segment;  // of the segments at hand
+      while (!block.sync_or(mark(block, memory, at_hand, from, begin, end))) {
+        from += threads * each;
+        at_hand = load_ends(block, memory, a, from);
+      }
+      next_end = memory.next_end;
+      if (begin >= p.begin && end - begin == layout::elements)
+        scan<true>(block, memory, a, stage, begin, end);
+      else
+        scan<false>(block, memory, a, stage, begin, end);
+      for (const std::int64_t stop = memory.stop; segment < stop; segment += threads * each)
+        write(block, memory, a, stage, load_ends(block, memory, a, segment), segment, stop, begin);
+      segment = memory.stop;
+      at_hand = load_ends(block, memory, a, segment);
+    }
+    if (block.count() == 1) return;
+    if (has_accumulated) flush(block, memory, a, accumulated, has_accumulated);
+    block.sync();
+    if (block.thread() == 0) a.carries.publish(block.index(), carry_of(memory, a));
+    if (memory.started_last) join_carries(block, memory, a);
+  }
+
+private:
+  /// Segments that a thread looks at: every threads-th one.
+  struct ends {
+    value_of<Offsets> begin[each], end[each];
+  };
+
+  /// False if there is nothing to do, for all blocks.
+  template <class Block>
+  PMPP_HOST_DEVICE static bool find_piece(Block& block, shared& memory, const arguments& a) {
+    const std::int64_t segments = a.offset_count.get() - 1;
+    if (segments <= 0) return false;
+    const auto origin = static_cast<std::int64_t>(a.offsets[0]);
+    const std::int64_t steps = static_cast<std::int64_t>(a.offsets[segments]) - origin + segments;
+    const std::int64_t each_block = ceil_div(steps, block.count());
+    const auto step = [&](int i) { return smaller(steps, (block.index() + i) * each_block); };
+    for (int i = block.warp(); i < 2; i += warps) {
+      const std::int64_t split = count_leading(block, segments, [&](std::int64_t s) {
+        return static_cast<std::int64_t>(a.offsets[s + 1]) - origin + s + 1 <= step(i);
+      });
+      if (block.lane() == 0) memory.split[i] = split;
+    }
+    unsigned ticket = 0;
+    if (block.thread() == 0 && block.count() > 1) ticket = simt::atomic_add(a.started, 1u);
+    block.sync();
+    if (block.thread() == 0) {
+      piece& p = memory.mine;
+      const block::ordered_layout<Items> data(a.count.get(), a.lead);
+      p.n = data.n;
+      p.first = data.first;
+      p.segments = segments;
+      p.first_segment = memory.split[0];
+      p.end_segment = memory.split[1];
+      p.begin = origin + step(0) - p.first_segment;
+      p.end = origin + step(1) - p.end_segment;
+      p.vector = (p.begin - p.first) / Items;
+      p.vectors = ceil_div(p.end - p.first, std::int64_t(Items));
+      p.tiles = static_cast<int>(ceil_div(p.end - p.begin_of(0), std::int64_t(layout::elements)));
+      if (p.tiles == 0) p.tiles = 1;  // of no elements: there may be ends
+      memory.carry = part<A>{};
+      memory.first = part<A>{};
+      memory.started_last = ticket == unsigned(block.count()) - 1;
+    }
+    block.sync();
+    return true;
+  }
+
+  /// Starts to load a tile, if it exists.
+  template <class Block>
+  PMPP_HOST_DEVICE static void load(Block& block, shared& memory, const arguments& a, int tile) {
+    const piece& p = memory.mine;
+    if (tile < p.tiles)
+      layout::load(block, memory.stage[tile % stages], a.in, block::ordered_layout<Items>(p.n, a.lead),
+                   p.vector + std::int64_t(tile) * layout::all_vectors, p.vectors);
+    simt::copy_async_batch();
+  }
+
+  template <class Block>
+  PMPP_HOST_DEVICE static ends load_ends(Block& block, const shared& memory, const arguments& a, std::int64_t from) {
+    ends e{};
+    const std::int64_t s = from + block.thread();
+    const auto exist = [&](std::int64_t last) {
+      return static_cast<int>(smaller(last - s, std::int64_t(each) * threads));
+    };
+    const int begins = exist(memory.mine.end_segment), ends = exist(memory.mine.segments - 1);
+    for (int i = 0; i < each; ++i) {
+      if (i * threads <= begins) e.begin[i] = a.offsets[s + i * threads];
+      if (i * threads <= begins && i * threads <= ends) e.end[i] = a.offsets[s + i * threads + 1];
+    }
+    return e;
+  }
+
+  /// Adds a tile that lies inside of one segment.
+  template <class Block>
+  PMPP_HOST_DEVICE static void add_tile(Block& block, shared& memory, const arguments& a, typename layout::stage& stage,
+                                        A& accumulated) {
+    A y{};
+    layout::for_items(a.in, stage, block.thread(), 0, items, [&](int k, const value_of<In>& x) {
+      y = k == 0 ? static_cast<A>(x) : static_cast<A>(order::in_order(a.op)(y, static_cast<A>(x)));
+    });
+    if constexpr (order::any) {
+      accumulated = static_cast<A>(order::in_order(a.op)(accumulated, y));
+    } else {
+      y = block::reduce(block, memory.reduced, y, a.op);
+      if (block.thread() == 0) memory.carry = join{a.op}(memory.carry, part<A>{y, 0, true});
+    }
+  }
+
+  /// Adds the accumulators of the threads to the open segment.
+  template <class Block>
+  PMPP_HOST_DEVICE static void flush(Block& block, shared& memory, const arguments& a, A& accumulated,
+                                     bool& has_accumulated) {
+    const A y = block::reduce(block, memory.reduced, accumulated, a.op);
+    if (block.thread() == 0) memory.carry = join{a.op}(memory.carry, part<A>{y, 0, true});
+    block.sync();
+    accumulated = order::neutral;
+    has_accumulated = false;
+  }
+
+  /// Marks the heads in the tile [begin, end) of those segments that are at hand. One thread finds the first that does
+  /// not end in the tile, if it is among them: true.
+  template <class Block>
+  PMPP_HOST_DEVICE static bool mark(Block& block, shared& memory, const ends& e, std::int64_t from, std::int64_t begin,
+                                    std::int64_t end) {
+    const piece& p = memory.mine;
+    bool found = false;
+    for (int i = 0; i < each; ++i) {
+      const std::int64_t s = from + i * threads + block.thread();
+      const auto s_begin = static_cast<std::int64_t>(e.begin[i]);
+      if (s > p.end_segment || s_begin > end) break;
+      const bool last = s == p.end_segment;
+      const std::int64_t s_end = s < p.segments ? static_cast<std::int64_t>(e.end[i]) : s_begin;
+      if (s_begin < s_end && s_begin >= larger(begin, p.begin) && s_begin < end) memory.marks[s_begin - begin] = 1;
+      if (last || s_end > end) {
+        memory.stop = s;
+        memory.next_end = last ? end_of_time : s_end;
+        memory.stop_is_empty = s_begin == end;
+        found = true;
+      }
+    }
+    return found;
+  }
+
+  /// Scans the tile, behind the carry if its first element is no head, and leaves the results in it. Two barriers.
+  /// Whole: all threads have all of their items.
+  template <bool Whole, class Block>
+  PMPP_HOST_DEVICE static void scan(Block& block, shared& memory, const arguments& a, typename layout::stage& stage,
+                                    std::int64_t begin, std::int64_t end) {
+    const int first = block.thread() * items;
+    int from = 0, to = items;
+    if constexpr (!Whole) {
+      const auto item = [&](std::int64_t i) {
+        return static_cast<int>(smaller(larger(i - begin - first, std::int64_t(0)), std::int64_t(items)));
+      };
+      from = item(memory.mine.begin);
+      to = item(end);
+    }
+    const unsigned heads = take_heads<items>(memory.marks + first);
+    A y[items]{};
+    layout::for_items(a.in, stage, block.thread(), from, to,
+                      [&](int k, const value_of<In>& x) { y[k] = static_cast<A>(x); });
+    const part<A> own = scan_items(y, heads, from, to, a.op);
+    const part<A> carry = memory.carry;  // which is written behind the next barrier
+    const part<A> before = join_before<Whole, false>(block, memory.parts, own, carry, join{a.op});
+    join_items(y, before, heads, from, to, a.op);
+    for (int v = 0; v < layout::vectors; ++v) stage.store(first / Items + v, y + v * Items);
+    if (block.thread() == threads - 1) {
+      part<A> all = join{a.op}(before, own);
+      all.present = all.present && !memory.stop_is_empty;
+      memory.carry = all;
+    }
+    block.sync();
+  }
+
+  /// Writes the values of segments before `stop`.
+  template <class Block>
+  PMPP_HOST_DEVICE static void write(Block& block, shared& memory, const arguments& a, typename layout::stage& stage,
+                                     const ends& e, std::int64_t from, std::int64_t stop, std::int64_t begin) {
+    for (int i = 0; i < each; ++i) {
+      const std::int64_t s = from + i * threads + block.thread();
+      if (s >= stop) break;
+      const auto s_begin = static_cast<std::int64_t>(e.begin[i]), s_end = static_cast<std::int64_t>(e.end[i]);
+      A value = a.init;
+      if (s_begin < s_end) {
+        const bool here = s_end > memory.mine.begin;  // else its last element was the last one of an earlier block
+        A sum{};
+        if (here) sum = stage.template stored<A>(static_cast<int>(s_end - 1 - begin));
+        if (s_begin < memory.mine.begin) {
+          memory.first = {sum, 0, here};
+          continue;
+        }
+        value = static_cast<A>(a.op(a.init, sum));
+      }
+      a.out[s] = static_cast<value_of<Out>>(value);
+    }
+  }
+
+  PMPP_HOST_DEVICE static segment_carry<A> carry_of(const shared& memory, const arguments& a) {
+    const piece& p = memory.mine;
+    const bool has_end = p.first_segment < p.end_segment;
+    const bool began_before =
+        has_end && static_cast<std::int64_t>(a.offsets[p.first_segment])<p.begin&& static_cast<std::int64_t>(
+                       a.offsets[p.first_segment + 1])> static_cast<std::int64_t>(a.offsets[p.first_segment]);
+    part<A> last = memory.carry;
+    last.heads = has_end;
+    return {memory.first, last, began_before ? p.first_segment : -1};
+  }
+
+  /// The block that started last: joins what the blocks have left, in their order.
+  template <class Block>
+  PMPP_HOST_DEVICE static void join_carries(Block& block, shared& memory, const arguments& a) {
+    const auto blocks = static_cast<int>(block.count());
+    const int each_thread = ceil_div(blocks, threads), first = smaller(blocks, block.thread() * each_thread);
+    const int end = smaller(blocks, first + each_thread);
+    const join join_with{a.op};
+    if (block.thread() == 0) simt::store(a.started, 0u);  // for the next launch
+    part<A> own{};
+    for (int i = first; i < end; ++i) {
+      segment_carry<A> c;
+      while (!a.carries.peek(i, c)) block.spin();
+      own = join_with(own, c.last);
+    }
+    part<A> before = join_before<false, false>(block, memory.parts, own, part<A>{}, join_with);
+    for (int i = first; i < end; ++i) {
+      const segment_carry<A> c = a.carries.take(block, i);
+      if (c.segment >= 0)
+        a.out[c.segment] = static_cast<value_of<Out>>(static_cast<A>(a.op(a.init, join_with(before, c.first).value)));
+      before = join_with(before, c.last);
+    }
+  }
+
+  static constexpr std::int64_t end_of_time = std::int64_t(1) << 62;
+};
+
+}  // namespace detail
+}  // namespace pmpp::inline PMPP_BACKEND
+
+#pragma GCC visibility pop

@@ -1,0 +1,268 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What the kernels of segmented.hpp share: a tile in shared memory, and its segmented scan.
+//
+// A tile has `items` consecutive elements for each thread of a block. They come in coalesced, by asynchronous copies of
+// one vector each, and a thread reads its own ones from there. A head is an element that begins a segment; heads are
+// one bit an element in a register. A thread scans its elements from head to head; then the threads scan what they end
+// with. In front of a head nothing joins:
+//
+//     elements    1 2 3 4 | 5 6 7 8 | 9 1 2 3        three threads of four elements
+//     heads       ^     ^                 ^
+//     scanned     1 3 6 4 | 5 11 18 26 | 9 10 2 5    by each thread
+//     joined              | 9 15 22 30 | 39 40
+//
+// (Segmented scan by pairs of flag and value: Schwartz, 1980; Blelloch, 1990. PMPP ch. 11.)
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <type_traits>
+
+#include <pmpp/block/load_store.hpp>
+#include <pmpp/block/scan.hpp>
+#include <pmpp/core/config.hpp>
+#include <pmpp/core/math.hpp>
+#include <pmpp/core/operators.hpp>
+#include <pmpp/simt/bits.hpp>
+#include <pmpp/simt/block.hpp>
+#include <pmpp/simt/memory.hpp>
+
+#pragma GCC visibility push(hidden)  // see launch.hpp
+
+namespace pmpp::inline PMPP_BACKEND {
+
+struct segmented_tuning {
+  int threads = 256;   ///< of a block; fewer for large elements
+  int bytes = 64;      ///< of elements a thread: a tile has threads * bytes
+  int stages = 2;      ///< tiles of segmented_reduce in shared memory: one is worked on, the others are on their way
+  int min_blocks = 4;  ///< that the compiler makes room for on a multiprocessor
+};
+
+/// Of the calls whose tiles wait for those before. Larger tiles: the chain of tiles sets the pace, not memory.
+inline constexpr segmented_tuning segmented_scan_tuning{256, 128, 2, 4};
+inline constexpr segmented_tuning run_tuning{512, 64, 2, 2};
+/// Of run_length_encode, which has no values to keep.
+inline constexpr segmented_tuning run_length_tuning{512, 128, 2, 2};
+
+namespace detail {
+
+/// Adjacent elements: how many heads they have, and what those from the last head on (all, without a head) combine to.
+template <class A>
+struct part {
+  A value{};
+  unsigned heads = 0;
+  bool present = false;  ///< there is a value
+};
+template <class A, class Op>
+struct join_parts {
+  Op op;
+  PMPP_HOST_DEVICE part<A> operator()(const part<A>& left, const part<A>& right) const {
+    if (right.heads != 0 || !left.present) return {right.value, left.heads + right.heads, right.present};
+    if (!right.present) return left;
+    return {static_cast<A>(op(left.value, right.value)), left.heads, true};
+  }
+};
+
+/// Shared memory of join_before. It may be reused after the next barrier.
+template <class A>
+struct parts_memory {
+  part<A> warp[simt::warp_size];
+};
+
+/// What the lanes up to each one of a warp combine to. All lanes call. Whole: all have a value; then one ballot tells how
+/// far each lane reaches, which takes half of the instructions. Counts: the number of heads is wanted, not only whether
+/// there are some.
+template <bool Whole, bool Counts, class Block, class A, class Op>
+PMPP_HOST_DEVICE part<A> scan_parts(Block& block, part<A> p, const join_parts<A, Op>& join) {
+  if constexpr (Whole) {
+    constexpr int lanes = simt::warp_size;
+    const unsigned heads_up_to = block.ballot(p.heads != 0) << (lanes - 1 - block.lane());
+    const int reach = smaller(block.lane(), simt::leading_zeros(heads_up_to));
+    for (int d = 1; d < lanes; d *= 2) {
+      const A left = block.shuffle_up(p.value, d);
+      if (d <= reach) p.value = static_cast<A>(join.op(left, p.value));
+    }
+    if constexpr (Counts)
+      p.heads = block::warp_inclusive_scan(block, p.heads, plus{});
+    else
+      p.heads = heads_up_to != 0;
+    return p;
+  } else {
+    return block::warp_inclusive_scan(block, p, join);
+  }
+}
+
+/// Joins `first` and the parts of all threads before this one. All threads call. One barrier. Whole: all threads have a
+/// value.
+template <bool Whole, bool Counts, class Block, class A, class Op>
+PMPP_HOST_DEVICE part<A> join_before(Block& block, parts_memory<A>& memory, const part<A>& own, const part<A>& first,
+                                     const join_parts<A, Op>& join) {
+  constexpr int lanes = simt::warp_size;
+  const part<A> scanned = scan_parts<Whole, Counts>(block, own, join);
+  if (block.lane() == lanes - 1) memory.warp[block.warp()] = scanned;
+  part<A> left = block.shuffle_up(scanned, 1);
+  block.sync();
+  part<A> before = first;
+  for (int w = 0; w < block.warp(); ++w) {
+    part<A> warp = memory.warp[w];
+    if (Whole) warp.present = true;
+    before = join(before, warp);
+  }
+  if (Whole) left.present = true;
+  return block.lane() == 0 ? before : join(before, left);
+}
+
+/// The number of leading indices in [0, n) for which `holds` is true; it is true for none behind the first for which it
+/// is false. All lanes of a warp call and get it. Each round narrows the search to a 32nd.
+template <class Block, class F>
+PMPP_HOST_DEVICE std::int64_t count_leading(Block& block, std::int64_t n, F holds) {
+  constexpr int lanes = simt::warp_size;
+  std::int64_t low = 0, high = n;
+  while (low < high) {
+    const std::int64_t piece = ceil_div(high - low, std::int64_t(lanes));
+    const std::int64_t last = low + (block.lane() + 1) * piece - 1;  // of the lane's piece
+    const int pieces = block.warp_add(last < high && holds(last) ? 1 : 0);
+    low = smaller(high, low + pieces * piece);
+    high = smaller(high, low + piece - 1);
+  }
+  return low;
+}
+
+/// How a tile lies in shared memory. Each element takes ResultBytes there once it has been read.
+template <class In, int Items, std::size_t ResultBytes, std::size_t ResultAlign, segmented_tuning Tuning>
+struct tile_layout {
+  using raw = block::raw_items<In, Items>;
+  static constexpr std::size_t slot_align = larger(alignof(raw), ResultAlign);
+  static constexpr std::size_t slot_bytes = round_up(larger(sizeof(raw), Items* ResultBytes), slot_align);
+  static constexpr int threads = [] {
+    int t = Tuning.threads;
+    while (t > simt::warp_size && std::size_t(t) * slot_bytes > 48 * 1024) t /= 2;
+    return t;
+  }();
+  static_assert(threads % simt::warp_size == 0, "pmpp: a block has whole warps");
+  static_assert(slot_bytes <= 2048, "pmpp: elements have at most 2048 bytes");
+  /// Vectors of a thread: a power of two.
+  static constexpr int vectors = [] {
+    int v = 1;
+    while (2 * v * int(slot_bytes) <= Tuning.bytes && 2 * v * Items <= 32) v *= 2;
+    return v;
+  }();
+  static constexpr int items = vectors * Items, elements = threads * items, all_vectors = threads * vectors;
+  /// One slot in between keeps threads that read their vectors at once in different banks.
+  static constexpr int stride = vectors > 1 ? vectors + 1 : 1;
+
+  /// Blocks to make room for on a multiprocessor, by the registers that a thread's results take.
+  static constexpr int min_blocks = ResultBytes > 16                                     ? 1
+                                    : items* int(ResultBytes) > larger(64, Tuning.bytes) ? smaller(2, Tuning.min_blocks)
+                                    : ResultBytes > 8 || Items == 1                      ? smaller(3, Tuning.min_blocks)
+                                                                                         : Tuning.min_blocks;
+
+  struct alignas(larger(slot_align, std::size_t(greatest_common_divisor(16, int(slot_bytes))))) slot {
+    std::byte bytes[slot_bytes];
+  };
+  struct stage {
+    alignas(larger(std::size_t(16), alignof(slot))) slot of[threads * stride];
+
+    PMPP_HOST_DEVICE std::byte* vector(int v) { return of[v + v / vectors * (stride - vectors)].bytes; }
+    /// As it was loaded.
+    PMPP_HOST_DEVICE raw& loaded(int v) { return *reinterpret_cast<raw*>(vector(v)); }
+    /// Element p of the tile, as it was left by store().
+    template <class A>
+    PMPP_HOST_DEVICE const A& stored(int p) {
+      return reinterpret_cast<const A*>(vector(p / Items))[p % Items];
+    }
+    template <class A>
+    PMPP_HOST_DEVICE void store(int v, const A* values) {
+      A* const to = reinterpret_cast<A*>(vector(v));
+      if constexpr (is_power_of_two(Items * sizeof(A)) && Items * sizeof(A) <= 16 && sizeof(A) < 16) {
+        struct alignas(Items * sizeof(A)) word {
+          A item[Items];
+        } w;
+        for (int k = 0; k < Items; ++k) w.item[k] = values[k];
+        *reinterpret_cast<word*>(to) = w;
+      } else {
+        for (int k = 0; k < Items; ++k) to[k] = values[k];
+      }
+    }
+  };
+
+  /// Starts to load the vectors from `first` on, but none from `end` on.
+  template <class Block>
+  PMPP_HOST_DEVICE static void load(Block& block, stage& to, const In& in, const block::ordered_layout<Items>& data,
+                                    std::int64_t first, std::int64_t end) {
+    const std::int64_t behind = first + all_vectors;
+    if (first > 0 && behind <= end && data.element(behind) <= data.n) {  // all there: no checks
+      for (int r = 0; r < vectors; ++r) {
+        const int v = r * threads + block.thread();
+        block::access<In>::template load_async<Items>(in, data.element(first + v), to.loaded(v));
+      }
+      return;
+    }
+    for (int v = block.thread(); v < all_vectors && first + v < end; v += threads) {
+      const int from = data.begin_of(first + v), behind_last = data.end_of(first + v);
+      if (behind_last - from == Items)
+        block::access<In>::template load_async<Items>(in, data.element(first + v), to.loaded(v));
+      else
+        to.loaded(v) = block::access<In>::template load_part<Items>(in, data.element(first + v), from, behind_last);
+    }
+  }
+
+  /// Calls visit(k, element) for items [begin, end) of a thread.
+  template <class Visit>
+  PMPP_HOST_DEVICE static void for_items(const In& in, stage& from, int thread, int begin, int end, Visit visit) {
+    for (int r = 0; r < vectors; ++r) {
+      const raw x = from.loaded(thread * vectors + r);
+      for (int k = 0; k < Items; ++k)
+        if (r * Items + k >= begin && r * Items + k < end) visit(r * Items + k, block::access<In>::value(in, x, k));
+    }
+  }
+};
+
+/// Scans items [begin, end) of a thread from head to head; bit k of `heads`: item k is one. Item k of `y` becomes the
+/// combination of the items from the last head on (from `begin` on, without one).
+template <class A, int N, class Op>
+PMPP_HOST_DEVICE part<A> scan_items(A (&y)[N], unsigned heads, int begin, int end, Op op) {
+  part<A> last{};
+  for (int k = 0; k < N; ++k) {
+    if (k < begin || k >= end) continue;
+    if (last.present && (heads >> k & 1) == 0) y[k] = static_cast<A>(op(last.value, y[k]));
+    last.value = y[k];
+    last.present = true;
+  }
+  last.heads = static_cast<unsigned>(simt::count_bits(heads));
+  return last;
+}
+
+/// Puts what precedes the thread in front of the items before its first head.
+template <class A, int N, class Op>
+PMPP_HOST_DEVICE void join_items(A (&y)[N], const part<A>& before, unsigned heads, int begin, int end, Op op) {
+  if (!before.present) return;
+  end = smaller(end, simt::trailing_zeros(heads));
+  for (int k = 0; k < N; ++k)
+    if (k >= begin && k < end) y[k] = static_cast<A>(op(before.value, y[k]));
+}
+
+/// One byte an element: whether it is a head. Taken by one thread for its own elements, and cleared.
+template <int N>
+PMPP_HOST_DEVICE unsigned take_heads(std::uint8_t* marks) {
+  unsigned heads = 0;
+  if constexpr (N % 4 == 0) {
+    auto* const words = reinterpret_cast<std::uint32_t*>(marks);
+    for (int i = 0; i < N / 4; ++i) {
+      heads |= (words[i] * 0x10204080u >> 28) << 4 * i;  // the lowest bits of four bytes
+      words[i] = 0;
+    }
+  } else {
+    for (int k = 0; k < N; ++k) {
+      heads |= unsigned(marks[k]) << k;
+      marks[k] = 0;
+    }
+  }
+  return heads;
+}
+
+}  // namespace detail
+}  // namespace pmpp::inline PMPP_BACKEND
+
+#pragma GCC visibility pop

@@ -1,0 +1,647 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What this file proves of segmented.hpp, on every policy: sums and scans of segments for every law of lengths (all one,
+// all empty but one, powers of two and one off, Zipf's, one giant, empty and large in turns, ends at the edges of
+// tiles), for operators that show a wrong order or grouping, for offsets of any integer type that begin anywhere; runs
+// of equal keys that are constant, distinct or a sawtooth; counts of any integer type; elements and keys of every size
+// and alignment; computed inputs; lengths that only the device knows; in place where promised; nothing else is touched;
+// bad input throws and touches nothing; a workspace is left as it was found. In the emulator also under other orders of
+// blocks and threads.
+#include <pmpp/segmented.hpp>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <limits>
+#include <numeric>
+#include <string>
+
+#include "support/data.hpp"
+#include "support/monoids.hpp"
+#include "support/policies.hpp"
+
+using pmpp::device;
+
+namespace {
+
+// Small enough that many blocks and tiles take part at a few thousand elements.
+constexpr pmpp::segmented_tuning tiny{32, 16, 2, 32}, small{64, 32, 3, 4};
+
+PMPP_HOST_DEVICE std::uint64_t scrambled(std::uint64_t x) {
+  x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9u;
+  x = (x ^ (x >> 27)) * 0x94d049bb133111ebu;
+  return x ^ (x >> 31);
+}
+
+using lengths = std::vector<std::int64_t>;
+
+/// The laws of lengths, about n elements each.
+std::vector<std::pair<std::string, lengths>> laws(std::int64_t n) {
+  std::vector<std::pair<std::string, lengths>> all;
+  const auto add = [&](const char* name, lengths l) { all.emplace_back(name, std::move(l)); };
+  const auto count = [](std::int64_t k) { return static_cast<std::size_t>(k); };
+  auto& g = test::generator();
+  add("none", {});
+  add("one", {n});
+  add("all 1", lengths(count(n), 1));
+  add("all empty", lengths(count(n), 0));
+  lengths one_of_many(count(n), 0);
+  one_of_many[count(n / 3)] = n;
+  add("empty but one", one_of_many);
+  lengths powers, powers_off;
+  for (std::int64_t p = 1; p <= n / 4; p *= 2)
+    for (const std::int64_t off : {-1, 0, 1}) powers.push_back(p + off);
+  add("powers of two", powers);
+  std::reverse(powers.begin(), powers.end());
+  add("powers of two, falling", powers);
+  lengths zipf;
+  for (std::int64_t i = 1, sum = 0; sum < n; ++i) {
+    zipf.push_back(n / (4 * (1 + static_cast<std::int64_t>(g() % static_cast<std::uint64_t>(i)))));
+    sum += zipf.back() + 1;
+  }
+  add("Zipf", zipf);
+  lengths giant(count(n / 8 + 1), 2);
+  giant[count(n / 16)] = n / 2;
+  add("one giant", giant);
+  lengths turns;
+  for (std::int64_t i = 0; i < n / 50; ++i) turns.insert(turns.end(), {0, 50});
+  add("empty and large in turns", turns);
+  lengths few;
+  for (std::int64_t i = 0; i < n / 2; ++i) few.push_back(static_cast<std::int64_t>(g() % 4));
+  add("0 to 3", few);
+  lengths tiles;
+  for (std::int64_t i = 0; i < n / 128; ++i) tiles.push_back(128);
+  add("tiles of tiny", tiles);
+  lengths edges;
+  for (std::int64_t i = 0; i < n / 128; ++i) edges.insert(edges.end(), {127, 0, 0, 1});
+  add("before edges", edges);
+  lengths rare(count(2 * n), 0);
+  for (std::int64_t i = 0; i < n / 40; ++i) rare[count(static_cast<std::int64_t>(g() % count(2 * n)))] = 40;
+  add("99 % empty", rare);
+  return all;
+}
+
+template <class I = int>
+std::vector<I> offsets_of(const lengths& l, std::int64_t first = 0) {
+  std::vector<I> offsets{static_cast<I>(first)};
+  for (const std::int64_t length : l) offsets.push_back(static_cast<I>(offsets.back() + static_cast<I>(length)));
+  return offsets;
+}
+
+template <class A, class T, class I, class Op>
+std::vector<A> sums_of(const std::vector<T>& v, const std::vector<I>& offsets, A init, Op op) {
+  std::vector<A> sums;
+  for (std::size_t s = 0; s + 1 < offsets.size(); ++s) {
+    A sum = init;
+    for (I i = offsets[s]; i < offsets[s + 1]; ++i)
+      sum = static_cast<A>(op(sum, static_cast<A>(v[static_cast<std::size_t>(i)])));
+    sums.push_back(sum);
+  }
+  return sums;
+}
+template <class T, class I, class Op>
+std::vector<T> scans_of(const std::vector<T>& v, const std::vector<I>& offsets, std::vector<T> out, Op op) {
+  for (std::size_t s = 0; s + 1 < offsets.size(); ++s)
+    for (I i = offsets[s]; i < offsets[s + 1]; ++i) {
+      const auto at = static_cast<std::size_t>(i);
+      out[at] = i == offsets[s] ? v[at] : op(out[at - 1], v[at]);
+    }
+  return out;
+}
+
+test::affine random_affine(std::uint64_t i) {
+  const std::uint64_t r = scrambled(i + 99);
+  return {static_cast<std::uint32_t>(r) | 1u, static_cast<std::uint32_t>(r >> 32), 1};
+}
+std::vector<test::affine> random_affines(std::int64_t n) {
+  std::vector<test::affine> v(static_cast<std::size_t>(n));
+  for (std::size_t i = 0; i < v.size(); ++i) v[i] = random_affine(i);
+  return v;
+}
+std::vector<test::brackets> random_brackets(std::int64_t n) {
+  std::vector<test::brackets> v(static_cast<std::size_t>(n));
+  for (std::size_t i = 0; i < v.size(); ++i) v[i] = scrambled(i) % 2 == 0 ? test::brackets{1, 0} : test::brackets{0, 1};
+  return v;
+}
+
+/// Elements that carry their position: an operand that is not adjacent in its segment poisons the result.
+std::vector<test::interval> positions(std::int64_t n) {
+  std::vector<test::interval> v(static_cast<std::size_t>(n));
+  for (std::int64_t i = 0; i < n; ++i) v[static_cast<std::size_t>(i)] = {i, i + 1};
+  return v;
+}
+/// As test::join; an init {-7, -7} joins anything behind it.
+struct join_behind {
+  PMPP_HOST_DEVICE test::interval operator()(const test::interval& a, const test::interval& b) const {
+    if (a.lo == -7) return b;
+    return test::join{}(a, b);
+  }
+};
+
+/// Sums and scans of one array against plain loops, with guards around them.
+template <pmpp::segmented_tuning Tuning, class where, class T, class I, class Op>
+void check_segments(const std::vector<T>& v, const std::vector<I>& offsets, T init, Op op) {
+  const typename where::policy policy{};
+  const auto in = where::put(v);
+  const auto at = where::put(offsets);
+  const T guard = init;
+  std::vector<T> wanted = sums_of(v, offsets, init, op);
+  auto out = where::put(std::vector<T>(wanted.size(), guard));
+  CHECK(pmpp::segmented_reduce<Tuning>(policy, in, at, out, init, op) == out.end());
+  CHECK(where::get(out) == wanted);
+
+  auto scanned = where::put(std::vector<T>(v.size(), guard));
+  CHECK(pmpp::segmented_inclusive_scan<Tuning>(policy, in, at, scanned, op) == scanned.end());
+  CHECK(where::get(scanned) == scans_of(v, offsets, std::vector<T>(v.size(), guard), op));
+  auto inout = where::put(v);
+  pmpp::segmented_inclusive_scan<Tuning>(policy, inout, at, inout, op);
+  CHECK(where::get(inout) == scans_of(v, offsets, v, op));
+}
+
+/// Runs of keys against a plain loop, with guards behind them.
+template <pmpp::segmented_tuning Tuning, class where, class K, class V, class Op>
+void check_runs(const std::vector<K>& keys, const std::vector<V>& values, Op op) {
+  const typename where::policy policy{};
+  const std::size_t n = keys.size();
+  std::vector<K> wanted_keys;
+  std::vector<V> wanted;
+  std::vector<int> wanted_lengths;
+  for (std::size_t i = 0; i < n; ++i) {
+    if (i == 0 || !(keys[i - 1] == keys[i])) {
+      wanted_keys.push_back(keys[i]);
+      wanted.push_back(values[i]);
+      wanted_lengths.push_back(1);
+    } else {
+      wanted.back() = op(wanted.back(), values[i]);
+      ++wanted_lengths.back();
+    }
+  }
+  const auto runs = static_cast<std::int64_t>(wanted.size());
+  const K key_guard{};
+  const V guard{};
+  wanted_keys.resize(n, key_guard);
+  wanted.resize(n, guard);
+  wanted_lengths.resize(n, -1);
+  const auto in_keys = where::put(keys);
+  const auto in = where::put(values);
+  auto out_keys = where::put(std::vector<K>(n, key_guard));
+  auto out = where::put(std::vector<V>(n, guard));
+  const auto ends = pmpp::reduce_by_key<Tuning>(policy, in_keys, in, out_keys, out, op);
+  CHECK(ends.first - out_keys.begin() == runs);
+  CHECK(ends.second - out.begin() == runs);
+  CHECK(where::get(out_keys) == wanted_keys);
+  CHECK(where::get(out) == wanted);
+
+  auto values_out = where::put(std::vector<K>(n, key_guard));
+  auto lengths_out = where::put(std::vector<int>(n, -1));
+  auto count = where::put(std::vector<std::int64_t>(1, -1));
+  pmpp::run_length_encode_into<Tuning>(policy, in_keys.begin(), in_keys.end(), values_out.begin(), lengths_out, count);
+  pmpp::synchronize(policy);
+  CHECK(where::get(count)[0] == runs);
+  CHECK(where::get(values_out) == wanted_keys);
+  CHECK(where::get(lengths_out) == wanted_lengths);
+}
+
+template <class K>
+std::vector<K> runs_of(std::int64_t n, const lengths& l) {
+  std::vector<K> keys;
+  for (std::size_t i = 0; static_cast<std::int64_t>(keys.size()) < n; ++i)
+    keys.insert(keys.end(), static_cast<std::size_t>(std::max<std::int64_t>(1, l[i % l.size()])),
+                static_cast<K>(i % 100));
+  keys.resize(static_cast<std::size_t>(n));
+  return keys;
+}
+
+}  // namespace
+
+TEST_ALL_PLACES("sums and scans, every law of lengths") {
+  for (const std::int64_t n : {100, 1500, 20000}) {
+    for (const auto& [name, l] : laws(n)) {
+      CAPTURE(n);
+      CAPTURE(name);
+      CAPTURE(test::seed());
+      const auto offsets = offsets_of(l);
+      const auto v = test::random_values<int>(offsets.back());
+      check_segments<pmpp::segmented_tuning{}, where>(v, offsets, 5, pmpp::plus{});
+      if (n > 5000) continue;
+      check_segments<tiny, where>(v, offsets, 5, pmpp::plus{});
+      check_segments<small, where>(v, offsets, 100, pmpp::minimum{});
+    }
+  }
+}
+
+TEST_ALL_PLACES("operators that show order and grouping") {
+  for (const std::int64_t n : {300, 3000})
+    for (const auto& [name, l] : laws(n)) {
+      CAPTURE(n);
+      CAPTURE(name);
+      const auto offsets = offsets_of(l, 3);
+      const std::int64_t m = offsets.back() + 2;
+      check_segments<tiny, where>(random_affines(m), offsets, test::affine{3, 4, 0}, test::compose{});
+      check_segments<small, where>(random_affines(m), offsets, test::affine{3, 4, 0}, test::compose{});
+      check_segments<tiny, where>(random_brackets(m), offsets, test::brackets{1, 1}, test::concatenate{});
+      check_segments<tiny, where>(positions(m), offsets, test::interval{-7, -7}, join_behind{});
+      check_segments<pmpp::segmented_tuning{}, where>(positions(m), offsets, test::interval{-7, -7}, join_behind{});
+    }
+}
+
+TEST_ALL_PLACES("long segments of operators in order") {
+  for (const int length : {5000, 30011}) {
+    const auto offsets = offsets_of({length, 0, 17, length});
+    check_segments<pmpp::segmented_tuning{}, where>(random_affines(offsets.back()), offsets, test::affine{3, 4, 0},
+                                                    test::compose{});
+    check_segments<tiny, where>(random_brackets(offsets.back()), offsets, test::brackets{}, test::concatenate{});
+  }
+}
+
+namespace {
+template <class where, class T, class I>
+void check_types() {
+  for (const auto& [name, l] : laws(120)) {
+    CAPTURE(name);
+    const auto offsets = offsets_of<I>(l);
+    if (static_cast<std::int64_t>(offsets.back()) != std::accumulate(l.begin(), l.end(), std::int64_t(0))) continue;
+    const auto v = test::random_values<T>(static_cast<std::int64_t>(offsets.back()));
+    check_segments<tiny, where>(v, offsets, T(1), pmpp::maximum{});
+    check_segments<pmpp::segmented_tuning{}, where>(v, offsets, T(1), pmpp::maximum{});
+  }
+}
+}  // namespace
+
+TEST_ALL_PLACES("elements and offsets of every type") {
+  check_types<where, std::uint8_t, std::int64_t>();
+  check_types<where, std::int16_t, std::uint32_t>();
+  check_types<where, float, std::uint64_t>();
+  check_types<where, double, std::int16_t>();
+  check_types<where, std::int64_t, std::uint16_t>();
+  const auto offsets = offsets_of({0, 100, 700, 0, 1, 2, 3});
+  std::vector<test::wide> w(static_cast<std::size_t>(offsets.back()));
+  for (std::size_t i = 0; i < w.size(); ++i)
+    for (std::size_t k = 0; k < 5; ++k) w[i].part[k] = static_cast<std::int64_t>(scrambled(5 * i + k) % 1000);
+  check_segments<tiny, where>(w, offsets, test::wide{}, test::add_wide{});
+  check_segments<pmpp::segmented_tuning{}, where>(w, offsets, test::wide{}, test::add_wide{});
+}
+
+TEST_ALL_PLACES("accumulators: small integers add up in 64 bits, init chooses another type") {
+  const typename where::policy policy{};
+  const std::vector<std::uint8_t> v(9000, 200);
+  const auto in = where::put(v);
+  const auto at = where::put(std::vector<int>{0, 8000, 8000, 9000});
+  auto sums = where::put(std::vector<std::int64_t>(3, -1));
+  pmpp::segmented_reduce(policy, in, at, sums);
+  CHECK(where::get(sums) == std::vector<std::int64_t>{1600000, 0, 200000});
+  auto means = where::put(std::vector<float>(3, -1));
+  pmpp::segmented_reduce<tiny>(policy, in.begin(), in.end(), at.begin(), at.end(), means, 0.5);
+  CHECK(where::get(means) == std::vector<float>{1600000.5f, 0.5f, 200000.5f});
+  auto running = where::put(std::vector<std::int64_t>(9000, -1));
+  pmpp::segmented_inclusive_scan<tiny>(policy, in.begin(), in.end(), at.begin(), at.end(), running);
+  CHECK(where::get(running)[7999] == 1600000);
+  CHECK(where::get(running)[8000] == 200);
+}
+
+TEST_ALL_PLACES("misaligned inputs and outputs") {
+  const typename where::policy policy{};
+  const auto v = test::random_values<int>(3000);
+  const auto in = where::put(v);
+  for (const int from : {0, 1, 2, 3})
+    for (const int to : {0, 1, 3})
+      for (const int length : {1, 5, 128, 2900}) {
+        CAPTURE(from);
+        CAPTURE(to);
+        CAPTURE(length);
+        const std::vector<int> piece(v.begin() + from, v.begin() + from + length);
+        const auto offsets = offsets_of({length / 3, length - length / 3});
+        const auto at = where::put(offsets);
+        auto out = where::put(std::vector<int>(3010, 7));
+        pmpp::segmented_inclusive_scan<tiny>(policy, in.begin() + from, in.begin() + from + length, at,
+                                             out.begin() + to);
+        const auto got = where::get(out);
+        CHECK(std::vector<int>(got.begin() + to, got.begin() + to + length) ==
+              scans_of(piece, offsets, piece, pmpp::plus{}));
+        CHECK(std::count(got.begin() + to + length, got.end(), 7) == 3010 - to - length);
+        auto sums = where::put(std::vector<int>(2 + 3, 7));
+        pmpp::segmented_reduce<small>(policy, in.begin() + from, in.begin() + from + length, at, sums.begin() + to);
+        const auto wanted = sums_of(piece, offsets, 0, pmpp::plus{});
+        CHECK(where::get(sums)[static_cast<std::size_t>(to)] == wanted[0]);
+        CHECK(where::get(sums)[static_cast<std::size_t>(to + 1)] == wanted[1]);
+      }
+}
+
+TEST_ALL_PLACES("runs of keys: constant, distinct, sawtooth, every law") {
+  for (const std::int64_t n : {0, 1, 2, 31, 33, 127, 128, 129, 1000, 5000, 40000}) {
+    CAPTURE(n);
+    const auto v = test::random_values<int>(n);
+    const auto every = [&](const std::vector<int>& keys) {
+      check_runs<pmpp::segmented_tuning{}, where>(keys, v, pmpp::plus{});
+      if (n <= 5000) check_runs<tiny, where>(keys, v, pmpp::plus{});
+    };
+    every(runs_of<int>(n, {n}));
+    every(runs_of<int>(n, {1}));
+    every(runs_of<int>(n, {7}));
+    every(runs_of<int>(n, {128}));
+    every(runs_of<int>(n, {1, 127, 3, 300}));
+    if (n > 100 && n <= 5000)
+      for (const auto& [name, l] : laws(n)) {
+        CAPTURE(name);
+        if (!l.empty()) check_runs<tiny, where>(runs_of<int>(n, l), random_affines(n), test::compose{});
+      }
+  }
+}
+
+TEST_ALL_PLACES("runs: keys and values of every type") {
+  for (const std::int64_t n : {1, 500, 9001}) {
+    CAPTURE(n);
+    const lengths l{3, 1, 1, 20, 5, 200};
+    const auto affines = random_affines(n);
+    check_runs<tiny, where>(runs_of<std::uint8_t>(n, l), test::random_values<double>(n), pmpp::maximum{});
+    check_runs<small, where>(runs_of<std::int64_t>(n, l), test::random_values<std::int64_t>(n), pmpp::plus{});
+    check_runs<pmpp::segmented_tuning{}, where>(runs_of<std::uint16_t>(n, l), affines, test::compose{});
+    check_runs<pmpp::segmented_tuning{}, where>(runs_of<std::uint8_t>(n, l), test::random_values<std::uint32_t>(n),
+                                                pmpp::plus{});
+    std::vector<test::affine> keys(static_cast<std::size_t>(n));
+    for (std::size_t i = 0; i < keys.size(); ++i) keys[i].length = static_cast<std::uint32_t>(i / 5 % 3);
+    check_runs<tiny, where>(keys, positions(n), test::join{});
+    std::vector<test::wide> wide(static_cast<std::size_t>(n));
+    for (std::size_t i = 0; i < wide.size(); ++i) wide[i].part[4] = static_cast<std::int64_t>(i / 9);
+    check_runs<small, where>(wide, random_brackets(n), test::concatenate{});
+    check_runs<pmpp::segmented_tuning{}, where>(runs_of<int>(n, l), wide, test::add_wide{});
+  }
+}
+
+namespace {
+struct same_tens {
+  PMPP_HOST_DEVICE bool operator()(int a, int b) const { return a / 10 == b / 10; }
+};
+}  // namespace
+
+TEST_ALL_PLACES("runs: a relation of one's own, misaligned, every NaN alone, lengths of a text") {
+  const typename where::policy policy{};
+  std::vector<int> keys(3000);
+  std::iota(keys.begin(), keys.end(), 0);
+  const auto in = where::put(keys);
+  auto first = where::put(keys), sums = where::put(keys);
+  for (const int from : {0, 1, 3}) {
+    CAPTURE(from);
+    const auto ends = pmpp::reduce_by_key<tiny>(policy, in.begin() + from, in.end() - 10, in.begin() + 2, first, sums,
+                                                pmpp::maximum{}, same_tens{});
+    CHECK(ends.first - first.begin() == 299);
+    const auto got = where::get(sums);
+    CHECK(got[0] == 9 - from + 2);
+    CHECK(got[298] == 2989 - from + 2);
+    CHECK(where::get(first)[0] == from);
+    CHECK(where::get(first)[1] == 10);
+  }
+  const std::vector<float> nan(1000, std::numeric_limits<float>::quiet_NaN());
+  auto out = where::put(nan);
+  auto counts = where::put(std::vector<std::uint8_t>(1000, 9));
+  CHECK(pmpp::run_length_encode<tiny>(policy, where::put(nan), out, counts).second == counts.end());
+  CHECK(where::get(counts) == std::vector<std::uint8_t>(1000, 1));
+
+  const std::string text = "aaabccccd";
+  const auto letters = where::put(std::vector<char>(text.begin(), text.end()));
+  auto symbols = where::put(std::vector<char>(9, '-'));
+  auto times = where::put(std::vector<int>(9, -1));
+  const auto end = pmpp::run_length_encode(policy, letters, symbols, times);
+  CHECK(end.first - symbols.begin() == 4);
+  CHECK(where::get(symbols) == std::vector<char>{'a', 'b', 'c', 'd', '-', '-', '-', '-', '-'});
+  CHECK(where::get(times) == std::vector<int>{3, 1, 4, 1, -1, -1, -1, -1, -1});
+}
+
+TEST_ALL_PLACES("computed inputs") {
+  const typename where::policy policy{};
+  const pmpp::counting_iterator<std::int64_t> i(0);
+  const pmpp::constant_iterator<std::int64_t> one(1);
+  // Offsets 0, 1, 2, ...: all segments have one element.
+  auto out = where::put(std::vector<std::int64_t>(5000, -1));
+  pmpp::segmented_reduce<tiny>(policy, i, i + 5000, i, i + 5001, out, std::int64_t(10));
+  std::vector<std::int64_t> wanted(5000);
+  std::iota(wanted.begin(), wanted.end(), 10);
+  CHECK(where::get(out) == wanted);
+  pmpp::segmented_reduce(policy, one, one + 5000, where::put(std::vector<int>{0, 5000}), out);
+  CHECK(where::get(out)[0] == 5000);
+  pmpp::segmented_inclusive_scan<tiny>(policy, one, one + 5000, where::put(std::vector<int>{0, 3000, 5000}), out);
+  CHECK(where::get(out)[2999] == 3000);
+  CHECK(where::get(out)[4999] == 2000);
+  auto keys = where::put(std::vector<std::int64_t>(5000, -1));
+  CHECK(pmpp::reduce_by_key<tiny>(policy, i, i + 5000, one, keys, out).first == keys.end());
+  CHECK(pmpp::run_length_encode<tiny>(policy, one, one + 5000, keys, out).second - out.begin() == 1);
+  CHECK(where::get(out)[0] == 5000);
+}
+
+TEST_ALL_PLACES("lengths that are known on the device only") {
+  const typename where::policy policy{};
+  const auto keys = runs_of<int>(20000, {1, 2, 3, 4, 50});
+  const auto in = where::put(keys);
+  const auto offsets = offsets_of(lengths(2000, 10));
+  const auto at = where::put(offsets);
+  for (const std::int64_t n : {0, 1, 300, 4096, 19999, 20000, 30000}) {
+    CAPTURE(n);
+    const std::vector<int> used(keys.begin(), keys.begin() + std::min<std::int64_t>(n, 20000));
+    std::int64_t runs = 0;
+    for (std::size_t i = 0; i < used.size(); ++i) runs += i == 0 || used[i - 1] != used[i];
+    auto count = where::put(std::vector<std::int64_t>{n});
+    auto out = where::put(keys), times = where::put(keys);
+    const pmpp::device_count length{count.data(), 20000};
+    CHECK(pmpp::run_length_encode<tiny>(policy, in.begin(), length, out, times).first - out.begin() == runs);
+    // The new count takes the place of the old one.
+    pmpp::reduce_by_key_into<tiny>(policy, in.begin(), length, in.begin(), out, times, count);
+    pmpp::synchronize(policy);
+    CHECK(where::get(count)[0] == runs);
+
+    const auto entries = where::put(std::vector<int>{static_cast<int>(n / 10)});
+    auto sums = where::put(std::vector<int>(2000, -1));
+    pmpp::segmented_reduce<tiny>(policy, in.begin(), in.end(), at.begin(), pmpp::device_count{entries.data(), 2001},
+                                 sums);
+    const std::vector<int> some(offsets.begin(), offsets.begin() + std::min<std::int64_t>(n / 10, 2001));
+    auto wanted = sums_of(keys, some, 0, pmpp::plus{});
+    wanted.resize(2000, -1);
+    CHECK(where::get(sums) == wanted);
+  }
+}
+
+TEST_CASE("counts that do not fit 32 bits: a bound past 2^32") {
+  const auto keys = runs_of<int>(20000, {1, 2, 3, 4, 50});
+  const auto values = test::random_values<double>(20000);
+  const pmpp::device_buffer<int> in(keys);
+  const pmpp::device_buffer<double> v(values);
+  pmpp::device_buffer<std::int64_t> count(std::vector<std::int64_t>{20000});
+  pmpp::device_buffer<int> out(20000);
+  pmpp::device_buffer<std::int64_t> times(20000);
+  pmpp::device_buffer<double> most(20000);
+  const pmpp::device_count length{count.data(), std::int64_t(1) << 32};
+  const auto end = pmpp::run_length_encode(device, in.begin(), length, out, times);
+  const auto got = pmpp::to_host(times);
+  CHECK(std::accumulate(got.begin(), got.begin() + (end.second - times.begin()), std::int64_t(0)) == 20000);
+  CHECK(pmpp::reduce_by_key(device, in.begin(), length, v.begin(), out, most, pmpp::maximum{}).first == end.first);
+  CHECK(pmpp::to_host(most)[1] == std::max(values[1], values[2]));
+}
+
+TEST_ALL_PLACES("counts of any integer type, zero for nothing") {
+  const typename where::policy policy{};
+  const auto keys = runs_of<int>(1000, {10});
+  const auto in = where::put(keys);
+  auto out = where::put(keys), times = where::put(keys);
+  auto i32 = where::put(std::vector<int>(3, -7));
+  auto u8 = where::put(std::vector<std::uint8_t>(3, 9));
+  pmpp::reduce_by_key_into(policy, in, in, out, times, i32);
+  pmpp::run_length_encode_into(policy, in, out, times, u8.begin() + 1);
+  pmpp::run_length_encode_into(policy, in.begin(), in.begin(), out, times, i32.begin() + 1);
+  pmpp::synchronize(policy);
+  CHECK(where::get(i32) == std::vector<int>{100, 0, -7});
+  CHECK(where::get(u8) == std::vector<std::uint8_t>{9, 100, 9});
+}
+
+#if !PMPP_CUDA
+TEST_CASE("blocks and threads in any order") {
+  using pmpp::simt::block_order;
+  const auto cases = laws(700);
+  for (const block_order order : {block_order::ascending, block_order::descending, block_order::shuffled})
+    for (std::uint64_t seed = 0; seed < 20; ++seed)
+      for (const int threads : {1, 2}) {
+        pmpp::simt::emulator_options options;
+        options.threads = threads;
+        options.seed = seed;
+        options.order = order;
+        const pmpp::simt::scoped_emulator_options scope(options);
+        CAPTURE(seed);
+        CAPTURE(static_cast<int>(order));
+        const auto& [name, l] = cases[seed % cases.size()];
+        CAPTURE(name);
+        const auto offsets = offsets_of(l, 1);
+        check_segments<tiny, test::device_place>(random_affines(offsets.back()), offsets, test::affine{3, 4, 0},
+                                                 test::compose{});
+        check_segments<small, test::device_place>(test::random_values<int>(offsets.back()), offsets, 3, pmpp::plus{});
+        check_runs<tiny, test::device_place>(runs_of<int>(700, {1, 5, 90}), random_affines(700), test::compose{});
+      }
+}
+#endif
+
+TEST_CASE("the same bits on every run and for any number of host threads") {
+  const auto offsets = offsets_of({0, 60000, 1, 30000, 7, 7, 7, 100000});
+  const auto v = test::random_values<float>(offsets.back());
+  std::vector<float> first, again(8), scanned(v.size()), scanned_again(v.size());
+  for (const int threads : {1, 2, 3, 4}) {
+    pmpp::segmented_reduce(pmpp::host.threads(threads), v, offsets, again);
+    pmpp::segmented_inclusive_scan(pmpp::host.threads(threads), v, offsets, scanned_again);
+    if (first.empty()) {
+      first = again;
+      scanned = scanned_again;
+    }
+    CHECK(first == again);
+    CHECK(scanned == scanned_again);
+  }
+  const pmpp::device_buffer<float> in(v);
+  const pmpp::device_buffer<int> at(offsets);
+  pmpp::device_buffer<float> out(8), all(v.size());
+  for (int i = 0; i < 5; ++i) {
+    pmpp::segmented_reduce(device, in, at, out);
+    pmpp::segmented_inclusive_scan(device, in, at, all);
+    pmpp::synchronize(device);
+    if (i == 0) {
+      again = pmpp::to_host(out);
+      scanned = pmpp::to_host(all);
+    }
+    CHECK(pmpp::to_host(out) == again);
+    CHECK(pmpp::to_host(all) == scanned);
+  }
+  for (std::size_t s = 0; s < first.size(); ++s) CHECK(std::abs(first[s] - again[s]) < 0.05f);
+}
+
+TEST_CASE("a workspace serves any number of calls, whatever their sizes") {
+  pmpp::workspace scratch;
+  const auto policy = device.with(scratch);
+  const auto keys = runs_of<int>(50000, {1, 2, 3, 100});
+  const pmpp::device_buffer<int> in(keys);
+  pmpp::device_buffer<int> out(keys.size()), sums(keys.size());
+  for (int i = 0; i < 30; ++i) {
+    const auto n = static_cast<std::int64_t>(test::generator()() % 50001);
+    const std::vector<int> used(keys.begin(), keys.begin() + n);
+    const auto offsets = offsets_of({n / 3, 0, n - n / 3});
+    const pmpp::device_buffer<int> at(offsets);
+    pmpp::segmented_reduce<tiny>(policy, in, at, sums);
+    pmpp::segmented_inclusive_scan<tiny>(policy, in, at, out);
+    pmpp::synchronize(policy);
+    const auto wanted = sums_of(used, offsets, 0, pmpp::plus{});
+    const auto got = pmpp::to_host(sums);
+    CHECK(std::vector<int>(got.begin(), got.begin() + 3) == wanted);
+    if (n > 0) CHECK(pmpp::to_host(out)[static_cast<std::size_t>(n - 1)] == wanted[2]);
+    pmpp::run_length_encode<tiny>(policy, in.begin(), in.begin() + n, out, sums);
+  }
+}
+
+#if PMPP_CUDA
+TEST_CASE("a captured graph, replayed on other offsets, in another stream") {
+  pmpp::workspace scratch;
+  const pmpp::stream stream;
+  const auto policy = device.on(stream).with(scratch);
+  const auto v = test::random_values<int>(30000);
+  const pmpp::device_buffer<int> in(v);
+  pmpp::device_buffer<int> at(101), sums(100), scans(30000), keys(30000), times(30000), count(1);
+  const auto enqueue = [&] {
+    pmpp::segmented_reduce(policy, in, at, sums);
+    pmpp::segmented_inclusive_scan(policy, in, at, scans);
+    pmpp::run_length_encode_into(policy, in, keys, times, count);
+  };
+  pmpp::copy(stream, std::span<const int>(std::vector<int>(101, 0)), std::span<int>(at.data(), 101));
+  enqueue();
+  stream.synchronize();
+  cudaGraph_t graph = nullptr;
+  cudaGraphExec_t exec = nullptr;
+  pmpp::check(cudaStreamBeginCapture(stream, cudaStreamCaptureModeThreadLocal), "begin");
+  enqueue();
+  pmpp::check(cudaStreamEndCapture(stream, &graph), "end");
+  pmpp::check(cudaGraphInstantiate(&exec, graph, 0), "instantiate");
+  for (int round = 0; round < 10; ++round) {
+    lengths l(100);
+    for (auto& x : l) x = static_cast<std::int64_t>(test::generator()() % 300);
+    const auto offsets = offsets_of(l);
+    pmpp::copy(stream, std::span<const int>(offsets), std::span<int>(at.data(), 101));
+    pmpp::check(cudaGraphLaunch(exec, stream), "launch");
+    stream.synchronize();
+    CHECK(pmpp::to_host(sums) == sums_of(v, offsets, 0, pmpp::plus{}));
+    const auto got = pmpp::to_host(scans);
+    const auto wanted = scans_of(v, offsets, v, pmpp::plus{});
+    CHECK(std::equal(wanted.begin(), wanted.begin() + offsets.back(), got.begin()));
+  }
+  pmpp::check(cudaGraphExecDestroy(exec), "destroy");
+  pmpp::check(cudaGraphDestroy(graph), "destroy");
+}
+#endif
+
+TEST_ALL_PLACES("bad input throws before anything runs") {
+  const typename where::policy policy{};
+  const int* null = nullptr;
+  int* const nowhere = nullptr;
+  auto data = where::put(std::vector<int>(10, 1));
+  auto out = where::put(std::vector<int>(10, 77));
+  auto count = where::put(std::vector<int>(1, 77));
+  const auto offsets = where::put(std::vector<int>{0, 5, 10});
+  auto nothing = where::put(std::vector<int>{});
+  auto one = where::put(std::vector<int>(1, 77));
+  auto nine = where::put(std::vector<int>(9, 77));
+  CHECK_THROWS_AS(pmpp::segmented_reduce(policy, data, nothing, out), std::invalid_argument);
+  CHECK_THROWS_AS(pmpp::segmented_reduce(policy, data, offsets, one), std::length_error);
+  CHECK_THROWS_AS(pmpp::segmented_reduce(policy, data, offsets, nowhere), std::invalid_argument);
+  CHECK_THROWS_AS(pmpp::segmented_reduce(policy, null, null + 5, offsets, out), std::invalid_argument);
+  CHECK_THROWS_AS(pmpp::segmented_reduce(policy, data.end(), data.begin(), offsets, out), std::invalid_argument);
+  CHECK_THROWS_AS(pmpp::segmented_reduce(policy, data, pmpp::subrange{null, null + 3}, out), std::invalid_argument);
+  CHECK_THROWS_AS(pmpp::segmented_inclusive_scan(policy, data, nothing, out), std::invalid_argument);
+  CHECK_THROWS_AS(pmpp::segmented_inclusive_scan(policy, data, offsets, nine), std::length_error);
+  CHECK_THROWS_AS(pmpp::segmented_inclusive_scan(policy, data, offsets, nowhere), std::invalid_argument);
+  CHECK_THROWS_AS(pmpp::reduce_by_key(policy, data, nine, out, out), std::length_error);
+  CHECK_THROWS_AS(pmpp::reduce_by_key(policy, data, data, nowhere, out), std::invalid_argument);
+  CHECK_THROWS_AS(pmpp::reduce_by_key(policy, data, data, out, nowhere), std::invalid_argument);
+  CHECK_THROWS_AS(pmpp::reduce_by_key_into(policy, data, data, out, out, nothing), std::length_error);
+  CHECK_THROWS_AS(pmpp::run_length_encode_into(policy, data, out, out, nowhere), std::invalid_argument);
+  CHECK_THROWS_AS(pmpp::run_length_encode(policy, null, null + 3, out, out), std::invalid_argument);
+  CHECK(where::get(out) == std::vector<int>(10, 77));
+  CHECK(where::get(count)[0] == 77);
+  CHECK(where::get(one)[0] == 77);
+  // No segments, or no elements in any, are no mistake.
+  CHECK(pmpp::segmented_reduce(policy, null, null, where::put(std::vector<int>{0}), nowhere) == nowhere);
+  pmpp::segmented_reduce(policy, null, null, where::put(std::vector<int>{0, 0, 0}), out, 5);
+  pmpp::segmented_inclusive_scan(policy, null, null, where::put(std::vector<int>{0, 0, 0}), nowhere);
+  pmpp::segmented_inclusive_scan(policy, data, where::put(std::vector<int>{0}), out.begin() + 5);
+  pmpp::synchronize(policy);
+  CHECK(where::get(out) == std::vector<int>{5, 5, 77, 77, 77, 77, 77, 77, 77, 77});
+}
