@@ -190,7 +190,7 @@ void runs_on_blocks(const P& where, const Aligned& aligned, const input<In>& in,
     auto* const found = waits ? reinterpret_cast<selection*>(data + payload) : nullptr;
     launch(where, smaller(p.tiles, std::int64_t(kernel::min_blocks) * processor_count(where)), kernel{},
            typename kernel::arguments{in.first, in.count, heads, out, sink, op, lead, found,
-                                      look_back(memory.state(), data), done});
+                                      look_back(memory.state(), data, p.tiles), done});
   });
 }
 

@@ -172,7 +172,8 @@ struct run_kernel {
       if (block.warp() == 0) {
         state own{};
         if (block.thread() == 0) own = state::of(memory.all.value, static_cast<Count>(memory.all.heads));
-        const state prefix = a.tiles.wait(block, index, own, false, state{}, join_runs<A, Count, Op, by_key>{a.op});
+        const state prefix =
+            a.tiles.wait(block, memory.look_back, index, own, false, state{}, join_runs<A, Count, Op, by_key>{a.op});
         if (block.thread() == 0) {
           memory.prefix = prefix;
           if (!once) asked = a.tiles.ask();  // not earlier: from then on others wait for that tile
