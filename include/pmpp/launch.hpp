@@ -147,6 +147,16 @@ int processor_count(const P&) {
   return 2;
 }
 
+/// The bytes of shared memory that a block may have there. The emulated machine has the limits of an H100.
+template <kernel_execution P>
+std::size_t shared_bytes_limit(const P&) {
+#if PMPP_CUDA
+  if constexpr (gpu_execution<P>)
+    return static_cast<std::size_t>(device_limits::of(device_limits::current()).shared_per_block);
+#endif
+  return 227 * 1024;
+}
+
 #if defined(__CUDACC__) && PMPP_CUDA
 /// More than 48 KB of shared memory, static and dynamic together, has to be asked for.
 inline void allow_shared_bytes(const void* function, std::size_t static_bytes, std::size_t dynamic_bytes) {
@@ -202,8 +212,7 @@ void launch_kernel([[maybe_unused]] const P& where, const grid& shape, const Ker
 #endif
   } else {
 #if PMPP_WITH_EMULATOR
-    // The emulated machine has the limits of an H100.
-    if (has_blocks(shape, name, most_threads, own, 227 * 1024)) simt::emulate(shape, name, kernel, args...);
+    if (has_blocks(shape, name, most_threads, own, shared_bytes_limit(where))) simt::emulate(shape, name, kernel, args...);
 #endif
   }
 }

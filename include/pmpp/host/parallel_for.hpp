@@ -41,12 +41,20 @@ private:
   T* data_;
 };
 
+/// The threads that a loop of `where` may run on.
+inline std::int64_t threads_of([[maybe_unused]] const host_policy& where) {
+#if defined(_OPENMP)
+  return where.thread_count > 0 ? where.thread_count : omp_get_max_threads();
+#else
+  return 1;
+#endif
+}
+
 /// Calls task(0) ... task(count - 1), on several threads where that helps; returns when all have finished.
 template <class Task>
 void parallel_for([[maybe_unused]] const host_policy& where, std::int64_t count, Task task) {
 #if defined(_OPENMP)
-  const std::int64_t wanted = where.thread_count > 0 ? where.thread_count : omp_get_max_threads();
-  const int threads = static_cast<int>(smaller(wanted, count));
+  const int threads = static_cast<int>(smaller(threads_of(where), count));
   if (threads > 1 && !omp_in_parallel()) {
     std::exception_ptr failure;
 #pragma omp parallel for schedule(static) num_threads(threads)
