@@ -45,7 +45,7 @@ namespace pmpp::inline PMPP_BACKEND {
 
 struct histogram_tuning {
   int threads = 1024;          ///< of a block; one block a multiprocessor
-  int rows = 4;                ///< loads of 16 bytes that a thread has under way while it counts as many
+  int rows = 3;                ///< loads of 16 bytes that a thread has under way while it counts as many
   int shared_bytes = 1 << 20;  ///< that a block takes at most; the device's limit if that is less
   int most_ranges = 12;        ///< times that bins may exceed the counters of a block before they go to global memory
   int cached_bins = 8192;      ///< places for them in shared memory; a power of two
