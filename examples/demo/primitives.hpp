@@ -15,12 +15,10 @@ void show_transform(const inputs& in, table& out);  // for_each, transform, fill
 void show_reduce(const inputs& in, table& out);     // reduce, reduce_into, transform_reduce, min_, max_, minmax_element
 void show_scan(const inputs& in, table& out);       // inclusive_scan, exclusive_scan
 void show_select(const inputs& in, table& out);     // copy_if, remove_if, copy_flagged, unique_copy, partition_copy
+void show_histogram(const inputs& in, table& out);  // histogram_even, _range, _even_channels, histogram
 
 inline constexpr void (*shown[])(const inputs&, table&) = {
-    show_transform,
-    show_reduce,
-    show_scan,
-    show_select,
+    show_transform, show_reduce, show_scan, show_select, show_histogram,
 };
 
 }  // namespace demo

@@ -212,7 +212,8 @@ void launch_kernel([[maybe_unused]] const P& where, const grid& shape, const Ker
 #endif
   } else {
 #if PMPP_WITH_EMULATOR
-    if (has_blocks(shape, name, most_threads, own, shared_bytes_limit(where))) simt::emulate(shape, name, kernel, args...);
+    if (has_blocks(shape, name, most_threads, own, shared_bytes_limit(where)))
+      simt::emulate(shape, name, kernel, args...);
 #endif
   }
 }

@@ -12,8 +12,7 @@
 // of the upper end into a bin that does not exist. What is rounded here is only an estimate.
 #pragma once
 
-#include <math.h>  // fma: the device's own function under nvcc, which std::fma need not be
-
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <limits>
