@@ -11,8 +11,9 @@
 //        bins    B up to the table's 58,000 counters: one table a block. Above, up to most_ranges times as many: blocks
 //                take turns, each counts one range of the bins and ignores the others; the blocks that share a part of
 //                the data run side by side, so that all but one find it in the L2 cache.
-//        cache   more bins: counted in global memory, but for those that a block met first. Those have a place in a hash
-//                table in shared memory: no bin that holds much of the data is counted in global memory.
+//        cache   more bins: counted in global memory, but for those that a block met first, or in a few thousand samples
+//                spread over the data. Those have a place in a hash table in shared memory: a bin that holds much of the
+//                data is not counted in global memory.
 //      Adding the literal 1 matters: lanes of a warp that add it to one address do so in one step. So data that are all
 //      alike are no slower than any other (31 additions a clock and multiprocessor; random bins 10; columns 14).
 //   3. Each block adds its counts to the result, atomically. Counters of a few KB collect in zeroed state: the block that
@@ -151,6 +152,7 @@ struct histogram_kernel {
 
     const counting<std::remove_cvref_t<decltype(bin_of)>> count{
         bin_of, table, a.sum, a.counters, range * a.counters, block.lane() % columns};
+    if constexpr (Table == histogram_table::cache) reserve_places(block, count, a);
     for (rows_of_warp here = where; here.first < here.end;) {
       const rows_of_warp next = here.next();
       raw y[rows]{};
@@ -219,18 +221,38 @@ private:
         if constexpr (Table == histogram_table::bins) {
           simt::atomic_add(table + smaller(slot - first, counters), 1u);
         } else {
-          // Places hold slot + 1, and 0 while they are free; whoever comes first keeps a place.
-          std::uint32_t* owner = table + (slot * 0x9e3779b1u >> (32 - floor_log2(Tuning.cached_bins)));
-          std::uint32_t tenant = simt::load(owner);
-          if (tenant == 0) tenant = simt::atomic_compare_exchange(owner, 0u, slot + 1);
-          if (tenant == 0 || tenant == slot + 1)
-            simt::atomic_add(owner + Tuning.cached_bins, 1u);
+          if (std::uint32_t* place = place_of(slot); place != nullptr)
+            simt::atomic_add(place + Tuning.cached_bins, 1u);
           else
             sum.add(slot, 1);
         }
       }
     }
+
+    /// The place of a bin in the hash table, nullptr if it has none. Places hold slot + 1, and 0 while they are free;
+    /// whoever comes first keeps a place.
+    PMPP_HOST_DEVICE std::uint32_t* place_of(std::uint32_t slot) const {
+      std::uint32_t* place = table + (slot * 0x9e3779b1u >> (32 - floor_log2(Tuning.cached_bins)));
+      std::uint32_t tenant = simt::load(place);
+      if (tenant == 0) tenant = simt::atomic_compare_exchange(place, 0u, slot + 1);
+      return tenant == 0 || tenant == slot + 1 ? place : nullptr;
+    }
+    /// Gives a place to the bin of a sample, without counting it.
+    PMPP_HOST_DEVICE void reserve(const T& x, int channel) const {
+      place_of(Layers::slot(bin_of(x), bin_of.bins, channel));
+    }
   };
+
+  /// Gives places to the bins of samples spread over the data: wherever a bin is frequent, it is among them.
+  template <class Block, class Counting>
+  PMPP_HOST_DEVICE static void reserve_places(Block& block, const Counting& count, const arguments& a) {
+    constexpr int spread = Tuning.cached_bins / 2;
+    const std::int64_t step = a.count.get() / spread;
+    for (std::int64_t k = block.thread(); k < spread && step > 0; k += threads) {
+      const auto channel = static_cast<int>(k * step % channels);
+      if (channel < active) count.reserve(static_cast<T>(a.in[k * step]), channel);
+    }
+  }
 
   template <bool Complete, class Block, class Counting>
   PMPP_HOST_DEVICE static void add_rows(Block& block, const Counting& count, const arguments& a,
@@ -271,7 +293,7 @@ private:
       } else if constexpr (Table == histogram_table::bins) {
         if (table[i] != 0) a.sum.add(range * a.counters + i, table[i]);
       } else {
-        if (table[i] != 0) a.sum.add(table[i] - 1, table[i + Tuning.cached_bins]);
+        if (table[i + Tuning.cached_bins] != 0) a.sum.add(table[i] - 1, table[i + Tuning.cached_bins]);
       }
     }
   }
