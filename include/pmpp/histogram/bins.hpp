@@ -73,6 +73,7 @@ std::string text_of(const T& x) {
 /// What binnings have in common that need no shared memory: they are ready as they are.
 template <class Self>
 struct plain_binning {
+  static constexpr bool side_by_side = false;  ///< has all(x, bin) for several samples
   static constexpr std::size_t shared_bytes() { return 0; }
   template <class Block>
   PMPP_HOST_DEVICE const Self& ready(Block&, std::byte*) const {
@@ -134,9 +135,10 @@ struct even_integers : plain_binning<even_integers<T, AlwaysNarrow>> {
 /// lower as doubles: estimated by one multiplication, and settled exactly by fma where the estimate is near an edge.
 template <class T>
 struct even_reals : plain_binning<even_reals<T>> {
+  static constexpr bool side_by_side = true;
   double lower, upper;
   double unit;  ///< a power of two; differences are taken of numbers times unit, so that no product overflows
-  double width, scale;
+  double width, scale, middle;  ///< middle of the first bin, which stands for samples outside: it is near no edge
   std::uint32_t bins;
 
   even_reals(const char* function, std::uint32_t bin_count, double from, double to)
@@ -149,23 +151,48 @@ struct even_reals : plain_binning<even_reals<T>> {
     unit = to / 2 - from / 2 > 0x1p900 ? 0x1p-100 : to - from < 0x1p-500 ? 0x1p500 : 1;
     width = to * unit - from * unit;
     scale = bins / width;
+    middle = 0.5 * width / bins;
   }
 
-  PMPP_HOST_DEVICE std::uint32_t operator()(const T& sample) const {
-    const double x = static_cast<double>(as_number(sample));
-    if (!(x >= lower && x < upper)) return bins;  // NaN neither
-    const double d = x * unit - lower * unit, estimate = d * scale;
-    auto bin = static_cast<std::uint32_t>(estimate);
-    // The estimate is off by less than 2^-20: bins < 2^31 and two roundings.
-    const double rest = estimate - bin;
-    if (rest < 0x1p-19 || rest > 1 - 0x1p-19) {
-      const std::uint32_t edge = bin + (rest > 0.5);
-      bin = edge - starts_behind(edge, d);
+  PMPP_HOST_DEVICE std::uint32_t operator()(const T& x) const {
+    const estimate e(*this, x);
+    return e.near_edge() ? settled(e) : e.bin;
+  }
+  /// The same for several samples, side by side.
+  template <int N>
+  PMPP_HOST_DEVICE void all(const T (&x)[N], std::uint32_t (&bin)[N]) const {
+    bool near_edge = false;
+    for (int k = 0; k < N; ++k) {
+      const estimate e(*this, x[k]);
+      bin[k] = e.bin;
+      near_edge = near_edge || e.near_edge();
     }
-    return smaller(bin, bins - 1);  // x < upper, but d may have been rounded to width
+    if (near_edge)
+      for (int k = 0; k < N; ++k) bin[k] = (*this)(x[k]);
   }
 
 private:
+  /// Off by less than 2^-20: bins < 2^31 and two roundings.
+  struct estimate {
+    double d, rest;
+    std::uint32_t bin;
+
+    PMPP_HOST_DEVICE estimate(const even_reals& e, const T& sample) {
+      const double x = static_cast<double>(as_number(sample));
+      const bool inside = x >= e.lower && x < e.upper;  // NaN is not
+      d = inside ? x * e.unit - e.lower * e.unit : e.middle;
+      const double product = d * e.scale;
+      bin = static_cast<std::uint32_t>(product);
+      rest = product - bin;
+      if (!inside) bin = e.bins;
+    }
+    PMPP_HOST_DEVICE bool near_edge() const { return !(rest >= 0x1p-19 && rest <= 1 - 0x1p-19); }
+  };
+
+  PMPP_HOST_DEVICE std::uint32_t settled(const estimate& e) const {
+    const std::uint32_t edge = e.bin + (e.rest > 0.5);
+    return smaller(edge - starts_behind(edge, e.d), bins - 1);  // x < upper, but d may have been rounded to width
+  }
   /// d * bins < bin * width.
   PMPP_HOST_DEVICE bool starts_behind(std::uint32_t bin, double d) const {
     const double start = bin * width, error = ::fma(double(bin), width, -start);
@@ -184,26 +211,41 @@ struct ranged_bins {
   int depth = 0;  ///< of the tree: 2^depth - 1 nodes; 0: no tree
 
   struct searcher {
+    static constexpr bool side_by_side = true;
     Levels levels;
     const L* tree;
     std::uint32_t bins;
     int depth;
 
     PMPP_HOST_DEVICE std::uint32_t operator()(const T& x) const {
-      std::uint32_t not_above = 0;  // levels that are not above x
-      if (depth > 0) {
-        std::uint32_t node = 1;
-        for (int i = 0; i < depth; ++i) node = 2 * node + !is_below(x, tree[node]);
-        not_above = node - (1u << depth);
-      } else {
-        for (std::uint32_t rest = bins + 1; rest > 0;) {
-          const std::uint32_t half = rest / 2;
-          const bool right = !is_below(x, levels[not_above + half]);
-          not_above += right ? half + 1 : 0;
-          rest = right ? rest - half - 1 : half;
-        }
+      const T one[1] = {x};
+      std::uint32_t bin[1];
+      all(one, bin);
+      return bin[0];
+    }
+    /// The same for several samples, whose searches go side by side.
+    template <int N>
+    PMPP_HOST_DEVICE void all(const T (&x)[N], std::uint32_t (&bin)[N]) const {
+      for (int k = 0; k < N; ++k) bin[k] = 1;
+      for (int i = 0; i < depth; ++i)
+        for (int k = 0; k < N; ++k) bin[k] = 2 * bin[k] + !is_below(x[k], tree[bin[k]]);
+      for (int k = 0; k < N; ++k) {
+        const std::uint32_t not_above = depth > 0 ? bin[k] - (1u << depth) : search_in_place(x[k]);
+        bin[k] = smaller(not_above - 1, bins);  // 0 - 1 is large
       }
-      return smaller(not_above - 1, bins);  // 0 - 1 is large
+    }
+
+  private:
+    /// The number of levels that are not above x.
+    PMPP_HOST_DEVICE std::uint32_t search_in_place(const T& x) const {
+      std::uint32_t not_above = 0;
+      for (std::uint32_t rest = bins + 1; rest > 0;) {
+        const std::uint32_t half = rest / 2;
+        const bool right = !is_below(x, levels[not_above + half]);
+        not_above += right ? half + 1 : 0;
+        rest = right ? rest - half - 1 : half;
+      }
+      return not_above;
     }
   };
 

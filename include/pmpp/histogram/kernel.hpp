@@ -217,15 +217,18 @@ private:
       if constexpr (Table == histogram_table::bytes) {
         simt::atomic_add(table + (channel * 256 + byte_of(x)) * columns + column, 1u);
       } else {
-        const std::uint32_t slot = Layers::slot(bin_of(x), bin_of.bins, channel);
-        if constexpr (Table == histogram_table::bins) {
-          simt::atomic_add(table + smaller(slot - first, counters), 1u);
-        } else {
-          if (std::uint32_t* place = place_of(slot); place != nullptr)
-            simt::atomic_add(place + Tuning.cached_bins, 1u);
-          else
-            sum.add(slot, 1);
-        }
+        add(bin_of(x), channel);
+      }
+    }
+    /// Counts a sample whose bin is known.
+    PMPP_HOST_DEVICE void add(std::uint32_t bin, int channel) const {
+      const std::uint32_t slot = Layers::slot(bin, bin_of.bins, channel);
+      if constexpr (Table == histogram_table::bins) {
+        simt::atomic_add(table + smaller(slot - first, counters), 1u);
+      } else if (std::uint32_t* place = place_of(slot); place != nullptr) {
+        simt::atomic_add(place + Tuning.cached_bins, 1u);
+      } else {
+        sum.add(slot, 1);
       }
     }
 
@@ -268,9 +271,18 @@ private:
     int channel[channels] = {};  // of item k: channel[k % channels]
     if constexpr (channels > 1)
       for (int c = 0; c < channels; ++c) channel[c] = static_cast<int>(std::uint64_t(element + c) % channels);
-    for (int k = 0; k < Items; ++k)
-      if (active == channels || channel[k % channels] < active)
-        count(block::access<In>::value(a.in, x, k), channel[k % channels]);
+    const auto is_active = [&](int k) { return active == channels || channel[k % channels] < active; };
+    if constexpr (Table != histogram_table::bytes && std::remove_cvref_t<decltype(count.bin_of)>::side_by_side) {
+      T value[Items];
+      std::uint32_t bin[Items];
+      for (int k = 0; k < Items; ++k) value[k] = block::access<In>::value(a.in, x, k);
+      count.bin_of.all(value, bin);
+      for (int k = 0; k < Items; ++k)
+        if (is_active(k)) count.add(bin[k], channel[k % channels]);
+    } else {
+      for (int k = 0; k < Items; ++k)
+        if (is_active(k)) count(block::access<In>::value(a.in, x, k), channel[k % channels]);
+    }
   }
   template <class Counting>
   PMPP_HOST_DEVICE static void add_element(const Counting& count, const arguments& a, std::int64_t i) {
