@@ -116,18 +116,19 @@ struct even_integers : plain_binning<even_integers<T, AlwaysNarrow>> {
   }
 
   PMPP_HOST_DEVICE std::uint32_t operator()(T x) const {
-    const bool inside = x >= first && x <= last;
-    std::uint64_t bin = 0;
+    const bool inside = (x >= first) & (x <= last);
+    std::uint32_t bin = 0;
     if (AlwaysNarrow || narrow) {
       const std::uint32_t d = static_cast<std::uint32_t>(x) - static_cast<std::uint32_t>(lower);
       const std::uint64_t low = std::uint64_t(d) * static_cast<std::uint32_t>(multiplier);
-      bin = d * whole + static_cast<std::uint32_t>((d * (multiplier >> 32) + (low >> 32)) >> 32);
+      const std::uint64_t high = std::uint64_t(d) * static_cast<std::uint32_t>(multiplier >> 32);
+      bin = d * whole + static_cast<std::uint32_t>((high + (low >> 32)) >> 32);
     } else {
       const std::uint64_t d = static_cast<std::uint64_t>(x) - lower;
-      bin = static_cast<std::uint64_t>(uint128(d) * multiplier >> 64);
+      bin = static_cast<std::uint32_t>(uint128(d) * multiplier >> 64);
       if (uint128(d) * bins - uint128(bin) * width >= width) ++bin;
     }
-    return inside ? static_cast<std::uint32_t>(bin) : bins;
+    return inside ? bin : bins;
   }
 };
 
@@ -165,7 +166,7 @@ struct even_reals : plain_binning<even_reals<T>> {
     for (int k = 0; k < N; ++k) {
       const estimate e(*this, x[k]);
       bin[k] = e.bin;
-      near_edge = near_edge || e.near_edge();
+      near_edge |= e.near_edge();
     }
     if (near_edge)
       for (int k = 0; k < N; ++k) bin[k] = (*this)(x[k]);
@@ -179,14 +180,15 @@ private:
 
     PMPP_HOST_DEVICE estimate(const even_reals& e, const T& sample) {
       const double x = static_cast<double>(as_number(sample));
-      const bool inside = x >= e.lower && x < e.upper;  // NaN is not
-      d = inside ? x * e.unit - e.lower * e.unit : e.middle;
+      const bool inside = (x >= e.lower) & (x < e.upper);  // NaN is not
+      const double distance = x * e.unit - e.lower * e.unit;
+      d = inside ? distance : e.middle;
       const double product = d * e.scale;
-      bin = static_cast<std::uint32_t>(product);
-      rest = product - bin;
-      if (!inside) bin = e.bins;
+      const auto whole = static_cast<std::int32_t>(product);  // signed: CPUs convert several at once
+      rest = product - whole;
+      bin = inside ? static_cast<std::uint32_t>(whole) : e.bins;
     }
-    PMPP_HOST_DEVICE bool near_edge() const { return !(rest >= 0x1p-19 && rest <= 1 - 0x1p-19); }
+    PMPP_HOST_DEVICE bool near_edge() const { return !((rest >= 0x1p-19) & (rest <= 1 - 0x1p-19)); }
   };
 
   PMPP_HOST_DEVICE std::uint32_t settled(const estimate& e) const {

@@ -385,6 +385,45 @@ void histogram_on_blocks(const P& where, const input<In>& in, Binning binning, c
   });
 }
 
+/// Counts in[begin, end) in a table of 4 (Spread) or 1 copies of `entries`. First the bins of a batch, in a loop that
+/// compilers turn into SIMD, then the counting.
+template <class Layers, bool Spread, class In, class BinOf>
+void count_on_host(const In& in, std::int64_t begin, std::int64_t end, const BinOf bin_of, std::uint64_t* table,
+                   std::int64_t entries) {
+  using T = value_of<In>;
+  constexpr int batch = 64;
+  std::uint64_t* const copy[4] = {table, table + Spread * entries, table + Spread * 2 * entries,
+                                  table + Spread * 3 * entries};
+  const auto count = [&](std::int64_t i, std::uint32_t bin, std::uint64_t* to) {
+    const auto channel = static_cast<int>(i % Layers::channels);
+    if (channel < Layers::active) ++to[sizeof(T) == 1 ? channel * 256 + bin : Layers::slot(bin, bin_of.bins, channel)];
+  };
+  const auto bin_at = [&](std::int64_t i) -> std::uint32_t {
+    if constexpr (sizeof(T) == 1)
+      return byte_of<T>(in[i]);
+    else
+      return bin_of(in[i]);
+  };
+  for (; begin + batch <= end; begin += batch) {
+    if constexpr (sizeof(T) == 1) {
+      for (int k = 0; k < batch; k += 4)
+        for (int j = 0; j < 4; ++j) count(begin + k + j, bin_at(begin + k + j), copy[j]);
+    } else {
+      std::uint32_t bin[batch];
+      if constexpr (BinOf::side_by_side) {
+        T x[batch];
+        for (int k = 0; k < batch; ++k) x[k] = in[begin + k];
+        bin_of.all(x, bin);
+      } else {
+        for (int k = 0; k < batch; ++k) bin[k] = bin_at(begin + k);
+      }
+      for (int k = 0; k < batch; k += 4)
+        for (int j = 0; j < 4; ++j) count(begin + k + j, bin[k + j], copy[j]);
+    }
+  }
+  for (; begin < end; ++begin) count(begin, bin_at(begin), table);
+}
+
 /// seq: one loop. host: every task has a table of its own; a small one in four copies, so that equal samples in a row do
 /// not wait for each other.
 template <class Layers, class P, class In, class Binning, class Count>
@@ -415,21 +454,15 @@ void histogram_on_host([[maybe_unused]] const P& where, const input<In>& in, con
     const std::int64_t tasks = larger<std::int64_t>(1, smaller(host_loop::threads_of(where), worthwhile));
     host_loop::task_results<std::uint64_t> tables(tasks * table_size);
     host_loop::parallel_for(where, tasks, [&](std::int64_t t) {
-      std::uint64_t* table = tables.data() + t * table_size;
-      const auto count = [&](std::int64_t i, std::int64_t copy) {
-        const auto channel = static_cast<int>(i % Layers::channels);
-        if (channel >= Layers::active) return;
-        const value_of<In> x = in.first[i];
-        if constexpr (bytes)
-          ++table[copy * entries + channel * 256 + byte_of(x)];
-        else
-          ++table[copy * entries + Layers::slot(bin_of(x), binning.bins, channel)];
+      const std::int64_t end = n / tasks * (t + 1) + (t == tasks - 1 ? n % tasks : 0);
+      const auto run = [&](auto spread) {
+        count_on_host<Layers, decltype(spread)::value>(in.first, n / tasks * t, end, bin_of,
+                                                       tables.data() + t * table_size, entries);
       };
-      const std::int64_t last = copies - 1, end = n / tasks * (t + 1) + (t == tasks - 1 ? n % tasks : 0);
-      std::int64_t i = n / tasks * t;
-      for (; i + 4 <= end; i += 4)
-        for (int k = 0; k < 4; ++k) count(i + k, k & last);
-      for (; i < end; ++i) count(i, 0);
+      if (copies == 4)
+        run(std::true_type{});
+      else
+        run(std::false_type{});
     });
     for (std::int64_t e = 0; e < entries; ++e) {
       std::uint64_t sum = 0;
