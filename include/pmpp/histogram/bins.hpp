@@ -157,19 +157,22 @@ struct even_reals : plain_binning<even_reals<T>> {
 
   PMPP_HOST_DEVICE std::uint32_t operator()(const T& x) const {
     const estimate e(*this, x);
-    return e.near_edge() ? settled(e) : e.bin;
+    return is_near_edge(e.rest) ? settled(e) : e.bin;
   }
   /// The same for several samples, side by side.
   template <int N>
   PMPP_HOST_DEVICE void all(const T (&x)[N], std::uint32_t (&bin)[N]) const {
-    bool near_edge = false;
+    double rest[N];
+    int near_edge = 0;
     for (int k = 0; k < N; ++k) {
       const estimate e(*this, x[k]);
       bin[k] = e.bin;
-      near_edge |= e.near_edge();
+      rest[k] = e.rest;
     }
+    for (int k = 0; k < N; ++k) near_edge |= is_near_edge(rest[k]);
     if (near_edge)
-      for (int k = 0; k < N; ++k) bin[k] = (*this)(x[k]);
+      for (int k = 0; k < N; ++k)
+        if (is_near_edge(rest[k])) bin[k] = settled(estimate(*this, x[k]));
   }
 
 private:
@@ -188,8 +191,8 @@ private:
       rest = product - whole;
       bin = inside ? static_cast<std::uint32_t>(whole) : e.bins;
     }
-    PMPP_HOST_DEVICE bool near_edge() const { return !((rest >= 0x1p-19) & (rest <= 1 - 0x1p-19)); }
   };
+  PMPP_HOST_DEVICE static bool is_near_edge(double rest) { return (rest < 0x1p-19) | (rest > 1 - 0x1p-19); }
 
   PMPP_HOST_DEVICE std::uint32_t settled(const estimate& e) const {
     const std::uint32_t edge = e.bin + (e.rest > 0.5);

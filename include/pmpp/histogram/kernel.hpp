@@ -388,7 +388,7 @@ void histogram_on_blocks(const P& where, const input<In>& in, Binning binning, c
 /// Counts in[begin, end) in a table of 4 (Spread) or 1 copies of `entries`. First the bins of a batch, in a loop that
 /// compilers turn into SIMD, then the counting.
 template <class Layers, bool Spread, class In, class BinOf>
-void count_on_host(const In& in, std::int64_t begin, std::int64_t end, const BinOf bin_of, std::uint64_t* table,
+void count_on_host(In in, std::int64_t begin, std::int64_t end, BinOf bin_of, std::uint64_t* table,
                    std::int64_t entries) {
   using T = value_of<In>;
   constexpr int batch = 64;
@@ -415,7 +415,8 @@ void count_on_host(const In& in, std::int64_t begin, std::int64_t end, const Bin
         for (int k = 0; k < batch; ++k) x[k] = in[begin + k];
         bin_of.all(x, bin);
       } else {
-        for (int k = 0; k < batch; ++k) bin[k] = bin_at(begin + k);
+        const BinOf own = bin_of;  // a copy that nobody else refers to stays in registers
+        for (int k = 0; k < batch; ++k) bin[k] = own(in[begin + k]);
       }
       for (int k = 0; k < batch; k += 4)
         for (int j = 0; j < 4; ++j) count(begin + k + j, bin[k + j], copy[j]);
