@@ -28,8 +28,8 @@ namespace {
 // Ways of counting, with few enough counters that a few hundred bins need all of them.
 constexpr histogram_tuning usual{};
 constexpr histogram_tuning small{64, 2};
-constexpr histogram_tuning ranges{64, 2, 64 + 16 * 17, 1000};  // 64 counters a block, any number of ranges
-constexpr histogram_tuning cached{96, 1, 64 + 512, 0, 64};     // always through the cache of 64 places
+constexpr histogram_tuning ranges{64, 2, 64 + 4 * 96, 1000};  // 64 counters a block, any number of ranges
+constexpr histogram_tuning cached{96, 1, 64 + 512, 0, 64};    // always through the cache of 64 places
 
 __extension__ using int128 = __int128;
 

@@ -129,11 +129,17 @@ struct histogram_kernel {
     unsigned* finished;          ///< zero; counts blocks that have added theirs; nullptr: they stay where they are
   };
 
-  /// Bytes of the block's table (counters, and one for the bins of other ranges), in front of what the binning keeps in shared memory.
+  /// Bytes of the block's table: counters (and a row for the bins of other ranges), in front of what the binning keeps in
+  /// shared memory.
   PMPP_HOST_DEVICE static constexpr std::size_t table_bytes(std::uint32_t counters) {
-    const std::size_t words = Table == histogram_table::cache ? 2 * std::size_t(counters) : std::size_t(counters) + 1;
-    return round_up(words * sizeof(std::uint32_t), std::size_t(16));
+    const std::size_t words = Table == histogram_table::cache  ? 2 * std::size_t(counters)
+                              : Table == histogram_table::bins ? counters + std::size_t(lanes)
+                                                               : counters;
+    return words * sizeof(std::uint32_t);
   }
+  /// The place of counter i in the table: in the row of 32 that it is, but bins whose numbers differ by 32 or 1024 times
+  /// something are in different banks.
+  PMPP_HOST_DEVICE static constexpr std::uint32_t spread(std::uint32_t i) { return i ^ ((i ^ i >> 5) >> 5 & 31); }
 
   template <class Block>
   PMPP_HOST_DEVICE void operator()(Block& block, shared& memory, const arguments& a) const {
@@ -224,7 +230,7 @@ private:
     PMPP_HOST_DEVICE void add(std::uint32_t bin, int channel) const {
       const std::uint32_t slot = Layers::slot(bin, bin_of.bins, channel);
       if constexpr (Table == histogram_table::bins) {
-        simt::atomic_add(table + smaller(slot - first, counters), 1u);
+        simt::atomic_add(table + spread(smaller(slot - first, counters)), 1u);
       } else if (std::uint32_t* place = place_of(slot); place != nullptr) {
         simt::atomic_add(place + Tuning.cached_bins, 1u);
       } else {
@@ -303,7 +309,7 @@ private:
         const T value = __builtin_bit_cast(T, static_cast<std::uint8_t>(i));
         a.sum.add(Layers::slot(bin_of(value), bin_of.bins, static_cast<int>(i / 256)), n);
       } else if constexpr (Table == histogram_table::bins) {
-        if (table[i] != 0) a.sum.add(range * a.counters + i, table[i]);
+        if (const std::uint32_t n = table[spread(i)]; n != 0) a.sum.add(range * a.counters + i, n);
       } else {
         if (table[i + Tuning.cached_bins] != 0) a.sum.add(table[i] - 1, table[i + Tuning.cached_bins]);
       }
@@ -356,7 +362,8 @@ void histogram_on_blocks(const P& where, const input<In>& in, Binning binning, c
   const std::size_t room =
       smaller(shared_bytes_limit(where), std::size_t(Tuning.shared_bytes)) - 64;  // less what the kernel itself has
   if constexpr (requires { binning.plant(room); }) binning.plant(room / 2);
-  const auto most_counters = static_cast<std::uint32_t>((room - binning.shared_bytes()) / 16 * 4 - 4);
+  constexpr std::uint32_t row = simt::warp_size;
+  const auto most_counters = static_cast<std::uint32_t>((room - binning.shared_bytes()) / 4 / row * row - row);
   const std::uint32_t slots = output.slots + Layers::active;
 
   block::with_access(in.first, [&](auto items, std::int64_t lead) {
@@ -377,7 +384,7 @@ void histogram_on_blocks(const P& where, const input<In>& in, Binning binning, c
       start(kernel{}, 256 * Layers::active * kernel::columns, 1);
     } else if (const std::uint32_t ranges = ceil_div(slots, most_counters); ranges <= unsigned(Tuning.most_ranges)) {
       start(histogram_kernel<In, Binning, Count, Layers, histogram_table::bins, items, Tuning>{},
-            ceil_div(slots, ranges), ranges);
+            round_up(ceil_div(slots, ranges), row), ranges);
     } else {
       start(histogram_kernel<In, Binning, Count, Layers, histogram_table::cache, items, Tuning>{}, Tuning.cached_bins,
             1);
