@@ -198,9 +198,17 @@ private:
     const std::uint32_t edge = e.bin + (e.rest > 0.5);
     return smaller(edge - starts_behind(edge, e.d), bins - 1);  // x < upper, but d may have been rounded to width
   }
+  /// \pre 0 <= x < 2^63
+  static bool is_whole(double x) { return x == static_cast<double>(static_cast<std::int64_t>(x)); }
   /// d * bins < bin * width.
   PMPP_HOST_DEVICE bool starts_behind(std::uint32_t bin, double d) const {
-    const double start = bin * width, error = ::fma(double(bin), width, -start);
+    const double start = bin * width;
+#if !defined(__CUDA_ARCH__)
+    // Products of whole numbers below 2^53 are exact as they are, and fma takes long on a CPU without the instruction.
+    const double product = d * bins;
+    if (product < 0x1p53 && start < 0x1p53 && width < 0x1p53 && is_whole(d) && is_whole(width)) return product < start;
+#endif
+    const double error = ::fma(double(bin), width, -start);
     return ::fma(d, double(bins), -start) < error;
   }
 };

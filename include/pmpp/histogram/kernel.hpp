@@ -393,7 +393,7 @@ void histogram_on_blocks(const P& where, const input<In>& in, Binning binning, c
 }
 
 /// Counts in[begin, end) in a table of 4 (Spread) or 1 copies of `entries`. First the bins of a batch, in a loop that
-/// compilers turn into SIMD, then the counting.
+/// compilers turn into SIMD for integers, then the counting.
 template <class Layers, bool Spread, class In, class BinOf>
 void count_on_host(In in, std::int64_t begin, std::int64_t end, BinOf bin_of, std::uint64_t* table,
                    std::int64_t entries) {
@@ -417,14 +417,8 @@ void count_on_host(In in, std::int64_t begin, std::int64_t end, BinOf bin_of, st
         for (int j = 0; j < 4; ++j) count(begin + k + j, bin_at(begin + k + j), copy[j]);
     } else {
       std::uint32_t bin[batch];
-      if constexpr (BinOf::side_by_side) {
-        T x[batch];
-        for (int k = 0; k < batch; ++k) x[k] = in[begin + k];
-        bin_of.all(x, bin);
-      } else {
-        const BinOf own = bin_of;  // a copy that nobody else refers to stays in registers
-        for (int k = 0; k < batch; ++k) bin[k] = own(in[begin + k]);
-      }
+      const BinOf own = bin_of;  // a copy that nobody else refers to stays in registers
+      for (int k = 0; k < batch; ++k) bin[k] = own(in[begin + k]);
       for (int k = 0; k < batch; k += 4)
         for (int j = 0; j < 4; ++j) count(begin + k + j, bin[k + j], copy[j]);
     }
