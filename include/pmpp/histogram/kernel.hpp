@@ -66,9 +66,9 @@ struct bin_counters {
 
   PMPP_HOST_DEVICE void add(std::uint32_t slot, std::uint32_t n) const {
     if (slot < slots)
-      simt::atomic_add(counts + slot, static_cast<Count>(n));
+      simt::add_global(counts + slot, static_cast<Count>(n));
     else if (rejected != nullptr)
-      simt::atomic_add(rejected + (slot - slots), std::uint64_t(n));
+      simt::add_global(rejected + (slot - slots), std::uint64_t(n));
   }
 };
 
