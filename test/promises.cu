@@ -4,6 +4,7 @@
 // nothing hidden (no allocation, no synchronisation, nothing on the default stream, counted at the link); every call
 // that only enqueues can be captured into a graph and replayed on changed data and changed lengths; the same bits a
 // hundred times while another stream loads the machine; CUDA's own 2-byte types and Thrust's vectors as inputs.
+#include <pmpp/histogram.hpp>
 #include <pmpp/memory/pinned_buffer.hpp>
 #include <pmpp/reduce.hpp>
 #include <pmpp/scan.hpp>
@@ -303,4 +304,76 @@ TEST_CASE("half, bfloat16 and thrust::device_vector") {
   CHECK(pmpp::reduce(device, t.begin(), t.end()) == 10000);
   pmpp::transform(device, t.begin(), t.end(), t.begin(), square{});
   CHECK(pmpp::reduce(device, t) == 20000);
+}
+
+TEST_CASE("histograms: nothing hidden; captured, and replayed on changed data and lengths") {
+  pmpp::stream s;
+  pmpp::workspace scratch;
+  const auto policy = device.on(s).with(scratch);
+  const std::int64_t n = 1000003;
+  pmpp::device_buffer<int> in(n);
+  pmpp::device_buffer<std::uint8_t> bytes(n);
+  pmpp::device_buffer<std::int64_t> length(1);
+  const std::vector<std::size_t> bins = {256, 100000, 1000000};  // through state; by ranges; through the cache
+  std::vector<pmpp::device_buffer<unsigned>> counts;
+  for (const std::size_t b : bins) counts.emplace_back(b);
+  pmpp::device_buffer<unsigned> of_bytes(256);
+  pmpp::device_buffer<std::uint64_t> rejected(1);
+  const auto enqueue = [&] {
+    const pmpp::device_count count{length.data(), n};
+    for (std::size_t k = 0; k < bins.size(); ++k)
+      pmpp::histogram_even(policy, in.begin(), count, counts[k], 0, static_cast<int>(bins[k]));
+    pmpp::histogram_even(policy, bytes.begin(), count, of_bytes, 0, 256, {.rejected = rejected.data()});
+  };
+  pmpp::copy(std::vector<std::int64_t>{n}, length);
+  enqueue();  // from now on nothing allocates
+  s.synchronize();
+  hidden_calls = 0;
+  enqueue();
+  CHECK(hidden_calls == 0);
+  cudaGraph_t graph;
+  cudaGraphExec_t executable;
+  REQUIRE(cudaStreamBeginCapture(s, cudaStreamCaptureModeGlobal) == cudaSuccess);
+  enqueue();
+  REQUIRE(cudaStreamEndCapture(s, &graph) == cudaSuccess);
+  REQUIRE(cudaGraphInstantiate(&executable, graph, 0) == cudaSuccess);
+  for (const std::int64_t used : {std::int64_t(0), std::int64_t(77), n / 2, n}) {
+    std::vector<int> v(static_cast<std::size_t>(n));
+    std::vector<std::uint8_t> b(v.size());
+    for (std::size_t i = 0; i < v.size(); ++i) {
+      v[i] = static_cast<int>(test::generator()() % 1100000) - 50000;
+      b[i] = static_cast<std::uint8_t>(v[i] & 255);
+    }
+    pmpp::copy(v, in);
+    pmpp::copy(b, bytes);
+    pmpp::copy(std::vector<std::int64_t>{used}, length);
+    for (int i = 0; i < 3; ++i) REQUIRE(cudaGraphLaunch(executable, s) == cudaSuccess);
+    s.synchronize();
+    CAPTURE(used);
+    for (std::size_t k = 0; k < bins.size(); ++k) {
+      std::vector<unsigned> wanted(bins[k]);
+      for (std::int64_t i = 0; i < used; ++i)
+        if (const int x = v[static_cast<std::size_t>(i)]; x >= 0 && x < static_cast<int>(bins[k]))
+          ++wanted[static_cast<std::size_t>(x)];
+      CHECK(pmpp::to_host(counts[k]) == wanted);
+    }
+    std::vector<unsigned> wanted(256);
+    for (std::int64_t i = 0; i < used; ++i) ++wanted[b[static_cast<std::size_t>(i)]];
+    CHECK(pmpp::to_host(of_bytes) == wanted);
+    CHECK(pmpp::to_host(rejected)[0] == 0);
+  }
+  cudaGraphExecDestroy(executable);
+  cudaGraphDestroy(graph);
+}
+
+TEST_CASE("histograms past 2^32 samples") {
+  const std::int64_t n = (1ll << 32) + 5;
+  pmpp::device_buffer<std::uint8_t> ones(static_cast<std::size_t>(n), 1);
+  pmpp::device_buffer<std::uint64_t> counts(2), rejected(1);
+  pmpp::histogram_even(device, ones, counts, 0, 2);
+  CHECK(pmpp::to_host(counts) == std::vector<std::uint64_t>{0, static_cast<std::uint64_t>(n)});
+  const pmpp::counting_iterator<std::int64_t> zero(0);
+  pmpp::histogram_even(device, zero, zero + 3 * n, counts, n, 3 * n, {.rejected = rejected.data()});
+  CHECK(pmpp::to_host(counts) == std::vector<std::uint64_t>(2, static_cast<std::uint64_t>(n)));
+  CHECK(pmpp::to_host(rejected)[0] == static_cast<std::uint64_t>(n));
 }

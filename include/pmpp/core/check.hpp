@@ -28,6 +28,18 @@ namespace detail {
 #endif
 }
 
+/// Ends the kernel or throws std::invalid_argument: `what` should ascend, but element `index` is above the next one, or
+/// one of them is NaN.
+[[noreturn]] PMPP_HOST_DEVICE inline void bad_order(std::int64_t index, const char* what) {
+#if defined(__CUDA_ARCH__)
+  printf("pmpp: %s: element %lld is not below or equal to the next one\n", what, static_cast<long long>(index));
+  __trap();
+#else
+  throw std::invalid_argument(std::string("pmpp::") + what + ": element " + std::to_string(index) +
+                              " is not below or equal to the next one");
+#endif
+}
+
 /// In debug mode: bad_index unless 0 <= index < extent. Nothing otherwise.
 PMPP_HOST_DEVICE constexpr void check_index([[maybe_unused]] std::int64_t index, [[maybe_unused]] std::int64_t extent,
                                             [[maybe_unused]] const char* what) {

@@ -5,6 +5,7 @@
 //
 //   atomic_add(p, v)  atomic_min  atomic_max  atomic_and  atomic_or  atomic_xor      return the old value
 //   atomic_exchange(p, v)                                                            returns the old value
+//   add_global(p, v)                                p in global memory; returns nothing and waits for nothing
 //   atomic_compare_exchange(p, expected, desired)   returns the old value; desired was stored if that equals expected
 //   atomic_increment_wrap(p, limit)                 stores old >= limit ? 0 : old + 1; returns the old value
 //
@@ -76,6 +77,20 @@ PMPP_HOST_DEVICE T atomic_add(T* p, std::type_identity_t<T> v) {
       return detail::update<Order>(p, [v](T old) { return old + v; });
 #endif
   });
+}
+
+/// atomic_add for a word of global memory whose old value nobody wants. Says so to the compiler, which finds out by itself
+/// in small kernels only.
+template <class T>
+requires std::is_integral_v<T> PMPP_HOST_DEVICE void add_global(T* p, std::type_identity_t<T> v) {
+#if defined(__CUDA_ARCH__)
+  if constexpr (sizeof(T) == 4)
+    asm volatile("red.relaxed.gpu.global.add.u32 [%0], %1;" ::"l"(p), "r"(static_cast<std::uint32_t>(v)) : "memory");
+  else
+    asm volatile("red.relaxed.gpu.global.add.u64 [%0], %1;" ::"l"(p), "l"(static_cast<std::uint64_t>(v)) : "memory");
+#else
+  static_cast<void>(atomic_add(p, v));
+#endif
 }
 
 template <order Order = order::relaxed, class T>
