@@ -165,7 +165,7 @@ TEST_CASE("co_rank: every diagonal of every small merge, and all equal") {
         std::merge(a.begin(), a.end(), b.begin(), b.end(), all.begin(), by_key{});
         std::int64_t of_a = 0;
         for (std::int64_t d = 0; d <= count_a + count_b; ++d) {
-          CHECK(pmpp::co_rank(d, a, count_a, b, count_b, by_key{}) == of_a);
+          CHECK(pmpp::co_rank(d, a.data(), count_a, b.data(), count_b, by_key{}) == of_a);
           CHECK(pmpp::co_rank(static_cast<int>(d), a.data(), count_a, b.data(), count_b, by_key{}) == of_a);
           if (d < count_a + count_b) of_a += all[static_cast<std::size_t>(d)].tag < 1000;
         }
@@ -185,7 +185,7 @@ TEST_CASE("co_rank: a comparator that contradicts itself stays in bounds") {
   std::iota(a.begin(), a.end(), 5u);
   std::iota(b.begin(), b.end(), 500u);
   for (int d = 0; d <= 137; ++d) {
-    const int i = pmpp::co_rank(d, a, 100, b, 37, contradicting{});
+    const int i = pmpp::co_rank(d, a.data(), 100, b.data(), 37, contradicting{});
     CHECK(i >= std::max(0, d - 37));
     CHECK(i <= std::min(d, 100));
   }

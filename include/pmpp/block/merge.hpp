@@ -88,54 +88,59 @@ PMPP_HOST_DEVICE std::int64_t warp_co_rank(Block& block, std::int64_t diagonal, 
   return low;
 }
 
-/// The elements of an input around the tile that is being merged, in shared memory.
+/// The elements of an input around the tile that is being merged, in shared memory. Places are counted from the vector in
+/// which the stretch begins, in 32 bits.
 template <class It, class T, int Capacity, int Tile>
 class ring {
   static_assert(is_power_of_two(Capacity));
-  static constexpr int items = staged_input<It>::items;
+  static constexpr int items = staged_input<It>::items, far = 1 << 30;
 
 public:
-  PMPP_HOST_DEVICE ring(const staged_input<It>& source, T* slots, std::int64_t first)
-      : source_(source), slots_(slots), front_(vector_of(first)), landed_(front_) {}
+  /// The stretch begins at element `first`.
+  PMPP_HOST_DEVICE ring(const staged_input<It>& source, T* slots, std::int64_t first) : slots_(slots) {
+    const std::int64_t origin = (first + source.shift) / items * items - source.shift;
+    in_ = source.in + origin;
+    next_ = static_cast<int>(first - origin);
+    begin_ = static_cast<int>(larger(std::int64_t(0), -origin));
+    end_ = static_cast<int>(smaller(source.count - origin, std::int64_t(far)));
+    whole_begin_ = source.wide ? round_up(begin_, items) : far;
+    whole_end_ = source.wide ? end_ / items * items : 0;
+  }
 
-  /// Starts loading what of the `ahead` elements from `next` on is missing. Ends no batch.
+  /// Starts loading what of the next `ahead` elements is missing. Ends no batch.
   template <class Block>
-  PMPP_HOST_DEVICE void refill(Block& block, std::int64_t next, int ahead) {
+  PMPP_HOST_DEVICE void refill(Block& block, int ahead) {
     landed_ = front_;
-    const std::int64_t end =
-        smaller(round_up(source_.count + source_.shift, std::int64_t(items)), vector_of(next) + ahead);
-    for (std::int64_t at = front_ + block.thread() * items; at < end; at += block.threads() * items) {
-      T* const slot = slots_ + place(at);
-      const std::int64_t i = at - source_.shift;
-      if constexpr (items > 1) {
-        if (source_.wide && i >= 0 && i + items <= source_.count) {
-          access<It>::template load_async<items>(source_.in, i, *reinterpret_cast<raw_items<It, items>*>(slot));
-          continue;
-        }
-      }
-      for (int k = 0; k < items; ++k)
-        if (i + k >= 0 && i + k < source_.count) slot[k] = static_cast<T>(source_.in[i + k]);
+    const int end = smaller(round_up(end_, items), next_ / items * items + ahead);
+    if constexpr (items > 1) {
+      const int whole_end = smaller(end, whole_end_);
+      for (int at = larger(front_, whole_begin_) + block.thread() * items; at < whole_end;
+           at += block.threads() * items)
+        access<It>::template load_async<items>(in_, at, *reinterpret_cast<raw_items<It, items>*>(slots_ + place(at)));
     }
+    if (front_ < whole_begin_ || end > whole_end_)
+      for (int at = front_ + block.thread(); at < end; at += block.threads())
+        if ((at < whole_begin_ || at >= whole_end_) && at >= begin_ && at < end_)
+          slots_[place(at)] = static_cast<T>(in_[at]);
     front_ = larger(front_, end);
   }
-  /// Whether the tile that begins at `next` may need what the last refill has started to load.
-  PMPP_HOST_DEVICE bool lacks(std::int64_t next) const {
-    return smaller(source_.count, next + Tile) + source_.shift > landed_;
-  }
-  /// How many elements from `next` on a tile may need.
-  PMPP_HOST_DEVICE int window(std::int64_t next) const {
-    return static_cast<int>(smaller(source_.count - next, std::int64_t(Tile)));
-  }
-  PMPP_HOST_DEVICE int slot_of(std::int64_t i) const { return place(i + source_.shift); }
+  PMPP_HOST_DEVICE void advance(int used) { next_ += used; }
+  /// Whether the next tile may need what the last refill has started to load.
+  PMPP_HOST_DEVICE bool lacks() const { return smaller(end_, next_ + Tile) > landed_; }
+  /// How many elements the next tile may need, and the slot of the first.
+  PMPP_HOST_DEVICE int window() const { return smaller(end_ - next_, Tile); }
+  PMPP_HOST_DEVICE int slot() const { return place(next_); }
 
 private:
-  PMPP_HOST_DEVICE static int place(std::int64_t at) { return static_cast<int>(at & (Capacity - 1)); }
-  PMPP_HOST_DEVICE std::int64_t vector_of(std::int64_t i) const { return (i + source_.shift) / items * items; }
+  PMPP_HOST_DEVICE static int place(int at) { return at & (Capacity - 1); }
 
-  staged_input<It> source_;
+  It in_;  ///< at place 0
   T* slots_;
-  std::int64_t front_;   ///< the place up to which elements are there or on their way
-  std::int64_t landed_;  ///< the same when the last refill began
+  int next_;                     ///< the first place that is not merged yet
+  int begin_, end_;              ///< places that exist
+  int whole_begin_, whole_end_;  ///< those that move as vectors
+  int front_ = 0;                ///< the place up to which elements are there or on their way
+  int landed_ = 0;               ///< the same when the last refill began
 };
 
 /// A part of a ring as an array.
@@ -178,8 +183,10 @@ struct stage {
     if constexpr (items > 1 && std::is_same_v<Out, T*>) {
       if (reinterpret_cast<std::uintptr_t>(out + first) % 16 == 0) {
         done = count / items * items;
-        for (int i = block.lane() * items; i < done; i += simt::warp_size * items)
-          copy_vector(out + first + i, access<const T*>::template load<items>(at(rows, i), 0));
+        for (int k = 0; k < Items; k += items) {
+          const int i = k * simt::warp_size + block.lane() * items;
+          if (i < done) copy_vector(out + first + i, access<const T*>::template load<items>(at(rows, i), 0));
+        }
       }
     }
     for (int i = done + block.lane(); i < count; i += simt::warp_size)
@@ -263,7 +270,7 @@ struct merged_items {
   static constexpr int items = Memory::items, tile = Memory::tile, capacity = Memory::capacity;
 
   K key[items];
-  int source[Memory::has_values ? items : 1];  ///< i: element i of a's window; capacity + j: of b's
+  int source[Memory::has_values ? items : 1];  ///< the slot of each key; those of b follow those of a
 
   /// Elements `from` and the following of the first `count` of the merge of two windows; returns how many elements of a
   /// lie before the end. Inside: both windows are as long as the tile, which is whole, so that nothing can end.
@@ -271,28 +278,24 @@ struct merged_items {
   PMPP_HOST_DEVICE int run(const K* keys, int first_a, int window_a, int first_b, int window_b, int from, int count,
                            const Comp& comp) {
     using window = ring_window<K, capacity>;
-    const window a{keys, first_a}, b{keys + capacity, first_b};
-    int i = co_rank(from, a, window_a, b, window_b, comp), j = from - i;
-    const auto slot = [&](bool of_b) {
-      return of_b ? capacity + ((first_b + j) & (capacity - 1)) : (first_a + i) & (capacity - 1);
-    };
-    const bool has_a = Inside || i < window_a, has_b = Inside || j < window_b;
-    K x = keys[slot(!has_a)], y = keys[slot(has_b)];
+    const int i = co_rank(from, window{keys, first_a}, window_a, window{keys + capacity, first_b}, window_b, comp);
+    int a = (first_a + i) & (capacity - 1), b = capacity + ((first_b + from - i) & (capacity - 1));
+    int left_a = window_a - i, left_b = window_b - (from - i);
+    K x = keys[Inside || left_a > 0 ? a : b], y = keys[Inside || left_b > 0 ? b : a];
     for (int k = 0; k < items; ++k) {
       if (!Inside && from + k >= count) break;
-      const bool take_b = Inside ? comp(y, x) : i >= window_a || (j < window_b && comp(y, x));
+      const bool take_b = Inside ? comp(y, x) : left_a == 0 || (left_b > 0 && comp(y, x));
+      const int slot = take_b ? b : a;
+      const int next = (slot & capacity) | ((slot + 1) & (capacity - 1));
       key[k] = take_b ? y : x;
-      if constexpr (Memory::has_values) source[k] = take_b ? capacity + j : i;
-      i += take_b ? 0 : 1;
-      j += take_b ? 1 : 0;
-      if (k + 1 == items || (!Inside && (take_b ? j >= window_b : i >= window_a))) continue;
-      const K next = keys[slot(take_b)];
-      if (take_b)
-        y = next;
-      else
-        x = next;
+      if constexpr (Memory::has_values) source[k] = slot;
+      (take_b ? b : a) = next;
+      const int left = take_b ? --left_b : --left_a;
+      if (k + 1 == items || (!Inside && left == 0)) continue;
+      const K z = keys[next];
+      (take_b ? y : x) = z;
     }
-    return i;
+    return (a - first_a) & (capacity - 1);
   }
 };
 
@@ -309,24 +312,24 @@ struct value_stream {
   PMPP_HOST_DEVICE value_stream(Memory& memory, const Task& task, std::int64_t first_a, std::int64_t first_b)
       : a(task.values_a, memory.values(), first_a), b(task.values_b, memory.values() + capacity, first_b) {}
   template <class Block>
-  PMPP_HOST_DEVICE void refill(Block& block, std::int64_t next_a, std::int64_t next_b, int ahead) {
-    a.refill(block, next_a, ahead);
-    b.refill(block, next_b, ahead);
+  PMPP_HOST_DEVICE void refill(Block& block, int ahead) {
+    a.refill(block, ahead);
+    b.refill(block, ahead);
   }
-  PMPP_HOST_DEVICE bool lacks(std::int64_t next_a, std::int64_t next_b) const {
-    return a.lacks(next_a) || b.lacks(next_b);
-  }
-  /// Takes the values of the first `count` of the thread's keys.
-  PMPP_HOST_DEVICE void take(Memory& memory, std::int64_t next_a, std::int64_t next_b,
-                             const merged_items<Memory>& merged, int count) {
+  PMPP_HOST_DEVICE bool lacks() const { return a.lacks() || b.lacks(); }
+  /// Takes the values of the first `count` of the thread's keys; key_a, key_b: the slots of the first keys.
+  PMPP_HOST_DEVICE void take(Memory& memory, int key_a, int key_b, const merged_items<Memory>& merged, int count) {
     const V* const slots = memory.values();
-    const int first_a = a.slot_of(next_a), first_b = b.slot_of(next_b);
+    const int from_a = a.slot() - key_a, from_b = b.slot() - key_b;
     for (int k = 0; k < items; ++k) {
       if (k >= count) break;
       const int s = merged.source[k];
-      value[k] =
-          slots[s < capacity ? (first_a + s) & (capacity - 1) : capacity + ((first_b + s - capacity) & (capacity - 1))];
+      value[k] = slots[(s & capacity) | ((s + (s < capacity ? from_a : from_b)) & (capacity - 1))];
     }
+  }
+  PMPP_HOST_DEVICE void advance(int used_a, int used_b) {
+    a.advance(used_a);
+    b.advance(used_b);
   }
   template <class Block>
   PMPP_HOST_DEVICE void write(Block& block, Memory& memory, int count, const Task& task, std::int64_t first) const {
@@ -338,9 +341,10 @@ template <class Memory, class Task>
 struct value_stream<Memory, Task, false> {
   PMPP_HOST_DEVICE value_stream(Memory&, const Task&, std::int64_t, std::int64_t) {}
   template <class Block>
-  PMPP_HOST_DEVICE void refill(Block&, std::int64_t, std::int64_t, int) {}
-  PMPP_HOST_DEVICE bool lacks(std::int64_t, std::int64_t) const { return false; }
-  PMPP_HOST_DEVICE void take(Memory&, std::int64_t, std::int64_t, const merged_items<Memory>&, int) {}
+  PMPP_HOST_DEVICE void refill(Block&, int) {}
+  PMPP_HOST_DEVICE bool lacks() const { return false; }
+  PMPP_HOST_DEVICE void take(Memory&, int, int, const merged_items<Memory>&, int) {}
+  PMPP_HOST_DEVICE void advance(int, int) {}
   template <class Block>
   PMPP_HOST_DEVICE void write(Block&, Memory&, int, const Task&, std::int64_t) const {}
 };
@@ -361,22 +365,22 @@ PMPP_HOST_DEVICE void merge(Block& block, Memory& memory, const Task& task, std:
     if (block.lane() == 0) memory.first_of_a = first;
   }
   block.sync();
-  std::int64_t next_a = memory.first_of_a, next_b = begin - next_a;
-  ring<decltype(task.keys_a.in), K, capacity, tile> a(task.keys_a, memory.keys(), next_a);
-  ring<decltype(task.keys_b.in), K, capacity, tile> b(task.keys_b, memory.keys() + capacity, next_b);
-  detail::value_stream<Memory, Task> values(memory, task, next_a, next_b);
+  const std::int64_t first_of_a = memory.first_of_a, first_of_b = begin - first_of_a;
+  ring<decltype(task.keys_a.in), K, capacity, tile> a(task.keys_a, memory.keys(), first_of_a);
+  ring<decltype(task.keys_b.in), K, capacity, tile> b(task.keys_b, memory.keys() + capacity, first_of_b);
+  detail::value_stream<Memory, Task> values(memory, task, first_of_a, first_of_b);
   const auto refill = [&](int ahead) {
-    a.refill(block, next_a, ahead);
-    b.refill(block, next_b, ahead);
-    values.refill(block, next_a, next_b, ahead);
+    a.refill(block, ahead);
+    b.refill(block, ahead);
+    values.refill(block, ahead);
     simt::copy_async_batch();
   };
   refill(tile + 16);  // what the first tile may need; 16: the most elements of a vector
   refill(capacity);
   while (begin < end) {
-    const auto whole = std::int64_t(tile) - ((begin + task.shift) & (tile - 1));
-    const int count = static_cast<int>(smaller(end - begin, whole));
-    if (a.lacks(next_a) || b.lacks(next_b) || values.lacks(next_a, next_b))
+    const std::int64_t to_boundary = tile - ((begin + task.shift) & (tile - 1));
+    const int count = static_cast<int>(smaller(end - begin, to_boundary));
+    if (a.lacks() || b.lacks() || values.lacks())
       simt::copy_async_wait<0>();
     else
       simt::copy_async_wait<1>();
@@ -384,18 +388,19 @@ PMPP_HOST_DEVICE void merge(Block& block, Memory& memory, const Task& task, std:
     detail::merged_items<Memory> merged;
     const int from = block.thread() * items;
     if (from < count) {
-      const int window_a = a.window(next_a), window_b = b.window(next_b);
-      const int first_a = a.slot_of(next_a), first_b = b.slot_of(next_b);
+      const int window_a = a.window(), window_b = b.window();
       const bool inside = count == tile && window_a == tile && window_b == tile;
       const int end_of_a =
-          inside ? merged.template run<true>(memory.keys(), first_a, tile, first_b, tile, from, tile, comp)
-                 : merged.template run<false>(memory.keys(), first_a, window_a, first_b, window_b, from, count, comp);
+          inside ? merged.template run<true>(memory.keys(), a.slot(), tile, b.slot(), tile, from, tile, comp)
+                 : merged.template run<false>(memory.keys(), a.slot(), window_a, b.slot(), window_b, from, count, comp);
       if (from + items >= count) memory.used_of_a = end_of_a;
-      values.take(memory, next_a, next_b, merged, count - from);
+      values.take(memory, a.slot(), b.slot(), merged, count - from);
     }
     block.sync();
-    next_a += memory.used_of_a;
-    next_b = begin + count - next_a;
+    const int used_of_a = memory.used_of_a, used_of_b = count - used_of_a;
+    a.advance(used_of_a);
+    b.advance(used_of_b);
+    values.advance(used_of_a, used_of_b);
     if (begin + count < end) refill(capacity);
     detail::write_tile(block, memory, merged.key, count, task.keys_out, begin);
     values.write(block, memory, count, task, begin);

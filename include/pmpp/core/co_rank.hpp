@@ -29,7 +29,7 @@ PMPP_HOST_DEVICE constexpr Index co_rank(Index diagonal, const A& a, std::type_i
   Index low = diagonal > b_count ? diagonal - b_count : 0;
   Index high = smaller(diagonal, a_count);
   while (low < high) {
-    const Index middle = low + (high - low) / 2;
+    const Index middle = low + static_cast<Index>(static_cast<std::make_unsigned_t<Index>>(high - low) / 2);
     if (comp(b[diagonal - 1 - middle], a[middle]))
       high = middle;
     else
