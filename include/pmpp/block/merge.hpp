@@ -176,20 +176,19 @@ struct stage {
   }
   PMPP_HOST_DEVICE static const T* at(const T* rows, int i) { return rows + i / Items * of_thread + i % Items; }
 
-  /// The first `count` elements of the rows to out[first] and the following.
+  /// The first `count` elements of the rows to out[first] and the following. Part of a row moves element by element.
   template <class Block, class Out>
   PMPP_HOST_DEVICE static void write(Block& block, const T* rows, int count, const Out& out, std::int64_t first) {
-    int done = 0;
     if constexpr (items > 1 && std::is_same_v<Out, T*>) {
-      if (reinterpret_cast<std::uintptr_t>(out + first) % 16 == 0) {
-        done = count / items * items;
+      if (count == simt::warp_size * Items && reinterpret_cast<std::uintptr_t>(out + first) % 16 == 0) {
         for (int k = 0; k < Items; k += items) {
           const int i = k * simt::warp_size + block.lane() * items;
-          if (i < done) copy_vector(out + first + i, access<const T*>::template load<items>(at(rows, i), 0));
+          copy_vector(out + first + i, access<const T*>::template load<items>(at(rows, i), 0));
         }
+        return;
       }
     }
-    for (int i = done + block.lane(); i < count; i += simt::warp_size)
+    for (int i = block.lane(); i < count; i += simt::warp_size)
       out[first + i] = static_cast<value_of<Out>>(*at(rows, i));
   }
 
