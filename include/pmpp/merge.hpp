@@ -37,11 +37,6 @@ struct merge_tuning {
 
 namespace detail {
 
-template <class T>
-constexpr int bytes_of = sizeof(T);
-template <>
-inline constexpr int bytes_of<block::nothing> = 0;
-
 /// Elements of a thread in a tile.
 template <merge_tuning Tuning>
 constexpr int merge_items(int bytes) {
@@ -57,16 +52,13 @@ constexpr int merge_threads(int bytes) {
   return threads;
 }
 
-template <class K, class V, merge_tuning Tuning>
-using merge_memory_of = block::merge_memory<K, V, merge_threads<Tuning>(bytes_of<K> + bytes_of<V>),
-                                            merge_items<Tuning>(bytes_of<K> + bytes_of<V>)>;
-
-template <class K, class V, class Task, class Comp, merge_tuning Tuning>
+template <class T, class Task, class Comp, merge_tuning Tuning>
 struct merge_kernel {
-  using memory_of_block = merge_memory_of<K, V, Tuning>;
-  static constexpr int threads = memory_of_block::threads, tile = memory_of_block::tile,
-                       // What fits into 227 KB, each with the kilobyte that the system takes.
-      min_blocks = larger(1, smaller(2048 / threads / 2, 227 * 1024 / int(sizeof(memory_of_block) + 1024)));
+  using memory_of_block = block::merge_memory<T, merge_threads<Tuning>(sizeof(T)), merge_items<Tuning>(sizeof(T))>;
+  static constexpr int threads = memory_of_block::threads, tile = memory_of_block::tile;
+  // What fits into 227 KB, each with the kilobyte that the system takes.
+  static constexpr int min_blocks =
+      larger(1, smaller(1024 / threads, 227 * 1024 / int(sizeof(memory_of_block) + 1024)));
 
   struct shared {
     memory_of_block of_block;
@@ -81,34 +73,23 @@ struct merge_kernel {
   template <class Block>
   PMPP_HOST_DEVICE void operator()(Block& block, shared& memory, const arguments& a) const {
     Task task = a.task;
-    set_count(task.keys_a, task.values_a, a.count_a);
-    set_count(task.keys_b, task.values_b, a.count_b);
+    if (a.count_a.pointer != nullptr) task.a.count = a.count_a.get();
+    if (a.count_b.pointer != nullptr) task.b.count = a.count_b.get();
     const std::int64_t begin = larger(std::int64_t(0), block.index() * a.stretch - task.shift);
     const std::int64_t end = smaller(task.count(), (block.index() + 1) * a.stretch - task.shift);
     block::merge(block, memory.of_block, task, begin, end, a.comp);
   }
+};
 
-private:
-  template <class Keys, class Values>
-  PMPP_HOST_DEVICE static void set_count(Keys& keys, Values& values, const item_count& count) {
-    if (count.pointer == nullptr) return;
-    keys.count = count.get();
-    if constexpr (!std::is_same_v<Values, block::staged_input<block::nothing>>) values.count = keys.count;
+/// Compares pairs by what comes first.
+template <class Comp>
+struct by_first {
+  Comp comp;
+  template <class Pair>
+  PMPP_HOST_DEVICE bool operator()(const Pair& x, const Pair& y) const {
+    return comp(x.first, y.first);
   }
 };
-
-/// Keys, and their values or nothing.
-template <class Keys, class Values>
-struct records {
-  input<Keys> keys;
-  Values values;
-};
-
-template <class It>
-block::staged_input<It> staged(const It& it, std::int64_t n) {
-  return {it, n};
-}
-inline block::staged_input<block::nothing> staged(block::nothing, std::int64_t) { return {}; }
 
 /// Where tiles begin: at whole vectors of the output.
 template <class Out>
@@ -116,97 +97,82 @@ int shift_of(const Out& out) {
   return block::staged_input<Out>(out, 0).shift;
 }
 
-template <class T>
-struct value_or_nothing {
-  using type = value_of<T>;
-};
-template <>
-struct value_or_nothing<block::nothing> {
-  using type = block::nothing;
-};
-
 /// Enqueues the merge on a GPU or runs it in the emulator.
-template <merge_tuning Tuning, class P, class KA, class VA, class KB, class VB, class KOut, class VOut, class Comp>
-void merge_on_blocks(const char* function, const P& where, const records<KA, VA>& a, const records<KB, VB>& b,
-                     KOut keys_out, VOut values_out, const Comp& comp) {
-  using K = value_of<KA>;
-  using V = typename value_or_nothing<VA>::type;
-  using task = block::merge_task<KA, KB, KOut, VA, VB, VOut>;
-  using kernel = merge_kernel<K, V, task, Comp, Tuning>;
-  static_assert(std::is_trivially_copyable_v<K> && std::is_trivially_copyable_v<V>,
-                "pmpp: merged elements must be trivially copyable");
+template <merge_tuning Tuning, class P, class A, class B, class Out, class Comp>
+void merge_on_blocks(const char* function, const P& where, const input<A>& a, const input<B>& b, const Out& out,
+                     const Comp& comp) {
+  using T = value_of<A>;
+  using task = block::merge_task<A, B, Out>;
+  using kernel = merge_kernel<T, task, Comp, Tuning>;
+  static_assert(std::is_trivially_copyable_v<T>, "pmpp: merged elements must be trivially copyable");
   static_assert(sizeof(typename kernel::shared) <= 227 * 1024,
                 "pmpp: elements of more than about 1 KB cannot be merged");
-  const std::int64_t count_a = a.keys.count.bound, count_b = b.keys.count.bound;
-  if (count_a + count_b == 0) return;
-  check_reachable(where, function, zip_iterator{a.keys.first, zip_iterator{b.keys.first, keys_out}});
-  const int shift = shift_of(keys_out);
-  const std::int64_t tiles = ceil_div(count_a + count_b + shift, std::int64_t(kernel::tile));
+  if (a.count.bound + b.count.bound == 0) return;
+  check_reachable(where, function, zip_iterator{a.first, zip_iterator{b.first, out}});
+  const int shift = shift_of(out);
+  const std::int64_t tiles = ceil_div(a.count.bound + b.count.bound + shift, std::int64_t(kernel::tile));
   const std::int64_t resident = std::int64_t(kernel::min_blocks) * processor_count(where);
   const std::int64_t stretch = smaller(std::int64_t(Tuning.tiles), ceil_div(tiles, resident));
   launch(where, ceil_div(tiles, stretch), kernel{},
-         typename kernel::arguments{task{staged(a.keys.first, count_a), staged(b.keys.first, count_b), keys_out,
-                                         staged(a.values, count_a), staged(b.values, count_b), values_out, shift},
-                                    a.keys.count, b.keys.count, stretch * kernel::tile, comp});
+         typename kernel::arguments{task{block::staged_input<A>(a.first, a.count.bound),
+                                         block::staged_input<B>(b.first, b.count.bound), out, shift},
+                                    a.count, b.count, stretch * kernel::tile, comp});
 }
 
 /// Writes elements [begin, end) of the merge. Without end checks and branches as long as neither input can end.
-template <class A, class B, class Comp, class Write>
+template <class A, class B, class Out, class Comp>
 void merge_elements(const A& a, std::int64_t count_a, const B& b, std::int64_t count_b, std::int64_t begin,
-                    std::int64_t end, const Comp& comp, Write write) {
+                    std::int64_t end, const Out& out, const Comp& comp) {
+  using T = value_of<A>;
   std::int64_t i = co_rank(begin, a, count_a, b, count_b, comp), j = begin - i, at = begin;
   while (at < end && i < count_a && j < count_b) {
     const std::int64_t safe = smaller(end - at, smaller(count_a - i, count_b - j));
     for (const std::int64_t stop = at + safe; at < stop; ++at) {
-      const bool take_b = comp(b[j], a[i]);
-      write(at, take_b, take_b ? j : i);
+      const T x = a[i], y = block::element_as<T>(value_of<B>(b[j]));
+      const bool take_b = comp(y, x);
+      block::assign(out, at, take_b ? y : x);
       j += take_b ? 1 : 0;
       i += take_b ? 0 : 1;
     }
   }
-  for (; at < end && i < count_a; ++at) write(at, false, i++);
-  for (; at < end; ++at) write(at, true, j++);
+  for (; at < end && i < count_a; ++at) block::assign(out, at, T(a[i++]));
+  for (; at < end; ++at) block::assign(out, at, block::element_as<T>(value_of<B>(b[j++])));
 }
 
 /// seq: one loop. host: tasks of a fixed number of results.
-template <class P, class KA, class VA, class KB, class VB, class KOut, class VOut, class Comp>
-void merge_on_host(const P& where, const records<KA, VA>& a, const records<KB, VB>& b, KOut keys_out, VOut values_out,
-                   const Comp& comp) {
-  const std::int64_t count_a = a.keys.count.get(), count_b = b.keys.count.get(), n = count_a + count_b;
+template <class P, class A, class B, class Out, class Comp>
+void merge_on_host(const P& where, const input<A>& a, const input<B>& b, const Out& out, const Comp& comp) {
+  const std::int64_t count_a = a.count.get(), count_b = b.count.get();
   const auto part = [&](std::int64_t begin, std::int64_t end) {
-    merge_elements(a.keys.first, count_a, b.keys.first, count_b, begin, end, comp,
-                   [&](std::int64_t at, bool of_b, std::int64_t i) {
-                     using key = value_of<KOut>;
-                     keys_out[at] = of_b ? static_cast<key>(b.keys.first[i]) : static_cast<key>(a.keys.first[i]);
-                     if constexpr (!std::is_same_v<VOut, block::nothing>) {
-                       using value = value_of<VOut>;
-                       values_out[at] = of_b ? static_cast<value>(b.values[i]) : static_cast<value>(a.values[i]);
-                     }
-                   });
+    merge_elements(a.first, count_a, b.first, count_b, begin, end, out, comp);
   };
   if constexpr (std::is_same_v<P, seq_policy>)
-    part(0, n);
+    part(0, count_a + count_b);
   else
-    host_loop::parallel_ranges(where, n, part);
+    host_loop::parallel_ranges(where, count_a + count_b, part);
 }
 
-template <merge_tuning Tuning, class P, class KA, class VA, class KB, class VB, class KOut, class VOut, class Comp>
-void merge_records(const char* function, const P& where, const records<KA, VA>& a, const records<KB, VB>& b,
-                   KOut keys_out, VOut values_out, const Comp& comp) {
+template <merge_tuning Tuning, class P, class A, class B, class Out, class Comp>
+void merge_inputs(const char* function, const P& where, const input<A>& a, const input<B>& b, const Out& out,
+                  const Comp& comp) {
   if constexpr (kernel_execution<P>)
-    merge_on_blocks<Tuning>(function, where, a, b, keys_out, values_out, comp);
+    merge_on_blocks<Tuning>(function, where, a, b, out, comp);
   else
-    merge_on_host(where, a, b, keys_out, values_out, comp);
+    merge_on_host(where, a, b, out, comp);
 }
 
-/// The values of `keys`: a range that is long enough, or an iterator.
+/// Keys with their values: a range that is long enough, or an iterator.
 template <class Keys, class Values>
-auto records_of(const char* function, const input<Keys>& keys, Values& values) {
-  if constexpr (!random_access<std::decay_t<Values>>)
-    require_room(function, "the values", std::end(values) - std::begin(values), keys.count.bound);
-  const auto first = unwrap(begin_of(values));
-  require_not_null(function, "the values", first, keys.count.bound);
-  return records<Keys, std::remove_const_t<decltype(first)>>{keys, first};
+auto pairs_of(const char* function, Keys& keys, Values& values) {
+  if constexpr (random_access<std::decay_t<Values>>) {
+    const auto k = input_of(function, keys);
+    const auto v = unwrap(values);
+    require_not_null(function, "the values", v, k.count.bound);
+    using iterator = zip_iterator<std::remove_const_t<decltype(k.first)>, std::remove_const_t<decltype(v)>>;
+    return input<iterator>{iterator(k.first, v), k.count};
+  } else {
+    return zipped(function, keys, values);
+  }
 }
 
 }  // namespace detail
@@ -232,10 +198,7 @@ auto merge(const P& where, A&& a, B&& b, O&& out, Comp comp = {}) {
   const std::int64_t n = in_a.count.bound + in_b.count.bound;
   detail::check_output("merge", "out", out, n);
   const auto first = detail::begin_of(out);
-  detail::merge_records<Tuning>("merge", where,
-                                detail::records<std::remove_const_t<decltype(in_a.first)>, block::nothing>{in_a, {}},
-                                detail::records<std::remove_const_t<decltype(in_b.first)>, block::nothing>{in_b, {}},
-                                detail::unwrap(first), block::nothing{}, comp);
+  detail::merge_inputs<Tuning>("merge", where, in_a, in_b, detail::unwrap(first), comp);
   return first + n;
 }
 
@@ -251,14 +214,16 @@ template <merge_tuning Tuning = merge_tuning{}, execution_policy P, random_acces
 auto merge_by_key(const P& where, KA&& keys_a, VA&& values_a, KB&& keys_b, VB&& values_b, KOut&& keys_out,
                   VOut&& values_out, Comp comp = {}) {
   const char* const function = "merge_by_key";
-  const auto a = detail::records_of(function, detail::input_of(function, keys_a), values_a);
-  const auto b = detail::records_of(function, detail::input_of(function, keys_b), values_b);
-  const std::int64_t n = a.keys.count.bound + b.keys.count.bound;
+  const auto a = detail::pairs_of(function, keys_a, values_a);
+  const auto b = detail::pairs_of(function, keys_b, values_b);
+  const std::int64_t n = a.count.bound + b.count.bound;
   detail::check_output(function, "keys_out", keys_out, n);
   detail::check_output(function, "values_out", values_out, n);
   const auto first_key = detail::begin_of(keys_out);
   const auto first_value = detail::begin_of(values_out);
-  detail::merge_records<Tuning>(function, where, a, b, detail::unwrap(first_key), detail::unwrap(first_value), comp);
+  detail::merge_inputs<Tuning>(function, where, a, b,
+                               zip_iterator{detail::unwrap(first_key), detail::unwrap(first_value)},
+                               detail::by_first<Comp>{comp});
   return pair<std::remove_const_t<decltype(first_key)>, std::remove_const_t<decltype(first_value)>>{first_key + n,
                                                                                                     first_value + n};
 }

@@ -13,8 +13,7 @@
 //      registers. Where its last thread ends the next tile begins: nobody has to search again.
 //   4. Warps pass their results through shared memory and write whole rows.
 //
-// Values that go with the keys pass through rings of their own; the merge picks keys and notes where each came from.
-// Two barriers a tile. (PMPP ch. 12, the circular-buffer merge, with the copies made asynchronous.)
+// Keys and values of two arrays (a zip_iterator) pass through the rings as pairs. Two barriers a tile. (PMPP ch. 12, the circular-buffer merge, with the copies made asynchronous.)
 #pragma once
 
 #include <cstdint>
@@ -29,9 +28,6 @@
 #include <pmpp/simt/memory.hpp>
 
 namespace pmpp::inline PMPP_BACKEND::block {
-
-/// Stands for values, or an array of them, where there are keys alone.
-struct nothing {};
 
 /// How many elements a thread moves through shared memory at once.
 template <class It>
@@ -67,25 +63,48 @@ struct staged_input {
     return p;
   }
 };
-template <>
-struct staged_input<nothing> {
-  PMPP_HOST_DEVICE staged_input part(std::int64_t, std::int64_t) const { return {}; }
-};
+/// An element as a value of another type; pairs member by member.
+template <class T, class U>
+PMPP_HOST_DEVICE T element_as(const U& x) {
+  if constexpr (std::is_same_v<T, U>)
+    return x;
+  else if constexpr (requires { T{x.first, x.second}; })
+    return T{static_cast<decltype(T::first)>(x.first), static_cast<decltype(T::second)>(x.second)};
+  else
+    return static_cast<T>(x);
+}
 
-/// As co_rank, by the 32 lanes of a warp: one round of loads for every five bits of the answer.
-template <class Block, class A, class B, class Comp>
-PMPP_HOST_DEVICE std::int64_t warp_co_rank(Block& block, std::int64_t diagonal, const A& a, std::int64_t a_count,
-                                           const B& b, std::int64_t b_count, const Comp& comp) {
-  std::int64_t low = larger(std::int64_t(0), diagonal - b_count), high = smaller(diagonal, a_count);
+/// out[i] = x; also for an output of keys and values.
+template <class Out, class T>
+PMPP_HOST_DEVICE void assign(const Out& out, std::int64_t i, const T& x) {
+  out[i] = static_cast<value_of<Out>>(x);
+}
+template <class A, class B, class T>
+PMPP_HOST_DEVICE void assign(const zip_iterator<A, B>& out, std::int64_t i, const T& x) {
+  assign(out.a, i, x.first);
+  assign(out.b, i, x.second);
+}
+
+/// The first of [low, high) that is not `before`, for a predicate that is true up to some place; found by the 32 lanes
+/// of a warp, one round of loads for every five bits of the answer.
+template <class Block, class Before>
+PMPP_HOST_DEVICE std::int64_t warp_partition_point(Block& block, std::int64_t low, std::int64_t high, Before before) {
   while (low < high) {
     const std::int64_t step = ceil_div(high - low, std::int64_t(simt::warp_size));
     const std::int64_t i = low + (block.lane() + 1) * step - 1;  // the last place of this lane's part
-    const bool before = i < high && !comp(b[diagonal - 1 - i], a[i]);
-    low += block.warp_add(before ? 1 : 0) * step;
+    low += block.warp_add(i < high && before(i) ? 1 : 0) * step;
     high = smaller(high, low + step - 1);
     low = smaller(low, high);
   }
   return low;
+}
+
+/// As co_rank, by a warp.
+template <class Block, class A, class B, class Comp>
+PMPP_HOST_DEVICE std::int64_t warp_co_rank(Block& block, std::int64_t diagonal, const A& a, std::int64_t a_count,
+                                           const B& b, std::int64_t b_count, const Comp& comp) {
+  return warp_partition_point(block, larger(std::int64_t(0), diagonal - b_count), smaller(diagonal, a_count),
+                              [&](std::int64_t i) { return !comp(b[diagonal - 1 - i], a[i]); });
 }
 
 /// The elements of an input around the tile that is being merged, in shared memory. Places are counted from the vector in
@@ -120,8 +139,7 @@ public:
     }
     if (front_ < whole_begin_ || end > whole_end_)
       for (int at = front_ + block.thread(); at < end; at += block.threads())
-        if ((at < whole_begin_ || at >= whole_end_) && at >= begin_ && at < end_)
-          slots_[place(at)] = static_cast<T>(in_[at]);
+        if ((at < whole_begin_ || at >= whole_end_) && at >= begin_ && at < end_) load_one(at, slots_ + place(at));
     front_ = larger(front_, end);
   }
   PMPP_HOST_DEVICE void advance(int used) { next_ += used; }
@@ -132,6 +150,13 @@ public:
   PMPP_HOST_DEVICE int slot() const { return place(next_); }
 
 private:
+  PMPP_HOST_DEVICE void load_one(int at, T* slot) const {
+    using raw = raw_items<It, 1>;
+    if constexpr (std::is_same_v<value_of<It>, T> && sizeof(raw) == sizeof(T))
+      access<It>::template load_async<1>(in_, at, *reinterpret_cast<raw*>(slot));
+    else
+      *slot = element_as<T>(in_[at]);
+  }
   PMPP_HOST_DEVICE static int place(int at) { return at & (Capacity - 1); }
 
   It in_;  ///< at place 0
@@ -188,8 +213,7 @@ struct stage {
         return;
       }
     }
-    for (int i = block.lane(); i < count; i += simt::warp_size)
-      out[first + i] = static_cast<value_of<Out>>(*at(rows, i));
+    for (int i = block.lane(); i < count; i += simt::warp_size) assign(out, first + i, *at(rows, i));
   }
 
 private:
@@ -205,46 +229,33 @@ private:
 
 }  // namespace detail
 
-/// Shared memory of a block that merges. K: keys; V: values, or nothing. A thread merges `Items` elements of a tile.
-template <class K, class V, int Threads, int Items>
+/// Shared memory of a block that merges elements of type T. A thread merges `Items` of them in a tile.
+template <class T, int Threads, int Items>
 struct merge_memory {
-  using key = K;
-  using value = V;
+  using element = T;
   static constexpr int threads = Threads, items = Items, tile = Threads * Items, capacity = 2 * tile;
-  static constexpr bool has_values = !std::is_same_v<V, nothing>;
-  using value_or_byte = std::conditional_t<has_values, V, char>;
-  using key_stage = detail::stage<K, Items>;
-  using value_stage = detail::stage<value_or_byte, Items>;
-  static constexpr int stage_bytes = larger(key_stage::bytes_of_warp, has_values ? value_stage::bytes_of_warp : 0);
-  static constexpr int alignment = larger(16, larger(int(alignof(K)), int(alignof(V))));
+  static constexpr int alignment = larger(16, int(alignof(T)));
 
-  // Bytes, because types with constructors cannot lie in shared memory. Those of b follow those of a.
-  alignas(alignment) unsigned char key_bytes[2 * capacity * sizeof(K)];
-  alignas(alignment) unsigned char value_bytes[has_values ? 2 * capacity * sizeof(V) : 1];
-  alignas(alignment) unsigned char stages[Threads / simt::warp_size][round_up(stage_bytes, alignment)];
+  // Bytes, because types with constructors cannot lie in shared memory. The ring of b follows that of a.
+  alignas(alignment) unsigned char ring_bytes[2 * capacity * sizeof(T)];
+  alignas(alignment) unsigned char stages[Threads / simt::warp_size]
+                                         [round_up(detail::stage<T, Items>::bytes_of_warp, alignment)];
   std::int64_t first_of_a;  ///< co-rank of the stretch
   int used_of_a;            ///< by the tile
 
-  PMPP_HOST_DEVICE K* keys() { return reinterpret_cast<K*>(key_bytes); }
-  PMPP_HOST_DEVICE value_or_byte* values() { return reinterpret_cast<value_or_byte*>(value_bytes); }
-  template <class T>
-  PMPP_HOST_DEVICE T* stage_of(int warp) {
-    return reinterpret_cast<T*>(stages[warp]);
-  }
+  PMPP_HOST_DEVICE T* slots() { return reinterpret_cast<T*>(ring_bytes); }
+  PMPP_HOST_DEVICE T* stage_of(int warp) { return reinterpret_cast<T*>(stages[warp]); }
 };
 
-/// Two sorted inputs and where their merge goes; VA, VB and VOut: nothing, where there are keys alone.
-template <class KA, class KB, class KOut, class VA = nothing, class VB = nothing, class VOut = nothing>
+/// Two sorted inputs and where their merge goes.
+template <class A, class B, class Out>
 struct merge_task {
-  staged_input<KA> keys_a;
-  staged_input<KB> keys_b;
-  KOut keys_out;
-  staged_input<VA> values_a;
-  staged_input<VB> values_b;
-  VOut values_out;
-  int shift;  ///< tiles begin where i + shift is a multiple of the tile: on a vector of keys_out
+  staged_input<A> a;
+  staged_input<B> b;
+  Out out;
+  int shift;  ///< tiles begin where i + shift is a multiple of the tile: on a vector of the output
 
-  PMPP_HOST_DEVICE std::int64_t count() const { return keys_a.count + keys_b.count; }
+  PMPP_HOST_DEVICE std::int64_t count() const { return a.count + b.count; }
 };
 
 namespace detail {
@@ -256,122 +267,58 @@ PMPP_HOST_DEVICE void write_tile(Block& block, Memory& memory, const T (&x)[Item
   constexpr int of_warp = simt::warp_size * Items;
   const int begin = block.warp() * of_warp;
   if (begin >= count) return;
-  T* const rows = memory.template stage_of<T>(block.warp());
+  T* const rows = memory.stage_of(block.warp());
   stage<T, Items>::put(rows, block.lane(), x);
   block.sync_warp();
   stage<T, Items>::write(block, rows, smaller(count - begin, of_warp), out, first + begin);
 }
 
-/// What a thread merges in one tile.
-template <class Memory>
-struct merged_items {
-  using K = typename Memory::key;
-  static constexpr int items = Memory::items, tile = Memory::tile, capacity = Memory::capacity;
-
-  K key[items];
-  int source[Memory::has_values ? items : 1];  ///< the slot of each key; those of b follow those of a
-
-  /// Elements `from` and the following of the first `count` of the merge of two windows; returns how many elements of a
-  /// lie before the end. Inside: both windows are as long as the tile, which is whole, so that nothing can end.
-  template <bool Inside, class Comp>
-  PMPP_HOST_DEVICE int run(const K* keys, int first_a, int window_a, int first_b, int window_b, int from, int count,
-                           const Comp& comp) {
-    using window = ring_window<K, capacity>;
-    const int i = co_rank(from, window{keys, first_a}, window_a, window{keys + capacity, first_b}, window_b, comp);
-    int a = (first_a + i) & (capacity - 1), b = capacity + ((first_b + from - i) & (capacity - 1));
-    int left_a = window_a - i, left_b = window_b - (from - i);
-    K x = keys[Inside || left_a > 0 ? a : b], y = keys[Inside || left_b > 0 ? b : a];
-    for (int k = 0; k < items; ++k) {
-      if (!Inside && from + k >= count) break;
-      const bool take_b = Inside ? comp(y, x) : left_a == 0 || (left_b > 0 && comp(y, x));
-      const int slot = take_b ? b : a;
-      const int next = (slot & capacity) | ((slot + 1) & (capacity - 1));
-      key[k] = take_b ? y : x;
-      if constexpr (Memory::has_values) source[k] = slot;
-      (take_b ? b : a) = next;
-      const int left = take_b ? --left_b : --left_a;
-      if (k + 1 == items || (!Inside && left == 0)) continue;
-      const K z = keys[next];
-      (take_b ? y : x) = z;
-    }
-    return (a - first_a) & (capacity - 1);
-  }
-};
-
-/// The rings of the values of both inputs, and the values that a thread takes from them.
-template <class Memory, class Task, bool HasValues = Memory::has_values>
-struct value_stream {
-  using V = typename Memory::value;
-  static constexpr int items = Memory::items, capacity = Memory::capacity;
-
-  ring<decltype(Task::values_a.in), V, capacity, Memory::tile> a;
-  ring<decltype(Task::values_b.in), V, capacity, Memory::tile> b;
-  V value[items];
-
-  PMPP_HOST_DEVICE value_stream(Memory& memory, const Task& task, std::int64_t first_a, std::int64_t first_b)
-      : a(task.values_a, memory.values(), first_a), b(task.values_b, memory.values() + capacity, first_b) {}
-  template <class Block>
-  PMPP_HOST_DEVICE void refill(Block& block, int ahead) {
-    a.refill(block, ahead);
-    b.refill(block, ahead);
-  }
-  PMPP_HOST_DEVICE bool lacks() const { return a.lacks() || b.lacks(); }
-  /// Takes the values of the first `count` of the thread's keys; key_a, key_b: the slots of the first keys.
-  PMPP_HOST_DEVICE void take(Memory& memory, int key_a, int key_b, const merged_items<Memory>& merged, int count) {
-    const V* const slots = memory.values();
-    const int from_a = a.slot() - key_a, from_b = b.slot() - key_b;
-    for (int k = 0; k < items; ++k) {
-      if (k >= count) break;
-      const int s = merged.source[k];
-      value[k] = slots[(s & capacity) | ((s + (s < capacity ? from_a : from_b)) & (capacity - 1))];
-    }
-  }
-  PMPP_HOST_DEVICE void advance(int used_a, int used_b) {
-    a.advance(used_a);
-    b.advance(used_b);
-  }
-  template <class Block>
-  PMPP_HOST_DEVICE void write(Block& block, Memory& memory, int count, const Task& task, std::int64_t first) const {
-    block.sync_warp();  // the stage has been read
-    write_tile(block, memory, value, count, task.values_out, first);
-  }
-};
-template <class Memory, class Task>
-struct value_stream<Memory, Task, false> {
-  PMPP_HOST_DEVICE value_stream(Memory&, const Task&, std::int64_t, std::int64_t) {}
-  template <class Block>
-  PMPP_HOST_DEVICE void refill(Block&, int) {}
-  PMPP_HOST_DEVICE bool lacks() const { return false; }
-  PMPP_HOST_DEVICE void take(Memory&, int, int, const merged_items<Memory>&, int) {}
-  PMPP_HOST_DEVICE void advance(int, int) {}
-  template <class Block>
-  PMPP_HOST_DEVICE void write(Block&, Memory&, int, const Task&, std::int64_t) const {}
-};
-
 }  // namespace detail
 
+/// Elements `from` and the following of the first `count` of the merge of two parts of rings, which begin in slots first_a
+/// and first_b and have window_a and window_b elements; the ring of b follows that of a. Returns how many elements of a
+/// lie before the end. Inside: both windows are at least `count` long, and all elements exist: nothing can end.
+template <bool Inside, int Capacity, class T, int Items, class Comp>
+PMPP_HOST_DEVICE int merge_items(const T* slots, int first_a, int window_a, int first_b, int window_b, int from,
+                                 int count, const Comp& comp, T (&x)[Items]) {
+  using window = ring_window<T, Capacity>;
+  const int i = co_rank(from, window{slots, first_a}, window_a, window{slots + Capacity, first_b}, window_b, comp);
+  int a = (first_a + i) & (Capacity - 1), b = Capacity + ((first_b + from - i) & (Capacity - 1));
+  int left_a = window_a - i, left_b = window_b - (from - i);
+  T next_a = slots[Inside || left_a > 0 ? a : b], next_b = slots[Inside || left_b > 0 ? b : a];
+  for (int k = 0; k < Items; ++k) {
+    if (!Inside && from + k >= count) break;
+    const bool take_b = Inside ? comp(next_b, next_a) : left_a == 0 || (left_b > 0 && comp(next_b, next_a));
+    x[k] = take_b ? next_b : next_a;
+    const int slot = take_b ? b : a, next = (slot & Capacity) | ((slot + 1) & (Capacity - 1));
+    (take_b ? b : a) = next;
+    const int left = take_b ? --left_b : --left_a;
+    if (k + 1 == Items || (!Inside && left == 0)) continue;
+    const T loaded = slots[next];
+    (take_b ? next_b : next_a) = loaded;
+  }
+  return (a - first_a) & (Capacity - 1);
+}
+
 /// Writes the elements [begin, end) of the merge of `task`. All threads of the block call it, once in the life of
-/// `memory`. begin + task.shift is a multiple of a tile, or begin is 0.
+/// `memory`.
 template <class Block, class Memory, class Task, class Comp>
 PMPP_HOST_DEVICE void merge(Block& block, Memory& memory, const Task& task, std::int64_t begin, std::int64_t end,
                             const Comp& comp) {
-  using K = typename Memory::key;
+  using T = typename Memory::element;
   constexpr int items = Memory::items, tile = Memory::tile, capacity = Memory::capacity;
   if (begin >= end) return;
   if (block.warp() == 0) {
-    const std::int64_t first =
-        warp_co_rank(block, begin, task.keys_a.in, task.keys_a.count, task.keys_b.in, task.keys_b.count, comp);
+    const std::int64_t first = warp_co_rank(block, begin, task.a.in, task.a.count, task.b.in, task.b.count, comp);
     if (block.lane() == 0) memory.first_of_a = first;
   }
   block.sync();
-  const std::int64_t first_of_a = memory.first_of_a, first_of_b = begin - first_of_a;
-  ring<decltype(task.keys_a.in), K, capacity, tile> a(task.keys_a, memory.keys(), first_of_a);
-  ring<decltype(task.keys_b.in), K, capacity, tile> b(task.keys_b, memory.keys() + capacity, first_of_b);
-  detail::value_stream<Memory, Task> values(memory, task, first_of_a, first_of_b);
+  T* const slots = memory.slots();
+  ring<decltype(task.a.in), T, capacity, tile> a(task.a, slots, memory.first_of_a);
+  ring<decltype(task.b.in), T, capacity, tile> b(task.b, slots + capacity, begin - memory.first_of_a);
   const auto refill = [&](int ahead) {
     a.refill(block, ahead);
     b.refill(block, ahead);
-    values.refill(block, ahead);
     simt::copy_async_batch();
   };
   refill(tile + 16);  // what the first tile may need; 16: the most elements of a vector
@@ -379,30 +326,26 @@ PMPP_HOST_DEVICE void merge(Block& block, Memory& memory, const Task& task, std:
   while (begin < end) {
     const std::int64_t to_boundary = tile - ((begin + task.shift) & (tile - 1));
     const int count = static_cast<int>(smaller(end - begin, to_boundary));
-    if (a.lacks() || b.lacks() || values.lacks())
+    if (a.lacks() || b.lacks())
       simt::copy_async_wait<0>();
     else
       simt::copy_async_wait<1>();
     block.sync();
-    detail::merged_items<Memory> merged;
+    T x[items];
     const int from = block.thread() * items;
     if (from < count) {
       const int window_a = a.window(), window_b = b.window();
       const bool inside = count == tile && window_a == tile && window_b == tile;
-      const int end_of_a =
-          inside ? merged.template run<true>(memory.keys(), a.slot(), tile, b.slot(), tile, from, tile, comp)
-                 : merged.template run<false>(memory.keys(), a.slot(), window_a, b.slot(), window_b, from, count, comp);
-      if (from + items >= count) memory.used_of_a = end_of_a;
-      values.take(memory, a.slot(), b.slot(), merged, count - from);
+      const int used =
+          inside ? merge_items<true, capacity>(slots, a.slot(), tile, b.slot(), tile, from, tile, comp, x)
+                 : merge_items<false, capacity>(slots, a.slot(), window_a, b.slot(), window_b, from, count, comp, x);
+      if (from + items >= count) memory.used_of_a = used;
     }
     block.sync();
-    const int used_of_a = memory.used_of_a, used_of_b = count - used_of_a;
-    a.advance(used_of_a);
-    b.advance(used_of_b);
-    values.advance(used_of_a, used_of_b);
+    a.advance(memory.used_of_a);
+    b.advance(count - memory.used_of_a);
     if (begin + count < end) refill(capacity);
-    detail::write_tile(block, memory, merged.key, count, task.keys_out, begin);
-    values.write(block, memory, count, task, begin);
+    detail::write_tile(block, memory, x, count, task.out, begin);
     begin += count;
   }
 }
