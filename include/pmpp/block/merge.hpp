@@ -109,7 +109,7 @@ PMPP_HOST_DEVICE std::int64_t warp_co_rank(Block& block, std::int64_t diagonal, 
 
 /// The elements of an input around the tile that is being merged, in shared memory. Places are counted from the vector in
 /// which the stretch begins, in 32 bits.
-template <class It, class T, int Capacity, int Tile>
+template <class It, class T, int Capacity>
 class ring {
   static_assert(is_power_of_two(Capacity));
   static constexpr int items = staged_input<It>::items, far = 1 << 30;
@@ -143,10 +143,10 @@ public:
     front_ = larger(front_, end);
   }
   PMPP_HOST_DEVICE void advance(int used) { next_ += used; }
-  /// Whether the next tile may need what the last refill has started to load.
-  PMPP_HOST_DEVICE bool lacks() const { return smaller(end_, next_ + Tile) > landed_; }
-  /// How many elements the next tile may need, and the slot of the first.
-  PMPP_HOST_DEVICE int window() const { return smaller(end_ - next_, Tile); }
+  /// Whether the next `most` elements may be among those that the last refill has started to load.
+  PMPP_HOST_DEVICE bool lacks(int most) const { return smaller(end_, next_ + most) > landed_; }
+  /// How many of the next `most` elements exist, and the slot of the first.
+  PMPP_HOST_DEVICE int window(int most) const { return smaller(end_ - next_, most); }
   PMPP_HOST_DEVICE int slot() const { return place(next_); }
 
 private:
@@ -187,8 +187,9 @@ struct stage {
   static constexpr int bytes_of_warp = round_up(simt::warp_size * of_thread * int(sizeof(T)), 16);
 
   /// The calling lane's elements into the rows of its warp.
-  PMPP_HOST_DEVICE static void put(T* rows, int lane, const T (&x)[Items]) {
-    T* const own = rows + lane * of_thread;
+  PMPP_HOST_DEVICE static void put(T* rows, int lane, const T (&x)[Items]) { put(rows + lane * of_thread, x); }
+  /// The elements of a thread to where its vectors fit.
+  PMPP_HOST_DEVICE static void put(T* own, const T (&x)[Items]) {
     for (int k = 0; k < Items; k += items) {
       if constexpr (items > 1) {
         packed_vector<T, items> v{};
@@ -314,8 +315,8 @@ PMPP_HOST_DEVICE void merge(Block& block, Memory& memory, const Task& task, std:
   }
   block.sync();
   T* const slots = memory.slots();
-  ring<decltype(task.a.in), T, capacity, tile> a(task.a, slots, memory.first_of_a);
-  ring<decltype(task.b.in), T, capacity, tile> b(task.b, slots + capacity, begin - memory.first_of_a);
+  ring<decltype(task.a.in), T, capacity> a(task.a, slots, memory.first_of_a);
+  ring<decltype(task.b.in), T, capacity> b(task.b, slots + capacity, begin - memory.first_of_a);
   const auto refill = [&](int ahead) {
     a.refill(block, ahead);
     b.refill(block, ahead);
@@ -326,7 +327,7 @@ PMPP_HOST_DEVICE void merge(Block& block, Memory& memory, const Task& task, std:
   while (begin < end) {
     const std::int64_t to_boundary = tile - ((begin + task.shift) & (tile - 1));
     const int count = static_cast<int>(smaller(end - begin, to_boundary));
-    if (a.lacks() || b.lacks())
+    if (a.lacks(tile) || b.lacks(tile))
       simt::copy_async_wait<0>();
     else
       simt::copy_async_wait<1>();
@@ -334,7 +335,7 @@ PMPP_HOST_DEVICE void merge(Block& block, Memory& memory, const Task& task, std:
     T x[items];
     const int from = block.thread() * items;
     if (from < count) {
-      const int window_a = a.window(), window_b = b.window();
+      const int window_a = a.window(tile), window_b = b.window(tile);
       const bool inside = count == tile && window_a == tile && window_b == tile;
       const int used =
           inside ? merge_items<true, capacity>(slots, a.slot(), tile, b.slot(), tile, from, tile, comp, x)
