@@ -119,6 +119,17 @@ void merge_on_blocks(const char* function, const P& where, const input<A>& a, co
                                     a.count, b.count, stretch * kernel::tile, comp});
 }
 
+/// One of two elements without a branch, which would be mispredicted half of the time.
+template <class T>
+T chosen(bool second, const T& x, const T& y) {
+  if constexpr (std::is_arithmetic_v<T>) {
+    return second ? y : x;
+  } else {
+    const auto a = reinterpret_cast<std::uintptr_t>(&x), b = reinterpret_cast<std::uintptr_t>(&y);
+    return *reinterpret_cast<const T*>(a ^ ((a ^ b) & (std::uintptr_t(0) - std::uintptr_t(second))));
+  }
+}
+
 /// Writes elements [begin, end) of the merge. Without end checks and branches as long as neither input can end.
 template <class A, class B, class Out, class Comp>
 void merge_elements(const A& a, std::int64_t count_a, const B& b, std::int64_t count_b, std::int64_t begin,
@@ -126,14 +137,19 @@ void merge_elements(const A& a, std::int64_t count_a, const B& b, std::int64_t c
   using T = value_of<A>;
   std::int64_t i = co_rank(begin, a, count_a, b, count_b, comp), j = begin - i, at = begin;
   while (at < end && i < count_a && j < count_b) {
-    const std::int64_t safe = smaller(end - at, smaller(count_a - i, count_b - j));
-    for (const std::int64_t stop = at + safe; at < stop; ++at) {
-      const T x = a[i], y = block::element_as<T>(value_of<B>(b[j]));
-      const bool take_b = comp(y, x);
-      block::assign(out, at, take_b ? y : x);
-      j += take_b ? 1 : 0;
-      i += take_b ? 0 : 1;
+    const std::int64_t safe = smaller(end - at, smaller(count_a - i, count_b - j)), sum = i + j;
+    for (std::int64_t k = 0; k < safe; ++k) {
+      const auto& x = a[sum + k - j];
+      const auto& y = b[j];
+      const auto take_b = static_cast<std::int64_t>(comp(y, x));
+      if constexpr (std::is_same_v<decltype(x), decltype(y)>)
+        block::assign(out, at + k, chosen(take_b != 0, x, y));
+      else
+        block::assign(out, at + k, take_b != 0 ? block::element_as<T>(y) : block::element_as<T>(x));
+      j += take_b;
     }
+    at += safe;
+    i = sum + safe - j;
   }
   for (; at < end && i < count_a; ++at) block::assign(out, at, T(a[i++]));
   for (; at < end; ++at) block::assign(out, at, block::element_as<T>(value_of<B>(b[j++])));
