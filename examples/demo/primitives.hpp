@@ -15,12 +15,16 @@ void show_transform(const inputs& in, table& out);  // for_each, transform, fill
 void show_reduce(const inputs& in, table& out);     // reduce, reduce_into, transform_reduce, min_, max_, minmax_element
 void show_scan(const inputs& in, table& out);       // inclusive_scan, exclusive_scan
 void show_select(const inputs& in, table& out);     // copy_if, remove_if, copy_flagged, unique_copy, partition_copy
+void show_merge(const inputs& in, table& out);      // merge, merge_by_key
+void show_sort(const inputs& in, table& out);       // sort, sort_by_key, argsort
 
 inline constexpr void (*shown[])(const inputs&, table&) = {
     show_transform,
     show_reduce,
     show_scan,
     show_select,
+    show_merge,
+    show_sort,
 };
 
 }  // namespace demo
