@@ -7,6 +7,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <fstream>
+#include <iterator>
 #include <sstream>
 #include <string>
 #include <vector>
@@ -27,9 +28,7 @@ int main(int argc, char** argv) {
   std::string text = our_log;
   if (argc > 1) {
     std::ifstream file(argv[1], std::ios::binary);
-    std::ostringstream content;
-    content << file.rdbuf();
-    text = content.str();
+    text.assign(std::istreambuf_iterator<char>(file), {});
     if (!file) {
       std::printf("cannot read %s\n", argv[1]);
       return 1;
