@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Merges the lines of two sorted files into one sorted text. A line is a place in the text and a length; the comparator
-// looks at the text behind it.
+// Merges the lines of two sorted files. A line is a place in the text and a length; the comparator looks there.
 // usage: 12_merge_sorted_files [file file]
 #include <algorithm>
 #include <cstdint>
@@ -53,12 +52,9 @@ int main(int argc, char** argv) {
   }
   if (!text[0].empty() && text[0].back() != '\n') text[0] += '\n';
   const std::string all = text[0] + text[1];
-  auto first = lines_of(text[0], 0);
-  const auto second = lines_of(all, text[0].size());
-  const auto sorted = [&](const auto& lines) {
-    return std::is_sorted(lines.begin(), lines.end(), by_text{all.data()});
-  };
-  if (!sorted(first) || !sorted(second)) {
+  const auto first = lines_of(text[0], 0), second = lines_of(all, text[0].size());
+  const by_text comp{all.data()};
+  if (!std::is_sorted(first.begin(), first.end(), comp) || !std::is_sorted(second.begin(), second.end(), comp)) {
     std::printf("the files are not sorted by bytes (LC_ALL=C sort)\n");
     return 1;
   }
@@ -76,10 +72,9 @@ int main(int argc, char** argv) {
   std::printf("%zu lines\n", result.size());
 
   std::vector<line> wanted(result.size());
-  std::merge(first.begin(), first.end(), second.begin(), second.end(), wanted.begin(), by_text{all.data()});
-  return std::equal(result.begin(), result.end(), wanted.begin(),
-                    [](const line& x, const line& y) { return x.begin == y.begin; })
-             ? 0
-             : 1;
+  std::merge(first.begin(), first.end(), second.begin(), second.end(), wanted.begin(), comp);
+  bool ok = true;
+  for (std::size_t i = 0; i < wanted.size(); ++i) ok = ok && result[i].begin == wanted[i].begin;
+  return ok ? 0 : 1;
 }
 // Output, without files: alder apple ash birch birch cherry oak pear willow, each on its line, and 9 lines
