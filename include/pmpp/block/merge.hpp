@@ -145,6 +145,12 @@ public:
   PMPP_HOST_DEVICE void advance(int used) { next_ += used; }
   /// Whether the next `most` elements may be among those that the last refill has started to load.
   PMPP_HOST_DEVICE bool lacks(int most) const { return smaller(end_, next_ + most) > landed_; }
+  /// How many elements a merge can yield from those that are there, and `all`: those on their way, before this ring runs
+  /// dry.
+  PMPP_HOST_DEVICE int lasts(bool all) const {
+    const int there = all ? front_ : landed_;
+    return there >= end_ ? far : there - next_;
+  }
   /// How many of the next `most` elements exist, and the slot of the first.
   PMPP_HOST_DEVICE int window(int most) const { return smaller(end_ - next_, most); }
   PMPP_HOST_DEVICE int slot() const { return place(next_); }
@@ -298,7 +304,7 @@ PMPP_HOST_DEVICE int merge_items(const T* slots, int first_a, int window_a, int 
     const T loaded = slots[next];
     (take_b ? next_b : next_a) = loaded;
   }
-  return (a - first_a) & (Capacity - 1);
+  return i + ((a - first_a - i) & (Capacity - 1));
 }
 
 /// Writes the elements [begin, end) of the merge of `task`. All threads of the block call it, once in the life of

@@ -28,11 +28,12 @@ namespace pmpp::inline PMPP_BACKEND::block {
 template <class T, int Threads, int Items>
 struct merge_four_memory {
   using element = T;
-  static constexpr int threads = Threads, items = Items, tile = Threads * Items, capacity = 2 * tile;
+  static constexpr int threads = Threads, items = Items, tile = Threads * Items;
+  static constexpr int capacity = tile, middle_capacity = 2 * tile;
   static constexpr int alignment = larger(16, int(alignof(T)));
 
   // Rings of the runs, then of the two merges in the middle.
-  alignas(alignment) unsigned char ring_bytes[6 * capacity * sizeof(T)];
+  alignas(alignment) unsigned char ring_bytes[(4 * capacity + 2 * middle_capacity) * sizeof(T)];
   alignas(alignment) unsigned char stages[Threads / simt::warp_size]
                                          [round_up(detail::stage<T, Items>::bytes_of_warp, alignment)];
   std::int64_t begin[4], end[4];  ///< of the stretch in each run
@@ -125,10 +126,11 @@ struct middle {
   int next = 0, count = 0;  ///< slot of the first element, number of elements
   std::int64_t left;        ///< elements still to come
 
-  /// How many elements to add, at most `room`.
-  PMPP_HOST_DEVICE int wanted(int items, int full, int room) const {
-    const int missing = count >= full ? 0 : smaller(room, round_up(full - count, items));
-    return left < missing ? static_cast<int>(left) : missing;
+  /// How many elements to add: at most `room`, and at most what the runs have there; whole threads' work, or the rest.
+  PMPP_HOST_DEVICE int wanted(int items, int full, int room, int there) const {
+    int most = count >= full ? 0 : smaller(room, round_up(full - count, items));
+    if (most > there) most = larger(there, 0) / items * items;
+    return left < most ? static_cast<int>(left) : most;
   }
   PMPP_HOST_DEVICE bool ready(int tile) const { return left == 0 || count >= tile; }
   PMPP_HOST_DEVICE void add(int n) {
@@ -148,7 +150,8 @@ struct middle {
 template <class Block, class Memory, class Task, class Comp>
 PMPP_HOST_DEVICE void merge_four(Block& block, Memory& memory, const Task& task, std::int64_t index, const Comp& comp) {
   using T = typename Memory::element;
-  constexpr int items = Memory::items, tile = Memory::tile, capacity = Memory::capacity;
+  constexpr int items = Memory::items, tile = Memory::tile, capacity = Memory::capacity,
+                middle_capacity = Memory::middle_capacity;
   const std::int64_t first = index / task.blocks_of_group() * 4 * task.run;
   if (first >= task.in.count) return;
   const detail::four_runs<Task, Comp> runs{task, comp, first, smaller(4 * task.run, task.in.count - first)};
@@ -161,11 +164,11 @@ PMPP_HOST_DEVICE void merge_four(Block& block, Memory& memory, const Task& task,
                                                    slots + q * capacity, memory.begin[q]);
   };
   auto a = ring_of(0), b = ring_of(1), c = ring_of(2), d = ring_of(3);
-  const auto refill = [&](int ahead) {
-    a.refill(block, ahead);
-    b.refill(block, ahead);
-    c.refill(block, ahead);
-    d.refill(block, ahead);
+  const auto refill = [&] {
+    a.refill(block, capacity);
+    b.refill(block, capacity);
+    c.refill(block, capacity);
+    d.refill(block, capacity);
     simt::copy_async_batch();
   };
   const auto length = [&](int q) { return memory.end[q] - memory.begin[q]; };
@@ -173,13 +176,14 @@ PMPP_HOST_DEVICE void merge_four(Block& block, Memory& memory, const Task& task,
   std::int64_t at = first + memory.begin[0] + memory.begin[1] + memory.begin[2] + memory.begin[3];
   const std::int64_t end = at + ab.left + cd.left;
   if (at == end) return;
-  refill(tile + 16);
-  refill(capacity);
+  refill();
   const int from = block.thread() * items;
   int written = 0;  // by the round before
   T x[items];
   while (at < end) {
-    if (a.lacks(tile) || b.lacks(tile) || c.lacks(tile) || d.lacks(tile))
+    // Half a tile of each run is more than usual: then what is on its way is not waited for.
+    const bool all = a.lacks(tile / 2) || b.lacks(tile / 2) || c.lacks(tile / 2) || d.lacks(tile / 2);
+    if (all)
       simt::copy_async_wait<0>();
     else
       simt::copy_async_wait<1>();
@@ -190,10 +194,10 @@ PMPP_HOST_DEVICE void merge_four(Block& block, Memory& memory, const Task& task,
       written = 0;
     }
     // One tile of work for both merges in front. With a few more elements than a tile in either ring, the merge behind
-    // them never runs dry, however it takes them.
-    const int to_ab = ab.wanted(items, tile + items, tile);
+    // them does not run dry, however it takes them.
+    const int to_ab = ab.wanted(items, tile + items, tile, smaller(a.lasts(all), b.lasts(all)));
     const int threads_ab = ceil_div(to_ab, items) * items;
-    const int to_cd = cd.wanted(items, tile + items, tile - threads_ab);
+    const int to_cd = cd.wanted(items, tile + items, tile - threads_ab, smaller(c.lasts(all), d.lasts(all)));
     const bool is_ab = from < threads_ab;
     const int part = is_ab ? from : from - threads_ab, total = is_ab ? to_ab : to_cd;
     if (part < total) {
@@ -205,13 +209,13 @@ PMPP_HOST_DEVICE void merge_four(Block& block, Memory& memory, const Task& task,
           inside ? merge_items<true, capacity>(pair, slot_1, total, slot_2, total, part, total, comp, x)
                  : merge_items<false, capacity>(pair, slot_1, window_1, slot_2, window_2, part, total, comp, x);
       if (part + items >= total) memory.used[is_ab ? 0 : 1] = used;
-      T* const ring_slots = middle_slots + (is_ab ? 0 : capacity);
+      T* const ring_slots = middle_slots + (is_ab ? 0 : middle_capacity);
       const int place = (is_ab ? ab.next + ab.count : cd.next + cd.count) + part;
       if (part + items <= total)
-        detail::stage<T, items>::put(ring_slots + (place & (capacity - 1)), x);
+        detail::stage<T, items>::put(ring_slots + (place & (middle_capacity - 1)), x);
       else
         for (int k = 0; k < items; ++k)
-          if (part + k < total) ring_slots[(place + k) & (capacity - 1)] = x[k];
+          if (part + k < total) ring_slots[(place + k) & (middle_capacity - 1)] = x[k];
     }
     block.sync();
     if (to_ab > 0) {
@@ -224,18 +228,18 @@ PMPP_HOST_DEVICE void merge_four(Block& block, Memory& memory, const Task& task,
     }
     ab.add(to_ab);
     cd.add(to_cd);
-    refill(capacity);
-    if (!ab.ready(tile) || !cd.ready(tile)) continue;  // the first rounds fill the rings
+    refill();
+    if (!ab.ready(tile) || !cd.ready(tile)) continue;  // the first rounds, and some where all comes from one run
     const std::int64_t to_boundary = tile - ((at + task.shift) & (tile - 1));
     const int count = static_cast<int>(smaller(end - at, to_boundary));
-    const int slot_ab = ab.next & (capacity - 1), slot_cd = cd.next & (capacity - 1);
+    const int slot_ab = ab.next & (middle_capacity - 1), slot_cd = cd.next & (middle_capacity - 1);
     const int window_ab = smaller(ab.count, tile), window_cd = smaller(cd.count, tile);
     if (from < count) {
       const bool inside = count == tile && window_ab == tile && window_cd == tile;
       const int used =
-          inside ? merge_items<true, capacity>(middle_slots, slot_ab, tile, slot_cd, tile, from, tile, comp, x)
-                 : merge_items<false, capacity>(middle_slots, slot_ab, window_ab, slot_cd, window_cd, from, count, comp,
-                                                x);
+          inside ? merge_items<true, middle_capacity>(middle_slots, slot_ab, tile, slot_cd, tile, from, tile, comp, x)
+                 : merge_items<false, middle_capacity>(middle_slots, slot_ab, window_ab, slot_cd, window_cd, from,
+                                                       count, comp, x);
       if (from + items >= count) memory.used[2] = used;
     }
     detail::write_tile(block, memory, x, count, task.out, at);
