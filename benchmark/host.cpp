@@ -193,11 +193,20 @@ void add_min_element(const std::string& type, std::int64_t n) {
   });
 }
 
+/// Numbers over all of their type: few are equal.
+template <class T>
+bench::shared_array<T> any_elements(std::int64_t n, std::int64_t first = 0) {
+  auto a = bench::random_array<T>(n, first);
+  if constexpr (std::is_integral_v<T>)
+    for (std::int64_t i = 0; i < n; ++i) a->data()[i] = static_cast<T>(bench::random_bits(first + i));
+  return a;
+}
+
 /// Every contender copies unsorted elements first, with one thread. Those of the standard library need not be stable.
 template <class T, class Comp>
 void add_sort(const std::string& type, std::int64_t n, Comp comp) {
   bench::add("copy and sort/" + type, n, 2.0 * double(n) * sizeof(T), [=](int windows) {
-    const auto x = bench::random_array<T>(windows * n);
+    const auto x = any_elements<T>(windows * n);
     const auto y = bench::array<T>(n);
     const auto copied = [=](int w) {
       std::copy_n(x->data() + w * n, n, y->data());

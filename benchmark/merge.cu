@@ -167,12 +167,14 @@ void add_cases() {
   for (const std::int64_t n : powers(20, 26, 6)) add_pairs<u32, u32>("pairs/u32, u32", n);
 #ifdef PMPP_BENCH_SWEEP
   for (const std::int64_t n : powers(20, 27, 7)) {
-    add_merge<u32, pmpp::merge_tuning{256, 64, 32}>("sweep/256 threads, 16 items", n, n, less);
-    add_merge<u32, pmpp::merge_tuning{256, 32, 32}>("sweep/256 threads, 8 items", n, n, less);
-    add_merge<u32, pmpp::merge_tuning{128, 32, 32}>("sweep/128 threads, 8 items", n, n, less);
+    add_merge<u32, pmpp::merge_tuning{256, 64, 16}>("sweep/256 threads, 16 items", n, n, less);
+    add_merge<u32, pmpp::merge_tuning{256, 32, 16}>("sweep/256 threads, 8 items", n, n, less);
+    add_merge<u32, pmpp::merge_tuning{128, 32, 16}>("sweep/128 threads, 8 items", n, n, less);
     add_merge<u32, pmpp::merge_tuning{128, 64, 8}>("sweep/8 tiles", n, n, less);
+    add_merge<u32, pmpp::merge_tuning{128, 64, 32}>("sweep/32 tiles", n, n, less);
+    add_merge<u32, pmpp::merge_tuning{128, 64, 1000}>("sweep/one stretch a block", n, n, less);
     add_merge<u32, pmpp::merge_tuning{128, 64, 128}>("sweep/128 tiles", n, n, less);
-    add_merge<u32, pmpp::merge_tuning{512, 32, 32}>("sweep/512 threads, 8 items", n, n, less);
+    add_merge<u32, pmpp::merge_tuning{512, 32, 16}>("sweep/512 threads, 8 items", n, n, less);
   }
 #endif
 }

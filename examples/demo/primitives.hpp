@@ -19,12 +19,7 @@ void show_merge(const inputs& in, table& out);      // merge, merge_by_key
 void show_sort(const inputs& in, table& out);       // sort, sort_by_key, argsort
 
 inline constexpr void (*shown[])(const inputs&, table&) = {
-    show_transform,
-    show_reduce,
-    show_scan,
-    show_select,
-    show_merge,
-    show_sort,
+    show_transform, show_reduce, show_scan, show_select, show_merge, show_sort,
 };
 
 }  // namespace demo

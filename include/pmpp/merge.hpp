@@ -32,7 +32,7 @@ namespace pmpp::inline PMPP_BACKEND {
 struct merge_tuning {
   int threads = 128;  ///< of a block; fewer for elements of more than 200 bytes
   int bytes = 64;     ///< of keys and values that a thread merges in a tile: 4 to 16 elements, a power of two
-  int tiles = 32;     ///< of a stretch, at most
+  int tiles = 16;     ///< of a stretch, at most: fewer mean more searches, more a longer tail of the launch
 };
 
 namespace detail {
