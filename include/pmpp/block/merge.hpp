@@ -355,6 +355,7 @@ PMPP_HOST_DEVICE void merge(Block& block, Memory& memory, const Task& task, std:
     detail::write_tile(block, memory, x, count, task.out, begin);
     begin += count;
   }
+  simt::copy_async_wait<0>();  // nothing may land when the block has left
 }
 
 }  // namespace pmpp::inline PMPP_BACKEND::block

@@ -246,7 +246,7 @@ PMPP_HOST_DEVICE void merge_four(Block& block, Memory& memory, const Task& task,
     written = count;
     at += count;
   }
-  simt::copy_async_wait<0>();
+  simt::copy_async_wait<0>();  // nothing may land when the block has left
 }
 
 }  // namespace pmpp::inline PMPP_BACKEND::block
