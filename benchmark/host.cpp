@@ -13,14 +13,18 @@
 #include <thrust/execution_policy.h>
 #include <thrust/extrema.h>
 #include <thrust/inner_product.h>
+#include <thrust/merge.h>
 #include <thrust/reduce.h>
 #include <thrust/scan.h>
+#include <thrust/sort.h>
 #include <thrust/transform.h>
 #endif
 
+#include <pmpp/merge.hpp>
 #include <pmpp/reduce.hpp>
 #include <pmpp/scan.hpp>
 #include <pmpp/select.hpp>
+#include <pmpp/sort.hpp>
 #include <pmpp/transform.hpp>
 
 #include "support/bench.hpp"
@@ -44,6 +48,29 @@ std::vector<bench::contender> contenders(Own own, Std std_call, [[maybe_unused]]
 #endif
   return all;
 }
+
+/// Twelve bytes, ordered by two of its numbers.
+struct triple {
+  std::uint32_t major, minor, tag;
+};
+struct by_both {
+  bool operator()(const triple& x, const triple& y) const {
+    return x.major != y.major ? x.major < y.major : x.minor < y.minor;
+  }
+};
+
+}  // namespace
+
+template <>
+struct bench::random_element<triple> {
+  triple operator()(std::int64_t i) const {
+    const std::uint64_t bits = bench::random_bits(i);
+    return {static_cast<std::uint32_t>(bits % 1000), static_cast<std::uint32_t>(bits >> 32),
+            static_cast<std::uint32_t>(i)};
+  }
+};
+
+namespace {
 
 /// Types of sums.
 template <class T>
@@ -201,6 +228,40 @@ void add_scan(const std::string& type, std::int64_t n) {
   });
 }
 
+/// Numbers over all of their type: few are equal.
+template <class T>
+bench::shared_array<T> any_elements(std::int64_t n, std::int64_t first = 0) {
+  auto a = bench::random_array<T>(n, first);
+  if constexpr (std::is_integral_v<T>)
+    for (std::int64_t i = 0; i < n; ++i) a->data()[i] = static_cast<T>(bench::random_bits(first + i));
+  return a;
+}
+
+/// Every contender copies unsorted elements first, with one thread. Those of the standard library need not be stable.
+template <class T, class Comp>
+void add_sort(const std::string& type, std::int64_t n, Comp comp) {
+  bench::add("copy and sort/" + type, n, 2.0 * double(n) * sizeof(T), [=](int windows) {
+    const auto x = any_elements<T>(windows * n);
+    const auto y = bench::array<T>(n);
+    const auto copied = [=](int w) {
+      std::copy_n(x->data() + w * n, n, y->data());
+      return y->data();
+    };
+    subject s;
+    s.contenders = contenders([=](int w) { pmpp::sort(pmpp::host, copied(w), y->data() + n, comp); },
+                              [=](int w) { std::sort(copied(w), y->data() + n, comp); },
+                              [=](auto policy, int w) { std::sort(policy, copied(w), y->data() + n, comp); },
+                              [=]([[maybe_unused]] auto policy, [[maybe_unused]] int w) {
+#ifdef PMPP_BENCH_HAS_THRUST
+                                thrust::stable_sort(policy, copied(w), y->data() + n, comp);
+#endif
+                              });
+    s.spoil = [=] { bench::spoil(y); };
+    s.fault = [=] { return std::is_sorted(y->data(), y->data() + n, comp) ? "" : "not sorted"; };
+    return s;
+  });
+}
+
 /// Half of the elements are kept, at random.
 template <class T>
 void add_copy_if(const std::string& type, std::int64_t n) {
@@ -232,6 +293,31 @@ void add_copy_if(const std::string& type, std::int64_t n) {
   });
 }
 
+template <class T, class Comp>
+void add_merge(const std::string& type, std::int64_t n, Comp comp) {
+  bench::add("merge/" + type, 2 * n, 4.0 * double(n) * sizeof(T), [=](int) {
+    const auto x = bench::random_array<T>(n), y = bench::random_array<T>(n, bench::second),
+               out = bench::array<T>(2 * n);
+    pmpp::sort(pmpp::host, x->data(), x->data() + n, comp);
+    pmpp::sort(pmpp::host, y->data(), y->data() + n, comp);
+    const T *a = x->data(), *b = y->data();
+    subject s;
+    s.contenders = contenders([=](int) { pmpp::merge(pmpp::host, a, a + n, b, b + n, out->data(), comp); },
+                              [=](int) { std::merge(a, a + n, b, b + n, out->data(), comp); },
+                              [=](auto policy, int) { std::merge(policy, a, a + n, b, b + n, out->data(), comp); },
+                              [=]([[maybe_unused]] auto policy, int) {
+#ifdef PMPP_BENCH_HAS_THRUST
+                                thrust::merge(policy, a, a + n, b, b + n, out->data(), comp);
+#endif
+                              });
+    s.spoil = [=] { bench::spoil(out); };
+    s.fault = [=, hold_x = x, hold_y = y] {
+      return std::is_sorted(out->data(), out->data() + 2 * n, comp) ? "" : "not sorted";
+    };
+    return s;
+  });
+}
+
 void add_cases() {
   const auto for_each_size = [](auto add_one) {
     for (const int power : {16, 20, 24, 26}) add_one(std::int64_t(1) << power);
@@ -256,6 +342,13 @@ void add_cases() {
   for_each_size([](std::int64_t n) { add_copy_if<float>("f32", n); });
   for_each_size([](std::int64_t n) { add_copy_if<std::int32_t>("i32", n); });
   for_each_size([](std::int64_t n) { add_copy_if<std::uint8_t>("u8", n); });
+  for (const int power : {16, 20, 24}) {
+    const std::int64_t n = std::int64_t(1) << power;
+    add_sort<std::uint32_t>("u32", n, pmpp::less{});
+    add_sort<triple>("12 bytes", n, by_both{});
+    add_merge<std::uint32_t>("u32", n, pmpp::less{});
+    add_merge<triple>("12 bytes", n, by_both{});
+  }
 }
 
 }  // namespace

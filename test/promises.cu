@@ -6,12 +6,15 @@
 // hundred times while another stream loads the machine; CUDA's own 2-byte types and Thrust's vectors as inputs.
 #include <pmpp/histogram.hpp>
 #include <pmpp/memory/pinned_buffer.hpp>
+#include <pmpp/merge.hpp>
 #include <pmpp/reduce.hpp>
 #include <pmpp/scan.hpp>
 #include <pmpp/select.hpp>
 #include <pmpp/simt/memory.hpp>
+#include <pmpp/sort.hpp>
 #include <pmpp/transform.hpp>
 
+#include <algorithm>
 #include <cstring>
 #include <numeric>
 
@@ -252,6 +255,100 @@ TEST_CASE("copy_if, scan and reduce as one graph, replayed on inputs that keep o
   }
   cudaGraphExecDestroy(executable);
   cudaGraphDestroy(graph);
+}
+
+namespace {
+
+/// Sorts the first `length` numbers with their places, then merges them with themselves; lengths stay on the device.
+struct sort_and_merge {
+  pmpp::device_buffer<int> in, keys, places, order, twice;
+  pmpp::device_buffer<int> length;
+
+  explicit sort_and_merge(std::size_t n) : in(n), keys(n), places(n), order(n), twice(2 * n), length(1) {}
+  template <class P>
+  void enqueue(const P& policy) {
+    const pmpp::device_count count{length.data(), std::int64_t(in.size())};
+    pmpp::transform(policy, in, keys, pmpp::identity{});
+    pmpp::iota(policy, places, 0);
+    pmpp::argsort(policy, keys.begin(), count, order, pmpp::greater{});
+    pmpp::sort_by_key(policy, keys.begin(), count, places);
+    pmpp::merge(policy, keys.begin(), count, keys.begin(), count, twice);
+  }
+  bool is_right(const std::vector<int>& v, std::size_t n) const {
+    std::vector<int> by_value(n), wanted;
+    std::iota(by_value.begin(), by_value.end(), 0);
+    auto by_greatest = by_value;
+    const auto value = [&](int i) { return v[static_cast<std::size_t>(i)]; };
+    std::stable_sort(by_value.begin(), by_value.end(), [&](int i, int j) { return value(i) < value(j); });
+    std::stable_sort(by_greatest.begin(), by_greatest.end(), [&](int i, int j) { return value(i) > value(j); });
+    for (const int i : by_value) wanted.insert(wanted.end(), 2, value(i));
+    const auto begins_with = [](const std::vector<int>& all, const std::vector<int>& part) {
+      return std::equal(part.begin(), part.end(), all.begin());
+    };
+    return begins_with(pmpp::to_host(places), by_value) && begins_with(pmpp::to_host(order), by_greatest) &&
+           begins_with(pmpp::to_host(twice), wanted);
+  }
+};
+
+}  // namespace
+
+TEST_CASE("sort and merge as one graph with nothing hidden, replayed on changed data and lengths") {
+  for (const std::size_t bound : {3000, 300001}) {
+    pmpp::stream s;
+    pmpp::workspace scratch;
+    const auto policy = device.on(s).with(scratch);
+    sort_and_merge p(bound);
+    pmpp::copy(std::vector<int>(bound, 1), p.in);
+    p.enqueue(policy);  // from now on nothing allocates
+    s.synchronize();
+    hidden_calls = 0;
+    p.enqueue(policy);
+    CHECK(hidden_calls == 0);
+    cudaGraph_t graph;
+    cudaGraphExec_t executable;
+    REQUIRE(cudaStreamBeginCapture(s, cudaStreamCaptureModeGlobal) == cudaSuccess);
+    p.enqueue(policy);
+    REQUIRE(cudaStreamEndCapture(s, &graph) == cudaSuccess);
+    REQUIRE(cudaGraphInstantiate(&executable, graph, 0) == cudaSuccess);
+    for (const std::size_t n : {std::size_t(0), std::size_t(1), bound / 7, bound - 1, bound}) {
+      const auto v = test::random_values<int>(static_cast<std::int64_t>(bound));
+      pmpp::copy(v, p.in);
+      pmpp::copy(std::vector<int>(1, static_cast<int>(n)), p.length);
+      for (int i = 0; i < 3; ++i) REQUIRE(cudaGraphLaunch(executable, s) == cudaSuccess);
+      s.synchronize();
+      CAPTURE(bound);
+      CAPTURE(n);
+      CHECK(p.is_right(v, n));
+    }
+    cudaGraphExecDestroy(executable);
+    cudaGraphDestroy(graph);
+  }
+}
+
+namespace {
+struct scrambled_byte {
+  PMPP_HOST_DEVICE std::uint8_t operator()(std::int64_t i) const {
+    return static_cast<std::uint8_t>(static_cast<std::uint64_t>(i) * 0x9e3779b97f4a7c15u >> 56);
+  }
+};
+}  // namespace
+
+TEST_CASE("sort and merge past 2^31 and 2^32 elements") {
+  for (const std::int64_t n : {(1ll << 31) + 1, (1ll << 32) + 5}) {
+    CAPTURE(n);
+    const pmpp::counting_iterator<std::int64_t> zero(0);
+    pmpp::device_buffer<std::uint8_t> bytes(static_cast<std::size_t>(n));
+    pmpp::transform(device, zero, zero + n, bytes, scrambled_byte{});
+    const auto sum = pmpp::reduce(device, bytes);
+    CHECK(!pmpp::is_sorted(device, bytes));
+    pmpp::sort(device, bytes);
+    CHECK(pmpp::is_sorted(device, bytes));
+    CHECK(pmpp::reduce(device, bytes) == sum);
+    pmpp::device_buffer<std::uint8_t> both(static_cast<std::size_t>(2 * n));
+    pmpp::merge(device, bytes, bytes, both);
+    CHECK(pmpp::is_sorted(device, both));
+    CHECK(pmpp::reduce(device, both) == 2 * sum);
+  }
 }
 
 TEST_CASE("scan and copy_if past 2^32 elements") {

@@ -17,9 +17,11 @@ void show_scan(const inputs& in, table& out);       // inclusive_scan, exclusive
 void show_select(const inputs& in, table& out);     // copy_if, remove_if, copy_flagged, unique_copy, partition_copy
 void show_segmented(const inputs& in, table& out);  // segmented_reduce, segmented_inclusive_scan, reduce_by_key, ...
 void show_histogram(const inputs& in, table& out);  // histogram_even, _range, _even_channels, histogram
+void show_merge(const inputs& in, table& out);      // merge, merge_by_key
+void show_sort(const inputs& in, table& out);       // sort, sort_by_key, argsort
 
 inline constexpr void (*shown[])(const inputs&, table&) = {
-    show_transform, show_reduce, show_scan, show_select, show_segmented, show_histogram,
+    show_transform, show_reduce, show_scan, show_select, show_segmented, show_histogram, show_merge, show_sort,
 };
 
 }  // namespace demo

@@ -21,10 +21,12 @@
 #include <pmpp/memory/pinned_buffer.hpp>
 #include <pmpp/memory/stream.hpp>
 #include <pmpp/memory/workspace.hpp>
+#include <pmpp/merge.hpp>
 #include <pmpp/occupancy.hpp>
 #include <pmpp/reduce.hpp>
 #include <pmpp/scan.hpp>
 #include <pmpp/segmented.hpp>
 #include <pmpp/select.hpp>
 #include <pmpp/simt/atomic.hpp>
+#include <pmpp/sort.hpp>
 #include <pmpp/transform.hpp>

@@ -1,0 +1,184 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Merge sorts beside CUB's: pmpp enqueues with a workspace, CUB with storage of its own; device time. CUB's radix sort
+// stands beside them where it can do the same work. The whole result of the first window is compared with the host's.
+//
+// pmpp::sort works in place; so that every sample sorts the same unsorted data, what is timed here is the same call with
+// another array as its input, beside CUB's functions that do likewise.
+#include <cub/device/device_merge_sort.cuh>
+#include <cub/device/device_radix_sort.cuh>
+
+#include <pmpp/sort.hpp>
+#include <pmpp/transform.hpp>
+
+#include "support/bench.hpp"
+#include "support/data.hpp"
+#include "support/report.hpp"
+
+namespace {
+
+using bench::subject;
+using u32 = std::uint32_t;
+using u64 = std::uint64_t;
+
+/// Twelve bytes, ordered by two of its numbers.
+struct triple {
+  u32 major, minor, tag;
+  friend bool operator==(const triple&, const triple&) = default;
+};
+struct by_both {
+  PMPP_HOST_DEVICE bool operator()(const triple& x, const triple& y) const {
+    return x.major != y.major ? x.major < y.major : x.minor < y.minor;
+  }
+};
+
+/// Numbers over all of their type; triples with a thousand different majors.
+struct any_bits {
+  template <class T>
+  PMPP_HOST_DEVICE static T at(std::int64_t i) {
+    const u64 bits = bench::random_bits(i);
+    if constexpr (std::is_same_v<T, triple>)
+      return {static_cast<u32>(bits % 1000), static_cast<u32>(bits >> 32), static_cast<u32>(i)};
+    else
+      return static_cast<T>(bits);
+  }
+};
+struct rising {
+  template <class T>
+  PMPP_HOST_DEVICE static T at(std::int64_t i) {
+    return static_cast<T>(i);
+  }
+};
+struct few_values {
+  template <class T>
+  PMPP_HOST_DEVICE static T at(std::int64_t i) {
+    return static_cast<T>(bench::random_bits(i) % 8);
+  }
+};
+
+template <class T, class Kind>
+struct element {
+  PMPP_HOST_DEVICE T operator()(std::int64_t i) const { return Kind::template at<T>(i); }
+};
+template <class T, class Kind>
+bench::shared_array<T> values(std::int64_t n) {
+  auto a = bench::array<T>(n);
+  const pmpp::counting_iterator<std::int64_t> i(0);
+  pmpp::transform(bench::device(), i, i + n, a->data(), element<T, Kind>{});
+  return a;
+}
+
+template <class T>
+std::vector<T> on_host(const T* data, std::int64_t n) {
+  std::vector<T> v(static_cast<std::size_t>(n));
+  pmpp::copy(bench::here().stream, std::span<const T>(data, v.size()), std::span<T>(v));
+  bench::here().stream.synchronize();
+  return v;
+}
+
+template <class T, class Kind = any_bits, pmpp::sort_tuning Tuning = pmpp::sort_tuning{}, class Comp = pmpp::less>
+void add_sort(const std::string& name, std::int64_t n, Comp comp = {}) {
+  bench::add(name, n, 2.0 * double(n) * sizeof(T), [=](int windows) {
+    const auto in = values<T, Kind>(windows * n);
+    const auto out = bench::array<T>(n);
+    const auto window = [=](int w) { return static_cast<const T*>(in->data()) + w * n; };
+    auto wanted = std::make_shared<std::vector<T>>(on_host(window(0), n));
+    pmpp::sort(pmpp::host, *wanted, comp);
+    subject s;
+    s.contenders = {{"pmpp",
+                     [=](int w) {
+                       pmpp::detail::sort_elements<Tuning, T>("sort", bench::device(), window(w), out->data(),
+                                                              pmpp::detail::item_count{n}, comp);
+                     }},
+                    {"cub merge", bench::with_storage([=](void* storage, std::size_t& bytes, int w) {
+                       return cub::DeviceMergeSort::SortKeysCopy(storage, bytes, window(w), out->data(), n, comp,
+                                                                 bench::here().stream);
+                     })}};
+    if constexpr (std::is_arithmetic_v<T>)
+      s.contenders.push_back({"cub radix", bench::with_storage([=](void* storage, std::size_t& bytes, int w) {
+                                return cub::DeviceRadixSort::SortKeys(storage, bytes, window(w), out->data(), n, 0,
+                                                                      int(8 * sizeof(T)), bench::here().stream);
+                              })});
+    s.spoil = [=] { bench::spoil(out); };
+    s.fault = [=] { return on_host(static_cast<const T*>(out->data()), n) == *wanted ? "" : "another sequence"; };
+    return s;
+  });
+}
+
+template <class K, class V>
+void add_pairs(const std::string& name, std::int64_t n) {
+  bench::add(name, n, 2.0 * double(n) * (sizeof(K) + sizeof(V)), [=](int windows) {
+    const auto in_keys = values<K, any_bits>(windows * n);
+    const auto in_values = values<V, rising>(windows * n);
+    const auto keys = bench::array<K>(n);
+    const auto payload = bench::array<V>(n);
+    auto wanted_keys = on_host(static_cast<const K*>(in_keys->data()), n);
+    auto wanted = std::make_shared<std::vector<V>>(on_host(static_cast<const V*>(in_values->data()), n));
+    pmpp::sort_by_key(pmpp::host, wanted_keys, *wanted);
+    subject s;
+    s.contenders = {
+        {"pmpp",
+         [=](int w) {
+           const pmpp::zip_iterator from{static_cast<const K*>(in_keys->data()) + w * n,
+                                         static_cast<const V*>(in_values->data()) + w * n};
+           const pmpp::zip_iterator to{keys->data(), payload->data()};
+           pmpp::detail::sort_elements<pmpp::sort_tuning{}, pmpp::pair<K, V>>("sort_by_key", bench::device(), from, to,
+                                                                              pmpp::detail::item_count{n},
+                                                                              pmpp::detail::by_first<pmpp::less>{});
+         }},
+        {"cub radix", bench::with_storage([=](void* storage, std::size_t& bytes, int w) {
+           return cub::DeviceRadixSort::SortPairs(storage, bytes, static_cast<const K*>(in_keys->data()) + w * n,
+                                                  keys->data(), static_cast<const V*>(in_values->data()) + w * n,
+                                                  payload->data(), n, 0, int(8 * sizeof(K)), bench::here().stream);
+         })}};
+    // CUB merges pairs in place: its sample begins with copies, whose time is that of one pass.
+    s.contenders.push_back({"cub merge + copy", bench::with_storage([=](void* storage, std::size_t& bytes, int w) {
+                              const auto stream = bench::here().stream.handle();
+                              if (storage != nullptr) {
+                                pmpp::copy(stream, std::span(in_keys->data() + w * n, std::size_t(n)),
+                                           std::span(keys->data(), std::size_t(n)));
+                                pmpp::copy(stream, std::span(in_values->data() + w * n, std::size_t(n)),
+                                           std::span(payload->data(), std::size_t(n)));
+                              }
+                              return cub::DeviceMergeSort::StableSortPairs(storage, bytes, keys->data(),
+                                                                           payload->data(), n, pmpp::less{}, stream);
+                            })});
+    s.spoil = [=] {
+      bench::spoil(keys);
+      bench::spoil(payload);
+    };
+    s.fault = [=] { return on_host(static_cast<const V*>(payload->data()), n) == *wanted ? "" : "another sequence"; };
+    return s;
+  });
+}
+
+void add_cases() {
+  const auto powers = [](int first, int last, int step) {
+    std::vector<std::int64_t> result;
+    for (int power = first; power <= last; power += step) result.push_back(std::int64_t(1) << power);
+    return result;
+  };
+  for (const std::int64_t n : powers(10, 26, 2)) add_sort<u32>("merge sort/u32", n);
+  add_sort<u32>("merge sort/u32", 1 << 27);
+  for (const std::int64_t n : powers(20, 26, 6)) add_sort<u32, rising>("merge sort/u32 sorted", n);
+  for (const std::int64_t n : powers(20, 26, 6)) add_sort<u32, few_values>("merge sort/u32 eight values", n);
+  for (const std::int64_t n : powers(16, 26, 5)) add_sort<u64>("merge sort/u64", n);
+  for (const std::int64_t n : powers(16, 24, 4))
+    add_sort<triple, any_bits, pmpp::sort_tuning{}>("merge sort/12 bytes", n, by_both{});
+  for (const std::int64_t n : powers(16, 26, 5)) add_pairs<u32, u32>("merge sort/pairs u32, u32", n);
+#ifdef PMPP_BENCH_SWEEP
+  for (const std::int64_t n : {std::int64_t(1) << 16, std::int64_t(1) << 20, std::int64_t(1) << 27}) {
+    add_sort<u32, any_bits, pmpp::sort_tuning{512, 64, 256, 32, 16}>("sweep/merge 256 threads, 8 items", n);
+    add_sort<u32, any_bits, pmpp::sort_tuning{512, 64, 128, 32, 16}>("sweep/merge 128 threads, 8 items", n);
+    add_sort<u32, any_bits, pmpp::sort_tuning{512, 64, 128, 64, 64}>("sweep/merge 64 tiles", n);
+    add_sort<u32, any_bits, pmpp::sort_tuning{512, 64, 128, 64, 4}>("sweep/merge 4 tiles", n);
+    add_sort<u32, any_bits, pmpp::sort_tuning{256, 64, 128, 64, 16}>("sweep/tiles of 256 threads, 16 items", n);
+    add_sort<u32, any_bits, pmpp::sort_tuning{512, 32, 128, 64, 16}>("sweep/tiles of 512 threads, 8 items", n);
+    add_sort<u32, any_bits, pmpp::sort_tuning{1024, 64, 128, 64, 16}>("sweep/tiles of 1024 threads, 16 items", n);
+  }
+#endif
+}
+
+}  // namespace
+
+int main(int argc, char** argv) { return bench::run(argc, argv, add_cases); }

@@ -1,0 +1,258 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Merging two sorted sequences into one: merge, merge_by_key.
+//
+//   1. The result is cut into stretches of a few tiles, one for each block.
+//   2. A block finds by itself where its stretch begins in both inputs (core/co_rank.hpp), and from there streams them
+//      through shared memory (block/merge.hpp).
+//
+// Work n, one search for each stretch; traffic n elements read, n written; two barriers a tile; one launch, no scratch.
+// Stable: of equal elements those of a come first, and both keep their order. The result is unique, so it is the same
+// on every run. Inputs and output may begin at any address; a misaligned one moves in smaller words.
+// (PMPP ch. 12; Odeh, Green, Mwassi, Shmueli and Birk, Merge Path, 2012.)
+#pragma once
+
+#include <cstdint>
+#include <type_traits>
+
+#include <pmpp/block/merge.hpp>
+#include <pmpp/core/co_rank.hpp>
+#include <pmpp/core/config.hpp>
+#include <pmpp/core/operators.hpp>
+#include <pmpp/core/range.hpp>
+#include <pmpp/execution.hpp>
+#include <pmpp/host/parallel_for.hpp>
+#include <pmpp/launch.hpp>
+#include <pmpp/memory/reachable.hpp>
+
+#pragma GCC visibility push(hidden)  // see launch.hpp
+
+namespace pmpp::inline PMPP_BACKEND {
+
+struct merge_tuning {
+  int threads = 128;  ///< of a block; fewer for elements of more than 200 bytes
+  int bytes = 64;     ///< of keys and values that a thread merges in a tile: 4 to 16 elements, a power of two
+  int tiles = 16;     ///< of a stretch, at most: fewer mean more searches, more a longer tail of the launch
+};
+
+namespace detail {
+
+/// Elements of a thread in a tile.
+template <merge_tuning Tuning>
+constexpr int merge_items(int bytes) {
+  const int fit = smaller(16, Tuning.bytes / bytes);
+  return fit < 4 ? (bytes > 64 ? 1 : 4) : 1 << floor_log2(fit);
+}
+
+/// Threads of a block: as many as the rings of such elements leave room for.
+template <merge_tuning Tuning>
+constexpr int merge_threads(int bytes) {
+  int threads = Tuning.threads;
+  while (threads > simt::warp_size && 6 * threads * merge_items<Tuning>(bytes) * bytes > 200 * 1024) threads /= 2;
+  return threads;
+}
+
+template <class T, class Task, class Comp, merge_tuning Tuning>
+struct merge_kernel {
+  using memory_of_block = block::merge_memory<T, merge_threads<Tuning>(sizeof(T)), merge_items<Tuning>(sizeof(T))>;
+  static constexpr int threads = memory_of_block::threads, tile = memory_of_block::tile;
+  // What fits into 227 KB, each with the kilobyte that the system takes.
+  static constexpr int min_blocks =
+      larger(1, smaller(1024 / threads, 227 * 1024 / int(sizeof(memory_of_block) + 1024)));
+
+  struct shared {
+    memory_of_block of_block;
+  };
+  struct arguments {
+    Task task;
+    item_count count_a, count_b;
+    std::int64_t stretch;  ///< elements of a block
+    Comp comp;
+  };
+
+  template <class Block>
+  PMPP_HOST_DEVICE void operator()(Block& block, shared& memory, const arguments& a) const {
+    Task task = a.task;
+    if (a.count_a.pointer != nullptr) task.a.count = a.count_a.get();
+    if (a.count_b.pointer != nullptr) task.b.count = a.count_b.get();
+    const std::int64_t begin = larger(std::int64_t(0), block.index() * a.stretch - task.shift);
+    const std::int64_t end = smaller(task.count(), (block.index() + 1) * a.stretch - task.shift);
+    block::merge(block, memory.of_block, task, begin, end, a.comp);
+  }
+};
+
+/// Compares pairs by what comes first.
+template <class Comp>
+struct by_first {
+  Comp comp;
+  template <class Pair>
+  PMPP_HOST_DEVICE bool operator()(const Pair& x, const Pair& y) const {
+    return comp(x.first, y.first);
+  }
+};
+
+/// Where tiles begin: at whole vectors of the output.
+template <class Out>
+int shift_of(const Out& out) {
+  return block::staged_input<Out>(out, 0).shift;
+}
+
+/// Enqueues the merge on a GPU or runs it in the emulator.
+template <merge_tuning Tuning, class P, class A, class B, class Out, class Comp>
+void merge_on_blocks(const char* function, const P& where, const input<A>& a, const input<B>& b, const Out& out,
+                     const Comp& comp) {
+  using T = value_of<A>;
+  using task = block::merge_task<A, B, Out>;
+  using kernel = merge_kernel<T, task, Comp, Tuning>;
+  static_assert(std::is_trivially_copyable_v<T>, "pmpp: merged elements must be trivially copyable");
+  static_assert(sizeof(typename kernel::shared) <= 227 * 1024,
+                "pmpp: elements of more than about 1 KB cannot be merged");
+  if (a.count.bound + b.count.bound == 0) return;
+  check_reachable(where, function, zip_iterator{a.first, zip_iterator{b.first, out}});
+  const int shift = shift_of(out);
+  const std::int64_t tiles = ceil_div(a.count.bound + b.count.bound + shift, std::int64_t(kernel::tile));
+  const std::int64_t resident = std::int64_t(kernel::min_blocks) * processor_count(where);
+  const std::int64_t stretch = smaller(std::int64_t(Tuning.tiles), ceil_div(tiles, resident));
+  launch(where, ceil_div(tiles, stretch), kernel{},
+         typename kernel::arguments{task{block::staged_input<A>(a.first, a.count.bound),
+                                         block::staged_input<B>(b.first, b.count.bound), out, shift},
+                                    a.count, b.count, stretch * kernel::tile, comp});
+}
+
+/// One of two elements without a branch, which would be mispredicted half of the time.
+template <class T>
+T chosen(bool second, const T& x, const T& y) {
+  if constexpr (std::is_arithmetic_v<T>) {
+    return second ? y : x;
+  } else {
+    const auto a = reinterpret_cast<std::uintptr_t>(&x), b = reinterpret_cast<std::uintptr_t>(&y);
+    return *reinterpret_cast<const T*>(a ^ ((a ^ b) & (std::uintptr_t(0) - std::uintptr_t(second))));
+  }
+}
+
+/// Writes elements [begin, end) of the merge. Without end checks and branches as long as neither input can end.
+template <class A, class B, class Out, class Comp>
+void merge_elements(const A& a, std::int64_t count_a, const B& b, std::int64_t count_b, std::int64_t begin,
+                    std::int64_t end, const Out& out, const Comp& comp) {
+  using T = value_of<A>;
+  std::int64_t i = co_rank(begin, a, count_a, b, count_b, comp), j = begin - i, at = begin;
+  while (at < end && i < count_a && j < count_b) {
+    const std::int64_t safe = smaller(end - at, smaller(count_a - i, count_b - j)), sum = i + j;
+    for (std::int64_t k = 0; k < safe; ++k) {
+      const auto& x = a[sum + k - j];
+      const auto& y = b[j];
+      const auto take_b = static_cast<std::int64_t>(comp(y, x));
+      if constexpr (std::is_same_v<decltype(x), decltype(y)>)
+        block::assign(out, at + k, chosen(take_b != 0, x, y));
+      else
+        block::assign(out, at + k, take_b != 0 ? block::element_as<T>(y) : block::element_as<T>(x));
+      j += take_b;
+    }
+    at += safe;
+    i = sum + safe - j;
+  }
+  for (; at < end && i < count_a; ++at) block::assign(out, at, T(a[i++]));
+  for (; at < end; ++at) block::assign(out, at, block::element_as<T>(value_of<B>(b[j++])));
+}
+
+/// seq: one loop. host: tasks of a fixed number of results.
+template <class P, class A, class B, class Out, class Comp>
+void merge_on_host(const P& where, const input<A>& a, const input<B>& b, const Out& out, const Comp& comp) {
+  const std::int64_t count_a = a.count.get(), count_b = b.count.get();
+  const auto part = [&](std::int64_t begin, std::int64_t end) {
+    merge_elements(a.first, count_a, b.first, count_b, begin, end, out, comp);
+  };
+  if constexpr (std::is_same_v<P, seq_policy>)
+    part(0, count_a + count_b);
+  else
+    host_loop::parallel_ranges(where, count_a + count_b, part);
+}
+
+template <merge_tuning Tuning, class P, class A, class B, class Out, class Comp>
+void merge_inputs(const char* function, const P& where, const input<A>& a, const input<B>& b, const Out& out,
+                  const Comp& comp) {
+  if constexpr (kernel_execution<P>)
+    merge_on_blocks<Tuning>(function, where, a, b, out, comp);
+  else
+    merge_on_host(where, a, b, out, comp);
+}
+
+/// Keys with their values: a range that is long enough, or an iterator.
+template <class Keys, class Values>
+auto pairs_of(const char* function, Keys& keys, Values& values) {
+  if constexpr (random_access<std::decay_t<Values>>) {
+    const auto k = input_of(function, keys);
+    const auto v = unwrap(values);
+    require_not_null(function, "the values", v, k.count.bound);
+    using iterator = zip_iterator<std::remove_const_t<decltype(k.first)>, std::remove_const_t<decltype(v)>>;
+    return input<iterator>{iterator(k.first, v), k.count};
+  } else {
+    return zipped(function, keys, values);
+  }
+}
+
+}  // namespace detail
+
+/// Merges two sorted sequences into one: out has all elements of a and b, sorted.
+///
+/// \param a, b  ranges (or two iterators each, or an iterator and a device_count each); visible to `where`; b's elements
+///              convert to a's type. \pre sorted by comp.
+/// \param out   an iterator, or a range with room for all elements; visible to `where`.
+/// \param comp  a strict weak order; called as comp(element of b, element of a). Where it contradicts itself (NaN under
+///              less) elements may be missing or come twice, but nothing else is read or written.
+/// \return the iterator past the last element written (past the upper bounds for a device_count).
+/// Stable: of equal elements those of a come first. out must not overlap a or b. Elements are trivially copyable, with a
+/// default constructor, up to about 1 KB. Asynchronous on a GPU; may be captured; no scratch, no allocation.
+/// Cost: both inputs read once, the output written once; one launch.
+/// \throws std::invalid_argument for a null or reversed input, std::length_error if out is too short; cuda_error.
+/// Source: PMPP ch. 12; Odeh, Green, Mwassi, Shmueli and Birk, Merge Path, 2012. Example: test/merge.cpp, merge.
+template <merge_tuning Tuning = merge_tuning{}, execution_policy P, random_access_range A, random_access_range B,
+          output O, class Comp = less>
+auto merge(const P& where, A&& a, B&& b, O&& out, Comp comp = {}) {
+  const auto in_a = detail::input_of("merge", a);
+  const auto in_b = detail::input_of("merge", b);
+  const std::int64_t n = in_a.count.bound + in_b.count.bound;
+  detail::check_output("merge", "out", out, n);
+  const auto first = detail::begin_of(out);
+  detail::merge_inputs<Tuning>("merge", where, in_a, in_b, detail::unwrap(first), comp);
+  return first + n;
+}
+
+/// Merges keys as merge does, and moves the value of each key along with it.
+///
+/// \param keys_a, keys_b      as a and b of merge.
+/// \param values_a, values_b  iterators, or ranges as long as their keys; visible to `where`.
+/// \param keys_out, values_out  iterators, or ranges with room for all; visible to `where`; none may overlap an input.
+/// \return the iterators past the last key and value written, as a pair.
+/// \throws as merge; std::length_error if values are fewer than their keys. Example: test/merge.cpp, merge_by_key.
+template <merge_tuning Tuning = merge_tuning{}, execution_policy P, random_access_range KA, output VA,
+          random_access_range KB, output VB, output KOut, output VOut, class Comp = less>
+auto merge_by_key(const P& where, KA&& keys_a, VA&& values_a, KB&& keys_b, VB&& values_b, KOut&& keys_out,
+                  VOut&& values_out, Comp comp = {}) {
+  const char* const function = "merge_by_key";
+  const auto a = detail::pairs_of(function, keys_a, values_a);
+  const auto b = detail::pairs_of(function, keys_b, values_b);
+  const std::int64_t n = a.count.bound + b.count.bound;
+  detail::check_output(function, "keys_out", keys_out, n);
+  detail::check_output(function, "values_out", values_out, n);
+  const auto first_key = detail::begin_of(keys_out);
+  const auto first_value = detail::begin_of(values_out);
+  detail::merge_inputs<Tuning>(function, where, a, b,
+                               zip_iterator{detail::unwrap(first_key), detail::unwrap(first_value)},
+                               detail::by_first<Comp>{comp});
+  return pair<std::remove_const_t<decltype(first_key)>, std::remove_const_t<decltype(first_value)>>{first_key + n,
+                                                                                                    first_value + n};
+}
+
+// The same for two iterators, or an iterator and a device_count, for each input.
+// clang-format off
+template <merge_tuning Tuning = merge_tuning{}, execution_policy P, random_access A, end_of<A> EndA, random_access B, end_of<B> EndB, output O, class Comp = less>
+auto merge(const P& where, A a, EndA end_a, B b, EndB end_b, O&& out, Comp comp = {}) { return merge<Tuning>(where, subrange{a, end_a}, subrange{b, end_b}, out, comp); }
+
+template <merge_tuning Tuning = merge_tuning{}, execution_policy P, random_access KA, end_of<KA> EndA, output VA, random_access KB, end_of<KB> EndB, output VB, output KOut, output VOut, class Comp = less>
+auto merge_by_key(const P& where, KA keys_a, EndA end_a, VA&& values_a, KB keys_b, EndB end_b, VB&& values_b, KOut&& keys_out, VOut&& values_out, Comp comp = {}) { return merge_by_key<Tuning>(where, subrange{keys_a, end_a}, values_a, subrange{keys_b, end_b}, values_b, keys_out, values_out, comp); }
+// clang-format on
+
+}  // namespace pmpp::inline PMPP_BACKEND
+
+#pragma GCC visibility pop

@@ -1,0 +1,420 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Sorting with any comparator: sort, stable_sort, sort_by_key, argsort, is_sorted.
+//
+//   1. Each block sorts a tile of up to 8192 elements in shared memory (block/sort.hpp).
+//   2. Passes make one run of four (block/merge_four.hpp), from the data to scratch and back, so that the last one ends
+//      in the data. One launch each; what fits into a tile takes one launch in all.
+//
+// Work n log n; traffic 2n elements for the tiles and 2n for each pass: 2^27 elements of 4 bytes take 7 passes. Scratch: n
+// elements. Stable: equals keep their order, so that the result is unique and the same on every run. Values move along
+// with their keys.
+// (PMPP ch. 12 and 13. Passes of four halve the traffic of the book's; Batcher's networks are not stable.)
+#pragma once
+
+#include <cstdint>
+#include <new>
+#include <type_traits>
+
+#include <pmpp/block/merge_four.hpp>
+#include <pmpp/block/sort.hpp>
+#include <pmpp/core/config.hpp>
+#include <pmpp/core/operators.hpp>
+#include <pmpp/core/range.hpp>
+#include <pmpp/execution.hpp>
+#include <pmpp/host/parallel_for.hpp>
+#include <pmpp/launch.hpp>
+#include <pmpp/memory/reachable.hpp>
+#include <pmpp/memory/workspace.hpp>
+#include <pmpp/merge.hpp>
+#include <pmpp/reduce.hpp>
+
+#pragma GCC visibility push(hidden)  // see launch.hpp
+
+namespace pmpp::inline PMPP_BACKEND {
+
+struct sort_tuning {
+  int threads = 512;        ///< of a block that sorts a tile
+  int bytes = 64;           ///< of a thread's elements there: 16 elements of 4 bytes
+  int merge_threads = 128;  ///< of a block that merges
+  int merge_bytes = 64;     ///< of a thread's elements there
+  int tiles = 16;           ///< of a stretch that a block merges, on average, at most
+};
+
+namespace detail {
+
+/// Elements of a thread: a power of two, at most 16.
+constexpr int sort_items(int bytes_of_thread, int bytes) {
+  return 1 << floor_log2(larger(smaller(16, bytes_of_thread / bytes), bytes <= 16 ? 4 : 1));
+}
+/// Threads of a block, fewer where elements are so large that they would not fit.
+constexpr int sort_threads(int threads, int bytes_of_thread, int most_bytes) {
+  while (threads > simt::warp_size && threads * bytes_of_thread > most_bytes) threads /= 2;
+  return threads;
+}
+
+template <class T, class In, class Out, class Comp, sort_tuning Tuning>
+struct sort_tiles_kernel {
+  static constexpr int items = sort_items(Tuning.bytes, sizeof(T)),
+                       threads = sort_threads(Tuning.threads, items*int(sizeof(T)), 96 * 1024),
+                       min_blocks = larger(1, 1024 / threads / (items * int(sizeof(T)) > 64 ? 2 : 1));
+  using memory_of_block = block::sort_memory<T, threads, items>;
+  static constexpr int tile = memory_of_block::tile;
+
+  struct shared {
+    memory_of_block of_block;
+  };
+  struct arguments {
+    In in;
+    Out out;
+    item_count count;
+    Comp comp;
+  };
+
+  template <class Block>
+  PMPP_HOST_DEVICE void operator()(Block& block, shared& memory, const arguments& a) const {
+    const std::int64_t first = block.index() * tile;
+    const int count = static_cast<int>(smaller(std::int64_t(tile), a.count.get() - first));
+    if (count <= 0) return;
+    T* const slots = memory.of_block.slots();
+    if (count == tile)
+      move<true>(
+          block, count, [&](int i) { return block::element_as<T>(value_of<In>(a.in[first + i])); },
+          [&](int i, const T& x) { slots[memory_of_block::slot(i)] = x; });
+    else
+      move<false>(
+          block, count, [&](int i) { return block::element_as<T>(value_of<In>(a.in[first + i])); },
+          [&](int i, const T& x) { slots[memory_of_block::slot(i)] = x; });
+    block.sync();
+    block::sort(block, memory.of_block, count, a.comp);
+    move<false>(
+        block, count, [&](int i) { return slots[memory_of_block::slot(i)]; },
+        [&](int i, const T& x) { block::assign(a.out, first + i, x); });
+  }
+
+private:
+  /// Moves elements 0 ... count - 1: neighbouring threads neighbouring elements, all loads of a thread under way at once.
+  template <bool Whole, class Block, class Load, class Store>
+  PMPP_HOST_DEVICE static void move(Block& block, int count, Load load, Store store) {
+    T x[items];
+    for (int k = 0; k < items; ++k) {
+      const int i = k * threads + block.thread();
+      if (Whole || i < count) x[k] = load(i);
+    }
+    for (int k = 0; k < items; ++k) {
+      const int i = k * threads + block.thread();
+      if (Whole || i < count) store(i, x[k]);
+    }
+  }
+};
+
+template <class T, class In, class Out, class Comp, sort_tuning Tuning>
+struct merge_runs_kernel {
+  static constexpr int items = sort_items(Tuning.merge_bytes, sizeof(T)),
+                       threads = sort_threads(Tuning.merge_threads, items*int(sizeof(T)), 15 * 1024);
+  using memory_of_block = block::merge_four_memory<T, threads, items>;
+  using task = block::merge_four_task<In, Out>;
+  static constexpr int min_blocks =
+      larger(1, smaller(1024 / threads, 227 * 1024 / int(sizeof(memory_of_block) + 1024)));
+
+  struct shared {
+    memory_of_block of_block;
+  };
+  struct arguments {
+    task runs;
+    item_count count;
+    Comp comp;
+  };
+
+  template <class Block>
+  PMPP_HOST_DEVICE void operator()(Block& block, shared& memory, const arguments& a) const {
+    task runs = a.runs;
+    if (a.count.pointer != nullptr) runs.in.count = a.count.get();
+    block::merge_four(block, memory.of_block, runs, block.index(), a.comp);
+  }
+};
+
+/// Enqueues a pass: runs of `run` elements become runs of four times as many.
+template <sort_tuning Tuning, class T, class P, class In, class Out, class Comp>
+void merge_runs(const P& where, const In& in, const Out& out, const item_count& count, std::int64_t run,
+                const Comp& comp) {
+  using kernel = merge_runs_kernel<T, In, Out, Comp, Tuning>;
+  static_assert(sizeof(typename kernel::shared) <= 227 * 1024,
+                "pmpp: elements of more than about 450 bytes cannot be sorted");
+  constexpr std::int64_t tile = kernel::memory_of_block::tile;
+  // Several stretches for each block that runs at a time: they are not equally long.
+  const std::int64_t resident = std::int64_t(kernel::min_blocks) * processor_count(where);
+  const std::int64_t step = larger(tile, smaller(Tuning.tiles * tile, count.bound / (4 * resident) / 64 * 64));
+  const typename kernel::task task{block::staged_input<In>(in, count.bound), out, shift_of(out), run, step};
+  launch(where, task.blocks(), kernel{}, typename kernel::arguments{task, count, comp});
+}
+
+/// Enqueues the sort on a GPU or runs it in the emulator: from `in` to `data`, by way of `other`, which has room for all
+/// elements if they are more than a tile. `in` may be `data`.
+template <sort_tuning Tuning, class T, class P, class In, class Data, class Other, class Comp>
+void merge_sort_on_blocks(const P& where, const In& in, const Data& data, const Other& other, const item_count& count,
+                          const Comp& comp) {
+  using to_data = sort_tiles_kernel<T, In, Data, Comp, Tuning>;
+  using to_other = sort_tiles_kernel<T, In, Other, Comp, Tuning>;
+  constexpr std::int64_t tile = to_data::tile;
+  const std::int64_t tiles = ceil_div(count.bound, tile);
+  int passes = 0;
+  for (std::int64_t run = tile; run < count.bound; run *= 4) ++passes;
+  if (passes % 2 == 0)
+    launch(where, tiles, to_data{}, typename to_data::arguments{in, data, count, comp});
+  else
+    launch(where, tiles, to_other{}, typename to_other::arguments{in, other, count, comp});
+  for (std::int64_t run = tile; passes > 0; run *= 4, --passes)
+    if (passes % 2 == 0)
+      merge_runs<Tuning, T>(where, data, other, count, run, comp);
+    else
+      merge_runs<Tuning, T>(where, other, data, count, run, comp);
+}
+
+/// Whether n elements of type T are more than one block sorts.
+template <sort_tuning Tuning, class T>
+bool needs_passes(std::int64_t n) {
+  return n > sort_tiles_kernel<T, T*, T*, less, Tuning>::tile;
+}
+
+/// Room for n elements that nobody has constructed.
+template <class T>
+class raw_array {
+public:
+  explicit raw_array(std::int64_t n)
+      : data_(static_cast<T*>(::operator new (checked_bytes(n, sizeof(T), "sort"), std::align_val_t{alignof(T)}))) {}
+  ~raw_array() { ::operator delete (data_, std::align_val_t{alignof(T)}); }
+  raw_array(const raw_array&) = delete;
+  raw_array& operator=(const raw_array&) = delete;
+  T* data() { return data_; }
+
+private:
+  T* data_;
+};
+
+/// The rounds of a merge sort on the host: runs of 16 elements, then twice as many in each round, from `data` to `other`
+/// and back; the last round ends in `data`.
+template <class T, class In, class Data, class Comp>
+struct host_sort {
+  static constexpr std::int64_t shortest = 16;
+
+  In in;
+  Data data;
+  T* other;
+  std::int64_t n;
+  const Comp& comp;
+  int rounds;
+
+  /// Sorts the runs of [begin, end) by insertion.
+  void sort_runs(std::int64_t begin, std::int64_t end) const {
+    for (std::int64_t first = begin; first < end; first += shortest) {
+      const std::int64_t count = smaller(shortest, end - first);
+      T x[shortest];
+      for (std::int64_t i = 0; i < count; ++i) {
+        const T inserted = block::element_as<T>(value_of<In>(in[first + i]));
+        std::int64_t k = i;
+        for (; k > 0 && comp(inserted, x[k - 1]); --k) x[k] = x[k - 1];
+        x[k] = inserted;
+      }
+      for (std::int64_t i = 0; i < count; ++i)
+        if (rounds % 2 == 0)
+          block::assign(data, first + i, x[i]);
+        else
+          other[first + i] = x[i];
+    }
+  }
+  /// Writes elements [begin, end) of round `round`, which merges pairs of runs of shortest << round; they lie in one pair.
+  void merge_part(int round, std::int64_t begin, std::int64_t end) const {
+    const std::int64_t run = shortest << round, first = begin / (2 * run) * (2 * run);
+    const std::int64_t count_a = smaller(run, n - first), count_b = smaller(run, n - first - count_a);
+    const auto merge_from = [&](const auto& from, const auto& to) {
+      merge_elements(from + first, count_a, from + first + count_a, count_b, begin - first, end - first, to + first,
+                     comp);
+    };
+    if ((rounds - round) % 2 == 0)
+      merge_from(data, other);
+    else
+      merge_from(other, data);
+  }
+};
+
+/// seq: everything on one thread. host: parts that fit the caches, each on one thread, then rounds that all share.
+template <class T, class P, class In, class Data, class Comp>
+void merge_sort_on_host(const P& where, const In& in, const Data& data, std::int64_t n, const Comp& comp) {
+  using sorter = host_sort<T, In, Data, Comp>;
+  constexpr std::int64_t part = sorter::shortest << 12;
+  static_assert(part % host_loop::grain == 0);
+  int rounds = 0;
+  while (sorter::shortest << rounds < n) ++rounds;
+  raw_array<T> other(rounds == 0 ? 0 : n);
+  const sorter s{in, data, other.data(), n, comp, rounds};
+  const auto sort_part = [&](std::int64_t i) {
+    const std::int64_t begin = i * part, end = smaller(n, begin + part);
+    s.sort_runs(begin, end);
+    for (int round = 0; round < rounds && sorter::shortest << round < part; ++round)
+      for (std::int64_t first = begin; first < end; first += sorter::shortest << (round + 1))
+        s.merge_part(round, first, smaller(end, first + (sorter::shortest << (round + 1))));
+  };
+  const auto merge_rounds = [&](auto for_ranges) {
+    for (int round = 12; round < rounds; ++round)
+      for_ranges([&](std::int64_t begin, std::int64_t end) { s.merge_part(round, begin, end); });
+  };
+  if constexpr (std::is_same_v<P, seq_policy>) {
+    for (std::int64_t i = 0; i * part < n; ++i) sort_part(i);
+    merge_rounds([&](auto body) {
+      for (std::int64_t begin = 0; begin < n; begin += part) body(begin, smaller(n, begin + part));
+    });
+  } else {
+    host_loop::parallel_for(where, ceil_div(n, part), sort_part);
+    merge_rounds([&](auto body) { host_loop::parallel_ranges(where, n, body); });
+  }
+}
+
+/// Where elements of type T that are sorted by way of `scratch` have their second home.
+template <class T>
+struct second_home {
+  using iterator = T*;
+  static constexpr std::size_t bytes(std::int64_t n) { return checked_bytes(n, sizeof(T), "sort"); }
+  static iterator of(scratch& memory, std::int64_t n) { return memory.take<T>(n); }
+};
+template <class K, class V>
+struct second_home<pair<K, V>> {
+  using iterator = zip_iterator<K*, V*>;
+  static constexpr std::size_t bytes(std::int64_t n) {
+    return round_up(checked_bytes(n, sizeof(K), "sort"), allocation_alignment) + checked_bytes(n, sizeof(V), "sort");
+  }
+  static iterator of(scratch& memory, std::int64_t n) {
+    K* const keys = memory.take<K>(n);
+    return {keys, memory.take<V>(n)};
+  }
+};
+
+/// Sorts `in` into `data`, which may be the same.
+template <sort_tuning Tuning, class T, class P, class In, class Data, class Comp>
+void sort_elements(const char* function, const P& where, const In& in, const Data& data, const item_count& count,
+                   const Comp& comp) {
+  static_assert(std::is_trivially_copyable_v<T>, "pmpp: sorted elements must be trivially copyable");
+  if (count.bound == 0) return;
+  if constexpr (kernel_execution<P>) {
+    check_reachable(where, function, zip_iterator{in, data});
+    const std::int64_t n = needs_passes<Tuning, T>(count.bound) ? count.bound : 0;
+    scratch memory(where, second_home<T>::bytes(n), 0);
+    merge_sort_on_blocks<Tuning, T>(where, in, data, second_home<T>::of(memory, n), count, comp);
+  } else {
+    merge_sort_on_host<T>(where, in, data, count.get(), comp);
+  }
+}
+
+/// Whether a pair of neighbours is out of order.
+template <class Comp>
+struct descends {
+  Comp comp;
+  template <class T>
+  PMPP_HOST_DEVICE bool operator()(const T& before, const T& after) const {
+    return comp(after, before);
+  }
+};
+
+}  // namespace detail
+
+/// Sorts r. Stable: elements that are equal under comp keep their order.
+///
+/// \param r     a range, or two iterators, or an iterator and a device_count; visible to `where`. Elements are trivially
+///              copyable, with a default constructor, up to about 450 bytes.
+/// \param comp  a strict weak order, callable on `where`'s machine: comp(x, y) says that x must precede y. Asked about
+///              elements only. Where it contradicts itself (NaN under less) elements may be missing or come twice, but
+///              nothing else is read or written.
+/// The result is unique: the same on every run. Asynchronous on a GPU; may be captured. Scratch: n elements, from the
+/// workspace or one allocation in stream order; none for what one block sorts (8192 elements of 4 bytes).
+/// Cost: 2n elements of traffic for tiles of 8192 and for each factor of four from there to n; as many launches.
+/// \throws std::invalid_argument for a null or reversed range; out_of_memory, cuda_error.
+/// Source: PMPP ch. 12 and 13. Example: test/sort.cpp, sort.
+template <sort_tuning Tuning = sort_tuning{}, execution_policy P, random_access_range R, class Comp = less>
+void sort(const P& where, R&& r, Comp comp = {}) {
+  const auto in = detail::input_of("sort", r);
+  detail::sort_elements<Tuning, element_value<R>>("sort", where, in.first, in.first, in.count, comp);
+}
+
+/// The same; sort is stable already.
+template <sort_tuning Tuning = sort_tuning{}, execution_policy P, random_access_range R, class Comp = less>
+void stable_sort(const P& where, R&& r, Comp comp = {}) {
+  const auto in = detail::input_of("stable_sort", r);
+  detail::sort_elements<Tuning, element_value<R>>("stable_sort", where, in.first, in.first, in.count, comp);
+}
+
+/// Sorts keys as sort does, and moves the value of each key along with it.
+///
+/// \param values  a range as long as keys, or an iterator; visible to `where`.
+/// Scratch: n keys and n values. \throws as sort; std::length_error if the values are fewer than the keys.
+/// Example: test/sort.cpp, sort_by_key.
+template <sort_tuning Tuning = sort_tuning{}, execution_policy P, random_access_range K, output V, class Comp = less>
+void sort_by_key(const P& where, K&& keys, V&& values, Comp comp = {}) {
+  const auto in = detail::pairs_of("sort_by_key", keys, values);
+  using T = value_of<std::remove_const_t<decltype(in.first)>>;
+  detail::sort_elements<Tuning, T>("sort_by_key", where, in.first, in.first, in.count, detail::by_first<Comp>{comp});
+}
+
+/// Writes the order in which keys are sorted: index_out[0] is the place of the least key, and so on. Equals in order.
+///
+/// \param keys       as r of sort; not changed.
+/// \param index_out  an iterator, or a range with room for as many integers; visible to `where`.
+/// \return the iterator past the last index written. Scratch: 2n keys and n indices. \throws as sort; std::length_error
+/// if index_out is too short. Example: test/sort.cpp, argsort.
+template <sort_tuning Tuning = sort_tuning{}, execution_policy P, random_access_range R, output O, class Comp = less>
+auto argsort(const P& where, R&& keys, O&& index_out, Comp comp = {}) {
+  const auto in = detail::input_of("argsort", keys);
+  const std::int64_t n = in.count.bound;
+  detail::check_output("argsort", "index_out", index_out, n);
+  const auto first = detail::begin_of(index_out);
+  const auto target = detail::unwrap(first);
+  using K = element_value<R>;
+  using I = value_of<std::remove_const_t<decltype(target)>>;
+  static_assert(std::is_integral_v<I>, "pmpp::argsort: index_out must take an integer");
+  const zip_iterator source{in.first, counting_iterator<I>(I(0))};
+  const auto sort_to = [&](K* sorted_keys) {
+    detail::sort_elements<Tuning, pair<K, I>>("argsort", where, source, zip_iterator{sorted_keys, target}, in.count,
+                                              detail::by_first<Comp>{comp});
+  };
+  if constexpr (kernel_execution<P>) {
+    detail::scratch memory(where, detail::checked_bytes(n, sizeof(K), "argsort"), 0);
+    sort_to(memory.take<K>(n));
+  } else {
+    detail::raw_array<K> sorted_keys(in.count.get());
+    sort_to(sorted_keys.data());
+  }
+  return first + n;
+}
+
+/// Whether no element of r precedes the one in front of it. \param r a range or two iterators; visible to `where`.
+/// Waits for the policy's stream. Cost: n elements read; one launch. \throws as sort; std::invalid_argument when the
+/// stream is being captured. Example: test/sort.cpp, is_sorted.
+template <execution_policy P, random_access_range R, class Comp = less>
+[[nodiscard]] bool is_sorted(const P& where, R&& r, Comp comp = {}) {
+  const auto in = detail::input_of("is_sorted", r);
+  const std::int64_t pairs = in.count.bound - 1;
+  if (pairs < 1) return true;
+  return !transform_reduce(where, in.first, in.first + pairs, in.first + 1, false, logical_or{},
+                           detail::descends<Comp>{comp});
+}
+
+// The same for two iterators, or an iterator and a device_count.
+// clang-format off
+template <sort_tuning Tuning = sort_tuning{}, execution_policy P, random_access It, end_of<It> End, class Comp = less>
+void sort(const P& where, It first, End last, Comp comp = {}) { sort<Tuning>(where, subrange{first, last}, comp); }
+
+template <sort_tuning Tuning = sort_tuning{}, execution_policy P, random_access It, end_of<It> End, class Comp = less>
+void stable_sort(const P& where, It first, End last, Comp comp = {}) { stable_sort<Tuning>(where, subrange{first, last}, comp); }
+
+template <sort_tuning Tuning = sort_tuning{}, execution_policy P, random_access K, end_of<K> End, output V, class Comp = less>
+void sort_by_key(const P& where, K first, End last, V&& values, Comp comp = {}) { sort_by_key<Tuning>(where, subrange{first, last}, values, comp); }
+
+template <sort_tuning Tuning = sort_tuning{}, execution_policy P, random_access It, end_of<It> End, output O, class Comp = less>
+auto argsort(const P& where, It first, End last, O&& index_out, Comp comp = {}) { return argsort<Tuning>(where, subrange{first, last}, index_out, comp); }
+
+template <execution_policy P, random_access It, class Comp = less>
+[[nodiscard]] bool is_sorted(const P& where, It first, It last, Comp comp = {}) { return is_sorted(where, subrange{first, last}, comp); }
+// clang-format on
+
+}  // namespace pmpp::inline PMPP_BACKEND
+
+#pragma GCC visibility pop

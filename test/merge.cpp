@@ -1,0 +1,446 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What this file proves of merge.hpp, on every policy: the result is what std::merge gives, elements of a before equal
+// ones of b, and nothing beside it is touched: for every split of every size, element type, comparator, alignment and
+// kind of data; values stay with their keys; computed inputs; lengths that only the device knows; a comparator that
+// contradicts itself reads and writes nothing outside; bad input throws and touches nothing. co_rank cuts every merge
+// where std::merge would. In the emulator also under other orders of blocks and threads.
+#include <pmpp/merge.hpp>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <cstring>
+#include <limits>
+#include <numeric>
+
+#include "support/data.hpp"
+#include "support/monoids.hpp"
+#include "support/policies.hpp"
+
+using pmpp::device;
+
+namespace {
+
+// Elements of a tile of the default kernel for ints.
+constexpr std::int64_t tile = 128 * 16;
+// Small enough that many blocks, each with several tiles, take part at a few thousand elements.
+constexpr pmpp::merge_tuning tiny{32, 16, 3};
+
+/// Sorted by `key` alone; `tag` tells equals apart.
+template <class T>
+struct tagged {
+  T key;
+  std::uint32_t tag;
+  friend bool operator==(const tagged&, const tagged&) = default;
+};
+struct by_key {
+  template <class T>
+  PMPP_HOST_DEVICE bool operator()(const tagged<T>& x, const tagged<T>& y) const {
+    return x.key < y.key;
+  }
+};
+/// Twelve bytes.
+struct triple {
+  std::int32_t major, minor;
+  std::uint32_t tag;
+  friend bool operator==(const triple&, const triple&) = default;
+};
+struct by_both {
+  PMPP_HOST_DEVICE bool operator()(const triple& x, const triple& y) const {
+    return x.major != y.major ? x.major < y.major : x.minor < y.minor;
+  }
+};
+struct huge {
+  std::int32_t key;
+  std::uint32_t tag;
+  char rest[292];
+  friend bool operator==(const huge&, const huge&) = default;
+};
+struct by_huge_key {
+  PMPP_HOST_DEVICE bool operator()(const huge& x, const huge& y) const { return x.key < y.key; }
+};
+struct by_length {
+  PMPP_HOST_DEVICE bool operator()(const test::affine& x, const test::affine& y) const { return x.length < y.length; }
+};
+struct by_last_part {
+  PMPP_HOST_DEVICE bool operator()(const test::wide& x, const test::wide& y) const { return x.part[4] < y.part[4]; }
+};
+/// Sees only the upper bits, so that many different values are equal.
+struct coarsely {
+  int bits;
+  template <class T>
+  PMPP_HOST_DEVICE bool operator()(T x, T y) const {
+    return (x >> bits) < (y >> bits);
+  }
+};
+struct contradicting {
+  PMPP_HOST_DEVICE bool operator()(std::uint32_t x, std::uint32_t y) const {
+    return ((x * 0x9e3779b1u ^ y * 0x85ebca6bu) >> 15 & 1) != 0;
+  }
+};
+
+template <class T>
+T guard() {
+  T g;
+  std::memset(static_cast<void*>(&g), 0x5a, sizeof g);
+  return g;
+}
+
+template <class T, class Comp>
+std::vector<T> sorted(std::vector<T> v, Comp comp) {
+  std::stable_sort(v.begin(), v.end(), comp);
+  return v;
+}
+template <class T>
+std::vector<T> sorted_numbers(std::int64_t n) {
+  return sorted(test::random_values<T>(n), pmpp::less{});
+}
+std::vector<tagged<int>> sorted_tags(std::int64_t n, int keys, std::uint32_t first_tag) {
+  std::vector<tagged<int>> v(static_cast<std::size_t>(n));
+  for (auto& x : v) x = {static_cast<int>(test::generator()() % static_cast<unsigned>(keys)), 0};
+  v = sorted(v, by_key{});
+  for (auto& x : v) x.tag = first_tag++;
+  return v;
+}
+
+template <pmpp::merge_tuning Tuning, class where, class T, class Comp = pmpp::less>
+void check_merge(const std::vector<T>& a, const std::vector<T>& b, Comp comp = {}) {
+  std::vector<T> wanted(a.size() + b.size());
+  std::merge(a.begin(), a.end(), b.begin(), b.end(), wanted.begin(), comp);
+  wanted.push_back(guard<T>());
+  const auto in_a = where::put(a), in_b = where::put(b);
+  auto out = where::put(std::vector<T>(wanted.size(), guard<T>()));
+  CAPTURE(a.size());
+  CAPTURE(b.size());
+  CHECK(pmpp::merge<Tuning>(typename where::policy{}, in_a, in_b, out, comp) - out.begin() ==
+        static_cast<std::int64_t>(wanted.size()) - 1);
+  CHECK(where::get(out) == wanted);
+}
+
+template <pmpp::merge_tuning Tuning, class where, class K, class V, class Comp = pmpp::less>
+void check_by_key(const std::vector<K>& a, const std::vector<K>& b, V first_value, Comp comp = {}) {
+  const std::size_t n = a.size() + b.size();
+  std::vector<V> values_a(a.size()), values_b(b.size());
+  for (auto& v : values_a) v = first_value++;
+  for (auto& v : values_b) v = first_value++;
+  std::vector<K> keys(n);
+  std::vector<V> values(n);
+  for (std::size_t i = 0, j = 0; i + j < n;) {
+    const std::size_t at = i + j;
+    const bool of_b = i == a.size() || (j < b.size() && comp(b[j], a[i]));
+    keys[at] = of_b ? b[j] : a[i];
+    values[at] = of_b ? values_b[j] : values_a[i];
+    (of_b ? j : i) += 1;
+  }
+  auto keys_out = where::put(std::vector<K>(n)), more_keys = where::put(std::vector<K>(n + 3));
+  auto values_out = where::put(std::vector<V>(n)), more_values = where::put(std::vector<V>(n + 3));
+  const auto ka = where::put(a), kb = where::put(b);
+  const auto va = where::put(values_a), vb = where::put(values_b);
+  const typename where::policy policy{};
+  CAPTURE(a.size());
+  CAPTURE(b.size());
+  const auto ends = pmpp::merge_by_key<Tuning>(policy, ka, va, kb, vb, keys_out, values_out, comp);
+  CHECK(ends.first == keys_out.end());
+  CHECK(ends.second == values_out.end());
+  CHECK(where::get(keys_out) == keys);
+  CHECK(where::get(values_out) == values);
+  // Iterators, and each array elsewhere in its words.
+  pmpp::merge_by_key<Tuning>(policy, ka.begin(), ka.end(), va.begin(), kb.begin(), kb.end(), vb.begin(),
+                             more_keys.begin() + 1, more_values.begin() + 3, comp);
+  const auto all_keys = where::get(more_keys);
+  const auto all_values = where::get(more_values);
+  CHECK(std::equal(keys.begin(), keys.end(), all_keys.begin() + 1));
+  CHECK(std::equal(values.begin(), values.end(), all_values.begin() + 3));
+}
+
+}  // namespace
+
+TEST_CASE("co_rank: every diagonal of every small merge, and all equal") {
+  for (int count_a = 0; count_a < 9; ++count_a)
+    for (int count_b = 0; count_b < 9; ++count_b)
+      for (const int keys : {1, 2, 5, 100}) {
+        const auto a = sorted_tags(count_a, keys, 0), b = sorted_tags(count_b, keys, 1000);
+        std::vector<tagged<int>> all(a.size() + b.size());
+        std::merge(a.begin(), a.end(), b.begin(), b.end(), all.begin(), by_key{});
+        std::int64_t of_a = 0;
+        for (std::int64_t d = 0; d <= count_a + count_b; ++d) {
+          CHECK(pmpp::co_rank(d, a.data(), count_a, b.data(), count_b, by_key{}) == of_a);
+          CHECK(pmpp::co_rank(static_cast<int>(d), a.data(), count_a, b.data(), count_b, by_key{}) == of_a);
+          if (d < count_a + count_b) of_a += all[static_cast<std::size_t>(d)].tag < 1000;
+        }
+      }
+}
+
+TEST_CASE("co_rank: counts past 2^32, computed sequences") {
+  const pmpp::counting_iterator<std::int64_t> a(0), b(std::int64_t(1) << 33);
+  const std::int64_t n = std::int64_t(3) << 32;  // a overlaps b from 2^33 on
+  CHECK(pmpp::co_rank(n, a, n, b, n, pmpp::less{}) == (std::int64_t(1) << 33) + (std::int64_t(1) << 31));
+  CHECK(pmpp::co_rank(2 * n, a, n, b, n, pmpp::less{}) == n);
+  CHECK(pmpp::co_rank(std::int64_t(1) << 33, a, n, b, n, pmpp::less{}) == std::int64_t(1) << 33);
+}
+
+TEST_CASE("co_rank: a comparator that contradicts itself stays in bounds") {
+  std::vector<std::uint32_t> a(100), b(37);
+  std::iota(a.begin(), a.end(), 5u);
+  std::iota(b.begin(), b.end(), 500u);
+  for (int d = 0; d <= 137; ++d) {
+    const int i = pmpp::co_rank(d, a.data(), 100, b.data(), 37, contradicting{});
+    CHECK(i >= std::max(0, d - 37));
+    CHECK(i <= std::min(d, 100));
+  }
+}
+
+TEST_ALL_PLACES("merge: every size of both") {
+  for (const std::int64_t n : test::sizes(tile, 60007))
+    for (const std::int64_t part : {0, 1, 2, 50, 98, 100}) {
+      CAPTURE(test::seed());
+      check_merge<pmpp::merge_tuning{}, where>(sorted_numbers<int>(n * part / 100),
+                                               sorted_numbers<int>(n - n * part / 100));
+    }
+}
+
+TEST_ALL_PLACES("every size up to a few tiny tiles, and equals told apart") {
+  for (std::int64_t n = 0; n <= 1200; n += n < 40 ? 1 : 61)
+    for (const std::int64_t of_a : {n, n - 1, n / 2, n / 3, std::int64_t(1), std::int64_t(0)}) {
+      if (of_a < 0 || of_a > n) continue;
+      check_merge<tiny, where>(sorted_numbers<int>(of_a), sorted_numbers<int>(n - of_a));
+      for (const int keys : {1, 2, 30})
+        check_merge<tiny, where>(sorted_tags(of_a, keys, 0), sorted_tags(n - of_a, keys, 1u << 20), by_key{});
+    }
+}
+
+TEST_ALL_PLACES("one below the other, interleaved, long runs, equals across tiles") {
+  std::vector<int> low(5000), high(7000), even(5000), odd(5000);
+  std::iota(low.begin(), low.end(), 0);
+  std::iota(high.begin(), high.end(), 5000);
+  for (int i = 0; i < 5000; ++i) {
+    even[static_cast<std::size_t>(i)] = 2 * i;
+    odd[static_cast<std::size_t>(i)] = 2 * i + 1;
+  }
+  std::vector<tagged<int>> runs_a, runs_b;
+  for (int i = 0; i < 6000; ++i) runs_a.push_back({i / 700, static_cast<std::uint32_t>(i)});
+  for (int i = 0; i < 9000; ++i) runs_b.push_back({i / 1100, 1u << 20 | static_cast<std::uint32_t>(i)});
+  const auto all = [&]<pmpp::merge_tuning Tuning>(std::integral_constant<pmpp::merge_tuning, Tuning>) {
+    check_merge<Tuning, where>(low, high);
+    check_merge<Tuning, where>(high, low);
+    check_merge<Tuning, where>(even, odd);
+    check_merge<Tuning, where>(odd, even);
+    check_merge<Tuning, where>(low, low);
+    check_merge<Tuning, where>(runs_a, runs_b, by_key{});
+    check_merge<Tuning, where>(runs_b, runs_a, by_key{});
+  };
+  all(std::integral_constant<pmpp::merge_tuning, tiny>{});
+  all(std::integral_constant<pmpp::merge_tuning, pmpp::merge_tuning{}>{});
+}
+
+TEST_ALL_PLACES("comparators of all kinds") {
+  const auto a = test::random_values<int>(3001), b = test::random_values<int>(2500);
+  check_merge<tiny, where>(sorted(a, pmpp::greater{}), sorted(b, pmpp::greater{}), pmpp::greater{});
+  check_merge<tiny, where>(sorted(a, coarsely{3}), sorted(b, coarsely{3}), coarsely{3});
+  check_merge<pmpp::merge_tuning{}, where>(sorted(a, coarsely{6}), sorted(b, coarsely{6}), coarsely{6});
+}
+
+TEST_ALL_PLACES("elements of every size") {
+  for (const std::int64_t n : {0, 1, 33, 900, 5003}) {
+    const std::int64_t m = n / 2 + 7;
+    check_merge<tiny, where>(sorted_numbers<std::uint8_t>(n), sorted_numbers<std::uint8_t>(m));
+    check_merge<pmpp::merge_tuning{}, where>(sorted_numbers<std::int8_t>(n), sorted_numbers<std::int8_t>(m));
+    check_merge<pmpp::merge_tuning{}, where>(sorted_numbers<std::int16_t>(n), sorted_numbers<std::int16_t>(m));
+    check_merge<tiny, where>(sorted_numbers<float>(n), sorted_numbers<float>(m));
+    check_merge<pmpp::merge_tuning{}, where>(sorted_numbers<double>(n), sorted_numbers<double>(m));
+    check_merge<tiny, where>(sorted_numbers<std::int64_t>(n), sorted_numbers<std::int64_t>(m));
+    std::vector<triple> ta(static_cast<std::size_t>(n)), tb(static_cast<std::size_t>(m));
+    std::vector<test::affine> fa(ta.size()), fb(tb.size());
+    std::vector<test::wide> wa(ta.size()), wb(tb.size());
+    std::vector<huge> ha(ta.size() / 4), hb(tb.size() / 4);
+    std::uint32_t tag = 0;
+    const auto number = [] { return static_cast<int>(test::generator()() % 50); };
+    for (auto* v : {&ta, &tb})
+      for (auto& x : *v) x = {number(), number() % 3, ++tag};
+    for (auto* v : {&fa, &fb})
+      for (auto& x : *v) x = {++tag, 7, static_cast<std::uint32_t>(number())};
+    for (auto* v : {&wa, &wb})
+      for (auto& x : *v) x = {{++tag, 1, 2, 3, number()}};
+    for (auto* v : {&ha, &hb})
+      for (auto& x : *v) x = {number(), ++tag, {static_cast<char>(tag)}};
+    check_merge<tiny, where>(sorted(ta, by_both{}), sorted(tb, by_both{}), by_both{});
+    check_merge<pmpp::merge_tuning{}, where>(sorted(ta, by_both{}), sorted(tb, by_both{}), by_both{});
+    check_merge<pmpp::merge_tuning{}, where>(sorted(fa, by_length{}), sorted(fb, by_length{}), by_length{});
+    check_merge<tiny, where>(sorted(wa, by_last_part{}), sorted(wb, by_last_part{}), by_last_part{});
+    check_merge<pmpp::merge_tuning{}, where>(sorted(ha, by_huge_key{}), sorted(hb, by_huge_key{}), by_huge_key{});
+  }
+}
+
+TEST_ALL_PLACES("values of every size go with their keys") {
+  for (const std::int64_t n : {0, 1, 40, 700, 6001}) {
+    const auto a = sorted_numbers<std::uint32_t>(n), b = sorted_numbers<std::uint32_t>(n / 3 + 5);
+    check_by_key<tiny, where>(a, b, std::uint32_t(0));
+    check_by_key<pmpp::merge_tuning{}, where>(a, b, std::uint32_t(0));
+    check_by_key<pmpp::merge_tuning{}, where>(a, b, 0.0);
+    check_by_key<tiny, where>(a, b, std::uint16_t(0));
+    check_by_key<tiny, where>(sorted_numbers<std::uint8_t>(n), sorted_numbers<std::uint8_t>(n), std::int64_t(0));
+    check_by_key<pmpp::merge_tuning{}, where>(sorted_numbers<double>(n), sorted_numbers<double>(n), std::uint8_t(0));
+    check_by_key<tiny, where>(sorted_numbers<std::int64_t>(n), sorted_numbers<std::int64_t>(n), std::int32_t(0));
+  }
+}
+
+namespace {
+template <class where, class T>
+void check_alignments() {
+  const typename where::policy policy{};
+  const auto v = sorted_numbers<T>(3000), w = sorted_numbers<T>(3000);
+  const auto in_a = where::put(v), in_b = where::put(w);
+  for (const int from_a : {0, 1, 3, 15})
+    for (const int from_b : {0, 2, 5})
+      for (const int to : {0, 1, 7})
+        for (const int length : {0, 1, 17, 400, 2900}) {
+          CAPTURE(from_a);
+          CAPTURE(from_b);
+          CAPTURE(to);
+          CAPTURE(length);
+          const int length_b = length / 2;
+          std::vector<T> wanted(4400, guard<T>());
+          std::merge(v.begin() + from_a, v.begin() + from_a + length, w.begin() + from_b, w.begin() + from_b + length_b,
+                     wanted.begin() + to);
+          auto out = where::put(std::vector<T>(4400, guard<T>()));
+          pmpp::merge<tiny>(policy, in_a.begin() + from_a, in_a.begin() + from_a + length, in_b.begin() + from_b,
+                            in_b.begin() + from_b + length_b, out.begin() + to);
+          CHECK(where::get(out) == wanted);
+        }
+}
+}  // namespace
+
+TEST_ALL_PLACES("misaligned inputs and outputs") {
+  check_alignments<where, std::uint8_t>();
+  check_alignments<where, std::int16_t>();
+  check_alignments<where, std::int32_t>();
+  check_alignments<where, double>();
+}
+
+TEST_ALL_PLACES("elements whose addresses fit no vector") {
+  const auto a = sorted_tags(3001, 500, 0), b = sorted_tags(2000, 500, 1u << 20);
+  std::vector<tagged<int>> wanted(5001);
+  std::merge(a.begin(), a.end(), b.begin(), b.end(), wanted.begin(), by_key{});
+  std::vector<std::uint32_t> words(2 * 3001 + 1);
+  std::memcpy(words.data() + 1, a.data(), 3001 * sizeof a[0]);
+  const auto in_a = where::put(words);
+  const auto in_b = where::put(b);
+  auto out = where::put(std::vector<std::uint32_t>(2 * 5001 + 1));
+  const auto* first = reinterpret_cast<const tagged<int>*>(in_a.data() + 1);
+  pmpp::merge<tiny>(typename where::policy{}, first, first + 3001, in_b.begin(), in_b.end(),
+                    reinterpret_cast<tagged<int>*>(out.data() + 1), by_key{});
+  const auto got = where::get(out);
+  CHECK(std::memcmp(got.data() + 1, wanted.data(), 5001 * sizeof wanted[0]) == 0);
+}
+
+TEST_ALL_PLACES("computed inputs, and outputs of another type") {
+  const typename where::policy policy{};
+  const pmpp::counting_iterator<std::int64_t> a(0), b(500);
+  auto out = where::put(std::vector<std::int64_t>(9000));
+  pmpp::merge<tiny>(policy, a, a + 5000, b, b + 4000, out);
+  std::vector<std::int64_t> wanted(9000);
+  std::merge(a, a + 5000, b, b + 4000, wanted.begin());
+  CHECK(where::get(out) == wanted);
+  const auto keys = sorted_numbers<int>(3000);
+  auto wide = where::put(std::vector<double>(6000));
+  const auto in = where::put(keys);
+  pmpp::merge(policy, in, in, wide);
+  std::vector<double> doubled;
+  for (const int k : keys) doubled.insert(doubled.end(), 2, k);
+  CHECK(where::get(wide) == doubled);
+  // Values that are computed: an argmerge.
+  auto keys_out = where::put(std::vector<int>(6000));
+  auto from = where::put(std::vector<std::int64_t>(6000));
+  const pmpp::counting_iterator<std::int64_t> one(0), two(3000);
+  pmpp::merge_by_key<tiny>(policy, in, one, in, two, keys_out, from);
+  const auto source = where::get(from);
+  for (std::size_t i = 0; i + 1 < source.size(); ++i)
+    if (doubled[i] == doubled[i + 1]) CHECK(source[i] < source[i + 1]);
+}
+
+TEST_ALL_PLACES("lengths that are known on the device only") {
+  const typename where::policy policy{};
+  const auto a = sorted_numbers<int>(6000), b = sorted_numbers<int>(5000);
+  const auto in_a = where::put(a), in_b = where::put(b);
+  for (const std::int64_t n : {0, 1, 999, 6000, 9000})
+    for (const std::int64_t m : {0, 7, 5000}) {
+      const auto count_a = where::put(std::vector<std::int64_t>{n});
+      const auto count_b = where::put(std::vector<unsigned>{static_cast<unsigned>(m)});
+      std::vector<int> wanted(11000, -5);
+      std::merge(a.begin(), a.begin() + std::min<std::int64_t>(n, 6000), b.begin(), b.begin() + m, wanted.begin());
+      auto out = where::put(std::vector<int>(11000, -5));
+      const auto end = pmpp::merge<tiny>(policy, in_a.begin(), pmpp::device_count{count_a.data(), 6000}, in_b.begin(),
+                                         pmpp::device_count{count_b.data(), 5000}, out);
+      CHECK(end == out.end());
+      CHECK(where::get(out) == wanted);
+      auto keys = where::put(std::vector<int>(11000, -5)), values = where::put(std::vector<int>(11000, -5));
+      pmpp::merge_by_key<tiny>(policy, in_a.begin(), pmpp::device_count{count_a.data(), 6000}, in_a, in_b.begin(),
+                               pmpp::device_count{count_b.data(), 5000}, in_b, keys, values);
+      CHECK(where::get(values) == wanted);
+    }
+}
+
+TEST_ALL_PLACES("NaN under less, and other contradictions: nothing outside is touched") {
+  const typename where::policy policy{};
+  auto a = test::random_values<std::uint32_t>(3000), b = test::random_values<std::uint32_t>(2100);
+  auto out = where::put(std::vector<std::uint32_t>(5101, 4242u));
+  std::iota(a.begin(), a.end(), 10000u);
+  std::iota(b.begin(), b.end(), 20000u);
+  pmpp::merge<pmpp::merge_tuning{256, 64, 64}>(policy, where::put(a), where::put(b), out, contradicting{});
+  CHECK(where::get(out).back() == 4242u);
+  pmpp::merge<tiny>(policy, where::put(a), where::put(b), out, contradicting{});
+  CHECK(where::get(out).back() == 4242u);
+  std::vector<float> x(5000), y(4000);
+  for (auto* v : {&x, &y})
+    for (auto& f : *v) f = test::generator()() % 3 == 0 ? std::numeric_limits<float>::quiet_NaN() : 1.0f;
+  auto floats = where::put(std::vector<float>(9001, -7.0f));
+  pmpp::merge<tiny>(policy, where::put(x), where::put(y), floats);
+  const auto got = where::get(floats);
+  CHECK(got.back() == -7.0f);
+  CHECK(std::all_of(got.begin(), got.end() - 1, [](float f) { return f == 1.0f || std::isnan(f); }));
+}
+
+#if !PMPP_CUDA
+TEST_CASE("blocks and threads in any order") {
+  using pmpp::simt::block_order;
+  const auto a = sorted_tags(4001, 90, 0), b = sorted_tags(3000, 90, 1u << 20);
+  const auto keys = sorted_numbers<std::uint32_t>(3000);
+  for (const block_order order : {block_order::ascending, block_order::descending, block_order::shuffled})
+    for (const std::uint64_t seed : {0u, 1u, 2u, 3u, 4u, 5u})
+      for (const int threads : {1, 2}) {
+        pmpp::simt::emulator_options options;
+        options.threads = threads;
+        options.seed = seed;
+        options.order = order;
+        const pmpp::simt::scoped_emulator_options scope(options);
+        CAPTURE(seed);
+        CAPTURE(static_cast<int>(order));
+        check_merge<tiny, test::device_place>(a, b, by_key{});
+        check_merge<pmpp::merge_tuning{64, 64, 5}, test::device_place>(a, b, by_key{});
+        check_by_key<tiny, test::device_place>(keys, keys, std::uint32_t(0));
+      }
+}
+#endif
+
+TEST_ALL_PLACES("bad input throws before anything runs") {
+  const typename where::policy policy{};
+  const int* null = nullptr;
+  auto data = where::put(std::vector<int>(10, 1));
+  auto out = where::put(std::vector<int>(20, 77));
+  auto small = where::put(std::vector<int>(19, 77));
+  int* const nowhere = nullptr;
+  CHECK_THROWS_AS(pmpp::merge(policy, null, null + 5, data.begin(), data.end(), out), std::invalid_argument);
+  CHECK_THROWS_AS(pmpp::merge(policy, data.begin(), data.end(), null, null + 5, out), std::invalid_argument);
+  CHECK_THROWS_AS(pmpp::merge(policy, data.end(), data.begin(), data.begin(), data.end(), out), std::invalid_argument);
+  CHECK_THROWS_AS(pmpp::merge(policy, data, data, nowhere), std::invalid_argument);
+  CHECK_THROWS_AS(pmpp::merge(policy, data, data, small), std::length_error);
+  CHECK_THROWS_AS(pmpp::merge_by_key(policy, data, data, data, data, out, small), std::length_error);
+  CHECK_THROWS_AS(pmpp::merge_by_key(policy, data, data, data, data, small, out), std::length_error);
+  CHECK_THROWS_AS(pmpp::merge_by_key(policy, data, data, out, data, small, out), std::length_error);
+  CHECK_THROWS_AS(pmpp::merge_by_key(policy, data, null, data, data, out, out), std::invalid_argument);
+  CHECK(where::get(out) == std::vector<int>(20, 77));
+  CHECK(where::get(small) == std::vector<int>(19, 77));
+  CHECK(pmpp::merge(policy, null, null, null, null, nowhere) == nowhere);  // nothing may be null
+  CHECK(pmpp::merge(policy, data, data, out) == out.end());                // the next call works
+}

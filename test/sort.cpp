@@ -1,0 +1,380 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What this file proves of sort.hpp, on every policy: the result is what std::stable_sort gives (so it is sorted, a
+// permutation, and stable), for every size, element type, comparator, alignment and kind of data, and nothing beside it
+// is touched; values stay with their keys; argsort leaves its keys alone; lengths that only the device knows; a
+// comparator that contradicts itself reads and writes nothing outside; bad input throws and touches nothing; a workspace
+// serves any number of calls. In the emulator also under other orders of blocks and threads. The odd-even transposition
+// of a thread sorts all inputs of zeros and ones, hence all inputs.
+#include <pmpp/sort.hpp>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <cstring>
+#include <functional>
+#include <limits>
+#include <numeric>
+
+#include "support/data.hpp"
+#include "support/monoids.hpp"
+#include "support/policies.hpp"
+
+using pmpp::device;
+
+namespace {
+
+// Elements of a tile of the default kernel for ints.
+constexpr std::int64_t tile = 512 * 16;
+// Small enough that many blocks, several passes and several tiles a block take part at a few thousand elements.
+constexpr pmpp::sort_tuning tiny{32, 16, 32, 16, 2};
+constexpr pmpp::sort_tuning small{64, 32, 64, 16, 3};
+
+/// Sorted by `key` alone; `tag` tells equals apart.
+struct tagged {
+  std::int32_t key;
+  std::uint32_t tag;
+  friend bool operator==(const tagged&, const tagged&) = default;
+};
+struct by_key {
+  template <class T>
+  PMPP_HOST_DEVICE bool operator()(const T& x, const T& y) const {
+    return x.key < y.key;
+  }
+};
+/// Twelve bytes.
+struct triple {
+  std::int32_t major, minor;
+  std::uint32_t tag;
+  friend bool operator==(const triple&, const triple&) = default;
+};
+struct by_both {
+  PMPP_HOST_DEVICE bool operator()(const triple& x, const triple& y) const {
+    return x.major != y.major ? x.major < y.major : x.minor < y.minor;
+  }
+};
+struct huge {
+  std::int32_t key;
+  std::uint32_t tag;
+  char rest[292];
+  friend bool operator==(const huge&, const huge&) = default;
+};
+struct by_last_part {
+  PMPP_HOST_DEVICE bool operator()(const test::wide& x, const test::wide& y) const { return x.part[4] < y.part[4]; }
+};
+struct by_length {
+  PMPP_HOST_DEVICE bool operator()(const test::affine& x, const test::affine& y) const { return x.length < y.length; }
+};
+struct contradicting {
+  PMPP_HOST_DEVICE bool operator()(std::uint32_t x, std::uint32_t y) const {
+    return ((x * 0x9e3779b1u ^ y * 0x85ebca6bu) >> 15 & 1) != 0;
+  }
+};
+
+std::uint64_t draw() { return test::generator()(); }
+
+std::vector<tagged> tags(std::int64_t n, const std::function<std::int64_t(std::int64_t)>& key_of) {
+  std::vector<tagged> v(static_cast<std::size_t>(n));
+  for (std::size_t i = 0; i < v.size(); ++i)
+    v[i] = {static_cast<std::int32_t>(key_of(static_cast<std::int64_t>(i))), static_cast<std::uint32_t>(i)};
+  return v;
+}
+
+/// Sorts the middle of an array, from element `from` on, and compares with std.
+template <pmpp::sort_tuning Tuning, class where, class T, class Comp = pmpp::less>
+void check_sort(const std::vector<T>& v, Comp comp = {}, int from = 0) {
+  const typename where::policy policy{};
+  std::vector<T> wanted = v;
+  std::stable_sort(wanted.begin() + from, wanted.end() - from, comp);
+  auto data = where::put(v);
+  pmpp::sort<Tuning>(policy, data.begin() + from, data.end() - from, comp);
+  CAPTURE(v.size());
+  CAPTURE(from);
+  CAPTURE(test::seed());
+  CHECK(where::get(data) == wanted);
+  CHECK(pmpp::is_sorted(policy, data.begin() + from, data.end() - from, comp));
+}
+
+template <pmpp::sort_tuning Tuning, class where, class K, class V, class Comp = pmpp::less>
+void check_by_key(const std::vector<K>& keys, V, Comp comp = {}) {
+  const typename where::policy policy{};
+  std::vector<std::uint32_t> order(keys.size());
+  std::iota(order.begin(), order.end(), 0u);
+  std::stable_sort(order.begin(), order.end(), [&](auto i, auto j) { return comp(keys[i], keys[j]); });
+  std::vector<V> values(keys.size()), wanted_values;
+  std::vector<K> wanted;
+  for (std::size_t i = 0; i < keys.size(); ++i) values[i] = static_cast<V>(i);
+  for (const auto i : order) {
+    wanted.push_back(keys[i]);
+    wanted_values.push_back(values[i]);
+  }
+  CAPTURE(keys.size());
+  auto k = where::put(keys);
+  auto v = where::put(values);
+  auto index = where::put(std::vector<std::uint32_t>(keys.size(), 77));
+  CHECK(pmpp::argsort<Tuning>(policy, k, index, comp) == index.end());
+  CHECK(where::get(k) == keys);
+  CHECK(where::get(index) == order);
+  pmpp::sort_by_key<Tuning>(policy, k, v, comp);
+  CHECK(where::get(k) == wanted);
+  CHECK(where::get(v) == wanted_values);
+}
+
+}  // namespace
+
+TEST_CASE("odd-even transposition sorts all zeros and ones") {
+  for (unsigned bits = 0; bits < 1u << 16; ++bits) {
+    int x[16], eight[8];
+    for (int i = 0; i < 16; ++i) x[i] = static_cast<int>(bits >> i & 1);
+    for (int i = 0; i < 8; ++i) eight[i] = x[i];
+    pmpp::block::detail::sort_in_registers(x, pmpp::less{});
+    pmpp::block::detail::sort_in_registers(eight, pmpp::less{});
+    if (!std::is_sorted(x, x + 16) || !std::is_sorted(eight, eight + 8)) FAIL(bits);
+  }
+}
+
+TEST_ALL_PLACES("sort: every size") {
+  for (const std::int64_t n : test::sizes(tile, 150001)) {
+    check_sort<pmpp::sort_tuning{}, where>(test::random_values<int>(n));
+    check_sort<pmpp::sort_tuning{}, where>(tags(n, [](auto) { return draw() % 1000; }), by_key{});
+  }
+}
+
+TEST_ALL_PLACES("every size up to a few tiny tiles, and around the sizes where a pass begins") {
+  for (std::int64_t n = 0; n <= 700; n += n < 150 ? 1 : 23)
+    check_sort<tiny, where>(tags(n, [](auto) { return draw() % 50; }), by_key{});
+  for (const std::int64_t at : {128, 512, 2048, 8192})
+    for (const std::int64_t n : {at - 1, at, at + 1, at + 17, 2 * at + 1, 3 * at - 1})
+      for (const int keys : {2, 1000000})
+        check_sort<tiny, where>(tags(n, [&](auto) { return draw() % static_cast<unsigned>(keys); }), by_key{});
+}
+
+TEST_ALL_PLACES("adversarial orders") {
+  const std::int64_t n = 9001;
+  const std::function<std::int64_t(std::int64_t)> orders[] = {
+      [](auto i) { return i; },                               // sorted
+      [](auto i) { return -i; },                              // reversed
+      [](auto) { return 7; },                                 // all equal
+      [](auto) { return draw() % 2; },                        // two values
+      [](auto i) { return i % 2; },                           // alternating
+      [=](auto i) { return i < n / 2 ? i : n - i; },          // organ pipe
+      [=](auto i) { return i < n / 2 ? n - i : i; },          // valley
+      [](auto) { return draw() % 10; },                       // few distinct
+      [](auto i) { return i / 700; },                         // long runs
+      [](auto i) { return i % 128; },                         // saw tooth
+      [](auto i) { return i % 128 == 0 ? 0 : i; },            // one out of order in each tile
+      [=](auto i) { return i == n - 1 ? -1 : i; },            // the last one belongs to the front
+      [=](auto i) { return i == 0 ? n : i; },                 // the first one belongs to the end
+      [](auto i) { return i / 128 % 4 * 1000 + i; },          // runs that follow each other
+      [](auto i) { return (3 - i / 128 % 4) * 100000 + i; },  // runs in reverse
+      [](auto i) { return (i / 128 % 4 == 1) ? 5 : i; },      // one run of equals
+      [](auto) { return (draw() & draw() & draw()) % 256; }   // skewed
+  };
+  for (const auto& order : orders) {
+    check_sort<tiny, where>(tags(n, order), by_key{});
+    check_sort<small, where>(tags(n, order), by_key{});
+    check_sort<pmpp::sort_tuning{}, where>(tags(3 * n, order), by_key{});
+  }
+}
+
+TEST_ALL_PLACES("comparators of all kinds") {
+  check_sort<tiny, where>(test::random_values<int>(3001), pmpp::greater{});
+  check_sort<pmpp::sort_tuning{}, where>(test::random_values<double>(20001), pmpp::greater{});
+  auto floats = test::random_values<float>(20001);
+  for (std::size_t i = 0; i < floats.size(); i += 7) floats[i] = i % 2 == 0 ? 0.0f : -0.0f;
+  floats[5] = std::numeric_limits<float>::infinity();
+  floats[19000] = -std::numeric_limits<float>::infinity();
+  check_sort<small, where>(floats);
+}
+
+TEST_ALL_PLACES("elements of every size") {
+  for (const std::int64_t n : {0, 1, 33, 900, 5003}) {
+    check_sort<tiny, where>(test::random_values<std::uint8_t>(n));
+    check_sort<pmpp::sort_tuning{}, where>(test::random_values<std::uint8_t>(4 * n));
+    check_sort<small, where>(test::random_values<std::int16_t>(n));
+    check_sort<tiny, where>(test::random_values<std::int64_t>(n));
+    check_sort<pmpp::sort_tuning{}, where>(test::random_values<double>(3 * n));
+    std::vector<triple> t(static_cast<std::size_t>(n));
+    std::vector<test::affine> f(t.size());
+    std::vector<test::wide> w(t.size());
+    std::vector<huge> h(t.size() / 2);
+    std::uint32_t tag = 0;
+    const auto number = [] { return static_cast<int>(draw() % 50); };
+    for (auto& x : t) x = {number(), number() % 3, ++tag};
+    for (auto& x : f) x = {++tag, 7, static_cast<std::uint32_t>(number())};
+    for (auto& x : w) x = {{++tag, 1, 2, 3, number()}};
+    for (auto& x : h) x = {number(), ++tag, {static_cast<char>(tag)}};
+    check_sort<tiny, where>(t, by_both{});
+    check_sort<pmpp::sort_tuning{}, where>(t, by_both{});
+    check_sort<tiny, where>(f, by_length{});
+    check_sort<pmpp::sort_tuning{}, where>(w, by_last_part{});
+    check_sort<tiny, where>(h, by_key{});
+    check_sort<pmpp::sort_tuning{}, where>(h, by_key{});
+  }
+}
+
+TEST_ALL_PLACES("sort_by_key and argsort") {
+  for (const std::int64_t n : {0, 1, 2, 40, 700, 6001, 20011}) {
+    const auto keys = test::random_values<int>(n);
+    check_by_key<tiny, where>(keys, std::uint32_t(0));
+    check_by_key<pmpp::sort_tuning{}, where>(keys, std::uint32_t(0));
+    check_by_key<small, where>(keys, 0.0, pmpp::greater{});
+    check_by_key<tiny, where>(test::random_values<std::uint8_t>(n), std::int64_t(0));
+    check_by_key<tiny, where>(test::random_values<double>(n), std::uint8_t(0));
+    check_by_key<pmpp::sort_tuning{}, where>(test::random_values<std::int64_t>(n), std::uint16_t(0));
+  }
+}
+
+TEST_ALL_PLACES("misaligned data") {
+  for (const int from : {1, 2, 3, 5, 16})
+    for (const std::int64_t n : {100, 3000, 20000}) {
+      check_sort<tiny, where>(test::random_values<int>(n), pmpp::less{}, from);
+      check_sort<small, where>(test::random_values<std::uint8_t>(n), pmpp::less{}, from);
+      check_sort<tiny, where>(test::random_values<std::int16_t>(n), pmpp::less{}, from);
+      check_sort<pmpp::sort_tuning{}, where>(test::random_values<double>(n), pmpp::less{}, from);
+    }
+}
+
+TEST_ALL_PLACES("argsort of computed keys, into integers of any type; outputs elsewhere") {
+  const typename where::policy policy{};
+  const pmpp::counting_iterator<int> keys(-500);
+  auto index = where::put(std::vector<std::int16_t>(3003, -9));
+  pmpp::argsort<tiny>(policy, keys, keys + 3000, index.begin() + 1, pmpp::greater{});
+  const auto got = where::get(index);
+  CHECK(got[0] == -9);
+  CHECK(got[3001] == -9);
+  for (int i = 0; i < 3000; ++i) CHECK(got[static_cast<std::size_t>(i) + 1] == 2999 - i);
+}
+
+TEST_ALL_PLACES("is_sorted") {
+  const typename where::policy policy{};
+  for (const int n : {0, 1, 2, 3, 1000, 50000}) {
+    std::vector<int> v(static_cast<std::size_t>(n));
+    for (int i = 0; i < n; ++i) v[static_cast<std::size_t>(i)] = i / 3;
+    CHECK(pmpp::is_sorted(policy, where::put(v)));
+    CHECK(pmpp::is_sorted(policy, where::put(v), pmpp::greater{}) == (n <= 3));
+    if (n < 2) continue;
+    for (const int at : {0, n / 2 - 1, n - 2}) {
+      auto w = v;
+      w[static_cast<std::size_t>(at)] = n;
+      CHECK(!pmpp::is_sorted(policy, where::put(w)));
+    }
+  }
+}
+
+TEST_ALL_PLACES("lengths that are known on the device only") {
+  const typename where::policy policy{};
+  const auto v = test::random_values<int>(20000);
+  for (const std::int64_t n : {0, 1, 100, 128, 513, 6000, 20000, 30000}) {
+    const auto used = std::min<std::int64_t>(n, 20000);
+    auto wanted = v;
+    std::stable_sort(wanted.begin(), wanted.begin() + used);
+    const auto count = where::put(std::vector<std::int64_t>{n});
+    const pmpp::device_count length{count.data(), 20000};
+    auto data = where::put(v), more = where::put(v), keys = where::put(v), values = where::put(v);
+    pmpp::sort<tiny>(policy, data.begin(), length);
+    pmpp::stable_sort(policy, more.begin(), length);
+    pmpp::sort_by_key<small>(policy, keys.begin(), length, values);
+    CAPTURE(n);
+    CHECK(where::get(data) == wanted);
+    CHECK(where::get(more) == wanted);
+    CHECK(where::get(values) == wanted);
+  }
+}
+
+TEST_ALL_PLACES("NaN under less, and other contradictions: nothing outside is touched") {
+  const typename where::policy policy{};
+  std::vector<std::uint32_t> v(5002, 4242u);
+  std::iota(v.begin() + 1, v.end() - 1, 100u);
+  auto data = where::put(v);
+  pmpp::sort<tiny>(policy, data.begin() + 1, data.end() - 1, contradicting{});
+  auto got = where::get(data);
+  CHECK(got.front() == 4242u);
+  CHECK(got.back() == 4242u);
+  CHECK(std::all_of(got.begin() + 1, got.end() - 1, [](auto x) { return x >= 100 && x < 5100; }));
+  std::vector<float> floats(5000);
+  for (auto& x : floats) x = draw() % 3 == 0 ? std::numeric_limits<float>::quiet_NaN() : 1.0f;
+  auto many = where::put(floats);
+  pmpp::sort<tiny>(policy, many);
+  const auto sorted = where::get(many);
+  CHECK(std::all_of(sorted.begin(), sorted.end(), [](float x) { return x == 1.0f || std::isnan(x); }));
+}
+
+#if !PMPP_CUDA
+TEST_CASE("blocks and threads in any order") {
+  using pmpp::simt::block_order;
+  const auto v = tags(5001, [](auto) { return draw() % 300; });
+  const auto keys = test::random_values<int>(2500);
+  for (const block_order order : {block_order::ascending, block_order::descending, block_order::shuffled})
+    for (const std::uint64_t seed : {0u, 1u, 2u, 3u, 4u, 5u})
+      for (const int threads : {1, 2}) {
+        pmpp::simt::emulator_options options;
+        options.threads = threads;
+        options.seed = seed;
+        options.order = order;
+        const pmpp::simt::scoped_emulator_options scope(options);
+        CAPTURE(seed);
+        CAPTURE(static_cast<int>(order));
+        check_sort<tiny, test::device_place>(v, by_key{});
+        check_sort<small, test::device_place>(v, by_key{});
+        check_sort<pmpp::sort_tuning{256, 64, 256, 32, 4}, test::device_place>(v, by_key{});
+        check_by_key<tiny, test::device_place>(keys, std::uint32_t(0));
+      }
+}
+
+TEST_CASE("host: any number of threads, the same result; exceptions arrive") {
+  const auto v = tags(300001, [](auto) { return draw() % 5000; });
+  auto wanted = v;
+  std::stable_sort(wanted.begin(), wanted.end(), by_key{});
+  for (const int threads : {1, 2, 3, 7}) {
+    auto data = v;
+    pmpp::sort(pmpp::host.threads(threads), data, by_key{});
+    CHECK(data == wanted);
+  }
+  auto data = v;
+  CHECK_THROWS_AS(pmpp::sort(pmpp::host, data,
+                             [](const tagged&, const tagged& y) -> bool {
+                               if (y.tag == 200000) throw std::runtime_error("no order");
+                               return false;
+                             }),
+                  std::runtime_error);
+}
+#endif
+
+TEST_CASE("a workspace serves any number of calls, whatever their sizes") {
+  pmpp::workspace scratch;
+  const auto policy = device.with(scratch);
+  for (int i = 0; i < 30; ++i) {
+    const auto v = test::random_values<int>(static_cast<std::int64_t>(draw() % 30001));
+    auto wanted = v;
+    std::sort(wanted.begin(), wanted.end());
+    pmpp::device_buffer<int> data(v);
+    if (i % 2 == 0)
+      pmpp::sort<tiny>(policy, data);
+    else
+      pmpp::sort(policy, data);
+    pmpp::synchronize(policy);
+    CHECK(pmpp::to_host(data) == wanted);
+  }
+}
+
+TEST_ALL_PLACES("bad input throws before anything runs") {
+  const typename where::policy policy{};
+  int* const null = nullptr;
+  const std::vector<int> v = {3, 1, 2, 5, 4};
+  auto data = where::put(v);
+  auto few = where::put(std::vector<int>(4, 77));
+  CHECK_THROWS_AS(pmpp::sort(policy, null, null + 5), std::invalid_argument);
+  CHECK_THROWS_AS(pmpp::sort(policy, data.end(), data.begin()), std::invalid_argument);
+  CHECK_THROWS_AS(pmpp::sort_by_key(policy, data, null), std::invalid_argument);
+  CHECK_THROWS_AS(pmpp::sort_by_key(policy, data, few), std::length_error);
+  CHECK_THROWS_AS(pmpp::argsort(policy, data, few), std::length_error);
+  CHECK_THROWS_AS(pmpp::argsort(policy, data, null), std::invalid_argument);
+  CHECK_THROWS_AS(pmpp::sort(policy, data.begin(), pmpp::device_count{static_cast<const int*>(nullptr), 5}),
+                  std::invalid_argument);
+  CHECK(where::get(data) == v);
+  CHECK(where::get(few) == std::vector<int>(4, 77));
+  pmpp::sort(policy, null, null);  // nothing may be null
+  pmpp::sort(policy, data);        // the next call works
+  CHECK(where::get(data) == std::vector<int>{1, 2, 3, 4, 5});
+}
