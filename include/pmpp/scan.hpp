@@ -24,6 +24,7 @@
 #include <pmpp/block/look_back.hpp>
 #include <pmpp/block/scan.hpp>
 #include <pmpp/block/tile_pipeline.hpp>
+#include <pmpp/block/vector_range.hpp>
 #include <pmpp/core/config.hpp>
 #include <pmpp/core/operators.hpp>
 #include <pmpp/core/range.hpp>

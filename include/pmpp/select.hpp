@@ -28,6 +28,7 @@
 #include <pmpp/block/look_back.hpp>
 #include <pmpp/block/scan.hpp>
 #include <pmpp/block/tile_pipeline.hpp>
+#include <pmpp/block/vector_range.hpp>
 #include <pmpp/core/config.hpp>
 #include <pmpp/core/iterator.hpp>
 #include <pmpp/core/math.hpp>

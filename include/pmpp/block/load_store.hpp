@@ -22,7 +22,6 @@
 #include <pmpp/core/config.hpp>
 #include <pmpp/core/iterator.hpp>
 #include <pmpp/core/math.hpp>
-#include <pmpp/simt/block.hpp>
 #include <pmpp/simt/memory.hpp>
 
 namespace pmpp::inline PMPP_BACKEND::block {
@@ -302,49 +301,6 @@ struct ordered_layout {
     return static_cast<int>(smaller(n - element(vector), std::int64_t(Items)));
   }
 };
-
-/// Consecutive vectors of such data: what a warp has of a tile. Inside: all their items exist, so nothing needs a check.
-template <int Items, bool Inside>
-struct vector_range {
-  std::int64_t first;      ///< element that the first item of the first vector is
-  int count;               ///< of vectors
-  int begin = 0, end = 0;  ///< the items that exist
-
-  PMPP_HOST_DEVICE vector_range(const ordered_layout<Items>& data, std::int64_t first_vector, int vectors)
-      : first(data.element(first_vector)), count(vectors), end(vectors * Items) {
-    if (Inside) return;
-    begin = static_cast<int>(larger(std::int64_t(0), -first));
-    end = static_cast<int>(larger(std::int64_t(0), smaller(data.n - first, std::int64_t(end))));
-  }
-  PMPP_HOST_DEVICE std::int64_t element(int v) const { return first + v * Items; }
-  PMPP_HOST_DEVICE bool has(int v) const { return Inside || v * Items < end; }
-  PMPP_HOST_DEVICE bool whole(int v) const { return Inside || (v * Items >= begin && (v + 1) * Items <= end); }
-  PMPP_HOST_DEVICE int begin_of(int v) const { return larger(0, begin - v * Items); }
-  PMPP_HOST_DEVICE int end_of(int v) const { return smaller(Items, end - v * Items); }
-  /// Calls f(k) for the items of vector v that exist.
-  template <class F>
-  PMPP_HOST_DEVICE void for_each_item(int v, F f) const {
-    if (whole(v)) {
-      for (int k = 0; k < Items; ++k) f(k);
-    } else {
-      for (int k = 0; k < Items; ++k)
-        if (k >= begin_of(v) && k < end_of(v)) f(k);
-    }
-  }
-};
-
-/// Starts copying vector v of a warp's share to slots[v].in, in shared memory. All lanes of the warp call; complete for
-/// a lane after simt::copy_async_wait, for all after a barrier of the warp behind that.
-template <class Block, class In, int Items, bool Inside, class Slot>
-PMPP_HOST_DEVICE void load_async(Block& block, const In& in, const vector_range<Items, Inside>& mine, Slot* slots) {
-  for (int v = block.lane(); v < mine.count; v += simt::warp_size) {
-    if (!mine.has(v)) break;
-    if (mine.whole(v))
-      access<In>::template load_async<Items>(in, mine.element(v), slots[v].in);
-    else
-      slots[v].in = access<In>::template load_part<Items>(in, mine.element(v), mine.begin_of(v), mine.end_of(v));
-  }
-}
 
 /// Calls f with std::integral_constant<int, Items> and the lead: the iterator's own width where its data allows it,
 /// else one element at a time. Host code: picks the kernel to launch.
