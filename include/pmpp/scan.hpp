@@ -382,7 +382,7 @@ auto scan_input(const char* function, const P& where, const input<In>& in, O& ou
 /// \param init where given, joins once, on the left; its type is then that of the accumulator.
 /// \return the iterator past the last element written (past the upper bound for a device_count).
 /// In place is allowed (out begins where r begins); other overlaps are not. The same bits on every run; on host also for
-/// any number of threads. Asynchronous on a GPU; may be captured. Scratch: 8 bytes a tile of 32 KB (16 for accumulators
+/// any number of threads. Asynchronous on a GPU; may be captured. Scratch: 8 bytes a tile of 102 KB (16 for accumulators
 /// of 5 to 12 bytes), as zeroed state of the workspace, or one allocation in stream order.
 /// Cost: n elements read, n written; one launch.
 /// \throws std::invalid_argument for a null or reversed input, std::length_error if out is too short; out_of_memory,

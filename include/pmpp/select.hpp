@@ -591,7 +591,7 @@ auto copy_if(const P& where, R&& r, O&& out, Pred pred) {
 ///
 /// \param count_out  an iterator, or a range with room for one, of any integer type; visible to `where`. 0 for an empty
 ///                   range. It may be the pointer of a device_count, of r's own too.
-/// Asynchronous on a GPU; may be captured. Scratch: 16 bytes of state a tile of 32 KB, from the workspace or one
+/// Asynchronous on a GPU; may be captured. Scratch: 16 bytes of state a tile of 100 KB, from the workspace or one
 /// allocation in stream order. \throws as copy_if; std::length_error if count_out is an empty range.
 template <select_tuning Tuning = select_tuning{}, execution_policy P, random_access_range R, output O, output C,
           class Pred>
