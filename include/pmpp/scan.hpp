@@ -81,6 +81,8 @@ struct scan_kernel {
                        fitting_vectors = (tile_bytes / workers - larger(0, int(sizeof(A)) - 8)) / int(sizeof(slot)),
                        most_vectors = (larger(1, smaller(2 * Tuning.vectors, fitting_vectors)) - 1) | 1;
 
+  static_assert(lanes * (sizeof(slot) + sizeof(A)) <= 110 * 1024, "pmpp: elements have at most 1500 bytes");
+
   // Dynamic shared memory comes behind; 2^28 floats take 50 us more if it does not start at a multiple of 128 bytes.
   struct alignas(128) shared {
     block::tile_pipeline_memory<A> pipeline;
