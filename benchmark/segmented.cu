@@ -288,13 +288,15 @@ void add_run_tuning() {
 
 void add_cases() {
 #ifdef PMPP_BENCH_SWEEP
-  add_reduce_tuning<256, 64, 2, 3>();
   add_reduce_tuning<256, 64, 2, 4>();
   add_reduce_tuning<256, 64, 3, 3>();
-  add_reduce_tuning<256, 128, 2, 2>();
+  add_reduce_tuning<256, 64, 4, 2>();
+  add_reduce_tuning<256, 128, 2, 3>();
+  add_reduce_tuning<256, 128, 3, 2>();
   add_reduce_tuning<512, 64, 2, 2>();
-  add_reduce_tuning<128, 64, 2, 8>();
-  add_reduce_tuning<128, 128, 2, 5>();
+  add_reduce_tuning<128, 64, 3, 6>();
+  add_reduce_tuning<128, 64, 4, 5>();
+  add_reduce_tuning<128, 128, 3, 4>();
   add_run_tuning<256, 64, 4>();
   add_run_tuning<256, 128, 2>();
   add_run_tuning<256, 128, 3>();
