@@ -34,16 +34,16 @@ namespace pmpp::inline PMPP_BACKEND {
 
 struct segmented_tuning {
   int threads = 256;   ///< of a block; fewer for large elements
-  int bytes = 64;      ///< of elements a thread: a tile has threads * bytes
+  int bytes = 80;      ///< of elements a thread: a tile has threads * bytes
   int stages = 2;      ///< tiles of segmented_reduce in shared memory: one is worked on, the others are on their way
   int min_blocks = 4;  ///< that the compiler makes room for on a multiprocessor
 };
 
-/// Of the calls whose tiles wait for those before. Larger tiles: the chain of tiles sets the pace, not memory.
+/// Of the calls whose tiles wait for those before: larger tiles, which wait less often.
 inline constexpr segmented_tuning segmented_scan_tuning{256, 128, 2, 4};
-inline constexpr segmented_tuning run_tuning{512, 64, 2, 2};
+inline constexpr segmented_tuning run_tuning{512, 96, 2, 2};
 /// Of run_length_encode, which has no values to keep.
-inline constexpr segmented_tuning run_length_tuning{512, 128, 2, 2};
+inline constexpr segmented_tuning run_length_tuning{512, 160, 2, 2};
 
 namespace detail {
 
@@ -142,15 +142,9 @@ struct tile_layout {
   }();
   static_assert(threads % simt::warp_size == 0, "pmpp: a block has whole warps");
   static_assert(slot_bytes <= 2048, "pmpp: elements have at most 2048 bytes");
-  /// Vectors of a thread: a power of two.
-  static constexpr int vectors = [] {
-    int v = 1;
-    while (2 * v * int(slot_bytes) <= Tuning.bytes && 2 * v * Items <= 32) v *= 2;
-    return v;
-  }();
+  /// Vectors of a thread. Odd: then threads that read their vectors at once find them in different banks.
+  static constexpr int vectors = (larger(1, smaller(Tuning.bytes / static_cast<int>(slot_bytes), 32 / Items)) - 1) | 1;
   static constexpr int items = vectors * Items, elements = threads * items, all_vectors = threads * vectors;
-  /// One slot in between keeps threads that read their vectors at once in different banks.
-  static constexpr int stride = vectors > 1 ? vectors + 1 : 1;
 
   /// Blocks to make room for on a multiprocessor, by the registers that a thread's results take.
   static constexpr int min_blocks = ResultBytes > 16                                     ? 1
@@ -162,9 +156,9 @@ struct tile_layout {
     std::byte bytes[slot_bytes];
   };
   struct stage {
-    alignas(larger(std::size_t(16), alignof(slot))) slot of[threads * stride];
+    alignas(larger(std::size_t(128), alignof(slot))) slot of[all_vectors];
 
-    PMPP_HOST_DEVICE std::byte* vector(int v) { return of[v + v / vectors * (stride - vectors)].bytes; }
+    PMPP_HOST_DEVICE std::byte* vector(int v) { return of[v].bytes; }
     /// As it was loaded.
     PMPP_HOST_DEVICE raw& loaded(int v) { return *reinterpret_cast<raw*>(vector(v)); }
     /// Element p of the tile, as it was left by store().
