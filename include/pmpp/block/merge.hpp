@@ -294,7 +294,7 @@ PMPP_HOST_DEVICE int merge_items(const T* slots, int first_a, int window_a, int 
   int left_a = window_a - i, left_b = window_b - (from - i);
   T next_a = slots[Inside || left_a > 0 ? a : b], next_b = slots[Inside || left_b > 0 ? b : a];
   for (int k = 0; k < Items; ++k) {
-    if (!Inside && from + k >= count) break;
+    if (!Inside && from + k >= count) continue;  // not `break`, behind which GCC 12 sees writes past the end of x
     const bool take_b = Inside ? comp(next_b, next_a) : left_a == 0 || (left_b > 0 && comp(next_b, next_a));
     x[k] = take_b ? next_b : next_a;
     const int slot = take_b ? b : a, next = (slot & Capacity) | ((slot + 1) & (Capacity - 1));
@@ -338,7 +338,7 @@ PMPP_HOST_DEVICE void merge(Block& block, Memory& memory, const Task& task, std:
     else
       simt::copy_async_wait<1>();
     block.sync();
-    T x[items];
+    T x[items]{};
     const int from = block.thread() * items;
     if (from < count) {
       const int window_a = a.window(tile), window_b = b.window(tile);

@@ -179,7 +179,7 @@ PMPP_HOST_DEVICE void merge_four(Block& block, Memory& memory, const Task& task,
   refill();
   const int from = block.thread() * items;
   int written = 0;  // by the round before
-  T x[items];
+  T x[items]{};
   while (at < end) {
     // Half a tile of each run is more than usual: then what is on its way is not waited for.
     const bool all = a.lacks(tile / 2) || b.lacks(tile / 2) || c.lacks(tile / 2) || d.lacks(tile / 2);

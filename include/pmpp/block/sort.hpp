@@ -76,7 +76,7 @@ PMPP_HOST_DEVICE void sort(Block& block, Memory& memory, int count, const Comp& 
   T* const slots = memory.slots();
   const int from = block.thread() * items, have = smaller(items, count - from);  // have may be negative
   T* const own = slots + Memory::slot(from);
-  T x[items];
+  T x[items]{};
   if (have == items) {
     for (int k = 0; k < items; ++k) x[k] = own[k];
     detail::sort_in_registers(x, comp);
