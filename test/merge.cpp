@@ -93,11 +93,6 @@ template <class T, class Comp>
   std::stable_sort(v.begin(), v.end(), comp);
   return v;
 }
-/// Not inline either: GCC 12 takes the memory of a vector that std::merge and the merge under test run through for another.
-template <class T>
-[[gnu::noinline]] std::vector<T> guards(std::size_t n) {
-  return std::vector<T>(n, guard<T>());
-}
 template <class T>
 std::vector<T> sorted_numbers(std::int64_t n) {
   return sorted(test::random_values<T>(n), pmpp::less{});
@@ -116,7 +111,7 @@ void check_merge(const std::vector<T>& a, const std::vector<T>& b, Comp comp = {
   std::merge(a.begin(), a.end(), b.begin(), b.end(), wanted.begin(), comp);
   wanted.push_back(guard<T>());
   const auto in_a = where::put(a), in_b = where::put(b);
-  auto out = where::put(guards<T>(wanted.size()));
+  auto out = where::put(test::copies(wanted.size(), guard<T>()));
   CAPTURE(a.size());
   CAPTURE(b.size());
   CHECK(pmpp::merge<Tuning>(typename where::policy{}, in_a, in_b, out, comp) - out.begin() ==

@@ -184,16 +184,16 @@ void check_runs(const std::vector<K>& keys, const std::vector<V>& values, Op op)
   wanted_lengths.resize(n, -1);
   const auto in_keys = where::put(keys);
   const auto in = where::put(values);
-  auto out_keys = where::put(std::vector<K>(n, key_guard));
-  auto out = where::put(std::vector<V>(n, guard));
+  auto out_keys = where::put(test::copies<K>(n, key_guard));
+  auto out = where::put(test::copies<V>(n, guard));
   const auto ends = pmpp::reduce_by_key<Tuning>(policy, in_keys, in, out_keys, out, op);
   CHECK(ends.first - out_keys.begin() == runs);
   CHECK(ends.second - out.begin() == runs);
   CHECK(where::get(out_keys) == wanted_keys);
   CHECK(where::get(out) == wanted);
 
-  auto values_out = where::put(std::vector<K>(n, key_guard));
-  auto lengths_out = where::put(std::vector<int>(n, -1));
+  auto values_out = where::put(test::copies<K>(n, key_guard));
+  auto lengths_out = where::put(test::copies<int>(n, -1));
   auto count = where::put(std::vector<std::int64_t>(1, -1));
   pmpp::run_length_encode_into<Tuning>(policy, in_keys.begin(), in_keys.end(), values_out.begin(), lengths_out, count);
   pmpp::synchronize(policy);
@@ -290,7 +290,7 @@ TEST_ALL_PLACES("accumulators: small integers add up in 64 bits, init chooses an
   auto sums = where::put(std::vector<std::int64_t>(3, -1));
   pmpp::segmented_reduce(policy, in, at, sums);
   CHECK(where::get(sums) == std::vector<std::int64_t>{1600000, 0, 200000});
-  auto means = where::put(std::vector<float>(3, -1));
+  auto means = where::put(test::copies<float>(3, -1));
   pmpp::segmented_reduce<tiny>(policy, in.begin(), in.end(), at.begin(), at.end(), means, 0.5);
   CHECK(where::get(means) == std::vector<float>{1600000.5f, 0.5f, 200000.5f});
   auto running = where::put(std::vector<std::int64_t>(9000, -1));
@@ -312,7 +312,7 @@ TEST_ALL_PLACES("misaligned inputs and outputs") {
         const std::vector<int> piece(v.begin() + from, v.begin() + from + length);
         const auto offsets = offsets_of({length / 3, length - length / 3});
         const auto at = where::put(offsets);
-        auto out = where::put(std::vector<int>(3010, 7));
+        auto out = where::put(test::copies<int>(3010, 7));
         pmpp::segmented_inclusive_scan<tiny>(policy, in.begin() + from, in.begin() + from + length, at,
                                              out.begin() + to);
         const auto got = where::get(out);
@@ -399,8 +399,8 @@ TEST_ALL_PLACES("runs: a relation of one's own, misaligned, every NaN alone, len
 
   const std::string text = "aaabccccd";
   const auto letters = where::put(std::vector<char>(text.begin(), text.end()));
-  auto symbols = where::put(std::vector<char>(9, '-'));
-  auto times = where::put(std::vector<int>(9, -1));
+  auto symbols = where::put(test::copies<char>(9, '-'));
+  auto times = where::put(test::copies<int>(9, -1));
   const auto end = pmpp::run_length_encode(policy, letters, symbols, times);
   CHECK(end.first - symbols.begin() == 4);
   CHECK(where::get(symbols) == std::vector<char>{'a', 'b', 'c', 'd', '-', '-', '-', '-', '-'});
@@ -449,7 +449,7 @@ TEST_ALL_PLACES("lengths that are known on the device only") {
     CHECK(where::get(count)[0] == runs);
 
     const auto entries = where::put(std::vector<int>{static_cast<int>(n / 10)});
-    auto sums = where::put(std::vector<int>(2000, -1));
+    auto sums = where::put(test::copies<int>(2000, -1));
     pmpp::segmented_reduce<tiny>(policy, in.begin(), in.end(), at.begin(), pmpp::device_count{entries.data(), 2001},
                                  sums);
     const std::vector<int> some(offsets.begin(), offsets.begin() + std::min<std::int64_t>(n / 10, 2001));
@@ -481,7 +481,7 @@ TEST_ALL_PLACES("counts of any integer type, zero for nothing") {
   const auto keys = runs_of<int>(1000, {10});
   const auto in = where::put(keys);
   auto out = where::put(keys), times = where::put(keys);
-  auto i32 = where::put(std::vector<int>(3, -7));
+  auto i32 = where::put(test::copies<int>(3, -7));
   auto u8 = where::put(std::vector<std::uint8_t>(3, 9));
   pmpp::reduce_by_key_into(policy, in, in, out, times, i32);
   pmpp::run_length_encode_into(policy, in, out, times, u8.begin() + 1);
@@ -612,13 +612,13 @@ TEST_ALL_PLACES("bad input throws before anything runs") {
   const typename where::policy policy{};
   const int* null = nullptr;
   int* const nowhere = nullptr;
-  auto data = where::put(std::vector<int>(10, 1));
-  auto out = where::put(std::vector<int>(10, 77));
-  auto count = where::put(std::vector<int>(1, 77));
+  auto data = where::put(test::copies<int>(10, 1));
+  auto out = where::put(test::copies<int>(10, 77));
+  auto count = where::put(test::copies<int>(1, 77));
   const auto offsets = where::put(std::vector<int>{0, 5, 10});
   auto nothing = where::put(std::vector<int>{});
-  auto one = where::put(std::vector<int>(1, 77));
-  auto nine = where::put(std::vector<int>(9, 77));
+  auto one = where::put(test::copies<int>(1, 77));
+  auto nine = where::put(test::copies<int>(9, 77));
   CHECK_THROWS_AS(pmpp::segmented_reduce(policy, data, nothing, out), std::invalid_argument);
   CHECK_THROWS_AS(pmpp::segmented_reduce(policy, data, offsets, one), std::length_error);
   CHECK_THROWS_AS(pmpp::segmented_reduce(policy, data, offsets, nowhere), std::invalid_argument);
