@@ -37,6 +37,7 @@ if [ -n "$nvcc" ]; then
   architecture=${gpu:-90}
   say "CPU and CUDA ($nvcc, sm_$architecture, $([ -n "$gpu" ] && echo "device tests run" || echo "no GPU: device tests are compiled, linked and skipped"))"
   cuda=(-DPMPP_CUDA=ON "-DCMAKE_CUDA_ARCHITECTURES=$architecture" "-DCMAKE_CUDA_COMPILER=$nvcc")
+  [ -n "$gpu" ] || cuda+=(-DCMAKE_CUDA_FLAGS=-Xptxas=-O1)  # what will not run need not be fast: compiles sooner
 else
   say "CPU (no nvcc on PATH)"
   cuda=(-DPMPP_CUDA=OFF)
@@ -47,7 +48,7 @@ try "tests in build/test" run_tests test -j "$jobs"
 
 say "CPU under the address and undefined-behaviour sanitizers"
 try "configure build/asan" configure asan -DCMAKE_BUILD_TYPE=RelWithDebInfo -DPMPP_CUDA=OFF \
-  -DPMPP_SANITIZE=address,undefined -DPMPP_BUILD_BENCHMARKS=OFF -DPMPP_BUILD_CHECKS=OFF
+  "-DCMAKE_CXX_FLAGS_RELWITHDEBINFO=-O1 -g1" -DPMPP_SANITIZE=address,undefined -DPMPP_BUILD_BENCHMARKS=OFF -DPMPP_BUILD_CHECKS=OFF
 try "build build/asan" build asan
 try "tests in build/asan" run_tests asan -L cpu -j "$jobs"
 
