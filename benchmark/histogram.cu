@@ -215,7 +215,8 @@ void add_cases() {
   for (const int bins : {2, 64, 256, 2048, 32768, 58000, 65536, 131072, 262144, 524288, 1 << 20, 10000000})
     for (const law kind : {law::uniform, law::constant}) add_even<std::uint32_t>(kind, bins, large, bins < 10000000);
   for (const int bins : {256, 65536, 1 << 20})
-    for (const law kind : {law::two_values, law::zipf, law::sorted}) add_even<std::uint32_t>(kind, bins, large, bins < 10000000);
+    for (const law kind : {law::two_values, law::zipf, law::sorted})
+      add_even<std::uint32_t>(kind, bins, large, bins < 10000000);
   add_even<std::uint16_t>(law::uniform, 65536, large, false);  // CUB's bounds are of the type of the samples
   add_even<std::uint16_t>(law::uniform, 1024, large);
   add_even<float>(law::uniform, 256, large);
