@@ -65,14 +65,7 @@ struct scan_kernel {
   using raw = block::raw_items<In, Items>;
   using results = block::vector<value_of<Out>, Items>;
 
-  /// A vector in shared memory: first of the input, then of the output. Wide ones have an odd number of 16-byte words.
-  union slot {
-    static constexpr int bytes = larger(sizeof(raw), sizeof(results)), words = bytes / 16 | 1;
-    PMPP_HOST_DEVICE slot() {}
-    raw in;
-    results out;
-    unsigned char room[bytes < 16 ? bytes : words * 16];
-  };
+  using slot = block::vector_slot<raw, results>;
   // As many bytes in shared memory, however wide vectors and accumulators are.
   static constexpr int tile_bytes = Tuning.threads * Tuning.vectors * 16, lanes = simt::warp_size,
                        fitting_warps = tile_bytes / (lanes * int(sizeof(slot) + sizeof(A))),
@@ -99,8 +92,9 @@ struct scan_kernel {
         : data(count, lead),
           tiles(ceil_div(data.vectors, std::int64_t(vectors_of_thread) * workers)),
           vectors(vectors_of_thread) {}
-    /// Dynamic shared memory: two tiles.
-    std::size_t shared_bytes() const { return 2 * sizeof(slot) * workers * static_cast<std::size_t>(vectors); }
+    /// Dynamic shared memory: two tiles. It takes this much for each vector of a thread.
+    static constexpr std::size_t vector_bytes = 2 * sizeof(slot) * workers;
+    std::size_t shared_bytes() const { return vector_bytes * static_cast<std::size_t>(vectors); }
   };
   struct arguments {
     In in;
@@ -155,16 +149,16 @@ private:
     PMPP_HOST_DEVICE int busy_lanes() const { return Inside ? lanes : ceil_div(this->end, vectors * Items); }
   };
 
+  /// Calls f with a warp's part of a tile.
+  template <class Block, class F>
+  PMPP_HOST_DEVICE static auto with_part(Block& block, const plan& p, std::int64_t tile, int stage, F f) {
+    return inside(p, tile) ? f(part<true>(block, p, tile, stage)) : f(part<false>(block, p, tile, stage));
+  }
+
   /// Starts copying a tile to shared memory.
   template <class Block>
   PMPP_HOST_DEVICE static void load(Block& block, const arguments& a, const plan& p, std::int64_t tile, int stage) {
-    if (inside(p, tile)) {
-      const part<true> mine(block, p, tile, stage);
-      block::load_async(block, a.in, mine, mine.slots);
-    } else {
-      const part<false> mine(block, p, tile, stage);
-      block::load_async(block, a.in, mine, mine.slots);
-    }
+    with_part(block, p, tile, stage, [&](const auto& mine) { block::load_async(block, a.in, mine, mine.slots); });
     simt::copy_async_batch();
   }
 
@@ -174,10 +168,7 @@ private:
                                     int stage) {
     simt::copy_async_wait<0>();
     block.sync_warp();
-    if (inside(p, tile))
-      fold(block, memory, a, part<true>(block, p, tile, stage), stage);
-    else
-      fold(block, memory, a, part<false>(block, p, tile, stage), stage);
+    with_part(block, p, tile, stage, [&](const auto& mine) { fold(block, memory, a, mine, stage); });
   }
   template <bool Inside, class Block>
   PMPP_HOST_DEVICE static void fold(Block& block, shared& memory, const arguments& a, const part<Inside>& mine,
@@ -231,10 +222,7 @@ private:
       running = has_running ? static_cast<A>(a.op(running, before)) : before;
       has_running = true;
     }
-    if (inside(p, tile))
-      write(block, a, part<true>(block, p, tile, stage), running, has_running);
-    else
-      write(block, a, part<false>(block, p, tile, stage), running, has_running);
+    with_part(block, p, tile, stage, [&](const auto& mine) { write(block, a, mine, running, has_running); });
     block.sync_warp();
   }
   template <bool Inside, class Block>
@@ -280,11 +268,11 @@ void scan_on_blocks(const P& where, const input<In>& in, Out out, const scan_sta
     using look_back = block::look_back<A>;
     // Short inputs are cut into smaller tiles, one for each multiprocessor. A count that only the device knows may turn
     // out to be much less than its bound; tiles keep their size then.
-    const auto room = static_cast<std::int64_t>((shared_limit(where) - sizeof(typename kernel::shared)) /
-                                                (2 * sizeof(typename kernel::slot) * kernel::workers));
+    const auto room = std::int64_t(shared_limit(where)) - std::int64_t(sizeof(typename kernel::shared));
     const std::int64_t rows = ceil_div(in.count.bound, std::int64_t(kernel::workers) * items);
     const std::int64_t share = ceil_div<std::int64_t>(rows, processor_count(where));
-    const std::int64_t most = smaller<std::int64_t>(kernel::most_vectors, (room - 1) | 1);
+    const std::int64_t fitting = larger(std::int64_t(1), room / std::int64_t(kernel::plan::vector_bytes));
+    const std::int64_t most = smaller<std::int64_t>(kernel::most_vectors, (fitting - 1) | 1);
     const std::int64_t vectors = smaller(most, share);
     const typename kernel::plan p(in.count.bound, lead, static_cast<int>(vectors));
     const bool alone = p.tiles == 1;

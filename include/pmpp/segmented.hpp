@@ -342,16 +342,11 @@ std::int64_t runs_and_wait(const char* function, const P& where, const input<In>
 template <segmented_tuning Tuning, class A, class P, class In, class Eq, class Out, class C, class Op>
 void runs_and_store(const char* function, const P& where, const input<In>& in, Eq eq, const Out& out, C& count_out,
                     Op op) {
-  check_output(function, "count_out", count_out, 1);
-  const auto count = unwrap(begin_of(count_out));
-  using sink = store_kept<std::remove_const_t<decltype(count)>>;
-  static_assert(std::is_integral_v<value_of<decltype(sink::out)>>, "pmpp: count_out must take an integer");
-  if constexpr (kernel_execution<P>) {
-    check_reachable(where, function, count);
-    runs_of_any_length<Tuning, A>(function, where, in, eq, out, sink{count}, op, completion{});
-  } else {
-    sink{count}(runs_on_host<A>(where, in, eq, out, op));
-  }
+  const auto sink = count_sink(function, where, count_out);
+  if constexpr (kernel_execution<P>)
+    runs_of_any_length<Tuning, A>(function, where, in, eq, out, sink, op, completion{});
+  else
+    sink(runs_on_host<A>(where, in, eq, out, op));
 }
 
 /// Keys and their values; values are a range or an iterator.

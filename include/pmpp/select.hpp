@@ -133,14 +133,7 @@ struct select_kernel {
   using raw = block::raw_items<In, Items>;
   static constexpr bool partitions = !std::is_same_v<OutFalse, nowhere>;
 
-  /// A vector in shared memory, or as many elements that are kept. Wide ones have an odd number of 16-byte words.
-  union slot {
-    static constexpr int bytes = larger(sizeof(raw), sizeof(T) * Items), words = bytes / 16 | 1;
-    PMPP_HOST_DEVICE slot() {}
-    raw in;
-    T kept[Items];
-    unsigned char room[bytes < 16 ? bytes : words * 16];
-  };
+  using slot = block::vector_slot<raw, block::vector<T, Items>>;
   // As many bytes in shared memory, however wide the elements are. What is not kept takes as much again.
   static constexpr int copies = partitions ? 2 : 1, tile_bytes = Tuning.threads * Tuning.rows * 16 / copies,
                        lanes = simt::warp_size, fitting_warps = tile_bytes / (lanes * int(sizeof(slot))),
@@ -163,8 +156,9 @@ struct select_kernel {
         : data(count, lead),
           tiles(larger(std::int64_t(1), ceil_div(data.vectors, std::int64_t(rows_of_warp) * workers))),
           rows(rows_of_warp) {}
-    /// Dynamic shared memory: two tiles.
-    std::size_t shared_bytes() const { return 2 * copies * sizeof(slot) * workers * static_cast<std::size_t>(rows); }
+    /// Dynamic shared memory: two tiles. It takes this much for each row of a warp.
+    static constexpr std::size_t row_bytes = 2 * copies * sizeof(slot) * workers;
+    std::size_t shared_bytes() const { return row_bytes * static_cast<std::size_t>(rows); }
   };
   struct arguments {
     In in;
@@ -211,8 +205,8 @@ private:
           rows(p.rows),
           slots(reinterpret_cast<slot*>(block.dynamic_shared()) +
                 std::int64_t(stage * warps + block.warp()) * copies * this->count) {}
-    PMPP_HOST_DEVICE T* kept() const { return slots->kept; }
-    PMPP_HOST_DEVICE T* others() const { return slots[this->count].kept; }
+    PMPP_HOST_DEVICE T* kept() const { return slots->out.item; }
+    PMPP_HOST_DEVICE T* others() const { return slots[this->count].out.item; }
   };
 
   /// A tile that has all rows and all their elements needs no checks.
@@ -220,16 +214,16 @@ private:
     return (tile > 0 || p.data.first == 0) && p.data.element((tile + 1) * workers * p.rows) <= p.data.n;
   }
 
+  /// Calls f with a warp's part of a tile.
+  template <class Block, class F>
+  PMPP_HOST_DEVICE static auto with_part(Block& block, const plan& p, std::int64_t tile, int stage, F f) {
+    return inside(p, tile) ? f(part<true>(block, p, tile, stage)) : f(part<false>(block, p, tile, stage));
+  }
+
   /// Starts copying a tile to shared memory.
   template <class Block>
   PMPP_HOST_DEVICE static void load(Block& block, const arguments& a, const plan& p, std::int64_t tile, int stage) {
-    if (inside(p, tile)) {
-      const part<true> mine(block, p, tile, stage);
-      block::load_async(block, a.in, mine, mine.slots);
-    } else {
-      const part<false> mine(block, p, tile, stage);
-      block::load_async(block, a.in, mine, mine.slots);
-    }
+    with_part(block, p, tile, stage, [&](const auto& mine) { block::load_async(block, a.in, mine, mine.slots); });
     simt::copy_async_batch();
   }
 
@@ -245,8 +239,7 @@ private:
                                       std::int64_t tile, int stage) {
     simt::copy_async_wait<0>();
     block.sync_warp();
-    const int kept = inside(p, tile) ? gather(block, a, part<true>(block, p, tile, stage))
-                                     : gather(block, a, part<false>(block, p, tile, stage));
+    const int kept = with_part(block, p, tile, stage, [&](const auto& mine) { return gather(block, a, mine); });
     if (block.lane() == 0) memory.kept_of_warp[stage][block.warp()] = kept;
   }
   template <bool Inside, class Block>
@@ -391,10 +384,10 @@ void select_on_blocks(const char* function, const P& where, const input<In>& in,
     using look_back = block::look_back<std::int64_t>;
     // Short inputs are cut into smaller tiles, one for each multiprocessor.
     const std::int64_t most_blocks = std::int64_t(Tuning.blocks) * processor_count(where);
-    const auto room = static_cast<std::int64_t>((shared_limit(where) - sizeof(typename kernel::shared)) /
-                                                (2 * kernel::copies * sizeof(typename kernel::slot) * kernel::workers));
+    const auto room = std::int64_t(shared_limit(where)) - std::int64_t(sizeof(typename kernel::shared));
     const std::int64_t share = ceil_div(ceil_div(in.count.bound, std::int64_t(kernel::workers) * items), most_blocks);
-    const std::int64_t rows = larger<std::int64_t>(1, smaller(share, smaller<std::int64_t>(kernel::most_rows, room)));
+    const std::int64_t rows = larger<std::int64_t>(
+        1, smaller(share, smaller<std::int64_t>(kernel::most_rows, room / std::int64_t(kernel::plan::row_bytes))));
     const typename kernel::plan p(in.count.bound, lead, static_cast<int>(rows));
     const std::int64_t linked = p.tiles == 1 ? 0 : p.tiles;
     const std::size_t payload = linked == 0 ? 0 : scratch_bytes({look_back::payload_bytes(linked)});
@@ -530,20 +523,26 @@ selection select_and_wait(const char* function, const P& where, const input<In>&
   }
 }
 
-/// Selects and leaves the number of elements kept in *count_out.
-template <select_tuning Tuning, class P, class In, class Out, class OutFalse, class C, class Select>
-void select_and_store(const char* function, const P& where, const input<In>& in, Out out, OutFalse out_false,
-                      C& count_out, const Select& select) {
+/// Leaves the number kept in *count_out, which is checked.
+template <class P, class C>
+auto count_sink(const char* function, [[maybe_unused]] const P& where, C& count_out) {
   check_output(function, "count_out", count_out, 1);
   const auto count = unwrap(begin_of(count_out));
   using sink = store_kept<std::remove_const_t<decltype(count)>>;
   static_assert(std::is_integral_v<value_of<decltype(sink::out)>>, "pmpp: count_out must take an integer");
-  if constexpr (kernel_execution<P>) {
-    check_reachable(where, function, count);
-    select_on_blocks<Tuning>(function, where, in, out, out_false, sink{count}, select, completion{});
-  } else {
-    sink{count}(select_on_host(where, in, out, out_false, select));
-  }
+  if constexpr (kernel_execution<P>) check_reachable(where, function, count);
+  return sink{count};
+}
+
+/// Selects and leaves the number of elements kept in *count_out.
+template <select_tuning Tuning, class P, class In, class Out, class OutFalse, class C, class Select>
+void select_and_store(const char* function, const P& where, const input<In>& in, Out out, OutFalse out_false,
+                      C& count_out, const Select& select) {
+  const auto sink = count_sink(function, where, count_out);
+  if constexpr (kernel_execution<P>)
+    select_on_blocks<Tuning>(function, where, in, out, out_false, sink, select, completion{});
+  else
+    sink(select_on_host(where, in, out, out_false, select));
 }
 
 template <select_tuning Tuning, class P, class In, class O, class Select>

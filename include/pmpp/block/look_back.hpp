@@ -64,13 +64,12 @@ public:
         slots_(state == nullptr ? nullptr : static_cast<char*>(state) + header_bytes, payload),
         sums_(round_up(tiles, std::int64_t(lanes))) {}
 
-  /// The first `count` tiles of this block, from the result on; `tiles` or more if there is none. All threads call. One
-  /// barrier.
+  /// The first tile of this block; `tiles` or more if there is none. All threads call. One barrier.
   template <class Block>
-  PMPP_HOST_DEVICE std::int64_t first(Block& block, look_back_memory<T>& memory, unsigned count = 1) const {
+  PMPP_HOST_DEVICE std::int64_t first(Block& block, look_back_memory<T>& memory) const {
     if (state_ == nullptr) return 0;  // one tile: nobody to talk to
     if (block.thread() == 0) {
-      memory.first = simt::atomic_add(&state_[0], count);
+      memory.first = simt::atomic_add(&state_[0], 1u);
       memory.row = 0;
     }
     block.sync();

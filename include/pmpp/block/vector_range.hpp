@@ -42,6 +42,17 @@ struct vector_range {
   }
 };
 
+/// A vector in shared memory: first of the input, then of what became of it. Wide ones have an odd number of 16-byte
+/// words, so that lanes find theirs in different banks.
+template <class Raw, class Results>
+union vector_slot {
+  static constexpr int bytes = larger(sizeof(Raw), sizeof(Results)), words = bytes / 16 | 1;
+  PMPP_HOST_DEVICE vector_slot() {}
+  Raw in;
+  Results out;
+  unsigned char room[bytes < 16 ? bytes : words * 16];
+};
+
 /// Starts copying vector v of a warp's share to slots[v].in, in shared memory. All lanes of the warp call; complete for
 /// a lane after simt::copy_async_wait, for all after a barrier of the warp behind that.
 template <class Block, class In, int Items, bool Inside, class Slot>
