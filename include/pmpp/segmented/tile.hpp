@@ -39,11 +39,10 @@ struct segmented_tuning {
   int min_blocks = 4;  ///< that the compiler makes room for on a multiprocessor
 };
 
-/// Of the calls whose tiles wait for those before. Larger tiles: the chain of tiles sets the pace, not memory.
-inline constexpr segmented_tuning segmented_scan_tuning{256, 128, 2, 4};
-inline constexpr segmented_tuning run_tuning{512, 64, 2, 2};
-/// Of run_length_encode, which has no values to keep.
-inline constexpr segmented_tuning run_length_tuning{512, 128, 2, 2};
+/// Of the calls whose tiles wait for those before: a block of each multiprocessor has two tiles in shared memory.
+inline constexpr segmented_tuning segmented_scan_tuning{640, 160, 2, 1};
+inline constexpr segmented_tuning run_tuning{640, 160, 2, 1};
+inline constexpr segmented_tuning run_length_tuning{640, 160, 2, 1};
 
 namespace detail {
 
