@@ -174,7 +174,7 @@ struct run_kernel {
   static constexpr int bits = Items * lanes < 256 ? 8 : 16;
   /// Rows that are worked on together, so that one need not wait for the shuffles of another.
   static constexpr int row_bytes = larger(sizeof(raw), lengths ? 0 : Items * sizeof(A)),
-                       at_once = larger(1, smaller(32 / bits, 128 / row_bytes));
+                       at_once = larger(1, smaller(32 / bits, 64 / row_bytes));
 
   using mask = std::conditional_t<Items <= 8, std::uint8_t, std::uint16_t>;  // a bit for each item of a vector
   static_assert(Items <= 16);
@@ -416,25 +416,29 @@ private:
         mine.for_each_item(v, [&](int k) { y[r][k] = static_cast<A>(block::access<In>::value(a.in, x, k)); });
       }
       scan_rows(block, mine, row, heads, y, before, running, a.op);
-      if (!Write) continue;
-      for (int r = 0; r < at_once; ++r) {
-        const int v = (row + r) * lanes + block.lane();
-        if (!mine.has(row + r, v)) continue;
-        const std::int64_t i = mine.element(v);
-        if constexpr (Items > 1) {
-          if (Inside || (mine.whole(v) && i >= p.from && i + Items <= p.to)) {
-            block::vector<value_of<Out>, Items> result;
-            for (int k = 0; k < Items; ++k) result.item[k] = static_cast<value_of<Out>>(y[r][k]);
-            block::access<Out>::template store<Items>(a.out, i, result);
-            continue;
-          }
-        }
-        mine.for_each_item(v, [&](int k) {
-          if (Inside || (i + k >= p.from && i + k < p.to)) a.out[i + k] = static_cast<value_of<Out>>(y[r][k]);
-        });
-      }
+      if constexpr (Write) store(block, a, p, mine, row, y);
     }
     return running;
+  }
+  template <bool Inside, class Block>
+  PMPP_HOST_DEVICE static void store(Block& block, const arguments& a, const plan& p, const share<Inside>& mine,
+                                     int row, const A (&y)[at_once][Items]) {
+    for (int r = 0; r < at_once; ++r) {
+      const int v = (row + r) * lanes + block.lane();
+      if (!mine.has(row + r, v)) continue;
+      const std::int64_t i = mine.element(v);
+      if constexpr (Items > 1) {
+        if (Inside || (mine.whole(v) && i >= p.from && i + Items <= p.to)) {
+          block::vector<value_of<Out>, Items> result;
+          for (int k = 0; k < Items; ++k) result.item[k] = static_cast<value_of<Out>>(y[r][k]);
+          block::access<Out>::template store<Items>(a.out, i, result);
+          continue;
+        }
+      }
+      mine.for_each_item(v, [&](int k) {
+        if (Inside || (i + k >= p.from && i + k < p.to)) a.out[i + k] = static_cast<value_of<Out>>(y[r][k]);
+      });
+    }
   }
 
   /// Calls put(rank, r, k) for the heads of some rows, `runs` of which lie before them, and adds theirs to `runs`.
