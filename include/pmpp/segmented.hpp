@@ -434,7 +434,7 @@ auto segmented_reduce(const P& where, R&& r, Offsets&& offsets, O&& out, A init 
 ///             1] are written.
 /// \return the iterator past r's last element in out.
 /// The accumulator is accumulator_of<T>. In place is allowed (out begins where r begins). Scratch: 16 bytes a tile of
-/// 32 KB, as zeroed state of the workspace, or one allocation in stream order.
+/// 100 KB, as zeroed state of the workspace, or one allocation in stream order.
 /// Cost: n elements and segments + 1 offsets read, n written; one launch. \throws as segmented_reduce.
 /// Example: test/segmented.cpp, scans.
 template <segmented_tuning Tuning = segmented_scan_tuning, execution_policy P, random_access_range R,
@@ -495,7 +495,7 @@ auto reduce_by_key(const P& where, Keys&& keys, Values&& values, KeysOut&& keys_
 ///
 /// \param count_out  an iterator, or a range with room for one, of any integer type; visible to `where`. 0 for an empty
 ///                   range. It may be the pointer of a device_count, of keys' own too.
-/// Asynchronous on a GPU; may be captured. Scratch: 16 bytes a tile of 32 KB (more for wide keys and values), from the
+/// Asynchronous on a GPU; may be captured. Scratch: 16 bytes a tile of 100 KB (more for wide values), from the
 /// workspace or one allocation in stream order. \throws as reduce_by_key; std::length_error if count_out is an empty
 /// range.
 template <segmented_tuning Tuning = run_tuning, execution_policy P, random_access_range Keys, output Values,

@@ -270,7 +270,14 @@ private:
                 std::int64_t(stage * warps + block.warp()) * this->count),
           heads(memory.heads[stage] + (by_key && !lengths ? 0 : block.warp() * this->count * int(sizeof(mask)))) {}
 
-    PMPP_HOST_DEVICE bool has(int row, int v) const { return row < rows && block::vector_range<Items, Inside>::has(v); }
+    /// Calls f(r, v) for the lane's vectors v of rows row + r, as many as are worked on together.
+    template <class Block, class F>
+    PMPP_HOST_DEVICE void for_each_vector(Block& block, int row, F f) const {
+      for (int r = 0; r < at_once; ++r) {
+        const int v = (row + r) * lanes + block.lane();
+        if (row + r < rows && this->has(v)) f(r, v);
+      }
+    }
     /// How many lanes have a vector in a row.
     PMPP_HOST_DEVICE int busy_lanes(int row) const {
       if (row >= rows) return 0;
@@ -319,7 +326,7 @@ private:
     auto* const words = reinterpret_cast<unsigned*>(mine.heads);
     for (int i = block.lane(); i < mine.count * mask_bits / 32; i += lanes) words[i] = 0;
     block.sync_warp();
-    if (!mine.has(0, 0)) return;
+    if (!mine.has(0)) return;
     const std::int64_t begin = mine.first + mine.begin, end = mine.first + mine.end;
     std::int64_t s = count_leading(block, p.offsets, [&](std::int64_t i) { return offset(i) < begin; });
     for (;;) {
@@ -364,41 +371,39 @@ private:
                                          part<A>& running, const Op& op) {
     A tail[at_once]{};  // of the lane, from its last head on
     unsigned with_head[at_once];
-    int reach[at_once];  // how many lanes to the left there is no head between
-    for (int r = 0; r < at_once; ++r) {
-      const int v = (row + r) * lanes + block.lane();
-      const bool has = mine.has(row + r, v);
-      if (has) {
-        bool present = false;
-        mine.for_each_item(v, [&](int k) {
-          if (present && (heads[r] >> k & 1) == 0) y[r][k] = static_cast<A>(op(tail[r], y[r][k]));
-          tail[r] = y[r][k];
-          present = true;
-        });
-      }
-      with_head[r] = block.ballot(heads[r] != 0);
-      reach[r] = has ? smaller(block.lane(), simt::leading_zeros(with_head[r] << (lanes - 1 - block.lane()))) : 0;
-    }
+    int reach[at_once]{};  // how many lanes to the left there is no head between
+    for (int r = 0; r < at_once; ++r) with_head[r] = block.ballot(heads[r] != 0);
+    mine.for_each_vector(block, row, [&](int r, int v) {
+      bool present = false;
+      mine.for_each_item(v, [&](int k) {
+        if (present && (heads[r] >> k & 1) == 0) y[r][k] = static_cast<A>(op(tail[r], y[r][k]));
+        tail[r] = y[r][k];
+        present = true;
+      });
+      reach[r] = smaller(block.lane(), simt::leading_zeros(with_head[r] << (lanes - 1 - block.lane())));
+    });
     for (int d = 1; d < lanes; d *= 2)
       for (int r = 0; r < at_once; ++r) {
         const A left = block.shuffle_up(tail[r], d);
         if (d <= reach[r]) tail[r] = static_cast<A>(op(left, tail[r]));
       }
+    bool preceded[at_once]{};
     for (int r = 0; r < at_once; ++r) {
       const int busy = mine.busy_lanes(row + r);
       if (busy == 0) break;
       const A left = block.shuffle_up(tail[r], 1), all = block.shuffle(tail[r], busy - 1);
-      const bool follows = running.present && (with_head[r] & ((1u << block.lane()) - 1)) == 0;
-      before[r] = block.lane() == 0 ? running.value : follows ? static_cast<A>(op(running.value, left)) : left;
-      const int v = (row + r) * lanes + block.lane(), first_head = simt::trailing_zeros(heads[r]);
-      if (mine.has(row + r, v) && (block.lane() > 0 || running.present))
-        mine.for_each_item(v, [&](int k) {
-          if (k < first_head) y[r][k] = static_cast<A>(op(before[r], y[r][k]));
-        });
+      const bool joins = running.present && (with_head[r] & ((1u << block.lane()) - 1)) == 0;
+      before[r] = block.lane() == 0 ? running.value : joins ? static_cast<A>(op(running.value, left)) : left;
+      preceded[r] = block.lane() > 0 || running.present;
       running.value = running.present && with_head[r] == 0 ? static_cast<A>(op(running.value, all)) : all;
       running.heads |= unsigned(with_head[r] != 0);
       running.present = true;
     }
+    mine.for_each_vector(block, row, [&](int r, int v) {
+      mine.for_each_item(v, [&](int k) {
+        if (preceded[r] && k < simt::trailing_zeros(heads[r])) y[r][k] = static_cast<A>(op(before[r], y[r][k]));
+      });
+    });
   }
 
   /// Scans a warp's part behind `running`. Returns what the elements from the last head on combine to.
@@ -408,13 +413,11 @@ private:
     for (int row = 0; row < mine.rows; row += at_once) {
       A y[at_once][Items]{}, before[at_once];
       unsigned heads[at_once]{};
-      for (int r = 0; r < at_once; ++r) {
-        const int v = (row + r) * lanes + block.lane();
-        if (!mine.has(row + r, v)) continue;
+      mine.for_each_vector(block, row, [&](int r, int v) {
         const raw x = mine.slots[v].in;
         heads[r] = mine.heads_of(v);
         mine.for_each_item(v, [&](int k) { y[r][k] = static_cast<A>(block::access<In>::value(a.in, x, k)); });
-      }
+      });
       scan_rows(block, mine, row, heads, y, before, running, a.op);
       if constexpr (Write) store(block, a, p, mine, row, y);
     }
@@ -423,22 +426,20 @@ private:
   template <bool Inside, class Block>
   PMPP_HOST_DEVICE static void store(Block& block, const arguments& a, const plan& p, const share<Inside>& mine,
                                      int row, const A (&y)[at_once][Items]) {
-    for (int r = 0; r < at_once; ++r) {
-      const int v = (row + r) * lanes + block.lane();
-      if (!mine.has(row + r, v)) continue;
+    mine.for_each_vector(block, row, [&](int r, int v) {
       const std::int64_t i = mine.element(v);
       if constexpr (Items > 1) {
         if (Inside || (mine.whole(v) && i >= p.from && i + Items <= p.to)) {
           block::vector<value_of<Out>, Items> result;
           for (int k = 0; k < Items; ++k) result.item[k] = static_cast<value_of<Out>>(y[r][k]);
           block::access<Out>::template store<Items>(a.out, i, result);
-          continue;
+          return;
         }
       }
       mine.for_each_item(v, [&](int k) {
         if (Inside || (i + k >= p.from && i + k < p.to)) a.out[i + k] = static_cast<value_of<Out>>(y[r][k]);
       });
-    }
+    });
   }
 
   /// Calls put(rank, r, k) for the heads of some rows, `runs` of which lie before them, and adds theirs to `runs`.
@@ -468,16 +469,13 @@ private:
     int runs = 0;
     for (int row = 0; row < mine.rows; row += at_once) {
       raw x[at_once]{};
-      for (int r = 0; r < at_once; ++r) {
-        const int v = (row + r) * lanes + block.lane();
-        if (mine.has(row + r, v)) x[r] = mine.slots[v].in;
-      }
+      mine.for_each_vector(block, row, [&](int r, int v) { x[r] = mine.slots[v].in; });
       block.sync_warp();  // runs may now go where these were
       const auto item = [&](int r, int k) { return block::access<In>::value(a.in, x[r], k); };
       unsigned heads[at_once]{};
       for (int r = 0; r < at_once; ++r) {
         const int v = (row + r) * lanes + block.lane();
-        const bool has = mine.has(row + r, v);
+        const bool has = row + r < mine.rows && mine.has(v);
         K last{};
         if (has && mine.end_of(v) == Items) last = Heads::key(item(r, Items - 1));
         const K left = block.shuffle(last, (block.lane() + lanes - 1) % lanes);
@@ -562,10 +560,7 @@ private:
       int runs = 0;
       for (int row = 0; row < mine.rows; row += at_once) {
         unsigned heads[at_once]{};
-        for (int r = 0; r < at_once; ++r) {
-          const int v = (row + r) * lanes + block.lane();
-          if (mine.has(row + r, v)) heads[r] = mine.heads_of(v);
-        }
+        mine.for_each_vector(block, row, [&](int r, int v) { heads[r] = mine.heads_of(v); });
         for_each_head(block, heads, runs, [&](int rank, int r, int k) {
           mine.slots->at[rank] = static_cast<position>(((row + r) * lanes + block.lane()) * Items + k);
         });
