@@ -77,6 +77,10 @@ std::vector<std::pair<std::string, lengths>> laws(std::int64_t n) {
   lengths edges;
   for (std::int64_t i = 0; i < n / 128; ++i) edges.insert(edges.end(), {127, 0, 0, 1});
   add("before edges", edges);
+  lengths burst(600, 0);
+  burst.insert(burst.end(), 50, 1);
+  burst.push_back(n - 50);
+  add("many empty, then ones", burst);
   lengths rare(count(2 * n), 0);
   for (std::int64_t i = 0; i < n / 40; ++i) rare[count(static_cast<std::int64_t>(g() % count(2 * n)))] = 40;
   add("99 % empty", rare);
