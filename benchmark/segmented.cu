@@ -297,14 +297,12 @@ void add_cases() {
   add_reduce_tuning<128, 64, 3, 6>();
   add_reduce_tuning<128, 64, 4, 5>();
   add_reduce_tuning<128, 128, 3, 4>();
-  add_run_tuning<256, 64, 4>();
-  add_run_tuning<256, 128, 2>();
-  add_run_tuning<256, 128, 3>();
-  add_run_tuning<256, 128, 4>();
-  add_run_tuning<512, 64, 2>();
-  add_run_tuning<512, 128, 1>();
-  add_run_tuning<512, 128, 2>();
-  add_run_tuning<1024, 64, 1>();
+  add_run_tuning<352, 288, 1>();
+  add_run_tuning<480, 192, 1>();
+  add_run_tuning<544, 160, 1>();
+  add_run_tuning<544, 192, 1>();
+  add_run_tuning<736, 128, 1>();
+  add_run_tuning<352, 128, 2>();
 #else
   const std::vector<std::string> shapes{"1xN", "Nx1", "square", "16", "power law", "empty, huge"};
   for (const std::int64_t n : sizes(16, 28, 4))

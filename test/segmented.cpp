@@ -26,6 +26,8 @@ namespace {
 
 // Small enough that many blocks and tiles take part at a few thousand elements.
 constexpr pmpp::segmented_tuning tiny{32, 16, 2, 32}, small{64, 32, 3, 4};
+// Few blocks, whose warps go through many rows.
+constexpr pmpp::segmented_tuning deep{64, 160, 2, 1};
 
 PMPP_HOST_DEVICE std::uint64_t scrambled(std::uint64_t x) {
   x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9u;
@@ -75,6 +77,10 @@ std::vector<std::pair<std::string, lengths>> laws(std::int64_t n) {
   lengths edges;
   for (std::int64_t i = 0; i < n / 128; ++i) edges.insert(edges.end(), {127, 0, 0, 1});
   add("before edges", edges);
+  lengths burst(600, 0);
+  burst.insert(burst.end(), 50, 1);
+  burst.push_back(n - 50);
+  add("many empty, then ones", burst);
   lengths rare(count(2 * n), 0);
   for (std::int64_t i = 0; i < n / 40; ++i) rare[count(static_cast<std::int64_t>(g() % count(2 * n)))] = 40;
   add("99 % empty", rare);
@@ -225,6 +231,7 @@ TEST_ALL_PLACES("sums and scans, every law of lengths") {
       check_segments<pmpp::segmented_tuning{}, where>(v, offsets, 5, pmpp::plus{});
       if (n > 5000) continue;
       check_segments<tiny, where>(v, offsets, 5, pmpp::plus{});
+      check_segments<deep, where>(v, offsets, 5, pmpp::plus{});
       check_segments<small, where>(v, offsets, 100, pmpp::minimum{});
     }
   }
@@ -240,6 +247,7 @@ TEST_ALL_PLACES("operators that show order and grouping") {
       check_segments<tiny, where>(random_affines(m), offsets, test::affine{3, 4, 0}, test::compose{});
       check_segments<small, where>(random_affines(m), offsets, test::affine{3, 4, 0}, test::compose{});
       check_segments<tiny, where>(random_brackets(m), offsets, test::brackets{1, 1}, test::concatenate{});
+      check_segments<deep, where>(random_brackets(m), offsets, test::brackets{1, 1}, test::concatenate{});
       check_segments<tiny, where>(positions(m), offsets, test::interval{-7, -7}, join_behind{});
       check_segments<pmpp::segmented_tuning{}, where>(positions(m), offsets, test::interval{-7, -7}, join_behind{});
     }
@@ -334,6 +342,7 @@ TEST_ALL_PLACES("runs of keys: constant, distinct, sawtooth, every law") {
     const auto every = [&](const std::vector<int>& keys) {
       check_runs<pmpp::segmented_tuning{}, where>(keys, v, pmpp::plus{});
       if (n <= 5000) check_runs<tiny, where>(keys, v, pmpp::plus{});
+      if (n <= 5000) check_runs<deep, where>(keys, random_brackets(n), test::concatenate{});
     };
     every(runs_of<int>(n, {n}));
     every(runs_of<int>(n, {1}));
@@ -355,6 +364,7 @@ TEST_ALL_PLACES("runs: keys and values of every type") {
     const auto affines = random_affines(n);
     check_runs<tiny, where>(runs_of<std::uint8_t>(n, l), test::random_values<double>(n), pmpp::maximum{});
     check_runs<small, where>(runs_of<std::int64_t>(n, l), test::random_values<std::int64_t>(n), pmpp::plus{});
+    check_runs<deep, where>(runs_of<std::int64_t>(n, l), affines, test::compose{});
     check_runs<pmpp::segmented_tuning{}, where>(runs_of<std::uint16_t>(n, l), affines, test::compose{});
     check_runs<pmpp::segmented_tuning{}, where>(runs_of<std::uint8_t>(n, l), test::random_values<std::uint32_t>(n),
                                                 pmpp::plus{});

@@ -181,16 +181,23 @@ void runs_on_blocks(const P& where, const Aligned& aligned, const input<In>& in,
     using kernel = run_kernel<In, Heads, Out, Sink, Op, A, Count, items, Tuning>;
     using look_back = typename kernel::look_back;
     const std::int64_t lead = fits ? wide_lead : 0;
-    const typename kernel::plan p(in.count.bound, lead);
+    // Short inputs are cut into smaller tiles, one for each block.
+    const std::int64_t most_blocks = std::int64_t(kernel::min_blocks) * processor_count(where);
+    const auto room = static_cast<std::int64_t>((shared_limit(where) - sizeof(typename kernel::shared)) /
+                                                (2 * sizeof(typename kernel::slot) * kernel::workers));
+    const std::int64_t share = ceil_div(ceil_div(in.count.bound, std::int64_t(kernel::workers) * items), most_blocks);
+    const std::int64_t rows = larger<std::int64_t>(1, smaller(share, smaller<std::int64_t>(kernel::most_rows, room)));
+    const typename kernel::plan p(in.count.bound, lead, static_cast<int>(rows));
     const std::int64_t linked = p.tiles == 1 ? 0 : p.tiles;
     const std::size_t payload = linked == 0 ? 0 : scratch_bytes({look_back::payload_bytes(linked)});
     const bool waits = Heads::by_key && linked > 0 && in.count.pointer != nullptr;
     scratch memory(where, payload + (waits ? sizeof(selection) : 0), linked == 0 ? 0 : look_back::state_bytes(linked));
     auto* const data = static_cast<std::byte*>(memory.data());
     auto* const found = waits ? reinterpret_cast<selection*>(data + payload) : nullptr;
-    launch(where, smaller(p.tiles, std::int64_t(kernel::min_blocks) * processor_count(where)), kernel{},
-           typename kernel::arguments{in.first, in.count, heads, out, sink, op, lead, found,
-                                      look_back(memory.state(), data, p.tiles), done});
+    launch_kernel<kernel::threads>(where, grid{smaller(p.tiles, most_blocks), kernel::threads, p.shared_bytes()},
+                                   kernel{},
+                                   typename kernel::arguments{in.first, in.count, heads, out, sink, op, p, lead, found,
+                                                              look_back(memory.state(), data, p.tiles), done});
   });
 }
 
@@ -307,17 +314,27 @@ selection runs_on_host([[maybe_unused]] const P& where, const input<In>& in, Eq 
   return {runs, n};
 }
 
-/// Below 2^32 elements counts and look-back words are half as wide.
+/// The operator of run_length_encode, where each value is one: on kernels a length is a difference of positions.
+struct add_lengths : plus {};
+
+/// Eight-byte values share a word of the look-back with the number of runs if that takes four: below 2^32 elements. For
+/// smaller values it may take eight, for larger ones there is no such word.
 template <segmented_tuning Tuning, class A, class P, class In, class Eq, class Out, class Sink, class Op>
 void runs_of_any_length(const char* function, const P& where, const input<In>& in, Eq eq, const Out& out, Sink sink,
                         Op op, const completion& done) {
   check_reachable(where, function, zip_iterator{in.first, zip_iterator{out.keys, out.values}});
-  const heads_by_key<Eq> heads{eq};
-  using narrow = std::conditional_t<std::is_same_v<Op, add_lengths>, std::uint32_t, A>;
-  if (in.count.bound >> 32 == 0)
-    runs_on_blocks<Tuning, narrow, std::uint32_t>(where, in.first, in, heads, out, sink, op, done);
-  else
+  if constexpr (std::is_same_v<Op, add_lengths>) {
+    const auto keys = in.first.a;
+    const input<std::remove_const_t<decltype(keys)>> alone{keys, in.count};
+    runs_on_blocks<Tuning, std::uint64_t, std::uint64_t>(where, keys, alone, heads_of_runs<Eq>{eq}, out, sink, plus{},
+                                                         done);
+  } else {
+    const heads_by_key<Eq> heads{eq};
+    if constexpr (sizeof(A) > 4 && sizeof(A) <= 8)
+      if (in.count.bound >> 32 == 0)
+        return runs_on_blocks<Tuning, A, std::uint32_t>(where, in.first, in, heads, out, sink, op, done);
     runs_on_blocks<Tuning, A, std::uint64_t>(where, in.first, in, heads, out, sink, op, done);
+  }
 }
 
 template <class KeysOut, class ValuesOut>
@@ -412,7 +429,7 @@ auto segmented_reduce(const P& where, R&& r, Offsets&& offsets, O&& out, A init 
 ///             1] are written.
 /// \return the iterator past r's last element in out.
 /// The accumulator is accumulator_of<T>. In place is allowed (out begins where r begins). Scratch: 16 bytes a tile of
-/// 32 KB, as zeroed state of the workspace, or one allocation in stream order.
+/// 100 KB, as zeroed state of the workspace, or one allocation in stream order.
 /// Cost: n elements and segments + 1 offsets read, n written; one launch. \throws as segmented_reduce.
 /// Example: test/segmented.cpp, scans.
 template <segmented_tuning Tuning = segmented_scan_tuning, execution_policy P, random_access_range R,
@@ -473,7 +490,7 @@ auto reduce_by_key(const P& where, Keys&& keys, Values&& values, KeysOut&& keys_
 ///
 /// \param count_out  an iterator, or a range with room for one, of any integer type; visible to `where`. 0 for an empty
 ///                   range. It may be the pointer of a device_count, of keys' own too.
-/// Asynchronous on a GPU; may be captured. Scratch: 16 bytes a tile of 32 KB (more for wide keys and values), from the
+/// Asynchronous on a GPU; may be captured. Scratch: 16 bytes a tile of 100 KB (more for wide values), from the
 /// workspace or one allocation in stream order. \throws as reduce_by_key; std::length_error if count_out is an empty
 /// range.
 template <segmented_tuning Tuning = run_tuning, execution_policy P, random_access_range Keys, output Values,

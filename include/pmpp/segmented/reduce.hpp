@@ -284,7 +284,7 @@ private:
                       [&](int k, const value_of<In>& x) { y[k] = static_cast<A>(x); });
     const part<A> own = scan_items(y, heads, from, to, a.op);
     const part<A> carry = memory.carry;  // which is written behind the next barrier
-    const part<A> before = join_before<Whole, false>(block, memory.parts, own, carry, join{a.op});
+    const part<A> before = join_before<Whole>(block, memory.parts, own, carry, join{a.op});
     join_items(y, before, heads, from, to, a.op);
     for (int v = 0; v < layout::vectors; ++v) stage.store(first / Items + v, y + v * Items);
     if (block.thread() == threads - 1) {
@@ -343,7 +343,7 @@ private:
       while (!a.carries.peek(i, c)) block.spin();
       own = join_with(own, c.last);
     }
-    part<A> before = join_before<false, false>(block, memory.parts, own, part<A>{}, join_with);
+    part<A> before = join_before<false>(block, memory.parts, own, part<A>{}, join_with);
     for (int i = first; i < end; ++i) {
       const segment_carry<A> c = a.carries.take(block, i);
       if (c.segment >= 0)

@@ -39,11 +39,10 @@ struct segmented_tuning {
   int min_blocks = 4;  ///< that the compiler makes room for on a multiprocessor
 };
 
-/// Of the calls whose tiles wait for those before: larger tiles, which wait less often.
-inline constexpr segmented_tuning segmented_scan_tuning{256, 128, 2, 4};
-inline constexpr segmented_tuning run_tuning{512, 96, 2, 2};
-/// Of run_length_encode, which has no values to keep.
-inline constexpr segmented_tuning run_length_tuning{512, 160, 2, 2};
+/// Of the calls whose tiles wait for those before: a block of each multiprocessor has two tiles in shared memory.
+inline constexpr segmented_tuning segmented_scan_tuning{544, 192, 2, 1};
+inline constexpr segmented_tuning run_tuning{544, 192, 2, 1};
+inline constexpr segmented_tuning run_length_tuning{544, 192, 2, 1};
 
 namespace detail {
 
@@ -71,9 +70,9 @@ struct parts_memory {
 };
 
 /// What the lanes up to each one of a warp combine to. All lanes call. Whole: all have a value; then one ballot tells how
-/// far each lane reaches, which takes half of the instructions. Counts: the number of heads is wanted, not only whether
-/// there are some.
-template <bool Whole, bool Counts, class Block, class A, class Op>
+/// far each lane reaches, which takes half of the instructions, and whether
+/// there are heads, not how many.
+template <bool Whole, class Block, class A, class Op>
 PMPP_HOST_DEVICE part<A> scan_parts(Block& block, part<A> p, const join_parts<A, Op>& join) {
   if constexpr (Whole) {
     constexpr int lanes = simt::warp_size;
@@ -83,10 +82,7 @@ PMPP_HOST_DEVICE part<A> scan_parts(Block& block, part<A> p, const join_parts<A,
       const A left = block.shuffle_up(p.value, d);
       if (d <= reach) p.value = static_cast<A>(join.op(left, p.value));
     }
-    if constexpr (Counts)
-      p.heads = block::warp_inclusive_scan(block, p.heads, plus{});
-    else
-      p.heads = heads_up_to != 0;
+    p.heads = heads_up_to != 0;
     return p;
   } else {
     return block::warp_inclusive_scan(block, p, join);
@@ -95,11 +91,11 @@ PMPP_HOST_DEVICE part<A> scan_parts(Block& block, part<A> p, const join_parts<A,
 
 /// Joins `first` and the parts of all threads before this one. All threads call. One barrier. Whole: all threads have a
 /// value.
-template <bool Whole, bool Counts, class Block, class A, class Op>
+template <bool Whole, class Block, class A, class Op>
 PMPP_HOST_DEVICE part<A> join_before(Block& block, parts_memory<A>& memory, const part<A>& own, const part<A>& first,
                                      const join_parts<A, Op>& join) {
   constexpr int lanes = simt::warp_size;
-  const part<A> scanned = scan_parts<Whole, Counts>(block, own, join);
+  const part<A> scanned = scan_parts<Whole>(block, own, join);
   if (block.lane() == lanes - 1) memory.warp[block.warp()] = scanned;
   part<A> left = block.shuffle_up(scanned, 1);
   block.sync();
