@@ -128,6 +128,14 @@ public:
     collective(operation::match_any, mask, at, &v, &same, unsigned(sizeof(T)), 0);
     return same;
   }
+  template <int Bits>
+  PMPP_HOST_DEVICE unsigned match_low_bits(unsigned v, place at = place::current()) const {
+    return match_low_bits<Bits>(v, warp_mask(), at);
+  }
+  template <int Bits>
+  PMPP_HOST_DEVICE unsigned match_low_bits(unsigned v, unsigned mask, place at = place::current()) const {
+    return match_any(v & (~0u >> (32 - Bits)), mask, at);
+  }
 
   template <class T>
   PMPP_HOST_DEVICE T warp_add(T v, place at = place::current()) const {
