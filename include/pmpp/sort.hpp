@@ -46,6 +46,7 @@ struct sort_tuning {
   int radix_items = 16;     ///< elements of a thread there, at most
   int radix_tiles = 64;     ///< there should be as many, even if that makes them smaller
   int radix_value = 16;     ///< bytes of the largest values that go along with their keys in each pass
+  std::int64_t radix_narrow = std::int64_t(1) << 30;  ///< below so many elements look-back words have 32 bits
 };
 
 namespace detail {
@@ -356,19 +357,18 @@ void sort_elements(const char* function, const P& where, const In& in, const Dat
     if (count.bound == 0) return;
     using of_in = radix_parts<In, T>;
     using of_data = radix_parts<Data, T>;
-    const auto by_merging = [&] {
-      merge_sort<Tuning, T>(where, in, data, count, parts::comparator(code_less<code>(range)));
-    };
     if constexpr (!kernel_execution<P>) {
-      const std::int64_t n = count.get();
-      if (n <= 512) return by_merging();
-      raw_array<T> other(n);
-      radix_sort_on_host<code>(where, in, data, other.data(), n, range);
+      if (const std::int64_t n = count.get(); n > 512) {
+        raw_array<T> other(n);
+        radix_sort_on_host<code>(where, in, data, other.data(), n, range);
+      } else {
+        merge_sort_on_host<T>(where, in, data, n, parts::comparator(code_less<code>(range)));
+      }
     } else if constexpr (sizeof(V) <= Tuning.radix_value) {
       radix_sort_on_blocks<Tuning, code, V>(where, of_in::keys(in), of_in::values(in), of_data::keys(data),
                                             of_data::values(data), count, range);
     } else {
-      by_merging();
+      merge_sort<Tuning, T>(where, in, data, count, parts::comparator(code_less<code>(range)));
     }
   } else if (count.bound > 0) {
     merge_sort<Tuning, T>(where, in, data, count, comp);

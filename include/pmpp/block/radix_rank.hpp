@@ -49,7 +49,7 @@ PMPP_HOST_DEVICE void rank_in_warp(Block& block, Memory& memory, int rows, Digit
   for (int k = 0; k < Items; ++k) {
     if (k >= rows) break;
     const unsigned d = digit(k), before = count[d];
-    const unsigned peers = block.template match_low_bits<radix_bits>(d);
+    const unsigned peers = block.match_byte(d);
     rank[k] = static_cast<int>(before) + simt::count_bits(peers & before_me);
     block.sync_warp();  // all have read what the last of the peers writes
     if (peers >> block.lane() == 1) count[d] = static_cast<unsigned>(rank[k]) + 1;

@@ -128,13 +128,11 @@ public:
     collective(operation::match_any, mask, at, &v, &same, unsigned(sizeof(T)), 0);
     return same;
   }
-  template <int Bits>
-  PMPP_HOST_DEVICE unsigned match_low_bits(unsigned v, place at = place::current()) const {
-    return match_low_bits<Bits>(v, warp_mask(), at);
+  PMPP_HOST_DEVICE unsigned match_byte(unsigned v, place at = place::current()) const {
+    return match_byte(v, warp_mask(), at);
   }
-  template <int Bits>
-  PMPP_HOST_DEVICE unsigned match_low_bits(unsigned v, unsigned mask, place at = place::current()) const {
-    return match_any(v & (~0u >> (32 - Bits)), mask, at);
+  PMPP_HOST_DEVICE unsigned match_byte(unsigned v, unsigned mask, place at = place::current()) const {
+    return match_any(v & 0xff, mask, at);
   }
 
   template <class T>

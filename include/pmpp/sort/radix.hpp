@@ -349,7 +349,8 @@ template <class K, class V>
 constexpr int radix_items(int most, int threads) {
   const int value = has_values<V> ? int(sizeof(V)) : 0;
   const int words = larger(1, larger(int(sizeof(K)), value) / 4);
-  return larger(1, smaller(most, smaller(36 / (words + 1), 72 * 1024 / (int(sizeof(K)) + value) / threads)));
+  return larger(1, smaller(most, smaller((has_values<V> ? 32 : 34) / (words + 1),
+                                         72 * 1024 / (int(sizeof(K)) + value) / threads)));
 }
 
 template <class Code, class V, class Keys, class Values, int Threads, int MostItems>
@@ -470,7 +471,7 @@ private:
   template <class Word, class Block>
   PMPP_HOST_DEVICE static std::int64_t look_back(Block& block, shared& memory, const arguments& a,
                                                  const radix_pass& pass, std::int64_t tile, int d) {
-    constexpr int at_once = 8, kind_shift = 8 * sizeof(Word) - 2;
+    constexpr int at_once = 32 / sizeof(Word), kind_shift = 8 * sizeof(Word) - 2;
     std::uint64_t before = 0;
     std::int64_t at = tile - 1;
     for (bool done = at < 0; !done;) {
@@ -594,7 +595,7 @@ void radix_sort_on_blocks(const P& where, const KeysIn& keys_in, const ValuesIn&
     launch(where, 1, in_block{}, typename in_block::arguments{keys_in, values_in, keys_out, values_out, count, range});
     return;
   }
-  const bool in_place = same_place(keys_in, keys_out), wide = n >= std::int64_t(1) << 30;
+  const bool in_place = same_place(keys_in, keys_out), wide = n >= Tuning.radix_narrow;
   int passes = larger(1, ceil_div(range.hi - range.lo, block::radix_bits));
   if (in_place) passes = round_up(passes, 2);
   const int rows =
