@@ -199,11 +199,10 @@ constexpr int most_radix_passes = 8;
 
 /// Decides on the passes: only those that are `needed`, but an even number of them in place, so that the last one ends
 /// in the data; at least one otherwise.
-template <class Needed>
-PMPP_HOST_DEVICE void plan_radix_passes(int passes, bool in_place, Needed needed, radix_pass* pass) {
+PMPP_HOST_DEVICE inline void plan_radix_passes(int passes, bool in_place, const bool* needed, radix_pass* pass) {
   int count = 0, spare = -1;
   for (int p = 0; p < passes; ++p) {
-    if (needed(p))
+    if (needed[p])
       ++count;
     else
       spare = p;
@@ -215,7 +214,7 @@ PMPP_HOST_DEVICE void plan_radix_passes(int passes, bool in_place, Needed needed
   radix_home source = in_place ? radix_home::data : radix_home::input;
   for (int p = 0, k = 0; p < passes; ++p) {
     pass[p] = {};
-    if (!needed(p) && p != spare) continue;
+    if (!needed[p] && p != spare) continue;
     const radix_home target = (count - 1 - k) % 2 == 0 ? radix_home::data : radix_home::other;
     pass[p] = {source, target, k % 2};
     source = target;
@@ -324,9 +323,7 @@ private:
     }
     if (block.thread() < most_radix_passes) a.control->ticket[block.thread()] = 0;
     block.sync();
-    if (block.thread() == 0)
-      plan_radix_passes(
-          a.passes, a.in_place, [&](int p) { return memory.needed[p]; }, a.control->pass);
+    if (block.thread() == 0) plan_radix_passes(a.passes, a.in_place, memory.needed, a.control->pass);
   }
 };
 
@@ -344,20 +341,20 @@ struct radix_tile_memory {
   PMPP_HOST_DEVICE V* values() { return reinterpret_cast<V*>(bytes); }
 };
 
-/// Elements of a thread: so that keys and places, or values and places, stay in registers, and two blocks fit.
+/// Elements of a thread: so that 64 registers hold keys and places, or values and places, and 1024 threads fit into a
+/// multiprocessor.
 template <class K, class V>
-constexpr int radix_items(int most, int threads) {
-  const int value = has_values<V> ? int(sizeof(V)) : 0;
+constexpr int radix_items(int most) {
+  const int value = has_values<V> ? int(sizeof(V)) : 0, bytes = int(sizeof(K)) + value;
   const int words = larger(1, larger(int(sizeof(K)), value) / 4);
-  return larger(1, smaller(most, smaller((has_values<V> ? 32 : 34) / (words + 1),
-                                         72 * 1024 / (int(sizeof(K)) + value) / threads)));
+  return larger(1, smaller(most, smaller((has_values<V> ? 32 : 34) / (words + 1), 144 / bytes)));
 }
 
 template <class Code, class V, class Keys, class Values, int Threads, int MostItems>
 struct radix_pass_kernel {
   using bits = typename Code::bits;
-  static constexpr int threads = Threads, items = radix_items<bits, V>(MostItems, Threads), lanes = simt::warp_size,
-                       min_blocks = larger(1, smaller(2, 1024 / threads));
+  static constexpr int threads = Threads, items = radix_items<bits, V>(MostItems), lanes = simt::warp_size,
+                       min_blocks = larger(1, 1024 / threads);
 
   struct shared : radix_tile_memory<Code, V, threads, items> {};
   struct arguments {
@@ -498,7 +495,7 @@ private:
 template <class Code, class V, class KeysIn, class ValuesIn, class KeysOut, class ValuesOut, int Threads, int MostItems>
 struct radix_block_kernel {
   using bits = typename Code::bits;
-  static constexpr int threads = Threads, items = radix_items<bits, V>(MostItems, Threads), tile = threads * items,
+  static constexpr int threads = Threads, items = radix_items<bits, V>(MostItems), tile = threads * items,
                        lanes = simt::warp_size;
 
   struct shared {
@@ -646,7 +643,6 @@ void radix_sort_on_host(const P& where, const In& in, const Data& data, T* other
   struct digit_counts {
     std::int64_t of[most_radix_passes][digits];
   };
-  const radix_homes<In, Data, T> homes{in, data, other};
   const auto code_of = [](const auto& from, std::int64_t i) {
     using It = std::remove_cvref_t<decltype(from)>;
     return Code::encode(radix_key_of(block::element_as<T>(value_of<It>(from[i]))));
@@ -671,24 +667,33 @@ void radix_sort_on_host(const P& where, const In& in, const Data& data, T* other
       for (int p = 0; p < passes; ++p) ++found[part].of[p][radix_digit::of(p, range)(code)];
     }
   });
+  bool needed[most_radix_passes] = {};
+  for (int p = 0; p < passes; ++p)
+    for (int d = 0; d < digits && !needed[p]; ++d) {
+      std::int64_t sum = 0;
+      for (std::int64_t part = 0; part < parts; ++part) sum += found[part].of[p][d];
+      needed[p] = sum > 0 && sum < n;
+    }
   radix_pass plan[most_radix_passes];
-  plan_radix_passes(
-      passes, in_place,
-      [&](int p) {
-        for (int d = 0; d < digits; ++d) {
-          std::int64_t sum = 0;
-          for (std::int64_t part = 0; part < parts; ++part) sum += found[part].of[p][d];
-          if (sum > 0) return sum != n;
-        }
-        return false;
-      },
-      plan);
+  plan_radix_passes(passes, in_place, needed, plan);
+  const auto write_home = [&](radix_home home, auto f) {
+    if (home == radix_home::other)
+      f(other);
+    else
+      f(data);
+  };
+  const auto read_home = [&](radix_home home, auto f) {
+    if (home == radix_home::input)
+      f(in);
+    else
+      write_home(home, f);
+  };
   bool moved = false;
   for (int p = 0; p < passes; ++p) {
     if (plan[p].source == radix_home::nowhere) continue;
     const radix_digit digit = radix_digit::of(p, range);
     if (moved && parts > 1)
-      homes.read(plan[p].source, [&](const auto& from) {
+      read_home(plan[p].source, [&](const auto& from) {
         for_parts([&](std::int64_t part) {
           auto& count = found[part].of[p];
           for (std::int64_t& c : count) c = 0;
@@ -702,8 +707,8 @@ void radix_sort_on_host(const P& where, const In& in, const Data& data, T* other
         found[part].of[p][d] = place;
         place += count;
       }
-    homes.read(plan[p].source, [&](const auto& from) {
-      homes.write(plan[p].target, [&](const auto& to) {
+    read_home(plan[p].source, [&](const auto& from) {
+      write_home(plan[p].target, [&](const auto& to) {
         for_parts([&](std::int64_t part) {
           using It = std::remove_cvref_t<decltype(from)>;
           auto& next = found[part].of[p];
