@@ -392,13 +392,19 @@ struct descends {
 /// \param r     a range, or two iterators, or an iterator and a device_count; visible to `where`. Elements are trivially
 ///              copyable, with a default constructor, up to about 450 bytes.
 /// \param comp  a strict weak order, callable on `where`'s machine: comp(x, y) says that x must precede y. Asked about
-///              elements only. Where it contradicts itself (NaN under less) elements may be missing or come twice, but
-///              nothing else is read or written.
-/// The result is unique: the same on every run. Asynchronous on a GPU; may be captured. Scratch: n elements, from the
-/// workspace or one allocation in stream order; none for what one block sorts (8192 elements of 4 bytes).
-/// Cost: 2n elements of traffic for tiles of 8192 and for each factor of four from there to n; as many launches.
-/// \throws std::invalid_argument for a null or reversed range; out_of_memory, cuda_error.
-/// Source: PMPP ch. 12 and 13. Example: test/sort.cpp, sort.
+///              elements only. Where it contradicts itself elements may be missing or come twice, but nothing else is
+///              read or written.
+/// \param bits  key_bits{lo, hi}: look at these bits of the keys only, which must be integers under less or greater.
+/// The result is unique: the same on every run. Asynchronous on a GPU; may be captured.
+/// Integers, float, double, half and bfloat16 under less or greater (std's too) are sorted by digits of 8 bits, comp is
+/// not called: -0.0 precedes +0.0 (under greater it follows), NaN comes last under both. Cost: n keys read, then 2n
+/// elements of traffic for each byte that is not the same in all keys; a launch each. Scratch: n elements and 3 % (bytes:
+/// 12 %), from the workspace or one allocation in stream order; none, and one launch, for what one block sorts (8192
+/// elements of 4 bytes).
+/// Other elements are merged. Cost: 2n elements of traffic for tiles of 8192 and for each factor of four from there to n;
+/// as many launches. Scratch: n elements; none for one tile.
+/// \throws std::invalid_argument for a null or reversed range, or bits outside of the key; out_of_memory, cuda_error.
+/// Source: PMPP ch. 12 and 13; Adinets and Merrill, Onesweep, 2022. Example: test/sort.cpp, sort.
 template <sort_tuning Tuning = sort_tuning{}, execution_policy P, random_access_range R, class Comp = less,
           class Bits = all_key_bits>
 void sort(const P& where, R&& r, Comp comp = {}, Bits bits = {}) {
@@ -417,7 +423,7 @@ void stable_sort(const P& where, R&& r, Comp comp = {}, Bits bits = {}) {
 /// Sorts keys as sort does, and moves the value of each key along with it.
 ///
 /// \param values  a range as long as keys, or an iterator; visible to `where`.
-/// Scratch: n keys and n values. \throws as sort; std::length_error if the values are fewer than the keys.
+/// By digits where sort does, for values of up to 16 bytes. Scratch: n keys and n values. \throws as sort; std::length_error if the values are fewer than the keys.
 /// Example: test/sort.cpp, sort_by_key.
 template <sort_tuning Tuning = sort_tuning{}, execution_policy P, random_access_range K, output V, class Comp = less,
           class Bits = all_key_bits>
