@@ -69,6 +69,13 @@ struct huge {
   char rest[292];
   friend bool operator==(const huge&, const huge&) = default;
 };
+/// As less, but sorted by merging.
+struct precedes {
+  template <class T>
+  PMPP_HOST_DEVICE bool operator()(const T& x, const T& y) const {
+    return x < y;
+  }
+};
 struct by_last_part {
   PMPP_HOST_DEVICE bool operator()(const test::wide& x, const test::wide& y) const { return x.part[4] < y.part[4]; }
 };
@@ -145,7 +152,7 @@ TEST_CASE("odd-even transposition sorts all zeros and ones") {
 
 TEST_ALL_PLACES("sort: every size") {
   for (const std::int64_t n : test::sizes(tile, 150001)) {
-    check_sort<pmpp::sort_tuning{}, where>(test::random_values<int>(n));
+    check_sort<pmpp::sort_tuning{}, where>(test::random_values<int>(n), precedes{});
     check_sort<pmpp::sort_tuning{}, where>(tags(n, [](auto) { return draw() % 1000; }), by_key{});
   }
 }
@@ -194,16 +201,17 @@ TEST_ALL_PLACES("comparators of all kinds") {
   for (std::size_t i = 0; i < floats.size(); i += 7) floats[i] = i % 2 == 0 ? 0.0f : -0.0f;
   floats[5] = std::numeric_limits<float>::infinity();
   floats[19000] = -std::numeric_limits<float>::infinity();
+  check_sort<small, where>(floats, precedes{});
   check_sort<small, where>(floats);
 }
 
 TEST_ALL_PLACES("elements of every size") {
   for (const std::int64_t n : {0, 1, 33, 900, 5003}) {
-    check_sort<tiny, where>(test::random_values<std::uint8_t>(n));
-    check_sort<pmpp::sort_tuning{}, where>(test::random_values<std::uint8_t>(4 * n));
-    check_sort<small, where>(test::random_values<std::int16_t>(n));
-    check_sort<tiny, where>(test::random_values<std::int64_t>(n));
-    check_sort<pmpp::sort_tuning{}, where>(test::random_values<double>(3 * n));
+    check_sort<tiny, where>(test::random_values<std::uint8_t>(n), precedes{});
+    check_sort<pmpp::sort_tuning{}, where>(test::random_values<std::uint8_t>(4 * n), precedes{});
+    check_sort<small, where>(test::random_values<std::int16_t>(n), precedes{});
+    check_sort<tiny, where>(test::random_values<std::int64_t>(n), precedes{});
+    check_sort<pmpp::sort_tuning{}, where>(test::random_values<double>(3 * n), precedes{});
     std::vector<triple> t(static_cast<std::size_t>(n));
     std::vector<test::affine> f(t.size());
     std::vector<test::wide> w(t.size());
@@ -226,22 +234,22 @@ TEST_ALL_PLACES("elements of every size") {
 TEST_ALL_PLACES("sort_by_key and argsort") {
   for (const std::int64_t n : {0, 1, 2, 40, 700, 6001, 20011}) {
     const auto keys = test::random_values<int>(n);
-    check_by_key<tiny, where>(keys, std::uint32_t(0));
-    check_by_key<pmpp::sort_tuning{}, where>(keys, std::uint32_t(0));
+    check_by_key<tiny, where>(keys, std::uint32_t(0), precedes{});
+    check_by_key<pmpp::sort_tuning{}, where>(keys, std::uint32_t(0), precedes{});
     check_by_key<small, where>(keys, 0.0, pmpp::greater{});
-    check_by_key<tiny, where>(test::random_values<std::uint8_t>(n), std::int64_t(0));
-    check_by_key<tiny, where>(test::random_values<double>(n), std::uint8_t(0));
-    check_by_key<pmpp::sort_tuning{}, where>(test::random_values<std::int64_t>(n), std::uint16_t(0));
+    check_by_key<tiny, where>(test::random_values<std::uint8_t>(n), std::int64_t(0), precedes{});
+    check_by_key<tiny, where>(test::random_values<double>(n), std::uint8_t(0), precedes{});
+    check_by_key<pmpp::sort_tuning{}, where>(test::random_values<std::int64_t>(n), std::uint16_t(0), precedes{});
   }
 }
 
 TEST_ALL_PLACES("misaligned data") {
   for (const int from : {1, 2, 3, 5, 16})
     for (const std::int64_t n : {100, 3000, 20000}) {
-      check_sort<tiny, where>(test::random_values<int>(n), pmpp::less{}, from);
-      check_sort<small, where>(test::random_values<std::uint8_t>(n), pmpp::less{}, from);
-      check_sort<tiny, where>(test::random_values<std::int16_t>(n), pmpp::less{}, from);
-      check_sort<pmpp::sort_tuning{}, where>(test::random_values<double>(n), pmpp::less{}, from);
+      check_sort<tiny, where>(test::random_values<int>(n), precedes{}, from);
+      check_sort<small, where>(test::random_values<std::uint8_t>(n), precedes{}, from);
+      check_sort<tiny, where>(test::random_values<std::int16_t>(n), precedes{}, from);
+      check_sort<pmpp::sort_tuning{}, where>(test::random_values<double>(n), precedes{}, from);
     }
 }
 
@@ -587,9 +595,9 @@ TEST_ALL_PLACES("lengths that are known on the device only") {
     const auto count = where::put(std::vector<std::int64_t>{n});
     const pmpp::device_count length{count.data(), 20000};
     auto data = where::put(v), more = where::put(v), keys = where::put(v), values = where::put(v);
-    pmpp::sort<tiny>(policy, data.begin(), length);
+    pmpp::sort<tiny>(policy, data.begin(), length, precedes{});
     pmpp::stable_sort(policy, more.begin(), length);
-    pmpp::sort_by_key<small>(policy, keys.begin(), length, values);
+    pmpp::sort_by_key<small>(policy, keys.begin(), length, values, precedes{});
     CAPTURE(n);
     CHECK(where::get(data) == wanted);
     CHECK(where::get(more) == wanted);
@@ -597,7 +605,7 @@ TEST_ALL_PLACES("lengths that are known on the device only") {
   }
 }
 
-TEST_ALL_PLACES("NaN under less, and other contradictions: nothing outside is touched") {
+TEST_ALL_PLACES("NaN in a merge sort, and other contradictions: nothing outside is touched") {
   const typename where::policy policy{};
   std::vector<std::uint32_t> v(5002, 4242u);
   std::iota(v.begin() + 1, v.end() - 1, 100u);
@@ -610,7 +618,7 @@ TEST_ALL_PLACES("NaN under less, and other contradictions: nothing outside is to
   std::vector<float> floats(5000);
   for (auto& x : floats) x = draw() % 3 == 0 ? std::numeric_limits<float>::quiet_NaN() : 1.0f;
   auto many = where::put(floats);
-  pmpp::sort<tiny>(policy, many);
+  pmpp::sort<tiny>(policy, many, precedes{});
   const auto sorted = where::get(many);
   CHECK(std::all_of(sorted.begin(), sorted.end(), [](float x) { return x == 1.0f || std::isnan(x); }));
 }
@@ -675,8 +683,10 @@ TEST_CASE("a workspace serves any number of calls, whatever their sizes") {
     auto wanted = v;
     std::sort(wanted.begin(), wanted.end());
     pmpp::device_buffer<int> data(v);
-    if (i % 2 == 0)
-      pmpp::sort<tiny>(policy, data);
+    if (i % 3 == 0)
+      pmpp::sort<tiny>(policy, data, precedes{});
+    else if (i % 3 == 1)
+      pmpp::sort<tiny_radix>(policy, data);
     else
       pmpp::sort(policy, data);
     pmpp::synchronize(policy);

@@ -13,7 +13,7 @@
 //          tile t-1   4*   7*   2      this tile alone      |  look-back adds up words, backwards, to the first that
 //          tile t     ?    ?    ?                           v  holds all up to its tile
 //
-// What one block holds takes one launch, which does the same passes in shared memory. Otherwise one launch for the
+// What one block holds takes one launch, which does the same in shared memory. Otherwise one launch for the
 // counts and one a digit. Traffic: n keys read, then n elements read and written in each pass that is needed.
 // The look-back words are cleared once, by the first kernel: the flags mean something else in every other pass.
 // (PMPP ch. 13; Adinets and Merrill, Onesweep, 2022; Merrill and Garland, 2016.)
@@ -502,6 +502,7 @@ struct radix_block_kernel {
     block::radix_rank_memory<threads> rank;
     bits keys[tile];
     std::uint16_t index[has_values<V> ? tile : 1];
+    int constant;  ///< the last pass whose digit is the same in all keys
   };
   static_assert(tile <= 65536);
   struct arguments {
@@ -523,12 +524,18 @@ struct radix_block_kernel {
       index[k] = mine + k * lanes;
       x[k] = k < rows && index[k] < count ? Code::encode(a.keys_in[index[k]]) : static_cast<bits>(~bits(0));
     }
+    const unsigned pads = static_cast<unsigned>(threads * rows - count);  // they have the highest digit in each pass
+    if (block.thread() == 0) memory.constant = -1;
     for (int p = 0; a.range.lo + p * block::radix_bits < a.range.hi; ++p) {
       const radix_digit digit = radix_digit::of(p, a.range);
       int place[items];
       block::rank_in_warp(
           block, memory.rank, rows, [&](int k) { return static_cast<unsigned>(digit(x[k])); }, place);
-      block::count_digits(block, memory.rank, [](int, unsigned) {});
+      block::count_digits(block, memory.rank, [&](int d, unsigned total) {
+        if (total - (static_cast<unsigned>(d) == digit.mask ? pads : 0) == static_cast<unsigned>(count))
+          memory.constant = p;
+      });
+      if (memory.constant == p) continue;
       block::place_digits(block, memory.rank);
       for (int k = 0; k < items; ++k)
         if (k < rows) {
