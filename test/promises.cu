@@ -259,18 +259,34 @@ TEST_CASE("copy_if, scan and reduce as one graph, replayed on inputs that keep o
 
 namespace {
 
-/// Sorts the first `length` numbers with their places, then merges them with themselves; lengths stay on the device.
+/// As less and greater, but sorted by merging.
+struct precedes {
+  template <class T>
+  PMPP_HOST_DEVICE bool operator()(T a, T b) const {
+    return a < b;
+  }
+};
+struct exceeds {
+  template <class T>
+  PMPP_HOST_DEVICE bool operator()(T a, T b) const {
+    return a > b;
+  }
+};
+
+/// Sorts the first `length` numbers with their places, by merging and by digits, then merges them with themselves;
+/// lengths stay on the device.
 struct sort_and_merge {
-  pmpp::device_buffer<int> in, keys, places, order, twice;
+  pmpp::device_buffer<int> in, keys, places, order, digits, twice;
   pmpp::device_buffer<int> length;
 
-  explicit sort_and_merge(std::size_t n) : in(n), keys(n), places(n), order(n), twice(2 * n), length(1) {}
+  explicit sort_and_merge(std::size_t n) : in(n), keys(n), places(n), order(n), digits(n), twice(2 * n), length(1) {}
   template <class P>
   void enqueue(const P& policy) {
     const pmpp::device_count count{length.data(), std::int64_t(in.size())};
     pmpp::transform(policy, in, keys, pmpp::identity{});
     pmpp::iota(policy, places, 0);
-    pmpp::argsort(policy, keys.begin(), count, order, pmpp::greater{});
+    pmpp::argsort(policy, keys.begin(), count, order, exceeds{});
+    pmpp::argsort(policy, keys.begin(), count, digits, pmpp::greater{});
     pmpp::sort_by_key(policy, keys.begin(), count, places);
     pmpp::merge(policy, keys.begin(), count, keys.begin(), count, twice);
   }
@@ -286,7 +302,7 @@ struct sort_and_merge {
       return std::equal(part.begin(), part.end(), all.begin());
     };
     return begins_with(pmpp::to_host(places), by_value) && begins_with(pmpp::to_host(order), by_greatest) &&
-           begins_with(pmpp::to_host(twice), wanted);
+           begins_with(pmpp::to_host(digits), by_greatest) && begins_with(pmpp::to_host(twice), wanted);
   }
 };
 
@@ -331,6 +347,11 @@ struct scrambled_byte {
     return static_cast<std::uint8_t>(static_cast<std::uint64_t>(i) * 0x9e3779b97f4a7c15u >> 56);
   }
 };
+struct scrambled_number {
+  PMPP_HOST_DEVICE std::uint32_t operator()(std::int64_t i) const {
+    return static_cast<std::uint32_t>(i) * 0x9e3779b1u;
+  }
+};
 }  // namespace
 
 TEST_CASE("sort and merge past 2^31 and 2^32 elements") {
@@ -344,11 +365,26 @@ TEST_CASE("sort and merge past 2^31 and 2^32 elements") {
     pmpp::sort(device, bytes);
     CHECK(pmpp::is_sorted(device, bytes));
     CHECK(pmpp::reduce(device, bytes) == sum);
+    pmpp::transform(device, zero, zero + n, bytes, scrambled_byte{});
+    pmpp::sort(device, bytes, precedes{});
+    CHECK(pmpp::is_sorted(device, bytes));
+    CHECK(pmpp::reduce(device, bytes) == sum);
     pmpp::device_buffer<std::uint8_t> both(static_cast<std::size_t>(2 * n));
     pmpp::merge(device, bytes, bytes, both);
     CHECK(pmpp::is_sorted(device, both));
     CHECK(pmpp::reduce(device, both) == 2 * sum);
   }
+}
+
+TEST_CASE("radix sort of 2^30 numbers and more, whose look-back words have 64 bits") {
+  const std::int64_t n = (1ll << 30) + 12345;
+  const pmpp::counting_iterator<std::int64_t> zero(0);
+  pmpp::device_buffer<std::uint32_t> numbers(static_cast<std::size_t>(n));
+  pmpp::transform(device, zero, zero + n, numbers, scrambled_number{});  // a permutation of 0 ... 2^32 - 1, cut off
+  const auto sum = pmpp::reduce(device, numbers, std::uint64_t(0));
+  pmpp::sort(device, numbers, pmpp::greater{});
+  CHECK(pmpp::is_sorted(device, numbers, pmpp::greater{}));
+  CHECK(pmpp::reduce(device, numbers, std::uint64_t(0)) == sum);
 }
 
 TEST_CASE("scan and copy_if past 2^32 elements") {

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Sorting with any comparator: sort, stable_sort, sort_by_key, argsort, is_sorted.
+// Sorting: sort, stable_sort, sort_by_key, argsort, is_sorted.
+//
+// Numbers under less or greater are sorted by their digits (sort/radix.hpp), everything else by merging:
 //
 //   1. Each block sorts a tile of up to 8192 elements in shared memory (block/sort.hpp).
 //   2. Passes make one run of four (block/merge_four.hpp), from the data to scratch and back, so that the last one ends
@@ -28,6 +30,7 @@
 #include <pmpp/memory/workspace.hpp>
 #include <pmpp/merge.hpp>
 #include <pmpp/reduce.hpp>
+#include <pmpp/sort/radix.hpp>
 
 #pragma GCC visibility push(hidden)  // see launch.hpp
 
@@ -39,6 +42,11 @@ struct sort_tuning {
   int merge_threads = 128;  ///< of a block that merges
   int merge_bytes = 64;     ///< of a thread's elements there
   int tiles = 16;           ///< of a stretch that a block merges, on average, at most
+  int radix_threads = 512;  ///< of a block of the radix sort
+  int radix_items = 16;     ///< elements of a thread there, at most
+  int radix_tiles = 64;     ///< there should be as many, even if that makes them smaller
+  int radix_value = 16;     ///< bytes of the largest values that go along with their keys in each pass
+  std::int64_t radix_narrow = std::int64_t(1) << 30;  ///< below so many elements look-back words have 32 bits
 };
 
 namespace detail {
@@ -289,19 +297,81 @@ struct second_home<pair<K, V>> {
   }
 };
 
-/// Sorts `in` into `data`, which may be the same.
 template <sort_tuning Tuning, class T, class P, class In, class Data, class Comp>
-void sort_elements(const char* function, const P& where, const In& in, const Data& data, const item_count& count,
-                   const Comp& comp) {
-  static_assert(std::is_trivially_copyable_v<T>, "pmpp: sorted elements must be trivially copyable");
-  if (count.bound == 0) return;
+void merge_sort(const P& where, const In& in, const Data& data, const item_count& count, const Comp& comp) {
   if constexpr (kernel_execution<P>) {
-    check_reachable(where, function, zip_iterator{in, data});
     const std::int64_t n = needs_passes<Tuning, T>(count.bound) ? count.bound : 0;
     scratch memory(where, second_home<T>::bytes(n), 0);
     merge_sort_on_blocks<Tuning, T>(where, in, data, second_home<T>::of(memory, n), count, comp);
   } else {
     merge_sort_on_host<T>(where, in, data, count.get(), comp);
+  }
+}
+
+/// How elements of type T are sorted under Comp: keys, and the values that go with them.
+template <class T, class Comp>
+struct sorted_parts {
+  using key = T;
+  using value = no_value;
+  using order = radix_order<Comp, T>;
+  template <class Less>
+  static Less comparator(Less less_of_keys) {
+    return less_of_keys;
+  }
+};
+template <class K, class V, class Comp>
+struct sorted_parts<pair<K, V>, by_first<Comp>> {
+  using key = K;
+  using value = V;
+  using order = radix_order<Comp, K>;
+  template <class Less>
+  static by_first<Less> comparator(Less less_of_keys) {
+    return {less_of_keys};
+  }
+};
+
+inline void check_bits(const char* function, const key_bits& range, int width) {
+  require(0 <= range.lo && range.lo <= range.hi && range.hi <= width, [&] {
+    return std::string("pmpp::") + function + ": key_bits{" + std::to_string(range.lo) + ", " +
+           std::to_string(range.hi) + "} do not lie in a key of " + std::to_string(width) + " bits";
+  });
+}
+
+/// Sorts `in` into `data`, which may be the same.
+template <sort_tuning Tuning, class T, class P, class In, class Data, class Comp, class Bits = all_key_bits>
+void sort_elements(const char* function, const P& where, const In& in, const Data& data, const item_count& count,
+                   const Comp& comp, const Bits& bits = {}) {
+  static_assert(std::is_trivially_copyable_v<T>, "pmpp: sorted elements must be trivially copyable");
+  using parts = sorted_parts<T, Comp>;
+  constexpr bool by_digits = parts::order::known, some_bits = std::is_same_v<Bits, key_bits>;
+  static_assert(!some_bits || (by_digits && std::is_integral_v<typename parts::key>),
+                "pmpp: key_bits are for integer keys under less or greater");
+  if constexpr (kernel_execution<P>) check_reachable(where, function, zip_iterator{in, data});
+  if constexpr (by_digits) {
+    using K = typename parts::key;
+    using V = typename parts::value;
+    using code = radix_code<K, parts::order::descending>;
+    key_bits range = {0, code::width};
+    if constexpr (some_bits) range = bits;
+    check_bits(function, range, code::width);
+    if (count.bound == 0) return;
+    using of_in = radix_parts<In, T>;
+    using of_data = radix_parts<Data, T>;
+    if constexpr (!kernel_execution<P>) {
+      if (const std::int64_t n = count.get(); n > 512) {
+        raw_array<T> other(n);
+        radix_sort_on_host<code>(where, in, data, other.data(), n, range);
+      } else {
+        merge_sort_on_host<T>(where, in, data, n, parts::comparator(code_less<code>(range)));
+      }
+    } else if constexpr (sizeof(V) <= Tuning.radix_value) {
+      radix_sort_on_blocks<Tuning, code, V>(where, of_in::keys(in), of_in::values(in), of_data::keys(data),
+                                            of_data::values(data), count, range);
+    } else {
+      merge_sort<Tuning, T>(where, in, data, count, parts::comparator(code_less<code>(range)));
+    }
+  } else if (count.bound > 0) {
+    merge_sort<Tuning, T>(where, in, data, count, comp);
   }
 }
 
@@ -322,36 +392,46 @@ struct descends {
 /// \param r     a range, or two iterators, or an iterator and a device_count; visible to `where`. Elements are trivially
 ///              copyable, with a default constructor, up to about 450 bytes.
 /// \param comp  a strict weak order, callable on `where`'s machine: comp(x, y) says that x must precede y. Asked about
-///              elements only. Where it contradicts itself (NaN under less) elements may be missing or come twice, but
-///              nothing else is read or written.
-/// The result is unique: the same on every run. Asynchronous on a GPU; may be captured. Scratch: n elements, from the
-/// workspace or one allocation in stream order; none for what one block sorts (8192 elements of 4 bytes).
-/// Cost: 2n elements of traffic for tiles of 8192 and for each factor of four from there to n; as many launches.
-/// \throws std::invalid_argument for a null or reversed range; out_of_memory, cuda_error.
-/// Source: PMPP ch. 12 and 13. Example: test/sort.cpp, sort.
-template <sort_tuning Tuning = sort_tuning{}, execution_policy P, random_access_range R, class Comp = less>
-void sort(const P& where, R&& r, Comp comp = {}) {
+///              elements only. Where it contradicts itself elements may be missing or come twice, but nothing else is
+///              read or written.
+/// \param bits  key_bits{lo, hi}: look at these bits of the keys only, which must be integers under less or greater.
+/// The result is unique: the same on every run. Asynchronous on a GPU; may be captured.
+/// Integers, float, double, half and bfloat16 under less or greater (std's too) are sorted by digits of 8 bits, comp is
+/// not called: -0.0 precedes +0.0 (under greater it follows), NaN comes last under both. Cost: n keys read, then 2n
+/// elements of traffic for each byte that is not the same in all keys; a launch each. Scratch: n elements and 3 % (bytes:
+/// 12 %), from the workspace or one allocation in stream order; none, and one launch, for what one block sorts (8192
+/// elements of 4 bytes).
+/// Other elements are merged. Cost: 2n elements of traffic for tiles of 8192 and for each factor of four from there to n;
+/// as many launches. Scratch: n elements; none for one tile.
+/// \throws std::invalid_argument for a null or reversed range, or bits outside of the key; out_of_memory, cuda_error.
+/// Source: PMPP ch. 12 and 13; Adinets and Merrill, Onesweep, 2022. Example: test/sort.cpp, sort.
+template <sort_tuning Tuning = sort_tuning{}, execution_policy P, random_access_range R, class Comp = less,
+          class Bits = all_key_bits>
+void sort(const P& where, R&& r, Comp comp = {}, Bits bits = {}) {
   const auto in = detail::input_of("sort", r);
-  detail::sort_elements<Tuning, element_value<R>>("sort", where, in.first, in.first, in.count, comp);
+  detail::sort_elements<Tuning, element_value<R>>("sort", where, in.first, in.first, in.count, comp, bits);
 }
 
 /// The same; sort is stable already.
-template <sort_tuning Tuning = sort_tuning{}, execution_policy P, random_access_range R, class Comp = less>
-void stable_sort(const P& where, R&& r, Comp comp = {}) {
+template <sort_tuning Tuning = sort_tuning{}, execution_policy P, random_access_range R, class Comp = less,
+          class Bits = all_key_bits>
+void stable_sort(const P& where, R&& r, Comp comp = {}, Bits bits = {}) {
   const auto in = detail::input_of("stable_sort", r);
-  detail::sort_elements<Tuning, element_value<R>>("stable_sort", where, in.first, in.first, in.count, comp);
+  detail::sort_elements<Tuning, element_value<R>>("stable_sort", where, in.first, in.first, in.count, comp, bits);
 }
 
 /// Sorts keys as sort does, and moves the value of each key along with it.
 ///
 /// \param values  a range as long as keys, or an iterator; visible to `where`.
-/// Scratch: n keys and n values. \throws as sort; std::length_error if the values are fewer than the keys.
+/// By digits where sort does, for values of up to 16 bytes. Scratch: n keys and n values. \throws as sort; std::length_error if the values are fewer than the keys.
 /// Example: test/sort.cpp, sort_by_key.
-template <sort_tuning Tuning = sort_tuning{}, execution_policy P, random_access_range K, output V, class Comp = less>
-void sort_by_key(const P& where, K&& keys, V&& values, Comp comp = {}) {
+template <sort_tuning Tuning = sort_tuning{}, execution_policy P, random_access_range K, output V, class Comp = less,
+          class Bits = all_key_bits>
+void sort_by_key(const P& where, K&& keys, V&& values, Comp comp = {}, Bits bits = {}) {
   const auto in = detail::pairs_of("sort_by_key", keys, values);
   using T = value_of<std::remove_const_t<decltype(in.first)>>;
-  detail::sort_elements<Tuning, T>("sort_by_key", where, in.first, in.first, in.count, detail::by_first<Comp>{comp});
+  detail::sort_elements<Tuning, T>("sort_by_key", where, in.first, in.first, in.count, detail::by_first<Comp>{comp},
+                                   bits);
 }
 
 /// Writes the order in which keys are sorted: index_out[0] is the place of the least key, and so on. Equals in order.
@@ -360,8 +440,9 @@ void sort_by_key(const P& where, K&& keys, V&& values, Comp comp = {}) {
 /// \param index_out  an iterator, or a range with room for as many integers; visible to `where`.
 /// \return the iterator past the last index written. Scratch: 2n keys and n indices. \throws as sort; std::length_error
 /// if index_out is too short. Example: test/sort.cpp, argsort.
-template <sort_tuning Tuning = sort_tuning{}, execution_policy P, random_access_range R, output O, class Comp = less>
-auto argsort(const P& where, R&& keys, O&& index_out, Comp comp = {}) {
+template <sort_tuning Tuning = sort_tuning{}, execution_policy P, random_access_range R, output O, class Comp = less,
+          class Bits = all_key_bits>
+auto argsort(const P& where, R&& keys, O&& index_out, Comp comp = {}, Bits bits = {}) {
   const auto in = detail::input_of("argsort", keys);
   const std::int64_t n = in.count.bound;
   detail::check_output("argsort", "index_out", index_out, n);
@@ -373,7 +454,7 @@ auto argsort(const P& where, R&& keys, O&& index_out, Comp comp = {}) {
   const zip_iterator source{in.first, counting_iterator<I>(I(0))};
   const auto sort_to = [&](K* sorted_keys) {
     detail::sort_elements<Tuning, pair<K, I>>("argsort", where, source, zip_iterator{sorted_keys, target}, in.count,
-                                              detail::by_first<Comp>{comp});
+                                              detail::by_first<Comp>{comp}, bits);
   };
   if constexpr (kernel_execution<P>) {
     detail::scratch memory(where, detail::checked_bytes(n, sizeof(K), "argsort"), 0);
@@ -399,17 +480,17 @@ template <execution_policy P, random_access_range R, class Comp = less>
 
 // The same for two iterators, or an iterator and a device_count.
 // clang-format off
-template <sort_tuning Tuning = sort_tuning{}, execution_policy P, random_access It, end_of<It> End, class Comp = less>
-void sort(const P& where, It first, End last, Comp comp = {}) { sort<Tuning>(where, subrange{first, last}, comp); }
+template <sort_tuning Tuning = sort_tuning{}, execution_policy P, random_access It, end_of<It> End, class Comp = less, class Bits = all_key_bits>
+void sort(const P& where, It first, End last, Comp comp = {}, Bits bits = {}) { sort<Tuning>(where, subrange{first, last}, comp, bits); }
 
-template <sort_tuning Tuning = sort_tuning{}, execution_policy P, random_access It, end_of<It> End, class Comp = less>
-void stable_sort(const P& where, It first, End last, Comp comp = {}) { stable_sort<Tuning>(where, subrange{first, last}, comp); }
+template <sort_tuning Tuning = sort_tuning{}, execution_policy P, random_access It, end_of<It> End, class Comp = less, class Bits = all_key_bits>
+void stable_sort(const P& where, It first, End last, Comp comp = {}, Bits bits = {}) { stable_sort<Tuning>(where, subrange{first, last}, comp, bits); }
 
-template <sort_tuning Tuning = sort_tuning{}, execution_policy P, random_access K, end_of<K> End, output V, class Comp = less>
-void sort_by_key(const P& where, K first, End last, V&& values, Comp comp = {}) { sort_by_key<Tuning>(where, subrange{first, last}, values, comp); }
+template <sort_tuning Tuning = sort_tuning{}, execution_policy P, random_access K, end_of<K> End, output V, class Comp = less, class Bits = all_key_bits>
+void sort_by_key(const P& where, K first, End last, V&& values, Comp comp = {}, Bits bits = {}) { sort_by_key<Tuning>(where, subrange{first, last}, values, comp, bits); }
 
-template <sort_tuning Tuning = sort_tuning{}, execution_policy P, random_access It, end_of<It> End, output O, class Comp = less>
-auto argsort(const P& where, It first, End last, O&& index_out, Comp comp = {}) { return argsort<Tuning>(where, subrange{first, last}, index_out, comp); }
+template <sort_tuning Tuning = sort_tuning{}, execution_policy P, random_access It, end_of<It> End, output O, class Comp = less, class Bits = all_key_bits>
+auto argsort(const P& where, It first, End last, O&& index_out, Comp comp = {}, Bits bits = {}) { return argsort<Tuning>(where, subrange{first, last}, index_out, comp, bits); }
 
 template <execution_policy P, random_access It, class Comp = less>
 [[nodiscard]] bool is_sorted(const P& where, It first, It last, Comp comp = {}) { return is_sorted(where, subrange{first, last}, comp); }

@@ -1,0 +1,736 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Radix sort, for keys that are numbers under less or greater.
+//
+//   1. One kernel counts the digits (8 bits) of all keys, all digits at once; its last block finds where each digit
+//      begins in each pass, and decides which passes are needed: not those whose digit is the same everywhere.
+//   2. A pass for each digit, from the lowest, moves every element to its place by that digit; equals keep their order.
+//      A block takes a tile, ranks its keys (block/radix_rank.hpp) and gathers them by digit in shared memory. How many
+//      of each digit come in the tiles before it learns by look-back, 256 digits side by side. Then it writes runs.
+//
+//          digit      0    1    2  ...                      words of a tile: one for each digit
+//          tile t-2   12   31   29     all up to this tile  |
+//          tile t-1   4*   7*   2      this tile alone      |  look-back adds up words, backwards, to the first that
+//          tile t     ?    ?    ?                           v  holds all up to its tile
+//
+// What one block holds takes one launch, which does the same in shared memory. Otherwise one launch for the
+// counts and one a digit. Traffic: n keys read, then n elements read and written in each pass that is needed.
+// The look-back words are cleared once, by the first kernel: the flags mean something else in every other pass.
+// (PMPP ch. 13; Adinets and Merrill, Onesweep, 2022; Merrill and Garland, 2016.)
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>  // also std::less and std::greater: <functional> costs every user 0.3 s of compile time
+#include <string_view>
+#include <type_traits>
+
+#include <pmpp/block/merge.hpp>
+#include <pmpp/block/radix_rank.hpp>
+#include <pmpp/core/config.hpp>
+#include <pmpp/core/iterator.hpp>
+#include <pmpp/core/math.hpp>
+#include <pmpp/core/operators.hpp>
+#include <pmpp/execution.hpp>
+#include <pmpp/host/parallel_for.hpp>
+#include <pmpp/launch.hpp>
+#include <pmpp/memory/workspace.hpp>
+#include <pmpp/simt/atomic.hpp>
+
+#pragma GCC visibility push(hidden)  // see launch.hpp
+
+namespace pmpp::inline PMPP_BACKEND {
+
+/// The bits of integer keys that a sort looks at: lo ... hi - 1, counted from the lowest. Keys that agree in them are
+/// equal. \pre 0 <= lo <= hi <= bits of the key
+struct key_bits {
+  int lo, hi;
+};
+/// All bits of the keys.
+struct all_key_bits {};
+
+namespace detail {
+
+// Keys as unsigned integers in the same order.
+
+template <class K>
+inline constexpr bool is_half = type_name<K>() == "__half" || type_name<K>() == "_Float16";
+template <class K>
+inline constexpr bool is_bfloat16 = type_name<K>() == "__nv_bfloat16" || type_name<K>() == "__bf16";
+template <class K>
+inline constexpr bool is_radix_float = std::is_same_v<K, float> || std::is_same_v<K, double> ||
+                                       (sizeof(K) == 2 && (is_half<K> || is_bfloat16<K>));
+template <class K>
+inline constexpr bool is_radix_key = (std::is_integral_v<K> && sizeof(K) <= 8) || is_radix_float<K>;
+
+/// The bits of infinity.
+template <class K>
+constexpr std::uint64_t infinity_bits() {
+  if constexpr (sizeof(K) == 8) return 0x7ff0000000000000;
+  if constexpr (sizeof(K) == 4) return 0x7f800000;
+  return is_half<K> ? 0x7c00 : 0x7f80;
+}
+
+/// -0.0 precedes +0.0 (follows it where descending); NaN comes last, either way.
+template <class K, bool Descending>
+struct radix_code {
+  using key = K;
+  using bits = std::conditional_t<sizeof(K) == 1, std::uint8_t,
+                                  std::conditional_t<sizeof(K) == 2, std::uint16_t,
+                                                     std::conditional_t<sizeof(K) == 4, std::uint32_t, std::uint64_t>>>;
+  static constexpr int width = 8 * sizeof(K);
+
+  PMPP_HOST_DEVICE static bits encode(const K& key) {
+    bits u = __builtin_bit_cast(bits, key);
+    if constexpr (is_radix_float<K>)
+      u ^= static_cast<bits>(sign_everywhere(u) | sign);
+    else if constexpr (std::is_signed_v<K>)
+      u ^= sign;
+    if constexpr (Descending) u = static_cast<bits>(~u);
+    return static_cast<bits>(u - nans);
+  }
+  PMPP_HOST_DEVICE static K decode(bits u) {
+    u = static_cast<bits>(u + nans);
+    if constexpr (Descending) u = static_cast<bits>(~u);
+    if constexpr (is_radix_float<K>)
+      u ^= static_cast<bits>(~sign_everywhere(u) | sign);
+    else if constexpr (std::is_signed_v<K>)
+      u ^= sign;
+    return __builtin_bit_cast(K, u);
+  }
+
+private:
+  static constexpr bits sign = static_cast<bits>(bits(1) << (width - 1));
+  /// How many NaNs have each sign: so many codes too far from the end are those of one sign.
+  static constexpr bits nans = is_radix_float<K> ? static_cast<bits>(sign - 1 - infinity_bits<K>()) : bits(0);
+  PMPP_HOST_DEVICE static bits sign_everywhere(bits u) {
+    return static_cast<bits>(static_cast<std::make_signed_t<bits>>(u) >> (width - 1));
+  }
+};
+
+// Which comparators order keys of type K as their codes do.
+// clang-format off
+template <class Comp, class K> struct radix_order { static constexpr bool known = false; };
+template <class K> struct radix_order<less, K>               { static constexpr bool known = is_radix_key<K>, descending = false; };
+template <class K> struct radix_order<greater, K>            { static constexpr bool known = is_radix_key<K>, descending = true; };
+template <class K> struct radix_order<std::less<>, K>        : radix_order<less, K> {};
+template <class K> struct radix_order<std::greater<>, K>     : radix_order<greater, K> {};
+template <class K> struct radix_order<std::less<K>, K>       : radix_order<less, K> {};
+template <class K> struct radix_order<std::greater<K>, K>    : radix_order<greater, K> {};
+// clang-format on
+
+/// The order of codes as a comparator, for the merge sort.
+template <class Code>
+struct code_less {
+  typename Code::bits mask;
+  explicit code_less(const key_bits& range)
+      : mask(static_cast<typename Code::bits>((range.hi == 64 ? 0 : std::uint64_t(1) << range.hi) -
+                                              (range.lo == 64 ? 0 : std::uint64_t(1) << range.lo))) {}
+  template <class A, class B>
+  PMPP_HOST_DEVICE bool operator()(const A& a, const B& b) const {
+    return (Code::encode(a) & mask) < (Code::encode(b) & mask);
+  }
+};
+
+/// Digit `shift` ... of a code.
+struct radix_digit {
+  int shift;
+  unsigned mask;
+
+  /// Of pass `pass` over these bits; past their end it is always 0.
+  PMPP_HOST_DEVICE static radix_digit of(int pass, const key_bits& range) {
+    const int from = range.lo + pass * block::radix_bits, width = smaller(block::radix_bits, range.hi - from);
+    return width > 0 ? radix_digit{from, (1u << width) - 1} : radix_digit{0, 0};
+  }
+  template <class Bits>
+  PMPP_HOST_DEVICE int operator()(Bits code) const {
+    return static_cast<int>(static_cast<unsigned>(code >> shift) & mask);
+  }
+};
+
+/// Keys without values.
+struct no_value {};
+template <class V>
+inline constexpr bool has_values = !std::is_same_v<V, no_value>;
+
+/// Where elements lie before a pass, and where they go.
+enum class radix_home : int { nowhere, input, data, other };
+
+template <class In, class Data, class T>
+struct radix_homes {
+  In in;
+  Data data;
+  T* other;
+
+  /// Calls f with what elements are read from.
+  template <class F>
+  PMPP_HOST_DEVICE void read(radix_home home, F f) const {
+    constexpr bool plain = std::is_same_v<Data, T*>, plain_input = std::is_same_v<std::remove_const_t<In>, const T*> ||
+                                                                   std::is_same_v<std::remove_const_t<In>, T*>;
+    if constexpr (plain && plain_input) {
+      const T* from = home == radix_home::other ? other : data;
+      if (home == radix_home::input) from = in;
+      f(from);
+    } else if (home == radix_home::input) {
+      f(in);
+    } else {
+      write(home, f);
+    }
+  }
+  /// Calls f with what elements are written to.
+  template <class F>
+  PMPP_HOST_DEVICE void write(radix_home home, F f) const {
+    if constexpr (std::is_same_v<Data, T*>)
+      f(home == radix_home::other ? other : data);
+    else if (home == radix_home::other)
+      f(other);
+    else
+      f(data);
+  }
+};
+
+/// A pass, as the first kernel has decided.
+struct radix_pass {
+  radix_home source, target;
+  int epoch;  ///< 0 and 1 in turn
+};
+
+constexpr int most_radix_passes = 8;
+
+/// Decides on the passes: only those that are `needed`, but an even number of them in place, so that the last one ends
+/// in the data; at least one otherwise.
+PMPP_HOST_DEVICE inline void plan_radix_passes(int passes, bool in_place, const bool* needed, radix_pass* pass) {
+  int count = 0, spare = -1;
+  for (int p = 0; p < passes; ++p) {
+    if (needed[p])
+      ++count;
+    else
+      spare = p;
+  }
+  if (spare >= 0 && (in_place ? count % 2 == 1 : count == 0))
+    ++count;
+  else
+    spare = -1;
+  radix_home source = in_place ? radix_home::data : radix_home::input;
+  for (int p = 0, k = 0; p < passes; ++p) {
+    pass[p] = {};
+    if (!needed[p] && p != spare) continue;
+    const radix_home target = (count - 1 - k) % 2 == 0 ? radix_home::data : radix_home::other;
+    pass[p] = {source, target, k % 2};
+    source = target;
+    ++k;
+  }
+}
+
+/// What the kernels of one sort tell each other.
+struct radix_control {
+  std::int64_t first[most_radix_passes][block::radix_digits];  ///< the place where a digit begins
+  radix_pass pass[most_radix_passes];
+  unsigned ticket[most_radix_passes];  ///< tiles taken
+};
+
+/// In zeroed state: how often each digit occurs, and how many blocks have counted.
+struct radix_counts {
+  std::uint64_t count[most_radix_passes][block::radix_digits];
+  unsigned blocks_done;
+};
+
+template <class Code, class Keys, int Threads>
+struct radix_count_kernel {
+  static constexpr int threads = Threads, items = 8, tile = threads * items, min_blocks = larger(1, 2048 / threads / 2);
+  static constexpr int lanes = simt::warp_size, warps = threads / lanes;
+
+  struct shared {
+    unsigned count[most_radix_passes][block::radix_digits];
+    bool needed[most_radix_passes];
+    bool last;
+  };
+  struct arguments {
+    Keys keys;
+    item_count count;
+    key_bits range;
+    int passes;
+    bool in_place;
+    radix_counts* counts;
+    radix_control* control;
+    simt::quad* words;  ///< of the look-back, to be cleared
+    std::int64_t quads;
+  };
+
+  template <class Block>
+  PMPP_HOST_DEVICE void operator()(Block& block, shared& memory, const arguments& a) const {
+    const std::int64_t n = a.count.get();
+    for (std::int64_t i = block.index() * threads + block.thread(); i < a.quads; i += block.count() * threads)
+      a.words[i] = simt::quad{};
+    for (int i = block.thread(); i < a.passes * block::radix_digits; i += threads)
+      memory.count[i / block::radix_digits][i % block::radix_digits] = 0;
+    block.sync();
+    for (std::int64_t first = block.index() * tile; first < n; first += block.count() * tile)
+      if (n - first >= tile)
+        count<true>(block, memory, a, first, tile);
+      else
+        count<false>(block, memory, a, first, static_cast<int>(n - first));
+    block.sync();
+    for (int i = block.thread(); i < a.passes * block::radix_digits; i += threads) {
+      const unsigned found = memory.count[i / block::radix_digits][i % block::radix_digits];
+      if (found != 0) simt::add_global(&a.counts->count[i / block::radix_digits][i % block::radix_digits], found);
+    }
+    block.sync();
+    if (block.thread() == 0) {
+      const unsigned others = static_cast<unsigned>(block.count()) - 1;
+      memory.last = simt::atomic_increment_wrap<simt::order::acq_rel>(&a.counts->blocks_done, others) == others;
+    }
+    block.sync();
+    if (memory.last) finish(block, memory, a, n);
+  }
+
+private:
+  template <bool Whole, class Block>
+  PMPP_HOST_DEVICE static void count(Block& block, shared& memory, const arguments& a, std::int64_t first, int found) {
+    typename Code::bits x[items]{};
+    for (int k = 0; k < items; ++k) {
+      const int i = k * threads + block.thread();
+      if (Whole || i < found) x[k] = Code::encode(a.keys[first + i]);
+    }
+    for (int p = 0; p < a.passes; ++p) {
+      const radix_digit digit = radix_digit::of(p, a.range);
+      for (int k = 0; k < items; ++k)
+        if (Whole || k * threads + block.thread() < found) simt::atomic_add(&memory.count[p][digit(x[k])], 1u);
+    }
+  }
+
+  /// The last block: a warp for each pass.
+  template <class Block>
+  PMPP_HOST_DEVICE static void finish(Block& block, shared& memory, const arguments& a, std::int64_t n) {
+    constexpr int per_lane = block::radix_digits / lanes;
+    for (int p = block.warp(); p < a.passes; p += warps) {
+      std::int64_t count[per_lane], sum = 0;
+      bool all = n == 0;
+      for (int k = 0; k < per_lane; ++k) {
+        std::uint64_t* const from = &a.counts->count[p][block.lane() * per_lane + k];
+        count[k] = static_cast<std::int64_t>(simt::load(from));
+        simt::store(from, 0u);
+        sum += count[k];
+        all = all || count[k] == n;
+      }
+      std::int64_t place = block::warp_inclusive_scan(block, sum, plus{}) - sum;
+      for (int k = 0; k < per_lane; ++k) {
+        a.control->first[p][block.lane() * per_lane + k] = place;
+        place += count[k];
+      }
+      const bool constant = block.any(all);
+      if (block.lane() == 0) memory.needed[p] = !constant;
+    }
+    if (block.thread() < most_radix_passes) a.control->ticket[block.thread()] = 0;
+    block.sync();
+    if (block.thread() == 0) plan_radix_passes(a.passes, a.in_place, memory.needed, a.control->pass);
+  }
+};
+
+/// What a tile holds: keys and values side by side in shared memory.
+template <class Code, class V, int Threads, int Items>
+struct radix_tile_memory {
+  static constexpr int tile = Threads * Items;
+
+  block::radix_rank_memory<Threads> rank;
+  std::int64_t offset[block::radix_digits];  ///< of a digit's keys: place in the output - place in the tile
+  std::int64_t tile_taken;
+  alignas(16) typename Code::bits keys[tile];
+  alignas(larger(16, int(alignof(V)))) unsigned char bytes[has_values<V> ? tile * sizeof(V) : 16];
+
+  PMPP_HOST_DEVICE V* values() { return reinterpret_cast<V*>(bytes); }
+};
+
+/// Elements of a thread: so that 64 registers hold keys and places, or values and places, and 1024 threads fit into a
+/// multiprocessor.
+template <class K, class V>
+constexpr int radix_items(int most) {
+  const int value = has_values<V> ? int(sizeof(V)) : 0, bytes = int(sizeof(K)) + value;
+  const int words = larger(1, larger(int(sizeof(K)), value) / 4);
+  return larger(1, smaller(most, smaller((has_values<V> ? 32 : 34) / (words + 1), 144 / bytes)));
+}
+
+template <class Code, class V, class Keys, class Values, int Threads, int MostItems>
+struct radix_pass_kernel {
+  using bits = typename Code::bits;
+  static constexpr int threads = Threads, items = radix_items<bits, V>(MostItems), lanes = simt::warp_size,
+                       min_blocks = larger(1, 1024 / threads);
+
+  struct shared : radix_tile_memory<Code, V, threads, items> {};
+  struct arguments {
+    Keys keys;
+    Values values;
+    item_count count;
+    radix_digit digit;
+    int pass;
+    int rows;     ///< of 32 elements that a warp takes of a tile
+    bool wide;    ///< look-back words have 64 bits: for 2^30 elements and more
+    void* words;  ///< of the look-back: 256 for each tile
+    radix_control* control;
+  };
+
+  template <class Block>
+  PMPP_HOST_DEVICE void operator()(Block& block, shared& memory, const arguments& a) const {
+    const radix_pass pass = a.control->pass[a.pass];
+    if (pass.source == radix_home::nowhere) return;
+    if (block.thread() == 0) memory.tile_taken = simt::atomic_add(&a.control->ticket[a.pass], 1u);
+    block.sync();
+    const std::int64_t tile = memory.tile_taken, size = std::int64_t(threads) * a.rows;
+    const std::int64_t count = smaller(size, a.count.get() - tile * size);
+    if (count == threads * items)
+      move<true>(block, memory, a, pass, tile, items, threads * items);
+    else if (count > 0)
+      move<false>(block, memory, a, pass, tile, a.rows, static_cast<int>(count));
+  }
+
+private:
+  /// Moves one tile. Whole: it has all elements that a tile can have.
+  template <bool Whole, class Block>
+  PMPP_HOST_DEVICE static void move(Block& block, shared& memory, const arguments& a, const radix_pass& pass,
+                                    std::int64_t tile, int rows, int count) {
+    const std::int64_t first = tile * threads * rows;
+    const int mine = block.warp() * rows * lanes + block.lane();
+    const auto has = [=](int k) { return Whole || (k < rows && mine + k * lanes < count); };
+    bits x[items];
+    a.keys.read(pass.source, [&](const auto& keys) {
+      for (int k = 0; k < items; ++k)
+        x[k] = has(k) ? Code::encode(keys[first + mine + k * lanes]) : static_cast<bits>(~bits(0));  // ranks last
+    });
+    int place[items];
+    block::rank_in_warp(
+        block, memory.rank, Whole ? items : rows, [&](int k) { return static_cast<unsigned>(a.digit(x[k])); }, place);
+    block::count_digits(block, memory.rank, [&](int d, unsigned total) {
+      publish(a, tile, d, total, tile == 0 ? up_to(pass) : alone(pass));
+    });
+    block::place_digits(block, memory.rank);
+    for (int k = 0; k < items; ++k)
+      if (Whole || k < rows) {
+        place[k] += static_cast<int>(memory.rank.count[block.warp()][a.digit(x[k])]);
+        memory.keys[place[k]] = x[k];
+      }
+    [[maybe_unused]] V v[has_values<V> ? items : 1];
+    if constexpr (has_values<V>)
+      a.values.read(pass.source, [&](const auto& values) {
+        for (int k = 0; k < items; ++k)
+          if (has(k)) v[k] = static_cast<V>(values[first + mine + k * lanes]);
+      });
+    block::for_each_digit(block, memory.rank, [&](int d) {
+      const std::int64_t start = a.control->first[a.pass][d];
+      const std::int64_t before = a.wide ? look_back<std::uint64_t>(block, memory, a, pass, tile, d)
+                                         : look_back<std::uint32_t>(block, memory, a, pass, tile, d);
+      memory.offset[d] = start + before - memory.rank.first[d];
+    });
+    if constexpr (has_values<V>)
+      for (int k = 0; k < items; ++k)
+        if (has(k)) memory.values()[place[k]] = v[k];
+    block.sync();
+    a.keys.write(pass.target, [&](const auto& keys) {
+      for_each_place<Whole>(block, count, [&](int i) {
+        const bits code = memory.keys[i];
+        block::assign(keys, memory.offset[a.digit(code)] + i, Code::decode(code));
+      });
+    });
+    if constexpr (has_values<V>)
+      a.values.write(pass.target, [&](const auto& values) {
+        for_each_place<Whole>(block, count, [&](int i) {
+          block::assign(values, memory.offset[a.digit(memory.keys[i])] + i, memory.values()[i]);
+        });
+      });
+  }
+
+  /// Neighbouring threads take neighbouring places.
+  template <bool Whole, class Block, class F>
+  PMPP_HOST_DEVICE static void for_each_place(Block& block, int count, F f) {
+    for (int k = 0; k < items; ++k) {
+      const int i = k * threads + block.thread();
+      if (Whole || i < count) f(i);
+    }
+  }
+
+  // A word of the look-back: a count, and in its highest two bits what it counts. A word that the pass before has left
+  // (up_to of its epoch), or a cleared one, means nothing.
+  PMPP_HOST_DEVICE static unsigned alone(const radix_pass& p) { return p.epoch == 0 ? 1 : 3; }
+  PMPP_HOST_DEVICE static unsigned up_to(const radix_pass& p) { return p.epoch == 0 ? 2 : 0; }
+
+  template <class Word>
+  PMPP_HOST_DEVICE static Word* word_of(const arguments& a, std::int64_t tile, int d) {
+    return static_cast<Word*>(a.words) + tile * block::radix_digits + d;
+  }
+  PMPP_HOST_DEVICE static void publish(const arguments& a, std::int64_t tile, int d, std::uint64_t count,
+                                       unsigned kind) {
+    if (a.wide)
+      simt::store(word_of<std::uint64_t>(a, tile, d), std::uint64_t(kind) << 62 | count);
+    else
+      simt::store(word_of<std::uint32_t>(a, tile, d), kind << 30 | static_cast<unsigned>(count));
+  }
+
+  /// How many keys with digit d the tiles before this one have; tells the others.
+  template <class Word, class Block>
+  PMPP_HOST_DEVICE static std::int64_t look_back(Block& block, shared& memory, const arguments& a,
+                                                 const radix_pass& pass, std::int64_t tile, int d) {
+    constexpr int at_once = 32 / sizeof(Word), kind_shift = 8 * sizeof(Word) - 2;
+    std::uint64_t before = 0;
+    std::int64_t at = tile - 1;
+    for (bool done = at < 0; !done;) {
+      Word word[at_once];
+      for (int k = 0; k < at_once; ++k) word[k] = simt::load(word_of<Word>(a, larger(at - k, std::int64_t(0)), d));
+      bool stuck = false;
+      for (int k = 0; k < at_once; ++k) {
+        if (done || stuck) continue;
+        const auto kind = static_cast<unsigned>(word[k] >> kind_shift);
+        stuck = kind != up_to(pass) && kind != alone(pass);
+        if (stuck) continue;
+        before += word[k] & ((Word(1) << kind_shift) - 1);
+        done = kind == up_to(pass);
+        --at;
+      }
+      if (stuck) block.spin();
+    }
+    if (tile > 0) publish(a, tile, d, before + memory.rank.total[d], up_to(pass));
+    return static_cast<std::int64_t>(before);
+  }
+};
+
+/// Sorts what one block holds.
+template <class Code, class V, class KeysIn, class ValuesIn, class KeysOut, class ValuesOut, int Threads, int MostItems>
+struct radix_block_kernel {
+  using bits = typename Code::bits;
+  static constexpr int threads = Threads, items = radix_items<bits, V>(MostItems), tile = threads * items,
+                       lanes = simt::warp_size;
+
+  struct shared {
+    block::radix_rank_memory<threads> rank;
+    bits keys[tile];
+    std::uint16_t index[has_values<V> ? tile : 1];
+    int constant;  ///< the last pass whose digit is the same in all keys
+  };
+  static_assert(tile <= 65536);
+  struct arguments {
+    KeysIn keys_in;
+    ValuesIn values_in;
+    KeysOut keys_out;
+    ValuesOut values_out;
+    item_count count;
+    key_bits range;
+  };
+
+  template <class Block>
+  PMPP_HOST_DEVICE void operator()(Block& block, shared& memory, const arguments& a) const {
+    const int count = static_cast<int>(a.count.get()), rows = ceil_div(count, threads);
+    const int mine = block.warp() * rows * lanes + block.lane();
+    bits x[items];
+    [[maybe_unused]] int index[items];
+    for (int k = 0; k < items; ++k) {
+      index[k] = mine + k * lanes;
+      x[k] = k < rows && index[k] < count ? Code::encode(a.keys_in[index[k]]) : static_cast<bits>(~bits(0));
+    }
+    const unsigned pads = static_cast<unsigned>(threads * rows - count);  // they have the highest digit in each pass
+    if (block.thread() == 0) memory.constant = -1;
+    for (int p = 0; a.range.lo + p * block::radix_bits < a.range.hi; ++p) {
+      const radix_digit digit = radix_digit::of(p, a.range);
+      int place[items];
+      block::rank_in_warp(
+          block, memory.rank, rows, [&](int k) { return static_cast<unsigned>(digit(x[k])); }, place);
+      block::count_digits(block, memory.rank, [&](int d, unsigned total) {
+        if (total - (static_cast<unsigned>(d) == digit.mask ? pads : 0) == static_cast<unsigned>(count))
+          memory.constant = p;
+      });
+      if (memory.constant == p) continue;
+      block::place_digits(block, memory.rank);
+      for (int k = 0; k < items; ++k)
+        if (k < rows) {
+          place[k] += static_cast<int>(memory.rank.count[block.warp()][digit(x[k])]);
+          memory.keys[place[k]] = x[k];
+          if constexpr (has_values<V>) memory.index[place[k]] = static_cast<std::uint16_t>(index[k]);
+        }
+      block.sync();
+      for (int k = 0; k < items; ++k)
+        if (k < rows) {
+          x[k] = memory.keys[mine + k * lanes];
+          if constexpr (has_values<V>) index[k] = memory.index[mine + k * lanes];
+        }
+    }
+    [[maybe_unused]] V v[has_values<V> ? items : 1];
+    if constexpr (has_values<V>)
+      for (int k = 0; k < items; ++k)
+        if (k < rows && mine + k * lanes < count) v[k] = static_cast<V>(a.values_in[index[k]]);
+    block.sync();  // what is written now may be where others read
+    for (int k = 0; k < items; ++k)
+      if (k < rows && mine + k * lanes < count) {
+        block::assign(a.keys_out, mine + k * lanes, Code::decode(x[k]));
+        if constexpr (has_values<V>) block::assign(a.values_out, mine + k * lanes, v[k]);
+      }
+  }
+};
+
+/// What is sorted: keys, and values or nothing.
+template <class In, class T>
+struct radix_parts {
+  static auto keys(const In& it) { return it; }
+  static const no_value* values(const In&) { return nullptr; }
+};
+template <class A, class B, class K, class V>
+struct radix_parts<zip_iterator<A, B>, pair<K, V>> {
+  static auto keys(const zip_iterator<A, B>& it) { return it.a; }
+  static auto values(const zip_iterator<A, B>& it) { return it.b; }
+};
+
+template <class In, class Data>
+bool same_place(const In& in, const Data& data) {
+  if constexpr (std::is_same_v<In, Data>)
+    return in - data == 0;
+  else
+    return false;
+}
+
+/// Enqueues the sort on a GPU or runs it in the emulator: from in to data, which may be the same.
+template <auto Tuning, class Code, class V, class P, class KeysIn, class ValuesIn, class KeysOut, class ValuesOut>
+void radix_sort_on_blocks(const P& where, const KeysIn& keys_in, const ValuesIn& values_in, const KeysOut& keys_out,
+                          const ValuesOut& values_out, const item_count& count, const key_bits& range) {
+  using K = typename Code::key;
+  constexpr int threads = Tuning.radix_threads;
+  using in_block = radix_block_kernel<Code, V, KeysIn, ValuesIn, KeysOut, ValuesOut, threads, Tuning.radix_items>;
+  using keys_of_pass = radix_homes<KeysIn, KeysOut, K>;
+  using values_of_pass = radix_homes<ValuesIn, ValuesOut, V>;
+  using pass = radix_pass_kernel<Code, V, keys_of_pass, values_of_pass, threads, Tuning.radix_items>;
+  using counts = radix_count_kernel<Code, KeysIn, threads>;
+  const std::int64_t n = count.bound;
+  if (n <= in_block::tile) {
+    launch(where, 1, in_block{}, typename in_block::arguments{keys_in, values_in, keys_out, values_out, count, range});
+    return;
+  }
+  const bool in_place = same_place(keys_in, keys_out), wide = n >= Tuning.radix_narrow;
+  int passes = larger(1, ceil_div(range.hi - range.lo, block::radix_bits));
+  if (in_place) passes = round_up(passes, 2);
+  const int rows =
+      static_cast<int>(larger(std::int64_t(1), smaller(std::int64_t(pass::items), n / threads / Tuning.radix_tiles)));
+  const std::int64_t tiles = ceil_div(n, std::int64_t(threads) * rows);
+  const std::size_t word_bytes = static_cast<std::size_t>(tiles) * block::radix_digits * (wide ? 8 : 4);
+  const std::size_t value_bytes = has_values<V> ? checked_bytes(n, sizeof(V), "sort") : 0;
+  scratch memory(where,
+                 scratch_bytes({checked_bytes(n, sizeof(K), "sort"), value_bytes, word_bytes, sizeof(radix_control)}),
+                 sizeof(radix_counts));
+  K* const other_keys = memory.take<K>(n);
+  V* const other_values = memory.take<V>(has_values<V> ? n : 0);
+  auto* const words = memory.take<simt::quad>(static_cast<std::int64_t>(word_bytes / sizeof(simt::quad)));
+  auto* const control = memory.take<radix_control>(1);
+  const std::int64_t blocks =
+      smaller(ceil_div(n, std::int64_t(2 * threads)), std::int64_t(counts::min_blocks) * processor_count(where));
+  launch(where, blocks, counts{},
+         typename counts::arguments{keys_in, count, range, passes, in_place,
+                                    reinterpret_cast<radix_counts*>(memory.state()), control, words,
+                                    static_cast<std::int64_t>(word_bytes / sizeof(simt::quad))});
+  for (int p = 0; p < passes; ++p)
+    launch(where, tiles, pass{},
+           typename pass::arguments{{keys_in, keys_out, other_keys},
+                                    {values_in, values_out, other_values},
+                                    count,
+                                    radix_digit::of(p, range),
+                                    p,
+                                    rows,
+                                    wide,
+                                    words,
+                                    control});
+}
+
+/// The key of an element that is sorted.
+template <class K, class V>
+PMPP_HOST_DEVICE const K& radix_key_of(const pair<K, V>& x) {
+  return x.first;
+}
+template <class K>
+requires is_radix_key<K> PMPP_HOST_DEVICE const K& radix_key_of(const K& x) { return x; }
+
+/// seq: on one thread. host: parts of the input on all of them; each counts its digits in each pass and then knows where
+/// its elements go. `other` has room for all elements.
+template <class Code, class T, class P, class In, class Data>
+void radix_sort_on_host(const P& where, const In& in, const Data& data, T* other, std::int64_t n,
+                        const key_bits& range) {
+  constexpr int digits = block::radix_digits;
+  struct digit_counts {
+    std::int64_t of[most_radix_passes][digits];
+  };
+  const auto code_of = [](const auto& from, std::int64_t i) {
+    using It = std::remove_cvref_t<decltype(from)>;
+    return Code::encode(radix_key_of(block::element_as<T>(value_of<It>(from[i]))));
+  };
+  std::int64_t parts = 1;
+  if constexpr (!std::is_same_v<P, seq_policy>)
+    parts = smaller(host_loop::thread_count(where), ceil_div(n, std::int64_t(4) * host_loop::grain));
+  const std::int64_t size = ceil_div(n, parts);
+  const auto for_parts = [&](auto task) {
+    if constexpr (std::is_same_v<P, seq_policy>)
+      task(std::int64_t(0));
+    else
+      host_loop::parallel_for(where, parts, task);
+  };
+  host_loop::task_results<digit_counts> found(parts);
+  const bool in_place = same_place(in, data);
+  int passes = larger(1, ceil_div(range.hi - range.lo, block::radix_bits));
+  if (in_place) passes = round_up(passes, 2);
+  for_parts([&](std::int64_t part) {
+    for (std::int64_t i = part * size; i < smaller(n, (part + 1) * size); ++i) {
+      const auto code = code_of(in, i);
+      for (int p = 0; p < passes; ++p) ++found[part].of[p][radix_digit::of(p, range)(code)];
+    }
+  });
+  bool needed[most_radix_passes] = {};
+  for (int p = 0; p < passes; ++p)
+    for (int d = 0; d < digits && !needed[p]; ++d) {
+      std::int64_t sum = 0;
+      for (std::int64_t part = 0; part < parts; ++part) sum += found[part].of[p][d];
+      needed[p] = sum > 0 && sum < n;
+    }
+  radix_pass plan[most_radix_passes];
+  plan_radix_passes(passes, in_place, needed, plan);
+  const auto write_home = [&](radix_home home, auto f) {
+    if (home == radix_home::other)
+      f(other);
+    else
+      f(data);
+  };
+  const auto read_home = [&](radix_home home, auto f) {
+    if (home == radix_home::input)
+      f(in);
+    else
+      write_home(home, f);
+  };
+  bool moved = false;
+  for (int p = 0; p < passes; ++p) {
+    if (plan[p].source == radix_home::nowhere) continue;
+    const radix_digit digit = radix_digit::of(p, range);
+    if (moved && parts > 1)
+      read_home(plan[p].source, [&](const auto& from) {
+        for_parts([&](std::int64_t part) {
+          auto& count = found[part].of[p];
+          for (std::int64_t& c : count) c = 0;
+          for (std::int64_t i = part * size; i < smaller(n, (part + 1) * size); ++i) ++count[digit(code_of(from, i))];
+        });
+      });
+    std::int64_t place = 0;
+    for (int d = 0; d < digits; ++d)
+      for (std::int64_t part = 0; part < parts; ++part) {
+        const std::int64_t count = found[part].of[p][d];
+        found[part].of[p][d] = place;
+        place += count;
+      }
+    read_home(plan[p].source, [&](const auto& from) {
+      write_home(plan[p].target, [&](const auto& to) {
+        for_parts([&](std::int64_t part) {
+          using It = std::remove_cvref_t<decltype(from)>;
+          auto& next = found[part].of[p];
+          for (std::int64_t i = part * size; i < smaller(n, (part + 1) * size); ++i) {
+            const T x = block::element_as<T>(value_of<It>(from[i]));
+            block::assign(to, next[digit(Code::encode(radix_key_of(x)))]++, x);
+          }
+        });
+      });
+    });
+    moved = true;
+  }
+}
+
+}  // namespace detail
+}  // namespace pmpp::inline PMPP_BACKEND
+
+#pragma GCC visibility pop
