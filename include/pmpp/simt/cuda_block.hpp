@@ -98,7 +98,8 @@ public:
           : "=r"(agree[b])
           : "r"(v), "r"(1u << b), "r"(mask));
 #pragma unroll
-    for (int b = 0; b < 8; b += 2) same &= agree[b] & agree[b + 1];
+    for (int b = 0; b < 8; b += 2)
+      asm("lop3.b32 %0, %0, %1, %2, 0x80;" : "+r"(same) : "r"(agree[b]), "r"(agree[b + 1]));
     return same;
   }
 

@@ -237,11 +237,14 @@ struct radix_counts {
 
 template <class Code, class Keys, int Threads>
 struct radix_count_kernel {
-  static constexpr int threads = Threads, items = 8, tile = threads * items, min_blocks = larger(1, 2048 / threads / 2);
-  static constexpr int lanes = simt::warp_size, warps = threads / lanes;
+  static constexpr int threads = Threads, items = 8, tile = threads * items, min_blocks = larger(1, 1152 / threads);
+  static constexpr int lanes = simt::warp_size, warps = threads / lanes,
+                       most_passes = larger(2, int(sizeof(typename Code::bits)));
+  /// Copies of each counter, of some lanes each: lanes with different digits meet in fewer banks.
+  static constexpr int copies = most_passes > 4 ? 8 : 16;
 
   struct shared {
-    unsigned count[most_radix_passes][block::radix_digits];
+    alignas(16) unsigned count[most_passes][block::radix_digits][copies];
     bool needed[most_radix_passes];
     bool last;
   };
@@ -262,8 +265,10 @@ struct radix_count_kernel {
     const std::int64_t n = a.count.get();
     for (std::int64_t i = block.index() * threads + block.thread(); i < a.quads; i += block.count() * threads)
       a.words[i] = simt::quad{};
-    for (int i = block.thread(); i < a.passes * block::radix_digits; i += threads)
-      memory.count[i / block::radix_digits][i % block::radix_digits] = 0;
+    const int counters = a.passes * block::radix_digits;
+    unsigned* const counter = &memory.count[0][0][0];
+    for (int i = block.thread(); i < counters * copies / 4; i += threads)
+      reinterpret_cast<simt::quad*>(counter)[i] = simt::quad{};
     block.sync();
     for (std::int64_t first = block.index() * tile; first < n; first += block.count() * tile)
       if (n - first >= tile)
@@ -271,8 +276,9 @@ struct radix_count_kernel {
       else
         count<false>(block, memory, a, first, static_cast<int>(n - first));
     block.sync();
-    for (int i = block.thread(); i < a.passes * block::radix_digits; i += threads) {
-      const unsigned found = memory.count[i / block::radix_digits][i % block::radix_digits];
+    for (int i = block.thread(); i < counters; i += threads) {
+      unsigned found = 0;
+      for (int c = 0; c < copies; ++c) found += counter[i * copies + (c + i) % copies];
       if (found != 0) simt::add_global(&a.counts->count[i / block::radix_digits][i % block::radix_digits], found);
     }
     block.sync();
@@ -292,10 +298,11 @@ private:
       const int i = k * threads + block.thread();
       if (Whole || i < found) x[k] = Code::encode(a.keys[first + i]);
     }
+    const int copy = block.lane() % copies;
     for (int p = 0; p < a.passes; ++p) {
       const radix_digit digit = radix_digit::of(p, a.range);
       for (int k = 0; k < items; ++k)
-        if (Whole || k * threads + block.thread() < found) simt::atomic_add(&memory.count[p][digit(x[k])], 1u);
+        if (Whole || k * threads + block.thread() < found) simt::atomic_add(&memory.count[p][digit(x[k])][copy], 1u);
     }
   }
 
@@ -341,20 +348,20 @@ struct radix_tile_memory {
   PMPP_HOST_DEVICE V* values() { return reinterpret_cast<V*>(bytes); }
 };
 
-/// Elements of a thread: so that 64 registers hold keys and places, or values and places, and 1024 threads fit into a
-/// multiprocessor.
+/// Elements of a thread: so that registers hold keys, or values and places, of `resident` threads on a multiprocessor,
+/// and its shared memory their keys and values.
 template <class K, class V>
-constexpr int radix_items(int most) {
+constexpr int radix_items(int most, int resident) {
   const int value = has_values<V> ? int(sizeof(V)) : 0, bytes = int(sizeof(K)) + value;
-  const int words = larger(1, larger(int(sizeof(K)), value) / 4);
-  return larger(1, smaller(most, smaller((has_values<V> ? 32 : 34) / (words + 1), 144 / bytes)));
+  const int words = larger(1, larger(int(sizeof(K)), value) / 4) + (has_values<V> ? 1 : 0);
+  return larger(1, smaller(most, smaller((65536 / resident - 32) / words, 144 * 1024 / resident / bytes)));
 }
 
-template <class Code, class V, class Keys, class Values, int Threads, int MostItems>
+template <class Code, class V, class Keys, class Values, int Threads, int MostItems, int Resident>
 struct radix_pass_kernel {
   using bits = typename Code::bits;
-  static constexpr int threads = Threads, items = radix_items<bits, V>(MostItems), lanes = simt::warp_size,
-                       min_blocks = larger(1, 1024 / threads);
+  static constexpr int threads = Threads, items = radix_items<bits, V>(MostItems, Resident), lanes = simt::warp_size,
+                       min_blocks = larger(1, Resident / threads);
 
   struct shared : radix_tile_memory<Code, V, threads, items> {};
   struct arguments {
@@ -396,18 +403,16 @@ private:
       for (int k = 0; k < items; ++k)
         x[k] = has(k) ? Code::encode(keys[first + mine + k * lanes]) : static_cast<bits>(~bits(0));  // ranks last
     });
-    int place[items];
-    block::rank_in_warp(
-        block, memory.rank, Whole ? items : rows, [&](int k) { return static_cast<unsigned>(a.digit(x[k])); }, place);
-    block::count_digits(block, memory.rank, [&](int d, unsigned total) {
-      publish(a, tile, d, total, tile == 0 ? up_to(pass) : alone(pass));
-    });
+    const auto digit = [&](int k) { return static_cast<unsigned>(a.digit(x[k])); };
+    block::count_in_warp<items>(block, memory.rank, Whole ? items : rows, digit);
+    block::count_digits(block, memory.rank,
+                        [&](int d, unsigned total) { publish(a, pass, tile, d, total, tile == 0 ? up_to : alone); });
     block::place_digits(block, memory.rank);
-    for (int k = 0; k < items; ++k)
-      if (Whole || k < rows) {
-        place[k] += static_cast<int>(memory.rank.count[block.warp()][a.digit(x[k])]);
-        memory.keys[place[k]] = x[k];
-      }
+    [[maybe_unused]] int place[has_values<V> ? items : 1];
+    block::for_each_ranked<items>(block, memory.rank, Whole ? items : rows, digit, [&](int k, int to) {
+      memory.keys[to] = x[k];
+      if constexpr (has_values<V>) place[k] = to;
+    });
     [[maybe_unused]] V v[has_values<V> ? items : 1];
     if constexpr (has_values<V>)
       a.values.read(pass.source, [&](const auto& values) {
@@ -425,39 +430,42 @@ private:
         if (has(k)) memory.values()[place[k]] = v[k];
     block.sync();
     a.keys.write(pass.target, [&](const auto& keys) {
-      for_each_place<Whole>(block, count, [&](int i) {
-        const bits code = memory.keys[i];
-        block::assign(keys, memory.offset[a.digit(code)] + i, Code::decode(code));
+      const auto mine = keys + block.thread();
+      for_each_place<Whole>(block, count, [&](int row) {
+        const bits code = memory.keys[row + block.thread()];
+        block::assign(mine, memory.offset[a.digit(code)] + row, Code::decode(code));
       });
     });
     if constexpr (has_values<V>)
       a.values.write(pass.target, [&](const auto& values) {
-        for_each_place<Whole>(block, count, [&](int i) {
-          block::assign(values, memory.offset[a.digit(memory.keys[i])] + i, memory.values()[i]);
+        const auto mine = values + block.thread();
+        for_each_place<Whole>(block, count, [&](int row) {
+          const int i = row + block.thread();
+          block::assign(mine, memory.offset[a.digit(memory.keys[i])] + row, memory.values()[i]);
         });
       });
   }
 
-  /// Neighbouring threads take neighbouring places.
+  /// Calls f(row) for the first place of each row of the tile, one place a thread.
   template <bool Whole, class Block, class F>
   PMPP_HOST_DEVICE static void for_each_place(Block& block, int count, F f) {
     for (int k = 0; k < items; ++k) {
-      const int i = k * threads + block.thread();
-      if (Whole || i < count) f(i);
+      const int row = k * threads;
+      if (Whole || row + block.thread() < count) f(row);
     }
   }
 
-  // A word of the look-back: a count, and in its highest two bits what it counts. A word that the pass before has left
-  // (up_to of its epoch), or a cleared one, means nothing.
-  PMPP_HOST_DEVICE static unsigned alone(const radix_pass& p) { return p.epoch == 0 ? 1 : 3; }
-  PMPP_HOST_DEVICE static unsigned up_to(const radix_pass& p) { return p.epoch == 0 ? 2 : 0; }
+  // A word of the look-back: a count, and in its highest two bits what it counts, which are inverted in every other
+  // pass. A word that the pass before has left (an inverted up_to), or a cleared one, means nothing.
+  static constexpr unsigned alone = 1, up_to = 2;
 
   template <class Word>
   PMPP_HOST_DEVICE static Word* word_of(const arguments& a, std::int64_t tile, int d) {
     return static_cast<Word*>(a.words) + tile * block::radix_digits + d;
   }
-  PMPP_HOST_DEVICE static void publish(const arguments& a, std::int64_t tile, int d, std::uint64_t count,
-                                       unsigned kind) {
+  PMPP_HOST_DEVICE static void publish(const arguments& a, const radix_pass& pass, std::int64_t tile, int d,
+                                       std::uint64_t count, unsigned kind) {
+    if (pass.epoch != 0) kind ^= 2;
     if (a.wide)
       simt::store(word_of<std::uint64_t>(a, tile, d), std::uint64_t(kind) << 62 | count);
     else
@@ -468,25 +476,31 @@ private:
   template <class Word, class Block>
   PMPP_HOST_DEVICE static std::int64_t look_back(Block& block, shared& memory, const arguments& a,
                                                  const radix_pass& pass, std::int64_t tile, int d) {
+    if (tile == 0) return 0;
     constexpr int at_once = 32 / sizeof(Word), kind_shift = 8 * sizeof(Word) - 2;
-    std::uint64_t before = 0;
-    std::int64_t at = tile - 1;
-    for (bool done = at < 0; !done;) {
+    constexpr Word ready = Word(3) << kind_shift;
+    const Word inverted = pass.epoch != 0 ? Word(2) << kind_shift : Word(0);
+    const Word* const first = word_of<Word>(a, 0, d);
+    const Word* last = word_of<Word>(a, tile - 1, d);  // the nearest one that is missing
+    Word before = 0;
+    for (bool done = false; !done;) {
       Word word[at_once];
-      for (int k = 0; k < at_once; ++k) word[k] = simt::load(word_of<Word>(a, larger(at - k, std::int64_t(0)), d));
-      bool stuck = false;
       for (int k = 0; k < at_once; ++k) {
-        if (done || stuck) continue;
-        const auto kind = static_cast<unsigned>(word[k] >> kind_shift);
-        stuck = kind != up_to(pass) && kind != alone(pass);
-        if (stuck) continue;
-        before += word[k] & ((Word(1) << kind_shift) - 1);
-        done = kind == up_to(pass);
-        --at;
+        word[k] = 0;  // means nothing: there is no such tile, or tile 0 has been counted
+        if (last - first >= k * block::radix_digits) word[k] = simt::load(last - k * block::radix_digits) ^ inverted;
       }
-      if (stuck) block.spin();
+      int taken = 0;
+      for (int k = 0; k < at_once; ++k) {
+        const auto kind = static_cast<unsigned>(word[k] >> kind_shift);
+        if (done || taken < k || kind - 1 > 1) continue;
+        before += word[k] & ~ready;
+        done = kind == up_to;
+        taken = k + 1;
+      }
+      last -= taken * block::radix_digits;
+      if (taken < at_once && !done) block.spin();
     }
-    if (tile > 0) publish(a, tile, d, before + memory.rank.total[d], up_to(pass));
+    publish(a, pass, tile, d, std::uint64_t(before) + memory.rank.total[d], up_to);
     return static_cast<std::int64_t>(before);
   }
 };
@@ -495,7 +509,7 @@ private:
 template <class Code, class V, class KeysIn, class ValuesIn, class KeysOut, class ValuesOut, int Threads, int MostItems>
 struct radix_block_kernel {
   using bits = typename Code::bits;
-  static constexpr int threads = Threads, items = radix_items<bits, V>(MostItems), tile = threads * items,
+  static constexpr int threads = Threads, items = radix_items<bits, V>(MostItems, 1024), tile = threads * items,
                        lanes = simt::warp_size;
 
   struct shared {
@@ -528,21 +542,18 @@ struct radix_block_kernel {
     if (block.thread() == 0) memory.constant = -1;
     for (int p = 0; a.range.lo + p * block::radix_bits < a.range.hi; ++p) {
       const radix_digit digit = radix_digit::of(p, a.range);
-      int place[items];
-      block::rank_in_warp(
-          block, memory.rank, rows, [&](int k) { return static_cast<unsigned>(digit(x[k])); }, place);
+      const auto digit_of = [&](int k) { return static_cast<unsigned>(digit(x[k])); };
+      block::count_in_warp<items>(block, memory.rank, rows, digit_of);
       block::count_digits(block, memory.rank, [&](int d, unsigned total) {
         if (total - (static_cast<unsigned>(d) == digit.mask ? pads : 0) == static_cast<unsigned>(count))
           memory.constant = p;
       });
       if (memory.constant == p) continue;
       block::place_digits(block, memory.rank);
-      for (int k = 0; k < items; ++k)
-        if (k < rows) {
-          place[k] += static_cast<int>(memory.rank.count[block.warp()][digit(x[k])]);
-          memory.keys[place[k]] = x[k];
-          if constexpr (has_values<V>) memory.index[place[k]] = static_cast<std::uint16_t>(index[k]);
-        }
+      block::for_each_ranked<items>(block, memory.rank, rows, digit_of, [&](int k, int to) {
+        memory.keys[to] = x[k];
+        if constexpr (has_values<V>) memory.index[to] = static_cast<std::uint16_t>(index[k]);
+      });
       block.sync();
       for (int k = 0; k < items; ++k)
         if (k < rows) {
@@ -592,7 +603,8 @@ void radix_sort_on_blocks(const P& where, const KeysIn& keys_in, const ValuesIn&
   using in_block = radix_block_kernel<Code, V, KeysIn, ValuesIn, KeysOut, ValuesOut, threads, Tuning.radix_items>;
   using keys_of_pass = radix_homes<KeysIn, KeysOut, K>;
   using values_of_pass = radix_homes<ValuesIn, ValuesOut, V>;
-  using pass = radix_pass_kernel<Code, V, keys_of_pass, values_of_pass, threads, Tuning.radix_items>;
+  using pass =
+      radix_pass_kernel<Code, V, keys_of_pass, values_of_pass, threads, Tuning.radix_items, Tuning.radix_resident>;
   using counts = radix_count_kernel<Code, KeysIn, threads>;
   const std::int64_t n = count.bound;
   if (n <= in_block::tile) {
