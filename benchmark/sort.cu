@@ -226,12 +226,11 @@ void add_cases() {
     add_sort<u32, any_bits, pmpp::sort_tuning{512, 32, 128, 64, 16}>("sweep/tiles of 512 threads, 8 items", n);
     add_sort<u32, any_bits, pmpp::sort_tuning{1024, 64, 128, 64, 16}>("sweep/tiles of 1024 threads, 16 items", n);
   }
-  constexpr pmpp::sort_tuning radix_320{.radix_threads = 320, .radix_items = 32, .radix_resident = 640},
-      radix_512{.radix_threads = 512, .radix_items = 16, .radix_resident = 1024}, tiles_32{.radix_tiles = 32},
-      tiles_128{.radix_tiles = 128};
+  constexpr pmpp::sort_tuning radix_640{.radix_threads = 640, .radix_items = 44}, radix_44{.radix_items = 44},
+      tiles_32{.radix_tiles = 32}, tiles_128{.radix_tiles = 128};
   for (const std::int64_t n : powers(28, 28, 4)) {
-    add_radix_sort<u32, any_bits, radix_320>("sweep/radix 320 threads, 32 items", n);
-    add_radix_sort<u32, any_bits, radix_512>("sweep/radix 512 threads, 16 items", n);
+    add_radix_sort<u32, any_bits, radix_640>("sweep/radix 640 threads, 44 items", n);
+    add_radix_sort<u32, any_bits, radix_44>("sweep/radix 512 threads, 44 items", n);
   }
   for (const std::int64_t n : powers(14, 20, 2)) {
     add_radix_sort<u32, any_bits, tiles_32>("sweep/radix 32 tiles", n);

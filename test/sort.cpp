@@ -36,9 +36,11 @@ constexpr std::int64_t tile = 512 * 16;
 constexpr pmpp::sort_tuning tiny{32, 16, 32, 16, 2};
 constexpr pmpp::sort_tuning small{64, 32, 64, 16, 3};
 // Of the radix sort: one block sorts 64 elements; more than 64 tiles make them larger than 32.
-constexpr pmpp::sort_tuning tiny_radix{.radix_threads = 32, .radix_items = 2};
-constexpr pmpp::sort_tuning small_radix{.radix_threads = 96, .radix_items = 3, .radix_tiles = 1 << 20};
-constexpr pmpp::sort_tuning wide_radix{.radix_threads = 64, .radix_items = 5, .radix_tiles = 4, .radix_narrow = 1};
+constexpr pmpp::sort_tuning tiny_radix{.radix_threads = 32, .radix_items = 4, .radix_small_items = 2};
+constexpr pmpp::sort_tuning small_radix{
+    .radix_threads = 96, .radix_small_items = 3, .radix_large = 1 << 20, .radix_tiles = 1 << 20};
+constexpr pmpp::sort_tuning wide_radix{
+    .radix_threads = 64, .radix_items = 5, .radix_small_items = 3, .radix_large = 1, .radix_narrow = 1};
 
 /// Sorted by `key` alone; `tag` tells equals apart.
 struct tagged {
@@ -645,7 +647,7 @@ TEST_CASE("blocks and threads in any order") {
         check_by_key<tiny_radix, test::device_place>(keys, std::uint32_t(0));
         check_numbers<small_radix, test::device_place, true>(many_keys, pmpp::greater{});
         check_numbers<wide_radix, test::device_place, false>(many_keys, pmpp::less{});
-        check_numbers<pmpp::sort_tuning{.radix_threads = 256, .radix_items = 4}, test::device_place, false>(
+        check_numbers<pmpp::sort_tuning{.radix_threads = 256, .radix_small_items = 4}, test::device_place, false>(
             many_keys, pmpp::less{});
       }
 }

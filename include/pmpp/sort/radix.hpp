@@ -143,8 +143,8 @@ struct radix_digit {
     return width > 0 ? radix_digit{from, (1u << width) - 1} : radix_digit{0, 0};
   }
   template <class Bits>
-  PMPP_HOST_DEVICE int operator()(Bits code) const {
-    return static_cast<int>(static_cast<unsigned>(code >> shift) & mask);
+  PMPP_HOST_DEVICE unsigned operator()(Bits code) const {
+    return static_cast<unsigned>(code >> shift) & mask;
   }
 };
 
@@ -341,7 +341,8 @@ struct radix_tile_memory {
 
   block::radix_rank_memory<Threads> rank;
   std::int64_t offset[block::radix_digits];  ///< of a digit's keys: place in the output - place in the tile
-  std::int64_t tile_taken;
+  std::int64_t next;                         ///< tile of the block
+  radix_digit digit;
   alignas(16) typename Code::bits keys[tile];
   alignas(larger(16, int(alignof(V)))) unsigned char bytes[has_values<V> ? tile * sizeof(V) : 16];
 
@@ -353,15 +354,14 @@ struct radix_tile_memory {
 template <class K, class V>
 constexpr int radix_items(int most, int resident) {
   const int value = has_values<V> ? int(sizeof(V)) : 0, bytes = int(sizeof(K)) + value;
-  const int words = larger(1, larger(int(sizeof(K)), value) / 4) + (has_values<V> ? 1 : 0);
-  return larger(1, smaller(most, smaller((65536 / resident - 32) / words, 144 * 1024 / resident / bytes)));
+  const int registers = has_values<V> ? larger(4, value) + 2 : larger(4, bytes);  // in bytes
+  return larger(1, smaller(most, smaller(4 * (65536 / resident - 32) / registers, 104 * 1024 / resident / bytes)));
 }
 
-template <class Code, class V, class Keys, class Values, int Threads, int MostItems, int Resident>
+template <class Code, class V, class Keys, class Values, int Threads, int Items, int MinBlocks>
 struct radix_pass_kernel {
   using bits = typename Code::bits;
-  static constexpr int threads = Threads, items = radix_items<bits, V>(MostItems, Resident), lanes = simt::warp_size,
-                       min_blocks = larger(1, Resident / threads);
+  static constexpr int threads = Threads, items = Items, lanes = simt::warp_size, min_blocks = MinBlocks;
 
   struct shared : radix_tile_memory<Code, V, threads, items> {};
   struct arguments {
@@ -370,7 +370,8 @@ struct radix_pass_kernel {
     item_count count;
     radix_digit digit;
     int pass;
-    int rows;     ///< of 32 elements that a warp takes of a tile
+    int rows;  ///< of 32 elements that a warp takes of a tile
+    std::int64_t tiles;
     bool wide;    ///< look-back words have 64 bits: for 2^30 elements and more
     void* words;  ///< of the look-back: 256 for each tile
     radix_control* control;
@@ -378,46 +379,74 @@ struct radix_pass_kernel {
 
   template <class Block>
   PMPP_HOST_DEVICE void operator()(Block& block, shared& memory, const arguments& a) const {
+    if (block.thread() == 0) {
+      memory.next = take(a);
+      memory.digit = a.digit;
+    }
     const radix_pass pass = a.control->pass[a.pass];
     if (pass.source == radix_home::nowhere) return;
-    if (block.thread() == 0) memory.tile_taken = simt::atomic_add(&a.control->ticket[a.pass], 1u);
     block.sync();
-    const std::int64_t tile = memory.tile_taken, size = std::int64_t(threads) * a.rows;
-    const std::int64_t count = smaller(size, a.count.get() - tile * size);
-    if (count == threads * items)
-      move<true>(block, memory, a, pass, tile, items, threads * items);
-    else if (count > 0)
-      move<false>(block, memory, a, pass, tile, a.rows, static_cast<int>(count));
+    bits x[items];
+    std::int64_t tile = memory.next;
+    load(block, a, pass, tile, x);
+    for (int count; (count = elements_of(a, tile)) > 0;)
+      tile = count == threads * items ? move<true>(block, memory, a, pass, tile, items, count, x)
+                                      : move<false>(block, memory, a, pass, tile, a.rows, count, x);
   }
 
 private:
-  /// Moves one tile. Whole: it has all elements that a tile can have.
-  template <bool Whole, class Block>
-  PMPP_HOST_DEVICE static void move(Block& block, shared& memory, const arguments& a, const radix_pass& pass,
-                                    std::int64_t tile, int rows, int count) {
-    const std::int64_t first = tile * threads * rows;
-    const int mine = block.warp() * rows * lanes + block.lane();
-    const auto has = [=](int k) { return Whole || (k < rows && mine + k * lanes < count); };
-    bits x[items];
+  PMPP_HOST_DEVICE static std::int64_t take(const arguments& a) {
+    return simt::atomic_add(&a.control->ticket[a.pass], 1u);
+  }
+  /// How many elements a tile has: none if it does not exist.
+  PMPP_HOST_DEVICE static int elements_of(const arguments& a, std::int64_t tile) {
+    const std::int64_t size = std::int64_t(threads) * a.rows;
+    return static_cast<int>(larger(std::int64_t(0), smaller(size, a.count.get() - tile * size)));
+  }
+
+  /// Loads the keys of a tile, if it exists.
+  template <class Block>
+  PMPP_HOST_DEVICE static void load(Block& block, const arguments& a, const radix_pass& pass, std::int64_t tile,
+                                    bits (&x)[items]) {
+    const int count = elements_of(a, tile), mine = block.warp() * a.rows * lanes + block.lane();
     a.keys.read(pass.source, [&](const auto& keys) {
-      for (int k = 0; k < items; ++k)
-        x[k] = has(k) ? Code::encode(keys[first + mine + k * lanes]) : static_cast<bits>(~bits(0));  // ranks last
+      const auto from = keys + (tile * threads * a.rows + mine);
+      if (count == threads * items)
+        for (int k = 0; k < items; ++k) x[k] = Code::encode(from[k * lanes]);
+      else
+        for (int k = 0; k < items; ++k)  // those that are missing rank last
+          x[k] = k < a.rows && mine + k * lanes < count ? Code::encode(from[k * lanes]) : static_cast<bits>(~bits(0));
     });
-    const auto digit = [&](int k) { return static_cast<unsigned>(a.digit(x[k])); };
-    block::count_in_warp<items>(block, memory.rank, Whole ? items : rows, digit);
+  }
+
+  /// Moves one tile, whose keys are x. Whole: it has all elements that a tile can have. Returns the next tile of the
+  /// block; x becomes its keys.
+  template <bool Whole, class Block>
+  PMPP_HOST_DEVICE static std::int64_t move(Block& block, shared& memory, const arguments& a, const radix_pass& pass,
+                                            std::int64_t tile, int rows, int count, bits (&x)[items]) {
+    if (Whole) rows = items;
+    std::int64_t next = a.tiles;
+    if (block.thread() == 0 && block.count() < a.tiles) next = take(a);
+    block::count_in_warp<items>(block, memory.rank, rows, [&](int k) { return a.digit(x[k]); });
     block::count_digits(block, memory.rank,
                         [&](int d, unsigned total) { publish(a, pass, tile, d, total, tile == 0 ? up_to : alone); });
+    if (block.thread() == 0) memory.next = next;
     block::place_digits(block, memory.rank);
-    [[maybe_unused]] int place[has_values<V> ? items : 1];
-    block::for_each_ranked<items>(block, memory.rank, Whole ? items : rows, digit, [&](int k, int to) {
+    [[maybe_unused]] unsigned place[has_values<V> ? (items + 1) / 2 : 1]{};  // of two keys, 16 bits each
+    const radix_digit digit = memory.digit;  // the compiler would keep what it has computed from a.digit in registers
+    const auto digit_of = [&](int k) { return digit(x[k]); };
+    block::for_each_ranked<items>(block, memory.rank, rows, digit_of, [&](int k, int to) {
       memory.keys[to] = x[k];
-      if constexpr (has_values<V>) place[k] = to;
+      if constexpr (has_values<V>) place[k / 2] |= static_cast<unsigned>(to) << k % 2 * 16;
     });
+    const int mine = block.warp() * rows * lanes + block.lane();
+    const auto has = [=](int k) { return Whole || (k < rows && mine + k * lanes < count); };
     [[maybe_unused]] V v[has_values<V> ? items : 1];
     if constexpr (has_values<V>)
       a.values.read(pass.source, [&](const auto& values) {
+        const auto from = values + (tile * threads * rows + mine);
         for (int k = 0; k < items; ++k)
-          if (has(k)) v[k] = static_cast<V>(values[first + mine + k * lanes]);
+          if (has(k)) v[k] = static_cast<V>(from[k * lanes]);
       });
     block::for_each_digit(block, memory.rank, [&](int d) {
       const std::int64_t start = a.control->first[a.pass][d];
@@ -427,7 +456,9 @@ private:
     });
     if constexpr (has_values<V>)
       for (int k = 0; k < items; ++k)
-        if (has(k)) memory.values()[place[k]] = v[k];
+        if (has(k)) memory.values()[place[k / 2] >> k % 2 * 16 & 0xffff] = v[k];
+    next = memory.next;
+    load(block, a, pass, next, x);  // they arrive while this tile is written
     block.sync();
     a.keys.write(pass.target, [&](const auto& keys) {
       const auto mine = keys + block.thread();
@@ -444,6 +475,7 @@ private:
           block::assign(mine, memory.offset[a.digit(memory.keys[i])] + row, memory.values()[i]);
         });
       });
+    return next;
   }
 
   /// Calls f(row) for the first place of each row of the tile, one place a thread.
@@ -506,11 +538,10 @@ private:
 };
 
 /// Sorts what one block holds.
-template <class Code, class V, class KeysIn, class ValuesIn, class KeysOut, class ValuesOut, int Threads, int MostItems>
+template <class Code, class V, class KeysIn, class ValuesIn, class KeysOut, class ValuesOut, int Threads, int Items>
 struct radix_block_kernel {
   using bits = typename Code::bits;
-  static constexpr int threads = Threads, items = radix_items<bits, V>(MostItems, 1024), tile = threads * items,
-                       lanes = simt::warp_size;
+  static constexpr int threads = Threads, items = Items, tile = threads * items, lanes = simt::warp_size;
 
   struct shared {
     block::radix_rank_memory<threads> rank;
@@ -542,7 +573,7 @@ struct radix_block_kernel {
     if (block.thread() == 0) memory.constant = -1;
     for (int p = 0; a.range.lo + p * block::radix_bits < a.range.hi; ++p) {
       const radix_digit digit = radix_digit::of(p, a.range);
-      const auto digit_of = [&](int k) { return static_cast<unsigned>(digit(x[k])); };
+      const auto digit_of = [&](int k) { return digit(x[k]); };
       block::count_in_warp<items>(block, memory.rank, rows, digit_of);
       block::count_digits(block, memory.rank, [&](int d, unsigned total) {
         if (total - (static_cast<unsigned>(d) == digit.mask ? pads : 0) == static_cast<unsigned>(count))
@@ -599,14 +630,14 @@ template <auto Tuning, class Code, class V, class P, class KeysIn, class ValuesI
 void radix_sort_on_blocks(const P& where, const KeysIn& keys_in, const ValuesIn& values_in, const KeysOut& keys_out,
                           const ValuesOut& values_out, const item_count& count, const key_bits& range) {
   using K = typename Code::key;
-  constexpr int threads = Tuning.radix_threads;
-  using in_block = radix_block_kernel<Code, V, KeysIn, ValuesIn, KeysOut, ValuesOut, threads, Tuning.radix_items>;
+  constexpr int threads = Tuning.radix_threads, small_blocks = larger(1, 1024 / threads);
+  constexpr int small_items = radix_items<K, V>(Tuning.radix_small_items, small_blocks * threads);
+  constexpr int large_items = radix_items<K, V>(Tuning.radix_items, threads);
+  using in_block = radix_block_kernel<Code, V, KeysIn, ValuesIn, KeysOut, ValuesOut, threads, small_items>;
   using keys_of_pass = radix_homes<KeysIn, KeysOut, K>;
   using values_of_pass = radix_homes<ValuesIn, ValuesOut, V>;
-  using pass =
-      radix_pass_kernel<Code, V, keys_of_pass, values_of_pass, threads, Tuning.radix_items, Tuning.radix_resident>;
   using counts = radix_count_kernel<Code, KeysIn, threads>;
-  const std::int64_t n = count.bound;
+  const std::int64_t n = count.bound, processors = processor_count(where);
   if (n <= in_block::tile) {
     launch(where, 1, in_block{}, typename in_block::arguments{keys_in, values_in, keys_out, values_out, count, range});
     return;
@@ -614,8 +645,11 @@ void radix_sort_on_blocks(const P& where, const KeysIn& keys_in, const ValuesIn&
   const bool in_place = same_place(keys_in, keys_out), wide = n >= Tuning.radix_narrow;
   int passes = larger(1, ceil_div(range.hi - range.lo, block::radix_bits));
   if (in_place) passes = round_up(passes, 2);
-  const int rows =
-      static_cast<int>(larger(std::int64_t(1), smaller(std::int64_t(pass::items), n / threads / Tuning.radix_tiles)));
+  // Long inputs: one block a multiprocessor with tiles as large as can be, which are written in longer runs.
+  const bool large = n / (threads * large_items) >= Tuning.radix_large * processors;
+  const std::int64_t most_rows =
+      large ? large_items : smaller(std::int64_t(small_items), n / threads / Tuning.radix_tiles);
+  const int rows = static_cast<int>(larger(std::int64_t(1), most_rows));
   const std::int64_t tiles = ceil_div(n, std::int64_t(threads) * rows);
   const std::size_t word_bytes = static_cast<std::size_t>(tiles) * block::radix_digits * (wide ? 8 : 4);
   const std::size_t value_bytes = has_values<V> ? checked_bytes(n, sizeof(V), "sort") : 0;
@@ -627,22 +661,30 @@ void radix_sort_on_blocks(const P& where, const KeysIn& keys_in, const ValuesIn&
   auto* const words = memory.take<simt::quad>(static_cast<std::int64_t>(word_bytes / sizeof(simt::quad)));
   auto* const control = memory.take<radix_control>(1);
   const std::int64_t blocks =
-      smaller(ceil_div(n, std::int64_t(2 * threads)), std::int64_t(counts::min_blocks) * processor_count(where));
+      smaller(ceil_div(n, std::int64_t(2 * threads)), std::int64_t(counts::min_blocks) * processors);
   launch(where, blocks, counts{},
          typename counts::arguments{keys_in, count, range, passes, in_place,
                                     reinterpret_cast<radix_counts*>(memory.state()), control, words,
                                     static_cast<std::int64_t>(word_bytes / sizeof(simt::quad))});
-  for (int p = 0; p < passes; ++p)
-    launch(where, tiles, pass{},
-           typename pass::arguments{{keys_in, keys_out, other_keys},
-                                    {values_in, values_out, other_values},
-                                    count,
-                                    radix_digit::of(p, range),
-                                    p,
-                                    rows,
-                                    wide,
-                                    words,
-                                    control});
+  const auto launch_passes = [&](auto pass) {
+    using kernel = decltype(pass);
+    for (int p = 0; p < passes; ++p)
+      launch(where, smaller(tiles, kernel::min_blocks * processors), pass,
+             typename kernel::arguments{{keys_in, keys_out, other_keys},
+                                        {values_in, values_out, other_values},
+                                        count,
+                                        radix_digit::of(p, range),
+                                        p,
+                                        rows,
+                                        tiles,
+                                        wide,
+                                        words,
+                                        control});
+  };
+  if (large)
+    launch_passes(radix_pass_kernel<Code, V, keys_of_pass, values_of_pass, threads, large_items, 1>{});
+  else
+    launch_passes(radix_pass_kernel<Code, V, keys_of_pass, values_of_pass, threads, small_items, small_blocks>{});
 }
 
 /// The key of an element that is sorted.
