@@ -5,8 +5,9 @@
 //   1. One kernel counts the digits (8 bits) of all keys, all digits at once; its last block finds where each digit
 //      begins in each pass, and decides which passes are needed: not those whose digit is the same everywhere.
 //   2. A pass for each digit, from the lowest, moves every element to its place by that digit; equals keep their order.
-//      A block takes a tile, ranks its keys (block/radix_rank.hpp) and gathers them by digit in shared memory. How many
-//      of each digit come in the tiles before it learns by look-back, 256 digits side by side. Then it writes runs.
+//      A block takes a tile, counts its digits and tells the others, then gathers the keys by digit in shared memory
+//      (block/radix_rank.hpp). How many of each digit come in the tiles before it learns by look-back, 256 digits side
+//      by side, while the keys of its next tile are on their way. Then it writes runs.
 //
 //          digit      0    1    2  ...                      words of a tile: one for each digit
 //          tile t-2   12   31   29     all up to this tile  |
