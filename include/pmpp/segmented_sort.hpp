@@ -69,18 +69,26 @@ struct segment_cut {
   }
 };
 
-template <class T, class Data, class Other, class Offsets, class Comp, sort_tuning Tuning>
+template <class T, class In, class Data, class Other, class Offsets, class Comp, sort_tuning Tuning>
 struct sort_segments_kernel {
   using cut = segment_cut<T, Tuning>;
   static constexpr int items = cut::items, threads = cut::threads, tile = cut::tile, window = cut::window,
                        min_blocks = larger(1, 1024 / threads / (items * int(sizeof(T)) > 64 ? 2 : 1));
   using memory_of_block = block::segmented_sort_memory<T, threads, items>;
 
+  /// Elements that are sorted in one tile: those of segments first ... last - 1, or of one segment if these are none.
+  struct part {
+    std::int64_t from, first, last;
+    int count;
+    bool to_other;  ///< where the next pass reads it
+  };
   struct shared {
     memory_of_block of_block;
+    part parts[3];
     std::int64_t first[2];  ///< the segments that begin in the window: first[0] ... first[1] - 1
   };
   struct arguments {
+    In in;
     Data data;
     Other other;
     Offsets offsets;
@@ -100,25 +108,10 @@ struct sort_segments_kernel {
       if (block.lane() == 0) memory.first[side] = first;
     }
     block.sync();
-    const std::int64_t first = memory.first[0], last = smaller(memory.first[1], segments);
-    segment_place noted{0, 0};
-    if (first > 0 && first <= segments) {
-      const segment_place s{offset(a, first - 1), offset(a, first)};
-      if (s.end > begin && cut::large(s)) {
-        const std::int64_t from = s.begin + ceil_div(begin - s.begin, std::int64_t(tile)) * tile;
-        if (from < smaller(s.end, end)) sort_tile_of(block, memory.of_block, a, s, from);
-        if (s.end >= end) noted = s;
-      }
-    }
-    if (first < last) {
-      const segment_place s{offset(a, last - 1), offset(a, last)};
-      const bool large = cut::large(s);
-      const std::int64_t from = offset(a, first), to = large ? s.begin : s.end;
-      if (from < to) sort_part(block, memory.of_block, a, from, static_cast<int>(to - from), first, last, a.data);
-      if (large) sort_tile_of(block, memory.of_block, a, s, s.begin);
-      if (large && s.end >= end) noted = s;
-    }
-    if (a.large != nullptr && block.thread() == 0) a.large[block.index()] = noted;
+    if (block.thread() == 0) plan(memory, a, begin, end, segments);
+    block.sync();
+    for (int i = 0; i < 3; ++i)
+      if (memory.parts[i].count > 0) sort_part(block, memory.of_block, a, memory.parts[i]);
   }
 
 private:
@@ -126,52 +119,69 @@ private:
     return static_cast<std::int64_t>(a.offsets[s]);
   }
 
-  /// Sorts the tile of a large segment that begins at `from`: to where its first pass reads it.
-  template <class Block>
-  PMPP_HOST_DEVICE static void sort_tile_of(Block& block, memory_of_block& memory, const arguments& a,
-                                            const segment_place& s, std::int64_t from) {
-    const int count = static_cast<int>(smaller(std::int64_t(tile), s.end - from));
-    if constexpr (std::is_same_v<Data, Other>) {
-      sort_part(block, memory, a, from, count, 0, 0, cut::passes(s.end - s.begin) % 2 == 0 ? a.data : a.other);
-    } else {
-      if (cut::passes(s.end - s.begin) % 2 == 0)
-        sort_part(block, memory, a, from, count, 0, 0, a.data);
-      else
-        sort_part(block, memory, a, from, count, 0, 0, a.other);
+  /// Finds the three parts, each of which may be empty: a tile of a large segment that begins in front of the window, the
+  /// small segments, and the first tile of a large one.
+  PMPP_HOST_DEVICE static void plan(shared& memory, const arguments& a, std::int64_t begin, std::int64_t end,
+                                    std::int64_t segments) {
+    const std::int64_t first = memory.first[0], last = smaller(memory.first[1], segments);
+    segment_place noted{0, 0};
+    for (part& p : memory.parts) p = part{};
+    if (first > 0 && first <= segments) {
+      const segment_place s{offset(a, first - 1), offset(a, first)};
+      if (s.end > begin && cut::large(s)) {
+        const std::int64_t from = s.begin + ceil_div(begin - s.begin, std::int64_t(tile)) * tile;
+        if (from < end) memory.parts[0] = tile_of(s, from);
+        if (s.end >= end) noted = s;
+      }
     }
+    if (first < last) {
+      const segment_place s{offset(a, last - 1), offset(a, last)};
+      const std::int64_t from = offset(a, first), to = cut::large(s) ? s.begin : s.end;
+      memory.parts[1] = {from, first, last, static_cast<int>(to - from), false};
+      if (cut::large(s)) {
+        memory.parts[2] = tile_of(s, s.begin);
+        noted = s;
+      }
+    }
+    if (a.large != nullptr) a.large[begin / window] = noted;
   }
 
-  /// Sorts elements from ... from + count - 1, which are those of segments first ... last - 1, or of one if these are
-  /// none.
-  template <class Block, class Out>
-  PMPP_HOST_DEVICE static void sort_part(Block& block, memory_of_block& memory, const arguments& a, std::int64_t from,
-                                         int count, std::int64_t first, std::int64_t last, const Out& out) {
-    const bool one = last - first < 2;
+  /// The tile of a large segment that begins at element `from`.
+  PMPP_HOST_DEVICE static part tile_of(const segment_place& s, std::int64_t from) {
+    return {from, 0, 0, static_cast<int>(larger(std::int64_t(0), smaller(std::int64_t(tile), s.end - from))),
+            cut::passes(s.end - s.begin) % 2 != 0};
+  }
+
+  template <class Block>
+  PMPP_HOST_DEVICE static void sort_part(Block& block, memory_of_block& memory, const arguments& a,
+                                         const part& p) {
+    const int count = p.count;
+    const bool one = p.last - p.first < 2;
     T* const slots = memory.slots();
     T x[items];
     for (int k = 0; k < items; ++k) {
       const int i = k * threads + block.thread();
-      if (i < count) x[k] = block::element_as<T>(value_of<Data>(a.data[from + i]));
+      if (i < count) x[k] = block::element_as<T>(value_of<In>(a.in[p.from + i]));
     }
     block.sync();  // what the tile before has left is not needed any more
     if (!one) {
       for (int i = block.thread(); i < tile; i += threads) memory.head[i] = 0;
       block.sync();
-      mark_heads(block, memory, a, from, count, first, last);
+      mark_heads(block, memory, a, p.from, count, p.first, p.last);
     }
     for (int k = 0; k < items; ++k) {
       const int i = k * threads + block.thread();
       if (i < count) slots[memory_of_block::slot(i)] = x[k];
     }
     block.sync();
-    block::segmented_sort(block, memory, count, one, a.comp);
+    block::segmented_sort(block, memory, p.count, p.last - p.first < 2, a.comp);
     for (int k = 0; k < items; ++k) {
       const int i = k * threads + block.thread();
-      if (i < count) x[k] = slots[memory_of_block::slot(i)];
-    }
-    for (int k = 0; k < items; ++k) {
-      const int i = k * threads + block.thread();
-      if (i < count) block::assign(out, from + i, x[k]);
+      if (i >= p.count) continue;
+      if (p.to_other)
+        block::assign(a.other, p.from + i, slots[memory_of_block::slot(i)]);
+      else
+        block::assign(a.data, p.from + i, slots[memory_of_block::slot(i)]);
     }
   }
 
@@ -286,23 +296,25 @@ private:
   }
 };
 
-template <sort_tuning Tuning, class T, class P, class Data, class Offsets, class Comp>
-void segmented_sort_on_blocks(const P& where, const input<Data>& in, const input<Offsets>& offsets, const Comp& comp) {
+/// Enqueues the sort on a GPU or runs it in the emulator: from `in` to `data`, which may be the same.
+template <sort_tuning Tuning, class T, class P, class In, class Data, class Offsets, class Comp>
+void segmented_sort_on_blocks(const P& where, const In& in, const Data& data, std::int64_t n,
+                              const input<Offsets>& offsets, const Comp& comp) {
   using home = second_home<T>;
   using Other = typename home::iterator;
   using cut = segment_cut<T, Tuning>;
-  using sort_kernel = sort_segments_kernel<T, Data, Other, Offsets, Comp, Tuning>;
+  using sort_kernel = sort_segments_kernel<T, In, Data, Other, Offsets, Comp, Tuning>;
   using merge_kernel = merge_segments_kernel<T, Data, Other, Comp, Tuning>;
   static_assert(sizeof(typename merge_kernel::shared) <= 227 * 1024,
                 "pmpp: elements of more than about 450 bytes cannot be sorted");
-  const std::int64_t n = in.count.bound, windows = ceil_div(n, std::int64_t(cut::window));
+  const std::int64_t windows = ceil_div(n, std::int64_t(cut::window));
   const int passes = cut::passes(n);
   const std::size_t note_bytes = passes == 0 ? 0 : static_cast<std::size_t>(windows) * sizeof(segment_place);
   scratch memory(where, scratch_bytes({home::bytes(passes == 0 ? 0 : n), note_bytes}), 0);
   const Other other = home::of(memory, passes == 0 ? 0 : n);
   segment_place* const large = passes == 0 ? nullptr : memory.take<segment_place>(windows);
   launch(where, windows, sort_kernel{},
-         typename sort_kernel::arguments{in.first, other, offsets.first, offsets.count, large, comp});
+         typename sort_kernel::arguments{in, data, other, offsets.first, offsets.count, large, comp});
   // Several steps for each block that runs at a time: their work is not equal.
   const std::int64_t resident = std::int64_t(merge_kernel::min_blocks) * processor_count(where);
   std::int64_t step = 4 * cut::tile;
@@ -310,7 +322,7 @@ void segmented_sort_on_blocks(const P& where, const input<Data>& in, const input
   std::int64_t run = cut::tile;
   for (int pass = 0; pass < passes; ++pass, run *= 4)
     launch(where, ceil_div(n, step), merge_kernel{},
-           typename merge_kernel::arguments{block::staged_input<Data>(in.first, n), block::staged_input<Other>(other, n),
+           typename merge_kernel::arguments{block::staged_input<Data>(data, n), block::staged_input<Other>(other, n),
                                             large, run, step, comp});
 }
 
@@ -369,7 +381,7 @@ void sort_segments(const char* function, const P& where, const input<Data>& in, 
   if constexpr (kernel_execution<P>) {
     check_reachable(where, function, zip_iterator{in.first, offsets.first});
     if (in.count.bound > 0 && offsets.count.bound > 1)
-      segmented_sort_on_blocks<Tuning, T>(where, in, offsets, merging_order<T>(comp));
+      segmented_sort_on_blocks<Tuning, T>(where, in.first, in.first, in.count.bound, offsets, merging_order<T>(comp));
   } else {
     segmented_sort_on_host<Tuning, T>(where, in.first, offsets.first, offsets.count.get() - 1, comp);
   }
