@@ -315,15 +315,15 @@ TEST_CASE("one workspace serves all calls, and a graph sorts other data") {
   memory.reserve(v.size() * 5);
   cudaGraph_t graph = nullptr;
   cudaGraphExec_t executable = nullptr;
-  REQUIRE(cudaStreamBeginCapture(s.get(), cudaStreamCaptureModeThreadLocal) == cudaSuccess);
+  REQUIRE(cudaStreamBeginCapture(s, cudaStreamCaptureModeThreadLocal) == cudaSuccess);
   pmpp::segmented_sort(policy, data, at);
-  REQUIRE(cudaStreamEndCapture(s.get(), &graph) == cudaSuccess);
+  REQUIRE(cudaStreamEndCapture(s, &graph) == cudaSuccess);
   REQUIRE(cudaGraphInstantiate(&executable, graph, 0) == cudaSuccess);
   for (int round = 0; round < 3; ++round) {
     auto other = v;
     for (auto& x : other) x = x * 2654435761u + static_cast<std::uint32_t>(round);
-    data.assign(other);
-    REQUIRE(cudaGraphLaunch(executable, s.get()) == cudaSuccess);
+    pmpp::copy(other, data);
+    REQUIRE(cudaGraphLaunch(executable, s) == cudaSuccess);
     s.synchronize();
     for (std::size_t k = 0; k + 1 < offsets.size(); ++k)
       std::sort(other.begin() + offsets[k], other.begin() + offsets[k + 1]);
