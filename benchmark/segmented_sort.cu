@@ -96,8 +96,9 @@ void add_sort(const std::string& name, const std::string& shape, std::int64_t n,
                                 return cub::DeviceSegmentedSort::StableSortPairs(
                                     storage, bytes_needed, window(w), out->data(), values->data(), values_out->data(),
                                     n, segments, at->data(), at->data() + 1, stream);
-                              return cub::DeviceSegmentedSort::SortKeys(storage, bytes_needed, window(w), out->data(), n,
-                                                                        segments, at->data(), at->data() + 1, stream);
+                              return cub::DeviceSegmentedSort::SortKeys(storage, bytes_needed, window(w), out->data(),
+                                                                        n, segments, at->data(), at->data() + 1,
+                                                                        stream);
                             })});
     s.spoil = [=] { bench::spoil(out); };
     s.fault = [=] { return on_host(out->data(), n) == *wanted ? "" : "another sequence"; };
@@ -115,8 +116,8 @@ void add_cases() {
   for (const char* shape : {"16", "256", "4096", "any to 2000", "power law", "1xN", "huge, tiny"})
     add_sort("segmented sort/pairs u32, u32", shape, std::int64_t(1) << 26, pmpp::less{}, true);
 #ifdef PMPP_BENCH_SWEEP
-  constexpr pmpp::sort_tuning threads_256{.threads = 256}, bytes_32{.bytes = 32}, threads_256_32{.threads = 256, .bytes = 32},
-      threads_1024{.threads = 1024};
+  constexpr pmpp::sort_tuning threads_256{.threads = 256}, bytes_32{.bytes = 32},
+      threads_256_32{.threads = 256, .bytes = 32}, threads_1024{.threads = 1024};
   for (const char* shape : {"16", "64", "1000", "16384", "power law"}) {
     const std::int64_t n = std::int64_t(1) << 26;
     add_sort<threads_256>("sweep/256 threads", shape, n);

@@ -238,8 +238,7 @@ TEST_ALL_PLACES("by_key") {
   for (const auto& [name, law] : laws(2500)) {
     CAPTURE(name);
     const auto offsets = offsets_of(law);
-    const auto pairs =
-        elements<tagged>(offsets.back(), [](std::int64_t) { return draw_below(30); });
+    const auto pairs = elements<tagged>(offsets.back(), [](std::int64_t) { return draw_below(30); });
     std::vector<float> keys;
     std::vector<std::uint16_t> values;
     for (const tagged& x : pairs) {

@@ -147,9 +147,12 @@ TEST_ALL_PLACES("the default tuning") {
 TEST_ALL_PLACES("data of every kind") {
   const std::int64_t n = 3000;
   const std::vector<std::function<std::int64_t(std::int64_t)>> kinds{
-      [](std::int64_t) { return 7; },        [](std::int64_t i) { return i; },
-      [](std::int64_t i) { return -i; },     [](std::int64_t i) { return i % 2; },
-      [](std::int64_t i) { return i % 97; }, [](std::int64_t i) { return i == 2999 ? 5 : 0; },
+      [](std::int64_t) { return 7; },
+      [](std::int64_t i) { return i; },
+      [](std::int64_t i) { return -i; },
+      [](std::int64_t i) { return i % 2; },
+      [](std::int64_t i) { return i % 97; },
+      [](std::int64_t i) { return i == 2999 ? 5 : 0; },
       [](std::int64_t i) { return i < 1500 ? i : 3000 - i; },
   };
   for (const auto& kind : kinds)
@@ -195,8 +198,8 @@ TEST_ALL_PLACES("a length that the device knows") {
       const auto length = where::put(std::vector<std::int64_t>{n});
       auto values = where::put(std::vector<std::int32_t>(200, -1));
       auto indices = where::put(std::vector<int>(200, -1));
-      pmpp::top_k<tiny>(typename where::policy{}, data.begin(), pmpp::device_count{length.data(), std::int64_t(2000)}, k,
-                        values, indices);
+      pmpp::top_k<tiny>(typename where::policy{}, data.begin(), pmpp::device_count{length.data(), std::int64_t(2000)},
+                        k, values, indices);
       const auto order = order_of(v, 0, n, pmpp::greater{});
       const auto got = where::get(indices);
       bool ok = true;

@@ -153,8 +153,7 @@ private:
   }
 
   template <class Block>
-  PMPP_HOST_DEVICE static void sort_part(Block& block, memory_of_block& memory, const arguments& a,
-                                         const part& p) {
+  PMPP_HOST_DEVICE static void sort_part(Block& block, memory_of_block& memory, const arguments& a, const part& p) {
     const int count = p.count;
     const bool one = p.last - p.first < 2;
     T* const slots = memory.slots();
@@ -284,8 +283,8 @@ private:
                                      std::int64_t unit, const From& from, const To& to) {
     using out = decltype(to.in);
     const block::merge_four_task<decltype(from.in), std::remove_const_t<out>> task{
-        staged_from(from, s.begin, s.end - s.begin), to.in + s.begin, static_cast<int>((to.shift + s.begin) % tile), a.run,
-        a.step};
+        staged_from(from, s.begin, s.end - s.begin), to.in + s.begin, static_cast<int>((to.shift + s.begin) % tile),
+        a.run, a.step};
     const std::int64_t units = larger(std::int64_t(1), 4 * a.run / a.step), stretches = task.blocks_of_group();
     const std::int64_t group = unit / units, place = unit % units * a.step;
     const std::int64_t own = 1 + place / a.run + place % a.run / a.step * 4;

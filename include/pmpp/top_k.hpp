@@ -47,7 +47,7 @@ namespace pmpp::inline PMPP_BACKEND {
 struct top_k_tuning {
   int threads = 512;      ///< of a block
   int bytes = 64;         ///< of a thread's candidates: 8 of 4 bytes and an index of 4
-  int loads = 16;         ///< elements that a thread has under way
+  int loads = 8;          ///< elements that a thread has under way
   int candidates = 1024;  ///< room for so many at least, where they fit
 };
 
@@ -147,8 +147,7 @@ struct top_k_kernel {
   static constexpr int items = sort_items(Tuning.bytes, sizeof(element)),
                        threads = sort_threads(Tuning.threads, items*int(sizeof(element)), 96 * 1024),
                        tile = threads * items, loads = larger(1, smaller(Tuning.loads, 64 / int(sizeof(T)))),
-                       chunk = threads * loads, most_k = tile / 2,
-                       min_blocks = larger(1, 1024 / threads);
+                       chunk = threads * loads, most_k = tile / 2, min_blocks = larger(1, 1024 / threads);
   using memory_of_block = block::sort_memory<element, threads, items>;
 
   struct shared {
@@ -199,7 +198,7 @@ private:
           if ((waiting >> u & 1) == 0) continue;
           const std::int64_t i = first + u * threads + block.thread();
           const bool passes = equals ? static_cast<bool>(a.comp(x[u], threshold.first))
-                                         : before(element{x[u], a.source.index(part, i)}, threshold);
+                                     : before(element{x[u], a.source.index(part, i)}, threshold);
           if (!passes) waiting &= ~(1u << u);
         }
       };
@@ -276,8 +275,8 @@ void take_from_sorted(const P& where, const In& in, std::int64_t n, const Parts&
   sort(zip_iterator{in, counting_iterator<I>(I(0))}, zip_iterator{values, places});
   using source = sorted_copy<T, I, Parts>;
   using kernel = take_sorted_kernel<source, Target>;
-  const std::int64_t blocks = smaller(ceil_div(most_parts * k, std::int64_t(kernel::threads)),
-                                      std::int64_t(32) * processor_count(where));
+  const std::int64_t blocks =
+      smaller(ceil_div(most_parts * k, std::int64_t(kernel::threads)), std::int64_t(32) * processor_count(where));
   launch(where, blocks, kernel{}, typename kernel::arguments{{parts, values, places}, target, k});
 }
 
@@ -293,11 +292,10 @@ void top_k_on_blocks(const P& where, const input<In>& in, const Target& target, 
   static_assert(sizeof(typename only_step::shared) <= 227 * 1024, "pmpp: elements of top_k are too large");
   const std::int64_t n = in.count.bound;
   if (k > first_step::most_k) {
-    take_from_sorted<T, I>(where, in.first, n, array{in.first, in.count, n}, target, 1, k,
-                           [&](const auto& from, const auto& to) {
-                             sort_elements<sort_tuning{}, pair<T, I>>("top_k", where, from, to, in.count,
-                                                                      by_first<Comp>{comp});
-                           });
+    take_from_sorted<T, I>(
+        where, in.first, n, array{in.first, in.count, n}, target, 1, k, [&](const auto& from, const auto& to) {
+          sort_elements<sort_tuning{}, pair<T, I>>("top_k", where, from, to, in.count, by_first<Comp>{comp});
+        });
     return;
   }
   const int room = first_step::room_for(k);
@@ -330,11 +328,10 @@ void segmented_top_k_on_blocks(const P& where, const input<In>& in, const input<
   const std::int64_t most = offsets.count.bound - 1, n = in.count.bound;
   const segments parts{in.first, offsets.first, offsets.count};
   if (k > kernel::most_k) {
-    take_from_sorted<T, I>(
-        where, in.first, n, parts, target, most, k, [&](const auto& from, const auto& to) {
-          const by_first<std::remove_const_t<decltype(order)>> of_pairs{order};
-          segmented_sort_on_blocks<sort_tuning{}, pair<T, I>>(where, from, to, n, offsets, of_pairs);
-        });
+    take_from_sorted<T, I>(where, in.first, n, parts, target, most, k, [&](const auto& from, const auto& to) {
+      const by_first<std::remove_const_t<decltype(order)>> of_pairs{order};
+      segmented_sort_on_blocks<sort_tuning{}, pair<T, I>>(where, from, to, n, offsets, of_pairs);
+    });
     return;
   }
   const std::int64_t resident = std::int64_t(kernel::min_blocks) * processor_count(where);
@@ -387,8 +384,7 @@ void top_k_on_host(const P& where, const In& in, std::int64_t begin, std::int64_
   std::int64_t count = 0;
   for (std::int64_t part = 0; part < parts; ++part)
     for (std::int64_t i = 0; i < counts.data()[part]; ++i) found.data()[count++] = found.data()[part * 2 * k + i];
-  if (parts > 1)
-    merge_sort_on_host<element>(where, found.data(), found.data(), count, candidate_order<Comp>{comp});
+  if (parts > 1) merge_sort_on_host<element>(where, found.data(), found.data(), count, candidate_order<Comp>{comp});
   for (std::int64_t i = 0; i < smaller(count, k); ++i)
     target.put(segment, i, element{found.data()[i].first, found.data()[i].second - begin});
 }
@@ -406,7 +402,7 @@ auto checked_top_k_output(const char* function, Values& values_out, Indices& ind
   const auto indices = unwrap(begin_of(indices_out));
   static_assert(std::is_integral_v<output_element<Indices>>, "pmpp::top_k: indices_out must take an integer");
   return top_k_output<std::remove_const_t<decltype(values)>, std::remove_const_t<decltype(indices)>>{values, indices,
-                                                                                                      k};
+                                                                                                     k};
 }
 
 inline void check_k(const char* function, std::int64_t k, std::int64_t most) {
