@@ -85,7 +85,8 @@ void add_top_k(const std::string& name, std::int64_t rows, std::int64_t n, std::
                      [=](int w) {
                        *by_sort = false;
                        if (rows == 1)
-                         pmpp::top_k<Tuning>(bench::device(), window(w), window(w) + n, k, values->data(), indices->data());
+                         pmpp::top_k<Tuning>(bench::device(), window(w), window(w) + n, k, values->data(),
+                                             indices->data());
                        else
                          pmpp::segmented_top_k<Tuning>(bench::device(), window(w), window(w) + n, *offsets, k,
                                                        values->data(), indices->data());
@@ -95,11 +96,11 @@ void add_top_k(const std::string& name, std::int64_t rows, std::int64_t n, std::
                        const auto stream = bench::here().stream.handle();
                        if (rows == 1)
                          return cub::DeviceRadixSort::SortPairsDescending(storage, bytes, window(w), sorted->data(),
-                                                                          all_indices->data(), sorted_indices->data(), n,
-                                                                          0, int(8 * sizeof(T)), stream);
+                                                                          all_indices->data(), sorted_indices->data(),
+                                                                          n, 0, int(8 * sizeof(T)), stream);
                        return cub::DeviceSegmentedRadixSort::SortPairsDescending(
-                           storage, bytes, window(w), sorted->data(), all_indices->data(), sorted_indices->data(), n, rows,
-                           offsets->data(), offsets->data() + 1, 0, int(8 * sizeof(T)), stream);
+                           storage, bytes, window(w), sorted->data(), all_indices->data(), sorted_indices->data(), n,
+                           rows, offsets->data(), offsets->data() + 1, 0, int(8 * sizeof(T)), stream);
                      })}};
     s.spoil = [=] {
       bench::spoil(values);
