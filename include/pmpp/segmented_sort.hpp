@@ -40,6 +40,7 @@
 #include <pmpp/memory/workspace.hpp>
 #include <pmpp/merge.hpp>
 #include <pmpp/segmented.hpp>
+#include <pmpp/simt/atomic.hpp>
 #include <pmpp/sort.hpp>
 
 #pragma GCC visibility push(hidden)  // see launch.hpp
@@ -165,6 +166,7 @@ private:
     block.sync();  // what the tile before has left is not needed any more
     if (!one) {
       for (int i = block.thread(); i < tile; i += threads) memory.head[i] = 0;
+      if (block.thread() == 0) memory.longest = 0;
       block.sync();
       mark_heads(block, memory, a, p.from, count, p.first, p.last);
     }
@@ -173,7 +175,7 @@ private:
       if (i < count) slots[memory_of_block::slot(i)] = x[k];
     }
     block.sync();
-    block::segmented_sort(block, memory, p.count, p.last - p.first < 2, a.comp);
+    block::segmented_sort(block, memory, p.count, p.last - p.first < 2 ? p.count : memory.longest, a.comp);
     for (int k = 0; k < items; ++k) {
       const int i = k * threads + block.thread();
       if (i >= p.count) continue;
@@ -184,17 +186,21 @@ private:
     }
   }
 
-  /// Each segment that is not empty marks its first element. Where far more segments than elements begin, all of them but
+  /// Each segment that is not empty marks its first element; the longest is found. Where far more segments than elements begin, all of them but
   /// a few empty, each element searches for its segment instead.
   template <class Block>
   PMPP_HOST_DEVICE static void mark_heads(Block& block, memory_of_block& memory, const arguments& a, std::int64_t from,
                                           int count, std::int64_t first, std::int64_t last) {
+    int longest = 0;
     if (last - first <= 32 * tile) {
       for (std::int64_t s = first + block.thread(); s < last; s += threads) {
-        const std::int64_t begin = offset(a, s);
-        if (begin < from + count && begin < offset(a, s + 1)) memory.head[begin - from] = 1;
+        const std::int64_t begin = offset(a, s), end = offset(a, s + 1);
+        if (begin >= from + count || begin >= end) continue;
+        memory.head[begin - from] = 1;
+        longest = larger(longest, static_cast<int>(end - begin));
       }
     } else {
+      longest = count - 1;  // not known
       for (int i = block.thread(); i < count; i += threads) {
         std::int64_t low = first, high = last;  // the first segment that begins at element i or behind it
         while (low < high) {
@@ -207,6 +213,8 @@ private:
         if (low < last && offset(a, low) == from + i) memory.head[i] = 1;
       }
     }
+    longest = block.warp_max(longest);
+    if (block.lane() == 0) simt::atomic_max(&memory.longest, longest);
   }
 };
 

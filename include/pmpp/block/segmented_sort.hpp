@@ -10,7 +10,9 @@
 //                  ^low          ^high
 //
 // So the work of a round is that of the segments cut there, whatever the sizes. Rounds in which the runs of a warp merge
-// take no barrier, and are left out where no border cuts a segment. (PMPP ch. 13; Baxter, moderngpu, 2013.)
+// take no barrier, and are left out where no border cuts a segment. Where runs have become as long as the longest
+// segment, one more round deals with all borders that are left: no segment is cut by two of them. (PMPP ch. 13; Baxter,
+// moderngpu, 2013.)
 #pragma once
 
 #include <cstdint>
@@ -45,6 +47,7 @@ struct segmented_sort_memory : sort_memory<T, Threads, Items> {
   int start_of[Threads];                ///< of the segment that a thread's last element belongs to
   int end_of[Threads];                  ///< the first head from a thread's first element on
   segment_reach of_warp[Threads / simt::warp_size];
+  int longest;  ///< for the caller's use: elements of the longest segment
 };
 
 namespace detail {
@@ -85,17 +88,18 @@ PMPP_HOST_DEVICE void find_segments(Block& block, Memory& memory, int count) {
   block.sync();
 }
 
-/// Odd-even transposition, as sort_in_registers; nothing passes the beginning of a segment.
+/// Odd-even transposition, as sort_in_registers; nothing passes the beginning of a segment. As many rounds as the longest
+/// segment has elements are enough.
 template <class T, int Items, class Comp>
-PMPP_HOST_DEVICE void sort_segments_in_registers(T (&x)[Items], unsigned heads, const Comp& comp) {
-  for (int round = 0; round < Items; ++round)
-    for (int k = 0; k + 1 < Items; ++k) {
-      if (k % 2 != round % 2) continue;
-      const T low = x[k], high = x[k + 1];
-      const bool swap = static_cast<bool>(comp(high, low)) & ((heads >> (k + 1) & 1) == 0);
-      x[k] = swap ? high : low;
-      x[k + 1] = swap ? low : high;
-    }
+PMPP_HOST_DEVICE void sort_segments_in_registers(T (&x)[Items], unsigned heads, int longest, const Comp& comp) {
+  for (int rounds = 0; rounds < Items && rounds < longest; rounds += 2)
+    for (int odd = 0; odd < 2; ++odd)
+      for (int k = odd; k + 1 < Items; k += 2) {
+        const T low = x[k], high = x[k + 1];
+        const bool swap = static_cast<bool>(comp(high, low)) & ((heads >> (k + 1) & 1) == 0);
+        x[k] = swap ? high : low;
+        x[k + 1] = swap ? low : high;
+      }
 }
 template <class T, class Comp>
 PMPP_HOST_DEVICE void insertion_sort_segments(T* x, int count, unsigned heads, const Comp& comp) {
@@ -109,15 +113,17 @@ PMPP_HOST_DEVICE void insertion_sort_segments(T* x, int count, unsigned heads, c
 
 }  // namespace detail
 
-/// Sorts the segments among the first `count` elements in memory.slots(); element i lies in memory.slot(i). One: they are
-/// one segment, and memory.head is not looked at. All threads of the block call it, after a barrier; it ends with one.
+/// Sorts the segments among the first `count` elements in memory.slots(); element i lies in memory.slot(i). Longest: no
+/// segment has more elements; if that is `count` they are one segment, and memory.head is not looked at. All threads of
+/// the block call it, after a barrier; it ends with one.
 template <class Block, class Memory, class Comp>
-PMPP_HOST_DEVICE void segmented_sort(Block& block, Memory& memory, int count, bool one, const Comp& comp) {
+PMPP_HOST_DEVICE void segmented_sort(Block& block, Memory& memory, int count, int longest, const Comp& comp) {
   using T = typename Memory::element;
   constexpr int items = Memory::items, of_warp = items * simt::warp_size;
   T* const slots = memory.slots();
   const int from = block.thread() * items, have = smaller(items, count - from);  // have may be negative
   T* const own = slots + Memory::slot(from);
+  const bool one = longest >= count;
   unsigned heads = 0;
   if (!one) {
     heads = detail::heads_of(memory, block.thread());
@@ -126,18 +132,22 @@ PMPP_HOST_DEVICE void segmented_sort(Block& block, Memory& memory, int count, bo
   T x[items]{};
   if (have == items) {
     for (int k = 0; k < items; ++k) x[k] = own[k];
-    detail::sort_segments_in_registers(x, heads, comp);
+    detail::sort_segments_in_registers(x, heads, longest, comp);
     for (int k = 0; k < items; ++k) own[k] = x[k];
   } else if (have > 0) {
     detail::insertion_sort_segments(own, have, heads, comp);
   }
-  for (int run = items; run < count; run *= 2) {
-    const bool in_warp = 2 * run <= of_warp;
-    const int first = from / (2 * run) * (2 * run), border = first + run;
+  bool last = false;
+  for (int run = items; run < count && !last; run *= 2) {
+    last = run > items && run / 2 >= longest;
+    if (last) run /= 2;  // all borders that are left, between groups of two such runs
+    const int first = last ? (from + run) / (2 * run) * (2 * run) - run : from / (2 * run) * (2 * run);
+    const int border = first + run;
+    const bool in_warp = !last && 2 * run <= of_warp;
     int low = first, high = border;
-    if (border < count) {
+    if (border < count && border > 0) {
       high = smaller(smaller(first + 2 * run, count), one ? count : memory.end_of[border / items]);
-      if (!one) low = larger(first, memory.start_of[border / items - 1]);
+      if (!one) low = larger(larger(first, 0), memory.start_of[border / items - 1]);
     }
     const bool merges = high > border && from < high && from + items > low;
     if (!in_warp)
