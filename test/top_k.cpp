@@ -23,7 +23,7 @@
 namespace {
 
 // 32 or 64 threads with 4 or 8 candidates each: several blocks, and much sorting.
-constexpr pmpp::top_k_tuning tiny{32, 64, 2, 16}, small{64, 32, 5, 32};
+constexpr pmpp::top_k_tuning tiny{32, 64, 2, 16, 32, 1}, small{64, 32, 5, 32, 32, 100};
 
 struct tagged {
   std::int32_t key;

@@ -12,7 +12,7 @@
 //      it: the next element is among the k first of i elements with probability k / i.
 //
 //        | k first, sorted | candidates ->      |       x passes if x precedes the threshold
-//                        ^ threshold            ^ room for four times k, 1024 at least
+//                        ^ threshold            ^ room for four times k, 256 at least
 //
 //   2. One block does the same with the lists of all blocks. It takes the first of all lists, then the second ..., and
 //      ends as soon as none of a row passes: the lists are sorted.
@@ -45,10 +45,12 @@
 namespace pmpp::inline PMPP_BACKEND {
 
 struct top_k_tuning {
-  int threads = 512;      ///< of a block
-  int bytes = 64;         ///< of a thread's candidates: 8 of 4 bytes and an index of 4
-  int loads = 8;          ///< elements that a thread has under way
-  int candidates = 1024;  ///< room for so many at least, where they fit
+  int threads = 512;           ///< of a block
+  int bytes = 64;              ///< of a thread's candidates: 8 of 4 bytes and an index of 4
+  int loads = 8;               ///< elements that a thread has under way
+  int candidates = 256;        ///< room for so many at least, where they fit
+  int narrow_threads = 64;     ///< of a block that goes through short segments
+  int narrow_segment = 32768;  ///< elements of those, at most, on average
 };
 
 namespace detail {
@@ -206,7 +208,7 @@ private:
       bool any = false;
       while (block.sync_or(waiting != 0)) {
         any = true;
-        for (int u = 0; u < loads; ++u) {
+        for (int u = loads - 1; u >= 0; --u) {  // of rising data the last elements give the best threshold
           if ((waiting >> u & 1) == 0) continue;
           const unsigned at = simt::atomic_add(&memory.count, 1u);
           if (at >= static_cast<unsigned>(a.room)) continue;
@@ -323,20 +325,27 @@ void segmented_top_k_on_blocks(const P& where, const input<In>& in, const input<
                                std::int64_t k, const Comp& comp) {
   using segments = parts_by_offsets<In, Offsets, I>;
   const auto order = merging_order<T>(comp);
-  using kernel = top_k_kernel<T, I, segments, Target, std::remove_const_t<decltype(order)>, Tuning>;
-  static_assert(sizeof(typename kernel::shared) <= 227 * 1024, "pmpp: elements of top_k are too large");
+  using Order = std::remove_const_t<decltype(order)>;
+  constexpr top_k_tuning narrow_tuning{Tuning.narrow_threads, Tuning.bytes, Tuning.loads, Tuning.candidates};
+  using wide = top_k_kernel<T, I, segments, Target, Order, Tuning>;
+  using narrow = top_k_kernel<T, I, segments, Target, Order, narrow_tuning>;
+  static_assert(sizeof(typename wide::shared) <= 227 * 1024, "pmpp: elements of top_k are too large");
   const std::int64_t most = offsets.count.bound - 1, n = in.count.bound;
   const segments parts{in.first, offsets.first, offsets.count};
-  if (k > kernel::most_k) {
+  const auto take = [&](auto kernel) {
+    using Kernel = decltype(kernel);
+    const std::int64_t resident = std::int64_t(Kernel::min_blocks) * processor_count(where);
+    launch(where, smaller(most, 8 * resident), kernel,
+           typename Kernel::arguments{parts, target, static_cast<int>(k), Kernel::room_for(k), order});
+  };
+  if (k > wide::most_k)
     take_from_sorted<T, I>(where, in.first, n, parts, target, most, k, [&](const auto& from, const auto& to) {
-      const by_first<std::remove_const_t<decltype(order)>> of_pairs{order};
-      segmented_sort_on_blocks<sort_tuning{}, pair<T, I>>(where, from, to, n, offsets, of_pairs);
+      segmented_sort_on_blocks<sort_tuning{}, pair<T, I>>(where, from, to, n, offsets, by_first<Order>{order});
     });
-    return;
-  }
-  const std::int64_t resident = std::int64_t(kernel::min_blocks) * processor_count(where);
-  launch(where, smaller(most, 8 * resident), kernel{},
-         typename kernel::arguments{parts, target, static_cast<int>(k), kernel::room_for(k), order});
+  else if (k <= narrow::most_k / 2 && n / most <= Tuning.narrow_segment)
+    take(narrow{});
+  else
+    take(wide{});
 }
 
 /// The k first of elements begin ... end - 1 to first[0 ... k - 1], which has room for 2k. Returns how many there are.

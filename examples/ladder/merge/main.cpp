@@ -49,7 +49,8 @@ int main() {
   const pmpp::stream s;
   const auto where = pmpp::device.on(s);
   const rung ladder[] = {
-      {"basic", "co-rank: each thread merges on its own", [&](const auto& in, int* out) { merge_basic(where, in, out); }},
+      {"basic", "co-rank: each thread merges on its own",
+       [&](const auto& in, int* out) { merge_basic(where, in, out); }},
       {"tiled", "tiles in shared memory, half of them used",
        [&](const auto& in, int* out) { merge_tiled(where, in, out); }},
       {"circular buffers", "every element is loaded once",
@@ -64,8 +65,14 @@ int main() {
     int range;
   };
   const std::int64_t large = PMPP_CUDA ? 1 << 22 : 40000;
-  const test tests[] = {{0, 0, 1},     {1, 0, 9},       {0, 777, 9},         {5000, 3, 99},
-                        {1000, 999, 1}, {4096, 4096, 3}, {large, large + 7, 1 << 30}, {100, large, 1000}};
+  const test tests[] = {{0, 0, 1},
+                        {1, 0, 9},
+                        {0, 777, 9},
+                        {5000, 3, 99},
+                        {1000, 999, 1},
+                        {4096, 4096, 3},
+                        {large, large + 7, 1 << 30},
+                        {100, large, 1000}};
   int wrong = 0;
   std::printf("%-17s %-43s result", "rung", "what it teaches");
   if (PMPP_CUDA) std::printf("  %10s %7s %10s %7s", "2 x 2^19: us", "GB/s", "2 x 2^25: us", "GB/s");
