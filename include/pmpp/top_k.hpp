@@ -18,8 +18,9 @@
 //      ends as soon as none of a row passes: the lists are sorted.
 //
 // Each block of segmented_top_k takes whole segments, and needs no second step. The data is read once; nothing else
-// grows with n. Where k is so large that two tiles of candidates do not fit, everything is sorted. Which candidate comes
-// into which slot depends on chance, but values with their indices are all different: the result is unique.
+// grows with n. Where k is so large that a tile does not hold twice k candidates, numbers up to a threshold are taken and
+// sorted (top_k/threshold.hpp), and of other elements everything is sorted. Which candidate comes into which slot depends
+// on chance, but values with their indices are all different: the result is unique.
 // (PMPP ch. 13; Johnson, Douze and Jégou, 2017, keep their candidates in registers.)
 #pragma once
 
@@ -37,8 +38,10 @@
 #include <pmpp/memory/reachable.hpp>
 #include <pmpp/memory/workspace.hpp>
 #include <pmpp/segmented_sort.hpp>
+#include <pmpp/select.hpp>
 #include <pmpp/simt/atomic.hpp>
 #include <pmpp/sort.hpp>
+#include <pmpp/top_k/threshold.hpp>
 
 #pragma GCC visibility push(hidden)  // see launch.hpp
 
@@ -51,6 +54,7 @@ struct top_k_tuning {
   int candidates = 256;        ///< room for so many at least, where they fit
   int narrow_threads = 64;     ///< of a block that goes through short segments
   int narrow_segment = 32768;  ///< elements of those, at most, on average
+  int select_from = 4;         ///< n / k from which on numbers are selected by digits if k is large
 };
 
 namespace detail {
@@ -267,19 +271,60 @@ struct sorted_copy {
   }
 };
 
-/// Sorts a copy of the array, or of each segment by itself, with `sort(from, to)`, and takes what comes first.
-template <class T, class I, class P, class In, class Parts, class Target, class Sort>
-void take_from_sorted(const P& where, const In& in, std::int64_t n, const Parts& parts, const Target& target,
+/// Sorts a copy of elements with their places, or of each segment by itself, with `sort(from, to)`, and takes what comes
+/// first.
+template <class T, class I, class P, class Pairs, class Parts, class Target, class Sort>
+void take_from_sorted(const P& where, const Pairs& pairs, std::int64_t n, const Parts& parts, const Target& target,
                       std::int64_t most_parts, std::int64_t k, Sort sort) {
   scratch memory(where, scratch_bytes({checked_bytes(n, sizeof(T), "top_k"), checked_bytes(n, sizeof(I), "top_k")}), 0);
   T* const values = memory.take<T>(n);
   I* const places = memory.take<I>(n);
-  sort(zip_iterator{in, counting_iterator<I>(I(0))}, zip_iterator{values, places});
+  sort(pairs, zip_iterator{values, places});
   using source = sorted_copy<T, I, Parts>;
   using kernel = take_sorted_kernel<source, Target>;
   const std::int64_t blocks =
       smaller(ceil_div(most_parts * k, std::int64_t(kernel::threads)), std::int64_t(32) * processor_count(where));
   launch(where, blocks, kernel{}, typename kernel::arguments{{parts, values, places}, target, k});
+}
+
+struct element_of_candidate {
+  template <class C>
+  PMPP_HOST_DEVICE auto operator()(const C& x) const {
+    return x.first;
+  }
+};
+struct index_of_candidate {
+  template <class C>
+  PMPP_HOST_DEVICE auto operator()(const C& x) const {
+    return x.second;
+  }
+};
+
+/// Numbers: copies those up to a threshold, sorts them, and takes the first k.
+template <class Code, class I, class P, class In, class Target, class Comp>
+void take_up_to_threshold(const P& where, const input<In>& in, const Target& target, std::int64_t k, const Comp& comp) {
+  using T = typename Code::key;
+  const std::int64_t n = in.count.bound;
+  scratch memory(
+      where,
+      scratch_bytes({checked_bytes(n, sizeof(candidate<T, I>), "top_k"), sizeof(key_threshold), sizeof(std::int64_t)}),
+      sizeof(digit_counts));
+  candidate<T, I>* const kept = memory.take<candidate<T, I>>(n);
+  key_threshold* const threshold = memory.take<key_threshold>(1);
+  std::int64_t* const found = memory.take<std::int64_t>(1);
+  find_threshold<Code>(where, in.first, in.count, k, reinterpret_cast<digit_counts*>(memory.state()), threshold);
+  const zip_iterator with_indices{in.first, counting_iterator<I>(I(0))};
+  select_into<select_tuning{}>("top_k", where,
+                               input<std::remove_const_t<decltype(with_indices)>>{with_indices, in.count}, kept, found,
+                               keep_where<up_to_threshold<Code>, true>{{threshold}});
+  const zip_iterator parts{transform_iterator(kept, element_of_candidate{}),
+                           transform_iterator(kept, index_of_candidate{})};
+  const item_count count{n, found, true};
+  take_from_sorted<T, I>(where, parts, n, parts_of_array<const T*, I>{nullptr, count, n}, target, 1, k,
+                         [&](const auto& from, const auto& to) {
+                           sort_elements<sort_tuning{}, pair<T, I>>("top_k", where, from, to, count,
+                                                                    by_first<Comp>{comp});
+                         });
 }
 
 template <top_k_tuning Tuning, class I, class T, class P, class In, class Target, class Comp>
@@ -294,10 +339,17 @@ void top_k_on_blocks(const P& where, const input<In>& in, const Target& target, 
   static_assert(sizeof(typename only_step::shared) <= 227 * 1024, "pmpp: elements of top_k are too large");
   const std::int64_t n = in.count.bound;
   if (k > first_step::most_k) {
-    take_from_sorted<T, I>(
-        where, in.first, n, array{in.first, in.count, n}, target, 1, k, [&](const auto& from, const auto& to) {
-          sort_elements<sort_tuning{}, pair<T, I>>("top_k", where, from, to, in.count, by_first<Comp>{comp});
-        });
+    using number = radix_order<Comp, T>;
+    if constexpr (number::known)
+      if (n >= Tuning.select_from * k) {
+        take_up_to_threshold<radix_code<T, number::descending>, I>(where, in, target, k, comp);
+        return;
+      }
+    take_from_sorted<T, I>(where, zip_iterator{in.first, counting_iterator<I>(I(0))}, n, array{in.first, in.count, n},
+                           target, 1, k, [&](const auto& from, const auto& to) {
+                             sort_elements<sort_tuning{}, pair<T, I>>("top_k", where, from, to, in.count,
+                                                                      by_first<Comp>{comp});
+                           });
     return;
   }
   const int room = first_step::room_for(k);
@@ -339,9 +391,11 @@ void segmented_top_k_on_blocks(const P& where, const input<In>& in, const input<
            typename Kernel::arguments{parts, target, static_cast<int>(k), Kernel::room_for(k), order});
   };
   if (k > wide::most_k)
-    take_from_sorted<T, I>(where, in.first, n, parts, target, most, k, [&](const auto& from, const auto& to) {
-      segmented_sort_on_blocks<sort_tuning{}, pair<T, I>>(where, from, to, n, offsets, by_first<Order>{order});
-    });
+    take_from_sorted<T, I>(where, zip_iterator{in.first, counting_iterator<I>(I(0))}, n, parts, target, most, k,
+                           [&](const auto& from, const auto& to) {
+                             segmented_sort_on_blocks<sort_tuning{}, pair<T, I>>(where, from, to, n, offsets,
+                                                                                 by_first<Order>{order});
+                           });
   else if (k <= narrow::most_k / 2 && n / most <= Tuning.narrow_segment)
     take(narrow{});
   else
@@ -437,8 +491,9 @@ inline void check_k(const char* function, std::int64_t k, std::int64_t most) {
 /// The result is unique: the same on every run. Asynchronous on a GPU; may be captured. Scratch: up to n / 4 elements
 /// with their indices, at most k for each block that runs at once, from the workspace or one allocation in stream order.
 /// Cost: n elements read; two launches, one for short inputs. Elements that come the better the later cost up to a sort
-/// of everything. From k = 2049 on (4-byte elements; 1025 for 8 bytes) all is sorted: twice n elements and indices of
-/// scratch.
+/// of everything. From k = 2049 on (4-byte elements; 1025 for 8 bytes) numbers under less or greater are read two to
+/// three times (as often as they have bytes, and once, where many agree), and those up to a threshold are sorted, if k is
+/// at most n / 4; else all is sorted. Both take two to three times n elements and indices of scratch.
 /// \throws std::invalid_argument for a k outside of [0, n], a null or reversed range, a null output; std::length_error
 /// for a short output; out_of_memory, cuda_error. Source: PMPP ch. 13. Example: examples/16_k_nearest.cpp.
 template <top_k_tuning Tuning = top_k_tuning{}, execution_policy P, random_access_range R, output V, output X,
