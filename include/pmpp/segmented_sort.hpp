@@ -125,23 +125,21 @@ private:
   PMPP_HOST_DEVICE static void plan(shared& memory, const arguments& a, std::int64_t begin, std::int64_t end,
                                     std::int64_t segments) {
     const std::int64_t first = memory.first[0], last = smaller(memory.first[1], segments);
+    const auto at = [&](std::int64_t s) { return offset(a, larger(std::int64_t(0), smaller(s, segments))); };
+    const segment_place before{at(first - 1), at(first)}, behind{at(last - 1), at(last)};  // one trip to memory
     segment_place noted{0, 0};
     for (part& p : memory.parts) p = part{};
-    if (first > 0 && first <= segments) {
-      const segment_place s{offset(a, first - 1), offset(a, first)};
-      if (s.end > begin && cut::large(s)) {
-        const std::int64_t from = s.begin + ceil_div(begin - s.begin, std::int64_t(tile)) * tile;
-        if (from < end) memory.parts[0] = tile_of(s, from);
-        if (s.end >= end) noted = s;
-      }
+    if (first > 0 && first <= segments && before.end > begin && cut::large(before)) {
+      const std::int64_t from = before.begin + ceil_div(begin - before.begin, std::int64_t(tile)) * tile;
+      if (from < end) memory.parts[0] = tile_of(before, from);
+      if (before.end >= end) noted = before;
     }
     if (first < last) {
-      const segment_place s{offset(a, last - 1), offset(a, last)};
-      const std::int64_t from = offset(a, first), to = cut::large(s) ? s.begin : s.end;
-      memory.parts[1] = {from, first, last, static_cast<int>(to - from), false};
-      if (cut::large(s)) {
-        memory.parts[2] = tile_of(s, s.begin);
-        noted = s;
+      const std::int64_t to = cut::large(behind) ? behind.begin : behind.end;
+      memory.parts[1] = {before.end, first, last, static_cast<int>(to - before.end), false};
+      if (cut::large(behind)) {
+        memory.parts[2] = tile_of(behind, behind.begin);
+        noted = behind;
       }
     }
     if (a.large != nullptr) a.large[begin / window] = noted;

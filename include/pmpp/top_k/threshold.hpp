@@ -88,7 +88,8 @@ struct count_digits_kernel {
 private:
   /// The digit of key number k; leaves the counts zero. By one warp.
   template <class Block>
-  PMPP_HOST_DEVICE static void choose(Block& block, const arguments& a, std::int64_t n, std::uint64_t known, int shift) {
+  PMPP_HOST_DEVICE static void choose(Block& block, const arguments& a, std::int64_t n, std::uint64_t known,
+                                      int shift) {
     constexpr int of_lane = block::radix_digits / simt::warp_size;
     std::int64_t count[of_lane], sum = 0;
     for (int j = 0; j < of_lane; ++j) {
