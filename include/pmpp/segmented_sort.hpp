@@ -6,9 +6,9 @@
 //   data     3 1 2   5 4 4 9 0
 //   sorted   1 2 3   0 4 4 5 9
 //
-//   1. The array is cut into windows of 7/8 of a tile. A block takes the segments that begin in its window and sorts them
-//      together in shared memory (block/segmented_sort.hpp). Only the last of them can lie past the window's end: if it
-//      does not fit into the tile it is a large one.
+//   1. The array is cut into windows of 7/8 of a tile. One kernel finds the segments that begin in each window. A block
+//      sorts those of one window together in shared memory (block/segmented_sort.hpp). Only the last of them can lie past
+//      the window's end: if it does not fit into the tile it is a large one.
 //
 //          window     |               |               |               |
 //          segments     a  b  c   d d d d   L L L L L L L L L L L L e
@@ -17,7 +17,7 @@
 //
 //   2. A large segment is cut into tiles from its beginning; then passes make one run of four, as in sort.hpp, in all
 //      large segments at once. What a block does in a pass begins at a multiple of a step from where its segment begins;
-//      which large segments there are around it the blocks of the first kernel have written down.
+//      which large segments there are around it the first kernel has written down.
 //
 // Segments of any sizes together: the work of a block depends on positions in the array alone, and one segment of
 // everything uses the whole machine. Traffic: 2n elements and the offsets, and 2m for each pass, where m elements lie in
@@ -70,46 +70,97 @@ struct segment_cut {
   }
 };
 
+/// Elements that are sorted in one tile: those of segments first ... last - 1, or of one segment if these are none.
+struct tile_part {
+  std::int64_t from, first, last;
+  int count;
+  bool to_other;  ///< where the next pass reads it
+};
+/// What a block sorts, each of which may be empty: a tile of a large segment that begins in front of its window, the small
+/// segments that begin in the window, and the first tile of a large one.
+struct window_plan {
+  tile_part parts[3];
+};
+
+/// Makes the plans. A warp finds where a window begins in the offsets; so a block plans one window less than it has warps.
+template <class Cut, class Offsets>
+struct plan_windows_kernel {
+  static constexpr int threads = 256, warps = threads / simt::warp_size, windows = warps - 1;
+
+  struct shared {
+    std::int64_t first[warps];  ///< the first segment that begins in a window or behind it
+  };
+  struct arguments {
+    Offsets offsets;
+    item_count offset_count;
+    std::int64_t windows;
+    window_plan* plans;
+    segment_place* large;  ///< for each window: the large segment to which its last element belongs. Null: no passes.
+  };
+
+  template <class Block>
+  PMPP_HOST_DEVICE void operator()(Block& block, shared& memory, const arguments& a) const {
+    const std::int64_t offsets = a.offset_count.get(), window = block.index() * windows + block.warp();
+    const auto offset = [&](std::int64_t s) { return static_cast<std::int64_t>(a.offsets[s]); };
+    const std::int64_t begin = window * Cut::window, end = begin + Cut::window;
+    const std::int64_t found =
+        block::warp_partition_point(block, std::int64_t(0), offsets, [&](std::int64_t s) { return offset(s) < begin; });
+    if (block.lane() == 0) memory.first[block.warp()] = found;
+    block.sync();
+    if (block.lane() > 0 || block.warp() == windows || window >= a.windows) return;
+    const std::int64_t segments = offsets - 1, first = found, last = smaller(memory.first[block.warp() + 1], segments);
+    const auto at = [&](std::int64_t s) { return offset(larger(std::int64_t(0), smaller(s, segments))); };
+    const segment_place before{at(first - 1), at(first)}, behind{at(last - 1), at(last)};
+    segment_place noted{0, 0};
+    window_plan plan{};
+    if (first > 0 && first <= segments && before.end > begin && Cut::large(before)) {
+      const std::int64_t from = before.begin + ceil_div(begin - before.begin, std::int64_t(Cut::tile)) * Cut::tile;
+      if (from < end) plan.parts[0] = tile_of(before, from);
+      if (before.end >= end) noted = before;
+    }
+    if (first < last) {
+      const std::int64_t to = Cut::large(behind) ? behind.begin : behind.end;
+      plan.parts[1] = {before.end, first, last, static_cast<int>(to - before.end), false};
+      if (Cut::large(behind)) {
+        plan.parts[2] = tile_of(behind, behind.begin);
+        noted = behind;
+      }
+    }
+    a.plans[window] = plan;
+    if (a.large != nullptr) a.large[window] = noted;
+  }
+
+private:
+  /// The tile of a large segment that begins at element `from`.
+  PMPP_HOST_DEVICE static tile_part tile_of(const segment_place& s, std::int64_t from) {
+    return {from, 0, 0, static_cast<int>(larger(std::int64_t(0), smaller(std::int64_t(Cut::tile), s.end - from))),
+            Cut::passes(s.end - s.begin) % 2 != 0};
+  }
+};
+
 template <class T, class In, class Data, class Other, class Offsets, class Comp, sort_tuning Tuning>
 struct sort_segments_kernel {
   using cut = segment_cut<T, Tuning>;
-  static constexpr int items = cut::items, threads = cut::threads, tile = cut::tile, window = cut::window,
+  static constexpr int items = cut::items, threads = cut::threads, tile = cut::tile,
                        min_blocks = larger(1, 1024 / threads / (items * int(sizeof(T)) > 64 ? 2 : 1));
   using memory_of_block = block::segmented_sort_memory<T, threads, items>;
 
-  /// Elements that are sorted in one tile: those of segments first ... last - 1, or of one segment if these are none.
-  struct part {
-    std::int64_t from, first, last;
-    int count;
-    bool to_other;  ///< where the next pass reads it
-  };
   struct shared {
     memory_of_block of_block;
-    part parts[3];
-    std::int64_t first[2];  ///< the segments that begin in the window: first[0] ... first[1] - 1
+    tile_part parts[3];
   };
   struct arguments {
     In in;
     Data data;
     Other other;
     Offsets offsets;
-    item_count offset_count;
-    segment_place* large;  ///< for each window: the large segment to which its last element belongs. Null: no passes.
+    const window_plan* plans;
     Comp comp;
   };
 
   template <class Block>
   PMPP_HOST_DEVICE void operator()(Block& block, shared& memory, const arguments& a) const {
-    const std::int64_t begin = block.index() * window, end = begin + window, offsets = a.offset_count.get(),
-                       segments = offsets - 1;
-    for (int side = block.warp(); side < 2; side += block.warps()) {
-      const std::int64_t from = side == 0 ? begin : end;
-      const std::int64_t first = block::warp_partition_point(block, std::int64_t(0), offsets,
-                                                             [&](std::int64_t s) { return offset(a, s) < from; });
-      if (block.lane() == 0) memory.first[side] = first;
-    }
-    block.sync();
-    if (block.thread() == 0) plan(memory, a, begin, end, segments);
+    if (block.thread() < 3) memory.parts[block.thread()] = a.plans[block.index()].parts[block.thread()];
     block.sync();
     for (int i = 0; i < 3; ++i)
       if (memory.parts[i].count > 0) sort_part(block, memory.of_block, a, memory.parts[i]);
@@ -120,39 +171,9 @@ private:
     return static_cast<std::int64_t>(a.offsets[s]);
   }
 
-  /// Finds the three parts, each of which may be empty: a tile of a large segment that begins in front of the window, the
-  /// small segments, and the first tile of a large one.
-  PMPP_HOST_DEVICE static void plan(shared& memory, const arguments& a, std::int64_t begin, std::int64_t end,
-                                    std::int64_t segments) {
-    const std::int64_t first = memory.first[0], last = smaller(memory.first[1], segments);
-    const auto at = [&](std::int64_t s) { return offset(a, larger(std::int64_t(0), smaller(s, segments))); };
-    const segment_place before{at(first - 1), at(first)}, behind{at(last - 1), at(last)};  // one trip to memory
-    segment_place noted{0, 0};
-    for (part& p : memory.parts) p = part{};
-    if (first > 0 && first <= segments && before.end > begin && cut::large(before)) {
-      const std::int64_t from = before.begin + ceil_div(begin - before.begin, std::int64_t(tile)) * tile;
-      if (from < end) memory.parts[0] = tile_of(before, from);
-      if (before.end >= end) noted = before;
-    }
-    if (first < last) {
-      const std::int64_t to = cut::large(behind) ? behind.begin : behind.end;
-      memory.parts[1] = {before.end, first, last, static_cast<int>(to - before.end), false};
-      if (cut::large(behind)) {
-        memory.parts[2] = tile_of(behind, behind.begin);
-        noted = behind;
-      }
-    }
-    if (a.large != nullptr) a.large[begin / window] = noted;
-  }
-
-  /// The tile of a large segment that begins at element `from`.
-  PMPP_HOST_DEVICE static part tile_of(const segment_place& s, std::int64_t from) {
-    return {from, 0, 0, static_cast<int>(larger(std::int64_t(0), smaller(std::int64_t(tile), s.end - from))),
-            cut::passes(s.end - s.begin) % 2 != 0};
-  }
-
   template <class Block>
-  PMPP_HOST_DEVICE static void sort_part(Block& block, memory_of_block& memory, const arguments& a, const part& p) {
+  PMPP_HOST_DEVICE static void sort_part(Block& block, memory_of_block& memory, const arguments& a,
+                                         const tile_part& p) {
     const int count = p.count;
     const bool one = p.last - p.first < 2;
     T* const slots = memory.slots();
@@ -191,11 +212,19 @@ private:
                                           int count, std::int64_t first, std::int64_t last) {
     int longest = 0;
     if (last - first <= 32 * tile) {
-      for (std::int64_t s = first + block.thread(); s < last; s += threads) {
-        const std::int64_t begin = offset(a, s), end = offset(a, s + 1);
-        if (begin >= from + count || begin >= end) continue;
-        memory.head[begin - from] = 1;
-        longest = larger(longest, static_cast<int>(end - begin));
+      constexpr int at_once = 4;
+      for (std::int64_t next = first + block.thread(); next < last; next += at_once * threads) {
+        int begin[at_once], end[at_once];
+        for (int k = 0; k < at_once; ++k) {
+          const std::int64_t s = smaller(next + k * threads, last - 1);
+          begin[k] = static_cast<int>(smaller(offset(a, s) - from, std::int64_t(count)));
+          end[k] = static_cast<int>(smaller(offset(a, s + 1) - from, std::int64_t(count)));
+        }
+        for (int k = 0; k < at_once; ++k) {
+          if (begin[k] >= end[k] || next + k * threads >= last) continue;
+          memory.head[begin[k]] = 1;
+          longest = larger(longest, end[k] - begin[k]);
+        }
       }
     } else {
       longest = count - 1;  // not known
@@ -314,12 +343,18 @@ void segmented_sort_on_blocks(const P& where, const In& in, const Data& data, st
                 "pmpp: elements of more than about 450 bytes cannot be sorted");
   const std::int64_t windows = ceil_div(n, std::int64_t(cut::window));
   const int passes = cut::passes(n);
-  const std::size_t note_bytes = passes == 0 ? 0 : static_cast<std::size_t>(windows) * sizeof(segment_place);
-  scratch memory(where, scratch_bytes({home::bytes(passes == 0 ? 0 : n), note_bytes}), 0);
-  const Other other = home::of(memory, passes == 0 ? 0 : n);
-  segment_place* const large = passes == 0 ? nullptr : memory.take<segment_place>(windows);
-  launch(where, windows, sort_kernel{},
-         typename sort_kernel::arguments{in, data, other, offsets.first, offsets.count, large, comp});
+  const std::int64_t notes = passes == 0 ? 0 : windows, others = passes == 0 ? 0 : n;
+  scratch memory(where,
+                 scratch_bytes({home::bytes(others), checked_bytes(windows, sizeof(window_plan), "segmented_sort"),
+                                checked_bytes(notes, sizeof(segment_place), "segmented_sort")}),
+                 0);
+  const Other other = home::of(memory, others);
+  window_plan* const plans = memory.take<window_plan>(windows);
+  segment_place* const large = notes == 0 ? nullptr : memory.take<segment_place>(notes);
+  using plan_kernel = plan_windows_kernel<cut, Offsets>;
+  launch(where, ceil_div(windows, std::int64_t(plan_kernel::windows)), plan_kernel{},
+         typename plan_kernel::arguments{offsets.first, offsets.count, windows, plans, large});
+  launch(where, windows, sort_kernel{}, typename sort_kernel::arguments{in, data, other, offsets.first, plans, comp});
   // Several steps for each block that runs at a time: their work is not equal.
   const std::int64_t resident = std::int64_t(merge_kernel::min_blocks) * processor_count(where);
   std::int64_t step = 4 * cut::tile;
@@ -402,11 +437,12 @@ void sort_segments(const char* function, const P& where, const input<Data>& in, 
 ///                 \pre they do not decrease and lie in [0, n] (checked in debug mode).
 /// \param comp     as of sort; integers, floating-point numbers too come in the order of sort: -0.0 before +0.0 and NaN
 ///                 last under less.
-/// The result is unique: the same on every run. Asynchronous on a GPU; may be captured. Scratch: n elements and 16 bytes
-/// for each window of 7168 elements of 4 bytes (3584 of 8), from the workspace or one allocation in stream order; none
-/// for n up to 8192 elements of 4 bytes. Cost: 2n elements of traffic and the offsets, and 2m for each factor of four
-/// from a tile of 8192 to the longest segment, where m elements lie in segments so long. Time depends on n and on the
-/// number of segments, not on which segments are long. Launches: one, and one for each factor of four from a tile to n.
+/// The result is unique: the same on every run. Asynchronous on a GPU; may be captured. Scratch: n elements and 0.5 %
+/// (136 bytes for each window of 7168 elements of 4 bytes, 3584 of 8), from the workspace or one allocation in stream
+/// order; 120 bytes a window for n up to 8192 elements of 4 bytes. Cost: 2n elements of traffic and the offsets, and 2m
+/// for each factor of four from a tile of 8192 to the longest segment, where m elements lie in segments so long. Time
+/// depends on n and on the number of segments, not on which segments are long. Launches: two, and one for each factor of
+/// four from a tile to n.
 /// \throws std::invalid_argument for a null or reversed range or for no offsets; out_of_memory, cuda_error.
 /// Source: PMPP ch. 13; Baxter, moderngpu, 2013. Example: test/segmented_sort.cpp, sorts.
 template <sort_tuning Tuning = sort_tuning{}, execution_policy P, random_access_range R, random_access_range Offsets,
