@@ -8,6 +8,7 @@
 // touches nothing; a workspace serves any number of calls, and a graph other data. In the emulator also under other
 // orders of blocks and threads.
 #include <pmpp/segmented_sort.hpp>
+#include <pmpp/transform.hpp>
 
 #include <algorithm>
 #include <cmath>
@@ -302,6 +303,33 @@ TEST_ALL_PLACES("bad input") {
 }
 
 #if PMPP_CUDA
+namespace {
+struct scrambled_byte {
+  PMPP_HOST_DEVICE std::uint8_t operator()(std::int64_t i) const {
+    return static_cast<std::uint8_t>(static_cast<std::uint64_t>(i) * 0x9e3779b97f4a7c15u >> 56);
+  }
+};
+}  // namespace
+
+TEST_CASE("past 2^31 elements") {
+  const std::vector<std::int64_t> offsets{3, 3, 5000, 30000, (1ll << 31) + 7, (1ll << 31) + 8, (1ll << 31) + 90000};
+  const std::int64_t n = offsets.back() + 10;
+  pmpp::device_buffer<std::uint8_t> data(n);
+  const pmpp::counting_iterator<std::int64_t> i(0);
+  pmpp::transform(pmpp::device, i, i + n, data.data(), scrambled_byte{});
+  const auto part_sums = [&] {
+    std::vector<std::uint64_t> s;
+    for (std::size_t k = 0; k + 1 < offsets.size(); ++k)
+      s.push_back(pmpp::reduce(pmpp::device, data.data() + offsets[k], data.data() + offsets[k + 1]));
+    return s;
+  };
+  const auto before = part_sums();
+  pmpp::segmented_sort(pmpp::device, data, pmpp::device_buffer<std::int64_t>(offsets));
+  CHECK(part_sums() == before);
+  for (std::size_t k = 0; k + 1 < offsets.size(); ++k)
+    CHECK(pmpp::is_sorted(pmpp::device, data.data() + offsets[k], data.data() + offsets[k + 1]));
+}
+
 TEST_CASE("one workspace serves all calls, and a graph sorts other data") {
   using where = test::device_place;
   pmpp::workspace memory;

@@ -240,6 +240,38 @@ TEST_ALL_PLACES("bad input") {
 }
 
 #if PMPP_CUDA
+namespace {
+/// A permutation of the numbers below 2^33.
+struct scattered {
+  PMPP_HOST_DEVICE std::int64_t operator()(std::int64_t i) const { return i * 2654435761 & ((1ll << 33) - 1); }
+};
+}  // namespace
+
+TEST_CASE("past 2^32 elements") {
+  const std::int64_t n = (1ll << 32) + 5;
+  std::int64_t inverse = 1;  // of 2654435761 modulo 2^33
+  for (int i = 0; i < 6; ++i)
+    inverse = static_cast<std::int64_t>(static_cast<std::uint64_t>(inverse) *
+                                        (2 - 2654435761u * static_cast<std::uint64_t>(inverse)));
+  const auto in = pmpp::transform_iterator(pmpp::counting_iterator<std::int64_t>(0), scattered{});
+  for (const std::int64_t k : {20, 1000}) {
+    pmpp::device_buffer<std::int64_t> values(k), places(k);
+    pmpp::top_k(pmpp::device, in, in + n, k, values, places, pmpp::less{});
+    const auto got_values = pmpp::to_host(values), got_places = pmpp::to_host(places);
+    bool ok = true;
+    std::size_t i = 0;
+    for (std::int64_t value = 0; i < static_cast<std::size_t>(k); ++value) {
+      const auto place =
+          static_cast<std::int64_t>(static_cast<std::uint64_t>(value) * static_cast<std::uint64_t>(inverse)) &
+          ((1ll << 33) - 1);
+      if (place >= n) continue;
+      ok = ok && got_values[i] == value && got_places[i] == place;
+      ++i;
+    }
+    CHECK(ok);
+  }
+}
+
 TEST_CASE("one workspace serves all calls, and a graph takes other data") {
   using where = test::device_place;
   pmpp::workspace memory;
