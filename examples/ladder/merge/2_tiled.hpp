@@ -9,7 +9,7 @@
 #include "1_basic.hpp"
 
 struct tiled_merge {
-  static constexpr int threads = 256, stretch = 8, tile = threads * stretch, tiles = 16;
+  static constexpr int threads = 256, stretch = 8, tile = threads * stretch, tiles = 4;
 
   struct shared {
     int a[tile], b[tile];

@@ -2,7 +2,7 @@
 //
 // Rung 3: the merge with circular buffers (PMPP, section 12.7). As the tiled merge, but what a tile has not used stays in
 // shared memory; only as many elements are loaded as have been used. Element k of an input has its slot at k modulo the
-// size of the buffer, so nothing moves. Every element is read from global memory once.
+// size of the buffer, a power of two, so nothing moves. Every element is read from global memory once.
 //
 //   slots   | loaded anew |  left from the tile before  | loaded anew |
 //                         ^ next                        ^ next + what is left
@@ -14,7 +14,7 @@
 struct circular_buffer {
   static constexpr int size = tiled_merge::tile;
   const int* slots;
-  PMPP_HOST_DEVICE int operator[](std::int64_t k) const { return slots[k % size]; }
+  PMPP_HOST_DEVICE int operator[](std::int64_t k) const { return slots[k & (size - 1)]; }
 };
 /// The same from element `first` on.
 struct circular_window {
@@ -43,8 +43,8 @@ struct circular_merge {
     const circular_buffer a{memory.a}, b{memory.b};
     for (std::int64_t at = first; at < end;) {
       const std::int64_t a_stop = pmpp::smaller(i_end, i + tile), b_stop = pmpp::smaller(j_end, j + tile);
-      for (std::int64_t k = a_loaded + block.thread(); k < a_stop; k += threads) memory.a[k % tile] = in.a[k];
-      for (std::int64_t k = b_loaded + block.thread(); k < b_stop; k += threads) memory.b[k % tile] = in.b[k];
+      for (std::int64_t k = a_loaded + block.thread(); k < a_stop; k += threads) memory.a[k & (tile - 1)] = in.a[k];
+      for (std::int64_t k = b_loaded + block.thread(); k < b_stop; k += threads) memory.b[k & (tile - 1)] = in.b[k];
       a_loaded = a_stop;
       b_loaded = b_stop;
       block.sync();
