@@ -4,6 +4,7 @@
 #include <pmpp/top_k.hpp>
 
 #include <algorithm>
+#include <cmath>
 #include <cstdint>
 #include <numeric>
 
@@ -13,18 +14,21 @@
 namespace demo {
 namespace {
 
+/// The order of sort under greater: +0.0 in front of -0.0.
+bool precedes(double x, double y) { return x > y || (x == y && std::signbit(y) && !std::signbit(x)); }
+
 /// Places first ... last - 1, those of the greatest values in front; equals in order.
 std::vector<std::size_t> by_value(const std::vector<double>& values, std::size_t first, std::size_t last) {
   std::vector<std::size_t> order(last - first);
   std::iota(order.begin(), order.end(), first);
-  std::stable_sort(order.begin(), order.end(), [&](auto i, auto j) { return values[i] > values[j]; });
+  std::stable_sort(order.begin(), order.end(), [&](auto i, auto j) { return precedes(values[i], values[j]); });
   return order;
 }
 
 }  // namespace
 
 void show_top_k(const inputs& in, table& out) {
-  out.begin("top_k: the ten largest values");
+  out.begin("top_k: ten largest values");
   for (const matrix& m : in.matrices)
     on_each_policy(out, m.name, std::int64_t(m.values.size()), [&](const auto& at) {
       const auto x = at.put(m.values);
@@ -42,7 +46,7 @@ void show_top_k(const inputs& in, table& out) {
       return outcome{seconds, sizeof(double) * double(at.n), ok};
     });
 
-  out.begin("segmented_top_k: the largest value of each row");
+  out.begin("segmented_top_k: largest of rows");
   for (const matrix& m : in.matrices)
     on_each_policy(out, m.name, m.rows, [&](const auto& at) {
       const std::int64_t nonzeros = m.offsets[std::size_t(at.n)];
