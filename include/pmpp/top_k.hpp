@@ -452,6 +452,26 @@ void top_k_on_host(const P& where, const In& in, std::int64_t begin, std::int64_
     target.put(segment, i, element{found.data()[i].first, found.data()[i].second - begin});
 }
 
+/// One segment after the other; on host, where they are many, each by one thread.
+template <class T, class P, class In, class Offsets, class Target, class Comp>
+void segmented_top_k_on_host(const P& where, const In& in, const Offsets& offsets, std::int64_t segments,
+                             std::int64_t k, const Target& target, const Comp& comp) {
+  const auto take = [&](const auto& policy, std::int64_t s) {
+    const auto begin = static_cast<std::int64_t>(offsets[s]), end = static_cast<std::int64_t>(offsets[s + 1]);
+    if (begin < end) top_k_on_host<T>(policy, in, begin, end, s, smaller(k, end - begin), target, comp);
+  };
+  if constexpr (!std::is_same_v<P, seq_policy>) {
+    constexpr std::int64_t group = 16;
+    if (segments >= 4 * group * host_loop::thread_count(where)) {
+      host_loop::parallel_for(where, ceil_div(segments, group), [&](std::int64_t g) {
+        for (std::int64_t s = g * group; s < smaller(segments, (g + 1) * group); ++s) take(seq, s);
+      });
+      return;
+    }
+  }
+  for (std::int64_t s = 0; s < segments; ++s) take(where, s);
+}
+
 template <class O>
 using output_element = value_of<std::remove_const_t<decltype(unwrap(begin_of(std::declval<O&>())))>>;
 
@@ -552,11 +572,8 @@ void segmented_top_k(const P& where, R&& r, Offsets&& offsets, std::int64_t k, V
     else
       detail::segmented_top_k_on_blocks<Tuning, std::int64_t, T>(where, in, at, target, k, comp);
   } else {
-    const auto order = detail::merging_order<T>(comp);
-    for (std::int64_t s = 0; s < at.count.get() - 1; ++s) {
-      const auto begin = static_cast<std::int64_t>(at.first[s]), end = static_cast<std::int64_t>(at.first[s + 1]);
-      if (begin < end) detail::top_k_on_host<T>(where, in.first, begin, end, s, smaller(k, end - begin), target, order);
-    }
+    detail::segmented_top_k_on_host<T>(where, in.first, at.first, at.count.get() - 1, k, target,
+                                       detail::merging_order<T>(comp));
   }
 }
 
