@@ -26,7 +26,9 @@
 #include <pmpp/reduce.hpp>
 #include <pmpp/scan.hpp>
 #include <pmpp/segmented.hpp>
+#include <pmpp/segmented_sort.hpp>
 #include <pmpp/select.hpp>
 #include <pmpp/simt/atomic.hpp>
 #include <pmpp/sort.hpp>
+#include <pmpp/top_k.hpp>
 #include <pmpp/transform.hpp>
