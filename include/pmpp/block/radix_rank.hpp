@@ -19,6 +19,7 @@
 #include <pmpp/simt/atomic.hpp>
 #include <pmpp/simt/bits.hpp>
 #include <pmpp/simt/block.hpp>
+#include <pmpp/simt/match.hpp>
 
 namespace pmpp::inline PMPP_BACKEND::block {
 
@@ -91,7 +92,7 @@ PMPP_HOST_DEVICE void for_each_ranked(Block& block, Memory& memory, int rows, Di
   const unsigned before_me = (1u << block.lane()) - 1, behind_me = ~before_me << 1;
   for (int k = 0; k < Items; ++k) {
     if (k >= rows) break;
-    const unsigned d = digit(k), peers = block.match_byte(d);
+    const unsigned d = digit(k), peers = simt::match_byte(block, d);
     const unsigned place = next[d] + static_cast<unsigned>(simt::count_bits(peers & before_me));
     block.sync_warp();  // all have read what the last of the peers writes
     if ((peers & behind_me) == 0) next[d] = place + 1;
