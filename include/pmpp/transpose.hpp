@@ -111,11 +111,20 @@ PMPP_HOST_DEVICE inline tile_position tile_in_triangle(std::int64_t index, std::
   return {other, other + col - (tiles - row)};
 }
 
-/// An element as bytes.
+/// Memory of so many bytes, whatever is in it, as the widest words that its alignment allows.
 template <int Bytes, int Alignment = Bytes>
-struct alignas(Alignment) bytes_of {
-  unsigned char byte[Bytes];
+struct [[gnu::may_alias]] alignas(Alignment) bytes_of {
+  using word = std::conditional_t<Alignment % 4 == 0, std::uint32_t,
+                                  std::conditional_t<Alignment % 2 == 0, std::uint16_t, std::uint8_t>>;
+  word part[Bytes / sizeof(word)];
 };
+
+/// Copies one element.
+template <class T, class Target, class Source>
+PMPP_HOST_DEVICE void copy_element(Target* to, const Source* from) {
+  using cell = bytes_of<sizeof(T), alignof(T)>;
+  *reinterpret_cast<cell*>(to) = *reinterpret_cast<const cell*>(from);
+}
 
 /// Moves tiles element by element.
 template <class T, transpose_tuning Tuning>
@@ -137,7 +146,7 @@ struct element_tile {
     for (int r = 0; r < items; ++r) {
       const int i = block.thread() + r * threads, y = i >> cut.log_width, x = i & ((1 << cut.log_width) - 1);
       if (y >> cut.log_height == 0 && y0 + y < cut.height && x0 + x < cut.width)
-        value[r] = *reinterpret_cast<const cell*>(a.at(y0 + y, x0 + x));
+        copy_element<T>(value + r, a.at(y0 + y, x0 + x));
     }
     for (int r = 0; r < items; ++r) {
       const int i = block.thread() + r * threads;
@@ -152,7 +161,7 @@ struct element_tile {
       const int i = block.thread() + r * threads, x = i >> cut.log_height, y = i & ((1 << cut.log_height) - 1);
       const int from = (y << cut.log_width) + x;
       if (x >> cut.log_width == 0 && y0 + y < cut.height && x0 + x < cut.width)
-        *reinterpret_cast<cell*>(b.at(y0 + y, x0 + x)) = tile.element[from + from / 32];
+        copy_element<T>(b.at(y0 + y, x0 + x), tile.element + (from + from / 32));
     }
   }
 };
@@ -167,7 +176,7 @@ struct vector_tile {
   static constexpr int log_items = floor_log2(items), log_words = floor_log2(16 / word);
   static constexpr int log_area = floor_log2(threads * vectors) + log_items, least = log_items;
   struct memory {
-    alignas(128) simt::quad vector[threads * vectors];
+    alignas(128) bytes_of<16> vector[threads * vectors];
   };
 
   template <class Block>
@@ -190,24 +199,25 @@ struct vector_tile {
   }
 
   /// The `columns` columns of `items` words: vector g holds the g-th element of each word.
-  PMPP_HOST_DEVICE static void turn(const std::uint32_t (&in)[items][word / 4], simt::quad (&out)[columns]) {
+  PMPP_HOST_DEVICE static void turn(const bytes_of<word> (&in)[items], bytes_of<16> (&out)[columns]) {
     for (int g = 0; g < columns; ++g)
       for (int j = 0; j < 4; ++j) {
         if constexpr (size >= 4) {
-          out[g].word[j] = in[j / (size / 4)][j % (size / 4)];
+          out[g].part[j] = in[j / (size / 4)].part[j % (size / 4)];
         } else {
           constexpr int bits = 8 * size;
           std::uint32_t joined = 0;
           for (int k = 0; k < columns; ++k)
-            joined |= (in[j * columns + k][0] >> g * bits & ((1u << bits) - 1)) << k * bits;
-          out[g].word[j] = joined;
+            joined |= (in[j * columns + k].part[0] >> g * bits & ((1u << bits) - 1)) << k * bits;
+          out[g].part[j] = joined;
         }
       }
   }
 
 private:
   PMPP_HOST_DEVICE static bool is_whole(const tiling& cut, tile_position at) {
-    return cut.first_y(at.y + 1) <= cut.height && cut.first_x(at.x + 1) <= cut.width;
+    return cut.first_y(at.y + 1) <= cut.height && cut.first_x(at.x + 1) <= cut.width &&
+           cut.log_height + cut.log_width == log_area;
   }
   /// Where vector i of a tile stands.
   PMPP_HOST_DEVICE static int place(int i, const tiling& cut) { return i ^ (i >> larger(3, cut.log_width) & 7); }
@@ -219,15 +229,13 @@ private:
     const int log_row = cut.log_width - log_items;
     for (int r = 0; r < vectors; ++r) {
       const int i = block.thread() + r * threads, y = i >> log_row, x = (i & ((1 << log_row) - 1)) << log_items;
-      if (y >> cut.log_height != 0) break;
-      simt::quad& slot = tile.vector[place(i, cut)];
+      if (!Whole && y >> cut.log_height != 0) break;
+      bytes_of<16>& slot = tile.vector[place(i, cut)];
       if (Whole || (y0 + y < cut.height && x0 + x + items <= cut.width)) {
         simt::copy_async<16>(&slot, a.at(y0 + y, x0 + x));
       } else if (y0 + y < cut.height) {
         for (int k = 0; k < items; ++k)
-          if (x0 + x + k < cut.width)
-            memcpy(reinterpret_cast<unsigned char*>(&slot) + k * size,
-                   static_cast<const void*>(a.at(y0 + y, x0 + x + k)), size);
+          if (x0 + x + k < cut.width) copy_element<T>(reinterpret_cast<T*>(&slot) + k, a.at(y0 + y, x0 + x + k));
       }
     }
   }
@@ -238,28 +246,25 @@ private:
                                              tile_position at) {
     const std::int64_t y0 = cut.first_y(at.y), x0 = cut.first_x(at.x);
     const int log_row = cut.log_width - log_items, log_col = cut.log_height - log_items, low = smaller(3, log_col);
-    constexpr int rounds = ceil_div(vectors, columns);
-    for (int r = 0; r < rounds; ++r) {
+    for (int r = 0; r < ceil_div(vectors, columns); ++r) {
       const int i = block.thread() + r * threads;
       const int q = (i & ((1 << low) - 1)) | ((i >> (low + log_words) & ((1 << (log_col - low)) - 1)) << low);
       const int part = i >> low & ((1 << log_words) - 1), column = i >> (log_col + log_words);
-      if (column >> log_row != 0) break;
-      std::uint32_t in[items][word / 4];
+      if ((!Whole || vectors % columns != 0) && column >> log_row != 0) break;
+      bytes_of<word> in[items];
       for (int k = 0; k < items; ++k) {
-        const simt::quad& v = tile.vector[place((((q << log_items) + k) << log_row) + column, cut)];
-        __builtin_memcpy(in[k], __builtin_assume_aligned(v.word + part * (word / 4), word), word);
+        const bytes_of<16>& v = tile.vector[place((((q << log_items) + k) << log_row) + column, cut)];
+        in[k] = reinterpret_cast<const bytes_of<word>*>(&v)[part];
       }
-      simt::quad out[columns];
+      bytes_of<16> out[columns];
       turn(in, out);
       const std::int64_t y = y0 + (q << log_items), x = x0 + (column << log_items) + part * columns;
       for (int g = 0; g < columns; ++g) {
         if (Whole || (y + items <= cut.height && x + g < cut.width)) {
-          __builtin_memcpy(__builtin_assume_aligned(b.at(y, x + g), 16), &out[g], 16);
+          *reinterpret_cast<bytes_of<16>*>(b.at(y, x + g)) = out[g];
         } else if (x + g < cut.width) {
           for (int k = 0; k < items; ++k)
-            if (y + k < cut.height)
-              memcpy(static_cast<void*>(b.at(y + k, x + g)), reinterpret_cast<const unsigned char*>(&out[g]) + k * size,
-                     size);
+            if (y + k < cut.height) copy_element<T>(b.at(y + k, x + g), reinterpret_cast<const T*>(&out[g]) + k);
         }
       }
     }
@@ -460,9 +465,9 @@ void transpose_tile(const transposition<T>& t, std::int64_t y0, std::int64_t x0)
     for (; t.b.pitch == 1 && x + turner::columns <= width; x += turner::columns) {
       int y = 0;
       for (; y + turner::items <= height; y += turner::items) {
-        std::uint32_t in[turner::items][turner::word / 4];
-        simt::quad out[turner::columns];
-        for (int k = 0; k < turner::items; ++k) memcpy(in[k], row[y + k] + x * size, turner::word);
+        bytes_of<turner::word> in[turner::items];
+        bytes_of<16> out[turner::columns];
+        for (int k = 0; k < turner::items; ++k) memcpy(&in[k], row[y + k] + x * size, turner::word);
         turner::turn(in, out);
         for (int g = 0; g < turner::columns; ++g) memcpy(static_cast<void*>(t.b.at(y0 + y, x0 + x + g)), &out[g], 16);
       }
