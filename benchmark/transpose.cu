@@ -38,13 +38,16 @@ struct bench::random_element<bytes<Bytes>> {
 
 namespace {
 
-/// \pre b is made of bytes that may be compared; counts what differs.
+/// Counts the elements of B whose bytes are not those of A's.
 template <class T>
 __global__ void count_wrong_elements(matrix_view<const T> a, matrix_view<const T> b, unsigned long long* wrong) {
   const std::int64_t threads = std::int64_t(gridDim.x) * blockDim.x, n = a.rows() * a.cols();
-  for (std::int64_t k = std::int64_t(blockIdx.x) * blockDim.x + threadIdx.x; k < n; k += threads) {
-    const T x = a(k / a.cols(), k % a.cols()), y = b(k % a.cols(), k / a.cols());
-    if (memcmp(&x, &y, sizeof(T)) != 0) atomicAdd(wrong, 1ull);
+  for (std::int64_t i = std::int64_t(blockIdx.x) * blockDim.x + threadIdx.x; i < n; i += threads) {
+    const T x = a(i / a.cols(), i % a.cols()), y = b(i % a.cols(), i / a.cols());
+    const auto *p = reinterpret_cast<const unsigned char*>(&x), *q = reinterpret_cast<const unsigned char*>(&y);
+    bool same = true;
+    for (std::size_t k = 0; k < sizeof(T); ++k) same = same && p[k] == q[k];
+    if (!same) atomicAdd(wrong, 1ull);
   }
 }
 
