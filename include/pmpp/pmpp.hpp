@@ -30,3 +30,4 @@
 #include <pmpp/simt/atomic.hpp>
 #include <pmpp/sort.hpp>
 #include <pmpp/transform.hpp>
+#include <pmpp/transpose.hpp>
