@@ -132,22 +132,22 @@ void add_in_place(const std::string& name, std::int64_t n) {
 }
 
 #if PMPP_BENCH_SWEEP
-template <class T, int Threads, int Vectors>
-void add_bands(const std::string& name, std::int64_t rows, std::int64_t cols) {
-  const std::string tuning = name + " " + std::to_string(Threads) + " x " + std::to_string(Vectors) + " band ";
-  add_transpose<T, pmpp::transpose_tuning{Threads, Vectors, 1}>(tuning + "1", rows, cols);
-  add_transpose<T, pmpp::transpose_tuning{Threads, Vectors, 4}>(tuning + "4", rows, cols);
-  add_transpose<T, pmpp::transpose_tuning{Threads, Vectors, 8}>(tuning + "8", rows, cols);
-  add_transpose<T, pmpp::transpose_tuning{Threads, Vectors, 32}>(tuning + "32", rows, cols);
+template <class T, int Threads, int Vectors, int Band>
+void add_tilts(const std::string& name, std::int64_t rows, std::int64_t cols) {
+  const std::string tuning = name + " " + std::to_string(Threads) + " x " + std::to_string(Vectors) + " band " +
+                             std::to_string(Band) + " tilt ";
+  add_transpose<T, pmpp::transpose_tuning{Threads, Vectors, Band, -2}>(tuning + "-2", rows, cols);
+  add_transpose<T, pmpp::transpose_tuning{Threads, Vectors, Band, 0}>(tuning + "0", rows, cols);
+  add_transpose<T, pmpp::transpose_tuning{Threads, Vectors, Band, 2}>(tuning + "2", rows, cols);
 }
 template <class T>
 void add_sweep(const std::string& name, std::int64_t rows, std::int64_t cols) {
-  add_bands<T, 128, 2>(name, rows, cols);
-  add_bands<T, 128, 8>(name, rows, cols);
-  add_bands<T, 256, 2>(name, rows, cols);
-  add_bands<T, 256, 4>(name, rows, cols);
-  add_bands<T, 256, 8>(name, rows, cols);
-  add_bands<T, 512, 4>(name, rows, cols);
+  add_tilts<T, 256, 2, 1>(name, rows, cols);
+  add_tilts<T, 256, 2, 1 << 20>(name, rows, cols);
+  add_tilts<T, 256, 4, 1>(name, rows, cols);
+  add_tilts<T, 256, 4, 1 << 20>(name, rows, cols);
+  add_tilts<T, 512, 4, 1>(name, rows, cols);
+  add_tilts<T, 512, 4, 1 << 20>(name, rows, cols);
 }
 #endif
 
@@ -174,8 +174,11 @@ void add_cases() {
   add_in_place<float>("f32 in place", 8191);
   add_in_place<std::uint8_t>("u8 in place", 16384);
 #if PMPP_BENCH_SWEEP
+  add_sweep<float>("sweep f32", 1024, 1024);
   add_sweep<float>("sweep f32", 8192, 8192);
+  add_sweep<float>("sweep f32", 8191, 8193);
   add_sweep<std::uint8_t>("sweep u8", 16384, 16384);
+  add_sweep<std::uint8_t>("sweep u8", 16383, 16385);
   add_sweep<std::uint16_t>("sweep u16", 16384, 8192);
   add_sweep<double>("sweep f64", 8192, 4096);
   add_sweep<bytes<16>>("sweep 16 bytes", 4096, 4096);

@@ -45,6 +45,7 @@ struct transpose_tuning {
   int threads = 256;  ///< of a block, a power of two
   int vectors = 4;    ///< of 16 bytes that a thread moves; a power of two
   int band = 8;       ///< tiles that are walked side by side
+  int tilt = 0;       ///< binary logarithm of how much wider than high a tile is
 };
 
 namespace detail {
@@ -58,6 +59,11 @@ struct plane {
   PMPP_HOST_DEVICE T* at(std::int64_t y, std::int64_t x) const { return data + y * pitch + x * step; }
 };
 
+/// The position of a tile.
+struct tile_position {
+  std::int64_t y, x;
+};
+
 /// The extents of the matrix, and the tiles that it is cut into: 2^log_width x 2^log_height elements each.
 struct tiling {
   std::int64_t height, width;
@@ -66,9 +72,10 @@ struct tiling {
 
   /// Tiles of 2^log_area elements, nearly square where the matrix allows that; each extent at least 2^least elements.
   /// `side` tiles are walked side by side.
-  tiling(std::int64_t rows, std::int64_t cols, int log_area, int least, int side) : height(rows), width(cols) {
+  tiling(std::int64_t rows, std::int64_t cols, int log_area, int least, int side, int tilt)
+      : height(rows), width(cols) {
     const int most = log_area - least;
-    log_width = larger(smaller(log_area - log_area / 2, ceil_log2(cols)), least);
+    log_width = larger(smaller((log_area + tilt + 1) / 2, ceil_log2(cols)), least);
     log_width = smaller(larger(log_width, log_area - ceil_log2(rows)), most);
     set(log_area - log_width, side);
   }
@@ -77,6 +84,13 @@ struct tiling {
 
   PMPP_HOST_DEVICE std::int64_t first_y(std::int64_t tile) const { return tile << log_height; }
   PMPP_HOST_DEVICE std::int64_t first_x(std::int64_t tile) const { return tile << log_width; }
+  /// The elements of a tile that exist.
+  PMPP_HOST_DEVICE int height_of(tile_position at) const {
+    return static_cast<int>(smaller(height - first_y(at.y), std::int64_t(1) << log_height));
+  }
+  PMPP_HOST_DEVICE int width_of(tile_position at) const {
+    return static_cast<int>(smaller(width - first_x(at.x), std::int64_t(1) << log_width));
+  }
   std::int64_t tiles() const { return tiles_y * tiles_x; }
 
 private:
@@ -86,11 +100,6 @@ private:
     tiles_x = ceil_div(width, std::int64_t(1) << log_width);
     band = static_cast<int>(smaller(tiles_y, std::int64_t(side)));
   }
-};
-
-/// The position of a tile.
-struct tile_position {
-  std::int64_t y, x;
 };
 
 /// Tile `index` of a matrix that is walked in bands, down first. Tiles are fewer than 2^31, as blocks are.
@@ -126,12 +135,43 @@ PMPP_HOST_DEVICE void copy_element(Target* to, const Source* from) {
   *reinterpret_cast<cell*>(to) = *reinterpret_cast<const cell*>(from);
 }
 
+/// A thread's way through a tile: every `Threads`-th place along rows of 2^log_row places, which are `along` elements
+/// apart in memory; rows are `across` elements apart. Without a multiplication a step.
+template <int Threads>
+struct tile_walk {
+  int place, row, log_row;
+  std::int64_t offset;  ///< of the place in memory
+
+  PMPP_HOST_DEVICE tile_walk(int thread, int log_row_, std::int64_t along, std::int64_t across)
+      : place(thread & ((1 << log_row_) - 1)),
+        row(thread >> log_row_),
+        log_row(log_row_),
+        offset(place * along + row * across),
+        step_(step_in_row() * along + (Threads >> log_row_) * across),
+        wrap_(across - (along << log_row_)) {}
+  PMPP_HOST_DEVICE void advance() {
+    place += step_in_row();
+    row += Threads >> log_row;
+    offset += step_;
+    if (place >> log_row != 0) {
+      place -= 1 << log_row;
+      ++row;
+      offset += wrap_;
+    }
+  }
+
+private:
+  PMPP_HOST_DEVICE int step_in_row() const { return Threads & ((1 << log_row) - 1); }
+
+  std::int64_t step_, wrap_;
+};
+
 /// Moves tiles element by element.
 template <class T, transpose_tuning Tuning>
 struct element_tile {
   using cell = bytes_of<sizeof(T), alignof(T)>;
   static constexpr int threads = sizeof(T) <= 128 ? Tuning.threads : 32;
-  static constexpr int items = sizeof(T) <= 32 ? larger(Tuning.vectors, 16 / int(sizeof(T))) : 1;
+  static constexpr int items = sizeof(T) <= 4 ? 4 * Tuning.vectors : sizeof(T) <= 32 ? Tuning.vectors : 1;
   static constexpr int log_area = floor_log2(threads * items), least = 0;
   /// A place is left out after each 32 elements, so that a column meets all banks.
   struct memory {
@@ -141,27 +181,26 @@ struct element_tile {
   template <class Block>
   PMPP_HOST_DEVICE static void load(Block& block, memory& tile, const plane<const T>& a, const tiling& cut,
                                     tile_position at) {
-    const std::int64_t y0 = cut.first_y(at.y), x0 = cut.first_x(at.x);
+    const T* first = a.at(cut.first_y(at.y), cut.first_x(at.x));
+    const int height = cut.height_of(at), width = cut.width_of(at);
+    tile_walk<threads> i(block.thread(), cut.log_width, a.step, a.pitch);
     cell value[items];
+    for (int r = 0; r < items; ++r, i.advance())
+      if (i.row < height && i.place < width) copy_element<T>(value + r, first + i.offset);
     for (int r = 0; r < items; ++r) {
-      const int i = block.thread() + r * threads, y = i >> cut.log_width, x = i & ((1 << cut.log_width) - 1);
-      if (y >> cut.log_height == 0 && y0 + y < cut.height && x0 + x < cut.width)
-        copy_element<T>(value + r, a.at(y0 + y, x0 + x));
-    }
-    for (int r = 0; r < items; ++r) {
-      const int i = block.thread() + r * threads;
-      tile.element[i + i / 32] = value[r];
+      const int to = block.thread() + r * threads;
+      tile.element[to + to / 32] = value[r];
     }
   }
   template <class Block>
   PMPP_HOST_DEVICE static void store(Block& block, const memory& tile, const plane<T>& b, const tiling& cut,
                                      tile_position at) {
-    const std::int64_t y0 = cut.first_y(at.y), x0 = cut.first_x(at.x);
-    for (int r = 0; r < items; ++r) {
-      const int i = block.thread() + r * threads, x = i >> cut.log_height, y = i & ((1 << cut.log_height) - 1);
-      const int from = (y << cut.log_width) + x;
-      if (x >> cut.log_width == 0 && y0 + y < cut.height && x0 + x < cut.width)
-        copy_element<T>(b.at(y0 + y, x0 + x), tile.element + (from + from / 32));
+    T* first = b.at(cut.first_y(at.y), cut.first_x(at.x));
+    const int height = cut.height_of(at), width = cut.width_of(at);
+    tile_walk<threads> i(block.thread(), cut.log_height, b.pitch, b.step);
+    for (int r = 0; r < items; ++r, i.advance()) {
+      const int from = (i.place << cut.log_width) + i.row;
+      if (i.place < height && i.row < width) copy_element<T>(first + i.offset, tile.element + (from + from / 32));
     }
   }
 };
@@ -273,7 +312,7 @@ private:
 
 template <class T, class Tile>
 struct transpose_kernel {
-  static constexpr int threads = Tile::threads;
+  static constexpr int threads = Tile::threads, min_blocks = larger(1, 1024 / threads);  // of 64 registers a thread
   struct shared {
     typename Tile::memory tile;
   };
@@ -291,7 +330,7 @@ struct transpose_kernel {
 /// Two tiles on either side of the diagonal change places.
 template <class T, class Tile>
 struct transpose_in_place_kernel {
-  static constexpr int threads = Tile::threads;
+  static constexpr int threads = Tile::threads, min_blocks = larger(1, 512 / threads);
   struct shared {
     typename Tile::memory upper, lower;
   };
@@ -401,7 +440,7 @@ void launch_copy(const P& where, const transposition<T>& t, std::int64_t step_a,
   constexpr std::int64_t size = sizeof(T);
   using kernel = copy_rows_kernel<Word, Tuning>;
   const tiling cut(t.height, ceil_div(row_bytes, std::int64_t(sizeof(Word))),
-                   floor_log2(kernel::threads * kernel::items), 0, 1);
+                   floor_log2(kernel::threads * kernel::items), 0, 1, 0);
   launch(where, cut.tiles(), kernel{},
          plane<const unsigned char>{reinterpret_cast<const unsigned char*>(t.a.data), t.a.pitch * size, step_a},
          plane<unsigned char>{reinterpret_cast<unsigned char*>(t.b.data), t.b.pitch * size, step_b}, cut, row_bytes);
@@ -421,14 +460,14 @@ void copy_on_device(const P& where, const transposition<T>& t) {
 }
 
 template <class Tile, class P, class T>
-void launch_tiles(const P& where, const transposition<T>& t, int band) {
+void launch_tiles(const P& where, const transposition<T>& t, const transpose_tuning& tuning) {
   if (t.in_place) {
     const tiling cut(t.width, Tile::log_area);
     launch(where, cut.tiles_x * (cut.tiles_x + 1) / 2, transpose_in_place_kernel<T, Tile>{}, t.a, t.b, cut);
   } else {
-    tiling cut(t.height, t.width, Tile::log_area, Tile::least, band);
+    tiling cut(t.height, t.width, Tile::log_area, Tile::least, tuning.band, tuning.tilt);
     if (cut.tiles() < 4 * processor_count(where) && Tile::log_area - 2 >= 2 * Tile::least)
-      cut = tiling(t.height, t.width, Tile::log_area - 2, Tile::least, band);
+      cut = tiling(t.height, t.width, Tile::log_area - 2, Tile::least, tuning.band, tuning.tilt);
     launch(where, cut.tiles(), transpose_kernel<T, Tile>{}, t.a, t.b, cut);
   }
 }
@@ -436,8 +475,8 @@ void launch_tiles(const P& where, const transposition<T>& t, int band) {
 template <transpose_tuning Tuning, class P, class T>
 void transpose_on_device(const P& where, const transposition<T>& t) {
   if constexpr (sizeof(T) <= 16 && is_power_of_two(sizeof(T)))
-    if (t.in_vectors()) return launch_tiles<vector_tile<T, Tuning>>(where, t, Tuning.band);
-  launch_tiles<element_tile<T, Tuning>>(where, t, Tuning.band);
+    if (t.in_vectors()) return launch_tiles<vector_tile<T, Tuning>>(where, t, Tuning);
+  launch_tiles<element_tile<T, Tuning>>(where, t, Tuning);
 }
 
 /// The side of a square tile of the host, in elements: rows of whole lines of the cache, and at most 16 KB.
