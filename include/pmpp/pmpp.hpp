@@ -9,6 +9,7 @@
 #include <pmpp/core/math.hpp>
 #include <pmpp/core/matrix_view.hpp>
 #include <pmpp/core/operators.hpp>
+#include <pmpp/core/overlap.hpp>
 #include <pmpp/core/range.hpp>
 #include <pmpp/core/version.hpp>
 #include <pmpp/core/volume_view.hpp>

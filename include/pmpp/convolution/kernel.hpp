@@ -1,0 +1,402 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The kernels of convolution.hpp, and what all policies share: how a position outside is read, how a sum is stored.
+//
+// Every task is three-dimensional here: a span is a volume of one row, a matrix one of one plane. A block makes a tile of
+// results. It brings the elements under it and around it to shared memory, as floats (or doubles), once; then each thread
+// slides down a column of its own, four results wide:
+//
+//        columns x ... x + 3           a row of the tile, in registers, serves every result whose mask reaches it:
+//      +---+---+---+---+               row r times row r - h of the mask adds to result row h
+//   h  |   |   |   |   | <--+
+//      +---+---+---+---+    |--- row r of the tile: 4 + (mask's columns - 1) elements, by 16-byte loads
+//   h+1|   |   |   |   | <--+
+//      +---+---+---+---+
+//
+// so that an element is loaded once for all the rows of the mask, and a tap once for all results of a row.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <type_traits>
+
+#include <pmpp/core/config.hpp>
+#include <pmpp/core/math.hpp>
+#include <pmpp/simt/memory.hpp>
+
+#pragma GCC visibility push(hidden)  // see launch.hpp
+
+namespace pmpp::inline PMPP_BACKEND {
+
+/// What is read where a mask reaches over the edge. Of the elements a b c d:
+namespace border {
+
+enum class kind { constant, clamp, reflect, mirror, wrap };
+
+struct rule {
+  kind what;
+  double value;  ///< of kind::constant
+};
+
+inline constexpr rule zero{kind::constant, 0};    ///< 0 0 0 a b c d 0 0 0
+inline constexpr rule clamp{kind::clamp, 0};      ///< a a a a b c d d d d
+inline constexpr rule reflect{kind::reflect, 0};  ///< c b a a b c d d c b
+inline constexpr rule mirror{kind::mirror, 0};    ///< d c b a b c d c b a
+inline constexpr rule wrap{kind::wrap, 0};        ///< b c d a b c d a b c
+/// v v v a b c d v v v
+constexpr rule constant(double v) { return {kind::constant, v}; }
+
+}  // namespace border
+
+namespace detail {
+
+/// Where position i of an axis of n > 0 elements is read; -1: nowhere, the constant stands there.
+PMPP_HOST_DEVICE inline std::int64_t position_in(std::int64_t i, std::int64_t n, border::kind outside) {
+  if (i >= 0 && i < n) return i;
+  if (outside == border::kind::constant) return -1;
+  if (outside == border::kind::clamp) return i < 0 ? 0 : n - 1;
+  const bool mirrors = outside == border::kind::mirror;
+  const std::int64_t period = outside == border::kind::wrap ? n : mirrors ? larger(std::int64_t(1), 2 * n - 2) : 2 * n;
+  const std::int64_t r = i % period < 0 ? i % period + period : i % period;
+  return r < n ? r : mirrors ? period - r : period - 1 - r;
+}
+
+template <class T>
+inline constexpr bool needs_double = std::is_same_v<T, double> || (std::is_integral_v<T> && sizeof(T) >= 4);
+
+/// The type that products are added up in.
+template <class In, class Tap, class Out>
+using sum_of = std::conditional_t<needs_double<In> || needs_double<Tap> || needs_double<Out>, double, float>;
+
+template <class A, class T>
+PMPP_HOST_DEVICE A converted(const T& x) {
+  if constexpr (std::is_arithmetic_v<T>)
+    return static_cast<A>(x);
+  else
+    return static_cast<A>(static_cast<float>(x));  // half, bfloat16
+}
+
+/// A sum as an element of the output: integers are rounded to the nearest, halves away from zero, and saturate; NaN
+/// becomes 0.
+template <class Out, class A>
+PMPP_HOST_DEVICE Out stored(A x) {
+  if constexpr (std::is_integral_v<Out>) {
+    constexpr Out low = std::numeric_limits<Out>::lowest(), high = std::numeric_limits<Out>::max();
+    if (x != x) return Out(0);
+    if (x <= static_cast<A>(low)) return low;
+    if (x >= static_cast<A>(high)) return high;
+    const auto whole = static_cast<Out>(x);
+    const A rest = x - static_cast<A>(whole);
+    return static_cast<Out>(rest >= A(0.5) ? whole + 1 : rest <= A(-0.5) ? whole - 1 : whole);
+  } else if constexpr (std::is_arithmetic_v<Out>) {
+    return static_cast<Out>(x);
+  } else {
+    return static_cast<Out>(static_cast<float>(x));
+  }
+}
+
+/// Elements with strides, at most three-dimensional.
+template <class T>
+struct volume {
+  T* data;
+  std::int64_t depth, height, width;
+  std::int64_t slice, pitch, step;  ///< elements from plane to plane, row to row, column to column
+
+  PMPP_HOST_DEVICE T* at(std::int64_t z, std::int64_t y, std::int64_t x) const {
+    return data + z * slice + y * pitch + x * step;
+  }
+  /// Four elements that begin at a multiple of four in a row can be moved at once.
+  bool in_fours() const {
+    return step == 1 && (height == 1 || pitch % 4 == 0) && (depth == 1 || slice % 4 == 0) &&
+           reinterpret_cast<std::uintptr_t>(data) % (4 * sizeof(T)) == 0;
+  }
+};
+
+/// Four elements that move at once.
+template <class T>
+struct alignas(4 * sizeof(T) < 16 ? 4 * sizeof(T) : 16) four {
+  T item[4];
+};
+
+/// A mask on its way to a kernel: up to `Capacity` taps in the kernel's parameters, row by row, or where they lie in
+/// memory that the kernel sees.
+template <class Tap, int Capacity>
+struct mask_argument {
+  volume<const Tap> taps;  ///< data is nullptr: they are in `value`
+  Tap value[Capacity];
+
+  template <class A>
+  PMPP_HOST_DEVICE A tap(std::int64_t z, std::int64_t y, std::int64_t x) const {
+    if (taps.data == nullptr) return converted<A>(value[(z * taps.height + y) * taps.width + x]);
+    return converted<A>(*taps.at(z, y, x));
+  }
+};
+
+/// What a launch works on. Column p of the mask with its margin is tap p - margin: the columns in front make the window
+/// of a group of four results begin at a multiple of four.
+template <class In, class Out>
+struct convolution_task {
+  volume<const In> in;
+  volume<Out> out;
+  border::rule outside;
+  bool in_fours, out_fours;
+  std::int64_t tiles_x, tiles_y;
+  int rows, columns;  ///< of the part of the mask that is used at a time
+
+  PMPP_HOST_DEVICE static int margin(std::int64_t mask_width) { return static_cast<int>((4 - mask_width / 2 % 4) % 4); }
+};
+
+/// Results of a block: `warps_x` x `warps_y` warps, each `groups` times 128 columns by `rows` rows.
+struct convolution_shape {
+  int warps_x, warps_y, groups, rows;
+
+  constexpr int threads() const { return 32 * warps_x * warps_y; }
+  constexpr int width() const { return 128 * warps_x * groups; }
+  constexpr int height() const { return warps_y * rows; }
+};
+
+/// Brings a tile to shared memory, `fours` groups of four columns and `rows` rows from (y, x) of plane z on; x is a
+/// multiple of four. Complete after simt::copy_async_wait and a barrier.
+template <int Threads, class Block, class A, class In, class Out>
+PMPP_HOST_DEVICE void load_tile(Block& block, const convolution_task<In, Out>& task, four<A>* tile, int rows, int fours,
+                                std::int64_t z, std::int64_t y, std::int64_t x) {
+  const volume<const In>& in = task.in;
+  const A constant = static_cast<A>(task.outside.value);
+  const std::int64_t plane = position_in(z, in.depth, task.outside.what);
+  const bool inside = plane >= 0 && y >= 0 && y + rows <= in.height && x >= 0 && x + 4 * fours <= in.width;
+  int row = block.thread() / fours, group = block.thread() % fours;
+  const int step_row = Threads / fours, step_group = Threads % fours;
+  const auto advance = [&] {
+    row += step_row;
+    group += step_group;
+    if (group >= fours) group -= fours, ++row;
+  };
+  if (inside && task.in_fours) {
+    const In* first = in.at(plane, y, x);
+    if constexpr (std::is_same_v<In, A> && sizeof(four<A>) == 16) {
+      for (; row < rows; advance())
+        simt::copy_async<16>(tile + row * fours + group, first + row * in.pitch + 4 * group);
+    } else {
+      constexpr int batch = 4;  // loads on their way at once
+      while (row < rows) {
+        four<In> raw[batch];
+        four<A>* to[batch];
+        int count = 0;
+        for (int k = 0; k < batch; ++k) {
+          to[k] = tile + row * fours + group;
+          if (row < rows) {
+            raw[k] = *reinterpret_cast<const four<In>*>(first + row * in.pitch + 4 * group);
+            count = k + 1;
+          }
+          advance();
+        }
+        for (int k = 0; k < batch; ++k)
+          if (k < count) {
+            four<A> wide;
+            for (int j = 0; j < 4; ++j) wide.item[j] = converted<A>(raw[k].item[j]);
+            *to[k] = wide;
+          }
+      }
+    }
+  } else {
+    for (; row < rows; advance()) {
+      const std::int64_t first = x + 4 * group;
+      const std::int64_t from_y = inside ? y + row : position_in(y + row, in.height, task.outside.what);
+      four<A> wide;
+      if (task.in_fours && plane >= 0 && from_y >= 0 && first >= 0 && first + 4 <= in.width) {
+        const four<In> raw = *reinterpret_cast<const four<In>*>(in.at(plane, from_y, first));
+        for (int j = 0; j < 4; ++j) wide.item[j] = converted<A>(raw.item[j]);
+      } else {
+        for (int j = 0; j < 4; ++j) {
+          const std::int64_t from_x = inside ? first + j : position_in(first + j, in.width, task.outside.what);
+          wide.item[j] = plane < 0 || from_y < 0 || from_x < 0 ? constant : converted<A>(*in.at(plane, from_y, from_x));
+        }
+      }
+      tile[row * fours + group] = wide;
+    }
+  }
+  simt::copy_async_batch();
+}
+
+/// Writes four results of a row, as far as they exist.
+template <class A, class In, class Out>
+PMPP_HOST_DEVICE void store_four(const convolution_task<In, Out>& task, std::int64_t z, std::int64_t y, std::int64_t x,
+                                 const A (&sum)[4]) {
+  const volume<Out>& out = task.out;
+  if (y >= out.height || x >= out.width) return;
+  four<Out> result;
+  for (int j = 0; j < 4; ++j) result.item[j] = stored<Out>(sum[j]);
+  Out* to = out.at(z, y, x);
+  if (task.out_fours && x + 4 <= out.width) {
+    *reinterpret_cast<four<Out>*>(to) = result;
+  } else {
+    for (int j = 0; j < 4; ++j)
+      if (x + j < out.width) to[j * out.step] = result.item[j];
+  }
+}
+
+/// The position of a block's first result.
+struct result_position {
+  std::int64_t z, y, x;
+};
+template <class In, class Out>
+PMPP_HOST_DEVICE result_position first_result(std::int64_t block, const convolution_task<In, Out>& task,
+                                              const convolution_shape& shape) {
+  const std::int64_t row = block / task.tiles_x;
+  return {row / task.tiles_y, row % task.tiles_y * shape.height(), block % task.tiles_x * shape.width()};
+}
+
+/// Masks of any size, a part of at most task.rows x task.columns at a time.
+template <class In, class Tap, class Out, int Capacity, convolution_shape Shape>
+struct convolution_kernel {
+  using sum = sum_of<In, Tap, Out>;
+  static constexpr int threads = Shape.threads();
+
+  /// Bytes of dynamic shared memory: the tile, then the taps in rows of whole groups of four.
+  static std::size_t shared_bytes(int rows, int columns) {
+    return sizeof(four<sum>) *
+           static_cast<std::size_t>((Shape.height() + rows - 1) * fours_of(columns) + rows * ceil_div(columns, 4));
+  }
+
+  template <class Block>
+  PMPP_HOST_DEVICE void operator()(Block& block, const convolution_task<In, Out>& task,
+                                   const mask_argument<Tap, Capacity>& mask) const {
+    const result_position at = first_result(block.index(), task, Shape);
+    const volume<const Tap>& m = mask.taps;
+    const int margin = task.margin(m.width), fours = fours_of(task.columns), tap_fours = ceil_div(task.columns, 4);
+    auto* tile = reinterpret_cast<four<sum>*>(block.dynamic_shared());
+    four<sum>* taps = tile + (Shape.height() + task.rows - 1) * fours;
+    const int column = block.warp() % Shape.warps_x * Shape.groups * 32 + block.lane();  // in groups of four
+    const int row = block.warp() / Shape.warps_x * Shape.rows;
+    sum total[Shape.rows][Shape.groups][4] = {};
+    for (std::int64_t kz = 0; kz < m.depth; ++kz)
+      for (std::int64_t ky = 0; ky < m.height; ky += task.rows)
+        for (std::int64_t p = 0; p < margin + m.width; p += task.columns) {
+          const int rows = static_cast<int>(smaller(std::int64_t(task.rows), m.height - ky));
+          const int end = static_cast<int>(smaller(std::int64_t(task.columns), margin + m.width - p));
+          const int begin = p == 0 ? margin : 0;
+          if (kz + ky + p > 0) block.sync();  // the tile before has been read
+          load_tile<threads>(block, task, tile, Shape.height() + rows - 1, fours, at.z + kz - m.depth / 2,
+                             at.y + ky - m.height / 2, at.x + p - margin - m.width / 2);
+          for (int i = block.thread(); i < rows * end; i += threads)
+            if (const int y = i / end, x = i % end; x >= begin)
+              taps[y * tap_fours + x / 4].item[x % 4] = mask.template tap<sum>(kz, ky + y, p + x - margin);
+          simt::copy_async_wait<0>();
+          block.sync();
+          for (int r = 0; r < Shape.rows + rows - 1; ++r) {
+            const four<sum>* line = tile + (row + r) * fours + column;
+            window next(line);
+            const auto add = [&](int c, auto from, auto to) {
+              add_products<decltype(from)::value, decltype(to)::value>(next, line, c, taps, tap_fours, r, rows, total);
+            };
+            if (begin == 1) add(0, constant<1>{}, constant<4>{});
+            if (begin == 2) add(0, constant<2>{}, constant<4>{});
+            if (begin == 3) add(0, constant<3>{}, constant<4>{});
+            const int whole = end / 4;
+            for (int c = begin == 0 ? 0 : 1; c < whole; ++c) add(c, constant<0>{}, constant<4>{});
+            if (end % 4 == 1) add(whole, constant<0>{}, constant<1>{});
+            if (end % 4 == 2) add(whole, constant<0>{}, constant<2>{});
+            if (end % 4 == 3) add(whole, constant<0>{}, constant<3>{});
+          }
+        }
+    for (int h = 0; h < Shape.rows; ++h)
+      for (int g = 0; g < Shape.groups; ++g)
+        store_four(task, at.z, at.y + row + h, at.x + 4 * (column + 32 * g), total[h][g]);
+  }
+
+private:
+  template <int N>
+  using constant = std::integral_constant<int, N>;
+
+  /// Groups of four in a row of the tile.
+  PMPP_HOST_DEVICE static int fours_of(int columns) { return Shape.width() / 4 + ceil_div(columns, 4); }
+
+  /// The eight elements of each group that four taps meet.
+  struct window {
+    four<sum> left[Shape.groups], right[Shape.groups];
+
+    PMPP_HOST_DEVICE explicit window(const four<sum>* line) {
+      for (int g = 0; g < Shape.groups; ++g) right[g] = line[32 * g];
+    }
+    PMPP_HOST_DEVICE void advance(const four<sum>* line) {
+      for (int g = 0; g < Shape.groups; ++g) {
+        left[g] = right[g];
+        right[g] = line[32 * g];
+      }
+    }
+    PMPP_HOST_DEVICE sum operator()(int g, int i) const { return i < 4 ? left[g].item[i] : right[g].item[i - 4]; }
+  };
+
+  /// Row r of the tile times taps From ... To - 1 of group c, for the rows of results that have them.
+  template <int From, int To>
+  PMPP_HOST_DEVICE static void add_products(window& x, const four<sum>* line, int c, const four<sum>* taps,
+                                            int tap_fours, int r, int rows, sum (&total)[Shape.rows][Shape.groups][4]) {
+    x.advance(line + c + 1);
+    for (int h = 0; h < Shape.rows; ++h) {
+      const int y = r - h;
+      if (y < 0 || y >= rows) continue;
+      const four<sum> tap = taps[y * tap_fours + c];
+      for (int k = From; k < To; ++k)
+        for (int g = 0; g < Shape.groups; ++g)
+          for (int j = 0; j < 4; ++j) total[h][g][j] += tap.item[k] * x(g, k + j);
+    }
+  }
+};
+
+/// Square masks of `Size` x `Size` on a matrix: everything is known to the compiler, taps and elements stay in registers.
+template <class In, class Tap, class Out, int Size, convolution_shape Shape>
+struct small_convolution_kernel {
+  using sum = sum_of<In, Tap, Out>;
+  static constexpr int threads = Shape.threads();
+  static constexpr int margin = (4 - Size / 2 % 4) % 4, reach = round_up(Size / 2, 4);
+  static constexpr int window = (margin + Size + 3 + 3) / 4;  // groups of four that four results meet
+  static constexpr int fours = Shape.width() / 4 + window - 1, rows = Shape.height() + Size - 1;
+
+  struct shared {
+    four<sum> tile[rows * fours];
+    sum taps[Size * Size];
+  };
+
+  template <class Block>
+  PMPP_HOST_DEVICE void operator()(Block& block, shared& memory, const convolution_task<In, Out>& task,
+                                   const mask_argument<Tap, Size * Size>& mask) const {
+    const result_position at = first_result(block.index(), task, Shape);
+    load_tile<threads>(block, task, memory.tile, rows, fours, at.z, at.y - Size / 2, at.x - reach);
+    for (int i = block.thread(); i < Size * Size; i += threads)
+      memory.taps[i] = mask.template tap<sum>(0, i / Size, i % Size);
+    simt::copy_async_wait<0>();
+    block.sync();
+    sum tap[Size * Size];
+    for (int i = 0; i < Size * Size; ++i) tap[i] = memory.taps[i];
+    const int row = block.warp() * Shape.rows;
+    const four<sum>* line = memory.tile + row * fours + block.lane();
+    sum total[Shape.rows][4] = {};
+    for (int r = 0; r < Shape.rows + Size - 1; ++r) {
+      four<sum> x[window];
+      for (int i = 0; i < window; ++i) x[i] = line[r * fours + i];
+      for (int h = 0; h < Shape.rows; ++h)
+        if (r - h >= 0 && r - h < Size)
+          for (int k = 0; k < Size; ++k)
+            for (int j = 0; j < 4; ++j)
+              total[h][j] += tap[(r - h) * Size + k] * x[(margin + k + j) / 4].item[(margin + k + j) % 4];
+    }
+    for (int h = 0; h < Shape.rows; ++h) store_four(task, at.z, at.y + row + h, at.x + 4 * block.lane(), total[h]);
+  }
+};
+
+/// Writes taps that came as parameters to memory.
+template <class Tap, int Capacity>
+struct place_taps_kernel {
+  static constexpr int threads = 256;
+
+  template <class Block>
+  PMPP_HOST_DEVICE void operator()(Block& block, const mask_argument<Tap, Capacity>& part, int count, Tap* to) const {
+    for (int i = block.thread(); i < count; i += threads) to[i] = part.value[i];
+  }
+};
+
+}  // namespace detail
+}  // namespace pmpp::inline PMPP_BACKEND
+
+#pragma GCC visibility pop
