@@ -20,6 +20,7 @@
 #include <cstdint>
 #include <limits>
 #include <type_traits>
+#include <utility>
 
 #include <pmpp/core/config.hpp>
 #include <pmpp/core/math.hpp>
@@ -77,12 +78,17 @@ PMPP_HOST_DEVICE A converted(const T& x) {
     return static_cast<A>(static_cast<float>(x));  // half, bfloat16
 }
 
+template <class T>
+inline constexpr T least_of = std::numeric_limits<T>::lowest();
+template <class T>
+inline constexpr T most_of = std::numeric_limits<T>::max();
+
 /// A sum as an element of the output: integers are rounded to the nearest, halves away from zero, and saturate; NaN
 /// becomes 0.
 template <class Out, class A>
 PMPP_HOST_DEVICE Out stored(A x) {
   if constexpr (std::is_integral_v<Out>) {
-    constexpr Out low = std::numeric_limits<Out>::lowest(), high = std::numeric_limits<Out>::max();
+    constexpr Out low = least_of<Out>, high = most_of<Out>;
     if (x != x) return Out(0);
     if (x <= static_cast<A>(low)) return low;
     if (x >= static_cast<A>(high)) return high;
@@ -151,9 +157,9 @@ struct convolution_task {
 struct convolution_shape {
   int warps_x, warps_y, groups, rows;
 
-  constexpr int threads() const { return 32 * warps_x * warps_y; }
-  constexpr int width() const { return 128 * warps_x * groups; }
-  constexpr int height() const { return warps_y * rows; }
+  PMPP_HOST_DEVICE constexpr int threads() const { return 32 * warps_x * warps_y; }
+  PMPP_HOST_DEVICE constexpr int width() const { return 128 * warps_x * groups; }
+  PMPP_HOST_DEVICE constexpr int height() const { return warps_y * rows; }
 };
 
 /// Brings a tile to shared memory, `fours` groups of four columns and `rows` rows from (y, x) of plane z on; x is a
@@ -243,15 +249,17 @@ struct result_position {
 template <class In, class Out>
 PMPP_HOST_DEVICE result_position first_result(std::int64_t block, const convolution_task<In, Out>& task,
                                               const convolution_shape& shape) {
-  const std::int64_t row = block / task.tiles_x;
-  return {row / task.tiles_y, row % task.tiles_y * shape.height(), block % task.tiles_x * shape.width()};
+  const auto i = static_cast<std::uint32_t>(block), tiles_x = static_cast<std::uint32_t>(task.tiles_x);
+  const auto tiles_y = static_cast<std::uint32_t>(task.tiles_y);  // blocks are fewer than 2^31
+  return {i / tiles_x / tiles_y, std::int64_t(i / tiles_x % tiles_y) * shape.height(),
+          std::int64_t(i % tiles_x) * shape.width()};
 }
 
 /// Masks of any size, a part of at most task.rows x task.columns at a time.
 template <class In, class Tap, class Out, int Capacity, convolution_shape Shape>
 struct convolution_kernel {
   using sum = sum_of<In, Tap, Out>;
-  static constexpr int threads = Shape.threads();
+  static constexpr int threads = Shape.threads(), min_blocks = larger(1, 512 / threads);
 
   /// Bytes of dynamic shared memory: the tile, then the taps in rows of whole groups of four.
   static std::size_t shared_bytes(int rows, int columns) {
@@ -344,11 +352,21 @@ private:
   }
 };
 
+template <class F, int... I>
+PMPP_HOST_DEVICE void for_each_constant(const F& f, std::integer_sequence<int, I...>) {
+  (f(std::integral_constant<int, I>{}), ...);
+}
+/// Calls f with the constants 0 ... N - 1: a loop that is surely unrolled.
+template <int N, class F>
+PMPP_HOST_DEVICE void for_each_constant(const F& f) {
+  for_each_constant(f, std::make_integer_sequence<int, N>{});
+}
+
 /// Square masks of `Size` x `Size` on a matrix: everything is known to the compiler, taps and elements stay in registers.
 template <class In, class Tap, class Out, int Size, convolution_shape Shape>
 struct small_convolution_kernel {
   using sum = sum_of<In, Tap, Out>;
-  static constexpr int threads = Shape.threads();
+  static constexpr int threads = Shape.threads(), min_blocks = larger(1, (Size <= 5 ? 768 : 512) / threads);
   static constexpr int margin = (4 - Size / 2 % 4) % 4, reach = round_up(Size / 2, 4);
   static constexpr int window = (margin + Size + 3 + 3) / 4;  // groups of four that four results meet
   static constexpr int fours = Shape.width() / 4 + window - 1, rows = Shape.height() + Size - 1;
@@ -368,11 +386,12 @@ struct small_convolution_kernel {
     simt::copy_async_wait<0>();
     block.sync();
     sum tap[Size * Size];
-    for (int i = 0; i < Size * Size; ++i) tap[i] = memory.taps[i];
+    for_each_constant<Size * Size>([&](auto i) { tap[decltype(i)::value] = memory.taps[decltype(i)::value]; });
     const int row = block.warp() * Shape.rows;
     const four<sum>* line = memory.tile + row * fours + block.lane();
     sum total[Shape.rows][4] = {};
-    for (int r = 0; r < Shape.rows + Size - 1; ++r) {
+    for_each_constant<Shape.rows + Size - 1>([&](auto number) {
+      constexpr int r = decltype(number)::value;
       four<sum> x[window];
       for (int i = 0; i < window; ++i) x[i] = line[r * fours + i];
       for (int h = 0; h < Shape.rows; ++h)
@@ -380,7 +399,7 @@ struct small_convolution_kernel {
           for (int k = 0; k < Size; ++k)
             for (int j = 0; j < 4; ++j)
               total[h][j] += tap[(r - h) * Size + k] * x[(margin + k + j) / 4].item[(margin + k + j) % 4];
-    }
+    });
     for (int h = 0; h < Shape.rows; ++h) store_four(task, at.z, at.y + row + h, at.x + 4 * block.lane(), total[h]);
   }
 };
