@@ -2,7 +2,7 @@
 //
 // transpose: rows become columns. B(j, i) = A(i, j) for strided views of any shape.
 //
-//   1. A block takes a tile of about 16 KB. Its threads read 16 bytes each along the rows of A, straight into shared
+//   1. A block takes a tile of 32 KB. Its threads read 16 bytes each along the rows of A, straight into shared
 //      memory, all of them before the first is waited for.
 //   2. A thread then takes one column of a few words, 16 bytes of a row of B, and writes them at once. Elements of one
 //      or two bytes come four or two columns a word: such a thread turns a small block in its registers.
@@ -10,8 +10,7 @@
 //      at place i ^ (its row of vectors mod 8), so that eight lanes find eight places.
 //   4. Rows that do not begin at 16-byte boundaries, elements whose size is no power of two, and views without adjacent
 //      elements pass element by element; a warp still touches adjacent ones on both sides.
-//   5. Tiles of a matrix with few columns are as narrow, and longer. Tiles are walked in bands of eight, so that blocks
-//      that run together touch few pages of either matrix.
+//   5. Tiles of a matrix with few columns are as narrow, and longer; a small matrix is cut into smaller tiles.
 //   6. In place, a block reads two tiles that change places before it writes them.
 //
 // If A or B is itself a transposed view, elements that are adjacent in A may be adjacent in B: that is a copy, without
@@ -136,36 +135,22 @@ PMPP_HOST_DEVICE void copy_element(Target* to, const Source* from) {
   *reinterpret_cast<cell*>(to) = *reinterpret_cast<const cell*>(from);
 }
 
-/// A thread's way through a tile: every `Threads`-th place along rows of 2^log_row places, which are `along` elements
-/// apart in memory; rows are `across` elements apart. Without a multiplication a step.
-template <int Threads>
-struct tile_walk {
-  int place, row, log_row;
-  std::int64_t offset;  ///< of the place in memory
-
-  PMPP_HOST_DEVICE tile_walk(int thread, int log_row_, std::int64_t along, std::int64_t across)
-      : place(thread & ((1 << log_row_) - 1)),
-        row(thread >> log_row_),
-        log_row(log_row_),
-        offset(place * along + row * across),
-        step_(step_in_row() * along + (Threads >> log_row_) * across),
-        wrap_(across - (along << log_row_)) {}
-  PMPP_HOST_DEVICE void advance() {
-    place += step_in_row();
-    row += Threads >> log_row;
-    offset += step_;
-    if (place >> log_row != 0) {
-      place -= 1 << log_row;
-      ++row;
-      offset += wrap_;
+/// Calls f(r, place, row, offset) for a thread's places in a tile, r = 0 ... Items - 1: every `Threads`-th along rows of
+/// 2^log_row places, which are `along` elements apart in memory; rows are `across` elements apart.
+template <int Threads, int Items, class F>
+PMPP_HOST_DEVICE void for_each_place(int thread, int log_row, std::int64_t along, std::int64_t across, F f) {
+  const int place = thread & ((1 << log_row) - 1), row = thread >> log_row, rows = Threads >> log_row;
+  if (rows != 0) {  // whole rows at a time: no multiplication a step
+    const std::int64_t step = rows * across;
+    std::int64_t offset = place * along + row * across;
+    for (int r = 0; r < Items; ++r, offset += step) f(r, place, row + r * rows, offset);
+  } else {
+    for (int r = 0; r < Items; ++r) {
+      const int i = thread + r * Threads, to = i & ((1 << log_row) - 1), in = i >> log_row;
+      f(r, to, in, to * along + in * across);
     }
   }
-
-private:
-  PMPP_HOST_DEVICE int step_in_row() const { return Threads & ((1 << log_row) - 1); }
-
-  std::int64_t step_, wrap_;
-};
+}
 
 /// Moves tiles element by element.
 template <class T, transpose_tuning Tuning>
@@ -184,10 +169,11 @@ struct element_tile {
                                     tile_position at) {
     const T* first = a.at(cut.first_y(at.y), cut.first_x(at.x));
     const int height = cut.height_of(at), width = cut.width_of(at);
-    tile_walk<threads> i(block.thread(), cut.log_width, a.step, a.pitch);
     cell value[items];
-    for (int r = 0; r < items; ++r, i.advance())
-      if (i.row < height && i.place < width) copy_element<T>(value + r, first + i.offset);
+    for_each_place<threads, items>(block.thread(), cut.log_width, a.step, a.pitch,
+                                   [&](int r, int x, int y, std::int64_t offset) {
+                                     if (y < height && x < width) copy_element<T>(value + r, first + offset);
+                                   });
     for (int r = 0; r < items; ++r) {
       const int to = block.thread() + r * threads;
       tile.element[to + to / 32] = value[r];
@@ -198,11 +184,16 @@ struct element_tile {
                                      tile_position at) {
     T* first = b.at(cut.first_y(at.y), cut.first_x(at.x));
     const int height = cut.height_of(at), width = cut.width_of(at);
-    tile_walk<threads> i(block.thread(), cut.log_height, b.pitch, b.step);
-    for (int r = 0; r < items; ++r, i.advance()) {
-      const int from = (i.place << cut.log_width) + i.row;
-      if (i.place < height && i.row < width) copy_element<T>(first + i.offset, tile.element + (from + from / 32));
+    cell value[items];
+    for (int r = 0; r < items; ++r) {
+      const int i = block.thread() + r * threads;
+      const int from = ((i & ((1 << cut.log_height) - 1)) << cut.log_width) + (i >> cut.log_height);
+      value[r] = tile.element[from + from / 32];
     }
+    for_each_place<threads, items>(block.thread(), cut.log_height, b.pitch, b.step,
+                                   [&](int r, int y, int x, std::int64_t offset) {
+                                     if (y < height && x < width) copy_element<T>(first + offset, value + r);
+                                   });
   }
 };
 
@@ -313,7 +304,7 @@ private:
 
 template <class T, class Tile>
 struct transpose_kernel {
-  static constexpr int threads = Tile::threads, min_blocks = larger(1, 1024 / threads);  // of 64 registers a thread
+  static constexpr int threads = Tile::threads, min_blocks = larger(1, 768 / threads);  // of 80 registers a thread
   struct shared {
     typename Tile::memory tile;
   };
