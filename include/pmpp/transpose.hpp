@@ -42,9 +42,9 @@
 namespace pmpp::inline PMPP_BACKEND {
 
 struct transpose_tuning {
-  int threads = 256;  ///< of a block, a power of two
+  int threads = 512;  ///< of a block, a power of two
   int vectors = 4;    ///< of 16 bytes that a thread moves; a power of two
-  int band = 8;       ///< tiles that are walked side by side
+  int items = 8;      ///< elements of up to four bytes that a thread moves one by one; a power of two
   int tilt = 0;       ///< binary logarithm of how much wider than high a tile is
 };
 
@@ -67,20 +67,18 @@ struct tile_position {
 /// The extents of the matrix, and the tiles that it is cut into: 2^log_width x 2^log_height elements each.
 struct tiling {
   std::int64_t height, width;
-  int log_height, log_width, band;
+  int log_height, log_width;
   std::int64_t tiles_y, tiles_x;
 
   /// Tiles of 2^log_area elements, nearly square where the matrix allows that; each extent at least 2^least elements.
-  /// `side` tiles are walked side by side.
-  tiling(std::int64_t rows, std::int64_t cols, int log_area, int least, int side, int tilt)
-      : height(rows), width(cols) {
+  tiling(std::int64_t rows, std::int64_t cols, int log_area, int least, int tilt) : height(rows), width(cols) {
     const int most = log_area - least;
     log_width = larger(smaller((log_area + tilt + 1) / 2, ceil_log2(cols)), least);
     log_width = smaller(larger(log_width, log_area - ceil_log2(rows)), most);
-    set(log_area - log_width, side);
+    set(log_area - log_width);
   }
   /// Square tiles of at most 2^log_area elements, for a square matrix.
-  tiling(std::int64_t rows, int log_area) : height(rows), width(rows), log_width(log_area / 2) { set(log_width, 1); }
+  tiling(std::int64_t rows, int log_area) : height(rows), width(rows), log_width(log_area / 2) { set(log_width); }
 
   PMPP_HOST_DEVICE std::int64_t first_y(std::int64_t tile) const { return tile << log_height; }
   PMPP_HOST_DEVICE std::int64_t first_x(std::int64_t tile) const { return tile << log_width; }
@@ -94,22 +92,12 @@ struct tiling {
   std::int64_t tiles() const { return tiles_y * tiles_x; }
 
 private:
-  void set(int log_rows, int side) {
+  void set(int log_rows) {
     log_height = log_rows;
     tiles_y = ceil_div(height, std::int64_t(1) << log_height);
     tiles_x = ceil_div(width, std::int64_t(1) << log_width);
-    band = static_cast<int>(smaller(tiles_y, std::int64_t(side)));
   }
 };
-
-/// Tile `index` of a matrix that is walked in bands, down first. Tiles are fewer than 2^31, as blocks are.
-PMPP_HOST_DEVICE inline tile_position tile_in_band(std::int64_t index, const tiling& cut) {
-  const auto i = static_cast<std::uint32_t>(index), tiles_x = static_cast<std::uint32_t>(cut.tiles_x);
-  const auto band = static_cast<std::uint32_t>(cut.band);
-  const std::uint32_t first = i / (tiles_x * band) * band, rest = i - first * tiles_x;
-  const std::uint32_t height = smaller(band, static_cast<std::uint32_t>(cut.tiles_y) - first);
-  return {first + rest % height, rest / height};
-}
 
 /// Tile `index` of the upper triangle of tiles x tiles, diagonal included: a row of it and the row that it fills up to a
 /// full one stand side by side.
@@ -156,8 +144,8 @@ PMPP_HOST_DEVICE void for_each_place(int thread, int log_row, std::int64_t along
 template <class T, transpose_tuning Tuning>
 struct element_tile {
   using cell = bytes_of<sizeof(T), alignof(T)>;
-  static constexpr int threads = sizeof(T) <= 128 ? Tuning.threads : 32;
-  static constexpr int items = sizeof(T) <= 4 ? 4 * Tuning.vectors : sizeof(T) <= 32 ? Tuning.vectors : 1;
+  static constexpr int threads = sizeof(T) <= 128 ? smaller(Tuning.threads, 256) : 32;
+  static constexpr int items = sizeof(T) <= 4 ? Tuning.items : sizeof(T) <= 32 ? smaller(Tuning.items, 4) : 1;
   static constexpr int log_area = floor_log2(threads * items), least = 0;
   /// A place is left out after each 32 elements, so that a column meets all banks.
   struct memory {
@@ -312,7 +300,9 @@ struct transpose_kernel {
   template <class Block>
   PMPP_HOST_DEVICE void operator()(Block& block, shared& memory, const plane<const T>& a, const plane<T>& b,
                                    const tiling& cut) const {
-    const tile_position at = tile_in_band(block.index(), cut);
+    // Down first: blocks that run together write adjacent parts of the rows of B. Blocks are fewer than 2^31.
+    const auto i = static_cast<std::uint32_t>(block.index()), tiles_y = static_cast<std::uint32_t>(cut.tiles_y);
+    const tile_position at{i % tiles_y, i / tiles_y};
     Tile::load(block, memory.tile, a, cut, at);
     block.sync();
     Tile::store(block, memory.tile, b, cut, at);
@@ -348,7 +338,8 @@ struct copy_rows_kernel {
   PMPP_HOST_DEVICE void operator()(Block& block, const plane<const unsigned char>& a, const plane<unsigned char>& b,
                                    const tiling& cut, std::int64_t row_bytes) const {
     constexpr std::int64_t size = sizeof(Word);
-    const tile_position at = tile_in_band(block.index(), cut);
+    const auto i = static_cast<std::uint32_t>(block.index()), tiles_x = static_cast<std::uint32_t>(cut.tiles_x);
+    const tile_position at{i / tiles_x, i % tiles_x};
     Word value[items];
     for (int r = 0; r < items; ++r) {
       const tile_position p = element(block, cut, at, r);
@@ -432,7 +423,7 @@ void launch_copy(const P& where, const transposition<T>& t, std::int64_t step_a,
   constexpr std::int64_t size = sizeof(T);
   using kernel = copy_rows_kernel<Word, Tuning>;
   const tiling cut(t.height, ceil_div(row_bytes, std::int64_t(sizeof(Word))),
-                   floor_log2(kernel::threads * kernel::items), 0, 1, 0);
+                   floor_log2(kernel::threads * kernel::items), 0, 0);
   launch(where, cut.tiles(), kernel{},
          plane<const unsigned char>{reinterpret_cast<const unsigned char*>(t.a.data), t.a.pitch * size, step_a},
          plane<unsigned char>{reinterpret_cast<unsigned char*>(t.b.data), t.b.pitch * size, step_b}, cut, row_bytes);
@@ -457,9 +448,9 @@ void launch_tiles(const P& where, const transposition<T>& t, const transpose_tun
     const tiling cut(t.width, Tile::log_area);
     launch(where, cut.tiles_x * (cut.tiles_x + 1) / 2, transpose_in_place_kernel<T, Tile>{}, t.a, t.b, cut);
   } else {
-    tiling cut(t.height, t.width, Tile::log_area, Tile::least, tuning.band, tuning.tilt);
-    if (cut.tiles() < 4 * processor_count(where) && Tile::log_area - 2 >= 2 * Tile::least)
-      cut = tiling(t.height, t.width, Tile::log_area - 2, Tile::least, tuning.band, tuning.tilt);
+    tiling cut(t.height, t.width, Tile::log_area, Tile::least, tuning.tilt);
+    if (cut.tiles() < 2 * processor_count(where) && Tile::log_area - 2 >= 2 * Tile::least)
+      cut = tiling(t.height, t.width, Tile::log_area - 2, Tile::least, tuning.tilt);
     launch(where, cut.tiles(), transpose_kernel<T, Tile>{}, t.a, t.b, cut);
   }
 }
