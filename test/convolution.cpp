@@ -29,7 +29,7 @@ namespace border = pmpp::border;
 namespace {
 
 constexpr pmpp::convolution_tuning standard{};
-constexpr pmpp::convolution_tuning tiny{2, 2, 1, 8};
+constexpr pmpp::convolution_tuning tiny{2, 2, 1, 8, 1, 1, 2, 1};
 
 /// The element of an axis of n that stands at i, found by walking; -1: the constant.
 std::int64_t walked(std::int64_t i, std::int64_t n, const border::rule& outside) {
@@ -214,6 +214,9 @@ TEST_ALL_PLACES("the square masks that have kernels of their own, every border, 
       check_matrix<standard, where, float, float, float>(5, 4, k, k, outside, {4, 4}, {8, 0});
       if constexpr (where::on_device) check_matrix<tiny, where, float, float, float>(23, 300, k, k, outside);
     }
+  for (const std::int64_t k : {3, 5, 7, 9})  // blocks that make several tiles
+    check_matrix<standard, where, float, float, float>(300, 800, k, k, border::clamp);
+  check_matrix<standard, where, float, float, float>(300, 800, 2, 3, border::mirror);
 }
 
 TEST_ALL_PLACES("masks of other sizes: even, one row, one column, larger than a tile and than the input") {

@@ -43,10 +43,11 @@
 namespace pmpp::inline PMPP_BACKEND {
 
 struct convolution_tuning {
-  int warps = 8;       ///< of a block
-  int rows = 8;        ///< of results that a thread makes
-  int groups = 2;      ///< of four columns that a thread makes, where the mask has no size of its own
-  int mask_part = 64;  ///< taps a side that are used at a time; a multiple of 4
+  int warps = 8;   ///< of a block
+  int rows = 8;    ///< of results that a thread makes
+  int groups = 2;  ///< of four columns that a thread makes, where the mask has no kernel of its own
+  int part = 64;   ///< taps a side that are used at a time; a multiple of 4
+  int small_warps_x = 2, small_warps_y = 4, small_rows = 8, small_blocks = 3;  ///< where it has: 3, 5, 7, 9 taps a side
 };
 
 namespace detail {
@@ -136,38 +137,35 @@ mask_argument<Tap, Capacity> argument_of(const volume<const Tap>& mask, bool in_
 
 template <class In, class Tap, class Out>
 convolution_task<In, Out> task_of(const convolution<In, Tap, Out>& c, const convolution_shape& shape) {
-  return {c.in,
-          c.out,
-          c.outside,
-          c.in.in_fours(),
-          c.out.in_fours(),
-          ceil_div(c.out.width, std::int64_t(shape.width())),
-          ceil_div(c.out.height, std::int64_t(shape.height())),
-          0,
-          0};
+  const std::int64_t tiles_x = ceil_div(c.out.width, std::int64_t(shape.width()));
+  const std::int64_t tiles_y = ceil_div(c.out.height, std::int64_t(shape.height()));
+  return {c.in, c.out, c.outside, c.in.in_fours(), c.out.in_fours(), tiles_x, tiles_y, tiles_x * tiles_y * c.out.depth,
+          0,    0,     2};
 }
 
 template <convolution_shape Shape, class P, class In, class Tap, class Out>
-void launch_any(const P& where, const convolution<In, Tap, Out>& c, bool mask_in_place, int part) {
+void launch_any(const P& where, const convolution<In, Tap, Out>& c, bool mask_in_place) {
   using kernel = convolution_kernel<In, Tap, Out, parameter_taps, Shape>;
   auto task = task_of(c, Shape);
-  const auto mask = argument_of<parameter_taps>(c.mask, mask_in_place);
   const std::int64_t columns = round_up(task.margin(c.mask.width) + c.mask.width, std::int64_t(4));
-  task.columns = static_cast<int>(smaller(columns, std::int64_t(part)));
-  task.rows = static_cast<int>(smaller(c.mask.height, std::int64_t(part)));
-  while (kernel::shared_bytes(task.rows, task.columns) > shared_limit(where)) task.rows = ceil_div(task.rows, 2);
-  launch(
-      where,
-      grid{task.tiles_x * task.tiles_y * c.out.depth, Shape.threads(), kernel::shared_bytes(task.rows, task.columns)},
-      kernel{}, task, mask);
+  task.columns = static_cast<int>(smaller(columns, std::int64_t(Shape.part)));
+  task.rows = static_cast<int>(smaller(c.mask.height, std::int64_t(Shape.part)));
+  const std::size_t most = shared_limit(where), fair = most / Shape.blocks - 1024;
+  if (kernel::shared_bytes(task.rows, task.columns, 2) > fair) task.buffers = 1;
+  while (kernel::shared_bytes(task.rows, task.columns, task.buffers) > most) task.rows = ceil_div(task.rows, 2);
+  const std::int64_t blocks = smaller(task.tiles, std::int64_t(Shape.blocks) * processor_count(where));
+  launch(where, grid{blocks, Shape.threads(), kernel::shared_bytes(task.rows, task.columns, task.buffers)}, kernel{},
+         task, argument_of<parameter_taps>(c.mask, mask_in_place));
 }
 
 template <int Size, convolution_tuning Tuning, class P, class In, class Tap, class Out>
 void launch_small(const P& where, const convolution<In, Tap, Out>& c, bool mask_in_place) {
-  constexpr convolution_shape shape{1, Tuning.warps / 2, 1, Size == 9 ? Tuning.rows / 2 : Tuning.rows};
+  constexpr int rows = Size == 9 ? Tuning.small_rows / 2 : Tuning.small_rows;
+  constexpr int blocks = Size == 3 ? Tuning.small_blocks : ceil_div(2 * Tuning.small_blocks, 3);
+  constexpr convolution_shape shape{Tuning.small_warps_x, Tuning.small_warps_y, 1, rows, blocks, Size};
   const auto task = task_of(c, shape);
-  launch(where, task.tiles_x * task.tiles_y, small_convolution_kernel<In, Tap, Out, Size, shape>{}, task,
-         argument_of<Size * Size>(c.mask, mask_in_place));
+  launch(where, smaller(task.tiles, std::int64_t(blocks) * processor_count(where)),
+         small_convolution_kernel<In, Tap, Out, Size, shape>{}, task, argument_of<Size * Size>(c.mask, mask_in_place));
 }
 
 /// The kernel for the task. Taps are used where they lie, or come as parameters.
@@ -182,10 +180,11 @@ void choose_kernel(const P& where, const convolution<In, Tap, Out>& c, bool mask
       if (m.width == 9) return launch_small<9, Tuning>(where, c, mask_in_place);
     }
   if (c.out.height == 1 && m.height == 1)
-    launch_any<convolution_shape{Tuning.warps, 1, 2 * Tuning.groups, 1}>(where, c, mask_in_place, 4 * Tuning.mask_part);
+    launch_any<convolution_shape{Tuning.warps, 1, 2 * Tuning.groups, 1, larger(1, 16 / Tuning.warps), 4 * Tuning.part}>(
+        where, c, mask_in_place);
   else
-    launch_any<convolution_shape{1, Tuning.warps, Tuning.groups, Tuning.rows}>(where, c, mask_in_place,
-                                                                               Tuning.mask_part);
+    launch_any<convolution_shape{1, Tuning.warps, Tuning.groups, Tuning.rows, larger(1, 16 / Tuning.warps),
+                                 Tuning.part}>(where, c, mask_in_place);
 }
 
 template <convolution_tuning Tuning, class P, class In, class Tap, class Out>

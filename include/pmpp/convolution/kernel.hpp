@@ -87,7 +87,14 @@ inline constexpr T most_of = std::numeric_limits<T>::max();
 /// becomes 0.
 template <class Out, class A>
 PMPP_HOST_DEVICE Out stored(A x) {
-  if constexpr (std::is_integral_v<Out>) {
+  if constexpr (std::is_integral_v<Out> && sizeof(Out) <= 2 && std::is_same_v<A, float>) {
+    // Adding 1.5 * 2^23 leaves no bit behind the point, and the integer in the low bits: no conversion, which is slow.
+    constexpr float shift = 12582912;
+    x = x == x ? smaller(larger(x, float(least_of<Out>)), float(most_of<Out>)) : 0;
+    const float even = (x + shift) - shift, rest = x - even;
+    const float nearest = even + (rest == 0.5f && x > 0 ? 1.0f : rest == -0.5f && x < 0 ? -1.0f : 0.0f);
+    return static_cast<Out>(__builtin_bit_cast(std::uint32_t, nearest + shift));
+  } else if constexpr (std::is_integral_v<Out>) {
     constexpr Out low = least_of<Out>, high = most_of<Out>;
     if (x != x) return Out(0);
     if (x <= static_cast<A>(low)) return low;
@@ -147,15 +154,16 @@ struct convolution_task {
   volume<Out> out;
   border::rule outside;
   bool in_fours, out_fours;
-  std::int64_t tiles_x, tiles_y;
-  int rows, columns;  ///< of the part of the mask that is used at a time
+  std::int64_t tiles_x, tiles_y, tiles;
+  int rows, columns, buffers;  ///< of the part of the mask that is used at a time; tiles in shared memory
 
   PMPP_HOST_DEVICE static int margin(std::int64_t mask_width) { return static_cast<int>((4 - mask_width / 2 % 4) % 4); }
 };
 
-/// Results of a block: `warps_x` x `warps_y` warps, each `groups` times 128 columns by `rows` rows.
+/// Results of a block: `warps_x` x `warps_y` warps, each `groups` times 128 columns by `rows` rows. A multiprocessor
+/// holds `blocks`; they use `part` taps a side at a time.
 struct convolution_shape {
-  int warps_x, warps_y, groups, rows;
+  int warps_x, warps_y, groups, rows, blocks, part;
 
   PMPP_HOST_DEVICE constexpr int threads() const { return 32 * warps_x * warps_y; }
   PMPP_HOST_DEVICE constexpr int width() const { return 128 * warps_x * groups; }
@@ -242,83 +250,157 @@ PMPP_HOST_DEVICE void store_four(const convolution_task<In, Out>& task, std::int
   }
 }
 
-/// The position of a block's first result.
+/// The position of a tile's first result.
 struct result_position {
   std::int64_t z, y, x;
 };
 template <class In, class Out>
-PMPP_HOST_DEVICE result_position first_result(std::int64_t block, const convolution_task<In, Out>& task,
+PMPP_HOST_DEVICE result_position first_result(std::int64_t tile, const convolution_task<In, Out>& task,
                                               const convolution_shape& shape) {
-  const auto i = static_cast<std::uint32_t>(block), tiles_x = static_cast<std::uint32_t>(task.tiles_x);
-  const auto tiles_y = static_cast<std::uint32_t>(task.tiles_y);  // blocks are fewer than 2^31
+  const auto i = static_cast<std::uint32_t>(tile), tiles_x = static_cast<std::uint32_t>(task.tiles_x);
+  const auto tiles_y = static_cast<std::uint32_t>(task.tiles_y);  // tiles are fewer than 2^31
   return {i / tiles_x / tiles_y, std::int64_t(i / tiles_x % tiles_y) * shape.height(),
           std::int64_t(i % tiles_x) * shape.width()};
 }
 
-/// Masks of any size, a part of at most task.rows x task.columns at a time.
+template <class F, int... I>
+PMPP_HOST_DEVICE void for_each_constant(const F& f, std::integer_sequence<int, I...>) {
+  (f(std::integral_constant<int, I>{}), ...);
+}
+/// Calls f with the constants 0 ... N - 1: a loop that is surely unrolled.
+template <int N, class F>
+PMPP_HOST_DEVICE void for_each_constant(const F& f) {
+  for_each_constant(f, std::make_integer_sequence<int, N>{});
+}
+
+/// Masks of any size, a part of at most task.rows x task.columns at a time. While one tile is used the next one comes,
+/// where there are two buffers.
 template <class In, class Tap, class Out, int Capacity, convolution_shape Shape>
 struct convolution_kernel {
   using sum = sum_of<In, Tap, Out>;
-  static constexpr int threads = Shape.threads(), min_blocks = larger(1, 512 / threads);
+  static constexpr int threads = Shape.threads(), min_blocks = Shape.blocks;
+  static constexpr int tap_fours = Shape.part / 4;  ///< groups of four taps in a row
 
-  /// Bytes of dynamic shared memory: the tile, then the taps in rows of whole groups of four.
-  static std::size_t shared_bytes(int rows, int columns) {
-    return sizeof(four<sum>) *
-           static_cast<std::size_t>((Shape.height() + rows - 1) * fours_of(columns) + rows * ceil_div(columns, 4));
+  /// Bytes of dynamic shared memory: for each buffer the tile, then the taps.
+  static std::size_t shared_bytes(int rows, int columns, int buffers) {
+    return sizeof(four<sum>) * static_cast<std::size_t>(buffers * buffer_fours(rows, columns));
   }
 
   template <class Block>
   PMPP_HOST_DEVICE void operator()(Block& block, const convolution_task<In, Out>& task,
                                    const mask_argument<Tap, Capacity>& mask) const {
-    const result_position at = first_result(block.index(), task, Shape);
-    const volume<const Tap>& m = mask.taps;
-    const int margin = task.margin(m.width), fours = fours_of(task.columns), tap_fours = ceil_div(task.columns, 4);
-    auto* tile = reinterpret_cast<four<sum>*>(block.dynamic_shared());
-    four<sum>* taps = tile + (Shape.height() + task.rows - 1) * fours;
+    auto* buffers = reinterpret_cast<four<sum>*>(block.dynamic_shared());
+    const int size = buffer_fours(task.rows, task.columns), fours = fours_of(task.columns);
     const int column = block.warp() % Shape.warps_x * Shape.groups * 32 + block.lane();  // in groups of four
     const int row = block.warp() / Shape.warps_x * Shape.rows;
-    sum total[Shape.rows][Shape.groups][4] = {};
-    for (std::int64_t kz = 0; kz < m.depth; ++kz)
-      for (std::int64_t ky = 0; ky < m.height; ky += task.rows)
-        for (std::int64_t p = 0; p < margin + m.width; p += task.columns) {
-          const int rows = static_cast<int>(smaller(std::int64_t(task.rows), m.height - ky));
-          const int end = static_cast<int>(smaller(std::int64_t(task.columns), margin + m.width - p));
-          const int begin = p == 0 ? margin : 0;
-          if (kz + ky + p > 0) block.sync();  // the tile before has been read
-          load_tile<threads>(block, task, tile, Shape.height() + rows - 1, fours, at.z + kz - m.depth / 2,
-                             at.y + ky - m.height / 2, at.x + p - margin - m.width / 2);
-          for (int i = block.thread(); i < rows * end; i += threads)
-            if (const int y = i / end, x = i % end; x >= begin)
-              taps[y * tap_fours + x / 4].item[x % 4] = mask.template tap<sum>(kz, ky + y, p + x - margin);
-          simt::copy_async_wait<0>();
-          block.sync();
-          for (int r = 0; r < Shape.rows + rows - 1; ++r) {
-            const four<sum>* line = tile + (row + r) * fours + column;
-            window next(line);
-            const auto add = [&](int c, auto from, auto to) {
-              add_products<decltype(from)::value, decltype(to)::value>(next, line, c, taps, tap_fours, r, rows, total);
-            };
-            if (begin == 1) add(0, constant<1>{}, constant<4>{});
-            if (begin == 2) add(0, constant<2>{}, constant<4>{});
-            if (begin == 3) add(0, constant<3>{}, constant<4>{});
-            const int whole = end / 4;
-            for (int c = begin == 0 ? 0 : 1; c < whole; ++c) add(c, constant<0>{}, constant<4>{});
-            if (end % 4 == 1) add(whole, constant<0>{}, constant<1>{});
-            if (end % 4 == 2) add(whole, constant<0>{}, constant<2>{});
-            if (end % 4 == 3) add(whole, constant<0>{}, constant<3>{});
-          }
-        }
-    for (int h = 0; h < Shape.rows; ++h)
-      for (int g = 0; g < Shape.groups; ++g)
-        store_four(task, at.z, at.y + row + h, at.x + 4 * (column + 32 * g), total[h][g]);
+    const int end_of_mask = task.margin(mask.taps.width) + static_cast<int>(mask.taps.width);
+    sum total[Shape.rows][Shape.groups][4];
+    step now{block.index(), 0, 0, 0};
+    int buffer = 0;
+    if (task.buffers == 2) load(block, task, mask, now, buffers);
+    while (now.tile < task.tiles) {
+      step then = now;
+      then.advance(task, mask.taps, end_of_mask, block.count());
+      if (task.buffers == 1)
+        load(block, task, mask, now, buffers);
+      else if (then.tile < task.tiles)
+        load(block, task, mask, then, buffers + (1 - buffer) * size);
+      else
+        simt::copy_async_batch();
+      if (task.buffers == 1)
+        simt::copy_async_wait<0>();
+      else
+        simt::copy_async_wait<1>();
+      block.sync();
+      if (now.is_first())
+        for_each_constant<Shape.rows * Shape.groups * 4>([&](auto number) {
+          constexpr int i = decltype(number)::value;
+          total[i / 4 / Shape.groups][i / 4 % Shape.groups][i % 4] = 0;
+        });
+      const four<sum>* tile = buffers + buffer * size;
+      const int rows = static_cast<int>(smaller(std::int64_t(task.rows), mask.taps.height - now.ky));
+      accumulate(tile + row * fours + column, fours, tile + (Shape.height() + task.rows - 1) * fours, rows,
+                 now.p == 0 ? task.margin(mask.taps.width) : 0, smaller(task.columns, end_of_mask - now.p), total);
+      if (then.is_first()) {
+        const result_position at = first_result(now.tile, task, Shape);
+        for_each_constant<Shape.rows * Shape.groups>([&](auto number) {
+          constexpr int h = decltype(number)::value / Shape.groups, g = decltype(number)::value % Shape.groups;
+          store_four(task, at.z, at.y + row + h, at.x + 4 * (column + 32 * g), total[h][g]);
+        });
+      }
+      block.sync();  // the buffer has been read
+      now = then;
+      if (task.buffers == 2) buffer = 1 - buffer;
+    }
   }
 
 private:
   template <int N>
   using constant = std::integral_constant<int, N>;
 
-  /// Groups of four in a row of the tile.
+  /// A tile and a part of the mask.
+  struct step {
+    std::int64_t tile, kz, ky;
+    int p;
+
+    PMPP_HOST_DEVICE bool is_first() const { return kz == 0 && ky == 0 && p == 0; }
+    PMPP_HOST_DEVICE void advance(const convolution_task<In, Out>& task, const volume<const Tap>& mask, int end_of_mask,
+                                  std::int64_t blocks) {
+      if ((p += task.columns) < end_of_mask) return;
+      p = 0;
+      if ((ky += task.rows) < mask.height) return;
+      ky = 0;
+      if (++kz < mask.depth) return;
+      kz = 0;
+      tile += blocks;
+    }
+  };
+
+  /// Groups of four in a row of the tile, and in a buffer.
   PMPP_HOST_DEVICE static int fours_of(int columns) { return Shape.width() / 4 + ceil_div(columns, 4); }
+  PMPP_HOST_DEVICE static int buffer_fours(int rows, int columns) {
+    return (Shape.height() + rows - 1) * fours_of(columns) + rows * tap_fours;
+  }
+
+  /// Brings what a step needs to a buffer.
+  template <class Block>
+  PMPP_HOST_DEVICE static void load(Block& block, const convolution_task<In, Out>& task,
+                                    const mask_argument<Tap, Capacity>& mask, const step& now, four<sum>* tile) {
+    const volume<const Tap>& m = mask.taps;
+    const int margin = task.margin(m.width), fours = fours_of(task.columns);
+    const int rows = static_cast<int>(smaller(std::int64_t(task.rows), m.height - now.ky));
+    const int columns = static_cast<int>(smaller(std::int64_t(task.columns), margin + m.width - now.p));
+    const result_position at = first_result(now.tile, task, Shape);
+    load_tile<threads>(block, task, tile, Shape.height() + rows - 1, fours, at.z + now.kz - m.depth / 2,
+                       at.y + now.ky - m.height / 2, at.x + now.p - margin - m.width / 2);
+    four<sum>* taps = tile + (Shape.height() + task.rows - 1) * fours;
+    const bool parts = m.depth > 1 || task.rows < m.height || task.columns < margin + m.width;
+    if (!parts && now.tile >= task.buffers * block.count()) return;  // they are there
+    for (int y = block.warp(); y < rows; y += threads / 32)
+      for (int x = block.lane(); x < columns; x += 32)
+        if (now.p + x >= margin)
+          taps[y * tap_fours + x / 4].item[x % 4] = mask.template tap<sum>(now.kz, now.ky + y, now.p + x - margin);
+  }
+
+  /// Adds the products of a part of the mask, columns `begin` ... `end` - 1 of `rows` rows of taps.
+  PMPP_HOST_DEVICE static void accumulate(const four<sum>* line, int fours, const four<sum>* taps, int rows, int begin,
+                                          int end, sum (&total)[Shape.rows][Shape.groups][4]) {
+    for (int r = 0; r < Shape.rows + rows - 1; ++r, line += fours) {
+      window next(line);
+      const auto add = [&](int c, auto from, auto to) {
+        next.advance(line + c + 1);
+        add_products<decltype(from)::value, decltype(to)::value>(next, taps + r * tap_fours + c, r, rows, total);
+      };
+      if (begin == 1) add(0, constant<1>{}, constant<4>{});
+      if (begin == 2) add(0, constant<2>{}, constant<4>{});
+      if (begin == 3) add(0, constant<3>{}, constant<4>{});
+      const int whole = end / 4;
+      for (int c = begin == 0 ? 0 : 1; c < whole; ++c) add(c, constant<0>{}, constant<4>{});
+      if (end % 4 == 1) add(whole, constant<0>{}, constant<1>{});
+      if (end % 4 == 2) add(whole, constant<0>{}, constant<2>{});
+      if (end % 4 == 3) add(whole, constant<0>{}, constant<3>{});
+    }
+  }
 
   /// The eight elements of each group that four taps meet.
   struct window {
@@ -336,71 +418,80 @@ private:
     PMPP_HOST_DEVICE sum operator()(int g, int i) const { return i < 4 ? left[g].item[i] : right[g].item[i - 4]; }
   };
 
-  /// Row r of the tile times taps From ... To - 1 of group c, for the rows of results that have them.
+  /// A row of the tile times taps From ... To - 1 of four, for the rows of results that meet it: result row h meets row
+  /// r - h of the mask.
   template <int From, int To>
-  PMPP_HOST_DEVICE static void add_products(window& x, const four<sum>* line, int c, const four<sum>* taps,
-                                            int tap_fours, int r, int rows, sum (&total)[Shape.rows][Shape.groups][4]) {
-    x.advance(line + c + 1);
-    for (int h = 0; h < Shape.rows; ++h) {
-      const int y = r - h;
-      if (y < 0 || y >= rows) continue;
-      const four<sum> tap = taps[y * tap_fours + c];
+  PMPP_HOST_DEVICE static void add_products(const window& x, const four<sum>* taps, int r, int rows,
+                                            sum (&total)[Shape.rows][Shape.groups][4]) {
+    for_each_constant<Shape.rows>([&](auto number) {
+      constexpr int h = decltype(number)::value;
+      if (r < h || r - h >= rows) return;
+      const four<sum> tap = taps[-h * tap_fours];
       for (int k = From; k < To; ++k)
         for (int g = 0; g < Shape.groups; ++g)
           for (int j = 0; j < 4; ++j) total[h][g][j] += tap.item[k] * x(g, k + j);
-    }
+    });
   }
 };
 
-template <class F, int... I>
-PMPP_HOST_DEVICE void for_each_constant(const F& f, std::integer_sequence<int, I...>) {
-  (f(std::integral_constant<int, I>{}), ...);
-}
-/// Calls f with the constants 0 ... N - 1: a loop that is surely unrolled.
-template <int N, class F>
-PMPP_HOST_DEVICE void for_each_constant(const F& f) {
-  for_each_constant(f, std::make_integer_sequence<int, N>{});
-}
-
-/// Square masks of `Size` x `Size` on a matrix: everything is known to the compiler, taps and elements stay in registers.
+/// Square masks of `Size` x `Size` on a matrix: everything is known to the compiler, taps and elements stay in
+/// registers. A block makes many tiles; while one is used the next one comes.
 template <class In, class Tap, class Out, int Size, convolution_shape Shape>
 struct small_convolution_kernel {
   using sum = sum_of<In, Tap, Out>;
-  static constexpr int threads = Shape.threads(), min_blocks = larger(1, (Size <= 5 ? 768 : 512) / threads);
+  static constexpr int threads = Shape.threads(), min_blocks = Shape.blocks;
   static constexpr int margin = (4 - Size / 2 % 4) % 4, reach = round_up(Size / 2, 4);
   static constexpr int window = (margin + Size + 3 + 3) / 4;  // groups of four that four results meet
   static constexpr int fours = Shape.width() / 4 + window - 1, rows = Shape.height() + Size - 1;
 
   struct shared {
-    four<sum> tile[rows * fours];
+    four<sum> tile[2][rows * fours];
     sum taps[Size * Size];
   };
 
   template <class Block>
   PMPP_HOST_DEVICE void operator()(Block& block, shared& memory, const convolution_task<In, Out>& task,
                                    const mask_argument<Tap, Size * Size>& mask) const {
-    const result_position at = first_result(block.index(), task, Shape);
-    load_tile<threads>(block, task, memory.tile, rows, fours, at.z, at.y - Size / 2, at.x - reach);
+    const auto load = [&](std::int64_t tile, int buffer) {
+      const result_position at = first_result(tile, task, Shape);
+      load_tile<threads>(block, task, memory.tile[buffer], rows, fours, at.z, at.y - Size / 2, at.x - reach);
+    };
+    load(block.index(), 0);
     for (int i = block.thread(); i < Size * Size; i += threads)
       memory.taps[i] = mask.template tap<sum>(0, i / Size, i % Size);
-    simt::copy_async_wait<0>();
     block.sync();
     sum tap[Size * Size];
     for_each_constant<Size * Size>([&](auto i) { tap[decltype(i)::value] = memory.taps[decltype(i)::value]; });
-    const int row = block.warp() * Shape.rows;
-    const four<sum>* line = memory.tile + row * fours + block.lane();
-    sum total[Shape.rows][4] = {};
-    for_each_constant<Shape.rows + Size - 1>([&](auto number) {
-      constexpr int r = decltype(number)::value;
-      four<sum> x[window];
-      for (int i = 0; i < window; ++i) x[i] = line[r * fours + i];
-      for (int h = 0; h < Shape.rows; ++h)
-        if (r - h >= 0 && r - h < Size)
-          for (int k = 0; k < Size; ++k)
-            for (int j = 0; j < 4; ++j)
-              total[h][j] += tap[(r - h) * Size + k] * x[(margin + k + j) / 4].item[(margin + k + j) % 4];
-    });
-    for (int h = 0; h < Shape.rows; ++h) store_four(task, at.z, at.y + row + h, at.x + 4 * block.lane(), total[h]);
+    const int column = block.warp() % Shape.warps_x * 32 + block.lane();  // in groups of four
+    const int row = block.warp() / Shape.warps_x * Shape.rows;
+    int buffer = 0;
+    for (std::int64_t tile = block.index(); tile < task.tiles; tile += block.count()) {
+      if (tile + block.count() < task.tiles)
+        load(tile + block.count(), 1 - buffer);
+      else
+        simt::copy_async_batch();
+      simt::copy_async_wait<1>();
+      block.sync();
+      const four<sum>* line = memory.tile[buffer] + row * fours + column;
+      sum total[Shape.rows][4] = {};
+      for_each_constant<Shape.rows + Size - 1>([&](auto number) {
+        constexpr int r = decltype(number)::value;
+        four<sum> x[window];
+        for (int i = 0; i < window; ++i) x[i] = line[r * fours + i];
+        for (int h = 0; h < Shape.rows; ++h)
+          if (r - h >= 0 && r - h < Size)
+            for (int k = 0; k < Size; ++k)
+              for (int j = 0; j < 4; ++j)
+                total[h][j] += tap[(r - h) * Size + k] * x[(margin + k + j) / 4].item[(margin + k + j) % 4];
+      });
+      const result_position at = first_result(tile, task, Shape);
+      for_each_constant<Shape.rows>([&](auto number) {
+        constexpr int h = decltype(number)::value;
+        store_four(task, at.z, at.y + row + h, at.x + 4 * column, total[h]);
+      });
+      block.sync();  // the buffer has been read
+      buffer = 1 - buffer;
+    }
   }
 };
 
