@@ -132,26 +132,19 @@ void add_in_place(const std::string& name, std::int64_t n) {
 }
 
 #if PMPP_BENCH_SWEEP
-template <class T, int Threads, int Vectors>
-void add_tilts(const std::string& name, std::int64_t rows, std::int64_t cols) {
-  const std::string tuning = name + " " + std::to_string(Threads) + " x " + std::to_string(Vectors) + " tilt ";
-  add_transpose<T, pmpp::transpose_tuning{Threads, Vectors, 8, -2}>(tuning + "-2", rows, cols);
-  add_transpose<T, pmpp::transpose_tuning{Threads, Vectors, 8, 0}>(tuning + "0", rows, cols);
-  add_transpose<T, pmpp::transpose_tuning{Threads, Vectors, 8, 2}>(tuning + "2", rows, cols);
-}
 template <class T>
 void add_sweep(const std::string& name, std::int64_t rows, std::int64_t cols) {
-  add_tilts<T, 256, 8>(name, rows, cols);
-  add_tilts<T, 512, 4>(name, rows, cols);
-  add_tilts<T, 512, 8>(name, rows, cols);
-  add_tilts<T, 1024, 4>(name, rows, cols);
+  add_transpose<T, pmpp::transpose_tuning{128, 8}>(name + " 128 x 8", rows, cols);
+  add_transpose<T, pmpp::transpose_tuning{256, 4}>(name + " 256 x 4", rows, cols);
+  add_transpose<T, pmpp::transpose_tuning{256, 8}>(name + " 256 x 8", rows, cols);
+  add_transpose<T, pmpp::transpose_tuning{512, 4}>(name + " 512 x 4", rows, cols);
+  add_transpose<T, pmpp::transpose_tuning{512, 8}>(name + " 512 x 8", rows, cols);
 }
 template <class T>
 void add_items(const std::string& name, std::int64_t rows, std::int64_t cols) {
-  add_transpose<T, pmpp::transpose_tuning{512, 4, 4}>(name + " 4", rows, cols);
-  add_transpose<T, pmpp::transpose_tuning{512, 4, 8}>(name + " 8", rows, cols);
-  add_transpose<T, pmpp::transpose_tuning{512, 4, 16}>(name + " 16", rows, cols);
-  add_transpose<T, pmpp::transpose_tuning{512, 4, 16, 2}>(name + " 16 tilt 2", rows, cols);
+  add_transpose<T, pmpp::transpose_tuning{256, 8, 4}>(name + " 4", rows, cols);
+  add_transpose<T, pmpp::transpose_tuning{256, 8, 8}>(name + " 8", rows, cols);
+  add_transpose<T, pmpp::transpose_tuning{256, 8, 16}>(name + " 16", rows, cols);
 }
 #endif
 
@@ -178,21 +171,13 @@ void add_cases() {
   add_in_place<float>("f32 in place", 8191);
   add_in_place<std::uint8_t>("u8 in place", 16384);
 #if PMPP_BENCH_SWEEP
-  add_transpose<float, pmpp::transpose_tuning{128, 2}>("small f32 128 x 2", 1024, 1024);
-  add_transpose<float, pmpp::transpose_tuning{128, 4}>("small f32 128 x 4", 1024, 1024);
-  add_transpose<float, pmpp::transpose_tuning{256, 1}>("small f32 256 x 1", 1024, 1024);
-  add_transpose<float, pmpp::transpose_tuning{256, 2}>("small f32 256 x 2", 1024, 1024);
-  add_transpose<float, pmpp::transpose_tuning{256, 4}>("small f32 256 x 4", 1024, 1024);
-  add_transpose<float, pmpp::transpose_tuning{512, 1}>("small f32 512 x 1", 1024, 1024);
-  add_transpose<float, pmpp::transpose_tuning{512, 2}>("small f32 512 x 2", 1024, 1024);
+  add_sweep<float>("sweep f32", 1024, 1024);
   add_sweep<float>("sweep f32", 8192, 8192);
   add_sweep<std::uint8_t>("sweep u8", 16384, 16384);
   add_sweep<std::uint16_t>("sweep u16", 16384, 8192);
   add_items<float>("items f32", 8191, 8193);
   add_items<float>("items f32", std::int64_t(1) << 24, 3);
-  add_items<float>("items f32", 3, std::int64_t(1) << 24);
   add_items<std::uint8_t>("items u8", 16383, 16385);
-  add_items<std::uint16_t>("items u16", 16383, 8193);
 #endif
 }
 
