@@ -79,10 +79,10 @@ template <class In, class Tap>
 std::vector<expected> reference(const std::vector<In>& in, const shape& size, const std::vector<Tap>& mask,
                                 const shape& taps, const border::rule& outside) {
   const auto axis = [&](std::int64_t n, std::int64_t k) {  // [result][tap] -> element
-    std::vector<std::vector<std::int64_t>> all(static_cast<std::size_t>(n));
-    for (std::int64_t i = 0; i < n; ++i)
-      for (std::int64_t j = 0; j < k; ++j)
-        all[static_cast<std::size_t>(i)].push_back(walked(i + j - k / 2, n, outside));
+    std::vector<std::int64_t> at;
+    for (std::int64_t i = -(k / 2); n > 0 && i < n + k; ++i) at.push_back(walked(i, n, outside));
+    std::vector<std::vector<std::int64_t>> all;
+    for (std::int64_t i = 0; i < n; ++i) all.emplace_back(at.begin() + i, at.begin() + i + k);
     return all;
   };
   const auto z = axis(size.depth, taps.depth), y = axis(size.height, taps.height), x = axis(size.width, taps.width);

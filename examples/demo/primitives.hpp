@@ -20,10 +20,11 @@ void show_histogram(const inputs& in, table& out);  // histogram_even, _range, _
 void show_merge(const inputs& in, table& out);      // merge, merge_by_key
 void show_sort(const inputs& in, table& out);       // sort, sort_by_key, argsort
 void show_transpose(const inputs& in, table& out);  // transpose
+void show_convolution(const inputs& in, table& out);  // convolve
 
 inline constexpr void (*shown[])(const inputs&, table&) = {
     show_transform, show_reduce, show_scan, show_select,    show_segmented,
-    show_histogram, show_merge,  show_sort, show_transpose,
+    show_histogram, show_merge,  show_sort, show_transpose, show_convolution,
 };
 
 }  // namespace demo
