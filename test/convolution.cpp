@@ -29,7 +29,7 @@ namespace border = pmpp::border;
 namespace {
 
 constexpr pmpp::convolution_tuning standard{};
-constexpr pmpp::convolution_tuning tiny{2, 2, 1, 8, 1, 1, 2, 1};
+constexpr pmpp::convolution_tuning tiny{2, 2, 1, 1, 8, 1, 1, 2, 1};
 
 /// The element of an axis of n that stands at i, found by walking; -1: the constant.
 std::int64_t walked(std::int64_t i, std::int64_t n, const border::rule& outside) {

@@ -43,11 +43,14 @@
 namespace pmpp::inline PMPP_BACKEND {
 
 struct convolution_tuning {
-  int warps = 8;   ///< of a block
-  int rows = 8;    ///< of results that a thread makes
-  int groups = 2;  ///< of four columns that a thread makes, where the mask has no kernel of its own
-  int part = 64;   ///< taps a side that are used at a time; a multiple of 4
-  int small_warps_x = 2, small_warps_y = 4, small_rows = 8, small_blocks = 3;  ///< where it has: 3, 5, 7, 9 taps a side
+  int warps = 8;        ///< of a block
+  int rows = 4;         ///< of results that a thread makes
+  int groups = 2;       ///< of four columns that a thread makes
+  int blocks = 3;       ///< of a multiprocessor
+  int part = 64;        ///< taps a side that are used at a time; a multiple of 4
+  int line_groups = 6;  ///< of four results that a thread makes in one dimension
+  // Square masks of 3, 5, 7 and 9 taps a side; a thread makes one group of columns.
+  int small_warps = 4, small_rows = 8, small_blocks = 6;
 };
 
 namespace detail {
@@ -160,12 +163,12 @@ void launch_any(const P& where, const convolution<In, Tap, Out>& c, bool mask_in
 
 template <int Size, convolution_tuning Tuning, class P, class In, class Tap, class Out>
 void launch_small(const P& where, const convolution<In, Tap, Out>& c, bool mask_in_place) {
-  constexpr int rows = Size == 9 ? Tuning.small_rows / 2 : Tuning.small_rows;
-  constexpr int blocks = Size == 3 ? Tuning.small_blocks : ceil_div(2 * Tuning.small_blocks, 3);
-  constexpr convolution_shape shape{Tuning.small_warps_x, Tuning.small_warps_y, 1, rows, blocks, Size};
+  constexpr int blocks = Size <= 5 ? Tuning.small_blocks : ceil_div(2 * Tuning.small_blocks, 3);
+  constexpr convolution_shape shape{
+      1, Tuning.small_warps, 1, Size == 9 ? Tuning.small_rows / 2 : Tuning.small_rows, blocks, Size};
   const auto task = task_of(c, shape);
-  launch(where, smaller(task.tiles, std::int64_t(blocks) * processor_count(where)),
-         small_convolution_kernel<In, Tap, Out, Size, shape>{}, task, argument_of<Size * Size>(c.mask, mask_in_place));
+  launch(where, task.tiles, small_convolution_kernel<In, Tap, Out, Size, shape>{}, task,
+         argument_of<Size * Size>(c.mask, mask_in_place));
 }
 
 /// The kernel for the task. Taps are used where they lie, or come as parameters.
@@ -180,11 +183,10 @@ void choose_kernel(const P& where, const convolution<In, Tap, Out>& c, bool mask
       if (m.width == 9) return launch_small<9, Tuning>(where, c, mask_in_place);
     }
   if (c.out.height == 1 && m.height == 1)
-    launch_any<convolution_shape{Tuning.warps, 1, 2 * Tuning.groups, 1, larger(1, 16 / Tuning.warps), 4 * Tuning.part}>(
-        where, c, mask_in_place);
+    launch_any<convolution_shape{Tuning.warps, 1, Tuning.line_groups, 1, 2, 4 * Tuning.part}>(where, c, mask_in_place);
   else
-    launch_any<convolution_shape{1, Tuning.warps, Tuning.groups, Tuning.rows, larger(1, 16 / Tuning.warps),
-                                 Tuning.part}>(where, c, mask_in_place);
+    launch_any<convolution_shape{1, Tuning.warps, Tuning.groups, Tuning.rows, Tuning.blocks, Tuning.part}>(
+        where, c, mask_in_place);
 }
 
 template <convolution_tuning Tuning, class P, class In, class Tap, class Out>

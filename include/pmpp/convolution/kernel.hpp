@@ -160,6 +160,16 @@ struct convolution_task {
   PMPP_HOST_DEVICE static int margin(std::int64_t mask_width) { return static_cast<int>((4 - mask_width / 2 % 4) % 4); }
 };
 
+template <class F, int... I>
+PMPP_HOST_DEVICE void for_each_constant(const F& f, std::integer_sequence<int, I...>) {
+  (f(std::integral_constant<int, I>{}), ...);
+}
+/// Calls f with the constants 0 ... N - 1: a loop that is surely unrolled.
+template <int N, class F>
+PMPP_HOST_DEVICE void for_each_constant(const F& f) {
+  for_each_constant(f, std::make_integer_sequence<int, N>{});
+}
+
 /// Results of a block: `warps_x` x `warps_y` warps, each `groups` times 128 columns by `rows` rows. A multiprocessor
 /// holds `blocks`; they use `part` taps a side at a time.
 struct convolution_shape {
@@ -181,26 +191,28 @@ PMPP_HOST_DEVICE void load_tile(Block& block, const convolution_task<In, Out>& t
   const bool inside = plane >= 0 && y >= 0 && y + rows <= in.height && x >= 0 && x + 4 * fours <= in.width;
   int row = block.thread() / fours, group = block.thread() % fours;
   const int step_row = Threads / fours, step_group = Threads % fours;
-  const auto advance = [&] {
-    row += step_row;
-    group += step_group;
-    if (group >= fours) group -= fours, ++row;
-  };
+  four<A>* to = tile + block.thread();
   if (inside && task.in_fours) {
-    const In* first = in.at(plane, y, x);
+    const In* from = in.at(plane, y + row, x + 4 * group);
+    const std::int64_t step = step_row * in.pitch + 4 * step_group, wrap = in.pitch - 4 * fours;
+    const auto advance = [&] {
+      row += step_row;
+      group += step_group;
+      from += step;
+      to += Threads;
+      if (group >= fours) group -= fours, ++row, from += wrap;
+    };
     if constexpr (std::is_same_v<In, A> && sizeof(four<A>) == 16) {
-      for (; row < rows; advance())
-        simt::copy_async<16>(tile + row * fours + group, first + row * in.pitch + 4 * group);
+      for (; row < rows; advance()) simt::copy_async<16>(to, from);
     } else {
       constexpr int batch = 4;  // loads on their way at once
       while (row < rows) {
         four<In> raw[batch];
-        four<A>* to[batch];
+        four<A>* const first = to;
         int count = 0;
         for (int k = 0; k < batch; ++k) {
-          to[k] = tile + row * fours + group;
           if (row < rows) {
-            raw[k] = *reinterpret_cast<const four<In>*>(first + row * in.pitch + 4 * group);
+            raw[k] = *reinterpret_cast<const four<In>*>(from);
             count = k + 1;
           }
           advance();
@@ -209,12 +221,12 @@ PMPP_HOST_DEVICE void load_tile(Block& block, const convolution_task<In, Out>& t
           if (k < count) {
             four<A> wide;
             for (int j = 0; j < 4; ++j) wide.item[j] = converted<A>(raw[k].item[j]);
-            *to[k] = wide;
+            first[k * Threads] = wide;
           }
       }
     }
   } else {
-    for (; row < rows; advance()) {
+    for (; row < rows; to += Threads) {
       const std::int64_t first = x + 4 * group;
       const std::int64_t from_y = inside ? y + row : position_in(y + row, in.height, task.outside.what);
       four<A> wide;
@@ -227,27 +239,37 @@ PMPP_HOST_DEVICE void load_tile(Block& block, const convolution_task<In, Out>& t
           wide.item[j] = plane < 0 || from_y < 0 || from_x < 0 ? constant : converted<A>(*in.at(plane, from_y, from_x));
         }
       }
-      tile[row * fours + group] = wide;
+      *to = wide;
+      row += step_row;
+      group += step_group;
+      if (group >= fours) group -= fours, ++row;
     }
   }
   simt::copy_async_batch();
 }
 
-/// Writes four results of a row, as far as they exist.
-template <class A, class In, class Out>
-PMPP_HOST_DEVICE void store_four(const convolution_task<In, Out>& task, std::int64_t z, std::int64_t y, std::int64_t x,
-                                 const A (&sum)[4]) {
+/// Writes a column of results, four wide, as far as they exist; `sums(h)` are those of row h.
+template <int Rows, class In, class Out, class Sums>
+PMPP_HOST_DEVICE void store_column(const convolution_task<In, Out>& task, std::int64_t z, std::int64_t y,
+                                   std::int64_t x, const Sums& sums) {
   const volume<Out>& out = task.out;
   if (y >= out.height || x >= out.width) return;
-  four<Out> result;
-  for (int j = 0; j < 4; ++j) result.item[j] = stored<Out>(sum[j]);
+  const int rows = static_cast<int>(smaller(out.height - y, std::int64_t(Rows)));
+  const int columns = static_cast<int>(smaller(out.width - x, std::int64_t(4)));
   Out* to = out.at(z, y, x);
-  if (task.out_fours && x + 4 <= out.width) {
-    *reinterpret_cast<four<Out>*>(to) = result;
-  } else {
-    for (int j = 0; j < 4; ++j)
-      if (x + j < out.width) to[j * out.step] = result.item[j];
-  }
+  for_each_constant<Rows>([&](auto number) {
+    constexpr int h = decltype(number)::value;
+    if (h < rows) {
+      four<Out> result;
+      for (int j = 0; j < 4; ++j) result.item[j] = stored<Out>(sums(number)[j]);
+      if (task.out_fours && columns == 4)
+        *reinterpret_cast<four<Out>*>(to) = result;
+      else
+        for (int j = 0; j < 4; ++j)
+          if (j < columns) to[j * out.step] = result.item[j];
+      to += out.pitch;
+    }
+  });
 }
 
 /// The position of a tile's first result.
@@ -261,16 +283,6 @@ PMPP_HOST_DEVICE result_position first_result(std::int64_t tile, const convoluti
   const auto tiles_y = static_cast<std::uint32_t>(task.tiles_y);  // tiles are fewer than 2^31
   return {i / tiles_x / tiles_y, std::int64_t(i / tiles_x % tiles_y) * shape.height(),
           std::int64_t(i % tiles_x) * shape.width()};
-}
-
-template <class F, int... I>
-PMPP_HOST_DEVICE void for_each_constant(const F& f, std::integer_sequence<int, I...>) {
-  (f(std::integral_constant<int, I>{}), ...);
-}
-/// Calls f with the constants 0 ... N - 1: a loop that is surely unrolled.
-template <int N, class F>
-PMPP_HOST_DEVICE void for_each_constant(const F& f) {
-  for_each_constant(f, std::make_integer_sequence<int, N>{});
 }
 
 /// Masks of any size, a part of at most task.rows x task.columns at a time. While one tile is used the next one comes,
@@ -323,9 +335,10 @@ struct convolution_kernel {
                  now.p == 0 ? task.margin(mask.taps.width) : 0, smaller(task.columns, end_of_mask - now.p), total);
       if (then.is_first()) {
         const result_position at = first_result(now.tile, task, Shape);
-        for_each_constant<Shape.rows * Shape.groups>([&](auto number) {
-          constexpr int h = decltype(number)::value / Shape.groups, g = decltype(number)::value % Shape.groups;
-          store_four(task, at.z, at.y + row + h, at.x + 4 * (column + 32 * g), total[h][g]);
+        for_each_constant<Shape.groups>([&](auto number) {
+          constexpr int g = decltype(number)::value;
+          store_column<Shape.rows>(task, at.z, at.y + row, at.x + 4 * (column + 32 * g),
+                                   [&](auto h) -> const sum(&)[4] { return total[decltype(h)::value][g]; });
         });
       }
       block.sync();  // the buffer has been read
@@ -435,7 +448,7 @@ private:
 };
 
 /// Square masks of `Size` x `Size` on a matrix: everything is known to the compiler, taps and elements stay in
-/// registers. A block makes many tiles; while one is used the next one comes.
+/// registers. Many small blocks: while one waits for its tile others have theirs.
 template <class In, class Tap, class Out, int Size, convolution_shape Shape>
 struct small_convolution_kernel {
   using sum = sum_of<In, Tap, Out>;
@@ -445,53 +458,37 @@ struct small_convolution_kernel {
   static constexpr int fours = Shape.width() / 4 + window - 1, rows = Shape.height() + Size - 1;
 
   struct shared {
-    four<sum> tile[2][rows * fours];
+    four<sum> tile[rows * fours];
     sum taps[Size * Size];
   };
 
   template <class Block>
   PMPP_HOST_DEVICE void operator()(Block& block, shared& memory, const convolution_task<In, Out>& task,
                                    const mask_argument<Tap, Size * Size>& mask) const {
-    const auto load = [&](std::int64_t tile, int buffer) {
-      const result_position at = first_result(tile, task, Shape);
-      load_tile<threads>(block, task, memory.tile[buffer], rows, fours, at.z, at.y - Size / 2, at.x - reach);
-    };
-    load(block.index(), 0);
+    const result_position at = first_result(block.index(), task, Shape);
+    load_tile<threads>(block, task, memory.tile, rows, fours, at.z, at.y - Size / 2, at.x - reach);
     for (int i = block.thread(); i < Size * Size; i += threads)
       memory.taps[i] = mask.template tap<sum>(0, i / Size, i % Size);
+    simt::copy_async_wait<0>();
     block.sync();
     sum tap[Size * Size];
     for_each_constant<Size * Size>([&](auto i) { tap[decltype(i)::value] = memory.taps[decltype(i)::value]; });
     const int column = block.warp() % Shape.warps_x * 32 + block.lane();  // in groups of four
     const int row = block.warp() / Shape.warps_x * Shape.rows;
-    int buffer = 0;
-    for (std::int64_t tile = block.index(); tile < task.tiles; tile += block.count()) {
-      if (tile + block.count() < task.tiles)
-        load(tile + block.count(), 1 - buffer);
-      else
-        simt::copy_async_batch();
-      simt::copy_async_wait<1>();
-      block.sync();
-      const four<sum>* line = memory.tile[buffer] + row * fours + column;
-      sum total[Shape.rows][4] = {};
-      for_each_constant<Shape.rows + Size - 1>([&](auto number) {
-        constexpr int r = decltype(number)::value;
-        four<sum> x[window];
-        for (int i = 0; i < window; ++i) x[i] = line[r * fours + i];
-        for (int h = 0; h < Shape.rows; ++h)
-          if (r - h >= 0 && r - h < Size)
-            for (int k = 0; k < Size; ++k)
-              for (int j = 0; j < 4; ++j)
-                total[h][j] += tap[(r - h) * Size + k] * x[(margin + k + j) / 4].item[(margin + k + j) % 4];
-      });
-      const result_position at = first_result(tile, task, Shape);
-      for_each_constant<Shape.rows>([&](auto number) {
-        constexpr int h = decltype(number)::value;
-        store_four(task, at.z, at.y + row + h, at.x + 4 * column, total[h]);
-      });
-      block.sync();  // the buffer has been read
-      buffer = 1 - buffer;
-    }
+    const four<sum>* line = memory.tile + row * fours + column;
+    sum total[Shape.rows][4] = {};
+    for_each_constant<Shape.rows + Size - 1>([&](auto number) {
+      constexpr int r = decltype(number)::value;
+      four<sum> x[window];
+      for (int i = 0; i < window; ++i) x[i] = line[r * fours + i];
+      for (int h = 0; h < Shape.rows; ++h)
+        if (r - h >= 0 && r - h < Size)
+          for (int k = 0; k < Size; ++k)
+            for (int j = 0; j < 4; ++j)
+              total[h][j] += tap[(r - h) * Size + k] * x[(margin + k + j) / 4].item[(margin + k + j) % 4];
+    });
+    store_column<Shape.rows>(task, at.z, at.y + row, at.x + 4 * column,
+                             [&](auto h) -> const sum(&)[4] { return total[decltype(h)::value]; });
   }
 };
 
