@@ -104,25 +104,10 @@ void add_cases() {
   add_convolution<float>("f32 512^3, ", cube, {3, 3, 3});
 #if PMPP_BENCH_SWEEP
   using tuning = pmpp::convolution_tuning;
-  for (const std::int64_t k : {3, 7, 9}) {
-    add_convolution<float, tuning{8, 8, 2, 64, 1, 4, 8, 6}>("f32 small 1 x 4 warps 6, ", picture, {1, k, k});
-    add_convolution<float, tuning{8, 8, 2, 64, 2, 2, 8, 6}>("f32 small 2 x 2 warps 6, ", picture, {1, k, k});
-    add_convolution<float, tuning{8, 8, 2, 64, 4, 2, 8, 3}>("f32 small 4 x 2 warps 3, ", picture, {1, k, k});
-    add_convolution<float, tuning{8, 8, 2, 64, 2, 4, 4, 3}>("f32 small 2 x 4 warps 4 rows 3, ", picture, {1, k, k});
-    add_convolution<float, tuning{8, 8, 2, 64, 4, 4, 4, 2}>("f32 small 4 x 4 warps 4 rows 2, ", picture, {1, k, k});
-  }
-  for (const std::int64_t k : {15, 31}) {
-    add_convolution<float, tuning{4, 8, 2}>("f32 4 warps 8 rows 2 groups, ", picture, {1, k, k});
-    add_convolution<float, tuning{8, 4, 2}>("f32 8 warps 4 rows 2 groups, ", picture, {1, k, k});
-    add_convolution<float, tuning{4, 4, 4}>("f32 4 warps 4 rows 4 groups, ", picture, {1, k, k});
-    add_convolution<float, tuning{8, 8, 1}>("f32 8 warps 8 rows 1 group, ", picture, {1, k, k});
-  }
-  for (const std::int64_t k : {5, 33}) {
-    add_convolution<float, tuning{4, 8, 1}>("f32 line 4 warps 2 groups, ", line, {1, 1, k});
-    add_convolution<float, tuning{4, 8, 2}>("f32 line 4 warps 4 groups, ", line, {1, 1, k});
-    add_convolution<float, tuning{8, 8, 1}>("f32 line 8 warps 2 groups, ", line, {1, 1, k});
-    add_convolution<float, tuning{8, 8, 3}>("f32 line 8 warps 6 groups, ", line, {1, 1, k});
-  }
+  for (const std::int64_t k : {3, 7, 9})
+    add_convolution<float, tuning{8, 4, 2, 3, 64, 6, 8, 8, 3}>("f32 8 small warps, ", picture, {1, k, k});
+  add_convolution<float, tuning{8, 4, 2, 3, 64, 6, 4, 16, 3}>("f32 16 small rows, ", picture, {1, 9, 9});
+  for (const std::int64_t k : {15, 31}) add_convolution<float, tuning{8, 8, 2, 2}>("f32 8 rows, ", picture, {1, k, k});
 #endif
 }
 

@@ -45,7 +45,7 @@ struct transpose_tuning {
   int threads = 256;  ///< of a block, a power of two
   int vectors =
       8;          ///< of 16 bytes that a thread moves; a power of two. H200, 8192 x 8192 floats: 4 -> 8, 137 -> 133 us
-  int items = 8;  ///< elements of up to four bytes that a thread moves one by one; a power of two
+  int items = 8;  ///< elements that a thread moves one by one, twice as many of four bytes; a power of two
 
   /// The same with a part of the vectors.
   constexpr transpose_tuning divided_by(int part) const { return {threads, larger(1, vectors / part), items}; }
@@ -148,7 +148,10 @@ template <class T, transpose_tuning Tuning>
 struct element_tile {
   using cell = bytes_of<sizeof(T), alignof(T)>;
   static constexpr int threads = sizeof(T) <= 128 ? smaller(Tuning.threads, 256) : 32;
-  static constexpr int items = sizeof(T) <= 4 ? Tuning.items : sizeof(T) <= 32 ? smaller(Tuning.items, 4) : 1;
+  static constexpr int items = sizeof(T) == 4    ? 2 * Tuning.items
+                               : sizeof(T) < 4   ? Tuning.items
+                               : sizeof(T) <= 32 ? smaller(Tuning.items, 4)
+                                                 : 1;
   static constexpr int log_area = floor_log2(threads * items), least = 0;
   /// A place is left out after each 32 elements, so that a column meets all banks.
   struct memory {
