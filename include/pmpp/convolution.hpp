@@ -182,11 +182,13 @@ void choose_kernel(const P& where, const convolution<In, Tap, Out>& c, bool mask
       if (m.width == 7) return launch_small<7, Tuning>(where, c, mask_in_place);
       if (m.width == 9) return launch_small<9, Tuning>(where, c, mask_in_place);
     }
+  // What is converted on its way needs more registers.
+  constexpr int blocks = larger(1, Tuning.blocks - (std::is_same_v<In, float> ? 0 : 1));
   if (c.out.height == 1 && m.height == 1)
     launch_any<convolution_shape{Tuning.warps, 1, Tuning.line_groups, 1, 2, 4 * Tuning.part}>(where, c, mask_in_place);
   else
-    launch_any<convolution_shape{1, Tuning.warps, Tuning.groups, Tuning.rows, Tuning.blocks, Tuning.part}>(
-        where, c, mask_in_place);
+    launch_any<convolution_shape{1, Tuning.warps, Tuning.groups, Tuning.rows, blocks, Tuning.part}>(where, c,
+                                                                                                    mask_in_place);
 }
 
 template <convolution_tuning Tuning, class P, class In, class Tap, class Out>
