@@ -3,12 +3,14 @@
 // The whole library.
 #pragma once
 
+#include <pmpp/convolution.hpp>
 #include <pmpp/core/csr_view.hpp>
 #include <pmpp/core/error.hpp>
 #include <pmpp/core/iterator.hpp>
 #include <pmpp/core/math.hpp>
 #include <pmpp/core/matrix_view.hpp>
 #include <pmpp/core/operators.hpp>
+#include <pmpp/core/overlap.hpp>
 #include <pmpp/core/range.hpp>
 #include <pmpp/core/version.hpp>
 #include <pmpp/core/volume_view.hpp>
@@ -32,3 +34,4 @@
 #include <pmpp/sort.hpp>
 #include <pmpp/top_k.hpp>
 #include <pmpp/transform.hpp>
+#include <pmpp/transpose.hpp>

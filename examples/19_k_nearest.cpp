@@ -2,7 +2,7 @@
 //
 // The k points nearest to a place: the squared distances never lie in memory, top_k computes them as it reads the
 // points. Then the same for many places at once, a row of distances for each: segmented_top_k.
-// usage: 16_k_nearest [points, in thousands]
+// usage: 19_k_nearest [points, in thousands]
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
