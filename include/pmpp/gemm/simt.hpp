@@ -1,0 +1,468 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The matrix product on the ordinary arithmetic units, for every type: tiles in shared memory, and in registers.
+//
+//   1. A block owns a tile of C, and all of k or one of several splits of it. It goes through k slab by slab. Several
+//      slabs of A and B are on their way to shared memory at a time (simt/memory.hpp: copy_async), none through registers.
+//   2. Both slabs lie in shared memory with k as the slow index, whatever the layout in global memory: then a thread
+//      reads what it needs for one k as whole 16-byte words, and its neighbours read the same words or other banks.
+//   3. A thread owns thread_m x thread_n elements of C in registers: 8 x 16 floats make 128 multiplications of 6 loads.
+//      The operands of the next k are loaded while this k's are multiplied.
+//   4. Splits write partial sums, which a second launch adds up in order: the same bits on every run.
+//
+// 2 m n k operations; A is read n / tile n times, B m / tile m times, mostly from L2: tiles that are near each other run
+// at the same time. One barrier a slab; one launch, or two.
+// (PMPP ch. 5 and 6; Volkov and Demmel, 2008; Nath, Tomov and Dongarra, 2010.)
+#pragma once
+
+#include <cstdint>
+#include <type_traits>
+#include <utility>
+
+#include <pmpp/core/config.hpp>
+#include <pmpp/core/math.hpp>
+#include <pmpp/execution.hpp>
+#include <pmpp/launch.hpp>
+#include <pmpp/memory/workspace.hpp>
+#include <pmpp/simt/block.hpp>
+#include <pmpp/simt/memory.hpp>
+
+#pragma GCC visibility push(hidden)  // see launch.hpp
+
+namespace pmpp::inline PMPP_BACKEND {
+
+/// How a block cuts up its share of a product.
+struct gemm_tile {
+  int m, n;                ///< elements of C that a block works out
+  int k;                   ///< of a slab; even, and a multiple of 8
+  int stages;              ///< slabs in shared memory
+  int thread_m, thread_n;  ///< elements of C that a thread works out; whole 16-byte words of either operand
+  int lanes_m;             ///< of a warp, along m; 32 / lanes_m along n
+  int blocks;              ///< of a multiprocessor
+
+  constexpr int lanes_n() const { return simt::warp_size / lanes_m; }
+  constexpr int warps_m() const { return m / (thread_m * lanes_m); }
+  constexpr int warps_n() const { return n / (thread_n * lanes_n()); }
+  constexpr int threads() const { return warps_m() * warps_n() * simt::warp_size; }
+};
+
+namespace detail {
+
+/// Calls f with the constants 0 ... N - 1. For loops that have to be unrolled, so that arrays are registers.
+template <int N, class F>
+PMPP_HOST_DEVICE constexpr void unrolled(F f) {
+  [&]<int... I>(std::integer_sequence<int, I...>) { (f(std::integral_constant<int, I>{}), ...); }
+  (std::make_integer_sequence<int, N>{});
+}
+
+/// How an operand is copied to shared memory.
+enum class slab_copy {
+  words,    ///< 16 bytes at a time, along m or n
+  along_k,  ///< element by element; those with consecutive k lie next to each other
+  any       ///< element by element
+};
+
+/// A or B as the kernel sees it: element (i, p) is data[i * stride + p * k_stride], i along m or n.
+template <class T>
+struct gemm_operand {
+  const T* data;
+  std::int64_t extent, stride, k_stride, batch_stride;
+  slab_copy copy;
+
+  /// What may be read in wider words: `batch` matrices, `batch_stride` apart.
+  gemm_operand(const T* data_, std::int64_t extent_, std::int64_t stride_, std::int64_t k_stride_,
+               std::int64_t batch_stride_)
+      : data(data_), extent(extent_), stride(stride_), k_stride(k_stride_), batch_stride(batch_stride_) {
+    constexpr std::int64_t items = 16 / sizeof(T);
+    const bool aligned = reinterpret_cast<std::uintptr_t>(data) % 16 == 0 && 16 % sizeof(T) == 0 &&
+                         k_stride % items == 0 && batch_stride % items == 0;
+    copy = stride == 1 && aligned ? slab_copy::words : k_stride == 1 ? slab_copy::along_k : slab_copy::any;
+  }
+};
+
+/// Elements that move in one access.
+template <class T, int Items>
+struct alignas(Items * sizeof(T)) item_group {
+  T item[Items];
+};
+
+/// Makes an element of C of a sum of products.
+template <class S, class Epilogue>
+struct gemm_result {
+  S alpha, beta;
+  Epilogue epilogue;
+  bool exchanged;  ///< rows of C are columns to the kernel
+
+  template <class T, class A>
+  PMPP_HOST_DEVICE T operator()(const A& sum, const T* old, std::int64_t i, std::int64_t j) const {
+    S value = alpha * static_cast<S>(sum);
+    if (beta != S{}) value = value + beta * static_cast<S>(*old);
+    if constexpr (requires { epilogue(value, i, j); })
+      return static_cast<T>(exchanged ? epilogue(value, j, i) : epilogue(value, i, j));
+    else
+      return static_cast<T>(epilogue(value));
+  }
+};
+
+/// C as the kernel sees it.
+template <class T>
+struct gemm_target {
+  T* data;
+  std::int64_t rows, cols, row_stride, col_stride, batch_stride;
+};
+
+template <class TA, class TB, class TC, class A, class S, class Epilogue, gemm_tile Tile>
+struct gemm_kernel {
+  static constexpr int threads = Tile.threads(), min_blocks = Tile.blocks;
+  static constexpr int word = 16 / sizeof(A);  ///< elements of a 16-byte word of shared memory
+  static constexpr int lanes_n = Tile.lanes_n();
+  static_assert(Tile.m == Tile.warps_m() * Tile.lanes_m * Tile.thread_m && Tile.thread_m % word == 0);
+  static_assert(Tile.n == Tile.warps_n() * lanes_n * Tile.thread_n && Tile.thread_n % word == 0);
+  static_assert(Tile.k % 8 == 0 && Tile.stages >= 2);
+
+  // The word behind each row lets lanes with consecutive k write to different banks.
+  struct shared {
+    alignas(16) A a[Tile.stages][Tile.k][Tile.m + word];
+    alignas(16) A b[Tile.stages][Tile.k][Tile.n + word];
+  };
+
+  struct arguments {
+    gemm_operand<TA> a;
+    gemm_operand<TB> b;
+    gemm_target<TC> c;
+    std::int64_t k;
+    std::int64_t tiles_m, tiles_n;
+    std::int64_t splits, split_k;  ///< of k; how long one is, a multiple of Tile.k
+    A* partials;                   ///< of all splits: for each a rows x round_up(cols, word) matrix
+    std::int64_t first_block;      ///< of this launch, among those of all launches of the call
+    gemm_result<S, Epilogue> result;
+    bool wide;  ///< words of C may be written
+
+    PMPP_HOST_DEVICE std::int64_t partial_row() const { return round_up(c.cols, std::int64_t(word)); }
+  };
+
+  template <class Block>
+  PMPP_HOST_DEVICE void operator()(Block& block, shared& memory, const arguments& x) const {
+    const place at(block, x);
+    A sum[Tile.thread_m][Tile.thread_n] = {};
+    multiply(block, memory, x, at, sum);
+    if (x.splits > 1)
+      write_partial(x, at, sum);
+    else
+      write(x, at, sum);
+  }
+
+private:
+  /// Which part of the product this block and this thread work out.
+  struct place {
+    std::int64_t row, col;          ///< of C, where the tile begins
+    std::int64_t k_begin, k_end;    ///< of the split
+    std::int64_t split, batch;
+    int thread_row, thread_col;     ///< in the tile, where the first word of the thread begins
+
+    /// Tiles follow each other down `group` rows of tiles, then to the next column: those that run at the same time
+    /// form a rectangle and share what they read.
+    template <class Block>
+    PMPP_HOST_DEVICE place(Block& block, const arguments& x) {
+      constexpr std::int64_t group = 8;
+      std::int64_t rest = x.first_block + block.index();
+      const std::int64_t tiles = x.tiles_m * x.tiles_n;
+      const std::int64_t tile = rest % tiles;
+      rest /= tiles;
+      split = rest % x.splits;
+      batch = rest / x.splits;
+      const std::int64_t first = tile / (group * x.tiles_n) * group;
+      const std::int64_t rows = smaller(group, x.tiles_m - first);
+      const std::int64_t in_group = tile % (group * x.tiles_n);
+      row = (first + in_group % rows) * Tile.m;
+      col = in_group / rows * Tile.n;
+      k_begin = split * x.split_k;
+      k_end = smaller(x.k, k_begin + x.split_k);
+      // Lanes 2i and 2i + 1 share their words of A, lanes 4i and 4i + 2 theirs of B: a warp's 16-byte loads from shared
+      // memory are served in halves then, not in quarters.
+      const int lane = block.lane();
+      const int lane_n = (lane & 1) | ((lane / (2 * pair_m) % larger(1, lanes_n / 2)) << 1);
+      const int lane_m = lane / 2 % pair_m + lane / (pair_m * lanes_n) * pair_m;
+      thread_row = block.warp() / Tile.warps_n() * Tile.lanes_m * Tile.thread_m + lane_m * word;
+      thread_col = block.warp() % Tile.warps_n() * lanes_n * Tile.thread_n + lane_n * word;
+    }
+    static constexpr int pair_m = smaller(2, Tile.lanes_m);
+  };
+
+  /// Row i of those that a thread works out, from its first.
+  PMPP_HOST_DEVICE static constexpr int row_of(int i) { return i / word * Tile.lanes_m * word + i % word; }
+  PMPP_HOST_DEVICE static constexpr int col_of(int j) { return j / word * lanes_n * word + j % word; }
+
+  /// Copies elements [first, first + Extent) x [k_first, k_first + Tile.k) of an operand, zeros where it has none.
+  template <int Extent, class Block, class T>
+  PMPP_HOST_DEVICE static void copy(Block& block, const gemm_operand<T>& x, const T* data, std::int64_t first,
+                                    std::int64_t k_first, std::int64_t k_end, A (&to)[Tile.k][Extent + word]) {
+    const T* from = data + first * x.stride + k_first * x.k_stride;
+    const int rows = static_cast<int>(smaller(std::int64_t(Extent), x.extent - first));
+    const int depth = static_cast<int>(smaller(std::int64_t(Tile.k), k_end - k_first));
+    constexpr int items = larger(1, int(16 / sizeof(T)));
+    constexpr bool has_words = Extent % items == 0;
+    if (has_words && x.copy == slab_copy::words)
+      copy_pieces<Extent, 1, has_words ? items : 1>(block, from, items, x.k_stride, rows, depth, to);
+    else if (x.copy == slab_copy::along_k)
+      copy_pieces<Extent, 8, 1>(block, from, x.stride, 1, rows, depth, to);
+    else
+      copy_pieces<Extent, 1, 1>(block, from, x.stride, x.k_stride, rows, depth, to);
+  }
+
+  /// The same in pieces of `Items` elements along m or n, `stride` from one to the next. Consecutive threads take `Deep`
+  /// pieces along k, then those beside them.
+  template <int Extent, int Deep, int Items, class Block, class T>
+  PMPP_HOST_DEVICE static void copy_pieces(Block& block, const T* from, std::int64_t stride, std::int64_t k_stride,
+                                           int rows, int depth, A (&to)[Tile.k][Extent + word]) {
+    constexpr int pieces = Extent / Items, abreast = threads / Deep;
+    constexpr int across = smaller(abreast, pieces), deep = abreast / across * Deep;  // that all threads take at once
+    const int t = block.thread();
+    const int p0 = t % Deep + t / (Deep * across) * Deep, i0 = t / Deep % across;
+    from += i0 * stride + p0 * k_stride;
+    if (rows == Extent && depth == Tile.k) {
+      for (int i = 0; i < pieces; i += across)
+        for (int p = 0; p < Tile.k; p += deep)
+          if (deep <= Tile.k || p0 + p < Tile.k)
+            copy_piece<Items>(&to[p0 + p][(i0 + i) * Items], from + i * stride + p * k_stride);
+    } else {
+      for (int i = 0; i < pieces; i += across)
+        for (int p = 0; p < Tile.k; p += deep) {
+          if (deep > Tile.k && p0 + p >= Tile.k) continue;
+          const int left = p0 + p < depth ? rows - (i0 + i) * Items : 0;
+          A* target = &to[p0 + p][(i0 + i) * Items];
+          const T* source = from + i * stride + p * k_stride;
+          if (left >= Items)
+            copy_piece<Items>(target, source);
+          else
+            for (int e = 0; e < Items; ++e) target[e] = e < left ? static_cast<A>(source[e]) : A{};
+        }
+    }
+  }
+
+  /// Starts copying what needs no conversion; converts the rest.
+  template <int Items, class T>
+  PMPP_HOST_DEVICE static void copy_piece(A* to, const T* from) {
+    constexpr int bytes = Items * sizeof(T);
+    if constexpr (std::is_same_v<T, A> && (bytes == 4 || bytes == 8 || bytes == 16)) {
+      simt::copy_async<bytes>(to, from);
+    } else {
+      const auto x = *reinterpret_cast<const item_group<T, Items>*>(from);
+      for (int e = 0; e < Items; ++e) to[e] = static_cast<A>(x.item[e]);
+    }
+  }
+
+  /// A thread's operands of one k.
+  struct operands {
+    A a[Tile.thread_m], b[Tile.thread_n];
+  };
+  using shared_word = item_group<A, word>;
+
+  PMPP_HOST_DEVICE static void load(const shared& memory, const place& at, int stage, int p, operands& to) {
+    const A* a = &memory.a[stage][p][at.thread_row];
+    const A* b = &memory.b[stage][p][at.thread_col];
+    for (int i = 0; i < Tile.thread_m; i += word) {
+      const auto x = *reinterpret_cast<const shared_word*>(a + row_of(i));
+      for (int e = 0; e < word; ++e) to.a[i + e] = x.item[e];
+    }
+    for (int j = 0; j < Tile.thread_n; j += word) {
+      const auto x = *reinterpret_cast<const shared_word*>(b + col_of(j));
+      for (int e = 0; e < word; ++e) to.b[j + e] = x.item[e];
+    }
+  }
+
+  /// Adds the products of a thread's elements over the k of the split.
+  template <class Block>
+  PMPP_HOST_DEVICE static void multiply(Block& block, shared& memory, const arguments& x, const place& at,
+                                        A (&sum)[Tile.thread_m][Tile.thread_n]) {
+    const TA* a = x.a.data + at.batch * x.a.batch_stride;
+    const TB* b = x.b.data + at.batch * x.b.batch_stride;
+    const auto copy_slab = [&](std::int64_t k, int stage) {
+      if (k < at.k_end) {
+        copy<Tile.m>(block, x.a, a, at.row, k, at.k_end, memory.a[stage]);
+        copy<Tile.n>(block, x.b, b, at.col, k, at.k_end, memory.b[stage]);
+      }
+      simt::copy_async_batch();
+    };
+    for (int s = 0; s + 1 < Tile.stages; ++s) copy_slab(at.k_begin + s * Tile.k, s);
+    simt::copy_async_wait<Tile.stages - 2>();
+    block.sync();
+    operands now[2];
+    int stage = 0, free_stage = Tile.stages - 1;
+    if (at.k_begin < at.k_end) load(memory, at, 0, 0, now[0]);
+    for (std::int64_t k = at.k_begin; k < at.k_end; k += Tile.k) {
+      copy_slab(k + (Tile.stages - 1) * Tile.k, free_stage);
+      free_stage = stage;
+      unrolled<Tile.k>([&](auto p) {
+        if (p == Tile.k - 1) {  // the next slab is there, and nobody reads this one any more
+          simt::copy_async_wait<Tile.stages - 2>();
+          block.sync();
+          stage = stage + 1 < Tile.stages ? stage + 1 : 0;
+        }
+        load(memory, at, stage, (p + 1) % Tile.k, now[(p + 1) % 2]);
+        const operands& y = now[p % 2];
+        for (int i = 0; i < Tile.thread_m; ++i)
+          for (int j = 0; j < Tile.thread_n; ++j) {
+            const int serpentine = i % 2 == 0 ? j : Tile.thread_n - 1 - j;  // the neighbour shares an operand
+            sum[i][serpentine] += y.a[i] * y.b[serpentine];
+          }
+      });
+    }
+  }
+
+  PMPP_HOST_DEVICE static void write_partial(const arguments& x, const place& at,
+                                             const A (&sum)[Tile.thread_m][Tile.thread_n]) {
+    const std::int64_t length = x.partial_row();
+    A* to = x.partials + (at.batch * x.splits + at.split) * x.c.rows * length;
+    unrolled<Tile.thread_m>([&](auto i) {
+      const std::int64_t row = at.row + at.thread_row + row_of(i);
+      if (row >= x.c.rows) return;
+      for (int j = 0; j < Tile.thread_n; j += word) {
+        const std::int64_t col = at.col + at.thread_col + col_of(j);
+        shared_word y;
+        for (int e = 0; e < word; ++e) y.item[e] = sum[i][j + e];
+        if (col < length) *reinterpret_cast<shared_word*>(to + row * length + col) = y;
+      }
+    });
+  }
+
+  PMPP_HOST_DEVICE static void write(const arguments& x, const place& at,
+                                     const A (&sum)[Tile.thread_m][Tile.thread_n]) {
+    TC* c = x.c.data + at.batch * x.c.batch_stride;
+    const bool reads = x.result.beta != S{};
+    unrolled<Tile.thread_m>([&](auto i) {
+      const std::int64_t row = at.row + at.thread_row + row_of(i);
+      if (row >= x.c.rows) return;
+      for (int j = 0; j < Tile.thread_n; j += word) {
+        const std::int64_t col = at.col + at.thread_col + col_of(j);
+        TC* to = c + row * x.c.row_stride + col * x.c.col_stride;
+        if (x.wide && col + word <= x.c.cols) {
+          using group = item_group<TC, word>;
+          group y{};
+          if (reads) y = *reinterpret_cast<const group*>(to);
+          for (int e = 0; e < word; ++e) y.item[e] = x.result(sum[i][j + e], &y.item[e], row, col + e);
+          *reinterpret_cast<group*>(to) = y;
+        } else {
+          for (int e = 0; e < word; ++e)
+            if (col + e < x.c.cols)
+              to[e * x.c.col_stride] = x.result(sum[i][j + e], to + e * x.c.col_stride, row, col + e);
+        }
+      }
+    });
+  }
+};
+
+/// Adds up the partial sums of the splits, in order, one element of C a thread.
+template <class TC, class A, class S, class Epilogue>
+struct gemm_combine_kernel {
+  static constexpr int threads = 256, min_blocks = 4;
+
+  struct arguments {
+    gemm_target<TC> c;
+    const A* partials;
+    std::int64_t row_length, splits, batch;
+    gemm_result<S, Epilogue> result;
+  };
+
+  template <class Block>
+  PMPP_HOST_DEVICE void operator()(Block& block, const arguments& x) const {
+    const std::int64_t matrix = x.c.rows * x.row_length, step = block.count() * threads;
+    for (std::int64_t n = block.index() * threads + block.thread(); n < matrix * x.batch; n += step) {
+      const std::int64_t batch = n / matrix, row = n % matrix / x.row_length, col = n % x.row_length;
+      if (col >= x.c.cols) continue;
+      const A* from = x.partials + batch * x.splits * matrix + n % matrix;
+      A sum = from[0];
+      std::int64_t s = 1;
+      for (; s + 8 <= x.splits; s += 8) {
+        A next[8];
+        for (int e = 0; e < 8; ++e) next[e] = from[(s + e) * matrix];
+        for (int e = 0; e < 8; ++e) sum += next[e];
+      }
+      for (; s < x.splits; ++s) sum += from[s * matrix];
+      TC* to = x.c.data + batch * x.c.batch_stride + row * x.c.row_stride + col * x.c.col_stride;
+      *to = x.result(sum, to, row, col);
+    }
+  }
+};
+
+/// A product as the kernel sees it.
+template <class TA, class TB, class TC, class S, class Epilogue>
+struct gemm_problem {
+  gemm_operand<TA> a;
+  gemm_operand<TB> b;
+  gemm_target<TC> c;
+  std::int64_t k, batch;
+  gemm_result<S, Epilogue> result;
+
+  /// The transposed product: C' = B' A'.
+  gemm_problem<TB, TA, TC, S, Epilogue> exchanged() const {
+    auto r = result;
+    r.exchanged = !r.exchanged;
+    return {b, a, {c.data, c.cols, c.rows, c.col_stride, c.row_stride, c.batch_stride}, k, batch, r};
+  }
+};
+
+/// How a product is cut up, and how many clocks that takes, about.
+struct gemm_plan {
+  std::int64_t tiles_m, tiles_n, splits, split_k;
+  double clocks;
+};
+
+/// The best number of splits for a tile. A rough model of an H100: what counts is how many waves of blocks there are,
+/// how well a tile fits m and n, and whether memory keeps up.
+template <gemm_tile Tile, class A>
+gemm_plan plan_gemm(std::int64_t m, std::int64_t n, std::int64_t k, std::int64_t batch, int processors) {
+  constexpr double word = 16.0 / sizeof(A), fma = Tile.thread_m * Tile.thread_n * (sizeof(A) > 4 ? 2 : 1);
+  constexpr double loads = 2.5 * (Tile.thread_m + Tile.thread_n) / word;
+  constexpr double clocks_of_k = (fma / 4 > loads ? fma / 4 : loads) * 1.1 * (Tile.threads() / 32) * Tile.blocks;
+  constexpr double start = 3000, second_launch = 4000, l2_bytes = 2800, memory_bytes = 1600;
+  const std::int64_t tiles_m = ceil_div(m, std::int64_t(Tile.m)), tiles_n = ceil_div(n, std::int64_t(Tile.n));
+  const double tiles = double(tiles_m) * double(tiles_n) * double(batch), slots = double(processors) * Tile.blocks;
+  const double c_bytes = double(m) * double(n) * double(batch) * sizeof(A);
+  const double read = double(k) * double(batch) * sizeof(A);
+  const double from_l2 = read * (double(m) * double(tiles_n) + double(n) * double(tiles_m)) / l2_bytes;
+  const double from_memory = (read * (double(m) + double(n)) + c_bytes) / memory_bytes;
+  gemm_plan best{tiles_m, tiles_n, 0, 0, 0};
+  for (int waves = 0; waves < 4; ++waves) {  // 0: one split
+    const auto wanted = waves == 0 ? 1 : static_cast<std::int64_t>(smaller(waves * slots / tiles, 4096.0));
+    if (wanted < 1 || (waves > 0 && wanted == 1)) continue;
+    const std::int64_t split_k = round_up(ceil_div(larger(k, std::int64_t(1)), wanted), std::int64_t(Tile.k));
+    const std::int64_t splits = larger(std::int64_t(1), ceil_div(k, split_k));
+    const double blocks = tiles * double(splits);
+    const double rounds = double(static_cast<std::int64_t>((blocks + slots - 1) / slots));
+    double clocks = rounds * double(split_k) * clocks_of_k;
+    clocks = larger(clocks, larger(from_l2, from_memory)) + start * rounds;
+    if (splits > 1) clocks += second_launch + c_bytes * double(splits + 1) / l2_bytes;
+    if (best.splits == 0 || clocks < best.clocks) best = {tiles_m, tiles_n, splits, split_k, clocks};
+  }
+  return best;
+}
+
+/// Enqueues a product on a GPU or runs it in the emulator, cut up as planned.
+template <gemm_tile Tile, class A, class P, class TA, class TB, class TC, class S, class Epilogue>
+void gemm_by_tiles(const P& where, const gemm_problem<TA, TB, TC, S, Epilogue>& x, const gemm_plan& plan) {
+  using kernel = gemm_kernel<TA, TB, TC, A, S, Epilogue, Tile>;
+  constexpr std::int64_t word = kernel::word;
+  const bool splits = plan.splits > 1;
+  const std::int64_t row_length = round_up(x.c.cols, word);
+  const std::int64_t partials = splits ? x.batch * plan.splits * x.c.rows * row_length : 0;
+  scratch memory(where, checked_bytes(partials, sizeof(A), "gemm"), 0);
+  const bool wide = x.c.col_stride == 1 && x.c.row_stride % word == 0 && x.c.batch_stride % word == 0 &&
+                    reinterpret_cast<std::uintptr_t>(x.c.data) % (word * sizeof(TC)) == 0;
+  auto* sums = static_cast<A*>(memory.data());
+  const std::int64_t blocks = plan.tiles_m * plan.tiles_n * plan.splits * x.batch, most = std::int64_t(1) << 30;
+  for (std::int64_t first = 0; first < blocks; first += most)
+    launch(where, smaller(most, blocks - first), kernel{},
+           typename kernel::arguments{x.a, x.b, x.c, x.k, plan.tiles_m, plan.tiles_n, plan.splits, plan.split_k, sums,
+                                      first, x.result, wide});
+  if (!splits) return;
+  using combine = gemm_combine_kernel<TC, A, S, Epilogue>;
+  const std::int64_t elements = x.batch * x.c.rows * row_length;
+  launch(where, smaller(ceil_div(elements, std::int64_t(combine::threads)), std::int64_t(processor_count(where)) * 16),
+         combine{}, typename combine::arguments{x.c, sums, row_length, plan.splits, x.batch, x.result});
+}
+
+}  // namespace detail
+}  // namespace pmpp::inline PMPP_BACKEND
+
+#pragma GCC visibility pop
