@@ -13,6 +13,8 @@
 #include <pmpp/core/matrix_view.hpp>
 #include <pmpp/core/operators.hpp>
 #include <pmpp/execution.hpp>
+#include <pmpp/gemm/host.hpp>
+#include <pmpp/gemm/problem.hpp>
 #include <pmpp/gemm/simt.hpp>
 #include <pmpp/launch.hpp>
 #include <pmpp/memory/reachable.hpp>
@@ -124,7 +126,11 @@ void gemm_checked(const char* function, const P& where, S alpha, const matrix_vi
       k,
       batch,
       {alpha, beta, epilogue, false}};
-  if (c.row_major() || !c.col_major())
+  if constexpr (std::is_same_v<P, seq_policy>)
+    gemm_by_definition<A>(x);
+  else if constexpr (std::is_same_v<P, host_policy>)
+    gemm_on_cores<A>(where, x);
+  else if (c.row_major() || !c.col_major())
     gemm_on_blocks<Tuning, A>(where, x);
   else
     gemm_on_blocks<Tuning, A>(where, x.exchanged());

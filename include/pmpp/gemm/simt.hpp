@@ -22,6 +22,7 @@
 #include <pmpp/core/config.hpp>
 #include <pmpp/core/math.hpp>
 #include <pmpp/execution.hpp>
+#include <pmpp/gemm/problem.hpp>
 #include <pmpp/launch.hpp>
 #include <pmpp/memory/workspace.hpp>
 #include <pmpp/simt/block.hpp>
@@ -48,37 +49,12 @@ struct gemm_tile {
 
 namespace detail {
 
-/// Calls f with the constants 0 ... N - 1. For loops that have to be unrolled, so that arrays are registers.
+/// Calls f(0) ... f(N - 1), one after the other in the text. For loops that have to be unrolled, so that arrays are registers.
 template <int N, class F>
 PMPP_HOST_DEVICE constexpr void unrolled(F f) {
-  [&]<int... I>(std::integer_sequence<int, I...>) { (f(std::integral_constant<int, I>{}), ...); }
+  [&]<int... I>(std::integer_sequence<int, I...>) { (f(I), ...); }
   (std::make_integer_sequence<int, N>{});
 }
-
-/// How an operand is copied to shared memory.
-enum class slab_copy {
-  words,    ///< 16 bytes at a time, along m or n
-  along_k,  ///< element by element; those with consecutive k lie next to each other
-  any       ///< element by element
-};
-
-/// A or B as the kernel sees it: element (i, p) is data[i * stride + p * k_stride], i along m or n.
-template <class T>
-struct gemm_operand {
-  const T* data;
-  std::int64_t extent, stride, k_stride, batch_stride;
-  slab_copy copy;
-
-  /// What may be read in wider words: `batch` matrices, `batch_stride` apart.
-  gemm_operand(const T* data_, std::int64_t extent_, std::int64_t stride_, std::int64_t k_stride_,
-               std::int64_t batch_stride_)
-      : data(data_), extent(extent_), stride(stride_), k_stride(k_stride_), batch_stride(batch_stride_) {
-    constexpr std::int64_t items = 16 / sizeof(T);
-    const bool aligned = reinterpret_cast<std::uintptr_t>(data) % 16 == 0 && 16 % sizeof(T) == 0 &&
-                         k_stride % items == 0 && batch_stride % items == 0;
-    copy = stride == 1 && aligned ? slab_copy::words : k_stride == 1 ? slab_copy::along_k : slab_copy::any;
-  }
-};
 
 /// Elements that move in one access.
 template <class T, int Items>
@@ -86,39 +62,14 @@ struct alignas(Items * sizeof(T)) item_group {
   T item[Items];
 };
 
-/// Makes an element of C of a sum of products.
-template <class S, class Epilogue>
-struct gemm_result {
-  S alpha, beta;
-  Epilogue epilogue;
-  bool exchanged;  ///< rows of C are columns to the kernel
-
-  template <class T, class A>
-  PMPP_HOST_DEVICE T operator()(const A& sum, const T* old, std::int64_t i, std::int64_t j) const {
-    S value = alpha * static_cast<S>(sum);
-    if (beta != S{}) value = value + beta * static_cast<S>(*old);
-    if constexpr (requires { epilogue(value, i, j); })
-      return static_cast<T>(exchanged ? epilogue(value, j, i) : epilogue(value, i, j));
-    else
-      return static_cast<T>(epilogue(value));
-  }
-};
-
-/// C as the kernel sees it.
-template <class T>
-struct gemm_target {
-  T* data;
-  std::int64_t rows, cols, row_stride, col_stride, batch_stride;
-};
-
 template <class TA, class TB, class TC, class A, class S, class Epilogue, gemm_tile Tile>
 struct gemm_kernel {
   static constexpr int threads = Tile.threads(), min_blocks = Tile.blocks;
   static constexpr int word = 16 / sizeof(A);  ///< elements of a 16-byte word of shared memory
-  static constexpr int lanes_n = Tile.lanes_n();
+  static constexpr int lanes_n = Tile.lanes_n(), warps_n = Tile.warps_n();
   static_assert(Tile.m == Tile.warps_m() * Tile.lanes_m * Tile.thread_m && Tile.thread_m % word == 0);
-  static_assert(Tile.n == Tile.warps_n() * lanes_n * Tile.thread_n && Tile.thread_n % word == 0);
-  static_assert(Tile.k % 8 == 0 && Tile.stages >= 2);
+  static_assert(Tile.n == warps_n * lanes_n * Tile.thread_n && Tile.thread_n % word == 0);
+  static_assert(Tile.k % 8 == 0 && Tile.stages >= 2 && lanes_n >= 2);
 
   // The word behind each row lets lanes with consecutive k write to different banks.
   struct shared {
@@ -183,8 +134,8 @@ private:
       const int lane = block.lane();
       const int lane_n = (lane & 1) | ((lane / (2 * pair_m) % larger(1, lanes_n / 2)) << 1);
       const int lane_m = lane / 2 % pair_m + lane / (pair_m * lanes_n) * pair_m;
-      thread_row = block.warp() / Tile.warps_n() * Tile.lanes_m * Tile.thread_m + lane_m * word;
-      thread_col = block.warp() % Tile.warps_n() * lanes_n * Tile.thread_n + lane_n * word;
+      thread_row = block.warp() / warps_n * Tile.lanes_m * Tile.thread_m + lane_m * word;
+      thread_col = block.warp() % warps_n * lanes_n * Tile.thread_n + lane_n * word;
     }
     static constexpr int pair_m = smaller(2, Tile.lanes_m);
   };
@@ -293,7 +244,7 @@ private:
     for (std::int64_t k = at.k_begin; k < at.k_end; k += Tile.k) {
       copy_slab(k + (Tile.stages - 1) * Tile.k, free_stage);
       free_stage = stage;
-      unrolled<Tile.k>([&](auto p) {
+      unrolled<Tile.k>([&](int p) {
         if (p == Tile.k - 1) {  // the next slab is there, and nobody reads this one any more
           simt::copy_async_wait<Tile.stages - 2>();
           block.sync();
@@ -314,7 +265,7 @@ private:
                                              const A (&sum)[Tile.thread_m][Tile.thread_n]) {
     const std::int64_t length = x.partial_row();
     A* to = x.partials + (at.batch * x.splits + at.split) * x.c.rows * length;
-    unrolled<Tile.thread_m>([&](auto i) {
+    unrolled<Tile.thread_m>([&](int i) {
       const std::int64_t row = at.row + at.thread_row + row_of(i);
       if (row >= x.c.rows) return;
       for (int j = 0; j < Tile.thread_n; j += word) {
@@ -330,7 +281,7 @@ private:
                                      const A (&sum)[Tile.thread_m][Tile.thread_n]) {
     TC* c = x.c.data + at.batch * x.c.batch_stride;
     const bool reads = x.result.beta != S{};
-    unrolled<Tile.thread_m>([&](auto i) {
+    unrolled<Tile.thread_m>([&](int i) {
       const std::int64_t row = at.row + at.thread_row + row_of(i);
       if (row >= x.c.rows) return;
       for (int j = 0; j < Tile.thread_n; j += word) {
@@ -382,23 +333,6 @@ struct gemm_combine_kernel {
       TC* to = x.c.data + batch * x.c.batch_stride + row * x.c.row_stride + col * x.c.col_stride;
       *to = x.result(sum, to, row, col);
     }
-  }
-};
-
-/// A product as the kernel sees it.
-template <class TA, class TB, class TC, class S, class Epilogue>
-struct gemm_problem {
-  gemm_operand<TA> a;
-  gemm_operand<TB> b;
-  gemm_target<TC> c;
-  std::int64_t k, batch;
-  gemm_result<S, Epilogue> result;
-
-  /// The transposed product: C' = B' A'.
-  gemm_problem<TB, TA, TC, S, Epilogue> exchanged() const {
-    auto r = result;
-    r.exchanged = !r.exchanged;
-    return {b, a, {c.data, c.cols, c.rows, c.col_stride, c.row_stride, c.batch_stride}, k, batch, r};
   }
 };
 
