@@ -336,6 +336,16 @@ struct gemm_combine_kernel {
   }
 };
 
+/// Enqueues the second launch.
+template <class A, class P, class TA, class TB, class TC, class S, class Epilogue>
+void combine_splits(const P& where, const gemm_problem<TA, TB, TC, S, Epilogue>& x, const A* partials,
+                    std::int64_t row_length, std::int64_t splits) {
+  using kernel = gemm_combine_kernel<TC, A, S, Epilogue>;
+  const std::int64_t elements = x.batch * x.c.rows * row_length;
+  launch(where, smaller(ceil_div(elements, std::int64_t(kernel::threads)), std::int64_t(processor_count(where)) * 16),
+         kernel{}, typename kernel::arguments{x.c, partials, row_length, splits, x.batch, x.result});
+}
+
 /// How a product is cut up, and how many clocks that takes, about.
 struct gemm_plan {
   std::int64_t tiles_m, tiles_n, splits, split_k;
@@ -389,11 +399,7 @@ void gemm_by_tiles(const P& where, const gemm_problem<TA, TB, TC, S, Epilogue>& 
     launch(where, smaller(most, blocks - first), kernel{},
            typename kernel::arguments{x.a, x.b, x.c, x.k, plan.tiles_m, plan.tiles_n, plan.splits, plan.split_k, sums,
                                       first, x.result, wide});
-  if (!splits) return;
-  using combine = gemm_combine_kernel<TC, A, S, Epilogue>;
-  const std::int64_t elements = x.batch * x.c.rows * row_length;
-  launch(where, smaller(ceil_div(elements, std::int64_t(combine::threads)), std::int64_t(processor_count(where)) * 16),
-         combine{}, typename combine::arguments{x.c, sums, row_length, plan.splits, x.batch, x.result});
+  if (splits) combine_splits(where, x, sums, row_length, plan.splits);
 }
 
 }  // namespace detail
