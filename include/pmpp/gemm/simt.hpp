@@ -40,6 +40,7 @@ struct gemm_tile {
   int thread_m, thread_n;  ///< elements of C that a thread works out; whole 16-byte words of either operand
   int lanes_m;             ///< of a warp, along m; 32 / lanes_m along n
   int blocks;              ///< of a multiprocessor
+  int unrolled_k = 4;      ///< even: more need more of the instruction cache
 
   constexpr int lanes_n() const { return simt::warp_size / lanes_m; }
   constexpr int warps_m() const { return m / (thread_m * lanes_m); }
@@ -144,52 +145,94 @@ private:
   PMPP_HOST_DEVICE static constexpr int row_of(int i) { return i / word * Tile.lanes_m * word + i % word; }
   PMPP_HOST_DEVICE static constexpr int col_of(int j) { return j / word * lanes_n * word + j % word; }
 
-  /// Copies elements [first, first + Extent) x [k_first, k_first + Tile.k) of an operand, zeros where it has none.
-  template <int Extent, class Block, class T>
-  PMPP_HOST_DEVICE static void copy(Block& block, const gemm_operand<T>& x, const T* data, std::int64_t first,
-                                    std::int64_t k_first, std::int64_t k_end, A (&to)[Tile.k][Extent + word]) {
-    const T* from = data + first * x.stride + k_first * x.k_stride;
-    const int rows = static_cast<int>(smaller(std::int64_t(Extent), x.extent - first));
-    const int depth = static_cast<int>(smaller(std::int64_t(Tile.k), k_end - k_first));
+  /// Which pieces of a slab a thread copies: `Items` elements along m or n each, first those at (i(t), p(t)), then those
+  /// `across` pieces and `deep` rows of the slab further. Consecutive threads take `Deep` pieces along k, then the next.
+  template <int Extent, int Deep, int Items>
+  struct pattern {
+    static constexpr int items = Items, pieces = Extent / Items, abreast = threads / Deep;
+    static constexpr int across = smaller(abreast, pieces), deep = abreast / across * Deep;
+    static constexpr bool unit_k = Deep > 1, idle_threads = deep > Tile.k;
+    PMPP_HOST_DEVICE static int p(int t) { return t % Deep + t / (Deep * across) * Deep; }
+    PMPP_HOST_DEVICE static int i(int t) { return t / Deep % across; }
+  };
+  template <int Extent, class T, class F>
+  PMPP_HOST_DEVICE static void with_pattern(const gemm_operand<T>& x, F f) {
     constexpr int items = larger(1, int(16 / sizeof(T)));
-    constexpr bool has_words = Extent % items == 0;
-    if (has_words && x.copy == slab_copy::words)
-      copy_pieces<Extent, 1, has_words ? items : 1>(block, from, items, x.k_stride, rows, depth, to);
+    if (x.copy == slab_copy::words)
+      f(pattern<Extent, 1, Extent % items == 0 ? items : 1>{});
     else if (x.copy == slab_copy::along_k)
-      copy_pieces<Extent, 8, 1>(block, from, x.stride, 1, rows, depth, to);
+      f(pattern<Extent, 8, 1>{});
     else
-      copy_pieces<Extent, 1, 1>(block, from, x.stride, x.k_stride, rows, depth, to);
+      f(pattern<Extent, 1, 1>{});
   }
 
-  /// The same in pieces of `Items` elements along m or n, `stride` from one to the next. Consecutive threads take `Deep`
-  /// pieces along k, then those beside them.
-  template <int Extent, int Deep, int Items, class Block, class T>
-  PMPP_HOST_DEVICE static void copy_pieces(Block& block, const T* from, std::int64_t stride, std::int64_t k_stride,
-                                           int rows, int depth, A (&to)[Tile.k][Extent + word]) {
-    constexpr int pieces = Extent / Items, abreast = threads / Deep;
-    constexpr int across = smaller(abreast, pieces), deep = abreast / across * Deep;  // that all threads take at once
-    const int t = block.thread();
-    const int p0 = t % Deep + t / (Deep * across) * Deep, i0 = t / Deep % across;
-    from += i0 * stride + p0 * k_stride;
-    if (rows == Extent && depth == Tile.k) {
-      for (int i = 0; i < pieces; i += across)
-        for (int p = 0; p < Tile.k; p += deep)
-          if (deep <= Tile.k || p0 + p < Tile.k)
-            copy_piece<Items>(&to[p0 + p][(i0 + i) * Items], from + i * stride + p * k_stride);
-    } else {
-      for (int i = 0; i < pieces; i += across)
-        for (int p = 0; p < Tile.k; p += deep) {
-          if (deep > Tile.k && p0 + p >= Tile.k) continue;
-          const int left = p0 + p < depth ? rows - (i0 + i) * Items : 0;
-          A* target = &to[p0 + p][(i0 + i) * Items];
-          const T* source = from + i * stride + p * k_stride;
-          if (left >= Items)
-            copy_piece<Items>(target, source);
+  /// Copies one operand slab by slab. It keeps no more than it needs in registers, which are scarce.
+  template <int Extent, class T>
+  class feed {
+  public:
+    using slab = A[Tile.k][Extent + word];
+
+    template <class Block>
+    PMPP_HOST_DEVICE feed(Block& block, const gemm_operand<T>& x, std::int64_t batch, std::int64_t first,
+                          std::int64_t k)
+        : whole_(first + Extent <= x.extent) {
+      with_pattern<Extent>(x, [&](auto way) {
+        const int i = way.i(block.thread()) * way.items, p = way.p(block.thread());
+        from_ = x.data + batch * x.batch_stride + (first + i) * x.stride + (k + p) * x.k_stride;
+        to_ = p * (Extent + word) + i;
+      });
+    }
+
+    /// Starts copying the slab that begins at k; zeros where the operand has no elements.
+    template <class Block>
+    PMPP_HOST_DEVICE void copy(Block& block, const gemm_operand<T>& x, std::int64_t first, std::int64_t k,
+                               std::int64_t k_end, slab& to) {
+      with_pattern<Extent>(x, [&](auto way) {
+        A* target = &to[0][0] + to_;
+        if (whole_ && k + Tile.k <= k_end) {
+          for (int i = 0; i < way.pieces; i += way.across)
+            for (int p = 0; p < Tile.k; p += way.deep)
+              if (!way.idle_threads || way.p(block.thread()) < Tile.k)
+                copy_piece<way.items>(target + p * (Extent + word) + i * way.items,
+                                      from_ + i * way.items * (way.items > 1 ? 1 : x.stride) +
+                                          p * (way.unit_k ? 1 : x.k_stride));
+        } else {
+          copy_part<decltype(way)>(block, x, first, k, k_end, target);
+        }
+      });
+      from_ += Tile.k * x.k_stride;
+    }
+
+  private:
+    /// The same at the edges of the matrix.
+    template <class Way, class Block>
+    PMPP_HOST_DEVICE void copy_part(Block& block, const gemm_operand<T>& x, std::int64_t first, std::int64_t k,
+                                    std::int64_t k_end, A* target) const {
+      const auto rows = static_cast<int>(smaller(std::int64_t(Extent), x.extent - first));
+      const auto depth = static_cast<int>(smaller(std::int64_t(Tile.k), k_end - k));
+      const int p0 = Way::p(block.thread()), i0 = Way::i(block.thread());
+#if defined(__CUDACC__)
+#pragma unroll 1
+#endif
+      for (int i = 0; i < Way::pieces; i += Way::across)
+#if defined(__CUDACC__)
+#pragma unroll 1
+#endif
+        for (int p = 0; p0 + p < Tile.k; p += Way::deep) {
+          const int left = p0 + p < depth ? rows - (i0 + i) * Way::items : 0;
+          A* to = target + p * (Extent + word) + i * Way::items;
+          const T* from = from_ + i * Way::items * x.stride + p * x.k_stride;
+          if (left >= Way::items)
+            copy_piece<Way::items>(to, from);
           else
-            for (int e = 0; e < Items; ++e) target[e] = e < left ? static_cast<A>(source[e]) : A{};
+            for (int e = 0; e < Way::items; ++e) to[e] = e < left ? static_cast<A>(from[e * x.stride]) : A{};
         }
     }
-  }
+
+    const T* from_;
+    int to_;
+    bool whole_;
+  };
 
   /// Starts copying what needs no conversion; converts the rest.
   template <int Items, class T>
@@ -226,12 +269,12 @@ private:
   template <class Block>
   PMPP_HOST_DEVICE static void multiply(Block& block, shared& memory, const arguments& x, const place& at,
                                         A (&sum)[Tile.thread_m][Tile.thread_n]) {
-    const TA* a = x.a.data + at.batch * x.a.batch_stride;
-    const TB* b = x.b.data + at.batch * x.b.batch_stride;
+    feed<Tile.m, TA> a(block, x.a, at.batch, at.row, at.k_begin);
+    feed<Tile.n, TB> b(block, x.b, at.batch, at.col, at.k_begin);
     const auto copy_slab = [&](std::int64_t k, int stage) {
       if (k < at.k_end) {
-        copy<Tile.m>(block, x.a, a, at.row, k, at.k_end, memory.a[stage]);
-        copy<Tile.n>(block, x.b, b, at.col, k, at.k_end, memory.b[stage]);
+        a.copy(block, x.a, at.row, k, at.k_end, memory.a[stage]);
+        b.copy(block, x.b, at.col, k, at.k_end, memory.b[stage]);
       }
       simt::copy_async_batch();
     };
@@ -244,20 +287,23 @@ private:
     for (std::int64_t k = at.k_begin; k < at.k_end; k += Tile.k) {
       copy_slab(k + (Tile.stages - 1) * Tile.k, free_stage);
       free_stage = stage;
-      unrolled<Tile.k>([&](int p) {
-        if (p == Tile.k - 1) {  // the next slab is there, and nobody reads this one any more
-          simt::copy_async_wait<Tile.stages - 2>();
-          block.sync();
-          stage = stage + 1 < Tile.stages ? stage + 1 : 0;
-        }
-        load(memory, at, stage, (p + 1) % Tile.k, now[(p + 1) % 2]);
-        const operands& y = now[p % 2];
-        for (int i = 0; i < Tile.thread_m; ++i)
-          for (int j = 0; j < Tile.thread_n; ++j) {
-            const int serpentine = i % 2 == 0 ? j : Tile.thread_n - 1 - j;  // the neighbour shares an operand
-            sum[i][serpentine] += y.a[i] * y.b[serpentine];
+      for (int q = 0; q < Tile.k; q += Tile.unrolled_k)
+        unrolled<Tile.unrolled_k>([&](int p) {
+          int next = q + p + 1;
+          if (p == Tile.unrolled_k - 1 && next == Tile.k) {  // the next slab is there, and nobody reads this one any more
+            simt::copy_async_wait<Tile.stages - 2>();
+            block.sync();
+            stage = stage + 1 < Tile.stages ? stage + 1 : 0;
+            next = 0;
           }
-      });
+          load(memory, at, stage, next, now[(p + 1) % 2]);
+          const operands& y = now[p % 2];
+          for (int i = 0; i < Tile.thread_m; ++i)
+            for (int j = 0; j < Tile.thread_n; ++j) {
+              const int serpentine = i % 2 == 0 ? j : Tile.thread_n - 1 - j;  // the neighbour shares an operand
+              sum[i][serpentine] += y.a[i] * y.b[serpentine];
+            }
+        });
     }
   }
 
