@@ -150,8 +150,8 @@ void gemm_on_cores(const host_policy& where, const gemm_problem<TA, TB, TC, S, E
   const host_tile<A> tile = host_tile_for<A>();
   const std::int64_t m = x.c.rows, n = x.c.cols;
   const double worth = double(m) * double(n) * double(x.k) / grain;
-  const std::int64_t threads = larger(std::int64_t(1), static_cast<std::int64_t>(
-                                                           smaller(worth, double(host_loop::thread_count(where)))));
+  const std::int64_t threads =
+      larger(std::int64_t(1), static_cast<std::int64_t>(smaller(worth, double(host_loop::thread_count(where)))));
   const std::int64_t rows = smaller(most_rows, round_up(ceil_div(m, threads), std::int64_t(tile.rows)));
   const std::int64_t row_blocks = ceil_div(m, rows);
   // A few rows: each thread gets a part of the columns.
@@ -194,22 +194,6 @@ void gemm_on_cores(const host_policy& where, const gemm_problem<TA, TB, TC, S, E
         }
       });
     }
-}
-
-/// seq: the definition.
-template <class A, class TA, class TB, class TC, class S, class Epilogue>
-void gemm_by_definition(const gemm_problem<TA, TB, TC, S, Epilogue>& x) {
-  for (std::int64_t batch = 0; batch < x.batch; ++batch)
-    for (std::int64_t i = 0; i < x.c.rows; ++i)
-      for (std::int64_t j = 0; j < x.c.cols; ++j) {
-        const TA* a = x.a.data + batch * x.a.batch_stride + i * x.a.stride;
-        const TB* b = x.b.data + batch * x.b.batch_stride + j * x.b.stride;
-        A sum{};
-        for (std::int64_t p = 0; p < x.k; ++p)
-          sum += static_cast<A>(a[p * x.a.k_stride]) * static_cast<A>(b[p * x.b.k_stride]);
-        TC* to = x.c.data + batch * x.c.batch_stride + i * x.c.row_stride + j * x.c.col_stride;
-        *to = x.result(sum, to, i, j);
-      }
 }
 
 }  // namespace detail

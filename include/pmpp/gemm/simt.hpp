@@ -34,18 +34,19 @@ namespace pmpp::inline PMPP_BACKEND {
 
 /// How a block cuts up its share of a product.
 struct gemm_tile {
-  int m, n;                ///< elements of C that a block works out
-  int k;                   ///< of a slab; even, and a multiple of 8
-  int stages;              ///< slabs in shared memory
-  int thread_m, thread_n;  ///< elements of C that a thread works out; whole 16-byte words of either operand
-  int lanes_m;             ///< of a warp, along m; 32 / lanes_m along n
-  int blocks;              ///< of a multiprocessor
-  int unrolled_k = 4;      ///< even: more need more of the instruction cache
+  int m = 0, n = 0;                ///< elements of C that a block works out
+  int k = 0;                       ///< of a slab; a multiple of 8
+  int stages = 0;                  ///< slabs in shared memory
+  int thread_m = 0, thread_n = 0;  ///< elements of C that a thread works out; whole 16-byte words of either operand
+  int lanes_m = 0;                 ///< of a warp, along m; 32 / lanes_m along n
+  int blocks = 0;                  ///< of a multiprocessor
+  int unrolled_k = 4;              ///< even: more need more of the instruction cache
 
   constexpr int lanes_n() const { return simt::warp_size / lanes_m; }
   constexpr int warps_m() const { return m / (thread_m * lanes_m); }
   constexpr int warps_n() const { return n / (thread_n * lanes_n()); }
   constexpr int threads() const { return warps_m() * warps_n() * simt::warp_size; }
+  friend constexpr bool operator==(const gemm_tile&, const gemm_tile&) = default;
 };
 
 namespace detail {
@@ -107,10 +108,10 @@ struct gemm_kernel {
 private:
   /// Which part of the product this block and this thread work out.
   struct place {
-    std::int64_t row, col;          ///< of C, where the tile begins
-    std::int64_t k_begin, k_end;    ///< of the split
+    std::int64_t row, col;        ///< of C, where the tile begins
+    std::int64_t k_begin, k_end;  ///< of the split
     std::int64_t split, batch;
-    int thread_row, thread_col;     ///< in the tile, where the first word of the thread begins
+    int thread_row, thread_col;  ///< in the tile, where the first word of the thread begins
 
     /// Tiles follow each other down `group` rows of tiles, then to the next column: those that run at the same time
     /// form a rectangle and share what they read.
@@ -159,7 +160,7 @@ private:
   PMPP_HOST_DEVICE static void with_pattern(const gemm_operand<T>& x, F f) {
     constexpr int items = larger(1, int(16 / sizeof(T)));
     if (x.copy == slab_copy::words)
-      f(pattern<Extent, 1, Extent % items == 0 ? items : 1>{});
+      f(pattern < Extent, 1, Extent % items == 0 ? items : 1 > {});
     else if (x.copy == slab_copy::along_k)
       f(pattern<Extent, 8, 1>{});
     else
@@ -193,9 +194,9 @@ private:
           for (int i = 0; i < way.pieces; i += way.across)
             for (int p = 0; p < Tile.k; p += way.deep)
               if (!way.idle_threads || way.p(block.thread()) < Tile.k)
-                copy_piece<way.items>(target + p * (Extent + word) + i * way.items,
-                                      from_ + i * way.items * (way.items > 1 ? 1 : x.stride) +
-                                          p * (way.unit_k ? 1 : x.k_stride));
+                copy_piece<way.items>(
+                    target + p * (Extent + word) + i * way.items,
+                    from_ + i * way.items * (way.items > 1 ? 1 : x.stride) + p * (way.unit_k ? 1 : x.k_stride));
         } else {
           copy_part<decltype(way)>(block, x, first, k, k_end, target);
         }
@@ -290,7 +291,8 @@ private:
       for (int q = 0; q < Tile.k; q += Tile.unrolled_k)
         unrolled<Tile.unrolled_k>([&](int p) {
           int next = q + p + 1;
-          if (p == Tile.unrolled_k - 1 && next == Tile.k) {  // the next slab is there, and nobody reads this one any more
+          if (p == Tile.unrolled_k - 1 &&
+              next == Tile.k) {  // the next slab is there, and nobody reads this one any more
             simt::copy_async_wait<Tile.stages - 2>();
             block.sync();
             stage = stage + 1 < Tile.stages ? stage + 1 : 0;

@@ -167,8 +167,9 @@ void gemv_on_blocks(const P& where, const gemm_problem<TA, TB, TC, S, Epilogue>&
     const std::int64_t splits = larger(one, ceil_div(x.k, split_k));
     scratch memory(where, splits > 1 ? checked_bytes(splits * m, sizeof(A), "gemv") : 0, 0);
     auto* partials = static_cast<A*>(memory.data());
-    launch(where, ceil_div(row_blocks * splits, units_of_block), kernel,
-           typename Kernel::arguments{x.a, x.b.data, x.b.k_stride, x.c, x.k, splits, split_k, partials, x.result, lanes});
+    launch(
+        where, ceil_div(row_blocks * splits, units_of_block), kernel,
+        typename Kernel::arguments{x.a, x.b.data, x.b.k_stride, x.c, x.k, splits, split_k, partials, x.result, lanes});
     if (splits > 1) combine_splits(where, x, partials, one, splits);
   };
   const auto run_either = [&]<int Items>(std::integral_constant<int, Items>) {
@@ -195,7 +196,8 @@ void gemv_on_cores(const host_policy& where, const gemm_problem<TA, TB, TC, S, E
   constexpr std::int64_t most_rows = 512;
   const bool columns = y.a.stride == 1 && y.a.k_stride != 1;
   const std::int64_t m = y.c.rows;
-  const std::int64_t rows = smaller(most_rows, larger(std::int64_t(1), 4 * host_loop::grain / larger(y.k, std::int64_t(1))));
+  const std::int64_t rows =
+      smaller(most_rows, larger(std::int64_t(1), 4 * host_loop::grain / larger(y.k, std::int64_t(1))));
   const auto x = [&](std::int64_t p) { return static_cast<A>(y.b.data[p * y.b.k_stride]); };
   host_loop::parallel_for(where, ceil_div(m, rows), [&](std::int64_t t) {
     const std::int64_t first = t * rows, count = smaller(rows, m - first);
