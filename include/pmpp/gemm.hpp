@@ -4,7 +4,7 @@
 //
 //   pmpp::gemm(device, 1, A, B, 0, C);                      C = A B; all three are matrix_views
 //   pmpp::gemm(device, 1, transposed(A), B, 0.5f, C);       C = A' B + C / 2
-//   pmpp::gemm(host, 1, A, B, 0, C, gemm_options{.epilogue = relu{}});
+//   pmpp::gemm(host, 1, A, B, 0, C, gemm_options{relu{}});
 //
 // A matrix_view says where element (i, j) lies, by any two strides: row-major, column-major, transposed, a part of a
 // larger matrix, all without a copy. The ways to the result, a file each:
@@ -58,14 +58,14 @@ struct no_epilogue {
   }
 };
 
-/// What a product may do besides.
+/// What a product may do besides: gemm_options{relu{}}, gemm_options{no_epilogue{}, gemm_precision::tf32}.
 template <class Epilogue = no_epilogue>
 struct gemm_options {
-  gemm_precision precision = gemm_precision::full;
   Epilogue epilogue{};  ///< applied to each alpha (AB) + beta C before it is stored: f(value) or f(value, row, column)
+  gemm_precision precision = gemm_precision::full;
 };
 template <class Epilogue>
-gemm_options(gemm_precision, Epilogue) -> gemm_options<Epilogue>;
+gemm_options(Epilogue, gemm_precision = gemm_precision::full) -> gemm_options<Epilogue>;
 
 /// The tiles among which a product chooses by its shape.
 struct gemm_tuning {

@@ -212,11 +212,11 @@ private:
       const auto rows = static_cast<int>(smaller(std::int64_t(Extent), x.extent - first));
       const auto depth = static_cast<int>(smaller(std::int64_t(Tile.k), k_end - k));
       const int p0 = Way::p(block.thread()), i0 = Way::i(block.thread());
-#if defined(__CUDACC__)
+#if defined(__CUDA_ARCH__)
 #pragma unroll 1
 #endif
       for (int i = 0; i < Way::pieces; i += Way::across)
-#if defined(__CUDACC__)
+#if defined(__CUDA_ARCH__)
 #pragma unroll 1
 #endif
         for (int p = 0; p0 + p < Tile.k; p += Way::deep) {

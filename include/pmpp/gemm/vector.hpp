@@ -56,7 +56,7 @@ struct gemv_arguments {
 /// Items: elements of a row that a lane reads at once; k_stride is 1 if there are several.
 template <class TA, class TX, class TC, class A, class S, class Epilogue, int Items>
 struct gemv_rows_kernel {
-  static constexpr int threads = 256, min_blocks = 4, warps = threads / simt::warp_size;
+  static constexpr int threads = 256, min_blocks = 2, warps = threads / simt::warp_size;
   static constexpr int rows = 4, words = Items == 1 ? 4 : 2;  ///< in flight: words of each row
   using arguments = gemv_arguments<TA, TX, TC, A, S, Epilogue>;
 
@@ -104,7 +104,7 @@ struct gemv_rows_kernel {
 /// Items: elements of a column that a lane reads at once; the stride of rows is 1 if there are several.
 template <class TA, class TX, class TC, class A, class S, class Epilogue, int Items>
 struct gemv_columns_kernel {
-  static constexpr int threads = 256, min_blocks = 4, warps = threads / simt::warp_size;
+  static constexpr int threads = 256, min_blocks = 2, warps = threads / simt::warp_size;
   static constexpr int depth = 8, rows = simt::warp_size * Items;  ///< columns of a warp in flight; rows of a block
   using arguments = gemv_arguments<TA, TX, TC, A, S, Epilogue>;
 
