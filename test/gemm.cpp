@@ -31,8 +31,8 @@ using pmpp::transposed;
 namespace {
 
 // Of one warp, so that small products have many tiles; all four shapes are tried by giving one shape to all.
-constexpr pmpp::gemm_tile flat{16, 32, 8, 3, 4, 4, 4, 1}, high{32, 16, 8, 2, 4, 4, 8, 1, 2},
-    few{8, 64, 16, 2, 4, 4, 2, 1}, two_warps{32, 32, 8, 4, 4, 4, 4, 1, 8};
+constexpr pmpp::gemm_tile flat{16, 32, 8, 3, 4, 4, 4, 1}, high{32, 16, 8, 3, 4, 4, 8, 1, 2},
+    few{8, 64, 16, 3, 4, 4, 2, 1}, two_warps{32, 32, 8, 4, 4, 4, 4, 1, 8};
 constexpr pmpp::gemm_tuning tiny{flat, high, few, flat};
 constexpr pmpp::gemm_tuning other{two_warps, two_warps, two_warps, two_warps};
 

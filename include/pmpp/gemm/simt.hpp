@@ -71,12 +71,13 @@ struct gemm_kernel {
   static constexpr int lanes_n = Tile.lanes_n(), warps_n = Tile.warps_n();
   static_assert(Tile.m == Tile.warps_m() * Tile.lanes_m * Tile.thread_m && Tile.thread_m % word == 0);
   static_assert(Tile.n == warps_n * lanes_n * Tile.thread_n && Tile.thread_n % word == 0);
-  static_assert(Tile.k % 8 == 0 && Tile.stages >= 2 && lanes_n >= 2);
+  static_assert(Tile.k % 8 == 0 && Tile.k % Tile.unrolled_k == 0 && Tile.unrolled_k % 2 == 0 && Tile.stages >= 3 &&
+                lanes_n >= 2);
 
   // The word behind each row lets lanes with consecutive k write to different banks.
   struct shared {
-    alignas(16) A a[Tile.stages][Tile.k][Tile.m + word];
-    alignas(16) A b[Tile.stages][Tile.k][Tile.n + word];
+    alignas(16) A a[Tile.stages * Tile.k][Tile.m + word];
+    alignas(16) A b[Tile.stages * Tile.k][Tile.n + word];
   };
 
   struct arguments {
@@ -171,8 +172,6 @@ private:
   template <int Extent, class T>
   class feed {
   public:
-    using slab = A[Tile.k][Extent + word];
-
     template <class Block>
     PMPP_HOST_DEVICE feed(Block& block, const gemm_operand<T>& x, std::int64_t batch, std::int64_t first,
                           std::int64_t k)
@@ -180,54 +179,53 @@ private:
       with_pattern<Extent>(x, [&](auto way) {
         const int i = way.i(block.thread()) * way.items, p = way.p(block.thread());
         from_ = x.data + batch * x.batch_stride + (first + i) * x.stride + (k + p) * x.k_stride;
-        to_ = p * (Extent + word) + i;
+        to_ = p * row_length + i;
       });
     }
 
-    /// Starts copying the slab that begins at k; zeros where the operand has no elements.
+    /// Starts copying the slab that begins at k to the rows of shared memory from `to` on; zeros where the operand has
+    /// no elements.
     template <class Block>
     PMPP_HOST_DEVICE void copy(Block& block, const gemm_operand<T>& x, std::int64_t first, std::int64_t k,
-                               std::int64_t k_end, slab& to) {
-      with_pattern<Extent>(x, [&](auto way) {
-        A* target = &to[0][0] + to_;
-        if (whole_ && k + Tile.k <= k_end) {
+                               std::int64_t k_end, A* to) {
+      to += to_;
+      if (whole_ && k + Tile.k <= k_end)
+        with_pattern<Extent>(x, [&](auto way) {
           for (int i = 0; i < way.pieces; i += way.across)
             for (int p = 0; p < Tile.k; p += way.deep)
               if (!way.idle_threads || way.p(block.thread()) < Tile.k)
                 copy_piece<way.items>(
-                    target + p * (Extent + word) + i * way.items,
+                    to + p * row_length + i * way.items,
                     from_ + i * way.items * (way.items > 1 ? 1 : x.stride) + p * (way.unit_k ? 1 : x.k_stride));
-        } else {
-          copy_part<decltype(way)>(block, x, first, k, k_end, target);
-        }
-      });
+        });
+      else
+        copy_part(block, x, first, k, k_end, to);
       from_ += Tile.k * x.k_stride;
     }
 
   private:
-    /// The same at the edges of the matrix.
-    template <class Way, class Block>
+    static constexpr int row_length = Extent + word;
+
+    /// The same at the edges of the matrix, element by element.
+    template <class Block>
     PMPP_HOST_DEVICE void copy_part(Block& block, const gemm_operand<T>& x, std::int64_t first, std::int64_t k,
-                                    std::int64_t k_end, A* target) const {
-      const auto rows = static_cast<int>(smaller(std::int64_t(Extent), x.extent - first));
-      const auto depth = static_cast<int>(smaller(std::int64_t(Tile.k), k_end - k));
-      const int p0 = Way::p(block.thread()), i0 = Way::i(block.thread());
-#if defined(__CUDA_ARCH__)
-#pragma unroll 1
-#endif
-      for (int i = 0; i < Way::pieces; i += Way::across)
-#if defined(__CUDA_ARCH__)
-#pragma unroll 1
-#endif
-        for (int p = 0; p0 + p < Tile.k; p += Way::deep) {
-          const int left = p0 + p < depth ? rows - (i0 + i) * Way::items : 0;
-          A* to = target + p * (Extent + word) + i * Way::items;
-          const T* from = from_ + i * Way::items * x.stride + p * x.k_stride;
-          if (left >= Way::items)
-            copy_piece<Way::items>(to, from);
-          else
-            for (int e = 0; e < Way::items; ++e) to[e] = e < left ? static_cast<A>(from[e * x.stride]) : A{};
-        }
+                                    std::int64_t k_end, A* to) const {
+      int items = 1, across = 0, deep = 0, p0 = 0, i0 = 0;
+      with_pattern<Extent>(x, [&](auto way) {
+        items = way.items, across = way.across, deep = way.deep;
+        p0 = way.p(block.thread()), i0 = way.i(block.thread());
+      });
+      const auto rows = static_cast<int>(smaller(std::int64_t(Extent), x.extent - first)) - i0 * items;
+      const auto depth = static_cast<int>(smaller(std::int64_t(Tile.k), k_end - k)) - p0;
+      for (int p = 0; p0 + p < Tile.k; p += deep)
+        for (int i = 0; i0 * items + i < Extent; i += across * items)
+          for (int e = i; e < i + items; ++e) {
+            const T* from = from_ + e * x.stride + p * x.k_stride;
+            if (p < depth && e < rows)
+              copy_piece<1>(to + p * row_length + e, from);
+            else
+              to[p * row_length + e] = A{};
+          }
     }
 
     const T* from_;
@@ -253,9 +251,9 @@ private:
   };
   using shared_word = item_group<A, word>;
 
-  PMPP_HOST_DEVICE static void load(const shared& memory, const place& at, int stage, int p, operands& to) {
-    const A* a = &memory.a[stage][p][at.thread_row];
-    const A* b = &memory.b[stage][p][at.thread_col];
+  PMPP_HOST_DEVICE static void load(const shared& memory, const place& at, int row, operands& to) {
+    const A* a = &memory.a[row][at.thread_row];
+    const A* b = &memory.b[row][at.thread_col];
     for (int i = 0; i < Tile.thread_m; i += word) {
       const auto x = *reinterpret_cast<const shared_word*>(a + row_of(i));
       for (int e = 0; e < word; ++e) to.a[i + e] = x.item[e];
@@ -272,33 +270,38 @@ private:
                                         A (&sum)[Tile.thread_m][Tile.thread_n]) {
     feed<Tile.m, TA> a(block, x.a, at.batch, at.row, at.k_begin);
     feed<Tile.n, TB> b(block, x.b, at.batch, at.col, at.k_begin);
-    const auto copy_slab = [&](std::int64_t k, int stage) {
-      if (k < at.k_end) {
-        a.copy(block, x.a, at.row, k, at.k_end, memory.a[stage]);
-        b.copy(block, x.b, at.col, k, at.k_end, memory.b[stage]);
-      }
+    constexpr int ahead = Tile.stages - 2, rows = Tile.stages * Tile.k, unrolled_k = Tile.unrolled_k;
+    const auto copy_a = [&](std::int64_t k, int row) {
+      if (k < at.k_end) a.copy(block, x.a, at.row, k, at.k_end, memory.a[row]);
+    };
+    const auto copy_b = [&](std::int64_t k, int row) {
+      if (k < at.k_end) b.copy(block, x.b, at.col, k, at.k_end, memory.b[row]);
       simt::copy_async_batch();
     };
-    for (int s = 0; s + 1 < Tile.stages; ++s) copy_slab(at.k_begin + s * Tile.k, s);
-    simt::copy_async_wait<Tile.stages - 2>();
+    for (int s = 0; s < ahead; ++s) {
+      copy_a(at.k_begin + s * Tile.k, s * Tile.k);
+      copy_b(at.k_begin + s * Tile.k, s * Tile.k);
+    }
+    simt::copy_async_wait<ahead - 1>();
     block.sync();
     operands now[2];
-    int stage = 0, free_stage = Tile.stages - 1;
-    if (at.k_begin < at.k_end) load(memory, at, 0, 0, now[0]);
+    int row = 0, free_row = ahead * Tile.k;  // of shared memory: for this k, for the next slab that is fetched
+    if (at.k_begin < at.k_end) load(memory, at, 0, now[0]);
     for (std::int64_t k = at.k_begin; k < at.k_end; k += Tile.k) {
-      copy_slab(k + (Tile.stages - 1) * Tile.k, free_stage);
-      free_stage = stage;
-      for (int q = 0; q < Tile.k; q += Tile.unrolled_k)
-        unrolled<Tile.unrolled_k>([&](int p) {
-          int next = q + p + 1;
-          if (p == Tile.unrolled_k - 1 &&
-              next == Tile.k) {  // the next slab is there, and nobody reads this one any more
-            simt::copy_async_wait<Tile.stages - 2>();
-            block.sync();
-            stage = stage + 1 < Tile.stages ? stage + 1 : 0;
-            next = 0;
-          }
-          load(memory, at, stage, next, now[(p + 1) % 2]);
+      for (int q = 0; q < Tile.k; q += unrolled_k) {
+        if (q == 0) copy_a(k + ahead * Tile.k, free_row);
+        if (q == unrolled_k % Tile.k) {
+          copy_b(k + ahead * Tile.k, free_row);
+          free_row = free_row + Tile.k < rows ? free_row + Tile.k : 0;
+        }
+        if (q == Tile.k - unrolled_k) {
+          // The next slab is there; and all have done with the slab before this one, whose place the next copies take.
+          simt::copy_async_wait<ahead - 1>();
+          block.sync();
+        }
+        unrolled<unrolled_k>([&](int p) {
+          const int next = p + 1 < unrolled_k || row + p + 1 < rows ? row + p + 1 : 0;
+          load(memory, at, next, now[(p + 1) % 2]);
           const operands& y = now[p % 2];
           for (int i = 0; i < Tile.thread_m; ++i)
             for (int j = 0; j < Tile.thread_n; ++j) {
@@ -306,6 +309,8 @@ private:
               sum[i][serpentine] += y.a[i] * y.b[serpentine];
             }
         });
+        row = row + unrolled_k < rows ? row + unrolled_k : 0;
+      }
     }
   }
 
