@@ -18,7 +18,8 @@ namespace detail {
 enum class slab_copy {
   words,    ///< 16 bytes at a time, along m or n
   along_k,  ///< element by element; those with consecutive k lie next to each other
-  any       ///< element by element
+  any,      ///< element by element
+  mixed     ///< a kernel for all three
 };
 
 /// A or B as the kernel sees it: element (i, p) is data[i * stride + p * k_stride], i along m or n.

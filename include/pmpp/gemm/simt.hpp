@@ -64,7 +64,8 @@ struct alignas(Items * sizeof(T)) item_group {
   T item[Items];
 };
 
-template <class TA, class TB, class TC, class A, class S, class Epilogue, gemm_tile Tile>
+template <class TA, class TB, class TC, class A, class S, class Epilogue, gemm_tile Tile, slab_copy CopyA,
+          slab_copy CopyB>
 struct gemm_kernel {
   static constexpr int threads = Tile.threads(), min_blocks = Tile.blocks;
   static constexpr int word = 16 / sizeof(A);  ///< elements of a 16-byte word of shared memory
@@ -157,40 +158,48 @@ private:
     PMPP_HOST_DEVICE static int p(int t) { return t % Deep + t / (Deep * across) * Deep; }
     PMPP_HOST_DEVICE static int i(int t) { return t / Deep % across; }
   };
-  template <int Extent, class T, class F>
+  template <int Extent, slab_copy Copy, class T, class F>
   PMPP_HOST_DEVICE static void with_pattern(const gemm_operand<T>& x, F f) {
     constexpr int items = larger(1, int(16 / sizeof(T)));
-    if (x.copy == slab_copy::words)
+    const slab_copy copy = Copy == slab_copy::mixed ? x.copy : Copy;
+    if (copy == slab_copy::words)
       f(pattern < Extent, 1, Extent % items == 0 ? items : 1 > {});
-    else if (x.copy == slab_copy::along_k)
+    else if (copy == slab_copy::along_k)
       f(pattern<Extent, 8, 1>{});
     else
       f(pattern<Extent, 1, 1>{});
   }
 
-  /// Copies one operand slab by slab. It keeps no more than it needs in registers, which are scarce.
-  template <int Extent, class T>
+  /// Copies one operand slab by slab. What it keeps in registers is little: they are scarce.
+  template <int Extent, slab_copy Copy, class T>
   class feed {
   public:
     template <class Block>
     PMPP_HOST_DEVICE feed(Block& block, const gemm_operand<T>& x, std::int64_t batch, std::int64_t first,
-                          std::int64_t k)
-        : whole_(first + Extent <= x.extent) {
-      with_pattern<Extent>(x, [&](auto way) {
+                          std::int64_t k, int slabs, int last_depth)
+        : left_(slabs),
+          part_(first + Extent > x.extent ? slabs
+                : last_depth < Tile.k     ? 1
+                                          : 0),
+          rows_(static_cast<int>(smaller(std::int64_t(Extent), x.extent - first))),
+          last_depth_(last_depth) {
+      with_pattern<Extent, Copy>(x, [&](auto way) {
         const int i = way.i(block.thread()) * way.items, p = way.p(block.thread());
         from_ = x.data + batch * x.batch_stride + (first + i) * x.stride + (k + p) * x.k_stride;
         to_ = p * row_length + i;
       });
     }
 
-    /// Starts copying the slab that begins at k to the rows of shared memory from `to` on; zeros where the operand has
-    /// no elements.
-    template <class Block>
-    PMPP_HOST_DEVICE void copy(Block& block, const gemm_operand<T>& x, std::int64_t first, std::int64_t k,
-                               std::int64_t k_end, A* to) {
+    /// How many slabs, from the first on, lie inside the operand.
+    PMPP_HOST_DEVICE int whole_slabs() const { return left_ - part_; }
+
+    /// Starts copying the next slab to the rows of shared memory from `to` on. Inside: it lies inside the operand; else
+    /// zeros where it does not, nothing if there is none.
+    template <bool Inside, class Block>
+    PMPP_HOST_DEVICE void copy(Block& block, const gemm_operand<T>& x, A* to) {
       to += to_;
-      if (whole_ && k + Tile.k <= k_end)
-        with_pattern<Extent>(x, [&](auto way) {
+      if (Inside || left_ > part_)
+        with_pattern<Extent, Copy>(x, [&](auto way) {
           for (int i = 0; i < way.pieces; i += way.across)
             for (int p = 0; p < Tile.k; p += way.deep)
               if (!way.idle_threads || way.p(block.thread()) < Tile.k)
@@ -198,8 +207,9 @@ private:
                     to + p * row_length + i * way.items,
                     from_ + i * way.items * (way.items > 1 ? 1 : x.stride) + p * (way.unit_k ? 1 : x.k_stride));
         });
-      else
-        copy_part(block, x, first, k, k_end, to);
+      else if (left_ > 0)
+        copy_part(block, x, to);
+      --left_;
       from_ += Tile.k * x.k_stride;
     }
 
@@ -208,29 +218,27 @@ private:
 
     /// The same at the edges of the matrix, element by element.
     template <class Block>
-    PMPP_HOST_DEVICE void copy_part(Block& block, const gemm_operand<T>& x, std::int64_t first, std::int64_t k,
-                                    std::int64_t k_end, A* to) const {
+    PMPP_HOST_DEVICE void copy_part(Block& block, const gemm_operand<T>& x, A* to) const {
       int items = 1, across = 0, deep = 0, p0 = 0, i0 = 0;
-      with_pattern<Extent>(x, [&](auto way) {
+      with_pattern<Extent, Copy>(x, [&](auto way) {
         items = way.items, across = way.across, deep = way.deep;
-        p0 = way.p(block.thread()), i0 = way.i(block.thread());
+        p0 = way.p(block.thread()), i0 = way.i(block.thread()) * items;
       });
-      const auto rows = static_cast<int>(smaller(std::int64_t(Extent), x.extent - first)) - i0 * items;
-      const auto depth = static_cast<int>(smaller(std::int64_t(Tile.k), k_end - k)) - p0;
+      const int depth = left_ == 1 ? last_depth_ : Tile.k;
       for (int p = 0; p0 + p < Tile.k; p += deep)
-        for (int i = 0; i0 * items + i < Extent; i += across * items)
+        for (int i = 0; i0 + i < Extent; i += across * items)
           for (int e = i; e < i + items; ++e) {
-            const T* from = from_ + e * x.stride + p * x.k_stride;
-            if (p < depth && e < rows)
-              copy_piece<1>(to + p * row_length + e, from);
+            if (p0 + p < depth && i0 + e < rows_)
+              copy_piece<1>(to + p * row_length + e, from_ + e * x.stride + p * x.k_stride);
             else
               to[p * row_length + e] = A{};
           }
     }
 
-    const T* from_;
-    int to_;
-    bool whole_;
+    const T* from_;          // the first piece of this thread in the next slab
+    int to_;                 // where it goes
+    int left_, part_;        // slabs to copy; how many of them, the last ones, have edges
+    int rows_, last_depth_;  // of the operand in this tile, in the last slab
   };
 
   /// Starts copying what needs no conversion; converts the rest.
@@ -268,40 +276,37 @@ private:
   template <class Block>
   PMPP_HOST_DEVICE static void multiply(Block& block, shared& memory, const arguments& x, const place& at,
                                         A (&sum)[Tile.thread_m][Tile.thread_n]) {
-    feed<Tile.m, TA> a(block, x.a, at.batch, at.row, at.k_begin);
-    feed<Tile.n, TB> b(block, x.b, at.batch, at.col, at.k_begin);
-    constexpr int ahead = Tile.stages - 2, rows = Tile.stages * Tile.k, unrolled_k = Tile.unrolled_k;
-    const auto copy_a = [&](std::int64_t k, int row) {
-      if (k < at.k_end) a.copy(block, x.a, at.row, k, at.k_end, memory.a[row]);
-    };
-    const auto copy_b = [&](std::int64_t k, int row) {
-      if (k < at.k_end) b.copy(block, x.b, at.col, k, at.k_end, memory.b[row]);
-      simt::copy_async_batch();
-    };
+    constexpr int ahead = Tile.stages - 2, rows = Tile.stages * Tile.k;
+    const std::int64_t depth = larger(std::int64_t(0), at.k_end - at.k_begin);
+    const int slabs = static_cast<int>(ceil_div(depth, std::int64_t(Tile.k)));
+    const int last_depth = static_cast<int>(depth - (slabs - 1) * std::int64_t(Tile.k));
+    feed<Tile.m, CopyA, TA> a(block, x.a, at.batch, at.row, at.k_begin, slabs, last_depth);
+    feed<Tile.n, CopyB, TB> b(block, x.b, at.batch, at.col, at.k_begin, slabs, last_depth);
+    const int inside = smaller(a.whole_slabs(), b.whole_slabs()) - ahead;  // fetches in the loop that need no checks
     for (int s = 0; s < ahead; ++s) {
-      copy_a(at.k_begin + s * Tile.k, s * Tile.k);
-      copy_b(at.k_begin + s * Tile.k, s * Tile.k);
+      a.template copy<false>(block, x.a, memory.a[s * Tile.k]);
+      b.template copy<false>(block, x.b, memory.b[s * Tile.k]);
+      simt::copy_async_batch();
     }
     simt::copy_async_wait<ahead - 1>();
     block.sync();
     operands now[2];
-    int row = 0, free_row = ahead * Tile.k;  // of shared memory: for this k, for the next slab that is fetched
-    if (at.k_begin < at.k_end) load(memory, at, 0, now[0]);
-    for (std::int64_t k = at.k_begin; k < at.k_end; k += Tile.k) {
-      for (int q = 0; q < Tile.k; q += unrolled_k) {
-        if (q == 0) copy_a(k + ahead * Tile.k, free_row);
-        if (q == unrolled_k % Tile.k) {
-          copy_b(k + ahead * Tile.k, free_row);
-          free_row = free_row + Tile.k < rows ? free_row + Tile.k : 0;
-        }
-        if (q == Tile.k - unrolled_k) {
-          // The next slab is there; and all have done with the slab before this one, whose place the next copies take.
+    int row = 0, free_row = ahead * Tile.k;  // of shared memory: for this k, for the slab that is fetched next
+    if (slabs > 0) load(memory, at, 0, now[0]);
+    const auto multiply_slab = [&](auto fetches_inside) {
+      a.template copy<fetches_inside.value>(block, x.a, memory.a[free_row]);
+      b.template copy<fetches_inside.value>(block, x.b, memory.b[free_row]);
+      simt::copy_async_batch();
+      free_row = free_row + Tile.k < rows ? free_row + Tile.k : 0;
+      for (int q = 0; q < Tile.k; q += Tile.unrolled_k) {
+        if (q == Tile.k - Tile.unrolled_k) {
+          // The next slab is there; and all have done with the slab before this one, whose place is the next to be free.
           simt::copy_async_wait<ahead - 1>();
           block.sync();
         }
-        unrolled<unrolled_k>([&](int p) {
-          const int next = p + 1 < unrolled_k || row + p + 1 < rows ? row + p + 1 : 0;
-          load(memory, at, next, now[(p + 1) % 2]);
+        const int after = row + Tile.unrolled_k < rows ? row + Tile.unrolled_k : 0;
+        unrolled<Tile.unrolled_k>([&](int p) {
+          load(memory, at, p + 1 < Tile.unrolled_k ? row + p + 1 : after, now[(p + 1) % 2]);
           const operands& y = now[p % 2];
           for (int i = 0; i < Tile.thread_m; ++i)
             for (int j = 0; j < Tile.thread_n; ++j) {
@@ -309,9 +314,12 @@ private:
               sum[i][serpentine] += y.a[i] * y.b[serpentine];
             }
         });
-        row = row + unrolled_k < rows ? row + unrolled_k : 0;
+        row = after;
       }
-    }
+    };
+    int s = 0;
+    for (; s < inside; ++s) multiply_slab(std::true_type{});
+    for (; s < slabs; ++s) multiply_slab(std::false_type{});
   }
 
   PMPP_HOST_DEVICE static void write_partial(const arguments& x, const place& at,
@@ -438,8 +446,7 @@ gemm_plan plan_gemm(std::int64_t m, std::int64_t n, std::int64_t k, std::int64_t
 /// Enqueues a product on a GPU or runs it in the emulator, cut up as planned.
 template <gemm_tile Tile, class A, class P, class TA, class TB, class TC, class S, class Epilogue>
 void gemm_by_tiles(const P& where, const gemm_problem<TA, TB, TC, S, Epilogue>& x, const gemm_plan& plan) {
-  using kernel = gemm_kernel<TA, TB, TC, A, S, Epilogue, Tile>;
-  constexpr std::int64_t word = kernel::word;
+  constexpr std::int64_t word = 16 / sizeof(A);
   const bool splits = plan.splits > 1;
   const std::int64_t row_length = round_up(x.c.cols, word);
   const std::int64_t partials = splits ? x.batch * plan.splits * x.c.rows * row_length : 0;
@@ -447,11 +454,30 @@ void gemm_by_tiles(const P& where, const gemm_problem<TA, TB, TC, S, Epilogue>& 
   const bool wide = x.c.col_stride == 1 && x.c.row_stride % word == 0 && x.c.batch_stride % word == 0 &&
                     reinterpret_cast<std::uintptr_t>(x.c.data) % (word * sizeof(TC)) == 0;
   auto* sums = static_cast<A*>(memory.data());
-  const std::int64_t blocks = plan.tiles_m * plan.tiles_n * plan.splits * x.batch, most = std::int64_t(1) << 30;
-  for (std::int64_t first = 0; first < blocks; first += most)
-    launch(where, smaller(most, blocks - first), kernel{},
-           typename kernel::arguments{x.a, x.b, x.c, x.k, plan.tiles_m, plan.tiles_n, plan.splits, plan.split_k, sums,
-                                      first, x.result, wide});
+  const auto run = [&]<slab_copy CopyA, slab_copy CopyB>() {
+    using kernel = gemm_kernel<TA, TB, TC, A, S, Epilogue, Tile, CopyA, CopyB>;
+    const std::int64_t blocks = plan.tiles_m * plan.tiles_n * plan.splits * x.batch, most = std::int64_t(1) << 30;
+    for (std::int64_t first = 0; first < blocks; first += most)
+      launch(where, smaller(most, blocks - first), kernel{},
+             typename kernel::arguments{x.a, x.b, x.c, x.k, plan.tiles_m, plan.tiles_n, plan.splits, plan.split_k, sums,
+                                        first, x.result, wide});
+  };
+  using enum slab_copy;
+  // Large tiles are worth kernels of their own for the usual layouts: 4096^3 floats take 10 % longer with one for all.
+  if constexpr (Tile.thread_m * Tile.thread_n * sizeof(A) >= 512) {
+    if (x.a.copy == along_k && x.b.copy == words)
+      run.template operator()<along_k, words>();
+    else if (x.a.copy == words && x.b.copy == words)
+      run.template operator()<words, words>();
+    else if (x.a.copy == along_k && x.b.copy == along_k)
+      run.template operator()<along_k, along_k>();
+    else if (x.a.copy == words && x.b.copy == along_k)
+      run.template operator()<words, along_k>();
+    else
+      run.template operator()<mixed, mixed>();
+  } else {
+    run.template operator()<mixed, mixed>();
+  }
   if (splits) combine_splits(where, x, sums, row_length, plan.splits);
 }
 
