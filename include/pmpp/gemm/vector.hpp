@@ -86,11 +86,18 @@ struct gemv_rows_kernel {
           for (int r = 0; r < rows; ++r) sum[r] += static_cast<A>(a[w][r].item[e]) * x;
         }
     }
-    for (; k < k_end; k += lanes * Items)
+    item_group<TA, Items> a[words][rows];  // the last step, which may lack words and elements
+    for (int w = 0; w < words; ++w)
+      for (int r = 0; r < rows; ++r)
+        if (const std::int64_t p = k + w * lanes * Items; p + Items <= k_end)
+          a[w][r] = *reinterpret_cast<const item_group<TA, Items>*>(from[r] + p * y.a.k_stride);
+    for (int w = 0; w < words; ++w)
       for (int e = 0; e < Items; ++e) {
-        if (k + e >= k_end) break;
-        const A x = static_cast<A>(y.x[(k + e) * y.x_stride]);
-        for (int r = 0; r < rows; ++r) sum[r] += static_cast<A>(from[r][(k + e) * y.a.k_stride]) * x;
+        const std::int64_t first = k + w * lanes * Items, p = first + e;
+        if (p >= k_end) break;
+        const A x = static_cast<A>(y.x[p * y.x_stride]);
+        for (int r = 0; r < rows; ++r)
+          sum[r] += static_cast<A>(first + Items <= k_end ? a[w][r].item[e] : from[r][p * y.a.k_stride]) * x;
       }
     for (int bits = simt::warp_size / 2; bits > 0; bits /= 2) {
       if (bits >= lanes) continue;
