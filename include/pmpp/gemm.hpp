@@ -80,7 +80,7 @@ struct gemm_tuning {
 template <class A>
 constexpr gemm_tuning gemm_tuning_for() {
   if (sizeof(A) <= 4)
-    return {{128, 128, 16, 4, 8, 16, 8, 2},
+    return {{128, 256, 8, 6, 8, 16, 4, 1, 8},
             {64, 64, 16, 4, 8, 8, 8, 4},
             {16, 256, 16, 4, 8, 4, 2, 3},
             {32, 32, 16, 3, 4, 8, 8, 12}};

@@ -272,6 +272,16 @@ private:
     }
   }
 
+  /// Adds the products of one k for some rows of a thread.
+  template <int First, int Last>
+  PMPP_HOST_DEVICE static void add_products(const operands& y, A (&sum)[Tile.thread_m][Tile.thread_n]) {
+    for (int i = First; i < Last; ++i)
+      for (int j = 0; j < Tile.thread_n; ++j) {
+        const int serpentine = i % 2 == 0 ? j : Tile.thread_n - 1 - j;  // the neighbour shares an operand
+        sum[i][serpentine] += y.a[i] * y.b[serpentine];
+      }
+  }
+
   /// Adds the products of a thread's elements over the k of the split.
   template <class Block>
   PMPP_HOST_DEVICE static void multiply(Block& block, shared& memory, const arguments& x, const place& at,
@@ -290,7 +300,8 @@ private:
     }
     simt::copy_async_wait<ahead - 1>();
     block.sync();
-    operands now[2];
+    operands now[2] = {};
+    constexpr int half = Tile.thread_m / 2;
     int row = 0, free_row = ahead * Tile.k;  // of shared memory: for this k, for the slab that is fetched next
     if (slabs > 0) load(memory, at, 0, now[0]);
     const auto multiply_slab = [&](auto fetches_inside) {
@@ -306,13 +317,11 @@ private:
         }
         const int after = row + Tile.unrolled_k < rows ? row + Tile.unrolled_k : 0;
         unrolled<Tile.unrolled_k>([&](int p) {
+          // The first operands of a slab are loaded last in the loop; half of the products before them are left for the
+          // next round, so that nobody waits for these.
+          add_products<half, Tile.thread_m>(now[(p + 1) % 2], sum);
           load(memory, at, p + 1 < Tile.unrolled_k ? row + p + 1 : after, now[(p + 1) % 2]);
-          const operands& y = now[p % 2];
-          for (int i = 0; i < Tile.thread_m; ++i)
-            for (int j = 0; j < Tile.thread_n; ++j) {
-              const int serpentine = i % 2 == 0 ? j : Tile.thread_n - 1 - j;  // the neighbour shares an operand
-              sum[i][serpentine] += y.a[i] * y.b[serpentine];
-            }
+          add_products<0, half>(now[p % 2], sum);
         });
         row = after;
       }
@@ -320,6 +329,7 @@ private:
     int s = 0;
     for (; s < inside; ++s) multiply_slab(std::true_type{});
     for (; s < slabs; ++s) multiply_slab(std::false_type{});
+    add_products<half, Tile.thread_m>(now[1], sum);
   }
 
   PMPP_HOST_DEVICE static void write_partial(const arguments& x, const place& at,
@@ -413,31 +423,31 @@ struct gemm_plan {
   double clocks;
 };
 
-/// The best number of splits for a tile. A rough model of an H100: what counts is how many waves of blocks there are,
-/// how well a tile fits m and n, and whether memory keeps up.
+/// The best number of splits for a tile. A rough model of an H100: what counts is how many blocks a multiprocessor gets,
+/// how many warps it has to choose from, how well a tile fits m and n, and whether memory keeps up.
 template <gemm_tile Tile, class A>
 gemm_plan plan_gemm(std::int64_t m, std::int64_t n, std::int64_t k, std::int64_t batch, int processors) {
-  constexpr double word = 16.0 / sizeof(A), fma = Tile.thread_m * Tile.thread_n * (sizeof(A) > 4 ? 2 : 1);
-  constexpr double loads = 2.5 * (Tile.thread_m + Tile.thread_n) / word;
-  constexpr double clocks_of_k = (fma / 4 > loads ? fma / 4 : loads) * 1.1 * (Tile.threads() / 32) * Tile.blocks;
-  constexpr double start = 3000, second_launch = 4000, l2_bytes = 2800, memory_bytes = 1600;
+  constexpr double fma = double(Tile.thread_m * Tile.thread_n) * Tile.threads() / (sizeof(A) > 4 ? 64 : 128);
+  constexpr double start = 3000, second_launch = 5000, split = 100, l2_bytes = 2800, memory_bytes = 1600;
   const std::int64_t tiles_m = ceil_div(m, std::int64_t(Tile.m)), tiles_n = ceil_div(n, std::int64_t(Tile.n));
-  const double tiles = double(tiles_m) * double(tiles_n) * double(batch), slots = double(processors) * Tile.blocks;
+  const double tiles = double(tiles_m) * double(tiles_n) * double(batch);
   const double c_bytes = double(m) * double(n) * double(batch) * sizeof(A);
   const double read = double(k) * double(batch) * sizeof(A);
   const double from_l2 = read * (double(m) * double(tiles_n) + double(n) * double(tiles_m)) / l2_bytes;
   const double from_memory = (read * (double(m) + double(n)) + c_bytes) / memory_bytes;
   gemm_plan best{tiles_m, tiles_n, 0, 0, 0};
-  for (int waves = 0; waves < 4; ++waves) {  // 0: one split
-    const auto wanted = waves == 0 ? 1 : static_cast<std::int64_t>(smaller(waves * slots / tiles, 4096.0));
-    if (wanted < 1 || (waves > 0 && wanted == 1)) continue;
+  for (int blocks = 0; blocks <= 3 * Tile.blocks; ++blocks) {  // of a multiprocessor, wanted; 0: one split
+    const auto wanted = blocks == 0 ? 1 : static_cast<std::int64_t>(smaller(blocks * processors / tiles, 4096.0));
+    if (wanted < 1 || (blocks > 0 && wanted == 1)) continue;
     const std::int64_t split_k = round_up(ceil_div(larger(k, std::int64_t(1)), wanted), std::int64_t(Tile.k));
     const std::int64_t splits = larger(std::int64_t(1), ceil_div(k, split_k));
-    const double blocks = tiles * double(splits);
-    const double rounds = double(static_cast<std::int64_t>((blocks + slots - 1) / slots));
-    double clocks = rounds * double(split_k) * clocks_of_k;
-    clocks = larger(clocks, larger(from_l2, from_memory)) + start * rounds;
-    if (splits > 1) clocks += second_launch + c_bytes * double(splits + 1) / l2_bytes;
+    const auto share = ceil_div(static_cast<std::int64_t>(tiles) * splits, std::int64_t(processors));
+    const std::int64_t together = smaller(share, std::int64_t(Tile.blocks)), rounds = ceil_div(share, together);
+    const double warps =
+        double(together) * Tile.threads() / 128;  // of a scheduler: more hide more of what they wait for
+    double clocks = double(share) * double(split_k) * fma * (warps + 0.7) / warps;
+    clocks = larger(clocks, larger(from_l2, from_memory)) + start * double(rounds);
+    if (splits > 1) clocks += second_launch + split * double(splits) + c_bytes * double(splits + 1) / l2_bytes;
     if (best.splits == 0 || clocks < best.clocks) best = {tiles_m, tiles_n, splits, split_k, clocks};
   }
   return best;
