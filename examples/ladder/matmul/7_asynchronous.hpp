@@ -25,9 +25,11 @@ struct asynchronous {
     const int t = block.thread(), tx = t % 16 * 4, ty = t / 16 * 4;
     const auto copy = [&](std::int64_t first, int stage) {
       for (int e = t; first < x.k && e < depth * tile; e += threads)  // A is turned element by element
-        pmpp::simt::copy_async<4>(&memory.a[stage][e % depth][e / depth], x.a + (row + e / depth) * x.k + first + e % depth);
+        pmpp::simt::copy_async<4>(&memory.a[stage][e % depth][e / depth],
+                                  x.a + (row + e / depth) * x.k + first + e % depth);
       if (first < x.k)
-        pmpp::simt::copy_async<16>(&memory.b[stage][t / 32][t % 32 * 4], x.b + (first + t / 32) * x.n + col + t % 32 * 4);
+        pmpp::simt::copy_async<16>(&memory.b[stage][t / 32][t % 32 * 4],
+                                   x.b + (first + t / 32) * x.n + col + t % 32 * 4);
       pmpp::simt::copy_async_batch();
     };
     float sum[own][own] = {};

@@ -6,8 +6,8 @@
 #include <cstdint>
 
 struct product {
-  const float *a, *b;       // m x k, k x n
+  const float *a, *b;        // m x k, k x n
   const float* b_by_column;  // the same B, column-major: only for the rung that turns corners
-  float* c;                 // m x n
+  float* c;                  // m x n
   std::int64_t m, n, k;
 };
