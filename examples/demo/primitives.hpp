@@ -22,8 +22,8 @@ void show_sort(const inputs& in, table& out);       // sort, sort_by_key, argsor
 void show_gemm(const inputs& in, table& out);       // gemm, gemv
 
 inline constexpr void (*shown[])(const inputs&, table&) = {
-    show_transform, show_reduce, show_scan, show_select, show_segmented, show_histogram, show_merge, show_sort,
-    show_gemm,
+    show_transform, show_reduce, show_scan, show_select, show_segmented,
+    show_histogram, show_merge,  show_sort, show_gemm,
 };
 
 }  // namespace demo
