@@ -154,6 +154,10 @@ TEST_ALL_PLACES("gemm: the tiles that it is made with") {
     for (const bool tb : {false, true}) {
       try_product<where, pmpp::gemm_tuning{}, float, float, float>(129, 131, 37, {ta}, {tb}, {});
       try_product<where, pmpp::gemm_tuning{}, float, float, float>(128, 256, 64, {ta, 4}, {tb, 4}, {ta != tb}, 2, 1);
+      try_product<where, pmpp::gemm_tuning{}, float, float, float>(130, 257, 100, {ta, 1, 1}, {tb, 3, 2}, {false, 1});
+      try_product<where, pmpp::gemm_tuning{}, float, float, float>(128, 256, 72, {ta, 1}, {tb}, {});
+      try_product<where, pmpp::gemm_tuning{}, float, float, float>(128, 256, 72, {ta}, {tb, 1}, {});
+      try_product<where, pmpp::gemm_tuning{}, float, float, float>(128, 260, 50, {ta, 0, 0, 2}, {tb}, {});
       try_product<where, pmpp::gemm_tuning{}, double, double, double>(65, 70, 33, {ta, 1}, {tb}, {ta == tb, 1}, 1, -1);
     }
   for (const auto& [m, n, k] :

@@ -80,11 +80,11 @@ struct gemm_tuning {
 template <class A>
 constexpr gemm_tuning gemm_tuning_for() {
   if (sizeof(A) <= 4)
-    return {{128, 256, 8, 6, 8, 16, 4, 1, 8},
-            {64, 64, 16, 4, 8, 8, 8, 4},
+    return {{128, 256, 8, 6, 16, 8, 4, 1, 8},
+            {64, 64, 8, 6, 8, 8, 8, 4, 8},
             {16, 256, 16, 4, 8, 4, 2, 3},
             {32, 32, 16, 3, 4, 8, 8, 12}};
-  return {{128, 64, 16, 4, 8, 8, 8, 2},
+  return {{128, 64, 8, 6, 8, 8, 8, 2, 8},
           {64, 64, 16, 4, 4, 4, 4, 2},
           {16, 128, 16, 4, 8, 2, 2, 3},
           {32, 32, 16, 3, 4, 8, 8, 8}};
@@ -110,11 +110,13 @@ void gemm_on_blocks(const P& where, const gemm_problem<TA, TB, TC, S, Epilogue>&
     const std::int64_t m = exchanged ? x.c.cols : x.c.rows, n = exchanged ? x.c.rows : x.c.cols;
     return plan_gemm<Tile, A>(m, n, x.k, x.batch, processors);
   };
-  const gemm_plan large = cost(std::integral_constant<gemm_tile, Tuning.large>{}, false),
-                  small = cost(std::integral_constant<gemm_tile, Tuning.small>{}, false),
-                  wide = cost(std::integral_constant<gemm_tile, Tuning.wide>{}, false),
-                  tall = cost(std::integral_constant<gemm_tile, Tuning.wide>{}, true);
-  const double least = smaller(smaller(large.clocks, small.clocks), smaller(wide.clocks, tall.clocks));
+  constexpr std::integral_constant<gemm_tile, Tuning.large> large_tile;
+  constexpr std::integral_constant<gemm_tile, Tuning.small> small_tile;
+  constexpr std::integral_constant<gemm_tile, Tuning.wide> wide_tile;
+  const gemm_plan large = cost(large_tile, false), turned = cost(large_tile, true), small = cost(small_tile, false),
+                  wide = cost(wide_tile, false), tall = cost(wide_tile, true);
+  const double large_least = smaller(large.clocks, turned.clocks), wide_least = smaller(wide.clocks, tall.clocks);
+  const double least = smaller(smaller(large_least, wide_least), small.clocks);
   if constexpr (Batched) {
     const gemm_plan each = cost(std::integral_constant<gemm_tile, Tuning.each>{}, false);
     if (each.clocks < least) return gemm_by_tiles<Tuning.each, A>(where, x, each);
@@ -125,8 +127,10 @@ void gemm_on_blocks(const P& where, const gemm_problem<TA, TB, TC, S, Epilogue>&
     gemm_by_tiles<Tuning.small, A>(where, x, small);
   else if (wide.clocks == least)
     gemm_by_tiles<Tuning.wide, A>(where, x, wide);
-  else
+  else if (tall.clocks == least)
     gemm_by_tiles<Tuning.wide, A>(where, x.exchanged(), tall);
+  else
+    gemm_by_tiles<Tuning.large, A>(where, x.exchanged(), turned);
 }
 
 /// The definition, on one thread.

@@ -17,6 +17,7 @@ namespace detail {
 /// How an operand is copied to shared memory.
 enum class slab_copy {
   words,    ///< 16 bytes at a time, along m or n
+  along,    ///< element by element; those with consecutive i (along m or n) lie next to each other
   along_k,  ///< element by element; those with consecutive k lie next to each other
   any,      ///< element by element
   mixed     ///< a kernel for all three
@@ -36,7 +37,9 @@ struct gemm_operand {
     constexpr std::int64_t items = 16 / sizeof(T);
     const bool aligned = reinterpret_cast<std::uintptr_t>(data) % 16 == 0 && 16 % sizeof(T) == 0 &&
                          k_stride % items == 0 && batch_stride % items == 0;
-    copy = stride == 1 && aligned ? slab_copy::words : k_stride == 1 ? slab_copy::along_k : slab_copy::any;
+    copy = stride == 1     ? aligned ? slab_copy::words : slab_copy::along
+           : k_stride == 1 ? slab_copy::along_k
+                           : slab_copy::any;
   }
 };
 

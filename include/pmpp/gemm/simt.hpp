@@ -150,11 +150,11 @@ private:
 
   /// Which pieces of a slab a thread copies: `Items` elements along m or n each, first those at (i(t), p(t)), then those
   /// `across` pieces and `deep` rows of the slab further. Consecutive threads take `Deep` pieces along k, then the next.
-  template <int Extent, int Deep, int Items>
+  template <int Extent, int Deep, int Items, bool UnitStride>
   struct pattern {
     static constexpr int items = Items, pieces = Extent / Items, abreast = threads / Deep;
     static constexpr int across = smaller(abreast, pieces), deep = abreast / across * Deep;
-    static constexpr bool unit_k = Deep > 1, idle_threads = deep > Tile.k;
+    static constexpr bool unit_i = UnitStride, unit_k = Deep > 1, idle_threads = deep > Tile.k;
     PMPP_HOST_DEVICE static int p(int t) { return t % Deep + t / (Deep * across) * Deep; }
     PMPP_HOST_DEVICE static int i(int t) { return t / Deep % across; }
   };
@@ -163,11 +163,13 @@ private:
     constexpr int items = larger(1, int(16 / sizeof(T)));
     const slab_copy copy = Copy == slab_copy::mixed ? x.copy : Copy;
     if (copy == slab_copy::words)
-      f(pattern < Extent, 1, Extent % items == 0 ? items : 1 > {});
+      f(pattern < Extent, 1, Extent % items == 0 ? items : 1, true > {});
+    else if (copy == slab_copy::along)
+      f(pattern<Extent, 1, 1, true>{});
     else if (copy == slab_copy::along_k)
-      f(pattern<Extent, 8, 1>{});
+      f(pattern<Extent, 8, 1, false>{});
     else
-      f(pattern<Extent, 1, 1>{});
+      f(pattern<Extent, 1, 1, false>{});
   }
 
   /// Copies one operand slab by slab. What it keeps in registers is little: they are scarce.
@@ -205,7 +207,7 @@ private:
               if (!way.idle_threads || way.p(block.thread()) < Tile.k)
                 copy_piece<way.items>(
                     to + p * row_length + i * way.items,
-                    from_ + i * way.items * (way.items > 1 ? 1 : x.stride) + p * (way.unit_k ? 1 : x.k_stride));
+                    from_ + i * way.items * (way.unit_i ? 1 : x.stride) + p * (way.unit_k ? 1 : x.k_stride));
         });
       else if (left_ > 0)
         copy_part(block, x, to);
@@ -388,11 +390,23 @@ struct gemm_combine_kernel {
 
   template <class Block>
   PMPP_HOST_DEVICE void operator()(Block& block, const arguments& x) const {
+    if (x.c.rows * x.row_length * x.batch < (std::int64_t(1) << 31))
+      add_up<std::uint32_t>(block, x);  // dividing 64-bit numbers takes longer than all the rest
+    else
+      add_up<std::int64_t>(block, x);
+  }
+
+private:
+  template <class Index, class Block>
+  PMPP_HOST_DEVICE static void add_up(Block& block, const arguments& x) {
     const std::int64_t matrix = x.c.rows * x.row_length, step = block.count() * threads;
     for (std::int64_t n = block.index() * threads + block.thread(); n < matrix * x.batch; n += step) {
-      const std::int64_t batch = n / matrix, row = n % matrix / x.row_length, col = n % x.row_length;
+      const Index in_batch = static_cast<Index>(n) % static_cast<Index>(matrix);
+      const std::int64_t batch = static_cast<Index>(n) / static_cast<Index>(matrix);
+      const std::int64_t row = in_batch / static_cast<Index>(x.row_length);
+      const std::int64_t col = in_batch % static_cast<Index>(x.row_length);
       if (col >= x.c.cols) continue;
-      const A* from = x.partials + batch * x.splits * matrix + n % matrix;
+      const A* from = x.partials + batch * x.splits * matrix + in_batch;
       A sum = from[0];
       std::int64_t s = 1;
       for (; s + 8 <= x.splits; s += 8) {
@@ -427,8 +441,13 @@ struct gemm_plan {
 /// how many warps it has to choose from, how well a tile fits m and n, and whether memory keeps up.
 template <gemm_tile Tile, class A>
 gemm_plan plan_gemm(std::int64_t m, std::int64_t n, std::int64_t k, std::int64_t batch, int processors) {
-  constexpr double fma = double(Tile.thread_m * Tile.thread_n) * Tile.threads() / (sizeof(A) > 4 ? 64 : 128);
-  constexpr double start = 3000, second_launch = 5000, split = 100, l2_bytes = 2800, memory_bytes = 1600;
+  constexpr double products = Tile.thread_m * Tile.thread_n, word = 16.0 / sizeof(A);
+  // Of a k of a block: products, and instructions besides. Loads from shared memory are what small tiles wait for.
+  constexpr double fma = products * Tile.threads() / (sizeof(A) > 4 ? 64 : 128);
+  constexpr double besides = 1 + (3 * (Tile.thread_m + Tile.thread_n) / word + 12) / products;
+  constexpr double clocks_of_k = 0.8 * fma * besides * besides;
+  constexpr double start = 3000, second_launch = 5000, split = 500;
+  constexpr double l2_bytes = 2800, partial_bytes = 1500, memory_bytes = 1600;  // a clock
   const std::int64_t tiles_m = ceil_div(m, std::int64_t(Tile.m)), tiles_n = ceil_div(n, std::int64_t(Tile.n));
   const double tiles = double(tiles_m) * double(tiles_n) * double(batch);
   const double c_bytes = double(m) * double(n) * double(batch) * sizeof(A);
@@ -445,9 +464,9 @@ gemm_plan plan_gemm(std::int64_t m, std::int64_t n, std::int64_t k, std::int64_t
     const std::int64_t together = smaller(share, std::int64_t(Tile.blocks)), rounds = ceil_div(share, together);
     const double warps =
         double(together) * Tile.threads() / 128;  // of a scheduler: more hide more of what they wait for
-    double clocks = double(share) * double(split_k) * fma * (warps + 0.7) / warps;
+    double clocks = double(share) * double(split_k) * clocks_of_k * (warps + 0.3) / warps;
     clocks = larger(clocks, larger(from_l2, from_memory)) + start * double(rounds);
-    if (splits > 1) clocks += second_launch + split * double(splits) + c_bytes * double(splits + 1) / l2_bytes;
+    if (splits > 1) clocks += second_launch + split * double(splits) + c_bytes * double(splits + 1) / partial_bytes;
     if (best.splits == 0 || clocks < best.clocks) best = {tiles_m, tiles_n, splits, split_k, clocks};
   }
   return best;
@@ -475,16 +494,19 @@ void gemm_by_tiles(const P& where, const gemm_problem<TA, TB, TC, S, Epilogue>& 
   using enum slab_copy;
   // Large tiles are worth kernels of their own for the usual layouts: 4096^3 floats take 10 % longer with one for all.
   if constexpr (Tile.thread_m * Tile.thread_n * sizeof(A) >= 512) {
-    if (x.a.copy == along_k && x.b.copy == words)
-      run.template operator()<along_k, words>();
-    else if (x.a.copy == words && x.b.copy == words)
-      run.template operator()<words, words>();
-    else if (x.a.copy == along_k && x.b.copy == along_k)
-      run.template operator()<along_k, along_k>();
-    else if (x.a.copy == words && x.b.copy == along_k)
-      run.template operator()<words, along_k>();
-    else
+    const slab_copy a = x.a.copy, b = x.b.copy;
+    if (a == any || b == any)
       run.template operator()<mixed, mixed>();
+    else if (a == along_k && b == along_k)
+      run.template operator()<along_k, along_k>();
+    else if (a == along || b == along)
+      a == along_k   ? run.template operator()<along_k, along>()
+      : b == along_k ? run.template operator()<along, along_k>()
+                     : run.template operator()<along, along>();
+    else
+      a == along_k   ? run.template operator()<along_k, words>()
+      : b == along_k ? run.template operator()<words, along_k>()
+                     : run.template operator()<words, words>();
   } else {
     run.template operator()<mixed, mixed>();
   }

@@ -94,10 +94,11 @@ struct gemv_rows_kernel {
     for (int w = 0; w < words; ++w)
       for (int e = 0; e < Items; ++e) {
         const std::int64_t first = k + w * lanes * Items, p = first + e;
-        if (p >= k_end) break;
-        const A x = static_cast<A>(y.x[p * y.x_stride]);
-        for (int r = 0; r < rows; ++r)
-          sum[r] += static_cast<A>(first + Items <= k_end ? a[w][r].item[e] : from[r][p * y.a.k_stride]) * x;
+        if (p < k_end) {
+          const A x = static_cast<A>(y.x[p * y.x_stride]);
+          for (int r = 0; r < rows; ++r)
+            sum[r] += static_cast<A>(first + Items <= k_end ? a[w][r].item[e] : from[r][p * y.a.k_stride]) * x;
+        }
       }
     for (int bits = simt::warp_size / 2; bits > 0; bits /= 2) {
       if (bits >= lanes) continue;
@@ -186,7 +187,7 @@ void gemv_on_blocks(const P& where, const gemm_problem<TA, TB, TC, S, Epilogue>&
     } else {
       using kernel = gemv_rows_kernel<TA, TB, TC, A, S, Epilogue, Items>;
       int lanes = 32;  // short rows: as many as read a row at once
-      while (lanes > 1 && lanes * Items / 2 >= x.k) lanes /= 2;
+      while (lanes > 1 && lanes * Items * kernel::words / 2 >= x.k) lanes /= 2;
       run(kernel{}, ceil_div(m, std::int64_t(kernel::rows) * (32 / lanes)), one, 32 * Items * kernel::words,
           kernel::warps, lanes);
     }
