@@ -110,8 +110,9 @@ struct gemm_kernel {
 private:
   /// Which part of the product this block and this thread work out.
   struct place {
-    std::int64_t row, col;        ///< of C, where the tile begins
-    std::int64_t k_begin, k_end;  ///< of the split
+    std::int64_t row, col;         ///< of C, where the tile begins
+    int others_rows, others_cols;  ///< the first of them, which other blocks write
+    std::int64_t k_begin, k_end;   ///< of the split
     std::int64_t split, batch;
     int thread_row, thread_col;  ///< in the tile, where the first word of the thread begins
 
@@ -129,8 +130,16 @@ private:
       const std::int64_t first = tile / (group * x.tiles_n) * group;
       const std::int64_t rows = smaller(group, x.tiles_m - first);
       const std::int64_t in_group = tile % (group * x.tiles_n);
-      row = (first + in_group % rows) * Tile.m;
-      col = in_group / rows * Tile.n;
+      const std::int64_t own_row = (first + in_group % rows) * Tile.m, own_col = in_group / rows * Tile.n;
+      // The last tiles begin earlier, so that they lie inside C, where 16-byte words allow it: copies need no checks.
+      constexpr int a_items = larger(1, int(16 / sizeof(TA))), b_items = larger(1, int(16 / sizeof(TB)));
+      const bool moves_up = x.c.rows >= Tile.m && (x.a.copy != slab_copy::words || x.c.rows % a_items == 0);
+      const bool moves_left = x.c.cols >= Tile.n && (x.b.copy != slab_copy::words || x.c.cols % b_items == 0) &&
+                              (x.c.cols % word == 0 || (!x.wide && x.splits == 1));
+      row = moves_up ? smaller(own_row, x.c.rows - Tile.m) : own_row;
+      col = moves_left ? smaller(own_col, x.c.cols - Tile.n) : own_col;
+      others_rows = static_cast<int>(own_row - row);
+      others_cols = static_cast<int>(own_col - col);
       k_begin = split * x.split_k;
       k_end = smaller(x.k, k_begin + x.split_k);
       // Lanes 2i and 2i + 1 share their words of A, lanes 4i and 4i + 2 theirs of B: a warp's 16-byte loads from shared
@@ -340,12 +349,13 @@ private:
     A* to = x.partials + (at.batch * x.splits + at.split) * x.c.rows * length;
     unrolled<Tile.thread_m>([&](int i) {
       const std::int64_t row = at.row + at.thread_row + row_of(i);
-      if (row >= x.c.rows) return;
+      if (at.thread_row + row_of(i) < at.others_rows || row >= x.c.rows) return;
       for (int j = 0; j < Tile.thread_n; j += word) {
         const std::int64_t col = at.col + at.thread_col + col_of(j);
         shared_word y;
         for (int e = 0; e < word; ++e) y.item[e] = sum[i][j + e];
-        if (col < length) *reinterpret_cast<shared_word*>(to + row * length + col) = y;
+        if (at.thread_col + col_of(j) >= at.others_cols && col < length)
+          *reinterpret_cast<shared_word*>(to + row * length + col) = y;
       }
     });
   }
@@ -356,11 +366,12 @@ private:
     const bool reads = x.result.beta != S{};
     unrolled<Tile.thread_m>([&](int i) {
       const std::int64_t row = at.row + at.thread_row + row_of(i);
-      if (row >= x.c.rows) return;
+      if (at.thread_row + row_of(i) < at.others_rows || row >= x.c.rows) return;
       for (int j = 0; j < Tile.thread_n; j += word) {
         const std::int64_t col = at.col + at.thread_col + col_of(j);
         TC* to = c + row * x.c.row_stride + col * x.c.col_stride;
-        if (x.wide && col + word <= x.c.cols) {
+        const int own = at.thread_col + col_of(j) - at.others_cols;  // negative: columns of another block
+        if (x.wide && own >= 0 && col + word <= x.c.cols) {
           using group = item_group<TC, word>;
           group y{};
           if (reads) y = *reinterpret_cast<const group*>(to);
@@ -368,7 +379,7 @@ private:
           *reinterpret_cast<group*>(to) = y;
         } else {
           for (int e = 0; e < word; ++e)
-            if (col + e < x.c.cols)
+            if (own + e >= 0 && col + e < x.c.cols)
               to[e * x.c.col_stride] = x.result(sum[i][j + e], to + e * x.c.col_stride, row, col + e);
         }
       }
@@ -445,9 +456,9 @@ gemm_plan plan_gemm(std::int64_t m, std::int64_t n, std::int64_t k, std::int64_t
   // Of a k of a block: products, and instructions besides. Loads from shared memory are what small tiles wait for.
   constexpr double fma = products * Tile.threads() / (sizeof(A) > 4 ? 64 : 128);
   constexpr double besides = 1 + (3 * (Tile.thread_m + Tile.thread_n) / word + 12) / products;
-  constexpr double clocks_of_k = 0.8 * fma * besides * besides;
-  constexpr double start = 3000, second_launch = 5000, split = 500;
-  constexpr double l2_bytes = 2800, partial_bytes = 1500, memory_bytes = 1600;  // a clock
+  constexpr double clocks_of_k = 0.7 * fma * besides * besides;
+  constexpr double start = 5000, second_launch = 6000, split = 100;
+  constexpr double l2_bytes = 2800, partial_bytes = 1000, memory_bytes = 1600;  // a clock
   const std::int64_t tiles_m = ceil_div(m, std::int64_t(Tile.m)), tiles_n = ceil_div(n, std::int64_t(Tile.n));
   const double tiles = double(tiles_m) * double(tiles_n) * double(batch);
   const double c_bytes = double(m) * double(n) * double(batch) * sizeof(A);
@@ -461,11 +472,11 @@ gemm_plan plan_gemm(std::int64_t m, std::int64_t n, std::int64_t k, std::int64_t
     const std::int64_t split_k = round_up(ceil_div(larger(k, std::int64_t(1)), wanted), std::int64_t(Tile.k));
     const std::int64_t splits = larger(std::int64_t(1), ceil_div(k, split_k));
     const auto share = ceil_div(static_cast<std::int64_t>(tiles) * splits, std::int64_t(processors));
-    const std::int64_t together = smaller(share, std::int64_t(Tile.blocks)), rounds = ceil_div(share, together);
+    const std::int64_t together = smaller(share, std::int64_t(Tile.blocks));
     const double warps =
         double(together) * Tile.threads() / 128;  // of a scheduler: more hide more of what they wait for
-    double clocks = double(share) * double(split_k) * clocks_of_k * (warps + 0.3) / warps;
-    clocks = larger(clocks, larger(from_l2, from_memory)) + start * double(rounds);
+    double clocks = double(share) * double(split_k) * clocks_of_k * (warps + 0.5) / warps;
+    clocks = larger(clocks, larger(from_l2, from_memory)) + start * double(share);
     if (splits > 1) clocks += second_launch + split * double(splits) + c_bytes * double(splits + 1) / partial_bytes;
     if (best.splits == 0 || clocks < best.clocks) best = {tiles_m, tiles_n, splits, split_k, clocks};
   }
