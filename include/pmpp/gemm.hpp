@@ -254,7 +254,7 @@ auto as_column(const char* argument, V&& v, std::int64_t length) {
 /// The same bits on every run; on host also for any number of threads. Asynchronous on a GPU; may be captured.
 /// Scratch: none, or one element of the sums' type for each element of C and each split of k where C is small.
 /// Cost: 2 m n k operations; one launch, two where k is split. Rows of A, B and C that begin at multiples of 16 bytes are
-/// read 16 bytes at a time, others element by element, at the same speed within 10 %.
+/// read 16 bytes at a time, others element by element, which takes a tenth longer.
 /// \throws std::invalid_argument for shapes that do not fit, a null view, or a C with stride 0; out_of_memory, cuda_error.
 /// Source: PMPP ch. 5, 6. Example: test/gemm.cpp, the product of the definition.
 template <gemm_tuning Tuning = gemm_tuning{}, execution_policy P, class Alpha, class TA, class TB, class Beta, class TC,
