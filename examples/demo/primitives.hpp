@@ -22,11 +22,12 @@ void show_sort(const inputs& in, table& out);       // sort, sort_by_key, argsor
 void show_segmented_sort(const inputs& in, table& out);  // segmented_sort, segmented_sort_by_key
 void show_top_k(const inputs& in, table& out);           // top_k, segmented_top_k
 void show_transpose(const inputs& in, table& out);       // transpose
+void show_gemm(const inputs& in, table& out);            // gemm, gemv
 void show_convolution(const inputs& in, table& out);     // convolve
 
 inline constexpr void (*shown[])(const inputs&, table&) = {
-    show_transform, show_reduce, show_scan,           show_select, show_segmented, show_histogram,
-    show_merge,     show_sort,   show_segmented_sort, show_top_k,  show_transpose, show_convolution,
+    show_transform, show_reduce,         show_scan,  show_select,    show_segmented, show_histogram,   show_merge,
+    show_sort,      show_segmented_sort, show_top_k, show_transpose, show_gemm,      show_convolution,
 };
 
 }  // namespace demo

@@ -15,6 +15,7 @@
 #include <pmpp/core/version.hpp>
 #include <pmpp/core/volume_view.hpp>
 #include <pmpp/execution.hpp>
+#include <pmpp/gemm.hpp>
 #include <pmpp/histogram.hpp>
 #include <pmpp/launch.hpp>
 #include <pmpp/memory/copy.hpp>
