@@ -86,7 +86,7 @@ struct spmv_kernel {
     if (block.thread() == 0 && blocks > 1) ticket = simt::atomic_add(a.started, 1u);
 
     const std::int64_t first = (block.index() * warps + block.warp()) * each;
-    const carry c = multiply(block, memory.products[block.warp()], a,
+    const carry c = add_up(block, memory.products[block.warp()], a,
                              find_piece(block, a, origin, smaller(steps, first), smaller(steps, first + each)));
     if (block.lane() == 0) memory.carries[block.warp()] = c;
     if (block.thread() == 0) memory.started_last = ticket == unsigned(blocks) - 1;
@@ -132,18 +132,42 @@ private:
     value_of<Values> value[items];
   };
 
-  /// Those of the nonzeros [from, to) of the tile that begins at `tile`.
+  /// The lane's item k in the tile; one of the nonzeros [from, to) instead if it is none of them.
+  template <class Block>
+  PMPP_HOST_DEVICE static int item(Block& block, int k, int from, int to) {
+    return larger(from, smaller(to - 1, k * lanes + block.lane()));
+  }
+
+  /// Starts to load the nonzeros [from, to) of the tile that begins at `tile`.
   template <class Block>
   PMPP_HOST_DEVICE static void load(Block& block, const arguments& a, std::int64_t tile, int from, int to,
                                     nonzeros& loaded) {
+    if (from >= to) return;
+    for (int k = 0; k < items; ++k) {
+      const std::int64_t i = tile + item(block, k, from, to);
+      loaded.column[k] = simt::load_once(a.columns + i);
+      if constexpr (std::is_pointer_v<Values>)
+        loaded.value[k] = simt::load_once(a.values + i);
+      else
+        loaded.value[k] = a.values[i];
+    }
+  }
+
+  /// The products of the nonzeros [from, to), and zeros around them.
+  template <class Block>
+  PMPP_HOST_DEVICE static void multiply(Block& block, const arguments& a, int from, int to, const nonzeros& loaded,
+                                        A (&products)[items]) {
+    value_of<X> x[items]{};
+    if (from < to)
+      for (int k = 0; k < items; ++k) {
+        const auto column = static_cast<std::int64_t>(loaded.column[k]);
+        check_index(column, a.cols, "spmv: column");
+        x[k] = a.x[column];
+      }
     for (int k = 0; k < items; ++k) {
       const int i = k * lanes + block.lane();
-      if (i < from || i >= to) continue;
-      loaded.column[k] = simt::load_once(a.columns + tile + i);
-      if constexpr (std::is_pointer_v<Values>)
-        loaded.value[k] = simt::load_once(a.values + tile + i);
-      else
-        loaded.value[k] = a.values[tile + i];
+      products[k] = A{};
+      if (i >= from && i < to) products[k] = static_cast<A>(loaded.value[k]) * static_cast<A>(x[k]);
     }
   }
 
@@ -190,7 +214,7 @@ private:
 
   /// Writes y at the rows that end in the piece and began in it, and returns the rest.
   template <class Block>
-  PMPP_HOST_DEVICE static carry multiply(Block& block, A* products, const arguments& a, const piece& p) {
+  PMPP_HOST_DEVICE static carry add_up(Block& block, A* products, const arguments& a, const piece& p) {
     const auto load_ends = [&](std::int64_t row) {  // of 32 rows
       return a.offsets[smaller(row + block.lane() + 1, a.rows)];
     };
@@ -198,19 +222,12 @@ private:
     std::int64_t row = p.row, tile = p.begin / tile_size * tile_size;
     int from = static_cast<int>(p.begin - tile), to = static_cast<int>(smaller(p.end - tile, std::int64_t(tile_size)));
     A open{};  // what the lane has of row `row`
-    nonzeros loaded;
+    nonzeros loaded{};
     load(block, a, tile, from, to, loaded);
     Index ends = load_ends(row);
     for (;;) {
       A y[items];
-      for (int k = 0; k < items; ++k) {
-        const int i = k * lanes + block.lane();
-        y[k] = A{};
-        if (i < from || i >= to) continue;
-        const auto column = static_cast<std::int64_t>(loaded.column[k]);
-        check_index(column, a.cols, "spmv: column");
-        y[k] = static_cast<A>(loaded.value[k]) * static_cast<A>(a.x[column]);
-      }
+      multiply(block, a, from, to, loaded, y);
       const int here = to;
       const std::int64_t next = tile + tile_size;
       const bool is_last = next >= p.end;
