@@ -32,6 +32,7 @@
 #include <pmpp/launch.hpp>
 #include <pmpp/memory/reachable.hpp>
 #include <pmpp/memory/workspace.hpp>
+#include <pmpp/segmented/reduce.hpp>
 #include <pmpp/spmv/kernel.hpp>
 
 #pragma GCC visibility push(hidden)  // see launch.hpp
@@ -64,7 +65,7 @@ void spmv_on_blocks(const P& where, A alpha, const csr_view<T, I>& matrix, X x, 
   const auto values = values_of<A>(matrix);
   check_reachable(where, "spmv", zip_iterator{zip_iterator{matrix.offsets, matrix.columns}, zip_iterator{values, zip_iterator{x, y}}});
   using kernel = spmv_kernel<std::remove_const_t<decltype(values)>, std::remove_const_t<I>, X, Y, A, Tuning>;
-  using slots = block::tile_state<segment_carry<A>>;
+  using slots = block::tile_state<A>;
   constexpr std::size_t counter_bytes = 16;  // the started blocks, in front of the slots
   const std::int64_t blocks = std::int64_t(kernel::min_blocks) * processor_count(where);
   scratch memory(where, slots::payload_bytes(blocks), counter_bytes + slots::state_bytes(blocks));
@@ -171,7 +172,7 @@ void spmv_on_host([[maybe_unused]] const P& where, A alpha, const csr_view<T, I>
 ///                     it holds, NaN too, does not matter then.
 /// A zero that is stored times a NaN or an infinity in x is NaN; one that is not stored counts for nothing.
 /// The same bits on every run; on host also for any number of threads. Asynchronous on a GPU; may be captured. Scratch:
-/// about 50 bytes a block of the grid, from the workspace or one allocation in stream order.
+/// 16 bytes a block of the grid, from the workspace or one allocation in stream order.
 /// Cost: offsets, columns and values read once, y written; one launch, whatever the matrix.
 /// \throws std::invalid_argument for negative extents or null arrays, std::length_error if x or y is too short;
 /// cuda_error. Source: PMPP ch. 14; Merrill and Garland, Merge-based SpMV, 2016. Example: test/spmv.cpp, by hand.

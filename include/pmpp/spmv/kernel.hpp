@@ -10,8 +10,9 @@
 //      - No row ends in the tile: each lane adds its products to a sum of its own. Long rows cost no more than that.
 //      - Else the products go to shared memory, and 1, 2, 4 ... 32 lanes add up a row: the fewer rows end in the tile, the
 //        more lanes for each. A row that is much longer than its neighbours gets the whole warp.
-//   3. What a row has in several pieces is joined in their order: by one thread for the warps of a block, by the block
-//      that started last for the blocks.
+//   3. What a row has in several warps of a block is joined by one of them. A block whose last row goes on in the next
+//      one leaves its sum in a word; the block where such a row ends knows from the offsets where it began, and adds up
+//      the words from there on. It waits for blocks that have started before it, and only at its end.
 //
 // The cut and the order of additions depend on the offsets and the number of multiprocessors alone: the same bits on
 // every run. (Merge path: Merrill and Garland, Merge-based SpMV, 2016. Products staged in shared memory: Greathouse and
@@ -26,9 +27,6 @@
 #include <pmpp/core/config.hpp>
 #include <pmpp/core/iterator.hpp>
 #include <pmpp/core/math.hpp>
-#include <pmpp/core/operators.hpp>
-#include <pmpp/segmented/reduce.hpp>
-#include <pmpp/segmented/tile.hpp>
 #include <pmpp/simt/atomic.hpp>
 #include <pmpp/simt/bits.hpp>
 #include <pmpp/simt/memory.hpp>
@@ -53,15 +51,7 @@ struct spmv_kernel {
                        min_blocks = Tuning.min_blocks, items = Tuning.items, tile_size = items * lanes;
   /// One word in so many stays unused, so that lanes whose rows are as long as a power of two find different banks.
   static constexpr int gap = sizeof(A) > 4 ? 16 : 32;
-  using carry = segment_carry<A>;
-  using join = join_parts<A, plus>;
 
-  struct shared {
-    A products[warps][tile_size + tile_size / gap];
-    carry carries[warps];
-    parts_memory<A> parts;
-    bool started_last;
-  };
   struct arguments {
     std::int64_t rows, cols;
     const Index* offsets;
@@ -71,59 +61,86 @@ struct spmv_kernel {
     Y y;
     A alpha, beta;
     unsigned* started;  ///< zero; counts the blocks that have started
-    block::tile_state<carry> carries;
+    block::tile_state<A> carries;
   };
+  /// The walk over nonzeros and ends of rows.
+  struct walk {
+    std::int64_t origin, steps;
+    std::int64_t each;  ///< steps of a warp
 
+    walk() = default;
+    PMPP_HOST_DEVICE walk(const arguments& a, std::int64_t blocks)
+        : origin(static_cast<std::int64_t>(a.offsets[0])),
+          steps(static_cast<std::int64_t>(a.offsets[a.rows]) - origin + a.rows),
+          each(larger(std::int64_t(tile_size), ceil_div(steps, blocks * warps))) {}
+    /// The step of nonzero `i`, or of the end behind it, of row `row`.
+    PMPP_HOST_DEVICE std::int64_t step(std::int64_t i, std::int64_t row) const { return i - origin + row; }
+  };
+  /// What a warp has of rows that are not its own alone.
+  struct carry {
+    A first, last;     ///< of a row that began before it and ends in it; of the row behind its last end
+    std::int64_t row;  ///< that of `first`, or -1
+    bool ends;         ///< a row ends in it
+    bool goes_on;      ///< the row of `last` ends in a later one
+  };
+  struct shared {
+    A products[warps][tile_size + tile_size / gap];
+    carry carries[warps];
+    walk cut;
+    unsigned index;  ///< of the block, in the order in which they start
+  };
   template <class Block>
   PMPP_HOST_DEVICE void operator()(Block& block, shared& memory, const arguments& a) const {
-    const auto origin = static_cast<std::int64_t>(a.offsets[0]);
-    const std::int64_t steps = static_cast<std::int64_t>(a.offsets[a.rows]) - origin + a.rows;
-    const std::int64_t each =
-        larger(std::int64_t(tile_size), ceil_div(steps, block.count() * warps));  // steps of a warp
-    const auto blocks = static_cast<int>(ceil_div(steps, each * warps));          // that find work
-    if (block.index() >= blocks) return;
-    unsigned ticket = 0;
-    if (block.thread() == 0 && blocks > 1) ticket = simt::atomic_add(a.started, 1u);
-
-    const std::int64_t first = (block.index() * warps + block.warp()) * each;
-    const carry c = add_up(block, memory.products[block.warp()], a,
-                             find_piece(block, a, origin, smaller(steps, first), smaller(steps, first + each)));
-    if (block.lane() == 0) memory.carries[block.warp()] = c;
-    if (block.thread() == 0) memory.started_last = ticket == unsigned(blocks) - 1;
+    unsigned index = 0;
+    if (block.thread() == 0) index = simt::atomic_add(a.started, 1u);
+    const walk w(a, block.count());
+    if (block.thread() == 0) {
+      if (index == unsigned(block.count()) - 1) simt::store(a.started, 0u);  // for the next launch
+      memory.index = index;
+      memory.cut = w;
+    }
     block.sync();
-    if (block.thread() == 0) join_warps(memory, a, block.index(), blocks);
-    if (blocks > 1 && memory.started_last) join_blocks(block, memory, a, blocks);
+    const std::int64_t first = (std::int64_t(memory.index) * warps + block.warp()) * w.each;
+    if (first - block.warp() * w.each >= w.steps) return;
+    const piece p = find_piece(block, a, w, smaller(w.steps, first), smaller(w.steps, first + w.each));
+    add_up(block, memory.products[block.warp()], memory.carries[block.warp()], a, p);
+    block.sync();
+    if (block.warp() == 0) join_carries(block, memory, a);
   }
 
 private:
   /// The nonzeros [begin, end) and the ends of the rows [row, end_row) are a warp's.
   struct piece {
     std::int64_t begin, end, row, end_row;
-    bool goes_on;  ///< row `row` has nonzeros in front of `begin`
+    bool began_before, goes_on;  ///< row `row` has nonzeros in front of `begin`; row `end_row` in front of `end`
   };
 
-  /// Cuts the walk at the steps `from` and `to`. Half of the warp looks for either end; each round narrows the search to
-  /// a sixteenth.
+  /// Cuts the walk at two steps. Each round narrows both searches to a 32nd.
   template <class Block>
-  PMPP_HOST_DEVICE static piece find_piece(Block& block, const arguments& a, std::int64_t origin, std::int64_t from,
+  PMPP_HOST_DEVICE static piece find_piece(Block& block, const arguments& a, const walk& w, std::int64_t from,
                                            std::int64_t to) {
-    constexpr int half = lanes / 2;
-    const int part = block.lane() / half;
-    const std::int64_t step = part == 0 ? from : to;
-    std::int64_t low = 0, high = a.rows;  // how many rows end on the first `step` steps
-    while (block.any(low < high)) {
-      const std::int64_t each = larger(std::int64_t(1), ceil_div(high - low, std::int64_t(half)));
-      const std::int64_t s = low + (block.lane() % half + 1) * each - 1;
-      const bool before = s < high && static_cast<std::int64_t>(a.offsets[s + 1]) - origin + s + 1 <= step;
-      const int count = simt::count_bits(block.ballot(before) >> (part * half) & 0xffffu);
-      low = smaller(high, low + count * each);
-      high = smaller(high, low + each - 1);
+    struct search {
+      std::int64_t step, low, high, each;
+    };
+    search s[2] = {{from, 0, a.rows, 0}, {to, 0, a.rows, 0}};  // how many rows end on the first `step` steps
+    while (s[0].low < s[0].high || s[1].low < s[1].high) {
+      bool before[2];
+      for (int k = 0; k < 2; ++k) {
+        s[k].each = ceil_div(s[k].high - s[k].low, std::int64_t(lanes));
+        const std::int64_t row = s[k].low + (block.lane() + 1) * s[k].each - 1;
+        before[k] = row < s[k].high && w.step(static_cast<std::int64_t>(a.offsets[row + 1]), row) < s[k].step;
+      }
+      for (int k = 0; k < 2; ++k) {
+        const int count = simt::count_bits(block.ballot(before[k]));
+        s[k].low = smaller(s[k].high, s[k].low + count * s[k].each);
+        s[k].high = larger(s[k].low, smaller(s[k].high, s[k].low + s[k].each - 1));
+      }
     }
-    const std::int64_t begin = origin + step - low;
-    const piece p{block.shuffle(begin, 0), block.shuffle(begin, half), block.shuffle(low, 0), block.shuffle(low, half),
-                  false};
-    const bool goes_on = p.row < a.rows && static_cast<std::int64_t>(a.offsets[p.row]) < p.begin;
-    return {p.begin, p.end, p.row, p.end_row, goes_on};
+    const auto nonzero = [&](const search& at) { return w.origin + at.step - at.low; };
+    const auto is_cut = [&](const search& at) {
+      return at.low < a.rows && static_cast<std::int64_t>(a.offsets[at.low]) < nonzero(at);
+    };
+    return {nonzero(s[0]), nonzero(s[1]), s[0].low, s[1].low, is_cut(s[0]), is_cut(s[1])};
   }
 
   /// Columns and values of a tile, on their way.
@@ -132,25 +149,36 @@ private:
     value_of<Values> value[items];
   };
 
-  /// The lane's item k in the tile; one of the nonzeros [from, to) instead if it is none of them.
-  template <class Block>
-  PMPP_HOST_DEVICE static int item(Block& block, int k, int from, int to) {
-    return larger(from, smaller(to - 1, k * lanes + block.lane()));
+  /// The place of the lane's item k in the tile. Unless the tile is whole, a lane that has none of the nonzeros
+  /// [from, to) takes one of them.
+  template <bool Whole, class Block>
+  PMPP_HOST_DEVICE static int place_of_item(Block& block, int k, int from, int to) {
+    const int i = k * lanes + block.lane();
+    return Whole ? i : larger(from, smaller(to - 1, i));
   }
 
   /// Starts to load the nonzeros [from, to) of the tile that begins at `tile`.
+  template <bool Whole, class Block>
+  PMPP_HOST_DEVICE static void load(Block& block, const arguments& a, std::int64_t tile, int from, int to,
+                                    nonzeros& loaded) {
+    const auto values = a.values + tile;
+    const Index* const columns = a.columns + tile;
+    for (int k = 0; k < items; ++k) {
+      const int i = place_of_item<Whole>(block, k, from, to);
+      loaded.column[k] = simt::load_once(columns + i);
+      if constexpr (std::is_pointer_v<Values>)
+        loaded.value[k] = simt::load_once(values + i);
+      else
+        loaded.value[k] = values[i];
+    }
+  }
   template <class Block>
   PMPP_HOST_DEVICE static void load(Block& block, const arguments& a, std::int64_t tile, int from, int to,
                                     nonzeros& loaded) {
-    if (from >= to) return;
-    for (int k = 0; k < items; ++k) {
-      const std::int64_t i = tile + item(block, k, from, to);
-      loaded.column[k] = simt::load_once(a.columns + i);
-      if constexpr (std::is_pointer_v<Values>)
-        loaded.value[k] = simt::load_once(a.values + i);
-      else
-        loaded.value[k] = a.values[i];
-    }
+    if (from == 0 && to == tile_size)
+      load<true>(block, a, tile, from, to, loaded);
+    else if (from < to)
+      load<false>(block, a, tile, from, to, loaded);
   }
 
   /// The products of the nonzeros [from, to), and zeros around them.
@@ -164,10 +192,11 @@ private:
         check_index(column, a.cols, "spmv: column");
         x[k] = a.x[column];
       }
+    for (int k = 0; k < items; ++k) products[k] = static_cast<A>(loaded.value[k]) * static_cast<A>(x[k]);
+    if (from == 0 && to == tile_size) return;
     for (int k = 0; k < items; ++k) {
       const int i = k * lanes + block.lane();
-      products[k] = A{};
-      if (i >= from && i < to) products[k] = static_cast<A>(loaded.value[k]) * static_cast<A>(x[k]);
+      if (i < from || i >= to) products[k] = A{};
     }
   }
 
@@ -212,15 +241,21 @@ private:
     return sum;
   }
 
-  /// Writes y at the rows that end in the piece and began in it, and returns the rest.
+  /// Writes y at the rows that end in the piece and began in it, and leaves the rest to others.
   template <class Block>
-  PMPP_HOST_DEVICE static carry add_up(Block& block, A* products, const arguments& a, const piece& p) {
+  PMPP_HOST_DEVICE static void add_up(Block& block, A* products, carry& rest, const arguments& a, const piece& p) {
     const auto load_ends = [&](std::int64_t row) {  // of 32 rows
       return a.offsets[smaller(row + block.lane() + 1, a.rows)];
     };
-    carry c{{}, {}, -1};
+    if (block.lane() == 0) {
+      rest.row = -1;
+      rest.ends = p.row < p.end_row;
+      rest.goes_on = p.goes_on;
+    }
+    bool is_cut = p.began_before;
     std::int64_t row = p.row, tile = p.begin / tile_size * tile_size;
-    int from = static_cast<int>(p.begin - tile), to = static_cast<int>(smaller(p.end - tile, std::int64_t(tile_size)));
+    int rows = static_cast<int>(p.end_row - row), nonzeros_left = static_cast<int>(p.end - tile);  // from here on
+    int from = static_cast<int>(p.begin - tile), to = smaller(nonzeros_left, tile_size);
     A open{};  // what the lane has of row `row`
     nonzeros loaded{};
     load(block, a, tile, from, to, loaded);
@@ -228,20 +263,18 @@ private:
     for (;;) {
       A y[items];
       multiply(block, a, from, to, loaded, y);
-      const int here = to;
-      const std::int64_t next = tile + tile_size;
-      const bool is_last = next >= p.end;
-      to = static_cast<int>(smaller(p.end - next, std::int64_t(tile_size)));
-      load(block, a, next, 0, to, loaded);
-
       // The ends of 32 rows as places in the tile; those that do not lie in it come last.
       const auto place = [&](Index end) {
         return static_cast<int>(smaller(static_cast<std::int64_t>(end) - tile, std::int64_t(tile_size) + 1));
       };
-      const auto count_ended = [&](int end) {
-        return simt::count_bits(block.ballot(end <= here && row + block.lane() < p.end_row));
+      const auto count_ended = [&](int end, int here) {
+        return simt::count_bits(block.ballot(end <= here && block.lane() < rows));
       };
-      int end = place(ends), count = count_ended(end);
+      const int here = to;
+      to = smaller(nonzeros_left - tile_size, tile_size);
+      load(block, a, tile + tile_size, 0, to, loaded);
+
+      int end = place(ends), count = count_ended(end, here);
       if (count == 0) {
         for (int k = 0; k < items; ++k) open += y[k];
       } else {
@@ -249,7 +282,7 @@ private:
         block.sync_warp();
         bool is_open = true;  // the first row may have begun in an earlier tile
         while (count > 0) {
-          const Index next_ends = load_ends(row + lanes);
+          if (count == lanes) ends = load_ends(row + lanes);
           const int before = block.shuffle_up(end, 1);
           int begin = block.lane() == 0 ? from : before;
           A whole{};
@@ -259,31 +292,31 @@ private:
           }
           A sum = sum_rows(block, products, count, begin, end);
           if (is_open && block.lane() == 0) sum = whole;
-          if (is_open && row == p.row && p.goes_on) {
-            c.first = {block.shuffle(sum, 0), 0, true};
-            c.segment = row;
-            if (block.lane() > 0 && block.lane() < count) write(a, row + block.lane(), sum);
+          if (is_cut && block.lane() == 0) {
+            rest.first = sum;
+            rest.row = row;
           } else if (block.lane() < count) {
             write(a, row + block.lane(), sum);
           }
-          is_open = false;
+          is_open = is_cut = false;
           from = block.shuffle(end, count - 1);
           row += count;
+          rows -= count;
           if (count < lanes) break;
-          ends = next_ends;
           end = place(ends);
-          count = count_ended(end);
+          count = count_ended(end, here);
         }
         open = share_of(block, products, from, here);
         ends = load_ends(row);
         block.sync_warp();
       }
-      if (is_last) break;
-      tile = next;
+      if (nonzeros_left <= tile_size) break;
+      nonzeros_left -= tile_size;
+      tile += tile_size;
       from = 0;
     }
-    c.last = {warp_sum(block, open), p.row < p.end_row ? 1u : 0u, true};
-    return c;
+    open = warp_sum(block, open);
+    if (block.lane() == 0) rest.last = open;
   }
 
   PMPP_HOST_DEVICE static void write(const arguments& a, std::int64_t row, A sum) {
@@ -294,43 +327,40 @@ private:
       a.y[row] = static_cast<T>(a.alpha * sum + a.beta * static_cast<A>(a.y[row]));
   }
 
-  /// One thread joins what the warps of a block have left.
-  PMPP_HOST_DEVICE static void join_warps(shared& memory, const arguments& a, std::int64_t index, int blocks) {
-    carry all{{}, {}, -1};
-    for (int w = 0; w < warps; ++w) {
-      const carry& c = memory.carries[w];
-      if (c.segment >= 0) {
-        const part<A> sum = join{}(all.last, c.first);
-        if (all.last.heads == 0 && blocks > 1) {
-          all.first = sum;
-          all.segment = c.segment;
-        } else {
-          write(a, c.segment, sum.value);
-        }
-      }
-      all.last = join{}(all.last, c.last);
-    }
-    if (blocks > 1) a.carries.publish(index, all);
+  /// What the warps up to `warp` have of the row that is open behind it.
+  PMPP_HOST_DEVICE static A sum_back(const shared& memory, int warp) {
+    int w = warp;
+    while (w > 0 && !memory.carries[w].ends) --w;
+    A sum = memory.carries[w].last;
+    while (++w <= warp) sum += memory.carries[w].last;
+    return sum;
   }
 
-  /// The block that started last joins what the blocks have left, in their order.
+  /// One warp writes the rows that lie in several warps and end in this block; a lane for each.
   template <class Block>
-  PMPP_HOST_DEVICE static void join_blocks(Block& block, shared& memory, const arguments& a, int blocks) {
-    const int each = ceil_div(blocks, threads), first = smaller(blocks, block.thread() * each);
-    const int end = smaller(blocks, first + each);
-    if (block.thread() == 0) simt::store(a.started, 0u);  // for the next launch
-    part<A> own{};
-    for (int i = first; i < end; ++i) {
-      carry c;
-      while (!a.carries.peek(i, c)) block.spin();
-      own = join{}(own, c.last);
+  PMPP_HOST_DEVICE static void join_carries(Block& block, const shared& memory, const arguments& a) {
+    if (block.lane() == 0 && memory.carries[warps - 1].goes_on)
+      a.carries.publish(memory.index, sum_back(memory, warps - 1));
+    const int warp = block.lane();
+    std::int64_t row = -1;
+    if (warp < warps) row = memory.carries[warp].row;
+    A sum{};
+    std::int64_t first = memory.index;  // the block where the row begins
+    if (row >= 0) {
+      sum = memory.carries[warp].first;
+      if (warp > 0) sum = sum_back(memory, warp - 1) + sum;
+      first = memory.cut.step(static_cast<std::int64_t>(a.offsets[row]), row) / (memory.cut.each * warps);
     }
-    part<A> before = join_before<false>(block, memory.parts, own, part<A>{}, join{});
-    for (int i = first; i < end; ++i) {
-      const carry c = a.carries.take(block, i);
-      if (c.segment >= 0) write(a, c.segment, join{}(before, c.first).value);
-      before = join{}(before, c.last);
+    const unsigned far = block.ballot(first < memory.index);  // at most one lane
+    if (far != 0) {
+      const int lane = simt::trailing_zeros(far);
+      A before{};
+      for (std::int64_t b = block.shuffle(first, lane) + block.lane(); b < memory.index; b += lanes)
+        before += a.carries.take(block, b);
+      before = warp_sum(block, before);
+      if (block.lane() == lane) sum = before + sum;
     }
+    if (row >= 0) write(a, row, sum);
   }
 };
 
