@@ -82,23 +82,30 @@ pattern make_pattern(const std::string& shape) {
     return [=](std::int64_t i, std::int64_t k) { return random_below(64 * i + k, rows); };
   };
   const auto near = [](std::int64_t rows, std::int64_t width) {
-    return [=](std::int64_t i, std::int64_t k) {
-      return std::clamp<std::int64_t>(i - width / 2, 0, rows - width) + k;
-    };
+    return [=](std::int64_t i, std::int64_t k) { return std::clamp<std::int64_t>(i - width / 2, 0, rows - width) + k; };
   };
   const std::int64_t million = 1 << 20;
-  if (shape == "band") return pattern_of(2 * million, [](std::int64_t) { return 27; }, near(2 * million, 27));
-  if (shape == "random") return pattern_of(2 * million, [](std::int64_t) { return 16; }, scattered(2 * million));
-  if (shape == "short") return pattern_of(8 * million, [](std::int64_t i) { return i % 4; }, near(8 * million, 3));
+  if (shape == "band")
+    return pattern_of(
+        2 * million, [](std::int64_t) { return 27; }, near(2 * million, 27));
+  if (shape == "random")
+    return pattern_of(
+        2 * million, [](std::int64_t) { return 16; }, scattered(2 * million));
+  if (shape == "short")
+    return pattern_of(
+        8 * million, [](std::int64_t i) { return i % 4; }, near(8 * million, 3));
   if (shape == "short scattered")
-    return pattern_of(8 * million, [](std::int64_t i) { return i % 4; }, scattered(8 * million));
+    return pattern_of(
+        8 * million, [](std::int64_t i) { return i % 4; }, scattered(8 * million));
   if (shape == "power law") return power_law(20, 16 * million);
   if (shape == "one long")
-    return pattern_of(million, [=](std::int64_t i) { return i == million / 2 ? 16000000 : 4; },
-                      [=](std::int64_t i, std::int64_t k) {
-                        return i == million / 2 ? k % million : random_below(4 * i + k, million);
-                      });
-  return pattern_of(4096, [](std::int64_t) { return 27; }, near(4096, 27));  // "small"
+    return pattern_of(
+        million, [=](std::int64_t i) { return i == million / 2 ? 16000000 : 4; },
+        [=](std::int64_t i, std::int64_t k) {
+          return i == million / 2 ? k % million : random_below(4 * i + k, million);
+        });
+  return pattern_of(
+      4096, [](std::int64_t) { return 27; }, near(4096, 27));  // "small"
 }
 
 /// Made once, for all types.
@@ -159,7 +166,7 @@ std::function<void(int)> cusparse_call(cusparseSpMVAlg_t algorithm, const patter
 #endif
 
 #ifdef PMPP_BENCH_SWEEP
-constexpr pmpp::spmv_tuning tunings[] = {{256, 8, 3, 16}, {256, 8, 4, 32}, {256, 6, 4, 16}, {256, 12, 3, 16},
+constexpr pmpp::spmv_tuning tunings[] = {{256, 8, 3, 16},  {256, 8, 4, 32}, {256, 6, 4, 16},  {256, 12, 3, 16},
                                          {256, 10, 3, 16}, {512, 8, 2, 16}, {512, 12, 1, 16}, {384, 8, 2, 16},
                                          {1024, 8, 1, 16}, {128, 8, 8, 16}};
 
@@ -203,7 +210,7 @@ void add_spmv(const std::string& shape) {
     for (const auto& [peer, algorithm] :
          {std::pair("cusparse 1", CUSPARSE_SPMV_CSR_ALG1), std::pair("cusparse 2", CUSPARSE_SPMV_CSR_ALG2)})
       s.contenders.push_back({peer, cusparse_call<T>(algorithm, p, offsets->data(), columns->data(), values->data(),
-                                                       x->data(), y->data(), windows)});
+                                                     x->data(), y->data(), windows)});
 #endif
 #ifdef PMPP_BENCH_SWEEP
     add_tunings(s, [=](int w, auto i) { pmpp::spmv<tunings[i]>(bench::device(), 1, window(w), *x, 0, *y); });

@@ -129,6 +129,7 @@ TEST_CASE("bad input") {
   CHECK_THROWS_AS(M::from_triplets(std::int64_t(1) << 31, 1, {}), std::length_error);
   CHECK_THROWS_AS(M::from_triplets(2, 3, {{2, 0, 1.0f}}), std::out_of_range);
   CHECK_THROWS_AS(M::from_triplets(2, 3, {{0, -1, 1.0f}}), std::out_of_range);
-  CHECK(message_of([] { M::from_triplets(2, 3, {{0, 0, 1.0f}, {1, 3, 1.0f}}); }) ==
-        "pmpp::csr_matrix: nonzero 1 is at (1, 3), the matrix has 2 rows and 3 columns");
+  CHECK(message_of([] {
+          M::from_triplets(2, 3, {{0, 0, 1.0f}, {1, 3, 1.0f}});
+        }) == "pmpp::csr_matrix: nonzero 1 is at (1, 3), the matrix has 2 rows and 3 columns");
 }

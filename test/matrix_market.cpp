@@ -61,7 +61,8 @@ TEST_CASE("comments, blank lines, cases, line ends, signs, duplicates") {
   CHECK(parse_matrix_market<double>("%%matrixmarket MATRIX Coordinate Real GENERAL\r\n%\r\n\r\n% 1\r\n2 2 2\r\n\r\n"
                                     "% between\r\n 1\t1  +3\r\n2 2 2 \r\n\r\n% behind\r\n") == wanted);
   CHECK(parse_matrix_market<double>(coordinate + "real general\n2 2 3\n2 2 2\n1 1 1\n1 1 2") == wanted);
-  const auto odd = parse_matrix_market<double>(coordinate + "real general\n1 4 4\n1 1 nan\n1 2 -inf\n1 3 1e-400\n1 4 1e400\n");
+  const auto odd =
+      parse_matrix_market<double>(coordinate + "real general\n1 4 4\n1 1 nan\n1 2 -inf\n1 3 1e-400\n1 4 1e400\n");
   CHECK(std::isnan(odd.values()[0]));
   CHECK(odd.values()[1] == -std::numeric_limits<double>::infinity());
   CHECK(odd.values()[2] == 0);
@@ -80,8 +81,7 @@ TEST_CASE("what is refused, with its line") {
   CHECK(refusal(coordinate + "real hermitian\n") ==
         "x:1: the matrix is hermitian, which is for complex values and not read");
   CHECK(refusal(coordinate + "real odd\n") == "x:1: the symmetry is 'odd', not general, symmetric or skew-symmetric");
-  CHECK(refusal(coordinate + "pattern skew-symmetric\n") ==
-        "x:1: a pattern has no signs: it cannot be skew-symmetric");
+  CHECK(refusal(coordinate + "pattern skew-symmetric\n") == "x:1: a pattern has no signs: it cannot be skew-symmetric");
   CHECK(refusal(array + "pattern general\n") == "x:1: an array has values: it cannot be a pattern");
   CHECK(refusal(general) == "x:1: the file ends before the line of sizes");
   CHECK(refusal(general + "2 2\n") == "x:2: the number of entries is missing");

@@ -249,7 +249,8 @@ TEST_ALL_PLACES("real matrices") {
   for (const std::string& path : files) {
     CAPTURE(path);
     const std::string text = test::text_of(path);
-    if (text.find(" complex ") < 60 || text.find("nan") != std::string::npos || text.find("inf") < text.size()) continue;
+    if (text.find(" complex ") < 60 || text.find("nan") != std::string::npos || text.find("inf") < text.size())
+      continue;
     if (!PMPP_CUDA && where::on_device && text.size() > 5000000) continue;  // the emulator takes its time
     const auto matrix = pmpp::parse_matrix_market<double>(text, path);
     const auto x = test::random_values<double>(matrix.cols());
@@ -353,7 +354,8 @@ TEST_CASE("a captured graph, replayed on another matrix, in another stream") {
     const auto n = static_cast<std::size_t>(matrix.nonzeros());
     pmpp::copy(stream, matrix.offsets(), offsets);
     pmpp::copy(stream, matrix.columns(), std::span(columns.data(), n));
-    pmpp::copy(stream, matrix.view().nonzeros() > 0 ? std::span<const float>(matrix.values()) : std::span<const float>(),
+    pmpp::copy(stream,
+               matrix.view().nonzeros() > 0 ? std::span<const float>(matrix.values()) : std::span<const float>(),
                std::span(values.data(), n));
     pmpp::copy(stream, v, x);
     pmpp::check(cudaGraphLaunch(exec, stream), "launch");
@@ -389,8 +391,9 @@ TEST_CASE("more than 2^31 nonzeros") {
   pmpp::transform(device, i, i + n, columns, column_of{cols});
   const pmpp::device_buffer<double> x(cols, 1.0);
   pmpp::device_buffer<double> y(rows, -1.0);
-  pmpp::spmv(device, 1, pmpp::csr_view<void, std::int64_t>{rows, cols, const_cast<std::int64_t*>(at.data()), columns.data()},
-             x, 0, y);
+  pmpp::spmv(device, 1,
+             pmpp::csr_view<void, std::int64_t>{rows, cols, const_cast<std::int64_t*>(at.data()), columns.data()}, x, 0,
+             y);
   pmpp::synchronize(device);
   const auto got = pmpp::to_host(y);
   for (std::size_t row = 0; row < std::size_t(rows); ++row) {

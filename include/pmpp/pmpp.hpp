@@ -14,8 +14,10 @@
 #include <pmpp/core/volume_view.hpp>
 #include <pmpp/execution.hpp>
 #include <pmpp/histogram.hpp>
+#include <pmpp/io/matrix_market.hpp>
 #include <pmpp/launch.hpp>
 #include <pmpp/memory/copy.hpp>
+#include <pmpp/memory/csr_matrix.hpp>
 #include <pmpp/memory/device_buffer.hpp>
 #include <pmpp/memory/managed_buffer.hpp>
 #include <pmpp/memory/pinned_buffer.hpp>
@@ -29,4 +31,5 @@
 #include <pmpp/select.hpp>
 #include <pmpp/simt/atomic.hpp>
 #include <pmpp/sort.hpp>
+#include <pmpp/spmv.hpp>
 #include <pmpp/transform.hpp>

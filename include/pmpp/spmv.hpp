@@ -63,7 +63,8 @@ auto values_of(const csr_view<T, I>& matrix) {
 template <spmv_tuning Tuning, class P, class T, class I, class X, class Y, class A>
 void spmv_on_blocks(const P& where, A alpha, const csr_view<T, I>& matrix, X x, A beta, Y y) {
   const auto values = values_of<A>(matrix);
-  check_reachable(where, "spmv", zip_iterator{zip_iterator{matrix.offsets, matrix.columns}, zip_iterator{values, zip_iterator{x, y}}});
+  check_reachable(where, "spmv",
+                  zip_iterator{zip_iterator{matrix.offsets, matrix.columns}, zip_iterator{values, zip_iterator{x, y}}});
   using kernel = spmv_kernel<std::remove_const_t<decltype(values)>, std::remove_const_t<I>, X, Y, A, Tuning>;
   using slots = block::tile_state<A>;
   constexpr std::size_t counter_bytes = 16;  // the started blocks, in front of the slots
@@ -176,7 +177,8 @@ void spmv_on_host([[maybe_unused]] const P& where, A alpha, const csr_view<T, I>
 /// Cost: offsets, columns and values read once, y written; one launch, whatever the matrix.
 /// \throws std::invalid_argument for negative extents or null arrays, std::length_error if x or y is too short;
 /// cuda_error. Source: PMPP ch. 14; Merrill and Garland, Merge-based SpMV, 2016. Example: test/spmv.cpp, by hand.
-template <spmv_tuning Tuning = spmv_tuning{}, execution_policy P, class Alpha, class T, class I, class R, class Beta, output O>
+template <spmv_tuning Tuning = spmv_tuning{}, execution_policy P, class Alpha, class T, class I, class R, class Beta,
+          output O>
 void spmv(const P& where, Alpha alpha, const csr_view<T, I>& A, R&& x, Beta beta, O&& y) {
   const char* const function = "spmv";
   require(A.rows >= 0 && A.cols >= 0, [&] {
@@ -184,7 +186,7 @@ void spmv(const P& where, Alpha alpha, const csr_view<T, I>& A, R&& x, Beta beta
            " columns";
   });
   require(A.rows == 0 || A.offsets != nullptr,
-                  [&] { return "pmpp::spmv: offsets are null, but there are " + std::to_string(A.rows) + " rows"; });
+          [&] { return "pmpp::spmv: offsets are null, but there are " + std::to_string(A.rows) + " rows"; });
   detail::check_output(function, "x", x, A.cols);
   detail::check_output(function, "y", y, A.rows);
   if (A.rows == 0) return;
@@ -195,7 +197,8 @@ void spmv(const P& where, Alpha alpha, const csr_view<T, I>& A, R&& x, Beta beta
   using S = typename detail::product_sum<std::remove_cv_t<T>, value_of<X>>::type;
   static_assert(std::is_arithmetic_v<S>, "pmpp: spmv adds up numbers");
   if constexpr (kernel_execution<P>)
-    detail::spmv_on_blocks<Tuning, P, T, I, X, Y, S>(where, static_cast<S>(alpha), A, source, static_cast<S>(beta), target);
+    detail::spmv_on_blocks<Tuning, P, T, I, X, Y, S>(where, static_cast<S>(alpha), A, source, static_cast<S>(beta),
+                                                     target);
   else
     detail::spmv_on_host<P, T, I, X, Y, S>(where, static_cast<S>(alpha), A, source, static_cast<S>(beta), target);
 }

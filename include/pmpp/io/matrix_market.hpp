@@ -119,8 +119,7 @@ struct matrix_market_banner {
       in.fail("a Matrix Market file begins with '%%MatrixMarket matrix'");
     if (const std::string object = in.lower_word(); object != "matrix") in.fail("'" + object + "' is not 'matrix'");
     const std::string format = in.lower_word();
-    if (format != "coordinate" && format != "array")
-      in.fail("the format is '" + format + "', not coordinate or array");
+    if (format != "coordinate" && format != "array") in.fail("the format is '" + format + "', not coordinate or array");
     dense = format == "array";
     const std::string field = in.lower_word();
     if (field == "complex") in.fail("the values are complex, which is not read");
@@ -153,7 +152,8 @@ public:
     rows_ = extent("the number of rows");
     cols_ = extent("the number of columns");
     if (rows_ + cols_ > most_cells_)
-      in_.fail(std::to_string(rows_) + " rows and " + std::to_string(cols_) + " columns are too many for a file this size");
+      in_.fail(std::to_string(rows_) + " rows and " + std::to_string(cols_) +
+               " columns are too many for a file this size");
     if (banner.symmetry != matrix_market_banner::general && rows_ != cols_)
       in_.fail("a symmetric matrix is square, this one has " + std::to_string(rows_) + " rows and " +
                std::to_string(cols_) + " columns");

@@ -87,8 +87,7 @@ public:
     result.add_duplicates();
     return result;
   }
-  static csr_matrix from_triplets(std::int64_t rows, std::int64_t cols,
-                                  std::initializer_list<triplet<T, I>> nonzeros) {
+  static csr_matrix from_triplets(std::int64_t rows, std::int64_t cols, std::initializer_list<triplet<T, I>> nonzeros) {
     return from_triplets(rows, cols, std::span<const triplet<T, I>>(nonzeros.begin(), nonzeros.size()));
   }
 
