@@ -86,22 +86,38 @@ void store_row(const Y& y, std::int64_t row, A alpha, A sum, A beta) {
     y[row] = static_cast<T>(alpha * sum + beta * static_cast<A>(y[row]));
 }
 
-/// The sum of products [begin, end). Four sums at a time: fewer additions wait for each other.
+/// The sum of products [begin, end).
 template <class A, class Values, class I, class X>
-A sum_of_products(const Values& values, const I* columns, const X& x, std::int64_t begin, std::int64_t end) {
-  const auto product = [&](std::int64_t i) {
-    return static_cast<A>(values[i]) * static_cast<A>(x[static_cast<std::int64_t>(columns[i])]);
-  };
+A sum_of_products(const Values values, const I* const columns, const X x, std::int64_t begin, std::int64_t end) {
   A sum{};
-  std::int64_t i = begin;
-  if (end - begin >= 8) {
-    A sums[4]{};
-    for (; end - i >= 4; i += 4)
-      for (int k = 0; k < 4; ++k) sums[k] += product(i + k);
-    sum = (sums[0] + sums[1]) + (sums[2] + sums[3]);
-  }
-  for (; i < end; ++i) sum += product(i);
+  for (std::int64_t i = begin; i < end; ++i)
+    sum += static_cast<A>(values[i]) * static_cast<A>(x[static_cast<std::int64_t>(columns[i])]);
   return sum;
+}
+/// The same, four sums at a time: fewer additions wait for each other. A function of its own, called for long rows: its
+/// code would slow down the loop over short ones.
+template <class A, class Values, class I, class X>
+[[gnu::noinline]] A sum_of_many_products(const Values values, const I* const columns, const X x, std::int64_t begin,
+                                         std::int64_t end) {
+  A sums[4]{};
+  std::int64_t i = begin;
+  for (; end - i >= 4; i += 4)
+    for (int k = 0; k < 4; ++k)
+      sums[k] += static_cast<A>(values[i + k]) * static_cast<A>(x[static_cast<std::int64_t>(columns[i + k])]);
+  return (sums[0] + sums[1]) + (sums[2] + sums[3]) + sum_of_products<A>(values, columns, x, i, end);
+}
+
+/// Writes y at the rows [row, last).
+/// (Everything by value: the compiler need not ask whether y is part of it.)
+template <class A, class Values, class I, class X, class Y>
+void multiply_rows(A alpha, const Values values, const I* const offsets, const I* const columns, const X x, A beta,
+                   const Y y, std::int64_t row, const std::int64_t last) {
+  for (; row < last; ++row) {
+    const auto begin = static_cast<std::int64_t>(offsets[row]), end = static_cast<std::int64_t>(offsets[row + 1]);
+    const A sum = end - begin < 32 ? sum_of_products<A>(values, columns, x, begin, end)
+                                   : sum_of_many_products<A>(values, columns, x, begin, end);
+    store_row(y, row, alpha, sum, beta);
+  }
 }
 
 /// seq: two loops. host: tasks of equal numbers of nonzeros and rows; the result does not depend on the number of
@@ -120,7 +136,9 @@ void spmv_on_host([[maybe_unused]] const P& where, A alpha, const csr_view<T, I>
     }
   } else {
     const std::int64_t origin = offset(0), steps = offset(matrix.rows) - origin + matrix.rows;
-    const std::int64_t tasks = ceil_div(steps, host_loop::grain);
+    // A task begins with two searches and cold streams: large matrices have larger tasks.
+    const std::int64_t grain = larger(host_loop::grain, smaller(64 * host_loop::grain, steps / 128));
+    const std::int64_t tasks = ceil_div(steps, grain);
     struct carry {
       A first{}, last{};      ///< of the row that the task goes on with, if that ends in it, and of the open one
       std::int64_t row = -1;  ///< of `first`
@@ -128,25 +146,21 @@ void spmv_on_host([[maybe_unused]] const P& where, A alpha, const csr_view<T, I>
     };
     host_loop::task_results<carry> carries(tasks);
     host_loop::parallel_for(where, tasks, [&](std::int64_t t) {
-      const std::int64_t from = t * host_loop::grain, to = smaller(steps, from + host_loop::grain);
-      const std::int64_t first = ends_before(matrix.offsets, matrix.rows, from);
+      const std::int64_t from = t * grain, to = smaller(steps, from + grain);
+      std::int64_t row = ends_before(matrix.offsets, matrix.rows, from);
       const std::int64_t last = ends_before(matrix.offsets, matrix.rows, to);
-      const std::int64_t begin = origin + from - first;
-      const auto sum = [&](std::int64_t i, std::int64_t end) {
-        return sum_of_products<A>(values, matrix.columns, x, i, end);
-      };
+      std::int64_t i = origin + from - row;
+      const auto sum = [&](std::int64_t end) { return sum_of_many_products<A>(values, matrix.columns, x, i, end); };
       carry c{};
-      std::int64_t i = begin;
-      for (std::int64_t row = first; row < last; i = offset(++row)) {
-        if (row == first && offset(row) < begin) {
-          c.first = sum(i, offset(row + 1));
-          c.row = row;
-        } else {
-          store_row(y, row, alpha, sum(i, offset(row + 1)), beta);
-        }
+      c.ends = row < last;
+      if (c.ends && offset(row) < i) {
+        c.first = sum(offset(row + 1));
+        c.row = row;
+        ++row;
       }
-      c.last = sum(i, origin + to - last);
-      c.ends = first < last;
+      multiply_rows(alpha, values, matrix.offsets, matrix.columns, x, beta, y, row, last);
+      if (c.ends) i = offset(last);
+      c.last = sum(origin + to - last);
       carries[t] = c;
     });
     A open{};
