@@ -19,9 +19,11 @@ void show_segmented(const inputs& in, table& out);  // segmented_reduce, segment
 void show_histogram(const inputs& in, table& out);  // histogram_even, _range, _even_channels, histogram
 void show_merge(const inputs& in, table& out);      // merge, merge_by_key
 void show_sort(const inputs& in, table& out);       // sort, sort_by_key, argsort
+void show_spmv(const inputs& in, table& out);       // spmv
 
 inline constexpr void (*shown[])(const inputs&, table&) = {
-    show_transform, show_reduce, show_scan, show_select, show_segmented, show_histogram, show_merge, show_sort,
+    show_transform, show_reduce, show_scan, show_select, show_segmented,
+    show_histogram, show_merge,  show_sort, show_spmv,
 };
 
 }  // namespace demo
