@@ -141,7 +141,7 @@ void check_types() {
 
 TEST_ALL_PLACES("by hand") {
   const typename where::policy policy{};
-  // [by hand]
+  // [by_hand]
   //     1 0 2
   // A = 0 0 0     x = 1 2 3
   //     0 4 0

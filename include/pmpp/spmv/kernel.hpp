@@ -88,6 +88,11 @@ struct spmv_kernel {
     carry carries[warps];
     walk cut;
     unsigned index;  ///< of the block, in the order in which they start
+    struct {
+      A sum;
+      std::int64_t row, first;
+    } far;  ///< a row that began in block `first` and ends in this one, and what this one has of it
+    bool has_far;
   };
   template <class Block>
   PMPP_HOST_DEVICE void operator()(Block& block, shared& memory, const arguments& a) const {
@@ -105,7 +110,7 @@ struct spmv_kernel {
     const piece p = find_piece(block, a, w, smaller(w.steps, first), smaller(w.steps, first + w.each));
     add_up(block, memory.products[block.warp()], memory.carries[block.warp()], a, p);
     block.sync();
-    if (block.warp() == 0) join_carries(block, memory, a);
+    join_carries(block, memory, a);
   }
 
 private:
@@ -149,22 +154,16 @@ private:
     value_of<Values> value[items];
   };
 
-  /// The place of the lane's item k in the tile. Unless the tile is whole, a lane that has none of the nonzeros
-  /// [from, to) takes one of them.
-  template <bool Whole, class Block>
-  PMPP_HOST_DEVICE static int place_of_item(Block& block, int k, int from, int to) {
-    const int i = k * lanes + block.lane();
-    return Whole ? i : larger(from, smaller(to - 1, i));
-  }
-
-  /// Starts to load the nonzeros [from, to) of the tile that begins at `tile`.
+  /// Starts to load the nonzeros [from, to) of the tile that begins at `tile`. Unless the tile is whole, a lane that has
+  /// none for an item takes one of the others.
   template <bool Whole, class Block>
   PMPP_HOST_DEVICE static void load(Block& block, const arguments& a, std::int64_t tile, int from, int to,
                                     nonzeros& loaded) {
-    const auto values = a.values + tile;
-    const Index* const columns = a.columns + tile;
+    const std::int64_t first = tile + (Whole ? block.lane() : 0);
+    const auto values = a.values + first;
+    const Index* const columns = a.columns + first;
     for (int k = 0; k < items; ++k) {
-      const int i = place_of_item<Whole>(block, k, from, to);
+      const int i = Whole ? k * lanes : larger(from, smaller(to - 1, k * lanes + block.lane()));
       loaded.column[k] = simt::load_once(columns + i);
       if constexpr (std::is_pointer_v<Values>)
         loaded.value[k] = simt::load_once(values + i);
@@ -202,13 +201,6 @@ private:
 
   PMPP_HOST_DEVICE static int place_of(int i) { return i + static_cast<int>(unsigned(i) / gap); }
 
-  /// A lane's share of the sum of products [from, to).
-  template <class Block>
-  PMPP_HOST_DEVICE static A share_of(Block& block, const A* products, int from, int to) {
-    A sum{};
-    for (int i = from + block.lane(); i < to; i += lanes) sum += products[place_of(i)];
-    return sum;
-  }
   /// The sum over a warp; all lanes get it.
   template <class Block>
   PMPP_HOST_DEVICE static A warp_sum(Block& block, A sum, int width = lanes) {
@@ -216,26 +208,34 @@ private:
     return sum;
   }
 
-  /// Lane l < count gets the sum of products [begin, end).
+  /// The sum of every step-th product of [from, to); two at a time, so that less is spent on counting.
+  PMPP_HOST_DEVICE static A sum_steps(const A* products, int from, int to, int step) {
+    A sum{};
+    int i = from;
+    for (; i + step < to; i += 2 * step) sum += products[place_of(i)] + products[place_of(i + step)];
+    if (i < to) sum += products[place_of(i)];
+    return sum;
+  }
+
+  /// Lane l < count gets the sum of products [begin, end); those of other lanes are empty. \pre 1 <= count
   template <class Block>
   PMPP_HOST_DEVICE static A sum_rows(Block& block, const A* products, int count, int begin, int end) {
     const int shift = simt::leading_zeros(unsigned(count) - 1) - (32 - 5);  // at least: 27 leading zeros
     const int width = 1 << shift;                                           // lanes of a row
-    const unsigned long_rows = block.ballot(block.lane() < count && end - begin > Tuning.serial * width);
+    const unsigned long_rows = block.ballot(end - begin > Tuning.serial * width);
     A sum{};
     if (width == 1) {
-      if (block.lane() < count && (long_rows >> block.lane() & 1) == 0)
-        for (int i = begin; i < end; ++i) sum += products[place_of(i)];
+      if ((long_rows >> block.lane() & 1) == 0) sum = sum_steps(products, begin, end, 1);
     } else {
       const int row = block.lane() >> shift;
       const int first = block.shuffle(begin, row) + (block.lane() & (width - 1)), last = block.shuffle(end, row);
-      if (row < count && (long_rows >> row & 1) == 0)
-        for (int i = first; i < last; i += width) sum += products[place_of(i)];
+      if ((long_rows >> row & 1) == 0) sum = sum_steps(products, first, last, width);
       sum = block.shuffle(warp_sum(block, sum, width), block.lane() << shift & (lanes - 1));
     }
     for (unsigned left = long_rows; left != 0; left &= left - 1) {
       const int row = simt::trailing_zeros(left);
-      const A whole = warp_sum(block, share_of(block, products, block.shuffle(begin, row), block.shuffle(end, row)));
+      const int first = block.shuffle(begin, row) + block.lane();
+      const A whole = warp_sum(block, sum_steps(products, first, block.shuffle(end, row), lanes));
       if (block.lane() == row) sum = whole;
     }
     return sum;
@@ -244,70 +244,72 @@ private:
   /// Writes y at the rows that end in the piece and began in it, and leaves the rest to others.
   template <class Block>
   PMPP_HOST_DEVICE static void add_up(Block& block, A* products, carry& rest, const arguments& a, const piece& p) {
-    const auto load_ends = [&](std::int64_t row) {  // of 32 rows
-      return a.offsets[smaller(row + block.lane() + 1, a.rows)];
-    };
     if (block.lane() == 0) {
       rest.row = -1;
       rest.ends = p.row < p.end_row;
       rest.goes_on = p.goes_on;
     }
-    bool is_cut = p.began_before;
+    bool is_cut = p.began_before, is_spread = false;
     std::int64_t row = p.row, tile = p.begin / tile_size * tile_size;
     int rows = static_cast<int>(p.end_row - row), nonzeros_left = static_cast<int>(p.end - tile);  // from here on
     int from = static_cast<int>(p.begin - tile), to = smaller(nonzeros_left, tile_size);
-    A open{};  // what the lane has of row `row`
+    A open{}, spread{};  // what the warp has of row `row`, but for what lanes have of it if is_spread
     nonzeros loaded{};
     load(block, a, tile, from, to, loaded);
-    Index ends = load_ends(row);
+    // The ends of 32 rows, and as places in the tile [tile, tile + here); those that do not lie in it come last.
+    const auto load_ends = [&](int ahead) { return a.offsets[row + smaller(ahead + block.lane() + 1, rows)]; };
+    const auto place = [&](Index end) {
+      const auto distance = static_cast<Index>(end - static_cast<Index>(tile));
+      return static_cast<int>(smaller(distance, static_cast<Index>(tile_size + 1)));
+    };
+    const auto count_ended = [&](int end, int here) {
+      return simt::count_bits(block.ballot(end <= here && block.lane() < rows));
+    };
+    Index ends = load_ends(0);
     for (;;) {
       A y[items];
       multiply(block, a, from, to, loaded, y);
-      // The ends of 32 rows as places in the tile; those that do not lie in it come last.
-      const auto place = [&](Index end) {
-        return static_cast<int>(smaller(static_cast<std::int64_t>(end) - tile, std::int64_t(tile_size) + 1));
-      };
-      const auto count_ended = [&](int end, int here) {
-        return simt::count_bits(block.ballot(end <= here && block.lane() < rows));
-      };
       const int here = to;
       to = smaller(nonzeros_left - tile_size, tile_size);
       load(block, a, tile + tile_size, 0, to, loaded);
 
       int end = place(ends), count = count_ended(end, here);
       if (count == 0) {
-        for (int k = 0; k < items; ++k) open += y[k];
+        for (int k = 0; k < items; ++k) spread += y[k];
+        is_spread = true;
       } else {
         for (int k = 0; k < items; ++k) products[place_of(k * lanes + block.lane())] = y[k];
         block.sync_warp();
-        bool is_open = true;  // the first row may have begun in an earlier tile
-        while (count > 0) {
-          if (count == lanes) ends = load_ends(row + lanes);
+        if (is_spread) {
+          open += warp_sum(block, spread);
+          spread = A{};
+          is_spread = false;
+        }
+        for (;;) {  // `count` rows end; what lies behind the last one is as good as a row
+          if (count == lanes) ends = load_ends(lanes);
+          if (end > here || block.lane() >= rows) end = here;
           const int before = block.shuffle_up(end, 1);
-          int begin = block.lane() == 0 ? from : before;
-          A whole{};
-          if (is_open) {
-            whole = warp_sum(block, open + share_of(block, products, from, block.shuffle(end, 0)));
-            if (block.lane() == 0) begin = end;
-          }
-          A sum = sum_rows(block, products, count, begin, end);
-          if (is_open && block.lane() == 0) sum = whole;
-          if (is_cut && block.lane() == 0) {
+          const int begin = block.lane() == 0 ? from : before;
+          if (count > 0) from = block.shuffle(end, count - 1);
+          const int sums = count + (count < lanes && from < here ? 1 : 0);
+          A sum{};
+          if (sums > 0) sum = sum_rows(block, products, sums, begin, end);
+          if (block.lane() == 0) sum += open;
+          if (is_cut && count > 0 && block.lane() == 0) {
             rest.first = sum;
             rest.row = row;
           } else if (block.lane() < count) {
             write(a, row + block.lane(), sum);
           }
-          is_open = is_cut = false;
-          from = block.shuffle(end, count - 1);
+          open = sums > count ? block.shuffle(sum, count) : A{};
+          if (count > 0) is_cut = false;
           row += count;
           rows -= count;
           if (count < lanes) break;
           end = place(ends);
           count = count_ended(end, here);
         }
-        open = share_of(block, products, from, here);
-        ends = load_ends(row);
+        ends = load_ends(0);
         block.sync_warp();
       }
       if (nonzeros_left <= tile_size) break;
@@ -315,7 +317,7 @@ private:
       tile += tile_size;
       from = 0;
     }
-    open = warp_sum(block, open);
+    if (is_spread) open += warp_sum(block, spread);
     if (block.lane() == 0) rest.last = open;
   }
 
@@ -336,31 +338,40 @@ private:
     return sum;
   }
 
-  /// One warp writes the rows that lie in several warps and end in this block; a lane for each.
+  /// Writes the rows that lie in several warps and end in this block.
   template <class Block>
-  PMPP_HOST_DEVICE static void join_carries(Block& block, const shared& memory, const arguments& a) {
-    if (block.lane() == 0 && memory.carries[warps - 1].goes_on)
-      a.carries.publish(memory.index, sum_back(memory, warps - 1));
-    const int warp = block.lane();
-    std::int64_t row = -1;
-    if (warp < warps) row = memory.carries[warp].row;
-    A sum{};
-    std::int64_t first = memory.index;  // the block where the row begins
-    if (row >= 0) {
-      sum = memory.carries[warp].first;
-      if (warp > 0) sum = sum_back(memory, warp - 1) + sum;
-      first = memory.cut.step(static_cast<std::int64_t>(a.offsets[row]), row) / (memory.cut.each * warps);
+  PMPP_HOST_DEVICE static void join_carries(Block& block, shared& memory, const arguments& a) {
+    if (block.warp() == 0) {  // a lane for each warp
+      if (block.lane() == 0 && memory.carries[warps - 1].goes_on)
+        a.carries.publish(memory.index, sum_back(memory, warps - 1));
+      const int warp = block.lane();
+      std::int64_t row = -1;
+      if (warp < warps) row = memory.carries[warp].row;
+      A sum{};
+      std::int64_t first = memory.index;  // the block where the row begins
+      if (row >= 0) {
+        sum = memory.carries[warp].first;
+        if (warp > 0) sum = sum_back(memory, warp - 1) + sum;
+        first = memory.cut.step(static_cast<std::int64_t>(a.offsets[row]), row) / (memory.cut.each * warps);
+      }
+      const bool is_far = first < memory.index;  // in at most one lane
+      if (row >= 0 && !is_far) write(a, row, sum);
+      if (is_far) memory.far = {sum, row, first};
+      const bool any_far = block.any(is_far);
+      if (block.lane() == 0) memory.has_far = any_far;
     }
-    const unsigned far = block.ballot(first < memory.index);  // at most one lane
-    if (far != 0) {
-      const int lane = simt::trailing_zeros(far);
-      A before{};
-      for (std::int64_t b = block.shuffle(first, lane) + block.lane(); b < memory.index; b += lanes)
-        before += a.carries.take(block, b);
-      before = warp_sum(block, before);
-      if (block.lane() == lane) sum = before + sum;
-    }
-    if (row >= 0) write(a, row, sum);
+    block.sync();
+    if (!memory.has_far) return;
+    A before{};
+    for (std::int64_t b = memory.far.first + block.thread(); b < memory.index; b += threads)
+      before += a.carries.take(block, b);
+    before = warp_sum(block, before);
+    if (block.lane() == 0) memory.carries[block.warp()].last = before;
+    block.sync();
+    if (block.thread() > 0) return;
+    before = memory.carries[0].last;
+    for (int w = 1; w < warps; ++w) before += memory.carries[w].last;
+    write(a, memory.far.row, before + memory.far.sum);
   }
 };
 
