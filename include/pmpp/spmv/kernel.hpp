@@ -270,15 +270,17 @@ private:
       A y[items];
       multiply(block, a, from, to, loaded, y);
       const int here = to;
-      to = smaller(nonzeros_left - tile_size, tile_size);
-      load(block, a, tile + tile_size, 0, to, loaded);
-
       int end = place(ends), count = count_ended(end, here);
       if (count == 0) {
         for (int k = 0; k < items; ++k) spread += y[k];
         is_spread = true;
       } else {
-        for (int k = 0; k < items; ++k) products[place_of(k * lanes + block.lane())] = y[k];
+        A* const mine = products + place_of(block.lane());
+        for (int k = 0; k < items; ++k) mine[k * place_of(lanes)] = y[k];
+      }
+      to = smaller(nonzeros_left - tile_size, tile_size);
+      load(block, a, tile + tile_size, 0, to, loaded);
+      if (count > 0) {
         block.sync_warp();
         if (is_spread) {
           open += warp_sum(block, spread);
