@@ -166,9 +166,8 @@ std::function<void(int)> cusparse_call(cusparseSpMVAlg_t algorithm, const patter
 #endif
 
 #ifdef PMPP_BENCH_SWEEP
-constexpr pmpp::spmv_tuning tunings[] = {{256, 8, 3, 16},  {256, 8, 4, 32}, {256, 6, 4, 16},  {256, 12, 3, 16},
-                                         {256, 10, 3, 16}, {512, 8, 2, 16}, {512, 12, 1, 16}, {384, 8, 2, 16},
-                                         {1024, 8, 1, 16}, {128, 8, 8, 16}};
+constexpr pmpp::spmv_tuning tunings[] = {{256, 8, 3, 16}, {256, 8, 4, 32},  {256, 6, 5, 16},  {256, 12, 3, 16},
+                                         {512, 8, 2, 16}, {1024, 8, 1, 16}, {1024, 8, 1, 32}, {256, 8, 5, 16}};
 
 /// Other tunings, as peers of the usual one.
 template <int I = 0, class Multiply>

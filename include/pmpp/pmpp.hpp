@@ -31,5 +31,6 @@
 #include <pmpp/select.hpp>
 #include <pmpp/simt/atomic.hpp>
 #include <pmpp/sort.hpp>
+#include <pmpp/sparse.hpp>
 #include <pmpp/spmv.hpp>
 #include <pmpp/transform.hpp>

@@ -61,6 +61,18 @@ public:
         columns_(std::move(columns)),
         values_(std::move(values)) {}
 
+  /// \throws std::invalid_argument for negative extents, std::length_error if I cannot hold one of the numbers
+  static void require_extents(std::int64_t rows, std::int64_t cols, std::int64_t nonzeros) {
+    require(rows >= 0 && cols >= 0, [&] {
+      return "pmpp::csr_matrix: " + std::to_string(rows) + " rows and " + std::to_string(cols) + " columns";
+    });
+    const auto most = static_cast<std::int64_t>(std::numeric_limits<I>::max());
+    if (rows > most || cols > most || nonzeros > most)
+      throw std::length_error("pmpp::csr_matrix: the index type holds numbers up to " + std::to_string(most) +
+                              "; there are " + std::to_string(rows) + " rows, " + std::to_string(cols) +
+                              " columns and " + std::to_string(nonzeros) + " nonzeros");
+  }
+
   /// From nonzeros in any order. Those in the same place are added, in their order.
   /// Cost: O(nonzeros + rows + cols), two counting sorts. \throws std::out_of_range for a nonzero outside of the matrix,
   /// naming it; std::invalid_argument for negative extents; std::length_error if I cannot hold extents or the count
@@ -177,17 +189,6 @@ public:
 private:
   static std::string text(const char* words) { return words; }
   static std::string text(std::integral auto number) { return std::to_string(number); }
-
-  static void require_extents(std::int64_t rows, std::int64_t cols, std::int64_t nonzeros) {
-    require(rows >= 0 && cols >= 0, [&] {
-      return "pmpp::csr_matrix: " + std::to_string(rows) + " rows and " + std::to_string(cols) + " columns";
-    });
-    const auto most = static_cast<std::int64_t>(std::numeric_limits<I>::max());
-    if (rows > most || cols > most || nonzeros > most)
-      throw std::length_error("pmpp::csr_matrix: the index type holds numbers up to " + std::to_string(most) +
-                              "; there are " + std::to_string(rows) + " rows, " + std::to_string(cols) +
-                              " columns and " + std::to_string(nonzeros) + " nonzeros");
-  }
 
   /// Makes offsets of counts (that of row i at i + 1) and returns where each row begins.
   std::vector<I> begin_of_rows() {
