@@ -37,8 +37,9 @@ namespace detail {
 
 /// Row and column in one number that orders by rows.
 struct place_keys {
-  int column_bits, bits;
+  int column_bits = 0, bits = 0;
 
+  place_keys() = default;
   place_keys(std::int64_t rows, std::int64_t cols) : column_bits(bits_of(cols)), bits(column_bits + bits_of(rows)) {
     if (bits > 64)
       throw std::length_error("pmpp::sparse: places in a matrix of " + std::to_string(rows) + " rows and " +
