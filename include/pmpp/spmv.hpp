@@ -67,9 +67,10 @@ void spmv_on_blocks(const P& where, A alpha, const csr_view<T, I>& matrix, X x, 
                   zip_iterator{zip_iterator{matrix.offsets, matrix.columns}, zip_iterator{values, zip_iterator{x, y}}});
   using kernel = spmv_kernel<std::remove_const_t<decltype(values)>, std::remove_const_t<I>, X, Y, A, Tuning>;
   using slots = block::tile_state<A>;
-  constexpr std::size_t counter_bytes = 16;  // the started blocks, in front of the slots
+  constexpr std::size_t counter_bytes = 16;  // the stretches taken, in front of the slots
   const std::int64_t blocks = std::int64_t(kernel::min_blocks) * processor_count(where);
-  scratch memory(where, slots::payload_bytes(blocks), counter_bytes + slots::state_bytes(blocks));
+  const std::int64_t stretches = blocks * Tuning.stretches;
+  scratch memory(where, slots::payload_bytes(stretches), counter_bytes + slots::state_bytes(stretches));
   unsigned* const started = memory.state();
   launch(where, blocks, kernel{},
          typename kernel::arguments{matrix.rows, matrix.cols, matrix.offsets, matrix.columns, values, x, y, alpha, beta,

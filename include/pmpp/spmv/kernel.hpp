@@ -39,6 +39,7 @@ struct spmv_tuning {
   int threads = 256;   ///< of a block
   int items = 8;       ///< nonzeros of a lane in a tile
   int min_blocks = 4;  ///< of a multiprocessor
+  int stretches = 6;   ///< that a block gets, on average
   int serial = 16;     ///< nonzeros that a lane adds up one after the other; rows with more get the whole warp
 };
 
@@ -60,7 +61,7 @@ struct spmv_kernel {
     X x;
     Y y;
     A alpha, beta;
-    unsigned* started;  ///< zero; counts the blocks that have started
+    unsigned* started;  ///< zero; counts the stretches that blocks have taken
     block::tile_state<A> carries;
   };
   /// The walk over nonzeros and ends of rows.
@@ -72,7 +73,8 @@ struct spmv_kernel {
     PMPP_HOST_DEVICE walk(const arguments& a, std::int64_t blocks)
         : origin(static_cast<std::int64_t>(a.offsets[0])),
           steps(static_cast<std::int64_t>(a.offsets[a.rows]) - origin + a.rows),
-          each(larger(std::int64_t(tile_size), ceil_div(steps, blocks * warps))) {}
+          each(larger(std::int64_t(tile_size), ceil_div(steps, blocks * warps * Tuning.stretches))) {}
+
     /// The step of nonzero `i`, or of the end behind it, of row `row`.
     PMPP_HOST_DEVICE std::int64_t step(std::int64_t i, std::int64_t row) const { return i - origin + row; }
   };
@@ -83,34 +85,53 @@ struct spmv_kernel {
     bool ends;         ///< a row ends in it
     bool goes_on;      ///< the row of `last` ends in a later one
   };
+  /// A row that ends in a stretch and began in an earlier one.
+  struct far_row {
+    std::int64_t stretch, first;  ///< where it ends (-1: there is none) and where it begins
+    std::int64_t row;
+    A sum;  ///< what it has where it ends
+  };
   struct shared {
     A products[warps][tile_size + tile_size / gap];
     carry carries[warps];
     walk cut;
-    unsigned index;  ///< of the block, in the order in which they start
-    struct {
-      A sum;
-      std::int64_t row, first;
-    } far;  ///< a row that began in block `first` and ends in this one, and what this one has of it
-    bool has_far;
+    unsigned index;  ///< of the stretch
+    far_row far[2];
+    A sums[warps];
   };
+
   template <class Block>
   PMPP_HOST_DEVICE void operator()(Block& block, shared& memory, const arguments& a) const {
-    unsigned index = 0;
-    if (block.thread() == 0) index = simt::atomic_add(a.started, 1u);
-    const walk w(a, block.count());
-    if (block.thread() == 0) {
-      if (index == unsigned(block.count()) - 1) simt::store(a.started, 0u);  // for the next launch
-      memory.index = index;
-      memory.cut = w;
+    if (block.thread() == 0) memory.index = simt::atomic_add(a.started, 1u);
+    {
+      const walk w(a, block.count());
+      if (block.thread() == 0) {
+        memory.cut = w;
+        memory.far[0].stretch = memory.far[1].stretch = -1;
+      }
     }
     block.sync();
-    const std::int64_t first = (std::int64_t(memory.index) * warps + block.warp()) * w.each;
-    if (first - block.warp() * w.each >= w.steps) return;
-    const piece p = find_piece(block, a, w, smaller(w.steps, first), smaller(w.steps, first + w.each));
-    add_up(block, memory.products[block.warp()], memory.carries[block.warp()], a, p);
-    block.sync();
-    join_carries(block, memory, a);
+    for (int turn = 0;; turn ^= 1) {
+      const walk w = memory.cut;
+      const std::int64_t index = memory.index, from = (index * warps + block.warp()) * w.each;
+      if (index * warps * w.each >= w.steps) {
+        // Each block comes here once; the last one resets the counter for the next launch.
+        if (block.thread() == 0 && index == ceil_div(w.steps, w.each * warps) + block.count() - 1)
+          simt::store(a.started, 0u);
+        return;
+      }
+      unsigned next = 0;  // on its way while the block works
+      if (block.thread() == 0) next = simt::atomic_add(a.started, 1u);
+      const piece p = find_piece(block, a, w, smaller(w.steps, from), smaller(w.steps, from + w.each));
+      add_up(block, memory.products[block.warp()], memory.carries[block.warp()], a, p);
+      block.sync();
+      if (block.warp() == 0) join_carries(block, memory, a, memory.far[turn]);
+      if (block.thread() == 0) memory.index = next;
+      block.sync();
+      const bool is_last = std::int64_t(memory.index) * warps * memory.cut.each >= memory.cut.steps;
+      look_back(block, memory, a, memory.far[turn ^ 1]);  // of the stretch before: its predecessors are done by now
+      if (is_last) look_back(block, memory, a, memory.far[turn]);
+    }
   }
 
 private:
@@ -340,40 +361,46 @@ private:
     return sum;
   }
 
-  /// Writes the rows that lie in several warps and end in this block.
+  /// One warp writes the rows that lie in several warps of the block, and notes the one that began in an earlier stretch.
   template <class Block>
-  PMPP_HOST_DEVICE static void join_carries(Block& block, shared& memory, const arguments& a) {
-    if (block.warp() == 0) {  // a lane for each warp
-      if (block.lane() == 0 && memory.carries[warps - 1].goes_on)
-        a.carries.publish(memory.index, sum_back(memory, warps - 1));
-      const int warp = block.lane();
-      std::int64_t row = -1;
-      if (warp < warps) row = memory.carries[warp].row;
-      A sum{};
-      std::int64_t first = memory.index;  // the block where the row begins
-      if (row >= 0) {
-        sum = memory.carries[warp].first;
-        if (warp > 0) sum = sum_back(memory, warp - 1) + sum;
-        first = memory.cut.step(static_cast<std::int64_t>(a.offsets[row]), row) / (memory.cut.each * warps);
-      }
-      const bool is_far = first < memory.index;  // in at most one lane
-      if (row >= 0 && !is_far) write(a, row, sum);
-      if (is_far) memory.far = {sum, row, first};
-      const bool any_far = block.any(is_far);
-      if (block.lane() == 0) memory.has_far = any_far;
+  PMPP_HOST_DEVICE static void join_carries(Block& block, const shared& memory, const arguments& a, far_row& far) {
+    const std::int64_t index = memory.index;
+    if (block.lane() == 0 && memory.carries[warps - 1].goes_on) a.carries.publish(index, sum_back(memory, warps - 1));
+    const int warp = block.lane();  // a lane for each warp
+    std::int64_t row = -1;
+    if (warp < warps) row = memory.carries[warp].row;
+    A sum{};
+    std::int64_t first = index;  // the stretch where the row begins
+    if (row >= 0) {
+      sum = memory.carries[warp].first;
+      if (warp > 0) sum = sum_back(memory, warp - 1) + sum;
+      first = memory.cut.step(static_cast<std::int64_t>(a.offsets[row]), row) / (memory.cut.each * warps);
     }
-    block.sync();
-    if (!memory.has_far) return;
-    A before{};
-    for (std::int64_t b = memory.far.first + block.thread(); b < memory.index; b += threads)
-      before += a.carries.take(block, b);
-    before = warp_sum(block, before);
-    if (block.lane() == 0) memory.carries[block.warp()].last = before;
-    block.sync();
-    if (block.thread() > 0) return;
-    before = memory.carries[0].last;
-    for (int w = 1; w < warps; ++w) before += memory.carries[w].last;
-    write(a, memory.far.row, before + memory.far.sum);
+    if (row >= 0 && first == index) write(a, row, sum);
+    if (first < index) far = {index, first, row, sum};  // in at most one lane
+    const bool any_far = block.any(first < index);
+    if (block.lane() == 0 && !any_far) far.stretch = -1;
+  }
+
+  /// Adds what earlier stretches have of a row, and writes it: one warp, or for a long row all.
+  template <class Block>
+  PMPP_HOST_DEVICE static void look_back(Block& block, shared& memory, const arguments& a, far_row& far) {
+    const std::int64_t end = far.stretch, first = far.first;
+    if (end < 0) return;
+    const bool is_long = end - first > lanes;
+    if (!is_long && block.warp() > 0) return;
+    A sum{};
+    for (std::int64_t i = first + block.thread(); i < end; i += is_long ? threads : lanes)
+      sum += a.carries.take(block, i);
+    sum = warp_sum(block, sum);
+    if (is_long) {
+      if (block.lane() == 0) memory.sums[block.warp()] = sum;
+      block.sync();
+      sum = A{};
+      for (int w = 0; w < warps; ++w) sum += memory.sums[w];
+    }
+    if (block.thread() == 0) write(a, far.row, sum + far.sum);
+    if (is_long) block.sync();  // the memory is free again
   }
 };
 
