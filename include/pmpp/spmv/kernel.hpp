@@ -95,8 +95,9 @@ struct spmv_kernel {
     A products[warps][tile_size + tile_size / gap];
     carry carries[warps];
     walk cut;
-    unsigned index;  ///< of the stretch
-    far_row far[2];
+    unsigned index, next;  ///< of the stretch, and of the one behind
+    far_row far[2];        ///< of this stretch, far[turn], and of the one before
+    int turn;
     A sums[warps];
   };
 
@@ -108,10 +109,11 @@ struct spmv_kernel {
       if (block.thread() == 0) {
         memory.cut = w;
         memory.far[0].stretch = memory.far[1].stretch = -1;
+        memory.turn = 0;
       }
     }
     block.sync();
-    for (int turn = 0;; turn ^= 1) {
+    for (;;) {
       const walk w = memory.cut;
       const std::int64_t index = memory.index, from = (index * warps + block.warp()) * w.each;
       if (index * warps * w.each >= w.steps) {
@@ -120,17 +122,22 @@ struct spmv_kernel {
           simt::store(a.started, 0u);
         return;
       }
-      unsigned next = 0;  // on its way while the block works
+      unsigned next = 0;
       if (block.thread() == 0) next = simt::atomic_add(a.started, 1u);
       const piece p = find_piece(block, a, w, smaller(w.steps, from), smaller(w.steps, from + w.each));
+      if (block.thread() == 0) memory.next = next;
       add_up(block, memory.products[block.warp()], memory.carries[block.warp()], a, p);
       block.sync();
-      if (block.warp() == 0) join_carries(block, memory, a, memory.far[turn]);
-      if (block.thread() == 0) memory.index = next;
+      if (block.warp() == 0) join_carries(block, memory, a);
+      if (block.thread() == 0) {
+        memory.index = memory.next;
+        memory.turn ^= 1;
+      }
       block.sync();
       const bool is_last = std::int64_t(memory.index) * warps * memory.cut.each >= memory.cut.steps;
-      look_back(block, memory, a, memory.far[turn ^ 1]);  // of the stretch before: its predecessors are done by now
-      if (is_last) look_back(block, memory, a, memory.far[turn]);
+      look_back(block, memory, a,
+                memory.far[memory.turn]);  // of the stretch before: those in front of it are done by now
+      if (is_last) look_back(block, memory, a, memory.far[memory.turn ^ 1]);
     }
   }
 
@@ -363,8 +370,9 @@ private:
 
   /// One warp writes the rows that lie in several warps of the block, and notes the one that began in an earlier stretch.
   template <class Block>
-  PMPP_HOST_DEVICE static void join_carries(Block& block, const shared& memory, const arguments& a, far_row& far) {
+  PMPP_HOST_DEVICE static void join_carries(Block& block, shared& memory, const arguments& a) {
     const std::int64_t index = memory.index;
+    far_row& far = memory.far[memory.turn];
     if (block.lane() == 0 && memory.carries[warps - 1].goes_on) a.carries.publish(index, sum_back(memory, warps - 1));
     const int warp = block.lane();  // a lane for each warp
     std::int64_t row = -1;
