@@ -166,8 +166,9 @@ std::function<void(int)> cusparse_call(cusparseSpMVAlg_t algorithm, const patter
 #endif
 
 #ifdef PMPP_BENCH_SWEEP
-constexpr pmpp::spmv_tuning tunings[] = {{256, 8, 3, 16}, {256, 8, 4, 32},  {256, 6, 5, 16},  {256, 12, 3, 16},
-                                         {512, 8, 2, 16}, {1024, 8, 1, 16}, {1024, 8, 1, 32}, {256, 8, 5, 16}};
+constexpr pmpp::spmv_tuning tunings[] = {{256, 8, 4, 1, 16},  {256, 8, 4, 3, 16}, {256, 8, 4, 12, 16},
+                                         {256, 8, 4, 24, 16}, {256, 8, 4, 6, 32}, {512, 8, 2, 6, 16},
+                                         {128, 8, 8, 6, 16},  {256, 8, 3, 6, 16}, {256, 10, 3, 6, 16}};
 
 /// Other tunings, as peers of the usual one.
 template <int I = 0, class Multiply>
@@ -175,7 +176,8 @@ void add_tunings(subject& s, const Multiply& multiply) {
   if constexpr (I < int(std::size(tunings))) {
     constexpr pmpp::spmv_tuning t = tunings[I];
     s.contenders.push_back({std::to_string(t.threads) + " threads, " + std::to_string(t.items) + " items, " +
-                                std::to_string(t.min_blocks) + " blocks, " + std::to_string(t.serial) + " serial",
+                                std::to_string(t.min_blocks) + " blocks, " + std::to_string(t.stretches) +
+                                " stretches, " + std::to_string(t.serial) + " serial",
                             [=](int w) { multiply(w, std::integral_constant<int, I>()); }});
     add_tunings<I + 1>(s, multiply);
   }

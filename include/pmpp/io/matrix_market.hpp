@@ -30,6 +30,7 @@
 #include <string_view>
 #include <system_error>
 #include <type_traits>
+#include <utility>
 #include <vector>
 
 #include <pmpp/core/config.hpp>
