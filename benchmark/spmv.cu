@@ -9,16 +9,22 @@
 // power law  R-MAT graph of 2^20 vertices with 16 edges each (0.57, 0.19, 0.19)
 // one long   2^20 rows of 4 random columns, but for one of 16 million nonzeros
 // small      27 a row next to the diagonal, 2^12 rows: the cost of a call
+// and the matrices in PMPP_TEST_DATA_DIR, by their names, where zlib can unpack them; their values are replaced
 //
 // Indices are 32 bits; matrix and vectors are f32 or f64. Declared bytes: offsets, columns, values and x read once, y
 // written once. Every row of the result is compared with the host's in double precision.
+#include <filesystem>
 #include <map>
 #include <type_traits>
 
+#include <pmpp/io/matrix_market.hpp>
 #include <pmpp/spmv.hpp>
 
 #ifdef PMPP_BENCH_HAS_CUSPARSE
 #include <cusparse.h>
+#endif
+#ifdef PMPP_BENCH_HAS_ZLIB
+#include <zlib.h>
 #endif
 
 #include "support/bench.hpp"
@@ -109,10 +115,40 @@ pattern make_pattern(const std::string& shape) {
 }
 
 /// Made once, for all types.
+std::map<std::string, pattern> patterns;
 const pattern& pattern_named(const std::string& shape) {
-  static std::map<std::string, pattern> made;
-  if (made.find(shape) == made.end()) made.emplace(shape, make_pattern(shape));
-  return made.at(shape);
+  if (patterns.find(shape) == patterns.end()) patterns.emplace(shape, make_pattern(shape));
+  return patterns.at(shape);
+}
+
+/// Adds the matrices of more than 10^5 nonzeros in PMPP_TEST_DATA_DIR/matrices to the patterns, and returns their names.
+std::vector<std::string> read_matrices() {
+  std::vector<std::string> names;
+#ifdef PMPP_BENCH_HAS_ZLIB
+  const char* const folder = std::getenv("PMPP_TEST_DATA_DIR");
+  if (folder == nullptr || !std::filesystem::is_directory(std::string(folder) + "/matrices")) return names;
+  for (const auto& entry : std::filesystem::directory_iterator(std::string(folder) + "/matrices")) {
+    const std::string path = entry.path().string();
+    if (path.find(".mtx") == std::string::npos) continue;
+    const gzFile file = gzopen(path.c_str(), "rb");
+    if (file == nullptr) continue;
+    std::string text;
+    std::vector<char> piece(1 << 18);
+    for (int got; (got = gzread(file, piece.data(), unsigned(piece.size()))) > 0;)
+      text.append(piece.data(), std::size_t(got));
+    gzclose(file);
+    try {
+      const auto A = pmpp::parse_matrix_market<float>(text, path);
+      if (A.nonzeros() <= 100000) continue;
+      names.push_back(entry.path().stem().stem().string());
+      patterns[names.back()] = {A.rows(), A.cols(), A.offsets(), A.columns()};
+    } catch (const std::runtime_error& e) {
+      std::fprintf(stderr, "left out: %s\n", e.what());
+    }
+  }
+  std::sort(names.begin(), names.end());
+#endif
+  return names;
 }
 
 /// What is wrong with y, compared row by row.
@@ -237,6 +273,10 @@ void add_cases() {
   for (const char* const shape : {"small", "band", "random", "short", "short scattered", "power law", "one long"}) {
     add_spmv<float>(shape);
     add_spmv<double>(shape);
+  }
+  for (const std::string& name : read_matrices()) {
+    add_spmv<float>(name);
+    add_spmv<double>(name);
   }
 }
 
