@@ -16,10 +16,12 @@
 #pragma once
 
 #include <cstdint>
+#include <limits>
 #include <string>
 #include <type_traits>
 
 #include <pmpp/block/tile_state.hpp>
+#include <pmpp/core/check.hpp>
 #include <pmpp/core/config.hpp>
 #include <pmpp/core/csr_view.hpp>
 #include <pmpp/core/error.hpp>
@@ -77,6 +79,17 @@ void spmv_on_blocks(const P& where, A alpha, const csr_view<T, I>& matrix, X x, 
                                     started, slots(started + counter_bytes / sizeof *started, memory.data())});
 }
 
+/// Debug mode: rows do not end before they begin, and columns lie in the matrix. Kernels look at the columns themselves.
+template <class T, class I>
+void check_matrix([[maybe_unused]] const csr_view<T, I>& matrix) {
+  if constexpr (debug_mode)
+    for (std::int64_t row = 0; row < matrix.rows; ++row) {
+      check_index(matrix.row_length(row), std::numeric_limits<std::int64_t>::max(), "spmv: length of a row");
+      for (std::int64_t i = matrix.row_begin(row); i < matrix.row_end(row); ++i)
+        check_index(static_cast<std::int64_t>(matrix.columns[i]), matrix.cols, "spmv: column");
+    }
+}
+
 /// alpha * sum + beta * y[row]; y is not read if beta is 0.
 template <class A, class Y>
 void store_row(const Y& y, std::int64_t row, A alpha, A sum, A beta) {
@@ -126,6 +139,7 @@ void multiply_rows(A alpha, const Values values, const I* const offsets, const I
 template <class P, class T, class I, class X, class Y, class A>
 void spmv_on_host([[maybe_unused]] const P& where, A alpha, const csr_view<T, I>& matrix, const X& x, A beta,
                   const Y& y) {
+  check_matrix(matrix);
   const auto values = values_of<A>(matrix);
   const auto offset = [&](std::int64_t row) { return static_cast<std::int64_t>(matrix.offsets[row]); };
   if constexpr (std::is_same_v<P, seq_policy>) {
