@@ -3,16 +3,18 @@
 // The kernel of spmv.
 //
 //   1. Merge path: walk over nonzeros and ends of rows, each end right behind its row's last nonzero. The walk is cut into
-//      as many equal pieces as there are warps, so that work is even whatever the rows are. A search over the offsets
-//      gives a warp its nonzeros and its ends; from then on it works alone, without a barrier.
+//      equal stretches, several for each block that the GPU has room for; blocks take one after the other by ticket, so
+//      that none waits for a slower one. Each warp of a block has an equal piece of the stretch. A search over the offsets
+//      gives it its nonzeros and its ends; from then on it works alone, without a barrier.
 //   2. A warp goes through its nonzeros tile by tile, `items` a lane. Columns and values come in whole lines, past the
-//      first cache, which is x's; the next tile's are on their way while this one's elements of x are fetched.
+//      first cache, which is x's; the next tile's are on their way while this one's rows are added up.
 //      - No row ends in the tile: each lane adds its products to a sum of its own. Long rows cost no more than that.
 //      - Else the products go to shared memory, and 1, 2, 4 ... 32 lanes add up a row: the fewer rows end in the tile, the
 //        more lanes for each. A row that is much longer than its neighbours gets the whole warp.
-//   3. What a row has in several warps of a block is joined by one of them. A block whose last row goes on in the next
-//      one leaves its sum in a word; the block where such a row ends knows from the offsets where it began, and adds up
-//      the words from there on. It waits for blocks that have started before it, and only at its end.
+//   3. What a row has in several warps of a block is joined by one of them. Where a row goes on in the next stretch, a
+//      block leaves its sum in a word; the block where such a row ends knows from the offsets where it began, and adds up
+//      the words from there on. It does so one stretch later, when those before have most likely ended; they have
+//      started in any case.
 //
 // The cut and the order of additions depend on the offsets and the number of multiprocessors alone: the same bits on
 // every run. (Merge path: Merrill and Garland, Merge-based SpMV, 2016. Products staged in shared memory: Greathouse and
