@@ -3,9 +3,9 @@
 // The kernel of spmv.
 //
 //   1. Merge path: walk over nonzeros and ends of rows, each end right behind its row's last nonzero. The walk is cut into
-//      equal stretches, several for each block that the GPU has room for; blocks take one after the other by ticket, so
-//      that none waits for a slower one. Each warp of a block has an equal piece of the stretch. A search over the offsets
-//      gives it its nonzeros and its ends; from then on it works alone, without a barrier.
+//      stretches, some for each block that the GPU has room for, shorter and shorter towards the end; blocks take one after
+//      the other by ticket, so that none waits for a slower one. Each warp of a block has an equal piece of the stretch. A
+//      search over the offsets gives it its nonzeros and its ends; from then on it works alone, without a barrier.
 //   2. A warp goes through its nonzeros tile by tile, `items` a lane. Columns and values come in whole lines, past the
 //      first cache, which is x's; the next tile's are on their way while this one's rows are added up.
 //      - No row ends in the tile: each lane adds its products to a sum of its own. Long rows cost no more than that.
@@ -17,7 +17,8 @@
 //      started in any case.
 //
 // The cut and the order of additions depend on the offsets and the number of multiprocessors alone: the same bits on
-// every run. (Merge path: Merrill and Garland, Merge-based SpMV, 2016. Products staged in shared memory: Greathouse and
+// every run. (Merge path: Merrill and Garland, Merge-based SpMV, 2016. Shrinking
+// stretches: Tzen and Ni, Trapezoid self-scheduling, 1993. Products staged in shared memory: Greathouse and
 // Daga, CSR-Adaptive, 2014. PMPP ch. 14.)
 #pragma once
 
@@ -42,7 +43,7 @@ struct spmv_tuning {
   int threads = 256;   ///< of a block
   int items = 8;       ///< nonzeros of a lane in a tile
   int min_blocks = 4;  ///< of a multiprocessor
-  int stretches = 6;   ///< that a block gets, on average
+  int stretches = 4;   ///< that a block gets, on average; rounded down so that all are a power of two
   int serial = 16;     ///< nonzeros that a lane adds up one after the other; rows with more get the whole warp
 };
 
@@ -67,17 +68,41 @@ struct spmv_kernel {
     unsigned* started;  ///< zero; counts the stretches that blocks have taken
     block::tile_state<A> carries;
   };
-  /// The walk over nonzeros and ends of rows.
+  /// The walk over nonzeros and ends of rows, cut into 2^log stretches (fewer if it is short). Each takes one tile a warp
+  /// and its part of the rest: the first one twice the average, the last one next to nothing.
   struct walk {
-    std::int64_t origin, steps;
-    std::int64_t each;  ///< steps of a warp
+    std::int64_t origin, steps, rest;
+    int log;
 
     walk() = default;
     PMPP_HOST_DEVICE walk(const arguments& a, std::int64_t blocks)
         : origin(static_cast<std::int64_t>(a.offsets[0])),
           steps(static_cast<std::int64_t>(a.offsets[a.rows]) - origin + a.rows),
-          each(larger(std::int64_t(tile_size), ceil_div(steps, blocks * warps * Tuning.stretches))) {}
+          log(floor_log2(blocks * Tuning.stretches)) {
+      rest = larger(std::int64_t(0), steps - (least << log));
+    }
+    static constexpr std::int64_t least = std::int64_t(warps) * tile_size;
 
+    PMPP_HOST_DEVICE std::int64_t stretches() const {
+      return rest > 0 ? std::int64_t(1) << log : ceil_div(steps, least);
+    }
+    /// The step at which stretch i begins: i * least + rest * (1 - (1 - i / 2^log)^2).
+    PMPP_HOST_DEVICE std::int64_t begin(std::int64_t i) const {
+      const std::int64_t part = i * ((std::int64_t(2) << log) - i), low = rest & ((std::int64_t(1) << 2 * log) - 1);
+      return smaller(steps, i * least + (rest >> 2 * log) * part + (low * part >> 2 * log));
+    }
+    /// The stretch that a step belongs to.
+    PMPP_HOST_DEVICE std::int64_t stretch_of(std::int64_t step) const {
+      std::int64_t low = 0, high = stretches();
+      while (high - low > 1) {
+        const std::int64_t i = (low + high) / 2;
+        if (begin(i) <= step)
+          low = i;
+        else
+          high = i;
+      }
+      return low;
+    }
     /// The step of nonzero `i`, or of the end behind it, of row `row`.
     PMPP_HOST_DEVICE std::int64_t step(std::int64_t i, std::int64_t row) const { return i - origin + row; }
   };
@@ -118,16 +143,17 @@ struct spmv_kernel {
     block.sync();
     for (;;) {
       const walk w = memory.cut;
-      const std::int64_t index = memory.index, from = (index * warps + block.warp()) * w.each;
-      if (index * warps * w.each >= w.steps) {
+      const std::int64_t index = memory.index;
+      if (index >= w.stretches()) {
         // Each block comes here once; the last one resets the counter for the next launch.
-        if (block.thread() == 0 && index == ceil_div(w.steps, w.each * warps) + block.count() - 1)
-          simt::store(a.started, 0u);
+        if (block.thread() == 0 && index == w.stretches() + block.count() - 1) simt::store(a.started, 0u);
         return;
       }
+      const std::int64_t begin = w.begin(index), end = w.begin(index + 1);
+      const std::int64_t each = ceil_div(end - begin, std::int64_t(warps)), from = begin + block.warp() * each;
       unsigned next = 0;
       if (block.thread() == 0) next = simt::atomic_add(a.started, 1u);
-      const piece p = find_piece(block, a, w, smaller(w.steps, from), smaller(w.steps, from + w.each));
+      const piece p = find_piece(block, a, w, smaller(end, from), smaller(end, from + each));
       if (block.thread() == 0) memory.next = next;
       add_up(block, memory.products[block.warp()], memory.carries[block.warp()], a, p);
       block.sync();
@@ -137,7 +163,7 @@ struct spmv_kernel {
         memory.turn ^= 1;
       }
       block.sync();
-      const bool is_last = std::int64_t(memory.index) * warps * memory.cut.each >= memory.cut.steps;
+      const bool is_last = memory.index >= memory.cut.stretches();
       look_back(block, memory, a,
                 memory.far[memory.turn]);  // of the stretch before: those in front of it are done by now
       if (is_last) look_back(block, memory, a, memory.far[memory.turn ^ 1]);
@@ -385,7 +411,7 @@ private:
     if (row >= 0) {
       sum = memory.carries[warp].first;
       if (warp > 0) sum = sum_back(memory, warp - 1) + sum;
-      first = memory.cut.step(static_cast<std::int64_t>(a.offsets[row]), row) / (memory.cut.each * warps);
+      first = memory.cut.stretch_of(memory.cut.step(static_cast<std::int64_t>(a.offsets[row]), row));
     }
     if (row >= 0 && first == index) write(a, row, sum);
     if (first < index) far = {index, first, row, sum};  // in at most one lane
