@@ -227,6 +227,34 @@ TEST_ALL_PLACES("patterns, and rows of a larger matrix") {
   CHECK(got[200] == -1.0);
 }
 
+TEST_ALL_PLACES("indices of any size") {
+  const typename where::policy policy{};
+  const auto check = [&]<class I>(I) {
+    std::vector<I> offsets{0}, columns;
+    std::vector<int> wanted;
+    for (int i = 0; i < 40; ++i) {
+      wanted.push_back(0);
+      for (int k = 0; k < i % 13; ++k) {
+        columns.push_back(static_cast<I>((i * k) % 50));
+        wanted.back() += 1 + (i * k) % 50;
+      }
+      offsets.push_back(static_cast<I>(columns.size()));
+    }
+    std::vector<int> x(50);
+    for (int i = 0; i < 50; ++i) x[std::size_t(i)] = i + 1;
+    const auto at = where::put(offsets), in = where::put(columns);
+    const auto from = where::put(x);
+    auto y = where::put(std::vector<int>(40, -1));
+    pmpp::spmv(policy, 1, pmpp::csr_view<void, const I>{40, 50, at.data(), in.data()}, from, 0, y);
+    pmpp::synchronize(policy);
+    CHECK(where::get(y) == wanted);
+  };
+  check(std::uint8_t());
+  check(std::int16_t());
+  check(std::uint32_t());
+  check(std::uint64_t());
+}
+
 TEST_ALL_PLACES("NaN and infinities: stored zeros count, absent entries do not") {
   const typename where::policy policy{};
   const float inf = std::numeric_limits<float>::infinity(), nan = std::numeric_limits<float>::quiet_NaN();

@@ -177,25 +177,35 @@ private:
     bool began_before, goes_on;  ///< row `row` has nonzeros in front of `begin`; row `end_row` in front of `end`
   };
 
-  /// Cuts the walk at two steps. Each round narrows both searches to a 32nd.
+  /// Cuts the walk at two steps. The first round of a search looks around the place where the step would be if all rows
+  /// were alike, near it closely; each further one narrows it to a 32nd.
   template <class Block>
   PMPP_HOST_DEVICE static piece find_piece(Block& block, const arguments& a, const walk& w, std::int64_t from,
                                            std::int64_t to) {
     struct search {
-      std::int64_t step, low, high, each;
+      std::int64_t step, low, high, row;
+      bool before;
     };
-    search s[2] = {{from, 0, a.rows, 0}, {to, 0, a.rows, 0}};  // how many rows end on the first `step` steps
-    while (s[0].low < s[0].high || s[1].low < s[1].high) {
-      bool before[2];
-      for (int k = 0; k < 2; ++k) {
-        s[k].each = ceil_div(s[k].high - s[k].low, std::int64_t(lanes));
-        const std::int64_t row = s[k].low + (block.lane() + 1) * s[k].each - 1;
-        before[k] = row < s[k].high && w.step(static_cast<std::int64_t>(a.offsets[row + 1]), row) < s[k].step;
+    search s[2] = {{from, 0, a.rows, 0, false},
+                   {to, 0, a.rows, 0, false}};  // how many rows end on the first `step` steps
+    const double rows_a_step = static_cast<double>(a.rows) / static_cast<double>(w.steps);
+    constexpr int middle = lanes / 2;
+    const std::int64_t around =
+        block.lane() < middle ? -(1 << (middle - 1 - block.lane())) : (1 << (block.lane() - middle)) - 1;
+    for (bool is_first = true; s[0].low < s[0].high || s[1].low < s[1].high; is_first = false) {
+      for (search& at : s) {
+        at.row = is_first ? static_cast<std::int64_t>(static_cast<double>(at.step) * rows_a_step) + around
+                          : at.low + (block.lane() + 1) * ceil_div(at.high - at.low, std::int64_t(lanes)) - 1;
+        at.before = at.row < at.low;
+        if (at.row >= at.low && at.row < at.high)
+          at.before = w.step(static_cast<std::int64_t>(a.offsets[at.row + 1]), at.row) < at.step;
       }
-      for (int k = 0; k < 2; ++k) {
-        const int count = simt::count_bits(block.ballot(before[k]));
-        s[k].low = smaller(s[k].high, s[k].low + count * s[k].each);
-        s[k].high = larger(s[k].low, smaller(s[k].high, s[k].low + s[k].each - 1));
+      for (search& at : s) {
+        const int count = simt::count_bits(block.ballot(at.before));
+        const std::int64_t last = block.shuffle(at.row, larger(0, count - 1));
+        const std::int64_t next = block.shuffle(at.row, smaller(lanes - 1, count));
+        if (count > 0) at.low = larger(at.low, smaller(at.high, last + 1));
+        if (count < lanes) at.high = larger(at.low, smaller(at.high, next));
       }
     }
     const auto nonzero = [&](const search& at) { return w.origin + at.step - at.low; };
@@ -316,8 +326,8 @@ private:
     // The ends of 32 rows, and as places in the tile [tile, tile + here); those that do not lie in it come last.
     const auto load_ends = [&](int ahead) { return a.offsets[row + smaller(ahead + block.lane() + 1, rows)]; };
     const auto place = [&](Index end) {
-      const auto distance = static_cast<Index>(end - static_cast<Index>(tile));
-      return static_cast<int>(smaller(distance, static_cast<Index>(tile_size + 1)));
+      using word = std::conditional_t<sizeof(Index) <= 4, std::uint32_t, std::uint64_t>;  // it may wrap
+      return static_cast<int>(smaller(static_cast<word>(end) - static_cast<word>(tile), word(tile_size + 1)));
     };
     const auto count_ended = [&](int end, int here) {
       return simt::count_bits(block.ballot(end <= here && block.lane() < rows));
