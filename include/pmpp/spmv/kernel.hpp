@@ -41,7 +41,7 @@ namespace pmpp::inline PMPP_BACKEND {
 
 struct spmv_tuning {
   int threads = 256;   ///< of a block
-  int items = 8;       ///< nonzeros of a lane in a tile
+  int items = 8;       ///< nonzeros of a lane in a tile; fewer if one takes more than 20 bytes of registers
   int min_blocks = 4;  ///< of a multiprocessor
   int stretches = 4;   ///< that a block gets, on average; rounded down so that all are a power of two
   int serial = 16;     ///< nonzeros that a lane adds up one after the other; rows with more get the whole warp
@@ -53,7 +53,9 @@ namespace detail {
 template <class Values, class Index, class X, class Y, class A, spmv_tuning Tuning>
 struct spmv_kernel {
   static constexpr int threads = Tuning.threads, lanes = simt::warp_size, warps = threads / lanes,
-                       min_blocks = Tuning.min_blocks, items = Tuning.items, tile_size = items * lanes;
+                       min_blocks = Tuning.min_blocks,
+                       item_bytes = int(sizeof(Index) + sizeof(value_of<Values>) + sizeof(value_of<X>)),
+                       items = larger(1, Tuning.items * 20 / larger(20, item_bytes)), tile_size = items * lanes;
   /// One word in so many stays unused, so that lanes whose rows are as long as a power of two find different banks.
   static constexpr int gap = sizeof(A) > 4 ? 16 : 32;
 
