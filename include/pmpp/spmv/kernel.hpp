@@ -93,9 +93,11 @@ struct spmv_kernel {
       const std::int64_t part = i * ((std::int64_t(2) << log) - i), low = rest & ((std::int64_t(1) << 2 * log) - 1);
       return smaller(steps, i * least + (rest >> 2 * log) * part + (low * part >> 2 * log));
     }
-    /// The stretch that a step belongs to.
-    PMPP_HOST_DEVICE std::int64_t stretch_of(std::int64_t step) const {
-      std::int64_t low = 0, high = stretches();
+    /// The stretch that a step belongs to: number `last` or one before it, most likely one of the last two.
+    PMPP_HOST_DEVICE std::int64_t stretch_of(std::int64_t step, std::int64_t last) const {
+      if (step >= begin(last)) return last;
+      if (last > 0 && step >= begin(last - 1)) return last - 1;
+      std::int64_t low = 0, high = last;
       while (high - low > 1) {
         const std::int64_t i = (low + high) / 2;
         if (begin(i) <= step)
@@ -110,10 +112,11 @@ struct spmv_kernel {
   };
   /// What a warp has of rows that are not its own alone.
   struct carry {
-    A first, last;     ///< of a row that began before it and ends in it; of the row behind its last end
-    std::int64_t row;  ///< that of `first`, or -1
-    bool ends;         ///< a row ends in it
-    bool goes_on;      ///< the row of `last` ends in a later one
+    A first, last;           ///< of a row that began before it and ends in it; of the row behind its last end
+    std::int64_t row;        ///< that of `first`, or -1
+    std::int64_t row_begin;  ///< its first nonzero
+    bool ends;               ///< a row ends in it
+    bool goes_on;            ///< the row of `last` ends in a later one
   };
   /// A row that ends in a stretch and began in an earlier one.
   struct far_row {
@@ -176,6 +179,7 @@ private:
   /// The nonzeros [begin, end) and the ends of the rows [row, end_row) are a warp's.
   struct piece {
     std::int64_t begin, end, row, end_row;
+    std::int64_t row_begin;      ///< the first nonzero of row `row`
     bool began_before, goes_on;  ///< row `row` has nonzeros in front of `begin`; row `end_row` in front of `end`
   };
 
@@ -185,11 +189,14 @@ private:
   PMPP_HOST_DEVICE static piece find_piece(Block& block, const arguments& a, const walk& w, std::int64_t from,
                                            std::int64_t to) {
     struct search {
-      std::int64_t step, low, high, row;
+      std::int64_t step, low, high;  ///< how many rows end on the first `step` steps: low ... high
+      Index begin;                   ///< of row `low`
+      std::int64_t row;              ///< where the lane looks
+      Index end;                     ///< of row `row`
       bool before;
     };
-    search s[2] = {{from, 0, a.rows, 0, false},
-                   {to, 0, a.rows, 0, false}};  // how many rows end on the first `step` steps
+    const auto origin = static_cast<Index>(w.origin);
+    search s[2] = {{from, 0, a.rows, origin, 0, 0, false}, {to, 0, a.rows, origin, 0, 0, false}};
     const double rows_a_step = static_cast<double>(a.rows) / static_cast<double>(w.steps);
     constexpr int middle = lanes / 2;
     const std::int64_t around =
@@ -199,22 +206,30 @@ private:
         at.row = is_first ? static_cast<std::int64_t>(static_cast<double>(at.step) * rows_a_step) + around
                           : at.low + (block.lane() + 1) * ceil_div(at.high - at.low, std::int64_t(lanes)) - 1;
         at.before = at.row < at.low;
-        if (at.row >= at.low && at.row < at.high)
-          at.before = w.step(static_cast<std::int64_t>(a.offsets[at.row + 1]), at.row) < at.step;
+        at.end = Index{};
+        if (at.row >= at.low && at.row < at.high) {
+          at.end = a.offsets[at.row + 1];
+          at.before = w.step(static_cast<std::int64_t>(at.end), at.row) < at.step;
+        }
       }
       for (search& at : s) {
         const int count = simt::count_bits(block.ballot(at.before));
         const std::int64_t last = block.shuffle(at.row, larger(0, count - 1));
         const std::int64_t next = block.shuffle(at.row, smaller(lanes - 1, count));
-        if (count > 0) at.low = larger(at.low, smaller(at.high, last + 1));
+        const Index end = block.shuffle(at.end, larger(0, count - 1));
+        if (count > 0 && last >= at.low) {
+          at.low = last + 1;
+          at.begin = end;
+        }
         if (count < lanes) at.high = larger(at.low, smaller(at.high, next));
       }
     }
     const auto nonzero = [&](const search& at) { return w.origin + at.step - at.low; };
     const auto is_cut = [&](const search& at) {
-      return at.low < a.rows && static_cast<std::int64_t>(a.offsets[at.low]) < nonzero(at);
+      return at.low < a.rows && static_cast<std::int64_t>(at.begin) < nonzero(at);
     };
-    return {nonzero(s[0]), nonzero(s[1]), s[0].low, s[1].low, is_cut(s[0]), is_cut(s[1])};
+    return {nonzero(s[0]), nonzero(s[1]), s[0].low, s[1].low, static_cast<std::int64_t>(s[0].begin),
+            is_cut(s[0]),  is_cut(s[1])};
   }
 
   /// Columns and values of a tile, on their way.
@@ -315,6 +330,7 @@ private:
   PMPP_HOST_DEVICE static void add_up(Block& block, A* products, carry& rest, const arguments& a, const piece& p) {
     if (block.lane() == 0) {
       rest.row = -1;
+      rest.row_begin = p.row_begin;
       rest.ends = p.row < p.end_row;
       rest.goes_on = p.goes_on;
     }
@@ -423,7 +439,7 @@ private:
     if (row >= 0) {
       sum = memory.carries[warp].first;
       if (warp > 0) sum = sum_back(memory, warp - 1) + sum;
-      first = memory.cut.stretch_of(memory.cut.step(static_cast<std::int64_t>(a.offsets[row]), row));
+      first = memory.cut.stretch_of(memory.cut.step(memory.carries[warp].row_begin, row), index);
     }
     if (row >= 0 && first == index) write(a, row, sum);
     if (first < index) far = {index, first, row, sum};  // in at most one lane
