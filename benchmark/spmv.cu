@@ -202,8 +202,8 @@ std::function<void(int)> cusparse_call(cusparseSpMVAlg_t algorithm, const patter
 #endif
 
 #ifdef PMPP_BENCH_SWEEP
-constexpr pmpp::spmv_tuning tunings[] = {{256, 8, 4, 1, 16}, {256, 8, 4, 2, 16}, {256, 8, 4, 8, 16},
-                                         {256, 8, 4, 4, 32}, {512, 8, 2, 4, 16}, {512, 8, 2, 8, 16},
+constexpr pmpp::spmv_tuning tunings[] = {{256, 8, 4, 2, 16}, {256, 8, 4, 3, 16}, {256, 8, 4, 6, 16},
+                                         {256, 8, 4, 8, 16}, {256, 8, 4, 4, 32}, {512, 8, 2, 4, 16},
                                          {128, 8, 8, 2, 16}, {256, 8, 3, 4, 16}};
 
 /// Other tunings, as peers of the usual one.
