@@ -44,6 +44,7 @@ struct spmv_tuning {
   int items = 8;       ///< nonzeros of a lane in a tile; fewer if they are wide
   int min_blocks = 4;  ///< of a multiprocessor
   int stretches = 4;   ///< that a block gets, on average; rounded down so that all are a power of two
+  int shrinking = 50;  ///< per cent of the average that the first stretch has more and the last one less
   int serial = 16;     ///< nonzeros that a lane adds up one after the other; rows with more get the whole warp
 };
 
@@ -75,7 +76,7 @@ struct spmv_kernel {
   /// The walk over nonzeros and ends of rows, cut into 2^log stretches (fewer if it is short). Each takes one tile a warp
   /// and its part of the rest: the first one twice the average, the last one next to nothing.
   struct walk {
-    std::int64_t origin, steps, rest;
+    std::int64_t origin, steps, least, rest;
     int log;
 
     walk() = default;
@@ -83,9 +84,9 @@ struct spmv_kernel {
         : origin(static_cast<std::int64_t>(a.offsets[0])),
           steps(static_cast<std::int64_t>(a.offsets[a.rows]) - origin + a.rows),
           log(floor_log2(blocks * Tuning.stretches)) {
+      least = larger(std::int64_t(warps) * tile_size, (steps >> log) / 100 * (100 - Tuning.shrinking));
       rest = larger(std::int64_t(0), steps - (least << log));
     }
-    static constexpr std::int64_t least = std::int64_t(warps) * tile_size;
 
     PMPP_HOST_DEVICE std::int64_t stretches() const {
       return rest > 0 ? std::int64_t(1) << log : ceil_div(steps, least);
