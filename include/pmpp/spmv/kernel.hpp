@@ -54,7 +54,8 @@ namespace detail {
 template <class Values, class Index, class X, class Y, class A, spmv_tuning Tuning>
 struct spmv_kernel {
   static constexpr int lanes = simt::warp_size, min_blocks = Tuning.min_blocks,
-                       item_bytes = int(sizeof(Index) + sizeof(value_of<Values>) + sizeof(value_of<X>));
+                       item_bytes =
+                           int(sizeof(Index) + sizeof(value_of<Values>) + larger(sizeof(value_of<X>), sizeof(A)));
   // Wide nonzeros take more registers: an eighth of the threads less, then fewer nonzeros at a time.
   static constexpr int warps = larger(1, Tuning.threads*(item_bytes > 16 ? 7 : 8) / 8 / lanes), threads = warps * lanes,
                        items = larger(1, Tuning.items * 20 / larger(20, item_bytes)), tile_size = items * lanes;
