@@ -77,4 +77,4 @@ int main(int argc, char** argv) try {
   std::printf("%s\n", e.what());
   return 1;
 }
-// Output ends, without a file: the first page is 1 with
+// Output ends, without a file: the first page is 1 with 0.0318 of all readers
