@@ -202,9 +202,9 @@ std::function<void(int)> cusparse_call(cusparseSpMVAlg_t algorithm, const patter
 #endif
 
 #ifdef PMPP_BENCH_SWEEP
-constexpr pmpp::spmv_tuning tunings[] = {{256, 8, 4, 2, 0, 16},  {256, 8, 4, 4, 0, 16},   {256, 8, 4, 8, 0, 16},
-                                         {256, 8, 4, 8, 50, 16}, {256, 8, 4, 4, 100, 16}, {256, 8, 3, 4, 50, 16},
-                                         {512, 8, 2, 8, 50, 16}};
+constexpr pmpp::spmv_tuning tunings[] = {{256, 8, 4, 2, 16}, {256, 8, 4, 3, 16}, {256, 8, 4, 6, 16},
+                                         {256, 8, 4, 8, 16}, {256, 8, 4, 4, 32}, {512, 8, 2, 4, 16},
+                                         {128, 8, 8, 2, 16}, {256, 8, 3, 4, 16}};
 
 /// Other tunings, as peers of the usual one.
 template <int I = 0, class Multiply>
@@ -213,8 +213,7 @@ void add_tunings(subject& s, const Multiply& multiply) {
     constexpr pmpp::spmv_tuning t = tunings[I];
     s.contenders.push_back({std::to_string(t.threads) + " threads, " + std::to_string(t.items) + " items, " +
                                 std::to_string(t.min_blocks) + " blocks, " + std::to_string(t.stretches) +
-                                " stretches, " + std::to_string(t.shrinking) + " % shrinking, " +
-                                std::to_string(t.serial) + " serial",
+                                " stretches, " + std::to_string(t.serial) + " serial",
                             [=](int w) { multiply(w, std::integral_constant<int, I>()); }});
     add_tunings<I + 1>(s, multiply);
   }

@@ -27,8 +27,8 @@ using pmpp::device;
 namespace {
 
 // Small enough that many blocks and tiles take part at a few thousand nonzeros.
-constexpr pmpp::spmv_tuning tiny{64, 1, 3, 3, 100, 2};
-constexpr pmpp::spmv_tuning odd{96, 3, 2, 1, 0, 5};
+constexpr pmpp::spmv_tuning tiny{64, 1, 3, 3, 2};
+constexpr pmpp::spmv_tuning odd{96, 3, 2, 1, 5};
 
 /// A 2-byte number that adds up in float.
 struct brain {

@@ -40,11 +40,10 @@
 namespace pmpp::inline PMPP_BACKEND {
 
 struct spmv_tuning {
-  int threads = 256;   ///< of a block; fewer if nonzeros are wide
-  int items = 8;       ///< nonzeros of a lane in a tile; fewer if they are wide
+  int threads = 256;   ///< of a block
+  int items = 8;       ///< nonzeros of a lane in a tile; fewer if one takes more than 20 bytes of registers
   int min_blocks = 4;  ///< of a multiprocessor
   int stretches = 4;   ///< that a block gets, on average; rounded down so that all are a power of two
-  int shrinking = 50;  ///< per cent of the average that the first stretch has more and the last one less
   int serial = 16;     ///< nonzeros that a lane adds up one after the other; rows with more get the whole warp
 };
 
@@ -53,13 +52,11 @@ namespace detail {
 /// y <- alpha A x + beta y. Index, X, Y: pointers or iterators, as Values.
 template <class Values, class Index, class X, class Y, class A, spmv_tuning Tuning>
 struct spmv_kernel {
-  static constexpr int lanes = simt::warp_size, min_blocks = Tuning.min_blocks,
+  static constexpr int threads = Tuning.threads, lanes = simt::warp_size, warps = threads / lanes,
+                       min_blocks = Tuning.min_blocks,
                        item_bytes =
-                           int(sizeof(Index) + sizeof(value_of<Values>) + larger(sizeof(value_of<X>), sizeof(A)));
-  // Wide nonzeros take more registers: an eighth of the threads less, then fewer nonzeros at a time.
-  static constexpr int warps = larger(1, Tuning.threads*(item_bytes > 16 ? 7 : 8) / 8 / lanes), threads = warps * lanes,
+                           int(sizeof(Index) + sizeof(value_of<Values>) + larger(sizeof(value_of<X>), sizeof(A))),
                        items = larger(1, Tuning.items * 20 / larger(20, item_bytes)), tile_size = items * lanes;
-  static constexpr int most_groups = items;  ///< of 32 rows each whose ends are loaded ahead
   /// One word in so many stays unused, so that lanes whose rows are as long as a power of two find different banks.
   static constexpr int gap = sizeof(A) > 4 ? 16 : 32;
 
@@ -77,7 +74,7 @@ struct spmv_kernel {
   /// The walk over nonzeros and ends of rows, cut into 2^log stretches (fewer if it is short). Each takes one tile a warp
   /// and its part of the rest: the first one twice the average, the last one next to nothing.
   struct walk {
-    std::int64_t origin, steps, least, rest;
+    std::int64_t origin, steps, rest;
     int log;
 
     walk() = default;
@@ -85,9 +82,9 @@ struct spmv_kernel {
         : origin(static_cast<std::int64_t>(a.offsets[0])),
           steps(static_cast<std::int64_t>(a.offsets[a.rows]) - origin + a.rows),
           log(floor_log2(blocks * Tuning.stretches)) {
-      least = larger(std::int64_t(warps) * tile_size, (steps >> log) / 100 * (100 - Tuning.shrinking));
       rest = larger(std::int64_t(0), steps - (least << log));
     }
+    static constexpr std::int64_t least = std::int64_t(warps) * tile_size;
 
     PMPP_HOST_DEVICE std::int64_t stretches() const {
       return rest > 0 ? std::int64_t(1) << log : ceil_div(steps, least);
@@ -130,7 +127,6 @@ struct spmv_kernel {
   };
   struct shared {
     A products[warps][tile_size + tile_size / gap];
-    Index ends[warps][most_groups * lanes];
     carry carries[warps];
     walk cut;
     unsigned index, next;  ///< of the stretch, and of the one behind
@@ -165,7 +161,7 @@ struct spmv_kernel {
       if (block.thread() == 0) next = simt::atomic_add(a.started, 1u);
       const piece p = find_piece(block, a, w, smaller(end, from), smaller(end, from + each));
       if (block.thread() == 0) memory.next = next;
-      add_up(block, memory.products[block.warp()], memory.ends[block.warp()], memory.carries[block.warp()], a, p);
+      add_up(block, memory.products[block.warp()], memory.carries[block.warp()], a, p);
       block.sync();
       if (block.warp() == 0) join_carries(block, memory, a);
       if (block.thread() == 0) {
@@ -332,8 +328,7 @@ private:
 
   /// Writes y at the rows that end in the piece and began in it, and leaves the rest to others.
   template <class Block>
-  PMPP_HOST_DEVICE static void add_up(Block& block, A* products, Index* ends, carry& rest, const arguments& a,
-                                      const piece& p) {
+  PMPP_HOST_DEVICE static void add_up(Block& block, A* products, carry& rest, const arguments& a, const piece& p) {
     if (block.lane() == 0) {
       rest.row = -1;
       rest.row_begin = p.row_begin;
@@ -348,16 +343,7 @@ private:
     nonzeros loaded{};
     load(block, a, tile, from, to, loaded);
     // The ends of 32 rows, and as places in the tile [tile, tile + here); those that do not lie in it come last.
-    const auto end_of = [&](int ahead) { return a.offsets + row + smaller(ahead + block.lane() + 1, rows); };
-    // Those that the next tile takes, most likely: as many as this one, on their way to shared memory.
-    const auto fetch_ends = [&](int groups) {
-      for (int g = 0; g < groups; ++g)
-        if constexpr (sizeof(Index) == 4 || sizeof(Index) == 8)
-          simt::copy_async<sizeof(Index)>(ends + g * lanes + block.lane(), end_of(g * lanes));
-        else
-          ends[g * lanes + block.lane()] = *end_of(g * lanes);
-      simt::copy_async_batch();
-    };
+    const auto load_ends = [&](int ahead) { return a.offsets[row + smaller(ahead + block.lane() + 1, rows)]; };
     const auto place = [&](Index end) {
       using word = std::conditional_t<sizeof(Index) <= 4, std::uint32_t, std::uint64_t>;  // it may wrap
       return static_cast<int>(smaller(static_cast<word>(end) - static_cast<word>(tile), word(tile_size + 1)));
@@ -365,14 +351,12 @@ private:
     const auto count_ended = [&](int end, int here) {
       return simt::count_bits(block.ballot(end <= here && block.lane() < rows));
     };
-    int groups = 1;
-    fetch_ends(groups);
+    Index ends = load_ends(0);
     for (;;) {
       A y[items];
       multiply(block, a, from, to, loaded, y);
       const int here = to;
-      simt::copy_async_wait<0>();
-      int end = place(ends[block.lane()]), count = count_ended(end, here);
+      int end = place(ends), count = count_ended(end, here);
       if (count == 0) {
         for (int k = 0; k < items; ++k) spread += y[k];
         is_spread = true;
@@ -389,7 +373,8 @@ private:
           spread = A{};
           is_spread = false;
         }
-        for (int g = 1;; ++g) {  // `count` rows end; what lies behind the last one is as good as a row
+        for (;;) {  // `count` rows end; what lies behind the last one is as good as a row
+          if (count == lanes) ends = load_ends(lanes);
           if (end > here || block.lane() >= rows) end = here;
           const int before = block.shuffle_up(end, 1);
           const int begin = block.lane() == 0 ? from : before;
@@ -408,14 +393,11 @@ private:
           if (count > 0) is_cut = false;
           row += count;
           rows -= count;
-          if (count < lanes) {
-            groups = smaller(most_groups, g == 1 ? 1 : g + 1);
-            break;
-          }
-          end = place(g < groups ? ends[g * lanes + block.lane()] : *end_of(0));
+          if (count < lanes) break;
+          end = place(ends);
           count = count_ended(end, here);
         }
-        fetch_ends(groups);
+        ends = load_ends(0);
         block.sync_warp();
       }
       if (nonzeros_left <= tile_size) break;
