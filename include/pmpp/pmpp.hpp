@@ -17,8 +17,10 @@
 #include <pmpp/execution.hpp>
 #include <pmpp/gemm.hpp>
 #include <pmpp/histogram.hpp>
+#include <pmpp/io/matrix_market.hpp>
 #include <pmpp/launch.hpp>
 #include <pmpp/memory/copy.hpp>
+#include <pmpp/memory/csr_matrix.hpp>
 #include <pmpp/memory/device_buffer.hpp>
 #include <pmpp/memory/managed_buffer.hpp>
 #include <pmpp/memory/pinned_buffer.hpp>
@@ -33,6 +35,8 @@
 #include <pmpp/select.hpp>
 #include <pmpp/simt/atomic.hpp>
 #include <pmpp/sort.hpp>
+#include <pmpp/sparse.hpp>
+#include <pmpp/spmv.hpp>
 #include <pmpp/top_k.hpp>
 #include <pmpp/transform.hpp>
 #include <pmpp/transpose.hpp>

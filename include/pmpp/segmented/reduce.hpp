@@ -38,6 +38,20 @@
 namespace pmpp::inline PMPP_BACKEND {
 namespace detail {
 
+/// How many ends of segments lie on the first `step` steps of the walk over elements and ends.
+template <class Offsets>
+std::int64_t ends_before(const Offsets& offsets, std::int64_t segments, std::int64_t step) {
+  std::int64_t low = 0, high = segments;
+  while (low < high) {
+    const std::int64_t s = low + (high - low) / 2;
+    if (static_cast<std::int64_t>(offsets[s + 1]) - static_cast<std::int64_t>(offsets[0]) + s + 1 <= step)
+      low = s + 1;
+    else
+      high = s;
+  }
+  return low;
+}
+
 /// What a block leaves to the one that started last.
 template <class A>
 struct segment_carry {

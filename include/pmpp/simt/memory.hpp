@@ -7,6 +7,7 @@
 //   fence()                                    __threadfence(), orders as acquire and release
 //   load_quad(p), store_quad(p, q)             one relaxed access of 16 bytes: flag and value in one word
 //   system_fence()                             as fence(), also for the host and other devices
+//   load_once(p)                               *p, which nobody writes meanwhile and nobody reads again: past the L1
 //   copy_async<Bytes>(shared, global)          starts a copy of 4, 8 or 16 bytes into shared memory
 //   copy_async_batch()                         ends a batch of copies of the calling thread
 //   copy_async_wait<N>()                       waits for its batches but the newest N
@@ -115,6 +116,28 @@ PMPP_HOST_DEVICE inline void store_quad(quad* p, quad q) {
   for (int i = 0; i < 3; ++i) store(&p->word[i], q.word[i]);
   store<order::release>(&p->word[3], q.word[3]);
 #endif
+}
+
+/// Reads *p from global memory, which nobody writes during the launch, and leaves the first cache to data that is read
+/// more than once.
+template <class T>
+PMPP_HOST_DEVICE T load_once(const T* p) {
+#if defined(__CUDA_ARCH__)
+  if constexpr (sizeof(T) == 2) {
+    std::uint16_t bits;
+    asm("ld.global.nc.L1::no_allocate.b16 %0, [%1];" : "=h"(bits) : "l"(p));
+    return __builtin_bit_cast(T, bits);
+  } else if constexpr (sizeof(T) == 4) {
+    std::uint32_t bits;
+    asm("ld.global.nc.L1::no_allocate.b32 %0, [%1];" : "=r"(bits) : "l"(p));
+    return __builtin_bit_cast(T, bits);
+  } else if constexpr (sizeof(T) == 8) {
+    std::uint64_t bits;
+    asm("ld.global.nc.L1::no_allocate.b64 %0, [%1];" : "=l"(bits) : "l"(p));
+    return __builtin_bit_cast(T, bits);
+  }
+#endif
+  return *p;
 }
 
 /// Starts a copy from global to shared memory that needs no register on its way. Both addresses are multiples of Bytes.

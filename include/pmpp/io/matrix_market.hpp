@@ -1,0 +1,329 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Matrix Market files: the text format in which matrix collections come.
+//
+//   %%MatrixMarket matrix coordinate real symmetric      the banner
+//   % comments and blank lines, anywhere
+//   3 3 2                                                rows, columns, stored entries
+//   1 1 4.0                                              row and column from 1, value
+//   3 1 -1.5                                             symmetric: stands for (1, 3) too
+//
+//   auto A = pmpp::read_matrix_market<double>("A.mtx");            // csr_matrix<double, int>
+//   auto B = pmpp::parse_matrix_market<float>(text, "B.mtx");      // text that is in memory, say unpacked
+//   pmpp::write_matrix_market("out.mtx", A);
+//
+// Read: coordinate and array; real, integer and pattern (values 1); general, symmetric and skew-symmetric, whose mirrored
+// entries are added; lines ending in CR LF. Not read: complex and hermitian, which say so. Entries in one place are added
+// up. Of an array the elements that are not zero are kept.
+// What is wrong with a file is a std::runtime_error "NAME:LINE: reason". Memory stays within a small multiple of the
+// text's size, whatever numbers it declares. (NIST, The Matrix Market exchange formats, 1996.)
+#pragma once
+
+#include <charconv>
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <limits>
+#include <span>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+#include <system_error>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include <pmpp/core/config.hpp>
+#include <pmpp/core/math.hpp>
+#include <pmpp/memory/csr_matrix.hpp>
+
+namespace pmpp::inline PMPP_BACKEND {
+namespace detail {
+
+/// Reads a text word by word and knows the line.
+class line_reader {
+public:
+  line_reader(std::string_view text, std::string name) : rest_(text), name_(std::move(name)) {}
+
+  /// Goes to the next line; false at the end of the text.
+  bool next_line() {
+    if (rest_.empty()) return false;
+    const std::size_t end = smaller(rest_.find('\n'), rest_.size());
+    line_ = rest_.substr(0, end);
+    rest_.remove_prefix(smaller(end + 1, rest_.size()));
+    ++number_;
+    return true;
+  }
+  /// Goes to the next line that is neither blank nor a comment.
+  bool next_data_line() {
+    while (next_line()) {
+      const std::size_t first = line_.find_first_not_of(blanks);
+      if (first != std::string_view::npos && line_[first] != '%') return true;
+    }
+    return false;
+  }
+
+  /// The next word of the line; empty at its end.
+  std::string_view word() {
+    line_.remove_prefix(smaller(line_.find_first_not_of(blanks), line_.size()));
+    const std::string_view w = line_.substr(0, line_.find_first_of(blanks));
+    line_.remove_prefix(w.size());
+    return w;
+  }
+  std::string lower_word() {
+    std::string w(word());
+    for (char& c : w)
+      if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
+    return w;
+  }
+  template <class Number>
+  Number number(const char* what) {
+    const std::string_view w = word();
+    if (w.empty()) fail(std::string(what) + " is missing");
+    const std::string_view digits = w[0] == '+' && w.size() > 1 && w[1] != '-' ? w.substr(1) : w;
+    Number value{};
+    const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), value);
+    if (end == digits.data() + digits.size()) {
+      if (error == std::errc{}) return value;
+      if constexpr (std::is_floating_point_v<Number>)  // too large or too small: infinity or nearly zero
+        return static_cast<Number>(std::strtod(std::string(digits).c_str(), nullptr));
+    }
+    fail(std::string(what) + " is not " + (std::is_integral_v<Number> ? "an integer" : "a number") +
+         (error == std::errc::result_out_of_range ? " that fits" : "") + ": '" + std::string(w.substr(0, 40)) + "'");
+  }
+  void end_of_line() {
+    if (const std::string_view w = word(); !w.empty())
+      fail("'" + std::string(w.substr(0, 40)) + "' is more than belongs here");
+  }
+
+  /// Bytes that have not been read.
+  std::size_t bytes_left() const { return rest_.size(); }
+  [[noreturn]] void fail(const std::string& reason) const {
+    throw std::runtime_error(name_ + ":" + std::to_string(number_) + ": " + reason);
+  }
+
+private:
+  static constexpr const char* blanks = " \t\r\f\v";
+
+  std::string_view rest_, line_;
+  std::string name_;
+  std::int64_t number_ = 0;
+};
+
+/// What the banner of a Matrix Market file says.
+struct matrix_market_banner {
+  bool dense = false, pattern = false, integer = false;
+  enum { general, symmetric, skew } symmetry = general;
+
+  explicit matrix_market_banner(line_reader& in) {
+    if (!in.next_line() || in.lower_word() != "%%matrixmarket")
+      in.fail("a Matrix Market file begins with '%%MatrixMarket matrix'");
+    if (const std::string object = in.lower_word(); object != "matrix") in.fail("'" + object + "' is not 'matrix'");
+    const std::string format = in.lower_word();
+    if (format != "coordinate" && format != "array") in.fail("the format is '" + format + "', not coordinate or array");
+    dense = format == "array";
+    const std::string field = in.lower_word();
+    if (field == "complex") in.fail("the values are complex, which is not read");
+    if (field != "real" && field != "double" && field != "integer" && field != "pattern")
+      in.fail("the values are '" + field + "', not real, integer or pattern");
+    pattern = field == "pattern";
+    integer = field == "integer";
+    if (pattern && dense) in.fail("an array has values: it cannot be a pattern");
+    const std::string kind = in.lower_word();
+    if (kind == "hermitian") in.fail("the matrix is hermitian, which is for complex values and not read");
+    if (kind != "general" && kind != "symmetric" && kind != "skew-symmetric")
+      in.fail("the symmetry is '" + kind + "', not general, symmetric or skew-symmetric");
+    symmetry = kind == "general" ? general : kind == "symmetric" ? symmetric : skew;
+    if (pattern && symmetry == skew) in.fail("a pattern has no signs: it cannot be skew-symmetric");
+    in.end_of_line();
+  }
+};
+
+template <class T, class I>
+class matrix_market_parser {
+public:
+  matrix_market_parser(std::string_view text, std::string name)
+      : in_(text, std::move(name)), most_cells_(larger<std::int64_t>(1 << 22, 64 * std::int64_t(text.size()))) {}
+
+  csr_matrix<T, I> parse() {
+    const matrix_market_banner banner(in_);
+    if (std::is_integral_v<T> && !banner.integer && !banner.pattern)
+      in_.fail("the values are real, the matrix to be read has integers");
+    if (!in_.next_data_line()) in_.fail("the file ends before the line of sizes");
+    rows_ = extent("the number of rows");
+    cols_ = extent("the number of columns");
+    if (rows_ + cols_ > most_cells_)
+      in_.fail(std::to_string(rows_) + " rows and " + std::to_string(cols_) +
+               " columns are too many for a file this size");
+    if (banner.symmetry != matrix_market_banner::general && rows_ != cols_)
+      in_.fail("a symmetric matrix is square, this one has " + std::to_string(rows_) + " rows and " +
+               std::to_string(cols_) + " columns");
+    if (banner.dense)
+      read_array(banner);
+    else
+      read_coordinates(banner);
+    if (in_.next_data_line()) in_.fail("there are more entries than declared");
+    if (nonzeros_.size() > std::size_t(std::numeric_limits<I>::max()))
+      in_.fail(std::to_string(nonzeros_.size()) + " nonzeros do not fit the index type");
+    return csr_matrix<T, I>::from_triplets(rows_, cols_, nonzeros_);
+  }
+
+private:
+  std::int64_t extent(const char* what) {
+    const auto n = in_.template number<std::int64_t>(what);
+    if (n < 0) in_.fail(std::string(what) + " is negative: " + std::to_string(n));
+    if (n > static_cast<std::int64_t>(std::numeric_limits<I>::max()))
+      in_.fail(std::string(what) + " does not fit the index type: " + std::to_string(n));
+    return n;
+  }
+  I index(const char* what, std::int64_t extent) {
+    const auto i = in_.template number<std::int64_t>(what);
+    if (i < 1 || i > extent)
+      in_.fail(std::string(what) + " is " + std::to_string(i) + ", outside of [1, " + std::to_string(extent) + "]");
+    return static_cast<I>(i - 1);
+  }
+  T value(const matrix_market_banner& banner) {
+    if (banner.pattern) return T(1);
+    if constexpr (std::is_integral_v<T>)
+      return in_.template number<T>("the value");
+    else if (banner.integer)
+      return static_cast<T>(in_.template number<std::int64_t>("the value"));
+    else
+      return static_cast<T>(in_.template number<double>("the value"));
+  }
+  /// Notes an entry, and its mirror image.
+  void add(const matrix_market_banner& banner, I row, I column, T v) {
+    nonzeros_.push_back({row, column, v});
+    if (banner.symmetry == matrix_market_banner::general || row == column) return;
+    nonzeros_.push_back({column, row, banner.symmetry == matrix_market_banner::skew ? static_cast<T>(-v) : v});
+  }
+
+  void read_coordinates(const matrix_market_banner& banner) {
+    const auto entries = in_.template number<std::int64_t>("the number of entries");
+    if (entries < 0) in_.fail("the number of entries is negative: " + std::to_string(entries));
+    in_.end_of_line();
+    // No entry has fewer than four bytes: "1 1\n".
+    nonzeros_.reserve(smaller(std::size_t(entries), in_.bytes_left() / 4 + 1));
+    for (std::int64_t n = 0; n < entries; ++n) {
+      if (!in_.next_data_line())
+        in_.fail("the file ends after " + std::to_string(n) + " of " + std::to_string(entries) + " entries");
+      const I row = index("the row", rows_), column = index("the column", cols_);
+      const T v = value(banner);
+      in_.end_of_line();
+      if (banner.symmetry == matrix_market_banner::skew && row == column && v != T{})
+        in_.fail("a skew-symmetric matrix has zeros on the diagonal");
+      add(banner, row, column, v);
+    }
+  }
+
+  /// One element a line, column by column; of a symmetric matrix from the diagonal on, of a skew one from below it.
+  void read_array(const matrix_market_banner& banner) {
+    in_.end_of_line();
+    for (std::int64_t j = 0; j < cols_; ++j) {
+      const std::int64_t first = banner.symmetry == matrix_market_banner::general     ? 0
+                                 : banner.symmetry == matrix_market_banner::symmetric ? j
+                                                                                      : j + 1;
+      for (std::int64_t i = first; i < rows_; ++i) {
+        if (!in_.next_data_line())
+          in_.fail("the file ends before element (" + std::to_string(i + 1) + ", " + std::to_string(j + 1) + ")");
+        const T v = value(banner);
+        in_.end_of_line();
+        if (!(v == T{})) add(banner, static_cast<I>(i), static_cast<I>(j), v);
+      }
+    }
+  }
+
+  line_reader in_;
+  std::int64_t most_cells_, rows_ = 0, cols_ = 0;
+  std::vector<triplet<T, I>> nonzeros_;
+};
+
+/// A file, closed at the end of its scope.
+class file {
+public:
+  file(const std::string& path, const char* mode) : path_(path), handle_(std::fopen(path.c_str(), mode)) {
+    if (handle_ == nullptr) throw std::runtime_error(path + ": cannot be opened");
+  }
+  ~file() {
+    if (handle_ != nullptr) std::fclose(handle_);
+  }
+  file(const file&) = delete;
+  file& operator=(const file&) = delete;
+
+  std::string read() {
+    std::string text;
+    char piece[65536];
+    for (std::size_t got; (got = std::fread(piece, 1, sizeof piece, handle_)) > 0;) text.append(piece, got);
+    if (std::ferror(handle_) != 0) throw std::runtime_error(path_ + ": cannot be read");
+    return text;
+  }
+  void write(std::string_view text) {
+    if (std::fwrite(text.data(), 1, text.size(), handle_) != text.size()) fail_to_write();
+  }
+  /// What is written may fail as late as here.
+  void close() {
+    if (std::fclose(std::exchange(handle_, nullptr)) != 0) fail_to_write();
+  }
+
+private:
+  [[noreturn]] void fail_to_write() const { throw std::runtime_error(path_ + ": cannot be written"); }
+
+  std::string path_;
+  std::FILE* handle_;
+};
+
+}  // namespace detail
+
+/// The matrix that a text in Matrix Market format describes. Real values are rounded to T; an integer T reads integers and
+/// patterns only.
+///
+/// \param text  the content of a file.
+/// \param name  what error messages call it.
+/// Cost: linear; memory about 40 bytes an entry, and 8 a row and a column. A matrix whose rows and columns outnumber both
+/// 2^22 and 64 times the bytes of the text is refused.
+/// \throws std::runtime_error "NAME:LINE: reason"; std::bad_alloc
+template <class T, std::signed_integral I = int>
+csr_matrix<T, I> parse_matrix_market(std::string_view text, const std::string& name = "Matrix Market text") {
+  return detail::matrix_market_parser<T, I>(text, name).parse();
+}
+
+/// The matrix in a Matrix Market file. \throws as parse_matrix_market; also if the file cannot be read
+template <class T, std::signed_integral I = int>
+csr_matrix<T, I> read_matrix_market(const std::string& path) {
+  return parse_matrix_market<T, I>(detail::file(path, "rb").read(), path);
+}
+
+/// A matrix as text: coordinate, general, real or integer. Reading it gives the same matrix back, to the last bit for
+/// float, double and integers (but for the bits of a NaN), if no row has a column twice.
+template <class T, class I>
+std::string to_matrix_market(const csr_matrix<T, I>& matrix) {
+  const char* const field = std::is_integral_v<T> ? "integer" : "real";
+  std::string text = std::string("%%MatrixMarket matrix coordinate ") + field + " general\n" +
+                     std::to_string(matrix.rows()) + " " + std::to_string(matrix.cols()) + " " +
+                     std::to_string(matrix.nonzeros()) + "\n";
+  char word[64];
+  const auto append = [&](auto number, char end) {
+    const auto written = std::to_chars(word, word + sizeof word - 1, number);
+    *written.ptr = end;
+    text.append(word, written.ptr + 1);
+  };
+  for (const auto& [row, column, value] : matrix.triplets()) {
+    append(std::int64_t(row) + 1, ' ');
+    append(std::int64_t(column) + 1, ' ');
+    if constexpr (std::is_arithmetic_v<T>)
+      append(value, '\n');
+    else
+      append(static_cast<float>(value), '\n');
+  }
+  return text;
+}
+
+/// Writes a matrix to a file, as to_matrix_market. \throws std::runtime_error if that fails
+template <class T, class I>
+void write_matrix_market(const std::string& path, const csr_matrix<T, I>& matrix) {
+  detail::file out(path, "wb");
+  out.write(to_matrix_market(matrix));
+  out.close();
+}
+
+}  // namespace pmpp::inline PMPP_BACKEND

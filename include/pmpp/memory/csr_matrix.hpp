@@ -1,0 +1,271 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Sparse matrices that own their memory, in compressed sparse rows (core/csr_view.hpp says what that is).
+//
+//   auto A = csr_matrix<float>::from_triplets(rows, cols, {{0, 0, 2.0f}, {2, 1, 1.5f}});
+//   device_csr_matrix<float> B(A);                        // a copy on the device
+//   spmv(device, 1, B, x, 0, y);
+//   csr_matrix<float> back = B.to_host();
+//
+// csr_matrix<T, I> lives on the host, device_csr_matrix<T, I> on the device; view() gives the csr_view that algorithms
+// take. I holds offsets and columns: more than 2^31 - 1 nonzeros need a 64-bit I. Matrices made here have the columns of
+// each row in ascending order, each at most once.
+#pragma once
+
+#include <concepts>
+#include <cstddef>
+#include <cstdint>
+#include <initializer_list>
+#include <limits>
+#include <span>
+#include <stdexcept>
+#include <string>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include <pmpp/core/config.hpp>
+#include <pmpp/core/csr_view.hpp>
+#include <pmpp/core/error.hpp>
+#include <pmpp/core/matrix_view.hpp>
+#include <pmpp/memory/copy.hpp>
+#include <pmpp/memory/device_buffer.hpp>
+
+namespace pmpp::inline PMPP_BACKEND {
+
+/// One nonzero.
+template <class T, class I = int>
+struct triplet {
+  I row, column;
+  T value;
+  friend bool operator==(const triplet&, const triplet&) = default;
+};
+
+/// A sparse matrix on the host. Copyable; T is trivially copyable.
+template <class T, std::signed_integral I = int>
+class csr_matrix {
+public:
+  using value_type = T;
+  using index_type = I;
+
+  /// No rows, no columns.
+  csr_matrix() : offsets_(1) {}
+
+  /// Takes the three arrays as they are: rows + 1 offsets, and a column and a value for each nonzero; columns of a row in
+  /// any order. validate() checks them.
+  csr_matrix(std::int64_t rows, std::int64_t cols, std::vector<I> offsets, std::vector<I> columns,
+             std::vector<T> values)
+      : rows_(rows),
+        cols_(cols),
+        offsets_(std::move(offsets)),
+        columns_(std::move(columns)),
+        values_(std::move(values)) {}
+
+  /// \throws std::invalid_argument for negative extents, std::length_error if I cannot hold one of the numbers
+  static void require_extents(std::int64_t rows, std::int64_t cols, std::int64_t nonzeros) {
+    require(rows >= 0 && cols >= 0, [&] {
+      return "pmpp::csr_matrix: " + std::to_string(rows) + " rows and " + std::to_string(cols) + " columns";
+    });
+    const auto most = static_cast<std::int64_t>(std::numeric_limits<I>::max());
+    if (rows > most || cols > most || nonzeros > most)
+      throw std::length_error("pmpp::csr_matrix: the index type holds numbers up to " + std::to_string(most) +
+                              "; there are " + std::to_string(rows) + " rows, " + std::to_string(cols) +
+                              " columns and " + std::to_string(nonzeros) + " nonzeros");
+  }
+
+  /// From nonzeros in any order. Those in the same place are added, in their order.
+  /// Cost: O(nonzeros + rows + cols), two counting sorts. \throws std::out_of_range for a nonzero outside of the matrix,
+  /// naming it; std::invalid_argument for negative extents; std::length_error if I cannot hold extents or the count
+  static csr_matrix from_triplets(std::int64_t rows, std::int64_t cols, std::span<const triplet<T, I>> nonzeros) {
+    require_extents(rows, cols, static_cast<std::int64_t>(nonzeros.size()));
+    // By columns first, then by rows: the second sort leaves the columns of each row in order.
+    csr_matrix by_column(cols, rows, std::vector<I>(std::size_t(cols) + 1), std::vector<I>(nonzeros.size()),
+                         std::vector<T>(nonzeros.size()));
+    for (std::size_t n = 0; n < nonzeros.size(); ++n) {
+      const auto& [row, column, value] = nonzeros[n];
+      if (row < 0 || row >= rows || column < 0 || column >= cols)
+        throw std::out_of_range("pmpp::csr_matrix: nonzero " + std::to_string(n) + " is at (" + std::to_string(row) +
+                                ", " + std::to_string(column) + "), the matrix has " + std::to_string(rows) +
+                                " rows and " + std::to_string(cols) + " columns");
+      ++by_column.offsets_[std::size_t(column) + 1];
+    }
+    std::vector<I> next = by_column.begin_of_rows();
+    for (const auto& [row, column, value] : nonzeros) {
+      const auto place = static_cast<std::size_t>(next[std::size_t(column)]++);
+      by_column.columns_[place] = row;
+      by_column.values_[place] = value;
+    }
+    csr_matrix result = by_column.transposed();
+    result.add_duplicates();
+    return result;
+  }
+  static csr_matrix from_triplets(std::int64_t rows, std::int64_t cols, std::initializer_list<triplet<T, I>> nonzeros) {
+    return from_triplets(rows, cols, std::span<const triplet<T, I>>(nonzeros.begin(), nonzeros.size()));
+  }
+
+  /// The elements of a matrix on the host that are not zero (NaN is not). \throws std::length_error as from_triplets
+  static csr_matrix from_dense(matrix_view<const T> dense) {
+    require_extents(dense.rows(), dense.cols(), 0);
+    csr_matrix result;
+    result.rows_ = dense.rows();
+    result.cols_ = dense.cols();
+    for (std::int64_t i = 0; i < dense.rows(); ++i) {
+      for (std::int64_t j = 0; j < dense.cols(); ++j) {
+        const T value = dense(i, j);
+        if (value == T{}) continue;
+        result.columns_.push_back(static_cast<I>(j));
+        result.values_.push_back(value);
+      }
+      require_extents(dense.rows(), dense.cols(), result.nonzeros());
+      result.offsets_.push_back(static_cast<I>(result.columns_.size()));
+    }
+    return result;
+  }
+
+  std::int64_t rows() const noexcept { return rows_; }
+  std::int64_t cols() const noexcept { return cols_; }
+  std::int64_t nonzeros() const noexcept { return static_cast<std::int64_t>(columns_.size()); }
+
+  const std::vector<I>& offsets() const noexcept { return offsets_; }
+  const std::vector<I>& columns() const noexcept { return columns_; }
+  const std::vector<T>& values() const noexcept { return values_; }
+  /// Values may be changed in place; the structure may not.
+  std::span<T> values() noexcept { return values_; }
+
+  csr_view<const T, const I> view() const noexcept {
+    return {rows_, cols_, offsets_.data(), columns_.data(), values_.data()};
+  }
+
+  /// The nonzeros, row by row.
+  std::vector<triplet<T, I>> triplets() const {
+    std::vector<triplet<T, I>> result;
+    result.reserve(columns_.size());
+    for (std::int64_t row = 0; row < rows_; ++row)
+      for (auto n = std::size_t(offsets_[std::size_t(row)]); n < std::size_t(offsets_[std::size_t(row) + 1]); ++n)
+        result.push_back({static_cast<I>(row), columns_[n], values_[n]});
+    return result;
+  }
+
+  /// Rows become columns. A counting sort: O(nonzeros + rows + cols); the columns of each row of the result ascend.
+  csr_matrix transposed() const {
+    csr_matrix result(cols_, rows_, std::vector<I>(std::size_t(cols_) + 1), std::vector<I>(columns_.size()),
+                      std::vector<T>(values_.size()));
+    for (const I column : columns_) ++result.offsets_[std::size_t(column) + 1];
+    std::vector<I> next = result.begin_of_rows();
+    for (std::int64_t row = 0; row < rows_; ++row)
+      for (auto n = std::size_t(offsets_[std::size_t(row)]); n < std::size_t(offsets_[std::size_t(row) + 1]); ++n) {
+        const auto place = static_cast<std::size_t>(next[std::size_t(columns_[n])]++);
+        result.columns_[place] = static_cast<I>(row);
+        result.values_[place] = values_[n];
+      }
+    return result;
+  }
+
+  /// Checks every invariant of the format. \throws std::invalid_argument naming the first one that does not hold, its
+  /// row or entry, and the values
+  void validate() const {
+    const auto check = [](bool holds, auto&&... words) {
+      require(holds, [&] { return "pmpp::csr_matrix: " + (std::string() + ... + text(words)); });
+    };
+    check(rows_ >= 0 && cols_ >= 0, "the matrix has ", rows_, " rows and ", cols_, " columns");
+    check(std::int64_t(offsets_.size()) == rows_ + 1, "there are ", offsets_.size(), " offsets, ", rows_,
+          " rows need one more than rows");
+    check(columns_.size() == values_.size(), "there are ", columns_.size(), " columns and ", values_.size(), " values");
+    check(offsets_[0] == 0, "the first offset is ", offsets_[0], ", not 0");
+    for (std::size_t row = 0; row < std::size_t(rows_); ++row) {
+      const I begin = offsets_[row], end = offsets_[row + 1];
+      check(begin <= end, "row ", row, " begins at ", begin, " and ends at ", end);
+      check(end <= nonzeros(), "row ", row, " ends at ", end, ", there are ", nonzeros(), " nonzeros");
+      for (auto n = std::size_t(begin); n < std::size_t(end); ++n)
+        check(columns_[n] >= 0 && columns_[n] < cols_, "row ", row, ", nonzero ", n, ": column ", columns_[n],
+              " is outside of [0, ", cols_, ")");
+    }
+    check(std::int64_t(offsets_.back()) == nonzeros(), "the last offset is ", offsets_.back(), ", there are ",
+          nonzeros(), " nonzeros");
+  }
+
+  friend bool operator==(const csr_matrix&, const csr_matrix&) = default;
+
+private:
+  static std::string text(const char* words) { return words; }
+  static std::string text(std::integral auto number) { return std::to_string(number); }
+
+  /// Makes offsets of counts (that of row i at i + 1) and returns where each row begins.
+  std::vector<I> begin_of_rows() {
+    for (std::size_t i = 1; i < offsets_.size(); ++i) offsets_[i] = static_cast<I>(offsets_[i] + offsets_[i - 1]);
+    return offsets_;
+  }
+
+  /// Adds up neighbours in a row that have the same column.
+  void add_duplicates() {
+    std::size_t kept = 0, n = 0;
+    for (std::size_t row = 0; row < std::size_t(rows_); ++row) {
+      const std::size_t begin = kept;
+      for (const auto end = std::size_t(offsets_[row + 1]); n < end; ++n) {
+        if (kept > begin && columns_[kept - 1] == columns_[n]) {
+          values_[kept - 1] = static_cast<T>(values_[kept - 1] + values_[n]);
+        } else {
+          columns_[kept] = columns_[n];
+          values_[kept++] = values_[n];
+        }
+      }
+      offsets_[row + 1] = static_cast<I>(kept);
+    }
+    columns_.resize(kept);
+    values_.resize(kept);
+  }
+
+  std::int64_t rows_ = 0, cols_ = 0;
+  std::vector<I> offsets_, columns_;
+  std::vector<T> values_;
+};
+
+/// A sparse matrix on the device. Move-only.
+template <class T, std::signed_integral I = int>
+class device_csr_matrix {
+public:
+  using value_type = T;
+  using index_type = I;
+
+  /// No rows, no columns.
+  device_csr_matrix() : offsets_(1, I{}) {}
+
+  /// A copy of a matrix on the host; waits. \throws out_of_memory, cuda_error
+  explicit device_csr_matrix(const csr_matrix<T, I>& matrix)
+      : rows_(matrix.rows()),
+        cols_(matrix.cols()),
+        offsets_(matrix.offsets()),
+        columns_(matrix.columns()),
+        values_(matrix.values()) {}
+
+  /// Takes three arrays as they are.
+  device_csr_matrix(std::int64_t rows, std::int64_t cols, device_buffer<I> offsets, device_buffer<I> columns,
+                    device_buffer<T> values)
+      : rows_(rows),
+        cols_(cols),
+        offsets_(std::move(offsets)),
+        columns_(std::move(columns)),
+        values_(std::move(values)) {}
+
+  std::int64_t rows() const noexcept { return rows_; }
+  std::int64_t cols() const noexcept { return cols_; }
+  std::int64_t nonzeros() const noexcept { return static_cast<std::int64_t>(columns_.size()); }
+
+  csr_view<const T, const I> view() const noexcept {
+    return {rows_, cols_, offsets_.data(), columns_.data(), values_.data()};
+  }
+
+  /// A copy on the host; waits. \throws std::bad_alloc, cuda_error
+  csr_matrix<T, I> to_host() const {
+    return {rows_, cols_, pmpp::to_host(offsets_), pmpp::to_host(columns_), pmpp::to_host(values_)};
+  }
+
+private:
+  std::int64_t rows_ = 0, cols_ = 0;
+  device_buffer<I> offsets_, columns_;
+  device_buffer<T> values_;
+};
+template <class T, class I>
+device_csr_matrix(const csr_matrix<T, I>&) -> device_csr_matrix<T, I>;
+
+}  // namespace pmpp::inline PMPP_BACKEND
