@@ -16,6 +16,7 @@
 
 #include "support/data.hpp"
 #include "support/monoids.hpp"
+#include "support/orders.hpp"
 #include "support/policies.hpp"
 
 using pmpp::device;
@@ -404,23 +405,13 @@ TEST_ALL_PLACES("NaN under less, and other contradictions: nothing outside is to
 
 #if !PMPP_CUDA
 TEST_CASE("blocks and threads in any order") {
-  using pmpp::simt::block_order;
   const auto a = sorted_tags(4001, 90, 0), b = sorted_tags(3000, 90, 1u << 20);
   const auto keys = sorted_numbers<std::uint32_t>(3000);
-  for (const block_order order : {block_order::ascending, block_order::descending, block_order::shuffled})
-    for (const std::uint64_t seed : {0u, 1u, 2u, 3u, 4u, 5u})
-      for (const int threads : {1, 2}) {
-        pmpp::simt::emulator_options options;
-        options.threads = threads;
-        options.seed = seed;
-        options.order = order;
-        const pmpp::simt::scoped_emulator_options scope(options);
-        CAPTURE(seed);
-        CAPTURE(static_cast<int>(order));
-        check_merge<tiny, test::device_place>(a, b, by_key{});
-        check_merge<pmpp::merge_tuning{64, 64, 5}, test::device_place>(a, b, by_key{});
-        check_by_key<tiny, test::device_place>(keys, keys, std::uint32_t(0));
-      }
+  test::for_each_order(6, [&](std::uint64_t) {
+    check_merge<tiny, test::device_place>(a, b, by_key{});
+    check_merge<pmpp::merge_tuning{64, 64, 5}, test::device_place>(a, b, by_key{});
+    check_by_key<tiny, test::device_place>(keys, keys, std::uint32_t(0));
+  });
 }
 #endif
 

@@ -20,6 +20,7 @@
 
 #include "support/data.hpp"
 #include "support/monoids.hpp"
+#include "support/orders.hpp"
 #include "support/policies.hpp"
 
 namespace {
@@ -363,19 +364,12 @@ TEST_CASE("one workspace serves all calls, and a graph sorts other data") {
 
 #if PMPP_WITH_EMULATOR && !PMPP_CUDA
 TEST_CASE("other orders of blocks and threads") {
-  using pmpp::simt::block_order;
-  for (const block_order order : {block_order::ascending, block_order::descending, block_order::shuffled})
-    for (const std::uint64_t seed : {0u, 1u, 2u, 3u}) {
-      pmpp::simt::emulator_options options;
-      options.order = order;
-      options.seed = seed;
-      const pmpp::simt::scoped_emulator_options scope(options);
-      CAPTURE(seed);
-      for (const lengths& law : {lengths{700, 3, 0, 90, 100, 111, 2000}, lengths(100, 20), lengths(1, 2500)}) {
-        const auto offsets = offsets_of(law);
-        const auto v = elements<tagged>(offsets.back(), [](std::int64_t) { return draw_below(40); });
-        check_segments<tiny, test::device_place>(v, offsets, by_key{});
-      }
+  test::for_each_order(4, [&](std::uint64_t) {
+    for (const lengths& law : {lengths{700, 3, 0, 90, 100, 111, 2000}, lengths(100, 20), lengths(1, 2500)}) {
+      const auto offsets = offsets_of(law);
+      const auto v = elements<tagged>(offsets.back(), [](std::int64_t) { return draw_below(40); });
+      check_segments<tiny, test::device_place>(v, offsets, by_key{});
     }
+  });
 }
 #endif

@@ -24,6 +24,7 @@
 
 #include "support/data.hpp"
 #include "support/monoids.hpp"
+#include "support/orders.hpp"
 #include "support/policies.hpp"
 
 using pmpp::device;
@@ -634,29 +635,19 @@ TEST_ALL_PLACES("NaN in a merge sort, and other contradictions: nothing outside 
 
 #if !PMPP_CUDA
 TEST_CASE("blocks and threads in any order") {
-  using pmpp::simt::block_order;
   const auto v = tags(5001, [](auto) { return draw() % 300; });
   const auto keys = test::random_values<int>(2500);
   const auto many_keys = any_keys<std::uint32_t>(2500);
-  for (const block_order order : {block_order::ascending, block_order::descending, block_order::shuffled})
-    for (const std::uint64_t seed : {0u, 1u, 2u, 3u, 4u, 5u})
-      for (const int threads : {1, 2}) {
-        pmpp::simt::emulator_options options;
-        options.threads = threads;
-        options.seed = seed;
-        options.order = order;
-        const pmpp::simt::scoped_emulator_options scope(options);
-        CAPTURE(seed);
-        CAPTURE(static_cast<int>(order));
-        check_sort<tiny, test::device_place>(v, by_key{});
-        check_sort<small, test::device_place>(v, by_key{});
-        check_sort<pmpp::sort_tuning{256, 64, 256, 32, 4}, test::device_place>(v, by_key{});
-        check_by_key<tiny_radix, test::device_place>(keys, std::uint32_t(0));
-        check_numbers<small_radix, test::device_place, true>(many_keys, pmpp::greater{});
-        check_numbers<wide_radix, test::device_place, false>(many_keys, pmpp::less{});
-        check_numbers<pmpp::sort_tuning{.radix_threads = 256, .radix_small_items = 4}, test::device_place, false>(
-            many_keys, pmpp::less{});
-      }
+  test::for_each_order(6, [&](std::uint64_t) {
+    check_sort<tiny, test::device_place>(v, by_key{});
+    check_sort<small, test::device_place>(v, by_key{});
+    check_sort<pmpp::sort_tuning{256, 64, 256, 32, 4}, test::device_place>(v, by_key{});
+    check_by_key<tiny_radix, test::device_place>(keys, std::uint32_t(0));
+    check_numbers<small_radix, test::device_place, true>(many_keys, pmpp::greater{});
+    check_numbers<wide_radix, test::device_place, false>(many_keys, pmpp::less{});
+    check_numbers<pmpp::sort_tuning{.radix_threads = 256, .radix_small_items = 4}, test::device_place, false>(
+        many_keys, pmpp::less{});
+  });
 }
 
 TEST_CASE("host: any number of threads, the same result; exceptions arrive") {

@@ -18,6 +18,7 @@
 
 #include "support/data.hpp"
 #include "support/monoids.hpp"
+#include "support/orders.hpp"
 #include "support/policies.hpp"
 
 namespace {
@@ -304,17 +305,10 @@ TEST_CASE("one workspace serves all calls, and a graph takes other data") {
 
 #if PMPP_WITH_EMULATOR && !PMPP_CUDA
 TEST_CASE("other orders of blocks and threads") {
-  using pmpp::simt::block_order;
-  for (const block_order order : {block_order::ascending, block_order::descending, block_order::shuffled})
-    for (const std::uint64_t seed : {0u, 1u, 2u, 3u}) {
-      pmpp::simt::emulator_options options;
-      options.order = order;
-      options.seed = seed;
-      const pmpp::simt::scoped_emulator_options scope(options);
-      CAPTURE(seed);
-      const auto v = elements<tagged>(2000, [](std::int64_t) { return draw_below(40); });
-      check_top_k<tiny, test::device_place>(v, 20, by_key{});
-      check_rows<tiny, test::device_place>(v, {0, 100, 101, 1500, 2000}, 20, by_key{});
-    }
+  test::for_each_order(4, [&](std::uint64_t) {
+    const auto v = elements<tagged>(2000, [](std::int64_t) { return draw_below(40); });
+    check_top_k<tiny, test::device_place>(v, 20, by_key{});
+    check_rows<tiny, test::device_place>(v, {0, 100, 101, 1500, 2000}, 20, by_key{});
+  });
 }
 #endif
