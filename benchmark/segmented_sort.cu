@@ -56,13 +56,6 @@ struct any_bits {
   PMPP_HOST_DEVICE u32 operator()(std::int64_t i) const { return static_cast<u32>(bench::random_bits(i)); }
 };
 
-std::vector<u32> on_host(const u32* data, std::int64_t n) {
-  std::vector<u32> v(static_cast<std::size_t>(n));
-  pmpp::copy(bench::here().stream, std::span<const u32>(data, v.size()), std::span<u32>(v));
-  bench::here().stream.synchronize();
-  return v;
-}
-
 template <pmpp::sort_tuning Tuning = pmpp::sort_tuning{}, class Comp = pmpp::less>
 void add_sort(const std::string& name, const std::string& shape, std::int64_t n, Comp comp = {}, bool by_key = false) {
   const double bytes = 8.0 * double(n) * (by_key ? 2 : 1) + 4.0 * double(offsets_of(shape, n).size());
@@ -76,7 +69,7 @@ void add_sort(const std::string& name, const std::string& shape, std::int64_t n,
     pmpp::transform(bench::device(), i, i + windows * n, in->data(), any_bits{});
     if (by_key) pmpp::iota(bench::device(), *values, u32(0));
     const auto window = [=](int w) { return static_cast<const u32*>(in->data()) + w * n; };
-    auto wanted = std::make_shared<std::vector<u32>>(on_host(window(0), n));
+    auto wanted = std::make_shared<std::vector<u32>>(bench::on_host(window(0), n));
     pmpp::segmented_sort(pmpp::host, *wanted, *offsets);
     const auto places = pmpp::detail::input_of("segmented_sort", *at);
     subject s;
@@ -101,7 +94,7 @@ void add_sort(const std::string& name, const std::string& shape, std::int64_t n,
                                                                         stream);
                             })});
     s.spoil = [=] { bench::spoil(out); };
-    s.fault = [=] { return on_host(out->data(), n) == *wanted ? "" : "another sequence"; };
+    s.fault = [=] { return bench::on_host(out->data(), n) == *wanted ? "" : "another sequence"; };
     return s;
   });
 }

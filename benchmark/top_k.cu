@@ -13,66 +13,33 @@
 #include <cub/device/device_segmented_radix_sort.cuh>
 
 #include <pmpp/top_k.hpp>
-#include <pmpp/transform.hpp>
 
 #include "support/bench.hpp"
 #include "support/data.hpp"
+#include "support/numbers.hpp"
 #include "support/report.hpp"
 
 namespace {
 
+using bench::any_bits;
+using bench::few_values;
+using bench::rising;
 using bench::subject;
 using u32 = std::uint32_t;
-
-struct any_bits {
-  template <class T>
-  PMPP_HOST_DEVICE static T at(std::int64_t i) {
-    const std::uint64_t bits = bench::random_bits(i);
-    if constexpr (std::is_integral_v<T>)
-      return static_cast<T>(bits);
-    else
-      return static_cast<T>(static_cast<float>(static_cast<std::int64_t>(bits)) * 0x1p-63f);
-  }
-};
-struct rising {
-  template <class T>
-  PMPP_HOST_DEVICE static T at(std::int64_t i) {
-    return static_cast<T>(i);
-  }
-};
-struct few_values {
-  template <class T>
-  PMPP_HOST_DEVICE static T at(std::int64_t i) {
-    return static_cast<T>(bench::random_bits(i) % 8);
-  }
-};
-template <class T, class Kind>
-struct element {
-  PMPP_HOST_DEVICE T operator()(std::int64_t i) const { return Kind::template at<T>(i); }
-};
-
-template <class T>
-std::vector<T> on_host(const T* data, std::int64_t n) {
-  std::vector<T> v(static_cast<std::size_t>(n));
-  pmpp::copy(bench::here().stream, std::span<const T>(data, v.size()), std::span<T>(v));
-  bench::here().stream.synchronize();
-  return v;
-}
 
 /// n elements in rows; k of each.
 template <class T, class Kind = any_bits, pmpp::top_k_tuning Tuning = pmpp::top_k_tuning{}>
 void add_top_k(const std::string& name, std::int64_t rows, std::int64_t n, std::int64_t k) {
   const std::string full = name + "/k " + std::to_string(k) + (rows > 1 ? ", rows " + std::to_string(rows) : "");
   bench::add(full, n, double(n) * sizeof(T) + double(rows * k) * (4 + sizeof(T)), [=](int windows) {
-    const auto in = bench::array<T>(windows * n), values = bench::array<T>(rows * k);
+    const auto in = bench::numbers<T, Kind>(windows * n);
+    const auto values = bench::array<T>(rows * k);
     const auto indices = bench::array<u32>(rows * k);
-    const pmpp::counting_iterator<std::int64_t> i(0);
-    pmpp::transform(bench::device(), i, i + windows * n, in->data(), element<T, Kind>{});
     std::vector<int> ends(static_cast<std::size_t>(rows) + 1);
     for (std::size_t r = 0; r < ends.size(); ++r) ends[r] = static_cast<int>(n / rows * static_cast<std::int64_t>(r));
     const auto offsets = std::make_shared<pmpp::device_buffer<int>>(ends);
     const auto window = [=](int w) { return static_cast<const T*>(in->data()) + w * n; };
-    const std::vector<T> host_keys = on_host(window(0), n);
+    const std::vector<T> host_keys = bench::on_host(window(0), n);
     std::vector<T> host_values(static_cast<std::size_t>(rows * k));
     auto wanted = std::make_shared<std::vector<u32>>(static_cast<std::size_t>(rows * k));
     pmpp::segmented_top_k(pmpp::host, host_keys, ends, k, host_values, *wanted);
@@ -108,7 +75,7 @@ void add_top_k(const std::string& name, std::int64_t rows, std::int64_t n, std::
     };
     s.fault = [=]() -> std::string {
       if (*by_sort) return "";  // its indices are those of the array; the comparison is of time alone
-      return on_host(static_cast<const u32*>(indices->data()), rows * k) == *wanted ? "" : "other elements";
+      return bench::on_host(static_cast<const u32*>(indices->data()), rows * k) == *wanted ? "" : "other elements";
     };
     return s;
   });
