@@ -207,7 +207,7 @@ PMPP_HOST_DEVICE void load_tile(Block& block, const convolution_task<In, Out>& t
     } else {
       constexpr int batch = 4;  // loads on their way at once
       while (row < rows) {
-        four<In> raw[batch];
+        four<In> raw[batch]{};  // those that are not there stay zero
         four<A>* const first = to;
         int count = 0;
         for (int k = 0; k < batch; ++k) {

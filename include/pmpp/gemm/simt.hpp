@@ -76,9 +76,10 @@ struct gemm_kernel {
                 lanes_n >= 2);
 
   // The word behind each row lets lanes with consecutive k write to different banks.
+  static constexpr int row_a = Tile.m + word, row_b = Tile.n + word;
   struct shared {
-    alignas(16) A a[Tile.stages * Tile.k][Tile.m + word];
-    alignas(16) A b[Tile.stages * Tile.k][Tile.n + word];
+    alignas(16) A a[Tile.stages * Tile.k * row_a];
+    alignas(16) A b[Tile.stages * Tile.k * row_b];
   };
 
   struct arguments {
@@ -271,8 +272,8 @@ private:
   using shared_word = item_group<A, word>;
 
   PMPP_HOST_DEVICE static void load(const shared& memory, const place& at, int row, operands& to) {
-    const A* a = &memory.a[row][at.thread_row];
-    const A* b = &memory.b[row][at.thread_col];
+    const A* a = &memory.a[row * row_a + at.thread_row];
+    const A* b = &memory.b[row * row_b + at.thread_col];
     for (int i = 0; i < Tile.thread_m; i += word) {
       const auto x = *reinterpret_cast<const shared_word*>(a + row_of(i));
       for (int e = 0; e < word; ++e) to.a[i + e] = x.item[e];
@@ -305,8 +306,8 @@ private:
     feed<Tile.n, CopyB, TB> b(block, x.b, at.batch, at.col, at.k_begin, slabs, last_depth);
     const int inside = smaller(a.whole_slabs(), b.whole_slabs()) - ahead;  // fetches in the loop that need no checks
     for (int s = 0; s < ahead; ++s) {
-      a.template copy<false>(block, x.a, memory.a[s * Tile.k]);
-      b.template copy<false>(block, x.b, memory.b[s * Tile.k]);
+      a.template copy<false>(block, x.a, memory.a + s * Tile.k * row_a);
+      b.template copy<false>(block, x.b, memory.b + s * Tile.k * row_b);
       simt::copy_async_batch();
     }
     simt::copy_async_wait<ahead - 1>();
@@ -316,8 +317,8 @@ private:
     int row = 0, free_row = ahead * Tile.k;  // of shared memory: for this k, for the slab that is fetched next
     if (slabs > 0) load(memory, at, 0, now[0]);
     const auto multiply_slab = [&](auto fetches_inside) {
-      a.template copy<fetches_inside.value>(block, x.a, memory.a[free_row]);
-      b.template copy<fetches_inside.value>(block, x.b, memory.b[free_row]);
+      a.template copy<fetches_inside.value>(block, x.a, memory.a + free_row * row_a);
+      b.template copy<fetches_inside.value>(block, x.b, memory.b + free_row * row_b);
       simt::copy_async_batch();
       free_row = free_row + Tile.k < rows ? free_row + Tile.k : 0;
       for (int q = 0; q < Tile.k; q += Tile.unrolled_k) {
