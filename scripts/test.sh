@@ -40,7 +40,7 @@ if [ -n "$nvcc" ]; then
   if [ -z "$gpu" ]; then  # what will not run need not be fast: compiles in half the time
     sooner=-Xptxas=-O1
     if "$nvcc" --help | grep -q Ofast-compile; then sooner="-Ofc max"; fi
-    cuda+=("-DCMAKE_CUDA_FLAGS=$sooner")
+    cuda+=("-DCMAKE_CUDA_FLAGS=$sooner" -DCMAKE_CUDA_FLAGS_RELEASE=-DNDEBUG)
   fi
 else
   say "CPU (no nvcc on PATH)"
