@@ -177,7 +177,7 @@ private:
     const int count = p.count;
     const bool one = p.last - p.first < 2;
     T* const slots = memory.slots();
-    T x[items];
+    T x[items]{};  // set where there is an element
     for (int k = 0; k < items; ++k) {
       const int i = k * threads + block.thread();
       if (i < count) x[k] = block::element_as<T>(value_of<In>(a.in[p.from + i]));
