@@ -110,20 +110,15 @@ PMPP_HOST_DEVICE part<A> join_before(Block& block, parts_memory<A>& memory, cons
 }
 
 /// The number of leading indices in [0, n) for which `holds` is true; it is true for none behind the first for which it
-/// is false. All lanes of a warp call and get it. Each round narrows the search to a 256th: what takes time is waiting,
-/// not asking.
+/// is false. All lanes of a warp call and get it. Each round narrows the search to a 32nd.
 template <class Block, class F>
 PMPP_HOST_DEVICE std::int64_t count_leading(Block& block, std::int64_t n, F holds) {
-  constexpr int lanes = simt::warp_size, questions = 8;  // of a lane in each round
+  constexpr int lanes = simt::warp_size;
   std::int64_t low = 0, high = n;
   while (low < high) {
-    const std::int64_t piece = ceil_div(high - low, std::int64_t(lanes * questions));
-    int mine = 0;
-    for (int q = 0; q < questions; ++q) {
-      const std::int64_t last = low + (q * lanes + block.lane() + 1) * piece - 1;  // of a piece
-      mine += last < high && holds(last) ? 1 : 0;
-    }
-    const int pieces = block.warp_add(mine);
+    const std::int64_t piece = ceil_div(high - low, std::int64_t(lanes));
+    const std::int64_t last = low + (block.lane() + 1) * piece - 1;  // of the lane's piece
+    const int pieces = block.warp_add(last < high && holds(last) ? 1 : 0);
     low = smaller(high, low + pieces * piece);
     high = smaller(high, low + piece - 1);
   }
