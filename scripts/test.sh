@@ -39,7 +39,7 @@ if [ -n "$nvcc" ]; then
   cuda=(-DPMPP_CUDA=ON "-DCMAKE_CUDA_ARCHITECTURES=$architecture" "-DCMAKE_CUDA_COMPILER=$nvcc")
   if [ -z "$gpu" ]; then  # what will not run need not be fast: compiles in half the time
     sooner=-Xptxas=-O1
-    if "$nvcc" --help | grep -q Ofast-compile; then sooner="-Ofc max"; fi
+    if [[ $("$nvcc" --help) == *Ofast-compile* ]]; then sooner="-Ofc max"; fi
     cuda+=("-DCMAKE_CUDA_FLAGS=$sooner" -DCMAKE_CUDA_FLAGS_RELEASE=-DNDEBUG)
   fi
 else

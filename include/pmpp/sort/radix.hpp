@@ -238,7 +238,8 @@ struct radix_counts {
 
 template <class Code, class Keys, int Threads>
 struct radix_count_kernel {
-  static constexpr int threads = Threads, items = 8, tile = threads * items, min_blocks = larger(1, 1152 / threads);
+  static constexpr int threads = Threads, items = 8, tile = threads * items,
+                       min_blocks = smaller(16, larger(1, 1152 / threads));
   static constexpr int lanes = simt::warp_size, warps = threads / lanes,
                        most_passes = larger(2, int(sizeof(typename Code::bits)));
   /// Copies of each counter, of some lanes each: lanes with different digits meet in fewer banks.
