@@ -190,7 +190,7 @@ private:
     block.sync();  // the part before is written
     if (block.thread() == 0) memory.count = 0;
     for (std::int64_t first = a.source.begin(part); first < end; first += chunk) {
-      T x[loads];
+      T x[loads]{};
       unsigned waiting = 0;  // bit u: x[u] is a candidate that has no slot yet
       for (int u = 0; u < loads; ++u) {
         const std::int64_t i = first + u * threads + block.thread();
