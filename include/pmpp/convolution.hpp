@@ -12,6 +12,8 @@
 //   3. The taps come as parameters of the kernel where they are in the host's memory, so that nothing is copied and
 //      nothing waits; square masks of 3, 5, 7 and 9 taps a side stay in registers.
 //   4. Masks too large for shared memory are used part by part.
+//   5. convolve_separable walks down strips of the matrix, with the sums along rows in shared memory
+//      (convolution/separable.hpp).
 //
 // Work n * taps; traffic: the input read once but for the rims of tiles, the output written once; one launch. Sums are
 // floats, or doubles where input, mask or output are double or have integers of 32 bits or more; the order of the

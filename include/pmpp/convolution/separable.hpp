@@ -125,8 +125,7 @@ private:
   /// Adds the products of taps `begin` ... `end` - 1 of mask_x to the sums of a thread's rows, a few rows at a time.
   PMPP_HOST_DEVICE static void add_row_products(const four<sum>* line, int fours, const four<sum>* taps, int begin,
                                                 int end, sum (&total)[Shape.rows][4]) {
-    constexpr int batch = 4;
-    static_assert(Shape.rows % batch == 0);
+    constexpr int batch = Shape.rows % 4 == 0 ? 4 : 1;
     for_each_constant<Shape.rows / batch>([&](auto number) {
       constexpr int first = batch * decltype(number)::value;
       const four<sum>* next = line + first * fours;
