@@ -43,7 +43,8 @@ struct separable_task : convolution_task<In, Out> {
 template <class In, class TapY, class TapX, class Out, separable_shape Shape, bool RingInShared>
 struct separable_kernel {
   using sum = sum_of<In, std::conditional_t<needs_double<TapY>, TapY, TapX>, Out>;
-  static constexpr int threads = Shape.threads(), min_blocks = Shape.blocks, height = Shape.height();
+  static constexpr int threads = Shape.threads(), height = Shape.height();
+  static constexpr int min_blocks = larger(1, Shape.blocks - (RingInShared ? 0 : 1));  // addresses need registers
 
   /// Bytes of a tile with its taps (in dynamic shared memory), and of a ring with its own.
   static std::size_t tile_bytes(int columns) {
