@@ -334,7 +334,9 @@ void convolve_separable_on_device(const P& where, const separable_convolution<In
   constexpr int rows = sizeof(sum_of<In, std::conditional_t<needs_double<TapY>, TapY, TapX>, Out>) == 8
                            ? Tuning.separable_rows / 2
                            : Tuning.separable_rows;
-  constexpr separable_shape shape{Tuning.separable_warps, rows, Tuning.separable_blocks, Tuning.separable_part};
+  // What is converted on its way needs more registers.
+  constexpr int blocks = larger(1, Tuning.separable_blocks - (std::is_same_v<In, float> ? 0 : 1));
+  constexpr separable_shape shape{Tuning.separable_warps, rows, blocks, Tuning.separable_part};
   using kernel = separable_kernel<In, TapY, TapX, Out, shape, true>;
   using far_kernel = separable_kernel<In, TapY, TapX, Out, shape, false>;
   const std::int64_t size_y = c.mask_y.width, size_x = c.mask_x.width;
