@@ -331,11 +331,10 @@ template <convolution_tuning Tuning, class P, class In, class TapY, class TapX, 
 void convolve_separable_on_device(const P& where, const separable_convolution<In, TapY, TapX, Out>& c) {
   check_reachable(where, "convolve_separable", c.in.data);
   check_reachable(where, "convolve_separable", c.out.data);
-  constexpr int rows = sizeof(sum_of<In, std::conditional_t<needs_double<TapY>, TapY, TapX>, Out>) == 8
-                           ? Tuning.separable_rows / 2
-                           : Tuning.separable_rows;
+  using sum = sum_of<In, std::conditional_t<needs_double<TapY>, TapY, TapX>, Out>;
+  constexpr int rows = std::is_same_v<sum, float> ? Tuning.separable_rows : Tuning.separable_rows / 2;
   // What is converted on its way needs more registers.
-  constexpr int blocks = larger(1, Tuning.separable_blocks - (std::is_same_v<In, float> ? 0 : 1));
+  constexpr int blocks = larger(1, Tuning.separable_blocks - (std::is_same_v<In, sum> ? 0 : 1));
   constexpr separable_shape shape{Tuning.separable_warps, rows, blocks, Tuning.separable_part};
   using kernel = separable_kernel<In, TapY, TapX, Out, shape, true>;
   using far_kernel = separable_kernel<In, TapY, TapX, Out, shape, false>;
