@@ -334,7 +334,8 @@ void convolve_separable_on_device(const P& where, const separable_convolution<In
   using sum = sum_of<In, std::conditional_t<needs_double<TapY>, TapY, TapX>, Out>;
   constexpr int rows = std::is_same_v<sum, float> ? Tuning.separable_rows : Tuning.separable_rows / 2;
   // What is converted on its way needs more registers.
-  constexpr int blocks = larger(1, Tuning.separable_blocks - (std::is_same_v<In, sum> ? 0 : 1));
+  constexpr int blocks =
+      larger(1, Tuning.separable_blocks - (std::is_same_v<In, float> && rows == Tuning.separable_rows ? 0 : 1));
   constexpr separable_shape shape{Tuning.separable_warps, rows, blocks, Tuning.separable_part};
   using kernel = separable_kernel<In, TapY, TapX, Out, shape, true>;
   using far_kernel = separable_kernel<In, TapY, TapX, Out, shape, false>;
