@@ -87,6 +87,48 @@ void add_convolution(std::string name, extents size, extents mask, pmpp::border:
   });
 }
 
+template <pmpp::convolution_tuning Tuning = pmpp::convolution_tuning{}>
+void add_separable(std::string name, std::int64_t height, std::int64_t width, std::int64_t taps) {
+  const std::int64_t n = height * width;
+  name += std::to_string(taps) + " + " + std::to_string(taps);
+  operations[name] = operations[name + "/warm"] = 4.0 * double(n) * double(taps);
+  bench::add(name, n, 2.0 * double(n) * sizeof(float), [=](int windows) {
+    const auto in = bench::random_array<float>(windows * n);
+    const auto out = bench::array<float>(n);
+    std::vector<float> mask_y, mask_x;
+    for (std::int64_t i = 0; i < taps; ++i) {
+      mask_y.push_back(static_cast<float>(number<float>(bench::second + i) / double(taps)));
+      mask_x.push_back(static_cast<float>(number<float>(bench::second + taps + i) / double(taps)));
+    }
+    subject s;
+    s.contenders = {{"pmpp", [=](int w) {
+                       pmpp::convolve_separable<Tuning>(
+                           bench::device(), pmpp::matrix_view<const float>(in->data() + w * n, height, width), mask_y,
+                           mask_x, pmpp::matrix_view<float>(out->data(), height, width));
+                     }}};
+    s.spoil = [=] { bench::spoil(out); };
+    s.fault = [=]() -> std::string {
+      for (std::int64_t place = 0; place < 64; ++place) {
+        const std::int64_t i = place < 4 ? (n - 1) * (place / 2) : bench::random_bits(place) % std::uint64_t(n);
+        double sum = 0;
+        for (std::int64_t k = 0; k < taps * taps; ++k) {
+          const std::int64_t y = i / width + k / taps - taps / 2, x = i % width + k % taps - taps / 2;
+          if (y >= 0 && y < height && x >= 0 && x < width)
+            sum += double(mask_y[std::size_t(k / taps)]) * double(mask_x[std::size_t(k % taps)]) *
+                   number<float>(y * width + x);
+        }
+        float got;
+        pmpp::copy(bench::here().stream, std::span<const float>(out->data() + i, 1), std::span<float>(&got, 1));
+        bench::here().stream.synchronize();
+        if (std::abs(double(got) - sum) > 1e-5)
+          return "at " + std::to_string(i) + ": " + std::to_string(got) + " instead of " + std::to_string(sum);
+      }
+      return "";
+    };
+    return s;
+  });
+}
+
 void add_cases() {
   const extents picture{1, 8192, 8192}, line{1, 1, 1 << 26}, cube{512, 512, 512};
   for (const std::int64_t k : {3, 5, 7, 9, 11, 15, 31}) add_convolution<float>("f32 8192 x 8192, ", picture, {1, k, k});
@@ -100,6 +142,8 @@ void add_cases() {
   add_convolution<float>("f32 1024 x 1024, ", {1, 1024, 1024}, {1, 15, 15});
   for (const std::int64_t k : {3, 7, 15})
     add_convolution<std::uint8_t>("u8 16384 x 16384, ", {1, 16384, 16384}, {1, k, k});
+  for (const std::int64_t k : {3, 9, 31, 63}) add_separable("f32 8192 x 8192, separable, ", 8192, 8192, k);
+  add_separable("f32 1024 x 1024, separable, ", 1024, 1024, 31);
   for (const std::int64_t k : {5, 9, 17, 33, 129}) add_convolution<float>("f32 line, ", line, {1, 1, k});
   add_convolution<float>("f32 512^3, ", cube, {3, 3, 3});
 #if PMPP_BENCH_SWEEP
@@ -107,6 +151,9 @@ void add_cases() {
   for (const std::int64_t k : {3, 7, 9})
     add_convolution<float, tuning{8, 4, 2, 3, 64, 6, 8, 8, 3}>("f32 8 small warps, ", picture, {1, k, k});
   add_convolution<float, tuning{8, 4, 2, 3, 64, 6, 4, 16, 3}>("f32 16 small rows, ", picture, {1, 9, 9});
+  add_separable<tuning{8, 4, 2, 3, 64, 6, 4, 8, 6, 8, 8, 2, 128}>("f32 8 warps, ", 8192, 8192, 31);
+  add_separable<tuning{8, 4, 2, 3, 64, 6, 4, 8, 6, 4, 8, 3, 128}>("f32 3 blocks, ", 8192, 8192, 31);
+  add_separable<tuning{8, 4, 2, 3, 64, 6, 4, 8, 6, 8, 4, 3, 128}>("f32 8 warps of 4 rows, ", 8192, 8192, 31);
   for (const std::int64_t k : {15, 31}) add_convolution<float, tuning{8, 8, 2, 2}>("f32 8 rows, ", picture, {1, k, k});
 #endif
 }

@@ -4,7 +4,7 @@
 // rounding of its additions, for masks of any size (even, one-sided, larger than a tile, larger than the input), every
 // border, one, two and three dimensions, pitches, offsets and orientations; memory around the output stays as it was;
 // pixels saturate and round; an impulse gives the mask back; NaN goes no further than the mask reaches; bad input throws
-// and touches nothing. In the emulator also with small tiles and parts of masks, under other orders of blocks and
+// and touches nothing; convolve_separable has the results of the mask of products. In the emulator also with small tiles and parts of masks, under other orders of blocks and
 // threads. On a GPU also: masks in its memory, half, another stream, a graph replayed on changed data, and more than
 // 2^31 elements.
 #include <pmpp/convolution.hpp>
@@ -29,7 +29,7 @@ namespace border = pmpp::border;
 namespace {
 
 constexpr pmpp::convolution_tuning standard{};
-constexpr pmpp::convolution_tuning tiny{2, 2, 1, 1, 8, 1, 1, 2, 1};
+constexpr pmpp::convolution_tuning tiny{2, 2, 1, 1, 8, 1, 1, 2, 1, 2, 4, 1, 8};
 
 /// The element of an axis of n that stands at i, found by walking; -1: the constant.
 std::int64_t walked(std::int64_t i, std::int64_t n, const border::rule& outside) {
@@ -195,6 +195,56 @@ void check_matrix(std::int64_t rows, std::int64_t cols, std::int64_t mask_rows, 
     CAPTURE(from.before);
     CAPTURE(from.gap);
     CAPTURE(mask_here);
+    CHECK(wrong == 0);
+    CHECK(touched == 0);
+    if (!where::on_device || !PMPP_CUDA) break;
+  }
+}
+
+/// Against the sum over the whole mask, whose taps are products.
+template <pmpp::convolution_tuning Tuning, class where, class In, class TapY, class TapX, class Out>
+void check_separable(std::int64_t rows, std::int64_t cols, std::int64_t size_y, std::int64_t size_x,
+                     const border::rule& outside, const placing& from = {}, const placing& to = {}) {
+  const auto in = numbers<In>(rows * cols);
+  auto mask_y = numbers<TapY>(size_y);
+  auto mask_x = numbers<TapX>(size_x);
+  if constexpr (std::is_integral_v<TapX>)  // sums that float holds
+    for (auto& tap : mask_x) tap = static_cast<TapX>(tap / 1000);
+  std::vector<double> mask;
+  for (const TapY& y : mask_y)
+    for (const TapX& x : mask_x) mask.push_back(as_double(y) * as_double(x));
+  const auto data = where::put(laid_out(in, rows, cols, from, In(77)));
+  const auto there_y = where::put(mask_y);
+  const auto there_x = where::put(mask_x);
+  const Out guard = Out(55);
+  const auto before = laid_out(std::vector<Out>(static_cast<std::size_t>(rows * cols), guard), rows, cols, to, guard);
+  const auto wanted = reference(in, {1, rows, cols}, mask, {1, size_y, size_x}, outside);
+  for (const bool masks_here : {true, false}) {  // in the host's memory, or where the data are
+    auto out = where::put(before);
+    const auto a = matrix_of(data.data(), rows, cols, from);
+    const auto b = matrix_of(out.data(), rows, cols, to);
+    if (masks_here)
+      pmpp::convolve_separable<Tuning>(typename where::policy{}, a, mask_y, mask_x, b, outside);
+    else
+      pmpp::convolve_separable<Tuning>(typename where::policy{}, a, there_y, there_x, b, outside);
+    auto got = where::get(out);
+    const auto view = matrix_of(got.data(), rows, cols, to);
+    std::int64_t wrong = 0, touched = 0;
+    const bool wide = std::is_same_v<pmpp::detail::sum_of<In, TapY, Out>, double> || std::is_same_v<TapX, double>;
+    for (std::int64_t i = 0; i < rows; ++i)
+      for (std::int64_t j = 0; j < cols; ++j) {
+        wrong += !agrees(view(i, j), wanted[static_cast<std::size_t>(i * cols + j)], size_y + size_x,
+                         wide ? 0x1p-52 : 0x1p-23);
+        view(i, j) = guard;
+      }
+    for (const Out& x : got) touched += as_double(x) != as_double(guard);
+    CAPTURE(sizeof(In));
+    CAPTURE(text({1, rows, cols}));
+    CAPTURE(text({1, size_y, size_x}));
+    CAPTURE(int(outside.what));
+    CAPTURE(from.before);
+    CAPTURE(from.gap);
+    CAPTURE(masks_here);
     CHECK(wrong == 0);
     CHECK(touched == 0);
     if (!where::on_device || !PMPP_CUDA) break;
@@ -390,6 +440,39 @@ TEST_ALL_PLACES("a mask of more taps than a kernel has parameters for") {
   check_matrix<standard, where, float, float, float>(3, 20, 1, 2500, border::wrap);
 }
 
+TEST_ALL_PLACES("separable masks: the results of the whole mask, for every border and size") {
+  for (const border::rule& outside : rules) {
+    for (const auto& [k, l] : {std::pair{1, 1}, {2, 2}, {3, 3}, {4, 7}, {5, 1}, {1, 6}, {9, 8}, {31, 31}, {33, 20}}) {
+      check_separable<standard, where, float, float, float, float>(70, 140, k, l, outside);
+      check_separable<standard, where, float, float, float, float>(5, 9, k, l, outside, {1, 2}, {3, 1});
+      if constexpr (where::on_device)
+        check_separable<tiny, where, float, float, float, float>(37, 150, k, l, outside, {4, 2}, {8, 2});
+    }
+    check_separable<standard, where, std::uint8_t, float, float, std::uint8_t>(40, 140, 3, 5, outside);
+    check_separable<standard, where, std::uint8_t, float, float, std::uint8_t>(33, 131, 7, 4, outside, {1, 2}, {3, 0});
+  }
+  for (const border::rule& outside : {border::zero, border::mirror}) {
+    check_separable<standard, where, float, float, float, float>(300, 270, 5, 5, outside);  // several sections
+    check_separable<standard, where, double, double, double, double>(50, 140, 6, 9, outside);
+    check_separable<standard, where, float, float, double, float>(20, 140, 3, 3, outside);
+    check_separable<standard, where, std::int16_t, std::int16_t, std::uint8_t, float>(20, 140, 5, 4, outside);
+    check_separable<standard, where, std::int32_t, float, float, std::int32_t>(20, 50, 3, 3, outside);
+    for (const bool a : {false, true})
+      for (const bool b : {false, true})
+        check_separable<standard, where, float, float, float, float>(40, 135, 4, 7, outside, {0, 1, a}, {2, 3, b});
+#if PMPP_CUDA
+    check_separable<standard, where, __half, float, float, __half>(40, 280, 3, 9, outside);
+#endif
+  }
+}
+
+TEST_ALL_PLACES("separable masks of more taps than shared memory and parameters have room for") {
+  for (const auto& [k, l] : {std::pair{500, 3}, {3, 500}, {600, 700}}) {
+    check_separable<standard, where, float, float, float, float>(9, 20, k, l, border::reflect);
+    check_separable<standard, where, float, float, float, float>(70, 5, k, l, border::wrap, {1, 0}, {1, 0});
+  }
+}
+
 TEST_ALL_PLACES("bad input throws before anything runs") {
   const typename where::policy policy{};
   const std::vector<float> before(100, 7);
@@ -409,8 +492,18 @@ TEST_ALL_PLACES("bad input throws before anything runs") {
   CHECK_THROWS_AS(pmpp::convolve(policy, in, m, matrix_view<float>(a.data() + 29, 5, 6)), std::invalid_argument);
   CHECK_THROWS_AS(pmpp::convolve(policy, a, mask, std::span<float>(b.data(), 99)), std::length_error);
   CHECK_THROWS_AS(pmpp::convolve(policy, a, mask, a), std::invalid_argument);
+  const std::vector<float> taps(3, 1), none;
+  CHECK_THROWS_WITH_AS(pmpp::convolve_separable(policy, in, taps, none, out),
+                       "pmpp::convolve_separable: the mask has no taps: it is 1 x 1 x 0", std::invalid_argument);
+  CHECK_THROWS_AS(pmpp::convolve_separable(policy, in, none, taps, out), std::invalid_argument);
+  CHECK_THROWS_AS(pmpp::convolve_separable(policy, in, taps, taps, matrix_view<float>(b.data(), 6, 5)),
+                  std::invalid_argument);
+  CHECK_THROWS_AS(pmpp::convolve_separable(policy, in, taps, taps, matrix_view<float>(null, 5, 6)),
+                  std::invalid_argument);
+  CHECK_THROWS_AS(pmpp::convolve_separable(policy, in, taps, taps, in), std::invalid_argument);
   CHECK(where::get(a) == before);
   CHECK(where::get(b) == before);
+  pmpp::convolve_separable(policy, matrix_view<float>(null, 0, 6), taps, taps, matrix_view<float>(null, 0, 6));
   pmpp::convolve(policy, matrix_view<float>(null, 0, 6), m, matrix_view<float>(null, 0, 6));  // nothing may be null
   const matrix_view<float> left(a.data(), 5, 4, 10), right(a.data() + 5, 5, 4, 10);           // side by side
   pmpp::convolve(policy, left, m, right);
@@ -424,6 +517,7 @@ TEST_CASE("under other orders of blocks and threads") {
       setenv("PMPP_EMULATOR_SEED", seed, 1);
       check_matrix<tiny, test::device_place, float, float, float>(20, 270, 5, 5, border::wrap);
       check_matrix<tiny, test::device_place, std::uint8_t, float, std::uint8_t>(20, 270, 20, 21, border::mirror);
+      check_separable<tiny, test::device_place, float, float, float, float>(40, 270, 9, 21, border::wrap);
     }
   unsetenv("PMPP_EMULATOR_ORDER");
   unsetenv("PMPP_EMULATOR_SEED");
@@ -433,9 +527,13 @@ TEST_CASE("in another stream, captured with its taps, and replayed on changed da
   const std::int64_t rows = 200, cols = 412;
   const pmpp::stream stream;
   const auto policy = pmpp::device.on(stream);
-  pmpp::device_buffer<float> a(rows * cols), b(rows * cols), c(rows * cols), d(rows * cols);
+  pmpp::device_buffer<float> a(rows * cols), b(rows * cols), c(rows * cols), d(rows * cols), e(rows * cols);
   const auto view = [&](pmpp::device_buffer<float>& x) { return matrix_view<float>(x.data(), rows, cols); };
-  auto small = numbers<float>(25), middle = numbers<float>(12 * 11), large = numbers<float>(40 * 40);
+  auto small = numbers<float>(25), taps_y = numbers<float>(9), taps_x = numbers<float>(14),
+       middle = numbers<float>(12 * 11), large = numbers<float>(40 * 40);
+  std::vector<float> kept_product;
+  for (const float y : taps_y)
+    for (const float x : taps_x) kept_product.push_back(y * x);
   const auto kept_small = small, kept_middle = middle, kept_large = large;
   cudaGraph_t graph = nullptr;
   cudaGraphExec_t exec = nullptr;
@@ -443,9 +541,11 @@ TEST_CASE("in another stream, captured with its taps, and replayed on changed da
   pmpp::convolve(policy, view(a), matrix_view<float>(small.data(), 5, 5), view(b));
   pmpp::convolve(policy, view(a), matrix_view<float>(middle.data(), 12, 11), view(c));
   pmpp::convolve(policy, view(a), matrix_view<float>(large.data(), 40, 40), view(d));
+  pmpp::convolve_separable(policy, view(a), taps_y, taps_x, view(e));
   pmpp::check(cudaStreamEndCapture(stream, &graph), "end");
   pmpp::check(cudaGraphInstantiate(&exec, graph, 0), "instantiate");
-  for (auto* mask : {&small, &middle, &large}) std::fill(mask->begin(), mask->end(), 1e9f);  // were read before
+  for (auto* mask : {&small, &middle, &large, &taps_y, &taps_x})
+    std::fill(mask->begin(), mask->end(), 1e9f);  // were read before
   for (int round = 0; round < 3; ++round) {
     const auto in = numbers<float>(rows * cols);
     pmpp::copy(stream, in, a);
@@ -461,6 +561,7 @@ TEST_CASE("in another stream, captured with its taps, and replayed on changed da
     judge(b, kept_small, {1, 5, 5});
     judge(c, kept_middle, {1, 12, 11});
     judge(d, kept_large, {1, 40, 40});
+    judge(e, kept_product, {1, 9, 14});
   }
   pmpp::check(cudaGraphExecDestroy(exec), "destroy");
   pmpp::check(cudaGraphDestroy(graph), "destroy");
