@@ -18,10 +18,17 @@
 #include "support/monoids.hpp"
 #include "support/orders.hpp"
 #include "support/policies.hpp"
+#include "support/records.hpp"
 
 using pmpp::device;
 
 namespace {
+
+using test::by_both;
+using test::by_last_part;
+using test::contradicting;
+using test::huge;
+using test::triple;
 
 // Elements of a tile of the default kernel for ints.
 constexpr std::int64_t tile = 128 * 16;
@@ -41,31 +48,11 @@ struct by_key {
     return x.key < y.key;
   }
 };
-/// Twelve bytes.
-struct triple {
-  std::int32_t major, minor;
-  std::uint32_t tag;
-  friend bool operator==(const triple&, const triple&) = default;
-};
-struct by_both {
-  PMPP_HOST_DEVICE bool operator()(const triple& x, const triple& y) const {
-    return x.major != y.major ? x.major < y.major : x.minor < y.minor;
-  }
-};
-struct huge {
-  std::int32_t key;
-  std::uint32_t tag;
-  char rest[292];
-  friend bool operator==(const huge&, const huge&) = default;
-};
 struct by_huge_key {
   PMPP_HOST_DEVICE bool operator()(const huge& x, const huge& y) const { return x.key < y.key; }
 };
 struct by_length {
   PMPP_HOST_DEVICE bool operator()(const test::affine& x, const test::affine& y) const { return x.length < y.length; }
-};
-struct by_last_part {
-  PMPP_HOST_DEVICE bool operator()(const test::wide& x, const test::wide& y) const { return x.part[4] < y.part[4]; }
 };
 /// Sees only the upper bits, so that many different values are equal.
 struct coarsely {
@@ -73,11 +60,6 @@ struct coarsely {
   template <class T>
   PMPP_HOST_DEVICE bool operator()(T x, T y) const {
     return (x >> bits) < (y >> bits);
-  }
-};
-struct contradicting {
-  PMPP_HOST_DEVICE bool operator()(std::uint32_t x, std::uint32_t y) const {
-    return ((x * 0x9e3779b1u ^ y * 0x85ebca6bu) >> 15 & 1) != 0;
   }
 };
 

@@ -22,43 +22,21 @@
 #include "support/monoids.hpp"
 #include "support/orders.hpp"
 #include "support/policies.hpp"
+#include "support/records.hpp"
 
 namespace {
+
+using test::by_both;
+using test::by_key;
+using test::by_last_part;
+using test::contradicting;
+using test::tagged;
+using test::triple;
 
 // A tile of 128 (64) elements of 4 bytes: several windows, passes and steps take part at a few thousand elements.
 constexpr pmpp::sort_tuning tiny{32, 16, 32, 16, 2};
 constexpr pmpp::sort_tuning small{64, 32, 64, 16, 3};
 constexpr std::int64_t tile = 8192, window = tile - tile / 8;  // of the default kernel for ints
-
-struct tagged {
-  std::int32_t key;
-  std::uint32_t tag;
-  friend bool operator==(const tagged&, const tagged&) = default;
-};
-struct triple {
-  std::int32_t major, minor;
-  std::uint32_t tag;
-  friend bool operator==(const triple&, const triple&) = default;
-};
-struct by_key {
-  template <class T>
-  PMPP_HOST_DEVICE bool operator()(const T& x, const T& y) const {
-    return x.key < y.key;
-  }
-};
-struct by_both {
-  PMPP_HOST_DEVICE bool operator()(const triple& x, const triple& y) const {
-    return x.major != y.major ? x.major < y.major : x.minor < y.minor;
-  }
-};
-struct by_last_part {
-  PMPP_HOST_DEVICE bool operator()(const test::wide& x, const test::wide& y) const { return x.part[4] < y.part[4]; }
-};
-struct contradicting {
-  PMPP_HOST_DEVICE bool operator()(std::uint32_t x, std::uint32_t y) const {
-    return ((x * 0x9e3779b1u ^ y * 0x85ebca6bu) >> 15 & 1) != 0;
-  }
-};
 
 std::uint64_t draw() { return test::generator()(); }
 std::int64_t draw_below(std::int64_t n) { return static_cast<std::int64_t>(draw() % static_cast<std::uint64_t>(n)); }

@@ -26,10 +26,19 @@
 #include "support/monoids.hpp"
 #include "support/orders.hpp"
 #include "support/policies.hpp"
+#include "support/records.hpp"
 
 using pmpp::device;
 
 namespace {
+
+using test::by_both;
+using test::by_key;
+using test::by_last_part;
+using test::contradicting;
+using test::huge;
+using test::tagged;
+using test::triple;
 
 // Elements of a tile of the default kernel for ints.
 constexpr std::int64_t tile = 512 * 16;
@@ -43,35 +52,6 @@ constexpr pmpp::sort_tuning small_radix{
 constexpr pmpp::sort_tuning wide_radix{
     .radix_threads = 64, .radix_items = 5, .radix_small_items = 3, .radix_large = 1, .radix_narrow = 1};
 
-/// Sorted by `key` alone; `tag` tells equals apart.
-struct tagged {
-  std::int32_t key;
-  std::uint32_t tag;
-  friend bool operator==(const tagged&, const tagged&) = default;
-};
-struct by_key {
-  template <class T>
-  PMPP_HOST_DEVICE bool operator()(const T& x, const T& y) const {
-    return x.key < y.key;
-  }
-};
-/// Twelve bytes.
-struct triple {
-  std::int32_t major, minor;
-  std::uint32_t tag;
-  friend bool operator==(const triple&, const triple&) = default;
-};
-struct by_both {
-  PMPP_HOST_DEVICE bool operator()(const triple& x, const triple& y) const {
-    return x.major != y.major ? x.major < y.major : x.minor < y.minor;
-  }
-};
-struct huge {
-  std::int32_t key;
-  std::uint32_t tag;
-  char rest[292];
-  friend bool operator==(const huge&, const huge&) = default;
-};
 /// As less, but sorted by merging.
 struct precedes {
   template <class T>
@@ -79,16 +59,8 @@ struct precedes {
     return x < y;
   }
 };
-struct by_last_part {
-  PMPP_HOST_DEVICE bool operator()(const test::wide& x, const test::wide& y) const { return x.part[4] < y.part[4]; }
-};
 struct by_length {
   PMPP_HOST_DEVICE bool operator()(const test::affine& x, const test::affine& y) const { return x.length < y.length; }
-};
-struct contradicting {
-  PMPP_HOST_DEVICE bool operator()(std::uint32_t x, std::uint32_t y) const {
-    return ((x * 0x9e3779b1u ^ y * 0x85ebca6bu) >> 15 & 1) != 0;
-  }
 };
 
 std::uint64_t draw() { return test::generator()(); }

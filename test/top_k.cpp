@@ -20,28 +20,16 @@
 #include "support/monoids.hpp"
 #include "support/orders.hpp"
 #include "support/policies.hpp"
+#include "support/records.hpp"
 
 namespace {
 
+using test::by_key;
+using test::contradicting;
+using test::tagged;
+
 // 32 or 64 threads with 4 or 8 candidates each: several blocks, and much sorting.
 constexpr pmpp::top_k_tuning tiny{32, 64, 2, 16, 32, 1}, small{64, 32, 5, 32, 32, 100};
-
-struct tagged {
-  std::int32_t key;
-  std::uint32_t tag;
-  friend bool operator==(const tagged&, const tagged&) = default;
-};
-struct by_key {
-  template <class T>
-  PMPP_HOST_DEVICE bool operator()(const T& x, const T& y) const {
-    return x.key < y.key;
-  }
-};
-struct contradicting {
-  PMPP_HOST_DEVICE bool operator()(std::uint32_t x, std::uint32_t y) const {
-    return ((x * 0x9e3779b1u ^ y * 0x85ebca6bu) >> 15 & 1) != 0;
-  }
-};
 
 std::int64_t draw_below(std::int64_t n) {
   return static_cast<std::int64_t>(test::generator()() % static_cast<std::uint64_t>(n));
