@@ -52,9 +52,12 @@ try "configure build/test" configure test -DCMAKE_BUILD_TYPE=Release -DPMPP_TEST
 try "build build/test" build test
 try "tests in build/test" run_tests test -j "$jobs"
 
+# Of undefined behaviour not what asks at every load (null, alignment): that doubles the compile time, and the first
+# crashes anyway.
+undefined=signed-integer-overflow,shift,bounds,integer-divide-by-zero,bool,enum,return,unreachable
 say "CPU under the address and undefined-behaviour sanitizers"
 try "configure build/asan" configure asan -DCMAKE_BUILD_TYPE=RelWithDebInfo -DPMPP_CUDA=OFF \
-  "-DCMAKE_CXX_FLAGS_RELWITHDEBINFO=-O1 -g1" -DPMPP_SANITIZE=address,undefined -DPMPP_BUILD_BENCHMARKS=OFF -DPMPP_BUILD_CHECKS=OFF
+  "-DCMAKE_CXX_FLAGS_RELWITHDEBINFO=-O1 -g1" "-DPMPP_SANITIZE=address,$undefined" -DPMPP_BUILD_BENCHMARKS=OFF -DPMPP_BUILD_CHECKS=OFF
 try "build build/asan" build asan
 try "tests in build/asan" run_tests asan -L cpu -j "$jobs"
 
