@@ -62,6 +62,10 @@ class Picture:
                     f"M{x:.1f} {y - r - 1:.1f}L{x + r + 1:.1f} {y:.1f}L{x:.1f} {y + r + 1:.1f}L{x - r - 1:.1f} {y:.1f}z")
             self.add(f'<path d="{path}" class="hollow s-{colour}" stroke-width="1.5">{title}</path>')
 
+    @staticmethod
+    def room_of(words):
+        return 44 + 6.6 * len(words)
+
     def legend(self, x, y, entries):
         """(colour, words) in a row."""
         for colour, words in entries:
@@ -71,7 +75,7 @@ class Picture:
                 self.line(x, y - 4, x + 18, y - 4, colour, 2 if colour == "pmpp" else 1.4)
                 self.mark(x + 9, y - 4, colour)
             self.text(x + 24, y, words, "ink", 12)
-            x += 44 + 6.6 * len(words)
+            x += self.room_of(words)
 
     def save(self, path):
         def rules(which):
@@ -146,12 +150,13 @@ def throughput(program):
     rows = -(-len(series) // columns)
     everyone = peer_names(case for cases in series.values() for case in cases)[:3]
     colours = dict(zip(everyone, PEERS))
-    total = max(left + columns * (width + gap) + 6, 560)
+    entries = [("pmpp", "pmpp")] + [(colours[peer], named(peer)) for peer in everyone]
+    entries += [("limit", f"a copy, {copy:,.0f} GB/s")] if copy else []
+    total = max(left + columns * (width + gap) + 6, 620, 24 + sum(Picture.room_of(words) for _, words in entries))
     picture = Picture(total, top + rows * (height + 44) - 6, f"{program['name']}: throughput over size",
                       f"{program.get('title', '')}   ·   below each panel: time of the peer over time of pmpp",
                       f"Throughput of {', '.join(series)} for pmpp and {', '.join(map(named, everyone)) or 'no peer'}")
-    picture.legend(24, 82, [("pmpp", "pmpp")] + [(colours[peer], named(peer)) for peer in everyone]
-                   + ([("limit", f"a copy, {copy:,.0f} GB/s")] if copy else []))
+    picture.legend(24, 82, entries)
     for place, (name, cases) in enumerate(series.items()):
         cases = [case for case in cases if "pmpp_us" in case and case.get("bytes", 0) > 0]
         x0, y0 = left + place % columns * (width + gap), top + place // columns * (height + 44)
