@@ -266,21 +266,34 @@ def main():
         return 1
     environment = os.environ | ({"PMPP_BENCH_QUICK": "1"} if options.quick else {})
     arguments = [f"--benchmark_filter={options.filter}"] if options.filter else []
-    total = 0
-    for program, _ in programs:  # a program that cannot even list its cases says why when it runs
-        total += len(output_of(program, "--benchmark_list_tests=true", *arguments).splitlines())
+    total, chosen = 0, []
+    for program, kind in programs:
+        listed = subprocess.run([program, "--benchmark_list_tests=true", *arguments], capture_output=True, text=True)
+        count = len(listed.stdout.splitlines())
+        total += count
+        if count or listed.returncode:  # one that cannot even list its cases says why when it runs
+            chosen.append((program, kind))
+    programs = chosen
+    if not programs:
+        print(f"no case matches {options.filter}", file=sys.stderr)
+        return 1
     commit = options.commit or output_of("git", "-C", options.root, "describe", "--always", "--dirty", "--exclude=*")
     document = {"schema": 1, "commit": commit or "unknown",
                 "date": datetime.datetime.now(datetime.timezone.utc).strftime("%Y-%m-%d"),
                 "machine": machine(), "programs": []}
     progress = Progress(total)
+    options.folder.mkdir(parents=True, exist_ok=True)
+
+    def write():
+        results.write_text(json.dumps(document, indent=1, ensure_ascii=False) + "\n")
+
     for program, kind in programs:
         document["programs"].append(run_program(program, kind, arguments, environment, progress))
+        write()  # so that a run that is cut off leaves what it has
     progress.end(f"{progress.done} cases in {span(time.monotonic() - progress.start)}")
     if options.nvcc and shutil.which(options.nvcc):
         document["compile"] = compile_costs(options.nvcc, options.architecture, options.root / "include")
-    options.folder.mkdir(parents=True, exist_ok=True)
-    results.write_text(json.dumps(document, indent=1, ensure_ascii=False) + "\n")
+    write()
     bench_plots.write_report(document, options.folder)
     print(f"the report is in {options.folder}/report.md", file=sys.stderr)
     return 1 if any("failed" in program for program in document["programs"]) else 0
