@@ -153,7 +153,7 @@ def throughput(program):
     entries = [("pmpp", "pmpp")] + [(colours[peer], named(peer)) for peer in everyone]
     entries += [("limit", f"a copy, {copy:,.0f} GB/s")] if copy else []
     total = max(left + columns * (width + gap) + 6, 620, 24 + sum(Picture.room_of(words) for _, words in entries))
-    picture = Picture(total, top + rows * (height + 44) - 6, f"{program['name']}: throughput over size",
+    picture = Picture(total, top + rows * (height + 44) - 34, f"{program['name']}: throughput over size",
                       f"{program.get('title', '')}   ·   below each panel: time of the peer over time of pmpp",
                       f"Throughput of {', '.join(series)} for pmpp and {', '.join(map(named, everyone)) or 'no peer'}")
     picture.legend(24, 82, entries)
@@ -321,13 +321,16 @@ def roofline(document, kind):
     ridge = min(peak / copy if peak else most_x, most_x, most_y / copy)
     picture.line(at(least_x), up(least_x * copy), at(ridge), up(ridge * copy), "limit", 2)
     slope = -math.degrees(math.atan2(up(least_x * copy) - up(ridge * copy), at(ridge) - at(least_x)))
-    middle = least_x * 1.15
-    # The words stand on the roof.
-    picture.text(at(middle), up(middle * copy) - 8, f"memory, as a copy: {copy:,.0f} GB/s", "soft", 11.5, turn=round(slope, 1))
+    # The words stand on the roof, where it is high: most points are below.
+    words = f"memory, as a copy: {copy:,.0f} GB/s"
+    begin = max(least_x * 1.1, ridge * (most_x / least_x) ** -0.26)
+    picture.text(at(begin), up(begin * copy) - 8, words, "soft", 11.5, turn=round(slope, 1))
     if peak:
         picture.line(at(ridge), up(peak), x0 + wide, up(peak), "limit", 2)
         picture.text(x0 + wide, up(peak) - 8, f"single precision: {peak / 1000:.1f} TFLOP/s", "soft", 11.5, "end")
-    taken = []
+    run, rise = math.cos(math.radians(slope)), math.sin(math.radians(slope))
+    taken = [(at(begin) + d * run - 8, up(begin * copy) + d * rise - 20, at(begin) + d * run + 8, up(begin * copy) + d * rise - 4)
+             for d in range(0, 6 * len(words), 8)]
 
     def free(box):
         return all(box[2] < other[0] or other[2] < box[0] or box[3] < other[1] or other[3] < box[1] for other in taken)
