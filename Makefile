@@ -27,6 +27,7 @@ bench-compare:
 	@python3 scripts/bench_compare.py "$(BEFORE)" "$(AFTER)"
 
 docs:
+	@mkdir -p build/docs
 	@doxygen docs/Doxyfile
 
 install-deps:
