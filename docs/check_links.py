@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Checks the links of all Markdown files: the file is there, and so is the heading after a #. Web addresses are not fetched.
 
-Also: every picture in docs/images is shown somewhere, and is well-formed, with a title and colours for dark backgrounds.
+Also: files that headers name as examples are there; every picture in docs/images is shown somewhere, and is well-formed, with
+a title and colours for dark backgrounds.
 
 usage: check_links.py [root of the repository]
 """
@@ -54,5 +55,10 @@ for picture in pictures:
         faults.append(f"{name} has no title")
     if "prefers-color-scheme: dark" not in picture.read_text():
         faults.append(f"{name} has no colours for dark backgrounds")
+for header in sorted((root / "include").rglob("*.hpp")):
+    for match in re.finditer(r"\b(?:test|examples|benchmark|docs)/[\w/.-]+\.(?:cpp|cu|hpp|md)\b", header.read_text()):
+        links += 1
+        if not (root / match[0]).exists():
+            faults.append(f"{header.relative_to(root)}: there is no {match[0]}")
 print("\n".join([*faults, f"{len(pages)} pages, {links} links, {len(pictures)} pictures, {len(faults)} faults"]))
 sys.exit(1 if faults else 0)
