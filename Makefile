@@ -2,12 +2,14 @@
 # Two commands to begin with: `make demo` and `make test`. They install what is missing where they may, or say what is.
 # Development itself uses CMake: see CONTRIBUTING.md.
 
-.PHONY: help demo test bench install-deps format clean
+.PHONY: help demo test bench bench-compare docs install-deps format clean
 
 help:
 	@echo "make demo [DATA=folder]   build and run the demonstration"
 	@echo "make test                 build and test everything that this machine can"
-	@echo "make bench [ARGS=...]     build and run the benchmarks"
+	@echo "make bench [ARGS=...]     build and run the benchmarks; a report with pictures in build/bench/report"
+	@echo "make bench-compare BEFORE=a.json AFTER=b.json    name what got slower by more than 5 %"
+	@echo "make docs                 the reference, in build/docs/html/index.html (doxygen)"
 	@echo "make install-deps         install what is missing (apt), or say what is missing"
 	@echo "make format               write every source file as clang-format would"
 	@echo "make clean                remove build/"
@@ -20,6 +22,13 @@ test:
 
 bench:
 	@ARGS="$(ARGS)" scripts/bench.sh
+
+bench-compare:
+	@python3 scripts/bench_compare.py "$(BEFORE)" "$(AFTER)"
+
+docs:
+	@mkdir -p build/docs
+	@doxygen docs/Doxyfile
 
 install-deps:
 	@scripts/install-deps.sh

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 #
-# The installed package: headers, licence, and a CMake package that works from whatever prefix it is moved to.
+# The installed package: headers, licence, and a CMake package and a pkg-config file that work from whatever prefix they
+# are moved to.
 
 include(GNUInstallDirs)
 include(CMakePackageConfigHelpers)
@@ -14,7 +15,21 @@ write_basic_package_version_file(${PROJECT_BINARY_DIR}/pmpp-config-version.cmake
                                  ARCH_INDEPENDENT)
 install(FILES ${PROJECT_BINARY_DIR}/pmpp-config.cmake ${PROJECT_BINARY_DIR}/pmpp-config-version.cmake
               ${CMAKE_CURRENT_LIST_DIR}/pmpp-targets.cmake DESTINATION ${package_dir})
-install(FILES ${PROJECT_SOURCE_DIR}/LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR})
+
+set(pkgconfig_dir ${CMAKE_INSTALL_DATADIR}/pkgconfig)
+if(IS_ABSOLUTE "${CMAKE_INSTALL_DATADIR}" OR IS_ABSOLUTE "${CMAKE_INSTALL_INCLUDEDIR}")
+  set(pc_prefix ${CMAKE_INSTALL_PREFIX})
+  set(pc_includedir ${CMAKE_INSTALL_FULL_INCLUDEDIR})
+else()
+  file(RELATIVE_PATH up /${pkgconfig_dir} /)
+  string(REGEX REPLACE "/$" "" up "${up}")
+  set(pc_prefix "\${pcfiledir}/${up}")
+  set(pc_includedir "\${prefix}/${CMAKE_INSTALL_INCLUDEDIR}")
+endif()
+configure_file(${CMAKE_CURRENT_LIST_DIR}/pmpp.pc.in ${PROJECT_BINARY_DIR}/pmpp.pc @ONLY)
+install(FILES ${PROJECT_BINARY_DIR}/pmpp.pc DESTINATION ${pkgconfig_dir})
+
+install(FILES ${PROJECT_SOURCE_DIR}/LICENSE ${PROJECT_SOURCE_DIR}/CHANGELOG.md DESTINATION ${CMAKE_INSTALL_DOCDIR})
 
 if(PROJECT_IS_TOP_LEVEL)
   set(CPACK_GENERATOR TGZ DEB)

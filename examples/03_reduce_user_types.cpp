@@ -60,12 +60,12 @@ int main() {
   for (int i = 0; i < n; ++i) points[i] = {std::cos(0.001f * i), std::sin(0.001f * i), float(i + 1)};
   points[123'456] = {-2e6f, 3.0f, 123'457.0f};
   const pmpp::device_buffer<point> data{points};
-
   const float inf = std::numeric_limits<float>::infinity();
+  // [box_call]
   const box nothing{{inf, inf, inf}, {-inf, -inf, -inf}};
   const box b = pmpp::transform_reduce(pmpp::device, data, nothing, join_boxes{}, box_of_point{});
+  // [end]
   std::printf("box      z from %.0f to %.0f, x from %.0f to %.0f\n", b.low.z, b.high.z, b.low.x, b.high.x);
-
   const moments m = pmpp::transform_reduce(pmpp::device, data, moments{}, merge_moments{}, moments_of_height{});
   std::printf("heights  mean %.1f, variance %.6e\n", m.mean, m.squares / m.count);
 

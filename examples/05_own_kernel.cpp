@@ -51,8 +51,10 @@ pmpp::managed_buffer<unsigned> histogram_on(const Policy& where, const std::stri
   pmpp::managed_buffer<unsigned> total{byte_histogram::bins, 0u};
   const auto n = std::int64_t(text.size());
   const std::int64_t tile = byte_histogram::threads * byte_histogram::bytes_per_thread;
+  // [launch]
   pmpp::launch(where, pmpp::ceil_div(n, tile), byte_histogram{}, bytes.data(), n, total.data());
   pmpp::synchronize(where);
+  // [end]
   return total;
 }
 

@@ -181,6 +181,7 @@ void add(std::string name, std::int64_t n, double bytes, Make make) {
                                    const auto results = measure(name + "/" + std::to_string(n), s, windows);
                                    note(name, n, bytes, s, results);
                                    state.SetIterationTime(results[0].median * 1e-6);
+                                   state.SetLabel(s.contenders[0].name);  // whose time it is
                                    state.counters["spread_%"] = results[0].spread;
                                    if (bytes > 0) state.counters["GB/s"] = bytes / results[0].median * 1e-3;
                                    if (bytes > 0)

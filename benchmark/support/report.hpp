@@ -114,15 +114,17 @@ inline void print_table() {
 /// Runs the cases that `add_cases` adds and that --benchmark_filter leaves.
 template <class F>
 int run(int argc, char** argv, F add_cases) {
+  const bool only_lists = std::any_of(
+      argv, argv + argc, [](const char* word) { return std::strstr(word, "--benchmark_list_tests") == word; });
   benchmark::Initialize(&argc, argv);
   if (benchmark::ReportUnrecognizedArguments(argc, argv)) return 1;
   try {
     describe_machine();
-    measure_limits();
+    if (!only_lists) measure_limits();
     add_cases();
     benchmark::RunSpecifiedBenchmarks();
     benchmark::Shutdown();
-    print_table();
+    if (!only_lists) print_table();
     return 0;
   } catch (const std::exception& error) {
     std::fprintf(stderr, "%s\n", error.what());

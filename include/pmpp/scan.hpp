@@ -369,7 +369,7 @@ auto scan_input(const char* function, const P& where, const input<In>& in, O& ou
 ///             element type.
 /// \param op   associative; need not be commutative or have an identity. Sees elements, converted to the type of the
 ///             accumulator (accumulator_of<T>, trivially copyable), and results of adjacent ranges.
-/// \param init where given, joins once, on the left; its type is then that of the accumulator.
+/// A fifth argument `init`, where given, joins once, on the left; its type is then that of the accumulator.
 /// \return the iterator past the last element written (past the upper bound for a device_count).
 /// In place is allowed (out begins where r begins); other overlaps are not. The same bits on every run; on host also for
 /// any number of threads. Asynchronous on a GPU; may be captured. Scratch: 8 bytes a tile of 102 KB (16 for accumulators

@@ -133,7 +133,7 @@ auto transform_input(const char* function, const P& where, const input<In>& in, 
 
 /// Calls f(r[i]) for every element, in no particular order; f may change the element.
 ///
-/// \param r  a range, or two iterators, or an iterator and a device_count; visible to `where`.
+/// \param first,last  two iterators, or an iterator and a device_count, or a range r in their place; visible to `where`.
 /// \param f  callable on `where`'s machine; its result is ignored.
 /// \return the iterator past the last element (past the upper bound for a device_count).
 /// Asynchronous on a GPU; no allocation; may be captured. Cost: what f reads and writes; one launch.
@@ -164,7 +164,7 @@ auto for_each(const P& where, R&& r, F f) {
 
 /// Writes f(r[i]) to out[i], converted to out's element type.
 ///
-/// \param r    a range, or two iterators, or an iterator and a device_count; visible to `where`.
+/// \param first,last  two iterators, or an iterator and a device_count, or a range r in their place; visible to `where`.
 /// \param out  an iterator, or a range with room for as many elements; visible to `where`.
 /// \param f    callable on `where`'s machine.
 /// \return the iterator past the last element written (past the upper bound for a device_count).
@@ -199,7 +199,8 @@ auto transform(const P& where, R&& r, R2&& r2, O&& out, F f) {
 
 /// Sets every element to `value`.
 ///
-/// \param r  a range, or two iterators; visible to `where`. \return the iterator past the last element.
+/// \param first,last  two iterators, or a range in their place; visible to `where`.
+/// \return the iterator past the last element.
 /// Asynchronous on a GPU; no allocation; may be captured. Cost: n elements written; one launch.
 /// \throws as transform. Example: test/transform.cpp, fill and iota.
 template <transform_tuning Tuning = transform_tuning{}, execution_policy P, random_access It, end_of<It> End>
@@ -216,7 +217,8 @@ auto fill(const P& where, R&& r, const std::type_identity_t<value_of<decltype(st
 
 /// Sets element i to start + i.
 ///
-/// \param r  a range, or two iterators; visible to `where`. \return the iterator past the last element.
+/// \param first,last  two iterators, or a range in their place; visible to `where`.
+/// \return the iterator past the last element.
 /// Asynchronous on a GPU; no allocation; may be captured. Cost: n elements written; one launch.
 /// \throws as transform. Example: test/transform.cpp, fill and iota.
 template <transform_tuning Tuning = transform_tuning{}, execution_policy P, random_access It, end_of<It> End>

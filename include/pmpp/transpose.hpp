@@ -579,7 +579,7 @@ void check_transposition(const matrix_view<const T>& a, const matrix_view<T>& b,
 /// side do not overlap.
 /// Elements are trivially copyable, of up to 3 KB. The same result on every policy. Asynchronous on a GPU; no scratch,
 /// no allocation; may be captured. Cost: A read once, B written once; one launch.
-/// 	hrows std::invalid_argument for shapes that do not fit, null pointers, overlap; cuda_error. Source: PMPP ch. 5
+/// \throws std::invalid_argument for shapes that do not fit, null pointers, overlap; cuda_error. Source: PMPP ch. 5
 /// and 6. Example: test/transpose.cpp, all shapes.
 template <transpose_tuning Tuning = transpose_tuning{}, execution_policy P, class T, class U>
 requires(std::is_same_v<std::remove_const_t<T>, U>) void transpose(const P& where, const matrix_view<T>& a,

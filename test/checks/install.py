@@ -6,6 +6,7 @@ CPU consumers run; CUDA consumers run where there is a GPU, and are compiled and
 A line per consumer; the compiler's words where one fails.
 """
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -69,10 +70,21 @@ def install():
     run("cmake", "--install", build, "--prefix", first)
     prefix.parent.mkdir(parents=True)
     first.rename(prefix)
-    text = "".join(path.read_text() for path in (prefix / "share/cmake/pmpp").iterdir())
+    text = "".join(path.read_text() for folder in ("cmake/pmpp", "pkgconfig") for path in (prefix / "share" / folder).iterdir())
     if str(tools.root) in text or str(first) in text:
         raise Failure("the installed CMake files name a folder of this machine")
     return f"{sum(path.is_file() for path in prefix.rglob('*'))} files"
+
+
+def versions():
+    """Whatever names the version names that of the header."""
+    text = (tools.base / "core/version.hpp").read_text()
+    version = ".".join(re.search(rf"version_{part} = (\d+);", text)[1] for part in ("major", "minor", "patch"))
+    for name, words in (("CHANGELOG.md", f"## {version}"), ("CITATION.cff", f"\nversion: {version}\n"),
+                        ("packaging/vcpkg/pmpp/vcpkg.json", f'"version-semver": "{version}"')):
+        if words not in (tools.root / name).read_text():
+            raise Failure(f"{name} does not have {words.strip()}")
+    return version
 
 
 def pack():
@@ -83,6 +95,20 @@ def pack():
         if run("dpkg-deb", "-f", next((tools.scratch / "packages").glob("*.deb")), "Architecture") != "all":
             raise Failure("the Debian package is not for all architectures")
     return " ".join(sorted(path.name for path in (tools.scratch / "packages").glob("pmpp*.*")))
+
+
+def pkg_config():
+    """A CPU program built with what pkg-config says, from the prefix that was moved."""
+    if not shutil.which("pkg-config"):
+        return "left out: no pkg-config on this machine"
+    environment["PKG_CONFIG_PATH"] = str(prefix / "share/pkgconfig")
+    version = run("pkg-config", "--modversion", "pmpp")
+    flags = run("pkg-config", "--cflags", "--libs", "pmpp").split()
+    if [os.path.realpath(flag.removeprefix("-I")) for flag in flags] != [os.path.realpath(prefix / "include")]:
+        raise Failure(f"flags other than the include directory: {flags}")
+    program = tools.scratch / "pkg_config_program"
+    run(tools.cxx, "-std=c++20", "-pthread", *flags, consumers / "common/main.cpp", consumers / "common/square.cpp", "-o", program)
+    return f"{version}: {run(program)}"
 
 
 def chain(name, *definitions):
@@ -127,10 +153,12 @@ def examples():
 
 
 found, source = f"-DCMAKE_PREFIX_PATH={prefix}", f"-DPMPP_SOURCE={tools.root}"
+step("one version everywhere", versions)
 step("install, then move the prefix", install)
 if failed:
     sys.exit(1)
 step("cpack", pack)
+step("pkg-config", pkg_config)
 step("CPU program", lambda: consume("cpu", found, runs=True))
 step("find_package twice, in two folders", lambda: consume("twice", found, runs=True))
 step("chain: a finds b, b finds pmpp", lambda: chain("b_found", found))

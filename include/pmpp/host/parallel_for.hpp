@@ -46,7 +46,7 @@ constexpr std::int64_t grain_of(std::int64_t n) {
 }
 
 /// One result per task, value-initialised. Not a std::vector, whose bools share bytes, which tasks may not; nor a
-/// std::unique_ptr: <memory> costs every user 0.5 s of compile time.
+/// std::unique_ptr: `<memory>` costs every user 0.5 s of compile time.
 template <class T>
 class task_results {
 public:

@@ -39,7 +39,7 @@ inline void host_fence() {
 }  // namespace detail
 
 /// Orders the calling thread's accesses before it against those after it, as seen by the whole device.
-/// (The host's side of this file uses the compiler's builtins: <atomic> costs every user 0.3 s of compile time.)
+/// (The host's side of this file uses the compiler's builtins: `<atomic>` costs every user 0.3 s of compile time.)
 PMPP_HOST_DEVICE inline void fence() {
 #if defined(__CUDA_ARCH__)
   asm volatile("fence.acq_rel.gpu;" ::: "memory");
