@@ -2,7 +2,8 @@
 //
 // Rung 4: corner turning (PMPP, section 6.1). B is column-major here. Read as before, neighbouring threads would read
 // elements a whole column apart. They read down the columns instead, side by side, and turn the tile as they write it
-// to shared memory, which does not mind; a column of padding keeps their writes in different banks.
+// to shared memory, which does not mind. Two columns of padding keep the writes of a warp, two columns of the tile, in
+// different banks; with one, the emulator counts two-way conflicts.
 #pragma once
 
 #include <pmpp/launch.hpp>
@@ -13,7 +14,7 @@
 struct corner_turning {
   static constexpr int side = 16;
   struct shared {
-    float a[side][side], b[side][side + 1];
+    float a[side][side], b[side][side + 2];
   };
 
   template <class Block>

@@ -13,7 +13,7 @@
 struct register_blocked {
   static constexpr int threads = 256, side = 16, own = 8, tile = side * own, depth = 8;
   struct shared {
-    float a[depth][tile + 1], b[depth][tile];
+    float a[depth][tile + 4], b[depth][tile];
   };
 
   template <class Block>

@@ -35,6 +35,7 @@
 #if PMPP_WITH_EMULATOR
 #include <algorithm>
 #include <cstdio>
+#include <cstring>
 #include <map>
 #include <mutex>
 #include <source_location>
@@ -81,6 +82,7 @@ struct access_count {
   std::int64_t passes = 0;     ///< of the banks of shared memory
   std::int64_t ideal_passes = 0;
 
+  double lanes_per_request() const { return requests ? double(lanes) / double(requests) : 0; }
   double sectors_per_request() const { return requests ? double(sectors) / double(requests) : 0; }
   /// The share of the bytes moved that a lane asked for: 1 at best, 1/8 for single floats in sectors of their own. More
   /// than 1 where lanes read the same address.
@@ -101,6 +103,7 @@ public:
     const std::lock_guard lock(mutex_);
     std::vector<access_count> sorted = places_;
     std::sort(sorted.begin(), sorted.end(), [](const access_count& a, const access_count& b) {
+      if (const int files = std::strcmp(a.at.file_name(), b.at.file_name()); files != 0) return files < 0;
       if (a.at.line() != b.at.line()) return a.at.line() < b.at.line();
       return a.kind != b.kind ? a.kind < b.kind : a.name < b.name;
     });
@@ -122,19 +125,21 @@ public:
     return sum;
   }
 
-  /// One line for each place.
+  /// One line for each place. In the columns: requests of warps, lanes that took part in one, requests that split a
+  /// warp; then sectors of global memory for each and the share of them that was asked for, or the conflict of banks.
   std::string table() const {
-    std::string text = "  access                    line   requests  divergent  sectors each  efficiency  conflict\n";
+    std::string text =
+        "  access                    line   requests  lanes  divergent   sectors each  efficiency   banks\n";
     for (const access_count& a : all()) {
       const char* kind = a.kind == access_kind::branch ? "if" : a.kind == access_kind::read ? "read" : "write";
       char line[256], memory[64] = "";
       if (a.kind != access_kind::branch && a.shared)
-        std::snprintf(memory, sizeof memory, "%34.1f-way", a.conflict());
+        std::snprintf(memory, sizeof memory, "%32.1f-way", a.conflict());
       else if (a.kind != access_kind::branch)
-        std::snprintf(memory, sizeof memory, "%12.1f %10.0f%%", a.sectors_per_request(), 100 * a.efficiency());
-      std::snprintf(line, sizeof line, "  %-5s %-19.19s %4u %10lld %10lld  %s\n", kind, a.name.c_str(),
-                    unsigned(a.at.line()), static_cast<long long>(a.requests), static_cast<long long>(a.divergent),
-                    memory);
+        std::snprintf(memory, sizeof memory, "%14.1f %10.0f%%", a.sectors_per_request(), 100 * a.efficiency());
+      std::snprintf(line, sizeof line, "  %-5s %-19.19s %4u %10lld %6.1f %10lld %s\n", kind, a.name.c_str(),
+                    unsigned(a.at.line()), static_cast<long long>(a.requests), a.lanes_per_request(),
+                    static_cast<long long>(a.divergent), memory);
       text += line;
     }
     return text;
