@@ -27,12 +27,10 @@ struct tiled_transpose {
     const auto t = block.thread_position(), tile = block.position();
     const std::int64_t first_row = std::int64_t(tile.y) * 32, first_col = std::int64_t(tile.x) * 32;
     for (unsigned y = t.y; y < 32; y += block.shape().y)
-      if (first_row + y < rows && first_col + t.x < cols)
-        turned[y][t.x] = a[(first_row + y) * cols + first_col + t.x];
+      if (first_row + y < rows && first_col + t.x < cols) turned[y][t.x] = a[(first_row + y) * cols + first_col + t.x];
     block.sync();
     for (unsigned x = t.y; x < 32; x += block.shape().y)
-      if (first_row + t.x < rows && first_col + x < cols)
-        b[(first_col + x) * rows + first_row + t.x] = turned[t.x][x];
+      if (first_row + t.x < rows && first_col + x < cols) b[(first_col + x) * rows + first_row + t.x] = turned[t.x][x];
   }
 };
 
