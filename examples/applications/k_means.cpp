@@ -62,7 +62,7 @@ struct photograph {
     std::normal_distribution<float> noise(0, 0.05f);
     for (int i = 0; i < width * height; ++i) {
       const double x = double(i % width) / width, y = double(i / width) / width;
-      const bool sail = x > 0.25 && x < 0.4 - 0.7 * std::fabs(y - 0.35) && y > 0.2 && y < 0.45;
+      const bool sail = x > 0.25 && y > 0.12 && y < 0.44 && x < 0.25 + 0.6 * (y - 0.12);
       const int what = sail ? 4 : std::hypot(x - 0.75, y - 0.18) < 0.1 ? 1 : y < 0.4 ? 0 : y < 0.55 + 0.1 * x ? 2 : 3;
       thing.push_back(std::uint8_t(what));
       const colour& c = things[std::size_t(what)];

@@ -21,9 +21,11 @@ struct tiled_transpose {
   template <class Block>
   PMPP_HOST_DEVICE void operator()(Block& block, shared& memory, const float* in, float* out, std::int64_t rows,
                                    std::int64_t cols) const {
+    // [watch]
     const auto a = pmpp::simt::watch(block, in, "a");
     const auto b = pmpp::simt::watch(block, out, "b");
     const auto turned = pmpp::simt::watch(block, memory.tile, "tile");
+    // [end]
     const auto t = block.thread_position(), tile = block.position();
     const std::int64_t first_row = std::int64_t(tile.y) * 32, first_col = std::int64_t(tile.x) * 32;
     for (unsigned y = t.y; y < 32; y += block.shape().y)
