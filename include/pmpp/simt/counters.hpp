@@ -307,8 +307,8 @@ struct subscript {
   std::int64_t i;
   std::source_location at;
   template <std::integral I>
-  PMPP_HOST_DEVICE subscript(I index, std::source_location place = std::source_location::current())
-      : i(static_cast<std::int64_t>(index)), at(place) {}
+  PMPP_HOST_DEVICE subscript(I index, std::source_location from = std::source_location::current())
+      : i(static_cast<std::int64_t>(index)), at(from) {}
 };
 
 /// An element of watched memory: reads and writes like a T&.
