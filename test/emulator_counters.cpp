@@ -231,6 +231,15 @@ TEST_CASE("divergence: tiles of 16 x 16 on 100 x 100, in any order") {
   });
 }
 
+TEST_CASE("a warp with fewer than 32 threads is whole when all of them take part") {
+  access_counts counts;
+  counted(counts, [&] { pmpp::launch(pmpp::emulated, grid{3, 40, 40 * 4}, stride_shared<float>{}, 1); });
+  const access_count write = counts.of("words", access_kind::write);
+  CHECK(write.requests == 6);
+  CHECK(write.lanes == 120);
+  CHECK(write.divergent == 0);
+}
+
 TEST_CASE("lanes that leave a loop earlier do not shift those that stay") {
   pmpp::device_buffer<float> data(32 * 32, 0.0f);
   access_counts counts;
