@@ -6,6 +6,7 @@
 #pragma once
 
 #include <pmpp/launch.hpp>
+#include <pmpp/simt/counters.hpp>
 
 #include "product.hpp"
 
@@ -13,12 +14,14 @@ struct row_a_thread {
   static constexpr int threads = 64;
   template <class Block>
   PMPP_HOST_DEVICE void operator()(Block& block, product x) const {
+    const auto a = pmpp::simt::watch(block, x.a, "A"), b = pmpp::simt::watch(block, x.b, "B");
+    const auto c = pmpp::simt::watch(block, x.c, "C");
     const std::int64_t i = block.index() * threads + block.thread();
     if (i >= x.m) return;
     for (std::int64_t j = 0; j < x.n; ++j) {
       float sum = 0;
-      for (std::int64_t p = 0; p < x.k; ++p) sum += x.a[i * x.k + p] * x.b[p * x.n + j];
-      x.c[i * x.n + j] = sum;
+      for (std::int64_t p = 0; p < x.k; ++p) sum += a[i * x.k + p] * b[p * x.n + j];
+      c[i * x.n + j] = sum;
     }
   }
 };
@@ -27,12 +30,14 @@ struct column_a_thread {
   static constexpr int threads = 64;
   template <class Block>
   PMPP_HOST_DEVICE void operator()(Block& block, product x) const {
+    const auto a = pmpp::simt::watch(block, x.a, "A"), b = pmpp::simt::watch(block, x.b, "B");
+    const auto c = pmpp::simt::watch(block, x.c, "C");
     const std::int64_t j = block.index() * threads + block.thread();
     if (j >= x.n) return;
     for (std::int64_t i = 0; i < x.m; ++i) {
       float sum = 0;
-      for (std::int64_t p = 0; p < x.k; ++p) sum += x.a[i * x.k + p] * x.b[p * x.n + j];
-      x.c[i * x.n + j] = sum;
+      for (std::int64_t p = 0; p < x.k; ++p) sum += a[i * x.k + p] * b[p * x.n + j];
+      c[i * x.n + j] = sum;
     }
   }
 };

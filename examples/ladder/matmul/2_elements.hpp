@@ -5,6 +5,7 @@
 #pragma once
 
 #include <pmpp/launch.hpp>
+#include <pmpp/simt/counters.hpp>
 
 #include "product.hpp"
 
@@ -12,12 +13,14 @@ struct element_a_thread {
   static constexpr int side = 16;
   template <class Block>
   PMPP_HOST_DEVICE void operator()(Block& block, product x) const {
+    const auto a = pmpp::simt::watch(block, x.a, "A"), b = pmpp::simt::watch(block, x.b, "B");
+    const auto c = pmpp::simt::watch(block, x.c, "C");
     const std::int64_t j = std::int64_t(block.position().x) * side + block.thread_position().x;
     const std::int64_t i = std::int64_t(block.position().y) * side + block.thread_position().y;
     if (i >= x.m || j >= x.n) return;
     float sum = 0;
-    for (std::int64_t p = 0; p < x.k; ++p) sum += x.a[i * x.k + p] * x.b[p * x.n + j];
-    x.c[i * x.n + j] = sum;
+    for (std::int64_t p = 0; p < x.k; ++p) sum += a[i * x.k + p] * b[p * x.n + j];
+    c[i * x.n + j] = sum;
   }
 };
 

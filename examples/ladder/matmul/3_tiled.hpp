@@ -8,6 +8,7 @@
 #pragma once
 
 #include <pmpp/launch.hpp>
+#include <pmpp/simt/counters.hpp>
 
 #include "product.hpp"
 
@@ -20,19 +21,23 @@ struct tiled {
 
   template <class Block>
   PMPP_HOST_DEVICE void operator()(Block& block, shared& memory, product x) const {
+    const auto a = pmpp::simt::watch(block, x.a, "A"), b = pmpp::simt::watch(block, x.b, "B");
+    const auto c = pmpp::simt::watch(block, x.c, "C");
+    const auto tile_a = pmpp::simt::watch(block, memory.a, "A's tile");
+    const auto tile_b = pmpp::simt::watch(block, memory.b, "B's tile");
     const int tx = int(block.thread_position().x), ty = int(block.thread_position().y);
     const std::int64_t j = std::int64_t(block.position().x) * side + tx;
     const std::int64_t i = std::int64_t(block.position().y) * side + ty;
     float sum = 0;
     for (std::int64_t first = 0; first < x.k; first += side) {
       const bool has_a = !Checked || (i < x.m && first + tx < x.k), has_b = !Checked || (j < x.n && first + ty < x.k);
-      memory.a[ty][tx] = has_a ? x.a[i * x.k + first + tx] : 0.0f;
-      memory.b[ty][tx] = has_b ? x.b[(first + ty) * x.n + j] : 0.0f;
+      tile_a[ty][tx] = has_a ? a[i * x.k + first + tx] : 0.0f;
+      tile_b[ty][tx] = has_b ? b[(first + ty) * x.n + j] : 0.0f;
       block.sync();
-      for (int p = 0; p < side; ++p) sum += memory.a[ty][p] * memory.b[p][tx];
+      for (int p = 0; p < side; ++p) sum += tile_a[ty][p] * tile_b[p][tx];
       block.sync();  // the next tile overwrites what others may still read
     }
-    if (!Checked || (i < x.m && j < x.n)) x.c[i * x.n + j] = sum;
+    if (!Checked || (i < x.m && j < x.n)) c[i * x.n + j] = sum;
   }
 };
 

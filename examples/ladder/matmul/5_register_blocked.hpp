@@ -6,17 +6,22 @@
 #pragma once
 
 #include <pmpp/launch.hpp>
+#include <pmpp/simt/counters.hpp>
 
 #include "product.hpp"
 
 struct register_blocked {
   static constexpr int threads = 256, side = 16, own = 8, tile = side * own, depth = 8;
   struct shared {
-    float a[depth][tile + 1], b[depth][tile];
+    float a[depth][tile + 4], b[depth][tile];
   };
 
   template <class Block>
   PMPP_HOST_DEVICE void operator()(Block& block, shared& memory, product x) const {
+    const auto in_a = pmpp::simt::watch(block, x.a, "A"), in_b = pmpp::simt::watch(block, x.b, "B");
+    const auto c = pmpp::simt::watch(block, x.c, "C");
+    const auto tile_a = pmpp::simt::watch(block, memory.a, "A's tile");
+    const auto tile_b = pmpp::simt::watch(block, memory.b, "B's tile");
     const std::int64_t across = (x.n + tile - 1) / tile;
     const std::int64_t row = block.index() / across * tile, col = block.index() % across * tile;
     const int t = block.thread(), tx = t % side, ty = t / side;
@@ -24,15 +29,15 @@ struct register_blocked {
     for (std::int64_t first = 0; first < x.k; first += depth) {
       for (int e = t; e < depth * tile; e += threads) {
         const std::int64_t i = row + e / depth, p = first + e % depth;  // along the rows of A
-        memory.a[e % depth][e / depth] = i < x.m && p < x.k ? x.a[i * x.k + p] : 0.0f;
+        tile_a[e % depth][e / depth] = i < x.m && p < x.k ? in_a[i * x.k + p] : 0.0f;
         const std::int64_t q = first + e / tile, j = col + e % tile;  // along the rows of B
-        memory.b[e / tile][e % tile] = q < x.k && j < x.n ? x.b[q * x.n + j] : 0.0f;
+        tile_b[e / tile][e % tile] = q < x.k && j < x.n ? in_b[q * x.n + j] : 0.0f;
       }
       block.sync();
       for (int p = 0; p < depth; ++p) {
         float a[own], b[own];
-        for (int i = 0; i < own; ++i) a[i] = memory.a[p][i * side + ty];
-        for (int j = 0; j < own; ++j) b[j] = memory.b[p][j * side + tx];
+        for (int i = 0; i < own; ++i) a[i] = tile_a[p][i * side + ty];
+        for (int j = 0; j < own; ++j) b[j] = tile_b[p][j * side + tx];
         for (int i = 0; i < own; ++i)
           for (int j = 0; j < own; ++j) sum[i][j] += a[i] * b[j];
       }
@@ -40,8 +45,8 @@ struct register_blocked {
     }
     for (int i = 0; i < own; ++i)
       for (int j = 0; j < own; ++j) {
-        const std::int64_t r = row + i * side + ty, c = col + j * side + tx;
-        if (r < x.m && c < x.n) x.c[r * x.n + c] = sum[i][j];
+        const std::int64_t r = row + i * side + ty, q = col + j * side + tx;
+        if (r < x.m && q < x.n) c[r * x.n + q] = sum[i][j];
       }
   }
 };

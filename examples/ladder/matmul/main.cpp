@@ -2,7 +2,7 @@
 //
 // The ladder of matrix products: chapters 3, 5 and 6 of Programming Massively Parallel Processors, rung by rung, up to
 // the library's own. Each rung is a short kernel in a file of its own. Every result is compared with a plain loop; on a
-// GPU every rung is also timed.
+// GPU every rung is also timed, in the emulator the accesses of the warps of the first five are counted.
 #include <algorithm>
 #include <cstdint>
 #include <cstdio>
@@ -14,6 +14,7 @@
 #include <pmpp/memory/device_buffer.hpp>
 #include <pmpp/memory/stream.hpp>
 #include <pmpp/memory/workspace.hpp>
+#include <pmpp/simt/counters.hpp>
 
 #include "1_rows_columns.hpp"
 #include "2_elements.hpp"
@@ -118,5 +119,19 @@ int main() {
     std::printf("  %11.1f %8.2f", us, 2e-6 * double(side * side * side) / us);
   }
   std::printf("\n");
+#if !PMPP_CUDA
+  std::printf("\nA product of 128 x 128 by 128 x 128, counted in the emulator:\n");
+  const problem p(128, 128, 128);
+  const pmpp::device_buffer<float> x{p.a}, y{p.b}, y_by_column{p.b_by_column};
+  pmpp::device_buffer<float> z{128 * 128};
+  for (const rung& r : ladder) {
+    pmpp::simt::access_counts counts;
+    {
+      const pmpp::simt::scoped_counting on(counts);
+      r.multiply({x.data(), y.data(), y_by_column.data(), z.data(), p.m, p.n, p.k});
+    }
+    if (!counts.all().empty()) std::printf("%s\n%s", r.name, counts.table().c_str());
+  }
+#endif
   return wrong;
 }

@@ -7,10 +7,14 @@
 #include <cstdint>
 
 #include <pmpp/launch.hpp>
+#include <pmpp/simt/counters.hpp>
 
 struct naive_transpose {
   template <class Block>
-  PMPP_HOST_DEVICE void operator()(Block& block, const float* a, float* b, std::int64_t rows, std::int64_t cols) const {
+  PMPP_HOST_DEVICE void operator()(Block& block, const float* in, float* out, std::int64_t rows,
+                                   std::int64_t cols) const {
+    const auto a = pmpp::simt::watch(block, in, "a");  // in the emulator: counts how a warp uses it
+    const auto b = pmpp::simt::watch(block, out, "b");
     const auto t = block.thread_position(), tile = block.position();
     const std::int64_t i = std::int64_t(tile.y) * 32 + t.y, j = std::int64_t(tile.x) * 32 + t.x;
     if (i < rows && j < cols) b[j * rows + i] = a[i * cols + j];

@@ -10,6 +10,7 @@
 #include <cstdint>
 
 #include <pmpp/launch.hpp>
+#include <pmpp/simt/counters.hpp>
 
 template <int Padding>
 struct tiled_transpose {
@@ -18,17 +19,20 @@ struct tiled_transpose {
   };
 
   template <class Block>
-  PMPP_HOST_DEVICE void operator()(Block& block, shared& memory, const float* a, float* b, std::int64_t rows,
+  PMPP_HOST_DEVICE void operator()(Block& block, shared& memory, const float* in, float* out, std::int64_t rows,
                                    std::int64_t cols) const {
+    // [watch]
+    const auto a = pmpp::simt::watch(block, in, "a");
+    const auto b = pmpp::simt::watch(block, out, "b");
+    const auto turned = pmpp::simt::watch(block, memory.tile, "tile");
+    // [end]
     const auto t = block.thread_position(), tile = block.position();
     const std::int64_t first_row = std::int64_t(tile.y) * 32, first_col = std::int64_t(tile.x) * 32;
     for (unsigned y = t.y; y < 32; y += block.shape().y)
-      if (first_row + y < rows && first_col + t.x < cols)
-        memory.tile[y][t.x] = a[(first_row + y) * cols + first_col + t.x];
+      if (first_row + y < rows && first_col + t.x < cols) turned[y][t.x] = a[(first_row + y) * cols + first_col + t.x];
     block.sync();
     for (unsigned x = t.y; x < 32; x += block.shape().y)
-      if (first_row + t.x < rows && first_col + x < cols)
-        b[(first_col + x) * rows + first_row + t.x] = memory.tile[t.x][x];
+      if (first_row + t.x < rows && first_col + x < cols) b[(first_col + x) * rows + first_row + t.x] = turned[t.x][x];
   }
 };
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The ladder of transpositions: from one thread an element to the library's. Every result is compared with a plain loop;
-// on a GPU every rung is also timed.
+// on a GPU every rung is also timed, in the emulator the accesses of its warps are counted.
 #include <algorithm>
 #include <cstdint>
 #include <cstdio>
@@ -12,6 +12,7 @@
 #include <pmpp/memory/copy.hpp>
 #include <pmpp/memory/device_buffer.hpp>
 #include <pmpp/memory/stream.hpp>
+#include <pmpp/simt/counters.hpp>
 #include <pmpp/transpose.hpp>
 
 #include "1_naive.hpp"
@@ -82,5 +83,20 @@ int main() {
     }
   }
   std::printf("\n");
+#if !PMPP_CUDA
+  // [counting]
+  std::printf("\nA matrix of 128 x 96, counted in the emulator:\n");
+  const pmpp::device_buffer<float> a(128 * 96, 1.0f);
+  pmpp::device_buffer<float> b(128 * 96);
+  for (const rung& r : ladder) {
+    pmpp::simt::access_counts counts;
+    {
+      const pmpp::simt::scoped_counting on(counts);
+      r.transpose(a.data(), b.data(), 128, 96);
+    }
+    if (!counts.all().empty()) std::printf("%s\n%s", r.name, counts.table().c_str());
+  }
+  // [end]
+#endif
   return wrong;
 }

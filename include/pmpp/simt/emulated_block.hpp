@@ -183,6 +183,9 @@ public:
 #endif
   }
 
+  /// The thread as the machine knows it, for simt/counters.hpp.
+  PMPP_HOST_DEVICE const detail::thread_ref& self() const { return self_; }
+
 private:
   PMPP_HOST_DEVICE unsigned warp_mask() const { return self_.block->warp[warp()].exists; }
 

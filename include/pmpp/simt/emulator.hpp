@@ -51,6 +51,19 @@
 
 namespace pmpp::inline PMPP_BACKEND::simt {
 
+namespace detail {
+
+struct block_record;
+
+/// Who wants to know what the threads of a launch do: simt/counters.hpp.
+class block_watcher {
+public:
+  virtual ~block_watcher() = default;
+  virtual void block_ended(const block_record& b) = 0;
+};
+
+}  // namespace detail
+
 /// The order in which blocks start.
 enum class block_order { ascending, descending, shuffled };
 
@@ -67,6 +80,8 @@ struct emulator_options {
   int resident_blocks = 1;
   /// A grid that does nothing but poll for so long is reported as a deadlock.
   double deadlock_seconds = 10;
+  /// Set by scoped_counting (simt/counters.hpp).
+  detail::block_watcher* watcher = nullptr;
 };
 
 namespace detail {
@@ -660,6 +675,7 @@ private:
         all_spin(b);
       } else if (b.live == 0) {
         made_progress();
+        if (grid_->options.watcher) grid_->options.watcher->block_ended(b);
         if (!admit(current_)) {
           --residents_;
           std::swap(blocks_[std::size_t(current_)], blocks_[std::size_t(residents_)]);

@@ -1,0 +1,140 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The ladder of pictures: chapter 3 of Programming Massively Parallel Processors. Two ways to turn colours into greys, three
+// to blur them. Every result is compared with a plain loop; on a GPU every rung is also timed, in the emulator the
+// accesses of its warps are counted.
+// usage: example_ladder_image_cpu [blurred.pgm]
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <cstdio>
+#include <fstream>
+#include <functional>
+#include <vector>
+
+#include <pmpp/memory/copy.hpp>
+#include <pmpp/memory/device_buffer.hpp>
+#include <pmpp/memory/stream.hpp>
+
+#include "1_gray.hpp"
+#include "2_blur.hpp"
+
+/// A picture on the machine that runs the kernels, and what the rungs should make of it.
+struct picture {
+  int width, height;
+  std::vector<std::uint8_t> grey, blurred;
+  pmpp::device_buffer<std::uint8_t> rgb, grey_in, out;
+
+  std::int64_t pixels() const { return std::int64_t(width) * height; }
+  picture(int columns, int rows) : width(columns), height(rows) {
+    std::vector<std::uint8_t> colours;
+    for (int i = 0; i < width * height; ++i) {
+      const double x = i % width, y = i / width, ring = std::hypot(x - width / 2, y - height / 3);
+      for (const double speed : {0.11, 0.13, 0.17})
+        colours.push_back(static_cast<std::uint8_t>(127.5 + 127.5 * std::sin(speed * ring) * std::cos(0.01 * y)));
+      grey.push_back(luminance(colours[std::size_t(3 * i)], colours[std::size_t(3 * i + 1)], colours.back()));
+    }
+    for (int y = 0; y < height; ++y)
+      for (int x = 0; x < width; ++x) {
+        unsigned sum = 0, count = 0;
+        for (int v = std::max(0, y - 3); v <= std::min(height - 1, y + 3); ++v)
+          for (int u = std::max(0, x - 3); u <= std::min(width - 1, x + 3); ++u, ++count)
+            sum += grey[std::size_t(v * width + u)];
+        blurred.push_back(static_cast<std::uint8_t>((sum + count / 2) / count));
+      }
+    rgb = pmpp::device_buffer<std::uint8_t>{colours};
+    grey_in = pmpp::device_buffer<std::uint8_t>{grey};
+    out = pmpp::device_buffer<std::uint8_t>(pixels() + 100, std::uint8_t(7));
+    pmpp::synchronize(pmpp::device);
+  }
+};
+
+struct rung {
+  const char *name, *lesson;
+  bool blurs;
+  std::function<void(picture&)> run;
+};
+
+/// The median of several calls, in microseconds.
+double microseconds(const pmpp::stream& s, const std::function<void()>& call) {
+  std::vector<double> times;
+  pmpp::event start, stop;
+  call();
+  for (int i = 0; i < 11; ++i) {
+    start.record(s);
+    call();
+    stop.record(s);
+    times.push_back(1000 * pmpp::event::elapsed_ms(start, stop));
+  }
+  std::nth_element(times.begin(), times.begin() + 5, times.end());
+  return times[5];
+}
+
+int main(int argc, char** argv) {
+  using pmpp::ceil_div;
+  const pmpp::stream s;
+  const auto where = pmpp::device.on(s);
+  const auto blur = [&](auto kernel, picture& p) {
+    pmpp::launch(where, pmpp::grid{{ceil_div(p.width, 32), ceil_div(p.height, 8)}, {32, 8}}, kernel,
+                 blur_arguments{p.grey_in.data(), p.out.data(), p.width, p.height});
+  };
+  const rung ladder[] = {
+      {"grey, a pixel", "bytes in threes: three reads of the same sectors", false,
+       [&](picture& p) {
+         pmpp::launch(where, ceil_div<std::int64_t>(p.pixels(), 256), gray_a_pixel{}, p.rgb.data(), p.out.data(),
+                      p.pixels());
+       }},
+      {"grey, four pixels", "whole words: a quarter of the requests", false,
+       [&](picture& p) {
+         pmpp::launch(where, ceil_div<std::int64_t>(p.pixels(), 1024), gray_four_pixels{}, p.rgb.data(), p.out.data(),
+                      p.pixels());
+       }},
+      {"blur, a pixel", "49 reads, a condition at each", true, [&](picture& p) { blur(blur_a_pixel{}, p); }},
+      {"blur, tiled", "two reads from memory, 49 from shared memory", true,
+       [&](picture& p) { blur(blur_tiled<false>{}, p); }},
+      {"blur, separable", "rows, then columns: 14 additions for 49", true,
+       [&](picture& p) { blur(blur_tiled<true>{}, p); }},
+  };
+
+  int wrong = 0;
+  std::printf("%-18s %-50s result", "rung", "what it teaches");
+  if (PMPP_CUDA) std::printf("  %14s", "4096 x 3072: us");
+  std::vector<picture> pictures;
+  for (const auto& [width, height] : {std::pair(1, 1), {5, 3}, {100, 75}, {64, 64}})
+    pictures.emplace_back(width, height);
+  if (PMPP_CUDA) pictures.emplace_back(4096, 3072);
+  for (const rung& r : ladder) {
+    bool right = true;
+    for (picture& p : pictures) {
+      r.run(p);
+      const std::vector<std::uint8_t>& wanted = r.blurs ? p.blurred : p.grey;
+      const std::vector<std::uint8_t> got = pmpp::to_host(s, p.out);
+      right = right && std::equal(wanted.begin(), wanted.end(), got.begin()) &&
+              std::all_of(got.begin() + p.pixels(), got.end(), [](std::uint8_t v) { return v == 7; });
+    }
+    std::printf("\n%-18s %-50s %-6s", r.name, r.lesson, right ? "right" : "WRONG");
+    wrong += !right;
+    if (PMPP_CUDA) std::printf("  %14.1f", microseconds(s, [&] { r.run(pictures.back()); }));
+  }
+  std::printf("\n");
+  if (argc > 1) {
+    const picture& p = pictures[2];
+    const std::vector<std::uint8_t> got = pmpp::to_host(s, p.out);
+    std::ofstream file(argv[1], std::ios::binary);
+    file << "P5\n" << p.width << ' ' << p.height << "\n255\n";
+    file.write(reinterpret_cast<const char*>(got.data()), std::streamsize(p.pixels()));
+    wrong += !file;
+  }
+#if !PMPP_CUDA
+  std::printf("\n64 x 64 pixels, counted in the emulator:\n");
+  for (const rung& r : ladder) {
+    pmpp::simt::access_counts counts;
+    {
+      const pmpp::simt::scoped_counting on(counts);
+      r.run(pictures[3]);
+    }
+    std::printf("%s\n%s", r.name, counts.table().c_str());
+  }
+#endif
+  return wrong;
+}
