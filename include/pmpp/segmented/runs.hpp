@@ -178,11 +178,14 @@ struct run_kernel {
                        min_blocks = smaller(Tuning.min_blocks, 2048 / threads),
                        fitting_rows = larger(1, smaller(tile_bytes / (workers * int(sizeof(slot))),
                                                         65535 / (lanes * Items)));
+  /// Of a scan, as many as are read at a time, some times.
+  static constexpr int some_of(int vectors) { return by_key || vectors < at_once ? vectors : vectors / at_once * at_once; }
   /// Adjacent vectors of a lane, and how often it gets as many. Runs are moved by way of registers: not more than a
   /// lane has room for.
+  static constexpr int at_once = larger(1, smaller(4, 64 / int(sizeof(raw))));  ///< vectors that a scan reads
   static constexpr int row_bytes = larger(sizeof(raw), lengths ? 0 : Items * (sizeof(K) + sizeof(A))),
-                       most_each = by_key ? larger(1, smaller(32 / Items, 192 / row_bytes)) : fitting_rows,
-                       most_strips = ceil_div(fitting_rows, most_each), each = fitting_rows / most_strips,
+                       most_each = by_key ? larger(1, smaller(32 / Items, 224 / row_bytes)) : fitting_rows,
+                       most_strips = ceil_div(fitting_rows, most_each), each = some_of(fitting_rows / most_strips),
                        most_rows = each * most_strips;
   static_assert(Items <= 16 && is_power_of_two(Items));
 
@@ -305,6 +308,13 @@ private:
     PMPP_HOST_DEVICE int first_of(Block& block, int strip) const {
       return (strip * lanes + block.lane()) * vectors;
     }
+    /// Calls f(i) for the items that exist in a lane's vectors from first_vector on.
+    template <class F>
+    PMPP_HOST_DEVICE void for_each_item_of(int first_vector, F f) const {
+      for (int j = 0; j < each; ++j)
+        if (Inside || (j < vectors && this->has(first_vector + j)))
+          this->for_each_item(first_vector + j, [&](int k) { f(j * Items + k); });
+    }
     /// How many lanes have a vector in a strip.
     PMPP_HOST_DEVICE int busy_lanes(int strip) const {
       if (Inside) return lanes;
@@ -314,6 +324,25 @@ private:
     /// As they were marked, of vector v.
     PMPP_HOST_DEVICE unsigned heads_of(int v) const {
       return heads[v * Items / 32] >> v * Items % 32 & ((1u << Items) - 1);
+    }
+    /// Calls f(v, place, elements, heads) for the vectors of a lane. Some are read at a time, so that they are not waited
+    /// for one by one.
+    template <class Block, class F>
+    PMPP_HOST_DEVICE void for_each_vector(Block& block, F f) const {
+      constexpr bool whole = Inside && each % at_once == 0;
+      const int first = first_of(block, 0);
+      for (int j = 0; j < vectors; j += at_once) {
+        raw x[at_once]{};
+        unsigned of_vector[at_once]{};
+        for (int r = 0; r < at_once; ++r)
+          if (whole || (j + r < vectors && this->has(first + j + r))) {
+            x[r] = at(block, 0, j + r).in;
+            of_vector[r] = heads_of(first + j + r);
+          }
+        for (int r = 0; r < at_once; ++r)
+          if (whole || (j + r < vectors && this->has(first + j + r)))
+            f(first + j + r, at(block, 0, j + r), x[r], of_vector[r]);
+      }
     }
     /// Runs in the front of the part.
     PMPP_HOST_DEVICE staged& run_at(int i) const { return reinterpret_cast<staged*>(slots)[i]; }
@@ -446,18 +475,14 @@ private:
     A tail{};
     bool has_tail = false;
     unsigned heads = 0;
-    for (int j = 0; j < mine.vectors; ++j) {
-      const int v = mine.first_of(block, 0) + j;
-      if (!mine.has(v)) continue;
-      const raw x = mine.at(block, 0, j).in;
-      const unsigned of_vector = mine.heads_of(v);
+    mine.for_each_vector(block, [&](int v, slot&, const raw& x, unsigned of_vector) {
       mine.for_each_item(v, [&](int k) {
         const A item = static_cast<A>(block::access<In>::value(a.in, x, k));
         tail = has_tail && (of_vector >> k & 1) == 0 ? static_cast<A>(a.op(tail, item)) : item;
         has_tail = true;
       });
       heads |= of_vector;
-    }
+    });
     const int busy = mine.busy_lanes(0);
     const unsigned with_head = block.ballot(heads != 0);
     tail = scan_lanes(block, tail, with_head, busy, a.op);
@@ -479,12 +504,7 @@ private:
       running = joins ? static_cast<A>(a.op(running, before)) : before;
       has_running = true;
     }
-    for (int j = 0; j < mine.vectors; ++j) {
-      const int v = mine.first_of(block, 0) + j;
-      if (!mine.has(v)) continue;
-      slot& place = mine.at(block, 0, j);
-      const raw x = place.in;
-      const unsigned of_vector = mine.heads_of(v);
+    mine.for_each_vector(block, [&](int v, slot& place, const raw& x, unsigned of_vector) {
       results y{};
       mine.for_each_item(v, [&](int k) {
         const A item = static_cast<A>(block::access<In>::value(a.in, x, k));
@@ -493,7 +513,7 @@ private:
         y.item[k] = static_cast<value_of<Out>>(running);
       });
       place.out = y;
-    }
+    });
     block.sync_warp();
     for (int v = block.lane(); v < mine.count; v += lanes) {
       if (!mine.has(v)) break;
@@ -540,27 +560,25 @@ private:
         if (j < mine.vectors && mine.has(first + j)) x[j] = mine.at(block, strip, j).in;
       block.sync_warp();  // runs may now go where these were
       const auto item = [&](int i) { return block::access<In>::value(a.in, x[i / Items], i % Items); };
-      // The items [from, to) of the lane exist.
-      const int from = Inside ? 0 : larger(0, mine.begin - first * Items);
-      const int to = Inside ? each * Items : smaller(mine.vectors * Items, mine.end - first * Items);
-      const auto exists = [&](int i) { return Inside || (i >= from && i < to); };
-      K last{};
-      if (Inside) {
-        last = Heads::key(item(each * Items - 1));
-      } else {
-        for (int i = 0; i < each * Items; ++i)
-          if (i == to - 1) last = Heads::key(item(i));
-      }
-      const K left = block.shuffle(last, (block.lane() + lanes - 1) % lanes);
-      K previous = block.lane() == 0 ? before_strip : left;
-      before_strip = left;  // in lane 0 that is the last key of this strip
+      K first_key{}, previous{};  // of the lane
+      int from = each * Items;
       unsigned heads = 0;
-      for (int i = 0; i < each * Items; ++i) {
-        if (!exists(i)) continue;
+      mine.for_each_item_of(first, [&](int i) {
         const K key = Heads::key(item(i));
-        const bool very_first = !Inside && mine.first + first * Items + i == 0;
-        if (very_first || !static_cast<bool>(a.heads.eq(previous, key))) heads |= 1u << i;
+        if (i < from) {
+          from = i;
+          first_key = key;
+        } else if (!static_cast<bool>(a.heads.eq(previous, key))) {
+          heads |= 1u << i;
+        }
         previous = key;
+      });
+      const K left = block.shuffle(previous, (block.lane() + lanes - 1) % lanes);
+      const K before_lane = block.lane() == 0 ? before_strip : left;
+      before_strip = left;  // in lane 0 that is the last key of this strip
+      if (from < each * Items) {
+        const bool very_first = !Inside && mine.first + first * Items + from == 0;
+        if (very_first || !static_cast<bool>(a.heads.eq(before_lane, first_key))) heads |= 1u << from;
       }
       if constexpr (lengths) {
         mine.heads[strip * lanes + block.lane()] = heads;
@@ -571,12 +589,11 @@ private:
           memory.begins_with_head[stage][block.warp()] = (heads >> from & 1) != 0;
         A y[each * Items]{};
         A tail{};
-        for (int i = 0; i < each * Items; ++i) {
-          if (!exists(i)) continue;
+        mine.for_each_item_of(first, [&](int i) {
           const A value = static_cast<A>(Heads::value(item(i)));
           tail = i == from || (heads >> i & 1) != 0 ? value : static_cast<A>(a.op(tail, value));
           y[i] = tail;
-        }
+        });
         const int busy = mine.busy_lanes(strip);
         const unsigned with_head = block.ballot(heads != 0);
         tail = scan_lanes(block, tail, with_head, busy, a.op);
