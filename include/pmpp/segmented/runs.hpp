@@ -381,6 +381,7 @@ private:
     using Offsets = std::remove_cvref_t<decltype(a.heads.offsets)>;
     using offset_access = block::access<Offsets>;
     constexpr bool wide = std::is_pointer_v<Offsets> && offset_access::always;
+    using narrow = std::conditional_t<sizeof(value_of<Offsets>) <= 4, std::uint32_t, std::uint64_t>;
     constexpr int adjacent = wide ? larger(1, offset_access::items) : 1, batch = larger(1, 8 / adjacent);
     const auto offset = [&](std::int64_t s) { return static_cast<std::int64_t>(a.heads.offsets[s]); };
     for (int i = block.lane(); i < mine.count * Items / 32; i += lanes) mine.heads[i] = 0;
@@ -392,37 +393,33 @@ private:
       if constexpr (wide && adjacent > 1)  // from a boundary on; those before are left out below
         s -= static_cast<std::int64_t>(reinterpret_cast<std::uintptr_t>(a.heads.offsets + s) / sizeof(value_of<Offsets>) %
                                        adjacent);
-      std::int64_t at[batch][adjacent];
+      narrow at[batch][adjacent];
       for (int i = 0; i < batch; ++i) {
         const std::int64_t k = s + (i * lanes + block.lane()) * adjacent;
         if (k >= 0 && k + adjacent <= p.offsets) {
           const auto x = offset_access::template load<adjacent>(a.heads.offsets, k);
-          for (int j = 0; j < adjacent; ++j)
-            at[i][j] = static_cast<std::int64_t>(offset_access::value(a.heads.offsets, x, j));
+          for (int j = 0; j < adjacent; ++j) at[i][j] = static_cast<narrow>(offset_access::value(a.heads.offsets, x, j));
         } else {
           for (int j = 0; j < adjacent; ++j)
-            at[i][j] = k + j < 0 ? begin - 1 : k + j < p.offsets ? offset(k + j) : end;
+            at[i][j] = static_cast<narrow>(k + j < 0 ? begin - 1 : k + j < p.offsets ? offset(k + j) : end);
         }
       }
       for (int i = 0; i < batch; ++i) {
-        int word = -1;  // neighbours mostly share one
-        unsigned bits = 0;
+        unsigned bits = 0;  // of a word; neighbours mostly share one
         for (int j = 0; j < adjacent; ++j) {
-          if (at[i][j] < begin || at[i][j] >= end) continue;
-          const int element = static_cast<int>(at[i][j] - mine.first);
-          if (element / 32 != word) {
-            if (bits != 0) simt::atomic_or(mine.heads + word, bits);
-            word = element / 32;
-            bits = 0;
-          }
-          bits |= 1u << element % 32;
+          const narrow element = at[i][j] - static_cast<narrow>(mine.first);  // large where it lies before the part
+          if (element < static_cast<narrow>(mine.end)) bits |= 1u << element % 32;
+          const bool go_on = j + 1 < adjacent && (at[i][(j + 1) % adjacent] - static_cast<narrow>(mine.first)) / 32 == element / 32;
+          if (go_on) continue;
+          if (bits != 0) simt::atomic_or(mine.heads + element / 32, bits);
+          bits = 0;
         }
-        if (bits != 0) simt::atomic_or(mine.heads + word, bits);
       }
-      const std::int64_t last = block.shuffle(at[batch - 1][adjacent - 1], lanes - 1);
-      if (last >= end) return;
+      const auto last = static_cast<std::int64_t>(block.shuffle(at[batch - 1][adjacent - 1], lanes - 1));
+      const auto front = static_cast<std::int64_t>(block.shuffle(at[0][adjacent - 1], 0));
       s += batch * lanes * adjacent;
-      if (block.shuffle(at[0][adjacent - 1], 0) == last)  // many empty segments: on to the first offset behind them
+      if (last >= end || s >= p.offsets) return;
+      if (front == last)  // many empty segments: on to the first offset behind them
         s += count_leading(block, p.offsets - s, [&](std::int64_t i) { return offset(s + i) <= last; });
     }
   }
