@@ -2,16 +2,16 @@
 //
 // The kernel of segmented_inclusive_scan, reduce_by_key and run_length_encode.
 //
-//   1. A block goes through tiles by ticket, two in shared memory at a time (block/tile_pipeline.hpp). A warp works on its
-//      part of a tile in rows of 32 vectors: each lane on one vector, then the lanes among themselves, from head to head.
+//   1. A block goes through tiles by ticket, two in shared memory at a time (block/tile_pipeline.hpp). A lane works on
+//      adjacent vectors of its warp's part of a tile, then the lanes join what they end with, from head to head.
 //      For segments given by offsets the warp finds those that lie in its part while the elements are on their way, and
 //      marks the heads, one bit each. For runs of equal keys each key is compared with the one before.
 //   2. A scan only folds its part now. Runs move to the front of the part, in shared memory: the key at each head and the
 //      value of the run that ends in front of it. Of run lengths the keys move, and the heads are kept as bits.
 //   3. One warp publishes how many heads the tile has and what the elements from the last one on combine to, and collects
 //      the same of all tiles before (block/look_back.hpp), with the operator of a segmented scan.
-//   4. A scan runs through its part a second time, knowing what precedes it, and writes rows of 512 bytes. Runs are
-//      written as whole lines, the prefix joined to the first value. A length is a difference of positions of heads.
+//   4. A scan runs through its part a second time, knowing what precedes it; results take the elements' place, from where
+//      rows of 512 bytes are written. Runs are written as whole lines, the prefix joined to the first value. A length is a difference of positions of heads.
 //
 // Work n (and offsets); traffic: inputs read, results written; one barrier a tile; one launch. The same bits on every run.
 // (Segmented scan: Schwartz, 1980; Merrill and Garland, Decoupled Look-back, 2016; PMPP ch. 11.)
@@ -176,14 +176,16 @@ struct run_kernel {
                                               lanes - 1),
                        warps = larger(1, wanted_warps), workers = warps * lanes, threads = workers + lanes,
                        min_blocks = smaller(Tuning.min_blocks, 2048 / threads),
-                       fitting_rows = larger(1, smaller(tile_bytes / (workers * int(sizeof(slot))),
-                                                        65535 / (lanes * Items)));
+                       fitting_rows =
+                           larger(1, smaller(tile_bytes / (workers * int(sizeof(slot))), 65535 / (lanes * Items)));
   /// Of a scan, as many as are read at a time, some times.
-  static constexpr int some_of(int vectors) { return by_key || vectors < at_once ? vectors : vectors / at_once * at_once; }
+  static constexpr int some_of(int vectors) {
+    return by_key || vectors < at_once ? vectors : vectors / at_once * at_once;
+  }
   /// Adjacent vectors of a lane, and how often it gets as many. Runs are moved by way of registers: not more than a
   /// lane has room for.
   static constexpr int at_once = larger(1, smaller(4, 64 / int(sizeof(raw))));  ///< vectors that a scan reads
-  static constexpr int row_bytes = larger(sizeof(raw), lengths ? 0 : Items * (sizeof(K) + sizeof(A))),
+  static constexpr int row_bytes = larger(sizeof(raw), lengths ? 0 : Items*(sizeof(K) + sizeof(A))),
                        most_each = by_key ? larger(1, smaller(32 / Items, 224 / row_bytes)) : fitting_rows,
                        most_strips = ceil_div(fitting_rows, most_each), each = some_of(fitting_rows / most_strips),
                        most_rows = each * most_strips;
@@ -198,7 +200,8 @@ struct run_kernel {
     unsigned lanes_with_head[2][warps];
     A before_lane[2][by_key ? 1 : workers];  ///< what it is preceded by in its warp, from the last head on
     unsigned heads[2][!by_key ? warps * most_rows * Items : lengths ? workers * most_strips : 1];  ///< a bit for each
-    std::int64_t last_begin[warps], last_offset[warps];  ///< of a warp's last search: an element, the first offset there
+    std::int64_t last_begin[warps],
+        last_offset[warps];  ///< of a warp's last search: an element, the first offset there
   };
   struct plan {
     block::ordered_layout<Items> data;
@@ -257,7 +260,7 @@ struct run_kernel {
         [&](std::int64_t tile, int stage) {
           simt::copy_async_wait<0>();
           block.sync_warp();
-          with_share(block, memory, p, tile, stage, [&](const auto& mine) { work(block, memory, a, p, mine, stage); });
+          with_share(block, memory, p, tile, stage, [&](const auto& mine) { work(block, memory, a, mine, stage); });
         },
         [&](std::int64_t tile, int stage, auto exchange) { talk(block, memory, a, p, tile, stage, exchange); },
         [&](std::int64_t tile, int stage) {
@@ -291,8 +294,11 @@ private:
         : block::vector_range<Items, Inside>(p.data, (tile * warps + block.warp()) * p.rows * lanes, p.rows * lanes),
           strips(each == most_rows ? 1 : ceil_div(p.rows, each)),
           vectors(Inside ? each : smaller(p.rows, each)),
-          slots(block.dynamic_shared() + std::int64_t(stage * warps + block.warp()) * strips * lanes * lane_bytes(vectors)),
-          heads(memory.heads[stage] + block.warp() * (!by_key ? most_rows * Items : lengths ? lanes * most_strips : 0)) {}
+          slots(block.dynamic_shared() +
+                std::int64_t(stage * warps + block.warp()) * strips * lanes * lane_bytes(vectors)),
+          heads(memory.heads[stage] + block.warp() * (!by_key   ? most_rows * Items
+                                                      : lengths ? lanes * most_strips
+                                                                : 0)) {}
 
     PMPP_HOST_DEVICE slot& operator[](int v) const {
       return *reinterpret_cast<slot*>(slots + v / vectors * lane_bytes(vectors) + v % vectors * int(sizeof(slot)));
@@ -391,14 +397,15 @@ private:
     std::int64_t s = first_offset(block, memory, p, begin, [&](std::int64_t i) { return offset(i) < begin; });
     for (;;) {
       if constexpr (wide && adjacent > 1)  // from a boundary on; those before are left out below
-        s -= static_cast<std::int64_t>(reinterpret_cast<std::uintptr_t>(a.heads.offsets + s) / sizeof(value_of<Offsets>) %
-                                       adjacent);
+        s -= static_cast<std::int64_t>(reinterpret_cast<std::uintptr_t>(a.heads.offsets + s) /
+                                       sizeof(value_of<Offsets>) % adjacent);
       narrow at[batch][adjacent];
       for (int i = 0; i < batch; ++i) {
         const std::int64_t k = s + (i * lanes + block.lane()) * adjacent;
         if (k >= 0 && k + adjacent <= p.offsets) {
           const auto x = offset_access::template load<adjacent>(a.heads.offsets, k);
-          for (int j = 0; j < adjacent; ++j) at[i][j] = static_cast<narrow>(offset_access::value(a.heads.offsets, x, j));
+          for (int j = 0; j < adjacent; ++j)
+            at[i][j] = static_cast<narrow>(offset_access::value(a.heads.offsets, x, j));
         } else {
           for (int j = 0; j < adjacent; ++j)
             at[i][j] = static_cast<narrow>(k + j < 0 ? begin - 1 : k + j < p.offsets ? offset(k + j) : end);
@@ -409,7 +416,8 @@ private:
         for (int j = 0; j < adjacent; ++j) {
           const narrow element = at[i][j] - static_cast<narrow>(mine.first);  // large where it lies before the part
           if (element < static_cast<narrow>(mine.end)) bits |= 1u << element % 32;
-          const bool go_on = j + 1 < adjacent && (at[i][(j + 1) % adjacent] - static_cast<narrow>(mine.first)) / 32 == element / 32;
+          const bool go_on =
+              j + 1 < adjacent && (at[i][(j + 1) % adjacent] - static_cast<narrow>(mine.first)) / 32 == element / 32;
           if (go_on) continue;
           if (bits != 0) simt::atomic_or(mine.heads + element / 32, bits);
           bits = 0;
@@ -443,8 +451,8 @@ private:
 
   /// Finds out what the elements of a warp's part come to; runs move to the front of the part.
   template <bool Inside, class Block>
-  PMPP_HOST_DEVICE static void work(Block& block, shared& memory, const arguments& a, const plan& p,
-                                    const share<Inside>& mine, int stage) {
+  PMPP_HOST_DEVICE static void work(Block& block, shared& memory, const arguments& a, const share<Inside>& mine,
+                                    int stage) {
     state all;
     if constexpr (by_key)
       all = gather(block, memory, a, mine, stage);
@@ -490,8 +498,7 @@ private:
 
   /// Its second way, knowing what precedes the part. Results take the elements' place, from where rows are written.
   template <bool Inside, class Block>
-  PMPP_HOST_DEVICE static void write_scan(Block& block, shared& memory, const arguments& a,
-                                          [[maybe_unused]] const plan& p,
+  PMPP_HOST_DEVICE static void write_scan(Block& block, shared& memory, const arguments& a, const plan& p,
                                           const share<Inside>& mine, std::int64_t tile, int stage) {
     A running = memory.before_warp[stage][block.warp()].value();
     bool has_running = tile > 0 || block.warp() > 0;
@@ -582,8 +589,7 @@ private:
         if (heads != 0) last_head = first * Items + 31 - simt::leading_zeros(heads);
         for_each_head(block, heads, runs, [&](int rank, int i) { mine.run_at(rank) = Heads::key(item(i)); });
       } else {
-        if (strip == 0 && block.lane() == 0)
-          memory.begins_with_head[stage][block.warp()] = (heads >> from & 1) != 0;
+        if (strip == 0 && block.lane() == 0) memory.begins_with_head[stage][block.warp()] = (heads >> from & 1) != 0;
         A y[each * Items]{};
         A tail{};
         mine.for_each_item_of(first, [&](int i) {
@@ -595,8 +601,9 @@ private:
         const unsigned with_head = block.ballot(heads != 0);
         tail = scan_lanes(block, tail, with_head, busy, a.op);
         const A of_left = block.shuffle_up(tail, 1), all = block.shuffle(tail, larger(0, busy - 1));
-        const int rank =
-            for_each_head(block, heads, runs, [&](int r, int i) { mine.run_at(r) = {y[larger(0, i - 1)], Heads::key(item(i))}; });
+        const int rank = for_each_head(block, heads, runs, [&](int r, int i) {
+          mine.run_at(r) = {y[larger(0, i - 1)], Heads::key(item(i))};
+        });
         if (heads != 0 && (block.lane() > 0 || running.present)) {  // the run that ends in the lane began before it
           const bool joins = running.present && (with_head & ((1u << block.lane()) - 1)) == 0;
           const A before = block.lane() == 0 ? running.value
