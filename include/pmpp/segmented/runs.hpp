@@ -581,7 +581,7 @@ private:
       const K before_lane = block.lane() == 0 ? before_strip : left;
       before_strip = left;  // in lane 0 that is the last key of this strip
       if (from < each * Items) {
-        const bool very_first = !Inside && mine.first + first * Items + from == 0;
+        const bool very_first = mine.first + first * Items + from == 0;
         if (very_first || !static_cast<bool>(a.heads.eq(before_lane, first_key))) heads |= 1u << from;
       }
       if constexpr (lengths) {
