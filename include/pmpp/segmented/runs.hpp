@@ -178,17 +178,19 @@ struct run_kernel {
                        min_blocks = smaller(Tuning.min_blocks, 2048 / threads),
                        fitting_rows =
                            larger(1, smaller(tile_bytes / (workers * int(sizeof(slot))), 65535 / (lanes * Items)));
-  /// Of a scan, as many as are read at a time, some times.
-  static constexpr int some_of(int vectors) {
-    return by_key || vectors < at_once ? vectors : vectors / at_once * at_once;
-  }
-  /// Adjacent vectors of a lane, and how often it gets as many. Runs are moved by way of registers: not more than a
-  /// lane has room for.
-  static constexpr int at_once = larger(1, smaller(4, 64 / int(sizeof(raw))));  ///< vectors that a scan reads
-  static constexpr int row_bytes = larger(sizeof(raw), lengths ? 0 : Items*(sizeof(K) + sizeof(A))),
-                       most_each = by_key ? larger(1, smaller(32 / Items, 224 / row_bytes)) : fitting_rows,
-                       most_strips = ceil_div(fitting_rows, most_each), each = some_of(fitting_rows / most_strips),
-                       most_rows = each * most_strips;
+  /// Vectors that a scan reads at a time.
+  static constexpr int at_once = larger(1, smaller(4, 64 / int(sizeof(raw))));
+  /// How many adjacent vectors a lane gets at once. A scan: all, some times at_once. Runs are moved by way of registers:
+  /// not more than a lane has room for, and such that most rows come together.
+  static constexpr int each = [] {
+    if (!by_key) return fitting_rows < at_once ? fitting_rows : fitting_rows / at_once * at_once;
+    constexpr int row_bytes = larger(sizeof(raw), lengths ? 0 : Items * (sizeof(K) + sizeof(A))),
+                  room = larger(64, 248 - 6 * int(sizeof(A)));
+    const int most = smaller(fitting_rows, larger(1, smaller(32 / Items, room / row_bytes)));
+    const int strips = ceil_div(fitting_rows, most), even = fitting_rows / strips;
+    return even * strips > fitting_rows / most * most ? even : most;
+  }();
+  static constexpr int most_strips = fitting_rows / each, most_rows = each * most_strips;
   static_assert(Items <= 16 && is_power_of_two(Items));
 
   struct alignas(128) shared {
