@@ -40,7 +40,7 @@ struct segmented_tuning {
 };
 
 /// Of the calls whose tiles wait for those before: a block of each multiprocessor has two tiles in shared memory.
-inline constexpr segmented_tuning segmented_scan_tuning{384, 256, 2, 1};
+inline constexpr segmented_tuning segmented_scan_tuning{512, 192, 2, 1};
 inline constexpr segmented_tuning run_tuning{480, 224, 2, 1};
 inline constexpr segmented_tuning run_length_tuning{480, 224, 2, 1};
 
