@@ -175,9 +175,10 @@ void check_matrix(std::int64_t rows, std::int64_t cols, std::int64_t mask_rows, 
   const auto wanted = reference(in, {1, rows, cols}, mask, {1, mask_rows, mask_cols}, outside);
   for (const bool mask_here : {true, false}) {  // in the host's memory, or where the data are
     auto out = where::put(before);
-    pmpp::convolve<test::tuned<where>(Tuning)>(typename where::policy{}, matrix_of(data.data(), rows, cols, from),
-                           matrix_of(mask_here ? taps.data() : taps_there.data(), mask_rows, mask_cols, mask_at),
-                           matrix_of(out.data(), rows, cols, to), outside);
+    pmpp::convolve<test::tuned<where>(Tuning)>(
+        typename where::policy{}, matrix_of(data.data(), rows, cols, from),
+        matrix_of(mask_here ? taps.data() : taps_there.data(), mask_rows, mask_cols, mask_at),
+        matrix_of(out.data(), rows, cols, to), outside);
     auto got = where::get(out);
     const auto view = matrix_of(got.data(), rows, cols, to);
     std::int64_t wrong = 0, touched = 0;

@@ -130,8 +130,8 @@ void check_by_key(const std::vector<K>& a, const std::vector<K>& b, V first_valu
   CHECK(where::get(keys_out) == keys);
   CHECK(where::get(values_out) == values);
   // Iterators, and each array elsewhere in its words.
-  pmpp::merge_by_key<test::tuned<where>(Tuning)>(policy, ka.begin(), ka.end(), va.begin(), kb.begin(), kb.end(), vb.begin(),
-                             more_keys.begin() + 1, more_values.begin() + 3, comp);
+  pmpp::merge_by_key<test::tuned<where>(Tuning)>(policy, ka.begin(), ka.end(), va.begin(), kb.begin(), kb.end(),
+                                                 vb.begin(), more_keys.begin() + 1, more_values.begin() + 3, comp);
   const auto all_keys = where::get(more_keys);
   const auto all_values = where::get(more_values);
   CHECK(std::equal(keys.begin(), keys.end(), all_keys.begin() + 1));

@@ -202,7 +202,8 @@ void check_runs(const std::vector<K>& keys, const std::vector<V>& values, Op op)
   auto values_out = where::put(test::copies<K>(n, key_guard));
   auto lengths_out = where::put(test::copies<int>(n, -1));
   auto count = where::put(std::vector<std::int64_t>(1, -1));
-  pmpp::run_length_encode_into<test::tuned<where>(Tuning)>(policy, in_keys.begin(), in_keys.end(), values_out.begin(), lengths_out, count);
+  pmpp::run_length_encode_into<test::tuned<where>(Tuning)>(policy, in_keys.begin(), in_keys.end(), values_out.begin(),
+                                                           lengths_out, count);
   pmpp::synchronize(policy);
   CHECK(where::get(count)[0] == runs);
   CHECK(where::get(values_out) == wanted_keys);

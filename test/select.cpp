@@ -115,7 +115,8 @@ void check_family(const std::vector<T>& v, Pred pred) {
   }
   {
     auto out = where::put(guards);
-    CHECK(pmpp::remove_if<test::tuned<where>(Tuning)>(policy, in.begin(), in.end(), out.begin(), pred) - out.begin() == n - kept);
+    CHECK(pmpp::remove_if<test::tuned<where>(Tuning)>(policy, in.begin(), in.end(), out.begin(), pred) - out.begin() ==
+          n - kept);
     CHECK(where::get(out) == no);
   }
   {

@@ -106,7 +106,7 @@ void check(std::int64_t rows, std::int64_t cols, const placing& from, const plac
   const auto data = where::put(in);
   auto out = where::put(std::vector<T>(static_cast<std::size_t>(to.room(cols, rows)), guard<T>()));
   pmpp::transpose<test::tuned<where>(Tuning)>(typename where::policy{}, from.view(data.data(), rows, cols),
-                          to.view(out.data(), cols, rows));
+                                              to.view(out.data(), cols, rows));
   CAPTURE(sizeof(T));
   CAPTURE(rows);
   CAPTURE(cols);
