@@ -351,6 +351,7 @@ TEST_ALL_PLACES("runs of keys: constant, distinct, sawtooth, every law") {
     every(runs_of<int>(n, {7}));
     every(runs_of<int>(n, {128}));
     every(runs_of<int>(n, {1, 127, 3, 300}));
+    every(test::copies<int>(n, static_cast<int>(0xcdcdcdcd)));  // what the emulator leaves in shared memory
     if (n > 100 && n <= 5000)
       for (const auto& [name, l] : laws(n)) {
         CAPTURE(name);

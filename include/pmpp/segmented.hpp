@@ -169,11 +169,13 @@ void runs_on_blocks(const P& where, const Aligned& aligned, const input<In>& in,
     const std::int64_t lead = fits ? wide_lead : 0;
     // Short inputs are cut into smaller tiles, one for each block.
     const std::int64_t most_blocks = std::int64_t(kernel::min_blocks) * processor_count(where);
-    const auto room = static_cast<std::int64_t>((shared_limit(where) - sizeof(typename kernel::shared)) /
-                                                (2 * sizeof(typename kernel::slot) * kernel::workers));
+    const std::size_t room = shared_limit(where) - sizeof(typename kernel::shared);
     const std::int64_t share = ceil_div(ceil_div(in.count.bound, std::int64_t(kernel::workers) * items), most_blocks);
-    const std::int64_t rows = larger<std::int64_t>(1, smaller(share, smaller<std::int64_t>(kernel::most_rows, room)));
-    const typename kernel::plan p(in.count.bound, lead, static_cast<int>(rows));
+    auto rows = static_cast<int>(larger<std::int64_t>(1, smaller<std::int64_t>(share, kernel::most_rows)));
+    if (rows > kernel::each) rows = static_cast<int>(round_up(rows, kernel::each));
+    const auto plan_of = [&](int r) { return typename kernel::plan(in.count.bound, lead, r); };
+    while (rows > 1 && plan_of(rows).shared_bytes() > room) rows -= rows > kernel::each ? kernel::each : 1;
+    const typename kernel::plan p = plan_of(rows);
     const std::int64_t linked = p.tiles == 1 ? 0 : p.tiles;
     const std::size_t payload = linked == 0 ? 0 : scratch_bytes({look_back::payload_bytes(linked)});
     const bool waits = Heads::by_key && linked > 0 && in.count.pointer != nullptr;

@@ -55,8 +55,9 @@ union vector_slot {
 
 /// Starts copying vector v of a warp's share to slots[v].in, in shared memory. All lanes of the warp call; complete for
 /// a lane after simt::copy_async_wait, for all after a barrier of the warp behind that.
-template <class Block, class In, int Items, bool Inside, class Slot>
-PMPP_HOST_DEVICE void load_async(Block& block, const In& in, const vector_range<Items, Inside>& mine, Slot* slots) {
+template <class Block, class In, int Items, bool Inside, class Slots>
+PMPP_HOST_DEVICE void load_async(Block& block, const In& in, const vector_range<Items, Inside>& mine,
+                                 const Slots& slots) {
   for (int v = block.lane(); v < mine.count; v += simt::warp_size) {
     if (!mine.has(v)) break;
     if (mine.whole(v))

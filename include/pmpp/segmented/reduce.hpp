@@ -95,6 +95,7 @@ struct segmented_reduce_kernel {
     std::int64_t stop;  ///< the first segment that does not end in the tile; it ends at:
     std::int64_t next_end;
     bool stop_is_empty;  ///< it has no elements so far
+    bool began_before;   ///< its first segment, which ends in it
     bool started_last;
   };
   struct arguments {
@@ -118,6 +119,9 @@ struct segmented_reduce_kernel {
     for (int tile = 0; tile < stages - 1; ++tile) load(block, memory, a, tile);
     std::int64_t segment = p.first_segment, next_end = -1;  // the next one to end; it ends at (-1: look)
     ends at_hand = load_ends(block, memory, a, segment);
+    if (block.thread() == 0)
+      memory.began_before = p.first_segment < p.end_segment && static_cast<std::int64_t>(at_hand.begin[0]) < p.begin &&
+                            at_hand.begin[0] < at_hand.end[0];
     A accumulated = order::neutral;
     bool has_accumulated = false;
     for (int tile = 0; tile < p.tiles; ++tile) {
@@ -151,7 +155,7 @@ struct segmented_reduce_kernel {
     if (block.count() == 1) return;
     if (has_accumulated) flush(block, memory, a, accumulated, has_accumulated);
     block.sync();
-    if (block.thread() == 0) a.carries.publish(block.index(), carry_of(memory, a));
+    if (block.thread() == 0) a.carries.publish(block.index(), carry_of(memory));
     if (memory.started_last) join_carries(block, memory, a);
   }
 
@@ -166,14 +170,21 @@ private:
   PMPP_HOST_DEVICE static bool find_piece(Block& block, shared& memory, const arguments& a) {
     const std::int64_t segments = a.offset_count.get() - 1;
     if (segments <= 0) return false;
+    // The first round of both searches asks the same questions, before it is known where the walk begins and ends.
+    const std::int64_t range = ceil_div(segments, std::int64_t(simt::warp_size)), asked = (block.lane() + 1) * range;
+    value_of<Offsets> answer{};
+    if (block.warp() < 2 && asked <= segments) answer = a.offsets[asked];
     const auto origin = static_cast<std::int64_t>(a.offsets[0]);
     const std::int64_t steps = static_cast<std::int64_t>(a.offsets[segments]) - origin + segments;
     const std::int64_t each_block = ceil_div(steps, block.count());
     const auto step = [&](int i) { return smaller(steps, (block.index() + i) * each_block); };
     for (int i = block.warp(); i < 2; i += warps) {
-      const std::int64_t split = count_leading(block, segments, [&](std::int64_t s) {
-        return static_cast<std::int64_t>(a.offsets[s + 1]) - origin + s + 1 <= step(i);
-      });
+      const auto before = [&](std::int64_t end, std::int64_t s) { return end - origin + s + 1 <= step(i); };
+      const bool holds = asked <= segments && before(static_cast<std::int64_t>(answer), asked - 1);
+      const std::int64_t low = smaller(segments, block.warp_add(holds ? 1 : 0) * range);
+      const std::int64_t split = low + count_leading(block, smaller(segments - low, range - 1), [&](std::int64_t s) {
+                                   return before(static_cast<std::int64_t>(a.offsets[low + s + 1]), low + s);
+                                 });
       if (block.lane() == 0) memory.split[i] = split;
     }
     unsigned ticket = 0;
@@ -332,15 +343,10 @@ private:
     }
   }
 
-  PMPP_HOST_DEVICE static segment_carry<A> carry_of(const shared& memory, const arguments& a) {
-    const piece& p = memory.mine;
-    const bool has_end = p.first_segment < p.end_segment;
-    const bool began_before =
-        has_end && static_cast<std::int64_t>(a.offsets[p.first_segment])<p.begin&& static_cast<std::int64_t>(
-                       a.offsets[p.first_segment + 1])> static_cast<std::int64_t>(a.offsets[p.first_segment]);
+  PMPP_HOST_DEVICE static segment_carry<A> carry_of(const shared& memory) {
     part<A> last = memory.carry;
-    last.heads = has_end;
-    return {memory.first, last, began_before ? p.first_segment : -1};
+    last.heads = memory.mine.first_segment < memory.mine.end_segment;
+    return {memory.first, last, memory.began_before ? memory.mine.first_segment : -1};
   }
 
   /// The block that started last: joins what the blocks have left, in their order.
@@ -352,14 +358,15 @@ private:
     const join join_with{a.op};
     if (block.thread() == 0) simt::store(a.started, 0u);  // for the next launch
     part<A> own{};
+    segment_carry<A> c{};
     for (int i = first; i < end; ++i) {
-      segment_carry<A> c;
       while (!a.carries.peek(i, c)) block.spin();
       own = join_with(own, c.last);
     }
     part<A> before = join_before<false>(block, memory.parts, own, part<A>{}, join_with);
     for (int i = first; i < end; ++i) {
-      const segment_carry<A> c = a.carries.take(block, i);
+      if (each_thread > 1) c = a.carries.take(block, i);  // else it is still at hand
+      if (each_thread == 1) a.carries.clear(i);
       if (c.segment >= 0)
         a.out[c.segment] = static_cast<value_of<Out>>(static_cast<A>(a.op(a.init, join_with(before, c.first).value)));
       before = join_with(before, c.last);

@@ -2,16 +2,16 @@
 //
 // The kernel of segmented_inclusive_scan, reduce_by_key and run_length_encode.
 //
-//   1. A block goes through tiles by ticket, two in shared memory at a time (block/tile_pipeline.hpp). A warp works on its
-//      part of a tile in rows of 32 vectors: each lane on one vector, then the lanes among themselves, from head to head.
+//   1. A block goes through tiles by ticket, two in shared memory at a time (block/tile_pipeline.hpp). A lane works on
+//      adjacent vectors of its warp's part of a tile, then the lanes join what they end with, from head to head.
 //      For segments given by offsets the warp finds those that lie in its part while the elements are on their way, and
 //      marks the heads, one bit each. For runs of equal keys each key is compared with the one before.
 //   2. A scan only folds its part now. Runs move to the front of the part, in shared memory: the key at each head and the
 //      value of the run that ends in front of it. Of run lengths the keys move, and the heads are kept as bits.
 //   3. One warp publishes how many heads the tile has and what the elements from the last one on combine to, and collects
 //      the same of all tiles before (block/look_back.hpp), with the operator of a segmented scan.
-//   4. A scan runs through its part a second time, knowing what precedes it, and writes rows of 512 bytes. Runs are
-//      written as whole lines, the prefix joined to the first value. A length is a difference of positions of heads.
+//   4. A scan runs through its part a second time, knowing what precedes it; results take the elements' place, from where
+//      rows of 512 bytes are written. Runs are written as whole lines, the prefix joined to the first value. A length is a difference of positions of heads.
 //
 // Work n (and offsets); traffic: inputs read, results written; one barrier a tile; one launch. The same bits on every run.
 // (Segmented scan: Schwartz, 1980; Merrill and Garland, Decoupled Look-back, 2016; PMPP ch. 11.)
@@ -84,6 +84,16 @@ struct runs_out {
   ValuesOut values;
 };
 
+/// What becomes of a vector in shared memory, but for runs.
+template <class Out, int Items>
+struct results_of {
+  using type = block::vector<value_of<Out>, Items>;
+};
+template <class KeysOut, class ValuesOut, int Items>
+struct results_of<runs_out<KeysOut, ValuesOut>, Items> {
+  struct type {};
+};
+
 /// What tiles tell each other: how many heads, and what the elements from the last one on combine to. In words, so that
 /// both fit 12 bytes where they can (block/tile_state.hpp).
 template <class A, class Count>
@@ -148,48 +158,57 @@ struct run_kernel {
     A ended;
     K key;
   };
+  using results = typename results_of<Out, Items>::type;
   using staged = std::conditional_t<lengths, K, std::conditional_t<by_key, run, std::uint8_t>>;
   using position = std::conditional_t<lengths, std::uint16_t, std::uint8_t>;
-  /// A vector in shared memory, or as many runs, or as many positions. Wide ones have an odd number of 16-byte words,
-  /// but not those of two: there a third more elements in a tile are worth more than the lanes' different banks.
+  /// A vector in shared memory, or what became of it, or as many runs, or as many positions.
   union slot {
-    static constexpr int bytes = larger(sizeof(raw), Items*larger(sizeof(staged), sizeof(position))),
-                         words = bytes / 16 | 1;
     PMPP_HOST_DEVICE slot() {}
     raw in;
+    results out;
     staged runs[Items];
     position at[Items];
-    unsigned char room[bytes <= 32 ? bytes : words * 16];
   };
-  static_assert(sizeof(slot) <= 2048 + 16, "pmpp: elements have at most 2048 bytes");
+  static_assert(sizeof(slot) + (by_key ? 0 : sizeof(A)) <= 2048 + 16, "pmpp: elements have at most 2048 bytes");
   // As many bytes in shared memory, however wide the elements are.
   static constexpr int lanes = simt::warp_size, tile_bytes = Tuning.threads * Tuning.bytes,
                        wanted_warps = smaller(smaller(Tuning.threads / lanes, tile_bytes / (lanes * int(sizeof(slot)))),
                                               lanes - 1),
                        warps = larger(1, wanted_warps), workers = warps * lanes, threads = workers + lanes,
                        min_blocks = smaller(Tuning.min_blocks, 2048 / threads),
-                       fitting_rows = smaller(tile_bytes / (workers * int(sizeof(slot))), 65535 / (lanes * Items)),
-                       most_rows = larger(1, fitting_rows);
-  /// How many heads a lane has in some rows: fields of a word that do not overflow when the lanes add up.
-  static constexpr int bits = Items * lanes < 256 ? 8 : 16;
-  /// Rows that are worked on together, so that one need not wait for the shuffles of another.
-  static constexpr int row_bytes = larger(sizeof(raw), lengths ? 0 : Items * sizeof(A)),
-                       at_once = larger(1, smaller(32 / bits, 64 / row_bytes));
+                       fitting_rows =
+                           larger(1, smaller(tile_bytes / (workers * int(sizeof(slot))), 65535 / (lanes * Items)));
+  /// Vectors that a scan reads at a time.
+  static constexpr int at_once = larger(1, smaller(4, 64 / int(sizeof(raw))));
+  /// How many adjacent vectors a lane gets at once. A scan: all, some times at_once. Runs are moved by way of registers:
+  /// not more than a lane has room for, and such that most rows come together.
+  static constexpr int each = [] {
+    if (!by_key) return fitting_rows < at_once ? fitting_rows : fitting_rows / at_once * at_once;
+    constexpr int row_bytes = larger(sizeof(raw), lengths ? 0 : Items * (sizeof(K) + sizeof(A))),
+                  room = larger(64, 248 - 6 * int(sizeof(A)));
+    const int most = smaller(fitting_rows, larger(1, smaller(32 / Items, room / row_bytes)));
+    const int strips = ceil_div(fitting_rows, most), even = fitting_rows / strips;
+    return even * strips > fitting_rows / most * most ? even : most;
+  }();
+  static constexpr int most_strips = fitting_rows / each, most_rows = each * most_strips;
+  static_assert(Items <= 16 && is_power_of_two(Items));
 
-  using mask = std::conditional_t<Items <= 8, std::uint8_t, std::uint16_t>;  // a bit for each item of a vector
-  static_assert(Items <= 16);
   struct alignas(128) shared {
     block::tile_pipeline_memory<state> pipeline;
     state of_warp[2][warps];
     state before_warp[2][warps];
     K key_before[2][warps];  ///< the key in front of its part
     bool begins_with_head[2][warps];
-    alignas(16) unsigned char heads[2][by_key && !lengths ? 16 : workers * most_rows * int(sizeof(mask))];
+    unsigned lanes_with_head[2][warps];
+    A before_lane[2][by_key ? 1 : workers];  ///< what it is preceded by in its warp, from the last head on
+    unsigned heads[2][!by_key ? warps * most_rows * Items : lengths ? workers * most_strips : 1];  ///< a bit for each
+    std::int64_t last_begin[warps],
+        last_offset[warps];  ///< of a warp's last search: an element, the first offset there
   };
   struct plan {
     block::ordered_layout<Items> data;
     std::int64_t tiles;                          ///< at least one, which may be empty
-    int rows;                                    ///< of a warp
+    int rows;                                    ///< of a warp: at most `each`, or a multiple of it
     std::int64_t offsets = 0, from = 0, to = 0;  ///< of a scan: their number; elements to be written
 
     PMPP_HOST_DEVICE plan(std::int64_t count, std::int64_t lead, int rows_of_warp)
@@ -197,8 +216,15 @@ struct run_kernel {
           tiles(larger(std::int64_t(1), ceil_div(data.vectors, std::int64_t(rows_of_warp) * workers))),
           rows(rows_of_warp) {}
     /// Dynamic shared memory: two tiles.
-    std::size_t shared_bytes() const { return 2 * sizeof(slot) * workers * static_cast<std::size_t>(rows); }
+    std::size_t shared_bytes() const {
+      return std::size_t(2) * workers * ceil_div(rows, each) * lane_bytes(smaller(rows, each));
+    }
   };
+  /// Shared memory for adjacent vectors of a lane: an odd number of words, so that lanes find theirs in different banks.
+  PMPP_HOST_DEVICE static constexpr int lane_bytes(int vectors) {
+    constexpr int word = larger(greatest_common_divisor(16, int(sizeof(slot))), int(alignof(slot)));
+    return (vectors * int(sizeof(slot)) / word | 1) * word;
+  }
   struct arguments {
     In in;
     item_count count;
@@ -223,6 +249,10 @@ struct run_kernel {
         p.from = static_cast<std::int64_t>(a.heads.offsets[0]);
         p.to = static_cast<std::int64_t>(a.heads.offsets[p.offsets - 1]);
       }
+      if (block.lane() == 0 && block.warp() < warps) {
+        memory.last_begin[block.warp()] = p.from;
+        memory.last_offset[block.warp()] = 0;
+      }
     }
     block::for_each_tile<by_key>(
         block, a.others, memory.pipeline, p.tiles,
@@ -232,17 +262,15 @@ struct run_kernel {
         [&](std::int64_t tile, int stage) {
           simt::copy_async_wait<0>();
           block.sync_warp();
-          with_share(block, memory, p, tile, stage, [&](const auto& mine) { work(block, memory, a, p, mine, stage); });
+          with_share(block, memory, p, tile, stage, [&](const auto& mine) { work(block, memory, a, mine, stage); });
         },
         [&](std::int64_t tile, int stage, auto exchange) { talk(block, memory, a, p, tile, stage, exchange); },
         [&](std::int64_t tile, int stage) {
           if constexpr (by_key)
             write_runs(block, memory, a, share<false>(block, memory, p, tile, stage), stage);
           else
-            with_share(block, memory, p, tile, stage, [&](const auto& mine) {
-              const part<A> before = {memory.before_warp[stage][block.warp()].value(), 0, tile > 0 || block.warp() > 0};
-              scan<true>(block, a, p, mine, before);
-            });
+            with_share(block, memory, p, tile, stage,
+                       [&](const auto& mine) { write_scan(block, memory, a, p, mine, tile, stage); });
           block.sync_warp();
         });
     a.others.finish(block, memory.pipeline.look_back, p.tiles);  // the last block finds everything written
@@ -255,52 +283,88 @@ struct run_kernel {
   }
 
 private:
-  /// The vectors of one warp in a tile, in rows of 32.
+  /// The vectors of one warp in a tile. They are moved in rows of 32 and worked on in strips of `each` for a lane.
   template <bool Inside>
   struct share : block::vector_range<Items, Inside> {
-    int rows;
-    slot* slots;
-    unsigned char* heads;  ///< a mask for each vector
+    int strips;
+    int vectors;  ///< of a lane in a strip
+    std::byte* slots;
+    unsigned* heads;
 
     template <class Block>
     PMPP_HOST_DEVICE share(Block& block, shared& memory, const plan& p, std::int64_t tile, int stage)
         : block::vector_range<Items, Inside>(p.data, (tile * warps + block.warp()) * p.rows * lanes, p.rows * lanes),
-          rows(p.rows),
-          slots(reinterpret_cast<slot*>(block.dynamic_shared()) +
-                std::int64_t(stage * warps + block.warp()) * this->count),
-          heads(memory.heads[stage] + (by_key && !lengths ? 0 : block.warp() * this->count * int(sizeof(mask)))) {}
+          strips(each == most_rows ? 1 : ceil_div(p.rows, each)),
+          vectors(Inside ? each : smaller(p.rows, each)),
+          slots(block.dynamic_shared() +
+                std::int64_t(stage * warps + block.warp()) * strips * lanes * lane_bytes(vectors)),
+          heads(memory.heads[stage] + block.warp() * (!by_key   ? most_rows * Items
+                                                      : lengths ? lanes * most_strips
+                                                                : 0)) {}
 
-    /// Calls f(r, v) for the lane's vectors v of rows row + r, as many as are worked on together.
+    PMPP_HOST_DEVICE slot& operator[](int v) const {
+      return *reinterpret_cast<slot*>(slots + v / vectors * lane_bytes(vectors) + v % vectors * int(sizeof(slot)));
+    }
+    /// Vector j of a lane in a strip.
+    template <class Block>
+    PMPP_HOST_DEVICE slot& at(Block& block, int strip, int j) const {
+      return *reinterpret_cast<slot*>(slots + (strip * lanes + block.lane()) * lane_bytes(vectors) +
+                                      j * int(sizeof(slot)));
+    }
+    /// The first vector of a lane in a strip.
+    template <class Block>
+    PMPP_HOST_DEVICE int first_of(Block& block, int strip) const {
+      return (strip * lanes + block.lane()) * vectors;
+    }
+    /// Calls f(i) for the items that exist in a lane's vectors from first_vector on.
+    template <class F>
+    PMPP_HOST_DEVICE void for_each_item_of(int first_vector, F f) const {
+      for (int j = 0; j < each; ++j)
+        if (Inside || (j < vectors && this->has(first_vector + j)))
+          this->for_each_item(first_vector + j, [&](int k) { f(j * Items + k); });
+    }
+    /// How many lanes have a vector in a strip.
+    PMPP_HOST_DEVICE int busy_lanes(int strip) const {
+      if (Inside) return lanes;
+      const int items = vectors * Items;
+      return smaller(lanes, larger(0, ceil_div(this->end - strip * lanes * items, items)));
+    }
+    /// As they were marked, of vector v.
+    PMPP_HOST_DEVICE unsigned heads_of(int v) const {
+      return heads[v * Items / 32] >> v * Items % 32 & ((1u << Items) - 1);
+    }
+    /// Calls f(v, place, elements, heads) for the vectors of a lane. Some are read at a time, so that they are not waited
+    /// for one by one.
     template <class Block, class F>
-    PMPP_HOST_DEVICE void for_each_vector(Block& block, int row, F f) const {
-      for (int r = 0; r < at_once; ++r) {
-        const int v = (row + r) * lanes + block.lane();
-        if (row + r < rows && this->has(v)) f(r, v);
+    PMPP_HOST_DEVICE void for_each_vector(Block& block, F f) const {
+      constexpr bool whole = Inside && each % at_once == 0;
+      const int first = first_of(block, 0);
+      for (int j = 0; j < vectors; j += at_once) {
+        raw x[at_once]{};
+        unsigned of_vector[at_once]{};
+        for (int r = 0; r < at_once; ++r)
+          if (whole || (j + r < vectors && this->has(first + j + r))) {
+            x[r] = at(block, 0, j + r).in;
+            of_vector[r] = heads_of(first + j + r);
+          }
+        for (int r = 0; r < at_once; ++r)
+          if (whole || (j + r < vectors && this->has(first + j + r)))
+            f(first + j + r, at(block, 0, j + r), x[r], of_vector[r]);
       }
     }
-    /// How many lanes have a vector in a row.
-    PMPP_HOST_DEVICE int busy_lanes(int row) const {
-      if (row >= rows) return 0;
-      return Inside ? lanes : smaller(lanes, larger(0, ceil_div(this->end - row * lanes * Items, Items)));
-    }
-    PMPP_HOST_DEVICE unsigned heads_of(int v) const {
-      mask m;
-      memcpy(&m, heads + v * int(sizeof(mask)), sizeof(mask));
-      return m;
-    }
-    PMPP_HOST_DEVICE void keep_heads(int v, unsigned of_vector) const {
-      const auto m = static_cast<mask>(of_vector);
-      memcpy(heads + v * int(sizeof(mask)), &m, sizeof(mask));
-    }
+    /// Runs in the front of the part.
+    PMPP_HOST_DEVICE staged& run_at(int i) const { return reinterpret_cast<staged*>(slots)[i]; }
+    PMPP_HOST_DEVICE position& position_at(int i) const { return reinterpret_cast<position*>(slots)[i]; }
   };
 
-  /// Calls f with a warp's share. A tile of which all elements exist, and all are to be written, needs no checks.
+  /// Calls f with a warp's share. A tile of which all elements exist, and all are to be written, needs no checks; the
+  /// number of vectors is known then, so that loops unroll.
   template <class Block, class F>
   PMPP_HOST_DEVICE static void with_share(Block& block, shared& memory, const plan& p, std::int64_t tile, int stage,
                                           F f) {
     const std::int64_t vectors = std::int64_t(workers) * p.rows;
     const std::int64_t begin = p.data.element(tile * vectors), end = p.data.element((tile + 1) * vectors);
-    if (by_key ? begin >= 0 && end <= p.data.n : begin >= p.from && end <= p.to)
+    if (p.rows % each == 0 && (by_key ? begin >= 0 && end <= p.data.n : begin >= p.from && end <= p.to))
       f(share<true>(block, memory, p, tile, stage));
     else
       f(share<false>(block, memory, p, tile, stage));
@@ -310,203 +374,250 @@ private:
   template <bool Inside, class Block>
   PMPP_HOST_DEVICE static void load(Block& block, shared& memory, const arguments& a, const plan& p,
                                     const share<Inside>& mine, int stage) {
-    block::load_async(block, a.in, mine, mine.slots);
+    block::load_async(block, a.in, mine, mine);
     simt::copy_async_batch();
     if constexpr (!by_key)
-      mark(block, a, p, mine);
+      mark(block, memory, a, p, mine);
     else if (block.lane() == 0 && mine.first > 0 && mine.first < p.data.n)
       memory.key_before[stage][block.warp()] = Heads::key(a.in[mine.first - 1]);
   }
 
-  /// Marks the offsets that lie in the warp's part.
+  /// Marks the offsets that lie in the warp's part, one bit an element.
   template <bool Inside, class Block>
-  PMPP_HOST_DEVICE static void mark(Block& block, const arguments& a, const plan& p, const share<Inside>& mine) {
-    constexpr int batch = 8, mask_bits = 8 * int(sizeof(mask));  // loads of a lane that are on their way at once
+  PMPP_HOST_DEVICE static void mark(Block& block, shared& memory, const arguments& a, const plan& p,
+                                    const share<Inside>& mine) {
+    using Offsets = std::remove_cvref_t<decltype(a.heads.offsets)>;
+    using offset_access = block::access<Offsets>;
+    constexpr bool wide = std::is_pointer_v<Offsets> && offset_access::always;
+    using narrow = std::conditional_t<sizeof(value_of<Offsets>) <= 4, std::uint32_t, std::uint64_t>;
+    constexpr int adjacent = wide ? larger(1, offset_access::items) : 1, batch = larger(1, 8 / adjacent);
     const auto offset = [&](std::int64_t s) { return static_cast<std::int64_t>(a.heads.offsets[s]); };
-    auto* const words = reinterpret_cast<unsigned*>(mine.heads);
-    for (int i = block.lane(); i < mine.count * mask_bits / 32; i += lanes) words[i] = 0;
+    for (int i = block.lane(); i < mine.count * Items / 32; i += lanes) mine.heads[i] = 0;
     block.sync_warp();
     if (!mine.has(0)) return;
     const std::int64_t begin = mine.first + mine.begin, end = mine.first + mine.end;
-    std::int64_t s = count_leading(block, p.offsets, [&](std::int64_t i) { return offset(i) < begin; });
+    std::int64_t s = first_offset(block, memory, p, begin, [&](std::int64_t i) { return offset(i) < begin; });
     for (;;) {
-      std::int64_t at[batch];
+      if constexpr (wide && adjacent > 1)  // from a boundary on; those before are left out below
+        s -= static_cast<std::int64_t>(reinterpret_cast<std::uintptr_t>(a.heads.offsets + s) /
+                                       sizeof(value_of<Offsets>) % adjacent);
+      narrow at[batch][adjacent];
       for (int i = 0; i < batch; ++i) {
-        const std::int64_t k = s + i * lanes + block.lane();
-        at[i] = k < p.offsets ? offset(k) : end;
+        const std::int64_t k = s + (i * lanes + block.lane()) * adjacent;
+        if (k >= 0 && k + adjacent <= p.offsets) {
+          const auto x = offset_access::template load<adjacent>(a.heads.offsets, k);
+          for (int j = 0; j < adjacent; ++j)
+            at[i][j] = static_cast<narrow>(offset_access::value(a.heads.offsets, x, j));
+        } else {
+          for (int j = 0; j < adjacent; ++j)
+            at[i][j] = static_cast<narrow>(k + j < 0 ? begin - 1 : k + j < p.offsets ? offset(k + j) : end);
+        }
       }
       for (int i = 0; i < batch; ++i) {
-        if (at[i] >= end) break;
-        const int element = static_cast<int>(at[i] - mine.first);
-        const unsigned bit = unsigned(element / Items * mask_bits + element % Items);
-        simt::atomic_or(words + bit / 32, 1u << bit % 32);
+        unsigned bits = 0;  // of a word; neighbours mostly share one
+        for (int j = 0; j < adjacent; ++j) {
+          const narrow element = at[i][j] - static_cast<narrow>(mine.first);  // large where it lies before the part
+          if (element < static_cast<narrow>(mine.end)) bits |= 1u << element % 32;
+          const bool go_on =
+              j + 1 < adjacent && (at[i][(j + 1) % adjacent] - static_cast<narrow>(mine.first)) / 32 == element / 32;
+          if (go_on) continue;
+          if (bits != 0) simt::atomic_or(mine.heads + element / 32, bits);
+          bits = 0;
+        }
       }
-      const std::int64_t last = block.shuffle(at[batch - 1], lanes - 1);
-      if (last >= end) return;
-      s += batch * lanes;
-      if (block.shuffle(at[0], 0) == last)  // many empty segments: on to the first offset behind them
+      const auto last = static_cast<std::int64_t>(block.shuffle(at[batch - 1][adjacent - 1], lanes - 1));
+      const auto front = static_cast<std::int64_t>(block.shuffle(at[0][adjacent - 1], 0));
+      s += batch * lanes * adjacent;
+      if (last >= end || s >= p.offsets) return;
+      if (front == last)  // many empty segments: on to the first offset behind them
         s += count_leading(block, p.offsets - s, [&](std::int64_t i) { return offset(s + i) <= last; });
     }
   }
 
+  /// The first offset at or behind element `begin`, of which `before` tells that they lie before it. Looked for near the
+  /// place where it would be if all segments were of the same length from the warp's last part on.
+  template <class Block, class F>
+  PMPP_HOST_DEVICE static std::int64_t first_offset(Block& block, shared& memory, const plan& p, std::int64_t begin,
+                                                    F before) {
+    const float density = float(p.offsets - 1) / float(larger(std::int64_t(1), p.to - p.from));
+    const std::int64_t ahead = begin - memory.last_begin[block.warp()];
+    const std::int64_t s = count_leading_near(
+        block, p.offsets, memory.last_offset[block.warp()] + static_cast<std::int64_t>(float(ahead) * density), before);
+    block.sync_warp();
+    if (block.lane() == 0) {
+      memory.last_begin[block.warp()] = begin;
+      memory.last_offset[block.warp()] = s;
+    }
+    return s;
+  }
+
   /// Finds out what the elements of a warp's part come to; runs move to the front of the part.
   template <bool Inside, class Block>
-  PMPP_HOST_DEVICE static void work(Block& block, shared& memory, const arguments& a, const plan& p,
-                                    const share<Inside>& mine, int stage) {
+  PMPP_HOST_DEVICE static void work(Block& block, shared& memory, const arguments& a, const share<Inside>& mine,
+                                    int stage) {
     state all;
-    if constexpr (by_key) {
+    if constexpr (by_key)
       all = gather(block, memory, a, mine, stage);
-    } else {
-      const part<A> folded = scan<false>(block, a, p, mine, part<A>{});
-      all = state::of(folded.value, folded.heads);
-    }
+    else
+      all = fold(block, memory, a, mine, stage);
     if (block.lane() == 0) memory.of_warp[stage][block.warp()] = all;
   }
 
-  /// Scans some rows from head to head, behind `running`, which becomes what the elements from the last head on combine
-  /// to. before: what precedes each lane's vector.
-  template <bool Inside, class Block>
-  PMPP_HOST_DEVICE static void scan_rows(Block& block, const share<Inside>& mine, int row,
-                                         const unsigned (&heads)[at_once], A (&y)[at_once][Items], A (&before)[at_once],
-                                         part<A>& running, const Op& op) {
-    A tail[at_once]{};  // of the lane, from its last head on
-    unsigned with_head[at_once];
-    int reach[at_once]{};  // how many lanes to the left there is no head between
-    for (int r = 0; r < at_once; ++r) with_head[r] = block.ballot(heads[r] != 0);
-    mine.for_each_vector(block, row, [&](int r, int v) {
-      bool present = false;
-      mine.for_each_item(v, [&](int k) {
-        if (present && (heads[r] >> k & 1) == 0) y[r][k] = static_cast<A>(op(tail[r], y[r][k]));
-        tail[r] = y[r][k];
-        present = true;
-      });
-      reach[r] = smaller(block.lane(), simt::leading_zeros(with_head[r] << (lanes - 1 - block.lane())));
-    });
-    for (int d = 1; d < lanes; d *= 2)
-      for (int r = 0; r < at_once; ++r) {
-        const A left = block.shuffle_up(tail[r], d);
-        if (d <= reach[r]) tail[r] = static_cast<A>(op(left, tail[r]));
-      }
-    bool preceded[at_once]{};
-    for (int r = 0; r < at_once; ++r) {
-      const int busy = mine.busy_lanes(row + r);
-      if (busy == 0) break;
-      const A left = block.shuffle_up(tail[r], 1), all = block.shuffle(tail[r], busy - 1);
-      const bool joins = running.present && (with_head[r] & ((1u << block.lane()) - 1)) == 0;
-      before[r] = block.lane() == 0 ? running.value : joins ? static_cast<A>(op(running.value, left)) : left;
-      preceded[r] = block.lane() > 0 || running.present;
-      running.value = running.present && with_head[r] == 0 ? static_cast<A>(op(running.value, all)) : all;
-      running.heads |= unsigned(with_head[r] != 0);
-      running.present = true;
+  /// Scans what the lanes of a warp have from their last head on (all that they have, without one).
+  template <class Block>
+  PMPP_HOST_DEVICE static A scan_lanes(Block& block, A tail, unsigned lanes_with_head, int busy, const Op& op) {
+    // How many lanes to the left there is no head between.
+    const int reach = smaller(block.lane(), simt::leading_zeros(lanes_with_head << (lanes - 1 - block.lane())));
+    for (int d = 1; d < lanes; d *= 2) {
+      const A left = block.shuffle_up(tail, d);
+      if (d <= reach && block.lane() < busy) tail = static_cast<A>(op(left, tail));
     }
-    mine.for_each_vector(block, row, [&](int r, int v) {
-      mine.for_each_item(v, [&](int k) {
-        if (preceded[r] && k < simt::trailing_zeros(heads[r])) y[r][k] = static_cast<A>(op(before[r], y[r][k]));
-      });
-    });
+    return tail;
   }
 
-  /// Scans a warp's part behind `running`. Returns what the elements from the last head on combine to.
-  template <bool Write, bool Inside, class Block>
-  PMPP_HOST_DEVICE static part<A> scan(Block& block, const arguments& a, const plan& p, const share<Inside>& mine,
-                                       part<A> running) {
-    for (int row = 0; row < mine.rows; row += at_once) {
-      A y[at_once][Items]{}, before[at_once];
-      unsigned heads[at_once]{};
-      mine.for_each_vector(block, row, [&](int r, int v) {
-        const raw x = mine.slots[v].in;
-        heads[r] = mine.heads_of(v);
-        mine.for_each_item(v, [&](int k) { y[r][k] = static_cast<A>(block::access<In>::value(a.in, x, k)); });
-      });
-      scan_rows(block, mine, row, heads, y, before, running, a.op);
-      if constexpr (Write) store(block, a, p, mine, row, y);
-    }
-    return running;
-  }
+  /// A scan's first way through a warp's part.
   template <bool Inside, class Block>
-  PMPP_HOST_DEVICE static void store(Block& block, const arguments& a, const plan& p, const share<Inside>& mine,
-                                     int row, const A (&y)[at_once][Items]) {
-    mine.for_each_vector(block, row, [&](int r, int v) {
+  PMPP_HOST_DEVICE static state fold(Block& block, shared& memory, const arguments& a, const share<Inside>& mine,
+                                     int stage) {
+    A tail{};
+    bool has_tail = false;
+    unsigned heads = 0;
+    mine.for_each_vector(block, [&](int v, slot&, const raw& x, unsigned of_vector) {
+      mine.for_each_item(v, [&](int k) {
+        const A item = static_cast<A>(block::access<In>::value(a.in, x, k));
+        tail = has_tail && (of_vector >> k & 1) == 0 ? static_cast<A>(a.op(tail, item)) : item;
+        has_tail = true;
+      });
+      heads |= of_vector;
+    });
+    const int busy = mine.busy_lanes(0);
+    const unsigned with_head = block.ballot(heads != 0);
+    tail = scan_lanes(block, tail, with_head, busy, a.op);
+    memory.before_lane[stage][block.thread()] = block.shuffle_up(tail, 1);
+    if (block.lane() == 0) memory.lanes_with_head[stage][block.warp()] = with_head;
+    return state::of(block.shuffle(tail, larger(0, busy - 1)), with_head != 0);
+  }
+
+  /// Its second way, knowing what precedes the part. Results take the elements' place, from where rows are written.
+  template <bool Inside, class Block>
+  PMPP_HOST_DEVICE static void write_scan(Block& block, shared& memory, const arguments& a, const plan& p,
+                                          const share<Inside>& mine, std::int64_t tile, int stage) {
+    A running = memory.before_warp[stage][block.warp()].value();
+    bool has_running = tile > 0 || block.warp() > 0;
+    if (block.lane() > 0) {
+      const A before = memory.before_lane[stage][block.thread()];
+      const bool joins = has_running && (memory.lanes_with_head[stage][block.warp()] & ((1u << block.lane()) - 1)) == 0;
+      running = joins ? static_cast<A>(a.op(running, before)) : before;
+      has_running = true;
+    }
+    mine.for_each_vector(block, [&](int v, slot& place, const raw& x, unsigned of_vector) {
+      results y{};
+      mine.for_each_item(v, [&](int k) {
+        const A item = static_cast<A>(block::access<In>::value(a.in, x, k));
+        running = has_running && (of_vector >> k & 1) == 0 ? static_cast<A>(a.op(running, item)) : item;
+        has_running = true;
+        y.item[k] = static_cast<value_of<Out>>(running);
+      });
+      place.out = y;
+    });
+    block.sync_warp();
+    for (int v = block.lane(); v < mine.count; v += lanes) {
+      if (!mine.has(v)) break;
+      const results y = mine[v].out;
       const std::int64_t i = mine.element(v);
       if constexpr (Items > 1) {
         if (Inside || (mine.whole(v) && i >= p.from && i + Items <= p.to)) {
-          block::vector<value_of<Out>, Items> result;
-          for (int k = 0; k < Items; ++k) result.item[k] = static_cast<value_of<Out>>(y[r][k]);
-          block::access<Out>::template store<Items>(a.out, i, result);
-          return;
+          block::access<Out>::template store<Items>(a.out, i, y);
+          continue;
         }
       }
       mine.for_each_item(v, [&](int k) {
-        if (Inside || (i + k >= p.from && i + k < p.to)) a.out[i + k] = static_cast<value_of<Out>>(y[r][k]);
+        if (Inside || (i + k >= p.from && i + k < p.to)) a.out[i + k] = y.item[k];
       });
-    });
+    }
   }
 
-  /// Calls put(rank, r, k) for the heads of some rows, `runs` of which lie before them, and adds theirs to `runs`.
+  /// Calls put(rank, item) for the heads of a strip, `runs` of which lie before it, and adds theirs to `runs`. Returns
+  /// the rank of the lane's first one.
   template <class Block, class Put>
-  PMPP_HOST_DEVICE static void for_each_head(Block& block, const unsigned (&heads)[at_once], int& runs, Put put) {
-    const auto field = [](unsigned counts, int r) { return static_cast<int>(counts >> r * bits & ((1u << bits) - 1)); };
-    unsigned counts = 0;
-    for (int r = 0; r < at_once; ++r) counts += unsigned(simt::count_bits(heads[r])) << r * bits;
-    const unsigned up_to = block::warp_inclusive_scan(block, counts, plus{});
-    const unsigned of_rows = block.shuffle(up_to, lanes - 1);
-    for (int r = 0; r < at_once; ++r) {
-      int rank = runs + field(up_to, r) - field(counts, r);
-      runs += field(of_rows, r);
-      for (int k = 0; k < Items; ++k)
-        if ((heads[r] >> k & 1) != 0) put(rank++, r, k);
-    }
+  PMPP_HOST_DEVICE static int for_each_head(Block& block, unsigned heads, int& runs, Put put) {
+    const int count = simt::count_bits(heads), up_to = block::warp_inclusive_scan(block, count, plus{});
+    const int first = runs + up_to - count;
+    runs += block.shuffle(up_to, lanes - 1);
+    int rank = first;
+    for (int i = 0; i < each * Items; ++i)
+      if ((heads >> i & 1) != 0) put(rank++, i);
+    return first;
   }
 
   /// Moves the runs that begin in a warp's part to its front: keys, and the values of those in front of them.
   template <bool Inside, class Block>
   PMPP_HOST_DEVICE static state gather(Block& block, shared& memory, const arguments& a, const share<Inside>& mine,
                                        int stage) {
-    K before_row{};  // the key before the row, in lane 0
-    if (block.lane() == 0) before_row = memory.key_before[stage][block.warp()];
+    K before_strip{};  // the key before the strip, in lane 0
+    if (block.lane() == 0) before_strip = memory.key_before[stage][block.warp()];
     [[maybe_unused]] part<A> running{};
     [[maybe_unused]] int last_head = -1;  // of the lane: item of the part
     int runs = 0;
-    for (int row = 0; row < mine.rows; row += at_once) {
-      raw x[at_once]{};
-      mine.for_each_vector(block, row, [&](int r, int v) { x[r] = mine.slots[v].in; });
+    for (int strip = 0; strip < mine.strips; ++strip) {
+      const int first = mine.first_of(block, strip);
+      raw x[each]{};
+      for (int j = 0; j < each; ++j)
+        if (j < mine.vectors && mine.has(first + j)) x[j] = mine.at(block, strip, j).in;
       block.sync_warp();  // runs may now go where these were
-      const auto item = [&](int r, int k) { return block::access<In>::value(a.in, x[r], k); };
-      unsigned heads[at_once]{};
-      for (int r = 0; r < at_once; ++r) {
-        const int v = (row + r) * lanes + block.lane();
-        const bool has = row + r < mine.rows && mine.has(v);
-        K last{};
-        if (has && mine.end_of(v) == Items) last = Heads::key(item(r, Items - 1));
-        const K left = block.shuffle(last, (block.lane() + lanes - 1) % lanes);
-        K previous = block.lane() == 0 ? before_row : left;
-        before_row = left;  // in lane 0 that is the last key of this row
-        if (!has) continue;
-        mine.for_each_item(v, [&](int k) {
-          const K key = Heads::key(item(r, k));
-          const bool head = mine.element(v) + k == 0 || !static_cast<bool>(a.heads.eq(previous, key));
-          heads[r] |= unsigned(head) << k;
-          previous = key;
-        });
-        if constexpr (lengths) {
-          mine.keep_heads(v, heads[r]);
-          if (heads[r] != 0) last_head = v * Items + 31 - simt::leading_zeros(heads[r]);
+      const auto item = [&](int i) { return block::access<In>::value(a.in, x[i / Items], i % Items); };
+      K first_key{}, previous{};  // of the lane
+      int from = each * Items;
+      unsigned heads = 0;
+      mine.for_each_item_of(first, [&](int i) {
+        const K key = Heads::key(item(i));
+        if (i < from) {
+          from = i;
+          first_key = key;
+        } else if (!static_cast<bool>(a.heads.eq(previous, key))) {
+          heads |= 1u << i;
         }
+        previous = key;
+      });
+      const K left = block.shuffle(previous, (block.lane() + lanes - 1) % lanes);
+      const K before_lane = block.lane() == 0 ? before_strip : left;
+      before_strip = left;  // in lane 0 that is the last key of this strip
+      if (from < each * Items) {
+        const bool very_first = mine.first + first * Items + from == 0;
+        if (very_first || !static_cast<bool>(a.heads.eq(before_lane, first_key))) heads |= 1u << from;
       }
       if constexpr (lengths) {
-        for_each_head(block, heads, runs,
-                      [&](int rank, int r, int k) { mine.slots->runs[rank] = Heads::key(item(r, k)); });
+        mine.heads[strip * lanes + block.lane()] = heads;
+        if (heads != 0) last_head = first * Items + 31 - simt::leading_zeros(heads);
+        for_each_head(block, heads, runs, [&](int rank, int i) { mine.run_at(rank) = Heads::key(item(i)); });
       } else {
-        if (row == 0 && block.lane() == 0)
-          memory.begins_with_head[stage][block.warp()] = (heads[0] >> mine.begin_of(0) & 1) != 0;
-        A y[at_once][Items]{}, before[at_once]{};
-        for (int r = 0; r < at_once; ++r)
-          for (int k = 0; k < Items; ++k) y[r][k] = static_cast<A>(Heads::value(item(r, k)));
-        scan_rows(block, mine, row, heads, y, before, running, a.op);
-        for_each_head(block, heads, runs, [&](int rank, int r, int k) {
-          const bool first = k == mine.begin_of((row + r) * lanes + block.lane());
-          mine.slots->runs[rank] = {first ? before[r] : y[r][larger(0, k - 1)], Heads::key(item(r, k))};
+        if (strip == 0 && block.lane() == 0) memory.begins_with_head[stage][block.warp()] = (heads >> from & 1) != 0;
+        A y[each * Items]{};
+        A tail{};
+        mine.for_each_item_of(first, [&](int i) {
+          const A value = static_cast<A>(Heads::value(item(i)));
+          tail = i == from || (heads >> i & 1) != 0 ? value : static_cast<A>(a.op(tail, value));
+          y[i] = tail;
         });
+        const int busy = mine.busy_lanes(strip);
+        const unsigned with_head = block.ballot(heads != 0);
+        tail = scan_lanes(block, tail, with_head, busy, a.op);
+        const A of_left = block.shuffle_up(tail, 1), all = block.shuffle(tail, larger(0, busy - 1));
+        const int rank = for_each_head(block, heads, runs, [&](int r, int i) {
+          mine.run_at(r) = {y[larger(0, i - 1)], Heads::key(item(i))};
+        });
+        if (heads != 0 && (block.lane() > 0 || running.present)) {  // the run that ends in the lane began before it
+          const bool joins = running.present && (with_head & ((1u << block.lane()) - 1)) == 0;
+          const A before = block.lane() == 0 ? running.value
+                           : joins           ? static_cast<A>(a.op(running.value, of_left))
+                                             : of_left;
+          A& ended = mine.run_at(rank).ended;
+          ended = simt::trailing_zeros(heads) == from ? before : static_cast<A>(a.op(before, ended));
+        }
+        if (busy > 0) {
+          running.value = running.present && with_head == 0 ? static_cast<A>(a.op(running.value, all)) : all;
+          running.present = true;
+        }
       }
     }
     if constexpr (lengths) {
@@ -555,26 +666,26 @@ private:
     const auto first = static_cast<std::int64_t>(before.heads());
     const int from = first == 0 ? 1 : 0;  // no run ends in front of the very first
     if constexpr (lengths) {
-      put(block, a.out.keys, first, 0, n, [&](int j) { return mine.slots->runs[j]; });
+      put(block, a.out.keys, first, 0, n, [&](int j) { return mine.run_at(j); });
       block.sync_warp();  // the positions of the heads go where these were
       int runs = 0;
-      for (int row = 0; row < mine.rows; row += at_once) {
-        unsigned heads[at_once]{};
-        mine.for_each_vector(block, row, [&](int r, int v) { heads[r] = mine.heads_of(v); });
-        for_each_head(block, heads, runs, [&](int rank, int r, int k) {
-          mine.slots->at[rank] = static_cast<position>(((row + r) * lanes + block.lane()) * Items + k);
+      for (int strip = 0; strip < mine.strips; ++strip) {
+        unsigned heads = 0;
+        if (block.lane() < mine.busy_lanes(strip)) heads = mine.heads[strip * lanes + block.lane()];
+        for_each_head(block, heads, runs, [&](int rank, int i) {
+          mine.position_at(rank) = static_cast<position>(mine.first_of(block, strip) * Items + i);
         });
       }
       block.sync_warp();
       put(block, a.out.values, first - 1, from, n, [&](int j) {
-        return j > 0 ? std::uint64_t(mine.slots->at[j] - mine.slots->at[j - 1])
-                     : before.value() + std::uint64_t(mine.slots->at[0] - mine.begin);
+        return j > 0 ? std::uint64_t(mine.position_at(j) - mine.position_at(j - 1))
+                     : before.value() + std::uint64_t(mine.position_at(0) - mine.begin);
       });
     } else {
-      put(block, a.out.keys, first, 0, n, [&](int j) { return mine.slots->runs[j].key; });
+      put(block, a.out.keys, first, 0, n, [&](int j) { return mine.run_at(j).key; });
       const bool begins_with_head = memory.begins_with_head[stage][block.warp()];
       put(block, a.out.values, first - 1, from, n, [&](int j) {
-        const A ended = mine.slots->runs[j].ended;
+        const A ended = mine.run_at(j).ended;
         return j > 0 ? ended : begins_with_head ? before.value() : static_cast<A>(a.op(before.value(), ended));
       });
     }

@@ -40,9 +40,9 @@ struct segmented_tuning {
 };
 
 /// Of the calls whose tiles wait for those before: a block of each multiprocessor has two tiles in shared memory.
-inline constexpr segmented_tuning segmented_scan_tuning{544, 192, 2, 1};
-inline constexpr segmented_tuning run_tuning{544, 192, 2, 1};
-inline constexpr segmented_tuning run_length_tuning{544, 192, 2, 1};
+inline constexpr segmented_tuning segmented_scan_tuning{512, 192, 2, 1};
+inline constexpr segmented_tuning run_tuning{480, 224, 2, 1};
+inline constexpr segmented_tuning run_length_tuning{480, 224, 2, 1};
 
 namespace detail {
 
@@ -123,6 +123,20 @@ PMPP_HOST_DEVICE std::int64_t count_leading(Block& block, std::int64_t n, F hold
     high = smaller(high, low + piece - 1);
   }
   return low;
+}
+
+/// The same, near `guess`: 16 questions at growing distances to it come first.
+template <class Block, class F>
+PMPP_HOST_DEVICE std::int64_t count_leading_near(Block& block, std::int64_t n, std::int64_t guess, F holds) {
+  guess = smaller(larger(guess, std::int64_t(0)), n);
+  const auto place = [&](int l) {
+    return l < 8 ? guess - (std::int64_t(1) << 3 * (7 - l)) : guess - 1 + (std::int64_t(1) << 3 * (l - 8));
+  };
+  const std::int64_t mine = place(block.lane());
+  const int held = block.warp_add(block.lane() < 16 && (mine < 0 || (mine < n && holds(mine))) ? 1 : 0);
+  const std::int64_t low = held == 0 ? 0 : larger(std::int64_t(0), place(held - 1) + 1);
+  const std::int64_t high = held == 16 ? n : smaller(n, place(held));
+  return low + count_leading(block, high - low, [&](std::int64_t i) { return holds(low + i); });
 }
 
 /// How a tile lies in shared memory. Each element takes ResultBytes there once it has been read.
