@@ -27,8 +27,10 @@ namespace {
 constexpr pmpp::spmm_tuning tiny{64, 1, 3, 5, 16, 2, 3};
 
 /// seq and host have no tiles: one instantiation serves all of their tests.
-template <class where, pmpp::spmm_tuning Tuning>
-constexpr pmpp::spmm_tuning tuned = where::on_device ? Tuning : pmpp::spmm_tuning{};
+template <class where>
+constexpr pmpp::spmm_tuning tuned(pmpp::spmm_tuning asked) {
+  return where::on_device ? asked : pmpp::spmm_tuning{};
+}
 
 template <class where, class T, class I>
 auto put(const csr_matrix<T, I>& matrix) {
@@ -91,9 +93,9 @@ void check_exact(const csr_matrix<T, I>& matrix, std::int64_t cols, layout of_b,
     const auto c = of_c.view(out.data(), matrix.rows(), cols);
     const auto b_view = of_b.view(in.data(), matrix.cols(), cols);
     if (overwrite)
-      pmpp::spmm<tuned<where, Tuning>>(policy, 1, on_machine, b_view, 0, c);
+      pmpp::spmm<tuned<where>(Tuning)>(policy, 1, on_machine, b_view, 0, c);
     else
-      pmpp::spmm<tuned<where, Tuning>>(policy, 2, on_machine.view(), b_view, -3.0, c);
+      pmpp::spmm<tuned<where>(Tuning)>(policy, 2, on_machine.view(), b_view, -3.0, c);
     pmpp::synchronize(policy);
     CHECK(where::get(out) == wanted);
   }

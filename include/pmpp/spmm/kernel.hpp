@@ -104,7 +104,9 @@ struct spmm_kernel {
   using arguments = spmm_arguments<Values, Index, X, Y, A>;
   static constexpr bool has_values = std::is_pointer_v<Values>;  // a pattern has ones
   static constexpr int threads = Tuning.threads, lanes = simt::warp_size, warps = threads / lanes,
-                       min_blocks = Tuning.min_blocks, item_bytes = int(sizeof(Index) + sizeof(A)),
+                       // A sum of 8 bytes takes two registers.
+      min_blocks = sizeof(A) > 4 ? larger(1, Tuning.min_blocks * 3 / 4) : Tuning.min_blocks,
+                       item_bytes = int(sizeof(Index) + sizeof(A)),
                        items = larger(1, Tuning.items * 16 / larger(16, item_bytes)), tile_size = items * lanes;
   /// Steps of the shortest piece.
   static constexpr std::int64_t least = tile_size;
@@ -257,19 +259,22 @@ private:
 
   template <class Block>
   PMPP_HOST_DEVICE static void load(Block& block, tile& t, const arguments& a, std::int64_t begin, int count) {
-    Index column[items];
-    A value[items];
-    for (int k = 0; k < items; ++k) {
-      const int i = k * lanes + block.lane();
-      if (i >= count) continue;
-      column[k] = simt::load_once(a.columns + begin + i);
-      if constexpr (has_values) value[k] = static_cast<A>(simt::load_once(a.values + begin + i));
-    }
-    for (int k = 0; k < items; ++k) {
-      const int i = k * lanes + block.lane();
-      if (i >= count) continue;
-      t.column[place_of(i)] = column[k];
-      if constexpr (has_values) t.value[place_of(i)] = value[k];
+    constexpr int at_once = smaller(items, 4);  // more take registers that are wanted for sums
+    for (int first = 0; first < items; first += at_once) {
+      Index column[at_once];
+      A value[at_once];
+      for (int k = 0; k < at_once; ++k) {
+        const int i = (first + k) * lanes + block.lane();
+        if (first + k >= items || i >= count) continue;
+        column[k] = simt::load_once(a.columns + begin + i);
+        if constexpr (has_values) value[k] = static_cast<A>(simt::load_once(a.values + begin + i));
+      }
+      for (int k = 0; k < at_once; ++k) {
+        const int i = (first + k) * lanes + block.lane();
+        if (first + k >= items || i >= count) continue;
+        t.column[place_of(i)] = column[k];
+        if constexpr (has_values) t.value[place_of(i)] = value[k];
+      }
     }
   }
 
