@@ -38,8 +38,6 @@
 #include <pmpp/sort.hpp>
 #include <pmpp/transform.hpp>
 
-#pragma GCC visibility push(hidden)  // see launch.hpp
-
 namespace pmpp::inline PMPP_BACKEND {
 
 /// Coordinates: row, column and value of each nonzero, by rows.
@@ -75,6 +73,11 @@ struct jds_matrix {
   Values values;
 };
 
+}  // namespace pmpp::inline PMPP_BACKEND
+
+#pragma GCC visibility push(hidden)  // see launch.hpp
+
+namespace pmpp::inline PMPP_BACKEND {
 namespace detail {
 
 /// Where a policy's algorithms keep what they return.

@@ -94,9 +94,9 @@ int main() {
        [&](const formats& A, const float* x, float* y) { pmpp::spmv(where, 1.0f, A.csr, x, 0.0f, y); }},
   };
   const int sizes[] = {1000, 1 << 20};  // the second on a GPU
-  const int rungs = int(std::size(ladder));
-  std::vector<bool> right(std::size_t(rungs), true);
-  std::vector<std::vector<double>> times(std::size_t(rungs));
+  const std::size_t rungs = std::size(ladder);
+  std::vector<bool> right(rungs, true);
+  std::vector<std::vector<double>> times(rungs);
   for (const int n : sizes) {
     if (n == sizes[1] && !PMPP_CUDA) break;
     for (const pmpp::csr_matrix<float>& A : make_matrices(n)) {
@@ -104,7 +104,7 @@ int main() {
       std::vector<float> x(std::size_t(n), 1.0f);
       for (std::size_t i = 0; i < x.size(); i += 3) x[i] = -0.5f;
       const pmpp::device_buffer<float> in(x);
-      for (std::size_t r = 0; r < std::size_t(rungs); ++r) {
+      for (std::size_t r = 0; r < rungs; ++r) {
         if (ladder[r].name == std::string("ELL") && !all.has_ell()) {
           if (n == sizes[1]) times[r].push_back(0);
           continue;
@@ -120,7 +120,7 @@ int main() {
   std::printf("%-12s %-52s result", "rung", "what it teaches");
   if (PMPP_CUDA) std::printf("  us: %9s %9s %9s", "27 a row", "0 to 15", "4 of n");
   int wrong = 0;
-  for (std::size_t r = 0; r < std::size_t(rungs); ++r) {
+  for (std::size_t r = 0; r < rungs; ++r) {
     std::printf("\n%-12s %-52s %-6s", ladder[r].name, ladder[r].lesson, right[r] ? "right" : "WRONG");
     wrong += !right[r];
     if (PMPP_CUDA) std::printf("     ");
