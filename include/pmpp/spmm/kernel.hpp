@@ -355,10 +355,14 @@ private:
                                    int part, int parts) {
     const int log_lanes = ceil_log2(smaller(lanes, a.width - column)), groups = lanes >> log_lanes;
     const int mine = column + (block.lane() & ((1 << log_lanes) - 1)), group = block.lane() >> log_lanes;
+    constexpr int batch = 8;  // a long row has thousands of pieces: loads that wait for each other would take long
+    const std::int64_t step = std::int64_t(parts) * groups;
     A sum{};
-    if (mine < a.width)
-      for (std::int64_t i = from + part * groups + group; i < to; i += parts * groups)
-        sum += a.last[i * a.width + mine];
+    for (std::int64_t i = from + part * groups + group; i < to && mine < a.width; i += batch * step) {
+      A value[batch];
+      for (int u = 0; u < batch; ++u) value[u] = i + u * step < to ? a.last[(i + u * step) * a.width + mine] : A{};
+      for (int u = 0; u < batch; ++u) sum += value[u];
+    }
     for (int d = 1 << log_lanes; d < lanes; d *= 2) sum += block.shuffle_xor(sum, d);
     return sum;
   }
