@@ -108,10 +108,10 @@ struct spmm_kernel {
     A value;
   };
   static constexpr int threads = Tuning.threads, lanes = simt::warp_size, warps = threads / lanes,
-                       // A sum of 8 bytes takes two registers.
-      min_blocks = sizeof(A) > 4 ? larger(1, Tuning.min_blocks * 3 / 4) : Tuning.min_blocks,
                        items = larger(1, Tuning.items * 16 / larger(16, int(sizeof(nonzero)))),
                        tile_size = items * lanes;
+  /// Sums of 8 bytes take two registers each.
+  static constexpr int min_blocks = sizeof(A) > 4 ? larger(1, Tuning.min_blocks * 3 / 4) : Tuning.min_blocks;
   /// Steps of the shortest piece.
   static constexpr std::int64_t least = tile_size;
 
