@@ -102,24 +102,21 @@ PMPP_HOST_DEVICE void write_products(const Arguments& a, std::int64_t row, int c
 template <class Values, class Index, class X, class Y, class A, int V, spmm_tuning Tuning>
 struct spmm_kernel {
   using arguments = spmm_arguments<Values, Index, X, Y, A>;
-  /// A column and a value, read at once from shared memory.
-  struct alignas(smaller(16, 2 * larger(int(sizeof(Index)), int(sizeof(A))))) nonzero {
-    Index column;
-    A value;
-  };
+  static constexpr bool has_values = std::is_pointer_v<Values>;  // a pattern has ones
   static constexpr int threads = Tuning.threads, lanes = simt::warp_size, warps = threads / lanes,
-                       items = larger(1, Tuning.items * 16 / larger(16, int(sizeof(nonzero)))),
-                       tile_size = items * lanes;
-  /// Sums of 8 bytes take two registers each.
-  static constexpr int min_blocks = sizeof(A) > 4 ? larger(1, Tuning.min_blocks * 3 / 4) : Tuning.min_blocks;
+                       // A sum of 8 bytes takes two registers.
+      min_blocks = sizeof(A) > 4 ? larger(1, Tuning.min_blocks * 3 / 4) : Tuning.min_blocks,
+                       item_bytes = int(sizeof(Index) + sizeof(A)),
+                       items = larger(1, Tuning.items * 16 / larger(16, item_bytes)), tile_size = items * lanes;
   /// Steps of the shortest piece.
   static constexpr std::int64_t least = tile_size;
 
-  /// One place in 33 stays unused, so that teams whose rows are as long as a power of two find different banks.
+  /// One word in 33 stays unused, so that teams whose rows are as long as a power of two find different banks.
   PMPP_HOST_DEVICE static constexpr int place_of(int i) { return i + static_cast<int>(unsigned(i) / 32); }
 
   struct tile {
-    nonzero at[tile_size + tile_size / 32];
+    Index column[tile_size + tile_size / 32];
+    A value[has_values ? tile_size + tile_size / 32 : 1];
   };
   struct shared {
     tile tiles[warps];
@@ -139,24 +136,13 @@ private:
   struct piece {
     std::int64_t begin, end, row, end_row;
   };
-  /// What a lane is: its columns of B and C, and which of the groups of the warp it belongs to. Two words are kept, the
-  /// rest is worked out where it is wanted: registers are scarce.
+  /// What a lane is: its columns of B and C, and which of the groups of the warp it belongs to.
   struct role {
-    int lane, log_lanes;  ///< in the warp; lanes of a group, 1 or 2 or 4 ... or 32
-    const X* b;           ///< the lane's columns in the first row of B; lanes that have none read the last ones
-
-    PMPP_HOST_DEVICE role(int lane_, const arguments& a)
-        : lane(lane_),
-          log_lanes(ceil_log2(ceil_div(a.width, V))),
-          b(a.b + smaller(column(), a.width - V) * a.b_col_stride) {}
-
-    PMPP_HOST_DEVICE int group() const { return lane >> log_lanes; }
-    PMPP_HOST_DEVICE int groups() const { return lanes >> log_lanes; }
-    /// The first column of the lane.
-    PMPP_HOST_DEVICE int column() const { return (lane & ((1 << log_lanes) - 1)) * V; }
-    PMPP_HOST_DEVICE bool has_columns(const arguments& a) const { return column() < a.width; }
-    /// The shift of a team of all groups.
-    PMPP_HOST_DEVICE int all() const { return 5 - log_lanes; }
+    int log_lanes;      ///< of a group
+    int group, groups;  ///< of the warp
+    int column;         ///< the first of the lane
+    bool has_columns;   ///< some lanes have none
+    const X* b;         ///< the lane's columns in the first row of B
   };
 
   /// Cuts the walk at two steps. Each round narrows both searches to a 32nd.
@@ -190,9 +176,9 @@ private:
       A value[batch];
       vector x[batch];
       for (int u = 0; u < batch; ++u) {  // those behind the end read the last one
-        const nonzero n = t.at[place_of(smaller(i + u * step, to - 1))];
-        value[u] = n.value;
-        x[u] = *reinterpret_cast<const vector*>(me.b + static_cast<std::int64_t>(n.column) * a.b_row_stride);
+        const int at = place_of(smaller(i + u * step, to - 1));
+        value[u] = has_values ? t.value[has_values ? at : 0] : A(1);
+        x[u] = *reinterpret_cast<const vector*>(me.b + static_cast<std::int64_t>(t.column[at]) * a.b_row_stride);
       }
       for (int u = 0; u < batch; ++u)
         if (i + u * step < to)
@@ -210,19 +196,26 @@ private:
   /// Writes C at the rows that end in the piece and began in it, and leaves the rest to the second kernel.
   template <class Block>
   PMPP_HOST_DEVICE static void multiply(Block& block, tile& t, const arguments& a, std::int64_t index, const piece& p) {
-    const role me(block.lane(), a);
+    role me;
+    me.log_lanes = ceil_log2(ceil_div(a.width, V));
+    me.group = block.lane() >> me.log_lanes;
+    me.groups = lanes >> me.log_lanes;
+    me.column = (block.lane() & ((1 << me.log_lanes) - 1)) * V;
+    me.has_columns = me.column < a.width;
+    me.b = a.b + smaller(me.column, a.width - V) * a.b_col_stride;
+    const int all = 5 - me.log_lanes;  // the shift of a team of all groups
+
     std::int64_t row = p.row;
     const bool began_before = row < p.end_row && static_cast<std::int64_t>(a.offsets[row]) < p.begin;
     if (block.lane() == 0) a.ends[index] = began_before ? row : -1;
     bool is_cut = began_before, is_open = began_before;
     A open[V]{};  // what the lane has of row `row`; not added up yet over the groups
-    int rows = static_cast<int>(p.end_row - row), nonzeros = static_cast<int>(p.end - p.begin);  // that are left
     for (std::int64_t begin = p.begin;; begin += tile_size) {
-      const int here = smaller(nonzeros, tile_size);
+      const int here = static_cast<int>(smaller(p.end - begin, std::int64_t(tile_size)));
       load(block, t, a, begin, here);
       // The ends of 32 rows, as places in the tile; those that lie behind it come last.
       const auto load_ends = [&] {
-        if (block.lane() >= rows) return here + 1;
+        if (row + block.lane() >= p.end_row) return here + 1;
         const std::int64_t end = static_cast<std::int64_t>(a.offsets[row + block.lane() + 1]) - begin;
         return static_cast<int>(smaller(end, std::int64_t(here + 1)));
       };
@@ -234,13 +227,13 @@ private:
         if (block.lane() == 0) begin_of_row = from;
         int done = 0;
         if (count > 0 && is_open) {  // the whole warp goes on with the open row
-          add(t, a, me, from + me.group(), block.shuffle(end, 0), me.groups(), open);
-          join(block, me, me.all(), open);
-          if (me.group() == 0 && me.has_columns(a)) {
+          add(t, a, me, from + me.group, block.shuffle(end, 0), me.groups, open);
+          join(block, me, all, open);
+          if (me.group == 0 && me.has_columns) {
             if (is_cut)
-              for (int v = 0; v < V; ++v) a.first[index * a.width + me.column() + v] = open[v];
+              for (int v = 0; v < V; ++v) a.first[index * a.width + me.column + v] = open[v];
             else
-              write_products(a, row, me.column(), open);
+              write_products(a, row, me.column, open);
           }
           for (int v = 0; v < V; ++v) open[v] = A{};
           is_cut = is_open = false;
@@ -249,40 +242,38 @@ private:
         if (done < count) multiply_rows(block, t, a, me, row, done, count, begin_of_row, end);
         if (count > 0) from = block.shuffle(end, count - 1);
         row += count;
-        rows -= count;
         if (count < lanes) break;
         end = load_ends();
       }
       if (from < here) {
-        add(t, a, me, from + me.group(), here, me.groups(), open);
+        add(t, a, me, from + me.group, here, me.groups, open);
         is_open = true;
       }
       block.sync_warp();
-      if (nonzeros <= tile_size) break;
-      nonzeros -= tile_size;
+      if (p.end - begin <= tile_size) break;
     }
-    join(block, me, me.all(), open);
-    if (me.group() == 0 && me.has_columns(a))
-      for (int v = 0; v < V; ++v) a.last[index * a.width + me.column() + v] = open[v];
+    join(block, me, all, open);
+    if (me.group == 0 && me.has_columns)
+      for (int v = 0; v < V; ++v) a.last[index * a.width + me.column + v] = open[v];
   }
 
   template <class Block>
   PMPP_HOST_DEVICE static void load(Block& block, tile& t, const arguments& a, std::int64_t begin, int count) {
     constexpr int at_once = smaller(items, 4);  // more take registers that are wanted for sums
     for (int first = 0; first < items; first += at_once) {
-      nonzero loaded[at_once];
+      Index column[at_once];
+      A value[at_once];
       for (int k = 0; k < at_once; ++k) {
         const int i = (first + k) * lanes + block.lane();
         if (first + k >= items || i >= count) continue;
-        loaded[k].column = simt::load_once(a.columns + begin + i);
-        if constexpr (std::is_pointer_v<Values>)
-          loaded[k].value = static_cast<A>(simt::load_once(a.values + begin + i));
-        else
-          loaded[k].value = static_cast<A>(a.values[begin + i]);
+        column[k] = simt::load_once(a.columns + begin + i);
+        if constexpr (has_values) value[k] = static_cast<A>(simt::load_once(a.values + begin + i));
       }
       for (int k = 0; k < at_once; ++k) {
         const int i = (first + k) * lanes + block.lane();
-        if (first + k < items && i < count) t.at[place_of(i)] = loaded[k];
+        if (first + k >= items || i >= count) continue;
+        t.column[place_of(i)] = column[k];
+        if constexpr (has_values) t.value[place_of(i)] = value[k];
       }
     }
   }
@@ -292,8 +283,8 @@ private:
   PMPP_HOST_DEVICE static void multiply_rows(Block& block, const tile& t, const arguments& a, const role& me,
                                              std::int64_t row, int first, int count, int begin, int end) {
     int shift = 0;  // 2^shift groups are a team: fewer teams than there are rows, where that is possible
-    while (me.groups() >> shift > count - first) ++shift;
-    const int team = me.group() >> shift, teams = me.groups() >> shift, member = me.group() & ((1 << shift) - 1);
+    while (me.groups >> shift > count - first) ++shift;
+    const int team = me.group >> shift, teams = me.groups >> shift, member = me.group & ((1 << shift) - 1);
     const unsigned is_long =
         block.ballot(end - begin > Tuning.serial << shift && block.lane() >= first && block.lane() < count);
     for (int next = first; next < count; next += teams) {
@@ -303,15 +294,15 @@ private:
       A sum[V]{};
       if (is_mine) add(t, a, me, from + member, to, 1 << shift, sum);
       join(block, me, shift, sum);
-      if (is_mine && member == 0 && me.has_columns(a)) write_products(a, row + r, me.column(), sum);
+      if (is_mine && member == 0 && me.has_columns) write_products(a, row + r, me.column, sum);
     }
     for (unsigned left = is_long; left != 0; left &= left - 1) {
       const int r = simt::trailing_zeros(left);
       const int from = block.shuffle(begin, r), to = block.shuffle(end, r);
       A sum[V]{};
-      add(t, a, me, from + me.group(), to, me.groups(), sum);
-      join(block, me, me.all(), sum);
-      if (me.group() == 0 && me.has_columns(a)) write_products(a, row + r, me.column(), sum);
+      add(t, a, me, from + me.group, to, me.groups, sum);
+      join(block, me, 5 - me.log_lanes, sum);
+      if (me.group == 0 && me.has_columns) write_products(a, row + r, me.column, sum);
     }
   }
 };
@@ -364,14 +355,10 @@ private:
                                    int part, int parts) {
     const int log_lanes = ceil_log2(smaller(lanes, a.width - column)), groups = lanes >> log_lanes;
     const int mine = column + (block.lane() & ((1 << log_lanes) - 1)), group = block.lane() >> log_lanes;
-    constexpr int batch = 8;  // a long row has thousands of pieces: loads that wait for each other would take long
-    const std::int64_t step = std::int64_t(parts) * groups;
     A sum{};
-    for (std::int64_t i = from + part * groups + group; i < to && mine < a.width; i += batch * step) {
-      A value[batch];
-      for (int u = 0; u < batch; ++u) value[u] = i + u * step < to ? a.last[(i + u * step) * a.width + mine] : A{};
-      for (int u = 0; u < batch; ++u) sum += value[u];
-    }
+    if (mine < a.width)
+      for (std::int64_t i = from + part * groups + group; i < to; i += parts * groups)
+        sum += a.last[i * a.width + mine];
     for (int d = 1 << log_lanes; d < lanes; d *= 2) sum += block.shuffle_xor(sum, d);
     return sum;
   }
