@@ -36,6 +36,8 @@
 #include <pmpp/simt/atomic.hpp>
 #include <pmpp/sort.hpp>
 #include <pmpp/sparse.hpp>
+#include <pmpp/sparse_formats.hpp>
+#include <pmpp/spmm.hpp>
 #include <pmpp/spmv.hpp>
 #include <pmpp/top_k.hpp>
 #include <pmpp/transform.hpp>

@@ -158,7 +158,9 @@ auto csr_from_triplets(const P& where, std::int64_t rows, std::int64_t cols, Row
   return detail::matrix_of_sorted<I>(where, rows, cols, place, keys, sorted);
 }
 
-/// The matrix with rows and columns exchanged; its columns ascend in each row, and equal ones are added.
+/// The matrix with rows and columns exchanged; its columns ascend in each row, and equal ones are added. With it spmv and
+/// spmm multiply by the transpose: made once, it costs such products nothing, and they give the same bits on every run,
+/// which sums by atomics would not.
 /// Waits, allocates and costs as csr_from_triplets, but for a sort by columns alone. \throws std::length_error if the
 /// index type cannot hold the extents; cuda_error, out_of_memory
 template <kernel_execution P, class T, class I>
@@ -174,6 +176,12 @@ device_csr_matrix<T, I> transposed(const P& where, const device_csr_matrix<T, I>
   transform(where, A.values, A.values + matrix.nonzeros(), values, identity{});
   sort_by_key(where, keys, values, less{}, key_bits{place.column_bits, place.bits});
   return detail::matrix_of_sorted<I>(where, matrix.cols(), matrix.rows(), place, keys, values);
+}
+
+/// The same for a matrix on the host; equal columns stay apart. \throws std::bad_alloc
+template <execution_policy P, class T, class I>
+requires(!kernel_execution<P>) csr_matrix<T, I> transposed(const P&, const csr_matrix<T, I>& matrix) {
+  return matrix.transposed();
 }
 
 }  // namespace pmpp::inline PMPP_BACKEND

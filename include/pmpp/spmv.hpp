@@ -64,9 +64,9 @@ auto values_of(const csr_view<T, I>& matrix) {
 /// Debug mode: rows do not end before they begin, and columns lie in the matrix.
 template <class T, class I>
 PMPP_HOST_DEVICE void check_row(const csr_view<T, I>& matrix, std::int64_t row) {
-  check_index(matrix.row_length(row), std::int64_t(0x7fffffffffffffff), "spmv: length of a row");
+  check_index(matrix.row_length(row), std::int64_t(0x7fffffffffffffff), "sparse matrix: length of a row");
   for (std::int64_t i = matrix.row_begin(row); i < matrix.row_end(row); ++i)
-    check_index(static_cast<std::int64_t>(matrix.columns[i]), matrix.cols, "spmv: column");
+    check_index(static_cast<std::int64_t>(matrix.columns[i]), matrix.cols, "sparse matrix: column");
 }
 struct check_rows_kernel {
   static constexpr int threads = 256;

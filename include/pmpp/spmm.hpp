@@ -1,0 +1,267 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Sparse matrix times a few dense columns: spmm, for matrices in compressed sparse rows.
+//
+//   csr_view A{rows, cols, offsets, columns, values};
+//   matrix_view B{b, cols, 8}, C{c, rows, 8};             // any strides
+//   spmm(device, 1.0f, A, B, 0.0f, C);                    // C <- A B
+//
+// Why not spmv for each column: it would read A as many times, and a scattered element of x costs 32 bytes of traffic.
+// Eight floats of a row of B next to each other cost the same 32 bytes. So B and C are best row-major, with rows of 16
+// bytes or a multiple at multiples of 16; any other view works too, element by element.
+//
+// One call, no analysis; the cut into equal pieces is that of spmv (spmm/kernel.hpp): no structure of rows is slow.
+// Work nnz * columns + rows; traffic for up to 64 columns (32, where B is read element by element): offsets, columns and
+// values once, B at least once, C once (twice if beta is not 0); two launches. More columns are taken so many at a time.
+// The same bits on every run. (PMPP ch. 14; Yang, Buluc and Owens, Design principles for sparse matrix multiplication on
+// the GPU, 2018.)
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <type_traits>
+
+#include <pmpp/core/config.hpp>
+#include <pmpp/core/csr_view.hpp>
+#include <pmpp/core/error.hpp>
+#include <pmpp/core/iterator.hpp>
+#include <pmpp/core/math.hpp>
+#include <pmpp/core/matrix_view.hpp>
+#include <pmpp/core/overlap.hpp>
+#include <pmpp/execution.hpp>
+#include <pmpp/host/parallel_for.hpp>
+#include <pmpp/launch.hpp>
+#include <pmpp/memory/reachable.hpp>
+#include <pmpp/memory/workspace.hpp>
+#include <pmpp/spmm/kernel.hpp>
+#include <pmpp/spmv.hpp>
+
+#pragma GCC visibility push(hidden)  // see launch.hpp
+
+namespace pmpp::inline PMPP_BACKEND {
+namespace detail {
+
+/// Enqueues the product with all columns of B, V of them a lane.
+template <spmm_tuning Tuning, int V, class P, class T, class I, class X, class Y, class A>
+void spmm_on_blocks(const P& where, A alpha, const csr_view<T, I>& matrix, const matrix_view<const X>& b, A beta,
+                    const matrix_view<Y>& c) {
+  const auto values = values_of<A>(matrix);
+  using kernel = spmm_kernel<std::remove_const_t<decltype(values)>, std::remove_const_t<I>, X, Y, A, V, Tuning>;
+  using arguments = typename kernel::arguments;
+  constexpr std::int64_t panel = V == 1 ? simt::warp_size : 64;  // columns of a launch
+  const std::int64_t blocks =
+      ceil_div(std::int64_t(Tuning.pieces) * processor_count(where), std::int64_t(kernel::warps));
+  const std::int64_t pieces = blocks * kernel::warps, most = pieces * smaller(panel, c.cols());
+  scratch memory(where,
+                 scratch_bytes({std::size_t(pieces) * sizeof(std::int64_t), std::size_t(most) * sizeof(A),
+                                std::size_t(most) * sizeof(A)}),
+                 0);
+  arguments a{matrix.rows,
+              matrix.offsets,
+              matrix.columns,
+              values,
+              b.data(),
+              b.row_stride(),
+              b.col_stride(),
+              c.data(),
+              c.row_stride(),
+              c.col_stride(),
+              alpha,
+              beta,
+              0,
+              pieces,
+              memory.template take<std::int64_t>(pieces),
+              memory.template take<A>(most),
+              memory.template take<A>(most)};
+  for (std::int64_t column = 0; column < c.cols(); column += panel) {
+    a.b = b.data() + column * b.col_stride();
+    a.c = c.data() + column * c.col_stride();
+    a.width = static_cast<int>(smaller(panel, c.cols() - column));
+    launch(where, blocks, kernel{}, a);
+    launch(where, blocks, spmm_join_kernel<arguments, A, Tuning.threads, kernel::least>{}, a);
+  }
+}
+
+/// True if `v` may be read and written V elements of a row at a time.
+template <int V, class T>
+bool has_vectors(const matrix_view<T>& v) {
+  return v.col_stride() == 1 && v.cols() % V == 0 && (v.row_stride() % V == 0 || v.rows() == 1) &&
+         reinterpret_cast<std::uintptr_t>(v.data()) % (V * sizeof(T)) == 0;
+}
+
+/// seq: three loops. host: tasks of equal numbers of nonzeros and rows, a few columns at a time; the result does not depend
+/// on the number of threads.
+template <class P, class T, class I, class X, class Y, class A>
+void spmm_on_host([[maybe_unused]] const P& where, A alpha, const csr_view<T, I>& matrix, const matrix_view<const X>& b,
+                  A beta, const matrix_view<Y>& c) {
+  const auto values = values_of<A>(matrix);
+  const auto offset = [&](std::int64_t row) { return static_cast<std::int64_t>(matrix.offsets[row]); };
+  const auto store = [&](std::int64_t row, std::int64_t column, A sum) {
+    Y& to = c.data()[row * c.row_stride() + column * c.col_stride()];
+    to = static_cast<Y>(beta == A{} ? alpha * sum : alpha * sum + beta * static_cast<A>(to));
+  };
+  if constexpr (std::is_same_v<P, seq_policy>) {
+    for (std::int64_t row = 0; row < matrix.rows; ++row)
+      for (std::int64_t column = 0; column < c.cols(); ++column) {
+        A sum{};
+        for (std::int64_t i = offset(row); i < offset(row + 1); ++i)
+          sum += static_cast<A>(values[i]) * static_cast<A>(b(static_cast<std::int64_t>(matrix.columns[i]), column));
+        store(row, column, sum);
+      }
+  } else {
+    constexpr int panel = 16;
+    struct sums {
+      A of[panel]{};
+    };
+    struct carry {
+      sums first, last;       ///< of the row that the task goes on with, if that ends in it, and of the open one
+      std::int64_t row = -1;  ///< of `first`
+      bool ends = false;      ///< a row ends in the task
+    };
+    const std::int64_t origin = offset(0), steps = offset(matrix.rows) - origin + matrix.rows;
+    const std::int64_t grain = larger(host_loop::grain, steps / 512), tasks = ceil_div(steps, grain);
+    host_loop::task_results<carry> carries(tasks);
+    for (std::int64_t column = 0; column < c.cols(); column += panel) {
+      const int width = static_cast<int>(smaller(std::int64_t(panel), c.cols() - column));
+      const X* const first = b.data() + column * b.col_stride();
+      // Rows of B next to each other in memory are what the compiler makes vector instructions of.
+      const auto add_all = [&](sums& sum, std::int64_t begin, std::int64_t end, auto fixed_width, auto fixed_stride) {
+        const int count = fixed_width > 0 ? int(fixed_width) : width;
+        const std::int64_t stride = fixed_stride > 0 ? std::int64_t(fixed_stride) : b.col_stride();
+        sums s = sum;
+        for (std::int64_t i = begin; i < end; ++i) {
+          const X* const x = first + static_cast<std::int64_t>(matrix.columns[i]) * b.row_stride();
+          const A value = static_cast<A>(values[i]);
+          for (int j = 0; j < count; ++j) s.of[j] += value * static_cast<A>(x[j * stride]);
+        }
+        sum = s;
+      };
+      using std::integral_constant;
+      const auto add = [&](sums& sum, std::int64_t begin, std::int64_t end) {
+        const bool adjacent = b.col_stride() == 1;
+        if (adjacent && width == 16)
+          add_all(sum, begin, end, integral_constant<int, 16>(), integral_constant<int, 1>());
+        else if (adjacent && width == 8)
+          add_all(sum, begin, end, integral_constant<int, 8>(), integral_constant<int, 1>());
+        else
+          add_all(sum, begin, end, integral_constant<int, 0>(), integral_constant<int, 0>());
+      };
+      const auto store_all = [&](std::int64_t row, const sums& sum) {
+        for (int j = 0; j < width; ++j) store(row, column + j, sum.of[j]);
+      };
+      host_loop::parallel_for(where, tasks, [&](std::int64_t t) {
+        const std::int64_t from = t * grain, to = smaller(steps, from + grain);
+        std::int64_t row = ends_before(matrix.offsets, matrix.rows, from);
+        const std::int64_t last = ends_before(matrix.offsets, matrix.rows, to);
+        std::int64_t i = origin + from - row;
+        carry r{};
+        r.ends = row < last;
+        if (r.ends && offset(row) < i) {
+          add(r.first, i, offset(row + 1));
+          r.row = row++;
+        }
+        for (; row < last; ++row) {
+          sums sum;
+          add(sum, offset(row), offset(row + 1));
+          store_all(row, sum);
+        }
+        if (r.ends) i = offset(last);
+        add(r.last, i, origin + to - last);
+        carries[t] = r;
+      });
+      sums open;
+      for (std::int64_t t = 0; t < tasks; ++t) {
+        const carry& r = carries[t];
+        if (r.row >= 0) {
+          for (int j = 0; j < width; ++j) open.of[j] += r.first.of[j];
+          store_all(r.row, open);
+        }
+        if (r.ends) open = sums{};
+        for (int j = 0; j < width; ++j) open.of[j] += r.last.of[j];
+      }
+    }
+  }
+}
+
+template <class T, class I, class X, class Y>
+void check_spmm(const csr_view<T, I>& a, const matrix_view<const X>& b, const matrix_view<Y>& c) {
+  const auto shape = [](std::int64_t rows, std::int64_t cols) {
+    return std::to_string(rows) + " x " + std::to_string(cols);
+  };
+  const auto all_shapes = [&] {
+    return "A is " + shape(a.rows, a.cols) + ", B is " + shape(b.rows(), b.cols()) + ", C is " +
+           shape(c.rows(), c.cols());
+  };
+  require(
+      a.rows >= 0 && a.cols >= 0 && b.rows() == a.cols && c.rows() == a.rows && b.cols() == c.cols() && b.cols() >= 0,
+      [&] { return "pmpp::spmm: the shapes do not fit: " + all_shapes(); });
+  if (c.empty()) return;
+  require(a.offsets != nullptr, [&] { return "pmpp::spmm: the offsets are null; " + all_shapes(); });
+  require(c.data() != nullptr && (b.data() != nullptr || b.empty()), [&] {
+    return std::string("pmpp::spmm: ") + (c.data() == nullptr ? "C" : "B") + " is null; " + all_shapes();
+  });
+  require((c.row_stride() != 0 || c.rows() == 1) && (c.col_stride() != 0 || c.cols() == 1),
+          [&] { return "pmpp::spmm: several elements of C are the same, a stride is 0; " + all_shapes(); });
+  require(b.empty() || !memory_of_view(b).may_meet(memory_of_view(c)),
+          [&] { return "pmpp::spmm: B and C overlap; " + all_shapes(); });
+}
+
+}  // namespace detail
+
+/// C <- alpha A B + beta C.
+///
+/// \param alpha, beta  numbers; they are converted to the type that products add up in: accumulator_of<T> *
+///                     accumulator_of<X>, as in spmv.
+/// \param A            a csr_view (or anything whose view() is one), visible to `where`. As in spmv: columns of a row in any
+///                     order and more than once, csr_view<void, I> has ones, offsets may begin above 0. \pre offsets
+///                     never decrease, columns lie in [0, cols); checked in debug mode.
+/// \param B            A.cols rows, any strides; visible to `where`.
+/// \param C            A.rows rows, as many columns as B, any strides; visible to `where`; not B. It is not read if beta is
+///                     0. What lies between its rows stays untouched.
+/// Faster if rows of B and C are contiguous, of a multiple of 16 bytes, at such addresses, and elements of B and C are of
+/// one size: then they move 16 bytes at a time.
+/// The same bits on every run; on host also for any number of threads. Asynchronous on a GPU; may be captured. Scratch:
+/// 128 * (8 + 2 * sizeof(accumulator) * min(columns, 64)) bytes a multiprocessor, from the workspace or one allocation in
+/// stream order.
+/// Cost: two launches for up to 64 columns (32 element by element), in which A is read once; as many for each further 64.
+/// \throws std::invalid_argument for shapes that do not fit, null arrays, a C with stride 0, overlap; cuda_error,
+/// out_of_memory. Source: PMPP ch. 14; Yang, Buluc and Owens, 2018. Example: test/spmm.cpp, by hand.
+template <spmm_tuning Tuning = spmm_tuning{}, execution_policy P, class Alpha, class T, class I, class X, class Beta,
+          class Y>
+void spmm(const P& where, Alpha alpha, const csr_view<T, I>& A, const matrix_view<X>& B, Beta beta,
+          const matrix_view<Y>& C) {
+  using element = std::remove_const_t<X>;
+  using S = typename detail::product_sum<std::remove_cv_t<T>, element>::type;
+  static_assert(std::is_arithmetic_v<S>, "pmpp: spmm adds up numbers");
+  static_assert(!std::is_const_v<Y>, "pmpp: C of spmm is written: its elements are not const");
+  const matrix_view<const element> b(B);
+  detail::check_spmm(A, b, C);
+  if (C.empty()) return;
+  const auto a = static_cast<S>(alpha), s = static_cast<S>(beta);
+  if constexpr (kernel_execution<P>) {
+    detail::check_reachable(where, "spmm",
+                            zip_iterator{zip_iterator{A.offsets, A.columns},
+                                         zip_iterator{detail::values_of<S>(A), zip_iterator{b.data(), C.data()}}});
+    detail::check_matrix(where, A);
+    if constexpr (sizeof(element) == sizeof(Y) && sizeof(Y) < Tuning.vector && Tuning.vector % sizeof(Y) == 0) {
+      constexpr int vector = Tuning.vector / int(sizeof(Y));
+      if (detail::has_vectors<vector>(b) && detail::has_vectors<vector>(C))
+        return detail::spmm_on_blocks<Tuning, vector>(where, a, A, b, s, C);
+    }
+    detail::spmm_on_blocks<Tuning, 1>(where, a, A, b, s, C);
+  } else {
+    detail::check_matrix(where, A);
+    detail::spmm_on_host(where, a, A, b, s, C);
+  }
+}
+
+/// The same for a matrix that owns its memory, such as csr_matrix.
+template <spmm_tuning Tuning = spmm_tuning{}, execution_policy P, class Alpha, class M, class X, class Beta, class Y>
+requires requires(const M& m) { m.view(); }
+void spmm(const P& where, Alpha alpha, const M& A, const matrix_view<X>& B, Beta beta, const matrix_view<Y>& C) {
+  spmm<Tuning>(where, alpha, A.view(), B, beta, C);
+}
+
+}  // namespace pmpp::inline PMPP_BACKEND
+
+#pragma GCC visibility pop
