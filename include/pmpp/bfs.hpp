@@ -57,6 +57,11 @@ requires requires(const M& m) { m.view(); }
 auto pattern_of(const M& matrix) { return pattern_of(matrix.view()); }
 
 template <class I>
+bfs_graph<I> graph_from(const csr_view<void, const I>& out, const csr_view<void, const I>& in) {
+  return {out, in};
+}
+
+template <class I>
 const bfs_graph<I>& graph_of(const bfs_graph<I>& graph) {
   return graph;
 }
@@ -68,18 +73,18 @@ const bfs_graph<I>& graph_of(const bfs_graph<I>& graph) {
 template <class G>
 auto undirected(const G& graph) {
   const auto out = detail::pattern_of(graph);
-  return bfs_graph{out, out};
+  return detail::graph_from(out, out);
 }
 /// A graph of which only the edges that leave a vertex are known: every search is top-down.
 template <class G>
 auto directed(const G& graph) {
-  const auto out = detail::pattern_of(graph);
-  return bfs_graph{out, {}};
+  auto out = detail::pattern_of(graph);
+  return detail::graph_from(out, decltype(out){});
 }
 /// A graph and its transpose. \pre in has an edge (v, u) for each edge (u, v) of out, and no other
 template <class G, class H>
 auto directed(const G& out, const H& in) {
-  return bfs_graph{detail::pattern_of(out), detail::pattern_of(in)};
+  return detail::graph_from(detail::pattern_of(out), detail::pattern_of(in));
 }
 
 namespace detail {

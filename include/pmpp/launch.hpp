@@ -208,7 +208,7 @@ void launch_kernel([[maybe_unused]] const P& where, const grid& shape, const Ker
     if (own + shape.dynamic_shared > simt::detail::static_shared_limit)
       allow_shared_bytes_once<void(std::integral_constant<int, Threads>, Kernel, Args...)>(id, entry);
     cudaLaunchConfig_t config = launch_config(shape, dynamic_bytes, where.stream);
-    cudaLaunchAttribute together{};
+    [[maybe_unused]] cudaLaunchAttribute together{};
     if constexpr (Together) {
       together.id = cudaLaunchAttributeCooperative;
       together.val.cooperative = 1;
