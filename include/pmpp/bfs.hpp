@@ -138,8 +138,10 @@ void check_graph(const char* function, const bfs_graph<I>& graph, std::int64_t s
   };
   is_square(graph.out, "the graph has ");
   const std::int64_t n = graph.out.rows;
-  require(source >= 0 && source < n, [&] { return text("the source is ", source, ", the graph has ", n, " vertices"); });
-  require(graph.out.offsets != nullptr, [&] { return text("offsets are null, ", n, " vertices, source ", source, ""); });
+  require(source >= 0 && source < n,
+          [&] { return text("the source is ", source, ", the graph has ", n, " vertices"); });
+  require(graph.out.offsets != nullptr,
+          [&] { return text("offsets are null, ", n, " vertices, source ", source, ""); });
   if (graph.in.offsets == nullptr) return;
   is_square(graph.in, "the transpose has ");
   require(graph.in.rows == n,

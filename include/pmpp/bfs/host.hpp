@@ -57,8 +57,8 @@ class host_search {
   using T = value_of<D>;
   using word = std::uint64_t;
   static constexpr std::int64_t word_bits = 64;
-  static constexpr std::int64_t piece = 64;                ///< vertices of the queue that a thread takes at a time
-  static constexpr std::int64_t words_of_task = 16;        ///< words of a bitmap that it takes at a time
+  static constexpr std::int64_t piece = 64;                  ///< vertices of the queue that a thread takes at a time
+  static constexpr std::int64_t words_of_task = 16;          ///< words of a bitmap that it takes at a time
   static constexpr std::int64_t edges_of_one_thread = 8192;  ///< a level with fewer runs on the calling thread
 
   struct totals {
@@ -220,29 +220,28 @@ private:
 
   totals bottom_up() {
     const auto words = static_cast<std::int64_t>(seen_.size());
-    const totals sum =
-        for_pieces(words, words_of_task, false, [&](std::int64_t begin, std::int64_t end, totals& part) {
-          for (std::int64_t w = begin; w < end; ++w) {
-            const auto at = static_cast<std::size_t>(w);
-            const std::int64_t in_word = smaller(word_bits, out_.rows - w * word_bits);
-            word open = ~seen_[at], found = 0;
-            if (in_word < word_bits) open &= (word(1) << in_word) - 1;
-            for (; open != 0; open &= open - 1) {
-              const std::int64_t v = w * word_bits + __builtin_ctzll(open);
-              const std::int64_t first = in_.row_begin(v), last = in_.row_end(v);
-              std::int64_t e = first;
-              while (e < last && !has(frontier_, in_.columns[e])) ++e;
-              part.examined += smaller(e + 1, last) - first;
-              if (e == last) continue;
-              found |= bit_of(v);
-              distance_[v] = level_;
-              parents_.set(v, static_cast<std::int64_t>(in_.columns[e]));
-              ++part.reached;
-            }
-            next_bits_[at] = found;
-            seen_[at] |= found;
-          }
-        });
+    const totals sum = for_pieces(words, words_of_task, false, [&](std::int64_t begin, std::int64_t end, totals& part) {
+      for (std::int64_t w = begin; w < end; ++w) {
+        const auto at = static_cast<std::size_t>(w);
+        const std::int64_t in_word = smaller(word_bits, out_.rows - w * word_bits);
+        word open = ~seen_[at], found = 0;
+        if (in_word < word_bits) open &= (word(1) << in_word) - 1;
+        for (; open != 0; open &= open - 1) {
+          const std::int64_t v = w * word_bits + __builtin_ctzll(open);
+          const std::int64_t first = in_.row_begin(v), last = in_.row_end(v);
+          std::int64_t e = first;
+          while (e < last && !has(frontier_, in_.columns[e])) ++e;
+          part.examined += smaller(e + 1, last) - first;
+          if (e == last) continue;
+          found |= bit_of(v);
+          distance_[v] = level_;
+          parents_.set(v, static_cast<std::int64_t>(in_.columns[e]));
+          ++part.reached;
+        }
+        next_bits_[at] = found;
+        seen_[at] |= found;
+      }
+    });
     std::swap(frontier_, next_bits_);
     return sum;
   }

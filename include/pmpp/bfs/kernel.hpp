@@ -48,13 +48,13 @@ struct bfs_result {
 };
 
 struct bfs_tuning {
-  int threads = 512;     ///< of a block
-  int min_blocks = 2;    ///< of a multiprocessor
-  int batch = 8;         ///< vertices of the queue that a warp takes at least
-  int hub = 2048;        ///< edges; a vertex with more is shared by all blocks, in pieces of so many
-  int alone = 8;         ///< edges that a lane looks at before the warp helps, bottom-up
-  int alpha = 15;        ///< bottom-up when the frontier has more than 1/alpha of the edges not yet looked at
-  int beta = 18;         ///< top-down again when it shrinks and has at most 1/beta of the vertices
+  int threads = 512;   ///< of a block
+  int min_blocks = 2;  ///< of a multiprocessor
+  int batch = 8;       ///< vertices of the queue that a warp takes at least
+  int hub = 2048;      ///< edges; a vertex with more is shared by all blocks, in pieces of so many
+  int alone = 8;       ///< edges that a lane looks at before the warp helps, bottom-up
+  int alpha = 15;      ///< bottom-up when the frontier has more than 1/alpha of the edges not yet looked at
+  int beta = 18;       ///< top-down again when it shrinks and has at most 1/beta of the vertices
 };
 
 namespace detail {
@@ -144,7 +144,7 @@ struct bfs_kernel {
     block::grid_barrier barrier{&a.state->arrived, &a.state->left};
     unsigned phase = 0;
     std::int64_t level = 0;
-    int current = 0;  ///< which of the two queues and bitmaps is the frontier
+    int current = 0;      ///< which of the two queues and bitmaps is the frontier
     unsigned oldest = 0;  ///< where the warp's staged vertices begin
     int staged = 0;       ///< how many there are
     totals sum{};
@@ -155,7 +155,8 @@ struct bfs_kernel {
     PMPP_HOST_DEVICE bfs_result run() {
       reset();
       end_phase();
-      const std::int64_t edges = static_cast<std::int64_t>(a.out.offsets[n]) - static_cast<std::int64_t>(a.out.offsets[0]);
+      const std::int64_t edges =
+          static_cast<std::int64_t>(a.out.offsets[n]) - static_cast<std::int64_t>(a.out.offsets[0]);
       std::int64_t unexplored = edges, frontier_edges = a.out.row_length(a.source), awake = 1, before = 0, reached = 0;
       const bool hub = frontier_edges > Tuning.hub;
       std::int64_t vertices = !hub, hubs = hub;
@@ -274,7 +275,9 @@ struct bfs_kernel {
     /// Stages a vertex of each lane that has one; appends 32 when there are so many. Lanes call together.
     PMPP_HOST_DEVICE void append(const bfs_queue<I>& queue, bool has, I vertex) {
       const unsigned votes = block.ballot(has), below = (1u << block.lane()) - 1;
-      if (has) memory.staged[block.warp()][(oldest + static_cast<unsigned>(staged + simt::count_bits(votes & below))) % staging] = vertex;
+      if (has)
+        memory.staged[block.warp()]
+                     [(oldest + static_cast<unsigned>(staged + simt::count_bits(votes & below))) % staging] = vertex;
       staged += simt::count_bits(votes);
       if (staged >= simt::warp_size) flush(queue, simt::warp_size);
     }
