@@ -3,6 +3,7 @@
 // The whole library.
 #pragma once
 
+#include <pmpp/bfs.hpp>
 #include <pmpp/core/csr_view.hpp>
 #include <pmpp/core/error.hpp>
 #include <pmpp/core/iterator.hpp>
