@@ -133,7 +133,7 @@ TEST_ALL_PLACES("by hand") {
   const pmpp::csr_view graph{5, 5, offsets.data(), columns.data()};
   const bfs_result found = pmpp::bfs(policy, undirected(graph), 0, distance, parent);
   // distance: 0 1 2 2 -1   parent: 0 0 1 1 -1
-  // [by_hand]
+  // [end]
   CHECK(where::get(distance) == std::vector<int>{0, 1, 2, 2, -1});
   CHECK(where::get(parent) == std::vector<int>{0, 0, 1, 1, -1});
   CHECK(found.levels == 3);
