@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Breadth-first search of undirected graphs, distances only, device time, the reset of the distances included: the median
+// over calls from eight sources that have edges, in turn. There is no peer in the toolkit.
+//
+// kron18, kron22   R-MAT (0.57, 0.19, 0.19), 16 edges a vertex in both directions, vertices renamed at random
+// urand22          16 edges a vertex between random ends, in both directions
+// grid2048         2048 x 2048, 4 neighbours
+//
+// Duplicates stay, loops do not. Elements and declared bytes are those of the columns, each once; bottom-up reads fewer. The distances from the last
+// source are compared with the host's.
+#include <algorithm>
+#include <map>
+#include <string>
+
+#include <pmpp/bfs.hpp>
+
+#include "support/bench.hpp"
+#include "support/data.hpp"
+#include "support/report.hpp"
+
+namespace {
+
+using bench::subject;
+
+struct graph {
+  std::int64_t n = 0;
+  std::vector<int> offsets, columns;
+  pmpp::csr_view<void, const int> view() const { return {n, n, offsets.data(), columns.data()}; }
+};
+
+/// `edge(e)` is {u, v}; loops are left out.
+template <class Edge>
+graph make_graph(std::int64_t n, std::int64_t edges, Edge edge) {
+  graph g{n, std::vector<int>(std::size_t(n) + 1), {}};
+  const auto each_way = [&](auto f) {
+    for (std::int64_t e = 0; e < edges; ++e) {
+      const auto [u, v] = edge(e);
+      if (u == v) continue;
+      f(u, v);
+      f(v, u);
+    }
+  };
+  each_way([&](int u, int) { ++g.offsets[std::size_t(u) + 1]; });
+  for (std::size_t v = 0; v < std::size_t(n); ++v) g.offsets[v + 1] += g.offsets[v];
+  g.columns.resize(std::size_t(g.offsets.back()));
+  std::vector<int> next(g.offsets.begin(), g.offsets.end() - 1);
+  each_way([&](int u, int v) { g.columns[std::size_t(next[std::size_t(u)]++)] = v; });
+  return g;
+}
+
+graph make_graph(const std::string& shape) {
+  if (shape == "grid2048") {
+    constexpr int side = 2048;
+    return make_graph(side * side, 2 * side * side, [=](std::int64_t e) {
+      const int v = static_cast<int>(e / 2), x = v % side, y = v / side;
+      const bool right = e % 2 == 0;
+      return std::pair(v, right ? (x + 1 < side ? v + 1 : v) : (y + 1 < side ? v + side : v));
+    });
+  }
+  const int scale = shape == "kron18" ? 18 : 22;
+  const bool is_kron = shape != "urand22";
+  const std::int64_t n = std::int64_t(1) << scale;
+  const auto name = [=](std::int64_t v) {  // a permutation of the numbers below n: odd factors and shifts
+    for (int k = 0; k < 3; ++k) v = ((v ^ v >> scale / 2) * 0x9e3779b1 + 12345) & (n - 1);
+    return static_cast<int>(v);
+  };
+  return make_graph(n, 16 * n, [=](std::int64_t e) {
+    std::int64_t u = 0, v = 0;
+    if (!is_kron) {
+      u = static_cast<std::int64_t>(bench::random_bits(2 * e) % std::uint64_t(n));
+      v = static_cast<std::int64_t>(bench::random_bits(2 * e + 1) % std::uint64_t(n));
+      return std::pair(static_cast<int>(u), static_cast<int>(v));
+    }
+    for (int bit = 0; bit < scale; ++bit) {
+      const double r = double(bench::random_bits(e * scale + bit) >> 11) * 0x1p-53;
+      u = 2 * u + (r >= 0.76);
+      v = 2 * v + ((r >= 0.57 && r < 0.76) || r >= 0.95);
+    }
+    return std::pair(name(u), name(v));
+  });
+}
+
+void add_bfs(const std::string& shape) {
+  const graph g = make_graph(shape);
+  auto offsets = std::make_shared<pmpp::device_buffer<int>>(g.offsets);
+  auto columns = std::make_shared<pmpp::device_buffer<int>>(g.columns);
+  std::vector<std::int64_t> sources;
+  for (std::int64_t i = 0; sources.size() < 8; ++i) {
+    const auto v = static_cast<std::int64_t>(bench::random_bits(i) % std::uint64_t(g.n));
+    if (g.offsets[std::size_t(v)] < g.offsets[std::size_t(v) + 1]) sources.push_back(v);
+  }
+  auto wanted = std::make_shared<std::vector<int>>(std::size_t(g.n));
+  pmpp::bfs(pmpp::seq, g, sources.back(), *wanted);
+  const auto edges = static_cast<std::int64_t>(g.columns.size());
+  bench::add("bfs/" + shape, edges, 4.0 * double(edges), [=, n = g.n](int) {
+    auto distance = bench::array<int>(n);
+    auto result = std::make_shared<pmpp::device_buffer<pmpp::bfs_result>>(1);
+    const pmpp::csr_view<void, const int> view{n, n, offsets->data(), columns->data()};
+    auto call = std::make_shared<std::size_t>(0);
+    subject s;
+    s.contenders = {{"pmpp", [=](int) {
+                       const std::int64_t source = sources[(*call)++ % sources.size()];
+                       pmpp::bfs_into(bench::device(), pmpp::undirected(view), source, *distance, *result);
+                     }}};
+    s.spoil = [=] {
+      bench::spoil(distance);
+      *call = sources.size() - 1;
+    };
+    s.fault = [=] { return pmpp::to_host(*distance) == *wanted ? std::string() : "distances are wrong"; };
+    return s;
+  });
+}
+
+void add_cases() {
+  for (const char* const shape : {"kron18", "kron22", "urand22", "grid2048"}) add_bfs(shape);
+}
+
+}  // namespace
+
+int main(int argc, char** argv) { return bench::run(argc, argv, add_cases); }
