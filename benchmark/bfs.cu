@@ -7,10 +7,9 @@
 // urand22          16 edges a vertex between random ends, in both directions
 // grid2048         2048 x 2048, 4 neighbours
 //
-// Duplicates stay, loops do not. Elements and declared bytes are those of the columns, each once; bottom-up reads fewer. The distances from the last
-// source are compared with the host's.
+// Duplicates stay, loops do not. Elements and declared bytes are those of the columns, each once; bottom-up reads fewer.
+// The distances from the last source are compared with the host's.
 #include <algorithm>
-#include <map>
 #include <string>
 
 #include <pmpp/bfs.hpp>
