@@ -380,7 +380,8 @@ struct bfs_kernel {
 
     PMPP_HOST_DEVICE void bottom_up() {
       for (std::int64_t w = warp; w < words; w += all_warps) {
-        const unsigned seen = a.seen[w];
+        // Read by the lane that writes it: votes do not order the others' reads before that.
+        const unsigned seen = block.shuffle(block.lane() == 0 ? a.seen[w] : 0u, 0);
         const unsigned found = seen == ~0u ? 0 : find_parents(w, seen);
         if (block.lane() == 0) a.frontier[current ^ 1][w] = found;
       }
