@@ -53,14 +53,6 @@ bench::shared_array<T> values(std::int64_t count, rising<T> f) {
   return a;
 }
 
-template <class T>
-std::vector<T> on_host(const T* data, std::int64_t n) {
-  std::vector<T> v(static_cast<std::size_t>(n));
-  if (n > 0) pmpp::copy(bench::here().stream, std::span<const T>(data, v.size()), std::span<T>(v));
-  bench::here().stream.synchronize();
-  return v;
-}
-
 /// The inputs of a case, window after window.
 template <class T>
 struct inputs {
@@ -85,7 +77,7 @@ void add_merge(const std::string& name, std::int64_t n_a, std::int64_t n_b, Comp
     const inputs<T> in(windows, n_a, n_b, apart);
     const auto out = bench::array<T>(n);
     std::vector<T> wanted(static_cast<std::size_t>(n));
-    const auto a = on_host(in.a_of(0), n_a), b = on_host(in.b_of(0), n_b);
+    const auto a = bench::on_host(in.a_of(0), n_a), b = bench::on_host(in.b_of(0), n_b);
     std::merge(a.begin(), a.end(), b.begin(), b.end(), wanted.begin(), comp);
     subject s;
     s.contenders = {{"pmpp",
@@ -104,7 +96,7 @@ void add_merge(const std::string& name, std::int64_t n_a, std::int64_t n_b, Comp
                               }});
     s.spoil = [=] { bench::spoil(out); };
     s.fault = [=, expected = std::make_shared<std::vector<T>>(std::move(wanted))] {
-      return on_host(static_cast<const T*>(out->data()), n) == *expected ? "" : "another sequence";
+      return bench::on_host(static_cast<const T*>(out->data()), n) == *expected ? "" : "another sequence";
     };
     return s;
   });
@@ -118,9 +110,9 @@ void add_pairs(const std::string& name, std::int64_t n_a) {
     const auto va = bench::random_array<V>(windows * n_a), vb = bench::random_array<V>(windows * n_a, bench::second);
     const auto keys = bench::array<K>(n);
     const auto payload = bench::array<V>(n);
-    const auto ka = on_host(in.a_of(0), n_a), kb = on_host(in.b_of(0), n_a);
-    const auto ha = on_host(static_cast<const V*>(va->data()), n_a);
-    const auto hb = on_host(static_cast<const V*>(vb->data()), n_a);
+    const auto ka = bench::on_host(in.a_of(0), n_a), kb = bench::on_host(in.b_of(0), n_a);
+    const auto ha = bench::on_host(static_cast<const V*>(va->data()), n_a);
+    const auto hb = bench::on_host(static_cast<const V*>(vb->data()), n_a);
     std::vector<V> wanted;
     for (std::size_t i = 0, j = 0; i + j < std::size_t(n);) {
       const bool of_b = i == ka.size() || (j < kb.size() && kb[j] < ka[i]);
@@ -143,7 +135,7 @@ void add_pairs(const std::string& name, std::int64_t n_a) {
       bench::spoil(payload);
     };
     s.fault = [=, expected = std::make_shared<std::vector<V>>(std::move(wanted))] {
-      return on_host(static_cast<const V*>(payload->data()), n) == *expected ? "" : "another sequence";
+      return bench::on_host(static_cast<const V*>(payload->data()), n) == *expected ? "" : "another sequence";
     };
     return s;
   });

@@ -12,14 +12,17 @@
 #include <cuda_fp16.h>
 
 #include <pmpp/sort.hpp>
-#include <pmpp/transform.hpp>
 
 #include "support/bench.hpp"
 #include "support/data.hpp"
+#include "support/numbers.hpp"
 #include "support/report.hpp"
 
 namespace {
 
+using bench::any_bits;
+using bench::few_values;
+using bench::rising;
 using bench::subject;
 using u32 = std::uint32_t;
 using u64 = std::uint64_t;
@@ -28,6 +31,10 @@ using u64 = std::uint64_t;
 struct triple {
   u32 major, minor, tag;
   friend bool operator==(const triple&, const triple&) = default;
+  /// One of a thousand majors.
+  PMPP_HOST_DEVICE static triple of_bits(std::uint64_t bits, std::int64_t i) {
+    return {static_cast<u32>(bits % 1000), static_cast<u32>(bits >> 32), static_cast<u32>(i)};
+  }
 };
 struct by_both {
   PMPP_HOST_DEVICE bool operator()(const triple& x, const triple& y) const {
@@ -43,25 +50,6 @@ struct precedes {
   }
 };
 
-/// Numbers over all of their type (floating-point ones below 1); triples with a thousand different majors.
-struct any_bits {
-  template <class T>
-  PMPP_HOST_DEVICE static T at(std::int64_t i) {
-    const u64 bits = bench::random_bits(i);
-    if constexpr (std::is_same_v<T, triple>)
-      return {static_cast<u32>(bits % 1000), static_cast<u32>(bits >> 32), static_cast<u32>(i)};
-    else if constexpr (std::is_integral_v<T>)
-      return static_cast<T>(bits);
-    else
-      return static_cast<T>(static_cast<float>(static_cast<std::int64_t>(bits)) * 0x1p-63f);
-  }
-};
-struct rising {
-  template <class T>
-  PMPP_HOST_DEVICE static T at(std::int64_t i) {
-    return static_cast<T>(i);
-  }
-};
 /// The bits of three numbers that are set in all: far more zeros than ones, and 11.3 bits of entropy in 32.
 struct skewed {
   template <class T>
@@ -77,40 +65,14 @@ struct short_numbers {
     return static_cast<T>(bench::random_bits(i) % 65536);
   }
 };
-struct few_values {
-  template <class T>
-  PMPP_HOST_DEVICE static T at(std::int64_t i) {
-    return static_cast<T>(bench::random_bits(i) % 8);
-  }
-};
-
-template <class T, class Kind>
-struct element {
-  PMPP_HOST_DEVICE T operator()(std::int64_t i) const { return Kind::template at<T>(i); }
-};
-template <class T, class Kind>
-bench::shared_array<T> values(std::int64_t n) {
-  auto a = bench::array<T>(n);
-  const pmpp::counting_iterator<std::int64_t> i(0);
-  pmpp::transform(bench::device(), i, i + n, a->data(), element<T, Kind>{});
-  return a;
-}
-
-template <class T>
-std::vector<T> on_host(const T* data, std::int64_t n) {
-  std::vector<T> v(static_cast<std::size_t>(n));
-  pmpp::copy(bench::here().stream, std::span<const T>(data, v.size()), std::span<T>(v));
-  bench::here().stream.synchronize();
-  return v;
-}
 
 template <class T, class Kind = any_bits, pmpp::sort_tuning Tuning = pmpp::sort_tuning{}, class Comp = precedes>
 void add_sort(const std::string& name, std::int64_t n, Comp comp = {}) {
   bench::add(name, n, 2.0 * double(n) * sizeof(T), [=](int windows) {
-    const auto in = values<T, Kind>(windows * n);
+    const auto in = bench::numbers<T, Kind>(windows * n);
     const auto out = bench::array<T>(n);
     const auto window = [=](int w) { return static_cast<const T*>(in->data()) + w * n; };
-    auto wanted = std::make_shared<std::vector<T>>(on_host(window(0), n));
+    auto wanted = std::make_shared<std::vector<T>>(bench::on_host(window(0), n));
     pmpp::sort(pmpp::host, *wanted, comp);
     subject s;
     s.contenders = {{"pmpp", [=](int w) {
@@ -128,7 +90,9 @@ void add_sort(const std::string& name, std::int64_t n, Comp comp = {}) {
                                                                           comp, bench::here().stream);
                               })});
     s.spoil = [=] { bench::spoil(out); };
-    s.fault = [=] { return on_host(static_cast<const T*>(out->data()), n) == *wanted ? "" : "another sequence"; };
+    s.fault = [=] {
+      return bench::on_host(static_cast<const T*>(out->data()), n) == *wanted ? "" : "another sequence";
+    };
     return s;
   });
 }
@@ -141,12 +105,12 @@ void add_radix_sort(const std::string& name, std::int64_t n) {
 template <class K, class V, class Comp = precedes, pmpp::sort_tuning Tuning = pmpp::sort_tuning{}>
 void add_pairs(const std::string& name, std::int64_t n) {
   bench::add(name, n, 2.0 * double(n) * (sizeof(K) + sizeof(V)), [=](int windows) {
-    const auto in_keys = values<K, any_bits>(windows * n);
-    const auto in_values = values<V, rising>(windows * n);
+    const auto in_keys = bench::numbers<K, any_bits>(windows * n);
+    const auto in_values = bench::numbers<V, rising>(windows * n);
     const auto keys = bench::array<K>(n);
     const auto payload = bench::array<V>(n);
-    auto wanted_keys = on_host(static_cast<const K*>(in_keys->data()), n);
-    auto wanted = std::make_shared<std::vector<V>>(on_host(static_cast<const V*>(in_values->data()), n));
+    auto wanted_keys = bench::on_host(static_cast<const K*>(in_keys->data()), n);
+    auto wanted = std::make_shared<std::vector<V>>(bench::on_host(static_cast<const V*>(in_values->data()), n));
     pmpp::sort_by_key(pmpp::host, wanted_keys, *wanted, Comp{});
     subject s;
     s.contenders = {
@@ -180,7 +144,9 @@ void add_pairs(const std::string& name, std::int64_t n) {
       bench::spoil(keys);
       bench::spoil(payload);
     };
-    s.fault = [=] { return on_host(static_cast<const V*>(payload->data()), n) == *wanted ? "" : "another sequence"; };
+    s.fault = [=] {
+      return bench::on_host(static_cast<const V*>(payload->data()), n) == *wanted ? "" : "another sequence";
+    };
     return s;
   });
 }
@@ -226,12 +192,11 @@ void add_cases() {
     add_sort<u32, any_bits, pmpp::sort_tuning{512, 32, 128, 64, 16}>("sweep/tiles of 512 threads, 8 items", n);
     add_sort<u32, any_bits, pmpp::sort_tuning{1024, 64, 128, 64, 16}>("sweep/tiles of 1024 threads, 16 items", n);
   }
-  constexpr pmpp::sort_tuning radix_384{.radix_threads = 384, .radix_items = 16}, radix_256{.radix_threads = 256},
-      radix_12{.radix_items = 12}, tiles_32{.radix_tiles = 32}, tiles_128{.radix_tiles = 128};
+  constexpr pmpp::sort_tuning radix_640{.radix_threads = 640, .radix_items = 44}, radix_44{.radix_items = 44},
+      tiles_32{.radix_tiles = 32}, tiles_128{.radix_tiles = 128};
   for (const std::int64_t n : powers(28, 28, 4)) {
-    add_radix_sort<u32, any_bits, radix_384>("sweep/radix 384 threads, 16 items", n);
-    add_radix_sort<u32, any_bits, radix_256>("sweep/radix 256 threads, 16 items", n);
-    add_radix_sort<u32, any_bits, radix_12>("sweep/radix 512 threads, 12 items", n);
+    add_radix_sort<u32, any_bits, radix_640>("sweep/radix 640 threads, 44 items", n);
+    add_radix_sort<u32, any_bits, radix_44>("sweep/radix 512 threads, 44 items", n);
   }
   for (const std::int64_t n : powers(14, 20, 2)) {
     add_radix_sort<u32, any_bits, tiles_32>("sweep/radix 32 tiles", n);

@@ -37,7 +37,11 @@ if [ -n "$nvcc" ]; then
   architecture=${gpu:-90}
   say "CPU and CUDA ($nvcc, sm_$architecture, $([ -n "$gpu" ] && echo "device tests run" || echo "no GPU: device tests are compiled, linked and skipped"))"
   cuda=(-DPMPP_CUDA=ON "-DCMAKE_CUDA_ARCHITECTURES=$architecture" "-DCMAKE_CUDA_COMPILER=$nvcc")
-  [ -n "$gpu" ] || cuda+=(-DCMAKE_CUDA_FLAGS=-Xptxas=-O1)  # what will not run need not be fast: compiles sooner
+  if [ -z "$gpu" ]; then  # what will not run need not be fast: compiles in half the time
+    sooner=-Xptxas=-O1
+    if [[ $("$nvcc" --help) == *Ofast-compile* ]]; then sooner="-Ofc max"; fi
+    cuda+=("-DCMAKE_CUDA_FLAGS=$sooner" -DCMAKE_CUDA_FLAGS_RELEASE=-DNDEBUG)
+  fi
 else
   say "CPU (no nvcc on PATH)"
   cuda=(-DPMPP_CUDA=OFF)

@@ -16,11 +16,19 @@
 
 #include "support/data.hpp"
 #include "support/monoids.hpp"
+#include "support/orders.hpp"
 #include "support/policies.hpp"
+#include "support/records.hpp"
 
 using pmpp::device;
 
 namespace {
+
+using test::by_both;
+using test::by_last_part;
+using test::contradicting;
+using test::huge;
+using test::triple;
 
 // Elements of a tile of the default kernel for ints.
 constexpr std::int64_t tile = 128 * 16;
@@ -40,31 +48,11 @@ struct by_key {
     return x.key < y.key;
   }
 };
-/// Twelve bytes.
-struct triple {
-  std::int32_t major, minor;
-  std::uint32_t tag;
-  friend bool operator==(const triple&, const triple&) = default;
-};
-struct by_both {
-  PMPP_HOST_DEVICE bool operator()(const triple& x, const triple& y) const {
-    return x.major != y.major ? x.major < y.major : x.minor < y.minor;
-  }
-};
-struct huge {
-  std::int32_t key;
-  std::uint32_t tag;
-  char rest[292];
-  friend bool operator==(const huge&, const huge&) = default;
-};
 struct by_huge_key {
   PMPP_HOST_DEVICE bool operator()(const huge& x, const huge& y) const { return x.key < y.key; }
 };
 struct by_length {
   PMPP_HOST_DEVICE bool operator()(const test::affine& x, const test::affine& y) const { return x.length < y.length; }
-};
-struct by_last_part {
-  PMPP_HOST_DEVICE bool operator()(const test::wide& x, const test::wide& y) const { return x.part[4] < y.part[4]; }
 };
 /// Sees only the upper bits, so that many different values are equal.
 struct coarsely {
@@ -72,11 +60,6 @@ struct coarsely {
   template <class T>
   PMPP_HOST_DEVICE bool operator()(T x, T y) const {
     return (x >> bits) < (y >> bits);
-  }
-};
-struct contradicting {
-  PMPP_HOST_DEVICE bool operator()(std::uint32_t x, std::uint32_t y) const {
-    return ((x * 0x9e3779b1u ^ y * 0x85ebca6bu) >> 15 & 1) != 0;
   }
 };
 
@@ -404,23 +387,13 @@ TEST_ALL_PLACES("NaN under less, and other contradictions: nothing outside is to
 
 #if !PMPP_CUDA
 TEST_CASE("blocks and threads in any order") {
-  using pmpp::simt::block_order;
   const auto a = sorted_tags(4001, 90, 0), b = sorted_tags(3000, 90, 1u << 20);
   const auto keys = sorted_numbers<std::uint32_t>(3000);
-  for (const block_order order : {block_order::ascending, block_order::descending, block_order::shuffled})
-    for (const std::uint64_t seed : {0u, 1u, 2u, 3u, 4u, 5u})
-      for (const int threads : {1, 2}) {
-        pmpp::simt::emulator_options options;
-        options.threads = threads;
-        options.seed = seed;
-        options.order = order;
-        const pmpp::simt::scoped_emulator_options scope(options);
-        CAPTURE(seed);
-        CAPTURE(static_cast<int>(order));
-        check_merge<tiny, test::device_place>(a, b, by_key{});
-        check_merge<pmpp::merge_tuning{64, 64, 5}, test::device_place>(a, b, by_key{});
-        check_by_key<tiny, test::device_place>(keys, keys, std::uint32_t(0));
-      }
+  test::for_each_order(6, [&](std::uint64_t) {
+    check_merge<tiny, test::device_place>(a, b, by_key{});
+    check_merge<pmpp::merge_tuning{64, 64, 5}, test::device_place>(a, b, by_key{});
+    check_by_key<tiny, test::device_place>(keys, keys, std::uint32_t(0));
+  });
 }
 #endif
 

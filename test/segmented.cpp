@@ -18,6 +18,7 @@
 
 #include "support/data.hpp"
 #include "support/monoids.hpp"
+#include "support/orders.hpp"
 #include "support/policies.hpp"
 
 using pmpp::device;
@@ -503,26 +504,16 @@ TEST_ALL_PLACES("counts of any integer type, zero for nothing") {
 
 #if !PMPP_CUDA
 TEST_CASE("blocks and threads in any order") {
-  using pmpp::simt::block_order;
   const auto cases = laws(700);
-  for (const block_order order : {block_order::ascending, block_order::descending, block_order::shuffled})
-    for (std::uint64_t seed = 0; seed < 20; ++seed)
-      for (const int threads : {1, 2}) {
-        pmpp::simt::emulator_options options;
-        options.threads = threads;
-        options.seed = seed;
-        options.order = order;
-        const pmpp::simt::scoped_emulator_options scope(options);
-        CAPTURE(seed);
-        CAPTURE(static_cast<int>(order));
-        const auto& [name, l] = cases[seed % cases.size()];
-        CAPTURE(name);
-        const auto offsets = offsets_of(l, 1);
-        check_segments<tiny, test::device_place>(random_affines(offsets.back()), offsets, test::affine{3, 4, 0},
-                                                 test::compose{});
-        check_segments<small, test::device_place>(test::random_values<int>(offsets.back()), offsets, 3, pmpp::plus{});
-        check_runs<tiny, test::device_place>(runs_of<int>(700, {1, 5, 90}), random_affines(700), test::compose{});
-      }
+  test::for_each_order(20, [&](std::uint64_t seed) {
+    const auto& [name, l] = cases[seed % cases.size()];
+    CAPTURE(name);
+    const auto offsets = offsets_of(l, 1);
+    check_segments<tiny, test::device_place>(random_affines(offsets.back()), offsets, test::affine{3, 4, 0},
+                                             test::compose{});
+    check_segments<small, test::device_place>(test::random_values<int>(offsets.back()), offsets, 3, pmpp::plus{});
+    check_runs<tiny, test::device_place>(runs_of<int>(700, {1, 5, 90}), random_affines(700), test::compose{});
+  });
 }
 #endif
 

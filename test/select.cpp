@@ -18,6 +18,7 @@
 
 #include "support/data.hpp"
 #include "support/monoids.hpp"
+#include "support/orders.hpp"
 #include "support/policies.hpp"
 
 using pmpp::device;
@@ -511,24 +512,14 @@ TEST_ALL_PLACES("the predicate is asked once for each element") {
 }
 
 TEST_CASE("blocks and threads in any order") {
-  using pmpp::simt::block_order;
   const auto v = counted(9001);
-  for (const block_order order : {block_order::ascending, block_order::descending, block_order::shuffled})
-    for (const std::uint64_t seed : {0u, 1u, 2u, 3u, 4u, 5u})
-      for (const int threads : {1, 2}) {
-        pmpp::simt::emulator_options options;
-        options.threads = threads;
-        options.seed = seed;
-        options.order = order;
-        const pmpp::simt::scoped_emulator_options scope(options);
-        CAPTURE(seed);
-        CAPTURE(static_cast<int>(order));
-        check_family<tiny, test::device_place>(v, some{500});
-        check_family<pmpp::select_tuning{32, 1, 4}, test::device_place>(v, some{990});
-        auto runs = v;
-        for (auto& x : runs) x /= 7;
-        check_unique<tiny, test::device_place>(runs);
-      }
+  test::for_each_order(6, [&](std::uint64_t) {
+    check_family<tiny, test::device_place>(v, some{500});
+    check_family<pmpp::select_tuning{32, 1, 4}, test::device_place>(v, some{990});
+    auto runs = v;
+    for (auto& x : runs) x /= 7;
+    check_unique<tiny, test::device_place>(runs);
+  });
 }
 #endif
 

@@ -19,6 +19,7 @@
 
 #include "support/data.hpp"
 #include "support/matrices.hpp"
+#include "support/orders.hpp"
 #include "support/policies.hpp"
 
 using pmpp::csr_matrix;
@@ -294,23 +295,13 @@ TEST_ALL_PLACES("real matrices") {
 
 #if !PMPP_CUDA
 TEST_CASE("blocks and threads in any order") {
-  using pmpp::simt::block_order;
   const auto cases = test::structures<float>(700);
-  for (const block_order order : {block_order::ascending, block_order::descending, block_order::shuffled})
-    for (std::uint64_t seed = 0; seed < 30; ++seed)
-      for (const int threads : {1, 2}) {
-        pmpp::simt::emulator_options options;
-        options.threads = threads;
-        options.seed = seed;
-        options.order = order;
-        const pmpp::simt::scoped_emulator_options scope(options);
-        CAPTURE(seed);
-        CAPTURE(static_cast<int>(order));
-        const auto& [name, matrix] = cases[seed % cases.size()];
-        CAPTURE(name);
-        check_exact<tiny, test::device_place, float, float>(matrix);
-        check_exact<pmpp::spmv_tuning{}, test::device_place, float, float>(matrix);
-      }
+  test::for_each_order(30, [&](std::uint64_t seed) {
+    const auto& [name, matrix] = cases[seed % cases.size()];
+    CAPTURE(name);
+    check_exact<tiny, test::device_place, float, float>(matrix);
+    check_exact<pmpp::spmv_tuning{}, test::device_place, float, float>(matrix);
+  });
 }
 #endif
 

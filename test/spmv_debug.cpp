@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// In debug mode columns outside of the matrix are a std::out_of_range, on `seq` and `host` before anything is written; on a
-// GPU they are a trap, which is not tried here. A program of its own: PMPP_DEBUG belongs to a whole program.
+// In debug mode columns outside of the matrix are a std::out_of_range, before anything is written; on a GPU
+// they are a trap, which is not tried here. A program of its own: PMPP_DEBUG belongs to a whole program.
 #define PMPP_DEBUG 1
 #include <pmpp/spmv.hpp>
 

@@ -137,4 +137,13 @@ std::string difference(const A& got, const exact<A>& wanted, std::int64_t n, dou
   return "another value";
 }
 
+/// The first n elements, on the host. Waits.
+template <class T>
+std::vector<T> on_host(const T* data, std::int64_t n) {
+  std::vector<T> v(static_cast<std::size_t>(n));
+  pmpp::copy(here().stream, std::span<const T>(data, v.size()), std::span<T>(v));
+  here().stream.synchronize();
+  return v;
+}
+
 }  // namespace bench

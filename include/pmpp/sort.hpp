@@ -37,15 +37,17 @@
 namespace pmpp::inline PMPP_BACKEND {
 
 struct sort_tuning {
-  int threads = 512;        ///< of a block that sorts a tile
-  int bytes = 64;           ///< of a thread's elements there: 16 elements of 4 bytes
-  int merge_threads = 128;  ///< of a block that merges
-  int merge_bytes = 64;     ///< of a thread's elements there
-  int tiles = 16;           ///< of a stretch that a block merges, on average, at most
-  int radix_threads = 512;  ///< of a block of the radix sort
-  int radix_items = 16;     ///< elements of a thread there, at most
-  int radix_tiles = 64;     ///< there should be as many, even if that makes them smaller
-  int radix_value = 16;     ///< bytes of the largest values that go along with their keys in each pass
+  int threads = 512;           ///< of a block that sorts a tile
+  int bytes = 64;              ///< of a thread's elements there: 16 elements of 4 bytes
+  int merge_threads = 128;     ///< of a block that merges
+  int merge_bytes = 64;        ///< of a thread's elements there
+  int tiles = 16;              ///< of a stretch that a block merges, on average, at most
+  int radix_threads = 512;     ///< of a block of the radix sort
+  int radix_items = 52;        ///< elements of a thread there, at most
+  int radix_small_items = 17;  ///< the same where inputs are short
+  int radix_large = 6;         ///< from so many large tiles a multiprocessor on
+  int radix_tiles = 64;        ///< of short inputs there should be as many, even if that makes them smaller
+  int radix_value = 16;        ///< bytes of the largest values that go along with their keys in each pass
   std::int64_t radix_narrow = std::int64_t(1) << 30;  ///< below so many elements look-back words have 32 bits
 };
 

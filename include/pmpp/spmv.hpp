@@ -61,12 +61,36 @@ auto values_of(const csr_view<T, I>& matrix) {
     return static_cast<const T*>(matrix.values);
 }
 
+/// Debug mode: rows do not end before they begin, and columns lie in the matrix.
+template <class T, class I>
+PMPP_HOST_DEVICE void check_row(const csr_view<T, I>& matrix, std::int64_t row) {
+  check_index(matrix.row_length(row), std::int64_t(0x7fffffffffffffff), "spmv: length of a row");
+  for (std::int64_t i = matrix.row_begin(row); i < matrix.row_end(row); ++i)
+    check_index(static_cast<std::int64_t>(matrix.columns[i]), matrix.cols, "spmv: column");
+}
+struct check_rows_kernel {
+  static constexpr int threads = 256;
+  template <class Block, class T, class I>
+  PMPP_HOST_DEVICE void operator()(Block& block, csr_view<T, I> matrix) const {
+    for (std::int64_t row = block.index() * threads + block.thread(); row < matrix.rows; row += block.count() * threads)
+      check_row(matrix, row);
+  }
+};
+template <class P, class T, class I>
+void check_matrix([[maybe_unused]] const P& where, [[maybe_unused]] const csr_view<T, I>& matrix) {
+  if constexpr (debug_mode && kernel_execution<P>)
+    launch(where, std::int64_t(4) * processor_count(where), check_rows_kernel{}, matrix);
+  else if constexpr (debug_mode)
+    for (std::int64_t row = 0; row < matrix.rows; ++row) check_row(matrix, row);
+}
+
 /// Enqueues on a GPU or runs in the emulator.
 template <spmv_tuning Tuning, class P, class T, class I, class X, class Y, class A>
 void spmv_on_blocks(const P& where, A alpha, const csr_view<T, I>& matrix, X x, A beta, Y y) {
   const auto values = values_of<A>(matrix);
   check_reachable(where, "spmv",
                   zip_iterator{zip_iterator{matrix.offsets, matrix.columns}, zip_iterator{values, zip_iterator{x, y}}});
+  check_matrix(where, matrix);
   using kernel = spmv_kernel<std::remove_const_t<decltype(values)>, std::remove_const_t<I>, X, Y, A, Tuning>;
   using slots = block::tile_state<A>;
   constexpr std::size_t counter_bytes = 16;  // the stretches taken, in front of the slots
@@ -75,19 +99,8 @@ void spmv_on_blocks(const P& where, A alpha, const csr_view<T, I>& matrix, X x, 
   scratch memory(where, slots::payload_bytes(stretches), counter_bytes + slots::state_bytes(stretches));
   unsigned* const started = memory.state();
   launch(where, blocks, kernel{},
-         typename kernel::arguments{matrix.rows, matrix.cols, matrix.offsets, matrix.columns, values, x, y, alpha, beta,
-                                    started, slots(started + counter_bytes / sizeof *started, memory.data())});
-}
-
-/// Debug mode: rows do not end before they begin, and columns lie in the matrix. Kernels look at the columns themselves.
-template <class T, class I>
-void check_matrix([[maybe_unused]] const csr_view<T, I>& matrix) {
-  if constexpr (debug_mode)
-    for (std::int64_t row = 0; row < matrix.rows; ++row) {
-      check_index(matrix.row_length(row), std::numeric_limits<std::int64_t>::max(), "spmv: length of a row");
-      for (std::int64_t i = matrix.row_begin(row); i < matrix.row_end(row); ++i)
-        check_index(static_cast<std::int64_t>(matrix.columns[i]), matrix.cols, "spmv: column");
-    }
+         typename kernel::arguments{matrix.rows, matrix.offsets, matrix.columns, values, x, y, alpha, beta, started,
+                                    slots(started + counter_bytes / sizeof *started, memory.data())});
 }
 
 /// alpha * sum + beta * y[row]; y is not read if beta is 0.
@@ -139,7 +152,7 @@ void multiply_rows(A alpha, const Values values, const I* const offsets, const I
 template <class P, class T, class I, class X, class Y, class A>
 void spmv_on_host([[maybe_unused]] const P& where, A alpha, const csr_view<T, I>& matrix, const X& x, A beta,
                   const Y& y) {
-  check_matrix(matrix);
+  check_matrix(where, matrix);
   const auto values = values_of<A>(matrix);
   const auto offset = [&](std::int64_t row) { return static_cast<std::int64_t>(matrix.offsets[row]); };
   if constexpr (std::is_same_v<P, seq_policy>) {

@@ -19,7 +19,7 @@ LAYERS = {
                   ["core"]),
     "execution": (["execution.hpp"],
                   ["core"]),
-    "simt":      (["simt/block.hpp", "simt/atomic.hpp", "simt/memory.hpp", "simt/bits.hpp"],
+    "simt":      (["simt/block.hpp", "simt/atomic.hpp", "simt/memory.hpp", "simt/bits.hpp", "simt/match.hpp"],
                   ["core", "execution", "simt"]),
     "machine":   (["simt/*.hpp"],  # cuda_block, emulated_block and what they are made of
                   ["core", "execution", "simt", "machine"]),
@@ -42,7 +42,7 @@ LAYERS = {
 
 # An algorithm may include those to its left, and the files of its own folder. So there is never a circle.
 ALGORITHMS = ["transform", "reduce", "merge", "scan", "select", "segmented", "histogram", "transpose", "gemm",
-              "convolution", "stencil", "image", "sort", "sparse", "spmv", "bfs"]
+              "convolution", "stencil", "image", "sort", "segmented_sort", "top_k", "sparse", "spmv", "bfs"]
 
 # Headers that are neither pmpp's nor the standard library's, and the files that may include them.
 EXTERNAL = {

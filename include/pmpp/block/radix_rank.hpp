@@ -1,22 +1,25 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// How a block ranks the keys of a tile by a digit of 8 bits.
+// How a block finds the places of the keys of a tile by a digit of 8 bits.
 //
-//   1. Each warp has a counter for each digit. It takes its keys in rows of 32: the lanes whose digits are equal find
-//      each other by ballots, and each learns how many came before it, in this row and in the rows before.
+//   1. Each warp counts its digits.
 //   2. One lane a digit adds up the counters of the warps; a scan over the digits gives the place where each begins.
-//   3. The counters become the places where each warp's keys of each digit begin. The place of a key is that of its
-//      digit in its warp, and its rank among them.
+//   3. The counters become the places where each warp's keys of each digit begin.
+//   4. Each warp takes its keys in rows of 32: the lanes whose digits are equal find each other by ballots. The keys of a
+//      digit go to the place that its counter says, in order; then it says where the next ones go.
 //
-// Keys lie in rows: key k of lane l of warp w is number (w * rows + k) * 32 + l of the tile. Equal digits keep that
-// order. Two barriers. (PMPP ch. 13; Ashkiani et al., GPU Multisplit, 2016.)
+// What a tile has of each digit is known before step 4, which takes the longest: others need not wait for it. Keys lie in
+// rows: key k of lane l of warp w is number (w * rows + k) * 32 + l of the tile. Equal digits keep that order.
+// (PMPP ch. 13; Ashkiani et al., GPU Multisplit, 2016.)
 #pragma once
 
 #include <pmpp/block/scan.hpp>
 #include <pmpp/core/config.hpp>
 #include <pmpp/core/operators.hpp>
+#include <pmpp/simt/atomic.hpp>
 #include <pmpp/simt/bits.hpp>
 #include <pmpp/simt/block.hpp>
+#include <pmpp/simt/match.hpp>
 
 namespace pmpp::inline PMPP_BACKEND::block {
 
@@ -26,7 +29,7 @@ template <int Threads>
 struct radix_rank_memory {
   static constexpr int warps = Threads / simt::warp_size, groups = radix_digits / simt::warp_size;
 
-  unsigned count[warps][radix_digits];  ///< of a warp's keys with a digit; then the place of its first one
+  unsigned count[warps][radix_digits];  ///< of a warp's keys with a digit; then the place of the next one
   unsigned total[radix_digits];         ///< of the tile's keys with a digit
   unsigned first[radix_digits];         ///< the place in the tile where a digit begins
   unsigned total_of_group[groups];      ///< of 32 digits
@@ -39,22 +42,14 @@ PMPP_HOST_DEVICE void for_each_digit(Block& block, const Memory&, F f) {
     f(group * simt::warp_size + block.lane());
 }
 
-/// Gives rank[k], for k < rows, the number of keys before it in its warp that have the same digit, digit(k). No barrier.
+/// Counts digit(k), for k < rows, of all lanes of a warp. No barrier of the block.
 template <int Items, class Block, class Memory, class Digit>
-PMPP_HOST_DEVICE void rank_in_warp(Block& block, Memory& memory, int rows, Digit digit, int (&rank)[Items]) {
+PMPP_HOST_DEVICE void count_in_warp(Block& block, Memory& memory, int rows, Digit digit) {
   unsigned* const count = memory.count[block.warp()];
   for (int d = block.lane(); d < radix_digits; d += simt::warp_size) count[d] = 0;
   block.sync_warp();
-  const unsigned before_me = (1u << block.lane()) - 1;
-  for (int k = 0; k < Items; ++k) {
-    if (k >= rows) break;
-    const unsigned d = digit(k), before = count[d];
-    const unsigned peers = block.match_byte(d);
-    rank[k] = static_cast<int>(before) + simt::count_bits(peers & before_me);
-    block.sync_warp();  // all have read what the last of the peers writes
-    if (peers >> block.lane() == 1) count[d] = static_cast<unsigned>(rank[k]) + 1;
-    block.sync_warp();
-  }
+  for (int k = 0; k < Items; ++k)
+    if (k < rows) simt::atomic_add(&count[digit(k)], 1u);
 }
 
 /// Adds up what the warps have counted, and tells f(digit, total). A barrier before and one after.
@@ -73,7 +68,7 @@ PMPP_HOST_DEVICE void count_digits(Block& block, Memory& memory, F f) {
   block.sync();
 }
 
-/// Turns counts into places, as described above. Ends with a barrier.
+/// Turns counts into places. Ends with a barrier.
 template <class Block, class Memory>
 PMPP_HOST_DEVICE void place_digits(Block& block, Memory& memory) {
   for_each_digit(block, memory, [&](int d) {
@@ -88,6 +83,22 @@ PMPP_HOST_DEVICE void place_digits(Block& block, Memory& memory) {
     }
   });
   block.sync();
+}
+
+/// Calls put(k, place) for k < rows with the place of key k in the tile. No barrier of the block.
+template <int Items, class Block, class Memory, class Digit, class Put>
+PMPP_HOST_DEVICE void for_each_ranked(Block& block, Memory& memory, int rows, Digit digit, Put put) {
+  unsigned* const next = memory.count[block.warp()];
+  const unsigned before_me = (1u << block.lane()) - 1, behind_me = ~before_me << 1;
+  for (int k = 0; k < Items; ++k) {
+    if (k >= rows) break;
+    const unsigned d = digit(k), peers = simt::match_byte(block, d);
+    const unsigned place = next[d] + static_cast<unsigned>(simt::count_bits(peers & before_me));
+    block.sync_warp();  // all have read what the last of the peers writes
+    if ((peers & behind_me) == 0) next[d] = place + 1;
+    put(k, static_cast<int>(place));
+    block.sync_warp();
+  }
 }
 
 }  // namespace pmpp::inline PMPP_BACKEND::block

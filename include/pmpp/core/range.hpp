@@ -145,6 +145,9 @@ auto begin_of(O&& out) {
 /// null.
 template <class O>
 void check_output(const char* function, const char* argument, O&& out, std::int64_t n) {
+  using it = decltype(unwrap(begin_of(out)));
+  static_assert(!std::is_same_v<decltype(std::declval<it>()[0]), value_of<it>>,
+                "pmpp: what is written through this iterator would be lost: it gives its elements by value");
   if constexpr (!random_access<std::decay_t<O>>) require_room(function, argument, std::end(out) - std::begin(out), n);
   require_not_null(function, argument, unwrap(begin_of(out)), n);
 }

@@ -33,6 +33,19 @@ inline void require_device_pointer([[maybe_unused]] const char* function, [[mayb
 #endif
 }
 
+/// Whether `p` is in memory that kernels read and the host cannot, or should not: a GPU's, or managed.
+template <class P>
+bool lives_on_device([[maybe_unused]] const P& where, [[maybe_unused]] const void* p) {
+#if PMPP_CUDA
+  if constexpr (gpu_execution<P>) {
+    cudaPointerAttributes attributes{};
+    check(cudaPointerGetAttributes(&attributes, p), "cudaPointerGetAttributes");
+    return attributes.type == cudaMemoryTypeDevice || attributes.type == cudaMemoryTypeManaged;
+  }
+#endif
+  return false;
+}
+
 /// Applies require_device_pointer to the plain pointers that an iterator is made of. Only in debug mode, on a GPU.
 template <class P, class It>
 void check_reachable([[maybe_unused]] const P& where, [[maybe_unused]] const char* function,

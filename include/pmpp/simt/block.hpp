@@ -30,8 +30,6 @@
 //                                      a lane whose source lies outside the warp keeps its own v
 //   block.ballot(p, mask), any(p, mask), all(p, mask)     __ballot_sync, __any_sync, __all_sync
 //   block.match_any(v, mask)           __match_any_sync, v of 4 or 8 bytes
-//   block.match_byte(v, mask)          the lanes whose v has the same lowest byte: as match_any, but by eight ballots,
-//                                      which take the same time whatever the values
 //   block.warp_add(v, mask), warp_min, warp_max, warp_and, warp_or, warp_xor
 //                                      __reduce_add_sync ...: 32-bit integers, one instruction
 //   block.dynamic_shared()             extern __shared__: std::byte*, 16-byte aligned, grid.dynamic_shared bytes
@@ -110,7 +108,6 @@ concept thread_block = requires(B& block, int i, unsigned mask, bool p, float v)
   { block.any(p, mask) } -> std::same_as<bool>;
   { block.all(p, mask) } -> std::same_as<bool>;
   { block.match_any(i, mask) } -> std::same_as<unsigned>;
-  { block.match_byte(mask, mask) } -> std::same_as<unsigned>;
   { block.warp_add(i, mask) } -> std::same_as<int>;
   { block.dynamic_shared() } -> std::same_as<std::byte*>;
   block.spin();

@@ -83,25 +83,6 @@ public:
     using word = std::conditional_t<sizeof(T) == 4, unsigned, unsigned long long>;
     return __match_any_sync(mask, __builtin_bit_cast(word, v));
   }
-  /// The predicate of each vote also says whether to invert it: half of the instructions that the compiler needs for
-  /// eight times __ballot_sync.
-  __device__ __forceinline__ unsigned match_byte(unsigned v, unsigned mask = all_lanes) const {
-    unsigned same = mask, agree[8];
-#pragma unroll
-    for (int b = 0; b < 8; ++b)
-      asm volatile(
-          "{ .reg .pred p; .reg .b32 bit;\n\t"
-          "and.b32 bit, %1, %2;\n\t"
-          "setp.ne.u32 p, bit, 0;\n\t"
-          "vote.sync.ballot.b32 %0, p, %3;\n\t"
-          "@!p not.b32 %0, %0; }"
-          : "=r"(agree[b])
-          : "r"(v), "r"(1u << b), "r"(mask));
-#pragma unroll
-    for (int b = 0; b < 8; b += 2) same &= agree[b] & agree[b + 1];
-    return same;
-  }
-
   // clang-format off
   template <class T> __device__ __forceinline__ T warp_add(T v, unsigned mask = all_lanes) const { return __reduce_add_sync(mask, v); }
   template <class T> __device__ __forceinline__ T warp_min(T v, unsigned mask = all_lanes) const { return __reduce_min_sync(mask, v); }

@@ -128,13 +128,6 @@ public:
     collective(operation::match_any, mask, at, &v, &same, unsigned(sizeof(T)), 0);
     return same;
   }
-  PMPP_HOST_DEVICE unsigned match_byte(unsigned v, place at = place::current()) const {
-    return match_byte(v, warp_mask(), at);
-  }
-  PMPP_HOST_DEVICE unsigned match_byte(unsigned v, unsigned mask, place at = place::current()) const {
-    return match_any(v & 0xff, mask, at);
-  }
-
   template <class T>
   PMPP_HOST_DEVICE T warp_add(T v, place at = place::current()) const {
     return word(operation::warp_add, v, warp_mask(), at);

@@ -5,8 +5,9 @@
 //   1. One kernel counts the digits (8 bits) of all keys, all digits at once; its last block finds where each digit
 //      begins in each pass, and decides which passes are needed: not those whose digit is the same everywhere.
 //   2. A pass for each digit, from the lowest, moves every element to its place by that digit; equals keep their order.
-//      A block takes a tile, ranks its keys (block/radix_rank.hpp) and gathers them by digit in shared memory. How many
-//      of each digit come in the tiles before it learns by look-back, 256 digits side by side. Then it writes runs.
+//      A block takes a tile, counts its digits and tells the others, then gathers the keys by digit in shared memory
+//      (block/radix_rank.hpp). How many of each digit come in the tiles before it learns by look-back, 256 digits side
+//      by side, while the keys of its next tile are on their way. Then it writes runs.
 //
 //          digit      0    1    2  ...                      words of a tile: one for each digit
 //          tile t-2   12   31   29     all up to this tile  |
@@ -143,8 +144,8 @@ struct radix_digit {
     return width > 0 ? radix_digit{from, (1u << width) - 1} : radix_digit{0, 0};
   }
   template <class Bits>
-  PMPP_HOST_DEVICE int operator()(Bits code) const {
-    return static_cast<int>(static_cast<unsigned>(code >> shift) & mask);
+  PMPP_HOST_DEVICE unsigned operator()(Bits code) const {
+    return static_cast<unsigned>(code >> shift) & mask;
   }
 };
 
@@ -237,11 +238,15 @@ struct radix_counts {
 
 template <class Code, class Keys, int Threads>
 struct radix_count_kernel {
-  static constexpr int threads = Threads, items = 8, tile = threads * items, min_blocks = larger(1, 2048 / threads / 2);
-  static constexpr int lanes = simt::warp_size, warps = threads / lanes;
+  static constexpr int threads = Threads, items = 8, tile = threads * items,
+                       min_blocks = smaller(16, larger(1, 1152 / threads));
+  static constexpr int lanes = simt::warp_size, warps = threads / lanes,
+                       most_passes = larger(2, int(sizeof(typename Code::bits)));
+  /// Copies of each counter, of some lanes each: lanes with different digits meet in fewer banks.
+  static constexpr int copies = most_passes > 4 ? 8 : 16;
 
   struct shared {
-    unsigned count[most_radix_passes][block::radix_digits];
+    alignas(16) unsigned count[most_passes][block::radix_digits][copies];
     bool needed[most_radix_passes];
     bool last;
   };
@@ -262,8 +267,10 @@ struct radix_count_kernel {
     const std::int64_t n = a.count.get();
     for (std::int64_t i = block.index() * threads + block.thread(); i < a.quads; i += block.count() * threads)
       a.words[i] = simt::quad{};
-    for (int i = block.thread(); i < a.passes * block::radix_digits; i += threads)
-      memory.count[i / block::radix_digits][i % block::radix_digits] = 0;
+    const int counters = a.passes * block::radix_digits;
+    unsigned* const counter = &memory.count[0][0][0];
+    for (int i = block.thread(); i < counters * copies / 4; i += threads)
+      reinterpret_cast<simt::quad*>(counter)[i] = simt::quad{};
     block.sync();
     for (std::int64_t first = block.index() * tile; first < n; first += block.count() * tile)
       if (n - first >= tile)
@@ -271,8 +278,9 @@ struct radix_count_kernel {
       else
         count<false>(block, memory, a, first, static_cast<int>(n - first));
     block.sync();
-    for (int i = block.thread(); i < a.passes * block::radix_digits; i += threads) {
-      const unsigned found = memory.count[i / block::radix_digits][i % block::radix_digits];
+    for (int i = block.thread(); i < counters; i += threads) {
+      unsigned found = 0;
+      for (int c = 0; c < copies; ++c) found += counter[i * copies + (c + i) % copies];
       if (found != 0) simt::add_global(&a.counts->count[i / block::radix_digits][i % block::radix_digits], found);
     }
     block.sync();
@@ -292,10 +300,11 @@ private:
       const int i = k * threads + block.thread();
       if (Whole || i < found) x[k] = Code::encode(a.keys[first + i]);
     }
+    const int copy = block.lane() % copies;
     for (int p = 0; p < a.passes; ++p) {
       const radix_digit digit = radix_digit::of(p, a.range);
       for (int k = 0; k < items; ++k)
-        if (Whole || k * threads + block.thread() < found) simt::atomic_add(&memory.count[p][digit(x[k])], 1u);
+        if (Whole || k * threads + block.thread() < found) simt::atomic_add(&memory.count[p][digit(x[k])][copy], 1u);
     }
   }
 
@@ -334,27 +343,27 @@ struct radix_tile_memory {
 
   block::radix_rank_memory<Threads> rank;
   std::int64_t offset[block::radix_digits];  ///< of a digit's keys: place in the output - place in the tile
-  std::int64_t tile_taken;
+  std::int64_t next;                         ///< tile of the block
+  radix_digit digit;
   alignas(16) typename Code::bits keys[tile];
   alignas(larger(16, int(alignof(V)))) unsigned char bytes[has_values<V> ? tile * sizeof(V) : 16];
 
   PMPP_HOST_DEVICE V* values() { return reinterpret_cast<V*>(bytes); }
 };
 
-/// Elements of a thread: so that 64 registers hold keys and places, or values and places, and 1024 threads fit into a
-/// multiprocessor.
+/// Elements of a thread: so that registers hold keys, or values and places, of `resident` threads on a multiprocessor,
+/// and its shared memory their keys and values.
 template <class K, class V>
-constexpr int radix_items(int most) {
+constexpr int radix_items(int most, int resident) {
   const int value = has_values<V> ? int(sizeof(V)) : 0, bytes = int(sizeof(K)) + value;
-  const int words = larger(1, larger(int(sizeof(K)), value) / 4);
-  return larger(1, smaller(most, smaller((has_values<V> ? 32 : 34) / (words + 1), 144 / bytes)));
+  const int registers = has_values<V> ? larger(4, value) + 2 : larger(4, bytes);  // in bytes
+  return larger(1, smaller(most, smaller(4 * (65536 / resident - 32) / registers, 104 * 1024 / resident / bytes)));
 }
 
-template <class Code, class V, class Keys, class Values, int Threads, int MostItems>
+template <class Code, class V, class Keys, class Values, int Threads, int Items, int MinBlocks>
 struct radix_pass_kernel {
   using bits = typename Code::bits;
-  static constexpr int threads = Threads, items = radix_items<bits, V>(MostItems), lanes = simt::warp_size,
-                       min_blocks = larger(1, 1024 / threads);
+  static constexpr int threads = Threads, items = Items, lanes = simt::warp_size, min_blocks = MinBlocks;
 
   struct shared : radix_tile_memory<Code, V, threads, items> {};
   struct arguments {
@@ -363,7 +372,8 @@ struct radix_pass_kernel {
     item_count count;
     radix_digit digit;
     int pass;
-    int rows;     ///< of 32 elements that a warp takes of a tile
+    int rows;  ///< of 32 elements that a warp takes of a tile
+    std::int64_t tiles;
     bool wide;    ///< look-back words have 64 bits: for 2^30 elements and more
     void* words;  ///< of the look-back: 256 for each tile
     radix_control* control;
@@ -371,48 +381,74 @@ struct radix_pass_kernel {
 
   template <class Block>
   PMPP_HOST_DEVICE void operator()(Block& block, shared& memory, const arguments& a) const {
+    if (block.thread() == 0) {
+      memory.next = take(a);
+      memory.digit = a.digit;
+    }
     const radix_pass pass = a.control->pass[a.pass];
     if (pass.source == radix_home::nowhere) return;
-    if (block.thread() == 0) memory.tile_taken = simt::atomic_add(&a.control->ticket[a.pass], 1u);
     block.sync();
-    const std::int64_t tile = memory.tile_taken, size = std::int64_t(threads) * a.rows;
-    const std::int64_t count = smaller(size, a.count.get() - tile * size);
-    if (count == threads * items)
-      move<true>(block, memory, a, pass, tile, items, threads * items);
-    else if (count > 0)
-      move<false>(block, memory, a, pass, tile, a.rows, static_cast<int>(count));
+    bits x[items];
+    std::int64_t tile = memory.next;
+    load(block, a, pass, tile, x);
+    for (int count; (count = elements_of(a, tile)) > 0;)
+      tile = count == threads * items ? move<true>(block, memory, a, pass, tile, items, count, x)
+                                      : move<false>(block, memory, a, pass, tile, a.rows, count, x);
   }
 
 private:
-  /// Moves one tile. Whole: it has all elements that a tile can have.
+  PMPP_HOST_DEVICE static std::int64_t take(const arguments& a) {
+    return simt::atomic_add(&a.control->ticket[a.pass], 1u);
+  }
+  /// How many elements a tile has: none if it does not exist.
+  PMPP_HOST_DEVICE static int elements_of(const arguments& a, std::int64_t tile) {
+    const std::int64_t size = std::int64_t(threads) * a.rows;
+    return static_cast<int>(larger(std::int64_t(0), smaller(size, a.count.get() - tile * size)));
+  }
+
+  /// Loads the keys of a tile, if it exists.
+  template <class Block>
+  PMPP_HOST_DEVICE static void load(Block& block, const arguments& a, const radix_pass& pass, std::int64_t tile,
+                                    bits (&x)[items]) {
+    const int count = elements_of(a, tile), mine = block.warp() * a.rows * lanes + block.lane();
+    a.keys.read(pass.source, [&](const auto& keys) {
+      const auto from = keys + (tile * threads * a.rows + mine);
+      if (count == threads * items)
+        for (int k = 0; k < items; ++k) x[k] = Code::encode(from[k * lanes]);
+      else
+        for (int k = 0; k < items; ++k)  // those that are missing rank last
+          x[k] = k < a.rows && mine + k * lanes < count ? Code::encode(from[k * lanes]) : static_cast<bits>(~bits(0));
+    });
+  }
+
+  /// Moves one tile, whose keys are x. Whole: it has all elements that a tile can have. Returns the next tile of the
+  /// block; x becomes its keys.
   template <bool Whole, class Block>
-  PMPP_HOST_DEVICE static void move(Block& block, shared& memory, const arguments& a, const radix_pass& pass,
-                                    std::int64_t tile, int rows, int count) {
-    const std::int64_t first = tile * threads * rows;
+  PMPP_HOST_DEVICE static std::int64_t move(Block& block, shared& memory, const arguments& a, const radix_pass& pass,
+                                            std::int64_t tile, int rows, int count, bits (&x)[items]) {
+    if (Whole) rows = items;
+    std::int64_t next = a.tiles;
+    if (block.thread() == 0 && block.count() < a.tiles) next = take(a);
+    block::count_in_warp<items>(block, memory.rank, rows, [&](int k) { return a.digit(x[k]); });
+    block::count_digits(block, memory.rank,
+                        [&](int d, unsigned total) { publish(a, pass, tile, d, total, tile == 0 ? up_to : alone); });
+    if (block.thread() == 0) memory.next = next;
+    block::place_digits(block, memory.rank);
+    [[maybe_unused]] unsigned place[has_values<V> ? (items + 1) / 2 : 1]{};  // of two keys, 16 bits each
+    const radix_digit digit = memory.digit;  // the compiler would keep what it has computed from a.digit in registers
+    const auto digit_of = [&](int k) { return digit(x[k]); };
+    block::for_each_ranked<items>(block, memory.rank, rows, digit_of, [&](int k, int to) {
+      memory.keys[to] = x[k];
+      if constexpr (has_values<V>) place[k / 2] |= static_cast<unsigned>(to) << k % 2 * 16;
+    });
     const int mine = block.warp() * rows * lanes + block.lane();
     const auto has = [=](int k) { return Whole || (k < rows && mine + k * lanes < count); };
-    bits x[items];
-    a.keys.read(pass.source, [&](const auto& keys) {
-      for (int k = 0; k < items; ++k)
-        x[k] = has(k) ? Code::encode(keys[first + mine + k * lanes]) : static_cast<bits>(~bits(0));  // ranks last
-    });
-    int place[items];
-    block::rank_in_warp(
-        block, memory.rank, Whole ? items : rows, [&](int k) { return static_cast<unsigned>(a.digit(x[k])); }, place);
-    block::count_digits(block, memory.rank, [&](int d, unsigned total) {
-      publish(a, tile, d, total, tile == 0 ? up_to(pass) : alone(pass));
-    });
-    block::place_digits(block, memory.rank);
-    for (int k = 0; k < items; ++k)
-      if (Whole || k < rows) {
-        place[k] += static_cast<int>(memory.rank.count[block.warp()][a.digit(x[k])]);
-        memory.keys[place[k]] = x[k];
-      }
     [[maybe_unused]] V v[has_values<V> ? items : 1];
     if constexpr (has_values<V>)
       a.values.read(pass.source, [&](const auto& values) {
+        const auto from = values + (tile * threads * rows + mine);
         for (int k = 0; k < items; ++k)
-          if (has(k)) v[k] = static_cast<V>(values[first + mine + k * lanes]);
+          if (has(k)) v[k] = static_cast<V>(from[k * lanes]);
       });
     block::for_each_digit(block, memory.rank, [&](int d) {
       const std::int64_t start = a.control->first[a.pass][d];
@@ -422,42 +458,48 @@ private:
     });
     if constexpr (has_values<V>)
       for (int k = 0; k < items; ++k)
-        if (has(k)) memory.values()[place[k]] = v[k];
+        if (has(k)) memory.values()[place[k / 2] >> k % 2 * 16 & 0xffff] = v[k];
+    next = memory.next;
+    load(block, a, pass, next, x);  // they arrive while this tile is written
     block.sync();
     a.keys.write(pass.target, [&](const auto& keys) {
-      for_each_place<Whole>(block, count, [&](int i) {
-        const bits code = memory.keys[i];
-        block::assign(keys, memory.offset[a.digit(code)] + i, Code::decode(code));
+      const auto mine = keys + block.thread();
+      for_each_place<Whole>(block, count, [&](int row) {
+        const bits code = memory.keys[row + block.thread()];
+        block::assign(mine, memory.offset[a.digit(code)] + row, Code::decode(code));
       });
     });
     if constexpr (has_values<V>)
       a.values.write(pass.target, [&](const auto& values) {
-        for_each_place<Whole>(block, count, [&](int i) {
-          block::assign(values, memory.offset[a.digit(memory.keys[i])] + i, memory.values()[i]);
+        const auto mine = values + block.thread();
+        for_each_place<Whole>(block, count, [&](int row) {
+          const int i = row + block.thread();
+          block::assign(mine, memory.offset[a.digit(memory.keys[i])] + row, memory.values()[i]);
         });
       });
+    return next;
   }
 
-  /// Neighbouring threads take neighbouring places.
+  /// Calls f(row) for the first place of each row of the tile, one place a thread.
   template <bool Whole, class Block, class F>
   PMPP_HOST_DEVICE static void for_each_place(Block& block, int count, F f) {
     for (int k = 0; k < items; ++k) {
-      const int i = k * threads + block.thread();
-      if (Whole || i < count) f(i);
+      const int row = k * threads;
+      if (Whole || row + block.thread() < count) f(row);
     }
   }
 
-  // A word of the look-back: a count, and in its highest two bits what it counts. A word that the pass before has left
-  // (up_to of its epoch), or a cleared one, means nothing.
-  PMPP_HOST_DEVICE static unsigned alone(const radix_pass& p) { return p.epoch == 0 ? 1 : 3; }
-  PMPP_HOST_DEVICE static unsigned up_to(const radix_pass& p) { return p.epoch == 0 ? 2 : 0; }
+  // A word of the look-back: a count, and in its highest two bits what it counts, which are inverted in every other
+  // pass. A word that the pass before has left (an inverted up_to), or a cleared one, means nothing.
+  static constexpr unsigned alone = 1, up_to = 2;
 
   template <class Word>
   PMPP_HOST_DEVICE static Word* word_of(const arguments& a, std::int64_t tile, int d) {
     return static_cast<Word*>(a.words) + tile * block::radix_digits + d;
   }
-  PMPP_HOST_DEVICE static void publish(const arguments& a, std::int64_t tile, int d, std::uint64_t count,
-                                       unsigned kind) {
+  PMPP_HOST_DEVICE static void publish(const arguments& a, const radix_pass& pass, std::int64_t tile, int d,
+                                       std::uint64_t count, unsigned kind) {
+    if (pass.epoch != 0) kind ^= 2;
     if (a.wide)
       simt::store(word_of<std::uint64_t>(a, tile, d), std::uint64_t(kind) << 62 | count);
     else
@@ -468,35 +510,40 @@ private:
   template <class Word, class Block>
   PMPP_HOST_DEVICE static std::int64_t look_back(Block& block, shared& memory, const arguments& a,
                                                  const radix_pass& pass, std::int64_t tile, int d) {
+    if (tile == 0) return 0;
     constexpr int at_once = 32 / sizeof(Word), kind_shift = 8 * sizeof(Word) - 2;
-    std::uint64_t before = 0;
-    std::int64_t at = tile - 1;
-    for (bool done = at < 0; !done;) {
+    constexpr Word ready = Word(3) << kind_shift;
+    const Word inverted = pass.epoch != 0 ? Word(2) << kind_shift : Word(0);
+    const Word* const first = word_of<Word>(a, 0, d);
+    const Word* last = word_of<Word>(a, tile - 1, d);  // the nearest one that is missing
+    Word before = 0;
+    for (bool done = false; !done;) {
       Word word[at_once];
-      for (int k = 0; k < at_once; ++k) word[k] = simt::load(word_of<Word>(a, larger(at - k, std::int64_t(0)), d));
-      bool stuck = false;
       for (int k = 0; k < at_once; ++k) {
-        if (done || stuck) continue;
-        const auto kind = static_cast<unsigned>(word[k] >> kind_shift);
-        stuck = kind != up_to(pass) && kind != alone(pass);
-        if (stuck) continue;
-        before += word[k] & ((Word(1) << kind_shift) - 1);
-        done = kind == up_to(pass);
-        --at;
+        word[k] = 0;  // means nothing: there is no such tile, or tile 0 has been counted
+        if (last - first >= k * block::radix_digits) word[k] = simt::load(last - k * block::radix_digits) ^ inverted;
       }
-      if (stuck) block.spin();
+      int taken = 0;
+      for (int k = 0; k < at_once; ++k) {
+        const auto kind = static_cast<unsigned>(word[k] >> kind_shift);
+        if (done || taken < k || kind - 1 > 1) continue;
+        before += word[k] & ~ready;
+        done = kind == up_to;
+        taken = k + 1;
+      }
+      last -= taken * block::radix_digits;
+      if (taken < at_once && !done) block.spin();
     }
-    if (tile > 0) publish(a, tile, d, before + memory.rank.total[d], up_to(pass));
+    publish(a, pass, tile, d, std::uint64_t(before) + memory.rank.total[d], up_to);
     return static_cast<std::int64_t>(before);
   }
 };
 
 /// Sorts what one block holds.
-template <class Code, class V, class KeysIn, class ValuesIn, class KeysOut, class ValuesOut, int Threads, int MostItems>
+template <class Code, class V, class KeysIn, class ValuesIn, class KeysOut, class ValuesOut, int Threads, int Items>
 struct radix_block_kernel {
   using bits = typename Code::bits;
-  static constexpr int threads = Threads, items = radix_items<bits, V>(MostItems), tile = threads * items,
-                       lanes = simt::warp_size;
+  static constexpr int threads = Threads, items = Items, tile = threads * items, lanes = simt::warp_size;
 
   struct shared {
     block::radix_rank_memory<threads> rank;
@@ -528,21 +575,18 @@ struct radix_block_kernel {
     if (block.thread() == 0) memory.constant = -1;
     for (int p = 0; a.range.lo + p * block::radix_bits < a.range.hi; ++p) {
       const radix_digit digit = radix_digit::of(p, a.range);
-      int place[items];
-      block::rank_in_warp(
-          block, memory.rank, rows, [&](int k) { return static_cast<unsigned>(digit(x[k])); }, place);
+      const auto digit_of = [&](int k) { return digit(x[k]); };
+      block::count_in_warp<items>(block, memory.rank, rows, digit_of);
       block::count_digits(block, memory.rank, [&](int d, unsigned total) {
         if (total - (static_cast<unsigned>(d) == digit.mask ? pads : 0) == static_cast<unsigned>(count))
           memory.constant = p;
       });
       if (memory.constant == p) continue;
       block::place_digits(block, memory.rank);
-      for (int k = 0; k < items; ++k)
-        if (k < rows) {
-          place[k] += static_cast<int>(memory.rank.count[block.warp()][digit(x[k])]);
-          memory.keys[place[k]] = x[k];
-          if constexpr (has_values<V>) memory.index[place[k]] = static_cast<std::uint16_t>(index[k]);
-        }
+      block::for_each_ranked<items>(block, memory.rank, rows, digit_of, [&](int k, int to) {
+        memory.keys[to] = x[k];
+        if constexpr (has_values<V>) memory.index[to] = static_cast<std::uint16_t>(index[k]);
+      });
       block.sync();
       for (int k = 0; k < items; ++k)
         if (k < rows) {
@@ -588,13 +632,14 @@ template <auto Tuning, class Code, class V, class P, class KeysIn, class ValuesI
 void radix_sort_on_blocks(const P& where, const KeysIn& keys_in, const ValuesIn& values_in, const KeysOut& keys_out,
                           const ValuesOut& values_out, const item_count& count, const key_bits& range) {
   using K = typename Code::key;
-  constexpr int threads = Tuning.radix_threads;
-  using in_block = radix_block_kernel<Code, V, KeysIn, ValuesIn, KeysOut, ValuesOut, threads, Tuning.radix_items>;
+  constexpr int threads = Tuning.radix_threads, small_blocks = larger(1, 1024 / threads);
+  constexpr int small_items = radix_items<K, V>(Tuning.radix_small_items, small_blocks * threads);
+  constexpr int large_items = radix_items<K, V>(Tuning.radix_items, threads);
+  using in_block = radix_block_kernel<Code, V, KeysIn, ValuesIn, KeysOut, ValuesOut, threads, small_items>;
   using keys_of_pass = radix_homes<KeysIn, KeysOut, K>;
   using values_of_pass = radix_homes<ValuesIn, ValuesOut, V>;
-  using pass = radix_pass_kernel<Code, V, keys_of_pass, values_of_pass, threads, Tuning.radix_items>;
   using counts = radix_count_kernel<Code, KeysIn, threads>;
-  const std::int64_t n = count.bound;
+  const std::int64_t n = count.bound, processors = processor_count(where);
   if (n <= in_block::tile) {
     launch(where, 1, in_block{}, typename in_block::arguments{keys_in, values_in, keys_out, values_out, count, range});
     return;
@@ -602,8 +647,11 @@ void radix_sort_on_blocks(const P& where, const KeysIn& keys_in, const ValuesIn&
   const bool in_place = same_place(keys_in, keys_out), wide = n >= Tuning.radix_narrow;
   int passes = larger(1, ceil_div(range.hi - range.lo, block::radix_bits));
   if (in_place) passes = round_up(passes, 2);
-  const int rows =
-      static_cast<int>(larger(std::int64_t(1), smaller(std::int64_t(pass::items), n / threads / Tuning.radix_tiles)));
+  // Long inputs: one block a multiprocessor with tiles as large as can be, which are written in longer runs.
+  const bool large = n / (threads * large_items) >= Tuning.radix_large * processors;
+  const std::int64_t most_rows =
+      large ? large_items : smaller(std::int64_t(small_items), n / threads / Tuning.radix_tiles);
+  const int rows = static_cast<int>(larger(std::int64_t(1), most_rows));
   const std::int64_t tiles = ceil_div(n, std::int64_t(threads) * rows);
   const std::size_t word_bytes = static_cast<std::size_t>(tiles) * block::radix_digits * (wide ? 8 : 4);
   const std::size_t value_bytes = has_values<V> ? checked_bytes(n, sizeof(V), "sort") : 0;
@@ -615,22 +663,30 @@ void radix_sort_on_blocks(const P& where, const KeysIn& keys_in, const ValuesIn&
   auto* const words = memory.take<simt::quad>(static_cast<std::int64_t>(word_bytes / sizeof(simt::quad)));
   auto* const control = memory.take<radix_control>(1);
   const std::int64_t blocks =
-      smaller(ceil_div(n, std::int64_t(2 * threads)), std::int64_t(counts::min_blocks) * processor_count(where));
+      smaller(ceil_div(n, std::int64_t(2 * threads)), std::int64_t(counts::min_blocks) * processors);
   launch(where, blocks, counts{},
          typename counts::arguments{keys_in, count, range, passes, in_place,
                                     reinterpret_cast<radix_counts*>(memory.state()), control, words,
                                     static_cast<std::int64_t>(word_bytes / sizeof(simt::quad))});
-  for (int p = 0; p < passes; ++p)
-    launch(where, tiles, pass{},
-           typename pass::arguments{{keys_in, keys_out, other_keys},
-                                    {values_in, values_out, other_values},
-                                    count,
-                                    radix_digit::of(p, range),
-                                    p,
-                                    rows,
-                                    wide,
-                                    words,
-                                    control});
+  const auto launch_passes = [&](auto pass) {
+    using kernel = decltype(pass);
+    for (int p = 0; p < passes; ++p)
+      launch(where, smaller(tiles, kernel::min_blocks * processors), pass,
+             typename kernel::arguments{{keys_in, keys_out, other_keys},
+                                        {values_in, values_out, other_values},
+                                        count,
+                                        radix_digit::of(p, range),
+                                        p,
+                                        rows,
+                                        tiles,
+                                        wide,
+                                        words,
+                                        control});
+  };
+  if (large)
+    launch_passes(radix_pass_kernel<Code, V, keys_of_pass, values_of_pass, threads, large_items, 1>{});
+  else
+    launch_passes(radix_pass_kernel<Code, V, keys_of_pass, values_of_pass, threads, small_items, small_blocks>{});
 }
 
 /// The key of an element that is sorted.

@@ -3,7 +3,7 @@
 // Solves A x = b for a symmetric positive definite sparse matrix by conjugate gradients; the vectors stay on the device.
 // Without a file A is the five-point Laplacian of a 100 x 100 grid: the temperature of a plate that is heated everywhere
 // and cold at its edges.
-// usage: 30_conjugate_gradient [matrix.mtx]
+// usage: 20_conjugate_gradient [matrix.mtx]
 #include <cmath>
 #include <cstdio>
 #include <exception>

@@ -3,7 +3,7 @@
 // PageRank: where a reader is who follows links at random, and now and then starts anew on any page. A web is a sparse
 // matrix, one step of all readers a product with it. Without a file the web is made up: 10,000 pages, page p links to
 // pages that are more likely the lower their number is, and every seventh page links nowhere.
-// usage: 31_pagerank [links.mtx]          (square; an entry in row i, column j: page i links to page j)
+// usage: 21_pagerank [links.mtx]          (square; an entry in row i, column j: page i links to page j)
 #include <algorithm>
 #include <cmath>
 #include <cstdio>

@@ -1,0 +1,148 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Matrix products beside cuBLAS's, where it is installed: floats with CUBLAS_PEDANTIC_MATH, so that both multiply
+// floats; pmpp enqueues with a workspace, cuBLAS with 64 MiB of its own; device time. 64 elements of each result of the
+// first window are checked against sums of the host's. `GB/s` counts A, B and C once each; 2 m n k / µs is the rate
+// of operations.
+#include <algorithm>
+#include <array>
+
+#include <pmpp/gemm.hpp>
+
+#include "support/bench.hpp"
+#include "support/data.hpp"
+#include "support/report.hpp"
+
+#ifdef PMPP_BENCH_HAS_CUBLAS
+#include <cublas_v2.h>
+#endif
+
+namespace {
+
+using bench::subject;
+
+struct shape {
+  std::int64_t m, n, k;
+  bool a_transposed = false, b_transposed = false;
+  std::int64_t batch = 1;
+};
+
+std::string text_of(const shape& s) {
+  const auto text = std::to_string(s.m) + "x" + std::to_string(s.n) + "x" + std::to_string(s.k);
+  return text + (s.a_transposed ? " A'" : "") + (s.b_transposed ? " B'" : "") +
+         (s.batch > 1 ? " batch " + std::to_string(s.batch) : "");
+}
+
+#ifdef PMPP_BENCH_HAS_CUBLAS
+void check(cublasStatus_t status) {
+  if (status != CUBLAS_STATUS_SUCCESS) throw std::runtime_error(cublasGetStatusString(status));
+}
+
+cublasHandle_t handle() {
+  static const cublasHandle_t h = [] {
+    static pmpp::device_buffer<char> room(64 << 20);
+    cublasHandle_t made;
+    check(cublasCreate(&made));
+    check(cublasSetStream(made, bench::here().stream));
+    check(cublasSetMathMode(made, CUBLAS_PEDANTIC_MATH));
+    check(cublasSetWorkspace(made, room.data(), room.size()));
+    return made;
+  }();
+  return h;
+}
+
+// cuBLAS is column-major: C' = B' A'.
+template <class T>
+void peer(const shape& s, const T* a, const T* b, T* c) {
+  const T one = 1, zero = 0;
+  const auto op = [](bool transposed) { return transposed ? CUBLAS_OP_T : CUBLAS_OP_N; };
+  const auto m = int(s.m), n = int(s.n), k = int(s.k), lda = s.a_transposed ? m : k, ldb = s.b_transposed ? k : n;
+  if constexpr (std::is_same_v<T, float>) {
+    if (s.n == 1 && s.batch == 1)
+      check(cublasSgemv(handle(), s.a_transposed ? CUBLAS_OP_N : CUBLAS_OP_T, lda, s.a_transposed ? k : m, &one, a, lda,
+                        b, 1, &zero, c, 1));
+    else
+      check(cublasSgemmStridedBatched(handle(), op(s.b_transposed), op(s.a_transposed), n, m, k, &one, b, ldb,
+                                      s.n * s.k, a, lda, s.m * s.k, &zero, c, n, s.m * s.n, int(s.batch)));
+  } else {
+    check(cublasDgemm(handle(), op(s.b_transposed), op(s.a_transposed), n, m, k, &one, b, ldb, a, lda, &zero, c, n));
+  }
+}
+#endif
+
+template <class T>
+void add_product(const std::string& name, const shape& s) {
+  const std::int64_t a_size = s.m * s.k * s.batch, b_size = s.k * s.n * s.batch, c_size = s.m * s.n * s.batch;
+  bench::add(name + " " + text_of(s), s.m, double(a_size + b_size + c_size) * sizeof(T), [=](int windows) {
+    const auto a = bench::random_array<T>(windows * a_size),
+               b = bench::random_array<T>(windows * b_size, bench::second);
+    const auto c = bench::array<T>(c_size);
+    subject x;
+    x.contenders = {{"pmpp", [=](int w) {
+                       const T* from = a->data() + w * a_size;
+                       const T* other = b->data() + w * b_size;
+                       auto left = pmpp::matrix_view<const T>(from, s.m, s.k);
+                       auto right = pmpp::matrix_view<const T>(other, s.k, s.n);
+                       if (s.a_transposed) left = transposed(pmpp::matrix_view<const T>(from, s.k, s.m));
+                       if (s.b_transposed) right = transposed(pmpp::matrix_view<const T>(other, s.n, s.k));
+                       const pmpp::matrix_view<T> result(c->data(), s.m, s.n);
+                       if (s.batch > 1)
+                         pmpp::gemm_batched(bench::device(), 1, left, s.m * s.k, right, s.k * s.n, 0, result, s.m * s.n,
+                                            s.batch);
+                       else
+                         pmpp::gemm(bench::device(), 1, left, right, 0, result);
+                     }}};
+#ifdef PMPP_BENCH_HAS_CUBLAS
+    x.contenders.push_back(
+        {"cublas", [=](int w) { peer(s, a->data() + w * a_size, b->data() + w * b_size, c->data()); }});
+#endif
+    x.spoil = [=] { bench::spoil(c); };
+    x.fault = [=] {
+      const bench::random_element<T> element;
+      for (int place = 0; place < 64; ++place) {
+        const auto bits = static_cast<std::int64_t>(bench::random_bits(place) >> 1);
+        const std::int64_t t = bits % s.batch, i = place == 0 ? s.m - 1 : bits / 7 % s.m,
+                           j = place == 0 ? s.n - 1 : bits / 1009 % s.n;
+        double sum = 0;
+        for (std::int64_t p = 0; p < s.k; ++p)
+          sum += double(element(t * s.m * s.k + (s.a_transposed ? p * s.m + i : i * s.k + p))) *
+                 double(element(bench::second + t * s.k * s.n + (s.b_transposed ? j * s.k + p : p * s.n + j)));
+        T got;
+        pmpp::copy(bench::here().stream, std::span<const T>(c->data() + t * s.m * s.n + i * s.n + j, 1),
+                   std::span<T>(&got, 1));
+        bench::here().stream.synchronize();
+        const double bound = double(std::numeric_limits<T>::epsilon()) * double(s.k + 3) * 0.5;
+        if (!(std::abs(double(got) - sum) <= bound)) return "at " + std::to_string(i) + ", " + std::to_string(j);
+      }
+      return std::string();
+    };
+    return x;
+  });
+}
+
+void add_cases() {
+  for (const std::int64_t n : {256, 512, 1024, 2048, 4096, 8192}) add_product<float>("f32", {n, n, n});
+  for (const bool a : {false, true})
+    for (const bool b : {false, true})
+      if (a || b) add_product<float>("f32", {4096, 4096, 4096, a, b});
+  for (const shape& s :
+       {shape{4095, 4097, 4099}, {16, 4096, 4096}, {4096, 16, 4096}, {128, 128, 65536}, {1000, 1000, 1000}})
+    add_product<float>("f32", s);
+  for (const std::int64_t n : {1024, 4096}) add_product<double>("f64", {n, n, n});
+  for (const shape& s :
+       {shape{16, 16, 16, false, false, 20000}, {32, 32, 32, false, false, 10000}, {64, 64, 64, false, false, 2000}})
+    add_product<float>("f32", s);
+  for (const shape& s : {shape{16384, 1, 16384},
+                         {16384, 1, 16384, true},
+                         {1000, 1, 100000},
+                         {1000, 1, 100000, true},
+                         {1000000, 1, 100},
+                         {1000000, 1, 100, true},
+                         {1000, 1, 1000},
+                         {1023, 1, 16383}})
+    add_product<float>("gemv f32", s);
+}
+
+}  // namespace
+
+int main(int argc, char** argv) { return bench::run(argc, argv, add_cases); }

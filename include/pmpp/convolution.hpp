@@ -1,0 +1,509 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Convolution: each result is the sum of the elements around it, times the taps of a mask. As in the book the mask is not
+// flipped (strictly speaking this is a correlation), and lies with its centre, tap size / 2, on the result:
+//
+//   out(y, x) = sum over (i, j) of mask(i, j) * in(y + i - mask.rows() / 2, x + j - mask.cols() / 2)
+//
+//   1. A block makes a tile of results. It brings the elements under it and around it to shared memory, 16 bytes at a
+//      time; only tiles at the edges look up what stands outside. Pixels and halves become floats on the way.
+//   2. Each thread makes a column of results, four wide: an element that it has in registers serves all rows of the mask
+//      (convolution/kernel.hpp).
+//   3. The taps come as parameters of the kernel where they are in the host's memory, so that nothing is copied and
+//      nothing waits; square masks of 3, 5, 7 and 9 taps a side stay in registers.
+//   4. Masks too large for shared memory are used part by part.
+//   5. convolve_separable walks down strips of the matrix, with the sums along rows in shared memory
+//      (convolution/separable.hpp).
+//
+// Work n * taps; traffic: the input read once but for the rims of tiles, the output written once; one launch. Sums are
+// floats, or doubles where input, mask or output are double or have integers of 32 bits or more; the order of the
+// additions is fixed. (PMPP ch. 7: constant memory, tiling with halos.) In place is not possible.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <type_traits>
+#include <vector>
+
+#include <pmpp/convolution/kernel.hpp>
+#include <pmpp/convolution/separable.hpp>
+#include <pmpp/core/config.hpp>
+#include <pmpp/core/contiguous.hpp>
+#include <pmpp/core/error.hpp>
+#include <pmpp/core/math.hpp>
+#include <pmpp/core/matrix_view.hpp>
+#include <pmpp/core/overlap.hpp>
+#include <pmpp/core/volume_view.hpp>
+#include <pmpp/execution.hpp>
+#include <pmpp/host/parallel_for.hpp>
+#include <pmpp/launch.hpp>
+#include <pmpp/memory/reachable.hpp>
+#include <pmpp/memory/workspace.hpp>
+
+#pragma GCC visibility push(hidden)  // see launch.hpp
+
+namespace pmpp::inline PMPP_BACKEND {
+
+struct convolution_tuning {
+  int warps = 8;        ///< of a block
+  int rows = 4;         ///< of results that a thread makes
+  int groups = 2;       ///< of four columns that a thread makes
+  int blocks = 3;       ///< of a multiprocessor
+  int part = 64;        ///< taps a side that are used at a time; a multiple of 4
+  int line_groups = 6;  ///< of four results that a thread makes in one dimension
+  // Square masks of 3, 5, 7 and 9 taps a side; a thread makes one group of columns.
+  int small_warps = 4, small_rows = 8, small_blocks = 6;
+  // convolve_separable: as above; half as many rows of doubles.
+  int separable_warps = 4, separable_rows = 8, separable_blocks = 4, separable_part = 128;
+};
+
+namespace detail {
+
+/// Taps that travel as parameters of a kernel: masks of 33 x 33 and fewer.
+inline constexpr int parameter_taps = 1152;
+
+template <class In, class Tap, class Out>
+struct convolution {
+  volume<const In> in;
+  volume<const Tap> mask;
+  volume<Out> out;
+  border::rule outside;
+};
+
+/// One result, tap by tap.
+template <class A, class In, class Tap, class Out>
+A sum_at(const convolution<In, Tap, Out>& c, std::int64_t z, std::int64_t y, std::int64_t x) {
+  A sum = 0;
+  for (std::int64_t k = 0; k < c.mask.depth; ++k)
+    for (std::int64_t i = 0; i < c.mask.height; ++i)
+      for (std::int64_t j = 0; j < c.mask.width; ++j) {
+        const std::int64_t from_z = position_in(z + k - c.mask.depth / 2, c.in.depth, c.outside.what);
+        const std::int64_t from_y = position_in(y + i - c.mask.height / 2, c.in.height, c.outside.what);
+        const std::int64_t from_x = position_in(x + j - c.mask.width / 2, c.in.width, c.outside.what);
+        const A element = from_z < 0 || from_y < 0 || from_x < 0 ? static_cast<A>(c.outside.value)
+                                                                 : converted<A>(*c.in.at(from_z, from_y, from_x));
+        sum += converted<A>(*c.mask.at(k, i, j)) * element;
+      }
+  return sum;
+}
+
+/// The sums first ... last - 1 of a row: a row of the input with its rims, then one tap after the other over all of it,
+/// which compilers turn into vector instructions.
+template <class A, class In, class Tap, class Out>
+void sum_row(const convolution<In, Tap, Out>& c, std::int64_t z, std::int64_t y, std::int64_t first, std::int64_t last,
+             std::vector<A>& line, std::vector<A>& sum) {
+  const std::int64_t width = last - first;
+  sum.assign(static_cast<std::size_t>(width), A(0));
+  line.resize(static_cast<std::size_t>(width + c.mask.width));
+  for (std::int64_t k = 0; k < c.mask.depth; ++k)
+    for (std::int64_t i = 0; i < c.mask.height; ++i) {
+      const std::int64_t from_z = position_in(z + k - c.mask.depth / 2, c.in.depth, c.outside.what);
+      const std::int64_t from_y = position_in(y + i - c.mask.height / 2, c.in.height, c.outside.what);
+      for (std::int64_t j = 0; j < width + c.mask.width - 1; ++j) {
+        const std::int64_t from_x = position_in(first + j - c.mask.width / 2, c.in.width, c.outside.what);
+        line[static_cast<std::size_t>(j)] = from_z < 0 || from_y < 0 || from_x < 0
+                                                ? static_cast<A>(c.outside.value)
+                                                : converted<A>(*c.in.at(from_z, from_y, from_x));
+      }
+      for (std::int64_t j = 0; j < c.mask.width; ++j) {
+        const A tap = converted<A>(*c.mask.at(k, i, j)), *from = line.data() + j;
+        A* to = sum.data();
+        for (std::int64_t x = 0; x < width; ++x) to[x] += tap * from[x];
+      }
+    }
+}
+
+template <class A, class Out>
+void store_row(const std::vector<A>& sum, const volume<Out>& out, std::int64_t z, std::int64_t y, std::int64_t x) {
+  for (const A& s : sum) *out.at(z, y, x++) = stored<Out>(s);
+}
+
+template <class In, class Tap, class Out>
+void convolve_on_host(const host_policy& where, const convolution<In, Tap, Out>& c) {
+  using A = sum_of<In, Tap, Out>;
+  const std::int64_t piece = 4096, pieces = ceil_div(c.out.width, piece);
+  const std::int64_t rows = larger(std::int64_t(1), piece / c.out.width);  // of a task
+  const std::int64_t all = c.out.depth * c.out.height;
+  host_loop::parallel_for(where, ceil_div(all, rows) * pieces, [&](std::int64_t task) {
+    std::vector<A> line, sum;
+    const std::int64_t begin = task / pieces * rows, first = task % pieces * piece;
+    for (std::int64_t row = begin; row < smaller(begin + rows, all); ++row) {
+      const std::int64_t z = row / c.out.height, y = row % c.out.height;
+      sum_row(c, z, y, first, smaller(first + piece, c.out.width), line, sum);
+      store_row(sum, c.out, z, y, first);
+    }
+  });
+}
+
+/// The mask as an argument: with `in_place`, the kernel reads it where it lies.
+template <int Capacity, class Tap>
+mask_argument<Tap, Capacity> argument_of(const volume<const Tap>& mask, bool in_place) {
+  mask_argument<Tap, Capacity> argument;
+  argument.taps = mask;
+  if (in_place) return argument;
+  argument.taps.data = nullptr;
+  std::int64_t i = 0;
+  for (std::int64_t z = 0; z < mask.depth; ++z)
+    for (std::int64_t y = 0; y < mask.height; ++y)
+      for (std::int64_t x = 0; x < mask.width; ++x) argument.value[i++] = *mask.at(z, y, x);
+  return argument;
+}
+
+template <class In, class Tap, class Out>
+convolution_task<In, Out> task_of(const convolution<In, Tap, Out>& c, const convolution_shape& shape) {
+  const std::int64_t tiles_x = ceil_div(c.out.width, std::int64_t(shape.width()));
+  const std::int64_t tiles_y = ceil_div(c.out.height, std::int64_t(shape.height()));
+  return {c.in, c.out, c.outside, c.in.in_fours(), c.out.in_fours(), tiles_x, tiles_y, tiles_x * tiles_y * c.out.depth,
+          0,    0,     2};
+}
+
+template <convolution_shape Shape, class P, class In, class Tap, class Out>
+void launch_any(const P& where, const convolution<In, Tap, Out>& c, bool mask_in_place) {
+  using kernel = convolution_kernel<In, Tap, Out, parameter_taps, Shape>;
+  auto task = task_of(c, Shape);
+  const std::int64_t columns = round_up(task.margin(c.mask.width) + c.mask.width, std::int64_t(4));
+  task.columns = static_cast<int>(smaller(columns, std::int64_t(Shape.part)));
+  task.rows = static_cast<int>(smaller(c.mask.height, std::int64_t(Shape.part)));
+  const std::size_t most = shared_limit(where), fair = most / Shape.blocks - 1024;
+  if (kernel::shared_bytes(task.rows, task.columns, 2) > fair) task.buffers = 1;
+  while (kernel::shared_bytes(task.rows, task.columns, task.buffers) > most) task.rows = ceil_div(task.rows, 2);
+  const std::int64_t blocks = smaller(task.tiles, std::int64_t(Shape.blocks) * processor_count(where));
+  launch(where, grid{blocks, Shape.threads(), kernel::shared_bytes(task.rows, task.columns, task.buffers)}, kernel{},
+         task, argument_of<parameter_taps>(c.mask, mask_in_place));
+}
+
+template <int Size, convolution_tuning Tuning, class P, class In, class Tap, class Out>
+void launch_small(const P& where, const convolution<In, Tap, Out>& c, bool mask_in_place) {
+  constexpr int blocks = Size <= 5 ? Tuning.small_blocks : ceil_div(2 * Tuning.small_blocks, 3);
+  constexpr convolution_shape shape{
+      1, Tuning.small_warps, 1, Size == 9 ? Tuning.small_rows / 2 : Tuning.small_rows, blocks, Size};
+  const auto task = task_of(c, shape);
+  launch(where, task.tiles, small_convolution_kernel<In, Tap, Out, Size, shape>{}, task,
+         argument_of<Size * Size>(c.mask, mask_in_place));
+}
+
+/// The kernel for the task. Taps are used where they lie, or come as parameters.
+template <convolution_tuning Tuning, class P, class In, class Tap, class Out>
+void choose_kernel(const P& where, const convolution<In, Tap, Out>& c, bool mask_in_place) {
+  const volume<const Tap>& m = c.mask;
+  if constexpr (std::is_same_v<sum_of<In, Tap, Out>, float>)
+    if (m.height == m.width && m.depth == 1 && c.out.depth == 1) {
+      if (m.width == 3) return launch_small<3, Tuning>(where, c, mask_in_place);
+      if (m.width == 5) return launch_small<5, Tuning>(where, c, mask_in_place);
+      if (m.width == 7) return launch_small<7, Tuning>(where, c, mask_in_place);
+      if (m.width == 9) return launch_small<9, Tuning>(where, c, mask_in_place);
+    }
+  // What is converted on its way needs more registers.
+  constexpr int blocks = larger(1, Tuning.blocks - (std::is_same_v<In, float> ? 0 : 1));
+  if (c.out.height == 1 && m.height == 1)
+    launch_any<convolution_shape{Tuning.warps, 1, Tuning.line_groups, 1, 2, 4 * Tuning.part}>(where, c, mask_in_place);
+  else
+    launch_any<convolution_shape{1, Tuning.warps, Tuning.groups, Tuning.rows, blocks, Tuning.part}>(where, c,
+                                                                                                    mask_in_place);
+}
+
+/// Brings a large mask from the host's memory to `placed`, in pieces that travel as parameters: no copy has to wait, and
+/// a graph keeps the taps.
+template <class P, class Tap>
+volume<const Tap> place_taps(const P& where, const volume<const Tap>& mask, Tap* placed) {
+  mask_argument<Tap, parameter_taps> piece;
+  int count = 0;
+  std::int64_t done = 0;
+  const auto place = [&] {
+    launch(where, 1, place_taps_kernel<Tap, parameter_taps>{}, piece, count, placed + done);
+    done += count;
+    count = 0;
+  };
+  for (std::int64_t z = 0; z < mask.depth; ++z)
+    for (std::int64_t y = 0; y < mask.height; ++y)
+      for (std::int64_t x = 0; x < mask.width; ++x) {
+        piece.value[count++] = *mask.at(z, y, x);
+        if (count == parameter_taps) place();
+      }
+  if (count > 0) place();
+  return {placed, mask.depth, mask.height, mask.width, mask.height * mask.width, mask.width, 1};
+}
+
+template <convolution_tuning Tuning, class P, class In, class Tap, class Out>
+void convolve_on_device(const P& where, const convolution<In, Tap, Out>& c) {
+  check_reachable(where, "convolve", c.in.data);
+  check_reachable(where, "convolve", c.out.data);
+  const std::int64_t taps = c.mask.depth * c.mask.height * c.mask.width;
+  const bool in_place = lives_on_device(where, c.mask.data);
+  if (in_place || taps <= parameter_taps) return choose_kernel<Tuning>(where, c, in_place);
+  const scratch memory(where, static_cast<std::size_t>(taps) * sizeof(Tap), 0);
+  auto with_placed = c;
+  with_placed.mask = place_taps(where, c.mask, static_cast<Tap*>(memory.data()));
+  choose_kernel<Tuning>(where, with_placed, true);
+}
+
+template <class T>
+std::string shape_text(const volume<T>& v) {
+  return std::to_string(v.depth) + " x " + std::to_string(v.height) + " x " + std::to_string(v.width);
+}
+
+/// Throws for bad input, in the name of `function`; returns whether there is a result to make.
+template <class In, class Tap, class Out>
+bool check_convolution(const char* function, const volume<const In>& in, const volume<const Tap>& mask,
+                       const volume<Out>& out, bool overlap) {
+  const auto is_shape = [](const auto& v) { return v.depth >= 0 && v.height >= 0 && v.width >= 0; };
+  const auto say = [&](const std::string& what) { return "pmpp::" + std::string(function) + ": " + what; };
+  require(is_shape(in) && in.depth == out.depth && in.height == out.height && in.width == out.width, [&] {
+    return say("the input is " + shape_text(in) + ", so the output must be too, but is " + shape_text(out));
+  });
+  require(is_shape(mask) && mask.depth > 0 && mask.height > 0 && mask.width > 0,
+          [&] { return say("the mask has no taps: it is " + shape_text(mask)); });
+  if (out.depth == 0 || out.height == 0 || out.width == 0) return false;
+  require(in.data != nullptr && mask.data != nullptr && out.data != nullptr, [&] {
+    const bool is_mask = in.data != nullptr && mask.data == nullptr;
+    return say(in.data == nullptr ? "the input is null" : is_mask ? "the mask is null" : "the output is null");
+  });
+  require(!overlap, [&] {
+    return say("input and output (both " + shape_text(in) + ") overlap; there is no convolution in place");
+  });
+  return true;
+}
+
+template <convolution_tuning Tuning, class P, class In, class Tap, class Out>
+void convolve_checked(const P& where, const convolution<In, Tap, Out>& c, bool overlap) {
+  if (!check_convolution("convolve", c.in, c.mask, c.out, overlap)) return;
+  if constexpr (std::is_same_v<P, seq_policy>) {
+    for (std::int64_t z = 0; z < c.out.depth; ++z)
+      for (std::int64_t y = 0; y < c.out.height; ++y)
+        for (std::int64_t x = 0; x < c.out.width; ++x)
+          *c.out.at(z, y, x) = stored<Out>(sum_at<sum_of<In, Tap, Out>>(c, z, y, x));
+  } else if constexpr (std::is_same_v<P, host_policy>) {
+    convolve_on_host(where, c);
+  } else {
+    convolve_on_device<Tuning>(where, c);
+  }
+}
+
+template <class In, class TapY, class TapX, class Out>
+struct separable_convolution {
+  volume<const In> in;
+  volume<const TapY> mask_y;  ///< of one row, as mask_x
+  volume<const TapX> mask_x;
+  volume<Out> out;
+  border::rule outside;
+};
+
+/// Results (first_y, first_x) ... (last_y - 1, last_x - 1): the sums along the rows that they need, then along columns.
+template <class A, class In, class TapY, class TapX, class Out>
+void convolve_band(const separable_convolution<In, TapY, TapX, Out>& c, std::int64_t first_y, std::int64_t last_y,
+                   std::int64_t first_x, std::int64_t last_x) {
+  const convolution<In, TapX, Out> along_x{c.in, c.mask_x, c.out, c.outside};
+  const std::int64_t width = last_x - first_x, taps = c.mask_y.width;
+  std::vector<A> line, sum, rows;
+  rows.reserve(static_cast<std::size_t>(width * (last_y - first_y + taps - 1)));
+  for (std::int64_t y = first_y; y < last_y + taps - 1; ++y) {
+    sum_row(along_x, 0, y - taps / 2, first_x, last_x, line, sum);
+    rows.insert(rows.end(), sum.begin(), sum.end());
+  }
+  for (std::int64_t y = first_y; y < last_y; ++y) {
+    sum.assign(static_cast<std::size_t>(width), A(0));
+    for (std::int64_t i = 0; i < taps; ++i) {
+      const A tap = converted<A>(*c.mask_y.at(0, 0, i)), *from = rows.data() + (y - first_y + i) * width;
+      A* to = sum.data();
+      for (std::int64_t x = 0; x < width; ++x) to[x] += tap * from[x];
+    }
+    store_row(sum, c.out, 0, y, first_x);
+  }
+}
+
+/// Rows of a section, so that `strips` of them are done soonest by `room` blocks at a time: with few sections blocks
+/// stand idle at the end, with many the rows between sections are filtered twice.
+inline std::int64_t section_rows(std::int64_t height, std::int64_t step, std::int64_t taps, std::int64_t strips,
+                                 std::int64_t room) {
+  const std::int64_t most = larger(std::int64_t(1), height / larger(step, taps));
+  std::int64_t best = 0, least = 0;
+  for (std::int64_t waves = 1; waves <= 4; ++waves) {
+    const std::int64_t sections = smaller(most, larger(std::int64_t(1), waves * room / strips));
+    const std::int64_t rows = round_up(ceil_div(height, sections), step);
+    const std::int64_t time = ceil_div(strips * ceil_div(height, rows), room) * (rows + round_up(taps - 1, step));
+    if (best == 0 || time < least) best = rows, least = time;
+  }
+  return best;
+}
+
+template <convolution_tuning Tuning, class P, class In, class TapY, class TapX, class Out>
+void convolve_separable_on_device(const P& where, const separable_convolution<In, TapY, TapX, Out>& c) {
+  check_reachable(where, "convolve_separable", c.in.data);
+  check_reachable(where, "convolve_separable", c.out.data);
+  using sum = sum_of<In, std::conditional_t<needs_double<TapY>, TapY, TapX>, Out>;
+  constexpr int rows = std::is_same_v<sum, float> ? Tuning.separable_rows : Tuning.separable_rows / 2;
+  // What is converted on its way needs more registers.
+  constexpr int blocks =
+      larger(1, Tuning.separable_blocks - (std::is_same_v<In, float> && rows == Tuning.separable_rows ? 0 : 1));
+  constexpr separable_shape shape{Tuning.separable_warps, rows, blocks, Tuning.separable_part};
+  using kernel = separable_kernel<In, TapY, TapX, Out, shape, true>;
+  using far_kernel = separable_kernel<In, TapY, TapX, Out, shape, false>;
+  const std::int64_t size_y = c.mask_y.width, size_x = c.mask_x.width;
+  separable_task<In, Out> task{{c.in, c.out, c.outside, c.in.in_fours(), c.out.in_fours(),
+                                ceil_div(c.out.width, std::int64_t(128)), 0, 0, 0, 0, 1},
+                               0,
+                               nullptr};
+  task.columns =
+      static_cast<int>(smaller(round_up(task.margin(size_x) + size_x, std::int64_t(4)), std::int64_t(shape.part)));
+  const std::size_t tile = kernel::tile_bytes(task.columns), ring = kernel::ring_bytes(size_y);
+  const std::size_t most = shared_limit(where);
+  const bool far = ring > most - tile;
+  const auto held = static_cast<std::int64_t>(most / (tile + (far ? 0 : ring) + 1024));
+  task.section =
+      section_rows(c.out.height, shape.height(), size_y, task.tiles_x,
+                   processor_count(where) * larger(std::int64_t(1), smaller(held, std::int64_t(shape.blocks))));
+  task.tiles_y = ceil_div(c.out.height, task.section);
+  task.tiles = task.tiles_x * task.tiles_y;
+  const bool y_there = lives_on_device(where, c.mask_y.data), x_there = lives_on_device(where, c.mask_x.data);
+  const bool place_y = !y_there && size_y > separable_taps, place_x = !x_there && size_x > separable_taps;
+  const std::int64_t count_y = place_y ? size_y : 0, count_x = place_x ? size_x : 0;
+  const std::int64_t rings = far ? task.tiles * static_cast<std::int64_t>(ring) : 0;
+  const auto bytes = [](std::int64_t count, std::size_t size) {
+    return checked_bytes(count, size, "convolve_separable");
+  };
+  scratch memory(where, scratch_bytes({bytes(count_y, sizeof(TapY)), bytes(count_x, sizeof(TapX)), bytes(rings, 1)}),
+                 0);
+  volume<const TapY> mask_y = c.mask_y;
+  volume<const TapX> mask_x = c.mask_x;
+  if (place_y) mask_y = place_taps(where, mask_y, memory.take<TapY>(size_y));
+  if (place_x) mask_x = place_taps(where, mask_x, memory.take<TapX>(size_x));
+  const auto taps_y = argument_of<separable_taps>(mask_y, y_there || place_y);
+  const auto taps_x = argument_of<separable_taps>(mask_x, x_there || place_x);
+  if (far) {
+    task.rings = memory.take<std::byte>(rings);
+    launch(where, grid{task.tiles, shape.threads(), tile}, far_kernel{}, task, taps_y, taps_x);
+  } else {
+    launch(where, grid{task.tiles, shape.threads(), tile + ring}, kernel{}, task, taps_y, taps_x);
+  }
+}
+
+template <convolution_tuning Tuning, class P, class In, class TapY, class TapX, class Out>
+void convolve_separable_checked(const P& where, const separable_convolution<In, TapY, TapX, Out>& c, bool overlap) {
+  const bool fits_y = check_convolution("convolve_separable", c.in, c.mask_y, c.out, overlap);
+  if (!check_convolution("convolve_separable", c.in, c.mask_x, c.out, overlap) || !fits_y) return;
+  if constexpr (kernel_execution<P>) {
+    convolve_separable_on_device<Tuning>(where, c);
+  } else {
+    const std::int64_t rows = larger(std::int64_t(64), c.mask_y.width), cols = 1024;  // of a task
+    const std::int64_t bands = ceil_div(c.out.height, rows), pieces = ceil_div(c.out.width, cols);
+    const auto make = [&](std::int64_t task) {
+      const std::int64_t y = task / pieces * rows, x = task % pieces * cols;
+      using sum = sum_of<In, std::conditional_t<needs_double<TapY>, TapY, TapX>, Out>;
+      convolve_band<sum>(c, y, smaller(y + rows, c.out.height), x, smaller(x + cols, c.out.width));
+    };
+    if constexpr (std::is_same_v<P, host_policy>)
+      host_loop::parallel_for(where, bands * pieces, make);
+    else
+      for (std::int64_t task = 0; task < bands * pieces; ++task) make(task);
+  }
+}
+
+template <class T>
+volume<T> volume_of(const matrix_view<T>& v) {
+  return {v.data(), 1, v.rows(), v.cols(), 0, v.row_stride(), v.cols() <= 1 ? 1 : v.col_stride()};
+}
+template <class T>
+volume<T> volume_of(const volume_view<T>& v) {
+  return {v.data(), v.depth(), v.height(), v.width(), v.slice_stride(), v.row_stride(), 1};
+}
+
+}  // namespace detail
+
+/// Writes to each element of `out` the sum of the elements of `in` around it, times the taps of `mask`.
+///
+/// \param in       rows x columns, any strides; visible to `where`. Numbers of 8 to 64 bits, half, bfloat16.
+/// \param mask     any size, even sizes too: the centre is tap rows / 2, columns / 2. On a GPU in its memory, or in the
+///                 host's: then it is read before the call returns.
+/// \param out      as large as `in`; must not overlap it. Integers are rounded to the nearest and saturate.
+/// \param outside  what stands outside of `in`: border::zero, clamp, reflect (edge elements twice), mirror (once), wrap,
+///                 constant(v).
+/// The same bits on every run. Asynchronous on a GPU; may be captured. Scratch: none, but for masks of more than 1152
+/// taps in the host's memory. Cost: input read once, output written once, a multiplication and an addition a tap and
+/// element; one launch.
+/// \throws std::invalid_argument for shapes that do not fit, an empty mask, null pointers, overlap; cuda_error.
+/// Source: PMPP ch. 7. Example: test/convolution.cpp.
+template <convolution_tuning Tuning = convolution_tuning{}, execution_policy P, class In, class Tap, class Out>
+void convolve(const P& where, const matrix_view<In>& in, const matrix_view<Tap>& mask, const matrix_view<Out>& out,
+              const border::rule& outside = border::zero) {
+  if (in.col_major() && out.col_major() && !(in.row_major() && out.row_major()))
+    return convolve<Tuning>(where, transposed(in), transposed(mask), transposed(out), outside);
+  const bool overlap = !in.empty() && !out.empty() && detail::memory_of_view(in).may_meet(detail::memory_of_view(out));
+  using element = std::remove_const_t<In>;
+  using tap = std::remove_const_t<Tap>;
+  detail::convolve_checked<Tuning>(
+      where,
+      detail::convolution<element, tap, Out>{detail::volume_of(matrix_view<const element>(in)),
+                                             detail::volume_of(matrix_view<const tap>(mask)), detail::volume_of(out),
+                                             outside},
+      overlap);
+}
+
+/// The same in three dimensions; the mask reaches over planes too.
+template <convolution_tuning Tuning = convolution_tuning{}, execution_policy P, class In, class Tap, class Out>
+void convolve(const P& where, const volume_view<In>& in, const volume_view<Tap>& mask, const volume_view<Out>& out,
+              const border::rule& outside = border::zero) {
+  const bool overlap = !in.empty() && !out.empty() && detail::memory_of_view(in).may_meet(detail::memory_of_view(out));
+  using element = std::remove_const_t<In>;
+  using tap = std::remove_const_t<Tap>;
+  detail::convolve_checked<Tuning>(
+      where,
+      detail::convolution<element, tap, Out>{detail::volume_of(volume_view<const element>(in)),
+                                             detail::volume_of(volume_view<const tap>(mask)), detail::volume_of(out),
+                                             outside},
+      overlap);
+}
+
+/// The same in one dimension, for contiguous ranges: buffers, spans, vectors. `out` has room for as many elements as
+/// `in` has. \throws std::length_error if it has not.
+template <convolution_tuning Tuning = convolution_tuning{}, execution_policy P, contiguous_data In, contiguous_data Tap,
+          class Out>
+requires contiguous_data<std::remove_reference_t<Out>>
+void convolve(const P& where, const In& in, const Tap& mask, Out&& out, const border::rule& outside = border::zero) {
+  const auto from = detail::as_span(in);
+  const auto taps = detail::as_span(mask);
+  const auto to = detail::as_span(out);
+  require_room("convolve", "out", static_cast<std::int64_t>(to.size()), static_cast<std::int64_t>(from.size()));
+  convolve<Tuning>(where, matrix_view<const element_of<const In>>(from.data(), 1, from.size()),
+                   matrix_view<const element_of<const Tap>>(taps.data(), 1, taps.size()),
+                   matrix_view<element_of<std::remove_reference_t<Out>>>(to.data(), 1, from.size()), outside);
+}
+
+/// convolve with the mask whose tap (i, j) is mask_y[i] * mask_x[j], in far fewer operations: the rows are convolved with
+/// mask_x, the sums, kept in shared memory, with mask_y. Gaussian, box and Sobel masks are of this kind.
+///
+/// \param in, out  rows x columns, any strides, as convolve takes them.
+/// \param mask_y   contiguous: buffer, span, vector, array; any size, in the memory that convolve's mask may be in.
+/// \param mask_x   likewise.
+/// \param outside  the same results as of convolve for every border, but for rounding: sums along rows are not rounded to
+///                 the type of `out`.
+/// The same bits on every run. Asynchronous on a GPU; may be captured. Scratch: none for masks of up to about 350 taps
+/// down (in device memory, 512 in the host's) by 512 across. Cost: input read once, output written once, a
+/// multiplication and an addition for each of the mask_y.size() + mask_x.size() taps and element; one launch.
+/// \throws std::invalid_argument for shapes that do not fit, empty masks, null pointers, overlap; cuda_error.
+/// Source: PMPP ch. 7. Example: test/convolution.cpp.
+template <convolution_tuning Tuning = convolution_tuning{}, execution_policy P, class In, contiguous_data TapsY,
+          contiguous_data TapsX, class Out>
+void convolve_separable(const P& where, const matrix_view<In>& in, const TapsY& mask_y, const TapsX& mask_x,
+                        const matrix_view<Out>& out, const border::rule& outside = border::zero) {
+  if (in.col_major() && out.col_major() && !(in.row_major() && out.row_major()))
+    return convolve_separable<Tuning>(where, transposed(in), mask_x, mask_y, transposed(out), outside);
+  const bool overlap = !in.empty() && !out.empty() && detail::memory_of_view(in).may_meet(detail::memory_of_view(out));
+  using element = std::remove_const_t<In>;
+  using tap_y = std::remove_const_t<element_of<const TapsY>>;
+  using tap_x = std::remove_const_t<element_of<const TapsX>>;
+  const auto taps_y = detail::as_span(mask_y);
+  const auto taps_x = detail::as_span(mask_x);
+  detail::convolve_separable_checked<Tuning>(
+      where,
+      detail::separable_convolution<element, tap_y, tap_x, Out>{
+          detail::volume_of(matrix_view<const element>(in)),
+          detail::volume_of(matrix_view<const tap_y>(taps_y.data(), 1, taps_y.size())),
+          detail::volume_of(matrix_view<const tap_x>(taps_x.data(), 1, taps_x.size())), detail::volume_of(out),
+          outside},
+      overlap);
+}
+
+}  // namespace pmpp::inline PMPP_BACKEND
+
+#pragma GCC visibility pop

@@ -1,0 +1,509 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The kernels of convolution.hpp, and what all policies share: how a position outside is read, how a sum is stored.
+//
+// Every task is three-dimensional here: a span is a volume of one row, a matrix one of one plane. A block makes a tile of
+// results. It brings the elements under it and around it to shared memory, as floats (or doubles), once; then each thread
+// slides down a column of its own, four results wide:
+//
+//        columns x ... x + 3           a row of the tile, in registers, serves every result whose mask reaches it:
+//      +---+---+---+---+               row r times row r - h of the mask adds to result row h
+//   h  |   |   |   |   | <--+
+//      +---+---+---+---+    |--- row r of the tile: 4 + (mask's columns - 1) elements, by 16-byte loads
+//   h+1|   |   |   |   | <--+
+//      +---+---+---+---+
+//
+// so that an element is loaded once for all the rows of the mask, and a tap once for all results of a row.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <type_traits>
+#include <utility>
+
+#include <pmpp/core/config.hpp>
+#include <pmpp/core/math.hpp>
+#include <pmpp/simt/memory.hpp>
+
+#pragma GCC visibility push(hidden)  // see launch.hpp
+
+namespace pmpp::inline PMPP_BACKEND {
+
+/// What is read where a mask reaches over the edge. Of the elements a b c d:
+namespace border {
+
+enum class kind { constant, clamp, reflect, mirror, wrap };
+
+struct rule {
+  kind what;
+  double value;  ///< of kind::constant
+};
+
+inline constexpr rule zero{kind::constant, 0};    ///< 0 0 0 a b c d 0 0 0
+inline constexpr rule clamp{kind::clamp, 0};      ///< a a a a b c d d d d
+inline constexpr rule reflect{kind::reflect, 0};  ///< c b a a b c d d c b
+inline constexpr rule mirror{kind::mirror, 0};    ///< d c b a b c d c b a
+inline constexpr rule wrap{kind::wrap, 0};        ///< b c d a b c d a b c
+/// v v v a b c d v v v
+constexpr rule constant(double v) { return {kind::constant, v}; }
+
+}  // namespace border
+
+namespace detail {
+
+/// Where position i of an axis of n > 0 elements is read; -1: nowhere, the constant stands there.
+PMPP_HOST_DEVICE inline std::int64_t position_in(std::int64_t i, std::int64_t n, border::kind outside) {
+  if (i >= 0 && i < n) return i;
+  if (outside == border::kind::constant) return -1;
+  if (outside == border::kind::clamp) return i < 0 ? 0 : n - 1;
+  const bool mirrors = outside == border::kind::mirror;
+  const std::int64_t period = outside == border::kind::wrap ? n : mirrors ? larger(std::int64_t(1), 2 * n - 2) : 2 * n;
+  const std::int64_t r = i % period < 0 ? i % period + period : i % period;
+  return r < n ? r : mirrors ? period - r : period - 1 - r;
+}
+
+template <class T>
+inline constexpr bool needs_double = std::is_same_v<T, double> || (std::is_integral_v<T> && sizeof(T) >= 4);
+
+/// The type that products are added up in.
+template <class In, class Tap, class Out>
+using sum_of = std::conditional_t<needs_double<In> || needs_double<Tap> || needs_double<Out>, double, float>;
+
+template <class A, class T>
+PMPP_HOST_DEVICE A converted(const T& x) {
+  if constexpr (std::is_arithmetic_v<T>)
+    return static_cast<A>(x);
+  else
+    return static_cast<A>(static_cast<float>(x));  // half, bfloat16
+}
+
+template <class T>
+inline constexpr T least_of = std::numeric_limits<T>::lowest();
+template <class T>
+inline constexpr T most_of = std::numeric_limits<T>::max();
+
+/// A sum as an element of the output: integers are rounded to the nearest, halves away from zero, and saturate; NaN
+/// becomes 0.
+template <class Out, class A>
+PMPP_HOST_DEVICE Out stored(A x) {
+  if constexpr (std::is_integral_v<Out> && sizeof(Out) <= 2 && std::is_same_v<A, float>) {
+    // Adding 1.5 * 2^23 leaves no bit behind the point, and the integer in the low bits: no conversion, which is slow.
+    constexpr float shift = 12582912;
+    x = x == x ? smaller(larger(x, float(least_of<Out>)), float(most_of<Out>)) : 0;
+    const float even = (x + shift) - shift, rest = x - even;
+    const float nearest = even + (rest == 0.5f && x > 0 ? 1.0f : rest == -0.5f && x < 0 ? -1.0f : 0.0f);
+    return static_cast<Out>(__builtin_bit_cast(std::uint32_t, nearest + shift));
+  } else if constexpr (std::is_integral_v<Out>) {
+    constexpr Out low = least_of<Out>, high = most_of<Out>;
+    if (x != x) return Out(0);
+    if (x <= static_cast<A>(low)) return low;
+    if (x >= static_cast<A>(high)) return high;
+    const auto whole = static_cast<Out>(x);
+    const A rest = x - static_cast<A>(whole);
+    return static_cast<Out>(rest >= A(0.5) ? whole + 1 : rest <= A(-0.5) ? whole - 1 : whole);
+  } else if constexpr (std::is_arithmetic_v<Out>) {
+    return static_cast<Out>(x);
+  } else {
+    return static_cast<Out>(static_cast<float>(x));
+  }
+}
+
+/// Elements with strides, at most three-dimensional.
+template <class T>
+struct volume {
+  T* data;
+  std::int64_t depth, height, width;
+  std::int64_t slice, pitch, step;  ///< elements from plane to plane, row to row, column to column
+
+  PMPP_HOST_DEVICE T* at(std::int64_t z, std::int64_t y, std::int64_t x) const {
+    return data + z * slice + y * pitch + x * step;
+  }
+  /// Four elements that begin at a multiple of four in a row can be moved at once.
+  bool in_fours() const {
+    return step == 1 && (height == 1 || pitch % 4 == 0) && (depth == 1 || slice % 4 == 0) &&
+           reinterpret_cast<std::uintptr_t>(data) % (4 * sizeof(T)) == 0;
+  }
+};
+
+/// Four elements that move at once.
+template <class T>
+struct alignas(4 * sizeof(T) < 16 ? 4 * sizeof(T) : 16) four {
+  T item[4];
+};
+
+/// A mask on its way to a kernel: up to `Capacity` taps in the kernel's parameters, row by row, or where they lie in
+/// memory that the kernel sees.
+template <class Tap, int Capacity>
+struct mask_argument {
+  volume<const Tap> taps;  ///< data is nullptr: they are in `value`
+  Tap value[Capacity];
+
+  template <class A>
+  PMPP_HOST_DEVICE A tap(std::int64_t z, std::int64_t y, std::int64_t x) const {
+    if (taps.data == nullptr) return converted<A>(value[(z * taps.height + y) * taps.width + x]);
+    return converted<A>(*taps.at(z, y, x));
+  }
+};
+
+/// What a launch works on. Column p of the mask with its margin is tap p - margin: the columns in front make the window
+/// of a group of four results begin at a multiple of four.
+template <class In, class Out>
+struct convolution_task {
+  volume<const In> in;
+  volume<Out> out;
+  border::rule outside;
+  bool in_fours, out_fours;
+  std::int64_t tiles_x, tiles_y, tiles;
+  int rows, columns, buffers;  ///< of the part of the mask that is used at a time; tiles in shared memory
+
+  PMPP_HOST_DEVICE static int margin(std::int64_t mask_width) { return static_cast<int>((4 - mask_width / 2 % 4) % 4); }
+};
+
+template <class F, int... I>
+PMPP_HOST_DEVICE void for_each_constant(const F& f, std::integer_sequence<int, I...>) {
+  (f(std::integral_constant<int, I>{}), ...);
+}
+/// Calls f with the constants 0 ... N - 1: a loop that is surely unrolled.
+template <int N, class F>
+PMPP_HOST_DEVICE void for_each_constant(const F& f) {
+  for_each_constant(f, std::make_integer_sequence<int, N>{});
+}
+
+/// Results of a block: `warps_x` x `warps_y` warps, each `groups` times 128 columns by `rows` rows. A multiprocessor
+/// holds `blocks`; they use `part` taps a side at a time.
+struct convolution_shape {
+  int warps_x, warps_y, groups, rows, blocks, part;
+
+  PMPP_HOST_DEVICE constexpr int threads() const { return 32 * warps_x * warps_y; }
+  PMPP_HOST_DEVICE constexpr int width() const { return 128 * warps_x * groups; }
+  PMPP_HOST_DEVICE constexpr int height() const { return warps_y * rows; }
+};
+
+/// Brings a tile to shared memory, `fours` groups of four columns and `rows` rows from (y, x) of plane z on; x is a
+/// multiple of four. Complete after simt::copy_async_wait and a barrier.
+template <int Threads, class Block, class A, class In, class Out>
+PMPP_HOST_DEVICE void load_tile(Block& block, const convolution_task<In, Out>& task, four<A>* tile, int rows, int fours,
+                                std::int64_t z, std::int64_t y, std::int64_t x) {
+  const volume<const In>& in = task.in;
+  const A constant = static_cast<A>(task.outside.value);
+  const std::int64_t plane = position_in(z, in.depth, task.outside.what);
+  const bool inside = plane >= 0 && y >= 0 && y + rows <= in.height && x >= 0 && x + 4 * fours <= in.width;
+  int row = block.thread() / fours, group = block.thread() % fours;
+  const int step_row = Threads / fours, step_group = Threads % fours;
+  four<A>* to = tile + block.thread();
+  if (inside && task.in_fours) {
+    const In* from = in.at(plane, y + row, x + 4 * group);
+    const std::int64_t step = step_row * in.pitch + 4 * step_group, wrap = in.pitch - 4 * fours;
+    const auto advance = [&] {
+      row += step_row;
+      group += step_group;
+      from += step;
+      to += Threads;
+      if (group >= fours) group -= fours, ++row, from += wrap;
+    };
+    if constexpr (std::is_same_v<In, A> && sizeof(four<A>) == 16) {
+      for (; row < rows; advance()) simt::copy_async<16>(to, from);
+    } else {
+      constexpr int batch = 4;  // loads on their way at once
+      while (row < rows) {
+        four<In> raw[batch]{};  // those that are not there stay zero
+        four<A>* const first = to;
+        int count = 0;
+        for (int k = 0; k < batch; ++k) {
+          if (row < rows) {
+            raw[k] = *reinterpret_cast<const four<In>*>(from);
+            count = k + 1;
+          }
+          advance();
+        }
+        for (int k = 0; k < batch; ++k)
+          if (k < count) {
+            four<A> wide;
+            for (int j = 0; j < 4; ++j) wide.item[j] = converted<A>(raw[k].item[j]);
+            first[k * Threads] = wide;
+          }
+      }
+    }
+  } else {
+    for (; row < rows; to += Threads) {
+      const std::int64_t first = x + 4 * group;
+      const std::int64_t from_y = inside ? y + row : position_in(y + row, in.height, task.outside.what);
+      four<A> wide;
+      if (task.in_fours && plane >= 0 && from_y >= 0 && first >= 0 && first + 4 <= in.width) {
+        const four<In> raw = *reinterpret_cast<const four<In>*>(in.at(plane, from_y, first));
+        for (int j = 0; j < 4; ++j) wide.item[j] = converted<A>(raw.item[j]);
+      } else {
+        for (int j = 0; j < 4; ++j) {
+          const std::int64_t from_x = inside ? first + j : position_in(first + j, in.width, task.outside.what);
+          wide.item[j] = plane < 0 || from_y < 0 || from_x < 0 ? constant : converted<A>(*in.at(plane, from_y, from_x));
+        }
+      }
+      *to = wide;
+      row += step_row;
+      group += step_group;
+      if (group >= fours) group -= fours, ++row;
+    }
+  }
+  simt::copy_async_batch();
+}
+
+/// Writes a column of results, four wide, as far as they exist; `sums(h)` are those of row h.
+template <int Rows, class In, class Out, class Sums>
+PMPP_HOST_DEVICE void store_column(const convolution_task<In, Out>& task, std::int64_t z, std::int64_t y,
+                                   std::int64_t x, const Sums& sums) {
+  const volume<Out>& out = task.out;
+  if (y >= out.height || x >= out.width) return;
+  const int rows = static_cast<int>(smaller(out.height - y, std::int64_t(Rows)));
+  const int columns = static_cast<int>(smaller(out.width - x, std::int64_t(4)));
+  Out* to = out.at(z, y, x);
+  for_each_constant<Rows>([&](auto number) {
+    constexpr int h = decltype(number)::value;
+    if (h < rows) {
+      four<Out> result;
+      for (int j = 0; j < 4; ++j) result.item[j] = stored<Out>(sums(number)[j]);
+      if (task.out_fours && columns == 4)
+        *reinterpret_cast<four<Out>*>(to) = result;
+      else
+        for (int j = 0; j < 4; ++j)
+          if (j < columns) to[j * out.step] = result.item[j];
+      to += out.pitch;
+    }
+  });
+}
+
+/// The position of a tile's first result.
+struct result_position {
+  std::int64_t z, y, x;
+};
+template <class In, class Out>
+PMPP_HOST_DEVICE result_position first_result(std::int64_t tile, const convolution_task<In, Out>& task,
+                                              const convolution_shape& shape) {
+  const auto i = static_cast<std::uint32_t>(tile), tiles_x = static_cast<std::uint32_t>(task.tiles_x);
+  const auto tiles_y = static_cast<std::uint32_t>(task.tiles_y);  // tiles are fewer than 2^31
+  return {i / tiles_x / tiles_y, std::int64_t(i / tiles_x % tiles_y) * shape.height(),
+          std::int64_t(i % tiles_x) * shape.width()};
+}
+
+/// Masks of any size, a part of at most task.rows x task.columns at a time. While one tile is used the next one comes,
+/// where there are two buffers.
+template <class In, class Tap, class Out, int Capacity, convolution_shape Shape>
+struct convolution_kernel {
+  using sum = sum_of<In, Tap, Out>;
+  static constexpr int threads = Shape.threads(), min_blocks = Shape.blocks;
+  static constexpr int tap_fours = Shape.part / 4;  ///< groups of four taps in a row
+
+  /// Bytes of dynamic shared memory: for each buffer the tile, then the taps.
+  static std::size_t shared_bytes(int rows, int columns, int buffers) {
+    return sizeof(four<sum>) * static_cast<std::size_t>(buffers * buffer_fours(rows, columns));
+  }
+
+  template <class Block>
+  PMPP_HOST_DEVICE void operator()(Block& block, const convolution_task<In, Out>& task,
+                                   const mask_argument<Tap, Capacity>& mask) const {
+    auto* buffers = reinterpret_cast<four<sum>*>(block.dynamic_shared());
+    const int size = buffer_fours(task.rows, task.columns), fours = fours_of(task.columns);
+    const int column = block.warp() % Shape.warps_x * Shape.groups * 32 + block.lane();  // in groups of four
+    const int row = block.warp() / Shape.warps_x * Shape.rows;
+    const int end_of_mask = task.margin(mask.taps.width) + static_cast<int>(mask.taps.width);
+    sum total[Shape.rows][Shape.groups][4];
+    step now{block.index(), 0, 0, 0};
+    int buffer = 0;
+    if (task.buffers == 2) load(block, task, mask, now, buffers);
+    while (now.tile < task.tiles) {
+      step then = now;
+      then.advance(task, mask.taps, end_of_mask, block.count());
+      if (task.buffers == 1)
+        load(block, task, mask, now, buffers);
+      else if (then.tile < task.tiles)
+        load(block, task, mask, then, buffers + (1 - buffer) * size);
+      else
+        simt::copy_async_batch();
+      if (task.buffers == 1)
+        simt::copy_async_wait<0>();
+      else
+        simt::copy_async_wait<1>();
+      block.sync();
+      if (now.is_first())
+        for_each_constant<Shape.rows * Shape.groups * 4>([&](auto number) {
+          constexpr int i = decltype(number)::value;
+          total[i / 4 / Shape.groups][i / 4 % Shape.groups][i % 4] = 0;
+        });
+      const four<sum>* tile = buffers + buffer * size;
+      const int rows = static_cast<int>(smaller(std::int64_t(task.rows), mask.taps.height - now.ky));
+      accumulate(tile + row * fours + column, fours, tile + (Shape.height() + task.rows - 1) * fours, rows,
+                 now.p == 0 ? task.margin(mask.taps.width) : 0, smaller(task.columns, end_of_mask - now.p), total);
+      if (then.is_first()) {
+        const result_position at = first_result(now.tile, task, Shape);
+        for_each_constant<Shape.groups>([&](auto number) {
+          constexpr int g = decltype(number)::value;
+          store_column<Shape.rows>(task, at.z, at.y + row, at.x + 4 * (column + 32 * g),
+                                   [&](auto h) -> const sum(&)[4] { return total[decltype(h)::value][g]; });
+        });
+      }
+      block.sync();  // the buffer has been read
+      now = then;
+      if (task.buffers == 2) buffer = 1 - buffer;
+    }
+  }
+
+private:
+  template <int N>
+  using constant = std::integral_constant<int, N>;
+
+  /// A tile and a part of the mask.
+  struct step {
+    std::int64_t tile, kz, ky;
+    int p;
+
+    PMPP_HOST_DEVICE bool is_first() const { return kz == 0 && ky == 0 && p == 0; }
+    PMPP_HOST_DEVICE void advance(const convolution_task<In, Out>& task, const volume<const Tap>& mask, int end_of_mask,
+                                  std::int64_t blocks) {
+      if ((p += task.columns) < end_of_mask) return;
+      p = 0;
+      if ((ky += task.rows) < mask.height) return;
+      ky = 0;
+      if (++kz < mask.depth) return;
+      kz = 0;
+      tile += blocks;
+    }
+  };
+
+  /// Groups of four in a row of the tile, and in a buffer.
+  PMPP_HOST_DEVICE static int fours_of(int columns) { return Shape.width() / 4 + ceil_div(columns, 4); }
+  PMPP_HOST_DEVICE static int buffer_fours(int rows, int columns) {
+    return (Shape.height() + rows - 1) * fours_of(columns) + rows * tap_fours;
+  }
+
+  /// Brings what a step needs to a buffer.
+  template <class Block>
+  PMPP_HOST_DEVICE static void load(Block& block, const convolution_task<In, Out>& task,
+                                    const mask_argument<Tap, Capacity>& mask, const step& now, four<sum>* tile) {
+    const volume<const Tap>& m = mask.taps;
+    const int margin = task.margin(m.width), fours = fours_of(task.columns);
+    const int rows = static_cast<int>(smaller(std::int64_t(task.rows), m.height - now.ky));
+    const int columns = static_cast<int>(smaller(std::int64_t(task.columns), margin + m.width - now.p));
+    const result_position at = first_result(now.tile, task, Shape);
+    load_tile<threads>(block, task, tile, Shape.height() + rows - 1, fours, at.z + now.kz - m.depth / 2,
+                       at.y + now.ky - m.height / 2, at.x + now.p - margin - m.width / 2);
+    four<sum>* taps = tile + (Shape.height() + task.rows - 1) * fours;
+    const bool parts = m.depth > 1 || task.rows < m.height || task.columns < margin + m.width;
+    if (!parts && now.tile >= task.buffers * block.count()) return;  // they are there
+    for (int y = block.warp(); y < rows; y += threads / 32)
+      for (int x = block.lane(); x < columns; x += 32)
+        if (now.p + x >= margin)
+          taps[y * tap_fours + x / 4].item[x % 4] = mask.template tap<sum>(now.kz, now.ky + y, now.p + x - margin);
+  }
+
+  /// Adds the products of a part of the mask, columns `begin` ... `end` - 1 of `rows` rows of taps.
+  PMPP_HOST_DEVICE static void accumulate(const four<sum>* line, int fours, const four<sum>* taps, int rows, int begin,
+                                          int end, sum (&total)[Shape.rows][Shape.groups][4]) {
+    for (int r = 0; r < Shape.rows + rows - 1; ++r, line += fours) {
+      window next(line);
+      const auto add = [&](int c, auto from, auto to) {
+        next.advance(line + c + 1);
+        add_products<decltype(from)::value, decltype(to)::value>(next, taps + r * tap_fours + c, r, rows, total);
+      };
+      if (begin == 1) add(0, constant<1>{}, constant<4>{});
+      if (begin == 2) add(0, constant<2>{}, constant<4>{});
+      if (begin == 3) add(0, constant<3>{}, constant<4>{});
+      const int whole = end / 4;
+      for (int c = begin == 0 ? 0 : 1; c < whole; ++c) add(c, constant<0>{}, constant<4>{});
+      if (end % 4 == 1) add(whole, constant<0>{}, constant<1>{});
+      if (end % 4 == 2) add(whole, constant<0>{}, constant<2>{});
+      if (end % 4 == 3) add(whole, constant<0>{}, constant<3>{});
+    }
+  }
+
+  /// The eight elements of each group that four taps meet.
+  struct window {
+    four<sum> left[Shape.groups], right[Shape.groups];
+
+    PMPP_HOST_DEVICE explicit window(const four<sum>* line) {
+      for (int g = 0; g < Shape.groups; ++g) right[g] = line[32 * g];
+    }
+    PMPP_HOST_DEVICE void advance(const four<sum>* line) {
+      for (int g = 0; g < Shape.groups; ++g) {
+        left[g] = right[g];
+        right[g] = line[32 * g];
+      }
+    }
+    PMPP_HOST_DEVICE sum operator()(int g, int i) const { return i < 4 ? left[g].item[i] : right[g].item[i - 4]; }
+  };
+
+  /// A row of the tile times taps From ... To - 1 of four, for the rows of results that meet it: result row h meets row
+  /// r - h of the mask.
+  template <int From, int To>
+  PMPP_HOST_DEVICE static void add_products(const window& x, const four<sum>* taps, int r, int rows,
+                                            sum (&total)[Shape.rows][Shape.groups][4]) {
+    for_each_constant<Shape.rows>([&](auto number) {
+      constexpr int h = decltype(number)::value;
+      if (r < h || r - h >= rows) return;
+      const four<sum> tap = taps[-h * tap_fours];
+      for (int k = From; k < To; ++k)
+        for (int g = 0; g < Shape.groups; ++g)
+          for (int j = 0; j < 4; ++j) total[h][g][j] += tap.item[k] * x(g, k + j);
+    });
+  }
+};
+
+/// Square masks of `Size` x `Size` on a matrix: everything is known to the compiler, taps and elements stay in
+/// registers. Many small blocks: while one waits for its tile others have theirs.
+template <class In, class Tap, class Out, int Size, convolution_shape Shape>
+struct small_convolution_kernel {
+  using sum = sum_of<In, Tap, Out>;
+  static constexpr int threads = Shape.threads(), min_blocks = Shape.blocks;
+  static constexpr int margin = (4 - Size / 2 % 4) % 4, reach = round_up(Size / 2, 4);
+  static constexpr int window = (margin + Size + 3 + 3) / 4;  // groups of four that four results meet
+  static constexpr int fours = Shape.width() / 4 + window - 1, rows = Shape.height() + Size - 1;
+
+  struct shared {
+    four<sum> tile[rows * fours];
+    sum taps[Size * Size];
+  };
+
+  template <class Block>
+  PMPP_HOST_DEVICE void operator()(Block& block, shared& memory, const convolution_task<In, Out>& task,
+                                   const mask_argument<Tap, Size * Size>& mask) const {
+    const result_position at = first_result(block.index(), task, Shape);
+    load_tile<threads>(block, task, memory.tile, rows, fours, at.z, at.y - Size / 2, at.x - reach);
+    for (int i = block.thread(); i < Size * Size; i += threads)
+      memory.taps[i] = mask.template tap<sum>(0, i / Size, i % Size);
+    simt::copy_async_wait<0>();
+    block.sync();
+    sum tap[Size * Size];
+    for_each_constant<Size * Size>([&](auto i) { tap[decltype(i)::value] = memory.taps[decltype(i)::value]; });
+    const int column = block.warp() % Shape.warps_x * 32 + block.lane();  // in groups of four
+    const int row = block.warp() / Shape.warps_x * Shape.rows;
+    const four<sum>* line = memory.tile + row * fours + column;
+    sum total[Shape.rows][4] = {};
+    for_each_constant<Shape.rows + Size - 1>([&](auto number) {
+      constexpr int r = decltype(number)::value;
+      four<sum> x[window];
+      for (int i = 0; i < window; ++i) x[i] = line[r * fours + i];
+      for (int h = 0; h < Shape.rows; ++h)
+        if (r - h >= 0 && r - h < Size)
+          for (int k = 0; k < Size; ++k)
+            for (int j = 0; j < 4; ++j)
+              total[h][j] += tap[(r - h) * Size + k] * x[(margin + k + j) / 4].item[(margin + k + j) % 4];
+    });
+    store_column<Shape.rows>(task, at.z, at.y + row, at.x + 4 * column,
+                             [&](auto h) -> const sum(&)[4] { return total[decltype(h)::value]; });
+  }
+};
+
+/// Writes taps that came as parameters to memory.
+template <class Tap, int Capacity>
+struct place_taps_kernel {
+  static constexpr int threads = 256;
+
+  template <class Block>
+  PMPP_HOST_DEVICE void operator()(Block& block, const mask_argument<Tap, Capacity>& part, int count, Tap* to) const {
+    for (int i = block.thread(); i < count; i += threads) to[i] = part.value[i];
+  }
+};
+
+}  // namespace detail
+}  // namespace pmpp::inline PMPP_BACKEND
+
+#pragma GCC visibility pop

@@ -1,0 +1,291 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Matrix products: gemm, gemm_batched, and gemv for a vector.
+//
+//   pmpp::gemm(device, 1, A, B, 0, C);                      C = A B; all three are matrix_views
+//   pmpp::gemm(device, 1, transposed(A), B, 0.5f, C);       C = A' B + C / 2
+//   pmpp::gemm(host, 1, A, B, 0, C, gemm_options{relu{}});
+//
+// A matrix_view says where element (i, j) lies, by any two strides: row-major, column-major, transposed, a part of a
+// larger matrix, all without a copy. The ways to the result, a file each:
+//
+//   gemm/simt.hpp     tiles in shared memory and in registers, for every type; k is split where C alone is too small to
+//                     keep the machine busy
+//   gemm/vector.hpp   C has one column, or one row: memory is the limit
+//   gemm/host.hpp     packed panels and the vectors of the processor at hand, on all cores
+//   seq is the definition: three loops.
+//
+// Elements are multiplied and added up in the type that their product has in C++: float for floats (no tf32 unless
+// asked for), int for 8- and 16-bit integers; half and bfloat16 become floats first.
+// The same bits on every run: the order of additions depends on the shapes and strides, the alignment and the number of
+// multiprocessors. (PMPP ch. 3, 5, 6; Goto and van de Geijn, 2008; Volkov and Demmel, 2008.)
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <type_traits>
+
+#include <pmpp/core/config.hpp>
+#include <pmpp/core/contiguous.hpp>
+#include <pmpp/core/error.hpp>
+#include <pmpp/core/math.hpp>
+#include <pmpp/core/matrix_view.hpp>
+#include <pmpp/core/operators.hpp>
+#include <pmpp/core/range.hpp>
+#include <pmpp/execution.hpp>
+#include <pmpp/gemm/host.hpp>
+#include <pmpp/gemm/problem.hpp>
+#include <pmpp/gemm/simt.hpp>
+#include <pmpp/gemm/vector.hpp>
+#include <pmpp/launch.hpp>
+#include <pmpp/memory/reachable.hpp>
+
+#pragma GCC visibility push(hidden)  // see launch.hpp
+
+namespace pmpp::inline PMPP_BACKEND {
+
+/// How floats are multiplied.
+enum class gemm_precision {
+  full,  ///< in the type of the elements
+  tf32   ///< may be rounded to 11 significant bits where that is faster; added up in float
+};
+
+/// Leaves results as they are.
+struct no_epilogue {
+  template <class T>
+  PMPP_HOST_DEVICE constexpr T operator()(const T& value) const {
+    return value;
+  }
+};
+
+/// What a product may do besides: gemm_options{relu{}}, gemm_options{no_epilogue{}, gemm_precision::tf32}.
+template <class Epilogue = no_epilogue>
+struct gemm_options {
+  Epilogue epilogue{};  ///< applied to each alpha (AB) + beta C before it is stored: f(value) or f(value, row, column)
+  gemm_precision precision = gemm_precision::full;
+};
+template <class Epilogue>
+gemm_options(Epilogue, gemm_precision = gemm_precision::full) -> gemm_options<Epilogue>;
+
+/// The tiles among which a product chooses by its shape.
+struct gemm_tuning {
+  gemm_tile large{}, small{};
+  gemm_tile wide{};  ///< for a few rows; for a few columns, exchanged
+  gemm_tile each{};  ///< for many small products
+
+  friend constexpr bool operator==(const gemm_tuning&, const gemm_tuning&) = default;
+};
+
+/// The tiles for sums of type A.
+template <class A>
+constexpr gemm_tuning gemm_tuning_for() {
+  if (sizeof(A) <= 4)
+    return {{128, 256, 8, 6, 16, 8, 4, 1, 8},
+            {64, 64, 8, 6, 8, 8, 8, 4, 8},
+            {16, 256, 8, 8, 8, 4, 2, 3, 8},
+            {32, 32, 8, 4, 4, 8, 8, 12, 8}};
+  return {{128, 64, 8, 6, 8, 8, 8, 2, 8},
+          {64, 64, 8, 6, 4, 4, 4, 2, 8},
+          {16, 128, 8, 8, 8, 2, 2, 3, 8},
+          {32, 32, 8, 4, 4, 8, 8, 8, 8}};
+}
+
+namespace detail {
+
+/// The type that products of TA and TB add up in.
+template <class T>
+using gemm_factor = std::conditional_t<is_two_byte_float<std::remove_const_t<T>>, float, std::remove_const_t<T>>;
+template <class TA, class TB>
+using gemm_sum = decltype(gemm_factor<TA>{} * gemm_factor<TB>{});
+
+/// The type of alpha and beta: that of the sums, or wider where C is.
+template <class A, class TC>
+using gemm_scale = decltype(A{} * gemm_factor<TC>{});
+
+/// Chooses among the tiles by what they are expected to cost.
+template <gemm_tuning Tuning, bool Batched, class A, class P, class TA, class TB, class TC, class S, class Epilogue>
+void gemm_on_blocks(const P& where, const gemm_problem<TA, TB, TC, S, Epilogue>& x) {
+  const int processors = processor_count(where);
+  const auto cost = [&]<gemm_tile Tile>(std::integral_constant<gemm_tile, Tile>, bool exchanged) {
+    const std::int64_t m = exchanged ? x.c.cols : x.c.rows, n = exchanged ? x.c.rows : x.c.cols;
+    return plan_gemm<Tile, A>(m, n, x.k, x.batch, processors);
+  };
+  constexpr std::integral_constant<gemm_tile, Tuning.large> large_tile;
+  constexpr std::integral_constant<gemm_tile, Tuning.small> small_tile;
+  constexpr std::integral_constant<gemm_tile, Tuning.wide> wide_tile;
+  const gemm_plan large = cost(large_tile, false), turned = cost(large_tile, true), small = cost(small_tile, false),
+                  wide = cost(wide_tile, false), tall = cost(wide_tile, true);
+  const double large_least = smaller(large.clocks, turned.clocks), wide_least = smaller(wide.clocks, tall.clocks);
+  const double least = smaller(smaller(large_least, wide_least), small.clocks);
+  if constexpr (Batched) {
+    const gemm_plan each = cost(std::integral_constant<gemm_tile, Tuning.each>{}, false);
+    if (each.clocks < least) return gemm_by_tiles<Tuning.each, A>(where, x, each);
+  }
+  if (large.clocks == least)
+    gemm_by_tiles<Tuning.large, A>(where, x, large);
+  else if (small.clocks == least)
+    gemm_by_tiles<Tuning.small, A>(where, x, small);
+  else if (wide.clocks == least)
+    gemm_by_tiles<Tuning.wide, A>(where, x, wide);
+  else if (tall.clocks == least)
+    gemm_by_tiles<Tuning.wide, A>(where, x.exchanged(), tall);
+  else
+    gemm_by_tiles<Tuning.large, A>(where, x.exchanged(), turned);
+}
+
+/// The definition, on one thread.
+template <class A, class TA, class TB, class TC, class S, class Epilogue>
+void gemm_by_definition(const gemm_problem<TA, TB, TC, S, Epilogue>& x) {
+  for (std::int64_t batch = 0; batch < x.batch; ++batch)
+    for (std::int64_t i = 0; i < x.c.rows; ++i)
+      for (std::int64_t j = 0; j < x.c.cols; ++j) {
+        const TA* a = x.a.data + batch * x.a.batch_stride + i * x.a.stride;
+        const TB* b = x.b.data + batch * x.b.batch_stride + j * x.b.stride;
+        A sum{};
+        for (std::int64_t p = 0; p < x.k; ++p)
+          sum += static_cast<A>(a[p * x.a.k_stride]) * static_cast<A>(b[p * x.b.k_stride]);
+        TC* to = x.c.data + batch * x.c.batch_stride + i * x.c.row_stride + j * x.c.col_stride;
+        *to = x.result(sum, to, i, j);
+      }
+}
+
+/// Takes the way that suits the policy and the shape.
+template <gemm_tuning Tuning, bool Batched, class A, class P, class TA, class TB, class TC, class S, class Epilogue>
+void gemm_anywhere(const P& where, const gemm_problem<TA, TB, TC, S, Epilogue>& x) {
+  constexpr bool on_blocks = kernel_execution<P>;
+  const bool column = x.batch == 1 && x.c.cols == 1, row = x.batch == 1 && x.c.rows == 1 && !column;
+  if constexpr (std::is_same_v<P, seq_policy>) {
+    gemm_by_definition<A>(x);
+  } else if (column || row) {
+    const auto run = [&](const auto& y) {
+      if constexpr (on_blocks)
+        gemv_on_blocks<A>(where, y);
+      else
+        gemv_on_cores<A>(where, y);
+    };
+    column ? run(x) : run(x.exchanged());
+  } else if constexpr (!on_blocks) {
+    gemm_on_cores<A>(where, x);
+  } else if (x.c.col_stride != 1 && x.c.row_stride == 1) {
+    gemm_on_blocks<Tuning, Batched, A>(where, x.exchanged());
+  } else {
+    gemm_on_blocks<Tuning, Batched, A>(where, x);
+  }
+}
+
+inline void require_equal(const char* function, const char* what, std::int64_t a, const char* other, std::int64_t b) {
+  require(a == b, [&] {
+    return std::string("pmpp::") + function + ": " + what + " is " + std::to_string(a) + ", " + other + " is " +
+           std::to_string(b);
+  });
+}
+
+template <class T>
+void require_matrix(const char* function, const char* name, const matrix_view<T>& v, bool used) {
+  require(v.rows() >= 0 && v.cols() >= 0, [&] {
+    return std::string("pmpp::") + function + ": " + name + " has " + std::to_string(v.rows()) + " x " +
+           std::to_string(v.cols()) + " elements";
+  });
+  require(!used || v.empty() || v.data() != nullptr, [&] {
+    return std::string("pmpp::") + function + ": " + name + " is null, but has " + std::to_string(v.rows()) + " x " +
+           std::to_string(v.cols()) + " elements";
+  });
+}
+
+/// Checks the call, and makes one description of it for all ways.
+template <gemm_tuning Tuning, bool Batched, class P, class TA, class TB, class TC, class Alpha, class Beta,
+          class Epilogue>
+void gemm_checked(const char* function, const P& where, Alpha alpha_given, const matrix_view<TA>& a,
+                  std::int64_t a_stride, const matrix_view<TB>& b, std::int64_t b_stride, Beta beta_given,
+                  const matrix_view<TC>& c, std::int64_t c_stride, std::int64_t batch, Epilogue epilogue) {
+  static_assert(!std::is_const_v<TC>, "pmpp::gemm: the elements of C are const");
+  using A = gemm_sum<TA, TB>;
+  using S = gemm_scale<A, TC>;
+  const S alpha = static_cast<S>(alpha_given), beta = static_cast<S>(beta_given);
+  const bool multiplies = alpha != S{} && a.cols() > 0;
+  require_matrix(function, "A", a, multiplies);
+  require_matrix(function, "B", b, multiplies);
+  require_matrix(function, "C", c, true);
+  require_equal(function, "the number of columns of A", a.cols(), "that of rows of B", b.rows());
+  require_equal(function, "the number of rows of C", c.rows(), "that of A", a.rows());
+  require_equal(function, "the number of columns of C", c.cols(), "that of B", b.cols());
+  require(batch >= 0, [&] { return std::string("pmpp::") + function + ": batch is " + std::to_string(batch); });
+  if (c.empty() || batch == 0) return;
+  require(
+      (c.rows() == 1 || c.row_stride() != 0) && (c.cols() == 1 || c.col_stride() != 0) && (batch == 1 || c_stride != 0),
+      [&] { return std::string("pmpp::") + function + ": elements of C share memory, a stride is 0"; });
+  check_reachable(where, function, a.data());
+  check_reachable(where, function, b.data());
+  check_reachable(where, function, c.data());
+  const gemm_problem<std::remove_const_t<TA>, std::remove_const_t<TB>, TC, S, Epilogue> x{
+      {a.data(), a.rows(), a.row_stride(), a.col_stride(), a_stride},
+      {b.data(), b.cols(), b.col_stride(), b.row_stride(), b_stride},
+      {c.data(), c.rows(), c.cols(), c.row_stride(), c.col_stride(), c_stride},
+      multiplies ? a.cols() : 0,
+      batch,
+      {multiplies ? alpha : S{}, beta, epilogue, false}};
+  gemm_anywhere<Tuning == gemm_tuning{} ? gemm_tuning_for<A>() : Tuning, Batched, A>(where, x);
+}
+
+/// A vector as a matrix of one column. `length` is what it has to hold.
+template <class V>
+auto as_column(const char* argument, V&& v, std::int64_t length) {
+  if constexpr (contiguous_data<V>) require_room("gemv", argument, std::int64_t(std::size(v)), length);
+  const auto first = unwrap(begin_of(v));
+  static_assert(
+      std::is_pointer_v<std::remove_const_t<decltype(first)>>,
+      "pmpp::gemv: x and y are contiguous ranges or pointers; for a strided vector use gemm on a view of one column");
+  using element = std::remove_pointer_t<std::remove_const_t<decltype(first)>>;
+  return matrix_view<element>(first, length, std::int64_t(1));
+}
+
+}  // namespace detail
+
+/// C <- epilogue(alpha A B + beta C).
+///
+/// \param alpha, beta  numbers; converted to the type of the sums, or that of C if it is wider (float for half, bfloat16).
+/// \param a, b, c  m x k, k x n and m x n; any strides, negative ones too, any alignment; visible to `where`. Their types
+///                 may differ.
+/// \param options  .epilogue: a callable for host and device, f(value) or f(value, i, j) for element (i, j) of C, called
+///                 once an element, last of all: a bias, an activation. .precision: tf32 allows rounded factors.
+/// As in BLAS: beta = 0 does not read C, whatever it holds; alpha = 0 or k = 0 does not read A or B. NaN and infinity
+/// spread as the formula says otherwise. C shares no memory with A or B, nor its elements with each other.
+/// Sums of half and bfloat16 are floats, rounded once at the end (what exceeds half is infinity); integers wrap.
+/// The same bits on every run; on host also for any number of threads. Asynchronous on a GPU; may be captured.
+/// Scratch: none, or one element of the sums' type for each element of C and each split of k where C is small.
+/// Cost: 2 m n k operations; one launch, two where k is split. Rows of A, B and C that begin at multiples of 16 bytes are
+/// read 16 bytes at a time, others element by element, which takes a tenth longer.
+/// \throws std::invalid_argument for shapes that do not fit, a null view, or a C with stride 0; out_of_memory, cuda_error.
+/// Source: PMPP ch. 5, 6. Example: test/gemm.cpp, the product of the definition.
+template <gemm_tuning Tuning = gemm_tuning{}, execution_policy P, class Alpha, class TA, class TB, class Beta, class TC,
+          class Epilogue = no_epilogue>
+void gemm(const P& where, Alpha alpha, const matrix_view<TA>& a, const matrix_view<TB>& b, Beta beta,
+          const matrix_view<TC>& c, const gemm_options<Epilogue>& options = {}) {
+  detail::gemm_checked<Tuning, false>("gemm", where, alpha, a, 0, b, 0, beta, c, 0, 1, options.epilogue);
+}
+
+/// The same for `batch` products: matrix number i begins i * stride elements behind the first, which the view describes.
+/// A stride of 0 for A or B uses one matrix for all products. One launch; small products share a multiprocessor.
+template <gemm_tuning Tuning = gemm_tuning{}, execution_policy P, class Alpha, class TA, class TB, class Beta, class TC,
+          class Epilogue = no_epilogue>
+void gemm_batched(const P& where, Alpha alpha, const matrix_view<TA>& a, std::int64_t a_stride,
+                  const matrix_view<TB>& b, std::int64_t b_stride, Beta beta, const matrix_view<TC>& c,
+                  std::int64_t c_stride, std::int64_t batch, const gemm_options<Epilogue>& options = {}) {
+  detail::gemm_checked<Tuning, true>("gemm_batched", where, alpha, a, a_stride, b, b_stride, beta, c, c_stride, batch,
+                                     options.epilogue);
+}
+
+/// y <- epilogue(alpha A x + beta y), as gemm with vectors for B and C.
+///
+/// \param x, y  contiguous ranges with at least as many elements as A has columns and rows, or pointers.
+/// Cost: A is read once; one launch, two where it has few rows. \throws std::length_error too if x or y is too short.
+template <execution_policy P, class Alpha, class TA, class X, class Beta, output Y, class Epilogue = no_epilogue>
+void gemv(const P& where, Alpha alpha, const matrix_view<TA>& a, X&& x, Beta beta, Y&& y,
+          const gemm_options<Epilogue>& options = {}) {
+  detail::gemm_checked<gemm_tuning{}, false>("gemv", where, alpha, a, 0, detail::as_column("x", x, a.cols()), 0, beta,
+                                             detail::as_column("y", y, a.rows()), 0, 1, options.epilogue);
+}
+
+}  // namespace pmpp::inline PMPP_BACKEND
+
+#pragma GCC visibility pop

@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What every way to a matrix product gets: the operands with their strides, and what becomes of the sums.
+//
+// A kernel sees A and B alike: element (i, p) of A and element (p, j) of B lie i * stride + p * k_stride and
+// j * stride + p * k_stride elements behind the first. Transposed operands have their strides exchanged, nothing else.
+// A column-major C becomes a row-major one by exchanging A and B: C' = B' A'.
+#pragma once
+
+#include <cstdint>
+
+#include <pmpp/core/config.hpp>
+
+namespace pmpp::inline PMPP_BACKEND {
+namespace detail {
+
+/// How an operand is copied to shared memory.
+enum class slab_copy {
+  words,    ///< 16 bytes at a time, along m or n
+  along,    ///< element by element; those with consecutive i (along m or n) lie next to each other
+  along_k,  ///< element by element; those with consecutive k lie next to each other
+  any,      ///< element by element
+  mixed     ///< a kernel for all three
+};
+
+/// A or B as the kernel sees it: element (i, p) is data[i * stride + p * k_stride], i along m or n.
+template <class T>
+struct gemm_operand {
+  const T* data;
+  std::int64_t extent, stride, k_stride, batch_stride;
+  slab_copy copy;
+
+  /// What may be read in wider words: `batch` matrices, `batch_stride` apart.
+  gemm_operand(const T* data_, std::int64_t extent_, std::int64_t stride_, std::int64_t k_stride_,
+               std::int64_t batch_stride_)
+      : data(data_), extent(extent_), stride(stride_), k_stride(k_stride_), batch_stride(batch_stride_) {
+    constexpr std::int64_t items = 16 / sizeof(T);
+    const bool aligned = reinterpret_cast<std::uintptr_t>(data) % 16 == 0 && 16 % sizeof(T) == 0 &&
+                         k_stride % items == 0 && batch_stride % items == 0;
+    copy = stride == 1     ? aligned ? slab_copy::words : slab_copy::along
+           : k_stride == 1 ? slab_copy::along_k
+                           : slab_copy::any;
+  }
+};
+
+/// Makes an element of C of a sum of products.
+template <class S, class Epilogue>
+struct gemm_result {
+  S alpha, beta;
+  Epilogue epilogue;
+  bool exchanged;  ///< rows of C are columns to the kernel
+
+  template <class T, class A>
+  PMPP_HOST_DEVICE T operator()(const A& sum, const T* old, std::int64_t i, std::int64_t j) const {
+    S value = alpha * static_cast<S>(sum);
+    if (beta != S{}) value = value + beta * static_cast<S>(*old);
+    if constexpr (requires { epilogue(value, i, j); })
+      return static_cast<T>(exchanged ? epilogue(value, j, i) : epilogue(value, i, j));
+    else
+      return static_cast<T>(epilogue(value));
+  }
+};
+
+/// C as the kernel sees it.
+template <class T>
+struct gemm_target {
+  T* data;
+  std::int64_t rows, cols, row_stride, col_stride, batch_stride;
+};
+
+/// A product as the kernel sees it.
+template <class TA, class TB, class TC, class S, class Epilogue>
+struct gemm_problem {
+  gemm_operand<TA> a;
+  gemm_operand<TB> b;
+  gemm_target<TC> c;
+  std::int64_t k, batch;
+  gemm_result<S, Epilogue> result;
+
+  /// The transposed product: C' = B' A'.
+  gemm_problem<TB, TA, TC, S, Epilogue> exchanged() const {
+    auto r = result;
+    r.exchanged = !r.exchanged;
+    return {b, a, {c.data, c.cols, c.rows, c.col_stride, c.row_stride, c.batch_stride}, k, batch, r};
+  }
+};
+
+}  // namespace detail
+}  // namespace pmpp::inline PMPP_BACKEND

@@ -1,0 +1,531 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The matrix product on the ordinary arithmetic units, for every type: tiles in shared memory, and in registers.
+//
+//   1. A block owns a tile of C, and all of k or one of several splits of it. It goes through k slab by slab. Several
+//      slabs of A and B are on their way to shared memory at a time (simt/memory.hpp: copy_async), none through registers.
+//   2. Both slabs lie in shared memory with k as the slow index, whatever the layout in global memory: then a thread
+//      reads what it needs for one k as whole 16-byte words, and its neighbours read the same words or other banks.
+//   3. A thread owns thread_m x thread_n elements of C in registers: 8 x 16 floats make 128 multiplications of 6 loads.
+//      The operands of the next k are loaded while this k's are multiplied.
+//   4. Splits write partial sums, which a second launch adds up in order: the same bits on every run.
+//
+// 2 m n k operations; A is read n / tile n times, B m / tile m times, mostly from L2: tiles that are near each other run
+// at the same time. One barrier a slab; one launch, or two.
+// (PMPP ch. 5 and 6; Volkov and Demmel, 2008; Nath, Tomov and Dongarra, 2010.)
+#pragma once
+
+#include <cstdint>
+#include <type_traits>
+#include <utility>
+
+#include <pmpp/core/config.hpp>
+#include <pmpp/core/math.hpp>
+#include <pmpp/execution.hpp>
+#include <pmpp/gemm/problem.hpp>
+#include <pmpp/launch.hpp>
+#include <pmpp/memory/workspace.hpp>
+#include <pmpp/simt/block.hpp>
+#include <pmpp/simt/memory.hpp>
+
+#pragma GCC visibility push(hidden)  // see launch.hpp
+
+namespace pmpp::inline PMPP_BACKEND {
+
+/// How a block cuts up its share of a product.
+struct gemm_tile {
+  int m = 0, n = 0;                ///< elements of C that a block works out
+  int k = 0;                       ///< of a slab; a multiple of 8
+  int stages = 0;                  ///< slabs in shared memory
+  int thread_m = 0, thread_n = 0;  ///< elements of C that a thread works out; whole 16-byte words of either operand
+  int lanes_m = 0;                 ///< of a warp, along m; 32 / lanes_m along n
+  int blocks = 0;                  ///< of a multiprocessor
+  int unrolled_k = 4;              ///< even: more need more of the instruction cache
+
+  constexpr int lanes_n() const { return simt::warp_size / lanes_m; }
+  constexpr int warps_m() const { return m / (thread_m * lanes_m); }
+  constexpr int warps_n() const { return n / (thread_n * lanes_n()); }
+  constexpr int threads() const { return warps_m() * warps_n() * simt::warp_size; }
+  friend constexpr bool operator==(const gemm_tile&, const gemm_tile&) = default;
+};
+
+namespace detail {
+
+/// Calls f(0) ... f(N - 1), one after the other in the text. For loops that have to be unrolled, so that arrays are registers.
+template <int N, class F>
+PMPP_HOST_DEVICE constexpr void unrolled(F f) {
+  [&]<int... I>(std::integer_sequence<int, I...>) { (f(I), ...); }
+  (std::make_integer_sequence<int, N>{});
+}
+
+/// Elements that move in one access.
+template <class T, int Items>
+struct alignas(Items * sizeof(T)) item_group {
+  T item[Items];
+};
+
+template <class TA, class TB, class TC, class A, class S, class Epilogue, gemm_tile Tile, slab_copy CopyA,
+          slab_copy CopyB>
+struct gemm_kernel {
+  static constexpr int threads = Tile.threads(), min_blocks = Tile.blocks;
+  static constexpr int word = 16 / sizeof(A);  ///< elements of a 16-byte word of shared memory
+  static constexpr int lanes_n = Tile.lanes_n(), warps_n = Tile.warps_n();
+  static_assert(Tile.m == Tile.warps_m() * Tile.lanes_m * Tile.thread_m && Tile.thread_m % word == 0);
+  static_assert(Tile.n == warps_n * lanes_n * Tile.thread_n && Tile.thread_n % word == 0);
+  static_assert(Tile.k % 8 == 0 && Tile.k % Tile.unrolled_k == 0 && Tile.unrolled_k % 2 == 0 && Tile.stages >= 3 &&
+                lanes_n >= 2);
+
+  // The word behind each row lets lanes with consecutive k write to different banks.
+  static constexpr int row_a = Tile.m + word, row_b = Tile.n + word;
+  struct shared {
+    alignas(16) A a[Tile.stages * Tile.k * row_a];
+    alignas(16) A b[Tile.stages * Tile.k * row_b];
+  };
+
+  struct arguments {
+    gemm_operand<TA> a;
+    gemm_operand<TB> b;
+    gemm_target<TC> c;
+    std::int64_t k;
+    std::int64_t tiles_m, tiles_n;
+    std::int64_t splits, split_k;  ///< of k; how long one is, a multiple of Tile.k
+    A* partials;                   ///< of all splits: for each a rows x round_up(cols, word) matrix
+    std::int64_t first_block;      ///< of this launch, among those of all launches of the call
+    gemm_result<S, Epilogue> result;
+    bool wide;  ///< words of C may be written
+
+    PMPP_HOST_DEVICE std::int64_t partial_row() const { return round_up(c.cols, std::int64_t(word)); }
+  };
+
+  template <class Block>
+  PMPP_HOST_DEVICE void operator()(Block& block, shared& memory, const arguments& x) const {
+    const place at(block, x);
+    A sum[Tile.thread_m][Tile.thread_n] = {};
+    multiply(block, memory, x, at, sum);
+    if (x.splits > 1)
+      write_partial(x, at, sum);
+    else
+      write(x, at, sum);
+  }
+
+private:
+  /// Which part of the product this block and this thread work out.
+  struct place {
+    std::int64_t row, col;         ///< of C, where the tile begins
+    int others_rows, others_cols;  ///< the first of them, which other blocks write
+    std::int64_t k_begin, k_end;   ///< of the split
+    std::int64_t split, batch;
+    int thread_row, thread_col;  ///< in the tile, where the first word of the thread begins
+
+    /// Tiles follow each other down `group` rows of tiles, then to the next column: those that run at the same time
+    /// form a rectangle and share what they read.
+    template <class Block>
+    PMPP_HOST_DEVICE place(Block& block, const arguments& x) {
+      constexpr std::int64_t group = 8;
+      std::int64_t rest = x.first_block + block.index();
+      const std::int64_t tiles = x.tiles_m * x.tiles_n;
+      const std::int64_t tile = rest % tiles;
+      rest /= tiles;
+      split = rest % x.splits;
+      batch = rest / x.splits;
+      const std::int64_t first = tile / (group * x.tiles_n) * group;
+      const std::int64_t rows = smaller(group, x.tiles_m - first);
+      const std::int64_t in_group = tile % (group * x.tiles_n);
+      const std::int64_t own_row = (first + in_group % rows) * Tile.m, own_col = in_group / rows * Tile.n;
+      // The last tiles begin earlier, so that they lie inside C, where 16-byte words allow it: copies need no checks.
+      constexpr int a_items = larger(1, int(16 / sizeof(TA))), b_items = larger(1, int(16 / sizeof(TB)));
+      const bool moves_up = x.c.rows >= Tile.m && (x.a.copy != slab_copy::words || x.c.rows % a_items == 0);
+      const bool moves_left = x.c.cols >= Tile.n && (x.b.copy != slab_copy::words || x.c.cols % b_items == 0) &&
+                              (x.c.cols % word == 0 || (!x.wide && x.splits == 1));
+      row = moves_up ? smaller(own_row, x.c.rows - Tile.m) : own_row;
+      col = moves_left ? smaller(own_col, x.c.cols - Tile.n) : own_col;
+      others_rows = static_cast<int>(own_row - row);
+      others_cols = static_cast<int>(own_col - col);
+      k_begin = split * x.split_k;
+      k_end = smaller(x.k, k_begin + x.split_k);
+      // Lanes 2i and 2i + 1 share their words of A, lanes 4i and 4i + 2 theirs of B: a warp's 16-byte loads from shared
+      // memory are served in halves then, not in quarters.
+      const int lane = block.lane();
+      const int lane_n = (lane & 1) | ((lane / (2 * pair_m) % larger(1, lanes_n / 2)) << 1);
+      const int lane_m = lane / 2 % pair_m + lane / (pair_m * lanes_n) * pair_m;
+      thread_row = block.warp() / warps_n * Tile.lanes_m * Tile.thread_m + lane_m * word;
+      thread_col = block.warp() % warps_n * lanes_n * Tile.thread_n + lane_n * word;
+    }
+    static constexpr int pair_m = smaller(2, Tile.lanes_m);
+  };
+
+  /// Row i of those that a thread works out, from its first.
+  PMPP_HOST_DEVICE static constexpr int row_of(int i) { return i / word * Tile.lanes_m * word + i % word; }
+  PMPP_HOST_DEVICE static constexpr int col_of(int j) { return j / word * lanes_n * word + j % word; }
+
+  /// Which pieces of a slab a thread copies: `Items` elements along m or n each, first those at (i(t), p(t)), then those
+  /// `across` pieces and `deep` rows of the slab further. Consecutive threads take `Deep` pieces along k, then the next.
+  template <int Extent, int Deep, int Items, bool UnitStride>
+  struct pattern {
+    static constexpr int items = Items, pieces = Extent / Items, abreast = threads / Deep;
+    static constexpr int across = smaller(abreast, pieces), deep = abreast / across * Deep;
+    static constexpr bool unit_i = UnitStride, unit_k = Deep > 1, idle_threads = deep > Tile.k;
+    PMPP_HOST_DEVICE static int p(int t) { return t % Deep + t / (Deep * across) * Deep; }
+    PMPP_HOST_DEVICE static int i(int t) { return t / Deep % across; }
+  };
+  template <int Extent, slab_copy Copy, class T, class F>
+  PMPP_HOST_DEVICE static void with_pattern(const gemm_operand<T>& x, F f) {
+    constexpr int items = larger(1, int(16 / sizeof(T)));
+    const slab_copy copy = Copy == slab_copy::mixed ? x.copy : Copy;
+    if (copy == slab_copy::words)
+      f(pattern < Extent, 1, Extent % items == 0 ? items : 1, true > {});
+    else if (copy == slab_copy::along)
+      f(pattern<Extent, 1, 1, true>{});
+    else if (copy == slab_copy::along_k)
+      f(pattern<Extent, 8, 1, false>{});
+    else
+      f(pattern<Extent, 1, 1, false>{});
+  }
+
+  /// Copies one operand slab by slab. What it keeps in registers is little: they are scarce.
+  template <int Extent, slab_copy Copy, class T>
+  class feed {
+  public:
+    template <class Block>
+    PMPP_HOST_DEVICE feed(Block& block, const gemm_operand<T>& x, std::int64_t batch, std::int64_t first,
+                          std::int64_t k, int slabs, int last_depth)
+        : left_(slabs),
+          part_(first + Extent > x.extent ? slabs
+                : last_depth < Tile.k     ? 1
+                                          : 0),
+          rows_(static_cast<int>(smaller(std::int64_t(Extent), x.extent - first))),
+          last_depth_(last_depth) {
+      with_pattern<Extent, Copy>(x, [&](auto way) {
+        const int i = way.i(block.thread()) * way.items, p = way.p(block.thread());
+        from_ = x.data + batch * x.batch_stride + (first + i) * x.stride + (k + p) * x.k_stride;
+        to_ = p * row_length + i;
+      });
+    }
+
+    /// How many slabs, from the first on, lie inside the operand.
+    PMPP_HOST_DEVICE int whole_slabs() const { return left_ - part_; }
+
+    /// Starts copying the next slab to the rows of shared memory from `to` on. Inside: it lies inside the operand; else
+    /// zeros where it does not, nothing if there is none.
+    template <bool Inside, class Block>
+    PMPP_HOST_DEVICE void copy(Block& block, const gemm_operand<T>& x, A* to) {
+      to += to_;
+      if (Inside || left_ > part_)
+        with_pattern<Extent, Copy>(x, [&](auto way) {
+          for (int i = 0; i < way.pieces; i += way.across)
+            for (int p = 0; p < Tile.k; p += way.deep)
+              if (!way.idle_threads || way.p(block.thread()) < Tile.k)
+                copy_piece<way.items>(
+                    to + p * row_length + i * way.items,
+                    from_ + i * way.items * (way.unit_i ? 1 : x.stride) + p * (way.unit_k ? 1 : x.k_stride));
+        });
+      else if (left_ > 0)
+        copy_part(block, x, to);
+      --left_;
+      from_ += Tile.k * x.k_stride;
+    }
+
+  private:
+    static constexpr int row_length = Extent + word;
+
+    /// The same at the edges of the matrix, element by element.
+    template <class Block>
+    PMPP_HOST_DEVICE void copy_part(Block& block, const gemm_operand<T>& x, A* to) const {
+      int items = 1, across = 0, deep = 0, p0 = 0, i0 = 0;
+      with_pattern<Extent, Copy>(x, [&](auto way) {
+        items = way.items, across = way.across, deep = way.deep;
+        p0 = way.p(block.thread()), i0 = way.i(block.thread()) * items;
+      });
+      const int depth = left_ == 1 ? last_depth_ : Tile.k;
+      for (int p = 0; p0 + p < Tile.k; p += deep)
+        for (int i = 0; i0 + i < Extent; i += across * items)
+          for (int e = i; e < i + items; ++e) {
+            if (p0 + p < depth && i0 + e < rows_)
+              copy_piece<1>(to + p * row_length + e, from_ + e * x.stride + p * x.k_stride);
+            else
+              to[p * row_length + e] = A{};
+          }
+    }
+
+    const T* from_;          // the first piece of this thread in the next slab
+    int to_;                 // where it goes
+    int left_, part_;        // slabs to copy; how many of them, the last ones, have edges
+    int rows_, last_depth_;  // of the operand in this tile, in the last slab
+  };
+
+  /// Starts copying what needs no conversion; converts the rest.
+  template <int Items, class T>
+  PMPP_HOST_DEVICE static void copy_piece(A* to, const T* from) {
+    constexpr int bytes = Items * sizeof(T);
+    if constexpr (std::is_same_v<T, A> && (bytes == 4 || bytes == 8 || bytes == 16)) {
+      simt::copy_async<bytes>(to, from);
+    } else {
+      const auto x = *reinterpret_cast<const item_group<T, Items>*>(from);
+      for (int e = 0; e < Items; ++e) to[e] = static_cast<A>(x.item[e]);
+    }
+  }
+
+  /// A thread's operands of one k.
+  struct operands {
+    A a[Tile.thread_m], b[Tile.thread_n];
+  };
+  using shared_word = item_group<A, word>;
+
+  PMPP_HOST_DEVICE static void load(const shared& memory, const place& at, int row, operands& to) {
+    const A* a = &memory.a[row * row_a + at.thread_row];
+    const A* b = &memory.b[row * row_b + at.thread_col];
+    for (int i = 0; i < Tile.thread_m; i += word) {
+      const auto x = *reinterpret_cast<const shared_word*>(a + row_of(i));
+      for (int e = 0; e < word; ++e) to.a[i + e] = x.item[e];
+    }
+    for (int j = 0; j < Tile.thread_n; j += word) {
+      const auto x = *reinterpret_cast<const shared_word*>(b + col_of(j));
+      for (int e = 0; e < word; ++e) to.b[j + e] = x.item[e];
+    }
+  }
+
+  /// Adds the products of one k for some rows of a thread.
+  template <int First, int Last>
+  PMPP_HOST_DEVICE static void add_products(const operands& y, A (&sum)[Tile.thread_m][Tile.thread_n]) {
+    for (int i = First; i < Last; ++i)
+      for (int j = 0; j < Tile.thread_n; ++j) {
+        const int serpentine = i % 2 == 0 ? j : Tile.thread_n - 1 - j;  // the neighbour shares an operand
+        sum[i][serpentine] += y.a[i] * y.b[serpentine];
+      }
+  }
+
+  /// Adds the products of a thread's elements over the k of the split.
+  template <class Block>
+  PMPP_HOST_DEVICE static void multiply(Block& block, shared& memory, const arguments& x, const place& at,
+                                        A (&sum)[Tile.thread_m][Tile.thread_n]) {
+    constexpr int ahead = Tile.stages - 2, rows = Tile.stages * Tile.k;
+    const std::int64_t depth = larger(std::int64_t(0), at.k_end - at.k_begin);
+    const int slabs = static_cast<int>(ceil_div(depth, std::int64_t(Tile.k)));
+    const int last_depth = static_cast<int>(depth - (slabs - 1) * std::int64_t(Tile.k));
+    feed<Tile.m, CopyA, TA> a(block, x.a, at.batch, at.row, at.k_begin, slabs, last_depth);
+    feed<Tile.n, CopyB, TB> b(block, x.b, at.batch, at.col, at.k_begin, slabs, last_depth);
+    const int inside = smaller(a.whole_slabs(), b.whole_slabs()) - ahead;  // fetches in the loop that need no checks
+    for (int s = 0; s < ahead; ++s) {
+      a.template copy<false>(block, x.a, memory.a + s * Tile.k * row_a);
+      b.template copy<false>(block, x.b, memory.b + s * Tile.k * row_b);
+      simt::copy_async_batch();
+    }
+    simt::copy_async_wait<ahead - 1>();
+    block.sync();
+    operands now[2] = {};
+    constexpr int half = Tile.thread_m / 2;
+    int row = 0, free_row = ahead * Tile.k;  // of shared memory: for this k, for the slab that is fetched next
+    if (slabs > 0) load(memory, at, 0, now[0]);
+    const auto multiply_slab = [&](auto fetches_inside) {
+      a.template copy<fetches_inside.value>(block, x.a, memory.a + free_row * row_a);
+      b.template copy<fetches_inside.value>(block, x.b, memory.b + free_row * row_b);
+      simt::copy_async_batch();
+      free_row = free_row + Tile.k < rows ? free_row + Tile.k : 0;
+      for (int q = 0; q < Tile.k; q += Tile.unrolled_k) {
+        if (q == Tile.k - Tile.unrolled_k) {
+          // The next slab is there; and all have done with the slab before this one, whose place is the next to be free.
+          simt::copy_async_wait<ahead - 1>();
+          block.sync();
+        }
+        const int after = row + Tile.unrolled_k < rows ? row + Tile.unrolled_k : 0;
+        unrolled<Tile.unrolled_k>([&](int p) {
+          // The first operands of a slab are loaded last in the loop; half of the products before them are left for the
+          // next round, so that nobody waits for these.
+          add_products<half, Tile.thread_m>(now[(p + 1) % 2], sum);
+          load(memory, at, p + 1 < Tile.unrolled_k ? row + p + 1 : after, now[(p + 1) % 2]);
+          add_products<0, half>(now[p % 2], sum);
+        });
+        row = after;
+      }
+    };
+    int s = 0;
+    for (; s < inside; ++s) multiply_slab(std::true_type{});
+    for (; s < slabs; ++s) multiply_slab(std::false_type{});
+    add_products<half, Tile.thread_m>(now[1], sum);
+  }
+
+  PMPP_HOST_DEVICE static void write_partial(const arguments& x, const place& at,
+                                             const A (&sum)[Tile.thread_m][Tile.thread_n]) {
+    const std::int64_t length = x.partial_row();
+    A* to = x.partials + (at.batch * x.splits + at.split) * x.c.rows * length;
+    unrolled<Tile.thread_m>([&](int i) {
+      const std::int64_t row = at.row + at.thread_row + row_of(i);
+      if (at.thread_row + row_of(i) < at.others_rows || row >= x.c.rows) return;
+      for (int j = 0; j < Tile.thread_n; j += word) {
+        const std::int64_t col = at.col + at.thread_col + col_of(j);
+        shared_word y;
+        for (int e = 0; e < word; ++e) y.item[e] = sum[i][j + e];
+        if (at.thread_col + col_of(j) >= at.others_cols && col < length)
+          *reinterpret_cast<shared_word*>(to + row * length + col) = y;
+      }
+    });
+  }
+
+  PMPP_HOST_DEVICE static void write(const arguments& x, const place& at,
+                                     const A (&sum)[Tile.thread_m][Tile.thread_n]) {
+    TC* c = x.c.data + at.batch * x.c.batch_stride;
+    const bool reads = x.result.beta != S{};
+    unrolled<Tile.thread_m>([&](int i) {
+      const std::int64_t row = at.row + at.thread_row + row_of(i);
+      if (at.thread_row + row_of(i) < at.others_rows || row >= x.c.rows) return;
+      for (int j = 0; j < Tile.thread_n; j += word) {
+        const std::int64_t col = at.col + at.thread_col + col_of(j);
+        TC* to = c + row * x.c.row_stride + col * x.c.col_stride;
+        const int own = at.thread_col + col_of(j) - at.others_cols;  // negative: columns of another block
+        if (x.wide && own >= 0 && col + word <= x.c.cols) {
+          using group = item_group<TC, word>;
+          group y{};
+          if (reads) y = *reinterpret_cast<const group*>(to);
+          for (int e = 0; e < word; ++e) y.item[e] = x.result(sum[i][j + e], &y.item[e], row, col + e);
+          *reinterpret_cast<group*>(to) = y;
+        } else {
+          for (int e = 0; e < word; ++e)
+            if (own + e >= 0 && col + e < x.c.cols)
+              to[e * x.c.col_stride] = x.result(sum[i][j + e], to + e * x.c.col_stride, row, col + e);
+        }
+      }
+    });
+  }
+};
+
+/// Adds up the partial sums of the splits, in order, one element of C a thread.
+template <class TC, class A, class S, class Epilogue>
+struct gemm_combine_kernel {
+  static constexpr int threads = 256, min_blocks = 4;
+
+  struct arguments {
+    gemm_target<TC> c;
+    const A* partials;
+    std::int64_t row_length, splits, batch;
+    gemm_result<S, Epilogue> result;
+  };
+
+  template <class Block>
+  PMPP_HOST_DEVICE void operator()(Block& block, const arguments& x) const {
+    if (x.c.rows * x.row_length * x.batch < (std::int64_t(1) << 31))
+      add_up<std::uint32_t>(block, x);  // dividing 64-bit numbers takes longer than all the rest
+    else
+      add_up<std::int64_t>(block, x);
+  }
+
+private:
+  template <class Index, class Block>
+  PMPP_HOST_DEVICE static void add_up(Block& block, const arguments& x) {
+    const std::int64_t matrix = x.c.rows * x.row_length, step = block.count() * threads;
+    for (std::int64_t n = block.index() * threads + block.thread(); n < matrix * x.batch; n += step) {
+      const Index in_batch = static_cast<Index>(n) % static_cast<Index>(matrix);
+      const std::int64_t batch = static_cast<Index>(n) / static_cast<Index>(matrix);
+      const std::int64_t row = in_batch / static_cast<Index>(x.row_length);
+      const std::int64_t col = in_batch % static_cast<Index>(x.row_length);
+      if (col >= x.c.cols) continue;
+      const A* from = x.partials + batch * x.splits * matrix + in_batch;
+      A sum = from[0];
+      std::int64_t s = 1;
+      for (; s + 8 <= x.splits; s += 8) {
+        A next[8];
+        for (int e = 0; e < 8; ++e) next[e] = from[(s + e) * matrix];
+        for (int e = 0; e < 8; ++e) sum += next[e];
+      }
+      for (; s < x.splits; ++s) sum += from[s * matrix];
+      TC* to = x.c.data + batch * x.c.batch_stride + row * x.c.row_stride + col * x.c.col_stride;
+      *to = x.result(sum, to, row, col);
+    }
+  }
+};
+
+/// Enqueues the second launch.
+template <class A, class P, class TA, class TB, class TC, class S, class Epilogue>
+void combine_splits(const P& where, const gemm_problem<TA, TB, TC, S, Epilogue>& x, const A* partials,
+                    std::int64_t row_length, std::int64_t splits) {
+  using kernel = gemm_combine_kernel<TC, A, S, Epilogue>;
+  const std::int64_t elements = x.batch * x.c.rows * row_length;
+  launch(where, smaller(ceil_div(elements, std::int64_t(kernel::threads)), std::int64_t(processor_count(where)) * 16),
+         kernel{}, typename kernel::arguments{x.c, partials, row_length, splits, x.batch, x.result});
+}
+
+/// How a product is cut up, and how many clocks that takes, about.
+struct gemm_plan {
+  std::int64_t tiles_m, tiles_n, splits, split_k;
+  double clocks;
+};
+
+/// The best number of splits for a tile. A rough model of an H100: what counts is how many blocks a multiprocessor gets,
+/// how many warps it has to choose from, how well a tile fits m and n, and whether memory keeps up.
+template <gemm_tile Tile, class A>
+gemm_plan plan_gemm(std::int64_t m, std::int64_t n, std::int64_t k, std::int64_t batch, int processors) {
+  constexpr double products = Tile.thread_m * Tile.thread_n, word = 16.0 / sizeof(A);
+  // Of a k of a block: products, and instructions besides. Loads from shared memory are what small tiles wait for.
+  constexpr double fma = products * Tile.threads() / (sizeof(A) > 4 ? 64 : 128);
+  constexpr double besides = 1 + (3 * (Tile.thread_m + Tile.thread_n) / word + 12) / products;
+  constexpr double clocks_of_k = 0.7 * fma * besides * besides;
+  constexpr double start = 5000, second_launch = 6000, split = 100;
+  constexpr double l2_bytes = 2800, partial_bytes = 1000, memory_bytes = 1600;  // a clock
+  const std::int64_t tiles_m = ceil_div(m, std::int64_t(Tile.m)), tiles_n = ceil_div(n, std::int64_t(Tile.n));
+  const double tiles = double(tiles_m) * double(tiles_n) * double(batch);
+  const double c_bytes = double(m) * double(n) * double(batch) * sizeof(A);
+  const double read = double(k) * double(batch) * sizeof(A);
+  const double from_l2 = read * (double(m) * double(tiles_n) + double(n) * double(tiles_m)) / l2_bytes;
+  const double from_memory = (read * (double(m) + double(n)) + c_bytes) / memory_bytes;
+  gemm_plan best{tiles_m, tiles_n, 0, 0, 0};
+  for (int blocks = 0; blocks <= 3 * Tile.blocks; ++blocks) {  // of a multiprocessor, wanted; 0: one split
+    const auto wanted = blocks == 0 ? 1 : static_cast<std::int64_t>(smaller(blocks * processors / tiles, 4096.0));
+    if (wanted < 1 || (blocks > 0 && wanted == 1)) continue;
+    const std::int64_t split_k = round_up(ceil_div(larger(k, std::int64_t(1)), wanted), std::int64_t(Tile.k));
+    const std::int64_t splits = larger(std::int64_t(1), ceil_div(k, split_k));
+    const auto share = ceil_div(static_cast<std::int64_t>(tiles) * splits, std::int64_t(processors));
+    const std::int64_t together = smaller(share, std::int64_t(Tile.blocks));
+    const double warps =
+        double(together) * Tile.threads() / 128;  // of a scheduler: more hide more of what they wait for
+    double clocks = double(share) * double(split_k) * clocks_of_k * (warps + 0.5) / warps;
+    clocks = larger(clocks, larger(from_l2, from_memory)) + start * double(share);
+    if (splits > 1) clocks += second_launch + split * double(splits) + c_bytes * double(splits + 1) / partial_bytes;
+    if (best.splits == 0 || clocks < best.clocks) best = {tiles_m, tiles_n, splits, split_k, clocks};
+  }
+  return best;
+}
+
+/// Enqueues a product on a GPU or runs it in the emulator, cut up as planned.
+template <gemm_tile Tile, class A, class P, class TA, class TB, class TC, class S, class Epilogue>
+void gemm_by_tiles(const P& where, const gemm_problem<TA, TB, TC, S, Epilogue>& x, const gemm_plan& plan) {
+  constexpr std::int64_t word = 16 / sizeof(A);
+  const bool splits = plan.splits > 1;
+  const std::int64_t row_length = round_up(x.c.cols, word);
+  const std::int64_t partials = splits ? x.batch * plan.splits * x.c.rows * row_length : 0;
+  scratch memory(where, checked_bytes(partials, sizeof(A), "gemm"), 0);
+  const bool wide = x.c.col_stride == 1 && x.c.row_stride % word == 0 && x.c.batch_stride % word == 0 &&
+                    reinterpret_cast<std::uintptr_t>(x.c.data) % (word * sizeof(TC)) == 0;
+  auto* sums = static_cast<A*>(memory.data());
+  const auto run = [&]<slab_copy CopyA, slab_copy CopyB>() {
+    using kernel = gemm_kernel<TA, TB, TC, A, S, Epilogue, Tile, CopyA, CopyB>;
+    const std::int64_t blocks = plan.tiles_m * plan.tiles_n * plan.splits * x.batch, most = std::int64_t(1) << 30;
+    for (std::int64_t first = 0; first < blocks; first += most)
+      launch(where, smaller(most, blocks - first), kernel{},
+             typename kernel::arguments{x.a, x.b, x.c, x.k, plan.tiles_m, plan.tiles_n, plan.splits, plan.split_k, sums,
+                                        first, x.result, wide});
+  };
+  using enum slab_copy;
+  // Large tiles are worth kernels of their own for the usual layouts: 4096^3 floats take 10 % longer with one for all.
+  if constexpr (Tile.thread_m * Tile.thread_n * sizeof(A) >= 512) {
+    const slab_copy a = x.a.copy, b = x.b.copy;
+    if (a == any || b == any)
+      run.template operator()<mixed, mixed>();
+    else if (a == along_k && b == along_k)
+      run.template operator()<along_k, along_k>();
+    else if (a == along || b == along)
+      a == along_k   ? run.template operator()<along_k, along>()
+      : b == along_k ? run.template operator()<along, along_k>()
+                     : run.template operator()<along, along>();
+    else
+      a == along_k   ? run.template operator()<along_k, words>()
+      : b == along_k ? run.template operator()<words, along_k>()
+                     : run.template operator()<words, words>();
+  } else {
+    run.template operator()<mixed, mixed>();
+  }
+  if (splits) combine_splits(where, x, sums, row_length, plan.splits);
+}
+
+}  // namespace detail
+}  // namespace pmpp::inline PMPP_BACKEND
+
+#pragma GCC visibility pop

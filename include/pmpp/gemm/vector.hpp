@@ -1,0 +1,242 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Matrix times vector: each element of A is read once and used once, so that memory is the limit.
+//
+//   A's rows lie in one piece: a group of lanes takes four rows at a time, 16 bytes of each a lane; what a lane reads
+//     of x serves all four. The sums of the lanes are added up by shuffles.
+//   A's columns do: a lane takes 16 bytes of a column, the warps of a block different columns, whose sums are added up
+//     in shared memory.
+//   Otherwise, or where rows begin at odd addresses: as rows, one element a lane.
+//
+// Where there are fewer rows than the machine can read at once, k is split; a second launch (simt.hpp) adds up the
+// partial sums in order. One launch, or two; the same bits on every run.
+// (PMPP ch. 6; the schedules of rows and columns are those of every BLAS.)
+#pragma once
+
+#include <cstdint>
+#include <type_traits>
+
+#include <pmpp/core/config.hpp>
+#include <pmpp/core/math.hpp>
+#include <pmpp/execution.hpp>
+#include <pmpp/gemm/problem.hpp>
+#include <pmpp/gemm/simt.hpp>
+#include <pmpp/host/parallel_for.hpp>
+#include <pmpp/launch.hpp>
+#include <pmpp/memory/workspace.hpp>
+#include <pmpp/simt/block.hpp>
+
+#pragma GCC visibility push(hidden)  // see launch.hpp
+
+namespace pmpp::inline PMPP_BACKEND {
+namespace detail {
+
+/// What both kernels get. C has one column.
+template <class TA, class TX, class TC, class A, class S, class Epilogue>
+struct gemv_arguments {
+  gemm_operand<TA> a;
+  const TX* x;
+  std::int64_t x_stride;
+  gemm_target<TC> c;
+  std::int64_t k, splits, split_k;
+  A* partials;  ///< of all splits: `rows` each
+  gemm_result<S, Epilogue> result;
+  int lanes;  ///< that work on a row; a power of two up to 32
+
+  /// Stores what one split has added up for a row.
+  PMPP_HOST_DEVICE void store(const A& sum, std::int64_t row, std::int64_t split) const {
+    TC* to = c.data + row * c.row_stride;
+    if (splits > 1)
+      partials[split * c.rows + row] = sum;
+    else
+      *to = result(sum, to, row, 0);
+  }
+};
+
+/// Items: elements of a row that a lane reads at once; k_stride is 1 if there are several.
+template <class TA, class TX, class TC, class A, class S, class Epilogue, int Items>
+struct gemv_rows_kernel {
+  static constexpr int threads = 256, min_blocks = 2, warps = threads / simt::warp_size;
+  static constexpr int rows = 4, words = Items == 1 ? 4 : 2;  ///< in flight: words of each row
+  using arguments = gemv_arguments<TA, TX, TC, A, S, Epilogue>;
+
+  template <class Block>
+  PMPP_HOST_DEVICE void operator()(Block& block, const arguments& y) const {
+    const int lanes = y.lanes, lane = block.lane() % lanes, groups = simt::warp_size / lanes;
+    const std::int64_t row_groups = ceil_div(y.c.rows, std::int64_t(rows) * groups);
+    const std::int64_t unit = block.index() * warps + block.warp();
+    if (unit >= row_groups * y.splits) return;
+    const std::int64_t split = unit / row_groups;
+    const std::int64_t row = (unit % row_groups * groups + block.lane() / lanes) * rows;
+    const std::int64_t k_end = smaller(y.k, (split + 1) * y.split_k);
+
+    const TA* from[rows];  // rows that do not exist are the last one again
+    for (int r = 0; r < rows; ++r) from[r] = y.a.data + smaller(row + r, y.c.rows - 1) * y.a.stride;
+    A sum[rows] = {};
+    const std::int64_t step = std::int64_t(lanes) * Items * words;
+    std::int64_t k = split * y.split_k + lane * Items;
+    for (std::int64_t end = k_end - step + lane * Items; k <= end; k += step) {
+      item_group<TA, Items> a[words][rows];
+      for (int w = 0; w < words; ++w)
+        for (int r = 0; r < rows; ++r)
+          a[w][r] = *reinterpret_cast<const item_group<TA, Items>*>(from[r] + (k + w * lanes * Items) * y.a.k_stride);
+      for (int w = 0; w < words; ++w)
+        for (int e = 0; e < Items; ++e) {
+          const A x = static_cast<A>(y.x[(k + w * lanes * Items + e) * y.x_stride]);
+          for (int r = 0; r < rows; ++r) sum[r] += static_cast<A>(a[w][r].item[e]) * x;
+        }
+    }
+    item_group<TA, Items> a[words][rows];  // the last step, which may lack words and elements
+    for (int w = 0; w < words; ++w)
+      for (int r = 0; r < rows; ++r)
+        if (const std::int64_t p = k + w * lanes * Items; p + Items <= k_end)
+          a[w][r] = *reinterpret_cast<const item_group<TA, Items>*>(from[r] + p * y.a.k_stride);
+    for (int w = 0; w < words; ++w)
+      for (int e = 0; e < Items; ++e) {
+        const std::int64_t first = k + w * lanes * Items, p = first + e;
+        if (p < k_end) {
+          const A x = static_cast<A>(y.x[p * y.x_stride]);
+          for (int r = 0; r < rows; ++r)
+            sum[r] += static_cast<A>(first + Items <= k_end ? a[w][r].item[e] : from[r][p * y.a.k_stride]) * x;
+        }
+      }
+    for (int bits = simt::warp_size / 2; bits > 0; bits /= 2) {
+      if (bits >= lanes) continue;
+      for (int r = 0; r < rows; ++r) sum[r] += block.shuffle_xor(sum[r], bits);
+    }
+    for (int r = 0; r < rows; ++r)
+      if (lane == 0 && row + r < y.c.rows) y.store(sum[r], row + r, split);
+  }
+};
+
+/// Items: elements of a column that a lane reads at once; the stride of rows is 1 if there are several.
+template <class TA, class TX, class TC, class A, class S, class Epilogue, int Items>
+struct gemv_columns_kernel {
+  static constexpr int threads = 256, min_blocks = 2, warps = threads / simt::warp_size;
+  static constexpr int depth = 8, rows = simt::warp_size * Items;  ///< columns of a warp in flight; rows of a block
+  using arguments = gemv_arguments<TA, TX, TC, A, S, Epilogue>;
+
+  struct shared {
+    A sum[warps][rows];
+  };
+
+  template <class Block>
+  PMPP_HOST_DEVICE void operator()(Block& block, shared& memory, const arguments& y) const {
+    const std::int64_t row_blocks = ceil_div(y.c.rows, std::int64_t(rows));
+    const std::int64_t split = block.index() / row_blocks, first = block.index() % row_blocks * rows;
+    const std::int64_t row = first + block.lane() * Items;
+    const int there = static_cast<int>(smaller(std::int64_t(Items), y.c.rows - row));
+    const std::int64_t k_end = smaller(y.k, (split + 1) * y.split_k);
+    std::int64_t k = split * y.split_k + block.warp();
+    const TA* from = y.a.data + row * y.a.stride + k * y.a.k_stride;
+    A sum[Items] = {};
+    if (there == Items) {
+      for (; k + (depth - 1) * warps < k_end; k += depth * warps, from += depth * warps * y.a.k_stride) {
+        item_group<TA, Items> a[depth];
+        for (int d = 0; d < depth; ++d)
+          a[d] = *reinterpret_cast<const item_group<TA, Items>*>(from + d * warps * y.a.k_stride);
+        for (int d = 0; d < depth; ++d) {
+          const A x = static_cast<A>(y.x[(k + d * warps) * y.x_stride]);
+          for (int e = 0; e < Items; ++e) sum[e] += static_cast<A>(a[d].item[e]) * x;
+        }
+      }
+    }
+    for (; k < k_end; k += warps, from += warps * y.a.k_stride) {
+      const A x = static_cast<A>(y.x[k * y.x_stride]);
+      for (int e = 0; e < Items; ++e)
+        if (e < there) sum[e] += static_cast<A>(from[e * y.a.stride]) * x;
+    }
+    for (int e = 0; e < Items; ++e) memory.sum[block.warp()][block.lane() * Items + e] = sum[e];
+    block.sync();
+    for (int i = block.thread(); i < rows; i += threads) {
+      if (first + i >= y.c.rows) break;
+      A total = memory.sum[0][i];
+      for (int w = 1; w < warps; ++w) total += memory.sum[w][i];
+      y.store(total, first + i, split);
+    }
+  }
+};
+
+/// Enqueues a product whose C has one column, or runs it in the emulator.
+template <class A, class P, class TA, class TB, class TC, class S, class Epilogue>
+void gemv_on_blocks(const P& where, const gemm_problem<TA, TB, TC, S, Epilogue>& x) {
+  constexpr int vector = 16 % sizeof(TA) == 0 ? int(16 / sizeof(TA)) : 1;
+  constexpr std::int64_t one = 1, least_k = 1024;  // of a split: less is not worth a second launch
+  const std::int64_t m = x.c.rows, warps = 32 * std::int64_t(processor_count(where));  // that read as fast as memory
+  const bool columns = x.a.stride == 1 && x.a.k_stride != 1;
+  const auto whole = [](std::int64_t stride) { return stride % vector == 0; };
+  const bool wide = reinterpret_cast<std::uintptr_t>(x.a.data) % 16 == 0 && (columns || x.a.k_stride == 1) &&
+                    whole(columns ? x.a.k_stride : x.a.stride);
+  const auto run = [&]<class Kernel>(Kernel kernel, std::int64_t row_blocks, std::int64_t warps_of_block,
+                                     std::int64_t granule, std::int64_t units_of_block, int lanes) {
+    // As many splits as there are warps to spare, each a multiple of what is read at once.
+    const std::int64_t wanted = larger(one, smaller(warps / (row_blocks * warps_of_block), x.k / least_k));
+    const std::int64_t split_k = round_up(larger(one, ceil_div(x.k, wanted)), granule);
+    const std::int64_t splits = larger(one, ceil_div(x.k, split_k));
+    scratch memory(where, splits > 1 ? checked_bytes(splits * m, sizeof(A), "gemv") : 0, 0);
+    auto* partials = static_cast<A*>(memory.data());
+    launch(
+        where, ceil_div(row_blocks * splits, units_of_block), kernel,
+        typename Kernel::arguments{x.a, x.b.data, x.b.k_stride, x.c, x.k, splits, split_k, partials, x.result, lanes});
+    if (splits > 1) combine_splits(where, x, partials, one, splits);
+  };
+  const auto run_either = [&]<int Items>(std::integral_constant<int, Items>) {
+    if (columns) {
+      using kernel = gemv_columns_kernel<TA, TB, TC, A, S, Epilogue, Items>;
+      run(kernel{}, ceil_div(m, std::int64_t(kernel::rows)), kernel::warps, kernel::warps * kernel::depth, one, 32);
+    } else {
+      using kernel = gemv_rows_kernel<TA, TB, TC, A, S, Epilogue, Items>;
+      int lanes = 32;  // short rows: as many as read a row at once
+      while (lanes > 1 && lanes * Items * kernel::words / 2 >= x.k) lanes /= 2;
+      run(kernel{}, ceil_div(m, std::int64_t(kernel::rows) * (32 / lanes)), one, 32 * Items * kernel::words,
+          kernel::warps, lanes);
+    }
+  };
+  if (wide)
+    run_either(std::integral_constant<int, vector>{});
+  else
+    run_either(std::integral_constant<int, 1>{});
+}
+
+/// host: a task takes some rows. Sixteen sums of a row, or the sums of many rows, let the compiler use vectors.
+template <class A, class TA, class TB, class TC, class S, class Epilogue>
+void gemv_on_cores(const host_policy& where, const gemm_problem<TA, TB, TC, S, Epilogue>& y) {
+  constexpr std::int64_t most_rows = 512;
+  const bool columns = y.a.stride == 1 && y.a.k_stride != 1;
+  const std::int64_t m = y.c.rows;
+  const std::int64_t rows =
+      smaller(most_rows, larger(std::int64_t(1), 4 * host_loop::grain / larger(y.k, std::int64_t(1))));
+  const auto x = [&](std::int64_t p) { return static_cast<A>(y.b.data[p * y.b.k_stride]); };
+  host_loop::parallel_for(where, ceil_div(m, rows), [&](std::int64_t t) {
+    const std::int64_t first = t * rows, count = smaller(rows, m - first);
+    A sums[most_rows] = {};
+    if (columns) {
+      const TA* a = y.a.data + first;
+      for (std::int64_t p = 0; p < y.k; ++p, a += y.a.k_stride) {
+        const A factor = x(p);
+        for (std::int64_t i = 0; i < count; ++i) sums[i] += static_cast<A>(a[i]) * factor;
+      }
+    } else {
+      constexpr int lanes = 16;
+      for (std::int64_t i = 0; i < count; ++i) {
+        const TA* a = y.a.data + (first + i) * y.a.stride;
+        A part[lanes] = {};
+        std::int64_t p = 0;
+        if (y.a.k_stride == 1 && y.b.k_stride == 1)
+          for (const TB* b = y.b.data; p + lanes <= y.k; p += lanes)
+            for (int e = 0; e < lanes; ++e) part[e] += static_cast<A>(a[p + e]) * static_cast<A>(b[p + e]);
+        for (; p < y.k; ++p) part[0] += static_cast<A>(a[p * y.a.k_stride]) * x(p);
+        for (const A& one : part) sums[i] += one;
+      }
+    }
+    for (std::int64_t i = 0; i < count; ++i) {
+      TC* to = y.c.data + (first + i) * y.c.row_stride;
+      *to = y.result(sums[i], to, first + i, 0);
+    }
+  });
+}
+
+}  // namespace detail
+}  // namespace pmpp::inline PMPP_BACKEND
+
+#pragma GCC visibility pop
