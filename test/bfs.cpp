@@ -23,10 +23,10 @@ using pmpp::undirected;
 
 namespace {
 
-// threads, min_blocks, batch, hub, alone, alpha, beta.
-constexpr bfs_tuning tiny{64, 2, 1, 3, 2, 15, 18};  // several blocks, hubs and helping warps in small graphs
-constexpr bfs_tuning eager{96, 1, 5, 40, 1, 1 << 20, 1 << 20};  // bottom-up from the first level on
-constexpr bfs_tuning fickle{64, 3, 2, 7, 3, 1 << 20, 1};        // back to top-down whenever the frontier shrinks
+// threads, min_blocks, hub, one_block, eager, alone, alpha, beta.
+constexpr bfs_tuning tiny{64, 2, 3, 5, 20, 2, 15, 18};  // several blocks, hubs and helping warps in small graphs
+constexpr bfs_tuning eager{96, 1, 40, 1, 1 << 20, 1, 1 << 20, 1 << 20};  // bottom-up from the first level on
+constexpr bfs_tuning fickle{64, 3, 7, 40, 10, 3, 1 << 20, 1};  // back to top-down whenever the frontier shrinks
 
 /// The textbook's queue, on a list of edges.
 std::vector<std::int64_t> distances(std::int64_t n, const test::edges& list, std::int64_t source) {

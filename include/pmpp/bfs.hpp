@@ -32,6 +32,7 @@
 #include <pmpp/core/range.hpp>
 #include <pmpp/execution.hpp>
 #include <pmpp/launch.hpp>
+#include <pmpp/launch_together.hpp>
 #include <pmpp/memory/reachable.hpp>
 #include <pmpp/memory/reply.hpp>
 #include <pmpp/memory/workspace.hpp>

@@ -7,7 +7,6 @@
 //   launch(device, grid{blocks, threads, bytes}, kernel, ...);     with dynamic shared memory, up to the device's limit
 //   launch(device, grid{blocks, threads}, my_function, ...);       a __global__ function of your own
 //   launch(emulated, blocks, my_kernel{}, in, out);                the same kernel on the CPU, under a debugger
-//   launch_together(device, blocks, my_kernel{}, in, out);         all blocks run at once and may wait for each other
 //
 // What it adds to <<<>>>: a grid of no blocks is a no-op; a shape that the device cannot run throws
 // std::invalid_argument naming what was asked and the limit, before anything is launched; shared memory above 48 KB just
@@ -188,8 +187,8 @@ inline cudaLaunchConfig_t launch_config(const grid& shape, std::size_t dynamic_b
 }
 #endif
 
-/// Checks and launches. Threads as for simt::cuda_block; Together: all blocks run at once.
-template <int Threads, bool Together = false, class P, class Kernel, class... Args>
+/// Checks and launches. Threads as for simt::cuda_block.
+template <int Threads, class P, class Kernel, class... Args>
 void launch_kernel([[maybe_unused]] const P& where, const grid& shape, const Kernel& kernel, const Args&... args) {
   static_assert(
       !gpu_execution<P> || has_cuda_compiler,
@@ -207,29 +206,14 @@ void launch_kernel([[maybe_unused]] const P& where, const grid& shape, const Ker
     const auto* entry = reinterpret_cast<const void*>(&simt::detail::run_kernel<Threads, Kernel, Args...>);
     if (own + shape.dynamic_shared > simt::detail::static_shared_limit)
       allow_shared_bytes_once<void(std::integral_constant<int, Threads>, Kernel, Args...)>(id, entry);
-    cudaLaunchConfig_t config = launch_config(shape, dynamic_bytes, where.stream);
-    [[maybe_unused]] cudaLaunchAttribute together{};
-    if constexpr (Together) {
-      together.id = cudaLaunchAttributeCooperative;
-      together.val.cooperative = 1;
-      config.attrs = &together;
-      config.numAttrs = 1;
-    }
+    const cudaLaunchConfig_t config = launch_config(shape, dynamic_bytes, where.stream);
     const void* values[] = {&kernel, &args...};
     after_launch(cudaLaunchKernelExC(&config, entry, const_cast<void**>(values)), name, where.stream,
                  std::source_location::current());
 #endif
   } else {
 #if PMPP_WITH_EMULATOR
-    if (!has_blocks(shape, name, most_threads, own, shared_limit(where))) return;
-    if constexpr (Together) {
-      simt::emulator_options options = simt::detail::options_of_this_launch();
-      options.resident_blocks = static_cast<int>(shape.blocks.volume());
-      const simt::scoped_emulator_options scope(options);
-      simt::emulate(shape, name, kernel, args...);
-    } else {
-      simt::emulate(shape, name, kernel, args...);
-    }
+    if (has_blocks(shape, name, most_threads, own, shared_limit(where))) simt::emulate(shape, name, kernel, args...);
 #endif
   }
 }
@@ -259,14 +243,6 @@ void launch(const P& where, std::int64_t blocks, const Kernel& kernel, const Arg
                 "pmpp::launch: this kernel has no static constexpr int threads: pass grid{blocks, threads}");
   if constexpr (detail::has_fixed_threads<Kernel>)
     detail::launch_kernel<Kernel::threads>(where, grid{blocks, Kernel::threads}, kernel, args...);
-}
-
-/// The same with all blocks running at once, so that they may wait for each other (block/grid_barrier.hpp). The kernel names
-/// how many blocks a multiprocessor has room for (`min_blocks`); more than that times the multiprocessors is a cuda_error.
-template <kernel_execution P, class Kernel, class... Args>
-requires std::is_class_v<Kernel>
-void launch_together(const P& where, std::int64_t blocks, const Kernel& kernel, const Args&... args) {
-  detail::launch_kernel<Kernel::threads, true>(where, grid{blocks, Kernel::threads}, kernel, args...);
 }
 
 #if defined(__CUDACC__) && PMPP_CUDA

@@ -48,13 +48,14 @@ struct bfs_result {
 };
 
 struct bfs_tuning {
-  int threads = 512;   ///< of a block
-  int min_blocks = 2;  ///< of a multiprocessor
-  int batch = 8;       ///< vertices of the queue that a warp takes at least
-  int hub = 2048;      ///< edges; a vertex with more is shared by all blocks, in pieces of so many
-  int alone = 8;       ///< edges that a lane looks at before the warp helps, bottom-up
-  int alpha = 15;      ///< bottom-up when the frontier has more than 1/alpha of the edges not yet looked at
-  int beta = 18;       ///< top-down again when it shrinks and has at most 1/beta of the vertices
+  int threads = 512;    ///< of a block
+  int min_blocks = 2;   ///< of a multiprocessor
+  int hub = 128;        ///< edges; a vertex with more is shared by all warps, in pieces of so many
+  int one_block = 512;  ///< vertices; one block runs levels with no more, and with at most 8 times as many edges
+  int eager = 4096;     ///< edges of a frontier; up to so many no load waits for another that could spare it
+  int alone = 8;        ///< edges that a lane looks at before the warp helps, bottom-up
+  int alpha = 15;       ///< bottom-up when the frontier has more than 1/alpha of the edges not yet looked at
+  int beta = 18;        ///< top-down again when it shrinks and has at most 1/beta of the vertices
 };
 
 namespace detail {
@@ -76,7 +77,9 @@ struct parents_at {
 struct bfs_counts {
   unsigned long long vertices, hubs;  ///< appended to the next queue: at its front, at its back
   unsigned long long edges;           ///< that start at vertices of the next frontier
-  unsigned long long reached;         ///< vertices of the next frontier
+  unsigned long long reached;         ///< vertices, where they are not appended to a queue, or before they were
+  unsigned long long levels;          ///< that one block ran, but the last
+  unsigned long long followed;        ///< edges of these levels, but for those of the first
 };
 
 /// The state of a search; all zero before and after. A phase counts in the slot of its number modulo 3: while it does,
@@ -116,19 +119,29 @@ struct bfs_kernel {
   static constexpr int min_blocks = Tuning.min_blocks;
   static constexpr int warps = threads / simt::warp_size;
   static constexpr unsigned staging = 2 * simt::warp_size;
-  static_assert(threads % simt::warp_size == 0 && Tuning.batch >= 1 && Tuning.hub >= 1 && Tuning.alpha >= 1 &&
-                Tuning.beta >= 1);
+  static constexpr int unroll = 4;  ///< edges that a lane follows at once
+  static_assert(threads % simt::warp_size == 0 && Tuning.hub >= 1 && Tuning.one_block >= 1 && Tuning.alone >= 0 &&
+                Tuning.alpha >= 1 && Tuning.beta >= 1);
   using arguments = bfs_arguments<I, D, Parents>;
 
-  struct totals {
-    std::int64_t reached, edges;
-    friend PMPP_HOST_DEVICE totals operator+(totals a, totals b) { return {a.reached + b.reached, a.edges + b.edges}; }
+  /// A vertex in the queue.
+  struct entry {
+    I vertex, begin, degree;
+  };
+  struct block_counts {
+    int vertices, hubs;
+    int edges;  ///< of vertices that are no hubs
+    unsigned long long hub_edges;
   };
   struct shared {
-    I staged[warps][staging];      ///< vertices on their way to the next queue, in a ring
+    bfs_counts counted;              ///< by all blocks in the last phase
+    entry staged[warps][staging];    ///< on their way to the next queue, in a ring
+    entry own[2][Tuning.one_block];  ///< the queues of levels that this block runs alone
+    block_counts own_counts[3];
     std::int64_t pieces[threads];  ///< of the hubs up to this one
     std::int64_t warp_pieces[warps];
-    block::reduce_memory<totals> reduction;
+    unsigned long long reached;
+    block::reduce_memory<std::int64_t> reduction;
   };
 
   /// One thread's part in a search.
@@ -144,10 +157,12 @@ struct bfs_kernel {
     block::grid_barrier barrier{&a.state->arrived, &a.state->left};
     unsigned phase = 0;
     std::int64_t level = 0;
-    int current = 0;      ///< which of the two queues and bitmaps is the frontier
-    unsigned oldest = 0;  ///< where the warp's staged vertices begin
-    int staged = 0;       ///< how many there are
-    totals sum{};
+    int current = 0;         ///< which of the two queues and bitmaps is the frontier
+    bool is_eager = false;   ///< the frontier has few edges: loads should not wait for each other
+    unsigned own_slot = 0;   ///< of own_counts, in this level
+    unsigned oldest = 0;     ///< where the warp's staged vertices begin
+    int staged = 0;          ///< how many there are
+    std::int64_t found = 0;  ///< by the warp, bottom-up; the same in all lanes
     std::int64_t examined = 0;
 
     PMPP_HOST_DEVICE bfs_counts* counts() const { return a.state->phase + phase % 3; }
@@ -155,15 +170,13 @@ struct bfs_kernel {
     PMPP_HOST_DEVICE bfs_result run() {
       reset();
       end_phase();
-      const std::int64_t edges =
+      std::int64_t unexplored =
           static_cast<std::int64_t>(a.out.offsets[n]) - static_cast<std::int64_t>(a.out.offsets[0]);
-      std::int64_t unexplored = edges, frontier_edges = a.out.row_length(a.source), awake = 1, before = 0, reached = 0;
-      const bool hub = frontier_edges > Tuning.hub;
-      std::int64_t vertices = !hub, hubs = hub;
+      std::int64_t edges = a.out.row_length(a.source), awake = 1, before = 0, reached = 1;
+      std::int64_t vertices = edges <= Tuning.hub, hubs = 1 - vertices;
       bool is_bitmap = false;
-      for (; awake > 0; ++level) {
-        reached += awake;
-        if (!is_bitmap && a.in.offsets != nullptr && frontier_edges > unexplored / Tuning.alpha) {
+      while (awake > 0) {
+        if (!is_bitmap && goes_bottom_up(edges, unexplored)) {
           queue_to_bitmap(vertices, hubs);
           end_phase();
           is_bitmap = true;
@@ -172,45 +185,63 @@ struct bfs_kernel {
           const bfs_counts queued = end_phase();
           vertices = static_cast<std::int64_t>(queued.vertices);
           hubs = static_cast<std::int64_t>(queued.hubs);
-          frontier_edges = 1;  // it has just shrunk: no way back at once
+          edges = static_cast<std::int64_t>(queued.edges);
           is_bitmap = false;
         }
         before = awake;
         if (is_bitmap) {
           bottom_up();
         } else {
-          unexplored -= frontier_edges;
-          top_down(vertices, hubs);
+          unexplored -= edges;
+          if (hubs == 0 && is_for_one_block(vertices, edges)) {
+            if (block.index() == 0) run_in_one_block(vertices, edges, unexplored);
+          } else {
+            top_down(vertices, hubs, edges);
+          }
         }
         const bfs_counts next = end_phase();
-        current ^= 1;
-        awake = static_cast<std::int64_t>(next.reached);
         vertices = static_cast<std::int64_t>(next.vertices);
         hubs = static_cast<std::int64_t>(next.hubs);
-        frontier_edges = static_cast<std::int64_t>(next.edges);
+        edges = static_cast<std::int64_t>(next.edges);
+        awake = is_bitmap ? static_cast<std::int64_t>(next.reached) : vertices + hubs;
+        reached += static_cast<std::int64_t>(next.reached) + vertices + hubs;
+        unexplored -= static_cast<std::int64_t>(next.followed);
+        const auto levels = static_cast<std::int64_t>(next.levels) + 1;
+        level += levels;
+        current = static_cast<int>((current + levels) % 2);
       }
       return {level, reached, 0};
     }
 
-    /// Adds up, waits for all blocks, and returns what they have counted.
+    PMPP_HOST_DEVICE bool goes_bottom_up(std::int64_t edges, std::int64_t unexplored) const {
+      return a.in.offsets != nullptr && edges > unexplored / Tuning.alpha;
+    }
+    PMPP_HOST_DEVICE static bool is_for_one_block(std::int64_t vertices, std::int64_t edges) {
+      return vertices <= Tuning.one_block && edges <= 8 * Tuning.one_block;
+    }
+
+    /// Waits for all blocks, and returns what they have counted.
     PMPP_HOST_DEVICE bfs_counts end_phase() {
-      const totals all = block::reduce(block, memory.reduction, sum, plus{});
-      if (block.thread() == 0) {
-        if (all.reached != 0) simt::add_global(&counts()->reached, static_cast<unsigned long long>(all.reached));
-        if (all.edges != 0) simt::add_global(&counts()->edges, static_cast<unsigned long long>(all.edges));
-      }
-      if (block.index() == 0 && block.thread() == 0) {
-        bfs_counts* const next = a.state->phase + (phase + 1) % 3;
-        simt::store(&next->vertices, 0);
-        simt::store(&next->hubs, 0);
-        simt::store(&next->edges, 0);
-        simt::store(&next->reached, 0);
-      }
-      sum = {};
-      barrier.sync(block);
-      const bfs_counts* const c = counts();
+      if (block.lane() == 0 && found != 0) simt::atomic_add(&memory.reached, static_cast<unsigned long long>(found));
+      found = 0;
+      bfs_counts* const c = counts();
+      barrier.sync(
+          block,
+          [&] {
+            if (memory.reached != 0) simt::add_global(&c->reached, memory.reached);
+            memory.reached = 0;
+            if (block.index() == 0) clear(a.state->phase[(phase + 1) % 3]);
+          },
+          [&] {
+            memory.counted = {simt::load(&c->vertices), simt::load(&c->hubs),   simt::load(&c->edges),
+                              simt::load(&c->reached),  simt::load(&c->levels), simt::load(&c->followed)};
+          });
       ++phase;
-      return {simt::load(&c->vertices), simt::load(&c->hubs), simt::load(&c->edges), simt::load(&c->reached)};
+      return memory.counted;
+    }
+    PMPP_HOST_DEVICE static void clear(bfs_counts& c) {
+      for (unsigned long long* p : {&c.vertices, &c.hubs, &c.edges, &c.reached, &c.levels, &c.followed})
+        simt::store(p, 0);
     }
 
     PMPP_HOST_DEVICE void reset() {
@@ -228,40 +259,49 @@ struct bfs_kernel {
       }
       if (thread == 0) {
         const std::int64_t degree = a.out.row_length(a.source);
-        put(a.queue[0], degree > Tuning.hub ? n - 1 : 0, static_cast<I>(a.source), a.out.offsets[a.source],
-            static_cast<I>(degree));
+        put(a.queue[0], degree > Tuning.hub ? n - 1 : 0,
+            {static_cast<I>(a.source), a.out.offsets[a.source], static_cast<I>(degree)});
       }
+      if (block.thread() == 0) memory.reached = 0;
     }
 
-    PMPP_HOST_DEVICE static void put(const bfs_queue<I>& queue, std::int64_t i, I vertex, I begin, I degree) {
-      queue.vertex[i] = vertex;
-      queue.begin[i] = begin;
-      queue.degree[i] = degree;
+    PMPP_HOST_DEVICE static void put(const bfs_queue<I>& queue, std::int64_t i, const entry& e) {
+      queue.vertex[i] = e.vertex;
+      queue.begin[i] = e.begin;
+      queue.degree[i] = e.degree;
+    }
+    PMPP_HOST_DEVICE static entry get(const bfs_queue<I>& queue, std::int64_t i) {
+      return {queue.vertex[i], queue.begin[i], queue.degree[i]};
+    }
+    PMPP_HOST_DEVICE entry with_edges(I vertex) const {
+      const I begin = a.out.offsets[vertex];
+      return {vertex, begin, static_cast<I>(a.out.offsets[vertex + 1] - begin)};
     }
 
-    /// Appends the `count` oldest staged vertices of the warp to the next queue, at most 32. Lanes call together.
+    // ---- What goes into the next queue
+
+    /// Appends the `count` oldest staged vertices of the warp to `queue`, at most 32. Lanes call together.
     PMPP_HOST_DEVICE void flush(const bfs_queue<I>& queue, int count) {
       const int lane = block.lane();
       const bool active = lane < count;
-      I vertex{}, begin{}, degree{};
+      entry e{};
       block.sync_warp();
-      if (active) vertex = memory.staged[block.warp()][(oldest + static_cast<unsigned>(lane)) % staging];
+      if (active) e = memory.staged[block.warp()][(oldest + static_cast<unsigned>(lane)) % staging];
       block.sync_warp();
       oldest += static_cast<unsigned>(count);
       staged -= count;
-      if (active) {
-        begin = a.out.offsets[vertex];
-        degree = static_cast<I>(a.out.offsets[vertex + 1] - begin);
-        sum.edges += static_cast<std::int64_t>(degree);
-      }
-      const bool hub = active && degree > static_cast<I>(Tuning.hub);
+      const bool hub = active && e.degree > static_cast<I>(Tuning.hub);
       const unsigned hubs = block.ballot(hub), others = block.ballot(active && !hub), below = (1u << lane) - 1;
+      const int edges = block.warp_add(active && !hub ? static_cast<int>(e.degree) : 0);
       unsigned long long place = 0, back = 0;
-      if (lane == 0 && others != 0)
+      if (lane == 0 && others != 0) {
         place = simt::atomic_add(&counts()->vertices, static_cast<unsigned long long>(simt::count_bits(others)));
+        simt::add_global(&counts()->edges, static_cast<unsigned long long>(edges));
+      }
       if (hubs != 0) {
         if (lane == 0)
           back = simt::atomic_add(&counts()->hubs, static_cast<unsigned long long>(simt::count_bits(hubs)));
+        if (hub) simt::add_global(&counts()->edges, static_cast<unsigned long long>(e.degree));
         back = block.shuffle(back, 0);
       }
       place = block.shuffle(place, 0);
@@ -269,15 +309,15 @@ struct bfs_kernel {
         put(queue,
             hub ? n - 1 - static_cast<std::int64_t>(back) - simt::count_bits(hubs & below)
                 : static_cast<std::int64_t>(place) + simt::count_bits(others & below),
-            vertex, begin, degree);
+            e);
     }
 
     /// Stages a vertex of each lane that has one; appends 32 when there are so many. Lanes call together.
-    PMPP_HOST_DEVICE void append(const bfs_queue<I>& queue, bool has, I vertex) {
+    PMPP_HOST_DEVICE void append(const bfs_queue<I>& queue, bool has, const entry& e) {
       const unsigned votes = block.ballot(has), below = (1u << block.lane()) - 1;
       if (has)
         memory.staged[block.warp()]
-                     [(oldest + static_cast<unsigned>(staged + simt::count_bits(votes & below))) % staging] = vertex;
+                     [(oldest + static_cast<unsigned>(staged + simt::count_bits(votes & below))) % staging] = e;
       staged += simt::count_bits(votes);
       if (staged >= simt::warp_size) flush(queue, simt::warp_size);
     }
@@ -285,62 +325,117 @@ struct bfs_kernel {
       if (staged != 0) flush(queue, staged);
     }
 
-    /// Follows edge e from `parent`, if the lane has one. Lanes call together.
-    PMPP_HOST_DEVICE void follow(bool has, std::int64_t e, I parent) {
-      bool first = false;
-      I vertex{};
-      if (has) {
-        vertex = a.out.columns[e];
-        check_index(static_cast<std::int64_t>(vertex), n, "bfs: column");
-        unsigned* const word = a.seen + vertex / 32;
-        const unsigned bit = 1u << vertex % 32;
-        // The look may be out of date; the atomic is not.
-        first = (simt::load(word) & bit) == 0 && (simt::atomic_or(word, bit) & bit) == 0;
-        ++examined;
+    /// The same for a block that runs alone: to its own queue, and to the one that the others would see. Lanes call
+    /// together.
+    PMPP_HOST_DEVICE void append_to_own(bool has, const entry& e) {
+      const unsigned votes = block.ballot(has), below = (1u << block.lane()) - 1;
+      if (votes == 0) return;
+      const bool hub = has && e.degree > static_cast<I>(Tuning.hub);
+      const unsigned others = block.ballot(has && !hub);
+      const int edges = block.warp_add(has && !hub ? static_cast<int>(e.degree) : 0);
+      block_counts& c = memory.own_counts[own_slot];
+      int place = 0;
+      if (block.lane() == 0 && others != 0) {
+        place = simt::atomic_add(&c.vertices, simt::count_bits(others));
+        simt::atomic_add(&c.edges, edges);
       }
-      if (first) visit(vertex, parent);
-      append(a.queue[current ^ 1], first, vertex);
+      place = block.shuffle(place, 0) + simt::count_bits(others & below);
+      if (hub) {
+        simt::atomic_add(&c.hub_edges, static_cast<unsigned long long>(e.degree));
+        put(a.queue[current ^ 1], n - 1 - simt::atomic_add(&c.hubs, 1), e);
+      } else if (has) {
+        put(a.queue[current ^ 1], place, e);
+        if (place < Tuning.one_block) memory.own[current ^ 1][place] = e;
+      }
+    }
+
+    // ---- Top-down
+
+    /// Follows edges[k] from parent[k], if the lane has them. Lanes call together.
+    template <bool InOneBlock, int N>
+    PMPP_HOST_DEVICE void follow(const bool (&has)[N], const std::int64_t (&edge)[N], const I (&parent)[N]) {
+      entry e[N]{};
+      unsigned bit[N], old[N];
+      for (int k = 0; k < N; ++k) {
+        if (has[k]) e[k].vertex = a.out.columns[edge[k]];
+        examined += has[k];
+      }
+      for (int k = 0; k < N; ++k) {
+        check_index(static_cast<std::int64_t>(e[k].vertex), n, "bfs: column");
+        bit[k] = 1u << e[k].vertex % 32;
+        old[k] = has[k] ? 0u : ~0u;
+        if (has[k] && !is_eager)
+          old[k] = simt::load(a.seen + e[k].vertex / 32);  // may be out of date: the atomic is not
+      }
+      for (int k = 0; k < N; ++k)
+        if ((old[k] & bit[k]) == 0) {
+          old[k] = simt::atomic_or(a.seen + e[k].vertex / 32, bit[k]);
+          if (is_eager) e[k] = with_edges(e[k].vertex);
+        }
+      for (int k = 0; k < N; ++k) {
+        const bool first = (old[k] & bit[k]) == 0;
+        if (first) {
+          visit(static_cast<std::int64_t>(e[k].vertex), static_cast<std::int64_t>(parent[k]));
+          if (!is_eager) e[k] = with_edges(e[k].vertex);
+          if (is_eager) simt::prefetch(a.out.columns + e[k].begin);
+        }
+        if constexpr (InOneBlock)
+          append_to_own(first, e[k]);
+        else
+          append(a.queue[current ^ 1], first, e[k]);
+      }
     }
     PMPP_HOST_DEVICE void visit(std::int64_t vertex, std::int64_t parent) {
       a.distance[vertex] = static_cast<std::remove_cvref_t<decltype(a.distance[0])>>(level + 1);
       a.parents.set(vertex, parent);
-      ++sum.reached;
     }
 
-    PMPP_HOST_DEVICE void top_down(std::int64_t vertices, std::int64_t hubs) {
+    /// Follows the edges of the lanes' vertices, of which none is a hub, a lane an edge. Lanes call together.
+    template <bool InOneBlock>
+    PMPP_HOST_DEVICE void expand(const entry& mine) {
+      const int degree = static_cast<int>(mine.degree);
+      const int end = block::warp_inclusive_scan(block, degree, plus{});
+      const int total = block.shuffle(end, simt::warp_size - 1);
+      int first = 0;
+      for (; total - first > simt::warp_size; first += unroll * simt::warp_size)
+        expand_edges<InOneBlock, unroll>(mine, first, end, total);
+      if (first < total) expand_edges<InOneBlock, 1>(mine, first, end, total);
+    }
+    template <bool InOneBlock, int N>
+    PMPP_HOST_DEVICE void expand_edges(const entry& mine, int first, int end, int total) {
+      bool has[N];
+      std::int64_t edge[N];
+      I parent[N];
+      for (int k = 0; k < N; ++k) {
+        const int i = first + k * simt::warp_size + block.lane();
+        int owner = 0;  // the first lane whose edges end behind i
+        for (int step = simt::warp_size / 2; step > 0; step /= 2)
+          if (block.shuffle(end, owner + step - 1) <= i) owner += step;
+        const int in_list = i - block.shuffle(end - static_cast<int>(mine.degree), owner);
+        has[k] = i < total;
+        edge[k] = static_cast<std::int64_t>(block.shuffle(mine.begin, owner)) + in_list;
+        parent[k] = block.shuffle(mine.vertex, owner);
+      }
+      follow<InOneBlock, N>(has, edge, parent);
+    }
+
+    PMPP_HOST_DEVICE void top_down(std::int64_t vertices, std::int64_t hubs, std::int64_t edges) {
+      is_eager = edges <= Tuning.eager;
+      // A warp takes vertices with about 32 edges; more if there are so many vertices that it will come back.
+      const std::int64_t some = simt::warp_size * vertices / larger(edges, std::int64_t(1));
       const std::int64_t batch =
-          smaller(std::int64_t(simt::warp_size), larger(std::int64_t(Tuning.batch), vertices / (4 * all_warps)));
-      for (std::int64_t first = warp * batch; first < vertices; first += all_warps * batch)
-        expand(first, static_cast<int>(smaller(batch, vertices - first)));
+          smaller(std::int64_t(simt::warp_size), larger(larger(some, std::int64_t(1)), vertices / (4 * all_warps)));
+      for (std::int64_t first = warp * batch; first < vertices; first += all_warps * batch) {
+        entry e{};
+        if (block.lane() < smaller(batch, vertices - first)) e = get(a.queue[current], first + block.lane());
+        expand<false>(e);
+      }
       for (std::int64_t first = 0; first < hubs; first += threads)
         expand_hubs(first, static_cast<int>(smaller(std::int64_t(threads), hubs - first)));
       append_rest(a.queue[current ^ 1]);
     }
 
-    /// Follows the edges of `count` vertices of the queue, at most 32, a lane an edge.
-    PMPP_HOST_DEVICE void expand(std::int64_t first, int count) {
-      const bfs_queue<I>& queue = a.queue[current];
-      const int lane = block.lane();
-      I vertex{}, begin{};
-      int degree = 0;
-      if (lane < count) {
-        vertex = queue.vertex[first + lane];
-        begin = queue.begin[first + lane];
-        degree = static_cast<int>(queue.degree[first + lane]);
-      }
-      const int end = block::warp_inclusive_scan(block, degree, plus{});
-      const int total = block.shuffle(end, simt::warp_size - 1);
-      for (int i = lane; i - lane < total; i += simt::warp_size) {
-        int owner = 0;  // the first lane whose edges end behind i
-        for (int step = simt::warp_size / 2; step > 0; step /= 2)
-          if (block.shuffle(end, owner + step - 1) <= i) owner += step;
-        const int in_list = i - block.shuffle(end - degree, owner);
-        const I list = block.shuffle(begin, owner), parent = block.shuffle(vertex, owner);
-        follow(i < total, static_cast<std::int64_t>(list) + in_list, parent);
-      }
-    }
-
-    /// Follows the block's share of the edges of `count` hubs, at most one a thread. Threads call together.
+    /// Follows the warp's share of the edges of `count` hubs, at most one a thread. Threads call together.
     PMPP_HOST_DEVICE void expand_hubs(std::int64_t first, int count) {
       const bfs_queue<I>& queue = a.queue[current];
       const std::int64_t back = n - 1 - first;
@@ -356,7 +451,7 @@ struct bfs_kernel {
       memory.pieces[thread] = pieces;
       block.sync();
       const std::int64_t total = memory.pieces[threads - 1];
-      for (std::int64_t piece = block.index(); piece < total; piece += block.count()) {
+      for (std::int64_t piece = warp; piece < total; piece += all_warps) {
         int low = 0, high = count - 1;  // the first hub whose pieces end behind this one
         while (low < high) {
           const int middle = (low + high) / 2;
@@ -365,13 +460,71 @@ struct bfs_kernel {
           else
             high = middle;
         }
-        const std::int64_t in_hub = piece - (low == 0 ? 0 : memory.pieces[low - 1]);
-        const std::int64_t begin = in_hub * Tuning.hub, list = static_cast<std::int64_t>(queue.begin[back - low]);
-        const std::int64_t end = smaller(begin + Tuning.hub, static_cast<std::int64_t>(queue.degree[back - low]));
-        const I parent = queue.vertex[back - low];
-        for (std::int64_t i = begin + thread; i - lane < end; i += threads) follow(i < end, list + i, parent);
+        const entry hub = get(queue, back - low);
+        const std::int64_t in_hub = (piece - (low == 0 ? 0 : memory.pieces[low - 1])) * Tuning.hub;
+        const std::int64_t list = static_cast<std::int64_t>(hub.begin);
+        const std::int64_t end = list + smaller(in_hub + Tuning.hub, static_cast<std::int64_t>(hub.degree));
+        for (std::int64_t e = list + in_hub; e < end; e += unroll * simt::warp_size) {
+          bool has[unroll];
+          std::int64_t edge[unroll];
+          I parent[unroll];
+          for (int k = 0; k < unroll; ++k) {
+            edge[k] = e + k * simt::warp_size + lane;
+            has[k] = edge[k] < end;
+            parent[k] = hub.vertex;
+          }
+          follow<false, unroll>(has, edge, parent);
+        }
       }
     }
+
+    /// Levels from this one on, while one block is enough for them: barriers of the block take the place of the grid's.
+    /// Leaves the next frontier in the queue and its counts where end_phase will find them. Threads of one block call.
+    PMPP_HOST_DEVICE void run_in_one_block(std::int64_t vertices, std::int64_t edges, std::int64_t unexplored) {
+      const std::int64_t first_level = level;
+      const int first_queue = current, lane = block.lane();
+      std::int64_t reached = 0, followed = 0, hubs = 0;
+      for (std::int64_t i = block.thread(); i < vertices; i += threads)
+        memory.own[current][i] = get(a.queue[current], i);
+      if (block.thread() == 0) memory.own_counts[own_slot] = {};
+      block.sync();
+      for (;;) {
+        is_eager = edges <= Tuning.eager;
+        const int count = static_cast<int>(vertices), batch = smaller(simt::warp_size, ceil_div(count, warps));
+        if (block.thread() == 0) memory.own_counts[(own_slot + 1) % 3] = {};
+        for (int first = block.warp() * batch; first < count; first += warps * batch) {
+          entry e{};
+          if (lane < smaller(batch, count - first)) e = memory.own[current][first + lane];
+          expand<true>(e);
+        }
+        block.sync();
+        const block_counts& next = memory.own_counts[own_slot];
+        vertices = next.vertices;
+        hubs = next.hubs;
+        edges = next.edges + static_cast<std::int64_t>(next.hub_edges);
+        own_slot = (own_slot + 1) % 3;
+        if (vertices == 0 || hubs != 0 || !is_for_one_block(vertices, edges) || goes_bottom_up(edges, unexplored))
+          break;
+        unexplored -= edges;
+        followed += edges;
+        reached += vertices;
+        ++level;
+        current ^= 1;
+      }
+      if (block.thread() == 0) {
+        bfs_counts* const c = counts();
+        simt::store(&c->vertices, static_cast<unsigned long long>(vertices));
+        simt::store(&c->hubs, static_cast<unsigned long long>(hubs));
+        simt::store(&c->edges, static_cast<unsigned long long>(edges));
+        simt::store(&c->reached, static_cast<unsigned long long>(reached));
+        simt::store(&c->levels, static_cast<unsigned long long>(level - first_level));
+        simt::store(&c->followed, static_cast<unsigned long long>(followed));
+      }
+      level = first_level;
+      current = first_queue;
+    }
+
+    // ---- Bottom-up
 
     PMPP_HOST_DEVICE bool in_frontier(I vertex) const {
       check_index(static_cast<std::int64_t>(vertex), n, "bfs: column");
@@ -382,8 +535,9 @@ struct bfs_kernel {
       for (std::int64_t w = warp; w < words; w += all_warps) {
         // Read by the lane that writes it: votes do not order the others' reads before that.
         const unsigned seen = block.shuffle(block.lane() == 0 ? a.seen[w] : 0u, 0);
-        const unsigned found = seen == ~0u ? 0 : find_parents(w, seen);
-        if (block.lane() == 0) a.frontier[current ^ 1][w] = found;
+        const unsigned bits = seen == ~0u ? 0 : find_parents(w, seen);
+        if (block.lane() == 0) a.frontier[current ^ 1][w] = bits;
+        found += simt::count_bits(bits);
       }
     }
 
@@ -399,14 +553,23 @@ struct bfs_kernel {
       }
       const bool unreachable = open && begin == end;
       const std::int64_t last = smaller(end, begin + Tuning.alone);
-      bool found = false;
+      bool is_found = false;
       I parent{};
-      while (!found && begin < last) {
-        parent = a.in.columns[begin++];
-        found = in_frontier(parent);
-        ++examined;
+      while (!is_found && begin < last) {  // some at once: loads should not wait for each other
+        I candidate[unroll];
+        bool hit[unroll];
+        const int count = static_cast<int>(smaller(std::int64_t(unroll), last - begin));
+        for (int k = 0; k < unroll; ++k) candidate[k] = a.in.columns[k < count ? begin + k : begin];
+        for (int k = 0; k < unroll; ++k) hit[k] = in_frontier(candidate[k]);
+        for (int k = unroll - 1; k >= 0; --k)
+          if (hit[k]) {
+            is_found = true;
+            parent = candidate[k];
+          }
+        begin += count;
+        examined += count;
       }
-      for (unsigned rest = block.ballot(!found && begin < end); rest != 0; rest &= rest - 1) {
+      for (unsigned rest = block.ballot(!is_found && begin < end); rest != 0; rest &= rest - 1) {
         const int owner = simt::trailing_zeros(rest);
         const std::int64_t list_end = block.shuffle(end, owner);
         for (std::int64_t i = block.shuffle(begin, owner); i < list_end; i += simt::warp_size) {
@@ -421,17 +584,19 @@ struct bfs_kernel {
           if (hits == 0) continue;
           candidate = block.shuffle(candidate, simt::trailing_zeros(hits));
           if (lane == owner) {
-            found = true;
+            is_found = true;
             parent = candidate;
           }
           break;
         }
       }
-      if (found) visit(vertex, static_cast<std::int64_t>(parent));
-      const unsigned all_found = block.ballot(found), settled = all_found | block.ballot(unreachable);
+      if (is_found) visit(vertex, static_cast<std::int64_t>(parent));
+      const unsigned all_found = block.ballot(is_found), settled = all_found | block.ballot(unreachable);
       if (lane == 0 && settled != 0) a.seen[w] = seen | settled;
       return all_found;
     }
+
+    // ---- From one to the other
 
     /// \pre the bitmap is clear
     PMPP_HOST_DEVICE void queue_to_bitmap(std::int64_t vertices, std::int64_t hubs) {
@@ -452,7 +617,9 @@ struct bfs_kernel {
           a.frontier[0][w] = a.frontier[1][w] = 0;
         }
         while (block.any(bits != 0)) {
-          append(a.queue[current], bits != 0, static_cast<I>(w * 32 + simt::trailing_zeros(bits)));
+          entry e{};
+          if (bits != 0) e = with_edges(static_cast<I>(w * 32 + simt::trailing_zeros(bits)));
+          append(a.queue[current], bits != 0, e);
           bits &= bits - 1;
         }
       }
@@ -464,9 +631,9 @@ struct bfs_kernel {
   PMPP_HOST_DEVICE void operator()(Block& block, shared& memory, const arguments& a) const {
     search<Block> s{block, memory, a};
     bfs_result result = s.run();
-    const totals all = block::reduce(block, memory.reduction, totals{0, s.examined}, plus{});
+    const std::int64_t examined = block::reduce(block, memory.reduction, s.examined, plus{});
     if (block.thread() != 0) return;
-    simt::add_global(&a.state->examined, static_cast<unsigned long long>(all.edges));
+    simt::add_global(&a.state->examined, static_cast<unsigned long long>(examined));
     if (!s.barrier.leave(block)) return;
     result.edges_examined = static_cast<std::int64_t>(simt::load(&a.state->examined));
     for (bfs_counts& c : a.state->phase) c = {};

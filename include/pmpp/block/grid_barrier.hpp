@@ -18,19 +18,25 @@ public:
   /// \param left     0 when the grid starts, and again when all blocks have left.
   PMPP_HOST_DEVICE grid_barrier(unsigned* arrived, unsigned* left) : arrived_(arrived), left_(left) {}
 
-  /// All threads of all blocks call. What any of them wrote before, all of them see afterwards.
-  template <class Block>
-  PMPP_HOST_DEVICE void sync(Block& block) {
+  /// All threads of all blocks call. What any of them wrote before, all of them see afterwards. Thread 0 of each block runs
+  /// `before()` when its block has arrived, and `after()` when all blocks have, before the other threads go on.
+  template <class Block, class Before, class After>
+  PMPP_HOST_DEVICE void sync(Block& block, Before before, After after) {
     const auto blocks = static_cast<unsigned>(block.count());
     expected_ += blocks;
     block.sync();
     if (block.thread() == 0) {
-      unsigned arrived = simt::atomic_add<simt::order::release>(arrived_, 1u) + 1;
+      before();
+      // A fence on either side, and the word itself relaxed: polls stay cheap, and ThreadSanitizer, which knows of an
+      // acquiring fence only what other fences have released, sees the order too.
+      simt::fence();
+      unsigned arrived = simt::atomic_add(arrived_, 1u) + 1;
       while (static_cast<int>(arrived - expected_) < 0) {
         block.spin();
         arrived = simt::load(arrived_);
       }
       simt::fence();
+      after();
     }
     block.sync();
   }
