@@ -12,6 +12,7 @@
 #include <stdexcept>
 
 #include "support/graphs.hpp"
+#include "support/orders.hpp"
 #include "support/policies.hpp"
 
 using pmpp::bfs;
@@ -223,20 +224,13 @@ TEST_CASE("one workspace for many searches") {
 TEST_CASE("any order of blocks and threads") {
   const auto list = test::both_ways(test::power_law(7, 500));
   const test::graph<int> graph(128, list);
-  for (std::uint64_t seed = 0; seed < 8; ++seed)
-    for (const auto order :
-         {pmpp::simt::block_order::ascending, pmpp::simt::block_order::descending, pmpp::simt::block_order::shuffled}) {
-      pmpp::simt::emulator_options options;
-      options.order = order;
-      options.seed = seed;
-      options.threads = 1 + static_cast<int>(seed % 3);
-      const pmpp::simt::scoped_emulator_options scope(options);
-      std::vector<int> distance(128), parent(128);
-      const bfs_result a = bfs<tiny>(pmpp::emulated, undirected(graph), 0, distance, parent);
-      check_tree(128, list, 0, distance, parent, a);
-      const bfs_result b = bfs<fickle>(pmpp::emulated, undirected(graph), 0, distance, parent);
-      check_tree(128, list, 0, distance, parent, b);
-    }
+  test::for_each_order(4, [&](std::uint64_t) {
+    std::vector<int> distance(128), parent(128);
+    const bfs_result a = bfs<tiny>(pmpp::emulated, undirected(graph), 0, distance, parent);
+    check_tree(128, list, 0, distance, parent, a);
+    const bfs_result b = bfs<fickle>(pmpp::emulated, undirected(graph), 0, distance, parent);
+    check_tree(128, list, 0, distance, parent, b);
+  });
 }
 #endif
 
