@@ -2,7 +2,7 @@
 //
 // What this file proves of bfs.hpp, on every policy: distances are those of a queue, parents make a tree of shortest
 // paths, and the counts are right, on graphs of every shape, undirected and directed, with and without the transpose,
-// from any source, for 32- and 64-bit vertices, with loops and duplicates, whatever the tuning (so that each direction
+// from any source, from several at once, for 32- and 64-bit vertices, with loops and duplicates, whatever the tuning (so that each direction
 // and each switch is taken); nothing around the outputs is written; bad input throws and touches nothing; a workspace
 // is left as it was found. In the emulator also under other orders of blocks and threads; on a GPU also graphs.
 #include <pmpp/bfs.hpp>
@@ -11,7 +11,11 @@
 #include <cstdint>
 #include <stdexcept>
 
+#include <pmpp/io/edge_list.hpp>
+#include <pmpp/io/matrix_market.hpp>
+
 #include "support/graphs.hpp"
+#include "support/matrices.hpp"
 #include "support/orders.hpp"
 #include "support/policies.hpp"
 
@@ -48,8 +52,9 @@ template <class where, class I>
 struct on_machine {
   decltype(where::put(std::vector<I>{})) offsets, columns;
   std::int64_t n;
-  explicit on_machine(const test::graph<I>& g)
-      : offsets(where::put(g.offsets)), columns(where::put(g.columns)), n(g.n) {}
+  on_machine(std::int64_t vertices, const std::vector<I>& begin_of_edges, const std::vector<I>& ends)
+      : offsets(where::put(begin_of_edges)), columns(where::put(ends)), n(vertices) {}
+  explicit on_machine(const test::graph<I>& g) : on_machine(g.n, g.offsets, g.columns) {}
   pmpp::csr_view<void, const I> view() const { return {n, n, offsets.data(), columns.data()}; }
 };
 
@@ -183,6 +188,66 @@ TEST_ALL_PLACES("bfs_into") {
   CHECK(got[1].vertices_reached == got[0].vertices_reached);
 }
 
+TEST_ALL_PLACES("several sources") {
+  const typename where::policy policy{};
+  const auto check = [&](std::int64_t n, const test::edges& list, const std::vector<int>& sources) {
+    // As from one more vertex, with an edge to each source.
+    test::edges more = list;
+    for (const int s : sources) more.push_back({n, s});
+    auto wanted = distances(n + 1, more, n);
+    wanted.pop_back();
+    for (std::int64_t& d : wanted) d -= d > 0;
+    const on_machine<where, int> graph(test::graph<int>(n, list));
+    const auto from = where::put(sources);
+    auto distance = where::put(std::vector<std::int64_t>(static_cast<std::size_t>(n)));
+    auto parent = where::put(std::vector<int>(static_cast<std::size_t>(n)));
+    const auto found = bfs<tiny>(policy, undirected(graph), from, distance, parent);
+    CHECK(where::get(distance) == wanted);
+    CHECK(found.vertices_reached == std::count_if(wanted.begin(), wanted.end(), [](auto d) { return d >= 0; }));
+    CHECK(found.levels == (sources.empty() ? 0 : *std::max_element(wanted.begin(), wanted.end()) + 1));
+    const auto up = where::get(parent);
+    for (std::size_t v = 0; v < up.size(); ++v) {
+      if (wanted[v] < 0) CHECK(up[v] == -1);
+      if (wanted[v] == 0) CHECK(up[v] == static_cast<int>(v));
+      if (wanted[v] > 0) CHECK(wanted[static_cast<std::size_t>(up[v])] + 1 == wanted[v]);
+    }
+  };
+  for (const auto& [name, n, list] : test::shapes(150)) {
+    CAPTURE(name);
+    std::vector<int> sources;
+    for (std::int64_t i = 0; i < 40; ++i) {
+      if (i < 3 || i == 39) check(n, test::both_ways(list), sources);
+      sources.push_back(static_cast<int>(test::random_below(n)));
+    }
+  }
+}
+
+#if TEST_HAS_ZLIB
+TEST_ALL_PLACES("real networks") {
+  const std::string folder = test::data_folder();
+  if (folder.empty()) return;
+  const typename where::policy policy{};
+  const auto votes = pmpp::parse_edge_list(test::text_of(folder + "/matrices/wiki-Vote.txt.gz"), "wiki-Vote");
+  const auto check = [&](const auto& graph, std::int64_t n, std::int64_t source, std::int64_t reached,
+                         std::int64_t levels) {
+    auto distance = where::put(std::vector<int>(static_cast<std::size_t>(n)));
+    const auto found = bfs(policy, graph, source, distance);
+    CHECK(found.vertices_reached == reached);
+    CHECK(found.levels == levels);
+    return where::get(distance);
+  };
+  const auto on = [](const auto& graph) {
+    return on_machine<where, int>(graph.vertices(), graph.offsets(), graph.columns());
+  };
+  const auto out = on(votes), in = on(votes.transposed());
+  CHECK(check(out, 8298, 2565, 2316, 5) == check(directed(out, in), 8298, 2565, 2316, 5));
+  if (where::on_device && !PMPP_CUDA) return;  // the emulator takes its time
+  const auto roads = pmpp::parse_matrix_market<float>(test::text_of(folder + "/matrices/luxembourg_osm.mtx.gz"));
+  const on_machine<where, int> map(roads.rows(), roads.offsets(), roads.columns());
+  check(undirected(map), roads.rows(), 6397, 114599, 952);
+}
+#endif
+
 TEST_ALL_PLACES("bad input") {
   const typename where::policy policy{};
   const on_machine<where, int> graph(test::graph<int>(3, {{0, 1}, {1, 2}})), other(test::graph<int>(2, {{0, 1}}));
@@ -193,6 +258,10 @@ TEST_ALL_PLACES("bad input") {
   CHECK_THROWS_WITH_AS(bfs(policy, graph, 3, distance), "pmpp::bfs: the source is 3, the graph has 3 vertices",
                        std::invalid_argument);
   CHECK_THROWS_AS(bfs(policy, graph, -1, distance), std::invalid_argument);
+  if constexpr (!where::on_device) {
+    CHECK_THROWS_AS(bfs(policy, graph, std::vector<int>{0, 3}, distance), std::invalid_argument);
+    CHECK_THROWS_AS(bfs(policy, graph, std::vector<int>{-1}, distance), std::invalid_argument);
+  }
   CHECK_THROWS_AS(bfs(policy, pmpp::csr_view{0, 0, none, none}, 0, distance), std::invalid_argument);
   CHECK_THROWS_AS(bfs(policy, pmpp::csr_view{3, 3, none, none}, 0, distance), std::invalid_argument);
   CHECK_THROWS_AS(bfs(policy, pmpp::csr_view{3, 2, graph.view().offsets, graph.view().columns}, 0, distance),

@@ -7,6 +7,7 @@
 //   bfs(device, undirected(graph), source, distance, parent);        // and the vertex before, on a shortest path
 //   bfs(device, directed(graph, transposed_graph), source, distance);
 //   bfs(device, graph, source, distance);                            // directed, without the transpose
+//   bfs(device, undirected(graph), sources, distance);               // from the nearest of several
 //
 // The search goes from the frontier along its edges (top-down) or, while the frontier has many edges, from the vertices
 // not yet seen back along theirs (bottom-up), where one edge that comes from the frontier is enough: on a social network
@@ -97,7 +98,7 @@ auto graph_of(const G& graph) {
 
 /// Enqueues on a GPU or runs in the emulator.
 template <bfs_tuning Tuning, class P, class I, class D, class Parents>
-void bfs_on_blocks(const P& where, const bfs_graph<I>& graph, std::int64_t source, D distance, Parents parents,
+void bfs_on_blocks(const P& where, const bfs_graph<I>& graph, const bfs_sources<I>& source, D distance, Parents parents,
                    bfs_result* result, completion done) {
   check_reachable(where, "bfs", zip_iterator{zip_iterator{graph.out.offsets, graph.out.columns}, distance});
   using kernel = bfs_kernel<I, D, Parents, Tuning>;
@@ -119,7 +120,7 @@ void bfs_on_blocks(const P& where, const bfs_graph<I>& graph, std::int64_t sourc
 }
 
 template <bfs_tuning Tuning, class P, class I, class D, class Parents>
-bfs_result bfs_on_host([[maybe_unused]] const P& where, const bfs_graph<I>& graph, std::int64_t source,
+bfs_result bfs_on_host([[maybe_unused]] const P& where, const bfs_graph<I>& graph, const bfs_sources<I>& source,
                        const D& distance, const Parents& parents) {
   if constexpr (std::is_same_v<P, seq_policy>)
     return bfs_in_order<I>(graph.out, source, distance, parents);
@@ -127,26 +128,52 @@ bfs_result bfs_on_host([[maybe_unused]] const P& where, const bfs_graph<I>& grap
     return host_search<I, D, Parents>(where, graph.out, graph.in, distance, parents, Tuning).run(source);
 }
 
-/// Throws unless the graph is square, has its arrays and the source.
+inline std::string bfs_message(const char* function, const char* what, std::int64_t a, const char* middle,
+                               std::int64_t b, const char* end) {
+  return std::string("pmpp::") + function + ": " + what + std::to_string(a) + middle + std::to_string(b) + end;
+}
+
+/// Throws unless the graph is square and has its arrays.
 template <class I>
-void check_graph(const char* function, const bfs_graph<I>& graph, std::int64_t source) {
-  const auto text = [&](const char* what, std::int64_t a, const char* middle, std::int64_t b, const char* end) {
-    return std::string("pmpp::") + function + ": " + what + std::to_string(a) + middle + std::to_string(b) + end;
-  };
+void check_graph(const char* function, const bfs_graph<I>& graph) {
   const auto is_square = [&](const csr_view<void, const I>& view, const char* what) {
     require(view.rows >= 0 && view.rows == view.cols,
-            [&] { return text(what, view.rows, " rows and ", view.cols, " columns: not a graph"); });
+            [&] { return bfs_message(function, what, view.rows, " rows and ", view.cols, " columns: not a graph"); });
   };
   is_square(graph.out, "the graph has ");
   const std::int64_t n = graph.out.rows;
-  require(source >= 0 && source < n,
-          [&] { return text("the source is ", source, ", the graph has ", n, " vertices"); });
-  require(graph.out.offsets != nullptr,
-          [&] { return text("offsets are null, ", n, " vertices, source ", source, ""); });
+  require(n > 0 && graph.out.offsets != nullptr,
+          [&] { return bfs_message(function, "the graph has ", n, " vertices and ", 0, " offsets"); });
   if (graph.in.offsets == nullptr) return;
   is_square(graph.in, "the transpose has ");
   require(graph.in.rows == n,
-          [&] { return text("the transpose has ", graph.in.rows, " vertices, the graph ", n, ""); });
+          [&] { return bfs_message(function, "the transpose has ", graph.in.rows, " vertices, the graph ", n, ""); });
+}
+
+/// Wants a vertex, or a range of vertices; gives what a kernel reads. Throws for a vertex that is none, where the host can
+/// see it.
+template <class P, class I, class S>
+bfs_sources<I> sources_of(const char* function, [[maybe_unused]] const P& where, const bfs_graph<I>& graph,
+                          const S& source) {
+  const std::int64_t n = graph.out.rows;
+  const auto check_vertex = [&](std::int64_t v) {
+    require(v >= 0 && v < n,
+            [&] { return bfs_message(function, "the source is ", v, ", the graph has ", n, " vertices"); });
+  };
+  if constexpr (std::is_integral_v<S>) {
+    check_vertex(static_cast<std::int64_t>(source));
+    return {1, static_cast<I>(source), nullptr};
+  } else {
+    const I* const first = unwrap(begin_of(source));
+    const auto count = static_cast<std::int64_t>(std::end(source) - std::begin(source));
+    static const I none{};
+    if constexpr (kernel_execution<P>) {
+      if (count > 0) check_reachable(where, function, first);
+    } else {
+      for (std::int64_t i = 0; i < count; ++i) check_vertex(static_cast<std::int64_t>(first[i]));
+    }
+    return {count, I{}, count == 0 ? &none : first};
+  }
 }
 
 /// Wants a range or iterator; gives what a kernel writes through.
@@ -169,7 +196,8 @@ auto parents_of(const char* function, O&& parent, std::int64_t n) {
 }
 
 template <bfs_tuning Tuning, class P, class I, class D, class Parents>
-bfs_result bfs_and_wait(const P& where, const bfs_graph<I>& graph, std::int64_t source, D distance, Parents parents) {
+bfs_result bfs_and_wait(const P& where, const bfs_graph<I>& graph, const bfs_sources<I>& source, D distance,
+                        Parents parents) {
   if constexpr (kernel_execution<P>) {
     reply<bfs_result, P> answer("bfs", where);
     bfs_on_blocks<Tuning, P, I, D, Parents>(answer.policy(), graph, source, distance, parents, answer.target(),
@@ -180,7 +208,7 @@ bfs_result bfs_and_wait(const P& where, const bfs_graph<I>& graph, std::int64_t 
   }
 }
 template <bfs_tuning Tuning, class P, class I, class D, class Parents, class O>
-void bfs_to_output(const P& where, const bfs_graph<I>& graph, std::int64_t source, D distance, Parents parents,
+void bfs_to_output(const P& where, const bfs_graph<I>& graph, const bfs_sources<I>& source, D distance, Parents parents,
                    O&& result) {
   check_output("bfs_into", "result", result, 1);
   bfs_result* const target = unwrap(begin_of(result));
@@ -192,13 +220,15 @@ void bfs_to_output(const P& where, const bfs_graph<I>& graph, std::int64_t sourc
 
 }  // namespace detail
 
-/// Distances from `source`, in edges; -1 where no path leads.
+/// Distances from `source`, or from the nearest of several, in edges; -1 where no path leads.
 ///
 /// \param graph     undirected(g), directed(g, transpose), or g itself, which is directed: a csr_view with as many rows as
 ///                  columns, or a matrix that has one, visible to `where`; values count for nothing. Edges in any order,
 ///                  more than once, and from a vertex to itself are fine. \pre offsets never decrease, columns lie in
 ///                  [0, n); the latter is checked in debug mode.
-/// \param source    a vertex.
+/// \param source    a vertex, or several: a contiguous range of the graph's index type, visible to `where`; distances
+///                  are then those from the nearest. One may stand there twice. \pre they are vertices; checked on seq and
+///                  host, in debug mode on the device.
 /// \param distance  n signed integers, wide enough for the largest distance: a range or an iterator; visible to `where`.
 ///                  What it holds before does not matter.
 /// \param parent    n signed integers; likewise. Gets the vertex before on a shortest path, source for source, -1 where
@@ -213,18 +243,20 @@ void bfs_to_output(const P& where, const bfs_graph<I>& graph, std::int64_t sourc
 /// \throws std::invalid_argument for a graph that is not square, null arrays, a source outside of it, or when the stream
 /// is being captured; std::length_error if distance or parent is too short; cuda_error, out_of_memory.
 /// Source: PMPP ch. 15; Beamer et al., Direction-optimizing breadth-first search, 2012. Example: test/bfs.cpp, by hand.
-template <bfs_tuning Tuning = bfs_tuning{}, execution_policy P, class G, output D>
-bfs_result bfs(const P& where, const G& graph, std::int64_t source, D&& distance) {
+template <bfs_tuning Tuning = bfs_tuning{}, execution_policy P, class G, class S, output D>
+bfs_result bfs(const P& where, const G& graph, const S& source, D&& distance) {
   const auto g = detail::graph_of(graph);
-  detail::check_graph("bfs", g, source);
-  return detail::bfs_and_wait<Tuning>(where, g, source, detail::distances_of("bfs", distance, g.out.rows),
+  detail::check_graph("bfs", g);
+  const auto sources = detail::sources_of("bfs", where, g, source);
+  return detail::bfs_and_wait<Tuning>(where, g, sources, detail::distances_of("bfs", distance, g.out.rows),
                                       detail::no_parents{});
 }
-template <bfs_tuning Tuning = bfs_tuning{}, execution_policy P, class G, output D, output Parent>
-bfs_result bfs(const P& where, const G& graph, std::int64_t source, D&& distance, Parent&& parent) {
+template <bfs_tuning Tuning = bfs_tuning{}, execution_policy P, class G, class S, output D, output Parent>
+bfs_result bfs(const P& where, const G& graph, const S& source, D&& distance, Parent&& parent) {
   const auto g = detail::graph_of(graph);
-  detail::check_graph("bfs", g, source);
-  return detail::bfs_and_wait<Tuning>(where, g, source, detail::distances_of("bfs", distance, g.out.rows),
+  detail::check_graph("bfs", g);
+  const auto sources = detail::sources_of("bfs", where, g, source);
+  return detail::bfs_and_wait<Tuning>(where, g, sources, detail::distances_of("bfs", distance, g.out.rows),
                                       detail::parents_of("bfs", parent, g.out.rows));
 }
 
@@ -233,18 +265,20 @@ bfs_result bfs(const P& where, const G& graph, std::int64_t source, D&& distance
 /// \param result  an iterator to contiguous memory, or a range with room for one; visible to `where`.
 /// Asynchronous on a GPU. Scratch from the workspace, or one allocation in stream order. \throws as bfs; std::length_error
 /// if result is an empty range. Example: test/bfs.cpp, bfs_into.
-template <bfs_tuning Tuning = bfs_tuning{}, execution_policy P, class G, output D, output O>
-void bfs_into(const P& where, const G& graph, std::int64_t source, D&& distance, O&& result) {
+template <bfs_tuning Tuning = bfs_tuning{}, execution_policy P, class G, class S, output D, output O>
+void bfs_into(const P& where, const G& graph, const S& source, D&& distance, O&& result) {
   const auto g = detail::graph_of(graph);
-  detail::check_graph("bfs_into", g, source);
-  detail::bfs_to_output<Tuning>(where, g, source, detail::distances_of("bfs_into", distance, g.out.rows),
+  detail::check_graph("bfs_into", g);
+  const auto sources = detail::sources_of("bfs_into", where, g, source);
+  detail::bfs_to_output<Tuning>(where, g, sources, detail::distances_of("bfs_into", distance, g.out.rows),
                                 detail::no_parents{}, result);
 }
-template <bfs_tuning Tuning = bfs_tuning{}, execution_policy P, class G, output D, output Parent, output O>
-void bfs_into(const P& where, const G& graph, std::int64_t source, D&& distance, Parent&& parent, O&& result) {
+template <bfs_tuning Tuning = bfs_tuning{}, execution_policy P, class G, class S, output D, output Parent, output O>
+void bfs_into(const P& where, const G& graph, const S& source, D&& distance, Parent&& parent, O&& result) {
   const auto g = detail::graph_of(graph);
-  detail::check_graph("bfs_into", g, source);
-  detail::bfs_to_output<Tuning>(where, g, source, detail::distances_of("bfs_into", distance, g.out.rows),
+  detail::check_graph("bfs_into", g);
+  const auto sources = detail::sources_of("bfs_into", where, g, source);
+  detail::bfs_to_output<Tuning>(where, g, sources, detail::distances_of("bfs_into", distance, g.out.rows),
                                 detail::parents_of("bfs_into", parent, g.out.rows), result);
 }
 

@@ -24,16 +24,21 @@
 namespace pmpp::inline PMPP_BACKEND::detail {
 
 template <class I, class D, class Parents>
-bfs_result bfs_in_order(const csr_view<void, const I>& graph, std::int64_t source, const D& distance,
+bfs_result bfs_in_order(const csr_view<void, const I>& graph, const bfs_sources<I>& sources, const D& distance,
                         const Parents& parents) {
   using T = value_of<D>;
   for (std::int64_t v = 0; v < graph.rows; ++v) {
     distance[v] = T(-1);
     parents.set(v, -1);
   }
-  std::vector<I> queue{static_cast<I>(source)};
-  distance[source] = T(0);
-  parents.set(source, source);
+  std::vector<I> queue;
+  for (std::int64_t i = 0; i < sources.count; ++i) {
+    const std::int64_t v = sources[i];
+    if (distance[v] == T(0)) continue;
+    distance[v] = T(0);
+    parents.set(v, v);
+    queue.push_back(static_cast<I>(v));
+  }
   bfs_result result;
   for (std::size_t i = 0; i < queue.size(); ++i) {
     const I u = queue[i];
@@ -47,7 +52,7 @@ bfs_result bfs_in_order(const csr_view<void, const I>& graph, std::int64_t sourc
       queue.push_back(v);
     }
   }
-  result.levels = static_cast<std::int64_t>(distance[queue.back()]) + 1;
+  if (!queue.empty()) result.levels = static_cast<std::int64_t>(distance[queue.back()]) + 1;
   result.vertices_reached = static_cast<std::int64_t>(queue.size());
   return result;
 }
@@ -71,11 +76,11 @@ public:
               const D& distance, const Parents& parents, const bfs_tuning& tuning)
       : where_(where), out_(out), in_(in), distance_(distance), parents_(parents), tuning_(tuning) {}
 
-  bfs_result run(std::int64_t source) {
-    reset(source);
+  bfs_result run(const bfs_sources<I>& sources) {
+    reset();
+    std::int64_t frontier_edges = start_at(sources), awake = queued_, before = 0;
     const std::int64_t n = out_.rows;
     std::int64_t unexplored = out_.nonzeros() - static_cast<std::int64_t>(out_.offsets[0]);
-    std::int64_t frontier_edges = out_.row_length(source), awake = 1, before = 0;
     bool is_bitmap = false;
     bfs_result result;
     for (; awake > 0; ++result.levels) {
@@ -135,7 +140,7 @@ private:
     return all;
   }
 
-  void reset(std::int64_t source) {
+  void reset() {
     const auto words = static_cast<std::size_t>(ceil_div(out_.rows, word_bits));
     seen_.assign(words, 0);
     frontier_.assign(words, 0);
@@ -148,11 +153,20 @@ private:
         parents_.set(v, -1);
       }
     });
-    distance_[source] = T(0);
-    parents_.set(source, source);
-    seen_[static_cast<std::size_t>(source / word_bits)] = bit_of(source);
-    queue_[0] = static_cast<I>(source);
-    queued_ = 1;
+  }
+  /// Returns how many edges start there.
+  std::int64_t start_at(const bfs_sources<I>& sources) {
+    std::int64_t edges = 0;
+    for (std::int64_t i = 0; i < sources.count; ++i) {
+      const std::int64_t v = sources[i];
+      if (distance_[v] == T(0)) continue;
+      distance_[v] = T(0);
+      parents_.set(v, v);
+      seen_[static_cast<std::size_t>(v / word_bits)] |= bit_of(v);
+      queue_[static_cast<std::size_t>(queued_++)] = static_cast<I>(v);
+      edges += out_.row_length(v);
+    }
+    return edges;
   }
 
   /// The calling thread's vertices on their way to the queue.

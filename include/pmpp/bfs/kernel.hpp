@@ -27,6 +27,7 @@
 #include <pmpp/core/check.hpp>
 #include <pmpp/core/config.hpp>
 #include <pmpp/core/csr_view.hpp>
+#include <pmpp/core/iterator.hpp>
 #include <pmpp/core/math.hpp>
 #include <pmpp/core/operators.hpp>
 #include <pmpp/memory/reply.hpp>
@@ -73,6 +74,17 @@ struct parents_at {
   }
 };
 
+/// Where a search starts: at one vertex, or at several in memory.
+template <class I>
+struct bfs_sources {
+  std::int64_t count;
+  I one;
+  const I* many;  ///< null: one
+  PMPP_HOST_DEVICE std::int64_t operator[](std::int64_t i) const {
+    return static_cast<std::int64_t>(many == nullptr ? one : many[i]);
+  }
+};
+
 /// What the blocks count in one phase, between two barriers.
 struct bfs_counts {
   unsigned long long vertices, hubs;  ///< appended to the next queue: at its front, at its back
@@ -102,7 +114,7 @@ struct bfs_queue {
 template <class I, class D, class Parents>
 struct bfs_arguments {
   csr_view<void, const I> out, in;  ///< in.offsets is null: top-down only
-  std::int64_t source;
+  bfs_sources<I> sources;
   D distance;
   Parents parents;
   bfs_queue<I> queue[2];
@@ -123,6 +135,7 @@ struct bfs_kernel {
   static_assert(threads % simt::warp_size == 0 && Tuning.hub >= 1 && Tuning.one_block >= 1 && Tuning.alone >= 0 &&
                 Tuning.alpha >= 1 && Tuning.beta >= 1);
   using arguments = bfs_arguments<I, D, Parents>;
+  using distance = value_of<D>;
 
   /// A vertex in the queue.
   struct entry {
@@ -169,11 +182,20 @@ struct bfs_kernel {
 
     PMPP_HOST_DEVICE bfs_result run() {
       reset();
-      end_phase();
+      bfs_counts start = end_phase();
+      if (a.sources.many == nullptr) {
+        start.edges = static_cast<unsigned long long>(a.out.row_length(a.sources[0]));
+        start.hubs = start.edges > Tuning.hub;
+        start.vertices = 1 - start.hubs;
+      } else {
+        add_sources();
+        start = end_phase();
+      }
       std::int64_t unexplored =
           static_cast<std::int64_t>(a.out.offsets[n]) - static_cast<std::int64_t>(a.out.offsets[0]);
-      std::int64_t edges = a.out.row_length(a.source), awake = 1, before = 0, reached = 1;
-      std::int64_t vertices = edges <= Tuning.hub, hubs = 1 - vertices;
+      auto vertices = static_cast<std::int64_t>(start.vertices), hubs = static_cast<std::int64_t>(start.hubs);
+      auto edges = static_cast<std::int64_t>(start.edges);
+      std::int64_t awake = vertices + hubs, before = 0, reached = awake;
       bool is_bitmap = false;
       while (awake > 0) {
         if (!is_bitmap && goes_bottom_up(edges, unexplored)) {
@@ -246,23 +268,39 @@ struct bfs_kernel {
 
     PMPP_HOST_DEVICE void reset() {
       const std::int64_t thread = block.index() * threads + block.thread(), step = block.count() * threads;
-      using distance = std::remove_cvref_t<decltype(a.distance[0])>;
+      const std::int64_t source = a.sources.many == nullptr ? a.sources[0] : n;
       for (std::int64_t v = thread; v < n; v += step) {
-        a.distance[v] = static_cast<distance>(v == a.source ? 0 : -1);
-        a.parents.set(v, v == a.source ? v : -1);
+        a.distance[v] = static_cast<distance>(v == source ? 0 : -1);
+        a.parents.set(v, v == source ? v : -1);
       }
       for (std::int64_t w = thread; w < words; w += step) {
         unsigned bits = w * 32 + 32 > n ? ~0u << n % 32 : 0;  // behind the last vertex there is nothing to see
-        if (w == a.source / 32) bits |= 1u << a.source % 32;
+        if (w == source / 32) bits |= 1u << source % 32;
         a.seen[w] = bits;
         a.frontier[0][w] = a.frontier[1][w] = 0;
       }
-      if (thread == 0) {
-        const std::int64_t degree = a.out.row_length(a.source);
-        put(a.queue[0], degree > Tuning.hub ? n - 1 : 0,
-            {static_cast<I>(a.source), a.out.offsets[a.source], static_cast<I>(degree)});
+      if (thread == 0 && source < n) {
+        const entry e = with_edges(static_cast<I>(source));
+        put(a.queue[0], e.degree > static_cast<I>(Tuning.hub) ? n - 1 : 0, e);
       }
       if (block.thread() == 0) memory.reached = 0;
+    }
+
+    /// Several sources, maybe one more than once.
+    PMPP_HOST_DEVICE void add_sources() {
+      for (std::int64_t first = warp * 32; first < a.sources.count; first += all_warps * 32) {
+        bool is_new = false;
+        entry e{};
+        if (first + block.lane() < a.sources.count) {
+          const std::int64_t v = a.sources[first + block.lane()];
+          check_index(v, n, "bfs: source");
+          e = with_edges(static_cast<I>(v));
+          is_new = (simt::atomic_or(a.seen + v / 32, 1u << v % 32) >> v % 32 & 1u) == 0;
+          if (is_new) visit(v, v, 0);
+        }
+        append(a.queue[0], is_new, e);
+      }
+      append_rest(a.queue[0]);
     }
 
     PMPP_HOST_DEVICE static void put(const bfs_queue<I>& queue, std::int64_t i, const entry& e) {
@@ -351,13 +389,13 @@ struct bfs_kernel {
 
     // ---- Top-down
 
-    /// Follows edges[k] from parent[k], if the lane has them. Lanes call together.
+    /// Follows edges from parent[k] to vertex[k], if the lane has them. Lanes call together.
     template <bool InOneBlock, int N>
-    PMPP_HOST_DEVICE void follow(const bool (&has)[N], const std::int64_t (&edge)[N], const I (&parent)[N]) {
+    PMPP_HOST_DEVICE void follow(const bool (&has)[N], const I (&vertex)[N], const I (&parent)[N]) {
       entry e[N]{};
       unsigned bit[N], old[N];
       for (int k = 0; k < N; ++k) {
-        if (has[k]) e[k].vertex = a.out.columns[edge[k]];
+        e[k].vertex = vertex[k];
         examined += has[k];
       }
       for (int k = 0; k < N; ++k) {
@@ -375,7 +413,7 @@ struct bfs_kernel {
       for (int k = 0; k < N; ++k) {
         const bool first = (old[k] & bit[k]) == 0;
         if (first) {
-          visit(static_cast<std::int64_t>(e[k].vertex), static_cast<std::int64_t>(parent[k]));
+          visit(static_cast<std::int64_t>(e[k].vertex), static_cast<std::int64_t>(parent[k]), level + 1);
           if (!is_eager) e[k] = with_edges(e[k].vertex);
           if (is_eager) simt::prefetch(a.out.columns + e[k].begin);
         }
@@ -385,8 +423,8 @@ struct bfs_kernel {
           append(a.queue[current ^ 1], first, e[k]);
       }
     }
-    PMPP_HOST_DEVICE void visit(std::int64_t vertex, std::int64_t parent) {
-      a.distance[vertex] = static_cast<std::remove_cvref_t<decltype(a.distance[0])>>(level + 1);
+    PMPP_HOST_DEVICE void visit(std::int64_t vertex, std::int64_t parent, std::int64_t how_far) {
+      a.distance[vertex] = static_cast<distance>(how_far);
       a.parents.set(vertex, parent);
     }
 
@@ -404,8 +442,7 @@ struct bfs_kernel {
     template <bool InOneBlock, int N>
     PMPP_HOST_DEVICE void expand_edges(const entry& mine, int first, int end, int total) {
       bool has[N];
-      std::int64_t edge[N];
-      I parent[N];
+      I vertex[N], parent[N];
       for (int k = 0; k < N; ++k) {
         const int i = first + k * simt::warp_size + block.lane();
         int owner = 0;  // the first lane whose edges end behind i
@@ -413,10 +450,11 @@ struct bfs_kernel {
           if (block.shuffle(end, owner + step - 1) <= i) owner += step;
         const int in_list = i - block.shuffle(end - static_cast<int>(mine.degree), owner);
         has[k] = i < total;
-        edge[k] = static_cast<std::int64_t>(block.shuffle(mine.begin, owner)) + in_list;
+        const std::int64_t edge = static_cast<std::int64_t>(block.shuffle(mine.begin, owner)) + in_list;
         parent[k] = block.shuffle(mine.vertex, owner);
+        vertex[k] = has[k] ? a.out.columns[edge] : I{};
       }
-      follow<InOneBlock, N>(has, edge, parent);
+      follow<InOneBlock, N>(has, vertex, parent);
     }
 
     PMPP_HOST_DEVICE void top_down(std::int64_t vertices, std::int64_t hubs, std::int64_t edges) {
@@ -466,14 +504,14 @@ struct bfs_kernel {
         const std::int64_t end = list + smaller(in_hub + Tuning.hub, static_cast<std::int64_t>(hub.degree));
         for (std::int64_t e = list + in_hub; e < end; e += unroll * simt::warp_size) {
           bool has[unroll];
-          std::int64_t edge[unroll];
-          I parent[unroll];
+          I vertex[unroll], parent[unroll];
           for (int k = 0; k < unroll; ++k) {
-            edge[k] = e + k * simt::warp_size + lane;
-            has[k] = edge[k] < end;
+            const std::int64_t edge = e + k * simt::warp_size + lane;
+            has[k] = edge < end;
+            vertex[k] = has[k] ? a.out.columns[edge] : I{};
             parent[k] = hub.vertex;
           }
-          follow<false, unroll>(has, edge, parent);
+          follow<false, unroll>(has, vertex, parent);
         }
       }
     }
@@ -590,7 +628,7 @@ struct bfs_kernel {
           break;
         }
       }
-      if (is_found) visit(vertex, static_cast<std::int64_t>(parent));
+      if (is_found) visit(vertex, static_cast<std::int64_t>(parent), level + 1);
       const unsigned all_found = block.ballot(is_found), settled = all_found | block.ballot(unreachable);
       if (lane == 0 && settled != 0) a.seen[w] = seen | settled;
       return all_found;
