@@ -233,13 +233,13 @@ void bfs_to_output(const P& where, const bfs_graph<I>& graph, const bfs_sources<
 ///                  What it holds before does not matter.
 /// \param parent    n signed integers; likewise. Gets the vertex before on a shortest path, source for source, -1 where
 ///                  no path leads.
-/// \return how many levels there are (the largest distance + 1), how many vertices were reached and how many times an edge was
-///         looked at; the latter depends on the policy and may differ from run to run.
+/// \return how many levels there are (the largest distance + 1), how many vertices were reached and how many times an
+///         edge was looked at; the latter depends on the policy and may differ from run to run.
 /// Distances are the same on every run; parents need not be. Waits for the policy's stream; bfs_into does not. No
 /// allocation once warm. Scratch: 6 indices and 3 bits a vertex. All blocks of the grid must run at once: no other
 /// kernel that never ends may keep multiprocessors busy.
-/// Cost: at most all edges read once and a bitmap that is looked at for each; one launch; about two memory latencies and
-/// a barrier of the grid per level. host: as the GPU, levels with few edges on one thread; seq: a queue.
+/// Cost: at most all edges read once and a bitmap that is looked at for each; one launch; a few memory latencies and
+/// a barrier per level. host: as the GPU, levels with few edges on one thread; seq: a queue.
 /// \throws std::invalid_argument for a graph that is not square, null arrays, a source outside of it, or when the stream
 /// is being captured; std::length_error if distance or parent is too short; cuda_error, out_of_memory.
 /// Source: PMPP ch. 15; Beamer et al., Direction-optimizing breadth-first search, 2012. Example: test/bfs.cpp, by hand.

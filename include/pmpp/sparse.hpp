@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Sparse matrices made on the device, by sorting: csr_from_triplets, transposed.
+// Sparse matrices made on the device, by sorting: csr_from_triplets, transposed, the latter of graphs too.
 //
 //   row, column, value       ->  keys (row, column) in one number, sorted with their values
 //                            ->  runs of equal keys, their values added

@@ -7,11 +7,15 @@
 //      their degrees and walks over all their edges, a lane an edge. For each: a look at the bitmap of seen vertices; if
 //      the bit is clear, an atomic or that says who was first. Winners write the distance and gather in the warp's shared
 //      memory until there are 32, which are then appended to the next queue by one atomic add. Vertices with many
-//      edges stand at the other end of the queue; all blocks share the edges of each.
-//   2. Bottom-up, while it has many: the frontier is a bitmap. A warp takes a word of the bitmap of seen vertices, a lane
-//      a vertex. Lanes whose vertex is unseen look through its edges for one that comes from the frontier: some alone,
-//      the rest of a long list by the whole warp. No atomics: a warp owns its words.
-//   3. At the barrier every block reads the counts of the level and draws the same conclusion: which way to go next, and
+//      edges stand at the other end of the queue; all warps share the edges of each.
+//   2. While the frontier has few vertices, one block does that alone, level after level, with barriers of the block and
+//      its queue in shared memory; the others wait at the barrier of the grid until the frontier has grown. What counts
+//      there is how many loads wait for each other: the edges of a vertex are looked up while the atomic is under way,
+//      and its list is asked for before the level ends.
+//   3. Bottom-up, while it has many edges: the frontier is a bitmap. A warp takes a word of the bitmap of seen vertices,
+//      a lane a vertex. Lanes whose vertex is unseen look through its edges for one that comes from the frontier: some
+//      alone, the rest of a long list by the whole warp. No atomics: a warp owns its words.
+//   4. At the barrier every block reads the counts of the level and draws the same conclusion: which way to go next, and
 //      when to stop. Nothing goes to the host in between.
 //
 // (PMPP ch. 15; Beamer, Asanovic and Patterson, Direction-optimizing breadth-first search, 2012, whose rule for the
