@@ -54,11 +54,11 @@ struct bfs_result {
 
 struct bfs_tuning {
   int threads = 512;    ///< of a block
-  int min_blocks = 2;   ///< of a multiprocessor
+  int min_blocks = 1;   ///< of a multiprocessor
   int hub = 128;        ///< edges; a vertex with more is shared by all warps, in pieces of so many
   int one_block = 512;  ///< vertices; one block runs levels with no more, and with at most 8 times as many edges
   int eager = 4096;     ///< edges of a frontier; up to so many no load waits for another that could spare it
-  int alone = 8;        ///< edges that a lane looks at before the warp helps, bottom-up
+  int alone = 16;       ///< edges that a lane looks at before the warp helps, bottom-up
   int alpha = 15;       ///< bottom-up when the frontier has more than 1/alpha of the edges not yet looked at
   int beta = 18;        ///< top-down again when it shrinks and has at most 1/beta of the vertices
 };
@@ -169,7 +169,8 @@ struct bfs_kernel {
     const arguments& a;
     const std::int64_t n = a.out.rows;
     const std::int64_t words = ceil_div(n, std::int64_t(32));
-    const std::int64_t warp = block.index() * warps + block.warp();  ///< of the grid
+    /// Of the grid. Neighbours are in different blocks, so that little work spreads over all multiprocessors.
+    const std::int64_t warp = block.warp() * block.count() + block.index();
     const std::int64_t all_warps = block.count() * warps;
     block::grid_barrier barrier{&a.state->arrived, &a.state->left};
     unsigned phase = 0;
@@ -463,10 +464,12 @@ struct bfs_kernel {
 
     PMPP_HOST_DEVICE void top_down(std::int64_t vertices, std::int64_t hubs, std::int64_t edges) {
       is_eager = edges <= Tuning.eager;
-      // A warp takes vertices with about 32 edges; more if there are so many vertices that it will come back.
-      const std::int64_t some = simt::warp_size * vertices / larger(edges, std::int64_t(1));
-      const std::int64_t batch =
-          smaller(std::int64_t(simt::warp_size), larger(larger(some, std::int64_t(1)), vertices / (4 * all_warps)));
+      // A warp takes vertices with about 32 edges; more if there are so many vertices that it will come back. Without a
+      // division, for which a short level would have to wait.
+      std::int64_t batch = 1;
+      while (batch < simt::warp_size &&
+             (2 * batch * edges <= simt::warp_size * vertices || 4 * all_warps * batch < vertices))
+        batch *= 2;
       for (std::int64_t first = warp * batch; first < vertices; first += all_warps * batch) {
         entry e{};
         if (block.lane() < smaller(batch, vertices - first)) e = get(a.queue[current], first + block.lane());
