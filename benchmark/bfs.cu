@@ -13,6 +13,7 @@
 #include <string>
 
 #include <pmpp/bfs.hpp>
+#include <pmpp/memory/csr_graph.hpp>
 
 #include "support/bench.hpp"
 #include "support/data.hpp"
@@ -22,30 +23,16 @@ namespace {
 
 using bench::subject;
 
-struct graph {
-  std::int64_t n = 0;
-  std::vector<int> offsets, columns;
-  pmpp::csr_view<void, const int> view() const { return {n, n, offsets.data(), columns.data()}; }
-};
+using graph = pmpp::csr_graph<>;
 
 /// `edge(e)` is {u, v}; loops are left out.
 template <class Edge>
 graph make_graph(std::int64_t n, std::int64_t edges, Edge edge) {
-  graph g{n, std::vector<int>(std::size_t(n) + 1), {}};
-  const auto each_way = [&](auto f) {
-    for (std::int64_t e = 0; e < edges; ++e) {
-      const auto [u, v] = edge(e);
-      if (u == v) continue;
-      f(u, v);
-      f(v, u);
-    }
-  };
-  each_way([&](int u, int) { ++g.offsets[std::size_t(u) + 1]; });
-  for (std::size_t v = 0; v < std::size_t(n); ++v) g.offsets[v + 1] += g.offsets[v];
-  g.columns.resize(std::size_t(g.offsets.back()));
-  std::vector<int> next(g.offsets.begin(), g.offsets.end() - 1);
-  each_way([&](int u, int v) { g.columns[std::size_t(next[std::size_t(u)]++)] = v; });
-  return g;
+  std::vector<pmpp::edge<>> list(static_cast<std::size_t>(edges));
+#pragma omp parallel for
+  for (std::int64_t e = 0; e < edges; ++e) list[static_cast<std::size_t>(e)] = edge(e);
+  std::erase_if(list, [](const pmpp::edge<>& e) { return e.from == e.to; });
+  return graph::from_edges(n, list, pmpp::edges::both_ways);
 }
 
 graph make_graph(const std::string& shape) {
@@ -54,7 +41,7 @@ graph make_graph(const std::string& shape) {
     return make_graph(side * side, 2 * side * side, [=](std::int64_t e) {
       const int v = static_cast<int>(e / 2), x = v % side, y = v / side;
       const bool right = e % 2 == 0;
-      return std::pair(v, right ? (x + 1 < side ? v + 1 : v) : (y + 1 < side ? v + side : v));
+      return pmpp::edge<>{v, right ? (x + 1 < side ? v + 1 : v) : (y + 1 < side ? v + side : v)};
     });
   }
   const int scale = shape == "kron18" ? 18 : 22;
@@ -69,30 +56,30 @@ graph make_graph(const std::string& shape) {
     if (!is_kron) {
       u = static_cast<std::int64_t>(bench::random_bits(2 * e) % std::uint64_t(n));
       v = static_cast<std::int64_t>(bench::random_bits(2 * e + 1) % std::uint64_t(n));
-      return std::pair(static_cast<int>(u), static_cast<int>(v));
+      return pmpp::edge<>{static_cast<int>(u), static_cast<int>(v)};
     }
     for (int bit = 0; bit < scale; ++bit) {
       const double r = double(bench::random_bits(e * scale + bit) >> 11) * 0x1p-53;
       u = 2 * u + (r >= 0.76);
       v = 2 * v + ((r >= 0.57 && r < 0.76) || r >= 0.95);
     }
-    return std::pair(name(u), name(v));
+    return pmpp::edge<>{name(u), name(v)};
   });
 }
 
 void add_bfs(const std::string& shape) {
   const graph g = make_graph(shape);
-  auto offsets = std::make_shared<pmpp::device_buffer<int>>(g.offsets);
-  auto columns = std::make_shared<pmpp::device_buffer<int>>(g.columns);
+  auto offsets = std::make_shared<pmpp::device_buffer<int>>(g.offsets());
+  auto columns = std::make_shared<pmpp::device_buffer<int>>(g.columns());
   std::vector<std::int64_t> sources;
   for (std::int64_t i = 0; sources.size() < 8; ++i) {
-    const auto v = static_cast<std::int64_t>(bench::random_bits(i) % std::uint64_t(g.n));
-    if (g.offsets[std::size_t(v)] < g.offsets[std::size_t(v) + 1]) sources.push_back(v);
+    const auto v = static_cast<std::int64_t>(bench::random_bits(i) % std::uint64_t(g.vertices()));
+    if (g.view().row_length(v) > 0) sources.push_back(v);
   }
-  auto wanted = std::make_shared<std::vector<int>>(std::size_t(g.n));
+  auto wanted = std::make_shared<std::vector<int>>(std::size_t(g.vertices()));
   pmpp::bfs(pmpp::seq, g, sources.back(), *wanted);
-  const auto edges = static_cast<std::int64_t>(g.columns.size());
-  bench::add("bfs/" + shape, edges, 4.0 * double(edges), [=, n = g.n](int) {
+  const auto edges = static_cast<std::int64_t>(g.columns().size());
+  bench::add("bfs/" + shape, edges, 4.0 * double(edges), [=, n = g.vertices()](int) {
     auto distance = bench::array<int>(n);
     auto result = std::make_shared<pmpp::device_buffer<pmpp::bfs_result>>(1);
     const pmpp::csr_view<void, const int> view{n, n, offsets->data(), columns->data()};

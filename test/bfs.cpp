@@ -2,9 +2,10 @@
 //
 // What this file proves of bfs.hpp, on every policy: distances are those of a queue, parents make a tree of shortest
 // paths, and the counts are right, on graphs of every shape, undirected and directed, with and without the transpose,
-// from any source, from several at once, for 32- and 64-bit vertices, with loops and duplicates, whatever the tuning (so that each direction
-// and each switch is taken); nothing around the outputs is written; bad input throws and touches nothing; a workspace
-// is left as it was found. In the emulator also under other orders of blocks and threads; on a GPU also graphs.
+// from any source and from several at once, for 32- and 64-bit vertices, with loops and duplicates, whatever the tuning
+// (so that each direction and each switch is taken); real networks have the levels that they are known to have; nothing
+// around the outputs is written; bad input throws and touches nothing; a workspace is left as it was found. In the
+// emulator also under other orders of blocks and threads; on a GPU also graphs.
 #include <pmpp/bfs.hpp>
 
 #include <algorithm>
