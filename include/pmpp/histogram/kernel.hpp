@@ -221,11 +221,13 @@ private:
 
     PMPP_HOST_DEVICE void operator()(const T& x, int channel) const {
       if constexpr (Table == histogram_table::bytes) {
-        simt::atomic_add(table + (channel * 256 + byte_of(x)) * columns + column, 1u);
+        simt::atomic_add(values_of(channel) + byte_of(x) * columns, 1u);
       } else {
         add(bin_of(x), channel);
       }
     }
+    /// This lane's counter of a channel's value 0.
+    PMPP_HOST_DEVICE std::uint32_t* values_of(int channel) const { return table + channel * 256 * columns + column; }
     /// Counts a sample whose bin is known.
     PMPP_HOST_DEVICE void add(std::uint32_t bin, int channel) const {
       const std::uint32_t slot = Layers::slot(bin, bin_of.bins, channel);
@@ -263,6 +265,13 @@ private:
     }
   }
 
+  /// i % channels, in 32-bit steps: a fifth of the instructions of the 64-bit remainder.
+  PMPP_HOST_DEVICE static int channel_of(std::int64_t i) {
+    constexpr auto carried = static_cast<std::uint32_t>((std::uint64_t(1) << 32) % channels);
+    const auto high = static_cast<std::uint32_t>(static_cast<std::uint64_t>(i) >> 32) % channels;
+    return static_cast<int>((high * carried + static_cast<std::uint32_t>(i) % channels) % channels);
+  }
+
   template <bool Complete, class Block, class Counting>
   PMPP_HOST_DEVICE static void add_rows(Block& block, const Counting& count, const arguments& a,
                                         const block::layout<Items>& data, const rows_of_warp& from,
@@ -274,11 +283,17 @@ private:
   template <class Counting>
   PMPP_HOST_DEVICE static void add_vector(const Counting& count, const arguments& a, const raw& x,
                                           std::int64_t element) {
-    int channel[channels] = {};  // of item k: channel[k % channels]
-    if constexpr (channels > 1)
-      for (int c = 0; c < channels; ++c) channel[c] = static_cast<int>(std::uint64_t(element + c) % channels);
+    int channel[channels];  // of item k: channel[k % channels]
+    channel[0] = channel_of(element);
+    for (int c = 1; c < channels; ++c) channel[c] = channel[c - 1] + 1 < channels ? channel[c - 1] + 1 : 0;
     const auto is_active = [&](int k) { return active == channels || channel[k % channels] < active; };
-    if constexpr (Table != histogram_table::bytes && std::remove_cvref_t<decltype(count.bin_of)>::side_by_side) {
+    if constexpr (Table == histogram_table::bytes) {
+      std::uint32_t* values[channels];
+      for (int c = 0; c < channels; ++c) values[c] = count.values_of(channel[c]);
+      for (int k = 0; k < Items; ++k)
+        if (is_active(k))
+          simt::atomic_add(values[k % channels] + byte_of(block::access<In>::value(a.in, x, k)) * columns, 1u);
+    } else if constexpr (std::remove_cvref_t<decltype(count.bin_of)>::side_by_side) {
       T value[Items];
       std::uint32_t bin[Items];
       for (int k = 0; k < Items; ++k) value[k] = block::access<In>::value(a.in, x, k);
@@ -292,7 +307,7 @@ private:
   }
   template <class Counting>
   PMPP_HOST_DEVICE static void add_element(const Counting& count, const arguments& a, std::int64_t i) {
-    const auto channel = static_cast<int>(std::uint64_t(i) % channels);
+    const int channel = channel_of(i);
     if (channel < active) count(static_cast<T>(a.in[i]), channel);
   }
 
