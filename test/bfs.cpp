@@ -156,6 +156,7 @@ TEST_ALL_PLACES("graphs of every shape and size") {
 
 TEST_ALL_PLACES("64-bit vertices, other distances") {
   check_shapes<tiny, where, std::int64_t, std::int64_t>(150);
+  check_shapes<bfs_tuning{}, where, std::int64_t, std::int64_t>(300);  // more than 48 KB of shared memory
   check_shapes<tiny, where, int, short>(150);
   check_shapes<tiny, where, std::int64_t, int>(150);
 }

@@ -57,7 +57,7 @@ struct bfs_tuning {
   int min_blocks = 1;   ///< of a multiprocessor
   int hub = 128;        ///< edges; a vertex with more is shared by all warps, in pieces of so many
   int one_block = 512;  ///< vertices; one block runs levels with no more, and with at most 8 times as many edges
-  int eager = 4096;     ///< edges of a frontier; up to so many no load waits for another that could spare it
+  int eager = 16384;    ///< edges of a frontier; up to so many no load waits for another that could spare it
   int alone = 16;       ///< edges that a lane looks at before the warp helps, bottom-up
   int alpha = 15;       ///< bottom-up when the frontier has more than 1/alpha of the edges not yet looked at
   int beta = 18;        ///< top-down again when it shrinks and has at most 1/beta of the vertices
@@ -577,7 +577,8 @@ struct bfs_kernel {
     }
 
     PMPP_HOST_DEVICE void bottom_up() {
-      for (std::int64_t w = warp; w < words; w += all_warps) {
+      // The warps of a block take words beside each other: their vertices' edges are neighbours in memory.
+      for (std::int64_t w = block.index() * warps + block.warp(); w < words; w += all_warps) {
         // Read by the lane that writes it: votes do not order the others' reads before that.
         const unsigned seen = block.shuffle(block.lane() == 0 ? a.seen[w] : 0u, 0);
         const unsigned bits = seen == ~0u ? 0 : find_parents(w, seen);
