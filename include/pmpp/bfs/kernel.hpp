@@ -52,6 +52,10 @@ struct bfs_result {
   friend bool operator==(const bfs_result&, const bfs_result&) = default;
 };
 
+/// Measured on an H100 (grid2048: 3105 levels; kron22: 7 levels, 134 M edges): one block of 512 threads a multiprocessor
+/// takes 13.2 ms and 0.38 ms, two take 16.1 and 0.32; one block for levels of up to 128, 256 or 512 vertices makes no
+/// difference of 1 %, for up to 2048 a search of the grid takes half as long again; eager up to 4096 edges 13.2 ms, up to
+/// 16384 12.0 ms.
 struct bfs_tuning {
   int threads = 512;    ///< of a block
   int min_blocks = 1;   ///< of a multiprocessor
