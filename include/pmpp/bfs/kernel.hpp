@@ -52,10 +52,10 @@ struct bfs_result {
   friend bool operator==(const bfs_result&, const bfs_result&) = default;
 };
 
-/// Measured on an H100 (grid2048: 3105 levels; kron22: 7 levels, 134 M edges): one block of 512 threads a multiprocessor
-/// takes 13.2 ms and 0.38 ms, two take 16.1 and 0.32; one block for levels of up to 128, 256 or 512 vertices makes no
-/// difference of 1 %, for up to 2048 a search of the grid takes half as long again; eager up to 4096 edges 13.2 ms, up to
-/// 16384 12.0 ms.
+/// Measured on an H100, each pair in one run, with graphs of 2^18 and 2^22 vertices with hubs (kron), of 2^22 with random
+/// edges (urand) and a grid of 2048 x 2048: one block a multiprocessor instead of two: kron18 70 -> 56 us, grid 17.8 ->
+/// 14.0 ms, kron22 307 -> 350 us. hub 512 -> 128: kron18 92 -> 68 us. one_block 2048 -> 512: grid 26.9 -> 18.0 ms. eager
+/// 4096 -> 16384: grid 13.2 -> 12.0 ms. alone 8 -> 16: urand22 527 -> 481 us.
 struct bfs_tuning {
   int threads = 512;    ///< of a block
   int min_blocks = 1;   ///< of a multiprocessor
