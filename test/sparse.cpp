@@ -53,6 +53,17 @@ TEST_CASE("from triplets, and transposed") {
   check<double, std::int64_t>(std::int64_t(1) << 17, std::int64_t(1) << 16, 3000);
 }
 
+TEST_CASE("graphs, transposed") {
+  for (const int n : {0, 1, 7, 1000}) {
+    std::vector<pmpp::edge<>> list;
+    for (int i = 0; i < 5 * n; ++i)
+      list.push_back(
+          {static_cast<int>(test::generator()() % unsigned(n)), static_cast<int>(test::generator()() % unsigned(n))});
+    const auto graph = pmpp::csr_graph<>::from_edges(n, list);
+    CHECK(transposed(device, pmpp::device_csr_graph(graph)).to_host() == graph.transposed());
+  }
+}
+
 TEST_CASE("bad input") {
   const pmpp::device_buffer<int> rows(std::vector<int>{0, 3}), columns(std::vector<int>{0, 1});
   const pmpp::device_buffer<float> values(2, 1.0f), three(3, 1.0f);

@@ -26,11 +26,13 @@ void show_gemm(const inputs& in, table& out);            // gemm, gemv
 void show_convolution(const inputs& in, table& out);     // convolve
 void show_spmv(const inputs& in, table& out);            // spmv
 void show_spmm(const inputs& in, table& out);            // spmm
+void show_bfs(const inputs& in, table& out);             // bfs
 
 inline constexpr void (*shown[])(const inputs&, table&) = {
     show_transform, show_reduce, show_scan,        show_select,         show_segmented,
     show_histogram, show_merge,  show_sort,        show_segmented_sort, show_top_k,
     show_transpose, show_gemm,   show_convolution, show_spmv,           show_spmm,
+    show_bfs,
 };
 
 }  // namespace demo

@@ -3,6 +3,7 @@
 // The whole library.
 #pragma once
 
+#include <pmpp/bfs.hpp>
 #include <pmpp/convolution.hpp>
 #include <pmpp/core/csr_view.hpp>
 #include <pmpp/core/error.hpp>
@@ -17,9 +18,12 @@
 #include <pmpp/execution.hpp>
 #include <pmpp/gemm.hpp>
 #include <pmpp/histogram.hpp>
+#include <pmpp/io/edge_list.hpp>
 #include <pmpp/io/matrix_market.hpp>
 #include <pmpp/launch.hpp>
+#include <pmpp/launch_together.hpp>
 #include <pmpp/memory/copy.hpp>
+#include <pmpp/memory/csr_graph.hpp>
 #include <pmpp/memory/csr_matrix.hpp>
 #include <pmpp/memory/device_buffer.hpp>
 #include <pmpp/memory/managed_buffer.hpp>

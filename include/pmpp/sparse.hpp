@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Sparse matrices made on the device, by sorting: csr_from_triplets, transposed.
+// Sparse matrices made on the device, by sorting: csr_from_triplets, transposed, the latter of graphs too.
 //
 //   row, column, value       ->  keys (row, column) in one number, sorted with their values
 //                            ->  runs of equal keys, their values added
@@ -23,6 +23,7 @@
 #include <pmpp/core/range.hpp>
 #include <pmpp/execution.hpp>
 #include <pmpp/memory/copy.hpp>
+#include <pmpp/memory/csr_graph.hpp>
 #include <pmpp/memory/csr_matrix.hpp>
 #include <pmpp/memory/device_buffer.hpp>
 #include <pmpp/reduce.hpp>
@@ -182,6 +183,26 @@ device_csr_matrix<T, I> transposed(const P& where, const device_csr_matrix<T, I>
 template <execution_policy P, class T, class I>
 requires(!kernel_execution<P>) csr_matrix<T, I> transposed(const P&, const csr_matrix<T, I>& matrix) {
   return matrix.transposed();
+}
+
+/// The graph with each edge turned round; edges of a vertex ascend, duplicates stay. What bfs wants of a directed graph.
+/// Waits for the policy's stream; allocates the graph and room for two 8-byte keys an edge. Cost: a radix sort of the keys,
+/// as many bits as vertex numbers take. \throws cuda_error, out_of_memory
+template <kernel_execution P, class I>
+device_csr_graph<I> transposed(const P& where, const device_csr_graph<I>& graph) {
+  const auto A = graph.view();
+  const std::int64_t edges = graph.edge_count();
+  const detail::place_keys place(A.rows, A.rows);
+  device_buffer<std::uint64_t> keys(edges);
+  device_buffer<I> offsets(A.rows + 1), columns(edges);
+  const counting_iterator<std::int64_t> first(0);
+  transform(where, first, first + edges, keys, detail::transposed_key<I>{A.offsets, A.columns, A.rows, place});
+  sort(where, keys, less{}, key_bits{place.column_bits, place.bits});
+  transform(where, keys, columns, detail::key_to_column{place.column_bits});
+  transform(where, first, first + (A.rows + 1), offsets,
+            detail::keys_before_row{keys.data(), edges, place.column_bits});
+  synchronize(where);  // before the memory of this function is freed
+  return {std::move(offsets), std::move(columns)};
 }
 
 }  // namespace pmpp::inline PMPP_BACKEND

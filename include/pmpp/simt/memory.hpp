@@ -8,6 +8,7 @@
 //   load_quad(p), store_quad(p, q)             one relaxed access of 16 bytes: flag and value in one word
 //   system_fence()                             as fence(), also for the host and other devices
 //   load_once(p)                               *p, which nobody writes meanwhile and nobody reads again: past the L1
+//   prefetch(p)                                asks for *p, which somebody will read soon, to be in the last cache
 //   copy_async<Bytes>(shared, global)          starts a copy of 4, 8 or 16 bytes into shared memory
 //   copy_async_batch()                         ends a batch of copies of the calling thread
 //   copy_async_wait<N>()                       waits for its batches but the newest N
@@ -138,6 +139,16 @@ PMPP_HOST_DEVICE T load_once(const T* p) {
   }
 #endif
   return *p;
+}
+
+/// Asks for *p to be in the cache that all blocks share; waits for nothing. p may point anywhere.
+template <class T>
+PMPP_HOST_DEVICE void prefetch([[maybe_unused]] const T* p) {
+#if defined(__CUDA_ARCH__)
+  asm volatile("prefetch.global.L2 [%0];" ::"l"(p));
+#else
+  __builtin_prefetch(p);
+#endif
 }
 
 /// Starts a copy from global to shared memory that needs no register on its way. Both addresses are multiples of Bytes.

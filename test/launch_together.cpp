@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What this file proves of launch_together and of the barrier of a grid: all blocks run at once and wait for each other;
+// what any thread wrote before the barrier every thread reads after it, in shared and global memory, in whatever order
+// the emulator runs blocks and threads, on one OS thread or several (under ThreadSanitizer a missing order is a fault);
+// thread 0 runs its two functions on the right sides; the last block to leave knows; a second launch finds the state
+// clean; a grid that can never run at once is refused.
+#include <pmpp/launch_together.hpp>
+
+#include <cstdint>
+#include <stdexcept>
+
+#include <pmpp/block/grid_barrier.hpp>
+
+#include "support/orders.hpp"
+#include "support/policies.hpp"
+
+namespace {
+
+struct barrier_state {
+  unsigned arrived, left, sum[3];
+};
+
+/// Each round every thread writes a word and reads that of a thread of the next block; blocks count in turn.
+struct neighbours {
+  static constexpr int threads = 64;
+  static constexpr int min_blocks = 2;
+  struct shared {
+    unsigned total;
+  };
+  template <class Block>
+  PMPP_HOST_DEVICE void operator()(Block& block, shared& memory, int rounds, unsigned* words, unsigned* wrong,
+                                   barrier_state* state) const {
+    pmpp::block::grid_barrier barrier(&state->arrived, &state->left);
+    const std::int64_t all = block.count() * threads, me = block.index() * threads + block.thread();
+    unsigned faults = 0;
+    for (int round = 0; round < rounds; ++round) {
+      unsigned* const half = words + (round % 2) * all;  // the other half is still being read
+      half[me] = static_cast<unsigned>(round + me);
+      unsigned* const sum = state->sum + round % 3;
+      barrier.sync(
+          block,
+          [&] {
+            pmpp::simt::atomic_add(sum, 1u);
+            if (block.index() == 0) pmpp::simt::store(state->sum + (round + 1) % 3, 0);
+          },
+          [&] { memory.total = pmpp::simt::load(sum); });
+      const std::int64_t other = (me + threads) % all;
+      faults += half[other] != static_cast<unsigned>(round + other);
+      faults += memory.total != static_cast<unsigned>(block.count());
+    }
+    if (faults != 0) pmpp::simt::atomic_add(wrong, faults);
+    if (block.thread() == 0 && barrier.leave(block)) *state = {};
+  }
+};
+
+template <class where, class P>
+void check_rounds(const P& policy, std::int64_t blocks, int rounds) {
+  auto words = where::put(std::vector<unsigned>(static_cast<std::size_t>(2 * blocks * neighbours::threads)));
+  auto wrong = where::put(std::vector<unsigned>(1));
+  auto state = where::put(std::vector<barrier_state>(1));
+  for (int launch = 0; launch < 2; ++launch) {
+    pmpp::launch_together(policy, blocks, neighbours{}, rounds, words.data(), wrong.data(), state.data());
+    pmpp::synchronize(policy);
+    CHECK(where::get(wrong)[0] == 0);
+    CHECK(where::get(state)[0].arrived == 0);
+    CHECK(where::get(state)[0].left == 0);
+  }
+}
+
+}  // namespace
+
+TEST_CASE("what is written before the barrier is read after it") {
+  for (const std::int64_t blocks : {1, 2, 3, 4}) check_rounds<test::device_place>(pmpp::device, blocks, 5);
+}
+
+TEST_CASE("no blocks") {
+  pmpp::launch_together(pmpp::device, 0, neighbours{}, 1, static_cast<unsigned*>(nullptr),
+                        static_cast<unsigned*>(nullptr), static_cast<barrier_state*>(nullptr));
+}
+
+#if PMPP_WITH_EMULATOR && !PMPP_CUDA
+TEST_CASE("any order of blocks and threads") {
+  test::for_each_order(4, [](std::uint64_t) { check_rounds<test::device_place>(pmpp::device, 5, 7); });
+}
+#endif
+
+#if PMPP_CUDA
+TEST_CASE("a full GPU, and one block too many") {
+  const std::int64_t fitting = pmpp::detail::processor_count(pmpp::device) * neighbours::min_blocks;
+  check_rounds<test::device_place>(pmpp::device, fitting, 500);
+  const auto resident = std::int64_t(pmpp::detail::processor_count(pmpp::device)) * 2048 / neighbours::threads;
+  auto word = test::device_place::put(std::vector<unsigned>(1));
+  auto state = test::device_place::put(std::vector<barrier_state>(1));
+  CHECK_THROWS_AS(
+      pmpp::launch_together(pmpp::device, resident + 1, neighbours{}, 1, word.data(), word.data(), state.data()),
+      pmpp::cuda_error);
+}
+#endif
