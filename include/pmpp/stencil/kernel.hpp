@@ -1,0 +1,275 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The kernel of stencil.hpp, and how a function sees the elements around one.
+//
+// Every task is a volume here: a matrix has its rows as planes of height 1, a span is one row. A thread stands on a few
+// adjacent columns of a row and walks from plane to plane (2.5-D streaming). What it has read of a plane stays in its
+// registers until the plane is behind it:
+//
+//        z - 1       z        z + 1      z + 2
+//       +----+     +----+     +----+     +----+
+//       |    |     |    |     |    |     | .. |   on its way while the results of plane z are made
+//       +----+     +----+     +----+     +----+
+//
+// so that an element comes once from memory. Rows and columns next to a thread's own are those of its neighbours in the
+// block, which have just brought them to the first cache: there is no shared memory, no barrier, and no rim of a tile to
+// be filled. Only what the function asks for is read, since the compiler drops the rest.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include <pmpp/convolution/kernel.hpp>
+#include <pmpp/core/check.hpp>
+#include <pmpp/core/config.hpp>
+#include <pmpp/core/math.hpp>
+
+#pragma GCC visibility push(hidden)  // see launch.hpp
+
+namespace pmpp::inline PMPP_BACKEND {
+
+struct stencil_tuning {
+  int threads = 256;      ///< of a block
+  int blocks = 4;         ///< of a multiprocessor
+  int ahead = 1;          ///< planes that are on their way while results are made
+  bool keep_rows = true;  ///< with radius 1: rows next to a thread's own stay in registers from plane to plane too
+};
+
+namespace detail {
+
+/// Elements of a row that a thread reads at once.
+template <class T>
+inline constexpr int pack_size = sizeof(T) <= 4   ? 4
+                                 : sizeof(T) <= 8 ? 2
+                                                  : 1;
+
+/// The greatest power of two that divides `bytes`, at most 16.
+constexpr std::size_t alignment_of_bytes(std::size_t bytes) { return (bytes & -bytes) < 16 ? bytes & -bytes : 16; }
+
+/// Elements that move at once.
+template <class T, int N>
+struct alignas(larger(alignof(T), alignment_of_bytes(N * sizeof(T)))) pack {
+  T item[N];
+};
+
+/// Whether a volume consists of packs of N elements that may move at once.
+template <int N, class T>
+bool in_packs(const volume<T>& v) {
+  constexpr std::size_t align = alignof(pack<T, N>);
+  const auto fits = [](std::int64_t step) { return static_cast<std::size_t>(step) * sizeof(T) % align == 0; };
+  return v.width % N == 0 && v.step == 1 && (v.height == 1 || fits(v.pitch)) && (v.depth == 1 || fits(v.slice)) &&
+         reinterpret_cast<std::uintptr_t>(v.data) % align == 0;
+}
+
+/// The elements around one, as a stencil's function sees them: n(dz, dy, dx) is the element so many planes below, rows
+/// below and columns to the right.
+template <int Dimensions, int Radius, class Source>
+class neighbourhood {
+public:
+  static constexpr int dimensions = Dimensions, radius = Radius;
+
+  PMPP_HOST_DEVICE explicit neighbourhood(const Source& source) : source_(source) {}
+
+  PMPP_HOST_DEVICE auto operator()(int dz, int dy, int dx) const requires(Dimensions == 3) { return at(dz, dy, dx); }
+  PMPP_HOST_DEVICE auto operator()(int dy, int dx) const requires(Dimensions == 2) { return at(dy, 0, dx); }
+  PMPP_HOST_DEVICE auto operator()(int dx) const requires(Dimensions == 1) { return at(0, 0, dx); }
+
+private:
+  PMPP_HOST_DEVICE auto at(int dz, int dy, int dx) const {
+    check_index(dz + Radius, 2 * Radius + 1, "stencil offset");
+    check_index(dy + Radius, 2 * Radius + 1, "stencil offset");
+    check_index(dx + Radius, 2 * Radius + 1, "stencil offset");
+    return source_.at(dz, dy, dx);
+  }
+
+  const Source& source_;
+};
+
+/// Where the positions just outside of an axis of n elements are read: -1 - k at before[k], n + k at after[k]; -1:
+/// nowhere, the constant stands there. Found out before the launch, since it takes divisions.
+template <int Reach>
+struct rim {
+  std::int64_t before[Reach], after[Reach];
+
+  rim(std::int64_t n, border::kind outside) {
+    for (int k = 0; k < Reach; ++k) {
+      before[k] = position_in(-1 - k, n, outside);
+      after[k] = position_in(n + k, n, outside);
+    }
+  }
+  PMPP_HOST_DEVICE std::int64_t position(std::int64_t i, std::int64_t n) const {
+    return i < 0 ? before[-1 - i] : i < n ? i : after[i - n];
+  }
+};
+
+/// What a launch works on. A block's threads make tile_packs x tile_rows packs of results of a plane, both powers of
+/// two; threads that are left walk other sections of the planes.
+template <class In, class Out, int Reach>
+struct stencil_task {
+  volume<const In> in;
+  volume<Out> out;
+  rim<Reach> planes, rows, columns;
+  In constant;  ///< what stands outside, of border::kind::constant
+  int tile_packs, tile_rows;
+  std::int64_t tiles_x, tiles_y, section;  ///< planes
+};
+
+/// What a thread sees of a few planes, `columns` of them its own. It moves down by one plane at a time.
+template <class In, int Columns, int Radius, stencil_tuning Tuning, class Task>
+class stencil_window {
+public:
+  static constexpr int planes = 2 * Radius + 1 + Tuning.ahead, rows = 2 * Radius + 1, width = Columns + 2 * Radius;
+
+  /// Sees plane z after `planes` steps.
+  PMPP_HOST_DEVICE stencil_window(const Task& task, std::int64_t z, std::int64_t y, std::int64_t x)
+      : task_(task),
+        own_(y * task.in.pitch + x * task.in.step),
+        next_(z - Radius - 1),
+        next_place_(task.in.data + own_ + next_ * task.in.slice),
+        place_(next_place_ - (Radius + Tuning.ahead) * task.in.slice) {
+    for (int r = 0; r < rows; ++r) {
+      const std::int64_t from = task.rows.position(y + r - Radius, task.in.height);
+      rows_outside_ |= from < 0 ? 1u << r : 0;
+      to_row_[r] = from < 0 ? 0 : (from - y) * task.in.pitch;
+    }
+    for (int i = 0; i < 2 * Radius; ++i) {
+      const std::int64_t at = x + (i < Radius ? i - Radius : Columns + i - Radius);
+      const std::int64_t from = task.columns.position(at, task.in.width);
+      sides_outside_ |= from < 0 ? 1u << i : 0;
+      to_side_[i] = from < 0 ? 0 : (from - x) * task.in.step;
+    }
+  }
+
+  /// Reads the plane that comes into sight, and forgets the one that is out of it.
+  PMPP_HOST_DEVICE void step() {
+    for_each_constant<planes - 1>([&](auto k) { plane_[decltype(k)::value] = plane_[decltype(k)::value + 1]; });
+    ++next_;
+    next_place_ += task_.in.slice;
+    place_ += task_.in.slice;
+    const In* from = next_place_;
+    bool outside = false;
+    if (static_cast<std::uint64_t>(next_) >= static_cast<std::uint64_t>(task_.in.depth)) {
+      const std::int64_t z = task_.planes.position(next_, task_.in.depth);
+      outside = z < 0;
+      from = task_.in.data + own_ + (outside ? 0 : z) * task_.in.slice;
+    }
+    for_each_constant<rows>([&](auto row) {
+      constexpr int r = decltype(row)::value;
+      if constexpr (stays(r, Radius)) {
+        const line read = read_row(from, r, outside);
+        for_each_constant<width>([&](auto column) {
+          constexpr int i = decltype(column)::value;
+          if constexpr (stays(r, i)) plane_[planes - 1].item[r][i] = read.item[i];
+        });
+      }
+    });
+  }
+
+  /// Reads what is seen of the plane in the middle only. \pre it is inside.
+  PMPP_HOST_DEVICE void look_aside() {
+    for_each_constant<rows>([&](auto row) {
+      constexpr int r = decltype(row)::value;
+      if constexpr (!(stays(r, 0) && stays(r, Radius))) beside_[r] = read_row(place_, r, false);
+    });
+  }
+
+  /// The element dz planes and dy rows from the thread's own, in column i of its pack.
+  PMPP_HOST_DEVICE In at(int dz, int dy, int i) const {
+    const int r = dy + Radius;
+    if (stays(r, i + Radius)) return plane_[dz + Radius].item[r][i + Radius];
+    if (dz == 0) return beside_[r].item[i + Radius];
+    const std::int64_t from = task_.planes.position(next_ - (Radius + Tuning.ahead) + dz, task_.in.depth);
+    const In* const there = task_.in.data + own_ + (from < 0 ? 0 : from) * task_.in.slice;
+    return read_row(there, r, from < 0).item[i + Radius];
+  }
+
+private:
+  struct line {
+    In item[width];
+  };
+  struct plane {
+    In item[rows][width];
+  };
+
+  /// Whether column i of row r stays in registers from plane to plane.
+  PMPP_HOST_DEVICE static constexpr bool stays(int r, int i) {
+    return (Radius == 1 && Tuning.keep_rows) || (r == Radius && i >= Radius && i < Radius + Columns);
+  }
+
+  /// A thread's columns of row r of a plane, with those at their sides; `from` is its own place there.
+  PMPP_HOST_DEVICE line read_row(const In* from, int r, bool outside) const {
+    const In* const row = r == Radius ? from : from + to_row_[r];
+    if (r != Radius) outside = outside || (rows_outside_ >> r & 1) != 0;
+    line read;
+    const auto own = *reinterpret_cast<const pack<In, Columns>*>(row);
+    for_each_constant<Columns>([&](auto number) {
+      constexpr int i = decltype(number)::value;
+      read.item[Radius + i] = outside ? task_.constant : own.item[i];
+    });
+    for_each_constant<2 * Radius>([&](auto number) {
+      constexpr int i = decltype(number)::value;
+      const In element = row[to_side_[i]];
+      read.item[i < Radius ? i : i + Columns] = outside || (sides_outside_ >> i & 1) ? task_.constant : element;
+    });
+    return read;
+  }
+
+  const Task& task_;
+  const std::int64_t own_;                           ///< the thread's place in a plane
+  std::int64_t next_;                                ///< the newest plane
+  const In *next_place_, *place_;                    ///< the thread's place there, and in the plane in the middle
+  std::int64_t to_row_[rows], to_side_[2 * Radius];  ///< elements from its place to other rows, columns
+  unsigned rows_outside_ = 0, sides_outside_ = 0;    ///< bit by bit, where the constant stands
+  plane plane_[planes];                              ///< what stays
+  line beside_[rows];                                ///< the rest of the plane in the middle
+};
+
+/// One column of a thread's pack.
+template <class Window>
+struct column_of_window {
+  const Window& window;
+  int i;
+
+  PMPP_HOST_DEVICE auto at(int dz, int dy, int dx) const { return window.at(dz, dy, i + dx); }
+};
+
+/// A thread makes `Columns` adjacent results of a row; more than one where all views consist of packs of so many.
+template <class In, class Out, int Columns, int Dimensions, int Radius, class F, stencil_tuning Tuning>
+struct stencil_kernel {
+  static constexpr int threads = Tuning.threads, min_blocks = Tuning.blocks;
+  using task_type = stencil_task<In, Out, Radius + Tuning.ahead>;
+  using window = stencil_window<In, Columns, Radius, Tuning, task_type>;
+
+  template <class Block>
+  PMPP_HOST_DEVICE void operator()(Block& block, const task_type& task, const F& f) const {
+    const int tile = task.tile_packs * task.tile_rows, thread = block.thread();
+    const auto index = static_cast<std::uint32_t>(block.index()), tiles_x = static_cast<std::uint32_t>(task.tiles_x);
+    const auto tiles_y = static_cast<std::uint32_t>(task.tiles_y);
+    const std::int64_t x = (std::int64_t(index % tiles_x) * task.tile_packs + thread % task.tile_packs) * Columns;
+    const std::int64_t y =
+        std::int64_t(index / tiles_x % tiles_y) * task.tile_rows + thread / task.tile_packs % task.tile_rows;
+    const std::int64_t section = std::int64_t(index / tiles_x / tiles_y) * (threads / tile) + thread / tile;
+    const std::int64_t begin = section * task.section, end = smaller(begin + task.section, task.out.depth);
+    if (x >= task.out.width || y >= task.out.height || begin >= end) return;
+
+    window seen(task, begin, y, x);
+    for (int k = 1; k < window::planes; ++k) seen.step();
+    Out* to = task.out.at(begin, y, x);
+    for (std::int64_t z = begin; z < end; ++z, to += task.out.slice) {
+      seen.step();
+      seen.look_aside();
+      pack<Out, Columns> result;
+      for_each_constant<Columns>([&](auto number) {
+        constexpr int i = decltype(number)::value;
+        const column_of_window<window> source{seen, i};
+        result.item[i] = static_cast<Out>(f(neighbourhood<Dimensions, Radius, column_of_window<window>>(source)));
+      });
+      *reinterpret_cast<pack<Out, Columns>*>(to) = result;
+    }
+  }
+};
+
+}  // namespace detail
+}  // namespace pmpp::inline PMPP_BACKEND
+
+#pragma GCC visibility pop
