@@ -175,8 +175,8 @@ template <class T>
 T border_element(const border::rule& outside) {
   if constexpr (std::is_arithmetic_v<T>) {
     return static_cast<T>(outside.value);
-  } else if constexpr (std::is_constructible_v<T, float>) {  // half, bfloat16
-    return T(static_cast<float>(outside.value));
+  } else if constexpr (std::is_convertible_v<float, T>) {  // half, bfloat16
+    return static_cast<float>(outside.value);
   } else {
     require(outside.what != border::kind::constant || outside.value == 0, [&] {
       return "pmpp::stencil: border::constant(" + std::to_string(outside.value) +
@@ -188,18 +188,21 @@ T border_element(const border::rule& outside) {
 
 /// Throws for bad input; returns whether there is a result to make.
 template <class In, class Out>
-bool check_stencil(const volume<const In>& in, const volume<Out>& out, bool overlap) {
+bool check_stencil(const volume<const In>& in, const volume<Out>& out, int dimensions, bool overlap) {
+  const auto shape_of = [&](const auto& v) {
+    return dimensions == 3 ? shape_text(v) : std::to_string(v.depth) + " x " + std::to_string(v.width);
+  };
   require(in.depth >= 0 && in.height >= 0 && in.width >= 0 && in.depth == out.depth && in.height == out.height &&
               in.width == out.width,
           [&] {
-            return "pmpp::stencil: the input is " + shape_text(in) + ", so the output must be too, but is " +
-                   shape_text(out);
+            return "pmpp::stencil: the input is " + shape_of(in) + ", so the output must be too, but is " +
+                   shape_of(out);
           });
   if (out.depth == 0 || out.height == 0 || out.width == 0) return false;
   require(in.data != nullptr && out.data != nullptr,
           [&] { return std::string("pmpp::stencil: the ") + (in.data == nullptr ? "input" : "output") + " is null"; });
   require(!overlap, [&] {
-    return "pmpp::stencil: input and output (both " + shape_text(in) + ") overlap; there is no stencil in place";
+    return "pmpp::stencil: input and output (both " + shape_of(in) + ") overlap; there is no stencil in place";
   });
   return true;
 }
@@ -209,7 +212,7 @@ void stencil_checked(const P& where, const volume<const In>& in, const volume<Ou
                      const border::rule& outside, bool overlap) {
   static_assert(Radius >= 1 && Radius <= 8, "the radius of a stencil is 1 to 8");
   static_assert(std::is_trivially_copyable_v<In> && std::is_trivially_copyable_v<Out>);
-  if (!check_stencil(in, out, overlap)) return;
+  if (!check_stencil(in, out, Dimensions, overlap)) return;
   const stencil_problem<In, Out> s{in, out, outside, border_element<In>(outside)};
   if constexpr (std::is_same_v<P, seq_policy>) {
     for (std::int64_t z = 0; z < out.depth; ++z)

@@ -178,9 +178,7 @@ public:
     const int r = dy + Radius;
     if (stays(r, i + Radius)) return plane_[dz + Radius].item[r][i + Radius];
     if (dz == 0) return beside_[r].item[i + Radius];
-    const std::int64_t from = task_.planes.position(next_ - (Radius + Tuning.ahead) + dz, task_.in.depth);
-    const In* const there = task_.in.data + own_ + (from < 0 ? 0 : from) * task_.in.slice;
-    return read_row(there, r, from < 0).item[i + Radius];
+    return far(dz, r, i);
   }
 
 private:
@@ -194,6 +192,15 @@ private:
   /// Whether column i of row r stays in registers from plane to plane.
   PMPP_HOST_DEVICE static constexpr bool stays(int r, int i) {
     return (Radius == 1 && Tuning.keep_rows) || (r == Radius && i >= Radius && i < Radius + Columns);
+  }
+
+  /// An element that is neither kept nor in the plane in the middle.
+  PMPP_HOST_DEVICE In far(int dz, int r, int i) const {
+    const std::int64_t z = task_.planes.position(next_ - (Radius + Tuning.ahead) + dz, task_.in.depth);
+    const int side = i < 0 ? i + Radius : i - Columns + Radius;
+    const bool is_own = i >= 0 && i < Columns;
+    if (z < 0 || (rows_outside_ >> r & 1) != 0 || (!is_own && (sides_outside_ >> side & 1) != 0)) return task_.constant;
+    return task_.in.data[own_ + z * task_.in.slice + to_row_[r] + (is_own ? i : to_side_[side])];
   }
 
   /// A thread's columns of row r of a plane, with those at their sides; `from` is its own place there.
