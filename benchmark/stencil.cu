@@ -51,13 +51,13 @@ struct random_neighbours {
   extents size;
   std::int64_t z, y, x;
 
-  T operator()(int dz, int dy, int dx) const {
+  PMPP_HOST_DEVICE T operator()(int dz, int dy, int dx) const {
     const std::int64_t i = z + dz, j = y + dy, k = x + dx;
     const bool inside = i >= 0 && i < size.depth && j >= 0 && j < size.height && k >= 0 && k < size.width;
     return inside ? bench::random_element<T>{}((i * size.height + j) * size.width + k) : T(0);
   }
-  T operator()(int dy, int dx) const { return (*this)(0, dy, dx); }
-  T operator()(int dx) const { return (*this)(0, 0, dx); }
+  PMPP_HOST_DEVICE T operator()(int dy, int dx) const { return (*this)(0, dy, dx); }
+  PMPP_HOST_DEVICE T operator()(int dx) const { return (*this)(0, 0, dx); }
 };
 
 template <class T, int Dimensions, int Radius, pmpp::stencil_tuning Tuning = pmpp::stencil_tuning{}, class F>

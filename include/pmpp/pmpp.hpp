@@ -37,6 +37,7 @@
 #include <pmpp/sort.hpp>
 #include <pmpp/sparse.hpp>
 #include <pmpp/spmv.hpp>
+#include <pmpp/stencil.hpp>
 #include <pmpp/top_k.hpp>
 #include <pmpp/transform.hpp>
 #include <pmpp/transpose.hpp>

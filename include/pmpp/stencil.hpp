@@ -66,7 +66,7 @@ struct elements_at {
   const stencil_problem<In, Out>& s;
   std::int64_t z, y, x;
 
-  In at(int dz, int dy, int dx) const {
+  PMPP_HOST_DEVICE In at(int dz, int dy, int dx) const {
     const std::int64_t from_z = position_in(z + dz, s.in.depth, s.outside.what);
     const std::int64_t from_y = position_in(y + dy, s.in.height, s.outside.what);
     const std::int64_t from_x = position_in(x + dx, s.in.width, s.outside.what);
@@ -80,7 +80,7 @@ struct elements_around {
   const In* centre;
   std::int64_t slice, pitch, step;
 
-  In at(int dz, int dy, int dx) const { return centre[dz * slice + dy * pitch + dx * step]; }
+  PMPP_HOST_DEVICE In at(int dz, int dy, int dx) const { return centre[dz * slice + dy * pitch + dx * step]; }
 };
 
 /// Results first ... last - 1 of a row; those whose neighbours all exist in a loop that compilers turn into vector
