@@ -102,15 +102,23 @@ std::vector<term> box_terms(int dimensions, const Weights& weight) {
 template <class In>
 std::vector<double> reference(const std::vector<In>& in, const shape& size, const std::vector<term>& terms,
                               const border::rule& outside) {
+  const int reach = 8;
+  const auto axis = [&](std::int64_t n) {
+    std::vector<std::int64_t> at;
+    for (std::int64_t i = -reach; i < n + reach; ++i)
+      at.push_back(i >= 0 && i < n ? i : test::walked(i, n, outside));
+    return at;
+  };
+  const auto at_z = axis(size.depth), at_y = axis(size.height), at_x = axis(size.width);
   std::vector<double> all;
   for (std::int64_t z = 0; z < size.depth; ++z)
     for (std::int64_t y = 0; y < size.height; ++y)
       for (std::int64_t x = 0; x < size.width; ++x) {
         double sum = 0;
         for (const term& t : terms) {
-          const std::int64_t i = test::walked(z + t.dz, size.depth, outside);
-          const std::int64_t j = test::walked(y + t.dy, size.height, outside);
-          const std::int64_t k = test::walked(x + t.dx, size.width, outside);
+          const std::int64_t i = at_z[static_cast<std::size_t>(z + t.dz + reach)];
+          const std::int64_t j = at_y[static_cast<std::size_t>(y + t.dy + reach)];
+          const std::int64_t k = at_x[static_cast<std::size_t>(x + t.dx + reach)];
           const bool none = i < 0 || j < 0 || k < 0;
           sum += t.weight * double(none ? static_cast<In>(outside.value)
                                         : in[static_cast<std::size_t>((i * size.height + j) * size.width + k)]);
