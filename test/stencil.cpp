@@ -105,8 +105,7 @@ std::vector<double> reference(const std::vector<In>& in, const shape& size, cons
   const int reach = 8;
   const auto axis = [&](std::int64_t n) {
     std::vector<std::int64_t> at;
-    for (std::int64_t i = -reach; i < n + reach; ++i)
-      at.push_back(i >= 0 && i < n ? i : test::walked(i, n, outside));
+    for (std::int64_t i = -reach; i < n + reach; ++i) at.push_back(i >= 0 && i < n ? i : test::walked(i, n, outside));
     return at;
   };
   const auto at_z = axis(size.depth), at_y = axis(size.height), at_x = axis(size.width);
@@ -167,8 +166,9 @@ std::int64_t place(const shape& size, const placing& at, std::int64_t z, std::in
 }
 template <class T>
 std::vector<T> laid_out(const std::vector<T>& dense, const shape& size, const placing& at, T filler) {
-  const std::int64_t pitch = std::max(size.width, size.height) + at.row_gap;
-  std::vector<T> all(static_cast<std::size_t>(at.before + size.depth * (pitch * pitch + at.slice_gap) + 9), filler);
+  const std::int64_t rows =
+      at.by_columns ? size.width * (size.height + at.row_gap) : size.height * (size.width + at.row_gap);
+  std::vector<T> all(static_cast<std::size_t>(at.before + size.depth * (rows + at.slice_gap) + 9), filler);
   std::size_t i = 0;
   for (std::int64_t z = 0; z < size.depth; ++z)
     for (std::int64_t y = 0; y < size.height; ++y)
