@@ -28,8 +28,9 @@ void show_stencil(const inputs& in, table& out);         // stencil
 void show_spmv(const inputs& in, table& out);            // spmv
 
 inline constexpr void (*shown[])(const inputs&, table&) = {
-    show_transform, show_reduce,         show_scan,  show_select,    show_segmented, show_histogram,   show_merge,
-    show_sort,      show_segmented_sort, show_top_k, show_transpose, show_gemm,      show_convolution, show_stencil, show_spmv,
+    show_transform, show_reduce, show_scan,        show_select,         show_segmented,
+    show_histogram, show_merge,  show_sort,        show_segmented_sort, show_top_k,
+    show_transpose, show_gemm,   show_convolution, show_stencil,        show_spmv,
 };
 
 }  // namespace demo
