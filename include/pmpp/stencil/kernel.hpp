@@ -140,9 +140,10 @@ public:
     }
   }
 
-  /// Reads the plane that comes into sight, and forgets the one that is out of it.
+  /// Reads the plane that comes into sight, in place of the one that is out of it; `Slot` counts the steps modulo
+  /// `planes`. Nothing moves from register to register: that would wait for elements which are still on their way.
+  template <int Slot>
   PMPP_HOST_DEVICE void step() {
-    for_each_constant<planes - 1>([&](auto k) { plane_[decltype(k)::value] = plane_[decltype(k)::value + 1]; });
     ++next_;
     next_place_ += task_.in.slice;
     place_ += task_.in.slice;
@@ -159,7 +160,7 @@ public:
         const line read = read_row(from, r, outside);
         for_each_constant<width>([&](auto column) {
           constexpr int i = decltype(column)::value;
-          if constexpr (stays(r, i)) plane_[planes - 1].item[r][i] = read.item[i];
+          if constexpr (stays(r, i)) plane_[Slot].item[r][i] = read.item[i];
         });
       }
     });
@@ -173,10 +174,11 @@ public:
     });
   }
 
-  /// The element dz planes and dy rows from the thread's own, in column i of its pack.
+  /// The element dz planes and dy rows from the thread's own, in column i of its pack. The last step was of `Slot`.
+  template <int Slot>
   PMPP_HOST_DEVICE In at(int dz, int dy, int i) const {
     const int r = dy + Radius;
-    if (stays(r, i + Radius)) return plane_[dz + Radius].item[r][i + Radius];
+    if (stays(r, i + Radius)) return plane_[(Slot + 1 + dz + Radius) % planes].item[r][i + Radius];
     if (dz == 0) return beside_[r].item[i + Radius];
     return far(dz, r, i);
   }
@@ -227,17 +229,17 @@ private:
   const In *next_place_, *place_;                    ///< the thread's place there, and in the plane in the middle
   std::int64_t to_row_[rows], to_side_[2 * Radius];  ///< elements from its place to other rows, columns
   unsigned rows_outside_ = 0, sides_outside_ = 0;    ///< bit by bit, where the constant stands
-  plane plane_[planes];                              ///< what stays
+  plane plane_[planes];                              ///< what stays, a ring
   line beside_[rows];                                ///< the rest of the plane in the middle
 };
 
 /// One column of a thread's pack.
-template <class Window>
+template <class Window, int Slot>
 struct column_of_window {
   const Window& window;
   int i;
 
-  PMPP_HOST_DEVICE auto at(int dz, int dy, int dx) const { return window.at(dz, dy, i + dx); }
+  PMPP_HOST_DEVICE auto at(int dz, int dy, int dx) const { return window.template at<Slot>(dz, dy, i + dx); }
 };
 
 /// A thread makes `Columns` adjacent results of a row; more than one where all views consist of packs of so many.
@@ -260,19 +262,27 @@ struct stencil_kernel {
     if (x >= task.out.width || y >= task.out.height || begin >= end) return;
 
     window seen(task, begin, y, x);
-    for (int k = 1; k < window::planes; ++k) seen.step();
+    constexpr int planes = window::planes;
+    for_each_constant<planes - 1>([&](auto slot) { seen.template step<decltype(slot)::value>(); });
     Out* to = task.out.at(begin, y, x);
-    for (std::int64_t z = begin; z < end; ++z, to += task.out.slice) {
-      seen.step();
+    std::int64_t z = begin;
+    const auto make_plane = [&](auto number) {
+      constexpr int slot = (decltype(number)::value + planes - 1) % planes;
+      if (z >= end) return;
+      seen.template step<slot>();
       seen.look_aside();
       pack<Out, Columns> result;
-      for_each_constant<Columns>([&](auto number) {
-        constexpr int i = decltype(number)::value;
-        const column_of_window<window> source{seen, i};
-        result.item[i] = static_cast<Out>(f(neighbourhood<Dimensions, Radius, column_of_window<window>>(source)));
+      for_each_constant<Columns>([&](auto column) {
+        constexpr int i = decltype(column)::value;
+        using source = column_of_window<window, slot>;
+        const source elements{seen, i};
+        result.item[i] = static_cast<Out>(f(neighbourhood<Dimensions, Radius, source>(elements)));
       });
       *reinterpret_cast<pack<Out, Columns>*>(to) = result;
-    }
+      to += task.out.slice;
+      ++z;
+    };
+    while (z < end) for_each_constant<planes>(make_plane);
   }
 };
 
