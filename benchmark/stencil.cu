@@ -137,8 +137,8 @@ constexpr pmpp::stencil_27<float> twenty_seven{{0.2f, 0.05f, 0.03f, 0.02f}};
 #if PMPP_BENCH_SWEEP
 template <pmpp::stencil_tuning Tuning>
 void add_tuning() {
-  const std::string name = std::to_string(Tuning.threads) + " x " + std::to_string(Tuning.blocks) + " ahead " +
-                           std::to_string(Tuning.ahead) + (Tuning.keep_rows ? " rows kept" : "");
+  const std::string name =
+      std::to_string(Tuning.threads) + " x " + std::to_string(Tuning.blocks) + " ahead " + std::to_string(Tuning.ahead);
   add_stencil<float, 3, 1, Tuning>("7 points, " + name, cube, seven, pmpp::border::zero, false);
   add_stencil<float, 3, 1, Tuning>("27 points, " + name, cube, twenty_seven, pmpp::border::zero, false);
 }
@@ -158,14 +158,10 @@ void add_cases() {
   add_stencil<float, 2, 1>("f32 9 points 2-D", square, twenty_seven);
   add_stencil<float, 1, 2>("f32 5 points 1-D", line, thirteen);
 #if PMPP_BENCH_SWEEP
-  add_tuning<pmpp::stencil_tuning{256, 2, 1, true}>();
-  add_tuning<pmpp::stencil_tuning{256, 3, 1, true}>();
-  add_tuning<pmpp::stencil_tuning{256, 3, 0, true}>();
-  add_tuning<pmpp::stencil_tuning{256, 4, 0, true}>();
-  add_tuning<pmpp::stencil_tuning{256, 4, 1, false}>();
-  add_tuning<pmpp::stencil_tuning{256, 4, 0, false}>();
-  add_tuning<pmpp::stencil_tuning{512, 2, 1, false}>();
-  add_tuning<pmpp::stencil_tuning{128, 8, 1, false}>();
+  add_tuning<pmpp::stencil_tuning{256, 3, 1}>();
+  add_tuning<pmpp::stencil_tuning{256, 4, 1}>();
+  add_tuning<pmpp::stencil_tuning{128, 6, 2}>();
+  add_tuning<pmpp::stencil_tuning{512, 1, 2}>();
 #endif
 }
 

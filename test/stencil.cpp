@@ -27,7 +27,7 @@ namespace border = pmpp::border;
 namespace {
 
 constexpr pmpp::stencil_tuning standard{};
-constexpr pmpp::stencil_tuning tiny{32, 1, 0, false}, tiny_kept{64, 1, 2, true};
+constexpr pmpp::stencil_tuning tiny{32, 1, 0};
 
 struct shape {
   std::int64_t depth, height, width;
@@ -279,11 +279,10 @@ TEST_ALL_PLACES("the presets have the points and the weights that they say") {
       check<3, 4, standard, where, double, double>(size, far, star_terms(3, 4, far.weight), outside);
     for (const shape& size : {shape{1, 3, 5}, {1, 30, 64}, {1, 19, 35}})
       check<2, 2, standard, where, float, float>(size, near, star_terms(2, 2, near.weight), outside);
-    if constexpr (where::on_device)
-      check<3, 1, tiny_kept, where, float, float>({9, 7, 36}, box, box_terms(3, box.weight), outside);
-    else
-      check<3, 1, standard, where, float, float>({9, 7, 36}, box, box_terms(3, box.weight), outside);
   }
+  for (const border::rule& outside : rules)
+    for (const shape& size : {shape{9, 7, 36}, {1, 2, 4}, {5, 9, 31}})
+      check<3, 1, standard, where, float, float>(size, box, box_terms(3, box.weight), outside, {0, 4, 4});
 }
 
 TEST_ALL_PLACES("Laplacians of polynomials are exact") {

@@ -131,7 +131,7 @@ void stencil_on_host(const host_policy& where, const stencil_problem<In, Out>& s
 template <int Columns, int Dimensions, int Radius, stencil_tuning Tuning, class P, class In, class Out, class F>
 void launch_stencil(const P& where, const stencil_problem<In, Out>& s, const F& f) {
   using kernel = stencil_kernel<In, Out, Columns, Dimensions, Radius, F, Tuning>;
-  using rims = rim<Radius + Tuning.ahead>;
+  using rims = rim<Radius + kernel::tuning.ahead>;
   constexpr int threads = kernel::threads;
   static_assert(is_power_of_two(threads) && threads >= 32);
   const auto power = [](std::int64_t n, std::int64_t most) {  // of two
@@ -143,7 +143,7 @@ void launch_stencil(const P& where, const stencil_problem<In, Out>& s, const F& 
   const std::int64_t tiles_x = ceil_div(packs, std::int64_t(tile_packs));
   const std::int64_t tiles_y = ceil_div(s.out.height, std::int64_t(tile_rows));
   const std::int64_t walks = threads / (tile_packs * tile_rows);  // of a block
-  const std::int64_t room = processor_count(where) * std::int64_t(Tuning.blocks) * walks;
+  const std::int64_t room = processor_count(where) * std::int64_t(kernel::min_blocks) * walks;
   const std::int64_t section = section_rows(s.out.depth, 1, 2 * Radius + 1, tiles_x * tiles_y, room);
   const typename kernel::task_type task{s.in,
                                         s.out,
@@ -239,7 +239,9 @@ volume<T> rows_as_planes(const matrix_view<T>& v) {
 /// \param radius   radius<R>, R from 1 to 8: f reaches R planes, rows and columns far.
 /// \param f        a function object, called as f(n), host and device. n(dz, dy, dx) is the element so many planes, rows
 ///                 and columns away. The offsets should be constants, or counters of loops that the compiler unrolls:
-///                 then elements are in registers, and what f does not ask for is not read.
+///                 then elements are in registers, and what f does not ask for is not read. If it asks for elements of
+///                 another plane and another row or column at once, it is faster for `static constexpr bool corners =
+///                 true;` among its members.
 /// \param outside  what stands outside of `in`, as for convolve: border::zero, clamp, reflect, mirror, wrap, constant(v).
 /// \pre the offsets that f uses are at most R; checked in debug mode.
 /// The same bits on every run. Asynchronous on a GPU; may be captured. No scratch. Cost: input read once, output written

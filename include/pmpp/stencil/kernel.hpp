@@ -29,10 +29,9 @@
 namespace pmpp::inline PMPP_BACKEND {
 
 struct stencil_tuning {
-  int threads = 256;      ///< of a block
-  int blocks = 4;         ///< of a multiprocessor
-  int ahead = 1;          ///< planes that are on their way while results are made
-  bool keep_rows = true;  ///< with radius 1: rows next to a thread's own stay in registers from plane to plane too
+  int threads = 256;  ///< of a block
+  int blocks = 3;     ///< of a multiprocessor; at most 2 where much stays in registers
+  int ahead = 2;      ///< planes that are on their way while results are made; at most 1 where much stays
 };
 
 namespace detail {
@@ -114,11 +113,33 @@ struct stencil_task {
   std::int64_t tiles_x, tiles_y, section;  ///< planes
 };
 
-/// What a thread sees of a few planes, `columns` of them its own. It moves down by one plane at a time.
-template <class In, int Columns, int Radius, stencil_tuning Tuning, class Task>
+/// Whether f says that it asks for elements of another plane and another row or column at once.
+template <class F>
+inline constexpr bool has_corners = false;
+template <class F>
+requires requires { F::corners; }
+inline constexpr bool has_corners<F> = F::corners;
+
+/// What of a plane stays in registers until the plane is out of sight: a thread's own columns, or all that f may ask for.
+/// The rest is read when the plane is in the middle. In a matrix, where planes are rows, the rest is next to nothing.
+template <class F, int Dimensions, int Radius>
+inline constexpr bool keeps_all = Radius == 1 && (Dimensions < 3 || has_corners<F>);
+
+/// The tuning as the registers allow it.
+template <class F, int Dimensions, int Radius>
+constexpr stencil_tuning fitting(stencil_tuning t) {
+  if (Radius > 1 || (Dimensions == 3 && has_corners<F>)) {
+    t.blocks = smaller(t.blocks, 2);
+    t.ahead = smaller(t.ahead, 1);
+  }
+  return t;
+}
+
+/// What a thread sees of a few planes, `Columns` of a row its own. It moves down by one plane at a time.
+template <class In, int Columns, int Radius, int Ahead, bool KeepsAll, class Task>
 class stencil_window {
 public:
-  static constexpr int planes = 2 * Radius + 1 + Tuning.ahead, rows = 2 * Radius + 1, width = Columns + 2 * Radius;
+  static constexpr int planes = 2 * Radius + 1 + Ahead, rows = 2 * Radius + 1, width = Columns + 2 * Radius;
 
   /// Sees plane z after `planes` steps.
   PMPP_HOST_DEVICE stencil_window(const Task& task, std::int64_t z, std::int64_t y, std::int64_t x)
@@ -126,7 +147,7 @@ public:
         own_(y * task.in.pitch + x * task.in.step),
         next_(z - Radius - 1),
         next_place_(task.in.data + own_ + next_ * task.in.slice),
-        place_(next_place_ - (Radius + Tuning.ahead) * task.in.slice) {
+        place_(next_place_ - (Radius + Ahead) * task.in.slice) {
     for (int r = 0; r < rows; ++r) {
       const std::int64_t from = task.rows.position(y + r - Radius, task.in.height);
       rows_outside_ |= from < 0 ? 1u << r : 0;
@@ -193,12 +214,12 @@ private:
 
   /// Whether column i of row r stays in registers from plane to plane.
   PMPP_HOST_DEVICE static constexpr bool stays(int r, int i) {
-    return (Radius == 1 && Tuning.keep_rows) || (r == Radius && i >= Radius && i < Radius + Columns);
+    return KeepsAll || (r == Radius && i >= Radius && i < Radius + Columns);
   }
 
   /// An element that is neither kept nor in the plane in the middle.
   PMPP_HOST_DEVICE In far(int dz, int r, int i) const {
-    const std::int64_t z = task_.planes.position(next_ - (Radius + Tuning.ahead) + dz, task_.in.depth);
+    const std::int64_t z = task_.planes.position(next_ - (Radius + Ahead) + dz, task_.in.depth);
     const int side = i < 0 ? i + Radius : i - Columns + Radius;
     const bool is_own = i >= 0 && i < Columns;
     if (z < 0 || (rows_outside_ >> r & 1) != 0 || (!is_own && (sides_outside_ >> side & 1) != 0)) return task_.constant;
@@ -245,9 +266,10 @@ struct column_of_window {
 /// A thread makes `Columns` adjacent results of a row; more than one where all views consist of packs of so many.
 template <class In, class Out, int Columns, int Dimensions, int Radius, class F, stencil_tuning Tuning>
 struct stencil_kernel {
-  static constexpr int threads = Tuning.threads, min_blocks = Tuning.blocks;
-  using task_type = stencil_task<In, Out, Radius + Tuning.ahead>;
-  using window = stencil_window<In, Columns, Radius, Tuning, task_type>;
+  static constexpr stencil_tuning tuning = fitting<F, Dimensions, Radius>(Tuning);
+  static constexpr int threads = tuning.threads, min_blocks = tuning.blocks;
+  using task_type = stencil_task<In, Out, Radius + tuning.ahead>;
+  using window = stencil_window<In, Columns, Radius, tuning.ahead, keeps_all<F, Dimensions, Radius>, task_type>;
 
   template <class Block>
   PMPP_HOST_DEVICE void operator()(Block& block, const task_type& task, const F& f) const {

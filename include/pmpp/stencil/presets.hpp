@@ -44,7 +44,8 @@ struct star {
 /// All elements at most one away along each axis; the weight is that of the number of axes along which they are away.
 template <class T>
 struct box {
-  T weight[4];  ///< of the element itself, of those beyond its faces, edges, corners
+  static constexpr bool corners = true;  ///< see stencil
+  T weight[4];                           ///< of the element itself, of those beyond its faces, edges, corners
 
   template <class N>
   PMPP_HOST_DEVICE T operator()(const N& n) const {
