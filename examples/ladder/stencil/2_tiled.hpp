@@ -2,8 +2,8 @@
 //
 // Rung 2: a tile with its halo in shared memory (PMPP, 4th edition, section 8.3). A block of 8 x 8 x 8 threads loads a
 // cube of as many elements, of which the 6 x 6 x 6 inner ones become results: each element comes once for a block. But
-// the tile is small, since a block has at most 1024 threads: 512 loads for 216 results, and rows of 8 elements do not
-// fill a sector twice over. The halo eats what the tile saves; the caches of rung 1 do as well.
+// the tile is small, since a block has at most 1024 threads: 512 loads for 216 results, in rows of 8 elements that begin
+// anywhere in the sectors of 32 bytes. The halo eats what the tile saves.
 #pragma once
 
 #include "1_basic.hpp"
