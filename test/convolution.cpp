@@ -16,6 +16,7 @@
 #include <stdexcept>
 #include <string>
 
+#include "support/borders.hpp"
 #include "support/data.hpp"
 #include "support/policies.hpp"
 #if PMPP_CUDA
@@ -30,30 +31,6 @@ namespace {
 
 constexpr pmpp::convolution_tuning standard{};
 constexpr pmpp::convolution_tuning tiny{2, 2, 1, 1, 8, 1, 1, 2, 1, 2, 4, 1, 8};
-
-/// The element of an axis of n that stands at i, found by walking; -1: the constant.
-std::int64_t walked(std::int64_t i, std::int64_t n, const border::rule& outside) {
-  std::int64_t place = 0, direction = 1;
-  if (outside.what == border::kind::constant) return i < 0 || i >= n ? -1 : i;
-  if (outside.what == border::kind::clamp) return std::clamp(i, std::int64_t(0), n - 1);
-  for (std::int64_t step = 0; step < std::abs(i); ++step) {
-    if (i < 0 && step == 0) {  // to the left of the first element
-      if (outside.what == border::kind::wrap) place = n - 1, direction = -1;
-      if (outside.what == border::kind::mirror) place = n > 1 ? 1 : 0;
-      continue;
-    }
-    const std::int64_t next = place + direction;
-    if (next >= 0 && next < n) {
-      place = next;
-    } else if (outside.what == border::kind::wrap) {
-      place = direction > 0 ? 0 : n - 1;
-    } else {
-      direction = -direction;
-      if (outside.what == border::kind::mirror && n > 1) place += direction;
-    }
-  }
-  return place;
-}
 
 struct shape {
   std::int64_t depth, height, width;
@@ -80,7 +57,7 @@ std::vector<expected> reference(const std::vector<In>& in, const shape& size, co
                                 const shape& taps, const border::rule& outside) {
   const auto axis = [&](std::int64_t n, std::int64_t k) {  // [result][tap] -> element
     std::vector<std::int64_t> at;
-    for (std::int64_t i = -(k / 2); n > 0 && i < n + k; ++i) at.push_back(walked(i, n, outside));
+    for (std::int64_t i = -(k / 2); n > 0 && i < n + k; ++i) at.push_back(test::walked(i, n, outside));
     std::vector<std::vector<std::int64_t>> all;
     for (std::int64_t i = 0; i < n; ++i) all.emplace_back(at.begin() + i, at.begin() + i + k);
     return all;
@@ -252,8 +229,7 @@ void check_separable(std::int64_t rows, std::int64_t cols, std::int64_t size_y, 
   }
 }
 
-const border::rule rules[] = {border::zero,   border::clamp, border::reflect,
-                              border::mirror, border::wrap,  border::constant(0.75)};
+constexpr const auto& rules = test::border_rules;
 
 }  // namespace
 

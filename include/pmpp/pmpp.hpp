@@ -43,6 +43,7 @@
 #include <pmpp/sparse_formats.hpp>
 #include <pmpp/spmm.hpp>
 #include <pmpp/spmv.hpp>
+#include <pmpp/stencil.hpp>
 #include <pmpp/top_k.hpp>
 #include <pmpp/transform.hpp>
 #include <pmpp/transpose.hpp>

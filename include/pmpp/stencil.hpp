@@ -1,0 +1,289 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Stencils: each result is a function of the elements around it. The function sees them by their offsets:
+//
+//   struct mean_of_four {
+//     template <class N>
+//     PMPP_HOST_DEVICE float operator()(const N& n) const {
+//       return 0.25f * (n(-1, 0) + n(1, 0) + n(0, -1) + n(0, 1));    // rows, columns
+//     }
+//   };
+//   stencil(device, in, out, radius<1>, mean_of_four{});
+//
+//   1. A thread stands on a few columns of a row (16 bytes) and walks from plane to plane, from row to row in a matrix;
+//      what it still needs of the planes around stays in registers (stencil/kernel.hpp).
+//   2. The next plane is on its way while results are made.
+//   3. Long walks are cut to sections, for as many threads as there is room for.
+//   4. What stands outside is decided once a thread, not once an element.
+//
+// Traffic: the input read once but for what meets between blocks and sections (caches have most of it), the output
+// written once; no scratch, no barrier, one launch. Same bits on every run. In place is not possible. Weighted sums over
+// usual neighbourhoods: stencil/presets.hpp. (PMPP ch. 8: stencils, thread coarsening, register tiling.)
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <type_traits>
+
+#include <pmpp/convolution.hpp>
+#include <pmpp/core/config.hpp>
+#include <pmpp/core/contiguous.hpp>
+#include <pmpp/core/error.hpp>
+#include <pmpp/core/math.hpp>
+#include <pmpp/core/matrix_view.hpp>
+#include <pmpp/core/overlap.hpp>
+#include <pmpp/core/volume_view.hpp>
+#include <pmpp/execution.hpp>
+#include <pmpp/host/parallel_for.hpp>
+#include <pmpp/launch.hpp>
+#include <pmpp/memory/reachable.hpp>
+#include <pmpp/stencil/kernel.hpp>
+#include <pmpp/stencil/presets.hpp>
+
+#pragma GCC visibility push(hidden)  // see launch.hpp
+
+namespace pmpp::inline PMPP_BACKEND {
+
+/// How far a stencil reaches along each axis: radius<1> to radius<8>.
+template <int Radius>
+struct radius_tag {};
+template <int Radius>
+inline constexpr radius_tag<Radius> radius{};
+
+namespace detail {
+
+template <class In, class Out>
+struct stencil_problem {
+  volume<const In> in;
+  volume<Out> out;
+  border::rule outside;
+  In constant;  ///< the rule's value as an element
+};
+
+/// The elements around (z, y, x), any of which may stand outside.
+template <class In, class Out>
+struct elements_at {
+  const stencil_problem<In, Out>& s;
+  std::int64_t z, y, x;
+
+  PMPP_HOST_DEVICE In at(int dz, int dy, int dx) const {
+    const std::int64_t from_z = position_in(z + dz, s.in.depth, s.outside.what);
+    const std::int64_t from_y = position_in(y + dy, s.in.height, s.outside.what);
+    const std::int64_t from_x = position_in(x + dx, s.in.width, s.outside.what);
+    return from_z < 0 || from_y < 0 || from_x < 0 ? s.constant : *s.in.at(from_z, from_y, from_x);
+  }
+};
+
+/// The elements around one that has all of them.
+template <class In>
+struct elements_around {
+  const In* centre;
+  std::int64_t slice, pitch, step;
+
+  PMPP_HOST_DEVICE In at(int dz, int dy, int dx) const { return centre[dz * slice + dy * pitch + dx * step]; }
+};
+
+/// Results first ... last - 1 of a row; those whose neighbours all exist in a loop that compilers turn into vector
+/// instructions.
+template <int Dimensions, int Radius, class In, class Out, class F>
+void stencil_row(const stencil_problem<In, Out>& s, const F& f, std::int64_t z, std::int64_t y, std::int64_t first,
+                 std::int64_t last) {
+  const auto at_edge = [&](std::int64_t from, std::int64_t to) {
+    for (std::int64_t x = from; x < to; ++x) {
+      const elements_at<In, Out> here{s, z, y, x};
+      *s.out.at(z, y, x) = static_cast<Out>(f(neighbourhood<Dimensions, Radius, elements_at<In, Out>>(here)));
+    }
+  };
+  const auto has_all = [](std::int64_t i, std::int64_t n) { return i >= Radius && i < n - Radius; };
+  const bool inside = (Dimensions < 2 || has_all(z, s.in.depth)) && (Dimensions < 3 || has_all(y, s.in.height));
+  const std::int64_t begin = inside ? smaller(last, larger(first, std::int64_t(Radius))) : last;
+  const std::int64_t end = larger(begin, smaller(last, s.in.width - Radius));
+  at_edge(first, begin);
+  const In* const from = s.in.at(z, y, 0);
+  Out* const to = s.out.at(z, y, 0);
+  const auto inner = [&](std::int64_t in_step, std::int64_t out_step) {
+#pragma GCC ivdep
+    for (std::int64_t x = begin; x < end; ++x) {
+      const elements_around<In> here{from + x * in_step, s.in.slice, s.in.pitch, in_step};
+      to[x * out_step] = static_cast<Out>(f(neighbourhood<Dimensions, Radius, elements_around<In>>(here)));
+    }
+  };
+  if (s.in.step == 1 && s.out.step == 1)
+    inner(1, 1);
+  else
+    inner(s.in.step, s.out.step);
+  at_edge(end, last);
+}
+
+template <int Dimensions, int Radius, class In, class Out, class F>
+void stencil_on_host(const host_policy& where, const stencil_problem<In, Out>& s, const F& f) {
+  const std::int64_t piece = host_loop::grain, pieces = ceil_div(s.out.width, piece);
+  const std::int64_t rows = larger(std::int64_t(1), piece / s.out.width), all = s.out.depth * s.out.height;
+  host_loop::parallel_for(where, ceil_div(all, rows) * pieces, [&](std::int64_t task) {
+    const std::int64_t begin = task / pieces * rows, first = task % pieces * piece;
+    for (std::int64_t row = begin; row < smaller(begin + rows, all); ++row)
+      stencil_row<Dimensions, Radius>(s, f, row / s.out.height, row % s.out.height, first,
+                                      smaller(first + piece, s.out.width));
+  });
+}
+
+/// Launches the kernel whose threads make `Columns` results of a row.
+template <int Columns, int Dimensions, int Radius, stencil_tuning Tuning, class P, class In, class Out, class F>
+void launch_stencil(const P& where, const stencil_problem<In, Out>& s, const F& f) {
+  using kernel = stencil_kernel<In, Out, Columns, Dimensions, Radius, F, Tuning>;
+  using rims = rim<Radius + kernel::tuning.ahead>;
+  constexpr int threads = kernel::threads;
+  static_assert(is_power_of_two(threads) && threads >= 32);
+  const auto power = [](std::int64_t n, std::int64_t most) {  // of two
+    return static_cast<int>(std::int64_t(1) << smaller(ceil_log2(n), floor_log2(most)));
+  };
+  const border::kind outside = s.outside.what;
+  const std::int64_t packs = ceil_div(s.out.width, std::int64_t(Columns));
+  const int tile_rows = power(s.out.height, threads / power(packs, 32)), tile_packs = power(packs, threads / tile_rows);
+  const std::int64_t tiles_x = ceil_div(packs, std::int64_t(tile_packs));
+  const std::int64_t tiles_y = ceil_div(s.out.height, std::int64_t(tile_rows));
+  const std::int64_t walks = threads / (tile_packs * tile_rows);  // of a block
+  const std::int64_t room = processor_count(where) * std::int64_t(kernel::min_blocks) * walks;
+  const std::int64_t section = section_rows(s.out.depth, 1, 2 * Radius + 1, tiles_x * tiles_y, room);
+  const typename kernel::task_type task{s.in,
+                                        s.out,
+                                        rims(s.in.depth, outside),
+                                        rims(s.in.height, outside),
+                                        rims(s.in.width, outside),
+                                        s.constant,
+                                        tile_packs,
+                                        tile_rows,
+                                        tiles_x,
+                                        tiles_y,
+                                        section};
+  launch(where, tiles_x * tiles_y * ceil_div(ceil_div(s.out.depth, section), walks), kernel{}, task, f);
+}
+
+template <int Dimensions, int Radius, stencil_tuning Tuning, class P, class In, class Out, class F>
+void stencil_on_device(const P& where, const stencil_problem<In, Out>& s, const F& f) {
+  check_reachable(where, "stencil", s.in.data);
+  check_reachable(where, "stencil", s.out.data);
+  constexpr int columns = pack_size<In>;
+  if constexpr (columns > 1)
+    if (in_packs<columns>(s.in) && in_packs<columns>(s.out))
+      return launch_stencil<columns, Dimensions, Radius, Tuning>(where, s, f);
+  launch_stencil<1, Dimensions, Radius, Tuning>(where, s, f);
+}
+
+/// The value of border::constant as an element: zero bytes where there is no other way.
+template <class T>
+T border_element(const border::rule& outside) {
+  if constexpr (std::is_arithmetic_v<T>) {
+    return static_cast<T>(outside.value);
+  } else if constexpr (std::is_convertible_v<float, T>) {  // half, bfloat16
+    return static_cast<float>(outside.value);
+  } else {
+    require(outside.what != border::kind::constant || outside.value == 0, [&] {
+      return "pmpp::stencil: border::constant(" + std::to_string(outside.value) +
+             ") is not a value of the elements, which are no numbers";
+    });
+    return T{};
+  }
+}
+
+/// Throws for bad input; returns whether there is a result to make.
+template <class In, class Out>
+bool check_stencil(const volume<const In>& in, const volume<Out>& out, int dimensions, bool overlap) {
+  const auto shape_of = [&](const auto& v) {
+    return dimensions == 3 ? shape_text(v) : std::to_string(v.depth) + " x " + std::to_string(v.width);
+  };
+  require(in.depth >= 0 && in.height >= 0 && in.width >= 0 && in.depth == out.depth && in.height == out.height &&
+              in.width == out.width,
+          [&] {
+            return "pmpp::stencil: the input is " + shape_of(in) + ", so the output must be too, but is " +
+                   shape_of(out);
+          });
+  if (out.depth == 0 || out.height == 0 || out.width == 0) return false;
+  require(in.data != nullptr && out.data != nullptr,
+          [&] { return std::string("pmpp::stencil: the ") + (in.data == nullptr ? "input" : "output") + " is null"; });
+  require(!overlap, [&] {
+    return "pmpp::stencil: input and output (both " + shape_of(in) + ") overlap; there is no stencil in place";
+  });
+  return true;
+}
+
+template <int Dimensions, int Radius, stencil_tuning Tuning, class P, class In, class Out, class F>
+void stencil_checked(const P& where, const volume<const In>& in, const volume<Out>& out, const F& f,
+                     const border::rule& outside, bool overlap) {
+  static_assert(Radius >= 1 && Radius <= 8, "the radius of a stencil is 1 to 8");
+  static_assert(std::is_trivially_copyable_v<In> && std::is_trivially_copyable_v<Out>);
+  if (!check_stencil(in, out, Dimensions, overlap)) return;
+  const stencil_problem<In, Out> s{in, out, outside, border_element<In>(outside)};
+  if constexpr (std::is_same_v<P, seq_policy>) {
+    for (std::int64_t z = 0; z < out.depth; ++z)
+      for (std::int64_t y = 0; y < out.height; ++y) stencil_row<Dimensions, Radius>(s, f, z, y, 0, out.width);
+  } else if constexpr (std::is_same_v<P, host_policy>) {
+    stencil_on_host<Dimensions, Radius>(where, s, f);
+  } else {
+    stencil_on_device<Dimensions, Radius, Tuning>(where, s, f);
+  }
+}
+
+/// A matrix as a volume whose planes are its rows: stencils walk from row to row.
+template <class T>
+volume<T> rows_as_planes(const matrix_view<T>& v) {
+  return {v.data(), v.rows(), 1, v.cols(), v.row_stride(), 0, v.cols() <= 1 ? 1 : v.col_stride()};
+}
+
+}  // namespace detail
+
+/// Writes f(n) to each element of `out`, where n shows the elements of `in` around its place.
+///
+/// \param in       depth x height x width, any strides; visible to `where`. Elements of any trivially copyable type.
+/// \param out      as large as `in`; must not overlap it. f's results are converted to its elements.
+/// \param radius   radius<R>, R from 1 to 8: f reaches R planes, rows and columns far.
+/// \param f        a function object, called as f(n), host and device. n(dz, dy, dx) is the element so many planes, rows
+///                 and columns away. The offsets should be constants, or counters of loops that the compiler unrolls:
+///                 then elements are in registers, and what f does not ask for is not read. If it asks for elements of
+///                 another plane and another row or column at once, it is faster for `static constexpr bool corners =
+///                 true;` among its members.
+/// \param outside  what stands outside of `in`, as for convolve: border::zero, clamp, reflect, mirror, wrap, constant(v).
+/// \pre the offsets that f uses are at most R; checked in debug mode.
+/// The same bits on every run. Asynchronous on a GPU; may be captured. No scratch. Cost: input read once, output written
+/// once; one launch.
+/// \throws std::invalid_argument for shapes that do not fit, null pointers, overlap, border::constant of elements that
+/// are no numbers; cuda_error.
+/// Source: PMPP ch. 8. Example: test/stencil.cpp.
+template <stencil_tuning Tuning = stencil_tuning{}, execution_policy P, class In, class Out, int Radius, class F>
+void stencil(const P& where, const volume_view<In>& in, const volume_view<Out>& out, radius_tag<Radius>, const F& f,
+             const border::rule& outside = border::zero) {
+  const bool overlap = !in.empty() && !out.empty() && detail::memory_of_view(in).may_meet(detail::memory_of_view(out));
+  detail::stencil_checked<3, Radius, Tuning>(where, detail::volume_of(volume_view<const std::remove_const_t<In>>(in)),
+                                             detail::volume_of(out), f, outside, overlap);
+}
+
+/// The same in two dimensions: n(dy, dx).
+template <stencil_tuning Tuning = stencil_tuning{}, execution_policy P, class In, class Out, int Radius, class F>
+void stencil(const P& where, const matrix_view<In>& in, const matrix_view<Out>& out, radius_tag<Radius>, const F& f,
+             const border::rule& outside = border::zero) {
+  const bool overlap = !in.empty() && !out.empty() && detail::memory_of_view(in).may_meet(detail::memory_of_view(out));
+  detail::stencil_checked<2, Radius, Tuning>(where,
+                                             detail::rows_as_planes(matrix_view<const std::remove_const_t<In>>(in)),
+                                             detail::rows_as_planes(out), f, outside, overlap);
+}
+
+/// The same in one dimension, for contiguous ranges: n(dx). `out` has room for as many elements as `in` has.
+/// \throws std::length_error if it has not.
+template <stencil_tuning Tuning = stencil_tuning{}, execution_policy P, contiguous_data In, class Out, int Radius,
+          class F>
+requires contiguous_data<std::remove_reference_t<Out>>
+void stencil(const P& where, const In& in, Out&& out, radius_tag<Radius>, const F& f,
+             const border::rule& outside = border::zero) {
+  const auto from = detail::as_span(in);
+  const auto to = detail::as_span(out);
+  require_room("stencil", "out", static_cast<std::int64_t>(to.size()), static_cast<std::int64_t>(from.size()));
+  const matrix_view<const std::remove_const_t<element_of<const In>>> a(from.data(), 1, from.size());
+  const matrix_view<element_of<std::remove_reference_t<Out>>> b(to.data(), 1, from.size());
+  const bool overlap = !a.empty() && detail::memory_of_view(a).may_meet(detail::memory_of_view(b));
+  detail::stencil_checked<1, Radius, Tuning>(where, detail::rows_as_planes(a), detail::rows_as_planes(b), f, outside,
+                                             overlap);
+}
+
+}  // namespace pmpp::inline PMPP_BACKEND
+
+#pragma GCC visibility pop
