@@ -177,6 +177,21 @@ void allow_shared_bytes_once(int device, const void* function) {
   __atomic_store_n(&allowed[device], true, __ATOMIC_RELAXED);
 }
 
+/// Whether a kernel that asks for it may start early: code for less than compute capability 9.0 would not wait.
+template <class Kernel>
+bool may_start_early(int device, const void* function) {
+  enum : int { unknown, no, yes };
+  static int known[device_limits::most_devices];
+  int answer = __atomic_load_n(&known[device], __ATOMIC_RELAXED);
+  if (answer == unknown) {
+    cudaFuncAttributes attributes;
+    check(cudaFuncGetAttributes(&attributes, function), "cudaFuncGetAttributes");
+    answer = attributes.ptxVersion >= 90 && attributes.binaryVersion >= 90 ? yes : no;
+    __atomic_store_n(&known[device], answer, __ATOMIC_RELAXED);
+  }
+  return answer == yes;
+}
+
 inline cudaLaunchConfig_t launch_config(const grid& shape, std::size_t dynamic_bytes, cudaStream_t stream) {
   cudaLaunchConfig_t config{};
   config.gridDim = {shape.blocks.x, shape.blocks.y, shape.blocks.z};
@@ -206,7 +221,15 @@ void launch_kernel([[maybe_unused]] const P& where, const grid& shape, const Ker
     const auto* entry = reinterpret_cast<const void*>(&simt::detail::run_kernel<Threads, Kernel, Args...>);
     if (own + shape.dynamic_shared > simt::detail::static_shared_limit)
       allow_shared_bytes_once<void(std::integral_constant<int, Threads>, Kernel, Args...)>(id, entry);
-    const cudaLaunchConfig_t config = launch_config(shape, dynamic_bytes, where.stream);
+    cudaLaunchConfig_t config = launch_config(shape, dynamic_bytes, where.stream);
+    cudaLaunchAttribute early{};
+    if constexpr (simt::detail::starts_early_of<Kernel>)
+      if (may_start_early<void(std::integral_constant<int, Threads>, Kernel, Args...)>(id, entry)) {
+        early.id = cudaLaunchAttributeProgrammaticStreamSerialization;
+        early.val.programmaticStreamSerializationAllowed = 1;
+        config.attrs = &early;
+        config.numAttrs = 1;
+      }
     const void* values[] = {&kernel, &args...};
     after_launch(cudaLaunchKernelExC(&config, entry, const_cast<void**>(values)), name, where.stream,
                  std::source_location::current());

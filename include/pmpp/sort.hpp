@@ -50,9 +50,11 @@ struct sort_tuning {
   int radix_value = 16;        ///< bytes of the largest values that go along with their keys in each pass
   std::int64_t radix_narrow = std::int64_t(1) << 30;  ///< below so many elements look-back words have 32 bits
   int pass_threads = 256;      ///< of a block that merges runs, at most
+  int pass_bytes = 64;         ///< of a thread's elements there
   int least_threads = 64;      ///< of a block that sorts or merges, where inputs are short
   int resident = 1024;         ///< threads that sort on a multiprocessor at a time
   int pass_resident = 1024;    ///< threads that merge runs there
+  bool early = true; ///< x
   std::int64_t four_ways = std::int64_t(1) << 24;  ///< from so many elements on passes merge four runs
 };
 
@@ -69,13 +71,14 @@ constexpr int sort_threads(int threads, int bytes_of_thread, int most_bytes) {
 }
 
 /// Elements of a thread in a merge sort: an odd number.
-constexpr int sort_odd_items(int bytes_of_thread, int bytes) { return sort_items(bytes_of_thread, bytes) | 1; }
+constexpr int sort_odd_items(int bytes_of_thread, int bytes) { return (bytes_of_thread / larger(4, bytes)) | 1; }
 
 template <class T, class In, class Out, class Comp, sort_tuning Tuning>
 struct sort_tiles_kernel {
+  static constexpr bool starts_early = Tuning.early;
   static constexpr int items = sort_odd_items(Tuning.bytes, sizeof(T)),
                        threads = sort_threads(Tuning.threads, items*int(sizeof(T)), 96 * 1024),
-                       min_blocks = larger(1, Tuning.resident / threads / (items * int(sizeof(T)) > 72 ? 2 : 1));
+                       min_blocks = larger(1, Tuning.resident / threads / (items * int(sizeof(T)) > 136 ? 2 : 1));
   using memory_of_block = block::sort_memory<T, threads, items>;
   static constexpr int tile = memory_of_block::tile;  ///< of a block of all threads
 
@@ -129,8 +132,9 @@ private:
 /// Where the tiles of a pass of four lie in their runs.
 using four_cuts = block::run_cut<4>;
 
-template <class T, class In, class Comp>
+template <class T, class In, class Comp, sort_tuning Tuning>
 struct cut_runs_kernel {
+  static constexpr bool starts_early = Tuning.early;
   static constexpr int threads = 64;
 
   struct arguments {
@@ -154,10 +158,11 @@ struct cut_runs_kernel {
 
 template <int Ways, class T, class In, class Out, class Comp, sort_tuning Tuning>
 struct merge_runs_kernel {
-  static constexpr int items = sort_odd_items(Tuning.bytes, sizeof(T)),
+  static constexpr bool starts_early = Tuning.early;
+  static constexpr int items = sort_odd_items(Tuning.pass_bytes, sizeof(T)),
                        threads = sort_threads(smaller(Tuning.threads, Tuning.pass_threads), items*int(sizeof(T)),
                                               96 * 1024),
-                       min_blocks = larger(1, Tuning.pass_resident / threads / (items * int(sizeof(T)) > 72 ? 2 : 1));
+                       min_blocks = larger(1, Tuning.pass_resident / threads / (items * int(sizeof(T)) > 136 ? 2 : 1));
   using memory_of_block = block::merge_runs_memory<T, threads, items, Ways>;
 
   struct shared {
@@ -233,7 +238,7 @@ void merge_runs(const P& where, int threads, const In& in, const Out& out, const
   const std::int64_t tiles =
       (groups - 1) * tiles_of_group + ceil_div(count.bound - (groups - 1) * Ways * run, tile);
   if constexpr (Ways == 4) {
-    using cut = cut_runs_kernel<T, In, Comp>;
+    using cut = cut_runs_kernel<T, In, Comp, Tuning>;
     launch(where, ceil_div(tiles, std::int64_t(cut::threads / 4)), cut{},
            typename cut::arguments{runs, count, tile, tiles_of_group, tiles, comp, cuts});
   }

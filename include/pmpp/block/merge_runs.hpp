@@ -129,32 +129,31 @@ PMPP_HOST_DEVICE void merge_runs(Block& block, Memory& memory, const sorted_runs
   using places = typename Memory::places;
   constexpr int items = Memory::items, ways = Memory::ways;
   T* const slots = memory.of_tile.slots();
-  // Run q has the slots from border[q] on; the input is at that distance from its slots.
+  // Run q has the places from border[q] on. Seen from from[q], its elements have the same places.
   int border[ways + 1];
-  std::int64_t distance[ways];
+  In from[ways];
+  const In group_in = runs.in + runs.first_of(group);
   border[0] = 0;
   for (int q = 0; q < ways; ++q) {
-    distance[q] = memory.begin.place[q] + q * runs.run - border[q];
+    from[q] = group_in + (memory.begin.place[q] + q * runs.run - border[q]);
     // Under a comparator that contradicts itself the cuts may not be in order.
     const std::int64_t length = larger(std::int64_t(0), memory.end.place[q] - memory.begin.place[q]);
     border[q + 1] = border[q] + static_cast<int>(smaller(length, std::int64_t(count - border[q])));
   }
   // The second pair begins with a thread of its own.
   const int gap = ways == 4 ? (items - border[ways / 2] % items) % items : 0;
-  const In from_in = runs.in + runs.first_of(group);
   const int threads = block.threads(), thread = block.thread();
   T x[items]{};
   for (int k = 0; k < items; ++k) {
     const int i = k * threads + thread;
-    if (i >= count) break;
-    std::int64_t from = distance[0];
+    In in = from[0];
     for (int q = 1; q < ways; ++q)
-      if (i >= border[q]) from = distance[q];
-    x[k] = element_as<T>(value_of<In>(from_in[i + from]));
+      if (i >= border[q]) in = from[q];
+    if (i < count) x[k] = element_as<T>(value_of<In>(in[i]));
   }
   for (int k = 0; k < items; ++k) {
     const int i = k * threads + thread;
-    if (i < count) slots[places::slot(i + (i >= border[ways / 2] ? gap : 0))] = x[k];
+    if (i < count) slots[places::slot(i + (ways == 4 && i >= border[ways / 2] ? gap : 0))] = x[k];
   }
   block.sync();
   T* const own = slots + places::slot(thread * items);

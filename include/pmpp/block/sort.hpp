@@ -13,6 +13,7 @@
 #pragma once
 
 #include <cstdint>
+#include <type_traits>
 
 #include <pmpp/core/co_rank.hpp>
 #include <pmpp/core/config.hpp>
@@ -78,14 +79,21 @@ PMPP_HOST_DEVICE void merge_places(const T* slots, int a, int end_a, int b, int 
   a += from_a;
   b += diagonal - from_a;
   T next_a = of[a], next_b = of[b];
-  for (int k = 0; k < Items; ++k) {
-    const bool take_b = a >= end_a || (b < end_b && comp(next_b, next_a));
-    x[k] = take_b ? next_b : next_a;
-    if (k + 1 == Items) break;
-    const int next = take_b ? ++b : ++a;
-    const T loaded = of[next];
-    (take_b ? next_b : next_a) = loaded;
-  }
+  const auto merge = [&](auto both_last) {  // neither can end
+    for (int k = 0; k < Items; ++k) {
+      const bool take_b =
+          both_last ? comp(next_b, next_a) : a >= end_a || (b < end_b && comp(next_b, next_a));
+      x[k] = take_b ? next_b : next_a;
+      if (k + 1 == Items) break;
+      const int next = take_b ? ++b : ++a;
+      const T loaded = of[next];
+      (take_b ? next_b : next_a) = loaded;
+    }
+  };
+  if (end_a - a >= Items && end_b - b >= Items)
+    merge(std::true_type{});
+  else
+    merge(std::false_type{});
 }
 
 }  // namespace detail
