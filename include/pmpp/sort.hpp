@@ -4,13 +4,13 @@
 //
 // Numbers under less or greater are sorted by their digits (sort/radix.hpp), everything else by merging:
 //
-//   1. Each block sorts a tile of up to 8192 elements in shared memory (block/sort.hpp).
-//   2. Passes make one run of four (block/merge_four.hpp), from the data to scratch and back, so that the last one ends
-//      in the data. One launch each; what fits into a tile takes one launch in all.
+//   1. Each block sorts a tile of up to 8704 elements in shared memory (block/sort.hpp).
+//   2. Passes make one run of two, of four where inputs are long (block/merge_runs.hpp), from the data to scratch and back,
+//      so that the last one ends in the data. What fits into a tile takes one launch in all.
 //
 // Work n log n; traffic 2n elements for the tiles and 2n for each pass: 2^27 elements of 4 bytes take 7 passes. Scratch: n
-// elements. Stable: equals keep their order, so that the result is unique and the same on every run. Values move along
-// with their keys.
+// elements and 1 %. Stable: equals keep their order, so that the result is unique and the same on every run. Values move
+// along with their keys.
 // (PMPP ch. 12 and 13. Passes of four halve the traffic of the book's; Batcher's networks are not stable.)
 #pragma once
 
@@ -505,10 +505,10 @@ struct descends {
 /// Integers, float, double, half and bfloat16 under less or greater (std's too) are sorted by digits of 8 bits, comp is
 /// not called: -0.0 precedes +0.0 (under greater it follows), NaN comes last under both. Cost: n keys read, then 2n
 /// elements of traffic for each byte that is not the same in all keys; a launch each. Scratch: n elements and 3 % (bytes:
-/// 12 %), from the workspace or one allocation in stream order; none, and one launch, for what one block sorts (8192
+/// 12 %), from the workspace or one allocation in stream order; none, and one launch, for what one block sorts (8704
 /// elements of 4 bytes).
-/// Other elements are merged. Cost: 2n elements of traffic for tiles of 8192 and for each factor of four from there to n;
-/// as many launches. Scratch: n elements; none for one tile.
+/// Other elements are merged. Cost: 2n elements of traffic for tiles of 8704 and for each factor of two from there to n, of
+/// four from 2^24 elements on; as many launches, of four twice as many. Scratch: n elements and 1 %; none for one tile.
 /// \throws std::invalid_argument for a null or reversed range, or bits outside of the key; out_of_memory, cuda_error.
 /// Source: PMPP ch. 12 and 13; Adinets and Merrill, Onesweep, 2022. Example: test/sort.cpp, sort.
 template <sort_tuning Tuning = sort_tuning{}, execution_policy P, random_access_range R, class Comp = less,
