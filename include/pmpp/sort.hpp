@@ -99,20 +99,26 @@ struct sort_tiles_kernel {
     if (count <= 0) return;
     T* const slots = memory.of_block.slots();
     const In in = a.in + first;
-    const auto load = [&](int i) { return block::element_as<T>(value_of<In>(in[i])); };
-    const auto put = [&](int i, const T& x) { slots[memory_of_block::slot(i)] = x; };
-    if (count == size)
-      move<true>(block, count, load, put);
-    else
-      move<false>(block, count, load, put);
+    const Out out = a.out + first;
+    const bool whole = count == size;
+    move(
+        block, whole, count, [&](int i) { return block::element_as<T>(value_of<In>(in[i])); },
+        [&](int i, const T& x) { slots[memory_of_block::slot(i)] = x; });
     block.sync();
     block::sort(block, memory.of_block, count, a.comp);
-    move<false>(
-        block, count, [&](int i) { return slots[memory_of_block::slot(i)]; },
-        [&](int i, const T& x) { block::assign(a.out, first + i, x); });
+    move(
+        block, whole, count, [&](int i) { return slots[memory_of_block::slot(i)]; },
+        [&](int i, const T& x) { block::assign(out, i, x); });
   }
 
 private:
+  template <class Block, class Load, class Store>
+  PMPP_HOST_DEVICE static void move(Block& block, bool whole, int count, Load load, Store store) {
+    if (whole)
+      move<true>(block, count, load, store);
+    else
+      move<false>(block, count, load, store);
+  }
   /// Moves elements 0 ... count - 1: neighbouring threads neighbouring elements, all loads of a thread under way at once.
   template <bool Whole, class Block, class Load, class Store>
   PMPP_HOST_DEVICE static void move(Block& block, int count, Load load, Store store) {
