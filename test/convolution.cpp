@@ -175,7 +175,7 @@ void check_matrix(std::int64_t rows, std::int64_t cols, std::int64_t mask_rows, 
   const auto wanted = reference(in, {1, rows, cols}, mask, {1, mask_rows, mask_cols}, outside);
   for (const bool mask_here : {true, false}) {  // in the host's memory, or where the data are
     auto out = where::put(before);
-    pmpp::convolve<Tuning>(typename where::policy{}, matrix_of(data.data(), rows, cols, from),
+    pmpp::convolve<test::tuned<where>(Tuning)>(typename where::policy{}, matrix_of(data.data(), rows, cols, from),
                            matrix_of(mask_here ? taps.data() : taps_there.data(), mask_rows, mask_cols, mask_at),
                            matrix_of(out.data(), rows, cols, to), outside);
     auto got = where::get(out);
@@ -224,9 +224,9 @@ void check_separable(std::int64_t rows, std::int64_t cols, std::int64_t size_y, 
     const auto a = matrix_of(data.data(), rows, cols, from);
     const auto b = matrix_of(out.data(), rows, cols, to);
     if (masks_here)
-      pmpp::convolve_separable<Tuning>(typename where::policy{}, a, mask_y, mask_x, b, outside);
+      pmpp::convolve_separable<test::tuned<where>(Tuning)>(typename where::policy{}, a, mask_y, mask_x, b, outside);
     else
-      pmpp::convolve_separable<Tuning>(typename where::policy{}, a, there_y, there_x, b, outside);
+      pmpp::convolve_separable<test::tuned<where>(Tuning)>(typename where::policy{}, a, there_y, there_x, b, outside);
     auto got = where::get(out);
     const auto view = matrix_of(got.data(), rows, cols, to);
     std::int64_t wrong = 0, touched = 0;

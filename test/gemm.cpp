@@ -120,7 +120,7 @@ void try_product(std::int64_t m, std::int64_t n, std::int64_t k, layout a_way, l
   const matrix<where, TA> a(m, k, a_way);
   const matrix<where, TB> b(k, n, b_way);
   matrix<where, TC> c(m, n, c_way);
-  pmpp::gemm<Tuning>(typename where::policy{}, alpha, a.input(), b.input(), beta, c.view());
+  pmpp::gemm<test::tuned<where>(Tuning)>(typename where::policy{}, alpha, a.input(), b.input(), beta, c.view());
   check_product<TC>(a, b, c, alpha, beta,
                     std::is_floating_point_v<TC> ? double(std::numeric_limits<TC>::epsilon()) : 0.0);
 }

@@ -116,7 +116,7 @@ void check_even(const std::vector<T>& v, std::int64_t bins, L lower, L upper) {
   const auto wanted = count(v, bins, [=](T x) { return even_bin(x, bins, lower, upper); });
   CHECK(std::accumulate(wanted.counts.begin(), wanted.counts.end(), wanted.rejected) == v.size());
   check_counts<where, Count>(v, wanted, [=](const auto& policy, const auto& in, auto& counts, const auto& options) {
-    pmpp::histogram_even<Tuning>(policy, in, counts, lower, upper, options);
+    pmpp::histogram_even<test::tuned<where>(Tuning)>(policy, in, counts, lower, upper, options);
   });
 }
 

@@ -97,7 +97,7 @@ void check_merge(const std::vector<T>& a, const std::vector<T>& b, Comp comp = {
   auto out = where::put(test::copies(wanted.size(), guard<T>()));
   CAPTURE(a.size());
   CAPTURE(b.size());
-  CHECK(pmpp::merge<Tuning>(typename where::policy{}, in_a, in_b, out, comp) - out.begin() ==
+  CHECK(pmpp::merge<test::tuned<where>(Tuning)>(typename where::policy{}, in_a, in_b, out, comp) - out.begin() ==
         static_cast<std::int64_t>(wanted.size()) - 1);
   CHECK(where::get(out) == wanted);
 }
@@ -124,13 +124,13 @@ void check_by_key(const std::vector<K>& a, const std::vector<K>& b, V first_valu
   const typename where::policy policy{};
   CAPTURE(a.size());
   CAPTURE(b.size());
-  const auto ends = pmpp::merge_by_key<Tuning>(policy, ka, va, kb, vb, keys_out, values_out, comp);
+  const auto ends = pmpp::merge_by_key<test::tuned<where>(Tuning)>(policy, ka, va, kb, vb, keys_out, values_out, comp);
   CHECK(ends.first == keys_out.end());
   CHECK(ends.second == values_out.end());
   CHECK(where::get(keys_out) == keys);
   CHECK(where::get(values_out) == values);
   // Iterators, and each array elsewhere in its words.
-  pmpp::merge_by_key<Tuning>(policy, ka.begin(), ka.end(), va.begin(), kb.begin(), kb.end(), vb.begin(),
+  pmpp::merge_by_key<test::tuned<where>(Tuning)>(policy, ka.begin(), ka.end(), va.begin(), kb.begin(), kb.end(), vb.begin(),
                              more_keys.begin() + 1, more_values.begin() + 3, comp);
   const auto all_keys = where::get(more_keys);
   const auto all_values = where::get(more_values);

@@ -59,22 +59,22 @@ void check_all(const std::vector<T>& v, A init, Op op) {
   const typename where::policy policy{};
   const auto in = where::put(v);
   auto out = where::put(std::vector<Out>(v.size()));
-  const auto end = pmpp::inclusive_scan<Tuning>(policy, in, out, op, init);
+  const auto end = pmpp::inclusive_scan<test::tuned<where>(Tuning)>(policy, in, out, op, init);
   pmpp::synchronize(policy);
   CHECK(end == out.end());
   CHECK(where::get(out) == expected<Out>(v, true, true, init, op));
-  pmpp::exclusive_scan<Tuning>(policy, in, out, init, op);
+  pmpp::exclusive_scan<test::tuned<where>(Tuning)>(policy, in, out, init, op);
   pmpp::synchronize(policy);
   CHECK(where::get(out) == expected<Out>(v, false, true, init, op));
-  pmpp::inclusive_scan<Tuning>(policy, in.begin(), in.end(), out.begin(), op);
+  pmpp::inclusive_scan<test::tuned<where>(Tuning)>(policy, in.begin(), in.end(), out.begin(), op);
   pmpp::synchronize(policy);
   CHECK(where::get(out) == expected<Out>(v, true, false, pmpp::accumulator_of<T>{}, op));
   auto same = where::put(v);
-  pmpp::inclusive_scan<Tuning>(policy, same, same, op, init);
+  pmpp::inclusive_scan<test::tuned<where>(Tuning)>(policy, same, same, op, init);
   pmpp::synchronize(policy);
   CHECK(where::get(same) == expected<T>(v, true, true, init, op));
   same = where::put(v);
-  pmpp::exclusive_scan<Tuning>(policy, same, same, init, op);
+  pmpp::exclusive_scan<test::tuned<where>(Tuning)>(policy, same, same, init, op);
   pmpp::synchronize(policy);
   CHECK(where::get(same) == expected<T>(v, false, true, init, op));
 }

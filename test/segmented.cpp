@@ -154,14 +154,14 @@ void check_segments(const std::vector<T>& v, const std::vector<I>& offsets, T in
   const T guard = init;
   std::vector<T> wanted = sums_of(v, offsets, init, op);
   auto out = where::put(std::vector<T>(wanted.size(), guard));
-  CHECK(pmpp::segmented_reduce<Tuning>(policy, in, at, out, init, op) == out.end());
+  CHECK(pmpp::segmented_reduce<test::tuned<where>(Tuning)>(policy, in, at, out, init, op) == out.end());
   CHECK(where::get(out) == wanted);
 
   auto scanned = where::put(std::vector<T>(v.size(), guard));
-  CHECK(pmpp::segmented_inclusive_scan<Tuning>(policy, in, at, scanned, op) == scanned.end());
+  CHECK(pmpp::segmented_inclusive_scan<test::tuned<where>(Tuning)>(policy, in, at, scanned, op) == scanned.end());
   CHECK(where::get(scanned) == scans_of(v, offsets, std::vector<T>(v.size(), guard), op));
   auto inout = where::put(v);
-  pmpp::segmented_inclusive_scan<Tuning>(policy, inout, at, inout, op);
+  pmpp::segmented_inclusive_scan<test::tuned<where>(Tuning)>(policy, inout, at, inout, op);
   CHECK(where::get(inout) == scans_of(v, offsets, v, op));
 }
 
@@ -193,7 +193,7 @@ void check_runs(const std::vector<K>& keys, const std::vector<V>& values, Op op)
   const auto in = where::put(values);
   auto out_keys = where::put(test::copies<K>(n, key_guard));
   auto out = where::put(test::copies<V>(n, guard));
-  const auto ends = pmpp::reduce_by_key<Tuning>(policy, in_keys, in, out_keys, out, op);
+  const auto ends = pmpp::reduce_by_key<test::tuned<where>(Tuning)>(policy, in_keys, in, out_keys, out, op);
   CHECK(ends.first - out_keys.begin() == runs);
   CHECK(ends.second - out.begin() == runs);
   CHECK(where::get(out_keys) == wanted_keys);
@@ -202,7 +202,7 @@ void check_runs(const std::vector<K>& keys, const std::vector<V>& values, Op op)
   auto values_out = where::put(test::copies<K>(n, key_guard));
   auto lengths_out = where::put(test::copies<int>(n, -1));
   auto count = where::put(std::vector<std::int64_t>(1, -1));
-  pmpp::run_length_encode_into<Tuning>(policy, in_keys.begin(), in_keys.end(), values_out.begin(), lengths_out, count);
+  pmpp::run_length_encode_into<test::tuned<where>(Tuning)>(policy, in_keys.begin(), in_keys.end(), values_out.begin(), lengths_out, count);
   pmpp::synchronize(policy);
   CHECK(where::get(count)[0] == runs);
   CHECK(where::get(values_out) == wanted_keys);

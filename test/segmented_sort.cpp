@@ -120,7 +120,7 @@ void check_segments(const std::vector<T>& v, const std::vector<I>& offsets, Comp
                      wanted.begin() + static_cast<std::ptrdiff_t>(offsets[s + 1]), comp);
   auto data = where::put(v);
   const auto at = where::put(offsets);
-  pmpp::segmented_sort<Tuning>(policy, data, at, comp);
+  pmpp::segmented_sort<test::tuned<where>(Tuning)>(policy, data, at, comp);
   CAPTURE(v.size());
   CAPTURE(offsets.size());
   CAPTURE(test::seed());

@@ -110,17 +110,17 @@ void check_family(const std::vector<T>& v, Pred pred) {
   const std::vector<T> guards(v.size(), guard<T>());
   {
     auto out = where::put(guards);
-    CHECK(pmpp::copy_if<Tuning>(policy, in, out, pred) - out.begin() == kept);
+    CHECK(pmpp::copy_if<test::tuned<where>(Tuning)>(policy, in, out, pred) - out.begin() == kept);
     CHECK(where::get(out) == yes);
   }
   {
     auto out = where::put(guards);
-    CHECK(pmpp::remove_if<Tuning>(policy, in.begin(), in.end(), out.begin(), pred) - out.begin() == n - kept);
+    CHECK(pmpp::remove_if<test::tuned<where>(Tuning)>(policy, in.begin(), in.end(), out.begin(), pred) - out.begin() == n - kept);
     CHECK(where::get(out) == no);
   }
   {
     auto out = where::put(guards), others = where::put(guards);
-    const auto ends = pmpp::partition_copy<Tuning>(policy, in, out, others, pred);
+    const auto ends = pmpp::partition_copy<test::tuned<where>(Tuning)>(policy, in, out, others, pred);
     CHECK(ends.first - out.begin() == kept);
     CHECK(ends.second - others.begin() == n - kept);
     CHECK(where::get(out) == yes);
@@ -128,7 +128,7 @@ void check_family(const std::vector<T>& v, Pred pred) {
   }
   {
     auto inout = where::put(v);  // in place: what lies behind the kept elements stays as it was
-    const auto end = pmpp::copy_if<Tuning>(policy, inout, inout, pred);
+    const auto end = pmpp::copy_if<test::tuned<where>(Tuning)>(policy, inout, inout, pred);
     CHECK(end - inout.begin() == kept);
     CHECK(prefix_of(where::get(inout), kept) == prefix_of(yes, kept));
   }
@@ -143,9 +143,9 @@ void check_unique(const std::vector<T>& v) {
   auto inout = where::put(v);
   auto out = where::put(std::vector<T>(v.size(), guard<T>()));
   auto count = where::put(std::vector<int>(1, -1));
-  CHECK(pmpp::unique_copy<Tuning>(policy, inout, out) - out.begin() == kept);
+  CHECK(pmpp::unique_copy<test::tuned<where>(Tuning)>(policy, inout, out) - out.begin() == kept);
   CHECK(where::get(out) == wanted);
-  pmpp::unique_copy_into<Tuning>(policy, inout.begin(), inout.end(), inout, count);
+  pmpp::unique_copy_into<test::tuned<where>(Tuning)>(policy, inout.begin(), inout.end(), inout, count);
   pmpp::synchronize(policy);
   CHECK(where::get(count)[0] == kept);
   CHECK(prefix_of(where::get(inout), kept) == prefix_of(wanted, kept));

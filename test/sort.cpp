@@ -5,8 +5,9 @@
 // is touched; values stay with their keys; argsort leaves its keys alone; lengths that only the device knows; a
 // comparator that contradicts itself reads and writes nothing outside; bad input throws and touches nothing; a workspace
 // serves any number of calls. Of its radix sort: all types of keys in both directions, -0.0, NaN and infinities, bit
-// ranges, values of every size, any set of digits that are constant, 32- and 64-bit look-back words. In the emulator also under other orders of blocks and threads. The odd-even transposition
-// of a thread sorts all inputs of zeros and ones, hence all inputs.
+// ranges, values of every size, any set of digits that are constant, 32- and 64-bit look-back words. In the emulator also
+// under other orders of blocks and threads. The odd-even transposition of a thread sorts all inputs of zeros and ones,
+// hence all inputs.
 #include <pmpp/sort.hpp>
 #include <pmpp/transform.hpp>
 
@@ -72,6 +73,15 @@ std::vector<tagged> tags(std::int64_t n, const std::function<std::int64_t(std::i
   return v;
 }
 
+/// Where the elements of a sorted array stood; equal ones in the order that they had.
+template <class K, class Comp>
+std::vector<std::uint32_t> sorted_places(const std::vector<K>& keys, Comp comp) {
+  std::vector<std::uint32_t> order(keys.size());
+  std::iota(order.begin(), order.end(), 0u);
+  std::stable_sort(order.begin(), order.end(), [&](auto i, auto j) { return comp(keys[i], keys[j]); });
+  return order;
+}
+
 /// Sorts the middle of an array, from element `from` on, and compares with std.
 template <pmpp::sort_tuning Tuning, class where, class T, class Comp = pmpp::less>
 void check_sort(const std::vector<T>& v, Comp comp = {}, int from = 0) {
@@ -79,7 +89,7 @@ void check_sort(const std::vector<T>& v, Comp comp = {}, int from = 0) {
   std::vector<T> wanted = v;
   std::stable_sort(wanted.begin() + from, wanted.end() - from, comp);
   auto data = where::put(v);
-  pmpp::sort<Tuning>(policy, data.begin() + from, data.end() - from, comp);
+  pmpp::sort<test::tuned<where>(Tuning)>(policy, data.begin() + from, data.end() - from, comp);
   CAPTURE(v.size());
   CAPTURE(from);
   CAPTURE(test::seed());
@@ -90,9 +100,7 @@ void check_sort(const std::vector<T>& v, Comp comp = {}, int from = 0) {
 template <pmpp::sort_tuning Tuning, class where, class K, class V, class Comp = pmpp::less>
 void check_by_key(const std::vector<K>& keys, V, Comp comp = {}) {
   const typename where::policy policy{};
-  std::vector<std::uint32_t> order(keys.size());
-  std::iota(order.begin(), order.end(), 0u);
-  std::stable_sort(order.begin(), order.end(), [&](auto i, auto j) { return comp(keys[i], keys[j]); });
+  const std::vector<std::uint32_t> order = sorted_places(keys, comp);
   std::vector<V> values(keys.size()), wanted_values;
   std::vector<K> wanted;
   for (std::size_t i = 0; i < keys.size(); ++i) values[i] = static_cast<V>(i);
@@ -104,10 +112,10 @@ void check_by_key(const std::vector<K>& keys, V, Comp comp = {}) {
   auto k = where::put(keys);
   auto v = where::put(values);
   auto index = where::put(std::vector<std::uint32_t>(keys.size(), 77));
-  CHECK(pmpp::argsort<Tuning>(policy, k, index, comp) == index.end());
+  CHECK(pmpp::argsort<test::tuned<where>(Tuning)>(policy, k, index, comp) == index.end());
   CHECK(where::get(k) == keys);
   CHECK(where::get(index) == order);
-  pmpp::sort_by_key<Tuning>(policy, k, v, comp);
+  pmpp::sort_by_key<test::tuned<where>(Tuning)>(policy, k, v, comp);
   CHECK(where::get(k) == wanted);
   CHECK(where::get(v) == wanted_values);
 }
@@ -295,61 +303,60 @@ std::vector<K> any_keys(std::int64_t n) {
   return keys;
 }
 
+/// Whether these are the keys in the order promised; NaNs among themselves in any.
+template <class K>
+bool as_promised(const std::vector<K>& keys, const std::vector<std::uint32_t>& order, const std::vector<K>& sorted) {
+  if (sorted.size() != keys.size()) return false;
+  std::vector<std::uint64_t> nans, wanted_nans;
+  for (std::size_t i = 0; i < keys.size(); ++i) {
+    const K key = sorted[i], wanted = keys[order[i]];
+    if (is_nan(key) != is_nan(wanted) || (!is_nan(key) && bits_of(key) != bits_of(wanted))) return false;
+    if (is_nan(key)) nans.push_back(bits_of(key)), wanted_nans.push_back(bits_of(wanted));
+  }
+  return std::is_permutation(nans.begin(), nans.end(), wanted_nans.begin());
+}
+
+/// Sorts the keys alone.
+template <pmpp::sort_tuning Tuning, class where, bool Descending, class K, class Comp>
+void check_keys(const std::vector<K>& keys, Comp comp) {
+  auto data = where::put(keys);
+  pmpp::sort<test::tuned<where>(Tuning)>(typename where::policy{}, data, comp);
+  CAPTURE(keys.size());
+  CAPTURE(test::seed());
+  CHECK(as_promised(keys, sorted_places(keys, promised_order<K, Descending>{}), where::get(data)));
+}
+
 /// Sorts by key, which must be stable; then the places of the keys, and the keys alone, in the same order.
 template <pmpp::sort_tuning Tuning, class where, bool Descending, class K, class Comp>
 void check_numbers(const std::vector<K>& keys, Comp comp) {
   const typename where::policy policy{};
-  std::vector<std::uint32_t> order(keys.size());
-  std::iota(order.begin(), order.end(), 0u);
+  const std::vector<std::uint32_t> order = sorted_places(keys, promised_order<K, Descending>{});
+  std::vector<std::uint32_t> places(keys.size());
+  std::iota(places.begin(), places.end(), 0u);
+  auto data = where::put(keys), with_values = where::put(keys);
+  auto index = where::put(places), values = where::put(places);
+  pmpp::argsort<test::tuned<where>(Tuning)>(policy, data, index, comp);
+  pmpp::sort_by_key<test::tuned<where>(Tuning)>(policy, with_values, values, comp);
+  pmpp::sort<test::tuned<where>(Tuning)>(policy, data, comp);
+  const auto found = where::get(index);
+  bool right = as_promised(keys, order, where::get(data)) && as_promised(keys, order, where::get(with_values));
+  for (std::size_t i = 0; i < keys.size(); ++i) right = right && (is_nan(keys[order[i]]) || found[i] == order[i]);
   CAPTURE(keys.size());
   CAPTURE(test::seed());
-  std::stable_sort(order.begin(), order.end(),
-                   [&](std::uint32_t i, std::uint32_t j) { return promised_order<K, Descending>{}(keys[i], keys[j]); });
-  const auto as_promised = [&](const auto& sorted) {  // NaNs in any order
-    if (sorted.size() != keys.size()) return false;
-    std::vector<std::uint64_t> nans, wanted_nans;
-    for (std::size_t i = 0; i < keys.size(); ++i) {
-      const K key = sorted[i], wanted = keys[order[i]];
-      if (is_nan(key) != is_nan(wanted) || (!is_nan(key) && bits_of(key) != bits_of(wanted))) return false;
-      if (is_nan(key)) nans.push_back(bits_of(key)), wanted_nans.push_back(bits_of(wanted));
-    }
-    return std::is_permutation(nans.begin(), nans.end(), wanted_nans.begin());
-  };
-  auto data = where::put(keys);
-  auto index = where::put(std::vector<std::uint32_t>(keys.size(), 77));
-  pmpp::argsort<Tuning>(policy, data, index, comp);
-  const auto found = where::get(index);
-  auto values = where::put([&] {
-    std::vector<std::uint32_t> v(keys.size());
-    std::iota(v.begin(), v.end(), 0u);
-    return v;
-  }());
-  auto with_values = where::put(keys);
-  pmpp::sort_by_key<Tuning>(policy, with_values, values, comp);
-  pmpp::sort<Tuning>(policy, data, comp);
-  CHECK(as_promised(where::get(data)));
-  CHECK(as_promised(where::get(with_values)));
-  CHECK(where::get(values) == found);
-  bool right = true;
-  for (std::size_t i = 0; i < keys.size(); ++i) right = right && (is_nan(keys[order[i]]) || found[i] == order[i]);
   CHECK(right);
+  CHECK(where::get(values) == found);
 }
 
-/// Of types that others stand for on the GPU, where each kernel takes a second to compile.
-template <class where>
-constexpr pmpp::sort_tuning usual_radix() {
-  return std::is_same_v<where, test::device_place> ? tiny_radix : pmpp::sort_tuning{};
-}
-
-template <class where, class K>
+template <class where, class K, bool Alone = true>
 void check_type() {
   for (const std::int64_t n : {0, 1, 2, 65, 700, 3000}) {
     const auto keys = any_keys<K>(n);
-    check_numbers<tiny_radix, where, false>(keys, pmpp::less{});
-    check_numbers<usual_radix<where>(), where, true>(keys, std::greater<K>{});
-    if constexpr (!std::is_same_v<where, test::device_place>) {
-      check_numbers<small_radix, where, true>(keys, pmpp::greater{});
-      check_numbers<wide_radix, where, false>(keys, std::less<>{});
+    if constexpr (Alone) {
+      check_keys<tiny_radix, where, false>(keys, pmpp::less{});
+      check_keys<tiny_radix, where, true>(keys, std::greater<K>{});
+    } else {
+      check_numbers<tiny_radix, where, false>(keys, std::less<>{});
+      check_numbers<tiny_radix, where, true>(keys, pmpp::greater{});
     }
   }
 }
@@ -381,18 +388,18 @@ TEST_ALL_PLACES("radix sort: every size") {
 }
 
 TEST_ALL_PLACES("radix sort: every type of key, both directions") {
-  check_type<where, std::uint8_t>();
+  check_type<where, std::uint8_t, false>();
   check_type<where, std::int8_t>();
   check_type<where, char>();
   check_type<where, std::uint16_t>();
-  check_type<where, std::int16_t>();
+  check_type<where, std::int16_t, false>();
   check_type<where, std::uint32_t>();
   check_type<where, std::int32_t>();
   check_type<where, std::uint64_t>();
   check_type<where, std::int64_t>();
   check_type<where, long long>();
   check_type<where, float>();
-  check_type<where, double>();
+  check_type<where, double, false>();
 }
 
 TEST_CASE("radix sort: bool, and numbers of two bytes") {
@@ -480,9 +487,7 @@ TEST_ALL_PLACES("radix sort: values of every size") {
     check_by_key<small_radix, where>(keys, payload<2>{}, std::greater<>{});
     check_by_key<wide_radix, where>(keys, payload<3>{});
     check_by_key<pmpp::sort_tuning{}, where>(keys, payload<4>{}, pmpp::greater{});
-    check_by_key<tiny_radix, where>(keys, payload<8>{});
-    check_by_key<usual_radix<where>(), where>(keys, payload<12>{});
-    check_by_key<usual_radix<where>(), where>(keys, payload<16>{});
+    check_by_key<tiny_radix, where>(keys, payload<12>{});
     check_by_key<tiny_radix, where>(keys, payload<17>{});
     check_by_key<pmpp::sort_tuning{}, where>(keys, payload<100>{});
     check_by_key<pmpp::sort_tuning{}, where>(test::random_values<double>(n), std::uint64_t(0));

@@ -90,7 +90,7 @@ void check_exact(const csr_matrix<T, I>& matrix) {
   for (std::size_t i = 0; i < rows; ++i)
     around[i + guards] = std::numeric_limits<Y>::has_quiet_NaN ? std::numeric_limits<Y>::quiet_NaN() : Y(77);
   auto y = where::put(around);
-  pmpp::spmv<Tuning>(policy, 1, on_machine, in, 0, y.begin() + guards);
+  pmpp::spmv<test::tuned<where>(Tuning)>(policy, 1, on_machine, in, 0, y.begin() + guards);
   pmpp::synchronize(policy);
   std::vector<Y> wanted = around;
   for (std::size_t i = 0; i < rows; ++i) wanted[i + guards] = static_cast<Y>(static_cast<float>(exact[i]));
@@ -105,7 +105,7 @@ void check_exact(const csr_matrix<T, I>& matrix) {
     wanted[i + guards] = static_cast<Y>(static_cast<float>(2 * exact[i] - 3 * double(before[i])));
   }
   y = where::put(around);
-  pmpp::spmv<Tuning>(policy, 2, on_machine.view(), in.begin(), -3.0, y.begin() + guards);
+  pmpp::spmv<test::tuned<where>(Tuning)>(policy, 2, on_machine.view(), in.begin(), -3.0, y.begin() + guards);
   pmpp::synchronize(policy);
   CHECK(same(where::get(y)));
 }

@@ -64,7 +64,7 @@ void check_top_k(const std::vector<T>& v, std::int64_t k, Comp comp = {}, std::i
   const auto data = where::put(v);
   auto values = where::put(test::copies(static_cast<std::size_t>(k) + 2, T{}));
   auto indices = where::put(std::vector<I>(static_cast<std::size_t>(k) + 2, I(77)));
-  pmpp::top_k<Tuning>(typename where::policy{}, data.begin() + from, data.end(), k, values, indices, comp);
+  pmpp::top_k<test::tuned<where>(Tuning)>(typename where::policy{}, data.begin() + from, data.end(), k, values, indices, comp);
   const auto order = order_of(v, from, n, comp);
   const auto got = where::get(values);
   const auto places = where::get(indices);
@@ -85,7 +85,7 @@ void check_rows(const std::vector<T>& v, const std::vector<int>& offsets, std::i
   const std::size_t places = (offsets.size() - 1) * static_cast<std::size_t>(k);
   auto values = where::put(test::copies(places, T{}));
   auto indices = where::put(std::vector<int>(places, -7));
-  pmpp::segmented_top_k<Tuning>(typename where::policy{}, data, where::put(offsets), k, values, indices, comp);
+  pmpp::segmented_top_k<test::tuned<where>(Tuning)>(typename where::policy{}, data, where::put(offsets), k, values, indices, comp);
   const auto got = where::get(values);
   const auto got_places = where::get(indices);
   bool ok = true;

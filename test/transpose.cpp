@@ -105,7 +105,7 @@ void check(std::int64_t rows, std::int64_t cols, const placing& from, const plac
   const auto in = filled<T>(from, rows, cols);
   const auto data = where::put(in);
   auto out = where::put(std::vector<T>(static_cast<std::size_t>(to.room(cols, rows)), guard<T>()));
-  pmpp::transpose<Tuning>(typename where::policy{}, from.view(data.data(), rows, cols),
+  pmpp::transpose<test::tuned<where>(Tuning)>(typename where::policy{}, from.view(data.data(), rows, cols),
                           to.view(out.data(), cols, rows));
   CAPTURE(sizeof(T));
   CAPTURE(rows);
@@ -248,7 +248,7 @@ template <pmpp::transpose_tuning Tuning, class where, class T>
 void check_in_place(std::int64_t n, const placing& at) {
   auto data = where::put(filled<T>(at, n, n));
   const auto view = at.view(data.data(), n, n);
-  pmpp::transpose<Tuning>(typename where::policy{}, view, view);
+  pmpp::transpose<test::tuned<where>(Tuning)>(typename where::policy{}, view, view);
   CAPTURE(sizeof(T));
   CAPTURE(n);
   CAPTURE(at.before);

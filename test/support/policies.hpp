@@ -41,6 +41,13 @@ struct place {
   }
 };
 
+/// The tuning that a place is tested with: kernels with small tiles too; `seq` and `host` have no tiles, so that one
+/// instantiation serves all of their tests.
+template <class where, class Tuning>
+constexpr Tuning tuned(Tuning asked) {
+  return where::on_device ? asked : Tuning{};
+}
+
 using seq_place = place<pmpp::seq_policy>;
 using host_place = place<pmpp::host_policy>;
 using device_place = place<pmpp::device_policy>;
