@@ -49,13 +49,13 @@ struct sort_tuning {
   int radix_tiles = 64;        ///< of short inputs there should be as many, even if that makes them smaller
   int radix_value = 16;        ///< bytes of the largest values that go along with their keys in each pass
   std::int64_t radix_narrow = std::int64_t(1) << 30;  ///< below so many elements look-back words have 32 bits
-  int pass_threads = 256;      ///< of a block that merges runs, at most
-  int pass_bytes = 64;         ///< of a thread's elements there
-  int least_threads = 64;      ///< of a block that sorts or merges, where inputs are short
-  int resident = 1024;         ///< threads that sort on a multiprocessor at a time
-  int pass_resident = 1024;    ///< threads that merge runs there
-  bool early = true; ///< x
-  std::int64_t four_ways = std::int64_t(1) << 24;  ///< from so many elements on passes merge four runs
+  int pass_threads = 256;                             ///< of a block that merges runs, at most
+  int pass_bytes = 64;                                ///< of a thread's elements there
+  int least_threads = 64;                             ///< of a block that sorts or merges, where inputs are short
+  int resident = 1024;                                ///< threads that sort on a multiprocessor at a time
+  int pass_resident = 1024;                           ///< threads that merge runs there
+  bool early = true;                                  ///< blocks take their places while the kernel before still runs
+  std::int64_t four_ways = std::int64_t(1) << 24;     ///< from so many elements on passes merge four runs
 };
 
 namespace detail {
@@ -166,8 +166,8 @@ template <int Ways, class T, class In, class Out, class Comp, sort_tuning Tuning
 struct merge_runs_kernel {
   static constexpr bool starts_early = Tuning.early;
   static constexpr int items = sort_odd_items(Tuning.pass_bytes, sizeof(T)),
-                       threads = sort_threads(smaller(Tuning.threads, Tuning.pass_threads), items*int(sizeof(T)),
-                                              96 * 1024),
+                       threads =
+                           sort_threads(smaller(Tuning.threads, Tuning.pass_threads), items*int(sizeof(T)), 96 * 1024),
                        min_blocks = larger(1, Tuning.pass_resident / threads / (items * int(sizeof(T)) > 136 ? 2 : 1));
   using memory_of_block = block::merge_runs_memory<T, threads, items, Ways>;
 
@@ -241,8 +241,7 @@ void merge_runs(const P& where, int threads, const In& in, const Out& out, const
   const std::int64_t tile = kernel::memory_of_block::tile(threads), tiles_of_group = ceil_div(Ways * run, tile);
   const block::sorted_runs<Ways, In> runs{in, count.bound, run};
   const std::int64_t groups = ceil_div(count.bound, Ways * run);
-  const std::int64_t tiles =
-      (groups - 1) * tiles_of_group + ceil_div(count.bound - (groups - 1) * Ways * run, tile);
+  const std::int64_t tiles = (groups - 1) * tiles_of_group + ceil_div(count.bound - (groups - 1) * Ways * run, tile);
   if constexpr (Ways == 4) {
     using cut = cut_runs_kernel<T, In, Comp, Tuning>;
     launch(where, ceil_div(tiles, std::int64_t(cut::threads / 4)), cut{},

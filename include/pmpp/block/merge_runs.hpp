@@ -51,7 +51,8 @@ template <class Block, class In, class Comp>
 PMPP_HOST_DEVICE void cut_two(Block& block, const sorted_runs<2, In>& runs, std::int64_t group, std::int64_t diagonal,
                               const Comp& comp, run_cut<2>& cut) {
   const In a = runs.in + runs.first_of(group);
-  const std::int64_t i = warp_co_rank(block, diagonal, a, runs.length(group, 0), a + runs.run, runs.length(group, 1), comp);
+  const std::int64_t i =
+      warp_co_rank(block, diagonal, a, runs.length(group, 0), a + runs.run, runs.length(group, 1), comp);
   if (block.lane() == 0) {
     cut.place[0] = i;
     cut.place[1] = diagonal - i;
@@ -176,8 +177,7 @@ PMPP_HOST_DEVICE void merge_runs(Block& block, Memory& memory, const sorted_runs
     middle = border[2];
     second = to_second;
   }
-  if (thread * items < count)
-    detail::merge_places<places>(slots, 0, middle, second, end, thread * items, comp, x);
+  if (thread * items < count) detail::merge_places<places>(slots, 0, middle, second, end, thread * items, comp, x);
   block.sync();
   if (thread * items < count)
     for (int k = 0; k < items; ++k) own[k] = x[k];

@@ -30,7 +30,8 @@ struct sort_memory {
   PMPP_HOST_DEVICE static constexpr int slot(int i) { return Items % 2 == 1 ? i : i + i / Items; }
 
   // Bytes, because types with constructors cannot lie in shared memory. A thread's elements more: merges read past the end.
-  alignas(larger(16, int(alignof(T)))) unsigned char bytes[(tile + Items + (Items % 2 == 1 ? 0 : Threads + 1)) * sizeof(T)];
+  alignas(larger(16,
+                 int(alignof(T)))) unsigned char bytes[(tile + Items + (Items % 2 == 1 ? 0 : Threads + 1)) * sizeof(T)];
 
   PMPP_HOST_DEVICE T* slots() { return reinterpret_cast<T*>(bytes); }
 };
@@ -74,15 +75,14 @@ template <class Memory, class T, int Items, class Comp>
 PMPP_HOST_DEVICE void merge_places(const T* slots, int a, int end_a, int b, int end_b, int diagonal, const Comp& comp,
                                    T (&x)[Items]) {
   const sort_window<Memory> of{slots, 0};
-  const int from_a = co_rank(diagonal, sort_window<Memory>{slots, a}, end_a - a, sort_window<Memory>{slots, b},
-                             end_b - b, comp);
+  const int from_a =
+      co_rank(diagonal, sort_window<Memory>{slots, a}, end_a - a, sort_window<Memory>{slots, b}, end_b - b, comp);
   a += from_a;
   b += diagonal - from_a;
   T next_a = of[a], next_b = of[b];
   const auto merge = [&](auto both_last) {  // neither can end
     for (int k = 0; k < Items; ++k) {
-      const bool take_b =
-          both_last ? comp(next_b, next_a) : a >= end_a || (b < end_b && comp(next_b, next_a));
+      const bool take_b = both_last ? comp(next_b, next_a) : a >= end_a || (b < end_b && comp(next_b, next_a));
       x[k] = take_b ? next_b : next_a;
       if (k + 1 == Items) break;
       const int next = take_b ? ++b : ++a;
@@ -126,7 +126,8 @@ PMPP_HOST_DEVICE void sort(Block& block, Memory& memory, int count, const Comp& 
   for (int run = items; run < count; run *= 2) {
     if (have > 0) {
       const int first = from / (2 * run) * (2 * run), border = smaller(first + run, count);
-      detail::merge_places<Memory>(slots, first, border, border, smaller(first + 2 * run, count), from - first, comp, x);
+      detail::merge_places<Memory>(slots, first, border, border, smaller(first + 2 * run, count), from - first, comp,
+                                   x);
     }
     sync(2 * run);
     if (have > 0)
