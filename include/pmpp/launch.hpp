@@ -15,6 +15,7 @@
 #pragma once
 
 #include <cstdlib>
+#include <initializer_list>
 #include <source_location>
 #include <string>
 #include <string_view>
@@ -177,19 +178,15 @@ void allow_shared_bytes_once(int device, const void* function) {
   __atomic_store_n(&allowed[device], true, __ATOMIC_RELAXED);
 }
 
-/// Whether a kernel that asks for it may start early: code for less than compute capability 9.0 would not wait.
-template <class Kernel>
-bool may_start_early(int device, const void* function) {
-  enum : int { unknown, no, yes };
-  static int known[device_limits::most_devices];
-  int answer = __atomic_load_n(&known[device], __ATOMIC_RELAXED);
-  if (answer == unknown) {
-    cudaFuncAttributes attributes;
-    check(cudaFuncGetAttributes(&attributes, function), "cudaFuncGetAttributes");
-    answer = attributes.ptxVersion >= 90 && attributes.binaryVersion >= 90 ? yes : no;
-    __atomic_store_n(&known[device], answer, __ATOMIC_RELAXED);
-  }
-  return answer == yes;
+/// Whether kernels that ask for it may start early: code for less than compute capability 9.0 would not wait.
+constexpr bool may_start_early() {
+#if defined(__CUDA_ARCH_LIST__)
+  for (const int architecture : {__CUDA_ARCH_LIST__})
+    if (architecture < 900) return false;
+  return true;
+#else
+  return false;
+#endif
 }
 
 inline cudaLaunchConfig_t launch_config(const grid& shape, std::size_t dynamic_bytes, cudaStream_t stream) {
@@ -223,13 +220,12 @@ void launch_kernel([[maybe_unused]] const P& where, const grid& shape, const Ker
       allow_shared_bytes_once<void(std::integral_constant<int, Threads>, Kernel, Args...)>(id, entry);
     cudaLaunchConfig_t config = launch_config(shape, dynamic_bytes, where.stream);
     cudaLaunchAttribute early{};
-    if constexpr (simt::detail::starts_early_of<Kernel>)
-      if (may_start_early<void(std::integral_constant<int, Threads>, Kernel, Args...)>(id, entry)) {
-        early.id = cudaLaunchAttributeProgrammaticStreamSerialization;
-        early.val.programmaticStreamSerializationAllowed = 1;
-        config.attrs = &early;
-        config.numAttrs = 1;
-      }
+    if constexpr (simt::detail::starts_early_of<Kernel> && may_start_early()) {
+      early.id = cudaLaunchAttributeProgrammaticStreamSerialization;
+      early.val.programmaticStreamSerializationAllowed = 1;
+      config.attrs = &early;
+      config.numAttrs = 1;
+    }
     const void* values[] = {&kernel, &args...};
     after_launch(cudaLaunchKernelExC(&config, entry, const_cast<void**>(values)), name, where.stream,
                  std::source_location::current());
