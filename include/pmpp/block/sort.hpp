@@ -82,7 +82,8 @@ PMPP_HOST_DEVICE void merge_places(const T* slots, int a, int end_a, int b, int 
   T next_a = of[a], next_b = of[b];
   const auto merge = [&](auto both_last) {  // neither can end
     for (int k = 0; k < Items; ++k) {
-      const bool take_b = both_last ? comp(next_b, next_a) : a >= end_a || (b < end_b && comp(next_b, next_a));
+      const bool take_b =
+          decltype(both_last)::value ? comp(next_b, next_a) : a >= end_a || (b < end_b && comp(next_b, next_a));
       x[k] = take_b ? next_b : next_a;
       if (k + 1 == Items) break;
       const int next = take_b ? ++b : ++a;
