@@ -15,7 +15,6 @@
 #pragma once
 
 #include <cstdlib>
-#include <initializer_list>
 #include <source_location>
 #include <string>
 #include <string_view>
@@ -178,17 +177,6 @@ void allow_shared_bytes_once(int device, const void* function) {
   __atomic_store_n(&allowed[device], true, __ATOMIC_RELAXED);
 }
 
-/// Whether kernels that ask for it may start early: code for less than compute capability 9.0 would not wait.
-constexpr bool may_start_early() {
-#if defined(__CUDA_ARCH_LIST__)
-  for (const int architecture : {__CUDA_ARCH_LIST__})
-    if (architecture < 900) return false;
-  return true;
-#else
-  return false;
-#endif
-}
-
 inline cudaLaunchConfig_t launch_config(const grid& shape, std::size_t dynamic_bytes, cudaStream_t stream) {
   cudaLaunchConfig_t config{};
   config.gridDim = {shape.blocks.x, shape.blocks.y, shape.blocks.z};
@@ -218,14 +206,7 @@ void launch_kernel([[maybe_unused]] const P& where, const grid& shape, const Ker
     const auto* entry = reinterpret_cast<const void*>(&simt::detail::run_kernel<Threads, Kernel, Args...>);
     if (own + shape.dynamic_shared > simt::detail::static_shared_limit)
       allow_shared_bytes_once<void(std::integral_constant<int, Threads>, Kernel, Args...)>(id, entry);
-    cudaLaunchConfig_t config = launch_config(shape, dynamic_bytes, where.stream);
-    cudaLaunchAttribute early{};
-    if constexpr (simt::detail::starts_early_of<Kernel> && may_start_early()) {
-      early.id = cudaLaunchAttributeProgrammaticStreamSerialization;
-      early.val.programmaticStreamSerializationAllowed = 1;
-      config.attrs = &early;
-      config.numAttrs = 1;
-    }
+    const cudaLaunchConfig_t config = launch_config(shape, dynamic_bytes, where.stream);
     const void* values[] = {&kernel, &args...};
     after_launch(cudaLaunchKernelExC(&config, entry, const_cast<void**>(values)), name, where.stream,
                  std::source_location::current());

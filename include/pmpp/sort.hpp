@@ -49,12 +49,10 @@ struct sort_tuning {
   int radix_tiles = 64;        ///< of short inputs there should be as many, even if that makes them smaller
   int radix_value = 16;        ///< bytes of the largest values that go along with their keys in each pass
   std::int64_t radix_narrow = std::int64_t(1) << 30;  ///< below so many elements look-back words have 32 bits
-  int pass_threads = 256;                             ///< of a block that merges runs, at most
+  int pass_threads = 128;                             ///< of a block that merges runs, at most
   int pass_bytes = 64;                                ///< of a thread's elements there
-  int least_threads = 64;                             ///< of a block that sorts or merges, where inputs are short
   int resident = 1024;                                ///< threads that sort on a multiprocessor at a time
-  int pass_resident = 1024;                           ///< threads that merge runs there
-  bool early = true;                                  ///< blocks take their places while the kernel before still runs
+  int pass_resident = 1536;                           ///< threads that merge runs there
   std::int64_t four_ways = std::int64_t(1) << 24;     ///< from so many elements on passes merge four runs
 };
 
@@ -75,7 +73,6 @@ constexpr int sort_odd_items(int bytes_of_thread, int bytes) { return (bytes_of_
 
 template <class T, class In, class Out, class Comp, sort_tuning Tuning>
 struct sort_tiles_kernel {
-  static constexpr bool starts_early = Tuning.early;
   static constexpr int items = sort_odd_items(Tuning.bytes, sizeof(T)),
                        threads = sort_threads(Tuning.threads, items*int(sizeof(T)), 96 * 1024),
                        min_blocks = larger(1, Tuning.resident / threads / (items * int(sizeof(T)) > 136 ? 2 : 1));
@@ -138,9 +135,8 @@ private:
 /// Where the tiles of a pass of four lie in their runs.
 using four_cuts = block::run_cut<4>;
 
-template <class T, class In, class Comp, sort_tuning Tuning>
+template <class T, class In, class Comp>
 struct cut_runs_kernel {
-  static constexpr bool starts_early = Tuning.early;
   static constexpr int threads = 64;
 
   struct arguments {
@@ -164,12 +160,12 @@ struct cut_runs_kernel {
 
 template <int Ways, class T, class In, class Out, class Comp, sort_tuning Tuning>
 struct merge_runs_kernel {
-  static constexpr bool starts_early = Tuning.early;
   static constexpr int items = sort_odd_items(Tuning.pass_bytes, sizeof(T)),
                        threads =
                            sort_threads(smaller(Tuning.threads, Tuning.pass_threads), items*int(sizeof(T)), 96 * 1024),
                        min_blocks = larger(1, Tuning.pass_resident / threads / (items * int(sizeof(T)) > 136 ? 2 : 1));
   using memory_of_block = block::merge_runs_memory<T, threads, items, Ways>;
+  static constexpr std::int64_t tile = memory_of_block::tile;
 
   struct shared {
     memory_of_block of_block;
@@ -178,7 +174,7 @@ struct merge_runs_kernel {
     block::sorted_runs<Ways, In> runs;
     Out out;
     item_count count;
-    std::int64_t tiles_of_group;
+    unsigned tiles_of_group;
     Comp comp;
     const four_cuts* cuts;  ///< of four runs
   };
@@ -188,8 +184,9 @@ struct merge_runs_kernel {
     auto& of_block = memory.of_block;
     block::sorted_runs<Ways, In> runs = a.runs;
     if (a.count.pointer != nullptr) runs.count = a.count.get();
-    const std::int64_t group = block.index() / a.tiles_of_group, index = block.index() % a.tiles_of_group;
-    const std::int64_t tile = memory_of_block::tile(block.threads()), all = runs.count_of(group), begin = index * tile;
+    const auto index = static_cast<unsigned>(block.index());  // 64-bit divisions are slow
+    const std::int64_t group = index / a.tiles_of_group, all = runs.count_of(group);
+    const std::int64_t begin = index % a.tiles_of_group * tile;
     if (begin >= all) return;
     const std::int64_t end = smaller(begin + tile, all);
     if constexpr (Ways == 2) {
@@ -207,48 +204,44 @@ struct merge_runs_kernel {
 
 /// How a merge sort of n elements goes.
 struct merge_sort_plan {
-  int sort_threads, pass_threads;  ///< of a block
-  std::int64_t run;                ///< elements that a block sorts
-  int doublings;                   ///< from there to n
+  int threads;       ///< of a block that sorts a tile
+  std::int64_t run;  ///< elements of such a tile
+  int doublings;     ///< from there to n
   bool four_ways;
 };
 
 template <class T, sort_tuning Tuning, class P>
 merge_sort_plan plan_merge_sort(const P& where, std::int64_t n) {
-  using sort_kernel = sort_tiles_kernel<T, T*, T*, less, Tuning>;
-  using pass_kernel = merge_runs_kernel<4, T, T*, T*, less, Tuning>;
-  merge_sort_plan plan{sort_kernel::threads, pass_kernel::threads, 0, 0, n >= Tuning.four_ways};
-  if (n > sort_kernel::tile) {
-    const auto fewer = [&](int threads, int items) {
-      while (threads > Tuning.least_threads && n < std::int64_t(threads) * items * processor_count(where)) threads /= 2;
-      return threads;
-    };
-    plan.pass_threads = fewer(plan.pass_threads, pass_kernel::items);
-    plan.sort_threads = larger(fewer(plan.sort_threads, sort_kernel::items), smaller(256, plan.sort_threads));
+  using kernel = sort_tiles_kernel<T, T*, T*, less, Tuning>;
+  merge_sort_plan plan{kernel::threads, kernel::tile, 0, n >= Tuning.four_ways};
+  if (n > plan.run &&
+      n < plan.run * processor_count(where) / 2) {  // half of the multiprocessors would have nothing to do
+    plan.threads = larger(kernel::threads / 2, simt::warp_size);
+    plan.run = std::int64_t(plan.threads) * kernel::items;
   }
-  plan.run = std::int64_t(plan.sort_threads) * sort_kernel::items;
   while (plan.run << plan.doublings < n) ++plan.doublings;
   return plan;
 }
 
 /// Enqueues a pass: `Ways` runs of `run` elements become one.
 template <int Ways, sort_tuning Tuning, class T, class P, class In, class Out, class Comp>
-void merge_runs(const P& where, int threads, const In& in, const Out& out, const item_count& count, std::int64_t run,
+void merge_runs(const P& where, const In& in, const Out& out, const item_count& count, std::int64_t run,
                 const Comp& comp, four_cuts* cuts) {
   using kernel = merge_runs_kernel<Ways, T, In, Out, Comp, Tuning>;
   static_assert(sizeof(typename kernel::shared) <= 227 * 1024,
                 "pmpp: elements of more than about 450 bytes cannot be sorted");
-  const std::int64_t tile = kernel::memory_of_block::tile(threads), tiles_of_group = ceil_div(Ways * run, tile);
+  constexpr std::int64_t tile = kernel::tile;
+  const std::int64_t tiles_of_group = ceil_div(Ways * run, tile);
   const block::sorted_runs<Ways, In> runs{in, count.bound, run};
   const std::int64_t groups = ceil_div(count.bound, Ways * run);
   const std::int64_t tiles = (groups - 1) * tiles_of_group + ceil_div(count.bound - (groups - 1) * Ways * run, tile);
   if constexpr (Ways == 4) {
-    using cut = cut_runs_kernel<T, In, Comp, Tuning>;
+    using cut = cut_runs_kernel<T, In, Comp>;
     launch(where, ceil_div(tiles, std::int64_t(cut::threads / 4)), cut{},
            typename cut::arguments{runs, count, tile, tiles_of_group, tiles, comp, cuts});
   }
-  launch(where, grid{tiles, threads}, kernel{},
-         typename kernel::arguments{runs, out, count, tiles_of_group, comp, cuts});
+  launch(where, tiles, kernel{},
+         typename kernel::arguments{runs, out, count, static_cast<unsigned>(tiles_of_group), comp, cuts});
 }
 
 /// Enqueues the sort on a GPU or runs it in the emulator: from `in` to `data`, by way of `other`, which has room for all
@@ -258,7 +251,7 @@ void merge_sort_on_blocks(const P& where, const merge_sort_plan& plan, const In&
                           const Other& other, const item_count& count, const Comp& comp, four_cuts* cuts) {
   using to_data = sort_tiles_kernel<T, In, Data, Comp, Tuning>;
   using to_other = sort_tiles_kernel<T, In, Other, Comp, Tuning>;
-  const grid shape{ceil_div(count.bound, plan.run), plan.sort_threads};
+  const grid shape{ceil_div(count.bound, plan.run), plan.threads};
   const int doublings = plan.doublings;
   int passes = plan.four_ways ? ceil_div(doublings, 2) : doublings;
   if (passes % 2 == 0)
@@ -269,11 +262,11 @@ void merge_sort_on_blocks(const P& where, const merge_sort_plan& plan, const In&
   for (int done = 0; passes > 0; --passes) {
     const auto pass = [&](const auto& from, const auto& to) {
       if (plan.four_ways && doublings - done >= 2) {
-        merge_runs<4, Tuning, T>(where, plan.pass_threads, from, to, count, run, comp, cuts);
+        merge_runs<4, Tuning, T>(where, from, to, count, run, comp, cuts);
         run *= 4;
         done += 2;
       } else {
-        merge_runs<2, Tuning, T>(where, plan.pass_threads, from, to, count, run, comp, cuts);
+        merge_runs<2, Tuning, T>(where, from, to, count, run, comp, cuts);
         run *= 2;
         done += 1;
       }
@@ -291,7 +284,7 @@ std::int64_t count_cuts(const merge_sort_plan& plan, std::int64_t n) {
   if (!plan.four_ways || plan.doublings < 2) return 0;
   using kernel = merge_runs_kernel<4, T, T*, T*, less, Tuning>;
   // Every group of a pass may end with part of a tile.
-  return ceil_div(n, std::int64_t(kernel::memory_of_block::tile(plan.pass_threads))) + ceil_div(n, 4 * plan.run) + 1;
+  return ceil_div(n, kernel::tile) + ceil_div(n, 4 * plan.run) + 1;
 }
 
 /// Room for n elements that nobody has constructed.

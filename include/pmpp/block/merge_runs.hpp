@@ -111,14 +111,11 @@ struct merge_runs_memory {
   using element = T;
   static constexpr int threads = Threads, items = Items, ways = Ways;
   using places = sort_memory<T, Threads, Items>;
+  /// Elements of a tile. Of four runs a thread fewer: no thread deals with both pairs.
+  static constexpr int tile = (Threads - (Ways == 4 ? 1 : 0)) * Items;
 
   places of_tile;
   run_cut<Ways> begin, end;
-
-  /// Elements of a tile. Of four runs a thread fewer: no thread deals with both pairs.
-  PMPP_HOST_DEVICE static constexpr int tile(int threads_of_block) {
-    return (threads_of_block - (Ways == 4 ? 1 : 0)) * Items;
-  }
 };
 
 /// Merges the part of a group between memory.begin and memory.end, `count` elements, to out[first] and the following. All
@@ -165,10 +162,10 @@ PMPP_HOST_DEVICE void merge_runs(Block& block, Memory& memory, const sorted_runs
     const bool is_first = thread * items < to_second;
     if (thread * items < end) {
       if (is_first)
-        detail::merge_places<places>(slots, 0, border[1], border[1], border[2], thread * items, comp, x);
+        detail::merge_places<places>(slots, 0, border[1], border[1], border[2], thread * items, comp, x, true);
       else
         detail::merge_places<places>(slots, to_second, border[3] + gap, border[3] + gap, end,
-                                     thread * items - to_second, comp, x);
+                                     thread * items - to_second, comp, x, true);
     }
     block.sync();
     if (thread * items < end)
@@ -177,7 +174,8 @@ PMPP_HOST_DEVICE void merge_runs(Block& block, Memory& memory, const sorted_runs
     middle = border[2];
     second = to_second;
   }
-  if (thread * items < count) detail::merge_places<places>(slots, 0, middle, second, end, thread * items, comp, x);
+  if (thread * items < count)
+    detail::merge_places<places>(slots, 0, middle, second, end, thread * items, comp, x, true);
   block.sync();
   if (thread * items < count)
     for (int k = 0; k < items; ++k) own[k] = x[k];

@@ -70,10 +70,10 @@ PMPP_HOST_DEVICE void insertion_sort(T* x, int count, const Comp& comp) {
 }
 
 /// Elements `diagonal` ... of the merge of places [a, end_a) and [b, end_b) into x. What x has past the end of the merge
-/// means nothing.
+/// means nothing. is_long: the runs are so long that most warps have lanes of one kind only, whose runs do not end.
 template <class Memory, class T, int Items, class Comp>
 PMPP_HOST_DEVICE void merge_places(const T* slots, int a, int end_a, int b, int end_b, int diagonal, const Comp& comp,
-                                   T (&x)[Items]) {
+                                   T (&x)[Items], bool is_long) {
   const sort_window<Memory> of{slots, 0};
   const int from_a =
       co_rank(diagonal, sort_window<Memory>{slots, a}, end_a - a, sort_window<Memory>{slots, b}, end_b - b, comp);
@@ -91,7 +91,7 @@ PMPP_HOST_DEVICE void merge_places(const T* slots, int a, int end_a, int b, int 
       (take_b ? next_b : next_a) = loaded;
     }
   };
-  if (end_a - a >= Items && end_b - b >= Items)
+  if (is_long && end_a - a >= Items && end_b - b >= Items)
     merge(std::true_type{});
   else
     merge(std::false_type{});
@@ -127,8 +127,8 @@ PMPP_HOST_DEVICE void sort(Block& block, Memory& memory, int count, const Comp& 
   for (int run = items; run < count; run *= 2) {
     if (have > 0) {
       const int first = from / (2 * run) * (2 * run), border = smaller(first + run, count);
-      detail::merge_places<Memory>(slots, first, border, border, smaller(first + 2 * run, count), from - first, comp,
-                                   x);
+      detail::merge_places<Memory>(slots, first, border, border, smaller(first + 2 * run, count), from - first, comp, x,
+                                   2 * run > of_warp);
     }
     sync(2 * run);
     if (have > 0)

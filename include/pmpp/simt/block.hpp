@@ -119,15 +119,12 @@ namespace detail {
 inline constexpr std::size_t static_shared_limit = 48 * 1024;
 
 // What a kernel says of itself. `threads` fixes the block size (and bounds the registers), `min_blocks` asks the
-// compiler to fit that many blocks on a multiprocessor. `starts_early` lets its blocks take their places while the kernel
-// before it in the stream still runs; they wait there until that has ended (from compute capability 9.0 on).
+// compiler to fit that many blocks on a multiprocessor.
 // clang-format off
 template <class Kernel> constexpr int threads_of = 1024;
 template <class Kernel> requires requires { Kernel::threads; } constexpr int threads_of<Kernel> = Kernel::threads;
 template <class Kernel> constexpr int min_blocks_of = 1;
 template <class Kernel> requires requires { Kernel::min_blocks; } constexpr int min_blocks_of<Kernel> = Kernel::min_blocks;
-template <class Kernel> constexpr bool starts_early_of = false;
-template <class Kernel> requires requires { Kernel::starts_early; } constexpr bool starts_early_of<Kernel> = Kernel::starts_early;
 template <class Kernel> constexpr std::size_t shared_bytes_of = 0;
 template <class Kernel> requires requires { sizeof(typename Kernel::shared); } constexpr std::size_t shared_bytes_of<Kernel> = sizeof(typename Kernel::shared);
 // clang-format on

@@ -121,11 +121,6 @@ namespace detail {
 template <int Threads, class Kernel, class... Args>
 __global__ void __launch_bounds__(threads_of<Kernel>, min_blocks_of<Kernel>)
     run_kernel(const __grid_constant__ Kernel kernel, const __grid_constant__ Args... args) {
-#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
-  // The next kernel's blocks may come as soon as all of this one's have; nothing is touched before the previous one ends.
-  if constexpr (starts_early_of<Kernel>)
-    asm volatile("griddepcontrol.launch_dependents;\n\tgriddepcontrol.wait;" ::: "memory");
-#endif
   extern __shared__ __align__(16) std::byte dynamic[];
   if constexpr (shared_bytes_of<Kernel> == 0) {
     cuda_block<Threads> block(dynamic);
