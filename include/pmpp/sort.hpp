@@ -75,7 +75,8 @@ template <class T, class In, class Out, class Comp, sort_tuning Tuning>
 struct sort_tiles_kernel {
   static constexpr int items = sort_odd_items(Tuning.bytes, sizeof(T)),
                        threads = sort_threads(Tuning.threads, items*int(sizeof(T)), 96 * 1024),
-                       min_blocks = larger(1, Tuning.resident / threads / (items * int(sizeof(T)) > 136 ? 2 : 1));
+                       min_blocks =
+                           smaller(32, larger(1, Tuning.resident / threads / (items * int(sizeof(T)) > 136 ? 2 : 1)));
   using memory_of_block = block::sort_memory<T, threads, items>;
   static constexpr int tile = memory_of_block::tile;  ///< of a block of all threads
 
@@ -153,7 +154,9 @@ struct cut_runs_kernel {
     if (a.count.pointer != nullptr) runs.count = a.count.get();
     const std::int64_t tile = block.index() * (threads / 4) + block.thread() / 4, group = tile / a.tiles_of_group;
     const std::int64_t diagonal = smaller(tile % a.tiles_of_group * a.tile, runs.count_of(group));
-    const std::int64_t place = block::cut_four<T>(block, runs, group, diagonal, a.comp);
+    const std::int64_t place = runs.run <= 1 << 28
+                                   ? block::cut_four<T, int>(block, runs, group, diagonal, a.comp)
+                                   : block::cut_four<T, std::int64_t>(block, runs, group, diagonal, a.comp);
     if (tile < a.tiles) a.cuts[tile].place[block.thread() % 4] = place;
   }
 };
@@ -163,7 +166,8 @@ struct merge_runs_kernel {
   static constexpr int items = sort_odd_items(Tuning.pass_bytes, sizeof(T)),
                        threads =
                            sort_threads(smaller(Tuning.threads, Tuning.pass_threads), items*int(sizeof(T)), 96 * 1024),
-                       min_blocks = larger(1, Tuning.pass_resident / threads / (items * int(sizeof(T)) > 136 ? 2 : 1));
+                       min_blocks = smaller(
+                           32, larger(1, Tuning.pass_resident / threads / (items * int(sizeof(T)) > 136 ? 2 : 1)));
   using memory_of_block = block::merge_runs_memory<T, threads, items, Ways>;
   static constexpr std::int64_t tile = memory_of_block::tile;
 

@@ -64,18 +64,18 @@ PMPP_HOST_DEVICE void cut_two(Block& block, const sorted_runs<2, In>& runs, std:
 ///
 /// The middle elements of what is left of the runs are compared. Let h be the number of elements in front of them. If no
 /// more than h elements are wanted, the largest middle is none of them; otherwise the smallest one is. Either way half of
-/// a run is settled.
-template <class T, class Block, class In, class Comp>
-PMPP_HOST_DEVICE std::int64_t cut_four(Block& block, const sorted_runs<4, In>& runs, std::int64_t group,
-                                       std::int64_t diagonal, const Comp& comp) {
+/// a run is settled. Index: counts the elements of four runs.
+template <class T, class Index, class Block, class In, class Comp>
+PMPP_HOST_DEVICE Index cut_four(Block& block, const sorted_runs<4, In>& runs, std::int64_t group, std::int64_t diagonal,
+                                const Comp& comp) {
   const int q = block.thread() % 4;
   const In mine = runs.in + (runs.first_of(group) + q * runs.run);
-  std::int64_t low = 0, left = runs.length(group, q), wanted = diagonal;
+  Index low = 0, left = static_cast<Index>(runs.length(group, q)), wanted = static_cast<Index>(diagonal);
   T middle{};
   if (left > 0) middle = element_as<T>(value_of<In>(mine[left / 2]));
   while (block.any(left > 0)) {
-    const std::int64_t half = left / 2;
-    std::int64_t before = half + block.shuffle_xor(half, 1);
+    const Index half = left / 2;
+    Index before = half + block.shuffle_xor(half, 1);
     before += block.shuffle_xor(before, 2);
     const bool upper = wanted <= before;
     // Who has the largest or the smallest middle: between neighbours, then between the winners.
@@ -95,7 +95,7 @@ PMPP_HOST_DEVICE std::int64_t cut_four(Block& block, const sorted_runs<4, In>& r
         winner = other_winner;
       }
     }
-    const std::int64_t settled = block.shuffle(half, (block.lane() & ~3) + (winner < 0 ? 0 : winner)) + 1;
+    const Index settled = block.shuffle(half, (block.lane() & ~3) + (winner < 0 ? 0 : winner)) + 1;
     if (!upper && winner >= 0) wanted -= settled;
     if (winner == q) {
       if (!upper) low += half + 1;
