@@ -45,7 +45,7 @@ using test::triple;
 constexpr std::int64_t tile = 512 * 17;
 // Small enough that many blocks, several passes and several tiles a block take part at a few thousand elements.
 constexpr pmpp::sort_tuning tiny{.threads = 32, .bytes = 16, .four_ways = 0};
-constexpr pmpp::sort_tuning small{.threads = 64, .bytes = 32, .pass_bytes = 16, .least_threads = 32};
+constexpr pmpp::sort_tuning small{.threads = 64, .bytes = 32, .pass_bytes = 16};
 // Of the radix sort: one block sorts 64 elements; more than 64 tiles make them larger than 32.
 constexpr pmpp::sort_tuning tiny_radix{.radix_threads = 32, .radix_items = 4, .radix_small_items = 2};
 constexpr pmpp::sort_tuning small_radix{
