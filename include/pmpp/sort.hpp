@@ -9,7 +9,7 @@
 //      so that the last one ends in the data. What fits into a tile takes one launch in all.
 //
 // Work n log n; traffic 2n elements for the tiles and 2n for each pass: 2^27 elements of 4 bytes take 7 passes. Scratch: n
-// elements and 1 %. Stable: equals keep their order, so that the result is unique and the same on every run. Values move
+// elements and up to 2 %. Stable: equals keep their order, so that the result is unique and the same on every run. Values move
 // along with their keys.
 // (PMPP ch. 12 and 13. Passes of four halve the traffic of the book's; Batcher's networks are not stable.)
 #pragma once
@@ -510,7 +510,7 @@ struct descends {
 /// 12 %), from the workspace or one allocation in stream order; none, and one launch, for what one block sorts (8704
 /// elements of 4 bytes).
 /// Other elements are merged. Cost: 2n elements of traffic for tiles of 8704 and for each factor of two from there to n, of
-/// four from 2^24 elements on; as many launches, of four twice as many. Scratch: n elements and 1 %; none for one tile.
+/// four from 2^24 elements on; as many launches, of four twice as many. Scratch: n elements and up to 2 %; none for one tile.
 /// \throws std::invalid_argument for a null or reversed range, or bits outside of the key; out_of_memory, cuda_error.
 /// Source: PMPP ch. 12 and 13; Adinets and Merrill, Onesweep, 2022. Example: test/sort.cpp, sort.
 template <sort_tuning Tuning = sort_tuning{}, execution_policy P, random_access_range R, class Comp = less,
