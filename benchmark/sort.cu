@@ -184,13 +184,12 @@ void add_cases() {
   for (const std::int64_t n : powers(16, 26, 10)) add_pairs<u64, u64, pmpp::less>("radix sort/pairs u64, u64", n);
 #ifdef PMPP_BENCH_SWEEP
   for (const std::int64_t n : {std::int64_t(1) << 16, std::int64_t(1) << 20, std::int64_t(1) << 27}) {
-    add_sort<u32, any_bits, pmpp::sort_tuning{512, 64, 256, 32, 16}>("sweep/merge 256 threads, 8 items", n);
-    add_sort<u32, any_bits, pmpp::sort_tuning{512, 64, 128, 32, 16}>("sweep/merge 128 threads, 8 items", n);
-    add_sort<u32, any_bits, pmpp::sort_tuning{512, 64, 128, 64, 64}>("sweep/merge 64 tiles", n);
-    add_sort<u32, any_bits, pmpp::sort_tuning{512, 64, 128, 64, 4}>("sweep/merge 4 tiles", n);
-    add_sort<u32, any_bits, pmpp::sort_tuning{256, 64, 128, 64, 16}>("sweep/tiles of 256 threads, 16 items", n);
-    add_sort<u32, any_bits, pmpp::sort_tuning{512, 32, 128, 64, 16}>("sweep/tiles of 512 threads, 8 items", n);
-    add_sort<u32, any_bits, pmpp::sort_tuning{1024, 64, 128, 64, 16}>("sweep/tiles of 1024 threads, 16 items", n);
+    add_sort<u32, any_bits, pmpp::sort_tuning{.pass_threads = 256}>("sweep/merge 256 threads", n);
+    add_sort<u32, any_bits, pmpp::sort_tuning{.pass_bytes = 36}>("sweep/merge 9 items", n);
+    add_sort<u32, any_bits, pmpp::sort_tuning{.pass_resident = 1024}>("sweep/merge 1024 threads at a time", n);
+    add_sort<u32, any_bits, pmpp::sort_tuning{.four_ways = 0}>("sweep/merge four runs", n);
+    add_sort<u32, any_bits, pmpp::sort_tuning{.threads = 256}>("sweep/tiles of 256 threads", n);
+    add_sort<u32, any_bits, pmpp::sort_tuning{.bytes = 36}>("sweep/tiles of 512 threads, 9 items", n);
   }
   constexpr pmpp::sort_tuning radix_640{.radix_threads = 640, .radix_items = 44}, radix_44{.radix_items = 44},
       tiles_32{.radix_tiles = 32}, tiles_128{.radix_tiles = 128};

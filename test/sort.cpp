@@ -42,10 +42,10 @@ using test::tagged;
 using test::triple;
 
 // Elements of a tile of the default kernel for ints.
-constexpr std::int64_t tile = 512 * 16;
+constexpr std::int64_t tile = 512 * 17;
 // Small enough that many blocks, several passes and several tiles a block take part at a few thousand elements.
-constexpr pmpp::sort_tuning tiny{32, 16, 32, 16, 2};
-constexpr pmpp::sort_tuning small{64, 32, 64, 16, 3};
+constexpr pmpp::sort_tuning tiny{.threads = 32, .bytes = 16, .four_ways = 0};
+constexpr pmpp::sort_tuning small{.threads = 64, .bytes = 32, .pass_bytes = 16};
 // Of the radix sort: one block sorts 64 elements; more than 64 tiles make them larger than 32.
 constexpr pmpp::sort_tuning tiny_radix{.radix_threads = 32, .radix_items = 4, .radix_small_items = 2};
 constexpr pmpp::sort_tuning small_radix{
@@ -143,7 +143,7 @@ TEST_ALL_PLACES("sort: every size") {
 TEST_ALL_PLACES("every size up to a few tiny tiles, and around the sizes where a pass begins") {
   for (std::int64_t n = 0; n <= 700; n += n < 150 ? 1 : 23)
     check_sort<tiny, where>(tags(n, [](auto) { return draw() % 50; }), by_key{});
-  for (const std::int64_t at : {128, 512, 2048, 8192})
+  for (const std::int64_t at : {96, 384, 1536, 6144})
     for (const std::int64_t n : {at - 1, at, at + 1, at + 17, 2 * at + 1, 3 * at - 1})
       for (const int keys : {2, 1000000})
         check_sort<tiny, where>(tags(n, [&](auto) { return draw() % static_cast<unsigned>(keys); }), by_key{});

@@ -4,13 +4,13 @@
 //
 // Numbers under less or greater are sorted by their digits (sort/radix.hpp), everything else by merging:
 //
-//   1. Each block sorts a tile of up to 8192 elements in shared memory (block/sort.hpp).
-//   2. Passes make one run of four (block/merge_four.hpp), from the data to scratch and back, so that the last one ends
-//      in the data. One launch each; what fits into a tile takes one launch in all.
+//   1. Each block sorts a tile of up to 8704 elements in shared memory (block/sort.hpp).
+//   2. Passes make one run of two, of four where inputs are long (block/merge_runs.hpp), from the data to scratch and back,
+//      so that the last one ends in the data. What fits into a tile takes one launch in all.
 //
 // Work n log n; traffic 2n elements for the tiles and 2n for each pass: 2^27 elements of 4 bytes take 7 passes. Scratch: n
-// elements. Stable: equals keep their order, so that the result is unique and the same on every run. Values move along
-// with their keys.
+// elements and up to 2 %. Stable: equals keep their order, so that the result is unique and the same on every run. Values move
+// along with their keys.
 // (PMPP ch. 12 and 13. Passes of four halve the traffic of the book's; Batcher's networks are not stable.)
 #pragma once
 
@@ -18,7 +18,7 @@
 #include <new>
 #include <type_traits>
 
-#include <pmpp/block/merge_four.hpp>
+#include <pmpp/block/merge_runs.hpp>
 #include <pmpp/block/sort.hpp>
 #include <pmpp/core/config.hpp>
 #include <pmpp/core/operators.hpp>
@@ -37,9 +37,9 @@
 namespace pmpp::inline PMPP_BACKEND {
 
 struct sort_tuning {
-  int threads = 512;           ///< of a block that sorts a tile
-  int bytes = 64;              ///< of a thread's elements there: 16 elements of 4 bytes
-  int merge_threads = 128;     ///< of a block that merges
+  int threads = 512;           ///< of a block that sorts a tile, at most
+  int bytes = 64;              ///< of a thread's elements there: 17 elements of 4 bytes
+  int merge_threads = 128;     ///< of a block that merges segments
   int merge_bytes = 64;        ///< of a thread's elements there
   int tiles = 16;              ///< of a stretch that a block merges, on average, at most
   int radix_threads = 512;     ///< of a block of the radix sort
@@ -49,6 +49,11 @@ struct sort_tuning {
   int radix_tiles = 64;        ///< of short inputs there should be as many, even if that makes them smaller
   int radix_value = 16;        ///< bytes of the largest values that go along with their keys in each pass
   std::int64_t radix_narrow = std::int64_t(1) << 30;  ///< below so many elements look-back words have 32 bits
+  int pass_threads = 128;                             ///< of a block that merges runs, at most
+  int pass_bytes = 64;                                ///< of a thread's elements there
+  int resident = 1024;                                ///< threads that sort on a multiprocessor at a time
+  int pass_resident = 1536;                           ///< threads that merge runs there
+  std::int64_t four_ways = std::int64_t(1) << 24;     ///< from so many elements on passes merge four runs
 };
 
 namespace detail {
@@ -63,13 +68,17 @@ constexpr int sort_threads(int threads, int bytes_of_thread, int most_bytes) {
   return threads;
 }
 
+/// Elements of a thread in a merge sort: an odd number.
+constexpr int sort_odd_items(int bytes_of_thread, int bytes) { return (bytes_of_thread / larger(4, bytes)) | 1; }
+
 template <class T, class In, class Out, class Comp, sort_tuning Tuning>
 struct sort_tiles_kernel {
-  static constexpr int items = sort_items(Tuning.bytes, sizeof(T)),
+  static constexpr int items = sort_odd_items(Tuning.bytes, sizeof(T)),
                        threads = sort_threads(Tuning.threads, items*int(sizeof(T)), 96 * 1024),
-                       min_blocks = larger(1, 1024 / threads / (items * int(sizeof(T)) > 64 ? 2 : 1));
+                       min_blocks =
+                           smaller(32, larger(1, Tuning.resident / threads / (items * int(sizeof(T)) > 136 ? 2 : 1)));
   using memory_of_block = block::sort_memory<T, threads, items>;
-  static constexpr int tile = memory_of_block::tile;
+  static constexpr int tile = memory_of_block::tile;  ///< of a block of all threads
 
   struct shared {
     memory_of_block of_block;
@@ -83,108 +92,203 @@ struct sort_tiles_kernel {
 
   template <class Block>
   PMPP_HOST_DEVICE void operator()(Block& block, shared& memory, const arguments& a) const {
-    const std::int64_t first = block.index() * tile;
-    const int count = static_cast<int>(smaller(std::int64_t(tile), a.count.get() - first));
+    const std::int64_t size = std::int64_t(block.threads()) * items, first = block.index() * size;
+    const int count = static_cast<int>(smaller(size, a.count.get() - first));
     if (count <= 0) return;
     T* const slots = memory.of_block.slots();
-    if (count == tile)
-      move<true>(
-          block, count, [&](int i) { return block::element_as<T>(value_of<In>(a.in[first + i])); },
-          [&](int i, const T& x) { slots[memory_of_block::slot(i)] = x; });
-    else
-      move<false>(
-          block, count, [&](int i) { return block::element_as<T>(value_of<In>(a.in[first + i])); },
-          [&](int i, const T& x) { slots[memory_of_block::slot(i)] = x; });
+    const In in = a.in + first;
+    const Out out = a.out + first;
+    const bool whole = count == size;
+    move(
+        block, whole, count, [&](int i) { return block::element_as<T>(value_of<In>(in[i])); },
+        [&](int i, const T& x) { slots[memory_of_block::slot(i)] = x; });
     block.sync();
     block::sort(block, memory.of_block, count, a.comp);
-    move<false>(
-        block, count, [&](int i) { return slots[memory_of_block::slot(i)]; },
-        [&](int i, const T& x) { block::assign(a.out, first + i, x); });
+    move(
+        block, whole, count, [&](int i) { return slots[memory_of_block::slot(i)]; },
+        [&](int i, const T& x) { block::assign(out, i, x); });
   }
 
 private:
+  template <class Block, class Load, class Store>
+  PMPP_HOST_DEVICE static void move(Block& block, bool whole, int count, Load load, Store store) {
+    if (whole)
+      move<true>(block, count, load, store);
+    else
+      move<false>(block, count, load, store);
+  }
   /// Moves elements 0 ... count - 1: neighbouring threads neighbouring elements, all loads of a thread under way at once.
   template <bool Whole, class Block, class Load, class Store>
   PMPP_HOST_DEVICE static void move(Block& block, int count, Load load, Store store) {
+    const int threads_of_block = block.threads(), thread = block.thread();
     T x[items];
     for (int k = 0; k < items; ++k) {
-      const int i = k * threads + block.thread();
+      const int i = k * threads_of_block + thread;
       if (Whole || i < count) x[k] = load(i);
     }
     for (int k = 0; k < items; ++k) {
-      const int i = k * threads + block.thread();
+      const int i = k * threads_of_block + thread;
       if (Whole || i < count) store(i, x[k]);
     }
   }
 };
 
-template <class T, class In, class Out, class Comp, sort_tuning Tuning>
+/// Where the tiles of a pass of four lie in their runs.
+using four_cuts = block::run_cut<4>;
+
+template <class T, class In, class Comp>
+struct cut_runs_kernel {
+  static constexpr int threads = 64;
+
+  struct arguments {
+    block::sorted_runs<4, In> runs;
+    item_count count;
+    std::int64_t tile, tiles_of_group, tiles;
+    Comp comp;
+    four_cuts* cuts;
+  };
+
+  template <class Block>
+  PMPP_HOST_DEVICE void operator()(Block& block, const arguments& a) const {
+    block::sorted_runs<4, In> runs = a.runs;
+    if (a.count.pointer != nullptr) runs.count = a.count.get();
+    const std::int64_t tile = block.index() * (threads / 4) + block.thread() / 4, group = tile / a.tiles_of_group;
+    const std::int64_t diagonal = smaller(tile % a.tiles_of_group * a.tile, runs.count_of(group));
+    const std::int64_t place = runs.run <= 1 << 28
+                                   ? block::cut_four<T, int>(block, runs, group, diagonal, a.comp)
+                                   : block::cut_four<T, std::int64_t>(block, runs, group, diagonal, a.comp);
+    if (tile < a.tiles) a.cuts[tile].place[block.thread() % 4] = place;
+  }
+};
+
+template <int Ways, class T, class In, class Out, class Comp, sort_tuning Tuning>
 struct merge_runs_kernel {
-  static constexpr int items = sort_items(Tuning.merge_bytes, sizeof(T)),
-                       threads = sort_threads(Tuning.merge_threads, items*int(sizeof(T)), 15 * 1024);
-  using memory_of_block = block::merge_four_memory<T, threads, items>;
-  using task = block::merge_four_task<In, Out>;
-  static constexpr int min_blocks =
-      larger(1, smaller(1024 / threads, 227 * 1024 / int(sizeof(memory_of_block) + 1024)));
+  static constexpr int items = sort_odd_items(Tuning.pass_bytes, sizeof(T)),
+                       threads =
+                           sort_threads(smaller(Tuning.threads, Tuning.pass_threads), items*int(sizeof(T)), 96 * 1024),
+                       min_blocks = smaller(
+                           32, larger(1, Tuning.pass_resident / threads / (items * int(sizeof(T)) > 136 ? 2 : 1)));
+  using memory_of_block = block::merge_runs_memory<T, threads, items, Ways>;
+  static constexpr std::int64_t tile = memory_of_block::tile;
 
   struct shared {
     memory_of_block of_block;
   };
   struct arguments {
-    task runs;
+    block::sorted_runs<Ways, In> runs;
+    Out out;
     item_count count;
+    unsigned tiles_of_group;
     Comp comp;
+    const four_cuts* cuts;  ///< of four runs
   };
 
   template <class Block>
   PMPP_HOST_DEVICE void operator()(Block& block, shared& memory, const arguments& a) const {
-    task runs = a.runs;
-    if (a.count.pointer != nullptr) runs.in.count = a.count.get();
-    block::merge_four(block, memory.of_block, runs, block.index(), a.comp);
+    auto& of_block = memory.of_block;
+    block::sorted_runs<Ways, In> runs = a.runs;
+    if (a.count.pointer != nullptr) runs.count = a.count.get();
+    const auto index = static_cast<unsigned>(block.index());  // 64-bit divisions are slow
+    const std::int64_t group = index / a.tiles_of_group, all = runs.count_of(group);
+    const std::int64_t begin = index % a.tiles_of_group * tile;
+    if (begin >= all) return;
+    const std::int64_t end = smaller(begin + tile, all);
+    if constexpr (Ways == 2) {
+      for (int w = block.warp(); w < 2; w += block.warps())
+        block::cut_two(block, runs, group, w == 0 ? begin : end, a.comp, w == 0 ? of_block.begin : of_block.end);
+    } else if (const int q = block.thread(); q < 4) {
+      of_block.begin.place[q] = a.cuts[block.index()].place[q];
+      of_block.end.place[q] = end == all ? runs.length(group, q) : a.cuts[block.index() + 1].place[q];
+    }
+    block.sync();
+    block::merge_runs(block, of_block, runs, group, static_cast<int>(end - begin), a.out, runs.first_of(group) + begin,
+                      a.comp);
   }
 };
 
-/// Enqueues a pass: runs of `run` elements become runs of four times as many.
-template <sort_tuning Tuning, class T, class P, class In, class Out, class Comp>
+/// How a merge sort of n elements goes.
+struct merge_sort_plan {
+  int threads;       ///< of a block that sorts a tile
+  std::int64_t run;  ///< elements of such a tile
+  int doublings;     ///< from there to n
+  bool four_ways;
+};
+
+template <class T, sort_tuning Tuning, class P>
+merge_sort_plan plan_merge_sort(const P& where, std::int64_t n) {
+  using kernel = sort_tiles_kernel<T, T*, T*, less, Tuning>;
+  merge_sort_plan plan{kernel::threads, kernel::tile, 0, n >= Tuning.four_ways};
+  if (n > plan.run &&
+      n < plan.run * processor_count(where) / 2) {  // half of the multiprocessors would have nothing to do
+    plan.threads = larger(kernel::threads / 2, simt::warp_size);
+    plan.run = std::int64_t(plan.threads) * kernel::items;
+  }
+  while (plan.run << plan.doublings < n) ++plan.doublings;
+  return plan;
+}
+
+/// Enqueues a pass: `Ways` runs of `run` elements become one.
+template <int Ways, sort_tuning Tuning, class T, class P, class In, class Out, class Comp>
 void merge_runs(const P& where, const In& in, const Out& out, const item_count& count, std::int64_t run,
-                const Comp& comp) {
-  using kernel = merge_runs_kernel<T, In, Out, Comp, Tuning>;
+                const Comp& comp, four_cuts* cuts) {
+  using kernel = merge_runs_kernel<Ways, T, In, Out, Comp, Tuning>;
   static_assert(sizeof(typename kernel::shared) <= 227 * 1024,
                 "pmpp: elements of more than about 450 bytes cannot be sorted");
-  constexpr std::int64_t tile = kernel::memory_of_block::tile;
-  // Several stretches for each block that runs at a time: they are not equally long.
-  const std::int64_t resident = std::int64_t(kernel::min_blocks) * processor_count(where);
-  const std::int64_t step = larger(tile, smaller(Tuning.tiles * tile, count.bound / (4 * resident) / 64 * 64));
-  const typename kernel::task task{block::staged_input<In>(in, count.bound), out, shift_of(out), run, step};
-  launch(where, task.blocks(), kernel{}, typename kernel::arguments{task, count, comp});
+  constexpr std::int64_t tile = kernel::tile;
+  const std::int64_t tiles_of_group = ceil_div(Ways * run, tile);
+  const block::sorted_runs<Ways, In> runs{in, count.bound, run};
+  const std::int64_t groups = ceil_div(count.bound, Ways * run);
+  const std::int64_t tiles = (groups - 1) * tiles_of_group + ceil_div(count.bound - (groups - 1) * Ways * run, tile);
+  if constexpr (Ways == 4) {
+    using cut = cut_runs_kernel<T, In, Comp>;
+    launch(where, ceil_div(tiles, std::int64_t(cut::threads / 4)), cut{},
+           typename cut::arguments{runs, count, tile, tiles_of_group, tiles, comp, cuts});
+  }
+  launch(where, tiles, kernel{},
+         typename kernel::arguments{runs, out, count, static_cast<unsigned>(tiles_of_group), comp, cuts});
 }
 
 /// Enqueues the sort on a GPU or runs it in the emulator: from `in` to `data`, by way of `other`, which has room for all
 /// elements if they are more than a tile. `in` may be `data`.
 template <sort_tuning Tuning, class T, class P, class In, class Data, class Other, class Comp>
-void merge_sort_on_blocks(const P& where, const In& in, const Data& data, const Other& other, const item_count& count,
-                          const Comp& comp) {
+void merge_sort_on_blocks(const P& where, const merge_sort_plan& plan, const In& in, const Data& data,
+                          const Other& other, const item_count& count, const Comp& comp, four_cuts* cuts) {
   using to_data = sort_tiles_kernel<T, In, Data, Comp, Tuning>;
   using to_other = sort_tiles_kernel<T, In, Other, Comp, Tuning>;
-  constexpr std::int64_t tile = to_data::tile;
-  const std::int64_t tiles = ceil_div(count.bound, tile);
-  int passes = 0;
-  for (std::int64_t run = tile; run < count.bound; run *= 4) ++passes;
+  const grid shape{ceil_div(count.bound, plan.run), plan.threads};
+  const int doublings = plan.doublings;
+  int passes = plan.four_ways ? ceil_div(doublings, 2) : doublings;
   if (passes % 2 == 0)
-    launch(where, tiles, to_data{}, typename to_data::arguments{in, data, count, comp});
+    launch(where, shape, to_data{}, typename to_data::arguments{in, data, count, comp});
   else
-    launch(where, tiles, to_other{}, typename to_other::arguments{in, other, count, comp});
-  for (std::int64_t run = tile; passes > 0; run *= 4, --passes)
+    launch(where, shape, to_other{}, typename to_other::arguments{in, other, count, comp});
+  std::int64_t run = plan.run;
+  for (int done = 0; passes > 0; --passes) {
+    const auto pass = [&](const auto& from, const auto& to) {
+      if (plan.four_ways && doublings - done >= 2) {
+        merge_runs<4, Tuning, T>(where, from, to, count, run, comp, cuts);
+        run *= 4;
+        done += 2;
+      } else {
+        merge_runs<2, Tuning, T>(where, from, to, count, run, comp, cuts);
+        run *= 2;
+        done += 1;
+      }
+    };
     if (passes % 2 == 0)
-      merge_runs<Tuning, T>(where, data, other, count, run, comp);
+      pass(data, other);
     else
-      merge_runs<Tuning, T>(where, other, data, count, run, comp);
+      pass(other, data);
+  }
 }
 
-/// Whether n elements of type T are more than one block sorts.
+/// How many cuts a sort needs.
 template <sort_tuning Tuning, class T>
-bool needs_passes(std::int64_t n) {
-  return n > sort_tiles_kernel<T, T*, T*, less, Tuning>::tile;
+std::int64_t count_cuts(const merge_sort_plan& plan, std::int64_t n) {
+  if (!plan.four_ways || plan.doublings < 2) return 0;
+  using kernel = merge_runs_kernel<4, T, T*, T*, less, Tuning>;
+  // Every group of a pass may end with part of a tile.
+  return ceil_div(n, kernel::tile) + ceil_div(n, 4 * plan.run) + 1;
 }
 
 /// Room for n elements that nobody has constructed.
@@ -302,9 +406,11 @@ struct second_home<pair<K, V>> {
 template <sort_tuning Tuning, class T, class P, class In, class Data, class Comp>
 void merge_sort(const P& where, const In& in, const Data& data, const item_count& count, const Comp& comp) {
   if constexpr (kernel_execution<P>) {
-    const std::int64_t n = needs_passes<Tuning, T>(count.bound) ? count.bound : 0;
-    scratch memory(where, second_home<T>::bytes(n), 0);
-    merge_sort_on_blocks<Tuning, T>(where, in, data, second_home<T>::of(memory, n), count, comp);
+    const merge_sort_plan plan = plan_merge_sort<T, Tuning>(where, count.bound);
+    const std::int64_t n = plan.doublings > 0 ? count.bound : 0, cuts = count_cuts<Tuning, T>(plan, n);
+    scratch memory(where, scratch_bytes({second_home<T>::bytes(n), checked_bytes(cuts, sizeof(four_cuts), "sort")}), 0);
+    const auto other = second_home<T>::of(memory, n);
+    merge_sort_on_blocks<Tuning, T>(where, plan, in, data, other, count, comp, memory.take<four_cuts>(cuts));
   } else {
     merge_sort_on_host<T>(where, in, data, count.get(), comp);
   }
@@ -401,10 +507,10 @@ struct descends {
 /// Integers, float, double, half and bfloat16 under less or greater (std's too) are sorted by digits of 8 bits, comp is
 /// not called: -0.0 precedes +0.0 (under greater it follows), NaN comes last under both. Cost: n keys read, then 2n
 /// elements of traffic for each byte that is not the same in all keys; a launch each. Scratch: n elements and 3 % (bytes:
-/// 12 %), from the workspace or one allocation in stream order; none, and one launch, for what one block sorts (8192
+/// 12 %), from the workspace or one allocation in stream order; none, and one launch, for what one block sorts (8704
 /// elements of 4 bytes).
-/// Other elements are merged. Cost: 2n elements of traffic for tiles of 8192 and for each factor of four from there to n;
-/// as many launches. Scratch: n elements; none for one tile.
+/// Other elements are merged. Cost: 2n elements of traffic for tiles of 8704 and for each factor of two from there to n, of
+/// four from 2^24 elements on; as many launches, of four twice as many. Scratch: n elements and up to 2 %; none for one tile.
 /// \throws std::invalid_argument for a null or reversed range, or bits outside of the key; out_of_memory, cuda_error.
 /// Source: PMPP ch. 12 and 13; Adinets and Merrill, Onesweep, 2022. Example: test/sort.cpp, sort.
 template <sort_tuning Tuning = sort_tuning{}, execution_policy P, random_access_range R, class Comp = less,

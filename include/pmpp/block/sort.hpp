@@ -7,29 +7,33 @@
 //   2. Runs of two threads, four threads, ... merge: a thread finds the co-rank of its first element in shared memory,
 //      merges `Items` elements into registers, and writes them back when all have read.
 //
-// Elements lie in shared memory with one empty slot after every `Items`, so that the accesses of neighbouring threads
-// fall into different banks. Two barriers a round. Stable; asks comp only about elements. (PMPP ch. 13.)
+// An odd number of elements a thread puts the accesses of neighbouring threads into different banks; of an even number
+// one slot after every `Items` stays empty. Two barriers a round, of a warp alone while its runs merge with each other.
+// Stable; asks comp only about elements. (PMPP ch. 13.)
 #pragma once
 
 #include <cstdint>
+#include <type_traits>
 
 #include <pmpp/core/co_rank.hpp>
 #include <pmpp/core/config.hpp>
 #include <pmpp/core/math.hpp>
+#include <pmpp/simt/block.hpp>
 
 namespace pmpp::inline PMPP_BACKEND::block {
 
 template <class T, int Threads, int Items>
 struct sort_memory {
-  static_assert(is_power_of_two(Items));
   using element = T;
   static constexpr int threads = Threads, items = Items, tile = Threads * Items;
 
-  // Bytes, because types with constructors cannot lie in shared memory. One slot more: reading one past the end.
-  alignas(larger(16, int(alignof(T)))) unsigned char bytes[(tile + Threads + 1) * sizeof(T)];
+  PMPP_HOST_DEVICE static constexpr int slot(int i) { return Items % 2 == 1 ? i : i + i / Items; }
+
+  // Bytes, because types with constructors cannot lie in shared memory. A thread's elements more: merges read past the end.
+  alignas(larger(16,
+                 int(alignof(T)))) unsigned char bytes[(tile + Items + (Items % 2 == 1 ? 0 : Threads + 1)) * sizeof(T)];
 
   PMPP_HOST_DEVICE T* slots() { return reinterpret_cast<T*>(bytes); }
-  PMPP_HOST_DEVICE static int slot(int i) { return i + i / Items; }
 };
 
 namespace detail {
@@ -65,6 +69,34 @@ PMPP_HOST_DEVICE void insertion_sort(T* x, int count, const Comp& comp) {
   }
 }
 
+/// Elements `diagonal` ... of the merge of places [a, end_a) and [b, end_b) into x. What x has past the end of the merge
+/// means nothing. is_long: the runs are so long that most warps have lanes of one kind only, whose runs do not end.
+template <class Memory, class T, int Items, class Comp>
+PMPP_HOST_DEVICE void merge_places(const T* slots, int a, int end_a, int b, int end_b, int diagonal, const Comp& comp,
+                                   T (&x)[Items], bool is_long) {
+  const sort_window<Memory> of{slots, 0};
+  const int from_a =
+      co_rank(diagonal, sort_window<Memory>{slots, a}, end_a - a, sort_window<Memory>{slots, b}, end_b - b, comp);
+  a += from_a;
+  b += diagonal - from_a;
+  T next_a = of[a], next_b = of[b];
+  const auto merge = [&](auto both_last) {  // neither can end
+    for (int k = 0; k < Items; ++k) {
+      const bool take_b =
+          decltype(both_last)::value ? comp(next_b, next_a) : a >= end_a || (b < end_b && comp(next_b, next_a));
+      x[k] = take_b ? next_b : next_a;
+      if (k + 1 == Items) break;
+      const int next = take_b ? ++b : ++a;
+      const T loaded = of[next];
+      (take_b ? next_b : next_a) = loaded;
+    }
+  };
+  if (is_long && end_a - a >= Items && end_b - b >= Items)
+    merge(std::true_type{});
+  else
+    merge(std::false_type{});
+}
+
 }  // namespace detail
 
 /// Sorts the first `count` elements in memory.slots(); element i lies in memory.slot(i). All threads of the block call
@@ -84,27 +116,26 @@ PMPP_HOST_DEVICE void sort(Block& block, Memory& memory, int count, const Comp& 
   } else if (have > 0) {
     detail::insertion_sort(own, have, comp);
   }
-  block.sync();
+  constexpr int of_warp = items * simt::warp_size;
+  const auto sync = [&](int merged) {
+    if (merged <= of_warp)
+      block.sync_warp();
+    else
+      block.sync();
+  };
+  sync(2 * items);
   for (int run = items; run < count; run *= 2) {
     if (have > 0) {
-      const int first = from / (2 * run) * (2 * run), diagonal = from - first;
-      const int count_a = smaller(run, count - first), count_b = smaller(run, count - first - count_a);
-      const detail::sort_window<Memory> a{slots, first}, b{slots, first + count_a};
-      int i = co_rank(diagonal, a, count_a, b, count_b, comp), j = diagonal - i;
-      T next_a = a[i], next_b = b[j];
-      for (int k = 0; k < items; ++k) {
-        const bool take_b = i >= count_a || (j < count_b && comp(next_b, next_a));
-        x[k] = take_b ? next_b : next_a;
-        if (k + 1 == items || k + 1 == have) break;
-        const T loaded = take_b ? b[++j] : a[++i];
-        (take_b ? next_b : next_a) = loaded;
-      }
+      const int first = from / (2 * run) * (2 * run), border = smaller(first + run, count);
+      detail::merge_places<Memory>(slots, first, border, border, smaller(first + 2 * run, count), from - first, comp, x,
+                                   2 * run > of_warp);
     }
-    block.sync();
-    for (int k = 0; k < items; ++k)
-      if (k < have) own[k] = x[k];
-    block.sync();
+    sync(2 * run);
+    if (have > 0)
+      for (int k = 0; k < items; ++k) own[k] = x[k];  // past the end lies nothing that anybody asks about
+    sync(4 * run);
   }
+  block.sync();
 }
 
 }  // namespace pmpp::inline PMPP_BACKEND::block
