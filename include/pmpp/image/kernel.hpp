@@ -1,0 +1,391 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The kernels of image.hpp, and the arithmetic of one pixel that all policies share.
+#pragma once
+
+#include <cstdint>
+#include <type_traits>
+
+#include <pmpp/convolution/kernel.hpp>
+#include <pmpp/core/config.hpp>
+#include <pmpp/core/math.hpp>
+#include <pmpp/core/rgb.hpp>
+#include <pmpp/simt/memory.hpp>
+
+#pragma GCC visibility push(hidden)  // see launch.hpp
+
+namespace pmpp::inline PMPP_BACKEND {
+namespace detail {
+
+/// Adjacent bytes, whatever is in them, as words that move at once.
+template <int Words>
+struct [[gnu::may_alias]] alignas(4 * Words) words_of {
+  std::uint32_t word[Words];
+};
+template <int Words, class T>
+PMPP_HOST_DEVICE words_of<Words> load_words(const T* from) {
+  return *reinterpret_cast<const words_of<Words>*>(from);
+}
+template <int Words, class T>
+PMPP_HOST_DEVICE void store_words(T* to, const words_of<Words>& value) {
+  *reinterpret_cast<words_of<Words>*>(to) = value;
+}
+
+/// Sample i of those that words hold. \pre sizeof(T) <= 4
+template <class T>
+PMPP_HOST_DEVICE T sample_in(const std::uint32_t* word, int i) {
+  using bits = std::conditional_t<sizeof(T) == 4, std::uint32_t,
+                                  std::conditional_t<sizeof(T) == 2, std::uint16_t, std::uint8_t>>;
+  constexpr int per_word = 4 / int(sizeof(T)), width = 8 * int(sizeof(T));
+  return __builtin_bit_cast(T, static_cast<bits>(word[i / per_word] >> i % per_word * width));
+}
+
+/// Rows of a picture that begin at 16-byte boundaries.
+template <class T>
+bool in_vectors(const volume<T>& v) {
+  constexpr std::int64_t size = sizeof(T);
+  return v.step == 1 && (v.height == 1 || v.pitch * size % 16 == 0) && reinterpret_cast<std::uintptr_t>(v.data) % 16 == 0;
+}
+
+// -- rgb_to_gray ------------------------------------------------------------------------------------------------------
+
+/// 0.21 r + 0.71 g + 0.07 b; pixels of 8 and 16 bits exactly, rounded to the nearest.
+template <class Out, class T>
+PMPP_HOST_DEVICE Out gray_of(const rgb<T>& p) {
+  if constexpr (std::is_unsigned_v<T> && sizeof(T) <= 2 && std::is_same_v<T, Out>) {
+    return static_cast<Out>((21u * p.r + 71u * p.g + 7u * p.b + 50u) / 100u);
+  } else {
+    using A = sum_of<T, T, Out>;
+    return stored<Out>(A(0.21) * converted<A>(p.r) + A(0.71) * converted<A>(p.g) + A(0.07) * converted<A>(p.b));
+  }
+}
+
+/// Each warp makes pieces of a row: its lanes copy adjacent vectors of 16 bytes to shared memory, three each, and read
+/// back the three that lie side by side, which hold 16 pixels of 8 bits. A stride of three vectors meets all banks.
+template <class T, class Out, int Pieces>
+struct gray_kernel {
+  static constexpr bool has_vectors = std::is_same_v<T, Out> && sizeof(T) <= 4;
+  static constexpr int threads = 256, warps = threads / 32;
+  static constexpr int vector = sizeof(T) <= 4 ? 16 / int(sizeof(T)) : 4;  ///< pixels of a lane
+  static constexpr int piece = 32 * vector;                              ///< pixels of a warp at a time
+
+  struct shared {
+    words_of<4> part[warps][Pieces][3 * 32];
+  };
+
+  template <class Block>
+  PMPP_HOST_DEVICE void operator()(Block& block, shared& memory, const volume<const rgb<T>>& in,
+                                   const volume<Out>& out, std::int64_t pieces, bool vectors) const {
+    const std::int64_t task = block.index() * warps + block.warp();
+    const std::int64_t y = out.height == 1 ? 0 : task / pieces, x = (task - y * pieces) * (Pieces * piece);
+    if (y >= out.height || x >= out.width) return;
+    if constexpr (has_vectors)
+      if (vectors && x + Pieces * piece <= out.width)
+        return make_vectors(block, memory.part[block.warp()], in.at(0, y, x), out.at(0, y, x));
+    const std::int64_t end = smaller(x + Pieces * piece, out.width);
+    for (std::int64_t i = x + block.lane(); i < end; i += 32) *out.at(0, y, i) = gray_of<Out>(*in.at(0, y, i));
+  }
+
+private:
+  template <class Block>
+  PMPP_HOST_DEVICE static void make_vectors(Block& block, words_of<4> (&part)[Pieces][3 * 32], const rgb<T>* in,
+                                            Out* out) {
+    const auto* from = reinterpret_cast<const unsigned char*>(in) + 16 * block.lane();
+    for (int p = 0; p < Pieces; ++p)
+      for (int k = 0; k < 3; ++k)
+        simt::copy_async<16>(&part[p][32 * k + block.lane()], from + 512 * (3 * p + k));
+    simt::copy_async_batch();
+    simt::copy_async_wait<0>();
+    block.sync_warp();
+    for (int p = 0; p < Pieces; ++p) {
+      words_of<4> word[3], gray{};
+      for (int k = 0; k < 3; ++k) word[k] = part[p][3 * block.lane() + k];
+      constexpr int bits = 8 * int(sizeof(T)), per_word = 32 / bits;
+      for (int i = 0; i < vector; ++i) {
+        T sample[3];
+        for (int c = 0; c < 3; ++c) sample[c] = sample_in<T>(word[(3 * i + c) / vector].word, (3 * i + c) % vector);
+        const Out g = gray_of<Out>(rgb<T>{sample[0], sample[1], sample[2]});
+        gray.word[i / per_word] |= bits_of(g) << i % per_word * bits;
+      }
+      store_words<4>(out + p * piece + vector * block.lane(), gray);
+    }
+  }
+  PMPP_HOST_DEVICE static std::uint32_t bits_of(const Out& g) {
+    if constexpr (sizeof(Out) == 4)
+      return __builtin_bit_cast(std::uint32_t, g);
+    else if constexpr (sizeof(Out) == 2)
+      return __builtin_bit_cast(std::uint16_t, g);
+    else
+      return __builtin_bit_cast(std::uint8_t, g);
+  }
+};
+
+// -- box_blur ---------------------------------------------------------------------------------------------------------
+
+/// How many of the pixels within `radius` of pixel i an axis of n has.
+PMPP_HOST_DEVICE inline std::int64_t neighbours(std::int64_t i, std::int64_t n, std::int64_t radius) {
+  return smaller(i + radius, n - 1) - larger(i - radius, std::int64_t(0)) + 1;
+}
+
+/// The mean of `count` integers, rounded to the nearest, halves away from zero.
+PMPP_HOST_DEVICE inline std::int64_t rounded_mean(std::int64_t sum, std::int64_t count) {
+  return sum < 0 ? -((-sum + count / 2) / count) : (sum + count / 2) / count;
+}
+
+/// Means of up to 225 bytes: of s < 2^16 and n, (s + n / 2) / n is the first byte of (s + n / 2) * multiplier, exactly.
+/// multiplier = ceil(2^24 / n) is too large by less than n / 2^24 of it, and s + n / 2 is below 2^24 / n times n.
+struct divider {
+  std::uint32_t multiplier, half;
+
+  PMPP_HOST_DEVICE explicit constexpr divider(std::uint32_t n)
+      : multiplier(((1u << 24) + n - 1) / n), half(n / 2 * multiplier) {}
+  PMPP_HOST_DEVICE std::uint32_t operator()(std::uint32_t s) const { return s * multiplier + half; }
+};
+
+/// Pixels of 8 bits, windows of 2 Radius + 1 <= 15 a side. A thread makes 16 columns of `Rows` rows. It keeps the sums
+/// of its columns over the rows of the window, two in a word: a row comes in, a row goes out. A second sum slides along
+/// the columns.
+template <int Radius, int Rows>
+struct box_kernel {
+  static constexpr int threads = 256, columns = 16, side = 2 * Radius + 1;
+  static constexpr int margin = ceil_div(Radius, 4), words = 4 + 2 * margin;  ///< of four columns, in a row
+  static constexpr int lines = Rows + 2 * Radius;
+  static constexpr int width = 32 * columns, height = threads / 32 * Rows;  ///< of a block's pixels
+
+  template <class Block>
+  PMPP_HOST_DEVICE void operator()(Block& block, const volume<const std::uint8_t>& in,
+                                   const volume<std::uint8_t>& out, std::int64_t tiles_x, bool in_vectors,
+                                   bool out_vectors) const {
+    const auto tile = static_cast<std::uint32_t>(block.index()), across = static_cast<std::uint32_t>(tiles_x);
+    const std::int64_t x = std::int64_t(tile % across) * width + columns * block.lane();
+    const std::int64_t y = std::int64_t(tile / across) * height + Rows * block.warp();
+    if (x >= out.width || y >= out.height) return;
+    line row[lines];
+    if (in_vectors && x >= 4 * margin && x + columns + 4 * margin <= in.width && y >= Radius &&
+        y + Rows + Radius <= in.height) {
+      const std::uint8_t* from = in.at(0, y - Radius, x);
+      for_each_constant<lines>([&](auto number) {
+        row[decltype(number)::value] = whole_line(from);
+        from += in.pitch;
+      });
+    } else {
+      for_each_constant<lines>([&](auto number) {
+        constexpr int i = decltype(number)::value;
+        row[i] = cut_line(in, y - Radius + i, x, in_vectors);
+      });
+    }
+    sums column{};
+    for_each_constant<2 * Radius>([&](auto number) { column.add(row[decltype(number)::value]); });
+    const bool at_edge = x < Radius || x + columns + Radius > in.width;
+    for_each_constant<Rows>([&](auto number) {
+      constexpr int h = decltype(number)::value;
+      column.add(row[h + 2 * Radius]);
+      if (y + h < out.height) {
+        const auto high = static_cast<std::uint32_t>(neighbours(y + h, in.height, Radius));
+        words_of<4> result;
+        if (at_edge)
+          result = column.means([&](int i) {
+            const std::int64_t wide = x + i < in.width ? neighbours(x + i, in.width, Radius) : 1;
+            return divider(high * static_cast<std::uint32_t>(wide));
+          });
+        else if (high == side)
+          result = column.means([](int) { return divider(side * side); });
+        else
+          result = column.means([divide = divider(high * side)](int) { return divide; });
+        store(out, y + h, x, result, out_vectors);
+      }
+      column.subtract(row[h]);
+    });
+  }
+
+private:
+  /// The pixels of a row that a thread meets.
+  struct line {
+    std::uint32_t word[words];
+  };
+
+  /// Sums of four columns in two words: of the first and third, of the second and fourth.
+  struct sums {
+    std::uint32_t even[words], odd[words];
+
+    PMPP_HOST_DEVICE void add(const line& l) {
+      for (int i = 0; i < words; ++i) even[i] += l.word[i] & 0x00ff00ffu, odd[i] += l.word[i] >> 8 & 0x00ff00ffu;
+    }
+    PMPP_HOST_DEVICE void subtract(const line& l) {
+      for (int i = 0; i < words; ++i) even[i] -= l.word[i] & 0x00ff00ffu, odd[i] -= l.word[i] >> 8 & 0x00ff00ffu;
+    }
+    /// The sum of a column, from the thread's first one on.
+    PMPP_HOST_DEVICE std::uint32_t operator[](int i) const {
+      const int at = i + 4 * margin;
+      const std::uint32_t pair = at % 2 == 0 ? even[at / 4] : odd[at / 4];
+      return at % 4 < 2 ? pair & 0xffffu : pair >> 16;
+    }
+    /// The means around the thread's columns; divide(i) is the divider of column i.
+    template <class Divide>
+    PMPP_HOST_DEVICE words_of<4> means(const Divide& divide) const {
+      words_of<4> result{};
+      std::uint32_t sum = 0;
+      for_each_constant<2 * Radius>([&](auto number) { sum += (*this)[decltype(number)::value - Radius]; });
+      for_each_constant<columns>([&](auto number) {
+        constexpr int i = decltype(number)::value;
+        sum += (*this)[i + Radius];
+        result.word[i / 4] |= divide(i)(sum) >> 24 << 8 * (i % 4);
+        sum -= (*this)[i - Radius];
+      });
+      return result;
+    }
+  };
+
+  PMPP_HOST_DEVICE static line whole_line(const std::uint8_t* from) {
+    const words_of<margin> left = load_words<margin>(from - 4 * margin), right = load_words<margin>(from + columns);
+    const words_of<4> middle = load_words<4>(from);
+    line l;
+    for (int i = 0; i < margin; ++i) l.word[i] = left.word[i], l.word[margin + 4 + i] = right.word[i];
+    for (int i = 0; i < 4; ++i) l.word[margin + i] = middle.word[i];
+    return l;
+  }
+  /// The same, word by word or byte by byte; zero where there is no pixel.
+  PMPP_HOST_DEVICE static line cut_line(const volume<const std::uint8_t>& in, std::int64_t y, std::int64_t x,
+                                        bool in_vectors) {
+    line l{};
+    if (y < 0 || y >= in.height) return l;
+    const std::uint8_t* row = in.at(0, y, 0);
+    for (int i = 0; i < words; ++i) {
+      const std::int64_t first = x + 4 * (i - margin);
+      if (in_vectors && first >= 0 && first + 4 <= in.width)
+        l.word[i] = load_words<1>(row + first).word[0];
+      else
+        for (int j = 0; j < 4; ++j)
+          if (first + j >= 0 && first + j < in.width) l.word[i] |= std::uint32_t(row[first + j]) << 8 * j;
+    }
+    return l;
+  }
+  PMPP_HOST_DEVICE static void store(const volume<std::uint8_t>& out, std::int64_t y, std::int64_t x,
+                                     const words_of<4>& value, bool out_vectors) {
+    std::uint8_t* to = out.at(0, y, x);
+    if (out_vectors && x + columns <= out.width) return store_words<4>(to, value);
+    for (int i = 0; i < columns; ++i)
+      if (x + i < out.width) to[i] = sample_in<std::uint8_t>(value.word, i);
+  }
+};
+
+/// Sums over windows, divided by the number of pixels that each window has. A thread makes a column of results.
+template <class Sum, class T>
+struct average_kernel {
+  static constexpr int threads = 256, rows = 8;
+
+  template <class Block>
+  PMPP_HOST_DEVICE void operator()(Block& block, const volume<const Sum>& sum, const volume<T>& out,
+                                   std::int64_t tiles_x, std::int64_t radius_y, std::int64_t radius_x) const {
+    const std::int64_t x = block.index() % tiles_x * threads + block.thread(), y = block.index() / tiles_x * rows;
+    if (x >= out.width) return;
+    const std::int64_t wide = neighbours(x, out.width, radius_x);
+    for (std::int64_t i = y; i < smaller(y + rows, out.height); ++i)
+      *out.at(0, i, x) = static_cast<T>(rounded_mean(static_cast<std::int64_t>(*sum.at(0, i, x)),
+                                                     wide * neighbours(i, out.height, radius_y)));
+  }
+};
+
+/// The pixels whose windows reach over the edge of a picture, one after the other.
+struct rim {
+  std::int64_t rows, cols, radius_y, radius_x;
+
+  PMPP_HOST_DEVICE std::int64_t rim_rows() const { return smaller(rows, 2 * radius_y); }
+  PMPP_HOST_DEVICE std::int64_t rim_cols() const { return smaller(cols, 2 * radius_x); }
+  PMPP_HOST_DEVICE std::int64_t count() const { return rim_rows() * cols + (rows - rim_rows()) * rim_cols(); }
+
+  /// What the mean over the whole window, zeros outside, of pixel i is multiplied by.
+  template <class T>
+  PMPP_HOST_DEVICE void correct(const volume<T>& out, std::int64_t i) const {
+    const bool above_or_below = i < rim_rows() * cols;
+    const std::int64_t j = above_or_below ? i : i - rim_rows() * cols, per_row = above_or_below ? cols : rim_cols();
+    std::int64_t y = j / per_row, x = j % per_row;
+    if (!above_or_below) y += radius_y;
+    if (above_or_below && y >= radius_y) y += rows - rim_rows();
+    if (!above_or_below && x >= radius_x) x += cols - rim_cols();
+    const std::int64_t all = (2 * radius_y + 1) * (2 * radius_x + 1);
+    const std::int64_t there = neighbours(y, rows, radius_y) * neighbours(x, cols, radius_x);
+    using A = std::conditional_t<std::is_same_v<T, double>, double, float>;
+    T* const to = out.at(0, y, x);
+    *to = stored<T>(converted<A>(*to) * static_cast<A>(static_cast<double>(all) / static_cast<double>(there)));
+  }
+};
+
+template <class T>
+struct rim_kernel {
+  static constexpr int threads = 256;
+
+  template <class Block>
+  PMPP_HOST_DEVICE void operator()(Block& block, const volume<T>& out, const rim& edge) const {
+    const std::int64_t i = block.index() * threads + block.thread();
+    if (i < edge.count()) edge.correct(out, i);
+  }
+};
+
+// -- scale ------------------------------------------------------------------------------------------------------------
+
+/// An axis of `from` pixels that becomes one of `to`: which of the old pixels a new one is made of, and their shares.
+/// Shrunk, a new pixel is the mean of the part of the old ones that it covers; enlarged, it lies between the centres of
+/// two. Positions are exact: extents are below 2^31.
+struct scaled_axis {
+  std::int64_t from, to;
+
+  struct share {
+    std::int64_t first, last;   ///< old pixels
+    std::int64_t begin, end;    ///< the new one, where an old one has the length `unit`; enlarged: end is unused
+    std::int64_t unit;
+    bool between;
+
+    PMPP_HOST_DEVICE double of(std::int64_t k) const {
+      if (first == last) return 1;
+      if (between) {
+        const double right = static_cast<double>(begin - first * unit) / static_cast<double>(unit);
+        return k == first ? 1 - right : right;
+      }
+      return static_cast<double>(smaller((k + 1) * unit, end) - larger(k * unit, begin)) /
+             static_cast<double>(end - begin);
+    }
+  };
+
+  PMPP_HOST_DEVICE share of(std::int64_t i) const {
+    if (to <= from) return {i * from / to, ((i + 1) * from - 1) / to, i * from, (i + 1) * from, to, false};
+    const std::int64_t centre = larger((2 * i + 1) * from - to, std::int64_t(0)), unit = 2 * to;
+    const std::int64_t left = centre / unit;
+    return {left, smaller(left + (centre % unit == 0 ? 0 : 1), from - 1), centre, 0, unit, true};
+  }
+};
+
+/// A pixel of `out`, made of those of `in`.
+template <class T>
+PMPP_HOST_DEVICE T scaled_pixel(const volume<const T>& in, const scaled_axis& rows, const scaled_axis& cols,
+                                std::int64_t y, std::int64_t x) {
+  using A = sum_of<T, T, T>;
+  const scaled_axis::share down = rows.of(y), across = cols.of(x);
+  A sum = 0;
+  for (std::int64_t i = down.first; i <= down.last; ++i) {
+    A line = 0;
+    for (std::int64_t j = across.first; j <= across.last; ++j)
+      line += static_cast<A>(across.of(j)) * converted<A>(*in.at(0, i, j));
+    sum += static_cast<A>(down.of(i)) * line;
+  }
+  return stored<T>(sum);
+}
+
+template <class T>
+struct scale_kernel {
+  static constexpr int threads = 256, width = 32, height = threads / width;
+
+  template <class Block>
+  PMPP_HOST_DEVICE void operator()(Block& block, const volume<const T>& in, const volume<T>& out,
+                                   std::int64_t tiles_x) const {
+    const std::int64_t x = block.index() % tiles_x * width + block.thread() % width;
+    const std::int64_t y = block.index() / tiles_x * height + block.thread() / width;
+    if (x < out.width && y < out.height)
+      *out.at(0, y, x) = scaled_pixel(in, scaled_axis{in.height, out.height}, scaled_axis{in.width, out.width}, y, x);
+  }
+};
+
+}  // namespace detail
+}  // namespace pmpp::inline PMPP_BACKEND
+
+#pragma GCC visibility pop
