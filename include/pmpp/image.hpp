@@ -58,9 +58,8 @@ bool check_pictures(const char* function, const matrix_view<In>& in, const matri
   const auto say = [&](const std::string& what) { return "pmpp::" + std::string(function) + ": " + what; };
   require(in.rows() >= 0 && in.cols() >= 0 && out.rows() >= 0 && out.cols() >= 0,
           [&] { return say("the input is " + shape(in) + ", the output " + shape(out)); });
-  require(!same_size || (in.rows() == out.rows() && in.cols() == out.cols()), [&] {
-    return say("the input is " + shape(in) + ", so the output must be too, but is " + shape(out));
-  });
+  require(!same_size || (in.rows() == out.rows() && in.cols() == out.cols()),
+          [&] { return say("the input is " + shape(in) + ", so the output must be too, but is " + shape(out)); });
   if (out.empty()) return false;
   require(!in.empty(), [&] { return say("the input is " + shape(in) + ", but the output " + shape(out)); });
   require(in.data() != nullptr && out.data() != nullptr, [&] {
@@ -150,7 +149,7 @@ void launch_box(const P& where, const volume<const std::uint8_t>& in, const volu
   using kernel = box_kernel<Radius, Tuning.blur_rows>;
   const std::int64_t tiles_x = ceil_div(out.width, std::int64_t(kernel::width));
   const std::int64_t tiles_y = ceil_div(out.height, std::int64_t(kernel::height));
-  launch(where, tiles_x * tiles_y, kernel{}, in, out, tiles_x, in_vectors(in), in_vectors(out));
+  launch(where, tiles_x * tiles_y, kernel{}, in, out, tiles_x, in_vectors(in) && in_vectors(out));
 }
 
 /// The mean of windows as a convolution with equal taps.

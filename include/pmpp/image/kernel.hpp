@@ -44,7 +44,8 @@ PMPP_HOST_DEVICE T sample_in(const std::uint32_t* word, int i) {
 template <class T>
 bool in_vectors(const volume<T>& v) {
   constexpr std::int64_t size = sizeof(T);
-  return v.step == 1 && (v.height == 1 || v.pitch * size % 16 == 0) && reinterpret_cast<std::uintptr_t>(v.data) % 16 == 0;
+  return v.step == 1 && (v.height == 1 || v.pitch * size % 16 == 0) &&
+         reinterpret_cast<std::uintptr_t>(v.data) % 16 == 0;
 }
 
 // -- rgb_to_gray ------------------------------------------------------------------------------------------------------
@@ -67,15 +68,15 @@ struct gray_kernel {
   static constexpr bool has_vectors = std::is_same_v<T, Out> && sizeof(T) <= 4;
   static constexpr int threads = 256, warps = threads / 32;
   static constexpr int vector = sizeof(T) <= 4 ? 16 / int(sizeof(T)) : 4;  ///< pixels of a lane
-  static constexpr int piece = 32 * vector;                              ///< pixels of a warp at a time
+  static constexpr int piece = 32 * vector;                                ///< pixels of a warp at a time
 
   struct shared {
     words_of<4> part[warps][Pieces][3 * 32];
   };
 
   template <class Block>
-  PMPP_HOST_DEVICE void operator()(Block& block, shared& memory, const volume<const rgb<T>>& in,
-                                   const volume<Out>& out, std::int64_t pieces, bool vectors) const {
+  PMPP_HOST_DEVICE void operator()(Block& block, shared& memory, const volume<const rgb<T>>& in, const volume<Out>& out,
+                                   std::int64_t pieces, bool vectors) const {
     const std::int64_t task = block.index() * warps + block.warp();
     const std::int64_t y = out.height == 1 ? 0 : task / pieces, x = (task - y * pieces) * (Pieces * piece);
     if (y >= out.height || x >= out.width) return;
@@ -92,8 +93,7 @@ private:
                                             Out* out) {
     const auto* from = reinterpret_cast<const unsigned char*>(in) + 16 * block.lane();
     for (int p = 0; p < Pieces; ++p)
-      for (int k = 0; k < 3; ++k)
-        simt::copy_async<16>(&part[p][32 * k + block.lane()], from + 512 * (3 * p + k));
+      for (int k = 0; k < 3; ++k) simt::copy_async<16>(&part[p][32 * k + block.lane()], from + 512 * (3 * p + k));
     simt::copy_async_batch();
     simt::copy_async_wait<0>();
     block.sync_warp();
@@ -147,55 +147,24 @@ struct divider {
 /// the columns.
 template <int Radius, int Rows>
 struct box_kernel {
-  static constexpr int threads = 256, columns = 16, side = 2 * Radius + 1;
+  static constexpr bool keeps_rows = Radius <= 2;  ///< in registers, else they are read again when they go out
+  static constexpr int threads = 256, min_blocks = Radius == 1 ? 4 : Radius == 2 ? 3 : 2;
+  static constexpr int columns = 16, side = 2 * Radius + 1;
   static constexpr int margin = ceil_div(Radius, 4), words = 4 + 2 * margin;  ///< of four columns, in a row
-  static constexpr int lines = Rows + 2 * Radius;
-  static constexpr int width = 32 * columns, height = threads / 32 * Rows;  ///< of a block's pixels
+  static constexpr int width = 32 * columns, height = threads / 32 * Rows;    ///< of a block's pixels
 
   template <class Block>
-  PMPP_HOST_DEVICE void operator()(Block& block, const volume<const std::uint8_t>& in,
-                                   const volume<std::uint8_t>& out, std::int64_t tiles_x, bool in_vectors,
-                                   bool out_vectors) const {
+  PMPP_HOST_DEVICE void operator()(Block& block, const volume<const std::uint8_t>& in, const volume<std::uint8_t>& out,
+                                   std::int64_t tiles_x, bool vectors) const {
     const auto tile = static_cast<std::uint32_t>(block.index()), across = static_cast<std::uint32_t>(tiles_x);
     const std::int64_t x = std::int64_t(tile % across) * width + columns * block.lane();
     const std::int64_t y = std::int64_t(tile / across) * height + Rows * block.warp();
     if (x >= out.width || y >= out.height) return;
-    line row[lines];
-    if (in_vectors && x >= 4 * margin && x + columns + 4 * margin <= in.width && y >= Radius &&
-        y + Rows + Radius <= in.height) {
-      const std::uint8_t* from = in.at(0, y - Radius, x);
-      for_each_constant<lines>([&](auto number) {
-        row[decltype(number)::value] = whole_line(from);
-        from += in.pitch;
-      });
-    } else {
-      for_each_constant<lines>([&](auto number) {
-        constexpr int i = decltype(number)::value;
-        row[i] = cut_line(in, y - Radius + i, x, in_vectors);
-      });
-    }
-    sums column{};
-    for_each_constant<2 * Radius>([&](auto number) { column.add(row[decltype(number)::value]); });
-    const bool at_edge = x < Radius || x + columns + Radius > in.width;
-    for_each_constant<Rows>([&](auto number) {
-      constexpr int h = decltype(number)::value;
-      column.add(row[h + 2 * Radius]);
-      if (y + h < out.height) {
-        const auto high = static_cast<std::uint32_t>(neighbours(y + h, in.height, Radius));
-        words_of<4> result;
-        if (at_edge)
-          result = column.means([&](int i) {
-            const std::int64_t wide = x + i < in.width ? neighbours(x + i, in.width, Radius) : 1;
-            return divider(high * static_cast<std::uint32_t>(wide));
-          });
-        else if (high == side)
-          result = column.means([](int) { return divider(side * side); });
-        else
-          result = column.means([divide = divider(high * side)](int) { return divide; });
-        store(out, y + h, x, result, out_vectors);
-      }
-      column.subtract(row[h]);
-    });
+    if (vectors && x >= 4 * margin && x + columns + 4 * margin <= in.width && y >= Radius &&
+        y + Rows + Radius <= in.height)
+      make_inside(in.at(0, y - Radius, x), in.pitch, out.at(0, y, x), out.pitch);
+    else
+      make_at_edge(in, out, y, x);
   }
 
 private:
@@ -244,28 +213,68 @@ private:
     for (int i = 0; i < 4; ++i) l.word[margin + i] = middle.word[i];
     return l;
   }
-  /// The same, word by word or byte by byte; zero where there is no pixel.
-  PMPP_HOST_DEVICE static line cut_line(const volume<const std::uint8_t>& in, std::int64_t y, std::int64_t x,
-                                        bool in_vectors) {
+  /// The windows lie inside of the picture, and vectors at 16-byte boundaries.
+  PMPP_HOST_DEVICE static void make_inside(const std::uint8_t* in, std::int64_t in_pitch, std::uint8_t* out,
+                                           std::int64_t out_pitch) {
+    line kept[keeps_rows ? Rows + 2 * Radius : 1];
+    if constexpr (keeps_rows)
+      for_each_constant<Rows + 2 * Radius>(
+          [&](auto number) { kept[decltype(number)::value] = whole_line(in + decltype(number)::value * in_pitch); });
+    const auto row = [&](auto number) {
+      constexpr int i = decltype(number)::value;
+      if constexpr (keeps_rows)
+        return kept[i];
+      else
+        return whole_line(in + i * in_pitch);
+    };
+    sums column{};
+    for_each_constant<2 * Radius>([&](auto i) { column.add(row(i)); });
+    for_each_constant<Rows>([&](auto number) {
+      constexpr int h = decltype(number)::value;
+      column.add(row(std::integral_constant<int, h + 2 * Radius>{}));
+      store_words<4>(out + h * out_pitch, column.means([](int) { return divider(side * side); }));
+      if constexpr (h < Rows - 1) column.subtract(row(number));
+    });
+  }
+
+  /// The same for any place and picture; zero where there is no pixel.
+  PMPP_HOST_DEVICE static line any_line(const volume<const std::uint8_t>& in, std::int64_t y, std::int64_t x) {
     line l{};
     if (y < 0 || y >= in.height) return l;
     const std::uint8_t* row = in.at(0, y, 0);
     for (int i = 0; i < words; ++i) {
       const std::int64_t first = x + 4 * (i - margin);
-      if (in_vectors && first >= 0 && first + 4 <= in.width)
-        l.word[i] = load_words<1>(row + first).word[0];
-      else
+      if (first >= 4 && first + 8 <= in.width) {  // the words around it lie in the row
+        const auto shift = static_cast<int>(reinterpret_cast<std::uintptr_t>(row + first) % 4);
+        const std::uint64_t low = load_words<1>(row + first - shift).word[0];
+        const std::uint64_t high = load_words<1>(row + first - shift + 4).word[0];
+        l.word[i] = static_cast<std::uint32_t>((high << 32 | low) >> 8 * shift);
+      } else {
         for (int j = 0; j < 4; ++j)
           if (first + j >= 0 && first + j < in.width) l.word[i] |= std::uint32_t(row[first + j]) << 8 * j;
+      }
     }
     return l;
   }
-  PMPP_HOST_DEVICE static void store(const volume<std::uint8_t>& out, std::int64_t y, std::int64_t x,
-                                     const words_of<4>& value, bool out_vectors) {
-    std::uint8_t* to = out.at(0, y, x);
-    if (out_vectors && x + columns <= out.width) return store_words<4>(to, value);
-    for (int i = 0; i < columns; ++i)
-      if (x + i < out.width) to[i] = sample_in<std::uint8_t>(value.word, i);
+  PMPP_HOST_DEVICE static void make_at_edge(const volume<const std::uint8_t>& in, const volume<std::uint8_t>& out,
+                                            std::int64_t y, std::int64_t x) {
+    const bool at_edge = x < Radius || x + columns + Radius > in.width;
+    const std::int64_t end = smaller(y + Rows, out.height);
+    sums column{};
+    for (std::int64_t i = y - Radius; i < y + Radius; ++i) column.add(any_line(in, i, x));
+    for (std::int64_t i = y; i < end; ++i) {
+      column.add(any_line(in, i + Radius, x));
+      const auto high = static_cast<std::uint32_t>(neighbours(i, in.height, Radius));
+      const divider inside(high * side);
+      const words_of<4> result = column.means([&](int k) {
+        if (!at_edge || x + k >= in.width) return inside;
+        return divider(high * static_cast<std::uint32_t>(neighbours(x + k, in.width, Radius)));
+      });
+      std::uint8_t* to = out.at(0, i, x);
+      for (int k = 0; k < columns; ++k)
+        if (x + k < out.width) to[k] = sample_in<std::uint8_t>(result.word, k);
+      column.subtract(any_line(in, i - Radius, x));
+    }
   }
 };
 
@@ -281,8 +290,8 @@ struct average_kernel {
     if (x >= out.width) return;
     const std::int64_t wide = neighbours(x, out.width, radius_x);
     for (std::int64_t i = y; i < smaller(y + rows, out.height); ++i)
-      *out.at(0, i, x) = static_cast<T>(rounded_mean(static_cast<std::int64_t>(*sum.at(0, i, x)),
-                                                     wide * neighbours(i, out.height, radius_y)));
+      *out.at(0, i, x) = static_cast<T>(
+          rounded_mean(static_cast<std::int64_t>(*sum.at(0, i, x)), wide * neighbours(i, out.height, radius_y)));
   }
 };
 
@@ -331,8 +340,8 @@ struct scaled_axis {
   std::int64_t from, to;
 
   struct share {
-    std::int64_t first, last;   ///< old pixels
-    std::int64_t begin, end;    ///< the new one, where an old one has the length `unit`; enlarged: end is unused
+    std::int64_t first, last;  ///< old pixels
+    std::int64_t begin, end;   ///< the new one, where an old one has the length `unit`; enlarged: end is unused
     std::int64_t unit;
     bool between;
 
