@@ -19,6 +19,8 @@
 #include <pmpp/gemm.hpp>
 #include <pmpp/histogram.hpp>
 #include <pmpp/image.hpp>
+#include <pmpp/io/file.hpp>
+#include <pmpp/io/image.hpp>
 #include <pmpp/io/matrix_market.hpp>
 #include <pmpp/launch.hpp>
 #include <pmpp/memory/copy.hpp>
