@@ -24,11 +24,13 @@ void show_top_k(const inputs& in, table& out);           // top_k, segmented_top
 void show_transpose(const inputs& in, table& out);       // transpose
 void show_gemm(const inputs& in, table& out);            // gemm, gemv
 void show_convolution(const inputs& in, table& out);     // convolve
+void show_image(const inputs& in, table& out);           // rgb_to_gray, box_blur, scale
 void show_spmv(const inputs& in, table& out);            // spmv
 
 inline constexpr void (*shown[])(const inputs&, table&) = {
-    show_transform, show_reduce,         show_scan,  show_select,    show_segmented, show_histogram,   show_merge,
-    show_sort,      show_segmented_sort, show_top_k, show_transpose, show_gemm,      show_convolution, show_spmv,
+    show_transform, show_reduce, show_scan,        show_select,         show_segmented,
+    show_histogram, show_merge,  show_sort,        show_segmented_sort, show_top_k,
+    show_transpose, show_gemm,   show_convolution, show_image,          show_spmv,
 };
 
 }  // namespace demo
