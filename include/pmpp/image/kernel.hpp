@@ -153,18 +153,22 @@ struct box_kernel {
   static constexpr int margin = ceil_div(Radius, 4), words = 4 + 2 * margin;  ///< of four columns, in a row
   static constexpr int width = 32 * columns, height = threads / 32 * Rows;    ///< of a block's pixels
 
+  struct shared {
+    std::uint32_t row[threads / 32][width / 4];
+  };
+
   template <class Block>
-  PMPP_HOST_DEVICE void operator()(Block& block, const volume<const std::uint8_t>& in, const volume<std::uint8_t>& out,
-                                   std::int64_t tiles_x, bool vectors) const {
+  PMPP_HOST_DEVICE void operator()(Block& block, shared& memory, const volume<const std::uint8_t>& in,
+                                   const volume<std::uint8_t>& out, std::int64_t tiles_x, bool vectors) const {
     const auto tile = static_cast<std::uint32_t>(block.index()), across = static_cast<std::uint32_t>(tiles_x);
-    const std::int64_t x = std::int64_t(tile % across) * width + columns * block.lane();
+    const std::int64_t first = std::int64_t(tile % across) * width, x = first + columns * block.lane();
     const std::int64_t y = std::int64_t(tile / across) * height + Rows * block.warp();
-    if (x >= out.width || y >= out.height) return;
-    if (vectors && x >= 4 * margin && x + columns + 4 * margin <= in.width && y >= Radius &&
+    if (y >= out.height) return;
+    if (vectors && first >= 4 * margin && first + width + 4 * margin <= in.width && y >= Radius &&
         y + Rows + Radius <= in.height)
       make_inside(in.at(0, y - Radius, x), in.pitch, out.at(0, y, x), out.pitch);
     else
-      make_at_edge(in, out, y, x);
+      make_anywhere(block, memory.row[block.warp()], in, out, y, x);
   }
 
 private:
@@ -242,13 +246,12 @@ private:
     line l{};
     if (y < 0 || y >= in.height) return l;
     const std::uint8_t* row = in.at(0, y, 0);
+    const int shift = offset_of(row + x), spare = shift == 0 ? 0 : 4;
     for (int i = 0; i < words; ++i) {
       const std::int64_t first = x + 4 * (i - margin);
-      if (first >= 4 && first + 8 <= in.width) {  // the words around it lie in the row
-        const auto shift = static_cast<int>(reinterpret_cast<std::uintptr_t>(row + first) % 4);
-        const std::uint64_t low = load_words<1>(row + first - shift).word[0];
-        const std::uint64_t high = load_words<1>(row + first - shift + 4).word[0];
-        l.word[i] = static_cast<std::uint32_t>((high << 32 | low) >> 8 * shift);
+      if (first >= spare && first + 4 + spare <= in.width) {  // the words around it lie in the row
+        const std::uint32_t low = load_words<1>(row + first - shift).word[0];
+        l.word[i] = shift == 0 ? low : joined(low, load_words<1>(row + first - shift + 4).word[0], shift);
       } else {
         for (int j = 0; j < 4; ++j)
           if (first + j >= 0 && first + j < in.width) l.word[i] |= std::uint32_t(row[first + j]) << 8 * j;
@@ -256,8 +259,9 @@ private:
     }
     return l;
   }
-  PMPP_HOST_DEVICE static void make_at_edge(const volume<const std::uint8_t>& in, const volume<std::uint8_t>& out,
-                                            std::int64_t y, std::int64_t x) {
+  template <class Block>
+  PMPP_HOST_DEVICE static void make_anywhere(Block& block, std::uint32_t* staged, const volume<const std::uint8_t>& in,
+                                             const volume<std::uint8_t>& out, std::int64_t y, std::int64_t x) {
     const bool at_edge = x < Radius || x + columns + Radius > in.width;
     const std::int64_t end = smaller(y + Rows, out.height);
     sums column{};
@@ -270,11 +274,36 @@ private:
         if (!at_edge || x + k >= in.width) return inside;
         return divider(high * static_cast<std::uint32_t>(neighbours(x + k, in.width, Radius)));
       });
-      std::uint8_t* to = out.at(0, i, x);
-      for (int k = 0; k < columns; ++k)
-        if (x + k < out.width) to[k] = sample_in<std::uint8_t>(result.word, k);
+      for (int k = 0; k < 4; ++k) staged[4 * block.lane() + k] = result.word[k];
+      block.sync_warp();
+      const std::int64_t first = x - columns * block.lane();
+      store_row(block.lane(), staged, out.at(0, i, first),
+                static_cast<int>(smaller(out.width - first, std::int64_t(width))));
+      block.sync_warp();
       column.subtract(any_line(in, i - Radius, x));
     }
+  }
+
+  /// Writes `count` bytes from shared memory, a warp together: words where they fit the memory's.
+  PMPP_HOST_DEVICE static void store_row(int lane, const std::uint32_t* staged, std::uint8_t* to, int count) {
+    const int shift = offset_of(to);
+    for (int w = lane; w <= width / 4; w += 32) {
+      const int first = 4 * w - shift;
+      if (first >= 0 && first + 4 <= count)
+        store_words<1>(to + first, {shift == 0 ? staged[w] : joined(staged[w - 1], staged[w], 4 - shift)});
+      else
+        for (int j = 0; j < 4; ++j)
+          if (first + j >= 0 && first + j < count) to[first + j] = sample_in<std::uint8_t>(staged, first + j);
+    }
+  }
+
+  /// How far behind a multiple of four an address is.
+  PMPP_HOST_DEVICE static int offset_of(const std::uint8_t* p) {
+    return static_cast<int>(reinterpret_cast<std::uintptr_t>(p) % 4);
+  }
+  /// The word that begins `shift` bytes behind the beginning of two adjacent ones.
+  PMPP_HOST_DEVICE static std::uint32_t joined(std::uint32_t low, std::uint32_t high, int shift) {
+    return static_cast<std::uint32_t>((std::uint64_t(high) << 32 | low) >> 8 * shift);
   }
 };
 
