@@ -262,9 +262,9 @@ void rgb_to_gray(const P& where, const matrix_view<Pixel>& in, const matrix_view
 /// \param out     as large, of the same type; must not overlap `in`. Integers are rounded to the nearest, halves away
 ///                from zero.
 /// \param radius  0 and more; past the size of the picture too.
-/// Pictures of bytes, radius 1 to 7: no scratch, one launch, input read once, output written once. Else as
+/// Grey pictures of bytes, radius 1 to 7: no scratch, one launch, input read once, output written once. Else as
 /// convolve_separable with 2 radius + 1 taps each way, and one launch more; of integers scratch of 4 bytes a pixel (bytes)
-/// or 8. The three colours of rgb pixels are blurred one after the other.
+/// or 8. The three colours of rgb pixels are blurred one after the other, in that way.
 /// Asynchronous on a GPU; may be captured. \throws std::invalid_argument for shapes that do not fit, a negative radius,
 /// null pointers, overlap; cuda_error. Source: PMPP ch. 3 (image blur). Example: test/image.cpp.
 template <image_tuning Tuning = image_tuning{}, execution_policy P, class In, class Out>
