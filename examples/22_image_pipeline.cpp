@@ -25,7 +25,7 @@ pmpp::image<pixel> ball() {
   pmpp::image<pixel> p{400, 300, {}};
   for (int i = 0; i < 400 * 300; ++i) {
     const double x = (i % 400 - 200) / 100.0, y = (i / 400 - 150) / 100.0, z = 1 - x * x - y * y;
-    const double light = z > 0 ? 0.2 + 0.6 * std::sqrt(z) : 0.1;
+    const double light = z > 0 ? 0.5 + 0.5 * std::sqrt(z) : (i % 400) / 1000.0;
     p.pixels.push_back({byte(200 * light), byte(150 * light), byte(90 * light)});
   }
   return p;
@@ -39,7 +39,7 @@ struct equalise {  // the part of all pixels that are not brighter becomes the b
 
 struct ink {  // dark where the gradient is long
   PMPP_HOST_DEVICE byte operator()(float x, float y) const {
-    const float length = sqrtf(x * x + y * y);
+    const float length = 3 * sqrtf(x * x + y * y);
     return length >= 255 ? byte(0) : byte(255 - length);
   }
 };
@@ -77,4 +77,4 @@ int main(int argc, char** argv) try {
 } catch (const std::exception& e) {
   return std::printf("%s\n", e.what()), 1;
 }
-// Output, without a file: 400 x 300 pixels, ? of them ink
+// Output, without a file: 400 x 300 pixels, 1362 of them ink
