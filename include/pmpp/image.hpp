@@ -46,7 +46,7 @@ namespace pmpp::inline PMPP_BACKEND {
 
 struct image_tuning {
   int gray_pieces = 1;  ///< of 48 bytes that a thread of rgb_to_gray reads before it writes
-  int blur_rows = 4;    ///< of 16 pixels that a thread of box_blur makes
+  int blur_rows = 4;    ///< of 16 pixels that a thread of box_blur makes; twice as many past radius 2
 };
 
 namespace detail {
@@ -146,7 +146,9 @@ void launch_box(const P& where, const volume<const std::uint8_t>& in, const volu
                 std::int64_t radius) {
   if constexpr (Radius > 1)
     if (radius < Radius) return launch_box<Radius - 1, Tuning>(where, in, out, radius);
-  using kernel = box_kernel<Radius, Tuning.blur_rows>;
+  // Where rows are read twice, longer columns read fewer.
+  constexpr int rows = Radius <= 2 ? Tuning.blur_rows : 2 * Tuning.blur_rows;
+  using kernel = box_kernel<Radius, rows>;
   const std::int64_t tiles_x = ceil_div(out.width, std::int64_t(kernel::width));
   const std::int64_t tiles_y = ceil_div(out.height, std::int64_t(kernel::height));
   launch(where, tiles_x * tiles_y, kernel{}, in, out, tiles_x, in_vectors(in) && in_vectors(out));
@@ -335,9 +337,14 @@ requires(std::is_same_v<std::remove_const_t<In>, Out>) void scale(const P& where
       const std::int64_t tiles_x = ceil_div(out.cols(), std::int64_t(kernel::width));
       launch(where, tiles_x * ceil_div(out.rows(), std::int64_t(kernel::height)), kernel{}, from, to, tiles_x);
     } else {
+      using sum = detail::sum_of<Out, Out, Out>;
       const detail::scaled_axis rows{in.rows(), out.rows()}, cols{in.cols(), out.cols()};
+      std::vector<detail::share<sum>> across;
+      for (std::int64_t x = 0; x < out.cols(); ++x) across.push_back(cols.of<sum>(x));
       detail::for_each_row(where, out.rows(), out.cols(), [&](std::int64_t y) {
-        for (std::int64_t x = 0; x < out.cols(); ++x) out(y, x) = detail::scaled_pixel(from, rows, cols, y, x);
+        const auto down = rows.of<sum>(y);
+        for (std::int64_t x = 0; x < out.cols(); ++x)
+          out(y, x) = detail::scaled_pixel(from, down, across[static_cast<std::size_t>(x)]);
       });
     }
   }

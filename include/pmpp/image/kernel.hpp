@@ -168,7 +168,7 @@ struct box_kernel {
         y + Rows + Radius <= in.height)
       make_inside(in.at(0, y - Radius, x), in.pitch, out.at(0, y, x), out.pitch);
     else
-      make_anywhere(block, memory.row[block.warp()], in, out, y, x);
+      make_anywhere(block, memory.row[block.warp()], in, out, y, x, vectors);
   }
 
 private:
@@ -209,79 +209,94 @@ private:
     }
   };
 
-  PMPP_HOST_DEVICE static line whole_line(const std::uint8_t* from) {
-    const words_of<margin> left = load_words<margin>(from - 4 * margin), right = load_words<margin>(from + columns);
-    const words_of<4> middle = load_words<4>(from);
-    line l;
-    for (int i = 0; i < margin; ++i) l.word[i] = left.word[i], l.word[margin + 4 + i] = right.word[i];
-    for (int i = 0; i < 4; ++i) l.word[margin + i] = middle.word[i];
-    return l;
-  }
-  /// The windows lie inside of the picture, and vectors at 16-byte boundaries.
-  PMPP_HOST_DEVICE static void make_inside(const std::uint8_t* in, std::int64_t in_pitch, std::uint8_t* out,
-                                           std::int64_t out_pitch) {
+  /// Slides down: load(i) is row i of those that the thread's windows reach, store(h, column) takes the sums for result h.
+  template <class Load, class Store>
+  PMPP_HOST_DEVICE static void make(const Load& load, const Store& store) {
     line kept[keeps_rows ? Rows + 2 * Radius : 1];
     if constexpr (keeps_rows)
-      for_each_constant<Rows + 2 * Radius>(
-          [&](auto number) { kept[decltype(number)::value] = whole_line(in + decltype(number)::value * in_pitch); });
-    const auto row = [&](auto number) {
-      constexpr int i = decltype(number)::value;
+      for_each_constant<Rows + 2 * Radius>([&](auto i) { kept[decltype(i)::value] = load(decltype(i)::value); });
+    const auto row = [&](auto i) {
       if constexpr (keeps_rows)
-        return kept[i];
+        return kept[decltype(i)::value];
       else
-        return whole_line(in + i * in_pitch);
+        return load(decltype(i)::value);
     };
     sums column{};
     for_each_constant<2 * Radius>([&](auto i) { column.add(row(i)); });
     for_each_constant<Rows>([&](auto number) {
       constexpr int h = decltype(number)::value;
       column.add(row(std::integral_constant<int, h + 2 * Radius>{}));
-      store_words<4>(out + h * out_pitch, column.means([](int) { return divider(side * side); }));
+      store(h, column);
       if constexpr (h < Rows - 1) column.subtract(row(number));
     });
   }
 
-  /// The same for any place and picture; zero where there is no pixel.
-  PMPP_HOST_DEVICE static line any_line(const volume<const std::uint8_t>& in, std::int64_t y, std::int64_t x) {
-    line l{};
-    if (y < 0 || y >= in.height) return l;
-    const std::uint8_t* row = in.at(0, y, 0);
-    const int shift = offset_of(row + x), spare = shift == 0 ? 0 : 4;
-    for (int i = 0; i < words; ++i) {
-      const std::int64_t first = x + 4 * (i - margin);
-      if (first >= spare && first + 4 + spare <= in.width) {  // the words around it lie in the row
-        const std::uint32_t low = load_words<1>(row + first - shift).word[0];
-        l.word[i] = shift == 0 ? low : joined(low, load_words<1>(row + first - shift + 4).word[0], shift);
-      } else {
-        for (int j = 0; j < 4; ++j)
-          if (first + j >= 0 && first + j < in.width) l.word[i] |= std::uint32_t(row[first + j]) << 8 * j;
-      }
-    }
-    return l;
+  /// The windows lie inside of the picture, and vectors at 16-byte boundaries.
+  PMPP_HOST_DEVICE static void make_inside(const std::uint8_t* in, std::int64_t in_pitch, std::uint8_t* out,
+                                           std::int64_t out_pitch) {
+    make(
+        [&](int i) {
+          const std::uint8_t* from = in + i * in_pitch;
+          const words_of<margin> left = load_words<margin>(from - 4 * margin);
+          const words_of<margin> right = load_words<margin>(from + columns);
+          const words_of<4> middle = load_words<4>(from);
+          line l;
+          for (int k = 0; k < margin; ++k) l.word[k] = left.word[k], l.word[margin + 4 + k] = right.word[k];
+          for (int k = 0; k < 4; ++k) l.word[margin + k] = middle.word[k];
+          return l;
+        },
+        [&](int h, const sums& column) {
+          store_words<4>(out + h * out_pitch, column.means([](int) { return divider(side * side); }));
+        });
   }
+
+  /// Any place in any picture; the lanes of a warp together.
   template <class Block>
   PMPP_HOST_DEVICE static void make_anywhere(Block& block, std::uint32_t* staged, const volume<const std::uint8_t>& in,
-                                             const volume<std::uint8_t>& out, std::int64_t y, std::int64_t x) {
+                                             const volume<std::uint8_t>& out, std::int64_t y, std::int64_t x,
+                                             bool vectors) {
     const bool at_edge = x < Radius || x + columns + Radius > in.width;
-    const std::int64_t end = smaller(y + Rows, out.height);
-    sums column{};
-    for (std::int64_t i = y - Radius; i < y + Radius; ++i) column.add(any_line(in, i, x));
-    for (std::int64_t i = y; i < end; ++i) {
-      column.add(any_line(in, i + Radius, x));
-      const auto high = static_cast<std::uint32_t>(neighbours(i, in.height, Radius));
-      const divider inside(high * side);
-      const words_of<4> result = column.means([&](int k) {
-        if (!at_edge || x + k >= in.width) return inside;
-        return divider(high * static_cast<std::uint32_t>(neighbours(x + k, in.width, Radius)));
-      });
-      for (int k = 0; k < 4; ++k) staged[4 * block.lane() + k] = result.word[k];
-      block.sync_warp();
-      const std::int64_t first = x - columns * block.lane();
-      store_row(block.lane(), staged, out.at(0, i, first),
-                static_cast<int>(smaller(out.width - first, std::int64_t(width))));
-      block.sync_warp();
-      column.subtract(any_line(in, i - Radius, x));
+    make([&](int i) { return any_line(in, y - Radius + i, x); },
+         [&](int h, const sums& column) {
+           if (y + h >= out.height) return;
+           const auto high = static_cast<std::uint32_t>(neighbours(y + h, in.height, Radius));
+           const divider inside(high * side);
+           const words_of<4> result = column.means([&](int k) {
+             if (!at_edge || x + k >= in.width) return inside;
+             const auto wide = static_cast<std::uint32_t>(neighbours(x + k, in.width, Radius));
+             return wide == side ? inside : divider(high * wide);
+           });
+           const std::int64_t first = x - columns * block.lane();
+           if (vectors && first + width <= out.width) return store_words<4>(out.at(0, y + h, x), result);
+           for (int k = 0; k < 4; ++k) staged[4 * block.lane() + k] = result.word[k];
+           block.sync_warp();
+           store_row(block.lane(), staged, out.at(0, y + h, first),
+                     static_cast<int>(smaller(out.width - first, std::int64_t(width))));
+           block.sync_warp();
+         });
+  }
+
+  /// The pixels of row y that a thread meets; zero where there is none.
+  PMPP_HOST_DEVICE static line any_line(const volume<const std::uint8_t>& in, std::int64_t y, std::int64_t x) {
+    const bool exists = y >= 0 && y < in.height;
+    const std::uint8_t* row = in.at(0, exists ? y : 0, 0);
+    const int shift = offset_of(row + x);
+    std::uint32_t word[words + 1];  // of memory
+    for (int i = 0; i <= words; ++i) {
+      const std::int64_t first = x - shift + 4 * (i - margin);
+      word[i] = exists && first >= 0 && first + 4 <= in.width ? load_words<1>(row + first).word[0] : 0;
     }
+    const std::int64_t begin = x - shift - 4 * margin, end = begin + 4 * words + 4;
+    if (exists && ((begin < 0 && shift != 0) || (end > in.width && (in.width - begin) % 4 != 0)))
+      for (int i = 0; i <= words; ++i) {  // words that the row has a part of
+        const std::int64_t first = begin + 4 * i;
+        if (first < 0 || first + 4 > in.width)
+          for (int j = 0; j < 4; ++j)
+            if (first + j >= 0 && first + j < in.width) word[i] |= std::uint32_t(row[first + j]) << 8 * j;
+      }
+    line l;
+    for (int i = 0; i < words; ++i) l.word[i] = joined(word[i], word[i + 1], shift);
+    return l;
   }
 
   /// Writes `count` bytes from shared memory, a warp together: words where they fit the memory's.
@@ -362,64 +377,76 @@ struct rim_kernel {
 
 // -- scale ------------------------------------------------------------------------------------------------------------
 
-/// An axis of `from` pixels that becomes one of `to`: which of the old pixels a new one is made of, and their shares.
-/// Shrunk, a new pixel is the mean of the part of the old ones that it covers; enlarged, it lies between the centres of
-/// two. Positions are exact: extents are below 2^31.
+/// Which of the old pixels a new one is made of, and their parts in it.
+template <class A>
+struct share {
+  std::int32_t first, last;
+  A at_first, between, at_last;  ///< parts of the first, of each in the middle, of the last if that is another
+
+  PMPP_HOST_DEVICE A of(std::int32_t k) const { return k == first ? at_first : k == last ? at_last : between; }
+};
+
+/// An axis of `from` pixels that becomes one of `to`, both below 2^31. Shrunk, a new pixel is the mean of the part of the
+/// old ones that it covers; enlarged, it lies between the centres of two. Positions are exact.
 struct scaled_axis {
   std::int64_t from, to;
 
-  struct share {
-    std::int64_t first, last;  ///< old pixels
-    std::int64_t begin, end;   ///< the new one, where an old one has the length `unit`; enlarged: end is unused
-    std::int64_t unit;
-    bool between;
-
-    PMPP_HOST_DEVICE double of(std::int64_t k) const {
-      if (first == last) return 1;
-      if (between) {
-        const double right = static_cast<double>(begin - first * unit) / static_cast<double>(unit);
-        return k == first ? 1 - right : right;
-      }
-      return static_cast<double>(smaller((k + 1) * unit, end) - larger(k * unit, begin)) /
-             static_cast<double>(end - begin);
+  template <class A>
+  PMPP_HOST_DEVICE share<A> of(std::int64_t i) const {
+    if (to <= from) {  // an old pixel has the length `to`, a new one the length `from`
+      const std::int64_t begin = i * from, end = begin + from, first = begin / to, last = (end - 1) / to;
+      const A all = static_cast<A>(from);
+      if (first == last) return {static_cast<std::int32_t>(first), static_cast<std::int32_t>(last), 1, 0, 0};
+      return {static_cast<std::int32_t>(first), static_cast<std::int32_t>(last),
+              static_cast<A>((first + 1) * to - begin) / all, static_cast<A>(to) / all,
+              static_cast<A>(end - last * to) / all};
     }
-  };
-
-  PMPP_HOST_DEVICE share of(std::int64_t i) const {
-    if (to <= from) return {i * from / to, ((i + 1) * from - 1) / to, i * from, (i + 1) * from, to, false};
     const std::int64_t centre = larger((2 * i + 1) * from - to, std::int64_t(0)), unit = 2 * to;
-    const std::int64_t left = centre / unit;
-    return {left, smaller(left + (centre % unit == 0 ? 0 : 1), from - 1), centre, 0, unit, true};
+    const std::int64_t first = centre / unit;
+    const std::int64_t last = smaller(first + (centre == first * unit ? 0 : 1), from - 1);
+    const A right = last == first ? A(0) : static_cast<A>(centre - first * unit) / static_cast<A>(unit);
+    return {static_cast<std::int32_t>(first), static_cast<std::int32_t>(last), 1 - right, 0, right};
   }
 };
 
-/// A pixel of `out`, made of those of `in`.
-template <class T>
-PMPP_HOST_DEVICE T scaled_pixel(const volume<const T>& in, const scaled_axis& rows, const scaled_axis& cols,
-                                std::int64_t y, std::int64_t x) {
-  using A = sum_of<T, T, T>;
-  const scaled_axis::share down = rows.of(y), across = cols.of(x);
+/// A pixel made of those of `in`.
+template <class T, class A>
+PMPP_HOST_DEVICE T scaled_pixel(const volume<const T>& in, const share<A>& down, const share<A>& across) {
   A sum = 0;
-  for (std::int64_t i = down.first; i <= down.last; ++i) {
+  for (std::int32_t i = down.first; i <= down.last; ++i) {
     A line = 0;
-    for (std::int64_t j = across.first; j <= across.last; ++j)
-      line += static_cast<A>(across.of(j)) * converted<A>(*in.at(0, i, j));
-    sum += static_cast<A>(down.of(i)) * line;
+    const T* from = in.at(0, i, across.first);
+    for (std::int32_t j = across.first; j <= across.last; ++j, from += in.step)
+      line += across.of(j) * converted<A>(*from);
+    sum += down.of(i) * line;
   }
   return stored<T>(sum);
 }
 
+/// A block makes 32 x 64 pixels. The parts of old pixels in its rows and columns are computed once.
 template <class T>
 struct scale_kernel {
-  static constexpr int threads = 256, width = 32, height = threads / width;
+  using sum = sum_of<T, T, T>;
+  static constexpr int threads = 256, width = 32, height = 64;
+  struct shared {
+    share<sum> across[width], down[height];
+  };
 
   template <class Block>
-  PMPP_HOST_DEVICE void operator()(Block& block, const volume<const T>& in, const volume<T>& out,
+  PMPP_HOST_DEVICE void operator()(Block& block, shared& memory, const volume<const T>& in, const volume<T>& out,
                                    std::int64_t tiles_x) const {
-    const std::int64_t x = block.index() % tiles_x * width + block.thread() % width;
-    const std::int64_t y = block.index() / tiles_x * height + block.thread() / width;
-    if (x < out.width && y < out.height)
-      *out.at(0, y, x) = scaled_pixel(in, scaled_axis{in.height, out.height}, scaled_axis{in.width, out.width}, y, x);
+    const std::int64_t first_x = block.index() % tiles_x * width, first_y = block.index() / tiles_x * height;
+    const int i = block.thread();
+    if (i < width && first_x + i < out.width)
+      memory.across[i] = scaled_axis{in.width, out.width}.template of<sum>(first_x + i);
+    if (i >= 64 && i < 64 + height && first_y + i - 64 < out.height)
+      memory.down[i - 64] = scaled_axis{in.height, out.height}.template of<sum>(first_y + i - 64);
+    block.sync();
+    const std::int64_t x = first_x + i % width;
+    if (x >= out.width) return;
+    const share<sum> across = memory.across[i % width];
+    for (int y = i / width; y < height && first_y + y < out.height; y += threads / width)
+      *out.at(0, first_y + y, x) = scaled_pixel(in, memory.down[y], across);
   }
 };
 
