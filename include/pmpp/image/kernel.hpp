@@ -10,6 +10,7 @@
 #include <pmpp/core/config.hpp>
 #include <pmpp/core/math.hpp>
 #include <pmpp/core/rgb.hpp>
+#include <pmpp/simt/bits.hpp>
 #include <pmpp/simt/memory.hpp>
 
 #pragma GCC visibility push(hidden)  // see launch.hpp
@@ -177,15 +178,18 @@ private:
     std::uint32_t word[words];
   };
 
+  PMPP_HOST_DEVICE static std::uint32_t even_bytes(std::uint32_t word) { return word & 0x00ff00ffu; }
+  PMPP_HOST_DEVICE static std::uint32_t odd_bytes(std::uint32_t word) { return simt::pick_bytes(word, 0, 0x4341); }
+
   /// Sums of four columns in two words: of the first and third, of the second and fourth.
   struct sums {
     std::uint32_t even[words], odd[words];
 
     PMPP_HOST_DEVICE void add(const line& l) {
-      for (int i = 0; i < words; ++i) even[i] += l.word[i] & 0x00ff00ffu, odd[i] += l.word[i] >> 8 & 0x00ff00ffu;
+      for (int i = 0; i < words; ++i) even[i] += even_bytes(l.word[i]), odd[i] += odd_bytes(l.word[i]);
     }
     PMPP_HOST_DEVICE void subtract(const line& l) {
-      for (int i = 0; i < words; ++i) even[i] -= l.word[i] & 0x00ff00ffu, odd[i] -= l.word[i] >> 8 & 0x00ff00ffu;
+      for (int i = 0; i < words; ++i) even[i] -= even_bytes(l.word[i]), odd[i] -= odd_bytes(l.word[i]);
     }
     /// The sum of a column, from the thread's first one on.
     PMPP_HOST_DEVICE std::uint32_t operator[](int i) const {
@@ -196,58 +200,52 @@ private:
     /// The means around the thread's columns; divide(i) is the divider of column i.
     template <class Divide>
     PMPP_HOST_DEVICE words_of<4> means(const Divide& divide) const {
-      words_of<4> result{};
-      std::uint32_t sum = 0;
+      words_of<4> result;
+      std::uint32_t sum = 0, quotient[4];  // in their first bytes
       for_each_constant<2 * Radius>([&](auto number) { sum += (*this)[decltype(number)::value - Radius]; });
       for_each_constant<columns>([&](auto number) {
         constexpr int i = decltype(number)::value;
         sum += (*this)[i + Radius];
-        result.word[i / 4] |= divide(i)(sum) >> 24 << 8 * (i % 4);
+        quotient[i % 4] = divide(i)(sum);
+        if constexpr (i % 4 == 3)
+          result.word[i / 4] = simt::pick_bytes(simt::pick_bytes(quotient[0], quotient[1], 0x0073),
+                                                simt::pick_bytes(quotient[2], quotient[3], 0x0073), 0x5410);
         sum -= (*this)[i - Radius];
       });
       return result;
     }
   };
 
-  /// Slides down: load(i) is row i of those that the thread's windows reach, store(h, column) takes the sums for result h.
-  template <class Load, class Store>
-  PMPP_HOST_DEVICE static void make(const Load& load, const Store& store) {
+  PMPP_HOST_DEVICE static line whole_line(const std::uint8_t* from) {
+    const words_of<margin> left = load_words<margin>(from - 4 * margin), right = load_words<margin>(from + columns);
+    const words_of<4> middle = load_words<4>(from);
+    line l;
+    for (int i = 0; i < margin; ++i) l.word[i] = left.word[i], l.word[margin + 4 + i] = right.word[i];
+    for (int i = 0; i < 4; ++i) l.word[margin + i] = middle.word[i];
+    return l;
+  }
+  /// The windows lie inside of the picture, and vectors at 16-byte boundaries.
+  PMPP_HOST_DEVICE static void make_inside(const std::uint8_t* in, std::int64_t in_pitch, std::uint8_t* out,
+                                           std::int64_t out_pitch) {
     line kept[keeps_rows ? Rows + 2 * Radius : 1];
     if constexpr (keeps_rows)
-      for_each_constant<Rows + 2 * Radius>([&](auto i) { kept[decltype(i)::value] = load(decltype(i)::value); });
-    const auto row = [&](auto i) {
+      for_each_constant<Rows + 2 * Radius>(
+          [&](auto number) { kept[decltype(number)::value] = whole_line(in + decltype(number)::value * in_pitch); });
+    const auto row = [&](auto number) {
+      constexpr int i = decltype(number)::value;
       if constexpr (keeps_rows)
-        return kept[decltype(i)::value];
+        return kept[i];
       else
-        return load(decltype(i)::value);
+        return whole_line(in + i * in_pitch);
     };
     sums column{};
     for_each_constant<2 * Radius>([&](auto i) { column.add(row(i)); });
     for_each_constant<Rows>([&](auto number) {
       constexpr int h = decltype(number)::value;
       column.add(row(std::integral_constant<int, h + 2 * Radius>{}));
-      store(h, column);
+      store_words<4>(out + h * out_pitch, column.means([](int) { return divider(side * side); }));
       if constexpr (h < Rows - 1) column.subtract(row(number));
     });
-  }
-
-  /// The windows lie inside of the picture, and vectors at 16-byte boundaries.
-  PMPP_HOST_DEVICE static void make_inside(const std::uint8_t* in, std::int64_t in_pitch, std::uint8_t* out,
-                                           std::int64_t out_pitch) {
-    make(
-        [&](int i) {
-          const std::uint8_t* from = in + i * in_pitch;
-          const words_of<margin> left = load_words<margin>(from - 4 * margin);
-          const words_of<margin> right = load_words<margin>(from + columns);
-          const words_of<4> middle = load_words<4>(from);
-          line l;
-          for (int k = 0; k < margin; ++k) l.word[k] = left.word[k], l.word[margin + 4 + k] = right.word[k];
-          for (int k = 0; k < 4; ++k) l.word[margin + k] = middle.word[k];
-          return l;
-        },
-        [&](int h, const sums& column) {
-          store_words<4>(out + h * out_pitch, column.means([](int) { return divider(side * side); }));
-        });
   }
 
   /// Any place in any picture; the lanes of a warp together.
@@ -256,24 +254,30 @@ private:
                                              const volume<std::uint8_t>& out, std::int64_t y, std::int64_t x,
                                              bool vectors) {
     const bool at_edge = x < Radius || x + columns + Radius > in.width;
-    make([&](int i) { return any_line(in, y - Radius + i, x); },
-         [&](int h, const sums& column) {
-           if (y + h >= out.height) return;
-           const auto high = static_cast<std::uint32_t>(neighbours(y + h, in.height, Radius));
-           const divider inside(high * side);
-           const words_of<4> result = column.means([&](int k) {
-             if (!at_edge || x + k >= in.width) return inside;
-             const auto wide = static_cast<std::uint32_t>(neighbours(x + k, in.width, Radius));
-             return wide == side ? inside : divider(high * wide);
-           });
-           const std::int64_t first = x - columns * block.lane();
-           if (vectors && first + width <= out.width) return store_words<4>(out.at(0, y + h, x), result);
-           for (int k = 0; k < 4; ++k) staged[4 * block.lane() + k] = result.word[k];
-           block.sync_warp();
-           store_row(block.lane(), staged, out.at(0, y + h, first),
-                     static_cast<int>(smaller(out.width - first, std::int64_t(width))));
-           block.sync_warp();
-         });
+    const std::int64_t first = x - columns * block.lane(), end = smaller(y + Rows, out.height);
+    sums column{};
+    for (std::int64_t i = y - Radius; i < y + Radius; ++i) column.add(any_line(in, i, x));
+    for (std::int64_t i = y; i < end; ++i) {
+      const line comes = any_line(in, i + Radius, x), goes = any_line(in, i - Radius, x);
+      column.add(comes);
+      const auto high = static_cast<std::uint32_t>(neighbours(i, in.height, Radius));
+      const divider inside(high * side);
+      const words_of<4> result = column.means([&](int k) {
+        if (!at_edge || x + k >= in.width) return inside;
+        const auto wide = static_cast<std::uint32_t>(neighbours(x + k, in.width, Radius));
+        return wide == side ? inside : divider(high * wide);
+      });
+      column.subtract(goes);
+      if (vectors && first + width <= out.width) {
+        store_words<4>(out.at(0, i, x), result);
+      } else {
+        for (int k = 0; k < 4; ++k) staged[4 * block.lane() + k] = result.word[k];
+        block.sync_warp();
+        store_row(block.lane(), staged, out.at(0, i, first),
+                  static_cast<int>(smaller(out.width - first, std::int64_t(width))));
+        block.sync_warp();
+      }
+    }
   }
 
   /// The pixels of row y that a thread meets; zero where there is none.
