@@ -32,7 +32,7 @@ inline constexpr bool is_rgb<rgb<T>> = true;
 /// \pre 0 <= number < 3, checked in debug mode.
 template <class Pixel>
 requires detail::is_rgb<std::remove_const_t<Pixel>>
-constexpr auto channel(const matrix_view<Pixel>& picture, int number) {
+auto channel(const matrix_view<Pixel>& picture, int number) {
   using sample = decltype(Pixel::r);
   using T = std::conditional_t<std::is_const_v<Pixel>, const sample, sample>;
   static_assert(sizeof(Pixel) == 3 * sizeof(sample), "the samples of a pixel are adjacent");
