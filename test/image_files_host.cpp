@@ -218,7 +218,7 @@ TEST_CASE("files that are cut off anywhere, and files with bytes changed") {
         if (what == 1) changed[at] = "0123456789 #\n-+.xP"[g() % 18];
         if (what == 2) changed.erase(at, g() % 5 + 1);
         if (what == 3) changed.insert(at, std::string(g() % 12, "0179 #\n"[g() % 7]));
-        if (changed.empty()) changed = "P";
+        if (changed.empty()) changed.push_back('P');
       }
       judge(changed);
     }
