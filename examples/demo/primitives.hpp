@@ -25,6 +25,7 @@ void show_transpose(const inputs& in, table& out);       // transpose
 void show_gemm(const inputs& in, table& out);            // gemm, gemv
 void show_convolution(const inputs& in, table& out);     // convolve
 void show_stencil(const inputs& in, table& out);         // stencil
+void show_image(const inputs& in, table& out);           // rgb_to_gray, box_blur, scale
 void show_spmv(const inputs& in, table& out);            // spmv
 void show_spmm(const inputs& in, table& out);            // spmm
 void show_bfs(const inputs& in, table& out);             // bfs
@@ -32,8 +33,8 @@ void show_bfs(const inputs& in, table& out);             // bfs
 inline constexpr void (*shown[])(const inputs&, table&) = {
     show_transform, show_reduce, show_scan,        show_select,         show_segmented,
     show_histogram, show_merge,  show_sort,        show_segmented_sort, show_top_k,
-    show_transpose, show_gemm,   show_convolution, show_stencil,        show_spmv,
-    show_spmm,      show_bfs,
+    show_transpose, show_gemm,   show_convolution, show_stencil,        show_image,
+    show_spmv,      show_spmm,   show_bfs,
 };
 
 }  // namespace demo

@@ -13,12 +13,16 @@
 #include <pmpp/core/operators.hpp>
 #include <pmpp/core/overlap.hpp>
 #include <pmpp/core/range.hpp>
+#include <pmpp/core/rgb.hpp>
 #include <pmpp/core/version.hpp>
 #include <pmpp/core/volume_view.hpp>
 #include <pmpp/execution.hpp>
 #include <pmpp/gemm.hpp>
 #include <pmpp/histogram.hpp>
+#include <pmpp/image.hpp>
 #include <pmpp/io/edge_list.hpp>
+#include <pmpp/io/file.hpp>
+#include <pmpp/io/image.hpp>
 #include <pmpp/io/matrix_market.hpp>
 #include <pmpp/launch.hpp>
 #include <pmpp/launch_together.hpp>

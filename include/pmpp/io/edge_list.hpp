@@ -23,6 +23,7 @@
 
 #include <pmpp/core/config.hpp>
 #include <pmpp/core/math.hpp>
+#include <pmpp/io/file.hpp>
 #include <pmpp/io/lines.hpp>
 #include <pmpp/memory/csr_graph.hpp>
 

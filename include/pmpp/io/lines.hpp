@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What readers of text formats have in common: a text as lines of words, errors "NAME:LINE: reason", whole files.
+// What readers of text formats have in common: a text as lines of words, errors "NAME:LINE: reason".
 #pragma once
 
 #include <charconv>
 #include <cstdint>
-#include <cstdio>
 #include <cstdlib>
 #include <stdexcept>
 #include <string>
@@ -88,40 +87,6 @@ private:
   std::string name_;
   std::string_view comments_, blanks_;
   std::int64_t number_ = 0;
-};
-
-/// A file, closed at the end of its scope.
-class file {
-public:
-  file(const std::string& path, const char* mode) : path_(path), handle_(std::fopen(path.c_str(), mode)) {
-    if (handle_ == nullptr) throw std::runtime_error(path + ": cannot be opened");
-  }
-  ~file() {
-    if (handle_ != nullptr) std::fclose(handle_);
-  }
-  file(const file&) = delete;
-  file& operator=(const file&) = delete;
-
-  std::string read() {
-    std::string text;
-    char piece[65536];
-    for (std::size_t got; (got = std::fread(piece, 1, sizeof piece, handle_)) > 0;) text.append(piece, got);
-    if (std::ferror(handle_) != 0) throw std::runtime_error(path_ + ": cannot be read");
-    return text;
-  }
-  void write(std::string_view text) {
-    if (std::fwrite(text.data(), 1, text.size(), handle_) != text.size()) fail_to_write();
-  }
-  /// What is written may fail as late as here.
-  void close() {
-    if (std::fclose(std::exchange(handle_, nullptr)) != 0) fail_to_write();
-  }
-
-private:
-  [[noreturn]] void fail_to_write() const { throw std::runtime_error(path_ + ": cannot be written"); }
-
-  std::string path_;
-  std::FILE* handle_;
 };
 
 }  // namespace pmpp::inline PMPP_BACKEND::detail

@@ -1,0 +1,460 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The kernels of image.hpp, and the arithmetic of one pixel that all policies share.
+#pragma once
+
+#include <cstdint>
+#include <type_traits>
+
+#include <pmpp/convolution/kernel.hpp>
+#include <pmpp/core/config.hpp>
+#include <pmpp/core/math.hpp>
+#include <pmpp/core/rgb.hpp>
+#include <pmpp/simt/bits.hpp>
+#include <pmpp/simt/memory.hpp>
+
+#pragma GCC visibility push(hidden)  // see launch.hpp
+
+namespace pmpp::inline PMPP_BACKEND {
+namespace detail {
+
+/// Adjacent bytes, whatever is in them, as words that move at once.
+template <int Words>
+struct [[gnu::may_alias]] alignas(4 * Words) words_of {
+  std::uint32_t word[Words];
+};
+template <int Words, class T>
+PMPP_HOST_DEVICE words_of<Words> load_words(const T* from) {
+  return *reinterpret_cast<const words_of<Words>*>(from);
+}
+template <int Words, class T>
+PMPP_HOST_DEVICE void store_words(T* to, const words_of<Words>& value) {
+  *reinterpret_cast<words_of<Words>*>(to) = value;
+}
+
+/// Sample i of those that words hold. \pre sizeof(T) <= 4
+template <class T>
+PMPP_HOST_DEVICE T sample_in(const std::uint32_t* word, int i) {
+  using bits = std::conditional_t<sizeof(T) == 4, std::uint32_t,
+                                  std::conditional_t<sizeof(T) == 2, std::uint16_t, std::uint8_t>>;
+  constexpr int per_word = 4 / int(sizeof(T)), width = 8 * int(sizeof(T));
+  return __builtin_bit_cast(T, static_cast<bits>(word[i / per_word] >> i % per_word * width));
+}
+
+/// Rows of a picture that begin at 16-byte boundaries.
+template <class T>
+bool in_vectors(const volume<T>& v) {
+  constexpr std::int64_t size = sizeof(T);
+  return v.step == 1 && (v.height == 1 || v.pitch * size % 16 == 0) &&
+         reinterpret_cast<std::uintptr_t>(v.data) % 16 == 0;
+}
+
+// -- rgb_to_gray ------------------------------------------------------------------------------------------------------
+
+/// 0.21 r + 0.71 g + 0.07 b; pixels of 8 and 16 bits exactly, rounded to the nearest.
+template <class Out, class T>
+PMPP_HOST_DEVICE Out gray_of(const rgb<T>& p) {
+  if constexpr (std::is_unsigned_v<T> && sizeof(T) <= 2 && std::is_same_v<T, Out>) {
+    return static_cast<Out>((21u * p.r + 71u * p.g + 7u * p.b + 50u) / 100u);
+  } else {
+    using A = sum_of<T, T, Out>;
+    return stored<Out>(A(0.21) * converted<A>(p.r) + A(0.71) * converted<A>(p.g) + A(0.07) * converted<A>(p.b));
+  }
+}
+
+/// Each warp makes pieces of a row: its lanes copy adjacent vectors of 16 bytes to shared memory, three each, and read
+/// back the three that lie side by side, which hold 16 pixels of 8 bits. A stride of three vectors meets all banks.
+template <class T, class Out, int Pieces>
+struct gray_kernel {
+  static constexpr bool has_vectors = std::is_same_v<T, Out> && sizeof(T) <= 4;
+  static constexpr int threads = 256, warps = threads / 32;
+  static constexpr int vector = sizeof(T) <= 4 ? 16 / int(sizeof(T)) : 4;  ///< pixels of a lane
+  static constexpr int piece = 32 * vector;                                ///< pixels of a warp at a time
+
+  struct shared {
+    words_of<4> part[warps][Pieces][3 * 32];
+  };
+
+  template <class Block>
+  PMPP_HOST_DEVICE void operator()(Block& block, shared& memory, const volume<const rgb<T>>& in, const volume<Out>& out,
+                                   std::int64_t pieces, bool vectors) const {
+    const std::int64_t task = block.index() * warps + block.warp();
+    const std::int64_t y = out.height == 1 ? 0 : task / pieces, x = (task - y * pieces) * (Pieces * piece);
+    if (y >= out.height || x >= out.width) return;
+    if constexpr (has_vectors)
+      if (vectors && x + Pieces * piece <= out.width)
+        return make_vectors(block, memory.part[block.warp()], in.at(0, y, x), out.at(0, y, x));
+    const std::int64_t end = smaller(x + Pieces * piece, out.width);
+    for (std::int64_t i = x + block.lane(); i < end; i += 32) *out.at(0, y, i) = gray_of<Out>(*in.at(0, y, i));
+  }
+
+private:
+  template <class Block>
+  PMPP_HOST_DEVICE static void make_vectors(Block& block, words_of<4> (&part)[Pieces][3 * 32], const rgb<T>* in,
+                                            Out* out) {
+    const auto* from = reinterpret_cast<const unsigned char*>(in) + 16 * block.lane();
+    for (int p = 0; p < Pieces; ++p)
+      for (int k = 0; k < 3; ++k) simt::copy_async<16>(&part[p][32 * k + block.lane()], from + 512 * (3 * p + k));
+    simt::copy_async_batch();
+    simt::copy_async_wait<0>();
+    block.sync_warp();
+    for (int p = 0; p < Pieces; ++p) {
+      words_of<4> word[3], gray{};
+      for (int k = 0; k < 3; ++k) word[k] = part[p][3 * block.lane() + k];
+      constexpr int bits = 8 * int(sizeof(T)), per_word = 32 / bits;
+      for (int i = 0; i < vector; ++i) {
+        T sample[3];
+        for (int c = 0; c < 3; ++c) sample[c] = sample_in<T>(word[(3 * i + c) / vector].word, (3 * i + c) % vector);
+        const Out g = gray_of<Out>(rgb<T>{sample[0], sample[1], sample[2]});
+        gray.word[i / per_word] |= bits_of(g) << i % per_word * bits;
+      }
+      store_words<4>(out + p * piece + vector * block.lane(), gray);
+    }
+  }
+  PMPP_HOST_DEVICE static std::uint32_t bits_of(const Out& g) {
+    if constexpr (sizeof(Out) == 4)
+      return __builtin_bit_cast(std::uint32_t, g);
+    else if constexpr (sizeof(Out) == 2)
+      return __builtin_bit_cast(std::uint16_t, g);
+    else
+      return __builtin_bit_cast(std::uint8_t, g);
+  }
+};
+
+// -- box_blur ---------------------------------------------------------------------------------------------------------
+
+/// How many of the pixels within `radius` of pixel i an axis of n has.
+PMPP_HOST_DEVICE inline std::int64_t neighbours(std::int64_t i, std::int64_t n, std::int64_t radius) {
+  return smaller(i + radius, n - 1) - larger(i - radius, std::int64_t(0)) + 1;
+}
+
+/// The mean of `count` integers, rounded to the nearest, halves away from zero.
+PMPP_HOST_DEVICE inline std::int64_t rounded_mean(std::int64_t sum, std::int64_t count) {
+  return sum < 0 ? -((-sum + count / 2) / count) : (sum + count / 2) / count;
+}
+
+/// Means of up to 225 bytes: of s < 2^16 and n, (s + n / 2) / n is the first byte of (s + n / 2) * multiplier, exactly.
+/// multiplier = ceil(2^24 / n) is too large by less than n / 2^24 of it, and s + n / 2 is below 2^24 / n times n.
+struct divider {
+  std::uint32_t multiplier, half;
+
+  PMPP_HOST_DEVICE explicit constexpr divider(std::uint32_t n)
+      : multiplier(((1u << 24) + n - 1) / n), half(n / 2 * multiplier) {}
+  PMPP_HOST_DEVICE std::uint32_t operator()(std::uint32_t s) const { return s * multiplier + half; }
+};
+
+/// Pixels of 8 bits, windows of 2 Radius + 1 <= 15 a side. A thread makes 16 columns of `Rows` rows. It keeps the sums
+/// of its columns over the rows of the window, two in a word: a row comes in, a row goes out. A second sum slides along
+/// the columns.
+template <int Radius, int Rows>
+struct box_kernel {
+  static constexpr bool keeps_rows = Radius <= 2;  ///< in registers, else they are read again when they go out
+  static constexpr int threads = 256, min_blocks = Radius == 1 ? 4 : Radius == 2 ? 3 : 2;
+  static constexpr int columns = 16, side = 2 * Radius + 1;
+  static constexpr int margin = ceil_div(Radius, 4), words = 4 + 2 * margin;  ///< of four columns, in a row
+  static constexpr int width = 32 * columns, height = threads / 32 * Rows;    ///< of a block's pixels
+
+  struct shared {
+    std::uint32_t row[threads / 32][width / 4];
+  };
+
+  template <class Block>
+  PMPP_HOST_DEVICE void operator()(Block& block, shared& memory, const volume<const std::uint8_t>& in,
+                                   const volume<std::uint8_t>& out, std::int64_t tiles_x, bool vectors) const {
+    const auto tile = static_cast<std::uint32_t>(block.index()), across = static_cast<std::uint32_t>(tiles_x);
+    const std::int64_t first = std::int64_t(tile % across) * width, x = first + columns * block.lane();
+    const std::int64_t y = std::int64_t(tile / across) * height + Rows * block.warp();
+    if (y >= out.height) return;
+    if (vectors && first >= 4 * margin && first + width + 4 * margin <= in.width && y >= Radius &&
+        y + Rows + Radius <= in.height)
+      make_inside(in.at(0, y - Radius, x), in.pitch, out.at(0, y, x), out.pitch);
+    else
+      make_anywhere(block, memory.row[block.warp()], in, out, y, x, vectors);
+  }
+
+private:
+  /// The pixels of a row that a thread meets.
+  struct line {
+    std::uint32_t word[words];
+  };
+
+  PMPP_HOST_DEVICE static std::uint32_t even_bytes(std::uint32_t word) { return word & 0x00ff00ffu; }
+  PMPP_HOST_DEVICE static std::uint32_t odd_bytes(std::uint32_t word) { return simt::pick_bytes(word, 0, 0x4341); }
+
+  /// Sums of four columns in two words: of the first and third, of the second and fourth.
+  struct sums {
+    std::uint32_t even[words], odd[words];
+
+    PMPP_HOST_DEVICE void add(const line& l) {
+      for (int i = 0; i < words; ++i) even[i] += even_bytes(l.word[i]), odd[i] += odd_bytes(l.word[i]);
+    }
+    PMPP_HOST_DEVICE void subtract(const line& l) {
+      for (int i = 0; i < words; ++i) even[i] -= even_bytes(l.word[i]), odd[i] -= odd_bytes(l.word[i]);
+    }
+    /// The sum of a column, from the thread's first one on.
+    PMPP_HOST_DEVICE std::uint32_t operator[](int i) const {
+      const int at = i + 4 * margin;
+      const std::uint32_t pair = at % 2 == 0 ? even[at / 4] : odd[at / 4];
+      return at % 4 < 2 ? pair & 0xffffu : pair >> 16;
+    }
+    /// The means around the thread's columns; divide(i) is the divider of column i.
+    template <class Divide>
+    PMPP_HOST_DEVICE words_of<4> means(const Divide& divide) const {
+      words_of<4> result;
+      std::uint32_t sum = 0, quotient[4];  // in their first bytes
+      for_each_constant<2 * Radius>([&](auto number) { sum += (*this)[decltype(number)::value - Radius]; });
+      for_each_constant<columns>([&](auto number) {
+        constexpr int i = decltype(number)::value;
+        sum += (*this)[i + Radius];
+        quotient[i % 4] = divide(i)(sum);
+        if constexpr (i % 4 == 3)
+          result.word[i / 4] = simt::pick_bytes(simt::pick_bytes(quotient[0], quotient[1], 0x0073),
+                                                simt::pick_bytes(quotient[2], quotient[3], 0x0073), 0x5410);
+        sum -= (*this)[i - Radius];
+      });
+      return result;
+    }
+  };
+
+  PMPP_HOST_DEVICE static line whole_line(const std::uint8_t* from) {
+    const words_of<margin> left = load_words<margin>(from - 4 * margin), right = load_words<margin>(from + columns);
+    const words_of<4> middle = load_words<4>(from);
+    line l;
+    for (int i = 0; i < margin; ++i) l.word[i] = left.word[i], l.word[margin + 4 + i] = right.word[i];
+    for (int i = 0; i < 4; ++i) l.word[margin + i] = middle.word[i];
+    return l;
+  }
+  /// The windows lie inside of the picture, and vectors at 16-byte boundaries.
+  PMPP_HOST_DEVICE static void make_inside(const std::uint8_t* in, std::int64_t in_pitch, std::uint8_t* out,
+                                           std::int64_t out_pitch) {
+    line kept[keeps_rows ? Rows + 2 * Radius : 1];
+    if constexpr (keeps_rows)
+      for_each_constant<Rows + 2 * Radius>(
+          [&](auto number) { kept[decltype(number)::value] = whole_line(in + decltype(number)::value * in_pitch); });
+    const auto row = [&](auto number) {
+      constexpr int i = decltype(number)::value;
+      if constexpr (keeps_rows)
+        return kept[i];
+      else
+        return whole_line(in + i * in_pitch);
+    };
+    sums column{};
+    for_each_constant<2 * Radius>([&](auto i) { column.add(row(i)); });
+    for_each_constant<Rows>([&](auto number) {
+      constexpr int h = decltype(number)::value;
+      column.add(row(std::integral_constant<int, h + 2 * Radius>{}));
+      store_words<4>(out + h * out_pitch, column.means([](int) { return divider(side * side); }));
+      if constexpr (h < Rows - 1) column.subtract(row(number));
+    });
+  }
+
+  /// Any place in any picture; the lanes of a warp together.
+  template <class Block>
+  PMPP_HOST_DEVICE static void make_anywhere(Block& block, std::uint32_t* staged, const volume<const std::uint8_t>& in,
+                                             const volume<std::uint8_t>& out, std::int64_t y, std::int64_t x,
+                                             bool vectors) {
+    const bool at_edge = x < Radius || x + columns + Radius > in.width;
+    const std::int64_t first = x - columns * block.lane(), end = smaller(y + Rows, out.height);
+    sums column{};
+    for (std::int64_t i = y - Radius; i < y + Radius; ++i) column.add(any_line(in, i, x));
+    for (std::int64_t i = y; i < end; ++i) {
+      const line comes = any_line(in, i + Radius, x), goes = any_line(in, i - Radius, x);
+      column.add(comes);
+      const auto high = static_cast<std::uint32_t>(neighbours(i, in.height, Radius));
+      const divider inside(high * side);
+      const words_of<4> result = column.means([&](int k) {
+        if (!at_edge || x + k >= in.width) return inside;
+        const auto wide = static_cast<std::uint32_t>(neighbours(x + k, in.width, Radius));
+        return wide == side ? inside : divider(high * wide);
+      });
+      column.subtract(goes);
+      if (vectors && first + width <= out.width) {
+        store_words<4>(out.at(0, i, x), result);
+      } else {
+        for (int k = 0; k < 4; ++k) staged[4 * block.lane() + k] = result.word[k];
+        block.sync_warp();
+        store_row(block.lane(), staged, out.at(0, i, first),
+                  static_cast<int>(smaller(out.width - first, std::int64_t(width))));
+        block.sync_warp();
+      }
+    }
+  }
+
+  /// The pixels of row y that a thread meets; zero where there is none.
+  PMPP_HOST_DEVICE static line any_line(const volume<const std::uint8_t>& in, std::int64_t y, std::int64_t x) {
+    const bool exists = y >= 0 && y < in.height;
+    const std::uint8_t* row = in.at(0, exists ? y : 0, 0);
+    const int shift = offset_of(row + x);
+    std::uint32_t word[words + 1];  // of memory
+    for (int i = 0; i <= words; ++i) {
+      const std::int64_t first = x - shift + 4 * (i - margin);
+      word[i] = exists && first >= 0 && first + 4 <= in.width ? load_words<1>(row + first).word[0] : 0;
+    }
+    const std::int64_t begin = x - shift - 4 * margin, end = begin + 4 * words + 4;
+    if (exists && ((begin < 0 && shift != 0) || (end > in.width && (in.width - begin) % 4 != 0)))
+      for (int i = 0; i <= words; ++i) {  // words that the row has a part of
+        const std::int64_t first = begin + 4 * i;
+        if (first < 0 || first + 4 > in.width)
+          for (int j = 0; j < 4; ++j)
+            if (first + j >= 0 && first + j < in.width) word[i] |= std::uint32_t(row[first + j]) << 8 * j;
+      }
+    line l;
+    for (int i = 0; i < words; ++i) l.word[i] = joined(word[i], word[i + 1], shift);
+    return l;
+  }
+
+  /// Writes `count` bytes from shared memory, a warp together: words where they fit the memory's.
+  PMPP_HOST_DEVICE static void store_row(int lane, const std::uint32_t* staged, std::uint8_t* to, int count) {
+    const int shift = offset_of(to);
+    for (int w = lane; w <= width / 4; w += 32) {
+      const int first = 4 * w - shift;
+      if (first >= 0 && first + 4 <= count)
+        store_words<1>(to + first, {shift == 0 ? staged[w] : joined(staged[w - 1], staged[w], 4 - shift)});
+      else
+        for (int j = 0; j < 4; ++j)
+          if (first + j >= 0 && first + j < count) to[first + j] = sample_in<std::uint8_t>(staged, first + j);
+    }
+  }
+
+  /// How far behind a multiple of four an address is.
+  PMPP_HOST_DEVICE static int offset_of(const std::uint8_t* p) {
+    return static_cast<int>(reinterpret_cast<std::uintptr_t>(p) % 4);
+  }
+  /// The word that begins `shift` bytes behind the beginning of two adjacent ones.
+  PMPP_HOST_DEVICE static std::uint32_t joined(std::uint32_t low, std::uint32_t high, int shift) {
+    return static_cast<std::uint32_t>((std::uint64_t(high) << 32 | low) >> 8 * shift);
+  }
+};
+
+/// Sums over windows, divided by the number of pixels that each window has. A thread makes a column of results.
+template <class Sum, class T>
+struct average_kernel {
+  static constexpr int threads = 256, rows = 8;
+
+  template <class Block>
+  PMPP_HOST_DEVICE void operator()(Block& block, const volume<const Sum>& sum, const volume<T>& out,
+                                   std::int64_t tiles_x, std::int64_t radius_y, std::int64_t radius_x) const {
+    const std::int64_t x = block.index() % tiles_x * threads + block.thread(), y = block.index() / tiles_x * rows;
+    if (x >= out.width) return;
+    const std::int64_t wide = neighbours(x, out.width, radius_x);
+    for (std::int64_t i = y; i < smaller(y + rows, out.height); ++i)
+      *out.at(0, i, x) = static_cast<T>(
+          rounded_mean(static_cast<std::int64_t>(*sum.at(0, i, x)), wide * neighbours(i, out.height, radius_y)));
+  }
+};
+
+/// The pixels whose windows reach over the edge of a picture, one after the other.
+struct rim {
+  std::int64_t rows, cols, radius_y, radius_x;
+
+  PMPP_HOST_DEVICE std::int64_t rim_rows() const { return smaller(rows, 2 * radius_y); }
+  PMPP_HOST_DEVICE std::int64_t rim_cols() const { return smaller(cols, 2 * radius_x); }
+  PMPP_HOST_DEVICE std::int64_t count() const { return rim_rows() * cols + (rows - rim_rows()) * rim_cols(); }
+
+  /// What the mean over the whole window, zeros outside, of pixel i is multiplied by.
+  template <class T>
+  PMPP_HOST_DEVICE void correct(const volume<T>& out, std::int64_t i) const {
+    const bool above_or_below = i < rim_rows() * cols;
+    const std::int64_t j = above_or_below ? i : i - rim_rows() * cols, per_row = above_or_below ? cols : rim_cols();
+    std::int64_t y = j / per_row, x = j % per_row;
+    if (!above_or_below) y += radius_y;
+    if (above_or_below && y >= radius_y) y += rows - rim_rows();
+    if (!above_or_below && x >= radius_x) x += cols - rim_cols();
+    const std::int64_t all = (2 * radius_y + 1) * (2 * radius_x + 1);
+    const std::int64_t there = neighbours(y, rows, radius_y) * neighbours(x, cols, radius_x);
+    using A = std::conditional_t<std::is_same_v<T, double>, double, float>;
+    T* const to = out.at(0, y, x);
+    *to = stored<T>(converted<A>(*to) * static_cast<A>(static_cast<double>(all) / static_cast<double>(there)));
+  }
+};
+
+template <class T>
+struct rim_kernel {
+  static constexpr int threads = 256;
+
+  template <class Block>
+  PMPP_HOST_DEVICE void operator()(Block& block, const volume<T>& out, const rim& edge) const {
+    const std::int64_t i = block.index() * threads + block.thread();
+    if (i < edge.count()) edge.correct(out, i);
+  }
+};
+
+// -- scale ------------------------------------------------------------------------------------------------------------
+
+/// Which of the old pixels a new one is made of, and their parts in it.
+template <class A>
+struct share {
+  std::int32_t first, last;
+  A at_first, between, at_last;  ///< parts of the first, of each in the middle, of the last if that is another
+
+  PMPP_HOST_DEVICE A of(std::int32_t k) const { return k == first ? at_first : k == last ? at_last : between; }
+};
+
+/// An axis of `from` pixels that becomes one of `to`, both below 2^31. Shrunk, a new pixel is the mean of the part of the
+/// old ones that it covers; enlarged, it lies between the centres of two. Positions are exact.
+struct scaled_axis {
+  std::int64_t from, to;
+
+  template <class A>
+  PMPP_HOST_DEVICE share<A> of(std::int64_t i) const {
+    if (to <= from) {  // an old pixel has the length `to`, a new one the length `from`
+      const std::int64_t begin = i * from, end = begin + from, first = begin / to, last = (end - 1) / to;
+      const A all = static_cast<A>(from);
+      if (first == last) return {static_cast<std::int32_t>(first), static_cast<std::int32_t>(last), 1, 0, 0};
+      return {static_cast<std::int32_t>(first), static_cast<std::int32_t>(last),
+              static_cast<A>((first + 1) * to - begin) / all, static_cast<A>(to) / all,
+              static_cast<A>(end - last * to) / all};
+    }
+    const std::int64_t centre = larger((2 * i + 1) * from - to, std::int64_t(0)), unit = 2 * to;
+    const std::int64_t first = centre / unit;
+    const std::int64_t last = smaller(first + (centre == first * unit ? 0 : 1), from - 1);
+    const A right = last == first ? A(0) : static_cast<A>(centre - first * unit) / static_cast<A>(unit);
+    return {static_cast<std::int32_t>(first), static_cast<std::int32_t>(last), 1 - right, 0, right};
+  }
+};
+
+/// A pixel made of those of `in`.
+template <class T, class A>
+PMPP_HOST_DEVICE T scaled_pixel(const volume<const T>& in, const share<A>& down, const share<A>& across) {
+  A sum = 0;
+  for (std::int32_t i = down.first; i <= down.last; ++i) {
+    A line = 0;
+    const T* from = in.at(0, i, across.first);
+    for (std::int32_t j = across.first; j <= across.last; ++j, from += in.step)
+      line += across.of(j) * converted<A>(*from);
+    sum += down.of(i) * line;
+  }
+  return stored<T>(sum);
+}
+
+/// A block makes 32 x 64 pixels. The parts of old pixels in its rows and columns are computed once.
+template <class T>
+struct scale_kernel {
+  using sum = sum_of<T, T, T>;
+  static constexpr int threads = 256, width = 32, height = 64;
+  struct shared {
+    share<sum> across[width], down[height];
+  };
+
+  template <class Block>
+  PMPP_HOST_DEVICE void operator()(Block& block, shared& memory, const volume<const T>& in, const volume<T>& out,
+                                   std::int64_t tiles_x) const {
+    const std::int64_t first_x = block.index() % tiles_x * width, first_y = block.index() / tiles_x * height;
+    const int i = block.thread();
+    if (i < width && first_x + i < out.width)
+      memory.across[i] = scaled_axis{in.width, out.width}.template of<sum>(first_x + i);
+    if (i >= 64 && i < 64 + height && first_y + i - 64 < out.height)
+      memory.down[i - 64] = scaled_axis{in.height, out.height}.template of<sum>(first_y + i - 64);
+    block.sync();
+    const std::int64_t x = first_x + i % width;
+    if (x >= out.width) return;
+    const share<sum> across = memory.across[i % width];
+    for (int y = i / width; y < height && first_y + y < out.height; y += threads / width)
+      *out.at(0, first_y + y, x) = scaled_pixel(in, memory.down[y], across);
+  }
+};
+
+}  // namespace detail
+}  // namespace pmpp::inline PMPP_BACKEND
+
+#pragma GCC visibility pop
