@@ -234,9 +234,10 @@ volume<T> rows_as_planes(const matrix_view<T>& v) {
 
 /// Writes f(n) to each element of `out`, where n shows the elements of `in` around its place.
 ///
+/// `radius`: radius<R>, R from 1 to 8; f reaches R planes, rows and columns far.
+///
 /// \param in       depth x height x width, any strides; visible to `where`. Elements of any trivially copyable type.
 /// \param out      as large as `in`; must not overlap it. f's results are converted to its elements.
-/// \param radius   radius<R>, R from 1 to 8: f reaches R planes, rows and columns far.
 /// \param f        a function object, called as f(n), host and device. n(dz, dy, dx) is the element so many planes, rows
 ///                 and columns away. The offsets should be constants, or counters of loops that the compiler unrolls:
 ///                 then elements are in registers, and what f does not ask for is not read. If it asks for elements of
