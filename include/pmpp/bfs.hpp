@@ -231,8 +231,8 @@ void bfs_to_output(const P& where, const bfs_graph<I>& graph, const bfs_sources<
 ///                  host, in debug mode on the device.
 /// \param distance  n signed integers, wide enough for the largest distance: a range or an iterator; visible to `where`.
 ///                  What it holds before does not matter.
-/// \param parent    n signed integers; likewise. Gets the vertex before on a shortest path, source for source, -1 where
-///                  no path leads.
+/// `parent`, where given: n signed integers; likewise. Gets the vertex before on a shortest path, source for source, -1
+///                  where no path leads.
 /// \return how many levels there are (the largest distance + 1), how many vertices were reached and how many times an
 ///         edge was looked at; the latter depends on the policy and may differ from run to run.
 /// Distances are the same on every run; parents need not be. Waits for the policy's stream; bfs_into does not. No
