@@ -31,10 +31,9 @@ void show_spmm(const inputs& in, table& out);            // spmm
 void show_bfs(const inputs& in, table& out);             // bfs
 
 inline constexpr void (*shown[])(const inputs&, table&) = {
-    show_transform, show_reduce, show_scan,        show_select,         show_segmented,
-    show_histogram, show_merge,  show_sort,        show_segmented_sort, show_top_k,
-    show_transpose, show_gemm,   show_convolution, show_stencil,        show_image,
-    show_spmv,      show_spmm,   show_bfs,
+    show_transform,   show_reduce,  show_scan,           show_select, show_segmented, show_histogram,
+    show_merge,       show_sort,    show_segmented_sort, show_top_k,  show_transpose, show_gemm,
+    show_convolution, show_stencil, show_image,          show_spmv,   show_spmm,      show_bfs,
 };
 
 }  // namespace demo

@@ -131,7 +131,7 @@ void stencil_on_host(const host_policy& where, const stencil_problem<In, Out>& s
 template <int Columns, int Dimensions, int Radius, stencil_tuning Tuning, class P, class In, class Out, class F>
 void launch_stencil(const P& where, const stencil_problem<In, Out>& s, const F& f) {
   using kernel = stencil_kernel<In, Out, Columns, Dimensions, Radius, F, Tuning>;
-  using rims = rim<Radius + kernel::tuning.ahead>;
+  using rims = stencil_rim<Radius + kernel::tuning.ahead>;
   constexpr int threads = kernel::threads;
   static_assert(is_power_of_two(threads) && threads >= 32);
   const auto power = [](std::int64_t n, std::int64_t most) {  // of two

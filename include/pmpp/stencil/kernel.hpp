@@ -31,7 +31,7 @@ namespace pmpp::inline PMPP_BACKEND {
 struct stencil_tuning {
   int threads = 256;  ///< of a block
   int blocks = 3;     ///< of a multiprocessor; at most 2 where much stays in registers
-  int ahead = 2;      ///< planes that are on their way while results are made; at most 1 where much stays
+  int ahead = 1;      ///< planes that are on their way while results are made
 };
 
 namespace detail {
@@ -47,14 +47,14 @@ constexpr std::size_t alignment_of_bytes(std::size_t bytes) { return (bytes & -b
 
 /// Elements that move at once.
 template <class T, int N>
-struct alignas(larger(alignof(T), alignment_of_bytes(N * sizeof(T)))) pack {
+struct alignas(larger(alignof(T), alignment_of_bytes(N * sizeof(T)))) stencil_pack {
   T item[N];
 };
 
 /// Whether a volume consists of packs of N elements that may move at once.
 template <int N, class T>
 bool in_packs(const volume<T>& v) {
-  constexpr std::size_t align = alignof(pack<T, N>);
+  constexpr std::size_t align = alignof(stencil_pack<T, N>);
   const auto fits = [](std::int64_t step) { return static_cast<std::size_t>(step) * sizeof(T) % align == 0; };
   return v.width % N == 0 && v.step == 1 && (v.height == 1 || fits(v.pitch)) && (v.depth == 1 || fits(v.slice)) &&
          reinterpret_cast<std::uintptr_t>(v.data) % align == 0;
@@ -87,10 +87,10 @@ private:
 /// Where the positions just outside of an axis of n elements are read: -1 - k at before[k], n + k at after[k]; -1:
 /// nowhere, the constant stands there. Found out before the launch, since it takes divisions.
 template <int Reach>
-struct rim {
+struct stencil_rim {
   std::int64_t before[Reach], after[Reach];
 
-  rim(std::int64_t n, border::kind outside) {
+  stencil_rim(std::int64_t n, border::kind outside) {
     for (int k = 0; k < Reach; ++k) {
       before[k] = position_in(-1 - k, n, outside);
       after[k] = position_in(n + k, n, outside);
@@ -107,7 +107,7 @@ template <class In, class Out, int Reach>
 struct stencil_task {
   volume<const In> in;
   volume<Out> out;
-  rim<Reach> planes, rows, columns;
+  stencil_rim<Reach> planes, rows, columns;
   In constant;  ///< what stands outside, of border::kind::constant
   int tile_packs, tile_rows;
   std::int64_t tiles_x, tiles_y, section;  ///< planes
@@ -231,7 +231,7 @@ private:
     const In* const row = r == Radius ? from : from + to_row_[r];
     if (r != Radius) outside = outside || (rows_outside_ >> r & 1) != 0;
     line read;
-    const auto own = *reinterpret_cast<const pack<In, Columns>*>(row);
+    const auto own = *reinterpret_cast<const stencil_pack<In, Columns>*>(row);
     for_each_constant<Columns>([&](auto number) {
       constexpr int i = decltype(number)::value;
       read.item[Radius + i] = outside ? task_.constant : own.item[i];
@@ -293,14 +293,14 @@ struct stencil_kernel {
       if (z >= end) return;
       seen.template step<slot>();
       seen.look_aside();
-      pack<Out, Columns> result;
+      stencil_pack<Out, Columns> result;
       for_each_constant<Columns>([&](auto column) {
         constexpr int i = decltype(column)::value;
         using source = column_of_window<window, slot>;
         const source elements{seen, i};
         result.item[i] = static_cast<Out>(f(neighbourhood<Dimensions, Radius, source>(elements)));
       });
-      *reinterpret_cast<pack<Out, Columns>*>(to) = result;
+      *reinterpret_cast<stencil_pack<Out, Columns>*>(to) = result;
       to += task.out.slice;
       ++z;
     };
