@@ -261,8 +261,8 @@ private:
   PMPP_HOST_DEVICE static void load(Block& block, tile& t, const arguments& a, std::int64_t begin, int count) {
     constexpr int at_once = smaller(items, 4);  // more take registers that are wanted for sums
     for (int first = 0; first < items; first += at_once) {
-      Index column[at_once];
-      A value[at_once];
+      Index column[at_once]{};
+      A value[at_once]{};
       for (int k = 0; k < at_once; ++k) {
         const int i = (first + k) * lanes + block.lane();
         if (first + k >= items || i >= count) continue;
