@@ -56,7 +56,7 @@ target_compile_options(pmpp_dev INTERFACE
 add_library(pmpp_dev_sanitize INTERFACE)
 if(PMPP_SANITIZE)
   target_compile_options(pmpp_dev_sanitize INTERFACE
-    -fsanitize=${PMPP_SANITIZE} -fno-sanitize-recover=all -fno-omit-frame-pointer -g)
+    -fsanitize=${PMPP_SANITIZE} -fno-sanitize-recover=all -fno-omit-frame-pointer -g1)
   target_link_options(pmpp_dev_sanitize INTERFACE -fsanitize=${PMPP_SANITIZE})
 endif()
 

@@ -3,7 +3,7 @@
 # Builds and runs everything that this machine can:
 #   1. build/test   optimised: CPU tests and examples and all checks; where there is nvcc, tests, benchmarks and examples
 #                   for CUDA too. Device tests run where there is a GPU and are listed as skipped elsewhere.
-#   2. build/asan   the CPU tests and examples under the address and undefined-behaviour sanitizers
+#   2. build/asan   the CPU tests under the address and undefined-behaviour sanitizers
 # The last line is the sum of all: N passed, N failed, N skipped.
 source "$(dirname "$0")/common.sh"
 scripts/install-deps.sh
@@ -57,7 +57,8 @@ try "tests in build/test" run_tests test -j "$jobs"
 undefined=signed-integer-overflow,shift,bounds,integer-divide-by-zero,bool,enum,return,unreachable
 say "CPU under the address and undefined-behaviour sanitizers"
 try "configure build/asan" configure asan -DCMAKE_BUILD_TYPE=RelWithDebInfo -DPMPP_CUDA=OFF \
-  "-DCMAKE_CXX_FLAGS_RELWITHDEBINFO=-O1 -g1" "-DPMPP_SANITIZE=address,$undefined" -DPMPP_BUILD_BENCHMARKS=OFF -DPMPP_BUILD_CHECKS=OFF
+  "-DCMAKE_CXX_FLAGS_RELWITHDEBINFO=-O1 -g1" "-DPMPP_SANITIZE=address,$undefined" \
+  -DPMPP_BUILD_BENCHMARKS=OFF -DPMPP_BUILD_CHECKS=OFF -DPMPP_BUILD_EXAMPLES=OFF
 try "build build/asan" build asan
 try "tests in build/asan" run_tests asan -L cpu -j "$jobs"
 
