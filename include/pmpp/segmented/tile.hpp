@@ -132,7 +132,7 @@ PMPP_HOST_DEVICE std::int64_t count_leading_near(Block& block, std::int64_t n, s
   const auto place = [&](int l) {
     return l < 8 ? guess - (std::int64_t(1) << 3 * (7 - l)) : guess - 1 + (std::int64_t(1) << 3 * (l - 8));
   };
-  const std::int64_t mine = place(block.lane());
+  const std::int64_t mine = place(smaller(block.lane(), 15));
   const int held = block.warp_add(block.lane() < 16 && (mine < 0 || (mine < n && holds(mine))) ? 1 : 0);
   const std::int64_t low = held == 0 ? 0 : larger(std::int64_t(0), place(held - 1) + 1);
   const std::int64_t high = held == 16 ? n : smaller(n, place(held));
