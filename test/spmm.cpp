@@ -26,27 +26,6 @@ namespace {
 // Small enough that many pieces and tiles take part at a few thousand nonzeros.
 constexpr pmpp::spmm_tuning tiny{64, 1, 3, 5, 16, 2, 3};
 
-/// seq and host have no tiles: one instantiation serves all of their tests.
-template <class where>
-constexpr pmpp::spmm_tuning tuned(pmpp::spmm_tuning asked) {
-  return where::on_device ? asked : pmpp::spmm_tuning{};
-}
-
-template <class where, class T, class I>
-auto put(const csr_matrix<T, I>& matrix) {
-  if constexpr (where::on_device)
-    return pmpp::device_csr_matrix<T, I>(matrix);
-  else
-    return matrix;
-}
-
-template <class X>
-std::vector<X> integers(std::int64_t n) {
-  std::vector<X> x(static_cast<std::size_t>(n));
-  for (auto& v : x) v = static_cast<X>(static_cast<int>(test::generator()() % 7) - 3);
-  return x;
-}
-
 /// How a matrix lies in memory: `skip` elements in front of it, `pad` between its rows, or columns.
 struct layout {
   bool by_rows;
@@ -69,14 +48,14 @@ void check_exact(const csr_matrix<T, I>& matrix, std::int64_t cols, layout of_b,
   CAPTURE(of_b.by_rows);
   CAPTURE(of_c.by_rows);
   const typename where::policy policy{};
-  const auto b = integers<X>(of_b.room(matrix.cols(), cols));
-  const auto before = integers<Y>(of_c.room(matrix.rows(), cols));
+  const auto b = test::integers<X>(of_b.room(matrix.cols(), cols));
+  const auto before = test::integers<Y>(of_c.room(matrix.rows(), cols));
   const auto from = of_b.view(b.data(), matrix.cols(), cols);
   std::vector<double> product(std::size_t(matrix.rows() * cols));
   for (const auto& [row, column, value] : matrix.triplets())
     for (std::int64_t j = 0; j < cols; ++j)
       product[std::size_t(row * cols + j)] += double(value) * double(from(column, j));
-  const auto on_machine = put<where>(matrix);
+  const auto on_machine = test::put_matrix<where>(matrix);
   const auto in = where::put(b);
   for (const bool overwrite : {true, false}) {
     auto start = before, wanted = before;
@@ -93,9 +72,9 @@ void check_exact(const csr_matrix<T, I>& matrix, std::int64_t cols, layout of_b,
     const auto c = of_c.view(out.data(), matrix.rows(), cols);
     const auto b_view = of_b.view(in.data(), matrix.cols(), cols);
     if (overwrite)
-      pmpp::spmm<tuned<where>(Tuning)>(policy, 1, on_machine, b_view, 0, c);
+      pmpp::spmm<test::tuned<where>(Tuning)>(policy, 1, on_machine, b_view, 0, c);
     else
-      pmpp::spmm<tuned<where>(Tuning)>(policy, 2, on_machine.view(), b_view, -3.0, c);
+      pmpp::spmm<test::tuned<where>(Tuning)>(policy, 2, on_machine.view(), b_view, -3.0, c);
     pmpp::synchronize(policy);
     CHECK(where::get(out) == wanted);
   }
@@ -172,11 +151,11 @@ TEST_ALL_PLACES("patterns, and rows of a larger matrix") {
   const typename where::policy policy{};
   auto ones = test::matrix_of<double, int>(300, 200, [](std::int64_t i) { return i % 40; });
   std::fill(ones.values().begin(), ones.values().end(), 1.0);
-  const auto b = integers<double>(400);
+  const auto b = test::integers<double>(400);
   std::vector<double> wanted(600);
   for (const auto& [row, column, value] : ones.triplets())
     for (std::size_t j = 0; j < 2; ++j) wanted[2 * std::size_t(row) + j] += b[2 * std::size_t(column) + j];
-  const auto on_machine = put<where>(ones);
+  const auto on_machine = test::put_matrix<where>(ones);
   const auto in = where::put(b);
   const auto all = on_machine.view();
   auto c = where::put(std::vector<double>(600));
@@ -208,7 +187,7 @@ TEST_ALL_PLACES("sums that round stay within the bound; NaN counts where a nonze
       }
     const auto in = where::put(b);
     auto c = where::put(std::vector<float>(exact.size()));
-    pmpp::spmm(policy, 1, put<where>(matrix), matrix_view{in.data(), matrix.cols(), 4}, 0,
+    pmpp::spmm(policy, 1, test::put_matrix<where>(matrix), matrix_view{in.data(), matrix.cols(), 4}, 0,
                matrix_view{c.data(), matrix.rows(), 4});
     pmpp::synchronize(policy);
     const auto got = where::get(c);
@@ -223,7 +202,7 @@ TEST_ALL_PLACES("sums that round stay within the bound; NaN counts where a nonze
   const csr_matrix<float> matrix(4, 3, {0, 1, 2, 3, 3}, {0, 1, 1}, {0, 1, 0});
   const auto in = where::put(std::vector<float>{1, inf, nan});
   auto c = where::put(std::vector<float>(4, nan));
-  pmpp::spmm(policy, 1, put<where>(matrix), matrix_view{in.data(), 3, 1}, 0, matrix_view{c.data(), 4, 1});
+  pmpp::spmm(policy, 1, test::put_matrix<where>(matrix), matrix_view{in.data(), 3, 1}, 0, matrix_view{c.data(), 4, 1});
   pmpp::synchronize(policy);
   const auto got = where::get(c);
   CHECK(got[0] == 0);
@@ -293,7 +272,7 @@ TEST_CASE("a captured graph, replayed on another matrix, in another stream") {
     const auto matrix = test::matrix_of<float, int>(m, n, [&](std::int64_t i) {
       return i == 100 * round ? 50000 : static_cast<std::int64_t>(test::generator()() % (2 * round + 1));
     });
-    const auto v = integers<float>(n * 4);
+    const auto v = test::integers<float>(n * 4);
     const auto count = static_cast<std::size_t>(matrix.nonzeros());
     pmpp::copy(stream, matrix.offsets(), offsets);
     pmpp::copy(stream, matrix.columns(), std::span(columns_of.data(), count));
@@ -312,7 +291,7 @@ TEST_CASE("a captured graph, replayed on another matrix, in another stream") {
 
 TEST_ALL_PLACES("bad input throws before anything runs") {
   const typename where::policy policy{};
-  const auto on_machine = put<where>(csr_matrix<float>(3, 2, {0, 1, 1, 2}, {0, 1}, {1, 2}));
+  const auto on_machine = test::put_matrix<where>(csr_matrix<float>(3, 2, {0, 1, 1, 2}, {0, 1}, {1, 2}));
   const auto b = where::put(std::vector<float>(8, 1.0f));
   auto c = where::put(std::vector<float>(12, 77.0f));
   const float* const from = b.data();

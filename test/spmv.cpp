@@ -49,23 +49,6 @@ struct brain {
   }
 };
 
-/// The container for a matrix on a policy's machine.
-template <class where, class T, class I>
-auto put(const csr_matrix<T, I>& matrix) {
-  if constexpr (where::on_device)
-    return pmpp::device_csr_matrix<T, I>(matrix);
-  else
-    return matrix;
-}
-
-/// Small integers: their products add up exactly.
-template <class X>
-std::vector<X> integers(std::int64_t n) {
-  std::vector<X> x(static_cast<std::size_t>(n));
-  for (auto& v : x) v = static_cast<X>(static_cast<int>(test::generator()() % 7) - 3);
-  return x;
-}
-
 /// A x in double.
 template <class T, class I, class X>
 std::vector<double> product(const csr_matrix<T, I>& matrix, const std::vector<X>& x) {
@@ -80,10 +63,10 @@ template <pmpp::spmv_tuning Tuning, class where, class X, class Y, class T, clas
 void check_exact(const csr_matrix<T, I>& matrix) {
   const typename where::policy policy{};
   const auto rows = static_cast<std::size_t>(matrix.rows());
-  const auto x = integers<X>(matrix.cols());
-  const auto before = integers<Y>(matrix.rows());
+  const auto x = test::integers<X>(matrix.cols());
+  const auto before = test::integers<Y>(matrix.rows());
   const auto exact = product(matrix, x);
-  const auto on_machine = put<where>(matrix);
+  const auto on_machine = test::put_matrix<where>(matrix);
   const auto in = where::put(x);
   const std::size_t guards = 5;
   std::vector<Y> around(rows + 2 * guards, Y(99));
@@ -200,7 +183,7 @@ TEST_ALL_PLACES("sums that round stay within the bound") {
     const auto values = test::random_values<float>(matrix.nonzeros());
     std::copy(values.begin(), values.end(), matrix.values().begin());
     auto y = where::put(std::vector<float>(std::size_t(matrix.rows())));
-    pmpp::spmv(policy, 1, put<where>(matrix), where::put(x), 0, y);
+    pmpp::spmv(policy, 1, test::put_matrix<where>(matrix), where::put(x), 0, y);
     pmpp::synchronize(policy);
     check_bound(matrix, x, where::get(y), 0x1p-24);
   }
@@ -210,9 +193,9 @@ TEST_ALL_PLACES("patterns, and rows of a larger matrix") {
   const typename where::policy policy{};
   auto ones = test::matrix_of<double, int>(700, 300, [](std::int64_t i) { return i % 40; });
   std::fill(ones.values().begin(), ones.values().end(), 1.0);
-  const auto x = integers<double>(300);
+  const auto x = test::integers<double>(300);
   const auto exact = product(ones, x);
-  const auto on_machine = put<where>(ones);
+  const auto on_machine = test::put_matrix<where>(ones);
   const auto in = where::put(x);
   auto y = where::put(std::vector<double>(700));
   const auto all = on_machine.view();
@@ -261,7 +244,7 @@ TEST_ALL_PLACES("NaN and infinities: stored zeros count, absent entries do not")
   const float inf = std::numeric_limits<float>::infinity(), nan = std::numeric_limits<float>::quiet_NaN();
   const csr_matrix<float> matrix(4, 3, {0, 1, 2, 3, 3}, {0, 1, 1}, {0, 1, 0});
   auto y = where::put(std::vector<float>(4, nan));
-  pmpp::spmv(policy, 1, put<where>(matrix), where::put(std::vector<float>{1, inf, nan}), 0, y);
+  pmpp::spmv(policy, 1, test::put_matrix<where>(matrix), where::put(std::vector<float>{1, inf, nan}), 0, y);
   pmpp::synchronize(policy);
   const auto got = where::get(y);
   CHECK(got[0] == 0);
@@ -284,7 +267,7 @@ TEST_ALL_PLACES("real matrices") {
     const auto matrix = pmpp::parse_matrix_market<double>(text, path);
     const auto x = test::random_values<double>(matrix.cols());
     auto y = where::put(std::vector<double>(std::size_t(matrix.rows())));
-    pmpp::spmv(policy, 1, put<where>(matrix), where::put(x), 0, y);
+    pmpp::spmv(policy, 1, test::put_matrix<where>(matrix), where::put(x), 0, y);
     pmpp::synchronize(policy);
     check_bound(matrix, x, where::get(y), 0x1p-53);
   }
@@ -335,7 +318,7 @@ TEST_CASE("a workspace serves any number of calls, whatever their sizes") {
   for (const std::int64_t n : {5000, 3, 700, 20000, 50})
     for (const auto& [name, matrix] : test::structures<float>(n)) {
       CAPTURE(name);
-      const auto x = integers<float>(matrix.cols());
+      const auto x = test::integers<float>(matrix.cols());
       const pmpp::device_csr_matrix on_device(matrix);
       pmpp::device_buffer<float> y(matrix.rows());
       pmpp::spmv<tiny>(policy, 1, on_device, pmpp::device_buffer<float>(x), 0, y);
@@ -369,7 +352,7 @@ TEST_CASE("a captured graph, replayed on another matrix, in another stream") {
     const auto matrix = test::matrix_of<float, int>(rows, cols, [&](std::int64_t i) {
       return i == 100 * round ? 50000 : static_cast<std::int64_t>(test::generator()() % (2 * round + 1));
     });
-    const auto v = integers<float>(cols);
+    const auto v = test::integers<float>(cols);
     const auto n = static_cast<std::size_t>(matrix.nonzeros());
     pmpp::copy(stream, matrix.offsets(), offsets);
     pmpp::copy(stream, matrix.columns(), std::span(columns.data(), n));
@@ -425,7 +408,7 @@ TEST_CASE("more than 2^31 nonzeros") {
 TEST_ALL_PLACES("bad input throws before anything runs") {
   const typename where::policy policy{};
   const csr_matrix<float> matrix(3, 2, {0, 1, 1, 2}, {0, 1}, {1, 2});
-  const auto on_machine = put<where>(matrix);
+  const auto on_machine = test::put_matrix<where>(matrix);
   const auto x = where::put(std::vector<float>(2, 1.0f)), short_x = where::put(std::vector<float>(1, 1.0f));
   auto y = where::put(std::vector<float>(3, 77.0f)), short_y = where::put(std::vector<float>(2, 77.0f));
   float* const null = nullptr;

@@ -40,6 +40,23 @@ pmpp::csr_matrix<T, I> matrix_of(std::int64_t rows, std::int64_t cols,
   return {rows, cols, std::move(offsets), std::move(columns), std::move(values)};
 }
 
+/// The container for a matrix on a policy's machine.
+template <class where, class T, class I>
+auto put_matrix(const pmpp::csr_matrix<T, I>& matrix) {
+  if constexpr (where::on_device)
+    return pmpp::device_csr_matrix<T, I>(matrix);
+  else
+    return matrix;
+}
+
+/// Small integers: their products add up exactly.
+template <class X>
+std::vector<X> integers(std::int64_t n) {
+  std::vector<X> x(static_cast<std::size_t>(n));
+  for (auto& v : x) v = static_cast<X>(static_cast<int>(generator()() % 7) - 3);
+  return x;
+}
+
 template <class T, class I>
 struct named_matrix {
   std::string name;
