@@ -221,13 +221,11 @@ private:
 
     PMPP_HOST_DEVICE void operator()(const T& x, int channel) const {
       if constexpr (Table == histogram_table::bytes) {
-        simt::atomic_add(values_of(channel) + byte_of(x) * columns, 1u);
+        simt::atomic_add(table + channel * 256 * columns + column + byte_of(x) * columns, 1u);
       } else {
         add(bin_of(x), channel);
       }
     }
-    /// This lane's counter of a channel's value 0.
-    PMPP_HOST_DEVICE std::uint32_t* values_of(int channel) const { return table + channel * 256 * columns + column; }
     /// Counts a sample whose bin is known.
     PMPP_HOST_DEVICE void add(std::uint32_t bin, int channel) const {
       const std::uint32_t slot = Layers::slot(bin, bin_of.bins, channel);
@@ -287,13 +285,7 @@ private:
     channel[0] = channel_of(element);
     for (int c = 1; c < channels; ++c) channel[c] = channel[c - 1] + 1 < channels ? channel[c - 1] + 1 : 0;
     const auto is_active = [&](int k) { return active == channels || channel[k % channels] < active; };
-    if constexpr (Table == histogram_table::bytes) {
-      std::uint32_t* values[channels];
-      for (int c = 0; c < channels; ++c) values[c] = count.values_of(channel[c]);
-      for (int k = 0; k < Items; ++k)
-        if (is_active(k))
-          simt::atomic_add(values[k % channels] + byte_of(block::access<In>::value(a.in, x, k)) * columns, 1u);
-    } else if constexpr (std::remove_cvref_t<decltype(count.bin_of)>::side_by_side) {
+    if constexpr (Table != histogram_table::bytes && std::remove_cvref_t<decltype(count.bin_of)>::side_by_side) {
       T value[Items];
       std::uint32_t bin[Items];
       for (int k = 0; k < Items; ++k) value[k] = block::access<In>::value(a.in, x, k);
