@@ -123,13 +123,16 @@ def named(peer):
             "std par": "std::execution::par", "thrust omp": "Thrust, OpenMP"}.get(peer, peer)
 
 
+def series_name(name):
+    """What cases that differ in size alone have in common: squares count as sizes."""
+    return re.sub(r"\b(\d+) x \1\b", "n × n", re.sub(r"\b(\d+)x\1x\1\b", "n×n×n", name))
+
+
 def series_of(cases):
-    """Cases that differ in size alone, by name: squares count as sizes of one series."""
+    """Cases that differ in size alone, by name."""
     found = {}
     for case in cases:
-        name = re.sub(r"\b(\d+)x\1x\1\b", "n×n×n", case["name"])
-        name = re.sub(r"\b(\d+) x \1\b", "n × n", name)
-        found.setdefault(name, {})[case["n"]] = case
+        found.setdefault(series_name(case["name"]), {})[case["n"]] = case
     return {name: [by_size[n] for n in sorted(by_size)] for name, by_size in found.items()}
 
 
@@ -293,7 +296,7 @@ def roofline(document, kind):
         return None
     picture = Picture(940, 600, f"Roofline, {'device' if kind == 'device' else 'host'}",
                       "the largest case of each series; additions, multiplications and comparisons that the definition asks "
-                      "for, over bytes read and written once")
+                      "for, or elements moved, over bytes read and written once")
     x0, y0, wide, high = 76, 84, 820, 452
     least_x, most_x = min(p[0] for p in points) / 2, max(max(p[0] for p in points) * 4, 2 * peak / copy)
     most_y = max(peak, copy * min(1, most_x), *(p[1] for p in points)) * 2
@@ -432,6 +435,8 @@ def write_report(document, folder):
         program["title"] = program["context"].get("device", machine.get("cpu", "")).split(",")[0]
         lines += [f"## {program['name']}", ""]
         show(throughput(program), f"throughput_{program['name']}", f"Throughput of {program['name']} over size")
+        if program.get("left_out"):
+            lines += [f"{program['left_out']} cases were left out, their time was over.", ""]
         if program["cases"]:
             lines += [*table_of(program), ""]
     (folder / "report.md").write_text("\n".join(lines).rstrip() + "\n")

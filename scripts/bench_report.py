@@ -11,6 +11,7 @@ an error where one is wrong: the report then names it, and the exit status is 1.
 import argparse
 import datetime
 import json
+import math
 import os
 import re
 import resource
@@ -24,6 +25,7 @@ from pathlib import Path
 
 import bench_plots
 
+QUICK_MINUTES = 6
 SUFFIX = re.compile(r"(/iterations:\d+)?(/manual_time|/real_time)?$")
 # One call of pmpp, the same of a peer, as translation units of their own: what each costs to compile.
 UNITS = {
@@ -58,7 +60,8 @@ def span(seconds):
 
 
 def operations(program, name, n):
-    """Additions, multiplications and comparisons that the definition asks for; None: not counted, 0: it only moves."""
+    """Additions, multiplications and comparisons that the definition asks for; where it only moves, elements moved; None:
+    not counted."""
     if program == "gemm":
         if sizes := re.search(r"(\d+)x(\d+)x(\d+)", name):
             batch = re.search(r"batch (\d+)", name)
@@ -71,16 +74,56 @@ def operations(program, name, n):
         for size in sizes:
             n *= size
         return 2.0 * n if sizes else None
-    if program in ("spmv", "spmv_host"):
+    if program == "stencil":
+        points = re.search(r"(\d+) points", name)
+        return 2.0 * n * int(points[1]) if points else None
+    if program == "image":
+        if name.startswith("gray"):
+            return 5.0 * n
+        radius = re.search(r"radius (\d+)", name)
+        return 1.0 * n * (2 * int(radius[1]) + 1) ** 2 if radius else None
+    if program in ("sort", "segmented_sort"):  # comparisons: the logarithm of the number of orders
+        length = re.search(r"/(\d+)$", name) if program == "segmented_sort" and not name.endswith("1xN") else None
+        if program == "segmented_sort" and not length and not name.endswith("1xN"):
+            return None
+        return n * math.log2(min(n, int(length[1])) if length else n)
+    if program in ("spmv", "spmv_host") or name.startswith(("spmm", "dot", "saxpy")):
         return 2.0 * n
-    if program == "transpose" or name.startswith(("fill", "iota")):
-        return 0.0
-    if name.startswith("compose") or "12 bytes" in name:
+    if name.startswith("compose") or "12 bytes" in name and program != "transpose":
         return None  # an operator of the benchmark's own, which is more than one operation
-    if name.startswith(("dot", "saxpy")):
-        return 2.0 * n
-    one = ("host", "reduce", "scan", "segmented", "histogram", "histogram_host", "merge", "select", "top_k", "transform")
-    return 1.0 * n if program in one and not name.startswith(("enqueue", "value", "copy and")) else None
+    one = ("host", "reduce", "scan", "segmented", "histogram", "histogram_host", "merge", "select", "top_k", "transform",
+           "transpose", "bfs")
+    moved = name.startswith("transposed")
+    return 1.0 * n if moved or program in one and not name.startswith(("enqueue", "value", "copy and")) else None
+
+
+def parts_of(run_name):
+    """name/1024/manual_time or name/warm/1024/manual_time: the name, n, and whether it is warm."""
+    *name, n = SUFFIX.sub("", run_name).split("/")
+    warm = name[-1] == "warm"
+    return "/".join(name[:-1] if warm else name), int(n), warm
+
+
+def representative(listed, sizes=4, whole_series=3):
+    """Of a long list of cases: four sizes each of the three longest series, and of every other series the largest size."""
+    if len(listed) <= sizes * whole_series:
+        return listed
+    series = {}
+    for run_name in listed:
+        name, n, _ = parts_of(run_name)
+        series.setdefault(bench_plots.series_name(name), {})[n] = run_name
+    longest = sorted(series, key=lambda name: -len(series[name]))[:whole_series]  # the first of equals
+    chosen = set()
+    for name, by_size in series.items():
+        in_order = [by_size[n] for n in sorted(by_size)]
+        count = min(len(in_order), sizes if name in longest else 1)
+        chosen.update(in_order[-1 - k * (len(in_order) - 1) // max(1, count - 1)] for k in range(count))
+    return [run_name for run_name in listed if run_name in chosen]
+
+
+def only(run_names):
+    """The filter that Google Benchmark (extended regular expressions) passes these cases alone."""
+    return "^(" + "|".join(re.sub(r"[\[.^$*+?(){|\\]", r"\\\g<0>", name) for name in run_names) + ")$"
 
 
 def cases_of(program, document):
@@ -89,10 +132,8 @@ def cases_of(program, document):
     for run in document.get("benchmarks", []):
         if run.get("run_type", "iteration") != "iteration" or run.get("error_occurred"):
             continue
-        *name, n = SUFFIX.sub("", run["name"]).split("/")
-        warm = name[-1] == "warm"
-        name = "/".join(name[:-1] if warm else name)
-        case = {"name": name, "n": int(n)} | ({"warm": True} if warm else {})
+        name, n, warm = parts_of(run["name"])
+        case = {"name": name, "n": n} | ({"warm": True} if warm else {})
         microseconds = run["real_time"] * {"ns": 1e-3, "us": 1.0, "ms": 1e3, "s": 1e6}[run.get("time_unit", "ns")]
         own = run.get("label", "pmpp")
         case["pmpp_us" if own == "pmpp" else "other_us"] = round(microseconds, 4)
@@ -102,7 +143,7 @@ def cases_of(program, document):
         if "GB/s" in run:
             case["bytes"] = round(run["GB/s"] * microseconds * 1e3)
             case["GB/s"] = round(run["GB/s"], 3)
-        if (count := operations(program, name, int(n))) is not None:
+        if (count := operations(program, name, n)) is not None:
             case["operations"] = count
         case["peers_us"] = {key[:-3]: round(value, 4) for key, value in run.items() if key.endswith("_us")}
         cases.append(case)
@@ -193,9 +234,12 @@ def run_program(program, kind, arguments, environment, progress):
         if copy := re.match(r"[\d.]+", context.get("copy", "")):
             result["copy_GB/s"] = float(copy[0])
         result["cases"] = cases_of(name, document)
+        if left_out := sum(run.get("error_occurred", False) for run in document.get("benchmarks", [])):
+            result["left_out"] = left_out
     result["seconds"] = round(time.monotonic() - before, 1)
     wrong = f"  FAILED: {result['failed']}" if "failed" in result else ""
-    progress.end(f"{name:20} {progress.done - cases_before:4} cases {span(result['seconds']):>8}{wrong}")
+    late = f", {result['left_out']} left out" if "left_out" in result else ""
+    progress.end(f"{name:20} {progress.done - cases_before:4} cases{late} {span(result['seconds']):>8}{wrong}")
     return result
 
 
@@ -245,7 +289,9 @@ def main():
     parser.add_argument("--device", nargs="*", default=[], metavar="PROGRAM")
     parser.add_argument("--host", nargs="*", default=[], metavar="PROGRAM")
     parser.add_argument("--filter", default="", help="regular expression: only these cases")
-    parser.add_argument("--quick", action="store_true", help="21 samples a case instead of 201")
+    parser.add_argument("--quick", action="store_true",
+                        help=f"21 samples a case instead of 201, of long lists representative cases, {QUICK_MINUTES} minutes")
+    parser.add_argument("--minutes", type=float, help="programs begin no further case when their share of the time is over")
     parser.add_argument("--root", type=Path, default=Path(__file__).resolve().parents[1], help="for the commit")
     parser.add_argument("--commit", help="where the programs are not built from a git checkout")
     parser.add_argument("--nvcc", default="", help="also measure what a call costs to compile")
@@ -268,13 +314,16 @@ def main():
         return 1
     environment = os.environ | ({"PMPP_BENCH_QUICK": "1"} if options.quick else {})
     arguments = [f"--benchmark_filter={options.filter}"] if options.filter else []
+    minutes = options.minutes or (QUICK_MINUTES if options.quick else None)
     total, chosen = 0, []
     for program, kind in programs:
-        listed = subprocess.run([program, "--benchmark_list_tests=true", *arguments], capture_output=True, text=True)
-        count = len(listed.stdout.splitlines())
-        total += count
-        if count or listed.returncode:  # one that cannot even list its cases says why when it runs
-            chosen.append((program, kind))
+        listing = subprocess.run([program, "--benchmark_list_tests=true", *arguments], capture_output=True, text=True)
+        listed, own = listing.stdout.splitlines(), arguments
+        if options.quick and (some := representative(listed)) != listed:
+            listed, own = some, [f"--benchmark_filter={only(some)}"]
+        total += len(listed)
+        if listed or listing.returncode:  # one that cannot even list its cases says why when it runs
+            chosen.append((program, kind, own, len(listed)))
     programs = chosen
     if not programs:
         print(f"no case matches {options.filter}", file=sys.stderr)
@@ -289,8 +338,12 @@ def main():
     def write():
         results.write_text(json.dumps(document, indent=1, ensure_ascii=False) + "\n")
 
-    for program, kind in programs:
-        document["programs"].append(run_program(program, kind, arguments, environment, progress))
+    for program, kind, own, count in programs:
+        if minutes:  # cases differ in length: a program may take twice its share of the time that is left
+            left = max(0.0, 60 * minutes - (time.monotonic() - progress.start))
+            share = min(1.0, 2 * count / max(1, total - progress.done))
+            environment["PMPP_BENCH_SECONDS"] = f"{left * share:.1f}"
+        document["programs"].append(run_program(program, kind, own, environment, progress))
         write()  # so that a run that is cut off leaves what it has
     progress.end(f"{progress.done} cases in {span(time.monotonic() - progress.start)}")
     if options.nvcc and shutil.which(options.nvcc):

@@ -13,7 +13,8 @@
 //
 // Nothing allocates while it is timed, except what is timed as its user calls it. At exit one Markdown table shows all
 // cases; --benchmark_out=FILE writes them as JSON. Environment: PMPP_BENCH_QUICK=1 takes 21 samples instead of 201;
-// PMPP_BENCH_QUEUED=1 keeps the stream busy while a call is enqueued, so that events see the device's time alone.
+// PMPP_BENCH_SECONDS=n leaves out the cases that would begin later than that; PMPP_BENCH_QUEUED=1 keeps the stream busy
+// while a call is enqueued, so that events see the device's time alone.
 #pragma once
 
 #include <algorithm>
@@ -71,6 +72,7 @@ struct session {
   pmpp::stream stream;
   pmpp::workspace scratch;
   bool quick = is_set("PMPP_BENCH_QUICK"), queued = is_set("PMPP_BENCH_QUEUED");
+  std::chrono::steady_clock::time_point begin = std::chrono::steady_clock::now();
   std::size_t cache = std::size_t(64) << 20;  ///< bytes of the last cache; a guess on the host
   double copy_rate = 0;                       ///< GB/s, read and written
   std::vector<row> rows;
@@ -78,6 +80,10 @@ struct session {
   static bool is_set(const char* name) {
     const char* text = std::getenv(name);
     return text != nullptr && *text != '\0' && *text != '0';
+  }
+  bool is_over() const {
+    const char* text = std::getenv("PMPP_BENCH_SECONDS");
+    return text != nullptr && std::chrono::steady_clock::now() - begin > std::chrono::duration<double>(std::atof(text));
   }
 };
 inline session& here() {
@@ -176,6 +182,7 @@ void add(std::string name, std::int64_t n, double bytes, Make make) {
   if (warm) name += "/warm";
   benchmark::RegisterBenchmark((name + "/" + std::to_string(n)).c_str(),
                                [=](benchmark::State& state) {
+                                 if (here().is_over()) return state.SkipWithError("its time was over");
                                  for ([[maybe_unused]] auto once : state) {
                                    const subject s = make(windows);
                                    const auto results = measure(name + "/" + std::to_string(n), s, windows);

@@ -6,6 +6,7 @@ usage: report_scripts.py [root of the repository]
 """
 import json
 import os
+import re
 import subprocess
 import sys
 import tempfile
@@ -90,6 +91,9 @@ with tempfile.TemporaryDirectory(prefix="pmpp-check-") as scratch:
         expect(f"{picture.name}: everything lies within", inside and "nan" not in text.lower())
     expect("a disc for each of pmpp's sizes", (scratch / "one/throughput_replay.svg").read_text().count(">pmpp, n = ") == 4)
 
+    status, _, said = run("bench_report.py", scratch / "quick", "--quick", "--host", scratch / "bench_replay")
+    expect("a quick report", status == 0 and "6 cases" in said)
+
     status, _, said = run("bench_report.py", scratch / "two", "--host", scratch / "bench_broken", scratch / "bench_replay")
     expect("a wrong result fails the report", status == 1)
     expect("and is named in it", "1 instead of 2" in (scratch / "two/report.md").read_text())
@@ -137,9 +141,20 @@ with tempfile.TemporaryDirectory(prefix="pmpp-check-") as scratch:
 for program, name, n, count in (("gemm", "f32 16x32x64 batch 10", 16, 2.0 * 16 * 32 * 64 * 10),
                                 ("convolution", "f32 8192 x 8192, reflect, 5x5", 100, 2.0 * 25 * 100),
                                 ("convolution", "f32 8192 x 8192, separable, 9 + 9", 100, 2.0 * 18 * 100),
-                                ("spmv", "spmv f32 band", 100, 200.0), ("transpose", "f32 n x n", 100, 0.0),
-                                ("reduce", "dot/f32", 100, 200.0), ("launch", "x", 1, None)):
+                                ("spmv", "spmv f32 band", 100, 200.0), ("transpose", "f32 n x n", 100, 100.0),
+                                ("reduce", "dot/f32", 100, 200.0), ("launch", "x", 1, None),
+                                ("sort", "radix sort/u32", 1024, 10240.0), ("segmented_sort", "segmented sort/u32/16", 1024, 4096.0),
+                                ("segmented_sort", "segmented sort/u32/power law", 1024, None),
+                                ("stencil", "f32 7 points, wrap", 100, 1400.0), ("image", "box u8 radius 2 9 x 9", 100, 2500.0)):
     expect(f"operations of {program} {name}", bench_report.operations(program, name, n) == count)
+
+listed = [f"{name}/{n}/iterations:1/manual_time" for name in ("sum (f32)", "a", "b", "c", "d") for n in (1, 2, 4, 8, 16, 32, 64)]
+chosen = bench_report.representative(listed)
+expect("four sizes of three series, one of the others, in their order",
+       [bench_report.parts_of(name)[:2] for name in chosen]
+       == [(name, n) for name in ("sum (f32)", "a", "b") for n in (1, 4, 16, 64)] + [("c", 64), ("d", 64)])
+expect("a short list stays", bench_report.representative(listed[:12]) == listed[:12])
+expect("the filter passes these cases alone", [n for n in listed if re.search(bench_report.only(chosen), n)] == chosen)
 expect("powers of two", (bench_plots.power(1 << 20), bench_plots.power(100), bench_plots.power(12345678)) == ("2²⁰", "100", "12.3 M"))
 print(f"{checks} checks, {faults} wrong")
 sys.exit(1 if faults else 0)
