@@ -62,7 +62,7 @@ EXTERNAL = {
     "cxxabi.h":           ["simt/emulator.hpp"],
     "unistd.h":           ["simt/fiber.hpp", "memory/raw.hpp"],
     "sanitizer/*":        ["simt/fiber.hpp", "simt/emulated_block.hpp"],
-    "png.h":              ["io/image.hpp"],
+    "png.h":              ["io/png.hpp"],
     "zlib.h":             ["io/*"],
 }
 

@@ -55,8 +55,10 @@ class Toolchain:
             self.link_flags["nvcc"] = self.link_flags["cuda"]
 
     def headers(self):
-        """Every header as it stands in an #include: pmpp/reduce.hpp."""
-        return sorted(path.relative_to(self.include).as_posix() for path in self.base.rglob("*.hpp"))
+        """Every header as it stands in an #include: pmpp/reduce.hpp; those that need a library, where it is installed."""
+        found = sorted(path.relative_to(self.include).as_posix() for path in self.base.rglob("*.hpp"))
+        png = self.run([self.cxx, "-fsyntax-only", self.write("png.cpp", "#include <png.h>\n")])[0] == 0
+        return [header for header in found if png or header != "pmpp/io/png.hpp"]
 
     def write(self, name, text):
         path = self.scratch / name

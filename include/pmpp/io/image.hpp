@@ -13,9 +13,9 @@
 //
 // The type of pixel says what the caller wants: a grey file may be read as rgb, a coloured one not as grey (rgb_to_gray
 // does that). Samples are scaled from the file's brightness to the type's: 8 bits to 0 ... 255, 16 bits to 0 ... 65535,
-// float and double to 0 ... 1. Not read: bitmaps (P1, P4), PAM (P7), several pictures in one file; PNG, which takes a
-// library. What is wrong with a file is a std::runtime_error "NAME: byte OFFSET: reason". Memory is taken only for samples
-// that the file has. (J. Poskanzer and others, the netpbm formats.)
+// float and double to 0 ... 1. Not read: bitmaps (P1, P4), PAM (P7), several pictures in one file. PNG is
+// read by io/png.hpp. What is wrong with a file is a std::runtime_error "NAME: byte OFFSET: reason". Memory is taken only
+// for samples that the file has. (J. Poskanzer and others, the netpbm formats.)
 #pragma once
 
 #include <charconv>
@@ -68,6 +68,29 @@ template <class T>
 inline constexpr bool is_sample =
     std::is_same_v<T, std::uint8_t> || std::is_same_v<T, std::uint16_t> || std::is_floating_point_v<T>;
 
+/// A sample of a file whose full brightness is `full`.
+template <class T>
+T scaled_sample(std::uint32_t value, std::uint32_t full) {
+  if constexpr (std::is_floating_point_v<T>) {
+    return static_cast<T>(value) / static_cast<T>(full);
+  } else {
+    constexpr std::uint32_t most = static_cast<T>(-1);
+    return static_cast<T>(full == most ? value : (value * most + full / 2) / full);
+  }
+}
+
+/// A pixel of the type wanted: grey ones have a single sample.
+template <class Pixel, class T>
+Pixel pixel_of(const T (&c)[3], int channels) {
+  if constexpr (sample_of_pixel<Pixel>::channels == 1)
+    return c[0];
+  else
+    return channels == 3 ? Pixel{c[0], c[1], c[2]} : Pixel{c[0], c[0], c[0]};
+}
+
+inline constexpr const char* colours_as_grey =
+    "the picture has colours; read it as rgb and let rgb_to_gray make it grey";
+
 template <class Pixel>
 class netpbm_parser {
   using sample = typename sample_of_pixel<Pixel>::type;
@@ -84,7 +107,7 @@ public:
     if (kind != '2' && kind != '3' && kind != '5' && kind != '6')
       fail("a PGM or PPM file begins with P2, P3, P5 or P6");
     const int channels = kind == '3' || kind == '6' ? 3 : 1;
-    if (channels > wanted) fail("the picture has colours; read it as rgb and let rgb_to_gray make it grey");
+    if (channels > wanted) fail(colours_as_grey);
     const bool text = kind < '4';
     at_ = 2;
     image<Pixel> picture;
@@ -104,12 +127,10 @@ public:
            std::to_string(left) + " bytes that are left");
     picture.pixels.resize(width * height);
     for (Pixel& p : picture.pixels) {
-      sample c[3];
-      for (int i = 0; i < channels; ++i) c[i] = scaled(text ? text_sample() : binary_sample(bytes));
-      if constexpr (wanted == 1)
-        p = c[0];
-      else
-        p = channels == 3 ? Pixel{c[0], c[1], c[2]} : Pixel{c[0], c[0], c[0]};
+      sample c[3]{};
+      for (int i = 0; i < channels; ++i)
+        c[i] = scaled_sample<sample>(text ? text_sample() : binary_sample(bytes), full_);
+      p = pixel_of<Pixel>(c, channels);
     }
     skip_blanks(text);
     if (at_ < all_.size()) fail("there is more than the samples of one picture");
@@ -157,14 +178,6 @@ private:
       fail("a sample is " + std::to_string(value) + ", above full brightness, " + std::to_string(full_));
     at_ += bytes;
     return value;
-  }
-  sample scaled(std::uint32_t value) const {
-    if constexpr (std::is_floating_point_v<sample>) {
-      return static_cast<sample>(value) / static_cast<sample>(full_);
-    } else {
-      constexpr std::uint32_t most = static_cast<sample>(-1);
-      return static_cast<sample>(full_ == most ? value : (value * most + full_ / 2) / full_);
-    }
   }
   [[noreturn]] void fail(const std::string& reason) const {
     throw std::runtime_error(name_ + ": byte " + std::to_string(at_) + ": " + reason);
