@@ -253,11 +253,18 @@ TEST_CASE("what is not a PNG file") {
 }
 
 TEST_CASE("files") {
-  const auto path = std::filesystem::temp_directory_path() / "pmpp_test_picture.png";
-  const auto p = random_picture<rgb<word>>(31, 17);
-  pmpp::write_png(path.string(), p);
-  CHECK(pmpp::read_png<rgb<word>>(path.string()).pixels == p.pixels);
+  const auto folder = std::filesystem::temp_directory_path();
+  const std::string path = (folder / "pmpp_test_photo.png").string(), copy = (folder / "pmpp_test_copy.png").string();
+  const auto original = random_picture<rgb<byte>>(31, 17);
+  pmpp::write_png(path, original);
+  // [png]
+  const pmpp::image<pmpp::rgb<std::uint8_t>> photo = pmpp::read_png<pmpp::rgb<std::uint8_t>>(path);
+  pmpp::write_png(copy, photo);
+  // [end]
+  CHECK(photo.pixels == original.pixels);
+  CHECK(pmpp::read_png<rgb<byte>>(copy).pixels == original.pixels);
   std::filesystem::remove(path);
-  CHECK_THROWS_AS(pmpp::write_png("/nowhere/at.png", p), std::runtime_error);
+  std::filesystem::remove(copy);
+  CHECK_THROWS_AS(pmpp::write_png("/nowhere/at.png", photo), std::runtime_error);
 }
 #endif
