@@ -5,6 +5,8 @@
 #include <pmpp/image.hpp>
 
 #include <algorithm>
+#include <utility>
+#include <vector>
 
 #include "support/bench.hpp"
 #include "support/data.hpp"
@@ -161,8 +163,43 @@ void add_gaussian(const std::string& name, const extent& size, double sigma) {
                        const T* p = in->data() + w * size.room();
                        pmpp::gaussian_blur(bench::device(), size.at(p), size.at(out->data()), sigma);
                      }}};
+    s.spoil = [=] { bench::spoil(out); };
+    s.fault = [=] {
+      return first_fault<T>(out->data(), size, [&](std::int64_t y, std::int64_t x, T got) {
+        const auto reflected = [](std::int64_t i, std::int64_t end) {
+          return i < 0 ? -1 - i : i < end ? i : 2 * end - 1 - i;
+        };
+        const auto reach = static_cast<std::int64_t>(std::ceil(3 * sigma));
+        double sum = 0, weights = 0;
+        for (std::int64_t i = -reach; i <= reach; ++i)
+          for (std::int64_t j = -reach; j <= reach; ++j) {
+            const double weight = std::exp(-double(i * i + j * j) / (2 * sigma * sigma));
+            const std::int64_t row = reflected(y + i, size.rows), col = reflected(x + j, size.cols);
+            sum += weight * double(bench::random_element<T>{}(size.shift + row * size.pitch() + col));
+            weights += weight;
+          }
+        return std::abs(double(got) - sum / weights) > (std::is_integral_v<T> ? 0.51 : 1e-5);
+      });
+    };
     return s;
   });
+}
+
+/// The shares that n old pixels along an axis have in one of m new ones.
+std::vector<std::pair<std::int64_t, double>> shares_of(std::int64_t i, std::int64_t n, std::int64_t m) {
+  const double step = double(n) / double(m);
+  std::vector<std::pair<std::int64_t, double>> shares;
+  if (m > n) {
+    const double at = (double(i) + 0.5) * step - 0.5, left = std::floor(at);
+    for (const int k : {0, 1})
+      shares.push_back({std::clamp(static_cast<std::int64_t>(left) + k, std::int64_t(0), n - 1),
+                        k == 1 ? at - left : 1 - (at - left)});
+  } else {
+    const double begin = double(i) * step, end = begin + step;
+    for (double k = std::floor(begin); k < end; ++k)
+      shares.push_back({static_cast<std::int64_t>(k), (std::min(k + 1, end) - std::max(k, begin)) / step});
+  }
+  return shares;
 }
 
 template <class T>
@@ -176,6 +213,16 @@ void add_scale(const std::string& name, const extent& size, const extent& new_si
                        const T* p = in->data() + w * n;
                        pmpp::scale(bench::device(), size.at(p), new_size.at(out->data()));
                      }}};
+    s.spoil = [=] { bench::spoil(out); };
+    s.fault = [=] {
+      return first_fault<T>(out->data(), new_size, [&](std::int64_t y, std::int64_t x, T got) {
+        double sum = 0;
+        for (const auto& [row, of_row] : shares_of(y, size.rows, new_size.rows))
+          for (const auto& [col, of_col] : shares_of(x, size.cols, new_size.cols))
+            sum += of_row * of_col * double(bench::random_element<T>{}(row * size.cols + col));
+        return std::abs(double(got) - sum) > (std::is_integral_v<T> ? 0.51 : 1e-5);
+      });
+    };
     return s;
   });
 }

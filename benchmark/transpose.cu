@@ -51,6 +51,14 @@ __global__ void count_wrong_elements(matrix_view<const T> a, matrix_view<const T
   }
 }
 
+template <class T>
+std::string difference(matrix_view<const T> a, matrix_view<const T> b) {
+  pmpp::device_buffer<unsigned long long> wrong(1, 0ull);
+  count_wrong_elements<T><<<1024, 256, 0, bench::here().stream>>>(a, b, wrong.data());
+  const unsigned long long count = pmpp::to_host(bench::here().stream, wrong)[0];
+  return count == 0 ? std::string() : std::to_string(count) + " elements differ";
+}
+
 #if BENCH_CUBLAS
 /// The library's functions for floats, loaded when the program runs: programs that lack it still run.
 struct cublas {
@@ -107,13 +115,7 @@ void add_transpose(const std::string& name, std::int64_t rows, std::int64_t cols
                                            }});
 #endif
                s.spoil = [=] { bench::spoil(out); };
-               s.fault = [=] {
-                 const pmpp::device_buffer<unsigned long long> wrong(1, 0ull);
-                 count_wrong_elements<T>
-                     <<<1024, 256, 0, bench::here().stream>>>(a(0), b(), const_cast<unsigned long long*>(wrong.data()));
-                 const unsigned long long count = pmpp::to_host(bench::here().stream, wrong)[0];
-                 return count == 0 ? std::string() : std::to_string(count) + " elements differ";
-               };
+               s.fault = [=] { return difference<T>(a(0), b()); };
                return s;
              });
 }
@@ -127,6 +129,10 @@ void add_in_place(const std::string& name, std::int64_t n) {
                        const matrix_view<T> v(data->data() + w * n * n, n, n);
                        pmpp::transpose<Tuning>(bench::device(), v, v);
                      }}};
+    s.fault = [=] {
+      const auto before = bench::random_array<T>(n * n);
+      return difference<T>(matrix_view<const T>(before->data(), n, n), matrix_view<const T>(data->data(), n, n));
+    };
     return s;
   });
 }

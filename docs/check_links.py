@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Checks the links of all Markdown files: the file is there, and so is the heading after a #. Web addresses are not fetched.
 
-Also: files that headers name as examples are there; every picture in docs/images is shown somewhere, and is well-formed, with
+Also: the page of each primitive links its code, and has a contract, a picture and figures; files that headers name as examples are there; every picture in docs/images is shown somewhere, and is well-formed, with
 a title and colours for dark backgrounds.
 
 usage: check_links.py [root of the repository]
@@ -41,6 +41,10 @@ for page in pages:
             faults.append(f"{page.relative_to(root)}: there is no {match[1]}")
         elif heading and target.suffix == ".md" and heading not in anchors(target):
             faults.append(f"{page.relative_to(root)}: {address or 'the page'} has no heading #{heading}")
+for name in re.findall(r"^\| \[\w+\]\(docs/(\w+)\.md\)", (root / "README.md").read_text(), re.M):
+    text = (root / f"docs/{name}.md").read_text()
+    wanted = ["](../include/pmpp/", "\n## Contract\n", *(["](images/", "\n## Measured\n"] if name != "launch" else [])]
+    faults += [f"docs/{name}.md has no {want.strip()}" for want in wanted if want not in text]
 pictures = sorted((root / "docs/images").glob("*.svg"))
 for picture in pictures:
     name = picture.relative_to(root)
