@@ -23,9 +23,7 @@ void show_histogram(const inputs& in, table& out) {
     on_each_policy(out, t.name, std::int64_t(t.bytes.size()), [&](const auto& at) {
       const auto x = at.put(t.bytes);
       auto y = at.template room<unsigned>(256);
-      // [bytes]
       const auto count_bytes = [&] { pmpp::histogram_even(at.where, x, y, 0, 256); };
-      // [end]
       const double seconds = at.seconds(count_bytes);
       std::vector<unsigned> exact(256);
       for (std::int64_t i = 0; i < at.n; ++i) ++exact[t.bytes[std::size_t(i)]];

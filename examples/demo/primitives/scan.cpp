@@ -48,9 +48,7 @@ void show_scan(const inputs& in, table& out) {
       const auto x = at.put(lengths);
       auto y = at.template room<int>(at.n);
       const int start = m.offsets[0];
-      // [offsets]
       const auto lengths_to_offsets = [&] { pmpp::exclusive_scan(at.where, x, y, start); };
-      // [end]
       const double seconds = at.seconds(lengths_to_offsets);
       const auto got = pmpp::to_host(y);
       bool ok = true;

@@ -32,9 +32,7 @@ void show_segmented(const inputs& in, table& out) {
       const auto x = all.put(m.values);
       const auto rows = ends.put(m.offsets);
       auto y = at.template room<double>(at.n);
-      // [sums]
       const auto sums_of_rows = [&] { pmpp::segmented_reduce(at.where, x, rows, y); };
-      // [end]
       const double seconds = at.seconds(sums_of_rows);
       const auto got = pmpp::to_host(y);
       bool ok = true;
