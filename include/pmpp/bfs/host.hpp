@@ -74,13 +74,7 @@ class host_search {
 public:
   host_search(const host_policy& where, const csr_view<void, const I>& out, const csr_view<void, const I>& in,
               const D& distance, const Parents& parents, const bfs_tuning& tuning)
-      : where_(where),
-        out_(out),
-        in_(in),
-        distance_(distance),
-        parents_(parents),
-        tuning_(tuning),
-        memory_(new I[2 * static_cast<std::size_t>(out.rows)]) {}
+      : where_(where), out_(out), in_(in), distance_(distance), parents_(parents), tuning_(tuning) {}
   ~host_search() { delete[] memory_; }
   host_search(const host_search&) = delete;
   host_search& operator=(const host_search&) = delete;
@@ -318,7 +312,7 @@ private:
   const Parents& parents_;
   const bfs_tuning tuning_;
   std::vector<word> seen_, frontier_, next_bits_;
-  I* const memory_;  ///< not a vector, which would write to all of it
+  I* const memory_ = new I[2 * static_cast<std::size_t>(out_.rows)];  ///< not a vector, which would write to all of it
   I *queue_ = memory_, *next_ = memory_ + out_.rows;
   std::int64_t queued_ = 0;
   std::int64_t enough_edges_ = 0;  ///< of a frontier: it does not matter how many more it has
