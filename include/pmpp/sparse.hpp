@@ -22,6 +22,7 @@
 #include <pmpp/core/operators.hpp>
 #include <pmpp/core/range.hpp>
 #include <pmpp/execution.hpp>
+#include <pmpp/launch.hpp>
 #include <pmpp/memory/copy.hpp>
 #include <pmpp/memory/csr_graph.hpp>
 #include <pmpp/memory/csr_matrix.hpp>
@@ -90,44 +91,66 @@ struct keys_before_row {
     return low;
   }
 };
-/// The row of a nonzero.
+/// Writes the row of each of n nonzeros. A lane takes every 32nd of a stretch; from the row of one it looks for that of
+/// the next in steps that double.
 template <class I>
-struct row_of_nonzero {
-  const I* offsets;
-  std::int64_t rows;
-  PMPP_HOST_DEVICE I operator()(std::int64_t i) const {
-    std::int64_t low = 0, high = rows;  // the last row that begins at i or before
-    while (high - low > 1) {
-      const std::int64_t row = low + (high - low) / 2;
-      if (static_cast<std::int64_t>(offsets[row]) <= i)
-        low = row;
-      else
-        high = row;
+struct rows_of_nonzeros_kernel {
+  static constexpr int threads = 256, items = 32;
+  static constexpr std::int64_t tile = std::int64_t(threads) * items;
+
+  struct arguments {
+    const I* offsets;
+    std::int64_t rows, n;
+    I* row_of;
+  };
+
+  template <class Block>
+  PMPP_HOST_DEVICE void operator()(Block& block, const arguments& a) const {
+    const std::int64_t first = block.index() * tile + block.warp() * simt::warp_size * items + block.lane();
+    const auto begins_behind = [&](std::int64_t row, std::int64_t i) {
+      return static_cast<std::int64_t>(a.offsets[row]) > i;
+    };
+    std::int64_t low = 0, high = a.rows;  // row `low` does not begin behind the nonzero, row `high` does
+    for (int k = 0; k < items; ++k) {
+      const std::int64_t i = first + k * simt::warp_size;
+      if (i >= a.n) return;
+      for (std::int64_t step = 1; k > 0; step *= 2) {
+        high = smaller(a.rows, low + step);
+        if (high == a.rows || begins_behind(high, i)) break;
+        low = high;
+      }
+      while (high - low > 1) {
+        const std::int64_t row = low + (high - low) / 2;
+        (begins_behind(row, i) ? high : low) = row;
+      }
+      a.row_of[i] = static_cast<I>(low);
     }
-    return static_cast<I>(low);
   }
 };
 
-/// Sorts the n nonzeros of A by column, stably: `out` gets their rows, each with its value unless A is a pattern.
-template <class P, class T, class I, class Out>
+/// Sorts the n nonzeros of A by column, stably. `target()` says where their rows go, each with its value unless A is a
+/// pattern; it is called while the GPU is at work, which hides part of an allocation.
+template <class P, class T, class I, class Target>
 void transpose_to(const P& where, const csr_view<T, const I>& A, std::int64_t n, device_buffer<I>& offsets,
-                  const Out& out) {
+                  const Target& target) {
   const std::size_t bytes = checked_bytes(n, sizeof(I), "transposed");
   scratch memory(where, scratch_bytes({bytes, bytes}), 0);
   I* const rows = memory.take<I>(n);
   I* const sorted = memory.take<I>(n);
-  const counting_iterator<std::int64_t> first(0);
-  transform(where, first, first + n, rows, row_of_nonzero<I>{A.offsets, A.rows});
+  using expand = rows_of_nonzeros_kernel<I>;
+  if (n > 0) launch(where, ceil_div(n, expand::tile), expand{}, typename expand::arguments{A.offsets, A.rows, n, rows});
   const auto sort_with = [&](const auto& in) {
     using V = value_of<std::remove_cvref_t<decltype(in)>>;
     sort_elements<sort_tuning{}, pair<I, V>>("transposed", where, zip_iterator{A.columns, in},
-                                             zip_iterator{sorted, out}, item_count{n}, by_first<less>{},
+                                             zip_iterator{sorted, target()}, item_count{n}, by_first<less>{},
                                              key_bits{0, bits_below(A.cols)});
   };
   if constexpr (std::is_void_v<T>)
     sort_with(rows);
   else
     sort_with(zip_iterator{rows, A.values});
+  const counting_iterator<std::int64_t> first(0);
+  offsets = device_buffer<I>(A.cols + 1);
   transform(where, first, first + (A.cols + 1), offsets, keys_before_row<I>{sorted, n, 0});
 }
 
@@ -191,9 +214,13 @@ auto csr_from_triplets(const P& where, std::int64_t rows, std::int64_t cols, Row
 template <kernel_execution P, class T, class I>
 device_csr_matrix<T, I> transposed(const P& where, const device_csr_matrix<T, I>& matrix) {
   csr_matrix<T, I>::require_extents(matrix.cols(), matrix.rows(), matrix.nonzeros());
-  device_buffer<I> offsets(matrix.cols() + 1), columns(matrix.nonzeros());
-  device_buffer<T> values(matrix.nonzeros());
-  detail::transpose_to(where, matrix.view(), matrix.nonzeros(), offsets, zip_iterator{columns.data(), values.data()});
+  device_buffer<I> offsets, columns;
+  device_buffer<T> values;
+  detail::transpose_to(where, matrix.view(), matrix.nonzeros(), offsets, [&] {
+    columns = device_buffer<I>(matrix.nonzeros());
+    values = device_buffer<T>(matrix.nonzeros());
+    return zip_iterator{columns.data(), values.data()};
+  });
   synchronize(where);  // before anybody uses it in another stream
   return {matrix.cols(), matrix.rows(), std::move(offsets), std::move(columns), std::move(values)};
 }
@@ -209,8 +236,11 @@ requires(!kernel_execution<P>) csr_matrix<T, I> transposed(const P&, const csr_m
 /// \throws cuda_error, out_of_memory
 template <kernel_execution P, class I>
 device_csr_graph<I> transposed(const P& where, const device_csr_graph<I>& graph) {
-  device_buffer<I> offsets(graph.view().rows + 1), columns(graph.edge_count());
-  detail::transpose_to(where, graph.view(), graph.edge_count(), offsets, columns.data());
+  device_buffer<I> offsets, columns;
+  detail::transpose_to(where, graph.view(), graph.edge_count(), offsets, [&] {
+    columns = device_buffer<I>(graph.edge_count());
+    return columns.data();
+  });
   synchronize(where);
   return {std::move(offsets), std::move(columns)};
 }
