@@ -72,6 +72,7 @@ struct spmm_arguments {
 struct spmm_walk {
   std::int64_t origin, steps, each;
 
+  spmm_walk() = default;
   template <class Arguments>
   PMPP_HOST_DEVICE spmm_walk(const Arguments& a, std::int64_t pieces, std::int64_t least)
       : origin(static_cast<std::int64_t>(a.offsets[0])),
@@ -136,6 +137,7 @@ struct spmm_kernel {
   struct shared {
     tile tiles[warps];
     part parts[warps];
+    spmm_walk walk;
     far_row far[2];  ///< that which ends in the block, that which goes on behind it
     A sums[warps][lanes];
   };
@@ -145,10 +147,11 @@ struct spmm_kernel {
     const spmm_walk w(a, block.count() * warps, least);
     const std::int64_t begin = block.index() * warps * w.each, from = begin + block.warp() * w.each;
     if (begin >= w.steps) return;
+    if (block.thread() == 0) memory.walk = w;  // registers are wanted for sums
     const piece p = find_piece(block, a, w, smaller(w.steps, from), smaller(w.steps, from + w.each));
     multiply(block, memory.tiles[block.warp()], memory.parts[block.warp()], a, p);
     block.sync();
-    if (block.warp() == 0) join_parts(block, memory, a, w);
+    if (block.warp() == 0) join_parts(block, memory, a);
     block.sync();
     for (const far_row& row : memory.far)
       if (row.is_whole) join_blocks(block, memory, a, row);
@@ -168,23 +171,32 @@ private:
     const X* b;         ///< the lane's columns in the first row of B
   };
 
-  /// Cuts the walk at two steps. Each round narrows both searches to a 32nd.
+  /// Cuts the walk at two steps. The first round of both searches looks around the place where the step would be if all
+  /// rows were alike, near it closely; each further one narrows it to a 32nd.
   template <class Block>
   PMPP_HOST_DEVICE static piece find_piece(Block& block, const arguments& a, const spmm_walk& w, std::int64_t from,
                                            std::int64_t to) {
     const std::int64_t step[2] = {from, to};
+    const double rows_a_step = static_cast<double>(a.rows) / static_cast<double>(w.steps);
+    constexpr int middle = lanes / 2;
+    const int around = block.lane() < middle ? -(1 << (middle - 1 - block.lane())) : (1 << (block.lane() - middle)) - 1;
     std::int64_t low[2] = {0, 0}, high[2] = {a.rows, a.rows};  // so many rows end before the step
-    while (low[0] < high[0] || low[1] < high[1]) {
+    for (bool is_first = true; low[0] < high[0] || low[1] < high[1]; is_first = false) {
+      std::int64_t row[2];
       bool before[2];
       for (int k = 0; k < 2; ++k) {
-        const std::int64_t row = low[k] + (block.lane() + 1) * ceil_div(high[k] - low[k], std::int64_t(lanes)) - 1;
-        before[k] =
-            row < high[k] && row >= low[k] && w.step(static_cast<std::int64_t>(a.offsets[row + 1]), row) < step[k];
+        row[k] = is_first ? static_cast<std::int64_t>(static_cast<double>(step[k]) * rows_a_step) + around
+                          : low[k] + (block.lane() + 1) * ceil_div(high[k] - low[k], std::int64_t(lanes)) - 1;
+        before[k] = row[k] < low[k];
+        if (row[k] >= low[k] && row[k] < high[k])
+          before[k] = w.step(static_cast<std::int64_t>(a.offsets[row[k] + 1]), row[k]) < step[k];
       }
       for (int k = 0; k < 2; ++k) {
-        const std::int64_t each = ceil_div(high[k] - low[k], std::int64_t(lanes));
-        low[k] += simt::count_bits(block.ballot(before[k])) * each;
-        high[k] = smaller(high[k], low[k] + larger(each, std::int64_t(1)) - 1);
+        const int count = simt::count_bits(block.ballot(before[k]));
+        const std::int64_t last = block.shuffle(row[k], larger(0, count - 1));
+        const std::int64_t next = block.shuffle(row[k], smaller(lanes - 1, count));
+        if (count > 0) low[k] = larger(low[k], last + 1);
+        if (count < lanes) high[k] = larger(low[k], smaller(high[k], next));
       }
     }
     return {w.origin + from - low[0], w.origin + to - low[1], low[0], low[1]};
@@ -338,7 +350,8 @@ private:
 
   /// Joins what the warps have of one row; what lies in several blocks goes to memory. One warp calls.
   template <class Block>
-  PMPP_HOST_DEVICE static void join_parts(Block& block, shared& memory, const arguments& a, const spmm_walk& w) {
+  PMPP_HOST_DEVICE static void join_parts(Block& block, shared& memory, const arguments& a) {
+    const spmm_walk w = memory.walk;
     const std::int64_t index = block.index(), before = index * warps * w.each;  // so many steps lie before the block
     far_row far[2] = {{-1, 0, 0, false}, {-1, 0, 0, false}};
     for (const part& p : memory.parts)
