@@ -125,9 +125,9 @@ struct spmm_kernel {
     A last[most_columns];   ///< of the row that is open behind it
     std::int64_t row;       ///< that of `first`, or -1
     std::int64_t begin;     ///< its first nonzero
-    std::int64_t end;       ///< the nonzero behind the piece
     std::int64_t open;      ///< the row of `last`
     bool ends;              ///< a row ends in the piece
+    bool goes_on;           ///< the row of `last` has nonzeros in the piece or before it
   };
   /// A row that lies in several blocks.
   struct far_row {
@@ -161,6 +161,8 @@ private:
   /// The nonzeros [begin, end) and the ends of the rows [row, end_row) are a warp's.
   struct piece {
     std::int64_t begin, end, row, end_row;
+    std::int64_t row_begin;      ///< the first nonzero of row `row`, if that began before
+    bool began_before, goes_on;  ///< row `row` has nonzeros in front of `begin`, row `end_row` in front of `end`
   };
   /// What a lane is: its columns of B and C, and which of the groups of the warp it belongs to.
   struct role {
@@ -171,7 +173,7 @@ private:
     const X* b;         ///< the lane's columns in the first row of B
   };
 
-  /// Cuts the walk at two steps. The first round of both searches looks around the place where the step would be if all
+  /// Cuts the walk at two steps, or behind the row there if it is short. The first round of both searches looks around the place where the step would be if all
   /// rows were alike, near it closely; each further one narrows it to a 32nd.
   template <class Block>
   PMPP_HOST_DEVICE static piece find_piece(Block& block, const arguments& a, const spmm_walk& w, std::int64_t from,
@@ -199,7 +201,21 @@ private:
         if (count < lanes) high[k] = larger(low[k], smaller(high[k], next));
       }
     }
-    return {w.origin + from - low[0], w.origin + to - low[1], low[0], low[1]};
+    std::int64_t nonzero[2], row_begin[2];
+    bool is_cut[2];
+    for (int k = 0; k < 2; ++k) {
+      nonzero[k] = row_begin[k] = w.origin + step[k] - low[k];
+      is_cut[k] = false;
+      if (low[k] == a.rows) continue;
+      row_begin[k] = static_cast<std::int64_t>(a.offsets[low[k]]);
+      const auto end = static_cast<std::int64_t>(a.offsets[low[k] + 1]);
+      is_cut[k] = row_begin[k] < nonzero[k];
+      if (!is_cut[k] || end - row_begin[k] > least) continue;
+      nonzero[k] = end;
+      is_cut[k] = false;
+      ++low[k];
+    }
+    return {nonzero[0], nonzero[1], low[0], low[1], row_begin[0], is_cut[0], is_cut[1]};
   }
 
   /// Adds the products of the nonzeros from, from + step ... below `to` of the tile.
@@ -241,16 +257,14 @@ private:
     const int all = 5 - me.log_lanes;  // the shift of a team of all groups
 
     std::int64_t row = p.row;
-    const std::int64_t begin_of_first = row < p.end_row ? static_cast<std::int64_t>(a.offsets[row]) : p.begin;
-    const bool began_before = begin_of_first < p.begin;
     if (block.lane() == 0) {
-      mine.row = began_before ? row : -1;
-      mine.begin = begin_of_first;
-      mine.end = p.end;
+      mine.row = p.began_before && row < p.end_row ? row : -1;
+      mine.begin = p.row_begin;
       mine.open = p.end_row;
       mine.ends = row < p.end_row;
+      mine.goes_on = p.goes_on;
     }
-    bool is_cut = began_before, is_open = began_before;
+    bool is_cut = p.began_before, is_open = p.began_before;
     A open[V]{};  // what the lane has of row `row`; not added up yet over the groups
     for (std::int64_t begin = p.begin;; begin += tile_size) {
       const int here = static_cast<int>(smaller(p.end - begin, std::int64_t(tile_size)));
@@ -294,6 +308,7 @@ private:
       block.sync_warp();
       if (p.end - begin <= tile_size) break;
     }
+    if (!p.goes_on) return;
     join(block, me, all, open);
     if (me.group == 0 && me.has_columns)
       for (int v = 0; v < V; ++v) mine.last[me.column + v] = open[v];
@@ -351,6 +366,11 @@ private:
   /// Joins what the warps have of one row; what lies in several blocks goes to memory. One warp calls.
   template <class Block>
   PMPP_HOST_DEVICE static void join_parts(Block& block, shared& memory, const arguments& a) {
+    const part& lanes_part = memory.parts[smaller(block.lane(), warps - 1)];
+    if (!block.any(lanes_part.row >= 0 || lanes_part.goes_on)) {  // most often: few rows are long
+      if (block.lane() < 2) memory.far[block.lane()].is_whole = false;
+      return;
+    }
     const spmm_walk w = memory.walk;
     const std::int64_t index = block.index(), before = index * warps * w.each;  // so many steps lie before the block
     far_row far[2] = {{-1, 0, 0, false}, {-1, 0, 0, false}};
@@ -364,7 +384,8 @@ private:
           a.first[index * a.width + column] = whole[0];
         else if (p.row >= 0)
           write_products(a, p.row, column, whole);
-        open = p.ends ? p.last[column] : open + p.last[column];
+        if (p.ends) open = A{};
+        if (p.goes_on) open += p.last[column];
       }
       a.last[index * a.width + column] = open;
     }
@@ -375,7 +396,7 @@ private:
     mine.to = index;
     if (block.lane() == 1) {
       const part& last = memory.parts[warps - 1];
-      mine.row = last.open < a.rows && static_cast<std::int64_t>(a.offsets[last.open]) < last.end ? last.open : -1;
+      mine.row = last.goes_on ? last.open : -1;
       if (mine.row >= 0)
         mine.to = w.step(static_cast<std::int64_t>(a.offsets[mine.row + 1]), mine.row) / (warps * w.each);
     }
