@@ -74,10 +74,12 @@ struct spmm_walk {
 
   spmm_walk() = default;
   template <class Arguments>
-  PMPP_HOST_DEVICE spmm_walk(const Arguments& a, std::int64_t pieces, std::int64_t least)
+  PMPP_HOST_DEVICE spmm_walk(const Arguments& a, std::int64_t pieces, std::int64_t tile)
       : origin(static_cast<std::int64_t>(a.offsets[0])),
         steps(static_cast<std::int64_t>(a.offsets[a.rows]) - origin + a.rows),
-        each(larger(least, ceil_div(steps, pieces))) {}
+        // A short walk: a quarter of the pieces, as so many are under way at once; each no longer than that or a tile.
+        each(larger(ceil_div(steps, pieces),
+                    smaller(tile, larger(std::int64_t(simt::warp_size * 2), ceil_div(4 * steps, pieces))))) {}
 
   /// The step of nonzero `i`, or of the end behind it, of row `row`.
   PMPP_HOST_DEVICE std::int64_t step(std::int64_t i, std::int64_t row) const { return i - origin + row; }
@@ -109,7 +111,7 @@ struct spmm_kernel {
       min_blocks = sizeof(A) > 4 ? larger(1, Tuning.min_blocks * 3 / 4) : Tuning.min_blocks,
                        item_bytes = int(sizeof(Index) + sizeof(A)),
                        items = larger(1, Tuning.items * 16 / larger(16, item_bytes)), tile_size = items * lanes;
-  static constexpr std::int64_t least = larger(lanes, tile_size / 4);  ///< steps of the shortest piece
+  static constexpr std::int64_t whole = larger(lanes, tile_size / 4);  ///< rows of no more nonzeros are not cut
   static constexpr int most_columns = V == 1 ? lanes : 64;             ///< of B
 
   /// One word in 33 stays unused, so that teams whose rows are as long as a power of two find different banks.
@@ -125,6 +127,7 @@ struct spmm_kernel {
     A last[most_columns];   ///< of the row that is open behind it
     std::int64_t row;       ///< that of `first`, or -1
     std::int64_t begin;     ///< its first nonzero
+    std::int64_t end;       ///< the nonzero behind the piece
     std::int64_t open;      ///< the row of `last`
     bool ends;              ///< a row ends in the piece
     bool goes_on;           ///< the row of `last` has nonzeros in the piece or before it
@@ -144,7 +147,7 @@ struct spmm_kernel {
 
   template <class Block>
   PMPP_HOST_DEVICE void operator()(Block& block, shared& memory, const arguments& a) const {
-    const spmm_walk w(a, block.count() * warps, least);
+    const spmm_walk w(a, block.count() * warps, tile_size);
     const std::int64_t begin = block.index() * warps * w.each, from = begin + block.warp() * w.each;
     if (begin >= w.steps) return;
     if (block.thread() == 0) memory.walk = w;  // registers are wanted for sums
@@ -210,7 +213,7 @@ private:
       row_begin[k] = static_cast<std::int64_t>(a.offsets[low[k]]);
       const auto end = static_cast<std::int64_t>(a.offsets[low[k] + 1]);
       is_cut[k] = row_begin[k] < nonzero[k];
-      if (!is_cut[k] || end - row_begin[k] > least) continue;
+      if (!is_cut[k] || end - row_begin[k] > whole) continue;
       nonzero[k] = end;
       is_cut[k] = false;
       ++low[k];
@@ -260,18 +263,20 @@ private:
     if (block.lane() == 0) {
       mine.row = p.began_before && row < p.end_row ? row : -1;
       mine.begin = p.row_begin;
+      mine.end = p.end;
       mine.open = p.end_row;
       mine.ends = row < p.end_row;
       mine.goes_on = p.goes_on;
     }
-    bool is_cut = p.began_before, is_open = p.began_before;
+    block.sync_warp();  // from here on `end` and `end_row` are read there: registers are wanted for sums
+    bool is_open = p.began_before;
     A open[V]{};  // what the lane has of row `row`; not added up yet over the groups
     for (std::int64_t begin = p.begin;; begin += tile_size) {
-      const int here = static_cast<int>(smaller(p.end - begin, std::int64_t(tile_size)));
+      const int here = static_cast<int>(smaller(mine.end - begin, std::int64_t(tile_size)));
       load(block, t, a, begin, here);
       // The ends of 32 rows, as places in the tile; those that lie behind it come last.
       const auto load_ends = [&] {
-        if (row + block.lane() >= p.end_row) return here + 1;
+        if (row + block.lane() >= mine.open) return here + 1;
         const std::int64_t end = static_cast<std::int64_t>(a.offsets[row + block.lane() + 1]) - begin;
         return static_cast<int>(smaller(end, std::int64_t(here + 1)));
       };
@@ -286,13 +291,13 @@ private:
           add(t, a, me, from + me.group, block.shuffle(end, 0), me.groups, open);
           join(block, me, all, open);
           if (me.group == 0 && me.has_columns) {
-            if (is_cut)
+            if (row == mine.row)
               for (int v = 0; v < V; ++v) mine.first[me.column + v] = open[v];
             else
               write_products(a, row, me.column, open);
           }
           for (int v = 0; v < V; ++v) open[v] = A{};
-          is_cut = is_open = false;
+          is_open = false;
           done = 1;
         }
         if (done < count) multiply_rows(block, t, a, me, row, done, count, begin_of_row, end);
@@ -306,9 +311,9 @@ private:
         is_open = true;
       }
       block.sync_warp();
-      if (p.end - begin <= tile_size) break;
+      if (mine.end - begin <= tile_size) break;
     }
-    if (!p.goes_on) return;
+    if (!mine.goes_on) return;
     join(block, me, all, open);
     if (me.group == 0 && me.has_columns)
       for (int v = 0; v < V; ++v) mine.last[me.column + v] = open[v];
