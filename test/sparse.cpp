@@ -53,6 +53,21 @@ TEST_CASE("from triplets, and transposed") {
   check<double, std::int64_t>(std::int64_t(1) << 17, std::int64_t(1) << 16, 3000);
 }
 
+TEST_CASE("columns that come more than once stay apart, in their order") {
+  const int n = 20000;
+  std::vector<int> offsets{0}, columns;
+  std::vector<double> values;
+  for (int row = 0; row < n; ++row) {
+    for (int i = 0; i < row % 5; ++i) {
+      columns.push_back(static_cast<int>(test::generator()() % (row % 3 == 0 ? 2 : n)));
+      values.push_back(static_cast<double>(values.size()));
+    }
+    offsets.push_back(static_cast<int>(columns.size()));
+  }
+  const pmpp::csr_matrix<double> matrix(n, n, offsets, columns, values);
+  CHECK(transposed(device, pmpp::device_csr_matrix(matrix)).to_host() == matrix.transposed());
+}
+
 TEST_CASE("graphs, transposed") {
   for (const int n : {0, 1, 7, 1000}) {
     std::vector<pmpp::edge<>> list;

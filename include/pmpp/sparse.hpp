@@ -22,6 +22,7 @@
 #include <pmpp/core/operators.hpp>
 #include <pmpp/core/range.hpp>
 #include <pmpp/execution.hpp>
+#include <pmpp/launch.hpp>
 #include <pmpp/memory/copy.hpp>
 #include <pmpp/memory/csr_graph.hpp>
 #include <pmpp/memory/csr_matrix.hpp>
@@ -36,26 +37,26 @@
 namespace pmpp::inline PMPP_BACKEND {
 namespace detail {
 
+/// How many bits the numbers below n have.
+inline int bits_below(std::int64_t n) {
+  int bits = 0;
+  while (bits < 63 && (std::int64_t(1) << bits) < n) ++bits;
+  return bits;
+}
+
 /// Row and column in one number that orders by rows.
 struct place_keys {
   int column_bits = 0, bits = 0;
 
   place_keys() = default;
-  place_keys(std::int64_t rows, std::int64_t cols) : column_bits(bits_of(cols)), bits(column_bits + bits_of(rows)) {
+  place_keys(std::int64_t rows, std::int64_t cols)
+      : column_bits(bits_below(cols)), bits(column_bits + bits_below(rows)) {
     if (bits > 64)
       throw std::length_error("pmpp::sparse: places in a matrix of " + std::to_string(rows) + " rows and " +
                               std::to_string(cols) + " columns do not fit 64 bits");
   }
   PMPP_HOST_DEVICE std::uint64_t operator()(std::int64_t row, std::int64_t column) const {
     return static_cast<std::uint64_t>(row) << column_bits | static_cast<std::uint64_t>(column);
-  }
-
-private:
-  /// Of the numbers below n.
-  static int bits_of(std::int64_t n) {
-    int bits = 0;
-    while (bits < 63 && (std::int64_t(1) << bits) < n) ++bits;
-    return bits;
   }
 };
 
@@ -73,8 +74,9 @@ struct key_to_column {
   }
 };
 /// How many of n ascending keys lie in front of row `row`.
+template <class K>
 struct keys_before_row {
-  const std::uint64_t* keys;
+  const K* keys;
   std::int64_t n;
   int column_bits;
   PMPP_HOST_DEVICE std::int64_t operator()(std::int64_t row) const {
@@ -89,25 +91,68 @@ struct keys_before_row {
     return low;
   }
 };
-/// The key of nonzero i of a matrix, transposed.
+/// Writes the row of each of n nonzeros. A lane takes every 32nd of a stretch; from the row of one it looks for that of
+/// the next in steps that double.
 template <class I>
-struct transposed_key {
-  const I* offsets;
-  const I* columns;
-  std::int64_t rows;
-  place_keys keys;
-  PMPP_HOST_DEVICE std::uint64_t operator()(std::int64_t i) const {
-    std::int64_t low = 0, high = rows;  // the last row that begins at i or before
-    while (high - low > 1) {
-      const std::int64_t row = low + (high - low) / 2;
-      if (static_cast<std::int64_t>(offsets[row]) <= i)
-        low = row;
-      else
-        high = row;
+struct rows_of_nonzeros_kernel {
+  static constexpr int threads = 256, items = 32;
+  static constexpr std::int64_t tile = std::int64_t(threads) * items;
+
+  struct arguments {
+    const I* offsets;
+    std::int64_t rows, n;
+    I* row_of;
+  };
+
+  template <class Block>
+  PMPP_HOST_DEVICE void operator()(Block& block, const arguments& a) const {
+    const std::int64_t first = block.index() * tile + block.warp() * simt::warp_size * items + block.lane();
+    const auto begins_behind = [&](std::int64_t row, std::int64_t i) {
+      return static_cast<std::int64_t>(a.offsets[row]) > i;
+    };
+    std::int64_t low = 0, high = a.rows;  // row `low` does not begin behind the nonzero, row `high` does
+    for (int k = 0; k < items; ++k) {
+      const std::int64_t i = first + k * simt::warp_size;
+      if (i >= a.n) return;
+      for (std::int64_t step = 1; k > 0; step *= 2) {
+        high = smaller(a.rows, low + step);
+        if (high == a.rows || begins_behind(high, i)) break;
+        low = high;
+      }
+      while (high - low > 1) {
+        const std::int64_t row = low + (high - low) / 2;
+        (begins_behind(row, i) ? high : low) = row;
+      }
+      a.row_of[i] = static_cast<I>(low);
     }
-    return keys(static_cast<std::int64_t>(columns[i]), low);
   }
 };
+
+/// Sorts the n nonzeros of A by column, stably. `target()` says where their rows go, each with its value unless A is a
+/// pattern; it is called while the GPU is at work, which hides part of an allocation.
+template <class P, class T, class I, class Target>
+void transpose_to(const P& where, const csr_view<T, const I>& A, std::int64_t n, device_buffer<I>& offsets,
+                  const Target& target) {
+  const std::size_t bytes = checked_bytes(n, sizeof(I), "transposed");
+  scratch memory(where, scratch_bytes({bytes, bytes}), 0);
+  I* const rows = memory.take<I>(n);
+  I* const sorted = memory.take<I>(n);
+  using expand = rows_of_nonzeros_kernel<I>;
+  if (n > 0) launch(where, ceil_div(n, expand::tile), expand{}, typename expand::arguments{A.offsets, A.rows, n, rows});
+  const auto sort_with = [&](const auto& in) {
+    using V = value_of<std::remove_cvref_t<decltype(in)>>;
+    sort_elements<sort_tuning{}, pair<I, V>>("transposed", where, zip_iterator{A.columns, in},
+                                             zip_iterator{sorted, target()}, item_count{n}, by_first<less>{},
+                                             key_bits{0, bits_below(A.cols)});
+  };
+  if constexpr (std::is_void_v<T>)
+    sort_with(rows);
+  else
+    sort_with(zip_iterator{rows, A.values});
+  const counting_iterator<std::int64_t> first(0);
+  offsets = device_buffer<I>(A.cols + 1);
+  transform(where, first, first + (A.cols + 1), offsets, keys_before_row<I>{sorted, n, 0});
+}
 
 /// The matrix with these nonzeros; keys ascend.
 template <class I, class P, class T>
@@ -121,7 +166,8 @@ device_csr_matrix<T, I> matrix_of_sorted(const P& where, std::int64_t rows, std:
   const counting_iterator<std::int64_t> first_row(0);
   transform(where, places.begin(), places.begin() + count, columns, key_to_column{place.column_bits});
   transform(where, sums.begin(), sums.begin() + count, kept, identity{});
-  transform(where, first_row, first_row + rows + 1, offsets, keys_before_row{places.data(), count, place.column_bits});
+  transform(where, first_row, first_row + rows + 1, offsets,
+            keys_before_row<std::uint64_t>{places.data(), count, place.column_bits});
   synchronize(where);  // before the memory of this function is freed
   return {rows, cols, std::move(offsets), std::move(columns), std::move(kept)};
 }
@@ -159,49 +205,43 @@ auto csr_from_triplets(const P& where, std::int64_t rows, std::int64_t cols, Row
   return detail::matrix_of_sorted<I>(where, rows, cols, place, keys, sorted);
 }
 
-/// The matrix with rows and columns exchanged; its columns ascend in each row, and equal ones are added. With it spmv and
-/// spmm multiply by the transpose: made once, it costs such products nothing, and they give the same bits on every run,
-/// which sums by atomics would not.
-/// Waits, allocates and costs as csr_from_triplets, but for a sort by columns alone. \throws std::length_error if the
-/// index type cannot hold the extents; cuda_error, out_of_memory
+/// The matrix with rows and columns exchanged; its columns ascend in each row, equal ones stay apart, in their order. With
+/// it spmv and spmm multiply by the transpose: made once, it costs such products nothing, and they give the same bits on
+/// every run, which sums by atomics would not.
+/// Waits for the policy's stream; allocates the result. Scratch: four indices and a value a nonzero.
+/// Cost: a search over the offsets for each nonzero and a radix sort by columns, which moves rows and values along.
+/// \throws std::length_error if the index type cannot hold the extents; cuda_error, out_of_memory
 template <kernel_execution P, class T, class I>
 device_csr_matrix<T, I> transposed(const P& where, const device_csr_matrix<T, I>& matrix) {
-  const detail::place_keys place(matrix.cols(), matrix.rows());
   csr_matrix<T, I>::require_extents(matrix.cols(), matrix.rows(), matrix.nonzeros());
-  const auto A = matrix.view();
-  device_buffer<std::uint64_t> keys(matrix.nonzeros());
-  device_buffer<T> values(matrix.nonzeros());
-  const counting_iterator<std::int64_t> first(0);
-  transform(where, first, first + matrix.nonzeros(), keys,
-            detail::transposed_key<I>{A.offsets, A.columns, A.rows, place});
-  transform(where, A.values, A.values + matrix.nonzeros(), values, identity{});
-  sort_by_key(where, keys, values, less{}, key_bits{place.column_bits, place.bits});
-  return detail::matrix_of_sorted<I>(where, matrix.cols(), matrix.rows(), place, keys, values);
+  device_buffer<I> offsets, columns;
+  device_buffer<T> values;
+  detail::transpose_to(where, matrix.view(), matrix.nonzeros(), offsets, [&] {
+    columns = device_buffer<I>(matrix.nonzeros());
+    values = device_buffer<T>(matrix.nonzeros());
+    return zip_iterator{columns.data(), values.data()};
+  });
+  synchronize(where);  // before anybody uses it in another stream
+  return {matrix.cols(), matrix.rows(), std::move(offsets), std::move(columns), std::move(values)};
 }
 
-/// The same for a matrix on the host; equal columns stay apart. \throws std::bad_alloc
+/// The same for a matrix on the host. \throws std::bad_alloc
 template <execution_policy P, class T, class I>
 requires(!kernel_execution<P>) csr_matrix<T, I> transposed(const P&, const csr_matrix<T, I>& matrix) {
   return matrix.transposed();
 }
 
 /// The graph with each edge turned round; edges of a vertex ascend, duplicates stay. What bfs wants of a directed graph.
-/// Waits for the policy's stream; allocates the graph and room for two 8-byte keys an edge. Cost: a radix sort of the keys,
-/// as many bits as vertex numbers take. \throws cuda_error, out_of_memory
+/// Waits for the policy's stream; allocates the graph. Scratch: four vertices an edge. Cost: as of a matrix.
+/// \throws cuda_error, out_of_memory
 template <kernel_execution P, class I>
 device_csr_graph<I> transposed(const P& where, const device_csr_graph<I>& graph) {
-  const auto A = graph.view();
-  const std::int64_t edges = graph.edge_count();
-  const detail::place_keys place(A.rows, A.rows);
-  device_buffer<std::uint64_t> keys(edges);
-  device_buffer<I> offsets(A.rows + 1), columns(edges);
-  const counting_iterator<std::int64_t> first(0);
-  transform(where, first, first + edges, keys, detail::transposed_key<I>{A.offsets, A.columns, A.rows, place});
-  sort(where, keys, less{}, key_bits{place.column_bits, place.bits});
-  transform(where, keys, columns, detail::key_to_column{place.column_bits});
-  transform(where, first, first + (A.rows + 1), offsets,
-            detail::keys_before_row{keys.data(), edges, place.column_bits});
-  synchronize(where);  // before the memory of this function is freed
+  device_buffer<I> offsets, columns;
+  detail::transpose_to(where, graph.view(), graph.edge_count(), offsets, [&] {
+    columns = device_buffer<I>(graph.edge_count());
+    return columns.data();
+  });
+  synchronize(where);
   return {std::move(offsets), std::move(columns)};
 }
 

@@ -12,7 +12,7 @@
 //
 // One call, no analysis; the cut into equal pieces is that of spmv (spmm/kernel.hpp): no structure of rows is slow.
 // Work nnz * columns + rows; traffic for up to 64 columns (32, where B is read element by element): offsets, columns and
-// values once, B at least once, C once (twice if beta is not 0); two launches. More columns are taken so many at a time.
+// values once, B at least once, C once (twice if beta is not 0); one launch. More columns are taken so many at a time.
 // The same bits on every run. (PMPP ch. 14; Yang, Buluc and Owens, Design principles for sparse matrix multiplication on
 // the GPU, 2018.)
 #pragma once
@@ -48,14 +48,12 @@ void spmm_on_blocks(const P& where, A alpha, const csr_view<T, I>& matrix, const
   const auto values = values_of<A>(matrix);
   using kernel = spmm_kernel<std::remove_const_t<decltype(values)>, std::remove_const_t<I>, X, Y, A, V, Tuning>;
   using arguments = typename kernel::arguments;
-  constexpr std::int64_t panel = V == 1 ? simt::warp_size : 64;  // columns of a launch
+  constexpr std::int64_t panel = kernel::most_columns;  // of a launch
   const std::int64_t blocks =
       ceil_div(std::int64_t(Tuning.pieces) * processor_count(where), std::int64_t(kernel::warps));
-  const std::int64_t pieces = blocks * kernel::warps, most = pieces * smaller(panel, c.cols());
-  scratch memory(where,
-                 scratch_bytes({std::size_t(pieces) * sizeof(std::int64_t), std::size_t(most) * sizeof(A),
-                                std::size_t(most) * sizeof(A)}),
-                 0);
+  const std::int64_t most = blocks * smaller(panel, c.cols());
+  scratch memory(where, scratch_bytes({std::size_t(most) * sizeof(A), std::size_t(most) * sizeof(A)}),
+                 std::size_t(blocks) * sizeof(unsigned));
   arguments a{matrix.rows,
               matrix.offsets,
               matrix.columns,
@@ -69,16 +67,14 @@ void spmm_on_blocks(const P& where, A alpha, const csr_view<T, I>& matrix, const
               alpha,
               beta,
               0,
-              pieces,
-              memory.template take<std::int64_t>(pieces),
               memory.template take<A>(most),
-              memory.template take<A>(most)};
+              memory.template take<A>(most),
+              memory.state()};
   for (std::int64_t column = 0; column < c.cols(); column += panel) {
     a.b = b.data() + column * b.col_stride();
     a.c = c.data() + column * c.col_stride();
     a.width = static_cast<int>(smaller(panel, c.cols() - column));
     launch(where, blocks, kernel{}, a);
-    launch(where, blocks, spmm_join_kernel<arguments, A, Tuning.threads, kernel::least>{}, a);
   }
 }
 
@@ -221,9 +217,9 @@ void check_spmm(const csr_view<T, I>& a, const matrix_view<const X>& b, const ma
 /// Faster if rows of B and C are contiguous, of a multiple of 16 bytes, at such addresses, and elements of B and C are of
 /// one size: then they move 16 bytes at a time.
 /// The same bits on every run; on host also for any number of threads. Asynchronous on a GPU; may be captured. Scratch:
-/// 128 * (8 + 2 * sizeof(accumulator) * min(columns, 64)) bytes a multiprocessor, from the workspace or one allocation in
+/// 32 * sizeof(accumulator) * min(columns, 64) bytes a multiprocessor, from the workspace or one allocation in
 /// stream order.
-/// Cost: two launches for up to 64 columns (32 element by element), in which A is read once; as many for each further 64.
+/// Cost: one launch for up to 64 columns (32 element by element), in which A is read once; another for each further 64.
 /// \throws std::invalid_argument for shapes that do not fit, null arrays, a C with stride 0, overlap; cuda_error,
 /// out_of_memory. Source: PMPP ch. 14; Yang, Buluc and Owens, 2018. Example: test/spmm.cpp, by hand.
 template <spmm_tuning Tuning = spmm_tuning{}, execution_policy P, class Alpha, class T, class I, class X, class Beta,

@@ -75,6 +75,9 @@ public:
   host_search(const host_policy& where, const csr_view<void, const I>& out, const csr_view<void, const I>& in,
               const D& distance, const Parents& parents, const bfs_tuning& tuning)
       : where_(where), out_(out), in_(in), distance_(distance), parents_(parents), tuning_(tuning) {}
+  ~host_search() { delete[] memory_; }
+  host_search(const host_search&) = delete;
+  host_search& operator=(const host_search&) = delete;
 
   bfs_result run(const bfs_sources<I>& sources) {
     reset();
@@ -100,6 +103,7 @@ public:
         sum = bottom_up();
       } else {
         unexplored -= frontier_edges;
+        enough_edges_ = larger(unexplored / tuning_.alpha, edges_of_one_thread);
         sum = top_down(frontier_edges);
       }
       awake = sum.reached;
@@ -111,6 +115,7 @@ public:
 
 private:
   static word bit_of(std::int64_t v) { return word(1) << v % word_bits; }
+  word& seen_word(std::int64_t v) { return seen_[static_cast<std::size_t>(v / word_bits)]; }
   static bool has(const std::vector<word>& bitmap, I v) {
     return bitmap[static_cast<std::size_t>(v) / word_bits] >> static_cast<std::size_t>(v) % word_bits & 1;
   }
@@ -145,8 +150,6 @@ private:
     seen_.assign(words, 0);
     frontier_.assign(words, 0);
     next_bits_.assign(words, 0);
-    queue_.resize(static_cast<std::size_t>(out_.rows));
-    next_.resize(static_cast<std::size_t>(out_.rows));
     host_loop::parallel_ranges(where_, out_.rows, [&](std::int64_t begin, std::int64_t end) {
       for (std::int64_t v = begin; v < end; ++v) {
         distance_[v] = T(-1);
@@ -162,63 +165,86 @@ private:
       if (distance_[v] == T(0)) continue;
       distance_[v] = T(0);
       parents_.set(v, v);
-      seen_[static_cast<std::size_t>(v / word_bits)] |= bit_of(v);
-      queue_[static_cast<std::size_t>(queued_++)] = static_cast<I>(v);
+      seen_word(v) |= bit_of(v);
+      queue_[queued_++] = static_cast<I>(v);
       edges += out_.row_length(v);
     }
     return edges;
   }
 
-  /// The calling thread's vertices on their way to the queue.
-  class local_queue {
+  /// Edges that may lead to new vertices, gathered so that cache misses at their ends overlap.
+  template <bool Alone>
+  class local_edges {
   public:
-    local_queue(std::vector<I>& queue, std::int64_t& size) : queue_(queue), size_(size) {}
-    ~local_queue() { flush(); }
-    void push(I v) {
-      buffer_[count_++] = v;
-      if (count_ == most) flush();
+    local_edges(host_search& search, totals& sum, std::int64_t& appended)
+        : search_(search), sum_(sum), appended_(appended) {}
+    ~local_edges() { follow(); }
+
+    /// Takes the edges of u.
+    void add(I u) {
+      const auto& graph = search_.out_;
+      const std::int64_t last = graph.row_end(u);
+      sum_.examined += last - graph.row_begin(u);
+      for (std::int64_t e = graph.row_begin(u); e < last;) {
+        for (const std::int64_t end = smaller(last, e + most - count_); e < end; ++e) {
+          const I v = graph.columns[e];
+          check_index(static_cast<std::int64_t>(v), graph.rows, "bfs: column");
+          vertex_[count_] = v;
+          parent_[count_] = u;
+          const word seen = __atomic_load_n(&search_.seen_word(v), __ATOMIC_RELAXED);
+          count_ += (seen & bit_of(v)) == 0;  // no if: the processor would guess wrong too often
+        }
+        if (count_ == most) follow();
+      }
     }
 
   private:
-    static constexpr std::int64_t most = 512;
-    void flush() {
-      if (count_ == 0) return;
-      const std::int64_t at = __atomic_fetch_add(&size_, count_, __ATOMIC_RELAXED);
-      for (std::int64_t i = 0; i < count_; ++i) queue_[static_cast<std::size_t>(at + i)] = buffer_[i];
+    static constexpr int most = 256;
+
+    /// Atomics come first: each waits for all stores before it.
+    void follow() {
+      int first = 0;  // at their vertices
+      for (int k = 0; k < count_; ++k) {
+        const I v = vertex_[k];
+        if (!see(v)) continue;
+        vertex_[first] = v;
+        parent_[first++] = parent_[k];
+      }
+      I* const queue = search_.next_ + __atomic_fetch_add(&appended_, first, __ATOMIC_RELAXED);
+      for (int k = 0; k < first; ++k) {
+        const I v = vertex_[k];
+        search_.distance_[v] = search_.level_;
+        search_.parents_.set(v, parent_[k]);
+        if (sum_.edges <= search_.enough_edges_) sum_.edges += search_.out_.row_length(v);
+        queue[k] = v;
+      }
+      sum_.reached += first;
       count_ = 0;
     }
-    std::vector<I>& queue_;
-    std::int64_t& size_;
-    std::int64_t count_ = 0;
-    I buffer_[most];
+    /// True the first time.
+    bool see(I v) {
+      word& seen = search_.seen_word(v);
+      const word bit = bit_of(v);
+      if constexpr (!Alone) return (__atomic_fetch_or(&seen, bit, __ATOMIC_RELAXED) & bit) == 0;
+      const word old = seen;
+      seen = old | bit;
+      return (old & bit) == 0;
+    }
+
+    host_search& search_;
+    totals& sum_;
+    std::int64_t& appended_;  ///< to the next queue, by all threads
+    int count_ = 0;
+    I vertex_[most], parent_[most];
   };
 
   template <bool Alone>
   totals expand(std::int64_t& appended) {
     return for_pieces(queued_, Alone ? queued_ : piece, Alone, [&](std::int64_t begin, std::int64_t end, totals& sum) {
-      local_queue queue(next_, appended);
+      local_edges<Alone> edges(*this, sum, appended);
       for (std::int64_t i = begin; i < end; ++i) {
-        const I u = queue_[static_cast<std::size_t>(i)];
-        const std::int64_t last = out_.row_end(u);
-        sum.examined += last - out_.row_begin(u);
-        for (std::int64_t e = out_.row_begin(u); e < last; ++e) {
-          const I v = out_.columns[e];
-          check_index(static_cast<std::int64_t>(v), out_.rows, "bfs: column");
-          word* const at = seen_.data() + static_cast<std::size_t>(v) / word_bits;
-          const word bit = bit_of(static_cast<std::int64_t>(v));
-          if constexpr (Alone) {
-            if (*at & bit) continue;
-            *at |= bit;
-          } else {
-            if (__atomic_load_n(at, __ATOMIC_RELAXED) & bit) continue;
-            if (__atomic_fetch_or(at, bit, __ATOMIC_RELAXED) & bit) continue;
-          }
-          distance_[v] = level_;
-          parents_.set(v, u);
-          ++sum.reached;
-          sum.edges += out_.row_length(v);
-          queue.push(v);
-        }
+        if (i + 4 < end) __builtin_prefetch(out_.columns + out_.row_begin(queue_[i + 4]));
+        edges.add(queue_[i]);
       }
     });
   }
@@ -232,28 +258,34 @@ private:
     return sum;
   }
 
+  /// The vertices of word w that are not seen yet.
+  word open_in(std::int64_t w) const {
+    const std::int64_t in_word = smaller(word_bits, out_.rows - w * word_bits);
+    return ~seen_[static_cast<std::size_t>(w)] & ~word(0) >> (word_bits - in_word);
+  }
+
   totals bottom_up() {
     const auto words = static_cast<std::int64_t>(seen_.size());
     const totals sum = for_pieces(words, words_of_task, false, [&](std::int64_t begin, std::int64_t end, totals& part) {
       for (std::int64_t w = begin; w < end; ++w) {
-        const auto at = static_cast<std::size_t>(w);
-        const std::int64_t in_word = smaller(word_bits, out_.rows - w * word_bits);
-        word open = ~seen_[at], found = 0;
-        if (in_word < word_bits) open &= (word(1) << in_word) - 1;
-        for (; open != 0; open &= open - 1) {
+        for (word open = w + 1 < end ? open_in(w + 1) : 0; open != 0; open &= open - 1)
+          __builtin_prefetch(in_.columns + in_.row_begin((w + 1) * word_bits + __builtin_ctzll(open)));
+        word found = 0, settled = 0;
+        for (word open = open_in(w); open != 0; open &= open - 1) {
           const std::int64_t v = w * word_bits + __builtin_ctzll(open);
           const std::int64_t first = in_.row_begin(v), last = in_.row_end(v);
           std::int64_t e = first;
           while (e < last && !has(frontier_, in_.columns[e])) ++e;
           part.examined += smaller(e + 1, last) - first;
+          if (first == last) settled |= bit_of(v);  // no edge leads there
           if (e == last) continue;
           found |= bit_of(v);
           distance_[v] = level_;
           parents_.set(v, static_cast<std::int64_t>(in_.columns[e]));
           ++part.reached;
         }
-        next_bits_[at] = found;
-        seen_[at] |= found;
+        next_bits_[static_cast<std::size_t>(w)] = found;
+        seen_[static_cast<std::size_t>(w)] |= found | settled;
       }
     });
     std::swap(frontier_, next_bits_);
@@ -263,7 +295,7 @@ private:
   void queue_to_bitmap() {
     frontier_.assign(frontier_.size(), 0);
     for (std::int64_t i = 0; i < queued_; ++i) {
-      const auto v = static_cast<std::int64_t>(queue_[static_cast<std::size_t>(i)]);
+      const auto v = static_cast<std::int64_t>(queue_[i]);
       frontier_[static_cast<std::size_t>(v / word_bits)] |= bit_of(v);
     }
   }
@@ -271,8 +303,7 @@ private:
     queued_ = 0;
     for (std::size_t w = 0; w < frontier_.size(); ++w)
       for (word bits = frontier_[w]; bits != 0; bits &= bits - 1)
-        queue_[static_cast<std::size_t>(queued_++)] =
-            static_cast<I>(static_cast<std::int64_t>(w) * word_bits + __builtin_ctzll(bits));
+        queue_[queued_++] = static_cast<I>(static_cast<std::int64_t>(w) * word_bits + __builtin_ctzll(bits));
   }
 
   const host_policy& where_;
@@ -281,8 +312,10 @@ private:
   const Parents& parents_;
   const bfs_tuning tuning_;
   std::vector<word> seen_, frontier_, next_bits_;
-  std::vector<I> queue_, next_;
+  I* const memory_ = new I[2 * static_cast<std::size_t>(out_.rows)];  ///< not a vector, which would write to all of it
+  I *queue_ = memory_, *next_ = memory_ + out_.rows;
   std::int64_t queued_ = 0;
+  std::int64_t enough_edges_ = 0;  ///< of a frontier: it does not matter how many more it has
   T level_{};
 };
 

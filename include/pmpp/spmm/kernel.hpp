@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The kernels of spmm.
+// The kernel of spmm.
 //
 //   1. Merge path, as in spmv: the walk over nonzeros and ends of rows, each end right behind its row's last nonzero, is
 //      cut into equal pieces, one for each warp. A search over the offsets gives the warp its nonzeros and its ends.
@@ -8,8 +8,9 @@
 //      as it has vectors of 16 bytes (elements, where it cannot be read by vectors): a group. Groups that work on one row
 //      are a team: one group each if many rows end in the tile, all groups of the warp if one does. A row that is much
 //      longer than its neighbours gets the whole warp, and so does one that goes on in the next tile.
-//   3. What a warp has of a row that began before its piece, and of the row that is open behind it, goes to memory. A
-//      second kernel adds up such rows in the order of the pieces.
+//   3. What the warps of a block have of one row is joined by one of them. What a block has of a row that began before it,
+//      and of the row that is open behind it, goes to memory; of the blocks that have a part of a row, the one that comes
+//      last adds the parts up, in the order of the blocks. Nobody waits.
 //
 // The cut and the order of additions depend on the offsets and the number of multiprocessors alone: the same bits on
 // every run. (Merge path: Merrill and Garland, Merge-based SpMV, 2016; Yang, Buluc and Owens, Design principles for
@@ -22,6 +23,7 @@
 #include <pmpp/core/config.hpp>
 #include <pmpp/core/iterator.hpp>
 #include <pmpp/core/math.hpp>
+#include <pmpp/simt/atomic.hpp>
 #include <pmpp/simt/bits.hpp>
 #include <pmpp/simt/block.hpp>
 #include <pmpp/simt/memory.hpp>
@@ -48,7 +50,7 @@ struct [[gnu::may_alias]] alignas(V == 1 ? alignof(T) : sizeof(T) * V) element_v
   T item[V];
 };
 
-/// What both kernels get. Index: of the matrix; X, Y: the elements of B and C; A: what products add up in.
+/// Index: of the matrix; X, Y: the elements of B and C; A: what products add up in.
 template <class Values, class Index, class X, class Y, class A>
 struct spmm_arguments {
   std::int64_t rows;
@@ -60,24 +62,25 @@ struct spmm_arguments {
   Y* c;
   std::int64_t c_row_stride, c_col_stride;
   A alpha, beta;
-  int width;           ///< columns of B and C
-  std::int64_t most;   ///< pieces
-  std::int64_t* ends;  ///< the row that began before piece i and ends in it, or -1
-  A* first;            ///< first[i * width + j]: what piece i has of that row
-  A* last;             ///< the same of the row that is open behind piece i
+  int width;         ///< columns of B and C
+  A* first;          ///< first[i * width + j]: what block i has of the row that began before it and ends in it
+  A* last;           ///< the same of the row that is open behind block i
+  unsigned* joined;  ///< zero; how many blocks have left their part of the row that ends in block i and began before it
 };
 
 /// The walk over nonzeros and ends of rows, cut into pieces of `each` steps.
 struct spmm_walk {
   std::int64_t origin, steps, each;
 
+  spmm_walk() = default;
   template <class Arguments>
-  PMPP_HOST_DEVICE spmm_walk(const Arguments& a, std::int64_t least)
+  PMPP_HOST_DEVICE spmm_walk(const Arguments& a, std::int64_t pieces, std::int64_t tile)
       : origin(static_cast<std::int64_t>(a.offsets[0])),
         steps(static_cast<std::int64_t>(a.offsets[a.rows]) - origin + a.rows),
-        each(larger(least, ceil_div(steps, a.most))) {}
+        // A short walk: a quarter of the pieces, as so many are under way at once; each no longer than that or a tile.
+        each(larger(ceil_div(steps, pieces),
+                    smaller(tile, larger(std::int64_t(simt::warp_size * 2), ceil_div(4 * steps, pieces))))) {}
 
-  PMPP_HOST_DEVICE std::int64_t pieces() const { return ceil_div(steps, each); }
   /// The step of nonzero `i`, or of the end behind it, of row `row`.
   PMPP_HOST_DEVICE std::int64_t step(std::int64_t i, std::int64_t row) const { return i - origin + row; }
 };
@@ -108,8 +111,8 @@ struct spmm_kernel {
       min_blocks = sizeof(A) > 4 ? larger(1, Tuning.min_blocks * 3 / 4) : Tuning.min_blocks,
                        item_bytes = int(sizeof(Index) + sizeof(A)),
                        items = larger(1, Tuning.items * 16 / larger(16, item_bytes)), tile_size = items * lanes;
-  /// Steps of the shortest piece.
-  static constexpr std::int64_t least = tile_size;
+  static constexpr std::int64_t whole = larger(lanes, tile_size / 4);  ///< rows of no more nonzeros are not cut
+  static constexpr int most_columns = V == 1 ? lanes : 64;             ///< of B
 
   /// One word in 33 stays unused, so that teams whose rows are as long as a power of two find different banks.
   PMPP_HOST_DEVICE static constexpr int place_of(int i) { return i + static_cast<int>(unsigned(i) / 32); }
@@ -118,23 +121,51 @@ struct spmm_kernel {
     Index column[tile_size + tile_size / 32];
     A value[has_values ? tile_size + tile_size / 32 : 1];
   };
+  /// What a warp has of rows that are not its own alone.
+  struct part {
+    A first[most_columns];  ///< of the row that began before it and ends in it
+    A last[most_columns];   ///< of the row that is open behind it
+    std::int64_t row;       ///< that of `first`, or -1
+    std::int64_t begin;     ///< its first nonzero
+    std::int64_t end;       ///< the nonzero behind the piece
+    std::int64_t open;      ///< the row of `last`
+    bool ends;              ///< a row ends in the piece
+    bool goes_on;           ///< the row of `last` has nonzeros in the piece or before it
+  };
+  /// A row that lies in several blocks.
+  struct far_row {
+    std::int64_t row, from, to;  ///< -1: there is none; the blocks where it begins and where it ends
+    bool is_whole;               ///< this is the last one to leave its part
+  };
   struct shared {
     tile tiles[warps];
+    part parts[warps];
+    spmm_walk walk;
+    far_row far[2];  ///< that which ends in the block, that which goes on behind it
+    A sums[warps][lanes];
   };
 
   template <class Block>
   PMPP_HOST_DEVICE void operator()(Block& block, shared& memory, const arguments& a) const {
-    const std::int64_t index = block.index() * warps + block.warp();
-    const spmm_walk w(a, least);
-    if (index >= w.pieces()) return;
-    const piece p = find_piece(block, a, w, index * w.each, smaller(w.steps, (index + 1) * w.each));
-    multiply(block, memory.tiles[block.warp()], a, index, p);
+    const spmm_walk w(a, block.count() * warps, tile_size);
+    const std::int64_t begin = block.index() * warps * w.each, from = begin + block.warp() * w.each;
+    if (begin >= w.steps) return;
+    if (block.thread() == 0) memory.walk = w;  // registers are wanted for sums
+    const piece p = find_piece(block, a, w, smaller(w.steps, from), smaller(w.steps, from + w.each));
+    multiply(block, memory.tiles[block.warp()], memory.parts[block.warp()], a, p);
+    block.sync();
+    if (block.warp() == 0) join_parts(block, memory, a);
+    block.sync();
+    for (const far_row& row : memory.far)
+      if (row.is_whole) join_blocks(block, memory, a, row);
   }
 
 private:
   /// The nonzeros [begin, end) and the ends of the rows [row, end_row) are a warp's.
   struct piece {
     std::int64_t begin, end, row, end_row;
+    std::int64_t row_begin;      ///< the first nonzero of row `row`, if that began before
+    bool began_before, goes_on;  ///< row `row` has nonzeros in front of `begin`, row `end_row` in front of `end`
   };
   /// What a lane is: its columns of B and C, and which of the groups of the warp it belongs to.
   struct role {
@@ -145,26 +176,49 @@ private:
     const X* b;         ///< the lane's columns in the first row of B
   };
 
-  /// Cuts the walk at two steps. Each round narrows both searches to a 32nd.
+  /// Cuts the walk at two steps, or behind the row there if it is short. The first round of both searches looks around the place where the step would be if all
+  /// rows were alike, near it closely; each further one narrows it to a 32nd.
   template <class Block>
   PMPP_HOST_DEVICE static piece find_piece(Block& block, const arguments& a, const spmm_walk& w, std::int64_t from,
                                            std::int64_t to) {
     const std::int64_t step[2] = {from, to};
+    const double rows_a_step = static_cast<double>(a.rows) / static_cast<double>(w.steps);
+    constexpr int middle = lanes / 2;
+    const int around = block.lane() < middle ? -(1 << (middle - 1 - block.lane())) : (1 << (block.lane() - middle)) - 1;
     std::int64_t low[2] = {0, 0}, high[2] = {a.rows, a.rows};  // so many rows end before the step
-    while (low[0] < high[0] || low[1] < high[1]) {
+    for (bool is_first = true; low[0] < high[0] || low[1] < high[1]; is_first = false) {
+      std::int64_t row[2];
       bool before[2];
       for (int k = 0; k < 2; ++k) {
-        const std::int64_t row = low[k] + (block.lane() + 1) * ceil_div(high[k] - low[k], std::int64_t(lanes)) - 1;
-        before[k] =
-            row < high[k] && row >= low[k] && w.step(static_cast<std::int64_t>(a.offsets[row + 1]), row) < step[k];
+        row[k] = is_first ? static_cast<std::int64_t>(static_cast<double>(step[k]) * rows_a_step) + around
+                          : low[k] + (block.lane() + 1) * ceil_div(high[k] - low[k], std::int64_t(lanes)) - 1;
+        before[k] = row[k] < low[k];
+        if (row[k] >= low[k] && row[k] < high[k])
+          before[k] = w.step(static_cast<std::int64_t>(a.offsets[row[k] + 1]), row[k]) < step[k];
       }
       for (int k = 0; k < 2; ++k) {
-        const std::int64_t each = ceil_div(high[k] - low[k], std::int64_t(lanes));
-        low[k] += simt::count_bits(block.ballot(before[k])) * each;
-        high[k] = smaller(high[k], low[k] + larger(each, std::int64_t(1)) - 1);
+        const int count = simt::count_bits(block.ballot(before[k]));
+        const std::int64_t last = block.shuffle(row[k], larger(0, count - 1));
+        const std::int64_t next = block.shuffle(row[k], smaller(lanes - 1, count));
+        if (count > 0) low[k] = larger(low[k], last + 1);
+        if (count < lanes) high[k] = larger(low[k], smaller(high[k], next));
       }
     }
-    return {w.origin + from - low[0], w.origin + to - low[1], low[0], low[1]};
+    std::int64_t nonzero[2], row_begin[2];
+    bool is_cut[2];
+    for (int k = 0; k < 2; ++k) {
+      nonzero[k] = row_begin[k] = w.origin + step[k] - low[k];
+      is_cut[k] = false;
+      if (low[k] == a.rows) continue;
+      row_begin[k] = static_cast<std::int64_t>(a.offsets[low[k]]);
+      const auto end = static_cast<std::int64_t>(a.offsets[low[k] + 1]);
+      is_cut[k] = row_begin[k] < nonzero[k];
+      if (!is_cut[k] || end - row_begin[k] > whole) continue;
+      nonzero[k] = end;
+      is_cut[k] = false;
+      ++low[k];
+    }
+    return {nonzero[0], nonzero[1], low[0], low[1], row_begin[0], is_cut[0], is_cut[1]};
   }
 
   /// Adds the products of the nonzeros from, from + step ... below `to` of the tile.
@@ -193,9 +247,9 @@ private:
       for (int v = 0; v < V; ++v) sum[v] += block.shuffle_xor(sum[v], 1 << (me.log_lanes + d));
   }
 
-  /// Writes C at the rows that end in the piece and began in it, and leaves the rest to the second kernel.
+  /// Writes C at the rows that end in the piece and began in it; the rest is left in `mine`.
   template <class Block>
-  PMPP_HOST_DEVICE static void multiply(Block& block, tile& t, const arguments& a, std::int64_t index, const piece& p) {
+  PMPP_HOST_DEVICE static void multiply(Block& block, tile& t, part& mine, const arguments& a, const piece& p) {
     role me;
     me.log_lanes = ceil_log2(ceil_div(a.width, V));
     me.group = block.lane() >> me.log_lanes;
@@ -206,16 +260,23 @@ private:
     const int all = 5 - me.log_lanes;  // the shift of a team of all groups
 
     std::int64_t row = p.row;
-    const bool began_before = row < p.end_row && static_cast<std::int64_t>(a.offsets[row]) < p.begin;
-    if (block.lane() == 0) a.ends[index] = began_before ? row : -1;
-    bool is_cut = began_before, is_open = began_before;
+    if (block.lane() == 0) {
+      mine.row = p.began_before && row < p.end_row ? row : -1;
+      mine.begin = p.row_begin;
+      mine.end = p.end;
+      mine.open = p.end_row;
+      mine.ends = row < p.end_row;
+      mine.goes_on = p.goes_on;
+    }
+    block.sync_warp();  // from here on `end` and `end_row` are read there: registers are wanted for sums
+    bool is_open = p.began_before;
     A open[V]{};  // what the lane has of row `row`; not added up yet over the groups
     for (std::int64_t begin = p.begin;; begin += tile_size) {
-      const int here = static_cast<int>(smaller(p.end - begin, std::int64_t(tile_size)));
+      const int here = static_cast<int>(smaller(mine.end - begin, std::int64_t(tile_size)));
       load(block, t, a, begin, here);
       // The ends of 32 rows, as places in the tile; those that lie behind it come last.
       const auto load_ends = [&] {
-        if (row + block.lane() >= p.end_row) return here + 1;
+        if (row + block.lane() >= mine.open) return here + 1;
         const std::int64_t end = static_cast<std::int64_t>(a.offsets[row + block.lane() + 1]) - begin;
         return static_cast<int>(smaller(end, std::int64_t(here + 1)));
       };
@@ -230,13 +291,13 @@ private:
           add(t, a, me, from + me.group, block.shuffle(end, 0), me.groups, open);
           join(block, me, all, open);
           if (me.group == 0 && me.has_columns) {
-            if (is_cut)
-              for (int v = 0; v < V; ++v) a.first[index * a.width + me.column + v] = open[v];
+            if (row == mine.row)
+              for (int v = 0; v < V; ++v) mine.first[me.column + v] = open[v];
             else
               write_products(a, row, me.column, open);
           }
           for (int v = 0; v < V; ++v) open[v] = A{};
-          is_cut = is_open = false;
+          is_open = false;
           done = 1;
         }
         if (done < count) multiply_rows(block, t, a, me, row, done, count, begin_of_row, end);
@@ -250,11 +311,12 @@ private:
         is_open = true;
       }
       block.sync_warp();
-      if (p.end - begin <= tile_size) break;
+      if (mine.end - begin <= tile_size) break;
     }
+    if (!mine.goes_on) return;
     join(block, me, all, open);
     if (me.group == 0 && me.has_columns)
-      for (int v = 0; v < V; ++v) a.last[index * a.width + me.column + v] = open[v];
+      for (int v = 0; v < V; ++v) mine.last[me.column + v] = open[v];
   }
 
   template <class Block>
@@ -305,71 +367,72 @@ private:
       if (me.group == 0 && me.has_columns) write_products(a, row + r, me.column, sum);
     }
   }
-};
 
-/// Adds up the rows that lie in several pieces, a warp for each, or for a long row a block. Least: steps of the shortest
-/// piece of the first kernel.
-template <class Arguments, class A, int Threads, std::int64_t Least>
-struct spmm_join_kernel {
-  static constexpr int threads = Threads, lanes = simt::warp_size, warps = threads / lanes;
-
-  struct shared {
-    std::int64_t row[warps], from[warps];
-    A sum[warps][lanes];
-  };
-
+  /// Joins what the warps have of one row; what lies in several blocks goes to memory. One warp calls.
   template <class Block>
-  PMPP_HOST_DEVICE void operator()(Block& block, shared& memory, const Arguments& a) const {
-    const spmm_walk w(a, Least);
-    const std::int64_t first_index = block.index() * warps, index = first_index + block.warp();
-    if (first_index >= w.pieces()) return;
-    const std::int64_t row = index < w.pieces() ? a.ends[index] : -1;
-    const std::int64_t from =
-        row < 0 ? index : w.step(static_cast<std::int64_t>(a.offsets[row]), row) / w.each;  // the piece it begins in
-    const bool is_long = index - from > lanes;
-    if (block.lane() == 0) {
-      memory.row[block.warp()] = is_long ? row : -1;
-      memory.from[block.warp()] = from;
+  PMPP_HOST_DEVICE static void join_parts(Block& block, shared& memory, const arguments& a) {
+    const part& lanes_part = memory.parts[smaller(block.lane(), warps - 1)];
+    if (!block.any(lanes_part.row >= 0 || lanes_part.goes_on)) {  // most often: few rows are long
+      if (block.lane() < 2) memory.far[block.lane()].is_whole = false;
+      return;
     }
-    for (int column = 0; row >= 0 && !is_long && column < a.width; column += lanes)
-      finish(block, a, index, row, column, sum_of(block, a, column, from, index, 0, 1));
-    block.sync();
-    for (int k = 0; k < warps; ++k) {
-      if (memory.row[k] < 0) continue;
-      for (int column = 0; column < a.width; column += lanes) {
-        const A part = sum_of(block, a, column, memory.from[k], first_index + k, block.warp(), warps);
-        memory.sum[block.warp()][block.lane()] = part;
-        block.sync();
-        A sum{};
-        for (int i = 0; i < warps; ++i) sum += memory.sum[i][block.lane()];
-        if (block.warp() == 0) finish(block, a, first_index + k, memory.row[k], column, sum);
-        block.sync();
+    const spmm_walk w = memory.walk;
+    const std::int64_t index = block.index(), before = index * warps * w.each;  // so many steps lie before the block
+    far_row far[2] = {{-1, 0, 0, false}, {-1, 0, 0, false}};
+    for (const part& p : memory.parts)
+      if (p.row >= 0 && w.step(p.begin, p.row) < before) far[0].row = p.row;
+    for (int column = block.lane(); column < a.width; column += lanes) {
+      A open{};
+      for (const part& p : memory.parts) {
+        const A whole[1] = {open + p.first[column]};
+        if (p.row >= 0 && p.row == far[0].row)
+          a.first[index * a.width + column] = whole[0];
+        else if (p.row >= 0)
+          write_products(a, p.row, column, whole);
+        if (p.ends) open = A{};
+        if (p.goes_on) open += p.last[column];
       }
+      a.last[index * a.width + column] = open;
     }
+    block.sync_warp();
+    if (block.lane() > 1) return;
+    // Lane 0 has the row that ends here, lane 1 the one that goes on.
+    far_row mine = far[0];
+    mine.to = index;
+    if (block.lane() == 1) {
+      const part& last = memory.parts[warps - 1];
+      mine.row = last.goes_on ? last.open : -1;
+      if (mine.row >= 0)
+        mine.to = w.step(static_cast<std::int64_t>(a.offsets[mine.row + 1]), mine.row) / (warps * w.each);
+    }
+    if (mine.row >= 0) {
+      mine.from = w.step(static_cast<std::int64_t>(a.offsets[mine.row]), mine.row) / (warps * w.each);
+      const unsigned others = simt::atomic_add<simt::order::acq_rel>(a.joined + mine.to, 1u);
+      mine.is_whole = others == static_cast<unsigned>(mine.to - mine.from);
+      if (mine.is_whole) simt::store(a.joined + mine.to, 0u);
+    }
+    memory.far[block.lane()] = mine;
   }
 
-private:
-  /// Lane l gets the sum of what the pieces [from, to) have in column `column` + l; every parts-th of them.
+  /// Adds up what the blocks have of a row. Threads call together.
   template <class Block>
-  PMPP_HOST_DEVICE static A sum_of(Block& block, const Arguments& a, int column, std::int64_t from, std::int64_t to,
-                                   int part, int parts) {
-    const int log_lanes = ceil_log2(smaller(lanes, a.width - column)), groups = lanes >> log_lanes;
-    const int mine = column + (block.lane() & ((1 << log_lanes) - 1)), group = block.lane() >> log_lanes;
-    A sum{};
-    if (mine < a.width)
-      for (std::int64_t i = from + part * groups + group; i < to; i += parts * groups)
-        sum += a.last[i * a.width + mine];
-    for (int d = 1 << log_lanes; d < lanes; d *= 2) sum += block.shuffle_xor(sum, d);
-    return sum;
-  }
-
-  template <class Block>
-  PMPP_HOST_DEVICE static void finish(Block& block, const Arguments& a, std::int64_t index, std::int64_t row,
-                                      int column, const A& sum) {
-    const int mine = column + block.lane();
-    if (mine >= a.width) return;
-    const A whole[1] = {sum + a.first[index * a.width + mine]};
-    write_products(a, row, mine, whole);
+  PMPP_HOST_DEVICE static void join_blocks(Block& block, shared& memory, const arguments& a, const far_row& far) {
+    for (int column = 0; column < a.width; column += lanes) {
+      const int log_lanes = ceil_log2(smaller(lanes, a.width - column)), groups = lanes >> log_lanes;
+      const int mine = column + (block.lane() & ((1 << log_lanes) - 1)), group = block.lane() >> log_lanes;
+      A sum{};
+      if (mine < a.width)
+        for (std::int64_t i = far.from + block.warp() * groups + group; i < far.to; i += warps * groups)
+          sum += a.last[i * a.width + mine];
+      for (int d = 1 << log_lanes; d < lanes; d *= 2) sum += block.shuffle_xor(sum, d);
+      block.sync();  // the reads of the last round
+      memory.sums[block.warp()][block.lane()] = sum;
+      block.sync();
+      if (block.warp() > 0 || group > 0 || mine >= a.width) continue;
+      A whole[1] = {a.first[far.to * a.width + mine]};
+      for (const auto& part : memory.sums) whole[0] += part[block.lane()];
+      write_products(a, far.row, mine, whole);
+    }
   }
 };
 
