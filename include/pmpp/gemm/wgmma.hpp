@@ -1,0 +1,339 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The matrix product on the tensor cores of sm_90a (H100, H200), for half, bfloat16, and floats where tf32 is enough.
+//
+//   1. A block owns 128 x n elements of C at a time, all of k, and goes from tile to tile: there are as many blocks as
+//      multiprocessors. Two blocks side by side, a cluster, work on tiles below each other and share what they read of B.
+//   2. Its first warpgroup is the producer: one thread of it asks the copy unit for tiles of A and B, 128 bytes deep in k,
+//      as soon as a stage of shared memory is free. Two more, the consumers, multiply 64 rows each. Stages change hands by
+//      barriers: `full` when the bytes are there, `empty` when the consumers of both blocks have read them.
+//   3. The sums are in the registers of the consumers, 128 a thread, which the producer has left to them. At the end of a
+//      tile they go through shared memory, so that a warp writes whole lines of C. The producer is some stages ahead then.
+//   4. The copy unit writes zeros where a tile leaves the matrix: the loop over k has no cases.
+//
+// Products of floats want both operands along k. One of them may be along m: then each lane loads it from shared memory
+// to registers, from where a product takes it too.
+// (PTX ISA, wgmma; the division of work is that of CUTLASS's "warp-specialized cooperative" kernels, described in its
+// documentation; Osama et al., 2023, for grids as large as the machine.)
+#pragma once
+
+#include <pmpp/core/config.hpp>
+
+#if PMPP_CUDA && defined(__CUDACC__)
+
+#include <cstdint>
+#include <type_traits>
+
+#include <pmpp/core/math.hpp>
+#include <pmpp/gemm/problem.hpp>
+#include <pmpp/gemm/simt.hpp>
+#include <pmpp/launch.hpp>
+#include <pmpp/simt/wgmma.hpp>
+
+#pragma GCC visibility push(hidden)  // see launch.hpp
+
+namespace pmpp::inline PMPP_BACKEND {
+namespace detail {
+
+/// How many columns of C a block works out at a time, 64, 128 or 256; stages in shared memory; blocks of a cluster.
+struct wgmma_tile {
+  int n, stages, cluster;
+};
+
+/// AlongMA, AlongNB: the rows of the operand in shared memory are along m (n), not along k.
+template <class T, class TC, class S, class Epilogue, wgmma_tile Tile, bool AlongMA, bool AlongNB>
+struct gemm_wgmma_kernel {
+  static constexpr int threads = 3 * 128, cluster = Tile.cluster;
+  static constexpr int row_bytes = 128, depth = row_bytes / sizeof(T);  ///< of a stage, along k
+  static constexpr int m = 128, n = Tile.n, consumers = 2;
+  static constexpr bool a_in_registers = std::is_same_v<T, float> && AlongMA;
+  static_assert(!(std::is_same_v<T, float> && AlongNB) && (!a_in_registers || n == 256));
+
+  static constexpr int slice = row_bytes / sizeof(TC);  ///< columns of C that are written at a time
+  struct shared {
+    struct alignas(1024) stage {  // the pattern in which words are exchanged repeats every 1024 bytes
+      unsigned char a[m * row_bytes], b[n * row_bytes];
+    } stages[Tile.stages];
+    struct alignas(16) {
+      TC row[16][slice + 16 / sizeof(TC)];  // the word behind each row spreads lanes over the banks
+    } result[consumers * 4];                // of each warp
+    simt::transaction_barrier full[Tile.stages], empty[Tile.stages];
+  };
+
+  struct arguments {
+    simt::tile_map a, b;
+    gemm_target<TC> c;
+    std::int64_t k;
+    std::int64_t tiles_m, tiles_n, tiles;  ///< of the clusters, in all matrices
+    bool batch_a, batch_b;                 ///< whether each product has a matrix of its own
+    gemm_result<S, Epilogue> result;
+    bool wide;  ///< 16-byte words of C may be written
+  };
+
+  template <class Block>
+  PMPP_HOST_DEVICE void operator()([[maybe_unused]] Block& block, [[maybe_unused]] shared& memory,
+                                   [[maybe_unused]] const arguments& x) const {
+#if defined(__CUDA_ARCH_FEAT_SM90_ALL)
+    const int rank = cluster > 1 ? simt::cluster_rank() : 0;
+    if (block.thread() == 0) {
+      for (int s = 0; s < Tile.stages; ++s) {
+        memory.full[s].init(1);
+        memory.empty[s].init(consumers * cluster);
+      }
+      simt::barriers_visible();
+    }
+    if constexpr (cluster > 1)
+      simt::cluster_sync();
+    else
+      block.sync();
+    if (block.warp() < 4) {
+      simt::keep_registers<40>();
+      if (block.thread() == 0) produce(block, memory, x, rank);
+    } else {
+      simt::take_registers<232>();
+      consume(block, memory, x, rank);
+    }
+    if constexpr (cluster > 1) simt::cluster_sync();  // others may still write to the shared memory of this block
+#endif
+  }
+
+private:
+#if defined(__CUDA_ARCH_FEAT_SM90_ALL)
+  /// Where a tile lies.
+  struct place {
+    std::int64_t batch;
+    int row, col;
+
+    /// Tiles follow each other down `group` rows of them, then to the next column: those that run at the same time form
+    /// a rectangle and share what they read.
+    __device__ place(const arguments& x, std::int64_t tile, int rank) {
+      constexpr std::int64_t group = 8;
+      const std::int64_t in_matrix = x.tiles_m * x.tiles_n, in_group = group * x.tiles_n;
+      batch = tile / in_matrix;
+      tile -= batch * in_matrix;
+      const std::int64_t first = tile / in_group * group, rows = smaller(group, x.tiles_m - first);
+      row = static_cast<int>(((first + tile % in_group % rows) * cluster + rank) * m);
+      col = static_cast<int>(tile % in_group / rows * n);
+    }
+  };
+
+  /// Which stage is next, and in the how manieth round.
+  struct position {
+    int stage = 0;
+    bool odd = false;
+    __device__ void advance() {
+      if (++stage == Tile.stages) stage = 0, odd = !odd;
+    }
+  };
+
+  __device__ static int slabs(const arguments& x) { return static_cast<int>((x.k + depth - 1) / depth); }
+
+  /// Calls f(place) for each tile of this block.
+  template <class Block, class F>
+  __device__ static void each_tile(Block& block, const arguments& x, int rank, F f) {
+    for (std::int64_t tile = block.index() / cluster; tile < x.tiles; tile += block.count() / cluster)
+      f(place(x, tile, rank));
+  }
+
+  template <class Block>
+  __device__ static void produce(Block& block, shared& memory, const arguments& x, int rank) {
+    constexpr int part = n / cluster;  // of B, which this block reads for the cluster
+    position next;
+    each_tile(block, x, rank, [&](const place& at) {
+      const int batch_a = x.batch_a ? static_cast<int>(at.batch) : 0, batch_b = x.batch_b ? static_cast<int>(at.batch) : 0;
+      for (int slab = 0; slab < slabs(x); ++slab, next.advance()) {
+        auto& stage = memory.stages[next.stage];
+        auto& full = memory.full[next.stage];
+        memory.empty[next.stage].wait(!next.odd);  // the first round has nothing to wait for
+        full.arrive_expecting(sizeof stage.a + sizeof stage.b);
+        const int p = slab * depth;
+        if constexpr (AlongMA)
+          for (int i = 0; i < m; i += depth)
+            simt::copy_tile(stage.a + i * row_bytes, x.a, full, at.row + i, p, batch_a);
+        else
+          simt::copy_tile(stage.a, x.a, full, p, at.row, batch_a);
+        const auto copy_b = [&](int j, int at_x, int at_y) {
+          if constexpr (cluster > 1)
+            simt::copy_tile_to_cluster(stage.b + j * row_bytes, x.b, full, at_x, at_y, batch_b, (1u << cluster) - 1);
+          else
+            simt::copy_tile(stage.b + j * row_bytes, x.b, full, at_x, at_y, batch_b);
+        };
+        if constexpr (AlongNB)
+          for (int j = rank * part; j < (rank + 1) * part; j += depth) copy_b(j, at.col + j, p);
+        else
+          copy_b(rank * part, p, at.col + rank * part);
+      }
+    });
+  }
+
+  template <class Block>
+  __device__ static void consume(Block& block, shared& memory, const arguments& x, int rank) {
+    position next;
+    float sum[n / 2];
+    each_tile(block, x, rank, [&](const place& at) {
+      if constexpr (a_in_registers)
+        multiply_from_registers(block, memory, x, next, sum);
+      else
+        multiply(block, memory, x, next, sum);
+      write(block, memory, x, at, sum);
+    });
+  }
+
+  /// Tells the producers of the cluster that this warpgroup has read a stage.
+  template <class Block>
+  __device__ static void release(Block& block, shared& memory, int stage) {
+    const int thread = block.thread() % 128;
+    if (thread < cluster) memory.empty[stage].arrive_at(thread);
+  }
+
+  /// The bytes from one step of k, 32 bytes deep, to the next.
+  static constexpr int step_a = AlongMA ? row_bytes * 32 / sizeof(T) : 32, step_b = AlongNB ? row_bytes * 32 / sizeof(T) : 32;
+
+  template <class Block>
+  __device__ static void multiply(Block& block, shared& memory, const arguments& x, position& next, float (&sum)[n / 2]) {
+    const int group = block.warp() / 4 - 1;
+    int last = 0;
+    for (int slab = 0; slab < slabs(x); ++slab, next.advance()) {
+      memory.full[next.stage].wait(next.odd);
+      const auto& stage = memory.stages[next.stage];
+      const std::uint64_t a = simt::operand_in_shared(stage.a + group * 64 * row_bytes, 16),
+                          b = simt::operand_in_shared(stage.b, depth * row_bytes);
+      simt::products_begin();
+      unrolled<row_bytes / 32>([&](auto q) {
+        simt::multiply_rows<T, AlongMA, AlongNB, n>(sum, a + q * step_a / 16, b + q * step_b / 16, slab > 0 || q > 0);
+      });
+      simt::products_end();
+      simt::products_wait<1>();
+      if (slab > 0) release(block, memory, last);
+      last = next.stage;
+    }
+    simt::products_wait<0>();
+    release(block, memory, last);
+  }
+
+  /// The row of the 64 of a warpgroup that is row `i` of the 16 of warp `warp` where A comes from registers: in this order
+  /// the lanes of a warp read from different banks.
+  __device__ static int row_from_registers(int warp, int i) {
+    return warp / 2 * 32 + warp % 2 * 8 + i / 8 * 4 + i % 8 / 4 * 16 + i % 4;
+  }
+
+  template <class Block>
+  __device__ static void multiply_from_registers(Block& block, shared& memory, const arguments& x, position& next,
+                                                 float (&sum)[n / 2]) {
+    const int warp = block.warp() % 4, lane = block.lane(), group = block.warp() / 4 - 1;
+    struct part {
+      std::uint32_t word[4][4];  // of each step of k
+    };
+    const auto load = [&](const unsigned char* a) {
+      part to;
+      unrolled<4>([&](auto q) {
+        unrolled<4>([&](auto v) {
+          const int row = group * 64 + row_from_registers(warp, lane / 4 + v % 2 * 8), p = lane % 4 + v / 2 * 4;
+          const int word = row / 4 % 8 ^ p;  // of the eight in a row of shared memory: the copy has exchanged them
+          to.word[q][v] = *reinterpret_cast<const std::uint32_t*>(a + row / 32 * 32 * row_bytes + (q * 8 + p) * row_bytes +
+                                                                  word * 16 + row % 4 * 4);
+        });
+      });
+      return to;
+    };
+    memory.full[next.stage].wait(next.odd);
+    part current = load(memory.stages[next.stage].a);
+    for (int slab = 0; slab < slabs(x); ++slab) {
+      const int stage = next.stage;
+      const std::uint64_t b = simt::operand_in_shared(memory.stages[stage].b, 16);
+      simt::products_begin();
+      unrolled<4>([&](auto q) { simt::multiply_rows(sum, current.word[q], b + q * 2, slab > 0 || q > 0); });
+      simt::products_end();
+      next.advance();
+      part following;
+      if (slab + 1 < slabs(x)) {
+        memory.full[next.stage].wait(next.odd);
+        following = load(memory.stages[next.stage].a);
+      }
+      simt::products_wait<0>();
+      release(block, memory, stage);
+      current = following;
+    }
+  }
+
+  /// Makes elements of C of a warpgroup's sums, and writes them slice by slice.
+  template <class Block>
+  __device__ static void write(Block& block, shared& memory, const arguments& x, const place& at,
+                               const float (&sum)[n / 2]) {
+    const int lane = block.lane(), warp = block.warp() % 4;
+    auto& result = memory.result[block.warp() - 4].row;
+    const std::int64_t first = at.row + (block.warp() / 4 - 1) * 64;
+    const auto row_of = [&](int i) { return first + (a_in_registers ? row_from_registers(warp, i) : warp * 16 + i); };
+    TC* c = x.c.data + at.batch * x.c.batch_stride;
+    constexpr int items = 16 / sizeof(TC);
+    unrolled<n / slice>([&](auto s) {
+      const std::int64_t col = at.col + s * slice;
+      unrolled<slice / 8>([&](auto j) {
+        unrolled<2>([&](auto h) {
+          struct alignas(2 * sizeof(TC)) {
+            TC item[2];
+          } pair{};
+          const int i = lane / 4 + h * 8, k = j * 8 + lane % 4 * 2;
+          unrolled<2>([&](auto e) {
+            if (row_of(i) < x.c.rows && col + k + e < x.c.cols)
+              pair.item[e] = x.result(sum[(s * (slice / 8) + j) * 4 + h * 2 + e],
+                                      c + row_of(i) * x.c.row_stride + (col + k + e) * x.c.col_stride, row_of(i),
+                                      col + k + e);
+          });
+          *reinterpret_cast<decltype(pair)*>(&result[i][k]) = pair;
+        });
+      });
+      block.sync_warp();
+      if (x.wide && col + slice <= x.c.cols) {
+        unrolled<4>([&](auto e) {
+          const int i = e * 4 + lane / 8, k = lane % 8 * items;
+          if (row_of(i) < x.c.rows)
+            *reinterpret_cast<simt::quad*>(c + row_of(i) * x.c.row_stride + col + k) =
+                *reinterpret_cast<const simt::quad*>(&result[i][k]);
+        });
+      } else {
+        const bool down = x.c.row_stride == 1;  // neighbouring lanes write neighbours in C
+        for (int e = lane; e < 16 * slice; e += simt::warp_size) {
+          const int i = down ? e % 16 : e / slice, k = down ? e / 16 : e % slice;
+          if (row_of(i) < x.c.rows && col + k < x.c.cols)
+            c[row_of(i) * x.c.row_stride + (col + k) * x.c.col_stride] = result[i][k];
+        }
+      }
+      block.sync_warp();
+    });
+  }
+#endif
+};
+
+/// Starts a product with a given tile; false, and nothing has happened, if the copy unit cannot read A or B.
+template <wgmma_tile Tile, bool AlongMA, bool AlongNB, class T, class TC, class S, class Epilogue>
+bool gemm_by_wgmma_tile(const device_policy& where, const gemm_problem<T, T, TC, S, Epilogue>& x) {
+  using kernel = gemm_wgmma_kernel<T, TC, S, Epilogue, Tile, AlongMA, AlongNB>;
+  const auto describe = [&](simt::tile_map& map, const gemm_operand<T>& y, bool along_k, int rows) {
+    return along_k ? simt::describe_tiles(map, y.data, x.k, y.extent, y.stride, x.batch, y.batch_stride, rows)
+                   : simt::describe_tiles(map, y.data, y.extent, x.k, y.k_stride, x.batch, y.batch_stride, kernel::depth);
+  };
+  typename kernel::arguments y;
+  if (!describe(y.a, x.a, !AlongMA, kernel::m) || !describe(y.b, x.b, !AlongNB, kernel::n / Tile.cluster)) return false;
+  constexpr std::int64_t items = 16 / sizeof(TC);
+  y.c = x.c;
+  y.k = x.k;
+  y.tiles_m = ceil_div(x.c.rows, std::int64_t(kernel::m * Tile.cluster));
+  y.tiles_n = ceil_div(x.c.cols, std::int64_t(kernel::n));
+  y.tiles = y.tiles_m * y.tiles_n * x.batch;
+  y.batch_a = x.a.batch_stride != 0;
+  y.batch_b = x.b.batch_stride != 0;
+  y.result = x.result;
+  y.wide = x.c.col_stride == 1 && x.c.row_stride % items == 0 && x.c.batch_stride % items == 0 &&
+           reinterpret_cast<std::uintptr_t>(x.c.data) % 16 == 0;
+  const std::int64_t clusters = processor_count(where) / Tile.cluster;
+  launch(where, smaller(y.tiles, clusters) * Tile.cluster, kernel{}, y);
+  return true;
+}
+
+}  // namespace detail
+}  // namespace pmpp::inline PMPP_BACKEND
+
+#pragma GCC visibility pop
+
+#endif
