@@ -29,6 +29,11 @@
 #include <pmpp/simt/memory.hpp>
 #include <pmpp/simt/mma.hpp>
 
+#if PMPP_CUDA
+struct __half;  // of headers that only those include who use it
+struct __nv_bfloat16;
+#endif
+
 #pragma GCC visibility push(hidden)  // see launch.hpp
 
 namespace pmpp::inline PMPP_BACKEND {
@@ -45,6 +50,17 @@ struct mma_tile {
 };
 
 namespace detail {
+
+#if PMPP_CUDA
+using half_type = ::__half;
+using bfloat16_type = ::__nv_bfloat16;
+#elif defined(__FLT16_MAX__)
+using half_type = _Float16;
+struct bfloat16_type;
+#else
+struct half_type;
+struct bfloat16_type;
+#endif
 
 /// T: the elements of A and B. AlongK: an operand's slab consists of words along k. Words: both are read 16 bytes at a
 /// time, else element by element.
@@ -365,6 +381,89 @@ private:
     }
   }
 };
+
+/// What tensor cores may take elements for.
+template <class T>
+inline constexpr simt::mma_type mma_type_of = simt::mma_type::none;
+template <>
+inline constexpr simt::mma_type mma_type_of<double> = simt::mma_type::float64;
+template <>
+inline constexpr simt::mma_type mma_type_of<std::int8_t> = simt::mma_type::int8;
+template <>
+inline constexpr simt::mma_type mma_type_of<std::uint8_t> = simt::mma_type::uint8;
+template <>
+inline constexpr simt::mma_type mma_type_of<half_type> = simt::mma_type::float16;
+template <>
+inline constexpr simt::mma_type mma_type_of<bfloat16_type> = simt::mma_type::bfloat16;
+
+/// What a tile costs on tensor cores.
+template <simt::mma_type Type, class T, mma_tile Tile>
+constexpr gemm_cost mma_cost_of() {
+  using enum simt::mma_type;
+  constexpr double products_a_clock = Type == float64 ? 115 : Type == tf32 ? 600 : sizeof(T) == 2 ? 1200 : 2400;
+  return {Tile.m, Tile.n, 128 / sizeof(T), Tile.blocks, Tile.threads() / simt::warp_size, Tile.m * Tile.n / products_a_clock,
+          sizeof(T), sizeof(typename simt::mma<Type>::sum)};
+}
+
+/// Whether an operand's words of 16 bytes may be read; along k, or along m or n.
+template <class T>
+bool is_read_by_words(const gemm_operand<T>& x, bool along_k, std::int64_t batch) {
+  constexpr std::int64_t items = 16 / sizeof(T);
+  const std::int64_t unit = along_k ? x.k_stride : x.stride, pitch = along_k ? x.stride : x.k_stride;
+  return unit == 1 && reinterpret_cast<std::uintptr_t>(x.data) % 16 == 0 && pitch % items == 0 &&
+         (batch == 1 || x.batch_stride % items == 0);
+}
+
+/// Enqueues a product on tensor cores, cut up as planned.
+template <simt::mma_type Type, mma_tile Tile, class P, class T, class TC, class S, class Epilogue>
+void gemm_by_mma(const P& where, const gemm_problem<T, T, TC, S, Epilogue>& x, const gemm_plan& plan) {
+  using sum_type = typename simt::mma<Type>::sum;
+  constexpr std::int64_t word = 16 / sizeof(sum_type), c_word = larger(1, int(16 / sizeof(TC)));
+  const bool splits = plan.splits > 1;
+  const std::int64_t row_length = round_up(x.c.cols, word);
+  const std::int64_t partials = splits ? x.batch * plan.splits * x.c.rows * row_length : 0;
+  scratch memory(where, checked_bytes(partials, sizeof(sum_type), "gemm"), 0);
+  const bool wide = x.c.col_stride == 1 && x.c.row_stride % c_word == 0 && x.c.batch_stride % c_word == 0 &&
+                    reinterpret_cast<std::uintptr_t>(x.c.data) % (c_word * sizeof(TC)) == 0;
+  auto* sums = static_cast<sum_type*>(memory.data());
+  const auto run = [&]<bool AlongKA, bool AlongKB, bool Words>() {
+    using kernel = mma_kernel<Type, T, TC, S, Epilogue, Tile, AlongKA, AlongKB, Words>;
+    const std::int64_t blocks = plan.tiles_m * plan.tiles_n * plan.splits * x.batch, most = std::int64_t(1) << 30;
+    for (std::int64_t first = 0; first < blocks; first += most)
+      launch(where, smaller(most, blocks - first), kernel{},
+             typename kernel::arguments{x.a, x.b, x.c, x.k, plan.tiles_m, plan.tiles_n, plan.splits, plan.split_k, sums,
+                                        row_length, first, x.result, wide});
+  };
+  const auto run_with = [&]<bool AlongKA, bool AlongKB>() {
+    if (is_read_by_words(x.a, AlongKA, x.batch) && is_read_by_words(x.b, AlongKB, x.batch))
+      run.template operator()<AlongKA, AlongKB, true>();
+    else
+      run.template operator()<AlongKA, AlongKB, false>();
+  };
+  if constexpr (sizeof(T) == 1) {
+    run_with.template operator()<true, true>();
+  } else {
+    const bool a = x.a.stride != 1 || is_read_by_words(x.a, true, x.batch);
+    const bool b = x.b.stride != 1 || is_read_by_words(x.b, true, x.batch);
+    a ? b ? run_with.template operator()<true, true>() : run_with.template operator()<true, false>()
+      : b ? run_with.template operator()<false, true>() : run_with.template operator()<false, false>();
+  }
+  if (splits) combine_splits(where, x, sums, row_length, plan.splits);
+}
+
+/// Takes the tile that is expected to cost less.
+template <simt::mma_type Type, mma_tile Large, mma_tile Small, class P, class T, class TC, class S, class Epilogue>
+void gemm_on_tensor_cores(const P& where, const gemm_problem<T, T, TC, S, Epilogue>& x) {
+  const int processors = processor_count(where);
+  const auto plan = [&](const gemm_cost& cost) {
+    return plan_gemm(cost, x.c.rows, x.c.cols, x.k, x.batch, processors);
+  };
+  const gemm_plan large = plan(mma_cost_of<Type, T, Large>()), small = plan(mma_cost_of<Type, T, Small>());
+  if (large.clocks <= small.clocks)
+    gemm_by_mma<Type, Large>(where, x, large);
+  else
+    gemm_by_mma<Type, Small>(where, x, small);
+}
 
 }  // namespace detail
 }  // namespace pmpp::inline PMPP_BACKEND
