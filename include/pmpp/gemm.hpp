@@ -12,6 +12,7 @@
 //   gemm/simt.hpp     tiles in shared memory and in registers, for every type; k is split where C alone is too small to
 //                     keep the machine busy
 //   gemm/mma.hpp      tiles multiplied by tensor cores: double, half, bfloat16, 8-bit integers, and float if asked for
+//   gemm/wgmma.hpp    the same where a program is compiled for sm_90a: twice as fast on an H100
 //   gemm/vector.hpp   C has one column, or one row: memory is the limit
 //   gemm/host.hpp     packed panels and the vectors of the processor at hand, on all cores
 //   seq is the definition: three loops.
@@ -39,6 +40,7 @@
 #include <pmpp/gemm/problem.hpp>
 #include <pmpp/gemm/simt.hpp>
 #include <pmpp/gemm/vector.hpp>
+#include <pmpp/gemm/wgmma.hpp>
 #include <pmpp/launch.hpp>
 #include <pmpp/memory/reachable.hpp>
 
@@ -191,7 +193,7 @@ void gemm_anywhere(const P& where, const gemm_problem<TA, TB, TC, S, Epilogue>& 
         gemm_on_blocks<Tuning, Batched, A>(where, y);
       else if (Batched && y.c.rows <= 32 && y.c.cols <= 32)
         gemm_on_blocks<Tuning, Batched, A>(where, y);
-      else
+      else if (!gemm_by_wgmma(where, y))
         gemm_on_tensor_cores<type, Tuning.mma_large, Tuning.mma_small>(where, y);
     };
     x.c.col_stride != 1 && x.c.row_stride == 1 ? run(x.exchanged()) : run(x);

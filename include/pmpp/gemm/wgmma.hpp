@@ -25,6 +25,7 @@
 #include <type_traits>
 
 #include <pmpp/core/math.hpp>
+#include <pmpp/gemm/mma.hpp>
 #include <pmpp/gemm/problem.hpp>
 #include <pmpp/gemm/simt.hpp>
 #include <pmpp/launch.hpp>
@@ -331,9 +332,65 @@ bool gemm_by_wgmma_tile(const device_policy& where, const gemm_problem<T, T, TC,
   return true;
 }
 
+/// What a tile is expected to cost.
+template <class T>
+double wgmma_clocks(const wgmma_tile& tile, std::int64_t m, std::int64_t n, std::int64_t k, std::int64_t batch,
+                    int processors) {
+  const std::int64_t tiles = ceil_div(m, std::int64_t(128 * tile.cluster)) * ceil_div(n, std::int64_t(tile.n)) * batch;
+  const double waves = double(ceil_div(tiles, std::int64_t(processors / tile.cluster)));
+  const double of_slab = tile.n == 256 ? 1080 : tile.n == 128 ? 620 : 400, of_tile = 1500 + 8 * tile.n;
+  return waves * (double(ceil_div(k, std::int64_t(128 / sizeof(T)))) * of_slab + of_tile);
+}
+
+/// Starts a product where this path can do it and pays; says whether it has. A and B: half, bfloat16, or floats that may be
+/// taken as tf32. Does not allocate.
+template <class P, class T, class TC, class S, class Epilogue>
+bool gemm_by_wgmma(const P& where, const gemm_problem<T, T, TC, S, Epilogue>& x) {
+  constexpr bool is_float = std::is_same_v<T, float>;
+  if constexpr (gpu_execution<P> && (is_float || std::is_same_v<T, half_type> || std::is_same_v<T, bfloat16_type>)&&
+                    sizeof(TC) >= 2 && sizeof(TC) <= 8) {
+    if (x.k == 0 || !simt::wgmma_available(device_limits::current())) return false;
+    const auto along_k = [](const gemm_operand<T>& y) { return y.k_stride == 1 && y.stride % (16 / sizeof(T)) == 0; };
+    const bool a_along_k = along_k(x.a), b_along_k = along_k(x.b);
+    constexpr wgmma_tile large{256, 4, 2}, middle{128, 6, 2}, small{64, 8, 1};
+    const auto clocks = [&](const wgmma_tile& tile) {
+      return wgmma_clocks<T>(tile, x.c.rows, x.c.cols, x.k, x.batch, processor_count(where));
+    };
+    const double best = smaller(clocks(large), smaller(clocks(middle), clocks(small)));
+    const auto run = [&]<wgmma_tile Tile>(std::integral_constant<wgmma_tile, Tile>) {
+      if (a_along_k && b_along_k) return gemm_by_wgmma_tile<Tile, false, false>(where, x);
+      if constexpr (is_float) {
+        if (b_along_k) return gemm_by_wgmma_tile<Tile, true, false>(where, x);
+        return a_along_k && gemm_by_wgmma_tile<Tile, true, false>(where, x.exchanged());
+      } else {
+        if (b_along_k) return gemm_by_wgmma_tile<Tile, true, false>(where, x);
+        if (a_along_k) return gemm_by_wgmma_tile<Tile, false, true>(where, x);
+        return gemm_by_wgmma_tile<Tile, true, true>(where, x);
+      }
+    };
+    if (is_float || best == clocks(large)) return run(std::integral_constant<wgmma_tile, large>{});
+    if constexpr (!is_float) {
+      if (best == clocks(middle)) return run(std::integral_constant<wgmma_tile, middle>{});
+      return run(std::integral_constant<wgmma_tile, small>{});
+    }
+  }
+  return false;
+}
+
 }  // namespace detail
 }  // namespace pmpp::inline PMPP_BACKEND
 
 #pragma GCC visibility pop
+
+#else
+
+namespace pmpp::inline PMPP_BACKEND::detail {
+
+template <class P, class Problem>
+bool gemm_by_wgmma(const P&, const Problem&) {
+  return false;
+}
+
+}  // namespace pmpp::inline PMPP_BACKEND::detail
 
 #endif

@@ -123,7 +123,7 @@ struct transaction_barrier {
   __device__ void arrive_at(int rank) {
     asm volatile(
         "{ .reg .b32 other; mapa.shared::cluster.u32 other, %0, %1; "
-        "mbarrier.arrive.release.cluster.shared::cluster.b64 _, [other]; }" ::"r"(address()),
+        "mbarrier.arrive.shared::cluster.b64 _, [other]; }" ::"r"(address()),
         "r"(rank)
         : "memory");
   }
@@ -132,7 +132,7 @@ struct transaction_barrier {
     std::uint32_t ended = 0;
     while (ended == 0)
       asm volatile(
-          "{ .reg .pred p; mbarrier.try_wait.parity.acquire.cluster.shared::cta.b64 p, [%1], %2; selp.u32 %0, 1, 0, p; }"
+          "{ .reg .pred p; mbarrier.try_wait.parity.shared::cta.b64 p, [%1], %2; selp.u32 %0, 1, 0, p; }"
           : "=r"(ended)
           : "r"(address()), "r"(std::uint32_t(odd))
           : "memory");
@@ -193,7 +193,7 @@ __device__ void products_wait() {
 /// Where an operand lies in shared memory, as describe_tiles leaves it. Eight rows of 128 bytes are 1024 bytes; `columns`
 /// is the distance in bytes of one 128 bytes of a row of the operand from the next, where rows are along m (n).
 __device__ inline std::uint64_t operand_in_shared(const void* tile, int columns) {
-  const std::uint64_t address = __cvta_generic_to_shared(tile);
+  const std::uint64_t address = __cvta_generic_to_shared(tile) & 0x3ffff;  // above: the rank in the cluster
   return std::uint64_t(1) << 62 | std::uint64_t(1024 / 16) << 32 | std::uint64_t(columns / 16) << 16 | address / 16;
 }
 
