@@ -29,7 +29,7 @@ namespace {
 constexpr wgmma_tile large{256, 4, 2}, middle{128, 6, 2}, small{64, 8, 1};
 
 bool available() {
-  if (pmpp::simt::wgmma_available(pmpp::detail::device_limits::current())) return true;
+  if (pmpp::detail::wgmma_available(pmpp::detail::device_limits::current())) return true;
   MESSAGE("skipped: not a GPU of sm_90a, or not compiled for it (CMAKE_CUDA_ARCHITECTURES=90a)");
   return false;
 }

@@ -306,6 +306,21 @@ private:
 #endif
 };
 
+/// Whether `device` is one of sm_90a and runs code that was compiled for it. Asks CUDA once per device.
+inline bool wgmma_available(int device) {
+  enum : char { unknown, no, yes };
+  static char known[device_limits::most_devices];
+  char answer = __atomic_load_n(&known[device], __ATOMIC_RELAXED);
+  if (answer == unknown) {
+    const auto* probe = &simt::detail::run_kernel<simt::wgmma_probe::threads, simt::wgmma_probe>;
+    cudaFuncAttributes attributes;
+    check(cudaFuncGetAttributes(&attributes, reinterpret_cast<const void*>(probe)), "cudaFuncGetAttributes");
+    answer = attributes.sharedSizeBytes > 0 ? yes : no;
+    __atomic_store_n(&known[device], answer, __ATOMIC_RELAXED);
+  }
+  return answer == yes;
+}
+
 /// Starts a product with a given tile; false, and nothing has happened, if the copy unit cannot read A or B.
 template <wgmma_tile Tile, bool AlongMA, bool AlongNB, class T, class TC, class S, class Epilogue>
 bool gemm_by_wgmma_tile(const device_policy& where, const gemm_problem<T, T, TC, S, Epilogue>& x) {
@@ -349,7 +364,7 @@ bool gemm_by_wgmma(const P& where, const gemm_problem<T, T, TC, S, Epilogue>& x)
   constexpr bool is_float = std::is_same_v<T, float>;
   if constexpr (gpu_execution<P> && (is_float || std::is_same_v<T, half_type> || std::is_same_v<T, bfloat16_type>)&&
                     sizeof(TC) >= 2 && sizeof(TC) <= 8) {
-    if (x.k == 0 || !simt::wgmma_available(device_limits::current())) return false;
+    if (x.k == 0 || !wgmma_available(device_limits::current())) return false;
     const auto along_k = [](const gemm_operand<T>& y) { return y.k_stride == 1 && y.stride % (16 / sizeof(T)) == 0; };
     const bool a_along_k = along_k(x.a), b_along_k = along_k(x.b);
     constexpr wgmma_tile large{256, 4, 2}, middle{128, 6, 2}, small{64, 8, 1};

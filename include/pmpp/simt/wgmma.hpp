@@ -4,8 +4,8 @@
 // bytes, and products of whole tiles in shared memory. For CUDA only; the emulator has none of it.
 //
 //   on the host
-//   wgmma_available()                     does this program hold code for sm_90a, and is the current device one?
 //   describe_tiles(map, ...)              what the copy unit has to know of a matrix: a "tensor map"
+//   wgmma_probe                           a kernel that tells for what the program was compiled
 //
 //   on the device
 //   transaction_barrier                   an "mbarrier": a phase ends when all have arrived, and all expected bytes too
@@ -28,9 +28,9 @@
 #include <cuda.h>
 
 #include <cstdint>
+#include <type_traits>
 
 #include <pmpp/core/error.hpp>
-#include <pmpp/simt/cuda_block.hpp>
 
 struct __half;
 struct __nv_bfloat16;
@@ -42,9 +42,8 @@ namespace pmpp::inline PMPP_BACKEND::simt {
 /// What the copy unit has to know of a matrix. A kernel gets it among its arguments, by value.
 using tile_map = CUtensorMap;
 
-namespace detail {
-
-/// Never launched: what CUDA says of it tells for what it was compiled.
+/// A kernel that is never launched: what CUDA says of it tells whether it was compiled for sm_90a, as it has shared memory
+/// only then.
 struct wgmma_probe {
   static constexpr int threads = 32;
   template <class Block>
@@ -55,24 +54,6 @@ struct wgmma_probe {
 #endif
   }
 };
-
-}  // namespace detail
-
-/// Whether the current device is one of sm_90a, and runs code that was compiled for it. Asks once per device.
-inline bool wgmma_available(int device) {
-  enum : char { unknown, no, yes };
-  static char known[64];
-  char answer = __atomic_load_n(&known[device], __ATOMIC_RELAXED);
-  if (answer == unknown) {
-    cudaFuncAttributes attributes;
-    check(cudaFuncGetAttributes(&attributes, reinterpret_cast<const void*>(
-                                                 &detail::run_kernel<detail::wgmma_probe::threads, detail::wgmma_probe>)),
-          "cudaFuncGetAttributes");
-    answer = attributes.sharedSizeBytes > 0 ? yes : no;
-    __atomic_store_n(&known[device], answer, __ATOMIC_RELAXED);
-  }
-  return answer == yes;
-}
 
 /// Describes `batch` matrices of `rows` rows of `row` elements for copies of box_rows x 128 bytes: the rows of a tile
 /// follow each other in shared memory, and their 16-byte words are exchanged within 8 rows, as products want them.
