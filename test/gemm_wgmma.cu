@@ -26,7 +26,7 @@ using pmpp::detail::wgmma_tile;
 
 namespace {
 
-constexpr wgmma_tile large{256, 4, 2}, middle{128, 6, 2}, small{64, 8, 1};
+constexpr wgmma_tile large{256, 4}, middle{128, 6}, small{64, 8};
 
 bool available() {
   if (pmpp::detail::wgmma_available(pmpp::detail::device_limits::current())) return true;

@@ -206,14 +206,7 @@ void launch_kernel([[maybe_unused]] const P& where, const grid& shape, const Ker
     const auto* entry = reinterpret_cast<const void*>(&simt::detail::run_kernel<Threads, Kernel, Args...>);
     if (own + shape.dynamic_shared > simt::detail::static_shared_limit)
       allow_shared_bytes_once<void(std::integral_constant<int, Threads>, Kernel, Args...)>(id, entry);
-    cudaLaunchConfig_t config = launch_config(shape, dynamic_bytes, where.stream);
-    cudaLaunchAttribute cluster{};
-    if constexpr (requires { Kernel::cluster; }) {
-      cluster.id = cudaLaunchAttributeClusterDimension;
-      cluster.val.clusterDim = {Kernel::cluster, 1, 1};
-      config.attrs = &cluster;
-      config.numAttrs = 1;
-    }
+    const cudaLaunchConfig_t config = launch_config(shape, dynamic_bytes, where.stream);
     const void* values[] = {&kernel, &args...};
     after_launch(cudaLaunchKernelExC(&config, entry, const_cast<void**>(values)), name, where.stream,
                  std::source_location::current());

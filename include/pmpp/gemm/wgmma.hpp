@@ -3,12 +3,13 @@
 // The matrix product on the tensor cores of sm_90a (H100, H200), for half, bfloat16, and floats where tf32 is enough.
 //
 //   1. A block owns 128 x n elements of C at a time, all of k, and goes from tile to tile: there are as many blocks as
-//      multiprocessors. Two blocks side by side, a cluster, work on tiles below each other and share what they read of B.
+//      multiprocessors.
 //   2. Its first warpgroup is the producer: one thread of it asks the copy unit for tiles of A and B, 128 bytes deep in k,
 //      as soon as a stage of shared memory is free. Two more, the consumers, multiply 64 rows each. Stages change hands by
-//      barriers: `full` when the bytes are there, `empty` when the consumers of both blocks have read them.
+//      barriers: `full` when the bytes are there, `empty` when both consumers have read them.
 //   3. The sums are in the registers of the consumers, 128 a thread, which the producer has left to them. At the end of a
-//      tile they go through shared memory, so that a warp writes whole lines of C. The producer is some stages ahead then.
+//      tile they go through shared memory, so that neighbouring lanes write neighbours in C. Meanwhile the producer fills
+//      all stages for the next tile.
 //   4. The copy unit writes zeros where a tile leaves the matrix: the loop over k has no cases.
 //
 // Products of floats want both operands along k. One of them may be along m: then each lane loads it from shared memory
@@ -36,28 +37,26 @@
 namespace pmpp::inline PMPP_BACKEND {
 namespace detail {
 
-/// How many columns of C a block works out at a time, 64, 128 or 256; stages in shared memory; blocks of a cluster.
+/// How many columns of C a block works out at a time, 64, 128 or 256, and stages in shared memory.
 struct wgmma_tile {
-  int n, stages, cluster;
+  int n, stages;
 };
 
 /// AlongMA, AlongNB: the rows of the operand in shared memory are along m (n), not along k.
 template <class T, class TC, class S, class Epilogue, wgmma_tile Tile, bool AlongMA, bool AlongNB>
 struct gemm_wgmma_kernel {
-  static constexpr int threads = 3 * 128, cluster = Tile.cluster;
+  static constexpr int threads = 3 * 128;
   static constexpr int row_bytes = 128, depth = row_bytes / sizeof(T);  ///< of a stage, along k
   static constexpr int m = 128, n = Tile.n, consumers = 2;
   static constexpr bool a_in_registers = std::is_same_v<T, float> && AlongMA;
   static_assert(!(std::is_same_v<T, float> && AlongNB) && (!a_in_registers || n == 256));
 
-  static constexpr int slice = row_bytes / sizeof(TC);  ///< columns of C that are written at a time
+  static constexpr int slice = 32;  ///< columns of C whose sums go through shared memory at a time
   struct shared {
     struct alignas(1024) stage {  // the pattern in which words are exchanged repeats every 1024 bytes
       unsigned char a[m * row_bytes], b[n * row_bytes];
     } stages[Tile.stages];
-    struct alignas(16) {
-      TC row[16][slice + 16 / sizeof(TC)];  // the word behind each row spreads lanes over the banks
-    } result[consumers * 4];                // of each warp
+    alignas(16) float sums[consumers * 4][16 * (slice + 8)];  // of each warp
     simt::transaction_barrier full[Tile.stages], empty[Tile.stages];
   };
 
@@ -65,9 +64,10 @@ struct gemm_wgmma_kernel {
     simt::tile_map a, b;
     gemm_target<TC> c;
     std::int64_t k;
-    std::int64_t tiles_m, tiles_n, tiles;  ///< of the clusters, in all matrices
+    std::int64_t tiles_m, tiles_n, tiles;  ///< of all matrices
     bool batch_a, batch_b;                 ///< whether each product has a matrix of its own
     gemm_result<S, Epilogue> result;
+    bool down;  ///< neighbours in memory are those below each other in C
     bool wide;  ///< 16-byte words of C may be written
   };
 
@@ -75,26 +75,21 @@ struct gemm_wgmma_kernel {
   PMPP_HOST_DEVICE void operator()([[maybe_unused]] Block& block, [[maybe_unused]] shared& memory,
                                    [[maybe_unused]] const arguments& x) const {
 #if defined(__CUDA_ARCH_FEAT_SM90_ALL)
-    const int rank = cluster > 1 ? simt::cluster_rank() : 0;
     if (block.thread() == 0) {
       for (int s = 0; s < Tile.stages; ++s) {
         memory.full[s].init(1);
-        memory.empty[s].init(consumers * cluster);
+        memory.empty[s].init(consumers);
       }
       simt::barriers_visible();
     }
-    if constexpr (cluster > 1)
-      simt::cluster_sync();
-    else
-      block.sync();
+    block.sync();
     if (block.warp() < 4) {
       simt::keep_registers<40>();
-      if (block.thread() == 0) produce(block, memory, x, rank);
+      if (block.thread() == 0) produce(block, memory, x);
     } else {
       simt::take_registers<232>();
-      consume(block, memory, x, rank);
+      consume(block, memory, x);
     }
-    if constexpr (cluster > 1) simt::cluster_sync();  // others may still write to the shared memory of this block
 #endif
   }
 
@@ -107,13 +102,13 @@ private:
 
     /// Tiles follow each other down `group` rows of them, then to the next column: those that run at the same time form
     /// a rectangle and share what they read.
-    __device__ place(const arguments& x, std::int64_t tile, int rank) {
-      constexpr std::int64_t group = 8;
+    __device__ place(const arguments& x, std::int64_t tile) {
+      constexpr std::int64_t group = 16;
       const std::int64_t in_matrix = x.tiles_m * x.tiles_n, in_group = group * x.tiles_n;
       batch = tile / in_matrix;
       tile -= batch * in_matrix;
       const std::int64_t first = tile / in_group * group, rows = smaller(group, x.tiles_m - first);
-      row = static_cast<int>(((first + tile % in_group % rows) * cluster + rank) * m);
+      row = static_cast<int>((first + tile % in_group % rows) * m);
       col = static_cast<int>(tile % in_group / rows * n);
     }
   };
@@ -131,16 +126,14 @@ private:
 
   /// Calls f(place) for each tile of this block.
   template <class Block, class F>
-  __device__ static void each_tile(Block& block, const arguments& x, int rank, F f) {
-    for (std::int64_t tile = block.index() / cluster; tile < x.tiles; tile += block.count() / cluster)
-      f(place(x, tile, rank));
+  __device__ static void each_tile(Block& block, const arguments& x, F f) {
+    for (std::int64_t tile = block.index(); tile < x.tiles; tile += block.count()) f(place(x, tile));
   }
 
   template <class Block>
-  __device__ static void produce(Block& block, shared& memory, const arguments& x, int rank) {
-    constexpr int part = n / cluster;  // of B, which this block reads for the cluster
+  __device__ static void produce(Block& block, shared& memory, const arguments& x) {
     position next;
-    each_tile(block, x, rank, [&](const place& at) {
+    each_tile(block, x, [&](const place& at) {
       const int batch_a = x.batch_a ? static_cast<int>(at.batch) : 0, batch_b = x.batch_b ? static_cast<int>(at.batch) : 0;
       for (int slab = 0; slab < slabs(x); ++slab, next.advance()) {
         auto& stage = memory.stages[next.stage];
@@ -153,25 +146,20 @@ private:
             simt::copy_tile(stage.a + i * row_bytes, x.a, full, at.row + i, p, batch_a);
         else
           simt::copy_tile(stage.a, x.a, full, p, at.row, batch_a);
-        const auto copy_b = [&](int j, int at_x, int at_y) {
-          if constexpr (cluster > 1)
-            simt::copy_tile_to_cluster(stage.b + j * row_bytes, x.b, full, at_x, at_y, batch_b, (1u << cluster) - 1);
-          else
-            simt::copy_tile(stage.b + j * row_bytes, x.b, full, at_x, at_y, batch_b);
-        };
         if constexpr (AlongNB)
-          for (int j = rank * part; j < (rank + 1) * part; j += depth) copy_b(j, at.col + j, p);
+          for (int j = 0; j < n; j += depth)
+            simt::copy_tile(stage.b + j * row_bytes, x.b, full, at.col + j, p, batch_b);
         else
-          copy_b(rank * part, p, at.col + rank * part);
+          simt::copy_tile(stage.b, x.b, full, p, at.col, batch_b);
       }
     });
   }
 
   template <class Block>
-  __device__ static void consume(Block& block, shared& memory, const arguments& x, int rank) {
+  __device__ static void consume(Block& block, shared& memory, const arguments& x) {
     position next;
     float sum[n / 2];
-    each_tile(block, x, rank, [&](const place& at) {
+    each_tile(block, x, [&](const place& at) {
       if constexpr (a_in_registers)
         multiply_from_registers(block, memory, x, next, sum);
       else
@@ -180,11 +168,10 @@ private:
     });
   }
 
-  /// Tells the producers of the cluster that this warpgroup has read a stage.
+  /// Tells the producer that this warpgroup has read a stage.
   template <class Block>
   __device__ static void release(Block& block, shared& memory, int stage) {
-    const int thread = block.thread() % 128;
-    if (thread < cluster) memory.empty[stage].arrive_at(thread);
+    if (block.thread() % 128 == 0) memory.empty[stage].arrive();
   }
 
   /// The bytes from one step of k, 32 bytes deep, to the next.
@@ -209,6 +196,7 @@ private:
       last = next.stage;
     }
     simt::products_wait<0>();
+    simt::products_settle(sum);
     release(block, memory, last);
   }
 
@@ -252,52 +240,75 @@ private:
         following = load(memory.stages[next.stage].a);
       }
       simt::products_wait<0>();
+      unrolled<4>([&](auto q) { simt::products_settle(current.word[q]); });
       release(block, memory, stage);
       current = following;
     }
+    simt::products_settle(sum);
   }
 
-  /// Makes elements of C of a warpgroup's sums, and writes them slice by slice.
+  /// Makes elements of C of the sums of a warp.
   template <class Block>
   __device__ static void write(Block& block, shared& memory, const arguments& x, const place& at,
                                const float (&sum)[n / 2]) {
+    const bool whole = x.wide && at.row + m <= x.c.rows && at.col + n <= x.c.cols;
+    if (a_in_registers && x.down)
+      write_slices<a_in_registers>(block, memory, x, at, whole, sum);
+    else
+      write_slices<false>(block, memory, x, at, whole, sum);
+  }
+
+  /// The same slice by slice. Down: sums of a column lie next to each other in shared memory, else those of a row.
+  template <bool Down, class Block>
+  __device__ static void write_slices(Block& block, shared& memory, const arguments& x, const place& at, bool whole,
+                                      const float (&sum)[n / 2]) {
+    constexpr int pitch = Down ? 16 + 4 : slice + 8;  // what is more than needed spreads lanes over the banks
+    constexpr int line = Down ? 16 : slice, lines = 16 * slice / line;
+    constexpr int items = 16 / sizeof(TC), abreast = line / items;  // lanes that write a line, 16 bytes each
     const int lane = block.lane(), warp = block.warp() % 4;
-    auto& result = memory.result[block.warp() - 4].row;
     const std::int64_t first = at.row + (block.warp() / 4 - 1) * 64;
     const auto row_of = [&](int i) { return first + (a_in_registers ? row_from_registers(warp, i) : warp * 16 + i); };
     TC* c = x.c.data + at.batch * x.c.batch_stride;
-    constexpr int items = 16 / sizeof(TC);
-    unrolled<n / slice>([&](auto s) {
-      const std::int64_t col = at.col + s * slice;
-      unrolled<slice / 8>([&](auto j) {
-        unrolled<2>([&](auto h) {
-          struct alignas(2 * sizeof(TC)) {
-            TC item[2];
-          } pair{};
-          const int i = lane / 4 + h * 8, k = j * 8 + lane % 4 * 2;
-          unrolled<2>([&](auto e) {
-            if (row_of(i) < x.c.rows && col + k + e < x.c.cols)
-              pair.item[e] = x.result(sum[(s * (slice / 8) + j) * 4 + h * 2 + e],
-                                      c + row_of(i) * x.c.row_stride + (col + k + e) * x.c.col_stride, row_of(i),
-                                      col + k + e);
-          });
-          *reinterpret_cast<decltype(pair)*>(&result[i][k]) = pair;
+    float* sums = memory.sums[block.warp() - 4];
+    unrolled<n / slice>([&](int s) {
+      unrolled<slice / 8>([&](int j) {
+        unrolled<2>([&](int h) {
+          const int i = lane / 4 + h * 8, k = j * 8 + lane % 4 * 2, from = (s * (slice / 8) + j) * 4 + h * 2;
+          if constexpr (Down) {
+            sums[k * pitch + i] = sum[from];
+            sums[(k + 1) * pitch + i] = sum[from + 1];
+          } else {
+            *reinterpret_cast<item_group<float, 2>*>(sums + i * pitch + k) = {sum[from], sum[from + 1]};
+          }
         });
       });
       block.sync_warp();
-      if (x.wide && col + slice <= x.c.cols) {
-        unrolled<4>([&](auto e) {
-          const int i = e * 4 + lane / 8, k = lane % 8 * items;
-          if (row_of(i) < x.c.rows)
-            *reinterpret_cast<simt::quad*>(c + row_of(i) * x.c.row_stride + col + k) =
-                *reinterpret_cast<const simt::quad*>(&result[i][k]);
+      const std::int64_t col = at.col + s * slice;
+      if (whole) {
+        const bool reads = x.result.beta != S{};
+        unrolled<lines / (32 / abreast)>([&](int u) {
+          const int across = lane / abreast + u * (32 / abreast), along = lane % abreast * items;
+          const std::int64_t row = row_of(Down ? along : across), j = col + (Down ? across : along);
+          auto* to = reinterpret_cast<item_group<TC, items>*>(c + row * x.c.row_stride + j * x.c.col_stride);
+          item_group<TC, items> y{};
+          if (reads) y = *to;
+          constexpr int piece = smaller(items, 4);
+          unrolled<items / piece>([&](int q) {
+            const auto own = *reinterpret_cast<const item_group<float, piece>*>(sums + across * pitch + along + q * piece);
+            unrolled<piece>([&](int e) {
+              y.item[q * piece + e] = x.result(own.item[e], &y.item[q * piece + e], Down ? row + q * piece + e : row,
+                                               Down ? j : j + q * piece + e);
+            });
+          });
+          *to = y;
         });
       } else {
-        const bool down = x.c.row_stride == 1;  // neighbouring lanes write neighbours in C
-        for (int e = lane; e < 16 * slice; e += simt::warp_size) {
-          const int i = down ? e % 16 : e / slice, k = down ? e / 16 : e % slice;
-          if (row_of(i) < x.c.rows && col + k < x.c.cols)
-            c[row_of(i) * x.c.row_stride + (col + k) * x.c.col_stride] = result[i][k];
+        for (int g = lane; g < 16 * slice; g += simt::warp_size) {  // neighbouring lanes write neighbours, if there are any
+          const bool down = Down || x.c.row_stride == 1;
+          const int i = down ? g % 16 : g / slice, k = down ? g / 16 : g % slice;
+          const std::int64_t row = row_of(i), j = col + k;
+          TC* to = c + row * x.c.row_stride + j * x.c.col_stride;
+          if (row < x.c.rows && j < x.c.cols) *to = x.result(sums[Down ? k * pitch + i : i * pitch + k], to, row, j);
         }
       }
       block.sync_warp();
@@ -312,7 +323,7 @@ inline bool wgmma_available(int device) {
   static char known[device_limits::most_devices];
   char answer = __atomic_load_n(&known[device], __ATOMIC_RELAXED);
   if (answer == unknown) {
-    const auto* probe = &simt::detail::run_kernel<simt::wgmma_probe::threads, simt::wgmma_probe>;
+    void (*const probe)(simt::wgmma_probe) = simt::detail::run_kernel<simt::wgmma_probe::threads, simt::wgmma_probe>;
     cudaFuncAttributes attributes;
     check(cudaFuncGetAttributes(&attributes, reinterpret_cast<const void*>(probe)), "cudaFuncGetAttributes");
     answer = attributes.sharedSizeBytes > 0 ? yes : no;
@@ -330,31 +341,33 @@ bool gemm_by_wgmma_tile(const device_policy& where, const gemm_problem<T, T, TC,
                    : simt::describe_tiles(map, y.data, y.extent, x.k, y.k_stride, x.batch, y.batch_stride, kernel::depth);
   };
   typename kernel::arguments y;
-  if (!describe(y.a, x.a, !AlongMA, kernel::m) || !describe(y.b, x.b, !AlongNB, kernel::n / Tile.cluster)) return false;
+  if (!describe(y.a, x.a, !AlongMA, kernel::m) || !describe(y.b, x.b, !AlongNB, kernel::n)) return false;
   constexpr std::int64_t items = 16 / sizeof(TC);
   y.c = x.c;
   y.k = x.k;
-  y.tiles_m = ceil_div(x.c.rows, std::int64_t(kernel::m * Tile.cluster));
+  y.tiles_m = ceil_div(x.c.rows, std::int64_t(kernel::m));
   y.tiles_n = ceil_div(x.c.cols, std::int64_t(kernel::n));
   y.tiles = y.tiles_m * y.tiles_n * x.batch;
   y.batch_a = x.a.batch_stride != 0;
   y.batch_b = x.b.batch_stride != 0;
   y.result = x.result;
-  y.wide = x.c.col_stride == 1 && x.c.row_stride % items == 0 && x.c.batch_stride % items == 0 &&
-           reinterpret_cast<std::uintptr_t>(x.c.data) % 16 == 0;
-  const std::int64_t clusters = processor_count(where) / Tile.cluster;
-  launch(where, smaller(y.tiles, clusters) * Tile.cluster, kernel{}, y);
+  y.down = x.c.row_stride == 1 && x.c.col_stride != 1;
+  const std::int64_t unit = y.down ? x.c.row_stride : x.c.col_stride, line = y.down ? x.c.col_stride : x.c.row_stride;
+  y.wide = unit == 1 && (!y.down || kernel::a_in_registers) && line % items == 0 && x.c.batch_stride % items == 0 &&
+           reinterpret_cast<std::uintptr_t>(x.c.data) % 16 == 0 &&
+           !(kernel::a_in_registers && y.down && items > 4);  // whose rows follow each other in fours
+  launch(where, smaller(y.tiles, std::int64_t(processor_count(where))), kernel{}, y);
   return true;
 }
 
-/// What a tile is expected to cost.
+/// How many clocks a product is expected to take with a given tile.
 template <class T>
 double wgmma_clocks(const wgmma_tile& tile, std::int64_t m, std::int64_t n, std::int64_t k, std::int64_t batch,
                     int processors) {
-  const std::int64_t tiles = ceil_div(m, std::int64_t(128 * tile.cluster)) * ceil_div(n, std::int64_t(tile.n)) * batch;
-  const double waves = double(ceil_div(tiles, std::int64_t(processors / tile.cluster)));
-  const double of_slab = tile.n == 256 ? 1080 : tile.n == 128 ? 620 : 400, of_tile = 1500 + 8 * tile.n;
-  return waves * (double(ceil_div(k, std::int64_t(128 / sizeof(T)))) * of_slab + of_tile);
+  const std::int64_t tiles = ceil_div(m, std::int64_t(128)) * ceil_div(n, std::int64_t(tile.n)) * batch;
+  const double of_slab = tile.n == 256 ? 1080 : tile.n == 128 ? 690 : 530, of_tile = 1500 + 6 * tile.n;
+  return double(ceil_div(tiles, std::int64_t(processors))) *
+         (double(ceil_div(k, std::int64_t(128 / sizeof(T)))) * of_slab + of_tile);
 }
 
 /// Starts a product where this path can do it and pays; says whether it has. A and B: half, bfloat16, or floats that may be
@@ -367,11 +380,15 @@ bool gemm_by_wgmma(const P& where, const gemm_problem<T, T, TC, S, Epilogue>& x)
     if (x.k == 0 || !wgmma_available(device_limits::current())) return false;
     const auto along_k = [](const gemm_operand<T>& y) { return y.k_stride == 1 && y.stride % (16 / sizeof(T)) == 0; };
     const bool a_along_k = along_k(x.a), b_along_k = along_k(x.b);
-    constexpr wgmma_tile large{256, 4, 2}, middle{128, 6, 2}, small{64, 8, 1};
+    constexpr wgmma_tile large{256, 4}, middle{128, 6}, small{64, 8};
     const auto clocks = [&](const wgmma_tile& tile) {
       return wgmma_clocks<T>(tile, x.c.rows, x.c.cols, x.k, x.batch, processor_count(where));
     };
-    const double best = smaller(clocks(large), smaller(clocks(middle), clocks(small)));
+    const double best = is_float ? clocks(large) : smaller(clocks(large), smaller(clocks(middle), clocks(small)));
+    // What mma.sync takes with k split among all multiprocessors, which this path does not do.
+    const double split = 20000 + double(x.c.rows) * double(x.c.cols) * double(x.batch) * double(x.k) /
+                                     (processor_count(where) * (is_float ? 400.0 : 800.0));
+    if (best > split) return false;
     const auto run = [&]<wgmma_tile Tile>(std::integral_constant<wgmma_tile, Tile>) {
       if (a_along_k && b_along_k) return gemm_by_wgmma_tile<Tile, false, false>(where, x);
       if constexpr (is_float) {

@@ -10,12 +10,11 @@
 //   on the device
 //   transaction_barrier                   an "mbarrier": a phase ends when all have arrived, and all expected bytes too
 //   copy_tile(to, map, done, x, y, z)     starts the copy of a tile; zeros where it leaves the matrix. One thread calls
-//   copy_tile_to_cluster(...)             the same, to the same place of each block of the cluster
-//   cluster_rank(), cluster_sync()        blocks that run side by side and may reach each other's shared memory
 //   keep_registers<N>(), take_registers<N>()     a warpgroup, four warps, leaves registers to the others of its block
 //   operand_in_shared(...)                says how an operand of a product lies in shared memory
 //   multiply_rows<T, ..., N>(d, a, b, add)  d = A B, or d += A B, for 64 rows by a warpgroup. Starts only:
 //   products_begin(), products_end(), products_wait<N>()     around a batch; all batches but the newest N are done
+//   products_settle(registers)            what a batch has read or written may be used otherwise, after the wait
 //
 // Code for sm_90a has to be asked for by that name (nvcc -arch=sm_90a, CMAKE_CUDA_ARCHITECTURES=90a): sm_90 is not enough.
 // Elsewhere the second part does not exist.
@@ -92,7 +91,7 @@ struct transaction_barrier {
 #if defined(__CUDA_ARCH_FEAT_SM90_ALL)
   __device__ std::uint32_t address() const { return std::uint32_t(__cvta_generic_to_shared(&word)); }
 
-  /// A phase will have `count` arrivals. One thread calls, then barriers_visible().
+  /// A phase will have `count` arrivals. One thread calls.
   __device__ void init(int count) {
     asm volatile("mbarrier.init.shared::cta.b64 [%0], %1;" ::"r"(address()), "r"(count) : "memory");
   }
@@ -100,13 +99,8 @@ struct transaction_barrier {
   __device__ void arrive_expecting(int bytes) {
     asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;" ::"r"(address()), "r"(bytes) : "memory");
   }
-  /// Arrives at this barrier of block `rank` of the cluster.
-  __device__ void arrive_at(int rank) {
-    asm volatile(
-        "{ .reg .b32 other; mapa.shared::cluster.u32 other, %0, %1; "
-        "mbarrier.arrive.shared::cluster.b64 _, [other]; }" ::"r"(address()),
-        "r"(rank)
-        : "memory");
+  __device__ void arrive() {
+    asm volatile("mbarrier.arrive.shared::cta.b64 _, [%0];" ::"r"(address()) : "memory");
   }
   /// Waits for the end of the phase, if it is the current one: odd or even.
   __device__ void wait(bool odd) {
@@ -123,17 +117,8 @@ struct transaction_barrier {
 
 #if defined(__CUDA_ARCH_FEAT_SM90_ALL)
 
-/// Makes initialised barriers known to the copy unit and the cluster, once these have met.
+/// Makes initialised barriers known to the copy unit. One thread calls, before the block meets.
 __device__ inline void barriers_visible() { asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory"); }
-
-__device__ inline int cluster_rank() {
-  int rank;
-  asm volatile("mov.u32 %0, %%cluster_ctarank;" : "=r"(rank));
-  return rank;
-}
-__device__ inline void cluster_sync() {
-  asm volatile("barrier.cluster.arrive.release.aligned; barrier.cluster.wait.acquire.aligned;" ::: "memory");
-}
 
 __device__ inline void copy_tile(void* to, const tile_map& map, transaction_barrier& done, int x, int y, int z) {
   asm volatile(
@@ -142,16 +127,6 @@ __device__ inline void copy_tile(void* to, const tile_map& map, transaction_barr
       "l"(&map), "r"(done.address()), "r"(x), "r"(y), "r"(z)
       : "memory");
 }
-/// Each block's own barrier gets the bytes that arrive there. `blocks`: bit r for block r.
-__device__ inline void copy_tile_to_cluster(void* to, const tile_map& map, transaction_barrier& done, int x, int y, int z,
-                                            unsigned blocks) {
-  asm volatile(
-      "cp.async.bulk.tensor.3d.shared::cluster.global.mbarrier::complete_tx::bytes.multicast::cluster [%0], "
-      "[%1, {%3, %4, %5}], [%2], %6;" ::"r"(std::uint32_t(__cvta_generic_to_shared(to))),
-      "l"(&map), "r"(done.address()), "r"(x), "r"(y), "r"(z), "h"(std::uint16_t(blocks))
-      : "memory");
-}
-
 /// From now on the calling warpgroup has N registers a thread; a multiple of 8. All its threads call.
 template <int N>
 __device__ void keep_registers() {
@@ -171,10 +146,22 @@ __device__ void products_wait() {
   asm volatile("wgmma.wait_group.sync.aligned %0;" ::"n"(N) : "memory");
 }
 
+/// Registers that a batch reads or writes, after products_wait and before anything else is done with them: the compiler
+/// does not know that products go on after the instruction, and would give registers to others too early.
+template <class T, int N>
+__device__ __forceinline__ void products_settle(T (&values)[N]) {
+#pragma unroll
+  for (int i = 0; i < N; ++i)
+    if constexpr (std::is_same_v<T, float>)
+      asm volatile("" : "+f"(values[i])::"memory");
+    else
+      asm volatile("" : "+r"(values[i])::"memory");
+}
+
 /// Where an operand lies in shared memory, as describe_tiles leaves it. Eight rows of 128 bytes are 1024 bytes; `columns`
 /// is the distance in bytes of one 128 bytes of a row of the operand from the next, where rows are along m (n).
 __device__ inline std::uint64_t operand_in_shared(const void* tile, int columns) {
-  const std::uint64_t address = __cvta_generic_to_shared(tile) & 0x3ffff;  // above: the rank in the cluster
+  const std::uint64_t address = __cvta_generic_to_shared(tile) & 0x3ffff;  // of 18 bits
   return std::uint64_t(1) << 62 | std::uint64_t(1024 / 16) << 32 | std::uint64_t(columns / 16) << 16 | address / 16;
 }
 
