@@ -303,6 +303,7 @@ private:
           *to = y;
         });
       } else {
+#pragma unroll 1
         for (int g = lane; g < 16 * slice; g += simt::warp_size) {  // neighbouring lanes write neighbours, if there are any
           const bool down = Down || x.c.row_stride == 1;
           const int i = down ? g % 16 : g / slice, k = down ? g / 16 : g % slice;
