@@ -225,25 +225,32 @@ private:
       });
       return to;
     };
-    memory.full[next.stage].wait(next.odd);
-    part current = load(memory.stages[next.stage].a);
-    for (int slab = 0; slab < slabs(x); ++slab) {
-      const int stage = next.stage;
-      const std::uint64_t b = simt::operand_in_shared(memory.stages[stage].b, 16);
+    // While products read one part, the other is loaded.
+    int last = 0;
+    const auto multiply_slab = [&](int slab, part& now, part& other) {
+      const std::uint64_t b = simt::operand_in_shared(memory.stages[next.stage].b, 16);
       simt::products_begin();
-      unrolled<4>([&](auto q) { simt::multiply_rows(sum, current.word[q], b + q * 2, slab > 0 || q > 0); });
+      unrolled<4>([&](auto q) { simt::multiply_rows(sum, now.word[q], b + q * 2, slab > 0 || q > 0); });
       simt::products_end();
+      simt::products_wait<1>();
+      unrolled<4>([&](auto q) { simt::products_settle(other.word[q]); });
+      if (slab > 0) release(block, memory, last);
+      last = next.stage;
       next.advance();
-      part following;
       if (slab + 1 < slabs(x)) {
         memory.full[next.stage].wait(next.odd);
-        following = load(memory.stages[next.stage].a);
+        other = load(memory.stages[next.stage].a);
       }
-      simt::products_wait<0>();
-      unrolled<4>([&](auto q) { simt::products_settle(current.word[q]); });
-      release(block, memory, stage);
-      current = following;
+    };
+    memory.full[next.stage].wait(next.odd);
+    part even = load(memory.stages[next.stage].a), odd = even;
+    for (int slab = 0; slab < slabs(x); slab += 2) {
+      multiply_slab(slab, even, odd);
+      if (slab + 1 < slabs(x)) multiply_slab(slab + 1, odd, even);
     }
+    simt::products_wait<0>();
+    unrolled<4>([&](auto q) { simt::products_settle(even.word[q]), simt::products_settle(odd.word[q]); });
+    release(block, memory, last);
     simt::products_settle(sum);
   }
 
