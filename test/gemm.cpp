@@ -35,6 +35,8 @@ constexpr pmpp::gemm_tile flat{16, 32, 8, 3, 4, 4, 4, 1}, high{32, 16, 8, 3, 4, 
     few{8, 64, 16, 3, 4, 4, 2, 1}, two_warps{32, 32, 8, 4, 4, 4, 4, 1, 8};
 constexpr pmpp::gemm_tuning tiny{flat, high, few, flat};
 constexpr pmpp::gemm_tuning other{two_warps, two_warps, two_warps, two_warps};
+// The same for tensor cores.
+constexpr pmpp::gemm_tuning tensor{flat, high, few, flat, {32, 64, 32, 32, 3, 1}, {64, 32, 32, 32, 4, 1}};
 
 /// How a matrix lies in memory.
 struct layout {
@@ -146,6 +148,15 @@ TEST_ALL_PLACES("gemm: all layouts, any shape") {
                                                   random_layout(), alpha, beta);
     try_product<where, other, double, double, double>(size(), size(), size(), random_layout(), random_layout(),
                                                       random_layout(), alpha, beta);
+  }
+}
+
+TEST_ALL_PLACES("gemm: doubles on tensor cores, all layouts, any shape") {
+  for (int i = 0; i < 60; ++i) {
+    const auto size = [] { return random_of<std::int64_t>({0, 1, 2, 3, 7, 15, 16, 17, 31, 32, 33, 64, 65, 70, 100}); };
+    const double alpha = random_of({1.0, -0.5, 2.0}), beta = random_of({0.0, 0.0, 1.0, -0.75});
+    try_product<where, tensor, double, double, double>(size(), size(), size(), random_layout(), random_layout(),
+                                                       random_layout(), alpha, beta);
   }
 }
 

@@ -72,22 +72,20 @@ struct mma_kernel {
   using word = typename mma::word;
   using sum_type = typename mma::sum;
   static constexpr int items = 16 / sizeof(T);  ///< of 16 bytes
-  static constexpr int row_words = 8;           ///< of a row of a slab along k
+  static constexpr int row_words = mma::is_double ? 16 : 8;  ///< of a row of a slab along k
   static constexpr int slab_k = row_words * items;
-  /// Rows of a word along m, which are rows 8 apart of small matrices. Two-byte elements are transposed on the way to
-  /// registers instead.
-  static constexpr int abreast = sizeof(T) >= 4 ? items : 1;
-  static constexpr int blocks_m = Tile.warp_m / 8, blocks_n = Tile.warp_n / 8;  ///< of 8 rows (columns) of a warp
-  static constexpr int group = larger(2, abreast);                               ///< blocks of A that are loaded together
-  static constexpr int units = Type == simt::mma_type::float64 ? 1 : 2;          ///< of a slab: what a lane loads at once
-  static constexpr int loaded = 4;                                               ///< words of a block of a unit
-  static constexpr int steps = loaded / mma::words;
-  static_assert(blocks_m % group == 0 && blocks_n % group == 0);
+  static constexpr int steps = slab_k / mma::k;         ///< of a slab
+  static constexpr int tiles_m = Tile.warp_m / 16;      ///< small matrices of a warp
+  static constexpr int blocks_n = Tile.warp_n / 8;
+  static constexpr int group = mma::is_double ? 1 : 2;  ///< of the latter that are loaded together
+  static constexpr int groups = blocks_n / group;
+  static constexpr int slot_k = 4 * mma::items;         ///< numbers of k of a word of all lanes
+  static_assert(steps % 2 == 0 && groups % 2 == 0 && Tile.stages >= 2);
   static_assert(sizeof(T) > 1 || (AlongKA && AlongKB));
 
   struct shared {
-    alignas(128) std::byte a[Tile.stages][Tile.m * 128];
-    alignas(128) std::byte b[Tile.stages][Tile.n * 128];
+    alignas(128) std::byte a[Tile.stages][Tile.m * row_words * 16];
+    alignas(128) std::byte b[Tile.stages][Tile.n * row_words * 16];
   };
 
   struct arguments {
@@ -106,7 +104,7 @@ struct mma_kernel {
   template <class Block>
   PMPP_HOST_DEVICE void operator()(Block& block, shared& memory, const arguments& x) const {
     const place at(block, x);
-    sum_type sum[blocks_m / 2][blocks_n][4] = {};
+    sum_type sum[tiles_m][blocks_n][4] = {};
     multiply(block, memory, x, at, sum);
     write(x, at, sum);
   }
@@ -145,21 +143,13 @@ private:
     }
   };
 
-  /// Row of a tile that row g of block b of 8 rows stands for.
-  PMPP_HOST_DEVICE static constexpr int row_of(int b, int g) {
-    return b / abreast * (8 * abreast) + g * abreast + b % abreast;
-  }
-
-  /// Where word w of row (or of k) r lies in a slab, in words.
+  /// Where word w of row r lies in a slab along k; or word w of those along m, of k = r: bytes from the slab's first.
+  /// The lower bits of w are exchanged so that what a warp reads at once lies in different banks.
   template <bool AlongK, int Extent>
   PMPP_HOST_DEVICE static int place_of(int r, int w) {
-    if constexpr (AlongK) {
-      return r * row_words + (w ^ (4 * (r / abreast % 2)));
-    } else {
-      constexpr int words = Extent / items;
-      const int turn = sizeof(T) >= 4 ? 2 * (r / items % 4) : 2 * (r / items % 4) + r % 2;
-      return r * words + (w ^ (turn & (words - 1)));
-    }
+    constexpr int words = AlongK ? row_words : Extent / items;
+    const int turn = (AlongK ? sizeof(T) < 8 : sizeof(T) < 4) ? r % 8 : 2 * (r % 4);
+    return (r * words + (w ^ (turn & (words - 1)))) * 16;
   }
 
   /// Copies one operand slab by slab.
@@ -198,7 +188,7 @@ private:
           const int line = line_ + l * deep;
           if (lines % deep != 0 && line >= lines) return;
           const bool any = line < line_end && there > 0;
-          copy_piece(to + place_of<AlongK, Extent>(line, item / items) * 16 + item % items * int(sizeof(T)), piece_from,
+          copy_piece(to + place_of<AlongK, Extent>(line, item / items) + item % items * int(sizeof(T)), piece_from,
                      any ? there : 0);
           piece_from += line_step;
         });
@@ -223,138 +213,133 @@ private:
     int line_, in_line_;
   };
 
-  /// Where this lane finds its words of an operand in a slab: bytes from the slab's first. What place_of says, with all
-  /// that depends on the lane worked out once: the rest of an address is a constant.
-  template <bool AlongK, int Extent>
-  struct lane_place {
-    int first, second;  ///< of the first and the second unit, where they are no constant apart
+  /// The parts of a lane of an operand's small matrices. IsA: 16 rows, else `group` times 8 columns.
+  template <bool IsA, bool AlongK, int Extent>
+  struct reader {
+    static constexpr int count = (IsA ? 2 : group) * mma::words;
+    static constexpr bool by_matrices = sizeof(word) == 4 && (AlongK || sizeof(T) == 2);
+    static constexpr int row_bytes = Extent * int(sizeof(T));
+    int base;  ///< bytes from the slab's first; the rest of an address is a constant, added or combined by exclusive or
 
     template <class Block>
-    PMPP_HOST_DEVICE lane_place(Block& block, int row) {
+    PMPP_HOST_DEVICE reader(Block& block, int first) {
       const int lane = block.lane(), g = lane / 4, t = lane % 4;
-      if constexpr (AlongK) {
-        first = place_of<AlongK, Extent>(row + row_of(0, g), t) * 16;
-        second = first ^ 64;
-      } else if constexpr (sizeof(T) >= 4) {
-        first = place_of<AlongK, Extent>(t * items, row / items + g) * 16;
-        second = first + 4 * items * row_bytes;
+      if constexpr (by_matrices) {
+        const int matrix = lane / 8, b = IsA ? matrix % 2 : matrix / 2, w = IsA ? matrix / 2 : matrix % 2;
+        base = AlongK ? place_of<AlongK, Extent>(first + 8 * b + lane % 8, w)
+                      : place_of<AlongK, Extent>(w * slot_k + lane % 8, first / items + b);
+      } else if constexpr (AlongK) {
+        base = place_of<AlongK, Extent>(first + g, t / items) + t % items * int(sizeof(T));
       } else {
-        first = place_of<AlongK, Extent>(lane % 8 / 2 * items + lane / 8 * 2 + lane % 2, row / items) * 16;
-        second = first + 4 * items * row_bytes;
+        base = place_of<AlongK, Extent>(t, (first + g) / items) + g % items * int(sizeof(T));
       }
     }
-    static constexpr int row_bytes = Extent * int(sizeof(T));
+
+    /// Those from block `first` of the warp on, of a step.
+    template <class Block>
+    PMPP_HOST_DEVICE void load(Block& block, const std::byte* slab, int first, int step, word (&to)[count]) const {
+      if constexpr (by_matrices) {
+        simt::load_matrices<!AlongK>(
+            block, to,
+            slab + (AlongK ? (base ^ (step * mma::words * 16)) + first * 8 * row_words * 16
+                           : (base ^ (first * 16)) + step * mma::k * row_bytes));
+      } else {
+        unrolled<count>([&](int i) {
+          const int b = first + (IsA ? i % 2 : i / mma::words), w = step * mma::words + (IsA ? i / 2 : i % mma::words);
+          constexpr int slot_bytes = slot_k * sizeof(T);
+          to[i] = *reinterpret_cast<const word*>(
+              slab + (AlongK ? (base ^ (w * slot_bytes % 128)) + w * slot_bytes / 128 * 128 + b * 8 * row_words * 16
+                             : (base ^ (b * 8 * int(sizeof(T)))) + w * slot_k * row_bytes));
+        });
+      }
+    }
   };
 
-  /// Loads `Count` blocks of 8 rows of a unit, from block `first` of the warp on.
-  template <bool AlongK, int Extent, int Count, class Block>
-  PMPP_HOST_DEVICE static void load(Block& block, const std::byte* slab, const lane_place<AlongK, Extent>& at, int first,
-                                    int unit, word (&to)[Count][loaded]) {
-    constexpr int each = 16 / sizeof(word), row_bytes = Extent * sizeof(T);
-    using shared_word = item_group<word, each>;
-    const std::byte* const bases[2] = {slab + at.first, slab + at.second};
-    if constexpr (AlongK) {
-      unrolled<Count>([&](int b) {
-        unrolled<loaded / each>([&](int h) {
-          const auto x = *reinterpret_cast<const shared_word*>(bases[unit + h] + row_of(first + b, 0) * 128);
-          for (int e = 0; e < each; ++e) to[b][h * each + e] = x.item[e];
-        });
-      });
-    } else if constexpr (sizeof(T) >= 4) {
-      unrolled<Count / abreast>([&](int b) {
-        unrolled<loaded>([&](int r) {
-          const auto x = *reinterpret_cast<const shared_word*>(bases[0] + (4 * (unit + r / each) * items + r % each) * row_bytes + (first + b * abreast) * 8 * int(sizeof(T)));
-          for (int e = 0; e < each; ++e) to[b * abreast + e][r] = x.item[e];
-        });
-      });
-    } else {
-      unrolled<Count>([&](int b) {
-        simt::load_transposed(block, to[b], slab + ((unit == 0 ? at.first : at.second) ^ ((first + b) * 16)));
-      });
-    }
-    if constexpr (Type == simt::mma_type::tf32)
-      unrolled<Count>([&](int b) {
-        for (int r = 0; r < loaded; ++r) to[b][r] = simt::round_to_tf32(to[b][r]);
-      });
-  }
-
-  template <class Block>
-  PMPP_HOST_DEVICE static void multiply_slab(Block& block, const std::byte* slab_a, const std::byte* slab_b,
-                                             const lane_place<AlongKA, Tile.m>& at_a,
-                                             const lane_place<AlongKB, Tile.n>& at_b,
-                                             sum_type (&sum)[blocks_m / 2][blocks_n][4]) {
-    unrolled<units>([&](int unit) {
-      word b[blocks_n][loaded];
-      load(block, slab_b, at_b, 0, unit, b);
-      unrolled<blocks_m / group>([&](int i) {
-        word a[group][loaded];
-        load(block, slab_a, at_a, i * group, unit, a);
-        unrolled<steps>([&](int s) {
-          unrolled<group / 2>([&](int h) {
-            unrolled<blocks_n>([&](int j) {
-              word upper[mma::words], lower[mma::words], factor[mma::words];
-              for (int w = 0; w < mma::words; ++w) {
-                upper[w] = a[2 * h][s * mma::words + w];
-                lower[w] = a[2 * h + 1][s * mma::words + w];
-                factor[w] = b[j][s * mma::words + w];
-              }
-              simt::multiply_add<Type>(block, sum[i * group / 2 + h][j], upper, lower, factor);
-            });
-          });
-        });
-      });
-    });
+  PMPP_HOST_DEVICE static void round([[maybe_unused]] word& x) {
+    if constexpr (Type == simt::mma_type::tf32) x = simt::round_to_tf32(x);
   }
 
   /// Adds the products of a thread's elements over the k of the split.
   template <class Block>
   PMPP_HOST_DEVICE static void multiply(Block& block, shared& memory, const arguments& x, const place& at,
-                                        sum_type (&sum)[blocks_m / 2][blocks_n][4]) {
-    constexpr int ahead = Tile.stages - 1;
+                                        sum_type (&sum)[tiles_m][blocks_n][4]) {
     const std::int64_t depth = larger(std::int64_t(0), at.k_end - at.k_begin);
     const int slabs = static_cast<int>(ceil_div(depth, std::int64_t(slab_k)));
-    feed<Tile.m, AlongKA> a(block, x.a, at.batch, at.row, at.k_begin, at.k_end);
-    feed<Tile.n, AlongKB> b(block, x.b, at.batch, at.col, at.k_begin, at.k_end);
-    const lane_place<AlongKA, Tile.m> at_a(block, at.warp_row);
-    const lane_place<AlongKB, Tile.n> at_b(block, at.warp_col);
-    for (int s = 0; s < ahead; ++s) {
-      a.copy(x.a, memory.a[s]);
-      b.copy(x.b, memory.b[s]);
+    if (slabs == 0) return;
+    feed<Tile.m, AlongKA> feed_a(block, x.a, at.batch, at.row, at.k_begin, at.k_end);
+    feed<Tile.n, AlongKB> feed_b(block, x.b, at.batch, at.col, at.k_begin, at.k_end);
+    const auto copy = [&](int stage) {
+      feed_a.copy(x.a, memory.a[stage]);
+      feed_b.copy(x.b, memory.b[stage]);
       simt::copy_async_batch();
-    }
-    int now = 0, free = ahead;
+    };
+    for (int s = 0; s < Tile.stages; ++s) copy(s);
+    const reader<true, AlongKA, Tile.m> from_a(block, at.warp_row);
+    const reader<false, AlongKB, Tile.n> from_b(block, at.warp_col);
+    word a[2][tiles_m][from_a.count], b[2][from_b.count];
+    const auto load_a = [&](int stage, int step) {
+      unrolled<tiles_m>([&](int i) { from_a.load(block, memory.a[stage], 2 * i, step, a[step % 2][i]); });
+    };
+    const auto load_b = [&](int stage, int step, int g) {
+      from_b.load(block, memory.b[stage], g * group, step, b[g % 2]);
+    };
+    simt::copy_async_wait<Tile.stages - 1>();
+    block.sync();
+    load_a(0, 0);
+    load_b(0, 0, 0);
+    int stage = 0;
     for (int s = 0; s < slabs; ++s) {
-      // This slab is there; and all have done with the slab before it, whose place is free.
-      simt::copy_async_wait<ahead - 1>();
-      block.sync();
-      a.copy(x.a, memory.a[free]);
-      b.copy(x.b, memory.b[free]);
-      simt::copy_async_batch();
-      multiply_slab(block, memory.a[now], memory.b[now], at_a, at_b, sum);
-      now = now + 1 < Tile.stages ? now + 1 : 0;
-      free = free + 1 < Tile.stages ? free + 1 : 0;
+      // What is multiplied next is loaded first, so that nobody waits for it.
+      unrolled<steps>([&](int step) {
+        unrolled<groups>([&](int g) {
+          if (g + 1 < groups) {
+            load_b(stage, step, g + 1);
+          } else if (step + 1 < steps) {
+            load_a(stage, step + 1);
+            load_b(stage, step + 1, 0);
+          } else {
+            // The next slab is there; and all have read this one, whose place is free.
+            simt::copy_async_wait<Tile.stages - 2>();
+            block.sync();
+            const int next = stage + 1 < Tile.stages ? stage + 1 : 0;
+            load_a(next, 0);
+            load_b(next, 0, 0);
+            copy(stage);
+            stage = next;
+          }
+          if (g == 0)
+            unrolled<tiles_m>([&](int i) {
+              for (word& y : a[step % 2][i]) round(y);
+            });
+          for (word& y : b[g % 2]) round(y);
+          unrolled<group>([&](int j) {
+            word factor[mma::words];
+            for (int w = 0; w < mma::words; ++w) factor[w] = b[g % 2][j * mma::words + w];
+            unrolled<tiles_m>([&](int i) {
+              simt::multiply_add<Type>(block, sum[i][g * group + j], a[step % 2][i], factor);
+            });
+          });
+        });
+      });
     }
   }
 
   /// Writes C, or the partial sums of a split.
   PMPP_HOST_DEVICE static void write(const arguments& x, const place& at,
-                                     const sum_type (&sum)[blocks_m / 2][blocks_n][4]) {
-    constexpr int run = 2 * abreast;  // columns of a lane that follow each other
+                                     const sum_type (&sum)[tiles_m][blocks_n][4]) {
     TC* c = x.c.data + at.batch * x.c.batch_stride;
     sum_type* partials = x.partials + (at.batch * x.splits + at.split) * x.c.rows * x.partial_row;
-    unrolled<blocks_m>([&](int i) {
-      const std::int64_t row = at.row + at.warp_row + row_of(i, at.g);
+    unrolled<2 * tiles_m>([&](int i) {
+      const std::int64_t row = at.row + at.warp_row + i * 8 + at.g;
       if (row >= x.c.rows) return;
-      unrolled<blocks_n / abreast>([&](int j) {
-        const std::int64_t col = at.col + at.warp_col + (j * 4 + at.t) * run;
-        item_group<sum_type, run> y;
-        for (int e = 0; e < 2; ++e)
-          for (int q = 0; q < abreast; ++q) y.item[e * abreast + q] = sum[i / 2][j * abreast + q][i % 2 * 2 + e];
+      unrolled<blocks_n>([&](int j) {
+        const std::int64_t col = at.col + at.warp_col + j * 8 + at.t * 2;
+        const sum_type y[2] = {sum[i / 2][j][i % 2 * 2], sum[i / 2][j][i % 2 * 2 + 1]};
         if (x.splits > 1) {
-          for (int e = 0; e < run; ++e)
-            if (col + e < x.c.cols) partials[row * x.partial_row + col + e] = y.item[e];
+          for (int e = 0; e < 2; ++e)
+            if (col + e < x.c.cols) partials[row * x.partial_row + col + e] = y[e];
         } else {
-          write_run(x, c + row * x.c.row_stride + col * x.c.col_stride, row, col, y.item);
+          write_run(x, c + row * x.c.row_stride + col * x.c.col_stride, row, col, y);
         }
       });
     });
