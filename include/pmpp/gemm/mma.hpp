@@ -15,6 +15,7 @@
 // (PMPP ch. 5 and 6; the parts of a lane are those of the PTX ISA.)
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <type_traits>
 
@@ -22,6 +23,7 @@
 #include <pmpp/core/math.hpp>
 #include <pmpp/execution.hpp>
 #include <pmpp/gemm/problem.hpp>
+#include <pmpp/gemm/repack.hpp>
 #include <pmpp/gemm/simt.hpp>
 #include <pmpp/launch.hpp>
 #include <pmpp/memory/workspace.hpp>
@@ -82,6 +84,7 @@ struct mma_kernel {
   static constexpr int slot_k = 4 * mma::items;         ///< numbers of k of a word of all lanes
   static_assert(steps % 2 == 0 && groups % 2 == 0 && Tile.stages >= 2);
   static_assert(sizeof(T) > 1 || (AlongKA && AlongKB));
+  static_assert(sizeof(T) >= 4 || Words);
 
   struct shared {
     alignas(128) std::byte a[Tile.stages][Tile.m * row_words * 16];
@@ -201,10 +204,7 @@ private:
   private:
     PMPP_HOST_DEVICE static void copy_piece(std::byte* to, const T* from, int there) {
       constexpr int bytes = piece * sizeof(T);
-      if constexpr (bytes >= 4)
-        simt::copy_async<bytes>(to, from, there * int(sizeof(T)));
-      else
-        *reinterpret_cast<T*>(to) = there > 0 ? *from : T{};
+      simt::copy_async<bytes>(to, from, there * int(sizeof(T)));
     }
 
     const T* from_;  // this thread's first piece of the next slab
@@ -390,49 +390,56 @@ constexpr gemm_cost mma_cost_of() {
           sizeof(T), sizeof(typename simt::mma<Type>::sum)};
 }
 
-/// Whether an operand's words of 16 bytes may be read; along k, or along m or n.
-template <class T>
-bool is_read_by_words(const gemm_operand<T>& x, bool along_k, std::int64_t batch) {
-  constexpr std::int64_t items = 16 / sizeof(T);
-  const std::int64_t unit = along_k ? x.k_stride : x.stride, pitch = along_k ? x.stride : x.k_stride;
-  return unit == 1 && reinterpret_cast<std::uintptr_t>(x.data) % 16 == 0 && pitch % items == 0 &&
-         (batch == 1 || x.batch_stride % items == 0);
+/// Enqueues a product on tensor cores, cut up as planned. Words: both operands are read 16 bytes at a time.
+template <simt::mma_type Type, mma_tile Tile, bool AlongKA, bool AlongKB, bool Words, class P, class T, class TC,
+          class S, class Epilogue>
+void launch_mma(const P& where, const gemm_problem<T, T, TC, S, Epilogue>& x, const gemm_plan& plan,
+                typename simt::mma<Type>::sum* partials, std::int64_t partial_row) {
+  using kernel = mma_kernel<Type, T, TC, S, Epilogue, Tile, AlongKA, AlongKB, Words>;
+  const bool wide = x.c.col_stride == 1 && x.c.row_stride % 2 == 0 && x.c.batch_stride % 2 == 0 &&
+                    reinterpret_cast<std::uintptr_t>(x.c.data) % (2 * sizeof(TC)) == 0;
+  const std::int64_t blocks = plan.tiles_m * plan.tiles_n * plan.splits * x.batch, most = std::int64_t(1) << 30;
+  for (std::int64_t first = 0; first < blocks; first += most)
+    launch(where, smaller(most, blocks - first), kernel{},
+           typename kernel::arguments{x.a, x.b, x.c, x.k, plan.tiles_m, plan.tiles_n, plan.splits, plan.split_k,
+                                      partials, partial_row, first, x.result, wide});
 }
 
-/// Enqueues a product on tensor cores, cut up as planned.
+/// The same. An operand of small elements that cannot be read by words is copied first.
 template <simt::mma_type Type, mma_tile Tile, class P, class T, class TC, class S, class Epilogue>
-void gemm_by_mma(const P& where, const gemm_problem<T, T, TC, S, Epilogue>& x, const gemm_plan& plan) {
+void gemm_by_mma(const P& where, gemm_problem<T, T, TC, S, Epilogue> x, const gemm_plan& plan) {
   using sum_type = typename simt::mma<Type>::sum;
-  constexpr std::int64_t word = 16 / sizeof(sum_type), c_word = larger(1, int(16 / sizeof(TC)));
+  constexpr bool small = sizeof(T) < 4;
   const bool splits = plan.splits > 1;
-  const std::int64_t row_length = round_up(x.c.cols, word);
+  const std::int64_t row_length = round_up(x.c.cols, std::int64_t(16 / sizeof(sum_type)));
   const std::int64_t partials = splits ? x.batch * plan.splits * x.c.rows * row_length : 0;
-  scratch memory(where, checked_bytes(partials, sizeof(sum_type), "gemm"), 0);
-  const bool wide = x.c.col_stride == 1 && x.c.row_stride % c_word == 0 && x.c.batch_stride % c_word == 0 &&
-                    reinterpret_cast<std::uintptr_t>(x.c.data) % (c_word * sizeof(TC)) == 0;
-  auto* sums = static_cast<sum_type*>(memory.data());
-  const auto run = [&]<bool AlongKA, bool AlongKB, bool Words>() {
-    using kernel = mma_kernel<Type, T, TC, S, Epilogue, Tile, AlongKA, AlongKB, Words>;
-    const std::int64_t blocks = plan.tiles_m * plan.tiles_n * plan.splits * x.batch, most = std::int64_t(1) << 30;
-    for (std::int64_t first = 0; first < blocks; first += most)
-      launch(where, smaller(most, blocks - first), kernel{},
-             typename kernel::arguments{x.a, x.b, x.c, x.k, plan.tiles_m, plan.tiles_n, plan.splits, plan.split_k, sums,
-                                        row_length, first, x.result, wide});
+  const auto is_along_k = [&](const gemm_operand<T>& y) {
+    return sizeof(T) == 1 || y.stride != 1 || is_read_by_words(y, true, x.batch);
   };
-  const auto run_with = [&]<bool AlongKA, bool AlongKB>() {
-    if (is_read_by_words(x.a, AlongKA, x.batch) && is_read_by_words(x.b, AlongKB, x.batch))
-      run.template operator()<AlongKA, AlongKB, true>();
-    else
-      run.template operator()<AlongKA, AlongKB, false>();
-  };
-  if constexpr (sizeof(T) == 1) {
-    run_with.template operator()<true, true>();
-  } else {
-    const bool a = x.a.stride != 1 || is_read_by_words(x.a, true, x.batch);
-    const bool b = x.b.stride != 1 || is_read_by_words(x.b, true, x.batch);
-    a ? b ? run_with.template operator()<true, true>() : run_with.template operator()<true, false>()
-      : b ? run_with.template operator()<false, true>() : run_with.template operator()<false, false>();
+  const bool a = is_along_k(x.a), b = is_along_k(x.b);
+  const bool a_words = is_read_by_words(x.a, a, x.batch), b_words = is_read_by_words(x.b, b, x.batch);
+  const std::int64_t a_bytes = a_words || !small ? 0 : repacked_bytes(x.a, a, x.k, x.batch);
+  const std::int64_t b_bytes = b_words || !small ? 0 : repacked_bytes(x.b, b, x.k, x.batch);
+  scratch memory(where, scratch_bytes({checked_bytes(partials, sizeof(sum_type), "gemm"), checked_bytes(a_bytes, 1, "gemm"),
+                                       checked_bytes(b_bytes, 1, "gemm")}),
+                 0);
+  auto* sums = memory.template take<sum_type>(partials);
+  if constexpr (small) {
+    if (a_bytes > 0) repack(where, x.a, a, x.k, x.batch, memory.template take<std::byte>(a_bytes));
+    if (b_bytes > 0) repack(where, x.b, b, x.k, x.batch, memory.template take<std::byte>(b_bytes));
   }
+  const auto run = [&]<bool AlongKA, bool AlongKB>() {
+    if (small || (a_words && b_words))
+      launch_mma<Type, Tile, AlongKA, AlongKB, true>(where, x, plan, sums, row_length);
+    else if constexpr (!small)
+      launch_mma<Type, Tile, AlongKA, AlongKB, false>(where, x, plan, sums, row_length);
+  };
+  if constexpr (sizeof(T) == 1)
+    run.template operator()<true, true>();
+  else if (a)
+    b ? run.template operator()<true, true>() : run.template operator()<true, false>();
+  else
+    b ? run.template operator()<false, true>() : run.template operator()<false, false>();
   if (splits) combine_splits(where, x, sums, row_length, plan.splits);
 }
 
