@@ -74,7 +74,7 @@ struct mma_kernel {
   using word = typename mma::word;
   using sum_type = typename mma::sum;
   static constexpr int items = 16 / sizeof(T);  ///< of 16 bytes
-  static constexpr int row_words = mma::is_double ? 16 : 8;  ///< of a row of a slab along k
+  static constexpr int row_words = 8;  ///< of a row of a slab along k
   static constexpr int slab_k = row_words * items;
   static constexpr int steps = slab_k / mma::k;         ///< of a slab
   static constexpr int tiles_m = Tile.warp_m / 16;      ///< small matrices of a warp
@@ -82,7 +82,7 @@ struct mma_kernel {
   static constexpr int group = mma::is_double ? 1 : 2;  ///< of the latter that are loaded together
   static constexpr int groups = blocks_n / group;
   static constexpr int slot_k = 4 * mma::items;         ///< numbers of k of a word of all lanes
-  static_assert(steps % 2 == 0 && groups % 2 == 0 && Tile.stages >= 2);
+  static_assert(groups % 2 == 0 && Tile.stages >= 2);
   static_assert(sizeof(T) > 1 || (AlongKA && AlongKB));
   static_assert(sizeof(T) >= 4 || Words);
 
@@ -277,50 +277,57 @@ private:
     const reader<true, AlongKA, Tile.m> from_a(block, at.warp_row);
     const reader<false, AlongKB, Tile.n> from_b(block, at.warp_col);
     word a[2][tiles_m][from_a.count], b[2][from_b.count];
-    const auto load_a = [&](int stage, int step) {
-      unrolled<tiles_m>([&](int i) { from_a.load(block, memory.a[stage], 2 * i, step, a[step % 2][i]); });
+    const auto load_a = [&](int stage, int step, int into) {
+      unrolled<tiles_m>([&](int i) { from_a.load(block, memory.a[stage], 2 * i, step, a[into][i]); });
     };
     const auto load_b = [&](int stage, int step, int g) {
       from_b.load(block, memory.b[stage], g * group, step, b[g % 2]);
     };
     simt::copy_async_wait<Tile.stages - 1>();
     block.sync();
-    load_a(0, 0);
+    load_a(0, 0, 0);
     load_b(0, 0, 0);
     int stage = 0;
-    for (int s = 0; s < slabs; ++s) {
-      // What is multiplied next is loaded first, so that nobody waits for it.
+    // What is multiplied next is loaded first, so that nobody waits for it. first: which part of a[] is there already.
+    const auto multiply_slab = [&](auto first) {
       unrolled<steps>([&](int step) {
+        const int now = (first.value + step) % 2;
         unrolled<groups>([&](int g) {
           if (g + 1 < groups) {
             load_b(stage, step, g + 1);
           } else if (step + 1 < steps) {
-            load_a(stage, step + 1);
+            load_a(stage, step + 1, 1 - now);
             load_b(stage, step + 1, 0);
           } else {
             // The next slab is there; and all have read this one, whose place is free.
             simt::copy_async_wait<Tile.stages - 2>();
             block.sync();
             const int next = stage + 1 < Tile.stages ? stage + 1 : 0;
-            load_a(next, 0);
+            load_a(next, 0, 1 - now);
             load_b(next, 0, 0);
             copy(stage);
             stage = next;
           }
           if (g == 0)
             unrolled<tiles_m>([&](int i) {
-              for (word& y : a[step % 2][i]) round(y);
+              for (word& y : a[now][i]) round(y);
             });
           for (word& y : b[g % 2]) round(y);
           unrolled<group>([&](int j) {
             word factor[mma::words];
             for (int w = 0; w < mma::words; ++w) factor[w] = b[g % 2][j * mma::words + w];
             unrolled<tiles_m>([&](int i) {
-              simt::multiply_add<Type>(block, sum[i][g * group + j], a[step % 2][i], factor);
+              simt::multiply_add<Type>(block, sum[i][g * group + j], a[now][i], factor);
             });
           });
         });
       });
+    };
+    constexpr std::integral_constant<int, 0> even;
+    constexpr std::integral_constant<int, steps % 2> odd;
+    for (int s = 0; s < slabs; s += 1 + odd.value) {
+      multiply_slab(even);
+      if (odd.value > 0 && s + 1 < slabs) multiply_slab(odd);
     }
   }
 
@@ -405,18 +412,21 @@ void launch_mma(const P& where, const gemm_problem<T, T, TC, S, Epilogue>& x, co
                                       partials, partial_row, first, x.result, wide});
 }
 
+/// Whether an operand is copied to shared memory with words along k.
+template <class T>
+bool is_along_k(const gemm_operand<T>& x, std::int64_t batch) {
+  return sizeof(T) == 1 || x.stride != 1 || is_read_by_words(x, true, batch);
+}
+
 /// The same. An operand of small elements that cannot be read by words is copied first.
-template <simt::mma_type Type, mma_tile Tile, class P, class T, class TC, class S, class Epilogue>
+template <simt::mma_type Type, mma_tile Tile, bool Words, class P, class T, class TC, class S, class Epilogue>
 void gemm_by_mma(const P& where, gemm_problem<T, T, TC, S, Epilogue> x, const gemm_plan& plan) {
   using sum_type = typename simt::mma<Type>::sum;
   constexpr bool small = sizeof(T) < 4;
   const bool splits = plan.splits > 1;
   const std::int64_t row_length = round_up(x.c.cols, std::int64_t(16 / sizeof(sum_type)));
   const std::int64_t partials = splits ? x.batch * plan.splits * x.c.rows * row_length : 0;
-  const auto is_along_k = [&](const gemm_operand<T>& y) {
-    return sizeof(T) == 1 || y.stride != 1 || is_read_by_words(y, true, x.batch);
-  };
-  const bool a = is_along_k(x.a), b = is_along_k(x.b);
+  const bool a = is_along_k(x.a, x.batch), b = is_along_k(x.b, x.batch);
   const bool a_words = is_read_by_words(x.a, a, x.batch), b_words = is_read_by_words(x.b, b, x.batch);
   const std::int64_t a_bytes = a_words || !small ? 0 : repacked_bytes(x.a, a, x.k, x.batch);
   const std::int64_t b_bytes = b_words || !small ? 0 : repacked_bytes(x.b, b, x.k, x.batch);
@@ -429,10 +439,7 @@ void gemm_by_mma(const P& where, gemm_problem<T, T, TC, S, Epilogue> x, const ge
     if (b_bytes > 0) repack(where, x.b, b, x.k, x.batch, memory.template take<std::byte>(b_bytes));
   }
   const auto run = [&]<bool AlongKA, bool AlongKB>() {
-    if (small || (a_words && b_words))
-      launch_mma<Type, Tile, AlongKA, AlongKB, true>(where, x, plan, sums, row_length);
-    else if constexpr (!small)
-      launch_mma<Type, Tile, AlongKA, AlongKB, false>(where, x, plan, sums, row_length);
+    launch_mma<Type, Tile, AlongKA, AlongKB, Words>(where, x, plan, sums, row_length);
   };
   if constexpr (sizeof(T) == 1)
     run.template operator()<true, true>();
@@ -443,7 +450,7 @@ void gemm_by_mma(const P& where, gemm_problem<T, T, TC, S, Epilogue> x, const ge
   if (splits) combine_splits(where, x, sums, row_length, plan.splits);
 }
 
-/// Takes the tile that is expected to cost less.
+/// Takes the tile that is expected to cost less; what is read element by element has but the large one.
 template <simt::mma_type Type, mma_tile Large, mma_tile Small, class P, class T, class TC, class S, class Epilogue>
 void gemm_on_tensor_cores(const P& where, const gemm_problem<T, T, TC, S, Epilogue>& x) {
   const int processors = processor_count(where);
@@ -451,10 +458,13 @@ void gemm_on_tensor_cores(const P& where, const gemm_problem<T, T, TC, S, Epilog
     return plan_gemm(cost, x.c.rows, x.c.cols, x.k, x.batch, processors);
   };
   const gemm_plan large = plan(mma_cost_of<Type, T, Large>()), small = plan(mma_cost_of<Type, T, Small>());
+  const auto by_words = [&](const gemm_operand<T>& y) { return is_read_by_words(y, is_along_k(y, x.batch), x.batch); };
+  if constexpr (sizeof(T) >= 4)
+    if (!by_words(x.a) || !by_words(x.b)) return gemm_by_mma<Type, Large, false>(where, x, large);
   if (large.clocks <= small.clocks)
-    gemm_by_mma<Type, Large>(where, x, large);
+    gemm_by_mma<Type, Large, true>(where, x, large);
   else
-    gemm_by_mma<Type, Small>(where, x, small);
+    gemm_by_mma<Type, Small, true>(where, x, small);
 }
 
 }  // namespace detail
