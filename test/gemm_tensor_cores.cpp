@@ -118,8 +118,14 @@ TEST_CASE("gemm on tensor cores: the tiles that it is made with, at and beside t
     using TC = decltype(sum);
     for (const bool ta : {false, true})
       for (const bool tb : {false, true})
-        for (const auto& [m, n, k] : {std::array<std::int64_t, 3>{128, 256, 64}, {129, 257, 65}, {127, 255, 1000},
-                                      {513, 1025, 257}, {1024, 1024, 512}, {64, 64, 20000}, {2, 3000, 100}, {300, 5, 77}}) {
+        for (const auto& [m, n, k] : {std::array<std::int64_t, 3>{128, 256, 64},
+                                      {129, 257, 65},
+                                      {127, 255, 1000},
+                                      {513, 1025, 257},
+                                      {1024, 1024, 512},
+                                      {64, 64, 20000},
+                                      {2, 3000, 100},
+                                      {300, 5, 77}}) {
           try_shape<pmpp::gemm_tuning{}, T, TC>(m, n, k, {ta}, {tb}, {}, 1, 0);
           try_shape<pmpp::gemm_tuning{}, T, TC>(m, n, k, {ta, 8}, {tb, 3}, {ta != tb, 8}, 2, 1);
         }
@@ -203,15 +209,12 @@ TEST_CASE("gemm on tensor cores: what is not needed is not read; NaN and infinit
     if constexpr (sizeof(T) == 2) {
       pmpp::gemm<tensor>(device, 10000, a.input(), a.input(), 0, c.view(), options);
       const auto x = static_cast<float>(where::get(c.memory)[0]);
-      CHECK((std::isinf(x) || x == 399360 || x == 401408));  // bfloat16 holds it
+      CHECK(std::isinf(x));
     }
   };
   try_type(double{}, pmpp::gemm_options{});
   try_type(half{}, pmpp::gemm_options{});
   try_type(float{}, tf32);
-#if PMPP_CUDA
-  try_type(__nv_bfloat16{}, pmpp::gemm_options{});
-#endif
 }
 
 namespace {
@@ -222,7 +225,7 @@ struct place_of {  // tells rows from columns
 
 TEST_CASE("gemm on tensor cores: an epilogue sees each element with its place; batches") {
   for (const bool column_major : {false, true}) {
-    const auto a = made<half>(70, 40, {}, true), b = made<half>(40, 33, {}, true);
+    const auto a = made<std::int8_t>(70, 40, {}, true), b = made<std::int8_t>(40, 33, {}, true);
     auto c = made<float>(70, 33, {column_major}, true);
     pmpp::gemm<tensor>(device, 1, a.input(), b.input(), 0, c.view(), pmpp::gemm_options{place_of{}});
     const auto got = where::get(c.memory);
@@ -232,11 +235,11 @@ TEST_CASE("gemm on tensor cores: an epilogue sees each element with its place; b
   }
   for (const std::int64_t n : {40, 9}) {  // the second: on ordinary units
     const std::int64_t batch = 3, stride = n * n + 3;
-    const auto a = values<half>(batch * stride, true), b = values<half>(n * n, true);
+    const auto a = values<std::int8_t>(batch * stride, true), b = values<std::int8_t>(n * n, true);
     const auto a_there = where::put(a), b_there = where::put(b);
     auto c = where::put(std::vector<float>(static_cast<std::size_t>(batch * stride), 5));
-    pmpp::gemm_batched<tensor>(device, 1, matrix_view<const half>(a_there.data(), n, n), stride,
-                               matrix_view<const half>(b_there.data(), n, n), 0, 0, matrix_view<float>(c.data(), n, n),
+    pmpp::gemm_batched<tensor>(device, 1, matrix_view<const std::int8_t>(a_there.data(), n, n), stride,
+                               matrix_view<const std::int8_t>(b_there.data(), n, n), 0, 0, matrix_view<float>(c.data(), n, n),
                                stride, batch);
     const auto got = where::get(c);
     for (std::int64_t t = 0; t < batch; ++t)

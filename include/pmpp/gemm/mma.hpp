@@ -74,14 +74,14 @@ struct mma_kernel {
   using word = typename mma::word;
   using sum_type = typename mma::sum;
   static constexpr int items = 16 / sizeof(T);  ///< of 16 bytes
-  static constexpr int row_words = 8;  ///< of a row of a slab along k
+  static constexpr int row_words = 8;           ///< of a row of a slab along k
   static constexpr int slab_k = row_words * items;
-  static constexpr int steps = slab_k / mma::k;         ///< of a slab
-  static constexpr int tiles_m = Tile.warp_m / 16;      ///< small matrices of a warp
+  static constexpr int steps = slab_k / mma::k;     ///< of a slab
+  static constexpr int tiles_m = Tile.warp_m / 16;  ///< small matrices of a warp
   static constexpr int blocks_n = Tile.warp_n / 8;
   static constexpr int group = mma::is_double ? 1 : 2;  ///< of the latter that are loaded together
   static constexpr int groups = blocks_n / group;
-  static constexpr int slot_k = 4 * mma::items;         ///< numbers of k of a word of all lanes
+  static constexpr int slot_k = 4 * mma::items;  ///< numbers of k of a word of all lanes
   static_assert(groups % 2 == 0 && Tile.stages >= 2);
   static_assert(sizeof(T) > 1 || (AlongKA && AlongKB));
   static_assert(sizeof(T) >= 4 || Words);
@@ -151,66 +151,52 @@ private:
   template <bool AlongK, int Extent>
   PMPP_HOST_DEVICE static int place_of(int r, int w) {
     constexpr int words = AlongK ? row_words : Extent / items;
-    const int turn = (AlongK ? sizeof(T) < 8 : sizeof(T) < 4) ? r % 8 : 2 * (r % 4);
+    const int turn = (AlongK ? sizeof(T) < 8 : sizeof(T) < 4) ? r & 7 : 2 * (r & 3);
     return (r * words + (w ^ (turn & (words - 1)))) * 16;
   }
 
-  /// Copies one operand slab by slab.
+  /// Copies one operand slab by slab, and a slab in several pieces a thread, between which other work may stand.
   template <int Extent, bool AlongK>
   class feed {
-    static constexpr int piece = Words ? items : 1;  ///< elements of a copy
-    static constexpr int length = (AlongK ? slab_k : Extent) / piece;  ///< pieces of a row in shared memory
-    static constexpr int lines = AlongK ? Extent : slab_k;
-    static constexpr int across = smaller(length, threads), deep = larger(1, threads / length);
-    static_assert(length % across == 0 && threads % across == 0);
+    static constexpr int width = Words ? items : 1;                    ///< elements of a piece
+    static constexpr int length = (AlongK ? slab_k : Extent) / width;  ///< pieces of a row in shared memory
+    static constexpr int lines = AlongK ? Extent : slab_k, deep = threads / length;
+    static_assert(threads % length == 0);
 
   public:
+    static constexpr int pieces = (lines + deep - 1) / deep;
+
     template <class Block>
     PMPP_HOST_DEVICE feed(Block& block, const gemm_operand<T>& x, std::int64_t batch, std::int64_t first,
                           std::int64_t k_begin, std::int64_t k_end)
         : rows_(static_cast<int>(smaller(std::int64_t(Extent), x.extent - first))),
           left_(k_end - k_begin),
-          line_(block.thread() / across),
-          in_line_(block.thread() % across) {
-      const int i = AlongK ? line_ : in_line_ * piece, p = AlongK ? in_line_ * piece : line_;
-      from_ = x.data + batch * x.batch_stride + (first + i) * x.stride + (k_begin + p) * x.k_stride;
+          line_(block.thread() / length),
+          item_(block.thread() % length * width) {
+      const int i = AlongK ? line_ : item_, p = AlongK ? item_ : line_;
+      from_ = next_ = x.data + batch * x.batch_stride + (first + i) * x.stride + (k_begin + p) * x.k_stride;
     }
 
-    /// Starts copying the next slab; zeros where it does not lie in the operand.
-    PMPP_HOST_DEVICE void copy(const gemm_operand<T>& x, std::byte* to) {
+    /// Starts copying piece l = 0, 1, ... pieces - 1 of the slab; zeros where it does not lie in the operand.
+    PMPP_HOST_DEVICE void copy(const gemm_operand<T>& x, std::byte* to, int l) {
       const int depth = static_cast<int>(smaller(left_, std::int64_t(slab_k)));  // 0 or less: nothing is left
-      const int line_end = AlongK ? rows_ : depth, in_line_end = AlongK ? depth : rows_;
-      const std::int64_t line_step = (AlongK ? x.stride : x.k_stride) * deep;
-      const std::int64_t item_step = (Words ? 1 : AlongK ? x.k_stride : x.stride) * across * piece;
-      const T* from = from_;
-      unrolled<length / across>([&](int j) {
-        const int item = (in_line_ + j * across) * piece;
-        const int there = smaller(piece, in_line_end - item);  // elements
-        const T* piece_from = from;
-        unrolled<(lines + deep - 1) / deep>([&](int l) {
-          const int line = line_ + l * deep;
-          if (lines % deep != 0 && line >= lines) return;
-          const bool any = line < line_end && there > 0;
-          copy_piece(to + place_of<AlongK, Extent>(line, item / items) + item % items * int(sizeof(T)), piece_from,
-                     any ? there : 0);
-          piece_from += line_step;
-        });
-        from += item_step;
-      });
+      const int line = line_ + l * deep, line_end = AlongK ? rows_ : depth;
+      const int there = line < line_end ? smaller(width, (AlongK ? depth : rows_) - item_) : 0;
+      constexpr int bytes = width * sizeof(T);
+      if (lines % deep == 0 || line < lines)
+        simt::copy_async<bytes>(to + place_of<AlongK, Extent>(line, item_ / items) + item_ % items * int(sizeof(T)),
+                                next_, larger(0, there) * int(sizeof(T)));
+      next_ += (AlongK ? x.stride : x.k_stride) * deep;
+      if (l + 1 < pieces) return;
       left_ -= slab_k;
-      from_ += slab_k * x.k_stride;
+      next_ = from_ += slab_k * x.k_stride;
     }
 
   private:
-    PMPP_HOST_DEVICE static void copy_piece(std::byte* to, const T* from, int there) {
-      constexpr int bytes = piece * sizeof(T);
-      simt::copy_async<bytes>(to, from, there * int(sizeof(T)));
-    }
-
-    const T* from_;  // this thread's first piece of the next slab
-    int rows_;       // of the operand from the tile's first on
-    std::int64_t left_;  // of k
-    int line_, in_line_;
+    const T *from_, *next_;  // this thread's first piece of the slab, and the next
+    int rows_;               // of the operand from the tile's first on
+    std::int64_t left_;      // of k
+    int line_, item_;        // of the first piece, in the slab
   };
 
   /// The parts of a lane of an operand's small matrices. IsA: 16 rows, else `group` times 8 columns.
@@ -239,10 +225,9 @@ private:
     template <class Block>
     PMPP_HOST_DEVICE void load(Block& block, const std::byte* slab, int first, int step, word (&to)[count]) const {
       if constexpr (by_matrices) {
-        simt::load_matrices<!AlongK>(
-            block, to,
-            slab + (AlongK ? (base ^ (step * mma::words * 16)) + first * 8 * row_words * 16
-                           : (base ^ (first * 16)) + step * mma::k * row_bytes));
+        simt::load_matrices<!AlongK>(block, to,
+                                     slab + (AlongK ? (base ^ (step * mma::words * 16)) + first * 8 * row_words * 16
+                                                    : (base ^ (first * 16)) + step * mma::k * row_bytes));
       } else {
         unrolled<count>([&](int i) {
           const int b = first + (IsA ? i % 2 : i / mma::words), w = step * mma::words + (IsA ? i / 2 : i % mma::words);
@@ -268,45 +253,55 @@ private:
     if (slabs == 0) return;
     feed<Tile.m, AlongKA> feed_a(block, x.a, at.batch, at.row, at.k_begin, at.k_end);
     feed<Tile.n, AlongKB> feed_b(block, x.b, at.batch, at.col, at.k_begin, at.k_end);
-    const auto copy = [&](int stage) {
-      feed_a.copy(x.a, memory.a[stage]);
-      feed_b.copy(x.b, memory.b[stage]);
-      simt::copy_async_batch();
+    // Pieces of both operands, spread over `slots` between which other work stands.
+    const auto copy = [&](int stage, int slot, int slots) {
+      constexpr int of_a = feed_a.pieces, all = of_a + feed_b.pieces;
+      unrolled<all>([&](int p) {
+        if (p < all * slot / slots || p >= all * (slot + 1) / slots) return;
+        if (p < of_a)
+          feed_a.copy(x.a, memory.a[stage], p);
+        else
+          feed_b.copy(x.b, memory.b[stage], p - of_a);
+      });
+      if (slot + 1 == slots) simt::copy_async_batch();
     };
-    for (int s = 0; s < Tile.stages; ++s) copy(s);
+    for (int s = 0; s + 1 < Tile.stages; ++s) copy(s, 0, 1);
     const reader<true, AlongKA, Tile.m> from_a(block, at.warp_row);
     const reader<false, AlongKB, Tile.n> from_b(block, at.warp_col);
     word a[2][tiles_m][from_a.count], b[2][from_b.count];
-    const auto load_a = [&](int stage, int step, int into) {
-      unrolled<tiles_m>([&](int i) { from_a.load(block, memory.a[stage], 2 * i, step, a[into][i]); });
+    const auto load_a = [&](int stage, int step, int into, int slot, int slots) {
+      unrolled<tiles_m>([&](int i) {
+        if (i >= tiles_m * slot / slots && i < tiles_m * (slot + 1) / slots)
+          from_a.load(block, memory.a[stage], 2 * i, step, a[into][i]);
+      });
     };
     const auto load_b = [&](int stage, int step, int g) {
       from_b.load(block, memory.b[stage], g * group, step, b[g % 2]);
     };
-    simt::copy_async_wait<Tile.stages - 1>();
+    simt::copy_async_wait<Tile.stages - 2>();
     block.sync();
-    load_a(0, 0, 0);
+    load_a(0, 0, 0, 0, 1);
     load_b(0, 0, 0);
-    int stage = 0;
+    int stage = 0, free = Tile.stages - 1;
     // What is multiplied next is loaded first, so that nobody waits for it. first: which part of a[] is there already.
     const auto multiply_slab = [&](auto first) {
       unrolled<steps>([&](int step) {
         const int now = (first.value + step) % 2;
         unrolled<groups>([&](int g) {
+          copy(free, step * groups + g, steps * groups);
+          if (step + 1 < steps) load_a(stage, step + 1, 1 - now, g, groups);
           if (g + 1 < groups) {
             load_b(stage, step, g + 1);
           } else if (step + 1 < steps) {
-            load_a(stage, step + 1, 1 - now);
             load_b(stage, step + 1, 0);
           } else {
             // The next slab is there; and all have read this one, whose place is free.
             simt::copy_async_wait<Tile.stages - 2>();
             block.sync();
-            const int next = stage + 1 < Tile.stages ? stage + 1 : 0;
-            load_a(next, 0, 1 - now);
-            load_b(next, 0, 0);
-            copy(stage);
-            stage = next;
+            free = stage;
+            stage = stage + 1 < Tile.stages ? stage + 1 : 0;
+            load_a(stage, 0, 1 - now, 0, 1);
+            load_b(stage, 0, 0);
           }
           if (g == 0)
             unrolled<tiles_m>([&](int i) {
@@ -316,9 +311,8 @@ private:
           unrolled<group>([&](int j) {
             word factor[mma::words];
             for (int w = 0; w < mma::words; ++w) factor[w] = b[g % 2][j * mma::words + w];
-            unrolled<tiles_m>([&](int i) {
-              simt::multiply_add<Type>(block, sum[i][g * group + j], a[now][i], factor);
-            });
+            unrolled<tiles_m>(
+                [&](int i) { simt::multiply_add<Type>(block, sum[i][g * group + j], a[now][i], factor); });
           });
         });
       });
@@ -332,8 +326,7 @@ private:
   }
 
   /// Writes C, or the partial sums of a split.
-  PMPP_HOST_DEVICE static void write(const arguments& x, const place& at,
-                                     const sum_type (&sum)[tiles_m][blocks_n][4]) {
+  PMPP_HOST_DEVICE static void write(const arguments& x, const place& at, const sum_type (&sum)[tiles_m][blocks_n][4]) {
     TC* c = x.c.data + at.batch * x.c.batch_stride;
     sum_type* partials = x.partials + (at.batch * x.splits + at.split) * x.c.rows * x.partial_row;
     unrolled<2 * tiles_m>([&](int i) {
@@ -362,14 +355,12 @@ private:
       for (int first = 0; first < Run; first += word_items) {
         group_type y{};
         if (reads) y = *reinterpret_cast<const group_type*>(to + first);
-        for (int e = 0; e < word_items; ++e)
-          y.item[e] = x.result(sum[first + e], &y.item[e], row, col + first + e);
+        for (int e = 0; e < word_items; ++e) y.item[e] = x.result(sum[first + e], &y.item[e], row, col + first + e);
         *reinterpret_cast<group_type*>(to + first) = y;
       }
     } else {
       for (int e = 0; e < Run; ++e)
-        if (col + e < x.c.cols)
-          to[e * x.c.col_stride] = x.result(sum[e], to + e * x.c.col_stride, row, col + e);
+        if (col + e < x.c.cols) to[e * x.c.col_stride] = x.result(sum[e], to + e * x.c.col_stride, row, col + e);
     }
   }
 };
@@ -393,8 +384,14 @@ template <simt::mma_type Type, class T, mma_tile Tile>
 constexpr gemm_cost mma_cost_of() {
   using enum simt::mma_type;
   constexpr double products_a_clock = Type == float64 ? 115 : Type == tf32 ? 600 : sizeof(T) == 2 ? 1200 : 2400;
-  return {Tile.m, Tile.n, 128 / sizeof(T), Tile.blocks, Tile.threads() / simt::warp_size, Tile.m * Tile.n / products_a_clock,
-          sizeof(T), sizeof(typename simt::mma<Type>::sum)};
+  return {Tile.m,
+          Tile.n,
+          128 / sizeof(T),
+          Tile.blocks,
+          Tile.threads() / simt::warp_size,
+          Tile.m * Tile.n / products_a_clock,
+          sizeof(T),
+          sizeof(typename simt::mma<Type>::sum)};
 }
 
 /// Enqueues a product on tensor cores, cut up as planned. Words: both operands are read 16 bytes at a time.
@@ -430,8 +427,9 @@ void gemm_by_mma(const P& where, gemm_problem<T, T, TC, S, Epilogue> x, const ge
   const bool a_words = is_read_by_words(x.a, a, x.batch), b_words = is_read_by_words(x.b, b, x.batch);
   const std::int64_t a_bytes = a_words || !small ? 0 : repacked_bytes(x.a, a, x.k, x.batch);
   const std::int64_t b_bytes = b_words || !small ? 0 : repacked_bytes(x.b, b, x.k, x.batch);
-  scratch memory(where, scratch_bytes({checked_bytes(partials, sizeof(sum_type), "gemm"), checked_bytes(a_bytes, 1, "gemm"),
-                                       checked_bytes(b_bytes, 1, "gemm")}),
+  scratch memory(where,
+                 scratch_bytes({checked_bytes(partials, sizeof(sum_type), "gemm"), checked_bytes(a_bytes, 1, "gemm"),
+                                checked_bytes(b_bytes, 1, "gemm")}),
                  0);
   auto* sums = memory.template take<sum_type>(partials);
   if constexpr (small) {
