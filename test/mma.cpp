@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // What this file proves of simt/mma.hpp, in the emulator and on a GPU: a warp's product of small matrices is that of
-// three loops, for every type, if each lane holds the parts that the header says; load_transposed hands out the parts
+// three loops, for every type, if each lane holds the parts that the header says; load_matrices hands out the parts
 // that it says; round_to_tf32 rounds to nearest and keeps infinity and NaN.
 #include <pmpp/simt/mma.hpp>
 
@@ -32,15 +32,15 @@ struct product_kernel {
                                    typename mma::sum* c) const {
     constexpr int row = 4 * mma::words;
     const int g = block.lane() / 4, t = block.lane() % 4;
-    typename mma::word upper[mma::words], lower[mma::words], factor[mma::words];
+    typename mma::word part[2 * mma::words], factor[mma::words];
     for (int w = 0; w < mma::words; ++w) {
-      upper[w] = a[g * row + 4 * w + t];
-      lower[w] = a[(g + 8) * row + 4 * w + t];
+      part[2 * w] = a[g * row + 4 * w + t];
+      part[2 * w + 1] = a[(g + 8) * row + 4 * w + t];
       factor[w] = b[g * row + 4 * w + t];
     }
     typename mma::sum sum[4];
     for (int i = 0; i < 4; ++i) sum[i] = c[(g + i / 2 * 8) * 8 + 2 * t + i % 2];
-    pmpp::simt::multiply_add<Type>(block, sum, upper, lower, factor);
+    pmpp::simt::multiply_add<Type>(block, sum, part, factor);
     for (int i = 0; i < 4; ++i) c[(g + i / 2 * 8) * 8 + 2 * t + i % 2] = sum[i];
   }
 };
@@ -103,7 +103,7 @@ struct transpose_kernel {
     for (int i = block.lane(); i < 32 * 8; i += 32) memory.row[i] = in[i];
     block.sync_warp();
     std::uint32_t words[4];
-    pmpp::simt::load_transposed(block, words, memory.row + block.lane() * 8);
+    pmpp::simt::load_matrices<true>(block, words, memory.row + block.lane() * 8);
     for (int j = 0; j < 4; ++j) out[j * 32 + block.lane()] = words[j];
   }
 };

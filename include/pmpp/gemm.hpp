@@ -76,8 +76,8 @@ gemm_options(Epilogue, Precision = {}) -> gemm_options<Epilogue, Precision>;
 /// The tiles among which a product chooses by its shape.
 struct gemm_tuning {
   gemm_tile large{}, small{};
-  gemm_tile wide{};  ///< for a few rows; for a few columns, exchanged
-  gemm_tile each{};  ///< for many small products
+  gemm_tile wide{};                   ///< for a few rows; for a few columns, exchanged
+  gemm_tile each{};                   ///< for many small products
   mma_tile mma_large{}, mma_small{};  ///< for tensor cores; without them these are not used
 
   friend constexpr bool operator==(const gemm_tuning&, const gemm_tuning&) = default;
@@ -87,18 +87,10 @@ struct gemm_tuning {
 template <class A>
 constexpr gemm_tuning gemm_tuning_for() {
   if (sizeof(A) <= 4)
-    return {{128, 256, 8, 6, 16, 8, 4, 1, 8},
-            {64, 64, 8, 6, 8, 8, 8, 4, 8},
-            {16, 256, 8, 8, 8, 4, 2, 3, 8},
-            {32, 32, 8, 4, 4, 8, 8, 12, 8},
-            {128, 256, 64, 64, 3, 1},
-            {64, 64, 32, 32, 6, 2}};
-  return {{128, 64, 8, 6, 8, 8, 8, 2, 8},
-          {64, 64, 8, 6, 4, 4, 4, 2, 8},
-          {16, 128, 8, 8, 8, 2, 2, 3, 8},
-          {32, 32, 8, 4, 4, 8, 8, 8, 8},
-          {128, 128, 64, 32, 4, 1},
-          {64, 64, 32, 32, 6, 2}};
+    return {{128, 256, 8, 6, 16, 8, 4, 1, 8}, {64, 64, 8, 6, 8, 8, 8, 4, 8}, {16, 256, 8, 8, 8, 4, 2, 3, 8},
+            {32, 32, 8, 4, 4, 8, 8, 12, 8},   {128, 256, 64, 64, 4, 1},      {64, 64, 32, 32, 6, 2}};
+  return {{128, 64, 8, 6, 8, 8, 8, 2, 8}, {64, 64, 8, 6, 4, 4, 4, 2, 8}, {16, 128, 8, 8, 8, 2, 2, 3, 8},
+          {32, 32, 8, 4, 4, 8, 8, 8, 8},  {128, 64, 32, 64, 4, 2},       {64, 64, 32, 32, 6, 2}};
 }
 
 namespace detail {
@@ -189,12 +181,22 @@ void gemm_anywhere(const P& where, const gemm_problem<TA, TB, TC, S, Epilogue>& 
   } else {
     const auto run = [&](const auto& y) {
       constexpr simt::mma_type type = Tuning.mma_large.m > 0 ? mma_type_for<Precision, TA, TB>() : simt::mma_type::none;
-      if constexpr (type == simt::mma_type::none)
+      if constexpr (type == simt::mma_type::none) {
         gemm_on_blocks<Tuning, Batched, A>(where, y);
+<<<<<<< HEAD
       else if (Batched && y.c.rows <= 32 && y.c.cols <= 32)
         gemm_on_blocks<Tuning, Batched, A>(where, y);
       else if (!gemm_by_wgmma(where, y))
+=======
+      } else {
+        if constexpr (Batched)
+          if (y.c.rows <= Tuning.each.m && y.c.cols <= Tuning.each.n)
+            return gemm_by_tiles<Tuning.each, A>(where, y,
+                                                 plan_gemm(gemm_cost_of<Tuning.each, A>(), y.c.rows, y.c.cols, y.k,
+                                                           y.batch, processor_count(where)));
+>>>>>>> mma
         gemm_on_tensor_cores<type, Tuning.mma_large, Tuning.mma_small>(where, y);
+      }
     };
     x.c.col_stride != 1 && x.c.row_stride == 1 ? run(x.exchanged()) : run(x);
   }
@@ -307,7 +309,8 @@ void gemm_batched(const P& where, Alpha alpha, const matrix_view<TA>& a, std::in
 ///
 /// \param x, y  contiguous ranges with at least as many elements as A has columns and rows, or pointers.
 /// Cost: A is read once; one launch, two where it has few rows. \throws std::length_error too if x or y is too short.
-template <execution_policy P, class Alpha, class TA, class X, class Beta, output Y, class Epilogue = no_epilogue, class Precision = gemm_precision::full_type>
+template <execution_policy P, class Alpha, class TA, class X, class Beta, output Y, class Epilogue = no_epilogue,
+          class Precision = gemm_precision::full_type>
 void gemv(const P& where, Alpha alpha, const matrix_view<TA>& a, X&& x, Beta beta, Y&& y,
           const gemm_options<Epilogue, Precision>& options = {}) {
   detail::gemm_checked<gemm_tuning{}, false>("gemv", where, alpha, a, 0, detail::as_column("x", x, a.cols()), 0, beta,

@@ -15,6 +15,7 @@
 // (PMPP ch. 5 and 6; the parts of a lane are those of the PTX ISA.)
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <type_traits>
 
@@ -22,6 +23,7 @@
 #include <pmpp/core/math.hpp>
 #include <pmpp/execution.hpp>
 #include <pmpp/gemm/problem.hpp>
+#include <pmpp/gemm/repack.hpp>
 #include <pmpp/gemm/simt.hpp>
 #include <pmpp/launch.hpp>
 #include <pmpp/memory/workspace.hpp>
@@ -74,20 +76,19 @@ struct mma_kernel {
   static constexpr int items = 16 / sizeof(T);  ///< of 16 bytes
   static constexpr int row_words = 8;           ///< of a row of a slab along k
   static constexpr int slab_k = row_words * items;
-  /// Rows of a word along m, which are rows 8 apart of small matrices. Two-byte elements are transposed on the way to
-  /// registers instead.
-  static constexpr int abreast = sizeof(T) >= 4 ? items : 1;
-  static constexpr int blocks_m = Tile.warp_m / 8, blocks_n = Tile.warp_n / 8;  ///< of 8 rows (columns) of a warp
-  static constexpr int group = larger(2, abreast);                               ///< blocks of A that are loaded together
-  static constexpr int units = Type == simt::mma_type::float64 ? 1 : 2;          ///< of a slab: what a lane loads at once
-  static constexpr int loaded = 4;                                               ///< words of a block of a unit
-  static constexpr int steps = loaded / mma::words;
-  static_assert(blocks_m % group == 0 && blocks_n % group == 0);
+  static constexpr int steps = slab_k / mma::k;     ///< of a slab
+  static constexpr int tiles_m = Tile.warp_m / 16;  ///< small matrices of a warp
+  static constexpr int blocks_n = Tile.warp_n / 8;
+  static constexpr int group = mma::is_double ? 1 : 2;  ///< of the latter that are loaded together
+  static constexpr int groups = blocks_n / group;
+  static constexpr int slot_k = 4 * mma::items;  ///< numbers of k of a word of all lanes
+  static_assert(groups % 2 == 0 && Tile.stages >= 2);
   static_assert(sizeof(T) > 1 || (AlongKA && AlongKB));
+  static_assert(sizeof(T) >= 4 || Words);
 
   struct shared {
-    alignas(128) std::byte a[Tile.stages][Tile.m * 128];
-    alignas(128) std::byte b[Tile.stages][Tile.n * 128];
+    alignas(128) std::byte a[Tile.stages][Tile.m * row_words * 16];
+    alignas(128) std::byte b[Tile.stages][Tile.n * row_words * 16];
   };
 
   struct arguments {
@@ -106,7 +107,7 @@ struct mma_kernel {
   template <class Block>
   PMPP_HOST_DEVICE void operator()(Block& block, shared& memory, const arguments& x) const {
     const place at(block, x);
-    sum_type sum[blocks_m / 2][blocks_n][4] = {};
+    sum_type sum[tiles_m][blocks_n][4] = {};
     multiply(block, memory, x, at, sum);
     write(x, at, sum);
   }
@@ -145,216 +146,200 @@ private:
     }
   };
 
-  /// Row of a tile that row g of block b of 8 rows stands for.
-  PMPP_HOST_DEVICE static constexpr int row_of(int b, int g) {
-    return b / abreast * (8 * abreast) + g * abreast + b % abreast;
-  }
-
-  /// Where word w of row (or of k) r lies in a slab, in words.
+  /// Where word w of row r lies in a slab along k; or word w of those along m, of k = r: bytes from the slab's first.
+  /// The lower bits of w are exchanged so that what a warp reads at once lies in different banks.
   template <bool AlongK, int Extent>
   PMPP_HOST_DEVICE static int place_of(int r, int w) {
-    if constexpr (AlongK) {
-      return r * row_words + (w ^ (4 * (r / abreast % 2)));
-    } else {
-      constexpr int words = Extent / items;
-      const int turn = sizeof(T) >= 4 ? 2 * (r / items % 4) : 2 * (r / items % 4) + r % 2;
-      return r * words + (w ^ (turn & (words - 1)));
-    }
+    constexpr int words = AlongK ? row_words : Extent / items;
+    const int turn = (AlongK ? sizeof(T) < 8 : sizeof(T) < 4) ? r & 7 : 2 * (r & 3);
+    return (r * words + (w ^ (turn & (words - 1)))) * 16;
   }
 
-  /// Copies one operand slab by slab.
+  /// Copies one operand slab by slab, and a slab in several pieces a thread, between which other work may stand.
   template <int Extent, bool AlongK>
   class feed {
-    static constexpr int piece = Words ? items : 1;  ///< elements of a copy
-    static constexpr int length = (AlongK ? slab_k : Extent) / piece;  ///< pieces of a row in shared memory
-    static constexpr int lines = AlongK ? Extent : slab_k;
-    static constexpr int across = smaller(length, threads), deep = larger(1, threads / length);
-    static_assert(length % across == 0 && threads % across == 0);
+    static constexpr int width = Words ? items : 1;                    ///< elements of a piece
+    static constexpr int length = (AlongK ? slab_k : Extent) / width;  ///< pieces of a row in shared memory
+    static constexpr int lines = AlongK ? Extent : slab_k, deep = threads / length;
+    static_assert(threads % length == 0);
 
   public:
+    static constexpr int pieces = (lines + deep - 1) / deep;
+
     template <class Block>
     PMPP_HOST_DEVICE feed(Block& block, const gemm_operand<T>& x, std::int64_t batch, std::int64_t first,
                           std::int64_t k_begin, std::int64_t k_end)
         : rows_(static_cast<int>(smaller(std::int64_t(Extent), x.extent - first))),
           left_(k_end - k_begin),
-          line_(block.thread() / across),
-          in_line_(block.thread() % across) {
-      const int i = AlongK ? line_ : in_line_ * piece, p = AlongK ? in_line_ * piece : line_;
-      from_ = x.data + batch * x.batch_stride + (first + i) * x.stride + (k_begin + p) * x.k_stride;
+          line_(block.thread() / length),
+          item_(block.thread() % length * width) {
+      const int i = AlongK ? line_ : item_, p = AlongK ? item_ : line_;
+      from_ = next_ = x.data + batch * x.batch_stride + (first + i) * x.stride + (k_begin + p) * x.k_stride;
     }
 
-    /// Starts copying the next slab; zeros where it does not lie in the operand.
-    PMPP_HOST_DEVICE void copy(const gemm_operand<T>& x, std::byte* to) {
+    /// Starts copying piece l = 0, 1, ... pieces - 1 of the slab; zeros where it does not lie in the operand.
+    PMPP_HOST_DEVICE void copy(const gemm_operand<T>& x, std::byte* to, int l) {
       const int depth = static_cast<int>(smaller(left_, std::int64_t(slab_k)));  // 0 or less: nothing is left
-      const int line_end = AlongK ? rows_ : depth, in_line_end = AlongK ? depth : rows_;
-      const std::int64_t line_step = (AlongK ? x.stride : x.k_stride) * deep;
-      const std::int64_t item_step = (Words ? 1 : AlongK ? x.k_stride : x.stride) * across * piece;
-      const T* from = from_;
-      unrolled<length / across>([&](int j) {
-        const int item = (in_line_ + j * across) * piece;
-        const int there = smaller(piece, in_line_end - item);  // elements
-        const T* piece_from = from;
-        unrolled<(lines + deep - 1) / deep>([&](int l) {
-          const int line = line_ + l * deep;
-          if (lines % deep != 0 && line >= lines) return;
-          const bool any = line < line_end && there > 0;
-          copy_piece(to + place_of<AlongK, Extent>(line, item / items) * 16 + item % items * int(sizeof(T)), piece_from,
-                     any ? there : 0);
-          piece_from += line_step;
-        });
-        from += item_step;
-      });
+      const int line = line_ + l * deep, line_end = AlongK ? rows_ : depth;
+      const int there = line < line_end ? smaller(width, (AlongK ? depth : rows_) - item_) : 0;
+      constexpr int bytes = width * sizeof(T);
+      if (lines % deep == 0 || line < lines)
+        simt::copy_async<bytes>(to + place_of<AlongK, Extent>(line, item_ / items) + item_ % items * int(sizeof(T)),
+                                next_, larger(0, there) * int(sizeof(T)));
+      next_ += (AlongK ? x.stride : x.k_stride) * deep;
+      if (l + 1 < pieces) return;
       left_ -= slab_k;
-      from_ += slab_k * x.k_stride;
+      next_ = from_ += slab_k * x.k_stride;
     }
 
   private:
-    PMPP_HOST_DEVICE static void copy_piece(std::byte* to, const T* from, int there) {
-      constexpr int bytes = piece * sizeof(T);
-      if constexpr (bytes >= 4)
-        simt::copy_async<bytes>(to, from, there * int(sizeof(T)));
-      else
-        *reinterpret_cast<T*>(to) = there > 0 ? *from : T{};
-    }
-
-    const T* from_;  // this thread's first piece of the next slab
-    int rows_;       // of the operand from the tile's first on
-    std::int64_t left_;  // of k
-    int line_, in_line_;
+    const T *from_, *next_;  // this thread's first piece of the slab, and the next
+    int rows_;               // of the operand from the tile's first on
+    std::int64_t left_;      // of k
+    int line_, item_;        // of the first piece, in the slab
   };
 
-  /// Where this lane finds its words of an operand in a slab: bytes from the slab's first. What place_of says, with all
-  /// that depends on the lane worked out once: the rest of an address is a constant.
-  template <bool AlongK, int Extent>
-  struct lane_place {
-    int first, second;  ///< of the first and the second unit, where they are no constant apart
+  /// The parts of a lane of an operand's small matrices. IsA: 16 rows, else `group` times 8 columns.
+  template <bool IsA, bool AlongK, int Extent>
+  struct reader {
+    static constexpr int count = (IsA ? 2 : group) * mma::words;
+    static constexpr bool by_matrices = sizeof(word) == 4 && (AlongK || sizeof(T) == 2);
+    static constexpr int row_bytes = Extent * int(sizeof(T));
+    int base;  ///< bytes from the slab's first; the rest of an address is a constant, added or combined by exclusive or
 
     template <class Block>
-    PMPP_HOST_DEVICE lane_place(Block& block, int row) {
+    PMPP_HOST_DEVICE reader(Block& block, int first) {
       const int lane = block.lane(), g = lane / 4, t = lane % 4;
-      if constexpr (AlongK) {
-        first = place_of<AlongK, Extent>(row + row_of(0, g), t) * 16;
-        second = first ^ 64;
-      } else if constexpr (sizeof(T) >= 4) {
-        first = place_of<AlongK, Extent>(t * items, row / items + g) * 16;
-        second = first + 4 * items * row_bytes;
+      if constexpr (by_matrices) {
+        const int matrix = lane / 8, b = IsA ? matrix % 2 : matrix / 2, w = IsA ? matrix / 2 : matrix % 2;
+        base = AlongK ? place_of<AlongK, Extent>(first + 8 * b + lane % 8, w)
+                      : place_of<AlongK, Extent>(w * slot_k + lane % 8, first / items + b);
+      } else if constexpr (AlongK) {
+        base = place_of<AlongK, Extent>(first + g, t / items) + t % items * int(sizeof(T));
       } else {
-        first = place_of<AlongK, Extent>(lane % 8 / 2 * items + lane / 8 * 2 + lane % 2, row / items) * 16;
-        second = first + 4 * items * row_bytes;
+        base = place_of<AlongK, Extent>(t, (first + g) / items) + g % items * int(sizeof(T));
       }
     }
-    static constexpr int row_bytes = Extent * int(sizeof(T));
+
+    /// Those from block `first` of the warp on, of a step.
+    template <class Block>
+    PMPP_HOST_DEVICE void load(Block& block, const std::byte* slab, int first, int step, word (&to)[count]) const {
+      if constexpr (by_matrices) {
+        simt::load_matrices<!AlongK>(block, to,
+                                     slab + (AlongK ? (base ^ (step * mma::words * 16)) + first * 8 * row_words * 16
+                                                    : (base ^ (first * 16)) + step * mma::k * row_bytes));
+      } else {
+        unrolled<count>([&](int i) {
+          const int b = first + (IsA ? i % 2 : i / mma::words), w = step * mma::words + (IsA ? i / 2 : i % mma::words);
+          constexpr int slot_bytes = slot_k * sizeof(T);
+          to[i] = *reinterpret_cast<const word*>(
+              slab + (AlongK ? (base ^ (w * slot_bytes % 128)) + w * slot_bytes / 128 * 128 + b * 8 * row_words * 16
+                             : (base ^ (b * 8 * int(sizeof(T)))) + w * slot_k * row_bytes));
+        });
+      }
+    }
   };
 
-  /// Loads `Count` blocks of 8 rows of a unit, from block `first` of the warp on.
-  template <bool AlongK, int Extent, int Count, class Block>
-  PMPP_HOST_DEVICE static void load(Block& block, const std::byte* slab, const lane_place<AlongK, Extent>& at, int first,
-                                    int unit, word (&to)[Count][loaded]) {
-    constexpr int each = 16 / sizeof(word), row_bytes = Extent * sizeof(T);
-    using shared_word = item_group<word, each>;
-    const std::byte* const bases[2] = {slab + at.first, slab + at.second};
-    if constexpr (AlongK) {
-      unrolled<Count>([&](int b) {
-        unrolled<loaded / each>([&](int h) {
-          const auto x = *reinterpret_cast<const shared_word*>(bases[unit + h] + row_of(first + b, 0) * 128);
-          for (int e = 0; e < each; ++e) to[b][h * each + e] = x.item[e];
-        });
-      });
-    } else if constexpr (sizeof(T) >= 4) {
-      unrolled<Count / abreast>([&](int b) {
-        unrolled<loaded>([&](int r) {
-          const auto x = *reinterpret_cast<const shared_word*>(bases[0] + (4 * (unit + r / each) * items + r % each) * row_bytes + (first + b * abreast) * 8 * int(sizeof(T)));
-          for (int e = 0; e < each; ++e) to[b * abreast + e][r] = x.item[e];
-        });
-      });
-    } else {
-      unrolled<Count>([&](int b) {
-        simt::load_transposed(block, to[b], slab + ((unit == 0 ? at.first : at.second) ^ ((first + b) * 16)));
-      });
-    }
-    if constexpr (Type == simt::mma_type::tf32)
-      unrolled<Count>([&](int b) {
-        for (int r = 0; r < loaded; ++r) to[b][r] = simt::round_to_tf32(to[b][r]);
-      });
-  }
-
-  template <class Block>
-  PMPP_HOST_DEVICE static void multiply_slab(Block& block, const std::byte* slab_a, const std::byte* slab_b,
-                                             const lane_place<AlongKA, Tile.m>& at_a,
-                                             const lane_place<AlongKB, Tile.n>& at_b,
-                                             sum_type (&sum)[blocks_m / 2][blocks_n][4]) {
-    unrolled<units>([&](int unit) {
-      word b[blocks_n][loaded];
-      load(block, slab_b, at_b, 0, unit, b);
-      unrolled<blocks_m / group>([&](int i) {
-        word a[group][loaded];
-        load(block, slab_a, at_a, i * group, unit, a);
-        unrolled<steps>([&](int s) {
-          unrolled<group / 2>([&](int h) {
-            unrolled<blocks_n>([&](int j) {
-              word upper[mma::words], lower[mma::words], factor[mma::words];
-              for (int w = 0; w < mma::words; ++w) {
-                upper[w] = a[2 * h][s * mma::words + w];
-                lower[w] = a[2 * h + 1][s * mma::words + w];
-                factor[w] = b[j][s * mma::words + w];
-              }
-              simt::multiply_add<Type>(block, sum[i * group / 2 + h][j], upper, lower, factor);
-            });
-          });
-        });
-      });
-    });
+  PMPP_HOST_DEVICE static void round([[maybe_unused]] word& x) {
+    if constexpr (Type == simt::mma_type::tf32) x = simt::round_to_tf32(x);
   }
 
   /// Adds the products of a thread's elements over the k of the split.
   template <class Block>
   PMPP_HOST_DEVICE static void multiply(Block& block, shared& memory, const arguments& x, const place& at,
-                                        sum_type (&sum)[blocks_m / 2][blocks_n][4]) {
-    constexpr int ahead = Tile.stages - 1;
+                                        sum_type (&sum)[tiles_m][blocks_n][4]) {
     const std::int64_t depth = larger(std::int64_t(0), at.k_end - at.k_begin);
     const int slabs = static_cast<int>(ceil_div(depth, std::int64_t(slab_k)));
-    feed<Tile.m, AlongKA> a(block, x.a, at.batch, at.row, at.k_begin, at.k_end);
-    feed<Tile.n, AlongKB> b(block, x.b, at.batch, at.col, at.k_begin, at.k_end);
-    const lane_place<AlongKA, Tile.m> at_a(block, at.warp_row);
-    const lane_place<AlongKB, Tile.n> at_b(block, at.warp_col);
-    for (int s = 0; s < ahead; ++s) {
-      a.copy(x.a, memory.a[s]);
-      b.copy(x.b, memory.b[s]);
-      simt::copy_async_batch();
-    }
-    int now = 0, free = ahead;
-    for (int s = 0; s < slabs; ++s) {
-      // This slab is there; and all have done with the slab before it, whose place is free.
-      simt::copy_async_wait<ahead - 1>();
-      block.sync();
-      a.copy(x.a, memory.a[free]);
-      b.copy(x.b, memory.b[free]);
-      simt::copy_async_batch();
-      multiply_slab(block, memory.a[now], memory.b[now], at_a, at_b, sum);
-      now = now + 1 < Tile.stages ? now + 1 : 0;
-      free = free + 1 < Tile.stages ? free + 1 : 0;
+    if (slabs == 0) return;
+    feed<Tile.m, AlongKA> feed_a(block, x.a, at.batch, at.row, at.k_begin, at.k_end);
+    feed<Tile.n, AlongKB> feed_b(block, x.b, at.batch, at.col, at.k_begin, at.k_end);
+    // Pieces of both operands, spread over `slots` between which other work stands.
+    const auto copy = [&](int stage, int slot, int slots) {
+      constexpr int of_a = feed_a.pieces, all = of_a + feed_b.pieces;
+      unrolled<all>([&](int p) {
+        if (p < all * slot / slots || p >= all * (slot + 1) / slots) return;
+        if (p < of_a)
+          feed_a.copy(x.a, memory.a[stage], p);
+        else
+          feed_b.copy(x.b, memory.b[stage], p - of_a);
+      });
+      if (slot + 1 == slots) simt::copy_async_batch();
+    };
+    for (int s = 0; s + 1 < Tile.stages; ++s) copy(s, 0, 1);
+    const reader<true, AlongKA, Tile.m> from_a(block, at.warp_row);
+    const reader<false, AlongKB, Tile.n> from_b(block, at.warp_col);
+    word a[2][tiles_m][from_a.count], b[2][from_b.count];
+    const auto load_a = [&](int stage, int step, int into, int slot, int slots) {
+      unrolled<tiles_m>([&](int i) {
+        if (i >= tiles_m * slot / slots && i < tiles_m * (slot + 1) / slots)
+          from_a.load(block, memory.a[stage], 2 * i, step, a[into][i]);
+      });
+    };
+    const auto load_b = [&](int stage, int step, int g) {
+      from_b.load(block, memory.b[stage], g * group, step, b[g % 2]);
+    };
+    simt::copy_async_wait<Tile.stages - 2>();
+    block.sync();
+    load_a(0, 0, 0, 0, 1);
+    load_b(0, 0, 0);
+    int stage = 0, free = Tile.stages - 1;
+    // What is multiplied next is loaded first, so that nobody waits for it. first: which part of a[] is there already.
+    const auto multiply_slab = [&](auto first) {
+      unrolled<steps>([&](int step) {
+        const int now = (first.value + step) % 2;
+        unrolled<groups>([&](int g) {
+          copy(free, step * groups + g, steps * groups);
+          if (step + 1 < steps) load_a(stage, step + 1, 1 - now, g, groups);
+          if (g + 1 < groups) {
+            load_b(stage, step, g + 1);
+          } else if (step + 1 < steps) {
+            load_b(stage, step + 1, 0);
+          } else {
+            // The next slab is there; and all have read this one, whose place is free.
+            simt::copy_async_wait<Tile.stages - 2>();
+            block.sync();
+            free = stage;
+            stage = stage + 1 < Tile.stages ? stage + 1 : 0;
+            load_a(stage, 0, 1 - now, 0, 1);
+            load_b(stage, 0, 0);
+          }
+          if (g == 0)
+            unrolled<tiles_m>([&](int i) {
+              for (word& y : a[now][i]) round(y);
+            });
+          for (word& y : b[g % 2]) round(y);
+          unrolled<group>([&](int j) {
+            word factor[mma::words];
+            for (int w = 0; w < mma::words; ++w) factor[w] = b[g % 2][j * mma::words + w];
+            unrolled<tiles_m>(
+                [&](int i) { simt::multiply_add<Type>(block, sum[i][g * group + j], a[now][i], factor); });
+          });
+        });
+      });
+    };
+    constexpr std::integral_constant<int, 0> even;
+    constexpr std::integral_constant<int, steps % 2> odd;
+    for (int s = 0; s < slabs; s += 1 + odd.value) {
+      multiply_slab(even);
+      if (odd.value > 0 && s + 1 < slabs) multiply_slab(odd);
     }
   }
 
   /// Writes C, or the partial sums of a split.
-  PMPP_HOST_DEVICE static void write(const arguments& x, const place& at,
-                                     const sum_type (&sum)[blocks_m / 2][blocks_n][4]) {
-    constexpr int run = 2 * abreast;  // columns of a lane that follow each other
+  PMPP_HOST_DEVICE static void write(const arguments& x, const place& at, const sum_type (&sum)[tiles_m][blocks_n][4]) {
     TC* c = x.c.data + at.batch * x.c.batch_stride;
     sum_type* partials = x.partials + (at.batch * x.splits + at.split) * x.c.rows * x.partial_row;
-    unrolled<blocks_m>([&](int i) {
-      const std::int64_t row = at.row + at.warp_row + row_of(i, at.g);
+    unrolled<2 * tiles_m>([&](int i) {
+      const std::int64_t row = at.row + at.warp_row + i * 8 + at.g;
       if (row >= x.c.rows) return;
-      unrolled<blocks_n / abreast>([&](int j) {
-        const std::int64_t col = at.col + at.warp_col + (j * 4 + at.t) * run;
-        item_group<sum_type, run> y;
-        for (int e = 0; e < 2; ++e)
-          for (int q = 0; q < abreast; ++q) y.item[e * abreast + q] = sum[i / 2][j * abreast + q][i % 2 * 2 + e];
+      unrolled<blocks_n>([&](int j) {
+        const std::int64_t col = at.col + at.warp_col + j * 8 + at.t * 2;
+        const sum_type y[2] = {sum[i / 2][j][i % 2 * 2], sum[i / 2][j][i % 2 * 2 + 1]};
         if (x.splits > 1) {
-          for (int e = 0; e < run; ++e)
-            if (col + e < x.c.cols) partials[row * x.partial_row + col + e] = y.item[e];
+          for (int e = 0; e < 2; ++e)
+            if (col + e < x.c.cols) partials[row * x.partial_row + col + e] = y[e];
         } else {
-          write_run(x, c + row * x.c.row_stride + col * x.c.col_stride, row, col, y.item);
+          write_run(x, c + row * x.c.row_stride + col * x.c.col_stride, row, col, y);
         }
       });
     });
@@ -370,14 +355,12 @@ private:
       for (int first = 0; first < Run; first += word_items) {
         group_type y{};
         if (reads) y = *reinterpret_cast<const group_type*>(to + first);
-        for (int e = 0; e < word_items; ++e)
-          y.item[e] = x.result(sum[first + e], &y.item[e], row, col + first + e);
+        for (int e = 0; e < word_items; ++e) y.item[e] = x.result(sum[first + e], &y.item[e], row, col + first + e);
         *reinterpret_cast<group_type*>(to + first) = y;
       }
     } else {
       for (int e = 0; e < Run; ++e)
-        if (col + e < x.c.cols)
-          to[e * x.c.col_stride] = x.result(sum[e], to + e * x.c.col_stride, row, col + e);
+        if (col + e < x.c.cols) to[e * x.c.col_stride] = x.result(sum[e], to + e * x.c.col_stride, row, col + e);
     }
   }
 };
@@ -401,57 +384,71 @@ template <simt::mma_type Type, class T, mma_tile Tile>
 constexpr gemm_cost mma_cost_of() {
   using enum simt::mma_type;
   constexpr double products_a_clock = Type == float64 ? 115 : Type == tf32 ? 600 : sizeof(T) == 2 ? 1200 : 2400;
-  return {Tile.m, Tile.n, 128 / sizeof(T), Tile.blocks, Tile.threads() / simt::warp_size, Tile.m * Tile.n / products_a_clock,
-          sizeof(T), sizeof(typename simt::mma<Type>::sum)};
+  return {Tile.m,
+          Tile.n,
+          128 / sizeof(T),
+          Tile.blocks,
+          Tile.threads() / simt::warp_size,
+          Tile.m * Tile.n / products_a_clock,
+          sizeof(T),
+          sizeof(typename simt::mma<Type>::sum)};
 }
 
-/// Whether an operand's words of 16 bytes may be read; along k, or along m or n.
+/// Enqueues a product on tensor cores, cut up as planned. Words: both operands are read 16 bytes at a time.
+template <simt::mma_type Type, mma_tile Tile, bool AlongKA, bool AlongKB, bool Words, class P, class T, class TC,
+          class S, class Epilogue>
+void launch_mma(const P& where, const gemm_problem<T, T, TC, S, Epilogue>& x, const gemm_plan& plan,
+                typename simt::mma<Type>::sum* partials, std::int64_t partial_row) {
+  using kernel = mma_kernel<Type, T, TC, S, Epilogue, Tile, AlongKA, AlongKB, Words>;
+  const bool wide = x.c.col_stride == 1 && x.c.row_stride % 2 == 0 && x.c.batch_stride % 2 == 0 &&
+                    reinterpret_cast<std::uintptr_t>(x.c.data) % (2 * sizeof(TC)) == 0;
+  const std::int64_t blocks = plan.tiles_m * plan.tiles_n * plan.splits * x.batch, most = std::int64_t(1) << 30;
+  for (std::int64_t first = 0; first < blocks; first += most)
+    launch(where, smaller(most, blocks - first), kernel{},
+           typename kernel::arguments{x.a, x.b, x.c, x.k, plan.tiles_m, plan.tiles_n, plan.splits, plan.split_k,
+                                      partials, partial_row, first, x.result, wide});
+}
+
+/// Whether an operand is copied to shared memory with words along k.
 template <class T>
-bool is_read_by_words(const gemm_operand<T>& x, bool along_k, std::int64_t batch) {
-  constexpr std::int64_t items = 16 / sizeof(T);
-  const std::int64_t unit = along_k ? x.k_stride : x.stride, pitch = along_k ? x.stride : x.k_stride;
-  return unit == 1 && reinterpret_cast<std::uintptr_t>(x.data) % 16 == 0 && pitch % items == 0 &&
-         (batch == 1 || x.batch_stride % items == 0);
+bool is_along_k(const gemm_operand<T>& x, std::int64_t batch) {
+  return sizeof(T) == 1 || x.stride != 1 || is_read_by_words(x, true, batch);
 }
 
-/// Enqueues a product on tensor cores, cut up as planned.
-template <simt::mma_type Type, mma_tile Tile, class P, class T, class TC, class S, class Epilogue>
-void gemm_by_mma(const P& where, const gemm_problem<T, T, TC, S, Epilogue>& x, const gemm_plan& plan) {
+/// The same. An operand of small elements that cannot be read by words is copied first.
+template <simt::mma_type Type, mma_tile Tile, bool Words, class P, class T, class TC, class S, class Epilogue>
+void gemm_by_mma(const P& where, gemm_problem<T, T, TC, S, Epilogue> x, const gemm_plan& plan) {
   using sum_type = typename simt::mma<Type>::sum;
-  constexpr std::int64_t word = 16 / sizeof(sum_type), c_word = larger(1, int(16 / sizeof(TC)));
+  constexpr bool small = sizeof(T) < 4;
   const bool splits = plan.splits > 1;
-  const std::int64_t row_length = round_up(x.c.cols, word);
+  const std::int64_t row_length = round_up(x.c.cols, std::int64_t(16 / sizeof(sum_type)));
   const std::int64_t partials = splits ? x.batch * plan.splits * x.c.rows * row_length : 0;
-  scratch memory(where, checked_bytes(partials, sizeof(sum_type), "gemm"), 0);
-  const bool wide = x.c.col_stride == 1 && x.c.row_stride % c_word == 0 && x.c.batch_stride % c_word == 0 &&
-                    reinterpret_cast<std::uintptr_t>(x.c.data) % (c_word * sizeof(TC)) == 0;
-  auto* sums = static_cast<sum_type*>(memory.data());
-  const auto run = [&]<bool AlongKA, bool AlongKB, bool Words>() {
-    using kernel = mma_kernel<Type, T, TC, S, Epilogue, Tile, AlongKA, AlongKB, Words>;
-    const std::int64_t blocks = plan.tiles_m * plan.tiles_n * plan.splits * x.batch, most = std::int64_t(1) << 30;
-    for (std::int64_t first = 0; first < blocks; first += most)
-      launch(where, smaller(most, blocks - first), kernel{},
-             typename kernel::arguments{x.a, x.b, x.c, x.k, plan.tiles_m, plan.tiles_n, plan.splits, plan.split_k, sums,
-                                        row_length, first, x.result, wide});
-  };
-  const auto run_with = [&]<bool AlongKA, bool AlongKB>() {
-    if (is_read_by_words(x.a, AlongKA, x.batch) && is_read_by_words(x.b, AlongKB, x.batch))
-      run.template operator()<AlongKA, AlongKB, true>();
-    else
-      run.template operator()<AlongKA, AlongKB, false>();
-  };
-  if constexpr (sizeof(T) == 1) {
-    run_with.template operator()<true, true>();
-  } else {
-    const bool a = x.a.stride != 1 || is_read_by_words(x.a, true, x.batch);
-    const bool b = x.b.stride != 1 || is_read_by_words(x.b, true, x.batch);
-    a ? b ? run_with.template operator()<true, true>() : run_with.template operator()<true, false>()
-      : b ? run_with.template operator()<false, true>() : run_with.template operator()<false, false>();
+  const bool a = is_along_k(x.a, x.batch), b = is_along_k(x.b, x.batch);
+  const bool a_words = is_read_by_words(x.a, a, x.batch), b_words = is_read_by_words(x.b, b, x.batch);
+  const std::int64_t a_bytes = a_words || !small ? 0 : repacked_bytes(x.a, a, x.k, x.batch);
+  const std::int64_t b_bytes = b_words || !small ? 0 : repacked_bytes(x.b, b, x.k, x.batch);
+  scratch memory(where,
+                 scratch_bytes({checked_bytes(partials, sizeof(sum_type), "gemm"), checked_bytes(a_bytes, 1, "gemm"),
+                                checked_bytes(b_bytes, 1, "gemm")}),
+                 0);
+  auto* sums = memory.template take<sum_type>(partials);
+  if constexpr (small) {
+    if (a_bytes > 0) repack(where, x.a, a, x.k, x.batch, memory.template take<std::byte>(a_bytes));
+    if (b_bytes > 0) repack(where, x.b, b, x.k, x.batch, memory.template take<std::byte>(b_bytes));
   }
+  const auto run = [&]<bool AlongKA, bool AlongKB>() {
+    launch_mma<Type, Tile, AlongKA, AlongKB, Words>(where, x, plan, sums, row_length);
+  };
+  if constexpr (sizeof(T) == 1)
+    run.template operator()<true, true>();
+  else if (a)
+    b ? run.template operator()<true, true>() : run.template operator()<true, false>();
+  else
+    b ? run.template operator()<false, true>() : run.template operator()<false, false>();
   if (splits) combine_splits(where, x, sums, row_length, plan.splits);
 }
 
-/// Takes the tile that is expected to cost less.
+/// Takes the tile that is expected to cost less; what is read element by element has but the large one.
 template <simt::mma_type Type, mma_tile Large, mma_tile Small, class P, class T, class TC, class S, class Epilogue>
 void gemm_on_tensor_cores(const P& where, const gemm_problem<T, T, TC, S, Epilogue>& x) {
   const int processors = processor_count(where);
@@ -459,10 +456,13 @@ void gemm_on_tensor_cores(const P& where, const gemm_problem<T, T, TC, S, Epilog
     return plan_gemm(cost, x.c.rows, x.c.cols, x.k, x.batch, processors);
   };
   const gemm_plan large = plan(mma_cost_of<Type, T, Large>()), small = plan(mma_cost_of<Type, T, Small>());
+  const auto by_words = [&](const gemm_operand<T>& y) { return is_read_by_words(y, is_along_k(y, x.batch), x.batch); };
+  if constexpr (sizeof(T) >= 4)
+    if (!by_words(x.a) || !by_words(x.b)) return gemm_by_mma<Type, Large, false>(where, x, large);
   if (large.clocks <= small.clocks)
-    gemm_by_mma<Type, Large>(where, x, large);
+    gemm_by_mma<Type, Large, true>(where, x, large);
   else
-    gemm_by_mma<Type, Small>(where, x, small);
+    gemm_by_mma<Type, Small, true>(where, x, small);
 }
 
 }  // namespace detail

@@ -463,7 +463,7 @@ constexpr gemm_cost gemm_cost_of() {
   // Of a k of a block: products, and instructions besides. Loads from shared memory are what small tiles wait for.
   constexpr double fma = products * Tile.threads() / (sizeof(A) > 4 ? 64 : 128);
   constexpr double besides = 1 + (3 * (Tile.thread_m + Tile.thread_n) / word + 12) / products;
-  return {Tile.m, Tile.n, Tile.k, Tile.blocks, Tile.threads() / simt::warp_size, 0.7 * fma * besides * besides,
+  return {Tile.m,    Tile.n,   Tile.k, Tile.blocks, Tile.threads() / simt::warp_size, 0.7 * fma * besides * besides,
           sizeof(A), sizeof(A)};
 }
 
