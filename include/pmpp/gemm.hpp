@@ -183,18 +183,13 @@ void gemm_anywhere(const P& where, const gemm_problem<TA, TB, TC, S, Epilogue>& 
       constexpr simt::mma_type type = Tuning.mma_large.m > 0 ? mma_type_for<Precision, TA, TB>() : simt::mma_type::none;
       if constexpr (type == simt::mma_type::none) {
         gemm_on_blocks<Tuning, Batched, A>(where, y);
-<<<<<<< HEAD
-      else if (Batched && y.c.rows <= 32 && y.c.cols <= 32)
-        gemm_on_blocks<Tuning, Batched, A>(where, y);
-      else if (!gemm_by_wgmma(where, y))
-=======
       } else {
         if constexpr (Batched)
           if (y.c.rows <= Tuning.each.m && y.c.cols <= Tuning.each.n)
             return gemm_by_tiles<Tuning.each, A>(where, y,
                                                  plan_gemm(gemm_cost_of<Tuning.each, A>(), y.c.rows, y.c.cols, y.k,
                                                            y.batch, processor_count(where)));
->>>>>>> mma
+        if (gemm_by_wgmma(where, y)) return;
         gemm_on_tensor_cores<type, Tuning.mma_large, Tuning.mma_small>(where, y);
       }
     };
