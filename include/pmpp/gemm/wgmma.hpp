@@ -22,14 +22,17 @@
 
 #if PMPP_CUDA && defined(__CUDACC__)
 
+#include <cstddef>
 #include <cstdint>
 #include <type_traits>
 
 #include <pmpp/core/math.hpp>
 #include <pmpp/gemm/mma.hpp>
 #include <pmpp/gemm/problem.hpp>
+#include <pmpp/gemm/repack.hpp>
 #include <pmpp/gemm/simt.hpp>
 #include <pmpp/launch.hpp>
+#include <pmpp/memory/workspace.hpp>
 #include <pmpp/simt/wgmma.hpp>
 
 #pragma GCC visibility push(hidden)  // see launch.hpp
@@ -368,51 +371,70 @@ bool gemm_by_wgmma_tile(const device_policy& where, const gemm_problem<T, T, TC,
   return true;
 }
 
+constexpr wgmma_tile wgmma_large{256, 4}, wgmma_middle{128, 6}, wgmma_small{64, 8};
+
 /// How many clocks a product is expected to take with a given tile.
-template <class T>
-double wgmma_clocks(const wgmma_tile& tile, std::int64_t m, std::int64_t n, std::int64_t k, std::int64_t batch,
-                    int processors) {
-  const std::int64_t tiles = ceil_div(m, std::int64_t(128)) * ceil_div(n, std::int64_t(tile.n)) * batch;
+template <class P, class T, class TC, class S, class Epilogue>
+double wgmma_clocks(const wgmma_tile& tile, const gemm_problem<T, T, TC, S, Epilogue>& x, const P& where) {
+  const std::int64_t tiles = ceil_div(x.c.rows, std::int64_t(128)) * ceil_div(x.c.cols, std::int64_t(tile.n)) * x.batch;
   const double of_slab = tile.n == 256 ? 1080 : tile.n == 128 ? 690 : 530, of_tile = 1500 + 6 * tile.n;
-  return double(ceil_div(tiles, std::int64_t(processors))) *
-         (double(ceil_div(k, std::int64_t(128 / sizeof(T)))) * of_slab + of_tile);
+  return double(ceil_div(tiles, std::int64_t(processor_count(where)))) *
+         (double(ceil_div(x.k, std::int64_t(128 / sizeof(T)))) * of_slab + of_tile);
 }
 
-/// Starts a product where this path can do it and pays; says whether it has. A and B: half, bfloat16, or floats that may be
-/// taken as tf32. Does not allocate.
+/// Takes the tile that is expected to cost least. Both operands are as the copy unit wants them.
+template <class T, class TC, class S, class Epilogue>
+bool gemm_by_best_wgmma_tile(const device_policy& where, const gemm_problem<T, T, TC, S, Epilogue>& x, bool a_along_k,
+                             bool b_along_k, double clocks) {
+  const auto run = [&]<wgmma_tile Tile>(std::integral_constant<wgmma_tile, Tile>) {
+    if (a_along_k && b_along_k) return gemm_by_wgmma_tile<Tile, false, false>(where, x);
+    if (b_along_k) return gemm_by_wgmma_tile<Tile, true, false>(where, x);
+    if constexpr (std::is_same_v<T, float>)
+      return gemm_by_wgmma_tile<Tile, true, false>(where, x.exchanged());
+    else
+      return a_along_k ? gemm_by_wgmma_tile<Tile, false, true>(where, x) : gemm_by_wgmma_tile<Tile, true, true>(where, x);
+  };
+  if constexpr (!std::is_same_v<T, float>) {
+    if (clocks == wgmma_clocks(wgmma_small, x, where)) return run(std::integral_constant<wgmma_tile, wgmma_small>{});
+    if (clocks == wgmma_clocks(wgmma_middle, x, where)) return run(std::integral_constant<wgmma_tile, wgmma_middle>{});
+  }
+  return run(std::integral_constant<wgmma_tile, wgmma_large>{});
+}
+
+/// Enqueues a product where this path can do it and pays; says whether it has. A and B: half, bfloat16, or floats that may
+/// be taken as tf32. What the copy unit cannot read is copied first (gemm/repack.hpp); only that needs scratch memory.
 template <class P, class T, class TC, class S, class Epilogue>
-bool gemm_by_wgmma(const P& where, const gemm_problem<T, T, TC, S, Epilogue>& x) {
+bool gemm_by_wgmma(const P& where, gemm_problem<T, T, TC, S, Epilogue> x) {
   constexpr bool is_float = std::is_same_v<T, float>;
   if constexpr (gpu_execution<P> && (is_float || std::is_same_v<T, half_type> || std::is_same_v<T, bfloat16_type>)&&
                     sizeof(TC) >= 2 && sizeof(TC) <= 8) {
-    if (x.k == 0 || !wgmma_available(device_limits::current())) return false;
-    const auto along_k = [](const gemm_operand<T>& y) { return y.k_stride == 1 && y.stride % (16 / sizeof(T)) == 0; };
-    const bool a_along_k = along_k(x.a), b_along_k = along_k(x.b);
-    constexpr wgmma_tile large{256, 4}, middle{128, 6}, small{64, 8};
-    const auto clocks = [&](const wgmma_tile& tile) {
-      return wgmma_clocks<T>(tile, x.c.rows, x.c.cols, x.k, x.batch, processor_count(where));
-    };
-    const double best = is_float ? clocks(large) : smaller(clocks(large), smaller(clocks(middle), clocks(small)));
-    // What mma.sync takes with k split among all multiprocessors, which this path does not do.
-    const double split = 20000 + double(x.c.rows) * double(x.c.cols) * double(x.batch) * double(x.k) /
-                                     (processor_count(where) * (is_float ? 400.0 : 800.0));
-    if (best > split) return false;
-    const auto run = [&]<wgmma_tile Tile>(std::integral_constant<wgmma_tile, Tile>) {
-      if (a_along_k && b_along_k) return gemm_by_wgmma_tile<Tile, false, false>(where, x);
-      if constexpr (is_float) {
-        if (b_along_k) return gemm_by_wgmma_tile<Tile, true, false>(where, x);
-        return a_along_k && gemm_by_wgmma_tile<Tile, true, false>(where, x.exchanged());
-      } else {
-        if (b_along_k) return gemm_by_wgmma_tile<Tile, true, false>(where, x);
-        if (a_along_k) return gemm_by_wgmma_tile<Tile, false, true>(where, x);
-        return gemm_by_wgmma_tile<Tile, true, true>(where, x);
-      }
-    };
-    if (is_float || best == clocks(large)) return run(std::integral_constant<wgmma_tile, large>{});
-    if constexpr (!is_float) {
-      if (best == clocks(middle)) return run(std::integral_constant<wgmma_tile, middle>{});
-      return run(std::integral_constant<wgmma_tile, small>{});
+    constexpr std::int64_t most = std::int64_t(1) << 31;
+    if (x.k == 0 || x.k >= most || x.c.rows >= most || x.c.cols >= most || x.batch >= most ||
+        !wgmma_available(device_limits::current()))
+      return false;
+    bool a_along_k = is_read_by_words(x.a, true, x.batch), b_along_k = is_read_by_words(x.b, true, x.batch);
+    bool a_ready = a_along_k || is_read_by_words(x.a, false, x.batch),
+         b_ready = b_along_k || is_read_by_words(x.b, false, x.batch);
+    if (!a_ready) a_along_k = x.a.stride != 1;
+    if (!b_ready) b_along_k = x.b.stride != 1;
+    if (is_float && !a_along_k && !b_along_k) {  // one of them has to be
+      const bool a = b_ready ? !a_ready || x.c.rows < x.c.cols : false;
+      (a ? a_along_k : b_along_k) = true;
+      (a ? a_ready : b_ready) = false;
     }
+    const std::int64_t a_bytes = a_ready ? 0 : repacked_bytes(x.a, a_along_k, x.k, x.batch),
+                       b_bytes = b_ready ? 0 : repacked_bytes(x.b, b_along_k, x.k, x.batch);
+    const double clocks = is_float ? wgmma_clocks(wgmma_large, x, where)
+                                   : smaller(wgmma_clocks(wgmma_large, x, where),
+                                             smaller(wgmma_clocks(wgmma_middle, x, where), wgmma_clocks(wgmma_small, x, where)));
+    // What mma.sync takes with k split among all multiprocessors, which this path does not do.
+    const double others = 15000 + double(x.c.rows) * double(x.c.cols) * double(x.batch) * double(x.k) /
+                                      (processor_count(where) * (is_float ? 400.0 : 800.0));
+    if (clocks + (is_float ? double(a_bytes + b_bytes) / 700 : 0) > others) return false;
+    scratch memory(where, scratch_bytes({checked_bytes(a_bytes, 1, "gemm"), checked_bytes(b_bytes, 1, "gemm")}), 0);
+    if (a_bytes > 0) repack(where, x.a, a_along_k, x.k, x.batch, memory.template take<std::byte>(a_bytes));
+    if (b_bytes > 0) repack(where, x.b, b_along_k, x.k, x.batch, memory.template take<std::byte>(b_bytes));
+    return gemm_by_best_wgmma_tile(where, x, a_along_k, b_along_k, clocks);
   }
   return false;
 }
