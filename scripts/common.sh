@@ -15,9 +15,10 @@ find_nvcc() {
   fi
 }
 
-# The architecture of the GPU in this machine ("90"); empty: no GPU.
+# The architecture of the GPU in this machine ("80", "90a"); empty: no GPU. Hopper's tensor cores need the a.
 find_gpu() {
   gpu=$( (nvidia-smi --query-gpu=compute_cap --format=csv,noheader 2>/dev/null || true) | head -n 1 | tr -cd '0-9')
+  if [ "$gpu" = 90 ]; then gpu=90a; fi
 }
 
 # One compiler a core, but at least 2 GB of memory for each.

@@ -34,7 +34,7 @@ run_tests() {  # TREE [arguments of ctest]; failures are in the results
 }
 
 if [ -n "$nvcc" ]; then
-  architecture=${gpu:-90}
+  architecture=${gpu:-90a}
   say "CPU and CUDA ($nvcc, sm_$architecture, $([ -n "$gpu" ] && echo "device tests run" || echo "no GPU: device tests are compiled to PTX, linked and skipped"))"
   cuda=(-DPMPP_CUDA=ON "-DCMAKE_CUDA_COMPILER=$nvcc")
   if [ -n "$gpu" ]; then

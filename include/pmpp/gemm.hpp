@@ -11,6 +11,8 @@
 //
 //   gemm/simt.hpp     tiles in shared memory and in registers, for every type; k is split where C alone is too small to
 //                     keep the machine busy
+//   gemm/mma.hpp      tiles multiplied by tensor cores: double, half, bfloat16, 8-bit integers, and float if asked for
+//   gemm/wgmma.hpp    the same where a program is compiled for sm_90a: twice as fast on an H100
 //   gemm/vector.hpp   C has one column, or one row: memory is the limit
 //   gemm/host.hpp     packed panels and the vectors of the processor at hand, on all cores
 //   seq is the definition: three loops.
@@ -34,9 +36,11 @@
 #include <pmpp/core/range.hpp>
 #include <pmpp/execution.hpp>
 #include <pmpp/gemm/host.hpp>
+#include <pmpp/gemm/mma.hpp>
 #include <pmpp/gemm/problem.hpp>
 #include <pmpp/gemm/simt.hpp>
 #include <pmpp/gemm/vector.hpp>
+#include <pmpp/gemm/wgmma.hpp>
 #include <pmpp/launch.hpp>
 #include <pmpp/memory/reachable.hpp>
 
@@ -44,11 +48,13 @@
 
 namespace pmpp::inline PMPP_BACKEND {
 
-/// How floats are multiplied.
-enum class gemm_precision {
-  full,  ///< in the type of the elements
-  tf32   ///< may be rounded to 11 significant bits where that is faster; added up in float
-};
+/// How floats are multiplied. Two types, so that who does not ask for tf32 does not compile it.
+namespace gemm_precision {
+struct full_type {};
+struct tf32_type {};
+inline constexpr full_type full{};  ///< in the type of the elements
+inline constexpr tf32_type tf32{};  ///< may be rounded to 11 significant bits where that is faster; added up in float
+}  // namespace gemm_precision
 
 /// Leaves results as they are.
 struct no_epilogue {
@@ -59,19 +65,20 @@ struct no_epilogue {
 };
 
 /// What a product may do besides: gemm_options{relu{}}, gemm_options{no_epilogue{}, gemm_precision::tf32}.
-template <class Epilogue = no_epilogue>
+template <class Epilogue = no_epilogue, class Precision = gemm_precision::full_type>
 struct gemm_options {
   Epilogue epilogue{};  ///< applied to each alpha (AB) + beta C before it is stored: f(value) or f(value, row, column)
-  gemm_precision precision = gemm_precision::full;
+  Precision precision{};
 };
-template <class Epilogue>
-gemm_options(Epilogue, gemm_precision = gemm_precision::full) -> gemm_options<Epilogue>;
+template <class Epilogue, class Precision = gemm_precision::full_type>
+gemm_options(Epilogue, Precision = {}) -> gemm_options<Epilogue, Precision>;
 
 /// The tiles among which a product chooses by its shape.
 struct gemm_tuning {
   gemm_tile large{}, small{};
-  gemm_tile wide{};  ///< for a few rows; for a few columns, exchanged
-  gemm_tile each{};  ///< for many small products
+  gemm_tile wide{};                   ///< for a few rows; for a few columns, exchanged
+  gemm_tile each{};                   ///< for many small products
+  mma_tile mma_large{}, mma_small{};  ///< for tensor cores; without them these are not used
 
   friend constexpr bool operator==(const gemm_tuning&, const gemm_tuning&) = default;
 };
@@ -80,14 +87,10 @@ struct gemm_tuning {
 template <class A>
 constexpr gemm_tuning gemm_tuning_for() {
   if (sizeof(A) <= 4)
-    return {{128, 256, 8, 6, 16, 8, 4, 1, 8},
-            {64, 64, 8, 6, 8, 8, 8, 4, 8},
-            {16, 256, 8, 8, 8, 4, 2, 3, 8},
-            {32, 32, 8, 4, 4, 8, 8, 12, 8}};
-  return {{128, 64, 8, 6, 8, 8, 8, 2, 8},
-          {64, 64, 8, 6, 4, 4, 4, 2, 8},
-          {16, 128, 8, 8, 8, 2, 2, 3, 8},
-          {32, 32, 8, 4, 4, 8, 8, 8, 8}};
+    return {{128, 256, 8, 6, 16, 8, 4, 1, 8}, {64, 64, 8, 6, 8, 8, 8, 4, 8}, {16, 256, 8, 8, 8, 4, 2, 3, 8},
+            {32, 32, 8, 4, 4, 8, 8, 12, 8},   {128, 256, 64, 64, 4, 1},      {64, 64, 32, 32, 6, 2}};
+  return {{128, 64, 8, 6, 8, 8, 8, 2, 8}, {64, 64, 8, 6, 4, 4, 4, 2, 8}, {16, 128, 8, 8, 8, 2, 2, 3, 8},
+          {32, 32, 8, 4, 4, 8, 8, 8, 8},  {128, 64, 32, 64, 4, 2},       {64, 64, 32, 32, 6, 2}};
 }
 
 namespace detail {
@@ -108,7 +111,7 @@ void gemm_on_blocks(const P& where, const gemm_problem<TA, TB, TC, S, Epilogue>&
   const int processors = processor_count(where);
   const auto cost = [&]<gemm_tile Tile>(std::integral_constant<gemm_tile, Tile>, bool exchanged) {
     const std::int64_t m = exchanged ? x.c.cols : x.c.rows, n = exchanged ? x.c.rows : x.c.cols;
-    return plan_gemm<Tile, A>(m, n, x.k, x.batch, processors);
+    return plan_gemm(gemm_cost_of<Tile, A>(), m, n, x.k, x.batch, processors);
   };
   constexpr std::integral_constant<gemm_tile, Tuning.large> large_tile;
   constexpr std::integral_constant<gemm_tile, Tuning.small> small_tile;
@@ -133,6 +136,14 @@ void gemm_on_blocks(const P& where, const gemm_problem<TA, TB, TC, S, Epilogue>&
     gemm_by_tiles<Tuning.large, A>(where, x.exchanged(), turned);
 }
 
+/// Whether the elements of A and B are multiplied by tensor cores, and as what.
+template <class Precision, class TA, class TB>
+constexpr simt::mma_type mma_type_for() {
+  if (!std::is_same_v<TA, TB>) return simt::mma_type::none;
+  return std::is_same_v<TA, float> && std::is_same_v<Precision, gemm_precision::tf32_type> ? simt::mma_type::tf32
+                                                                                           : mma_type_of<TA>;
+}
+
 /// The definition, on one thread.
 template <class A, class TA, class TB, class TC, class S, class Epilogue>
 void gemm_by_definition(const gemm_problem<TA, TB, TC, S, Epilogue>& x) {
@@ -150,7 +161,8 @@ void gemm_by_definition(const gemm_problem<TA, TB, TC, S, Epilogue>& x) {
 }
 
 /// Takes the way that suits the policy and the shape.
-template <gemm_tuning Tuning, bool Batched, class A, class P, class TA, class TB, class TC, class S, class Epilogue>
+template <gemm_tuning Tuning, bool Batched, class Precision, class A, class P, class TA, class TB, class TC, class S,
+          class Epilogue>
 void gemm_anywhere(const P& where, const gemm_problem<TA, TB, TC, S, Epilogue>& x) {
   constexpr bool on_blocks = kernel_execution<P>;
   const bool column = x.batch == 1 && x.c.cols == 1, row = x.batch == 1 && x.c.rows == 1 && !column;
@@ -166,10 +178,22 @@ void gemm_anywhere(const P& where, const gemm_problem<TA, TB, TC, S, Epilogue>& 
     column ? run(x) : run(x.exchanged());
   } else if constexpr (!on_blocks) {
     gemm_on_cores<A>(where, x);
-  } else if (x.c.col_stride != 1 && x.c.row_stride == 1) {
-    gemm_on_blocks<Tuning, Batched, A>(where, x.exchanged());
   } else {
-    gemm_on_blocks<Tuning, Batched, A>(where, x);
+    const auto run = [&](const auto& y) {
+      constexpr simt::mma_type type = Tuning.mma_large.m > 0 ? mma_type_for<Precision, TA, TB>() : simt::mma_type::none;
+      if constexpr (type == simt::mma_type::none) {
+        gemm_on_blocks<Tuning, Batched, A>(where, y);
+      } else {
+        if constexpr (Batched)
+          if (y.c.rows <= Tuning.each.m && y.c.cols <= Tuning.each.n)
+            return gemm_by_tiles<Tuning.each, A>(where, y,
+                                                 plan_gemm(gemm_cost_of<Tuning.each, A>(), y.c.rows, y.c.cols, y.k,
+                                                           y.batch, processor_count(where)));
+        if (gemm_by_wgmma(where, y)) return;
+        gemm_on_tensor_cores<type, Tuning.mma_large, Tuning.mma_small>(where, y);
+      }
+    };
+    x.c.col_stride != 1 && x.c.row_stride == 1 ? run(x.exchanged()) : run(x);
   }
 }
 
@@ -194,10 +218,11 @@ void require_matrix(const char* function, const char* name, const matrix_view<T>
 
 /// Checks the call, and makes one description of it for all ways.
 template <gemm_tuning Tuning, bool Batched, class P, class TA, class TB, class TC, class Alpha, class Beta,
-          class Epilogue>
+          class Epilogue, class Precision>
 void gemm_checked(const char* function, const P& where, Alpha alpha_given, const matrix_view<TA>& a,
                   std::int64_t a_stride, const matrix_view<TB>& b, std::int64_t b_stride, Beta beta_given,
-                  const matrix_view<TC>& c, std::int64_t c_stride, std::int64_t batch, Epilogue epilogue) {
+                  const matrix_view<TC>& c, std::int64_t c_stride, std::int64_t batch,
+                  const gemm_options<Epilogue, Precision>& options) {
   static_assert(!std::is_const_v<TC>, "pmpp::gemm: the elements of C are const");
   using A = gemm_sum<TA, TB>;
   using S = gemm_scale<A, TC>;
@@ -223,8 +248,8 @@ void gemm_checked(const char* function, const P& where, Alpha alpha_given, const
       {c.data(), c.rows(), c.cols(), c.row_stride(), c.col_stride(), c_stride},
       multiplies ? a.cols() : 0,
       batch,
-      {multiplies ? alpha : S{}, beta, epilogue, false}};
-  gemm_anywhere<Tuning == gemm_tuning{} ? gemm_tuning_for<A>() : Tuning, Batched, A>(where, x);
+      {multiplies ? alpha : S{}, beta, options.epilogue, false}};
+  gemm_anywhere<Tuning == gemm_tuning{} ? gemm_tuning_for<A>() : Tuning, Batched, Precision, A>(where, x);
 }
 
 /// A vector as a matrix of one column. `length` is what it has to hold.
@@ -258,32 +283,33 @@ auto as_column(const char* argument, V&& v, std::int64_t length) {
 /// \throws std::invalid_argument for shapes that do not fit, a null view, or a C with stride 0; out_of_memory, cuda_error.
 /// Source: PMPP ch. 5, 6. Example: test/gemm.cpp, the product of the definition.
 template <gemm_tuning Tuning = gemm_tuning{}, execution_policy P, class Alpha, class TA, class TB, class Beta, class TC,
-          class Epilogue = no_epilogue>
+          class Epilogue = no_epilogue, class Precision = gemm_precision::full_type>
 void gemm(const P& where, Alpha alpha, const matrix_view<TA>& a, const matrix_view<TB>& b, Beta beta,
-          const matrix_view<TC>& c, const gemm_options<Epilogue>& options = {}) {
-  detail::gemm_checked<Tuning, false>("gemm", where, alpha, a, 0, b, 0, beta, c, 0, 1, options.epilogue);
+          const matrix_view<TC>& c, const gemm_options<Epilogue, Precision>& options = {}) {
+  detail::gemm_checked<Tuning, false>("gemm", where, alpha, a, 0, b, 0, beta, c, 0, 1, options);
 }
 
 /// The same for `batch` products: matrix number i begins i * stride elements behind the first, which the view describes.
 /// A stride of 0 for A or B uses one matrix for all products. One launch; small products share a multiprocessor.
 template <gemm_tuning Tuning = gemm_tuning{}, execution_policy P, class Alpha, class TA, class TB, class Beta, class TC,
-          class Epilogue = no_epilogue>
+          class Epilogue = no_epilogue, class Precision = gemm_precision::full_type>
 void gemm_batched(const P& where, Alpha alpha, const matrix_view<TA>& a, std::int64_t a_stride,
                   const matrix_view<TB>& b, std::int64_t b_stride, Beta beta, const matrix_view<TC>& c,
-                  std::int64_t c_stride, std::int64_t batch, const gemm_options<Epilogue>& options = {}) {
+                  std::int64_t c_stride, std::int64_t batch, const gemm_options<Epilogue, Precision>& options = {}) {
   detail::gemm_checked<Tuning, true>("gemm_batched", where, alpha, a, a_stride, b, b_stride, beta, c, c_stride, batch,
-                                     options.epilogue);
+                                     options);
 }
 
 /// y <- epilogue(alpha A x + beta y), as gemm with vectors for B and C.
 ///
 /// \param x, y  contiguous ranges with at least as many elements as A has columns and rows, or pointers.
 /// Cost: A is read once; one launch, two where it has few rows. \throws std::length_error too if x or y is too short.
-template <execution_policy P, class Alpha, class TA, class X, class Beta, output Y, class Epilogue = no_epilogue>
+template <execution_policy P, class Alpha, class TA, class X, class Beta, output Y, class Epilogue = no_epilogue,
+          class Precision = gemm_precision::full_type>
 void gemv(const P& where, Alpha alpha, const matrix_view<TA>& a, X&& x, Beta beta, Y&& y,
-          const gemm_options<Epilogue>& options = {}) {
+          const gemm_options<Epilogue, Precision>& options = {}) {
   detail::gemm_checked<gemm_tuning{}, false>("gemv", where, alpha, a, 0, detail::as_column("x", x, a.cols()), 0, beta,
-                                             detail::as_column("y", y, a.rows()), 0, 1, options.epilogue);
+                                             detail::as_column("y", y, a.rows()), 0, 1, options);
 }
 
 }  // namespace pmpp::inline PMPP_BACKEND

@@ -19,7 +19,8 @@ LAYERS = {
                   ["core"]),
     "execution": (["execution.hpp"],
                   ["core"]),
-    "simt":      (["simt/block.hpp", "simt/atomic.hpp", "simt/memory.hpp", "simt/bits.hpp", "simt/match.hpp"],
+    "simt":      (["simt/block.hpp", "simt/atomic.hpp", "simt/memory.hpp", "simt/bits.hpp", "simt/match.hpp", "simt/mma.hpp",
+                   "simt/wgmma.hpp"],
                   ["core", "execution", "simt"]),
     "machine":   (["simt/*.hpp"],  # cuda_block, emulated_block and what they are made of
                   ["core", "execution", "simt", "machine"]),
@@ -50,6 +51,7 @@ EXTERNAL = {
                            "core/error.hpp"],
     "cuda_runtime_api.h": ["execution.hpp", "launch.hpp", "occupancy.hpp", "memory/*", "simt/cuda_block.hpp",
                            "core/error.hpp"],
+    "cuda.h":             ["simt/wgmma.hpp"],
     "cuda_fp16.h":        ["*"],  # types of elements
     "cuda_bf16.h":        ["*"],
     "omp.h":              ["host/*"],

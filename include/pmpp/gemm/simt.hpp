@@ -449,34 +449,46 @@ struct gemm_plan {
   double clocks;
 };
 
-/// The best number of splits for a tile. A rough model of an H100: what counts is how many blocks a multiprocessor gets,
-/// how many warps it has to choose from, how well a tile fits m and n, and whether memory keeps up.
+/// What a tile costs.
+struct gemm_cost {
+  std::int64_t m, n, k;  ///< of a tile and a slab
+  int blocks, warps;     ///< of a multiprocessor; of a block
+  double clocks_of_k;    ///< that a block's products of one k take
+  double item_bytes, sum_bytes;
+};
+
 template <gemm_tile Tile, class A>
-gemm_plan plan_gemm(std::int64_t m, std::int64_t n, std::int64_t k, std::int64_t batch, int processors) {
+constexpr gemm_cost gemm_cost_of() {
   constexpr double products = Tile.thread_m * Tile.thread_n, word = 16.0 / sizeof(A);
   // Of a k of a block: products, and instructions besides. Loads from shared memory are what small tiles wait for.
   constexpr double fma = products * Tile.threads() / (sizeof(A) > 4 ? 64 : 128);
   constexpr double besides = 1 + (3 * (Tile.thread_m + Tile.thread_n) / word + 12) / products;
-  constexpr double clocks_of_k = 0.7 * fma * besides * besides;
+  return {Tile.m,    Tile.n,   Tile.k, Tile.blocks, Tile.threads() / simt::warp_size, 0.7 * fma * besides * besides,
+          sizeof(A), sizeof(A)};
+}
+
+/// The best number of splits for a tile. A rough model of an H100: what counts is how many blocks a multiprocessor gets,
+/// how many warps it has to choose from, how well a tile fits m and n, and whether memory keeps up.
+inline gemm_plan plan_gemm(const gemm_cost& tile, std::int64_t m, std::int64_t n, std::int64_t k, std::int64_t batch,
+                           int processors) {
   constexpr double start = 5000, second_launch = 6000, split = 100;
   constexpr double l2_bytes = 2800, partial_bytes = 1000, memory_bytes = 1600;  // a clock
-  const std::int64_t tiles_m = ceil_div(m, std::int64_t(Tile.m)), tiles_n = ceil_div(n, std::int64_t(Tile.n));
+  const std::int64_t tiles_m = ceil_div(m, tile.m), tiles_n = ceil_div(n, tile.n);
   const double tiles = double(tiles_m) * double(tiles_n) * double(batch);
-  const double c_bytes = double(m) * double(n) * double(batch) * sizeof(A);
-  const double read = double(k) * double(batch) * sizeof(A);
+  const double c_bytes = double(m) * double(n) * double(batch) * tile.sum_bytes;
+  const double read = double(k) * double(batch) * tile.item_bytes;
   const double from_l2 = read * (double(m) * double(tiles_n) + double(n) * double(tiles_m)) / l2_bytes;
   const double from_memory = (read * (double(m) + double(n)) + c_bytes) / memory_bytes;
   gemm_plan best{tiles_m, tiles_n, 0, 0, 0};
-  for (int blocks = 0; blocks <= 3 * Tile.blocks; ++blocks) {  // of a multiprocessor, wanted; 0: one split
+  for (int blocks = 0; blocks <= 3 * tile.blocks; ++blocks) {  // of a multiprocessor, wanted; 0: one split
     const auto wanted = blocks == 0 ? 1 : static_cast<std::int64_t>(smaller(blocks * processors / tiles, 4096.0));
     if (wanted < 1 || (blocks > 0 && wanted == 1)) continue;
-    const std::int64_t split_k = round_up(ceil_div(larger(k, std::int64_t(1)), wanted), std::int64_t(Tile.k));
+    const std::int64_t split_k = round_up(ceil_div(larger(k, std::int64_t(1)), wanted), tile.k);
     const std::int64_t splits = larger(std::int64_t(1), ceil_div(k, split_k));
     const auto share = ceil_div(static_cast<std::int64_t>(tiles) * splits, std::int64_t(processors));
-    const std::int64_t together = smaller(share, std::int64_t(Tile.blocks));
-    const double warps =
-        double(together) * Tile.threads() / 128;  // of a scheduler: more hide more of what they wait for
-    double clocks = double(share) * double(split_k) * clocks_of_k * (warps + 0.5) / warps;
+    const std::int64_t together = smaller(share, std::int64_t(tile.blocks));
+    const double warps = double(together * tile.warps) / 4;  // of a scheduler: more hide more of what they wait for
+    double clocks = double(share) * double(split_k) * tile.clocks_of_k * (warps + 0.5) / warps;
     clocks = larger(clocks, larger(from_l2, from_memory)) + start * double(share);
     if (splits > 1) clocks += second_launch + split * double(splits) + c_bytes * double(splits + 1) / partial_bytes;
     if (best.splits == 0 || clocks < best.clocks) best = {tiles_m, tiles_n, splits, split_k, clocks};

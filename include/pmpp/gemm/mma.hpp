@@ -1,0 +1,471 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The matrix product on tensor cores, by products of small matrices that a warp holds in registers (simt/mma.hpp).
+//
+//   1. A block owns a tile of C, and all of k or one of several splits of it, as in gemm/simt.hpp. It goes through k slab
+//      by slab; several slabs of A and B are on their way to shared memory at a time. A slab is 128 bytes deep in k.
+//   2. A slab lies in shared memory in words of 16 bytes, which run along k or along m (n) as they do in global memory.
+//      Words are exchanged within groups of eight so that those which a warp reads at once lie in different banks.
+//   3. A lane reads whole words. A word along k holds its elements of one row; in which order the numbers of k enter a
+//      sum does not matter, as long as A and B agree. A word along m holds elements of neighbouring rows; these belong to
+//      rows 8 apart of the small matrices, so that C comes out with its rows in another order.
+//   4. Splits write partial sums, which a second launch adds up in order: the same bits on every run.
+//
+// Edges are filled with zeros on the way to shared memory: the loop over k has no cases.
+// (PMPP ch. 5 and 6; the parts of a lane are those of the PTX ISA.)
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <type_traits>
+
+#include <pmpp/core/config.hpp>
+#include <pmpp/core/math.hpp>
+#include <pmpp/execution.hpp>
+#include <pmpp/gemm/problem.hpp>
+#include <pmpp/gemm/repack.hpp>
+#include <pmpp/gemm/simt.hpp>
+#include <pmpp/launch.hpp>
+#include <pmpp/memory/workspace.hpp>
+#include <pmpp/simt/block.hpp>
+#include <pmpp/simt/memory.hpp>
+#include <pmpp/simt/mma.hpp>
+
+#if PMPP_CUDA
+struct __half;  // of headers that only those include who use it
+struct __nv_bfloat16;
+#endif
+
+#pragma GCC visibility push(hidden)  // see launch.hpp
+
+namespace pmpp::inline PMPP_BACKEND {
+
+/// How a block cuts up its share of a product on tensor cores.
+struct mma_tile {
+  int m = 0, n = 0;            ///< elements of C that a block works out
+  int warp_m = 0, warp_n = 0;  ///< that a warp works out; multiples of 32
+  int stages = 0;              ///< slabs in shared memory
+  int blocks = 0;              ///< of a multiprocessor
+
+  constexpr int threads() const { return m / warp_m * (n / warp_n) * simt::warp_size; }
+  friend constexpr bool operator==(const mma_tile&, const mma_tile&) = default;
+};
+
+namespace detail {
+
+#if PMPP_CUDA
+using half_type = ::__half;
+using bfloat16_type = ::__nv_bfloat16;
+#elif defined(__FLT16_MAX__)
+using half_type = _Float16;
+struct bfloat16_type;
+#else
+struct half_type;
+struct bfloat16_type;
+#endif
+
+/// T: the elements of A and B. AlongK: an operand's slab consists of words along k. Words: both are read 16 bytes at a
+/// time, else element by element.
+template <simt::mma_type Type, class T, class TC, class S, class Epilogue, mma_tile Tile, bool AlongKA, bool AlongKB,
+          bool Words>
+struct mma_kernel {
+  static constexpr int threads = Tile.threads(), min_blocks = Tile.blocks;
+  using mma = simt::mma<Type>;
+  using word = typename mma::word;
+  using sum_type = typename mma::sum;
+  static constexpr int items = 16 / sizeof(T);  ///< of 16 bytes
+  static constexpr int row_words = 8;           ///< of a row of a slab along k
+  static constexpr int slab_k = row_words * items;
+  static constexpr int steps = slab_k / mma::k;     ///< of a slab
+  static constexpr int tiles_m = Tile.warp_m / 16;  ///< small matrices of a warp
+  static constexpr int blocks_n = Tile.warp_n / 8;
+  static constexpr int group = mma::is_double ? 1 : 2;  ///< of the latter that are loaded together
+  static constexpr int groups = blocks_n / group;
+  static constexpr int slot_k = 4 * mma::items;  ///< numbers of k of a word of all lanes
+  static_assert(groups % 2 == 0 && Tile.stages >= 2);
+  static_assert(sizeof(T) > 1 || (AlongKA && AlongKB));
+  static_assert(sizeof(T) >= 4 || Words);
+
+  struct shared {
+    alignas(128) std::byte a[Tile.stages][Tile.m * row_words * 16];
+    alignas(128) std::byte b[Tile.stages][Tile.n * row_words * 16];
+  };
+
+  struct arguments {
+    gemm_operand<T> a, b;
+    gemm_target<TC> c;
+    std::int64_t k;
+    std::int64_t tiles_m, tiles_n;
+    std::int64_t splits, split_k;  ///< of k; how long one is, a multiple of slab_k
+    sum_type* partials;            ///< of all splits: for each a rows x partial_row matrix
+    std::int64_t partial_row;
+    std::int64_t first_block;  ///< of this launch, among those of all launches of the call
+    gemm_result<S, Epilogue> result;
+    bool wide;  ///< words of C may be written
+  };
+
+  template <class Block>
+  PMPP_HOST_DEVICE void operator()(Block& block, shared& memory, const arguments& x) const {
+    const place at(block, x);
+    sum_type sum[tiles_m][blocks_n][4] = {};
+    multiply(block, memory, x, at, sum);
+    write(x, at, sum);
+  }
+
+private:
+  /// Which part of the product this block and this thread work out.
+  struct place {
+    std::int64_t row, col;        ///< of C, where the tile begins
+    std::int64_t k_begin, k_end;  ///< of the split
+    std::int64_t split, batch;
+    int warp_row, warp_col;  ///< in the tile
+    int g, t;                ///< the lane, as simt/mma.hpp counts
+
+    /// Tiles follow each other as in gemm/simt.hpp.
+    template <class Block>
+    PMPP_HOST_DEVICE place(Block& block, const arguments& x) {
+      constexpr std::int64_t rows_of_tiles = 8;
+      std::int64_t rest = x.first_block + block.index();
+      const std::int64_t tiles = x.tiles_m * x.tiles_n;
+      const std::int64_t tile = rest % tiles;
+      rest /= tiles;
+      split = rest % x.splits;
+      batch = rest / x.splits;
+      const std::int64_t first = tile / (rows_of_tiles * x.tiles_n) * rows_of_tiles;
+      const std::int64_t rows = smaller(rows_of_tiles, x.tiles_m - first);
+      const std::int64_t in_group = tile % (rows_of_tiles * x.tiles_n);
+      row = (first + in_group % rows) * Tile.m;
+      col = in_group / rows * Tile.n;
+      k_begin = split * x.split_k;
+      k_end = smaller(x.k, k_begin + x.split_k);
+      constexpr int warps_n = Tile.n / Tile.warp_n;
+      warp_row = block.warp() / warps_n * Tile.warp_m;
+      warp_col = block.warp() % warps_n * Tile.warp_n;
+      g = block.lane() / 4;
+      t = block.lane() % 4;
+    }
+  };
+
+  /// Where word w of row r lies in a slab along k; or word w of those along m, of k = r: bytes from the slab's first.
+  /// The lower bits of w are exchanged so that what a warp reads at once lies in different banks.
+  template <bool AlongK, int Extent>
+  PMPP_HOST_DEVICE static int place_of(int r, int w) {
+    constexpr int words = AlongK ? row_words : Extent / items;
+    const int turn = (AlongK ? sizeof(T) < 8 : sizeof(T) < 4) ? r & 7 : 2 * (r & 3);
+    return (r * words + (w ^ (turn & (words - 1)))) * 16;
+  }
+
+  /// Copies one operand slab by slab, and a slab in several pieces a thread, between which other work may stand.
+  template <int Extent, bool AlongK>
+  class feed {
+    static constexpr int width = Words ? items : 1;                    ///< elements of a piece
+    static constexpr int length = (AlongK ? slab_k : Extent) / width;  ///< pieces of a row in shared memory
+    static constexpr int lines = AlongK ? Extent : slab_k, deep = threads / length;
+    static_assert(threads % length == 0);
+
+  public:
+    static constexpr int pieces = (lines + deep - 1) / deep;
+
+    template <class Block>
+    PMPP_HOST_DEVICE feed(Block& block, const gemm_operand<T>& x, std::int64_t batch, std::int64_t first,
+                          std::int64_t k_begin, std::int64_t k_end)
+        : rows_(static_cast<int>(smaller(std::int64_t(Extent), x.extent - first))),
+          left_(k_end - k_begin),
+          line_(block.thread() / length),
+          item_(block.thread() % length * width) {
+      const int i = AlongK ? line_ : item_, p = AlongK ? item_ : line_;
+      from_ = next_ = x.data + batch * x.batch_stride + (first + i) * x.stride + (k_begin + p) * x.k_stride;
+    }
+
+    /// Starts copying piece l = 0, 1, ... pieces - 1 of the slab; zeros where it does not lie in the operand.
+    PMPP_HOST_DEVICE void copy(const gemm_operand<T>& x, std::byte* to, int l) {
+      const int depth = static_cast<int>(smaller(left_, std::int64_t(slab_k)));  // 0 or less: nothing is left
+      const int line = line_ + l * deep, line_end = AlongK ? rows_ : depth;
+      const int there = line < line_end ? smaller(width, (AlongK ? depth : rows_) - item_) : 0;
+      constexpr int bytes = width * sizeof(T);
+      if (lines % deep == 0 || line < lines)
+        simt::copy_async<bytes>(to + place_of<AlongK, Extent>(line, item_ / items) + item_ % items * int(sizeof(T)),
+                                next_, larger(0, there) * int(sizeof(T)));
+      next_ += (AlongK ? x.stride : x.k_stride) * deep;
+      if (l + 1 < pieces) return;
+      left_ -= slab_k;
+      next_ = from_ += slab_k * x.k_stride;
+    }
+
+  private:
+    const T *from_, *next_;  // this thread's first piece of the slab, and the next
+    int rows_;               // of the operand from the tile's first on
+    std::int64_t left_;      // of k
+    int line_, item_;        // of the first piece, in the slab
+  };
+
+  /// The parts of a lane of an operand's small matrices. IsA: 16 rows, else `group` times 8 columns.
+  template <bool IsA, bool AlongK, int Extent>
+  struct reader {
+    static constexpr int count = (IsA ? 2 : group) * mma::words;
+    static constexpr bool by_matrices = sizeof(word) == 4 && (AlongK || sizeof(T) == 2);
+    static constexpr int row_bytes = Extent * int(sizeof(T));
+    int base;  ///< bytes from the slab's first; the rest of an address is a constant, added or combined by exclusive or
+
+    template <class Block>
+    PMPP_HOST_DEVICE reader(Block& block, int first) {
+      const int lane = block.lane(), g = lane / 4, t = lane % 4;
+      if constexpr (by_matrices) {
+        const int matrix = lane / 8, b = IsA ? matrix % 2 : matrix / 2, w = IsA ? matrix / 2 : matrix % 2;
+        base = AlongK ? place_of<AlongK, Extent>(first + 8 * b + lane % 8, w)
+                      : place_of<AlongK, Extent>(w * slot_k + lane % 8, first / items + b);
+      } else if constexpr (AlongK) {
+        base = place_of<AlongK, Extent>(first + g, t / items) + t % items * int(sizeof(T));
+      } else {
+        base = place_of<AlongK, Extent>(t, (first + g) / items) + g % items * int(sizeof(T));
+      }
+    }
+
+    /// Those from block `first` of the warp on, of a step.
+    template <class Block>
+    PMPP_HOST_DEVICE void load(Block& block, const std::byte* slab, int first, int step, word (&to)[count]) const {
+      if constexpr (by_matrices) {
+        simt::load_matrices<!AlongK>(block, to,
+                                     slab + (AlongK ? (base ^ (step * mma::words * 16)) + first * 8 * row_words * 16
+                                                    : (base ^ (first * 16)) + step * mma::k * row_bytes));
+      } else {
+        unrolled<count>([&](int i) {
+          const int b = first + (IsA ? i % 2 : i / mma::words), w = step * mma::words + (IsA ? i / 2 : i % mma::words);
+          constexpr int slot_bytes = slot_k * sizeof(T);
+          to[i] = *reinterpret_cast<const word*>(
+              slab + (AlongK ? (base ^ (w * slot_bytes % 128)) + w * slot_bytes / 128 * 128 + b * 8 * row_words * 16
+                             : (base ^ (b * 8 * int(sizeof(T)))) + w * slot_k * row_bytes));
+        });
+      }
+    }
+  };
+
+  PMPP_HOST_DEVICE static void round([[maybe_unused]] word& x) {
+    if constexpr (Type == simt::mma_type::tf32) x = simt::round_to_tf32(x);
+  }
+
+  /// Adds the products of a thread's elements over the k of the split.
+  template <class Block>
+  PMPP_HOST_DEVICE static void multiply(Block& block, shared& memory, const arguments& x, const place& at,
+                                        sum_type (&sum)[tiles_m][blocks_n][4]) {
+    const std::int64_t depth = larger(std::int64_t(0), at.k_end - at.k_begin);
+    const int slabs = static_cast<int>(ceil_div(depth, std::int64_t(slab_k)));
+    if (slabs == 0) return;
+    feed<Tile.m, AlongKA> feed_a(block, x.a, at.batch, at.row, at.k_begin, at.k_end);
+    feed<Tile.n, AlongKB> feed_b(block, x.b, at.batch, at.col, at.k_begin, at.k_end);
+    // Pieces of both operands, spread over `slots` between which other work stands.
+    const auto copy = [&](int stage, int slot, int slots) {
+      constexpr int of_a = feed_a.pieces, all = of_a + feed_b.pieces;
+      unrolled<all>([&](int p) {
+        if (p < all * slot / slots || p >= all * (slot + 1) / slots) return;
+        if (p < of_a)
+          feed_a.copy(x.a, memory.a[stage], p);
+        else
+          feed_b.copy(x.b, memory.b[stage], p - of_a);
+      });
+      if (slot + 1 == slots) simt::copy_async_batch();
+    };
+    for (int s = 0; s + 1 < Tile.stages; ++s) copy(s, 0, 1);
+    const reader<true, AlongKA, Tile.m> from_a(block, at.warp_row);
+    const reader<false, AlongKB, Tile.n> from_b(block, at.warp_col);
+    word a[2][tiles_m][from_a.count], b[2][from_b.count];
+    const auto load_a = [&](int stage, int step, int into, int slot, int slots) {
+      unrolled<tiles_m>([&](int i) {
+        if (i >= tiles_m * slot / slots && i < tiles_m * (slot + 1) / slots)
+          from_a.load(block, memory.a[stage], 2 * i, step, a[into][i]);
+      });
+    };
+    const auto load_b = [&](int stage, int step, int g) {
+      from_b.load(block, memory.b[stage], g * group, step, b[g % 2]);
+    };
+    simt::copy_async_wait<Tile.stages - 2>();
+    block.sync();
+    load_a(0, 0, 0, 0, 1);
+    load_b(0, 0, 0);
+    int stage = 0, free = Tile.stages - 1;
+    // What is multiplied next is loaded first, so that nobody waits for it. first: which part of a[] is there already.
+    const auto multiply_slab = [&](auto first) {
+      unrolled<steps>([&](int step) {
+        const int now = (first.value + step) % 2;
+        unrolled<groups>([&](int g) {
+          copy(free, step * groups + g, steps * groups);
+          if (step + 1 < steps) load_a(stage, step + 1, 1 - now, g, groups);
+          if (g + 1 < groups) {
+            load_b(stage, step, g + 1);
+          } else if (step + 1 < steps) {
+            load_b(stage, step + 1, 0);
+          } else {
+            // The next slab is there; and all have read this one, whose place is free.
+            simt::copy_async_wait<Tile.stages - 2>();
+            block.sync();
+            free = stage;
+            stage = stage + 1 < Tile.stages ? stage + 1 : 0;
+            load_a(stage, 0, 1 - now, 0, 1);
+            load_b(stage, 0, 0);
+          }
+          if (g == 0)
+            unrolled<tiles_m>([&](int i) {
+              for (word& y : a[now][i]) round(y);
+            });
+          for (word& y : b[g % 2]) round(y);
+          unrolled<group>([&](int j) {
+            word factor[mma::words];
+            for (int w = 0; w < mma::words; ++w) factor[w] = b[g % 2][j * mma::words + w];
+            unrolled<tiles_m>(
+                [&](int i) { simt::multiply_add<Type>(block, sum[i][g * group + j], a[now][i], factor); });
+          });
+        });
+      });
+    };
+    constexpr std::integral_constant<int, 0> even;
+    constexpr std::integral_constant<int, steps % 2> odd;
+    for (int s = 0; s < slabs; s += 1 + odd.value) {
+      multiply_slab(even);
+      if (odd.value > 0 && s + 1 < slabs) multiply_slab(odd);
+    }
+  }
+
+  /// Writes C, or the partial sums of a split.
+  PMPP_HOST_DEVICE static void write(const arguments& x, const place& at, const sum_type (&sum)[tiles_m][blocks_n][4]) {
+    TC* c = x.c.data + at.batch * x.c.batch_stride;
+    sum_type* partials = x.partials + (at.batch * x.splits + at.split) * x.c.rows * x.partial_row;
+    unrolled<2 * tiles_m>([&](int i) {
+      const std::int64_t row = at.row + at.warp_row + i * 8 + at.g;
+      if (row >= x.c.rows) return;
+      unrolled<blocks_n>([&](int j) {
+        const std::int64_t col = at.col + at.warp_col + j * 8 + at.t * 2;
+        const sum_type y[2] = {sum[i / 2][j][i % 2 * 2], sum[i / 2][j][i % 2 * 2 + 1]};
+        if (x.splits > 1) {
+          for (int e = 0; e < 2; ++e)
+            if (col + e < x.c.cols) partials[row * x.partial_row + col + e] = y[e];
+        } else {
+          write_run(x, c + row * x.c.row_stride + col * x.c.col_stride, row, col, y);
+        }
+      });
+    });
+  }
+
+  template <int Run>
+  PMPP_HOST_DEVICE static void write_run(const arguments& x, TC* to, std::int64_t row, std::int64_t col,
+                                         const sum_type (&sum)[Run]) {
+    constexpr int word_items = smaller(Run, larger(1, int(16 / sizeof(TC))));
+    using group_type = item_group<TC, word_items>;
+    if (x.wide && col + Run <= x.c.cols) {
+      const bool reads = x.result.beta != S{};
+      for (int first = 0; first < Run; first += word_items) {
+        group_type y{};
+        if (reads) y = *reinterpret_cast<const group_type*>(to + first);
+        for (int e = 0; e < word_items; ++e) y.item[e] = x.result(sum[first + e], &y.item[e], row, col + first + e);
+        *reinterpret_cast<group_type*>(to + first) = y;
+      }
+    } else {
+      for (int e = 0; e < Run; ++e)
+        if (col + e < x.c.cols) to[e * x.c.col_stride] = x.result(sum[e], to + e * x.c.col_stride, row, col + e);
+    }
+  }
+};
+
+/// What tensor cores may take elements for.
+template <class T>
+inline constexpr simt::mma_type mma_type_of = simt::mma_type::none;
+template <>
+inline constexpr simt::mma_type mma_type_of<double> = simt::mma_type::float64;
+template <>
+inline constexpr simt::mma_type mma_type_of<std::int8_t> = simt::mma_type::int8;
+template <>
+inline constexpr simt::mma_type mma_type_of<std::uint8_t> = simt::mma_type::uint8;
+template <>
+inline constexpr simt::mma_type mma_type_of<half_type> = simt::mma_type::float16;
+template <>
+inline constexpr simt::mma_type mma_type_of<bfloat16_type> = simt::mma_type::bfloat16;
+
+/// What a tile costs on tensor cores.
+template <simt::mma_type Type, class T, mma_tile Tile>
+constexpr gemm_cost mma_cost_of() {
+  using enum simt::mma_type;
+  constexpr double products_a_clock = Type == float64 ? 115 : Type == tf32 ? 600 : sizeof(T) == 2 ? 1200 : 2400;
+  return {Tile.m,
+          Tile.n,
+          128 / sizeof(T),
+          Tile.blocks,
+          Tile.threads() / simt::warp_size,
+          Tile.m * Tile.n / products_a_clock,
+          sizeof(T),
+          sizeof(typename simt::mma<Type>::sum)};
+}
+
+/// Enqueues a product on tensor cores, cut up as planned. Words: both operands are read 16 bytes at a time.
+template <simt::mma_type Type, mma_tile Tile, bool AlongKA, bool AlongKB, bool Words, class P, class T, class TC,
+          class S, class Epilogue>
+void launch_mma(const P& where, const gemm_problem<T, T, TC, S, Epilogue>& x, const gemm_plan& plan,
+                typename simt::mma<Type>::sum* partials, std::int64_t partial_row) {
+  using kernel = mma_kernel<Type, T, TC, S, Epilogue, Tile, AlongKA, AlongKB, Words>;
+  const bool wide = x.c.col_stride == 1 && x.c.row_stride % 2 == 0 && x.c.batch_stride % 2 == 0 &&
+                    reinterpret_cast<std::uintptr_t>(x.c.data) % (2 * sizeof(TC)) == 0;
+  const std::int64_t blocks = plan.tiles_m * plan.tiles_n * plan.splits * x.batch, most = std::int64_t(1) << 30;
+  for (std::int64_t first = 0; first < blocks; first += most)
+    launch(where, smaller(most, blocks - first), kernel{},
+           typename kernel::arguments{x.a, x.b, x.c, x.k, plan.tiles_m, plan.tiles_n, plan.splits, plan.split_k,
+                                      partials, partial_row, first, x.result, wide});
+}
+
+/// Whether an operand is copied to shared memory with words along k.
+template <class T>
+bool is_along_k(const gemm_operand<T>& x, std::int64_t batch) {
+  return sizeof(T) == 1 || x.stride != 1 || is_read_by_words(x, true, batch);
+}
+
+/// The same. An operand of small elements that cannot be read by words is copied first.
+template <simt::mma_type Type, mma_tile Tile, bool Words, class P, class T, class TC, class S, class Epilogue>
+void gemm_by_mma(const P& where, gemm_problem<T, T, TC, S, Epilogue> x, const gemm_plan& plan) {
+  using sum_type = typename simt::mma<Type>::sum;
+  constexpr bool small = sizeof(T) < 4;
+  const bool splits = plan.splits > 1;
+  const std::int64_t row_length = round_up(x.c.cols, std::int64_t(16 / sizeof(sum_type)));
+  const std::int64_t partials = splits ? x.batch * plan.splits * x.c.rows * row_length : 0;
+  const bool a = is_along_k(x.a, x.batch), b = is_along_k(x.b, x.batch);
+  const bool a_words = is_read_by_words(x.a, a, x.batch), b_words = is_read_by_words(x.b, b, x.batch);
+  const std::int64_t a_bytes = a_words || !small ? 0 : repacked_bytes(x.a, a, x.k, x.batch);
+  const std::int64_t b_bytes = b_words || !small ? 0 : repacked_bytes(x.b, b, x.k, x.batch);
+  scratch memory(where,
+                 scratch_bytes({checked_bytes(partials, sizeof(sum_type), "gemm"), checked_bytes(a_bytes, 1, "gemm"),
+                                checked_bytes(b_bytes, 1, "gemm")}),
+                 0);
+  auto* sums = memory.template take<sum_type>(partials);
+  if constexpr (small) {
+    if (a_bytes > 0) repack(where, x.a, a, x.k, x.batch, memory.template take<std::byte>(a_bytes));
+    if (b_bytes > 0) repack(where, x.b, b, x.k, x.batch, memory.template take<std::byte>(b_bytes));
+  }
+  const auto run = [&]<bool AlongKA, bool AlongKB>() {
+    launch_mma<Type, Tile, AlongKA, AlongKB, Words>(where, x, plan, sums, row_length);
+  };
+  if constexpr (sizeof(T) == 1)
+    run.template operator()<true, true>();
+  else if (a)
+    b ? run.template operator()<true, true>() : run.template operator()<true, false>();
+  else
+    b ? run.template operator()<false, true>() : run.template operator()<false, false>();
+  if (splits) combine_splits(where, x, sums, row_length, plan.splits);
+}
+
+/// Takes the tile that is expected to cost less; what is read element by element has but the large one.
+template <simt::mma_type Type, mma_tile Large, mma_tile Small, class P, class T, class TC, class S, class Epilogue>
+void gemm_on_tensor_cores(const P& where, const gemm_problem<T, T, TC, S, Epilogue>& x) {
+  const int processors = processor_count(where);
+  const auto plan = [&](const gemm_cost& cost) {
+    return plan_gemm(cost, x.c.rows, x.c.cols, x.k, x.batch, processors);
+  };
+  const gemm_plan large = plan(mma_cost_of<Type, T, Large>()), small = plan(mma_cost_of<Type, T, Small>());
+  const auto by_words = [&](const gemm_operand<T>& y) { return is_read_by_words(y, is_along_k(y, x.batch), x.batch); };
+  if constexpr (sizeof(T) >= 4)
+    if (!by_words(x.a) || !by_words(x.b)) return gemm_by_mma<Type, Large, false>(where, x, large);
+  if (large.clocks <= small.clocks)
+    gemm_by_mma<Type, Large, true>(where, x, large);
+  else
+    gemm_by_mma<Type, Small, true>(where, x, small);
+}
+
+}  // namespace detail
+}  // namespace pmpp::inline PMPP_BACKEND
+
+#pragma GCC visibility pop

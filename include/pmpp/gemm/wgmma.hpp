@@ -1,0 +1,458 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The matrix product on the tensor cores of sm_90a (H100, H200), for half, bfloat16, and floats where tf32 is enough.
+//
+//   1. A block owns 128 x n elements of C at a time, all of k, and goes from tile to tile: there are as many blocks as
+//      multiprocessors.
+//   2. Its first warpgroup is the producer: one thread of it asks the copy unit for tiles of A and B, 128 bytes deep in k,
+//      as soon as a stage of shared memory is free. Two more, the consumers, multiply 64 rows each. Stages change hands by
+//      barriers: `full` when the bytes are there, `empty` when both consumers have read them.
+//   3. The sums are in the registers of the consumers, 128 a thread, which the producer has left to them. At the end of a
+//      tile they go through shared memory, so that neighbouring lanes write neighbours in C. Meanwhile the producer fills
+//      all stages for the next tile.
+//   4. The copy unit writes zeros where a tile leaves the matrix: the loop over k has no cases.
+//
+// Products of floats want both operands along k. One of them may be along m: then each lane loads it from shared memory
+// to registers, from where a product takes it too.
+// (PTX ISA, wgmma; the division of work is that of CUTLASS's "warp-specialized cooperative" kernels, described in its
+// documentation; Osama et al., 2023, for grids as large as the machine.)
+#pragma once
+
+#include <pmpp/core/config.hpp>
+
+#if PMPP_CUDA && defined(__CUDACC__)
+
+#include <cstddef>
+#include <cstdint>
+#include <type_traits>
+
+#include <pmpp/core/math.hpp>
+#include <pmpp/gemm/mma.hpp>
+#include <pmpp/gemm/problem.hpp>
+#include <pmpp/gemm/repack.hpp>
+#include <pmpp/gemm/simt.hpp>
+#include <pmpp/launch.hpp>
+#include <pmpp/memory/workspace.hpp>
+#include <pmpp/simt/wgmma.hpp>
+
+#pragma GCC visibility push(hidden)  // see launch.hpp
+
+namespace pmpp::inline PMPP_BACKEND {
+namespace detail {
+
+/// How many columns of C a block works out at a time, 64, 128 or 256, and stages in shared memory.
+struct wgmma_tile {
+  int n, stages;
+};
+
+/// AlongMA, AlongNB: the rows of the operand in shared memory are along m (n), not along k.
+template <class T, class TC, class S, class Epilogue, wgmma_tile Tile, bool AlongMA, bool AlongNB>
+struct gemm_wgmma_kernel {
+  static constexpr int threads = 3 * 128;
+  static constexpr int row_bytes = 128, depth = row_bytes / sizeof(T);  ///< of a stage, along k
+  static constexpr int m = 128, n = Tile.n, consumers = 2;
+  static constexpr bool a_in_registers = std::is_same_v<T, float> && AlongMA;
+  static_assert(!(std::is_same_v<T, float> && AlongNB) && (!a_in_registers || n == 256));
+
+  static constexpr int slice = 32;  ///< columns of C whose sums go through shared memory at a time
+  struct shared {
+    struct alignas(1024) stage {  // the pattern in which words are exchanged repeats every 1024 bytes
+      unsigned char a[m * row_bytes], b[n * row_bytes];
+    } stages[Tile.stages];
+    alignas(16) float sums[consumers * 4][16 * (slice + 8)];  // of each warp
+    simt::transaction_barrier full[Tile.stages], empty[Tile.stages];
+  };
+
+  struct arguments {
+    simt::tile_map a, b;
+    gemm_target<TC> c;
+    std::int64_t k;
+    std::int64_t tiles_m, tiles_n, tiles;  ///< of all matrices
+    bool batch_a, batch_b;                 ///< whether each product has a matrix of its own
+    gemm_result<S, Epilogue> result;
+    bool down;  ///< neighbours in memory are those below each other in C
+    bool wide;  ///< 16-byte words of C may be written
+  };
+
+  template <class Block>
+  PMPP_HOST_DEVICE void operator()([[maybe_unused]] Block& block, [[maybe_unused]] shared& memory,
+                                   [[maybe_unused]] const arguments& x) const {
+#if defined(__CUDA_ARCH_FEAT_SM90_ALL)
+    if (block.thread() == 0) {
+      for (int s = 0; s < Tile.stages; ++s) {
+        memory.full[s].init(1);
+        memory.empty[s].init(consumers);
+      }
+      simt::barriers_visible();
+    }
+    block.sync();
+    if (block.warp() < 4) {
+      simt::keep_registers<40>();
+      if (block.thread() == 0) produce(block, memory, x);
+    } else {
+      simt::take_registers<232>();
+      consume(block, memory, x);
+    }
+#endif
+  }
+
+private:
+#if defined(__CUDA_ARCH_FEAT_SM90_ALL)
+  /// Where a tile lies.
+  struct place {
+    std::int64_t batch;
+    int row, col;
+
+    /// Tiles follow each other down `group` rows of them, then to the next column: those that run at the same time form
+    /// a rectangle and share what they read.
+    __device__ place(const arguments& x, std::int64_t tile) {
+      constexpr std::int64_t group = 16;
+      const std::int64_t in_matrix = x.tiles_m * x.tiles_n, in_group = group * x.tiles_n;
+      batch = tile / in_matrix;
+      tile -= batch * in_matrix;
+      const std::int64_t first = tile / in_group * group, rows = smaller(group, x.tiles_m - first);
+      row = static_cast<int>((first + tile % in_group % rows) * m);
+      col = static_cast<int>(tile % in_group / rows * n);
+    }
+  };
+
+  /// Which stage is next, and in the how manieth round.
+  struct position {
+    int stage = 0;
+    bool odd = false;
+    __device__ void advance() {
+      if (++stage == Tile.stages) stage = 0, odd = !odd;
+    }
+  };
+
+  __device__ static int slabs(const arguments& x) { return static_cast<int>((x.k + depth - 1) / depth); }
+
+  /// Calls f(place) for each tile of this block.
+  template <class Block, class F>
+  __device__ static void each_tile(Block& block, const arguments& x, F f) {
+    for (std::int64_t tile = block.index(); tile < x.tiles; tile += block.count()) f(place(x, tile));
+  }
+
+  template <class Block>
+  __device__ static void produce(Block& block, shared& memory, const arguments& x) {
+    position next;
+    each_tile(block, x, [&](const place& at) {
+      const int batch_a = x.batch_a ? static_cast<int>(at.batch) : 0, batch_b = x.batch_b ? static_cast<int>(at.batch) : 0;
+      for (int slab = 0; slab < slabs(x); ++slab, next.advance()) {
+        auto& stage = memory.stages[next.stage];
+        auto& full = memory.full[next.stage];
+        memory.empty[next.stage].wait(!next.odd);  // the first round has nothing to wait for
+        full.arrive_expecting(sizeof stage.a + sizeof stage.b);
+        const int p = slab * depth;
+        if constexpr (AlongMA)
+          for (int i = 0; i < m; i += depth)
+            simt::copy_tile(stage.a + i * row_bytes, x.a, full, at.row + i, p, batch_a);
+        else
+          simt::copy_tile(stage.a, x.a, full, p, at.row, batch_a);
+        if constexpr (AlongNB)
+          for (int j = 0; j < n; j += depth)
+            simt::copy_tile(stage.b + j * row_bytes, x.b, full, at.col + j, p, batch_b);
+        else
+          simt::copy_tile(stage.b, x.b, full, p, at.col, batch_b);
+      }
+    });
+  }
+
+  template <class Block>
+  __device__ static void consume(Block& block, shared& memory, const arguments& x) {
+    position next;
+    float sum[n / 2];
+    each_tile(block, x, [&](const place& at) {
+      if constexpr (a_in_registers)
+        multiply_from_registers(block, memory, x, next, sum);
+      else
+        multiply(block, memory, x, next, sum);
+      write(block, memory, x, at, sum);
+    });
+  }
+
+  /// Tells the producer that this warpgroup has read a stage.
+  template <class Block>
+  __device__ static void release(Block& block, shared& memory, int stage) {
+    if (block.thread() % 128 == 0) memory.empty[stage].arrive();
+  }
+
+  /// The bytes from one step of k, 32 bytes deep, to the next.
+  static constexpr int step_a = AlongMA ? row_bytes * 32 / sizeof(T) : 32, step_b = AlongNB ? row_bytes * 32 / sizeof(T) : 32;
+
+  template <class Block>
+  __device__ static void multiply(Block& block, shared& memory, const arguments& x, position& next, float (&sum)[n / 2]) {
+    const int group = block.warp() / 4 - 1;
+    int last = 0;
+    for (int slab = 0; slab < slabs(x); ++slab, next.advance()) {
+      memory.full[next.stage].wait(next.odd);
+      const auto& stage = memory.stages[next.stage];
+      const std::uint64_t a = simt::operand_in_shared(stage.a + group * 64 * row_bytes, 16),
+                          b = simt::operand_in_shared(stage.b, depth * row_bytes);
+      simt::products_begin();
+      unrolled<row_bytes / 32>([&](auto q) {
+        simt::multiply_rows<T, AlongMA, AlongNB, n>(sum, a + q * step_a / 16, b + q * step_b / 16, slab > 0 || q > 0);
+      });
+      simt::products_end();
+      simt::products_wait<1>();
+      if (slab > 0) release(block, memory, last);
+      last = next.stage;
+    }
+    simt::products_wait<0>();
+    simt::products_settle(sum);
+    release(block, memory, last);
+  }
+
+  /// The row of the 64 of a warpgroup that is row `i` of the 16 of warp `warp` where A comes from registers: in this order
+  /// the lanes of a warp read from different banks.
+  __device__ static int row_from_registers(int warp, int i) {
+    return warp / 2 * 32 + warp % 2 * 8 + i / 8 * 4 + i % 8 / 4 * 16 + i % 4;
+  }
+
+  template <class Block>
+  __device__ static void multiply_from_registers(Block& block, shared& memory, const arguments& x, position& next,
+                                                 float (&sum)[n / 2]) {
+    const int warp = block.warp() % 4, lane = block.lane(), group = block.warp() / 4 - 1;
+    struct part {
+      std::uint32_t word[4][4];  // of each step of k
+    };
+    const auto load = [&](const unsigned char* a) {
+      part to;
+      unrolled<4>([&](auto q) {
+        unrolled<4>([&](auto v) {
+          const int row = group * 64 + row_from_registers(warp, lane / 4 + v % 2 * 8), p = lane % 4 + v / 2 * 4;
+          const int word = row / 4 % 8 ^ p;  // of the eight in a row of shared memory: the copy has exchanged them
+          to.word[q][v] = *reinterpret_cast<const std::uint32_t*>(a + row / 32 * 32 * row_bytes + (q * 8 + p) * row_bytes +
+                                                                  word * 16 + row % 4 * 4);
+        });
+      });
+      return to;
+    };
+    // While products read one part, the other is loaded.
+    int last = 0;
+    const auto multiply_slab = [&](int slab, part& now, part& other) {
+      const std::uint64_t b = simt::operand_in_shared(memory.stages[next.stage].b, 16);
+      simt::products_begin();
+      unrolled<4>([&](auto q) { simt::multiply_rows(sum, now.word[q], b + q * 2, slab > 0 || q > 0); });
+      simt::products_end();
+      simt::products_wait<1>();
+      unrolled<4>([&](auto q) { simt::products_settle(other.word[q]); });
+      if (slab > 0) release(block, memory, last);
+      last = next.stage;
+      next.advance();
+      if (slab + 1 < slabs(x)) {
+        memory.full[next.stage].wait(next.odd);
+        other = load(memory.stages[next.stage].a);
+      }
+    };
+    memory.full[next.stage].wait(next.odd);
+    part even = load(memory.stages[next.stage].a), odd = even;
+    for (int slab = 0; slab < slabs(x); slab += 2) {
+      multiply_slab(slab, even, odd);
+      if (slab + 1 < slabs(x)) multiply_slab(slab + 1, odd, even);
+    }
+    simt::products_wait<0>();
+    unrolled<4>([&](auto q) { simt::products_settle(even.word[q]), simt::products_settle(odd.word[q]); });
+    release(block, memory, last);
+    simt::products_settle(sum);
+  }
+
+  /// Makes elements of C of the sums of a warp.
+  template <class Block>
+  __device__ static void write(Block& block, shared& memory, const arguments& x, const place& at,
+                               const float (&sum)[n / 2]) {
+    const bool whole = x.wide && at.row + m <= x.c.rows && at.col + n <= x.c.cols;
+    if (a_in_registers && x.down)
+      write_slices<a_in_registers>(block, memory, x, at, whole, sum);
+    else
+      write_slices<false>(block, memory, x, at, whole, sum);
+  }
+
+  /// The same slice by slice. Down: sums of a column lie next to each other in shared memory, else those of a row.
+  template <bool Down, class Block>
+  __device__ static void write_slices(Block& block, shared& memory, const arguments& x, const place& at, bool whole,
+                                      const float (&sum)[n / 2]) {
+    constexpr int pitch = Down ? 16 + 4 : slice + 8;  // what is more than needed spreads lanes over the banks
+    constexpr int line = Down ? 16 : slice, lines = 16 * slice / line;
+    constexpr int items = 16 / sizeof(TC), abreast = line / items;  // lanes that write a line, 16 bytes each
+    const int lane = block.lane(), warp = block.warp() % 4;
+    const std::int64_t first = at.row + (block.warp() / 4 - 1) * 64;
+    const auto row_of = [&](int i) { return first + (a_in_registers ? row_from_registers(warp, i) : warp * 16 + i); };
+    TC* c = x.c.data + at.batch * x.c.batch_stride;
+    float* sums = memory.sums[block.warp() - 4];
+    unrolled<n / slice>([&](int s) {
+      unrolled<slice / 8>([&](int j) {
+        unrolled<2>([&](int h) {
+          const int i = lane / 4 + h * 8, k = j * 8 + lane % 4 * 2, from = (s * (slice / 8) + j) * 4 + h * 2;
+          if constexpr (Down) {
+            sums[k * pitch + i] = sum[from];
+            sums[(k + 1) * pitch + i] = sum[from + 1];
+          } else {
+            *reinterpret_cast<item_group<float, 2>*>(sums + i * pitch + k) = {sum[from], sum[from + 1]};
+          }
+        });
+      });
+      block.sync_warp();
+      const std::int64_t col = at.col + s * slice;
+      if (whole) {
+        const bool reads = x.result.beta != S{};
+        unrolled<lines / (32 / abreast)>([&](int u) {
+          const int across = lane / abreast + u * (32 / abreast), along = lane % abreast * items;
+          const std::int64_t row = row_of(Down ? along : across), j = col + (Down ? across : along);
+          auto* to = reinterpret_cast<item_group<TC, items>*>(c + row * x.c.row_stride + j * x.c.col_stride);
+          item_group<TC, items> y{};
+          if (reads) y = *to;
+          constexpr int piece = smaller(items, 4);
+          unrolled<items / piece>([&](int q) {
+            const auto own = *reinterpret_cast<const item_group<float, piece>*>(sums + across * pitch + along + q * piece);
+            unrolled<piece>([&](int e) {
+              y.item[q * piece + e] = x.result(own.item[e], &y.item[q * piece + e], Down ? row + q * piece + e : row,
+                                               Down ? j : j + q * piece + e);
+            });
+          });
+          *to = y;
+        });
+      } else {
+#pragma unroll 1
+        for (int g = lane; g < 16 * slice; g += simt::warp_size) {  // neighbouring lanes write neighbours, if there are any
+          const bool down = Down || x.c.row_stride == 1;
+          const int i = down ? g % 16 : g / slice, k = down ? g / 16 : g % slice;
+          const std::int64_t row = row_of(i), j = col + k;
+          TC* to = c + row * x.c.row_stride + j * x.c.col_stride;
+          if (row < x.c.rows && j < x.c.cols) *to = x.result(sums[Down ? k * pitch + i : i * pitch + k], to, row, j);
+        }
+      }
+      block.sync_warp();
+    });
+  }
+#endif
+};
+
+/// Whether `device` is one of sm_90a and runs code that was compiled for it. Asks CUDA once per device.
+inline bool wgmma_available(int device) {
+  enum : char { unknown, no, yes };
+  static char known[device_limits::most_devices];
+  char answer = __atomic_load_n(&known[device], __ATOMIC_RELAXED);
+  if (answer == unknown) {
+    void (*const probe)(simt::wgmma_probe) = simt::detail::run_kernel<simt::wgmma_probe::threads, simt::wgmma_probe>;
+    cudaFuncAttributes attributes;
+    check(cudaFuncGetAttributes(&attributes, reinterpret_cast<const void*>(probe)), "cudaFuncGetAttributes");
+    answer = attributes.sharedSizeBytes > 0 ? yes : no;
+    __atomic_store_n(&known[device], answer, __ATOMIC_RELAXED);
+  }
+  return answer == yes;
+}
+
+/// Starts a product with a given tile; false, and nothing has happened, if the copy unit cannot read A or B.
+template <wgmma_tile Tile, bool AlongMA, bool AlongNB, class T, class TC, class S, class Epilogue>
+bool gemm_by_wgmma_tile(const device_policy& where, const gemm_problem<T, T, TC, S, Epilogue>& x) {
+  using kernel = gemm_wgmma_kernel<T, TC, S, Epilogue, Tile, AlongMA, AlongNB>;
+  const auto describe = [&](simt::tile_map& map, const gemm_operand<T>& y, bool along_k, int rows) {
+    return along_k ? simt::describe_tiles(map, y.data, x.k, y.extent, y.stride, x.batch, y.batch_stride, rows)
+                   : simt::describe_tiles(map, y.data, y.extent, x.k, y.k_stride, x.batch, y.batch_stride, kernel::depth);
+  };
+  typename kernel::arguments y;
+  if (!describe(y.a, x.a, !AlongMA, kernel::m) || !describe(y.b, x.b, !AlongNB, kernel::n)) return false;
+  constexpr std::int64_t items = 16 / sizeof(TC);
+  y.c = x.c;
+  y.k = x.k;
+  y.tiles_m = ceil_div(x.c.rows, std::int64_t(kernel::m));
+  y.tiles_n = ceil_div(x.c.cols, std::int64_t(kernel::n));
+  y.tiles = y.tiles_m * y.tiles_n * x.batch;
+  y.batch_a = x.a.batch_stride != 0;
+  y.batch_b = x.b.batch_stride != 0;
+  y.result = x.result;
+  y.down = x.c.row_stride == 1 && x.c.col_stride != 1;
+  const std::int64_t unit = y.down ? x.c.row_stride : x.c.col_stride, line = y.down ? x.c.col_stride : x.c.row_stride;
+  y.wide = unit == 1 && (!y.down || kernel::a_in_registers) && line % items == 0 && x.c.batch_stride % items == 0 &&
+           reinterpret_cast<std::uintptr_t>(x.c.data) % 16 == 0 &&
+           !(kernel::a_in_registers && y.down && items > 4);  // whose rows follow each other in fours
+  launch(where, smaller(y.tiles, std::int64_t(processor_count(where))), kernel{}, y);
+  return true;
+}
+
+constexpr wgmma_tile wgmma_large{256, 4}, wgmma_middle{128, 6}, wgmma_small{64, 8};
+
+/// How many clocks a product is expected to take with a given tile.
+template <class P, class T, class TC, class S, class Epilogue>
+double wgmma_clocks(const wgmma_tile& tile, const gemm_problem<T, T, TC, S, Epilogue>& x, const P& where) {
+  const std::int64_t tiles = ceil_div(x.c.rows, std::int64_t(128)) * ceil_div(x.c.cols, std::int64_t(tile.n)) * x.batch;
+  const double of_slab = tile.n == 256 ? 1080 : tile.n == 128 ? 690 : 530, of_tile = 1500 + 6 * tile.n;
+  return double(ceil_div(tiles, std::int64_t(processor_count(where)))) *
+         (double(ceil_div(x.k, std::int64_t(128 / sizeof(T)))) * of_slab + of_tile);
+}
+
+/// Takes the tile that is expected to cost least. Both operands are as the copy unit wants them.
+template <class T, class TC, class S, class Epilogue>
+bool gemm_by_best_wgmma_tile(const device_policy& where, const gemm_problem<T, T, TC, S, Epilogue>& x, bool a_along_k,
+                             bool b_along_k, double clocks) {
+  const auto run = [&]<wgmma_tile Tile>(std::integral_constant<wgmma_tile, Tile>) {
+    if (a_along_k && b_along_k) return gemm_by_wgmma_tile<Tile, false, false>(where, x);
+    if (b_along_k) return gemm_by_wgmma_tile<Tile, true, false>(where, x);
+    if constexpr (std::is_same_v<T, float>)
+      return gemm_by_wgmma_tile<Tile, true, false>(where, x.exchanged());
+    else
+      return a_along_k ? gemm_by_wgmma_tile<Tile, false, true>(where, x) : gemm_by_wgmma_tile<Tile, true, true>(where, x);
+  };
+  if constexpr (!std::is_same_v<T, float>) {
+    if (clocks == wgmma_clocks(wgmma_small, x, where)) return run(std::integral_constant<wgmma_tile, wgmma_small>{});
+    if (clocks == wgmma_clocks(wgmma_middle, x, where)) return run(std::integral_constant<wgmma_tile, wgmma_middle>{});
+  }
+  return run(std::integral_constant<wgmma_tile, wgmma_large>{});
+}
+
+/// Enqueues a product where this path can do it and pays; says whether it has. A and B: half, bfloat16, or floats that may
+/// be taken as tf32. What the copy unit cannot read is copied first (gemm/repack.hpp); only that needs scratch memory.
+template <class P, class T, class TC, class S, class Epilogue>
+bool gemm_by_wgmma(const P& where, gemm_problem<T, T, TC, S, Epilogue> x) {
+  constexpr bool is_float = std::is_same_v<T, float>;
+  if constexpr (gpu_execution<P> && (is_float || std::is_same_v<T, half_type> || std::is_same_v<T, bfloat16_type>)&&
+                    sizeof(TC) >= 2 && sizeof(TC) <= 8) {
+    constexpr std::int64_t most = std::int64_t(1) << 31;
+    if (x.k == 0 || x.k >= most || x.c.rows >= most || x.c.cols >= most || x.batch >= most ||
+        !wgmma_available(device_limits::current()))
+      return false;
+    bool a_along_k = is_read_by_words(x.a, true, x.batch), b_along_k = is_read_by_words(x.b, true, x.batch);
+    bool a_ready = a_along_k || is_read_by_words(x.a, false, x.batch),
+         b_ready = b_along_k || is_read_by_words(x.b, false, x.batch);
+    if (!a_ready) a_along_k = x.a.stride != 1;
+    if (!b_ready) b_along_k = x.b.stride != 1;
+    if (is_float && !a_along_k && !b_along_k) {  // one of them has to be
+      const bool a = b_ready ? !a_ready || x.c.rows < x.c.cols : false;
+      (a ? a_along_k : b_along_k) = true;
+      (a ? a_ready : b_ready) = false;
+    }
+    const std::int64_t a_bytes = a_ready ? 0 : repacked_bytes(x.a, a_along_k, x.k, x.batch),
+                       b_bytes = b_ready ? 0 : repacked_bytes(x.b, b_along_k, x.k, x.batch);
+    const double clocks = is_float ? wgmma_clocks(wgmma_large, x, where)
+                                   : smaller(wgmma_clocks(wgmma_large, x, where),
+                                             smaller(wgmma_clocks(wgmma_middle, x, where), wgmma_clocks(wgmma_small, x, where)));
+    // What mma.sync takes with k split among all multiprocessors, which this path does not do.
+    const double others = 15000 + double(x.c.rows) * double(x.c.cols) * double(x.batch) * double(x.k) /
+                                      (processor_count(where) * (is_float ? 400.0 : 800.0));
+    if (clocks + (is_float ? double(a_bytes + b_bytes) / 700 : 0) > others) return false;
+    scratch memory(where, scratch_bytes({checked_bytes(a_bytes, 1, "gemm"), checked_bytes(b_bytes, 1, "gemm")}), 0);
+    if (a_bytes > 0) repack(where, x.a, a_along_k, x.k, x.batch, memory.template take<std::byte>(a_bytes));
+    if (b_bytes > 0) repack(where, x.b, b_along_k, x.k, x.batch, memory.template take<std::byte>(b_bytes));
+    return gemm_by_best_wgmma_tile(where, x, a_along_k, b_along_k, clocks);
+  }
+  return false;
+}
+
+}  // namespace detail
+}  // namespace pmpp::inline PMPP_BACKEND
+
+#pragma GCC visibility pop
+
+#else
+
+namespace pmpp::inline PMPP_BACKEND::detail {
+
+template <class P, class Problem>
+bool gemm_by_wgmma(const P&, const Problem&) {
+  return false;
+}
+
+}  // namespace pmpp::inline PMPP_BACKEND::detail
+
+#endif

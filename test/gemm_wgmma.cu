@@ -1,0 +1,253 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What this file proves of gemm/wgmma.hpp, on a GPU of sm_90a in a program that was compiled for it: products are those of
+// the definition, for every tile, layout and type, for sizes around the tiles and with edges in m, n and k; what lies
+// around the elements of C stays; beta = 0 does not read C; epilogues see their element's place; batches; graphs; the
+// same bits on every run; what the copy unit cannot read is copied first. (That gemm takes this way, and all that is not
+// peculiar to it: test/gemm_tensor_cores.cpp.)
+#include <pmpp/gemm.hpp>
+
+#include <cmath>
+#include <cstring>
+#include <limits>
+#include <vector>
+
+#include <cuda_bf16.h>
+#include <cuda_fp16.h>
+
+#include <pmpp/memory/stream.hpp>
+
+#include "support/data.hpp"
+#include "support/policies.hpp"
+
+using pmpp::device;
+using pmpp::detail::gemm_problem;
+using pmpp::detail::wgmma_tile;
+
+namespace {
+
+constexpr wgmma_tile large = pmpp::detail::wgmma_large, middle = pmpp::detail::wgmma_middle, small = pmpp::detail::wgmma_small;
+
+bool available() {
+  if (pmpp::detail::wgmma_available(pmpp::detail::device_limits::current())) return true;
+  MESSAGE("skipped: not a GPU of sm_90a, or not compiled for it (CMAKE_CUDA_ARCHITECTURES=90a)");
+  return false;
+}
+
+/// A matrix among elements that do not belong to it, `batch` times. Rows, or columns, begin at multiples of 16 bytes.
+template <class T>
+struct matrix {
+  std::int64_t rows, cols, batch, line, step;
+  bool column_major;
+  std::vector<T> initial;
+  pmpp::device_buffer<T> memory;
+
+  matrix(std::int64_t rows_, std::int64_t cols_, bool column_major_ = false, std::int64_t batch_ = 1,
+         std::int64_t gap = 0)
+      : rows(rows_),
+        cols(cols_),
+        batch(batch_),
+        line(pmpp::round_up(column_major_ ? rows_ : cols_, std::int64_t(8)) + gap),
+        step(line * (column_major_ ? cols_ : rows_) + 8),
+        column_major(column_major_) {
+    for (const float x : test::random_values<float>(step * batch)) initial.push_back(T(x));
+    memory = pmpp::device_buffer<T>(initial);
+  }
+  std::int64_t row_stride() const { return column_major ? 1 : line; }
+  std::int64_t col_stride() const { return column_major ? line : 1; }
+  std::int64_t at(std::int64_t i, std::int64_t j, std::int64_t b = 0) const {
+    return b * step + i * row_stride() + j * col_stride();
+  }
+  double value(std::int64_t i, std::int64_t j, std::int64_t b) const {
+    return static_cast<double>(static_cast<float>(initial[static_cast<std::size_t>(at(i, j, b))]));
+  }
+};
+
+/// Adds 1000 i + j, so that a place that is wrong shows.
+struct add_place {
+  PMPP_HOST_DEVICE float operator()(float value, std::int64_t i, std::int64_t j) const {
+    return value + static_cast<float>(i % 8 * 16 + j % 16);
+  }
+};
+
+template <class T, class TC, class Epilogue = pmpp::no_epilogue>
+auto problem(const matrix<T>& a, const matrix<T>& b, matrix<TC>& c, float alpha, float beta, Epilogue f = {}) {
+  const auto stride = [](const matrix<T>& x) { return x.batch > 1 ? x.step : 0; };
+  return gemm_problem<T, T, TC, float, Epilogue>{
+      {a.memory.data(), a.rows, a.row_stride(), a.col_stride(), stride(a)},
+      {b.memory.data(), b.cols, b.col_stride(), b.row_stride(), stride(b)},
+      {c.memory.data(), c.rows, c.cols, c.row_stride(), c.col_stride(), c.step},
+      a.cols,
+      c.batch,
+      {alpha, beta, f, false}};
+}
+
+/// How much of a product is lost: floats keep 11 bits as tf32, and tensor cores cut off what others round.
+template <class T>
+constexpr double of_product = std::is_same_v<T, float> ? 0x1p-9 : 0;
+
+template <class T, class TC, class Epilogue = pmpp::no_epilogue>
+void check_product(const matrix<T>& a, const matrix<T>& b, const matrix<TC>& c, double alpha, double beta,
+                   Epilogue f = {}) {
+  const auto got = pmpp::to_host(c.memory);
+  auto wanted = c.initial;
+  int wrong = 0;
+  const double half_a_bit = sizeof(TC) == 4 ? 0x1p-24 : std::is_same_v<TC, __half> ? 0x1p-11 : 0x1p-8;
+  for (std::int64_t batch = 0; batch < c.batch; ++batch)
+    for (std::int64_t i = 0; i < c.rows; ++i)
+      for (std::int64_t j = 0; j < c.cols; ++j) {
+        double sum = 0, size = 0;
+        for (std::int64_t p = 0; p < a.cols; ++p) {
+          const double x = a.value(i, p, a.batch > 1 ? batch : 0) * b.value(p, j, b.batch > 1 ? batch : 0);
+          sum += x;
+          size += std::abs(x);
+        }
+        double exact = alpha * sum + (beta == 0 ? 0 : beta * c.value(i, j, batch));
+        if constexpr (!std::is_same_v<Epilogue, pmpp::no_epilogue>) exact += double(f(0, i, j));
+        const auto place = static_cast<std::size_t>(c.at(i, j, batch));
+        const double result = static_cast<double>(static_cast<float>(got[place]));
+        const double bound = std::abs(alpha) * size * (of_product<T> + 0x1p-23 * (double(a.cols) / 8 + 4)) +
+                             half_a_bit * std::abs(exact) + 0x1p-20;
+        if (!(std::abs(result - exact) <= bound) && wrong++ == 0) {
+          CAPTURE(i);
+          CAPTURE(j);
+          CAPTURE(batch);
+          CHECK(result == exact);
+        }
+        wanted[place] = got[place];
+      }
+  CHECK(wrong == 0);
+  CHECK(std::memcmp(static_cast<const void*>(got.data()), static_cast<const void*>(wanted.data()),
+                    got.size() * sizeof(TC)) == 0);
+}
+
+struct shape {
+  std::int64_t m, n, k;
+};
+
+template <wgmma_tile Tile, bool AlongMA, bool AlongNB, class T, class TC>
+void try_tile(const shape& s, float alpha, float beta) {
+  CAPTURE(s.m);
+  CAPTURE(s.n);
+  CAPTURE(s.k);
+  CAPTURE(Tile.n);
+  const matrix<T> a(s.m, s.k, AlongMA), b(s.k, s.n, !AlongNB, 1, 8);
+  matrix<TC> c(s.m, s.n, false, 1, s.k % 3 * 8);
+  REQUIRE(pmpp::detail::gemm_by_wgmma_tile<Tile, AlongMA, AlongNB>(device, problem(a, b, c, alpha, beta)));
+  check_product(a, b, c, alpha, beta);
+}
+
+}  // namespace
+
+TEST_CASE("wgmma: every tile, layout and type; sizes around the tiles") {
+  if (!available()) return;
+  for (const shape& s : {shape{128, 256, 64}, {1, 1, 1}, {129, 257, 65}, {300, 70, 520}, {64, 320, 8}, {255, 130, 200}}) {
+    try_tile<large, false, true, __nv_bfloat16, float>(s, 1, 0);
+    try_tile<large, true, false, __half, __half>(s, 0.5f, 0);
+    try_tile<middle, false, false, __half, __half>(s, 1, -0.5f);
+    try_tile<middle, true, true, __nv_bfloat16, float>(s, 2, 1);
+    try_tile<small, false, true, __nv_bfloat16, float>(s, 1, 0);
+    try_tile<large, false, false, float, float>(s, 1, 0.5f);
+    try_tile<large, true, false, float, float>(s, 1, 0);
+  }
+}
+
+TEST_CASE("wgmma: more tiles than multiprocessors, long k") {
+  if (!available()) return;
+  try_tile<small, false, true, __nv_bfloat16, float>({1500, 1100, 40}, 1, 0);
+  try_tile<large, false, true, __nv_bfloat16, float>({2500, 2100, 24}, 1, 0);
+  try_tile<large, true, false, float, float>({300, 260, 3000}, 1, 0);
+  try_tile<middle, true, true, __nv_bfloat16, float>({140, 260, 5000}, 1, 0);
+}
+
+TEST_CASE("wgmma: C in any layout, an epilogue with its place, NaN in C") {
+  if (!available()) return;
+  for (const bool exchanged : {false, true})
+    for (const bool column_major : {false, true}) {
+      const matrix<__nv_bfloat16> a(200, 136), b(136, 300);
+      matrix<float> c(200, 300, column_major, 1, 5);
+      for (auto& x : c.initial) x = std::numeric_limits<float>::quiet_NaN();
+      c.memory = pmpp::device_buffer<float>(c.initial);
+      const auto x = problem(a, b, c, 1, 0, add_place{});
+      CHECK((exchanged ? pmpp::detail::gemm_by_wgmma(device, x.exchanged()) : pmpp::detail::gemm_by_wgmma(device, x)));
+      check_product(a, b, c, 1, 0, add_place{});
+    }
+}
+
+TEST_CASE("wgmma: batches, with a matrix for each product or one for all") {
+  if (!available()) return;
+  for (const int each : {0, 1, 2}) {
+    const matrix<__nv_bfloat16> a(130, 72, false, each == 1 ? 1 : 5), b(72, 70, false, each == 2 ? 1 : 5);
+    matrix<float> c(130, 70, false, 5);
+    CHECK(pmpp::detail::gemm_by_wgmma(device, problem(a, b, c, 1, 2)));
+    check_product(a, b, c, 1, 2);
+  }
+}
+
+TEST_CASE("wgmma: small integers are exact, what exceeds half is infinity, NaN spreads") {
+  if (!available()) return;
+  matrix<__half> a(130, 200), b(200, 140);
+  for (auto& x : a.initial) x = __half(std::round(static_cast<float>(x) * 8));
+  for (auto& x : b.initial) x = __half(std::round(static_cast<float>(x) * 8));
+  a.initial[static_cast<std::size_t>(a.at(5, 7))] = __half(std::numeric_limits<float>::quiet_NaN());
+  a.memory = pmpp::device_buffer<__half>(a.initial);
+  b.memory = pmpp::device_buffer<__half>(b.initial);
+  matrix<__half> c(130, 140);
+  REQUIRE(pmpp::detail::gemm_by_wgmma(device, problem(a, b, c, 300, 0)));
+  const auto got = pmpp::to_host(c.memory);
+  int wrong = 0;
+  for (std::int64_t i = 0; i < 130; ++i)
+    for (std::int64_t j = 0; j < 140; ++j) {
+      double sum = 0;
+      for (std::int64_t p = 0; p < 200; ++p) sum += a.value(i, p, 0) * b.value(p, j, 0);
+      const auto result = static_cast<float>(got[static_cast<std::size_t>(c.at(i, j))]);
+      const auto wanted = static_cast<float>(__half(static_cast<float>(sum * 300)));
+      wrong += i == 5 ? !std::isnan(result) : result != wanted;
+    }
+  CHECK(wrong == 0);
+}
+
+TEST_CASE("wgmma: what the copy unit cannot read is copied first") {
+  if (!available()) return;
+  const auto try_type = [](auto type) {
+    using T = decltype(type);
+    for (const bool a_major : {false, true})
+      for (const bool b_major : {false, true})
+        for (const int spoilt : {0, 1, 2, 3}) {
+          CAPTURE(a_major);
+          CAPTURE(b_major);
+          CAPTURE(spoilt);
+          matrix<T> a(301, 400, a_major, 1, spoilt % 2), b(400, 550, b_major, 1, spoilt / 2);
+          matrix<float> c(301, 550, false, 1, spoilt);
+          CHECK(pmpp::detail::gemm_by_wgmma(device, problem(a, b, c, 1, 0.5f)));
+          check_product(a, b, c, 1, 0.5);
+        }
+  };
+  try_type(__nv_bfloat16{});
+  try_type(float{});
+}
+
+TEST_CASE("wgmma: in a graph, on a stream, the same bits on every run") {
+  if (!available()) return;
+  const matrix<__nv_bfloat16> a(700, 500), b(500, 600);
+  matrix<float> c(700, 600);
+  pmpp::stream stream;
+  const auto x = problem(a, b, c, 1, 0);
+  cudaGraph_t graph;
+  cudaGraphExec_t ready;
+  REQUIRE(cudaStreamBeginCapture(stream, cudaStreamCaptureModeGlobal) == cudaSuccess);
+  CHECK(pmpp::detail::gemm_by_wgmma(device.on(stream), x));
+  REQUIRE(cudaStreamEndCapture(stream, &graph) == cudaSuccess);
+  REQUIRE(cudaGraphInstantiate(&ready, graph, 0) == cudaSuccess);
+  REQUIRE(cudaGraphLaunch(ready, stream) == cudaSuccess);
+  stream.synchronize();
+  check_product(a, b, c, 1, 0);
+  const auto first = pmpp::to_host(c.memory);
+  for (int i = 0; i < 20; ++i) {
+    REQUIRE(cudaGraphLaunch(ready, stream) == cudaSuccess);
+    stream.synchronize();
+    CHECK(pmpp::to_host(c.memory) == first);
+  }
+  CHECK(cudaGraphExecDestroy(ready) == cudaSuccess);
+  CHECK(cudaGraphDestroy(graph) == cudaSuccess);
+}
