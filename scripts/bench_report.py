@@ -314,7 +314,7 @@ def main():
         return 1
     environment = os.environ | ({"PMPP_BENCH_QUICK": "1"} if options.quick else {})
     arguments = [f"--benchmark_filter={options.filter}"] if options.filter else []
-    minutes = options.minutes or (QUICK_MINUTES if options.quick else None)
+    minutes, begin = options.minutes or (QUICK_MINUTES if options.quick else None), time.monotonic()
     total, chosen = 0, []
     for program, kind in programs:
         listing = subprocess.run([program, "--benchmark_list_tests=true", *arguments], capture_output=True, text=True)
@@ -340,7 +340,7 @@ def main():
 
     for program, kind, own, count in programs:
         if minutes:  # cases differ in length: a program may take twice its share of the time that is left
-            left = max(0.0, 60 * minutes - (time.monotonic() - progress.start))
+            left = max(0.0, 60 * minutes - (time.monotonic() - begin))
             share = min(1.0, 2 * count / max(1, total - progress.done))
             environment["PMPP_BENCH_SECONDS"] = f"{left * share:.1f}"
         document["programs"].append(run_program(program, kind, own, environment, progress))
