@@ -6,6 +6,7 @@
 //                            ->  runs of equal keys, their values added
 //                            ->  offsets: where the keys of each row begin
 //
+// To transpose, the columns are sorted, stably, with the row and the value of each.
 // Work: one stable radix sort of the nonzeros and a few passes over them. What csr_matrix does on the host by counting.
 // (PMPP ch. 14.)
 #pragma once
