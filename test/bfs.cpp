@@ -291,6 +291,21 @@ TEST_CASE("one workspace for many searches") {
   }
 }
 
+TEST_CASE("large graphs on several threads") {
+  const std::int64_t n = 1 << 15;
+  for (const auto& list : {test::both_ways(test::power_law(15, 8 * n)), test::both_ways(test::power_law(15, n))}) {
+    const test::graph<int> graph(n, list);
+    for (const int threads : {1, 2, 5}) {
+      const auto policy = pmpp::host.threads(threads);
+      std::vector<int> distance(n), parent(n);
+      const bfs_result a = bfs(policy, undirected(graph), 0, distance, parent);
+      check_tree(n, list, 0, distance, parent, a);
+      const bfs_result b = bfs(policy, graph, 0, distance, parent);
+      check_tree(n, list, 0, distance, parent, b);
+    }
+  }
+}
+
 #if PMPP_WITH_EMULATOR
 TEST_CASE("any order of blocks and threads") {
   const auto list = test::both_ways(test::power_law(7, 500));

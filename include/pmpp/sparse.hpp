@@ -6,6 +6,7 @@
 //                            ->  runs of equal keys, their values added
 //                            ->  offsets: where the keys of each row begin
 //
+// To transpose, the columns are sorted, stably, with the row and the value of each.
 // Work: one stable radix sort of the nonzeros and a few passes over them. What csr_matrix does on the host by counting.
 // (PMPP ch. 14.)
 #pragma once
@@ -106,22 +107,21 @@ struct rows_of_nonzeros_kernel {
 
   template <class Block>
   PMPP_HOST_DEVICE void operator()(Block& block, const arguments& a) const {
+    using U = std::make_unsigned_t<I>;  // numbers of the matrix fit its index type
     const std::int64_t first = block.index() * tile + block.warp() * simt::warp_size * items + block.lane();
-    const auto begins_behind = [&](std::int64_t row, std::int64_t i) {
-      return static_cast<std::int64_t>(a.offsets[row]) > i;
-    };
-    std::int64_t low = 0, high = a.rows;  // row `low` does not begin behind the nonzero, row `high` does
+    const auto rows = static_cast<U>(a.rows);
+    U low = 0, high = rows;  // row `low` does not begin behind the nonzero, row `high` does
     for (int k = 0; k < items; ++k) {
-      const std::int64_t i = first + k * simt::warp_size;
-      if (i >= a.n) return;
-      for (std::int64_t step = 1; k > 0; step *= 2) {
-        high = smaller(a.rows, low + step);
-        if (high == a.rows || begins_behind(high, i)) break;
+      if (first + k * simt::warp_size >= a.n) return;
+      const auto i = static_cast<U>(first + k * simt::warp_size);
+      for (U step = 1; k > 0; step *= 2) {
+        high = smaller(step, rows - low) + low;
+        if (high == rows || static_cast<U>(a.offsets[high]) > i) break;
         low = high;
       }
       while (high - low > 1) {
-        const std::int64_t row = low + (high - low) / 2;
-        (begins_behind(row, i) ? high : low) = row;
+        const U row = low + (high - low) / 2;
+        (static_cast<U>(a.offsets[row]) > i ? high : low) = row;
       }
       a.row_of[i] = static_cast<I>(low);
     }

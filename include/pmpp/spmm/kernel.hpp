@@ -77,9 +77,10 @@ struct spmm_walk {
   PMPP_HOST_DEVICE spmm_walk(const Arguments& a, std::int64_t pieces, std::int64_t tile)
       : origin(static_cast<std::int64_t>(a.offsets[0])),
         steps(static_cast<std::int64_t>(a.offsets[a.rows]) - origin + a.rows),
-        // A short walk: a quarter of the pieces, as so many are under way at once; each no longer than that or a tile.
-        each(larger(ceil_div(steps, pieces),
-                    smaller(tile, larger(std::int64_t(simt::warp_size * 2), ceil_div(4 * steps, pieces))))) {}
+        each(ceil_div(steps, pieces)) {
+    // A short walk: a quarter of the pieces, as so many are under way at once; each no longer than that or a tile.
+    each = larger(each, smaller(tile, larger(std::int64_t(2 * simt::warp_size), 4 * each)));
+  }
 
   /// The step of nonzero `i`, or of the end behind it, of row `row`.
   PMPP_HOST_DEVICE std::int64_t step(std::int64_t i, std::int64_t row) const { return i - origin + row; }
