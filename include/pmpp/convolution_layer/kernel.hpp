@@ -1,0 +1,326 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The kernels of convolution_layer.hpp.
+//
+// A layer is a matrix product in disguise: a row for each pixel of the output, a column for each filter, and k runs over
+// the taps of a filter and its channels, channels fastest. The matrix of pixels is never made; a block looks its
+// elements up in the images, wherever the tap at hand puts them:
+//
+//   1. A block owns a tile of pixels x filters. It notes once where each of its pixels begins in the images.
+//   2. It goes through k slab by slab. A slab of pixels and one of filters go to shared memory, 16 bytes at a time
+//      where channels lie next to each other, and several slabs are on their way at a time. What lies in the padding is
+//      zero.
+//   3. Half and bfloat16 are multiplied by the tensor cores (simt/mma.hpp), float and double by the ordinary units.
+//   4. Groups of few filters have next to nothing to share: a thread makes one element of the output there.
+#pragma once
+
+#include <cstdint>
+#include <type_traits>
+
+#include <pmpp/core/channels_view.hpp>
+#include <pmpp/core/config.hpp>
+#include <pmpp/core/math.hpp>
+#include <pmpp/core/operators.hpp>
+#include <pmpp/simt/block.hpp>
+#include <pmpp/simt/memory.hpp>
+
+namespace pmpp::inline PMPP_BACKEND {
+
+/// How a block cuts up its share of a layer.
+struct layer_tile {
+  int pixels = 0, filters = 0;  ///< of the output, that a block makes; multiples of 32 for each warp
+  int warps_m = 0, warps_n = 0; ///< that share them
+  int row_bytes = 0;            ///< of k in a slab, for each pixel and filter; a multiple of 32
+  int stages = 0;               ///< slabs in shared memory
+  int blocks = 0;               ///< of a multiprocessor
+
+  constexpr int threads() const { return warps_m * warps_n * simt::warp_size; }
+  friend constexpr bool operator==(const layer_tile&, const layer_tile&) = default;
+};
+
+namespace detail {
+
+/// A layer as the kernels see it. The extents of a side are less than 2^30, k less than 2^31.
+template <class T, class TC, class Epilogue>
+struct layer {
+  channels_view<const T> in, filters;
+  channels_view<TC> out;
+  int stride_y, stride_x, padding_y, padding_x, dilation_y, dilation_x;
+  std::int64_t groups;
+  Epilogue epilogue;
+
+  PMPP_HOST_DEVICE std::int64_t pixels() const { return out.images() * out.height() * out.width(); }
+  PMPP_HOST_DEVICE std::int64_t group_channels() const { return filters.channels(); }
+  PMPP_HOST_DEVICE std::int64_t group_filters() const { return filters.images() / groups; }
+  PMPP_HOST_DEVICE int k() const { return static_cast<int>(filters.height() * filters.width() * filters.channels()); }
+
+  template <class A>
+  PMPP_HOST_DEVICE TC result(const A& sum, std::int64_t filter) const {
+    if constexpr (requires { epilogue(sum, filter); })
+      return static_cast<TC>(epilogue(sum, filter));
+    else
+      return static_cast<TC>(epilogue(sum));
+  }
+};
+
+/// Where the window of a pixel of the output begins: at (y, x) of its image, which may lie in the padding.
+struct layer_window {
+  std::int64_t image;
+  int y, x;
+};
+
+template <class T, class TC, class Epilogue>
+PMPP_HOST_DEVICE layer_window window_of(const layer<T, TC, Epilogue>& l, std::int64_t image, std::int64_t y,
+                                        std::int64_t x) {
+  return {image, static_cast<int>(y * l.stride_y - l.padding_y), static_cast<int>(x * l.stride_x - l.padding_x)};
+}
+
+/// One element of the output, tap by tap.
+template <class A, class T, class TC, class Epilogue>
+PMPP_HOST_DEVICE A sum_of_window(const layer<T, TC, Epilogue>& l, const layer_window& at, std::int64_t filter) {
+  const std::int64_t first_channel = filter / l.group_filters() * l.group_channels();
+  A sum{};
+  for (int r = 0; r < static_cast<int>(l.filters.height()); ++r)
+    for (int s = 0; s < static_cast<int>(l.filters.width()); ++s) {
+      const int y = at.y + r * l.dilation_y, x = at.x + s * l.dilation_x;
+      const bool inside = y >= 0 && y < l.in.height() && x >= 0 && x < l.in.width();
+      for (std::int64_t c = 0; c < l.group_channels(); ++c) {
+        const A pixel = inside ? static_cast<A>(l.in(at.image, y, x, first_channel + c)) : A{};
+        sum += pixel * static_cast<A>(l.filters(filter, r, s, c));
+      }
+    }
+  return sum;
+}
+
+/// Element k of a filter: which channel of which tap. Moves forward.
+struct layer_tap {
+  int channel, s, r;
+
+  template <class L>
+  PMPP_HOST_DEVICE layer_tap(const L& l, int k) : channel(k), s(0), r(0) {
+    wrap(l);
+  }
+  template <class L>
+  PMPP_HOST_DEVICE void advance(const L& l, int by) {
+    channel += by;
+    wrap(l);
+  }
+
+private:
+  template <class L>
+  PMPP_HOST_DEVICE void wrap(const L& l) {
+    const int channels = static_cast<int>(l.filters.channels()), width = static_cast<int>(l.filters.width());
+    if (channel < channels) return;
+    const int taps = channel / channels;
+    channel -= taps * channels;
+    s += taps;
+    if (s < width) return;
+    const int rows = s / width;
+    s -= rows * width;
+    r += rows;
+  }
+};
+
+/// A tile of pixels x filters. `Vectors`: 16 bytes of channels lie next to each other, at addresses that are multiples
+/// of 16, in images and filters, and belong to one tap.
+template <class T, class TC, class A, class Epilogue, layer_tile Tile, bool Vectors>
+struct layer_kernel {
+  static constexpr int threads = Tile.threads(), min_blocks = Tile.blocks;
+  static constexpr int word = 16 / sizeof(T);                   ///< elements of 16 bytes
+  static constexpr int depth = Tile.row_bytes / sizeof(T);      ///< of a slab along k
+  static constexpr int row = depth + word;                      ///< of shared memory: eight rows meet all banks
+  static constexpr int warp_m = Tile.pixels / Tile.warps_m, warp_n = Tile.filters / Tile.warps_n;
+  static_assert(warp_m % 32 == 0 && warp_n % 32 == 0 && Tile.row_bytes % 32 == 0 && Tile.stages >= 2);
+  static_assert(threads % depth == 0 && Tile.pixels % (threads / depth) == 0);
+
+  using arguments = layer<T, TC, Epilogue>;
+
+  struct shared {
+    alignas(16) T pixel[Tile.stages * Tile.pixels * row];
+    alignas(16) T filter[Tile.stages * Tile.filters * row];
+    layer_window window[Tile.pixels];  ///< .image: the elements before that image's first
+    std::int64_t target[Tile.pixels];  ///< elements of the output before the pixel; -1: no such pixel
+  };
+
+  template <class Block>
+  PMPP_HOST_DEVICE void operator()(Block& block, shared& memory, const arguments& l, std::int64_t first_block) const {
+    const std::int64_t across = ceil_div(l.group_filters(), std::int64_t(Tile.filters));
+    std::int64_t rest = first_block + block.index();
+    const std::int64_t column = rest % across;
+    rest /= across;
+    const std::int64_t group = rest % l.groups, first_pixel = rest / l.groups * Tile.pixels;
+    const place at{group * l.group_filters() + column * Tile.filters,
+                   static_cast<int>(smaller(std::int64_t(Tile.filters), l.group_filters() - column * Tile.filters)),
+                   group * l.group_channels() * l.in.channel_stride()};
+    note_windows(block, memory, l, first_pixel);
+    block.sync();
+    sums sum{};
+    multiply(block, memory, l, at, sum);
+    write(block, memory, l, at, sum);
+  }
+
+private:
+  /// Of a block: its first filter, how many it has, and where the channels of their group begin.
+  struct place {
+    std::int64_t filter;
+    int filters;
+    std::int64_t channels;
+  };
+
+  // What a thread has of the tile of its warp: lanes are 8 along the pixels, 4 along the filters.
+  static constexpr int own_m = warp_m / 8, own_n = warp_n / 4;
+  struct sums {
+    A at[own_m][own_n];
+  };
+
+  /// A thread's element (i, j) in the tile of its block.
+  template <class Block>
+  PMPP_HOST_DEVICE static int row_of(Block& block, int i) {
+    return block.warp() / Tile.warps_n * warp_m + i * 8 + block.lane() / 4;
+  }
+  template <class Block>
+  PMPP_HOST_DEVICE static int col_of(Block& block, int j) {
+    return block.warp() % Tile.warps_n * warp_n + j * 4 + block.lane() % 4;
+  }
+
+  template <class Block>
+  PMPP_HOST_DEVICE static void note_windows(Block& block, shared& memory, const arguments& l, std::int64_t first) {
+    for (int i = block.thread(); i < Tile.pixels; i += threads) {
+      const std::int64_t pixel = first + i;
+      if (pixel >= l.pixels()) {
+        memory.window[i] = {0, -(1 << 30) - (1 << 29), 0};  // no tap is that large
+        memory.target[i] = -1;
+        continue;
+      }
+      const std::int64_t line = pixel / l.out.width(), x = pixel % l.out.width();
+      const std::int64_t image = line / l.out.height(), y = line % l.out.height();
+      memory.window[i] = window_of(l, image * l.in.image_stride(), y, x);
+      memory.target[i] = image * l.out.image_stride() + y * l.out.row_stride() + x * l.out.col_stride();
+    }
+  }
+
+  /// Starts copying the slab that `tap` stands at; `k` is its number along k.
+  template <class Block>
+  PMPP_HOST_DEVICE static void fetch(Block& block, shared& memory, const arguments& l, const place& at,
+                                     const layer_tap& tap, int k, int stage) {
+    constexpr int items = Vectors ? word : 1, pieces = depth / items, step = threads / pieces;
+    const int column = block.thread() % pieces * items, first = block.thread() / pieces;
+    const bool exists = k < l.k();
+    const int dy = tap.r * l.dilation_y, dx = tap.s * l.dilation_x;
+    const T* in = l.in.data() + at.channels + tap.channel * l.in.channel_stride();
+    T* pixel = memory.pixel + stage * Tile.pixels * row + column;
+    for (int i = first; i < Tile.pixels; i += step) {
+      const layer_window& w = memory.window[i];
+      const int y = w.y + dy, x = w.x + dx;
+      const bool inside = exists && y >= 0 && y < static_cast<int>(l.in.height()) && x >= 0 &&
+                          x < static_cast<int>(l.in.width());
+      copy<items>(pixel + i * row, in + w.image + y * l.in.row_stride() + x * l.in.col_stride(), inside);
+    }
+    const T* from = l.filters.data() + at.filter * l.filters.image_stride() + tap.r * l.filters.row_stride() +
+                    tap.s * l.filters.col_stride() + tap.channel * l.filters.channel_stride();
+    T* filter = memory.filter + stage * Tile.filters * row + column;
+    for (int j = first; j < Tile.filters; j += step)
+      copy<items>(filter + j * row, from + j * l.filters.image_stride(), exists && j < at.filters);
+  }
+
+  template <int Items>
+  PMPP_HOST_DEVICE static void copy(T* to, const T* from, bool exists) {
+    if constexpr (Items > 1) {
+      if (exists)
+        simt::copy_async<16>(to, from);
+      else
+        *reinterpret_cast<simt::quad*>(to) = {};
+    } else if constexpr (sizeof(T) == 4 || sizeof(T) == 8) {
+      if (exists)
+        simt::copy_async<sizeof(T)>(to, from);
+      else
+        *to = T{};
+    } else {
+      *to = exists ? *from : T{};
+    }
+  }
+
+  template <class Block>
+  PMPP_HOST_DEVICE static void multiply(Block& block, shared& memory, const arguments& l, const place& at, sums& sum) {
+    const int slabs = ceil_div(l.k(), depth);
+    int k = block.thread() % (Vectors ? depth / word : depth) * (Vectors ? word : 1);
+    layer_tap tap(l, k);
+    const auto fetch_next = [&](int slab) {
+      if (slab < slabs) {
+        fetch(block, memory, l, at, tap, k, slab % Tile.stages);
+        k += depth;
+        tap.advance(l, depth);
+      }
+      simt::copy_async_batch();
+    };
+    for (int s = 0; s < Tile.stages - 1; ++s) fetch_next(s);
+    for (int s = 0; s < slabs; ++s) {
+      simt::copy_async_wait<Tile.stages - 2>();
+      block.sync();  // the slab is there, and all have done with the one before, whose place is taken next
+      fetch_next(s + Tile.stages - 1);
+      const T* pixel = memory.pixel + s % Tile.stages * Tile.pixels * row;
+      const T* filter = memory.filter + s % Tile.stages * Tile.filters * row;
+      add_products(block, pixel, filter, sum);
+    }
+  }
+
+  struct alignas(16) words {
+    T item[word];
+  };
+
+  template <class Block>
+  PMPP_HOST_DEVICE static void add_products(Block& block, const T* pixel, const T* filter, sums& sum) {
+    for (int k = 0; k < depth; k += word) {
+      words a[own_m], b[own_n];
+      for (int i = 0; i < own_m; ++i) a[i] = *reinterpret_cast<const words*>(pixel + row_of(block, i) * row + k);
+      for (int j = 0; j < own_n; ++j) b[j] = *reinterpret_cast<const words*>(filter + col_of(block, j) * row + k);
+      for (int e = 0; e < word; ++e)
+        for (int i = 0; i < own_m; ++i)
+          for (int j = 0; j < own_n; ++j)
+            sum.at[i][j] += static_cast<A>(a[i].item[e]) * static_cast<A>(b[j].item[e]);
+    }
+  }
+
+  template <class Block>
+  PMPP_HOST_DEVICE static void write(Block& block, const shared& memory, const arguments& l, const place& at,
+                                     const sums& sum) {
+    for (int i = 0; i < own_m; ++i) {
+      const std::int64_t target = memory.target[row_of(block, i)];
+      if (target < 0) continue;
+      for (int j = 0; j < own_n; ++j) {
+        const int filter = col_of(block, j);
+        if (filter < at.filters)
+          l.out.data()[target + (at.filter + filter) * l.out.channel_stride()] =
+              l.result(sum.at[i][j], at.filter + filter);
+      }
+    }
+  }
+};
+
+/// One element of the output a thread; neighbours along the channels or, with `along_x`, along the rows.
+template <class T, class TC, class A, class Epilogue>
+struct direct_layer_kernel {
+  static constexpr int threads = 256;
+
+  template <class Block>
+  PMPP_HOST_DEVICE void operator()(Block& block, const layer<T, TC, Epilogue>& l, bool along_x) const {
+    const std::int64_t channels = l.out.channels(), width = l.out.width(), height = l.out.height();
+    const std::int64_t all = l.pixels() * channels, step = block.count() * threads;
+    for (std::int64_t i = block.index() * threads + block.thread(); i < all; i += step) {
+      std::int64_t rest = along_x ? i / width : i / channels;
+      const std::int64_t inner = along_x ? i % width : i % channels;
+      std::int64_t x = inner, filter = inner, y = 0;
+      if (along_x) {
+        y = rest % height, rest /= height;
+        filter = rest % channels, rest /= channels;
+      } else {
+        x = rest % width, rest /= width;
+        y = rest % height, rest /= height;
+      }
+      l.out(rest, y, x, filter) = l.result(sum_of_window<A>(l, window_of(l, rest, y, x), filter), filter);
+    }
+  }
+};
+
+}  // namespace detail
+}  // namespace pmpp::inline PMPP_BACKEND
