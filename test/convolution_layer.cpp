@@ -31,8 +31,12 @@ using pmpp::channels_view;
 
 namespace {
 
-constexpr pmpp::layer_tile one_warp{32, 32, 1, 1, 64, 2, 1}, two_by_two{64, 64, 2, 2, 64, 3, 1};
+constexpr pmpp::layer_tile one_warp{32, 32, 1, 1, 64, 2, 1};
 constexpr pmpp::layer_tuning tiny{one_warp, one_warp, 3}, usual{};
+#if !PMPP_CUDA
+constexpr pmpp::layer_tile four_warps{64, 64, 2, 2, 128, 2, 1};
+constexpr pmpp::layer_tuning small{four_warps, four_warps, 3};
+#endif
 
 /// How a batch lies in memory.
 enum class order { nhwc, nchw, spread };
@@ -196,8 +200,8 @@ TEST_ALL_PLACES("2-byte floats add up in float and are rounded once") {
   try_type(__nv_bfloat16{}, 8e-3);
 #else
   for (const setting& s : settings()) {
-    try_layer<where, _Float16, tiny>(s, order::nhwc, order::nhwc, order::nhwc, 1e-3);
-    try_layer<where, _Float16, tiny, float>(s, order::nchw, order::nhwc, order::spread, 1e-6);
+    try_layer<where, _Float16, small>(s, order::nhwc, order::nhwc, order::nhwc, 1e-3);
+    try_layer<where, _Float16, small, float>(s, order::nchw, order::nhwc, order::spread, 1e-6);
   }
 #endif
 }
@@ -311,7 +315,7 @@ TEST_CASE("any order of blocks and threads gives the same bits") {
   std::vector<float> first;
   test::for_each_order(3, [&](std::uint64_t) {
     batch<where, float> out(s.out_extent(), order::nhwc);
-    pmpp::convolution_layer<pmpp::layer_tuning{two_by_two, one_warp, 3}>(pmpp::device, in.input(), filters.input(),
+    pmpp::convolution_layer<pmpp::layer_tuning{four_warps, one_warp, 3}>(pmpp::device, in.input(), filters.input(),
                                                                          out.view(), s.options);
     auto got = where::get(out.memory);
     got.resize(static_cast<std::size_t>(7 * 6 * 40));

@@ -68,6 +68,13 @@ constexpr layer_tuning layer_tuning_for() {
 
 namespace detail {
 
+/// What the tensor cores take an element for.
+template <class T>
+inline constexpr simt::mma_type layer_mma = !is_two_byte_float<T> ? simt::mma_type::none
+                                            : type_name<T>().find("bfloat16") != std::string_view::npos
+                                                ? simt::mma_type::bfloat16
+                                                : simt::mma_type::float16;
+
 /// The bytes that a view spans.
 struct span_of_view {
   std::uintptr_t begin, end;
@@ -245,6 +252,13 @@ bool channels_in_vectors(const channels_view<const T>& v, std::int64_t group_cha
          reinterpret_cast<std::uintptr_t>(v.data()) % 16 == 0;
 }
 
+/// Two neighbours along the channels may be written at once.
+template <class T>
+bool channels_in_pairs(const channels_view<T>& v) {
+  return v.channel_stride() == 1 && v.col_stride() % 2 == 0 && v.row_stride() % 2 == 0 && v.image_stride() % 2 == 0 &&
+         reinterpret_cast<std::uintptr_t>(v.data()) % (2 * sizeof(T)) == 0;
+}
+
 template <layer_tile Tile, class A, class P, class T, class TC, class Epilogue>
 void layer_by_tiles(const P& where, const layer<T, TC, Epilogue>& l) {
   const std::int64_t blocks = ceil_div(l.pixels(), std::int64_t(Tile.pixels)) * l.groups *
@@ -252,7 +266,7 @@ void layer_by_tiles(const P& where, const layer<T, TC, Epilogue>& l) {
   const auto run = [&]<bool Vectors>() {
     const std::int64_t most = std::int64_t(1) << 30;
     for (std::int64_t first = 0; first < blocks; first += most)
-      launch(where, smaller(most, blocks - first), layer_kernel<T, TC, A, Epilogue, Tile, Vectors>{}, l, first);
+      launch(where, smaller(most, blocks - first), layer_kernel<T, TC, A, Epilogue, Tile, Vectors, layer_mma<T>>{}, l, first);
   };
   if (channels_in_vectors(l.in, l.group_channels()) && channels_in_vectors(l.filters, l.group_channels()))
     run.template operator()<true>();
@@ -317,6 +331,7 @@ void convolution_layer(const P& where, const channels_view<TA>& in, const channe
                                          whole(options.dilation_y),
                                          whole(options.dilation_x),
                                          options.groups,
+                                         detail::channels_in_pairs(out) && (out.channels() / options.groups) % 2 == 0,
                                          options.epilogue};
   if constexpr (std::is_same_v<P, seq_policy>) {
     detail::layer_by_definition<A>(l);

@@ -21,8 +21,12 @@
 #include <pmpp/core/config.hpp>
 #include <pmpp/core/math.hpp>
 #include <pmpp/core/operators.hpp>
+#include <pmpp/gemm/simt.hpp>
 #include <pmpp/simt/block.hpp>
 #include <pmpp/simt/memory.hpp>
+#include <pmpp/simt/mma.hpp>
+
+#pragma GCC visibility push(hidden)  // see launch.hpp
 
 namespace pmpp::inline PMPP_BACKEND {
 
@@ -47,6 +51,7 @@ struct layer {
   channels_view<TC> out;
   int stride_y, stride_x, padding_y, padding_x, dilation_y, dilation_x;
   std::int64_t groups;
+  bool pairs;  ///< filters 2 i and 2 i + 1 of a pixel may be written at once
   Epilogue epilogue;
 
   PMPP_HOST_DEVICE std::int64_t pixels() const { return out.images() * out.height() * out.width(); }
@@ -122,16 +127,23 @@ private:
 };
 
 /// A tile of pixels x filters. `Vectors`: 16 bytes of channels lie next to each other, at addresses that are multiples
-/// of 16, in images and filters, and belong to one tap.
-template <class T, class TC, class A, class Epilogue, layer_tile Tile, bool Vectors>
+/// of 16, in images and filters, and belong to one tap. `Type`: what the tensor cores take T for, or none.
+template <class T, class TC, class A, class Epilogue, layer_tile Tile, bool Vectors, simt::mma_type Type>
 struct layer_kernel {
   static constexpr int threads = Tile.threads(), min_blocks = Tile.blocks;
-  static constexpr int word = 16 / sizeof(T);                   ///< elements of 16 bytes
-  static constexpr int depth = Tile.row_bytes / sizeof(T);      ///< of a slab along k
-  static constexpr int row = depth + word;                      ///< of shared memory: eight rows meet all banks
+  static constexpr int word = 16 / sizeof(T);               ///< elements of 16 bytes
+  static constexpr int depth = Tile.row_bytes / sizeof(T);  ///< of a slab along k
+  static constexpr bool on_tensor_cores = Type != simt::mma_type::none;
   static constexpr int warp_m = Tile.pixels / Tile.warps_m, warp_n = Tile.filters / Tile.warps_n;
-  static_assert(warp_m % 32 == 0 && warp_n % 32 == 0 && Tile.row_bytes % 32 == 0 && Tile.stages >= 2);
+  static_assert(warp_m % 32 == 0 && warp_n % 32 == 0 && Tile.row_bytes % 64 == 0 && Tile.stages >= 2);
   static_assert(threads % depth == 0 && Tile.pixels % (threads / depth) == 0);
+
+  // Rows of shared memory. Threads that read at once read one word of several rows, or on tensor cores four words of
+  // two: a word behind each row, or an exchange of halves in every other one, puts them into different banks.
+  static constexpr int row = on_tensor_cores && Tile.row_bytes % 128 == 0 ? depth : depth + word;
+  PMPP_HOST_DEVICE static int place_of(int r, int k) {
+    return r * row + (row == depth ? k ^ (r % 2 * 4 * word) : k);
+  }
 
   using arguments = layer<T, TC, Epilogue>;
 
@@ -167,10 +179,13 @@ private:
     std::int64_t channels;
   };
 
-  // What a thread has of the tile of its warp: lanes are 8 along the pixels, 4 along the filters.
+  // What a thread has of the tile of its warp: lane 4 g + t has row g of every eight and columns 2 t and 2 t + 1, as in
+  // simt/mma.hpp.
   static constexpr int own_m = warp_m / 8, own_n = warp_n / 4;
   struct sums {
-    A at[own_m][own_n];
+    A part[own_m / 2][own_n / 2][4];
+    PMPP_HOST_DEVICE A& at(int i, int j) { return part[i / 2][j / 2][i % 2 * 2 + j % 2]; }
+    PMPP_HOST_DEVICE const A& at(int i, int j) const { return part[i / 2][j / 2][i % 2 * 2 + j % 2]; }
   };
 
   /// A thread's element (i, j) in the tile of its block.
@@ -180,7 +195,7 @@ private:
   }
   template <class Block>
   PMPP_HOST_DEVICE static int col_of(Block& block, int j) {
-    return block.warp() % Tile.warps_n * warp_n + j * 4 + block.lane() % 4;
+    return block.warp() % Tile.warps_n * warp_n + j / 2 * 8 + block.lane() % 4 * 2 + j % 2;
   }
 
   template <class Block>
@@ -208,19 +223,19 @@ private:
     const bool exists = k < l.k();
     const int dy = tap.r * l.dilation_y, dx = tap.s * l.dilation_x;
     const T* in = l.in.data() + at.channels + tap.channel * l.in.channel_stride();
-    T* pixel = memory.pixel + stage * Tile.pixels * row + column;
+    T* pixel = memory.pixel + stage * Tile.pixels * row;
     for (int i = first; i < Tile.pixels; i += step) {
       const layer_window& w = memory.window[i];
       const int y = w.y + dy, x = w.x + dx;
       const bool inside = exists && y >= 0 && y < static_cast<int>(l.in.height()) && x >= 0 &&
                           x < static_cast<int>(l.in.width());
-      copy<items>(pixel + i * row, in + w.image + y * l.in.row_stride() + x * l.in.col_stride(), inside);
+      copy<items>(pixel + place_of(i, column), in + w.image + y * l.in.row_stride() + x * l.in.col_stride(), inside);
     }
     const T* from = l.filters.data() + at.filter * l.filters.image_stride() + tap.r * l.filters.row_stride() +
                     tap.s * l.filters.col_stride() + tap.channel * l.filters.channel_stride();
-    T* filter = memory.filter + stage * Tile.filters * row + column;
+    T* filter = memory.filter + stage * Tile.filters * row;
     for (int j = first; j < Tile.filters; j += step)
-      copy<items>(filter + j * row, from + j * l.filters.image_stride(), exists && j < at.filters);
+      copy<items>(filter + place_of(j, column), from + j * l.filters.image_stride(), exists && j < at.filters);
   }
 
   template <int Items>
@@ -260,7 +275,10 @@ private:
       fetch_next(s + Tile.stages - 1);
       const T* pixel = memory.pixel + s % Tile.stages * Tile.pixels * row;
       const T* filter = memory.filter + s % Tile.stages * Tile.filters * row;
-      add_products(block, pixel, filter, sum);
+      if constexpr (on_tensor_cores)
+        add_small_products(block, pixel, filter, sum);
+      else
+        add_products(block, pixel, filter, sum);
     }
   }
 
@@ -272,28 +290,70 @@ private:
   PMPP_HOST_DEVICE static void add_products(Block& block, const T* pixel, const T* filter, sums& sum) {
     for (int k = 0; k < depth; k += word) {
       words a[own_m], b[own_n];
-      for (int i = 0; i < own_m; ++i) a[i] = *reinterpret_cast<const words*>(pixel + row_of(block, i) * row + k);
-      for (int j = 0; j < own_n; ++j) b[j] = *reinterpret_cast<const words*>(filter + col_of(block, j) * row + k);
-      for (int e = 0; e < word; ++e)
-        for (int i = 0; i < own_m; ++i)
+      unrolled<own_m>([&](int i) {
+        a[i] = *reinterpret_cast<const words*>(pixel + place_of(row_of(block, i), k));
+      });
+      unrolled<own_n>([&](int j) {
+        b[j] = *reinterpret_cast<const words*>(filter + place_of(col_of(block, j), k));
+      });
+      unrolled<word>([&](int e) {
+        unrolled<own_m>([&](int i) {
           for (int j = 0; j < own_n; ++j)
-            sum.at[i][j] += static_cast<A>(a[i].item[e]) * static_cast<A>(b[j].item[e]);
+            sum.at(i, j) += static_cast<A>(a[i].item[e]) * static_cast<A>(b[j].item[e]);
+        });
+      });
     }
+  }
+
+  /// The same by products of small matrices. A lane reads whole words along k; which of their elements meet in one
+  /// product does not matter, as long as pixels and filters agree.
+  template <class Block>
+  PMPP_HOST_DEVICE static void add_small_products(Block& block, const T* pixel, const T* filter, sums& sum) {
+    constexpr int blocks_m = warp_m / 8, blocks_n = warp_n / 8;
+    const int g = block.lane() / 4, t = block.lane() % 4;
+    const int first_row = row_of(block, 0);
+    const int first_col = block.warp() % Tile.warps_n * warp_n + g;
+    unrolled<depth / (4 * word)>([&](int unit) {
+      const int k = (4 * unit + t) * word;
+      simt::quad b[blocks_n];
+      unrolled<blocks_n>([&](int j) {
+        b[j] = *reinterpret_cast<const simt::quad*>(filter + place_of(first_col + j * 8, k));
+      });
+      unrolled<blocks_m / 2>([&](int i) {
+        const auto upper = *reinterpret_cast<const simt::quad*>(pixel + place_of(first_row + i * 16, k));
+        const auto lower = *reinterpret_cast<const simt::quad*>(pixel + place_of(first_row + i * 16 + 8, k));
+        unrolled<2>([&](int half) {
+          const std::uint32_t high[2] = {upper.word[2 * half], upper.word[2 * half + 1]};
+          const std::uint32_t low[2] = {lower.word[2 * half], lower.word[2 * half + 1]};
+          unrolled<blocks_n>([&](int j) {
+            const std::uint32_t factor[2] = {b[j].word[2 * half], b[j].word[2 * half + 1]};
+            simt::multiply_add<Type>(block, sum.part[i][j], high, low, factor);
+          });
+        });
+      });
+    });
   }
 
   template <class Block>
   PMPP_HOST_DEVICE static void write(Block& block, const shared& memory, const arguments& l, const place& at,
                                      const sums& sum) {
-    for (int i = 0; i < own_m; ++i) {
+    unrolled<own_m>([&](int i) {
       const std::int64_t target = memory.target[row_of(block, i)];
-      if (target < 0) continue;
-      for (int j = 0; j < own_n; ++j) {
-        const int filter = col_of(block, j);
-        if (filter < at.filters)
-          l.out.data()[target + (at.filter + filter) * l.out.channel_stride()] =
-              l.result(sum.at[i][j], at.filter + filter);
-      }
-    }
+      if (target < 0) return;
+      TC* to = l.out.data() + target + at.filter * l.out.channel_stride();
+      unrolled<own_n / 2>([&](int j) {
+        const int filter = col_of(block, 2 * j);
+        if (filter >= at.filters) return;
+        const item_group<TC, 2> pair{l.result(sum.at(i, 2 * j), at.filter + filter),
+                                     l.result(sum.at(i, 2 * j + 1), at.filter + filter + 1)};
+        if (l.pairs && filter + 1 < at.filters) {
+          *reinterpret_cast<item_group<TC, 2>*>(to + filter) = pair;
+        } else {
+          to[filter * l.out.channel_stride()] = pair.item[0];
+          if (filter + 1 < at.filters) to[(filter + 1) * l.out.channel_stride()] = pair.item[1];
+        }
+      });
+    });
   }
 };
 
@@ -324,3 +384,5 @@ struct direct_layer_kernel {
 
 }  // namespace detail
 }  // namespace pmpp::inline PMPP_BACKEND
+
+#pragma GCC visibility pop
