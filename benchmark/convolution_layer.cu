@@ -123,7 +123,7 @@ void add_layer(const std::string& name, const shape& s) {
                    bench::here().stream.synchronize();
                    const double wanted =
                        exact<T>(s, line / s.out_side(), line % s.out_side(), pixel % s.out_side(), i % s.filters);
-                   const double eps = sizeof(T) == 2 ? 0x1p-8 : 0x1p-22;
+                   const double eps = sizeof(T) == 2 ? 0x1p-8 : 0x1p-24 * double(s.k());
                    if (!(std::abs(double(float(got)) - wanted) <= eps * (std::abs(wanted) + std::sqrt(double(s.k())))))
                      return "element " + std::to_string(i);
                  }

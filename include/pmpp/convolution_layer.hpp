@@ -70,10 +70,10 @@ namespace detail {
 
 /// What the tensor cores take an element for.
 template <class T>
-inline constexpr simt::mma_type layer_mma = !is_two_byte_float<T> ? simt::mma_type::none
-                                            : type_name<T>().find("bfloat16") != std::string_view::npos
-                                                ? simt::mma_type::bfloat16
-                                                : simt::mma_type::float16;
+inline constexpr simt::mma_type layer_mma =
+    !is_two_byte_float<T>                                       ? simt::mma_type::none
+    : type_name<T>().find("bfloat16") != std::string_view::npos ? simt::mma_type::bfloat16
+                                                                : simt::mma_type::float16;
 
 /// The bytes that a view spans.
 struct span_of_view {
@@ -129,8 +129,9 @@ void check_layer(const channels_view<const T>& in, const channels_view<const T>&
   require_channels("the input", in);
   require_channels("the set of filters", filters);
   require_channels("the output", out);
-  require(filters.height() >= 1 && filters.width() >= 1,
-          [&] { return say("filters have " + pair(filters.height(), filters.width()) + " taps, at least 1 x 1 wanted"); });
+  require(filters.height() >= 1 && filters.width() >= 1, [&] {
+    return say("filters have " + pair(filters.height(), filters.width()) + " taps, at least 1 x 1 wanted");
+  });
   const std::int64_t most = (std::int64_t(1) << 30) - 1;
   const auto in_range = [&](std::int64_t x, std::int64_t least) { return x >= least && x <= most; };
   require(in_range(o.stride_y, 1) && in_range(o.stride_x, 1),
@@ -238,7 +239,8 @@ void layer_on_cores(const host_policy& where, const layer<T, TC, Epilogue>& l) {
       const matrix_view<const T> b(rows.data() + group * filters * l.k(), filters, std::int64_t(l.k()));
       const matrix_view<TC> c(&l.out(image, y, x, group * filters), count, filters, l.out.col_stride(),
                               l.out.channel_stride());
-      gemm(host_policy{1}, 1, a, transposed(b), 0, c, gemm_options{filter_epilogue<Epilogue>{l.epilogue, group * filters}});
+      gemm(host_policy{1}, 1, a, transposed(b), 0, c,
+           gemm_options{filter_epilogue<Epilogue>{l.epilogue, group * filters}});
     }
   });
 }
@@ -265,8 +267,10 @@ void layer_by_tiles(const P& where, const layer<T, TC, Epilogue>& l) {
                               ceil_div(l.group_filters(), std::int64_t(Tile.filters));
   const auto run = [&]<bool Vectors>() {
     const std::int64_t most = std::int64_t(1) << 30;
-    for (std::int64_t first = 0; first < blocks; first += most)
-      launch(where, smaller(most, blocks - first), layer_kernel<T, TC, A, Epilogue, Tile, Vectors, layer_mma<T>>{}, l, first);
+    for (std::int64_t first = 0; first < blocks; first += most) {
+      using kernel = layer_kernel<T, TC, A, Epilogue, Tile, Vectors, layer_mma<T>>;
+      launch(where, smaller(most, blocks - first), kernel{}, l, layer_tap(l, kernel::depth), first);
+    }
   };
   if (channels_in_vectors(l.in, l.group_channels()) && channels_in_vectors(l.filters, l.group_channels()))
     run.template operator()<true>();

@@ -32,11 +32,11 @@ namespace pmpp::inline PMPP_BACKEND {
 
 /// How a block cuts up its share of a layer.
 struct layer_tile {
-  int pixels = 0, filters = 0;  ///< of the output, that a block makes; multiples of 32 for each warp
-  int warps_m = 0, warps_n = 0; ///< that share them
-  int row_bytes = 0;            ///< of k in a slab, for each pixel and filter; a multiple of 32
-  int stages = 0;               ///< slabs in shared memory
-  int blocks = 0;               ///< of a multiprocessor
+  int pixels = 0, filters = 0;   ///< of the output, that a block makes; multiples of 32 for each warp
+  int warps_m = 0, warps_n = 0;  ///< that share them
+  int row_bytes = 0;             ///< of k in a slab, for each pixel and filter; a multiple of 32
+  int stages = 0;                ///< slabs in shared memory
+  int blocks = 0;                ///< of a multiprocessor
 
   constexpr int threads() const { return warps_m * warps_n * simt::warp_size; }
   friend constexpr bool operator==(const layer_tile&, const layer_tile&) = default;
@@ -68,61 +68,72 @@ struct layer {
   }
 };
 
-/// Where the window of a pixel of the output begins: at (y, x) of its image, which may lie in the padding.
-struct layer_window {
-  std::int64_t image;
+/// Where the window of a pixel of the output begins: at (y, x) of its image, which may lie in the padding, `offset`
+/// elements behind the first of all images.
+struct alignas(16) layer_window {
+  std::int64_t offset;
   int y, x;
 };
 
 template <class T, class TC, class Epilogue>
 PMPP_HOST_DEVICE layer_window window_of(const layer<T, TC, Epilogue>& l, std::int64_t image, std::int64_t y,
                                         std::int64_t x) {
-  return {image, static_cast<int>(y * l.stride_y - l.padding_y), static_cast<int>(x * l.stride_x - l.padding_x)};
+  const int from_y = static_cast<int>(y * l.stride_y - l.padding_y);
+  const int from_x = static_cast<int>(x * l.stride_x - l.padding_x);
+  return {image * l.in.image_stride() + from_y * l.in.row_stride() + from_x * l.in.col_stride(), from_y, from_x};
+}
+
+/// Whether tap (dy, dx) pixels further is one of the image.
+template <class T, class TC, class Epilogue>
+PMPP_HOST_DEVICE bool is_inside(const layer<T, TC, Epilogue>& l, const layer_window& w, int dy, int dx) {
+  const bool y_inside = static_cast<unsigned>(w.y + dy) < static_cast<unsigned>(l.in.height());
+  const bool x_inside = static_cast<unsigned>(w.x + dx) < static_cast<unsigned>(l.in.width());
+  return y_inside & x_inside;
 }
 
 /// One element of the output, tap by tap.
 template <class A, class T, class TC, class Epilogue>
 PMPP_HOST_DEVICE A sum_of_window(const layer<T, TC, Epilogue>& l, const layer_window& at, std::int64_t filter) {
   const std::int64_t first_channel = filter / l.group_filters() * l.group_channels();
+  const T* in = l.in.data() + at.offset + first_channel * l.in.channel_stride();
+  const T* taps = l.filters.data() + filter * l.filters.image_stride();
   A sum{};
   for (int r = 0; r < static_cast<int>(l.filters.height()); ++r)
     for (int s = 0; s < static_cast<int>(l.filters.width()); ++s) {
-      const int y = at.y + r * l.dilation_y, x = at.x + s * l.dilation_x;
-      const bool inside = y >= 0 && y < l.in.height() && x >= 0 && x < l.in.width();
+      const int dy = r * l.dilation_y, dx = s * l.dilation_x;
+      const bool inside = is_inside(l, at, dy, dx);
+      const T* pixel = in + dy * l.in.row_stride() + dx * l.in.col_stride();
+      const T* tap = taps + r * l.filters.row_stride() + s * l.filters.col_stride();
       for (std::int64_t c = 0; c < l.group_channels(); ++c) {
-        const A pixel = inside ? static_cast<A>(l.in(at.image, y, x, first_channel + c)) : A{};
-        sum += pixel * static_cast<A>(l.filters(filter, r, s, c));
+        sum += (inside ? static_cast<A>(*pixel) : A{}) * static_cast<A>(*tap);
+        pixel += l.in.channel_stride();
+        tap += l.filters.channel_stride();
       }
     }
   return sum;
 }
 
-/// Element k of a filter: which channel of which tap. Moves forward.
+/// Element k of a filter: which channel of which tap.
 struct layer_tap {
   int channel, s, r;
 
   template <class L>
-  PMPP_HOST_DEVICE layer_tap(const L& l, int k) : channel(k), s(0), r(0) {
-    wrap(l);
-  }
-  template <class L>
-  PMPP_HOST_DEVICE void advance(const L& l, int by) {
-    channel += by;
-    wrap(l);
+  PMPP_HOST_DEVICE layer_tap(const L& l, int k) {
+    const int channels = static_cast<int>(l.filters.channels()), width = static_cast<int>(l.filters.width());
+    channel = k % channels;
+    s = k / channels % width;
+    r = k / channels / width;
   }
 
-private:
+  /// Moves on by as many elements as lie before `step`.
   template <class L>
-  PMPP_HOST_DEVICE void wrap(const L& l) {
+  PMPP_HOST_DEVICE void advance(const L& l, const layer_tap& step) {
     const int channels = static_cast<int>(l.filters.channels()), width = static_cast<int>(l.filters.width());
-    if (channel < channels) return;
-    const int taps = channel / channels;
-    channel -= taps * channels;
-    s += taps;
-    if (s < width) return;
-    const int rows = s / width;
-    s -= rows * width;
-    r += rows;
+    channel += step.channel;
+    s += step.s;
+    r += step.r;
+    if (channel >= channels) channel -= channels, ++s;
+    if (s >= width) s -= width, ++r;
   }
 };
 
@@ -136,26 +147,26 @@ struct layer_kernel {
   static constexpr bool on_tensor_cores = Type != simt::mma_type::none;
   static constexpr int warp_m = Tile.pixels / Tile.warps_m, warp_n = Tile.filters / Tile.warps_n;
   static_assert(warp_m % 32 == 0 && warp_n % 32 == 0 && Tile.row_bytes % 64 == 0 && Tile.stages >= 2);
-  static_assert(threads % depth == 0 && Tile.pixels % (threads / depth) == 0);
+  static_assert(threads % depth == 0);
 
-  // Rows of shared memory. Threads that read at once read one word of several rows, or on tensor cores four words of
-  // two: a word behind each row, or an exchange of halves in every other one, puts them into different banks.
-  static constexpr int row = on_tensor_cores && Tile.row_bytes % 128 == 0 ? depth : depth + word;
-  PMPP_HOST_DEVICE static int place_of(int r, int k) {
-    return r * row + (row == depth ? k ^ (r % 2 * 4 * word) : k);
-  }
+  // Rows of shared memory. Eight rows that are read at once at the same k meet eight times four banks: words change
+  // places within a row of 128 bytes, or a word is left out behind each row.
+  static constexpr bool turned = Tile.row_bytes == 128;
+  static constexpr int row = turned ? depth : depth + word;
+  PMPP_HOST_DEVICE static int place_of(int r, int k) { return r * row + (turned ? k ^ (r % 8 * word) : k); }
 
   using arguments = layer<T, TC, Epilogue>;
 
   struct shared {
     alignas(16) T pixel[Tile.stages * Tile.pixels * row];
     alignas(16) T filter[Tile.stages * Tile.filters * row];
-    layer_window window[Tile.pixels];  ///< .image: the elements before that image's first
+    layer_window window[Tile.pixels];
     std::int64_t target[Tile.pixels];  ///< elements of the output before the pixel; -1: no such pixel
   };
 
   template <class Block>
-  PMPP_HOST_DEVICE void operator()(Block& block, shared& memory, const arguments& l, std::int64_t first_block) const {
+  PMPP_HOST_DEVICE void operator()(Block& block, shared& memory, const arguments& l, const layer_tap& slab,
+                                   std::int64_t first_block) const {
     const std::int64_t across = ceil_div(l.group_filters(), std::int64_t(Tile.filters));
     std::int64_t rest = first_block + block.index();
     const std::int64_t column = rest % across;
@@ -167,7 +178,7 @@ struct layer_kernel {
     note_windows(block, memory, l, first_pixel);
     block.sync();
     sums sum{};
-    multiply(block, memory, l, at, sum);
+    multiply(block, memory, l, slab, at, sum);
     write(block, memory, l, at, sum);
   }
 
@@ -209,7 +220,7 @@ private:
       }
       const std::int64_t line = pixel / l.out.width(), x = pixel % l.out.width();
       const std::int64_t image = line / l.out.height(), y = line % l.out.height();
-      memory.window[i] = window_of(l, image * l.in.image_stride(), y, x);
+      memory.window[i] = window_of(l, image, y, x);
       memory.target[i] = image * l.out.image_stride() + y * l.out.row_stride() + x * l.out.col_stride();
     }
   }
@@ -222,49 +233,63 @@ private:
     const int column = block.thread() % pieces * items, first = block.thread() / pieces;
     const bool exists = k < l.k();
     const int dy = tap.r * l.dilation_y, dx = tap.s * l.dilation_x;
-    const T* in = l.in.data() + at.channels + tap.channel * l.in.channel_stride();
+    const T* in = l.in.data() + at.channels + tap.channel * l.in.channel_stride() + dy * l.in.row_stride() +
+                  dx * l.in.col_stride();
+    // After eight rows, words change places alike: then a thread's places are one and constants.
+    const auto place = [&](int n) {
+      return step % 8 == 0 ? place_of(first, column) + n * step * row : place_of(first + n * step, column);
+    };
     T* pixel = memory.pixel + stage * Tile.pixels * row;
-    for (int i = first; i < Tile.pixels; i += step) {
-      const layer_window& w = memory.window[i];
-      const int y = w.y + dy, x = w.x + dx;
-      const bool inside = exists && y >= 0 && y < static_cast<int>(l.in.height()) && x >= 0 &&
-                          x < static_cast<int>(l.in.width());
-      copy<items>(pixel + place_of(i, column), in + w.image + y * l.in.row_stride() + x * l.in.col_stride(), inside);
-    }
-    const T* from = l.filters.data() + at.filter * l.filters.image_stride() + tap.r * l.filters.row_stride() +
+    const layer_window* window = memory.window + first;
+    copy<items, Tile.pixels / step>([&](int n, auto copy_piece) {
+      const layer_window w = window[n * step];
+      copy_piece(pixel + place(n), in + w.offset, exists & is_inside(l, w, dy, dx));
+    });
+    const T* from = l.filters.data() + (at.filter + first) * l.filters.image_stride() + tap.r * l.filters.row_stride() +
                     tap.s * l.filters.col_stride() + tap.channel * l.filters.channel_stride();
+    const std::int64_t filter_step = step * l.filters.image_stride();
     T* filter = memory.filter + stage * Tile.filters * row;
-    for (int j = first; j < Tile.filters; j += step)
-      copy<items>(filter + place_of(j, column), from + j * l.filters.image_stride(), exists && j < at.filters);
+    copy<items, Tile.filters / step>([&](int n, auto copy_piece) {
+      copy_piece(filter + place(n), from + n * filter_step, exists & (first + n * step < at.filters));
+    });
   }
 
-  template <int Items>
-  PMPP_HOST_DEVICE static void copy(T* to, const T* from, bool exists) {
-    if constexpr (Items > 1) {
-      if (exists)
-        simt::copy_async<16>(to, from);
-      else
-        *reinterpret_cast<simt::quad*>(to) = {};
-    } else if constexpr (sizeof(T) == 4 || sizeof(T) == 8) {
-      if (exists)
-        simt::copy_async<sizeof(T)>(to, from);
-      else
-        *to = T{};
-    } else {
-      *to = exists ? *from : T{};
+  /// Copies `Count` pieces of `Items` elements: piece(n, f) calls f(to, from, whether it exists).
+  template <int Items, int Count, class F>
+  PMPP_HOST_DEVICE static void copy(F piece) {
+    if constexpr (Items * sizeof(T) >= 4) {
+      unrolled<Count>([&](int n) {
+        piece(n, [](T* to, const T* from, bool exists) {
+          simt::copy_async<Items * sizeof(T)>(to, from, exists ? Items * int(sizeof(T)) : 0);
+        });
+      });
+    } else {  // several loads are on their way before the first is waited for
+      constexpr int batch = Count % 8 == 0 ? 8 : 1;
+      for (int first = 0; first < Count; first += batch) {
+        T value[batch];
+        T* target[batch];
+        unrolled<batch>([&](int n) {
+          piece(first + n, [&](T* to, const T* from, bool exists) {
+            value[n] = exists ? *from : T{};
+            target[n] = to;
+          });
+        });
+        unrolled<batch>([&](int n) { *target[n] = value[n]; });
+      }
     }
   }
 
   template <class Block>
-  PMPP_HOST_DEVICE static void multiply(Block& block, shared& memory, const arguments& l, const place& at, sums& sum) {
+  PMPP_HOST_DEVICE static void multiply(Block& block, shared& memory, const arguments& l, const layer_tap& slab,
+                                        const place& at, sums& sum) {
     const int slabs = ceil_div(l.k(), depth);
     int k = block.thread() % (Vectors ? depth / word : depth) * (Vectors ? word : 1);
     layer_tap tap(l, k);
-    const auto fetch_next = [&](int slab) {
-      if (slab < slabs) {
-        fetch(block, memory, l, at, tap, k, slab % Tile.stages);
+    const auto fetch_next = [&](int s) {
+      if (s < slabs) {
+        fetch(block, memory, l, at, tap, k, s % Tile.stages);
         k += depth;
-        tap.advance(l, depth);
+        tap.advance(l, slab);
       }
       simt::copy_async_batch();
     };
@@ -290,45 +315,33 @@ private:
   PMPP_HOST_DEVICE static void add_products(Block& block, const T* pixel, const T* filter, sums& sum) {
     for (int k = 0; k < depth; k += word) {
       words a[own_m], b[own_n];
-      unrolled<own_m>([&](int i) {
-        a[i] = *reinterpret_cast<const words*>(pixel + place_of(row_of(block, i), k));
-      });
-      unrolled<own_n>([&](int j) {
-        b[j] = *reinterpret_cast<const words*>(filter + place_of(col_of(block, j), k));
-      });
+      unrolled<own_m>([&](int i) { a[i] = *reinterpret_cast<const words*>(pixel + place_of(row_of(block, i), k)); });
+      unrolled<own_n>([&](int j) { b[j] = *reinterpret_cast<const words*>(filter + place_of(col_of(block, j), k)); });
       unrolled<word>([&](int e) {
         unrolled<own_m>([&](int i) {
-          for (int j = 0; j < own_n; ++j)
-            sum.at(i, j) += static_cast<A>(a[i].item[e]) * static_cast<A>(b[j].item[e]);
+          for (int j = 0; j < own_n; ++j) sum.at(i, j) += static_cast<A>(a[i].item[e]) * static_cast<A>(b[j].item[e]);
         });
       });
     }
   }
 
-  /// The same by products of small matrices. A lane reads whole words along k; which of their elements meet in one
-  /// product does not matter, as long as pixels and filters agree.
+  /// The same by products of small matrices.
   template <class Block>
   PMPP_HOST_DEVICE static void add_small_products(Block& block, const T* pixel, const T* filter, sums& sum) {
-    constexpr int blocks_m = warp_m / 8, blocks_n = warp_n / 8;
-    const int g = block.lane() / 4, t = block.lane() % 4;
-    const int first_row = row_of(block, 0);
-    const int first_col = block.warp() % Tile.warps_n * warp_n + g;
-    unrolled<depth / (4 * word)>([&](int unit) {
-      const int k = (4 * unit + t) * word;
-      simt::quad b[blocks_n];
-      unrolled<blocks_n>([&](int j) {
-        b[j] = *reinterpret_cast<const simt::quad*>(filter + place_of(first_col + j * 8, k));
+    const int lane = block.lane(), r = lane % 8, second = lane / 8 % 2, third = lane / 16;
+    const int first_row = block.warp() / Tile.warps_n * warp_m + 8 * second + r;
+    const int first_col = block.warp() % Tile.warps_n * warp_n + 8 * third + r;
+    unrolled<depth / 16>([&](int unit) {
+      std::uint32_t b[warp_n / 16][4];
+      unrolled<warp_n / 16>([&](int j) {
+        simt::load_matrices<false>(block, b[j], filter + place_of(first_col + 16 * j, 16 * unit + 8 * second));
       });
-      unrolled<blocks_m / 2>([&](int i) {
-        const auto upper = *reinterpret_cast<const simt::quad*>(pixel + place_of(first_row + i * 16, k));
-        const auto lower = *reinterpret_cast<const simt::quad*>(pixel + place_of(first_row + i * 16 + 8, k));
-        unrolled<2>([&](int half) {
-          const std::uint32_t high[2] = {upper.word[2 * half], upper.word[2 * half + 1]};
-          const std::uint32_t low[2] = {lower.word[2 * half], lower.word[2 * half + 1]};
-          unrolled<blocks_n>([&](int j) {
-            const std::uint32_t factor[2] = {b[j].word[2 * half], b[j].word[2 * half + 1]};
-            simt::multiply_add<Type>(block, sum.part[i][j], high, low, factor);
-          });
+      unrolled<warp_m / 16>([&](int i) {
+        std::uint32_t a[4];
+        simt::load_matrices<false>(block, a, pixel + place_of(first_row + 16 * i, 16 * unit + 8 * third));
+        unrolled<warp_n / 8>([&](int j) {
+          const std::uint32_t factor[2] = {b[j / 2][j % 2 * 2], b[j / 2][j % 2 * 2 + 1]};
+          simt::multiply_add<Type>(block, sum.part[i][j], a, factor);
         });
       });
     });
@@ -364,20 +377,27 @@ struct direct_layer_kernel {
 
   template <class Block>
   PMPP_HOST_DEVICE void operator()(Block& block, const layer<T, TC, Epilogue>& l, bool along_x) const {
-    const std::int64_t channels = l.out.channels(), width = l.out.width(), height = l.out.height();
-    const std::int64_t all = l.pixels() * channels, step = block.count() * threads;
+    if (l.pixels() * l.out.channels() < (std::int64_t(1) << 32))
+      make<std::uint32_t>(block, l, along_x);  // dividing 64-bit numbers takes longer than all the rest
+    else
+      make<std::uint64_t>(block, l, along_x);
+  }
+
+private:
+  template <class Index, class Block>
+  PMPP_HOST_DEVICE static void make(Block& block, const layer<T, TC, Epilogue>& l, bool along_x) {
+    const auto channels = static_cast<Index>(l.out.channels()), width = static_cast<Index>(l.out.width());
+    const auto height = static_cast<Index>(l.out.height());
+    const std::int64_t all = l.pixels() * l.out.channels(), step = block.count() * threads;
     for (std::int64_t i = block.index() * threads + block.thread(); i < all; i += step) {
-      std::int64_t rest = along_x ? i / width : i / channels;
-      const std::int64_t inner = along_x ? i % width : i % channels;
-      std::int64_t x = inner, filter = inner, y = 0;
-      if (along_x) {
-        y = rest % height, rest /= height;
-        filter = rest % channels, rest /= channels;
-      } else {
-        x = rest % width, rest /= width;
-        y = rest % height, rest /= height;
-      }
-      l.out(rest, y, x, filter) = l.result(sum_of_window<A>(l, window_of(l, rest, y, x), filter), filter);
+      Index rest = static_cast<Index>(i), x = 0, y = 0, filter = 0;
+      if (!along_x) filter = rest % channels, rest /= channels;
+      x = rest % width, rest /= width;
+      y = rest % height, rest /= height;
+      if (along_x) filter = rest % channels, rest /= channels;
+      const layer_window at =
+          window_of(l, static_cast<std::int64_t>(rest), static_cast<std::int64_t>(y), static_cast<std::int64_t>(x));
+      l.out(rest, y, x, filter) = l.result(sum_of_window<A>(l, at, static_cast<std::int64_t>(filter)), filter);
     }
   }
 };

@@ -10,6 +10,7 @@
 //   load_once(p)                               *p, which nobody writes meanwhile and nobody reads again: past the L1
 //   prefetch(p)                                asks for *p, which somebody will read soon, to be in the last cache
 //   copy_async<Bytes>(shared, global)          starts a copy of 4, 8 or 16 bytes into shared memory
+//   copy_async<Bytes>(shared, global, n)       the same of the first n bytes; zeros behind them
 //   copy_async_batch()                         ends a batch of copies of the calling thread
 //   copy_async_wait<N>()                       waits for its batches but the newest N
 //
@@ -164,6 +165,23 @@ PMPP_HOST_DEVICE void copy_async(void* shared, const void* global) {
     asm volatile("cp.async.ca.shared.global [%0], [%1], %2;" ::"r"(target), "l"(global), "n"(Bytes) : "memory");
 #else
   __builtin_memcpy(shared, global, Bytes);
+#endif
+}
+
+/// The same of the first `bytes` bytes, 0 to Bytes, and zeros behind them. What is not copied is not read.
+template <int Bytes>
+PMPP_HOST_DEVICE void copy_async(void* shared, const void* global, int bytes) {
+  static_assert(Bytes == 4 || Bytes == 8 || Bytes == 16);
+#if defined(__CUDA_ARCH__)
+  const auto target = static_cast<unsigned>(__cvta_generic_to_shared(shared));
+  if constexpr (Bytes == 16)
+    asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"(target), "l"(global), "r"(bytes) : "memory");
+  else
+    asm volatile("cp.async.ca.shared.global [%0], [%1], %2, %3;" ::"r"(target), "l"(global), "n"(Bytes), "r"(bytes)
+                 : "memory");
+#else
+  __builtin_memset(shared, 0, Bytes);
+  if (bytes > 0) __builtin_memcpy(shared, global, static_cast<unsigned>(bytes));
 #endif
 }
 

@@ -4,13 +4,13 @@
 //
 //   using mma = simt::mma<simt::mma_type::bfloat16>;
 //   mma::sum c[4];                                     c += A B: A is 16 x k, B k x 8, C 16 x 8
-//   simt::multiply_add<simt::mma_type::bfloat16>(block, c, a_upper, a_lower, b);
+//   simt::multiply_add<simt::mma_type::bfloat16>(block, c, a, b);
 //
 // Each lane holds a part of each matrix, in words of one or more elements with consecutive k. Lane 4 g + t has
 //
-//   a_upper[w], a_lower[w]   row g and row g + 8 of A, elements from k = (4 w + t) * items on
-//   b[w]                     column g of B, the same k
-//   c[2 h + e]               row g + 8 h, column 2 t + e of C
+//   a[2 w + h]   row g + 8 h of A, elements from k = (4 w + t) * items on
+//   b[w]         column g of B, the same k
+//   c[2 h + e]   row g + 8 h, column 2 t + e of C
 //
 // The same numbers of k may stand anywhere in a sum: who reads A and B alike may hand out k in any order.
 // (PTX ISA, section on mma.sync, where the same parts are drawn.)
@@ -89,8 +89,7 @@ PMPP_HOST_DEVICE inline std::uint32_t round_to_tf32(std::uint32_t bits) {
 /// c += A B for the warp. All lanes call.
 template <mma_type Type, class Block>
 PMPP_HOST_DEVICE void multiply_add([[maybe_unused]] Block& block, typename mma<Type>::sum (&c)[4],
-                                   const typename mma<Type>::word (&a)[mma<Type>::words],
-                                   const typename mma<Type>::word (&a_lower)[mma<Type>::words],
+                                   const typename mma<Type>::word (&a)[2 * mma<Type>::words],
                                    const typename mma<Type>::word (&b)[mma<Type>::words]) {
 #if defined(__CUDA_ARCH__)
   if constexpr (Type == mma_type::float64) {
@@ -98,47 +97,48 @@ PMPP_HOST_DEVICE void multiply_add([[maybe_unused]] Block& block, typename mma<T
     asm("mma.sync.aligned.m16n8k16.row.col.f64.f64.f64.f64 {%0, %1, %2, %3}, {%4, %5, %6, %7, %8, %9, %10, %11}, "
         "{%12, %13, %14, %15}, {%0, %1, %2, %3};"
         : "+d"(c[0]), "+d"(c[1]), "+d"(c[2]), "+d"(c[3])
-        : "d"(a[0]), "d"(a_lower[0]), "d"(a[1]), "d"(a_lower[1]), "d"(a[2]), "d"(a_lower[2]), "d"(a[3]),
-          "d"(a_lower[3]), "d"(b[0]), "d"(b[1]), "d"(b[2]), "d"(b[3]));
+        : "d"(a[0]), "d"(a[1]), "d"(a[2]), "d"(a[3]), "d"(a[4]), "d"(a[5]), "d"(a[6]), "d"(a[7]),
+          "d"(b[0]), "d"(b[1]), "d"(b[2]), "d"(b[3]));
 #else
     for (int w = 0; w < 4; ++w) {
       asm("mma.sync.aligned.m8n8k4.row.col.f64.f64.f64.f64 {%0, %1}, {%2}, {%3}, {%0, %1};"
           : "+d"(c[0]), "+d"(c[1])
-          : "d"(a[w]), "d"(b[w]));
+          : "d"(a[2 * w]), "d"(b[w]));
       asm("mma.sync.aligned.m8n8k4.row.col.f64.f64.f64.f64 {%0, %1}, {%2}, {%3}, {%0, %1};"
           : "+d"(c[2]), "+d"(c[3])
-          : "d"(a_lower[w]), "d"(b[w]));
+          : "d"(a[2 * w + 1]), "d"(b[w]));
     }
 #endif
   } else if constexpr (Type == mma_type::tf32) {
     asm("mma.sync.aligned.m16n8k8.row.col.f32.tf32.tf32.f32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};"
         : "+f"(c[0]), "+f"(c[1]), "+f"(c[2]), "+f"(c[3])
-        : "r"(a[0]), "r"(a_lower[0]), "r"(a[1]), "r"(a_lower[1]), "r"(b[0]), "r"(b[1]));
+        : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b[0]), "r"(b[1]));
   } else if constexpr (Type == mma_type::float16) {
     asm("mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};"
         : "+f"(c[0]), "+f"(c[1]), "+f"(c[2]), "+f"(c[3])
-        : "r"(a[0]), "r"(a_lower[0]), "r"(a[1]), "r"(a_lower[1]), "r"(b[0]), "r"(b[1]));
+        : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b[0]), "r"(b[1]));
   } else if constexpr (Type == mma_type::bfloat16) {
     asm("mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};"
         : "+f"(c[0]), "+f"(c[1]), "+f"(c[2]), "+f"(c[3])
-        : "r"(a[0]), "r"(a_lower[0]), "r"(a[1]), "r"(a_lower[1]), "r"(b[0]), "r"(b[1]));
+        : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b[0]), "r"(b[1]));
   } else if constexpr (Type == mma_type::int8) {
     asm("mma.sync.aligned.m16n8k32.row.col.s32.s8.s8.s32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};"
         : "+r"(c[0]), "+r"(c[1]), "+r"(c[2]), "+r"(c[3])
-        : "r"(a[0]), "r"(a_lower[0]), "r"(a[1]), "r"(a_lower[1]), "r"(b[0]), "r"(b[1]));
+        : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b[0]), "r"(b[1]));
   } else {
     asm("mma.sync.aligned.m16n8k32.row.col.s32.u8.u8.s32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};"
         : "+r"(c[0]), "+r"(c[1]), "+r"(c[2]), "+r"(c[3])
-        : "r"(a[0]), "r"(a_lower[0]), "r"(a[1]), "r"(a_lower[1]), "r"(b[0]), "r"(b[1]));
+        : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b[0]), "r"(b[1]));
   }
 #else
   // Each lane asks the four that hold a row of A, or a column of B, for their parts.
   constexpr int words = mma<Type>::words;
   struct parts {
-    typename mma<Type>::word a[words], a_lower[words], b[words];
+    typename mma<Type>::word a[2 * words], b[words];
   };
   parts own;
-  for (int w = 0; w < words; ++w) own.a[w] = a[w], own.a_lower[w] = a_lower[w], own.b[w] = b[w];
+  for (int w = 0; w < 2 * words; ++w) own.a[w] = a[w];
+  for (int w = 0; w < words; ++w) own.b[w] = b[w];
   const int lane = block.lane(), g = lane / 4, t = lane % 4;
   for (int q = 0; q < 4; ++q) {
     const parts row = block.shuffle(own, 4 * g + q);
@@ -147,30 +147,40 @@ PMPP_HOST_DEVICE void multiply_add([[maybe_unused]] Block& block, typename mma<T
       for (int i = 0; i < mma<Type>::items; ++i)
         for (int e = 0; e < 2; ++e) {
           const auto factor = detail::mma_element<Type>(column[e].b[w], i);
-          c[e] += detail::mma_element<Type>(row.a[w], i) * factor;
-          c[2 + e] += detail::mma_element<Type>(row.a_lower[w], i) * factor;
+          c[e] += detail::mma_element<Type>(row.a[2 * w], i) * factor;
+          c[2 + e] += detail::mma_element<Type>(row.a[2 * w + 1], i) * factor;
         }
   }
 #endif
 }
 
-/// Reads four 8 x 8 matrices of two-byte elements from shared memory, transposed: lane 8 j + r says where row r of
-/// matrix j lies (16 bytes, at a multiple of 16), and lane 4 g + t gets of matrix j elements (2 t, g) and (2 t + 1, g) as
-/// word j. All lanes call.
-template <class Block>
-PMPP_HOST_DEVICE void load_transposed([[maybe_unused]] Block& block, std::uint32_t (&words)[4], const void* row) {
+/// Reads four matrices of 8 rows of 16 bytes from shared memory: lane 8 j + r says where row r of matrix j lies, at a
+/// multiple of 16. Lane 4 g + t gets, as word j, four bytes of matrix j: those from 4 t on in row g; or, if Transposed,
+/// the two-byte elements (2 t, g) and (2 t + 1, g). All lanes call.
+template <bool Transposed, class Block>
+PMPP_HOST_DEVICE void load_matrices([[maybe_unused]] Block& block, std::uint32_t (&words)[4], const void* row) {
 #if defined(__CUDA_ARCH__)
-  asm volatile("ldmatrix.sync.aligned.m8n8.x4.trans.shared.b16 {%0, %1, %2, %3}, [%4];"
-               : "=r"(words[0]), "=r"(words[1]), "=r"(words[2]), "=r"(words[3])
-               : "r"(static_cast<unsigned>(__cvta_generic_to_shared(row)))
-               : "memory");
+  const auto from = static_cast<unsigned>(__cvta_generic_to_shared(row));
+  if constexpr (Transposed)
+    asm volatile("ldmatrix.sync.aligned.m8n8.x4.trans.shared.b16 {%0, %1, %2, %3}, [%4];"
+                 : "=r"(words[0]), "=r"(words[1]), "=r"(words[2]), "=r"(words[3])
+                 : "r"(from)
+                 : "memory");
+  else
+    asm volatile("ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%0, %1, %2, %3}, [%4];"
+                 : "=r"(words[0]), "=r"(words[1]), "=r"(words[2]), "=r"(words[3])
+                 : "r"(from)
+                 : "memory");
 #else
   const int g = block.lane() / 4, t = block.lane() % 4;
-  for (int j = 0; j < 4; ++j) {
-    const auto* even = static_cast<const std::uint16_t*>(block.shuffle(row, 8 * j + 2 * t));
-    const auto* odd = static_cast<const std::uint16_t*>(block.shuffle(row, 8 * j + 2 * t + 1));
-    words[j] = even[g] | static_cast<std::uint32_t>(odd[g]) << 16;
-  }
+  for (int j = 0; j < 4; ++j)
+    if constexpr (Transposed) {
+      const auto* even = static_cast<const std::uint16_t*>(block.shuffle(row, 8 * j + 2 * t));
+      const auto* odd = static_cast<const std::uint16_t*>(block.shuffle(row, 8 * j + 2 * t + 1));
+      words[j] = even[g] | static_cast<std::uint32_t>(odd[g]) << 16;
+    } else {
+      words[j] = static_cast<const std::uint32_t*>(block.shuffle(row, 8 * j + g))[t];
+    }
 #endif
 }
 
