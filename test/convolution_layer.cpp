@@ -83,7 +83,8 @@ struct setting {
 
   std::array<std::int64_t, 4> filter_extent() const { return {filters, taps_y, taps_x, in[3] / options.groups}; }
   std::array<std::int64_t, 4> out_extent() const {
-    const auto windows = [](std::int64_t n, std::int64_t pad, std::int64_t taps, std::int64_t apart, std::int64_t stride) {
+    const auto windows = [](std::int64_t n, std::int64_t pad, std::int64_t taps, std::int64_t apart,
+                            std::int64_t stride) {
       std::int64_t count = 0;
       for (std::int64_t first = -pad; first + (taps - 1) * apart < n + pad; first += stride) ++count;
       return count;
@@ -290,9 +291,11 @@ TEST_ALL_PLACES("bad input throws, names it, and touches nothing") {
       CHECK(std::string(e.what()).find(part) != std::string::npos);
     }
   };
-  refuses(image, mask, pmpp::nhwc(out.data(), 1, 6, 6, 8), {}, "the output is 1 x 6 x 6 x 8 (images, height, width, "
-                                                               "channels), wanted is 1 x 4 x 4 x 8");
-  refuses(image, pmpp::nhwc(filters.data(), 8, 3, 3, 3), target, {}, "filters have 3 channels, a group of the input has 4");
+  refuses(image, mask, pmpp::nhwc(out.data(), 1, 6, 6, 8), {},
+          "the output is 1 x 6 x 6 x 8 (images, height, width, "
+          "channels), wanted is 1 x 4 x 4 x 8");
+  refuses(image, pmpp::nhwc(filters.data(), 8, 3, 3, 3), target, {},
+          "filters have 3 channels, a group of the input has 4");
   refuses(image, mask, target, {.groups = 3}, "groups is 3");
   refuses(image, mask, target, {.groups = 0}, "groups is 0");
   refuses(image, mask, target, {.stride_y = 0}, "stride is 0 x 1");
