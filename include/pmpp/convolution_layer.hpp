@@ -62,8 +62,8 @@ struct layer_tuning {
 /// The tiles for elements of type T.
 template <class T>
 constexpr layer_tuning layer_tuning_for() {
-  if (sizeof(T) == 2) return {{128, 128, 2, 4, 128, 3, 1}, {64, 64, 2, 2, 128, 3, 3}};
-  return {{128, 128, 4, 2, 64, 3, 1}, {64, 64, 2, 2, 64, 3, 3}};
+  if (sizeof(T) == 2) return {{128, 64, 2, 2, 128, 3, 3}, {64, 64, 2, 2, 128, 4, 3}};
+  return {{128, 64, 4, 1, 64, 3, 2}, {64, 64, 2, 2, 64, 3, 3}};
 }
 
 namespace detail {
@@ -285,10 +285,10 @@ void layer_on_blocks(const P& where, const layer<T, TC, Epilogue>& l) {
     const std::int64_t blocks = ceil_div(l.pixels() * l.out.channels(), std::int64_t(kernel::threads));
     return launch(where, smaller(blocks, std::int64_t(1) << 20), kernel{}, l, l.out.channel_stride() != 1);
   }
-  // Large tiles where there are enough of them for all multiprocessors, or they would stand half empty.
+  // Large tiles where there are enough of them for all multiprocessors.
   const std::int64_t large = ceil_div(l.pixels(), std::int64_t(Tuning.large.pixels)) * l.groups *
                              ceil_div(l.group_filters(), std::int64_t(Tuning.large.filters));
-  if (large >= 2 * processor_count(where) && l.group_filters() > Tuning.small.filters)
+  if (large >= 2 * processor_count(where))
     layer_by_tiles<Tuning.large, A>(where, l);
   else
     layer_by_tiles<Tuning.small, A>(where, l);
