@@ -13,7 +13,7 @@
 //   1. It is a product of the matrix of windows (a row for each pixel of the output) with the matrix of filters. On a
 //      GPU the windows are looked up in the images tile by tile and never stored: an implicit gemm
 //      (convolution_layer/kernel.hpp). Half and bfloat16 go to the tensor cores.
-//   2. Groups of few filters, down to one each (depthwise), share nothing: there a thread makes one element.
+//   2. Groups of few filters, down to one each (depthwise), share nothing: there a thread makes a few elements.
 //   3. host makes the windows of some rows of an image at a time, which stay in its cache, and calls gemm.
 //
 // Images and filters lie as their views say: channels last (nhwc) or first (nchw), padded, cut out of larger ones.
@@ -179,8 +179,11 @@ void layer_by_definition(const layer<T, TC, Epilogue>& l) {
   for (std::int64_t n = 0; n < l.out.images(); ++n)
     for (std::int64_t y = 0; y < l.out.height(); ++y)
       for (std::int64_t x = 0; x < l.out.width(); ++x)
-        for (std::int64_t f = 0; f < l.out.channels(); ++f)
-          l.out(n, y, x, f) = l.result(sum_of_window<A>(l, window_of(l, n, y, x), f), f);
+        for (std::int64_t f = 0; f < l.out.channels(); ++f) {
+          A sum[1] = {};
+          add_window(l, window_of(l, n, y, x), f, sum);
+          l.out(n, y, x, f) = l.result(sum[0], f);
+        }
 }
 
 /// The epilogue of a layer for the part of the output that a gemm makes: its columns are filters from `first` on.
@@ -281,9 +284,13 @@ void layer_by_tiles(const P& where, const layer<T, TC, Epilogue>& l) {
 template <layer_tuning Tuning, class A, class P, class T, class TC, class Epilogue>
 void layer_on_blocks(const P& where, const layer<T, TC, Epilogue>& l) {
   if (l.group_filters() < Tuning.few_filters || l.k() == 0) {
-    using kernel = direct_layer_kernel<T, TC, A, Epilogue>;
-    const std::int64_t blocks = ceil_div(l.pixels() * l.out.channels(), std::int64_t(kernel::threads));
-    return launch(where, smaller(blocks, std::int64_t(1) << 20), kernel{}, l, l.out.channel_stride() != 1);
+    const bool along_x = l.out.channel_stride() != 1;
+    const auto run = [&]<int Count>() {
+      using kernel = direct_layer_kernel<T, TC, A, Epilogue, Count>;
+      const std::int64_t blocks = ceil_div(l.pixels() * (l.out.channels() / Count), std::int64_t(kernel::threads));
+      launch(where, smaller(blocks, std::int64_t(1) << 20), kernel{}, l, along_x);
+    };
+    return l.out.channels() % 4 == 0 ? run.template operator()<4>() : run.template operator()<1>();
   }
   // Large tiles where there are enough of them for all multiprocessors.
   const std::int64_t large = ceil_div(l.pixels(), std::int64_t(Tuning.large.pixels)) * l.groups *

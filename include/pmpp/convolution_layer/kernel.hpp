@@ -91,26 +91,28 @@ PMPP_HOST_DEVICE bool is_inside(const layer<T, TC, Epilogue>& l, const layer_win
   return y_inside & x_inside;
 }
 
-/// One element of the output, tap by tap.
-template <class A, class T, class TC, class Epilogue>
-PMPP_HOST_DEVICE A sum_of_window(const layer<T, TC, Epilogue>& l, const layer_window& at, std::int64_t filter) {
-  const std::int64_t first_channel = filter / l.group_filters() * l.group_channels();
-  const T* in = l.in.data() + at.offset + first_channel * l.in.channel_stride();
+/// The sums of `Count` filters for one pixel of the output, tap by tap.
+template <class A, int Count, class T, class TC, class Epilogue>
+PMPP_HOST_DEVICE void add_window(const layer<T, TC, Epilogue>& l, const layer_window& at, std::int64_t filter,
+                                 A (&sum)[Count]) {
+  const T* first[Count];  // channel of its group
+  for (int e = 0; e < Count; ++e)
+    first[e] = l.in.data() + at.offset + (filter + e) / l.group_filters() * l.group_channels() * l.in.channel_stride();
   const T* taps = l.filters.data() + filter * l.filters.image_stride();
-  A sum{};
   for (int r = 0; r < static_cast<int>(l.filters.height()); ++r)
     for (int s = 0; s < static_cast<int>(l.filters.width()); ++s) {
       const int dy = r * l.dilation_y, dx = s * l.dilation_x;
       const bool inside = is_inside(l, at, dy, dx);
-      const T* pixel = in + dy * l.in.row_stride() + dx * l.in.col_stride();
-      const T* tap = taps + r * l.filters.row_stride() + s * l.filters.col_stride();
+      std::int64_t pixel = dy * l.in.row_stride() + dx * l.in.col_stride();
+      std::int64_t tap = r * l.filters.row_stride() + s * l.filters.col_stride();
       for (std::int64_t c = 0; c < l.group_channels(); ++c) {
-        sum += (inside ? static_cast<A>(*pixel) : A{}) * static_cast<A>(*tap);
+        for (int e = 0; e < Count; ++e)
+          sum[e] += (inside ? static_cast<A>(first[e][pixel]) : A{}) *
+                    static_cast<A>(taps[e * l.filters.image_stride() + tap]);
         pixel += l.in.channel_stride();
         tap += l.filters.channel_stride();
       }
     }
-  return sum;
 }
 
 /// Element k of a filter: which channel of which tap.
@@ -370,8 +372,8 @@ private:
   }
 };
 
-/// One element of the output a thread; neighbours along the channels or, with `along_x`, along the rows.
-template <class T, class TC, class A, class Epilogue>
+/// `Count` filters of a pixel a thread; neighbours along the channels or, with `along_x`, along the rows.
+template <class T, class TC, class A, class Epilogue, int Count>
 struct direct_layer_kernel {
   static constexpr int threads = 256;
 
@@ -386,18 +388,20 @@ struct direct_layer_kernel {
 private:
   template <class Index, class Block>
   PMPP_HOST_DEVICE static void make(Block& block, const layer<T, TC, Epilogue>& l, bool along_x) {
-    const auto channels = static_cast<Index>(l.out.channels()), width = static_cast<Index>(l.out.width());
+    const auto parts = static_cast<Index>(l.out.channels() / Count), width = static_cast<Index>(l.out.width());
     const auto height = static_cast<Index>(l.out.height());
-    const std::int64_t all = l.pixels() * l.out.channels(), step = block.count() * threads;
+    const std::int64_t all = l.pixels() * (l.out.channels() / Count), step = block.count() * threads;
     for (std::int64_t i = block.index() * threads + block.thread(); i < all; i += step) {
-      Index rest = static_cast<Index>(i), x = 0, y = 0, filter = 0;
-      if (!along_x) filter = rest % channels, rest /= channels;
+      Index rest = static_cast<Index>(i), x = 0, y = 0, part = 0;
+      if (!along_x) part = rest % parts, rest /= parts;
       x = rest % width, rest /= width;
       y = rest % height, rest /= height;
-      if (along_x) filter = rest % channels, rest /= channels;
-      const layer_window at =
-          window_of(l, static_cast<std::int64_t>(rest), static_cast<std::int64_t>(y), static_cast<std::int64_t>(x));
-      l.out(rest, y, x, filter) = l.result(sum_of_window<A>(l, at, static_cast<std::int64_t>(filter)), filter);
+      if (along_x) part = rest % parts, rest /= parts;
+      const auto image = static_cast<std::int64_t>(rest), row = static_cast<std::int64_t>(y),
+                 col = static_cast<std::int64_t>(x), filter = static_cast<std::int64_t>(part) * Count;
+      A sum[Count] = {};
+      add_window(l, window_of(l, image, row, col), filter, sum);
+      for (int e = 0; e < Count; ++e) l.out(image, row, col, filter + e) = l.result(sum[e], filter + e);
     }
   }
 };
