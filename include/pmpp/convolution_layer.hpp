@@ -181,7 +181,7 @@ void layer_by_definition(const layer<T, TC, Epilogue>& l) {
       for (std::int64_t x = 0; x < l.out.width(); ++x)
         for (std::int64_t f = 0; f < l.out.channels(); ++f) {
           A sum[1] = {};
-          add_window(l, window_of(l, n, y, x), f, sum);
+          add_windows(l, window_of(l, n, y, x), f, sum);
           l.out(n, y, x, f) = l.result(sum[0], f);
         }
 }
@@ -284,13 +284,10 @@ void layer_by_tiles(const P& where, const layer<T, TC, Epilogue>& l) {
 template <layer_tuning Tuning, class A, class P, class T, class TC, class Epilogue>
 void layer_on_blocks(const P& where, const layer<T, TC, Epilogue>& l) {
   if (l.group_filters() < Tuning.few_filters || l.k() == 0) {
-    const bool along_x = l.out.channel_stride() != 1;
-    const auto run = [&]<int Count>() {
-      using kernel = direct_layer_kernel<T, TC, A, Epilogue, Count>;
-      const std::int64_t blocks = ceil_div(l.pixels() * (l.out.channels() / Count), std::int64_t(kernel::threads));
-      launch(where, smaller(blocks, std::int64_t(1) << 20), kernel{}, l, along_x);
-    };
-    return l.out.channels() % 4 == 0 ? run.template operator()<4>() : run.template operator()<1>();
+    using kernel = direct_layer_kernel<T, TC, A, Epilogue>;
+    const std::int64_t groups = l.out.images() * l.out.height() * ceil_div(l.out.width(), std::int64_t(kernel::pixels));
+    const std::int64_t blocks = ceil_div(groups * l.out.channels(), std::int64_t(kernel::threads));
+    return launch(where, smaller(blocks, std::int64_t(1) << 20), kernel{}, l, l.out.channel_stride() != 1);
   }
   // Large tiles where there are enough of them for all multiprocessors.
   const std::int64_t large = ceil_div(l.pixels(), std::int64_t(Tuning.large.pixels)) * l.groups *

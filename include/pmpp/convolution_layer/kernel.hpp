@@ -91,24 +91,28 @@ PMPP_HOST_DEVICE bool is_inside(const layer<T, TC, Epilogue>& l, const layer_win
   return y_inside & x_inside;
 }
 
-/// The sums of `Count` filters for one pixel of the output, tap by tap.
+/// The sums of one filter for `Count` pixels of the output next to each other, tap by tap. Those past the end of the row
+/// are anything.
 template <class A, int Count, class T, class TC, class Epilogue>
-PMPP_HOST_DEVICE void add_window(const layer<T, TC, Epilogue>& l, const layer_window& at, std::int64_t filter,
-                                 A (&sum)[Count]) {
-  const T* first[Count];  // channel of its group
-  for (int e = 0; e < Count; ++e)
-    first[e] = l.in.data() + at.offset + (filter + e) / l.group_filters() * l.group_channels() * l.in.channel_stride();
+PMPP_HOST_DEVICE void add_windows(const layer<T, TC, Epilogue>& l, const layer_window& at, std::int64_t filter,
+                                  A (&sum)[Count]) {
+  const T* in = l.in.data() + at.offset + filter / l.group_filters() * l.group_channels() * l.in.channel_stride();
   const T* taps = l.filters.data() + filter * l.filters.image_stride();
+  const std::int64_t step = l.stride_x * l.in.col_stride();
   for (int r = 0; r < static_cast<int>(l.filters.height()); ++r)
     for (int s = 0; s < static_cast<int>(l.filters.width()); ++s) {
       const int dy = r * l.dilation_y, dx = s * l.dilation_x;
-      const bool inside = is_inside(l, at, dy, dx);
-      std::int64_t pixel = dy * l.in.row_stride() + dx * l.in.col_stride();
-      std::int64_t tap = r * l.filters.row_stride() + s * l.filters.col_stride();
+      bool inside[Count];
+      const bool y_inside = static_cast<unsigned>(at.y + dy) < static_cast<unsigned>(l.in.height());
+      for (int e = 0; e < Count; ++e) {
+        const std::int64_t x = at.x + dx + e * std::int64_t(l.stride_x);
+        inside[e] = y_inside & (x >= 0) & (x < l.in.width());
+      }
+      const T* pixel = in + dy * l.in.row_stride() + dx * l.in.col_stride();
+      const T* tap = taps + r * l.filters.row_stride() + s * l.filters.col_stride();
       for (std::int64_t c = 0; c < l.group_channels(); ++c) {
-        for (int e = 0; e < Count; ++e)
-          sum[e] += (inside ? static_cast<A>(first[e][pixel]) : A{}) *
-                    static_cast<A>(taps[e * l.filters.image_stride() + tap]);
+        const A factor = static_cast<A>(*tap);
+        for (int e = 0; e < Count; ++e) sum[e] += (inside[e] ? static_cast<A>(pixel[e * step]) : A{}) * factor;
         pixel += l.in.channel_stride();
         tap += l.filters.channel_stride();
       }
@@ -372,10 +376,11 @@ private:
   }
 };
 
-/// `Count` filters of a pixel a thread; neighbours along the channels or, with `along_x`, along the rows.
-template <class T, class TC, class A, class Epilogue, int Count>
+/// Four pixels of a row of the output a thread, for one filter: a tap is loaded once for all four. Neighbours are along
+/// the channels or, with `along_x`, along the rows.
+template <class T, class TC, class A, class Epilogue>
 struct direct_layer_kernel {
-  static constexpr int threads = 256;
+  static constexpr int threads = 256, pixels = 4;
 
   template <class Block>
   PMPP_HOST_DEVICE void operator()(Block& block, const layer<T, TC, Epilogue>& l, bool along_x) const {
@@ -388,20 +393,22 @@ struct direct_layer_kernel {
 private:
   template <class Index, class Block>
   PMPP_HOST_DEVICE static void make(Block& block, const layer<T, TC, Epilogue>& l, bool along_x) {
-    const auto parts = static_cast<Index>(l.out.channels() / Count), width = static_cast<Index>(l.out.width());
-    const auto height = static_cast<Index>(l.out.height());
-    const std::int64_t all = l.pixels() * (l.out.channels() / Count), step = block.count() * threads;
-    for (std::int64_t i = block.index() * threads + block.thread(); i < all; i += step) {
-      Index rest = static_cast<Index>(i), x = 0, y = 0, part = 0;
-      if (!along_x) part = rest % parts, rest /= parts;
-      x = rest % width, rest /= width;
+    const std::int64_t groups = ceil_div(l.out.width(), std::int64_t(pixels));  // of pixels in a row
+    const auto channels = static_cast<Index>(l.out.channels()), height = static_cast<Index>(l.out.height());
+    const auto across = static_cast<Index>(groups);
+    const std::int64_t all = l.out.images() * l.out.height() * groups * l.out.channels();
+    for (std::int64_t i = block.index() * threads + block.thread(); i < all; i += block.count() * threads) {
+      Index rest = static_cast<Index>(i), group = 0, y = 0, channel = 0;
+      if (!along_x) channel = rest % channels, rest /= channels;
+      group = rest % across, rest /= across;
       y = rest % height, rest /= height;
-      if (along_x) part = rest % parts, rest /= parts;
+      if (along_x) channel = rest % channels, rest /= channels;
       const auto image = static_cast<std::int64_t>(rest), row = static_cast<std::int64_t>(y),
-                 col = static_cast<std::int64_t>(x), filter = static_cast<std::int64_t>(part) * Count;
-      A sum[Count] = {};
-      add_window(l, window_of(l, image, row, col), filter, sum);
-      for (int e = 0; e < Count; ++e) l.out(image, row, col, filter + e) = l.result(sum[e], filter + e);
+                 x = static_cast<std::int64_t>(group) * pixels, filter = static_cast<std::int64_t>(channel);
+      A sum[pixels] = {};
+      add_windows(l, window_of(l, image, row, x), filter, sum);
+      for (int e = 0; e < pixels; ++e)
+        if (x + e < l.out.width()) l.out(image, row, x + e, filter) = l.result(sum[e], filter);
     }
   }
 };
