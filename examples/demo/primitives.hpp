@@ -19,21 +19,38 @@ void show_segmented(const inputs& in, table& out);  // segmented_reduce, segment
 void show_histogram(const inputs& in, table& out);  // histogram_even, _range, _even_channels, histogram
 void show_merge(const inputs& in, table& out);      // merge, merge_by_key
 void show_sort(const inputs& in, table& out);       // sort, sort_by_key, argsort
-void show_segmented_sort(const inputs& in, table& out);  // segmented_sort, segmented_sort_by_key
-void show_top_k(const inputs& in, table& out);           // top_k, segmented_top_k
-void show_transpose(const inputs& in, table& out);       // transpose
-void show_gemm(const inputs& in, table& out);            // gemm, gemv
-void show_convolution(const inputs& in, table& out);     // convolve
-void show_stencil(const inputs& in, table& out);         // stencil
-void show_image(const inputs& in, table& out);           // rgb_to_gray, box_blur, scale
-void show_spmv(const inputs& in, table& out);            // spmv
-void show_spmm(const inputs& in, table& out);            // spmm
-void show_bfs(const inputs& in, table& out);             // bfs
+void show_segmented_sort(const inputs& in, table& out);     // segmented_sort, segmented_sort_by_key
+void show_top_k(const inputs& in, table& out);              // top_k, segmented_top_k
+void show_transpose(const inputs& in, table& out);          // transpose
+void show_gemm(const inputs& in, table& out);               // gemm, gemv
+void show_convolution(const inputs& in, table& out);        // convolve
+void show_convolution_layer(const inputs& in, table& out);  // convolution_layer
+void show_stencil(const inputs& in, table& out);            // stencil
+void show_image(const inputs& in, table& out);              // rgb_to_gray, box_blur, scale
+void show_spmv(const inputs& in, table& out);               // spmv
+void show_spmm(const inputs& in, table& out);               // spmm
+void show_bfs(const inputs& in, table& out);                // bfs
 
 inline constexpr void (*shown[])(const inputs&, table&) = {
-    show_transform,   show_reduce,  show_scan,           show_select, show_segmented, show_histogram,
-    show_merge,       show_sort,    show_segmented_sort, show_top_k,  show_transpose, show_gemm,
-    show_convolution, show_stencil, show_image,          show_spmv,   show_spmm,      show_bfs,
+    show_transform,
+    show_reduce,
+    show_scan,
+    show_select,
+    show_segmented,
+    show_histogram,
+    show_merge,
+    show_sort,
+    show_segmented_sort,
+    show_top_k,
+    show_transpose,
+    show_gemm,
+    show_convolution,
+    show_convolution_layer,
+    show_stencil,
+    show_image,
+    show_spmv,
+    show_spmm,
+    show_bfs,
 };
 
 }  // namespace demo

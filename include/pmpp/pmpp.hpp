@@ -5,6 +5,7 @@
 
 #include <pmpp/bfs.hpp>
 #include <pmpp/convolution.hpp>
+#include <pmpp/convolution_layer.hpp>
 #include <pmpp/core/csr_view.hpp>
 #include <pmpp/core/error.hpp>
 #include <pmpp/core/iterator.hpp>

@@ -43,7 +43,7 @@ LAYERS = {
 
 # An algorithm may include those to its left, and the files of its own folder. So there is never a circle.
 ALGORITHMS = ["transform", "reduce", "merge", "scan", "select", "segmented", "histogram", "transpose", "gemm",
-              "convolution", "stencil", "image", "sort", "segmented_sort", "top_k", "sparse", "sparse_formats", "spmv", "spmm", "bfs"]
+              "convolution", "convolution_layer", "stencil", "image", "sort", "segmented_sort", "top_k", "sparse", "sparse_formats", "spmv", "spmm", "bfs"]
 
 # Headers that are neither pmpp's nor the standard library's, and the files that may include them.
 EXTERNAL = {

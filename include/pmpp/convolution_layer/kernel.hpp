@@ -1,0 +1,419 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The kernels of convolution_layer.hpp.
+//
+// A layer is a matrix product in disguise: a row for each pixel of the output, a column for each filter, and k runs over
+// the taps of a filter and its channels, channels fastest. The matrix of pixels is never made; a block looks its
+// elements up in the images, wherever the tap at hand puts them:
+//
+//   1. A block owns a tile of pixels x filters. It notes once where each of its pixels begins in the images.
+//   2. It goes through k slab by slab. A slab of pixels and one of filters go to shared memory, 16 bytes at a time
+//      where channels lie next to each other, and several slabs are on their way at a time. What lies in the padding is
+//      zero.
+//   3. Half and bfloat16 are multiplied by the tensor cores (simt/mma.hpp), float and double by the ordinary units.
+//   4. Groups of few filters have next to nothing to share: a thread makes one element of the output there.
+#pragma once
+
+#include <cstdint>
+#include <type_traits>
+
+#include <pmpp/core/channels_view.hpp>
+#include <pmpp/core/config.hpp>
+#include <pmpp/core/math.hpp>
+#include <pmpp/core/operators.hpp>
+#include <pmpp/gemm/simt.hpp>
+#include <pmpp/simt/block.hpp>
+#include <pmpp/simt/memory.hpp>
+#include <pmpp/simt/mma.hpp>
+
+#pragma GCC visibility push(hidden)  // see launch.hpp
+
+namespace pmpp::inline PMPP_BACKEND {
+
+/// How a block cuts up its share of a layer.
+struct layer_tile {
+  int pixels = 0, filters = 0;   ///< of the output, that a block makes; multiples of 32 for each warp
+  int warps_m = 0, warps_n = 0;  ///< that share them
+  int row_bytes = 0;             ///< of k in a slab, for each pixel and filter; a multiple of 32
+  int stages = 0;                ///< slabs in shared memory
+  int blocks = 0;                ///< of a multiprocessor
+
+  constexpr int threads() const { return warps_m * warps_n * simt::warp_size; }
+  friend constexpr bool operator==(const layer_tile&, const layer_tile&) = default;
+};
+
+namespace detail {
+
+/// A layer as the kernels see it. The extents of a side are less than 2^30, k less than 2^31.
+template <class T, class TC, class Epilogue>
+struct layer {
+  channels_view<const T> in, filters;
+  channels_view<TC> out;
+  int stride_y, stride_x, padding_y, padding_x, dilation_y, dilation_x;
+  std::int64_t groups;
+  bool pairs;  ///< filters 2 i and 2 i + 1 of a pixel may be written at once
+  Epilogue epilogue;
+
+  PMPP_HOST_DEVICE std::int64_t pixels() const { return out.images() * out.height() * out.width(); }
+  PMPP_HOST_DEVICE std::int64_t group_channels() const { return filters.channels(); }
+  PMPP_HOST_DEVICE std::int64_t group_filters() const { return filters.images() / groups; }
+  PMPP_HOST_DEVICE int k() const { return static_cast<int>(filters.height() * filters.width() * filters.channels()); }
+
+  template <class A>
+  PMPP_HOST_DEVICE TC result(const A& sum, std::int64_t filter) const {
+    if constexpr (requires { epilogue(sum, filter); })
+      return static_cast<TC>(epilogue(sum, filter));
+    else
+      return static_cast<TC>(epilogue(sum));
+  }
+};
+
+/// Where the window of a pixel of the output begins: at (y, x) of its image, which may lie in the padding, `offset`
+/// elements behind the first of all images.
+struct alignas(16) layer_window {
+  std::int64_t offset;
+  int y, x;
+};
+
+template <class T, class TC, class Epilogue>
+PMPP_HOST_DEVICE layer_window window_of(const layer<T, TC, Epilogue>& l, std::int64_t image, std::int64_t y,
+                                        std::int64_t x) {
+  const int from_y = static_cast<int>(y * l.stride_y - l.padding_y);
+  const int from_x = static_cast<int>(x * l.stride_x - l.padding_x);
+  return {image * l.in.image_stride() + from_y * l.in.row_stride() + from_x * l.in.col_stride(), from_y, from_x};
+}
+
+/// Whether tap (dy, dx) pixels further is one of the image.
+template <class T, class TC, class Epilogue>
+PMPP_HOST_DEVICE bool is_inside(const layer<T, TC, Epilogue>& l, const layer_window& w, int dy, int dx) {
+  const bool y_inside = static_cast<unsigned>(w.y + dy) < static_cast<unsigned>(l.in.height());
+  const bool x_inside = static_cast<unsigned>(w.x + dx) < static_cast<unsigned>(l.in.width());
+  return y_inside & x_inside;
+}
+
+/// The sums of one filter for `Count` pixels of the output next to each other, tap by tap. Those past the end of the row
+/// are anything.
+template <class A, int Count, class T, class TC, class Epilogue>
+PMPP_HOST_DEVICE void add_windows(const layer<T, TC, Epilogue>& l, const layer_window& at, std::int64_t filter,
+                                  A (&sum)[Count]) {
+  const T* in = l.in.data() + at.offset + filter / l.group_filters() * l.group_channels() * l.in.channel_stride();
+  const T* taps = l.filters.data() + filter * l.filters.image_stride();
+  const std::int64_t step = l.stride_x * l.in.col_stride();
+  for (int r = 0; r < static_cast<int>(l.filters.height()); ++r)
+    for (int s = 0; s < static_cast<int>(l.filters.width()); ++s) {
+      const int dy = r * l.dilation_y, dx = s * l.dilation_x;
+      bool inside[Count];
+      const bool y_inside = static_cast<unsigned>(at.y + dy) < static_cast<unsigned>(l.in.height());
+      for (int e = 0; e < Count; ++e) {
+        const std::int64_t x = at.x + dx + e * std::int64_t(l.stride_x);
+        inside[e] = y_inside & (x >= 0) & (x < l.in.width());
+      }
+      const T* pixel = in + dy * l.in.row_stride() + dx * l.in.col_stride();
+      const T* tap = taps + r * l.filters.row_stride() + s * l.filters.col_stride();
+      for (std::int64_t c = 0; c < l.group_channels(); ++c) {
+        const A factor = static_cast<A>(*tap);
+        for (int e = 0; e < Count; ++e) sum[e] += (inside[e] ? static_cast<A>(pixel[e * step]) : A{}) * factor;
+        pixel += l.in.channel_stride();
+        tap += l.filters.channel_stride();
+      }
+    }
+}
+
+/// Element k of a filter: which channel of which tap.
+struct layer_tap {
+  int channel, s, r;
+
+  template <class L>
+  PMPP_HOST_DEVICE layer_tap(const L& l, int k) {
+    const int channels = static_cast<int>(l.filters.channels()), width = static_cast<int>(l.filters.width());
+    channel = k % channels;
+    s = k / channels % width;
+    r = k / channels / width;
+  }
+
+  /// Moves on by as many elements as lie before `step`.
+  template <class L>
+  PMPP_HOST_DEVICE void advance(const L& l, const layer_tap& step) {
+    const int channels = static_cast<int>(l.filters.channels()), width = static_cast<int>(l.filters.width());
+    channel += step.channel;
+    s += step.s;
+    r += step.r;
+    if (channel >= channels) channel -= channels, ++s;
+    if (s >= width) s -= width, ++r;
+  }
+};
+
+/// A tile of pixels x filters. `Vectors`: 16 bytes of channels lie next to each other, at addresses that are multiples
+/// of 16, in images and filters, and belong to one tap. `Type`: what the tensor cores take T for, or none.
+template <class T, class TC, class A, class Epilogue, layer_tile Tile, bool Vectors, simt::mma_type Type>
+struct layer_kernel {
+  static constexpr int threads = Tile.threads(), min_blocks = Tile.blocks;
+  static constexpr int word = 16 / sizeof(T);               ///< elements of 16 bytes
+  static constexpr int depth = Tile.row_bytes / sizeof(T);  ///< of a slab along k
+  static constexpr bool on_tensor_cores = Type != simt::mma_type::none;
+  static constexpr int warp_m = Tile.pixels / Tile.warps_m, warp_n = Tile.filters / Tile.warps_n;
+  static_assert(warp_m % 32 == 0 && warp_n % 32 == 0 && Tile.row_bytes % 64 == 0 && Tile.stages >= 2);
+  static_assert(threads % depth == 0);
+
+  // Rows of shared memory. Eight rows that are read at once at the same k meet eight times four banks: words change
+  // places within a row of 128 bytes, or a word is left out behind each row.
+  static constexpr bool turned = Tile.row_bytes == 128;
+  static constexpr int row = turned ? depth : depth + word;
+  PMPP_HOST_DEVICE static int place_of(int r, int k) { return r * row + (turned ? k ^ (r % 8 * word) : k); }
+
+  using arguments = layer<T, TC, Epilogue>;
+
+  struct shared {
+    alignas(16) T pixel[Tile.stages * Tile.pixels * row];
+    alignas(16) T filter[Tile.stages * Tile.filters * row];
+    layer_window window[Tile.pixels];
+    std::int64_t target[Tile.pixels];  ///< elements of the output before the pixel; -1: no such pixel
+  };
+
+  template <class Block>
+  PMPP_HOST_DEVICE void operator()(Block& block, shared& memory, const arguments& l, const layer_tap& slab,
+                                   std::int64_t first_block) const {
+    const std::int64_t across = ceil_div(l.group_filters(), std::int64_t(Tile.filters));
+    std::int64_t rest = first_block + block.index();
+    const std::int64_t column = rest % across;
+    rest /= across;
+    const std::int64_t group = rest % l.groups, first_pixel = rest / l.groups * Tile.pixels;
+    const place at{group * l.group_filters() + column * Tile.filters,
+                   static_cast<int>(smaller(std::int64_t(Tile.filters), l.group_filters() - column * Tile.filters)),
+                   group * l.group_channels() * l.in.channel_stride()};
+    note_windows(block, memory, l, first_pixel);
+    block.sync();
+    sums sum{};
+    multiply(block, memory, l, slab, at, sum);
+    write(block, memory, l, at, sum);
+  }
+
+private:
+  /// Of a block: its first filter, how many it has, and where the channels of their group begin.
+  struct place {
+    std::int64_t filter;
+    int filters;
+    std::int64_t channels;
+  };
+
+  // What a thread has of the tile of its warp: lane 4 g + t has row g of every eight and columns 2 t and 2 t + 1, as in
+  // simt/mma.hpp.
+  static constexpr int own_m = warp_m / 8, own_n = warp_n / 4;
+  struct sums {
+    A part[own_m / 2][own_n / 2][4];
+    PMPP_HOST_DEVICE A& at(int i, int j) { return part[i / 2][j / 2][i % 2 * 2 + j % 2]; }
+    PMPP_HOST_DEVICE const A& at(int i, int j) const { return part[i / 2][j / 2][i % 2 * 2 + j % 2]; }
+  };
+
+  /// A thread's element (i, j) in the tile of its block.
+  template <class Block>
+  PMPP_HOST_DEVICE static int row_of(Block& block, int i) {
+    return block.warp() / Tile.warps_n * warp_m + i * 8 + block.lane() / 4;
+  }
+  template <class Block>
+  PMPP_HOST_DEVICE static int col_of(Block& block, int j) {
+    return block.warp() % Tile.warps_n * warp_n + j / 2 * 8 + block.lane() % 4 * 2 + j % 2;
+  }
+
+  template <class Block>
+  PMPP_HOST_DEVICE static void note_windows(Block& block, shared& memory, const arguments& l, std::int64_t first) {
+    for (int i = block.thread(); i < Tile.pixels; i += threads) {
+      const std::int64_t pixel = first + i;
+      if (pixel >= l.pixels()) {
+        memory.window[i] = {0, -(1 << 30) - (1 << 29), 0};  // no tap is that large
+        memory.target[i] = -1;
+        continue;
+      }
+      const std::int64_t line = pixel / l.out.width(), x = pixel % l.out.width();
+      const std::int64_t image = line / l.out.height(), y = line % l.out.height();
+      memory.window[i] = window_of(l, image, y, x);
+      memory.target[i] = image * l.out.image_stride() + y * l.out.row_stride() + x * l.out.col_stride();
+    }
+  }
+
+  /// Starts copying the slab that `tap` stands at; `k` is its number along k.
+  template <class Block>
+  PMPP_HOST_DEVICE static void fetch(Block& block, shared& memory, const arguments& l, const place& at,
+                                     const layer_tap& tap, int k, int stage) {
+    constexpr int items = Vectors ? word : 1, pieces = depth / items, step = threads / pieces;
+    const int column = block.thread() % pieces * items, first = block.thread() / pieces;
+    const bool exists = k < l.k();
+    const int dy = tap.r * l.dilation_y, dx = tap.s * l.dilation_x;
+    const T* in = l.in.data() + at.channels + tap.channel * l.in.channel_stride() + dy * l.in.row_stride() +
+                  dx * l.in.col_stride();
+    // After eight rows, words change places alike: then a thread's places are one and constants.
+    const auto place = [&](int n) {
+      return step % 8 == 0 ? place_of(first, column) + n * step * row : place_of(first + n * step, column);
+    };
+    T* pixel = memory.pixel + stage * Tile.pixels * row;
+    const layer_window* window = memory.window + first;
+    copy<items, Tile.pixels / step>([&](int n, auto copy_piece) {
+      const layer_window w = window[n * step];
+      copy_piece(pixel + place(n), in + w.offset, exists & is_inside(l, w, dy, dx));
+    });
+    const T* from = l.filters.data() + (at.filter + first) * l.filters.image_stride() + tap.r * l.filters.row_stride() +
+                    tap.s * l.filters.col_stride() + tap.channel * l.filters.channel_stride();
+    const std::int64_t filter_step = step * l.filters.image_stride();
+    T* filter = memory.filter + stage * Tile.filters * row;
+    copy<items, Tile.filters / step>([&](int n, auto copy_piece) {
+      copy_piece(filter + place(n), from + n * filter_step, exists & (first + n * step < at.filters));
+    });
+  }
+
+  /// Copies `Count` pieces of `Items` elements: piece(n, f) calls f(to, from, whether it exists).
+  template <int Items, int Count, class F>
+  PMPP_HOST_DEVICE static void copy(F piece) {
+    if constexpr (Items * sizeof(T) >= 4) {
+      unrolled<Count>([&](int n) {
+        piece(n, [](T* to, const T* from, bool exists) {
+          simt::copy_async<Items * sizeof(T)>(to, from, exists ? Items * int(sizeof(T)) : 0);
+        });
+      });
+    } else {  // several loads are on their way before the first is waited for
+      constexpr int batch = Count % 8 == 0 ? 8 : 1;
+      for (int first = 0; first < Count; first += batch) {
+        T value[batch];
+        T* target[batch];
+        unrolled<batch>([&](int n) {
+          piece(first + n, [&](T* to, const T* from, bool exists) {
+            value[n] = exists ? *from : T{};
+            target[n] = to;
+          });
+        });
+        unrolled<batch>([&](int n) { *target[n] = value[n]; });
+      }
+    }
+  }
+
+  template <class Block>
+  PMPP_HOST_DEVICE static void multiply(Block& block, shared& memory, const arguments& l, const layer_tap& slab,
+                                        const place& at, sums& sum) {
+    const int slabs = ceil_div(l.k(), depth);
+    int k = block.thread() % (Vectors ? depth / word : depth) * (Vectors ? word : 1);
+    layer_tap tap(l, k);
+    const auto fetch_next = [&](int s) {
+      if (s < slabs) {
+        fetch(block, memory, l, at, tap, k, s % Tile.stages);
+        k += depth;
+        tap.advance(l, slab);
+      }
+      simt::copy_async_batch();
+    };
+    for (int s = 0; s < Tile.stages - 1; ++s) fetch_next(s);
+    for (int s = 0; s < slabs; ++s) {
+      simt::copy_async_wait<Tile.stages - 2>();
+      block.sync();  // the slab is there, and all have done with the one before, whose place is taken next
+      fetch_next(s + Tile.stages - 1);
+      const T* pixel = memory.pixel + s % Tile.stages * Tile.pixels * row;
+      const T* filter = memory.filter + s % Tile.stages * Tile.filters * row;
+      if constexpr (on_tensor_cores)
+        add_small_products(block, pixel, filter, sum);
+      else
+        add_products(block, pixel, filter, sum);
+    }
+  }
+
+  struct alignas(16) words {
+    T item[word];
+  };
+
+  template <class Block>
+  PMPP_HOST_DEVICE static void add_products(Block& block, const T* pixel, const T* filter, sums& sum) {
+    for (int k = 0; k < depth; k += word) {
+      words a[own_m], b[own_n];
+      unrolled<own_m>([&](int i) { a[i] = *reinterpret_cast<const words*>(pixel + place_of(row_of(block, i), k)); });
+      unrolled<own_n>([&](int j) { b[j] = *reinterpret_cast<const words*>(filter + place_of(col_of(block, j), k)); });
+      unrolled<word>([&](int e) {
+        unrolled<own_m>([&](int i) {
+          for (int j = 0; j < own_n; ++j) sum.at(i, j) += static_cast<A>(a[i].item[e]) * static_cast<A>(b[j].item[e]);
+        });
+      });
+    }
+  }
+
+  /// The same by products of small matrices.
+  template <class Block>
+  PMPP_HOST_DEVICE static void add_small_products(Block& block, const T* pixel, const T* filter, sums& sum) {
+    const int lane = block.lane(), r = lane % 8, second = lane / 8 % 2, third = lane / 16;
+    const int first_row = block.warp() / Tile.warps_n * warp_m + 8 * second + r;
+    const int first_col = block.warp() % Tile.warps_n * warp_n + 8 * third + r;
+    unrolled<depth / 16>([&](int unit) {
+      std::uint32_t b[warp_n / 16][4];
+      unrolled<warp_n / 16>([&](int j) {
+        simt::load_matrices<false>(block, b[j], filter + place_of(first_col + 16 * j, 16 * unit + 8 * second));
+      });
+      unrolled<warp_m / 16>([&](int i) {
+        std::uint32_t a[4];
+        simt::load_matrices<false>(block, a, pixel + place_of(first_row + 16 * i, 16 * unit + 8 * third));
+        unrolled<warp_n / 8>([&](int j) {
+          const std::uint32_t factor[2] = {b[j / 2][j % 2 * 2], b[j / 2][j % 2 * 2 + 1]};
+          simt::multiply_add<Type>(block, sum.part[i][j], a, factor);
+        });
+      });
+    });
+  }
+
+  template <class Block>
+  PMPP_HOST_DEVICE static void write(Block& block, const shared& memory, const arguments& l, const place& at,
+                                     const sums& sum) {
+    unrolled<own_m>([&](int i) {
+      const std::int64_t target = memory.target[row_of(block, i)];
+      if (target < 0) return;
+      TC* to = l.out.data() + target + at.filter * l.out.channel_stride();
+      unrolled<own_n / 2>([&](int j) {
+        const int filter = col_of(block, 2 * j);
+        if (filter >= at.filters) return;
+        const item_group<TC, 2> pair{l.result(sum.at(i, 2 * j), at.filter + filter),
+                                     l.result(sum.at(i, 2 * j + 1), at.filter + filter + 1)};
+        if (l.pairs && filter + 1 < at.filters) {
+          *reinterpret_cast<item_group<TC, 2>*>(to + filter) = pair;
+        } else {
+          to[filter * l.out.channel_stride()] = pair.item[0];
+          if (filter + 1 < at.filters) to[(filter + 1) * l.out.channel_stride()] = pair.item[1];
+        }
+      });
+    });
+  }
+};
+
+/// Four pixels of a row of the output a thread, for one filter: a tap is loaded once for all four. Neighbours are along
+/// the channels or, with `along_x`, along the rows.
+template <class T, class TC, class A, class Epilogue>
+struct direct_layer_kernel {
+  static constexpr int threads = 256, pixels = 4;
+
+  template <class Block>
+  PMPP_HOST_DEVICE void operator()(Block& block, const layer<T, TC, Epilogue>& l, bool along_x) const {
+    if (l.pixels() * l.out.channels() < (std::int64_t(1) << 32))
+      make<std::uint32_t>(block, l, along_x);  // dividing 64-bit numbers takes longer than all the rest
+    else
+      make<std::uint64_t>(block, l, along_x);
+  }
+
+private:
+  template <class Index, class Block>
+  PMPP_HOST_DEVICE static void make(Block& block, const layer<T, TC, Epilogue>& l, bool along_x) {
+    const std::int64_t groups = ceil_div(l.out.width(), std::int64_t(pixels));  // of pixels in a row
+    const auto channels = static_cast<Index>(l.out.channels()), height = static_cast<Index>(l.out.height());
+    const auto across = static_cast<Index>(groups);
+    const std::int64_t all = l.out.images() * l.out.height() * groups * l.out.channels();
+    for (std::int64_t i = block.index() * threads + block.thread(); i < all; i += block.count() * threads) {
+      Index rest = static_cast<Index>(i), group = 0, y = 0, channel = 0;
+      if (!along_x) channel = rest % channels, rest /= channels;
+      group = rest % across, rest /= across;
+      y = rest % height, rest /= height;
+      if (along_x) channel = rest % channels, rest /= channels;
+      const auto image = static_cast<std::int64_t>(rest), row = static_cast<std::int64_t>(y),
+                 x = static_cast<std::int64_t>(group) * pixels, filter = static_cast<std::int64_t>(channel);
+      A sum[pixels] = {};
+      add_windows(l, window_of(l, image, row, x), filter, sum);
+      for (int e = 0; e < pixels; ++e)
+        if (x + e < l.out.width()) l.out(image, row, x + e, filter) = l.result(sum[e], filter);
+    }
+  }
+};
+
+}  // namespace detail
+}  // namespace pmpp::inline PMPP_BACKEND
+
+#pragma GCC visibility pop
