@@ -35,6 +35,7 @@
 #include <pmpp/memory/reply.hpp>
 #include <pmpp/memory/workspace.hpp>
 #include <pmpp/reduce/kernel.hpp>
+#include <pmpp/segmented/direct.hpp>
 #include <pmpp/segmented/reduce.hpp>
 #include <pmpp/segmented/runs.hpp>
 #include <pmpp/segmented/tile.hpp>
@@ -80,11 +81,33 @@ void check_offsets([[maybe_unused]] const P& where, [[maybe_unused]] const input
     for (std::int64_t s = 0; s < offsets.count.get() - 1; ++s) check_segment(offsets.first, s, in.count.get());
 }
 
+/// Short inputs, and long segments (segmented/direct.hpp). False, and nothing is done, if neither is to be expected.
+template <segmented_tuning Tuning, class P, class In, class Offsets, class Out, class A, class Op>
+bool segmented_reduce_directly(const P& where, const input<In>& in, const input<Offsets>& offsets, Out out, A init,
+                               Op op) {
+  constexpr int bytes = sizeof(value_of<In>);
+  if constexpr (bytes > 16 || sizeof(A) > 16) {
+    return false;
+  } else {
+    const std::int64_t segments = offsets.count.bound - 1, average = in.count.bound / segments;
+    const bool is_short = in.count.bound <= Tuning.short_input && average >= Tuning.short_average;
+    if (!is_short && (bytes < 4 || average < Tuning.long_average)) return false;
+    using kernel = direct_reduce_kernel<In, Offsets, Out, Op, A, Tuning>;
+    const typename kernel::plan p(in.count.bound, segments);
+    scratch memory(where, std::size_t(2 * p.chunks) * sizeof(A), std::size_t(p.chunks) * sizeof(unsigned));
+    launch(where, p.chunks + p.tasks, kernel{},
+           typename kernel::arguments{in.first, in.count, offsets.first, offsets.count, out, op, init, p,
+                                      static_cast<A*>(memory.data()), memory.state()});
+    return true;
+  }
+}
+
 /// Enqueues on a GPU or runs in the emulator.
 template <segmented_tuning Tuning, class P, class In, class Offsets, class Out, class A, class Op>
 void segmented_reduce_on_blocks(const P& where, const input<In>& in, const input<Offsets>& offsets, Out out, A init,
                                 Op op) {
   check_reachable(where, "segmented_reduce", zip_iterator{in.first, zip_iterator{offsets.first, out}});
+  if (segmented_reduce_directly<Tuning>(where, in, offsets, out, init, op)) return;
   block::with_access(in.first, [&](auto wide, std::int64_t wide_lead) {
     // Computed elements may be much wider than what they are made of: such vectors would not fit shared memory.
     constexpr bool fits = wide * larger(sizeof(value_of<In>), sizeof(A)) <= 256;
