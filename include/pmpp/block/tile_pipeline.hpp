@@ -23,7 +23,8 @@ namespace pmpp::inline PMPP_BACKEND::block {
 template <class T>
 struct tile_pipeline_memory {
   look_back_memory<T> look_back;
-  std::int64_t next[2];  ///< the tile after the one at hand, and after that one
+  std::int64_t next[2];  ///< the tile that is loaded next, and the one after it
+  std::int64_t second;   ///< where tiles are loaded early
 };
 
 /// What the messenger says to other blocks about one tile, once.
@@ -59,29 +60,53 @@ struct tile_exchange {
 ///   write(tile, stage)            workers
 /// then leaves the look-back: after the last wait, or (Written) after the last write; look_back::finish is the caller's.
 /// All threads call; the last warp is the messenger.
-template <bool Written, class Block, class T, class Load, class Work, class Talk, class Write>
+///
+/// Where work leaves room in its stage, the tile after next may come there before the present one is written: with
+///   early(tile, stage)            workers, behind each load: start moving what has room (tile >= tiles: there is none)
+/// the loads of all tiles but the first two have a third argument, true: only what early has left is to be moved.
+template <bool Written, class Block, class T, class Load, class Work, class Talk, class Write, class... Early>
 PMPP_HOST_DEVICE void for_each_tile(Block& block, const look_back<T>& others, tile_pipeline_memory<T>& memory,
-                                    std::int64_t tiles, Load load, Work work, Talk talk, Write write) {
+                                    std::int64_t tiles, Load load, Work work, Talk talk, Write write, Early... early) {
+  constexpr bool has_early = sizeof...(Early) > 0;
   const std::int64_t first = others.first(block, memory.look_back), none = tiles;
   const bool messenger = block.warp() == block.warps() - 1;
+  const auto load_now = [&](std::int64_t tile, int stage, [[maybe_unused]] bool rest) {
+    if constexpr (has_early)
+      load(tile, stage, rest);
+    else
+      load(tile, stage);
+  };
   if (messenger && block.lane() == 0) {
     if (!Written && first >= none) others.leave(block, memory.look_back);
-    memory.next[0] = first >= none || tiles <= block.count() ? none : others.ask();
+    const bool alone = first >= none || tiles <= block.count();
+    memory.next[0] = alone ? none : others.ask();
+    if (has_early) {
+      memory.second = memory.next[0];
+      memory.next[0] = memory.second >= none ? none : others.ask();
+    }
   }
-  if (!messenger && first < none) load(first, 0);
+  if (!messenger && first < none) {
+    load_now(first, 0, false);
+    (early(none, 1), ...);
+  }
   int stage = 0;
-  for (std::int64_t last = none, now = first; last < none || now < none; stage = 1 - stage) {
+  for (std::int64_t last = none, now = first, after = none; last < none || now < none; stage = 1 - stage) {
     if (!messenger && now < none) work(now, stage);
     block.sync();
-    const std::int64_t next = now < none ? memory.next[stage] : none;
+    const std::int64_t known = now < none ? memory.next[stage] : none;
+    const std::int64_t next = !has_early ? known : last < none || now >= none ? after : memory.second;
+    after = known;
     if (messenger) {
       if (now < none)
-        talk(now, stage, tile_exchange<Block, T>{block, others, memory, now, none, stage, next < none});
+        talk(now, stage, tile_exchange<Block, T>{block, others, memory, now, none, stage, known < none});
       else if (!Written && block.lane() == 0)
         others.leave(block, memory.look_back);
     } else {
       if (last < none) write(last, 1 - stage);
-      if (next < none) load(next, 1 - stage);
+      if (next < none) {
+        load_now(next, 1 - stage, last < none);
+        (early(after, stage), ...);
+      }
     }
     last = now;
     now = next;

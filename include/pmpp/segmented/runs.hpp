@@ -254,25 +254,61 @@ struct run_kernel {
         memory.last_offset[block.warp()] = 0;
       }
     }
-    block::for_each_tile<by_key>(
-        block, a.others, memory.pipeline, p.tiles,
-        [&](std::int64_t tile, int stage) {
-          with_share(block, memory, p, tile, stage, [&](const auto& mine) { load(block, memory, a, p, mine, stage); });
-        },
-        [&](std::int64_t tile, int stage) {
-          simt::copy_async_wait<0>();
-          block.sync_warp();
-          with_share(block, memory, p, tile, stage, [&](const auto& mine) { work(block, memory, a, mine, stage); });
-        },
-        [&](std::int64_t tile, int stage, auto exchange) { talk(block, memory, a, p, tile, stage, exchange); },
-        [&](std::int64_t tile, int stage) {
-          if constexpr (by_key)
+    [[maybe_unused]] K key_ahead{};  // of lane 0: the one before the warp's part of the tile that is loaded early
+    const auto load_all = [&](std::int64_t tile, int stage) {
+      with_share(block, memory, p, tile, stage, [&](const auto& mine) { load(block, memory, a, p, mine, stage); });
+    };
+    const auto work_on = [&](std::int64_t tile, int stage) {
+      block.sync_warp();
+      with_share(block, memory, p, tile, stage, [&](const auto& mine) { work(block, memory, a, mine, stage); });
+    };
+    const auto talk_of = [&](std::int64_t tile, int stage, auto exchange) {
+      talk(block, memory, a, p, tile, stage, exchange);
+    };
+    if constexpr (by_key) {
+      // Once runs have moved to the front of a part, elements of the tile after next may follow behind them.
+      block::for_each_tile<true>(
+          block, a.others, memory.pipeline, p.tiles,
+          [&](std::int64_t tile, int stage, bool rest) {
+            if (!rest) return load_all(tile, stage);
+            with_share(block, memory, p, tile, stage, [&](const auto& mine) {
+              block::load_async(block, a.in, mine, mine, 0, occupied(block, memory, mine, stage));
+            });
+            simt::copy_async_batch();
+          },
+          [&](std::int64_t tile, int stage) {
+            simt::copy_async_wait<1>();  // all but what came early
+            work_on(tile, stage);
+            if (block.lane() == 0) memory.key_before[1 - stage][block.warp()] = key_ahead;
+          },
+          talk_of,
+          [&](std::int64_t tile, int stage) {
             write_runs(block, memory, a, share<false>(block, memory, p, tile, stage), stage);
-          else
+            block.sync_warp();
+          },
+          [&](std::int64_t tile, int stage) {
+            if (tile < p.tiles)
+              with_share(block, memory, p, tile, stage, [&](const auto& mine) {
+                block::load_async(block, a.in, mine, mine, occupied(block, memory, mine, stage), mine.count);
+                if (block.lane() == 0 && mine.first > 0 && mine.first < p.data.n)
+                  key_ahead = Heads::key(a.in[mine.first - 1]);
+              });
+            simt::copy_async_batch();
+          });
+    } else {
+      block::for_each_tile<false>(
+          block, a.others, memory.pipeline, p.tiles, load_all,
+          [&](std::int64_t tile, int stage) {
+            simt::copy_async_wait<0>();
+            work_on(tile, stage);
+          },
+          talk_of,
+          [&](std::int64_t tile, int stage) {
             with_share(block, memory, p, tile, stage,
                        [&](const auto& mine) { write_scan(block, memory, a, p, mine, tile, stage); });
-          block.sync_warp();
-        });
+            block.sync_warp();
+          });
+    }
     a.others.finish(block, memory.pipeline.look_back, p.tiles);  // the last block finds everything written
     if constexpr (by_key) {
       if (a.done.flag != nullptr) block.sync();
@@ -380,6 +416,15 @@ private:
       mark(block, memory, a, p, mine);
     else if (block.lane() == 0 && mine.first > 0 && mine.first < p.data.n)
       memory.key_before[stage][block.warp()] = Heads::key(a.in[mine.first - 1]);
+  }
+
+  /// How many vectors of a warp's part have no room yet for a later tile, because runs are there.
+  template <bool Inside, class Block>
+  PMPP_HOST_DEVICE static int occupied(Block& block, const shared& memory, const share<Inside>& mine, int stage) {
+    constexpr int run_bytes = larger(int(sizeof(staged)), lengths ? int(sizeof(position)) : 0);
+    const int bytes = static_cast<int>(memory.of_warp[stage][block.warp()].heads()) * run_bytes;
+    const int vectors = ceil_div(bytes, lane_bytes(mine.vectors)) * mine.vectors;
+    return smaller(mine.count, round_up(vectors, 8));  // whole lines
   }
 
   /// Marks the offsets that lie in the warp's part, one bit an element.
