@@ -27,7 +27,7 @@ namespace {
 
 constexpr std::int64_t never = std::int64_t(1) << 62;
 // Small enough that many blocks and tiles take part at a few thousand elements. Sums go by tiles, or segment by segment.
-constexpr pmpp::segmented_tuning tiny{32, 16, 2, 32, 0, 0, never}, small{64, 32, 3, 4, never, 0, never};
+constexpr pmpp::segmented_tuning tiny{32, 16, 2, 32, 0, 0, never}, small{64, 32, 3, 4, never, never, never};
 // Few blocks, whose warps go through many rows.
 constexpr pmpp::segmented_tuning deep{64, 160, 2, 1, 0, 0, never};
 

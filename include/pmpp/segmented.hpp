@@ -90,12 +90,12 @@ bool segmented_reduce_directly(const P& where, const input<In>& in, const input<
     return false;
   } else {
     const std::int64_t segments = offsets.count.bound - 1, average = in.count.bound / segments;
-    const bool is_short = in.count.bound <= Tuning.short_input && average >= Tuning.short_average;
+    const bool is_short = in.count.bound <= Tuning.short_input && segments <= Tuning.short_segments;
     if (!is_short && (bytes < 4 || average < Tuning.long_average)) return false;
     using kernel = direct_reduce_kernel<In, Offsets, Out, Op, A, Tuning>;
     const typename kernel::plan p(in.count.bound, segments);
-    scratch memory(where, std::size_t(2 * p.chunks) * sizeof(A), std::size_t(p.chunks) * sizeof(unsigned));
-    launch(where, p.chunks + p.tasks, kernel{},
+    scratch memory(where, std::size_t(p.chunks) * sizeof(A), std::size_t(p.chunks) * sizeof(unsigned));
+    launch(where, larger(p.tasks, p.chunks), kernel{},
            typename kernel::arguments{in.first, in.count, offsets.first, offsets.count, out, op, init, p,
                                       static_cast<A*>(memory.data()), memory.state()});
     return true;
