@@ -177,14 +177,27 @@ private:
     }
   }
 
-  /// Finds the segment of the first element of a chunk.
+  /// Finds the segment of the first element of a chunk, as count_leading, and keeps the offsets that it has seen.
   template <class Block>
   PMPP_HOST_DEVICE static void find_crossing(Block& block, shared& memory, const arguments& a, const plan& p,
                                              std::int64_t chunk) {
-    const std::int64_t s = count_leading(block, p.segments, [&](std::int64_t t) {
-      return static_cast<std::int64_t>(a.offsets[t + 1]) <= chunk << p.chunk_bits;
-    });
-    if (block.lane() == 0) memory.crossing = segment_at(a, p, s);
+    const std::int64_t element = chunk << p.chunk_bits;
+    segment s{0, static_cast<std::int64_t>(a.offsets[0]), 0};
+    for (std::int64_t behind = p.segments; s.index < behind;) {
+      const std::int64_t piece = ceil_div(behind - s.index, std::int64_t(lanes));
+      const std::int64_t last = s.index + (block.lane() + 1) * piece - 1;  // of the lane's piece
+      std::int64_t end = element + 1;
+      if (last < behind) end = static_cast<std::int64_t>(a.offsets[last + 1]);
+      const int pieces = block.warp_add(end <= element ? 1 : 0);
+      if (pieces > 0) s.begin = block.shuffle(end, pieces - 1);
+      s.index += pieces * piece;
+      if (s.index + piece - 1 < behind) {
+        behind = s.index + piece - 1;
+        s.end = block.shuffle(end, smaller(pieces, lanes - 1));
+      }
+    }
+    if (s.index == p.segments) s.end = s.begin;  // there is none
+    if (block.lane() == 0) memory.crossing = s;
   }
 
   /// The share of a chunk in the segment that goes on into it, if that is longer than a chunk.

@@ -190,6 +190,7 @@ struct run_kernel {
     const int strips = ceil_div(fitting_rows, most), even = fitting_rows / strips;
     return even * strips > fitting_rows / most * most ? even : most;
   }();
+  static constexpr int rows_in_flight = Tuning.stages;
   static constexpr int most_strips = fitting_rows / each, most_rows = each * most_strips;
   static_assert(Items <= 16 && is_power_of_two(Items));
 
@@ -271,13 +272,11 @@ struct run_kernel {
           block, a.others, memory.pipeline, p.tiles,
           [&](std::int64_t tile, int stage, bool rest) {
             if (!rest) return load_all(tile, stage);
-            with_share(block, memory, p, tile, stage, [&](const auto& mine) {
-              block::load_async(block, a.in, mine, mine, 0, occupied(block, memory, mine, stage));
-            });
-            simt::copy_async_batch();
+            with_share(block, memory, p, tile, stage,
+                       [&](const auto& mine) { load_rows(block, a, mine, 0, occupied(block, memory, mine, stage)); });
           },
           [&](std::int64_t tile, int stage) {
-            simt::copy_async_wait<1>();  // all but what came early
+            simt::copy_async_wait<rows_in_flight>();  // all but the last rows that came early
             work_on(tile, stage);
             if (block.lane() == 0) memory.key_before[1 - stage][block.warp()] = key_ahead;
           },
@@ -287,13 +286,14 @@ struct run_kernel {
             block.sync_warp();
           },
           [&](std::int64_t tile, int stage) {
+            int rows = 0;
             if (tile < p.tiles)
               with_share(block, memory, p, tile, stage, [&](const auto& mine) {
-                block::load_async(block, a.in, mine, mine, occupied(block, memory, mine, stage), mine.count);
                 if (block.lane() == 0 && mine.first > 0 && mine.first < p.data.n)
                   key_ahead = Heads::key(a.in[mine.first - 1]);
+                rows = load_rows(block, a, mine, occupied(block, memory, mine, stage), mine.count);
               });
-            simt::copy_async_batch();
+            for (; rows < rows_in_flight; ++rows) simt::copy_async_batch();
           });
     } else {
       block::for_each_tile<false>(
@@ -416,6 +416,19 @@ private:
       mark(block, memory, a, p, mine);
     else if (block.lane() == 0 && mine.first > 0 && mine.first < p.data.n)
       memory.key_before[stage][block.warp()] = Heads::key(a.in[mine.first - 1]);
+  }
+
+  /// Loads vectors [from, to) of a warp's part, few rows at a time: what blocks say to each other goes the same way, and
+  /// would wait behind all that is asked for. Returns the number of rows.
+  template <bool Inside, class Block>
+  PMPP_HOST_DEVICE static int load_rows(Block& block, const arguments& a, const share<Inside>& mine, int from, int to) {
+    int rows = 0;
+    for (int v = from; v < to; v += lanes, ++rows) {
+      block::load_async(block, a.in, mine, mine, v, smaller(to, v + lanes));
+      simt::copy_async_batch();
+      simt::copy_async_wait<rows_in_flight>();
+    }
+    return rows;
   }
 
   /// How many vectors of a warp's part have no room yet for a later tile, because runs are there.
