@@ -183,7 +183,7 @@ private:
                                              std::int64_t chunk) {
     const std::int64_t element = chunk << p.chunk_bits;
     segment s{0, static_cast<std::int64_t>(a.offsets[0]), 0};
-    for (std::int64_t behind = p.segments; s.index < behind;) {
+    for (std::int64_t behind = p.segments; behind > s.index;) {
       const std::int64_t piece = ceil_div(behind - s.index, std::int64_t(lanes));
       const std::int64_t last = s.index + (block.lane() + 1) * piece - 1;  // of the lane's piece
       std::int64_t end = element + 1;
@@ -191,7 +191,7 @@ private:
       const int pieces = block.warp_add(end <= element ? 1 : 0);
       if (pieces > 0) s.begin = block.shuffle(end, pieces - 1);
       s.index += pieces * piece;
-      if (s.index + piece - 1 < behind) {
+      if (behind > s.index + piece - 1) {
         behind = s.index + piece - 1;
         s.end = block.shuffle(end, smaller(pieces, lanes - 1));
       }
