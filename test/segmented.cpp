@@ -262,6 +262,7 @@ TEST_ALL_PLACES("long segments of operators in order") {
     check_segments<pmpp::segmented_tuning{}, where>(random_affines(offsets.back()), offsets, test::affine{3, 4, 0},
                                                     test::compose{});
     check_segments<tiny, where>(random_brackets(offsets.back()), offsets, test::brackets{}, test::concatenate{});
+    check_segments<small, where>(random_affines(offsets.back()), offsets, test::affine{3, 4, 0}, test::compose{});
   }
 }
 
@@ -469,6 +470,11 @@ TEST_ALL_PLACES("lengths that are known on the device only") {
     const std::vector<int> some(offsets.begin(), offsets.begin() + std::min<std::int64_t>(n / 10, 2001));
     auto wanted = sums_of(keys, some, 0, pmpp::plus{});
     wanted.resize(2000, -1);
+    CHECK(where::get(sums) == wanted);
+    const auto elements = where::put(std::vector<std::int64_t>{n});
+    sums = where::put(test::copies<int>(2000, -1));
+    pmpp::segmented_reduce<small>(policy, in.begin(), pmpp::device_count{elements.data(), 20000}, at.begin(),
+                                  pmpp::device_count{entries.data(), 2001}, sums);
     CHECK(where::get(sums) == wanted);
   }
 }

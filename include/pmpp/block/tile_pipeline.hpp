@@ -54,39 +54,30 @@ struct tile_exchange {
 
 /// Calls, for each tile that the block gets by ticket, in this order and with barriers of the block between work and what
 /// follows:
-///   load(tile, stage)             workers: start moving it to stage 0 or 1 of shared memory
+///   load(tile, stage, rest)       workers: start moving it, or what early has left of it, to stage 0 or 1 of shared memory
 ///   work(tile, stage)             workers: wait for it; find out what it comes to
 ///   talk(tile, stage, exchange)   messenger: call exchange once; leave in shared memory what the workers need
 ///   write(tile, stage)            workers
 /// then leaves the look-back: after the last wait, or (Written) after the last write; look_back::finish is the caller's.
-/// All threads call; the last warp is the messenger.
-///
-/// Where work leaves room in its stage, the tile after next may come there before the present one is written: with
+/// All threads call; the last warp is the messenger. Where work leaves room in its stage, the tile after next may come
+/// there before the present one is written:
 ///   early(tile, stage)            workers, behind each load: start moving what has room (tile >= tiles: there is none)
-/// the loads of all tiles but the first two have a third argument, true: only what early has left is to be moved.
 template <bool Written, class Block, class T, class Load, class Work, class Talk, class Write, class... Early>
 PMPP_HOST_DEVICE void for_each_tile(Block& block, const look_back<T>& others, tile_pipeline_memory<T>& memory,
                                     std::int64_t tiles, Load load, Work work, Talk talk, Write write, Early... early) {
   constexpr bool has_early = sizeof...(Early) > 0;
   const std::int64_t first = others.first(block, memory.look_back), none = tiles;
   const bool messenger = block.warp() == block.warps() - 1;
-  const auto load_now = [&](std::int64_t tile, int stage, [[maybe_unused]] bool rest) {
-    if constexpr (has_early)
-      load(tile, stage, rest);
-    else
-      load(tile, stage);
-  };
   if (messenger && block.lane() == 0) {
     if (!Written && first >= none) others.leave(block, memory.look_back);
-    const bool alone = first >= none || tiles <= block.count();
-    memory.next[0] = alone ? none : others.ask();
-    if (has_early) {
-      memory.second = memory.next[0];
-      memory.next[0] = memory.second >= none ? none : others.ask();
-    }
+    const auto ask = [&](std::int64_t before) {
+      return before >= none || tiles <= block.count() ? none : others.ask();
+    };
+    memory.second = ask(first);
+    memory.next[0] = has_early ? ask(memory.second) : memory.second;
   }
   if (!messenger && first < none) {
-    load_now(first, 0, false);
+    load(first, 0, false);
     (early(none, 1), ...);
   }
   int stage = 0;
@@ -94,7 +85,7 @@ PMPP_HOST_DEVICE void for_each_tile(Block& block, const look_back<T>& others, ti
     if (!messenger && now < none) work(now, stage);
     block.sync();
     const std::int64_t known = now < none ? memory.next[stage] : none;
-    const std::int64_t next = !has_early ? known : last < none || now >= none ? after : memory.second;
+    const std::int64_t next = !has_early ? known : last >= none && now < none ? memory.second : after;
     after = known;
     if (messenger) {
       if (now < none)
@@ -104,7 +95,7 @@ PMPP_HOST_DEVICE void for_each_tile(Block& block, const look_back<T>& others, ti
     } else {
       if (last < none) write(last, 1 - stage);
       if (next < none) {
-        load_now(next, 1 - stage, last < none);
+        load(next, 1 - stage, last < none);
         (early(after, stage), ...);
       }
     }
