@@ -86,7 +86,7 @@ template <segmented_tuning Tuning, class P, class In, class Offsets, class Out, 
 bool segmented_reduce_directly(const P& where, const input<In>& in, const input<Offsets>& offsets, Out out, A init,
                                Op op) {
   constexpr int bytes = sizeof(value_of<In>);
-  if constexpr (bytes > 16 || sizeof(A) > 16) {
+  if constexpr (bytes > 16 || sizeof(A) > 16 || Tuning.short_input == 0) {
     return false;
   } else {
     const std::int64_t segments = offsets.count.bound - 1, average = in.count.bound / segments;
