@@ -26,12 +26,12 @@ using pmpp::device;
 namespace {
 
 // Small enough that many blocks and tiles take part at a few thousand elements.
-constexpr pmpp::segmented_tuning tiny{32, 16, 3, 32, 0};
+constexpr pmpp::segmented_tuning tiny{32, 16, 3, 32, 0, 0, 0};
 // The same for sums segment by segment.
 constexpr std::int64_t always = std::int64_t(1) << 62;
-constexpr pmpp::segmented_tuning small{64, 32, 2, 4, always, always};
+constexpr pmpp::segmented_tuning small{64, 32, 2, 4, always, always, 0};
 // Few blocks, whose warps go through many rows.
-constexpr pmpp::segmented_tuning deep{64, 160, 2, 1, 0};
+constexpr pmpp::segmented_tuning deep{64, 160, 2, 1, 0, 0, 0};
 
 PMPP_HOST_DEVICE std::uint64_t scrambled(std::uint64_t x) {
   x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9u;

@@ -86,20 +86,24 @@ template <segmented_tuning Tuning, class P, class In, class Offsets, class Out, 
 bool segmented_reduce_directly(const P& where, const input<In>& in, const input<Offsets>& offsets, Out out, A init,
                                Op op) {
   constexpr int bytes = sizeof(value_of<In>);
-  if constexpr (bytes > 16 || sizeof(A) > 16 || Tuning.short_input == 0) {
-    return false;
-  } else {
-    const std::int64_t segments = offsets.count.bound - 1, average = in.count.bound / segments;
-    const bool is_short = in.count.bound <= Tuning.short_input && segments <= Tuning.short_segments;
-    if (!is_short && (bytes < 4 || average < Tuning.long_average)) return false;
-    using kernel = direct_reduce_kernel<In, Offsets, Out, Op, A, Tuning>;
+  constexpr bool possible = bytes <= 16 && sizeof(A) <= 16;
+  const std::int64_t segments = offsets.count.bound - 1;
+  [[maybe_unused]] const auto run = [&](auto blocks_of_a_processor) {
+    using kernel = direct_reduce_kernel<In, Offsets, Out, Op, A, Tuning, blocks_of_a_processor>;
     const typename kernel::plan p(in.count.bound, segments);
     scratch memory(where, std::size_t(p.chunks) * sizeof(A), std::size_t(p.chunks) * sizeof(unsigned));
     launch(where, larger(p.tasks, p.chunks), kernel{},
            typename kernel::arguments{in.first, in.count, offsets.first, offsets.count, out, op, init, p,
                                       static_cast<A*>(memory.data()), memory.state()});
     return true;
-  }
+  };
+  if constexpr (possible && Tuning.short_input > 0)  // as many blocks at once as possible: latency counts
+    if (in.count.bound <= Tuning.short_input && segments <= Tuning.short_segments)
+      return run(std::integral_constant<int, 8>{});
+  if constexpr (possible && bytes >= 4 &&
+                Tuning.long_average > 0)  // memory likes fewer streams better: 350, not 375 us
+    if (in.count.bound / segments >= Tuning.long_average) return run(std::integral_constant<int, 6>{});
+  return false;
 }
 
 /// Enqueues on a GPU or runs in the emulator.

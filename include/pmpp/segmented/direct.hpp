@@ -30,10 +30,10 @@
 namespace pmpp::inline PMPP_BACKEND {
 namespace detail {
 
-template <class In, class Offsets, class Out, class Op, class A, segmented_tuning Tuning>
+template <class In, class Offsets, class Out, class Op, class A, segmented_tuning Tuning, int Blocks>
 struct direct_reduce_kernel {
   static constexpr int lanes = simt::warp_size, folders = smaller(Tuning.threads, 128), threads = folders + lanes,
-                       min_blocks = smaller(2 * Tuning.min_blocks, 2048 / threads);
+                       min_blocks = smaller(Blocks, 2048 / threads);
   /// Elements that a thread loads at a time.
   static constexpr int batch = larger(1, smaller(16, 64 / int(larger(sizeof(A), sizeof(value_of<In>)))));
   static constexpr bool any_order = operand_order<Op, A>::any;
