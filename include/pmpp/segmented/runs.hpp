@@ -256,7 +256,7 @@ struct run_kernel {
       }
     }
     [[maybe_unused]] K key_ahead{};  // of lane 0: the one before the warp's part of the tile that is loaded early
-    const auto load_all = [&](std::int64_t tile, int stage) {
+    const auto load_all = [&](std::int64_t tile, int stage, bool) {
       with_share(block, memory, p, tile, stage, [&](const auto& mine) { load(block, memory, a, p, mine, stage); });
     };
     const auto work_on = [&](std::int64_t tile, int stage) {
@@ -271,7 +271,7 @@ struct run_kernel {
       block::for_each_tile<true>(
           block, a.others, memory.pipeline, p.tiles,
           [&](std::int64_t tile, int stage, bool rest) {
-            if (!rest) return load_all(tile, stage);
+            if (!rest) return load_all(tile, stage, rest);
             with_share(block, memory, p, tile, stage,
                        [&](const auto& mine) { load_rows(block, a, mine, 0, occupied(block, memory, mine, stage)); });
           },
