@@ -413,7 +413,7 @@ auto counted(const char* function, R& r) {
 /// \param op       associative; need not be commutative or have an identity.
 /// \return the iterator past the last element written (past the bound for a device_count).
 /// The same bits on every run; on host also for any number of threads. Asynchronous on a GPU; may be captured. Scratch:
-/// about 50 bytes a block of the grid, or a value and four bytes for 2 sqrt(n) elements, from the workspace or one
+/// about 50 bytes a block of the grid, or a value and four bytes every 2 sqrt(n) elements, from the workspace or one
 /// allocation in stream order.
 /// Cost: n elements and segments + 1 offsets read, segments written; one launch.
 /// \throws std::invalid_argument for a null or reversed input, or no offsets at all, std::length_error if out is too
