@@ -113,7 +113,7 @@ struct scan_kernel {
     if (a.count.pointer != nullptr) p = plan(a.count.get(), a.lead, a.known.vectors);
     block::for_each_tile<false>(
         block, a.look_back, memory.pipeline, p.tiles,
-        [&](std::int64_t tile, int stage, bool) { load(block, a, p, tile, stage); },
+        [&](std::int64_t tile, int stage) { load(block, a, p, tile, stage); },
         [&](std::int64_t tile, int stage) { fold(block, memory, a, p, tile, stage); },
         [&](std::int64_t tile, int stage, auto exchange) { talk(block, memory, a, p, tile, stage, exchange); },
         [&](std::int64_t tile, int stage) { write(block, memory, a, p, tile, stage); });

@@ -181,7 +181,7 @@ struct select_kernel {
     if (a.count.pointer != nullptr) p = plan(a.count.get(), a.lead, a.known.rows);
     block::for_each_tile<true>(
         block, a.look_back, memory.pipeline, p.tiles,
-        [&](std::int64_t tile, int stage, bool) { load(block, a, p, tile, stage); },
+        [&](std::int64_t tile, int stage) { load(block, a, p, tile, stage); },
         [&](std::int64_t tile, int stage) { gather(block, memory, a, p, tile, stage); },
         [&](std::int64_t tile, int stage, auto exchange) { talk(block, memory, a, p, tile, stage, exchange); },
         [&](std::int64_t tile, int stage) { write(block, memory, a, p, tile, stage); });

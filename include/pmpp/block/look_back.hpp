@@ -122,17 +122,9 @@ public:
     if (block.lane() < sums) missing |= of_sum;
     const T own = block.shuffle(aggregate, 0);
     for (bool row_ends = place == lanes - 1;;) {
-      // All asked for before the first answer is looked at; a lane that misses nothing asks for any slot.
-      T seen[window + 1]{}, seen_sum{};
-      unsigned filled = 0;
       for (int r = 0; r <= window; ++r)
-        if (slots_.peek((missing & 1u << r) != 0 ? (row - r) * lanes + block.lane() : 0, seen[r])) filled |= 1u << r;
-      if (slots_.peek((missing & of_sum) != 0 ? sums_ + known + block.lane() : 0, seen_sum)) filled |= of_sum;
-      filled &= missing;
-      missing &= ~filled;
-      for (int r = 0; r <= window; ++r)
-        if ((filled & 1u << r) != 0) value[r] = seen[r];
-      if ((filled & of_sum) != 0) sum = seen_sum;
+        if ((missing & 1u << r) != 0 && slots_.peek((row - r) * lanes + block.lane(), value[r])) missing &= ~(1u << r);
+      if ((missing & of_sum) != 0 && slots_.peek(sums_ + known + block.lane(), sum)) missing &= ~of_sum;
       if (row_ends && !block.any((missing & 1u) != 0)) {  // others wait for it: before anything else
         const T of_row = warp_reduce(block, block.lane() == place ? own : value[0], op);
         if (block.lane() == 0) slots_.publish(sums_ + row, of_row);
@@ -142,21 +134,15 @@ public:
       block.spin();
     }
 
-    for (int d = 1; d < lanes; d *= 2)  // each row as warp_reduce, all at once
-      for (int r = 0; r <= window; ++r) {
-        const T right = block.shuffle_down(value[r], d);
-        if (row - r >= known && block.lane() + d < (r == 0 ? place : lanes))
-          value[r] = static_cast<T>(op(value[r], right));
-      }
     for (int k = 0; k < sums; ++k) append(block.shuffle(sum, k));
     for (int r = window; r > 0; --r)
-      if (row - r >= known) append(value[r]);
+      if (row - r >= known) append(warp_reduce(block, value[r], op));
     block.sync_warp();  // all have read what is written now
     if (block.lane() == 0) {
       memory.row = row;
       memory.before_row = prefix;
     }
-    if (place > 0) append(value[0]);
+    if (place > 0) append(warp_reduce(block, value[0], op, place));
     return prefix;
   }
 

@@ -23,8 +23,7 @@ namespace pmpp::inline PMPP_BACKEND::block {
 template <class T>
 struct tile_pipeline_memory {
   look_back_memory<T> look_back;
-  std::int64_t next[2];  ///< the tile that is loaded next, and the one after it
-  std::int64_t second;   ///< where tiles are loaded early
+  std::int64_t next[2];  ///< the tile after the one at hand, and after that one
 };
 
 /// What the messenger says to other blocks about one tile, once.
@@ -54,50 +53,35 @@ struct tile_exchange {
 
 /// Calls, for each tile that the block gets by ticket, in this order and with barriers of the block between work and what
 /// follows:
-///   load(tile, stage, rest)       workers: start moving it, or what early has left of it, to stage 0 or 1 of shared memory
+///   load(tile, stage)             workers: start moving it to stage 0 or 1 of shared memory
 ///   work(tile, stage)             workers: wait for it; find out what it comes to
 ///   talk(tile, stage, exchange)   messenger: call exchange once; leave in shared memory what the workers need
 ///   write(tile, stage)            workers
 /// then leaves the look-back: after the last wait, or (Written) after the last write; look_back::finish is the caller's.
-/// All threads call; the last warp is the messenger. Where work leaves room in its stage, the tile after next may come
-/// there before the present one is written:
-///   early(tile, stage)            workers, behind each load: start moving what has room (tile >= tiles: there is none)
-template <bool Written, class Block, class T, class Load, class Work, class Talk, class Write, class... Early>
+/// All threads call; the last warp is the messenger.
+template <bool Written, class Block, class T, class Load, class Work, class Talk, class Write>
 PMPP_HOST_DEVICE void for_each_tile(Block& block, const look_back<T>& others, tile_pipeline_memory<T>& memory,
-                                    std::int64_t tiles, Load load, Work work, Talk talk, Write write, Early... early) {
-  constexpr bool has_early = sizeof...(Early) > 0;
+                                    std::int64_t tiles, Load load, Work work, Talk talk, Write write) {
   const std::int64_t first = others.first(block, memory.look_back), none = tiles;
   const bool messenger = block.warp() == block.warps() - 1;
   if (messenger && block.lane() == 0) {
     if (!Written && first >= none) others.leave(block, memory.look_back);
-    const auto ask = [&](std::int64_t before) {
-      return before >= none || tiles <= block.count() ? none : others.ask();
-    };
-    memory.second = ask(first);
-    memory.next[0] = has_early ? ask(memory.second) : memory.second;
+    memory.next[0] = first >= none || tiles <= block.count() ? none : others.ask();
   }
-  if (!messenger && first < none) {
-    load(first, 0, false);
-    (early(none, 1), ...);
-  }
+  if (!messenger && first < none) load(first, 0);
   int stage = 0;
-  for (std::int64_t last = none, now = first, after = none; last < none || now < none; stage = 1 - stage) {
+  for (std::int64_t last = none, now = first; last < none || now < none; stage = 1 - stage) {
     if (!messenger && now < none) work(now, stage);
     block.sync();
-    const std::int64_t known = now < none ? memory.next[stage] : none;
-    const std::int64_t next = !has_early ? known : last >= none && now < none ? memory.second : after;
-    after = known;
+    const std::int64_t next = now < none ? memory.next[stage] : none;
     if (messenger) {
       if (now < none)
-        talk(now, stage, tile_exchange<Block, T>{block, others, memory, now, none, stage, known < none});
+        talk(now, stage, tile_exchange<Block, T>{block, others, memory, now, none, stage, next < none});
       else if (!Written && block.lane() == 0)
         others.leave(block, memory.look_back);
     } else {
       if (last < none) write(last, 1 - stage);
-      if (next < none) {
-        load(next, 1 - stage, last < none);
-        (early(after, stage), ...);
-      }
+      if (next < none) load(next, 1 - stage);
     }
     last = now;
     now = next;

@@ -53,24 +53,18 @@ union vector_slot {
   unsigned char room[bytes < 16 ? bytes : words * 16];
 };
 
-/// Starts copying vectors [from, to) of a warp's share, v to slots[v].in, in shared memory. All lanes of the warp call;
-/// complete for a lane after simt::copy_async_wait, for all after a barrier of the warp behind that.
+/// Starts copying vector v of a warp's share to slots[v].in, in shared memory. All lanes of the warp call; complete for
+/// a lane after simt::copy_async_wait, for all after a barrier of the warp behind that.
 template <class Block, class In, int Items, bool Inside, class Slots>
-PMPP_HOST_DEVICE void load_async(Block& block, const In& in, const vector_range<Items, Inside>& mine, const Slots& slots,
-                                 int from, int to) {
-  for (int v = from + block.lane(); v < to; v += simt::warp_size) {
+PMPP_HOST_DEVICE void load_async(Block& block, const In& in, const vector_range<Items, Inside>& mine,
+                                 const Slots& slots) {
+  for (int v = block.lane(); v < mine.count; v += simt::warp_size) {
     if (!mine.has(v)) break;
     if (mine.whole(v))
       access<In>::template load_async<Items>(in, mine.element(v), slots[v].in);
     else
       slots[v].in = access<In>::template load_part<Items>(in, mine.element(v), mine.begin_of(v), mine.end_of(v));
   }
-}
-/// All of them.
-template <class Block, class In, int Items, bool Inside, class Slots>
-PMPP_HOST_DEVICE void load_async(Block& block, const In& in, const vector_range<Items, Inside>& mine,
-                                 const Slots& slots) {
-  load_async(block, in, mine, slots, 0, mine.count);
 }
 
 }  // namespace pmpp::inline PMPP_BACKEND::block

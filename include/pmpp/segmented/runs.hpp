@@ -190,7 +190,6 @@ struct run_kernel {
     const int strips = ceil_div(fitting_rows, most), even = fitting_rows / strips;
     return even * strips > fitting_rows / most * most ? even : most;
   }();
-  static constexpr int rows_in_flight = Tuning.stages;
   static constexpr int most_strips = fitting_rows / each, most_rows = each * most_strips;
   static_assert(Items <= 16 && is_power_of_two(Items));
 
@@ -255,60 +254,25 @@ struct run_kernel {
         memory.last_offset[block.warp()] = 0;
       }
     }
-    [[maybe_unused]] K key_ahead{};  // of lane 0: the one before the warp's part of the tile that is loaded early
-    const auto load_all = [&](std::int64_t tile, int stage, bool) {
-      with_share(block, memory, p, tile, stage, [&](const auto& mine) { load(block, memory, a, p, mine, stage); });
-    };
-    const auto work_on = [&](std::int64_t tile, int stage) {
-      block.sync_warp();
-      with_share(block, memory, p, tile, stage, [&](const auto& mine) { work(block, memory, a, mine, stage); });
-    };
-    const auto talk_of = [&](std::int64_t tile, int stage, auto exchange) {
-      talk(block, memory, a, p, tile, stage, exchange);
-    };
-    if constexpr (by_key) {
-      // Once runs have moved to the front of a part, elements of the tile after next may follow behind them.
-      block::for_each_tile<true>(
-          block, a.others, memory.pipeline, p.tiles,
-          [&](std::int64_t tile, int stage, bool rest) {
-            if (!rest) return load_all(tile, stage, rest);
-            with_share(block, memory, p, tile, stage,
-                       [&](const auto& mine) { load_rows(block, a, mine, 0, occupied(block, memory, mine, stage)); });
-          },
-          [&](std::int64_t tile, int stage) {
-            simt::copy_async_wait<rows_in_flight>();  // all but the last rows that came early
-            work_on(tile, stage);
-            if (block.lane() == 0) memory.key_before[1 - stage][block.warp()] = key_ahead;
-          },
-          talk_of,
-          [&](std::int64_t tile, int stage) {
+    block::for_each_tile<by_key>(
+        block, a.others, memory.pipeline, p.tiles,
+        [&](std::int64_t tile, int stage) {
+          with_share(block, memory, p, tile, stage, [&](const auto& mine) { load(block, memory, a, p, mine, stage); });
+        },
+        [&](std::int64_t tile, int stage) {
+          simt::copy_async_wait<0>();
+          block.sync_warp();
+          with_share(block, memory, p, tile, stage, [&](const auto& mine) { work(block, memory, a, mine, stage); });
+        },
+        [&](std::int64_t tile, int stage, auto exchange) { talk(block, memory, a, p, tile, stage, exchange); },
+        [&](std::int64_t tile, int stage) {
+          if constexpr (by_key)
             write_runs(block, memory, a, share<false>(block, memory, p, tile, stage), stage);
-            block.sync_warp();
-          },
-          [&](std::int64_t tile, int stage) {
-            int rows = 0;
-            if (tile < p.tiles)
-              with_share(block, memory, p, tile, stage, [&](const auto& mine) {
-                if (block.lane() == 0 && mine.first > 0 && mine.first < p.data.n)
-                  key_ahead = Heads::key(a.in[mine.first - 1]);
-                rows = load_rows(block, a, mine, occupied(block, memory, mine, stage), mine.count);
-              });
-            for (; rows < rows_in_flight; ++rows) simt::copy_async_batch();
-          });
-    } else {
-      block::for_each_tile<false>(
-          block, a.others, memory.pipeline, p.tiles, load_all,
-          [&](std::int64_t tile, int stage) {
-            simt::copy_async_wait<0>();
-            work_on(tile, stage);
-          },
-          talk_of,
-          [&](std::int64_t tile, int stage) {
+          else
             with_share(block, memory, p, tile, stage,
                        [&](const auto& mine) { write_scan(block, memory, a, p, mine, tile, stage); });
-            block.sync_warp();
-          });
-    }
+          block.sync_warp();
+        });
     a.others.finish(block, memory.pipeline.look_back, p.tiles);  // the last block finds everything written
     if constexpr (by_key) {
       if (a.done.flag != nullptr) block.sync();
@@ -416,28 +380,6 @@ private:
       mark(block, memory, a, p, mine);
     else if (block.lane() == 0 && mine.first > 0 && mine.first < p.data.n)
       memory.key_before[stage][block.warp()] = Heads::key(a.in[mine.first - 1]);
-  }
-
-  /// Loads vectors [from, to) of a warp's part, few rows at a time: what blocks say to each other goes the same way, and
-  /// would wait behind all that is asked for. Returns the number of rows.
-  template <bool Inside, class Block>
-  PMPP_HOST_DEVICE static int load_rows(Block& block, const arguments& a, const share<Inside>& mine, int from, int to) {
-    int rows = 0;
-    for (int v = from; v < to; v += lanes, ++rows) {
-      block::load_async(block, a.in, mine, mine, v, smaller(to, v + lanes));
-      simt::copy_async_batch();
-      simt::copy_async_wait<rows_in_flight>();
-    }
-    return rows;
-  }
-
-  /// How many vectors of a warp's part have no room yet for a later tile, because runs are there.
-  template <bool Inside, class Block>
-  PMPP_HOST_DEVICE static int occupied(Block& block, const shared& memory, const share<Inside>& mine, int stage) {
-    constexpr int run_bytes = larger(int(sizeof(staged)), lengths ? int(sizeof(position)) : 0);
-    const int bytes = static_cast<int>(memory.of_warp[stage][block.warp()].heads()) * run_bytes;
-    const int vectors = ceil_div(bytes, lane_bytes(mine.vectors)) * mine.vectors;
-    return smaller(mine.count, round_up(vectors, 8));  // whole lines
   }
 
   /// Marks the offsets that lie in the warp's part, one bit an element.
