@@ -26,9 +26,12 @@ using pmpp::device;
 namespace {
 
 // Small enough that many blocks and tiles take part at a few thousand elements.
-constexpr pmpp::segmented_tuning tiny{32, 16, 2, 32}, small{64, 32, 3, 4};
+constexpr pmpp::segmented_tuning tiny{32, 16, 3, 32, 0, 0, 0};
+// The same for sums segment by segment.
+constexpr std::int64_t always = std::int64_t(1) << 62;
+constexpr pmpp::segmented_tuning small{64, 32, 2, 4, always, always, 0};
 // Few blocks, whose warps go through many rows.
-constexpr pmpp::segmented_tuning deep{64, 160, 2, 1};
+constexpr pmpp::segmented_tuning deep{64, 160, 2, 1, 0, 0, 0};
 
 PMPP_HOST_DEVICE std::uint64_t scrambled(std::uint64_t x) {
   x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9u;
@@ -261,6 +264,7 @@ TEST_ALL_PLACES("long segments of operators in order") {
     check_segments<pmpp::segmented_tuning{}, where>(random_affines(offsets.back()), offsets, test::affine{3, 4, 0},
                                                     test::compose{});
     check_segments<tiny, where>(random_brackets(offsets.back()), offsets, test::brackets{}, test::concatenate{});
+    check_segments<small, where>(random_affines(offsets.back()), offsets, test::affine{3, 4, 0}, test::compose{});
   }
 }
 
@@ -468,6 +472,11 @@ TEST_ALL_PLACES("lengths that are known on the device only") {
     const std::vector<int> some(offsets.begin(), offsets.begin() + std::min<std::int64_t>(n / 10, 2001));
     auto wanted = sums_of(keys, some, 0, pmpp::plus{});
     wanted.resize(2000, -1);
+    CHECK(where::get(sums) == wanted);
+    const auto elements = where::put(std::vector<std::int64_t>{n});
+    sums = where::put(test::copies<int>(2000, -1));
+    pmpp::segmented_reduce<small>(policy, in.begin(), pmpp::device_count{elements.data(), 20000}, at.begin(),
+                                  pmpp::device_count{entries.data(), 2001}, sums);
     CHECK(where::get(sums) == wanted);
   }
 }

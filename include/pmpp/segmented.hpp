@@ -35,6 +35,7 @@
 #include <pmpp/memory/reply.hpp>
 #include <pmpp/memory/workspace.hpp>
 #include <pmpp/reduce/kernel.hpp>
+#include <pmpp/segmented/direct.hpp>
 #include <pmpp/segmented/reduce.hpp>
 #include <pmpp/segmented/runs.hpp>
 #include <pmpp/segmented/tile.hpp>
@@ -80,11 +81,37 @@ void check_offsets([[maybe_unused]] const P& where, [[maybe_unused]] const input
     for (std::int64_t s = 0; s < offsets.count.get() - 1; ++s) check_segment(offsets.first, s, in.count.get());
 }
 
+/// Short inputs, and long segments (segmented/direct.hpp). False, and nothing is done, if neither is to be expected.
+template <segmented_tuning Tuning, class P, class In, class Offsets, class Out, class A, class Op>
+bool segmented_reduce_directly(const P& where, const input<In>& in, const input<Offsets>& offsets, Out out, A init,
+                               Op op) {
+  constexpr int bytes = sizeof(value_of<In>);
+  constexpr bool possible = bytes <= 16 && sizeof(A) <= 16;
+  const std::int64_t segments = offsets.count.bound - 1;
+  [[maybe_unused]] const auto run = [&](auto blocks_of_a_processor) {
+    using kernel = direct_reduce_kernel<In, Offsets, Out, Op, A, Tuning, blocks_of_a_processor>;
+    const typename kernel::plan p(in.count.bound, segments);
+    scratch memory(where, std::size_t(p.chunks) * sizeof(A), std::size_t(p.chunks) * sizeof(unsigned));
+    launch(where, larger(p.tasks, p.chunks), kernel{},
+           typename kernel::arguments{in.first, in.count, offsets.first, offsets.count, out, op, init, p,
+                                      static_cast<A*>(memory.data()), memory.state()});
+    return true;
+  };
+  if constexpr (possible && Tuning.short_input > 0)  // as many blocks at once as possible: latency counts
+    if (in.count.bound <= Tuning.short_input && segments <= Tuning.short_segments)
+      return run(std::integral_constant<int, 8>{});
+  if constexpr (possible && bytes >= 4 &&
+                Tuning.long_average > 0)  // memory likes fewer streams better: 350, not 375 us
+    if (in.count.bound / segments >= Tuning.long_average) return run(std::integral_constant<int, 6>{});
+  return false;
+}
+
 /// Enqueues on a GPU or runs in the emulator.
 template <segmented_tuning Tuning, class P, class In, class Offsets, class Out, class A, class Op>
 void segmented_reduce_on_blocks(const P& where, const input<In>& in, const input<Offsets>& offsets, Out out, A init,
                                 Op op) {
   check_reachable(where, "segmented_reduce", zip_iterator{in.first, zip_iterator{offsets.first, out}});
+  if (segmented_reduce_directly<Tuning>(where, in, offsets, out, init, op)) return;
   block::with_access(in.first, [&](auto wide, std::int64_t wide_lead) {
     // Computed elements may be much wider than what they are made of: such vectors would not fit shared memory.
     constexpr bool fits = wide * larger(sizeof(value_of<In>), sizeof(A)) <= 256;
@@ -386,7 +413,8 @@ auto counted(const char* function, R& r) {
 /// \param op       associative; need not be commutative or have an identity.
 /// \return the iterator past the last element written (past the bound for a device_count).
 /// The same bits on every run; on host also for any number of threads. Asynchronous on a GPU; may be captured. Scratch:
-/// about 50 bytes a block of the grid, from the workspace or one allocation in stream order.
+/// about 50 bytes a block of the grid, or a value and four bytes every 2 sqrt(n) elements, from the workspace or one
+/// allocation in stream order.
 /// Cost: n elements and segments + 1 offsets read, segments written; one launch.
 /// \throws std::invalid_argument for a null or reversed input, or no offsets at all, std::length_error if out is too
 /// short; cuda_error. Source: Merrill and Garland, Merge-based SpMV, 2016. Example: test/segmented.cpp, sums.

@@ -37,6 +37,10 @@ struct segmented_tuning {
   int bytes = 80;      ///< of elements a thread: a tile has threads * bytes
   int stages = 2;      ///< tiles of segmented_reduce in shared memory: one is worked on, the others are on their way
   int min_blocks = 4;  ///< that the compiler makes room for on a multiprocessor
+  // segmented_reduce goes segment by segment (segmented/direct.hpp), with no tiles,
+  std::int64_t short_input = 1 << 24;     ///< up to so many elements (0: never)
+  std::int64_t short_segments = 1 << 18;  ///< in so many segments,
+  std::int64_t long_average = 1 << 12;    ///< or where segments have so many elements on average (0: never)
 };
 
 /// Of the calls whose tiles wait for those before: a block of each multiprocessor has two tiles in shared memory.

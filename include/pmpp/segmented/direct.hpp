@@ -1,0 +1,231 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The kernel of segmented_reduce for short inputs, where latency counts, and for long segments.
+//
+//   1. Some threads fold one segment each together, as many as suit the average length: two loads that wait for each
+//      other, and a tree. What is much longer than the average is left to the whole warp. Neighbours go to different
+//      blocks, so that a few long ones side by side do no harm.
+//   2. Who finds a segment longer than a chunk leaves it alone. The elements are also cut into chunks, one a block.
+//      Meanwhile another warp of the block searches for the segment that goes on into its chunk. If that one is longer
+//      than a chunk, the block folds what the chunk has of it, together with its beginning if that lies in the chunk
+//      before. The last block to do so for a segment joins its parts in order.
+//
+// No block folds more than three chunks, whatever the lengths are; none waits for another. Work n + segments + searches;
+// one launch. What is combined with what depends on lengths and places alone: the same bits on every run.
+#pragma once
+
+#include <cstdint>
+
+#include <pmpp/block/reduce.hpp>
+#include <pmpp/core/config.hpp>
+#include <pmpp/core/math.hpp>
+#include <pmpp/core/range.hpp>
+#include <pmpp/reduce/kernel.hpp>
+#include <pmpp/segmented/tile.hpp>
+#include <pmpp/simt/atomic.hpp>
+#include <pmpp/simt/bits.hpp>
+
+#pragma GCC visibility push(hidden)  // see launch.hpp
+
+namespace pmpp::inline PMPP_BACKEND {
+namespace detail {
+
+template <class In, class Offsets, class Out, class Op, class A, segmented_tuning Tuning, int Blocks>
+struct direct_reduce_kernel {
+  static constexpr int lanes = simt::warp_size, folders = smaller(Tuning.threads, 128), threads = folders + lanes,
+                       min_blocks = smaller(Blocks, 2048 / threads);
+  /// Elements that a thread loads at a time.
+  static constexpr int batch = larger(1, smaller(16, 64 / int(larger(sizeof(A), sizeof(value_of<In>)))));
+  static constexpr bool any_order = operand_order<Op, A>::any;
+
+  /// [begin, end)
+  struct segment {
+    std::int64_t index, begin, end;
+
+    PMPP_HOST_DEVICE std::int64_t length() const { return end - begin; }
+  };
+  struct shared {
+    block::reduce_memory<A> reduced;
+    segment crossing;  ///< the one that goes on into the chunk
+    bool last;
+  };
+  /// Block b has task b, segments for all its threads, and chunk b.
+  struct plan {
+    std::int64_t n, segments, chunks = 0, tasks = 0;
+    int chunk_bits = 0;
+    int each = 1;  ///< threads that a segment gets: a part of a warp, or all
+
+    /// Chunks of about 2 sqrt(n): a block folds one in the time in which hundreds of blocks fold all.
+    PMPP_HOST_DEVICE plan(std::int64_t elements, std::int64_t segment_count) {
+      while ((std::int64_t(1) << chunk_bits) < folders * batch || (elements >> chunk_bits) > (1ll << chunk_bits) / 4)
+        ++chunk_bits;
+      set(elements, segment_count);
+    }
+    /// The same chunks for other numbers, which are no larger.
+    PMPP_HOST_DEVICE void set(std::int64_t elements, std::int64_t segment_count) {
+      n = elements;
+      segments = segment_count;
+      chunks = n > chunk() ? ceil_div(n, chunk()) : 0;
+      each = 1;
+      while (each < folders && std::int64_t(each) * larger(1, batch / 2) * segments < n) each *= 2;
+      if (each > lanes) each = folders;
+      tasks = ceil_div(segments, std::int64_t(folders / each));
+    }
+    PMPP_HOST_DEVICE std::int64_t chunk() const { return std::int64_t(1) << chunk_bits; }
+  };
+
+  struct arguments {
+    In in;
+    item_count count;
+    Offsets offsets;
+    item_count offset_count;
+    Out out;
+    Op op;
+    A init;
+    plan known;         ///< for counts that the host knows; for their bounds where only the device does
+    A* shares;          ///< of a chunk
+    unsigned* arrived;  ///< zero; how many blocks have left their share of the segment that first goes on into a chunk
+  };
+
+  template <class Block>
+  PMPP_HOST_DEVICE void operator()(Block& block, shared& memory, const arguments& a) const {
+    plan p = a.known;
+    if (a.count.pointer != nullptr || a.offset_count.pointer != nullptr)
+      p.set(a.count.get(), larger(std::int64_t(0), a.offset_count.get() - 1));
+    const bool finder = block.warp() == folders / lanes;
+    for (std::int64_t task = block.index(); task < larger(p.tasks, p.chunks); task += block.count()) {
+      if (finder && task < p.chunks) find_crossing(block, memory, a, p, task);
+      if (p.each > lanes && task < p.tasks)
+        fold_by_block(block, memory, a, p, task);
+      else if (!finder && task < p.tasks)
+        fold_by_groups(block, a, p, task);
+      block.sync();
+      if (task < p.chunks) fold_chunk(block, memory, a, p, task);
+      block.sync();
+    }
+  }
+
+private:
+  PMPP_HOST_DEVICE static segment segment_at(const arguments& a, const plan& p, std::int64_t s) {
+    if (s >= p.segments) return {s, 0, 0};
+    return {s, static_cast<std::int64_t>(a.offsets[s]), static_cast<std::int64_t>(a.offsets[s + 1])};
+  }
+  PMPP_HOST_DEVICE static void write(const arguments& a, std::int64_t s, const A& value) {
+    a.out[s] = static_cast<value_of<Out>>(value);
+  }
+
+  /// Calls one of `count` threads, for its share of get(0) ... get(n - 1): adjacent ones where the order of operands
+  /// matters. Threads 0 ... busy(n, count) - 1 have a share.
+  template <class Get>
+  PMPP_HOST_DEVICE static A fold(const arguments& a, int n, int rank, int count, Get get) {
+    const int share = any_order ? 0 : ceil_div(n, count), step = any_order ? count : 1;
+    const int first = any_order ? rank : rank * share, end = any_order ? n : smaller(n, first + share);
+    A sum{};
+    for (int i = first; i < end; i += batch * step) {
+      A x[batch]{};
+      for (int k = 0; k < batch; ++k)
+        if (i + k * step < end) x[k] = static_cast<A>(get(i + k * step));
+      for (int k = 0; k < batch; ++k)
+        if (i + k * step < end) sum = k == 0 && i == first ? x[k] : static_cast<A>(a.op(sum, x[k]));
+    }
+    return sum;
+  }
+  PMPP_HOST_DEVICE static int busy(int n, int count) {
+    return n <= count ? n : any_order ? count : ceil_div(n, ceil_div(n, count));
+  }
+
+  /// Thread 0 gets the combination of get(0) ... get(n - 1), if n > 0. All threads call. One barrier.
+  template <class Block, class Get>
+  PMPP_HOST_DEVICE static A fold_together(Block& block, shared& memory, const arguments& a, std::int64_t n, Get get) {
+    const auto count = static_cast<int>(n);
+    A sum{};
+    if (block.thread() < folders) sum = fold(a, count, block.thread(), folders, get);
+    return block::reduce(block, memory.reduced, sum, a.op, larger(1, busy(count, folders)));
+  }
+
+  /// One segment.
+  template <class Block>
+  PMPP_HOST_DEVICE static void fold_by_block(Block& block, shared& memory, const arguments& a, const plan& p,
+                                             std::int64_t task) {
+    const segment s = segment_at(a, p, task);
+    const bool mine = s.length() <= p.chunk();
+    const A sum = fold_together(block, memory, a, mine ? s.length() : 0, [&](int i) { return a.in[s.begin + i]; });
+    if (block.thread() == 0 && mine) write(a, task, s.length() > 0 ? static_cast<A>(a.op(a.init, sum)) : a.init);
+  }
+
+  /// A segment for each `each` threads.
+  template <class Block>
+  PMPP_HOST_DEVICE static void fold_by_groups(Block& block, const arguments& a, const plan& p, std::int64_t task) {
+    const int rank = block.lane() % p.each;
+    const segment s = segment_at(a, p, block.thread() / p.each * p.tasks + task);
+    const bool together = s.length() > std::int64_t(p.each) * batch;
+    const int n = together ? 0 : static_cast<int>(s.length()), with_share = busy(n, p.each);
+    A sum = fold(a, n, rank, p.each, [&](int i) { return a.in[s.begin + i]; });
+    for (int d = 1; d < p.each; d *= 2) {
+      const A right = block.shuffle_down(sum, d);
+      if (rank + d < with_share) sum = static_cast<A>(a.op(sum, right));
+    }
+    if (rank == 0 && s.index < p.segments && !together)
+      write(a, s.index, n > 0 ? static_cast<A>(a.op(a.init, sum)) : a.init);
+
+    for (unsigned left = block.ballot(rank == 0 && together && s.length() <= p.chunk()); left != 0; left &= left - 1) {
+      const segment t = block.shuffle(s, simt::trailing_zeros(left));
+      const auto length = static_cast<int>(t.length());
+      sum = fold(a, length, block.lane(), lanes, [&](int i) { return a.in[t.begin + i]; });
+      sum = block::warp_reduce(block, sum, a.op, busy(length, lanes));
+      if (block.lane() == 0) write(a, t.index, static_cast<A>(a.op(a.init, sum)));
+    }
+  }
+
+  /// Finds the segment of the first element of a chunk, as count_leading, and keeps the offsets that it has seen.
+  template <class Block>
+  PMPP_HOST_DEVICE static void find_crossing(Block& block, shared& memory, const arguments& a, const plan& p,
+                                             std::int64_t chunk) {
+    const std::int64_t element = chunk << p.chunk_bits;
+    segment s{0, static_cast<std::int64_t>(a.offsets[0]), 0};
+    for (std::int64_t behind = p.segments; behind > s.index;) {
+      const std::int64_t piece = ceil_div(behind - s.index, std::int64_t(lanes));
+      const std::int64_t last = s.index + (block.lane() + 1) * piece - 1;  // of the lane's piece
+      std::int64_t end = element + 1;
+      if (last < behind) end = static_cast<std::int64_t>(a.offsets[last + 1]);
+      const int pieces = block.warp_add(end <= element ? 1 : 0);
+      if (pieces > 0) s.begin = block.shuffle(end, pieces - 1);
+      s.index += pieces * piece;
+      if (behind > s.index + piece - 1) {
+        behind = s.index + piece - 1;
+        s.end = block.shuffle(end, smaller(pieces, lanes - 1));
+      }
+    }
+    if (s.index == p.segments) s.end = s.begin;  // there is none
+    if (block.lane() == 0) memory.crossing = s;
+  }
+
+  /// The share of a chunk in the segment that goes on into it, if that is longer than a chunk.
+  template <class Block>
+  PMPP_HOST_DEVICE static void fold_chunk(Block& block, shared& memory, const arguments& a, const plan& p,
+                                          std::int64_t chunk) {
+    const segment s = memory.crossing;
+    const std::int64_t place = chunk << p.chunk_bits;
+    if (s.length() <= p.chunk() || s.begin > place) return;
+    // The first and the last chunk that it goes on into.
+    const std::int64_t first = (s.begin + p.chunk() - 1) >> p.chunk_bits, last = (s.end - 1) >> p.chunk_bits;
+    const std::int64_t from = chunk == first ? s.begin : place, to = smaller(s.end, place + p.chunk());
+    const A share = fold_together(block, memory, a, to - from, [&](int i) { return a.in[from + i]; });
+    if (block.thread() == 0) {
+      a.shares[chunk] = share;
+      memory.last = simt::atomic_add<simt::order::acq_rel>(a.arrived + first, 1u) == unsigned(last - first);
+    }
+    block.sync();
+    if (!memory.last) return;
+    const A sum = fold_together(block, memory, a, last - first + 1, [&](int i) { return a.shares[first + i]; });
+    if (block.thread() == 0) {
+      write(a, s.index, static_cast<A>(a.op(a.init, sum)));
+      a.arrived[first] = 0;  // for the next launch
+    }
+  }
+};
+
+}  // namespace detail
+}  // namespace pmpp::inline PMPP_BACKEND
+
+#pragma GCC visibility pop
