@@ -68,12 +68,9 @@ constexpr layer_tuning layer_tuning_for() {
 
 namespace detail {
 
-/// What the tensor cores take an element for.
+/// What the tensor cores take an element for: the two-byte types have no other units that are fast.
 template <class T>
-inline constexpr simt::mma_type layer_mma =
-    !is_two_byte_float<T>                                       ? simt::mma_type::none
-    : type_name<T>().find("bfloat16") != std::string_view::npos ? simt::mma_type::bfloat16
-                                                                : simt::mma_type::float16;
+inline constexpr simt::mma_type layer_mma = is_two_byte_float<T> ? mma_type_of<T> : simt::mma_type::none;
 
 /// The bytes that a view spans.
 struct span_of_view {
