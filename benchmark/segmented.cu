@@ -273,7 +273,7 @@ std::string sweep_name(const pmpp::segmented_tuning& t) {
 }
 template <int Threads, int Bytes, int Stages, int Blocks>
 void add_reduce_tuning() {
-  constexpr pmpp::segmented_tuning tuning{Threads, Bytes, Stages, Blocks};
+  constexpr pmpp::segmented_tuning tuning{Threads, Bytes, Stages, Blocks, 0, 0, 0};
   for (const char* const shape : {"1xN", "Nx1", "square", "16"})
     add_reduce<tuning>(sweep_name(tuning) + "reduce", shape, 1 << 28, false);
 }
