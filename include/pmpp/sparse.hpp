@@ -18,8 +18,10 @@
 #include <utility>
 
 #include <pmpp/core/config.hpp>
+#include <pmpp/core/csr_view.hpp>
 #include <pmpp/core/error.hpp>
 #include <pmpp/core/iterator.hpp>
+#include <pmpp/core/math.hpp>
 #include <pmpp/core/operators.hpp>
 #include <pmpp/core/range.hpp>
 #include <pmpp/execution.hpp>
@@ -28,8 +30,11 @@
 #include <pmpp/memory/csr_graph.hpp>
 #include <pmpp/memory/csr_matrix.hpp>
 #include <pmpp/memory/device_buffer.hpp>
+#include <pmpp/memory/workspace.hpp>
+#include <pmpp/merge.hpp>
 #include <pmpp/reduce.hpp>
 #include <pmpp/segmented.hpp>
+#include <pmpp/simt/block.hpp>
 #include <pmpp/sort.hpp>
 #include <pmpp/transform.hpp>
 
