@@ -151,7 +151,7 @@ struct cut_runs_kernel {
   template <class Block>
   PMPP_HOST_DEVICE void operator()(Block& block, const arguments& a) const {
     block::sorted_runs<4, In> runs = a.runs;
-    if (a.count.pointer != nullptr) runs.count = a.count.get();
+    if (a.count.pointer != nullptr) runs.source.count = a.count.get();
     const std::int64_t tile = block.index() * (threads / 4) + block.thread() / 4, group = tile / a.tiles_of_group;
     const std::int64_t diagonal = smaller(tile % a.tiles_of_group * a.tile, runs.count_of(group));
     const std::int64_t place = runs.run <= 1 << 28
@@ -187,7 +187,7 @@ struct merge_runs_kernel {
   PMPP_HOST_DEVICE void operator()(Block& block, shared& memory, const arguments& a) const {
     auto& of_block = memory.of_block;
     block::sorted_runs<Ways, In> runs = a.runs;
-    if (a.count.pointer != nullptr) runs.count = a.count.get();
+    if (a.count.pointer != nullptr) runs.source.count = a.count.get();
     const auto index = static_cast<unsigned>(block.index());  // 64-bit divisions are slow
     const std::int64_t group = index / a.tiles_of_group, all = runs.count_of(group);
     const std::int64_t begin = index % a.tiles_of_group * tile;
@@ -236,7 +236,7 @@ void merge_runs(const P& where, const In& in, const Out& out, const item_count& 
                 "pmpp: elements of more than about 450 bytes cannot be sorted");
   constexpr std::int64_t tile = kernel::tile;
   const std::int64_t tiles_of_group = ceil_div(Ways * run, tile);
-  const block::sorted_runs<Ways, In> runs{in, count.bound, run};
+  const block::sorted_runs<Ways, In> runs{block::staged_input<In>(in, count.bound), run};
   const std::int64_t groups = ceil_div(count.bound, Ways * run);
   const std::int64_t tiles = (groups - 1) * tiles_of_group + ceil_div(count.bound - (groups - 1) * Ways * run, tile);
   if constexpr (Ways == 4) {
