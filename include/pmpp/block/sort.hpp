@@ -95,10 +95,6 @@ PMPP_HOST_DEVICE T one_of(bool second, const T& x, const T& y) {
 template <class Memory, class Block, class T, int Items, class Comp>
 PMPP_HOST_DEVICE void merge_places(Block& block, const T* slots, int a, int end_a, int b, int end_b, int diagonal,
                                    const Comp& comp, T (&x)[Items]) {
-  const int from_a =
-      co_rank(diagonal, sort_window<Memory>{slots, a}, end_a - a, sort_window<Memory>{slots, b}, end_b - b, comp);
-  a += from_a;
-  b += diagonal - from_a;
   constexpr int unit = Memory::dense ? int(sizeof(T)) : 1;
   const auto at = [&](int place) -> const T& {
     if constexpr (Memory::dense)
@@ -106,18 +102,40 @@ PMPP_HOST_DEVICE void merge_places(Block& block, const T* slots, int a, int end_
     else
       return slots[Memory::slot(place)];
   };
+  const auto from = [&](int first) {
+    if constexpr (Memory::dense)
+      return slots + first;
+    else
+      return sort_window<Memory>{slots, first};
+  };
+  const int sum_of_places = a + b + diagonal;  // of both next elements
+  const auto places = from(0), places_before = from(sum_of_places - 1);
+  int high = a + smaller(diagonal, end_a - a);  // as co_rank, in these places
+  a += larger(0, diagonal - (end_b - b));
+  while (a < high) {
+    const int middle = static_cast<int>(static_cast<unsigned>(a + high) / 2);
+    if (comp(places_before[-middle], places[middle]))
+      high = middle;
+    else
+      a = middle + 1;
+  }
+  b = sum_of_places - a;
   const auto merge = [&](auto both_last) {  // neither can end
-    const int sum = (a + b) * unit, last_a = end_a * unit, last_b = end_b * unit;
+    const int sum = sum_of_places * unit, last_a = end_a * unit, last_b = end_b * unit;
+    // A warp whose runs end does not look past the last place: another warp may be writing there.
+    const auto inside = [&](int place) { return decltype(both_last)::value ? place : smaller(place, last_b - unit); };
     int next = a * unit;
-    T next_a = at(next), next_b = at(b * unit);
+    T next_a = at(inside(next)), next_b = at(inside(b * unit));
+#if defined(__CUDA_ARCH__)
 #pragma unroll
+#endif
     for (int k = 0; k < Items; ++k) {
       const int of_b = sum + k * unit - next;
       const bool take_b =
           decltype(both_last)::value ? comp(next_b, next_a) : next >= last_a || (of_b < last_b && comp(next_b, next_a));
       x[k] = one_of(take_b, next_a, next_b);
       if (k + 1 == Items) break;
-      const T loaded = at((take_b ? of_b : next) + unit);
+      const T loaded = at(inside((take_b ? of_b : next) + unit));
       next += take_b ? 0 : unit;
       next_a = one_of(take_b, loaded, next_a);
       next_b = one_of(take_b, next_b, loaded);
