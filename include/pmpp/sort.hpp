@@ -38,7 +38,7 @@ namespace pmpp::inline PMPP_BACKEND {
 
 struct sort_tuning {
   int threads = 512;           ///< of a block that sorts a tile, at most
-  int bytes = 64;              ///< of a thread's elements there: 17 elements of 4 bytes
+  int bytes = 64;              ///< of a thread's elements there, more for wide ones: 17 of 4 bytes, 11 of 8, 9 of 12
   int merge_threads = 128;     ///< of a block that merges segments
   int merge_bytes = 64;        ///< of a thread's elements there
   int tiles = 16;              ///< of a stretch that a block merges, on average, at most
@@ -50,7 +50,7 @@ struct sort_tuning {
   int radix_value = 16;        ///< bytes of the largest values that go along with their keys in each pass
   std::int64_t radix_narrow = std::int64_t(1) << 30;  ///< below so many elements look-back words have 32 bits
   int pass_threads = 128;                             ///< of a block that merges runs, at most
-  int pass_bytes = 64;                                ///< of a thread's elements there
+  int pass_bytes = 64;                                ///< of a thread's elements there, more for wide ones
   int resident = 1024;                                ///< threads that sort on a multiprocessor at a time
   int pass_resident = 1536;                           ///< threads that merge runs there
   std::int64_t four_ways = std::int64_t(1) << 24;     ///< from so many elements on passes merge four runs
@@ -68,8 +68,16 @@ constexpr int sort_threads(int threads, int bytes_of_thread, int most_bytes) {
   return threads;
 }
 
-/// Elements of a thread in a merge sort: an odd number.
-constexpr int sort_odd_items(int bytes_of_thread, int bytes) { return (bytes_of_thread / larger(4, bytes)) | 1; }
+/// Elements of a thread in a merge sort: an odd number. Wide elements may take up to 7/4 of the bytes: the search for where
+/// a thread begins costs as much, however few elements it merges.
+constexpr int sort_odd_items(int bytes_of_thread, int bytes) {
+  if (bytes <= 4) return (bytes_of_thread / 4) | 1;
+  return larger(1, ((bytes_of_thread * (bytes <= 8 ? 11 : 14) / 8 / bytes) - 1) | 1);
+}
+/// Threads that merge on a multiprocessor at a time: registers for so many bytes each.
+constexpr int sort_resident(int threads, int bytes_of_thread) {
+  return bytes_of_thread > 136 ? threads / 2 : bytes_of_thread > 96 ? threads * 2 / 3 : threads;
+}
 
 template <class T, class In, class Out, class Comp, sort_tuning Tuning>
 struct sort_tiles_kernel {
@@ -166,8 +174,8 @@ struct merge_runs_kernel {
   static constexpr int items = sort_odd_items(Tuning.pass_bytes, sizeof(T)),
                        threads =
                            sort_threads(smaller(Tuning.threads, Tuning.pass_threads), items*int(sizeof(T)), 96 * 1024),
-                       min_blocks = smaller(
-                           32, larger(1, Tuning.pass_resident / threads / (items * int(sizeof(T)) > 136 ? 2 : 1)));
+                       min_blocks =
+                           smaller(32, larger(1, sort_resident(Tuning.pass_resident, items*int(sizeof(T))) / threads));
   using memory_of_block = block::merge_runs_memory<T, threads, items, Ways>;
   static constexpr std::int64_t tile = memory_of_block::tile;
 

@@ -20,6 +20,7 @@
 #include <pmpp/block/sort.hpp>
 #include <pmpp/core/config.hpp>
 #include <pmpp/core/math.hpp>
+#include <pmpp/simt/bits.hpp>
 #include <pmpp/simt/block.hpp>
 
 namespace pmpp::inline PMPP_BACKEND::block {
@@ -68,38 +69,36 @@ PMPP_HOST_DEVICE void cut_two(Block& block, const sorted_runs<2, In>& runs, std:
 template <class T, class Index, class Block, class In, class Comp>
 PMPP_HOST_DEVICE Index cut_four(Block& block, const sorted_runs<4, In>& runs, std::int64_t group, std::int64_t diagonal,
                                 const Comp& comp) {
-  const int q = block.thread() % 4;
+  const int q = block.thread() % 4, first_lane = block.lane() - q;
   const In mine = runs.source.in + (runs.first_of(group) + q * runs.run);
   Index low = 0, left = static_cast<Index>(runs.length(group, q)), wanted = static_cast<Index>(diagonal);
+  Index before = left / 2;  // of all four middles
+  before += block.shuffle_xor(before, 1);
+  before += block.shuffle_xor(before, 2);
   T middle{};
   if (left > 0) middle = element_as<T>(value_of<In>(mine[left / 2]));
-  while (block.any(left > 0)) {
-    const Index half = left / 2;
-    Index before = half + block.shuffle_xor(half, 1);
-    before += block.shuffle_xor(before, 2);
+  while (const unsigned alive_in_warp = block.ballot(left > 0)) {
+    const unsigned alive = alive_in_warp >> first_lane & 15;
     const bool upper = wanted <= before;
-    // Who has the largest or the smallest middle: between neighbours, then between the winners.
-    T best = middle;
-    int winner = left > 0 ? q : -1;
-    for (int bit = 1; bit <= 2; bit *= 2) {
-      const T other = block.shuffle_xor(best, bit);
-      const int other_winner = block.shuffle_xor(winner, bit);
-      bool swap = winner < 0;
-      if (winner >= 0 && other_winner >= 0) {
-        const bool later = winner > other_winner;  // equals are ordered by run
-        const bool in_order = later ? !comp(best, other) : !comp(other, best);
-        swap = (in_order == later) != upper;
-      }
-      if (swap) {
-        best = other;
-        winner = other_winner;
-      }
+    int smaller_middles = 0;
+    for (int bit = 1; bit < 4; ++bit) {
+      const T other = block.shuffle_xor(middle, bit);
+      const int of = q ^ bit;
+      if (left > 0 && (alive >> of & 1) != 0)  // equals are ordered by run
+        smaller_middles += of < q ? !comp(middle, other) : comp(other, middle);
     }
-    const Index settled = block.shuffle(half, (block.lane() & ~3) + (winner < 0 ? 0 : winner)) + 1;
-    if (!upper && winner >= 0) wanted -= settled;
+    const bool wins = left > 0 && smaller_middles == (upper ? simt::count_bits(alive) - 1 : 0);
+    unsigned winners = block.ballot(wins) >> first_lane & 15;
+    if (winners == 0) winners = alive;  // a comparator that contradicts itself
+    const int winner = winners == 0 ? 0 : simt::trailing_zeros(winners);
+    const Index left_of_winner = block.shuffle(left, first_lane + winner), half = left_of_winner / 2;
+    if (winners == 0) continue;
+    const Index rest = upper ? half : left_of_winner - half - 1;
+    before += rest / 2 - half;
+    if (!upper) wanted -= half + 1;
     if (winner == q) {
       if (!upper) low += half + 1;
-      left = upper ? half : left - half - 1;
+      left = rest;
       if (left > 0) middle = element_as<T>(value_of<In>(mine[low + left / 2]));
     }
   }
@@ -111,11 +110,12 @@ namespace detail {
 /// Copies one element into shared memory; those of memory and pairs of them asynchronously.
 template <class It, class T>
 PMPP_HOST_DEVICE void copy_element(const It& in, std::int64_t i, T* slot) {
-  using raw = raw_items<It, 1>;
-  if constexpr (std::is_same_v<value_of<It>, T> && sizeof(raw) == sizeof(T))
-    access<It>::template load_async<1>(in, i, *reinterpret_cast<raw*>(slot));
-  else
-    *slot = element_as<T>(value_of<It>(in[i]));
+  *slot = element_as<T>(value_of<It>(in[i]));
+}
+template <class U, class T>
+requires std::is_same_v<std::remove_const_t<U>, T> PMPP_HOST_DEVICE void copy_element(U* const& in, std::int64_t i,
+                                                                                      T* slot) {
+  access<U*>::template load_async<1>(in, i, *reinterpret_cast<raw_items<U*, 1>*>(slot));
 }
 template <class A, class B, class T>
 PMPP_HOST_DEVICE void copy_element(const zip_iterator<A, B>& in, std::int64_t i, T* slot) {

@@ -175,9 +175,12 @@ PMPP_HOST_DEVICE void sort(Block& block, Memory& memory, int count, const Comp& 
   };
   sync(2 * items);
   for (int run = items; run < count; run *= 2) {
-    const int group = from / (2 * run) * (2 * run), first = smaller(group, count);
-    const int border = smaller(first + run, count), end = smaller(first + 2 * run, count);
-    detail::merge_places<Memory>(block, slots, first, border, border, end, smaller(from - group, end - first), comp, x);
+    if (block.warp() * of_warp < count) {
+      const int group = from / (2 * run) * (2 * run), first = smaller(group, count);
+      const int border = smaller(first + run, count), end = smaller(first + 2 * run, count);
+      detail::merge_places<Memory>(block, slots, first, border, border, end, smaller(from - group, end - first), comp,
+                                   x);
+    }
     sync(2 * run);
     if (have > 0)
       for (int k = 0; k < items; ++k) own[k] = x[k];  // past the end lies nothing that anybody asks about
