@@ -3,10 +3,10 @@
 // Merging two sorted sequences into one: merge, merge_by_key.
 //
 //   1. The result is cut into stretches of a few tiles, one for each block.
-//   2. A block finds by itself where its stretch begins in both inputs (core/co_rank.hpp), and from there streams them
-//      through shared memory (block/merge.hpp).
+//   2. A block finds by itself where its tiles begin in both inputs (core/co_rank.hpp), and merges tile after tile in
+//      shared memory (block/merge_tiles.hpp).
 //
-// Work n, one search for each stretch; traffic n elements read, n written; two barriers a tile; one launch, no scratch.
+// Work n, one search for each tile; traffic n elements read, n written; three barriers a tile; one launch, no scratch.
 // Stable: of equal elements those of a come first, and both keep their order. The result is unique, so it is the same
 // on every run. Inputs and output may begin at any address; a misaligned one moves in smaller words.
 // (PMPP ch. 12; Odeh, Green, Mwassi, Shmueli and Birk, Merge Path, 2012.)
@@ -15,7 +15,7 @@
 #include <cstdint>
 #include <type_traits>
 
-#include <pmpp/block/merge.hpp>
+#include <pmpp/block/merge_tiles.hpp>
 #include <pmpp/core/co_rank.hpp>
 #include <pmpp/core/config.hpp>
 #include <pmpp/core/operators.hpp>
@@ -30,35 +30,32 @@
 namespace pmpp::inline PMPP_BACKEND {
 
 struct merge_tuning {
-  int threads = 128;  ///< of a block; fewer for elements of more than 200 bytes
-  int bytes = 64;     ///< of keys and values that a thread merges in a tile: 4 to 16 elements, a power of two
-  int tiles = 16;     ///< of a stretch, at most: fewer mean more searches, more a longer tail of the launch
+  int threads = 256;  ///< of a block; fewer for elements of more than 400 bytes
+  int bytes = 64;     ///< of keys and values that a thread merges in a tile, more for wide ones: 17 of 4 bytes, 11 of 8
+  int tiles = 128;    ///< of a stretch, at most
+  int resident = 1280;  ///< threads that merge on a multiprocessor at a time
 };
 
 namespace detail {
 
-/// Elements of a thread in a tile.
-template <merge_tuning Tuning>
-constexpr int merge_items(int bytes) {
-  const int fit = smaller(16, Tuning.bytes / bytes);
-  return fit < 4 ? (bytes > 64 ? 1 : 4) : 1 << floor_log2(fit);
-}
-
-/// Threads of a block: as many as the rings of such elements leave room for.
+/// Threads of a block: as many as two tiles of such elements leave room for.
 template <merge_tuning Tuning>
 constexpr int merge_threads(int bytes) {
   int threads = Tuning.threads;
-  while (threads > simt::warp_size && 6 * threads * merge_items<Tuning>(bytes) * bytes > 200 * 1024) threads /= 2;
+  while (threads > simt::warp_size && 2 * threads * block::odd_items(Tuning.bytes, bytes) * bytes > 200 * 1024)
+    threads /= 2;
   return threads;
 }
 
 template <class T, class Task, class Comp, merge_tuning Tuning>
 struct merge_kernel {
-  using memory_of_block = block::merge_memory<T, merge_threads<Tuning>(sizeof(T)), merge_items<Tuning>(sizeof(T))>;
-  static constexpr int threads = memory_of_block::threads, tile = memory_of_block::tile;
+  static constexpr int items = block::odd_items(Tuning.bytes, sizeof(T)), threads = merge_threads<Tuning>(sizeof(T));
+  using memory_of_block = block::merge_tiles_memory<T, threads, items, Tuning.tiles>;
+  static constexpr int tile = memory_of_block::tile;
   // What fits into 227 KB, each with the kilobyte that the system takes.
   static constexpr int min_blocks =
-      larger(1, smaller(1024 / threads, 227 * 1024 / int(sizeof(memory_of_block) + 1024)));
+      larger(1, smaller(block::resident_threads(Tuning.resident, items* int(sizeof(T))) / threads,
+                        227 * 1024 / int(sizeof(memory_of_block) + 1024)));
 
   struct shared {
     memory_of_block of_block;
@@ -75,9 +72,8 @@ struct merge_kernel {
     Task task = a.task;
     if (a.count_a.pointer != nullptr) task.a.count = a.count_a.get();
     if (a.count_b.pointer != nullptr) task.b.count = a.count_b.get();
-    const std::int64_t begin = larger(std::int64_t(0), block.index() * a.stretch - task.shift);
-    const std::int64_t end = smaller(task.count(), (block.index() + 1) * a.stretch - task.shift);
-    block::merge(block, memory.of_block, task, begin, end, a.comp);
+    const std::int64_t begin = block.index() * a.stretch;
+    block::merge_tiles(block, memory.of_block, task, begin, smaller(task.count(), begin + a.stretch), a.comp);
   }
 };
 
@@ -91,12 +87,6 @@ struct by_first {
   }
 };
 
-/// Where tiles begin: at whole vectors of the output.
-template <class Out>
-int shift_of(const Out& out) {
-  return block::staged_input<Out>(out, 0).shift;
-}
-
 /// Enqueues the merge on a GPU or runs it in the emulator.
 template <merge_tuning Tuning, class P, class A, class B, class Out, class Comp>
 void merge_on_blocks(const char* function, const P& where, const input<A>& a, const input<B>& b, const Out& out,
@@ -109,14 +99,13 @@ void merge_on_blocks(const char* function, const P& where, const input<A>& a, co
                 "pmpp: elements of more than about 1 KB cannot be merged");
   if (a.count.bound + b.count.bound == 0) return;
   check_reachable(where, function, zip_iterator{a.first, zip_iterator{b.first, out}});
-  const int shift = shift_of(out);
-  const std::int64_t tiles = ceil_div(a.count.bound + b.count.bound + shift, std::int64_t(kernel::tile));
+  const std::int64_t tiles = ceil_div(a.count.bound + b.count.bound, std::int64_t(kernel::tile));
   const std::int64_t resident = std::int64_t(kernel::min_blocks) * processor_count(where);
   const std::int64_t stretch = smaller(std::int64_t(Tuning.tiles), ceil_div(tiles, resident));
   launch(where, ceil_div(tiles, stretch), kernel{},
-         typename kernel::arguments{task{block::staged_input<A>(a.first, a.count.bound),
-                                         block::staged_input<B>(b.first, b.count.bound), out, shift},
-                                    a.count, b.count, stretch * kernel::tile, comp});
+         typename kernel::arguments{
+             task{block::staged_input<A>(a.first, a.count.bound), block::staged_input<B>(b.first, b.count.bound), out},
+             a.count, b.count, stretch * kernel::tile, comp});
 }
 
 /// One of two elements without a branch, which would be mispredicted half of the time.

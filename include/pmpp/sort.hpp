@@ -68,20 +68,9 @@ constexpr int sort_threads(int threads, int bytes_of_thread, int most_bytes) {
   return threads;
 }
 
-/// Elements of a thread in a merge sort: an odd number. Wide elements may take up to 7/4 of the bytes: the search for where
-/// a thread begins costs as much, however few elements it merges.
-constexpr int sort_odd_items(int bytes_of_thread, int bytes) {
-  if (bytes <= 4) return (bytes_of_thread / 4) | 1;
-  return larger(1, ((bytes_of_thread * (bytes <= 8 ? 11 : 14) / 8 / bytes) - 1) | 1);
-}
-/// Threads that merge on a multiprocessor at a time: registers for so many bytes each.
-constexpr int sort_resident(int threads, int bytes_of_thread) {
-  return bytes_of_thread > 136 ? threads / 2 : bytes_of_thread > 96 ? threads * 2 / 3 : threads;
-}
-
 template <class T, class In, class Out, class Comp, sort_tuning Tuning>
 struct sort_tiles_kernel {
-  static constexpr int items = sort_odd_items(Tuning.bytes, sizeof(T)),
+  static constexpr int items = block::odd_items(Tuning.bytes, sizeof(T)),
                        threads = sort_threads(Tuning.threads, items*int(sizeof(T)), 96 * 1024),
                        min_blocks =
                            smaller(32, larger(1, Tuning.resident / threads / (items * int(sizeof(T)) > 136 ? 2 : 1)));
@@ -171,11 +160,12 @@ struct cut_runs_kernel {
 
 template <int Ways, class T, class In, class Out, class Comp, sort_tuning Tuning>
 struct merge_runs_kernel {
-  static constexpr int items = sort_odd_items(Tuning.pass_bytes, sizeof(T)),
+  static constexpr int items = block::odd_items(Tuning.pass_bytes, sizeof(T)),
                        threads =
                            sort_threads(smaller(Tuning.threads, Tuning.pass_threads), items*int(sizeof(T)), 96 * 1024),
-                       min_blocks =
-                           smaller(32, larger(1, sort_resident(Tuning.pass_resident, items*int(sizeof(T))) / threads));
+                       min_blocks = smaller(
+                           32,
+                           larger(1, block::resident_threads(Tuning.pass_resident, items*int(sizeof(T))) / threads));
   using memory_of_block = block::merge_runs_memory<T, threads, items, Ways>;
   static constexpr std::int64_t tile = memory_of_block::tile;
 

@@ -1,19 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// How a block merges: a stretch of the result of any length, tile after tile.
+// What blocks merge with: inputs that pass through shared memory, a warp's search for a co-rank, and rings.
 //
-//   1. One warp finds where the stretch begins in both inputs: the co-rank, by probing 32 places at a time.
-//   2. Each input passes through a ring in shared memory, as wide asynchronous copies; memory is read once, and the
-//      next tile is on its way while this one is merged:
+// A ring holds the elements of an input around the tile that is being merged, as wide asynchronous copies; memory is read
+// once, and the next tile is on its way while this one is merged:
 //
-//          ring of a    | merged | this tile, if all of it came from a | on its way |
-//                                ^ next                                              ^ next + capacity
+//     ring of a    | merged | this tile, if all of it came from a | on its way |
+//                           ^ next                                              ^ next + capacity
 //
-//   3. A thread finds the co-rank of its first element in the rings and merges `Items` elements one by one into
-//      registers. Where its last thread ends the next tile begins: nobody has to search again.
-//   4. Warps pass their results through shared memory and write whole rows.
-//
-// Keys and values of two arrays (a zip_iterator) pass through the rings as pairs. Two barriers a tile. (PMPP ch. 12, the circular-buffer merge, with the copies made asynchronous.)
+// Where the last thread ends the next tile begins: nobody has to search again. (PMPP ch. 12, the circular-buffer merge,
+// with the copies made asynchronous.) Tiles whose ends are known need no rings: block/merge_tiles.hpp, merge_runs.hpp.
 #pragma once
 
 #include <cstdint>
@@ -236,35 +232,6 @@ private:
 
 }  // namespace detail
 
-/// Shared memory of a block that merges elements of type T. A thread merges `Items` of them in a tile.
-template <class T, int Threads, int Items>
-struct merge_memory {
-  using element = T;
-  static constexpr int threads = Threads, items = Items, tile = Threads * Items, capacity = 2 * tile;
-  static constexpr int alignment = larger(16, int(alignof(T)));
-
-  // Bytes, because types with constructors cannot lie in shared memory. The ring of b follows that of a.
-  alignas(alignment) unsigned char ring_bytes[2 * capacity * sizeof(T)];
-  alignas(alignment) unsigned char stages[Threads / simt::warp_size]
-                                         [round_up(detail::stage<T, Items>::bytes_of_warp, alignment)];
-  std::int64_t first_of_a;  ///< co-rank of the stretch
-  int used_of_a;            ///< by the tile
-
-  PMPP_HOST_DEVICE T* slots() { return reinterpret_cast<T*>(ring_bytes); }
-  PMPP_HOST_DEVICE T* stage_of(int warp) { return reinterpret_cast<T*>(stages[warp]); }
-};
-
-/// Two sorted inputs and where their merge goes.
-template <class A, class B, class Out>
-struct merge_task {
-  staged_input<A> a;
-  staged_input<B> b;
-  Out out;
-  int shift;  ///< tiles begin where i + shift is a multiple of the tile: on a vector of the output
-
-  PMPP_HOST_DEVICE std::int64_t count() const { return a.count + b.count; }
-};
-
 namespace detail {
 
 /// Writes a tile, `Items` elements a thread, to out[first] and the following; each warp its own part.
@@ -305,57 +272,6 @@ PMPP_HOST_DEVICE int merge_items(const T* slots, int first_a, int window_a, int 
     (take_b ? next_b : next_a) = loaded;
   }
   return i + ((a - first_a - i) & (Capacity - 1));
-}
-
-/// Writes the elements [begin, end) of the merge of `task`. All threads of the block call it, once in the life of
-/// `memory`.
-template <class Block, class Memory, class Task, class Comp>
-PMPP_HOST_DEVICE void merge(Block& block, Memory& memory, const Task& task, std::int64_t begin, std::int64_t end,
-                            const Comp& comp) {
-  using T = typename Memory::element;
-  constexpr int items = Memory::items, tile = Memory::tile, capacity = Memory::capacity;
-  if (begin >= end) return;
-  if (block.warp() == 0) {
-    const std::int64_t first = warp_co_rank(block, begin, task.a.in, task.a.count, task.b.in, task.b.count, comp);
-    if (block.lane() == 0) memory.first_of_a = first;
-  }
-  block.sync();
-  T* const slots = memory.slots();
-  ring<decltype(task.a.in), T, capacity> a(task.a, slots, memory.first_of_a);
-  ring<decltype(task.b.in), T, capacity> b(task.b, slots + capacity, begin - memory.first_of_a);
-  const auto refill = [&](int ahead) {
-    a.refill(block, ahead);
-    b.refill(block, ahead);
-    simt::copy_async_batch();
-  };
-  refill(tile + 16);  // what the first tile may need; 16: the most elements of a vector
-  refill(capacity);
-  while (begin < end) {
-    const std::int64_t to_boundary = tile - ((begin + task.shift) & (tile - 1));
-    const int count = static_cast<int>(smaller(end - begin, to_boundary));
-    if (a.lacks(tile) || b.lacks(tile))
-      simt::copy_async_wait<0>();
-    else
-      simt::copy_async_wait<1>();
-    block.sync();
-    T x[items]{};
-    const int from = block.thread() * items;
-    if (from < count) {
-      const int window_a = a.window(tile), window_b = b.window(tile);
-      const bool inside = count == tile && window_a == tile && window_b == tile;
-      const int used =
-          inside ? merge_items<true, capacity>(slots, a.slot(), tile, b.slot(), tile, from, tile, comp, x)
-                 : merge_items<false, capacity>(slots, a.slot(), window_a, b.slot(), window_b, from, count, comp, x);
-      if (from + items >= count) memory.used_of_a = used;
-    }
-    block.sync();
-    a.advance(memory.used_of_a);
-    b.advance(count - memory.used_of_a);
-    if (begin + count < end) refill(capacity);
-    detail::write_tile(block, memory, x, count, task.out, begin);
-    begin += count;
-  }
-  simt::copy_async_wait<0>();  // nothing may land when the block has left
 }
 
 }  // namespace pmpp::inline PMPP_BACKEND::block

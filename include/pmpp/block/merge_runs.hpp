@@ -141,6 +141,21 @@ PMPP_HOST_DEVICE void copy_part(Block& block, const staged_input<It>& source, st
   }
 }
 
+/// The rows of a warp, from slot `row` on, to out[first + row] and the following; there are `count` elements in all.
+template <class Memory, int Items, class Block, class T, class Out>
+PMPP_HOST_DEVICE void write_rows(Block& block, const T* slots, int row, int count, const Out& out, std::int64_t first) {
+  const auto write = [&](auto whole) {
+    for (int k = 0; k < Items; ++k) {
+      const int i = row + k * simt::warp_size + block.lane();
+      if (decltype(whole)::value || i < count) assign(out, first + i, slots[Memory::slot(i)]);
+    }
+  };
+  if (row + simt::warp_size * Items <= count)
+    write(std::true_type{});
+  else
+    write(std::false_type{});
+}
+
 }  // namespace detail
 
 /// Where a part that begins with element `first` may begin in shared memory, from `place` on.
@@ -160,11 +175,15 @@ PMPP_HOST_DEVICE void copy_part(Block& block, const staged_input<It>& source, st
   detail::copy_part<1>(block, source, first, count, slots, place);
 }
 
+/// Shared memory of a tile whose parts, `Ways` of them, lie side by side.
+template <class T, int Threads, int Items, int Ways>
+using merge_places_of = sort_memory<T, Threads, Items, 2 * Ways*(larger(1, access<T*>::items) - 1)>;
+
 template <class T, int Threads, int Items, int Ways>
 struct merge_runs_memory {
   using element = T;
   static constexpr int threads = Threads, items = Items, ways = Ways;
-  using places = sort_memory<T, Threads, Items, 2 * Ways*(larger(1, access<T*>::items) - 1)>;
+  using places = merge_places_of<T, Threads, Items, Ways>;
   /// Elements of a tile. Of four runs a thread fewer: no thread deals with both pairs.
   static constexpr int tile = (Threads - (Ways == 4 ? 1 : 0)) * Items;
 
@@ -219,18 +238,7 @@ PMPP_HOST_DEVICE void merge_runs(Block& block, Memory& memory, const sorted_runs
   detail::merge_places<places>(block, slots, begin[0], end[0], begin[1], end[1], smaller(from, count), comp, x);
   keep();
   block.sync_warp();
-  constexpr int of_warp = simt::warp_size * items;
-  const int row = block.warp() * of_warp + block.lane();
-  const auto write = [&](auto whole) {
-    for (int k = 0; k < items; ++k) {
-      const int i = row + k * simt::warp_size;
-      if (decltype(whole)::value || i < count) assign(out, first + i, slots[places::slot(i)]);
-    }
-  };
-  if (block.warp() * of_warp + of_warp <= count)
-    write(std::true_type{});
-  else
-    write(std::false_type{});
+  detail::write_rows<places, items>(block, slots, block.warp() * simt::warp_size * items, count, out, first);
 }
 
 }  // namespace pmpp::inline PMPP_BACKEND::block

@@ -22,6 +22,17 @@
 
 namespace pmpp::inline PMPP_BACKEND::block {
 
+/// Elements of a thread in a merge sort: an odd number. Wide elements may take up to 7/4 of the bytes: the search for where
+/// a thread begins costs as much, however few elements it merges.
+constexpr int odd_items(int bytes_of_thread, int bytes) {
+  if (bytes <= 4) return (bytes_of_thread / 4) | 1;
+  return larger(1, ((bytes_of_thread * (bytes <= 8 ? 11 : 14) / 8 / bytes) - 1) | 1);
+}
+/// Threads that merge on a multiprocessor at a time: registers for so many bytes each.
+constexpr int resident_threads(int threads, int bytes_of_thread) {
+  return bytes_of_thread > 136 ? threads / 2 : bytes_of_thread > 96 ? threads * 2 / 3 : threads;
+}
+
 template <class T, int Threads, int Items, int Extra = 0>
 struct sort_memory {
   using element = T;
