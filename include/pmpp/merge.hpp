@@ -24,25 +24,25 @@
 #include <pmpp/host/parallel_for.hpp>
 #include <pmpp/launch.hpp>
 #include <pmpp/memory/reachable.hpp>
+#include <pmpp/memory/workspace.hpp>
 
 #pragma GCC visibility push(hidden)  // see launch.hpp
 
 namespace pmpp::inline PMPP_BACKEND {
 
 struct merge_tuning {
-  int threads = 256;  ///< of a block; fewer for elements of more than 400 bytes
-  int bytes = 64;     ///< of keys and values that a thread merges in a tile, more for wide ones: 17 of 4 bytes, 11 of 8
-  int tiles = 128;    ///< of a stretch, at most
-  int resident = 1280;  ///< threads that merge on a multiprocessor at a time
+  int threads = 512;    ///< of a block, an even number of warps; fewer for elements of more than 200 bytes
+  int bytes = 64;       ///< of keys and values that a thread merges, more for wide ones: 17 of 4 bytes, 11 of 8
+  int resident = 1536;  ///< threads that merge on a multiprocessor at a time
 };
 
 namespace detail {
 
-/// Threads of a block: as many as two tiles of such elements leave room for.
+/// Threads of a block: as many as a tile of such elements leaves room for.
 template <merge_tuning Tuning>
 constexpr int merge_threads(int bytes) {
   int threads = Tuning.threads;
-  while (threads > simt::warp_size && 2 * threads * block::odd_items(Tuning.bytes, bytes) * bytes > 200 * 1024)
+  while (threads > simt::warp_size && threads * block::odd_items(Tuning.bytes, bytes) * bytes > 200 * 1024)
     threads /= 2;
   return threads;
 }
@@ -50,12 +50,11 @@ constexpr int merge_threads(int bytes) {
 template <class T, class Task, class Comp, merge_tuning Tuning>
 struct merge_kernel {
   static constexpr int items = block::odd_items(Tuning.bytes, sizeof(T)), threads = merge_threads<Tuning>(sizeof(T));
-  using memory_of_block = block::merge_tiles_memory<T, threads, items, Tuning.tiles>;
-  static constexpr int tile = memory_of_block::tile;
+  using memory_of_block = block::merge_tile_memory<T, threads, items>;
   // What fits into 227 KB, each with the kilobyte that the system takes.
   static constexpr int min_blocks =
-      larger(1, smaller(block::resident_threads(Tuning.resident, items* int(sizeof(T))) / threads,
-                        227 * 1024 / int(sizeof(memory_of_block) + 1024)));
+      smaller(32, larger(1, smaller(block::resident_threads(Tuning.resident, items* int(sizeof(T))) / threads,
+                                    227 * 1024 / int(sizeof(memory_of_block) + 1024))));
 
   struct shared {
     memory_of_block of_block;
@@ -63,7 +62,7 @@ struct merge_kernel {
   struct arguments {
     Task task;
     item_count count_a, count_b;
-    std::int64_t stretch;  ///< elements of a block
+    const std::int64_t* cuts;  ///< elements of a in front of each tile; null: blocks find out
     Comp comp;
   };
 
@@ -72,8 +71,46 @@ struct merge_kernel {
     Task task = a.task;
     if (a.count_a.pointer != nullptr) task.a.count = a.count_a.get();
     if (a.count_b.pointer != nullptr) task.b.count = a.count_b.get();
-    const std::int64_t begin = block.index() * a.stretch;
-    block::merge_tiles(block, memory.of_block, task, begin, smaller(task.count(), begin + a.stretch), a.comp);
+    const std::int64_t tile = std::int64_t(block.threads()) * items, begin = block.index() * tile;
+    if (begin < task.count())
+      block::merge_tile(block, memory.of_block, task, begin, smaller(task.count(), begin + tile),
+                        a.cuts == nullptr ? nullptr : a.cuts + block.index(), a.comp);
+  }
+};
+
+/// Finds where tiles begin. Every eighth thread first, from all places; the others between those.
+template <class A, class B, class Comp>
+struct cut_kernel {
+  static constexpr int threads = 128, step = 8;
+
+  struct shared {
+    std::int64_t cut[threads / step + 1];
+  };
+  struct arguments {
+    A a;
+    B b;
+    item_count count_a, count_b;
+    std::int64_t tile, tiles;
+    Comp comp;
+    std::int64_t* cuts;  ///< of tiles 0 ... tiles
+  };
+
+  template <class Block>
+  PMPP_HOST_DEVICE void operator()(Block& block, shared& memory, const arguments& a) const {
+    const std::int64_t count_a = a.count_a.get(), count_b = a.count_b.get(), first = block.index() * threads;
+    const auto diagonal = [&](int t) { return smaller((first + t) * a.tile, count_a + count_b); };
+    for (int k = block.thread(); k <= threads / step; k += threads)
+      memory.cut[k] = co_rank(diagonal(k * step), a.a, count_a, a.b, count_b, a.comp);
+    block.sync();
+    const int t = block.thread(), k = t / step;
+    const std::int64_t low_a = memory.cut[k], low_b = diagonal(k * step) - low_a;
+    const std::int64_t count = diagonal((k + 1) * step) - diagonal(k * step);
+    // Under a comparator that contradicts itself the cuts may not be in order.
+    const std::int64_t part_a = smaller(larger(std::int64_t(0), memory.cut[k + 1] - low_a), count);
+    const std::int64_t part_b = smaller(count_b - low_b, count - part_a);
+    if (first + t <= a.tiles)
+      a.cuts[first + t] =
+          low_a + co_rank(diagonal(t) - low_a - low_b, a.a + low_a, part_a, a.b + low_b, part_b, a.comp);
   }
 };
 
@@ -99,13 +136,21 @@ void merge_on_blocks(const char* function, const P& where, const input<A>& a, co
                 "pmpp: elements of more than about 1 KB cannot be merged");
   if (a.count.bound + b.count.bound == 0) return;
   check_reachable(where, function, zip_iterator{a.first, zip_iterator{b.first, out}});
-  const std::int64_t tiles = ceil_div(a.count.bound + b.count.bound, std::int64_t(kernel::tile));
-  const std::int64_t resident = std::int64_t(kernel::min_blocks) * processor_count(where);
-  const std::int64_t stretch = smaller(std::int64_t(Tuning.tiles), ceil_div(tiles, resident));
-  launch(where, ceil_div(tiles, stretch), kernel{},
-         typename kernel::arguments{
-             task{block::staged_input<A>(a.first, a.count.bound), block::staged_input<B>(b.first, b.count.bound), out},
-             a.count, b.count, stretch * kernel::tile, comp});
+  const std::int64_t n = a.count.bound + b.count.bound;
+  const task merged{block::staged_input<A>(a.first, a.count.bound), block::staged_input<B>(b.first, b.count.bound),
+                    out};
+  // Up to one wave of smaller blocks find by themselves where their tiles begin, at the cost of a wait.
+  const int small = larger(kernel::threads / 2, simt::warp_size);
+  const bool is_short = n <= std::int64_t(2) * kernel::min_blocks * processor_count(where) * small * kernel::items;
+  const int threads = is_short ? small : kernel::threads;
+  const std::int64_t tile = std::int64_t(threads) * kernel::items, tiles = ceil_div(n, tile);
+  scratch memory(where, is_short ? 0 : checked_bytes(tiles + 1, sizeof(std::int64_t), function), 0);
+  std::int64_t* const cuts = is_short ? nullptr : memory.take<std::int64_t>(tiles + 1);
+  using cut = cut_kernel<A, B, Comp>;
+  if (!is_short)
+    launch(where, ceil_div(tiles + 1, std::int64_t(cut::threads)), cut{},
+           typename cut::arguments{a.first, b.first, a.count, b.count, tile, tiles, comp, cuts});
+  launch(where, grid{tiles, threads}, kernel{}, typename kernel::arguments{merged, a.count, b.count, cuts, comp});
 }
 
 /// One of two elements without a branch, which would be mispredicted half of the time.

@@ -113,26 +113,12 @@ PMPP_HOST_DEVICE void merge_places(Block& block, const T* slots, int a, int end_
     else
       return slots[Memory::slot(place)];
   };
-  const auto from = [&](int first) {
-    if constexpr (Memory::dense)
-      return slots + first;
-    else
-      return sort_window<Memory>{slots, first};
-  };
-  const int sum_of_places = a + b + diagonal;  // of both next elements
-  const auto places = from(0), places_before = from(sum_of_places - 1);
-  int high = a + smaller(diagonal, end_a - a);  // as co_rank, in these places
-  a += larger(0, diagonal - (end_b - b));
-  while (a < high) {
-    const int middle = static_cast<int>(static_cast<unsigned>(a + high) / 2);
-    if (comp(places_before[-middle], places[middle]))
-      high = middle;
-    else
-      a = middle + 1;
-  }
-  b = sum_of_places - a;
+  const int from_a =
+      co_rank(diagonal, sort_window<Memory>{slots, a}, end_a - a, sort_window<Memory>{slots, b}, end_b - b, comp);
+  a += from_a;
+  b += diagonal - from_a;
   const auto merge = [&](auto both_last) {  // neither can end
-    const int sum = sum_of_places * unit, last_a = end_a * unit, last_b = end_b * unit;
+    const int sum = (a + b) * unit, last_a = end_a * unit, last_b = end_b * unit;
     // A warp whose runs end does not look past the last place: another warp may be writing there.
     const auto inside = [&](int place) { return decltype(both_last)::value ? place : smaller(place, last_b - unit); };
     int next = a * unit;
