@@ -33,7 +33,7 @@ using test::triple;
 // Elements of a tile of the default kernel for ints.
 constexpr std::int64_t tile = 128 * 16;
 // Small enough that many blocks, each with several tiles, take part at a few thousand elements.
-constexpr pmpp::merge_tuning tiny{64, 16};
+constexpr pmpp::merge_tuning tiny{64, 16, 64, 1, 20};
 
 /// Sorted by `key` alone; `tag` tells equals apart.
 template <class T>

@@ -2,11 +2,12 @@
 //
 // Merging two sorted sequences into one: merge, merge_by_key.
 //
-//   1. The result is cut into stretches of a few tiles, one for each block.
-//   2. A block finds by itself where its tiles begin in both inputs (core/co_rank.hpp), and merges tile after tile in
-//      shared memory (block/merge_tiles.hpp).
+//   1. The result is cut into tiles, one for each block. Where they begin in both inputs (core/co_rank.hpp) a small kernel
+//      finds; in short merges each block by itself.
+//   2. A block merges its tile in shared memory (block/merge_tiles.hpp).
 //
-// Work n, one search for each tile; traffic n elements read, n written; three barriers a tile; one launch, no scratch.
+// Work n, one search for each tile; traffic n elements read, n written; two launches and 8 bytes of scratch a tile, or
+// one launch without scratch for short merges.
 // Stable: of equal elements those of a come first, and both keep their order. The result is unique, so it is the same
 // on every run. Inputs and output may begin at any address; a misaligned one moves in smaller words.
 // (PMPP ch. 12; Odeh, Green, Mwassi, Shmueli and Birk, Merge Path, 2012.)
@@ -31,25 +32,32 @@
 namespace pmpp::inline PMPP_BACKEND {
 
 struct merge_tuning {
-  int threads = 512;    ///< of a block, an even number of warps; fewer for elements of more than 200 bytes
-  int bytes = 64;       ///< of keys and values that a thread merges, more for wide ones: 17 of 4 bytes, 11 of 8
-  int resident = 1536;  ///< threads that merge on a multiprocessor at a time
+  int threads = 512;       ///< of a block, an even number of warps; fewer for elements of more than 200 bytes
+  int bytes = 64;          ///< of keys and values that a thread merges, more for wide ones: 17 of 4 bytes, 11 of 8
+  int resident = 1536;     ///< threads that merge on a multiprocessor at a time
+  int waves = 3;           ///< up to so many of smaller blocks find by themselves where their tiles begin
+  int two_rounds = 12000;  ///< from so many tiles on their beginnings are searched in two rounds
 };
 
 namespace detail {
+
+/// Elements of a thread, an odd number. Of wide ones no more than `bytes`: more threads hide the waiting for memory.
+template <merge_tuning Tuning>
+constexpr int merge_items(int bytes) {
+  return bytes <= 8 ? block::odd_items(Tuning.bytes, bytes) : (Tuning.bytes / bytes) | 1;
+}
 
 /// Threads of a block: as many as a tile of such elements leaves room for.
 template <merge_tuning Tuning>
 constexpr int merge_threads(int bytes) {
   int threads = Tuning.threads;
-  while (threads > simt::warp_size && threads * block::odd_items(Tuning.bytes, bytes) * bytes > 200 * 1024)
-    threads /= 2;
+  while (threads > simt::warp_size && threads * merge_items<Tuning>(bytes) * bytes > 200 * 1024) threads /= 2;
   return threads;
 }
 
 template <class T, class Task, class Comp, merge_tuning Tuning>
 struct merge_kernel {
-  static constexpr int items = block::odd_items(Tuning.bytes, sizeof(T)), threads = merge_threads<Tuning>(sizeof(T));
+  static constexpr int items = merge_items<Tuning>(sizeof(T)), threads = merge_threads<Tuning>(sizeof(T));
   using memory_of_block = block::merge_tile_memory<T, threads, items>;
   // What fits into 227 KB, each with the kilobyte that the system takes.
   static constexpr int min_blocks =
@@ -78,7 +86,8 @@ struct merge_kernel {
   }
 };
 
-/// Finds where tiles begin. Every eighth thread first, from all places; the others between those.
+/// Finds where tiles begin. Where there are many, every eighth first, from all places, then the others between those: less
+/// traffic, at the cost of two waits.
 template <class A, class B, class Comp>
 struct cut_kernel {
   static constexpr int threads = 128, step = 8;
@@ -91,6 +100,7 @@ struct cut_kernel {
     B b;
     item_count count_a, count_b;
     std::int64_t tile, tiles;
+    bool two_rounds;
     Comp comp;
     std::int64_t* cuts;  ///< of tiles 0 ... tiles
   };
@@ -99,6 +109,11 @@ struct cut_kernel {
   PMPP_HOST_DEVICE void operator()(Block& block, shared& memory, const arguments& a) const {
     const std::int64_t count_a = a.count_a.get(), count_b = a.count_b.get(), first = block.index() * threads;
     const auto diagonal = [&](int t) { return smaller((first + t) * a.tile, count_a + count_b); };
+    if (!a.two_rounds) {
+      if (first + block.thread() <= a.tiles)
+        a.cuts[first + block.thread()] = co_rank(diagonal(block.thread()), a.a, count_a, a.b, count_b, a.comp);
+      return;
+    }
     for (int k = block.thread(); k <= threads / step; k += threads)
       memory.cut[k] = co_rank(diagonal(k * step), a.a, count_a, a.b, count_b, a.comp);
     block.sync();
@@ -139,9 +154,10 @@ void merge_on_blocks(const char* function, const P& where, const input<A>& a, co
   const std::int64_t n = a.count.bound + b.count.bound;
   const task merged{block::staged_input<A>(a.first, a.count.bound), block::staged_input<B>(b.first, b.count.bound),
                     out};
-  // Up to one wave of smaller blocks find by themselves where their tiles begin, at the cost of a wait.
+  // A few waves of smaller blocks find by themselves where their tiles begin, at the cost of a wait.
   const int small = larger(kernel::threads / 2, simt::warp_size);
-  const bool is_short = n <= std::int64_t(2) * kernel::min_blocks * processor_count(where) * small * kernel::items;
+  const bool is_short =
+      n <= std::int64_t(2) * Tuning.waves * kernel::min_blocks * processor_count(where) * small * kernel::items;
   const int threads = is_short ? small : kernel::threads;
   const std::int64_t tile = std::int64_t(threads) * kernel::items, tiles = ceil_div(n, tile);
   scratch memory(where, is_short ? 0 : checked_bytes(tiles + 1, sizeof(std::int64_t), function), 0);
@@ -149,7 +165,8 @@ void merge_on_blocks(const char* function, const P& where, const input<A>& a, co
   using cut = cut_kernel<A, B, Comp>;
   if (!is_short)
     launch(where, ceil_div(tiles + 1, std::int64_t(cut::threads)), cut{},
-           typename cut::arguments{a.first, b.first, a.count, b.count, tile, tiles, comp, cuts});
+           typename cut::arguments{a.first, b.first, a.count, b.count, tile, tiles, tiles > Tuning.two_rounds, comp,
+                                   cuts});
   launch(where, grid{tiles, threads}, kernel{}, typename kernel::arguments{merged, a.count, b.count, cuts, comp});
 }
 
@@ -236,8 +253,9 @@ auto pairs_of(const char* function, Keys& keys, Values& values) {
 ///              less) elements may be missing or come twice, but nothing else is read or written.
 /// \return the iterator past the last element written (past the upper bounds for a device_count).
 /// Stable: of equal elements those of a come first. out must not overlap a or b. Elements are trivially copyable, with a
-/// default constructor, up to about 1 KB. Asynchronous on a GPU; may be captured; no scratch, no allocation.
-/// Cost: both inputs read once, the output written once; one launch.
+/// default constructor, up to about 1 KB. Asynchronous on a GPU; may be captured. Scratch: 8 bytes a tile (8704 elements
+/// of 4 bytes) of a long merge, from the workspace or one allocation in stream order; none for a short one.
+/// Cost: both inputs read once, the output written once; one or two launches.
 /// \throws std::invalid_argument for a null or reversed input, std::length_error if out is too short; cuda_error.
 /// Source: PMPP ch. 12; Odeh, Green, Mwassi, Shmueli and Birk, Merge Path, 2012. Example: test/merge.cpp, merge.
 template <merge_tuning Tuning = merge_tuning{}, execution_policy P, random_access_range A, random_access_range B,
