@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Merges beside CUB's and Thrust's: pmpp enqueues, without scratch; CUB with storage of its own; Thrust with its own
+// Merges beside CUB's and Thrust's: pmpp enqueues; CUB with storage of its own; Thrust with its own
 // allocator in the same stream. Device time. The whole result of the first window is compared with the host's.
 //
 // `n` counts the elements of the result; both inputs have half of them, unless the name says otherwise. Keys rise by
@@ -159,14 +159,11 @@ void add_cases() {
   for (const std::int64_t n : powers(20, 26, 6)) add_pairs<u32, u32>("pairs/u32, u32", n);
 #ifdef PMPP_BENCH_SWEEP
   for (const std::int64_t n : powers(20, 27, 7)) {
-    add_merge<u32, pmpp::merge_tuning{256, 64, 16}>("sweep/256 threads, 16 items", n, n, less);
-    add_merge<u32, pmpp::merge_tuning{256, 32, 16}>("sweep/256 threads, 8 items", n, n, less);
-    add_merge<u32, pmpp::merge_tuning{128, 32, 16}>("sweep/128 threads, 8 items", n, n, less);
-    add_merge<u32, pmpp::merge_tuning{128, 64, 8}>("sweep/8 tiles", n, n, less);
-    add_merge<u32, pmpp::merge_tuning{128, 64, 32}>("sweep/32 tiles", n, n, less);
-    add_merge<u32, pmpp::merge_tuning{128, 64, 1000}>("sweep/one stretch a block", n, n, less);
-    add_merge<u32, pmpp::merge_tuning{128, 64, 128}>("sweep/128 tiles", n, n, less);
-    add_merge<u32, pmpp::merge_tuning{512, 32, 16}>("sweep/512 threads, 8 items", n, n, less);
+    add_merge<u32, pmpp::merge_tuning{.threads = 256}>("sweep/256 threads", n, n, less);
+    add_merge<u32, pmpp::merge_tuning{.bytes = 36}>("sweep/9 items", n, n, less);
+    add_merge<u32, pmpp::merge_tuning{.waves = 0}>("sweep/cuts first", n, n, less);
+    add_merge<u32, pmpp::merge_tuning{.waves = 1000}>("sweep/cuts by blocks", n, n, less);
+    add_merge<u32, pmpp::merge_tuning{.two_rounds = 1 << 30}>("sweep/cuts in one round", n, n, less);
   }
 #endif
 }

@@ -2,11 +2,12 @@
 //
 // Merging two sorted sequences into one: merge, merge_by_key.
 //
-//   1. The result is cut into stretches of a few tiles, one for each block.
-//   2. A block finds by itself where its stretch begins in both inputs (core/co_rank.hpp), and from there streams them
-//      through shared memory (block/merge.hpp).
+//   1. The result is cut into tiles, one for each block. Where they begin in both inputs (core/co_rank.hpp) a small kernel
+//      finds; in short merges each block by itself.
+//   2. A block merges its tile in shared memory (block/merge_tiles.hpp).
 //
-// Work n, one search for each stretch; traffic n elements read, n written; two barriers a tile; one launch, no scratch.
+// Work n, one search for each tile; traffic n elements read, n written; two launches and 8 bytes of scratch a tile, or
+// one launch without scratch for short merges.
 // Stable: of equal elements those of a come first, and both keep their order. The result is unique, so it is the same
 // on every run. Inputs and output may begin at any address; a misaligned one moves in smaller words.
 // (PMPP ch. 12; Odeh, Green, Mwassi, Shmueli and Birk, Merge Path, 2012.)
@@ -15,7 +16,7 @@
 #include <cstdint>
 #include <type_traits>
 
-#include <pmpp/block/merge.hpp>
+#include <pmpp/block/merge_tiles.hpp>
 #include <pmpp/core/co_rank.hpp>
 #include <pmpp/core/config.hpp>
 #include <pmpp/core/operators.hpp>
@@ -24,41 +25,44 @@
 #include <pmpp/host/parallel_for.hpp>
 #include <pmpp/launch.hpp>
 #include <pmpp/memory/reachable.hpp>
+#include <pmpp/memory/workspace.hpp>
 
 #pragma GCC visibility push(hidden)  // see launch.hpp
 
 namespace pmpp::inline PMPP_BACKEND {
 
 struct merge_tuning {
-  int threads = 128;  ///< of a block; fewer for elements of more than 200 bytes
-  int bytes = 64;     ///< of keys and values that a thread merges in a tile: 4 to 16 elements, a power of two
-  int tiles = 16;     ///< of a stretch, at most: fewer mean more searches, more a longer tail of the launch
+  int threads = 512;       ///< of a block, an even number of warps; fewer for elements of more than 200 bytes
+  int bytes = 64;          ///< of keys and values that a thread merges, more for wide ones: 17 of 4 bytes, 11 of 8
+  int resident = 1536;     ///< threads that merge on a multiprocessor at a time
+  int waves = 3;           ///< up to so many of smaller blocks find by themselves where their tiles begin
+  int two_rounds = 12000;  ///< from so many tiles on their beginnings are searched in two rounds
 };
 
 namespace detail {
 
-/// Elements of a thread in a tile.
+/// Elements of a thread, an odd number. Of wide ones no more than `bytes`: more threads hide the waiting for memory.
 template <merge_tuning Tuning>
 constexpr int merge_items(int bytes) {
-  const int fit = smaller(16, Tuning.bytes / bytes);
-  return fit < 4 ? (bytes > 64 ? 1 : 4) : 1 << floor_log2(fit);
+  return bytes <= 8 ? block::odd_items(Tuning.bytes, bytes) : (Tuning.bytes / bytes) | 1;
 }
 
-/// Threads of a block: as many as the rings of such elements leave room for.
+/// Threads of a block: as many as a tile of such elements leaves room for.
 template <merge_tuning Tuning>
 constexpr int merge_threads(int bytes) {
   int threads = Tuning.threads;
-  while (threads > simt::warp_size && 6 * threads * merge_items<Tuning>(bytes) * bytes > 200 * 1024) threads /= 2;
+  while (threads > simt::warp_size && threads * merge_items<Tuning>(bytes) * bytes > 200 * 1024) threads /= 2;
   return threads;
 }
 
 template <class T, class Task, class Comp, merge_tuning Tuning>
 struct merge_kernel {
-  using memory_of_block = block::merge_memory<T, merge_threads<Tuning>(sizeof(T)), merge_items<Tuning>(sizeof(T))>;
-  static constexpr int threads = memory_of_block::threads, tile = memory_of_block::tile;
+  static constexpr int items = merge_items<Tuning>(sizeof(T)), threads = merge_threads<Tuning>(sizeof(T));
+  using memory_of_block = block::merge_tile_memory<T, threads, items>;
   // What fits into 227 KB, each with the kilobyte that the system takes.
   static constexpr int min_blocks =
-      larger(1, smaller(1024 / threads, 227 * 1024 / int(sizeof(memory_of_block) + 1024)));
+      smaller(32, larger(1, smaller(block::resident_threads(Tuning.resident, items* int(sizeof(T))) / threads,
+                                    227 * 1024 / int(sizeof(memory_of_block) + 1024))));
 
   struct shared {
     memory_of_block of_block;
@@ -66,7 +70,7 @@ struct merge_kernel {
   struct arguments {
     Task task;
     item_count count_a, count_b;
-    std::int64_t stretch;  ///< elements of a block
+    const std::int64_t* cuts;  ///< elements of a in front of each tile; null: blocks find out
     Comp comp;
   };
 
@@ -75,9 +79,53 @@ struct merge_kernel {
     Task task = a.task;
     if (a.count_a.pointer != nullptr) task.a.count = a.count_a.get();
     if (a.count_b.pointer != nullptr) task.b.count = a.count_b.get();
-    const std::int64_t begin = larger(std::int64_t(0), block.index() * a.stretch - task.shift);
-    const std::int64_t end = smaller(task.count(), (block.index() + 1) * a.stretch - task.shift);
-    block::merge(block, memory.of_block, task, begin, end, a.comp);
+    const std::int64_t tile = std::int64_t(block.threads()) * items, begin = block.index() * tile;
+    if (begin < task.count())
+      block::merge_tile(block, memory.of_block, task, begin, smaller(task.count(), begin + tile),
+                        a.cuts == nullptr ? nullptr : a.cuts + block.index(), a.comp);
+  }
+};
+
+/// Finds where tiles begin. Where there are many, every eighth first, from all places, then the others between those: less
+/// traffic, at the cost of two waits.
+template <class A, class B, class Comp>
+struct cut_kernel {
+  static constexpr int threads = 128, step = 8;
+
+  struct shared {
+    std::int64_t cut[threads / step + 1];
+  };
+  struct arguments {
+    A a;
+    B b;
+    item_count count_a, count_b;
+    std::int64_t tile, tiles;
+    bool two_rounds;
+    Comp comp;
+    std::int64_t* cuts;  ///< of tiles 0 ... tiles
+  };
+
+  template <class Block>
+  PMPP_HOST_DEVICE void operator()(Block& block, shared& memory, const arguments& a) const {
+    const std::int64_t count_a = a.count_a.get(), count_b = a.count_b.get(), first = block.index() * threads;
+    const auto diagonal = [&](int t) { return smaller((first + t) * a.tile, count_a + count_b); };
+    if (!a.two_rounds) {
+      if (first + block.thread() <= a.tiles)
+        a.cuts[first + block.thread()] = co_rank(diagonal(block.thread()), a.a, count_a, a.b, count_b, a.comp);
+      return;
+    }
+    for (int k = block.thread(); k <= threads / step; k += threads)
+      memory.cut[k] = co_rank(diagonal(k * step), a.a, count_a, a.b, count_b, a.comp);
+    block.sync();
+    const int t = block.thread(), k = t / step;
+    const std::int64_t low_a = memory.cut[k], low_b = diagonal(k * step) - low_a;
+    const std::int64_t count = diagonal((k + 1) * step) - diagonal(k * step);
+    // Under a comparator that contradicts itself the cuts may not be in order.
+    const std::int64_t part_a = smaller(larger(std::int64_t(0), memory.cut[k + 1] - low_a), count);
+    const std::int64_t part_b = smaller(count_b - low_b, count - part_a);
+    if (first + t <= a.tiles)
+      a.cuts[first + t] =
+          low_a + co_rank(diagonal(t) - low_a - low_b, a.a + low_a, part_a, a.b + low_b, part_b, a.comp);
   }
 };
 
@@ -91,12 +139,6 @@ struct by_first {
   }
 };
 
-/// Where tiles begin: at whole vectors of the output.
-template <class Out>
-int shift_of(const Out& out) {
-  return block::staged_input<Out>(out, 0).shift;
-}
-
 /// Enqueues the merge on a GPU or runs it in the emulator.
 template <merge_tuning Tuning, class P, class A, class B, class Out, class Comp>
 void merge_on_blocks(const char* function, const P& where, const input<A>& a, const input<B>& b, const Out& out,
@@ -109,14 +151,23 @@ void merge_on_blocks(const char* function, const P& where, const input<A>& a, co
                 "pmpp: elements of more than about 1 KB cannot be merged");
   if (a.count.bound + b.count.bound == 0) return;
   check_reachable(where, function, zip_iterator{a.first, zip_iterator{b.first, out}});
-  const int shift = shift_of(out);
-  const std::int64_t tiles = ceil_div(a.count.bound + b.count.bound + shift, std::int64_t(kernel::tile));
-  const std::int64_t resident = std::int64_t(kernel::min_blocks) * processor_count(where);
-  const std::int64_t stretch = smaller(std::int64_t(Tuning.tiles), ceil_div(tiles, resident));
-  launch(where, ceil_div(tiles, stretch), kernel{},
-         typename kernel::arguments{task{block::staged_input<A>(a.first, a.count.bound),
-                                         block::staged_input<B>(b.first, b.count.bound), out, shift},
-                                    a.count, b.count, stretch * kernel::tile, comp});
+  const std::int64_t n = a.count.bound + b.count.bound;
+  const task merged{block::staged_input<A>(a.first, a.count.bound), block::staged_input<B>(b.first, b.count.bound),
+                    out};
+  // A few waves of smaller blocks find by themselves where their tiles begin, at the cost of a wait.
+  const int small = larger(kernel::threads / 2, simt::warp_size);
+  const bool is_short =
+      n <= std::int64_t(2) * Tuning.waves * kernel::min_blocks * processor_count(where) * small * kernel::items;
+  const int threads = is_short ? small : kernel::threads;
+  const std::int64_t tile = std::int64_t(threads) * kernel::items, tiles = ceil_div(n, tile);
+  scratch memory(where, is_short ? 0 : checked_bytes(tiles + 1, sizeof(std::int64_t), function), 0);
+  std::int64_t* const cuts = is_short ? nullptr : memory.take<std::int64_t>(tiles + 1);
+  using cut = cut_kernel<A, B, Comp>;
+  if (!is_short)
+    launch(where, ceil_div(tiles + 1, std::int64_t(cut::threads)), cut{},
+           typename cut::arguments{a.first, b.first, a.count, b.count, tile, tiles, tiles > Tuning.two_rounds, comp,
+                                   cuts});
+  launch(where, grid{tiles, threads}, kernel{}, typename kernel::arguments{merged, a.count, b.count, cuts, comp});
 }
 
 /// One of two elements without a branch, which would be mispredicted half of the time.
@@ -202,8 +253,9 @@ auto pairs_of(const char* function, Keys& keys, Values& values) {
 ///              less) elements may be missing or come twice, but nothing else is read or written.
 /// \return the iterator past the last element written (past the upper bounds for a device_count).
 /// Stable: of equal elements those of a come first. out must not overlap a or b. Elements are trivially copyable, with a
-/// default constructor, up to about 1 KB. Asynchronous on a GPU; may be captured; no scratch, no allocation.
-/// Cost: both inputs read once, the output written once; one launch.
+/// default constructor, up to about 1 KB. Asynchronous on a GPU; may be captured. Scratch: 8 bytes a tile (8704 elements
+/// of 4 bytes) of a long merge, from the workspace or one allocation in stream order; none for a short one.
+/// Cost: both inputs read once, the output written once; one or two launches.
 /// \throws std::invalid_argument for a null or reversed input, std::length_error if out is too short; cuda_error.
 /// Source: PMPP ch. 12; Odeh, Green, Mwassi, Shmueli and Birk, Merge Path, 2012. Example: test/merge.cpp, merge.
 template <merge_tuning Tuning = merge_tuning{}, execution_policy P, random_access_range A, random_access_range B,

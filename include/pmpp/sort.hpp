@@ -38,7 +38,7 @@ namespace pmpp::inline PMPP_BACKEND {
 
 struct sort_tuning {
   int threads = 512;           ///< of a block that sorts a tile, at most
-  int bytes = 64;              ///< of a thread's elements there: 17 elements of 4 bytes
+  int bytes = 64;              ///< of a thread's elements there, more for wide ones: 17 of 4 bytes, 11 of 8, 9 of 12
   int merge_threads = 128;     ///< of a block that merges segments
   int merge_bytes = 64;        ///< of a thread's elements there
   int tiles = 16;              ///< of a stretch that a block merges, on average, at most
@@ -50,7 +50,7 @@ struct sort_tuning {
   int radix_value = 16;        ///< bytes of the largest values that go along with their keys in each pass
   std::int64_t radix_narrow = std::int64_t(1) << 30;  ///< below so many elements look-back words have 32 bits
   int pass_threads = 128;                             ///< of a block that merges runs, at most
-  int pass_bytes = 64;                                ///< of a thread's elements there
+  int pass_bytes = 64;                                ///< of a thread's elements there, more for wide ones
   int resident = 1024;                                ///< threads that sort on a multiprocessor at a time
   int pass_resident = 1536;                           ///< threads that merge runs there
   std::int64_t four_ways = std::int64_t(1) << 24;     ///< from so many elements on passes merge four runs
@@ -68,12 +68,9 @@ constexpr int sort_threads(int threads, int bytes_of_thread, int most_bytes) {
   return threads;
 }
 
-/// Elements of a thread in a merge sort: an odd number.
-constexpr int sort_odd_items(int bytes_of_thread, int bytes) { return (bytes_of_thread / larger(4, bytes)) | 1; }
-
 template <class T, class In, class Out, class Comp, sort_tuning Tuning>
 struct sort_tiles_kernel {
-  static constexpr int items = sort_odd_items(Tuning.bytes, sizeof(T)),
+  static constexpr int items = block::odd_items(Tuning.bytes, sizeof(T)),
                        threads = sort_threads(Tuning.threads, items*int(sizeof(T)), 96 * 1024),
                        min_blocks =
                            smaller(32, larger(1, Tuning.resident / threads / (items * int(sizeof(T)) > 136 ? 2 : 1)));
@@ -151,7 +148,7 @@ struct cut_runs_kernel {
   template <class Block>
   PMPP_HOST_DEVICE void operator()(Block& block, const arguments& a) const {
     block::sorted_runs<4, In> runs = a.runs;
-    if (a.count.pointer != nullptr) runs.count = a.count.get();
+    if (a.count.pointer != nullptr) runs.source.count = a.count.get();
     const std::int64_t tile = block.index() * (threads / 4) + block.thread() / 4, group = tile / a.tiles_of_group;
     const std::int64_t diagonal = smaller(tile % a.tiles_of_group * a.tile, runs.count_of(group));
     const std::int64_t place = runs.run <= 1 << 28
@@ -163,11 +160,12 @@ struct cut_runs_kernel {
 
 template <int Ways, class T, class In, class Out, class Comp, sort_tuning Tuning>
 struct merge_runs_kernel {
-  static constexpr int items = sort_odd_items(Tuning.pass_bytes, sizeof(T)),
+  static constexpr int items = block::odd_items(Tuning.pass_bytes, sizeof(T)),
                        threads =
                            sort_threads(smaller(Tuning.threads, Tuning.pass_threads), items*int(sizeof(T)), 96 * 1024),
                        min_blocks = smaller(
-                           32, larger(1, Tuning.pass_resident / threads / (items * int(sizeof(T)) > 136 ? 2 : 1)));
+                           32,
+                           larger(1, block::resident_threads(Tuning.pass_resident, items*int(sizeof(T))) / threads));
   using memory_of_block = block::merge_runs_memory<T, threads, items, Ways>;
   static constexpr std::int64_t tile = memory_of_block::tile;
 
@@ -187,7 +185,7 @@ struct merge_runs_kernel {
   PMPP_HOST_DEVICE void operator()(Block& block, shared& memory, const arguments& a) const {
     auto& of_block = memory.of_block;
     block::sorted_runs<Ways, In> runs = a.runs;
-    if (a.count.pointer != nullptr) runs.count = a.count.get();
+    if (a.count.pointer != nullptr) runs.source.count = a.count.get();
     const auto index = static_cast<unsigned>(block.index());  // 64-bit divisions are slow
     const std::int64_t group = index / a.tiles_of_group, all = runs.count_of(group);
     const std::int64_t begin = index % a.tiles_of_group * tile;
@@ -236,7 +234,7 @@ void merge_runs(const P& where, const In& in, const Out& out, const item_count& 
                 "pmpp: elements of more than about 450 bytes cannot be sorted");
   constexpr std::int64_t tile = kernel::tile;
   const std::int64_t tiles_of_group = ceil_div(Ways * run, tile);
-  const block::sorted_runs<Ways, In> runs{in, count.bound, run};
+  const block::sorted_runs<Ways, In> runs{block::staged_input<In>(in, count.bound), run};
   const std::int64_t groups = ceil_div(count.bound, Ways * run);
   const std::int64_t tiles = (groups - 1) * tiles_of_group + ceil_div(count.bound - (groups - 1) * Ways * run, tile);
   if constexpr (Ways == 4) {

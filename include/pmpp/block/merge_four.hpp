@@ -3,7 +3,7 @@
 // How a block merges four sorted runs at once: what passes of a sort do, each of which then costs one trip through
 // memory instead of two.
 //
-//        run 0 --> ring \                                          Two merges feed rings in shared memory (block/merge.hpp),
+//        run 0 --> ring \                                          Two merges feed rings in shared memory (block/ring.hpp),
 //                         merge --> middle ring \                  from which a third one takes the result. The threads of
 //        run 1 --> ring /                         merge --> out    a block share the work of the two: a tile in all, as much
 //        run 2 --> ring \                       /                  as the third has taken.
@@ -18,7 +18,7 @@
 
 #include <cstdint>
 
-#include <pmpp/block/merge.hpp>
+#include <pmpp/block/ring.hpp>
 #include <pmpp/core/config.hpp>
 #include <pmpp/core/math.hpp>
 #include <pmpp/simt/memory.hpp>

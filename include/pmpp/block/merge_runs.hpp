@@ -9,7 +9,7 @@
 //      neighbours merge in pairs first, half of the threads each pair, and all threads merge the two results.
 //   4. Warps pass their results through shared memory and write whole rows.
 //
-// Compared with rings (block/merge.hpp), which the tiles of a long stretch pass through, a block needs a third of the
+// Compared with rings (block/ring.hpp), which the tiles of a long stretch pass through, a block needs a third of the
 // shared memory, so that three times as many threads hide each other's waiting. Stable; asks comp only about elements.
 // (PMPP ch. 12 and 13; Varman et al., Merging multiple lists on hierarchical-memory multiprocessors, 1991, for the cut.)
 #pragma once
@@ -20,6 +20,7 @@
 #include <pmpp/block/sort.hpp>
 #include <pmpp/core/config.hpp>
 #include <pmpp/core/math.hpp>
+#include <pmpp/simt/bits.hpp>
 #include <pmpp/simt/block.hpp>
 
 namespace pmpp::inline PMPP_BACKEND::block {
@@ -27,12 +28,12 @@ namespace pmpp::inline PMPP_BACKEND::block {
 /// Sorted runs of `run` elements, the last one shorter, `Ways` of which become one.
 template <int Ways, class In>
 struct sorted_runs {
-  In in;
-  std::int64_t count, run;
+  staged_input<In> source;
+  std::int64_t run;
 
   PMPP_HOST_DEVICE std::int64_t first_of(std::int64_t group) const { return group * Ways * run; }
   PMPP_HOST_DEVICE std::int64_t count_of(std::int64_t group) const {
-    return larger(std::int64_t(0), smaller(Ways * run, count - first_of(group)));
+    return larger(std::int64_t(0), smaller(Ways * run, source.count - first_of(group)));
   }
   /// Elements of run q of a group.
   PMPP_HOST_DEVICE std::int64_t length(std::int64_t group, int q) const {
@@ -50,7 +51,7 @@ struct run_cut {
 template <class Block, class In, class Comp>
 PMPP_HOST_DEVICE void cut_two(Block& block, const sorted_runs<2, In>& runs, std::int64_t group, std::int64_t diagonal,
                               const Comp& comp, run_cut<2>& cut) {
-  const In a = runs.in + runs.first_of(group);
+  const In a = runs.source.in + runs.first_of(group);
   const std::int64_t i =
       warp_co_rank(block, diagonal, a, runs.length(group, 0), a + runs.run, runs.length(group, 1), comp);
   if (block.lane() == 0) {
@@ -68,49 +69,121 @@ PMPP_HOST_DEVICE void cut_two(Block& block, const sorted_runs<2, In>& runs, std:
 template <class T, class Index, class Block, class In, class Comp>
 PMPP_HOST_DEVICE Index cut_four(Block& block, const sorted_runs<4, In>& runs, std::int64_t group, std::int64_t diagonal,
                                 const Comp& comp) {
-  const int q = block.thread() % 4;
-  const In mine = runs.in + (runs.first_of(group) + q * runs.run);
+  const int q = block.thread() % 4, first_lane = block.lane() - q;
+  const In mine = runs.source.in + (runs.first_of(group) + q * runs.run);
   Index low = 0, left = static_cast<Index>(runs.length(group, q)), wanted = static_cast<Index>(diagonal);
+  Index before = left / 2;  // of all four middles
+  before += block.shuffle_xor(before, 1);
+  before += block.shuffle_xor(before, 2);
   T middle{};
   if (left > 0) middle = element_as<T>(value_of<In>(mine[left / 2]));
-  while (block.any(left > 0)) {
-    const Index half = left / 2;
-    Index before = half + block.shuffle_xor(half, 1);
-    before += block.shuffle_xor(before, 2);
+  while (const unsigned alive_in_warp = block.ballot(left > 0)) {
+    const unsigned alive = alive_in_warp >> first_lane & 15;
     const bool upper = wanted <= before;
-    // Who has the largest or the smallest middle: between neighbours, then between the winners.
-    T best = middle;
-    int winner = left > 0 ? q : -1;
-    for (int bit = 1; bit <= 2; bit *= 2) {
-      const T other = block.shuffle_xor(best, bit);
-      const int other_winner = block.shuffle_xor(winner, bit);
-      bool swap = winner < 0;
-      if (winner >= 0 && other_winner >= 0) {
-        const bool later = winner > other_winner;  // equals are ordered by run
-        const bool in_order = later ? !comp(best, other) : !comp(other, best);
-        swap = (in_order == later) != upper;
-      }
-      if (swap) {
-        best = other;
-        winner = other_winner;
-      }
+    int smaller_middles = 0;
+    for (int bit = 1; bit < 4; ++bit) {
+      const T other = block.shuffle_xor(middle, bit);
+      const int of = q ^ bit;
+      if (left > 0 && (alive >> of & 1) != 0)  // equals are ordered by run
+        smaller_middles += of < q ? !comp(middle, other) : comp(other, middle);
     }
-    const Index settled = block.shuffle(half, (block.lane() & ~3) + (winner < 0 ? 0 : winner)) + 1;
-    if (!upper && winner >= 0) wanted -= settled;
+    const bool wins = left > 0 && smaller_middles == (upper ? simt::count_bits(alive) - 1 : 0);
+    unsigned winners = block.ballot(wins) >> first_lane & 15;
+    if (winners == 0) winners = alive;  // a comparator that contradicts itself
+    const int winner = winners == 0 ? 0 : simt::trailing_zeros(winners);
+    const Index left_of_winner = block.shuffle(left, first_lane + winner), half = left_of_winner / 2;
+    if (winners == 0) continue;
+    const Index rest = upper ? half : left_of_winner - half - 1;
+    before += rest / 2 - half;
+    if (!upper) wanted -= half + 1;
     if (winner == q) {
       if (!upper) low += half + 1;
-      left = upper ? half : left - half - 1;
+      left = rest;
       if (left > 0) middle = element_as<T>(value_of<In>(mine[low + left / 2]));
     }
   }
   return low;
 }
 
+namespace detail {
+
+/// Copies one element into shared memory; those of memory and pairs of them asynchronously.
+template <class It, class T>
+PMPP_HOST_DEVICE void copy_element(const It& in, std::int64_t i, T* slot) {
+  *slot = element_as<T>(value_of<It>(in[i]));
+}
+template <class U, class T>
+requires std::is_same_v<std::remove_const_t<U>, T> PMPP_HOST_DEVICE void copy_element(U* const& in, std::int64_t i,
+                                                                                      T* slot) {
+  access<U*>::template load_async<1>(in, i, *reinterpret_cast<raw_items<U*, 1>*>(slot));
+}
+template <class A, class B, class T>
+PMPP_HOST_DEVICE void copy_element(const zip_iterator<A, B>& in, std::int64_t i, T* slot) {
+  copy_element(in.a, i, &slot->first);
+  copy_element(in.b, i, &slot->second);
+}
+
+/// Starts copying elements [first, first + count) of `source` to the slots from `place` on, as vectors of V elements: of
+/// first and place it takes that they lie alike in their vectors. Neighbours of the part may come along.
+template <int V, class Block, class It, class T>
+PMPP_HOST_DEVICE void copy_part(Block& block, const staged_input<It>& source, std::int64_t first, int count, T* slots,
+                                int place) {
+  const std::int64_t origin = first - place;
+  for (int at = place / V * V + block.thread() * V; at < place + count; at += block.threads() * V) {
+    if constexpr (V == 1) {
+      copy_element(source.in, origin + at, slots + at);
+    } else if (origin + at >= 0 && origin + at + V <= source.count) {
+      access<It>::template load_async<V>(source.in, origin + at, *reinterpret_cast<raw_items<It, V>*>(slots + at));
+    } else {
+      for (int k = larger(0, place - at); k < V && at + k < place + count; ++k)
+        copy_element(source.in, origin + at + k, slots + at + k);
+    }
+  }
+}
+
+/// The rows of a warp, from slot `row` on, to out[first + row] and the following; there are `count` elements in all.
+template <class Memory, int Items, class Block, class T, class Out>
+PMPP_HOST_DEVICE void write_rows(Block& block, const T* slots, int row, int count, const Out& out, std::int64_t first) {
+  const auto write = [&](auto whole) {
+    for (int k = 0; k < Items; ++k) {
+      const int i = row + k * simt::warp_size + block.lane();
+      if (decltype(whole)::value || i < count) assign(out, first + i, slots[Memory::slot(i)]);
+    }
+  };
+  if (row + simt::warp_size * Items <= count)
+    write(std::true_type{});
+  else
+    write(std::false_type{});
+}
+
+}  // namespace detail
+
+/// Where a part that begins with element `first` may begin in shared memory, from `place` on.
+template <class It>
+PMPP_HOST_DEVICE int place_of_part(const staged_input<It>& source, std::int64_t first, int place) {
+  constexpr int items = staged_input<It>::items;
+  if (items == 1 || !source.wide) return place;
+  return round_up(place, items) + static_cast<int>((first + source.shift) % items);
+}
+
+/// Starts copying elements [first, first + count) of `source` to where place_of_part says.
+template <class Block, class It, class T>
+PMPP_HOST_DEVICE void copy_part(Block& block, const staged_input<It>& source, std::int64_t first, int count, T* slots,
+                                int place) {
+  if constexpr (staged_input<It>::items > 1)
+    if (source.wide) return detail::copy_part<staged_input<It>::items>(block, source, first, count, slots, place);
+  detail::copy_part<1>(block, source, first, count, slots, place);
+}
+
+/// Shared memory of a tile whose parts, `Ways` of them, lie side by side.
+template <class T, int Threads, int Items, int Ways>
+using merge_places_of = sort_memory<T, Threads, Items, 2 * Ways*(larger(1, access<T*>::items) - 1)>;
+
 template <class T, int Threads, int Items, int Ways>
 struct merge_runs_memory {
   using element = T;
   static constexpr int threads = Threads, items = Items, ways = Ways;
-  using places = sort_memory<T, Threads, Items>;
+  using places = merge_places_of<T, Threads, Items, Ways>;
   /// Elements of a tile. Of four runs a thread fewer: no thread deals with both pairs.
   static constexpr int tile = (Threads - (Ways == 4 ? 1 : 0)) * Items;
 
@@ -127,65 +200,45 @@ PMPP_HOST_DEVICE void merge_runs(Block& block, Memory& memory, const sorted_runs
   using places = typename Memory::places;
   constexpr int items = Memory::items, ways = Memory::ways;
   T* const slots = memory.of_tile.slots();
-  // Run q has the places from border[q] on. Seen from from[q], its elements have the same places.
-  int border[ways + 1];
-  In from[ways];
-  const In group_in = runs.in + runs.first_of(group);
-  border[0] = 0;
+  int begin[ways], end[ways], all[ways];  // of the parts in shared memory; elements up to the end of a part
   for (int q = 0; q < ways; ++q) {
-    from[q] = group_in + (memory.begin.place[q] + q * runs.run - border[q]);
+    const std::int64_t in = runs.first_of(group) + q * runs.run + memory.begin.place[q];
     // Under a comparator that contradicts itself the cuts may not be in order.
     const std::int64_t length = larger(std::int64_t(0), memory.end.place[q] - memory.begin.place[q]);
-    border[q + 1] = border[q] + static_cast<int>(smaller(length, std::int64_t(count - border[q])));
+    const int before = q == 0 ? 0 : all[q - 1], part = static_cast<int>(smaller(length, std::int64_t(count - before)));
+    begin[q] = place_of_part(runs.source, in, q == 0 ? 0 : end[q - 1]);
+    end[q] = begin[q] + part;
+    all[q] = before + part;
+    copy_part(block, runs.source, in, part, slots, begin[q]);
   }
-  // The second pair begins with a thread of its own.
-  const int gap = ways == 4 ? (items - border[ways / 2] % items) % items : 0;
-  const int threads = block.threads(), thread = block.thread();
+  simt::copy_async_batch();
+  simt::copy_async_wait<0>();
+  block.sync();
+  const int from = block.thread() * items;
+  T* const own = slots + places::slot(from);
   T x[items]{};
-  for (int k = 0; k < items; ++k) {
-    const int i = k * threads + thread;
-    In in = from[0];
-    for (int q = 1; q < ways; ++q)
-      if (i >= border[q]) in = from[q];
-    if (i < count) x[k] = element_as<T>(value_of<In>(in[i]));
-  }
-  for (int k = 0; k < items; ++k) {
-    const int i = k * threads + thread;
-    if (i < count) slots[places::slot(i + (ways == 4 && i >= border[ways / 2] ? gap : 0))] = x[k];
-  }
-  block.sync();
-  T* const own = slots + places::slot(thread * items);
-  int middle = border[1], second = middle, end = count;
+  const auto keep = [&] {
+    block.sync();
+    for (int k = 0; k < items; ++k) own[k] = x[k];  // past the end lies nothing that anybody asks about
+  };
   if constexpr (ways == 4) {
-    const int to_second = border[2] + gap;
-    end = count + gap;
-    const bool is_first = thread * items < to_second;
-    if (thread * items < end) {
-      if (is_first)
-        detail::merge_places<places>(slots, 0, border[1], border[1], border[2], thread * items, comp, x, true);
-      else
-        detail::merge_places<places>(slots, to_second, border[3] + gap, border[3] + gap, end,
-                                     thread * items - to_second, comp, x, true);
-    }
+    const int second = round_up(all[1], items);  // the second pair begins with a thread of its own
+    const bool is_first = from < second;
+    const int part = is_first ? all[1] : all[3] - all[1];
+    detail::merge_places<places>(block, slots, is_first ? begin[0] : begin[2], is_first ? end[0] : end[2],
+                                 is_first ? begin[1] : begin[3], is_first ? end[1] : end[3],
+                                 smaller(is_first ? from : from - second, part), comp, x);
+    keep();
     block.sync();
-    if (thread * items < end)
-      for (int k = 0; k < items; ++k) own[k] = x[k];
-    block.sync();
-    middle = border[2];
-    second = to_second;
+    begin[0] = 0;
+    end[0] = all[1];
+    begin[1] = second;
+    end[1] = second + all[3] - all[1];
   }
-  if (thread * items < count)
-    detail::merge_places<places>(slots, 0, middle, second, end, thread * items, comp, x, true);
-  block.sync();
-  if (thread * items < count)
-    for (int k = 0; k < items; ++k) own[k] = x[k];
+  detail::merge_places<places>(block, slots, begin[0], end[0], begin[1], end[1], smaller(from, count), comp, x);
+  keep();
   block.sync_warp();
-  constexpr int of_warp = simt::warp_size * items;
-  const int row = block.warp() * of_warp + block.lane();
-  for (int k = 0; k < items; ++k) {
-    const int i = row + k * simt::warp_size;
-    if (i < count) assign(out, first + i, slots[places::slot(i)]);
-  }
+  detail::write_rows<places, items>(block, slots, block.warp() * simt::warp_size * items, count, out, first);
 }
 
 }  // namespace pmpp::inline PMPP_BACKEND::block

@@ -22,16 +22,29 @@
 
 namespace pmpp::inline PMPP_BACKEND::block {
 
-template <class T, int Threads, int Items>
+/// Elements of a thread in a merge sort: an odd number. Wide elements may take up to 7/4 of the bytes: the search for where
+/// a thread begins costs as much, however few elements it merges.
+constexpr int odd_items(int bytes_of_thread, int bytes) {
+  if (bytes <= 4) return (bytes_of_thread / 4) | 1;
+  return larger(1, ((bytes_of_thread * (bytes <= 8 ? 11 : 14) / 8 / bytes) - 1) | 1);
+}
+/// Threads that merge on a multiprocessor at a time: registers for so many bytes each.
+constexpr int resident_threads(int threads, int bytes_of_thread) {
+  return bytes_of_thread > 136 ? threads / 2 : bytes_of_thread > 96 ? threads * 2 / 3 : threads;
+}
+
+template <class T, int Threads, int Items, int Extra = 0>
 struct sort_memory {
   using element = T;
   static constexpr int threads = Threads, items = Items, tile = Threads * Items;
 
-  PMPP_HOST_DEVICE static constexpr int slot(int i) { return Items % 2 == 1 ? i : i + i / Items; }
+  static constexpr bool dense = Items % 2 == 1;
+
+  PMPP_HOST_DEVICE static constexpr int slot(int i) { return dense ? i : i + i / Items; }
 
   // Bytes, because types with constructors cannot lie in shared memory. A thread's elements more: merges read past the end.
   alignas(larger(16,
-                 int(alignof(T)))) unsigned char bytes[(tile + Items + (Items % 2 == 1 ? 0 : Threads + 1)) * sizeof(T)];
+                 int(alignof(T)))) unsigned char bytes[(tile + Items + Extra + (dense ? 0 : Threads + 1)) * sizeof(T)];
 
   PMPP_HOST_DEVICE T* slots() { return reinterpret_cast<T*>(bytes); }
 };
@@ -69,32 +82,66 @@ PMPP_HOST_DEVICE void insertion_sort(T* x, int count, const Comp& comp) {
   }
 }
 
+/// One of two elements, word by word: a choice between their addresses would put both into memory.
+template <class T>
+PMPP_HOST_DEVICE T one_of(bool second, const T& x, const T& y) {
+  if constexpr (sizeof(T) % 4 == 0 && sizeof(T) <= 64 && !std::is_arithmetic_v<T>) {
+    struct words {
+      std::uint32_t word[sizeof(T) / 4];
+    };
+    words a = __builtin_bit_cast(words, x);
+    const words b = __builtin_bit_cast(words, y);
+    for (int w = 0; w < int(sizeof(T) / 4); ++w) a.word[w] = second ? b.word[w] : a.word[w];
+    return __builtin_bit_cast(T, a);
+  } else {
+    return second ? y : x;
+  }
+}
+
 /// Elements `diagonal` ... of the merge of places [a, end_a) and [b, end_b) into x. What x has past the end of the merge
-/// means nothing. is_long: the runs are so long that most warps have lanes of one kind only, whose runs do not end.
-template <class Memory, class T, int Items, class Comp>
-PMPP_HOST_DEVICE void merge_places(const T* slots, int a, int end_a, int b, int end_b, int diagonal, const Comp& comp,
-                                   T (&x)[Items], bool is_long) {
-  const sort_window<Memory> of{slots, 0};
+/// means nothing. All lanes of a warp call it: all of them look out for the ends of runs, or none where none is near.
+///
+/// Places are counted in bytes where slots have no gaps, and the place in b is what all places so far have come to less
+/// the one in a: nine instructions an element instead of twelve.
+template <class Memory, class Block, class T, int Items, class Comp>
+PMPP_HOST_DEVICE void merge_places(Block& block, const T* slots, int a, int end_a, int b, int end_b, int diagonal,
+                                   const Comp& comp, T (&x)[Items]) {
+  constexpr int unit = Memory::dense ? int(sizeof(T)) : 1;
+  const auto at = [&](int place) -> const T& {
+    if constexpr (Memory::dense)
+      return *reinterpret_cast<const T*>(reinterpret_cast<const unsigned char*>(slots) + place);
+    else
+      return slots[Memory::slot(place)];
+  };
   const int from_a =
       co_rank(diagonal, sort_window<Memory>{slots, a}, end_a - a, sort_window<Memory>{slots, b}, end_b - b, comp);
   a += from_a;
   b += diagonal - from_a;
-  T next_a = of[a], next_b = of[b];
   const auto merge = [&](auto both_last) {  // neither can end
+    const int sum = (a + b) * unit, last_a = end_a * unit, last_b = end_b * unit;
+    // A warp whose runs end does not look past the last place: another warp may be writing there.
+    const auto inside = [&](int place) { return decltype(both_last)::value ? place : smaller(place, last_b - unit); };
+    int next = a * unit;
+    T next_a = at(inside(next)), next_b = at(inside(b * unit));
+#if defined(__CUDA_ARCH__)
+#pragma unroll
+#endif
     for (int k = 0; k < Items; ++k) {
+      const int of_b = sum + k * unit - next;
       const bool take_b =
-          decltype(both_last)::value ? comp(next_b, next_a) : a >= end_a || (b < end_b && comp(next_b, next_a));
-      x[k] = take_b ? next_b : next_a;
+          decltype(both_last)::value ? comp(next_b, next_a) : next >= last_a || (of_b < last_b && comp(next_b, next_a));
+      x[k] = one_of(take_b, next_a, next_b);
       if (k + 1 == Items) break;
-      const int next = take_b ? ++b : ++a;
-      const T loaded = of[next];
-      (take_b ? next_b : next_a) = loaded;
+      const T loaded = at(inside((take_b ? of_b : next) + unit));
+      next += take_b ? 0 : unit;
+      next_a = one_of(take_b, loaded, next_a);
+      next_b = one_of(take_b, next_b, loaded);
     }
   };
-  if (is_long && end_a - a >= Items && end_b - b >= Items)
-    merge(std::true_type{});
-  else
+  if (block.any(end_a - a < Items || end_b - b < Items))
     merge(std::false_type{});
+  else
+    merge(std::true_type{});
 }
 
 }  // namespace detail
@@ -125,10 +172,11 @@ PMPP_HOST_DEVICE void sort(Block& block, Memory& memory, int count, const Comp& 
   };
   sync(2 * items);
   for (int run = items; run < count; run *= 2) {
-    if (have > 0) {
-      const int first = from / (2 * run) * (2 * run), border = smaller(first + run, count);
-      detail::merge_places<Memory>(slots, first, border, border, smaller(first + 2 * run, count), from - first, comp, x,
-                                   2 * run > of_warp);
+    if (block.warp() * of_warp < count) {
+      const int group = from / (2 * run) * (2 * run), first = smaller(group, count);
+      const int border = smaller(first + run, count), end = smaller(first + 2 * run, count);
+      detail::merge_places<Memory>(block, slots, first, border, border, end, smaller(from - group, end - first), comp,
+                                   x);
     }
     sync(2 * run);
     if (have > 0)
