@@ -33,6 +33,7 @@
 #include <pmpp/execution.hpp>
 #include <pmpp/host/parallel_for.hpp>
 #include <pmpp/launch.hpp>
+#include <pmpp/launch_together.hpp>
 #include <pmpp/memory/workspace.hpp>
 #include <pmpp/simt/atomic.hpp>
 #include <pmpp/sort/radix_keys.hpp>
@@ -244,10 +245,10 @@ struct radix_tile_memory {
 /// Elements of a thread: so that registers hold keys, or values and places, of `resident` threads on a multiprocessor,
 /// and its shared memory their keys and values.
 template <class K, class V>
-constexpr int radix_items(int most, int resident) {
+constexpr int radix_items(int most, int resident, int kilobytes) {
   const int value = has_values<V> ? int(sizeof(V)) : 0, bytes = int(sizeof(K)) + value;
   const int registers = has_values<V> ? larger(4, value) + 2 : larger(4, bytes);  // in bytes
-  return larger(1, smaller(most, smaller(4 * (65536 / resident - 32) / registers, 104 * 1024 / resident / bytes)));
+  return larger(1, smaller(most, smaller(4 * (65536 / resident - 32) / registers, kilobytes * 1024 / resident / bytes)));
 }
 
 template <class Code, class V, class Keys, class Values, int Threads, int Items, int MinBlocks>
@@ -429,74 +430,6 @@ private:
   }
 };
 
-/// Sorts what one block holds.
-template <class Code, class V, class KeysIn, class ValuesIn, class KeysOut, class ValuesOut, int Threads, int Items>
-struct radix_block_kernel {
-  using bits = typename Code::bits;
-  static constexpr int threads = Threads, items = Items, tile = threads * items, lanes = simt::warp_size;
-
-  struct shared {
-    block::radix_rank_memory<threads> rank;
-    bits keys[tile];
-    std::uint16_t index[has_values<V> ? tile : 1];
-    int constant;  ///< the last pass whose digit is the same in all keys
-  };
-  static_assert(tile <= 65536);
-  struct arguments {
-    KeysIn keys_in;
-    ValuesIn values_in;
-    KeysOut keys_out;
-    ValuesOut values_out;
-    item_count count;
-    key_bits range;
-  };
-
-  template <class Block>
-  PMPP_HOST_DEVICE void operator()(Block& block, shared& memory, const arguments& a) const {
-    const int count = static_cast<int>(a.count.get()), rows = ceil_div(count, threads);
-    const int mine = block.warp() * rows * lanes + block.lane();
-    bits x[items];
-    [[maybe_unused]] int index[items];
-    for (int k = 0; k < items; ++k) {
-      index[k] = mine + k * lanes;
-      x[k] = k < rows && index[k] < count ? Code::encode(a.keys_in[index[k]]) : static_cast<bits>(~bits(0));
-    }
-    const unsigned pads = static_cast<unsigned>(threads * rows - count);  // they have the highest digit in each pass
-    if (block.thread() == 0) memory.constant = -1;
-    for (int p = 0; a.range.lo + p * block::radix_bits < a.range.hi; ++p) {
-      const radix_digit digit = radix_digit::of(p, a.range);
-      const auto digit_of = [&](int k) { return digit(x[k]); };
-      block::count_in_warp<items>(block, memory.rank, rows, digit_of);
-      block::count_digits(block, memory.rank, [&](int d, unsigned total) {
-        if (total - (static_cast<unsigned>(d) == digit.mask ? pads : 0) == static_cast<unsigned>(count))
-          memory.constant = p;
-      });
-      if (memory.constant == p) continue;
-      block::place_digits(block, memory.rank);
-      block::for_each_ranked<items>(block, memory.rank, rows, digit_of, [&](int k, int to) {
-        memory.keys[to] = x[k];
-        if constexpr (has_values<V>) memory.index[to] = static_cast<std::uint16_t>(index[k]);
-      });
-      block.sync();
-      for (int k = 0; k < items; ++k)
-        if (k < rows) {
-          x[k] = memory.keys[mine + k * lanes];
-          if constexpr (has_values<V>) index[k] = memory.index[mine + k * lanes];
-        }
-    }
-    [[maybe_unused]] V v[has_values<V> ? items : 1];
-    if constexpr (has_values<V>)
-      for (int k = 0; k < items; ++k)
-        if (k < rows && mine + k * lanes < count) v[k] = static_cast<V>(a.values_in[index[k]]);
-    block.sync();  // what is written now may be where others read
-    for (int k = 0; k < items; ++k)
-      if (k < rows && mine + k * lanes < count) {
-        block::assign(a.keys_out, mine + k * lanes, Code::decode(x[k]));
-        if constexpr (has_values<V>) block::assign(a.values_out, mine + k * lanes, v[k]);
-      }
-  }
-};
-
 /// What is sorted: keys, and values or nothing.
 template <class In, class T>
 struct radix_parts {
@@ -523,18 +456,37 @@ void radix_sort_on_blocks(const P& where, const KeysIn& keys_in, const ValuesIn&
                           const ValuesOut& values_out, const item_count& count, const key_bits& range) {
   using K = typename Code::key;
   constexpr int threads = Tuning.radix_threads, small_blocks = larger(1, 1024 / threads);
-  constexpr int small_items = radix_items<K, V>(Tuning.radix_small_items, small_blocks * threads);
-  constexpr int large_items = radix_items<K, V>(Tuning.radix_items, threads);
-  using in_block = radix_block_kernel<Code, V, KeysIn, ValuesIn, KeysOut, ValuesOut, threads, small_items>;
+  constexpr int small_items = radix_items<K, V>(Tuning.radix_small_items, small_blocks * threads, 104);
+  constexpr int large_items = radix_items<K, V>(Tuning.radix_items, threads, Tuning.radix_kilobytes);
+  constexpr int together_items = radix_items<K, V>(Tuning.radix_small_items, threads, 200);
+  using compared = radix_compare_kernel<Code, V, KeysIn, ValuesIn, KeysOut, ValuesOut, threads, Tuning.radix_compared>;
+  using together = radix_together_kernel<Code, V, KeysIn, ValuesIn, KeysOut, ValuesOut, threads, together_items>;
   using keys_of_pass = radix_homes<KeysIn, KeysOut, K>;
   using values_of_pass = radix_homes<ValuesIn, ValuesOut, V>;
   using counts = radix_count_kernel<Code, KeysIn, threads>;
   const std::int64_t n = count.bound, processors = processor_count(where);
-  if (n <= in_block::tile) {
-    launch(where, 1, in_block{}, typename in_block::arguments{keys_in, values_in, keys_out, values_out, count, range});
+  const bool in_place = same_place(keys_in, keys_out), wide = n >= Tuning.radix_narrow;
+  if (n <= smaller(std::int64_t(compared::most), compared::min_blocks * processors * simt::warp_size)) {
+    const scratch memory(where, 0, in_place ? 2 * sizeof(unsigned) : 0);
+    const typename compared::arguments a{keys_in, values_in, keys_out, values_out, count, range, memory.state()};
+    const std::int64_t blocks = ceil_div(n, std::int64_t(simt::warp_size));
+    if (in_place)
+      launch_together(where, blocks, compared{}, a);
+    else
+      launch(where, blocks, compared{}, a);
     return;
   }
-  const bool in_place = same_place(keys_in, keys_out), wide = n >= Tuning.radix_narrow;
+  if (n <= together::tile * processors) {
+    const std::int64_t rows = ceil_div(n, processors * threads), blocks = ceil_div(n, rows * threads);
+    const std::size_t table_bytes = 2 * together::quads * sizeof(simt::quad) * static_cast<std::size_t>(blocks);
+    const scratch memory(where, 0, 256 + table_bytes);
+    launch_together(where, blocks, together{},
+                    typename together::arguments{keys_in, values_in, keys_out, values_out, count, range,
+                                                 larger(1, ceil_div(range.hi - range.lo, block::radix_bits)),
+                                                 static_cast<int>(rows), memory.state(),
+                                                 reinterpret_cast<simt::quad*>(memory.state() + 64)});
+    return;
+  }
   int passes = larger(1, ceil_div(range.hi - range.lo, block::radix_bits));
   if (in_place) passes = round_up(passes, 2);
   // Long inputs: one block a multiprocessor with tiles as large as can be, which are written in longer runs.

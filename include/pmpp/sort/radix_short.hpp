@@ -17,7 +17,12 @@
 
 #ifdef STAMPS
 __device__ long long stamps[2048];
-#define STAMP(i) if (block.thread() == 0 && block.index() < 64) stamps[block.index() * 32 + (i)] = clock64()
+PMPP_HOST_DEVICE inline void do_stamp([[maybe_unused]] long long i) {
+#ifdef __CUDA_ARCH__
+  stamps[i] = clock64();
+#endif
+}
+#define STAMP(i) if (block.thread() == 0 && block.index() < 64) do_stamp(block.index() * 32 + (i))
 #else
 #define STAMP(i)
 #endif
