@@ -54,6 +54,7 @@ struct top_k_tuning {
   int candidates = 256;        ///< room for so many at least, where they fit
   int narrow_threads = 64;     ///< of a block that goes through short segments
   int narrow_segment = 32768;  ///< elements of those, at most, on average
+  int sort_from = 64;          ///< k from which on numbers are all sorted, if that takes one launch
   int select_from = 4;         ///< n / k from which on numbers are selected by digits if k is large
 };
 
@@ -338,10 +339,14 @@ void top_k_on_blocks(const P& where, const input<In>& in, const Target& target, 
   using only_step = top_k_kernel<T, I, array, Target, Order, Tuning>;
   static_assert(sizeof(typename only_step::shared) <= 227 * 1024, "pmpp: elements of top_k are too large");
   const std::int64_t n = in.count.bound;
-  if (k > first_step::most_k) {
-    using number = radix_order<Comp, T>;
+  using number = radix_order<Comp, T>;
+  const bool sort_all = [&] {
+    if constexpr (number::known) return k >= Tuning.sort_from && radix_sorts_together<sort_tuning{}, T, I>(where, n);
+    return false;
+  }();
+  if (k > first_step::most_k || sort_all) {
     if constexpr (number::known)
-      if (n >= Tuning.select_from * k) {
+      if (!sort_all && n >= Tuning.select_from * k) {
         take_up_to_threshold<radix_code<T, number::descending>, I>(where, in, target, k, comp);
         return;
       }

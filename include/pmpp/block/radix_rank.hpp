@@ -76,10 +76,11 @@ PMPP_HOST_DEVICE void place_digits(Block& block, Memory& memory) {
     for (int group = 0; group < Memory::groups; ++group)
       if (group < d / simt::warp_size) place += memory.total_of_group[group];
     memory.first[d] = place;
+    unsigned count[Memory::warps];  // all of them read before the first is written: one wait instead of many
+    for (int w = 0; w < Memory::warps; ++w) count[w] = memory.count[w][d];
     for (int w = 0; w < Memory::warps; ++w) {
-      const unsigned count = memory.count[w][d];
       memory.count[w][d] = place;
-      place += count;
+      place += count[w];
     }
   });
   block.sync();

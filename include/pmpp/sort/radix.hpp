@@ -41,6 +41,9 @@
 
 #pragma GCC visibility push(hidden)  // see launch.hpp
 
+#ifndef PUT_AT_ONCE
+#define PUT_AT_ONCE 4
+#endif
 namespace pmpp::inline PMPP_BACKEND {
 
 namespace detail {
@@ -354,29 +357,36 @@ private:
     load(block, a, pass, next, x);  // they arrive while this tile is written
     block.sync();
     a.keys.write(pass.target, [&](const auto& keys) {
-      const auto mine = keys + block.thread();
-      for_each_place<Whole>(block, count, [&](int row) {
-        const bits code = memory.keys[row + block.thread()];
-        block::assign(mine, memory.offset[a.digit(code)] + row, Code::decode(code));
-      });
+      put<Whole>(block, memory, a, count, keys,
+                 [&](int i) { return memory.keys[i]; }, [](bits code) { return Code::decode(code); });
     });
     if constexpr (has_values<V>)
       a.values.write(pass.target, [&](const auto& values) {
-        const auto mine = values + block.thread();
-        for_each_place<Whole>(block, count, [&](int row) {
-          const int i = row + block.thread();
-          block::assign(mine, memory.offset[a.digit(memory.keys[i])] + row, memory.values()[i]);
-        });
+        put<Whole>(block, memory, a, count, values, [&](int i) { return memory.values()[i]; }, [](const V& x) { return x; });
       });
     return next;
   }
 
-  /// Calls f(row) for the first place of each row of the tile, one place a thread.
-  template <bool Whole, class Block, class F>
-  PMPP_HOST_DEVICE static void for_each_place(Block& block, int count, F f) {
-    for (int k = 0; k < items; ++k) {
-      const int row = k * threads;
-      if (Whole || row + block.thread() < count) f(row);
+  /// Writes what element(i) gives for place i of the tile, one place of a row a thread. Some rows are read before the first
+  /// is written: the compiler cannot know that shared memory is not what is written.
+  template <bool Whole, class Block, class To, class Element, class Finish>
+  PMPP_HOST_DEVICE static void put(Block& block, shared& memory, const arguments& a, int count, const To& to,
+                                   Element element, Finish finish) {
+    constexpr int at_once = PUT_AT_ONCE;
+    const auto mine = to + block.thread();
+    for (int first = 0; first < items; first += at_once) {
+      std::int64_t place[at_once];
+      decltype(element(0)) x[at_once];
+      for (int u = 0; u < at_once; ++u) {
+        const int row = (first + u) * threads, i = row + block.thread();
+        if (first + u >= items || !(Whole || i < count)) continue;
+        x[u] = element(i);
+        place[u] = memory.offset[a.digit(memory.keys[i])] + row;
+      }
+      for (int u = 0; u < at_once; ++u) {
+        const int row = (first + u) * threads;
+        if (first + u < items && (Whole || row + block.thread() < count)) block::assign(mine, place[u], finish(x[u]));
+      }
     }
   }
 
@@ -450,6 +460,16 @@ bool same_place(const In& in, const Data& data) {
     return false;
 }
 
+/// Elements of a thread where all blocks sort at once, a tile each.
+template <auto Tuning, class K, class V>
+inline constexpr int radix_together_items = radix_items<K, V>(Tuning.radix_small_items, Tuning.radix_threads, 200);
+
+/// Whether n elements are sorted in one launch.
+template <auto Tuning, class K, class V, class P>
+bool radix_sorts_together(const P& where, std::int64_t n) {
+  return n <= std::int64_t(processor_count(where)) * Tuning.radix_threads * radix_together_items<Tuning, K, V>;
+}
+
 /// Enqueues the sort on a GPU or runs it in the emulator: from in to data, which may be the same.
 template <auto Tuning, class Code, class V, class P, class KeysIn, class ValuesIn, class KeysOut, class ValuesOut>
 void radix_sort_on_blocks(const P& where, const KeysIn& keys_in, const ValuesIn& values_in, const KeysOut& keys_out,
@@ -458,9 +478,9 @@ void radix_sort_on_blocks(const P& where, const KeysIn& keys_in, const ValuesIn&
   constexpr int threads = Tuning.radix_threads, small_blocks = larger(1, 1024 / threads);
   constexpr int small_items = radix_items<K, V>(Tuning.radix_small_items, small_blocks * threads, 104);
   constexpr int large_items = radix_items<K, V>(Tuning.radix_items, threads, Tuning.radix_kilobytes);
-  constexpr int together_items = radix_items<K, V>(Tuning.radix_small_items, threads, 200);
   using compared = radix_compare_kernel<Code, V, KeysIn, ValuesIn, KeysOut, ValuesOut, threads, Tuning.radix_compared>;
-  using together = radix_together_kernel<Code, V, KeysIn, ValuesIn, KeysOut, ValuesOut, threads, together_items>;
+  using together = radix_together_kernel<Code, V, KeysIn, ValuesIn, KeysOut, ValuesOut, threads,
+                                         radix_together_items<Tuning, K, V>>;
   using keys_of_pass = radix_homes<KeysIn, KeysOut, K>;
   using values_of_pass = radix_homes<ValuesIn, ValuesOut, V>;
   using counts = radix_count_kernel<Code, KeysIn, threads>;
@@ -476,7 +496,7 @@ void radix_sort_on_blocks(const P& where, const KeysIn& keys_in, const ValuesIn&
       launch(where, blocks, compared{}, a);
     return;
   }
-  if (n <= together::tile * processors) {
+  if (radix_sorts_together<Tuning, K, V>(where, n)) {
     const std::int64_t rows = ceil_div(n, processors * threads), blocks = ceil_div(n, rows * threads);
     const std::size_t table_bytes = 2 * together::quads * sizeof(simt::quad) * static_cast<std::size_t>(blocks);
     const scratch memory(where, 0, 256 + table_bytes);

@@ -26,6 +26,9 @@ PMPP_HOST_DEVICE inline void do_stamp([[maybe_unused]] long long i) {
 #else
 #define STAMP(i)
 #endif
+#ifndef AT_ONCE
+#define AT_ONCE 9
+#endif
 namespace pmpp::inline PMPP_BACKEND::detail {
 
 /// Finds the place of each key by comparing it with all others: each block those of 32 keys.
@@ -161,6 +164,8 @@ struct radix_together_kernel {
         }
       });
       STAMP(8 * p + 1);
+      if (p > 0 && block.thread() < quads)  // the row of the pass before
+        a.table[((p + 1) % 2 * blocks + block.index()) * quads + block.thread()] = simt::quad{};
       block::place_digits(block, memory.rank);
       STAMP(8 * p + 2);
       block::for_each_ranked<items>(block, memory.rank, a.rows, digit_of, [&](int k, int to) {
@@ -190,14 +195,7 @@ struct radix_together_kernel {
       const bool constant = memory.constant == p;
       STAMP(8 * p + 5);
       if (!constant || last_pass)
-        for (int k = 0; k < items; ++k) {
-          const int i = k * threads + block.thread();
-          if (i >= found) break;
-          const bits code = memory.keys[i];
-          const auto to = static_cast<std::int64_t>(memory.offset[digit(code)] + i);
-          block::assign(a.keys_out, to, Code::decode(code));
-          if constexpr (has_values<V>) block::assign(a.values_out, to, memory.values()[i]);
-        }
+        put(block, memory, a, digit, found, x, v);
       STAMP(8 * p + 6);
       if (last_pass) {
         if (memory.last) {
@@ -208,7 +206,6 @@ struct radix_together_kernel {
       }
       barrier.sync(block, [] {}, [] {});
       STAMP(8 * p + 7);
-      if (block.thread() < quads) table[block.index() * quads + block.thread()] = simt::quad{};
       if (!constant) load(a, a.keys_out, a.values_out, tile_first + mine, n, x, v);
     }
   }
@@ -228,10 +225,39 @@ private:
   }
 
   template <class Block>
+  PMPP_HOST_DEVICE static void put(Block& block, shared& memory, const arguments& a, const radix_digit& digit, int found,
+                                   bits (&x)[items], V (&v)[has_values<V> ? items : 1]) {
+    constexpr int at_once = 4;
+    for (int first = 0; first < items; first += at_once) {
+      if (first * threads >= found) break;
+      unsigned to[at_once];
+      for (int u = 0; u < at_once; ++u) {
+        const int k = first + u, i = k * threads + block.thread();
+        if (k >= items) break;
+        x[k] = memory.keys[smaller(i, tile - 1)];
+        if constexpr (has_values<V>) v[k] = memory.values()[smaller(i, tile - 1)];
+        to[u] = memory.offset[digit(x[k])] + static_cast<unsigned>(i);
+      }
+      for (int u = 0; u < at_once; ++u) {
+        const int k = first + u, i = k * threads + block.thread();
+        if (k >= items || i >= found) break;
+        block::assign(a.keys_out, static_cast<std::int64_t>(to[u]), Code::decode(x[k]));
+        if constexpr (has_values<V>) block::assign(a.values_out, static_cast<std::int64_t>(to[u]), v[k]);
+      }
+    }
+  }
+
+  PMPP_HOST_DEVICE static void add(const simt::quad& q, unsigned (&sum)[8]) {
+    for (int w = 0; w < 4; ++w) {
+      sum[2 * w] += q.word[w] & 0x7fff;
+      sum[2 * w + 1] += q.word[w] >> 16 & 0x7fff;
+    }
+  }
+  template <class Block>
   PMPP_HOST_DEVICE static void add_up(Block& block, shared& memory, const simt::quad* table, int blocks) {
-    constexpr int at_once = 5;
+    constexpr int at_once = AT_ONCE;
     const int me = static_cast<int>(block.index());
-    unsigned before[8]{}, all[8]{};
+    unsigned before[8]{}, behind[8]{};
     for (int first = block.warp(); first < blocks; first += warps * at_once) {
       simt::quad q[at_once];
       for (int u = 0; u < at_once; ++u) {
@@ -245,15 +271,10 @@ private:
           block.spin();
           q[u] = simt::load_quad(table + r * quads + block.lane());
         }
-        for (int w = 0; w < 4; ++w) {
-          const unsigned even = q[u].word[w] & 0x7fff, odd = q[u].word[w] >> 16 & 0x7fff;
-          all[2 * w] += even;
-          all[2 * w + 1] += odd;
-          if (r < me) {
-            before[2 * w] += even;
-            before[2 * w + 1] += odd;
-          }
-        }
+        if (r < me)
+          add(q[u], before);
+        else
+          add(q[u], behind);
       }
     }
 #ifndef NO_FENCE
@@ -261,7 +282,7 @@ private:
 #endif
     for (int j = 0; j < 8; ++j) {
       simt::atomic_add(&memory.before[block.lane() + j * lanes], before[j]);
-      simt::atomic_add(&memory.all[block.lane() + j * lanes], all[j]);
+      simt::atomic_add(&memory.all[block.lane() + j * lanes], before[j] + behind[j]);
     }
   }
 };
