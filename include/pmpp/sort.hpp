@@ -47,6 +47,7 @@ struct sort_tuning {
   int radix_items = 52;        ///< elements of a thread there, at most
   int radix_small_items = 17;  ///< the same where inputs are short
   int radix_kilobytes = 104;   ///< of shared memory that a block's elements take, where inputs are long
+  int radix_rows = 6;          ///< elements of a thread from which on an input that one launch sorts takes more than 32 blocks
   int radix_large = 6;         ///< from so many large tiles a multiprocessor on
   int radix_tiles = 64;        ///< of short inputs there should be as many, even if that makes them smaller
   int radix_value = 16;        ///< bytes of the largest values that go along with their keys in each pass

@@ -15,12 +15,16 @@
 
 #include <pmpp/block/scan.hpp>
 #include <pmpp/core/config.hpp>
+#include <pmpp/core/math.hpp>
 #include <pmpp/core/operators.hpp>
 #include <pmpp/simt/atomic.hpp>
 #include <pmpp/simt/bits.hpp>
 #include <pmpp/simt/block.hpp>
 #include <pmpp/simt/match.hpp>
 
+#ifndef RANK_AT_ONCE
+#define RANK_AT_ONCE 4
+#endif
 namespace pmpp::inline PMPP_BACKEND::block {
 
 inline constexpr int radix_bits = 8, radix_digits = 1 << radix_bits;
@@ -52,53 +56,70 @@ PMPP_HOST_DEVICE void count_in_warp(Block& block, Memory& memory, int rows, Digi
     if (k < rows) simt::atomic_add(&count[digit(k)], 1u);
 }
 
-/// Adds up what the warps have counted, and tells f(digit, total). A barrier before and one after.
+/// Adds up what the warps have counted, tells f(digit, total), and turns the counts into places. Begins and ends with a
+/// barrier.
 template <class Block, class Memory, class F>
-PMPP_HOST_DEVICE void count_digits(Block& block, Memory& memory, F f) {
+PMPP_HOST_DEVICE void place_digits(Block& block, Memory& memory, F f) {
+  constexpr int turns = ceil_div(Memory::groups, Memory::warps);
+  unsigned count[turns][Memory::warps], first[turns]{};
   block.sync();
-  for_each_digit(block, memory, [&](int d) {
+  for (int t = 0; t < turns; ++t) {
+    const int group = block.warp() + t * Memory::warps, d = group * simt::warp_size + block.lane();
+    if (group >= Memory::groups) break;
     unsigned total = 0;
-    for (int w = 0; w < Memory::warps; ++w) total += memory.count[w][d];
+    for (int w = 0; w < Memory::warps; ++w) {
+      count[t][w] = memory.count[w][d];
+      total += count[t][w];
+    }
     f(d, total);
     memory.total[d] = total;
     const unsigned up_to = warp_inclusive_scan(block, total, plus{});
-    memory.first[d] = up_to - total;
-    if (block.lane() == simt::warp_size - 1) memory.total_of_group[d / simt::warp_size] = up_to;
-  });
+    first[t] = up_to - total;
+    if (block.lane() == simt::warp_size - 1) memory.total_of_group[group] = up_to;
+  }
   block.sync();
-}
-
-/// Turns counts into places. Ends with a barrier.
-template <class Block, class Memory>
-PMPP_HOST_DEVICE void place_digits(Block& block, Memory& memory) {
-  for_each_digit(block, memory, [&](int d) {
-    unsigned place = memory.first[d];
-    for (int group = 0; group < Memory::groups; ++group)
-      if (group < d / simt::warp_size) place += memory.total_of_group[group];
+  for (int t = 0; t < turns; ++t) {
+    const int group = block.warp() + t * Memory::warps, d = group * simt::warp_size + block.lane();
+    if (group >= Memory::groups) break;
+    unsigned place = first[t];
+    for (int g = 0; g < Memory::groups; ++g) place += g < group ? memory.total_of_group[g] : 0;
     memory.first[d] = place;
-    unsigned count[Memory::warps];  // all of them read before the first is written: one wait instead of many
-    for (int w = 0; w < Memory::warps; ++w) count[w] = memory.count[w][d];
     for (int w = 0; w < Memory::warps; ++w) {
       memory.count[w][d] = place;
-      place += count[w];
+      place += count[t][w];
     }
-  });
+  }
   block.sync();
 }
 
 /// Calls put(k, place) for k < rows with the place of key k in the tile. No barrier of the block.
 template <int Items, class Block, class Memory, class Digit, class Put>
 PMPP_HOST_DEVICE void for_each_ranked(Block& block, Memory& memory, int rows, Digit digit, Put put) {
+  constexpr int at_once = RANK_AT_ONCE;  // rows whose ballots are under way together
   unsigned* const next = memory.count[block.warp()];
   const unsigned before_me = (1u << block.lane()) - 1, behind_me = ~before_me << 1;
-  for (int k = 0; k < Items; ++k) {
-    if (k >= rows) break;
-    const unsigned d = digit(k), peers = simt::match_byte(block, d);
+  const auto rank = [&](int k, unsigned d, unsigned peers) {
     const unsigned place = next[d] + static_cast<unsigned>(simt::count_bits(peers & before_me));
     block.sync_warp();  // all have read what the last of the peers writes
     if ((peers & behind_me) == 0) next[d] = place + 1;
     put(k, static_cast<int>(place));
     block.sync_warp();
+  };
+  for (int first = 0; first < Items; first += at_once) {
+    unsigned d[at_once], peers[at_once];
+    if (first + at_once <= smaller(rows, Items)) {
+      for (int u = 0; u < at_once; ++u) {
+        d[u] = digit(smaller(first + u, Items - 1));
+        peers[u] = simt::match_byte(block, d[u]);
+      }
+      for (int u = 0; u < at_once; ++u) rank(smaller(first + u, Items - 1), d[u], peers[u]);
+    } else {
+      for (int k = first; k < smaller(first + at_once, Items); ++k) {
+        if (k >= rows) return;
+        const unsigned of_k = digit(k);
+        rank(k, of_k, simt::match_byte(block, of_k));
+      }
+    }
   }
 }
 

@@ -48,42 +48,6 @@ namespace pmpp::inline PMPP_BACKEND {
 
 namespace detail {
 
-/// Where elements lie before a pass, and where they go.
-enum class radix_home : int { nowhere, input, data, other };
-
-template <class In, class Data, class T>
-struct radix_homes {
-  In in;
-  Data data;
-  T* other;
-
-  /// Calls f with what elements are read from.
-  template <class F>
-  PMPP_HOST_DEVICE void read(radix_home home, F f) const {
-    constexpr bool plain = std::is_same_v<Data, T*>, plain_input = std::is_same_v<std::remove_const_t<In>, const T*> ||
-                                                                   std::is_same_v<std::remove_const_t<In>, T*>;
-    if constexpr (plain && plain_input) {
-      const T* from = home == radix_home::other ? other : data;
-      if (home == radix_home::input) from = in;
-      f(from);
-    } else if (home == radix_home::input) {
-      f(in);
-    } else {
-      write(home, f);
-    }
-  }
-  /// Calls f with what elements are written to.
-  template <class F>
-  PMPP_HOST_DEVICE void write(radix_home home, F f) const {
-    if constexpr (std::is_same_v<Data, T*>)
-      f(home == radix_home::other ? other : data);
-    else if (home == radix_home::other)
-      f(other);
-    else
-      f(data);
-  }
-};
-
 /// A pass, as the first kernel has decided.
 struct radix_pass {
   radix_home source, target;
@@ -324,10 +288,10 @@ private:
     std::int64_t next = a.tiles;
     if (block.thread() == 0 && block.count() < a.tiles) next = take(a);
     block::count_in_warp<items>(block, memory.rank, rows, [&](int k) { return a.digit(x[k]); });
-    block::count_digits(block, memory.rank,
-                        [&](int d, unsigned total) { publish(a, pass, tile, d, total, tile == 0 ? up_to : alone); });
-    if (block.thread() == 0) memory.next = next;
-    block::place_digits(block, memory.rank);
+    block::place_digits(block, memory.rank, [&](int d, unsigned total) {
+      publish(a, pass, tile, d, total, tile == 0 ? up_to : alone);
+      if (d == 0) memory.next = next;
+    });
     [[maybe_unused]] unsigned place[has_values<V> ? (items + 1) / 2 : 1]{};  // of two keys, 16 bits each
     const radix_digit digit = memory.digit;  // the compiler would keep what it has computed from a.digit in registers
     const auto digit_of = [&](int k) { return digit(x[k]); };
@@ -478,11 +442,11 @@ void radix_sort_on_blocks(const P& where, const KeysIn& keys_in, const ValuesIn&
   constexpr int threads = Tuning.radix_threads, small_blocks = larger(1, 1024 / threads);
   constexpr int small_items = radix_items<K, V>(Tuning.radix_small_items, small_blocks * threads, 104);
   constexpr int large_items = radix_items<K, V>(Tuning.radix_items, threads, Tuning.radix_kilobytes);
-  using compared = radix_compare_kernel<Code, V, KeysIn, ValuesIn, KeysOut, ValuesOut, threads, Tuning.radix_compared>;
-  using together = radix_together_kernel<Code, V, KeysIn, ValuesIn, KeysOut, ValuesOut, threads,
-                                         radix_together_items<Tuning, K, V>>;
   using keys_of_pass = radix_homes<KeysIn, KeysOut, K>;
   using values_of_pass = radix_homes<ValuesIn, ValuesOut, V>;
+  using compared = radix_compare_kernel<Code, V, KeysIn, ValuesIn, KeysOut, ValuesOut, threads, Tuning.radix_compared>;
+  using together = radix_together_kernel<Code, V, keys_of_pass, values_of_pass, threads,
+                                         radix_together_items<Tuning, K, V>>;
   using counts = radix_count_kernel<Code, KeysIn, threads>;
   const std::int64_t n = count.bound, processors = processor_count(where);
   const bool in_place = same_place(keys_in, keys_out), wide = n >= Tuning.radix_narrow;
@@ -497,11 +461,16 @@ void radix_sort_on_blocks(const P& where, const KeysIn& keys_in, const ValuesIn&
     return;
   }
   if (radix_sorts_together<Tuning, K, V>(where, n)) {
-    const std::int64_t rows = ceil_div(n, processors * threads), blocks = ceil_div(n, rows * threads);
+    const std::int64_t rows = larger(ceil_div(n, processors * threads),
+                                     smaller(std::int64_t(Tuning.radix_rows), ceil_div(n, std::int64_t(32) * threads)));
+    const std::int64_t blocks = ceil_div(n, rows * threads);
     const std::size_t table_bytes = 2 * together::quads * sizeof(simt::quad) * static_cast<std::size_t>(blocks);
-    const scratch memory(where, 0, 256 + table_bytes);
+    scratch memory(where, scratch_bytes({checked_bytes(n, sizeof(K), "sort"), has_values<V> ? checked_bytes(n, sizeof(V), "sort") : 0}), 256 + table_bytes);
+    K* const other_keys = memory.take<K>(n);
+    V* const other_values = memory.take<V>(has_values<V> ? n : 0);
     launch_together(where, blocks, together{},
-                    typename together::arguments{keys_in, values_in, keys_out, values_out, count, range,
+                    typename together::arguments{{keys_in, keys_out, other_keys},
+                                                 {values_in, values_out, other_values}, in_place, count, range,
                                                  larger(1, ceil_div(range.hi - range.lo, block::radix_bits)),
                                                  static_cast<int>(rows), memory.state(),
                                                  reinterpret_cast<simt::quad*>(memory.state() + 64)});

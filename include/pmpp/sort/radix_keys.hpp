@@ -130,6 +130,42 @@ struct no_value {};
 template <class V>
 inline constexpr bool has_values = !std::is_same_v<V, no_value>;
 
+/// Where elements lie before a pass, and where they go.
+enum class radix_home : int { nowhere, input, data, other };
+
+template <class In, class Data, class T>
+struct radix_homes {
+  In in;
+  Data data;
+  T* other;
+
+  /// Calls f with what elements are read from.
+  template <class F>
+  PMPP_HOST_DEVICE void read(radix_home home, F f) const {
+    constexpr bool plain = std::is_same_v<Data, T*>, plain_input = std::is_same_v<std::remove_const_t<In>, const T*> ||
+                                                                   std::is_same_v<std::remove_const_t<In>, T*>;
+    if constexpr (plain && plain_input) {
+      const T* from = home == radix_home::other ? other : data;
+      if (home == radix_home::input) from = in;
+      f(from);
+    } else if (home == radix_home::input) {
+      f(in);
+    } else {
+      write(home, f);
+    }
+  }
+  /// Calls f with what elements are written to.
+  template <class F>
+  PMPP_HOST_DEVICE void write(radix_home home, F f) const {
+    if constexpr (std::is_same_v<Data, T*>)
+      f(home == radix_home::other ? other : data);
+    else if (home == radix_home::other)
+      f(other);
+    else
+      f(data);
+  }
+};
+
 }  // namespace detail
 }  // namespace pmpp::inline PMPP_BACKEND
 

@@ -103,71 +103,65 @@ struct radix_compare_kernel {
 };
 
 /// All blocks sort at once, a tile each, and meet after each pass.
-template <class Code, class V, class KeysIn, class ValuesIn, class KeysOut, class ValuesOut, int Threads, int Items>
+template <class Code, class V, class Keys, class Values, int Threads, int Items>
 struct radix_together_kernel {
   using bits = typename Code::bits;
   static constexpr int threads = Threads, items = Items, tile = threads * items, lanes = simt::warp_size,
-                       warps = threads / lanes, min_blocks = 1, quads = block::radix_digits / 8;
+                       warps = threads / lanes, min_blocks = 1, per_lane = block::radix_digits / lanes;
+  static constexpr int quads = block::radix_digits / 8;  ///< of a row of the table
 
   struct shared {
     block::radix_rank_memory<threads> rank;
-    unsigned before[block::radix_digits], all[block::radix_digits];
-    unsigned all_of_group[decltype(rank)::groups];
-    unsigned offset[block::radix_digits];
-    int constant;
-    bool last;
+    unsigned before[per_lane][lanes], all[per_lane][lanes];  ///< keys with a digit: in the blocks before, in all
+    unsigned offset[block::radix_digits];                    ///< of a digit's keys: place in the output - place in the tile
+    bool constant, last;
     alignas(16) bits keys[tile];
     alignas(larger(16, int(alignof(V)))) unsigned char bytes[has_values<V> ? tile * sizeof(V) : 16];
 
     PMPP_HOST_DEVICE V* values() { return reinterpret_cast<V*>(bytes); }
   };
-  static_assert(tile < 32768);
+  static_assert(tile < 1 << 15);
   struct arguments {
-    KeysIn keys_in;
-    ValuesIn values_in;
-    KeysOut keys_out;
-    ValuesOut values_out;
+    Keys keys;
+    Values values;
+    bool in_place;
     item_count count;
     key_bits range;
-    int passes, rows;
-    unsigned* barrier;
-    simt::quad* table;  ///< 2 x blocks x quads
+    int passes;
+    int rows;           ///< of 32 elements that a warp takes
+    unsigned* barrier;  ///< two words
+    simt::quad* table;  ///< twice a row for each block; zero
   };
 
   template <class Block>
   PMPP_HOST_DEVICE void operator()(Block& block, shared& memory, const arguments& a) const {
-    const int size = threads * a.rows, n = static_cast<int>(a.count.get());
-    const int tile_first = static_cast<int>(block.index()) * size, mine = block.warp() * a.rows * lanes + block.lane();
-    const int found = larger(0, smaller(size, n - tile_first));
-    const int blocks = static_cast<int>(block.count());
-    const unsigned pads = static_cast<unsigned>(blocks * size - n);
+    const int size = threads * a.rows, n = static_cast<int>(a.count.get()), blocks = static_cast<int>(block.count());
+    const int first = static_cast<int>(block.index()) * size, found = larger(0, smaller(size, n - first));
+    const unsigned pads = static_cast<unsigned>(blocks * size - n);  // they have the highest digit in each pass
     block::grid_barrier barrier(a.barrier, a.barrier + 1);
+    const auto meet = [&] { barrier.sync(block, [] {}, [] {}); };
+    radix_home home = a.in_place ? radix_home::data : radix_home::input;
     bits x[items];
     [[maybe_unused]] V v[has_values<V> ? items : 1];
-    load(a, a.keys_in, a.values_in, tile_first + mine, n, x, v);
-    if (block.thread() == 0) memory.constant = -1;
+    load(block, a, home, first, n, x, v);
     for (int p = 0; p < a.passes; ++p) {
       STAMP(8 * p);
       const radix_digit digit = radix_digit::of(p, a.range);
       const auto digit_of = [&](int k) { return digit(x[k]); };
       simt::quad* const table = a.table + p % 2 * blocks * quads;
-      auto* const row = reinterpret_cast<unsigned*>(table + block.index() * quads);
+      for (int i = block.thread(); i < block::radix_digits; i += threads)
+        memory.before[i / lanes][i % lanes] = memory.all[i / lanes][i % lanes] = 0;
       block::count_in_warp<items>(block, memory.rank, a.rows, digit_of);
-      block::count_digits(block, memory.rank, [&](int d, unsigned total) {
-        memory.before[d / 8 + d % 8 * lanes] = memory.all[d / 8 + d % 8 * lanes] = 0;
+      block::place_digits(block, memory.rank, [&](int d, unsigned total) {
         const unsigned next = block.shuffle_down(total, 1);
-        if (d % 2 == 0) {
-#ifndef NO_FENCE
-          simt::fence();
-#endif
-          simt::store(row + d / 2, ready | total | next << 16);
-        }
+        if (d % 2 == 0)
+          simt::store(reinterpret_cast<unsigned*>(table + block.index() * quads) + d / 2, ready | total | next << 16);
       });
       STAMP(8 * p + 1);
-      if (p > 0 && block.thread() < quads)  // the row of the pass before
-        a.table[((p + 1) % 2 * blocks + block.index()) * quads + block.thread()] = simt::quad{};
-      block::place_digits(block, memory.rank);
       STAMP(8 * p + 2);
+      if (p > 0 && block.warp() == 0)  // the row of the pass before
+        for (int i = block.lane(); i < quads; i += lanes)
+          a.table[((p + 1) % 2 * blocks + block.index()) * quads + i] = simt::quad{};
       block::for_each_ranked<items>(block, memory.rank, a.rows, digit_of, [&](int k, int to) {
         memory.keys[to] = x[k];
         if constexpr (has_values<V>) memory.values()[to] = v[k];
@@ -176,78 +170,96 @@ struct radix_together_kernel {
       add_up(block, memory, table, blocks);
       block.sync();
       STAMP(8 * p + 4);
-      block::for_each_digit(block, memory.rank, [&](int d) {
-        const unsigned all = memory.all[d / 8 + d % 8 * lanes], up_to = block::warp_inclusive_scan(block, all, plus{});
-        memory.offset[d] = up_to - all + memory.before[d / 8 + d % 8 * lanes] - memory.rank.first[d];
-        if (block.lane() == lanes - 1) memory.all_of_group[d / lanes] = up_to;
-        if (all - (static_cast<unsigned>(d) == digit.mask ? pads : 0) == static_cast<unsigned>(n)) memory.constant = p;
-      });
-      const bool last_pass = p == a.passes - 1;
-      if (last_pass && block.thread() == 0) memory.last = barrier.leave(block);
+      if (block.warp() == 0) find_offsets(block, memory, digit, static_cast<unsigned>(n), pads);
       block.sync();
-      block::for_each_digit(block, memory.rank, [&](int d) {
-        unsigned place = memory.offset[d];
-        for (int group = 0; group < decltype(memory.rank)::groups; ++group)
-          if (group < d / lanes) place += memory.all_of_group[group];
-        memory.offset[d] = place;
-      });
-      block.sync();
-      const bool constant = memory.constant == p;
       STAMP(8 * p + 5);
-      if (!constant || last_pass)
-        put(block, memory, a, digit, found, x, v);
+      const bool last_pass = p == a.passes - 1, moves = last_pass || !memory.constant;
+      const radix_home target = (a.passes - p) % 2 == 1 ? radix_home::data : radix_home::other;
+      if (moves && target == home) meet();  // all have read what will be overwritten
+      if (last_pass && block.thread() == 0) memory.last = barrier.leave(block);
+      if (moves) put(block, memory, a, target, digit, found, x, v);
       STAMP(8 * p + 6);
       if (last_pass) {
+        block.sync();
         if (memory.last) {
           for (int i = block.thread(); i < blocks * quads; i += threads) table[i] = simt::quad{};
           if (block.thread() == 0) simt::store(a.barrier, 0u);
         }
-        break;
+        return;
       }
-      barrier.sync(block, [] {}, [] {});
+      meet();
       STAMP(8 * p + 7);
-      if (!constant) load(a, a.keys_out, a.values_out, tile_first + mine, n, x, v);
+      if (moves) {
+        home = target;
+        load(block, a, home, first, n, x, v);
+      }
     }
   }
 
 private:
   static constexpr unsigned ready = 0x80008000;
 
-  template <class Keys, class Values>
-  PMPP_HOST_DEVICE static void load(const arguments& a, const Keys& keys, const Values& values, int first, int n,
+  template <class Block>
+  PMPP_HOST_DEVICE static void load(Block& block, const arguments& a, radix_home home, int first, int n,
                                     bits (&x)[items], V (&v)[has_values<V> ? items : 1]) {
-    for (int k = 0; k < items; ++k) {
-      const bool has = k < a.rows && first + k * lanes < n;
-      x[k] = has ? Code::encode(keys[first + k * lanes]) : static_cast<bits>(~bits(0));
-      if constexpr (has_values<V>)
-        if (has) v[k] = static_cast<V>(values[first + k * lanes]);
+    const int mine = first + block.warp() * a.rows * lanes + block.lane();
+    a.keys.read(home, [&](const auto& keys) {
+      for (int k = 0; k < items; ++k)
+        x[k] = k < a.rows && mine + k * lanes < n ? Code::encode(keys[mine + k * lanes]) : static_cast<bits>(~bits(0));
+    });
+    if constexpr (has_values<V>)
+      a.values.read(home, [&](const auto& values) {
+        for (int k = 0; k < items; ++k)
+          if (k < a.rows && mine + k * lanes < n) v[k] = static_cast<V>(values[mine + k * lanes]);
+      });
+  }
+
+  template <class Block>
+  PMPP_HOST_DEVICE static void find_offsets(Block& block, shared& memory, const radix_digit& digit, unsigned n, unsigned pads) {
+    unsigned sum = 0;
+    bool constant = false;
+    for (int j = 0; j < per_lane; ++j) {
+      const unsigned all = memory.all[j][block.lane()], d = static_cast<unsigned>(block.lane() * per_lane + j);
+      sum += all;
+      constant = constant || all - (d == digit.mask ? pads : 0) == n;
+    }
+    constant = block.any(constant);
+    if (block.lane() == 0) memory.constant = constant;
+    unsigned start = block::warp_inclusive_scan(block, sum, plus{}) - sum;
+    for (int j = 0; j < per_lane; ++j) {
+      const int d = block.lane() * per_lane + j;
+      memory.offset[d] = start + memory.before[j][block.lane()] - memory.rank.first[d];
+      start += memory.all[j][block.lane()];
     }
   }
 
   template <class Block>
-  PMPP_HOST_DEVICE static void put(Block& block, shared& memory, const arguments& a, const radix_digit& digit, int found,
-                                   bits (&x)[items], V (&v)[has_values<V> ? items : 1]) {
+  PMPP_HOST_DEVICE static void put(Block& block, shared& memory, const arguments& a, radix_home target,
+                                   const radix_digit& digit, int found, bits (&x)[items],
+                                   V (&v)[has_values<V> ? items : 1]) {
     constexpr int at_once = 4;
-    for (int first = 0; first < items; first += at_once) {
-      if (first * threads >= found) break;
-      unsigned to[at_once];
-      for (int u = 0; u < at_once; ++u) {
-        const int k = first + u, i = k * threads + block.thread();
-        if (k >= items) break;
-        x[k] = memory.keys[smaller(i, tile - 1)];
-        if constexpr (has_values<V>) v[k] = memory.values()[smaller(i, tile - 1)];
-        to[u] = memory.offset[digit(x[k])] + static_cast<unsigned>(i);
-      }
-      for (int u = 0; u < at_once; ++u) {
-        const int k = first + u, i = k * threads + block.thread();
-        if (k >= items || i >= found) break;
-        block::assign(a.keys_out, static_cast<std::int64_t>(to[u]), Code::decode(x[k]));
-        if constexpr (has_values<V>) block::assign(a.values_out, static_cast<std::int64_t>(to[u]), v[k]);
-      }
-    }
+    a.keys.write(target, [&](const auto& keys) {
+      a.values.write(target, [&](const auto& values) {
+        for (int k0 = 0; k0 < items; k0 += at_once) {
+          if (k0 * threads >= found) break;
+          unsigned to[at_once];
+          for (int k = k0; k < smaller(k0 + at_once, items); ++k) {
+            const int i = k * threads + block.thread();
+            x[k] = memory.keys[i];
+            if constexpr (has_values<V>) v[k] = memory.values()[i];
+            to[k - k0] = memory.offset[digit(x[k])] + static_cast<unsigned>(i);
+          }
+          for (int k = k0; k < smaller(k0 + at_once, items); ++k) {
+            if (k * threads + block.thread() >= found) break;
+            block::assign(keys, static_cast<std::int64_t>(to[k - k0]), Code::decode(x[k]));
+            if constexpr (has_values<V>) block::assign(values, static_cast<std::int64_t>(to[k - k0]), v[k]);
+          }
+        }
+      });
+    });
   }
 
-  PMPP_HOST_DEVICE static void add(const simt::quad& q, unsigned (&sum)[8]) {
+  PMPP_HOST_DEVICE static void add(const simt::quad& q, unsigned (&sum)[per_lane]) {
     for (int w = 0; w < 4; ++w) {
       sum[2 * w] += q.word[w] & 0x7fff;
       sum[2 * w + 1] += q.word[w] >> 16 & 0x7fff;
@@ -255,15 +267,12 @@ private:
   }
   template <class Block>
   PMPP_HOST_DEVICE static void add_up(Block& block, shared& memory, const simt::quad* table, int blocks) {
-    constexpr int at_once = AT_ONCE;
-    const int me = static_cast<int>(block.index());
-    unsigned before[8]{}, behind[8]{};
+    constexpr int at_once = 9;
+    unsigned before[per_lane]{}, behind[per_lane]{};
     for (int first = block.warp(); first < blocks; first += warps * at_once) {
       simt::quad q[at_once];
-      for (int u = 0; u < at_once; ++u) {
-        const int r = first + u * warps;
-        if (r < blocks) q[u] = simt::load_quad(table + r * quads + block.lane());
-      }
+      for (int u = 0; u < at_once; ++u)
+        if (const int r = first + u * warps; r < blocks) q[u] = simt::load_quad(table + r * quads + block.lane());
       for (int u = 0; u < at_once; ++u) {
         const int r = first + u * warps;
         if (r >= blocks) break;
@@ -271,18 +280,15 @@ private:
           block.spin();
           q[u] = simt::load_quad(table + r * quads + block.lane());
         }
-        if (r < me)
+        if (r < block.index())
           add(q[u], before);
         else
           add(q[u], behind);
       }
     }
-#ifndef NO_FENCE
-    simt::fence();
-#endif
-    for (int j = 0; j < 8; ++j) {
-      simt::atomic_add(&memory.before[block.lane() + j * lanes], before[j]);
-      simt::atomic_add(&memory.all[block.lane() + j * lanes], before[j] + behind[j]);
+    for (int j = 0; j < per_lane; ++j) {
+      simt::atomic_add(&memory.before[j][block.lane()], before[j]);
+      simt::atomic_add(&memory.all[j][block.lane()], before[j] + behind[j]);
     }
   }
 };
