@@ -106,20 +106,15 @@ PMPP_HOST_DEVICE void for_each_ranked(Block& block, Memory& memory, int rows, Di
     block.sync_warp();
   };
   for (int first = 0; first < Items; first += at_once) {
+    if (first >= rows) break;
     unsigned d[at_once], peers[at_once];
-    if (first + at_once <= smaller(rows, Items)) {
-      for (int u = 0; u < at_once; ++u) {
-        d[u] = digit(smaller(first + u, Items - 1));
+    for (int u = 0; u < at_once; ++u)
+      if (first + u < Items && first + u < rows) {
+        d[u] = digit(first + u);
         peers[u] = simt::match_byte(block, d[u]);
       }
-      for (int u = 0; u < at_once; ++u) rank(smaller(first + u, Items - 1), d[u], peers[u]);
-    } else {
-      for (int k = first; k < smaller(first + at_once, Items); ++k) {
-        if (k >= rows) return;
-        const unsigned of_k = digit(k);
-        rank(k, of_k, simt::match_byte(block, of_k));
-      }
-    }
+    for (int u = 0; u < at_once; ++u)
+      if (first + u < Items && first + u < rows) rank(first + u, d[u], peers[u]);
   }
 }
 

@@ -243,16 +243,18 @@ private:
         for (int k0 = 0; k0 < items; k0 += at_once) {
           if (k0 * threads >= found) break;
           unsigned to[at_once];
-          for (int k = k0; k < smaller(k0 + at_once, items); ++k) {
-            const int i = k * threads + block.thread();
+          for (int u = 0; u < at_once; ++u) {
+            const int k = k0 + u, i = k * threads + block.thread();
+            if (k >= items || i >= found) continue;
             x[k] = memory.keys[i];
             if constexpr (has_values<V>) v[k] = memory.values()[i];
-            to[k - k0] = memory.offset[digit(x[k])] + static_cast<unsigned>(i);
+            to[u] = memory.offset[digit(x[k])] + static_cast<unsigned>(i);
           }
-          for (int k = k0; k < smaller(k0 + at_once, items); ++k) {
-            if (k * threads + block.thread() >= found) break;
-            block::assign(keys, static_cast<std::int64_t>(to[k - k0]), Code::decode(x[k]));
-            if constexpr (has_values<V>) block::assign(values, static_cast<std::int64_t>(to[k - k0]), v[k]);
+          for (int u = 0; u < at_once; ++u) {
+            const int k = k0 + u;
+            if (k >= items || k * threads + block.thread() >= found) continue;
+            block::assign(keys, static_cast<std::int64_t>(to[u]), Code::decode(x[k]));
+            if constexpr (has_values<V>) block::assign(values, static_cast<std::int64_t>(to[u]), v[k]);
           }
         }
       });
