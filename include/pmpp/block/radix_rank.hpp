@@ -22,9 +22,6 @@
 #include <pmpp/simt/block.hpp>
 #include <pmpp/simt/match.hpp>
 
-#ifndef RANK_AT_ONCE
-#define RANK_AT_ONCE 4
-#endif
 namespace pmpp::inline PMPP_BACKEND::block {
 
 inline constexpr int radix_bits = 8, radix_digits = 1 << radix_bits;
@@ -95,26 +92,16 @@ PMPP_HOST_DEVICE void place_digits(Block& block, Memory& memory, F f) {
 /// Calls put(k, place) for k < rows with the place of key k in the tile. No barrier of the block.
 template <int Items, class Block, class Memory, class Digit, class Put>
 PMPP_HOST_DEVICE void for_each_ranked(Block& block, Memory& memory, int rows, Digit digit, Put put) {
-  constexpr int at_once = RANK_AT_ONCE;  // rows whose ballots are under way together
   unsigned* const next = memory.count[block.warp()];
   const unsigned before_me = (1u << block.lane()) - 1, behind_me = ~before_me << 1;
-  const auto rank = [&](int k, unsigned d, unsigned peers) {
+  for (int k = 0; k < Items; ++k) {
+    if (k >= rows) break;
+    const unsigned d = digit(k), peers = simt::match_byte(block, d);
     const unsigned place = next[d] + static_cast<unsigned>(simt::count_bits(peers & before_me));
     block.sync_warp();  // all have read what the last of the peers writes
     if ((peers & behind_me) == 0) next[d] = place + 1;
     put(k, static_cast<int>(place));
     block.sync_warp();
-  };
-  for (int first = 0; first < Items; first += at_once) {
-    if (first >= rows) break;
-    unsigned d[at_once], peers[at_once];
-    for (int u = 0; u < at_once; ++u)
-      if (first + u < Items && first + u < rows) {
-        d[u] = digit(first + u);
-        peers[u] = simt::match_byte(block, d[u]);
-      }
-    for (int u = 0; u < at_once; ++u)
-      if (first + u < Items && first + u < rows) rank(first + u, d[u], peers[u]);
   }
 }
 

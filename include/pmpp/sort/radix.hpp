@@ -41,9 +41,6 @@
 
 #pragma GCC visibility push(hidden)  // see launch.hpp
 
-#ifndef PUT_AT_ONCE
-#define PUT_AT_ONCE 4
-#endif
 namespace pmpp::inline PMPP_BACKEND {
 
 namespace detail {
@@ -336,7 +333,7 @@ private:
   template <bool Whole, class Block, class To, class Element, class Finish>
   PMPP_HOST_DEVICE static void put(Block& block, shared& memory, const arguments& a, int count, const To& to,
                                    Element element, Finish finish) {
-    constexpr int at_once = PUT_AT_ONCE;
+    constexpr int at_once = min_blocks == 1 ? 4 : 1;  // two blocks a multiprocessor have no registers for more
     const auto mine = to + block.thread();
     for (int first = 0; first < items; first += at_once) {
       std::int64_t place[at_once];
@@ -424,14 +421,15 @@ bool same_place(const In& in, const Data& data) {
     return false;
 }
 
-/// Elements of a thread where all blocks sort at once, a tile each.
+/// Elements of a thread where one launch sorts.
 template <auto Tuning, class K, class V>
-inline constexpr int radix_together_items = radix_items<K, V>(Tuning.radix_small_items, Tuning.radix_threads, 200);
+inline constexpr int radix_together_items = radix_items<K, V>(Tuning.radix_together, Tuning.radix_threads, 200);
 
-/// Whether n elements are sorted in one launch.
+/// Whether one launch sorts n elements.
 template <auto Tuning, class K, class V, class P>
 bool radix_sorts_together(const P& where, std::int64_t n) {
-  return n <= std::int64_t(processor_count(where)) * Tuning.radix_threads * radix_together_items<Tuning, K, V>;
+  const std::int64_t threads = std::int64_t(processor_count(where)) * Tuning.radix_threads;
+  return Tuning.radix_together > 0 && n <= threads * radix_together_items<Tuning, K, V>;
 }
 
 /// Enqueues the sort on a GPU or runs it in the emulator: from in to data, which may be the same.

@@ -15,20 +15,6 @@
 
 #pragma GCC visibility push(hidden)  // see launch.hpp
 
-#ifdef STAMPS
-__device__ long long stamps[2048];
-PMPP_HOST_DEVICE inline void do_stamp([[maybe_unused]] long long i) {
-#ifdef __CUDA_ARCH__
-  stamps[i] = clock64();
-#endif
-}
-#define STAMP(i) if (block.thread() == 0 && block.index() < 64) do_stamp(block.index() * 32 + (i))
-#else
-#define STAMP(i)
-#endif
-#ifndef AT_ONCE
-#define AT_ONCE 9
-#endif
 namespace pmpp::inline PMPP_BACKEND::detail {
 
 /// Finds the place of each key by comparing it with all others: each block those of 32 keys.
@@ -145,7 +131,6 @@ struct radix_together_kernel {
     [[maybe_unused]] V v[has_values<V> ? items : 1];
     load(block, a, home, first, n, x, v);
     for (int p = 0; p < a.passes; ++p) {
-      STAMP(8 * p);
       const radix_digit digit = radix_digit::of(p, a.range);
       const auto digit_of = [&](int k) { return digit(x[k]); };
       simt::quad* const table = a.table + p % 2 * blocks * quads;
@@ -157,8 +142,6 @@ struct radix_together_kernel {
         if (d % 2 == 0)
           simt::store(reinterpret_cast<unsigned*>(table + block.index() * quads) + d / 2, ready | total | next << 16);
       });
-      STAMP(8 * p + 1);
-      STAMP(8 * p + 2);
       if (p > 0 && block.warp() == 0)  // the row of the pass before
         for (int i = block.lane(); i < quads; i += lanes)
           a.table[((p + 1) % 2 * blocks + block.index()) * quads + i] = simt::quad{};
@@ -166,19 +149,15 @@ struct radix_together_kernel {
         memory.keys[to] = x[k];
         if constexpr (has_values<V>) memory.values()[to] = v[k];
       });
-      STAMP(8 * p + 3);
       add_up(block, memory, table, blocks);
       block.sync();
-      STAMP(8 * p + 4);
       if (block.warp() == 0) find_offsets(block, memory, digit, static_cast<unsigned>(n), pads);
       block.sync();
-      STAMP(8 * p + 5);
       const bool last_pass = p == a.passes - 1, moves = last_pass || !memory.constant;
       const radix_home target = (a.passes - p) % 2 == 1 ? radix_home::data : radix_home::other;
       if (moves && target == home) meet();  // all have read what will be overwritten
       if (last_pass && block.thread() == 0) memory.last = barrier.leave(block);
       if (moves) put(block, memory, a, target, digit, found, x, v);
-      STAMP(8 * p + 6);
       if (last_pass) {
         block.sync();
         if (memory.last) {
@@ -188,7 +167,6 @@ struct radix_together_kernel {
         return;
       }
       meet();
-      STAMP(8 * p + 7);
       if (moves) {
         home = target;
         load(block, a, home, first, n, x, v);
