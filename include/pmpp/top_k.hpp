@@ -54,7 +54,7 @@ struct top_k_tuning {
   int candidates = 256;        ///< room for so many at least, where they fit
   int narrow_threads = 64;     ///< of a block that goes through short segments
   int narrow_segment = 32768;  ///< elements of those, at most, on average
-  int sort_from = 64;          ///< k from which on numbers are all sorted, if that takes one launch
+  int sort_from = 1;           ///< k from which on numbers are sorted, if that takes one launch
   int select_from = 4;         ///< n / k from which on numbers are selected by digits if k is large
 };
 
@@ -340,13 +340,11 @@ void top_k_on_blocks(const P& where, const input<In>& in, const Target& target, 
   static_assert(sizeof(typename only_step::shared) <= 227 * 1024, "pmpp: elements of top_k are too large");
   const std::int64_t n = in.count.bound;
   using number = radix_order<Comp, T>;
-  const bool sort_all = [&] {
-    if constexpr (number::known) return k >= Tuning.sort_from && radix_sorts_together<sort_tuning{}, T, I>(where, n);
-    return false;
-  }();
-  if (k > first_step::most_k || sort_all) {
+  bool by_sorting = false;
+  if constexpr (number::known) by_sorting = k >= Tuning.sort_from && radix_sorts_together<sort_tuning{}, T, I>(where, n);
+  if (k > first_step::most_k || by_sorting) {
     if constexpr (number::known)
-      if (!sort_all && n >= Tuning.select_from * k) {
+      if (!by_sorting && n >= Tuning.select_from * k) {
         take_up_to_threshold<radix_code<T, number::descending>, I>(where, in, target, k, comp);
         return;
       }
