@@ -341,7 +341,8 @@ void top_k_on_blocks(const P& where, const input<In>& in, const Target& target, 
   const std::int64_t n = in.count.bound;
   using number = radix_order<Comp, T>;
   bool by_sorting = false;
-  if constexpr (number::known) by_sorting = k >= Tuning.sort_from && radix_sorts_together<sort_tuning{}, T, I>(where, n);
+  if constexpr (number::known)
+    by_sorting = k >= Tuning.sort_from && radix_sorts_together<sort_tuning{}, T, I>(where, n);
   if (k > first_step::most_k || by_sorting) {
     if constexpr (number::known)
       if (!by_sorting && n >= Tuning.select_from * k) {

@@ -14,8 +14,8 @@
 //          tile t-1   4*   7*   2      this tile alone      |  look-back adds up words, backwards, to the first that
 //          tile t     ?    ?    ?                           v  holds all up to its tile
 //
-// What one block holds takes one launch, which does the same in shared memory. Otherwise one launch for the
-// counts and one a digit. Traffic: n keys read, then n elements read and written in each pass that is needed.
+// What all blocks together hold takes one launch in all (sort/radix_short.hpp). Otherwise one launch for the counts and one
+// a digit. Traffic: n keys read, then n elements read and written in each pass that is needed.
 // The look-back words are cleared once, by the first kernel: the flags mean something else in every other pass.
 // (PMPP ch. 13; Adinets and Merrill, Onesweep, 2022; Merrill and Garland, 2016.)
 #pragma once
@@ -212,7 +212,8 @@ template <class K, class V>
 constexpr int radix_items(int most, int resident, int kilobytes) {
   const int value = has_values<V> ? int(sizeof(V)) : 0, bytes = int(sizeof(K)) + value;
   const int registers = has_values<V> ? larger(4, value) + 2 : larger(4, bytes);  // in bytes
-  return larger(1, smaller(most, smaller(4 * (65536 / resident - 32) / registers, kilobytes * 1024 / resident / bytes)));
+  return larger(1,
+                smaller(most, smaller(4 * (65536 / resident - 32) / registers, kilobytes * 1024 / resident / bytes)));
 }
 
 template <class Code, class V, class Keys, class Values, int Threads, int Items, int MinBlocks>
@@ -318,12 +319,14 @@ private:
     load(block, a, pass, next, x);  // they arrive while this tile is written
     block.sync();
     a.keys.write(pass.target, [&](const auto& keys) {
-      put<Whole>(block, memory, a, count, keys,
-                 [&](int i) { return memory.keys[i]; }, [](bits code) { return Code::decode(code); });
+      put<Whole>(
+          block, memory, a, count, keys, [&](int i) { return memory.keys[i]; },
+          [](bits code) { return Code::decode(code); });
     });
     if constexpr (has_values<V>)
       a.values.write(pass.target, [&](const auto& values) {
-        put<Whole>(block, memory, a, count, values, [&](int i) { return memory.values()[i]; }, [](const V& x) { return x; });
+        put<Whole>(
+            block, memory, a, count, values, [&](int i) { return memory.values()[i]; }, [](const V& x) { return x; });
       });
     return next;
   }
@@ -443,8 +446,8 @@ void radix_sort_on_blocks(const P& where, const KeysIn& keys_in, const ValuesIn&
   using keys_of_pass = radix_homes<KeysIn, KeysOut, K>;
   using values_of_pass = radix_homes<ValuesIn, ValuesOut, V>;
   using compared = radix_compare_kernel<Code, V, KeysIn, ValuesIn, KeysOut, ValuesOut, threads, Tuning.radix_compared>;
-  using together = radix_together_kernel<Code, V, keys_of_pass, values_of_pass, threads,
-                                         radix_together_items<Tuning, K, V>>;
+  using together =
+      radix_together_kernel<Code, V, keys_of_pass, values_of_pass, threads, radix_together_items<Tuning, K, V>>;
   using counts = radix_count_kernel<Code, KeysIn, threads>;
   const std::int64_t n = count.bound, processors = processor_count(where);
   const bool in_place = same_place(keys_in, keys_out), wide = n >= Tuning.radix_narrow;
@@ -463,14 +466,21 @@ void radix_sort_on_blocks(const P& where, const KeysIn& keys_in, const ValuesIn&
                                      smaller(std::int64_t(Tuning.radix_rows), ceil_div(n, std::int64_t(32) * threads)));
     const std::int64_t blocks = ceil_div(n, rows * threads);
     const std::size_t table_bytes = 2 * together::quads * sizeof(simt::quad) * static_cast<std::size_t>(blocks);
-    scratch memory(where, scratch_bytes({checked_bytes(n, sizeof(K), "sort"), has_values<V> ? checked_bytes(n, sizeof(V), "sort") : 0}), 256 + table_bytes);
+    scratch memory(
+        where,
+        scratch_bytes({checked_bytes(n, sizeof(K), "sort"), has_values<V> ? checked_bytes(n, sizeof(V), "sort") : 0}),
+        256 + table_bytes);
     K* const other_keys = memory.take<K>(n);
     V* const other_values = memory.take<V>(has_values<V> ? n : 0);
     launch_together(where, blocks, together{},
                     typename together::arguments{{keys_in, keys_out, other_keys},
-                                                 {values_in, values_out, other_values}, in_place, count, range,
+                                                 {values_in, values_out, other_values},
+                                                 in_place,
+                                                 count,
+                                                 range,
                                                  larger(1, ceil_div(range.hi - range.lo, block::radix_bits)),
-                                                 static_cast<int>(rows), memory.state(),
+                                                 static_cast<int>(rows),
+                                                 memory.state(),
                                                  reinterpret_cast<simt::quad*>(memory.state() + 64)});
     return;
   }

@@ -1,6 +1,24 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Radix sorts of short inputs in one launch.
+// Sorts of numbers in one launch.
+//
+// Up to some thousand keys are compared with each other: a key comes behind the smaller ones, and behind the equal ones in
+// front of it. Each block finds the places of 32 keys: a lane holds one, each warp goes through some of all keys, and what
+// they count adds up. n keys take n * n comparisons, 2^24 of them less than 2 us on an H100, but nobody waits for anybody
+// (in place all blocks wait once, before the first writes).
+//
+// More keys, up to what all blocks together hold, are sorted by digits as in sort/radix.hpp. Each block has one tile for
+// the whole sort. In each pass
+//
+//   1. it counts its digits and writes them to its row of a table, all of them marked;
+//   2. ranks its keys (block/radix_rank.hpp) and gathers them by digit in shared memory;
+//   3. reads the rows of all blocks, waiting for those that are missing: the sums over all rows say where a digit begins,
+//      those over the rows before its own where its own keys of a digit begin;
+//   4. writes its keys there, and waits for all blocks (block/grid_barrier.hpp).
+//
+// If all keys have the same digit the block keeps what it has instead of 4. Elements move between two arrays, so that
+// nobody has to wait for readers either, unless such a pass upsets their turn. A row has 15 bits for each count.
+// (PMPP ch. 13; Merrill and Grimshaw, 2011.)
 #pragma once
 
 #include <cstdint>
@@ -17,13 +35,12 @@
 
 namespace pmpp::inline PMPP_BACKEND::detail {
 
-/// Finds the place of each key by comparing it with all others: each block those of 32 keys.
+/// Finds the place of each key by comparing it with all others.
 template <class Code, class V, class KeysIn, class ValuesIn, class KeysOut, class ValuesOut, int Threads, int Most>
 struct radix_compare_kernel {
   using bits = typename Code::bits;
   static constexpr int threads = Threads, lanes = simt::warp_size, warps = threads / lanes, most = Most,
-                       min_blocks = smaller(16, larger(1, 1024 / threads)), keys_of_block = lanes,
-                       loads = 8;
+                       min_blocks = smaller(16, larger(1, 1024 / threads)), keys_of_block = lanes, loads = 8;
 
   struct shared {
     alignas(16) bits keys[most];
@@ -36,7 +53,7 @@ struct radix_compare_kernel {
     ValuesOut values_out;
     item_count count;
     key_bits range;
-    unsigned* barrier;  ///< in place: two words
+    unsigned* barrier;  ///< in place: two words, zero
   };
 
   template <class Block>
@@ -56,15 +73,20 @@ struct radix_compare_kernel {
     block.sync();
     const int own = static_cast<int>(block.index()) * lanes, i = own + block.lane();
     const bits mine = own < n ? memory.keys[i] : bits(0);
-    float before = 0;
+    float before = 0;  // the units for integers are busy with comparisons
     for (int first = block.warp() * lanes; first < (own < n ? n : 0); first += threads) {
       const bits* const other = memory.keys + first;
       if (first < own)
-        for (int j = 0; j < lanes; ++j) { if (!(mine < other[j])) before += 1.0f; }
+        for (int j = 0; j < lanes; ++j) {
+          if (!(mine < other[j])) before += 1.0f;
+        }
       else if (first > own)
-        for (int j = 0; j < lanes; ++j) { if (other[j] < mine) before += 1.0f; }
+        for (int j = 0; j < lanes; ++j) {
+          if (other[j] < mine) before += 1.0f;
+        }
       else
-        for (int j = 0; j < lanes; ++j) before += other[j] < mine || (other[j] == mine && j < block.lane()) ? 1.0f : 0.0f;
+        for (int j = 0; j < lanes; ++j)
+          before += other[j] < mine || (other[j] == mine && j < block.lane()) ? 1.0f : 0.0f;
     }
     simt::atomic_add(&memory.place[block.lane()], static_cast<unsigned>(before));
     typename Code::key key{};
@@ -75,7 +97,8 @@ struct radix_compare_kernel {
     }
     if (a.barrier != nullptr) {
       block::grid_barrier barrier(a.barrier, a.barrier + 1);
-      barrier.sync(block, [] {}, [] {});
+      barrier.sync(
+          block, [] {}, [] {});
       if (block.thread() == 0 && barrier.leave(block)) simt::store(a.barrier, 0u);
     } else {
       block.sync();
@@ -88,7 +111,7 @@ struct radix_compare_kernel {
   }
 };
 
-/// All blocks sort at once, a tile each, and meet after each pass.
+/// All blocks sort at once, a tile each.
 template <class Code, class V, class Keys, class Values, int Threads, int Items>
 struct radix_together_kernel {
   using bits = typename Code::bits;
@@ -99,7 +122,7 @@ struct radix_together_kernel {
   struct shared {
     block::radix_rank_memory<threads> rank;
     unsigned before[per_lane][lanes], all[per_lane][lanes];  ///< keys with a digit: in the blocks before, in all
-    unsigned offset[block::radix_digits];                    ///< of a digit's keys: place in the output - place in the tile
+    unsigned offset[block::radix_digits];  ///< of a digit's keys: place in the output - place in the tile
     bool constant, last;
     alignas(16) bits keys[tile];
     alignas(larger(16, int(alignof(V)))) unsigned char bytes[has_values<V> ? tile * sizeof(V) : 16];
@@ -125,7 +148,10 @@ struct radix_together_kernel {
     const int first = static_cast<int>(block.index()) * size, found = larger(0, smaller(size, n - first));
     const unsigned pads = static_cast<unsigned>(blocks * size - n);  // they have the highest digit in each pass
     block::grid_barrier barrier(a.barrier, a.barrier + 1);
-    const auto meet = [&] { barrier.sync(block, [] {}, [] {}); };
+    const auto meet = [&] {
+      barrier.sync(
+          block, [] {}, [] {});
+    };
     radix_home home = a.in_place ? radix_home::data : radix_home::input;
     bits x[items];
     [[maybe_unused]] V v[has_values<V> ? items : 1];
@@ -175,8 +201,9 @@ struct radix_together_kernel {
   }
 
 private:
-  static constexpr unsigned ready = 0x80008000;
+  static constexpr unsigned ready = 0x80008000;  ///< the marks of two counts
 
+  /// Loads the elements of the block's tile; keys that are missing rank last.
   template <class Block>
   PMPP_HOST_DEVICE static void load(Block& block, const arguments& a, radix_home home, int first, int n,
                                     bits (&x)[items], V (&v)[has_values<V> ? items : 1]) {
@@ -192,8 +219,10 @@ private:
       });
   }
 
+  /// Turns sums over rows into offsets, and finds out whether all keys have the same digit. By one warp.
   template <class Block>
-  PMPP_HOST_DEVICE static void find_offsets(Block& block, shared& memory, const radix_digit& digit, unsigned n, unsigned pads) {
+  PMPP_HOST_DEVICE static void find_offsets(Block& block, shared& memory, const radix_digit& digit, unsigned n,
+                                            unsigned pads) {
     unsigned sum = 0;
     bool constant = false;
     for (int j = 0; j < per_lane; ++j) {
@@ -211,6 +240,8 @@ private:
     }
   }
 
+  /// Writes the tile. Some elements are read before the first is written: the compiler cannot know that shared memory is
+  /// not what is written.
   template <class Block>
   PMPP_HOST_DEVICE static void put(Block& block, shared& memory, const arguments& a, radix_home target,
                                    const radix_digit& digit, int found, bits (&x)[items],
@@ -245,6 +276,8 @@ private:
       sum[2 * w + 1] += q.word[w] >> 16 & 0x7fff;
     }
   }
+
+  /// Adds up the rows of the table; each warp some of them, each lane eight digits.
   template <class Block>
   PMPP_HOST_DEVICE static void add_up(Block& block, shared& memory, const simt::quad* table, int blocks) {
     constexpr int at_once = 9;
