@@ -511,8 +511,8 @@ struct descends {
 /// Integers, float, double, half and bfloat16 under less or greater (std's too) are sorted by digits of 8 bits, comp is
 /// not called: -0.0 precedes +0.0 (under greater it follows), NaN comes last under both. Cost: n keys read, then 2n
 /// elements of traffic for each byte that is not the same in all keys; a launch each. Scratch: n elements and 3 % (bytes:
-/// 12 %), from the workspace or one allocation in stream order; none, and one launch, for what one block sorts (8704
-/// elements of 4 bytes).
+/// 12 %), from the workspace or one allocation in stream order. Up to 8192 keys for each multiprocessor (4-byte keys) take
+/// one launch in all.
 /// Other elements are merged. Cost: 2n elements of traffic for tiles of 8704 and for each factor of two from there to n, of
 /// four from 2^24 elements on; as many launches, of four twice as many. Scratch: n elements and up to 2 %; none for one tile.
 /// \throws std::invalid_argument for a null or reversed range, or bits outside of the key; out_of_memory, cuda_error.

@@ -517,7 +517,8 @@ inline void check_k(const char* function, std::int64_t k, std::int64_t most) {
 /// Cost: n elements read; two launches, one for short inputs. Elements that come the better the later cost up to a sort
 /// of everything. From k = 2049 on (4-byte elements; 1025 for 8 bytes) numbers under less or greater are read two to
 /// three times (as often as they have bytes, and once, where many agree), and those up to a threshold are sorted, if k is
-/// at most n / 4; else all is sorted. Both take two to three times n elements and indices of scratch.
+/// at most n / 4; else all is sorted, as are numbers of which the sort takes one launch. Both take two to three times n
+/// elements and indices of scratch.
 /// \throws std::invalid_argument for a k outside of [0, n], a null or reversed range, a null output; std::length_error
 /// for a short output; out_of_memory, cuda_error. Source: PMPP ch. 13. Example: examples/19_k_nearest.cpp.
 template <top_k_tuning Tuning = top_k_tuning{}, execution_policy P, random_access_range R, output V, output X,
