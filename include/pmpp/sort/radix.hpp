@@ -339,8 +339,8 @@ private:
     constexpr int at_once = min_blocks == 1 ? 4 : 1;  // two blocks a multiprocessor have no registers for more
     const auto mine = to + block.thread();
     for (int first = 0; first < items; first += at_once) {
-      std::int64_t place[at_once];
-      decltype(element(0)) x[at_once];
+      std::int64_t place[at_once]{};
+      decltype(element(0)) x[at_once]{};
       for (int u = 0; u < at_once; ++u) {
         const int row = (first + u) * threads, i = row + block.thread();
         if (first + u >= items || !(Whole || i < count)) continue;

@@ -90,7 +90,7 @@ struct radix_compare_kernel {
     }
     simt::atomic_add(&memory.place[block.lane()], static_cast<unsigned>(before));
     typename Code::key key{};
-    [[maybe_unused]] V value;
+    [[maybe_unused]] V value{};
     if (block.warp() == 0 && i < n) {
       key = a.keys_in[i];
       if constexpr (has_values<V>) value = static_cast<V>(a.values_in[i]);
@@ -251,7 +251,7 @@ private:
       a.values.write(target, [&](const auto& values) {
         for (int k0 = 0; k0 < items; k0 += at_once) {
           if (k0 * threads >= found) break;
-          unsigned to[at_once];
+          unsigned to[at_once]{};
           for (int u = 0; u < at_once; ++u) {
             const int k = k0 + u, i = k * threads + block.thread();
             if (k >= items || i >= found) continue;
