@@ -46,12 +46,24 @@ constexpr std::int64_t tile = 512 * 17;
 // Small enough that many blocks, several passes and several tiles a block take part at a few thousand elements.
 constexpr pmpp::sort_tuning tiny{.threads = 32, .bytes = 16, .four_ways = 0};
 constexpr pmpp::sort_tuning small{.threads = 64, .bytes = 32, .pass_bytes = 16};
-// Of the radix sort: one block sorts 64 elements; more than 64 tiles make them larger than 32.
-constexpr pmpp::sort_tuning tiny_radix{.radix_threads = 32, .radix_items = 4, .radix_small_items = 2};
-constexpr pmpp::sort_tuning small_radix{
-    .radix_threads = 96, .radix_small_items = 3, .radix_large = 1 << 20, .radix_tiles = 1 << 20};
-constexpr pmpp::sort_tuning wide_radix{
-    .radix_threads = 64, .radix_items = 5, .radix_small_items = 3, .radix_large = 1, .radix_narrow = 1};
+// Of the radix sort: a launch for each digit, and more than 64 tiles make them larger than 32; all ways, the first two up
+// to 200 and 576 elements in the emulator; a launch for each digit, with words of 64 bits.
+constexpr pmpp::sort_tuning tiny_radix{
+    .radix_threads = 32, .radix_items = 4, .radix_small_items = 2, .radix_compared = 0, .radix_together = 0};
+constexpr pmpp::sort_tuning small_radix{.radix_threads = 96,
+                                        .radix_small_items = 3,
+                                        .radix_compared = 200,
+                                        .radix_together = 3,
+                                        .radix_rows = 1,
+                                        .radix_large = 1 << 20,
+                                        .radix_tiles = 1 << 20};
+constexpr pmpp::sort_tuning wide_radix{.radix_threads = 64,
+                                       .radix_items = 5,
+                                       .radix_small_items = 3,
+                                       .radix_compared = 0,
+                                       .radix_together = 0,
+                                       .radix_large = 1,
+                                       .radix_narrow = 1};
 
 /// As less, but sorted by merging.
 struct precedes {

@@ -29,7 +29,7 @@ using test::contradicting;
 using test::tagged;
 
 // 32 or 64 threads with 4 or 8 candidates each: several blocks, and much sorting.
-constexpr pmpp::top_k_tuning tiny{32, 64, 2, 16, 32, 1}, small{64, 32, 5, 32, 32, 100};
+constexpr pmpp::top_k_tuning tiny{32, 64, 2, 16, 32, 1, 1 << 30}, small{64, 32, 5, 32, 32, 100, 1 << 30};
 
 std::int64_t draw_below(std::int64_t n) {
   return static_cast<std::int64_t>(test::generator()() % static_cast<std::uint64_t>(n));

@@ -44,7 +44,11 @@ struct sort_tuning {
   int tiles = 16;              ///< of a stretch that a block merges, on average, at most
   int radix_threads = 512;     ///< of a block of the radix sort
   int radix_items = 52;        ///< elements of a thread there, at most
-  int radix_small_items = 17;  ///< the same where inputs are short
+  int radix_small_items = 16;  ///< the same where inputs are short
+  int radix_kilobytes = 104;   ///< of shared memory that a block's elements take, where inputs are long
+  int radix_compared = 8192;   ///< elements of an input whose keys are compared with each other, at most
+  int radix_together = 16;     ///< elements of a thread where one launch sorts, at most
+  int radix_rows = 6;          ///< the same where it needs no more than 32 blocks
   int radix_large = 6;         ///< from so many large tiles a multiprocessor on
   int radix_tiles = 64;        ///< of short inputs there should be as many, even if that makes them smaller
   int radix_value = 16;        ///< bytes of the largest values that go along with their keys in each pass
@@ -505,8 +509,8 @@ struct descends {
 /// Integers, float, double, half and bfloat16 under less or greater (std's too) are sorted by digits of 8 bits, comp is
 /// not called: -0.0 precedes +0.0 (under greater it follows), NaN comes last under both. Cost: n keys read, then 2n
 /// elements of traffic for each byte that is not the same in all keys; a launch each. Scratch: n elements and 3 % (bytes:
-/// 12 %), from the workspace or one allocation in stream order; none, and one launch, for what one block sorts (8704
-/// elements of 4 bytes).
+/// 12 %), from the workspace or one allocation in stream order. Up to 8192 keys for each multiprocessor (4-byte keys) take
+/// one launch in all.
 /// Other elements are merged. Cost: 2n elements of traffic for tiles of 8704 and for each factor of two from there to n, of
 /// four from 2^24 elements on; as many launches, of four twice as many. Scratch: n elements and up to 2 %; none for one tile.
 /// \throws std::invalid_argument for a null or reversed range, or bits outside of the key; out_of_memory, cuda_error.

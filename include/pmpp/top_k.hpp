@@ -54,6 +54,7 @@ struct top_k_tuning {
   int candidates = 256;        ///< room for so many at least, where they fit
   int narrow_threads = 64;     ///< of a block that goes through short segments
   int narrow_segment = 32768;  ///< elements of those, at most, on average
+  int sort_from = 1;           ///< k from which on numbers are sorted, if that takes one launch
   int select_from = 4;         ///< n / k from which on numbers are selected by digits if k is large
 };
 
@@ -338,10 +339,13 @@ void top_k_on_blocks(const P& where, const input<In>& in, const Target& target, 
   using only_step = top_k_kernel<T, I, array, Target, Order, Tuning>;
   static_assert(sizeof(typename only_step::shared) <= 227 * 1024, "pmpp: elements of top_k are too large");
   const std::int64_t n = in.count.bound;
-  if (k > first_step::most_k) {
-    using number = radix_order<Comp, T>;
+  using number = radix_order<Comp, T>;
+  bool by_sorting = false;
+  if constexpr (number::known)
+    by_sorting = k >= Tuning.sort_from && radix_sorts_together<sort_tuning{}, T, I>(where, n);
+  if (k > first_step::most_k || by_sorting) {
     if constexpr (number::known)
-      if (n >= Tuning.select_from * k) {
+      if (!by_sorting && n >= Tuning.select_from * k) {
         take_up_to_threshold<radix_code<T, number::descending>, I>(where, in, target, k, comp);
         return;
       }
@@ -513,7 +517,8 @@ inline void check_k(const char* function, std::int64_t k, std::int64_t most) {
 /// Cost: n elements read; two launches, one for short inputs. Elements that come the better the later cost up to a sort
 /// of everything. From k = 2049 on (4-byte elements; 1025 for 8 bytes) numbers under less or greater are read two to
 /// three times (as often as they have bytes, and once, where many agree), and those up to a threshold are sorted, if k is
-/// at most n / 4; else all is sorted. Both take two to three times n elements and indices of scratch.
+/// at most n / 4; else all is sorted, as are numbers of which the sort takes one launch. Both take two to three times n
+/// elements and indices of scratch.
 /// \throws std::invalid_argument for a k outside of [0, n], a null or reversed range, a null output; std::length_error
 /// for a short output; out_of_memory, cuda_error. Source: PMPP ch. 13. Example: examples/19_k_nearest.cpp.
 template <top_k_tuning Tuning = top_k_tuning{}, execution_policy P, random_access_range R, output V, output X,

@@ -15,6 +15,7 @@
 
 #include <pmpp/block/scan.hpp>
 #include <pmpp/core/config.hpp>
+#include <pmpp/core/math.hpp>
 #include <pmpp/core/operators.hpp>
 #include <pmpp/simt/atomic.hpp>
 #include <pmpp/simt/bits.hpp>
@@ -52,36 +53,39 @@ PMPP_HOST_DEVICE void count_in_warp(Block& block, Memory& memory, int rows, Digi
     if (k < rows) simt::atomic_add(&count[digit(k)], 1u);
 }
 
-/// Adds up what the warps have counted, and tells f(digit, total). A barrier before and one after.
+/// Adds up what the warps have counted, tells f(digit, total), and turns the counts into places. Begins and ends with a
+/// barrier.
 template <class Block, class Memory, class F>
-PMPP_HOST_DEVICE void count_digits(Block& block, Memory& memory, F f) {
+PMPP_HOST_DEVICE void place_digits(Block& block, Memory& memory, F f) {
+  constexpr int turns = ceil_div(Memory::groups, Memory::warps);
+  unsigned count[turns][Memory::warps], first[turns]{};
   block.sync();
-  for_each_digit(block, memory, [&](int d) {
+  for (int t = 0; t < turns; ++t) {
+    const int group = block.warp() + t * Memory::warps, d = group * simt::warp_size + block.lane();
+    if (group >= Memory::groups) break;
     unsigned total = 0;
-    for (int w = 0; w < Memory::warps; ++w) total += memory.count[w][d];
+    for (int w = 0; w < Memory::warps; ++w) {
+      count[t][w] = memory.count[w][d];
+      total += count[t][w];
+    }
     f(d, total);
     memory.total[d] = total;
     const unsigned up_to = warp_inclusive_scan(block, total, plus{});
-    memory.first[d] = up_to - total;
-    if (block.lane() == simt::warp_size - 1) memory.total_of_group[d / simt::warp_size] = up_to;
-  });
+    first[t] = up_to - total;
+    if (block.lane() == simt::warp_size - 1) memory.total_of_group[group] = up_to;
+  }
   block.sync();
-}
-
-/// Turns counts into places. Ends with a barrier.
-template <class Block, class Memory>
-PMPP_HOST_DEVICE void place_digits(Block& block, Memory& memory) {
-  for_each_digit(block, memory, [&](int d) {
-    unsigned place = memory.first[d];
-    for (int group = 0; group < Memory::groups; ++group)
-      if (group < d / simt::warp_size) place += memory.total_of_group[group];
+  for (int t = 0; t < turns; ++t) {
+    const int group = block.warp() + t * Memory::warps, d = group * simt::warp_size + block.lane();
+    if (group >= Memory::groups) break;
+    unsigned place = first[t];
+    for (int g = 0; g < Memory::groups; ++g) place += g < group ? memory.total_of_group[g] : 0;
     memory.first[d] = place;
     for (int w = 0; w < Memory::warps; ++w) {
-      const unsigned count = memory.count[w][d];
       memory.count[w][d] = place;
-      place += count;
+      place += count[t][w];
     }
-  });
+  }
   block.sync();
 }
 

@@ -14,16 +14,14 @@
 //          tile t-1   4*   7*   2      this tile alone      |  look-back adds up words, backwards, to the first that
 //          tile t     ?    ?    ?                           v  holds all up to its tile
 //
-// What one block holds takes one launch, which does the same in shared memory. Otherwise one launch for the
-// counts and one a digit. Traffic: n keys read, then n elements read and written in each pass that is needed.
+// What all blocks together hold takes one launch in all (sort/radix_short.hpp). Otherwise one launch for the counts and one
+// a digit. Traffic: n keys read, then n elements read and written in each pass that is needed.
 // The look-back words are cleared once, by the first kernel: the flags mean something else in every other pass.
 // (PMPP ch. 13; Adinets and Merrill, Onesweep, 2022; Merrill and Garland, 2016.)
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
-#include <string>  // also std::less and std::greater: <functional> costs every user 0.3 s of compile time
-#include <string_view>
 #include <type_traits>
 
 #include <pmpp/block/merge.hpp>
@@ -35,160 +33,17 @@
 #include <pmpp/execution.hpp>
 #include <pmpp/host/parallel_for.hpp>
 #include <pmpp/launch.hpp>
+#include <pmpp/launch_together.hpp>
 #include <pmpp/memory/workspace.hpp>
 #include <pmpp/simt/atomic.hpp>
+#include <pmpp/sort/radix_keys.hpp>
+#include <pmpp/sort/radix_short.hpp>
 
 #pragma GCC visibility push(hidden)  // see launch.hpp
 
 namespace pmpp::inline PMPP_BACKEND {
 
-/// The bits of integer keys that a sort looks at: lo ... hi - 1, counted from the lowest. Keys that agree in them are
-/// equal. \pre 0 <= lo <= hi <= bits of the key
-struct key_bits {
-  int lo, hi;
-};
-/// All bits of the keys.
-struct all_key_bits {};
-
 namespace detail {
-
-// Keys as unsigned integers in the same order.
-
-template <class K>
-inline constexpr bool is_half = type_name<K>() == "__half" || type_name<K>() == "_Float16";
-template <class K>
-inline constexpr bool is_bfloat16 = type_name<K>() == "__nv_bfloat16" || type_name<K>() == "__bf16";
-template <class K>
-inline constexpr bool is_radix_float = std::is_same_v<K, float> || std::is_same_v<K, double> ||
-                                       (sizeof(K) == 2 && (is_half<K> || is_bfloat16<K>));
-template <class K>
-inline constexpr bool is_radix_key = (std::is_integral_v<K> && sizeof(K) <= 8) || is_radix_float<K>;
-
-/// The bits of infinity.
-template <class K>
-constexpr std::uint64_t infinity_bits() {
-  if constexpr (sizeof(K) == 8) return 0x7ff0000000000000;
-  if constexpr (sizeof(K) == 4) return 0x7f800000;
-  return is_half<K> ? 0x7c00 : 0x7f80;
-}
-
-/// -0.0 precedes +0.0 (follows it where descending); NaN comes last, either way.
-template <class K, bool Descending>
-struct radix_code {
-  using key = K;
-  using bits = std::conditional_t<sizeof(K) == 1, std::uint8_t,
-                                  std::conditional_t<sizeof(K) == 2, std::uint16_t,
-                                                     std::conditional_t<sizeof(K) == 4, std::uint32_t, std::uint64_t>>>;
-  static constexpr int width = 8 * sizeof(K);
-
-  PMPP_HOST_DEVICE static bits encode(const K& key) {
-    bits u = __builtin_bit_cast(bits, key);
-    if constexpr (is_radix_float<K>)
-      u ^= static_cast<bits>(sign_everywhere(u) | sign);
-    else if constexpr (std::is_signed_v<K>)
-      u ^= sign;
-    if constexpr (Descending) u = static_cast<bits>(~u);
-    return static_cast<bits>(u - nans);
-  }
-  PMPP_HOST_DEVICE static K decode(bits u) {
-    u = static_cast<bits>(u + nans);
-    if constexpr (Descending) u = static_cast<bits>(~u);
-    if constexpr (is_radix_float<K>)
-      u ^= static_cast<bits>(~sign_everywhere(u) | sign);
-    else if constexpr (std::is_signed_v<K>)
-      u ^= sign;
-    return __builtin_bit_cast(K, u);
-  }
-
-private:
-  static constexpr bits sign = static_cast<bits>(bits(1) << (width - 1));
-  /// How many NaNs have each sign: so many codes too far from the end are those of one sign.
-  static constexpr bits nans = is_radix_float<K> ? static_cast<bits>(sign - 1 - infinity_bits<K>()) : bits(0);
-  PMPP_HOST_DEVICE static bits sign_everywhere(bits u) {
-    return static_cast<bits>(static_cast<std::make_signed_t<bits>>(u) >> (width - 1));
-  }
-};
-
-// Which comparators order keys of type K as their codes do.
-// clang-format off
-template <class Comp, class K> struct radix_order { static constexpr bool known = false; };
-template <class K> struct radix_order<less, K>               { static constexpr bool known = is_radix_key<K>, descending = false; };
-template <class K> struct radix_order<greater, K>            { static constexpr bool known = is_radix_key<K>, descending = true; };
-template <class K> struct radix_order<std::less<>, K>        : radix_order<less, K> {};
-template <class K> struct radix_order<std::greater<>, K>     : radix_order<greater, K> {};
-template <class K> struct radix_order<std::less<K>, K>       : radix_order<less, K> {};
-template <class K> struct radix_order<std::greater<K>, K>    : radix_order<greater, K> {};
-// clang-format on
-
-/// The order of codes as a comparator, for the merge sort.
-template <class Code>
-struct code_less {
-  typename Code::bits mask;
-  explicit code_less(const key_bits& range)
-      : mask(static_cast<typename Code::bits>((range.hi == 64 ? 0 : std::uint64_t(1) << range.hi) -
-                                              (range.lo == 64 ? 0 : std::uint64_t(1) << range.lo))) {}
-  template <class A, class B>
-  PMPP_HOST_DEVICE bool operator()(const A& a, const B& b) const {
-    return (Code::encode(a) & mask) < (Code::encode(b) & mask);
-  }
-};
-
-/// Digit `shift` ... of a code.
-struct radix_digit {
-  int shift;
-  unsigned mask;
-
-  /// Of pass `pass` over these bits; past their end it is always 0.
-  PMPP_HOST_DEVICE static radix_digit of(int pass, const key_bits& range) {
-    const int from = range.lo + pass * block::radix_bits, width = smaller(block::radix_bits, range.hi - from);
-    return width > 0 ? radix_digit{from, (1u << width) - 1} : radix_digit{0, 0};
-  }
-  template <class Bits>
-  PMPP_HOST_DEVICE unsigned operator()(Bits code) const {
-    return static_cast<unsigned>(code >> shift) & mask;
-  }
-};
-
-/// Keys without values.
-struct no_value {};
-template <class V>
-inline constexpr bool has_values = !std::is_same_v<V, no_value>;
-
-/// Where elements lie before a pass, and where they go.
-enum class radix_home : int { nowhere, input, data, other };
-
-template <class In, class Data, class T>
-struct radix_homes {
-  In in;
-  Data data;
-  T* other;
-
-  /// Calls f with what elements are read from.
-  template <class F>
-  PMPP_HOST_DEVICE void read(radix_home home, F f) const {
-    constexpr bool plain = std::is_same_v<Data, T*>, plain_input = std::is_same_v<std::remove_const_t<In>, const T*> ||
-                                                                   std::is_same_v<std::remove_const_t<In>, T*>;
-    if constexpr (plain && plain_input) {
-      const T* from = home == radix_home::other ? other : data;
-      if (home == radix_home::input) from = in;
-      f(from);
-    } else if (home == radix_home::input) {
-      f(in);
-    } else {
-      write(home, f);
-    }
-  }
-  /// Calls f with what elements are written to.
-  template <class F>
-  PMPP_HOST_DEVICE void write(radix_home home, F f) const {
-    if constexpr (std::is_same_v<Data, T*>)
-      f(home == radix_home::other ? other : data);
-    else if (home == radix_home::other)
-      f(other);
-    else
-      f(data);
-  }
-};
 
 /// A pass, as the first kernel has decided.
 struct radix_pass {
@@ -354,10 +209,11 @@ struct radix_tile_memory {
 /// Elements of a thread: so that registers hold keys, or values and places, of `resident` threads on a multiprocessor,
 /// and its shared memory their keys and values.
 template <class K, class V>
-constexpr int radix_items(int most, int resident) {
+constexpr int radix_items(int most, int resident, int kilobytes) {
   const int value = has_values<V> ? int(sizeof(V)) : 0, bytes = int(sizeof(K)) + value;
   const int registers = has_values<V> ? larger(4, value) + 2 : larger(4, bytes);  // in bytes
-  return larger(1, smaller(most, smaller(4 * (65536 / resident - 32) / registers, 104 * 1024 / resident / bytes)));
+  return larger(1,
+                smaller(most, smaller(4 * (65536 / resident - 32) / registers, kilobytes * 1024 / resident / bytes)));
 }
 
 template <class Code, class V, class Keys, class Values, int Threads, int Items, int MinBlocks>
@@ -430,10 +286,10 @@ private:
     std::int64_t next = a.tiles;
     if (block.thread() == 0 && block.count() < a.tiles) next = take(a);
     block::count_in_warp<items>(block, memory.rank, rows, [&](int k) { return a.digit(x[k]); });
-    block::count_digits(block, memory.rank,
-                        [&](int d, unsigned total) { publish(a, pass, tile, d, total, tile == 0 ? up_to : alone); });
-    if (block.thread() == 0) memory.next = next;
-    block::place_digits(block, memory.rank);
+    block::place_digits(block, memory.rank, [&](int d, unsigned total) {
+      publish(a, pass, tile, d, total, tile == 0 ? up_to : alone);
+      if (d == 0) memory.next = next;
+    });
     [[maybe_unused]] unsigned place[has_values<V> ? (items + 1) / 2 : 1]{};  // of two keys, 16 bits each
     const radix_digit digit = memory.digit;  // the compiler would keep what it has computed from a.digit in registers
     const auto digit_of = [&](int k) { return digit(x[k]); };
@@ -463,29 +319,38 @@ private:
     load(block, a, pass, next, x);  // they arrive while this tile is written
     block.sync();
     a.keys.write(pass.target, [&](const auto& keys) {
-      const auto mine = keys + block.thread();
-      for_each_place<Whole>(block, count, [&](int row) {
-        const bits code = memory.keys[row + block.thread()];
-        block::assign(mine, memory.offset[a.digit(code)] + row, Code::decode(code));
-      });
+      put<Whole>(
+          block, memory, a, count, keys, [&](int i) { return memory.keys[i]; },
+          [](bits code) { return Code::decode(code); });
     });
     if constexpr (has_values<V>)
       a.values.write(pass.target, [&](const auto& values) {
-        const auto mine = values + block.thread();
-        for_each_place<Whole>(block, count, [&](int row) {
-          const int i = row + block.thread();
-          block::assign(mine, memory.offset[a.digit(memory.keys[i])] + row, memory.values()[i]);
-        });
+        put<Whole>(
+            block, memory, a, count, values, [&](int i) { return memory.values()[i]; }, [](const V& x) { return x; });
       });
     return next;
   }
 
-  /// Calls f(row) for the first place of each row of the tile, one place a thread.
-  template <bool Whole, class Block, class F>
-  PMPP_HOST_DEVICE static void for_each_place(Block& block, int count, F f) {
-    for (int k = 0; k < items; ++k) {
-      const int row = k * threads;
-      if (Whole || row + block.thread() < count) f(row);
+  /// Writes what element(i) gives for place i of the tile, one place of a row a thread. Some rows are read before the first
+  /// is written: the compiler cannot know that shared memory is not what is written.
+  template <bool Whole, class Block, class To, class Element, class Finish>
+  PMPP_HOST_DEVICE static void put(Block& block, shared& memory, const arguments& a, int count, const To& to,
+                                   Element element, Finish finish) {
+    constexpr int at_once = min_blocks == 1 ? 4 : 1;  // two blocks a multiprocessor have no registers for more
+    const auto mine = to + block.thread();
+    for (int first = 0; first < items; first += at_once) {
+      std::int64_t place[at_once]{};
+      decltype(element(0)) x[at_once]{};
+      for (int u = 0; u < at_once; ++u) {
+        const int row = (first + u) * threads, i = row + block.thread();
+        if (first + u >= items || !(Whole || i < count)) continue;
+        x[u] = element(i);
+        place[u] = memory.offset[a.digit(memory.keys[i])] + row;
+      }
+      for (int u = 0; u < at_once; ++u) {
+        const int row = (first + u) * threads;
+        if (first + u < items && (Whole || row + block.thread() < count)) block::assign(mine, place[u], finish(x[u]));
+      }
     }
   }
 
@@ -539,74 +404,6 @@ private:
   }
 };
 
-/// Sorts what one block holds.
-template <class Code, class V, class KeysIn, class ValuesIn, class KeysOut, class ValuesOut, int Threads, int Items>
-struct radix_block_kernel {
-  using bits = typename Code::bits;
-  static constexpr int threads = Threads, items = Items, tile = threads * items, lanes = simt::warp_size;
-
-  struct shared {
-    block::radix_rank_memory<threads> rank;
-    bits keys[tile];
-    std::uint16_t index[has_values<V> ? tile : 1];
-    int constant;  ///< the last pass whose digit is the same in all keys
-  };
-  static_assert(tile <= 65536);
-  struct arguments {
-    KeysIn keys_in;
-    ValuesIn values_in;
-    KeysOut keys_out;
-    ValuesOut values_out;
-    item_count count;
-    key_bits range;
-  };
-
-  template <class Block>
-  PMPP_HOST_DEVICE void operator()(Block& block, shared& memory, const arguments& a) const {
-    const int count = static_cast<int>(a.count.get()), rows = ceil_div(count, threads);
-    const int mine = block.warp() * rows * lanes + block.lane();
-    bits x[items];
-    [[maybe_unused]] int index[items];
-    for (int k = 0; k < items; ++k) {
-      index[k] = mine + k * lanes;
-      x[k] = k < rows && index[k] < count ? Code::encode(a.keys_in[index[k]]) : static_cast<bits>(~bits(0));
-    }
-    const unsigned pads = static_cast<unsigned>(threads * rows - count);  // they have the highest digit in each pass
-    if (block.thread() == 0) memory.constant = -1;
-    for (int p = 0; a.range.lo + p * block::radix_bits < a.range.hi; ++p) {
-      const radix_digit digit = radix_digit::of(p, a.range);
-      const auto digit_of = [&](int k) { return digit(x[k]); };
-      block::count_in_warp<items>(block, memory.rank, rows, digit_of);
-      block::count_digits(block, memory.rank, [&](int d, unsigned total) {
-        if (total - (static_cast<unsigned>(d) == digit.mask ? pads : 0) == static_cast<unsigned>(count))
-          memory.constant = p;
-      });
-      if (memory.constant == p) continue;
-      block::place_digits(block, memory.rank);
-      block::for_each_ranked<items>(block, memory.rank, rows, digit_of, [&](int k, int to) {
-        memory.keys[to] = x[k];
-        if constexpr (has_values<V>) memory.index[to] = static_cast<std::uint16_t>(index[k]);
-      });
-      block.sync();
-      for (int k = 0; k < items; ++k)
-        if (k < rows) {
-          x[k] = memory.keys[mine + k * lanes];
-          if constexpr (has_values<V>) index[k] = memory.index[mine + k * lanes];
-        }
-    }
-    [[maybe_unused]] V v[has_values<V> ? items : 1];
-    if constexpr (has_values<V>)
-      for (int k = 0; k < items; ++k)
-        if (k < rows && mine + k * lanes < count) v[k] = static_cast<V>(a.values_in[index[k]]);
-    block.sync();  // what is written now may be where others read
-    for (int k = 0; k < items; ++k)
-      if (k < rows && mine + k * lanes < count) {
-        block::assign(a.keys_out, mine + k * lanes, Code::decode(x[k]));
-        if constexpr (has_values<V>) block::assign(a.values_out, mine + k * lanes, v[k]);
-      }
-  }
-};
-
 /// What is sorted: keys, and values or nothing.
 template <class In, class T>
 struct radix_parts {
@@ -627,24 +424,66 @@ bool same_place(const In& in, const Data& data) {
     return false;
 }
 
+/// Elements of a thread where one launch sorts.
+template <auto Tuning, class K, class V>
+inline constexpr int radix_together_items = radix_items<K, V>(Tuning.radix_together, Tuning.radix_threads, 200);
+
+/// Whether one launch sorts n elements.
+template <auto Tuning, class K, class V, class P>
+bool radix_sorts_together(const P& where, std::int64_t n) {
+  const std::int64_t threads = std::int64_t(processor_count(where)) * Tuning.radix_threads;
+  return Tuning.radix_together > 0 && n <= threads * radix_together_items<Tuning, K, V>;
+}
+
 /// Enqueues the sort on a GPU or runs it in the emulator: from in to data, which may be the same.
 template <auto Tuning, class Code, class V, class P, class KeysIn, class ValuesIn, class KeysOut, class ValuesOut>
 void radix_sort_on_blocks(const P& where, const KeysIn& keys_in, const ValuesIn& values_in, const KeysOut& keys_out,
                           const ValuesOut& values_out, const item_count& count, const key_bits& range) {
   using K = typename Code::key;
   constexpr int threads = Tuning.radix_threads, small_blocks = larger(1, 1024 / threads);
-  constexpr int small_items = radix_items<K, V>(Tuning.radix_small_items, small_blocks * threads);
-  constexpr int large_items = radix_items<K, V>(Tuning.radix_items, threads);
-  using in_block = radix_block_kernel<Code, V, KeysIn, ValuesIn, KeysOut, ValuesOut, threads, small_items>;
+  constexpr int small_items = radix_items<K, V>(Tuning.radix_small_items, small_blocks * threads, 104);
+  constexpr int large_items = radix_items<K, V>(Tuning.radix_items, threads, Tuning.radix_kilobytes);
   using keys_of_pass = radix_homes<KeysIn, KeysOut, K>;
   using values_of_pass = radix_homes<ValuesIn, ValuesOut, V>;
+  using compared = radix_compare_kernel<Code, V, KeysIn, ValuesIn, KeysOut, ValuesOut, threads, Tuning.radix_compared>;
+  using together =
+      radix_together_kernel<Code, V, keys_of_pass, values_of_pass, threads, radix_together_items<Tuning, K, V>>;
   using counts = radix_count_kernel<Code, KeysIn, threads>;
   const std::int64_t n = count.bound, processors = processor_count(where);
-  if (n <= in_block::tile) {
-    launch(where, 1, in_block{}, typename in_block::arguments{keys_in, values_in, keys_out, values_out, count, range});
+  const bool in_place = same_place(keys_in, keys_out), wide = n >= Tuning.radix_narrow;
+  if (n <= smaller(std::int64_t(compared::most), compared::min_blocks * processors * simt::warp_size)) {
+    const scratch memory(where, 0, in_place ? 2 * sizeof(unsigned) : 0);
+    const typename compared::arguments a{keys_in, values_in, keys_out, values_out, count, range, memory.state()};
+    const std::int64_t blocks = ceil_div(n, std::int64_t(simt::warp_size));
+    if (in_place)
+      launch_together(where, blocks, compared{}, a);
+    else
+      launch(where, blocks, compared{}, a);
     return;
   }
-  const bool in_place = same_place(keys_in, keys_out), wide = n >= Tuning.radix_narrow;
+  if (radix_sorts_together<Tuning, K, V>(where, n)) {
+    const std::int64_t rows = larger(ceil_div(n, processors * threads),
+                                     smaller(std::int64_t(Tuning.radix_rows), ceil_div(n, std::int64_t(32) * threads)));
+    const std::int64_t blocks = ceil_div(n, rows * threads);
+    const std::size_t table_bytes = 2 * together::quads * sizeof(simt::quad) * static_cast<std::size_t>(blocks);
+    scratch memory(
+        where,
+        scratch_bytes({checked_bytes(n, sizeof(K), "sort"), has_values<V> ? checked_bytes(n, sizeof(V), "sort") : 0}),
+        256 + table_bytes);
+    K* const other_keys = memory.take<K>(n);
+    V* const other_values = memory.take<V>(has_values<V> ? n : 0);
+    launch_together(where, blocks, together{},
+                    typename together::arguments{{keys_in, keys_out, other_keys},
+                                                 {values_in, values_out, other_values},
+                                                 in_place,
+                                                 count,
+                                                 range,
+                                                 larger(1, ceil_div(range.hi - range.lo, block::radix_bits)),
+                                                 static_cast<int>(rows),
+                                                 memory.state(),
+                                                 reinterpret_cast<simt::quad*>(memory.state() + 64)});
+    return;
+  }
   int passes = larger(1, ceil_div(range.hi - range.lo, block::radix_bits));
   if (in_place) passes = round_up(passes, 2);
   // Long inputs: one block a multiprocessor with tiles as large as can be, which are written in longer runs.

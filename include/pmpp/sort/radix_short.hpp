@@ -1,0 +1,311 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Sorts of numbers in one launch.
+//
+// Up to some thousand keys are compared with each other: a key comes behind the smaller ones, and behind the equal ones in
+// front of it. Each block finds the places of 32 keys: a lane holds one, each warp goes through some of all keys, and what
+// they count adds up. n keys take n * n comparisons, 2^24 of them less than 2 us on an H100, but nobody waits for anybody
+// (in place all blocks wait once, before the first writes).
+//
+// More keys, up to what all blocks together hold, are sorted by digits as in sort/radix.hpp. Each block has one tile for
+// the whole sort. In each pass
+//
+//   1. it counts its digits and writes them to its row of a table, all of them marked;
+//   2. ranks its keys (block/radix_rank.hpp) and gathers them by digit in shared memory;
+//   3. reads the rows of all blocks, waiting for those that are missing: the sums over all rows say where a digit begins,
+//      those over the rows before its own where its own keys of a digit begin;
+//   4. writes its keys there, and waits for all blocks (block/grid_barrier.hpp).
+//
+// If all keys have the same digit the block keeps what it has instead of 4. Elements move between two arrays, so that
+// nobody has to wait for readers either, unless such a pass upsets their turn. A row has 15 bits for each count.
+// (PMPP ch. 13; Merrill and Grimshaw, 2011.)
+#pragma once
+
+#include <cstdint>
+#include <type_traits>
+
+#include <pmpp/block/grid_barrier.hpp>
+#include <pmpp/block/radix_rank.hpp>
+#include <pmpp/core/config.hpp>
+#include <pmpp/core/math.hpp>
+#include <pmpp/simt/atomic.hpp>
+#include <pmpp/sort/radix_keys.hpp>
+
+#pragma GCC visibility push(hidden)  // see launch.hpp
+
+namespace pmpp::inline PMPP_BACKEND::detail {
+
+/// Finds the place of each key by comparing it with all others.
+template <class Code, class V, class KeysIn, class ValuesIn, class KeysOut, class ValuesOut, int Threads, int Most>
+struct radix_compare_kernel {
+  using bits = typename Code::bits;
+  static constexpr int threads = Threads, lanes = simt::warp_size, warps = threads / lanes, most = Most,
+                       min_blocks = smaller(16, larger(1, 1024 / threads)), keys_of_block = lanes, loads = 8;
+
+  struct shared {
+    alignas(16) bits keys[most];
+    unsigned place[lanes];
+  };
+  struct arguments {
+    KeysIn keys_in;
+    ValuesIn values_in;
+    KeysOut keys_out;
+    ValuesOut values_out;
+    item_count count;
+    key_bits range;
+    unsigned* barrier;  ///< in place: two words, zero
+  };
+
+  template <class Block>
+  PMPP_HOST_DEVICE void operator()(Block& block, shared& memory, const arguments& a) const {
+    const int n = static_cast<int>(a.count.get()), padded = round_up(n, lanes);
+    const bits mask = code_less<Code>(a.range).mask;
+    for (int first = block.thread(); first < padded; first += loads * threads) {
+      bits x[loads];
+      for (int k = 0; k < loads; ++k) {
+        const int i = first + k * threads;
+        x[k] = i < n ? Code::encode(a.keys_in[i]) & mask : static_cast<bits>(~bits(0));
+      }
+      for (int k = 0; k < loads; ++k)
+        if (first + k * threads < padded) memory.keys[first + k * threads] = x[k];
+    }
+    if (block.thread() < lanes) memory.place[block.thread()] = 0;
+    block.sync();
+    const int own = static_cast<int>(block.index()) * lanes, i = own + block.lane();
+    const bits mine = own < n ? memory.keys[i] : bits(0);
+    float before = 0;  // the units for integers are busy with comparisons
+    for (int first = block.warp() * lanes; first < (own < n ? n : 0); first += threads) {
+      const bits* const other = memory.keys + first;
+      if (first < own)
+        for (int j = 0; j < lanes; ++j) {
+          if (!(mine < other[j])) before += 1.0f;
+        }
+      else if (first > own)
+        for (int j = 0; j < lanes; ++j) {
+          if (other[j] < mine) before += 1.0f;
+        }
+      else
+        for (int j = 0; j < lanes; ++j)
+          before += other[j] < mine || (other[j] == mine && j < block.lane()) ? 1.0f : 0.0f;
+    }
+    simt::atomic_add(&memory.place[block.lane()], static_cast<unsigned>(before));
+    typename Code::key key{};
+    [[maybe_unused]] V value{};
+    if (block.warp() == 0 && i < n) {
+      key = a.keys_in[i];
+      if constexpr (has_values<V>) value = static_cast<V>(a.values_in[i]);
+    }
+    if (a.barrier != nullptr) {
+      block::grid_barrier barrier(a.barrier, a.barrier + 1);
+      barrier.sync(
+          block, [] {}, [] {});
+      if (block.thread() == 0 && barrier.leave(block)) simt::store(a.barrier, 0u);
+    } else {
+      block.sync();
+    }
+    if (block.warp() == 0 && i < n) {
+      const auto to = static_cast<std::int64_t>(memory.place[block.lane()]);
+      block::assign(a.keys_out, to, key);
+      if constexpr (has_values<V>) block::assign(a.values_out, to, value);
+    }
+  }
+};
+
+/// All blocks sort at once, a tile each.
+template <class Code, class V, class Keys, class Values, int Threads, int Items>
+struct radix_together_kernel {
+  using bits = typename Code::bits;
+  static constexpr int threads = Threads, items = Items, tile = threads * items, lanes = simt::warp_size,
+                       warps = threads / lanes, min_blocks = 1, per_lane = block::radix_digits / lanes;
+  static constexpr int quads = block::radix_digits / 8;  ///< of a row of the table
+
+  struct shared {
+    block::radix_rank_memory<threads> rank;
+    unsigned before[per_lane][lanes], all[per_lane][lanes];  ///< keys with a digit: in the blocks before, in all
+    unsigned offset[block::radix_digits];  ///< of a digit's keys: place in the output - place in the tile
+    bool constant, last;
+    alignas(16) bits keys[tile];
+    alignas(larger(16, int(alignof(V)))) unsigned char bytes[has_values<V> ? tile * sizeof(V) : 16];
+
+    PMPP_HOST_DEVICE V* values() { return reinterpret_cast<V*>(bytes); }
+  };
+  static_assert(tile < 1 << 15);
+  struct arguments {
+    Keys keys;
+    Values values;
+    bool in_place;
+    item_count count;
+    key_bits range;
+    int passes;
+    int rows;           ///< of 32 elements that a warp takes
+    unsigned* barrier;  ///< two words
+    simt::quad* table;  ///< twice a row for each block; zero
+  };
+
+  template <class Block>
+  PMPP_HOST_DEVICE void operator()(Block& block, shared& memory, const arguments& a) const {
+    const int size = threads * a.rows, n = static_cast<int>(a.count.get()), blocks = static_cast<int>(block.count());
+    const int first = static_cast<int>(block.index()) * size, found = larger(0, smaller(size, n - first));
+    const unsigned pads = static_cast<unsigned>(blocks * size - n);  // they have the highest digit in each pass
+    block::grid_barrier barrier(a.barrier, a.barrier + 1);
+    const auto meet = [&] {
+      barrier.sync(
+          block, [] {}, [] {});
+    };
+    radix_home home = a.in_place ? radix_home::data : radix_home::input;
+    bits x[items];
+    [[maybe_unused]] V v[has_values<V> ? items : 1];
+    load(block, a, home, first, n, x, v);
+    for (int p = 0; p < a.passes; ++p) {
+      const radix_digit digit = radix_digit::of(p, a.range);
+      const auto digit_of = [&](int k) { return digit(x[k]); };
+      simt::quad* const table = a.table + p % 2 * blocks * quads;
+      for (int i = block.thread(); i < block::radix_digits; i += threads)
+        memory.before[i / lanes][i % lanes] = memory.all[i / lanes][i % lanes] = 0;
+      block::count_in_warp<items>(block, memory.rank, a.rows, digit_of);
+      block::place_digits(block, memory.rank, [&](int d, unsigned total) {
+        const unsigned next = block.shuffle_down(total, 1);
+        if (d % 2 == 0)
+          simt::store(reinterpret_cast<unsigned*>(table + block.index() * quads) + d / 2, ready | total | next << 16);
+      });
+      if (p > 0 && block.warp() == 0)  // the row of the pass before
+        for (int i = block.lane(); i < quads; i += lanes)
+          a.table[((p + 1) % 2 * blocks + block.index()) * quads + i] = simt::quad{};
+      block::for_each_ranked<items>(block, memory.rank, a.rows, digit_of, [&](int k, int to) {
+        memory.keys[to] = x[k];
+        if constexpr (has_values<V>) memory.values()[to] = v[k];
+      });
+      add_up(block, memory, table, blocks);
+      block.sync();
+      if (block.warp() == 0) find_offsets(block, memory, digit, static_cast<unsigned>(n), pads);
+      block.sync();
+      const bool last_pass = p == a.passes - 1, moves = last_pass || !memory.constant;
+      const radix_home target = (a.passes - p) % 2 == 1 ? radix_home::data : radix_home::other;
+      if (moves && target == home) meet();  // all have read what will be overwritten
+      if (last_pass && block.thread() == 0) memory.last = barrier.leave(block);
+      if (moves) put(block, memory, a, target, digit, found, x, v);
+      if (last_pass) {
+        block.sync();
+        if (memory.last) {
+          for (int i = block.thread(); i < blocks * quads; i += threads) table[i] = simt::quad{};
+          if (block.thread() == 0) simt::store(a.barrier, 0u);
+        }
+        return;
+      }
+      meet();
+      if (moves) {
+        home = target;
+        load(block, a, home, first, n, x, v);
+      }
+    }
+  }
+
+private:
+  static constexpr unsigned ready = 0x80008000;  ///< the marks of two counts
+
+  /// Loads the elements of the block's tile; keys that are missing rank last.
+  template <class Block>
+  PMPP_HOST_DEVICE static void load(Block& block, const arguments& a, radix_home home, int first, int n,
+                                    bits (&x)[items], V (&v)[has_values<V> ? items : 1]) {
+    const int mine = first + block.warp() * a.rows * lanes + block.lane();
+    a.keys.read(home, [&](const auto& keys) {
+      for (int k = 0; k < items; ++k)
+        x[k] = k < a.rows && mine + k * lanes < n ? Code::encode(keys[mine + k * lanes]) : static_cast<bits>(~bits(0));
+    });
+    if constexpr (has_values<V>)
+      a.values.read(home, [&](const auto& values) {
+        for (int k = 0; k < items; ++k)
+          if (k < a.rows && mine + k * lanes < n) v[k] = static_cast<V>(values[mine + k * lanes]);
+      });
+  }
+
+  /// Turns sums over rows into offsets, and finds out whether all keys have the same digit. By one warp.
+  template <class Block>
+  PMPP_HOST_DEVICE static void find_offsets(Block& block, shared& memory, const radix_digit& digit, unsigned n,
+                                            unsigned pads) {
+    unsigned sum = 0;
+    bool constant = false;
+    for (int j = 0; j < per_lane; ++j) {
+      const unsigned all = memory.all[j][block.lane()], d = static_cast<unsigned>(block.lane() * per_lane + j);
+      sum += all;
+      constant = constant || all - (d == digit.mask ? pads : 0) == n;
+    }
+    constant = block.any(constant);
+    if (block.lane() == 0) memory.constant = constant;
+    unsigned start = block::warp_inclusive_scan(block, sum, plus{}) - sum;
+    for (int j = 0; j < per_lane; ++j) {
+      const int d = block.lane() * per_lane + j;
+      memory.offset[d] = start + memory.before[j][block.lane()] - memory.rank.first[d];
+      start += memory.all[j][block.lane()];
+    }
+  }
+
+  /// Writes the tile. Some elements are read before the first is written: the compiler cannot know that shared memory is
+  /// not what is written.
+  template <class Block>
+  PMPP_HOST_DEVICE static void put(Block& block, shared& memory, const arguments& a, radix_home target,
+                                   const radix_digit& digit, int found, bits (&x)[items],
+                                   V (&v)[has_values<V> ? items : 1]) {
+    constexpr int at_once = 4;
+    a.keys.write(target, [&](const auto& keys) {
+      a.values.write(target, [&](const auto& values) {
+        for (int k0 = 0; k0 < items; k0 += at_once) {
+          if (k0 * threads >= found) break;
+          unsigned to[at_once]{};
+          for (int u = 0; u < at_once; ++u) {
+            const int k = k0 + u, i = k * threads + block.thread();
+            if (k >= items || i >= found) continue;
+            x[k] = memory.keys[i];
+            if constexpr (has_values<V>) v[k] = memory.values()[i];
+            to[u] = memory.offset[digit(x[k])] + static_cast<unsigned>(i);
+          }
+          for (int u = 0; u < at_once; ++u) {
+            const int k = k0 + u;
+            if (k >= items || k * threads + block.thread() >= found) continue;
+            block::assign(keys, static_cast<std::int64_t>(to[u]), Code::decode(x[k]));
+            if constexpr (has_values<V>) block::assign(values, static_cast<std::int64_t>(to[u]), v[k]);
+          }
+        }
+      });
+    });
+  }
+
+  PMPP_HOST_DEVICE static void add(const simt::quad& q, unsigned (&sum)[per_lane]) {
+    for (int w = 0; w < 4; ++w) {
+      sum[2 * w] += q.word[w] & 0x7fff;
+      sum[2 * w + 1] += q.word[w] >> 16 & 0x7fff;
+    }
+  }
+
+  /// Adds up the rows of the table; each warp some of them, each lane eight digits.
+  template <class Block>
+  PMPP_HOST_DEVICE static void add_up(Block& block, shared& memory, const simt::quad* table, int blocks) {
+    constexpr int at_once = 9;
+    unsigned before[per_lane]{}, behind[per_lane]{};
+    for (int first = block.warp(); first < blocks; first += warps * at_once) {
+      simt::quad q[at_once];
+      for (int u = 0; u < at_once; ++u)
+        if (const int r = first + u * warps; r < blocks) q[u] = simt::load_quad(table + r * quads + block.lane());
+      for (int u = 0; u < at_once; ++u) {
+        const int r = first + u * warps;
+        if (r >= blocks) break;
+        while ((q[u].word[0] & q[u].word[1] & q[u].word[2] & q[u].word[3] & ready) != ready) {
+          block.spin();
+          q[u] = simt::load_quad(table + r * quads + block.lane());
+        }
+        if (r < block.index())
+          add(q[u], before);
+        else
+          add(q[u], behind);
+      }
+    }
+    for (int j = 0; j < per_lane; ++j) {
+      simt::atomic_add(&memory.before[j][block.lane()], before[j]);
+      simt::atomic_add(&memory.all[j][block.lane()], before[j] + behind[j]);
+    }
+  }
+};
+
+}  // namespace pmpp::inline PMPP_BACKEND::detail
+
+#pragma GCC visibility pop
