@@ -24,6 +24,7 @@
 
 #include <pmpp/core/config.hpp>
 #include <pmpp/core/math.hpp>
+#include <pmpp/simt/bits.hpp>
 #include <pmpp/simt/memory.hpp>
 
 #pragma GCC visibility push(hidden)  // see launch.hpp
@@ -132,6 +133,21 @@ struct alignas(4 * sizeof(T) < 16 ? 4 * sizeof(T) : 16) four {
   T item[4];
 };
 
+/// Four elements as sums. Bytes behind the exponent of 2^23 are numbers, 2^23 too large: conversions are slow.
+template <class A, class T>
+PMPP_HOST_DEVICE four<A> widened(const four<T>& raw) {
+  four<A> wide;
+  if constexpr (std::is_same_v<T, std::uint8_t> && std::is_same_v<A, float>) {
+    std::uint32_t word;
+    __builtin_memcpy(&word, &raw, 4);
+    for (unsigned j = 0; j < 4; ++j)
+      wide.item[j] = __builtin_bit_cast(float, simt::pick_bytes(word, 0x4b000000u, 0x7440u + j)) - 8388608.0f;
+  } else {
+    for (int j = 0; j < 4; ++j) wide.item[j] = converted<A>(raw.item[j]);
+  }
+  return wide;
+}
+
 /// A mask on its way to a kernel: up to `Capacity` taps in the kernel's parameters, row by row, or where they lie in
 /// memory that the kernel sees.
 template <class Tap, int Capacity>
@@ -181,17 +197,17 @@ struct convolution_shape {
 };
 
 /// Brings a tile to shared memory, `fours` groups of four columns and `rows` rows from (y, x) of plane z on; x is a
-/// multiple of four. Complete after simt::copy_async_wait and a barrier.
-template <int Threads, class Block, class A, class In, class Out>
-PMPP_HOST_DEVICE void load_tile(Block& block, const convolution_task<In, Out>& task, four<A>* tile, int rows, int fours,
+/// multiple of four; `Threads` threads do it together. Complete after simt::copy_async_wait and their barrier.
+template <int Threads, class A, class In, class Out>
+PMPP_HOST_DEVICE void load_tile(int thread, const convolution_task<In, Out>& task, four<A>* tile, int rows, int fours,
                                 std::int64_t z, std::int64_t y, std::int64_t x) {
   const volume<const In>& in = task.in;
   const A constant = static_cast<A>(task.outside.value);
   const std::int64_t plane = position_in(z, in.depth, task.outside.what);
   const bool inside = plane >= 0 && y >= 0 && y + rows <= in.height && x >= 0 && x + 4 * fours <= in.width;
-  int row = block.thread() / fours, group = block.thread() % fours;
+  int row = thread / fours, group = thread % fours;
   const int step_row = Threads / fours, step_group = Threads % fours;
-  four<A>* to = tile + block.thread();
+  four<A>* to = tile + thread;
   if (inside && task.in_fours) {
     const In* from = in.at(plane, y + row, x + 4 * group);
     const std::int64_t step = step_row * in.pitch + 4 * step_group, wrap = in.pitch - 4 * fours;
@@ -202,8 +218,8 @@ PMPP_HOST_DEVICE void load_tile(Block& block, const convolution_task<In, Out>& t
       to += Threads;
       if (group >= fours) group -= fours, ++row, from += wrap;
     };
-    if constexpr (std::is_same_v<In, A> && sizeof(four<A>) == 16) {
-      for (; row < rows; advance()) simt::copy_async<16>(to, from);
+    if constexpr (std::is_same_v<In, A> && sizeof(four<A>) <= 16) {
+      for (; row < rows; advance()) simt::copy_async<sizeof(four<A>)>(to, from);
     } else {
       constexpr int batch = 4;  // loads on their way at once
       while (row < rows) {
@@ -218,11 +234,7 @@ PMPP_HOST_DEVICE void load_tile(Block& block, const convolution_task<In, Out>& t
           advance();
         }
         for (int k = 0; k < batch; ++k)
-          if (k < count) {
-            four<A> wide;
-            for (int j = 0; j < 4; ++j) wide.item[j] = converted<A>(raw[k].item[j]);
-            first[k * Threads] = wide;
-          }
+          if (k < count) first[k * Threads] = widened<A>(raw[k]);
       }
     }
   } else {
@@ -231,8 +243,7 @@ PMPP_HOST_DEVICE void load_tile(Block& block, const convolution_task<In, Out>& t
       const std::int64_t from_y = inside ? y + row : position_in(y + row, in.height, task.outside.what);
       four<A> wide;
       if (task.in_fours && plane >= 0 && from_y >= 0 && first >= 0 && first + 4 <= in.width) {
-        const four<In> raw = *reinterpret_cast<const four<In>*>(in.at(plane, from_y, first));
-        for (int j = 0; j < 4; ++j) wide.item[j] = converted<A>(raw.item[j]);
+        wide = widened<A>(*reinterpret_cast<const four<In>*>(in.at(plane, from_y, first)));
       } else {
         for (int j = 0; j < 4; ++j) {
           const std::int64_t from_x = inside ? first + j : position_in(first + j, in.width, task.outside.what);
@@ -384,7 +395,7 @@ private:
     const int rows = static_cast<int>(smaller(std::int64_t(task.rows), m.height - now.ky));
     const int columns = static_cast<int>(smaller(std::int64_t(task.columns), margin + m.width - now.p));
     const result_position at = first_result(now.tile, task, Shape);
-    load_tile<threads>(block, task, tile, Shape.height() + rows - 1, fours, at.z + now.kz - m.depth / 2,
+    load_tile<threads>(block.thread(), task, tile, Shape.height() + rows - 1, fours, at.z + now.kz - m.depth / 2,
                        at.y + now.ky - m.height / 2, at.x + now.p - margin - m.width / 2);
     four<sum>* taps = tile + (Shape.height() + task.rows - 1) * fours;
     const bool parts = m.depth > 1 || task.rows < m.height || task.columns < margin + m.width;
@@ -466,7 +477,7 @@ struct small_convolution_kernel {
   PMPP_HOST_DEVICE void operator()(Block& block, shared& memory, const convolution_task<In, Out>& task,
                                    const mask_argument<Tap, Size * Size>& mask) const {
     const result_position at = first_result(block.index(), task, Shape);
-    load_tile<threads>(block, task, memory.tile, rows, fours, at.z, at.y - Size / 2, at.x - reach);
+    load_tile<threads>(block.thread(), task, memory.tile, rows, fours, at.z, at.y - Size / 2, at.x - reach);
     for (int i = block.thread(); i < Size * Size; i += threads)
       memory.taps[i] = mask.template tap<sum>(0, i / Size, i % Size);
     simt::copy_async_wait<0>();
