@@ -115,8 +115,7 @@ struct separable_kernel {
         block.sync_warp();
         tile = wide;
       }
-      add_row_products(tile + block.lane(), fours,
-                       reinterpret_cast<const four<sum>*>(buffer + raw_bytes(task.columns)),
+      add_row_products(tile + block.lane(), fours, reinterpret_cast<const four<sum>*>(buffer + raw_bytes(task.columns)),
                        now.p == 0 ? static_cast<int>(margin) : 0,
                        static_cast<int>(smaller(std::int64_t(task.columns), end - now.p)), total);
       block.sync_warp();  // the buffer has been read

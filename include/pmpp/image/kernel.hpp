@@ -7,6 +7,7 @@
 #include <type_traits>
 
 #include <pmpp/convolution/kernel.hpp>
+#include <pmpp/convolution/pixels.hpp>
 #include <pmpp/core/config.hpp>
 #include <pmpp/core/math.hpp>
 #include <pmpp/core/rgb.hpp>
@@ -18,20 +19,6 @@
 namespace pmpp::inline PMPP_BACKEND {
 namespace detail {
 
-/// Adjacent bytes, whatever is in them, as words that move at once.
-template <int Words>
-struct [[gnu::may_alias]] alignas(4 * Words) words_of {
-  std::uint32_t word[Words];
-};
-template <int Words, class T>
-PMPP_HOST_DEVICE words_of<Words> load_words(const T* from) {
-  return *reinterpret_cast<const words_of<Words>*>(from);
-}
-template <int Words, class T>
-PMPP_HOST_DEVICE void store_words(T* to, const words_of<Words>& value) {
-  *reinterpret_cast<words_of<Words>*>(to) = value;
-}
-
 /// Sample i of those that words hold. \pre sizeof(T) <= 4
 template <class T>
 PMPP_HOST_DEVICE T sample_in(const std::uint32_t* word, int i) {
@@ -39,14 +26,6 @@ PMPP_HOST_DEVICE T sample_in(const std::uint32_t* word, int i) {
                                   std::conditional_t<sizeof(T) == 2, std::uint16_t, std::uint8_t>>;
   constexpr int per_word = 4 / int(sizeof(T)), width = 8 * int(sizeof(T));
   return __builtin_bit_cast(T, static_cast<bits>(word[i / per_word] >> i % per_word * width));
-}
-
-/// Rows of a picture that begin at 16-byte boundaries.
-template <class T>
-bool in_vectors(const volume<T>& v) {
-  constexpr std::int64_t size = sizeof(T);
-  return v.step == 1 && (v.height == 1 || v.pitch * size % 16 == 0) &&
-         reinterpret_cast<std::uintptr_t>(v.data) % 16 == 0;
 }
 
 // -- rgb_to_gray ------------------------------------------------------------------------------------------------------
