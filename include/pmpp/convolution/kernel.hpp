@@ -26,6 +26,7 @@
 #include <pmpp/core/math.hpp>
 #include <pmpp/simt/bits.hpp>
 #include <pmpp/simt/memory.hpp>
+#include <pmpp/simt/pixel.hpp>
 
 #pragma GCC visibility push(hidden)  // see launch.hpp
 
@@ -60,7 +61,8 @@ PMPP_HOST_DEVICE inline std::int64_t position_in(std::int64_t i, std::int64_t n,
   if (outside == border::kind::clamp) return i < 0 ? 0 : n - 1;
   const bool mirrors = outside == border::kind::mirror;
   const std::int64_t period = outside == border::kind::wrap ? n : mirrors ? larger(std::int64_t(1), 2 * n - 2) : 2 * n;
-  const std::int64_t r = i % period < 0 ? i % period + period : i % period;
+  std::int64_t r = i < 0 ? i + period : i;
+  if (static_cast<std::uint64_t>(r) >= static_cast<std::uint64_t>(period)) r = (i % period + period) % period;
   return r < n ? r : mirrors ? period - r : period - 1 - r;
 }
 
@@ -88,7 +90,9 @@ inline constexpr T most_of = std::numeric_limits<T>::max();
 /// becomes 0.
 template <class Out, class A>
 PMPP_HOST_DEVICE Out stored(A x) {
-  if constexpr (std::is_integral_v<Out> && sizeof(Out) <= 2 && std::is_same_v<A, float>) {
+  if constexpr (std::is_unsigned_v<Out> && sizeof(Out) <= 2 && std::is_same_v<A, float>) {
+    return static_cast<Out>(simt::rounded(x, most_of<Out>));
+  } else if constexpr (std::is_integral_v<Out> && sizeof(Out) <= 2 && std::is_same_v<A, float>) {
     // Adding 1.5 * 2^23 leaves no bit behind the point, and the integer in the low bits: no conversion, which is slow.
     constexpr float shift = 12582912;
     x = x == x ? smaller(larger(x, float(least_of<Out>)), float(most_of<Out>)) : 0;
@@ -205,10 +209,11 @@ PMPP_HOST_DEVICE void load_tile(int thread, const convolution_task<In, Out>& tas
   const A constant = static_cast<A>(task.outside.value);
   const std::int64_t plane = position_in(z, in.depth, task.outside.what);
   const bool inside = plane >= 0 && y >= 0 && y + rows <= in.height && x >= 0 && x + 4 * fours <= in.width;
-  int row = thread / fours, group = thread % fours;
-  const int step_row = Threads / fours, step_group = Threads % fours;
-  four<A>* to = tile + thread;
+  constexpr bool moves = std::is_same_v<In, A> && sizeof(four<A>) <= 16;  // without registers on the way
   if (inside && task.in_fours) {
+    int row = thread / fours, group = thread % fours;
+    const int step_row = Threads / fours, step_group = Threads % fours;
+    four<A>* to = tile + thread;
     const In* from = in.at(plane, y + row, x + 4 * group);
     const std::int64_t step = step_row * in.pitch + 4 * step_group, wrap = in.pitch - 4 * fours;
     const auto advance = [&] {
@@ -218,7 +223,7 @@ PMPP_HOST_DEVICE void load_tile(int thread, const convolution_task<In, Out>& tas
       to += Threads;
       if (group >= fours) group -= fours, ++row, from += wrap;
     };
-    if constexpr (std::is_same_v<In, A> && sizeof(four<A>) <= 16) {
+    if constexpr (moves) {
       for (; row < rows; advance()) simt::copy_async<sizeof(four<A>)>(to, from);
     } else {
       constexpr int batch = 4;  // loads on their way at once
@@ -238,22 +243,37 @@ PMPP_HOST_DEVICE void load_tile(int thread, const convolution_task<In, Out>& tas
       }
     }
   } else {
-    for (; row < rows; to += Threads) {
-      const std::int64_t first = x + 4 * group;
-      const std::int64_t from_y = inside ? y + row : position_in(y + row, in.height, task.outside.what);
-      four<A> wide;
-      if (task.in_fours && plane >= 0 && from_y >= 0 && first >= 0 && first + 4 <= in.width) {
-        wide = widened<A>(*reinterpret_cast<const four<In>*>(in.at(plane, from_y, first)));
-      } else {
-        for (int j = 0; j < 4; ++j) {
-          const std::int64_t from_x = inside ? first + j : position_in(first + j, in.width, task.outside.what);
-          wide.item[j] = plane < 0 || from_y < 0 || from_x < 0 ? constant : converted<A>(*in.at(plane, from_y, from_x));
-        }
+    // The groups that lie between the edges of a row, then those that do not, which are few: all of them at once.
+    const std::int64_t before = x < 0 ? (3 - x) / 4 : 0, whole = (in.width - x) / 4;
+    const int begin = !task.in_fours || plane < 0 || before > fours ? fours : static_cast<int>(before);
+    const int end = whole < begin ? begin : whole < fours ? static_cast<int>(whole) : fours;
+    for (int i = thread; i < rows * (end - begin); i += Threads) {
+      const int row = i / (end - begin), group = begin + i % (end - begin);
+      const std::int64_t from_y = position_in(y + row, in.height, task.outside.what);
+      four<A>* const to = tile + row * fours + group;
+      const In* const from = in.at(plane, from_y, x + 4 * group);
+      if (from_y < 0)
+        for (int j = 0; j < 4; ++j) to->item[j] = constant;
+      else if constexpr (moves)
+        simt::copy_async<sizeof(four<A>)>(to, from);
+      else
+        *to = widened<A>(*reinterpret_cast<const four<In>*>(from));
+    }
+    const int others = fours - (end - begin);
+    for (int i = thread; i < rows * others; i += Threads) {
+      const int row = i / others, group = i % others < begin ? i % others : i % others + end - begin;
+      const std::int64_t from_y = position_in(y + row, in.height, task.outside.what);
+      four<A>* const to = tile + row * fours + group;
+      for (int j = 0; j < 4; ++j) {
+        const std::int64_t from_x = position_in(x + 4 * group + j, in.width, task.outside.what);
+        const In* const from = in.at(plane, from_y, from_x);
+        if (plane < 0 || from_y < 0 || from_x < 0)
+          to->item[j] = constant;
+        else if constexpr (moves && sizeof(In) == 4)
+          simt::copy_async<4>(&to->item[j], from);
+        else
+          to->item[j] = converted<A>(*from);
       }
-      *to = wide;
-      row += step_row;
-      group += step_group;
-      if (group >= fours) group -= fours, ++row;
     }
   }
   simt::copy_async_batch();

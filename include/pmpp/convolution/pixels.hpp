@@ -62,11 +62,16 @@ struct pixel_kernel {
     const std::int64_t x = std::int64_t(tile % across) * width + columns * block.lane();
     const std::int64_t y = std::int64_t(tile / across) * height + Rows * block.warp();
     if (x >= task.out.width || y >= task.out.height) return;
+    const volume<const std::uint8_t>& in = task.in;
+    const std::int64_t first = y - Size / 2;
     line read[lines];
-    for_each_constant<lines>([&](auto number) {
-      constexpr int i = decltype(number)::value;
-      read[i] = read_line(task, y + i - Size / 2, x);
-    });
+    if (x >= 4 && x + columns + 4 <= in.width && first >= 0 && first + lines <= in.height) {
+      const std::uint8_t* from = in.data + first * in.pitch + x;
+      for (int i = 0; i < lines; ++i, from += in.pitch) read[i] = whole_line(from);
+    } else {
+      for_each_constant<lines>(
+          [&](auto i) { read[decltype(i)::value] = any_line(task, first + decltype(i)::value, x); });
+    }
     float total[Rows][columns];
     for_each_constant<lines>([&](auto number) {
       constexpr int r = decltype(number)::value;
@@ -90,18 +95,18 @@ private:
     std::uint32_t word[words];
   };
 
-  PMPP_HOST_DEVICE static line read_line(const pixel_task<Size>& task, std::int64_t y, std::int64_t x) {
+  PMPP_HOST_DEVICE static line whole_line(const std::uint8_t* from) {
+    const words_of<4> own = load_words<4>(from);
+    return {{load_words<1>(from - 4).word[0], own.word[0], own.word[1], own.word[2], own.word[3],
+             load_words<1>(from + columns).word[0]}};
+  }
+  PMPP_HOST_DEVICE static line any_line(const pixel_task<Size>& task, std::int64_t y, std::int64_t x) {
     const volume<const std::uint8_t>& in = task.in;
     const std::int64_t from_y = position_in(y, in.height, task.outside);
     const std::uint8_t* const row = in.data + (from_y < 0 ? 0 : from_y) * in.pitch;
     line l;
     if (from_y < 0) {
       for (int i = 0; i < words; ++i) l.word[i] = task.constant * 0x01010101u;
-    } else if (x >= 4 && x + columns + 4 <= in.width) {
-      l.word[0] = load_words<1>(row + x - 4).word[0];
-      const words_of<4> own = load_words<4>(row + x);
-      for (int i = 0; i < 4; ++i) l.word[1 + i] = own.word[i];
-      l.word[words - 1] = load_words<1>(row + x + columns).word[0];
     } else {
       for (int i = 0; i < words; ++i) {
         const std::int64_t first = x + 4 * (i - 1);

@@ -5,9 +5,9 @@
 //   pixel_at(word, i)               byte i of a word, times 2^-133: its bits are the float's
 //   scaled_tap(t)                   t * 2^125, so that scaled_tap(t) * pixel_at(w, i) is t * pixel / 256; |t| < 8
 //   multiply_add(a, b, c)           a * b + c, where small numbers are never taken for zero
-//   pixels_of(a, b, c, d)           four sums, times 256, as bytes: cut off to whole numbers, saturated
-//
-// Sums that begin with half_a_pixel are rounded to the nearest, halves up.
+//   pixels_of(a, b, c, d)           four sums, times 256, as bytes: cut off to whole numbers, saturated; sums that begin
+//                                   with half_a_pixel are rounded to the nearest, halves up
+//   rounded(x, most)                x as one of the numbers 0 ... most, at most 65535: to the nearest, halves up; NaN is 0
 #pragma once
 
 #include <cstdint>
@@ -58,6 +58,22 @@ PMPP_HOST_DEVICE inline std::uint32_t pixels_of(float a, float b, float c, float
     result |= (x >= 255 ? 255u : x > 0 ? static_cast<std::uint32_t>(x) : 0u) << 8 * i;
   }
   return result;
+#endif
+}
+
+PMPP_HOST_DEVICE inline std::uint32_t rounded(float x, float most) {
+#if defined(__CUDA_ARCH__)
+  // Numbers from 2^22 on are multiples of 1/2: x + 1/2 cut off to them has its whole part in all bits but the last.
+  float sum;
+  asm("{ .reg .f32 x; max.f32 x, %1, 0f00000000; min.f32 x, x, %2; add.rz.f32 %0, x, 0f4A800001; }"
+      : "=f"(sum)
+      : "f"(x), "f"(most));
+  return __float_as_uint(sum) >> 1 & 0xffffu;
+#else
+  if (!(x > 0)) return 0;
+  if (x >= most) return static_cast<std::uint32_t>(most);
+  const auto whole = static_cast<std::uint32_t>(x);
+  return whole + (x - static_cast<float>(whole) >= 0.5f);
 #endif
 }
 
