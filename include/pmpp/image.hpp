@@ -154,6 +154,18 @@ void launch_box(const P& where, const volume<const std::uint8_t>& in, const volu
   launch(where, tiles_x * tiles_y, kernel{}, in, out, tiles_x, in_vectors(in) && in_vectors(out));
 }
 
+template <class P>
+void launch_wide_box(const P& where, const volume<const std::uint8_t>& in, const volume<std::uint8_t>& out,
+                     std::int64_t radius_y, std::int64_t radius_x) {
+  using kernel = wide_box_kernel;
+  const std::int64_t tiles_x = ceil_div(out.width, std::int64_t(kernel::inner(static_cast<int>(radius_x))));
+  const std::int64_t room = processor_count(where) * std::int64_t(kernel::min_blocks * kernel::warps);
+  const std::int64_t section = section_rows(out.height, 1, 2 * radius_y + 1, tiles_x, room);
+  const std::int64_t tasks = tiles_x * ceil_div(out.height, section);
+  launch(where, ceil_div(tasks, std::int64_t(kernel::warps)), kernel{}, in, out, tiles_x, section,
+         static_cast<int>(radius_y), static_cast<int>(radius_x), in_vectors(in) && in_vectors(out));
+}
+
 /// The mean of windows as a convolution with equal taps.
 template <class P, class T, class U>
 void blur_by_convolution(const P& where, const matrix_view<const T>& in, const matrix_view<U>& out,
@@ -208,8 +220,10 @@ void blur(const P& where, const matrix_view<const T>& in, const matrix_view<T>& 
     check_reachable(where, "box_blur", in.data());
     check_reachable(where, "box_blur", out.data());
     if constexpr (std::is_same_v<T, std::uint8_t>)
-      if (radius >= 1 && radius <= 7 && from.step == 1 && to.step == 1)
-        return launch_box<7, Tuning>(where, from, to, radius);
+      if (from.step == 1 && to.step == 1) {
+        if (radius >= 1 && radius <= 7) return launch_box<7, Tuning>(where, from, to, radius);
+        if (radius_y <= 127 && radius_x <= 127) return launch_wide_box(where, from, to, radius_y, radius_x);
+      }
     blur_by_convolution(where, in, out, radius_y, radius_x);
   }
 }

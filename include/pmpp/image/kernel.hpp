@@ -122,6 +122,21 @@ struct divider {
   PMPP_HOST_DEVICE std::uint32_t operator()(std::uint32_t s) const { return s * multiplier + half; }
 };
 
+/// Sums of the bytes in columns of words, below 2^16: in two words, of the first and third byte, of the second and fourth.
+template <int Words>
+struct column_sums {
+  std::uint32_t even[Words], odd[Words];
+
+  PMPP_HOST_DEVICE void add(const std::uint32_t (&word)[Words]) {
+    for (int i = 0; i < Words; ++i) even[i] += even_bytes(word[i]), odd[i] += odd_bytes(word[i]);
+  }
+  PMPP_HOST_DEVICE void subtract(const std::uint32_t (&word)[Words]) {
+    for (int i = 0; i < Words; ++i) even[i] -= even_bytes(word[i]), odd[i] -= odd_bytes(word[i]);
+  }
+  PMPP_HOST_DEVICE static std::uint32_t even_bytes(std::uint32_t word) { return word & 0x00ff00ffu; }
+  PMPP_HOST_DEVICE static std::uint32_t odd_bytes(std::uint32_t word) { return simt::pick_bytes(word, 0, 0x4341); }
+};
+
 /// Pixels of 8 bits, windows of 2 Radius + 1 <= 15 a side. A thread makes 16 columns of `Rows` rows. It keeps the sums
 /// of its columns over the rows of the window, two in a word: a row comes in, a row goes out. A second sum slides along
 /// the columns.
@@ -157,19 +172,9 @@ private:
     std::uint32_t word[words];
   };
 
-  PMPP_HOST_DEVICE static std::uint32_t even_bytes(std::uint32_t word) { return word & 0x00ff00ffu; }
-  PMPP_HOST_DEVICE static std::uint32_t odd_bytes(std::uint32_t word) { return simt::pick_bytes(word, 0, 0x4341); }
+  struct sums : column_sums<words> {
+    using column_sums<words>::even, column_sums<words>::odd;
 
-  /// Sums of four columns in two words: of the first and third, of the second and fourth.
-  struct sums {
-    std::uint32_t even[words], odd[words];
-
-    PMPP_HOST_DEVICE void add(const line& l) {
-      for (int i = 0; i < words; ++i) even[i] += even_bytes(l.word[i]), odd[i] += odd_bytes(l.word[i]);
-    }
-    PMPP_HOST_DEVICE void subtract(const line& l) {
-      for (int i = 0; i < words; ++i) even[i] -= even_bytes(l.word[i]), odd[i] -= odd_bytes(l.word[i]);
-    }
     /// The sum of a column, from the thread's first one on.
     PMPP_HOST_DEVICE std::uint32_t operator[](int i) const {
       const int at = i + 4 * margin;
@@ -218,12 +223,12 @@ private:
         return whole_line(in + i * in_pitch);
     };
     sums column{};
-    for_each_constant<2 * Radius>([&](auto i) { column.add(row(i)); });
+    for_each_constant<2 * Radius>([&](auto i) { column.add(row(i).word); });
     for_each_constant<Rows>([&](auto number) {
       constexpr int h = decltype(number)::value;
-      column.add(row(std::integral_constant<int, h + 2 * Radius>{}));
+      column.add(row(std::integral_constant<int, h + 2 * Radius>{}).word);
       store_words<4>(out + h * out_pitch, column.means([](int) { return divider(side * side); }));
-      if constexpr (h < Rows - 1) column.subtract(row(number));
+      if constexpr (h < Rows - 1) column.subtract(row(number).word);
     });
   }
 
@@ -235,10 +240,10 @@ private:
     const bool at_edge = x < Radius || x + columns + Radius > in.width;
     const std::int64_t first = x - columns * block.lane(), end = smaller(y + Rows, out.height);
     sums column{};
-    for (std::int64_t i = y - Radius; i < y + Radius; ++i) column.add(any_line(in, i, x));
+    for (std::int64_t i = y - Radius; i < y + Radius; ++i) column.add(any_line(in, i, x).word);
     for (std::int64_t i = y; i < end; ++i) {
       const line comes = any_line(in, i + Radius, x), goes = any_line(in, i - Radius, x);
-      column.add(comes);
+      column.add(comes.word);
       const auto high = static_cast<std::uint32_t>(neighbours(i, in.height, Radius));
       const divider inside(high * side);
       const words_of<4> result = column.means([&](int k) {
@@ -246,7 +251,7 @@ private:
         const auto wide = static_cast<std::uint32_t>(neighbours(x + k, in.width, Radius));
         return wide == side ? inside : divider(high * wide);
       });
-      column.subtract(goes);
+      column.subtract(goes.word);
       if (vectors && first + width <= out.width) {
         store_words<4>(out.at(0, i, x), result);
       } else {
@@ -302,6 +307,102 @@ private:
   /// The word that begins `shift` bytes behind the beginning of two adjacent ones.
   PMPP_HOST_DEVICE static std::uint32_t joined(std::uint32_t low, std::uint32_t high, int shift) {
     return static_cast<std::uint32_t>((std::uint64_t(high) << 32 | low) >> 8 * shift);
+  }
+};
+
+/// Wide windows of pixels of 8 bits, up to 255 a side. A warp walks down a strip of 512 columns, of which the outer ones
+/// are only read, 16 of them each lane's own. Sums of columns slide down: a row comes in, a row goes out. Then they lie in
+/// shared memory, where each lane slides a window along its 16 results.
+struct wide_box_kernel {
+  static constexpr int threads = 128, min_blocks = 8, warps = threads / 32, columns = 16, width = 32 * columns;
+
+  struct shared {
+    struct {
+      std::uint16_t column[32][columns + 2];  // the gap makes lanes meet different banks
+      std::uint32_t total[32];                // of a lane's columns
+    } row[warps][2];
+  };
+
+  /// Columns of results of a warp.
+  PMPP_HOST_DEVICE static constexpr int inner(int radius_x) { return width - 2 * round_up(radius_x, columns); }
+
+  template <class Block>
+  PMPP_HOST_DEVICE void operator()(Block& block, shared& memory, const volume<const std::uint8_t>& in,
+                                   const volume<std::uint8_t>& out, std::int64_t tiles_x, std::int64_t section,
+                                   int radius_y, int radius_x, bool vectors) const {
+    const std::int64_t task = block.index() * warps + block.warp(), begin = task / tiles_x * section;
+    const std::int64_t end = smaller(begin + section, out.height);
+    const int lane = block.lane(), rim = round_up(radius_x, columns) / columns;  // lanes without results at each side
+    const std::int64_t x = task % tiles_x * inner(radius_x) + columns * (lane - rim);
+    const bool makes = lane >= rim && lane < 32 - rim && x < out.width;
+    column_sums<4> sums{};
+    words_of<4> comes{}, goes{};
+    for (std::int64_t newest = begin - radius_y - 1; newest < end + radius_y; ++newest) {
+      const std::int64_t y = newest - radius_y;
+      const words_of<4> gone = goes;
+      sums.add(comes.word);
+      comes = line_at(in, newest + 1, x, vectors);  // on their way while this row is made
+      if (y + 1 >= begin) goes = line_at(in, y + 1 - radius_y, x, vectors);
+      if (y < begin) continue;
+      auto& row = memory.row[block.warp()][y % 2];  // the lanes may still read the other one
+      std::uint32_t total = 0;
+      for (int i = 0; i < 4; ++i) {
+        total += sums.even[i] % 65536 + sums.even[i] / 65536 + sums.odd[i] % 65536 + sums.odd[i] / 65536;
+        store_words<1>(&row.column[lane][4 * i], {simt::pick_bytes(sums.even[i], sums.odd[i], 0x5410)});
+        store_words<1>(&row.column[lane][4 * i + 2], {simt::pick_bytes(sums.even[i], sums.odd[i], 0x7632)});
+      }
+      row.total[lane] = total;
+      sums.subtract(gone.word);
+      block.sync_warp();
+      if (makes) make(row.column, row.total, lane, radius_x, neighbours(y, in.height, radius_y), out, y, x, vectors);
+    }
+  }
+
+private:
+  /// A lane's pixels of row y; zero where there is none.
+  PMPP_HOST_DEVICE static words_of<4> line_at(const volume<const std::uint8_t>& in, std::int64_t y, std::int64_t x,
+                                              bool vectors) {
+    words_of<4> line{};
+    if (y < 0 || y >= in.height || x <= -columns || x >= in.width) return line;
+    if (vectors && x >= 0 && x + columns <= in.width) return load_words<4>(in.at(0, y, x));
+    for_each_constant<columns>([&](auto number) {
+      constexpr int i = decltype(number)::value;
+      if (x + i >= 0 && x + i < in.width) line.word[i / 4] |= std::uint32_t(*in.at(0, y, x + i)) << i % 4 * 8;
+    });
+    return line;
+  }
+
+  /// The means of a lane's columns; `high` is the number of rows in their windows.
+  PMPP_HOST_DEVICE static void make(const std::uint16_t (&column)[32][columns + 2], const std::uint32_t (&total)[32],
+                                    int lane, int radius, std::int64_t high, const volume<std::uint8_t>& out,
+                                    std::int64_t y, std::int64_t x, bool vectors) {
+    const int lanes = radius / columns, rest = radius % columns;  // the window's reach
+    std::uint32_t sum = 0;                                        // of the columns x - radius ... x + radius - 1
+    for (int i = 0; i < lanes; ++i) sum += total[lane + i] + total[lane - 1 - i];
+    for (int i = 0; i < rest; ++i) sum += column[lane + lanes][i] + column[lane - lanes - 1][columns - 1 - i];
+    const bool at_edge = x < radius || x + columns + radius > out.width;
+    const auto pixels = static_cast<std::uint32_t>(high * (2 * radius + 1));
+    // Sums are below 2^24: times ceil(2^40 / pixels) they have the exact quotient above bit 40 if pixels < 2^16; the
+    // multiplier has 32 bits if pixels > 256.
+    const bool divides = at_edge || pixels <= 256;
+    const std::uint64_t multiplier = divides ? 0 : ((std::uint64_t(1) << 40) + pixels - 1) / pixels;
+    words_of<4> result{};
+    for_each_constant<columns>([&](auto number) {
+      constexpr int i = decltype(number)::value;
+      sum += i + rest < columns ? column[lane + lanes][i + rest] : column[lane + lanes + 1][i + rest - columns];
+      std::uint32_t mean = static_cast<std::uint32_t>((sum + pixels / 2) * multiplier >> 40);
+      if (divides && x + i < out.width) {
+        const auto there = static_cast<std::uint32_t>(high * neighbours(x + i, out.width, radius));
+        mean = (sum + there / 2) / there;
+      }
+      result.word[i / 4] |= mean << i % 4 * 8;
+      sum -= i - rest >= 0 ? column[lane - lanes][i - rest] : column[lane - lanes - 1][i - rest + columns];
+    });
+    if (vectors && x + columns <= out.width) return store_words<4>(out.at(0, y, x), result);
+    for_each_constant<columns>([&](auto number) {
+      constexpr int i = decltype(number)::value;
+      if (x + i < out.width) *out.at(0, y, x + i) = static_cast<std::uint8_t>(result.word[i / 4] >> i % 4 * 8);
+    });
   }
 };
 
