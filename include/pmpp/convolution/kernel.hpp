@@ -247,17 +247,21 @@ PMPP_HOST_DEVICE void load_tile(int thread, const convolution_task<In, Out>& tas
     const std::int64_t before = x < 0 ? (3 - x) / 4 : 0, whole = (in.width - x) / 4;
     const int begin = !task.in_fours || plane < 0 || before > fours ? fours : static_cast<int>(before);
     const int end = whole < begin ? begin : whole < fours ? static_cast<int>(whole) : fours;
-    for (int i = thread; i < rows * (end - begin); i += Threads) {
-      const int row = i / (end - begin), group = begin + i % (end - begin);
-      const std::int64_t from_y = position_in(y + row, in.height, task.outside.what);
+    const int between = larger(end - begin, 1), step_row = Threads / between, step_group = Threads % between;
+    int row = end == begin ? rows : thread / between, group = begin + thread % between;
+    while (row < rows) {
+      const std::int64_t from_y = inside ? y + row : position_in(y + row, in.height, task.outside.what);
       four<A>* const to = tile + row * fours + group;
-      const In* const from = in.at(plane, from_y, x + 4 * group);
+      const In* const from = in.data + plane * in.slice + from_y * in.pitch + x + 4 * group;
       if (from_y < 0)
         for (int j = 0; j < 4; ++j) to->item[j] = constant;
       else if constexpr (moves)
         simt::copy_async<sizeof(four<A>)>(to, from);
       else
         *to = widened<A>(*reinterpret_cast<const four<In>*>(from));
+      row += step_row;
+      group += step_group;
+      if (group >= end) group -= between, ++row;
     }
     const int others = fours - (end - begin);
     for (int i = thread; i < rows * others; i += Threads) {
