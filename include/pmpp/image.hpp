@@ -349,7 +349,8 @@ requires(std::is_same_v<std::remove_const_t<In>, Out>) void scale(const P& where
       detail::check_reachable(where, "scale", out.data());
       using kernel = detail::scale_kernel<Out>;
       const std::int64_t tiles_x = ceil_div(out.cols(), std::int64_t(kernel::width));
-      launch(where, tiles_x * ceil_div(out.rows(), std::int64_t(kernel::height)), kernel{}, from, to, tiles_x);
+      launch(where, tiles_x * ceil_div(out.rows(), std::int64_t(kernel::height)), kernel{}, from, to, tiles_x,
+             to.in_fours());
     } else {
       using sum = detail::sum_of<Out, Out, Out>;
       const detail::scaled_axis rows{in.rows(), out.rows()}, cols{in.cols(), out.cols()};

@@ -507,30 +507,65 @@ PMPP_HOST_DEVICE T scaled_pixel(const volume<const T>& in, const share<A>& down,
   return stored<T>(sum);
 }
 
-/// A block makes 32 x 64 pixels. The parts of old pixels in its rows and columns are computed once.
+/// A thread makes four columns of `rows` rows. It keeps what it has made of the last two rows of the input: the next
+/// row of pixels often needs them too. The parts of old pixels in a block's rows and columns are computed once.
 template <class T>
 struct scale_kernel {
   using sum = sum_of<T, T, T>;
-  static constexpr int threads = 256, width = 32, height = 64;
+  static constexpr int threads = 256, width = 128, height = 128, rows = height / (threads / 32);
   struct shared {
     share<sum> across[width], down[height];
   };
 
   template <class Block>
   PMPP_HOST_DEVICE void operator()(Block& block, shared& memory, const volume<const T>& in, const volume<T>& out,
-                                   std::int64_t tiles_x) const {
+                                   std::int64_t tiles_x, bool in_fours) const {
     const std::int64_t first_x = block.index() % tiles_x * width, first_y = block.index() / tiles_x * height;
     const int i = block.thread();
-    if (i < width && first_x + i < out.width)
-      memory.across[i] = scaled_axis{in.width, out.width}.template of<sum>(first_x + i);
-    if (i >= 64 && i < 64 + height && first_y + i - 64 < out.height)
-      memory.down[i - 64] = scaled_axis{in.height, out.height}.template of<sum>(first_y + i - 64);
+    if (i < width)  // columns and rows that do not exist are as the last one
+      memory.across[i] = scaled_axis{in.width, out.width}.template of<sum>(smaller(first_x + i, out.width - 1));
+    else
+      memory.down[i - width] =
+          scaled_axis{in.height, out.height}.template of<sum>(smaller(first_y + i - width, out.height - 1));
     block.sync();
-    const std::int64_t x = first_x + i % width;
+    const std::int64_t x = first_x + 4 * block.lane();
     if (x >= out.width) return;
-    const share<sum> across = memory.across[i % width];
-    for (int y = i / width; y < height && first_y + y < out.height; y += threads / width)
-      *out.at(0, first_y + y, x) = scaled_pixel(in, memory.down[y], across);
+    share<sum> across[4];
+    for (int j = 0; j < 4; ++j) across[j] = memory.across[4 * block.lane() + j];
+    four<sum> older{}, newer{};  // of two rows of the input: the means along the row
+    std::int32_t older_row = -1, newer_row = -1;
+    for (int h = block.warp() * rows; h < (block.warp() + 1) * rows && first_y + h < out.height; ++h) {
+      const share<sum> down = memory.down[h];
+      four<sum> total{};
+      for (std::int32_t row = down.first; row <= down.last; ++row) {
+        if (row != newer_row && row != older_row) {
+          older = newer;
+          older_row = newer_row;
+          newer_row = row;
+          const T* const from = in.at(0, row, 0);
+          for (int j = 0; j < 4; ++j) newer.item[j] = mean_along(from, in.step, across[j]);
+        }
+        const sum part = down.of(row);
+        for (int j = 0; j < 4; ++j) total.item[j] += part * (row == newer_row ? newer : older).item[j];
+      }
+      four<T> result;
+      for (int j = 0; j < 4; ++j) result.item[j] = stored<T>(total.item[j]);
+      T* const to = out.at(0, first_y + h, x);
+      if (in_fours && x + 4 <= out.width)
+        *reinterpret_cast<four<T>*>(to) = result;
+      else
+        for (int j = 0; j < 4; ++j)
+          if (x + j < out.width) to[j * out.step] = result.item[j];
+    }
+  }
+
+private:
+  PMPP_HOST_DEVICE static sum mean_along(const T* row, std::int64_t step, const share<sum>& part) {
+    const T* from = row + part.first * step;
+    sum mean = part.at_first * converted<sum>(*from);
+    for (std::int32_t i = part.first + 1; i < part.last; ++i) mean += part.between * converted<sum>(*(from += step));
+    if (part.last > part.first) mean += part.at_last * converted<sum>(from[step]);
+    return mean;
   }
 };
 
