@@ -11,10 +11,10 @@
 //      them back as 48 adjacent ones a lane: 16 pixels, which are written at once.
 //   2. box_blur of bytes, up to radius 7: a thread holds the rows of the window of 16 columns in registers. Sums of
 //      columns stand two in a word and slide down; a sum of those slides along the row; a multiplication divides it.
-//   3. Wider windows and other types are the separable convolution with equal taps, zeros outside. Pixels near the edges,
-//      whose windows have fewer pixels, are corrected after it (fractions), or sums are divided in a second pass
-//      (integers).
-//   4. scale: a thread a pixel. A smaller picture has the means of areas, a larger one is interpolated.
+//   3. Wider windows of bytes, up to radius 127, slide in both directions: down in registers, along rows in shared memory.
+//      Other types are the separable convolution with equal taps, zeros outside. Pixels near the edges, whose windows have
+//      fewer pixels, are corrected after it (fractions), or sums are divided in a second pass (integers).
+//   4. scale: a thread makes four columns. A smaller picture has the means of areas, a larger one is interpolated.
 //
 // Traffic of 1 and 2: every picture once; one launch. The same bits on every run; pixels of integers have the same on all
 // policies, but where Limits of docs/image.md says otherwise. (PMPP ch. 3: colour to grey and blur; ch. 7.)
@@ -278,7 +278,7 @@ void rgb_to_gray(const P& where, const matrix_view<Pixel>& in, const matrix_view
 /// \param out     as large, of the same type; must not overlap `in`. Integers are rounded to the nearest, halves away
 ///                from zero.
 /// \param radius  0 and more; past the size of the picture too.
-/// Grey pictures of bytes, radius 1 to 7: no scratch, one launch, input read once, output written once. Else as
+/// Grey pictures of bytes, radius 1 to 127: no scratch, one launch, input read once, output written once. Else as
 /// convolve_separable with 2 radius + 1 taps each way, and one launch more; of integers scratch of 4 bytes a pixel (bytes)
 /// or 8. The three colours of rgb pixels are blurred one after the other, in that way.
 /// Asynchronous on a GPU; may be captured. \throws std::invalid_argument for shapes that do not fit, a negative radius,

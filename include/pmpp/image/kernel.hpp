@@ -314,7 +314,7 @@ private:
 /// are only read, 16 of them each lane's own. Sums of columns slide down: a row comes in, a row goes out. Then they lie in
 /// shared memory, where each lane slides a window along its 16 results.
 struct wide_box_kernel {
-  static constexpr int threads = 128, min_blocks = 8, warps = threads / 32, columns = 16, width = 32 * columns;
+  static constexpr int threads = 128, min_blocks = 6, warps = threads / 32, columns = 16, width = 32 * columns;
 
   struct shared {
     struct {
@@ -546,7 +546,7 @@ struct scale_kernel {
           for (int j = 0; j < 4; ++j) newer.item[j] = mean_along(from, in.step, across[j]);
         }
         const sum part = down.of(row);
-        for (int j = 0; j < 4; ++j) total.item[j] += part * (row == newer_row ? newer : older).item[j];
+        for (int j = 0; j < 4; ++j) total.item[j] += part * (row == newer_row ? newer.item[j] : older.item[j]);
       }
       four<T> result;
       for (int j = 0; j < 4; ++j) result.item[j] = stored<T>(total.item[j]);
