@@ -58,7 +58,7 @@ struct convolution_tuning {
   int small_warps = 4, small_rows = 8, small_blocks = 6;
   // convolve_separable: as above; half as many rows of doubles.
   int separable_warps = 4, separable_rows = 8, separable_blocks = 4, separable_part = 128;
-  int pixel_columns = 16, pixel_rows = 16;  ///< of bytes that a thread makes
+  int pixel_rows = 4;  ///< of 16 bytes that a thread makes
 };
 
 namespace detail {
@@ -217,11 +217,10 @@ bool fits_pixels(const convolution<In, Tap, Out>& c) {
 
 template <int Size, convolution_tuning Tuning, class P, class Tap>
 void launch_pixels(const P& where, const convolution<std::uint8_t, Tap, std::uint8_t>& c) {
-  using kernel = pixel_kernel<Size, Tuning.pixel_columns>;
+  using kernel = pixel_kernel<Size, Tuning.pixel_rows>;
   const std::int64_t tiles_x = ceil_div(c.out.width, std::int64_t(kernel::width));
-  const std::int64_t tiles_y = ceil_div(c.out.height, std::int64_t(Tuning.pixel_rows) * (kernel::threads / 32));
-  pixel_task<Size> task{
-      c.in, c.out, c.outside.what, static_cast<std::uint8_t>(c.outside.value), tiles_x, Tuning.pixel_rows, {}};
+  const std::int64_t tiles_y = ceil_div(c.out.height, std::int64_t(kernel::height));
+  pixel_task<Size> task{c.in, c.out, c.outside.what, static_cast<std::uint8_t>(c.outside.value), tiles_x, {}};
   for (int i = 0; i < Size * Size; ++i)
     task.tap[i] = simt::scaled_tap(converted<float>(*c.mask.at(0, i / Size, i % Size)));
   launch(where, tiles_x * tiles_y, kernel{}, task);

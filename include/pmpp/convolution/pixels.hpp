@@ -47,51 +47,46 @@ struct pixel_task {
   border::kind outside;
   std::uint8_t constant;  ///< what stands outside, of border::kind::constant
   std::int64_t tiles_x;
-  int rows;                ///< that a thread makes
   float tap[Size * Size];  ///< simt::scaled_tap
 };
 
-template <int Size, int Columns>
+template <int Size, int Rows>
 struct pixel_kernel {
-  static constexpr int threads = 128, min_blocks = Columns == 16 ? 4 : 6;
-  static constexpr int columns = Columns, width = 32 * columns;  ///< of a warp's results
-  static constexpr int words = columns / 4 + 2, ahead = Size;
+  static constexpr int threads = 256, min_blocks = 2;
+  static constexpr int columns = 16, width = 32 * columns, height = threads / 32 * Rows;  ///< of a block's results
+  static constexpr int words = columns / 4 + 2, lines = Rows + Size - 1;
 
   template <class Block>
   PMPP_HOST_DEVICE void operator()(Block& block, const pixel_task<Size>& task) const {
     const auto tile = static_cast<std::uint32_t>(block.index()), across = static_cast<std::uint32_t>(task.tiles_x);
     const std::int64_t x = std::int64_t(tile % across) * width + columns * block.lane();
-    const std::int64_t y = (std::int64_t(tile / across) * (threads / 32) + block.warp()) * task.rows;
+    const std::int64_t y = std::int64_t(tile / across) * height + Rows * block.warp();
     if (x >= task.out.width || y >= task.out.height) return;
     const volume<const std::uint8_t>& in = task.in;
-    const int lines = task.rows + Size - 1;
     const std::int64_t first = y - Size / 2;
-    const bool inside = x >= 4 && x + columns + 4 <= in.width && first >= 0 && first + lines <= in.height;
-    const std::uint8_t* const from = in.data + first * in.pitch + x;
-    const auto read = [&](int r) { return inside ? whole_line(from + r * in.pitch) : any_line(task, first + r, x); };
-    line next[ahead];  // lines on their way
-    for_each_constant<ahead>([&](auto r) { next[decltype(r)::value] = read(decltype(r)::value); });
-    float total[Size][columns];  // of the rows of results that a line meets, a ring
-    int r = 0;
-    const auto use_line = [&](auto number) {
-      constexpr int slot = decltype(number)::value;
-      if (r >= lines) return;
+    line read[lines];
+    if (x >= 4 && x + columns + 4 <= in.width && first >= 0 && first + lines <= in.height) {
+      const std::uint8_t* from = in.data + first * in.pitch + x;
+      for (int i = 0; i < lines; ++i, from += in.pitch) read[i] = whole_line(from);
+    } else {
+      for_each_constant<lines>(
+          [&](auto i) { read[decltype(i)::value] = any_line(task, first + decltype(i)::value, x); });
+    }
+    float total[Rows][columns];
+    for_each_constant<lines>([&](auto number) {
+      constexpr int r = decltype(number)::value;
       float pixel[columns + Size - 1];
       for (int i = 0; i < columns + Size - 1; ++i) {
         const int at = 4 - Size / 2 + i;
-        pixel[i] = simt::pixel_at(next[slot].word[at / 4], at % 4);
+        pixel[i] = simt::pixel_at(read[r].word[at / 4], at % 4);
       }
-      if (r + ahead < lines) next[slot] = read(r + ahead);
-      for (int i = 0; i < Size; ++i)  // rows of the mask
+      for (int h = larger(0, r - Size + 1); h <= smaller(r, Rows - 1); ++h)
         for (int k = 0; k < Size; ++k)
-          for (int j = 0; j < columns; ++j) {
-            float& sum = total[(slot + Size - i) % Size][j];
-            sum = simt::multiply_add(task.tap[i * Size + k], pixel[k + j], i == 0 && k == 0 ? simt::half_a_pixel : sum);
-          }
-      if (r >= Size - 1) write(task, y + r - (Size - 1), x, total[(slot + 1) % Size]);
-      ++r;
-    };
-    while (r < lines) for_each_constant<Size>(use_line);
+          for (int j = 0; j < columns; ++j)
+            total[h][j] = simt::multiply_add(task.tap[(r - h) * Size + k], pixel[k + j],
+                                             r == h && k == 0 ? simt::half_a_pixel : total[h][j]);
+      if constexpr (r >= Size - 1) write(task, y + r - Size + 1, x, total[r - Size + 1]);
+    });
   }
 
 private:
@@ -101,12 +96,9 @@ private:
   };
 
   PMPP_HOST_DEVICE static line whole_line(const std::uint8_t* from) {
-    const words_of<columns / 4> own = load_words<columns / 4>(from);
-    line l;
-    l.word[0] = load_words<1>(from - 4).word[0];
-    for (int i = 0; i < columns / 4; ++i) l.word[1 + i] = own.word[i];
-    l.word[words - 1] = load_words<1>(from + columns).word[0];
-    return l;
+    const words_of<4> own = load_words<4>(from);
+    return {{load_words<1>(from - 4).word[0], own.word[0], own.word[1], own.word[2], own.word[3],
+             load_words<1>(from + columns).word[0]}};
   }
   PMPP_HOST_DEVICE static line any_line(const pixel_task<Size>& task, std::int64_t y, std::int64_t x) {
     const volume<const std::uint8_t>& in = task.in;
@@ -134,12 +126,12 @@ private:
   PMPP_HOST_DEVICE static void write(const pixel_task<Size>& task, std::int64_t y, std::int64_t x,
                                      const float (&total)[columns]) {
     if (y >= task.out.height) return;
-    words_of<columns / 4> result;
-    for (int i = 0; i < columns / 4; ++i)
+    words_of<4> result;
+    for (int i = 0; i < 4; ++i)
       result.word[i] = simt::pixels_of(total[4 * i], total[4 * i + 1], total[4 * i + 2], total[4 * i + 3]);
     std::uint8_t* const to = task.out.data + y * task.out.pitch + x;
     if (x + columns <= task.out.width)
-      store_words<columns / 4>(to, result);
+      store_words<4>(to, result);
     else
       for_each_constant<columns>([&](auto number) {
         constexpr int i = decltype(number)::value;

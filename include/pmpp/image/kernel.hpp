@@ -335,6 +335,9 @@ struct wide_box_kernel {
     const int lane = block.lane(), rim = round_up(radius_x, columns) / columns;  // lanes without results at each side
     const std::int64_t x = task % tiles_x * inner(radius_x) + columns * (lane - rim);
     const bool makes = lane >= rim && lane < 32 - rim && x < out.width;
+    // Sums are below 2^24: times ceil(2^40 / pixels) they have the exact quotient above bit 40, as pixels < 2^16.
+    const auto pixels = static_cast<std::uint32_t>((2 * radius_y + 1) * (2 * radius_x + 1)), half = pixels / 2;
+    const auto multiplier = static_cast<std::uint32_t>(((std::uint64_t(1) << 40) + pixels - 1) / larger(pixels, 257u));
     column_sums<4> sums{};
     words_of<4> comes{}, goes{};
     for (std::int64_t newest = begin - radius_y - 1; newest < end + radius_y; ++newest) {
@@ -354,7 +357,21 @@ struct wide_box_kernel {
       row.total[lane] = total;
       sums.subtract(gone.word);
       block.sync_warp();
-      if (makes) make(row.column, row.total, lane, radius_x, neighbours(y, in.height, radius_y), out, y, x, vectors);
+      if (!makes) continue;
+      const std::int64_t high = neighbours(y, in.height, radius_y);
+      const auto quick = [&](int, std::uint32_t s) {
+        return static_cast<std::uint32_t>(std::uint64_t(s + half) * multiplier >> 40);
+      };
+      const auto exact = [&](int i, std::uint32_t s) {
+        const auto there =
+            static_cast<std::uint32_t>(high * larger(std::int64_t(1), neighbours(x + i, out.width, radius_x)));
+        return (s + there / 2) / there;
+      };
+      const bool whole =
+          high == 2 * radius_y + 1 && pixels > 256 && x >= radius_x && x + columns + radius_x <= out.width;
+      write(whole ? means(row.column, row.total, lane, radius_x, quick)
+                  : means(row.column, row.total, lane, radius_x, exact),
+            out, y, x, vectors);
     }
   }
 
@@ -372,32 +389,29 @@ private:
     return line;
   }
 
-  /// The means of a lane's columns; `high` is the number of rows in their windows.
-  PMPP_HOST_DEVICE static void make(const std::uint16_t (&column)[32][columns + 2], const std::uint32_t (&total)[32],
-                                    int lane, int radius, std::int64_t high, const volume<std::uint8_t>& out,
-                                    std::int64_t y, std::int64_t x, bool vectors) {
+  /// The means of a lane's columns; mean(i, s) is that of column i, whose window has the sum s.
+  template <class Mean>
+  PMPP_HOST_DEVICE static words_of<4> means(const std::uint16_t (&column)[32][columns + 2],
+                                            const std::uint32_t (&total)[32], int lane, int radius, const Mean& mean) {
     const int lanes = radius / columns, rest = radius % columns;  // the window's reach
-    std::uint32_t sum = 0;                                        // of the columns x - radius ... x + radius - 1
+    // The columns that come into the window and go out of it; behind those of a lane is the gap.
+    const std::uint16_t *const comes = &column[lane + lanes][rest], *const goes = &column[lane - lanes][0] - rest;
+    constexpr int gap = 2;
+    std::uint32_t sum = 0;  // of the columns -radius ... radius - 1 from the first
     for (int i = 0; i < lanes; ++i) sum += total[lane + i] + total[lane - 1 - i];
-    for (int i = 0; i < rest; ++i) sum += column[lane + lanes][i] + column[lane - lanes - 1][columns - 1 - i];
-    const bool at_edge = x < radius || x + columns + radius > out.width;
-    const auto pixels = static_cast<std::uint32_t>(high * (2 * radius + 1));
-    // Sums are below 2^24: times ceil(2^40 / pixels) they have the exact quotient above bit 40 if pixels < 2^16; the
-    // multiplier has 32 bits if pixels > 256.
-    const bool divides = at_edge || pixels <= 256;
-    const std::uint64_t multiplier = divides ? 0 : ((std::uint64_t(1) << 40) + pixels - 1) / pixels;
+    for (int i = 0; i < rest; ++i) sum += column[lane + lanes][i] + goes[i - gap];
     words_of<4> result{};
     for_each_constant<columns>([&](auto number) {
       constexpr int i = decltype(number)::value;
-      sum += i + rest < columns ? column[lane + lanes][i + rest] : column[lane + lanes + 1][i + rest - columns];
-      std::uint32_t mean = static_cast<std::uint32_t>((sum + pixels / 2) * multiplier >> 40);
-      if (divides && x + i < out.width) {
-        const auto there = static_cast<std::uint32_t>(high * neighbours(x + i, out.width, radius));
-        mean = (sum + there / 2) / there;
-      }
-      result.word[i / 4] |= mean << i % 4 * 8;
-      sum -= i - rest >= 0 ? column[lane - lanes][i - rest] : column[lane - lanes - 1][i - rest + columns];
+      sum += comes[i + (i + rest < columns ? 0 : gap)];
+      result.word[i / 4] |= mean(i, sum) << i % 4 * 8;
+      sum -= goes[i - (i < rest ? gap : 0)];
     });
+    return result;
+  }
+
+  PMPP_HOST_DEVICE static void write(const words_of<4>& result, const volume<std::uint8_t>& out, std::int64_t y,
+                                     std::int64_t x, bool vectors) {
     if (vectors && x + columns <= out.width) return store_words<4>(out.at(0, y, x), result);
     for_each_constant<columns>([&](auto number) {
       constexpr int i = decltype(number)::value;
@@ -512,7 +526,7 @@ PMPP_HOST_DEVICE T scaled_pixel(const volume<const T>& in, const share<A>& down,
 template <class T>
 struct scale_kernel {
   using sum = sum_of<T, T, T>;
-  static constexpr int threads = 256, width = 128, height = 128, rows = height / (threads / 32);
+  static constexpr int threads = 256, min_blocks = 3, width = 128, height = 128, rows = height / (threads / 32);
   struct shared {
     share<sum> across[width], down[height];
   };
