@@ -263,35 +263,20 @@ PMPP_HOST_DEVICE void load_tile(int thread, const convolution_task<In, Out>& tas
       group += step_group;
       if (group >= end) group -= between, ++row;
     }
-    const int others = 4 * (fours - (end - begin)), lanes = smaller(larger(others, 1), Threads),
-              at_once = Threads / lanes;
-    for (int i = thread % lanes; i < others && thread < lanes * at_once; i += lanes) {
-      const int column = i < 4 * begin ? i : i + 4 * (end - begin);
-      const std::int64_t from_x = position_in(x + column, in.width, task.outside.what);
-      const auto element = [&](int r) {
-        const std::int64_t from_y = inside ? y + r : position_in(y + r, in.height, task.outside.what);
-        return plane < 0 || from_y < 0 || from_x < 0 ? nullptr : in.at(plane, from_y, from_x);
-      };
-      A* const to = &tile[column / 4].item[column % 4];
-      constexpr int batch = 4;  // loads on their way at once
-      for (int first = thread / lanes; first < rows; first += batch * at_once) {
-        A value[batch];
-        for (int k = 0; k < batch; ++k) {
-          const int r = first + k * at_once;
-          const In* const from = r < rows ? element(r) : nullptr;
-          value[k] = constant;
-          if constexpr (moves && sizeof(In) == 4) {
-            if (from != nullptr)
-              simt::copy_async<4>(to + 4 * r * fours, from);
-            else if (r < rows)
-              to[4 * r * fours] = constant;
-          } else if (from != nullptr) {
-            value[k] = converted<A>(*from);
-          }
-        }
-        if constexpr (!(moves && sizeof(In) == 4))
-          for (int k = 0; k < batch; ++k)
-            if (first + k * at_once < rows) to[4 * (first + k * at_once) * fours] = value[k];
+    const int others = fours - (end - begin);
+    for (int i = thread; i < rows * others; i += Threads) {
+      const int row = i / others, group = i % others < begin ? i % others : i % others + end - begin;
+      const std::int64_t from_y = position_in(y + row, in.height, task.outside.what);
+      four<A>* const to = tile + row * fours + group;
+      for (int j = 0; j < 4; ++j) {
+        const std::int64_t from_x = position_in(x + 4 * group + j, in.width, task.outside.what);
+        const In* const from = in.at(plane, from_y, from_x);
+        if (plane < 0 || from_y < 0 || from_x < 0)
+          to->item[j] = constant;
+        else if constexpr (moves && sizeof(In) == 4)
+          simt::copy_async<4>(&to->item[j], from);
+        else
+          to->item[j] = converted<A>(*from);
       }
     }
   }
