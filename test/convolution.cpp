@@ -281,13 +281,17 @@ TEST_ALL_PLACES("inputs of one row, one column, one element") {
 }
 
 TEST_ALL_PLACES("pixels, doubles, integers: sums are rounded and saturate") {
-  for (const border::rule& outside : {border::zero, border::reflect}) {
+  for (const border::rule& outside : {border::zero, border::reflect, border::constant(200), border::constant(-7.5)}) {
     for (const std::int64_t k : {3, 4, 7}) {
       check_matrix<standard, where, std::uint8_t, float, std::uint8_t>(40, 280, k, k, outside);
       check_matrix<standard, where, std::uint8_t, float, std::uint8_t>(41, 149, k, k, outside, {1, 3}, {2, 5});
+      check_matrix<standard, where, std::uint8_t, float, std::uint8_t>(41, 149, k, k, outside, {16, 11}, {32, 43});
       check_matrix<standard, where, std::int16_t, float, std::int16_t>(20, 140, k, k, outside);
       check_matrix<standard, where, double, double, double>(30, 140, k, k, outside);
     }
+    for (const std::int64_t n : {1, 2, 15, 17, 33, 550})  // pixels at addresses that vectors may have
+      check_matrix<standard, where, std::uint8_t, float, std::uint8_t>(n, n, 3, 3, outside, {0, 16 - n % 16},
+                                                                       {0, 64 - n % 16});
     check_matrix<standard, where, std::uint8_t, std::int16_t, float>(20, 140, 5, 5, outside);
     check_matrix<standard, where, std::uint16_t, float, float>(20, 140, 5, 5, outside);
     check_matrix<standard, where, float, float, std::uint8_t>(20, 140, 5, 5, outside);

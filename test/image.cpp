@@ -255,6 +255,10 @@ TEST_ALL_PLACES("box blur of bytes: every radius with a kernel of its own and be
     for (const auto& [rows, cols] : {std::pair{1, 1}, {1, 9}, {9, 1}, {2, 3}, {5, 16}, {4, 17}, {8, 31}})
       check_box<where, byte>({rows, cols}, radius);
   }
+  for (const std::int64_t radius : {16, 31, 127, 128}) {  // windows that slide, and one that does not
+    check_box<where, byte>({40, 1200}, radius);
+    check_box<where, byte>({300, 65}, radius, {2, 1}, {1, 0});
+  }
   for (const std::int64_t cols : {528, 1024, 1043}) check_box<where, byte>({50, cols}, 1);
   for (int k = 0; k < 4; ++k)
     for (const std::int64_t gap : {0, 1, 3}) check_box<where, byte>({12, 60}, 1, {k, gap}, {3 - k, gap});
@@ -313,6 +317,8 @@ TEST_ALL_PLACES("scaled pictures") {
       check_scale<where, float>(size, new_size);
     }
   check_scale<where, byte>({30, 20}, {15, 10}, {0, 0, true}, {0, 1, false});
+  check_scale<where, byte>({60, 90}, {150, 260});  // several tiles
+  check_scale<where, byte>({150, 300}, {131, 140});
 }
 
 TEST_ALL_PLACES("colours are blurred and scaled one by one") {

@@ -11,10 +11,10 @@
 //      them back as 48 adjacent ones a lane: 16 pixels, which are written at once.
 //   2. box_blur of bytes, up to radius 7: a thread holds the rows of the window of 16 columns in registers. Sums of
 //      columns stand two in a word and slide down; a sum of those slides along the row; a multiplication divides it.
-//   3. Wider windows and other types are the separable convolution with equal taps, zeros outside. Pixels near the edges,
-//      whose windows have fewer pixels, are corrected after it (fractions), or sums are divided in a second pass
-//      (integers).
-//   4. scale: a thread a pixel. A smaller picture has the means of areas, a larger one is interpolated.
+//   3. Wider windows of bytes, up to radius 127, slide in both directions: down in registers, along rows in shared memory.
+//      Other types are the separable convolution with equal taps, zeros outside. Pixels near the edges, whose windows have
+//      fewer pixels, are corrected after it (fractions), or sums are divided in a second pass (integers).
+//   4. scale: a thread makes four columns. A smaller picture has the means of areas, a larger one is interpolated.
 //
 // Traffic of 1 and 2: every picture once; one launch. The same bits on every run; pixels of integers have the same on all
 // policies, but where Limits of docs/image.md says otherwise. (PMPP ch. 3: colour to grey and blur; ch. 7.)
@@ -154,6 +154,18 @@ void launch_box(const P& where, const volume<const std::uint8_t>& in, const volu
   launch(where, tiles_x * tiles_y, kernel{}, in, out, tiles_x, in_vectors(in) && in_vectors(out));
 }
 
+template <class P>
+void launch_wide_box(const P& where, const volume<const std::uint8_t>& in, const volume<std::uint8_t>& out,
+                     std::int64_t radius_y, std::int64_t radius_x) {
+  using kernel = wide_box_kernel;
+  const std::int64_t tiles_x = ceil_div(out.width, std::int64_t(kernel::inner(static_cast<int>(radius_x))));
+  const std::int64_t room = processor_count(where) * std::int64_t(kernel::min_blocks * kernel::warps);
+  const std::int64_t section = section_rows(out.height, 1, 2 * radius_y + 1, tiles_x, room);
+  const std::int64_t tasks = tiles_x * ceil_div(out.height, section);
+  launch(where, ceil_div(tasks, std::int64_t(kernel::warps)), kernel{}, in, out, tiles_x, section,
+         static_cast<int>(radius_y), static_cast<int>(radius_x), in_vectors(in) && in_vectors(out));
+}
+
 /// The mean of windows as a convolution with equal taps.
 template <class P, class T, class U>
 void blur_by_convolution(const P& where, const matrix_view<const T>& in, const matrix_view<U>& out,
@@ -208,8 +220,10 @@ void blur(const P& where, const matrix_view<const T>& in, const matrix_view<T>& 
     check_reachable(where, "box_blur", in.data());
     check_reachable(where, "box_blur", out.data());
     if constexpr (std::is_same_v<T, std::uint8_t>)
-      if (radius >= 1 && radius <= 7 && from.step == 1 && to.step == 1)
-        return launch_box<7, Tuning>(where, from, to, radius);
+      if (from.step == 1 && to.step == 1) {
+        if (radius >= 1 && radius <= 7) return launch_box<7, Tuning>(where, from, to, radius);
+        if (radius_y <= 127 && radius_x <= 127) return launch_wide_box(where, from, to, radius_y, radius_x);
+      }
     blur_by_convolution(where, in, out, radius_y, radius_x);
   }
 }
@@ -264,7 +278,7 @@ void rgb_to_gray(const P& where, const matrix_view<Pixel>& in, const matrix_view
 /// \param out     as large, of the same type; must not overlap `in`. Integers are rounded to the nearest, halves away
 ///                from zero.
 /// \param radius  0 and more; past the size of the picture too.
-/// Grey pictures of bytes, radius 1 to 7: no scratch, one launch, input read once, output written once. Else as
+/// Grey pictures of bytes, radius 1 to 127: no scratch, one launch, input read once, output written once. Else as
 /// convolve_separable with 2 radius + 1 taps each way, and one launch more; of integers scratch of 4 bytes a pixel (bytes)
 /// or 8. The three colours of rgb pixels are blurred one after the other, in that way.
 /// Asynchronous on a GPU; may be captured. \throws std::invalid_argument for shapes that do not fit, a negative radius,
@@ -335,7 +349,8 @@ requires(std::is_same_v<std::remove_const_t<In>, Out>) void scale(const P& where
       detail::check_reachable(where, "scale", out.data());
       using kernel = detail::scale_kernel<Out>;
       const std::int64_t tiles_x = ceil_div(out.cols(), std::int64_t(kernel::width));
-      launch(where, tiles_x * ceil_div(out.rows(), std::int64_t(kernel::height)), kernel{}, from, to, tiles_x);
+      launch(where, tiles_x * ceil_div(out.rows(), std::int64_t(kernel::height)), kernel{}, from, to, tiles_x,
+             to.in_fours());
     } else {
       using sum = detail::sum_of<Out, Out, Out>;
       const detail::scaled_axis rows{in.rows(), out.rows()}, cols{in.cols(), out.cols()};

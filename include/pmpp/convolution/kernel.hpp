@@ -24,7 +24,9 @@
 
 #include <pmpp/core/config.hpp>
 #include <pmpp/core/math.hpp>
+#include <pmpp/simt/bits.hpp>
 #include <pmpp/simt/memory.hpp>
+#include <pmpp/simt/pixel.hpp>
 
 #pragma GCC visibility push(hidden)  // see launch.hpp
 
@@ -59,7 +61,8 @@ PMPP_HOST_DEVICE inline std::int64_t position_in(std::int64_t i, std::int64_t n,
   if (outside == border::kind::clamp) return i < 0 ? 0 : n - 1;
   const bool mirrors = outside == border::kind::mirror;
   const std::int64_t period = outside == border::kind::wrap ? n : mirrors ? larger(std::int64_t(1), 2 * n - 2) : 2 * n;
-  const std::int64_t r = i % period < 0 ? i % period + period : i % period;
+  std::int64_t r = i < 0 ? i + period : i;
+  if (static_cast<std::uint64_t>(r) >= static_cast<std::uint64_t>(period)) r = (i % period + period) % period;
   return r < n ? r : mirrors ? period - r : period - 1 - r;
 }
 
@@ -87,7 +90,9 @@ inline constexpr T most_of = std::numeric_limits<T>::max();
 /// becomes 0.
 template <class Out, class A>
 PMPP_HOST_DEVICE Out stored(A x) {
-  if constexpr (std::is_integral_v<Out> && sizeof(Out) <= 2 && std::is_same_v<A, float>) {
+  if constexpr (std::is_unsigned_v<Out> && sizeof(Out) <= 2 && std::is_same_v<A, float>) {
+    return static_cast<Out>(simt::rounded(x, most_of<Out>));
+  } else if constexpr (std::is_integral_v<Out> && sizeof(Out) <= 2 && std::is_same_v<A, float>) {
     // Adding 1.5 * 2^23 leaves no bit behind the point, and the integer in the low bits: no conversion, which is slow.
     constexpr float shift = 12582912;
     x = x == x ? smaller(larger(x, float(least_of<Out>)), float(most_of<Out>)) : 0;
@@ -131,6 +136,21 @@ template <class T>
 struct alignas(4 * sizeof(T) < 16 ? 4 * sizeof(T) : 16) four {
   T item[4];
 };
+
+/// Four elements as sums. Bytes behind the exponent of 2^23 are numbers, 2^23 too large: conversions are slow.
+template <class A, class T>
+PMPP_HOST_DEVICE four<A> widened(const four<T>& raw) {
+  four<A> wide;
+  if constexpr (std::is_same_v<T, std::uint8_t> && std::is_same_v<A, float>) {
+    std::uint32_t word;
+    __builtin_memcpy(&word, &raw, 4);
+    for (unsigned j = 0; j < 4; ++j)
+      wide.item[j] = __builtin_bit_cast(float, simt::pick_bytes(word, 0x4b000000u, 0x7440u + j)) - 8388608.0f;
+  } else {
+    for (int j = 0; j < 4; ++j) wide.item[j] = converted<A>(raw.item[j]);
+  }
+  return wide;
+}
 
 /// A mask on its way to a kernel: up to `Capacity` taps in the kernel's parameters, row by row, or where they lie in
 /// memory that the kernel sees.
@@ -181,18 +201,19 @@ struct convolution_shape {
 };
 
 /// Brings a tile to shared memory, `fours` groups of four columns and `rows` rows from (y, x) of plane z on; x is a
-/// multiple of four. Complete after simt::copy_async_wait and a barrier.
-template <int Threads, class Block, class A, class In, class Out>
-PMPP_HOST_DEVICE void load_tile(Block& block, const convolution_task<In, Out>& task, four<A>* tile, int rows, int fours,
+/// multiple of four; `Threads` threads do it together. Complete after simt::copy_async_wait and their barrier.
+template <int Threads, class A, class In, class Out>
+PMPP_HOST_DEVICE void load_tile(int thread, const convolution_task<In, Out>& task, four<A>* tile, int rows, int fours,
                                 std::int64_t z, std::int64_t y, std::int64_t x) {
   const volume<const In>& in = task.in;
   const A constant = static_cast<A>(task.outside.value);
   const std::int64_t plane = position_in(z, in.depth, task.outside.what);
   const bool inside = plane >= 0 && y >= 0 && y + rows <= in.height && x >= 0 && x + 4 * fours <= in.width;
-  int row = block.thread() / fours, group = block.thread() % fours;
-  const int step_row = Threads / fours, step_group = Threads % fours;
-  four<A>* to = tile + block.thread();
+  constexpr bool moves = std::is_same_v<In, A> && sizeof(four<A>) <= 16;  // without registers on the way
   if (inside && task.in_fours) {
+    int row = thread / fours, group = thread % fours;
+    const int step_row = Threads / fours, step_group = Threads % fours;
+    four<A>* to = tile + thread;
     const In* from = in.at(plane, y + row, x + 4 * group);
     const std::int64_t step = step_row * in.pitch + 4 * step_group, wrap = in.pitch - 4 * fours;
     const auto advance = [&] {
@@ -202,8 +223,8 @@ PMPP_HOST_DEVICE void load_tile(Block& block, const convolution_task<In, Out>& t
       to += Threads;
       if (group >= fours) group -= fours, ++row, from += wrap;
     };
-    if constexpr (std::is_same_v<In, A> && sizeof(four<A>) == 16) {
-      for (; row < rows; advance()) simt::copy_async<16>(to, from);
+    if constexpr (moves) {
+      for (; row < rows; advance()) simt::copy_async<sizeof(four<A>)>(to, from);
     } else {
       constexpr int batch = 4;  // loads on their way at once
       while (row < rows) {
@@ -218,31 +239,45 @@ PMPP_HOST_DEVICE void load_tile(Block& block, const convolution_task<In, Out>& t
           advance();
         }
         for (int k = 0; k < batch; ++k)
-          if (k < count) {
-            four<A> wide;
-            for (int j = 0; j < 4; ++j) wide.item[j] = converted<A>(raw[k].item[j]);
-            first[k * Threads] = wide;
-          }
+          if (k < count) first[k * Threads] = widened<A>(raw[k]);
       }
     }
   } else {
-    for (; row < rows; to += Threads) {
-      const std::int64_t first = x + 4 * group;
+    // The groups that lie between the edges of a row, then those that do not, which are few: all of them at once.
+    const std::int64_t before = x < 0 ? (3 - x) / 4 : 0, whole = (in.width - x) / 4;
+    const int begin = !task.in_fours || plane < 0 || before > fours ? fours : static_cast<int>(before);
+    const int end = whole < begin ? begin : whole < fours ? static_cast<int>(whole) : fours;
+    const int between = larger(end - begin, 1), step_row = Threads / between, step_group = Threads % between;
+    int row = end == begin ? rows : thread / between, group = begin + thread % between;
+    while (row < rows) {
       const std::int64_t from_y = inside ? y + row : position_in(y + row, in.height, task.outside.what);
-      four<A> wide;
-      if (task.in_fours && plane >= 0 && from_y >= 0 && first >= 0 && first + 4 <= in.width) {
-        const four<In> raw = *reinterpret_cast<const four<In>*>(in.at(plane, from_y, first));
-        for (int j = 0; j < 4; ++j) wide.item[j] = converted<A>(raw.item[j]);
-      } else {
-        for (int j = 0; j < 4; ++j) {
-          const std::int64_t from_x = inside ? first + j : position_in(first + j, in.width, task.outside.what);
-          wide.item[j] = plane < 0 || from_y < 0 || from_x < 0 ? constant : converted<A>(*in.at(plane, from_y, from_x));
-        }
-      }
-      *to = wide;
+      four<A>* const to = tile + row * fours + group;
+      const In* const from = in.data + plane * in.slice + from_y * in.pitch + x + 4 * group;
+      if (from_y < 0)
+        for (int j = 0; j < 4; ++j) to->item[j] = constant;
+      else if constexpr (moves)
+        simt::copy_async<sizeof(four<A>)>(to, from);
+      else
+        *to = widened<A>(*reinterpret_cast<const four<In>*>(from));
       row += step_row;
       group += step_group;
-      if (group >= fours) group -= fours, ++row;
+      if (group >= end) group -= between, ++row;
+    }
+    const int others = fours - (end - begin);
+    for (int i = thread; i < rows * others; i += Threads) {
+      const int row = i / others, group = i % others < begin ? i % others : i % others + end - begin;
+      const std::int64_t from_y = position_in(y + row, in.height, task.outside.what);
+      four<A>* const to = tile + row * fours + group;
+      for (int j = 0; j < 4; ++j) {
+        const std::int64_t from_x = position_in(x + 4 * group + j, in.width, task.outside.what);
+        const In* const from = in.at(plane, from_y, from_x);
+        if (plane < 0 || from_y < 0 || from_x < 0)
+          to->item[j] = constant;
+        else if constexpr (moves && sizeof(In) == 4)
+          simt::copy_async<4>(&to->item[j], from);
+        else
+          to->item[j] = converted<A>(*from);
+      }
     }
   }
   simt::copy_async_batch();
@@ -384,7 +419,7 @@ private:
     const int rows = static_cast<int>(smaller(std::int64_t(task.rows), m.height - now.ky));
     const int columns = static_cast<int>(smaller(std::int64_t(task.columns), margin + m.width - now.p));
     const result_position at = first_result(now.tile, task, Shape);
-    load_tile<threads>(block, task, tile, Shape.height() + rows - 1, fours, at.z + now.kz - m.depth / 2,
+    load_tile<threads>(block.thread(), task, tile, Shape.height() + rows - 1, fours, at.z + now.kz - m.depth / 2,
                        at.y + now.ky - m.height / 2, at.x + now.p - margin - m.width / 2);
     four<sum>* taps = tile + (Shape.height() + task.rows - 1) * fours;
     const bool parts = m.depth > 1 || task.rows < m.height || task.columns < margin + m.width;
@@ -466,7 +501,7 @@ struct small_convolution_kernel {
   PMPP_HOST_DEVICE void operator()(Block& block, shared& memory, const convolution_task<In, Out>& task,
                                    const mask_argument<Tap, Size * Size>& mask) const {
     const result_position at = first_result(block.index(), task, Shape);
-    load_tile<threads>(block, task, memory.tile, rows, fours, at.z, at.y - Size / 2, at.x - reach);
+    load_tile<threads>(block.thread(), task, memory.tile, rows, fours, at.z, at.y - Size / 2, at.x - reach);
     for (int i = block.thread(); i < Size * Size; i += threads)
       memory.taps[i] = mask.template tap<sum>(0, i / Size, i % Size);
     simt::copy_async_wait<0>();

@@ -2,14 +2,17 @@
 //
 // The kernel of convolve_separable. A block walks down a strip of 128 columns, a step of `height` rows at a time:
 //
-//   input --copies--> tile --mask_x--> ring of rows of sums --mask_y--> results
+//   input --copies--> buffers --mask_x--> ring of rows of sums --mask_y--> results
 //
 // The ring holds the sums that the results of a step need, so that each row is brought and filtered once in a strip.
-// While a step's results are made, the tile of the next step comes. Rows outside of the input are filtered like others:
+// Each warp brings its own rows, two steps ahead, as they are in memory; pixels and halves become floats when they are
+// used. Rows outside of the input are filtered like others:
 // so every border means what it means to convolve. A strip is cut to sections, for as many blocks as there is room for.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+#include <type_traits>
 
 #include <pmpp/convolution/kernel.hpp>
 #include <pmpp/core/config.hpp>
@@ -43,13 +46,12 @@ struct separable_task : convolution_task<In, Out> {
 template <class In, class TapY, class TapX, class Out, separable_shape Shape, bool RingInShared>
 struct separable_kernel {
   using sum = sum_of<In, std::conditional_t<needs_double<TapY>, TapY, TapX>, Out>;
+  static constexpr bool converts = !std::is_same_v<In, sum>;
   static constexpr int threads = Shape.threads(), height = Shape.height();
   static constexpr int min_blocks = larger(1, Shape.blocks - (RingInShared ? 0 : 1));  // addresses need registers
 
-  /// Bytes of a tile with its taps (in dynamic shared memory), and of a ring with its own.
-  static std::size_t tile_bytes(int columns) {
-    return sizeof(four<sum>) * static_cast<std::size_t>(height * fours_of(columns) + columns / 4);
-  }
+  /// Bytes of the tiles with their taps (in dynamic shared memory), and of a ring with its own.
+  static std::size_t tile_bytes(int columns) { return static_cast<std::size_t>(Shape.warps * warp_bytes(columns)); }
   static std::size_t ring_bytes(std::int64_t taps_y) {
     return sizeof(four<sum>) * static_cast<std::size_t>(ring_fours(taps_y));
   }
@@ -60,9 +62,8 @@ struct separable_kernel {
                                    const mask_argument<TapX, separable_taps>& mask_x) const {
     const int size_y = static_cast<int>(mask_y.taps.width), fours = fours_of(task.columns);
     const std::int64_t margin = task.margin(mask_x.taps.width), end = margin + mask_x.taps.width;
-    auto* const tile = reinterpret_cast<four<sum>*>(block.dynamic_shared());
-    four<sum>* const taps_x = tile + height * fours;
-    four<sum>* taps_y = taps_x + task.columns / 4;
+    std::byte* const mine = block.dynamic_shared() + block.warp() * warp_bytes(task.columns);
+    four<sum>* taps_y = reinterpret_cast<four<sum>*>(block.dynamic_shared() + Shape.warps * warp_bytes(task.columns));
     if constexpr (!RingInShared) taps_y = static_cast<four<sum>*>(task.rings) + block.index() * ring_fours(size_y);
     four<sum>* const ring = taps_y + ceil_div(size_y, 4);
     for (int i = block.thread(); i < size_y; i += threads)
@@ -72,24 +73,55 @@ struct separable_kernel {
     const std::int64_t last = smaller(first + task.section, task.out.height);
     const int ahead = size_y - 1 - size_y / 2;  // rows from a result to the last row of sums that it needs
     const int ring_rows = height + size_y - 1, own = block.warp() * Shape.rows;
-    const std::int64_t top = first + ahead - round_up(size_y - 1, height);
-    std::int64_t row = top, p = 0;  // a step makes sums of the rows from `row` on, with the taps from p on
-    int slot = 0;                   // where they go in the ring
-    sum total[Shape.rows][4] = {};
+    // A step makes sums of the rows from `row` on, with the taps from p on.
+    struct step {
+      std::int64_t row, p;
+    };
+    step now{first + ahead - round_up(size_y - 1, height), 0}, next = now;
+    const auto advance = [&](step& s) {
+      if ((s.p += task.columns) < end) return;
+      s.p = 0;
+      s.row += height;
+    };
+    int loads = 0, slot = 0;  // where sums go in the ring
     const auto load = [&] {
-      load_tile<threads>(block, task, tile, height, fours, 0, row, x + p - margin - mask_x.taps.width / 2);
-      if (row != top && end <= task.columns) return;  // the taps are there
-      for (int i = block.thread(); i < task.columns; i += threads)
-        if (p + i >= margin && p + i < end) taps_x[i / 4].item[i % 4] = mask_x.template tap<sum>(0, 0, p + i - margin);
+      std::byte* const to = mine + loads % 2 * buffer_bytes(task.columns);
+      if (next.row < last + ahead && (loads < 2 || end > task.columns)) {
+        auto* const taps = reinterpret_cast<four<sum>*>(to + raw_bytes(task.columns));
+        for (int i = block.lane(); i < task.columns; i += 32)
+          if (next.p + i >= margin && next.p + i < end)
+            taps[i / 4].item[i % 4] = mask_x.template tap<sum>(0, 0, next.p + i - margin);
+      }
+      if (next.row < last + ahead)
+        load_tile<32>(block.lane(), task, reinterpret_cast<four<In>*>(to), Shape.rows, fours, 0, next.row + own,
+                      x + next.p - margin - mask_x.taps.width / 2);
+      else
+        simt::copy_async_batch();
+      advance(next);
+      ++loads;
     };
     load();
+    load();
+    sum total[Shape.rows][4] = {};
     while (true) {
-      simt::copy_async_wait<0>();
-      block.sync();  // the tile is there, and the ring has been read
-      add_row_products(tile + own * fours + block.lane(), fours, taps_x, p == 0 ? static_cast<int>(margin) : 0,
-                       static_cast<int>(smaller(std::int64_t(task.columns), end - p)), total);
-      const bool complete = p + task.columns >= end;
-      if (complete)
+      simt::copy_async_wait<1>();
+      block.sync_warp();
+      std::byte* const buffer = mine + loads % 2 * buffer_bytes(task.columns);
+      const four<sum>* tile = reinterpret_cast<const four<sum>*>(buffer);
+      if constexpr (converts) {
+        auto* const wide = reinterpret_cast<four<sum>*>(mine + 2 * buffer_bytes(task.columns));
+        widen(block.lane(), task, reinterpret_cast<const four<In>*>(buffer), wide, fours, now.row + own,
+              x + now.p - margin - mask_x.taps.width / 2);
+        block.sync_warp();
+        tile = wide;
+      }
+      add_row_products(tile + block.lane(), fours, reinterpret_cast<const four<sum>*>(buffer + raw_bytes(task.columns)),
+                       now.p == 0 ? static_cast<int>(margin) : 0,
+                       static_cast<int>(smaller(std::int64_t(task.columns), end - now.p)), total);
+      block.sync_warp();  // the buffer has been read
+      load();
+      if (now.p + task.columns >= end) {
+        block.sync();  // the ring has been read
         for_each_constant<Shape.rows>([&](auto number) {
           constexpr int h = decltype(number)::value;
           const int to = slot + own + h;
@@ -99,18 +131,15 @@ struct separable_kernel {
             total[h][j] = 0;
           }
         });
-      block.sync();  // the tile has been read, and the sums are in the ring
-      const std::int64_t y = row - ahead;
-      p = complete ? 0 : p + task.columns;
-      if (complete) row += height;
-      if (y + height < last || !complete) load();
-      if (complete) {
+        block.sync();  // the sums are in the ring
+        const std::int64_t y = now.row - ahead;
         if (y >= first)
           make_results(task, ring, ring_rows, slot - (size_y - 1) + own, taps_y, size_y, block.lane(), y + own, x);
         if (y + height >= last) return;
         slot += height;
         if (slot >= ring_rows) slot -= ring_rows;
       }
+      advance(now);
     }
   }
 
@@ -119,8 +148,35 @@ private:
   using constant = std::integral_constant<int, N>;
 
   PMPP_HOST_DEVICE static int fours_of(int columns) { return 32 + columns / 4; }
+  /// Each warp has two buffers, of elements as they are in memory and the taps to use with them, and a tile of sums
+  /// where they are of another type.
+  PMPP_HOST_DEVICE static int raw_bytes(int columns) {
+    return round_up(Shape.rows * fours_of(columns) * static_cast<int>(sizeof(four<In>)), 16);
+  }
+  PMPP_HOST_DEVICE static int buffer_bytes(int columns) {
+    return raw_bytes(columns) + columns / 4 * static_cast<int>(sizeof(four<sum>));
+  }
+  PMPP_HOST_DEVICE static int warp_bytes(int columns) {
+    const int tile = Shape.rows * fours_of(columns) * static_cast<int>(sizeof(four<sum>));
+    return 2 * buffer_bytes(columns) + (converts ? tile : 0);
+  }
   PMPP_HOST_DEVICE static std::int64_t ring_fours(std::int64_t taps_y) {
     return ceil_div(taps_y, std::int64_t(4)) + 32 * (height + taps_y - 1);
+  }
+
+  /// A warp's rows of a buffer, which begin at (y, x), as sums; the constant of the border may be no value of In.
+  PMPP_HOST_DEVICE static void widen(int lane, const separable_task<In, Out>& task, const four<In>* raw,
+                                     four<sum>* tile, int fours, std::int64_t y, std::int64_t x) {
+    for (int i = lane; i < Shape.rows * fours; i += 32) tile[i] = widened<sum>(raw[i]);
+    const volume<const In>& in = task.in;
+    const bool inside = y >= 0 && y + Shape.rows <= in.height && x >= 0 && x + 4 * fours <= in.width;
+    if (inside || task.outside.what != border::kind::constant) return;
+    for (int i = lane; i < Shape.rows * fours; i += 32)
+      for (int j = 0; j < 4; ++j) {
+        const std::int64_t row = y + i / fours, column = x + i % fours * 4 + j;
+        if (row < 0 || row >= in.height || column < 0 || column >= in.width)
+          tile[i].item[j] = static_cast<sum>(task.outside.value);
+      }
   }
 
   /// Adds the products of taps `begin` ... `end` - 1 of mask_x to the sums of a thread's rows, a few rows at a time.
@@ -169,23 +225,27 @@ private:
       if (at >= end) at = ring + lane;
       return row;
     };
-    four<sum> window[Shape.rows + 3];
+    four<sum> window[Shape.rows + 7];
     sum total[Shape.rows][4] = {};
     for (int i = 0; i < Shape.rows - 1; ++i) window[i] = next();
-    const auto add = [&](int c, auto count) {
+    int done = 0;  // taps
+    const auto add = [&](auto count) {
       constexpr int taps_now = decltype(count)::value;
       for (int k = 0; k < taps_now; ++k) window[Shape.rows - 1 + k] = next();
-      const four<sum> tap = taps[c];
-      for (int k = 0; k < taps_now; ++k)
-        for (int h = 0; h < Shape.rows; ++h)
-          for (int j = 0; j < 4; ++j) total[h][j] += tap.item[k] * window[h + k].item[j];
+      for (int c = 0; c < ceil_div(taps_now, 4); ++c) {
+        const four<sum> tap = taps[done / 4 + c];
+        for (int k = 4 * c; k < smaller(4 * c + 4, taps_now); ++k)
+          for (int h = 0; h < Shape.rows; ++h)
+            for (int j = 0; j < 4; ++j) total[h][j] += tap.item[k - 4 * c] * window[h + k].item[j];
+      }
       for (int i = 0; i < Shape.rows - 1; ++i) window[i] = window[i + taps_now];
+      done += taps_now;
     };
-    const int whole = size / 4;
-    for (int c = 0; c < whole; ++c) add(c, constant<4>{});
-    if (size % 4 == 1) add(whole, constant<1>{});
-    if (size % 4 == 2) add(whole, constant<2>{});
-    if (size % 4 == 3) add(whole, constant<3>{});
+    while (size - done >= 8) add(constant<8>{});
+    if (size - done >= 4) add(constant<4>{});
+    if (size % 4 == 1) add(constant<1>{});
+    if (size % 4 == 2) add(constant<2>{});
+    if (size % 4 == 3) add(constant<3>{});
     store_column<Shape.rows>(task, 0, y, x + 4 * lane,
                              [&](auto h) -> const sum(&)[4] { return total[decltype(h)::value]; });
   }

@@ -7,6 +7,7 @@
 #include <type_traits>
 
 #include <pmpp/convolution/kernel.hpp>
+#include <pmpp/convolution/pixels.hpp>
 #include <pmpp/core/config.hpp>
 #include <pmpp/core/math.hpp>
 #include <pmpp/core/rgb.hpp>
@@ -18,20 +19,6 @@
 namespace pmpp::inline PMPP_BACKEND {
 namespace detail {
 
-/// Adjacent bytes, whatever is in them, as words that move at once.
-template <int Words>
-struct [[gnu::may_alias]] alignas(4 * Words) words_of {
-  std::uint32_t word[Words];
-};
-template <int Words, class T>
-PMPP_HOST_DEVICE words_of<Words> load_words(const T* from) {
-  return *reinterpret_cast<const words_of<Words>*>(from);
-}
-template <int Words, class T>
-PMPP_HOST_DEVICE void store_words(T* to, const words_of<Words>& value) {
-  *reinterpret_cast<words_of<Words>*>(to) = value;
-}
-
 /// Sample i of those that words hold. \pre sizeof(T) <= 4
 template <class T>
 PMPP_HOST_DEVICE T sample_in(const std::uint32_t* word, int i) {
@@ -39,14 +26,6 @@ PMPP_HOST_DEVICE T sample_in(const std::uint32_t* word, int i) {
                                   std::conditional_t<sizeof(T) == 2, std::uint16_t, std::uint8_t>>;
   constexpr int per_word = 4 / int(sizeof(T)), width = 8 * int(sizeof(T));
   return __builtin_bit_cast(T, static_cast<bits>(word[i / per_word] >> i % per_word * width));
-}
-
-/// Rows of a picture that begin at 16-byte boundaries.
-template <class T>
-bool in_vectors(const volume<T>& v) {
-  constexpr std::int64_t size = sizeof(T);
-  return v.step == 1 && (v.height == 1 || v.pitch * size % 16 == 0) &&
-         reinterpret_cast<std::uintptr_t>(v.data) % 16 == 0;
 }
 
 // -- rgb_to_gray ------------------------------------------------------------------------------------------------------
@@ -143,6 +122,21 @@ struct divider {
   PMPP_HOST_DEVICE std::uint32_t operator()(std::uint32_t s) const { return s * multiplier + half; }
 };
 
+/// Sums of the bytes in columns of words, below 2^16: in two words, of the first and third byte, of the second and fourth.
+template <int Words>
+struct column_sums {
+  std::uint32_t even[Words], odd[Words];
+
+  PMPP_HOST_DEVICE void add(const std::uint32_t (&word)[Words]) {
+    for (int i = 0; i < Words; ++i) even[i] += even_bytes(word[i]), odd[i] += odd_bytes(word[i]);
+  }
+  PMPP_HOST_DEVICE void subtract(const std::uint32_t (&word)[Words]) {
+    for (int i = 0; i < Words; ++i) even[i] -= even_bytes(word[i]), odd[i] -= odd_bytes(word[i]);
+  }
+  PMPP_HOST_DEVICE static std::uint32_t even_bytes(std::uint32_t word) { return word & 0x00ff00ffu; }
+  PMPP_HOST_DEVICE static std::uint32_t odd_bytes(std::uint32_t word) { return simt::pick_bytes(word, 0, 0x4341); }
+};
+
 /// Pixels of 8 bits, windows of 2 Radius + 1 <= 15 a side. A thread makes 16 columns of `Rows` rows. It keeps the sums
 /// of its columns over the rows of the window, two in a word: a row comes in, a row goes out. A second sum slides along
 /// the columns.
@@ -178,19 +172,9 @@ private:
     std::uint32_t word[words];
   };
 
-  PMPP_HOST_DEVICE static std::uint32_t even_bytes(std::uint32_t word) { return word & 0x00ff00ffu; }
-  PMPP_HOST_DEVICE static std::uint32_t odd_bytes(std::uint32_t word) { return simt::pick_bytes(word, 0, 0x4341); }
+  struct sums : column_sums<words> {
+    using column_sums<words>::even, column_sums<words>::odd;
 
-  /// Sums of four columns in two words: of the first and third, of the second and fourth.
-  struct sums {
-    std::uint32_t even[words], odd[words];
-
-    PMPP_HOST_DEVICE void add(const line& l) {
-      for (int i = 0; i < words; ++i) even[i] += even_bytes(l.word[i]), odd[i] += odd_bytes(l.word[i]);
-    }
-    PMPP_HOST_DEVICE void subtract(const line& l) {
-      for (int i = 0; i < words; ++i) even[i] -= even_bytes(l.word[i]), odd[i] -= odd_bytes(l.word[i]);
-    }
     /// The sum of a column, from the thread's first one on.
     PMPP_HOST_DEVICE std::uint32_t operator[](int i) const {
       const int at = i + 4 * margin;
@@ -239,12 +223,12 @@ private:
         return whole_line(in + i * in_pitch);
     };
     sums column{};
-    for_each_constant<2 * Radius>([&](auto i) { column.add(row(i)); });
+    for_each_constant<2 * Radius>([&](auto i) { column.add(row(i).word); });
     for_each_constant<Rows>([&](auto number) {
       constexpr int h = decltype(number)::value;
-      column.add(row(std::integral_constant<int, h + 2 * Radius>{}));
+      column.add(row(std::integral_constant<int, h + 2 * Radius>{}).word);
       store_words<4>(out + h * out_pitch, column.means([](int) { return divider(side * side); }));
-      if constexpr (h < Rows - 1) column.subtract(row(number));
+      if constexpr (h < Rows - 1) column.subtract(row(number).word);
     });
   }
 
@@ -256,10 +240,10 @@ private:
     const bool at_edge = x < Radius || x + columns + Radius > in.width;
     const std::int64_t first = x - columns * block.lane(), end = smaller(y + Rows, out.height);
     sums column{};
-    for (std::int64_t i = y - Radius; i < y + Radius; ++i) column.add(any_line(in, i, x));
+    for (std::int64_t i = y - Radius; i < y + Radius; ++i) column.add(any_line(in, i, x).word);
     for (std::int64_t i = y; i < end; ++i) {
       const line comes = any_line(in, i + Radius, x), goes = any_line(in, i - Radius, x);
-      column.add(comes);
+      column.add(comes.word);
       const auto high = static_cast<std::uint32_t>(neighbours(i, in.height, Radius));
       const divider inside(high * side);
       const words_of<4> result = column.means([&](int k) {
@@ -267,7 +251,7 @@ private:
         const auto wide = static_cast<std::uint32_t>(neighbours(x + k, in.width, Radius));
         return wide == side ? inside : divider(high * wide);
       });
-      column.subtract(goes);
+      column.subtract(goes.word);
       if (vectors && first + width <= out.width) {
         store_words<4>(out.at(0, i, x), result);
       } else {
@@ -323,6 +307,116 @@ private:
   /// The word that begins `shift` bytes behind the beginning of two adjacent ones.
   PMPP_HOST_DEVICE static std::uint32_t joined(std::uint32_t low, std::uint32_t high, int shift) {
     return static_cast<std::uint32_t>((std::uint64_t(high) << 32 | low) >> 8 * shift);
+  }
+};
+
+/// Wide windows of pixels of 8 bits, up to 255 a side. A warp walks down a strip of 512 columns, of which the outer ones
+/// are only read, 16 of them each lane's own. Sums of columns slide down: a row comes in, a row goes out. Then they lie in
+/// shared memory, where each lane slides a window along its 16 results.
+struct wide_box_kernel {
+  static constexpr int threads = 128, min_blocks = 6, warps = threads / 32, columns = 16, width = 32 * columns;
+
+  struct shared {
+    struct {
+      std::uint16_t column[32][columns + 2];  // the gap makes lanes meet different banks
+      std::uint32_t total[32];                // of a lane's columns
+    } row[warps][2];
+  };
+
+  /// Columns of results of a warp.
+  PMPP_HOST_DEVICE static constexpr int inner(int radius_x) { return width - 2 * round_up(radius_x, columns); }
+
+  template <class Block>
+  PMPP_HOST_DEVICE void operator()(Block& block, shared& memory, const volume<const std::uint8_t>& in,
+                                   const volume<std::uint8_t>& out, std::int64_t tiles_x, std::int64_t section,
+                                   int radius_y, int radius_x, bool vectors) const {
+    const std::int64_t task = block.index() * warps + block.warp(), begin = task / tiles_x * section;
+    const std::int64_t end = smaller(begin + section, out.height);
+    const int lane = block.lane(), rim = round_up(radius_x, columns) / columns;  // lanes without results at each side
+    const std::int64_t x = task % tiles_x * inner(radius_x) + columns * (lane - rim);
+    const bool makes = lane >= rim && lane < 32 - rim && x < out.width;
+    // Sums are below 2^24: times ceil(2^40 / pixels) they have the exact quotient above bit 40, as pixels < 2^16.
+    const auto pixels = static_cast<std::uint32_t>((2 * radius_y + 1) * (2 * radius_x + 1)), half = pixels / 2;
+    const auto multiplier = static_cast<std::uint32_t>(((std::uint64_t(1) << 40) + pixels - 1) / larger(pixels, 257u));
+    column_sums<4> sums{};
+    words_of<4> comes{}, goes{};
+    for (std::int64_t newest = begin - radius_y - 1; newest < end + radius_y; ++newest) {
+      const std::int64_t y = newest - radius_y;
+      const words_of<4> gone = goes;
+      sums.add(comes.word);
+      comes = line_at(in, newest + 1, x, vectors);  // on their way while this row is made
+      if (y + 1 >= begin) goes = line_at(in, y + 1 - radius_y, x, vectors);
+      if (y < begin) continue;
+      auto& row = memory.row[block.warp()][y % 2];  // the lanes may still read the other one
+      std::uint32_t total = 0;
+      for (int i = 0; i < 4; ++i) {
+        total += sums.even[i] % 65536 + sums.even[i] / 65536 + sums.odd[i] % 65536 + sums.odd[i] / 65536;
+        store_words<1>(&row.column[lane][4 * i], {simt::pick_bytes(sums.even[i], sums.odd[i], 0x5410)});
+        store_words<1>(&row.column[lane][4 * i + 2], {simt::pick_bytes(sums.even[i], sums.odd[i], 0x7632)});
+      }
+      row.total[lane] = total;
+      sums.subtract(gone.word);
+      block.sync_warp();
+      if (!makes) continue;
+      const std::int64_t high = neighbours(y, in.height, radius_y);
+      const auto quick = [&](int, std::uint32_t s) {
+        return static_cast<std::uint32_t>(std::uint64_t(s + half) * multiplier >> 40);
+      };
+      const auto exact = [&](int i, std::uint32_t s) {
+        const auto there =
+            static_cast<std::uint32_t>(high * larger(std::int64_t(1), neighbours(x + i, out.width, radius_x)));
+        return (s + there / 2) / there;
+      };
+      const bool whole =
+          high == 2 * radius_y + 1 && pixels > 256 && x >= radius_x && x + columns + radius_x <= out.width;
+      write(whole ? means(row.column, row.total, lane, radius_x, quick)
+                  : means(row.column, row.total, lane, radius_x, exact),
+            out, y, x, vectors);
+    }
+  }
+
+private:
+  /// A lane's pixels of row y; zero where there is none.
+  PMPP_HOST_DEVICE static words_of<4> line_at(const volume<const std::uint8_t>& in, std::int64_t y, std::int64_t x,
+                                              bool vectors) {
+    words_of<4> line{};
+    if (y < 0 || y >= in.height || x <= -columns || x >= in.width) return line;
+    if (vectors && x >= 0 && x + columns <= in.width) return load_words<4>(in.at(0, y, x));
+    for_each_constant<columns>([&](auto number) {
+      constexpr int i = decltype(number)::value;
+      if (x + i >= 0 && x + i < in.width) line.word[i / 4] |= std::uint32_t(*in.at(0, y, x + i)) << i % 4 * 8;
+    });
+    return line;
+  }
+
+  /// The means of a lane's columns; mean(i, s) is that of column i, whose window has the sum s.
+  template <class Mean>
+  PMPP_HOST_DEVICE static words_of<4> means(const std::uint16_t (&column)[32][columns + 2],
+                                            const std::uint32_t (&total)[32], int lane, int radius, const Mean& mean) {
+    const int lanes = radius / columns, rest = radius % columns;  // the window's reach
+    // The columns that come into the window and go out of it; behind those of a lane is the gap.
+    const std::uint16_t *const comes = &column[lane + lanes][rest], *const goes = &column[lane - lanes][0] - rest;
+    constexpr int gap = 2;
+    std::uint32_t sum = 0;  // of the columns -radius ... radius - 1 from the first
+    for (int i = 0; i < lanes; ++i) sum += total[lane + i] + total[lane - 1 - i];
+    for (int i = 0; i < rest; ++i) sum += column[lane + lanes][i] + goes[i - gap];
+    words_of<4> result{};
+    for_each_constant<columns>([&](auto number) {
+      constexpr int i = decltype(number)::value;
+      sum += comes[i + (i + rest < columns ? 0 : gap)];
+      result.word[i / 4] |= mean(i, sum) << i % 4 * 8;
+      sum -= goes[i - (i < rest ? gap : 0)];
+    });
+    return result;
+  }
+
+  PMPP_HOST_DEVICE static void write(const words_of<4>& result, const volume<std::uint8_t>& out, std::int64_t y,
+                                     std::int64_t x, bool vectors) {
+    if (vectors && x + columns <= out.width) return store_words<4>(out.at(0, y, x), result);
+    for_each_constant<columns>([&](auto number) {
+      constexpr int i = decltype(number)::value;
+      if (x + i < out.width) *out.at(0, y, x + i) = static_cast<std::uint8_t>(result.word[i / 4] >> i % 4 * 8);
+    });
   }
 };
 
@@ -427,30 +521,65 @@ PMPP_HOST_DEVICE T scaled_pixel(const volume<const T>& in, const share<A>& down,
   return stored<T>(sum);
 }
 
-/// A block makes 32 x 64 pixels. The parts of old pixels in its rows and columns are computed once.
+/// A thread makes four columns of `rows` rows. It keeps what it has made of the last two rows of the input: the next
+/// row of pixels often needs them too. The parts of old pixels in a block's rows and columns are computed once.
 template <class T>
 struct scale_kernel {
   using sum = sum_of<T, T, T>;
-  static constexpr int threads = 256, width = 32, height = 64;
+  static constexpr int threads = 256, min_blocks = 3, width = 128, height = 128, rows = height / (threads / 32);
   struct shared {
     share<sum> across[width], down[height];
   };
 
   template <class Block>
   PMPP_HOST_DEVICE void operator()(Block& block, shared& memory, const volume<const T>& in, const volume<T>& out,
-                                   std::int64_t tiles_x) const {
+                                   std::int64_t tiles_x, bool in_fours) const {
     const std::int64_t first_x = block.index() % tiles_x * width, first_y = block.index() / tiles_x * height;
     const int i = block.thread();
-    if (i < width && first_x + i < out.width)
-      memory.across[i] = scaled_axis{in.width, out.width}.template of<sum>(first_x + i);
-    if (i >= 64 && i < 64 + height && first_y + i - 64 < out.height)
-      memory.down[i - 64] = scaled_axis{in.height, out.height}.template of<sum>(first_y + i - 64);
+    if (i < width)  // columns and rows that do not exist are as the last one
+      memory.across[i] = scaled_axis{in.width, out.width}.template of<sum>(smaller(first_x + i, out.width - 1));
+    else
+      memory.down[i - width] =
+          scaled_axis{in.height, out.height}.template of<sum>(smaller(first_y + i - width, out.height - 1));
     block.sync();
-    const std::int64_t x = first_x + i % width;
+    const std::int64_t x = first_x + 4 * block.lane();
     if (x >= out.width) return;
-    const share<sum> across = memory.across[i % width];
-    for (int y = i / width; y < height && first_y + y < out.height; y += threads / width)
-      *out.at(0, first_y + y, x) = scaled_pixel(in, memory.down[y], across);
+    share<sum> across[4];
+    for (int j = 0; j < 4; ++j) across[j] = memory.across[4 * block.lane() + j];
+    four<sum> older{}, newer{};  // of two rows of the input: the means along the row
+    std::int32_t older_row = -1, newer_row = -1;
+    for (int h = block.warp() * rows; h < (block.warp() + 1) * rows && first_y + h < out.height; ++h) {
+      const share<sum> down = memory.down[h];
+      four<sum> total{};
+      for (std::int32_t row = down.first; row <= down.last; ++row) {
+        if (row != newer_row && row != older_row) {
+          older = newer;
+          older_row = newer_row;
+          newer_row = row;
+          const T* const from = in.at(0, row, 0);
+          for (int j = 0; j < 4; ++j) newer.item[j] = mean_along(from, in.step, across[j]);
+        }
+        const sum part = down.of(row);
+        for (int j = 0; j < 4; ++j) total.item[j] += part * (row == newer_row ? newer.item[j] : older.item[j]);
+      }
+      four<T> result;
+      for (int j = 0; j < 4; ++j) result.item[j] = stored<T>(total.item[j]);
+      T* const to = out.at(0, first_y + h, x);
+      if (in_fours && x + 4 <= out.width)
+        *reinterpret_cast<four<T>*>(to) = result;
+      else
+        for (int j = 0; j < 4; ++j)
+          if (x + j < out.width) to[j * out.step] = result.item[j];
+    }
+  }
+
+private:
+  PMPP_HOST_DEVICE static sum mean_along(const T* row, std::int64_t step, const share<sum>& part) {
+    const T* from = row + part.first * step;
+    sum mean = part.at_first * converted<sum>(*from);
+    for (std::int32_t i = part.first + 1; i < part.last; ++i) mean += part.between * converted<sum>(*(from += step));
+    if (part.last > part.first) mean += part.at_last * converted<sum>(from[step]);
+    return mean;
   }
 };
 

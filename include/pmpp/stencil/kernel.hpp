@@ -128,7 +128,11 @@ inline constexpr bool keeps_all = Radius == 1 && (Dimensions < 3 || has_corners<
 /// The tuning as the registers allow it.
 template <class F, int Dimensions, int Radius>
 constexpr stencil_tuning fitting(stencil_tuning t) {
-  if (Radius > 1 || (Dimensions == 3 && has_corners<F>)) {
+  if (Radius > 2) {  // 160 registers; more threads would need memory of their own
+    t.threads = smaller(t.threads, 128);
+    t.blocks = smaller(t.blocks, 3);
+    t.ahead = 0;
+  } else if (Radius > 1 || (Dimensions == 3 && has_corners<F>)) {
     t.blocks = smaller(t.blocks, 2);
     t.ahead = smaller(t.ahead, 1);
   }
