@@ -146,57 +146,59 @@ private:
     }
   };
 
-  /// Where word w of row r lies in a slab along k; or word w of those along m, of k = r: bytes from the slab's first.
-  /// The lower bits of w are exchanged so that what a warp reads at once lies in different banks.
+  /// Word w of row r of a slab (or of k = r, for words along m) lies at place w ^ turn_of(r): what a warp reads at once
+  /// lies in different banks. turn_of(r + s) is turn_of(r) ^ turn_of(s) where r and s have no bit in common.
+  template <bool AlongK, int Extent>
+  PMPP_HOST_DEVICE static constexpr int turn_of(int r) {
+    const int turn = (AlongK ? sizeof(T) < 8 : sizeof(T) < 4) ? r & 7 : 2 * (r & 3);
+    return turn & ((AlongK ? row_words : Extent / items) - 1);
+  }
+  /// Bytes from the slab's first.
   template <bool AlongK, int Extent>
   PMPP_HOST_DEVICE static int place_of(int r, int w) {
-    constexpr int words = AlongK ? row_words : Extent / items;
-    const int turn = (AlongK ? sizeof(T) < 8 : sizeof(T) < 4) ? r & 7 : 2 * (r & 3);
-    return (r * words + (w ^ (turn & (words - 1)))) * 16;
+    return (r * (AlongK ? row_words : Extent / items) + (w ^ turn_of<AlongK, Extent>(r))) * 16;
   }
 
-  /// Copies one operand slab by slab, and a slab in several pieces a thread, between which other work may stand.
+  /// Copies one operand slab by slab, and a slab in several pieces a thread, between which other work may stand. What it
+  /// keeps in registers is little: they are scarce.
   template <int Extent, bool AlongK>
   class feed {
     static constexpr int width = Words ? items : 1;                    ///< elements of a piece
     static constexpr int length = (AlongK ? slab_k : Extent) / width;  ///< pieces of a row in shared memory
     static constexpr int lines = AlongK ? Extent : slab_k, deep = threads / length;
-    static_assert(threads % length == 0);
+    static constexpr int row_bytes = (AlongK ? row_words : Extent / items) * 16;
+    static_assert(threads % length == 0 && lines % deep == 0 && is_power_of_two(deep));
 
   public:
-    static constexpr int pieces = (lines + deep - 1) / deep;
+    static constexpr int pieces = lines / deep;
 
     template <class Block>
     PMPP_HOST_DEVICE feed(Block& block, const gemm_operand<T>& x, std::int64_t batch, std::int64_t first,
-                          std::int64_t k_begin, std::int64_t k_end)
-        : rows_(static_cast<int>(smaller(std::int64_t(Extent), x.extent - first))),
-          left_(k_end - k_begin),
-          line_(block.thread() / length),
-          item_(block.thread() % length * width) {
-      const int i = AlongK ? line_ : item_, p = AlongK ? item_ : line_;
-      from_ = next_ = x.data + batch * x.batch_stride + (first + i) * x.stride + (k_begin + p) * x.k_stride;
+                          std::int64_t k_begin) {
+      const int line = block.thread() / length, item = block.thread() % length * width;
+      const int i = AlongK ? line : item, p = AlongK ? item : line;
+      from_ = x.data + batch * x.batch_stride + (first + i) * x.stride + (k_begin + p) * x.k_stride;
+      to_ = place_of<AlongK, Extent>(line, item / items) + item % items * int(sizeof(T));
+      rows_ = static_cast<int>(smaller(std::int64_t(Extent), x.extent - first)) - i;
+      k_ = p;
     }
 
-    /// Starts copying piece l = 0, 1, ... pieces - 1 of the slab; zeros where it does not lie in the operand.
-    PMPP_HOST_DEVICE void copy(const gemm_operand<T>& x, std::byte* to, int l) {
-      const int depth = static_cast<int>(smaller(left_, std::int64_t(slab_k)));  // 0 or less: nothing is left
-      const int line = line_ + l * deep, line_end = AlongK ? rows_ : depth;
-      const int there = line < line_end ? smaller(width, (AlongK ? depth : rows_) - item_) : 0;
+    /// Starts copying piece l = 0, 1, ... pieces - 1 of a slab, of which `depth` numbers of k lie in the operand; zeros
+    /// where there are none.
+    PMPP_HOST_DEVICE void copy(const gemm_operand<T>& x, std::byte* to, int l, int depth) {
       constexpr int bytes = width * sizeof(T);
-      if (lines % deep == 0 || line < lines)
-        simt::copy_async<bytes>(to + place_of<AlongK, Extent>(line, item_ / items) + item_ % items * int(sizeof(T)),
-                                next_, larger(0, there) * int(sizeof(T)));
-      next_ += (AlongK ? x.stride : x.k_stride) * deep;
-      if (l + 1 < pieces) return;
-      left_ -= slab_k;
-      next_ = from_ += slab_k * x.k_stride;
+      const int lines_left = AlongK ? rows_ : depth - k_, items_left = AlongK ? depth - k_ : rows_;
+      const int there = l * deep < lines_left ? larger(0, smaller(width, items_left)) : 0;
+      const int turn = turn_of<AlongK, Extent>(l * deep) * 16;
+      simt::copy_async<bytes>(to + ((to_ ^ turn) + l * deep * row_bytes), from_, there * int(sizeof(T)));
+      from_ += (AlongK ? x.stride : x.k_stride) * deep;
+      if (l + 1 == pieces) from_ += (AlongK ? slab_k * x.k_stride - Extent * x.stride : 0);
     }
 
   private:
-    const T *from_, *next_;  // this thread's first piece of the slab, and the next
-    int rows_;               // of the operand from the tile's first on
-    std::int64_t left_;      // of k
-    int line_, item_;        // of the first piece, in the slab
+    const T* from_;  // this thread's next piece
+    int to_;         // the slab's first piece there
+    int rows_, k_;   // of the operand from that piece on; numbers of k before it
   };
 
   /// The parts of a lane of an operand's small matrices. IsA: 16 rows, else `group` times 8 columns.
@@ -251,17 +253,21 @@ private:
     const std::int64_t depth = larger(std::int64_t(0), at.k_end - at.k_begin);
     const int slabs = static_cast<int>(ceil_div(depth, std::int64_t(slab_k)));
     if (slabs == 0) return;
-    feed<Tile.m, AlongKA> feed_a(block, x.a, at.batch, at.row, at.k_begin, at.k_end);
-    feed<Tile.n, AlongKB> feed_b(block, x.b, at.batch, at.col, at.k_begin, at.k_end);
+    feed<Tile.m, AlongKA> feed_a(block, x.a, at.batch, at.row, at.k_begin);
+    feed<Tile.n, AlongKB> feed_b(block, x.b, at.batch, at.col, at.k_begin);
+    std::int64_t left = depth;  // to be copied
     // Pieces of both operands, spread over `slots` between which other work stands.
     const auto copy = [&](int stage, int slot, int slots) {
       constexpr int of_a = feed_a.pieces, all = of_a + feed_b.pieces;
+      const int there = static_cast<int>(larger(std::int64_t(0), smaller(left, std::int64_t(slab_k))));
       for (int p = all * slot / slots; p < all * (slot + 1) / slots; ++p)
         if (p < of_a)
-          feed_a.copy(x.a, memory.a[stage], p);
+          feed_a.copy(x.a, memory.a[stage], p, there);
         else
-          feed_b.copy(x.b, memory.b[stage], p - of_a);
-      if (slot + 1 == slots) simt::copy_async_batch();
+          feed_b.copy(x.b, memory.b[stage], p - of_a, there);
+      if (slot + 1 < slots) return;
+      left -= slab_k;
+      simt::copy_async_batch();
     };
     for (int s = 0; s + 1 < Tile.stages; ++s) copy(s, 0, 1);
     const reader<true, AlongKA, Tile.m> from_a(block, at.warp_row);
