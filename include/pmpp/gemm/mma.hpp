@@ -81,6 +81,8 @@ struct mma_kernel {
   static constexpr int blocks_n = Tile.warp_n / 8;
   static constexpr int group = 2;  ///< of the latter that are loaded together
   static constexpr int groups = blocks_n / group;
+  /// Copies and loads of A stand between the products, piece by piece; else together, which leaves more registers.
+  static constexpr bool spread = mma::is_double;
   static constexpr int slot_k = 4 * mma::items;  ///< numbers of k of a word of all lanes
   static_assert(steps % 2 == 0 && groups % 2 == 0 && Tile.stages >= 2);
   static_assert(sizeof(T) > 1 || (AlongKA && AlongKB));
@@ -269,7 +271,8 @@ private:
       left -= slab_k;
       simt::copy_async_batch();
     };
-    for (int s = 0; s + 1 < Tile.stages; ++s) copy(s, 0, 1);
+    constexpr int ahead = spread ? Tile.stages - 1 : Tile.stages;
+    for (int s = 0; s < ahead; ++s) copy(s, 0, 1);
     const reader<true, AlongKA, Tile.m> from_a(block, at.warp_row);
     const reader<false, AlongKB, Tile.n> from_b(block, at.warp_col);
     word a[2][tiles_m][from_a.count], b[2][from_b.count];
@@ -280,7 +283,7 @@ private:
     const auto load_b = [&](int stage, int step, int g) {
       from_b.load(block, memory.b[stage], g * group, step, b[g % 2]);
     };
-    simt::copy_async_wait<Tile.stages - 2>();
+    simt::copy_async_wait<ahead - 1>();
     block.sync();
     load_a(0, 0, 0, 0, 1);
     load_b(0, 0, 0);
@@ -290,8 +293,9 @@ private:
       unrolled<steps>([&](int step) {
         const int now = step % 2;
         unrolled<groups>([&](int g) {
-          copy(free, step * groups + g, steps * groups);
-          if (step + 1 < steps) load_a(stage, step + 1, 1 - now, g, groups);
+          if (spread) copy(free, step * groups + g, steps * groups);
+          if (step + 1 < steps && (spread || g + 1 == groups))
+            load_a(stage, step + 1, 1 - now, spread ? g : 0, spread ? groups : 1);
           if (g + 1 < groups) {
             load_b(stage, step, g + 1);
           } else if (step + 1 < steps) {
@@ -304,6 +308,7 @@ private:
             stage = stage + 1 < Tile.stages ? stage + 1 : 0;
             load_a(stage, 0, 1 - now, 0, 1);
             load_b(stage, 0, 0);
+            if (!spread) copy(free, 0, 1);
           }
           if (g == 0)
             unrolled<tiles_m>([&](int i) {
