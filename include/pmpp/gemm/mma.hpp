@@ -64,10 +64,8 @@ struct half_type;
 struct bfloat16_type;
 #endif
 
-/// T: the elements of A and B. AlongK: an operand's slab consists of words along k. Words: both are read 16 bytes at a
-/// time, else element by element.
-template <simt::mma_type Type, class T, class TC, class S, class Epilogue, mma_tile Tile, bool AlongKA, bool AlongKB,
-          bool Words>
+/// T: the elements of A and B. AlongK: an operand's slab consists of words along k.
+template <simt::mma_type Type, class T, class TC, class S, class Epilogue, mma_tile Tile, bool AlongKA, bool AlongKB>
 struct mma_kernel {
   static constexpr int threads = Tile.threads(), min_blocks = Tile.blocks;
   using mma = simt::mma<Type>;
@@ -86,7 +84,6 @@ struct mma_kernel {
   static constexpr int slot_k = 4 * mma::items;  ///< numbers of k of a word of all lanes
   static_assert(steps % 2 == 0 && groups % 2 == 0 && Tile.stages >= 2);
   static_assert(sizeof(T) > 1 || (AlongKA && AlongKB));
-  static_assert(sizeof(T) >= 4 || Words);
 
   struct shared {
     alignas(128) std::byte a[Tile.stages][Tile.m * row_words * 16];
@@ -165,10 +162,8 @@ private:
   /// keeps in registers is little: they are scarce.
   template <int Extent, bool AlongK>
   class feed {
-    static constexpr int width = Words ? items : 1;                    ///< elements of a piece
-    static constexpr int length = (AlongK ? slab_k : Extent) / width;  ///< pieces of a row in shared memory
+    static constexpr int length = AlongK ? row_words : Extent / items;  ///< words of a row: a piece is a word
     static constexpr int lines = AlongK ? Extent : slab_k, deep = threads / length;
-    static constexpr int row_bytes = (AlongK ? row_words : Extent / items) * 16;
     static_assert(threads % length == 0 && lines % deep == 0 && is_power_of_two(deep));
 
   public:
@@ -177,10 +172,10 @@ private:
     template <class Block>
     PMPP_HOST_DEVICE feed(Block& block, const gemm_operand<T>& x, std::int64_t batch, std::int64_t first,
                           std::int64_t k_begin) {
-      const int line = block.thread() / length, item = block.thread() % length * width;
+      const int line = block.thread() / length, item = block.thread() % length * items;
       const int i = AlongK ? line : item, p = AlongK ? item : line;
       from_ = x.data + batch * x.batch_stride + (first + i) * x.stride + (k_begin + p) * x.k_stride;
-      to_ = place_of<AlongK, Extent>(line, item / items) + item % items * int(sizeof(T));
+      to_ = place_of<AlongK, Extent>(line, item / items);
       rows_ = static_cast<int>(smaller(std::int64_t(Extent), x.extent - first)) - i;
       k_ = p;
     }
@@ -188,11 +183,10 @@ private:
     /// Starts copying piece l = 0, 1, ... pieces - 1 of a slab, of which `depth` numbers of k lie in the operand; zeros
     /// where there are none.
     PMPP_HOST_DEVICE void copy(const gemm_operand<T>& x, std::byte* to, int l, int depth) {
-      constexpr int bytes = width * sizeof(T);
       const int lines_left = AlongK ? rows_ : depth - k_, items_left = AlongK ? depth - k_ : rows_;
-      const int there = l * deep < lines_left ? larger(0, smaller(width, items_left)) : 0;
+      const int there = l * deep < lines_left ? larger(0, smaller(items, items_left)) : 0;
       const int turn = turn_of<AlongK, Extent>(l * deep) * 16;
-      simt::copy_async<bytes>(to + ((to_ ^ turn) + l * deep * row_bytes), from_, there * int(sizeof(T)));
+      simt::copy_async<16>(to + ((to_ ^ turn) + l * deep * length * 16), from_, there * int(sizeof(T)));
       from_ += (AlongK ? x.stride : x.k_stride) * deep;
       if (l + 1 == pieces) from_ += (AlongK ? slab_k * x.k_stride - Extent * x.stride : 0);
     }
@@ -385,23 +379,21 @@ inline constexpr simt::mma_type mma_type_of<bfloat16_type> = simt::mma_type::bfl
 template <simt::mma_type Type, class T, mma_tile Tile>
 constexpr gemm_cost mma_cost_of() {
   using enum simt::mma_type;
-  constexpr double products_a_clock = Type == float64 ? 115 : Type == tf32 ? 600 : sizeof(T) == 2 ? 1200 : 2400;
-  return {Tile.m,
-          Tile.n,
-          128 / sizeof(T),
-          Tile.blocks,
-          Tile.threads() / simt::warp_size,
-          Tile.m * Tile.n / products_a_clock,
-          sizeof(T),
-          sizeof(typename simt::mma<Type>::sum)};
+  constexpr double products_a_clock = Type == float64 ? 115 : Type == tf32 ? 500 : sizeof(T) == 2 ? 1000 : 2000;
+  constexpr double besides = 1 + 8.0 / (Tile.m + Tile.n);  // small tiles read more
+  // A multiprocessor that has all of its blocks is busy, with however many warps.
+  return {Tile.m,           Tile.n,
+          128 / sizeof(T),  Tile.blocks,
+          24 / Tile.blocks, Tile.m * Tile.n * besides / products_a_clock,
+          sizeof(T),        sizeof(typename simt::mma<Type>::sum)};
 }
 
-/// Enqueues a product on tensor cores, cut up as planned. Words: both operands are read 16 bytes at a time.
-template <simt::mma_type Type, mma_tile Tile, bool AlongKA, bool AlongKB, bool Words, class P, class T, class TC,
-          class S, class Epilogue>
+/// Enqueues a product on tensor cores, cut up as planned.
+template <simt::mma_type Type, mma_tile Tile, bool AlongKA, bool AlongKB, class P, class T, class TC, class S,
+          class Epilogue>
 void launch_mma(const P& where, const gemm_problem<T, T, TC, S, Epilogue>& x, const gemm_plan& plan,
                 typename simt::mma<Type>::sum* partials, std::int64_t partial_row) {
-  using kernel = mma_kernel<Type, T, TC, S, Epilogue, Tile, AlongKA, AlongKB, Words>;
+  using kernel = mma_kernel<Type, T, TC, S, Epilogue, Tile, AlongKA, AlongKB>;
   const bool wide = x.c.col_stride == 1 && x.c.row_stride % 2 == 0 && x.c.batch_stride % 2 == 0 &&
                     reinterpret_cast<std::uintptr_t>(x.c.data) % (2 * sizeof(TC)) == 0;
   const std::int64_t blocks = plan.tiles_m * plan.tiles_n * plan.splits * x.batch, most = std::int64_t(1) << 30;
@@ -411,46 +403,38 @@ void launch_mma(const P& where, const gemm_problem<T, T, TC, S, Epilogue>& x, co
                                       partials, partial_row, first, x.result, wide});
 }
 
-/// Whether an operand is copied to shared memory with words along k.
-template <class T>
-bool is_along_k(const gemm_operand<T>& x, std::int64_t batch) {
-  return sizeof(T) == 1 || x.stride != 1 || is_read_by_words(x, true, batch);
-}
-
-/// The same. An operand of small elements that cannot be read by words is copied first.
-template <simt::mma_type Type, mma_tile Tile, bool Words, class P, class T, class TC, class S, class Epilogue>
+/// The same, for any operands: one that cannot be read by words is copied first.
+template <simt::mma_type Type, mma_tile Tile, class P, class T, class TC, class S, class Epilogue>
 void gemm_by_mma(const P& where, gemm_problem<T, T, TC, S, Epilogue> x, const gemm_plan& plan) {
   using sum_type = typename simt::mma<Type>::sum;
-  constexpr bool small = sizeof(T) < 4;
   const bool splits = plan.splits > 1;
   const std::int64_t row_length = round_up(x.c.cols, std::int64_t(16 / sizeof(sum_type)));
   const std::int64_t partials = splits ? x.batch * plan.splits * x.c.rows * row_length : 0;
-  const bool a = is_along_k(x.a, x.batch), b = is_along_k(x.b, x.batch);
-  const bool a_words = is_read_by_words(x.a, a, x.batch), b_words = is_read_by_words(x.b, b, x.batch);
-  const std::int64_t a_bytes = a_words || !small ? 0 : repacked_bytes(x.a, a, x.k, x.batch);
-  const std::int64_t b_bytes = b_words || !small ? 0 : repacked_bytes(x.b, b, x.k, x.batch);
+  const auto is_along_k = [&](const gemm_operand<T>& y) {
+    return sizeof(T) == 1 || y.stride != 1 || is_read_by_words(y, true, x.batch);
+  };
+  const bool a = is_along_k(x.a), b = is_along_k(x.b);
+  const std::int64_t a_bytes = is_read_by_words(x.a, a, x.batch) ? 0 : repacked_bytes(x.a, a, x.k, x.batch);
+  const std::int64_t b_bytes = is_read_by_words(x.b, b, x.batch) ? 0 : repacked_bytes(x.b, b, x.k, x.batch);
   scratch memory(where,
                  scratch_bytes({checked_bytes(partials, sizeof(sum_type), "gemm"), checked_bytes(a_bytes, 1, "gemm"),
                                 checked_bytes(b_bytes, 1, "gemm")}),
                  0);
   auto* sums = memory.template take<sum_type>(partials);
-  if constexpr (small) {
-    if (a_bytes > 0) repack(where, x.a, a, x.k, x.batch, memory.template take<std::byte>(a_bytes));
-    if (b_bytes > 0) repack(where, x.b, b, x.k, x.batch, memory.template take<std::byte>(b_bytes));
-  }
-  const auto run = [&]<bool AlongKA, bool AlongKB>() {
-    launch_mma<Type, Tile, AlongKA, AlongKB, Words>(where, x, plan, sums, row_length);
-  };
+  if (a_bytes > 0) repack(where, x.a, a, x.k, x.batch, memory.template take<std::byte>(a_bytes));
+  if (b_bytes > 0) repack(where, x.b, b, x.k, x.batch, memory.template take<std::byte>(b_bytes));
   if constexpr (sizeof(T) == 1)
-    run.template operator()<true, true>();
+    launch_mma<Type, Tile, true, true>(where, x, plan, sums, row_length);
   else if (a)
-    b ? run.template operator()<true, true>() : run.template operator()<true, false>();
+    b ? launch_mma<Type, Tile, true, true>(where, x, plan, sums, row_length)
+      : launch_mma<Type, Tile, true, false>(where, x, plan, sums, row_length);
   else
-    b ? run.template operator()<false, true>() : run.template operator()<false, false>();
+    b ? launch_mma<Type, Tile, false, true>(where, x, plan, sums, row_length)
+      : launch_mma<Type, Tile, false, false>(where, x, plan, sums, row_length);
   if (splits) combine_splits(where, x, sums, row_length, plan.splits);
 }
 
-/// Takes the tile that is expected to cost less; what is read element by element has but the large one.
+/// Takes the tile that is expected to cost less.
 template <simt::mma_type Type, mma_tile Large, mma_tile Small, class P, class T, class TC, class S, class Epilogue>
 void gemm_on_tensor_cores(const P& where, const gemm_problem<T, T, TC, S, Epilogue>& x) {
   const int processors = processor_count(where);
@@ -458,13 +442,10 @@ void gemm_on_tensor_cores(const P& where, const gemm_problem<T, T, TC, S, Epilog
     return plan_gemm(cost, x.c.rows, x.c.cols, x.k, x.batch, processors);
   };
   const gemm_plan large = plan(mma_cost_of<Type, T, Large>()), small = plan(mma_cost_of<Type, T, Small>());
-  const auto by_words = [&](const gemm_operand<T>& y) { return is_read_by_words(y, is_along_k(y, x.batch), x.batch); };
-  if constexpr (sizeof(T) >= 4)
-    if (!by_words(x.a) || !by_words(x.b)) return gemm_by_mma<Type, Large, false>(where, x, large);
   if (large.clocks <= small.clocks)
-    gemm_by_mma<Type, Large, true>(where, x, large);
+    gemm_by_mma<Type, Large>(where, x, large);
   else
-    gemm_by_mma<Type, Small, true>(where, x, small);
+    gemm_by_mma<Type, Small>(where, x, small);
 }
 
 }  // namespace detail
