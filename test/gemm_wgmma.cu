@@ -26,7 +26,8 @@ using pmpp::detail::wgmma_tile;
 
 namespace {
 
-constexpr wgmma_tile large = pmpp::detail::wgmma_large, middle = pmpp::detail::wgmma_middle, small = pmpp::detail::wgmma_small;
+constexpr wgmma_tile large = pmpp::detail::wgmma_large, middle = pmpp::detail::wgmma_middle,
+                     small = pmpp::detail::wgmma_small;
 
 bool available() {
   if (pmpp::detail::wgmma_available(pmpp::detail::device_limits::current())) return true;
@@ -141,7 +142,8 @@ void try_tile(const shape& s, float alpha, float beta) {
 
 TEST_CASE("wgmma: every tile, layout and type; sizes around the tiles") {
   if (!available()) return;
-  for (const shape& s : {shape{128, 256, 64}, {1, 1, 1}, {129, 257, 65}, {300, 70, 520}, {64, 320, 8}, {255, 130, 200}}) {
+  for (const shape& s :
+       {shape{128, 256, 64}, {1, 1, 1}, {129, 257, 65}, {300, 70, 520}, {64, 320, 8}, {255, 130, 200}}) {
     try_tile<large, false, true, __nv_bfloat16, float>(s, 1, 0);
     try_tile<large, true, false, __half, __half>(s, 0.5f, 0);
     try_tile<middle, false, false, __half, __half>(s, 1, -0.5f);

@@ -186,9 +186,9 @@ void gemm_anywhere(const P& where, const gemm_problem<TA, TB, TC, S, Epilogue>& 
       } else {
         if constexpr (Batched)
           if (y.c.rows <= Tuning.each.m && y.c.cols <= Tuning.each.n)
-            return gemm_by_tiles<Tuning.each, A>(where, y,
-                                                 plan_gemm(gemm_cost_of<Tuning.each, A>(), y.c.rows, y.c.cols, y.k,
-                                                           y.batch, processor_count(where)));
+            return gemm_by_tiles<Tuning.each, A>(
+                where, y,
+                plan_gemm(gemm_cost_of<Tuning.each, A>(), y.c.rows, y.c.cols, y.k, y.batch, processor_count(where)));
         if (gemm_by_wgmma(where, y)) return;
         gemm_on_tensor_cores<type, Tuning.mma_large, Tuning.mma_small>(where, y);
       }

@@ -79,10 +79,10 @@ struct mma_kernel {
   static constexpr int steps = slab_k / mma::k;     ///< of a slab
   static constexpr int tiles_m = Tile.warp_m / 16;  ///< small matrices of a warp
   static constexpr int blocks_n = Tile.warp_n / 8;
-  static constexpr int group = mma::is_double ? 1 : 2;  ///< of the latter that are loaded together
+  static constexpr int group = 2;  ///< of the latter that are loaded together
   static constexpr int groups = blocks_n / group;
   static constexpr int slot_k = 4 * mma::items;  ///< numbers of k of a word of all lanes
-  static_assert(groups % 2 == 0 && Tile.stages >= 2);
+  static_assert(steps % 2 == 0 && groups % 2 == 0 && Tile.stages >= 2);
   static_assert(sizeof(T) > 1 || (AlongKA && AlongKB));
   static_assert(sizeof(T) >= 4 || Words);
 
@@ -256,13 +256,11 @@ private:
     // Pieces of both operands, spread over `slots` between which other work stands.
     const auto copy = [&](int stage, int slot, int slots) {
       constexpr int of_a = feed_a.pieces, all = of_a + feed_b.pieces;
-      unrolled<all>([&](int p) {
-        if (p < all * slot / slots || p >= all * (slot + 1) / slots) return;
+      for (int p = all * slot / slots; p < all * (slot + 1) / slots; ++p)
         if (p < of_a)
           feed_a.copy(x.a, memory.a[stage], p);
         else
           feed_b.copy(x.b, memory.b[stage], p - of_a);
-      });
       if (slot + 1 == slots) simt::copy_async_batch();
     };
     for (int s = 0; s + 1 < Tile.stages; ++s) copy(s, 0, 1);
@@ -270,10 +268,8 @@ private:
     const reader<false, AlongKB, Tile.n> from_b(block, at.warp_col);
     word a[2][tiles_m][from_a.count], b[2][from_b.count];
     const auto load_a = [&](int stage, int step, int into, int slot, int slots) {
-      unrolled<tiles_m>([&](int i) {
-        if (i >= tiles_m * slot / slots && i < tiles_m * (slot + 1) / slots)
-          from_a.load(block, memory.a[stage], 2 * i, step, a[into][i]);
-      });
+      for (int i = tiles_m * slot / slots; i < tiles_m * (slot + 1) / slots; ++i)
+        from_a.load(block, memory.a[stage], 2 * i, step, a[into][i]);
     };
     const auto load_b = [&](int stage, int step, int g) {
       from_b.load(block, memory.b[stage], g * group, step, b[g % 2]);
@@ -283,10 +279,10 @@ private:
     load_a(0, 0, 0, 0, 1);
     load_b(0, 0, 0);
     int stage = 0, free = Tile.stages - 1;
-    // What is multiplied next is loaded first, so that nobody waits for it. first: which part of a[] is there already.
-    const auto multiply_slab = [&](auto first) {
+    // What is multiplied next is loaded first, so that nobody waits for it.
+    const auto multiply_slab = [&] {
       unrolled<steps>([&](int step) {
-        const int now = (first.value + step) % 2;
+        const int now = step % 2;
         unrolled<groups>([&](int g) {
           copy(free, step * groups + g, steps * groups);
           if (step + 1 < steps) load_a(stage, step + 1, 1 - now, g, groups);
@@ -317,12 +313,7 @@ private:
         });
       });
     };
-    constexpr std::integral_constant<int, 0> even;
-    constexpr std::integral_constant<int, steps % 2> odd;
-    for (int s = 0; s < slabs; s += 1 + odd.value) {
-      multiply_slab(even);
-      if (odd.value > 0 && s + 1 < slabs) multiply_slab(odd);
-    }
+    for (int s = 0; s < slabs; ++s) multiply_slab();
   }
 
   /// Writes C, or the partial sums of a split.

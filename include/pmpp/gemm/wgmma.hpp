@@ -137,7 +137,8 @@ private:
   __device__ static void produce(Block& block, shared& memory, const arguments& x) {
     position next;
     each_tile(block, x, [&](const place& at) {
-      const int batch_a = x.batch_a ? static_cast<int>(at.batch) : 0, batch_b = x.batch_b ? static_cast<int>(at.batch) : 0;
+      const int batch_a = x.batch_a ? static_cast<int>(at.batch) : 0,
+                batch_b = x.batch_b ? static_cast<int>(at.batch) : 0;
       for (int slab = 0; slab < slabs(x); ++slab, next.advance()) {
         auto& stage = memory.stages[next.stage];
         auto& full = memory.full[next.stage];
@@ -178,10 +179,12 @@ private:
   }
 
   /// The bytes from one step of k, 32 bytes deep, to the next.
-  static constexpr int step_a = AlongMA ? row_bytes * 32 / sizeof(T) : 32, step_b = AlongNB ? row_bytes * 32 / sizeof(T) : 32;
+  static constexpr int step_a = AlongMA ? row_bytes * 32 / sizeof(T) : 32,
+                       step_b = AlongNB ? row_bytes * 32 / sizeof(T) : 32;
 
   template <class Block>
-  __device__ static void multiply(Block& block, shared& memory, const arguments& x, position& next, float (&sum)[n / 2]) {
+  __device__ static void multiply(Block& block, shared& memory, const arguments& x, position& next,
+                                  float (&sum)[n / 2]) {
     const int group = block.warp() / 4 - 1;
     int last = 0;
     for (int slab = 0; slab < slabs(x); ++slab, next.advance()) {
@@ -222,8 +225,8 @@ private:
         unrolled<4>([&](auto v) {
           const int row = group * 64 + row_from_registers(warp, lane / 4 + v % 2 * 8), p = lane % 4 + v / 2 * 4;
           const int word = row / 4 % 8 ^ p;  // of the eight in a row of shared memory: the copy has exchanged them
-          to.word[q][v] = *reinterpret_cast<const std::uint32_t*>(a + row / 32 * 32 * row_bytes + (q * 8 + p) * row_bytes +
-                                                                  word * 16 + row % 4 * 4);
+          to.word[q][v] = *reinterpret_cast<const std::uint32_t*>(a + row / 32 * 32 * row_bytes +
+                                                                  (q * 8 + p) * row_bytes + word * 16 + row % 4 * 4);
         });
       });
       return to;
@@ -304,7 +307,8 @@ private:
           if (reads) y = *to;
           constexpr int piece = smaller(items, 4);
           unrolled<items / piece>([&](int q) {
-            const auto own = *reinterpret_cast<const item_group<float, piece>*>(sums + across * pitch + along + q * piece);
+            const auto own =
+                *reinterpret_cast<const item_group<float, piece>*>(sums + across * pitch + along + q * piece);
             unrolled<piece>([&](int e) {
               y.item[q * piece + e] = x.result(own.item[e], &y.item[q * piece + e], Down ? row + q * piece + e : row,
                                                Down ? j : j + q * piece + e);
@@ -314,7 +318,8 @@ private:
         });
       } else {
 #pragma unroll 1
-        for (int g = lane; g < 16 * slice; g += simt::warp_size) {  // neighbouring lanes write neighbours, if there are any
+        for (int g = lane; g < 16 * slice;
+             g += simt::warp_size) {  // neighbouring lanes write neighbours, if there are any
           const bool down = Down || x.c.row_stride == 1;
           const int i = down ? g % 16 : g / slice, k = down ? g / 16 : g % slice;
           const std::int64_t row = row_of(i), j = col + k;
@@ -348,8 +353,9 @@ template <wgmma_tile Tile, bool AlongMA, bool AlongNB, class T, class TC, class 
 bool gemm_by_wgmma_tile(const device_policy& where, const gemm_problem<T, T, TC, S, Epilogue>& x) {
   using kernel = gemm_wgmma_kernel<T, TC, S, Epilogue, Tile, AlongMA, AlongNB>;
   const auto describe = [&](simt::tile_map& map, const gemm_operand<T>& y, bool along_k, int rows) {
-    return along_k ? simt::describe_tiles(map, y.data, x.k, y.extent, y.stride, x.batch, y.batch_stride, rows)
-                   : simt::describe_tiles(map, y.data, y.extent, x.k, y.k_stride, x.batch, y.batch_stride, kernel::depth);
+    return along_k
+               ? simt::describe_tiles(map, y.data, x.k, y.extent, y.stride, x.batch, y.batch_stride, rows)
+               : simt::describe_tiles(map, y.data, y.extent, x.k, y.k_stride, x.batch, y.batch_stride, kernel::depth);
   };
   typename kernel::arguments y;
   if (!describe(y.a, x.a, !AlongMA, kernel::m) || !describe(y.b, x.b, !AlongNB, kernel::n)) return false;
@@ -392,7 +398,8 @@ bool gemm_by_best_wgmma_tile(const device_policy& where, const gemm_problem<T, T
     if constexpr (std::is_same_v<T, float>)
       return gemm_by_wgmma_tile<Tile, true, false>(where, x.exchanged());
     else
-      return a_along_k ? gemm_by_wgmma_tile<Tile, false, true>(where, x) : gemm_by_wgmma_tile<Tile, true, true>(where, x);
+      return a_along_k ? gemm_by_wgmma_tile<Tile, false, true>(where, x)
+                       : gemm_by_wgmma_tile<Tile, true, true>(where, x);
   };
   if constexpr (!std::is_same_v<T, float>) {
     if (clocks == wgmma_clocks(wgmma_small, x, where)) return run(std::integral_constant<wgmma_tile, wgmma_small>{});
@@ -406,8 +413,9 @@ bool gemm_by_best_wgmma_tile(const device_policy& where, const gemm_problem<T, T
 template <class P, class T, class TC, class S, class Epilogue>
 bool gemm_by_wgmma(const P& where, gemm_problem<T, T, TC, S, Epilogue> x) {
   constexpr bool is_float = std::is_same_v<T, float>;
-  if constexpr (gpu_execution<P> && (is_float || std::is_same_v<T, half_type> || std::is_same_v<T, bfloat16_type>)&&
-                    sizeof(TC) >= 2 && sizeof(TC) <= 8) {
+  if constexpr (gpu_execution<P> &&
+                (is_float || std::is_same_v<T, half_type> || std::is_same_v<T, bfloat16_type>)&&sizeof(TC) >= 2 &&
+                sizeof(TC) <= 8) {
     constexpr std::int64_t most = std::int64_t(1) << 31;
     if (x.k == 0 || x.k >= most || x.c.rows >= most || x.c.cols >= most || x.batch >= most ||
         !wgmma_available(device_limits::current()))
@@ -424,9 +432,10 @@ bool gemm_by_wgmma(const P& where, gemm_problem<T, T, TC, S, Epilogue> x) {
     }
     const std::int64_t a_bytes = a_ready ? 0 : repacked_bytes(x.a, a_along_k, x.k, x.batch),
                        b_bytes = b_ready ? 0 : repacked_bytes(x.b, b_along_k, x.k, x.batch);
-    const double clocks = is_float ? wgmma_clocks(wgmma_large, x, where)
-                                   : smaller(wgmma_clocks(wgmma_large, x, where),
-                                             smaller(wgmma_clocks(wgmma_middle, x, where), wgmma_clocks(wgmma_small, x, where)));
+    const double clocks =
+        is_float ? wgmma_clocks(wgmma_large, x, where)
+                 : smaller(wgmma_clocks(wgmma_large, x, where),
+                           smaller(wgmma_clocks(wgmma_middle, x, where), wgmma_clocks(wgmma_small, x, where)));
     // What mma.sync takes with k split among all multiprocessors, which this path does not do.
     const double others = 15000 + double(x.c.rows) * double(x.c.cols) * double(x.batch) * double(x.k) /
                                       (processor_count(where) * (is_float ? 400.0 : 800.0));

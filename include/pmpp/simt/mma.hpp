@@ -45,7 +45,7 @@ struct mma {
   static constexpr int items = is_integer                                                ? 4
                                : Type == mma_type::float16 || Type == mma_type::bfloat16 ? 2
                                                                                          : 1;  ///< of a word
-  static constexpr int words = is_double ? 4 : 2;  ///< of 8 rows of A, or of B
+  static constexpr int words = 2;  ///< of 8 rows of A, or of B
   static constexpr int k = 4 * words * items;
 };
 
@@ -97,13 +97,12 @@ PMPP_HOST_DEVICE void multiply_add([[maybe_unused]] Block& block, typename mma<T
 #if defined(__CUDA_ARCH__)
   if constexpr (Type == mma_type::float64) {
 #if __CUDA_ARCH__ >= 900
-    asm("mma.sync.aligned.m16n8k16.row.col.f64.f64.f64.f64 {%0, %1, %2, %3}, {%4, %5, %6, %7, %8, %9, %10, %11}, "
-        "{%12, %13, %14, %15}, {%0, %1, %2, %3};"
+    asm("mma.sync.aligned.m16n8k8.row.col.f64.f64.f64.f64 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, "
+        "{%0, %1, %2, %3};"
         : "+d"(c[0]), "+d"(c[1]), "+d"(c[2]), "+d"(c[3])
-        : "d"(a[0]), "d"(a[1]), "d"(a[2]), "d"(a[3]), "d"(a[4]), "d"(a[5]), "d"(a[6]), "d"(a[7]), "d"(b[0]), "d"(b[1]),
-          "d"(b[2]), "d"(b[3]));
+        : "d"(a[0]), "d"(a[1]), "d"(a[2]), "d"(a[3]), "d"(b[0]), "d"(b[1]));
 #else
-    for (int w = 0; w < 4; ++w) {
+    for (int w = 0; w < 2; ++w) {
       asm("mma.sync.aligned.m8n8k4.row.col.f64.f64.f64.f64 {%0, %1}, {%2}, {%3}, {%0, %1};"
           : "+d"(c[0]), "+d"(c[1])
           : "d"(a[2 * w]), "d"(b[w]));

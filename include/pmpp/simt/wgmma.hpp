@@ -99,18 +99,15 @@ struct transaction_barrier {
   __device__ void arrive_expecting(int bytes) {
     asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;" ::"r"(address()), "r"(bytes) : "memory");
   }
-  __device__ void arrive() {
-    asm volatile("mbarrier.arrive.shared::cta.b64 _, [%0];" ::"r"(address()) : "memory");
-  }
+  __device__ void arrive() { asm volatile("mbarrier.arrive.shared::cta.b64 _, [%0];" ::"r"(address()) : "memory"); }
   /// Waits for the end of the phase, if it is the current one: odd or even.
   __device__ void wait(bool odd) {
     std::uint32_t ended = 0;
     while (ended == 0)
-      asm volatile(
-          "{ .reg .pred p; mbarrier.try_wait.parity.shared::cta.b64 p, [%1], %2; selp.u32 %0, 1, 0, p; }"
-          : "=r"(ended)
-          : "r"(address()), "r"(std::uint32_t(odd))
-          : "memory");
+      asm volatile("{ .reg .pred p; mbarrier.try_wait.parity.shared::cta.b64 p, [%1], %2; selp.u32 %0, 1, 0, p; }"
+                   : "=r"(ended)
+                   : "r"(address()), "r"(std::uint32_t(odd))
+                   : "memory");
   }
 #endif
 };
@@ -122,8 +119,8 @@ __device__ inline void barriers_visible() { asm volatile("fence.mbarrier_init.re
 
 __device__ inline void copy_tile(void* to, const tile_map& map, transaction_barrier& done, int x, int y, int z) {
   asm volatile(
-      "cp.async.bulk.tensor.3d.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1, {%3, %4, %5}], [%2];" ::"r"(
-          std::uint32_t(__cvta_generic_to_shared(to))),
+      "cp.async.bulk.tensor.3d.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1, {%3, %4, %5}], [%2];" ::
+          "r"(std::uint32_t(__cvta_generic_to_shared(to))),
       "l"(&map), "r"(done.address()), "r"(x), "r"(y), "r"(z)
       : "memory");
 }
