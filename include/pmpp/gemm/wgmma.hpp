@@ -116,7 +116,7 @@ private:
     }
   };
 
-  /// Which stage is next, and in the how manieth round.
+  /// Which stage is next, and whether its round is an odd one.
   struct position {
     int stage = 0;
     bool odd = false;
@@ -318,8 +318,7 @@ private:
         });
       } else {
 #pragma unroll 1
-        for (int g = lane; g < 16 * slice;
-             g += simt::warp_size) {  // neighbouring lanes write neighbours, if there are any
+        for (int g = lane; g < 16 * slice; g += simt::warp_size) {  // neighbouring lanes write neighbours
           const bool down = Down || x.c.row_stride == 1;
           const int i = down ? g % 16 : g / slice, k = down ? g / 16 : g % slice;
           const std::int64_t row = row_of(i), j = col + k;
@@ -377,7 +376,7 @@ bool gemm_by_wgmma_tile(const device_policy& where, const gemm_problem<T, T, TC,
   return true;
 }
 
-constexpr wgmma_tile wgmma_large{256, 4}, wgmma_middle{128, 6}, wgmma_small{64, 8};
+inline constexpr wgmma_tile wgmma_large{256, 4}, wgmma_middle{128, 6}, wgmma_small{64, 8};
 
 /// How many clocks a product is expected to take with a given tile.
 template <class P, class T, class TC, class S, class Epilogue>

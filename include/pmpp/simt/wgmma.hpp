@@ -124,6 +124,7 @@ __device__ inline void copy_tile(void* to, const tile_map& map, transaction_barr
       "l"(&map), "r"(done.address()), "r"(x), "r"(y), "r"(z)
       : "memory");
 }
+
 /// From now on the calling warpgroup has N registers a thread; a multiple of 8. All its threads call.
 template <int N>
 __device__ void keep_registers() {
