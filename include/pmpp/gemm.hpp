@@ -88,9 +88,9 @@ template <class A>
 constexpr gemm_tuning gemm_tuning_for() {
   if (sizeof(A) <= 4)
     return {{128, 256, 8, 6, 16, 8, 4, 1, 8}, {64, 64, 8, 6, 8, 8, 8, 4, 8}, {16, 256, 8, 8, 8, 4, 2, 3, 8},
-            {32, 32, 8, 4, 4, 8, 8, 12, 8},   {128, 256, 64, 64, 4, 1},      {64, 64, 32, 32, 6, 2}};
+            {32, 32, 8, 4, 4, 8, 8, 12, 8},   {128, 128, 64, 64, 3, 2},      {64, 64, 32, 32, 6, 2}};
   return {{128, 64, 8, 6, 8, 8, 8, 2, 8}, {64, 64, 8, 6, 4, 4, 4, 2, 8}, {16, 128, 8, 8, 8, 2, 2, 3, 8},
-          {32, 32, 8, 4, 4, 8, 8, 8, 8},  {128, 64, 32, 64, 4, 2},       {64, 64, 32, 32, 6, 2}};
+          {32, 32, 8, 4, 4, 8, 8, 8, 8},  {128, 128, 64, 32, 6, 1},      {64, 64, 32, 32, 4, 3}};
 }
 
 namespace detail {
@@ -277,9 +277,10 @@ auto as_column(const char* argument, V&& v, std::int64_t length) {
 /// spread as the formula says otherwise. C shares no memory with A or B, nor its elements with each other.
 /// Sums of half and bfloat16 are floats, rounded once at the end (what exceeds half is infinity); integers wrap.
 /// The same bits on every run; on host also for any number of threads. Asynchronous on a GPU; may be captured.
-/// Scratch: none, or one element of the sums' type for each element of C and each split of k where C is small.
-/// Cost: 2 m n k operations; one launch, two where k is split. Rows of A, B and C that begin at multiples of 16 bytes are
-/// read 16 bytes at a time, others element by element, which takes a tenth longer.
+/// Scratch: none, or one element of the sums' type for each element of C and each split of k where C is small; and, where
+/// tensor cores multiply, a copy of an operand whose rows do not begin at multiples of 16 bytes.
+/// Cost: 2 m n k operations; one launch, one more where k is split and for each copied operand. On ordinary units, rows of
+/// A and B that do not begin at multiples of 16 bytes are read element by element, which takes a tenth longer.
 /// \throws std::invalid_argument for shapes that do not fit, a null view, or a C with stride 0; out_of_memory, cuda_error.
 /// Source: PMPP ch. 5, 6. Example: test/gemm.cpp, the product of the definition.
 template <gemm_tuning Tuning = gemm_tuning{}, execution_policy P, class Alpha, class TA, class TB, class Beta, class TC,

@@ -64,10 +64,8 @@ struct half_type;
 struct bfloat16_type;
 #endif
 
-/// T: the elements of A and B. AlongK: an operand's slab consists of words along k. Words: both are read 16 bytes at a
-/// time, else element by element.
-template <simt::mma_type Type, class T, class TC, class S, class Epilogue, mma_tile Tile, bool AlongKA, bool AlongKB,
-          bool Words>
+/// T: the elements of A and B. AlongK: an operand's slab consists of words along k.
+template <simt::mma_type Type, class T, class TC, class S, class Epilogue, mma_tile Tile, bool AlongKA, bool AlongKB>
 struct mma_kernel {
   static constexpr int threads = Tile.threads(), min_blocks = Tile.blocks;
   using mma = simt::mma<Type>;
@@ -81,10 +79,11 @@ struct mma_kernel {
   static constexpr int blocks_n = Tile.warp_n / 8;
   static constexpr int group = 2;  ///< of the latter that are loaded together
   static constexpr int groups = blocks_n / group;
+  /// Copies and loads of A stand between the products, piece by piece; else together, which leaves more registers.
+  static constexpr bool spread = mma::is_double;
   static constexpr int slot_k = 4 * mma::items;  ///< numbers of k of a word of all lanes
   static_assert(steps % 2 == 0 && groups % 2 == 0 && Tile.stages >= 2);
   static_assert(sizeof(T) > 1 || (AlongKA && AlongKB));
-  static_assert(sizeof(T) >= 4 || Words);
 
   struct shared {
     alignas(128) std::byte a[Tile.stages][Tile.m * row_words * 16];
@@ -146,57 +145,56 @@ private:
     }
   };
 
-  /// Where word w of row r lies in a slab along k; or word w of those along m, of k = r: bytes from the slab's first.
-  /// The lower bits of w are exchanged so that what a warp reads at once lies in different banks.
+  /// Word w of row r of a slab (or of k = r, for words along m) lies at place w ^ turn_of(r): what a warp reads at once
+  /// lies in different banks. turn_of(r + s) is turn_of(r) ^ turn_of(s) where r and s have no bit in common.
+  template <bool AlongK, int Extent>
+  PMPP_HOST_DEVICE static constexpr int turn_of(int r) {
+    const int turn = (AlongK ? sizeof(T) < 8 : sizeof(T) < 4) ? r & 7 : 2 * (r & 3);
+    return turn & ((AlongK ? row_words : Extent / items) - 1);
+  }
+  /// Bytes from the slab's first.
   template <bool AlongK, int Extent>
   PMPP_HOST_DEVICE static int place_of(int r, int w) {
-    constexpr int words = AlongK ? row_words : Extent / items;
-    const int turn = (AlongK ? sizeof(T) < 8 : sizeof(T) < 4) ? r & 7 : 2 * (r & 3);
-    return (r * words + (w ^ (turn & (words - 1)))) * 16;
+    return (r * (AlongK ? row_words : Extent / items) + (w ^ turn_of<AlongK, Extent>(r))) * 16;
   }
 
-  /// Copies one operand slab by slab, and a slab in several pieces a thread, between which other work may stand.
+  /// Copies one operand slab by slab, and a slab in several pieces a thread, between which other work may stand. What it
+  /// keeps in registers is little: they are scarce.
   template <int Extent, bool AlongK>
   class feed {
-    static constexpr int width = Words ? items : 1;                    ///< elements of a piece
-    static constexpr int length = (AlongK ? slab_k : Extent) / width;  ///< pieces of a row in shared memory
+    static constexpr int length = AlongK ? row_words : Extent / items;  ///< words of a row: a piece is a word
     static constexpr int lines = AlongK ? Extent : slab_k, deep = threads / length;
-    static_assert(threads % length == 0);
+    static_assert(threads % length == 0 && lines % deep == 0 && is_power_of_two(deep));
 
   public:
-    static constexpr int pieces = (lines + deep - 1) / deep;
+    static constexpr int pieces = lines / deep;
 
     template <class Block>
     PMPP_HOST_DEVICE feed(Block& block, const gemm_operand<T>& x, std::int64_t batch, std::int64_t first,
-                          std::int64_t k_begin, std::int64_t k_end)
-        : rows_(static_cast<int>(smaller(std::int64_t(Extent), x.extent - first))),
-          left_(k_end - k_begin),
-          line_(block.thread() / length),
-          item_(block.thread() % length * width) {
-      const int i = AlongK ? line_ : item_, p = AlongK ? item_ : line_;
-      from_ = next_ = x.data + batch * x.batch_stride + (first + i) * x.stride + (k_begin + p) * x.k_stride;
+                          std::int64_t k_begin) {
+      const int line = block.thread() / length, item = block.thread() % length * items;
+      const int i = AlongK ? line : item, p = AlongK ? item : line;
+      from_ = x.data + batch * x.batch_stride + (first + i) * x.stride + (k_begin + p) * x.k_stride;
+      to_ = place_of<AlongK, Extent>(line, item / items);
+      rows_ = static_cast<int>(smaller(std::int64_t(Extent), x.extent - first)) - i;
+      k_ = p;
     }
 
-    /// Starts copying piece l = 0, 1, ... pieces - 1 of the slab; zeros where it does not lie in the operand.
-    PMPP_HOST_DEVICE void copy(const gemm_operand<T>& x, std::byte* to, int l) {
-      const int depth = static_cast<int>(smaller(left_, std::int64_t(slab_k)));  // 0 or less: nothing is left
-      const int line = line_ + l * deep, line_end = AlongK ? rows_ : depth;
-      const int there = line < line_end ? smaller(width, (AlongK ? depth : rows_) - item_) : 0;
-      constexpr int bytes = width * sizeof(T);
-      if (lines % deep == 0 || line < lines)
-        simt::copy_async<bytes>(to + place_of<AlongK, Extent>(line, item_ / items) + item_ % items * int(sizeof(T)),
-                                next_, larger(0, there) * int(sizeof(T)));
-      next_ += (AlongK ? x.stride : x.k_stride) * deep;
-      if (l + 1 < pieces) return;
-      left_ -= slab_k;
-      next_ = from_ += slab_k * x.k_stride;
+    /// Starts copying piece l = 0, 1, ... pieces - 1 of a slab, of which `depth` numbers of k lie in the operand; zeros
+    /// where there are none.
+    PMPP_HOST_DEVICE void copy(const gemm_operand<T>& x, std::byte* to, int l, int depth) {
+      const int lines_left = AlongK ? rows_ : depth - k_, items_left = AlongK ? depth - k_ : rows_;
+      const int there = l * deep < lines_left ? larger(0, smaller(items, items_left)) : 0;
+      const int turn = turn_of<AlongK, Extent>(l * deep) * 16;
+      simt::copy_async<16>(to + ((to_ ^ turn) + l * deep * length * 16), from_, there * int(sizeof(T)));
+      from_ += (AlongK ? x.stride : x.k_stride) * deep;
+      if (l + 1 == pieces) from_ += (AlongK ? slab_k * x.k_stride - Extent * x.stride : 0);
     }
 
   private:
-    const T *from_, *next_;  // this thread's first piece of the slab, and the next
-    int rows_;               // of the operand from the tile's first on
-    std::int64_t left_;      // of k
-    int line_, item_;        // of the first piece, in the slab
+    const T* from_;  // this thread's next piece
+    int to_;         // the slab's first piece there
+    int rows_, k_;   // of the operand from that piece on; numbers of k before it
   };
 
   /// The parts of a lane of an operand's small matrices. IsA: 16 rows, else `group` times 8 columns.
@@ -251,19 +249,24 @@ private:
     const std::int64_t depth = larger(std::int64_t(0), at.k_end - at.k_begin);
     const int slabs = static_cast<int>(ceil_div(depth, std::int64_t(slab_k)));
     if (slabs == 0) return;
-    feed<Tile.m, AlongKA> feed_a(block, x.a, at.batch, at.row, at.k_begin, at.k_end);
-    feed<Tile.n, AlongKB> feed_b(block, x.b, at.batch, at.col, at.k_begin, at.k_end);
+    feed<Tile.m, AlongKA> feed_a(block, x.a, at.batch, at.row, at.k_begin);
+    feed<Tile.n, AlongKB> feed_b(block, x.b, at.batch, at.col, at.k_begin);
+    std::int64_t left = depth;  // to be copied
     // Pieces of both operands, spread over `slots` between which other work stands.
     const auto copy = [&](int stage, int slot, int slots) {
       constexpr int of_a = feed_a.pieces, all = of_a + feed_b.pieces;
+      const int there = static_cast<int>(larger(std::int64_t(0), smaller(left, std::int64_t(slab_k))));
       for (int p = all * slot / slots; p < all * (slot + 1) / slots; ++p)
         if (p < of_a)
-          feed_a.copy(x.a, memory.a[stage], p);
+          feed_a.copy(x.a, memory.a[stage], p, there);
         else
-          feed_b.copy(x.b, memory.b[stage], p - of_a);
-      if (slot + 1 == slots) simt::copy_async_batch();
+          feed_b.copy(x.b, memory.b[stage], p - of_a, there);
+      if (slot + 1 < slots) return;
+      left -= slab_k;
+      simt::copy_async_batch();
     };
-    for (int s = 0; s + 1 < Tile.stages; ++s) copy(s, 0, 1);
+    constexpr int ahead = spread ? Tile.stages - 1 : Tile.stages;
+    for (int s = 0; s < ahead; ++s) copy(s, 0, 1);
     const reader<true, AlongKA, Tile.m> from_a(block, at.warp_row);
     const reader<false, AlongKB, Tile.n> from_b(block, at.warp_col);
     word a[2][tiles_m][from_a.count], b[2][from_b.count];
@@ -274,7 +277,7 @@ private:
     const auto load_b = [&](int stage, int step, int g) {
       from_b.load(block, memory.b[stage], g * group, step, b[g % 2]);
     };
-    simt::copy_async_wait<Tile.stages - 2>();
+    simt::copy_async_wait<ahead - 1>();
     block.sync();
     load_a(0, 0, 0, 0, 1);
     load_b(0, 0, 0);
@@ -284,8 +287,9 @@ private:
       unrolled<steps>([&](int step) {
         const int now = step % 2;
         unrolled<groups>([&](int g) {
-          copy(free, step * groups + g, steps * groups);
-          if (step + 1 < steps) load_a(stage, step + 1, 1 - now, g, groups);
+          if (spread) copy(free, step * groups + g, steps * groups);
+          if (step + 1 < steps && (spread || g + 1 == groups))
+            load_a(stage, step + 1, 1 - now, spread ? g : 0, spread ? groups : 1);
           if (g + 1 < groups) {
             load_b(stage, step, g + 1);
           } else if (step + 1 < steps) {
@@ -298,6 +302,7 @@ private:
             stage = stage + 1 < Tile.stages ? stage + 1 : 0;
             load_a(stage, 0, 1 - now, 0, 1);
             load_b(stage, 0, 0);
+            if (!spread) copy(free, 0, 1);
           }
           if (g == 0)
             unrolled<tiles_m>([&](int i) {
@@ -374,23 +379,21 @@ inline constexpr simt::mma_type mma_type_of<bfloat16_type> = simt::mma_type::bfl
 template <simt::mma_type Type, class T, mma_tile Tile>
 constexpr gemm_cost mma_cost_of() {
   using enum simt::mma_type;
-  constexpr double products_a_clock = Type == float64 ? 115 : Type == tf32 ? 600 : sizeof(T) == 2 ? 1200 : 2400;
-  return {Tile.m,
-          Tile.n,
-          128 / sizeof(T),
-          Tile.blocks,
-          Tile.threads() / simt::warp_size,
-          Tile.m * Tile.n / products_a_clock,
-          sizeof(T),
-          sizeof(typename simt::mma<Type>::sum)};
+  constexpr double products_a_clock = Type == float64 ? 115 : Type == tf32 ? 500 : sizeof(T) == 2 ? 1000 : 2000;
+  constexpr double besides = 1 + 8.0 / (Tile.m + Tile.n);  // small tiles read more
+  // A multiprocessor that has all of its blocks is busy, with however many warps.
+  return {Tile.m,           Tile.n,
+          128 / sizeof(T),  Tile.blocks,
+          24 / Tile.blocks, Tile.m * Tile.n * besides / products_a_clock,
+          sizeof(T),        sizeof(typename simt::mma<Type>::sum)};
 }
 
-/// Enqueues a product on tensor cores, cut up as planned. Words: both operands are read 16 bytes at a time.
-template <simt::mma_type Type, mma_tile Tile, bool AlongKA, bool AlongKB, bool Words, class P, class T, class TC,
-          class S, class Epilogue>
+/// Enqueues a product on tensor cores, cut up as planned.
+template <simt::mma_type Type, mma_tile Tile, bool AlongKA, bool AlongKB, class P, class T, class TC, class S,
+          class Epilogue>
 void launch_mma(const P& where, const gemm_problem<T, T, TC, S, Epilogue>& x, const gemm_plan& plan,
                 typename simt::mma<Type>::sum* partials, std::int64_t partial_row) {
-  using kernel = mma_kernel<Type, T, TC, S, Epilogue, Tile, AlongKA, AlongKB, Words>;
+  using kernel = mma_kernel<Type, T, TC, S, Epilogue, Tile, AlongKA, AlongKB>;
   const bool wide = x.c.col_stride == 1 && x.c.row_stride % 2 == 0 && x.c.batch_stride % 2 == 0 &&
                     reinterpret_cast<std::uintptr_t>(x.c.data) % (2 * sizeof(TC)) == 0;
   const std::int64_t blocks = plan.tiles_m * plan.tiles_n * plan.splits * x.batch, most = std::int64_t(1) << 30;
@@ -400,46 +403,38 @@ void launch_mma(const P& where, const gemm_problem<T, T, TC, S, Epilogue>& x, co
                                       partials, partial_row, first, x.result, wide});
 }
 
-/// Whether an operand is copied to shared memory with words along k.
-template <class T>
-bool is_along_k(const gemm_operand<T>& x, std::int64_t batch) {
-  return sizeof(T) == 1 || x.stride != 1 || is_read_by_words(x, true, batch);
-}
-
-/// The same. An operand of small elements that cannot be read by words is copied first.
-template <simt::mma_type Type, mma_tile Tile, bool Words, class P, class T, class TC, class S, class Epilogue>
+/// The same, for any operands: one that cannot be read by words is copied first.
+template <simt::mma_type Type, mma_tile Tile, class P, class T, class TC, class S, class Epilogue>
 void gemm_by_mma(const P& where, gemm_problem<T, T, TC, S, Epilogue> x, const gemm_plan& plan) {
   using sum_type = typename simt::mma<Type>::sum;
-  constexpr bool small = sizeof(T) < 4;
   const bool splits = plan.splits > 1;
   const std::int64_t row_length = round_up(x.c.cols, std::int64_t(16 / sizeof(sum_type)));
   const std::int64_t partials = splits ? x.batch * plan.splits * x.c.rows * row_length : 0;
-  const bool a = is_along_k(x.a, x.batch), b = is_along_k(x.b, x.batch);
-  const bool a_words = is_read_by_words(x.a, a, x.batch), b_words = is_read_by_words(x.b, b, x.batch);
-  const std::int64_t a_bytes = a_words || !small ? 0 : repacked_bytes(x.a, a, x.k, x.batch);
-  const std::int64_t b_bytes = b_words || !small ? 0 : repacked_bytes(x.b, b, x.k, x.batch);
+  const auto is_along_k = [&](const gemm_operand<T>& y) {
+    return sizeof(T) == 1 || y.stride != 1 || is_read_by_words(y, true, x.batch);
+  };
+  const bool a = is_along_k(x.a), b = is_along_k(x.b);
+  const std::int64_t a_bytes = is_read_by_words(x.a, a, x.batch) ? 0 : repacked_bytes(x.a, a, x.k, x.batch);
+  const std::int64_t b_bytes = is_read_by_words(x.b, b, x.batch) ? 0 : repacked_bytes(x.b, b, x.k, x.batch);
   scratch memory(where,
                  scratch_bytes({checked_bytes(partials, sizeof(sum_type), "gemm"), checked_bytes(a_bytes, 1, "gemm"),
                                 checked_bytes(b_bytes, 1, "gemm")}),
                  0);
   auto* sums = memory.template take<sum_type>(partials);
-  if constexpr (small) {
-    if (a_bytes > 0) repack(where, x.a, a, x.k, x.batch, memory.template take<std::byte>(a_bytes));
-    if (b_bytes > 0) repack(where, x.b, b, x.k, x.batch, memory.template take<std::byte>(b_bytes));
-  }
-  const auto run = [&]<bool AlongKA, bool AlongKB>() {
-    launch_mma<Type, Tile, AlongKA, AlongKB, Words>(where, x, plan, sums, row_length);
-  };
+  if (a_bytes > 0) repack(where, x.a, a, x.k, x.batch, memory.template take<std::byte>(a_bytes));
+  if (b_bytes > 0) repack(where, x.b, b, x.k, x.batch, memory.template take<std::byte>(b_bytes));
   if constexpr (sizeof(T) == 1)
-    run.template operator()<true, true>();
+    launch_mma<Type, Tile, true, true>(where, x, plan, sums, row_length);
   else if (a)
-    b ? run.template operator()<true, true>() : run.template operator()<true, false>();
+    b ? launch_mma<Type, Tile, true, true>(where, x, plan, sums, row_length)
+      : launch_mma<Type, Tile, true, false>(where, x, plan, sums, row_length);
   else
-    b ? run.template operator()<false, true>() : run.template operator()<false, false>();
+    b ? launch_mma<Type, Tile, false, true>(where, x, plan, sums, row_length)
+      : launch_mma<Type, Tile, false, false>(where, x, plan, sums, row_length);
   if (splits) combine_splits(where, x, sums, row_length, plan.splits);
 }
 
-/// Takes the tile that is expected to cost less; what is read element by element has but the large one.
+/// Takes the tile that is expected to cost less.
 template <simt::mma_type Type, mma_tile Large, mma_tile Small, class P, class T, class TC, class S, class Epilogue>
 void gemm_on_tensor_cores(const P& where, const gemm_problem<T, T, TC, S, Epilogue>& x) {
   const int processors = processor_count(where);
@@ -447,13 +442,10 @@ void gemm_on_tensor_cores(const P& where, const gemm_problem<T, T, TC, S, Epilog
     return plan_gemm(cost, x.c.rows, x.c.cols, x.k, x.batch, processors);
   };
   const gemm_plan large = plan(mma_cost_of<Type, T, Large>()), small = plan(mma_cost_of<Type, T, Small>());
-  const auto by_words = [&](const gemm_operand<T>& y) { return is_read_by_words(y, is_along_k(y, x.batch), x.batch); };
-  if constexpr (sizeof(T) >= 4)
-    if (!by_words(x.a) || !by_words(x.b)) return gemm_by_mma<Type, Large, false>(where, x, large);
   if (large.clocks <= small.clocks)
-    gemm_by_mma<Type, Large, true>(where, x, large);
+    gemm_by_mma<Type, Large>(where, x, large);
   else
-    gemm_by_mma<Type, Small, true>(where, x, small);
+    gemm_by_mma<Type, Small>(where, x, small);
 }
 
 }  // namespace detail
