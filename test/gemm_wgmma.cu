@@ -26,8 +26,8 @@ using pmpp::detail::wgmma_tile;
 
 namespace {
 
-constexpr wgmma_tile large = pmpp::detail::wgmma_large, middle = pmpp::detail::wgmma_middle,
-                     small = pmpp::detail::wgmma_small;
+constexpr wgmma_tile large = pmpp::detail::wgmma_tiles[0], wide = pmpp::detail::wgmma_tiles[1],
+                     middle = pmpp::detail::wgmma_tiles[2], small = pmpp::detail::wgmma_tiles[3];
 
 bool available() {
   if (pmpp::detail::wgmma_available(pmpp::detail::device_limits::current())) return true;
@@ -147,6 +147,7 @@ TEST_CASE("wgmma: every tile, layout and type; sizes around the tiles") {
     try_tile<large, false, true, __nv_bfloat16, float>(s, 1, 0);
     try_tile<large, true, false, __half, __half>(s, 0.5f, 0);
     try_tile<middle, false, false, __half, __half>(s, 1, -0.5f);
+    try_tile<wide, false, true, __nv_bfloat16, float>(s, 1, 2);
     try_tile<middle, true, true, __nv_bfloat16, float>(s, 2, 1);
     try_tile<small, false, true, __nv_bfloat16, float>(s, 1, 0);
     try_tile<large, false, false, float, float>(s, 1, 0.5f);
