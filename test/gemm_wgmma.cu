@@ -26,7 +26,8 @@ using pmpp::detail::wgmma_tile;
 
 namespace {
 
-constexpr wgmma_tile large = pmpp::detail::wgmma_large, middle = pmpp::detail::wgmma_middle, small = pmpp::detail::wgmma_small;
+constexpr wgmma_tile large = pmpp::detail::wgmma_tiles[0], wide = pmpp::detail::wgmma_tiles[1],
+                     middle = pmpp::detail::wgmma_tiles[2], small = pmpp::detail::wgmma_tiles[3];
 
 bool available() {
   if (pmpp::detail::wgmma_available(pmpp::detail::device_limits::current())) return true;
@@ -141,10 +142,12 @@ void try_tile(const shape& s, float alpha, float beta) {
 
 TEST_CASE("wgmma: every tile, layout and type; sizes around the tiles") {
   if (!available()) return;
-  for (const shape& s : {shape{128, 256, 64}, {1, 1, 1}, {129, 257, 65}, {300, 70, 520}, {64, 320, 8}, {255, 130, 200}}) {
+  for (const shape& s :
+       {shape{128, 256, 64}, {1, 1, 1}, {129, 257, 65}, {300, 70, 520}, {64, 320, 8}, {255, 130, 200}}) {
     try_tile<large, false, true, __nv_bfloat16, float>(s, 1, 0);
     try_tile<large, true, false, __half, __half>(s, 0.5f, 0);
     try_tile<middle, false, false, __half, __half>(s, 1, -0.5f);
+    try_tile<wide, false, true, __nv_bfloat16, float>(s, 1, 2);
     try_tile<middle, true, true, __nv_bfloat16, float>(s, 2, 1);
     try_tile<small, false, true, __nv_bfloat16, float>(s, 1, 0);
     try_tile<large, false, false, float, float>(s, 1, 0.5f);
@@ -217,7 +220,7 @@ TEST_CASE("wgmma: what the copy unit cannot read is copied first") {
           CAPTURE(a_major);
           CAPTURE(b_major);
           CAPTURE(spoilt);
-          matrix<T> a(301, 400, a_major, 1, spoilt % 2), b(400, 550, b_major, 1, spoilt / 2);
+          const matrix<T> a(301, 100, a_major, 1, spoilt % 2), b(100, 550, b_major, 1, spoilt / 2);
           matrix<float> c(301, 550, false, 1, spoilt);
           CHECK(pmpp::detail::gemm_by_wgmma(device, problem(a, b, c, 1, 0.5f)));
           check_product(a, b, c, 1, 0.5);

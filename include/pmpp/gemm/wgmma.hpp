@@ -40,7 +40,7 @@
 namespace pmpp::inline PMPP_BACKEND {
 namespace detail {
 
-/// How many columns of C a block works out at a time, 64, 128 or 256, and stages in shared memory.
+/// How many columns of C a block works out at a time, 64, 128, 192 or 256, and stages in shared memory.
 struct wgmma_tile {
   int n, stages;
 };
@@ -116,7 +116,7 @@ private:
     }
   };
 
-  /// Which stage is next, and in the how manieth round.
+  /// Which stage is next, and whether its round is an odd one.
   struct position {
     int stage = 0;
     bool odd = false;
@@ -137,7 +137,8 @@ private:
   __device__ static void produce(Block& block, shared& memory, const arguments& x) {
     position next;
     each_tile(block, x, [&](const place& at) {
-      const int batch_a = x.batch_a ? static_cast<int>(at.batch) : 0, batch_b = x.batch_b ? static_cast<int>(at.batch) : 0;
+      const int batch_a = x.batch_a ? static_cast<int>(at.batch) : 0,
+                batch_b = x.batch_b ? static_cast<int>(at.batch) : 0;
       for (int slab = 0; slab < slabs(x); ++slab, next.advance()) {
         auto& stage = memory.stages[next.stage];
         auto& full = memory.full[next.stage];
@@ -178,10 +179,12 @@ private:
   }
 
   /// The bytes from one step of k, 32 bytes deep, to the next.
-  static constexpr int step_a = AlongMA ? row_bytes * 32 / sizeof(T) : 32, step_b = AlongNB ? row_bytes * 32 / sizeof(T) : 32;
+  static constexpr int step_a = AlongMA ? row_bytes * 32 / sizeof(T) : 32,
+                       step_b = AlongNB ? row_bytes * 32 / sizeof(T) : 32;
 
   template <class Block>
-  __device__ static void multiply(Block& block, shared& memory, const arguments& x, position& next, float (&sum)[n / 2]) {
+  __device__ static void multiply(Block& block, shared& memory, const arguments& x, position& next,
+                                  float (&sum)[n / 2]) {
     const int group = block.warp() / 4 - 1;
     int last = 0;
     for (int slab = 0; slab < slabs(x); ++slab, next.advance()) {
@@ -222,8 +225,8 @@ private:
         unrolled<4>([&](auto v) {
           const int row = group * 64 + row_from_registers(warp, lane / 4 + v % 2 * 8), p = lane % 4 + v / 2 * 4;
           const int word = row / 4 % 8 ^ p;  // of the eight in a row of shared memory: the copy has exchanged them
-          to.word[q][v] = *reinterpret_cast<const std::uint32_t*>(a + row / 32 * 32 * row_bytes + (q * 8 + p) * row_bytes +
-                                                                  word * 16 + row % 4 * 4);
+          to.word[q][v] = *reinterpret_cast<const std::uint32_t*>(a + row / 32 * 32 * row_bytes +
+                                                                  (q * 8 + p) * row_bytes + word * 16 + row % 4 * 4);
         });
       });
       return to;
@@ -280,6 +283,16 @@ private:
     const auto row_of = [&](int i) { return first + (a_in_registers ? row_from_registers(warp, i) : warp * 16 + i); };
     TC* c = x.c.data + at.batch * x.c.batch_stride;
     float* sums = memory.sums[block.warp() - 4];
+    // Words of a slice that a lane writes, if it writes words; where they lie in the first slice, and from one to the next.
+    constexpr int words = lines * abreast / simt::warp_size;
+    const int along = lane % abreast * items;
+    const auto across = [&](int u) { return lane / abreast + u * (simt::warp_size / abreast); };
+    const std::int64_t step = Down ? slice * x.c.col_stride : slice;
+    TC* start[words];
+    unrolled<words>([&](int u) {
+      start[u] = c + row_of(Down ? along : across(u)) * x.c.row_stride +
+                 (at.col + (Down ? across(u) : along)) * x.c.col_stride;
+    });
     unrolled<n / slice>([&](int s) {
       unrolled<slice / 8>([&](int j) {
         unrolled<2>([&](int h) {
@@ -295,26 +308,34 @@ private:
       block.sync_warp();
       const std::int64_t col = at.col + s * slice;
       if (whole) {
-        const bool reads = x.result.beta != S{};
-        unrolled<lines / (32 / abreast)>([&](int u) {
-          const int across = lane / abreast + u * (32 / abreast), along = lane % abreast * items;
-          const std::int64_t row = row_of(Down ? along : across), j = col + (Down ? across : along);
-          auto* to = reinterpret_cast<item_group<TC, items>*>(c + row * x.c.row_stride + j * x.c.col_stride);
-          item_group<TC, items> y{};
-          if (reads) y = *to;
-          constexpr int piece = smaller(items, 4);
-          unrolled<items / piece>([&](int q) {
-            const auto own = *reinterpret_cast<const item_group<float, piece>*>(sums + across * pitch + along + q * piece);
-            unrolled<piece>([&](int e) {
-              y.item[q * piece + e] = x.result(own.item[e], &y.item[q * piece + e], Down ? row + q * piece + e : row,
+        const auto write_lines = [&](const auto& result, bool reads) {
+          unrolled<words>([&](int u) {
+            const std::int64_t row = row_of(Down ? along : across(u)), j = col + (Down ? across(u) : along);
+            auto* to = reinterpret_cast<item_group<TC, items>*>(start[u] + s * step);
+            item_group<TC, items> y{};
+            if (reads) y = *to;
+            constexpr int piece = smaller(items, 4);
+            unrolled<items / piece>([&](int q) {
+              const auto own =
+                  *reinterpret_cast<const item_group<float, piece>*>(sums + across(u) * pitch + along + q * piece);
+              unrolled<piece>([&](int e) {
+                y.item[q * piece + e] = result(own.item[e], &y.item[q * piece + e], Down ? row + q * piece + e : row,
                                                Down ? j : j + q * piece + e);
+              });
             });
+            *to = y;
           });
-          *to = y;
-        });
+        };
+        if (x.result.beta != S{}) {
+          write_lines(x.result, true);
+        } else {
+          auto result = x.result;
+          result.beta = S{};  // which the compiler knows then: it need not ask at each element
+          write_lines(result, false);
+        }
       } else {
 #pragma unroll 1
-        for (int g = lane; g < 16 * slice; g += simt::warp_size) {  // neighbouring lanes write neighbours, if there are any
+        for (int g = lane; g < 16 * slice; g += simt::warp_size) {  // neighbouring lanes write neighbours
           const bool down = Down || x.c.row_stride == 1;
           const int i = down ? g % 16 : g / slice, k = down ? g / 16 : g % slice;
           const std::int64_t row = row_of(i), j = col + k;
@@ -348,8 +369,9 @@ template <wgmma_tile Tile, bool AlongMA, bool AlongNB, class T, class TC, class 
 bool gemm_by_wgmma_tile(const device_policy& where, const gemm_problem<T, T, TC, S, Epilogue>& x) {
   using kernel = gemm_wgmma_kernel<T, TC, S, Epilogue, Tile, AlongMA, AlongNB>;
   const auto describe = [&](simt::tile_map& map, const gemm_operand<T>& y, bool along_k, int rows) {
-    return along_k ? simt::describe_tiles(map, y.data, x.k, y.extent, y.stride, x.batch, y.batch_stride, rows)
-                   : simt::describe_tiles(map, y.data, y.extent, x.k, y.k_stride, x.batch, y.batch_stride, kernel::depth);
+    return along_k
+               ? simt::describe_tiles(map, y.data, x.k, y.extent, y.stride, x.batch, y.batch_stride, rows)
+               : simt::describe_tiles(map, y.data, y.extent, x.k, y.k_stride, x.batch, y.batch_stride, kernel::depth);
   };
   typename kernel::arguments y;
   if (!describe(y.a, x.a, !AlongMA, kernel::m) || !describe(y.b, x.b, !AlongNB, kernel::n)) return false;
@@ -371,34 +393,40 @@ bool gemm_by_wgmma_tile(const device_policy& where, const gemm_problem<T, T, TC,
   return true;
 }
 
-constexpr wgmma_tile wgmma_large{256, 4}, wgmma_middle{128, 6}, wgmma_small{64, 8};
+inline constexpr wgmma_tile wgmma_tiles[] = {{256, 4}, {192, 5}, {128, 6}, {64, 8}};  // only the first for floats
 
 /// How many clocks a product is expected to take with a given tile.
 template <class P, class T, class TC, class S, class Epilogue>
 double wgmma_clocks(const wgmma_tile& tile, const gemm_problem<T, T, TC, S, Epilogue>& x, const P& where) {
   const std::int64_t tiles = ceil_div(x.c.rows, std::int64_t(128)) * ceil_div(x.c.cols, std::int64_t(tile.n)) * x.batch;
-  const double of_slab = tile.n == 256 ? 1080 : tile.n == 128 ? 690 : 530, of_tile = 1500 + 6 * tile.n;
+  const double of_slab = tile.n == 256   ? 1080
+                         : tile.n == 192 ? 850
+                         : tile.n == 128 ? 690
+                                         : 530,
+               of_tile = 1500 + 6 * tile.n;
   return double(ceil_div(tiles, std::int64_t(processor_count(where)))) *
          (double(ceil_div(x.k, std::int64_t(128 / sizeof(T)))) * of_slab + of_tile);
 }
 
-/// Takes the tile that is expected to cost least. Both operands are as the copy unit wants them.
+/// Starts a product with tile number `tile`. Both operands are as the copy unit wants them.
 template <class T, class TC, class S, class Epilogue>
-bool gemm_by_best_wgmma_tile(const device_policy& where, const gemm_problem<T, T, TC, S, Epilogue>& x, bool a_along_k,
-                             bool b_along_k, double clocks) {
+bool gemm_by_one_wgmma_tile(const device_policy& where, const gemm_problem<T, T, TC, S, Epilogue>& x, bool a_along_k,
+                            bool b_along_k, int tile) {
   const auto run = [&]<wgmma_tile Tile>(std::integral_constant<wgmma_tile, Tile>) {
     if (a_along_k && b_along_k) return gemm_by_wgmma_tile<Tile, false, false>(where, x);
     if (b_along_k) return gemm_by_wgmma_tile<Tile, true, false>(where, x);
     if constexpr (std::is_same_v<T, float>)
       return gemm_by_wgmma_tile<Tile, true, false>(where, x.exchanged());
     else
-      return a_along_k ? gemm_by_wgmma_tile<Tile, false, true>(where, x) : gemm_by_wgmma_tile<Tile, true, true>(where, x);
+      return a_along_k ? gemm_by_wgmma_tile<Tile, false, true>(where, x)
+                       : gemm_by_wgmma_tile<Tile, true, true>(where, x);
   };
   if constexpr (!std::is_same_v<T, float>) {
-    if (clocks == wgmma_clocks(wgmma_small, x, where)) return run(std::integral_constant<wgmma_tile, wgmma_small>{});
-    if (clocks == wgmma_clocks(wgmma_middle, x, where)) return run(std::integral_constant<wgmma_tile, wgmma_middle>{});
+    if (tile == 1) return run(std::integral_constant<wgmma_tile, wgmma_tiles[1]>{});
+    if (tile == 2) return run(std::integral_constant<wgmma_tile, wgmma_tiles[2]>{});
+    if (tile == 3) return run(std::integral_constant<wgmma_tile, wgmma_tiles[3]>{});
   }
-  return run(std::integral_constant<wgmma_tile, wgmma_large>{});
+  return run(std::integral_constant<wgmma_tile, wgmma_tiles[0]>{});
 }
 
 /// Enqueues a product where this path can do it and pays; says whether it has. A and B: half, bfloat16, or floats that may
@@ -406,8 +434,9 @@ bool gemm_by_best_wgmma_tile(const device_policy& where, const gemm_problem<T, T
 template <class P, class T, class TC, class S, class Epilogue>
 bool gemm_by_wgmma(const P& where, gemm_problem<T, T, TC, S, Epilogue> x) {
   constexpr bool is_float = std::is_same_v<T, float>;
-  if constexpr (gpu_execution<P> && (is_float || std::is_same_v<T, half_type> || std::is_same_v<T, bfloat16_type>)&&
-                    sizeof(TC) >= 2 && sizeof(TC) <= 8) {
+  if constexpr (gpu_execution<P> &&
+                (is_float || std::is_same_v<T, half_type> || std::is_same_v<T, bfloat16_type>)&&sizeof(TC) >= 2 &&
+                sizeof(TC) <= 8) {
     constexpr std::int64_t most = std::int64_t(1) << 31;
     if (x.k == 0 || x.k >= most || x.c.rows >= most || x.c.cols >= most || x.batch >= most ||
         !wgmma_available(device_limits::current()))
@@ -424,9 +453,10 @@ bool gemm_by_wgmma(const P& where, gemm_problem<T, T, TC, S, Epilogue> x) {
     }
     const std::int64_t a_bytes = a_ready ? 0 : repacked_bytes(x.a, a_along_k, x.k, x.batch),
                        b_bytes = b_ready ? 0 : repacked_bytes(x.b, b_along_k, x.k, x.batch);
-    const double clocks = is_float ? wgmma_clocks(wgmma_large, x, where)
-                                   : smaller(wgmma_clocks(wgmma_large, x, where),
-                                             smaller(wgmma_clocks(wgmma_middle, x, where), wgmma_clocks(wgmma_small, x, where)));
+    int tile = 0;
+    double clocks = wgmma_clocks(wgmma_tiles[0], x, where);
+    for (int i = 1; i < (is_float ? 1 : 4); ++i)
+      if (const double other = wgmma_clocks(wgmma_tiles[i], x, where); other < clocks) clocks = other, tile = i;
     // What mma.sync takes with k split among all multiprocessors, which this path does not do.
     const double others = 15000 + double(x.c.rows) * double(x.c.cols) * double(x.batch) * double(x.k) /
                                       (processor_count(where) * (is_float ? 400.0 : 800.0));
@@ -434,7 +464,7 @@ bool gemm_by_wgmma(const P& where, gemm_problem<T, T, TC, S, Epilogue> x) {
     scratch memory(where, scratch_bytes({checked_bytes(a_bytes, 1, "gemm"), checked_bytes(b_bytes, 1, "gemm")}), 0);
     if (a_bytes > 0) repack(where, x.a, a_along_k, x.k, x.batch, memory.template take<std::byte>(a_bytes));
     if (b_bytes > 0) repack(where, x.b, b_along_k, x.k, x.batch, memory.template take<std::byte>(b_bytes));
-    return gemm_by_best_wgmma_tile(where, x, a_along_k, b_along_k, clocks);
+    return gemm_by_one_wgmma_tile(where, x, a_along_k, b_along_k, tile);
   }
   return false;
 }
