@@ -29,7 +29,7 @@ struct bench::random_element<T> {
 namespace {
 
 using bench::subject;
-using pmpp::gemm_precision::full_type, pmpp::gemm_precision::tf32_type;
+using pmpp::gemm_precision;
 
 struct shape {
   std::int64_t m, n, k;
@@ -63,7 +63,7 @@ cublasHandle_t handle() {
 }
 
 // cuBLAS is column-major: C' = B' A'.
-template <class Precision, class T, class TC>
+template <gemm_precision Precision, class T, class TC>
 void peer(const shape& s, const T* a, const T* b, TC* c) {
   const auto op = [](bool transposed) { return transposed ? CUBLAS_OP_T : CUBLAS_OP_N; };
   const auto m = int(s.m), n = int(s.n), k = int(s.k), lda = s.a_transposed ? m : k, ldb = s.b_transposed ? k : n;
@@ -78,7 +78,7 @@ void peer(const shape& s, const T* a, const T* b, TC* c) {
     mixed(1.0f, CUDA_R_16BF, CUDA_R_16BF, CUBLAS_COMPUTE_32F);
   } else if constexpr (std::is_same_v<T, std::int8_t>) {
     mixed(std::int32_t(1), CUDA_R_8I, CUDA_R_32I, CUBLAS_COMPUTE_32I);
-  } else if constexpr (std::is_same_v<Precision, tf32_type>) {
+  } else if constexpr (Precision == gemm_precision::tf32) {
     mixed(1.0f, CUDA_R_32F, CUDA_R_32F, CUBLAS_COMPUTE_32F_FAST_TF32);
   } else if constexpr (std::is_same_v<T, float>) {
     const float one = 1, zero = 0;
@@ -103,7 +103,16 @@ constexpr double epsilon = std::is_same_v<T, __half> ? 0x1p-10
                            : sizeof(T) == 2          ? 0x1p-7
                                                      : double(std::numeric_limits<T>::epsilon());
 
-template <class T, class TC = T, class Precision = full_type>
+/// As a user would write it: options only where tf32 is asked for.
+template <gemm_precision Precision, class A, class B, class C>
+void multiply(const A& a, const B& b, const C& c) {
+  if constexpr (Precision == gemm_precision::full)
+    pmpp::gemm(bench::device(), 1, a, b, 0, c);
+  else
+    pmpp::gemm(bench::device(), 1, a, b, 0, c, pmpp::gemm_options<>{.precision = Precision});
+}
+
+template <class T, class TC = T, gemm_precision Precision = gemm_precision::full>
 void add_product(const std::string& name, const shape& s) {
   const std::int64_t a_size = s.m * s.k * s.batch, b_size = s.k * s.n * s.batch, c_size = s.m * s.n * s.batch;
   bench::add(
@@ -125,8 +134,7 @@ void add_product(const std::string& name, const shape& s) {
                              pmpp::gemm_batched(bench::device(), 1, left, s.m * s.k, right, s.k * s.n, 0, result,
                                                 s.m * s.n, s.batch);
                            else
-                             pmpp::gemm(bench::device(), 1, left, right, 0, result,
-                                        pmpp::gemm_options{pmpp::no_epilogue{}, Precision{}});
+                             multiply<Precision>(left, right, result);
                          }}};
 #ifdef PMPP_BENCH_HAS_CUBLAS
         const bool has_peer = !std::is_same_v<T, std::int8_t> || (s.m % 4 == 0 && s.n % 4 == 0 && s.k % 4 == 0);
@@ -154,7 +162,7 @@ void add_product(const std::string& name, const shape& s) {
                        std::span<TC>(&got, 1));
             bench::here().stream.synchronize();
             // Factors are below 1, in tf32 wrong by a share of 2^-10 for both; integers must be exact.
-            const double share = std::is_same_v<Precision, tf32_type> ? 0x1p-10 : std::numeric_limits<float>::epsilon();
+            const double share = Precision == gemm_precision::tf32 ? 0x1p-10 : std::numeric_limits<float>::epsilon();
             const double bound = std::is_integral_v<T> ? 0
                                  : std::is_same_v<T, double>
                                      ? epsilon<double> * double(s.k + 3) * 0.5
@@ -180,7 +188,7 @@ void add_cases() {
     add_product<double>("f64", s);
     add_product<__nv_bfloat16>("bf16", s);
     add_product<__half>("f16", s);
-    add_product<float, float, tf32_type>("tf32", s);
+    add_product<float, float, gemm_precision::tf32>("tf32", s);
     add_product<std::int8_t, std::int32_t>("int8", {s.m, s.n, s.k, false, true});
   }
   for (const bool a : {false, true})
@@ -189,7 +197,7 @@ void add_cases() {
         const shape s{4096, 4096, 4096, a, b};
         add_product<double>("f64", s);
         add_product<__nv_bfloat16>("bf16", s);
-        add_product<float, float, tf32_type>("tf32", s);
+        add_product<float, float, gemm_precision::tf32>("tf32", s);
       }
   for (const shape& s :
        {shape{16, 16, 16, false, false, 20000}, {32, 32, 32, false, false, 10000}, {64, 64, 64, false, false, 2000}})

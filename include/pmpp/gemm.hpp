@@ -48,13 +48,11 @@
 
 namespace pmpp::inline PMPP_BACKEND {
 
-/// How floats are multiplied. Two types, so that who does not ask for tf32 does not compile it.
-namespace gemm_precision {
-struct full_type {};
-struct tf32_type {};
-inline constexpr full_type full{};  ///< in the type of the elements
-inline constexpr tf32_type tf32{};  ///< may be rounded to 11 significant bits where that is faster; added up in float
-}  // namespace gemm_precision
+/// How floats are multiplied.
+enum class gemm_precision {
+  full,  ///< in the type of the elements
+  tf32   ///< may be rounded to 11 significant bits where that is faster; added up in float
+};
 
 /// Leaves results as they are.
 struct no_epilogue {
@@ -65,13 +63,13 @@ struct no_epilogue {
 };
 
 /// What a product may do besides: gemm_options{relu{}}, gemm_options{no_epilogue{}, gemm_precision::tf32}.
-template <class Epilogue = no_epilogue, class Precision = gemm_precision::full_type>
+template <class Epilogue = no_epilogue>
 struct gemm_options {
   Epilogue epilogue{};  ///< applied to each alpha (AB) + beta C before it is stored: f(value) or f(value, row, column)
-  Precision precision{};
+  gemm_precision precision = gemm_precision::full;
 };
-template <class Epilogue, class Precision = gemm_precision::full_type>
-gemm_options(Epilogue, Precision = {}) -> gemm_options<Epilogue, Precision>;
+template <class Epilogue>
+gemm_options(Epilogue, gemm_precision = gemm_precision::full) -> gemm_options<Epilogue>;
 
 /// The tiles among which a product chooses by its shape.
 struct gemm_tuning {
@@ -136,14 +134,6 @@ void gemm_on_blocks(const P& where, const gemm_problem<TA, TB, TC, S, Epilogue>&
     gemm_by_tiles<Tuning.large, A>(where, x.exchanged(), turned);
 }
 
-/// Whether the elements of A and B are multiplied by tensor cores, and as what.
-template <class Precision, class TA, class TB>
-constexpr simt::mma_type mma_type_for() {
-  if (!std::is_same_v<TA, TB>) return simt::mma_type::none;
-  return std::is_same_v<TA, float> && std::is_same_v<Precision, gemm_precision::tf32_type> ? simt::mma_type::tf32
-                                                                                           : mma_type_of<TA>;
-}
-
 /// The definition, on one thread.
 template <class A, class TA, class TB, class TC, class S, class Epilogue>
 void gemm_by_definition(const gemm_problem<TA, TB, TC, S, Epilogue>& x) {
@@ -160,10 +150,10 @@ void gemm_by_definition(const gemm_problem<TA, TB, TC, S, Epilogue>& x) {
       }
 }
 
-/// Takes the way that suits the policy and the shape.
-template <gemm_tuning Tuning, bool Batched, class Precision, class A, class P, class TA, class TB, class TC, class S,
+/// Takes the way that suits the policy and the shape. Only with MayRound are there kernels for tf32, which `rounds` asks for.
+template <gemm_tuning Tuning, bool Batched, bool MayRound, class A, class P, class TA, class TB, class TC, class S,
           class Epilogue>
-void gemm_anywhere(const P& where, const gemm_problem<TA, TB, TC, S, Epilogue>& x) {
+void gemm_anywhere(const P& where, const gemm_problem<TA, TB, TC, S, Epilogue>& x, [[maybe_unused]] bool rounds) {
   constexpr bool on_blocks = kernel_execution<P>;
   const bool column = x.batch == 1 && x.c.cols == 1, row = x.batch == 1 && x.c.rows == 1 && !column;
   if constexpr (std::is_same_v<P, seq_policy>) {
@@ -179,19 +169,23 @@ void gemm_anywhere(const P& where, const gemm_problem<TA, TB, TC, S, Epilogue>& 
   } else if constexpr (!on_blocks) {
     gemm_on_cores<A>(where, x);
   } else {
+    constexpr bool tensor_cores = Tuning.mma_large.m > 0 && std::is_same_v<TA, TB>;
+    const auto multiply = [&]<simt::mma_type Type>(const auto& y) {
+      if constexpr (Batched)
+        if (y.c.rows <= Tuning.each.m && y.c.cols <= Tuning.each.n)
+          return gemm_by_tiles<Tuning.each, A>(
+              where, y,
+              plan_gemm(gemm_cost_of<Tuning.each, A>(), y.c.rows, y.c.cols, y.k, y.batch, processor_count(where)));
+      if (gemm_by_wgmma(where, y)) return;
+      gemm_on_tensor_cores<Type, Tuning.mma_large, Tuning.mma_small>(where, y);
+    };
     const auto run = [&](const auto& y) {
-      constexpr simt::mma_type type = Tuning.mma_large.m > 0 ? mma_type_for<Precision, TA, TB>() : simt::mma_type::none;
-      if constexpr (type == simt::mma_type::none) {
+      if constexpr (tensor_cores && MayRound && std::is_same_v<TA, float>)
+        if (rounds) return multiply.template operator()<simt::mma_type::tf32>(y);
+      if constexpr (tensor_cores && mma_type_of<TA> != simt::mma_type::none)
+        multiply.template operator()<mma_type_of<TA>>(y);
+      else
         gemm_on_blocks<Tuning, Batched, A>(where, y);
-      } else {
-        if constexpr (Batched)
-          if (y.c.rows <= Tuning.each.m && y.c.cols <= Tuning.each.n)
-            return gemm_by_tiles<Tuning.each, A>(
-                where, y,
-                plan_gemm(gemm_cost_of<Tuning.each, A>(), y.c.rows, y.c.cols, y.k, y.batch, processor_count(where)));
-        if (gemm_by_wgmma(where, y)) return;
-        gemm_on_tensor_cores<type, Tuning.mma_large, Tuning.mma_small>(where, y);
-      }
     };
     x.c.col_stride != 1 && x.c.row_stride == 1 ? run(x.exchanged()) : run(x);
   }
@@ -217,12 +211,12 @@ void require_matrix(const char* function, const char* name, const matrix_view<T>
 }
 
 /// Checks the call, and makes one description of it for all ways.
-template <gemm_tuning Tuning, bool Batched, class P, class TA, class TB, class TC, class Alpha, class Beta,
-          class Epilogue, class Precision>
+template <gemm_tuning Tuning, bool Batched, bool MayRound, class P, class TA, class TB, class TC, class Alpha,
+          class Beta, class Epilogue>
 void gemm_checked(const char* function, const P& where, Alpha alpha_given, const matrix_view<TA>& a,
                   std::int64_t a_stride, const matrix_view<TB>& b, std::int64_t b_stride, Beta beta_given,
                   const matrix_view<TC>& c, std::int64_t c_stride, std::int64_t batch,
-                  const gemm_options<Epilogue, Precision>& options) {
+                  const gemm_options<Epilogue>& options) {
   static_assert(!std::is_const_v<TC>, "pmpp::gemm: the elements of C are const");
   using A = gemm_sum<TA, TB>;
   using S = gemm_scale<A, TC>;
@@ -249,7 +243,8 @@ void gemm_checked(const char* function, const P& where, Alpha alpha_given, const
       multiplies ? a.cols() : 0,
       batch,
       {multiplies ? alpha : S{}, beta, options.epilogue, false}};
-  gemm_anywhere<Tuning == gemm_tuning{} ? gemm_tuning_for<A>() : Tuning, Batched, Precision, A>(where, x);
+  gemm_anywhere<Tuning == gemm_tuning{} ? gemm_tuning_for<A>() : Tuning, Batched, MayRound, A>(
+      where, x, options.precision == gemm_precision::tf32);
 }
 
 /// A vector as a matrix of one column. `length` is what it has to hold.
@@ -284,33 +279,48 @@ auto as_column(const char* argument, V&& v, std::int64_t length) {
 /// \throws std::invalid_argument for shapes that do not fit, a null view, or a C with stride 0; out_of_memory, cuda_error.
 /// Source: PMPP ch. 5, 6. Example: test/gemm.cpp, the product of the definition.
 template <gemm_tuning Tuning = gemm_tuning{}, execution_policy P, class Alpha, class TA, class TB, class Beta, class TC,
-          class Epilogue = no_epilogue, class Precision = gemm_precision::full_type>
+          class Epilogue = no_epilogue>
 void gemm(const P& where, Alpha alpha, const matrix_view<TA>& a, const matrix_view<TB>& b, Beta beta,
-          const matrix_view<TC>& c, const gemm_options<Epilogue, Precision>& options = {}) {
-  detail::gemm_checked<Tuning, false>("gemm", where, alpha, a, 0, b, 0, beta, c, 0, 1, options);
+          const matrix_view<TC>& c, const gemm_options<Epilogue>& options) {
+  detail::gemm_checked<Tuning, false, true>("gemm", where, alpha, a, 0, b, 0, beta, c, 0, 1, options);
+}
+
+/// C <- alpha A B + beta C: the same without options, and without the time to compile the kernels for tf32.
+template <gemm_tuning Tuning = gemm_tuning{}, execution_policy P, class Alpha, class TA, class TB, class Beta, class TC>
+void gemm(const P& where, Alpha alpha, const matrix_view<TA>& a, const matrix_view<TB>& b, Beta beta,
+          const matrix_view<TC>& c) {
+  detail::gemm_checked<Tuning, false, false>("gemm", where, alpha, a, 0, b, 0, beta, c, 0, 1, gemm_options<>{});
 }
 
 /// The same for `batch` products: matrix number i begins i * stride elements behind the first, which the view describes.
 /// A stride of 0 for A or B uses one matrix for all products. One launch; small products share a multiprocessor.
 template <gemm_tuning Tuning = gemm_tuning{}, execution_policy P, class Alpha, class TA, class TB, class Beta, class TC,
-          class Epilogue = no_epilogue, class Precision = gemm_precision::full_type>
+          class Epilogue = no_epilogue>
 void gemm_batched(const P& where, Alpha alpha, const matrix_view<TA>& a, std::int64_t a_stride,
                   const matrix_view<TB>& b, std::int64_t b_stride, Beta beta, const matrix_view<TC>& c,
-                  std::int64_t c_stride, std::int64_t batch, const gemm_options<Epilogue, Precision>& options = {}) {
-  detail::gemm_checked<Tuning, true>("gemm_batched", where, alpha, a, a_stride, b, b_stride, beta, c, c_stride, batch,
-                                     options);
+                  std::int64_t c_stride, std::int64_t batch, const gemm_options<Epilogue>& options) {
+  detail::gemm_checked<Tuning, true, true>("gemm_batched", where, alpha, a, a_stride, b, b_stride, beta, c, c_stride,
+                                           batch, options);
+}
+
+/// The same without options.
+template <gemm_tuning Tuning = gemm_tuning{}, execution_policy P, class Alpha, class TA, class TB, class Beta, class TC>
+void gemm_batched(const P& where, Alpha alpha, const matrix_view<TA>& a, std::int64_t a_stride,
+                  const matrix_view<TB>& b, std::int64_t b_stride, Beta beta, const matrix_view<TC>& c,
+                  std::int64_t c_stride, std::int64_t batch) {
+  detail::gemm_checked<Tuning, true, false>("gemm_batched", where, alpha, a, a_stride, b, b_stride, beta, c, c_stride,
+                                            batch, gemm_options<>{});
 }
 
 /// y <- epilogue(alpha A x + beta y), as gemm with vectors for B and C.
 ///
 /// \param x, y  contiguous ranges with at least as many elements as A has columns and rows, or pointers.
 /// Cost: A is read once; one launch, two where it has few rows. \throws std::length_error too if x or y is too short.
-template <execution_policy P, class Alpha, class TA, class X, class Beta, output Y, class Epilogue = no_epilogue,
-          class Precision = gemm_precision::full_type>
+template <execution_policy P, class Alpha, class TA, class X, class Beta, output Y, class Epilogue = no_epilogue>
 void gemv(const P& where, Alpha alpha, const matrix_view<TA>& a, X&& x, Beta beta, Y&& y,
-          const gemm_options<Epilogue, Precision>& options = {}) {
-  detail::gemm_checked<gemm_tuning{}, false>("gemv", where, alpha, a, 0, detail::as_column("x", x, a.cols()), 0, beta,
-                                             detail::as_column("y", y, a.rows()), 0, 1, options);
+          const gemm_options<Epilogue>& options = {}) {
+  detail::gemm_checked<gemm_tuning{}, false, false>("gemv", where, alpha, a, 0, detail::as_column("x", x, a.cols()), 0,
+                                                    beta, detail::as_column("y", y, a.rows()), 0, 1, options);
 }
 
 }  // namespace pmpp::inline PMPP_BACKEND
