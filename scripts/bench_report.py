@@ -318,7 +318,8 @@ def main():
     total, chosen = 0, []
     for program, kind in programs:
         listing = subprocess.run([program, "--benchmark_list_tests=true", *arguments], capture_output=True, text=True)
-        listed, own = listing.stdout.splitlines(), arguments
+        # A program without a case that matches says so in a line of its own.
+        listed, own = [line for line in listing.stdout.splitlines() if re.search(r"/\d+(/|$)", line)], arguments
         if options.quick and (some := representative(listed)) != listed:
             listed, own = some, [f"--benchmark_filter={only(some)}"]
         total += len(listed)

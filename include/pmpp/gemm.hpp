@@ -51,7 +51,7 @@ namespace pmpp::inline PMPP_BACKEND {
 /// How floats are multiplied.
 enum class gemm_precision {
   full,  ///< in the type of the elements
-  tf32   ///< may be rounded to 11 significant bits where that is faster; added up in float
+  tf32   ///< may be rounded, or cut off, to 11 significant bits where that is faster; added up in float
 };
 
 /// Leaves results as they are.
