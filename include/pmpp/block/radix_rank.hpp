@@ -53,6 +53,10 @@ PMPP_HOST_DEVICE void count_in_warp(Block& block, Memory& memory, int rows, Digi
     if (k < rows) simt::atomic_add(&count[digit(k)], 1u);
 }
 
+// GCC 12 does not see that both loops end at the same group.
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wmaybe-uninitialized"
+
 /// Adds up what the warps have counted, tells f(digit, total), and turns the counts into places. Begins and ends with a
 /// barrier.
 template <class Block, class Memory, class F>
@@ -88,6 +92,8 @@ PMPP_HOST_DEVICE void place_digits(Block& block, Memory& memory, F f) {
   }
   block.sync();
 }
+
+#pragma GCC diagnostic pop
 
 /// Calls put(k, place) for k < rows with the place of key k in the tile. No barrier of the block.
 template <int Items, class Block, class Memory, class Digit, class Put>
