@@ -349,13 +349,15 @@ private:
 #endif
 };
 
-/// Whether `device` is one of sm_90a and runs code that was compiled for it. Asks CUDA once per device.
-inline bool wgmma_available(int device) {
+/// Whether `device` is one of sm_90a and runs code that was compiled for it. Asks CUDA once per device. (A template, so that
+/// who multiplies nothing gets no code.)
+template <class Probe>
+bool wgmma_available(int device) {
   enum : char { unknown, no, yes };
   static char known[device_limits::most_devices];
   char answer = __atomic_load_n(&known[device], __ATOMIC_RELAXED);
   if (answer == unknown) {
-    void (*const probe)(simt::wgmma_probe) = simt::detail::run_kernel<simt::wgmma_probe::threads, simt::wgmma_probe>;
+    void (*const probe)(Probe) = simt::detail::run_kernel<Probe::threads, Probe>;
     cudaFuncAttributes attributes;
     check(cudaFuncGetAttributes(&attributes, reinterpret_cast<const void*>(probe)), "cudaFuncGetAttributes");
     answer = attributes.sharedSizeBytes > 0 ? yes : no;
@@ -439,7 +441,7 @@ bool gemm_by_wgmma(const P& where, gemm_problem<T, T, TC, S, Epilogue> x) {
                 sizeof(TC) <= 8) {
     constexpr std::int64_t most = std::int64_t(1) << 31;
     if (x.k == 0 || x.k >= most || x.c.rows >= most || x.c.cols >= most || x.batch >= most ||
-        !wgmma_available(device_limits::current()))
+        !wgmma_available<simt::wgmma_probe>(device_limits::current()))
       return false;
     bool a_along_k = is_read_by_words(x.a, true, x.batch), b_along_k = is_read_by_words(x.b, true, x.batch);
     bool a_ready = a_along_k || is_read_by_words(x.a, false, x.batch),

@@ -25,8 +25,10 @@
 #include <type_traits>
 
 #include <pmpp/block/grid_barrier.hpp>
+#include <pmpp/block/merge.hpp>
 #include <pmpp/block/radix_rank.hpp>
 #include <pmpp/core/config.hpp>
+#include <pmpp/core/iterator.hpp>
 #include <pmpp/core/math.hpp>
 #include <pmpp/simt/atomic.hpp>
 #include <pmpp/sort/radix_keys.hpp>
