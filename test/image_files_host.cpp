@@ -18,6 +18,7 @@
 #include <doctest/doctest.h>
 
 #include "support/data.hpp"
+#include "support/pictures.hpp"
 #if TEST_HAS_ZLIB
 #include <zlib.h>
 #endif
@@ -26,20 +27,12 @@ using pmpp::image;
 using pmpp::matrix_view;
 using pmpp::netpbm;
 using pmpp::rgb;
+using test::random_picture;
 
 namespace {
 
 using byte = std::uint8_t;
 using word = std::uint16_t;
-
-template <class Pixel>
-image<Pixel> random_picture(std::int64_t width, std::int64_t height) {
-  image<Pixel> p{width, height, std::vector<Pixel>(static_cast<std::size_t>(width * height))};
-  auto* bytes = reinterpret_cast<unsigned char*>(p.pixels.data());
-  for (std::size_t i = 0; i < p.pixels.size() * sizeof(Pixel); ++i)
-    bytes[i] = static_cast<unsigned char>(test::generator()() >> 33);
-  return p;
-}
 
 template <class Pixel>
 void check_round_trip(std::int64_t width, std::int64_t height) {
