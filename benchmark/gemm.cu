@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Matrix products beside cuBLAS's, where it is installed: floats with CUBLAS_PEDANTIC_MATH, so that both multiply
-// floats, or both in tf32; half and bfloat16 with sums of floats and C of their own type; pmpp enqueues with a workspace, cuBLAS with 64 MiB of its own; device time. 64 elements of each result of the
-// first window are checked against sums of the host's. `GB/s` counts A, B and C once each; 2 m n k / µs is the rate
-// of operations.
+// floats, or both in tf32; half and bfloat16 with sums of floats and C of their own type; pmpp enqueues with a
+// workspace, cuBLAS with 64 MiB of its own; device time. 64 elements of each result of the first window are checked
+// against sums of the host's. `GB/s` counts A, B and C once each; 2 m n k / µs is the rate of operations.
 #include <algorithm>
 #include <array>
+#include <cmath>
 
 #include <cuda_bf16.h>
 #include <cuda_fp16.h>
@@ -162,13 +163,14 @@ void add_product(const std::string& name, const shape& s) {
                        std::span<TC>(&got, 1));
             bench::here().stream.synchronize();
             // Factors are below 1, in tf32 wrong by a share of 2^-10 for both; integers must be exact. cuBLAS may round
-            // parts of a sum to two bytes where operands are not aligned.
+            // parts of a sum to two bytes, and a part is as large as the root of its length.
             const double share = Precision == gemm_precision::tf32 ? 0x1p-10 : std::numeric_limits<float>::epsilon();
             const double bound =
                 std::is_integral_v<T> ? 0
                 : std::is_same_v<T, double>
                     ? epsilon<double> * double(s.k + 3) * 0.5
-                    : share * double(s.k + 3) * 0.5 + (sizeof(TC) == 2 ? 4 : 1) * epsilon<TC> * std::abs(sum);
+                    : share * double(s.k + 3) * 0.5 +
+                          epsilon<TC> * (std::abs(sum) + (sizeof(TC) == 2 ? std::sqrt(double(s.k)) : 0));
             if (!(std::abs(as_double(got) - sum) <= bound)) return "at " + std::to_string(i) + ", " + std::to_string(j);
           }
           return std::string();
