@@ -2,7 +2,6 @@
 //
 // The ladder of convolutions, 5 x 5 taps: from the book's first kernel to the library's. Every result is compared with a
 // plain loop; on a GPU every rung is also timed.
-#include <algorithm>
 #include <cmath>
 #include <cstdint>
 #include <cstdio>
@@ -14,6 +13,7 @@
 #include <pmpp/memory/device_buffer.hpp>
 #include <pmpp/memory/stream.hpp>
 
+#include "../timing.hpp"
 #include "1_basic.hpp"
 #include "2_constant_memory.hpp"
 #include "3_tiled_with_halo.hpp"
@@ -23,21 +23,6 @@ struct rung {
   const char *name, *lesson;
   std::function<void(const float* in, float* out, const picture_size& size)> convolve;
 };
-
-/// The median of several calls, in microseconds.
-double microseconds(const pmpp::stream& s, const std::function<void()>& call) {
-  std::vector<double> times;
-  pmpp::event start, stop;
-  call();
-  for (int i = 0; i < 11; ++i) {
-    start.record(s);
-    call();
-    stop.record(s);
-    times.push_back(1000 * pmpp::event::elapsed_ms(start, stop));
-  }
-  std::nth_element(times.begin(), times.begin() + 5, times.end());
-  return times[5];
-}
 
 /// The result at (y, x), by the definition.
 double wanted(const std::vector<float>& in, const mask_taps& mask, const picture_size& size, std::int64_t y,

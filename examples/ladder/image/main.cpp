@@ -16,6 +16,7 @@
 #include <pmpp/memory/device_buffer.hpp>
 #include <pmpp/memory/stream.hpp>
 
+#include "../timing.hpp"
 #include "1_gray.hpp"
 #include "2_blur.hpp"
 
@@ -54,21 +55,6 @@ struct rung {
   bool blurs;
   std::function<void(picture&)> run;
 };
-
-/// The median of several calls, in microseconds.
-double microseconds(const pmpp::stream& s, const std::function<void()>& call) {
-  std::vector<double> times;
-  pmpp::event start, stop;
-  call();
-  for (int i = 0; i < 11; ++i) {
-    start.record(s);
-    call();
-    stop.record(s);
-    times.push_back(1000 * pmpp::event::elapsed_ms(start, stop));
-  }
-  std::nth_element(times.begin(), times.begin() + 5, times.end());
-  return times[5];
-}
 
 int main(int argc, char** argv) {
   using pmpp::ceil_div;

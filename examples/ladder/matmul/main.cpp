@@ -16,6 +16,7 @@
 #include <pmpp/memory/workspace.hpp>
 #include <pmpp/simt/counters.hpp>
 
+#include "../timing.hpp"
 #include "1_rows_columns.hpp"
 #include "2_elements.hpp"
 #include "3_tiled.hpp"
@@ -46,21 +47,6 @@ struct problem {
                pmpp::matrix_view(wanted.data(), m, n));
   }
 };
-
-/// The median of several calls, in microseconds.
-double microseconds(const pmpp::stream& s, const std::function<void()>& call) {
-  std::vector<double> times;
-  pmpp::event start, stop;
-  call();
-  for (int i = 0; i < 5; ++i) {
-    start.record(s);
-    call();
-    stop.record(s);
-    times.push_back(1000 * pmpp::event::elapsed_ms(start, stop));
-  }
-  std::nth_element(times.begin(), times.begin() + 2, times.end());
-  return times[2];
-}
 
 int main() {
   const pmpp::stream s;

@@ -14,6 +14,7 @@
 #include <pmpp/memory/stream.hpp>
 #include <pmpp/merge.hpp>
 
+#include "../timing.hpp"
 #include "1_basic.hpp"
 #include "2_tiled.hpp"
 #include "3_circular_buffer.hpp"
@@ -22,21 +23,6 @@ struct rung {
   const char *name, *lesson;
   std::function<void(const merge_input&, int* out)> merge;
 };
-
-/// The median of several calls, in microseconds.
-double microseconds(const pmpp::stream& s, const std::function<void()>& call) {
-  std::vector<double> times;
-  pmpp::event start, stop;
-  call();
-  for (int i = 0; i < 11; ++i) {
-    start.record(s);
-    call();
-    stop.record(s);
-    times.push_back(1000 * pmpp::event::elapsed_ms(start, stop));
-  }
-  std::nth_element(times.begin(), times.begin() + 5, times.end());
-  return times[5];
-}
 
 std::vector<int> sorted_numbers(std::int64_t n, int range, std::uint32_t random) {
   std::vector<int> v(static_cast<std::size_t>(n));

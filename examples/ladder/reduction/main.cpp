@@ -3,7 +3,6 @@
 // The ladder of sums: chapter 10 of Programming Massively Parallel Processors, rung by rung, up to the library's own.
 // Each rung is a short kernel in a file of its own. Every result is compared with a plain loop; on a GPU every rung is
 // also timed, in the emulator the accesses of its warps are counted. README.md in this folder says what to look at.
-#include <algorithm>
 #include <cstdint>
 #include <cstdio>
 #include <functional>
@@ -16,6 +15,7 @@
 #include <pmpp/reduce.hpp>
 #include <pmpp/transform.hpp>
 
+#include "../timing.hpp"
 #include "1_divergent.hpp"
 #include "2_convergent.hpp"
 #include "3_shared.hpp"
@@ -27,21 +27,6 @@ struct rung {
   const char *name, *lesson;
   std::function<void(unsigned* numbers, std::int64_t n, unsigned* sum)> add_up;  // may overwrite the numbers
 };
-
-/// The median of several calls, in microseconds.
-double microseconds(const pmpp::stream& s, const std::function<void()>& call) {
-  std::vector<double> times;
-  pmpp::event start, stop;
-  call();
-  for (int i = 0; i < 5; ++i) {
-    start.record(s);
-    call();
-    stop.record(s);
-    times.push_back(1000 * pmpp::event::elapsed_ms(start, stop));
-  }
-  std::nth_element(times.begin(), times.begin() + 2, times.end());
-  return times[2];
-}
 
 int main() {
   using pmpp::ceil_div;

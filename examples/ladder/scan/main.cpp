@@ -15,6 +15,7 @@
 #include <pmpp/memory/workspace.hpp>
 #include <pmpp/scan.hpp>
 
+#include "../timing.hpp"
 #include "1_kogge_stone.hpp"
 #include "2_brent_kung.hpp"
 #include "3_coarsened.hpp"
@@ -25,21 +26,6 @@ struct rung {
   const char *name, *lesson;
   std::function<void(const int* in, int* out, std::int64_t n)> scan;
 };
-
-/// The median of several calls, in microseconds.
-double microseconds(const pmpp::stream& s, const std::function<void()>& call) {
-  std::vector<double> times;
-  pmpp::event start, stop;
-  call();
-  for (int i = 0; i < 11; ++i) {
-    start.record(s);
-    call();
-    stop.record(s);
-    times.push_back(1000 * pmpp::event::elapsed_ms(start, stop));
-  }
-  std::nth_element(times.begin(), times.begin() + 5, times.end());
-  return times[5];
-}
 
 int main() {
   const std::vector<std::int64_t> sizes = PMPP_CUDA ? std::vector<std::int64_t>{0, 1, 1000, 3841, 1 << 20, 1 << 26}

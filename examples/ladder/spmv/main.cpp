@@ -2,7 +2,6 @@
 //
 // The ladder of sparse matrix times vector: formats and kernels of the book, up to the library's one call for all. Every
 // result is compared with a plain loop on three kinds of matrices; on a GPU each rung is also timed on large ones.
-#include <algorithm>
 #include <cmath>
 #include <cstdint>
 #include <cstdio>
@@ -14,6 +13,7 @@
 #include <pmpp/memory/stream.hpp>
 #include <pmpp/spmv.hpp>
 
+#include "../timing.hpp"
 #include "1_coo.hpp"
 #include "2_csr.hpp"
 #include "3_ell.hpp"
@@ -47,21 +47,6 @@ std::vector<pmpp::csr_matrix<float>> make_matrices(int n) {
   return {make_matrix(n, false, [](int) { return 27; }),
           make_matrix(n, true, [](int i) { return int(unsigned(i) * 2654435761u >> 28); }),
           make_matrix(n, true, [=](int i) { return i % (n / 4) == 7 ? n : 4; })};
-}
-
-/// The median of several calls, in microseconds.
-double microseconds(const pmpp::stream& s, const std::function<void()>& call) {
-  std::vector<double> times;
-  pmpp::event start, stop;
-  call();
-  for (int i = 0; i < 11; ++i) {
-    start.record(s);
-    call();
-    stop.record(s);
-    times.push_back(1000 * pmpp::event::elapsed_ms(start, stop));
-  }
-  std::nth_element(times.begin(), times.begin() + 5, times.end());
-  return times[5];
 }
 
 /// A x by a plain loop, and the sum of magnitudes, to judge what another order of additions may change.

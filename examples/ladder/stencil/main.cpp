@@ -2,7 +2,6 @@
 //
 // The ladder of a stencil of seven points in a cube: from one thread a point to the library's. Points on the faces stay as
 // they are. Every result is compared with a plain loop; on a GPU every rung is also timed.
-#include <algorithm>
 #include <cmath>
 #include <cstdint>
 #include <cstdio>
@@ -14,6 +13,7 @@
 #include <pmpp/memory/stream.hpp>
 #include <pmpp/stencil.hpp>
 
+#include "../timing.hpp"
 #include "1_basic.hpp"
 #include "2_tiled.hpp"
 #include "3_coarsened.hpp"
@@ -23,21 +23,6 @@ struct rung {
   const char *name, *lesson;
   std::function<void(const float* in, float* out, const seven_points& s)> step;
 };
-
-/// The median of several calls, in microseconds.
-double microseconds(const pmpp::stream& s, const std::function<void()>& call) {
-  std::vector<double> times;
-  pmpp::event start, stop;
-  call();
-  for (int i = 0; i < 11; ++i) {
-    start.record(s);
-    call();
-    stop.record(s);
-    times.push_back(1000 * pmpp::event::elapsed_ms(start, stop));
-  }
-  std::nth_element(times.begin(), times.begin() + 5, times.end());
-  return times[5];
-}
 
 int main() {
   const pmpp::stream s;

@@ -2,7 +2,6 @@
 //
 // The ladder of transpositions: from one thread an element to the library's. Every result is compared with a plain loop;
 // on a GPU every rung is also timed, in the emulator the accesses of its warps are counted.
-#include <algorithm>
 #include <cstdint>
 #include <cstdio>
 #include <functional>
@@ -15,6 +14,7 @@
 #include <pmpp/simt/counters.hpp>
 #include <pmpp/transpose.hpp>
 
+#include "../timing.hpp"
 #include "1_naive.hpp"
 #include "2_shared.hpp"
 
@@ -22,21 +22,6 @@ struct rung {
   const char *name, *lesson;
   std::function<void(const float* a, float* b, std::int64_t rows, std::int64_t cols)> transpose;
 };
-
-/// The median of several calls, in microseconds.
-double microseconds(const pmpp::stream& s, const std::function<void()>& call) {
-  std::vector<double> times;
-  pmpp::event start, stop;
-  call();
-  for (int i = 0; i < 11; ++i) {
-    start.record(s);
-    call();
-    stop.record(s);
-    times.push_back(1000 * pmpp::event::elapsed_ms(start, stop));
-  }
-  std::nth_element(times.begin(), times.begin() + 5, times.end());
-  return times[5];
-}
 
 int main() {
   const std::vector<std::pair<std::int64_t, std::int64_t>> shapes = {{1, 1}, {3, 100}, {64, 64}, {129, 95}};

@@ -3,7 +3,6 @@
 // The ladder of vector additions: chapter 2 of Programming Massively Parallel Processors, and what memory makes of it, up
 // to the library's own. Every result is compared with a plain loop; on a GPU every rung is also timed, in the emulator
 // the accesses of its warps are counted.
-#include <algorithm>
 #include <cstdint>
 #include <cstdio>
 #include <functional>
@@ -15,6 +14,7 @@
 #include <pmpp/memory/stream.hpp>
 #include <pmpp/transform.hpp>
 
+#include "../timing.hpp"
 #include "1_one_thread.hpp"
 #include "2_element_a_thread.hpp"
 #include "3_coarsened.hpp"
@@ -24,21 +24,6 @@ struct rung {
   const char *name, *lesson;
   std::function<void(const float* a, const float* b, float* c, std::int64_t n)> add;
 };
-
-/// The median of several calls, in microseconds.
-double microseconds(const pmpp::stream& s, const std::function<void()>& call) {
-  std::vector<double> times;
-  pmpp::event start, stop;
-  call();
-  for (int i = 0; i < 5; ++i) {
-    start.record(s);
-    call();
-    stop.record(s);
-    times.push_back(1000 * pmpp::event::elapsed_ms(start, stop));
-  }
-  std::nth_element(times.begin(), times.begin() + 2, times.end());
-  return times[2];
-}
 
 int main() {
   using pmpp::ceil_div;
