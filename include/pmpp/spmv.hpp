@@ -96,11 +96,14 @@ void spmv_on_blocks(const P& where, A alpha, const csr_view<T, I>& matrix, X x, 
   constexpr std::size_t counter_bytes = 16;  // the stretches taken, in front of the slots
   const std::int64_t blocks = std::int64_t(kernel::min_blocks) * processor_count(where);
   const std::int64_t stretches = blocks * Tuning.stretches;
-  scratch memory(where, slots::payload_bytes(stretches), counter_bytes + slots::state_bytes(stretches));
-  unsigned* const started = memory.state();
+  const std::int64_t warps = blocks * kernel::warps;
+  scratch memory(where, scratch_bytes({slots::payload_bytes(stretches), std::size_t(2 * warps) * sizeof(A)}),
+                 counter_bytes + larger(slots::state_bytes(stretches), std::size_t(warps) * sizeof(unsigned)));
+  unsigned *const started = memory.state(), *const slot_state = started + counter_bytes / sizeof *started;
+  unsigned char* const payload = memory.template take<unsigned char>(std::int64_t(slots::payload_bytes(stretches)));
   launch(where, blocks, kernel{},
          typename kernel::arguments{matrix.rows, matrix.offsets, matrix.columns, values, x, y, alpha, beta, started,
-                                    slots(started + counter_bytes / sizeof *started, memory.data())});
+                                    slots(slot_state, payload), memory.template take<A>(2 * warps), slot_state});
 }
 
 /// alpha * sum + beta * y[row]; y is not read if beta is 0.

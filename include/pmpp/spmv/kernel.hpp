@@ -55,7 +55,8 @@ struct spmv_kernel {
                        min_blocks = Tuning.min_blocks,
                        item_bytes =
                            int(sizeof(Index) + sizeof(value_of<Values>) + larger(sizeof(value_of<X>), sizeof(A))),
-                       items = larger(1, Tuning.items * 20 / larger(20, item_bytes)), tile_size = items * lanes;
+                       items = larger(1, Tuning.items * 20 / larger(20, item_bytes)), tile_size = items * lanes,
+                       whole = larger(1, tile_size / 2 - lanes);
   /// One word in so many stays unused, so that lanes whose rows are as long as a power of two find different banks.
   static constexpr int gap = sizeof(A) > 4 ? 16 : 32;
 
@@ -69,9 +70,13 @@ struct spmv_kernel {
     A alpha, beta;
     unsigned* started;  ///< zero; counts the stretches that blocks have taken
     block::tile_state<A> carries;
+    A* parts;          ///< of a short walk: what a warp has of the row that ends in it and began before it, and of the
+                       ///< one that is open behind it
+    unsigned* joined;  ///< zero; how many warps have left their part of the row that ends in a warp
   };
-  /// The walk over nonzeros and ends of rows, cut into 2^log stretches (fewer if it is short). Each takes one tile a warp
-  /// and its part of the rest: the first one twice the average, the last one next to nothing.
+  /// The walk over nonzeros and ends of rows, cut into 2^log stretches. Each takes one tile a warp and its part of the
+  /// rest: the first one twice the average, the last one next to nothing. A walk that is too short for that is cut into
+  /// one piece for each warp of the grid.
   struct walk {
     std::int64_t origin, steps, rest;
     int log;
@@ -81,13 +86,12 @@ struct spmv_kernel {
         : origin(static_cast<std::int64_t>(a.offsets[0])),
           steps(static_cast<std::int64_t>(a.offsets[a.rows]) - origin + a.rows),
           log(floor_log2(blocks * Tuning.stretches)) {
-      rest = larger(std::int64_t(0), steps - (least << log));
+      rest = steps - (least << log);
     }
     static constexpr std::int64_t least = std::int64_t(warps) * tile_size;
 
-    PMPP_HOST_DEVICE std::int64_t stretches() const {
-      return rest > 0 ? std::int64_t(1) << log : ceil_div(steps, least);
-    }
+    PMPP_HOST_DEVICE bool is_short() const { return rest <= 0; }
+    PMPP_HOST_DEVICE std::int64_t stretches() const { return std::int64_t(1) << log; }
     /// The step at which stretch i begins: i * least + rest * (1 - (1 - i / 2^log)^2).
     PMPP_HOST_DEVICE std::int64_t begin(std::int64_t i) const {
       const std::int64_t part = i * ((std::int64_t(2) << log) - i), low = rest & ((std::int64_t(1) << 2 * log) - 1);
@@ -136,10 +140,14 @@ struct spmv_kernel {
 
   template <class Block>
   PMPP_HOST_DEVICE void operator()(Block& block, shared& memory, const arguments& a) const {
-    if (block.thread() == 0) memory.index = simt::atomic_add(a.started, 1u);
     {
       const walk w(a, block.count());
+      if (w.is_short()) {
+        multiply_short(block, memory, a, w);
+        return;
+      }
       if (block.thread() == 0) {
+        memory.index = simt::atomic_add(a.started, 1u);
         memory.cut = w;
         memory.far[0].stretch = memory.far[1].stretch = -1;
         memory.turn = 0;
@@ -158,7 +166,7 @@ struct spmv_kernel {
       const std::int64_t each = ceil_div(end - begin, std::int64_t(warps)), from = begin + block.warp() * each;
       unsigned next = 0;
       if (block.thread() == 0) next = simt::atomic_add(a.started, 1u);
-      const piece p = find_piece(block, a, w, smaller(end, from), smaller(end, from + each));
+      const piece p = find_piece<0>(block, a, w, smaller(end, from), smaller(end, from + each));
       if (block.thread() == 0) memory.next = next;
       add_up(block, memory.products[block.warp()], memory.carries[block.warp()], a, p);
       block.sync();
@@ -183,20 +191,21 @@ private:
     bool began_before, goes_on;  ///< row `row` has nonzeros in front of `begin`; row `end_row` in front of `end`
   };
 
-  /// Cuts the walk at two steps. The first round of a search looks around the place where the step would be if all rows
-  /// were alike, near it closely; each further one narrows it to a 32nd.
-  template <class Block>
+  /// Cuts the walk at two steps, each behind the row there if that has at most `Whole` nonzeros. The first round of a
+  /// search looks around the place where the step would be if all rows were alike, near it closely; each further one
+  /// narrows it to a 32nd.
+  template <int Whole, class Block>
   PMPP_HOST_DEVICE static piece find_piece(Block& block, const arguments& a, const walk& w, std::int64_t from,
                                            std::int64_t to) {
     struct search {
       std::int64_t step, low, high;  ///< how many rows end on the first `step` steps: low ... high
-      Index begin;                   ///< of row `low`
+      Index begin, stop;             ///< of row `low`, and behind row `high`
       std::int64_t row;              ///< where the lane looks
       Index end;                     ///< of row `row`
       bool before;
     };
     const auto origin = static_cast<Index>(w.origin);
-    search s[2] = {{from, 0, a.rows, origin, 0, 0, false}, {to, 0, a.rows, origin, 0, 0, false}};
+    search s[2] = {{from, 0, a.rows, origin, origin, 0, 0, false}, {to, 0, a.rows, origin, origin, 0, 0, false}};
     const double rows_a_step = static_cast<double>(a.rows) / static_cast<double>(w.steps);
     constexpr int middle = lanes / 2;
     const std::int64_t around =
@@ -217,19 +226,70 @@ private:
         const std::int64_t last = block.shuffle(at.row, larger(0, count - 1));
         const std::int64_t next = block.shuffle(at.row, smaller(lanes - 1, count));
         const Index end = block.shuffle(at.end, larger(0, count - 1));
+        const Index stop = Whole > 0 ? block.shuffle(at.end, smaller(lanes - 1, count)) : Index{};
         if (count > 0 && last >= at.low) {
           at.low = last + 1;
           at.begin = end;
         }
-        if (count < lanes) at.high = larger(at.low, smaller(at.high, next));
+        if (count < lanes && next < at.high) {
+          at.high = larger(at.low, next);
+          at.stop = stop;
+        }
       }
     }
     const auto nonzero = [&](const search& at) { return w.origin + at.step - at.low; };
     const auto is_cut = [&](const search& at) {
       return at.low < a.rows && static_cast<std::int64_t>(at.begin) < nonzero(at);
     };
+    if constexpr (Whole > 0)
+      for (search& at : s) {
+        const auto length = static_cast<std::int64_t>(at.stop) - static_cast<std::int64_t>(at.begin);
+        if (!is_cut(at) || length > Whole) continue;
+        at.step += static_cast<std::int64_t>(at.stop) - nonzero(at) + 1;
+        ++at.low;
+        at.begin = at.stop;
+      }
     return {nonzero(s[0]), nonzero(s[1]), s[0].low, s[1].low, static_cast<std::int64_t>(s[0].begin),
             is_cut(s[0]),  is_cut(s[1])};
+  }
+
+  /// A short walk: each warp has one piece, and rows of up to `whole` nonzeros are not cut. Of the warps that have a part
+  /// of a longer one, the one that comes last adds the parts up, in their order. Nobody waits, not even for a barrier.
+  template <class Block>
+  PMPP_HOST_DEVICE static void multiply_short(Block& block, shared& memory, const arguments& a, const walk& w) {
+    const std::int64_t pieces = block.count() * warps, each = larger(std::int64_t(whole), ceil_div(w.steps, pieces));
+    const std::int64_t index = block.warp() * block.count() + block.index();  // few pieces: on all multiprocessors
+    const std::int64_t from = index * each;
+    if (from >= w.steps) return;
+    const piece p = find_piece<whole>(block, a, w, from, smaller(w.steps, from + each));
+    carry& mine = memory.carries[block.warp()];
+    add_up(block, memory.products[block.warp()], mine, a, p);
+    block.sync_warp();
+    const auto piece_of = [&](std::int64_t nonzero, std::int64_t row) { return w.step(nonzero, row) / each; };
+    if (mine.row >= 0) join_parts(block, a, mine.row, piece_of(mine.row_begin, mine.row), index, index, mine.first);
+    if (p.goes_on)
+      join_parts(block, a, p.end_row, piece_of(static_cast<std::int64_t>(a.offsets[p.end_row]), p.end_row),
+                 piece_of(static_cast<std::int64_t>(a.offsets[p.end_row + 1]), p.end_row), index, mine.last);
+  }
+
+  /// Leaves part `mine` of `row`, which lies in the pieces first ... last; adds up all parts if the others are there.
+  template <class Block>
+  PMPP_HOST_DEVICE static void join_parts(Block& block, const arguments& a, std::int64_t row, std::int64_t first,
+                                          std::int64_t last, std::int64_t index, A mine) {
+    unsigned others = 0;
+    if (block.lane() == 0) {
+      a.parts[2 * index + (index < last ? 1 : 0)] = mine;
+      others = simt::atomic_add<simt::order::acq_rel>(a.joined + last, 1u);
+    }
+    if (static_cast<std::int64_t>(block.shuffle(others, 0)) < last - first) return;
+    block.sync_warp();
+    A sum{};
+    for (std::int64_t i = first + block.lane(); i < last; i += lanes) sum += a.parts[2 * i + 1];
+    sum = warp_sum(block, sum);
+    if (block.lane() == 0) {
+      write(a, row, sum + a.parts[2 * last]);
+      simt::store(a.joined + last, 0u);
+    }
   }
 
   /// Columns and values of a tile, on their way.
@@ -331,7 +391,7 @@ private:
       rest.goes_on = p.goes_on;
     }
     bool is_cut = p.began_before, is_spread = false;
-    std::int64_t row = p.row, tile = p.begin / tile_size * tile_size;
+    std::int64_t row = p.row, tile = p.begin / lanes * lanes;
     int rows = static_cast<int>(p.end_row - row), nonzeros_left = static_cast<int>(p.end - tile);  // from here on
     int from = static_cast<int>(p.begin - tile), to = smaller(nonzeros_left, tile_size);
     A open{}, spread{};  // what the warp has of row `row`, but for what lanes have of it if is_spread
