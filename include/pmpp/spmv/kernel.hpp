@@ -78,19 +78,26 @@ struct spmv_kernel {
   /// rest: the first one twice the average, the last one next to nothing. A walk that is too short for that is cut into
   /// one piece for each warp of the grid.
   struct walk {
-    std::int64_t origin, steps, rest;
+    std::int64_t origin, steps, rest, pieces;
     int log;
 
     walk() = default;
     PMPP_HOST_DEVICE walk(const arguments& a, std::int64_t blocks)
         : origin(static_cast<std::int64_t>(a.offsets[0])),
           steps(static_cast<std::int64_t>(a.offsets[a.rows]) - origin + a.rows),
+          pieces(blocks * warps),
           log(floor_log2(blocks * Tuning.stretches)) {
       rest = steps - (least << log);
     }
     static constexpr std::int64_t least = std::int64_t(warps) * tile_size;
 
     PMPP_HOST_DEVICE bool is_short() const { return rest <= 0; }
+    /// A short walk: the number of a warp's piece, so that few lie on all multiprocessors; its steps.
+    template <class Block>
+    PMPP_HOST_DEVICE static std::int64_t piece_of(Block& block) {
+      return block.warp() * block.count() + block.index();
+    }
+    PMPP_HOST_DEVICE std::int64_t each() const { return larger(std::int64_t(whole), ceil_div(steps, pieces)); }
     PMPP_HOST_DEVICE std::int64_t stretches() const { return std::int64_t(1) << log; }
     /// The step at which stretch i begins: i * least + rest * (1 - (1 - i / 2^log)^2).
     PMPP_HOST_DEVICE std::int64_t begin(std::int64_t i) const {
@@ -119,6 +126,7 @@ struct spmv_kernel {
     A first, last;           ///< of a row that began before it and ends in it; of the row behind its last end
     std::int64_t row;        ///< that of `first`, or -1
     std::int64_t row_begin;  ///< its first nonzero
+    std::int64_t open;       ///< the row of `last`
     bool ends;               ///< a row ends in it
     bool goes_on;            ///< the row of `last` ends in a later one
   };
@@ -140,35 +148,45 @@ struct spmv_kernel {
 
   template <class Block>
   PMPP_HOST_DEVICE void operator()(Block& block, shared& memory, const arguments& a) const {
-    {
-      const walk w(a, block.count());
-      if (w.is_short()) {
-        multiply_short(block, memory, a, w);
-        return;
-      }
+    const bool is_short = walk(a, block.count()).is_short();
+    if (!is_short) {
       if (block.thread() == 0) {
         memory.index = simt::atomic_add(a.started, 1u);
-        memory.cut = w;
+        memory.cut = walk(a, block.count());
         memory.far[0].stretch = memory.far[1].stretch = -1;
         memory.turn = 0;
       }
+      block.sync();
     }
-    block.sync();
     for (;;) {
-      const walk w = memory.cut;
-      const std::int64_t index = memory.index;
-      if (index >= w.stretches()) {
-        // Each block comes here once; the last one resets the counter for the next launch.
-        if (block.thread() == 0 && index == w.stretches() + block.count() - 1) simt::store(a.started, 0u);
+      const walk w = is_short ? walk(a, block.count()) : memory.cut;
+      std::int64_t from, to;
+      unsigned next = 0;
+      if (is_short) {
+        from = w.piece_of(block) * w.each();
+        to = from + w.each();
+        if (from >= w.steps) return;
+      } else {
+        const std::int64_t index = memory.index;
+        if (index >= w.stretches()) {
+          // Each block comes here once; the last one resets the counter for the next launch.
+          if (block.thread() == 0 && index == w.stretches() + block.count() - 1) simt::store(a.started, 0u);
+          return;
+        }
+        const std::int64_t begin = w.begin(index), end = w.begin(index + 1);
+        const std::int64_t each = ceil_div(end - begin, std::int64_t(warps));
+        from = smaller(end, begin + block.warp() * each);
+        to = smaller(end, from + each);
+        if (block.thread() == 0) next = simt::atomic_add(a.started, 1u);
+      }
+      const piece p = find_piece(block, a, w, from, smaller(to, w.steps), is_short ? whole : 0);
+      if (!is_short && block.thread() == 0) memory.next = next;
+      add_up(block, memory.products[block.warp()], memory.carries[block.warp()], a, p);
+      if (is_short) {
+        block.sync_warp();
+        join_pieces(block, memory.carries[block.warp()], a);
         return;
       }
-      const std::int64_t begin = w.begin(index), end = w.begin(index + 1);
-      const std::int64_t each = ceil_div(end - begin, std::int64_t(warps)), from = begin + block.warp() * each;
-      unsigned next = 0;
-      if (block.thread() == 0) next = simt::atomic_add(a.started, 1u);
-      const piece p = find_piece<0>(block, a, w, smaller(end, from), smaller(end, from + each));
-      if (block.thread() == 0) memory.next = next;
-      add_up(block, memory.products[block.warp()], memory.carries[block.warp()], a, p);
       block.sync();
       if (block.warp() == 0) join_carries(block, memory, a);
       if (block.thread() == 0) {
@@ -191,12 +209,12 @@ private:
     bool began_before, goes_on;  ///< row `row` has nonzeros in front of `begin`; row `end_row` in front of `end`
   };
 
-  /// Cuts the walk at two steps, each behind the row there if that has at most `Whole` nonzeros. The first round of a
+  /// Cuts the walk at two steps, each behind the row there if that has at most `most` nonzeros. The first round of a
   /// search looks around the place where the step would be if all rows were alike, near it closely; each further one
   /// narrows it to a 32nd.
-  template <int Whole, class Block>
+  template <class Block>
   PMPP_HOST_DEVICE static piece find_piece(Block& block, const arguments& a, const walk& w, std::int64_t from,
-                                           std::int64_t to) {
+                                           std::int64_t to, int most) {
     struct search {
       std::int64_t step, low, high;  ///< how many rows end on the first `step` steps: low ... high
       Index begin, stop;             ///< of row `low`, and behind row `high`
@@ -226,7 +244,7 @@ private:
         const std::int64_t last = block.shuffle(at.row, larger(0, count - 1));
         const std::int64_t next = block.shuffle(at.row, smaller(lanes - 1, count));
         const Index end = block.shuffle(at.end, larger(0, count - 1));
-        const Index stop = Whole > 0 ? block.shuffle(at.end, smaller(lanes - 1, count)) : Index{};
+        const Index stop = block.shuffle(at.end, smaller(lanes - 1, count));
         if (count > 0 && last >= at.low) {
           at.low = last + 1;
           at.begin = end;
@@ -241,54 +259,44 @@ private:
     const auto is_cut = [&](const search& at) {
       return at.low < a.rows && static_cast<std::int64_t>(at.begin) < nonzero(at);
     };
-    if constexpr (Whole > 0)
-      for (search& at : s) {
-        const auto length = static_cast<std::int64_t>(at.stop) - static_cast<std::int64_t>(at.begin);
-        if (!is_cut(at) || length > Whole) continue;
-        at.step += static_cast<std::int64_t>(at.stop) - nonzero(at) + 1;
-        ++at.low;
-        at.begin = at.stop;
-      }
+    for (search& at : s) {
+      const std::int64_t stop = static_cast<std::int64_t>(at.stop);
+      if (!is_cut(at) || stop - static_cast<std::int64_t>(at.begin) > most) continue;
+      at.step += stop - nonzero(at) + 1;
+      ++at.low;
+      at.begin = at.stop;
+    }
     return {nonzero(s[0]), nonzero(s[1]), s[0].low, s[1].low, static_cast<std::int64_t>(s[0].begin),
             is_cut(s[0]),  is_cut(s[1])};
   }
 
-  /// A short walk: each warp has one piece, and rows of up to `whole` nonzeros are not cut. Of the warps that have a part
-  /// of a longer one, the one that comes last adds the parts up, in their order. Nobody waits, not even for a barrier.
+  /// A short walk: leaves what the warp has of rows that are not its own alone. Of the warps that have a part of a row,
+  /// the one that comes last adds the parts up, in their order. Nobody waits, not even for a barrier.
   template <class Block>
-  PMPP_HOST_DEVICE static void multiply_short(Block& block, shared& memory, const arguments& a, const walk& w) {
-    const std::int64_t pieces = block.count() * warps, each = larger(std::int64_t(whole), ceil_div(w.steps, pieces));
-    const std::int64_t index = block.warp() * block.count() + block.index();  // few pieces: on all multiprocessors
-    const std::int64_t from = index * each;
-    if (from >= w.steps) return;
-    const piece p = find_piece<whole>(block, a, w, from, smaller(w.steps, from + each));
-    carry& mine = memory.carries[block.warp()];
-    add_up(block, memory.products[block.warp()], mine, a, p);
-    block.sync_warp();
-    const auto piece_of = [&](std::int64_t nonzero, std::int64_t row) { return w.step(nonzero, row) / each; };
-    if (mine.row >= 0) join_parts(block, a, mine.row, piece_of(mine.row_begin, mine.row), index, index, mine.first);
-    if (p.goes_on)
-      join_parts(block, a, p.end_row, piece_of(static_cast<std::int64_t>(a.offsets[p.end_row]), p.end_row),
-                 piece_of(static_cast<std::int64_t>(a.offsets[p.end_row + 1]), p.end_row), index, mine.last);
-  }
-
-  /// Leaves part `mine` of `row`, which lies in the pieces first ... last; adds up all parts if the others are there.
-  template <class Block>
-  PMPP_HOST_DEVICE static void join_parts(Block& block, const arguments& a, std::int64_t row, std::int64_t first,
-                                          std::int64_t last, std::int64_t index, A mine) {
-    unsigned others = 0;
-    if (block.lane() == 0) {
-      a.parts[2 * index + (index < last ? 1 : 0)] = mine;
-      others = simt::atomic_add<simt::order::acq_rel>(a.joined + last, 1u);
+  PMPP_HOST_DEVICE static void join_pieces(Block& block, const carry& mine, const arguments& a) {
+    if (mine.row < 0 && !mine.goes_on) return;
+    const walk w(a, block.count());
+    const std::int64_t index = w.piece_of(block);
+    // Lane 0 has the row that ends here, lane 1 the one that goes on.
+    std::int64_t row = -1, first = 0, last = 0;
+    if (block.lane() == 0) row = mine.row;
+    if (block.lane() == 1 && mine.goes_on) row = mine.open;
+    bool is_last = false;
+    if (row >= 0) {
+      first = w.step(static_cast<std::int64_t>(a.offsets[row]), row) / w.each();
+      last = w.step(static_cast<std::int64_t>(a.offsets[row + 1]), row) / w.each();
+      a.parts[2 * index + block.lane()] = block.lane() == 0 ? mine.first : mine.last;
+      is_last = simt::atomic_add<simt::order::acq_rel>(a.joined + last, 1u) == static_cast<unsigned>(last - first);
     }
-    if (static_cast<std::int64_t>(block.shuffle(others, 0)) < last - first) return;
-    block.sync_warp();
-    A sum{};
-    for (std::int64_t i = first + block.lane(); i < last; i += lanes) sum += a.parts[2 * i + 1];
-    sum = warp_sum(block, sum);
-    if (block.lane() == 0) {
-      write(a, row, sum + a.parts[2 * last]);
-      simt::store(a.joined + last, 0u);
+    for (unsigned left = block.ballot(is_last); left != 0; left &= left - 1) {
+      const int lane = simt::trailing_zeros(left);
+      const std::int64_t begin = block.shuffle(first, lane), end = block.shuffle(last, lane);
+      A sum{};
+      for (std::int64_t i = begin + block.lane(); i < end; i += lanes) sum += a.parts[2 * i + 1];
+      sum = warp_sum(block, sum);
+      if (block.lane() != lane) continue;
+      write(a, row, sum + a.parts[2 * end]);
+      simt::store(a.joined + end, 0u);
     }
   }
 
@@ -387,6 +395,7 @@ private:
     if (block.lane() == 0) {
       rest.row = -1;
       rest.row_begin = p.row_begin;
+      rest.open = p.end_row;
       rest.ends = p.row < p.end_row;
       rest.goes_on = p.goes_on;
     }
