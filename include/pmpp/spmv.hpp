@@ -149,6 +149,15 @@ void multiply_rows(A alpha, const Values values, const I* const offsets, const I
     store_row(y, row, alpha, sum, beta);
   }
 }
+/// The same for short rows and beta 0: for so few nonzeros a row each branch counts.
+template <class A, class Values, class I, class X, class Y>
+[[gnu::noinline]] void multiply_short_rows(A alpha, const Values values, const I* const offsets, const I* const columns,
+                                           const X x, const Y y, std::int64_t row, const std::int64_t last) {
+  for (; row < last; ++row)
+    y[row] = static_cast<value_of<Y>>(alpha * sum_of_products<A>(values, columns, x,
+                                                                 static_cast<std::int64_t>(offsets[row]),
+                                                                 static_cast<std::int64_t>(offsets[row + 1])));
+}
 
 /// seq: two loops. host: tasks of equal numbers of nonzeros and rows; the result does not depend on the number of
 /// threads.
@@ -189,7 +198,10 @@ void spmv_on_host([[maybe_unused]] const P& where, A alpha, const csr_view<T, I>
         c.row = row;
         ++row;
       }
-      multiply_rows(alpha, values, matrix.offsets, matrix.columns, x, beta, y, row, last);
+      if (beta == A{} && offset(last) - offset(row) < 32 * (last - row))
+        multiply_short_rows(alpha, values, matrix.offsets, matrix.columns, x, y, row, last);
+      else
+        multiply_rows(alpha, values, matrix.offsets, matrix.columns, x, beta, y, row, last);
       if (c.ends) i = offset(last);
       c.last = sum(origin + to - last);
       carries[t] = c;
