@@ -33,6 +33,7 @@
 #include <pmpp/simt/bits.hpp>
 #include <pmpp/simt/block.hpp>
 #include <pmpp/simt/memory.hpp>
+#include <pmpp/spmv/cut.hpp>
 
 #pragma GCC visibility push(hidden)  // see launch.hpp
 
@@ -180,7 +181,8 @@ struct spmv_kernel {
         if (block.thread() == 0) next = simt::atomic_add(a.started, 1u);
       }
       to = smaller(to, w.steps);
-      const piece p = is_short ? find_short_piece(block, a, w, from, to) : find_piece(block, a, w, from, to);
+      const walk_piece p = is_short ? cut_walk<int>(block, a.offsets, a.rows, w.steps, from, to, whole)
+                                    : cut_walk<std::int64_t>(block, a.offsets, a.rows, w.steps, from, to, 0);
       if (!is_short && block.thread() == 0) memory.next = next;
       add_up(block, memory.products[block.warp()], memory.carries[block.warp()], a, p);
       if (is_short) {
@@ -203,113 +205,6 @@ struct spmv_kernel {
   }
 
 private:
-  /// The nonzeros [begin, end) and the ends of the rows [row, end_row) are a warp's.
-  struct piece {
-    std::int64_t begin, end, row, end_row;
-    std::int64_t row_begin;      ///< the first nonzero of row `row`
-    bool began_before, goes_on;  ///< row `row` has nonzeros in front of `begin`; row `end_row` in front of `end`
-  };
-
-  /// Cuts the walk at two steps. The first round of a search looks around the place where the step would be if all rows
-  /// were alike, near it closely; each further one narrows it to a 32nd.
-  template <class Block>
-  PMPP_HOST_DEVICE static piece find_piece(Block& block, const arguments& a, const walk& w, std::int64_t from,
-                                           std::int64_t to) {
-    struct search {
-      std::int64_t step, low, high;  ///< how many rows end on the first `step` steps: low ... high
-      Index begin;                   ///< of row `low`
-      std::int64_t row;              ///< where the lane looks
-      Index end;                     ///< of row `row`
-      bool before;
-    };
-    const auto origin = static_cast<Index>(w.origin);
-    search s[2] = {{from, 0, a.rows, origin, 0, 0, false}, {to, 0, a.rows, origin, 0, 0, false}};
-    const double rows_a_step = static_cast<double>(a.rows) / static_cast<double>(w.steps);
-    constexpr int middle = lanes / 2;
-    const std::int64_t around =
-        block.lane() < middle ? -(1 << (middle - 1 - block.lane())) : (1 << (block.lane() - middle)) - 1;
-    for (bool is_first = true; s[0].low < s[0].high || s[1].low < s[1].high; is_first = false) {
-      for (search& at : s) {
-        at.row = is_first ? static_cast<std::int64_t>(static_cast<double>(at.step) * rows_a_step) + around
-                          : at.low + (block.lane() + 1) * ceil_div(at.high - at.low, std::int64_t(lanes)) - 1;
-        at.before = at.row < at.low;
-        at.end = Index{};
-        if (at.row >= at.low && at.row < at.high) {
-          at.end = a.offsets[at.row + 1];
-          at.before = w.step(static_cast<std::int64_t>(at.end), at.row) < at.step;
-        }
-      }
-      for (search& at : s) {
-        const int count = simt::count_bits(block.ballot(at.before));
-        const std::int64_t last = block.shuffle(at.row, larger(0, count - 1));
-        const std::int64_t next = block.shuffle(at.row, smaller(lanes - 1, count));
-        const Index end = block.shuffle(at.end, larger(0, count - 1));
-        if (count > 0 && last >= at.low) {
-          at.low = last + 1;
-          at.begin = end;
-        }
-        if (count < lanes) at.high = larger(at.low, smaller(at.high, next));
-      }
-    }
-    const auto nonzero = [&](const search& at) { return w.origin + at.step - at.low; };
-    const auto is_cut = [&](const search& at) {
-      return at.low < a.rows && static_cast<std::int64_t>(at.begin) < nonzero(at);
-    };
-    return {nonzero(s[0]), nonzero(s[1]), s[0].low, s[1].low, static_cast<std::int64_t>(s[0].begin),
-            is_cut(s[0]),  is_cut(s[1])};
-  }
-
-  /// A short walk, cut behind the row at either step if that has at most `whole` nonzeros. Half the warp looks for either
-  /// step: twice around the place where it would be if all rows in question were alike, then at places that lie evenly.
-  template <class Block>
-  PMPP_HOST_DEVICE static piece find_short_piece(Block& block, const arguments& a, const walk& w, std::int64_t from,
-                                                 std::int64_t to) {
-    constexpr int half = lanes / 2, side = half / 2;
-    const int upper = block.lane() & half, lane = block.lane() & (half - 1);
-    const int steps = static_cast<int>(w.steps), rows = static_cast<int>(a.rows);
-    int target = static_cast<int>(upper == 0 ? from : to);
-    // Row `low` begins at step `start`, at the target or before it; row `high` at `stop`, behind the target.
-    int low = target < steps ? 0 : rows, start = target < steps ? 0 : steps, high = rows, stop = steps;
-    for (int round = 0; block.any(high - low > 1); ++round) {
-      const int width = high - low;
-      int row = low + 1 + lane;
-      if (width > half + 1) {
-        if (round < 2) {
-          const float part = static_cast<float>(target - start) / static_cast<float>(stop - start);
-          const int middle = low + static_cast<int>(part * static_cast<float>(width));
-          const int far = lane < side ? side - 1 - lane : lane - side;
-          const int distance = larger(far, width >> 2 * (side - far));
-          row = lane < side ? middle - distance : middle + 1 + distance;
-        } else {
-          row = low + static_cast<int>(static_cast<std::int64_t>(width) * (lane + 1) / (half + 1));
-        }
-      }
-      row = larger(low + 1, smaller(high - 1, row));
-      int step = start;
-      if (width > 1) step = static_cast<int>(w.step(static_cast<std::int64_t>(a.offsets[row]), row));
-      const int count = simt::count_bits(block.ballot(step <= target) >> upper & ((1u << half) - 1));
-      const int before = upper + larger(0, count - 1), behind = upper + smaller(half - 1, count);
-      const int row_before = block.shuffle(row, before), step_before = block.shuffle(step, before);
-      const int row_behind = block.shuffle(row, behind), step_behind = block.shuffle(step, behind);
-      if (width > 1 && count > 0) low = row_before, start = step_before;
-      if (width > 1 && count < half) high = row_behind, stop = step_behind;
-    }
-    bool is_cut = start < target;
-    if (is_cut && stop - 1 - start <= whole) {
-      low = high;
-      start = target = stop;
-      is_cut = false;
-    }
-    const auto nonzero = [&](int step, int l) { return w.origin + block.shuffle(step - low, l); };
-    return {nonzero(target, 0),
-            nonzero(target, half),
-            block.shuffle(low, 0),
-            block.shuffle(low, half),
-            nonzero(start, 0),
-            block.shuffle(is_cut ? 1 : 0, 0) != 0,
-            block.shuffle(is_cut ? 1 : 0, half) != 0};
-  }
-
   /// A short walk: leaves what the warp has of rows that are not its own alone. Of the warps that have a part of a row,
   /// the one that comes last adds the parts up, in their order. Nobody waits, not even for a barrier.
   template <class Block>
@@ -431,7 +326,7 @@ private:
 
   /// Writes y at the rows that end in the piece and began in it, and leaves the rest to others.
   template <class Block>
-  PMPP_HOST_DEVICE static void add_up(Block& block, A* products, carry& rest, const arguments& a, const piece& p) {
+  PMPP_HOST_DEVICE static void add_up(Block& block, A* products, carry& rest, const arguments& a, const walk_piece& p) {
     if (block.lane() == 0) {
       rest.row = -1;
       rest.row_begin = p.row_begin;
