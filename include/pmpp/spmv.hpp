@@ -154,9 +154,9 @@ template <class A, class Values, class I, class X, class Y>
 [[gnu::noinline]] void multiply_short_rows(A alpha, const Values values, const I* const offsets, const I* const columns,
                                            const X x, const Y y, std::int64_t row, const std::int64_t last) {
   for (; row < last; ++row)
-    y[row] = static_cast<value_of<Y>>(alpha * sum_of_products<A>(values, columns, x,
-                                                                 static_cast<std::int64_t>(offsets[row]),
-                                                                 static_cast<std::int64_t>(offsets[row + 1])));
+    y[row] =
+        static_cast<value_of<Y>>(alpha * sum_of_products<A>(values, columns, x, static_cast<std::int64_t>(offsets[row]),
+                                                            static_cast<std::int64_t>(offsets[row + 1])));
 }
 
 /// seq: two loops. host: tasks of equal numbers of nonzeros and rows; the result does not depend on the number of

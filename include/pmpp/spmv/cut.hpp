@@ -48,7 +48,7 @@ PMPP_HOST_DEVICE walk_piece cut_walk(Block& block, const Index* offsets, std::in
       const Step distance = larger(Step(far), width >> 2 * (side - far));
       row = lane < side ? middle - distance : middle + 1 + distance;
     } else if (width > half + 1) {
-      row = low + static_cast<Step>(static_cast<std::int64_t>(width) * (lane + 1) / (half + 1));
+      row = low + (lane + 1) * (width / half);
     }
     row = larger(low + 1, smaller(high - 1, row));
     Step step = start;
