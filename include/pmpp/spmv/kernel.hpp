@@ -41,7 +41,7 @@ namespace pmpp::inline PMPP_BACKEND {
 
 struct spmv_tuning {
   int threads = 256;   ///< of a block
-  int items = 8;       ///< nonzeros of a lane in a tile; fewer if one takes more than 20 bytes of registers
+  int items = 8;       ///< nonzeros of a lane in a tile; fewer if one takes more than 16 bytes of registers
   int min_blocks = 4;  ///< of a multiprocessor
   int stretches = 4;   ///< that a block gets, on average; rounded down so that all are a power of two
   int serial = 16;     ///< nonzeros that a lane adds up one after the other; rows with more get the whole warp
@@ -56,8 +56,9 @@ struct spmv_kernel {
                        min_blocks = Tuning.min_blocks,
                        item_bytes =
                            int(sizeof(Index) + sizeof(value_of<Values>) + larger(sizeof(value_of<X>), sizeof(A))),
-                       items = larger(1, Tuning.items * 20 / larger(20, item_bytes)), tile_size = items * lanes,
+                       items = larger(1, Tuning.items * 16 / larger(16, item_bytes)), tile_size = items * lanes,
                        whole = larger(1, tile_size / 2 - lanes);
+  static constexpr bool leaves_first_cache = true;  ///< to x
   /// One word in so many stays unused, so that lanes whose rows are as long as a power of two find different banks.
   static constexpr int gap = sizeof(A) > 4 ? 16 : 32;
 
