@@ -230,7 +230,7 @@ void spmv_on_host([[maybe_unused]] const P& where, A alpha, const csr_view<T, I>
 ///                     it holds, NaN too, does not matter then.
 /// A zero that is stored times a NaN or an infinity in x is NaN; one that is not stored counts for nothing.
 /// The same bits on every run; on host also for any number of threads. Asynchronous on a GPU; may be captured. Scratch:
-/// 64 bytes a block of the grid, from the workspace or one allocation in stream order.
+/// under 200 bytes a block of the grid (numbers of up to 8 bytes), from the workspace or one allocation in stream order.
 /// Cost: offsets, columns and values read once, y written; one launch, whatever the matrix.
 /// \throws std::invalid_argument for negative extents or null arrays, std::length_error if x or y is too short;
 /// cuda_error. Source: PMPP ch. 14; Merrill and Garland, Merge-based SpMV, 2016. Example: test/spmv.cpp, by hand.

@@ -5,7 +5,9 @@
 //   1. Merge path: walk over nonzeros and ends of rows, each end right behind its row's last nonzero. The walk is cut into
 //      stretches, some for each block that the GPU has room for, shorter and shorter towards the end; blocks take one after
 //      the other by ticket, so that none waits for a slower one. Each warp of a block has an equal piece of the stretch. A
-//      search over the offsets gives it its nonzeros and its ends; from then on it works alone, without a barrier.
+//      search over the offsets (spmv/cut.hpp) gives it its nonzeros and its ends; from then on it works alone, without a
+//      barrier. A walk too short for that is cut into one piece for each warp of the grid, without tickets; rows of up to
+//      96 nonzeros (64 of doubles) are not cut.
 //   2. A warp goes through its nonzeros tile by tile, `items` a lane. Columns and values come in whole lines, past the
 //      first cache, which is x's; the next tile's are on their way while this one's rows are added up.
 //      - No row ends in the tile: each lane adds its products to a sum of its own. Long rows cost no more than that.
@@ -14,7 +16,9 @@
 //   3. What a row has in several warps of a block is joined by one of them. Where a row goes on in the next stretch, a
 //      block leaves its sum in a word; the block where such a row ends knows from the offsets where it began, and adds up
 //      the words from there on. It does so one stretch later, when those before have most likely ended; they have
-//      started in any case.
+//      started in any case. In a short walk the warps that have a part of a row leave it in memory, and the one that
+//      comes last adds the parts up.
+//   4. Shared memory takes from the first cache: no more of it than the blocks need, and six doubles a lane, not eight.
 //
 // The cut and the order of additions depend on the offsets and the number of multiprocessors alone: the same bits on
 // every run. (Merge path: Merrill and Garland, Merge-based SpMV, 2016. Shrinking
