@@ -30,6 +30,8 @@ namespace {
 // Small enough that many blocks and tiles take part at a few thousand nonzeros.
 constexpr pmpp::spmv_tuning tiny{64, 1, 3, 3, 2};
 constexpr pmpp::spmv_tuning odd{96, 3, 2, 1, 5};
+// Walks of a few hundred steps are cut into stretches, not into a piece for each warp; on a GPU those of 16384.
+constexpr pmpp::spmv_tuning stretched{64, 1, 1, 3, 2};
 
 /// A 2-byte number that adds up in float.
 struct brain {
@@ -153,6 +155,7 @@ TEST_ALL_PLACES("every structure") {
       check_exact<pmpp::spmv_tuning{}, where, float, float>(matrix);
       check_exact<tiny, where, float, float>(matrix);
       check_exact<odd, where, float, float>(matrix);
+      check_exact<stretched, where, float, float>(matrix);
     }
 }
 
@@ -160,6 +163,7 @@ TEST_ALL_PLACES("large structures") {
   for (const auto& [name, matrix] : test::structures<float>(PMPP_CUDA ? 3000000 : 60000)) {
     CAPTURE(name);
     check_exact<pmpp::spmv_tuning{}, where, float, float>(matrix);
+    check_exact<stretched, where, float, float>(matrix);
   }
 }
 
@@ -283,6 +287,7 @@ TEST_CASE("blocks and threads in any order") {
     const auto& [name, matrix] = cases[seed % cases.size()];
     CAPTURE(name);
     check_exact<tiny, test::device_place, float, float>(matrix);
+    check_exact<stretched, test::device_place, float, float>(matrix);
     check_exact<pmpp::spmv_tuning{}, test::device_place, float, float>(matrix);
   });
 }

@@ -82,8 +82,9 @@ constexpr bool has_fixed_threads = requires {
 #if PMPP_CUDA
 /// What launching asks of a device, read once per device.
 struct device_limits {
-  int shared_per_block = 0;  ///< bytes a block may have after opting in
-  int processors = 0;        ///< streaming multiprocessors
+  int shared_per_block = 0;      ///< bytes a block may have after opting in
+  int shared_per_processor = 0;  ///< bytes that the blocks of a multiprocessor may have together
+  int processors = 0;            ///< streaming multiprocessors
 
   static constexpr int most_devices = 64;
 
@@ -101,8 +102,11 @@ struct device_limits {
       device_limits d;  // several threads may fill the same entry with the same values
       check(cudaDeviceGetAttribute(&d.shared_per_block, cudaDevAttrMaxSharedMemoryPerBlockOptin, id),
             "cudaDeviceGetAttribute");
+      check(cudaDeviceGetAttribute(&d.shared_per_processor, cudaDevAttrMaxSharedMemoryPerMultiprocessor, id),
+            "cudaDeviceGetAttribute");
       check(cudaDeviceGetAttribute(&d.processors, cudaDevAttrMultiProcessorCount, id), "cudaDeviceGetAttribute");
       __atomic_store_n(&table[id].shared_per_block, d.shared_per_block, __ATOMIC_RELAXED);
+      __atomic_store_n(&table[id].shared_per_processor, d.shared_per_processor, __ATOMIC_RELAXED);
       __atomic_store_n(&table[id].processors, d.processors, __ATOMIC_RELAXED);
       __atomic_store_n(&known[id], true, __ATOMIC_RELEASE);
     }
@@ -177,6 +181,21 @@ void allow_shared_bytes_once(int device, const void* function) {
   __atomic_store_n(&allowed[device], true, __ATOMIC_RELAXED);
 }
 
+/// Shared memory and the first cache lie in the same memory, and CUDA gives shared memory more of it than the kernel can
+/// use. A kernel that says `leaves_first_cache` gets what min_blocks blocks need. Once per kernel and device.
+template <class Kernel, class Entry>
+void leave_first_cache_once(int device, const void* function) {
+  static bool done[device_limits::most_devices];
+  if (__atomic_load_n(&done[device], __ATOMIC_RELAXED)) return;
+  constexpr std::size_t reserved = 1024;  // by CUDA, for each block
+  const std::size_t bytes = std::size_t(Kernel::min_blocks) * (simt::detail::shared_bytes_of<Kernel> + reserved),
+                    all = std::size_t(device_limits::of(device).shared_per_processor);
+  check(cudaFuncSetAttribute(function, cudaFuncAttributePreferredSharedMemoryCarveout,
+                             static_cast<int>(smaller(std::size_t(100), ceil_div(100 * bytes, all)))),
+        "cudaFuncSetAttribute(PreferredSharedMemoryCarveout)");
+  __atomic_store_n(&done[device], true, __ATOMIC_RELAXED);
+}
+
 inline cudaLaunchConfig_t launch_config(const grid& shape, std::size_t dynamic_bytes, cudaStream_t stream) {
   cudaLaunchConfig_t config{};
   config.gridDim = {shape.blocks.x, shape.blocks.y, shape.blocks.z};
@@ -206,6 +225,8 @@ void launch_kernel([[maybe_unused]] const P& where, const grid& shape, const Ker
     const auto* entry = reinterpret_cast<const void*>(&simt::detail::run_kernel<Threads, Kernel, Args...>);
     if (own + shape.dynamic_shared > simt::detail::static_shared_limit)
       allow_shared_bytes_once<void(std::integral_constant<int, Threads>, Kernel, Args...)>(id, entry);
+    if constexpr (simt::detail::leaves_first_cache<Kernel>)
+      leave_first_cache_once<Kernel, void(std::integral_constant<int, Threads>, Args...)>(id, entry);
     const cudaLaunchConfig_t config = launch_config(shape, dynamic_bytes, where.stream);
     const void* values[] = {&kernel, &args...};
     after_launch(cudaLaunchKernelExC(&config, entry, const_cast<void**>(values)), name, where.stream,

@@ -96,11 +96,14 @@ void spmv_on_blocks(const P& where, A alpha, const csr_view<T, I>& matrix, X x, 
   constexpr std::size_t counter_bytes = 16;  // the stretches taken, in front of the slots
   const std::int64_t blocks = std::int64_t(kernel::min_blocks) * processor_count(where);
   const std::int64_t stretches = blocks * Tuning.stretches;
-  scratch memory(where, slots::payload_bytes(stretches), counter_bytes + slots::state_bytes(stretches));
-  unsigned* const started = memory.state();
+  const std::int64_t warps = blocks * kernel::warps;
+  scratch memory(where, scratch_bytes({slots::payload_bytes(stretches), std::size_t(2 * warps) * sizeof(A)}),
+                 counter_bytes + larger(slots::state_bytes(stretches), std::size_t(warps) * sizeof(unsigned)));
+  unsigned *const started = memory.state(), *const slot_state = started + counter_bytes / sizeof *started;
+  unsigned char* const payload = memory.template take<unsigned char>(std::int64_t(slots::payload_bytes(stretches)));
   launch(where, blocks, kernel{},
          typename kernel::arguments{matrix.rows, matrix.offsets, matrix.columns, values, x, y, alpha, beta, started,
-                                    slots(started + counter_bytes / sizeof *started, memory.data())});
+                                    slots(slot_state, payload), memory.template take<A>(2 * warps), slot_state});
 }
 
 /// alpha * sum + beta * y[row]; y is not read if beta is 0.
@@ -146,6 +149,15 @@ void multiply_rows(A alpha, const Values values, const I* const offsets, const I
     store_row(y, row, alpha, sum, beta);
   }
 }
+/// The same for short rows and beta 0: for so few nonzeros a row each branch counts.
+template <class A, class Values, class I, class X, class Y>
+[[gnu::noinline]] void multiply_short_rows(A alpha, const Values values, const I* const offsets, const I* const columns,
+                                           const X x, const Y y, std::int64_t row, const std::int64_t last) {
+  for (; row < last; ++row)
+    y[row] =
+        static_cast<value_of<Y>>(alpha * sum_of_products<A>(values, columns, x, static_cast<std::int64_t>(offsets[row]),
+                                                            static_cast<std::int64_t>(offsets[row + 1])));
+}
 
 /// seq: two loops. host: tasks of equal numbers of nonzeros and rows; the result does not depend on the number of
 /// threads.
@@ -186,7 +198,10 @@ void spmv_on_host([[maybe_unused]] const P& where, A alpha, const csr_view<T, I>
         c.row = row;
         ++row;
       }
-      multiply_rows(alpha, values, matrix.offsets, matrix.columns, x, beta, y, row, last);
+      if (beta == A{} && offset(last) - offset(row) < 32 * (last - row))
+        multiply_short_rows(alpha, values, matrix.offsets, matrix.columns, x, y, row, last);
+      else
+        multiply_rows(alpha, values, matrix.offsets, matrix.columns, x, beta, y, row, last);
       if (c.ends) i = offset(last);
       c.last = sum(origin + to - last);
       carries[t] = c;
@@ -215,7 +230,7 @@ void spmv_on_host([[maybe_unused]] const P& where, A alpha, const csr_view<T, I>
 ///                     it holds, NaN too, does not matter then.
 /// A zero that is stored times a NaN or an infinity in x is NaN; one that is not stored counts for nothing.
 /// The same bits on every run; on host also for any number of threads. Asynchronous on a GPU; may be captured. Scratch:
-/// 64 bytes a block of the grid, from the workspace or one allocation in stream order.
+/// under 200 bytes a block of the grid (numbers of up to 8 bytes), from the workspace or one allocation in stream order.
 /// Cost: offsets, columns and values read once, y written; one launch, whatever the matrix.
 /// \throws std::invalid_argument for negative extents or null arrays, std::length_error if x or y is too short;
 /// cuda_error. Source: PMPP ch. 14; Merrill and Garland, Merge-based SpMV, 2016. Example: test/spmv.cpp, by hand.

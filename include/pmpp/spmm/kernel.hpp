@@ -27,6 +27,7 @@
 #include <pmpp/simt/bits.hpp>
 #include <pmpp/simt/block.hpp>
 #include <pmpp/simt/memory.hpp>
+#include <pmpp/spmv/cut.hpp>
 
 #pragma GCC visibility push(hidden)  // see launch.hpp
 
@@ -152,7 +153,11 @@ struct spmm_kernel {
     const std::int64_t begin = block.index() * warps * w.each, from = begin + block.warp() * w.each;
     if (begin >= w.steps) return;
     if (block.thread() == 0) memory.walk = w;  // registers are wanted for sums
-    const piece p = find_piece(block, a, w, smaller(w.steps, from), smaller(w.steps, from + w.each));
+    const std::int64_t to = smaller(w.steps, from + w.each);
+    const walk_piece p =
+        w.steps < 1 << 30
+            ? cut_walk<int>(block, a.offsets, a.rows, w.steps, smaller(from, to), to, int(whole))
+            : cut_walk<std::int64_t>(block, a.offsets, a.rows, w.steps, smaller(from, to), to, int(whole));
     multiply(block, memory.tiles[block.warp()], memory.parts[block.warp()], a, p);
     block.sync();
     if (block.warp() == 0) join_parts(block, memory, a);
@@ -162,12 +167,6 @@ struct spmm_kernel {
   }
 
 private:
-  /// The nonzeros [begin, end) and the ends of the rows [row, end_row) are a warp's.
-  struct piece {
-    std::int64_t begin, end, row, end_row;
-    std::int64_t row_begin;      ///< the first nonzero of row `row`, if that began before
-    bool began_before, goes_on;  ///< row `row` has nonzeros in front of `begin`, row `end_row` in front of `end`
-  };
   /// What a lane is: its columns of B and C, and which of the groups of the warp it belongs to.
   struct role {
     int log_lanes;      ///< of a group
@@ -176,51 +175,6 @@ private:
     bool has_columns;   ///< some lanes have none
     const X* b;         ///< the lane's columns in the first row of B
   };
-
-  /// Cuts the walk at two steps, or behind the row there if it is short. The first round of both searches looks around the place where the step would be if all
-  /// rows were alike, near it closely; each further one narrows it to a 32nd.
-  template <class Block>
-  PMPP_HOST_DEVICE static piece find_piece(Block& block, const arguments& a, const spmm_walk& w, std::int64_t from,
-                                           std::int64_t to) {
-    const std::int64_t step[2] = {from, to};
-    const double rows_a_step = static_cast<double>(a.rows) / static_cast<double>(w.steps);
-    constexpr int middle = lanes / 2;
-    const int around = block.lane() < middle ? -(1 << (middle - 1 - block.lane())) : (1 << (block.lane() - middle)) - 1;
-    std::int64_t low[2] = {0, 0}, high[2] = {a.rows, a.rows};  // so many rows end before the step
-    for (bool is_first = true; low[0] < high[0] || low[1] < high[1]; is_first = false) {
-      std::int64_t row[2];
-      bool before[2];
-      for (int k = 0; k < 2; ++k) {
-        row[k] = is_first ? static_cast<std::int64_t>(static_cast<double>(step[k]) * rows_a_step) + around
-                          : low[k] + (block.lane() + 1) * ceil_div(high[k] - low[k], std::int64_t(lanes)) - 1;
-        before[k] = row[k] < low[k];
-        if (row[k] >= low[k] && row[k] < high[k])
-          before[k] = w.step(static_cast<std::int64_t>(a.offsets[row[k] + 1]), row[k]) < step[k];
-      }
-      for (int k = 0; k < 2; ++k) {
-        const int count = simt::count_bits(block.ballot(before[k]));
-        const std::int64_t last = block.shuffle(row[k], larger(0, count - 1));
-        const std::int64_t next = block.shuffle(row[k], smaller(lanes - 1, count));
-        if (count > 0) low[k] = larger(low[k], last + 1);
-        if (count < lanes) high[k] = larger(low[k], smaller(high[k], next));
-      }
-    }
-    std::int64_t nonzero[2], row_begin[2];
-    bool is_cut[2];
-    for (int k = 0; k < 2; ++k) {
-      nonzero[k] = row_begin[k] = w.origin + step[k] - low[k];
-      is_cut[k] = false;
-      if (low[k] == a.rows) continue;
-      row_begin[k] = static_cast<std::int64_t>(a.offsets[low[k]]);
-      const auto end = static_cast<std::int64_t>(a.offsets[low[k] + 1]);
-      is_cut[k] = row_begin[k] < nonzero[k];
-      if (!is_cut[k] || end - row_begin[k] > whole) continue;
-      nonzero[k] = end;
-      is_cut[k] = false;
-      ++low[k];
-    }
-    return {nonzero[0], nonzero[1], low[0], low[1], row_begin[0], is_cut[0], is_cut[1]};
-  }
 
   /// Adds the products of the nonzeros from, from + step ... below `to` of the tile.
   PMPP_HOST_DEVICE static void add(const tile& t, const arguments& a, const role& me, int from, int to, int step,
@@ -250,7 +204,7 @@ private:
 
   /// Writes C at the rows that end in the piece and began in it; the rest is left in `mine`.
   template <class Block>
-  PMPP_HOST_DEVICE static void multiply(Block& block, tile& t, part& mine, const arguments& a, const piece& p) {
+  PMPP_HOST_DEVICE static void multiply(Block& block, tile& t, part& mine, const arguments& a, const walk_piece& p) {
     role me;
     me.log_lanes = ceil_log2(ceil_div(a.width, V));
     me.group = block.lane() >> me.log_lanes;

@@ -5,7 +5,9 @@
 //   1. Merge path: walk over nonzeros and ends of rows, each end right behind its row's last nonzero. The walk is cut into
 //      stretches, some for each block that the GPU has room for, shorter and shorter towards the end; blocks take one after
 //      the other by ticket, so that none waits for a slower one. Each warp of a block has an equal piece of the stretch. A
-//      search over the offsets gives it its nonzeros and its ends; from then on it works alone, without a barrier.
+//      search over the offsets (spmv/cut.hpp) gives it its nonzeros and its ends; from then on it works alone, without a
+//      barrier. A walk too short for that is cut into one piece for each warp of the grid, without tickets; rows of up to
+//      96 nonzeros (64 of doubles) are not cut.
 //   2. A warp goes through its nonzeros tile by tile, `items` a lane. Columns and values come in whole lines, past the
 //      first cache, which is x's; the next tile's are on their way while this one's rows are added up.
 //      - No row ends in the tile: each lane adds its products to a sum of its own. Long rows cost no more than that.
@@ -14,7 +16,9 @@
 //   3. What a row has in several warps of a block is joined by one of them. Where a row goes on in the next stretch, a
 //      block leaves its sum in a word; the block where such a row ends knows from the offsets where it began, and adds up
 //      the words from there on. It does so one stretch later, when those before have most likely ended; they have
-//      started in any case.
+//      started in any case. In a short walk the warps that have a part of a row leave it in memory, and the one that
+//      comes last adds the parts up.
+//   4. Shared memory takes from the first cache: no more of it than the blocks need, and six doubles a lane, not eight.
 //
 // The cut and the order of additions depend on the offsets and the number of multiprocessors alone: the same bits on
 // every run. (Merge path: Merrill and Garland, Merge-based SpMV, 2016. Shrinking
@@ -33,6 +37,7 @@
 #include <pmpp/simt/bits.hpp>
 #include <pmpp/simt/block.hpp>
 #include <pmpp/simt/memory.hpp>
+#include <pmpp/spmv/cut.hpp>
 
 #pragma GCC visibility push(hidden)  // see launch.hpp
 
@@ -40,7 +45,7 @@ namespace pmpp::inline PMPP_BACKEND {
 
 struct spmv_tuning {
   int threads = 256;   ///< of a block
-  int items = 8;       ///< nonzeros of a lane in a tile; fewer if one takes more than 20 bytes of registers
+  int items = 8;       ///< nonzeros of a lane in a tile; fewer if one takes more than 16 bytes of registers
   int min_blocks = 4;  ///< of a multiprocessor
   int stretches = 4;   ///< that a block gets, on average; rounded down so that all are a power of two
   int serial = 16;     ///< nonzeros that a lane adds up one after the other; rows with more get the whole warp
@@ -55,7 +60,9 @@ struct spmv_kernel {
                        min_blocks = Tuning.min_blocks,
                        item_bytes =
                            int(sizeof(Index) + sizeof(value_of<Values>) + larger(sizeof(value_of<X>), sizeof(A))),
-                       items = larger(1, Tuning.items * 20 / larger(20, item_bytes)), tile_size = items * lanes;
+                       items = larger(1, Tuning.items * 16 / larger(16, item_bytes)), tile_size = items * lanes,
+                       whole = larger(1, tile_size / 2 - lanes);
+  static constexpr bool leaves_first_cache = true;  ///< to x
   /// One word in so many stays unused, so that lanes whose rows are as long as a power of two find different banks.
   static constexpr int gap = sizeof(A) > 4 ? 16 : 32;
 
@@ -69,25 +76,35 @@ struct spmv_kernel {
     A alpha, beta;
     unsigned* started;  ///< zero; counts the stretches that blocks have taken
     block::tile_state<A> carries;
+    A* parts;          ///< of a short walk: what a warp has of the row that ends in it and began before it, and of the
+                       ///< one that is open behind it
+    unsigned* joined;  ///< zero; how many warps have left their part of the row that ends in a warp
   };
-  /// The walk over nonzeros and ends of rows, cut into 2^log stretches (fewer if it is short). Each takes one tile a warp
-  /// and its part of the rest: the first one twice the average, the last one next to nothing.
+  /// The walk over nonzeros and ends of rows, cut into 2^log stretches. Each takes one tile a warp and its part of the
+  /// rest: the first one twice the average, the last one next to nothing. A walk that is too short for that is cut into
+  /// one piece for each warp of the grid.
   struct walk {
-    std::int64_t origin, steps, rest;
+    std::int64_t origin, steps, rest, pieces;
     int log;
 
     walk() = default;
     PMPP_HOST_DEVICE walk(const arguments& a, std::int64_t blocks)
         : origin(static_cast<std::int64_t>(a.offsets[0])),
           steps(static_cast<std::int64_t>(a.offsets[a.rows]) - origin + a.rows),
+          pieces(blocks * warps),
           log(floor_log2(blocks * Tuning.stretches)) {
-      rest = larger(std::int64_t(0), steps - (least << log));
+      rest = steps - (least << log);
     }
     static constexpr std::int64_t least = std::int64_t(warps) * tile_size;
 
-    PMPP_HOST_DEVICE std::int64_t stretches() const {
-      return rest > 0 ? std::int64_t(1) << log : ceil_div(steps, least);
+    PMPP_HOST_DEVICE bool is_short() const { return rest <= 0; }
+    /// A short walk: the number of a warp's piece, so that few lie on all multiprocessors; its steps.
+    template <class Block>
+    PMPP_HOST_DEVICE static std::int64_t piece_of(Block& block) {
+      return block.warp() * block.count() + block.index();
     }
+    PMPP_HOST_DEVICE std::int64_t each() const { return larger(std::int64_t(whole), ceil_div(steps, pieces)); }
+    PMPP_HOST_DEVICE std::int64_t stretches() const { return std::int64_t(1) << log; }
     /// The step at which stretch i begins: i * least + rest * (1 - (1 - i / 2^log)^2).
     PMPP_HOST_DEVICE std::int64_t begin(std::int64_t i) const {
       const std::int64_t part = i * ((std::int64_t(2) << log) - i), low = rest & ((std::int64_t(1) << 2 * log) - 1);
@@ -115,6 +132,7 @@ struct spmv_kernel {
     A first, last;           ///< of a row that began before it and ends in it; of the row behind its last end
     std::int64_t row;        ///< that of `first`, or -1
     std::int64_t row_begin;  ///< its first nonzero
+    std::int64_t open;       ///< the row of `last`
     bool ends;               ///< a row ends in it
     bool goes_on;            ///< the row of `last` ends in a later one
   };
@@ -136,31 +154,47 @@ struct spmv_kernel {
 
   template <class Block>
   PMPP_HOST_DEVICE void operator()(Block& block, shared& memory, const arguments& a) const {
-    if (block.thread() == 0) memory.index = simt::atomic_add(a.started, 1u);
-    {
-      const walk w(a, block.count());
+    const bool is_short = walk(a, block.count()).is_short();
+    if (!is_short) {
       if (block.thread() == 0) {
-        memory.cut = w;
+        memory.index = simt::atomic_add(a.started, 1u);
+        memory.cut = walk(a, block.count());
         memory.far[0].stretch = memory.far[1].stretch = -1;
         memory.turn = 0;
       }
+      block.sync();
     }
-    block.sync();
     for (;;) {
-      const walk w = memory.cut;
-      const std::int64_t index = memory.index;
-      if (index >= w.stretches()) {
-        // Each block comes here once; the last one resets the counter for the next launch.
-        if (block.thread() == 0 && index == w.stretches() + block.count() - 1) simt::store(a.started, 0u);
+      const walk w = is_short ? walk(a, block.count()) : memory.cut;
+      std::int64_t from, to;
+      unsigned next = 0;
+      if (is_short) {
+        from = w.piece_of(block) * w.each();
+        to = from + w.each();
+        if (from >= w.steps) return;
+      } else {
+        const std::int64_t index = memory.index;
+        if (index >= w.stretches()) {
+          // Each block comes here once; the last one resets the counter for the next launch.
+          if (block.thread() == 0 && index == w.stretches() + block.count() - 1) simt::store(a.started, 0u);
+          return;
+        }
+        const std::int64_t begin = w.begin(index), end = w.begin(index + 1);
+        const std::int64_t each = ceil_div(end - begin, std::int64_t(warps));
+        from = smaller(end, begin + block.warp() * each);
+        to = smaller(end, from + each);
+        if (block.thread() == 0) next = simt::atomic_add(a.started, 1u);
+      }
+      to = smaller(to, w.steps);
+      const walk_piece p = is_short ? cut_walk<int>(block, a.offsets, a.rows, w.steps, from, to, whole)
+                                    : cut_walk<std::int64_t>(block, a.offsets, a.rows, w.steps, from, to, 0);
+      if (!is_short && block.thread() == 0) memory.next = next;
+      add_up(block, memory.products[block.warp()], memory.carries[block.warp()], a, p);
+      if (is_short) {
+        block.sync_warp();
+        join_pieces(block, memory.carries[block.warp()], a);
         return;
       }
-      const std::int64_t begin = w.begin(index), end = w.begin(index + 1);
-      const std::int64_t each = ceil_div(end - begin, std::int64_t(warps)), from = begin + block.warp() * each;
-      unsigned next = 0;
-      if (block.thread() == 0) next = simt::atomic_add(a.started, 1u);
-      const piece p = find_piece(block, a, w, smaller(end, from), smaller(end, from + each));
-      if (block.thread() == 0) memory.next = next;
-      add_up(block, memory.products[block.warp()], memory.carries[block.warp()], a, p);
       block.sync();
       if (block.warp() == 0) join_carries(block, memory, a);
       if (block.thread() == 0) {
@@ -176,60 +210,34 @@ struct spmv_kernel {
   }
 
 private:
-  /// The nonzeros [begin, end) and the ends of the rows [row, end_row) are a warp's.
-  struct piece {
-    std::int64_t begin, end, row, end_row;
-    std::int64_t row_begin;      ///< the first nonzero of row `row`
-    bool began_before, goes_on;  ///< row `row` has nonzeros in front of `begin`; row `end_row` in front of `end`
-  };
-
-  /// Cuts the walk at two steps. The first round of a search looks around the place where the step would be if all rows
-  /// were alike, near it closely; each further one narrows it to a 32nd.
+  /// A short walk: leaves what the warp has of rows that are not its own alone. Of the warps that have a part of a row,
+  /// the one that comes last adds the parts up, in their order. Nobody waits, not even for a barrier.
   template <class Block>
-  PMPP_HOST_DEVICE static piece find_piece(Block& block, const arguments& a, const walk& w, std::int64_t from,
-                                           std::int64_t to) {
-    struct search {
-      std::int64_t step, low, high;  ///< how many rows end on the first `step` steps: low ... high
-      Index begin;                   ///< of row `low`
-      std::int64_t row;              ///< where the lane looks
-      Index end;                     ///< of row `row`
-      bool before;
-    };
-    const auto origin = static_cast<Index>(w.origin);
-    search s[2] = {{from, 0, a.rows, origin, 0, 0, false}, {to, 0, a.rows, origin, 0, 0, false}};
-    const double rows_a_step = static_cast<double>(a.rows) / static_cast<double>(w.steps);
-    constexpr int middle = lanes / 2;
-    const std::int64_t around =
-        block.lane() < middle ? -(1 << (middle - 1 - block.lane())) : (1 << (block.lane() - middle)) - 1;
-    for (bool is_first = true; s[0].low < s[0].high || s[1].low < s[1].high; is_first = false) {
-      for (search& at : s) {
-        at.row = is_first ? static_cast<std::int64_t>(static_cast<double>(at.step) * rows_a_step) + around
-                          : at.low + (block.lane() + 1) * ceil_div(at.high - at.low, std::int64_t(lanes)) - 1;
-        at.before = at.row < at.low;
-        at.end = Index{};
-        if (at.row >= at.low && at.row < at.high) {
-          at.end = a.offsets[at.row + 1];
-          at.before = w.step(static_cast<std::int64_t>(at.end), at.row) < at.step;
-        }
-      }
-      for (search& at : s) {
-        const int count = simt::count_bits(block.ballot(at.before));
-        const std::int64_t last = block.shuffle(at.row, larger(0, count - 1));
-        const std::int64_t next = block.shuffle(at.row, smaller(lanes - 1, count));
-        const Index end = block.shuffle(at.end, larger(0, count - 1));
-        if (count > 0 && last >= at.low) {
-          at.low = last + 1;
-          at.begin = end;
-        }
-        if (count < lanes) at.high = larger(at.low, smaller(at.high, next));
-      }
+  PMPP_HOST_DEVICE static void join_pieces(Block& block, const carry& mine, const arguments& a) {
+    if (mine.row < 0 && !mine.goes_on) return;
+    const walk w(a, block.count());
+    const std::int64_t index = w.piece_of(block);
+    // Lane 0 has the row that ends here, lane 1 the one that goes on.
+    std::int64_t row = -1, first = 0, last = 0;
+    if (block.lane() == 0) row = mine.row;
+    if (block.lane() == 1 && mine.goes_on) row = mine.open;
+    bool is_last = false;
+    if (row >= 0) {
+      first = w.step(static_cast<std::int64_t>(a.offsets[row]), row) / w.each();
+      last = w.step(static_cast<std::int64_t>(a.offsets[row + 1]), row) / w.each();
+      a.parts[2 * index + block.lane()] = block.lane() == 0 ? mine.first : mine.last;
+      is_last = simt::atomic_add<simt::order::acq_rel>(a.joined + last, 1u) == static_cast<unsigned>(last - first);
     }
-    const auto nonzero = [&](const search& at) { return w.origin + at.step - at.low; };
-    const auto is_cut = [&](const search& at) {
-      return at.low < a.rows && static_cast<std::int64_t>(at.begin) < nonzero(at);
-    };
-    return {nonzero(s[0]), nonzero(s[1]), s[0].low, s[1].low, static_cast<std::int64_t>(s[0].begin),
-            is_cut(s[0]),  is_cut(s[1])};
+    for (unsigned left = block.ballot(is_last); left != 0; left &= left - 1) {
+      const int lane = simt::trailing_zeros(left);
+      const std::int64_t begin = block.shuffle(first, lane), end = block.shuffle(last, lane);
+      A sum{};
+      for (std::int64_t i = begin + block.lane(); i < end; i += lanes) sum += a.parts[2 * i + 1];
+      sum = warp_sum(block, sum);
+      if (block.lane() != lane) continue;
+      write(a, row, sum + a.parts[2 * end]);
+      simt::store(a.joined + end, 0u);
+    }
   }
 
   /// Columns and values of a tile, on their way.
@@ -323,15 +331,16 @@ private:
 
   /// Writes y at the rows that end in the piece and began in it, and leaves the rest to others.
   template <class Block>
-  PMPP_HOST_DEVICE static void add_up(Block& block, A* products, carry& rest, const arguments& a, const piece& p) {
+  PMPP_HOST_DEVICE static void add_up(Block& block, A* products, carry& rest, const arguments& a, const walk_piece& p) {
     if (block.lane() == 0) {
       rest.row = -1;
       rest.row_begin = p.row_begin;
+      rest.open = p.end_row;
       rest.ends = p.row < p.end_row;
       rest.goes_on = p.goes_on;
     }
     bool is_cut = p.began_before, is_spread = false;
-    std::int64_t row = p.row, tile = p.begin / tile_size * tile_size;
+    std::int64_t row = p.row, tile = p.begin / lanes * lanes;
     int rows = static_cast<int>(p.end_row - row), nonzeros_left = static_cast<int>(p.end - tile);  // from here on
     int from = static_cast<int>(p.begin - tile), to = smaller(nonzeros_left, tile_size);
     A open{}, spread{};  // what the warp has of row `row`, but for what lanes have of it if is_spread
