@@ -338,7 +338,7 @@ struct convolution_kernel {
                                    const mask_argument<Tap, Capacity>& mask) const {
     auto* buffers = reinterpret_cast<four<sum>*>(block.dynamic_shared());
     const int size = buffer_fours(task.rows, task.columns), fours = fours_of(task.columns);
-    const int column = block.warp() % Shape.warps_x * Shape.groups * 32 + block.lane();  // in groups of four
+    const int column = block.warp() % Shape.warps_x * Shape.groups * 32;  // of the warp, in groups of four
     const int row = block.warp() / Shape.warps_x * Shape.rows;
     const int end_of_mask = task.margin(mask.taps.width) + static_cast<int>(mask.taps.width);
     sum total[Shape.rows][Shape.groups][4];
@@ -364,19 +364,28 @@ struct convolution_kernel {
           constexpr int i = decltype(number)::value;
           total[i / 4 / Shape.groups][i / 4 % Shape.groups][i % 4] = 0;
         });
-      const four<sum>* tile = buffers + buffer * size;
+      four<sum>* const tile = buffers + buffer * size;
       const int rows = static_cast<int>(smaller(std::int64_t(task.rows), mask.taps.height - now.ky));
-      accumulate(tile + row * fours + column, fours, tile + (Shape.height() + task.rows - 1) * fours, rows,
+      accumulate(tile + row * fours + column + Shape.groups * block.lane(), fours, tile + (Shape.height() + task.rows - 1) * fours, rows,
                  now.p == 0 ? task.margin(mask.taps.width) : 0, smaller(task.columns, end_of_mask - now.p), total);
-      if (then.is_first()) {
-        const result_position at = first_result(now.tile, task, Shape);
-        for_each_constant<Shape.groups>([&](auto number) {
-          constexpr int g = decltype(number)::value;
-          store_column<Shape.rows>(task, at.z, at.y + row, at.x + 4 * (column + 32 * g),
-                                   [&](auto h) -> const sum(&)[4] { return total[decltype(h)::value][g]; });
-        });
-      }
       block.sync();  // the buffer has been read
+      if (then.is_first()) {
+        // Lanes have adjacent groups, but write every 32nd: through the buffer.
+        four<sum>* const mine = tile + row * fours + column;
+        for_each_constant<Shape.rows * Shape.groups>([&](auto number) {
+          constexpr int h = decltype(number)::value / Shape.groups, g = decltype(number)::value % Shape.groups;
+          for (int j = 0; j < 4; ++j) mine[h * fours + Shape.groups * block.lane() + g].item[j] = total[h][g][j];
+        });
+        block.sync_warp();
+        const result_position at = first_result(now.tile, task, Shape);
+        for (int g = 0; g < Shape.groups; ++g) {
+          const int from = block.lane() + 32 * g;
+          store_column<Shape.rows>(task, at.z, at.y + row, at.x + 4 * (column + from), [&](auto h) -> const sum(&)[4] {
+            return mine[decltype(h)::value * fours + from].item;
+          });
+        }
+        block.sync();
+      }
       now = then;
       if (task.buffers == 2) buffer = 1 - buffer;
     }
@@ -433,52 +442,47 @@ private:
   /// Adds the products of a part of the mask, columns `begin` ... `end` - 1 of `rows` rows of taps.
   PMPP_HOST_DEVICE static void accumulate(const four<sum>* line, int fours, const four<sum>* taps, int rows, int begin,
                                           int end, sum (&total)[Shape.rows][Shape.groups][4]) {
-    for (int r = 0; r < Shape.rows + rows - 1; ++r, line += fours) {
-      window next(line);
-      const auto add = [&](int c, auto from, auto to) {
-        next.advance(line + c + 1);
-        add_products<decltype(from)::value, decltype(to)::value>(next, taps + r * tap_fours + c, r, rows, total);
-      };
-      if (begin == 1) add(0, constant<1>{}, constant<4>{});
-      if (begin == 2) add(0, constant<2>{}, constant<4>{});
-      if (begin == 3) add(0, constant<3>{}, constant<4>{});
-      const int whole = end / 4;
-      for (int c = begin == 0 ? 0 : 1; c < whole; ++c) add(c, constant<0>{}, constant<4>{});
-      if (end % 4 == 1) add(whole, constant<0>{}, constant<1>{});
-      if (end % 4 == 2) add(whole, constant<0>{}, constant<2>{});
-      if (end % 4 == 3) add(whole, constant<0>{}, constant<3>{});
-    }
+    for (int r = 0; r < Shape.rows + rows - 1; ++r, line += fours)
+      if (Shape.rows == 1 || (r >= Shape.rows - 1 && r < rows))
+        add_row<true>(line, taps + r * tap_fours, r, rows, begin, end, total);
+      else
+        add_row<false>(line, taps + r * tap_fours, r, rows, begin, end, total);
   }
 
-  /// The eight elements of each group that four taps meet.
-  struct window {
-    four<sum> left[Shape.groups], right[Shape.groups];
-
-    PMPP_HOST_DEVICE explicit window(const four<sum>* line) {
-      for (int g = 0; g < Shape.groups; ++g) right[g] = line[32 * g];
-    }
-    PMPP_HOST_DEVICE void advance(const four<sum>* line) {
-      for (int g = 0; g < Shape.groups; ++g) {
-        left[g] = right[g];
-        right[g] = line[32 * g];
-      }
-    }
-    PMPP_HOST_DEVICE sum operator()(int g, int i) const { return i < 4 ? left[g].item[i] : right[g].item[i - 4]; }
-  };
-
-  /// A row of the tile times taps From ... To - 1 of four, for the rows of results that meet it: result row h meets row
-  /// r - h of the mask.
-  template <int From, int To>
-  PMPP_HOST_DEVICE static void add_products(const window& x, const four<sum>* taps, int r, int rows,
-                                            sum (&total)[Shape.rows][Shape.groups][4]) {
-    for_each_constant<Shape.rows>([&](auto number) {
-      constexpr int h = decltype(number)::value;
-      if (r < h || r - h >= rows) return;
-      const four<sum> tap = taps[-h * tap_fours];
-      for (int k = From; k < To; ++k)
-        for (int g = 0; g < Shape.groups; ++g)
-          for (int j = 0; j < 4; ++j) total[h][g][j] += tap.item[k] * x(g, k + j);
-    });
+  template <bool AllMeet>
+  PMPP_HOST_DEVICE static void add_row(const four<sum>* line, const four<sum>* taps, int r, int rows, int begin,
+                                       int end, sum (&total)[Shape.rows][Shape.groups][4]) {
+    // A thread's groups and the next one: that of group g is x[(turn + g) % held].
+    constexpr int held = Shape.groups + 1;
+    four<sum> x[held];
+    for (int g = 0; g < Shape.groups; ++g) x[g] = line[g];
+    const auto add = [&](int c, auto turn, auto from, auto to) {
+      constexpr int t = decltype(turn)::value;
+      x[(t + Shape.groups) % held] = line[c + Shape.groups];
+      for_each_constant<Shape.rows>([&](auto number) {
+        constexpr int h = decltype(number)::value;
+        if (!AllMeet && (r < h || r - h >= rows)) return;
+        const four<sum> tap = taps[c - h * tap_fours];
+        for (int k = decltype(from)::value; k < decltype(to)::value; ++k)
+          for (int i = 0; i < 4 * Shape.groups; ++i)
+            total[h][i / 4][i % 4] += tap.item[k] * x[(t + (k + i) / 4) % held].item[(k + i) % 4];
+      });
+    };
+    const auto add_and_turn = [&](int c, auto from) {
+      add(c, constant<0>{}, from, constant<4>{});
+      for (int g = 0; g < Shape.groups; ++g) x[g] = x[g + 1];
+    };
+    if (begin == 1) add_and_turn(0, constant<1>{});
+    if (begin == 2) add_and_turn(0, constant<2>{});
+    if (begin == 3) add_and_turn(0, constant<3>{});
+    const int whole = end / 4;
+    int c = begin == 0 ? 0 : 1;
+    for (; c + held <= whole; c += held)
+      for_each_constant<held>([&](auto turn) { add(c + decltype(turn)::value, turn, constant<0>{}, constant<4>{}); });
+    for (; c < whole; ++c) add_and_turn(c, constant<0>{});
+    if (end % 4 == 1) add(whole, constant<0>{}, constant<0>{}, constant<1>{});
+    if (end % 4 == 2) add(whole, constant<0>{}, constant<0>{}, constant<2>{});
+    if (end % 4 == 3) add(whole, constant<0>{}, constant<0>{}, constant<3>{});
   }
 };
 
