@@ -57,7 +57,7 @@ struct convolution_tuning {
   // Square masks of 3, 5, 7 and 9 taps a side; a thread makes one group of columns.
   int small_warps = 4, small_rows = 8, small_blocks = 6;
   // convolve_separable: as above; half as many rows of doubles.
-  int separable_warps = 4, separable_rows = 8, separable_blocks = 4, separable_part = 128;
+  int separable_warps = 4, separable_rows = 8, separable_blocks = 4, separable_part = 128, separable_buffers = 1;
   int pixel_rows = 4;  ///< of 16 bytes that a thread makes
 };
 
@@ -381,7 +381,7 @@ void convolve_separable_on_device(const P& where, const separable_convolution<In
   // What is converted on its way needs more registers.
   constexpr int blocks =
       larger(1, Tuning.separable_blocks - (std::is_same_v<In, float> && rows == Tuning.separable_rows ? 0 : 1));
-  constexpr separable_shape shape{Tuning.separable_warps, rows, blocks, Tuning.separable_part};
+  constexpr separable_shape shape{Tuning.separable_warps, rows, blocks, Tuning.separable_part, Tuning.separable_buffers};
   using kernel = separable_kernel<In, TapY, TapX, Out, shape, true>;
   using far_kernel = separable_kernel<In, TapY, TapX, Out, shape, false>;
   const std::int64_t size_y = c.mask_y.width, size_x = c.mask_x.width;

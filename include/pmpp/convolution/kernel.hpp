@@ -180,6 +180,9 @@ struct convolution_task {
   PMPP_HOST_DEVICE static int margin(std::int64_t mask_width) { return static_cast<int>((4 - mask_width / 2 % 4) % 4); }
 };
 
+template <int N>
+using constant = std::integral_constant<int, N>;
+
 template <class F, int... I>
 PMPP_HOST_DEVICE void for_each_constant(const F& f, std::integer_sequence<int, I...>) {
   (f(std::integral_constant<int, I>{}), ...);
@@ -320,6 +323,45 @@ PMPP_HOST_DEVICE result_position first_result(std::int64_t tile, const convoluti
           std::int64_t(i % tiles_x) * shape.width()};
 }
 
+/// Adds the products of a row of the tile, from `line` on, to Rows x Groups x 4 adjacent sums: those of row h meet row
+/// r - h of the mask, where it has that one, taps `begin` ... `end` - 1 of it; `taps` are those of row r, `pitch` groups
+/// of four after those of row r - 1. All rows meet with `AllMeet`.
+template <bool AllMeet, int Rows, int Groups, class A>
+PMPP_HOST_DEVICE void add_row(const four<A>* line, const four<A>* taps, int pitch, int r, int mask_rows, int begin,
+                              int end, A (&total)[Rows][Groups][4]) {
+  // The groups that four taps meet: group g is x[(turn + g) % held], so that nothing moves from step to step.
+  constexpr int held = Groups + 1;
+  four<A> x[held];
+  for (int g = 0; g < Groups; ++g) x[g] = line[g];
+  const auto add = [&](int c, auto turn, auto from, auto to) {
+    constexpr int t = decltype(turn)::value;
+    x[(t + Groups) % held] = line[c + Groups];
+    for_each_constant<Rows>([&](auto number) {
+      constexpr int h = decltype(number)::value;
+      if (!AllMeet && (r < h || r - h >= mask_rows)) return;
+      const four<A> tap = taps[c - h * pitch];
+      for (int k = decltype(from)::value; k < decltype(to)::value; ++k)
+        for (int i = 0; i < 4 * Groups; ++i)
+          total[h][i / 4][i % 4] += tap.item[k] * x[(t + (k + i) / 4) % held].item[(k + i) % 4];
+    });
+  };
+  const auto add_and_move = [&](int c, auto from) {
+    add(c, constant<0>{}, from, constant<4>{});
+    for (int g = 0; g < Groups; ++g) x[g] = x[g + 1];
+  };
+  if (begin == 1) add_and_move(0, constant<1>{});
+  if (begin == 2) add_and_move(0, constant<2>{});
+  if (begin == 3) add_and_move(0, constant<3>{});
+  const int whole = end / 4;
+  int c = begin == 0 ? 0 : 1;
+  for (; c + held <= whole; c += held)
+    for_each_constant<held>([&](auto turn) { add(c + decltype(turn)::value, turn, constant<0>{}, constant<4>{}); });
+  for (; c < whole; ++c) add_and_move(c, constant<0>{});
+  if (end % 4 == 1) add(whole, constant<0>{}, constant<0>{}, constant<1>{});
+  if (end % 4 == 2) add(whole, constant<0>{}, constant<0>{}, constant<2>{});
+  if (end % 4 == 3) add(whole, constant<0>{}, constant<0>{}, constant<3>{});
+}
+
 /// Masks of any size, a part of at most task.rows x task.columns at a time. While one tile is used the next one comes,
 /// where there are two buffers.
 template <class In, class Tap, class Out, int Capacity, convolution_shape Shape>
@@ -392,9 +434,6 @@ struct convolution_kernel {
   }
 
 private:
-  template <int N>
-  using constant = std::integral_constant<int, N>;
-
   /// A tile and a part of the mask.
   struct step {
     std::int64_t tile, kz, ky;
@@ -444,45 +483,9 @@ private:
                                           int end, sum (&total)[Shape.rows][Shape.groups][4]) {
     for (int r = 0; r < Shape.rows + rows - 1; ++r, line += fours)
       if (Shape.rows == 1 || (r >= Shape.rows - 1 && r < rows))
-        add_row<true>(line, taps + r * tap_fours, r, rows, begin, end, total);
+        add_row<true>(line, taps + r * tap_fours, tap_fours, r, rows, begin, end, total);
       else
-        add_row<false>(line, taps + r * tap_fours, r, rows, begin, end, total);
-  }
-
-  template <bool AllMeet>
-  PMPP_HOST_DEVICE static void add_row(const four<sum>* line, const four<sum>* taps, int r, int rows, int begin,
-                                       int end, sum (&total)[Shape.rows][Shape.groups][4]) {
-    // A thread's groups and the next one: that of group g is x[(turn + g) % held].
-    constexpr int held = Shape.groups + 1;
-    four<sum> x[held];
-    for (int g = 0; g < Shape.groups; ++g) x[g] = line[g];
-    const auto add = [&](int c, auto turn, auto from, auto to) {
-      constexpr int t = decltype(turn)::value;
-      x[(t + Shape.groups) % held] = line[c + Shape.groups];
-      for_each_constant<Shape.rows>([&](auto number) {
-        constexpr int h = decltype(number)::value;
-        if (!AllMeet && (r < h || r - h >= rows)) return;
-        const four<sum> tap = taps[c - h * tap_fours];
-        for (int k = decltype(from)::value; k < decltype(to)::value; ++k)
-          for (int i = 0; i < 4 * Shape.groups; ++i)
-            total[h][i / 4][i % 4] += tap.item[k] * x[(t + (k + i) / 4) % held].item[(k + i) % 4];
-      });
-    };
-    const auto add_and_turn = [&](int c, auto from) {
-      add(c, constant<0>{}, from, constant<4>{});
-      for (int g = 0; g < Shape.groups; ++g) x[g] = x[g + 1];
-    };
-    if (begin == 1) add_and_turn(0, constant<1>{});
-    if (begin == 2) add_and_turn(0, constant<2>{});
-    if (begin == 3) add_and_turn(0, constant<3>{});
-    const int whole = end / 4;
-    int c = begin == 0 ? 0 : 1;
-    for (; c + held <= whole; c += held)
-      for_each_constant<held>([&](auto turn) { add(c + decltype(turn)::value, turn, constant<0>{}, constant<4>{}); });
-    for (; c < whole; ++c) add_and_turn(c, constant<0>{});
-    if (end % 4 == 1) add(whole, constant<0>{}, constant<0>{}, constant<1>{});
-    if (end % 4 == 2) add(whole, constant<0>{}, constant<0>{}, constant<2>{});
-    if (end % 4 == 3) add(whole, constant<0>{}, constant<0>{}, constant<3>{});
+        add_row<false>(line, taps + r * tap_fours, tap_fours, r, rows, begin, end, total);
   }
 };
 

@@ -27,7 +27,7 @@ namespace detail {
 /// Each warp makes `rows` rows of a step; `part` taps of mask_x are used at a time, a multiple of 4. A multiprocessor
 /// holds `blocks`.
 struct separable_shape {
-  int warps, rows, blocks, part;
+  int warps, rows, blocks, part, buffers;
 
   PMPP_HOST_DEVICE constexpr int threads() const { return 32 * warps; }
   PMPP_HOST_DEVICE constexpr int height() const { return warps * rows; }
@@ -48,6 +48,8 @@ struct separable_kernel {
   using sum = sum_of<In, std::conditional_t<needs_double<TapY>, TapY, TapX>, Out>;
   static constexpr bool converts = !std::is_same_v<In, sum>;
   static constexpr int threads = Shape.threads(), height = Shape.height();
+  static constexpr int groups = smaller(Shape.rows, 4), passes = Shape.rows / groups;  ///< of a thread's sums in a row
+  static constexpr int ring_pitch = 33;  ///< groups of four from row to row; odd, as lanes stand in different rows
   static constexpr int min_blocks = larger(1, Shape.blocks - (RingInShared ? 0 : 1));  // addresses need registers
 
   /// Bytes of the tiles with their taps (in dynamic shared memory), and of a ring with its own.
@@ -85,8 +87,8 @@ struct separable_kernel {
     };
     int loads = 0, slot = 0;  // where sums go in the ring
     const auto load = [&] {
-      std::byte* const to = mine + loads % 2 * buffer_bytes(task.columns);
-      if (next.row < last + ahead && (loads < 2 || end > task.columns)) {
+      std::byte* const to = mine + loads % Shape.buffers * buffer_bytes(task.columns);
+      if (next.row < last + ahead && (loads < Shape.buffers || end > task.columns)) {
         auto* const taps = reinterpret_cast<four<sum>*>(to + raw_bytes(task.columns));
         for (int i = block.lane(); i < task.columns; i += 32)
           if (next.p + i >= margin && next.p + i < end)
@@ -100,35 +102,39 @@ struct separable_kernel {
       advance(next);
       ++loads;
     };
-    load();
-    load();
-    sum total[Shape.rows][4] = {};
+    for (int i = 0; i < Shape.buffers; ++i) load();
+    const int row = block.lane() % Shape.rows, column = block.lane() / Shape.rows * groups;  // a thread's sums
+    sum total[passes][1][groups][4] = {};
     while (true) {
-      simt::copy_async_wait<1>();
+      simt::copy_async_wait<Shape.buffers - 1>();
       block.sync_warp();
-      std::byte* const buffer = mine + loads % 2 * buffer_bytes(task.columns);
+      std::byte* const buffer = mine + loads % Shape.buffers * buffer_bytes(task.columns);
       const four<sum>* tile = reinterpret_cast<const four<sum>*>(buffer);
       if constexpr (converts) {
-        auto* const wide = reinterpret_cast<four<sum>*>(mine + 2 * buffer_bytes(task.columns));
+        auto* const wide = reinterpret_cast<four<sum>*>(mine + Shape.buffers * buffer_bytes(task.columns));
         widen(block.lane(), task, reinterpret_cast<const four<In>*>(buffer), wide, fours, now.row + own,
               x + now.p - margin - mask_x.taps.width / 2);
         block.sync_warp();
         tile = wide;
       }
-      add_row_products(tile + block.lane(), fours, reinterpret_cast<const four<sum>*>(buffer + raw_bytes(task.columns)),
-                       now.p == 0 ? static_cast<int>(margin) : 0,
-                       static_cast<int>(smaller(std::int64_t(task.columns), end - now.p)), total);
+      const auto* const taps = reinterpret_cast<const four<sum>*>(buffer + raw_bytes(task.columns));
+      for_each_constant<passes>([&](auto number) {
+        constexpr int pass = decltype(number)::value;
+        add_row<true>(tile + row * fours + column + pass * 32 / passes, taps, 0, 0, 1,
+                      now.p == 0 ? static_cast<int>(margin) : 0,
+                      static_cast<int>(smaller(std::int64_t(task.columns), end - now.p)), total[pass]);
+      });
       block.sync_warp();  // the buffer has been read
       load();
       if (now.p + task.columns >= end) {
         block.sync();  // the ring has been read
-        for_each_constant<Shape.rows>([&](auto number) {
-          constexpr int h = decltype(number)::value;
-          const int to = slot + own + h;
-          four<sum>& place = ring[(to < ring_rows ? to : to - ring_rows) * 32 + block.lane()];
+        const int to = slot + own + row;
+        four<sum>* const place = ring + (to < ring_rows ? to : to - ring_rows) * ring_pitch + column;
+        for_each_constant<passes * groups>([&](auto number) {
+          constexpr int pass = decltype(number)::value / groups, g = decltype(number)::value % groups;
           for (int j = 0; j < 4; ++j) {
-            place.item[j] = total[h][j];
-            total[h][j] = 0;
+            place[pass * 32 / passes + g].item[j] = total[pass][0][g][j];
+            total[pass][0][g][j] = 0;
           }
         });
         block.sync();  // the sums are in the ring
@@ -144,10 +150,7 @@ struct separable_kernel {
   }
 
 private:
-  template <int N>
-  using constant = std::integral_constant<int, N>;
-
-  PMPP_HOST_DEVICE static int fours_of(int columns) { return 32 + columns / 4; }
+  PMPP_HOST_DEVICE static int fours_of(int columns) { return (32 + columns / 4) | 1; }
   /// Each warp has two buffers, of elements as they are in memory and the taps to use with them, and a tile of sums
   /// where they are of another type.
   PMPP_HOST_DEVICE static int raw_bytes(int columns) {
@@ -158,10 +161,10 @@ private:
   }
   PMPP_HOST_DEVICE static int warp_bytes(int columns) {
     const int tile = Shape.rows * fours_of(columns) * static_cast<int>(sizeof(four<sum>));
-    return 2 * buffer_bytes(columns) + (converts ? tile : 0);
+    return Shape.buffers * buffer_bytes(columns) + (converts ? tile : 0);
   }
   PMPP_HOST_DEVICE static std::int64_t ring_fours(std::int64_t taps_y) {
-    return ceil_div(taps_y, std::int64_t(4)) + 32 * (height + taps_y - 1);
+    return ceil_div(taps_y, std::int64_t(4)) + ring_pitch * (height + taps_y - 1);
   }
 
   /// A warp's rows of a buffer, which begin at (y, x), as sums; the constant of the border may be no value of In.
@@ -179,38 +182,6 @@ private:
       }
   }
 
-  /// Adds the products of taps `begin` ... `end` - 1 of mask_x to the sums of a thread's rows, a few rows at a time.
-  PMPP_HOST_DEVICE static void add_row_products(const four<sum>* line, int fours, const four<sum>* taps, int begin,
-                                                int end, sum (&total)[Shape.rows][4]) {
-    constexpr int batch = Shape.rows % 4 == 0 ? 4 : 1;
-    for_each_constant<Shape.rows / batch>([&](auto number) {
-      constexpr int first = batch * decltype(number)::value;
-      const four<sum>* next = line + first * fours;
-      four<sum> left[batch], right[batch];
-      for (int i = 0; i < batch; ++i) right[i] = next[i * fours];
-      const auto add = [&](int c, auto from, auto to) {
-        ++next;
-        for (int i = 0; i < batch; ++i) {
-          left[i] = right[i];
-          right[i] = next[i * fours];
-        }
-        const four<sum> tap = taps[c];
-        for (int k = decltype(from)::value; k < decltype(to)::value; ++k)
-          for (int i = 0; i < batch; ++i)
-            for (int j = 0; j < 4; ++j)
-              total[first + i][j] += tap.item[k] * (k + j < 4 ? left[i].item[k + j] : right[i].item[k + j - 4]);
-      };
-      if (begin == 1) add(0, constant<1>{}, constant<4>{});
-      if (begin == 2) add(0, constant<2>{}, constant<4>{});
-      if (begin == 3) add(0, constant<3>{}, constant<4>{});
-      const int whole = end / 4;
-      for (int c = begin == 0 ? 0 : 1; c < whole; ++c) add(c, constant<0>{}, constant<4>{});
-      if (end % 4 == 1) add(whole, constant<0>{}, constant<1>{});
-      if (end % 4 == 2) add(whole, constant<0>{}, constant<2>{});
-      if (end % 4 == 3) add(whole, constant<0>{}, constant<3>{});
-    });
-  }
-
   /// A column of results, four wide, from the rows of the ring that begin at `slot`: four taps at a time meet a window
   /// of rows that moves down through registers.
   PMPP_HOST_DEVICE static void make_results(const separable_task<In, Out>& task, const four<sum>* ring, int ring_rows,
@@ -218,10 +189,10 @@ private:
                                             std::int64_t x) {
     if (slot < 0) slot += ring_rows;
     if (slot >= ring_rows) slot -= ring_rows;
-    const four<sum>*at = ring + slot * 32 + lane, *const end = ring + ring_rows * 32;
+    const four<sum>*at = ring + slot * ring_pitch + lane, *const end = ring + ring_rows * ring_pitch;
     const auto next = [&] {
       const four<sum> row = *at;
-      at += 32;
+      at += ring_pitch;
       if (at >= end) at = ring + lane;
       return row;
     };
