@@ -158,7 +158,7 @@ convolution_task<In, Out> task_of(const convolution<In, Tap, Out>& c, const conv
   const std::int64_t tiles_x = ceil_div(c.out.width, std::int64_t(shape.width()));
   const std::int64_t tiles_y = ceil_div(c.out.height, std::int64_t(shape.height()));
   return {c.in, c.out, c.outside, c.in.in_fours(), c.out.in_fours(), tiles_x, tiles_y, tiles_x * tiles_y * c.out.depth,
-          0,    0,     2};
+          0,    0};
 }
 
 template <convolution_shape Shape, class P, class In, class Tap, class Out>
@@ -168,12 +168,10 @@ void launch_any(const P& where, const convolution<In, Tap, Out>& c, bool mask_in
   const std::int64_t columns = round_up(task.margin(c.mask.width) + c.mask.width, std::int64_t(4));
   task.columns = static_cast<int>(smaller(columns, std::int64_t(Shape.part)));
   task.rows = static_cast<int>(smaller(c.mask.height, std::int64_t(Shape.part)));
-  const std::size_t most = shared_limit(where), fair = most / Shape.blocks - 1024;
-  if (kernel::shared_bytes(task.rows, task.columns, 2) > fair) task.buffers = 1;
-  while (kernel::shared_bytes(task.rows, task.columns, task.buffers) > most) task.rows = ceil_div(task.rows, 2);
-  const std::int64_t blocks = smaller(task.tiles, std::int64_t(Shape.blocks) * processor_count(where));
-  launch(where, grid{blocks, Shape.threads(), kernel::shared_bytes(task.rows, task.columns, task.buffers)}, kernel{},
-         task, argument_of<parameter_taps>(c.mask, mask_in_place));
+  // Two blocks of a multiprocessor at least.
+  while (2 * kernel::shared_bytes(task.rows, task.columns) > shared_limit(where)) task.rows = ceil_div(task.rows, 2);
+  launch(where, grid{task.tiles, Shape.threads(), kernel::shared_bytes(task.rows, task.columns)}, kernel{}, task,
+         argument_of<parameter_taps>(c.mask, mask_in_place));
 }
 
 template <int Size, convolution_tuning Tuning, class P, class In, class Tap, class Out>
@@ -386,7 +384,7 @@ void convolve_separable_on_device(const P& where, const separable_convolution<In
   using far_kernel = separable_kernel<In, TapY, TapX, Out, shape, false>;
   const std::int64_t size_y = c.mask_y.width, size_x = c.mask_x.width;
   separable_task<In, Out> task{{c.in, c.out, c.outside, c.in.in_fours(), c.out.in_fours(),
-                                ceil_div(c.out.width, std::int64_t(128)), 0, 0, 0, 0, 1},
+                                ceil_div(c.out.width, std::int64_t(128)), 0, 0, 0, 0},
                                0,
                                nullptr};
   task.columns =

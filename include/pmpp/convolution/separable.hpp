@@ -104,7 +104,7 @@ struct separable_kernel {
     };
     for (int i = 0; i < Shape.buffers; ++i) load();
     const int row = block.lane() % Shape.rows, column = block.lane() / Shape.rows * groups;  // a thread's sums
-    sum total[passes][1][groups][4] = {};
+    sum total[passes][groups][4] = {};
     while (true) {
       simt::copy_async_wait<Shape.buffers - 1>();
       block.sync_warp();
@@ -120,7 +120,7 @@ struct separable_kernel {
       const auto* const taps = reinterpret_cast<const four<sum>*>(buffer + raw_bytes(task.columns));
       for_each_constant<passes>([&](auto number) {
         constexpr int pass = decltype(number)::value;
-        add_row<true>(tile + row * fours + column + pass * 32 / passes, taps, 0, 0, 1,
+        add_line(tile + row * fours + column + pass * 32 / passes, taps,
                       now.p == 0 ? static_cast<int>(margin) : 0,
                       static_cast<int>(smaller(std::int64_t(task.columns), end - now.p)), total[pass]);
       });
@@ -133,8 +133,8 @@ struct separable_kernel {
         for_each_constant<passes * groups>([&](auto number) {
           constexpr int pass = decltype(number)::value / groups, g = decltype(number)::value % groups;
           for (int j = 0; j < 4; ++j) {
-            place[pass * 32 / passes + g].item[j] = total[pass][0][g][j];
-            total[pass][0][g][j] = 0;
+            place[pass * 32 / passes + g].item[j] = total[pass][g][j];
+            total[pass][g][j] = 0;
           }
         });
         block.sync();  // the sums are in the ring
