@@ -180,8 +180,11 @@ void launch_small(const P& where, const convolution<In, Tap, Out>& c, bool mask_
   constexpr convolution_shape shape{
       1, Tuning.small_warps, 1, Size == 9 ? Tuning.small_rows / 2 : Tuning.small_rows, blocks, Size};
   const auto task = task_of(c, shape);
-  launch(where, task.tiles, small_convolution_kernel<In, Tap, Out, Size, shape>{}, task,
-         argument_of<Size * Size>(c.mask, mask_in_place));
+  const auto taps = argument_of<Size * Size>(c.mask, mask_in_place);
+  if (mask_in_place)
+    launch(where, task.tiles, small_convolution_kernel<In, Tap, Out, Size, shape, false>{}, task, taps);
+  else
+    launch(where, task.tiles, small_convolution_kernel<In, Tap, Out, Size, shape, true>{}, task, taps);
 }
 
 /// Rows of a section, so that `strips` of them are done soonest by `room` blocks at a time: with few sections blocks

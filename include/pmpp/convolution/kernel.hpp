@@ -465,9 +465,9 @@ private:
   }
 };
 
-/// Square masks of `Size` x `Size` on a matrix: everything is known to the compiler, taps and elements stay in
-/// registers. Many small blocks: while one waits for its tile others have theirs.
-template <class In, class Tap, class Out, int Size, convolution_shape Shape>
+/// Square masks of `Size` x `Size` on a matrix: everything is known to the compiler, elements stay in registers, taps too,
+/// or `InParameters` they are operands where they are. Many small blocks: while one waits for its tile others have theirs.
+template <class In, class Tap, class Out, int Size, convolution_shape Shape, bool InParameters>
 struct small_convolution_kernel {
   using sum = sum_of<In, Tap, Out>;
   static constexpr int threads = Shape.threads(), min_blocks = Shape.blocks;
@@ -485,12 +485,16 @@ struct small_convolution_kernel {
                                    const mask_argument<Tap, Size * Size>& mask) const {
     const result_position at = first_result(block.index(), task, Shape);
     load_tile<threads>(block.thread(), task, memory.tile, rows, fours, at.z, at.y - Size / 2, at.x - reach);
-    for (int i = block.thread(); i < Size * Size; i += threads)
-      memory.taps[i] = mask.template tap<sum>(0, i / Size, i % Size);
+    if constexpr (!InParameters)
+      for (int i = block.thread(); i < Size * Size; i += threads)
+        memory.taps[i] = converted<sum>(*mask.taps.at(0, i / Size, i % Size));
     simt::copy_async_wait<0>();
     block.sync();
     sum tap[Size * Size];
-    for_each_constant<Size * Size>([&](auto i) { tap[decltype(i)::value] = memory.taps[decltype(i)::value]; });
+    for_each_constant<Size * Size>([&](auto number) {
+      constexpr int i = decltype(number)::value;
+      tap[i] = InParameters ? converted<sum>(mask.value[i]) : memory.taps[i];
+    });
     const int column = block.warp() % Shape.warps_x * 32 + block.lane();  // in groups of four
     const int row = block.warp() / Shape.warps_x * Shape.rows;
     const four<sum>* line = memory.tile + row * fours + column;
