@@ -392,14 +392,14 @@ struct convolution_kernel {
           simt::copy_async_wait<0>();
           block.sync();
           const four<sum>* const line = tile + row * fours + column;
-          if constexpr (Shape.rows == 1)
+          if constexpr (Shape.rows == 1 && Shape.groups % 2 == 1)
             add_line(line + Shape.groups * block.lane(), taps, begin, end, total[0]);
           else
             accumulate(line + block.lane(), fours, taps, pitch, rows, begin, end, total);
           block.sync();  // the tile has been read
         }
     four<sum>* const mine = tile + row * fours + column;
-    if constexpr (Shape.rows == 1) {  // lanes write every 32nd group: through the tile
+    if constexpr (Shape.rows == 1 && Shape.groups % 2 == 1) {  // lanes write every 32nd group: through the tile
       for (int g = 0; g < Shape.groups; ++g)
         for (int j = 0; j < 4; ++j) mine[Shape.groups * block.lane() + g].item[j] = total[0][g][j];
       block.sync_warp();
@@ -421,47 +421,38 @@ private:
   }
 
   /// Adds the products of a part of the mask, columns `begin` ... `end` - 1 of `rows` rows of taps, which are `pitch`
-  /// groups of four apart.
+  /// groups of four apart. A row of the tile serves the rows of results that meet it: result row h meets row r - h of the
+  /// mask.
   PMPP_HOST_DEVICE static void accumulate(const four<sum>* line, int fours, const four<sum>* taps, int pitch, int rows,
                                           int begin, int end, sum (&total)[Shape.rows][Shape.groups][4]) {
-    for (int r = 0; r < Shape.rows + rows - 1; ++r, line += fours, taps += pitch)
-      if (r >= Shape.rows - 1 && r < rows)
-        add_row<true>(line, taps, pitch, r, rows, begin, end, total);
-      else
-        add_row<false>(line, taps, pitch, r, rows, begin, end, total);
-  }
-
-  /// A row of the tile serves the rows of results that meet it, all of them with `AllMeet`: result row h meets row r - h
-  /// of the mask.
-  template <bool AllMeet>
-  PMPP_HOST_DEVICE static void add_row(const four<sum>* line, const four<sum>* taps, int pitch, int r, int rows,
-                                       int begin, int end, sum (&total)[Shape.rows][Shape.groups][4]) {
-    const auto add = [&](int c, auto from, auto to) {
-      constexpr int first = decltype(from)::value, last = decltype(to)::value;
-      four<sum> x[Shape.groups][(last + 6) / 4];
-      for (int g = 0; g < Shape.groups; ++g)
-        for (int i = 0; i < (last + 6) / 4; ++i) x[g][i] = line[32 * g + c + i];
-      for_each_constant<Shape.rows>([&](auto number) {
-        constexpr int h = decltype(number)::value;
-        if (!AllMeet && (r < h || r - h >= rows)) return;
-        four<sum> tap[ceil_div(last, 4)];
-        for (int i = 0; i < ceil_div(last, 4); ++i) tap[i] = taps[c + i - h * pitch];
-        for (int k = first; k < last; ++k)
-          for (int g = 0; g < Shape.groups; ++g)
-            for (int j = 0; j < 4; ++j)
-              total[h][g][j] += tap[k / 4].item[k % 4] * x[g][(k + j) / 4].item[(k + j) % 4];
-      });
-    };
-    if (begin == 1) add(0, constant<1>{}, constant<4>{});
-    if (begin == 2) add(0, constant<2>{}, constant<4>{});
-    if (begin == 3) add(0, constant<3>{}, constant<4>{});
-    const int whole = end / 4;
-    int c = begin == 0 ? 0 : 1;
-    for (; c + 3 <= whole; c += 3) add(c, constant<0>{}, constant<12>{});
-    for (; c < whole; ++c) add(c, constant<0>{}, constant<4>{});
-    if (end % 4 == 1) add(whole, constant<0>{}, constant<1>{});
-    if (end % 4 == 2) add(whole, constant<0>{}, constant<2>{});
-    if (end % 4 == 3) add(whole, constant<0>{}, constant<3>{});
+    for (int r = 0; r < Shape.rows + rows - 1; ++r, line += fours, taps += pitch) {
+      const auto add = [&](int c, auto from, auto to) {
+        constexpr int first = decltype(from)::value, last = decltype(to)::value;
+        four<sum> x[Shape.groups][(last + 6) / 4];
+        for (int g = 0; g < Shape.groups; ++g)
+          for (int i = 0; i < (last + 6) / 4; ++i) x[g][i] = line[32 * g + c + i];
+        for_each_constant<Shape.rows>([&](auto number) {
+          constexpr int h = decltype(number)::value;
+          if (r < h || r - h >= rows) return;
+          four<sum> tap[ceil_div(last, 4)];
+          for (int i = 0; i < ceil_div(last, 4); ++i) tap[i] = taps[c + i - h * pitch];
+          for (int k = first; k < last; ++k)
+            for (int g = 0; g < Shape.groups; ++g)
+              for (int j = 0; j < 4; ++j)
+                total[h][g][j] += tap[k / 4].item[k % 4] * x[g][(k + j) / 4].item[(k + j) % 4];
+        });
+      };
+      if (begin == 1) add(0, constant<1>{}, constant<4>{});
+      if (begin == 2) add(0, constant<2>{}, constant<4>{});
+      if (begin == 3) add(0, constant<3>{}, constant<4>{});
+      const int whole = end / 4;
+      int c = begin == 0 ? 0 : 1;
+      for (; c + 3 <= whole; c += 3) add(c, constant<0>{}, constant<12>{});
+      for (; c < whole; ++c) add(c, constant<0>{}, constant<4>{});
+      if (end % 4 == 1) add(whole, constant<0>{}, constant<1>{});
+      if (end % 4 == 2) add(whole, constant<0>{}, constant<2>{});
+      if (end % 4 == 3) add(whole, constant<0>{}, constant<3>{});
+    }
   }
 };
 

@@ -104,7 +104,6 @@ struct separable_kernel {
     };
     for (int i = 0; i < Shape.buffers; ++i) load();
     const int row = block.lane() % Shape.rows, column = block.lane() / Shape.rows * groups;  // a thread's sums
-    sum total[passes][groups][4] = {};
     while (true) {
       simt::copy_async_wait<Shape.buffers - 1>();
       block.sync_warp();
@@ -117,26 +116,20 @@ struct separable_kernel {
         block.sync_warp();
         tile = wide;
       }
+      if (now.p == 0) block.sync();  // the ring has been read
       const auto* const taps = reinterpret_cast<const four<sum>*>(buffer + raw_bytes(task.columns));
-      for_each_constant<passes>([&](auto number) {
-        constexpr int pass = decltype(number)::value;
-        add_line(tile + row * fours + column + pass * 32 / passes, taps,
-                      now.p == 0 ? static_cast<int>(margin) : 0,
-                      static_cast<int>(smaller(std::int64_t(task.columns), end - now.p)), total[pass]);
-      });
+      const int to = slot + own + row;
+      four<sum>* const sums = ring + (to < ring_rows ? to : to - ring_rows) * ring_pitch;
+      for (int c = column; c < 32; c += 32 / passes) {
+        sum total[groups][4] = {};
+        add_line(tile + row * fours + c, taps, now.p == 0 ? static_cast<int>(margin) : 0,
+                 static_cast<int>(smaller(std::int64_t(task.columns), end - now.p)), total);
+        for (int g = 0; g < groups; ++g)
+          for (int j = 0; j < 4; ++j) sums[c + g].item[j] = total[g][j] + (now.p == 0 ? 0 : sums[c + g].item[j]);
+      }
       block.sync_warp();  // the buffer has been read
       load();
       if (now.p + task.columns >= end) {
-        block.sync();  // the ring has been read
-        const int to = slot + own + row;
-        four<sum>* const place = ring + (to < ring_rows ? to : to - ring_rows) * ring_pitch + column;
-        for_each_constant<passes * groups>([&](auto number) {
-          constexpr int pass = decltype(number)::value / groups, g = decltype(number)::value % groups;
-          for (int j = 0; j < 4; ++j) {
-            place[pass * 32 / passes + g].item[j] = total[pass][g][j];
-            total[pass][g][j] = 0;
-          }
-        });
         block.sync();  // the sums are in the ring
         const std::int64_t y = now.row - ahead;
         if (y >= first)
@@ -191,9 +184,9 @@ private:
     if (slot >= ring_rows) slot -= ring_rows;
     const four<sum>*at = ring + slot * ring_pitch + lane, *const end = ring + ring_rows * ring_pitch;
     const auto next = [&] {
+      if (at >= end) at -= ring_rows * ring_pitch;
       const four<sum> row = *at;
       at += ring_pitch;
-      if (at >= end) at = ring + lane;
       return row;
     };
     four<sum> window[Shape.rows + 7];
@@ -202,7 +195,12 @@ private:
     int done = 0;  // taps
     const auto add = [&](auto count) {
       constexpr int taps_now = decltype(count)::value;
-      for (int k = 0; k < taps_now; ++k) window[Shape.rows - 1 + k] = next();
+      if (at + taps_now * ring_pitch <= end) {
+        for (int k = 0; k < taps_now; ++k) window[Shape.rows - 1 + k] = at[k * ring_pitch];
+        at += taps_now * ring_pitch;
+      } else {
+        for (int k = 0; k < taps_now; ++k) window[Shape.rows - 1 + k] = next();
+      }
       for (int c = 0; c < ceil_div(taps_now, 4); ++c) {
         const four<sum> tap = taps[done / 4 + c];
         for (int k = 4 * c; k < smaller(4 * c + 4, taps_now); ++k)
