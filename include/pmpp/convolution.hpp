@@ -48,16 +48,17 @@
 namespace pmpp::inline PMPP_BACKEND {
 
 struct convolution_tuning {
-  int warps = 8;        ///< of a block
-  int rows = 4;         ///< of results that a thread makes
-  int groups = 2;       ///< of four columns that a thread makes
-  int blocks = 3;       ///< of a multiprocessor
-  int part = 64;        ///< taps a side that are used at a time; a multiple of 4
-  int line_groups = 6;  ///< of four results that a thread makes in one dimension
+  int warps = 8;   ///< of a block
+  int rows = 4;    ///< of results that a thread makes
+  int groups = 2;  ///< of four columns that a thread makes
+  int blocks = 3;  ///< of a multiprocessor
+  int part = 64;   ///< taps a side that are used at a time; a multiple of 4
+  // In one dimension; a thread makes groups of four results, an odd number: so lanes meet in no bank of shared memory.
+  int line_warps = 4, line_groups = 7, line_blocks = 5;
   // Square masks of 3, 5, 7 and 9 taps a side; a thread makes one group of columns.
   int small_warps = 4, small_rows = 8, small_blocks = 6;
   // convolve_separable: as above; half as many rows of doubles.
-  int separable_warps = 4, separable_rows = 8, separable_blocks = 4, separable_part = 128, separable_buffers = 1;
+  int separable_warps = 8, separable_rows = 4, separable_blocks = 3, separable_part = 128;
   int pixel_rows = 4;  ///< of 16 bytes that a thread makes
 };
 
@@ -255,10 +256,13 @@ void choose_kernel(const P& where, const convolution<In, Tap, Out>& c, bool mask
       if (m.width == 9) return launch_small<9, Tuning>(where, c, mask_in_place);
     }
   }
-  // What is converted on its way needs more registers.
-  constexpr int blocks = larger(1, Tuning.blocks - (std::is_same_v<In, float> ? 0 : 1));
+  // What is converted on its way needs more registers, doubles need twice as many.
+  constexpr int fewer = std::is_same_v<In, float> ? 0 : std::is_same_v<sum_of<In, Tap, Out>, float> ? 1 : 2;
+  constexpr int blocks = larger(1, Tuning.blocks - smaller(fewer, 1)),
+                line_blocks = larger(1, Tuning.line_blocks - fewer);
   if (c.out.height == 1 && m.height == 1)
-    launch_any<convolution_shape{Tuning.warps, 1, Tuning.line_groups, 1, 2, 4 * Tuning.part}>(where, c, mask_in_place);
+    launch_any<convolution_shape{Tuning.line_warps, 1, Tuning.line_groups, 1, line_blocks, 4 * Tuning.part}>(
+        where, c, mask_in_place);
   else
     launch_any<convolution_shape{1, Tuning.warps, Tuning.groups, Tuning.rows, blocks, Tuning.part}>(where, c,
                                                                                                     mask_in_place);
@@ -382,14 +386,14 @@ void convolve_separable_on_device(const P& where, const separable_convolution<In
   // What is converted on its way needs more registers.
   constexpr int blocks =
       larger(1, Tuning.separable_blocks - (std::is_same_v<In, float> && rows == Tuning.separable_rows ? 0 : 1));
-  constexpr separable_shape shape{Tuning.separable_warps, rows, blocks, Tuning.separable_part, Tuning.separable_buffers};
+  constexpr separable_shape shape{Tuning.separable_warps, rows, blocks, Tuning.separable_part};
   using kernel = separable_kernel<In, TapY, TapX, Out, shape, true>;
   using far_kernel = separable_kernel<In, TapY, TapX, Out, shape, false>;
   const std::int64_t size_y = c.mask_y.width, size_x = c.mask_x.width;
-  separable_task<In, Out> task{{c.in, c.out, c.outside, c.in.in_fours(), c.out.in_fours(),
-                                ceil_div(c.out.width, std::int64_t(128)), 0, 0, 0, 0},
-                               0,
-                               nullptr};
+  separable_task<In, Out> task{
+      {c.in, c.out, c.outside, c.in.in_fours(), c.out.in_fours(), ceil_div(c.out.width, std::int64_t(128)), 0, 0, 0, 0},
+      0,
+      nullptr};
   task.columns =
       static_cast<int>(smaller(round_up(task.margin(size_x) + size_x, std::int64_t(4)), std::int64_t(shape.part)));
   const std::size_t tile = kernel::tile_bytes(task.columns), ring = kernel::ring_bytes(size_y);

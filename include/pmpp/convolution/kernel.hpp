@@ -361,6 +361,7 @@ template <class In, class Tap, class Out, int Capacity, convolution_shape Shape>
 struct convolution_kernel {
   using sum = sum_of<In, Tap, Out>;
   static constexpr int threads = Shape.threads(), min_blocks = Shape.blocks;
+  static constexpr int piece = sizeof(sum) == 4 ? 3 : 1;  ///< groups of four taps that are used at a time
 
   /// Bytes of dynamic shared memory: the tile, then the taps.
   static std::size_t shared_bytes(int rows, int columns) {
@@ -392,14 +393,14 @@ struct convolution_kernel {
           simt::copy_async_wait<0>();
           block.sync();
           const four<sum>* const line = tile + row * fours + column;
-          if constexpr (Shape.rows == 1 && Shape.groups % 2 == 1)
+          if constexpr (Shape.rows == 1)
             add_line(line + Shape.groups * block.lane(), taps, begin, end, total[0]);
           else
             accumulate(line + block.lane(), fours, taps, pitch, rows, begin, end, total);
           block.sync();  // the tile has been read
         }
     four<sum>* const mine = tile + row * fours + column;
-    if constexpr (Shape.rows == 1 && Shape.groups % 2 == 1) {  // lanes write every 32nd group: through the tile
+    if constexpr (Shape.rows == 1) {  // lanes write every 32nd group: through the tile
       for (int g = 0; g < Shape.groups; ++g)
         for (int j = 0; j < 4; ++j) mine[Shape.groups * block.lane() + g].item[j] = total[0][g][j];
       block.sync_warp();
@@ -447,7 +448,7 @@ private:
       if (begin == 3) add(0, constant<3>{}, constant<4>{});
       const int whole = end / 4;
       int c = begin == 0 ? 0 : 1;
-      for (; c + 3 <= whole; c += 3) add(c, constant<0>{}, constant<12>{});
+      for (; c + piece <= whole; c += piece) add(c, constant<0>{}, constant<4 * piece>{});
       for (; c < whole; ++c) add(c, constant<0>{}, constant<4>{});
       if (end % 4 == 1) add(whole, constant<0>{}, constant<1>{});
       if (end % 4 == 2) add(whole, constant<0>{}, constant<2>{});

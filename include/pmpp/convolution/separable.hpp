@@ -5,9 +5,10 @@
 //   input --copies--> buffers --mask_x--> ring of rows of sums --mask_y--> results
 //
 // The ring holds the sums that the results of a step need, so that each row is brought and filtered once in a strip.
-// Each warp brings its own rows, two steps ahead, as they are in memory; pixels and halves become floats when they are
-// used. Rows outside of the input are filtered like others:
-// so every border means what it means to convolve. A strip is cut to sections, for as many blocks as there is room for.
+// Each warp brings its own rows while it makes results of those before, as they are in memory; pixels and halves become
+// floats when they are used. A thread filters 16 adjacent columns of one row, and makes results of four columns of several
+// rows. Rows outside of the input are filtered like others: so every border means what it means to convolve. A strip is
+// cut to sections, for as many blocks as there is room for.
 #pragma once
 
 #include <cstddef>
@@ -27,7 +28,7 @@ namespace detail {
 /// Each warp makes `rows` rows of a step; `part` taps of mask_x are used at a time, a multiple of 4. A multiprocessor
 /// holds `blocks`.
 struct separable_shape {
-  int warps, rows, blocks, part, buffers;
+  int warps, rows, blocks, part;
 
   PMPP_HOST_DEVICE constexpr int threads() const { return 32 * warps; }
   PMPP_HOST_DEVICE constexpr int height() const { return warps * rows; }
@@ -85,51 +86,56 @@ struct separable_kernel {
       s.p = 0;
       s.row += height;
     };
-    int loads = 0, slot = 0;  // where sums go in the ring
+    int slot = 0;  // where sums go in the ring
+    bool loaded = false;
     const auto load = [&] {
-      std::byte* const to = mine + loads % Shape.buffers * buffer_bytes(task.columns);
-      if (next.row < last + ahead && (loads < Shape.buffers || end > task.columns)) {
-        auto* const taps = reinterpret_cast<four<sum>*>(to + raw_bytes(task.columns));
+      if (next.row < last + ahead && (!loaded || end > task.columns)) {
+        auto* const taps = reinterpret_cast<four<sum>*>(mine + raw_bytes(task.columns));
         for (int i = block.lane(); i < task.columns; i += 32)
           if (next.p + i >= margin && next.p + i < end)
             taps[i / 4].item[i % 4] = mask_x.template tap<sum>(0, 0, next.p + i - margin);
       }
       if (next.row < last + ahead)
-        load_tile<32>(block.lane(), task, reinterpret_cast<four<In>*>(to), Shape.rows, fours, 0, next.row + own,
+        load_tile<32>(block.lane(), task, reinterpret_cast<four<In>*>(mine), Shape.rows, fours, 0, next.row + own,
                       x + next.p - margin - mask_x.taps.width / 2);
       else
         simt::copy_async_batch();
       advance(next);
-      ++loads;
+      loaded = true;
     };
-    for (int i = 0; i < Shape.buffers; ++i) load();
+    load();
     const int row = block.lane() % Shape.rows, column = block.lane() / Shape.rows * groups;  // a thread's sums
+    sum total[passes][groups][4] = {};
     while (true) {
-      simt::copy_async_wait<Shape.buffers - 1>();
+      simt::copy_async_wait<0>();
       block.sync_warp();
-      std::byte* const buffer = mine + loads % Shape.buffers * buffer_bytes(task.columns);
-      const four<sum>* tile = reinterpret_cast<const four<sum>*>(buffer);
+      const four<sum>* tile = reinterpret_cast<const four<sum>*>(mine);
       if constexpr (converts) {
-        auto* const wide = reinterpret_cast<four<sum>*>(mine + Shape.buffers * buffer_bytes(task.columns));
-        widen(block.lane(), task, reinterpret_cast<const four<In>*>(buffer), wide, fours, now.row + own,
+        auto* const wide = reinterpret_cast<four<sum>*>(mine + buffer_bytes(task.columns));
+        widen(block.lane(), task, reinterpret_cast<const four<In>*>(mine), wide, fours, now.row + own,
               x + now.p - margin - mask_x.taps.width / 2);
         block.sync_warp();
         tile = wide;
       }
-      if (now.p == 0) block.sync();  // the ring has been read
-      const auto* const taps = reinterpret_cast<const four<sum>*>(buffer + raw_bytes(task.columns));
-      const int to = slot + own + row;
-      four<sum>* const sums = ring + (to < ring_rows ? to : to - ring_rows) * ring_pitch;
-      for (int c = column; c < 32; c += 32 / passes) {
-        sum total[groups][4] = {};
-        add_line(tile + row * fours + c, taps, now.p == 0 ? static_cast<int>(margin) : 0,
-                 static_cast<int>(smaller(std::int64_t(task.columns), end - now.p)), total);
-        for (int g = 0; g < groups; ++g)
-          for (int j = 0; j < 4; ++j) sums[c + g].item[j] = total[g][j] + (now.p == 0 ? 0 : sums[c + g].item[j]);
-      }
+      const auto* const taps = reinterpret_cast<const four<sum>*>(mine + raw_bytes(task.columns));
+      for_each_constant<passes>([&](auto number) {
+        constexpr int pass = decltype(number)::value;
+        add_line(tile + row * fours + column + pass * 32 / passes, taps, now.p == 0 ? static_cast<int>(margin) : 0,
+                 static_cast<int>(smaller(std::int64_t(task.columns), end - now.p)), total[pass]);
+      });
       block.sync_warp();  // the buffer has been read
       load();
       if (now.p + task.columns >= end) {
+        block.sync();  // the ring has been read
+        const int to = slot + own + row;
+        four<sum>* const place = ring + (to < ring_rows ? to : to - ring_rows) * ring_pitch + column;
+        for_each_constant<passes * groups>([&](auto number) {
+          constexpr int pass = decltype(number)::value / groups, g = decltype(number)::value % groups;
+          for (int j = 0; j < 4; ++j) {
+            place[pass * 32 / passes + g].item[j] = total[pass][g][j];
+            total[pass][g][j] = 0;
+          }
+        });
         block.sync();  // the sums are in the ring
         const std::int64_t y = now.row - ahead;
         if (y >= first)
@@ -144,8 +150,8 @@ struct separable_kernel {
 
 private:
   PMPP_HOST_DEVICE static int fours_of(int columns) { return (32 + columns / 4) | 1; }
-  /// Each warp has two buffers, of elements as they are in memory and the taps to use with them, and a tile of sums
-  /// where they are of another type.
+  /// Each warp has a buffer, of elements as they are in memory and the taps to use with them, and a tile of sums where
+  /// they are of another type. Lanes stand in different rows of it, so their pitch is odd.
   PMPP_HOST_DEVICE static int raw_bytes(int columns) {
     return round_up(Shape.rows * fours_of(columns) * static_cast<int>(sizeof(four<In>)), 16);
   }
@@ -154,7 +160,7 @@ private:
   }
   PMPP_HOST_DEVICE static int warp_bytes(int columns) {
     const int tile = Shape.rows * fours_of(columns) * static_cast<int>(sizeof(four<sum>));
-    return Shape.buffers * buffer_bytes(columns) + (converts ? tile : 0);
+    return buffer_bytes(columns) + (converts ? tile : 0);
   }
   PMPP_HOST_DEVICE static std::int64_t ring_fours(std::int64_t taps_y) {
     return ceil_div(taps_y, std::int64_t(4)) + ring_pitch * (height + taps_y - 1);
@@ -184,9 +190,9 @@ private:
     if (slot >= ring_rows) slot -= ring_rows;
     const four<sum>*at = ring + slot * ring_pitch + lane, *const end = ring + ring_rows * ring_pitch;
     const auto next = [&] {
-      if (at >= end) at -= ring_rows * ring_pitch;
       const four<sum> row = *at;
       at += ring_pitch;
+      if (at >= end) at = ring + lane;
       return row;
     };
     four<sum> window[Shape.rows + 7];
@@ -195,12 +201,7 @@ private:
     int done = 0;  // taps
     const auto add = [&](auto count) {
       constexpr int taps_now = decltype(count)::value;
-      if (at + taps_now * ring_pitch <= end) {
-        for (int k = 0; k < taps_now; ++k) window[Shape.rows - 1 + k] = at[k * ring_pitch];
-        at += taps_now * ring_pitch;
-      } else {
-        for (int k = 0; k < taps_now; ++k) window[Shape.rows - 1 + k] = next();
-      }
+      for (int k = 0; k < taps_now; ++k) window[Shape.rows - 1 + k] = next();
       for (int c = 0; c < ceil_div(taps_now, 4); ++c) {
         const four<sum> tap = taps[done / 4 + c];
         for (int k = 4 * c; k < smaller(4 * c + 4, taps_now); ++k)
