@@ -7,10 +7,10 @@
 //
 //   1. A block makes a tile of results. It brings the elements under it and around it to shared memory, 16 bytes at a
 //      time; only tiles at the edges look up what stands outside. Pixels and halves become floats on the way.
-//   2. Each thread makes a column of results, four wide: an element that it has in registers serves all rows of the mask
-//      (convolution/kernel.hpp).
+//   2. Each thread makes a column of results, four or eight wide: an element that it has in registers serves all rows of
+//      the mask; in one dimension, adjacent results (convolution/kernel.hpp).
 //   3. The taps come as parameters of the kernel where they are in the host's memory, so that nothing is copied and
-//      nothing waits; square masks of 3, 5, 7 and 9 taps a side stay in registers.
+//      nothing waits; those of square masks of 3, 5, 7 and 9 taps a side are operands where they are.
 //   4. Masks too large for shared memory are used part by part.
 //   5. convolve_separable walks down strips of the matrix, with the sums along rows in shared memory
 //      (convolution/separable.hpp).
