@@ -149,12 +149,12 @@ void add_cases() {
 #if PMPP_BENCH_SWEEP
   using tuning = pmpp::convolution_tuning;
   for (const std::int64_t k : {3, 7, 9})
-    add_convolution<float, tuning{8, 4, 2, 3, 64, 6, 8, 8, 3}>("f32 8 small warps, ", picture, {1, k, k});
-  add_convolution<float, tuning{8, 4, 2, 3, 64, 6, 4, 16, 3}>("f32 16 small rows, ", picture, {1, 9, 9});
-  add_separable<tuning{8, 4, 2, 3, 64, 6, 4, 8, 6, 8, 8, 2, 128}>("f32 8 warps, ", 8192, 8192, 31);
-  add_separable<tuning{8, 4, 2, 3, 64, 6, 4, 8, 6, 4, 8, 3, 128}>("f32 3 blocks, ", 8192, 8192, 31);
-  add_separable<tuning{8, 4, 2, 3, 64, 6, 4, 8, 6, 8, 4, 3, 128}>("f32 8 warps of 4 rows, ", 8192, 8192, 31);
-  for (const std::int64_t k : {15, 31}) add_convolution<float, tuning{8, 8, 2, 2}>("f32 8 rows, ", picture, {1, k, k});
+    add_convolution<float, tuning{.small_warps = 8, .small_blocks = 3}>("f32 8 small warps, ", picture, {1, k, k});
+  add_convolution<float, tuning{.small_rows = 16, .small_blocks = 3}>("f32 16 small rows, ", picture, {1, 9, 9});
+  add_separable<tuning{.separable_warps = 4, .separable_rows = 8}>("f32 4 warps of 8 rows, ", 8192, 8192, 31);
+  add_separable<tuning{.separable_rows = 8, .separable_blocks = 2}>("f32 8 warps of 8 rows, ", 8192, 8192, 31);
+  for (const std::int64_t k : {15, 31})
+    add_convolution<float, tuning{.rows = 6, .blocks = 2}>("f32 6 rows, ", picture, {1, k, k});
 #endif
 }
 

@@ -30,7 +30,7 @@ namespace border = pmpp::border;
 namespace {
 
 constexpr pmpp::convolution_tuning standard{};
-constexpr pmpp::convolution_tuning tiny{2, 2, 1, 1, 8, 1, 1, 2, 1, 2, 4, 1, 8};
+constexpr pmpp::convolution_tuning tiny{2, 2, 1, 1, 8, 2, 1, 1, 1, 2, 1, 2, 4, 1, 8};
 
 struct shape {
   std::int64_t depth, height, width;

@@ -7,10 +7,10 @@
 //
 //   1. A block makes a tile of results. It brings the elements under it and around it to shared memory, 16 bytes at a
 //      time; only tiles at the edges look up what stands outside. Pixels and halves become floats on the way.
-//   2. Each thread makes a column of results, four wide: an element that it has in registers serves all rows of the mask
-//      (convolution/kernel.hpp).
+//   2. Each thread makes a column of results, four or eight wide: an element that it has in registers serves all rows of
+//      the mask; in one dimension, adjacent results (convolution/kernel.hpp).
 //   3. The taps come as parameters of the kernel where they are in the host's memory, so that nothing is copied and
-//      nothing waits; square masks of 3, 5, 7 and 9 taps a side stay in registers.
+//      nothing waits; those of square masks of 3, 5, 7 and 9 taps a side are operands where they are.
 //   4. Masks too large for shared memory are used part by part.
 //   5. convolve_separable walks down strips of the matrix, with the sums along rows in shared memory
 //      (convolution/separable.hpp).
@@ -48,16 +48,17 @@
 namespace pmpp::inline PMPP_BACKEND {
 
 struct convolution_tuning {
-  int warps = 8;        ///< of a block
-  int rows = 4;         ///< of results that a thread makes
-  int groups = 2;       ///< of four columns that a thread makes
-  int blocks = 3;       ///< of a multiprocessor
-  int part = 64;        ///< taps a side that are used at a time; a multiple of 4
-  int line_groups = 6;  ///< of four results that a thread makes in one dimension
+  int warps = 8;   ///< of a block
+  int rows = 4;    ///< of results that a thread makes
+  int groups = 2;  ///< of four columns that a thread makes
+  int blocks = 3;  ///< of a multiprocessor
+  int part = 64;   ///< taps a side that are used at a time; a multiple of 4
+  // In one dimension; a thread makes groups of four results, an odd number: so lanes meet in no bank of shared memory.
+  int line_warps = 4, line_groups = 7, line_blocks = 5;
   // Square masks of 3, 5, 7 and 9 taps a side; a thread makes one group of columns.
   int small_warps = 4, small_rows = 8, small_blocks = 6;
   // convolve_separable: as above; half as many rows of doubles.
-  int separable_warps = 4, separable_rows = 8, separable_blocks = 4, separable_part = 128;
+  int separable_warps = 8, separable_rows = 4, separable_blocks = 3, separable_part = 128;
   int pixel_rows = 4;  ///< of 16 bytes that a thread makes
 };
 
@@ -158,7 +159,7 @@ convolution_task<In, Out> task_of(const convolution<In, Tap, Out>& c, const conv
   const std::int64_t tiles_x = ceil_div(c.out.width, std::int64_t(shape.width()));
   const std::int64_t tiles_y = ceil_div(c.out.height, std::int64_t(shape.height()));
   return {c.in, c.out, c.outside, c.in.in_fours(), c.out.in_fours(), tiles_x, tiles_y, tiles_x * tiles_y * c.out.depth,
-          0,    0,     2};
+          0,    0};
 }
 
 template <convolution_shape Shape, class P, class In, class Tap, class Out>
@@ -168,12 +169,10 @@ void launch_any(const P& where, const convolution<In, Tap, Out>& c, bool mask_in
   const std::int64_t columns = round_up(task.margin(c.mask.width) + c.mask.width, std::int64_t(4));
   task.columns = static_cast<int>(smaller(columns, std::int64_t(Shape.part)));
   task.rows = static_cast<int>(smaller(c.mask.height, std::int64_t(Shape.part)));
-  const std::size_t most = shared_limit(where), fair = most / Shape.blocks - 1024;
-  if (kernel::shared_bytes(task.rows, task.columns, 2) > fair) task.buffers = 1;
-  while (kernel::shared_bytes(task.rows, task.columns, task.buffers) > most) task.rows = ceil_div(task.rows, 2);
-  const std::int64_t blocks = smaller(task.tiles, std::int64_t(Shape.blocks) * processor_count(where));
-  launch(where, grid{blocks, Shape.threads(), kernel::shared_bytes(task.rows, task.columns, task.buffers)}, kernel{},
-         task, argument_of<parameter_taps>(c.mask, mask_in_place));
+  // Two blocks of a multiprocessor at least.
+  while (2 * kernel::shared_bytes(task.rows, task.columns) > shared_limit(where)) task.rows = ceil_div(task.rows, 2);
+  launch(where, grid{task.tiles, Shape.threads(), kernel::shared_bytes(task.rows, task.columns)}, kernel{}, task,
+         argument_of<parameter_taps>(c.mask, mask_in_place));
 }
 
 template <int Size, convolution_tuning Tuning, class P, class In, class Tap, class Out>
@@ -182,8 +181,11 @@ void launch_small(const P& where, const convolution<In, Tap, Out>& c, bool mask_
   constexpr convolution_shape shape{
       1, Tuning.small_warps, 1, Size == 9 ? Tuning.small_rows / 2 : Tuning.small_rows, blocks, Size};
   const auto task = task_of(c, shape);
-  launch(where, task.tiles, small_convolution_kernel<In, Tap, Out, Size, shape>{}, task,
-         argument_of<Size * Size>(c.mask, mask_in_place));
+  const auto taps = argument_of<Size * Size>(c.mask, mask_in_place);
+  if (mask_in_place)
+    launch(where, task.tiles, small_convolution_kernel<In, Tap, Out, Size, shape, false>{}, task, taps);
+  else
+    launch(where, task.tiles, small_convolution_kernel<In, Tap, Out, Size, shape, true>{}, task, taps);
 }
 
 /// Rows of a section, so that `strips` of them are done soonest by `room` blocks at a time: with few sections blocks
@@ -254,10 +256,13 @@ void choose_kernel(const P& where, const convolution<In, Tap, Out>& c, bool mask
       if (m.width == 9) return launch_small<9, Tuning>(where, c, mask_in_place);
     }
   }
-  // What is converted on its way needs more registers.
-  constexpr int blocks = larger(1, Tuning.blocks - (std::is_same_v<In, float> ? 0 : 1));
+  // What is converted on its way needs more registers, doubles need twice as many.
+  constexpr int fewer = std::is_same_v<In, float> ? 0 : std::is_same_v<sum_of<In, Tap, Out>, float> ? 1 : 2;
+  constexpr int blocks = larger(1, Tuning.blocks - smaller(fewer, 1)),
+                line_blocks = larger(1, Tuning.line_blocks - fewer);
   if (c.out.height == 1 && m.height == 1)
-    launch_any<convolution_shape{Tuning.warps, 1, Tuning.line_groups, 1, 2, 4 * Tuning.part}>(where, c, mask_in_place);
+    launch_any<convolution_shape{Tuning.line_warps, 1, Tuning.line_groups, 1, line_blocks, 4 * Tuning.part}>(
+        where, c, mask_in_place);
   else
     launch_any<convolution_shape{1, Tuning.warps, Tuning.groups, Tuning.rows, blocks, Tuning.part}>(where, c,
                                                                                                     mask_in_place);
@@ -385,10 +390,10 @@ void convolve_separable_on_device(const P& where, const separable_convolution<In
   using kernel = separable_kernel<In, TapY, TapX, Out, shape, true>;
   using far_kernel = separable_kernel<In, TapY, TapX, Out, shape, false>;
   const std::int64_t size_y = c.mask_y.width, size_x = c.mask_x.width;
-  separable_task<In, Out> task{{c.in, c.out, c.outside, c.in.in_fours(), c.out.in_fours(),
-                                ceil_div(c.out.width, std::int64_t(128)), 0, 0, 0, 0, 1},
-                               0,
-                               nullptr};
+  separable_task<In, Out> task{
+      {c.in, c.out, c.outside, c.in.in_fours(), c.out.in_fours(), ceil_div(c.out.width, std::int64_t(128)), 0, 0, 0, 0},
+      0,
+      nullptr};
   task.columns =
       static_cast<int>(smaller(round_up(task.margin(size_x) + size_x, std::int64_t(4)), std::int64_t(shape.part)));
   const std::size_t tile = kernel::tile_bytes(task.columns), ring = kernel::ring_bytes(size_y);

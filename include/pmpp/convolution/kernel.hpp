@@ -175,10 +175,13 @@ struct convolution_task {
   border::rule outside;
   bool in_fours, out_fours;
   std::int64_t tiles_x, tiles_y, tiles;
-  int rows, columns, buffers;  ///< of the part of the mask that is used at a time; tiles in shared memory
+  int rows, columns;  ///< of the part of the mask that is used at a time
 
   PMPP_HOST_DEVICE static int margin(std::int64_t mask_width) { return static_cast<int>((4 - mask_width / 2 % 4) % 4); }
 };
+
+template <int N>
+using constant = std::integral_constant<int, N>;
 
 template <class F, int... I>
 PMPP_HOST_DEVICE void for_each_constant(const F& f, std::integer_sequence<int, I...>) {
@@ -320,171 +323,143 @@ PMPP_HOST_DEVICE result_position first_result(std::int64_t tile, const convoluti
           std::int64_t(i % tiles_x) * shape.width()};
 }
 
-/// Masks of any size, a part of at most task.rows x task.columns at a time. While one tile is used the next one comes,
-/// where there are two buffers.
+/// Adds the products of a row of elements, from `line` on, and taps `begin` ... `end` - 1 to Groups x 4 adjacent sums.
+template <int Groups, class A>
+PMPP_HOST_DEVICE void add_line(const four<A>* line, const four<A>* taps, int begin, int end, A (&total)[Groups][4]) {
+  // The groups that four taps meet: group g is x[(turn + g) % held], so that nothing moves from step to step.
+  constexpr int held = Groups + 1;
+  four<A> x[held];
+  for (int g = 0; g < Groups; ++g) x[g] = line[g];
+  const auto add = [&](int c, auto turn, auto from, auto to) {
+    constexpr int t = decltype(turn)::value;
+    x[(t + Groups) % held] = line[c + Groups];
+    const four<A> tap = taps[c];
+    for (int k = decltype(from)::value; k < decltype(to)::value; ++k)
+      for (int i = 0; i < 4 * Groups; ++i)
+        total[i / 4][i % 4] += tap.item[k] * x[(t + (k + i) / 4) % held].item[(k + i) % 4];
+  };
+  const auto add_and_move = [&](int c, auto from) {
+    add(c, constant<0>{}, from, constant<4>{});
+    for (int g = 0; g < Groups; ++g) x[g] = x[g + 1];
+  };
+  if (begin == 1) add_and_move(0, constant<1>{});
+  if (begin == 2) add_and_move(0, constant<2>{});
+  if (begin == 3) add_and_move(0, constant<3>{});
+  const int whole = end / 4;
+  int c = begin == 0 ? 0 : 1;
+  for (; c + held <= whole; c += held)
+    for_each_constant<held>([&](auto turn) { add(c + decltype(turn)::value, turn, constant<0>{}, constant<4>{}); });
+  for (; c < whole; ++c) add_and_move(c, constant<0>{});
+  if (end % 4 == 1) add(whole, constant<0>{}, constant<0>{}, constant<1>{});
+  if (end % 4 == 2) add(whole, constant<0>{}, constant<0>{}, constant<2>{});
+  if (end % 4 == 3) add(whole, constant<0>{}, constant<0>{}, constant<3>{});
+}
+
+/// Masks of any size, a part of at most task.rows x task.columns at a time. A thread's groups of columns are adjacent
+/// where it has one row, else 32 groups apart.
 template <class In, class Tap, class Out, int Capacity, convolution_shape Shape>
 struct convolution_kernel {
   using sum = sum_of<In, Tap, Out>;
   static constexpr int threads = Shape.threads(), min_blocks = Shape.blocks;
-  static constexpr int tap_fours = Shape.part / 4;  ///< groups of four taps in a row
+  static constexpr int piece = sizeof(sum) == 4 ? 3 : 1;  ///< groups of four taps that are used at a time
 
-  /// Bytes of dynamic shared memory: for each buffer the tile, then the taps.
-  static std::size_t shared_bytes(int rows, int columns, int buffers) {
-    return sizeof(four<sum>) * static_cast<std::size_t>(buffers * buffer_fours(rows, columns));
+  /// Bytes of dynamic shared memory: the tile, then the taps.
+  static std::size_t shared_bytes(int rows, int columns) {
+    return sizeof(four<sum>) * static_cast<std::size_t>(tile_fours(rows, columns) + rows * ceil_div(columns, 4));
   }
 
   template <class Block>
   PMPP_HOST_DEVICE void operator()(Block& block, const convolution_task<In, Out>& task,
                                    const mask_argument<Tap, Capacity>& mask) const {
-    auto* buffers = reinterpret_cast<four<sum>*>(block.dynamic_shared());
-    const int size = buffer_fours(task.rows, task.columns), fours = fours_of(task.columns);
-    const int column = block.warp() % Shape.warps_x * Shape.groups * 32 + block.lane();  // in groups of four
+    auto* const tile = reinterpret_cast<four<sum>*>(block.dynamic_shared());
+    auto* const taps = tile + tile_fours(task.rows, task.columns);
+    const volume<const Tap>& m = mask.taps;
+    const int margin = task.margin(m.width), fours = fours_of(task.columns), pitch = ceil_div(task.columns, 4);
+    const int column = block.warp() % Shape.warps_x * Shape.groups * 32;  // of the warp, in groups of four
     const int row = block.warp() / Shape.warps_x * Shape.rows;
-    const int end_of_mask = task.margin(mask.taps.width) + static_cast<int>(mask.taps.width);
-    sum total[Shape.rows][Shape.groups][4];
-    step now{block.index(), 0, 0, 0};
-    int buffer = 0;
-    if (task.buffers == 2) load(block, task, mask, now, buffers);
-    while (now.tile < task.tiles) {
-      step then = now;
-      then.advance(task, mask.taps, end_of_mask, block.count());
-      if (task.buffers == 1)
-        load(block, task, mask, now, buffers);
-      else if (then.tile < task.tiles)
-        load(block, task, mask, then, buffers + (1 - buffer) * size);
-      else
-        simt::copy_async_batch();
-      if (task.buffers == 1)
-        simt::copy_async_wait<0>();
-      else
-        simt::copy_async_wait<1>();
-      block.sync();
-      if (now.is_first())
-        for_each_constant<Shape.rows * Shape.groups * 4>([&](auto number) {
-          constexpr int i = decltype(number)::value;
-          total[i / 4 / Shape.groups][i / 4 % Shape.groups][i % 4] = 0;
-        });
-      const four<sum>* tile = buffers + buffer * size;
-      const int rows = static_cast<int>(smaller(std::int64_t(task.rows), mask.taps.height - now.ky));
-      accumulate(tile + row * fours + column, fours, tile + (Shape.height() + task.rows - 1) * fours, rows,
-                 now.p == 0 ? task.margin(mask.taps.width) : 0, smaller(task.columns, end_of_mask - now.p), total);
-      if (then.is_first()) {
-        const result_position at = first_result(now.tile, task, Shape);
-        for_each_constant<Shape.groups>([&](auto number) {
-          constexpr int g = decltype(number)::value;
-          store_column<Shape.rows>(task, at.z, at.y + row, at.x + 4 * (column + 32 * g),
-                                   [&](auto h) -> const sum(&)[4] { return total[decltype(h)::value][g]; });
-        });
-      }
-      block.sync();  // the buffer has been read
-      now = then;
-      if (task.buffers == 2) buffer = 1 - buffer;
+    const result_position at = first_result(block.index(), task, Shape);
+    sum total[Shape.rows][Shape.groups][4] = {};
+    for (std::int64_t kz = 0; kz < m.depth; ++kz)
+      for (std::int64_t ky = 0; ky < m.height; ky += task.rows)
+        for (std::int64_t p = 0; p < margin + m.width; p += task.columns) {
+          const int rows = static_cast<int>(smaller(std::int64_t(task.rows), m.height - ky));
+          const int begin = p == 0 ? margin : 0;
+          const int end = static_cast<int>(smaller(std::int64_t(task.columns), margin + m.width - p));
+          load_tile<threads>(block.thread(), task, tile, Shape.height() + rows - 1, fours, at.z + kz - m.depth / 2,
+                             at.y + ky - m.height / 2, at.x + p - margin - m.width / 2);
+          for (int y = block.warp(); y < rows; y += threads / 32)
+            for (int x = begin + block.lane(); x < end; x += 32)
+              taps[y * pitch + x / 4].item[x % 4] = mask.template tap<sum>(kz, ky + y, p + x - margin);
+          simt::copy_async_wait<0>();
+          block.sync();
+          const four<sum>* const line = tile + row * fours + column;
+          if constexpr (Shape.rows == 1)
+            add_line(line + Shape.groups * block.lane(), taps, begin, end, total[0]);
+          else
+            accumulate(line + block.lane(), fours, taps, pitch, rows, begin, end, total);
+          block.sync();  // the tile has been read
+        }
+    four<sum>* const mine = tile + row * fours + column;
+    if constexpr (Shape.rows == 1) {  // lanes write every 32nd group: through the tile
+      for (int g = 0; g < Shape.groups; ++g)
+        for (int j = 0; j < 4; ++j) mine[Shape.groups * block.lane() + g].item[j] = total[0][g][j];
+      block.sync_warp();
+      for (int g = 0; g < Shape.groups; ++g)
+        for (int j = 0; j < 4; ++j) total[0][g][j] = mine[block.lane() + 32 * g].item[j];
     }
+    for_each_constant<Shape.groups>([&](auto number) {
+      constexpr int g = decltype(number)::value;
+      store_column<Shape.rows>(task, at.z, at.y + row, at.x + 4 * (column + block.lane() + 32 * g),
+                               [&](auto h) -> const sum(&)[4] { return total[decltype(h)::value][g]; });
+    });
   }
 
 private:
-  template <int N>
-  using constant = std::integral_constant<int, N>;
-
-  /// A tile and a part of the mask.
-  struct step {
-    std::int64_t tile, kz, ky;
-    int p;
-
-    PMPP_HOST_DEVICE bool is_first() const { return kz == 0 && ky == 0 && p == 0; }
-    PMPP_HOST_DEVICE void advance(const convolution_task<In, Out>& task, const volume<const Tap>& mask, int end_of_mask,
-                                  std::int64_t blocks) {
-      if ((p += task.columns) < end_of_mask) return;
-      p = 0;
-      if ((ky += task.rows) < mask.height) return;
-      ky = 0;
-      if (++kz < mask.depth) return;
-      kz = 0;
-      tile += blocks;
-    }
-  };
-
-  /// Groups of four in a row of the tile, and in a buffer.
+  /// Groups of four in a row of the tile, and in all of it.
   PMPP_HOST_DEVICE static int fours_of(int columns) { return Shape.width() / 4 + ceil_div(columns, 4); }
-  PMPP_HOST_DEVICE static int buffer_fours(int rows, int columns) {
-    return (Shape.height() + rows - 1) * fours_of(columns) + rows * tap_fours;
+  PMPP_HOST_DEVICE static int tile_fours(int rows, int columns) {
+    return (Shape.height() + rows - 1) * fours_of(columns);
   }
 
-  /// Brings what a step needs to a buffer.
-  template <class Block>
-  PMPP_HOST_DEVICE static void load(Block& block, const convolution_task<In, Out>& task,
-                                    const mask_argument<Tap, Capacity>& mask, const step& now, four<sum>* tile) {
-    const volume<const Tap>& m = mask.taps;
-    const int margin = task.margin(m.width), fours = fours_of(task.columns);
-    const int rows = static_cast<int>(smaller(std::int64_t(task.rows), m.height - now.ky));
-    const int columns = static_cast<int>(smaller(std::int64_t(task.columns), margin + m.width - now.p));
-    const result_position at = first_result(now.tile, task, Shape);
-    load_tile<threads>(block.thread(), task, tile, Shape.height() + rows - 1, fours, at.z + now.kz - m.depth / 2,
-                       at.y + now.ky - m.height / 2, at.x + now.p - margin - m.width / 2);
-    four<sum>* taps = tile + (Shape.height() + task.rows - 1) * fours;
-    const bool parts = m.depth > 1 || task.rows < m.height || task.columns < margin + m.width;
-    if (!parts && now.tile >= task.buffers * block.count()) return;  // they are there
-    for (int y = block.warp(); y < rows; y += threads / 32)
-      for (int x = block.lane(); x < columns; x += 32)
-        if (now.p + x >= margin)
-          taps[y * tap_fours + x / 4].item[x % 4] = mask.template tap<sum>(now.kz, now.ky + y, now.p + x - margin);
-  }
-
-  /// Adds the products of a part of the mask, columns `begin` ... `end` - 1 of `rows` rows of taps.
-  PMPP_HOST_DEVICE static void accumulate(const four<sum>* line, int fours, const four<sum>* taps, int rows, int begin,
-                                          int end, sum (&total)[Shape.rows][Shape.groups][4]) {
-    for (int r = 0; r < Shape.rows + rows - 1; ++r, line += fours) {
-      window next(line);
+  /// Adds the products of a part of the mask, columns `begin` ... `end` - 1 of `rows` rows of taps, which are `pitch`
+  /// groups of four apart. A row of the tile serves the rows of results that meet it: result row h meets row r - h of the
+  /// mask.
+  PMPP_HOST_DEVICE static void accumulate(const four<sum>* line, int fours, const four<sum>* taps, int pitch, int rows,
+                                          int begin, int end, sum (&total)[Shape.rows][Shape.groups][4]) {
+    for (int r = 0; r < Shape.rows + rows - 1; ++r, line += fours, taps += pitch) {
       const auto add = [&](int c, auto from, auto to) {
-        next.advance(line + c + 1);
-        add_products<decltype(from)::value, decltype(to)::value>(next, taps + r * tap_fours + c, r, rows, total);
+        constexpr int first = decltype(from)::value, last = decltype(to)::value;
+        four<sum> x[Shape.groups][(last + 6) / 4];
+        for (int g = 0; g < Shape.groups; ++g)
+          for (int i = 0; i < (last + 6) / 4; ++i) x[g][i] = line[32 * g + c + i];
+        for_each_constant<Shape.rows>([&](auto number) {
+          constexpr int h = decltype(number)::value;
+          if (r < h || r - h >= rows) return;
+          four<sum> tap[ceil_div(last, 4)];
+          for (int i = 0; i < ceil_div(last, 4); ++i) tap[i] = taps[c + i - h * pitch];
+          for (int k = first; k < last; ++k)
+            for (int g = 0; g < Shape.groups; ++g)
+              for (int j = 0; j < 4; ++j)
+                total[h][g][j] += tap[k / 4].item[k % 4] * x[g][(k + j) / 4].item[(k + j) % 4];
+        });
       };
       if (begin == 1) add(0, constant<1>{}, constant<4>{});
       if (begin == 2) add(0, constant<2>{}, constant<4>{});
       if (begin == 3) add(0, constant<3>{}, constant<4>{});
       const int whole = end / 4;
-      for (int c = begin == 0 ? 0 : 1; c < whole; ++c) add(c, constant<0>{}, constant<4>{});
+      int c = begin == 0 ? 0 : 1;
+      for (; c + piece <= whole; c += piece) add(c, constant<0>{}, constant<4 * piece>{});
+      for (; c < whole; ++c) add(c, constant<0>{}, constant<4>{});
       if (end % 4 == 1) add(whole, constant<0>{}, constant<1>{});
       if (end % 4 == 2) add(whole, constant<0>{}, constant<2>{});
       if (end % 4 == 3) add(whole, constant<0>{}, constant<3>{});
     }
   }
-
-  /// The eight elements of each group that four taps meet.
-  struct window {
-    four<sum> left[Shape.groups], right[Shape.groups];
-
-    PMPP_HOST_DEVICE explicit window(const four<sum>* line) {
-      for (int g = 0; g < Shape.groups; ++g) right[g] = line[32 * g];
-    }
-    PMPP_HOST_DEVICE void advance(const four<sum>* line) {
-      for (int g = 0; g < Shape.groups; ++g) {
-        left[g] = right[g];
-        right[g] = line[32 * g];
-      }
-    }
-    PMPP_HOST_DEVICE sum operator()(int g, int i) const { return i < 4 ? left[g].item[i] : right[g].item[i - 4]; }
-  };
-
-  /// A row of the tile times taps From ... To - 1 of four, for the rows of results that meet it: result row h meets row
-  /// r - h of the mask.
-  template <int From, int To>
-  PMPP_HOST_DEVICE static void add_products(const window& x, const four<sum>* taps, int r, int rows,
-                                            sum (&total)[Shape.rows][Shape.groups][4]) {
-    for_each_constant<Shape.rows>([&](auto number) {
-      constexpr int h = decltype(number)::value;
-      if (r < h || r - h >= rows) return;
-      const four<sum> tap = taps[-h * tap_fours];
-      for (int k = From; k < To; ++k)
-        for (int g = 0; g < Shape.groups; ++g)
-          for (int j = 0; j < 4; ++j) total[h][g][j] += tap.item[k] * x(g, k + j);
-    });
-  }
 };
 
-/// Square masks of `Size` x `Size` on a matrix: everything is known to the compiler, taps and elements stay in
-/// registers. Many small blocks: while one waits for its tile others have theirs.
-template <class In, class Tap, class Out, int Size, convolution_shape Shape>
+/// Square masks of `Size` x `Size` on a matrix: everything is known to the compiler, elements stay in registers, taps too,
+/// or `InParameters` they are operands where they are. Many small blocks: while one waits for its tile others have theirs.
+template <class In, class Tap, class Out, int Size, convolution_shape Shape, bool InParameters>
 struct small_convolution_kernel {
   using sum = sum_of<In, Tap, Out>;
   static constexpr int threads = Shape.threads(), min_blocks = Shape.blocks;
@@ -502,12 +477,16 @@ struct small_convolution_kernel {
                                    const mask_argument<Tap, Size * Size>& mask) const {
     const result_position at = first_result(block.index(), task, Shape);
     load_tile<threads>(block.thread(), task, memory.tile, rows, fours, at.z, at.y - Size / 2, at.x - reach);
-    for (int i = block.thread(); i < Size * Size; i += threads)
-      memory.taps[i] = mask.template tap<sum>(0, i / Size, i % Size);
+    if constexpr (!InParameters)
+      for (int i = block.thread(); i < Size * Size; i += threads)
+        memory.taps[i] = converted<sum>(*mask.taps.at(0, i / Size, i % Size));
     simt::copy_async_wait<0>();
     block.sync();
     sum tap[Size * Size];
-    for_each_constant<Size * Size>([&](auto i) { tap[decltype(i)::value] = memory.taps[decltype(i)::value]; });
+    for_each_constant<Size * Size>([&](auto number) {
+      constexpr int i = decltype(number)::value;
+      tap[i] = InParameters ? converted<sum>(mask.value[i]) : memory.taps[i];
+    });
     const int column = block.warp() % Shape.warps_x * 32 + block.lane();  // in groups of four
     const int row = block.warp() / Shape.warps_x * Shape.rows;
     const four<sum>* line = memory.tile + row * fours + column;

@@ -5,9 +5,10 @@
 //   input --copies--> buffers --mask_x--> ring of rows of sums --mask_y--> results
 //
 // The ring holds the sums that the results of a step need, so that each row is brought and filtered once in a strip.
-// Each warp brings its own rows, two steps ahead, as they are in memory; pixels and halves become floats when they are
-// used. Rows outside of the input are filtered like others:
-// so every border means what it means to convolve. A strip is cut to sections, for as many blocks as there is room for.
+// Each warp brings its own rows while it makes results of those before, as they are in memory; pixels and halves become
+// floats when they are used. A thread filters 16 adjacent columns of one row, and makes results of four columns of several
+// rows. Rows outside of the input are filtered like others: so every border means what it means to convolve. A strip is
+// cut to sections, for as many blocks as there is room for.
 #pragma once
 
 #include <cstddef>
@@ -48,6 +49,8 @@ struct separable_kernel {
   using sum = sum_of<In, std::conditional_t<needs_double<TapY>, TapY, TapX>, Out>;
   static constexpr bool converts = !std::is_same_v<In, sum>;
   static constexpr int threads = Shape.threads(), height = Shape.height();
+  static constexpr int groups = smaller(Shape.rows, 4), passes = Shape.rows / groups;  ///< of a thread's sums in a row
+  static constexpr int ring_pitch = 33;  ///< groups of four from row to row; odd, as lanes stand in different rows
   static constexpr int min_blocks = larger(1, Shape.blocks - (RingInShared ? 0 : 1));  // addresses need registers
 
   /// Bytes of the tiles with their taps (in dynamic shared memory), and of a ring with its own.
@@ -83,52 +86,54 @@ struct separable_kernel {
       s.p = 0;
       s.row += height;
     };
-    int loads = 0, slot = 0;  // where sums go in the ring
+    int slot = 0;  // where sums go in the ring
+    bool loaded = false;
     const auto load = [&] {
-      std::byte* const to = mine + loads % 2 * buffer_bytes(task.columns);
-      if (next.row < last + ahead && (loads < 2 || end > task.columns)) {
-        auto* const taps = reinterpret_cast<four<sum>*>(to + raw_bytes(task.columns));
+      if (next.row < last + ahead && (!loaded || end > task.columns)) {
+        auto* const taps = reinterpret_cast<four<sum>*>(mine + raw_bytes(task.columns));
         for (int i = block.lane(); i < task.columns; i += 32)
           if (next.p + i >= margin && next.p + i < end)
             taps[i / 4].item[i % 4] = mask_x.template tap<sum>(0, 0, next.p + i - margin);
       }
       if (next.row < last + ahead)
-        load_tile<32>(block.lane(), task, reinterpret_cast<four<In>*>(to), Shape.rows, fours, 0, next.row + own,
+        load_tile<32>(block.lane(), task, reinterpret_cast<four<In>*>(mine), Shape.rows, fours, 0, next.row + own,
                       x + next.p - margin - mask_x.taps.width / 2);
       else
         simt::copy_async_batch();
       advance(next);
-      ++loads;
+      loaded = true;
     };
     load();
-    load();
-    sum total[Shape.rows][4] = {};
+    const int row = block.lane() % Shape.rows, column = block.lane() / Shape.rows * groups;  // a thread's sums
+    sum total[passes][groups][4] = {};
     while (true) {
-      simt::copy_async_wait<1>();
+      simt::copy_async_wait<0>();
       block.sync_warp();
-      std::byte* const buffer = mine + loads % 2 * buffer_bytes(task.columns);
-      const four<sum>* tile = reinterpret_cast<const four<sum>*>(buffer);
+      const four<sum>* tile = reinterpret_cast<const four<sum>*>(mine);
       if constexpr (converts) {
-        auto* const wide = reinterpret_cast<four<sum>*>(mine + 2 * buffer_bytes(task.columns));
-        widen(block.lane(), task, reinterpret_cast<const four<In>*>(buffer), wide, fours, now.row + own,
+        auto* const wide = reinterpret_cast<four<sum>*>(mine + buffer_bytes(task.columns));
+        widen(block.lane(), task, reinterpret_cast<const four<In>*>(mine), wide, fours, now.row + own,
               x + now.p - margin - mask_x.taps.width / 2);
         block.sync_warp();
         tile = wide;
       }
-      add_row_products(tile + block.lane(), fours, reinterpret_cast<const four<sum>*>(buffer + raw_bytes(task.columns)),
-                       now.p == 0 ? static_cast<int>(margin) : 0,
-                       static_cast<int>(smaller(std::int64_t(task.columns), end - now.p)), total);
+      const auto* const taps = reinterpret_cast<const four<sum>*>(mine + raw_bytes(task.columns));
+      for_each_constant<passes>([&](auto number) {
+        constexpr int pass = decltype(number)::value;
+        add_line(tile + row * fours + column + pass * 32 / passes, taps, now.p == 0 ? static_cast<int>(margin) : 0,
+                 static_cast<int>(smaller(std::int64_t(task.columns), end - now.p)), total[pass]);
+      });
       block.sync_warp();  // the buffer has been read
       load();
       if (now.p + task.columns >= end) {
         block.sync();  // the ring has been read
-        for_each_constant<Shape.rows>([&](auto number) {
-          constexpr int h = decltype(number)::value;
-          const int to = slot + own + h;
-          four<sum>& place = ring[(to < ring_rows ? to : to - ring_rows) * 32 + block.lane()];
+        const int to = slot + own + row;
+        four<sum>* const place = ring + (to < ring_rows ? to : to - ring_rows) * ring_pitch + column;
+        for_each_constant<passes * groups>([&](auto number) {
+          constexpr int pass = decltype(number)::value / groups, g = decltype(number)::value % groups;
           for (int j = 0; j < 4; ++j) {
-            place.item[j] = total[h][j];
-            total[h][j] = 0;
+            place[pass * 32 / passes + g].item[j] = total[pass][g][j];
+            total[pass][g][j] = 0;
           }
         });
         block.sync();  // the sums are in the ring
@@ -144,12 +149,9 @@ struct separable_kernel {
   }
 
 private:
-  template <int N>
-  using constant = std::integral_constant<int, N>;
-
-  PMPP_HOST_DEVICE static int fours_of(int columns) { return 32 + columns / 4; }
-  /// Each warp has two buffers, of elements as they are in memory and the taps to use with them, and a tile of sums
-  /// where they are of another type.
+  PMPP_HOST_DEVICE static int fours_of(int columns) { return (32 + columns / 4) | 1; }
+  /// Each warp has a buffer, of elements as they are in memory and the taps to use with them, and a tile of sums where
+  /// they are of another type. Lanes stand in different rows of it, so their pitch is odd.
   PMPP_HOST_DEVICE static int raw_bytes(int columns) {
     return round_up(Shape.rows * fours_of(columns) * static_cast<int>(sizeof(four<In>)), 16);
   }
@@ -158,10 +160,10 @@ private:
   }
   PMPP_HOST_DEVICE static int warp_bytes(int columns) {
     const int tile = Shape.rows * fours_of(columns) * static_cast<int>(sizeof(four<sum>));
-    return 2 * buffer_bytes(columns) + (converts ? tile : 0);
+    return buffer_bytes(columns) + (converts ? tile : 0);
   }
   PMPP_HOST_DEVICE static std::int64_t ring_fours(std::int64_t taps_y) {
-    return ceil_div(taps_y, std::int64_t(4)) + 32 * (height + taps_y - 1);
+    return ceil_div(taps_y, std::int64_t(4)) + ring_pitch * (height + taps_y - 1);
   }
 
   /// A warp's rows of a buffer, which begin at (y, x), as sums; the constant of the border may be no value of In.
@@ -179,38 +181,6 @@ private:
       }
   }
 
-  /// Adds the products of taps `begin` ... `end` - 1 of mask_x to the sums of a thread's rows, a few rows at a time.
-  PMPP_HOST_DEVICE static void add_row_products(const four<sum>* line, int fours, const four<sum>* taps, int begin,
-                                                int end, sum (&total)[Shape.rows][4]) {
-    constexpr int batch = Shape.rows % 4 == 0 ? 4 : 1;
-    for_each_constant<Shape.rows / batch>([&](auto number) {
-      constexpr int first = batch * decltype(number)::value;
-      const four<sum>* next = line + first * fours;
-      four<sum> left[batch], right[batch];
-      for (int i = 0; i < batch; ++i) right[i] = next[i * fours];
-      const auto add = [&](int c, auto from, auto to) {
-        ++next;
-        for (int i = 0; i < batch; ++i) {
-          left[i] = right[i];
-          right[i] = next[i * fours];
-        }
-        const four<sum> tap = taps[c];
-        for (int k = decltype(from)::value; k < decltype(to)::value; ++k)
-          for (int i = 0; i < batch; ++i)
-            for (int j = 0; j < 4; ++j)
-              total[first + i][j] += tap.item[k] * (k + j < 4 ? left[i].item[k + j] : right[i].item[k + j - 4]);
-      };
-      if (begin == 1) add(0, constant<1>{}, constant<4>{});
-      if (begin == 2) add(0, constant<2>{}, constant<4>{});
-      if (begin == 3) add(0, constant<3>{}, constant<4>{});
-      const int whole = end / 4;
-      for (int c = begin == 0 ? 0 : 1; c < whole; ++c) add(c, constant<0>{}, constant<4>{});
-      if (end % 4 == 1) add(whole, constant<0>{}, constant<1>{});
-      if (end % 4 == 2) add(whole, constant<0>{}, constant<2>{});
-      if (end % 4 == 3) add(whole, constant<0>{}, constant<3>{});
-    });
-  }
-
   /// A column of results, four wide, from the rows of the ring that begin at `slot`: four taps at a time meet a window
   /// of rows that moves down through registers.
   PMPP_HOST_DEVICE static void make_results(const separable_task<In, Out>& task, const four<sum>* ring, int ring_rows,
@@ -218,10 +188,10 @@ private:
                                             std::int64_t x) {
     if (slot < 0) slot += ring_rows;
     if (slot >= ring_rows) slot -= ring_rows;
-    const four<sum>*at = ring + slot * 32 + lane, *const end = ring + ring_rows * 32;
+    const four<sum>*at = ring + slot * ring_pitch + lane, *const end = ring + ring_rows * ring_pitch;
     const auto next = [&] {
       const four<sum> row = *at;
-      at += 32;
+      at += ring_pitch;
       if (at >= end) at = ring + lane;
       return row;
     };
