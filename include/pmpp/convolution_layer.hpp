@@ -21,6 +21,7 @@
 // of a group; one launch, no scratch. (PMPP ch. 16; Chetlur et al., 2014.) No gradients; no Winograd transform.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <type_traits>
@@ -33,9 +34,11 @@
 #include <pmpp/core/math.hpp>
 #include <pmpp/execution.hpp>
 #include <pmpp/gemm.hpp>
+#include <pmpp/gemm/repack.hpp>
 #include <pmpp/host/parallel_for.hpp>
 #include <pmpp/launch.hpp>
 #include <pmpp/memory/reachable.hpp>
+#include <pmpp/memory/workspace.hpp>
 
 #pragma GCC visibility push(hidden)  // see launch.hpp
 
@@ -55,6 +58,8 @@ struct layer_options {
 struct layer_tuning {
   layer_tile large{}, small{};
   int few_filters = 8;  ///< groups with fewer are not worth a tile
+  int most_zeros = 3;   ///< times as many slabs that a copy in whole words may have
+  int least_slabs = 4;  ///< of a part of k
 
   friend constexpr bool operator==(const layer_tuning&, const layer_tuning&) = default;
 };
@@ -261,38 +266,125 @@ bool channels_in_pairs(const channels_view<T>& v) {
          reinterpret_cast<std::uintptr_t>(v.data()) % (2 * sizeof(T)) == 0;
 }
 
+/// Elements from pixel to pixel, whether in a row or from row to row; -1 if there is no such number.
+template <class T>
+std::int64_t pixel_stride(const channels_view<T>& v) {
+  if (v.width() == 1) return v.row_stride();
+  return v.height() == 1 || v.row_stride() == v.width() * v.col_stride() ? v.col_stride() : -1;
+}
+
+/// The images as an operand of a product, a line for each pixel.
+template <class T>
+gemm_operand<T> pixel_lines(const channels_view<const T>& v) {
+  return {v.data(), v.height() * v.width(), pixel_stride(v), v.channel_stride(), v.image_stride()};
+}
+
+/// Enqueues a copy of the images, channels last, in whole words of 16 bytes.
+template <class P, class T>
+channels_view<const T> channels_last(const P& where, const channels_view<const T>& v, std::byte* to) {
+  gemm_operand<T> lines = pixel_lines(v);
+  repack(where, lines, true, v.channels(), v.images(), to);
+  return {lines.data,
+          v.images(),
+          v.height(),
+          v.width(),
+          round_up(v.channels(), std::int64_t(16 / sizeof(T))),
+          lines.batch_stride,
+          v.width() * lines.stride,
+          lines.stride,
+          1};
+}
+
+template <layer_tile Tile, class T, class TC, class Epilogue>
+std::int64_t tiles_of(const layer<T, TC, Epilogue>& l) {
+  return ceil_div(l.pixels(), std::int64_t(Tile.pixels)) * l.groups *
+         ceil_div(l.group_filters(), std::int64_t(Tile.filters));
+}
+
+/// `parts`: of k, each a part of the sums.
+template <layer_tile Tile, bool Vectors, class A, class P, class T, class TC, class Epilogue>
+void layer_by_tiles(const P& where, const layer<T, TC, Epilogue>& l, const layer_parts& parts) {
+  using kernel = layer_kernel<T, TC, A, Epilogue, Tile, Vectors, layer_mma<T>>;
+  const std::int64_t most = std::int64_t(1) << 30;
+  const std::int64_t blocks = parts.tiles * ceil_div(ceil_div(l.k(), kernel::depth), parts.slabs);
+  for (std::int64_t first = 0; first < blocks; first += most)
+    launch(where, smaller(most, blocks - first), kernel{}, l, layer_tap(l, kernel::depth), parts, first);
+}
+
+/// Parts of the sums to scratch, then one sum of them for each element of the output.
 template <layer_tile Tile, class A, class P, class T, class TC, class Epilogue>
-void layer_by_tiles(const P& where, const layer<T, TC, Epilogue>& l) {
-  const std::int64_t blocks = ceil_div(l.pixels(), std::int64_t(Tile.pixels)) * l.groups *
-                              ceil_div(l.group_filters(), std::int64_t(Tile.filters));
-  const auto run = [&]<bool Vectors>() {
-    const std::int64_t most = std::int64_t(1) << 30;
-    for (std::int64_t first = 0; first < blocks; first += most) {
-      using kernel = layer_kernel<T, TC, A, Epilogue, Tile, Vectors, layer_mma<T>>;
-      launch(where, smaller(most, blocks - first), kernel{}, l, layer_tap(l, kernel::depth), first);
-    }
-  };
-  if (channels_in_vectors(l.in, l.group_channels()) && channels_in_vectors(l.filters, l.group_channels()))
-    run.template operator()<true>();
-  else
-    run.template operator()<false>();
+void layer_by_parts(const P& where, const layer<T, TC, Epilogue>& l, int slabs, std::int64_t parts, A* sums) {
+  const channels_view<TC>& o = l.out;
+  const std::int64_t pixels = o.height() * o.width(), part = pixels * o.channels();
+  const channels_view<A> out(sums, o.images(), o.height(), o.width(), o.channels(), parts * part,
+                             o.width() * o.channels(), o.channels(), 1);
+  const layer<T, A, no_epilogue> partial{
+      l.in,         l.filters,    out,          l.stride_y, l.stride_x, l.padding_y,
+      l.padding_x,  l.dilation_y, l.dilation_x, l.groups,   channels_in_pairs(out) && l.group_filters() % 2 == 0,
+      no_epilogue{}};
+  layer_by_tiles<Tile, true, A>(where, partial, {tiles_of<Tile>(l), part, slabs});
+  using kernel = gemm_combine_kernel<TC, A, A, filter_epilogue<Epilogue>>;
+  launch(where,
+         smaller(ceil_div(o.images() * part, std::int64_t(kernel::threads)), std::int64_t(processor_count(where)) * 16),
+         kernel{},
+         typename kernel::arguments{
+             {o.data(), pixels, o.channels(), pixel_stride(o), o.channel_stride(), o.image_stride()},
+             sums,
+             o.channels(),
+             parts,
+             o.images(),
+             {A(1), A(0), {l.epilogue, 0}, false}});
+}
+
+/// Groups of few filters.
+template <class A, class P, class T, class TC, class Epilogue>
+void layer_by_pixels(const P& where, const layer<T, TC, Epilogue>& l) {
+  using kernel = direct_layer_kernel<T, TC, A, Epilogue>;
+  const std::int64_t groups = l.out.images() * l.out.height() * ceil_div(l.out.width(), std::int64_t(kernel::pixels));
+  const std::int64_t blocks = ceil_div(groups * l.out.channels(), std::int64_t(kernel::threads));
+  launch(where, smaller(blocks, std::int64_t(1) << 20), kernel{}, l, l.out.channel_stride() != 1);
 }
 
 template <layer_tuning Tuning, class A, class P, class T, class TC, class Epilogue>
-void layer_on_blocks(const P& where, const layer<T, TC, Epilogue>& l) {
-  if (l.group_filters() < Tuning.few_filters || l.k() == 0) {
-    using kernel = direct_layer_kernel<T, TC, A, Epilogue>;
-    const std::int64_t groups = l.out.images() * l.out.height() * ceil_div(l.out.width(), std::int64_t(kernel::pixels));
-    const std::int64_t blocks = ceil_div(groups * l.out.channels(), std::int64_t(kernel::threads));
-    return launch(where, smaller(blocks, std::int64_t(1) << 20), kernel{}, l, l.out.channel_stride() != 1);
-  }
-  // Large tiles where there are enough of them for all multiprocessors.
-  const std::int64_t large = ceil_div(l.pixels(), std::int64_t(Tuning.large.pixels)) * l.groups *
-                             ceil_div(l.group_filters(), std::int64_t(Tuning.large.filters));
-  if (large >= 2 * processor_count(where))
-    layer_by_tiles<Tuning.large, A>(where, l);
+void layer_on_blocks(const P& where, layer<T, TC, Epilogue> l) {
+  if (l.group_filters() < Tuning.few_filters || l.k() == 0) return layer_by_pixels<A>(where, l);
+  constexpr std::int64_t items = 16 / sizeof(T), large_depth = Tuning.large.row_bytes / sizeof(T),
+                         small_depth = Tuning.small.row_bytes / sizeof(T);
+  const std::int64_t channels = l.group_channels(), whole = round_up(channels, items);
+  // What cannot be read in words is copied first, unless that means many more zeros to multiply, or there are gaps.
+  const bool in_ready = channels_in_vectors(l.in, channels), filters_ready = channels_in_vectors(l.filters, channels);
+  const bool copies = !(in_ready && filters_ready) && pixel_stride(l.in) >= 0 && pixel_stride(l.filters) >= 0 &&
+                      (whole == channels || l.groups == 1) &&
+                      round_up(l.k() / channels * whole, large_depth) <=
+                          Tuning.most_zeros * round_up(std::int64_t(l.k()), large_depth);
+  const bool copies_in = copies && !(in_ready && whole == channels), copies_filters = copies && !(filters_ready && whole == channels);
+  const auto bytes = [](bool copied, const channels_view<const T>& v) {
+    return copied ? static_cast<std::size_t>(repacked_bytes(pixel_lines(v), true, v.channels(), v.images())) : 0;
+  };
+  const std::size_t in_bytes = bytes(copies_in, l.in), filter_bytes = bytes(copies_filters, l.filters);
+  // Where there are too few tiles for all multiprocessors, parts of k.
+  const std::int64_t large = tiles_of<Tuning.large>(l), small = tiles_of<Tuning.small>(l);
+  const bool vectors = copies || (in_ready && filters_ready);
+  const std::int64_t slabs = ceil_div(l.k() / channels * (copies ? whole : channels), small_depth);
+  const std::int64_t room = processor_count(where) * std::int64_t(Tuning.small.blocks);
+  std::int64_t parts = vectors && pixel_stride(l.out) >= 0 ? smaller(room / small, slabs / Tuning.least_slabs) : 1;
+  const int part_slabs = static_cast<int>(ceil_div(slabs, larger(parts, std::int64_t(1))));
+  parts = ceil_div(slabs, std::int64_t(part_slabs));
+  const std::size_t sum_bytes = parts > 1 ? checked_bytes(parts * l.pixels() * l.out.channels(), sizeof(A), "parts") : 0;
+  scratch memory(where, scratch_bytes({in_bytes, filter_bytes, sum_bytes}), 0);
+  if (copies_in) l.in = channels_last(where, l.in, memory.template take<std::byte>(std::int64_t(in_bytes)));
+  if (copies_filters)
+    l.filters = channels_last(where, l.filters, memory.template take<std::byte>(std::int64_t(filter_bytes)));
+  if (parts > 1)
+    return layer_by_parts<Tuning.small, A>(where, l, part_slabs, parts,
+                                           memory.template take<A>(parts * l.pixels() * l.out.channels()));
+  const layer_parts whole_large{large, 0, l.k()}, whole_small{small, 0, l.k()};
+  if (!vectors)
+    layer_by_tiles<Tuning.large, false, A>(where, l, whole_large);
+  else if (large >= 2 * processor_count(where))
+    layer_by_tiles<Tuning.large, true, A>(where, l, whole_large);
   else
-    layer_by_tiles<Tuning.small, A>(where, l);
+    layer_by_tiles<Tuning.small, true, A>(where, l, whole_small);
 }
 
 }  // namespace detail
