@@ -161,8 +161,15 @@ const std::vector<setting>& settings() {
       {{2, 6, 7, 12}, 12, 3, 3, with(1, 1, 1, 12)},  // depthwise
       {{1, 5, 6, 4}, 8, 3, 2, with(1, 1, 1, 4)},     // two filters a channel
       {{3, 2, 2, 5}, 11, 4, 4, with(1, 3)},          // windows larger than the image
+      {{1, 4, 5, 64}, 20, 3, 3, with(1, 1)},         // few pixels, many taps: k in parts
+      {{1, 3, 3, 68}, 9, 3, 3, with(1, 1, 1, 1)},    // the same where channels are no whole words of 2-byte floats
       {{1, 4, 4, 2}, 40, 2, 2, {1, 3, 0, 1, 2, 1, 1, {}}},
       {{1, 1, 1, 1}, 1, 1, 1, with(1, 0)},
+      // Depthwise, as patches:
+      {{2, 9, 6, 10}, 10, 3, 3, with(2, 1, 1, 10)},
+      {{1, 6, 11, 5}, 10, 5, 5, with(1, 2, 1, 5)},
+      {{1, 8, 7, 33}, 33, 5, 5, with(2, 3, 1, 33)},
+      {{1, 9, 5, 4}, 4, 7, 7, with(1, 3, 1, 4)},
   };
   return all;
 }

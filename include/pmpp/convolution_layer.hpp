@@ -28,6 +28,7 @@
 #include <vector>
 
 #include <pmpp/convolution_layer/kernel.hpp>
+#include <pmpp/convolution_layer/sliding.hpp>
 #include <pmpp/core/channels_view.hpp>
 #include <pmpp/core/config.hpp>
 #include <pmpp/core/error.hpp>
@@ -336,9 +337,26 @@ void layer_by_parts(const P& where, const layer<T, TC, Epilogue>& l, int slabs, 
              {A(1), A(0), {l.epilogue, 0}, false}});
 }
 
+template <int Taps, int Stride, class A, class P, class T, class TC, class Epilogue>
+void layer_by_patches(const P& where, const layer<T, TC, Epilogue>& l) {
+  using kernel = sliding_layer_kernel<T, TC, A, Epilogue, Taps, Stride>;
+  const std::int64_t most = std::int64_t(1) << 30, blocks = ceil_div(kernel::patches(l), std::int64_t(kernel::threads));
+  for (std::int64_t first = 0; first < blocks; first += most)
+    launch(where, smaller(most, blocks - first), kernel{}, l, first, l.out.channel_stride() != 1);
+}
+
 /// Groups of few filters.
 template <class A, class P, class T, class TC, class Epilogue>
 void layer_by_pixels(const P& where, const layer<T, TC, Epilogue>& l) {
+  const auto slides = [&](int taps, int stride) {
+    return l.group_channels() == 1 && l.filters.height() == taps && l.filters.width() == taps && l.stride_y == stride &&
+           l.stride_x == stride && l.dilation_y == 1 && l.dilation_x == 1;
+  };
+  if (slides(3, 1)) return layer_by_patches<3, 1, A>(where, l);
+  if (slides(3, 2)) return layer_by_patches<3, 2, A>(where, l);
+  if (slides(5, 1)) return layer_by_patches<5, 1, A>(where, l);
+  if (slides(5, 2)) return layer_by_patches<5, 2, A>(where, l);
+  if (slides(7, 1)) return layer_by_patches<7, 1, A>(where, l);
   using kernel = direct_layer_kernel<T, TC, A, Epilogue>;
   const std::int64_t groups = l.out.images() * l.out.height() * ceil_div(l.out.width(), std::int64_t(kernel::pixels));
   const std::int64_t blocks = ceil_div(groups * l.out.channels(), std::int64_t(kernel::threads));
