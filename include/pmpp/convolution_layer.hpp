@@ -27,6 +27,7 @@
 #include <type_traits>
 #include <vector>
 
+#include <pmpp/convolution_layer/channels_last.hpp>
 #include <pmpp/convolution_layer/kernel.hpp>
 #include <pmpp/convolution_layer/sliding.hpp>
 #include <pmpp/core/channels_view.hpp>
@@ -35,7 +36,6 @@
 #include <pmpp/core/math.hpp>
 #include <pmpp/execution.hpp>
 #include <pmpp/gemm.hpp>
-#include <pmpp/gemm/repack.hpp>
 #include <pmpp/host/parallel_for.hpp>
 #include <pmpp/launch.hpp>
 #include <pmpp/memory/reachable.hpp>
@@ -59,8 +59,8 @@ struct layer_options {
 struct layer_tuning {
   layer_tile large{}, small{};
   int few_filters = 8;  ///< groups with fewer are not worth a tile
-  int most_zeros = 3;   ///< times as many slabs that a copy in whole words may have
   int least_slabs = 4;  ///< of a part of k
+  int part_blocks = 3;  ///< a multiprocessor, that k is cut up for
 
   friend constexpr bool operator==(const layer_tuning&, const layer_tuning&) = default;
 };
@@ -274,28 +274,6 @@ std::int64_t pixel_stride(const channels_view<T>& v) {
   return v.height() == 1 || v.row_stride() == v.width() * v.col_stride() ? v.col_stride() : -1;
 }
 
-/// The images as an operand of a product, a line for each pixel.
-template <class T>
-gemm_operand<T> pixel_lines(const channels_view<const T>& v) {
-  return {v.data(), v.height() * v.width(), pixel_stride(v), v.channel_stride(), v.image_stride()};
-}
-
-/// Enqueues a copy of the images, channels last, in whole words of 16 bytes.
-template <class P, class T>
-channels_view<const T> channels_last(const P& where, const channels_view<const T>& v, std::byte* to) {
-  gemm_operand<T> lines = pixel_lines(v);
-  repack(where, lines, true, v.channels(), v.images(), to);
-  return {lines.data,
-          v.images(),
-          v.height(),
-          v.width(),
-          round_up(v.channels(), std::int64_t(16 / sizeof(T))),
-          lines.batch_stride,
-          v.width() * lines.stride,
-          lines.stride,
-          1};
-}
-
 template <layer_tile Tile, class T, class TC, class Epilogue>
 std::int64_t tiles_of(const layer<T, TC, Epilogue>& l) {
   return ceil_div(l.pixels(), std::int64_t(Tile.pixels)) * l.groups *
@@ -337,9 +315,9 @@ void layer_by_parts(const P& where, const layer<T, TC, Epilogue>& l, int slabs, 
              {A(1), A(0), {l.epilogue, 0}, false}});
 }
 
-template <int Taps, int Stride, class A, class P, class T, class TC, class Epilogue>
+template <int Taps, int Stride, sliding_patch Patch, class A, class P, class T, class TC, class Epilogue>
 void layer_by_patches(const P& where, const layer<T, TC, Epilogue>& l) {
-  using kernel = sliding_layer_kernel<T, TC, A, Epilogue, Taps, Stride>;
+  using kernel = sliding_layer_kernel<T, TC, A, Epilogue, Taps, Stride, Patch>;
   const std::int64_t most = std::int64_t(1) << 30, blocks = ceil_div(kernel::patches(l), std::int64_t(kernel::threads));
   for (std::int64_t first = 0; first < blocks; first += most)
     launch(where, smaller(most, blocks - first), kernel{}, l, first, l.out.channel_stride() != 1);
@@ -352,11 +330,11 @@ void layer_by_pixels(const P& where, const layer<T, TC, Epilogue>& l) {
     return l.group_channels() == 1 && l.filters.height() == taps && l.filters.width() == taps && l.stride_y == stride &&
            l.stride_x == stride && l.dilation_y == 1 && l.dilation_x == 1;
   };
-  if (slides(3, 1)) return layer_by_patches<3, 1, A>(where, l);
-  if (slides(3, 2)) return layer_by_patches<3, 2, A>(where, l);
-  if (slides(5, 1)) return layer_by_patches<5, 1, A>(where, l);
-  if (slides(5, 2)) return layer_by_patches<5, 2, A>(where, l);
-  if (slides(7, 1)) return layer_by_patches<7, 1, A>(where, l);
+  if (slides(3, 1)) return layer_by_patches<3, 1, sliding_patch{4, 4}, A>(where, l);
+  if (slides(3, 2)) return layer_by_patches<3, 2, sliding_patch{4, 4}, A>(where, l);
+  if (slides(5, 1)) return layer_by_patches<5, 1, sliding_patch{4, 4}, A>(where, l);
+  if (slides(5, 2)) return layer_by_patches<5, 2, sliding_patch{4, 4}, A>(where, l);
+  if (slides(7, 1)) return layer_by_patches<7, 1, sliding_patch{4, 4}, A>(where, l);
   using kernel = direct_layer_kernel<T, TC, A, Epilogue>;
   const std::int64_t groups = l.out.images() * l.out.height() * ceil_div(l.out.width(), std::int64_t(kernel::pixels));
   const std::int64_t blocks = ceil_div(groups * l.out.channels(), std::int64_t(kernel::threads));
@@ -366,36 +344,41 @@ void layer_by_pixels(const P& where, const layer<T, TC, Epilogue>& l) {
 template <layer_tuning Tuning, class A, class P, class T, class TC, class Epilogue>
 void layer_on_blocks(const P& where, layer<T, TC, Epilogue> l) {
   if (l.group_filters() < Tuning.few_filters || l.k() == 0) return layer_by_pixels<A>(where, l);
-  constexpr std::int64_t items = 16 / sizeof(T), large_depth = Tuning.large.row_bytes / sizeof(T),
-                         small_depth = Tuning.small.row_bytes / sizeof(T);
+  constexpr std::int64_t items = 16 / sizeof(T), depth = Tuning.small.row_bytes / sizeof(T);
   const std::int64_t channels = l.group_channels(), whole = round_up(channels, items);
-  // What cannot be read in words is copied first, unless that means many more zeros to multiply, or there are gaps.
+  // What cannot be read in words is copied first, unless it is less than a word.
   const bool in_ready = channels_in_vectors(l.in, channels), filters_ready = channels_in_vectors(l.filters, channels);
-  const bool copies = !(in_ready && filters_ready) && pixel_stride(l.in) >= 0 && pixel_stride(l.filters) >= 0 &&
-                      (whole == channels || l.groups == 1) &&
-                      round_up(l.k() / channels * whole, large_depth) <=
-                          Tuning.most_zeros * round_up(std::int64_t(l.k()), large_depth);
-  const bool copies_in = copies && !(in_ready && whole == channels), copies_filters = copies && !(filters_ready && whole == channels);
-  const auto bytes = [](bool copied, const channels_view<const T>& v) {
-    return copied ? static_cast<std::size_t>(repacked_bytes(pixel_lines(v), true, v.channels(), v.images())) : 0;
-  };
-  const std::size_t in_bytes = bytes(copies_in, l.in), filter_bytes = bytes(copies_filters, l.filters);
+  const bool copies = !(in_ready && filters_ready) && channels >= items && (whole == channels || l.groups == 1) &&
+                      l.k() / channels * whole < std::int64_t(1) << 31;
+  channels_copy<T> in{l.in}, filters{l.filters};
+  const std::int64_t in_size = copies && !(in_ready && whole == channels) ? in.elements() : 0;
+  const std::int64_t filters_size = copies && !(filters_ready && whole == channels) ? filters.elements() : 0;
   // Where there are too few tiles for all multiprocessors, parts of k.
   const std::int64_t large = tiles_of<Tuning.large>(l), small = tiles_of<Tuning.small>(l);
   const bool vectors = copies || (in_ready && filters_ready);
-  const std::int64_t slabs = ceil_div(l.k() / channels * (copies ? whole : channels), small_depth);
-  const std::int64_t room = processor_count(where) * std::int64_t(Tuning.small.blocks);
+  const std::int64_t slabs = ceil_div(l.k() / channels * (copies ? whole : channels), depth);
+  const std::int64_t room = processor_count(where) * std::int64_t(Tuning.part_blocks);
   std::int64_t parts = vectors && pixel_stride(l.out) >= 0 ? smaller(room / small, slabs / Tuning.least_slabs) : 1;
   const int part_slabs = static_cast<int>(ceil_div(slabs, larger(parts, std::int64_t(1))));
   parts = ceil_div(slabs, std::int64_t(part_slabs));
-  const std::size_t sum_bytes = parts > 1 ? checked_bytes(parts * l.pixels() * l.out.channels(), sizeof(A), "parts") : 0;
-  scratch memory(where, scratch_bytes({in_bytes, filter_bytes, sum_bytes}), 0);
-  if (copies_in) l.in = channels_last(where, l.in, memory.template take<std::byte>(std::int64_t(in_bytes)));
-  if (copies_filters)
-    l.filters = channels_last(where, l.filters, memory.template take<std::byte>(std::int64_t(filter_bytes)));
+  const std::int64_t sums_size = parts > 1 ? parts * l.pixels() * l.out.channels() : 0;
+  scratch memory(where,
+                 scratch_bytes({checked_bytes(in_size, sizeof(T), "a copy of the input"),
+                                checked_bytes(filters_size, sizeof(T), "a copy of the filters"),
+                                checked_bytes(sums_size, sizeof(A), "parts of sums")}),
+                 0);
+  if (in_size > 0) {
+    in.to = memory.template take<T>(in_size);
+    l.in = in.copy();
+  }
+  if (filters_size > 0) {
+    filters.to = memory.template take<T>(filters_size);
+    l.filters = filters.copy();
+  }
+  launch(where, in.tiles() + filters.tiles(), channels_last_kernel<T>{}, in, filters);
   if (parts > 1)
     return layer_by_parts<Tuning.small, A>(where, l, part_slabs, parts,
-                                           memory.template take<A>(parts * l.pixels() * l.out.channels()));
+                                           memory.template take<A>(sums_size));
   const layer_parts whole_large{large, 0, l.k()}, whole_small{small, 0, l.k()};
   if (!vectors)
     layer_by_tiles<Tuning.large, false, A>(where, l, whole_large);

@@ -23,110 +23,152 @@
 namespace pmpp::inline PMPP_BACKEND {
 namespace detail {
 
-/// Square windows of Taps x Taps pixels next to each other, each Stride further than the one before. `Items`: filters of
-/// a thread; more than one only where each channel has one filter, and all lie next to each other in whole words.
-template <class T, class TC, class A, class Epilogue, int Taps, int Stride, int Rows, int Cols, int Items, int Blocks>
+/// What a thread makes.
+struct sliding_patch {
+  int rows, cols;      ///< pixels of the output
+  int filters = 1;     ///< next to each other; more than one only where each channel has one filter
+  bool words = false;  ///< rows are read in words of `cols` pixels
+  int blocks = 4;      ///< of a multiprocessor
+
+  friend constexpr bool operator==(const sliding_patch&, const sliding_patch&) = default;
+};
+
+/// Square windows of Taps x Taps pixels next to each other, each Stride further than the one before, each filter for one
+/// channel. Pixels of `words`, and several filters, lie next to each other, at addresses that are multiples of all.
+template <class T, class TC, class A, class Epilogue, int Taps, int Stride, sliding_patch Patch>
 struct sliding_layer_kernel {
-  static constexpr int threads = 256, min_blocks = Blocks;
-  static constexpr int height = (Rows - 1) * Stride + Taps, width = (Cols - 1) * Stride + Taps;  ///< of the input
+  static constexpr int threads = 256, min_blocks = Patch.blocks;
+  static constexpr int rows = Patch.rows, cols = Patch.cols, filters = Patch.filters;
+  static constexpr int height = (rows - 1) * Stride + Taps, width = (cols - 1) * Stride + Taps;  ///< of the input
+  static constexpr bool staged = filters > 1;  ///< taps go through shared memory, as they are not read in order
+  static constexpr int table = staged ? threads * filters : 1;
+  static_assert(!Patch.words || (filters == 1 && Stride == 1 && Taps / 2 <= cols));
+
+  struct shared {
+    T tap[table * Taps * Taps];
+  };
 
   template <class Block>
-  PMPP_HOST_DEVICE void operator()(Block& block, const layer<T, TC, Epilogue>& l, std::int64_t first_block,
-                                   bool along_x) const {
+  PMPP_HOST_DEVICE void operator()(Block& block, shared& memory, const layer<T, TC, Epilogue>& l,
+                                   std::int64_t first_block, bool along_x) const {
     const std::int64_t number = (first_block + block.index()) * threads + block.thread(), all = patches(l);
-    if (number >= all) return;
-    patch at;
+    position at;
     if (all < (std::int64_t(1) << 32))
-      at = patch_of<std::uint32_t>(l, number, along_x);  // dividing 64-bit numbers takes longer than all the rest
+      at = position_of<std::uint32_t>(l, number, along_x);  // dividing 64-bit numbers takes longer than all the rest
     else
-      at = patch_of<std::uint64_t>(l, number, along_x);
-    make(l, at);
+      at = position_of<std::uint64_t>(l, number, along_x);
+    const T* taps = l.filters.data() + at.filter * l.filters.image_stride();
+    if constexpr (staged) {
+      // The filters of the block, from that of its first thread on, around the end; or all.
+      const std::int64_t count = l.out.channels(), pairs = count / filters;
+      const std::int64_t first =
+          count <= table ? 0 : (first_block + block.index()) * threads % pairs * filters;
+      const int here = static_cast<int>(smaller(count, std::int64_t(table))) * Taps * Taps;
+      for (int i = block.thread(); i < here; i += threads) {
+        const std::int64_t filter = first + i / (Taps * Taps);
+        const int tap = i % (Taps * Taps);
+        memory.tap[i] = l.filters.data()[(filter < count ? filter : filter - count) * l.filters.image_stride() +
+                                         tap / Taps * l.filters.row_stride() + tap % Taps * l.filters.col_stride()];
+      }
+      block.sync();
+      taps = memory.tap + (at.filter - first + (at.filter < first ? count : 0)) * (Taps * Taps);
+    }
+    if (number < all) make(l, at, taps);
   }
 
   PMPP_HOST_DEVICE static std::int64_t patches(const layer<T, TC, Epilogue>& l) {
-    return l.out.images() * ceil_div(l.out.height(), std::int64_t(Rows)) * ceil_div(l.out.width(), std::int64_t(Cols)) *
-           (l.out.channels() / Items);
+    return l.out.images() * ceil_div(l.out.height(), std::int64_t(rows)) * ceil_div(l.out.width(), std::int64_t(cols)) *
+           (l.out.channels() / filters);
   }
 
 private:
   /// Where a patch begins in the output.
-  struct patch {
+  struct position {
     std::int64_t image, filter;
     int y, x;
   };
 
   template <class Index>
-  PMPP_HOST_DEVICE static patch patch_of(const layer<T, TC, Epilogue>& l, std::int64_t number, bool along_x) {
-    const auto filters = static_cast<Index>(l.out.channels() / Items);
-    const auto across = static_cast<Index>(ceil_div(l.out.width(), std::int64_t(Cols)));
-    const auto down = static_cast<Index>(ceil_div(l.out.height(), std::int64_t(Rows)));
-    Index rest = static_cast<Index>(number), filter = 0;
-    if (!along_x) filter = rest % filters, rest /= filters;
-    const int x = static_cast<int>(rest % across) * Cols;
+  PMPP_HOST_DEVICE static position position_of(const layer<T, TC, Epilogue>& l, std::int64_t number, bool along_x) {
+    const auto groups = static_cast<Index>(l.out.channels() / filters);
+    const auto across = static_cast<Index>(ceil_div(l.out.width(), std::int64_t(cols)));
+    const auto down = static_cast<Index>(ceil_div(l.out.height(), std::int64_t(rows)));
+    Index rest = static_cast<Index>(number), group = 0;
+    if (!along_x) group = rest % groups, rest /= groups;
+    const int x = static_cast<int>(rest % across) * cols;
     rest /= across;
-    const int y = static_cast<int>(rest % down) * Rows;
+    const int y = static_cast<int>(rest % down) * rows;
     rest /= down;
-    if (along_x) filter = rest % filters, rest /= filters;
-    return {static_cast<std::int64_t>(rest), static_cast<std::int64_t>(filter) * Items, y, x};
+    if (along_x) group = rest % groups, rest /= groups;
+    return {static_cast<std::int64_t>(rest), static_cast<std::int64_t>(group) * filters, y, x};
   }
 
-  using items = item_group<T, Items>;
+  // A row of the input is read as `pieces`: pixels, or the word under the results and one on each side.
+  static constexpr int pieces = Patch.words ? 3 : width, piece_items = Patch.words ? cols : filters;
+  static constexpr int margin = Patch.words ? cols - Taps / 2 : 0;  ///< pixels of the first piece that nobody needs
+  using piece = item_group<T, piece_items>;
 
-  PMPP_HOST_DEVICE static void make(const layer<T, TC, Epilogue>& l, const patch& at) {
+  PMPP_HOST_DEVICE static void make(const layer<T, TC, Epilogue>& l, const position& at, const T* taps) {
     const layer_window window = window_of(l, at.image, at.y, at.x);
-    const std::int64_t channels = l.group_channels();
-    const T* in = l.in.data() + window.offset + at.filter / l.group_filters() * channels * l.in.channel_stride();
-    const T* taps = l.filters.data() + at.filter * l.filters.image_stride();
-    bool inside[width];
-    unrolled<width>(
-        [&](int j) { inside[j] = static_cast<unsigned>(window.x + j) < static_cast<unsigned>(l.in.width()); });
-    A sum[Rows][Cols][Items] = {};
-    {
-      A tap[Taps][Taps][Items];
-      const T* tap_row = taps;
-      unrolled<Taps>([&](int r) {
-        const T* from = tap_row;
-        unrolled<Taps>([&](int s) {
-          for (int e = 0; e < Items; ++e) tap[r][s][e] = static_cast<A>(from[e * l.filters.image_stride()]);
-          from += l.filters.col_stride();
-        });
-        tap_row += l.filters.row_stride();
+    const T* row = l.in.data() + window.offset + at.filter / l.group_filters() * l.in.channel_stride() - margin;
+    bool inside[pieces];
+    unrolled<pieces>([&](int j) {
+      const int x = window.x + (Patch.words ? j * cols - margin : j);
+      inside[j] = static_cast<unsigned>(x) < static_cast<unsigned>(l.in.width());
+    });
+    A tap[Taps][Taps][filters];
+    unrolled<Taps>([&](int r) {
+      unrolled<Taps>([&](int s) {
+        for (int e = 0; e < filters; ++e)
+          tap[r][s][e] = static_cast<A>(staged ? taps[(e * Taps + r) * Taps + s]
+                                               : taps[r * l.filters.row_stride() + s * l.filters.col_stride()]);
       });
-      const T* row = in;
-      unrolled<height>([&](int i) {
-        const bool y_inside = static_cast<unsigned>(window.y + i) < static_cast<unsigned>(l.in.height());
-        A value[width][Items];
-        const T* from = row;
-        unrolled<width>([&](int j) {
-          items x{};
-          if (y_inside && inside[j]) x = *reinterpret_cast<const items*>(from);
-          for (int e = 0; e < Items; ++e) value[j][e] = static_cast<A>(x.item[e]);
-          from += l.in.col_stride();
-        });
-        row += l.in.row_stride();
-        unrolled<Rows>([&](int h) {
-          const int r = i - h * Stride;
-          if (r < 0 || r >= Taps) return;
-          unrolled<Taps>([&](int s) {
-            unrolled<Cols>([&](int j) {
-              for (int e = 0; e < Items; ++e) sum[h][j][e] += tap[r][s][e] * value[j * Stride + s][e];
-            });
+    });
+    A sum[rows][cols][filters] = {};
+    unrolled<height>([&](int i) {
+      const bool y_inside = static_cast<unsigned>(window.y + i) < static_cast<unsigned>(l.in.height());
+      piece from[pieces] = {};
+      const T* next = row;
+      unrolled<pieces>([&](int j) {
+        if (y_inside && inside[j]) from[j] = *reinterpret_cast<const piece*>(next);
+        next += Patch.words ? cols : l.in.col_stride();
+      });
+      row += l.in.row_stride();
+      A value[width][filters];
+      unrolled<width>([&](int j) {
+        for (int e = 0; e < filters; ++e)
+          value[j][e] = static_cast<A>(Patch.words ? from[(j + margin) / cols].item[(j + margin) % cols]
+                                                   : from[j].item[e]);
+      });
+      unrolled<rows>([&](int h) {
+        const int r = i - h * Stride;
+        if (r < 0 || r >= Taps) return;
+        unrolled<Taps>([&](int s) {
+          unrolled<cols>([&](int j) {
+            for (int e = 0; e < filters; ++e) sum[h][j][e] += tap[r][s][e] * value[j * Stride + s][e];
           });
         });
       });
-    }
-    TC* row = &l.out(at.image, at.y, at.x, at.filter);
-    unrolled<Rows>([&](int h) {
+    });
+    TC* to_row = l.out.data() + at.image * l.out.image_stride() + at.y * l.out.row_stride() +
+                 at.x * l.out.col_stride() + at.filter * l.out.channel_stride();
+    unrolled<rows>([&](int h) {
       if (at.y + h >= l.out.height()) return;
-      TC* to = row;
-      unrolled<Cols>([&](int j) {
-        if (at.x + j >= l.out.width()) return;
-        item_group<TC, Items> result;
-        for (int e = 0; e < Items; ++e) result.item[e] = l.result(sum[h][j][e], at.filter + e);
-        *reinterpret_cast<item_group<TC, Items>*>(to) = result;
-        to += l.out.col_stride();
-      });
-      row += l.out.row_stride();
+      if constexpr (Patch.words) {
+        item_group<TC, cols> result;
+        for (int j = 0; j < cols; ++j) result.item[j] = l.result(sum[h][j][0], at.filter);
+        *reinterpret_cast<item_group<TC, cols>*>(to_row) = result;
+      } else {
+        TC* to = to_row;
+        unrolled<cols>([&](int j) {
+          if (at.x + j >= l.out.width()) return;
+          item_group<TC, filters> result;
+          for (int e = 0; e < filters; ++e) result.item[e] = l.result(sum[h][j][e], at.filter + e);
+          *reinterpret_cast<item_group<TC, filters>*>(to) = result;
+          to += l.out.col_stride();
+        });
+      }
+      to_row += l.out.row_stride();
     });
   }
 };
