@@ -15,6 +15,7 @@
 #include <stdexcept>
 #include <string>
 #include <type_traits>
+#include <utility>
 #include <vector>
 #if PMPP_CUDA
 #include <cuda_bf16.h>
@@ -319,19 +320,23 @@ TEST_ALL_PLACES("bad input throws, names it, and touches nothing") {
 
 #if PMPP_WITH_EMULATOR && !PMPP_CUDA
 TEST_CASE("any order of blocks and threads gives the same bits") {
-  const setting s{{1, 7, 6, 16}, 40, 3, 3, with(1, 1)};
   using where = test::device_place;
-  const batch<where, float> in(s.in, order::nhwc), filters(s.filter_extent(), order::nhwc);
-  std::vector<float> first;
-  test::for_each_order(3, [&](std::uint64_t) {
-    batch<where, float> out(s.out_extent(), order::nhwc);
-    pmpp::convolution_layer<pmpp::layer_tuning{four_warps, one_warp, 3}>(pmpp::device, in.input(), filters.input(),
-                                                                         out.view(), s.options);
-    auto got = where::get(out.memory);
-    got.resize(static_cast<std::size_t>(7 * 6 * 40));
-    if (first.empty()) first = got;
-    CHECK(got == first);
-  });
+  for (const auto& [s, way] : {std::pair{setting{{1, 7, 6, 16}, 40, 3, 3, with(1, 1)}, order::nhwc},
+                               std::pair{setting{{1, 4, 5, 64}, 20, 3, 3, with(1, 1)}, order::nchw},  // k in parts
+                               std::pair{setting{{1, 7, 6, 16}, 16, 3, 3, with(1, 1, 1, 16)}, order::nhwc}}) {
+    const batch<where, float> in(s.in, way), filters(s.filter_extent(), way);
+    std::vector<float> first;
+    test::for_each_order(3, [&](std::uint64_t) {
+      batch<where, float> out(s.out_extent(), way);
+      pmpp::convolution_layer<pmpp::layer_tuning{four_warps, one_warp, 3}>(pmpp::device, in.input(), filters.input(),
+                                                                           out.view(), s.options);
+      auto got = where::get(out.memory);
+      const auto [n, h, w, c] = s.out_extent();
+      got.resize(static_cast<std::size_t>(n * h * w * c));
+      if (first.empty()) first = got;
+      CHECK(got == first);
+    });
+  }
 }
 #endif
 

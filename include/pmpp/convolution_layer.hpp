@@ -59,8 +59,8 @@ struct layer_options {
 struct layer_tuning {
   layer_tile large{}, small{};
   int few_filters = 8;  ///< groups with fewer are not worth a tile
-  int least_slabs = 4;  ///< of a part of k
-  int part_blocks = 3;  ///< a multiprocessor, that k is cut up for
+  int least_slabs = 6;  ///< of a part of k
+  int part_blocks = 2;  ///< a multiprocessor, that k is cut up for
 
   friend constexpr bool operator==(const layer_tuning&, const layer_tuning&) = default;
 };
@@ -255,8 +255,9 @@ void layer_on_cores(const host_policy& where, const layer<T, TC, Epilogue>& l) {
 template <class T>
 bool channels_in_vectors(const channels_view<const T>& v, std::int64_t group_channels) {
   constexpr std::int64_t items = 16 / sizeof(T);
-  return v.channel_stride() == 1 && group_channels % items == 0 && v.col_stride() % items == 0 &&
-         v.row_stride() % items == 0 && v.image_stride() % items == 0 &&
+  const auto whole = [](std::int64_t stride, std::int64_t extent) { return extent == 1 || stride % items == 0; };
+  return v.channel_stride() == 1 && group_channels % items == 0 && whole(v.col_stride(), v.width()) &&
+         whole(v.row_stride(), v.height()) && whole(v.image_stride(), v.images()) &&
          reinterpret_cast<std::uintptr_t>(v.data()) % 16 == 0;
 }
 

@@ -29,6 +29,8 @@ struct sliding_patch {
   int filters = 1;     ///< next to each other; more than one only where each channel has one filter
   bool words = false;  ///< rows are read in words of `cols` pixels
   int blocks = 4;      ///< of a multiprocessor
+  int ahead = 0;       ///< rows of the input that are on their way while one is multiplied
+  bool staged = false;
 
   friend constexpr bool operator==(const sliding_patch&, const sliding_patch&) = default;
 };
@@ -40,7 +42,7 @@ struct sliding_layer_kernel {
   static constexpr int threads = 256, min_blocks = Patch.blocks;
   static constexpr int rows = Patch.rows, cols = Patch.cols, filters = Patch.filters;
   static constexpr int height = (rows - 1) * Stride + Taps, width = (cols - 1) * Stride + Taps;  ///< of the input
-  static constexpr bool staged = filters > 1;  ///< taps go through shared memory, as they are not read in order
+  static constexpr bool staged = Patch.staged;  ///< taps go through shared memory, as they are not read in order
   static constexpr int table = staged ? threads * filters : 1;
   static_assert(!Patch.words || (filters == 1 && Stride == 1 && Taps / 2 <= cols));
 
@@ -57,23 +59,7 @@ struct sliding_layer_kernel {
       at = position_of<std::uint32_t>(l, number, along_x);  // dividing 64-bit numbers takes longer than all the rest
     else
       at = position_of<std::uint64_t>(l, number, along_x);
-    const T* taps = l.filters.data() + at.filter * l.filters.image_stride();
-    if constexpr (staged) {
-      // The filters of the block, from that of its first thread on, around the end; or all.
-      const std::int64_t count = l.out.channels(), pairs = count / filters;
-      const std::int64_t first =
-          count <= table ? 0 : (first_block + block.index()) * threads % pairs * filters;
-      const int here = static_cast<int>(smaller(count, std::int64_t(table))) * Taps * Taps;
-      for (int i = block.thread(); i < here; i += threads) {
-        const std::int64_t filter = first + i / (Taps * Taps);
-        const int tap = i % (Taps * Taps);
-        memory.tap[i] = l.filters.data()[(filter < count ? filter : filter - count) * l.filters.image_stride() +
-                                         tap / Taps * l.filters.row_stride() + tap % Taps * l.filters.col_stride()];
-      }
-      block.sync();
-      taps = memory.tap + (at.filter - first + (at.filter < first ? count : 0)) * (Taps * Taps);
-    }
-    if (number < all) make(l, at, taps);
+    make(block, memory, l, at, number < all, first_block);
   }
 
   PMPP_HOST_DEVICE static std::int64_t patches(const layer<T, TC, Epilogue>& l) {
@@ -108,37 +94,61 @@ private:
   static constexpr int margin = Patch.words ? cols - Taps / 2 : 0;  ///< pixels of the first piece that nobody needs
   using piece = item_group<T, piece_items>;
 
-  PMPP_HOST_DEVICE static void make(const layer<T, TC, Epilogue>& l, const position& at, const T* taps) {
+  template <class Block>
+  PMPP_HOST_DEVICE static void make(Block& block, shared& memory, const layer<T, TC, Epilogue>& l, const position& at,
+                                    bool exists, std::int64_t first_block) {
     const layer_window window = window_of(l, at.image, at.y, at.x);
     const T* row = l.in.data() + window.offset + at.filter / l.group_filters() * l.in.channel_stride() - margin;
     bool inside[pieces];
     unrolled<pieces>([&](int j) {
       const int x = window.x + (Patch.words ? j * cols - margin : j);
-      inside[j] = static_cast<unsigned>(x) < static_cast<unsigned>(l.in.width());
+      inside[j] = exists && static_cast<unsigned>(x) < static_cast<unsigned>(l.in.width());
     });
+    piece from[height][pieces] = {};
+    const auto load = [&](int i) {
+      const bool y_inside = static_cast<unsigned>(window.y + i) < static_cast<unsigned>(l.in.height());
+      const T* next = row;
+      unrolled<pieces>([&](int j) {
+        if (y_inside && inside[j]) from[i][j] = *reinterpret_cast<const piece*>(next);
+        next += Patch.words ? cols : l.in.col_stride();
+      });
+      row += l.in.row_stride();
+    };
+    unrolled<Patch.ahead>([&](int i) { load(i); });
+    const T* taps = l.filters.data() + at.filter * l.filters.image_stride();
+    if constexpr (staged) {
+      // The filters of the block, from that of its first thread on, around the end; or all.
+      const auto count = static_cast<std::uint32_t>(l.out.channels());
+      const std::uint32_t first =
+          count <= table ? 0 : static_cast<std::uint32_t>((first_block + block.index()) * threads) % (count / filters) * filters;
+      const int here = static_cast<int>(smaller(count, std::uint32_t(table))) * Taps * Taps;
+      for (int i = block.thread(); i < here; i += threads) {
+        const std::uint32_t filter = first + i / (Taps * Taps);
+        const int tap = i % (Taps * Taps);
+        memory.tap[i] = l.filters.data()[(filter < count ? filter : filter - count) * l.filters.image_stride() +
+                                         tap / Taps * l.filters.row_stride() + tap % Taps * l.filters.col_stride()];
+      }
+      block.sync();
+      taps = memory.tap + (at.filter - first + (at.filter < first ? count : 0)) * (Taps * Taps);
+    }
+    if (!exists) return;
     A tap[Taps][Taps][filters];
     unrolled<Taps>([&](int r) {
       unrolled<Taps>([&](int s) {
         for (int e = 0; e < filters; ++e)
-          tap[r][s][e] = static_cast<A>(staged ? taps[(e * Taps + r) * Taps + s]
-                                               : taps[r * l.filters.row_stride() + s * l.filters.col_stride()]);
+          tap[r][s][e] =
+              static_cast<A>(staged ? taps[(e * Taps + r) * Taps + s]
+                                    : taps[r * l.filters.row_stride() + s * l.filters.col_stride() + e * l.filters.image_stride()]);
       });
     });
     A sum[rows][cols][filters] = {};
     unrolled<height>([&](int i) {
-      const bool y_inside = static_cast<unsigned>(window.y + i) < static_cast<unsigned>(l.in.height());
-      piece from[pieces] = {};
-      const T* next = row;
-      unrolled<pieces>([&](int j) {
-        if (y_inside && inside[j]) from[j] = *reinterpret_cast<const piece*>(next);
-        next += Patch.words ? cols : l.in.col_stride();
-      });
-      row += l.in.row_stride();
+      if (i + Patch.ahead < height) load(i + Patch.ahead);
       A value[width][filters];
       unrolled<width>([&](int j) {
         for (int e = 0; e < filters; ++e)
-          value[j][e] = static_cast<A>(Patch.words ? from[(j + margin) / cols].item[(j + margin) % cols]
-                                                   : from[j].item[e]);
+          value[j][e] = static_cast<A>(Patch.words ? from[i][(j + margin) / cols].item[(j + margin) % cols]
+                                                   : from[i][j].item[e]);
       });
       unrolled<rows>([&](int h) {
         const int r = i - h * Stride;
