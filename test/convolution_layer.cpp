@@ -166,11 +166,15 @@ const std::vector<setting>& settings() {
       {{1, 3, 3, 68}, 9, 3, 3, with(1, 1, 1, 1)},    // the same where channels are no whole words of 2-byte floats
       {{1, 4, 4, 2}, 40, 2, 2, {1, 3, 0, 1, 2, 1, 1, {}}},
       {{1, 1, 1, 1}, 1, 1, 1, with(1, 0)},
-      // Depthwise, as patches:
+      // Depthwise, as strips:
       {{2, 9, 6, 10}, 10, 3, 3, with(2, 1, 1, 10)},
       {{1, 6, 11, 5}, 10, 5, 5, with(1, 2, 1, 5)},
       {{1, 8, 7, 33}, 33, 5, 5, with(2, 3, 1, 33)},
       {{1, 9, 5, 4}, 4, 7, 7, with(1, 3, 1, 4)},
+      {{1, 12, 16, 3}, 6, 3, 3, with(1, 1, 1, 3)},  // rows in words
+      {{2, 5, 8, 3}, 3, 5, 5, with(1, 2, 1, 3)},
+      {{1, 11, 4, 2}, 2, 7, 7, with(1, 3, 1, 2)},
+      {{1, 11, 9, 2}, 2, 7, 7, with(2, 3, 1, 2)},
   };
   return all;
 }

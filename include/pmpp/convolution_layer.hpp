@@ -13,12 +13,15 @@
 //   1. It is a product of the matrix of windows (a row for each pixel of the output) with the matrix of filters. On a
 //      GPU the windows are looked up in the images tile by tile and never stored: an implicit gemm
 //      (convolution_layer/kernel.hpp). Half and bfloat16 go to the tensor cores.
-//   2. Groups of few filters, down to one each (depthwise), share nothing: there a thread makes a few elements.
-//   3. host makes the windows of some rows of an image at a time, which stay in its cache, and calls gemm.
+//   2. Channels that cannot be read 16 bytes at a time are copied first (convolution_layer/channels_last.hpp). Few tiles
+//      are cut along k into parts, which are added up, in order.
+//   3. Groups of few filters, down to one each (depthwise), share nothing: there a thread makes a patch of pixels
+//      (convolution_layer/sliding.hpp).
+//   4. host makes the windows of some rows of an image at a time, which stay in its cache, and calls gemm.
 //
 // Images and filters lie as their views say: channels last (nhwc) or first (nchw), padded, cut out of larger ones.
 // Windows outside the image read zeros. As in all such networks the filter is not flipped. Work 2 * out * taps * channels
-// of a group; one launch, no scratch. (PMPP ch. 16; Chetlur et al., 2014.) No gradients; no Winograd transform.
+// of a group; one launch, up to three where 2 applies. (PMPP ch. 16; Chetlur et al., 2014.) No gradients; no Winograd transform.
 #pragma once
 
 #include <cstddef>
@@ -316,26 +319,48 @@ void layer_by_parts(const P& where, const layer<T, TC, Epilogue>& l, int slabs, 
              {A(1), A(0), {l.epilogue, 0}, false}});
 }
 
-template <int Taps, int Stride, sliding_patch Patch, class A, class P, class T, class TC, class Epilogue>
-void layer_by_patches(const P& where, const layer<T, TC, Epilogue>& l) {
-  using kernel = sliding_layer_kernel<T, TC, A, Epilogue, Taps, Stride, Patch>;
-  const std::int64_t most = std::int64_t(1) << 30, blocks = ceil_div(kernel::patches(l), std::int64_t(kernel::threads));
+template <int Taps, int Stride, sliding_strip Strip, class A, class P, class T, class TC, class Epilogue>
+void layer_by_strips(const P& where, const layer<T, TC, Epilogue>& l) {
+  using kernel = sliding_layer_kernel<T, TC, A, Epilogue, Taps, Stride, Strip>;
+  typename kernel::arguments x{l, 0, l.out.channel_stride() != 1};
+  // As long as there are enough of them for all multiprocessors, twice.
+  const std::int64_t room = std::int64_t(2 * kernel::threads * kernel::min_blocks) * processor_count(where);
+  const std::int64_t strips = smaller(ceil_div(room, x.across()), ceil_div(l.out.height(), std::int64_t(4)));
+  x.rows = static_cast<int>(ceil_div(l.out.height(), strips));
+  const std::int64_t most = std::int64_t(1) << 30, blocks = ceil_div(x.across() * x.down(), std::int64_t(kernel::threads));
   for (std::int64_t first = 0; first < blocks; first += most)
-    launch(where, smaller(most, blocks - first), kernel{}, l, first, l.out.channel_stride() != 1);
+    launch(where, smaller(most, blocks - first), kernel{}, x, first);
+}
+
+/// Whether rows are words of `Items` pixels, at addresses that are multiples of their size.
+template <int Items, class T>
+bool rows_in_words(const channels_view<T>& v) {
+  return v.col_stride() == 1 && v.width() % Items == 0 && v.row_stride() % Items == 0 &&
+         v.channel_stride() % Items == 0 && v.image_stride() % Items == 0 &&
+         reinterpret_cast<std::uintptr_t>(v.data()) % (Items * sizeof(T)) == 0;
+}
+
+/// One channel a filter, windows of Taps x Taps.
+template <int Taps, class A, class P, class T, class TC, class Epilogue>
+void layer_by_channels(const P& where, const layer<T, TC, Epilogue>& l) {
+  constexpr int blocks = Taps == 3 ? 4 : Taps == 5 ? 3 : 2;
+  if constexpr (sizeof(T) == 2)
+    if (l.stride_x == 1 && l.padding_x == Taps / 2 && rows_in_words<4>(l.in) && rows_in_words<4>(l.out))
+      return layer_by_strips<Taps, 1, sliding_strip{4, 1, true, blocks}, A>(where, l);
+  if (l.stride_x == 1) return layer_by_strips<Taps, 1, sliding_strip{2, 1, false, blocks}, A>(where, l);
+  layer_by_strips<Taps, 2, sliding_strip{2, 1, false, blocks}, A>(where, l);
 }
 
 /// Groups of few filters.
 template <class A, class P, class T, class TC, class Epilogue>
 void layer_by_pixels(const P& where, const layer<T, TC, Epilogue>& l) {
-  const auto slides = [&](int taps, int stride) {
-    return l.group_channels() == 1 && l.filters.height() == taps && l.filters.width() == taps && l.stride_y == stride &&
-           l.stride_x == stride && l.dilation_y == 1 && l.dilation_x == 1;
-  };
-  if (slides(3, 1)) return layer_by_patches<3, 1, sliding_patch{4, 4}, A>(where, l);
-  if (slides(3, 2)) return layer_by_patches<3, 2, sliding_patch{4, 4}, A>(where, l);
-  if (slides(5, 1)) return layer_by_patches<5, 1, sliding_patch{4, 4}, A>(where, l);
-  if (slides(5, 2)) return layer_by_patches<5, 2, sliding_patch{4, 4}, A>(where, l);
-  if (slides(7, 1)) return layer_by_patches<7, 1, sliding_patch{4, 4}, A>(where, l);
+  const std::int64_t taps = l.filters.height();
+  if (l.group_channels() == 1 && l.filters.width() == taps && l.stride_y == l.stride_x && l.stride_x <= 2 &&
+      l.dilation_y == 1 && l.dilation_x == 1) {
+    if (taps == 3) return layer_by_channels<3, A>(where, l);
+    if (taps == 5) return layer_by_channels<5, A>(where, l);
+    if (taps == 7) return layer_by_channels<7, A>(where, l);
+  }
   using kernel = direct_layer_kernel<T, TC, A, Epilogue>;
   const std::int64_t groups = l.out.images() * l.out.height() * ceil_div(l.out.width(), std::int64_t(kernel::pixels));
   const std::int64_t blocks = ceil_div(groups * l.out.channels(), std::int64_t(kernel::threads));
@@ -402,9 +427,10 @@ void layer_on_blocks(const P& where, layer<T, TC, Epilogue> l) {
 /// Sums are float for half and bfloat16, else of the type of the elements, rounded once at the end. NaN and infinity
 /// spread, but padding is never multiplied by what it would stand beside: it is zero times a tap, as in the formula.
 /// `out` overlaps neither input. The same bits on every run; on host also for any number of threads.
-/// Asynchronous on a GPU; no scratch, no allocation; may be captured. host allocates the windows of a row for each task.
-/// Cost: 2 * pixels * filters * taps * channels / groups operations; one launch. Channels next to each other in multiples
-/// of 16 bytes are read as such, all else element by element.
+/// Asynchronous on a GPU; may be captured. host allocates the windows of a row for each task.
+/// Scratch: none if channels lie next to each other in multiples of 16 bytes; else a copy of images and filters where they
+/// do, if a group has that many. Where there are few tiles, a sum for each element of the output and each part of k.
+/// Cost: 2 * pixels * filters * taps * channels / groups operations; one launch, one more for copies, one for parts.
 /// \throws std::invalid_argument for shapes that do not fit, null pointers, overlap; cuda_error.
 /// Source: PMPP ch. 16; Chetlur et al., "cuDNN", 2014. Example: test/convolution_layer.cpp.
 template <layer_tuning Tuning = layer_tuning{}, execution_policy P, class TA, class TB, class TC,
