@@ -15,7 +15,7 @@
 //      (convolution_layer/kernel.hpp). Half and bfloat16 go to the tensor cores.
 //   2. Channels that cannot be read 16 bytes at a time are copied first (convolution_layer/channels_last.hpp). Few tiles
 //      are cut along k into parts, which are added up, in order.
-//   3. Groups of few filters, down to one each (depthwise), share nothing: there a thread makes a patch of pixels
+//   3. Groups of few filters, down to one each (depthwise), share nothing: there a thread makes a strip of pixels
 //      (convolution_layer/sliding.hpp).
 //   4. host makes the windows of some rows of an image at a time, which stay in its cache, and calls gemm.
 //
@@ -284,7 +284,7 @@ std::int64_t tiles_of(const layer<T, TC, Epilogue>& l) {
          ceil_div(l.group_filters(), std::int64_t(Tile.filters));
 }
 
-/// `parts`: of k, each a part of the sums.
+/// The launches of a kernel for all tiles and parts of k.
 template <layer_tile Tile, bool Vectors, class A, class P, class T, class TC, class Epilogue>
 void layer_by_tiles(const P& where, const layer<T, TC, Epilogue>& l, const layer_parts& parts) {
   using kernel = layer_kernel<T, TC, A, Epilogue, Tile, Vectors, layer_mma<T>>;
@@ -294,17 +294,25 @@ void layer_by_tiles(const P& where, const layer<T, TC, Epilogue>& l, const layer
     launch(where, smaller(most, blocks - first), kernel{}, l, layer_tap(l, kernel::depth), parts, first);
 }
 
-/// Parts of the sums to scratch, then one sum of them for each element of the output.
+/// Parts of the sums to scratch, `slabs` slabs of k each, then one sum of them for each element of the output.
 template <layer_tile Tile, class A, class P, class T, class TC, class Epilogue>
 void layer_by_parts(const P& where, const layer<T, TC, Epilogue>& l, int slabs, std::int64_t parts, A* sums) {
   const channels_view<TC>& o = l.out;
   const std::int64_t pixels = o.height() * o.width(), part = pixels * o.channels();
   const channels_view<A> out(sums, o.images(), o.height(), o.width(), o.channels(), parts * part,
                              o.width() * o.channels(), o.channels(), 1);
-  const layer<T, A, no_epilogue> partial{
-      l.in,         l.filters,    out,          l.stride_y, l.stride_x, l.padding_y,
-      l.padding_x,  l.dilation_y, l.dilation_x, l.groups,   channels_in_pairs(out) && l.group_filters() % 2 == 0,
-      no_epilogue{}};
+  const layer<T, A, no_epilogue> partial{l.in,
+                                         l.filters,
+                                         out,
+                                         l.stride_y,
+                                         l.stride_x,
+                                         l.padding_y,
+                                         l.padding_x,
+                                         l.dilation_y,
+                                         l.dilation_x,
+                                         l.groups,
+                                         channels_in_pairs(out) && l.group_filters() % 2 == 0,
+                                         no_epilogue{}};
   layer_by_tiles<Tile, true, A>(where, partial, {tiles_of<Tile>(l), part, slabs});
   using kernel = gemm_combine_kernel<TC, A, A, filter_epilogue<Epilogue>>;
   launch(where,
@@ -327,7 +335,8 @@ void layer_by_strips(const P& where, const layer<T, TC, Epilogue>& l) {
   const std::int64_t room = std::int64_t(2 * kernel::threads * kernel::min_blocks) * processor_count(where);
   const std::int64_t strips = smaller(ceil_div(room, x.across()), ceil_div(l.out.height(), std::int64_t(4)));
   x.rows = static_cast<int>(ceil_div(l.out.height(), strips));
-  const std::int64_t most = std::int64_t(1) << 30, blocks = ceil_div(x.across() * x.down(), std::int64_t(kernel::threads));
+  const std::int64_t most = std::int64_t(1) << 30,
+                     blocks = ceil_div(x.across() * x.down(), std::int64_t(kernel::threads));
   for (std::int64_t first = 0; first < blocks; first += most)
     launch(where, smaller(most, blocks - first), kernel{}, x, first);
 }
@@ -403,8 +412,7 @@ void layer_on_blocks(const P& where, layer<T, TC, Epilogue> l) {
   }
   launch(where, in.tiles() + filters.tiles(), channels_last_kernel<T>{}, in, filters);
   if (parts > 1)
-    return layer_by_parts<Tuning.small, A>(where, l, part_slabs, parts,
-                                           memory.template take<A>(sums_size));
+    return layer_by_parts<Tuning.small, A>(where, l, part_slabs, parts, memory.template take<A>(sums_size));
   const layer_parts whole_large{large, 0, l.k()}, whole_small{small, 0, l.k()};
   if (!vectors)
     layer_by_tiles<Tuning.large, false, A>(where, l, whole_large);

@@ -36,7 +36,9 @@ struct channels_copy {
     return ceil_div(pixels(), std::int64_t(tile_pixels())) * tiles_across();
   }
   PMPP_HOST_DEVICE std::int64_t tiles() const { return to == nullptr ? 0 : from.images() * tiles_of_image(); }
-  channels_view<const T> copy() const { return nhwc<const T>(to, from.images(), from.height(), from.width(), channels()); }
+  channels_view<const T> copy() const {
+    return nhwc<const T>(to, from.images(), from.height(), from.width(), channels());
+  }
 };
 
 /// One tile a block, of either of two copies.
@@ -61,10 +63,13 @@ private:
   template <class Block>
   PMPP_HOST_DEVICE static void copy(Block& block, shared& memory, const channels_copy<T>& x, std::int64_t number) {
     // There are no more than 2^31 tiles in a launch.
-    const auto in_image = static_cast<std::uint32_t>(x.tiles_of_image()), across = static_cast<std::uint32_t>(x.tiles_across());
-    const std::uint32_t image = static_cast<std::uint32_t>(number) / in_image, rest = static_cast<std::uint32_t>(number) % in_image;
+    const auto in_image = static_cast<std::uint32_t>(x.tiles_of_image()),
+               across = static_cast<std::uint32_t>(x.tiles_across());
+    const std::uint32_t image = static_cast<std::uint32_t>(number) / in_image,
+                        rest = static_cast<std::uint32_t>(number) % in_image;
     const int tile_pixels = x.tile_pixels(), tile_channels = x.tile_channels(), row = tile_pixels + 1;
-    const std::int64_t pixel = std::int64_t(rest / across) * tile_pixels, channel = std::int64_t(rest % across) * tile_channels;
+    const std::int64_t pixel = std::int64_t(rest / across) * tile_pixels,
+                       channel = std::int64_t(rest % across) * tile_channels;
     const int pixels = static_cast<int>(smaller(std::int64_t(tile_pixels), x.pixels() - pixel));
     const int channels = static_cast<int>(smaller(std::int64_t(tile_channels), x.from.channels() - channel));
     const T* from = x.from.data() + image * x.from.image_stride() + channel * x.from.channel_stride();
@@ -74,7 +79,8 @@ private:
       for (int p = block.thread() / tile_channels; p < pixels; p += threads / tile_channels)
         memory.tile[c * row + p] = c < channels ? from[offset_of(x, pixel + p) + c * x.from.channel_stride()] : T{};
     } else {
-      const int p = block.thread() & (tile_pixels - 1), first = block.thread() / tile_pixels, step = threads / tile_pixels;
+      const int p = block.thread() & (tile_pixels - 1), first = block.thread() / tile_pixels,
+                step = threads / tile_pixels;
       from += offset_of(x, pixel + smaller(p, pixels - 1)) + first * x.from.channel_stride();
       const std::int64_t next = step * x.from.channel_stride();
       T value[steps];
@@ -98,7 +104,8 @@ private:
   PMPP_HOST_DEVICE static std::int64_t offset_of(const channels_copy<T>& x, std::int64_t pixel) {
     const std::int64_t width = x.from.width();
     const bool small = x.pixels() < std::int64_t(1) << 32;  // dividing 64-bit numbers takes longer than all the rest
-    const std::int64_t y = small ? static_cast<std::uint32_t>(pixel) / static_cast<std::uint32_t>(width) : pixel / width;
+    const std::int64_t y =
+        small ? static_cast<std::uint32_t>(pixel) / static_cast<std::uint32_t>(width) : pixel / width;
     return y * x.from.row_stride() + (pixel - y * width) * x.from.col_stride();
   }
 };

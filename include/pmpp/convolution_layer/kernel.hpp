@@ -11,7 +11,8 @@
 //      where channels lie next to each other, and several slabs are on their way at a time. What lies in the padding is
 //      zero.
 //   3. Half and bfloat16 are multiplied by the tensor cores (simt/mma.hpp), float and double by the ordinary units.
-//   4. Groups of few filters have next to nothing to share: a thread makes one element of the output there.
+//   4. Where there are too few tiles, blocks share one: each adds up some slabs, and writes its sums for itself.
+//   5. Groups of few filters have next to nothing to share: a thread makes a few elements of the output there.
 #pragma once
 
 #include <cstdint>

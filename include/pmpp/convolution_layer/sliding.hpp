@@ -131,8 +131,8 @@ private:
         A value[width][filters];
         unrolled<width>([&](int j) {
           for (int e = 0; e < filters; ++e)
-            value[j][e] = static_cast<A>(Strip.words ? next[(j + margin) / cols].item[(j + margin) % cols]
-                                                     : next[j].item[e]);
+            value[j][e] =
+                static_cast<A>(Strip.words ? next[(j + margin) / cols].item[(j + margin) % cols] : next[j].item[e]);
         });
         load(first * Stride + k + 1);
         unrolled<2 * depth - 1>([&](int n) {
