@@ -15,6 +15,7 @@
 #include <stdexcept>
 #include <string>
 #include <type_traits>
+#include <utility>
 #include <vector>
 #if PMPP_CUDA
 #include <cuda_bf16.h>
@@ -161,8 +162,19 @@ const std::vector<setting>& settings() {
       {{2, 6, 7, 12}, 12, 3, 3, with(1, 1, 1, 12)},  // depthwise
       {{1, 5, 6, 4}, 8, 3, 2, with(1, 1, 1, 4)},     // two filters a channel
       {{3, 2, 2, 5}, 11, 4, 4, with(1, 3)},          // windows larger than the image
+      {{1, 4, 5, 64}, 20, 3, 3, with(1, 1)},         // few pixels, many taps: k in parts
+      {{1, 3, 3, 68}, 9, 3, 3, with(1, 1, 1, 1)},    // the same where channels are no whole words of 2-byte floats
       {{1, 4, 4, 2}, 40, 2, 2, {1, 3, 0, 1, 2, 1, 1, {}}},
       {{1, 1, 1, 1}, 1, 1, 1, with(1, 0)},
+      // Depthwise, as strips:
+      {{2, 9, 6, 10}, 10, 3, 3, with(2, 1, 1, 10)},
+      {{1, 6, 11, 5}, 10, 5, 5, with(1, 2, 1, 5)},
+      {{1, 8, 7, 33}, 33, 5, 5, with(2, 3, 1, 33)},
+      {{1, 9, 5, 4}, 4, 7, 7, with(1, 3, 1, 4)},
+      {{1, 12, 16, 3}, 6, 3, 3, with(1, 1, 1, 3)},  // rows in words
+      {{2, 5, 8, 3}, 3, 5, 5, with(1, 2, 1, 3)},
+      {{1, 11, 4, 2}, 2, 7, 7, with(1, 3, 1, 2)},
+      {{1, 11, 9, 2}, 2, 7, 7, with(2, 3, 1, 2)},
   };
   return all;
 }
@@ -312,19 +324,23 @@ TEST_ALL_PLACES("bad input throws, names it, and touches nothing") {
 
 #if PMPP_WITH_EMULATOR && !PMPP_CUDA
 TEST_CASE("any order of blocks and threads gives the same bits") {
-  const setting s{{1, 7, 6, 16}, 40, 3, 3, with(1, 1)};
   using where = test::device_place;
-  const batch<where, float> in(s.in, order::nhwc), filters(s.filter_extent(), order::nhwc);
-  std::vector<float> first;
-  test::for_each_order(3, [&](std::uint64_t) {
-    batch<where, float> out(s.out_extent(), order::nhwc);
-    pmpp::convolution_layer<pmpp::layer_tuning{four_warps, one_warp, 3}>(pmpp::device, in.input(), filters.input(),
-                                                                         out.view(), s.options);
-    auto got = where::get(out.memory);
-    got.resize(static_cast<std::size_t>(7 * 6 * 40));
-    if (first.empty()) first = got;
-    CHECK(got == first);
-  });
+  for (const auto& [s, way] : {std::pair{setting{{1, 7, 6, 16}, 40, 3, 3, with(1, 1)}, order::nhwc},
+                               std::pair{setting{{1, 4, 5, 64}, 20, 3, 3, with(1, 1)}, order::nchw},  // k in parts
+                               std::pair{setting{{1, 7, 6, 16}, 16, 3, 3, with(1, 1, 1, 16)}, order::nhwc}}) {
+    const batch<where, float> in(s.in, way), filters(s.filter_extent(), way);
+    std::vector<float> first;
+    test::for_each_order(3, [&](std::uint64_t) {
+      batch<where, float> out(s.out_extent(), way);
+      pmpp::convolution_layer<pmpp::layer_tuning{four_warps, one_warp, 3}>(pmpp::device, in.input(), filters.input(),
+                                                                           out.view(), s.options);
+      auto got = where::get(out.memory);
+      const auto [n, h, w, c] = s.out_extent();
+      got.resize(static_cast<std::size_t>(n * h * w * c));
+      if (first.empty()) first = got;
+      CHECK(got == first);
+    });
+  }
 }
 #endif
 

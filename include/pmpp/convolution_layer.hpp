@@ -13,20 +13,26 @@
 //   1. It is a product of the matrix of windows (a row for each pixel of the output) with the matrix of filters. On a
 //      GPU the windows are looked up in the images tile by tile and never stored: an implicit gemm
 //      (convolution_layer/kernel.hpp). Half and bfloat16 go to the tensor cores.
-//   2. Groups of few filters, down to one each (depthwise), share nothing: there a thread makes a few elements.
-//   3. host makes the windows of some rows of an image at a time, which stay in its cache, and calls gemm.
+//   2. Channels that cannot be read 16 bytes at a time are copied first (convolution_layer/channels_last.hpp). Few tiles
+//      are cut along k into parts, which are added up, in order.
+//   3. Groups of few filters, down to one each (depthwise), share nothing: there a thread makes a strip of pixels
+//      (convolution_layer/sliding.hpp).
+//   4. host makes the windows of some rows of an image at a time, which stay in its cache, and calls gemm.
 //
 // Images and filters lie as their views say: channels last (nhwc) or first (nchw), padded, cut out of larger ones.
 // Windows outside the image read zeros. As in all such networks the filter is not flipped. Work 2 * out * taps * channels
-// of a group; one launch, no scratch. (PMPP ch. 16; Chetlur et al., 2014.) No gradients; no Winograd transform.
+// of a group; one launch, up to three where 2 applies. (PMPP ch. 16; Chetlur et al., 2014.) No gradients; no Winograd transform.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <type_traits>
 #include <vector>
 
+#include <pmpp/convolution_layer/channels_last.hpp>
 #include <pmpp/convolution_layer/kernel.hpp>
+#include <pmpp/convolution_layer/sliding.hpp>
 #include <pmpp/core/channels_view.hpp>
 #include <pmpp/core/config.hpp>
 #include <pmpp/core/error.hpp>
@@ -36,6 +42,7 @@
 #include <pmpp/host/parallel_for.hpp>
 #include <pmpp/launch.hpp>
 #include <pmpp/memory/reachable.hpp>
+#include <pmpp/memory/workspace.hpp>
 
 #pragma GCC visibility push(hidden)  // see launch.hpp
 
@@ -55,6 +62,8 @@ struct layer_options {
 struct layer_tuning {
   layer_tile large{}, small{};
   int few_filters = 8;  ///< groups with fewer are not worth a tile
+  int least_slabs = 6;  ///< of a part of k
+  int part_blocks = 2;  ///< a multiprocessor, that k is cut up for
 
   friend constexpr bool operator==(const layer_tuning&, const layer_tuning&) = default;
 };
@@ -249,8 +258,9 @@ void layer_on_cores(const host_policy& where, const layer<T, TC, Epilogue>& l) {
 template <class T>
 bool channels_in_vectors(const channels_view<const T>& v, std::int64_t group_channels) {
   constexpr std::int64_t items = 16 / sizeof(T);
-  return v.channel_stride() == 1 && group_channels % items == 0 && v.col_stride() % items == 0 &&
-         v.row_stride() % items == 0 && v.image_stride() % items == 0 &&
+  const auto whole = [](std::int64_t stride, std::int64_t extent) { return extent == 1 || stride % items == 0; };
+  return v.channel_stride() == 1 && group_channels % items == 0 && whole(v.col_stride(), v.width()) &&
+         whole(v.row_stride(), v.height()) && whole(v.image_stride(), v.images()) &&
          reinterpret_cast<std::uintptr_t>(v.data()) % 16 == 0;
 }
 
@@ -261,38 +271,155 @@ bool channels_in_pairs(const channels_view<T>& v) {
          reinterpret_cast<std::uintptr_t>(v.data()) % (2 * sizeof(T)) == 0;
 }
 
+/// Elements from pixel to pixel, whether in a row or from row to row; -1 if there is no such number.
+template <class T>
+std::int64_t pixel_stride(const channels_view<T>& v) {
+  if (v.width() == 1) return v.row_stride();
+  return v.height() == 1 || v.row_stride() == v.width() * v.col_stride() ? v.col_stride() : -1;
+}
+
+template <layer_tile Tile, class T, class TC, class Epilogue>
+std::int64_t tiles_of(const layer<T, TC, Epilogue>& l) {
+  return ceil_div(l.pixels(), std::int64_t(Tile.pixels)) * l.groups *
+         ceil_div(l.group_filters(), std::int64_t(Tile.filters));
+}
+
+/// The launches of a kernel for all tiles and parts of k.
+template <layer_tile Tile, bool Vectors, class A, class P, class T, class TC, class Epilogue>
+void layer_by_tiles(const P& where, const layer<T, TC, Epilogue>& l, const layer_parts& parts) {
+  using kernel = layer_kernel<T, TC, A, Epilogue, Tile, Vectors, layer_mma<T>>;
+  const std::int64_t most = std::int64_t(1) << 30;
+  const std::int64_t blocks = parts.tiles * ceil_div(ceil_div(l.k(), kernel::depth), parts.slabs);
+  for (std::int64_t first = 0; first < blocks; first += most)
+    launch(where, smaller(most, blocks - first), kernel{}, l, layer_tap(l, kernel::depth), parts, first);
+}
+
+/// Parts of the sums to scratch, `slabs` slabs of k each, then one sum of them for each element of the output.
 template <layer_tile Tile, class A, class P, class T, class TC, class Epilogue>
-void layer_by_tiles(const P& where, const layer<T, TC, Epilogue>& l) {
-  const std::int64_t blocks = ceil_div(l.pixels(), std::int64_t(Tile.pixels)) * l.groups *
-                              ceil_div(l.group_filters(), std::int64_t(Tile.filters));
-  const auto run = [&]<bool Vectors>() {
-    const std::int64_t most = std::int64_t(1) << 30;
-    for (std::int64_t first = 0; first < blocks; first += most) {
-      using kernel = layer_kernel<T, TC, A, Epilogue, Tile, Vectors, layer_mma<T>>;
-      launch(where, smaller(most, blocks - first), kernel{}, l, layer_tap(l, kernel::depth), first);
-    }
-  };
-  if (channels_in_vectors(l.in, l.group_channels()) && channels_in_vectors(l.filters, l.group_channels()))
-    run.template operator()<true>();
-  else
-    run.template operator()<false>();
+void layer_by_parts(const P& where, const layer<T, TC, Epilogue>& l, int slabs, std::int64_t parts, A* sums) {
+  const channels_view<TC>& o = l.out;
+  const std::int64_t pixels = o.height() * o.width(), part = pixels * o.channels();
+  const channels_view<A> out(sums, o.images(), o.height(), o.width(), o.channels(), parts * part,
+                             o.width() * o.channels(), o.channels(), 1);
+  const layer<T, A, no_epilogue> partial{l.in,
+                                         l.filters,
+                                         out,
+                                         l.stride_y,
+                                         l.stride_x,
+                                         l.padding_y,
+                                         l.padding_x,
+                                         l.dilation_y,
+                                         l.dilation_x,
+                                         l.groups,
+                                         channels_in_pairs(out) && l.group_filters() % 2 == 0,
+                                         no_epilogue{}};
+  layer_by_tiles<Tile, true, A>(where, partial, {tiles_of<Tile>(l), part, slabs});
+  using kernel = gemm_combine_kernel<TC, A, A, filter_epilogue<Epilogue>>;
+  launch(where,
+         smaller(ceil_div(o.images() * part, std::int64_t(kernel::threads)), std::int64_t(processor_count(where)) * 16),
+         kernel{},
+         typename kernel::arguments{
+             {o.data(), pixels, o.channels(), pixel_stride(o), o.channel_stride(), o.image_stride()},
+             sums,
+             o.channels(),
+             parts,
+             o.images(),
+             {A(1), A(0), {l.epilogue, 0}, false}});
+}
+
+template <int Taps, int Stride, sliding_strip Strip, class A, class P, class T, class TC, class Epilogue>
+void layer_by_strips(const P& where, const layer<T, TC, Epilogue>& l) {
+  using kernel = sliding_layer_kernel<T, TC, A, Epilogue, Taps, Stride, Strip>;
+  typename kernel::arguments x{l, 0, l.out.channel_stride() != 1};
+  // As long as there are enough of them for all multiprocessors, twice.
+  const std::int64_t room = std::int64_t(2 * kernel::threads * kernel::min_blocks) * processor_count(where);
+  const std::int64_t strips = smaller(ceil_div(room, x.across()), ceil_div(l.out.height(), std::int64_t(4)));
+  x.rows = static_cast<int>(ceil_div(l.out.height(), strips));
+  const std::int64_t most = std::int64_t(1) << 30,
+                     blocks = ceil_div(x.across() * x.down(), std::int64_t(kernel::threads));
+  for (std::int64_t first = 0; first < blocks; first += most)
+    launch(where, smaller(most, blocks - first), kernel{}, x, first);
+}
+
+/// Whether rows are words of `Items` pixels, at addresses that are multiples of their size.
+template <int Items, class T>
+bool rows_in_words(const channels_view<T>& v) {
+  return v.col_stride() == 1 && v.width() % Items == 0 && v.row_stride() % Items == 0 &&
+         v.channel_stride() % Items == 0 && v.image_stride() % Items == 0 &&
+         reinterpret_cast<std::uintptr_t>(v.data()) % (Items * sizeof(T)) == 0;
+}
+
+/// One channel a filter, windows of Taps x Taps.
+template <int Taps, class A, class P, class T, class TC, class Epilogue>
+void layer_by_channels(const P& where, const layer<T, TC, Epilogue>& l) {
+  constexpr int blocks = Taps == 3 ? 4 : Taps == 5 ? 3 : 2;
+  if constexpr (sizeof(T) == 2)
+    if (l.stride_x == 1 && l.padding_x == Taps / 2 && rows_in_words<4>(l.in) && rows_in_words<4>(l.out))
+      return layer_by_strips<Taps, 1, sliding_strip{4, 1, true, blocks}, A>(where, l);
+  if (l.stride_x == 1) return layer_by_strips<Taps, 1, sliding_strip{2, 1, false, blocks}, A>(where, l);
+  layer_by_strips<Taps, 2, sliding_strip{2, 1, false, blocks}, A>(where, l);
+}
+
+/// Groups of few filters.
+template <class A, class P, class T, class TC, class Epilogue>
+void layer_by_pixels(const P& where, const layer<T, TC, Epilogue>& l) {
+  const std::int64_t taps = l.filters.height();
+  if (l.group_channels() == 1 && l.filters.width() == taps && l.stride_y == l.stride_x && l.stride_x <= 2 &&
+      l.dilation_y == 1 && l.dilation_x == 1) {
+    if (taps == 3) return layer_by_channels<3, A>(where, l);
+    if (taps == 5) return layer_by_channels<5, A>(where, l);
+    if (taps == 7) return layer_by_channels<7, A>(where, l);
+  }
+  using kernel = direct_layer_kernel<T, TC, A, Epilogue>;
+  const std::int64_t groups = l.out.images() * l.out.height() * ceil_div(l.out.width(), std::int64_t(kernel::pixels));
+  const std::int64_t blocks = ceil_div(groups * l.out.channels(), std::int64_t(kernel::threads));
+  launch(where, smaller(blocks, std::int64_t(1) << 20), kernel{}, l, l.out.channel_stride() != 1);
 }
 
 template <layer_tuning Tuning, class A, class P, class T, class TC, class Epilogue>
-void layer_on_blocks(const P& where, const layer<T, TC, Epilogue>& l) {
-  if (l.group_filters() < Tuning.few_filters || l.k() == 0) {
-    using kernel = direct_layer_kernel<T, TC, A, Epilogue>;
-    const std::int64_t groups = l.out.images() * l.out.height() * ceil_div(l.out.width(), std::int64_t(kernel::pixels));
-    const std::int64_t blocks = ceil_div(groups * l.out.channels(), std::int64_t(kernel::threads));
-    return launch(where, smaller(blocks, std::int64_t(1) << 20), kernel{}, l, l.out.channel_stride() != 1);
+void layer_on_blocks(const P& where, layer<T, TC, Epilogue> l) {
+  if (l.group_filters() < Tuning.few_filters || l.k() == 0) return layer_by_pixels<A>(where, l);
+  constexpr std::int64_t items = 16 / sizeof(T), depth = Tuning.small.row_bytes / sizeof(T);
+  const std::int64_t channels = l.group_channels(), whole = round_up(channels, items);
+  // What cannot be read in words is copied first, unless it is less than a word.
+  const bool in_ready = channels_in_vectors(l.in, channels), filters_ready = channels_in_vectors(l.filters, channels);
+  const bool copies = !(in_ready && filters_ready) && channels >= items && (whole == channels || l.groups == 1) &&
+                      l.k() / channels * whole < std::int64_t(1) << 31;
+  channels_copy<T> in{l.in}, filters{l.filters};
+  const std::int64_t in_size = copies && !(in_ready && whole == channels) ? in.elements() : 0;
+  const std::int64_t filters_size = copies && !(filters_ready && whole == channels) ? filters.elements() : 0;
+  // Where there are too few tiles for all multiprocessors, parts of k.
+  const std::int64_t large = tiles_of<Tuning.large>(l), small = tiles_of<Tuning.small>(l);
+  const bool vectors = copies || (in_ready && filters_ready);
+  const std::int64_t slabs = ceil_div(l.k() / channels * (copies ? whole : channels), depth);
+  const std::int64_t room = processor_count(where) * std::int64_t(Tuning.part_blocks);
+  std::int64_t parts = vectors && pixel_stride(l.out) >= 0 ? smaller(room / small, slabs / Tuning.least_slabs) : 1;
+  const int part_slabs = static_cast<int>(ceil_div(slabs, larger(parts, std::int64_t(1))));
+  parts = ceil_div(slabs, std::int64_t(part_slabs));
+  const std::int64_t sums_size = parts > 1 ? parts * l.pixels() * l.out.channels() : 0;
+  scratch memory(where,
+                 scratch_bytes({checked_bytes(in_size, sizeof(T), "a copy of the input"),
+                                checked_bytes(filters_size, sizeof(T), "a copy of the filters"),
+                                checked_bytes(sums_size, sizeof(A), "parts of sums")}),
+                 0);
+  if (in_size > 0) {
+    in.to = memory.template take<T>(in_size);
+    l.in = in.copy();
   }
-  // Large tiles where there are enough of them for all multiprocessors.
-  const std::int64_t large = ceil_div(l.pixels(), std::int64_t(Tuning.large.pixels)) * l.groups *
-                             ceil_div(l.group_filters(), std::int64_t(Tuning.large.filters));
-  if (large >= 2 * processor_count(where))
-    layer_by_tiles<Tuning.large, A>(where, l);
+  if (filters_size > 0) {
+    filters.to = memory.template take<T>(filters_size);
+    l.filters = filters.copy();
+  }
+  launch(where, in.tiles() + filters.tiles(), channels_last_kernel<T>{}, in, filters);
+  if (parts > 1)
+    return layer_by_parts<Tuning.small, A>(where, l, part_slabs, parts, memory.template take<A>(sums_size));
+  const layer_parts whole_large{large, 0, l.k()}, whole_small{small, 0, l.k()};
+  if (!vectors)
+    layer_by_tiles<Tuning.large, false, A>(where, l, whole_large);
+  else if (large >= 2 * processor_count(where))
+    layer_by_tiles<Tuning.large, true, A>(where, l, whole_large);
   else
-    layer_by_tiles<Tuning.small, A>(where, l);
+    layer_by_tiles<Tuning.small, true, A>(where, l, whole_small);
 }
 
 }  // namespace detail
@@ -308,9 +435,10 @@ void layer_on_blocks(const P& where, const layer<T, TC, Epilogue>& l) {
 /// Sums are float for half and bfloat16, else of the type of the elements, rounded once at the end. NaN and infinity
 /// spread, but padding is never multiplied by what it would stand beside: it is zero times a tap, as in the formula.
 /// `out` overlaps neither input. The same bits on every run; on host also for any number of threads.
-/// Asynchronous on a GPU; no scratch, no allocation; may be captured. host allocates the windows of a row for each task.
-/// Cost: 2 * pixels * filters * taps * channels / groups operations; one launch. Channels next to each other in multiples
-/// of 16 bytes are read as such, all else element by element.
+/// Asynchronous on a GPU; may be captured. host allocates the windows of a row for each task.
+/// Scratch: none if channels lie next to each other in multiples of 16 bytes; else a copy of images and filters where they
+/// do, if a group has that many. Where there are few tiles, a sum for each element of the output and each part of k.
+/// Cost: 2 * pixels * filters * taps * channels / groups operations; one launch, one more for copies, one for parts.
 /// \throws std::invalid_argument for shapes that do not fit, null pointers, overlap; cuda_error.
 /// Source: PMPP ch. 16; Chetlur et al., "cuDNN", 2014. Example: test/convolution_layer.cpp.
 template <layer_tuning Tuning = layer_tuning{}, execution_policy P, class TA, class TB, class TC,

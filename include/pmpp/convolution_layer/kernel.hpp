@@ -11,7 +11,8 @@
 //      where channels lie next to each other, and several slabs are on their way at a time. What lies in the padding is
 //      zero.
 //   3. Half and bfloat16 are multiplied by the tensor cores (simt/mma.hpp), float and double by the ordinary units.
-//   4. Groups of few filters have next to nothing to share: a thread makes one element of the output there.
+//   4. Where there are too few tiles, blocks share one: each adds up some slabs, and writes its sums for itself.
+//   5. Groups of few filters have next to nothing to share: a thread makes a few elements of the output there.
 #pragma once
 
 #include <cstdint>
@@ -143,6 +144,13 @@ struct layer_tap {
   }
 };
 
+/// How k is cut up: the blocks of each `tiles` make one part of the sums, of `slabs` slabs, `stride` elements of the
+/// output behind the part before.
+struct layer_parts {
+  std::int64_t tiles, stride;
+  int slabs;
+};
+
 /// A tile of pixels x filters. `Vectors`: 16 bytes of channels lie next to each other, at addresses that are multiples
 /// of 16, in images and filters, and belong to one tap. `Type`: what the tensor cores take T for, or none.
 template <class T, class TC, class A, class Epilogue, layer_tile Tile, bool Vectors, simt::mma_type Type>
@@ -172,28 +180,33 @@ struct layer_kernel {
 
   template <class Block>
   PMPP_HOST_DEVICE void operator()(Block& block, shared& memory, const arguments& l, const layer_tap& slab,
-                                   std::int64_t first_block) const {
+                                   const layer_parts& parts, std::int64_t first_block) const {
     const std::int64_t across = ceil_div(l.group_filters(), std::int64_t(Tile.filters));
     std::int64_t rest = first_block + block.index();
+    const std::int64_t part = rest / parts.tiles;
+    rest -= part * parts.tiles;
     const std::int64_t column = rest % across;
     rest /= across;
     const std::int64_t group = rest % l.groups, first_pixel = rest / l.groups * Tile.pixels;
     const place at{group * l.group_filters() + column * Tile.filters,
                    static_cast<int>(smaller(std::int64_t(Tile.filters), l.group_filters() - column * Tile.filters)),
-                   group * l.group_channels() * l.in.channel_stride()};
+                   group * l.group_channels() * l.in.channel_stride(), part * parts.stride,
+                   static_cast<int>(part) * parts.slabs};
     note_windows(block, memory, l, first_pixel);
     block.sync();
     sums sum{};
-    multiply(block, memory, l, slab, at, sum);
+    multiply(block, memory, l, slab, at, smaller(at.slab + parts.slabs, ceil_div(l.k(), depth)), sum);
     write(block, memory, l, at, sum);
   }
 
 private:
-  /// Of a block: its first filter, how many it has, and where the channels of their group begin.
+  /// Of a block: its first filter, how many it has, where the channels of their group begin, where its part of the sums
+  /// goes, its first slab.
   struct place {
     std::int64_t filter;
     int filters;
-    std::int64_t channels;
+    std::int64_t channels, target;
+    int slab;
   };
 
   // What a thread has of the tile of its warp: lane 4 g + t has row g of every eight and columns 2 t and 2 t + 1, as in
@@ -287,9 +300,9 @@ private:
 
   template <class Block>
   PMPP_HOST_DEVICE static void multiply(Block& block, shared& memory, const arguments& l, const layer_tap& slab,
-                                        const place& at, sums& sum) {
-    const int slabs = ceil_div(l.k(), depth);
-    int k = block.thread() % (Vectors ? depth / word : depth) * (Vectors ? word : 1);
+                                        const place& at, int end, sums& sum) {
+    const int slabs = end - at.slab;
+    int k = at.slab * depth + block.thread() % (Vectors ? depth / word : depth) * (Vectors ? word : 1);
     layer_tap tap(l, k);
     const auto fetch_next = [&](int s) {
       if (s < slabs) {
@@ -359,7 +372,7 @@ private:
     unrolled<own_m>([&](int i) {
       const std::int64_t target = memory.target[row_of(block, i)];
       if (target < 0) return;
-      TC* to = l.out.data() + target + at.filter * l.out.channel_stride();
+      TC* to = l.out.data() + at.target + target + at.filter * l.out.channel_stride();
       unrolled<own_n / 2>([&](int j) {
         const int filter = col_of(block, 2 * j);
         if (filter >= at.filters) return;
