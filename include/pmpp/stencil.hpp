@@ -152,7 +152,8 @@ void launch_stencil(const P& where, const stencil_problem<In, Out>& s, const F& 
                                         tiles_x,
                                         tiles_y,
                                         section};
-  const std::size_t bytes = sizeof(typename kernel::pack) * static_cast<std::size_t>(shape::slots * shape::count(tile_packs));
+  const std::size_t bytes =
+      sizeof(typename kernel::pack) * static_cast<std::size_t>(shape::slots * shape::count(tile_packs));
   launch(where, grid{tiles_x * tiles_y * ceil_div(s.out.depth, section), kernel::threads, bytes}, kernel{}, task, f);
 }
 
@@ -254,8 +255,7 @@ template <stencil_tuning Tuning = stencil_tuning{}, execution_policy P, class In
 void stencil(const P& where, const matrix_view<In>& in, const matrix_view<Out>& out, radius_tag<Radius>, const F& f,
              const border::rule& outside = border::zero) {
   const bool overlap = !in.empty() && !out.empty() && detail::memory_of_view(in).may_meet(detail::memory_of_view(out));
-  detail::stencil_checked<2, Radius, Tuning>(where,
-                                             detail::volume_of(matrix_view<const std::remove_const_t<In>>(in)),
+  detail::stencil_checked<2, Radius, Tuning>(where, detail::volume_of(matrix_view<const std::remove_const_t<In>>(in)),
                                              detail::volume_of(out), f, outside, overlap);
 }
 
@@ -272,8 +272,7 @@ void stencil(const P& where, const In& in, Out&& out, radius_tag<Radius>, const 
   const matrix_view<const std::remove_const_t<element_of<const In>>> a(from.data(), 1, from.size());
   const matrix_view<element_of<std::remove_reference_t<Out>>> b(to.data(), 1, from.size());
   const bool overlap = !a.empty() && detail::memory_of_view(a).may_meet(detail::memory_of_view(b));
-  detail::stencil_checked<1, Radius, Tuning>(where, detail::volume_of(a), detail::volume_of(b), f, outside,
-                                             overlap);
+  detail::stencil_checked<1, Radius, Tuning>(where, detail::volume_of(a), detail::volume_of(b), f, outside, overlap);
 }
 
 }  // namespace pmpp::inline PMPP_BACKEND

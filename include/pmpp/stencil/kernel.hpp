@@ -18,6 +18,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <type_traits>
 
 #include <pmpp/convolution/kernel.hpp>
 #include <pmpp/core/check.hpp>
@@ -123,36 +124,32 @@ inline constexpr bool has_corners<F> = F::corners;
 /// What a thread does, as the registers allow it.
 template <class In, int Columns, int Dimensions, int Radius, class F, stencil_tuning Tuning>
 struct stencil_shape {
-  static constexpr int up = Dimensions == 3 ? Radius : 0;     ///< planes that a result reaches
-  static constexpr int tall = Dimensions > 1 ? Radius : 0;    ///< rows
-  static constexpr int side = ceil_div(Radius, Columns);      ///< packs of Columns elements
+  static constexpr bool is_span = Dimensions == 1;
+  static constexpr int up = Dimensions == 3 ? Radius : 0;   ///< planes that a result reaches
+  static constexpr int tall = Dimensions > 1 ? Radius : 0;  ///< rows
+  static constexpr int side = ceil_div(Radius, Columns);    ///< packs of Columns elements
   static constexpr int planes = 2 * up + 1;
   /// All that is seen of a plane stays in registers until it is out of sight; else the thread's own columns do, and the
   /// rest is read when the plane is in the middle.
   static constexpr bool keeps_all = up == 0 || (Radius == 1 && has_corners<F>);
-  static constexpr int threads = Tuning.threads, ahead = larger(1, Tuning.ahead);
+  static constexpr int threads = Tuning.threads, ahead = up == 0 ? 1 : larger(1, Tuning.ahead);
   static constexpr int blocks = up > 1 || (up == 1 && keeps_all) ? smaller(Tuning.blocks, 2) : Tuning.blocks;
-  static constexpr int rows = Dimensions == 1                ? 4
-                              : Radius > 4                   ? 1
-                              : Dimensions == 2 && Radius < 3 ? 4
-                                                             : 2;  ///< that a thread makes of a plane
+  static constexpr int rows = is_span           ? 4
+                              : Radius > 2      ? 1
+                              : Dimensions == 2 ? 4
+                                                : 2;  ///< that a thread makes of a plane
   static constexpr int slots = up == 0 ? 1 : keeps_all ? ahead + 1 : ahead + up + 1;  ///< planes in shared memory
-  static constexpr int widest = Dimensions == 1 ? threads : smaller(threads, Columns == 1 ? 64 : Radius > 4 ? 16 : 32);
-  static constexpr int narrowest = smaller(widest, Dimensions == 1 ? threads : 8);
+  static constexpr int widest = is_span ? threads : smaller(threads, Columns == 1 ? 64 : Radius > 2 ? 16 : 32);
+  static constexpr int narrowest = smaller(widest, is_span ? threads : 8);
 
-  /// Packs from row to row of a tile in shared memory, and all of them. A span is cut to rows without sides.
-  PMPP_HOST_DEVICE static constexpr int pitch(int tile_packs) {
-    return Dimensions == 1 ? tile_packs : tile_packs + 2 * side;
-  }
-  PMPP_HOST_DEVICE static constexpr int width(int tile_packs) {
-    return tile_packs * Columns * (Dimensions == 1 ? rows : 1);
-  }
-  PMPP_HOST_DEVICE static constexpr int height(int tile_packs) {
-    return threads / tile_packs * (Dimensions == 1 ? 1 : rows);
-  }
+  /// Of a tile whose threads stand in rows of tile_packs: results along x and y, packs from a thread's row to its next
+  /// one, packs of a row with its sides, of all rows. The rows of a span lie behind one another, in one.
+  PMPP_HOST_DEVICE static constexpr int width(int tile_packs) { return tile_packs * Columns * (is_span ? rows : 1); }
+  PMPP_HOST_DEVICE static constexpr int height(int tile_packs) { return threads / tile_packs * (is_span ? 1 : rows); }
+  PMPP_HOST_DEVICE static constexpr int step(int tile_packs) { return is_span ? tile_packs : line(tile_packs); }
+  PMPP_HOST_DEVICE static constexpr int line(int tile_packs) { return width(tile_packs) / Columns + 2 * side; }
   PMPP_HOST_DEVICE static constexpr int count(int tile_packs) {
-    return Dimensions == 1 ? rows * tile_packs + 2 * side
-                           : pitch(tile_packs) * (height(tile_packs) + 2 * tall);
+    return line(tile_packs) * (height(tile_packs) + 2 * tall);
   }
   static constexpr int most() {
     int n = 0;
@@ -171,15 +168,16 @@ public:
       : task_(task),
         packs_(packs),
         thread_(thread),
-        pitch_(Shape::pitch(task.tile_packs)),
+        line_(Shape::line(task.tile_packs)),
         count_(Shape::count(task.tile_packs)),
         y_(y - Shape::tall),
         x_(x - Shape::side * Columns) {
     for_each_constant<fills>([&](auto number) {
       const int i = thread + decltype(number)::value * Shape::threads;
-      const std::int64_t row = row_of(i), column = x_ + i % pitch_ * Columns;
-      const bool inside = i < count_ && row >= 0 && column >= 0 && column + Columns <= task.in.width;
-      place_[decltype(number)::value] = inside ? row * task.in.pitch + column * task.in.step : -1;
+      const std::int64_t row = row_of(i), column = x_ + i % line_ * Columns;
+      const bool whole = i < count_ && row >= 0 && column >= 0 && column + Columns <= task.in.width;
+      const std::int64_t place = row * task.in.pitch + column * task.in.step;
+      place_[decltype(number)::value] = static_cast<place_type>(whole && place <= most ? place : -1);
     });
   }
 
@@ -202,15 +200,18 @@ public:
 
 private:
   static constexpr int fills = ceil_div(Shape::most(), Shape::threads);
+  /// Registers are scarce where they are kept for many planes: places past 2^31 are found anew then.
+  using place_type = std::conditional_t<Shape::up == 0, std::int64_t, std::int32_t>;
+  static constexpr std::int64_t most = Shape::up == 0 ? INT64_MAX : INT32_MAX;
 
   /// Where row i / pitch of the tile is read; -1: nowhere, -2: nothing of it is asked for.
   PMPP_HOST_DEVICE std::int64_t row_of(int i) const {
-    const std::int64_t y = y_ + i / pitch_;
+    const std::int64_t y = y_ + i / line_;
     return y >= task_.in.height + Shape::tall ? -2 : task_.rows.position(y, task_.in.height);
   }
   /// A pack that is not whole in the input, element by element.
   PMPP_HOST_DEVICE void fetch_at_edge(pack& to, std::int64_t z, int i) const {
-    const std::int64_t y = row_of(i), x = x_ + i % pitch_ * Columns, width = task_.in.width;
+    const std::int64_t y = row_of(i), x = x_ + i % line_ * Columns, width = task_.in.width;
     if (y == -2) return;
     for (int j = 0; j < Columns; ++j) {
       if (x + j < -Radius || x + j >= width + Radius) continue;
@@ -231,9 +232,9 @@ private:
 
   const Task& task_;
   pack* const packs_;
-  const int thread_, pitch_, count_;
-  const std::int64_t y_, x_;    ///< of the first pack
-  std::int64_t place_[fills];  ///< of the packs that this thread fetches, in a plane; -1: not whole, or none
+  const int thread_, line_, count_;
+  const std::int64_t y_, x_;  ///< of the first pack
+  place_type place_[fills];   ///< of the packs that this thread fetches, in a plane; -1: not whole, or none
 };
 
 /// What a thread sees of a few planes: `Columns` of `Shape::rows` rows are its own.
@@ -338,7 +339,7 @@ struct stencil_kernel {
     constexpr int up = shape::up, rows = shape::rows, ahead = shape::ahead;
     const auto index = static_cast<std::uint32_t>(block.index()), tiles_x = static_cast<std::uint32_t>(task.tiles_x);
     const auto tiles_y = static_cast<std::uint32_t>(task.tiles_y);
-    constexpr bool is_span = Dimensions == 1;
+    constexpr bool is_span = shape::is_span;
     constexpr int down = is_span ? 0 : 1;
     const int across = is_span ? task.tile_packs * Columns : 0;  // from row to row of a thread
     const std::int64_t first_x = std::int64_t(index % tiles_x) * shape::width(task.tile_packs);
@@ -347,7 +348,7 @@ struct stencil_kernel {
     const std::int64_t end = smaller(begin + task.section, task.out.depth);
     const int column = block.thread() % task.tile_packs, row = block.thread() / task.tile_packs;
     const std::int64_t x = first_x + column * Columns, y = first_y + row * (rows * down);
-    const int pitch = shape::pitch(task.tile_packs);
+    const int pitch = shape::step(task.tile_packs);
     const int own = (row * (rows * down) + shape::tall) * pitch + column + shape::side;  // the thread's first pack
 
     using window = stencil_window<In, Columns, Radius, shape, task_type>;
@@ -370,7 +371,7 @@ struct stencil_kernel {
       if (z >= end + up) return;
       simt::copy_async_wait<ahead - 1>();
       block.sync();  // plane z is there, and nobody reads what the next one is written over
-      fetch(z + ahead);
+      if constexpr (up > 0) fetch(z + ahead);
       seen.template see<slot>(tile.plane(newest) + own, pitch);
       newest = next_of(newest);
       if (z++ < begin + up) return;  // plane z - up is not of this section
