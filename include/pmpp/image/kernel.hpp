@@ -13,6 +13,7 @@
 #include <pmpp/core/rgb.hpp>
 #include <pmpp/simt/bits.hpp>
 #include <pmpp/simt/memory.hpp>
+#include <pmpp/simt/pixel.hpp>
 
 #pragma GCC visibility push(hidden)  // see launch.hpp
 
@@ -26,6 +27,11 @@ PMPP_HOST_DEVICE T sample_in(const std::uint32_t* word, int i) {
                                   std::conditional_t<sizeof(T) == 2, std::uint16_t, std::uint8_t>>;
   constexpr int per_word = 4 / int(sizeof(T)), width = 8 * int(sizeof(T));
   return __builtin_bit_cast(T, static_cast<bits>(word[i / per_word] >> i % per_word * width));
+}
+
+/// The word that begins `shift` bytes behind the beginning of two adjacent ones.
+PMPP_HOST_DEVICE inline std::uint32_t joined(std::uint32_t low, std::uint32_t high, int shift) {
+  return static_cast<std::uint32_t>((std::uint64_t(high) << 32 | low) >> 8 * shift);
 }
 
 // -- rgb_to_gray ------------------------------------------------------------------------------------------------------
@@ -159,11 +165,11 @@ struct box_kernel {
     const std::int64_t first = std::int64_t(tile % across) * width, x = first + columns * block.lane();
     const std::int64_t y = std::int64_t(tile / across) * height + Rows * block.warp();
     if (y >= out.height) return;
-    if (vectors && first >= 4 * margin && first + width + 4 * margin <= in.width && y >= Radius &&
-        y + Rows + Radius <= in.height)
-      make_inside(in.at(0, y - Radius, x), in.pitch, out.at(0, y, x), out.pitch);
-    else
+    if (vectors && in.width % columns == 0 && y >= Radius && y + Rows + Radius <= in.height) {
+      if (x < in.width) make_inside(in, out, y, x);
+    } else {
       make_anywhere(block, memory.row[block.warp()], in, out, y, x, vectors);
+    }
   }
 
 private:
@@ -200,34 +206,47 @@ private:
     }
   };
 
-  PMPP_HOST_DEVICE static line whole_line(const std::uint8_t* from) {
-    const words_of<margin> left = load_words<margin>(from - 4 * margin), right = load_words<margin>(from + columns);
-    const words_of<4> middle = load_words<4>(from);
-    line l;
-    for (int i = 0; i < margin; ++i) l.word[i] = left.word[i], l.word[margin + 4 + i] = right.word[i];
-    for (int i = 0; i < 4; ++i) l.word[margin + i] = middle.word[i];
-    return l;
-  }
-  /// The windows lie inside of the picture, and vectors at 16-byte boundaries.
-  PMPP_HOST_DEVICE static void make_inside(const std::uint8_t* in, std::int64_t in_pitch, std::uint8_t* out,
-                                           std::int64_t out_pitch) {
+  /// The rows of the windows lie inside of the picture, which consists of vectors.
+  PMPP_HOST_DEVICE static void make_inside(const volume<const std::uint8_t>& in, const volume<std::uint8_t>& out,
+                                           std::int64_t y, std::int64_t x) {
+    const bool has_left = x > 0, has_right = x + columns < in.width;
+    const std::uint8_t* const from = in.at(0, y - Radius, x);
+    const auto read = [&](int i) {
+      const std::uint8_t* const at = from + i * in.pitch;
+      words_of<margin> left{}, right{};
+      if (has_left) left = load_words<margin>(at - 4 * margin);
+      if (has_right) right = load_words<margin>(at + columns);
+      const words_of<4> middle = load_words<4>(at);
+      line l;
+      for (int k = 0; k < margin; ++k) l.word[k] = left.word[k], l.word[margin + 4 + k] = right.word[k];
+      for (int k = 0; k < 4; ++k) l.word[margin + k] = middle.word[k];
+      return l;
+    };
     line kept[keeps_rows ? Rows + 2 * Radius : 1];
     if constexpr (keeps_rows)
-      for_each_constant<Rows + 2 * Radius>(
-          [&](auto number) { kept[decltype(number)::value] = whole_line(in + decltype(number)::value * in_pitch); });
+      for_each_constant<Rows + 2 * Radius>([&](auto i) { kept[decltype(i)::value] = read(decltype(i)::value); });
     const auto row = [&](auto number) {
       constexpr int i = decltype(number)::value;
       if constexpr (keeps_rows)
         return kept[i];
       else
-        return whole_line(in + i * in_pitch);
+        return read(i);
     };
     sums column{};
     for_each_constant<2 * Radius>([&](auto i) { column.add(row(i).word); });
     for_each_constant<Rows>([&](auto number) {
       constexpr int h = decltype(number)::value;
       column.add(row(std::integral_constant<int, h + 2 * Radius>{}).word);
-      store_words<4>(out + h * out_pitch, column.means([](int) { return divider(side * side); }));
+      words_of<4> result;
+      if (has_left && has_right)
+        result = column.means([](int) { return divider(side * side); });
+      else
+        result = column.means([&](int i) {  // columns that are not there
+          const int left = has_left ? 0 : larger(0, Radius - i),
+                    right = has_right ? 0 : larger(0, i + Radius + 1 - columns);
+          return divider(static_cast<std::uint32_t>(side * (side - left - right)));
+        });
+      store_words<4>(out.at(0, y + h, x), result);
       if constexpr (h < Rows - 1) column.subtract(row(number).word);
     });
   }
@@ -303,10 +322,6 @@ private:
   /// How far behind a multiple of four an address is.
   PMPP_HOST_DEVICE static int offset_of(const std::uint8_t* p) {
     return static_cast<int>(reinterpret_cast<std::uintptr_t>(p) % 4);
-  }
-  /// The word that begins `shift` bytes behind the beginning of two adjacent ones.
-  PMPP_HOST_DEVICE static std::uint32_t joined(std::uint32_t low, std::uint32_t high, int shift) {
-    return static_cast<std::uint32_t>((std::uint64_t(high) << 32 | low) >> 8 * shift);
   }
 };
 
@@ -521,12 +536,83 @@ PMPP_HOST_DEVICE T scaled_pixel(const volume<const T>& in, const share<A>& down,
   return stored<T>(sum);
 }
 
-/// A thread makes four columns of `rows` rows. It keeps what it has made of the last two rows of the input: the next
-/// row of pixels often needs them too. The parts of old pixels in a block's rows and columns are computed once.
-template <class T>
+/// The means along rows of the input that a thread's four columns are made of.
+template <class T, int Taps>
+struct scaled_row {
+  using sum = sum_of<T, T, T>;
+  static constexpr sum unit = 1;  ///< of the means
+  using raw = const T*;           ///< of a row
+
+  share<sum> part[4];
+  std::int64_t step;
+
+  PMPP_HOST_DEVICE scaled_row(const volume<const T>& in, const share<sum>* across) : step(in.step) {
+    for (int j = 0; j < 4; ++j) part[j] = across[j];
+  }
+  PMPP_HOST_DEVICE raw fetch(const T* row) const { return row; }
+  PMPP_HOST_DEVICE four<sum> means(raw row) const {
+    four<sum> mean;
+    for (int j = 0; j < 4; ++j) {
+      const T* from = row + part[j].first * step;
+      mean.item[j] = part[j].at_first * converted<sum>(*from);
+      for (std::int32_t i = part[j].first + 1; i < part[j].last; ++i)
+        mean.item[j] += part[j].between * converted<sum>(*(from += step));
+      if (part[j].last > part[j].first) mean.item[j] += part[j].at_last * converted<sum>(from[step]);
+    }
+    return mean;
+  }
+};
+
+/// The same for columns of at most `Taps` <= 4 bytes, in rows of whole words: those that the bytes are in are read.
+template <int Taps>
+requires(Taps > 0) struct scaled_row<std::uint8_t, Taps> {
+  static constexpr float unit = 256;  // see simt::scaled_tap
+  struct raw {
+    std::uint32_t low[4], high[4];
+  };
+
+  std::int32_t place[4];
+  int shift[4];
+  bool two_words[4];
+  float tap[4][Taps];
+
+  PMPP_HOST_DEVICE scaled_row(const volume<const std::uint8_t>&, const share<float>* across) {
+    for (int j = 0; j < 4; ++j) {
+      const share<float> part = across[j];
+      place[j] = part.first / 4 * 4;
+      shift[j] = part.first % 4;
+      two_words[j] = part.last >= place[j] + 4;
+      for (int k = 0; k < Taps; ++k)
+        tap[j][k] = part.first + k > part.last ? 0.0f : simt::scaled_tap(part.of(part.first + k));
+    }
+  }
+  PMPP_HOST_DEVICE raw fetch(const std::uint8_t* row) const {
+    raw r{};
+    for (int j = 0; j < 4; ++j) {
+      r.low[j] = load_words<1>(row + place[j]).word[0];
+      if (two_words[j]) r.high[j] = load_words<1>(row + place[j] + 4).word[0];
+    }
+    return r;
+  }
+  PMPP_HOST_DEVICE four<float> means(const raw& r) const {
+    four<float> mean{};
+    for (int j = 0; j < 4; ++j) {
+      const std::uint32_t bytes = joined(r.low[j], r.high[j], shift[j]);
+      for (int k = 0; k < Taps; ++k)
+        mean.item[j] = simt::multiply_add(tap[j][k], simt::pixel_at(bytes, static_cast<unsigned>(k)), mean.item[j]);
+    }
+    return mean;
+  }
+};
+
+/// A thread makes four columns of `rows` rows, from the rows of the input one after the other. The parts of old pixels in
+/// a block's rows and columns are computed once.
+template <class T, int Taps>
 struct scale_kernel {
   using sum = sum_of<T, T, T>;
-  static constexpr int threads = 256, min_blocks = 3, width = 128, height = 128, rows = height / (threads / 32);
+  using source = scaled_row<T, Taps>;
+  static constexpr int threads = 256, min_blocks = Taps > 0 ? 2 : 3, width = 128, height = 128;
+  static constexpr int rows = height / (threads / 32), ahead = 4;  ///< rows of the input that are on their way
   struct shared {
     share<sum> across[width], down[height];
   };
@@ -543,43 +629,44 @@ struct scale_kernel {
           scaled_axis{in.height, out.height}.template of<sum>(smaller(first_y + i - width, out.height - 1));
     block.sync();
     const std::int64_t x = first_x + 4 * block.lane();
-    if (x >= out.width) return;
-    share<sum> across[4];
-    for (int j = 0; j < 4; ++j) across[j] = memory.across[4 * block.lane() + j];
-    four<sum> older{}, newer{};  // of two rows of the input: the means along the row
-    std::int32_t older_row = -1, newer_row = -1;
-    for (int h = block.warp() * rows; h < (block.warp() + 1) * rows && first_y + h < out.height; ++h) {
-      const share<sum> down = memory.down[h];
-      four<sum> total{};
-      for (std::int32_t row = down.first; row <= down.last; ++row) {
-        if (row != newer_row && row != older_row) {
-          older = newer;
-          older_row = newer_row;
-          newer_row = row;
-          const T* const from = in.at(0, row, 0);
-          for (int j = 0; j < 4; ++j) newer.item[j] = mean_along(from, in.step, across[j]);
+    int h = block.warp() * rows;
+    const int end = static_cast<int>(smaller(std::int64_t(h + rows), out.height - first_y));
+    if (x >= out.width || h >= end) return;
+    const source row_of(in, memory.across + 4 * block.lane());
+    const std::int32_t last = memory.down[end - 1].last;
+    four<sum> older{}, newer{}, total{};  // means along two rows of the input; what there is of the new row h
+    share<sum> down = memory.down[h];
+    for (std::int32_t begin = down.first; begin <= last; begin += ahead) {
+      typename source::raw raw[ahead];
+      for (int k = 0; k < ahead; ++k) raw[k] = row_of.fetch(in.at(0, smaller(begin + k, last), 0));
+      for (int k = 0; k < ahead; ++k) {
+        const std::int32_t row = begin + k;
+        if (row > last) break;
+        older = newer;
+        newer = row_of.means(raw[k]);
+        while (h < end && down.first <= row) {
+          const sum part = down.of(row);
+          for (int j = 0; j < 4; ++j) total.item[j] += part * newer.item[j];
+          if (down.last > row) break;
+          write(total, out.at(0, first_y + h, x), x, out, in_fours);
+          if (++h < end) down = memory.down[h];
+          const sum before = down.first < row ? down.at_first : 0;  // of the older row
+          for (int j = 0; j < 4; ++j) total.item[j] = before * older.item[j];
         }
-        const sum part = down.of(row);
-        for (int j = 0; j < 4; ++j) total.item[j] += part * (row == newer_row ? newer.item[j] : older.item[j]);
       }
-      four<T> result;
-      for (int j = 0; j < 4; ++j) result.item[j] = stored<T>(total.item[j]);
-      T* const to = out.at(0, first_y + h, x);
-      if (in_fours && x + 4 <= out.width)
-        *reinterpret_cast<four<T>*>(to) = result;
-      else
-        for (int j = 0; j < 4; ++j)
-          if (x + j < out.width) to[j * out.step] = result.item[j];
     }
   }
 
 private:
-  PMPP_HOST_DEVICE static sum mean_along(const T* row, std::int64_t step, const share<sum>& part) {
-    const T* from = row + part.first * step;
-    sum mean = part.at_first * converted<sum>(*from);
-    for (std::int32_t i = part.first + 1; i < part.last; ++i) mean += part.between * converted<sum>(*(from += step));
-    if (part.last > part.first) mean += part.at_last * converted<sum>(from[step]);
-    return mean;
+  PMPP_HOST_DEVICE static void write(const four<sum>& total, T* to, std::int64_t x, const volume<T>& out,
+                                     bool in_fours) {
+    four<T> result;
+    for (int j = 0; j < 4; ++j) result.item[j] = stored<T>(source::unit * total.item[j]);
+    if (in_fours && x + 4 <= out.width)
+      *reinterpret_cast<four<T>*>(to) = result;
+    else
+      for (int j = 0; j < 4; ++j)
+        if (x + j < out.width) to[j * out.step] = result.item[j];
   }
 };
 
