@@ -127,6 +127,21 @@ void stencil_on_host(const host_policy& where, const stencil_problem<In, Out>& s
   });
 }
 
+/// Elements past 16 bytes fill shared memory too soon: a thread makes one result, straight from the input.
+template <int Dimensions, int Radius, class In, class Out, class F>
+struct large_element_kernel {
+  static constexpr int threads = 128;
+
+  template <class Block>
+  PMPP_HOST_DEVICE void operator()(Block& block, const stencil_problem<In, Out>& s, const F& f) const {
+    const std::int64_t i = block.index() * threads + block.thread(), row = i / s.out.width;
+    if (row >= s.out.depth * s.out.height) return;
+    const elements_at<In, Out> here{s, row / s.out.height, row % s.out.height, i % s.out.width};
+    *s.out.at(here.z, here.y, here.x) =
+        static_cast<Out>(f(neighbourhood<Dimensions, Radius, elements_at<In, Out>>(here)));
+  }
+};
+
 /// Launches the kernel whose threads make `Columns` results of a row.
 template <int Columns, int Dimensions, int Radius, stencil_tuning Tuning, class P, class In, class Out, class F>
 void launch_stencil(const P& where, const stencil_problem<In, Out>& s, const F& f) {
@@ -161,11 +176,16 @@ template <int Dimensions, int Radius, stencil_tuning Tuning, class P, class In, 
 void stencil_on_device(const P& where, const stencil_problem<In, Out>& s, const F& f) {
   check_reachable(where, "stencil", s.in.data);
   check_reachable(where, "stencil", s.out.data);
-  constexpr int columns = pack_size<In>;
-  if constexpr (columns > 1)
-    if (in_packs<columns>(s.in) && in_packs<columns>(s.out))
-      return launch_stencil<columns, Dimensions, Radius, Tuning>(where, s, f);
-  launch_stencil<1, Dimensions, Radius, Tuning>(where, s, f);
+  if constexpr (sizeof(In) > 16) {
+    using kernel = large_element_kernel<Dimensions, Radius, In, Out, F>;
+    launch(where, ceil_div(s.out.depth * s.out.height * s.out.width, std::int64_t(kernel::threads)), kernel{}, s, f);
+  } else {
+    constexpr int columns = pack_size<In>;
+    if constexpr (columns > 1)
+      if (in_packs<columns>(s.in) && in_packs<columns>(s.out))
+        return launch_stencil<columns, Dimensions, Radius, Tuning>(where, s, f);
+    launch_stencil<1, Dimensions, Radius, Tuning>(where, s, f);
+  }
 }
 
 /// The value of border::constant as an element: zero bytes where there is no other way.

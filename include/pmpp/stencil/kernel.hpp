@@ -139,7 +139,7 @@ struct stencil_shape {
                               : Dimensions == 2 ? 4
                                                 : 2;  ///< that a thread makes of a plane
   static constexpr int slots = up == 0 ? 1 : keeps_all ? ahead + 1 : ahead + up + 1;  ///< planes in shared memory
-  static constexpr int widest = is_span ? threads : smaller(threads, Columns == 1 ? 64 : Radius > 2 ? 16 : 32);
+  static constexpr int widest = is_span ? threads : smaller(threads, (Columns == 1 ? 64 : 32) / (Radius > 2 ? 2 : 1));
   static constexpr int narrowest = smaller(widest, is_span ? threads : 8);
 
   /// Of a tile whose threads stand in rows of tile_packs: results along x and y, packs from a thread's row to its next
