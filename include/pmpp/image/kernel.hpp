@@ -211,6 +211,7 @@ private:
                                            std::int64_t y, std::int64_t x) {
     const bool has_left = x > 0, has_right = x + columns < in.width;
     const std::uint8_t* const from = in.at(0, y - Radius, x);
+    std::uint8_t* const to = out.at(0, y, x);
     const auto read = [&](int i) {
       const std::uint8_t* const at = from + i * in.pitch;
       words_of<margin> left{}, right{};
@@ -246,7 +247,7 @@ private:
                     right = has_right ? 0 : larger(0, i + Radius + 1 - columns);
           return divider(static_cast<std::uint32_t>(side * (side - left - right)));
         });
-      store_words<4>(out.at(0, y + h, x), result);
+      store_words<4>(to + h * out.pitch, result);
       if constexpr (h < Rows - 1) column.subtract(row(number).word);
     });
   }
@@ -333,8 +334,8 @@ struct wide_box_kernel {
 
   struct shared {
     struct {
-      std::uint16_t column[32][columns + 2];  // the gap makes lanes meet different banks
-      std::uint32_t total[32];                // of a lane's columns
+      std::uint16_t column[32][2 * columns + 2];  // of a lane and the next one; the gap: lanes meet different banks
+      std::uint32_t total[32];                    // of a lane's columns
     } row[warps][2];
   };
 
@@ -366,8 +367,13 @@ struct wide_box_kernel {
       std::uint32_t total = 0;
       for (int i = 0; i < 4; ++i) {
         total += sums.even[i] % 65536 + sums.even[i] / 65536 + sums.odd[i] % 65536 + sums.odd[i] / 65536;
-        store_words<1>(&row.column[lane][4 * i], {simt::pick_bytes(sums.even[i], sums.odd[i], 0x5410)});
-        store_words<1>(&row.column[lane][4 * i + 2], {simt::pick_bytes(sums.even[i], sums.odd[i], 0x7632)});
+        const words_of<1> low{simt::pick_bytes(sums.even[i], sums.odd[i], 0x5410)};
+        const words_of<1> high{simt::pick_bytes(sums.even[i], sums.odd[i], 0x7632)};
+        store_words<1>(&row.column[lane][4 * i], low);
+        store_words<1>(&row.column[lane][4 * i + 2], high);
+        if (lane == 0) continue;
+        store_words<1>(&row.column[lane - 1][columns + 4 * i], low);
+        store_words<1>(&row.column[lane - 1][columns + 4 * i + 2], high);
       }
       row.total[lane] = total;
       sums.subtract(gone.word);
@@ -375,12 +381,12 @@ struct wide_box_kernel {
       if (!makes) continue;
       const std::int64_t high = neighbours(y, in.height, radius_y);
       const auto quick = [&](int, std::uint32_t s) {
-        return static_cast<std::uint32_t>(std::uint64_t(s + half) * multiplier >> 40);
+        return static_cast<std::uint32_t>(std::uint64_t(s + half) * multiplier >> 32);
       };
       const auto exact = [&](int i, std::uint32_t s) {
         const auto there =
             static_cast<std::uint32_t>(high * larger(std::int64_t(1), neighbours(x + i, out.width, radius_x)));
-        return (s + there / 2) / there;
+        return (s + there / 2) / there << 8;
       };
       const bool whole =
           high == 2 * radius_y + 1 && pixels > 256 && x >= radius_x && x + columns + radius_x <= out.width;
@@ -404,23 +410,26 @@ private:
     return line;
   }
 
-  /// The means of a lane's columns; mean(i, s) is that of column i, whose window has the sum s.
+  /// The means of a lane's columns; the second byte of mean(i, s) is that of column i, whose window has the sum s.
   template <class Mean>
-  PMPP_HOST_DEVICE static words_of<4> means(const std::uint16_t (&column)[32][columns + 2],
+  PMPP_HOST_DEVICE static words_of<4> means(const std::uint16_t (&column)[32][2 * columns + 2],
                                             const std::uint32_t (&total)[32], int lane, int radius, const Mean& mean) {
     const int lanes = radius / columns, rest = radius % columns;  // the window's reach
-    // The columns that come into the window and go out of it; behind those of a lane is the gap.
-    const std::uint16_t *const comes = &column[lane + lanes][rest], *const goes = &column[lane - lanes][0] - rest;
-    constexpr int gap = 2;
-    std::uint32_t sum = 0;  // of the columns -radius ... radius - 1 from the first
+    // The columns that come into the window and go out of it.
+    const std::uint16_t* const comes = &column[lane + lanes][rest];
+    const std::uint16_t* const goes = rest == 0 ? &column[lane - lanes][0] : &column[lane - lanes - 1][columns - rest];
+    std::uint32_t sum = 0, quotient[4];  // the sum of the columns -radius ... radius - 1 from the first
     for (int i = 0; i < lanes; ++i) sum += total[lane + i] + total[lane - 1 - i];
-    for (int i = 0; i < rest; ++i) sum += column[lane + lanes][i] + goes[i - gap];
-    words_of<4> result{};
+    for (int i = 0; i < rest; ++i) sum += comes[i - rest] + goes[i];
+    words_of<4> result;
     for_each_constant<columns>([&](auto number) {
       constexpr int i = decltype(number)::value;
-      sum += comes[i + (i + rest < columns ? 0 : gap)];
-      result.word[i / 4] |= mean(i, sum) << i % 4 * 8;
-      sum -= goes[i - (i < rest ? gap : 0)];
+      sum += comes[i];
+      quotient[i % 4] = mean(i, sum);
+      if constexpr (i % 4 == 3)
+        result.word[i / 4] = simt::pick_bytes(simt::pick_bytes(quotient[0], quotient[1], 0x0051),
+                                              simt::pick_bytes(quotient[2], quotient[3], 0x0051), 0x5410);
+      sum -= goes[i];
     });
     return result;
   }
