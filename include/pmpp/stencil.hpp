@@ -162,6 +162,7 @@ void launch_stencil(const P& where, const stencil_problem<In, Out>& s, const F& 
                                         rims(s.in.depth, outside),
                                         rims(s.in.height, outside),
                                         rims(s.in.width, outside),
+                                        outside,
                                         s.constant,
                                         tile_packs,
                                         tiles_x,

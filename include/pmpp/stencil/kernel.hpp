@@ -109,6 +109,7 @@ struct stencil_task {
   volume<const In> in;
   volume<Out> out;
   stencil_rim<Radius> planes, rows, columns;
+  border::kind outside;
   In constant;  ///< what stands outside, of border::kind::constant
   int tile_packs;
   std::int64_t tiles_x, tiles_y, section;  ///< planes
@@ -172,12 +173,14 @@ public:
         count_(Shape::count(task.tile_packs)),
         y_(y - Shape::tall),
         x_(x - Shape::side * Columns) {
+    pack constant;
+    for (int j = 0; j < Columns; ++j) constant.item[j] = task.constant;
     for_each_constant<fills>([&](auto number) {
       const int i = thread + decltype(number)::value * Shape::threads;
-      const std::int64_t row = row_of(i), column = x_ + i % line_ * Columns;
-      const bool whole = i < count_ && row >= 0 && column >= 0 && column + Columns <= task.in.width;
-      const std::int64_t place = row * task.in.pitch + column * task.in.step;
-      place_[decltype(number)::value] = static_cast<place_type>(whole && place <= most ? place : -1);
+      const place_type place = place_[decltype(number)::value] = place_of(i);
+      in_pieces_ = in_pieces_ || place == pieces;
+      if (place == nowhere && i < count_)  // once for all planes
+        for (int slot = 0; slot < Shape::slots; ++slot) packs_[slot * count_ + i] = constant;
     });
   }
 
@@ -188,14 +191,19 @@ public:
     const std::int64_t from_z = task_.planes.position(z, task_.in.depth);
     pack* const to = packs_ + slot * count_;
     const In* const from = task_.in.data + from_z * task_.in.slice;
+    if (from_z < 0) {
+      for (int i = thread_; i < count_; i += Shape::threads)
+        for (int j = 0; j < Columns; ++j) to[i].item[j] = task_.constant;
+      return;
+    }
     for_each_constant<fills>([&](auto number) {
-      const int i = thread_ + decltype(number)::value * Shape::threads;
-      if (i >= count_) return;
-      if (from_z >= 0 && place_[decltype(number)::value] >= 0)
-        copy(to + i, reinterpret_cast<const pack*>(from + place_[decltype(number)::value]));
-      else
-        fetch_at_edge(to[i], from_z, i);
+      const std::int64_t place = place_[decltype(number)::value];
+      if (place >= 0)
+        copy(to + thread_ + decltype(number)::value * Shape::threads, reinterpret_cast<const pack*>(from + place));
     });
+    if (in_pieces_)
+      for (int i = thread_; i < count_; i += Shape::threads)
+        if (place_of(i) == pieces) fetch_pieces(to[i], from_z, i);
   }
 
 private:
@@ -203,20 +211,29 @@ private:
   /// Registers are scarce where they are kept for many planes: places past 2^31 are found anew then.
   using place_type = std::conditional_t<Shape::up == 0, std::int64_t, std::int32_t>;
   static constexpr std::int64_t most = Shape::up == 0 ? INT64_MAX : INT32_MAX;
+  static constexpr place_type nowhere = -1, pieces = -2;
 
-  /// Where row i / pitch of the tile is read; -1: nowhere, -2: nothing of it is asked for.
-  PMPP_HOST_DEVICE std::int64_t row_of(int i) const {
-    const std::int64_t y = y_ + i / line_;
-    return y >= task_.in.height + Shape::tall ? -2 : task_.rows.position(y, task_.in.height);
+  PMPP_HOST_DEVICE std::int64_t row_of(int i) const { return y_ + i / line_; }
+  PMPP_HOST_DEVICE std::int64_t column_of(int i) const { return x_ + i % line_ * Columns; }
+
+  /// Where pack i of the tile lies in a plane. `nowhere`: outside, or nothing of it is asked for; `pieces`: its elements
+  /// are not together.
+  PMPP_HOST_DEVICE place_type place_of(int i) const {
+    const std::int64_t y = row_of(i), x = column_of(i), height = task_.in.height, width = task_.in.width;
+    if (i >= count_ || y >= height + Shape::tall || x >= width + Radius) return nowhere;
+    const std::int64_t row = task_.rows.position(y, height);
+    if (row < 0) return nowhere;
+    const bool whole = x >= 0 && x + Columns <= width;
+    if (!whole && task_.outside == border::kind::constant && (x + Columns <= 0 || x >= width)) return nowhere;
+    const std::int64_t place = row * task_.in.pitch + x * task_.in.step;
+    return whole && place <= most ? static_cast<place_type>(place) : pieces;
   }
-  /// A pack that is not whole in the input, element by element.
-  PMPP_HOST_DEVICE void fetch_at_edge(pack& to, std::int64_t z, int i) const {
-    const std::int64_t y = row_of(i), x = x_ + i % line_ * Columns, width = task_.in.width;
-    if (y == -2) return;
+  PMPP_HOST_DEVICE void fetch_pieces(pack& to, std::int64_t z, int i) const {
+    const std::int64_t y = task_.rows.position(row_of(i), task_.in.height), x = column_of(i), width = task_.in.width;
     for (int j = 0; j < Columns; ++j) {
       if (x + j < -Radius || x + j >= width + Radius) continue;
       const std::int64_t from_x = task_.columns.position(x + j, width);
-      if (z < 0 || y < 0 || from_x < 0)
+      if (from_x < 0)
         to.item[j] = task_.constant;
       else
         copy(&to.item[j], task_.in.at(z, y, from_x));
@@ -234,7 +251,8 @@ private:
   pack* const packs_;
   const int thread_, line_, count_;
   const std::int64_t y_, x_;  ///< of the first pack
-  place_type place_[fills];   ///< of the packs that this thread fetches, in a plane; -1: not whole, or none
+  place_type place_[fills];   ///< of the packs that this thread fetches
+  bool in_pieces_ = false;    ///< one of them
 };
 
 /// What a thread sees of a few planes: `Columns` of `Shape::rows` rows are its own.
