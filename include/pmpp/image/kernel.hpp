@@ -166,7 +166,10 @@ struct box_kernel {
     const std::int64_t y = std::int64_t(tile / across) * height + Rows * block.warp();
     if (y >= out.height) return;
     if (vectors && in.width % columns == 0 && y >= Radius && y + Rows + Radius <= in.height) {
-      if (x < in.width) make_inside(in, out, y, x);
+      if (first > 0 && first + width < in.width)
+        make_inside<false>(in, out, y, x);
+      else if (x < in.width)
+        make_inside<true>(in, out, y, x);
     } else {
       make_anywhere(block, memory.row[block.warp()], in, out, y, x, vectors);
     }
@@ -207,9 +210,10 @@ private:
   };
 
   /// The rows of the windows lie inside of the picture, which consists of vectors.
+  template <bool AtEdge>
   PMPP_HOST_DEVICE static void make_inside(const volume<const std::uint8_t>& in, const volume<std::uint8_t>& out,
                                            std::int64_t y, std::int64_t x) {
-    const bool has_left = x > 0, has_right = x + columns < in.width;
+    const bool has_left = !AtEdge || x > 0, has_right = !AtEdge || x + columns < in.width;
     const std::uint8_t* const from = in.at(0, y - Radius, x);
     std::uint8_t* const to = out.at(0, y, x);
     const auto read = [&](int i) {
