@@ -31,8 +31,8 @@
 namespace pmpp::inline PMPP_BACKEND {
 
 struct stencil_tuning {
-  int threads = 256;  ///< of a block
-  int blocks = 3;     ///< of a multiprocessor; at most 2 where much stays in registers
+  int threads = 256;  ///< of a block; in three dimensions twice as many
+  int blocks = 3;     ///< of a multiprocessor; in three dimensions one
   int ahead = 2;      ///< planes that are on their way while results are made, at least 1
 };
 
@@ -133,8 +133,8 @@ struct stencil_shape {
   /// All that is seen of a plane stays in registers until it is out of sight; else the thread's own columns do, and the
   /// rest is read when the plane is in the middle.
   static constexpr bool keeps_all = up == 0 || (Radius == 1 && has_corners<F>);
-  static constexpr int threads = Tuning.threads, ahead = up == 0 ? 1 : larger(1, Tuning.ahead);
-  static constexpr int blocks = up > 1 || (up == 1 && keeps_all) ? smaller(Tuning.blocks, 2) : Tuning.blocks;
+  static constexpr int threads = (up == 0 ? 1 : 2) * Tuning.threads, blocks = up == 0 ? Tuning.blocks : 1;
+  static constexpr int ahead = up == 0 ? 1 : larger(1, Tuning.ahead);
   static constexpr int rows = is_span           ? 4
                               : Radius > 2      ? 1
                               : Dimensions == 2 ? 4
@@ -166,44 +166,33 @@ public:
   using pack = stencil_pack<In, Columns>;
 
   PMPP_HOST_DEVICE stencil_tile(const Task& task, pack* packs, int thread, std::int64_t y, std::int64_t x)
-      : task_(task),
-        packs_(packs),
-        thread_(thread),
-        line_(Shape::line(task.tile_packs)),
-        count_(Shape::count(task.tile_packs)),
-        y_(y - Shape::tall),
-        x_(x - Shape::side * Columns) {
-    pack constant;
-    for (int j = 0; j < Columns; ++j) constant.item[j] = task.constant;
+      : task_(task), packs_(packs), thread_(thread), y_(y), x_(x) {
     for_each_constant<fills>([&](auto number) {
-      const int i = thread + decltype(number)::value * Shape::threads;
-      const place_type place = place_[decltype(number)::value] = place_of(i);
-      in_pieces_ = in_pieces_ || place == pieces;
-      if (place == nowhere && i < count_)  // once for all planes
-        for (int slot = 0; slot < Shape::slots; ++slot) packs_[slot * count_ + i] = constant;
+      constexpr int k = decltype(number)::value;
+      const int i = thread + k * Shape::threads;
+      const spot at = spot_of(i);
+      slot_place_[k] = at.row * line() + at.column + Shape::side;
+      place_[k] = place_of(at);
+      in_pieces_ = in_pieces_ || place_[k] == pieces;
+      if (place_[k] == nowhere && i < count())  // once for all planes
+        for (int slot = 0; slot < Shape::slots; ++slot)
+          for (int j = 0; j < Columns; ++j) packs_[slot * count() + slot_place_[k]].item[j] = task.constant;
     });
   }
 
-  PMPP_HOST_DEVICE const pack* plane(int slot) const { return packs_ + slot * count_; }
+  PMPP_HOST_DEVICE const pack* plane(int slot) const { return packs_ + slot * count(); }
 
   /// Starts copying what the block sees of plane z.
   PMPP_HOST_DEVICE void fetch(std::int64_t z, int slot) {
     const std::int64_t from_z = task_.planes.position(z, task_.in.depth);
-    pack* const to = packs_ + slot * count_;
+    if (from_z < 0 || in_pieces_) fetch_edges(*this, from_z, slot);
+    if (from_z < 0) return;
+    pack* const to = packs_ + slot * count();
     const In* const from = task_.in.data + from_z * task_.in.slice;
-    if (from_z < 0) {
-      for (int i = thread_; i < count_; i += Shape::threads)
-        for (int j = 0; j < Columns; ++j) to[i].item[j] = task_.constant;
-      return;
-    }
     for_each_constant<fills>([&](auto number) {
-      const std::int64_t place = place_[decltype(number)::value];
-      if (place >= 0)
-        copy(to + thread_ + decltype(number)::value * Shape::threads, reinterpret_cast<const pack*>(from + place));
+      constexpr int k = decltype(number)::value;
+      if (place_[k] >= 0) copy(to + slot_place_[k], reinterpret_cast<const pack*>(from + place_[k]));
     });
-    if (in_pieces_)
-      for (int i = thread_; i < count_; i += Shape::threads)
-        if (place_of(i) == pieces) fetch_pieces(to[i], from_z, i);
   }
 
 private:
@@ -213,30 +202,50 @@ private:
   static constexpr std::int64_t most = Shape::up == 0 ? INT64_MAX : INT32_MAX;
   static constexpr place_type nowhere = -1, pieces = -2;
 
-  PMPP_HOST_DEVICE std::int64_t row_of(int i) const { return y_ + i / line_; }
-  PMPP_HOST_DEVICE std::int64_t column_of(int i) const { return x_ + i % line_ * Columns; }
+  /// A pack's place in the tile; negative columns are at its left side.
+  struct spot {
+    int row, column;
+  };
 
-  /// Where pack i of the tile lies in a plane. `nowhere`: outside, or nothing of it is asked for; `pieces`: its elements
+  PMPP_HOST_DEVICE int line() const { return Shape::line(task_.tile_packs); }
+  PMPP_HOST_DEVICE int count() const { return Shape::count(task_.tile_packs); }
+
+  /// Rows without their sides come first, so that warps copy whole lines of the cache.
+  PMPP_HOST_DEVICE spot spot_of(int i) const {
+    constexpr int sides = 2 * Shape::side;
+    const int width = line() - sides, beside = i - count() / line() * width, k = beside % sides;
+    if (beside < 0) return {i / width, i % width};
+    return {beside / sides, k < Shape::side ? k - Shape::side : k - Shape::side + width};
+  }
+  /// Where a pack of the tile lies in a plane. `nowhere`: outside, or nothing of it is asked for; `pieces`: its elements
   /// are not together.
-  PMPP_HOST_DEVICE place_type place_of(int i) const {
-    const std::int64_t y = row_of(i), x = column_of(i), height = task_.in.height, width = task_.in.width;
-    if (i >= count_ || y >= height + Shape::tall || x >= width + Radius) return nowhere;
-    const std::int64_t row = task_.rows.position(y, height);
-    if (row < 0) return nowhere;
-    const bool whole = x >= 0 && x + Columns <= width;
-    if (!whole && task_.outside == border::kind::constant && (x + Columns <= 0 || x >= width)) return nowhere;
+  PMPP_HOST_DEVICE place_type place_of(spot at) const {
+    const std::int64_t y = y_ + at.row - Shape::tall, x = x_ + at.column * Columns, width = task_.in.width;
+    if (y >= task_.in.height + Shape::tall || x >= width + Radius || at.row >= count() / line()) return nowhere;
+    const std::int64_t row = task_.rows.position(y, task_.in.height);
+    const bool whole = x >= 0 && x + Columns <= width, outside = x + Columns <= 0 || x >= width;
+    if (row < 0 || (outside && task_.outside == border::kind::constant)) return nowhere;
     const std::int64_t place = row * task_.in.pitch + x * task_.in.step;
     return whole && place <= most ? static_cast<place_type>(place) : pieces;
   }
-  PMPP_HOST_DEVICE void fetch_pieces(pack& to, std::int64_t z, int i) const {
-    const std::int64_t y = task_.rows.position(row_of(i), task_.in.height), x = column_of(i), width = task_.in.width;
-    for (int j = 0; j < Columns; ++j) {
-      if (x + j < -Radius || x + j >= width + Radius) continue;
-      const std::int64_t from_x = task_.columns.position(x + j, width);
-      if (from_x < 0)
-        to.item[j] = task_.constant;
-      else
-        copy(&to.item[j], task_.in.at(z, y, from_x));
+  /// What is not copied by packs, of the plane that lies at z, or of one that lies nowhere (-1). Seldom done: apart, it
+  /// does not get in the way of the rest.
+  [[gnu::noinline]] PMPP_HOST_DEVICE static void fetch_edges(stencil_tile tile, std::int64_t z, int slot) {
+    const Task& task = tile.task_;
+    for (int i = tile.thread_; i < tile.count(); i += Shape::threads) {
+      const spot at = tile.spot_of(i);
+      if (z >= 0 && tile.place_of(at) != pieces) continue;
+      pack& to = tile.packs_[slot * tile.count() + at.row * tile.line() + at.column + Shape::side];
+      const std::int64_t y = z < 0 ? -1 : task.rows.position(tile.y_ + at.row - Shape::tall, task.in.height);
+      for (int j = 0; j < Columns; ++j) {
+        const std::int64_t x = tile.x_ + at.column * Columns + j;
+        if (x < -Radius || x >= task.in.width + Radius) continue;
+        const std::int64_t from_x = task.columns.position(x, task.in.width);
+        if (y < 0 || from_x < 0)
+          to.item[j] = task.constant;
+        else
+          copy(&to.item[j], task.in.at(z, y, from_x));
+      }
     }
   }
   template <class T>
@@ -249,9 +258,10 @@ private:
 
   const Task& task_;
   pack* const packs_;
-  const int thread_, line_, count_;
-  const std::int64_t y_, x_;  ///< of the first pack
-  place_type place_[fills];   ///< of the packs that this thread fetches
+  const int thread_;
+  const std::int64_t y_, x_;  ///< of the tile
+  place_type place_[fills];   ///< of the packs that this thread fetches, in a plane
+  int slot_place_[fills];     ///< in a slot
   bool in_pieces_ = false;    ///< one of them
 };
 
