@@ -149,7 +149,7 @@ struct column_sums {
 template <int Radius, int Rows>
 struct box_kernel {
   static constexpr bool keeps_rows = Radius <= 2;  ///< in registers, else they are read again when they go out
-  static constexpr int threads = 256, min_blocks = Radius == 1 ? 4 : Radius == 2 ? 3 : 2;
+  static constexpr int threads = 256, min_blocks = Radius <= 2 ? 3 : 2;
   static constexpr int columns = 16, side = 2 * Radius + 1;
   static constexpr int margin = ceil_div(Radius, 4), words = 4 + 2 * margin;  ///< of four columns, in a row
   static constexpr int width = 32 * columns, height = threads / 32 * Rows;    ///< of a block's pixels
