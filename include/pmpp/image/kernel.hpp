@@ -341,6 +341,7 @@ struct wide_box_kernel {
       std::uint16_t column[32][2 * columns + 2];  // of a lane and the next one; the gap: lanes meet different banks
       std::uint32_t total[32];                    // of a lane's columns
     } row[warps][2];
+    std::uint32_t multiplier[warps][32][columns];
   };
 
   /// Columns of results of a warp.
@@ -355,9 +356,25 @@ struct wide_box_kernel {
     const int lane = block.lane(), rim = round_up(radius_x, columns) / columns;  // lanes without results at each side
     const std::int64_t x = task % tiles_x * inner(radius_x) + columns * (lane - rim);
     const bool makes = lane >= rim && lane < 32 - rim && x < out.width;
-    // Sums are below 2^24: times ceil(2^40 / pixels) they have the exact quotient above bit 40, as pixels < 2^16.
-    const auto pixels = static_cast<std::uint32_t>((2 * radius_y + 1) * (2 * radius_x + 1)), half = pixels / 2;
-    const auto multiplier = static_cast<std::uint32_t>(((std::uint64_t(1) << 40) + pixels - 1) / larger(pixels, 257u));
+    // Columns to the left of x, and from x on, as far as they matter.
+    const int left = static_cast<int>(smaller(x, std::int64_t(1) << 16));
+    const int right = static_cast<int>(smaller(out.width - x, std::int64_t(1) << 16));
+    const auto wide = [&](int i) {
+      const int missing = larger(0, radius_x - left - i) + larger(0, radius_x + 1 + i - right);
+      return static_cast<std::uint32_t>(larger(1, 2 * radius_x + 1 - missing));
+    };
+    // Sums of n pixels are below 2^8 n: times ceil(2^32 / n), n < 2^12, or ceil(2^40 / n), n < 2^16, they have the exact
+    // quotient above bit 32 or 40.
+    const auto pixels = static_cast<std::uint32_t>((2 * radius_y + 1) * (2 * radius_x + 1)), tall = 2u * radius_y + 1;
+    const int bits = pixels < 4096 ? 32 : 40;
+    const auto multiplier_of = [&](std::uint32_t n) {
+      return static_cast<std::uint32_t>(((std::uint64_t(1) << bits) + n - 1) / n);
+    };
+    const auto multiplier = multiplier_of(pixels);
+    const bool at_edge = left < radius_x || right < columns + radius_x;
+    auto& multipliers = memory.multiplier[block.warp()][lane];  // of columns at the edge
+    if (makes && at_edge)
+      for (int i = 0; i < columns; ++i) multipliers[i] = multiplier_of(tall * wide(i));
     column_sums<4> sums{};
     words_of<4> comes{}, goes{};
     for (std::int64_t newest = begin - radius_y - 1; newest < end + radius_y; ++newest) {
@@ -383,20 +400,19 @@ struct wide_box_kernel {
       sums.subtract(gone.word);
       block.sync_warp();
       if (!makes) continue;
-      const std::int64_t high = neighbours(y, in.height, radius_y);
-      const auto quick = [&](int, std::uint32_t s) {
-        return static_cast<std::uint32_t>(std::uint64_t(s + half) * multiplier >> 32);
+      const auto high = static_cast<std::uint32_t>(neighbours(y, in.height, radius_y));
+      const auto quotient = [](std::uint32_t sum, std::uint32_t times) {
+        return static_cast<std::uint32_t>(std::uint64_t(sum) * times >> 32);
       };
-      const auto exact = [&](int i, std::uint32_t s) {
-        const auto there =
-            static_cast<std::uint32_t>(high * larger(std::int64_t(1), neighbours(x + i, out.width, radius_x)));
-        return (s + there / 2) / there << 8;
+      const auto means_by = [&](const auto& mean) {
+        write(means(row.column, row.total, lane, radius_x, bits == 32 ? 0x0040 : 0x0051, mean), out, y, x, vectors);
       };
-      const bool whole =
-          high == 2 * radius_y + 1 && pixels > 256 && x >= radius_x && x + columns + radius_x <= out.width;
-      write(whole ? means(row.column, row.total, lane, radius_x, quick)
-                  : means(row.column, row.total, lane, radius_x, exact),
-            out, y, x, vectors);
+      if (high < tall || pixels == 1)
+        means_by([&](int i, std::uint32_t s) { return (s + high * wide(i) / 2) / (high * wide(i)) << (bits - 32); });
+      else if (at_edge)
+        means_by([&](int i, std::uint32_t s) { return quotient(s + tall * wide(i) / 2, multipliers[i]); });
+      else
+        means_by([&](int, std::uint32_t s) { return quotient(s + pixels / 2, multiplier); });
     }
   }
 
@@ -414,10 +430,12 @@ private:
     return line;
   }
 
-  /// The means of a lane's columns; the second byte of mean(i, s) is that of column i, whose window has the sum s.
+  /// The means of a lane's columns; mean(i, s) is that of column i, whose window has the sum s, in the byte that `byte`
+  /// picks of two words.
   template <class Mean>
   PMPP_HOST_DEVICE static words_of<4> means(const std::uint16_t (&column)[32][2 * columns + 2],
-                                            const std::uint32_t (&total)[32], int lane, int radius, const Mean& mean) {
+                                            const std::uint32_t (&total)[32], int lane, int radius, std::uint32_t byte,
+                                            const Mean& mean) {
     const int lanes = radius / columns, rest = radius % columns;  // the window's reach
     // The columns that come into the window and go out of it.
     const std::uint16_t* const comes = &column[lane + lanes][rest];
@@ -431,8 +449,8 @@ private:
       sum += comes[i];
       quotient[i % 4] = mean(i, sum);
       if constexpr (i % 4 == 3)
-        result.word[i / 4] = simt::pick_bytes(simt::pick_bytes(quotient[0], quotient[1], 0x0051),
-                                              simt::pick_bytes(quotient[2], quotient[3], 0x0051), 0x5410);
+        result.word[i / 4] = simt::pick_bytes(simt::pick_bytes(quotient[0], quotient[1], byte),
+                                              simt::pick_bytes(quotient[2], quotient[3], byte), 0x5410);
       sum -= goes[i];
     });
     return result;

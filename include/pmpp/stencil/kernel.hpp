@@ -133,12 +133,12 @@ struct stencil_shape {
   /// All that is seen of a plane stays in registers until it is out of sight; else the thread's own columns do, and the
   /// rest is read when the plane is in the middle.
   static constexpr bool keeps_all = up == 0 || (Radius == 1 && has_corners<F>);
-  static constexpr int threads = (up == 0 ? 1 : 2) * Tuning.threads, blocks = up == 0 ? Tuning.blocks : 1;
-  static constexpr int ahead = up == 0 ? 1 : larger(1, Tuning.ahead);
-  static constexpr int rows = is_span           ? 4
-                              : Radius > 2      ? 1
-                              : Dimensions == 2 ? 4
-                                                : 2;  ///< that a thread makes of a plane
+  static constexpr int threads = (up == 0 || up > 4 ? 1 : 2) * Tuning.threads, blocks = up > 0 ? 1
+                                                                                        : Radius > 2
+                                                                                            ? smaller(Tuning.blocks, 2)
+                                                                                            : Tuning.blocks;
+  static constexpr int ahead = up == 0 ? 1 : larger(1, up > 1 && up <= 4 ? Tuning.ahead + 1 : Tuning.ahead);
+  static constexpr int rows = up == 0 ? 4 : up == 1 ? 2 : 1;  ///< that a thread makes of a plane
   static constexpr int slots = up == 0 ? 1 : keeps_all ? ahead + 1 : ahead + up + 1;  ///< planes in shared memory
   static constexpr int widest = is_span ? threads : smaller(threads, (Columns == 1 ? 64 : 32) / (Radius > 2 ? 2 : 1));
   static constexpr int narrowest = smaller(widest, is_span ? threads : 8);
@@ -230,7 +230,7 @@ private:
   }
   /// What is not copied by packs, of the plane that lies at z, or of one that lies nowhere (-1). Seldom done: apart, it
   /// does not get in the way of the rest.
-  [[gnu::noinline]] PMPP_HOST_DEVICE static void fetch_edges(stencil_tile tile, std::int64_t z, int slot) {
+  PMPP_HOST_DEVICE static void fetch_edges(const stencil_tile& tile, std::int64_t z, int slot) {
     const Task& task = tile.task_;
     for (int i = tile.thread_; i < tile.count(); i += Shape::threads) {
       const spot at = tile.spot_of(i);
