@@ -149,7 +149,7 @@ struct column_sums {
 template <int Radius, int Rows>
 struct box_kernel {
   static constexpr bool keeps_rows = Radius <= 2;  ///< in registers, else they are read again when they go out
-  static constexpr int threads = 256, min_blocks = Radius <= 2 ? 3 : 2;
+  static constexpr int threads = 256, min_blocks = Radius == 1 ? 3 : 2;
   static constexpr int columns = 16, side = 2 * Radius + 1;
   static constexpr int margin = ceil_div(Radius, 4), words = 4 + 2 * margin;  ///< of four columns, in a row
   static constexpr int width = 32 * columns, height = threads / 32 * Rows;    ///< of a block's pixels
@@ -571,7 +571,7 @@ PMPP_HOST_DEVICE T scaled_pixel(const volume<const T>& in, const share<A>& down,
 template <class T, int Taps>
 struct scaled_row {
   using sum = sum_of<T, T, T>;
-  static constexpr sum unit = 1;  ///< of the means
+  static constexpr sum unit = 1;  ///< what sums of means are multiplied by
   using raw = const T*;           ///< of a row
 
   share<sum> part[4];
@@ -653,11 +653,13 @@ struct scale_kernel {
                                    std::int64_t tiles_x, bool in_fours) const {
     const std::int64_t first_x = block.index() % tiles_x * width, first_y = block.index() / tiles_x * height;
     const int i = block.thread();
-    if (i < width)  // columns and rows that do not exist are as the last one
+    if (i < width) {  // columns and rows that do not exist are as the last one
       memory.across[i] = scaled_axis{in.width, out.width}.template of<sum>(smaller(first_x + i, out.width - 1));
-    else
-      memory.down[i - width] =
-          scaled_axis{in.height, out.height}.template of<sum>(smaller(first_y + i - width, out.height - 1));
+    } else {
+      share<sum>& down = memory.down[i - width];
+      down = scaled_axis{in.height, out.height}.template of<sum>(smaller(first_y + i - width, out.height - 1));
+      down.at_first *= source::unit, down.between *= source::unit, down.at_last *= source::unit;
+    }
     block.sync();
     const std::int64_t x = first_x + 4 * block.lane();
     int h = block.warp() * rows;
@@ -665,6 +667,8 @@ struct scale_kernel {
     if (x >= out.width || h >= end) return;
     const source row_of(in, memory.across + 4 * block.lane());
     const std::int32_t last = memory.down[end - 1].last;
+    const bool at_once = in_fours && x + 4 <= out.width;
+    T* to = out.at(0, first_y + h, x);
     four<sum> older{}, newer{}, total{};  // means along two rows of the input; what there is of the new row h
     share<sum> down = memory.down[h];
     for (std::int32_t begin = down.first; begin <= last; begin += ahead) {
@@ -679,25 +683,20 @@ struct scale_kernel {
           const sum part = down.of(row);
           for (int j = 0; j < 4; ++j) total.item[j] += part * newer.item[j];
           if (down.last > row) break;
-          write(total, out.at(0, first_y + h, x), x, out, in_fours);
+          four<T> result;
+          for (int j = 0; j < 4; ++j) result.item[j] = stored<T>(total.item[j]);
+          if (at_once)
+            *reinterpret_cast<four<T>*>(to) = result;
+          else
+            for (int j = 0; j < 4; ++j)
+              if (x + j < out.width) to[j * out.step] = result.item[j];
+          to += out.pitch;
           if (++h < end) down = memory.down[h];
           const sum before = down.first < row ? down.at_first : 0;  // of the older row
           for (int j = 0; j < 4; ++j) total.item[j] = before * older.item[j];
         }
       }
     }
-  }
-
-private:
-  PMPP_HOST_DEVICE static void write(const four<sum>& total, T* to, std::int64_t x, const volume<T>& out,
-                                     bool in_fours) {
-    four<T> result;
-    for (int j = 0; j < 4; ++j) result.item[j] = stored<T>(source::unit * total.item[j]);
-    if (in_fours && x + 4 <= out.width)
-      *reinterpret_cast<four<T>*>(to) = result;
-    else
-      for (int j = 0; j < 4; ++j)
-        if (x + j < out.width) to[j * out.step] = result.item[j];
   }
 };
 
