@@ -49,7 +49,7 @@ constexpr std::size_t alignment_of_bytes(std::size_t bytes) { return (bytes & -b
 
 /// Elements that move at once.
 template <class T, int N>
-struct alignas(larger(alignof(T), alignment_of_bytes(N * sizeof(T)))) stencil_pack {
+struct alignas(N == 1 ? alignof(T) : larger(alignof(T), alignment_of_bytes(N * sizeof(T)))) stencil_pack {
   T item[N];
 };
 
@@ -133,10 +133,8 @@ struct stencil_shape {
   /// All that is seen of a plane stays in registers until it is out of sight; else the thread's own columns do, and the
   /// rest is read when the plane is in the middle.
   static constexpr bool keeps_all = up == 0 || (Radius == 1 && has_corners<F>);
-  static constexpr int threads = (up == 0 || up > 4 ? 1 : 2) * Tuning.threads, blocks = up > 0 ? 1
-                                                                                        : Radius > 2
-                                                                                            ? smaller(Tuning.blocks, 2)
-                                                                                            : Tuning.blocks;
+  static constexpr int threads = (up == 0 || up > 4 ? 1 : 2) * Tuning.threads;
+  static constexpr int blocks = up > 0 ? 1 : smaller(Tuning.blocks, Radius > 2 ? 2 : Tuning.blocks);
   static constexpr int ahead = up == 0 ? 1 : larger(1, up > 1 && up <= 4 ? Tuning.ahead + 1 : Tuning.ahead);
   static constexpr int rows = up == 0 ? 4 : up == 1 ? 2 : 1;  ///< that a thread makes of a plane
   static constexpr int slots = up == 0 ? 1 : keeps_all ? ahead + 1 : ahead + up + 1;  ///< planes in shared memory
@@ -250,8 +248,10 @@ private:
   }
   template <class T>
   PMPP_HOST_DEVICE static void copy(T* to, const T* from) {
-    if constexpr ((sizeof(T) == 4 || sizeof(T) == 8 || sizeof(T) == 16) && alignof(T) == sizeof(T))
-      simt::copy_async<sizeof(T)>(to, from);
+    constexpr int piece = smaller(int(alignof(T)), 16);
+    if constexpr (piece >= 4)
+      for (int i = 0; i < int(sizeof(T)); i += piece)
+        simt::copy_async<piece>(reinterpret_cast<char*>(to) + i, reinterpret_cast<const char*>(from) + i);
     else
       *to = *from;
   }
