@@ -10,15 +10,15 @@
 //   };
 //   stencil(device, in, out, radius<1>, mean_of_four{});
 //
-//   1. A thread stands on a few columns of a row (16 bytes) and walks from plane to plane, from row to row in a matrix;
-//      what it still needs of the planes around stays in registers (stencil/kernel.hpp).
-//   2. The next plane is on its way while results are made.
-//   3. Long walks are cut to sections, for as many threads as there is room for.
-//   4. What stands outside is decided once a thread, not once an element.
+//   1. A block makes a tile of a plane and walks from plane to plane. The next planes are on their way to shared memory
+//      while results are made (stencil/kernel.hpp). A matrix is one plane, a span one row.
+//   2. A thread makes 16 bytes of a few rows. What it sees of other planes stays in its registers.
+//   3. Long walks are cut to sections, for as many blocks as there is room for.
+//   4. What stands outside is put around the tile.
 //
-// Traffic: the input read once but for what meets between blocks and sections (caches have most of it), the output
-// written once; no scratch, no barrier, one launch. Same bits on every run. In place is not possible. Weighted sums over
-// usual neighbourhoods: stencil/presets.hpp. (PMPP ch. 8: stencils, thread coarsening, register tiling.)
+// Traffic: the input read once but for what meets between tiles and sections (caches have most of it), the output
+// written once; no scratch, one launch. Same bits on every run. In place is not possible. Weighted sums over usual
+// neighbourhoods: stencil/presets.hpp. (PMPP ch. 8: stencils, thread coarsening, register tiling.)
 #pragma once
 
 #include <cstdint>
