@@ -134,7 +134,7 @@ struct stencil_shape {
   /// rest is read when the plane is in the middle.
   static constexpr bool keeps_all = up == 0 || (Radius == 1 && has_corners<F>);
   static constexpr int threads = (up == 0 || up > 4 ? 1 : 2) * Tuning.threads;
-  static constexpr int blocks = up > 0 ? 1 : smaller(Tuning.blocks, Radius > 2 ? 2 : Tuning.blocks);
+  static constexpr int blocks = up > 0 ? 1 : Tuning.blocks;
   static constexpr int ahead = up == 0 ? 1 : larger(1, up > 1 && up <= 4 ? Tuning.ahead + 1 : Tuning.ahead);
   static constexpr int rows = up == 0 ? 4 : up == 1 ? 2 : 1;  ///< that a thread makes of a plane
   static constexpr int slots = up == 0 ? 1 : keeps_all ? ahead + 1 : ahead + up + 1;  ///< planes in shared memory
