@@ -259,7 +259,7 @@ TEST_ALL_PLACES("box blur of bytes: every radius with a kernel of its own and be
     check_box<where, byte>({40, 1200}, radius);
     check_box<where, byte>({300, 65}, radius, {2, 1}, {1, 0});
   }
-  for (const std::int64_t cols : {528, 1024, 1043}) check_box<where, byte>({50, cols}, 1);
+  for (const std::int64_t cols : {16, 32, 528, 1024, 1043}) check_box<where, byte>({50, cols}, 1);
   for (int k = 0; k < 4; ++k)
     for (const std::int64_t gap : {0, 1, 3}) check_box<where, byte>({12, 60}, 1, {k, gap}, {3 - k, gap});
 }
@@ -318,7 +318,9 @@ TEST_ALL_PLACES("scaled pictures") {
     }
   check_scale<where, byte>({30, 20}, {15, 10}, {0, 0, true}, {0, 1, false});
   check_scale<where, byte>({60, 90}, {150, 260});  // several tiles
-  check_scale<where, byte>({150, 300}, {131, 140});
+  for (const auto& new_size : {extent{131, 140}, {75, 150}, {50, 100}, {149, 299}, {7, 300}, {310, 304}})
+    check_scale<where, byte>({150, 300}, new_size, {4, 8}, {3, 1});  // rows of whole words
+  check_scale<where, byte>({5, 4}, {300, 7});
 }
 
 TEST_ALL_PLACES("colours are blurred and scaled one by one") {

@@ -347,6 +347,79 @@ TEST_ALL_PLACES("elements of 12 bytes") {
                        std::invalid_argument);
 }
 
+namespace {
+
+template <int Words>
+struct words {
+  float word[Words];
+};
+struct first_and_last {
+  template <class N>
+  PMPP_HOST_DEVICE float operator()(const N& n) const {
+    return n(-1).word[0] + n(1).word[n.dimensions];
+  }
+};
+
+template <class where, int Words>
+void check_words() {
+  const std::int64_t n = 700;
+  std::vector<float> in;
+  for (int i = 0; i < n * Words + 1; ++i) in.push_back(float(i % 1000));
+  const auto data = where::put(in);
+  auto out = where::put(std::vector<float>(std::size_t(n)));
+  const auto* const first = reinterpret_cast<const words<Words>*>(data.data() + 1);  // no multiple of their size
+  pmpp::stencil(typename where::policy{}, std::span<const words<Words>>(first, std::size_t(n)), out, pmpp::radius<1>,
+                first_and_last{});
+  const auto got = where::get(out);
+  int wrong = 0;
+  for (int i = 0; i < n; ++i)
+    wrong += got[std::size_t(i)] != (i > 0 ? in[std::size_t(1 + (i - 1) * Words)] : 0) +
+                                        (i + 1 < n ? in[std::size_t(1 + (i + 1) * Words + 1)] : 0);
+  CHECK(wrong == 0);
+}
+
+}  // namespace
+
+TEST_ALL_PLACES("elements of several words at any word") {
+  check_words<where, 2>();
+  check_words<where, 4>();
+}
+
+namespace {
+
+/// Nine words.
+struct many {
+  float word[9];
+};
+struct cross_of_many {
+  template <class N>
+  PMPP_HOST_DEVICE float operator()(const N& n) const {
+    return n(0, 0, 0).word[0] + n(-1, 0, 1).word[8] - n(1, -1, 0).word[4];
+  }
+};
+
+}  // namespace
+
+TEST_ALL_PLACES("elements of 36 bytes") {
+  const int size = 7;
+  std::vector<many> in;
+  for (int i = 0; i < size * size * size; ++i) in.push_back({{float(i), 0, 0, 0, float(3 * i), 0, 0, 0, float(7 * i)}});
+  const auto data = where::put(in);
+  auto out = where::put(std::vector<float>(in.size()));
+  call<3, 1, standard>(typename where::policy{}, data.data(), out.data(), {size, size, size}, {}, {}, cross_of_many{},
+                       border::wrap);
+  const auto got = where::get(out);
+  const auto at = [](int z, int y, int x) {
+    return float(((z + size) % size * size + (y + size) % size) * size + (x + size) % size);
+  };
+  int wrong = 0;
+  for (int i = 0; i < size * size * size; ++i) {
+    const int z = i / (size * size), y = i / size % size, x = i % size;
+    wrong += got[static_cast<std::size_t>(i)] != at(z, y, x) + 7 * at(z - 1, y, x + 1) - 3 * at(z + 1, y - 1, x);
+  }
+  CHECK(wrong == 0);
+}
+
 TEST_ALL_PLACES("NaN goes where the function asks for it, and no further") {
   const typename where::policy policy{};
   const shape size{5, 6, 40};

@@ -228,6 +228,15 @@ void blur(const P& where, const matrix_view<const T>& in, const matrix_view<T>& 
   }
 }
 
+/// A new pixel has parts of at most `Taps` old ones along a row; 0: of any number.
+template <int Taps, class P, class T>
+void launch_scale(const P& where, const volume<const T>& in, const volume<T>& out) {
+  using kernel = scale_kernel<T, Taps>;
+  const std::int64_t tiles_x = ceil_div(out.width, std::int64_t(kernel::width));
+  launch(where, tiles_x * ceil_div(out.height, std::int64_t(kernel::height)), kernel{}, in, out, tiles_x,
+         out.in_fours());
+}
+
 /// The taps of a bell curve whose standard deviation is `sigma`, to three of them on either side; their sum is 1.
 template <class Tap>
 std::vector<Tap> bell_curve(double sigma) {
@@ -347,10 +356,12 @@ requires(std::is_same_v<std::remove_const_t<In>, Out>) void scale(const P& where
     if constexpr (kernel_execution<P>) {
       detail::check_reachable(where, "scale", in.data());
       detail::check_reachable(where, "scale", out.data());
-      using kernel = detail::scale_kernel<Out>;
-      const std::int64_t tiles_x = ceil_div(out.cols(), std::int64_t(kernel::width));
-      launch(where, tiles_x * ceil_div(out.rows(), std::int64_t(kernel::height)), kernel{}, from, to, tiles_x,
-             to.in_fours());
+      if constexpr (std::is_same_v<Out, std::uint8_t>)
+        if (from.in_fours() && from.width % 4 == 0) {
+          if (from.width <= to.width || from.width == 2 * to.width) return detail::launch_scale<2>(where, from, to);
+          if (from.width <= 3 * to.width) return detail::launch_scale<4>(where, from, to);
+        }
+      detail::launch_scale<0>(where, from, to);
     } else {
       using sum = detail::sum_of<Out, Out, Out>;
       const detail::scaled_axis rows{in.rows(), out.rows()}, cols{in.cols(), out.cols()};

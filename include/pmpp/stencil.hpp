@@ -10,15 +10,15 @@
 //   };
 //   stencil(device, in, out, radius<1>, mean_of_four{});
 //
-//   1. A thread stands on a few columns of a row (16 bytes) and walks from plane to plane, from row to row in a matrix;
-//      what it still needs of the planes around stays in registers (stencil/kernel.hpp).
-//   2. The next plane is on its way while results are made.
-//   3. Long walks are cut to sections, for as many threads as there is room for.
-//   4. What stands outside is decided once a thread, not once an element.
+//   1. A block makes a tile of a plane and walks from plane to plane. The next planes are on their way to shared memory
+//      while results are made (stencil/kernel.hpp). A matrix is one plane, a span one row.
+//   2. A thread makes 16 bytes of a few rows. What it sees of other planes stays in its registers.
+//   3. Long walks are cut to sections, for as many blocks as there is room for.
+//   4. What stands outside is put around the tile.
 //
-// Traffic: the input read once but for what meets between blocks and sections (caches have most of it), the output
-// written once; no scratch, no barrier, one launch. Same bits on every run. In place is not possible. Weighted sums over
-// usual neighbourhoods: stencil/presets.hpp. (PMPP ch. 8: stencils, thread coarsening, register tiling.)
+// Traffic: the input read once but for what meets between tiles and sections (caches have most of it), the output
+// written once; no scratch, one launch. Same bits on every run. In place is not possible. Weighted sums over usual
+// neighbourhoods: stencil/presets.hpp. (PMPP ch. 8: stencils, thread coarsening, register tiling.)
 #pragma once
 
 #include <cstdint>
@@ -95,7 +95,7 @@ void stencil_row(const stencil_problem<In, Out>& s, const F& f, std::int64_t z, 
     }
   };
   const auto has_all = [](std::int64_t i, std::int64_t n) { return i >= Radius && i < n - Radius; };
-  const bool inside = (Dimensions < 2 || has_all(z, s.in.depth)) && (Dimensions < 3 || has_all(y, s.in.height));
+  const bool inside = (Dimensions < 3 || has_all(z, s.in.depth)) && (Dimensions < 2 || has_all(y, s.in.height));
   const std::int64_t begin = inside ? smaller(last, larger(first, std::int64_t(Radius))) : last;
   const std::int64_t end = larger(begin, smaller(last, s.in.width - Radius));
   at_edge(first, begin);
@@ -127,47 +127,66 @@ void stencil_on_host(const host_policy& where, const stencil_problem<In, Out>& s
   });
 }
 
+/// Elements past 16 bytes fill shared memory too soon: a thread makes one result, straight from the input.
+template <int Dimensions, int Radius, class In, class Out, class F>
+struct large_element_kernel {
+  static constexpr int threads = 128;
+
+  template <class Block>
+  PMPP_HOST_DEVICE void operator()(Block& block, const stencil_problem<In, Out>& s, const F& f) const {
+    const std::int64_t i = block.index() * threads + block.thread(), row = i / s.out.width;
+    if (row >= s.out.depth * s.out.height) return;
+    const elements_at<In, Out> here{s, row / s.out.height, row % s.out.height, i % s.out.width};
+    *s.out.at(here.z, here.y, here.x) =
+        static_cast<Out>(f(neighbourhood<Dimensions, Radius, elements_at<In, Out>>(here)));
+  }
+};
+
 /// Launches the kernel whose threads make `Columns` results of a row.
 template <int Columns, int Dimensions, int Radius, stencil_tuning Tuning, class P, class In, class Out, class F>
 void launch_stencil(const P& where, const stencil_problem<In, Out>& s, const F& f) {
   using kernel = stencil_kernel<In, Out, Columns, Dimensions, Radius, F, Tuning>;
-  using rims = stencil_rim<Radius + kernel::tuning.ahead>;
-  constexpr int threads = kernel::threads;
-  static_assert(is_power_of_two(threads) && threads >= 32);
-  const auto power = [](std::int64_t n, std::int64_t most) {  // of two
-    return static_cast<int>(std::int64_t(1) << smaller(ceil_log2(n), floor_log2(most)));
-  };
+  using shape = typename kernel::shape;
+  using rims = stencil_rim<Radius>;
+  static_assert(is_power_of_two(kernel::threads) && kernel::threads >= 32);
   const border::kind outside = s.outside.what;
   const std::int64_t packs = ceil_div(s.out.width, std::int64_t(Columns));
-  const int tile_rows = power(s.out.height, threads / power(packs, 32)), tile_packs = power(packs, threads / tile_rows);
-  const std::int64_t tiles_x = ceil_div(packs, std::int64_t(tile_packs));
-  const std::int64_t tiles_y = ceil_div(s.out.height, std::int64_t(tile_rows));
-  const std::int64_t walks = threads / (tile_packs * tile_rows);  // of a block
-  const std::int64_t room = processor_count(where) * std::int64_t(kernel::min_blocks) * walks;
-  const std::int64_t section = section_rows(s.out.depth, 1, 2 * Radius + 1, tiles_x * tiles_y, room);
+  int tile_packs = shape::narrowest;
+  while (tile_packs < packs && tile_packs < shape::widest) tile_packs *= 2;
+  const std::int64_t tiles_x = ceil_div(s.out.width, std::int64_t(shape::width(tile_packs)));
+  const std::int64_t tiles_y = ceil_div(s.out.height, std::int64_t(shape::height(tile_packs)));
+  const std::int64_t room = processor_count(where) * std::int64_t(kernel::min_blocks);
+  const std::int64_t section = section_rows(s.out.depth, 1, shape::planes, tiles_x * tiles_y, room);
   const typename kernel::task_type task{s.in,
                                         s.out,
                                         rims(s.in.depth, outside),
                                         rims(s.in.height, outside),
                                         rims(s.in.width, outside),
+                                        outside,
                                         s.constant,
                                         tile_packs,
-                                        tile_rows,
                                         tiles_x,
                                         tiles_y,
                                         section};
-  launch(where, tiles_x * tiles_y * ceil_div(ceil_div(s.out.depth, section), walks), kernel{}, task, f);
+  const std::size_t bytes =
+      sizeof(typename kernel::pack) * static_cast<std::size_t>(shape::slots * shape::count(tile_packs));
+  launch(where, grid{tiles_x * tiles_y * ceil_div(s.out.depth, section), kernel::threads, bytes}, kernel{}, task, f);
 }
 
 template <int Dimensions, int Radius, stencil_tuning Tuning, class P, class In, class Out, class F>
 void stencil_on_device(const P& where, const stencil_problem<In, Out>& s, const F& f) {
   check_reachable(where, "stencil", s.in.data);
   check_reachable(where, "stencil", s.out.data);
-  constexpr int columns = pack_size<In>;
-  if constexpr (columns > 1)
-    if (in_packs<columns>(s.in) && in_packs<columns>(s.out))
-      return launch_stencil<columns, Dimensions, Radius, Tuning>(where, s, f);
-  launch_stencil<1, Dimensions, Radius, Tuning>(where, s, f);
+  if constexpr (sizeof(In) > 16) {
+    using kernel = large_element_kernel<Dimensions, Radius, In, Out, F>;
+    launch(where, ceil_div(s.out.depth * s.out.height * s.out.width, std::int64_t(kernel::threads)), kernel{}, s, f);
+  } else {
+    constexpr int columns = pack_size<In>;
+    if constexpr (columns > 1)
+      if (in_packs<columns>(s.in) && in_packs<columns>(s.out))
+        return launch_stencil<columns, Dimensions, Radius, Tuning>(where, s, f);
+    launch_stencil<1, Dimensions, Radius, Tuning>(where, s, f);
+  }
 }
 
 /// The value of border::constant as an element: zero bytes where there is no other way.
@@ -190,7 +209,7 @@ T border_element(const border::rule& outside) {
 template <class In, class Out>
 bool check_stencil(const volume<const In>& in, const volume<Out>& out, int dimensions, bool overlap) {
   const auto shape_of = [&](const auto& v) {
-    return dimensions == 3 ? shape_text(v) : std::to_string(v.depth) + " x " + std::to_string(v.width);
+    return dimensions == 3 ? shape_text(v) : std::to_string(v.height) + " x " + std::to_string(v.width);
   };
   require(in.depth >= 0 && in.height >= 0 && in.width >= 0 && in.depth == out.depth && in.height == out.height &&
               in.width == out.width,
@@ -222,12 +241,6 @@ void stencil_checked(const P& where, const volume<const In>& in, const volume<Ou
   } else {
     stencil_on_device<Dimensions, Radius, Tuning>(where, s, f);
   }
-}
-
-/// A matrix as a volume whose planes are its rows: stencils walk from row to row.
-template <class T>
-volume<T> rows_as_planes(const matrix_view<T>& v) {
-  return {v.data(), v.rows(), 1, v.cols(), v.row_stride(), 0, v.cols() <= 1 ? 1 : v.col_stride()};
 }
 
 }  // namespace detail
@@ -263,9 +276,8 @@ template <stencil_tuning Tuning = stencil_tuning{}, execution_policy P, class In
 void stencil(const P& where, const matrix_view<In>& in, const matrix_view<Out>& out, radius_tag<Radius>, const F& f,
              const border::rule& outside = border::zero) {
   const bool overlap = !in.empty() && !out.empty() && detail::memory_of_view(in).may_meet(detail::memory_of_view(out));
-  detail::stencil_checked<2, Radius, Tuning>(where,
-                                             detail::rows_as_planes(matrix_view<const std::remove_const_t<In>>(in)),
-                                             detail::rows_as_planes(out), f, outside, overlap);
+  detail::stencil_checked<2, Radius, Tuning>(where, detail::volume_of(matrix_view<const std::remove_const_t<In>>(in)),
+                                             detail::volume_of(out), f, outside, overlap);
 }
 
 /// The same in one dimension, for contiguous ranges: n(dx). `out` has room for as many elements as `in` has.
@@ -281,8 +293,7 @@ void stencil(const P& where, const In& in, Out&& out, radius_tag<Radius>, const 
   const matrix_view<const std::remove_const_t<element_of<const In>>> a(from.data(), 1, from.size());
   const matrix_view<element_of<std::remove_reference_t<Out>>> b(to.data(), 1, from.size());
   const bool overlap = !a.empty() && detail::memory_of_view(a).may_meet(detail::memory_of_view(b));
-  detail::stencil_checked<1, Radius, Tuning>(where, detail::rows_as_planes(a), detail::rows_as_planes(b), f, outside,
-                                             overlap);
+  detail::stencil_checked<1, Radius, Tuning>(where, detail::volume_of(a), detail::volume_of(b), f, outside, overlap);
 }
 
 }  // namespace pmpp::inline PMPP_BACKEND

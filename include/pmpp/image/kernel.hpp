@@ -13,6 +13,7 @@
 #include <pmpp/core/rgb.hpp>
 #include <pmpp/simt/bits.hpp>
 #include <pmpp/simt/memory.hpp>
+#include <pmpp/simt/pixel.hpp>
 
 #pragma GCC visibility push(hidden)  // see launch.hpp
 
@@ -26,6 +27,11 @@ PMPP_HOST_DEVICE T sample_in(const std::uint32_t* word, int i) {
                                   std::conditional_t<sizeof(T) == 2, std::uint16_t, std::uint8_t>>;
   constexpr int per_word = 4 / int(sizeof(T)), width = 8 * int(sizeof(T));
   return __builtin_bit_cast(T, static_cast<bits>(word[i / per_word] >> i % per_word * width));
+}
+
+/// The word that begins `shift` bytes behind the beginning of two adjacent ones.
+PMPP_HOST_DEVICE inline std::uint32_t joined(std::uint32_t low, std::uint32_t high, int shift) {
+  return static_cast<std::uint32_t>((std::uint64_t(high) << 32 | low) >> 8 * shift);
 }
 
 // -- rgb_to_gray ------------------------------------------------------------------------------------------------------
@@ -143,7 +149,7 @@ struct column_sums {
 template <int Radius, int Rows>
 struct box_kernel {
   static constexpr bool keeps_rows = Radius <= 2;  ///< in registers, else they are read again when they go out
-  static constexpr int threads = 256, min_blocks = Radius == 1 ? 4 : Radius == 2 ? 3 : 2;
+  static constexpr int threads = 256, min_blocks = Radius == 1 ? 3 : 2;
   static constexpr int columns = 16, side = 2 * Radius + 1;
   static constexpr int margin = ceil_div(Radius, 4), words = 4 + 2 * margin;  ///< of four columns, in a row
   static constexpr int width = 32 * columns, height = threads / 32 * Rows;    ///< of a block's pixels
@@ -159,11 +165,14 @@ struct box_kernel {
     const std::int64_t first = std::int64_t(tile % across) * width, x = first + columns * block.lane();
     const std::int64_t y = std::int64_t(tile / across) * height + Rows * block.warp();
     if (y >= out.height) return;
-    if (vectors && first >= 4 * margin && first + width + 4 * margin <= in.width && y >= Radius &&
-        y + Rows + Radius <= in.height)
-      make_inside(in.at(0, y - Radius, x), in.pitch, out.at(0, y, x), out.pitch);
-    else
+    if (vectors && in.width % columns == 0 && y >= Radius && y + Rows + Radius <= in.height) {
+      if (first > 0 && first + width < in.width)
+        make_inside<false>(in, out, y, x);
+      else if (x < in.width)
+        make_inside<true>(in, out, y, x);
+    } else {
       make_anywhere(block, memory.row[block.warp()], in, out, y, x, vectors);
+    }
   }
 
 private:
@@ -200,34 +209,49 @@ private:
     }
   };
 
-  PMPP_HOST_DEVICE static line whole_line(const std::uint8_t* from) {
-    const words_of<margin> left = load_words<margin>(from - 4 * margin), right = load_words<margin>(from + columns);
-    const words_of<4> middle = load_words<4>(from);
-    line l;
-    for (int i = 0; i < margin; ++i) l.word[i] = left.word[i], l.word[margin + 4 + i] = right.word[i];
-    for (int i = 0; i < 4; ++i) l.word[margin + i] = middle.word[i];
-    return l;
-  }
-  /// The windows lie inside of the picture, and vectors at 16-byte boundaries.
-  PMPP_HOST_DEVICE static void make_inside(const std::uint8_t* in, std::int64_t in_pitch, std::uint8_t* out,
-                                           std::int64_t out_pitch) {
+  /// The rows of the windows lie inside of the picture, which consists of vectors.
+  template <bool AtEdge>
+  PMPP_HOST_DEVICE static void make_inside(const volume<const std::uint8_t>& in, const volume<std::uint8_t>& out,
+                                           std::int64_t y, std::int64_t x) {
+    const bool has_left = !AtEdge || x > 0, has_right = !AtEdge || x + columns < in.width;
+    const std::uint8_t* const from = in.at(0, y - Radius, x);
+    std::uint8_t* const to = out.at(0, y, x);
+    const auto read = [&](int i) {
+      const std::uint8_t* const at = from + i * in.pitch;
+      words_of<margin> left{}, right{};
+      if (has_left) left = load_words<margin>(at - 4 * margin);
+      if (has_right) right = load_words<margin>(at + columns);
+      const words_of<4> middle = load_words<4>(at);
+      line l;
+      for (int k = 0; k < margin; ++k) l.word[k] = left.word[k], l.word[margin + 4 + k] = right.word[k];
+      for (int k = 0; k < 4; ++k) l.word[margin + k] = middle.word[k];
+      return l;
+    };
     line kept[keeps_rows ? Rows + 2 * Radius : 1];
     if constexpr (keeps_rows)
-      for_each_constant<Rows + 2 * Radius>(
-          [&](auto number) { kept[decltype(number)::value] = whole_line(in + decltype(number)::value * in_pitch); });
+      for_each_constant<Rows + 2 * Radius>([&](auto i) { kept[decltype(i)::value] = read(decltype(i)::value); });
     const auto row = [&](auto number) {
       constexpr int i = decltype(number)::value;
       if constexpr (keeps_rows)
         return kept[i];
       else
-        return whole_line(in + i * in_pitch);
+        return read(i);
     };
     sums column{};
     for_each_constant<2 * Radius>([&](auto i) { column.add(row(i).word); });
     for_each_constant<Rows>([&](auto number) {
       constexpr int h = decltype(number)::value;
       column.add(row(std::integral_constant<int, h + 2 * Radius>{}).word);
-      store_words<4>(out + h * out_pitch, column.means([](int) { return divider(side * side); }));
+      words_of<4> result;
+      if (has_left && has_right)
+        result = column.means([](int) { return divider(side * side); });
+      else
+        result = column.means([&](int i) {  // columns that are not there
+          const int left = has_left ? 0 : larger(0, Radius - i),
+                    right = has_right ? 0 : larger(0, i + Radius + 1 - columns);
+          return divider(static_cast<std::uint32_t>(side * (side - left - right)));
+        });
+      store_words<4>(to + h * out.pitch, result);
       if constexpr (h < Rows - 1) column.subtract(row(number).word);
     });
   }
@@ -304,10 +328,6 @@ private:
   PMPP_HOST_DEVICE static int offset_of(const std::uint8_t* p) {
     return static_cast<int>(reinterpret_cast<std::uintptr_t>(p) % 4);
   }
-  /// The word that begins `shift` bytes behind the beginning of two adjacent ones.
-  PMPP_HOST_DEVICE static std::uint32_t joined(std::uint32_t low, std::uint32_t high, int shift) {
-    return static_cast<std::uint32_t>((std::uint64_t(high) << 32 | low) >> 8 * shift);
-  }
 };
 
 /// Wide windows of pixels of 8 bits, up to 255 a side. A warp walks down a strip of 512 columns, of which the outer ones
@@ -318,9 +338,10 @@ struct wide_box_kernel {
 
   struct shared {
     struct {
-      std::uint16_t column[32][columns + 2];  // the gap makes lanes meet different banks
-      std::uint32_t total[32];                // of a lane's columns
+      std::uint16_t column[32][2 * columns + 2];  // of a lane and the next one; the gap: lanes meet different banks
+      std::uint32_t total[32];                    // of a lane's columns
     } row[warps][2];
+    std::uint32_t multiplier[warps][32][columns];
   };
 
   /// Columns of results of a warp.
@@ -335,9 +356,25 @@ struct wide_box_kernel {
     const int lane = block.lane(), rim = round_up(radius_x, columns) / columns;  // lanes without results at each side
     const std::int64_t x = task % tiles_x * inner(radius_x) + columns * (lane - rim);
     const bool makes = lane >= rim && lane < 32 - rim && x < out.width;
-    // Sums are below 2^24: times ceil(2^40 / pixels) they have the exact quotient above bit 40, as pixels < 2^16.
-    const auto pixels = static_cast<std::uint32_t>((2 * radius_y + 1) * (2 * radius_x + 1)), half = pixels / 2;
-    const auto multiplier = static_cast<std::uint32_t>(((std::uint64_t(1) << 40) + pixels - 1) / larger(pixels, 257u));
+    // Columns to the left of x, and from x on, as far as they matter.
+    const int left = static_cast<int>(smaller(x, std::int64_t(1) << 16));
+    const int right = static_cast<int>(smaller(out.width - x, std::int64_t(1) << 16));
+    const auto wide = [&](int i) {
+      const int missing = larger(0, radius_x - left - i) + larger(0, radius_x + 1 + i - right);
+      return static_cast<std::uint32_t>(larger(1, 2 * radius_x + 1 - missing));
+    };
+    // Sums of n pixels are below 2^8 n: times ceil(2^32 / n), n < 2^12, or ceil(2^40 / n), n < 2^16, they have the exact
+    // quotient above bit 32 or 40.
+    const auto pixels = static_cast<std::uint32_t>((2 * radius_y + 1) * (2 * radius_x + 1)), tall = 2u * radius_y + 1;
+    const int bits = pixels < 4096 ? 32 : 40;
+    const auto multiplier_of = [&](std::uint32_t n) {
+      return static_cast<std::uint32_t>(((std::uint64_t(1) << bits) + n - 1) / n);
+    };
+    const auto multiplier = multiplier_of(pixels);
+    const bool at_edge = left < radius_x || right < columns + radius_x;
+    auto& multipliers = memory.multiplier[block.warp()][lane];  // of columns at the edge
+    if (makes && at_edge)
+      for (int i = 0; i < columns; ++i) multipliers[i] = multiplier_of(tall * wide(i));
     column_sums<4> sums{};
     words_of<4> comes{}, goes{};
     for (std::int64_t newest = begin - radius_y - 1; newest < end + radius_y; ++newest) {
@@ -351,27 +388,31 @@ struct wide_box_kernel {
       std::uint32_t total = 0;
       for (int i = 0; i < 4; ++i) {
         total += sums.even[i] % 65536 + sums.even[i] / 65536 + sums.odd[i] % 65536 + sums.odd[i] / 65536;
-        store_words<1>(&row.column[lane][4 * i], {simt::pick_bytes(sums.even[i], sums.odd[i], 0x5410)});
-        store_words<1>(&row.column[lane][4 * i + 2], {simt::pick_bytes(sums.even[i], sums.odd[i], 0x7632)});
+        const words_of<1> low{simt::pick_bytes(sums.even[i], sums.odd[i], 0x5410)};
+        const words_of<1> high{simt::pick_bytes(sums.even[i], sums.odd[i], 0x7632)};
+        store_words<1>(&row.column[lane][4 * i], low);
+        store_words<1>(&row.column[lane][4 * i + 2], high);
+        if (lane == 0) continue;
+        store_words<1>(&row.column[lane - 1][columns + 4 * i], low);
+        store_words<1>(&row.column[lane - 1][columns + 4 * i + 2], high);
       }
       row.total[lane] = total;
       sums.subtract(gone.word);
       block.sync_warp();
       if (!makes) continue;
-      const std::int64_t high = neighbours(y, in.height, radius_y);
-      const auto quick = [&](int, std::uint32_t s) {
-        return static_cast<std::uint32_t>(std::uint64_t(s + half) * multiplier >> 40);
+      const auto high = static_cast<std::uint32_t>(neighbours(y, in.height, radius_y));
+      const auto quotient = [](std::uint32_t sum, std::uint32_t times) {
+        return static_cast<std::uint32_t>(std::uint64_t(sum) * times >> 32);
       };
-      const auto exact = [&](int i, std::uint32_t s) {
-        const auto there =
-            static_cast<std::uint32_t>(high * larger(std::int64_t(1), neighbours(x + i, out.width, radius_x)));
-        return (s + there / 2) / there;
+      const auto means_by = [&](const auto& mean) {
+        write(means(row.column, row.total, lane, radius_x, bits == 32 ? 0x0040 : 0x0051, mean), out, y, x, vectors);
       };
-      const bool whole =
-          high == 2 * radius_y + 1 && pixels > 256 && x >= radius_x && x + columns + radius_x <= out.width;
-      write(whole ? means(row.column, row.total, lane, radius_x, quick)
-                  : means(row.column, row.total, lane, radius_x, exact),
-            out, y, x, vectors);
+      if (high < tall || pixels == 1)
+        means_by([&](int i, std::uint32_t s) { return (s + high * wide(i) / 2) / (high * wide(i)) << (bits - 32); });
+      else if (at_edge)
+        means_by([&](int i, std::uint32_t s) { return quotient(s + tall * wide(i) / 2, multipliers[i]); });
+      else
+        means_by([&](int, std::uint32_t s) { return quotient(s + pixels / 2, multiplier); });
     }
   }
 
@@ -389,23 +430,28 @@ private:
     return line;
   }
 
-  /// The means of a lane's columns; mean(i, s) is that of column i, whose window has the sum s.
+  /// The means of a lane's columns; mean(i, s) is that of column i, whose window has the sum s, in the byte that `byte`
+  /// picks of two words.
   template <class Mean>
-  PMPP_HOST_DEVICE static words_of<4> means(const std::uint16_t (&column)[32][columns + 2],
-                                            const std::uint32_t (&total)[32], int lane, int radius, const Mean& mean) {
+  PMPP_HOST_DEVICE static words_of<4> means(const std::uint16_t (&column)[32][2 * columns + 2],
+                                            const std::uint32_t (&total)[32], int lane, int radius, std::uint32_t byte,
+                                            const Mean& mean) {
     const int lanes = radius / columns, rest = radius % columns;  // the window's reach
-    // The columns that come into the window and go out of it; behind those of a lane is the gap.
-    const std::uint16_t *const comes = &column[lane + lanes][rest], *const goes = &column[lane - lanes][0] - rest;
-    constexpr int gap = 2;
-    std::uint32_t sum = 0;  // of the columns -radius ... radius - 1 from the first
+    // The columns that come into the window and go out of it.
+    const std::uint16_t* const comes = &column[lane + lanes][rest];
+    const std::uint16_t* const goes = rest == 0 ? &column[lane - lanes][0] : &column[lane - lanes - 1][columns - rest];
+    std::uint32_t sum = 0, quotient[4];  // the sum of the columns -radius ... radius - 1 from the first
     for (int i = 0; i < lanes; ++i) sum += total[lane + i] + total[lane - 1 - i];
-    for (int i = 0; i < rest; ++i) sum += column[lane + lanes][i] + goes[i - gap];
-    words_of<4> result{};
+    for (int i = 0; i < rest; ++i) sum += comes[i - rest] + goes[i];
+    words_of<4> result;
     for_each_constant<columns>([&](auto number) {
       constexpr int i = decltype(number)::value;
-      sum += comes[i + (i + rest < columns ? 0 : gap)];
-      result.word[i / 4] |= mean(i, sum) << i % 4 * 8;
-      sum -= goes[i - (i < rest ? gap : 0)];
+      sum += comes[i];
+      quotient[i % 4] = mean(i, sum);
+      if constexpr (i % 4 == 3)
+        result.word[i / 4] = simt::pick_bytes(simt::pick_bytes(quotient[0], quotient[1], byte),
+                                              simt::pick_bytes(quotient[2], quotient[3], byte), 0x5410);
+      sum -= goes[i];
     });
     return result;
   }
@@ -521,12 +567,83 @@ PMPP_HOST_DEVICE T scaled_pixel(const volume<const T>& in, const share<A>& down,
   return stored<T>(sum);
 }
 
-/// A thread makes four columns of `rows` rows. It keeps what it has made of the last two rows of the input: the next
-/// row of pixels often needs them too. The parts of old pixels in a block's rows and columns are computed once.
-template <class T>
+/// The means along rows of the input that a thread's four columns are made of.
+template <class T, int Taps>
+struct scaled_row {
+  using sum = sum_of<T, T, T>;
+  static constexpr sum unit = 1;  ///< what sums of means are multiplied by
+  using raw = const T*;           ///< of a row
+
+  share<sum> part[4];
+  std::int64_t step;
+
+  PMPP_HOST_DEVICE scaled_row(const volume<const T>& in, const share<sum>* across) : step(in.step) {
+    for (int j = 0; j < 4; ++j) part[j] = across[j];
+  }
+  PMPP_HOST_DEVICE raw fetch(const T* row) const { return row; }
+  PMPP_HOST_DEVICE four<sum> means(raw row) const {
+    four<sum> mean;
+    for (int j = 0; j < 4; ++j) {
+      const T* from = row + part[j].first * step;
+      mean.item[j] = part[j].at_first * converted<sum>(*from);
+      for (std::int32_t i = part[j].first + 1; i < part[j].last; ++i)
+        mean.item[j] += part[j].between * converted<sum>(*(from += step));
+      if (part[j].last > part[j].first) mean.item[j] += part[j].at_last * converted<sum>(from[step]);
+    }
+    return mean;
+  }
+};
+
+/// The same for columns of at most `Taps` <= 4 bytes, in rows of whole words: those that the bytes are in are read.
+template <int Taps>
+requires(Taps > 0) struct scaled_row<std::uint8_t, Taps> {
+  static constexpr float unit = 256;  // see simt::scaled_tap
+  struct raw {
+    std::uint32_t low[4], high[4];
+  };
+
+  std::int32_t place[4];
+  int shift[4];
+  bool two_words[4];
+  float tap[4][Taps];
+
+  PMPP_HOST_DEVICE scaled_row(const volume<const std::uint8_t>&, const share<float>* across) {
+    for (int j = 0; j < 4; ++j) {
+      const share<float> part = across[j];
+      place[j] = part.first / 4 * 4;
+      shift[j] = part.first % 4;
+      two_words[j] = part.last >= place[j] + 4;
+      for (int k = 0; k < Taps; ++k)
+        tap[j][k] = part.first + k > part.last ? 0.0f : simt::scaled_tap(part.of(part.first + k));
+    }
+  }
+  PMPP_HOST_DEVICE raw fetch(const std::uint8_t* row) const {
+    raw r{};
+    for (int j = 0; j < 4; ++j) {
+      r.low[j] = load_words<1>(row + place[j]).word[0];
+      if (two_words[j]) r.high[j] = load_words<1>(row + place[j] + 4).word[0];
+    }
+    return r;
+  }
+  PMPP_HOST_DEVICE four<float> means(const raw& r) const {
+    four<float> mean{};
+    for (int j = 0; j < 4; ++j) {
+      const std::uint32_t bytes = joined(r.low[j], r.high[j], shift[j]);
+      for (int k = 0; k < Taps; ++k)
+        mean.item[j] = simt::multiply_add(tap[j][k], simt::pixel_at(bytes, static_cast<unsigned>(k)), mean.item[j]);
+    }
+    return mean;
+  }
+};
+
+/// A thread makes four columns of `rows` rows, from the rows of the input one after the other. The parts of old pixels in
+/// a block's rows and columns are computed once.
+template <class T, int Taps>
 struct scale_kernel {
   using sum = sum_of<T, T, T>;
-  static constexpr int threads = 256, min_blocks = 3, width = 128, height = 128, rows = height / (threads / 32);
+  using source = scaled_row<T, Taps>;
+  static constexpr int threads = 256, min_blocks = Taps > 0 ? 2 : 3, width = 128, height = 128;
+  static constexpr int rows = height / (threads / 32), ahead = 4;  ///< rows of the input that are on their way
   struct shared {
     share<sum> across[width], down[height];
   };
@@ -536,50 +653,50 @@ struct scale_kernel {
                                    std::int64_t tiles_x, bool in_fours) const {
     const std::int64_t first_x = block.index() % tiles_x * width, first_y = block.index() / tiles_x * height;
     const int i = block.thread();
-    if (i < width)  // columns and rows that do not exist are as the last one
+    if (i < width) {  // columns and rows that do not exist are as the last one
       memory.across[i] = scaled_axis{in.width, out.width}.template of<sum>(smaller(first_x + i, out.width - 1));
-    else
-      memory.down[i - width] =
-          scaled_axis{in.height, out.height}.template of<sum>(smaller(first_y + i - width, out.height - 1));
+    } else {
+      share<sum>& down = memory.down[i - width];
+      down = scaled_axis{in.height, out.height}.template of<sum>(smaller(first_y + i - width, out.height - 1));
+      down.at_first *= source::unit, down.between *= source::unit, down.at_last *= source::unit;
+    }
     block.sync();
     const std::int64_t x = first_x + 4 * block.lane();
-    if (x >= out.width) return;
-    share<sum> across[4];
-    for (int j = 0; j < 4; ++j) across[j] = memory.across[4 * block.lane() + j];
-    four<sum> older{}, newer{};  // of two rows of the input: the means along the row
-    std::int32_t older_row = -1, newer_row = -1;
-    for (int h = block.warp() * rows; h < (block.warp() + 1) * rows && first_y + h < out.height; ++h) {
-      const share<sum> down = memory.down[h];
-      four<sum> total{};
-      for (std::int32_t row = down.first; row <= down.last; ++row) {
-        if (row != newer_row && row != older_row) {
-          older = newer;
-          older_row = newer_row;
-          newer_row = row;
-          const T* const from = in.at(0, row, 0);
-          for (int j = 0; j < 4; ++j) newer.item[j] = mean_along(from, in.step, across[j]);
+    int h = block.warp() * rows;
+    const int end = static_cast<int>(smaller(std::int64_t(h + rows), out.height - first_y));
+    if (x >= out.width || h >= end) return;
+    const source row_of(in, memory.across + 4 * block.lane());
+    const std::int32_t last = memory.down[end - 1].last;
+    const bool at_once = in_fours && x + 4 <= out.width;
+    T* to = out.at(0, first_y + h, x);
+    four<sum> older{}, newer{}, total{};  // means along two rows of the input; what there is of the new row h
+    share<sum> down = memory.down[h];
+    for (std::int32_t begin = down.first; begin <= last; begin += ahead) {
+      typename source::raw raw[ahead];
+      for (int k = 0; k < ahead; ++k) raw[k] = row_of.fetch(in.at(0, smaller(begin + k, last), 0));
+      for (int k = 0; k < ahead; ++k) {
+        const std::int32_t row = begin + k;
+        if (row > last) break;
+        older = newer;
+        newer = row_of.means(raw[k]);
+        while (h < end && down.first <= row) {
+          const sum part = down.of(row);
+          for (int j = 0; j < 4; ++j) total.item[j] += part * newer.item[j];
+          if (down.last > row) break;
+          four<T> result;
+          for (int j = 0; j < 4; ++j) result.item[j] = stored<T>(total.item[j]);
+          if (at_once)
+            *reinterpret_cast<four<T>*>(to) = result;
+          else
+            for (int j = 0; j < 4; ++j)
+              if (x + j < out.width) to[j * out.step] = result.item[j];
+          to += out.pitch;
+          if (++h < end) down = memory.down[h];
+          const sum before = down.first < row ? down.at_first : 0;  // of the older row
+          for (int j = 0; j < 4; ++j) total.item[j] = before * older.item[j];
         }
-        const sum part = down.of(row);
-        for (int j = 0; j < 4; ++j) total.item[j] += part * (row == newer_row ? newer.item[j] : older.item[j]);
       }
-      four<T> result;
-      for (int j = 0; j < 4; ++j) result.item[j] = stored<T>(total.item[j]);
-      T* const to = out.at(0, first_y + h, x);
-      if (in_fours && x + 4 <= out.width)
-        *reinterpret_cast<four<T>*>(to) = result;
-      else
-        for (int j = 0; j < 4; ++j)
-          if (x + j < out.width) to[j * out.step] = result.item[j];
     }
-  }
-
-private:
-  PMPP_HOST_DEVICE static sum mean_along(const T* row, std::int64_t step, const share<sum>& part) {
-    const T* from = row + part.first * step;
-    sum mean = part.at_first * converted<sum>(*from);
-    for (std::int32_t i = part.first + 1; i < part.last; ++i) mean += part.between * converted<sum>(*(from += step));
-    if (part.last > part.first) mean += part.at_last * converted<sum>(from[step]);
-    return mean;
   }
 };
 

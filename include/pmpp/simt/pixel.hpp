@@ -24,7 +24,7 @@ PMPP_HOST_DEVICE inline float pixel_at(std::uint32_t word, unsigned i) {
   return __builtin_bit_cast(float, pick_bytes(word, 0, 0x4044u + (i << 8)));
 }
 
-constexpr float scaled_tap(float t) { return t * 0x1p125f; }
+PMPP_HOST_DEVICE constexpr float scaled_tap(float t) { return t * 0x1p125f; }
 
 /// Under -use_fast_math too: compilers then would take pixel_at for 0.
 PMPP_HOST_DEVICE inline float multiply_add(float a, float b, float c) {

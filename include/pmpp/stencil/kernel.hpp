@@ -2,36 +2,38 @@
 //
 // The kernel of stencil.hpp, and how a function sees the elements around one.
 //
-// Every task is a volume here: a matrix has its rows as planes of height 1, a span is one row. A thread stands on a few
-// adjacent columns of a row and walks from plane to plane (2.5-D streaming). What it has read of a plane stays in its
-// registers until the plane is behind it:
+// Every task is a volume here: a matrix is one plane, a span one row. A block makes a tile of a plane and walks from plane
+// to plane (2.5-D streaming). A plane's tile, with what is seen around it, comes to shared memory by copies that need no
+// register on their way; the next ones are on their way while results are made:
 //
-//        z - 1       z        z + 1      z + 2
-//       +----+     +----+     +----+     +----+
-//       |    |     |    |     |    |     | .. |   on its way while the results of plane z are made
-//       +----+     +----+     +----+     +----+
+//        z - 1       z        z + 1      z + 2      z + 3
+//       +----+     +----+     +----+     +----+     +----+
+//       | r  |     | s  |     | s  |     | .. |     | .. |    r: registers, s: shared memory, ..: on its way
+//       +----+     +----+     +----+     +----+     +----+
 //
-// so that an element comes once from memory. Rows and columns next to a thread's own are those of its neighbours in the
-// block, which have just brought them to the first cache: there is no shared memory, no barrier, and no rim of a tile to
-// be filled. Only what the function asks for is read, since the compiler drops the rest.
+// A thread makes a few adjacent columns of a few rows, so that what it reads from shared memory serves several results.
+// What it sees of other planes stays in its registers. Only what the function asks for is read, since the compiler drops
+// the rest. What stands outside of the input is put into the tile around it.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
+#include <type_traits>
 
 #include <pmpp/convolution/kernel.hpp>
 #include <pmpp/core/check.hpp>
 #include <pmpp/core/config.hpp>
 #include <pmpp/core/math.hpp>
+#include <pmpp/simt/memory.hpp>
 
 #pragma GCC visibility push(hidden)  // see launch.hpp
 
 namespace pmpp::inline PMPP_BACKEND {
 
 struct stencil_tuning {
-  int threads = 256;  ///< of a block
-  int blocks = 3;     ///< of a multiprocessor; at most 2 where much stays in registers
-  int ahead = 1;      ///< planes that are on their way while results are made
+  int threads = 256;  ///< of a block; in three dimensions twice as many
+  int blocks = 3;     ///< of a multiprocessor; in three dimensions one
+  int ahead = 2;      ///< planes that are on their way while results are made, at least 1
 };
 
 namespace detail {
@@ -47,7 +49,7 @@ constexpr std::size_t alignment_of_bytes(std::size_t bytes) { return (bytes & -b
 
 /// Elements that move at once.
 template <class T, int N>
-struct alignas(larger(alignof(T), alignment_of_bytes(N * sizeof(T)))) stencil_pack {
+struct alignas(N == 1 ? alignof(T) : larger(alignof(T), alignment_of_bytes(N * sizeof(T)))) stencil_pack {
   T item[N];
 };
 
@@ -70,7 +72,7 @@ public:
   PMPP_HOST_DEVICE explicit neighbourhood(const Source& source) : source_(source) {}
 
   PMPP_HOST_DEVICE auto operator()(int dz, int dy, int dx) const requires(Dimensions == 3) { return at(dz, dy, dx); }
-  PMPP_HOST_DEVICE auto operator()(int dy, int dx) const requires(Dimensions == 2) { return at(dy, 0, dx); }
+  PMPP_HOST_DEVICE auto operator()(int dy, int dx) const requires(Dimensions == 2) { return at(0, dy, dx); }
   PMPP_HOST_DEVICE auto operator()(int dx) const requires(Dimensions == 1) { return at(0, 0, dx); }
 
 private:
@@ -101,15 +103,15 @@ struct stencil_rim {
   }
 };
 
-/// What a launch works on. A block's threads make tile_packs x tile_rows packs of results of a plane, both powers of
-/// two; threads that are left walk other sections of the planes.
-template <class In, class Out, int Reach>
+/// What a launch works on. A block's threads stand in rows of tile_packs, a power of two.
+template <class In, class Out, int Radius>
 struct stencil_task {
   volume<const In> in;
   volume<Out> out;
-  stencil_rim<Reach> planes, rows, columns;
+  stencil_rim<Radius> planes, rows, columns;
+  border::kind outside;
   In constant;  ///< what stands outside, of border::kind::constant
-  int tile_packs, tile_rows;
+  int tile_packs;
   std::int64_t tiles_x, tiles_y, section;  ///< planes
 };
 
@@ -120,195 +122,304 @@ template <class F>
 requires requires { F::corners; }
 inline constexpr bool has_corners<F> = F::corners;
 
-/// What of a plane stays in registers until the plane is out of sight: a thread's own columns, or all that f may ask for.
-/// The rest is read when the plane is in the middle. In a matrix, where planes are rows, the rest is next to nothing.
-template <class F, int Dimensions, int Radius>
-inline constexpr bool keeps_all = Radius == 1 && (Dimensions < 3 || has_corners<F>);
+/// What a thread does, as the registers allow it.
+template <class In, int Columns, int Dimensions, int Radius, class F, stencil_tuning Tuning>
+struct stencil_shape {
+  static constexpr bool is_span = Dimensions == 1;
+  static constexpr int up = Dimensions == 3 ? Radius : 0;   ///< planes that a result reaches
+  static constexpr int tall = Dimensions > 1 ? Radius : 0;  ///< rows
+  static constexpr int side = ceil_div(Radius, Columns);    ///< packs of Columns elements
+  static constexpr int planes = 2 * up + 1;
+  /// All that is seen of a plane stays in registers until it is out of sight; else the thread's own columns do, and the
+  /// rest is read when the plane is in the middle.
+  static constexpr bool keeps_all = up == 0 || (Radius == 1 && has_corners<F>);
+  static constexpr int threads = (up == 0 || up > 4 ? 1 : 2) * Tuning.threads;
+  static constexpr int blocks = up > 0 ? 1 : Tuning.blocks;
+  static constexpr int ahead = up == 0 ? 1 : larger(1, up > 1 && up <= 4 ? Tuning.ahead + 1 : Tuning.ahead);
+  static constexpr int rows = up == 0 ? 4 : up == 1 ? 2 : 1;  ///< that a thread makes of a plane
+  static constexpr int slots = up == 0 ? 1 : keeps_all ? ahead + 1 : ahead + up + 1;  ///< planes in shared memory
+  static constexpr int widest = is_span ? threads : smaller(threads, (Columns == 1 ? 64 : 32) / (Radius > 2 ? 2 : 1));
+  static constexpr int narrowest = smaller(widest, is_span ? threads : 8);
 
-/// The tuning as the registers allow it.
-template <class F, int Dimensions, int Radius>
-constexpr stencil_tuning fitting(stencil_tuning t) {
-  if (Radius > 2) {  // 160 registers; more threads would need memory of their own
-    t.threads = smaller(t.threads, 128);
-    t.blocks = smaller(t.blocks, 3);
-    t.ahead = 0;
-  } else if (Radius > 1 || (Dimensions == 3 && has_corners<F>)) {
-    t.blocks = smaller(t.blocks, 2);
-    t.ahead = smaller(t.ahead, 1);
+  /// Of a tile whose threads stand in rows of tile_packs: results along x and y, packs from a thread's row to its next
+  /// one, packs of a row with its sides, of all rows. The rows of a span lie behind one another, in one.
+  PMPP_HOST_DEVICE static constexpr int width(int tile_packs) { return tile_packs * Columns * (is_span ? rows : 1); }
+  PMPP_HOST_DEVICE static constexpr int height(int tile_packs) { return threads / tile_packs * (is_span ? 1 : rows); }
+  PMPP_HOST_DEVICE static constexpr int step(int tile_packs) { return is_span ? tile_packs : line(tile_packs); }
+  PMPP_HOST_DEVICE static constexpr int line(int tile_packs) { return width(tile_packs) / Columns + 2 * side; }
+  PMPP_HOST_DEVICE static constexpr int count(int tile_packs) {
+    return line(tile_packs) * (height(tile_packs) + 2 * tall);
   }
-  return t;
-}
+  static constexpr int most() {
+    int n = 0;
+    for (int packs = narrowest; packs <= widest; packs *= 2) n = larger(n, count(packs));
+    return n;
+  }
+};
 
-/// What a thread sees of a few planes, `Columns` of a row its own. It moves down by one plane at a time.
-template <class In, int Columns, int Radius, int Ahead, bool KeepsAll, class Task>
-class stencil_window {
+/// A block's tile of the planes around the one that is made, in shared memory.
+template <class In, int Columns, int Radius, class Shape, class Task>
+class stencil_tile {
 public:
-  static constexpr int planes = 2 * Radius + 1 + Ahead, rows = 2 * Radius + 1, width = Columns + 2 * Radius;
+  using pack = stencil_pack<In, Columns>;
 
-  /// Sees plane z after `planes` steps.
-  PMPP_HOST_DEVICE stencil_window(const Task& task, std::int64_t z, std::int64_t y, std::int64_t x)
-      : task_(task),
-        own_(y * task.in.pitch + x * task.in.step),
-        next_(z - Radius - 1),
-        next_place_(task.in.data + own_ + next_ * task.in.slice),
-        place_(next_place_ - (Radius + Ahead) * task.in.slice) {
-    for (int r = 0; r < rows; ++r) {
-      const std::int64_t from = task.rows.position(y + r - Radius, task.in.height);
-      rows_outside_ |= from < 0 ? 1u << r : 0;
-      to_row_[r] = from < 0 ? 0 : (from - y) * task.in.pitch;
-    }
-    for (int i = 0; i < 2 * Radius; ++i) {
-      const std::int64_t at = x + (i < Radius ? i - Radius : Columns + i - Radius);
-      const std::int64_t from = task.columns.position(at, task.in.width);
-      sides_outside_ |= from < 0 ? 1u << i : 0;
-      to_side_[i] = from < 0 ? 0 : (from - x) * task.in.step;
-    }
-  }
-
-  /// Reads the plane that comes into sight, in place of the one that is out of it; `Slot` counts the steps modulo
-  /// `planes`. Nothing moves from register to register: that would wait for elements which are still on their way.
-  template <int Slot>
-  PMPP_HOST_DEVICE void step() {
-    ++next_;
-    next_place_ += task_.in.slice;
-    place_ += task_.in.slice;
-    const In* from = next_place_;
-    bool outside = false;
-    if (static_cast<std::uint64_t>(next_) >= static_cast<std::uint64_t>(task_.in.depth)) {
-      const std::int64_t z = task_.planes.position(next_, task_.in.depth);
-      outside = z < 0;
-      from = task_.in.data + own_ + (outside ? 0 : z) * task_.in.slice;
-    }
-    for_each_constant<rows>([&](auto row) {
-      constexpr int r = decltype(row)::value;
-      if constexpr (stays(r, Radius)) {
-        const line read = read_row(from, r, outside);
-        for_each_constant<width>([&](auto column) {
-          constexpr int i = decltype(column)::value;
-          if constexpr (stays(r, i)) plane_[Slot].item[r][i] = read.item[i];
-        });
-      }
+  PMPP_HOST_DEVICE stencil_tile(const Task& task, pack* packs, int thread, std::int64_t y, std::int64_t x)
+      : task_(task), packs_(packs), thread_(thread), y_(y), x_(x) {
+    for_each_constant<fills>([&](auto number) {
+      constexpr int k = decltype(number)::value;
+      const int i = thread + k * Shape::threads;
+      const spot at = spot_of(i);
+      slot_place_[k] = at.row * line() + at.column + Shape::side;
+      place_[k] = place_of(at);
+      in_pieces_ = in_pieces_ || place_[k] == pieces;
+      if (place_[k] == nowhere && i < count())  // once for all planes
+        for (int slot = 0; slot < Shape::slots; ++slot)
+          for (int j = 0; j < Columns; ++j) packs_[slot * count() + slot_place_[k]].item[j] = task.constant;
     });
   }
 
-  /// Reads what is seen of the plane in the middle only. \pre it is inside.
-  PMPP_HOST_DEVICE void look_aside() {
-    for_each_constant<rows>([&](auto row) {
-      constexpr int r = decltype(row)::value;
-      if constexpr (!(stays(r, 0) && stays(r, Radius))) beside_[r] = read_row(place_, r, false);
-    });
-  }
+  PMPP_HOST_DEVICE const pack* plane(int slot) const { return packs_ + slot * count(); }
 
-  /// The element dz planes and dy rows from the thread's own, in column i of its pack. The last step was of `Slot`.
-  template <int Slot>
-  PMPP_HOST_DEVICE In at(int dz, int dy, int i) const {
-    const int r = dy + Radius;
-    if (stays(r, i + Radius)) return plane_[(Slot + 1 + dz + Radius) % planes].item[r][i + Radius];
-    if (dz == 0) return beside_[r].item[i + Radius];
-    return far(dz, r, i);
+  /// Starts copying what the block sees of plane z.
+  PMPP_HOST_DEVICE void fetch(std::int64_t z, int slot) {
+    const std::int64_t from_z = task_.planes.position(z, task_.in.depth);
+    if (from_z < 0 || in_pieces_) fetch_edges(*this, from_z, slot);
+    if (from_z < 0) return;
+    pack* const to = packs_ + slot * count();
+    const In* const from = task_.in.data + from_z * task_.in.slice;
+    for_each_constant<fills>([&](auto number) {
+      constexpr int k = decltype(number)::value;
+      if (place_[k] >= 0) copy(to + slot_place_[k], reinterpret_cast<const pack*>(from + place_[k]));
+    });
   }
 
 private:
+  static constexpr int fills = ceil_div(Shape::most(), Shape::threads);
+  /// Registers are scarce where they are kept for many planes: places past 2^31 are found anew then.
+  using place_type = std::conditional_t<Shape::up == 0, std::int64_t, std::int32_t>;
+  static constexpr std::int64_t most = Shape::up == 0 ? INT64_MAX : INT32_MAX;
+  static constexpr place_type nowhere = -1, pieces = -2;
+
+  /// A pack's place in the tile; negative columns are at its left side.
+  struct spot {
+    int row, column;
+  };
+
+  PMPP_HOST_DEVICE int line() const { return Shape::line(task_.tile_packs); }
+  PMPP_HOST_DEVICE int count() const { return Shape::count(task_.tile_packs); }
+
+  /// Rows without their sides come first, so that warps copy whole lines of the cache.
+  PMPP_HOST_DEVICE spot spot_of(int i) const {
+    constexpr int sides = 2 * Shape::side;
+    const int width = line() - sides, beside = i - count() / line() * width, k = beside % sides;
+    if (beside < 0) return {i / width, i % width};
+    return {beside / sides, k < Shape::side ? k - Shape::side : k - Shape::side + width};
+  }
+  /// Where a pack of the tile lies in a plane. `nowhere`: outside, or nothing of it is asked for; `pieces`: its elements
+  /// are not together.
+  PMPP_HOST_DEVICE place_type place_of(spot at) const {
+    const std::int64_t y = y_ + at.row - Shape::tall, x = x_ + at.column * Columns, width = task_.in.width;
+    if (y >= task_.in.height + Shape::tall || x >= width + Radius || at.row >= count() / line()) return nowhere;
+    const std::int64_t row = task_.rows.position(y, task_.in.height);
+    const bool whole = x >= 0 && x + Columns <= width, outside = x + Columns <= 0 || x >= width;
+    if (row < 0 || (outside && task_.outside == border::kind::constant)) return nowhere;
+    const std::int64_t place = row * task_.in.pitch + x * task_.in.step;
+    return whole && place <= most ? static_cast<place_type>(place) : pieces;
+  }
+  /// What is not copied by packs, of the plane that lies at z, or of one that lies nowhere (-1). Seldom done: apart, it
+  /// does not get in the way of the rest.
+  PMPP_HOST_DEVICE static void fetch_edges(const stencil_tile& tile, std::int64_t z, int slot) {
+    const Task& task = tile.task_;
+    for (int i = tile.thread_; i < tile.count(); i += Shape::threads) {
+      const spot at = tile.spot_of(i);
+      if (z >= 0 && tile.place_of(at) != pieces) continue;
+      pack& to = tile.packs_[slot * tile.count() + at.row * tile.line() + at.column + Shape::side];
+      const std::int64_t y = z < 0 ? -1 : task.rows.position(tile.y_ + at.row - Shape::tall, task.in.height);
+      for (int j = 0; j < Columns; ++j) {
+        const std::int64_t x = tile.x_ + at.column * Columns + j;
+        if (x < -Radius || x >= task.in.width + Radius) continue;
+        const std::int64_t from_x = task.columns.position(x, task.in.width);
+        if (y < 0 || from_x < 0)
+          to.item[j] = task.constant;
+        else
+          copy(&to.item[j], task.in.at(z, y, from_x));
+      }
+    }
+  }
+  template <class T>
+  PMPP_HOST_DEVICE static void copy(T* to, const T* from) {
+    constexpr int piece = smaller(int(alignof(T)), 16);
+    if constexpr (piece >= 4)
+      for (int i = 0; i < int(sizeof(T)); i += piece)
+        simt::copy_async<piece>(reinterpret_cast<char*>(to) + i, reinterpret_cast<const char*>(from) + i);
+    else
+      *to = *from;
+  }
+
+  const Task& task_;
+  pack* const packs_;
+  const int thread_;
+  const std::int64_t y_, x_;  ///< of the tile
+  place_type place_[fills];   ///< of the packs that this thread fetches, in a plane
+  int slot_place_[fills];     ///< in a slot
+  bool in_pieces_ = false;    ///< one of them
+};
+
+/// What a thread sees of a few planes: `Columns` of `Shape::rows` rows are its own.
+template <class In, int Columns, int Radius, class Shape, class Task>
+class stencil_window {
+public:
+  using pack = stencil_pack<In, Columns>;
+
+  PMPP_HOST_DEVICE stencil_window(const Task& task, std::int64_t z, std::int64_t y, std::int64_t x)
+      : task_(task), z_(z), y_(y), x_(x) {}
+
+  /// Reads what stays of the newest plane, in place of the oldest. `Slot` counts planes modulo Shape::planes: nothing
+  /// moves from register to register. `from` is the thread's first pack there, in rows of `pitch` packs.
+  template <int Slot>
+  PMPP_HOST_DEVICE void see(const pack* from, int pitch) {
+    for_each_constant<kept_rows>([&](auto number) {
+      constexpr int r = decltype(number)::value;
+      const line read = line_at(from + (r - (Shape::keeps_all ? Shape::tall : 0)) * pitch);
+      for (int i = 0; i < kept_columns; ++i) plane_[Slot].item[r][i] = read.item[i + (Shape::keeps_all ? 0 : Radius)];
+    });
+  }
+  /// Reads the rest of the plane in the middle, z.
+  PMPP_HOST_DEVICE void look_aside(const pack* from, int pitch, std::int64_t z) {
+    z_ = z;
+    if constexpr (!Shape::keeps_all)
+      for_each_constant<lines>([&](auto number) {
+        constexpr int r = decltype(number)::value;
+        beside_[r] = line_at(from + (r - Shape::tall) * pitch);
+      });
+  }
+
+  /// The element dz planes and dy rows from the thread's own row h, in column i of its pack. `Slot` is the newest plane's.
+  template <int Slot>
+  PMPP_HOST_DEVICE In at(int dz, int h, int dy, int i) const {
+    const int r = h + dy;
+    const bool is_own = r >= 0 && r < Shape::rows && i >= 0 && i < Columns;
+    constexpr int planes = Shape::planes;
+    if (Shape::keeps_all) return plane_[(Slot + 1 + dz + Shape::up) % planes].item[r + Shape::tall][i + Radius];
+    if (is_own) return plane_[(Slot + 1 + dz + Shape::up) % planes].item[r][i];
+    if (dz == 0) return beside_[r + Shape::tall].item[i + Radius];
+    return far(z_ + dz, y_ + r, x_ + i);
+  }
+
+private:
+  static constexpr int lines = Shape::rows + 2 * Shape::tall;
+  static constexpr int kept_rows = Shape::keeps_all ? lines : Shape::rows;
+  static constexpr int kept_columns = Shape::keeps_all ? Columns + 2 * Radius : Columns;
   struct line {
-    In item[width];
+    In item[Columns + 2 * Radius];
   };
   struct plane {
-    In item[rows][width];
+    In item[kept_rows][kept_columns];
   };
 
-  /// Whether column i of row r stays in registers from plane to plane.
-  PMPP_HOST_DEVICE static constexpr bool stays(int r, int i) {
-    return KeepsAll || (r == Radius && i >= Radius && i < Radius + Columns);
-  }
-
-  /// An element that is neither kept nor in the plane in the middle.
-  PMPP_HOST_DEVICE In far(int dz, int r, int i) const {
-    const std::int64_t z = task_.planes.position(next_ - (Radius + Ahead) + dz, task_.in.depth);
-    const int side = i < 0 ? i + Radius : i - Columns + Radius;
-    const bool is_own = i >= 0 && i < Columns;
-    if (z < 0 || (rows_outside_ >> r & 1) != 0 || (!is_own && (sides_outside_ >> side & 1) != 0)) return task_.constant;
-    return task_.in.data[own_ + z * task_.in.slice + to_row_[r] + (is_own ? i : to_side_[side])];
-  }
-
-  /// A thread's columns of row r of a plane, with those at their sides; `from` is its own place there.
-  PMPP_HOST_DEVICE line read_row(const In* from, int r, bool outside) const {
-    const In* const row = r == Radius ? from : from + to_row_[r];
-    if (r != Radius) outside = outside || (rows_outside_ >> r & 1) != 0;
+  /// A pack of shared memory with the elements at its sides.
+  PMPP_HOST_DEVICE static line line_at(const pack* own) {
+    constexpr int side = Shape::side;
+    pack part[2 * side + 1];
+    for_each_constant<2 * side + 1>([&](auto i) { part[decltype(i)::value] = own[decltype(i)::value - side]; });
     line read;
-    const auto own = *reinterpret_cast<const stencil_pack<In, Columns>*>(row);
-    for_each_constant<Columns>([&](auto number) {
-      constexpr int i = decltype(number)::value;
-      read.item[Radius + i] = outside ? task_.constant : own.item[i];
-    });
-    for_each_constant<2 * Radius>([&](auto number) {
-      constexpr int i = decltype(number)::value;
-      const In element = row[to_side_[i]];
-      read.item[i < Radius ? i : i + Columns] = outside || (sides_outside_ >> i & 1) ? task_.constant : element;
+    for_each_constant<Columns + 2 * Radius>([&](auto number) {
+      constexpr int i = decltype(number)::value + side * Columns - Radius;
+      read.item[decltype(number)::value] = part[i / Columns].item[i % Columns];
     });
     return read;
   }
 
+  /// An element that is neither kept nor in the plane in the middle.
+  PMPP_HOST_DEVICE In far(std::int64_t z, std::int64_t y, std::int64_t x) const {
+    const std::int64_t from_z = task_.planes.position(z, task_.in.depth);
+    const std::int64_t from_y = task_.rows.position(y, task_.in.height);
+    const std::int64_t from_x = task_.columns.position(x, task_.in.width);
+    return from_z < 0 || from_y < 0 || from_x < 0 ? task_.constant : *task_.in.at(from_z, from_y, from_x);
+  }
+
   const Task& task_;
-  const std::int64_t own_;                           ///< the thread's place in a plane
-  std::int64_t next_;                                ///< the newest plane
-  const In *next_place_, *place_;                    ///< the thread's place there, and in the plane in the middle
-  std::int64_t to_row_[rows], to_side_[2 * Radius];  ///< elements from its place to other rows, columns
-  unsigned rows_outside_ = 0, sides_outside_ = 0;    ///< bit by bit, where the constant stands
-  plane plane_[planes];                              ///< what stays, a ring
-  line beside_[rows];                                ///< the rest of the plane in the middle
+  std::int64_t z_, y_, x_;      ///< of the first own element
+  plane plane_[Shape::planes];  ///< what stays, a ring
+  line beside_[lines];          ///< the rest of the plane in the middle
 };
 
-/// One column of a thread's pack.
+/// One element of a thread's own.
 template <class Window, int Slot>
-struct column_of_window {
+struct place_in_window {
   const Window& window;
-  int i;
+  int h, i;
 
-  PMPP_HOST_DEVICE auto at(int dz, int dy, int dx) const { return window.template at<Slot>(dz, dy, i + dx); }
+  PMPP_HOST_DEVICE auto at(int dz, int dy, int dx) const { return window.template at<Slot>(dz, h, dy, i + dx); }
 };
 
-/// A thread makes `Columns` adjacent results of a row; more than one where all views consist of packs of so many.
+/// A thread makes `Columns` adjacent results of a few rows; more than one column where all views consist of packs of so
+/// many. The rows of a span are `tile_packs` packs apart.
 template <class In, class Out, int Columns, int Dimensions, int Radius, class F, stencil_tuning Tuning>
 struct stencil_kernel {
-  static constexpr stencil_tuning tuning = fitting<F, Dimensions, Radius>(Tuning);
-  static constexpr int threads = tuning.threads, min_blocks = tuning.blocks;
-  using task_type = stencil_task<In, Out, Radius + tuning.ahead>;
-  using window = stencil_window<In, Columns, Radius, tuning.ahead, keeps_all<F, Dimensions, Radius>, task_type>;
+  using shape = stencil_shape<In, Columns, Dimensions, Radius, F, Tuning>;
+  static constexpr int threads = shape::threads, min_blocks = shape::blocks;
+  using task_type = stencil_task<In, Out, Radius>;
+  using pack = stencil_pack<In, Columns>;
 
   template <class Block>
   PMPP_HOST_DEVICE void operator()(Block& block, const task_type& task, const F& f) const {
-    const int tile = task.tile_packs * task.tile_rows, thread = block.thread();
+    constexpr int up = shape::up, rows = shape::rows, ahead = shape::ahead;
     const auto index = static_cast<std::uint32_t>(block.index()), tiles_x = static_cast<std::uint32_t>(task.tiles_x);
     const auto tiles_y = static_cast<std::uint32_t>(task.tiles_y);
-    const std::int64_t x = (std::int64_t(index % tiles_x) * task.tile_packs + thread % task.tile_packs) * Columns;
-    const std::int64_t y =
-        std::int64_t(index / tiles_x % tiles_y) * task.tile_rows + thread / task.tile_packs % task.tile_rows;
-    const std::int64_t section = std::int64_t(index / tiles_x / tiles_y) * (threads / tile) + thread / tile;
-    const std::int64_t begin = section * task.section, end = smaller(begin + task.section, task.out.depth);
-    if (x >= task.out.width || y >= task.out.height || begin >= end) return;
+    constexpr bool is_span = shape::is_span;
+    constexpr int down = is_span ? 0 : 1;
+    const int across = is_span ? task.tile_packs * Columns : 0;  // from row to row of a thread
+    const std::int64_t first_x = std::int64_t(index % tiles_x) * shape::width(task.tile_packs);
+    const std::int64_t first_y = std::int64_t(index / tiles_x % tiles_y) * shape::height(task.tile_packs);
+    const std::int64_t begin = std::int64_t(index / tiles_x / tiles_y) * task.section;
+    const std::int64_t end = smaller(begin + task.section, task.out.depth);
+    const int column = block.thread() % task.tile_packs, row = block.thread() / task.tile_packs;
+    const std::int64_t x = first_x + column * Columns, y = first_y + row * (rows * down);
+    const int pitch = shape::step(task.tile_packs);
+    const int own = (row * (rows * down) + shape::tall) * pitch + column + shape::side;  // the thread's first pack
 
+    using window = stencil_window<In, Columns, Radius, shape, task_type>;
     window seen(task, begin, y, x);
-    constexpr int planes = window::planes;
-    for_each_constant<planes - 1>([&](auto slot) { seen.template step<decltype(slot)::value>(); });
-    Out* to = task.out.at(begin, y, x);
-    std::int64_t z = begin;
-    const auto make_plane = [&](auto number) {
-      constexpr int slot = (decltype(number)::value + planes - 1) % planes;
-      if (z >= end) return;
-      seen.template step<slot>();
-      seen.look_aside();
-      stencil_pack<Out, Columns> result;
-      for_each_constant<Columns>([&](auto column) {
-        constexpr int i = decltype(column)::value;
-        using source = column_of_window<window, slot>;
-        const source elements{seen, i};
-        result.item[i] = static_cast<Out>(f(neighbourhood<Dimensions, Radius, source>(elements)));
-      });
-      *reinterpret_cast<stencil_pack<Out, Columns>*>(to) = result;
-      to += task.out.slice;
-      ++z;
+    stencil_tile<In, Columns, Radius, shape, task_type> tile(task, reinterpret_cast<pack*>(block.dynamic_shared()),
+                                                             block.thread(), first_y, first_x);
+    const auto next_of = [](int slot) { return slot + 1 < shape::slots ? slot + 1 : 0; };
+    int next = 0, newest = 0, middle = up % shape::slots;  // slots
+    const auto fetch = [&](std::int64_t z) {
+      if (z < end + up) tile.fetch(z, next);
+      simt::copy_async_batch();
+      next = next_of(next);
     };
-    while (z < end) for_each_constant<planes>(make_plane);
+    for (int i = 0; i < ahead; ++i) fetch(begin - up + i);
+    std::int64_t z = begin - up;  // the newest plane
+    Out* to = task.out.at(begin, y, x);
+    const std::int64_t step = is_span ? across : task.out.pitch;
+    const auto make_plane = [&](auto number) {
+      constexpr int slot = decltype(number)::value;
+      if (z >= end + up) return;
+      simt::copy_async_wait<ahead - 1>();
+      block.sync();  // plane z is there, and nobody reads what the next one is written over
+      if constexpr (up > 0) fetch(z + ahead);
+      seen.template see<slot>(tile.plane(newest) + own, pitch);
+      newest = next_of(newest);
+      if (z++ < begin + up) return;  // plane z - up is not of this section
+      seen.look_aside(tile.plane(middle) + own, pitch, z - 1 - up);
+      middle = next_of(middle);
+      for_each_constant<rows>([&](auto which) {
+        constexpr int h = decltype(which)::value;
+        if (y + h * down >= task.out.height || x + h * across >= task.out.width) return;
+        stencil_pack<Out, Columns> result;
+        for_each_constant<Columns>([&](auto which_column) {
+          using source = place_in_window<window, slot>;
+          const source elements{seen, h, decltype(which_column)::value};
+          result.item[decltype(which_column)::value] =
+              static_cast<Out>(f(neighbourhood<Dimensions, Radius, source>(elements)));
+        });
+        *reinterpret_cast<stencil_pack<Out, Columns>*>(to + h * step) = result;
+      });
+      to += task.out.slice;
+    };
+    while (z < end + up) for_each_constant<shape::planes>(make_plane);
   }
 };
 
