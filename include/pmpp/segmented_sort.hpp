@@ -30,6 +30,7 @@
 
 #include <pmpp/block/merge_four.hpp>
 #include <pmpp/block/segmented_sort.hpp>
+#include <pmpp/block/short_segments.hpp>
 #include <pmpp/core/config.hpp>
 #include <pmpp/core/operators.hpp>
 #include <pmpp/core/range.hpp>
@@ -138,6 +139,55 @@ private:
   }
 };
 
+// Elements as unsigned words in their order, for networks (block/short_segments.hpp); void where there are none. Numbers
+// have their codes, which equal ones share; in front of values those of up to 32 bits with their places behind them.
+
+template <class K, class Comp>
+struct code_under {
+  using type = void;
+};
+template <class K, class Comp>
+requires(radix_order<Comp, K>::known) struct code_under<K, Comp> {
+  using type = radix_code<K, radix_order<Comp, K>::descending>;
+};
+template <class K, class Code>
+struct code_under<K, code_less<Code>> {
+  using type = Code;
+};
+
+template <class Code>
+struct key_words {
+  PMPP_HOST_DEVICE static auto word(const typename Code::key& x, int) {
+    return static_cast<std::conditional_t<Code::width <= 32, std::uint32_t, std::uint64_t>>(Code::encode(x));
+  }
+  template <class Word, class At>
+  PMPP_HOST_DEVICE static auto element(Word w, At) {
+    return Code::decode(static_cast<typename Code::bits>(w));
+  }
+};
+template <class Code>
+struct pair_words {
+  template <class T>
+  PMPP_HOST_DEVICE static std::uint64_t word(const T& x, int place) {
+    return std::uint64_t(Code::encode(x.first)) << 32 | unsigned(place);
+  }
+  template <class At>
+  PMPP_HOST_DEVICE static auto element(std::uint64_t w, At at) {
+    return at(static_cast<int>(w & 0xffff));
+  }
+};
+
+template <class T, class Comp>
+struct words_of {
+  using code = typename code_under<T, Comp>::type;
+  using type = std::conditional_t<std::is_void_v<code>, void, key_words<code>>;
+};
+template <class K, class V, class Comp>
+struct words_of<pair<K, V>, by_first<Comp>> {
+  using code = typename code_under<K, Comp>::type;
+  using type = std::conditional_t<std::is_void_v<code> || (sizeof(K) > 4), void, pair_words<code>>;
+};
+
 template <class T, class In, class Data, class Other, class Offsets, class Comp, sort_tuning Tuning>
 struct sort_segments_kernel {
   using cut = segment_cut<T, Tuning>;
@@ -170,6 +220,10 @@ private:
   PMPP_HOST_DEVICE static std::int64_t offset(const arguments& a, std::int64_t s) {
     return static_cast<std::int64_t>(a.offsets[s]);
   }
+  /// Where a segment begins in the tile.
+  PMPP_HOST_DEVICE static int begin_of(const arguments& a, const tile_part& p, std::int64_t s) {
+    return static_cast<int>(smaller(offset(a, s) - p.from, std::int64_t(p.count)));
+  }
 
   template <class Block>
   PMPP_HOST_DEVICE static void sort_part(Block& block, memory_of_block& memory, const arguments& a,
@@ -183,18 +237,29 @@ private:
       if (i < count) x[k] = block::element_as<T>(value_of<In>(a.in[p.from + i]));
     }
     block.sync();  // what the tile before has left is not needed any more
-    if (!one) {
-      for (int i = block.thread(); i < tile; i += threads) memory.head[i] = 0;
-      if (block.thread() == 0) memory.longest = 0;
-      block.sync();
-      mark_heads(block, memory, a, p.from, count, p.first, p.last);
-    }
     for (int k = 0; k < items; ++k) {
       const int i = k * threads + block.thread();
       if (i < count) slots[memory_of_block::slot(i)] = x[k];
     }
-    block.sync();
-    block::segmented_sort(block, memory, p.count, p.last - p.first < 2 ? p.count : memory.longest, a.comp);
+    bool by_merging = true;
+    if (!one && p.last - p.first <= 32 * tile) {
+      using words = typename words_of<T, Comp>::type;
+      if constexpr (!std::is_void_v<words>) {
+        block.sync();
+        by_merging = block.sync_or(block::sort_short_segments<words>(
+            block, memory, p.last - p.first, [&](std::int64_t s) { return begin_of(a, p, p.first + s); }));
+      }
+    }
+    if (by_merging && !one) {
+      for (int i = block.thread(); i < tile; i += threads) memory.head[i] = 0;
+      if (block.thread() == 0) memory.longest = 0;
+      block.sync();
+      mark_heads(block, memory, a, p);
+    }
+    if (by_merging) {
+      block.sync();
+      block::segmented_sort(block, memory, p.count, one ? p.count : memory.longest, a.comp);
+    }
     for (int k = 0; k < items; ++k) {
       const int i = k * threads + block.thread();
       if (i >= p.count) continue;
@@ -208,8 +273,10 @@ private:
   /// Each segment that is not empty marks its first element; the longest is found. Where far more segments than elements begin, all of them but
   /// a few empty, each element searches for its segment instead.
   template <class Block>
-  PMPP_HOST_DEVICE static void mark_heads(Block& block, memory_of_block& memory, const arguments& a, std::int64_t from,
-                                          int count, std::int64_t first, std::int64_t last) {
+  PMPP_HOST_DEVICE static void mark_heads(Block& block, memory_of_block& memory, const arguments& a,
+                                          const tile_part& p) {
+    const std::int64_t first = p.first, last = p.last;
+    const int count = p.count;
     int longest = 0;
     if (last - first <= 32 * tile) {
       constexpr int at_once = 4;
@@ -217,8 +284,8 @@ private:
         int begin[at_once], end[at_once];
         for (int k = 0; k < at_once; ++k) {
           const std::int64_t s = smaller(next + k * threads, last - 1);
-          begin[k] = static_cast<int>(smaller(offset(a, s) - from, std::int64_t(count)));
-          end[k] = static_cast<int>(smaller(offset(a, s + 1) - from, std::int64_t(count)));
+          begin[k] = begin_of(a, p, s);
+          end[k] = begin_of(a, p, s + 1);
         }
         for (int k = 0; k < at_once; ++k) {
           if (begin[k] >= end[k] || next + k * threads >= last) continue;
@@ -232,12 +299,12 @@ private:
         std::int64_t low = first, high = last;  // the first segment that begins at element i or behind it
         while (low < high) {
           const std::int64_t s = low + (high - low) / 2;
-          if (offset(a, s) < from + i)
+          if (offset(a, s) < p.from + i)
             low = s + 1;
           else
             high = s;
         }
-        if (low < last && offset(a, low) == from + i) memory.head[i] = 1;
+        if (low < last && offset(a, low) == p.from + i) memory.head[i] = 1;
       }
     }
     longest = block.warp_max(longest);
