@@ -86,14 +86,16 @@ struct merge_kernel {
   }
 };
 
-/// Finds where tiles begin. Where there are many, every eighth first, from all places, then the others between those: less
-/// traffic, at the cost of two waits.
+/// Finds where tiles begin, eight lanes each. Where there are many, every eighth first, from all places, then a thread each
+/// of the others between those: less traffic, at the cost of two waits.
 template <class A, class B, class Comp>
 struct cut_kernel {
-  static constexpr int threads = 128, step = 8;
+  static constexpr int threads = 128, lanes = 8, groups = threads / lanes, step = 8;
+  /// Cuts that a block finds. In two rounds the last group's is the first of the next block.
+  PMPP_HOST_DEVICE static constexpr int cuts_of_block(bool two_rounds) { return two_rounds ? (groups - 1) * step : groups; }
 
   struct shared {
-    std::int64_t cut[threads / step + 1];
+    std::int64_t cut[groups];
   };
   struct arguments {
     A a;
@@ -107,25 +109,27 @@ struct cut_kernel {
 
   template <class Block>
   PMPP_HOST_DEVICE void operator()(Block& block, shared& memory, const arguments& a) const {
-    const std::int64_t count_a = a.count_a.get(), count_b = a.count_b.get(), first = block.index() * threads;
+    const std::int64_t count_a = a.count_a.get(), count_b = a.count_b.get();
+    const std::int64_t first = block.index() * cuts_of_block(a.two_rounds);
     const auto diagonal = [&](int t) { return smaller((first + t) * a.tile, count_a + count_b); };
+    const int t = block.thread(), group = t / lanes;
+    const std::int64_t cut = block::warp_co_rank<lanes>(block, diagonal(a.two_rounds ? group * step : group), a.a,
+                                                        count_a, a.b, count_b, a.comp);
     if (!a.two_rounds) {
-      if (first + block.thread() <= a.tiles)
-        a.cuts[first + block.thread()] = co_rank(diagonal(block.thread()), a.a, count_a, a.b, count_b, a.comp);
+      if (t % lanes == 0 && first + group <= a.tiles) a.cuts[first + group] = cut;
       return;
     }
-    for (int k = block.thread(); k <= threads / step; k += threads)
-      memory.cut[k] = co_rank(diagonal(k * step), a.a, count_a, a.b, count_b, a.comp);
+    if (t % lanes == 0) memory.cut[group] = cut;
     block.sync();
-    const int t = block.thread(), k = t / step;
+    if (t >= cuts_of_block(true) || first + t > a.tiles) return;
+    const int k = t / step;
     const std::int64_t low_a = memory.cut[k], low_b = diagonal(k * step) - low_a;
     const std::int64_t count = diagonal((k + 1) * step) - diagonal(k * step);
     // Under a comparator that contradicts itself the cuts may not be in order.
     const std::int64_t part_a = smaller(larger(std::int64_t(0), memory.cut[k + 1] - low_a), count);
     const std::int64_t part_b = smaller(count_b - low_b, count - part_a);
-    if (first + t <= a.tiles)
-      a.cuts[first + t] =
-          low_a + co_rank(diagonal(t) - low_a - low_b, a.a + low_a, part_a, a.b + low_b, part_b, a.comp);
+    a.cuts[first + t] =
+        low_a + co_rank(diagonal(t) - low_a - low_b, a.a + low_a, part_a, a.b + low_b, part_b, a.comp);
   }
 };
 
@@ -160,13 +164,13 @@ void merge_on_blocks(const char* function, const P& where, const input<A>& a, co
       n <= std::int64_t(2) * Tuning.waves * kernel::min_blocks * processor_count(where) * small * kernel::items;
   const int threads = is_short ? small : kernel::threads;
   const std::int64_t tile = std::int64_t(threads) * kernel::items, tiles = ceil_div(n, tile);
+  const bool two_rounds = tiles > Tuning.two_rounds;
   scratch memory(where, is_short ? 0 : checked_bytes(tiles + 1, sizeof(std::int64_t), function), 0);
   std::int64_t* const cuts = is_short ? nullptr : memory.take<std::int64_t>(tiles + 1);
   using cut = cut_kernel<A, B, Comp>;
   if (!is_short)
-    launch(where, ceil_div(tiles + 1, std::int64_t(cut::threads)), cut{},
-           typename cut::arguments{a.first, b.first, a.count, b.count, tile, tiles, tiles > Tuning.two_rounds, comp,
-                                   cuts});
+    launch(where, ceil_div(tiles + 1, std::int64_t(cut::cuts_of_block(two_rounds))), cut{},
+           typename cut::arguments{a.first, b.first, a.count, b.count, tile, tiles, two_rounds, comp, cuts});
   launch(where, grid{tiles, threads}, kernel{}, typename kernel::arguments{merged, a.count, b.count, cuts, comp});
 }
 

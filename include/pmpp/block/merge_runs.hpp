@@ -15,6 +15,8 @@
 #pragma once
 
 #include <cstdint>
+#include <cstring>
+#include <type_traits>
 
 #include <pmpp/block/merge.hpp>
 #include <pmpp/block/sort.hpp>
@@ -129,6 +131,24 @@ template <int V, class Block, class It, class T>
 PMPP_HOST_DEVICE void copy_part(Block& block, const staged_input<It>& source, std::int64_t first, int count, T* slots,
                                 int place) {
   const std::int64_t origin = first - place;
+#ifdef CONTIG
+  if constexpr (V > 1 && std::is_pointer_v<It> && V * sizeof(T) > 16) {
+   if constexpr (std::is_same_v<std::remove_const_t<std::remove_pointer_t<It>>, T>) {
+    constexpr int parts = V * int(sizeof(T)) / 16;
+    const int from = place / V * V;
+    for (int i = block.thread(); i < ceil_div(place + count - from, V) * parts; i += block.threads()) {
+      const int at = from + i / parts * V;
+      if (origin + at >= 0 && origin + at + V <= source.count) {
+        simt::copy_async<16>(reinterpret_cast<char*>(slots + from) + i * 16, reinterpret_cast<const char*>(source.in + (origin + from)) + std::int64_t(i) * 16);
+      } else if (i % parts == 0) {
+        for (int k = larger(0, place - at); k < V && at + k < place + count; ++k)
+          copy_element(source.in, origin + at + k, slots + at + k);
+      }
+    }
+    return;
+   }
+  }
+#endif
   for (int at = place / V * V + block.thread() * V; at < place + count; at += block.threads() * V) {
     if constexpr (V == 1) {
       copy_element(source.in, origin + at, slots + at);
@@ -141,9 +161,30 @@ PMPP_HOST_DEVICE void copy_part(Block& block, const staged_input<It>& source, st
   }
 }
 
-/// The rows of a warp, from slot `row` on, to out[first + row] and the following; there are `count` elements in all.
+/// A warp copies words, neighbouring lanes neighbouring ones.
+template <class Word, int Words, class Block>
+PMPP_HOST_DEVICE void copy_words(Block& block, const void* from, void* to) {
+  for (int i = block.lane(); i < Words; i += simt::warp_size)
+#if defined(__CUDA_ARCH__)
+    static_cast<Word*>(to)[i] = static_cast<const Word*>(from)[i];
+#else
+    memcpy(static_cast<Word*>(to) + i, static_cast<const Word*>(from) + i, sizeof(Word));
+#endif
+}
+
+/// The rows of a warp, from slot `row` on, to out[first + row] and the following; there are `count` elements in all. As
+/// vectors where they lie on 16-byte boundaries; as words where elements are not words themselves.
 template <class Memory, int Items, class Block, class T, class Out>
 PMPP_HOST_DEVICE void write_rows(Block& block, const T* slots, int row, int count, const Out& out, std::int64_t first) {
+  if constexpr (Memory::dense && std::is_same_v<std::remove_const_t<Out>, T*> && alignof(T) % 4 == 0) {
+    constexpr int bytes = simt::warp_size * Items * int(sizeof(T));
+    const bool aligned = reinterpret_cast<std::uintptr_t>(out + first) % 16 == 0;
+    if (row + simt::warp_size * Items <= count && aligned)
+      return copy_words<simt::quad, bytes / 16>(block, slots + row, out + (first + row));
+    if constexpr (sizeof(T) > 8)
+      if (row + simt::warp_size * Items <= count)
+        return copy_words<std::uint32_t, bytes / 4>(block, slots + row, out + (first + row));
+  }
   const auto write = [&](auto whole) {
     for (int k = 0; k < Items; ++k) {
       const int i = row + k * simt::warp_size + block.lane();
