@@ -58,6 +58,9 @@ struct sort_tuning {
   int resident = 1024;                                ///< threads that sort on a multiprocessor at a time
   int pass_resident = 1536;                           ///< threads that merge runs there
   std::int64_t four_ways = std::int64_t(1) << 24;     ///< from so many elements on passes merge four runs
+  int short_threads = 256;                            ///< of a block that sorts a tile where inputs are short
+  int short_bytes = 36;                               ///< of a thread's elements there
+  std::int64_t ranked = std::int64_t(1) << 17;        ///< up to so many elements one pass merges all tiles
 };
 
 namespace detail {
@@ -205,6 +208,60 @@ struct merge_runs_kernel {
     block.sync();
     block::merge_runs(block, of_block, runs, group, static_cast<int>(end - begin), a.out, runs.first_of(group) + begin,
                       a.comp);
+  }
+};
+
+/// Makes one sequence of some sorted runs at once: an element's place is the one in its own run, and how many elements of
+/// each other run precede it. A block finds the places of some elements, a warp those in a run, which stays in the first
+/// cache.
+template <class T, class In, class Out, class Comp>
+struct rank_runs_kernel {
+  static constexpr int threads = 1024, elements = 512, at_once = 8, most_runs = 64;
+
+  struct shared {
+    unsigned place[elements];
+  };
+  struct arguments {
+    In in;
+    Out out;
+    item_count count;
+    int run;
+    Comp comp;
+  };
+  static int blocks_of_run(std::int64_t run) { return static_cast<int>(ceil_div(run, std::int64_t(elements))); }
+
+  template <class Block>
+  PMPP_HOST_DEVICE void operator()(Block& block, shared& memory, const arguments& a) const {
+    const int all = static_cast<int>(a.count.get()), index = static_cast<int>(block.index());
+    const int blocks = ceil_div(a.run, elements), own = index / blocks, own_begin = own * a.run;
+    const int begin = own_begin + index % blocks * elements;
+    const int count = smaller(elements, smaller(own_begin + a.run, all) - begin);
+    if (count <= 0) return;
+    const auto element = [&](int i) { return block::element_as<T>(value_of<In>(a.in[i])); };
+    for (int i = block.thread(); i < elements; i += threads) memory.place[i] = static_cast<unsigned>(begin - own_begin + i);
+    block.sync();
+    for (int r = block.warp(); r * a.run < all; r += block.warps()) {
+      if (r == own) continue;
+      for (int first = block.lane(); first < count; first += at_once * simt::warp_size) {
+        T mine[at_once];
+        int before[at_once]{};
+        for (int k = 0; k < at_once; ++k) mine[k] = element(begin + smaller(first + k * simt::warp_size, count - 1));
+        const auto step = [&](int k, int length) {
+          const T other = element(r * a.run + before[k] + length - 1);
+          if (r < own ? !a.comp(mine[k], other) : a.comp(other, mine[k])) before[k] += length;
+        };
+        int left = smaller(a.run, all - r * a.run);
+        for (; left > 1; left -= left / 2)
+          for (int k = 0; k < at_once; ++k) step(k, left / 2);
+        for (int k = 0; k < at_once; ++k) step(k, 1);
+        for (int k = 0; k < at_once; ++k)
+          if (const int i = first + k * simt::warp_size; i < count)
+            simt::atomic_add(&memory.place[i], static_cast<unsigned>(before[k]));
+      }
+    }
+    block.sync();
+    for (int i = block.thread(); i < count; i += threads)
+      block::assign(a.out, static_cast<std::int64_t>(memory.place[i]), element(begin + i));
   }
 };
 
@@ -405,9 +462,42 @@ struct second_home<pair<K, V>> {
   }
 };
 
+/// The tuning of tiles where inputs are short.
+template <sort_tuning Tuning>
+constexpr sort_tuning short_tuning() {
+  sort_tuning tuning = Tuning;
+  tuning.threads = Tuning.short_threads;
+  tuning.bytes = Tuning.short_bytes;
+  return tuning;
+}
+
+/// Sorts a short input: small tiles, which one pass merges. False: it is too long.
+template <sort_tuning Tuning, class T, class P, class In, class Data, class Comp>
+bool sort_by_ranks(const P& where, const In& in, const Data& data, const item_count& count, const Comp& comp) {
+  using home = second_home<T>;
+  using Other = typename home::iterator;
+  using to_data = sort_tiles_kernel<T, In, Data, Comp, short_tuning<Tuning>()>;
+  using to_other = sort_tiles_kernel<T, In, Other, Comp, short_tuning<Tuning>()>;
+  using ranks = rank_runs_kernel<T, Other, Data, Comp>;
+  const std::int64_t n = count.bound, tiles = ceil_div(n, std::int64_t(to_data::tile));
+  if (n > Tuning.ranked || tiles > ranks::most_runs) return false;
+  if (tiles == 1) {
+    launch(where, 1, to_data{}, typename to_data::arguments{in, data, count, comp});
+    return true;
+  }
+  scratch memory(where, home::bytes(n), 0);
+  const Other other = home::of(memory, n);
+  launch(where, tiles, to_other{}, typename to_other::arguments{in, other, count, comp});
+  launch(where, tiles * ranks::blocks_of_run(to_data::tile), ranks{},
+         typename ranks::arguments{other, data, count, to_data::tile, comp});
+  return true;
+}
+
 template <sort_tuning Tuning, class T, class P, class In, class Data, class Comp>
 void merge_sort(const P& where, const In& in, const Data& data, const item_count& count, const Comp& comp) {
   if constexpr (kernel_execution<P>) {
+    if constexpr (sizeof(T) <= 16)
+      if (sort_by_ranks<Tuning, T>(where, in, data, count, comp)) return;
     const merge_sort_plan plan = plan_merge_sort<T, Tuning>(where, count.bound);
     const std::int64_t n = plan.doublings > 0 ? count.bound : 0, cuts = count_cuts<Tuning, T>(plan, n);
     scratch memory(where, scratch_bytes({second_home<T>::bytes(n), checked_bytes(cuts, sizeof(four_cuts), "sort")}), 0);
