@@ -67,18 +67,20 @@ PMPP_HOST_DEVICE void cut_two(Block& block, const sorted_runs<2, In>& runs, std:
 ///
 /// The middle elements of what is left of the runs are compared. Let h be the number of elements in front of them. If no
 /// more than h elements are wanted, the largest middle is none of them; otherwise the smallest one is. Either way half of
-/// a run is settled. Index: counts the elements of four runs.
+/// a run is settled. Index: counts the elements of four runs. The place is known to lie in [low, high].
 template <class T, class Index, class Block, class In, class Comp>
 PMPP_HOST_DEVICE Index cut_four(Block& block, const sorted_runs<4, In>& runs, std::int64_t group, std::int64_t diagonal,
-                                const Comp& comp) {
+                                const Comp& comp, Index low, Index high) {
   const int q = block.thread() % 4, first_lane = block.lane() - q;
   const In mine = runs.source.in + (runs.first_of(group) + q * runs.run);
-  Index low = 0, left = static_cast<Index>(runs.length(group, q)), wanted = static_cast<Index>(diagonal);
-  Index before = left / 2;  // of all four middles
-  before += block.shuffle_xor(before, 1);
-  before += block.shuffle_xor(before, 2);
+  const auto sum = [&](Index x) {
+    x += block.shuffle_xor(x, 1);
+    return x + block.shuffle_xor(x, 2);
+  };
+  Index left = larger(Index(0), high - low), wanted = static_cast<Index>(diagonal) - sum(low);
+  Index before = sum(left / 2);  // of all four middles
   T middle{};
-  if (left > 0) middle = element_as<T>(value_of<In>(mine[left / 2]));
+  if (left > 0) middle = element_as<T>(value_of<In>(mine[low + left / 2]));
   while (const unsigned alive_in_warp = block.ballot(left > 0)) {
     const unsigned alive = alive_in_warp >> first_lane & 15;
     const bool upper = wanted <= before;
