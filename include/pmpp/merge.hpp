@@ -35,8 +35,8 @@ struct merge_tuning {
   int threads = 512;       ///< of a block, an even number of warps; fewer for elements of more than 200 bytes
   int bytes = 64;          ///< of keys and values that a thread merges, more for wide ones: 17 of 4 bytes, 11 of 8
   int resident = 1536;     ///< threads that merge on a multiprocessor at a time
-  int waves = 3;           ///< up to so many of smaller blocks find by themselves where their tiles begin
-  int two_rounds = 12000;  ///< from so many tiles on their beginnings are searched in two rounds
+  int waves = 2;           ///< up to so many of smaller blocks find by themselves where their tiles begin
+  int two_rounds = 6000;   ///< from so many tiles on their beginnings are searched in two rounds
 };
 
 namespace detail {

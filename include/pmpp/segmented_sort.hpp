@@ -44,6 +44,9 @@
 #include <pmpp/simt/atomic.hpp>
 #include <pmpp/sort.hpp>
 
+#ifndef SHORT_RES
+#define SHORT_RES 1536
+#endif
 #pragma GCC visibility push(hidden)  // see launch.hpp
 
 namespace pmpp::inline PMPP_BACKEND {
@@ -76,11 +79,23 @@ struct tile_part {
   std::int64_t from, first, last;
   int count;
   bool to_other;  ///< where the next pass reads it
+
+  /// Where a segment begins in the tile.
+  template <class Offsets>
+  PMPP_HOST_DEVICE int begin_of(const Offsets& offsets, std::int64_t s) const {
+    return static_cast<int>(smaller(static_cast<std::int64_t>(offsets[s]) - from, std::int64_t(count)));
+  }
 };
 /// What a block sorts, each of which may be empty: a tile of a large segment that begins in front of its window, the small
 /// segments that begin in the window, and the first tile of a large one.
 struct window_plan {
   tile_part parts[3];
+};
+
+/// Windows that the kernel for short segments has left to the one for all, in any order.
+struct windows_left {
+  unsigned* count = nullptr;
+  std::uint32_t* window = nullptr;
 };
 
 /// Makes the plans. A warp finds where a window begins in the offsets; so a block plans one window less than it has warps.
@@ -97,6 +112,7 @@ struct plan_windows_kernel {
     std::int64_t windows;
     window_plan* plans;
     segment_place* large;  ///< for each window: the large segment to which its last element belongs. Null: no passes.
+    unsigned* left;        ///< is set to 0; may be null
   };
 
   template <class Block>
@@ -107,6 +123,7 @@ struct plan_windows_kernel {
     const std::int64_t found =
         block::warp_partition_point(block, std::int64_t(0), offsets, [&](std::int64_t s) { return offset(s) < begin; });
     if (block.lane() == 0) memory.first[block.warp()] = found;
+    if (block.index() == 0 && block.thread() == 0 && a.left != nullptr) *a.left = 0;
     block.sync();
     if (block.lane() > 0 || block.warp() == windows || window >= a.windows) return;
     const std::int64_t segments = offsets - 1, first = found, last = smaller(memory.first[block.warp() + 1], segments);
@@ -188,6 +205,62 @@ struct words_of<pair<K, V>, by_first<Comp>> {
   using type = std::conditional_t<std::is_void_v<code> || (sizeof(K) > 4), void, pair_words<code>>;
 };
 
+/// Sorts the windows whose segments are all short, by networks: less work, and in half of the registers.
+template <class T, class Words, class In, class Data, class Offsets, sort_tuning Tuning>
+struct sort_short_segments_kernel {
+  using cut = segment_cut<T, Tuning>;
+  static constexpr int items = cut::items, threads = cut::threads, tile = cut::tile,
+                       min_blocks = larger(1, SHORT_RES / threads / (items * int(sizeof(T)) > 64 ? 2 : 1));
+  using memory_of_block = block::sort_memory<T, threads, items>;
+
+  struct shared {
+    memory_of_block of_block;
+  };
+  struct arguments {
+    In in;
+    Data data;
+    Offsets offsets;
+    window_plan* plans;
+    windows_left left;
+  };
+
+  template <class Block>
+  PMPP_HOST_DEVICE void operator()(Block& block, shared& memory, const arguments& a) const {
+    window_plan& plan = a.plans[block.index()];
+    const tile_part p = plan.parts[1];
+    const bool more = plan.parts[0].count + plan.parts[2].count > 0;
+    const std::int64_t segments = p.last - p.first;
+    bool longer = segments > 32 * tile;  // almost all are empty
+    if (p.count > 0 && !longer) {
+      T x[items]{};
+      for (int k = 0; k < items; ++k) {
+        const int i = k * threads + block.thread();
+        if (i < p.count) x[k] = block::element_as<T>(value_of<In>(a.in[p.from + i]));
+      }
+      for (std::int64_t s = p.first + block.thread(); s < p.last; s += threads)
+        longer = longer || p.begin_of(a.offsets, s + 1) - p.begin_of(a.offsets, s) > block::short_segment;
+      T* const slots = memory.of_block.slots();
+      for (int k = 0; k < items; ++k) {
+        const int i = k * threads + block.thread();
+        if (i < p.count) slots[memory_of_block::slot(i)] = x[k];
+      }
+      longer = block.sync_or(longer);
+      if (!longer) {
+        block::sort_short_segments<Words>(block, memory.of_block, segments,
+                                          [&](std::int64_t s) { return p.begin_of(a.offsets, p.first + s); });
+        block.sync();
+        for (int k = 0; k < items; ++k) {
+          const int i = k * threads + block.thread();
+          if (i < p.count) block::assign(a.data, p.from + i, slots[memory_of_block::slot(i)]);
+        }
+      }
+    }
+    if (block.thread() > 0) return;
+    if (!longer) plan.parts[1].count = 0;
+    if (longer || more) a.left.window[simt::atomic_add(a.left.count, 1u)] = static_cast<std::uint32_t>(block.index());
+  }
+};
+
 template <class T, class In, class Data, class Other, class Offsets, class Comp, sort_tuning Tuning>
 struct sort_segments_kernel {
   using cut = segment_cut<T, Tuning>;
@@ -205,24 +278,26 @@ struct sort_segments_kernel {
     Other other;
     Offsets offsets;
     const window_plan* plans;
+    windows_left left;  ///< none: all windows, a block each
     Comp comp;
   };
 
   template <class Block>
   PMPP_HOST_DEVICE void operator()(Block& block, shared& memory, const arguments& a) const {
-    if (block.thread() < 3) memory.parts[block.thread()] = a.plans[block.index()].parts[block.thread()];
-    block.sync();
-    for (int i = 0; i < 3; ++i)
-      if (memory.parts[i].count > 0) sort_part(block, memory.of_block, a, memory.parts[i]);
+    const std::int64_t windows = a.left.window == nullptr ? block.count() : std::int64_t(*a.left.count);
+    for (std::int64_t w = block.index(); w < windows; w += block.count()) {
+      const window_plan& plan = a.plans[a.left.window == nullptr ? w : std::int64_t(a.left.window[w])];
+      block.sync();
+      if (block.thread() < 3) memory.parts[block.thread()] = plan.parts[block.thread()];
+      block.sync();
+      for (int i = 0; i < 3; ++i)
+        if (memory.parts[i].count > 0) sort_part(block, memory.of_block, a, memory.parts[i]);
+    }
   }
 
 private:
   PMPP_HOST_DEVICE static std::int64_t offset(const arguments& a, std::int64_t s) {
     return static_cast<std::int64_t>(a.offsets[s]);
-  }
-  /// Where a segment begins in the tile.
-  PMPP_HOST_DEVICE static int begin_of(const arguments& a, const tile_part& p, std::int64_t s) {
-    return static_cast<int>(smaller(offset(a, s) - p.from, std::int64_t(p.count)));
   }
 
   template <class Block>
@@ -237,29 +312,18 @@ private:
       if (i < count) x[k] = block::element_as<T>(value_of<In>(a.in[p.from + i]));
     }
     block.sync();  // what the tile before has left is not needed any more
-    for (int k = 0; k < items; ++k) {
-      const int i = k * threads + block.thread();
-      if (i < count) slots[memory_of_block::slot(i)] = x[k];
-    }
-    bool by_merging = true;
-    if (!one && p.last - p.first <= 32 * tile) {
-      using words = typename words_of<T, Comp>::type;
-      if constexpr (!std::is_void_v<words>) {
-        block.sync();
-        by_merging = block.sync_or(block::sort_short_segments<words>(
-            block, memory, p.last - p.first, [&](std::int64_t s) { return begin_of(a, p, p.first + s); }));
-      }
-    }
-    if (by_merging && !one) {
+    if (!one) {
       for (int i = block.thread(); i < tile; i += threads) memory.head[i] = 0;
       if (block.thread() == 0) memory.longest = 0;
       block.sync();
       mark_heads(block, memory, a, p);
     }
-    if (by_merging) {
-      block.sync();
-      block::segmented_sort(block, memory, p.count, one ? p.count : memory.longest, a.comp);
+    for (int k = 0; k < items; ++k) {
+      const int i = k * threads + block.thread();
+      if (i < count) slots[memory_of_block::slot(i)] = x[k];
     }
+    block.sync();
+    block::segmented_sort(block, memory, p.count, one ? p.count : memory.longest, a.comp);
     for (int k = 0; k < items; ++k) {
       const int i = k * threads + block.thread();
       if (i >= p.count) continue;
@@ -284,8 +348,8 @@ private:
         int begin[at_once], end[at_once];
         for (int k = 0; k < at_once; ++k) {
           const std::int64_t s = smaller(next + k * threads, last - 1);
-          begin[k] = begin_of(a, p, s);
-          end[k] = begin_of(a, p, s + 1);
+          begin[k] = p.begin_of(a.offsets, s);
+          end[k] = p.begin_of(a.offsets, s + 1);
         }
         for (int k = 0; k < at_once; ++k) {
           if (begin[k] >= end[k] || next + k * threads >= last) continue;
@@ -410,18 +474,30 @@ void segmented_sort_on_blocks(const P& where, const In& in, const Data& data, st
                 "pmpp: elements of more than about 450 bytes cannot be sorted");
   const std::int64_t windows = ceil_div(n, std::int64_t(cut::window));
   const int passes = cut::passes(n);
-  const std::int64_t notes = passes == 0 ? 0 : windows, others = passes == 0 ? 0 : n;
+  using words = typename words_of<T, Comp>::type;
+  constexpr bool by_words = !std::is_void_v<words>;
+  const std::int64_t notes = passes == 0 ? 0 : windows, others = passes == 0 ? 0 : n, listed = by_words ? windows : 0;
   scratch memory(where,
                  scratch_bytes({home::bytes(others), checked_bytes(windows, sizeof(window_plan), "segmented_sort"),
-                                checked_bytes(notes, sizeof(segment_place), "segmented_sort")}),
+                                checked_bytes(notes, sizeof(segment_place), "segmented_sort"),
+                                checked_bytes(listed, sizeof(std::uint32_t), "segmented_sort"), sizeof(unsigned)}),
                  0);
   const Other other = home::of(memory, others);
   window_plan* const plans = memory.take<window_plan>(windows);
   segment_place* const large = notes == 0 ? nullptr : memory.take<segment_place>(notes);
+  windows_left left;
+  if constexpr (by_words) left = {memory.take<unsigned>(1), memory.take<std::uint32_t>(listed)};
   using plan_kernel = plan_windows_kernel<cut, Offsets>;
   launch(where, ceil_div(windows, std::int64_t(plan_kernel::windows)), plan_kernel{},
-         typename plan_kernel::arguments{offsets.first, offsets.count, windows, plans, large});
-  launch(where, windows, sort_kernel{}, typename sort_kernel::arguments{in, data, other, offsets.first, plans, comp});
+         typename plan_kernel::arguments{offsets.first, offsets.count, windows, plans, large, left.count});
+  std::int64_t blocks = windows;
+  if constexpr (by_words) {
+    using short_kernel = sort_short_segments_kernel<T, words, In, Data, Offsets, Tuning>;
+    launch(where, windows, short_kernel{}, typename short_kernel::arguments{in, data, offsets.first, plans, left});
+    blocks = smaller(blocks, std::int64_t(4) * sort_kernel::min_blocks * processor_count(where));
+  }
+  launch(where, blocks, sort_kernel{},
+         typename sort_kernel::arguments{in, data, other, offsets.first, plans, left, comp});
   // Several steps for each block that runs at a time: their work is not equal.
   const std::int64_t resident = std::int64_t(merge_kernel::min_blocks) * processor_count(where);
   std::int64_t step = 4 * cut::tile;

@@ -16,6 +16,8 @@
 // networks and their applications, 1968; PMPP ch. 13.)
 #pragma once
 
+#include <cstdint>
+
 #include <pmpp/core/config.hpp>
 #include <pmpp/core/math.hpp>
 #include <pmpp/simt/block.hpp>
@@ -54,15 +56,19 @@ PMPP_HOST_DEVICE void sort_bitonic(Word (&x)[Items]) {
 /// Merges the sorted runs of groups of `lanes` lanes, then of groups twice as large, up to `all` lanes.
 template <class Block, int Items, class Word>
 PMPP_HOST_DEVICE void merge_lanes(Block& block, Word (&x)[Items], int all) {
-  const auto exchange = [&](int lanes, bool upper, auto other) {
-    Word y[Items];
-    for (int k = 0; k < Items; ++k) y[k] = block.shuffle_xor(x[other(k)], lanes);
-    for (int k = 0; k < Items; ++k) x[k] = upper ? larger(x[k], y[k]) : smaller(x[k], y[k]);
-  };
   for (int lanes = 2; lanes <= all; lanes *= 2) {
-    exchange(lanes - 1, (block.lane() & lanes / 2) != 0, [](int k) { return Items - 1 - k; });
-    for (int distance = lanes / 4; distance > 0; distance /= 2)
-      exchange(distance, (block.lane() & distance) != 0, [](int k) { return k; });
+    bool upper = (block.lane() & lanes / 2) != 0;
+    const auto keep = [&](Word& mine, Word other) { mine = upper ? larger(mine, other) : smaller(mine, other); };
+    for (int k = 0; k < Items / 2; ++k) {
+      Word& last = x[Items - 1 - k];
+      const Word to_first = block.shuffle_xor(last, lanes - 1), to_last = block.shuffle_xor(x[k], lanes - 1);
+      keep(x[k], to_first);
+      keep(last, to_last);
+    }
+    for (int distance = lanes / 4; distance > 0; distance /= 2) {
+      upper = (block.lane() & distance) != 0;
+      for (int k = 0; k < Items; ++k) keep(x[k], block.shuffle_xor(x[k], distance));
+    }
     sort_bitonic(x);
   }
 }
@@ -95,18 +101,18 @@ PMPP_HOST_DEVICE void sort_short_segment(Block& block, Memory& memory, int begin
     if (k < have) at(own + k) = sorted[k];
 }
 
-/// Sorts the segments of a tile that have up to short_segment elements: segment s is [begin_of(s), begin_of(s + 1)). All
-/// threads of the block call it, after a barrier. Whether the calling thread has met a longer one.
+/// Sorts the segments of a tile, of up to short_segment elements each: segment s is [begin_of(s), begin_of(s + 1)). All
+/// threads of the block call it, after a barrier.
 template <class Words, class Block, class Memory, class Begin>
-PMPP_HOST_DEVICE bool sort_short_segments(Block& block, Memory& memory, std::int64_t segments, Begin begin_of) {
+PMPP_HOST_DEVICE void sort_short_segments(Block& block, Memory& memory, std::int64_t segments, Begin begin_of) {
   constexpr int warp_size = simt::warp_size;
-  bool longer = false;
-  for (std::int64_t first = block.warp() * warp_size; first < segments; first += block.threads()) {
+  int batch = 1;  // segments of a warp at a time: few where they are long, so that all warps have some
+  while (batch < warp_size && batch * block.warps() < segments) batch *= 2;
+  for (std::int64_t first = block.warp() * batch; first < segments; first += block.warps() * batch) {
     const std::int64_t s = first + block.lane();
-    const int begin = s < segments ? begin_of(s) : 0, end = s < segments ? begin_of(s + 1) : 0;
-    const bool is_short = end - begin <= short_segment;
-    const int count = is_short ? end - begin : 0, most = block.warp_max(count);
-    longer = longer || !is_short;
+    const bool has_one = block.lane() < batch && s < segments;
+    const int begin = has_one ? begin_of(s) : 0, count = has_one ? begin_of(s + 1) - begin : 0;
+    const int most = block.warp_max(count);
     if (most <= 1) continue;
     if (most <= 4) {
       sort_short_segment<Words, 4>(block, memory, begin, count, 1);
@@ -115,13 +121,12 @@ PMPP_HOST_DEVICE bool sort_short_segments(Block& block, Memory& memory, std::int
     } else {
       int lanes = 1;
       while (16 * lanes < most) lanes *= 2;
-      for (int turn = 0; turn < lanes; ++turn) {
-        const int of = turn * (warp_size / lanes) + block.lane() / lanes;
+      for (int turn = 0; turn < batch; turn += warp_size / lanes) {
+        const int of = turn + block.lane() / lanes;
         sort_short_segment<Words, 16>(block, memory, block.shuffle(begin, of), block.shuffle(count, of), lanes);
       }
     }
   }
-  return longer;
 }
 
 }  // namespace pmpp::inline PMPP_BACKEND::block
