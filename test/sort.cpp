@@ -44,8 +44,9 @@ using test::triple;
 // Elements of a tile of the default kernel for ints.
 constexpr std::int64_t tile = 512 * 17;
 // Small enough that many blocks, several passes and several tiles a block take part at a few thousand elements.
-constexpr pmpp::sort_tuning tiny{.threads = 32, .bytes = 16, .four_ways = 0};
-constexpr pmpp::sort_tuning small{.threads = 64, .bytes = 32, .pass_bytes = 16};
+constexpr pmpp::sort_tuning tiny{.threads = 32, .bytes = 16, .four_ways = 0, .compared = 1, .ranked = 0};
+constexpr pmpp::sort_tuning small{
+    .threads = 64, .bytes = 32, .pass_bytes = 16, .short_threads = 32, .short_bytes = 12, .compared = 64};
 // Of the radix sort: a launch for each digit, and more than 64 tiles make them larger than 32; all ways, the first two up
 // to 200 and 576 elements in the emulator; a launch for each digit, with words of 64 bits.
 constexpr pmpp::sort_tuning tiny_radix{

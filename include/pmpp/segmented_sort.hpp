@@ -15,6 +15,9 @@
 //          tiles        [ a b c d ]        [ 1st tile  ]               of L: sorted by the block in whose window it begins
 //                                                     [ 2nd tile ] [e]
 //
+//      Where all segments of a window are short and their elements numbers, another kernel sorts them in front of that, by
+//      networks (block/short_segments.hpp).
+//
 //   2. A large segment is cut into tiles from its beginning; then passes make one run of four, as in sort.hpp, in all
 //      large segments at once. What a block does in a pass begins at a multiple of a step from where its segment begins;
 //      which large segments there are around it the first kernel has written down.
@@ -581,10 +584,10 @@ void sort_segments(const char* function, const P& where, const input<Data>& in, 
 /// \param comp     as of sort; integers, floating-point numbers too come in the order of sort: -0.0 before +0.0 and NaN
 ///                 last under less.
 /// The result is unique: the same on every run. Asynchronous on a GPU; may be captured. Scratch: n elements and 0.5 %
-/// (136 bytes for each window of 7168 elements of 4 bytes, 3584 of 8), from the workspace or one allocation in stream
-/// order; 120 bytes a window for n up to 8192 elements of 4 bytes. Cost: 2n elements of traffic and the offsets, and 2m
+/// (140 bytes for each window of 7168 elements of 4 bytes, 3584 of 8), from the workspace or one allocation in stream
+/// order; 124 bytes a window for n up to 8192 elements of 4 bytes. Cost: 2n elements of traffic and the offsets, and 2m
 /// for each factor of four from a tile of 8192 to the longest segment, where m elements lie in segments so long. Time
-/// depends on n and on the number of segments, not on which segments are long. Launches: two, and one for each factor of
+/// depends on n and on the number of segments, not on which segments are long. Launches: two or three, and one for each factor of
 /// four from a tile to n.
 /// \throws std::invalid_argument for a null or reversed range or for no offsets; out_of_memory, cuda_error.
 /// Source: PMPP ch. 13; Baxter, moderngpu, 2013. Example: test/segmented_sort.cpp, sorts.
