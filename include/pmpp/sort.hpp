@@ -144,14 +144,10 @@ private:
 /// Where the tiles of a pass of four lie in their runs.
 using four_cuts = block::run_cut<4>;
 
-/// Finds them, four lanes each: every eighth first, from all places, then the others between those, for less traffic.
 template <class T, class In, class Comp>
 struct cut_runs_kernel {
-  static constexpr int threads = 256, tiles = threads / 4, step = 8;
+  static constexpr int threads = 64;
 
-  struct shared {
-    std::int64_t place[tiles / step + 1][4];
-  };
   struct arguments {
     block::sorted_runs<4, In> runs;
     item_count count;
@@ -161,36 +157,15 @@ struct cut_runs_kernel {
   };
 
   template <class Block>
-  PMPP_HOST_DEVICE void operator()(Block& block, shared& memory, const arguments& a) const {
-    if (a.runs.run <= 1 << 28)
-      cut<int>(block, memory, a);
-    else
-      cut<std::int64_t>(block, memory, a);
-  }
-
-private:
-  template <class Index, class Block>
-  PMPP_HOST_DEVICE static void cut(Block& block, shared& memory, const arguments& a) {
+  PMPP_HOST_DEVICE void operator()(Block& block, const arguments& a) const {
     block::sorted_runs<4, In> runs = a.runs;
     if (a.count.pointer != nullptr) runs.source.count = a.count.get();
-    const std::int64_t first = block.index() * tiles;
-    const int own = block.thread() / 4, q = block.thread() % 4;
-    const auto group_of = [&](int t) { return (first + t) / a.tiles_of_group; };
-    const auto place = [&](int t, Index low, Index high) {
-      const std::int64_t group = group_of(t);
-      const std::int64_t diagonal = smaller((first + t) % a.tiles_of_group * a.tile, runs.count_of(group));
-      return block::cut_four<T, Index>(block, runs, group, diagonal, a.comp, low, high);
-    };
-    const auto length = [&](int t) { return static_cast<Index>(runs.length(group_of(t), q)); };
-    if (block.warp() * simt::warp_size / 4 <= tiles / step)
-      if (const Index found = place(own * step, 0, length(own * step)); own <= tiles / step) memory.place[own][q] = found;
-    block.sync();
-    const int k = own / step;
-    const std::int64_t group = group_of(own);
-    const Index low = group_of(k * step) == group ? static_cast<Index>(memory.place[k][q]) : Index(0);
-    const Index high = group_of((k + 1) * step) == group ? static_cast<Index>(memory.place[k + 1][q]) : length(own);
-    const Index found = place(own, low, high);
-    if (first + own < a.tiles) a.cuts[first + own].place[q] = found;
+    const std::int64_t tile = block.index() * (threads / 4) + block.thread() / 4, group = tile / a.tiles_of_group;
+    const std::int64_t diagonal = smaller(tile % a.tiles_of_group * a.tile, runs.count_of(group));
+    const std::int64_t place = runs.run <= 1 << 28
+                                   ? block::cut_four<T, int>(block, runs, group, diagonal, a.comp)
+                                   : block::cut_four<T, std::int64_t>(block, runs, group, diagonal, a.comp);
+    if (tile < a.tiles) a.cuts[tile].place[block.thread() % 4] = place;
   }
 };
 
@@ -378,7 +353,7 @@ void merge_runs(const P& where, const In& in, const Out& out, const item_count& 
   const std::int64_t tiles = (groups - 1) * tiles_of_group + ceil_div(count.bound - (groups - 1) * Ways * run, tile);
   if constexpr (Ways == 4) {
     using cut = cut_runs_kernel<T, In, Comp>;
-    launch(where, ceil_div(tiles, std::int64_t(cut::tiles)), cut{},
+    launch(where, ceil_div(tiles, std::int64_t(cut::threads / 4)), cut{},
            typename cut::arguments{runs, count, tile, tiles_of_group, tiles, comp, cuts});
   }
   launch(where, tiles, kernel{},

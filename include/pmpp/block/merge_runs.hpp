@@ -67,20 +67,18 @@ PMPP_HOST_DEVICE void cut_two(Block& block, const sorted_runs<2, In>& runs, std:
 ///
 /// The middle elements of what is left of the runs are compared. Let h be the number of elements in front of them. If no
 /// more than h elements are wanted, the largest middle is none of them; otherwise the smallest one is. Either way half of
-/// a run is settled. Index: counts the elements of four runs. The place is known to lie in [low, high].
+/// a run is settled. Index: counts the elements of four runs.
 template <class T, class Index, class Block, class In, class Comp>
 PMPP_HOST_DEVICE Index cut_four(Block& block, const sorted_runs<4, In>& runs, std::int64_t group, std::int64_t diagonal,
-                                const Comp& comp, Index low, Index high) {
+                                const Comp& comp) {
   const int q = block.thread() % 4, first_lane = block.lane() - q;
   const In mine = runs.source.in + (runs.first_of(group) + q * runs.run);
-  const auto sum = [&](Index x) {
-    x += block.shuffle_xor(x, 1);
-    return x + block.shuffle_xor(x, 2);
-  };
-  Index left = larger(Index(0), high - low), wanted = static_cast<Index>(diagonal) - sum(low);
-  Index before = sum(left / 2);  // of all four middles
+  Index low = 0, left = static_cast<Index>(runs.length(group, q)), wanted = static_cast<Index>(diagonal);
+  Index before = left / 2;  // of all four middles
+  before += block.shuffle_xor(before, 1);
+  before += block.shuffle_xor(before, 2);
   T middle{};
-  if (left > 0) middle = element_as<T>(value_of<In>(mine[low + left / 2]));
+  if (left > 0) middle = element_as<T>(value_of<In>(mine[left / 2]));
   while (const unsigned alive_in_warp = block.ballot(left > 0)) {
     const unsigned alive = alive_in_warp >> first_lane & 15;
     const bool upper = wanted <= before;
@@ -127,35 +125,32 @@ PMPP_HOST_DEVICE void copy_element(const zip_iterator<A, B>& in, std::int64_t i,
   copy_element(in.b, i, &slot->second);
 }
 
+/// Vectors of V elements that are several words of 16 bytes: copied by neighbouring threads, so that a warp asks for whole
+/// sectors.
+template <class It, class T, int V>
+constexpr bool spans_words = V > 1 && std::is_pointer_v<It> && std::is_same_v<value_of<It>, T> && V * sizeof(T) > 16;
+
 /// Starts copying elements [first, first + count) of `source` to the slots from `place` on, as vectors of V elements: of
 /// first and place it takes that they lie alike in their vectors. Neighbours of the part may come along.
 template <int V, class Block, class It, class T>
 PMPP_HOST_DEVICE void copy_part(Block& block, const staged_input<It>& source, std::int64_t first, int count, T* slots,
                                 int place) {
   const std::int64_t origin = first - place;
-#ifdef CONTIG
-  if constexpr (V > 1 && std::is_pointer_v<It> && V * sizeof(T) > 16) {
-   if constexpr (std::is_same_v<std::remove_const_t<std::remove_pointer_t<It>>, T>) {
-    constexpr int parts = V * int(sizeof(T)) / 16;
-    const int from = place / V * V;
-    for (int i = block.thread(); i < ceil_div(place + count - from, V) * parts; i += block.threads()) {
-      const int at = from + i / parts * V;
-      if (origin + at >= 0 && origin + at + V <= source.count) {
-        simt::copy_async<16>(reinterpret_cast<char*>(slots + from) + i * 16, reinterpret_cast<const char*>(source.in + (origin + from)) + std::int64_t(i) * 16);
-      } else if (i % parts == 0) {
-        for (int k = larger(0, place - at); k < V && at + k < place + count; ++k)
-          copy_element(source.in, origin + at + k, slots + at + k);
-      }
-    }
-    return;
-   }
+  const auto inside = [&](int at) { return origin + at >= 0 && origin + at + V <= source.count; };
+  if constexpr (spans_words<It, T, V>) {
+    constexpr int words = V * int(sizeof(T)) / 16;
+    const int begin = place / V * V;
+    for (int i = block.thread(); i < ceil_div(place + count - begin, V) * words; i += block.threads())
+      if (const int at = begin + i / words * V; inside(at))
+        simt::copy_async<16>(reinterpret_cast<char*>(slots + begin) + i * 16,
+                             reinterpret_cast<const char*>(source.in + (origin + begin)) + std::int64_t(i) * 16);
   }
-#endif
   for (int at = place / V * V + block.thread() * V; at < place + count; at += block.threads() * V) {
     if constexpr (V == 1) {
       copy_element(source.in, origin + at, slots + at);
-    } else if (origin + at >= 0 && origin + at + V <= source.count) {
-      access<It>::template load_async<V>(source.in, origin + at, *reinterpret_cast<raw_items<It, V>*>(slots + at));
+    } else if (inside(at)) {
+      if constexpr (!spans_words<It, T, V>)
+        access<It>::template load_async<V>(source.in, origin + at, *reinterpret_cast<raw_items<It, V>*>(slots + at));
     } else {
       for (int k = larger(0, place - at); k < V && at + k < place + count; ++k)
         copy_element(source.in, origin + at + k, slots + at + k);
