@@ -148,7 +148,8 @@ using four_cuts = block::run_cut<4>;
 /// warp finds what the next block begins with.
 template <class T, class In, class Comp>
 struct cut_runs_kernel {
-  static constexpr int threads = 256, step = 8, warps = threads / simt::warp_size, tiles = (warps - 1) * step;
+  static constexpr int threads = 256, min_blocks = 6, step = 8, warps = threads / simt::warp_size,
+                       tiles = (warps - 1) * step;
 
   struct shared {
     std::int64_t place[warps][4];
