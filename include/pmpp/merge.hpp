@@ -32,11 +32,11 @@
 namespace pmpp::inline PMPP_BACKEND {
 
 struct merge_tuning {
-  int threads = 512;       ///< of a block, an even number of warps; fewer for elements of more than 200 bytes
-  int bytes = 64;          ///< of keys and values that a thread merges, more for wide ones: 17 of 4 bytes, 11 of 8
-  int resident = 1536;     ///< threads that merge on a multiprocessor at a time
-  int waves = 2;           ///< up to so many of smaller blocks find by themselves where their tiles begin
-  int two_rounds = 6000;   ///< from so many tiles on their beginnings are searched in two rounds
+  int threads = 512;      ///< of a block, an even number of warps; fewer for elements of more than 200 bytes
+  int bytes = 64;         ///< of keys and values that a thread merges, more for wide ones: 17 of 4 bytes, 11 of 8
+  int resident = 1536;    ///< threads that merge on a multiprocessor at a time
+  int waves = 2;          ///< up to so many of smaller blocks find by themselves where their tiles begin
+  int two_rounds = 6000;  ///< from so many tiles on their beginnings are searched in two rounds
 };
 
 namespace detail {
@@ -92,7 +92,9 @@ template <class A, class B, class Comp>
 struct cut_kernel {
   static constexpr int threads = 128, lanes = 8, groups = threads / lanes, step = 8;
   /// Cuts that a block finds. In two rounds the last group's is the first of the next block.
-  PMPP_HOST_DEVICE static constexpr int cuts_of_block(bool two_rounds) { return two_rounds ? (groups - 1) * step : groups; }
+  PMPP_HOST_DEVICE static constexpr int cuts_of_block(bool two_rounds) {
+    return two_rounds ? (groups - 1) * step : groups;
+  }
 
   struct shared {
     std::int64_t cut[groups];
@@ -128,8 +130,7 @@ struct cut_kernel {
     // Under a comparator that contradicts itself the cuts may not be in order.
     const std::int64_t part_a = smaller(larger(std::int64_t(0), memory.cut[k + 1] - low_a), count);
     const std::int64_t part_b = smaller(count_b - low_b, count - part_a);
-    a.cuts[first + t] =
-        low_a + co_rank(diagonal(t) - low_a - low_b, a.a + low_a, part_a, a.b + low_b, part_b, a.comp);
+    a.cuts[first + t] = low_a + co_rank(diagonal(t) - low_a - low_b, a.a + low_a, part_a, a.b + low_b, part_b, a.comp);
   }
 };
 

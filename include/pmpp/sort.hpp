@@ -190,7 +190,7 @@ private:
     const std::int64_t group = group_of(own);
     const Index low = group_of(k * step) == group ? static_cast<Index>(memory.place[k][q]) : Index(0);
     const Index high = group_of((k + 1) * step) == group ? static_cast<Index>(memory.place[k + 1][q])
-                                                       : static_cast<Index>(runs.length(group, q));
+                                                         : static_cast<Index>(runs.length(group, q));
     const Index found = block::cut_four<T, Index>(block, runs, group, diagonal(own), a.comp, low, high);
     if (first + own < a.tiles) a.cuts[first + own].place[q] = found;
   }
@@ -298,7 +298,8 @@ struct rank_runs_kernel {
                        min_blocks = 2, blocks_of_run = ceil_div(Run, elements);
 
   struct shared {
-    alignas(16) unsigned char sample[most_runs * samples * sizeof(T)];  ///< elements step - 1, 2 * step - 1, ... of runs
+    alignas(
+        16) unsigned char sample[most_runs * samples * sizeof(T)];  ///< elements step - 1, 2 * step - 1, ... of runs
     unsigned place[elements];
   };
   struct arguments {

@@ -136,7 +136,8 @@ PMPP_HOST_DEVICE Index cut_four_by_warp(Block& block, const sorted_runs<4, In>& 
         for (int twice = 0; twice < (half == 1 ? 2 : 1); ++twice) {
           const int next = smaller(in_front + half, lanes);
           const T x = block.shuffle(looked_at, first_lane + next - 1);
-          if (next <= ones_of && in_front < next && (of < q ? !comp(looked_at, x) : comp(x, looked_at))) in_front = next;
+          if (next <= ones_of && in_front < next && (of < q ? !comp(looked_at, x) : comp(x, looked_at)))
+            in_front = next;
         }
       before += low_of + in_front * step_of;
       at_most += low_of + smaller((in_front + 1) * step_of - 1, left_of);
@@ -172,7 +173,7 @@ PMPP_HOST_DEVICE void copy_element(const zip_iterator<A, B>& in, std::int64_t i,
 /// Vectors of V elements that are several words of 16 bytes: copied by neighbouring threads, so that a warp asks for whole
 /// sectors.
 template <class It, class T, int V>
-constexpr bool spans_words = V > 1 && std::is_pointer_v<It> && std::is_same_v<value_of<It>, T> && V * sizeof(T) > 16;
+constexpr bool spans_words = V > 1 && std::is_pointer_v<It>&& std::is_same_v<value_of<It>, T>&& V * sizeof(T) > 16;
 
 /// Starts copying elements [first, first + count) of `source` to the slots from `place` on, as vectors of V elements: of
 /// first and place it takes that they lie alike in their vectors. Neighbours of the part may come along.
