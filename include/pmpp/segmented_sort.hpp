@@ -210,7 +210,7 @@ template <class T, class Words, class In, class Data, class Offsets, sort_tuning
 struct sort_short_segments_kernel {
   using cut = segment_cut<T, Tuning>;
   static constexpr int items = cut::items, threads = cut::threads, tile = cut::tile,
-                       min_blocks = larger(1, 1536 / threads / (items * int(sizeof(T)) > 64 ? 2 : 1));
+                       min_blocks = smaller(32, larger(1, 1536 / threads / (items * int(sizeof(T)) > 64 ? 2 : 1)));
   using memory_of_block = block::sort_memory<T, threads, items>;
 
   struct shared {
