@@ -92,10 +92,10 @@ struct window_plan {
   tile_part parts[3];
 };
 
-/// Windows that the kernel for short segments has left to the one for all, in any order.
-struct windows_left {
-  unsigned* count = nullptr;
-  std::uint32_t* window = nullptr;
+/// What a kernel says to those that follow.
+struct sort_notes {
+  unsigned left;  ///< windows that the kernel for short segments has left to the one for all
+  int passes;     ///< that the longest segment needs
 };
 
 /// Makes the plans. A warp finds where a window begins in the offsets; so a block plans one window less than it has warps.
@@ -112,7 +112,7 @@ struct plan_windows_kernel {
     std::int64_t windows;
     window_plan* plans;
     segment_place* large;  ///< for each window: the large segment to which its last element belongs. Null: no passes.
-    unsigned* left;        ///< is set to 0; may be null
+    sort_notes* notes;     ///< are set to 0
   };
 
   template <class Block>
@@ -123,7 +123,7 @@ struct plan_windows_kernel {
     const std::int64_t found =
         block::warp_partition_point(block, std::int64_t(0), offsets, [&](std::int64_t s) { return offset(s) < begin; });
     if (block.lane() == 0) memory.first[block.warp()] = found;
-    if (block.index() == 0 && block.thread() == 0 && a.left != nullptr) *a.left = 0;
+    if (block.index() == 0 && block.thread() == 0) *a.notes = {0, 0};
     block.sync();
     if (block.lane() > 0 || block.warp() == windows || window >= a.windows) return;
     const std::int64_t segments = offsets - 1, first = found, last = smaller(memory.first[block.warp() + 1], segments);
@@ -221,7 +221,8 @@ struct sort_short_segments_kernel {
     Data data;
     Offsets offsets;
     window_plan* plans;
-    windows_left left;
+    sort_notes* notes;
+    std::uint32_t* left;
   };
 
   template <class Block>
@@ -257,7 +258,7 @@ struct sort_short_segments_kernel {
     }
     if (block.thread() > 0) return;
     if (!longer) plan.parts[1].count = 0;
-    if (longer || more) a.left.window[simt::atomic_add(a.left.count, 1u)] = static_cast<std::uint32_t>(block.index());
+    if (longer || more) a.left[simt::atomic_add(&a.notes->left, 1u)] = static_cast<std::uint32_t>(block.index());
   }
 };
 
@@ -278,20 +279,24 @@ struct sort_segments_kernel {
     Other other;
     Offsets offsets;
     const window_plan* plans;
-    windows_left left;  ///< none: all windows, a block each
+    const segment_place* large;
+    sort_notes* notes;
+    const std::uint32_t* left;  ///< the windows to sort, in any order. Null: all, a block each
     Comp comp;
   };
 
   template <class Block>
   PMPP_HOST_DEVICE void operator()(Block& block, shared& memory, const arguments& a) const {
-    const std::int64_t windows = a.left.window == nullptr ? block.count() : std::int64_t(*a.left.count);
-    for (std::int64_t w = block.index(); w < windows; w += block.count()) {
-      const window_plan& plan = a.plans[a.left.window == nullptr ? w : std::int64_t(a.left.window[w])];
+    const std::int64_t windows = a.left == nullptr ? block.count() : std::int64_t(a.notes->left);
+    for (std::int64_t i = block.index(); i < windows; i += block.count()) {
+      const std::int64_t w = a.left == nullptr ? i : std::int64_t(a.left[i]);
       block.sync();
-      if (block.thread() < 3) memory.parts[block.thread()] = plan.parts[block.thread()];
+      if (block.thread() < 3) memory.parts[block.thread()] = a.plans[w].parts[block.thread()];
       block.sync();
-      for (int i = 0; i < 3; ++i)
-        if (memory.parts[i].count > 0) sort_part(block, memory.of_block, a, memory.parts[i]);
+      if (block.thread() == 0 && memory.parts[2].count > 0)
+        simt::atomic_max(&a.notes->passes, cut::passes(a.large[w].end - a.large[w].begin));
+      for (int k = 0; k < 3; ++k)
+        if (memory.parts[k].count > 0) sort_part(block, memory.of_block, a, memory.parts[k]);
     }
   }
 
@@ -404,22 +409,28 @@ struct merge_segments_kernel {
     block::staged_input<Data> data;
     block::staged_input<Other> other;
     const segment_place* large;
+    const sort_notes* notes;
+    int pass;
     std::int64_t run;   ///< elements of the runs that the pass merges
     std::int64_t step;  ///< elements of what one block does; a part or a multiple of four runs
     Comp comp;
   };
 
-  /// The block looks at `step` elements of the array, and at the large segments that have elements there.
+  /// The block looks at `step` elements of the array at a time, and at the large segments that have elements there.
   template <class Block>
   PMPP_HOST_DEVICE void operator()(Block& block, shared& memory, const arguments& a) const {
-    const std::int64_t begin = block.index() * a.step, end = smaller(begin + a.step, a.data.count);
-    std::int64_t last = -1;
-    for (std::int64_t w = larger(begin / window - 1, std::int64_t(0)); w <= (end - 1) / window; ++w) {
-      const segment_place s = a.large[w];
-      if (s.end - s.begin <= a.run || s.begin == last) continue;
-      last = s.begin;
-      const std::int64_t unit = begin <= s.begin ? 0 : ceil_div(begin - s.begin, a.step);
-      if (s.begin + unit * a.step < smaller(end, s.end)) merge_unit(block, memory, a, s, unit);
+    const int passes = a.notes->passes;
+    for (std::int64_t begin = block.index() * a.step; passes > a.pass && begin < a.data.count;
+         begin += block.count() * a.step) {
+      const std::int64_t end = smaller(begin + a.step, a.data.count);
+      std::int64_t last = -1;
+      for (std::int64_t w = larger(begin / window - 1, std::int64_t(0)); w <= (end - 1) / window; ++w) {
+        const segment_place s = a.large[w];
+        if (s.end - s.begin <= a.run || s.begin == last) continue;
+        last = s.begin;
+        const std::int64_t unit = begin <= s.begin ? 0 : ceil_div(begin - s.begin, a.step);
+        if (s.begin + unit * a.step < smaller(end, s.end)) merge_unit(block, memory, a, s, unit);
+      }
     }
   }
 
@@ -476,37 +487,38 @@ void segmented_sort_on_blocks(const P& where, const In& in, const Data& data, st
   const int passes = cut::passes(n);
   using words = typename words_of<T, Comp>::type;
   constexpr bool by_words = !std::is_void_v<words>;
-  const std::int64_t notes = passes == 0 ? 0 : windows, others = passes == 0 ? 0 : n, listed = by_words ? windows : 0;
+  const std::int64_t places = passes == 0 ? 0 : windows, others = passes == 0 ? 0 : n, listed = by_words ? windows : 0;
   scratch memory(where,
                  scratch_bytes({home::bytes(others), checked_bytes(windows, sizeof(window_plan), "segmented_sort"),
-                                checked_bytes(notes, sizeof(segment_place), "segmented_sort"),
-                                checked_bytes(listed, sizeof(std::uint32_t), "segmented_sort"), sizeof(unsigned)}),
+                                checked_bytes(places, sizeof(segment_place), "segmented_sort"),
+                                checked_bytes(listed, sizeof(std::uint32_t), "segmented_sort"), sizeof(sort_notes)}),
                  0);
   const Other other = home::of(memory, others);
   window_plan* const plans = memory.take<window_plan>(windows);
-  segment_place* const large = notes == 0 ? nullptr : memory.take<segment_place>(notes);
-  windows_left left;
-  if constexpr (by_words) left = {memory.take<unsigned>(1), memory.take<std::uint32_t>(listed)};
+  segment_place* const large = places == 0 ? nullptr : memory.take<segment_place>(places);
+  std::uint32_t* const left = by_words ? memory.take<std::uint32_t>(listed) : nullptr;
+  sort_notes* const notes = memory.take<sort_notes>(1);
   using plan_kernel = plan_windows_kernel<cut, Offsets>;
   launch(where, ceil_div(windows, std::int64_t(plan_kernel::windows)), plan_kernel{},
-         typename plan_kernel::arguments{offsets.first, offsets.count, windows, plans, large, left.count});
+         typename plan_kernel::arguments{offsets.first, offsets.count, windows, plans, large, notes});
   std::int64_t blocks = windows;
   if constexpr (by_words) {
     using short_kernel = sort_short_segments_kernel<T, words, In, Data, Offsets, Tuning>;
-    launch(where, windows, short_kernel{}, typename short_kernel::arguments{in, data, offsets.first, plans, left});
+    launch(where, windows, short_kernel{},
+           typename short_kernel::arguments{in, data, offsets.first, plans, notes, left});
     blocks = smaller(blocks, std::int64_t(4) * sort_kernel::min_blocks * processor_count(where));
   }
   launch(where, blocks, sort_kernel{},
-         typename sort_kernel::arguments{in, data, other, offsets.first, plans, left, comp});
+         typename sort_kernel::arguments{in, data, other, offsets.first, plans, large, notes, left, comp});
   // Several steps for each block that runs at a time: their work is not equal.
   const std::int64_t resident = std::int64_t(merge_kernel::min_blocks) * processor_count(where);
   std::int64_t step = 4 * cut::tile;
   while (step > larger(cut::tile / 4, merge_kernel::tile) && step > n / (4 * resident)) step /= 2;
   std::int64_t run = cut::tile;
   for (int pass = 0; pass < passes; ++pass, run *= 4)
-    launch(where, ceil_div(n, step), merge_kernel{},
+    launch(where, smaller(ceil_div(n, step), 2 * resident), merge_kernel{},
            typename merge_kernel::arguments{block::staged_input<Data>(data, n), block::staged_input<Other>(other, n),
-                                            large, run, step, comp});
+                                            large, notes, pass, run, step, comp});
 }
 
 /// seq: one segment after the other. host: so for segments that are long; the others are shared out by elements.

@@ -144,16 +144,10 @@ private:
 /// Where the tiles of a pass of four lie in their runs.
 using four_cuts = block::run_cut<4>;
 
-/// Finds them: every eighth by a warp, from all places, then the others between those, by four lanes each. A block's last
-/// warp finds what the next block begins with.
 template <class T, class In, class Comp>
 struct cut_runs_kernel {
-  static constexpr int threads = 256, min_blocks = 6, step = 8, warps = threads / simt::warp_size,
-                       tiles = (warps - 1) * step;
+  static constexpr int threads = 64;
 
-  struct shared {
-    std::int64_t place[warps][4];
-  };
   struct arguments {
     block::sorted_runs<4, In> runs;
     item_count count;
@@ -163,36 +157,15 @@ struct cut_runs_kernel {
   };
 
   template <class Block>
-  PMPP_HOST_DEVICE void operator()(Block& block, shared& memory, const arguments& a) const {
-    if (a.runs.run <= 1 << 28)
-      cut<int>(block, memory, a);
-    else
-      cut<std::int64_t>(block, memory, a);
-  }
-
-private:
-  template <class Index, class Block>
-  PMPP_HOST_DEVICE static void cut(Block& block, shared& memory, const arguments& a) {
+  PMPP_HOST_DEVICE void operator()(Block& block, const arguments& a) const {
     block::sorted_runs<4, In> runs = a.runs;
     if (a.count.pointer != nullptr) runs.source.count = a.count.get();
-    const std::int64_t first = block.index() * tiles;
-    const int own = block.thread() / 4, q = block.thread() % 4;
-    const auto group_of = [&](int t) { return (first + t) / a.tiles_of_group; };
-    const auto diagonal = [&](int t) {
-      return smaller((first + t) % a.tiles_of_group * a.tile, runs.count_of(group_of(t)));
-    };
-    const int of_warp = block.warp() * step;
-    const Index place = block::cut_four_by_warp<T, Index>(block, runs, group_of(of_warp), diagonal(of_warp), a.comp);
-    if (block.lane() % 8 == 0) memory.place[block.warp()][block.lane() / 8] = place;
-    block.sync();
-    if (block.warp() * simt::warp_size >= 4 * tiles) return;
-    const int k = own / step;
-    const std::int64_t group = group_of(own);
-    const Index low = group_of(k * step) == group ? static_cast<Index>(memory.place[k][q]) : Index(0);
-    const Index high = group_of((k + 1) * step) == group ? static_cast<Index>(memory.place[k + 1][q])
-                                                         : static_cast<Index>(runs.length(group, q));
-    const Index found = block::cut_four<T, Index>(block, runs, group, diagonal(own), a.comp, low, high);
-    if (first + own < a.tiles) a.cuts[first + own].place[q] = found;
+    const std::int64_t tile = block.index() * (threads / 4) + block.thread() / 4, group = tile / a.tiles_of_group;
+    const std::int64_t diagonal = smaller(tile % a.tiles_of_group * a.tile, runs.count_of(group));
+    const std::int64_t place = runs.run <= 1 << 28
+                                   ? block::cut_four<T, int>(block, runs, group, diagonal, a.comp)
+                                   : block::cut_four<T, std::int64_t>(block, runs, group, diagonal, a.comp);
+    if (tile < a.tiles) a.cuts[tile].place[block.thread() % 4] = place;
   }
 };
 
@@ -381,7 +354,7 @@ void merge_runs(const P& where, const In& in, const Out& out, const item_count& 
   const std::int64_t tiles = (groups - 1) * tiles_of_group + ceil_div(count.bound - (groups - 1) * Ways * run, tile);
   if constexpr (Ways == 4) {
     using cut = cut_runs_kernel<T, In, Comp>;
-    launch(where, ceil_div(tiles, std::int64_t(cut::tiles)), cut{},
+    launch(where, ceil_div(tiles, std::int64_t(cut::threads / 4)), cut{},
            typename cut::arguments{runs, count, tile, tiles_of_group, tiles, comp, cuts});
   }
   launch(where, tiles, kernel{},

@@ -67,20 +67,18 @@ PMPP_HOST_DEVICE void cut_two(Block& block, const sorted_runs<2, In>& runs, std:
 ///
 /// The middle elements of what is left of the runs are compared. Let h be the number of elements in front of them. If no
 /// more than h elements are wanted, the largest middle is none of them; otherwise the smallest one is. Either way half of
-/// a run is settled. Index: counts the elements of four runs. The place is known to lie in [low, high].
+/// a run is settled. Index: counts the elements of four runs.
 template <class T, class Index, class Block, class In, class Comp>
 PMPP_HOST_DEVICE Index cut_four(Block& block, const sorted_runs<4, In>& runs, std::int64_t group, std::int64_t diagonal,
-                                const Comp& comp, Index low, Index high) {
+                                const Comp& comp) {
   const int q = block.thread() % 4, first_lane = block.lane() - q;
   const In mine = runs.source.in + (runs.first_of(group) + q * runs.run);
-  const auto sum = [&](Index x) {
-    x += block.shuffle_xor(x, 1);
-    return x + block.shuffle_xor(x, 2);
-  };
-  Index left = larger(Index(0), high - low), wanted = static_cast<Index>(diagonal) - sum(low);
-  Index before = sum(left / 2);  // of all four middles
+  Index low = 0, left = static_cast<Index>(runs.length(group, q)), wanted = static_cast<Index>(diagonal);
+  Index before = left / 2;  // of all four middles
+  before += block.shuffle_xor(before, 1);
+  before += block.shuffle_xor(before, 2);
   T middle{};
-  if (left > 0) middle = element_as<T>(value_of<In>(mine[low + left / 2]));
+  if (left > 0) middle = element_as<T>(value_of<In>(mine[left / 2]));
   while (const unsigned alive_in_warp = block.ballot(left > 0)) {
     const unsigned alive = alive_in_warp >> first_lane & 15;
     const bool upper = wanted <= before;
@@ -105,49 +103,6 @@ PMPP_HOST_DEVICE Index cut_four(Block& block, const sorted_runs<4, In>& runs, st
       left = rest;
       if (left > 0) middle = element_as<T>(value_of<In>(mine[low + left / 2]));
     }
-  }
-  return low;
-}
-
-/// The same by a warp, eight lanes a run, with a quarter of the waits: each lane looks at the last element of an eighth of
-/// what is left of its run. Where the looked-at elements of the other runs lie says between which bounds its rank is: if
-/// both are inside or both are outside of what is wanted, so is the element.
-template <class T, class Index, class Block, class In, class Comp>
-PMPP_HOST_DEVICE Index cut_four_by_warp(Block& block, const sorted_runs<4, In>& runs, std::int64_t group,
-                                        std::int64_t diagonal, const Comp& comp) {
-  constexpr int lanes = 8;
-  const int q = block.lane() / lanes, rank = block.lane() % lanes;
-  const In mine = runs.source.in + (runs.first_of(group) + q * runs.run);
-  const auto wanted = static_cast<Index>(diagonal);
-  Index low = 0, high = static_cast<Index>(runs.length(group, q));
-  while (block.any(low < high)) {
-    const Index left = high - low, step = larger(Index(1), ceil_div(left, Index(lanes))), last = (rank + 1) * step - 1;
-    const bool is_one = last < left;
-    T looked_at{};
-    if (is_one) looked_at = element_as<T>(value_of<In>(mine[low + last]));
-    const int ones = static_cast<int>(left / step);  // of this run
-    Index before = low + last, at_most = before;     // of all runs: elements in front of this lane's
-    for (int other = 1; other < 4; ++other) {
-      const int of = (q + other) % 4, first_lane = of * lanes, ones_of = block.shuffle(ones, first_lane);
-      const Index low_of = block.shuffle(low, first_lane), left_of = block.shuffle(left, first_lane),
-                  step_of = block.shuffle(step, first_lane);
-      int in_front = 0;
-      for (int half = lanes / 2; half > 0; half /= 2)
-        for (int twice = 0; twice < (half == 1 ? 2 : 1); ++twice) {
-          const int next = smaller(in_front + half, lanes);
-          const T x = block.shuffle(looked_at, first_lane + next - 1);
-          if (next <= ones_of && in_front < next && (of < q ? !comp(looked_at, x) : comp(x, looked_at)))
-            in_front = next;
-        }
-      before += low_of + in_front * step_of;
-      at_most += low_of + smaller((in_front + 1) * step_of - 1, left_of);
-    }
-    const auto of_run = [&](bool p) { return static_cast<int>(block.ballot(p) >> (q * lanes) & 0xff); };
-    const int inside = of_run(is_one && at_most < wanted), outside = of_run(is_one && before >= wanted);
-    const Index begin = low;
-    if (inside != 0) low = begin + (32 - simt::leading_zeros(unsigned(inside))) * step;
-    if (outside != 0) high = larger(low, begin + (simt::trailing_zeros(unsigned(outside)) + 1) * step - 1);
-    if (!block.any(inside != 0 || outside != 0)) break;  // a comparator that contradicts itself
   }
   return low;
 }
