@@ -8,6 +8,8 @@
 //   2. Passes make one run of two, of four where inputs are long (block/merge_runs.hpp), from the data to scratch and back,
 //      so that the last one ends in the data. What fits into a tile takes one launch in all.
 //
+// Short inputs are compared all with all, or in smaller tiles of which one pass makes one run.
+//
 // Work n log n; traffic 2n elements for the tiles and 2n for each pass: 2^27 elements of 4 bytes take 7 passes. Scratch: n
 // elements and up to 2 %. Stable: equals keep their order, so that the result is unique and the same on every run. Values move
 // along with their keys.
@@ -663,6 +665,7 @@ struct descends {
 /// one launch in all.
 /// Other elements are merged. Cost: 2n elements of traffic for tiles of 8704 and for each factor of two from there to n, of
 /// four from 2^24 elements on; as many launches, of four twice as many. Scratch: n elements and up to 2 %; none for one tile.
+/// Of up to 16 bytes: up to 4096 take n^2 comparisons in one launch without scratch, up to 65,536 two launches.
 /// \throws std::invalid_argument for a null or reversed range, or bits outside of the key; out_of_memory, cuda_error.
 /// Source: PMPP ch. 12 and 13; Adinets and Merrill, Onesweep, 2022. Example: test/sort.cpp, sort.
 template <sort_tuning Tuning = sort_tuning{}, execution_policy P, random_access_range R, class Comp = less,
