@@ -231,7 +231,8 @@ struct sort_short_segments_kernel {
     const tile_part p = plan.parts[1];
     const bool more = plan.parts[0].count + plan.parts[2].count > 0;
     const std::int64_t segments = p.last - p.first;
-    bool longer = segments > 32 * tile;  // almost all are empty
+    // Almost all are empty, or one must be longer.
+    bool longer = segments > 32 * tile || p.count > segments * block::short_segment;
     if (p.count > 0 && !longer) {
       T x[items]{};
       for (int k = 0; k < items; ++k) {
