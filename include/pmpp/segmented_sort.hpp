@@ -195,12 +195,12 @@ struct pair_words {
 };
 
 template <class T, class Comp>
-struct words_of {
+struct sort_words {
   using code = typename code_under<T, Comp>::type;
   using type = std::conditional_t<std::is_void_v<code>, void, key_words<code>>;
 };
 template <class K, class V, class Comp>
-struct words_of<pair<K, V>, by_first<Comp>> {
+struct sort_words<pair<K, V>, by_first<Comp>> {
   using code = typename code_under<K, Comp>::type;
   using type = std::conditional_t<std::is_void_v<code> || (sizeof(K) > 4), void, pair_words<code>>;
 };
@@ -486,7 +486,7 @@ void segmented_sort_on_blocks(const P& where, const In& in, const Data& data, st
                 "pmpp: elements of more than about 450 bytes cannot be sorted");
   const std::int64_t windows = ceil_div(n, std::int64_t(cut::window));
   const int passes = cut::passes(n);
-  using words = typename words_of<T, Comp>::type;
+  using words = typename sort_words<T, Comp>::type;
   constexpr bool by_words = !std::is_void_v<words>;
   const std::int64_t places = passes == 0 ? 0 : windows, others = passes == 0 ? 0 : n, listed = by_words ? windows : 0;
   scratch memory(where,
