@@ -44,8 +44,9 @@ using test::triple;
 // Elements of a tile of the default kernel for ints.
 constexpr std::int64_t tile = 512 * 17;
 // Small enough that many blocks, several passes and several tiles a block take part at a few thousand elements.
-constexpr pmpp::sort_tuning tiny{.threads = 32, .bytes = 16, .four_ways = 0};
-constexpr pmpp::sort_tuning small{.threads = 64, .bytes = 32, .pass_bytes = 16};
+constexpr pmpp::sort_tuning tiny{.threads = 32, .bytes = 16, .four_ways = 0, .compared = 1, .ranked = 0};
+constexpr pmpp::sort_tuning small{
+    .threads = 64, .bytes = 32, .pass_bytes = 16, .short_threads = 32, .short_bytes = 12, .compared = 64};
 // Of the radix sort: a launch for each digit, and more than 64 tiles make them larger than 32; all ways, the first two up
 // to 200 and 576 elements in the emulator; a launch for each digit, with words of 64 bits.
 constexpr pmpp::sort_tuning tiny_radix{
@@ -153,12 +154,16 @@ TEST_ALL_PLACES("sort: every size") {
 }
 
 TEST_ALL_PLACES("every size up to a few tiny tiles, and around the sizes where a pass begins") {
-  for (std::int64_t n = 0; n <= 700; n += n < 150 ? 1 : 23)
+  for (std::int64_t n = 0; n <= 700; n += n < 150 ? 1 : 23) {
     check_sort<tiny, where>(tags(n, [](auto) { return draw() % 50; }), by_key{});
+    check_sort<small, where>(tags(n, [](auto) { return draw() % 50; }), by_key{});
+  }
   for (const std::int64_t at : {96, 384, 1536, 6144})
     for (const std::int64_t n : {at - 1, at, at + 1, at + 17, 2 * at + 1, 3 * at - 1})
       for (const int keys : {2, 1000000})
         check_sort<tiny, where>(tags(n, [&](auto) { return draw() % static_cast<unsigned>(keys); }), by_key{});
+  for (const std::int64_t n : {1000, 6143, 6144, 6145})
+    check_sort<small, where>(tags(n, [](auto) { return draw() % 500; }), by_key{});
 }
 
 TEST_ALL_PLACES("adversarial orders") {
@@ -610,6 +615,11 @@ TEST_ALL_PLACES("NaN in a merge sort, and other contradictions: nothing outside 
   auto data = where::put(v);
   pmpp::sort<tiny>(policy, data.begin() + 1, data.end() - 1, contradicting{});
   auto got = where::get(data);
+  CHECK(got.front() == 4242u);
+  CHECK(got.back() == 4242u);
+  CHECK(std::all_of(got.begin() + 1, got.end() - 1, [](auto x) { return x >= 100 && x < 5100; }));
+  for (const int n : {64, 5000}) pmpp::sort<small>(policy, data.begin() + 1, data.begin() + 1 + n, contradicting{});
+  got = where::get(data);
   CHECK(got.front() == 4242u);
   CHECK(got.back() == 4242u);
   CHECK(std::all_of(got.begin() + 1, got.end() - 1, [](auto x) { return x >= 100 && x < 5100; }));

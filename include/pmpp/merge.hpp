@@ -32,11 +32,11 @@
 namespace pmpp::inline PMPP_BACKEND {
 
 struct merge_tuning {
-  int threads = 512;       ///< of a block, an even number of warps; fewer for elements of more than 200 bytes
-  int bytes = 64;          ///< of keys and values that a thread merges, more for wide ones: 17 of 4 bytes, 11 of 8
-  int resident = 1536;     ///< threads that merge on a multiprocessor at a time
-  int waves = 3;           ///< up to so many of smaller blocks find by themselves where their tiles begin
-  int two_rounds = 12000;  ///< from so many tiles on their beginnings are searched in two rounds
+  int threads = 512;      ///< of a block, an even number of warps; fewer for elements of more than 200 bytes
+  int bytes = 64;         ///< of keys and values that a thread merges, more for wide ones: 17 of 4 bytes, 11 of 8
+  int resident = 1536;    ///< threads that merge on a multiprocessor at a time
+  int waves = 2;          ///< up to so many of smaller blocks find by themselves where their tiles begin
+  int two_rounds = 6000;  ///< from so many tiles on their beginnings are searched in two rounds
 };
 
 namespace detail {
@@ -86,14 +86,18 @@ struct merge_kernel {
   }
 };
 
-/// Finds where tiles begin. Where there are many, every eighth first, from all places, then the others between those: less
-/// traffic, at the cost of two waits.
+/// Finds where tiles begin, eight lanes each. Where there are many, every eighth first, from all places, then a thread each
+/// of the others between those: less traffic, at the cost of two waits.
 template <class A, class B, class Comp>
 struct cut_kernel {
-  static constexpr int threads = 128, step = 8;
+  static constexpr int threads = 128, lanes = 8, groups = threads / lanes, step = 8;
+  /// Cuts that a block finds. In two rounds the last group's is the first of the next block.
+  PMPP_HOST_DEVICE static constexpr int cuts_of_block(bool two_rounds) {
+    return two_rounds ? (groups - 1) * step : groups;
+  }
 
   struct shared {
-    std::int64_t cut[threads / step + 1];
+    std::int64_t cut[groups];
   };
   struct arguments {
     A a;
@@ -107,25 +111,26 @@ struct cut_kernel {
 
   template <class Block>
   PMPP_HOST_DEVICE void operator()(Block& block, shared& memory, const arguments& a) const {
-    const std::int64_t count_a = a.count_a.get(), count_b = a.count_b.get(), first = block.index() * threads;
+    const std::int64_t count_a = a.count_a.get(), count_b = a.count_b.get();
+    const std::int64_t first = block.index() * cuts_of_block(a.two_rounds);
     const auto diagonal = [&](int t) { return smaller((first + t) * a.tile, count_a + count_b); };
+    const int t = block.thread(), group = t / lanes;
+    const std::int64_t cut = block::warp_co_rank<lanes>(block, diagonal(a.two_rounds ? group * step : group), a.a,
+                                                        count_a, a.b, count_b, a.comp);
     if (!a.two_rounds) {
-      if (first + block.thread() <= a.tiles)
-        a.cuts[first + block.thread()] = co_rank(diagonal(block.thread()), a.a, count_a, a.b, count_b, a.comp);
+      if (t % lanes == 0 && first + group <= a.tiles) a.cuts[first + group] = cut;
       return;
     }
-    for (int k = block.thread(); k <= threads / step; k += threads)
-      memory.cut[k] = co_rank(diagonal(k * step), a.a, count_a, a.b, count_b, a.comp);
+    if (t % lanes == 0) memory.cut[group] = cut;
     block.sync();
-    const int t = block.thread(), k = t / step;
+    if (t >= cuts_of_block(true) || first + t > a.tiles) return;
+    const int k = t / step;
     const std::int64_t low_a = memory.cut[k], low_b = diagonal(k * step) - low_a;
     const std::int64_t count = diagonal((k + 1) * step) - diagonal(k * step);
     // Under a comparator that contradicts itself the cuts may not be in order.
     const std::int64_t part_a = smaller(larger(std::int64_t(0), memory.cut[k + 1] - low_a), count);
     const std::int64_t part_b = smaller(count_b - low_b, count - part_a);
-    if (first + t <= a.tiles)
-      a.cuts[first + t] =
-          low_a + co_rank(diagonal(t) - low_a - low_b, a.a + low_a, part_a, a.b + low_b, part_b, a.comp);
+    a.cuts[first + t] = low_a + co_rank(diagonal(t) - low_a - low_b, a.a + low_a, part_a, a.b + low_b, part_b, a.comp);
   }
 };
 
@@ -160,13 +165,13 @@ void merge_on_blocks(const char* function, const P& where, const input<A>& a, co
       n <= std::int64_t(2) * Tuning.waves * kernel::min_blocks * processor_count(where) * small * kernel::items;
   const int threads = is_short ? small : kernel::threads;
   const std::int64_t tile = std::int64_t(threads) * kernel::items, tiles = ceil_div(n, tile);
+  const bool two_rounds = tiles > Tuning.two_rounds;
   scratch memory(where, is_short ? 0 : checked_bytes(tiles + 1, sizeof(std::int64_t), function), 0);
   std::int64_t* const cuts = is_short ? nullptr : memory.take<std::int64_t>(tiles + 1);
   using cut = cut_kernel<A, B, Comp>;
   if (!is_short)
-    launch(where, ceil_div(tiles + 1, std::int64_t(cut::threads)), cut{},
-           typename cut::arguments{a.first, b.first, a.count, b.count, tile, tiles, tiles > Tuning.two_rounds, comp,
-                                   cuts});
+    launch(where, ceil_div(tiles + 1, std::int64_t(cut::cuts_of_block(two_rounds))), cut{},
+           typename cut::arguments{a.first, b.first, a.count, b.count, tile, tiles, two_rounds, comp, cuts});
   launch(where, grid{tiles, threads}, kernel{}, typename kernel::arguments{merged, a.count, b.count, cuts, comp});
 }
 

@@ -15,6 +15,9 @@
 //          tiles        [ a b c d ]        [ 1st tile  ]               of L: sorted by the block in whose window it begins
 //                                                     [ 2nd tile ] [e]
 //
+//      Where all segments of a window are short and their elements numbers, another kernel sorts them in front of that, by
+//      networks (block/short_segments.hpp).
+//
 //   2. A large segment is cut into tiles from its beginning; then passes make one run of four, as in sort.hpp, in all
 //      large segments at once. What a block does in a pass begins at a multiple of a step from where its segment begins;
 //      which large segments there are around it the first kernel has written down.
@@ -30,6 +33,7 @@
 
 #include <pmpp/block/merge_four.hpp>
 #include <pmpp/block/segmented_sort.hpp>
+#include <pmpp/block/short_segments.hpp>
 #include <pmpp/core/config.hpp>
 #include <pmpp/core/operators.hpp>
 #include <pmpp/core/range.hpp>
@@ -75,11 +79,23 @@ struct tile_part {
   std::int64_t from, first, last;
   int count;
   bool to_other;  ///< where the next pass reads it
+
+  /// Where a segment begins in the tile.
+  template <class Offsets>
+  PMPP_HOST_DEVICE int begin_of(const Offsets& offsets, std::int64_t s) const {
+    return static_cast<int>(smaller(static_cast<std::int64_t>(offsets[s]) - from, std::int64_t(count)));
+  }
 };
 /// What a block sorts, each of which may be empty: a tile of a large segment that begins in front of its window, the small
 /// segments that begin in the window, and the first tile of a large one.
 struct window_plan {
   tile_part parts[3];
+};
+
+/// What a kernel says to those that follow.
+struct sort_notes {
+  unsigned left;  ///< windows that the kernel for short segments has left to the one for all
+  int passes;     ///< that the longest segment needs
 };
 
 /// Makes the plans. A warp finds where a window begins in the offsets; so a block plans one window less than it has warps.
@@ -96,6 +112,7 @@ struct plan_windows_kernel {
     std::int64_t windows;
     window_plan* plans;
     segment_place* large;  ///< for each window: the large segment to which its last element belongs. Null: no passes.
+    sort_notes* notes;     ///< are set to 0
   };
 
   template <class Block>
@@ -106,6 +123,7 @@ struct plan_windows_kernel {
     const std::int64_t found =
         block::warp_partition_point(block, std::int64_t(0), offsets, [&](std::int64_t s) { return offset(s) < begin; });
     if (block.lane() == 0) memory.first[block.warp()] = found;
+    if (block.index() == 0 && block.thread() == 0) *a.notes = {0, 0};
     block.sync();
     if (block.lane() > 0 || block.warp() == windows || window >= a.windows) return;
     const std::int64_t segments = offsets - 1, first = found, last = smaller(memory.first[block.warp() + 1], segments);
@@ -138,6 +156,113 @@ private:
   }
 };
 
+// Elements as unsigned words in their order, for networks (block/short_segments.hpp); void where there are none. Numbers
+// have their codes, which equal ones share; in front of values those of up to 32 bits with their places behind them.
+
+template <class K, class Comp>
+struct code_under {
+  using type = void;
+};
+template <class K, class Comp>
+requires(radix_order<Comp, K>::known) struct code_under<K, Comp> {
+  using type = radix_code<K, radix_order<Comp, K>::descending>;
+};
+template <class K, class Code>
+struct code_under<K, code_less<Code>> {
+  using type = Code;
+};
+
+template <class Code>
+struct key_words {
+  PMPP_HOST_DEVICE static auto word(const typename Code::key& x, int) {
+    return static_cast<std::conditional_t<Code::width <= 32, std::uint32_t, std::uint64_t>>(Code::encode(x));
+  }
+  template <class Word, class At>
+  PMPP_HOST_DEVICE static auto element(Word w, At) {
+    return Code::decode(static_cast<typename Code::bits>(w));
+  }
+};
+template <class Code>
+struct pair_words {
+  template <class T>
+  PMPP_HOST_DEVICE static std::uint64_t word(const T& x, int place) {
+    return std::uint64_t(Code::encode(x.first)) << 32 | unsigned(place);
+  }
+  template <class At>
+  PMPP_HOST_DEVICE static auto element(std::uint64_t w, At at) {
+    return at(static_cast<int>(w & 0xffff));
+  }
+};
+
+template <class T, class Comp>
+struct sort_words {
+  using code = typename code_under<T, Comp>::type;
+  using type = std::conditional_t<std::is_void_v<code>, void, key_words<code>>;
+};
+template <class K, class V, class Comp>
+struct sort_words<pair<K, V>, by_first<Comp>> {
+  using code = typename code_under<K, Comp>::type;
+  using type = std::conditional_t<std::is_void_v<code> || (sizeof(K) > 4), void, pair_words<code>>;
+};
+
+/// Sorts the windows whose segments are all short, by networks: less work, and in half of the registers.
+template <class T, class Words, class In, class Data, class Offsets, sort_tuning Tuning>
+struct sort_short_segments_kernel {
+  using cut = segment_cut<T, Tuning>;
+  static constexpr int items = cut::items, threads = cut::threads, tile = cut::tile,
+                       min_blocks = smaller(32, larger(1, 1536 / threads / (items * int(sizeof(T)) > 64 ? 2 : 1)));
+  using memory_of_block = block::sort_memory<T, threads, items>;
+
+  struct shared {
+    memory_of_block of_block;
+  };
+  struct arguments {
+    In in;
+    Data data;
+    Offsets offsets;
+    window_plan* plans;
+    sort_notes* notes;
+    std::uint32_t* left;
+  };
+
+  template <class Block>
+  PMPP_HOST_DEVICE void operator()(Block& block, shared& memory, const arguments& a) const {
+    window_plan& plan = a.plans[block.index()];
+    const tile_part p = plan.parts[1];
+    const bool more = plan.parts[0].count + plan.parts[2].count > 0;
+    const std::int64_t segments = p.last - p.first;
+    // Almost all are empty, or one must be longer.
+    bool longer = segments > 32 * tile || p.count > segments * block::short_segment;
+    if (p.count > 0 && !longer) {
+      T x[items]{};
+      for (int k = 0; k < items; ++k) {
+        const int i = k * threads + block.thread();
+        if (i < p.count) x[k] = block::element_as<T>(value_of<In>(a.in[p.from + i]));
+      }
+      for (std::int64_t s = p.first + block.thread(); s < p.last; s += threads)
+        longer = longer || p.begin_of(a.offsets, s + 1) - p.begin_of(a.offsets, s) > block::short_segment;
+      T* const slots = memory.of_block.slots();
+      for (int k = 0; k < items; ++k) {
+        const int i = k * threads + block.thread();
+        if (i < p.count) slots[memory_of_block::slot(i)] = x[k];
+      }
+      longer = block.sync_or(longer);
+      if (!longer) {
+        block::sort_short_segments<Words>(block, memory.of_block, segments,
+                                          [&](std::int64_t s) { return p.begin_of(a.offsets, p.first + s); });
+        block.sync();
+        for (int k = 0; k < items; ++k) {
+          const int i = k * threads + block.thread();
+          if (i < p.count) block::assign(a.data, p.from + i, slots[memory_of_block::slot(i)]);
+        }
+      }
+    }
+    if (block.thread() > 0) return;
+    if (!longer) plan.parts[1].count = 0;
+    if (longer || more) a.left[simt::atomic_add(&a.notes->left, 1u)] = static_cast<std::uint32_t>(block.index());
+  }
+};
+
 template <class T, class In, class Data, class Other, class Offsets, class Comp, sort_tuning Tuning>
 struct sort_segments_kernel {
   using cut = segment_cut<T, Tuning>;
@@ -155,15 +280,25 @@ struct sort_segments_kernel {
     Other other;
     Offsets offsets;
     const window_plan* plans;
+    const segment_place* large;
+    sort_notes* notes;
+    const std::uint32_t* left;  ///< the windows to sort, in any order. Null: all, a block each
     Comp comp;
   };
 
   template <class Block>
   PMPP_HOST_DEVICE void operator()(Block& block, shared& memory, const arguments& a) const {
-    if (block.thread() < 3) memory.parts[block.thread()] = a.plans[block.index()].parts[block.thread()];
-    block.sync();
-    for (int i = 0; i < 3; ++i)
-      if (memory.parts[i].count > 0) sort_part(block, memory.of_block, a, memory.parts[i]);
+    const std::int64_t windows = a.left == nullptr ? block.count() : std::int64_t(a.notes->left);
+    for (std::int64_t i = block.index(); i < windows; i += block.count()) {
+      const std::int64_t w = a.left == nullptr ? i : std::int64_t(a.left[i]);
+      block.sync();
+      if (block.thread() < 3) memory.parts[block.thread()] = a.plans[w].parts[block.thread()];
+      block.sync();
+      if (block.thread() == 0 && memory.parts[2].count > 0)
+        simt::atomic_max(&a.notes->passes, cut::passes(a.large[w].end - a.large[w].begin));
+      for (int k = 0; k < 3; ++k)
+        if (memory.parts[k].count > 0) sort_part(block, memory.of_block, a, memory.parts[k]);
+    }
   }
 
 private:
@@ -187,14 +322,14 @@ private:
       for (int i = block.thread(); i < tile; i += threads) memory.head[i] = 0;
       if (block.thread() == 0) memory.longest = 0;
       block.sync();
-      mark_heads(block, memory, a, p.from, count, p.first, p.last);
+      mark_heads(block, memory, a, p);
     }
     for (int k = 0; k < items; ++k) {
       const int i = k * threads + block.thread();
       if (i < count) slots[memory_of_block::slot(i)] = x[k];
     }
     block.sync();
-    block::segmented_sort(block, memory, p.count, p.last - p.first < 2 ? p.count : memory.longest, a.comp);
+    block::segmented_sort(block, memory, p.count, one ? p.count : memory.longest, a.comp);
     for (int k = 0; k < items; ++k) {
       const int i = k * threads + block.thread();
       if (i >= p.count) continue;
@@ -208,8 +343,10 @@ private:
   /// Each segment that is not empty marks its first element; the longest is found. Where far more segments than elements begin, all of them but
   /// a few empty, each element searches for its segment instead.
   template <class Block>
-  PMPP_HOST_DEVICE static void mark_heads(Block& block, memory_of_block& memory, const arguments& a, std::int64_t from,
-                                          int count, std::int64_t first, std::int64_t last) {
+  PMPP_HOST_DEVICE static void mark_heads(Block& block, memory_of_block& memory, const arguments& a,
+                                          const tile_part& p) {
+    const std::int64_t first = p.first, last = p.last;
+    const int count = p.count;
     int longest = 0;
     if (last - first <= 32 * tile) {
       constexpr int at_once = 4;
@@ -217,8 +354,8 @@ private:
         int begin[at_once], end[at_once];
         for (int k = 0; k < at_once; ++k) {
           const std::int64_t s = smaller(next + k * threads, last - 1);
-          begin[k] = static_cast<int>(smaller(offset(a, s) - from, std::int64_t(count)));
-          end[k] = static_cast<int>(smaller(offset(a, s + 1) - from, std::int64_t(count)));
+          begin[k] = p.begin_of(a.offsets, s);
+          end[k] = p.begin_of(a.offsets, s + 1);
         }
         for (int k = 0; k < at_once; ++k) {
           if (begin[k] >= end[k] || next + k * threads >= last) continue;
@@ -232,12 +369,12 @@ private:
         std::int64_t low = first, high = last;  // the first segment that begins at element i or behind it
         while (low < high) {
           const std::int64_t s = low + (high - low) / 2;
-          if (offset(a, s) < from + i)
+          if (offset(a, s) < p.from + i)
             low = s + 1;
           else
             high = s;
         }
-        if (low < last && offset(a, low) == from + i) memory.head[i] = 1;
+        if (low < last && offset(a, low) == p.from + i) memory.head[i] = 1;
       }
     }
     longest = block.warp_max(longest);
@@ -273,22 +410,28 @@ struct merge_segments_kernel {
     block::staged_input<Data> data;
     block::staged_input<Other> other;
     const segment_place* large;
+    const sort_notes* notes;
+    int pass;
     std::int64_t run;   ///< elements of the runs that the pass merges
     std::int64_t step;  ///< elements of what one block does; a part or a multiple of four runs
     Comp comp;
   };
 
-  /// The block looks at `step` elements of the array, and at the large segments that have elements there.
+  /// The block looks at `step` elements of the array at a time, and at the large segments that have elements there.
   template <class Block>
   PMPP_HOST_DEVICE void operator()(Block& block, shared& memory, const arguments& a) const {
-    const std::int64_t begin = block.index() * a.step, end = smaller(begin + a.step, a.data.count);
-    std::int64_t last = -1;
-    for (std::int64_t w = larger(begin / window - 1, std::int64_t(0)); w <= (end - 1) / window; ++w) {
-      const segment_place s = a.large[w];
-      if (s.end - s.begin <= a.run || s.begin == last) continue;
-      last = s.begin;
-      const std::int64_t unit = begin <= s.begin ? 0 : ceil_div(begin - s.begin, a.step);
-      if (s.begin + unit * a.step < smaller(end, s.end)) merge_unit(block, memory, a, s, unit);
+    const int passes = a.notes->passes;
+    for (std::int64_t begin = block.index() * a.step; passes > a.pass && begin < a.data.count;
+         begin += block.count() * a.step) {
+      const std::int64_t end = smaller(begin + a.step, a.data.count);
+      std::int64_t last = -1;
+      for (std::int64_t w = larger(begin / window - 1, std::int64_t(0)); w <= (end - 1) / window; ++w) {
+        const segment_place s = a.large[w];
+        if (s.end - s.begin <= a.run || s.begin == last) continue;
+        last = s.begin;
+        const std::int64_t unit = begin <= s.begin ? 0 : ceil_div(begin - s.begin, a.step);
+        if (s.begin + unit * a.step < smaller(end, s.end)) merge_unit(block, memory, a, s, unit);
+      }
     }
   }
 
@@ -343,27 +486,40 @@ void segmented_sort_on_blocks(const P& where, const In& in, const Data& data, st
                 "pmpp: elements of more than about 450 bytes cannot be sorted");
   const std::int64_t windows = ceil_div(n, std::int64_t(cut::window));
   const int passes = cut::passes(n);
-  const std::int64_t notes = passes == 0 ? 0 : windows, others = passes == 0 ? 0 : n;
+  using words = typename sort_words<T, Comp>::type;
+  constexpr bool by_words = !std::is_void_v<words>;
+  const std::int64_t places = passes == 0 ? 0 : windows, others = passes == 0 ? 0 : n, listed = by_words ? windows : 0;
   scratch memory(where,
                  scratch_bytes({home::bytes(others), checked_bytes(windows, sizeof(window_plan), "segmented_sort"),
-                                checked_bytes(notes, sizeof(segment_place), "segmented_sort")}),
+                                checked_bytes(places, sizeof(segment_place), "segmented_sort"),
+                                checked_bytes(listed, sizeof(std::uint32_t), "segmented_sort"), sizeof(sort_notes)}),
                  0);
   const Other other = home::of(memory, others);
   window_plan* const plans = memory.take<window_plan>(windows);
-  segment_place* const large = notes == 0 ? nullptr : memory.take<segment_place>(notes);
+  segment_place* const large = places == 0 ? nullptr : memory.take<segment_place>(places);
+  std::uint32_t* const left = by_words ? memory.take<std::uint32_t>(listed) : nullptr;
+  sort_notes* const notes = memory.take<sort_notes>(1);
   using plan_kernel = plan_windows_kernel<cut, Offsets>;
   launch(where, ceil_div(windows, std::int64_t(plan_kernel::windows)), plan_kernel{},
-         typename plan_kernel::arguments{offsets.first, offsets.count, windows, plans, large});
-  launch(where, windows, sort_kernel{}, typename sort_kernel::arguments{in, data, other, offsets.first, plans, comp});
+         typename plan_kernel::arguments{offsets.first, offsets.count, windows, plans, large, notes});
+  std::int64_t blocks = windows;
+  if constexpr (by_words) {
+    using short_kernel = sort_short_segments_kernel<T, words, In, Data, Offsets, Tuning>;
+    launch(where, windows, short_kernel{},
+           typename short_kernel::arguments{in, data, offsets.first, plans, notes, left});
+    blocks = smaller(blocks, std::int64_t(4) * sort_kernel::min_blocks * processor_count(where));
+  }
+  launch(where, blocks, sort_kernel{},
+         typename sort_kernel::arguments{in, data, other, offsets.first, plans, large, notes, left, comp});
   // Several steps for each block that runs at a time: their work is not equal.
   const std::int64_t resident = std::int64_t(merge_kernel::min_blocks) * processor_count(where);
   std::int64_t step = 4 * cut::tile;
   while (step > larger(cut::tile / 4, merge_kernel::tile) && step > n / (4 * resident)) step /= 2;
   std::int64_t run = cut::tile;
   for (int pass = 0; pass < passes; ++pass, run *= 4)
-    launch(where, ceil_div(n, step), merge_kernel{},
+    launch(where, smaller(ceil_div(n, step), 2 * resident), merge_kernel{},
            typename merge_kernel::arguments{block::staged_input<Data>(data, n), block::staged_input<Other>(other, n),
-                                            large, run, step, comp});
+                                            large, notes, pass, run, step, comp});
 }
 
 /// seq: one segment after the other. host: so for segments that are long; the others are shared out by elements.
@@ -438,10 +594,10 @@ void sort_segments(const char* function, const P& where, const input<Data>& in, 
 /// \param comp     as of sort; integers, floating-point numbers too come in the order of sort: -0.0 before +0.0 and NaN
 ///                 last under less.
 /// The result is unique: the same on every run. Asynchronous on a GPU; may be captured. Scratch: n elements and 0.5 %
-/// (136 bytes for each window of 7168 elements of 4 bytes, 3584 of 8), from the workspace or one allocation in stream
-/// order; 120 bytes a window for n up to 8192 elements of 4 bytes. Cost: 2n elements of traffic and the offsets, and 2m
+/// (140 bytes for each window of 7168 elements of 4 bytes, 3584 of 8), from the workspace or one allocation in stream
+/// order; 124 bytes a window for n up to 8192 elements of 4 bytes. Cost: 2n elements of traffic and the offsets, and 2m
 /// for each factor of four from a tile of 8192 to the longest segment, where m elements lie in segments so long. Time
-/// depends on n and on the number of segments, not on which segments are long. Launches: two, and one for each factor of
+/// depends on n and on the number of segments, not on which segments are long. Launches: two or three, and one for each factor of
 /// four from a tile to n.
 /// \throws std::invalid_argument for a null or reversed range or for no offsets; out_of_memory, cuda_error.
 /// Source: PMPP ch. 13; Baxter, moderngpu, 2013. Example: test/segmented_sort.cpp, sorts.

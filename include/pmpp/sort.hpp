@@ -8,6 +8,8 @@
 //   2. Passes make one run of two, of four where inputs are long (block/merge_runs.hpp), from the data to scratch and back,
 //      so that the last one ends in the data. What fits into a tile takes one launch in all.
 //
+// Short inputs are compared all with all, or in smaller tiles of which one pass makes one run.
+//
 // Work n log n; traffic 2n elements for the tiles and 2n for each pass: 2^27 elements of 4 bytes take 7 passes. Scratch: n
 // elements and up to 2 %. Stable: equals keep their order, so that the result is unique and the same on every run. Values move
 // along with their keys.
@@ -18,6 +20,7 @@
 #include <new>
 #include <type_traits>
 
+#include <pmpp/block/grid_barrier.hpp>
 #include <pmpp/block/merge_runs.hpp>
 #include <pmpp/block/sort.hpp>
 #include <pmpp/core/config.hpp>
@@ -26,10 +29,12 @@
 #include <pmpp/execution.hpp>
 #include <pmpp/host/parallel_for.hpp>
 #include <pmpp/launch.hpp>
+#include <pmpp/launch_together.hpp>
 #include <pmpp/memory/reachable.hpp>
 #include <pmpp/memory/workspace.hpp>
 #include <pmpp/merge.hpp>
 #include <pmpp/reduce.hpp>
+#include <pmpp/simt/atomic.hpp>
 #include <pmpp/sort/radix.hpp>
 
 #pragma GCC visibility push(hidden)  // see launch.hpp
@@ -58,6 +63,10 @@ struct sort_tuning {
   int resident = 1024;                                ///< threads that sort on a multiprocessor at a time
   int pass_resident = 1536;                           ///< threads that merge runs there
   std::int64_t four_ways = std::int64_t(1) << 24;     ///< from so many elements on passes merge four runs
+  int short_threads = 256;                            ///< of a block that sorts a tile where inputs are short
+  int short_bytes = 36;                               ///< of a thread's elements there
+  int compared = 4096;                                ///< up to so many elements are compared with each other
+  std::int64_t ranked = std::int64_t(1) << 16;        ///< up to so many elements one pass merges all tiles
 };
 
 namespace detail {
@@ -205,6 +214,110 @@ struct merge_runs_kernel {
     block.sync();
     block::merge_runs(block, of_block, runs, group, static_cast<int>(end - begin), a.out, runs.first_of(group) + begin,
                       a.comp);
+  }
+};
+
+/// Sorts some thousand elements by comparing each with all others: it comes behind the smaller ones, and behind the equal
+/// ones in front of it. A lane of each warp of a block has one of 32 elements, and a warp compares with some of all.
+template <class T, class In, class Out, class Comp, int Most>
+struct compare_all_kernel {
+  static constexpr int threads = 512, lanes = simt::warp_size, most = Most, min_blocks = 2;
+
+  struct shared {
+    alignas(16) unsigned char elements[most * sizeof(T)];
+    unsigned place[lanes];
+  };
+  struct arguments {
+    In in;
+    Out out;
+    item_count count;
+    Comp comp;
+    unsigned* barrier;  ///< in place: two words, zero
+  };
+
+  template <class Block>
+  PMPP_HOST_DEVICE void operator()(Block& block, shared& memory, const arguments& a) const {
+    const int n = static_cast<int>(a.count.get()), own = static_cast<int>(block.index()) * lanes;
+    T* const all = reinterpret_cast<T*>(memory.elements);
+    for (int i = block.thread(); i < n; i += threads) all[i] = block::element_as<T>(value_of<In>(a.in[i]));
+    if (block.thread() < lanes) memory.place[block.thread()] = 0;
+    block.sync();
+    const int i = own + block.lane();
+    if (i < n) {
+      const T mine = all[i];
+      unsigned before = 0;
+      for (int first = block.warp() * lanes; first < n; first += threads)
+        for (int j = first; j < smaller(first + lanes, n); ++j)
+          if (j < i ? !a.comp(mine, all[j]) : a.comp(all[j], mine)) ++before;  // i itself: not before itself
+      simt::atomic_add(&memory.place[block.lane()], before);
+    }
+    if (a.barrier != nullptr) {  // all have read
+      block::grid_barrier barrier(a.barrier, a.barrier + 1);
+      barrier.sync(
+          block, [] {}, [] {});
+      if (block.thread() == 0 && barrier.leave(block)) simt::store(a.barrier, 0u);
+    } else {
+      block.sync();
+    }
+    if (block.warp() == 0 && i < n)
+      block::assign(a.out, static_cast<std::int64_t>(smaller(memory.place[block.lane()], unsigned(n - 1))), all[i]);
+  }
+};
+
+/// Makes one sequence of some sorted runs at once: an element's place is the one in its own run, and how many elements of
+/// each other run precede it. A block finds the places of some elements, a warp those in a run: first among samples, which
+/// lie in shared memory, then between two of them.
+template <class T, class In, class Out, class Comp, int Run>
+struct rank_runs_kernel {
+  static constexpr int threads = 512, elements = 256, at_once = 8, most_runs = 64, step = 64, samples = Run / step,
+                       min_blocks = 2, blocks_of_run = ceil_div(Run, elements);
+
+  struct shared {
+    alignas(
+        16) unsigned char sample[most_runs * samples * sizeof(T)];  ///< elements step - 1, 2 * step - 1, ... of runs
+    unsigned place[elements];
+  };
+  struct arguments {
+    In in;
+    Out out;
+    item_count count;
+    Comp comp;
+  };
+
+  template <class Block>
+  PMPP_HOST_DEVICE void operator()(Block& block, shared& memory, const arguments& a) const {
+    const int all = static_cast<int>(a.count.get()), index = static_cast<int>(block.index());
+    const int own = index / blocks_of_run, in_run = index % blocks_of_run * elements, begin = own * Run + in_run;
+    const int count = smaller(elements, smaller((own + 1) * Run, all) - begin), runs = ceil_div(all, Run);
+    if (count <= 0) return;
+    const auto element = [&](int i) { return block::element_as<T>(value_of<In>(a.in[i])); };
+    T* const sample = reinterpret_cast<T*>(memory.sample);
+    for (int k = block.thread(); k < runs * samples; k += threads)
+      if (const int i = k / samples * Run + (k % samples + 1) * step - 1; i < all) sample[k] = element(i);
+    for (int i = block.thread(); i < elements; i += threads) memory.place[i] = static_cast<unsigned>(in_run + i);
+    T mine[at_once];
+    for (int k = 0; k < at_once; ++k) mine[k] = element(begin + smaller(k * simt::warp_size + block.lane(), count - 1));
+    block.sync();
+    for (int r = block.warp(); r < runs; r += block.warps()) {
+      if (r == own) continue;
+      const int length = smaller(Run, all - r * Run), samples_of_run = length / step;
+      const auto precedes = [&](const T& other, int k) {
+        return r < own ? !a.comp(mine[k], other) : a.comp(other, mine[k]);
+      };
+      int before[at_once]{};
+      for (int left = samples_of_run; left > 0; left -= ceil_div(left, 2))  // halves, the same for all
+        for (int k = 0; k < at_once; ++k)
+          if (precedes(sample[r * samples + before[k] + (left - 1) / 2], k)) before[k] += ceil_div(left, 2);
+      for (int k = 0; k < at_once; ++k) before[k] *= step;
+      for (int half = step / 2; half > 0; half /= 2)
+        for (int k = 0; k < at_once; ++k)
+          if (const int i = before[k] + half - 1; i < length && precedes(element(r * Run + i), k)) before[k] += half;
+      for (int k = 0; k < at_once; ++k)
+        simt::atomic_add(&memory.place[k * simt::warp_size + block.lane()], static_cast<unsigned>(before[k]));
+    }
+    block.sync();
+    for (int i = block.thread(); i < count; i += threads)
+      block::assign(a.out, static_cast<std::int64_t>(smaller(memory.place[i], unsigned(all - 1))), element(begin + i));
   }
 };
 
@@ -405,9 +518,48 @@ struct second_home<pair<K, V>> {
   }
 };
 
+/// The tuning of tiles where inputs are short.
+template <sort_tuning Tuning>
+constexpr sort_tuning short_tuning() {
+  sort_tuning tuning = Tuning;
+  tuning.threads = Tuning.short_threads;
+  tuning.bytes = Tuning.short_bytes;
+  return tuning;
+}
+
+/// Sorts a short input by comparing all with all, or a longer one in small tiles, which one pass merges. False: it is too
+/// long.
+template <sort_tuning Tuning, class T, class P, class In, class Data, class Comp>
+bool sort_short(const P& where, const In& in, const Data& data, const item_count& count, const Comp& comp) {
+  using home = second_home<T>;
+  using Other = typename home::iterator;
+  using compared = compare_all_kernel<T, In, Data, Comp, Tuning.compared>;
+  using tiles_kernel = sort_tiles_kernel<T, In, Other, Comp, short_tuning<Tuning>()>;
+  using ranks = rank_runs_kernel<T, Other, Data, Comp, tiles_kernel::tile>;
+  const std::int64_t n = count.bound, tiles = ceil_div(n, std::int64_t(tiles_kernel::tile));
+  if (n <= smaller(std::int64_t(compared::most), compared::min_blocks * processor_count(where) * std::int64_t(32))) {
+    const bool in_place = same_place(in, data);
+    const scratch memory(where, 0, in_place ? 2 * sizeof(unsigned) : 0);
+    const typename compared::arguments a{in, data, count, comp, memory.state()};
+    if (in_place)
+      launch_together(where, ceil_div(n, std::int64_t(simt::warp_size)), compared{}, a);
+    else
+      launch(where, ceil_div(n, std::int64_t(simt::warp_size)), compared{}, a);
+    return true;
+  }
+  if (n > Tuning.ranked || tiles > ranks::most_runs) return false;
+  scratch memory(where, home::bytes(n), 0);
+  const Other other = home::of(memory, n);
+  launch(where, tiles, tiles_kernel{}, typename tiles_kernel::arguments{in, other, count, comp});
+  launch(where, tiles * ranks::blocks_of_run, ranks{}, typename ranks::arguments{other, data, count, comp});
+  return true;
+}
+
 template <sort_tuning Tuning, class T, class P, class In, class Data, class Comp>
 void merge_sort(const P& where, const In& in, const Data& data, const item_count& count, const Comp& comp) {
   if constexpr (kernel_execution<P>) {
+    if constexpr (sizeof(T) <= 16)
+      if (sort_short<Tuning, T>(where, in, data, count, comp)) return;
     const merge_sort_plan plan = plan_merge_sort<T, Tuning>(where, count.bound);
     const std::int64_t n = plan.doublings > 0 ? count.bound : 0, cuts = count_cuts<Tuning, T>(plan, n);
     scratch memory(where, scratch_bytes({second_home<T>::bytes(n), checked_bytes(cuts, sizeof(four_cuts), "sort")}), 0);
@@ -513,6 +665,7 @@ struct descends {
 /// one launch in all.
 /// Other elements are merged. Cost: 2n elements of traffic for tiles of 8704 and for each factor of two from there to n, of
 /// four from 2^24 elements on; as many launches, of four twice as many. Scratch: n elements and up to 2 %; none for one tile.
+/// Of up to 16 bytes: up to 4096 take n^2 comparisons in one launch without scratch, up to 65,536 two launches.
 /// \throws std::invalid_argument for a null or reversed range, or bits outside of the key; out_of_memory, cuda_error.
 /// Source: PMPP ch. 12 and 13; Adinets and Merrill, Onesweep, 2022. Example: test/sort.cpp, sort.
 template <sort_tuning Tuning = sort_tuning{}, execution_policy P, random_access_range R, class Comp = less,

@@ -15,6 +15,8 @@
 #pragma once
 
 #include <cstdint>
+#include <cstring>
+#include <type_traits>
 
 #include <pmpp/block/merge.hpp>
 #include <pmpp/block/sort.hpp>
@@ -123,17 +125,32 @@ PMPP_HOST_DEVICE void copy_element(const zip_iterator<A, B>& in, std::int64_t i,
   copy_element(in.b, i, &slot->second);
 }
 
+/// Vectors of V elements that are several words of 16 bytes: copied by neighbouring threads, so that a warp asks for whole
+/// sectors.
+template <class It, class T, int V>
+constexpr bool spans_words = V > 1 && std::is_pointer_v<It>&& std::is_same_v<value_of<It>, T>&& V * sizeof(T) > 16;
+
 /// Starts copying elements [first, first + count) of `source` to the slots from `place` on, as vectors of V elements: of
 /// first and place it takes that they lie alike in their vectors. Neighbours of the part may come along.
 template <int V, class Block, class It, class T>
 PMPP_HOST_DEVICE void copy_part(Block& block, const staged_input<It>& source, std::int64_t first, int count, T* slots,
                                 int place) {
   const std::int64_t origin = first - place;
+  const auto inside = [&](int at) { return origin + at >= 0 && origin + at + V <= source.count; };
+  if constexpr (spans_words<It, T, V>) {
+    constexpr int words = V * int(sizeof(T)) / 16;
+    const int begin = place / V * V;
+    for (int i = block.thread(); i < ceil_div(place + count - begin, V) * words; i += block.threads())
+      if (const int at = begin + i / words * V; inside(at))
+        simt::copy_async<16>(reinterpret_cast<char*>(slots + begin) + i * 16,
+                             reinterpret_cast<const char*>(source.in + (origin + begin)) + std::int64_t(i) * 16);
+  }
   for (int at = place / V * V + block.thread() * V; at < place + count; at += block.threads() * V) {
     if constexpr (V == 1) {
       copy_element(source.in, origin + at, slots + at);
-    } else if (origin + at >= 0 && origin + at + V <= source.count) {
-      access<It>::template load_async<V>(source.in, origin + at, *reinterpret_cast<raw_items<It, V>*>(slots + at));
+    } else if (inside(at)) {
+      if constexpr (!spans_words<It, T, V>)
+        access<It>::template load_async<V>(source.in, origin + at, *reinterpret_cast<raw_items<It, V>*>(slots + at));
     } else {
       for (int k = larger(0, place - at); k < V && at + k < place + count; ++k)
         copy_element(source.in, origin + at + k, slots + at + k);
@@ -141,9 +158,30 @@ PMPP_HOST_DEVICE void copy_part(Block& block, const staged_input<It>& source, st
   }
 }
 
-/// The rows of a warp, from slot `row` on, to out[first + row] and the following; there are `count` elements in all.
+/// A warp copies words, neighbouring lanes neighbouring ones.
+template <class Word, int Words, class Block>
+PMPP_HOST_DEVICE void copy_words(Block& block, const void* from, void* to) {
+  for (int i = block.lane(); i < Words; i += simt::warp_size)
+#if defined(__CUDA_ARCH__)
+    static_cast<Word*>(to)[i] = static_cast<const Word*>(from)[i];
+#else
+    memcpy(static_cast<Word*>(to) + i, static_cast<const Word*>(from) + i, sizeof(Word));
+#endif
+}
+
+/// The rows of a warp, from slot `row` on, to out[first + row] and the following; there are `count` elements in all. As
+/// vectors where they lie on 16-byte boundaries; as words where elements are not words themselves.
 template <class Memory, int Items, class Block, class T, class Out>
 PMPP_HOST_DEVICE void write_rows(Block& block, const T* slots, int row, int count, const Out& out, std::int64_t first) {
+  if constexpr (Memory::dense && std::is_same_v<std::remove_const_t<Out>, T*> && alignof(T) % 4 == 0) {
+    constexpr int bytes = simt::warp_size * Items * int(sizeof(T));
+    const bool aligned = reinterpret_cast<std::uintptr_t>(out + first) % 16 == 0;
+    if (row + simt::warp_size * Items <= count && aligned)
+      return copy_words<simt::quad, bytes / 16>(block, slots + row, out + (first + row));
+    if constexpr (sizeof(T) > 8)
+      if (row + simt::warp_size * Items <= count)
+        return copy_words<std::uint32_t, bytes / 4>(block, slots + row, out + (first + row));
+  }
   const auto write = [&](auto whole) {
     for (int k = 0; k < Items; ++k) {
       const int i = row + k * simt::warp_size + block.lane();
