@@ -42,7 +42,7 @@ namespace detail {
 
 /// How many columns of C a block works out at a time, 64, 128, 192 or 256, and stages in shared memory.
 struct wgmma_tile {
-  int n, stages;
+  int n, stages, slices, lag = 0;
 };
 
 /// AlongMA, AlongNB: the rows of the operand in shared memory are along m (n), not along k.
@@ -54,24 +54,23 @@ struct gemm_wgmma_kernel {
   static constexpr bool a_in_registers = std::is_same_v<T, float> && AlongMA;
   static_assert(!(std::is_same_v<T, float> && AlongNB) && (!a_in_registers || n == 256));
 
-  static constexpr int slice = 32;  ///< columns of C whose sums go through shared memory at a time
   struct shared {
     struct alignas(1024) stage {  // the pattern in which words are exchanged repeats every 1024 bytes
       unsigned char a[m * row_bytes], b[n * row_bytes];
     } stages[Tile.stages];
-    alignas(16) float sums[consumers * 4][16 * (slice + 8)];  // of each warp
+    unsigned char slices[consumers][Tile.slices][64 * row_bytes];  // of C
     simt::transaction_barrier full[Tile.stages], empty[Tile.stages];
   };
 
   struct arguments {
-    simt::tile_map a, b;
+    simt::tile_map a, b, to;
     gemm_target<TC> c;
     std::int64_t k;
     std::int64_t tiles_m, tiles_n, tiles;  ///< of all matrices
     bool batch_a, batch_b;                 ///< whether each product has a matrix of its own
     gemm_result<S, Epilogue> result;
     bool down;  ///< neighbours in memory are those below each other in C
-    bool wide;  ///< 16-byte words of C may be written
+    bool wide;  ///< the copy unit can write C
   };
 
   template <class Block>
@@ -162,14 +161,20 @@ private:
   template <class Block>
   __device__ static void consume(Block& block, shared& memory, const arguments& x) {
     position next;
+    int turn = 0;
     float sum[n / 2];
+    if (Tile.lag > 0 && block.warp() >= 8) memory.full[smaller(Tile.lag, slabs(x) - 1)].wait(false);
     each_tile(block, x, [&](const place& at) {
       if constexpr (a_in_registers)
         multiply_from_registers(block, memory, x, next, sum);
       else
         multiply(block, memory, x, next, sum);
-      write(block, memory, x, at, sum);
+      if (a_in_registers && x.down)
+        write<a_in_registers>(block, memory, x, at, turn, sum);
+      else
+        write<false>(block, memory, x, at, turn, sum);
     });
+    if (block.thread() % 128 == 0) simt::copies_have_read<0>();
   }
 
   /// Tells the producer that this warpgroup has read a stage.
@@ -260,91 +265,79 @@ private:
     simt::products_settle(sum);
   }
 
-  /// Makes elements of C of the sums of a warp.
-  template <class Block>
-  __device__ static void write(Block& block, shared& memory, const arguments& x, const place& at,
-                               const float (&sum)[n / 2]) {
-    const bool whole = x.wide && at.row + m <= x.c.rows && at.col + n <= x.c.cols;
-    if (a_in_registers && x.down)
-      write_slices<a_in_registers>(block, memory, x, at, whole, sum);
-    else
-      write_slices<false>(block, memory, x, at, whole, sum);
-  }
-
-  /// The same slice by slice. Down: sums of a column lie next to each other in shared memory, else those of a row.
+  /// Makes elements of C of the sums of a warpgroup, slice by slice: through shared memory, from where the copy unit writes
+  /// them while the next slice is made, or the lanes do. Down: elements of a column lie next to each other there, else
+  /// those of a row; 64 lines of 128 bytes, whose 16-byte words are exchanged as the copy unit wants them.
   template <bool Down, class Block>
-  __device__ static void write_slices(Block& block, shared& memory, const arguments& x, const place& at, bool whole,
-                                      const float (&sum)[n / 2]) {
-    constexpr int pitch = Down ? 16 + 4 : slice + 8;  // what is more than needed spreads lanes over the banks
-    constexpr int line = Down ? 16 : slice, lines = 16 * slice / line;
-    constexpr int items = 16 / sizeof(TC), abreast = line / items;  // lanes that write a line, 16 bytes each
-    const int lane = block.lane(), warp = block.warp() % 4;
-    const std::int64_t first = at.row + (block.warp() / 4 - 1) * 64;
-    const auto row_of = [&](int i) { return first + (a_in_registers ? row_from_registers(warp, i) : warp * 16 + i); };
-    TC* c = x.c.data + at.batch * x.c.batch_stride;
-    float* sums = memory.sums[block.warp() - 4];
-    // Words of a slice that a lane writes, if it writes words; where they lie in the first slice, and from one to the next.
-    constexpr int words = lines * abreast / simt::warp_size;
-    const int along = lane % abreast * items;
-    const auto across = [&](int u) { return lane / abreast + u * (simt::warp_size / abreast); };
-    const std::int64_t step = Down ? slice * x.c.col_stride : slice;
-    TC* start[words];
-    unrolled<words>([&](int u) {
-      start[u] = c + row_of(Down ? along : across(u)) * x.c.row_stride +
-                 (at.col + (Down ? across(u) : along)) * x.c.col_stride;
-    });
-    unrolled<n / slice>([&](int s) {
-      unrolled<slice / 8>([&](int j) {
-        unrolled<2>([&](int h) {
-          const int i = lane / 4 + h * 8, k = j * 8 + lane % 4 * 2, from = (s * (slice / 8) + j) * 4 + h * 2;
-          if constexpr (Down) {
-            sums[k * pitch + i] = sum[from];
-            sums[(k + 1) * pitch + i] = sum[from + 1];
+  __device__ __forceinline__ static void write(Block& block, shared& memory, const arguments& x, const place& at, int& turn,
+                               const float (&sum)[n / 2]) {
+    constexpr int size = sizeof(TC), width = row_bytes / size;
+    const int warp = block.warp() % 4, group = block.warp() / 4 - 1, lane = block.lane();
+    const std::int64_t first = at.row + group * 64;
+    const int rows = static_cast<int>(smaller<std::int64_t>(x.c.rows - first, 64)),
+              cols = static_cast<int>(smaller<std::int64_t>(x.c.cols - at.col, n));  // that are inside C
+    const auto row_of = [&](int h) {
+      return a_in_registers ? row_from_registers(warp, lane / 4 + h * 8) : warp * 16 + lane / 4 + h * 8;
+    };
+    const auto byte_of = [](int line, int item) {
+      return line * row_bytes + (((item * size / 16) ^ (line % 8)) * 16) + item * size % 16;
+    };
+    TC* c = x.c.data + at.batch * x.c.batch_stride + first * x.c.row_stride + at.col * x.c.col_stride;
+    const bool speaks = block.thread() % 128 == 0, pairs = x.wide && !Down;
+#pragma unroll
+    for (int s = 0; s < n / width; ++s) {
+      item_group<TC, 2> y[width / 8][2];
+      if (x.result.beta != S{}) {
+#pragma unroll
+        for (int u = 0; u < width / 4; ++u) {
+          const int row = row_of(u % 2), col = s * width + u / 2 * 8 + lane % 4 * 2;
+          const TC* from = c + row * x.c.row_stride + col * x.c.col_stride;
+          if (pairs && row < rows && col + 1 < cols) {
+            y[u / 2][u % 2] = *reinterpret_cast<const item_group<TC, 2>*>(from);
           } else {
-            *reinterpret_cast<item_group<float, 2>*>(sums + i * pitch + k) = {sum[from], sum[from + 1]};
+            if (row < rows && col < cols) y[u / 2][u % 2].item[0] = from[0];
+            if (row < rows && col + 1 < cols) y[u / 2][u % 2].item[1] = from[x.c.col_stride];
           }
-        });
-      });
-      block.sync_warp();
-      const std::int64_t col = at.col + s * slice;
-      if (whole) {
-        const auto write_lines = [&](const auto& result, bool reads) {
-          unrolled<words>([&](int u) {
-            const std::int64_t row = row_of(Down ? along : across(u)), j = col + (Down ? across(u) : along);
-            auto* to = reinterpret_cast<item_group<TC, items>*>(start[u] + s * step);
-            item_group<TC, items> y{};
-            if (reads) y = *to;
-            constexpr int piece = smaller(items, 4);
-            unrolled<items / piece>([&](int q) {
-              const auto own =
-                  *reinterpret_cast<const item_group<float, piece>*>(sums + across(u) * pitch + along + q * piece);
-              unrolled<piece>([&](int e) {
-                y.item[q * piece + e] = result(own.item[e], &y.item[q * piece + e], Down ? row + q * piece + e : row,
-                                               Down ? j : j + q * piece + e);
-              });
-            });
-            *to = y;
-          });
-        };
-        if (x.result.beta != S{}) {
-          write_lines(x.result, true);
-        } else {
-          auto result = x.result;
-          result.beta = S{};  // which the compiler knows then: it need not ask at each element
-          write_lines(result, false);
-        }
-      } else {
-#pragma unroll 1
-        for (int g = lane; g < 16 * slice; g += simt::warp_size) {  // neighbouring lanes write neighbours
-          const bool down = Down || x.c.row_stride == 1;
-          const int i = down ? g % 16 : g / slice, k = down ? g / 16 : g % slice;
-          const std::int64_t row = row_of(i), j = col + k;
-          TC* to = c + row * x.c.row_stride + j * x.c.col_stride;
-          if (row < x.c.rows && j < x.c.cols) *to = x.result(sums[Down ? k * pitch + i : i * pitch + k], to, row, j);
         }
       }
-      block.sync_warp();
-    });
+#pragma unroll
+      for (int u = 0; u < width / 2; ++u) {
+        const int row = row_of(u / 2 % 2), col = s * width + u / 4 * 8 + lane % 4 * 2 + u % 2;
+        TC& value = y[u / 4][u / 2 % 2].item[u % 2];
+        if (row < rows && col < cols)
+          value = x.result(sum[s * (width / 2) + u], &value, first + row, at.col + col);
+      }
+      unsigned char* slice = memory.slices[group][turn];
+#pragma unroll
+      for (int u = 0; u < width / 4; ++u) {
+        const int row = row_of(u % 2), col = u / 2 * 8 + lane % 4 * 2;
+        const auto& value = y[u / 2][u % 2];
+        if constexpr (Down) {
+          *reinterpret_cast<TC*>(slice + byte_of(row / width * width + col, row % width)) = value.item[0];
+          *reinterpret_cast<TC*>(slice + byte_of(row / width * width + col + 1, row % width)) = value.item[1];
+        } else {
+          *reinterpret_cast<item_group<TC, 2>*>(slice + byte_of(row, col)) = value;
+        }
+      }
+      if (x.wide) simt::visible_to_copies();
+      if (speaks) simt::copies_have_read<Tile.slices - 2>();
+      simt::warpgroup_sync(group);  // this slice is written, the next may be
+      if (!x.wide) {
+#pragma unroll 4
+        for (int line = warp * 16; line < warp * 16 + 16; ++line)
+          for (int item = lane; item < width; item += simt::warp_size) {
+            const int row = Down ? line / width * width + item : line, col = s * width + (Down ? line % width : item);
+            if (row < rows && col < cols)
+              c[row * x.c.row_stride + col * x.c.col_stride] = *reinterpret_cast<const TC*>(slice + byte_of(line, item));
+          }
+      } else if (speaks) {
+        for (int i = 0; i < (Down ? 64 : 1); i += width)
+          simt::copy_tile(x.to, slice + i * row_bytes, static_cast<int>(Down ? first + i : at.col + s * width),
+                          static_cast<int>(Down ? at.col + s * width : first), static_cast<int>(at.batch));
+        simt::copies_end();
+      }
+      turn = turn + 1 == Tile.slices ? 0 : turn + 1;
+    }
   }
 #endif
 };
@@ -377,7 +370,6 @@ bool gemm_by_wgmma_tile(const device_policy& where, const gemm_problem<T, T, TC,
   };
   typename kernel::arguments y;
   if (!describe(y.a, x.a, !AlongMA, kernel::m) || !describe(y.b, x.b, !AlongNB, kernel::n)) return false;
-  constexpr std::int64_t items = 16 / sizeof(TC);
   y.c = x.c;
   y.k = x.k;
   y.tiles_m = ceil_div(x.c.rows, std::int64_t(kernel::m));
@@ -387,15 +379,16 @@ bool gemm_by_wgmma_tile(const device_policy& where, const gemm_problem<T, T, TC,
   y.batch_b = x.b.batch_stride != 0;
   y.result = x.result;
   y.down = x.c.row_stride == 1 && x.c.col_stride != 1;
-  const std::int64_t unit = y.down ? x.c.row_stride : x.c.col_stride, line = y.down ? x.c.col_stride : x.c.row_stride;
-  y.wide = unit == 1 && (!y.down || kernel::a_in_registers) && line % items == 0 && x.c.batch_stride % items == 0 &&
-           reinterpret_cast<std::uintptr_t>(x.c.data) % 16 == 0 &&
-           !(kernel::a_in_registers && y.down && items > 4);  // whose rows follow each other in fours
+  constexpr int width = kernel::row_bytes / sizeof(TC);
+  const bool down = kernel::a_in_registers && y.down;
+  y.wide = (down ? x.c.row_stride : x.c.col_stride) == 1 &&
+           simt::describe_tiles(y.to, x.c.data, down ? x.c.rows : x.c.cols, down ? x.c.cols : x.c.rows,
+                                down ? x.c.col_stride : x.c.row_stride, x.batch, x.c.batch_stride, down ? width : 64);
   launch(where, smaller(y.tiles, std::int64_t(processor_count(where))), kernel{}, y);
   return true;
 }
 
-inline constexpr wgmma_tile wgmma_tiles[] = {{256, 4}, {192, 5}, {128, 6}, {64, 8}};  // only the first for floats
+inline constexpr wgmma_tile wgmma_tiles[] = {{256, 4, 2}, {192, 4, 3}, {128, 6, 2}, {64, 8, 2}};  // only the first for floats
 
 /// How many clocks a product is expected to take with a given tile.
 template <class P, class T, class TC, class S, class Epilogue>

@@ -69,17 +69,17 @@ bool describe_tiles(tile_map& map, const T* data, std::int64_t row, std::int64_t
     return status == cudaDriverEntryPointSuccess ? reinterpret_cast<encode_function>(found) : nullptr;
   }();
   constexpr std::int64_t items = 16 / sizeof(T), most = std::int64_t(1) << 31;
-  if (encode == nullptr || reinterpret_cast<std::uintptr_t>(data) % 16 != 0 || stride % items != 0 ||
+  if (encode == nullptr || (sizeof(T) != 2 && sizeof(T) != 4 && sizeof(T) != 8) || reinterpret_cast<std::uintptr_t>(data) % 16 != 0 || stride % items != 0 ||
       batch_stride % items != 0 || stride <= 0 || batch_stride < 0 || row >= most || rows >= most || batch >= most)
     return false;
-  constexpr CUtensorMapDataType type = std::is_same_v<T, float>    ? CU_TENSOR_MAP_DATA_TYPE_FLOAT32
-                                       : std::is_same_v<T, __half> ? CU_TENSOR_MAP_DATA_TYPE_FLOAT16
-                                                                   : CU_TENSOR_MAP_DATA_TYPE_BFLOAT16;
+  constexpr CUtensorMapDataType type = sizeof(T) == 2   ? CU_TENSOR_MAP_DATA_TYPE_UINT16
+                                       : sizeof(T) == 4 ? CU_TENSOR_MAP_DATA_TYPE_UINT32
+                                                        : CU_TENSOR_MAP_DATA_TYPE_UINT64;
   const bool one = batch == 1 || batch_stride == 0;
   const cuuint64_t size[3] = {cuuint64_t(row), cuuint64_t(rows), cuuint64_t(one ? 1 : batch)};
   const cuuint64_t strides[2] = {stride * sizeof(T), one ? 16 : batch_stride * sizeof(T)};
   const cuuint32_t box[3] = {128 / sizeof(T), cuuint32_t(box_rows), 1}, steps[3] = {1, 1, 1};
-  return encode(&map, type, 3, const_cast<T*>(data), size, strides, box, steps, CU_TENSOR_MAP_INTERLEAVE_NONE,
+  return encode(&map, type, 3, const_cast<std::remove_const_t<T>*>(data), size, strides, box, steps, CU_TENSOR_MAP_INTERLEAVE_NONE,
                 CU_TENSOR_MAP_SWIZZLE_128B, CU_TENSOR_MAP_L2_PROMOTION_L2_256B,
                 CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE) == CUDA_SUCCESS;
 }
@@ -124,6 +124,24 @@ __device__ inline void copy_tile(void* to, const tile_map& map, transaction_barr
       "l"(&map), "r"(done.address()), "r"(x), "r"(y), "r"(z)
       : "memory");
 }
+
+/// The same from shared memory, to the matrix; what is outside is left out. One thread calls, then copies_end().
+__device__ inline void copy_tile(const tile_map& map, const void* from, int x, int y, int z) {
+  asm volatile("cp.async.bulk.tensor.3d.global.shared::cta.bulk_group [%0, {%2, %3, %4}], [%1];" ::"l"(&map),
+               "r"(std::uint32_t(__cvta_generic_to_shared(from))), "r"(x), "r"(y), "r"(z)
+               : "memory");
+}
+/// Ends a batch of such copies; all batches of this thread but the newest N have read shared memory.
+__device__ inline void copies_end() { asm volatile("cp.async.bulk.commit_group;" ::: "memory"); }
+template <int N>
+__device__ void copies_have_read() {
+  asm volatile("cp.async.bulk.wait_group.read %0;" ::"n"(N) : "memory");
+}
+/// What the calling thread has written to shared memory may be copied by a thread that it meets.
+__device__ inline void visible_to_copies() { asm volatile("fence.proxy.async.shared::cta;" ::: "memory"); }
+
+/// Waits for all threads of a warpgroup; `group` says which, below 15.
+__device__ inline void warpgroup_sync(int group) { asm volatile("bar.sync %0, 128;" ::"r"(group + 1) : "memory"); }
 
 /// From now on the calling warpgroup has N registers a thread; a multiple of 8. All its threads call.
 template <int N>
