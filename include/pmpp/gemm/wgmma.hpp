@@ -128,7 +128,7 @@ private:
 
   /// Calls f(place) for each tile of this block.
   template <class Block, class F>
-  __device__ static void each_tile(Block& block, const arguments& x, F f) {
+  __device__ __forceinline__ static void each_tile(Block& block, const arguments& x, F f) {
     for (std::int64_t tile = block.index(); tile < x.tiles; tile += block.count()) f(place(x, tile));
   }
 
@@ -159,12 +159,12 @@ private:
   }
 
   template <class Block>
-  __device__ static void consume(Block& block, shared& memory, const arguments& x) {
+  __device__ __forceinline__ static void consume(Block& block, shared& memory, const arguments& x) {
     position next;
     int turn = 0;
     float sum[n / 2];
     if (Tile.lag > 0 && block.warp() >= 8) memory.full[smaller(Tile.lag, slabs(x) - 1)].wait(false);
-    each_tile(block, x, [&](const place& at) {
+    each_tile(block, x, [&](const place& at) __attribute__((always_inline)) {
       if constexpr (a_in_registers)
         multiply_from_registers(block, memory, x, next, sum);
       else
@@ -188,7 +188,7 @@ private:
                        step_b = AlongNB ? row_bytes * 32 / sizeof(T) : 32;
 
   template <class Block>
-  __device__ static void multiply(Block& block, shared& memory, const arguments& x, position& next,
+  __device__ __forceinline__ static void multiply(Block& block, shared& memory, const arguments& x, position& next,
                                   float (&sum)[n / 2]) {
     const int group = block.warp() / 4 - 1;
     int last = 0;
@@ -198,9 +198,9 @@ private:
       const std::uint64_t a = simt::operand_in_shared(stage.a + group * 64 * row_bytes, 16),
                           b = simt::operand_in_shared(stage.b, depth * row_bytes);
       simt::products_begin();
-      unrolled<row_bytes / 32>([&](auto q) {
-        simt::multiply_rows<T, AlongMA, AlongNB, n>(sum, a + q * step_a / 16, b + q * step_b / 16, slab > 0 || q > 0);
-      });
+#pragma unroll
+      for (int q = 0; q < row_bytes / 32; ++q)
+        simt::multiply_rows<T, AlongMA, AlongNB, n>(sum, a + q * step_a / 16, b + q * step_b / 16, slab + q > 0);
       simt::products_end();
       simt::products_wait<1>();
       if (slab > 0) release(block, memory, last);
@@ -218,51 +218,48 @@ private:
   }
 
   template <class Block>
-  __device__ static void multiply_from_registers(Block& block, shared& memory, const arguments& x, position& next,
+  __device__ __forceinline__ static void multiply_from_registers(Block& block, shared& memory, const arguments& x, position& next,
                                                  float (&sum)[n / 2]) {
     const int warp = block.warp() % 4, lane = block.lane(), group = block.warp() / 4 - 1;
-    struct part {
-      std::uint32_t word[4][4];  // of each step of k
-    };
-    const auto load = [&](const unsigned char* a) {
-      part to;
-      unrolled<4>([&](auto q) {
-        unrolled<4>([&](auto v) {
+    std::uint32_t part[2][4][4];  // of A, for the four steps of a slab; while products read one part, the other is loaded
+    const auto load = [&](std::uint32_t (&to)[4][4]) __attribute__((always_inline)) {
+      memory.full[next.stage].wait(next.odd);
+      const unsigned char* a = memory.stages[next.stage].a;
+#pragma unroll
+      for (int q = 0; q < 4; ++q)
+#pragma unroll
+        for (int v = 0; v < 4; ++v) {
           const int row = group * 64 + row_from_registers(warp, lane / 4 + v % 2 * 8), p = lane % 4 + v / 2 * 4;
           const int word = row / 4 % 8 ^ p;  // of the eight in a row of shared memory: the copy has exchanged them
-          to.word[q][v] = *reinterpret_cast<const std::uint32_t*>(a + row / 32 * 32 * row_bytes +
-                                                                  (q * 8 + p) * row_bytes + word * 16 + row % 4 * 4);
-        });
-      });
-      return to;
+          to[q][v] = *reinterpret_cast<const std::uint32_t*>(a + row / 32 * 32 * row_bytes + (q * 8 + p) * row_bytes +
+                                                             word * 16 + row % 4 * 4);
+        }
     };
-    // While products read one part, the other is loaded.
     int last = 0;
-    const auto multiply_slab = [&](int slab, part& now, part& other) {
-      const std::uint64_t b = simt::operand_in_shared(memory.stages[next.stage].b, 16);
-      simt::products_begin();
-      unrolled<4>([&](auto q) { simt::multiply_rows(sum, now.word[q], b + q * 2, slab > 0 || q > 0); });
-      simt::products_end();
-      simt::products_wait<1>();
-      unrolled<4>([&](auto q) { simt::products_settle(other.word[q]); });
-      if (slab > 0) release(block, memory, last);
-      last = next.stage;
-      next.advance();
-      if (slab + 1 < slabs(x)) {
-        memory.full[next.stage].wait(next.odd);
-        other = load(memory.stages[next.stage].a);
-      }
-    };
-    memory.full[next.stage].wait(next.odd);
-    part even = load(memory.stages[next.stage].a), odd = even;
+    load(part[0]);
     for (int slab = 0; slab < slabs(x); slab += 2) {
-      multiply_slab(slab, even, odd);
-      if (slab + 1 < slabs(x)) multiply_slab(slab + 1, odd, even);
+#pragma unroll
+      for (int odd = 0; odd < 2; ++odd) {
+        if (slab + odd == slabs(x)) break;
+        const std::uint64_t b = simt::operand_in_shared(memory.stages[next.stage].b, 16);
+        simt::products_begin();
+#pragma unroll
+        for (int q = 0; q < 4; ++q) simt::multiply_rows(sum, part[odd][q], b + q * 2, slab + odd + q > 0);
+        simt::products_end();
+        simt::products_wait<1>();
+#pragma unroll
+        for (int q = 0; q < 4; ++q) simt::products_settle(part[1 - odd][q]);
+        if (slab + odd > 0) release(block, memory, last);
+        last = next.stage;
+        next.advance();
+        if (slab + odd + 1 < slabs(x)) load(part[1 - odd]);
+      }
     }
     simt::products_wait<0>();
-    unrolled<4>([&](auto q) { simt::products_settle(even.word[q]), simt::products_settle(odd.word[q]); });
-    release(block, memory, last);
+#pragma unroll
+    for (int q = 0; q < 8; ++q) simt::products_settle(part[q / 4][q % 4]);
     simt::products_settle(sum);
+    release(block, memory, last);
   }
 
   /// Makes elements of C of the sums of a warpgroup, slice by slice: through shared memory, from where the copy unit writes
