@@ -164,16 +164,17 @@ private:
     int turn = 0;
     float sum[n / 2];
     if (Tile.lag > 0 && block.warp() >= 8) memory.full[smaller(Tile.lag, slabs(x) - 1)].wait(false);
-    each_tile(block, x, [&](const place& at) __attribute__((always_inline)) {
-      if constexpr (a_in_registers)
-        multiply_from_registers(block, memory, x, next, sum);
-      else
-        multiply(block, memory, x, next, sum);
-      if (a_in_registers && x.down)
-        write<a_in_registers>(block, memory, x, at, turn, sum);
-      else
-        write<false>(block, memory, x, at, turn, sum);
-    });
+    each_tile(
+        block, x, [&](const place& at) __attribute__((always_inline)) {
+          if constexpr (a_in_registers)
+            multiply_from_registers(block, memory, x, next, sum);
+          else
+            multiply(block, memory, x, next, sum);
+          if (a_in_registers && x.down)
+            write<a_in_registers>(block, memory, x, at, turn, sum);
+          else
+            write<false>(block, memory, x, at, turn, sum);
+        });
     if (block.thread() % 128 == 0) simt::copies_have_read<0>();
   }
 
@@ -189,7 +190,7 @@ private:
 
   template <class Block>
   __device__ __forceinline__ static void multiply(Block& block, shared& memory, const arguments& x, position& next,
-                                  float (&sum)[n / 2]) {
+                                                  float (&sum)[n / 2]) {
     const int group = block.warp() / 4 - 1;
     int last = 0;
     for (int slab = 0; slab < slabs(x); ++slab, next.advance()) {
@@ -218,11 +219,12 @@ private:
   }
 
   template <class Block>
-  __device__ __forceinline__ static void multiply_from_registers(Block& block, shared& memory, const arguments& x, position& next,
-                                                 float (&sum)[n / 2]) {
+  __device__ __forceinline__ static void multiply_from_registers(Block& block, shared& memory, const arguments& x,
+                                                                 position& next, float (&sum)[n / 2]) {
     const int warp = block.warp() % 4, lane = block.lane(), group = block.warp() / 4 - 1;
-    std::uint32_t part[2][4][4];  // of A, for the four steps of a slab; while products read one part, the other is loaded
-    const auto load = [&](std::uint32_t (&to)[4][4]) __attribute__((always_inline)) {
+    std::uint32_t part[2][4]
+                      [4];  // of A, for the four steps of a slab; while products read one part, the other is loaded
+    const auto load = [&](std::uint32_t(&to)[4][4]) __attribute__((always_inline)) {
       memory.full[next.stage].wait(next.odd);
       const unsigned char* a = memory.stages[next.stage].a;
 #pragma unroll
@@ -266,8 +268,8 @@ private:
   /// them while the next slice is made, or the lanes do. Down: elements of a column lie next to each other there, else
   /// those of a row; 64 lines of 128 bytes, whose 16-byte words are exchanged as the copy unit wants them.
   template <bool Down, class Block>
-  __device__ __forceinline__ static void write(Block& block, shared& memory, const arguments& x, const place& at, int& turn,
-                               const float (&sum)[n / 2]) {
+  __device__ __forceinline__ static void write(Block& block, shared& memory, const arguments& x, const place& at,
+                                               int& turn, const float (&sum)[n / 2]) {
     constexpr int size = sizeof(TC), width = row_bytes / size;
     const int warp = block.warp() % 4, group = block.warp() / 4 - 1, lane = block.lane();
     const std::int64_t first = at.row + group * 64;
@@ -281,28 +283,39 @@ private:
     };
     TC* c = x.c.data + at.batch * x.c.batch_stride + first * x.c.row_stride + at.col * x.c.col_stride;
     const bool speaks = block.thread() % 128 == 0, pairs = x.wide && !Down;
+    const bool simple = x.result.beta == S{} && rows == 64 && cols == n;
+    auto plain = x.result;
+    plain.beta = S{};  // which the compiler knows then: it need not ask at each element
 #pragma unroll
     for (int s = 0; s < n / width; ++s) {
       item_group<TC, 2> y[width / 8][2];
-      if (x.result.beta != S{}) {
+      if (simple) {
 #pragma unroll
-        for (int u = 0; u < width / 4; ++u) {
-          const int row = row_of(u % 2), col = s * width + u / 2 * 8 + lane % 4 * 2;
-          const TC* from = c + row * x.c.row_stride + col * x.c.col_stride;
-          if (pairs && row < rows && col + 1 < cols) {
-            y[u / 2][u % 2] = *reinterpret_cast<const item_group<TC, 2>*>(from);
-          } else {
-            if (row < rows && col < cols) y[u / 2][u % 2].item[0] = from[0];
-            if (row < rows && col + 1 < cols) y[u / 2][u % 2].item[1] = from[x.c.col_stride];
+        for (int u = 0; u < width / 2; ++u) {
+          TC& value = y[u / 4][u / 2 % 2].item[u % 2];
+          value = plain(sum[s * (width / 2) + u], &value, first + row_of(u / 2 % 2),
+                        at.col + s * width + u / 4 * 8 + lane % 4 * 2 + u % 2);
+        }
+      } else {
+        if (x.result.beta != S{}) {
+#pragma unroll
+          for (int u = 0; u < width / 4; ++u) {
+            const int row = row_of(u % 2), col = s * width + u / 2 * 8 + lane % 4 * 2;
+            const TC* from = c + row * x.c.row_stride + col * x.c.col_stride;
+            if (pairs && row < rows && col + 1 < cols) {
+              y[u / 2][u % 2] = *reinterpret_cast<const item_group<TC, 2>*>(from);
+            } else {
+              if (row < rows && col < cols) y[u / 2][u % 2].item[0] = from[0];
+              if (row < rows && col + 1 < cols) y[u / 2][u % 2].item[1] = from[x.c.col_stride];
+            }
           }
         }
-      }
 #pragma unroll
-      for (int u = 0; u < width / 2; ++u) {
-        const int row = row_of(u / 2 % 2), col = s * width + u / 4 * 8 + lane % 4 * 2 + u % 2;
-        TC& value = y[u / 4][u / 2 % 2].item[u % 2];
-        if (row < rows && col < cols)
-          value = x.result(sum[s * (width / 2) + u], &value, first + row, at.col + col);
+        for (int u = 0; u < width / 2; ++u) {
+          const int row = row_of(u / 2 % 2), col = s * width + u / 4 * 8 + lane % 4 * 2 + u % 2;
+          TC& value = y[u / 4][u / 2 % 2].item[u % 2];
+          if (row < rows && col < cols) value = x.result(sum[s * (width / 2) + u], &value, first + row, at.col + col);
+        }
       }
       unsigned char* slice = memory.slices[group][turn];
 #pragma unroll
@@ -325,7 +338,8 @@ private:
           for (int item = lane; item < width; item += simt::warp_size) {
             const int row = Down ? line / width * width + item : line, col = s * width + (Down ? line % width : item);
             if (row < rows && col < cols)
-              c[row * x.c.row_stride + col * x.c.col_stride] = *reinterpret_cast<const TC*>(slice + byte_of(line, item));
+              c[row * x.c.row_stride + col * x.c.col_stride] =
+                  *reinterpret_cast<const TC*>(slice + byte_of(line, item));
           }
       } else if (speaks) {
         for (int i = 0; i < (Down ? 64 : 1); i += width)
@@ -385,7 +399,8 @@ bool gemm_by_wgmma_tile(const device_policy& where, const gemm_problem<T, T, TC,
   return true;
 }
 
-inline constexpr wgmma_tile wgmma_tiles[] = {{256, 4, 2}, {192, 4, 3}, {128, 6, 2}, {64, 8, 2}};  // only the first for floats
+inline constexpr wgmma_tile wgmma_tiles[] = {
+    {256, 4, 2}, {192, 4, 3}, {128, 6, 2}, {64, 8, 2}};  // only the first for floats
 
 /// How many clocks a product is expected to take with a given tile.
 template <class P, class T, class TC, class S, class Epilogue>

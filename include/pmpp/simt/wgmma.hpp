@@ -69,8 +69,9 @@ bool describe_tiles(tile_map& map, const T* data, std::int64_t row, std::int64_t
     return status == cudaDriverEntryPointSuccess ? reinterpret_cast<encode_function>(found) : nullptr;
   }();
   constexpr std::int64_t items = 16 / sizeof(T), most = std::int64_t(1) << 31;
-  if (encode == nullptr || (sizeof(T) != 2 && sizeof(T) != 4 && sizeof(T) != 8) || reinterpret_cast<std::uintptr_t>(data) % 16 != 0 || stride % items != 0 ||
-      batch_stride % items != 0 || stride <= 0 || batch_stride < 0 || row >= most || rows >= most || batch >= most)
+  if (encode == nullptr || (sizeof(T) != 2 && sizeof(T) != 4 && sizeof(T) != 8) ||
+      reinterpret_cast<std::uintptr_t>(data) % 16 != 0 || stride % items != 0 || batch_stride % items != 0 ||
+      stride <= 0 || batch_stride < 0 || row >= most || rows >= most || batch >= most)
     return false;
   constexpr CUtensorMapDataType type = sizeof(T) == 2   ? CU_TENSOR_MAP_DATA_TYPE_UINT16
                                        : sizeof(T) == 4 ? CU_TENSOR_MAP_DATA_TYPE_UINT32
@@ -79,8 +80,8 @@ bool describe_tiles(tile_map& map, const T* data, std::int64_t row, std::int64_t
   const cuuint64_t size[3] = {cuuint64_t(row), cuuint64_t(rows), cuuint64_t(one ? 1 : batch)};
   const cuuint64_t strides[2] = {stride * sizeof(T), one ? 16 : batch_stride * sizeof(T)};
   const cuuint32_t box[3] = {128 / sizeof(T), cuuint32_t(box_rows), 1}, steps[3] = {1, 1, 1};
-  return encode(&map, type, 3, const_cast<std::remove_const_t<T>*>(data), size, strides, box, steps, CU_TENSOR_MAP_INTERLEAVE_NONE,
-                CU_TENSOR_MAP_SWIZZLE_128B, CU_TENSOR_MAP_L2_PROMOTION_L2_256B,
+  return encode(&map, type, 3, const_cast<std::remove_const_t<T>*>(data), size, strides, box, steps,
+                CU_TENSOR_MAP_INTERLEAVE_NONE, CU_TENSOR_MAP_SWIZZLE_128B, CU_TENSOR_MAP_L2_PROMOTION_L2_256B,
                 CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE) == CUDA_SUCCESS;
 }
 
