@@ -51,6 +51,7 @@ struct gemm_wgmma_kernel {
   static constexpr int threads = 3 * 128;
   static constexpr int row_bytes = 128, depth = row_bytes / sizeof(T);  ///< of a stage, along k
   static constexpr int m = 128, n = Tile.n, consumers = 2;
+  using sum_type = std::conditional_t<sizeof(T) == 1, int, float>;
   static constexpr bool a_in_registers = std::is_same_v<T, float> && AlongMA;
   static_assert(!(std::is_same_v<T, float> && AlongNB) && (!a_in_registers || n == 256));
 
@@ -162,7 +163,7 @@ private:
   __device__ __forceinline__ static void consume(Block& block, shared& memory, const arguments& x) {
     position next;
     int turn = 0;
-    float sum[n / 2];
+    std::uint32_t sum[n / 2];  // the bits of floats, or integers
     if (Tile.lag > 0 && block.warp() >= 8) memory.full[smaller(Tile.lag, slabs(x) - 1)].wait(false);
     each_tile(
         block, x, [&](const place& at) __attribute__((always_inline)) {
@@ -190,7 +191,7 @@ private:
 
   template <class Block>
   __device__ __forceinline__ static void multiply(Block& block, shared& memory, const arguments& x, position& next,
-                                                  float (&sum)[n / 2]) {
+                                                  std::uint32_t (&sum)[n / 2]) {
     const int group = block.warp() / 4 - 1;
     int last = 0;
     for (int slab = 0; slab < slabs(x); ++slab, next.advance()) {
@@ -220,7 +221,7 @@ private:
 
   template <class Block>
   __device__ __forceinline__ static void multiply_from_registers(Block& block, shared& memory, const arguments& x,
-                                                                 position& next, float (&sum)[n / 2]) {
+                                                                 position& next, std::uint32_t (&sum)[n / 2]) {
     const int warp = block.warp() % 4, lane = block.lane(), group = block.warp() / 4 - 1;
     std::uint32_t part[2][4]
                       [4];  // of A, for the four steps of a slab; while products read one part, the other is loaded
@@ -269,7 +270,7 @@ private:
   /// those of a row; 64 lines of 128 bytes, whose 16-byte words are exchanged as the copy unit wants them.
   template <bool Down, class Block>
   __device__ __forceinline__ static void write(Block& block, shared& memory, const arguments& x, const place& at,
-                                               int& turn, const float (&sum)[n / 2]) {
+                                               int& turn, const std::uint32_t (&sum)[n / 2]) {
     constexpr int size = sizeof(TC), width = row_bytes / size;
     const int warp = block.warp() % 4, group = block.warp() / 4 - 1, lane = block.lane();
     const std::int64_t first = at.row + group * 64;
@@ -283,7 +284,9 @@ private:
     };
     TC* c = x.c.data + at.batch * x.c.batch_stride + first * x.c.row_stride + at.col * x.c.col_stride;
     const bool speaks = block.thread() % 128 == 0, pairs = x.wide && !Down;
-    const bool simple = x.result.beta == S{} && rows == 64 && cols == n;
+    // An epilogue without state does no harm outside C, where the copy unit writes nothing.
+    constexpr bool stateless = std::is_empty_v<Epilogue> && !requires(Epilogue f, S v) { f(v, std::int64_t{}, std::int64_t{}); };
+    const bool simple = x.result.beta == S{} && (stateless || (rows == 64 && cols == n));
     auto plain = x.result;
     plain.beta = S{};  // which the compiler knows then: it need not ask at each element
 #pragma unroll
@@ -293,7 +296,7 @@ private:
 #pragma unroll
         for (int u = 0; u < width / 2; ++u) {
           TC& value = y[u / 4][u / 2 % 2].item[u % 2];
-          value = plain(sum[s * (width / 2) + u], &value, first + row_of(u / 2 % 2),
+          value = plain(__builtin_bit_cast(sum_type, sum[s * (width / 2) + u]), &value, first + row_of(u / 2 % 2),
                         at.col + s * width + u / 4 * 8 + lane % 4 * 2 + u % 2);
         }
       } else {
@@ -314,7 +317,7 @@ private:
         for (int u = 0; u < width / 2; ++u) {
           const int row = row_of(u / 2 % 2), col = s * width + u / 4 * 8 + lane % 4 * 2 + u % 2;
           TC& value = y[u / 4][u / 2 % 2].item[u % 2];
-          if (row < rows && col < cols) value = x.result(sum[s * (width / 2) + u], &value, first + row, at.col + col);
+          if (row < rows && col < cols) value = x.result(__builtin_bit_cast(sum_type, sum[s * (width / 2) + u]), &value, first + row, at.col + col);
         }
       }
       unsigned char* slice = memory.slices[group][turn];
