@@ -285,7 +285,9 @@ private:
     TC* c = x.c.data + at.batch * x.c.batch_stride + first * x.c.row_stride + at.col * x.c.col_stride;
     const bool speaks = block.thread() % 128 == 0, pairs = x.wide && !Down;
     // An epilogue without state does no harm outside C, where the copy unit writes nothing.
-    constexpr bool stateless = std::is_empty_v<Epilogue> && !requires(Epilogue f, S v) { f(v, std::int64_t{}, std::int64_t{}); };
+    constexpr bool stateless = std::is_empty_v<Epilogue> && !requires(Epilogue f, S v) {
+      f(v, std::int64_t{}, std::int64_t{});
+    };
     const bool simple = x.result.beta == S{} && (stateless || (rows == 64 && cols == n));
     auto plain = x.result;
     plain.beta = S{};  // which the compiler knows then: it need not ask at each element
@@ -317,7 +319,8 @@ private:
         for (int u = 0; u < width / 2; ++u) {
           const int row = row_of(u / 2 % 2), col = s * width + u / 4 * 8 + lane % 4 * 2 + u % 2;
           TC& value = y[u / 4][u / 2 % 2].item[u % 2];
-          if (row < rows && col < cols) value = x.result(__builtin_bit_cast(sum_type, sum[s * (width / 2) + u]), &value, first + row, at.col + col);
+          if (row < rows && col < cols)
+            value = x.result(__builtin_bit_cast(sum_type, sum[s * (width / 2) + u]), &value, first + row, at.col + col);
         }
       }
       unsigned char* slice = memory.slices[group][turn];
@@ -423,13 +426,17 @@ template <class T, class TC, class S, class Epilogue>
 bool gemm_by_one_wgmma_tile(const device_policy& where, const gemm_problem<T, T, TC, S, Epilogue>& x, bool a_along_k,
                             bool b_along_k, int tile) {
   const auto run = [&]<wgmma_tile Tile>(std::integral_constant<wgmma_tile, Tile>) {
-    if (a_along_k && b_along_k) return gemm_by_wgmma_tile<Tile, false, false>(where, x);
-    if (b_along_k) return gemm_by_wgmma_tile<Tile, true, false>(where, x);
-    if constexpr (std::is_same_v<T, float>)
-      return gemm_by_wgmma_tile<Tile, true, false>(where, x.exchanged());
-    else
-      return a_along_k ? gemm_by_wgmma_tile<Tile, false, true>(where, x)
-                       : gemm_by_wgmma_tile<Tile, true, true>(where, x);
+    if constexpr (sizeof(T) == 1) {
+      return gemm_by_wgmma_tile<Tile, false, false>(where, x);
+    } else {
+      if (a_along_k && b_along_k) return gemm_by_wgmma_tile<Tile, false, false>(where, x);
+      if (b_along_k) return gemm_by_wgmma_tile<Tile, true, false>(where, x);
+      if constexpr (std::is_same_v<T, float>)
+        return gemm_by_wgmma_tile<Tile, true, false>(where, x.exchanged());
+      else
+        return a_along_k ? gemm_by_wgmma_tile<Tile, false, true>(where, x)
+                         : gemm_by_wgmma_tile<Tile, true, true>(where, x);
+    }
   };
   if constexpr (!std::is_same_v<T, float>) {
     if (tile == 1) return run(std::integral_constant<wgmma_tile, wgmma_tiles[1]>{});
@@ -444,18 +451,18 @@ bool gemm_by_one_wgmma_tile(const device_policy& where, const gemm_problem<T, T,
 template <class P, class T, class TC, class S, class Epilogue>
 bool gemm_by_wgmma(const P& where, gemm_problem<T, T, TC, S, Epilogue> x) {
   constexpr bool is_float = std::is_same_v<T, float>;
-  if constexpr (gpu_execution<P> &&
-                (is_float || std::is_same_v<T, half_type> || std::is_same_v<T, bfloat16_type>)&&sizeof(TC) >= 2 &&
-                sizeof(TC) <= 8) {
+  if constexpr (gpu_execution<P> && (is_float || (sizeof(T) <= 2 && mma_type_of<T> != simt::mma_type::none)) &&
+                sizeof(TC) >= 2 && sizeof(TC) <= 8) {
     constexpr std::int64_t most = std::int64_t(1) << 31;
     if (x.k == 0 || x.k >= most || x.c.rows >= most || x.c.cols >= most || x.batch >= most ||
         !wgmma_available<simt::wgmma_probe>(device_limits::current()))
       return false;
     bool a_along_k = is_read_by_words(x.a, true, x.batch), b_along_k = is_read_by_words(x.b, true, x.batch);
-    bool a_ready = a_along_k || is_read_by_words(x.a, false, x.batch),
-         b_ready = b_along_k || is_read_by_words(x.b, false, x.batch);
-    if (!a_ready) a_along_k = x.a.stride != 1;
-    if (!b_ready) b_along_k = x.b.stride != 1;
+    constexpr bool only_along_k = sizeof(T) == 1;
+    bool a_ready = a_along_k || (!only_along_k && is_read_by_words(x.a, false, x.batch)),
+         b_ready = b_along_k || (!only_along_k && is_read_by_words(x.b, false, x.batch));
+    if (!a_ready) a_along_k = only_along_k || x.a.stride != 1;
+    if (!b_ready) b_along_k = only_along_k || x.b.stride != 1;
     if (is_float && !a_along_k && !b_along_k) {  // one of them has to be
       const bool a = b_ready ? !a_ready || x.c.rows < x.c.cols : false;
       (a ? a_along_k : b_along_k) = true;
