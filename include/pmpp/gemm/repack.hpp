@@ -81,12 +81,18 @@ struct repack_kernel {
   }
 };
 
+/// Elements from a line of a copy to the next. Where lines are long they begin at multiples of 128 bytes, which is what
+/// the copy unit reads fast.
+template <class T>
+constexpr std::int64_t repacked_pitch(std::int64_t length) {
+  return round_up(length, std::int64_t((length * sizeof(T) < 1024 ? 16 : 128) / sizeof(T)));
+}
+
 /// Bytes that the copy of an operand takes, of `batch` matrices with k columns. along_k: lines run along k.
 template <class T>
 std::int64_t repacked_bytes(const gemm_operand<T>& x, bool along_k, std::int64_t k, std::int64_t batch) {
-  constexpr std::int64_t items = 16 / sizeof(T);
   const std::int64_t lines = along_k ? x.extent : k, length = along_k ? k : x.extent;
-  return (x.batch_stride == 0 ? 1 : batch) * lines * ceil_div(length, items) * 16;
+  return (x.batch_stride == 0 ? 1 : batch) * lines * repacked_pitch<T>(length) * std::int64_t(sizeof(T));
 }
 
 /// Enqueues the copy; x is the copy then.
@@ -94,7 +100,7 @@ template <class P, class T>
 void repack(const P& where, gemm_operand<T>& x, bool along_k, std::int64_t k, std::int64_t batch, void* to) {
   using kernel = repack_kernel<T>;
   const std::int64_t lines = along_k ? x.extent : k, length = along_k ? k : x.extent;
-  const std::int64_t pitch = round_up(length, std::int64_t(16 / sizeof(T))), matrices = x.batch_stride == 0 ? 1 : batch;
+  const std::int64_t pitch = repacked_pitch<T>(length), matrices = x.batch_stride == 0 ? 1 : batch;
   const std::int64_t line_stride = along_k ? x.stride : x.k_stride, item_stride = along_k ? x.k_stride : x.stride;
   const std::int64_t down = ceil_div(lines, std::int64_t(kernel::lines)),
                      along = ceil_div(pitch, std::int64_t(kernel::items)), tiles = down * along * matrices;

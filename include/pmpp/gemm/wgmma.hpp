@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The matrix product on the tensor cores of sm_90a (H100, H200), for half, bfloat16, and floats where tf32 is enough.
+// The matrix product on the tensor cores of sm_90a (H100, H200), for half, bfloat16, 8-bit integers, and floats where tf32
+// is enough.
 //
 //   1. A block owns 128 x n elements of C at a time, all of k, and goes from tile to tile: there are as many blocks as
 //      multiprocessors.
@@ -8,12 +9,12 @@
 //      as soon as a stage of shared memory is free. Two more, the consumers, multiply 64 rows each. Stages change hands by
 //      barriers: `full` when the bytes are there, `empty` when both consumers have read them.
 //   3. The sums are in the registers of the consumers, 128 a thread, which the producer has left to them. At the end of a
-//      tile they go through shared memory, so that neighbouring lanes write neighbours in C. Meanwhile the producer fills
-//      all stages for the next tile.
+//      tile elements of C are made of them, a slice of 128 bytes a row at a time, and left in shared memory to the copy
+//      unit, which writes one slice while the next is made. Meanwhile the producer fills all stages for the next tile.
 //   4. The copy unit writes zeros where a tile leaves the matrix: the loop over k has no cases.
 //
-// Products of floats want both operands along k. One of them may be along m: then each lane loads it from shared memory
-// to registers, from where a product takes it too.
+// Products of floats and of 8-bit integers want both operands along k. One of two of floats may be along m: then each lane
+// loads it from shared memory to registers, from where a product takes it too.
 // (PTX ISA, wgmma; the division of work is that of CUTLASS's "warp-specialized cooperative" kernels, described in its
 // documentation; Osama et al., 2023, for grids as large as the machine.)
 #pragma once
@@ -40,9 +41,10 @@
 namespace pmpp::inline PMPP_BACKEND {
 namespace detail {
 
-/// How many columns of C a block works out at a time, 64, 128, 192 or 256, and stages in shared memory.
+/// How many columns of C a block works out at a time, 64, 128, 192 or 256; stages in shared memory; slices of C there, at
+/// least two, for each of the consumers.
 struct wgmma_tile {
-  int n, stages, slices, lag = 0;
+  int n, stages, slices;
 };
 
 /// AlongMA, AlongNB: the rows of the operand in shared memory are along m (n), not along k.
@@ -53,7 +55,7 @@ struct gemm_wgmma_kernel {
   static constexpr int m = 128, n = Tile.n, consumers = 2;
   using sum_type = std::conditional_t<sizeof(T) == 1, int, float>;
   static constexpr bool a_in_registers = std::is_same_v<T, float> && AlongMA;
-  static_assert(!(std::is_same_v<T, float> && AlongNB) && (!a_in_registers || n == 256));
+  static_assert(!(std::is_same_v<T, float> && AlongNB) && (!a_in_registers || n % 128 == 0));
 
   struct shared {
     struct alignas(1024) stage {  // the pattern in which words are exchanged repeats every 1024 bytes
@@ -164,7 +166,6 @@ private:
     position next;
     int turn = 0;
     std::uint32_t sum[n / 2];  // the bits of floats, or integers
-    if (Tile.lag > 0 && block.warp() >= 8) memory.full[smaller(Tile.lag, slabs(x) - 1)].wait(false);
     each_tile(
         block, x, [&](const place& at) __attribute__((always_inline)) {
           if constexpr (a_in_registers)
@@ -247,7 +248,7 @@ private:
         const std::uint64_t b = simt::operand_in_shared(memory.stages[next.stage].b, 16);
         simt::products_begin();
 #pragma unroll
-        for (int q = 0; q < 4; ++q) simt::multiply_rows(sum, part[odd][q], b + q * 2, slab + odd + q > 0);
+        for (int q = 0; q < 4; ++q) simt::multiply_rows<n>(sum, part[odd][q], b + q * 2, slab + odd + q > 0);
         simt::products_end();
         simt::products_wait<1>();
 #pragma unroll
@@ -265,8 +266,8 @@ private:
     release(block, memory, last);
   }
 
-  /// Makes elements of C of the sums of a warpgroup, slice by slice: through shared memory, from where the copy unit writes
-  /// them while the next slice is made, or the lanes do. Down: elements of a column lie next to each other there, else
+  /// Makes elements of C of the sums of a warpgroup, slice by slice, and leaves them in shared memory, from where the copy
+  /// unit writes them, or the lanes do where it cannot. Down: elements of a column lie next to each other there, else
   /// those of a row; 64 lines of 128 bytes, whose 16-byte words are exchanged as the copy unit wants them.
   template <bool Down, class Block>
   __device__ __forceinline__ static void write(Block& block, shared& memory, const arguments& x, const place& at,
@@ -398,27 +399,24 @@ bool gemm_by_wgmma_tile(const device_policy& where, const gemm_problem<T, T, TC,
   y.down = x.c.row_stride == 1 && x.c.col_stride != 1;
   constexpr int width = kernel::row_bytes / sizeof(TC);
   const bool down = kernel::a_in_registers && y.down;
-  y.wide = (down ? x.c.row_stride : x.c.col_stride) == 1 &&
-           simt::describe_tiles(y.to, x.c.data, down ? x.c.rows : x.c.cols, down ? x.c.cols : x.c.rows,
-                                down ? x.c.col_stride : x.c.row_stride, x.batch, x.c.batch_stride, down ? width : 64);
+  const std::int64_t line = down ? x.c.rows : x.c.cols, lines = down ? x.c.cols : x.c.rows;
+  y.wide = (down ? x.c.row_stride : x.c.col_stride) == 1 && line * sizeof(TC) % 16 == 0 &&  // it writes whole words
+           simt::describe_tiles(y.to, x.c.data, line, lines, down ? x.c.col_stride : x.c.row_stride, x.batch,
+                                x.c.batch_stride, down ? width : 64);
   launch(where, smaller(y.tiles, std::int64_t(processor_count(where))), kernel{}, y);
   return true;
 }
 
 inline constexpr wgmma_tile wgmma_tiles[] = {
-    {256, 4, 2}, {192, 4, 3}, {128, 6, 2}, {64, 8, 2}};  // only the first for floats
+    {256, 4, 2}, {128, 6, 2}, {192, 4, 3}, {64, 8, 2}};  // only the first two for floats
 
 /// How many clocks a product is expected to take with a given tile.
 template <class P, class T, class TC, class S, class Epilogue>
 double wgmma_clocks(const wgmma_tile& tile, const gemm_problem<T, T, TC, S, Epilogue>& x, const P& where) {
   const std::int64_t tiles = ceil_div(x.c.rows, std::int64_t(128)) * ceil_div(x.c.cols, std::int64_t(tile.n)) * x.batch;
-  const double of_slab = tile.n == 256   ? 1080
-                         : tile.n == 192 ? 850
-                         : tile.n == 128 ? 690
-                                         : 530,
-               of_tile = 1500 + 6 * tile.n;
+  const double of_slab = tile.n == 256 ? 1080 : tile.n == 192 ? 760 : tile.n == 128 ? 550 : 350;
   return double(ceil_div(tiles, std::int64_t(processor_count(where)))) *
-         (double(ceil_div(x.k, std::int64_t(128 / sizeof(T)))) * of_slab + of_tile);
+         (double(ceil_div(x.k, std::int64_t(128 / sizeof(T)))) * of_slab + 1000 + 4 * tile.n);
 }
 
 /// Starts a product with tile number `tile`. Both operands are as the copy unit wants them.
@@ -438,16 +436,16 @@ bool gemm_by_one_wgmma_tile(const device_policy& where, const gemm_problem<T, T,
                          : gemm_by_wgmma_tile<Tile, true, true>(where, x);
     }
   };
+  if (tile == 1) return run(std::integral_constant<wgmma_tile, wgmma_tiles[1]>{});
   if constexpr (!std::is_same_v<T, float>) {
-    if (tile == 1) return run(std::integral_constant<wgmma_tile, wgmma_tiles[1]>{});
     if (tile == 2) return run(std::integral_constant<wgmma_tile, wgmma_tiles[2]>{});
     if (tile == 3) return run(std::integral_constant<wgmma_tile, wgmma_tiles[3]>{});
   }
   return run(std::integral_constant<wgmma_tile, wgmma_tiles[0]>{});
 }
 
-/// Enqueues a product where this path can do it and pays; says whether it has. A and B: half, bfloat16, or floats that may
-/// be taken as tf32. What the copy unit cannot read is copied first (gemm/repack.hpp); only that needs scratch memory.
+/// Enqueues a product where this path can do it and pays; says whether it has. A and B: half, bfloat16, 8-bit integers, or
+/// floats that may be taken as tf32. What the copy unit cannot read is copied first (gemm/repack.hpp); only that needs scratch memory.
 template <class P, class T, class TC, class S, class Epilogue>
 bool gemm_by_wgmma(const P& where, gemm_problem<T, T, TC, S, Epilogue> x) {
   constexpr bool is_float = std::is_same_v<T, float>;
@@ -472,11 +470,12 @@ bool gemm_by_wgmma(const P& where, gemm_problem<T, T, TC, S, Epilogue> x) {
                        b_bytes = b_ready ? 0 : repacked_bytes(x.b, b_along_k, x.k, x.batch);
     int tile = 0;
     double clocks = wgmma_clocks(wgmma_tiles[0], x, where);
-    for (int i = 1; i < (is_float ? 1 : 4); ++i)
+    for (int i = 1; i < (is_float ? 2 : 4); ++i)
       if (const double other = wgmma_clocks(wgmma_tiles[i], x, where); other < clocks) clocks = other, tile = i;
     // What mma.sync takes with k split among all multiprocessors, which this path does not do.
-    const double others = 15000 + double(x.c.rows) * double(x.c.cols) * double(x.batch) * double(x.k) /
-                                      (processor_count(where) * (is_float ? 400.0 : 800.0));
+    const double others = (is_float ? 15000 : 9000) + double(x.c.rows) * double(x.c.cols) * double(x.batch) *
+                                                          double(x.k) /
+                                                          (processor_count(where) * (is_float ? 110.0 : 300.0));
     if (clocks + (is_float ? double(a_bytes + b_bytes) / 700 : 0) > others) return false;
     scratch memory(where, scratch_bytes({checked_bytes(a_bytes, 1, "gemm"), checked_bytes(b_bytes, 1, "gemm")}), 0);
     if (a_bytes > 0) repack(where, x.a, a_along_k, x.k, x.batch, memory.template take<std::byte>(a_bytes));
