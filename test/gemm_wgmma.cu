@@ -111,8 +111,10 @@ void check_product(const matrix<T>& a, const matrix<T>& b, const matrix<TC>& c, 
         if constexpr (!std::is_same_v<Epilogue, pmpp::no_epilogue>) exact += double(f(0, i, j));
         const auto place = static_cast<std::size_t>(c.at(i, j, batch));
         const double result = static_cast<double>(static_cast<float>(got[place]));
-        const double bound = sizeof(T) == 1 ? 0 : std::abs(alpha) * size * (of_product<T> + 0x1p-23 * (double(a.cols) / 8 + 4)) +
-                             half_a_bit * std::abs(exact) + 0x1p-20;
+        const double bound = sizeof(T) == 1
+                                 ? 0
+                                 : std::abs(alpha) * size * (of_product<T> + 0x1p-23 * (double(a.cols) / 8 + 4)) +
+                                       half_a_bit * std::abs(exact) + 0x1p-20;
         if (!(std::abs(result - exact) <= bound) && wrong++ == 0) {
           CAPTURE(i);
           CAPTURE(j);
