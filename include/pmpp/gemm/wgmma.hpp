@@ -275,6 +275,7 @@ private:
     constexpr int size = sizeof(TC), width = row_bytes / size;
     const int warp = block.warp() % 4, group = block.warp() / 4 - 1, lane = block.lane();
     const std::int64_t first = at.row + group * 64;
+    if (first >= x.c.rows) return;
     const int rows = static_cast<int>(smaller<std::int64_t>(x.c.rows - first, 64)),
               cols = static_cast<int>(smaller<std::int64_t>(x.c.cols - at.col, n));  // that are inside C
     const auto row_of = [&](int h) {
@@ -284,7 +285,7 @@ private:
       return line * row_bytes + (((item * size / 16) ^ (line % 8)) * 16) + item * size % 16;
     };
     TC* c = x.c.data + at.batch * x.c.batch_stride + first * x.c.row_stride + at.col * x.c.col_stride;
-    const bool speaks = block.thread() % 128 == 0, pairs = x.wide && !Down;
+    const bool speaks = block.thread() % 128 == 0;
     // An epilogue without state does no harm outside C, where the copy unit writes nothing.
     constexpr bool stateless = std::is_empty_v<Epilogue> && !requires(Epilogue f, S v) {
       f(v, std::int64_t{}, std::int64_t{});
@@ -303,17 +304,19 @@ private:
                         at.col + s * width + u / 4 * 8 + lane % 4 * 2 + u % 2);
         }
       } else {
+        // What C holds: outside of it, some other element. Without branches, so that all are on their way at once.
         if (x.result.beta != S{}) {
+          const auto old_at = [&](int u, int e, int last) {
+            return c + smaller(row_of(u % 2), rows - 1) * x.c.row_stride +
+                   smaller(s * width + u / 2 * 8 + lane % 4 * 2 + e, cols - last) * x.c.col_stride;
+          };
+          if (x.wide && !Down) {
 #pragma unroll
-          for (int u = 0; u < width / 4; ++u) {
-            const int row = row_of(u % 2), col = s * width + u / 2 * 8 + lane % 4 * 2;
-            const TC* from = c + row * x.c.row_stride + col * x.c.col_stride;
-            if (pairs && row < rows && col + 1 < cols) {
-              y[u / 2][u % 2] = *reinterpret_cast<const item_group<TC, 2>*>(from);
-            } else {
-              if (row < rows && col < cols) y[u / 2][u % 2].item[0] = from[0];
-              if (row < rows && col + 1 < cols) y[u / 2][u % 2].item[1] = from[x.c.col_stride];
-            }
+            for (int u = 0; u < width / 4; ++u)
+              y[u / 2][u % 2] = *reinterpret_cast<const item_group<TC, 2>*>(old_at(u, 0, 2));
+          } else {
+#pragma unroll
+            for (int u = 0; u < width / 2; ++u) y[u / 4][u / 2 % 2].item[u % 2] = *old_at(u / 2, u % 2, 1);
           }
         }
 #pragma unroll
@@ -340,14 +343,22 @@ private:
       if (speaks) simt::copies_have_read<Tile.slices - 2>();
       simt::warpgroup_sync(group);  // this slice is written, the next may be
       if (!x.wide) {
-#pragma unroll 4
-        for (int line = warp * 16; line < warp * 16 + 16; ++line)
-          for (int item = lane; item < width; item += simt::warp_size) {
+        constexpr int words = ceil_div(width, simt::warp_size);  // of a line, that a lane writes
+        constexpr int at_once = 8;
+#pragma unroll 1
+        for (int line0 = warp * 16; line0 < warp * 16 + 16; line0 += at_once / words) {
+          TC own[at_once];
+#pragma unroll
+          for (int u = 0; u < at_once; ++u)
+            own[u] = *reinterpret_cast<const TC*>(
+                slice + byte_of(line0 + u / words, (lane + u % words * simt::warp_size) % width));
+#pragma unroll
+          for (int u = 0; u < at_once; ++u) {
+            const int line = line0 + u / words, item = lane + u % words * simt::warp_size;
             const int row = Down ? line / width * width + item : line, col = s * width + (Down ? line % width : item);
-            if (row < rows && col < cols)
-              c[row * x.c.row_stride + col * x.c.col_stride] =
-                  *reinterpret_cast<const TC*>(slice + byte_of(line, item));
+            if (item < width && row < rows && col < cols) c[row * x.c.row_stride + col * x.c.col_stride] = own[u];
           }
+        }
       } else if (speaks) {
         for (int i = 0; i < (Down ? 64 : 1); i += width)
           simt::copy_tile(x.to, slice + i * row_bytes, static_cast<int>(Down ? first + i : at.col + s * width),
