@@ -425,9 +425,9 @@ inline constexpr wgmma_tile wgmma_tiles[] = {
 template <class P, class T, class TC, class S, class Epilogue>
 double wgmma_clocks(const wgmma_tile& tile, const gemm_problem<T, T, TC, S, Epilogue>& x, const P& where) {
   const std::int64_t tiles = ceil_div(x.c.rows, std::int64_t(128)) * ceil_div(x.c.cols, std::int64_t(tile.n)) * x.batch;
-  const double of_slab = tile.n == 256 ? 1080 : tile.n == 192 ? 760 : tile.n == 128 ? 550 : 350;
+  const double of_slab = tile.n == 256 ? 1080 : tile.n == 192 ? 830 : tile.n == 128 ? 600 : 430;
   return double(ceil_div(tiles, std::int64_t(processor_count(where)))) *
-         (double(ceil_div(x.k, std::int64_t(128 / sizeof(T)))) * of_slab + 1000 + 4 * tile.n);
+         (double(ceil_div(x.k, std::int64_t(128 / sizeof(T)))) * of_slab + 1800 + 10 * tile.n);
 }
 
 /// Starts a product with tile number `tile`. Both operands are as the copy unit wants them.
