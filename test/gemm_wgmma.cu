@@ -26,8 +26,8 @@ using pmpp::detail::wgmma_tile;
 
 namespace {
 
-constexpr wgmma_tile large = pmpp::detail::wgmma_tiles[0], wide = pmpp::detail::wgmma_tiles[1],
-                     middle = pmpp::detail::wgmma_tiles[2], small = pmpp::detail::wgmma_tiles[3];
+constexpr wgmma_tile large = pmpp::detail::wgmma_tiles[0], middle = pmpp::detail::wgmma_tiles[1],
+                     wide = pmpp::detail::wgmma_tiles[2], small = pmpp::detail::wgmma_tiles[3];
 
 bool available() {
   if (pmpp::detail::wgmma_available<pmpp::simt::wgmma_probe>(pmpp::detail::device_limits::current())) return true;
@@ -51,7 +51,11 @@ struct matrix {
         line(pmpp::round_up(column_major_ ? rows_ : cols_, std::int64_t(8)) + gap),
         step(line * (column_major_ ? cols_ : rows_) + 8),
         column_major(column_major_) {
-    for (const float x : test::random_values<float>(step * batch)) initial.push_back(T(x));
+    for (const float x : test::random_values<float>(step * batch))
+      if constexpr (sizeof(T) == 1)
+        initial.push_back(static_cast<T>(static_cast<int>(x * 100)));
+      else
+        initial.push_back(T(x));
     memory = pmpp::device_buffer<T>(initial);
   }
   std::int64_t row_stride() const { return column_major ? 1 : line; }
@@ -107,8 +111,10 @@ void check_product(const matrix<T>& a, const matrix<T>& b, const matrix<TC>& c, 
         if constexpr (!std::is_same_v<Epilogue, pmpp::no_epilogue>) exact += double(f(0, i, j));
         const auto place = static_cast<std::size_t>(c.at(i, j, batch));
         const double result = static_cast<double>(static_cast<float>(got[place]));
-        const double bound = std::abs(alpha) * size * (of_product<T> + 0x1p-23 * (double(a.cols) / 8 + 4)) +
-                             half_a_bit * std::abs(exact) + 0x1p-20;
+        const double bound = sizeof(T) == 1
+                                 ? 0
+                                 : std::abs(alpha) * size * (of_product<T> + 0x1p-23 * (double(a.cols) / 8 + 4)) +
+                                       half_a_bit * std::abs(exact) + 0x1p-20;
         if (!(std::abs(result - exact) <= bound) && wrong++ == 0) {
           CAPTURE(i);
           CAPTURE(j);
@@ -143,7 +149,7 @@ void try_tile(const shape& s, float alpha, float beta) {
 TEST_CASE("wgmma: every tile, layout and type; sizes around the tiles") {
   if (!available()) return;
   for (const shape& s :
-       {shape{128, 256, 64}, {1, 1, 1}, {129, 257, 65}, {300, 70, 520}, {64, 320, 8}, {255, 130, 200}}) {
+       {shape{128, 256, 64}, {1, 1, 1}, {129, 257, 65}, {300, 72, 520}, {64, 320, 8}, {255, 130, 200}}) {
     try_tile<large, false, true, __nv_bfloat16, float>(s, 1, 0);
     try_tile<large, true, false, __half, __half>(s, 0.5f, 0);
     try_tile<middle, false, false, __half, __half>(s, 1, -0.5f);
@@ -152,6 +158,7 @@ TEST_CASE("wgmma: every tile, layout and type; sizes around the tiles") {
     try_tile<small, false, true, __nv_bfloat16, float>(s, 1, 0);
     try_tile<large, false, false, float, float>(s, 1, 0.5f);
     try_tile<large, true, false, float, float>(s, 1, 0);
+    try_tile<middle, true, false, float, float>(s, 1, 0.5f);
   }
 }
 
@@ -168,7 +175,7 @@ TEST_CASE("wgmma: C in any layout, an epilogue with its place, NaN in C") {
   for (const bool exchanged : {false, true})
     for (const bool column_major : {false, true}) {
       const matrix<__nv_bfloat16> a(200, 136), b(136, 300);
-      matrix<float> c(200, 300, column_major, 1, 5);
+      matrix<float> c(200, 300, column_major, 1, column_major ? 5 : 0);
       for (auto& x : c.initial) x = std::numeric_limits<float>::quiet_NaN();
       c.memory = pmpp::device_buffer<float>(c.initial);
       const auto x = problem(a, b, c, 1, 0, add_place{});
@@ -220,14 +227,31 @@ TEST_CASE("wgmma: what the copy unit cannot read is copied first") {
           CAPTURE(a_major);
           CAPTURE(b_major);
           CAPTURE(spoilt);
-          const matrix<T> a(301, 100, a_major, 1, spoilt % 2), b(100, 550, b_major, 1, spoilt / 2);
-          matrix<float> c(301, 550, false, 1, spoilt);
+          const matrix<T> a(301, 100, a_major, 1, spoilt % 2), b(100, 552, b_major, 1, spoilt / 2);
+          matrix<float> c(301, 552, false, 1, spoilt);
           CHECK(pmpp::detail::gemm_by_wgmma(device, problem(a, b, c, 1, 0.5f)));
           check_product(a, b, c, 1, 0.5);
         }
   };
   try_type(__nv_bfloat16{});
   try_type(float{});
+}
+
+TEST_CASE("wgmma: 8-bit integers are exact; those along m or n are copied first") {
+  if (!available()) return;
+  const auto try_type = [](auto type, std::int64_t k) {
+    using T = decltype(type);
+    for (const bool a_major : {false, true})
+      for (const bool b_major : {false, true})
+        for (const std::int64_t gap : {0, 3}) {
+          const matrix<T> a(301, k, a_major, 1, gap), b(k, 550, b_major, 1, 8);
+          matrix<std::int32_t> c(301, 550, false, 1, gap);
+          CHECK(pmpp::detail::gemm_by_wgmma(device, problem(a, b, c, 3, gap > 0)));
+          check_product(a, b, c, 3, gap > 0);
+        }
+  };
+  try_type(std::int8_t{}, 200);
+  try_type(std::uint8_t{}, 77);
 }
 
 TEST_CASE("wgmma: in a graph, on a stream, the same bits on every run") {

@@ -11,6 +11,7 @@
 #include <pmpp/core/math.hpp>
 #include <pmpp/execution.hpp>
 #include <pmpp/gemm/problem.hpp>
+#include <pmpp/gemm/simt.hpp>
 #include <pmpp/launch.hpp>
 #include <pmpp/simt/block.hpp>
 
@@ -28,54 +29,70 @@ bool is_read_by_words(const gemm_operand<T>& x, bool along_k, std::int64_t batch
          (batch == 1 || x.batch_stride % items == 0);
 }
 
-/// One word a thread.
+/// A block copies tiles of 32 lines x 128 elements: 16 of a thread are on their way at a time.
 template <class T>
 struct repack_kernel {
-  static constexpr int threads = 256, min_blocks = 4, items = 16 / sizeof(T);
-  struct alignas(16) word {
-    T item[items];
+  static constexpr int threads = 256, min_blocks = 4, lines = simt::warp_size, items = 128, warps = threads / lines;
+  struct shared {
+    T tile[items][lines + 1];
   };
 
   struct arguments {
     const T* from;
-    word* to;
-    std::int64_t lines, length, line_words;               ///< of a matrix; of a line: elements and words
+    T* to;
+    std::int64_t lines, length, pitch;                    ///< of a matrix; of a line: elements, from one to the next
     std::int64_t line_stride, item_stride, batch_stride;  ///< of `from`
-    std::int64_t words;                                   ///< of all matrices
-    bool across;                                          ///< neighbours read neighbouring lines, else words of a line
+    std::int64_t tiles_down, tiles_along, tiles;          ///< of a matrix; of all
+    bool across;  ///< neighbours read neighbouring lines, else elements of a line
   };
 
   template <class Block>
-  PMPP_HOST_DEVICE void operator()(Block& block, const arguments& x) const {
-    if (x.words < (std::int64_t(1) << 31))
-      copy<std::uint32_t>(block, x);  // dividing 64-bit numbers takes longer than all the rest
-    else
-      copy<std::uint64_t>(block, x);
-  }
-
-private:
-  template <class Index, class Block>
-  PMPP_HOST_DEVICE static void copy(Block& block, const arguments& x) {
-    const Index matrix = static_cast<Index>(x.lines * x.line_words), step = static_cast<Index>(block.count() * threads);
-    const Index fast = static_cast<Index>(x.across ? x.lines : x.line_words);
-    for (Index n = static_cast<Index>(block.index() * threads + block.thread()); n < static_cast<Index>(x.words);
-         n += step) {
-      const Index batch = n / matrix, rest = n % matrix;
-      const std::int64_t line = x.across ? rest % fast : rest / fast, w = x.across ? rest / fast : rest % fast;
-      const T* from = x.from + batch * x.batch_stride + line * x.line_stride + w * items * x.item_stride;
-      word y;
-      for (int e = 0; e < items; ++e) y.item[e] = w * items + e < x.length ? from[e * x.item_stride] : T{};
-      x.to[batch * x.lines * x.line_words + line * x.line_words + w] = y;
+  PMPP_HOST_DEVICE void operator()(Block& block, shared& memory, const arguments& x) const {
+    const int lane = block.lane(), warp = block.warp();
+    for (std::int64_t tile = block.index(); tile < x.tiles; tile += block.count()) {
+      const std::int64_t row = tile / x.tiles_along, batch = row / x.tiles_down;
+      const std::int64_t line0 = (row - batch * x.tiles_down) * lines, item0 = (tile - row * x.tiles_along) * items;
+      const T* from = x.from + batch * x.batch_stride + line0 * x.line_stride + item0 * x.item_stride;
+      T* to = x.to + (batch * x.lines + line0) * x.pitch + item0;
+      const int down = static_cast<int>(smaller<std::int64_t>(x.lines - line0, lines)),
+                along = static_cast<int>(smaller<std::int64_t>(x.length - item0, items)),
+                room = static_cast<int>(smaller<std::int64_t>(x.pitch - item0, items));
+      T value[lines * items / threads];
+      if (x.across) {
+        unrolled<items / warps>([&](int u) {
+          const int item = warp + u * warps;
+          value[u] = lane < down && item < along ? from[lane * x.line_stride + item * x.item_stride] : T{};
+        });
+        unrolled<items / warps>([&](int u) { memory.tile[warp + u * warps][lane] = value[u]; });
+        block.sync();
+      }
+      unrolled<lines * items / threads>([&](int u) {
+        const int line = warp + u % (lines / warps) * warps, item = lane + u / (lines / warps) * lines;
+        value[u] = x.across                      ? memory.tile[item][line]
+                   : line < down && item < along ? from[line * x.line_stride + item * x.item_stride]
+                                                 : T{};
+      });
+      unrolled<lines * items / threads>([&](int u) {
+        const int line = warp + u % (lines / warps) * warps, item = lane + u / (lines / warps) * lines;
+        if (line < down && item < room) to[line * x.pitch + item] = value[u];
+      });
+      if (x.across) block.sync();
     }
   }
 };
 
+/// Elements from a line of a copy to the next. Where lines are long they begin at multiples of 128 bytes, which is what
+/// the copy unit reads fast.
+template <class T>
+constexpr std::int64_t repacked_pitch(std::int64_t length) {
+  return round_up(length, std::int64_t((length * sizeof(T) < 1024 ? 16 : 128) / sizeof(T)));
+}
+
 /// Bytes that the copy of an operand takes, of `batch` matrices with k columns. along_k: lines run along k.
 template <class T>
 std::int64_t repacked_bytes(const gemm_operand<T>& x, bool along_k, std::int64_t k, std::int64_t batch) {
-  constexpr std::int64_t items = 16 / sizeof(T);
   const std::int64_t lines = along_k ? x.extent : k, length = along_k ? k : x.extent;
-  return (x.batch_stride == 0 ? 1 : batch) * lines * ceil_div(length, items) * 16;
+  return (x.batch_stride == 0 ? 1 : batch) * lines * repacked_pitch<T>(length) * std::int64_t(sizeof(T));
 }
 
 /// Enqueues the copy; x is the copy then.
@@ -83,14 +100,13 @@ template <class P, class T>
 void repack(const P& where, gemm_operand<T>& x, bool along_k, std::int64_t k, std::int64_t batch, void* to) {
   using kernel = repack_kernel<T>;
   const std::int64_t lines = along_k ? x.extent : k, length = along_k ? k : x.extent;
-  const std::int64_t line_words = ceil_div(length, std::int64_t(kernel::items)), pitch = line_words * kernel::items;
-  const std::int64_t words = repacked_bytes(x, along_k, k, batch) / 16;
+  const std::int64_t pitch = repacked_pitch<T>(length), matrices = x.batch_stride == 0 ? 1 : batch;
   const std::int64_t line_stride = along_k ? x.stride : x.k_stride, item_stride = along_k ? x.k_stride : x.stride;
-  launch(where, smaller(ceil_div(words, std::int64_t(kernel::threads)), std::int64_t(processor_count(where)) * 32),
-         kernel{},
-         typename kernel::arguments{x.data, static_cast<typename kernel::word*>(to), lines, length, line_words,
-                                    line_stride, item_stride, x.batch_stride, words,
-                                    line_stride == 1 && item_stride != 1});
+  const std::int64_t down = ceil_div(lines, std::int64_t(kernel::lines)),
+                     along = ceil_div(pitch, std::int64_t(kernel::items)), tiles = down * along * matrices;
+  launch(where, smaller(tiles, std::int64_t(1) << 30), kernel{},
+         typename kernel::arguments{x.data, static_cast<T*>(to), lines, length, pitch, line_stride, item_stride,
+                                    x.batch_stride, down, along, tiles, line_stride == 1 && item_stride != 1});
   x = gemm_operand<T>(static_cast<const T*>(to), x.extent, along_k ? pitch : 1, along_k ? 1 : pitch,
                       x.batch_stride == 0 ? 0 : lines * pitch);
 }

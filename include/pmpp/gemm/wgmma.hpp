@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The matrix product on the tensor cores of sm_90a (H100, H200), for half, bfloat16, and floats where tf32 is enough.
+// The matrix product on the tensor cores of sm_90a (H100, H200), for half, bfloat16, 8-bit integers, and floats where tf32
+// is enough.
 //
 //   1. A block owns 128 x n elements of C at a time, all of k, and goes from tile to tile: there are as many blocks as
 //      multiprocessors.
@@ -8,12 +9,12 @@
 //      as soon as a stage of shared memory is free. Two more, the consumers, multiply 64 rows each. Stages change hands by
 //      barriers: `full` when the bytes are there, `empty` when both consumers have read them.
 //   3. The sums are in the registers of the consumers, 128 a thread, which the producer has left to them. At the end of a
-//      tile they go through shared memory, so that neighbouring lanes write neighbours in C. Meanwhile the producer fills
-//      all stages for the next tile.
+//      tile elements of C are made of them, a slice of 128 bytes a row at a time, and left in shared memory to the copy
+//      unit, which writes one slice while the next is made. Meanwhile the producer fills all stages for the next tile.
 //   4. The copy unit writes zeros where a tile leaves the matrix: the loop over k has no cases.
 //
-// Products of floats want both operands along k. One of them may be along m: then each lane loads it from shared memory
-// to registers, from where a product takes it too.
+// Products of floats and of 8-bit integers want both operands along k. One of two of floats may be along m: then each lane
+// loads it from shared memory to registers, from where a product takes it too.
 // (PTX ISA, wgmma; the division of work is that of CUTLASS's "warp-specialized cooperative" kernels, described in its
 // documentation; Osama et al., 2023, for grids as large as the machine.)
 #pragma once
@@ -40,9 +41,10 @@
 namespace pmpp::inline PMPP_BACKEND {
 namespace detail {
 
-/// How many columns of C a block works out at a time, 64, 128, 192 or 256, and stages in shared memory.
+/// How many columns of C a block works out at a time, 64, 128, 192 or 256; stages in shared memory; slices of C there, at
+/// least two, for each of the consumers.
 struct wgmma_tile {
-  int n, stages;
+  int n, stages, slices;
 };
 
 /// AlongMA, AlongNB: the rows of the operand in shared memory are along m (n), not along k.
@@ -51,27 +53,27 @@ struct gemm_wgmma_kernel {
   static constexpr int threads = 3 * 128;
   static constexpr int row_bytes = 128, depth = row_bytes / sizeof(T);  ///< of a stage, along k
   static constexpr int m = 128, n = Tile.n, consumers = 2;
+  using sum_type = std::conditional_t<sizeof(T) == 1, int, float>;
   static constexpr bool a_in_registers = std::is_same_v<T, float> && AlongMA;
-  static_assert(!(std::is_same_v<T, float> && AlongNB) && (!a_in_registers || n == 256));
+  static_assert(!(std::is_same_v<T, float> && AlongNB) && (!a_in_registers || n % 128 == 0));
 
-  static constexpr int slice = 32;  ///< columns of C whose sums go through shared memory at a time
   struct shared {
     struct alignas(1024) stage {  // the pattern in which words are exchanged repeats every 1024 bytes
       unsigned char a[m * row_bytes], b[n * row_bytes];
     } stages[Tile.stages];
-    alignas(16) float sums[consumers * 4][16 * (slice + 8)];  // of each warp
+    unsigned char slices[consumers][Tile.slices][64 * row_bytes];  // of C
     simt::transaction_barrier full[Tile.stages], empty[Tile.stages];
   };
 
   struct arguments {
-    simt::tile_map a, b;
+    simt::tile_map a, b, to;
     gemm_target<TC> c;
     std::int64_t k;
     std::int64_t tiles_m, tiles_n, tiles;  ///< of all matrices
     bool batch_a, batch_b;                 ///< whether each product has a matrix of its own
     gemm_result<S, Epilogue> result;
     bool down;  ///< neighbours in memory are those below each other in C
-    bool wide;  ///< 16-byte words of C may be written
+    bool wide;  ///< the copy unit can write C
   };
 
   template <class Block>
@@ -129,7 +131,7 @@ private:
 
   /// Calls f(place) for each tile of this block.
   template <class Block, class F>
-  __device__ static void each_tile(Block& block, const arguments& x, F f) {
+  __device__ __forceinline__ static void each_tile(Block& block, const arguments& x, F f) {
     for (std::int64_t tile = block.index(); tile < x.tiles; tile += block.count()) f(place(x, tile));
   }
 
@@ -160,16 +162,22 @@ private:
   }
 
   template <class Block>
-  __device__ static void consume(Block& block, shared& memory, const arguments& x) {
+  __device__ __forceinline__ static void consume(Block& block, shared& memory, const arguments& x) {
     position next;
-    float sum[n / 2];
-    each_tile(block, x, [&](const place& at) {
-      if constexpr (a_in_registers)
-        multiply_from_registers(block, memory, x, next, sum);
-      else
-        multiply(block, memory, x, next, sum);
-      write(block, memory, x, at, sum);
-    });
+    int turn = 0;
+    std::uint32_t sum[n / 2];  // the bits of floats, or integers
+    each_tile(
+        block, x, [&](const place& at) __attribute__((always_inline)) {
+          if constexpr (a_in_registers)
+            multiply_from_registers(block, memory, x, next, sum);
+          else
+            multiply(block, memory, x, next, sum);
+          if (a_in_registers && x.down)
+            write<a_in_registers>(block, memory, x, at, turn, sum);
+          else
+            write<false>(block, memory, x, at, turn, sum);
+        });
+    if (block.thread() % 128 == 0) simt::copies_have_read<0>();
   }
 
   /// Tells the producer that this warpgroup has read a stage.
@@ -183,8 +191,8 @@ private:
                        step_b = AlongNB ? row_bytes * 32 / sizeof(T) : 32;
 
   template <class Block>
-  __device__ static void multiply(Block& block, shared& memory, const arguments& x, position& next,
-                                  float (&sum)[n / 2]) {
+  __device__ __forceinline__ static void multiply(Block& block, shared& memory, const arguments& x, position& next,
+                                                  std::uint32_t (&sum)[n / 2]) {
     const int group = block.warp() / 4 - 1;
     int last = 0;
     for (int slab = 0; slab < slabs(x); ++slab, next.advance()) {
@@ -193,9 +201,9 @@ private:
       const std::uint64_t a = simt::operand_in_shared(stage.a + group * 64 * row_bytes, 16),
                           b = simt::operand_in_shared(stage.b, depth * row_bytes);
       simt::products_begin();
-      unrolled<row_bytes / 32>([&](auto q) {
-        simt::multiply_rows<T, AlongMA, AlongNB, n>(sum, a + q * step_a / 16, b + q * step_b / 16, slab > 0 || q > 0);
-      });
+#pragma unroll
+      for (int q = 0; q < row_bytes / 32; ++q)
+        simt::multiply_rows<T, AlongMA, AlongNB, n>(sum, a + q * step_a / 16, b + q * step_b / 16, slab + q > 0);
       simt::products_end();
       simt::products_wait<1>();
       if (slab > 0) release(block, memory, last);
@@ -213,138 +221,152 @@ private:
   }
 
   template <class Block>
-  __device__ static void multiply_from_registers(Block& block, shared& memory, const arguments& x, position& next,
-                                                 float (&sum)[n / 2]) {
+  __device__ __forceinline__ static void multiply_from_registers(Block& block, shared& memory, const arguments& x,
+                                                                 position& next, std::uint32_t (&sum)[n / 2]) {
     const int warp = block.warp() % 4, lane = block.lane(), group = block.warp() / 4 - 1;
-    struct part {
-      std::uint32_t word[4][4];  // of each step of k
-    };
-    const auto load = [&](const unsigned char* a) {
-      part to;
-      unrolled<4>([&](auto q) {
-        unrolled<4>([&](auto v) {
+    std::uint32_t part[2][4]
+                      [4];  // of A, for the four steps of a slab; while products read one part, the other is loaded
+    const auto load = [&](std::uint32_t(&to)[4][4]) __attribute__((always_inline)) {
+      memory.full[next.stage].wait(next.odd);
+      const unsigned char* a = memory.stages[next.stage].a;
+#pragma unroll
+      for (int q = 0; q < 4; ++q)
+#pragma unroll
+        for (int v = 0; v < 4; ++v) {
           const int row = group * 64 + row_from_registers(warp, lane / 4 + v % 2 * 8), p = lane % 4 + v / 2 * 4;
           const int word = row / 4 % 8 ^ p;  // of the eight in a row of shared memory: the copy has exchanged them
-          to.word[q][v] = *reinterpret_cast<const std::uint32_t*>(a + row / 32 * 32 * row_bytes +
-                                                                  (q * 8 + p) * row_bytes + word * 16 + row % 4 * 4);
-        });
-      });
-      return to;
+          to[q][v] = *reinterpret_cast<const std::uint32_t*>(a + row / 32 * 32 * row_bytes + (q * 8 + p) * row_bytes +
+                                                             word * 16 + row % 4 * 4);
+        }
     };
-    // While products read one part, the other is loaded.
     int last = 0;
-    const auto multiply_slab = [&](int slab, part& now, part& other) {
-      const std::uint64_t b = simt::operand_in_shared(memory.stages[next.stage].b, 16);
-      simt::products_begin();
-      unrolled<4>([&](auto q) { simt::multiply_rows(sum, now.word[q], b + q * 2, slab > 0 || q > 0); });
-      simt::products_end();
-      simt::products_wait<1>();
-      unrolled<4>([&](auto q) { simt::products_settle(other.word[q]); });
-      if (slab > 0) release(block, memory, last);
-      last = next.stage;
-      next.advance();
-      if (slab + 1 < slabs(x)) {
-        memory.full[next.stage].wait(next.odd);
-        other = load(memory.stages[next.stage].a);
-      }
-    };
-    memory.full[next.stage].wait(next.odd);
-    part even = load(memory.stages[next.stage].a), odd = even;
+    load(part[0]);
     for (int slab = 0; slab < slabs(x); slab += 2) {
-      multiply_slab(slab, even, odd);
-      if (slab + 1 < slabs(x)) multiply_slab(slab + 1, odd, even);
+#pragma unroll
+      for (int odd = 0; odd < 2; ++odd) {
+        if (slab + odd == slabs(x)) break;
+        const std::uint64_t b = simt::operand_in_shared(memory.stages[next.stage].b, 16);
+        simt::products_begin();
+#pragma unroll
+        for (int q = 0; q < 4; ++q) simt::multiply_rows<n>(sum, part[odd][q], b + q * 2, slab + odd + q > 0);
+        simt::products_end();
+        simt::products_wait<1>();
+#pragma unroll
+        for (int q = 0; q < 4; ++q) simt::products_settle(part[1 - odd][q]);
+        if (slab + odd > 0) release(block, memory, last);
+        last = next.stage;
+        next.advance();
+        if (slab + odd + 1 < slabs(x)) load(part[1 - odd]);
+      }
     }
     simt::products_wait<0>();
-    unrolled<4>([&](auto q) { simt::products_settle(even.word[q]), simt::products_settle(odd.word[q]); });
-    release(block, memory, last);
+#pragma unroll
+    for (int q = 0; q < 8; ++q) simt::products_settle(part[q / 4][q % 4]);
     simt::products_settle(sum);
+    release(block, memory, last);
   }
 
-  /// Makes elements of C of the sums of a warp.
-  template <class Block>
-  __device__ static void write(Block& block, shared& memory, const arguments& x, const place& at,
-                               const float (&sum)[n / 2]) {
-    const bool whole = x.wide && at.row + m <= x.c.rows && at.col + n <= x.c.cols;
-    if (a_in_registers && x.down)
-      write_slices<a_in_registers>(block, memory, x, at, whole, sum);
-    else
-      write_slices<false>(block, memory, x, at, whole, sum);
-  }
-
-  /// The same slice by slice. Down: sums of a column lie next to each other in shared memory, else those of a row.
+  /// Makes elements of C of the sums of a warpgroup, slice by slice, and leaves them in shared memory, from where the copy
+  /// unit writes them, or the lanes do where it cannot. Down: elements of a column lie next to each other there, else
+  /// those of a row; 64 lines of 128 bytes, whose 16-byte words are exchanged as the copy unit wants them.
   template <bool Down, class Block>
-  __device__ static void write_slices(Block& block, shared& memory, const arguments& x, const place& at, bool whole,
-                                      const float (&sum)[n / 2]) {
-    constexpr int pitch = Down ? 16 + 4 : slice + 8;  // what is more than needed spreads lanes over the banks
-    constexpr int line = Down ? 16 : slice, lines = 16 * slice / line;
-    constexpr int items = 16 / sizeof(TC), abreast = line / items;  // lanes that write a line, 16 bytes each
-    const int lane = block.lane(), warp = block.warp() % 4;
-    const std::int64_t first = at.row + (block.warp() / 4 - 1) * 64;
-    const auto row_of = [&](int i) { return first + (a_in_registers ? row_from_registers(warp, i) : warp * 16 + i); };
-    TC* c = x.c.data + at.batch * x.c.batch_stride;
-    float* sums = memory.sums[block.warp() - 4];
-    // Words of a slice that a lane writes, if it writes words; where they lie in the first slice, and from one to the next.
-    constexpr int words = lines * abreast / simt::warp_size;
-    const int along = lane % abreast * items;
-    const auto across = [&](int u) { return lane / abreast + u * (simt::warp_size / abreast); };
-    const std::int64_t step = Down ? slice * x.c.col_stride : slice;
-    TC* start[words];
-    unrolled<words>([&](int u) {
-      start[u] = c + row_of(Down ? along : across(u)) * x.c.row_stride +
-                 (at.col + (Down ? across(u) : along)) * x.c.col_stride;
-    });
-    unrolled<n / slice>([&](int s) {
-      unrolled<slice / 8>([&](int j) {
-        unrolled<2>([&](int h) {
-          const int i = lane / 4 + h * 8, k = j * 8 + lane % 4 * 2, from = (s * (slice / 8) + j) * 4 + h * 2;
-          if constexpr (Down) {
-            sums[k * pitch + i] = sum[from];
-            sums[(k + 1) * pitch + i] = sum[from + 1];
-          } else {
-            *reinterpret_cast<item_group<float, 2>*>(sums + i * pitch + k) = {sum[from], sum[from + 1]};
-          }
-        });
-      });
-      block.sync_warp();
-      const std::int64_t col = at.col + s * slice;
-      if (whole) {
-        const auto write_lines = [&](const auto& result, bool reads) {
-          unrolled<words>([&](int u) {
-            const std::int64_t row = row_of(Down ? along : across(u)), j = col + (Down ? across(u) : along);
-            auto* to = reinterpret_cast<item_group<TC, items>*>(start[u] + s * step);
-            item_group<TC, items> y{};
-            if (reads) y = *to;
-            constexpr int piece = smaller(items, 4);
-            unrolled<items / piece>([&](int q) {
-              const auto own =
-                  *reinterpret_cast<const item_group<float, piece>*>(sums + across(u) * pitch + along + q * piece);
-              unrolled<piece>([&](int e) {
-                y.item[q * piece + e] = result(own.item[e], &y.item[q * piece + e], Down ? row + q * piece + e : row,
-                                               Down ? j : j + q * piece + e);
-              });
-            });
-            *to = y;
-          });
-        };
-        if (x.result.beta != S{}) {
-          write_lines(x.result, true);
-        } else {
-          auto result = x.result;
-          result.beta = S{};  // which the compiler knows then: it need not ask at each element
-          write_lines(result, false);
+  __device__ __forceinline__ static void write(Block& block, shared& memory, const arguments& x, const place& at,
+                                               int& turn, const std::uint32_t (&sum)[n / 2]) {
+    constexpr int size = sizeof(TC), width = row_bytes / size;
+    const int warp = block.warp() % 4, group = block.warp() / 4 - 1, lane = block.lane();
+    const std::int64_t first = at.row + group * 64;
+    if (first >= x.c.rows) return;
+    const int rows = static_cast<int>(smaller<std::int64_t>(x.c.rows - first, 64)),
+              cols = static_cast<int>(smaller<std::int64_t>(x.c.cols - at.col, n));  // that are inside C
+    const auto row_of = [&](int h) {
+      return a_in_registers ? row_from_registers(warp, lane / 4 + h * 8) : warp * 16 + lane / 4 + h * 8;
+    };
+    const auto byte_of = [](int line, int item) {
+      return line * row_bytes + (((item * size / 16) ^ (line % 8)) * 16) + item * size % 16;
+    };
+    TC* c = x.c.data + at.batch * x.c.batch_stride + first * x.c.row_stride + at.col * x.c.col_stride;
+    const bool speaks = block.thread() % 128 == 0;
+    // An epilogue without state does no harm outside C, where the copy unit writes nothing.
+    constexpr bool stateless = std::is_empty_v<Epilogue> && !requires(Epilogue f, S v) {
+      f(v, std::int64_t{}, std::int64_t{});
+    };
+    const bool simple = x.result.beta == S{} && (stateless || (rows == 64 && cols == n));
+    auto plain = x.result;
+    plain.beta = S{};  // which the compiler knows then: it need not ask at each element
+#pragma unroll
+    for (int s = 0; s < n / width; ++s) {
+      item_group<TC, 2> y[width / 8][2];
+      if (simple) {
+#pragma unroll
+        for (int u = 0; u < width / 2; ++u) {
+          TC& value = y[u / 4][u / 2 % 2].item[u % 2];
+          value = plain(__builtin_bit_cast(sum_type, sum[s * (width / 2) + u]), &value, first + row_of(u / 2 % 2),
+                        at.col + s * width + u / 4 * 8 + lane % 4 * 2 + u % 2);
         }
       } else {
-#pragma unroll 1
-        for (int g = lane; g < 16 * slice; g += simt::warp_size) {  // neighbouring lanes write neighbours
-          const bool down = Down || x.c.row_stride == 1;
-          const int i = down ? g % 16 : g / slice, k = down ? g / 16 : g % slice;
-          const std::int64_t row = row_of(i), j = col + k;
-          TC* to = c + row * x.c.row_stride + j * x.c.col_stride;
-          if (row < x.c.rows && j < x.c.cols) *to = x.result(sums[Down ? k * pitch + i : i * pitch + k], to, row, j);
+        // What C holds: outside of it, some other element. Without branches, so that all are on their way at once.
+        if (x.result.beta != S{}) {
+          const auto old_at = [&](int u, int e, int last) {
+            return c + smaller(row_of(u % 2), rows - 1) * x.c.row_stride +
+                   smaller(s * width + u / 2 * 8 + lane % 4 * 2 + e, cols - last) * x.c.col_stride;
+          };
+          if (x.wide && !Down) {
+#pragma unroll
+            for (int u = 0; u < width / 4; ++u)
+              y[u / 2][u % 2] = *reinterpret_cast<const item_group<TC, 2>*>(old_at(u, 0, 2));
+          } else {
+#pragma unroll
+            for (int u = 0; u < width / 2; ++u) y[u / 4][u / 2 % 2].item[u % 2] = *old_at(u / 2, u % 2, 1);
+          }
+        }
+#pragma unroll
+        for (int u = 0; u < width / 2; ++u) {
+          const int row = row_of(u / 2 % 2), col = s * width + u / 4 * 8 + lane % 4 * 2 + u % 2;
+          TC& value = y[u / 4][u / 2 % 2].item[u % 2];
+          if (row < rows && col < cols)
+            value = x.result(__builtin_bit_cast(sum_type, sum[s * (width / 2) + u]), &value, first + row, at.col + col);
         }
       }
-      block.sync_warp();
-    });
+      unsigned char* slice = memory.slices[group][turn];
+#pragma unroll
+      for (int u = 0; u < width / 4; ++u) {
+        const int row = row_of(u % 2), col = u / 2 * 8 + lane % 4 * 2;
+        const auto& value = y[u / 2][u % 2];
+        if constexpr (Down) {
+          *reinterpret_cast<TC*>(slice + byte_of(row / width * width + col, row % width)) = value.item[0];
+          *reinterpret_cast<TC*>(slice + byte_of(row / width * width + col + 1, row % width)) = value.item[1];
+        } else {
+          *reinterpret_cast<item_group<TC, 2>*>(slice + byte_of(row, col)) = value;
+        }
+      }
+      if (x.wide) simt::visible_to_copies();
+      if (speaks) simt::copies_have_read<Tile.slices - 2>();
+      simt::warpgroup_sync(group);  // this slice is written, the next may be
+      if (!x.wide) {
+        constexpr int words = ceil_div(width, simt::warp_size);  // of a line, that a lane writes
+        constexpr int at_once = 8;
+#pragma unroll 1
+        for (int line0 = warp * 16; line0 < warp * 16 + 16; line0 += at_once / words) {
+          TC own[at_once];
+#pragma unroll
+          for (int u = 0; u < at_once; ++u)
+            own[u] = *reinterpret_cast<const TC*>(
+                slice + byte_of(line0 + u / words, (lane + u % words * simt::warp_size) % width));
+#pragma unroll
+          for (int u = 0; u < at_once; ++u) {
+            const int line = line0 + u / words, item = lane + u % words * simt::warp_size;
+            const int row = Down ? line / width * width + item : line, col = s * width + (Down ? line % width : item);
+            if (item < width && row < rows && col < cols) c[row * x.c.row_stride + col * x.c.col_stride] = own[u];
+          }
+        }
+      } else if (speaks) {
+        for (int i = 0; i < (Down ? 64 : 1); i += width)
+          simt::copy_tile(x.to, slice + i * row_bytes, static_cast<int>(Down ? first + i : at.col + s * width),
+                          static_cast<int>(Down ? at.col + s * width : first), static_cast<int>(at.batch));
+        simt::copies_end();
+      }
+      turn = turn + 1 == Tile.slices ? 0 : turn + 1;
+    }
   }
 #endif
 };
@@ -377,7 +399,6 @@ bool gemm_by_wgmma_tile(const device_policy& where, const gemm_problem<T, T, TC,
   };
   typename kernel::arguments y;
   if (!describe(y.a, x.a, !AlongMA, kernel::m) || !describe(y.b, x.b, !AlongNB, kernel::n)) return false;
-  constexpr std::int64_t items = 16 / sizeof(TC);
   y.c = x.c;
   y.k = x.k;
   y.tiles_m = ceil_div(x.c.rows, std::int64_t(kernel::m));
@@ -387,27 +408,26 @@ bool gemm_by_wgmma_tile(const device_policy& where, const gemm_problem<T, T, TC,
   y.batch_b = x.b.batch_stride != 0;
   y.result = x.result;
   y.down = x.c.row_stride == 1 && x.c.col_stride != 1;
-  const std::int64_t unit = y.down ? x.c.row_stride : x.c.col_stride, line = y.down ? x.c.col_stride : x.c.row_stride;
-  y.wide = unit == 1 && (!y.down || kernel::a_in_registers) && line % items == 0 && x.c.batch_stride % items == 0 &&
-           reinterpret_cast<std::uintptr_t>(x.c.data) % 16 == 0 &&
-           !(kernel::a_in_registers && y.down && items > 4);  // whose rows follow each other in fours
+  constexpr int width = kernel::row_bytes / sizeof(TC);
+  const bool down = kernel::a_in_registers && y.down;
+  const std::int64_t line = down ? x.c.rows : x.c.cols, lines = down ? x.c.cols : x.c.rows;
+  y.wide = (down ? x.c.row_stride : x.c.col_stride) == 1 && line * sizeof(TC) % 16 == 0 &&  // it writes whole words
+           simt::describe_tiles(y.to, x.c.data, line, lines, down ? x.c.col_stride : x.c.row_stride, x.batch,
+                                x.c.batch_stride, down ? width : 64);
   launch(where, smaller(y.tiles, std::int64_t(processor_count(where))), kernel{}, y);
   return true;
 }
 
-inline constexpr wgmma_tile wgmma_tiles[] = {{256, 4}, {192, 5}, {128, 6}, {64, 8}};  // only the first for floats
+inline constexpr wgmma_tile wgmma_tiles[] = {
+    {256, 4, 2}, {128, 6, 2}, {192, 4, 3}, {64, 8, 2}};  // only the first two for floats
 
 /// How many clocks a product is expected to take with a given tile.
 template <class P, class T, class TC, class S, class Epilogue>
 double wgmma_clocks(const wgmma_tile& tile, const gemm_problem<T, T, TC, S, Epilogue>& x, const P& where) {
   const std::int64_t tiles = ceil_div(x.c.rows, std::int64_t(128)) * ceil_div(x.c.cols, std::int64_t(tile.n)) * x.batch;
-  const double of_slab = tile.n == 256   ? 1080
-                         : tile.n == 192 ? 850
-                         : tile.n == 128 ? 690
-                                         : 530,
-               of_tile = 1500 + 6 * tile.n;
+  const double of_slab = tile.n == 256 ? 1080 : tile.n == 192 ? 830 : tile.n == 128 ? 600 : 430;
   return double(ceil_div(tiles, std::int64_t(processor_count(where)))) *
-         (double(ceil_div(x.k, std::int64_t(128 / sizeof(T)))) * of_slab + of_tile);
+         (double(ceil_div(x.k, std::int64_t(128 / sizeof(T)))) * of_slab + 1800 + 10 * tile.n);
 }
 
 /// Starts a product with tile number `tile`. Both operands are as the copy unit wants them.
@@ -415,39 +435,43 @@ template <class T, class TC, class S, class Epilogue>
 bool gemm_by_one_wgmma_tile(const device_policy& where, const gemm_problem<T, T, TC, S, Epilogue>& x, bool a_along_k,
                             bool b_along_k, int tile) {
   const auto run = [&]<wgmma_tile Tile>(std::integral_constant<wgmma_tile, Tile>) {
-    if (a_along_k && b_along_k) return gemm_by_wgmma_tile<Tile, false, false>(where, x);
-    if (b_along_k) return gemm_by_wgmma_tile<Tile, true, false>(where, x);
-    if constexpr (std::is_same_v<T, float>)
-      return gemm_by_wgmma_tile<Tile, true, false>(where, x.exchanged());
-    else
-      return a_along_k ? gemm_by_wgmma_tile<Tile, false, true>(where, x)
-                       : gemm_by_wgmma_tile<Tile, true, true>(where, x);
+    if constexpr (sizeof(T) == 1) {
+      return gemm_by_wgmma_tile<Tile, false, false>(where, x);
+    } else {
+      if (a_along_k && b_along_k) return gemm_by_wgmma_tile<Tile, false, false>(where, x);
+      if (b_along_k) return gemm_by_wgmma_tile<Tile, true, false>(where, x);
+      if constexpr (std::is_same_v<T, float>)
+        return gemm_by_wgmma_tile<Tile, true, false>(where, x.exchanged());
+      else
+        return a_along_k ? gemm_by_wgmma_tile<Tile, false, true>(where, x)
+                         : gemm_by_wgmma_tile<Tile, true, true>(where, x);
+    }
   };
+  if (tile == 1) return run(std::integral_constant<wgmma_tile, wgmma_tiles[1]>{});
   if constexpr (!std::is_same_v<T, float>) {
-    if (tile == 1) return run(std::integral_constant<wgmma_tile, wgmma_tiles[1]>{});
     if (tile == 2) return run(std::integral_constant<wgmma_tile, wgmma_tiles[2]>{});
     if (tile == 3) return run(std::integral_constant<wgmma_tile, wgmma_tiles[3]>{});
   }
   return run(std::integral_constant<wgmma_tile, wgmma_tiles[0]>{});
 }
 
-/// Enqueues a product where this path can do it and pays; says whether it has. A and B: half, bfloat16, or floats that may
-/// be taken as tf32. What the copy unit cannot read is copied first (gemm/repack.hpp); only that needs scratch memory.
+/// Enqueues a product where this path can do it and pays; says whether it has. A and B: half, bfloat16, 8-bit integers, or
+/// floats that may be taken as tf32. What the copy unit cannot read is copied first (gemm/repack.hpp); only that needs scratch memory.
 template <class P, class T, class TC, class S, class Epilogue>
 bool gemm_by_wgmma(const P& where, gemm_problem<T, T, TC, S, Epilogue> x) {
   constexpr bool is_float = std::is_same_v<T, float>;
-  if constexpr (gpu_execution<P> &&
-                (is_float || std::is_same_v<T, half_type> || std::is_same_v<T, bfloat16_type>)&&sizeof(TC) >= 2 &&
-                sizeof(TC) <= 8) {
+  if constexpr (gpu_execution<P> && (is_float || (sizeof(T) <= 2 && mma_type_of<T> != simt::mma_type::none)) &&
+                sizeof(TC) >= 2 && sizeof(TC) <= 8) {
     constexpr std::int64_t most = std::int64_t(1) << 31;
     if (x.k == 0 || x.k >= most || x.c.rows >= most || x.c.cols >= most || x.batch >= most ||
         !wgmma_available<simt::wgmma_probe>(device_limits::current()))
       return false;
     bool a_along_k = is_read_by_words(x.a, true, x.batch), b_along_k = is_read_by_words(x.b, true, x.batch);
-    bool a_ready = a_along_k || is_read_by_words(x.a, false, x.batch),
-         b_ready = b_along_k || is_read_by_words(x.b, false, x.batch);
-    if (!a_ready) a_along_k = x.a.stride != 1;
-    if (!b_ready) b_along_k = x.b.stride != 1;
+    constexpr bool only_along_k = sizeof(T) == 1;
+    bool a_ready = a_along_k || (!only_along_k && is_read_by_words(x.a, false, x.batch)),
+         b_ready = b_along_k || (!only_along_k && is_read_by_words(x.b, false, x.batch));
+    if (!a_ready) a_along_k = only_along_k || x.a.stride != 1;
+    if (!b_ready) b_along_k = only_along_k || x.b.stride != 1;
     if (is_float && !a_along_k && !b_along_k) {  // one of them has to be
       const bool a = b_ready ? !a_ready || x.c.rows < x.c.cols : false;
       (a ? a_along_k : b_along_k) = true;
@@ -457,11 +481,12 @@ bool gemm_by_wgmma(const P& where, gemm_problem<T, T, TC, S, Epilogue> x) {
                        b_bytes = b_ready ? 0 : repacked_bytes(x.b, b_along_k, x.k, x.batch);
     int tile = 0;
     double clocks = wgmma_clocks(wgmma_tiles[0], x, where);
-    for (int i = 1; i < (is_float ? 1 : 4); ++i)
+    for (int i = 1; i < (is_float ? 2 : 4); ++i)
       if (const double other = wgmma_clocks(wgmma_tiles[i], x, where); other < clocks) clocks = other, tile = i;
     // What mma.sync takes with k split among all multiprocessors, which this path does not do.
-    const double others = 15000 + double(x.c.rows) * double(x.c.cols) * double(x.batch) * double(x.k) /
-                                      (processor_count(where) * (is_float ? 400.0 : 800.0));
+    const double others = (is_float ? 15000 : 9000) + double(x.c.rows) * double(x.c.cols) * double(x.batch) *
+                                                          double(x.k) /
+                                                          (processor_count(where) * (is_float ? 110.0 : 300.0));
     if (clocks + (is_float ? double(a_bytes + b_bytes) / 700 : 0) > others) return false;
     scratch memory(where, scratch_bytes({checked_bytes(a_bytes, 1, "gemm"), checked_bytes(b_bytes, 1, "gemm")}), 0);
     if (a_bytes > 0) repack(where, x.a, a_along_k, x.k, x.batch, memory.template take<std::byte>(a_bytes));
