@@ -76,7 +76,7 @@ struct gemm_kernel {
   /// How slabs of an operand lie in shared memory, and what a thread takes of them: `Owned` elements of each k.
   template <int Extent, int Owned, int Lanes, slab_copy Copy>
   struct side {
-    static constexpr bool along_k = Copy == slab_copy::words_k || Copy == slab_copy::along_k;
+    static constexpr bool along_k = Copy == slab_copy::words_k;
     static constexpr int depth = along_k ? word : 2;  ///< numbers of k that registers hold
     static constexpr int run = along_k ? 1 : word;    ///< neighbours that a thread owns
     // The word behind each row lets lanes with consecutive k write, or those of consecutive rows read, different banks.
@@ -136,7 +136,7 @@ private:
     int others_rows, others_cols;  ///< the first of them, which other blocks write
     std::int64_t k_begin, k_end;   ///< of the split
     std::int64_t split, batch;
-    int thread_row, thread_col;    ///< in the tile, the first of the thread
+    int thread_row, thread_col;  ///< in the tile, the first of the thread
 
     /// Tiles follow each other down `group` rows of tiles, then to the next column: those that run at the same time
     /// form a rectangle and share what they read.
@@ -237,9 +237,8 @@ private:
           for (int i = 0; i < Extent; i += way.across)
             for (int p = 0; p < Tile.k; p += way.deep)
               if (!way.idle_threads || way.p(block.thread()) < Tile.k)
-                copy_piece<way.items_i * way.items_k>(
-                    to + Side::place(i, p),
-                    from_ + i * (way.unit_i ? 1 : x.stride) + p * (way.unit_k ? 1 : x.k_stride));
+                copy_piece<way.items_i * way.items_k>(to + Side::place(i, p), from_ + i * (way.unit_i ? 1 : x.stride) +
+                                                                                  p * (way.unit_k ? 1 : x.k_stride));
         });
       else if (left_ > 0)
         copy_part(block, x, to);
@@ -298,7 +297,8 @@ private:
     if (slabs == 0) return;
     feed<side_a, Tile.m, CopyA, TA> feed_a(block, x.a, at.batch, at.row, at.k_begin, slabs, last_depth);
     feed<side_b, Tile.n, CopyB, TB> feed_b(block, x.b, at.batch, at.col, at.k_begin, slabs, last_depth);
-    const int inside = smaller(feed_a.whole_slabs(), feed_b.whole_slabs()) - ahead;  // copies in the loop without checks
+    const int inside =
+        smaller(feed_a.whole_slabs(), feed_b.whole_slabs()) - ahead;  // copies in the loop without checks
     const auto copy = [&](auto is_inside, int stage) {
       feed_a.template copy<is_inside.value>(block, x.a, memory.a + stage * side_a::slab);
       feed_b.template copy<is_inside.value>(block, x.b, memory.b + stage * side_b::slab);
@@ -332,7 +332,11 @@ private:
         if (!a.along_k) a.load_all(next_a, next);
         if (!b.along_k) b.load_all(next_b, next);
         for (int i = 0; i < Tile.thread_m; ++i) {
-          for (int j = 0; j < Tile.thread_n; ++j) sum[i][j] += a.value[p % a.depth][i] * b.value[p % b.depth][j];
+          for (int j = 0; j < Tile.thread_n; ++j) {
+            const int turn =
+                i % 2 == 0 ? j : Tile.thread_n - 1 - j;  // neighbours share an operand: fewer registers read
+            sum[i][turn] += a.value[p % a.depth][i] * b.value[p % b.depth][turn];
+          }
           if (a.along_k && next % word == 0) a.load(next_a, i, next);
         }
         if (b.along_k && next % word == 0) b.load_all(next_b, next);
@@ -390,47 +394,64 @@ private:
   }
 };
 
-/// Adds up the partial sums of the splits, in order, one element of C a thread.
+/// Adds up the partial sums of the splits, in order. Many splits of an element are shared by `slices` threads, whose sums
+/// are added up in order.
 template <class TC, class A, class S, class Epilogue>
 struct gemm_combine_kernel {
   static constexpr int threads = 256, min_blocks = 4;
+
+  struct shared {
+    A part[threads];
+  };
 
   struct arguments {
     gemm_target<TC> c;
     const A* partials;
     std::int64_t row_length, splits, batch;
     gemm_result<S, Epilogue> result;
+    int slices;
   };
 
   template <class Block>
-  PMPP_HOST_DEVICE void operator()(Block& block, const arguments& x) const {
+  PMPP_HOST_DEVICE void operator()(Block& block, shared& memory, const arguments& x) const {
     if (x.c.rows * x.row_length * x.batch < (std::int64_t(1) << 31))
-      add_up<std::uint32_t>(block, x);  // dividing 64-bit numbers takes longer than all the rest
+      add_up<std::uint32_t>(block, memory, x);  // dividing 64-bit numbers takes longer than all the rest
     else
-      add_up<std::int64_t>(block, x);
+      add_up<std::int64_t>(block, memory, x);
   }
 
 private:
   template <class Index, class Block>
-  PMPP_HOST_DEVICE static void add_up(Block& block, const arguments& x) {
-    const std::int64_t matrix = x.c.rows * x.row_length, step = block.count() * threads;
-    for (std::int64_t n = block.index() * threads + block.thread(); n < matrix * x.batch; n += step) {
+  PMPP_HOST_DEVICE static void add_up(Block& block, shared& memory, const arguments& x) {
+    const int together = threads / x.slices, slice = block.thread() / together;
+    const std::int64_t matrix = x.c.rows * x.row_length, share = ceil_div(x.splits, std::int64_t(x.slices));
+    const std::int64_t end = smaller(x.splits, (slice + 1) * share);
+    for (std::int64_t first = block.index() * together; first < matrix * x.batch; first += block.count() * together) {
+      const std::int64_t n = first + block.thread() % together;
       const Index in_batch = static_cast<Index>(n) % static_cast<Index>(matrix);
       const std::int64_t batch = static_cast<Index>(n) / static_cast<Index>(matrix);
       const std::int64_t row = in_batch / static_cast<Index>(x.row_length);
       const std::int64_t col = in_batch % static_cast<Index>(x.row_length);
-      if (col >= x.c.cols) continue;
-      const A* from = x.partials + batch * x.splits * matrix + in_batch;
-      A sum = from[0];
-      std::int64_t s = 1;
-      for (; s + 8 <= x.splits; s += 8) {
-        A next[8];
-        for (int e = 0; e < 8; ++e) next[e] = from[(s + e) * matrix];
-        for (int e = 0; e < 8; ++e) sum += next[e];
+      const bool there = n < matrix * x.batch && col < x.c.cols;
+      A sum{};
+      if (there) {
+        const A* from = x.partials + batch * x.splits * matrix + in_batch;
+        std::int64_t s = slice * share;
+        for (; s + 8 <= end; s += 8) {
+          A next[8];
+          for (int e = 0; e < 8; ++e) next[e] = from[(s + e) * matrix];
+          for (int e = 0; e < 8; ++e) sum += next[e];
+        }
+        for (; s < end; ++s) sum += from[s * matrix];
       }
-      for (; s < x.splits; ++s) sum += from[s * matrix];
+      if (x.slices > 1) {
+        memory.part[block.thread()] = sum;
+        block.sync();
+        for (int i = block.thread() + together; slice == 0 && i < threads; i += together) sum += memory.part[i];
+        block.sync();
+      }
       TC* to = x.c.data + batch * x.c.batch_stride + row * x.c.row_stride + col * x.c.col_stride;
-      *to = x.result(sum, to, row, col);
+      if (there && slice == 0) *to = x.result(sum, to, row, col);
     }
   }
 };
@@ -440,9 +461,10 @@ template <class A, class P, class TA, class TB, class TC, class S, class Epilogu
 void combine_splits(const P& where, const gemm_problem<TA, TB, TC, S, Epilogue>& x, const A* partials,
                     std::int64_t row_length, std::int64_t splits) {
   using kernel = gemm_combine_kernel<TC, A, S, Epilogue>;
-  const std::int64_t elements = x.batch * x.c.rows * row_length;
-  launch(where, smaller(ceil_div(elements, std::int64_t(kernel::threads)), std::int64_t(processor_count(where)) * 16),
-         kernel{}, typename kernel::arguments{x.c, partials, row_length, splits, x.batch, x.result});
+  const int slices = splits < 16 ? 1 : 8;
+  const std::int64_t elements = x.batch * x.c.rows * row_length, most = std::int64_t(processor_count(where)) * 16;
+  launch(where, smaller(ceil_div(elements, std::int64_t(kernel::threads / slices)), most), kernel{},
+         typename kernel::arguments{x.c, partials, row_length, splits, x.batch, x.result, slices});
 }
 
 /// How a product is cut up, and how many clocks that takes, about.
@@ -519,20 +541,25 @@ void gemm_by_tiles(const P& where, const gemm_problem<TA, TB, TC, S, Epilogue>& 
   };
   using enum slab_copy;
   // Large tiles are worth kernels of their own for the usual layouts: 4096^3 floats take 10 % longer with one for all.
+  // So are few rows times words along k, which have to come as words. Large tiles take these one by one: registers that
+  // hold several k of them are in each other's way.
   if constexpr (Tile.thread_m * Tile.thread_n * sizeof(A) >= 512) {
-    const auto is_along_k = [](slab_copy copy) { return copy == words_k || copy == along_k; };
-    const auto by_words = [](slab_copy copy) { return copy == words || copy == words_k; };
-    const bool a = is_along_k(x.a.copy), b = is_along_k(x.b.copy);
+    const bool a_along_k = x.a.copy == along_k || x.a.copy == words_k,
+               b_along_k = x.b.copy == along_k || x.b.copy == words_k;
     if (x.a.copy == any || x.b.copy == any)
       run.template operator()<mixed, mixed>();
-    else if (by_words(x.a.copy) && by_words(x.b.copy))
-      a ? b ? run.template operator()<words_k, words_k>() : run.template operator()<words_k, words>()
-      : b ? run.template operator()<words, words_k>()
-          : run.template operator()<words, words>();
+    else if (a_along_k && b_along_k)
+      run.template operator()<along_k, along_k>();
+    else if (x.a.copy == along || x.b.copy == along)
+      a_along_k   ? run.template operator()<along_k, along>()
+      : b_along_k ? run.template operator()<along, along_k>()
+                  : run.template operator()<along, along>();
     else
-      a ? b ? run.template operator()<along_k, along_k>() : run.template operator()<along_k, along>()
-      : b ? run.template operator()<along, along_k>()
-          : run.template operator()<along, along>();
+      a_along_k   ? run.template operator()<along_k, words>()
+      : b_along_k ? run.template operator()<words, along_k>()
+                  : run.template operator()<words, words>();
+  } else if (Tile.n >= 8 * Tile.m && x.b.copy == words_k) {
+    if constexpr (Tile.n >= 8 * Tile.m) run.template operator()<mixed, words_k>();
   } else {
     run.template operator()<mixed, mixed>();
   }

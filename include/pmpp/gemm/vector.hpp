@@ -57,7 +57,7 @@ struct gemv_arguments {
 template <class TA, class TX, class TC, class A, class S, class Epilogue, int Items>
 struct gemv_rows_kernel {
   static constexpr int threads = 256, min_blocks = 2, warps = threads / simt::warp_size;
-  static constexpr int rows = 4, words = 4;  ///< in flight: words of each row
+  static constexpr int rows = 4, words = Items == 1 ? 8 : Items <= 4 ? 4 : 2;  ///< in flight: words of each row
   using arguments = gemv_arguments<TA, TX, TC, A, S, Epilogue>;
 
   template <class Block>
