@@ -33,8 +33,8 @@ using test::check_product, test::layout, test::matrix, test::random_layout, test
 namespace {
 
 // Of one warp, so that small products have many tiles; all four shapes are tried by giving one shape to all.
-constexpr pmpp::gemm_tile flat{16, 32, 8, 3, 4, 4, 4, 1}, high{32, 16, 8, 3, 4, 4, 8, 1},
-    few{8, 64, 16, 3, 4, 4, 2, 1}, two_warps{32, 32, 8, 4, 4, 4, 4, 1};
+constexpr pmpp::gemm_tile flat{16, 32, 8, 3, 4, 4, 4, 1}, high{32, 16, 8, 3, 4, 4, 8, 1, 2},
+    few{8, 64, 16, 3, 4, 4, 2, 1}, two_warps{32, 32, 8, 4, 4, 4, 4, 1, 8};
 constexpr pmpp::gemm_tuning tiny{flat, high, few, flat};
 constexpr pmpp::gemm_tuning other{two_warps, two_warps, two_warps, two_warps};
 

@@ -17,11 +17,10 @@ namespace detail {
 /// How an operand is copied to shared memory.
 enum class slab_copy {
   words,    ///< 16 bytes at a time, along m or n
-  words_k,  ///< 16 bytes at a time, along k
   along,    ///< element by element; those with consecutive i (along m or n) lie next to each other
   along_k,  ///< element by element; those with consecutive k lie next to each other
   any,      ///< element by element
-  mixed     ///< a kernel for all of these
+  mixed     ///< a kernel for all three
 };
 
 /// A or B as the kernel sees it: element (i, p) is data[i * stride + p * k_stride], i along m or n.
@@ -37,9 +36,9 @@ struct gemm_operand {
       : data(data_), extent(extent_), stride(stride_), k_stride(k_stride_), batch_stride(batch_stride_) {
     constexpr std::int64_t items = 16 / sizeof(T);
     const bool aligned = reinterpret_cast<std::uintptr_t>(data) % 16 == 0 && 16 % sizeof(T) == 0 &&
-                         (stride == 1 ? k_stride : stride) % items == 0 && batch_stride % items == 0;
+                         k_stride % items == 0 && batch_stride % items == 0;
     copy = stride == 1     ? aligned ? slab_copy::words : slab_copy::along
-           : k_stride == 1 ? aligned ? slab_copy::words_k : slab_copy::along_k
+           : k_stride == 1 ? slab_copy::along_k
                            : slab_copy::any;
   }
 };

@@ -35,11 +35,12 @@ namespace pmpp::inline PMPP_BACKEND {
 /// How a block cuts up its share of a product.
 struct gemm_tile {
   int m = 0, n = 0;                ///< elements of C that a block works out
-  int k = 0;                       ///< of a slab; a multiple of 8, all unrolled: a large tile has 16 for less besides
+  int k = 0;                       ///< of a slab; a multiple of 8
   int stages = 0;                  ///< slabs in shared memory
   int thread_m = 0, thread_n = 0;  ///< elements of C that a thread works out; whole 16-byte words of either operand
   int lanes_m = 0;                 ///< of a warp, along m; 32 / lanes_m along n
   int blocks = 0;                  ///< of a multiprocessor
+  int unrolled_k = 4;              ///< even: more need more of the instruction cache
 
   constexpr int lanes_n() const { return simt::warp_size / lanes_m; }
   constexpr int warps_m() const { return m / (thread_m * lanes_m); }
@@ -71,36 +72,14 @@ struct gemm_kernel {
   static constexpr int lanes_n = Tile.lanes_n(), warps_n = Tile.warps_n();
   static_assert(Tile.m == Tile.warps_m() * Tile.lanes_m * Tile.thread_m && Tile.thread_m % word == 0);
   static_assert(Tile.n == warps_n * lanes_n * Tile.thread_n && Tile.thread_n % word == 0);
-  static_assert(Tile.k % 8 == 0 && Tile.stages >= 2 && lanes_n >= 2);
+  static_assert(Tile.k % 8 == 0 && Tile.k % Tile.unrolled_k == 0 && Tile.unrolled_k % 2 == 0 && Tile.stages >= 3 &&
+                lanes_n >= 2);
 
-  /// How slabs of an operand lie in shared memory, and what a thread takes of them: `Owned` elements of each k.
-  template <int Extent, int Owned, int Lanes, slab_copy Copy>
-  struct side {
-    static constexpr bool along_k = Copy == slab_copy::words_k;
-    static constexpr int depth = along_k ? word : 2;  ///< numbers of k that registers hold
-    static constexpr int run = along_k ? 1 : word;    ///< neighbours that a thread owns
-    // The word behind each row lets lanes with consecutive k write, or those of consecutive rows read, different banks.
-    static constexpr int row = (along_k ? Tile.k : Extent) + word, slab = (along_k ? Extent : Tile.k) * row;
-    PMPP_HOST_DEVICE static constexpr int place(int i, int p) { return along_k ? i * row + p : p * row + i; }
-    /// Element e of those that a thread owns, from its first.
-    PMPP_HOST_DEVICE static constexpr int owned(int e) { return e / run * Lanes * run + e % run; }
-
-    A value[depth][Owned];
-
-    /// Loads the word with element e of a thread at k = p: of `word` elements, or of `word` numbers of k.
-    PMPP_HOST_DEVICE void load(const A* from, int e, int p) {
-      const auto x = *reinterpret_cast<const item_group<A, word>*>(from + place(owned(e), p));
-      for (int i = 0; i < word; ++i) (along_k ? value[i][e] : value[p % 2][e + i]) = x.item[i];
-    }
-    PMPP_HOST_DEVICE void load_all(const A* from, int p) {
-      for (int e = 0; e < Owned; e += run) load(from, e, p);
-    }
-  };
-  using side_a = side<Tile.m, Tile.thread_m, Tile.lanes_m, CopyA>;
-  using side_b = side<Tile.n, Tile.thread_n, lanes_n, CopyB>;
+  // The word behind each row lets lanes with consecutive k write to different banks.
+  static constexpr int row_a = Tile.m + word, row_b = Tile.n + word;
   struct shared {
-    alignas(16) A a[Tile.stages * side_a::slab];
-    alignas(16) A b[Tile.stages * side_b::slab];
+    alignas(16) A a[Tile.stages * Tile.k * row_a];
+    alignas(16) A b[Tile.stages * Tile.k * row_b];
   };
 
   struct arguments {
@@ -136,7 +115,7 @@ private:
     int others_rows, others_cols;  ///< the first of them, which other blocks write
     std::int64_t k_begin, k_end;   ///< of the split
     std::int64_t split, batch;
-    int thread_row, thread_col;  ///< in the tile, the first of the thread
+    int thread_row, thread_col;  ///< in the tile, where the first word of the thread begins
 
     /// Tiles follow each other down `group` rows of tiles, then to the next column: those that run at the same time
     /// form a rectangle and share what they read.
@@ -169,43 +148,42 @@ private:
       const int lane = block.lane();
       const int lane_n = (lane & 1) | ((lane / (2 * pair_m) % larger(1, lanes_n / 2)) << 1);
       const int lane_m = lane / 2 % pair_m + lane / (pair_m * lanes_n) * pair_m;
-      thread_row = block.warp() / warps_n * Tile.lanes_m * Tile.thread_m + lane_m * side_a::run;
-      thread_col = block.warp() % warps_n * lanes_n * Tile.thread_n + lane_n * side_b::run;
+      thread_row = block.warp() / warps_n * Tile.lanes_m * Tile.thread_m + lane_m * word;
+      thread_col = block.warp() % warps_n * lanes_n * Tile.thread_n + lane_n * word;
     }
     static constexpr int pair_m = smaller(2, Tile.lanes_m);
   };
 
-  /// Which pieces of a slab a thread copies: words of `Items` elements along k or along m (n), first the one at
-  /// (i(t), p(t)), then those `across` and `deep` further. Consecutive threads take `Deep` pieces along k, then the next.
-  template <int Extent, bool AlongK, int Items, int Deep, bool UnitStride>
+  /// Row i of those that a thread works out, from its first.
+  PMPP_HOST_DEVICE static constexpr int row_of(int i) { return i / word * Tile.lanes_m * word + i % word; }
+  PMPP_HOST_DEVICE static constexpr int col_of(int j) { return j / word * lanes_n * word + j % word; }
+
+  /// Which pieces of a slab a thread copies: `Items` elements along m or n each, first those at (i(t), p(t)), then those
+  /// `across` pieces and `deep` rows of the slab further. Consecutive threads take `Deep` pieces along k, then the next.
+  template <int Extent, int Deep, int Items, bool UnitStride>
   struct pattern {
-    static constexpr int items_i = AlongK ? 1 : Items, items_k = AlongK ? Items : 1, abreast = threads / Deep;
-    static constexpr int across = smaller(abreast, Extent / items_i) * items_i;
-    static constexpr int deep = abreast * items_i / across * Deep * items_k;
-    static constexpr bool unit_i = UnitStride && !AlongK, unit_k = UnitStride && AlongK, idle_threads = deep > Tile.k;
-    PMPP_HOST_DEVICE static int p(int t) { return (t % Deep + t / Deep * items_i / across * Deep) * items_k; }
-    PMPP_HOST_DEVICE static int i(int t) { return t / Deep * items_i % across; }
+    static constexpr int items = Items, pieces = Extent / Items, abreast = threads / Deep;
+    static constexpr int across = smaller(abreast, pieces), deep = abreast / across * Deep;
+    static constexpr bool unit_i = UnitStride, unit_k = Deep > 1, idle_threads = deep > Tile.k;
+    PMPP_HOST_DEVICE static int p(int t) { return t % Deep + t / (Deep * across) * Deep; }
+    PMPP_HOST_DEVICE static int i(int t) { return t / Deep % across; }
   };
   template <int Extent, slab_copy Copy, class T, class F>
   PMPP_HOST_DEVICE static void with_pattern(const gemm_operand<T>& x, F f) {
-    using enum slab_copy;
     constexpr int items = larger(1, int(16 / sizeof(T)));
-    constexpr int of_i = Extent % items == 0 ? items : 1, of_k = Tile.k % items == 0 ? items : 1;
-    const slab_copy copy = Copy == mixed ? x.copy : Copy;
-    if (copy == words)
-      f(pattern<Extent, false, of_i, 1, true>{});
-    else if (copy == along)
-      f(pattern<Extent, false, 1, 1, true>{});
-    else if (copy == words_k && Copy == words_k)
-      f(pattern < Extent, true, of_k, of_k == 1 ? 8 : Tile.k / of_k, true > {});
-    else if (copy == words_k || copy == along_k)
-      f(pattern<Extent, true, 1, 8, true>{});
+    const slab_copy copy = Copy == slab_copy::mixed ? x.copy : Copy;
+    if (copy == slab_copy::words)
+      f(pattern < Extent, 1, Extent % items == 0 ? items : 1, true > {});
+    else if (copy == slab_copy::along)
+      f(pattern<Extent, 1, 1, true>{});
+    else if (copy == slab_copy::along_k)
+      f(pattern<Extent, 8, 1, false>{});
     else
-      f(pattern<Extent, false, 1, 1, false>{});
+      f(pattern<Extent, 1, 1, false>{});
   }
 
   /// Copies one operand slab by slab. What it keeps in registers is little: they are scarce.
-  template <class Side, int Extent, slab_copy Copy, class T>
+  template <int Extent, slab_copy Copy, class T>
   class feed {
   public:
     template <class Block>
@@ -218,27 +196,28 @@ private:
           rows_(static_cast<int>(smaller(std::int64_t(Extent), x.extent - first))),
           last_depth_(last_depth) {
       with_pattern<Extent, Copy>(x, [&](auto way) {
-        const int i = way.i(block.thread()), p = way.p(block.thread());
+        const int i = way.i(block.thread()) * way.items, p = way.p(block.thread());
         from_ = x.data + batch * x.batch_stride + (first + i) * x.stride + (k + p) * x.k_stride;
-        to_ = Side::place(i, p);
+        to_ = p * row_length + i;
       });
     }
 
     /// How many slabs, from the first on, lie inside the operand.
     PMPP_HOST_DEVICE int whole_slabs() const { return left_ - part_; }
 
-    /// Starts copying the next slab. Inside: it lies inside the operand; else zeros where it does not, nothing if there
-    /// is none.
+    /// Starts copying the next slab to the rows of shared memory from `to` on. Inside: it lies inside the operand; else
+    /// zeros where it does not, nothing if there is none.
     template <bool Inside, class Block>
     PMPP_HOST_DEVICE void copy(Block& block, const gemm_operand<T>& x, A* to) {
       to += to_;
       if (Inside || left_ > part_)
         with_pattern<Extent, Copy>(x, [&](auto way) {
-          for (int i = 0; i < Extent; i += way.across)
+          for (int i = 0; i < way.pieces; i += way.across)
             for (int p = 0; p < Tile.k; p += way.deep)
               if (!way.idle_threads || way.p(block.thread()) < Tile.k)
-                copy_piece<way.items_i * way.items_k>(to + Side::place(i, p), from_ + i * (way.unit_i ? 1 : x.stride) +
-                                                                                  p * (way.unit_k ? 1 : x.k_stride));
+                copy_piece<way.items>(
+                    to + p * row_length + i * way.items,
+                    from_ + i * way.items * (way.unit_i ? 1 : x.stride) + p * (way.unit_k ? 1 : x.k_stride));
         });
       else if (left_ > 0)
         copy_part(block, x, to);
@@ -247,24 +226,24 @@ private:
     }
 
   private:
+    static constexpr int row_length = Extent + word;
+
     /// The same at the edges of the matrix, element by element.
     template <class Block>
     PMPP_HOST_DEVICE void copy_part(Block& block, const gemm_operand<T>& x, A* to) const {
-      int items_i = 1, items_k = 1, across = 0, deep = 0, p0 = 0, i0 = 0;
+      int items = 1, across = 0, deep = 0, p0 = 0, i0 = 0;
       with_pattern<Extent, Copy>(x, [&](auto way) {
-        items_i = way.items_i, items_k = way.items_k, across = way.across, deep = way.deep;
-        p0 = way.p(block.thread()), i0 = way.i(block.thread());
+        items = way.items, across = way.across, deep = way.deep;
+        p0 = way.p(block.thread()), i0 = way.i(block.thread()) * items;
       });
       const int depth = left_ == 1 ? last_depth_ : Tile.k;
-      for (int first_p = 0; p0 + first_p < Tile.k; first_p += deep)
-        for (int first_i = 0; i0 + first_i < Extent; first_i += across)
-          for (int e = 0; e < items_i * items_k; ++e) {
-            const int i = first_i + e % items_i, p = first_p + e / items_i;
-            A* const place = to + Side::place(i, p);
-            if (p0 + p < depth && i0 + i < rows_)
-              copy_piece<1>(place, from_ + i * x.stride + p * x.k_stride);
+      for (int p = 0; p0 + p < Tile.k; p += deep)
+        for (int i = 0; i0 + i < Extent; i += across * items)
+          for (int e = i; e < i + items; ++e) {
+            if (p0 + p < depth && i0 + e < rows_)
+              copy_piece<1>(to + p * row_length + e, from_ + e * x.stride + p * x.k_stride);
             else
-              *place = A{};
+              to[p * row_length + e] = A{};
           }
     }
 
@@ -286,83 +265,98 @@ private:
     }
   }
 
+  /// A thread's operands of one k.
+  struct operands {
+    A a[Tile.thread_m], b[Tile.thread_n];
+  };
+  using shared_word = item_group<A, word>;
+
+  PMPP_HOST_DEVICE static void load(const shared& memory, const place& at, int row, operands& to) {
+    const A* a = &memory.a[row * row_a + at.thread_row];
+    const A* b = &memory.b[row * row_b + at.thread_col];
+    for (int i = 0; i < Tile.thread_m; i += word) {
+      const auto x = *reinterpret_cast<const shared_word*>(a + row_of(i));
+      for (int e = 0; e < word; ++e) to.a[i + e] = x.item[e];
+    }
+    for (int j = 0; j < Tile.thread_n; j += word) {
+      const auto x = *reinterpret_cast<const shared_word*>(b + col_of(j));
+      for (int e = 0; e < word; ++e) to.b[j + e] = x.item[e];
+    }
+  }
+
+  /// Adds the products of one k for some rows of a thread.
+  template <int First, int Last>
+  PMPP_HOST_DEVICE static void add_products(const operands& y, A (&sum)[Tile.thread_m][Tile.thread_n]) {
+    for (int i = First; i < Last; ++i)
+      for (int j = 0; j < Tile.thread_n; ++j) {
+        const int serpentine = i % 2 == 0 ? j : Tile.thread_n - 1 - j;  // the neighbour shares an operand
+        sum[i][serpentine] += y.a[i] * y.b[serpentine];
+      }
+  }
+
   /// Adds the products of a thread's elements over the k of the split.
   template <class Block>
   PMPP_HOST_DEVICE static void multiply(Block& block, shared& memory, const arguments& x, const place& at,
                                         A (&sum)[Tile.thread_m][Tile.thread_n]) {
-    constexpr int ahead = Tile.stages - 1;
+    constexpr int ahead = Tile.stages - 2, rows = Tile.stages * Tile.k;
     const std::int64_t depth = larger(std::int64_t(0), at.k_end - at.k_begin);
     const int slabs = static_cast<int>(ceil_div(depth, std::int64_t(Tile.k)));
     const int last_depth = static_cast<int>(depth - (slabs - 1) * std::int64_t(Tile.k));
-    if (slabs == 0) return;
-    feed<side_a, Tile.m, CopyA, TA> feed_a(block, x.a, at.batch, at.row, at.k_begin, slabs, last_depth);
-    feed<side_b, Tile.n, CopyB, TB> feed_b(block, x.b, at.batch, at.col, at.k_begin, slabs, last_depth);
-    const int inside =
-        smaller(feed_a.whole_slabs(), feed_b.whole_slabs()) - ahead;  // copies in the loop without checks
-    const auto copy = [&](auto is_inside, int stage) {
-      feed_a.template copy<is_inside.value>(block, x.a, memory.a + stage * side_a::slab);
-      feed_b.template copy<is_inside.value>(block, x.b, memory.b + stage * side_b::slab);
+    feed<Tile.m, CopyA, TA> a(block, x.a, at.batch, at.row, at.k_begin, slabs, last_depth);
+    feed<Tile.n, CopyB, TB> b(block, x.b, at.batch, at.col, at.k_begin, slabs, last_depth);
+    const int inside = smaller(a.whole_slabs(), b.whole_slabs()) - ahead;  // fetches in the loop that need no checks
+    for (int s = 0; s < ahead; ++s) {
+      a.template copy<false>(block, x.a, memory.a + s * Tile.k * row_a);
+      b.template copy<false>(block, x.b, memory.b + s * Tile.k * row_b);
       simt::copy_async_batch();
-    };
-    for (int s = 0; s < ahead; ++s) copy(std::false_type{}, s);
+    }
     simt::copy_async_wait<ahead - 1>();
     block.sync();
-    const A* const first_a = memory.a + side_a::place(at.thread_row, 0);
-    const A* const first_b = memory.b + side_b::place(at.thread_col, 0);
-    side_a a;
-    side_b b;
-    a.load_all(first_a, 0);
-    b.load_all(first_b, 0);
-    int stage = 0, free = ahead;
-    const auto multiply_slab = [&](auto is_inside) {
-      copy(is_inside, free);
-      free = stage;
-      const int after = stage + 1 < Tile.stages ? stage + 1 : 0;
-      unrolled<Tile.k>([&](int p) {
-        const bool last = p + 1 == Tile.k;
-        if (last) {
-          // The next slab is there; and all have what they need of this one, whose place is the next to be free.
+    operands now[2] = {};
+    constexpr int half = Tile.thread_m / 2;
+    int row = 0, free_row = ahead * Tile.k;  // of shared memory: for this k, for the slab that is fetched next
+    if (slabs > 0) load(memory, at, 0, now[0]);
+    const auto multiply_slab = [&](auto fetches_inside) {
+      a.template copy<fetches_inside.value>(block, x.a, memory.a + free_row * row_a);
+      b.template copy<fetches_inside.value>(block, x.b, memory.b + free_row * row_b);
+      simt::copy_async_batch();
+      free_row = free_row + Tile.k < rows ? free_row + Tile.k : 0;
+      for (int q = 0; q < Tile.k; q += Tile.unrolled_k) {
+        if (q == Tile.k - Tile.unrolled_k) {
+          // The next slab is there; and all have done with the slab before this one, whose place is the next to be free.
           simt::copy_async_wait<ahead - 1>();
           block.sync();
         }
-        // What the next k needs: here, or where this k needs it no longer.
-        const int next = last ? 0 : p + 1;
-        const A* const next_a = first_a + (last ? after : stage) * side_a::slab;
-        const A* const next_b = first_b + (last ? after : stage) * side_b::slab;
-        if (!a.along_k) a.load_all(next_a, next);
-        if (!b.along_k) b.load_all(next_b, next);
-        for (int i = 0; i < Tile.thread_m; ++i) {
-          for (int j = 0; j < Tile.thread_n; ++j) {
-            const int turn =
-                i % 2 == 0 ? j : Tile.thread_n - 1 - j;  // neighbours share an operand: fewer registers read
-            sum[i][turn] += a.value[p % a.depth][i] * b.value[p % b.depth][turn];
-          }
-          if (a.along_k && next % word == 0) a.load(next_a, i, next);
-        }
-        if (b.along_k && next % word == 0) b.load_all(next_b, next);
-      });
-      stage = after;
+        const int after = row + Tile.unrolled_k < rows ? row + Tile.unrolled_k : 0;
+        unrolled<Tile.unrolled_k>([&](int p) {
+          // The first operands of a slab are loaded last in the loop; half of the products before them are left for the
+          // next round, so that nobody waits for these.
+          add_products<half, Tile.thread_m>(now[(p + 1) % 2], sum);
+          load(memory, at, p + 1 < Tile.unrolled_k ? row + p + 1 : after, now[(p + 1) % 2]);
+          add_products<0, half>(now[p % 2], sum);
+        });
+        row = after;
+      }
     };
     int s = 0;
     for (; s < inside; ++s) multiply_slab(std::true_type{});
     for (; s < slabs; ++s) multiply_slab(std::false_type{});
+    add_products<half, Tile.thread_m>(now[1], sum);
   }
-
-  static constexpr int run = side_b::run;  // neighbours in a row of C that a thread writes
 
   PMPP_HOST_DEVICE static void write_partial(const arguments& x, const place& at,
                                              const A (&sum)[Tile.thread_m][Tile.thread_n]) {
     const std::int64_t length = x.partial_row();
     A* to = x.partials + (at.batch * x.splits + at.split) * x.c.rows * length;
     unrolled<Tile.thread_m>([&](int i) {
-      const std::int64_t row = at.row + at.thread_row + side_a::owned(i);
-      if (at.thread_row + side_a::owned(i) < at.others_rows || row >= x.c.rows) return;
-      for (int j = 0; j < Tile.thread_n; j += run) {
-        const std::int64_t col = at.col + at.thread_col + side_b::owned(j);
-        item_group<A, run> y;
-        for (int e = 0; e < run; ++e) y.item[e] = sum[i][j + e];
-        if (at.thread_col + side_b::owned(j) >= at.others_cols && col < length)
-          *reinterpret_cast<item_group<A, run>*>(to + row * length + col) = y;
+      const std::int64_t row = at.row + at.thread_row + row_of(i);
+      if (at.thread_row + row_of(i) < at.others_rows || row >= x.c.rows) return;
+      for (int j = 0; j < Tile.thread_n; j += word) {
+        const std::int64_t col = at.col + at.thread_col + col_of(j);
+        shared_word y;
+        for (int e = 0; e < word; ++e) y.item[e] = sum[i][j + e];
+        if (at.thread_col + col_of(j) >= at.others_cols && col < length)
+          *reinterpret_cast<shared_word*>(to + row * length + col) = y;
       }
     });
   }
@@ -372,20 +366,20 @@ private:
     TC* c = x.c.data + at.batch * x.c.batch_stride;
     const bool reads = x.result.beta != S{};
     unrolled<Tile.thread_m>([&](int i) {
-      const std::int64_t row = at.row + at.thread_row + side_a::owned(i);
-      if (at.thread_row + side_a::owned(i) < at.others_rows || row >= x.c.rows) return;
-      for (int j = 0; j < Tile.thread_n; j += run) {
-        const std::int64_t col = at.col + at.thread_col + side_b::owned(j);
+      const std::int64_t row = at.row + at.thread_row + row_of(i);
+      if (at.thread_row + row_of(i) < at.others_rows || row >= x.c.rows) return;
+      for (int j = 0; j < Tile.thread_n; j += word) {
+        const std::int64_t col = at.col + at.thread_col + col_of(j);
         TC* to = c + row * x.c.row_stride + col * x.c.col_stride;
-        const int own = at.thread_col + side_b::owned(j) - at.others_cols;  // negative: columns of another block
-        if (x.wide && own >= 0 && col + run <= x.c.cols) {
-          using group = item_group<TC, run>;
+        const int own = at.thread_col + col_of(j) - at.others_cols;  // negative: columns of another block
+        if (x.wide && own >= 0 && col + word <= x.c.cols) {
+          using group = item_group<TC, word>;
           group y{};
           if (reads) y = *reinterpret_cast<const group*>(to);
-          for (int e = 0; e < run; ++e) y.item[e] = x.result(sum[i][j + e], &y.item[e], row, col + e);
+          for (int e = 0; e < word; ++e) y.item[e] = x.result(sum[i][j + e], &y.item[e], row, col + e);
           *reinterpret_cast<group*>(to) = y;
         } else {
-          for (int e = 0; e < run; ++e)
+          for (int e = 0; e < word; ++e)
             if (own + e >= 0 && col + e < x.c.cols)
               to[e * x.c.col_stride] = x.result(sum[i][j + e], to + e * x.c.col_stride, row, col + e);
         }
@@ -394,64 +388,47 @@ private:
   }
 };
 
-/// Adds up the partial sums of the splits, in order. Many splits of an element are shared by `slices` threads, whose sums
-/// are added up in order.
+/// Adds up the partial sums of the splits, in order, one element of C a thread.
 template <class TC, class A, class S, class Epilogue>
 struct gemm_combine_kernel {
   static constexpr int threads = 256, min_blocks = 4;
-
-  struct shared {
-    A part[threads];
-  };
 
   struct arguments {
     gemm_target<TC> c;
     const A* partials;
     std::int64_t row_length, splits, batch;
     gemm_result<S, Epilogue> result;
-    int slices;
   };
 
   template <class Block>
-  PMPP_HOST_DEVICE void operator()(Block& block, shared& memory, const arguments& x) const {
+  PMPP_HOST_DEVICE void operator()(Block& block, const arguments& x) const {
     if (x.c.rows * x.row_length * x.batch < (std::int64_t(1) << 31))
-      add_up<std::uint32_t>(block, memory, x);  // dividing 64-bit numbers takes longer than all the rest
+      add_up<std::uint32_t>(block, x);  // dividing 64-bit numbers takes longer than all the rest
     else
-      add_up<std::int64_t>(block, memory, x);
+      add_up<std::int64_t>(block, x);
   }
 
 private:
   template <class Index, class Block>
-  PMPP_HOST_DEVICE static void add_up(Block& block, shared& memory, const arguments& x) {
-    const int together = threads / x.slices, slice = block.thread() / together;
-    const std::int64_t matrix = x.c.rows * x.row_length, share = ceil_div(x.splits, std::int64_t(x.slices));
-    const std::int64_t end = smaller(x.splits, (slice + 1) * share);
-    for (std::int64_t first = block.index() * together; first < matrix * x.batch; first += block.count() * together) {
-      const std::int64_t n = first + block.thread() % together;
+  PMPP_HOST_DEVICE static void add_up(Block& block, const arguments& x) {
+    const std::int64_t matrix = x.c.rows * x.row_length, step = block.count() * threads;
+    for (std::int64_t n = block.index() * threads + block.thread(); n < matrix * x.batch; n += step) {
       const Index in_batch = static_cast<Index>(n) % static_cast<Index>(matrix);
       const std::int64_t batch = static_cast<Index>(n) / static_cast<Index>(matrix);
       const std::int64_t row = in_batch / static_cast<Index>(x.row_length);
       const std::int64_t col = in_batch % static_cast<Index>(x.row_length);
-      const bool there = n < matrix * x.batch && col < x.c.cols;
-      A sum{};
-      if (there) {
-        const A* from = x.partials + batch * x.splits * matrix + in_batch;
-        std::int64_t s = slice * share;
-        for (; s + 8 <= end; s += 8) {
-          A next[8];
-          for (int e = 0; e < 8; ++e) next[e] = from[(s + e) * matrix];
-          for (int e = 0; e < 8; ++e) sum += next[e];
-        }
-        for (; s < end; ++s) sum += from[s * matrix];
+      if (col >= x.c.cols) continue;
+      const A* from = x.partials + batch * x.splits * matrix + in_batch;
+      A sum = from[0];
+      std::int64_t s = 1;
+      for (; s + 8 <= x.splits; s += 8) {
+        A next[8];
+        for (int e = 0; e < 8; ++e) next[e] = from[(s + e) * matrix];
+        for (int e = 0; e < 8; ++e) sum += next[e];
       }
-      if (x.slices > 1) {
-        memory.part[block.thread()] = sum;
-        block.sync();
-        for (int i = block.thread() + together; slice == 0 && i < threads; i += together) sum += memory.part[i];
-        block.sync();
-      }
+      for (; s < x.splits; ++s) sum += from[s * matrix];
       TC* to = x.c.data + batch * x.c.batch_stride + row * x.c.row_stride + col * x.c.col_stride;
-      if (there && slice == 0) *to = x.result(sum, to, row, col);
+      *to = x.result(sum, to, row, col);
     }
   }
 };
@@ -461,10 +438,9 @@ template <class A, class P, class TA, class TB, class TC, class S, class Epilogu
 void combine_splits(const P& where, const gemm_problem<TA, TB, TC, S, Epilogue>& x, const A* partials,
                     std::int64_t row_length, std::int64_t splits) {
   using kernel = gemm_combine_kernel<TC, A, S, Epilogue>;
-  const int slices = splits < 16 ? 1 : 8;
-  const std::int64_t elements = x.batch * x.c.rows * row_length, most = std::int64_t(processor_count(where)) * 16;
-  launch(where, smaller(ceil_div(elements, std::int64_t(kernel::threads / slices)), most), kernel{},
-         typename kernel::arguments{x.c, partials, row_length, splits, x.batch, x.result, slices});
+  const std::int64_t elements = x.batch * x.c.rows * row_length;
+  launch(where, smaller(ceil_div(elements, std::int64_t(kernel::threads)), std::int64_t(processor_count(where)) * 16),
+         kernel{}, typename kernel::arguments{x.c, partials, row_length, splits, x.batch, x.result});
 }
 
 /// How a product is cut up, and how many clocks that takes, about.
@@ -541,25 +517,20 @@ void gemm_by_tiles(const P& where, const gemm_problem<TA, TB, TC, S, Epilogue>& 
   };
   using enum slab_copy;
   // Large tiles are worth kernels of their own for the usual layouts: 4096^3 floats take 10 % longer with one for all.
-  // So are few rows times words along k, which have to come as words. Large tiles take these one by one: registers that
-  // hold several k of them are in each other's way.
   if constexpr (Tile.thread_m * Tile.thread_n * sizeof(A) >= 512) {
-    const bool a_along_k = x.a.copy == along_k || x.a.copy == words_k,
-               b_along_k = x.b.copy == along_k || x.b.copy == words_k;
-    if (x.a.copy == any || x.b.copy == any)
+    const slab_copy a = x.a.copy, b = x.b.copy;
+    if (a == any || b == any)
       run.template operator()<mixed, mixed>();
-    else if (a_along_k && b_along_k)
+    else if (a == along_k && b == along_k)
       run.template operator()<along_k, along_k>();
-    else if (x.a.copy == along || x.b.copy == along)
-      a_along_k   ? run.template operator()<along_k, along>()
-      : b_along_k ? run.template operator()<along, along_k>()
-                  : run.template operator()<along, along>();
+    else if (a == along || b == along)
+      a == along_k   ? run.template operator()<along_k, along>()
+      : b == along_k ? run.template operator()<along, along_k>()
+                     : run.template operator()<along, along>();
     else
-      a_along_k   ? run.template operator()<along_k, words>()
-      : b_along_k ? run.template operator()<words, along_k>()
-                  : run.template operator()<words, words>();
-  } else if (Tile.n >= 8 * Tile.m && x.b.copy == words_k) {
-    if constexpr (Tile.n >= 8 * Tile.m) run.template operator()<mixed, words_k>();
+      a == along_k   ? run.template operator()<along_k, words>()
+      : b == along_k ? run.template operator()<words, along_k>()
+                     : run.template operator()<words, words>();
   } else {
     run.template operator()<mixed, mixed>();
   }

@@ -75,18 +75,22 @@ struct gemv_rows_kernel {
       const TA* from[rows];  // rows that do not exist are the last one again
       for (int r = 0; r < rows; ++r) from[r] = y.a.data + smaller(row + r, y.c.rows - 1) * y.a.stride;
       A sum[rows] = {};
-      for (std::int64_t k = k_begin + lane * Items; k - lane * Items < k_end; k += step * words) {
+      std::int64_t k = k_begin + lane * Items;
+      const auto add_step = [&](auto is_whole) {
         item_group<TA, Items> a[words][rows] = {};
         for (int w = 0; w < words; ++w)
           for (int r = 0; r < rows; ++r)
-            if (k + w * step + Items <= k_end)
+            if (is_whole.value || k + w * step + Items <= k_end)
               a[w][r] = *reinterpret_cast<const item_group<TA, Items>*>(from[r] + (k + w * step) * y.a.k_stride);
-        if (!one_step) load_factors(y, k, step, k_end, x);
+        if (!one_step) load_factors(y, k, step, is_whole.value ? k + step * words : k_end, x);
         for (int w = 0; w < words; ++w)
           for (int e = 0; e < Items; ++e)
             for (int r = 0; r < rows; ++r) sum[r] += static_cast<A>(a[w][r].item[e]) * x[w][e];
-      }
-      for (std::int64_t k = k_end - (k_end - k_begin) % Items + lane; k < k_end; k += lanes)  // less than a word
+        k += step * words;
+      };
+      while (k - lane * Items + step * words <= k_end) add_step(std::true_type{});
+      if (k - lane * Items < k_end) add_step(std::false_type{});
+      for (k = k_end - (k_end - k_begin) % Items + lane; k < k_end; k += lanes)  // less than a word
         for (int r = 0; r < rows; ++r)
           sum[r] += static_cast<A>(from[r][k * y.a.k_stride]) * static_cast<A>(y.x[k * y.x_stride]);
       for (int bits = simt::warp_size / 2; bits > 0; bits /= 2) {
