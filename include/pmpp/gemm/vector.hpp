@@ -3,7 +3,8 @@
 // Matrix times vector: each element of A is read once and used once, so that memory is the limit.
 //
 //   A's rows lie in one piece: a group of lanes takes four rows at a time, 16 bytes of each a lane; what a lane reads
-//     of x serves all four. The sums of the lanes are added up by shuffles.
+//     of x serves all four, and if rows are so short that they need one step, all rows that the group ever takes. The
+//     sums of the lanes are added up by shuffles.
 //   A's columns do: a lane takes 16 bytes of a column, the warps of a block different columns, whose sums are added up
 //     in shared memory.
 //   Otherwise, or where rows begin at odd addresses: as rows, one element a lane.
