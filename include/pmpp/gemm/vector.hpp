@@ -3,7 +3,8 @@
 // Matrix times vector: each element of A is read once and used once, so that memory is the limit.
 //
 //   A's rows lie in one piece: a group of lanes takes four rows at a time, 16 bytes of each a lane; what a lane reads
-//     of x serves all four. The sums of the lanes are added up by shuffles.
+//     of x serves all four, and if rows are so short that they need one step, all rows that the group ever takes. The
+//     sums of the lanes are added up by shuffles.
 //   A's columns do: a lane takes 16 bytes of a column, the warps of a block different columns, whose sums are added up
 //     in shared memory.
 //   Otherwise, or where rows begin at odd addresses: as rows, one element a lane.
@@ -57,55 +58,58 @@ struct gemv_arguments {
 template <class TA, class TX, class TC, class A, class S, class Epilogue, int Items>
 struct gemv_rows_kernel {
   static constexpr int threads = 256, min_blocks = 2, warps = threads / simt::warp_size;
-  static constexpr int rows = 4, words = Items == 1 ? 4 : 2;  ///< in flight: words of each row
+  static constexpr int rows = 4, words = Items == 1 ? 8 : Items <= 4 ? 4 : 2;  ///< in flight: words of each row
   using arguments = gemv_arguments<TA, TX, TC, A, S, Epilogue>;
 
   template <class Block>
   PMPP_HOST_DEVICE void operator()(Block& block, const arguments& y) const {
-    const int lanes = y.lanes, lane = block.lane() % lanes, groups = simt::warp_size / lanes;
+    const int lanes = y.lanes, lane = block.lane() % lanes, groups = simt::warp_size / lanes, step = lanes * Items;
     const std::int64_t row_groups = ceil_div(y.c.rows, std::int64_t(rows) * groups);
-    const std::int64_t unit = block.index() * warps + block.warp();
-    if (unit >= row_groups * y.splits) return;
-    const std::int64_t split = unit / row_groups;
-    const std::int64_t row = (unit % row_groups * groups + block.lane() / lanes) * rows;
-    const std::int64_t k_end = smaller(y.k, (split + 1) * y.split_k);
-
-    const TA* from[rows];  // rows that do not exist are the last one again
-    for (int r = 0; r < rows; ++r) from[r] = y.a.data + smaller(row + r, y.c.rows - 1) * y.a.stride;
-    A sum[rows] = {};
-    const std::int64_t step = std::int64_t(lanes) * Items * words;
-    std::int64_t k = split * y.split_k + lane * Items;
-    for (std::int64_t end = k_end - step + lane * Items; k <= end; k += step) {
-      item_group<TA, Items> a[words][rows];
-      for (int w = 0; w < words; ++w)
-        for (int r = 0; r < rows; ++r)
-          a[w][r] = *reinterpret_cast<const item_group<TA, Items>*>(from[r] + (k + w * lanes * Items) * y.a.k_stride);
-      for (int w = 0; w < words; ++w)
-        for (int e = 0; e < Items; ++e) {
-          const A x = static_cast<A>(y.x[(k + w * lanes * Items + e) * y.x_stride]);
-          for (int r = 0; r < rows; ++r) sum[r] += static_cast<A>(a[w][r].item[e]) * x;
-        }
-    }
-    item_group<TA, Items> a[words][rows];  // the last step, which may lack words and elements
-    for (int w = 0; w < words; ++w)
-      for (int r = 0; r < rows; ++r)
-        if (const std::int64_t p = k + w * lanes * Items; p + Items <= k_end)
-          a[w][r] = *reinterpret_cast<const item_group<TA, Items>*>(from[r] + p * y.a.k_stride);
-    for (int w = 0; w < words; ++w)
-      for (int e = 0; e < Items; ++e) {
-        const std::int64_t first = k + w * lanes * Items, p = first + e;
-        if (p < k_end) {
-          const A x = static_cast<A>(y.x[p * y.x_stride]);
+    const bool one_step = y.k <= step * words;  // of all rows: its part of x stays in registers
+    A x[words][Items];
+    if (one_step) load_factors(y, lane * Items, step, y.k, x);
+    for (std::int64_t unit = block.index() * warps + block.warp(); unit < row_groups * y.splits;
+         unit += block.count() * warps) {
+      const std::int64_t split = y.splits == 1 ? 0 : unit / row_groups;
+      const std::int64_t row = ((unit - split * row_groups) * groups + block.lane() / lanes) * rows;
+      const std::int64_t k_begin = split * y.split_k, k_end = smaller(y.k, k_begin + y.split_k);
+      const TA* from[rows];  // rows that do not exist are the last one again
+      for (int r = 0; r < rows; ++r) from[r] = y.a.data + smaller(row + r, y.c.rows - 1) * y.a.stride;
+      A sum[rows] = {};
+      std::int64_t k = k_begin + lane * Items;
+      const auto add_step = [&](auto is_whole) {
+        item_group<TA, Items> a[words][rows] = {};
+        for (int w = 0; w < words; ++w)
           for (int r = 0; r < rows; ++r)
-            sum[r] += static_cast<A>(first + Items <= k_end ? a[w][r].item[e] : from[r][p * y.a.k_stride]) * x;
-        }
+            if (is_whole.value || k + w * step + Items <= k_end)
+              a[w][r] = *reinterpret_cast<const item_group<TA, Items>*>(from[r] + (k + w * step) * y.a.k_stride);
+        if (!one_step) load_factors(y, k, step, is_whole.value ? k + step * words : k_end, x);
+        for (int w = 0; w < words; ++w)
+          for (int e = 0; e < Items; ++e)
+            for (int r = 0; r < rows; ++r) sum[r] += static_cast<A>(a[w][r].item[e]) * x[w][e];
+        k += step * words;
+      };
+      while (k - lane * Items + step * words <= k_end) add_step(std::true_type{});
+      if (k - lane * Items < k_end) add_step(std::false_type{});
+      for (k = k_end - (k_end - k_begin) % Items + lane; k < k_end; k += lanes)  // less than a word
+        for (int r = 0; r < rows; ++r)
+          sum[r] += static_cast<A>(from[r][k * y.a.k_stride]) * static_cast<A>(y.x[k * y.x_stride]);
+      for (int bits = simt::warp_size / 2; bits > 0; bits /= 2) {
+        if (bits >= lanes) continue;
+        for (int r = 0; r < rows; ++r) sum[r] += block.shuffle_xor(sum[r], bits);
       }
-    for (int bits = simt::warp_size / 2; bits > 0; bits /= 2) {
-      if (bits >= lanes) continue;
-      for (int r = 0; r < rows; ++r) sum[r] += block.shuffle_xor(sum[r], bits);
+      for (int r = 0; r < rows; ++r)
+        if (lane == 0 && row + r < y.c.rows) y.store(sum[r], row + r, split);
     }
-    for (int r = 0; r < rows; ++r)
-      if (lane == 0 && row + r < y.c.rows) y.store(sum[r], row + r, split);
+  }
+
+private:
+  /// What a lane's words of a step, the first at k, are multiplied by: zero where there is no whole word.
+  PMPP_HOST_DEVICE static void load_factors(const arguments& y, std::int64_t k, int step, std::int64_t k_end,
+                                            A (&x)[words][Items]) {
+    for (int w = 0; w < words; ++w)
+      for (int e = 0; e < Items; ++e)
+        x[w][e] = k + w * step + Items <= k_end ? static_cast<A>(y.x[(k + w * step + e) * y.x_stride]) : A{};
   }
 };
 
@@ -175,8 +179,9 @@ void gemv_on_blocks(const P& where, const gemm_problem<TA, TB, TC, S, Epilogue>&
     const std::int64_t splits = larger(one, ceil_div(x.k, split_k));
     scratch memory(where, splits > 1 ? checked_bytes(splits * m, sizeof(A), "gemv") : 0, 0);
     auto* partials = static_cast<A*>(memory.data());
+    const std::int64_t units = row_blocks * splits;
     launch(
-        where, ceil_div(row_blocks * splits, units_of_block), kernel,
+        where, units_of_block == 1 ? units : smaller(ceil_div(units, units_of_block), warps / 4), kernel,
         typename Kernel::arguments{x.a, x.b.data, x.b.k_stride, x.c, x.k, splits, split_k, partials, x.result, lanes});
     if (splits > 1) combine_splits(where, x, partials, one, splits);
   };
