@@ -45,7 +45,6 @@ struct sort_tuning {
   int radix_threads = 512;     ///< of a block of the radix sort
   int radix_items = 52;        ///< elements of a thread there, at most
   int radix_small_items = 16;  ///< the same where inputs are short
-  int radix_kilobytes = 104;   ///< of shared memory that a block's elements take, where inputs are long
   int radix_compared = 8192;   ///< elements of an input whose keys are compared with each other, at most
   int radix_together = 16;     ///< elements of a thread where one launch sorts, at most
   int radix_rows = 6;          ///< the same where it needs no more than 32 blocks

@@ -62,16 +62,13 @@ PMPP_HOST_DEVICE void count_in_warp(Block& block, Memory& memory, int rows, Digi
 template <class Block, class Memory, class F>
 PMPP_HOST_DEVICE void place_digits(Block& block, Memory& memory, F f) {
   constexpr int turns = ceil_div(Memory::groups, Memory::warps);
-  unsigned count[turns][Memory::warps], first[turns]{};
+  unsigned first[turns]{};
   block.sync();
   for (int t = 0; t < turns; ++t) {
     const int group = block.warp() + t * Memory::warps, d = group * simt::warp_size + block.lane();
     if (group >= Memory::groups) break;
     unsigned total = 0;
-    for (int w = 0; w < Memory::warps; ++w) {
-      count[t][w] = memory.count[w][d];
-      total += count[t][w];
-    }
+    for (int w = 0; w < Memory::warps; ++w) total += memory.count[w][d];
     f(d, total);
     memory.total[d] = total;
     const unsigned up_to = warp_inclusive_scan(block, total, plus{});
@@ -86,8 +83,9 @@ PMPP_HOST_DEVICE void place_digits(Block& block, Memory& memory, F f) {
     for (int g = 0; g < Memory::groups; ++g) place += g < group ? memory.total_of_group[g] : 0;
     memory.first[d] = place;
     for (int w = 0; w < Memory::warps; ++w) {
+      const unsigned count = memory.count[w][d];
       memory.count[w][d] = place;
-      place += count[t][w];
+      place += count;
     }
   }
   block.sync();
