@@ -49,8 +49,10 @@ PMPP_HOST_DEVICE void count_in_warp(Block& block, Memory& memory, int rows, Digi
   unsigned* const count = memory.count[block.warp()];
   for (int d = block.lane(); d < radix_digits; d += simt::warp_size) count[d] = 0;
   block.sync_warp();
-  for (int k = 0; k < Items; ++k)
-    if (k < rows) simt::atomic_add(&count[digit(k)], 1u);
+  for (int k = 0; k < Items; ++k) {
+    if (k >= rows) break;
+    simt::atomic_add(&count[digit(k)], 1u);
+  }
 }
 
 // GCC 12 does not see that both loops end at the same group.
