@@ -435,7 +435,7 @@ template <auto Tuning, class Code, class V, class P, class KeysIn, class ValuesI
 void radix_sort_on_blocks(const P& where, const KeysIn& keys_in, const ValuesIn& values_in, const KeysOut& keys_out,
                           const ValuesOut& values_out, const item_count& count, const key_bits& range) {
   using K = typename Code::key;
-  constexpr int threads = Tuning.radix_threads, small_blocks = larger(1, 1024 / threads);
+  constexpr int threads = Tuning.radix_threads, small_blocks = has_values<V> ? 1 : larger(1, 1024 / threads);
   constexpr int small_items = radix_items<K, V>(Tuning.radix_small_items, small_blocks * threads);
   constexpr int large_items = radix_items<K, V>(Tuning.radix_items, threads);
   using keys_of_pass = radix_homes<KeysIn, KeysOut, K>;
