@@ -147,43 +147,42 @@ struct radix_together_kernel {
 
   template <class Block>
   PMPP_HOST_DEVICE void operator()(Block& block, shared& memory, const arguments& a) const {
-    const int size = threads * a.rows, n = static_cast<int>(a.count.get());
-    const int first = static_cast<int>(block.index()) * size, count = larger(0, smaller(size, n - first));
     block::grid_barrier barrier(a.barrier, a.barrier + 1);
     const auto meet = [&] {
       barrier.sync(
           block, [] {}, [] {});
     };
     radix_home home = a.in_place ? radix_home::data : radix_home::input;
-    int passes = a.passes, round = 0;
-    bool split = false;
-    for (bool constant = true; constant && passes > 1;) {
-      place(block, memory, a, round++, home, radix_digit::of(passes - 1, a.range), n, first, count);
-      constant = memory.constant;
-      split = !constant && memory.fits;
-      if (constant) --passes;
-      if (!split) meet();
-    }
-    if (split) {
-      home = a.in_place ? radix_home::other : radix_home::data;
-      put(block, memory, a, home, radix_digit::of(passes - 1, a.range), count);
-      meet();
-      if (block.thread() == 0) memory.last = barrier.leave(block);
-      sort_own(block, memory, a, home, passes);
-    }
-    for (int p = 0; p < passes && !split; ++p) {
+    int passes = a.passes, p = passes - 1, round = 0;
+    for (bool highest = passes > 1;; ++round) {
       const radix_digit digit = radix_digit::of(p, a.range);
-      place(block, memory, a, round++, home, digit, n, first, count);
-      const bool last_pass = p == passes - 1, moves = last_pass || !memory.constant;
-      const radix_home target = (passes - p) % 2 == 1 ? radix_home::data : radix_home::other;
-      if (moves && target == home) meet();  // all have read what will be overwritten
-      if (last_pass && block.thread() == 0) memory.last = barrier.leave(block);
-      if (moves) put(block, memory, a, home = target, digit, count);
-      if (!last_pass) meet();
+      place(block, memory, a, round, home, digit);
+      if (highest && !memory.constant && memory.fits) {
+        home = a.in_place ? radix_home::other : radix_home::data;
+        put(block, memory, a, home, digit);
+        meet();
+        if (block.thread() == 0) memory.last = barrier.leave(block);
+        sort_own(block, memory, a, home, passes);
+        break;
+      }
+      if (highest) {
+        if (memory.constant) --passes;
+        highest = memory.constant && passes > 1;
+        p = highest ? passes - 1 : 0;
+      } else {
+        const bool last_pass = p == passes - 1, moves = last_pass || !memory.constant;
+        const radix_home target = (passes - p) % 2 == 1 ? radix_home::data : radix_home::other;
+        if (moves && target == home) meet();  // all have read what will be overwritten
+        if (last_pass && block.thread() == 0) memory.last = barrier.leave(block);
+        if (moves) put(block, memory, a, home = target, digit);
+        if (last_pass) break;
+        ++p;
+      }
+      meet();
     }
     block.sync();
     if (memory.last) {
-      simt::quad* const table = table_of(block, a, round - 1);
+      simt::quad* const table = table_of(block, a, round);
       for (int i = block.thread(); i < block.count() * quads; i += threads) table[i] = simt::quad{};
       if (block.thread() == 0) simt::store(a.barrier, 0u);
     }
@@ -196,6 +195,13 @@ private:
   template <class Block>
   PMPP_HOST_DEVICE static simt::quad* table_of(Block& block, const arguments& a, int round) {
     return a.table + round % 2 * block.count() * quads;
+  }
+
+  /// How many elements the tile of a block has.
+  template <class Block>
+  PMPP_HOST_DEVICE static int count_of(Block& block, const arguments& a) {
+    const std::int64_t size = threads * a.rows;
+    return static_cast<int>(larger(std::int64_t(0), smaller(size, a.count.get() - block.index() * size)));
   }
 
   /// Loads `count` elements, from `first` on; keys that are missing rank last.
@@ -218,14 +224,14 @@ private:
   /// Gathers the block's elements by a digit in shared memory, and finds out where they go among those of all blocks.
   template <class Block>
   PMPP_HOST_DEVICE static void place(Block& block, shared& memory, const arguments& a, int round, radix_home home,
-                                     const radix_digit& digit, int n, int first, int count) {
+                                     const radix_digit& digit) {
     const int blocks = static_cast<int>(block.count());
     simt::quad* const table = table_of(block, a, round);
     for (int i = block.thread(); i < block::radix_digits; i += threads)
       memory.before[i / lanes][i % lanes] = memory.all[i / lanes][i % lanes] = 0;
     bits x[items];
     [[maybe_unused]] V v[has_values<V> ? items : 1];
-    load(block, a, home, first, count, a.rows, x, v);
+    load(block, a, home, threads * a.rows * static_cast<int>(block.index()), count_of(block, a), a.rows, x, v);
     gather(block, memory, a.rows, digit, x, v, [&](int d, unsigned total) {
       const unsigned next = block.shuffle_down(total, 1);
       if (d % 2 == 0)
@@ -236,7 +242,7 @@ private:
         table_of(block, a, round - 1)[block.index() * quads + i] = simt::quad{};
     add_up(block, memory, table, blocks);
     block.sync();
-    if (block.warp() == 0) find_offsets(block, memory, digit, n, threads * a.rows);
+    if (block.warp() == 0) find_offsets(block, memory, digit, static_cast<int>(a.count.get()), threads * a.rows);
     block.sync();
   }
 
@@ -316,8 +322,9 @@ private:
   /// not what is written.
   template <class Block>
   PMPP_HOST_DEVICE static void put(Block& block, shared& memory, const arguments& a, radix_home target,
-                                   const radix_digit& digit, int count) {
+                                   const radix_digit& digit) {
     constexpr int at_once = 4;
+    const int count = count_of(block, a);
     a.keys.write(target, [&](const auto& keys) {
       a.values.write(target, [&](const auto& values) {
         for (int first = block.thread(); first < count; first += at_once * threads) {
