@@ -211,7 +211,7 @@ template <class K, class V>
 constexpr int radix_items(int most, int resident) {
   const int value = has_values<V> ? int(sizeof(V)) : 0, bytes = int(sizeof(K)) + value;
   const int registers = larger(4, int(sizeof(K))) + (has_values<V> ? larger(4, value) : 0);  // in bytes
-  return larger(1, smaller(most, smaller(4 * (65536 / resident - 32) / registers, 184 * 1024 / resident / bytes)));
+  return larger(1, smaller(most, smaller(4 * (65536 / resident - 32) / registers, 144 * 1024 / resident / bytes)));
 }
 
 template <class Code, class V, class Keys, class Values, int Threads, int Items, int MinBlocks>

@@ -8,13 +8,18 @@
 // (in place all blocks wait once, before the first writes).
 //
 // More keys, up to what all blocks together hold, are sorted by digits as in sort/radix.hpp. Each block has one tile for
-// the whole sort. In each pass
+// the whole sort. It moves its keys by a digit in four steps:
 //
 //   1. it counts its digits and writes them to its row of a table, all of them marked;
 //   2. ranks its keys (block/radix_rank.hpp) and gathers them by digit in shared memory;
 //   3. reads the rows of all blocks, waiting for those that are missing: the sums over all rows say where a digit begins,
 //      those over the rows before its own where its own keys of a digit begin;
 //   4. writes its keys there, and waits for all blocks (block/grid_barrier.hpp).
+//
+// The first digit to do so is the highest that varies. Then each block sorts what has come to its part of the output, from
+// the first digit that begins there to the first that begins in the next block's: nobody waits for anybody any more. Where a
+// digit is so frequent that a part might not fit into a block (step 3 says so, to all blocks alike), step 4 is left out, and
+// the keys move by all digits, from the lowest.
 //
 // If all keys have the same digit the block keeps what it has instead of 4. Elements move between two arrays, so that
 // nobody has to wait for readers either, unless such a pass upsets their turn. A row has 15 bits for each count.
@@ -125,7 +130,7 @@ struct radix_together_kernel {
     block::radix_rank_memory<threads> rank;
     unsigned before[per_lane][lanes], all[per_lane][lanes];  ///< keys with a digit: in the blocks before, in all
     unsigned offset[block::radix_digits];  ///< of a digit's keys: place in the output - place in the tile
-    int first, end;        ///< of the block's part of the output, if keys of one digit stay together
+    int first, end;                        ///< of the block's part of the output, if keys of one digit stay together
     bool constant, fits, last;
     alignas(16) bits keys[tile];
     alignas(larger(16, int(alignof(V)))) unsigned char bytes[has_values<V> ? tile * sizeof(V) : 16];
@@ -153,8 +158,10 @@ struct radix_together_kernel {
           block, [] {}, [] {});
     };
     radix_home home = a.in_place ? radix_home::data : radix_home::input;
-    int passes = a.passes, p = passes - 1, round = 0;
-    for (bool highest = passes > 1;; ++round) {
+    int passes = a.passes, p = 0, round = 0;
+    bool highest = looks_even(block, memory, a, home, passes - 1);
+    if (highest) p = passes - 1;
+    for (;; ++round) {
       const radix_digit digit = radix_digit::of(p, a.range);
       place(block, memory, a, round, home, digit);
       if (highest && !memory.constant && memory.fits) {
@@ -167,7 +174,7 @@ struct radix_together_kernel {
       }
       if (highest) {
         if (memory.constant) --passes;
-        highest = memory.constant && passes > 1;
+        highest = memory.constant && looks_even(block, memory, a, home, passes - 1);
         p = highest ? passes - 1 : 0;
       } else {
         const bool last_pass = p == passes - 1, moves = last_pass || !memory.constant;
@@ -202,6 +209,27 @@ private:
   PMPP_HOST_DEVICE static int count_of(Block& block, const arguments& a) {
     const std::int64_t size = threads * a.rows;
     return static_cast<int>(larger(std::int64_t(0), smaller(size, a.count.get() - block.index() * size)));
+  }
+
+  /// Whether it is worth a round to find out if no digit of pass p is too frequent: as a sample of the keys says, which is
+  /// the same for all blocks. Yes also if there is but one digit.
+  template <class Block>
+  PMPP_HOST_DEVICE static bool looks_even(Block& block, shared& memory, const arguments& a, radix_home home, int p) {
+    const std::int64_t n = a.count.get(), room = tile - threads * a.rows;
+    if (p == 0 || room <= 0) return false;
+    for (int i = block.thread(); i < block::radix_digits; i += threads) memory.offset[i] = 0;
+    if (block.thread() == 0) memory.fits = true;
+    block.sync();
+    a.keys.read(home, [&](const auto& keys) {
+      const radix_digit digit = radix_digit::of(p, a.range);
+      if (n > 0) simt::atomic_add(&memory.offset[digit(Code::encode(keys[block.thread() * n / threads]))], 1u);
+    });
+    block.sync();
+    for (int i = block.thread(); i < block::radix_digits; i += threads)
+      if (const int found = static_cast<int>(memory.offset[i]); found < threads && (found - 12) * n > room * threads)
+        memory.fits = false;
+    block.sync();
+    return memory.fits;
   }
 
   /// Loads `count` elements, from `first` on; keys that are missing rank last.
@@ -261,8 +289,7 @@ private:
 
   /// Sorts the block's own part, which no other block touches, and writes it to the data.
   template <class Block>
-  PMPP_HOST_DEVICE static void sort_own(Block& block, shared& memory, const arguments& a, radix_home home,
-                                        int passes) {
+  PMPP_HOST_DEVICE static void sort_own(Block& block, shared& memory, const arguments& a, radix_home home, int passes) {
     const int first = memory.first, count = memory.end - first, rows = ceil_div(count, threads);
     bits x[items];
     [[maybe_unused]] V v[has_values<V> ? items : 1];
