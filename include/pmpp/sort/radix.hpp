@@ -206,12 +206,13 @@ struct radix_tile_memory {
   PMPP_HOST_DEVICE V* values() { return reinterpret_cast<V*>(bytes); }
 };
 
-/// Elements of a thread: so that registers hold those of `resident` threads on a multiprocessor, and its shared memory too.
+/// Elements of a thread: so that registers hold those of `resident` threads on a multiprocessor, which need `others` beside
+/// them, and its shared memory too.
 template <class K, class V>
-constexpr int radix_items(int most, int resident) {
+constexpr int radix_items(int most, int resident, int others = 32) {
   const int value = has_values<V> ? int(sizeof(V)) : 0, bytes = int(sizeof(K)) + value;
   const int registers = larger(4, int(sizeof(K))) + (has_values<V> ? larger(4, value) : 0);  // in bytes
-  return larger(1, smaller(most, smaller(4 * (65536 / resident - 32) / registers, 144 * 1024 / resident / bytes)));
+  return larger(1, smaller(most, smaller(4 * (65536 / resident - others) / registers, 144 * 1024 / resident / bytes)));
 }
 
 template <class Code, class V, class Keys, class Values, int Threads, int Items, int MinBlocks>
@@ -421,7 +422,7 @@ bool same_place(const In& in, const Data& data) {
 
 /// Elements of a thread where one launch sorts.
 template <auto Tuning, class K, class V>
-inline constexpr int radix_together_items = radix_items<K, V>(Tuning.radix_together, Tuning.radix_threads);
+inline constexpr int radix_together_items = radix_items<K, V>(Tuning.radix_together, Tuning.radix_threads, 64);
 
 /// Whether one launch sorts n elements.
 template <auto Tuning, class K, class V, class P>
