@@ -46,7 +46,7 @@ struct sort_tuning {
   int radix_items = 52;        ///< elements of a thread there, at most
   int radix_small_items = 32;  ///< the same where inputs are short
   int radix_compared = 8192;   ///< elements of an input whose keys are compared with each other, at most
-  int radix_together = 28;     ///< elements of a thread where one launch sorts, at most
+  int radix_together = 26;     ///< elements of a thread where one launch sorts, at most
   int radix_rows = 6;          ///< the same where it needs no more than 32 blocks
   int radix_large = 4;         ///< from so many large tiles a multiprocessor on
   int radix_tiles = 64;        ///< of short inputs there should be as many, even if that makes them smaller
