@@ -20,7 +20,7 @@ TARGETS = {"reduce": 300, "scan": 450, "merge": 300, "histogram": 350, "convolut
            "sort": 600, "gemm": 400, "segmented": 1200, "segmented_sort": 900, "top_k": 700, "transpose": 450, "spmm": 600,
            "stencil": 350, "image": 700}
 # What is held today, where the target is not met: the check fails when a file grows past it. Shrink it when you can.
-HELD = {"reduce": 1610, "scan": 1680, "segmented": 3440, "histogram": 1740, "merge": 1680, "sort": 3345, "segmented_sort": 2180, "top_k": 1370, "transpose": 1050, "convolution": 2020, "stencil": 1115, "image": 1375, "gemm": 2860, "spmv": 1270, "spmm": 1150, "bfs": 1870}
+HELD = {"reduce": 1610, "scan": 1680, "segmented": 3440, "histogram": 1740, "merge": 1680, "sort": 3290, "segmented_sort": 2180, "top_k": 1370, "transpose": 1050, "convolution": 2020, "stencil": 1115, "image": 1375, "gemm": 2860, "spmv": 1270, "spmm": 1150, "bfs": 1870}
 BUDGETS = {**TARGETS, **HELD}
 NO_ALGORITHM = {"pmpp", "execution", "launch", "launch_together", "occupancy"}
 
