@@ -458,8 +458,9 @@ void radix_sort_on_blocks(const P& where, const KeysIn& keys_in, const ValuesIn&
     return;
   }
   if (radix_sorts_together<Tuning, K, V>(where, n)) {
-    const std::int64_t rows = larger(ceil_div(n, processors * threads),
-                                     smaller(std::int64_t(Tuning.radix_rows), ceil_div(n, std::int64_t(32) * threads)));
+    const std::int64_t rows = larger(
+        ceil_div(n, processors * threads),
+        smaller(std::int64_t(smaller(Tuning.radix_rows, together::items)), ceil_div(n, std::int64_t(32) * threads)));
     const std::int64_t blocks = ceil_div(n, rows * threads);
     const std::size_t table_bytes = 2 * together::quads * sizeof(simt::quad) * static_cast<std::size_t>(blocks);
     scratch memory(

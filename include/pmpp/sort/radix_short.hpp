@@ -50,7 +50,7 @@ struct radix_compare_kernel {
                        min_blocks = smaller(16, larger(1, 1024 / threads)), keys_of_block = lanes, loads = 8;
 
   struct shared {
-    alignas(16) bits keys[most];
+    alignas(16) bits keys[round_up(most, lanes)];
     unsigned place[lanes];
   };
   struct arguments {
