@@ -49,12 +49,11 @@ struct sort_tuning {
   int tiles = 16;              ///< of a stretch that a block merges, on average, at most
   int radix_threads = 512;     ///< of a block of the radix sort
   int radix_items = 52;        ///< elements of a thread there, at most
-  int radix_small_items = 16;  ///< the same where inputs are short
-  int radix_kilobytes = 104;   ///< of shared memory that a block's elements take, where inputs are long
+  int radix_small_items = 32;  ///< the same where inputs are short
   int radix_compared = 8192;   ///< elements of an input whose keys are compared with each other, at most
-  int radix_together = 16;     ///< elements of a thread where one launch sorts, at most
+  int radix_together = 26;     ///< elements of a thread where one launch sorts, at most
   int radix_rows = 6;          ///< the same where it needs no more than 32 blocks
-  int radix_large = 6;         ///< from so many large tiles a multiprocessor on
+  int radix_large = 4;         ///< from so many large tiles a multiprocessor on
   int radix_tiles = 64;        ///< of short inputs there should be as many, even if that makes them smaller
   int radix_value = 16;        ///< bytes of the largest values that go along with their keys in each pass
   std::int64_t radix_narrow = std::int64_t(1) << 30;  ///< below so many elements look-back words have 32 bits

@@ -49,29 +49,24 @@ PMPP_HOST_DEVICE void count_in_warp(Block& block, Memory& memory, int rows, Digi
   unsigned* const count = memory.count[block.warp()];
   for (int d = block.lane(); d < radix_digits; d += simt::warp_size) count[d] = 0;
   block.sync_warp();
-  for (int k = 0; k < Items; ++k)
-    if (k < rows) simt::atomic_add(&count[digit(k)], 1u);
+  for (int k = 0; k < Items; ++k) {
+    if (k >= rows) break;
+    simt::atomic_add(&count[digit(k)], 1u);
+  }
 }
-
-// GCC 12 does not see that both loops end at the same group.
-#pragma GCC diagnostic push
-#pragma GCC diagnostic ignored "-Wmaybe-uninitialized"
 
 /// Adds up what the warps have counted, tells f(digit, total), and turns the counts into places. Begins and ends with a
 /// barrier.
 template <class Block, class Memory, class F>
 PMPP_HOST_DEVICE void place_digits(Block& block, Memory& memory, F f) {
   constexpr int turns = ceil_div(Memory::groups, Memory::warps);
-  unsigned count[turns][Memory::warps], first[turns]{};
+  unsigned first[turns]{};
   block.sync();
   for (int t = 0; t < turns; ++t) {
     const int group = block.warp() + t * Memory::warps, d = group * simt::warp_size + block.lane();
     if (group >= Memory::groups) break;
     unsigned total = 0;
-    for (int w = 0; w < Memory::warps; ++w) {
-      count[t][w] = memory.count[w][d];
-      total += count[t][w];
-    }
+    for (int w = 0; w < Memory::warps; ++w) total += memory.count[w][d];
     f(d, total);
     memory.total[d] = total;
     const unsigned up_to = warp_inclusive_scan(block, total, plus{});
@@ -85,15 +80,18 @@ PMPP_HOST_DEVICE void place_digits(Block& block, Memory& memory, F f) {
     unsigned place = first[t];
     for (int g = 0; g < Memory::groups; ++g) place += g < group ? memory.total_of_group[g] : 0;
     memory.first[d] = place;
-    for (int w = 0; w < Memory::warps; ++w) {
-      memory.count[w][d] = place;
-      place += count[t][w];
+    constexpr int at_once = 4;  // the compiler cannot know that it may read all before it writes the first
+    for (int w0 = 0; w0 < Memory::warps; w0 += at_once) {
+      unsigned count[at_once]{};
+      for (int w = w0; w < smaller(w0 + at_once, Memory::warps); ++w) count[w - w0] = memory.count[w][d];
+      for (int w = w0; w < smaller(w0 + at_once, Memory::warps); ++w) {
+        memory.count[w][d] = place;
+        place += count[w - w0];
+      }
     }
   }
   block.sync();
 }
-
-#pragma GCC diagnostic pop
 
 /// Calls put(k, place) for k < rows with the place of key k in the tile. No barrier of the block.
 template <int Items, class Block, class Memory, class Digit, class Put>

@@ -206,14 +206,13 @@ struct radix_tile_memory {
   PMPP_HOST_DEVICE V* values() { return reinterpret_cast<V*>(bytes); }
 };
 
-/// Elements of a thread: so that registers hold keys, or values and places, of `resident` threads on a multiprocessor,
-/// and its shared memory their keys and values.
+/// Elements of a thread: so that registers hold those of `resident` threads on a multiprocessor, which need `others` beside
+/// them, and its shared memory too.
 template <class K, class V>
-constexpr int radix_items(int most, int resident, int kilobytes) {
+constexpr int radix_items(int most, int resident, int others = 32) {
   const int value = has_values<V> ? int(sizeof(V)) : 0, bytes = int(sizeof(K)) + value;
-  const int registers = has_values<V> ? larger(4, value) + 2 : larger(4, bytes);  // in bytes
-  return larger(1,
-                smaller(most, smaller(4 * (65536 / resident - 32) / registers, kilobytes * 1024 / resident / bytes)));
+  const int registers = larger(4, int(sizeof(K))) + (has_values<V> ? larger(4, value) : 0);  // in bytes
+  return larger(1, smaller(most, smaller(4 * (65536 / resident - others) / registers, 144 * 1024 / resident / bytes)));
 }
 
 template <class Code, class V, class Keys, class Values, int Threads, int Items, int MinBlocks>
@@ -245,11 +244,12 @@ struct radix_pass_kernel {
     if (pass.source == radix_home::nowhere) return;
     block.sync();
     bits x[items];
+    [[maybe_unused]] V v[has_values<V> ? items : 1];
     std::int64_t tile = memory.next;
-    load(block, a, pass, tile, x);
+    load(block, a, pass, tile, x, v);
     for (int count; (count = elements_of(a, tile)) > 0;)
-      tile = count == threads * items ? move<true>(block, memory, a, pass, tile, items, count, x)
-                                      : move<false>(block, memory, a, pass, tile, a.rows, count, x);
+      tile = count == threads * items ? move<true>(block, memory, a, pass, tile, items, count, x, v)
+                                      : move<false>(block, memory, a, pass, tile, a.rows, count, x, v);
   }
 
 private:
@@ -262,26 +262,32 @@ private:
     return static_cast<int>(larger(std::int64_t(0), smaller(size, a.count.get() - tile * size)));
   }
 
-  /// Loads the keys of a tile, if it exists.
+  /// Loads the elements of a tile, if it exists.
   template <class Block>
   PMPP_HOST_DEVICE static void load(Block& block, const arguments& a, const radix_pass& pass, std::int64_t tile,
-                                    bits (&x)[items]) {
-    const int count = elements_of(a, tile), mine = block.warp() * a.rows * lanes + block.lane();
+                                    bits (&x)[items], V (&v)[has_values<V> ? items : 1]) {
+    const int first = block.warp() * a.rows * lanes;
+    const int found = smaller(elements_of(a, tile) - first, a.rows * lanes) - block.lane();
+    const std::int64_t place = tile * threads * a.rows + first + block.lane();
     a.keys.read(pass.source, [&](const auto& keys) {
-      const auto from = keys + (tile * threads * a.rows + mine);
-      if (count == threads * items)
-        for (int k = 0; k < items; ++k) x[k] = Code::encode(from[k * lanes]);
-      else
-        for (int k = 0; k < items; ++k)  // those that are missing rank last
-          x[k] = k < a.rows && mine + k * lanes < count ? Code::encode(from[k * lanes]) : static_cast<bits>(~bits(0));
+      const auto from = keys + place;
+      for (int k = 0; k < items; ++k)  // those that are missing rank last
+        x[k] = k * lanes < found ? Code::encode(from[k * lanes]) : static_cast<bits>(~bits(0));
     });
+    if constexpr (has_values<V>)
+      a.values.read(pass.source, [&](const auto& values) {
+        const auto from = values + place;
+        for (int k = 0; k < items; ++k)
+          if (k * lanes < found) v[k] = static_cast<V>(from[k * lanes]);
+      });
   }
 
-  /// Moves one tile, whose keys are x. Whole: it has all elements that a tile can have. Returns the next tile of the
-  /// block; x becomes its keys.
+  /// Moves one tile, whose elements are x and v. Whole: it has all elements that a tile can have. Returns the next tile of
+  /// the block; x and v become its elements.
   template <bool Whole, class Block>
   PMPP_HOST_DEVICE static std::int64_t move(Block& block, shared& memory, const arguments& a, const radix_pass& pass,
-                                            std::int64_t tile, int rows, int count, bits (&x)[items]) {
+                                            std::int64_t tile, int rows, int count, bits (&x)[items],
+                                            V (&v)[has_values<V> ? items : 1]) {
     if (Whole) rows = items;
     std::int64_t next = a.tiles;
     if (block.thread() == 0 && block.count() < a.tiles) next = take(a);
@@ -290,33 +296,20 @@ private:
       publish(a, pass, tile, d, total, tile == 0 ? up_to : alone);
       if (d == 0) memory.next = next;
     });
-    [[maybe_unused]] unsigned place[has_values<V> ? (items + 1) / 2 : 1]{};  // of two keys, 16 bits each
     const radix_digit digit = memory.digit;  // the compiler would keep what it has computed from a.digit in registers
     const auto digit_of = [&](int k) { return digit(x[k]); };
     block::for_each_ranked<items>(block, memory.rank, rows, digit_of, [&](int k, int to) {
       memory.keys[to] = x[k];
-      if constexpr (has_values<V>) place[k / 2] |= static_cast<unsigned>(to) << k % 2 * 16;
+      if constexpr (has_values<V>) memory.values()[to] = v[k];
     });
-    const int mine = block.warp() * rows * lanes + block.lane();
-    const auto has = [=](int k) { return Whole || (k < rows && mine + k * lanes < count); };
-    [[maybe_unused]] V v[has_values<V> ? items : 1];
-    if constexpr (has_values<V>)
-      a.values.read(pass.source, [&](const auto& values) {
-        const auto from = values + (tile * threads * rows + mine);
-        for (int k = 0; k < items; ++k)
-          if (has(k)) v[k] = static_cast<V>(from[k * lanes]);
-      });
     block::for_each_digit(block, memory.rank, [&](int d) {
       const std::int64_t start = a.control->first[a.pass][d];
       const std::int64_t before = a.wide ? look_back<std::uint64_t>(block, memory, a, pass, tile, d)
                                          : look_back<std::uint32_t>(block, memory, a, pass, tile, d);
       memory.offset[d] = start + before - memory.rank.first[d];
     });
-    if constexpr (has_values<V>)
-      for (int k = 0; k < items; ++k)
-        if (has(k)) memory.values()[place[k / 2] >> k % 2 * 16 & 0xffff] = v[k];
     next = memory.next;
-    load(block, a, pass, next, x);  // they arrive while this tile is written
+    load(block, a, pass, next, x, v);  // they arrive while this tile is written
     block.sync();
     a.keys.write(pass.target, [&](const auto& keys) {
       put<Whole>(
@@ -338,6 +331,9 @@ private:
                                    Element element, Finish finish) {
     constexpr int at_once = min_blocks == 1 ? 4 : 1;  // two blocks a multiprocessor have no registers for more
     const auto mine = to + block.thread();
+#if defined(__CUDA_ARCH__)
+#pragma unroll 1
+#endif
     for (int first = 0; first < items; first += at_once) {
       std::int64_t place[at_once]{};
       decltype(element(0)) x[at_once]{};
@@ -426,7 +422,7 @@ bool same_place(const In& in, const Data& data) {
 
 /// Elements of a thread where one launch sorts.
 template <auto Tuning, class K, class V>
-inline constexpr int radix_together_items = radix_items<K, V>(Tuning.radix_together, Tuning.radix_threads, 200);
+inline constexpr int radix_together_items = radix_items<K, V>(Tuning.radix_together, Tuning.radix_threads, 64);
 
 /// Whether one launch sorts n elements.
 template <auto Tuning, class K, class V, class P>
@@ -440,9 +436,9 @@ template <auto Tuning, class Code, class V, class P, class KeysIn, class ValuesI
 void radix_sort_on_blocks(const P& where, const KeysIn& keys_in, const ValuesIn& values_in, const KeysOut& keys_out,
                           const ValuesOut& values_out, const item_count& count, const key_bits& range) {
   using K = typename Code::key;
-  constexpr int threads = Tuning.radix_threads, small_blocks = larger(1, 1024 / threads);
-  constexpr int small_items = radix_items<K, V>(Tuning.radix_small_items, small_blocks * threads, 104);
-  constexpr int large_items = radix_items<K, V>(Tuning.radix_items, threads, Tuning.radix_kilobytes);
+  constexpr int threads = Tuning.radix_threads, small_blocks = has_values<V> ? 1 : larger(1, 1024 / threads);
+  constexpr int small_items = radix_items<K, V>(Tuning.radix_small_items, small_blocks * threads);
+  constexpr int large_items = radix_items<K, V>(Tuning.radix_items, threads);
   using keys_of_pass = radix_homes<KeysIn, KeysOut, K>;
   using values_of_pass = radix_homes<ValuesIn, ValuesOut, V>;
   using compared = radix_compare_kernel<Code, V, KeysIn, ValuesIn, KeysOut, ValuesOut, threads, Tuning.radix_compared>;
@@ -462,8 +458,9 @@ void radix_sort_on_blocks(const P& where, const KeysIn& keys_in, const ValuesIn&
     return;
   }
   if (radix_sorts_together<Tuning, K, V>(where, n)) {
-    const std::int64_t rows = larger(ceil_div(n, processors * threads),
-                                     smaller(std::int64_t(Tuning.radix_rows), ceil_div(n, std::int64_t(32) * threads)));
+    const std::int64_t rows = larger(
+        ceil_div(n, processors * threads),
+        smaller(std::int64_t(smaller(Tuning.radix_rows, together::items)), ceil_div(n, std::int64_t(32) * threads)));
     const std::int64_t blocks = ceil_div(n, rows * threads);
     const std::size_t table_bytes = 2 * together::quads * sizeof(simt::quad) * static_cast<std::size_t>(blocks);
     scratch memory(

@@ -8,13 +8,18 @@
 // (in place all blocks wait once, before the first writes).
 //
 // More keys, up to what all blocks together hold, are sorted by digits as in sort/radix.hpp. Each block has one tile for
-// the whole sort. In each pass
+// the whole sort. It moves its keys by a digit in four steps:
 //
 //   1. it counts its digits and writes them to its row of a table, all of them marked;
 //   2. ranks its keys (block/radix_rank.hpp) and gathers them by digit in shared memory;
 //   3. reads the rows of all blocks, waiting for those that are missing: the sums over all rows say where a digit begins,
 //      those over the rows before its own where its own keys of a digit begin;
 //   4. writes its keys there, and waits for all blocks (block/grid_barrier.hpp).
+//
+// The first digit to do so is the highest that varies. Then each block sorts what has come to its part of the output, from
+// the first digit that begins there to the first that begins in the next block's: nobody waits for anybody any more. Where a
+// digit is so frequent that a part might not fit into a block (step 3 says so, to all blocks alike), step 4 is left out, and
+// the keys move by all digits, from the lowest.
 //
 // If all keys have the same digit the block keeps what it has instead of 4. Elements move between two arrays, so that
 // nobody has to wait for readers either, unless such a pass upsets their turn. A row has 15 bits for each count.
@@ -45,7 +50,7 @@ struct radix_compare_kernel {
                        min_blocks = smaller(16, larger(1, 1024 / threads)), keys_of_block = lanes, loads = 8;
 
   struct shared {
-    alignas(16) bits keys[most];
+    alignas(16) bits keys[round_up(most, lanes)];
     unsigned place[lanes];
   };
   struct arguments {
@@ -125,7 +130,8 @@ struct radix_together_kernel {
     block::radix_rank_memory<threads> rank;
     unsigned before[per_lane][lanes], all[per_lane][lanes];  ///< keys with a digit: in the blocks before, in all
     unsigned offset[block::radix_digits];  ///< of a digit's keys: place in the output - place in the tile
-    bool constant, last;
+    int first, end;                        ///< of the block's part of the output, if keys of one digit stay together
+    bool constant, fits, last;
     alignas(16) bits keys[tile];
     alignas(larger(16, int(alignof(V)))) unsigned char bytes[has_values<V> ? tile * sizeof(V) : 16];
 
@@ -146,126 +152,223 @@ struct radix_together_kernel {
 
   template <class Block>
   PMPP_HOST_DEVICE void operator()(Block& block, shared& memory, const arguments& a) const {
-    const int size = threads * a.rows, n = static_cast<int>(a.count.get()), blocks = static_cast<int>(block.count());
-    const int first = static_cast<int>(block.index()) * size, found = larger(0, smaller(size, n - first));
-    const unsigned pads = static_cast<unsigned>(blocks * size - n);  // they have the highest digit in each pass
     block::grid_barrier barrier(a.barrier, a.barrier + 1);
     const auto meet = [&] {
       barrier.sync(
           block, [] {}, [] {});
     };
     radix_home home = a.in_place ? radix_home::data : radix_home::input;
-    bits x[items];
-    [[maybe_unused]] V v[has_values<V> ? items : 1];
-    load(block, a, home, first, n, x, v);
-    for (int p = 0; p < a.passes; ++p) {
+    int passes = a.passes, p = 0, round = 0;
+    bool highest = looks_even(block, memory, a, home, passes - 1);
+    if (highest) p = passes - 1;
+    for (;; ++round) {
       const radix_digit digit = radix_digit::of(p, a.range);
-      const auto digit_of = [&](int k) { return digit(x[k]); };
-      simt::quad* const table = a.table + p % 2 * blocks * quads;
-      for (int i = block.thread(); i < block::radix_digits; i += threads)
-        memory.before[i / lanes][i % lanes] = memory.all[i / lanes][i % lanes] = 0;
-      block::count_in_warp<items>(block, memory.rank, a.rows, digit_of);
-      block::place_digits(block, memory.rank, [&](int d, unsigned total) {
-        const unsigned next = block.shuffle_down(total, 1);
-        if (d % 2 == 0)
-          simt::store(reinterpret_cast<unsigned*>(table + block.index() * quads) + d / 2, ready | total | next << 16);
-      });
-      if (p > 0 && block.warp() == 0)  // the row of the pass before
-        for (int i = block.lane(); i < quads; i += lanes)
-          a.table[((p + 1) % 2 * blocks + block.index()) * quads + i] = simt::quad{};
-      block::for_each_ranked<items>(block, memory.rank, a.rows, digit_of, [&](int k, int to) {
-        memory.keys[to] = x[k];
-        if constexpr (has_values<V>) memory.values()[to] = v[k];
-      });
-      add_up(block, memory, table, blocks);
-      block.sync();
-      if (block.warp() == 0) find_offsets(block, memory, digit, static_cast<unsigned>(n), pads);
-      block.sync();
-      const bool last_pass = p == a.passes - 1, moves = last_pass || !memory.constant;
-      const radix_home target = (a.passes - p) % 2 == 1 ? radix_home::data : radix_home::other;
-      if (moves && target == home) meet();  // all have read what will be overwritten
-      if (last_pass && block.thread() == 0) memory.last = barrier.leave(block);
-      if (moves) put(block, memory, a, target, digit, found, x, v);
-      if (last_pass) {
-        block.sync();
-        if (memory.last) {
-          for (int i = block.thread(); i < blocks * quads; i += threads) table[i] = simt::quad{};
-          if (block.thread() == 0) simt::store(a.barrier, 0u);
-        }
-        return;
+      place(block, memory, a, round, home, digit);
+      if (highest && !memory.constant && memory.fits) {
+        home = a.in_place ? radix_home::other : radix_home::data;
+        put(block, memory, a, home, digit);
+        meet();
+        if (block.thread() == 0) memory.last = barrier.leave(block);
+        sort_own(block, memory, a, home, passes);
+        break;
+      }
+      if (highest) {
+        if (memory.constant) --passes;
+        highest = memory.constant && looks_even(block, memory, a, home, passes - 1);
+        p = highest ? passes - 1 : 0;
+      } else {
+        const bool last_pass = p == passes - 1, moves = last_pass || !memory.constant;
+        const radix_home target = (passes - p) % 2 == 1 ? radix_home::data : radix_home::other;
+        if (moves && target == home) meet();  // all have read what will be overwritten
+        if (last_pass && block.thread() == 0) memory.last = barrier.leave(block);
+        if (moves) put(block, memory, a, home = target, digit);
+        if (last_pass) break;
+        ++p;
       }
       meet();
-      if (moves) {
-        home = target;
-        load(block, a, home, first, n, x, v);
-      }
+    }
+    block.sync();
+    if (memory.last) {
+      simt::quad* const table = table_of(block, a, round);
+      for (int i = block.thread(); i < block.count() * quads; i += threads) table[i] = simt::quad{};
+      if (block.thread() == 0) simt::store(a.barrier, 0u);
     }
   }
 
 private:
   static constexpr unsigned ready = 0x80008000;  ///< the marks of two counts
 
-  /// Loads the elements of the block's tile; keys that are missing rank last.
+  /// The table of a round: they take turns.
   template <class Block>
-  PMPP_HOST_DEVICE static void load(Block& block, const arguments& a, radix_home home, int first, int n,
+  PMPP_HOST_DEVICE static simt::quad* table_of(Block& block, const arguments& a, int round) {
+    return a.table + round % 2 * block.count() * quads;
+  }
+
+  /// How many elements the tile of a block has.
+  template <class Block>
+  PMPP_HOST_DEVICE static int count_of(Block& block, const arguments& a) {
+    const std::int64_t size = threads * a.rows;
+    return static_cast<int>(larger(std::int64_t(0), smaller(size, a.count.get() - block.index() * size)));
+  }
+
+  /// Whether it is worth a round to find out if no digit of pass p is too frequent: as a sample of the keys says, which is
+  /// the same for all blocks. Yes also if there is but one digit.
+  template <class Block>
+  PMPP_HOST_DEVICE static bool looks_even(Block& block, shared& memory, const arguments& a, radix_home home, int p) {
+    const std::int64_t n = a.count.get(), room = tile - threads * a.rows;
+    if (p == 0 || room <= 0) return false;
+    for (int i = block.thread(); i < block::radix_digits; i += threads) memory.offset[i] = 0;
+    if (block.thread() == 0) memory.fits = true;
+    block.sync();
+    a.keys.read(home, [&](const auto& keys) {
+      const radix_digit digit = radix_digit::of(p, a.range);
+      if (n > 0) simt::atomic_add(&memory.offset[digit(Code::encode(keys[block.thread() * n / threads]))], 1u);
+    });
+    block.sync();
+    for (int i = block.thread(); i < block::radix_digits; i += threads)
+      if (const int found = static_cast<int>(memory.offset[i]); found < threads && (found - 12) * n > room * threads)
+        memory.fits = false;
+    block.sync();
+    return memory.fits;
+  }
+
+  /// Loads `count` elements, from `first` on; keys that are missing rank last.
+  template <class Block>
+  PMPP_HOST_DEVICE static void load(Block& block, const arguments& a, radix_home home, int first, int count, int rows,
                                     bits (&x)[items], V (&v)[has_values<V> ? items : 1]) {
-    const int mine = first + block.warp() * a.rows * lanes + block.lane();
+    const int mine = block.warp() * rows * lanes, found = smaller(count - mine, rows * lanes) - block.lane();
+    first += mine + block.lane();
     a.keys.read(home, [&](const auto& keys) {
       for (int k = 0; k < items; ++k)
-        x[k] = k < a.rows && mine + k * lanes < n ? Code::encode(keys[mine + k * lanes]) : static_cast<bits>(~bits(0));
+        x[k] = k * lanes < found ? Code::encode(keys[first + k * lanes]) : static_cast<bits>(~bits(0));
     });
     if constexpr (has_values<V>)
       a.values.read(home, [&](const auto& values) {
         for (int k = 0; k < items; ++k)
-          if (k < a.rows && mine + k * lanes < n) v[k] = static_cast<V>(values[mine + k * lanes]);
+          if (k * lanes < found) v[k] = static_cast<V>(values[first + k * lanes]);
       });
   }
 
-  /// Turns sums over rows into offsets, and finds out whether all keys have the same digit. By one warp.
+  /// Gathers the block's elements by a digit in shared memory, and finds out where they go among those of all blocks.
   template <class Block>
-  PMPP_HOST_DEVICE static void find_offsets(Block& block, shared& memory, const radix_digit& digit, unsigned n,
-                                            unsigned pads) {
-    unsigned sum = 0;
-    bool constant = false;
-    for (int j = 0; j < per_lane; ++j) {
-      const unsigned all = memory.all[j][block.lane()], d = static_cast<unsigned>(block.lane() * per_lane + j);
-      sum += all;
-      constant = constant || all - (d == digit.mask ? pads : 0) == n;
+  PMPP_HOST_DEVICE static void place(Block& block, shared& memory, const arguments& a, int round, radix_home home,
+                                     const radix_digit& digit) {
+    const int blocks = static_cast<int>(block.count());
+    simt::quad* const table = table_of(block, a, round);
+    for (int i = block.thread(); i < block::radix_digits; i += threads)
+      memory.before[i / lanes][i % lanes] = memory.all[i / lanes][i % lanes] = 0;
+    bits x[items];
+    [[maybe_unused]] V v[has_values<V> ? items : 1];
+    load(block, a, home, threads * a.rows * static_cast<int>(block.index()), count_of(block, a), a.rows, x, v);
+    gather(block, memory, a.rows, digit, x, v, [&](int d, unsigned total) {
+      const unsigned next = block.shuffle_down(total, 1);
+      if (d % 2 == 0)
+        simt::store(reinterpret_cast<unsigned*>(table + block.index() * quads) + d / 2, ready | total | next << 16);
+    });
+    if (round > 0 && block.warp() == 0)  // the row of the round before
+      for (int i = block.lane(); i < quads; i += lanes)
+        table_of(block, a, round - 1)[block.index() * quads + i] = simt::quad{};
+    add_up(block, memory, table, blocks);
+    block.sync();
+    if (block.warp() == 0) find_offsets(block, memory, digit, static_cast<int>(a.count.get()), threads * a.rows);
+    block.sync();
+  }
+
+  /// Gathers the elements by a digit in shared memory; tells f(digit, total) how many there are of each.
+  template <class Block, class F>
+  PMPP_HOST_DEVICE static void gather(Block& block, shared& memory, int rows, const radix_digit& digit,
+                                      const bits (&x)[items], const V (&v)[has_values<V> ? items : 1], F f) {
+    const auto digit_of = [&](int k) { return digit(x[k]); };
+    block::count_in_warp<items>(block, memory.rank, rows, digit_of);
+    block::place_digits(block, memory.rank, f);
+    block::for_each_ranked<items>(block, memory.rank, rows, digit_of, [&](int k, int to) {
+      memory.keys[to] = x[k];
+      if constexpr (has_values<V>) memory.values()[to] = v[k];
+    });
+  }
+
+  /// Sorts the block's own part, which no other block touches, and writes it to the data.
+  template <class Block>
+  PMPP_HOST_DEVICE static void sort_own(Block& block, shared& memory, const arguments& a, radix_home home, int passes) {
+    const int first = memory.first, count = memory.end - first, rows = ceil_div(count, threads);
+    bits x[items];
+    [[maybe_unused]] V v[has_values<V> ? items : 1];
+    load(block, a, home, first, count, rows, x, v);
+    for (int p = 0; p < passes; ++p) {
+      gather(block, memory, rows, radix_digit::of(p, a.range), x, v, [](int, unsigned) {});
+      block.sync();
+      if (p == passes - 1) break;
+      const int mine = block.warp() * rows * lanes + block.lane();
+      for (int k = 0; k < items; ++k) {
+        if (k >= rows) break;
+        x[k] = memory.keys[mine + k * lanes];
+        if constexpr (has_values<V>) v[k] = memory.values()[mine + k * lanes];
+      }
     }
-    constant = block.any(constant);
-    if (block.lane() == 0) memory.constant = constant;
-    unsigned start = block::warp_inclusive_scan(block, sum, plus{}) - sum;
+    a.keys.write(radix_home::data, [&](const auto& keys) {
+      for (int i = block.thread(); i < count; i += threads)
+        block::assign(keys, first + i, Code::decode(memory.keys[i]));
+    });
+    if constexpr (has_values<V>)
+      a.values.write(radix_home::data, [&](const auto& values) {
+        for (int i = block.thread(); i < count; i += threads) block::assign(values, first + i, memory.values()[i]);
+      });
+  }
+
+  /// Turns sums over rows into offsets; finds out whether all keys have the same digit, and, if those of one digit were to
+  /// stay together, which of them would be this block's and whether no block would have too many. By one warp.
+  template <class Block>
+  PMPP_HOST_DEVICE static void find_offsets(Block& block, shared& memory, const radix_digit& digit, int n, int size) {
+    const int own = static_cast<int>(block.index()) * size;
+    const int pads = static_cast<int>(block.count()) * size - n;  // they have the highest digit in each pass
+    int sum = 0, longest = 0, first = n, end = n;
+    for (int j = 0; j < per_lane; ++j) {
+      const int all = static_cast<int>(memory.all[j][block.lane()]), d = block.lane() * per_lane + j;
+      sum += all;
+      longest = larger(longest, all - (d == static_cast<int>(digit.mask) ? pads : 0));
+    }
+    longest = block.warp_max(longest);
+    int start = block::warp_inclusive_scan(block, sum, plus{}) - sum;
     for (int j = 0; j < per_lane; ++j) {
       const int d = block.lane() * per_lane + j;
-      memory.offset[d] = start + memory.before[j][block.lane()] - memory.rank.first[d];
-      start += memory.all[j][block.lane()];
+      if (start >= own) first = smaller(first, start);
+      if (start >= own + size) end = smaller(end, start);
+      memory.offset[d] = static_cast<unsigned>(start) + memory.before[j][block.lane()] - memory.rank.first[d];
+      start += static_cast<int>(memory.all[j][block.lane()]);
     }
+    first = block.warp_min(first);
+    end = block.warp_min(end);
+    if (block.lane() != 0) return;
+    memory.constant = longest == n;
+    memory.fits = size + longest <= tile;
+    memory.first = first;
+    memory.end = end;
   }
 
   /// Writes the tile. Some elements are read before the first is written: the compiler cannot know that shared memory is
   /// not what is written.
   template <class Block>
   PMPP_HOST_DEVICE static void put(Block& block, shared& memory, const arguments& a, radix_home target,
-                                   const radix_digit& digit, int found, bits (&x)[items],
-                                   V (&v)[has_values<V> ? items : 1]) {
+                                   const radix_digit& digit) {
     constexpr int at_once = 4;
+    const int count = count_of(block, a);
     a.keys.write(target, [&](const auto& keys) {
       a.values.write(target, [&](const auto& values) {
-        for (int k0 = 0; k0 < items; k0 += at_once) {
-          if (k0 * threads >= found) break;
-          unsigned to[at_once]{};
+        for (int first = block.thread(); first < count; first += at_once * threads) {
+          bits x[at_once];
+          [[maybe_unused]] V v[at_once];
+          unsigned to[at_once];
           for (int u = 0; u < at_once; ++u) {
-            const int k = k0 + u, i = k * threads + block.thread();
-            if (k >= items || i >= found) continue;
-            x[k] = memory.keys[i];
-            if constexpr (has_values<V>) v[k] = memory.values()[i];
-            to[u] = memory.offset[digit(x[k])] + static_cast<unsigned>(i);
+            const int i = first + u * threads;
+            if (i >= count) break;
+            x[u] = memory.keys[i];
+            if constexpr (has_values<V>) v[u] = memory.values()[i];
+            to[u] = memory.offset[digit(x[u])] + static_cast<unsigned>(i);
           }
           for (int u = 0; u < at_once; ++u) {
-            const int k = k0 + u;
-            if (k >= items || k * threads + block.thread() >= found) continue;
-            block::assign(keys, static_cast<std::int64_t>(to[u]), Code::decode(x[k]));
-            if constexpr (has_values<V>) block::assign(values, static_cast<std::int64_t>(to[u]), v[k]);
+            if (first + u * threads >= count) break;
+            block::assign(keys, static_cast<std::int64_t>(to[u]), Code::decode(x[u]));
+            if constexpr (has_values<V>) block::assign(values, static_cast<std::int64_t>(to[u]), v[u]);
           }
         }
       });
