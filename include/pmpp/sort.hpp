@@ -268,12 +268,13 @@ struct compare_all_kernel {
 /// lie in shared memory, then between two of them.
 template <class T, class In, class Out, class Comp, int Run>
 struct rank_runs_kernel {
-  static constexpr int threads = 512, elements = 256, at_once = 8, most_runs = 64, step = 64, samples = Run / step,
-                       min_blocks = 2, blocks_of_run = ceil_div(Run, elements);
+  static constexpr int threads = 512, elements = 256, at_once = 8, most_runs = 64, min_blocks = 2;
+  static constexpr int step = Run < 64 ? simt::warp_size : 64, samples = Run / step;
+  static constexpr int blocks_of_run = ceil_div(Run, elements);
 
   struct shared {
-    alignas(
-        16) unsigned char sample[most_runs * samples * sizeof(T)];  ///< elements step - 1, 2 * step - 1, ... of runs
+    /// Elements step - 1, 2 * step - 1, ... of each run.
+    alignas(16) unsigned char sample[most_runs * samples * sizeof(T)];
     unsigned place[elements];
   };
   struct arguments {
