@@ -345,6 +345,10 @@ private:
     memory.end = end;
   }
 
+// GCC 12 does not see that both loops of put() end at the same element.
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wmaybe-uninitialized"
+
   /// Writes the tile. Some elements are read before the first is written: the compiler cannot know that shared memory is
   /// not what is written.
   template <class Block>
@@ -374,6 +378,8 @@ private:
       });
     });
   }
+
+#pragma GCC diagnostic pop
 
   PMPP_HOST_DEVICE static void add(const simt::quad& q, unsigned (&sum)[per_lane]) {
     for (int w = 0; w < 4; ++w) {
