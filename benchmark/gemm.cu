@@ -110,7 +110,7 @@ void multiply(const A& a, const B& b, const C& c) {
   if constexpr (Precision == gemm_precision::full)
     pmpp::gemm(bench::device(), 1, a, b, 0, c);
   else
-    pmpp::gemm(bench::device(), 1, a, b, 0, c, pmpp::gemm_options<>{.precision = Precision});
+    pmpp::gemm(bench::device(), 1, a, b, 0, c, pmpp::gemm_options{.precision = Precision});
 }
 
 template <class T, class TC = T, gemm_precision Precision = gemm_precision::full>

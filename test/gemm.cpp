@@ -13,6 +13,7 @@
 #include <cstring>
 #include <limits>
 #include <stdexcept>
+#include <type_traits>
 #include <vector>
 #if PMPP_CUDA
 #include <cuda_bf16.h>
@@ -233,8 +234,18 @@ TEST_ALL_PLACES("gemm: an epilogue sees each element once, with its place") {
     }
   const matrix<where, int> a(4, 4), b(4, 4);
   matrix<where, int> c(4, 4);
-  pmpp::gemm(policy, 2, a.input(), b.input(), 0, c.view(), pmpp::gemm_options{half_of{}, pmpp::gemm_precision::tf32});
+  pmpp::gemm(policy, 2, a.input(), b.input(), 0, c.view(),
+             pmpp::gemm_options{.epilogue = half_of{}, .precision = pmpp::gemm_precision::tf32});
   check_product<int>(a, b, c, 1, 0, 0);
+}
+
+TEST_CASE("options are made by name, each alone too") {
+  CHECK((std::is_same_v<decltype(pmpp::gemm_options{}), pmpp::gemm_options<>>));
+  CHECK((std::is_same_v<decltype(pmpp::gemm_options{half_of{}}), pmpp::gemm_options<half_of>>));
+  CHECK((std::is_same_v<decltype(pmpp::gemm_options{.epilogue = half_of{}}), pmpp::gemm_options<half_of>>));
+  constexpr pmpp::gemm_options rounding{.precision = pmpp::gemm_precision::tf32};
+  CHECK((std::is_same_v<decltype(rounding), const pmpp::gemm_options<>>));
+  CHECK(rounding.precision == pmpp::gemm_precision::tf32);
 }
 
 TEST_ALL_PLACES("gemm_batched: products side by side, or of one shared matrix") {

@@ -32,7 +32,7 @@ namespace {
 constexpr pmpp::gemm_tile flat{16, 32, 8, 3, 4, 4, 4, 1};
 constexpr pmpp::gemm_tuning tiles{flat, flat, flat, flat, {32, 64, 32, 32, 3, 1}, {64, 32, 32, 32, 2, 1}};
 constexpr pmpp::gemm_tuning tensor = PMPP_CUDA ? pmpp::gemm_tuning{} : tiles;
-constexpr pmpp::gemm_options tf32{pmpp::no_epilogue{}, pmpp::gemm_precision::tf32};
+constexpr pmpp::gemm_options tf32{.precision = pmpp::gemm_precision::tf32};
 
 /// Small integers, whose sums of products every type holds exactly; or numbers between -1 and 1.
 template <class T>

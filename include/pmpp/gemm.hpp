@@ -62,14 +62,12 @@ struct no_epilogue {
   }
 };
 
-/// What a product may do besides: gemm_options{relu{}}, gemm_options{no_epilogue{}, gemm_precision::tf32}.
+/// What a product may do besides: gemm_options{.epilogue = relu{}}, gemm_options{.precision = gemm_precision::tf32}.
 template <class Epilogue = no_epilogue>
 struct gemm_options {
   Epilogue epilogue{};  ///< applied to each alpha (AB) + beta C before it is stored: f(value) or f(value, row, column)
   gemm_precision precision = gemm_precision::full;
 };
-template <class Epilogue>
-gemm_options(Epilogue, gemm_precision = gemm_precision::full) -> gemm_options<Epilogue>;
 
 /// The tiles among which a product chooses by its shape.
 struct gemm_tuning {
