@@ -82,6 +82,13 @@ TEST_CASE("graphs") {
   const auto graph = csr_graph<int>::from_edges(4, {{0, 1}, {3, 1}, {0, 3}, {2, 2}});
   CHECK(graph == csr_graph<int>({0, 2, 2, 3, 4}, {1, 3, 2, 1}));
   CHECK(graph.transposed() == csr_graph<int>({0, 0, 2, 3, 4}, {0, 3, 2, 0}));
+  const std::vector<std::pair<long, short>> pairs{{0, 1}, {3, 1}, {0, 3}, {2, 2}};
+  CHECK(csr_graph<int>::from_edges(4, pairs) == graph);
+  CHECK(csr_graph<int>::from_edges(4, pairs, true) == csr_graph<int>::from_edges(4, pairs, edges::both_ways));
+  CHECK(csr_graph<int>::from_edges(4, pairs, true) == csr_graph<int>({0, 2, 4, 5, 7}, {1, 3, 0, 3, 2, 1, 0}));
+  CHECK_THROWS_WITH_AS(csr_graph<int>::from_edges(2, std::vector<std::pair<long, long>>{{0, 1}, {1L << 40, 0}}),
+                       "pmpp::csr_graph: edge 1 is (1099511627776, 0), more than the index type holds",
+                       std::out_of_range);
   CHECK(graph.vertices() == 4);
   CHECK(graph.edge_count() == 4);
   CHECK(graph.view().row_length(0) == 2);

@@ -35,8 +35,18 @@ struct edge {
   friend bool operator==(const edge&, const edge&) = default;
 };
 
-/// What a list of edges stands for: the edges as they are, or those in the other direction too.
-enum class edges { one_way, both_ways };
+/// What a list of edges stands for: the edges as they are, or those in the other direction too; or whether the graph is
+/// undirected, as a bool.
+class edges {
+public:
+  static const edges one_way, both_ways;
+  constexpr edges(bool undirected) : both_ways_(undirected) {}
+  friend constexpr bool operator==(edges, edges) = default;
+
+private:
+  bool both_ways_;
+};
+inline constexpr edges edges::one_way{false}, edges::both_ways{true};
 
 /// A graph on the host. Copyable.
 template <std::signed_integral I = int>
@@ -89,6 +99,19 @@ public:
   static csr_graph from_edges(std::int64_t vertices, std::initializer_list<edge<I>> list,
                               edges which = edges::one_way) {
     return from_edges(vertices, std::span<const edge<I>>(list.begin(), list.size()), which);
+  }
+  /// From a list of other pairs, std::pair for one, with numbers that I can hold.
+  template <class Pairs>
+  requires(!std::convertible_to<const Pairs&, std::span<const edge<I>>>) static csr_graph
+      from_edges(std::int64_t vertices, const Pairs& list, edges which = edges::one_way) {
+    std::vector<edge<I>> same;
+    for (const auto& [from, to] : list) {
+      if (!std::in_range<I>(from) || !std::in_range<I>(to))
+        throw std::out_of_range("pmpp::csr_graph: edge " + std::to_string(same.size()) + " is (" +
+                                std::to_string(from) + ", " + std::to_string(to) + "), more than the index type holds");
+      same.push_back({static_cast<I>(from), static_cast<I>(to)});
+    }
+    return from_edges(vertices, same, which);
   }
 
   std::int64_t vertices() const noexcept { return static_cast<std::int64_t>(offsets_.size()) - 1; }
