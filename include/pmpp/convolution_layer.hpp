@@ -328,7 +328,7 @@ void layer_by_strips(const P& where, const layer<T, TC, Epilogue>& l) {
   for (std::int64_t down = 1; down <= ceil_div(l.out.height(), std::int64_t(4)); ++down) {
     const std::int64_t own = ceil_div(l.out.height(), down),
                        turns = ceil_div(l.out.images() * across * groups * down, room);
-    const std::int64_t cost = turns * (own * Stride + Taps);  // rows of the input
+    const std::int64_t cost = turns * ((own - 1) * Stride + Taps);  // rows of the input
     if (rows == 0 || cost < least) rows = own, least = cost;
   }
   const std::int64_t down = ceil_div(l.out.height(), rows), strips = l.out.images() * across * groups * down;

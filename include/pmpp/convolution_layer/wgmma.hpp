@@ -3,8 +3,8 @@
 // Layers of half and bfloat16 on the tensor cores of sm_90a (H100, H200): the kernel of gemm/wgmma.hpp, in which the copy
 // unit looks up the windows of a tile of pixels: a slab of k is one tap and 128 bytes of channels.
 //
-// The output is a matrix with a row for each pixel: of all images, where channels lie next to each other; or one for each
-// image, whose columns lie next to each other. A 1 x 1 layer of channels first is a product of matrices as it is.
+// Channels last: pixels are rows of the output, of all images. Channels first: filters are, and pixels of an image are
+// columns. A 1 x 1 layer of channels first is a product of matrices as it is.
 #pragma once
 
 #include <pmpp/core/config.hpp>
@@ -27,7 +27,8 @@
 namespace pmpp::inline PMPP_BACKEND {
 namespace detail {
 
-/// What the producer has to know of a layer.
+/// What the producer has to know of a layer. Exchanged: windows are columns of the output, filters rows.
+template <bool Exchanged>
 struct layer_windows {
   int width, height;  ///< of the output
   int channels, taps_x;
@@ -39,10 +40,11 @@ struct layer_windows {
     int image, y, x, filter;
     int channel = 0, s = 0, r = 0, tap = 0;
 
-    __device__ void copy(const layer_windows& l, const simt::tile_map& windows, const simt::tile_map& filters,
-                         void* to_windows, void* to_filters, simt::transaction_barrier& done) const {
-      simt::copy_windows(to_windows, windows, done, channel, x, y, image, s * l.dilation_x, r * l.dilation_y);
-      simt::copy_tile(to_filters, filters, done, channel, filter, tap);
+    __device__ void copy(const layer_windows& l, const simt::tile_map& a, const simt::tile_map& b, void* to_a,
+                         void* to_b, simt::transaction_barrier& done) const {
+      simt::copy_windows(Exchanged ? to_b : to_a, Exchanged ? b : a, done, channel, x, y, image, s * l.dilation_x,
+                         r * l.dilation_y);
+      simt::copy_tile(Exchanged ? to_a : to_b, Exchanged ? a : b, done, channel, filter, tap);
     }
     __device__ void advance(const layer_windows& l) {
       channel += 64;
@@ -52,9 +54,10 @@ struct layer_windows {
     }
   };
 
-  __device__ slab first_slab(int image, int pixel, int filter) const {
-    const int line = pixel / width;
-    return {image + line / height, line % height * stride_y - padding_y, pixel % width * stride_x - padding_x, filter};
+  __device__ slab first_slab(int image, int row, int col) const {
+    const int pixel = Exchanged ? col : row, line = pixel / width;
+    return {image + line / height, line % height * stride_y - padding_y, pixel % width * stride_x - padding_x,
+            Exchanged ? row : col};
   }
 #endif
 };
@@ -68,21 +71,21 @@ auto product_epilogue(const Epilogue& epilogue) {
     return epilogue;
 }
 
-/// The output as a matrix: a row for each pixel, of all images or (`columns`) of each.
+/// The output as a matrix: a row for each pixel of all images; or, exchanged, a column for each of an image.
 template <class T, class TC, class Epilogue>
-gemm_target<TC> pixel_rows(const layer<T, TC, Epilogue>& l, bool columns) {
+gemm_target<TC> product_target(const layer<T, TC, Epilogue>& l, bool exchanged) {
   const std::int64_t filters = l.out.channels();
-  if (columns)
-    return {l.out.data(), l.out.height() * l.out.width(), filters, 1, l.out.channel_stride(), l.out.image_stride()};
+  if (exchanged)
+    return {l.out.data(), filters, l.out.height() * l.out.width(), l.out.channel_stride(), 1, l.out.image_stride()};
   return {l.out.data(), l.pixels(), filters, pixel_stride(l.out), 1, 0};
 }
 
 /// Starts a layer with a given tile; false, and nothing has happened, if the copy unit cannot read images or filters.
-template <wgmma_tile Tile, class T, class TC, class Epilogue>
-bool layer_by_wgmma_tile(const device_policy& where, const layer<T, TC, Epilogue>& l, bool columns) {
+template <wgmma_tile Tile, bool Exchanged, class T, class TC, class Epilogue>
+bool layer_by_wgmma_tile(const device_policy& where, const layer<T, TC, Epilogue>& l) {
   const auto epilogue = product_epilogue(l.epilogue);
-  using kernel =
-      gemm_wgmma_kernel<T, TC, float, std::remove_const_t<decltype(epilogue)>, Tile, false, false, layer_windows>;
+  using kernel = gemm_wgmma_kernel<T, TC, float, std::remove_const_t<decltype(epilogue)>, Tile, false, false,
+                                   layer_windows<Exchanged>>;
   const auto whole = [](std::int64_t x) { return static_cast<int>(x); };
   const std::int64_t channels = l.in.channels(), taps = l.filters.height() * l.filters.width();
   const simt::window_shape shape{
@@ -95,24 +98,24 @@ bool layer_by_wgmma_tile(const device_policy& where, const layer<T, TC, Epilogue
       {whole(l.filters.width() - 1) * l.dilation_x, whole(l.filters.height() - 1) * l.dilation_y},
       {l.stride_x, l.stride_y}};
   typename kernel::arguments x;
-  if (!simt::describe_windows(x.a, l.in.data(), shape, kernel::m) ||
-      !simt::describe_tiles(x.b, l.filters.data(), channels, l.filters.images(), l.filters.image_stride(), taps,
-                            l.filters.col_stride(), kernel::n))
+  if (!simt::describe_windows(Exchanged ? x.b : x.a, l.in.data(), shape, Exchanged ? kernel::n : kernel::m) ||
+      !simt::describe_tiles(Exchanged ? x.a : x.b, l.filters.data(), channels, l.filters.images(),
+                            l.filters.image_stride(), taps, l.filters.col_stride(), Exchanged ? kernel::m : kernel::n))
     return false;
-  const std::int64_t batch = columns ? l.out.images() : 1;
-  x.c = pixel_rows(l, columns);
+  const std::int64_t batch = Exchanged ? l.out.images() : 1;
+  x.c = product_target(l, Exchanged);
   x.k = taps * round_up(channels, std::int64_t(kernel::depth));
   x.tiles_m = ceil_div(x.c.rows, std::int64_t(kernel::m));
   x.tiles_n = ceil_div(x.c.cols, std::int64_t(kernel::n));
   x.tiles = x.tiles_m * x.tiles_n * batch;
-  x.result = {1, 0, epilogue, false};
-  x.down = columns;
-  const std::int64_t line = columns ? x.c.rows : x.c.cols, lines = columns ? x.c.cols : x.c.rows;
-  x.wide = line * sizeof(TC) % 16 == 0 &&  // the copy unit writes whole words
-           simt::describe_tiles(x.to, x.c.data, line, lines, columns ? x.c.col_stride : x.c.row_stride, batch,
-                                x.c.batch_stride, columns ? kernel::row_bytes / int(sizeof(TC)) : 64);
-  x.windows = {whole(l.out.width()), whole(l.out.height()), whole(channels), whole(l.filters.width()),
-               l.stride_y,           l.stride_x,            l.padding_y,     l.padding_x,
+  x.result = {1, 0, epilogue, Exchanged};
+  x.down = false;
+  x.wide = x.c.cols * sizeof(TC) % 16 == 0 &&  // the copy unit writes whole words
+           simt::describe_tiles(x.to, x.c.data, x.c.cols, x.c.rows, x.c.row_stride, batch, x.c.batch_stride, 64);
+  x.windows = {whole(l.out.width()), whole(l.out.height()),
+               whole(channels),      whole(l.filters.width()),
+               l.stride_y,           l.stride_x,
+               l.padding_y,          l.padding_x,
                l.dilation_y,         l.dilation_x};
   launch(where, smaller(x.tiles, std::int64_t(processor_count(where))), kernel{}, x);
   return true;
@@ -122,12 +125,12 @@ bool layer_by_wgmma_tile(const device_policy& where, const layer<T, TC, Epilogue
 template <wgmma_tile Tile, class T, class TC, class Epilogue>
 bool layer_by_products(const device_policy& where, const layer<T, TC, Epilogue>& l) {
   const auto epilogue = product_epilogue(l.epilogue);
-  const gemm_target<TC> c = pixel_rows(l, true);
+  const gemm_target<TC> c = product_target(l, true);
   return gemm_by_wgmma_tile<Tile, false, true>(
       where, gemm_problem<T, T, TC, float, std::remove_const_t<decltype(epilogue)>>{
-                 {l.filters.data(), c.cols, l.filters.image_stride(), l.filters.channel_stride(), 0},
-                 {l.in.data(), c.rows, 1, l.in.channel_stride(), l.in.image_stride()},
-                 {c.data, c.cols, c.rows, c.col_stride, c.row_stride, c.batch_stride},
+                 {l.filters.data(), c.rows, l.filters.image_stride(), l.filters.channel_stride(), 0},
+                 {l.in.data(), c.cols, 1, l.in.channel_stride(), l.in.image_stride()},
+                 c,
                  l.in.channels(),
                  l.in.images(),
                  {1, 0, epilogue, true}});
@@ -161,14 +164,16 @@ bool layer_by_wgmma(const P& where, const layer<T, TC, Epilogue>& l) {
         9000 + double(l.pixels()) * double(l.out.channels()) * l.k() / (processor_count(where) * 300.0);
     const std::int64_t k = l.k() / l.in.channels() * round_up(l.in.channels(), std::int64_t(64));
     const gemm_problem<T, T, TC, float, Epilogue> product{
-        {nullptr, 0, 0, 1, 0}, {nullptr, 0, 0, 1, 0},  // whose operands do not matter here
-        pixel_rows(l, columns), k, columns ? l.out.images() : 1, {1, 0, l.epilogue, false}};
+        {nullptr, 0, 0, 1, 0},        {nullptr, 0, 0, 1, 0},  // whose operands do not matter here
+        product_target(l, columns),   k,
+        columns ? l.out.images() : 1, {1, 0, l.epilogue, false}};
     constexpr wgmma_tile wide = wgmma_tiles[1], narrow = wgmma_tiles[3];
     const double of_wide = wgmma_clocks(wide, product, where), of_narrow = wgmma_clocks(narrow, product, where);
     if (smaller(of_wide, of_narrow) > others) return false;
     if (products) return layer_by_products<wide>(where, l);
-    return of_wide < of_narrow ? layer_by_wgmma_tile<wide>(where, l, columns)
-                               : layer_by_wgmma_tile<narrow>(where, l, columns);
+    if (columns) return l.out.channels() > 64 && layer_by_wgmma_tile<wide, true>(where, l);
+    return of_wide < of_narrow ? layer_by_wgmma_tile<wide, false>(where, l)
+                               : layer_by_wgmma_tile<narrow, false>(where, l);
   }
   return false;
 }

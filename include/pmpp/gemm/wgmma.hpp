@@ -59,7 +59,6 @@ struct gemm_wgmma_kernel {
   static constexpr int m = 128, n = Tile.n, consumers = 2;
   using sum_type = std::conditional_t<sizeof(T) == 1, int, float>;
   static constexpr bool a_in_registers = std::is_same_v<T, float> && AlongMA;
-  static constexpr bool may_be_down = a_in_registers || !std::is_same_v<Windows, no_windows>;
   static_assert(!(std::is_same_v<T, float> && AlongNB) && (!a_in_registers || n % 128 == 0));
 
   struct shared {
@@ -190,7 +189,7 @@ private:
             multiply_from_registers(block, memory, x, next, sum);
           else
             multiply(block, memory, x, next, sum);
-          if (may_be_down && x.down)
+          if (a_in_registers && x.down)
             write<a_in_registers>(block, memory, x, at, turn, sum);
           else
             write<false>(block, memory, x, at, turn, sum);
