@@ -33,7 +33,7 @@ using pmpp::channels_view;
 namespace {
 
 constexpr pmpp::layer_tile one_warp{32, 32, 1, 1, 64, 2, 1};
-constexpr pmpp::layer_tuning tiny{one_warp, one_warp, 3}, usual{};
+constexpr pmpp::layer_tuning tiny{one_warp, one_warp, 3}, usual{}, halves{one_warp, one_warp, 3, 2, 2, true};
 #if !PMPP_CUDA
 constexpr pmpp::layer_tile four_warps{64, 64, 2, 2, 128, 2, 1};
 constexpr pmpp::layer_tuning small{four_warps, four_warps, 3};
@@ -175,6 +175,11 @@ const std::vector<setting>& settings() {
       {{2, 5, 8, 3}, 3, 5, 5, with(1, 2, 1, 3)},
       {{1, 11, 4, 2}, 2, 7, 7, with(1, 3, 1, 2)},
       {{1, 11, 9, 2}, 2, 7, 7, with(2, 3, 1, 2)},
+      {{1, 9, 16, 3}, 3, 3, 3, with(2, 1, 1, 3)},  // rows in words, stride 2
+      {{2, 10, 12, 2}, 4, 5, 5, with(2, 2, 1, 2)},
+      {{1, 13, 16, 2}, 2, 7, 7, with(2, 3, 1, 2)},
+      {{2, 19, 10, 6}, 6, 5, 5, with(1, 2, 1, 6)},  // two channels at a time
+      {{1, 8, 12, 4}, 4, 3, 3, with(1, 2, 1, 4)},   // in words, but the padding is not half the window
   };
   return all;
 }
@@ -197,6 +202,15 @@ TEST_ALL_PLACES("the usual tiles") {
   try_layer<where, float>(s, order::nchw, order::nchw, order::nchw, 1e-6);
 }
 
+TEST_ALL_PLACES("large tiles of half of k") {
+  // One and a half tiles for each multiprocessor: of two, as the emulator has, and of 132.
+  const setting two{{1, 8, 12, 20}, 32, 3, 3, with(1, 1)}, many{{2, 55, 57, 8}, 32, 3, 3, with(1, 1)};
+  for (const order out : {order::nhwc, order::nchw}) {
+    try_layer<where, float, halves>(two, order::nhwc, order::nhwc, out, 1e-6);
+    try_layer<where, float, halves>(many, order::nhwc, order::nhwc, out, 1e-6);
+  }
+}
+
 TEST_ALL_PLACES("2-byte floats add up in float and are rounded once") {
 #if PMPP_CUDA
   const auto try_type = [](auto type, double eps) {
@@ -206,8 +220,17 @@ TEST_ALL_PLACES("2-byte floats add up in float and are rounded once") {
         try_layer<where, T>(s, way, way, way, eps);
         try_layer<where, T, usual, float>(s, way, order::nhwc, way, 1e-6);
       }
-    try_layer<where, T>({{1, 28, 28, 64}, 200, 3, 3, with(1, 1)}, order::nhwc, order::nhwc, order::nhwc, eps);
-    try_layer<where, T>({{9, 30, 30, 72}, 320, 1, 1, with(1, 0)}, order::nhwc, order::nhwc, order::nhwc, eps);
+    // Large enough for the copy unit to look up the windows.
+    for (const setting& s :
+         {setting{{2, 28, 28, 64}, 40, 3, 3, with(1, 1)},
+          setting{{3, 29, 31, 72}, 135, 3, 2, {2, 1, 0, 2, 1, 3, 1, {}}},
+          setting{{2, 16, 90, 24}, 72, 1, 4, {3, 2, 1, 3, 1, 1, 1, {}}},
+          setting{{4, 30, 28, 72}, 136, 1, 1, with(1, 0)}, setting{{9, 15, 15, 40}, 128, 1, 1, with(1, 0)}})
+      for (const auto& [in, out] : {std::array{order::nhwc, order::nhwc}, std::array{order::nchw, order::nchw},
+                                    std::array{order::nhwc, order::nchw}, std::array{order::nchw, order::spread}}) {
+        try_layer<where, T>(s, in, in, out, eps);
+        if (in == out && s.filters < 100) try_layer<where, T, usual, float>(s, in, in, out, 1e-6);
+      }
   };
   try_type(__half{}, 1e-3);
   try_type(__nv_bfloat16{}, 8e-3);
@@ -248,6 +271,28 @@ TEST_ALL_PLACES("an epilogue sees each sum and its filter") {
       }
   }
 }
+
+#if PMPP_CUDA
+TEST_ALL_PLACES("an epilogue sees each sum and its filter, in half precision") {
+  for (const order way : {order::nhwc, order::nchw})
+    for (const std::int64_t taps : {1, 3}) {
+      const setting s{{3, 20, 20, 64}, 72, taps, taps, with(1, taps / 2)};
+      const batch<where, __half> in(s.in, way), filters(s.filter_extent(), way);
+      batch<where, __half> out(s.out_extent(), way);
+      pmpp::convolution_layer(typename where::policy{}, in.input(), filters.input(), out.view(),
+                              pmpp::layer_options<biased>{1, 1, taps / 2, taps / 2, 1, 1, 1, {-36}});
+      const auto got = where::get(out.memory);
+      const auto result = out.over(got.data());
+      for (std::int64_t y = 0; y < 20; ++y)
+        for (std::int64_t f = 0; f < 72; ++f) {
+          const auto [sum, size] = exact(s, in, filters, 2, y, 3, f);
+          const double x = sum - 36 + static_cast<double>(f), wanted = x > 0 ? x : 0;
+          CHECK(std::abs(static_cast<double>(static_cast<float>(result(2, y, 3, f))) - wanted) <=
+                1e-3 * wanted + 1e-6 * (size + 72));
+        }
+    }
+}
+#endif
 
 TEST_ALL_PLACES("NaN and infinity spread to the windows that they lie in, and to no other") {
   const setting s{{1, 6, 6, 8}, 16, 3, 3, with(1, 1)};

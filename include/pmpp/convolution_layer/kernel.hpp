@@ -69,6 +69,35 @@ struct layer {
   }
 };
 
+/// Elements from pixel to pixel, whether in a row or from row to row; -1 if there is no such number.
+template <class T>
+std::int64_t pixel_stride(const channels_view<T>& v) {
+  if (v.width() == 1) return v.row_stride();
+  return v.height() == 1 || v.row_stride() == v.width() * v.col_stride() ? v.col_stride() : -1;
+}
+
+/// Whether each image of the output is the product of the filters and an image whose pixels follow each other.
+template <class T, class TC, class Epilogue>
+bool is_product(const layer<T, TC, Epilogue>& l) {
+  return l.k() == l.in.channels() && l.stride_y == 1 && l.stride_x == 1 && l.padding_y == 0 && l.padding_x == 0 &&
+         pixel_stride(l.in) == 1;
+}
+
+/// The epilogue of a layer for the part of the output that a gemm makes: its columns are filters from `first` on.
+template <class Epilogue>
+struct filter_epilogue {
+  Epilogue epilogue;
+  std::int64_t first;
+
+  template <class A>
+  PMPP_HOST_DEVICE auto operator()(const A& sum, std::int64_t, std::int64_t column) const {
+    if constexpr (requires { epilogue(sum, column); })
+      return epilogue(sum, first + column);
+    else
+      return epilogue(sum);
+  }
+};
+
 /// Where the window of a pixel of the output begins: at (y, x) of its image, which may lie in the padding, `offset`
 /// elements behind the first of all images.
 struct alignas(16) layer_window {

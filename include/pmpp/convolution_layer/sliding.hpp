@@ -24,45 +24,46 @@
 namespace pmpp::inline PMPP_BACKEND {
 namespace detail {
 
-/// What a thread makes.
+/// What a thread makes, and how it reads.
 struct sliding_strip {
-  int cols;            ///< pixels of a row of the output
-  int filters = 1;     ///< next to each other; more than one only where each channel has one filter
-  bool words = false;  ///< rows are read in words of `cols` pixels
-  int blocks = 4;      ///< of a multiprocessor
+  int cols;         ///< pixels of a row of the output
+  int filters = 1;  ///< next to each other
+  int items = 0;    ///< pixels of the input that are read at once, where those of a row lie next to each other; else 0
+  int ahead = 1;    ///< rows of the input that are on their way
+  int blocks = 4;   ///< of a multiprocessor
 
   friend constexpr bool operator==(const sliding_strip&, const sliding_strip&) = default;
 };
 
 /// Square windows of Taps x Taps pixels next to each other, each Stride further than the one before, each filter for one
-/// channel. Pixels of `words`, and several filters, lie next to each other, at addresses that are multiples of all.
+/// channel, and with `filters` > 1 its own. Filters, or pixels, that are read or written at once lie at addresses that are
+/// multiples of all; then windows begin Taps / 2 pixels before the image.
 template <class T, class TC, class A, class Epilogue, int Taps, int Stride, sliding_strip Strip>
 struct sliding_layer_kernel {
-  static constexpr int threads = 256, min_blocks = Strip.blocks, cols = Strip.cols, filters = Strip.filters;
+  static constexpr int threads = 128, min_blocks = Strip.blocks, cols = Strip.cols, filters = Strip.filters;
   static constexpr int width = (cols - 1) * Stride + Taps;  ///< of the input
   static constexpr int depth = ceil_div(Taps, Stride);      ///< rows of the strip that a row of the input reaches
-  static_assert(!Strip.words || (filters == 1 && Stride == 1 && Taps / 2 <= cols));
+  static constexpr bool words = Strip.items > 0;
+  static_assert(!words || (filters == 1 && cols * Stride % (words ? Strip.items : 1) == 0));
 
   struct arguments {
     layer<T, TC, Epilogue> l;
-    int rows;      ///< of a strip
-    bool along_x;  ///< neighbours have neighbouring pixels
-
-    /// Strips next to each other, all over the output; and one below the other.
-    PMPP_HOST_DEVICE std::int64_t across() const {
-      return l.out.images() * ceil_div(l.out.width(), std::int64_t(cols)) * (l.out.channels() / filters);
-    }
-    PMPP_HOST_DEVICE std::int64_t down() const { return ceil_div(l.out.height(), std::int64_t(rows)); }
+    std::int64_t strips;    ///< of all images
+    std::int64_t groups;    ///< of `filters` filters
+    int across, down;       ///< strips of an image and a group
+    int rows;               ///< of a strip
+    int in_step, out_step;  ///< elements from pixel to pixel
+    bool along_x;           ///< neighbours have neighbouring pixels
+    bool whole;             ///< results of a row may be written at once
   };
 
   template <class Block>
   PMPP_HOST_DEVICE void operator()(Block& block, const arguments& x, std::int64_t first_block) const {
-    const std::int64_t number = (first_block + block.index()) * threads + block.thread(), all = x.across() * x.down();
-    if (number >= all) return;
-    if (all < std::int64_t(1) << 32)
-      make(x, position_of<std::uint32_t>(x, number));  // dividing 64-bit numbers takes longer than all the rest
-    else
-      make(x, position_of<std::uint64_t>(x, number));
+    const std::int64_t number = (first_block + block.index()) * threads + block.thread();
+    if (number >= x.strips) return;
+    // Dividing 64-bit numbers would take longer than all the rest.
+    make(x, x.strips < std::int64_t(1) << 32 ? position_of<std::uint32_t>(x, number)
+                                             : position_of<std::uint64_t>(x, number));
   }
 
 private:
@@ -74,8 +75,8 @@ private:
 
   template <class Index>
   PMPP_HOST_DEVICE static position position_of(const arguments& x, std::int64_t number) {
-    const auto groups = static_cast<Index>(x.l.out.channels() / filters), down = static_cast<Index>(x.down());
-    const auto across = static_cast<Index>(ceil_div(x.l.out.width(), std::int64_t(cols)));
+    const auto groups = static_cast<Index>(x.groups), across = static_cast<Index>(x.across),
+               down = static_cast<Index>(x.down);
     Index rest = static_cast<Index>(number), group = 0;
     if (!x.along_x) group = rest % groups, rest /= groups;
     const int col = static_cast<int>(rest % across) * cols;
@@ -86,34 +87,42 @@ private:
     return {static_cast<std::int64_t>(rest), static_cast<std::int64_t>(group) * filters, row, col};
   }
 
-  // A row of the input is read as `pieces`: pixels, or the word under the results and one on each side.
-  static constexpr int pieces = Strip.words ? 3 : width, piece_items = Strip.words ? cols : filters;
-  static constexpr int margin = Strip.words ? cols - Taps / 2 : 0;  ///< pixels of the first piece that nobody needs
-  using piece = item_group<T, piece_items>;
+  // A row of the input is read piece by piece: a pixel of each of the filters, or several pixels, of which the first piece
+  // has `margin` that nobody needs.
+  static constexpr int items = words ? Strip.items : filters;
+  static constexpr int margin = words ? round_up(Taps / 2, items) - Taps / 2 : 0;
+  static constexpr int pieces = words ? ceil_div(margin + width, items) : width;
+  using piece = item_group<T, items>;
+  // While it is on its way it is not elements: the compiler would wait for it to take it apart.
+  using raw = std::conditional_t<sizeof(piece) % 4 == 0, item_group<std::uint32_t, ceil_div(int(sizeof(piece)), 4)>,
+                                 item_group<std::uint16_t, 1>>;
+
+  // Rows of the input that one turn of the loop meets: then all indices of registers are constants.
+  static constexpr int period = depth * Stride, turn = period % Strip.ahead == 0 ? period : period * Strip.ahead;
 
   PMPP_HOST_DEVICE static void make(const arguments& x, const position& at) {
     const layer<T, TC, Epilogue>& l = x.l;
     const layer_window window = window_of(l, at.image, at.y, at.x);
     const int rows = static_cast<int>(smaller(std::int64_t(x.rows), l.out.height() - at.y));
     const int last = (rows - 1) * Stride + Taps - 1;  // row of the input
+    const int step = words ? items : x.in_step;
     bool inside[pieces];
     unrolled<pieces>([&](int j) {
-      const int from = window.x + (Strip.words ? j * cols - margin : j);
+      const int from = window.x + (words ? j * items - margin : j);
       inside[j] = static_cast<unsigned>(from) < static_cast<unsigned>(l.in.width());
     });
-    const T* row = l.in.data() + window.offset + at.filter / l.group_filters() * l.in.channel_stride() - margin;
-    piece next[pieces];
-    const auto load = [&](int i) {
-      const bool y_inside = i <= last && static_cast<unsigned>(window.y + i) < static_cast<unsigned>(l.in.height());
-      const T* from = row;
+    const std::int64_t channel = l.groups == l.out.channels() ? at.filter : at.filter / l.group_filters();
+    const T* row = l.in.data() + window.offset + channel * l.in.channel_stride() - margin;
+    raw next[Strip.ahead][pieces];
+    const auto load = [&](int i, raw(&to)[pieces]) {
+      const bool y_inside = (i <= last) & (static_cast<unsigned>(window.y + i) < static_cast<unsigned>(l.in.height()));
       unrolled<pieces>([&](int j) {
-        next[j] = piece{};
-        if (y_inside && inside[j]) next[j] = *reinterpret_cast<const piece*>(from);
-        from += Strip.words ? cols : l.in.col_stride();
+        to[j] = raw{};
+        if (y_inside & inside[j]) to[j] = __builtin_bit_cast(raw, *reinterpret_cast<const piece*>(row + j * step));
       });
       row += l.in.row_stride();
     };
-    load(0);
+    unrolled<Strip.ahead>([&](int i) { load(i, next[i]); });
     A tap[Taps][Taps][filters];
     const T* taps = l.filters.data() + at.filter * l.filters.image_stride();
     unrolled<Taps>([&](int r) {
@@ -123,49 +132,53 @@ private:
               taps[r * l.filters.row_stride() + s * l.filters.col_stride() + e * l.filters.image_stride()]);
       });
     });
-    TC* const to = l.out.data() + at.image * l.out.image_stride() + at.y * l.out.row_stride() +
-                   at.x * l.out.col_stride() + at.filter * l.out.channel_stride();
+    TC* to = l.out.data() + at.image * l.out.image_stride() + at.y * l.out.row_stride() + at.x * l.out.col_stride() +
+             at.filter * l.out.channel_stride();
     A sum[depth][cols][filters] = {};  // of row h at h % depth
-    for (int first = 0; first * Stride <= last; first += depth)
-      unrolled<depth * Stride>([&](int k) {
+    for (int first = 0; first <= last; first += turn)
+      unrolled<turn>([&](int i) {
         A value[width][filters];
-        unrolled<width>([&](int j) {
-          for (int e = 0; e < filters; ++e)
-            value[j][e] =
-                static_cast<A>(Strip.words ? next[(j + margin) / cols].item[(j + margin) % cols] : next[j].item[e]);
+        unrolled<pieces>([&](int j) {
+          const auto own = __builtin_bit_cast(piece, next[i % Strip.ahead][j]);
+          for (int e = 0; e < items; ++e) {
+            const int pixel = words ? j * items + e - margin : j;
+            if (pixel >= 0 && pixel < width) value[pixel][words ? 0 : e] = static_cast<A>(own.item[e]);
+          }
         });
-        load(first * Stride + k + 1);
-        unrolled<2 * depth - 1>([&](int n) {
-          const int h = n - depth + 1, r = k - h * Stride;  // row first + h of the strip
-          if (r < 0 || r >= Taps) return;
-          A(&own)[cols][filters] = sum[(n + 1) % depth];
+        load(first + i + Strip.ahead, next[i % Strip.ahead]);
+        // Row r of the taps meets row h of the strip, or h + a multiple of depth.
+        unrolled<depth>([&](int d) {
+          const int h = i / Stride - d, r = i - h * Stride;
+          if (r >= Taps) return;
+          A(&own)[cols][filters] = sum[(h + depth) % depth];
           unrolled<cols>([&](int j) {
             for (int e = 0; e < filters; ++e) {
               if (r == 0) own[j][e] = A{};
               for (int s = 0; s < Taps; ++s) own[j][e] += tap[r][s][e] * value[j * Stride + s][e];
             }
           });
-          if (r == Taps - 1 && first + h >= 0 && first + h < rows)
-            write(l, at, to + (first + h) * l.out.row_stride(), own);
+          if (r != Taps - 1) return;
+          const int y = first / Stride + h;
+          if (y < 0 || y >= rows) return;
+          write(x, at, to, own);
+          to += l.out.row_stride();
         });
       });
   }
 
-  PMPP_HOST_DEVICE static void write(const layer<T, TC, Epilogue>& l, const position& at, TC* to,
-                                     const A (&sum)[cols][filters]) {
-    if constexpr (Strip.words) {
+  PMPP_HOST_DEVICE static void write(const arguments& x, const position& at, TC* to, const A (&sum)[cols][filters]) {
+    if (words && x.whole) {
       item_group<TC, cols> result;
-      for (int j = 0; j < cols; ++j) result.item[j] = l.result(sum[j][0], at.filter);
+      for (int j = 0; j < cols; ++j) result.item[j] = x.l.result(sum[j][0], at.filter);
       *reinterpret_cast<item_group<TC, cols>*>(to) = result;
-    } else {
-      unrolled<cols>([&](int j) {
-        if (at.x + j >= l.out.width()) return;
-        item_group<TC, filters> result;
-        for (int e = 0; e < filters; ++e) result.item[e] = l.result(sum[j][e], at.filter + e);
-        *reinterpret_cast<item_group<TC, filters>*>(to) = result;
-        to += l.out.col_stride();
-      });
+      return;
     }
+    unrolled<cols>([&](int j) {
+      if (at.x + j >= static_cast<int>(x.l.out.width())) return;
+      item_group<TC, filters> result;
+      for (int e = 0; e < filters; ++e) result.item[e] = x.l.result(sum[j][e], at.filter + e);
+      *reinterpret_cast<item_group<TC, filters>*>(to + j * x.out_step) = result;
+    });
   }
 };
 

@@ -47,8 +47,12 @@ struct wgmma_tile {
   int n, stages, slices;
 };
 
+/// Both operands are matrices. (One of a convolution layer is not: convolution_layer/wgmma.hpp.)
+struct no_windows {};
+
 /// AlongMA, AlongNB: the rows of the operand in shared memory are along m (n), not along k.
-template <class T, class TC, class S, class Epilogue, wgmma_tile Tile, bool AlongMA, bool AlongNB>
+template <class T, class TC, class S, class Epilogue, wgmma_tile Tile, bool AlongMA, bool AlongNB,
+          class Windows = no_windows>
 struct gemm_wgmma_kernel {
   static constexpr int threads = 3 * 128;
   static constexpr int row_bytes = 128, depth = row_bytes / sizeof(T);  ///< of a stage, along k
@@ -74,6 +78,7 @@ struct gemm_wgmma_kernel {
     gemm_result<S, Epilogue> result;
     bool down;  ///< neighbours in memory are those below each other in C
     bool wide;  ///< the copy unit can write C
+    Windows windows;
   };
 
   template <class Block>
@@ -139,6 +144,7 @@ private:
   __device__ static void produce(Block& block, shared& memory, const arguments& x) {
     position next;
     each_tile(block, x, [&](const place& at) {
+      if constexpr (!std::is_same_v<Windows, no_windows>) return produce_windows(memory, x, at, next);
       const int batch_a = x.batch_a ? static_cast<int>(at.batch) : 0,
                 batch_b = x.batch_b ? static_cast<int>(at.batch) : 0;
       for (int slab = 0; slab < slabs(x); ++slab, next.advance()) {
@@ -159,6 +165,17 @@ private:
           simt::copy_tile(stage.b, x.b, full, p, at.col, batch_b);
       }
     });
+  }
+
+  /// The same where an operand is looked up in images.
+  __device__ static void produce_windows(shared& memory, const arguments& x, const place& at, position& next) {
+    auto slab = x.windows.first_slab(static_cast<int>(at.batch), at.row, at.col);
+    for (int i = slabs(x); i > 0; --i, next.advance(), slab.advance(x.windows)) {
+      auto& stage = memory.stages[next.stage];
+      memory.empty[next.stage].wait(!next.odd);
+      memory.full[next.stage].arrive_expecting(sizeof stage.a + sizeof stage.b);
+      slab.copy(x.windows, x.a, x.b, stage.a, stage.b, memory.full[next.stage]);
+    }
   }
 
   template <class Block>

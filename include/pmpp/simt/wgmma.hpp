@@ -5,11 +5,13 @@
 //
 //   on the host
 //   describe_tiles(map, ...)              what the copy unit has to know of a matrix: a "tensor map"
+//   describe_windows(map, ...)            the same of images, to copy what lies at a place of windows
 //   wgmma_probe                           a kernel that tells for what the program was compiled
 //
 //   on the device
 //   transaction_barrier                   an "mbarrier": a phase ends when all have arrived, and all expected bytes too
 //   copy_tile(to, map, done, x, y, z)     starts the copy of a tile; zeros where it leaves the matrix. One thread calls
+//   copy_windows(to, map, done, ...)      the same for windows; zeros where a window leaves its image
 //   keep_registers<N>(), take_registers<N>()     a warpgroup, four warps, leaves registers to the others of its block
 //   operand_in_shared(...)                says how an operand of a product lies in shared memory
 //   multiply_rows<T, ..., N>(d, a, b, add)  d = A B, or d += A B, for 64 rows by a warpgroup. Starts only:
@@ -54,6 +56,16 @@ struct wgmma_probe {
   }
 };
 
+/// A function of the driver, which programs do not link; null if it has none.
+template <class F>
+F driver_function(const char* name) {
+  void* found = nullptr;
+  cudaDriverEntryPointQueryResult status;
+  check(cudaGetDriverEntryPointByVersion(name, &found, 12000, cudaEnableDefault, &status),
+        "cudaGetDriverEntryPointByVersion");
+  return status == cudaDriverEntryPointSuccess ? reinterpret_cast<F>(found) : nullptr;
+}
+
 /// Describes `batch` matrices of `rows` rows of `row` elements for copies of box_rows x 128 bytes: the rows of a tile
 /// follow each other in shared memory, and their 16-byte words are exchanged within 8 rows, as products want them.
 /// Strides in elements. False if the copy unit cannot: it wants multiples of 16 bytes.
@@ -61,13 +73,7 @@ template <class T>
 bool describe_tiles(tile_map& map, const T* data, std::int64_t row, std::int64_t rows, std::int64_t stride,
                     std::int64_t batch, std::int64_t batch_stride, int box_rows) {
   using encode_function = decltype(&cuTensorMapEncodeTiled);
-  static const encode_function encode = [] {  // of the driver, which programs do not link
-    void* found = nullptr;
-    cudaDriverEntryPointQueryResult status;
-    check(cudaGetDriverEntryPointByVersion("cuTensorMapEncodeTiled", &found, 12000, cudaEnableDefault, &status),
-          "cudaGetDriverEntryPointByVersion");
-    return status == cudaDriverEntryPointSuccess ? reinterpret_cast<encode_function>(found) : nullptr;
-  }();
+  static const auto encode = driver_function<encode_function>("cuTensorMapEncodeTiled");
   constexpr std::int64_t items = 16 / sizeof(T), most = std::int64_t(1) << 31;
   if (encode == nullptr || (sizeof(T) & (sizeof(T) - 1)) != 0 || sizeof(T) > 8 ||
       reinterpret_cast<std::uintptr_t>(data) % 16 != 0 || stride % items != 0 || batch_stride % items != 0 ||
@@ -84,6 +90,42 @@ bool describe_tiles(tile_map& map, const T* data, std::int64_t row, std::int64_t
   return encode(&map, type, 3, const_cast<std::remove_const_t<T>*>(data), size, strides, box, steps,
                 CU_TENSOR_MAP_INTERLEAVE_NONE, CU_TENSOR_MAP_SWIZZLE_128B, CU_TENSOR_MAP_L2_PROMOTION_L2_256B,
                 CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE) == CUDA_SUCCESS;
+}
+
+/// Images and their windows, as describe_windows wants them. Distances in elements of two bytes, sides in pixels, x first.
+struct window_shape {
+  std::int64_t channels, sides[2], images, pixel_strides[2], image_stride;
+  int padding[2], extent[2],
+      stride[2];  ///< of windows: zeros before the image, pixels from the first to the last, steps
+};
+
+/// Describes images for copies of 128 bytes of channels of a pixel of each of `count` windows, which follow each other
+/// along x, then y, then from image to image. Rows in shared memory as describe_tiles has them. False if the copy unit
+/// cannot: it wants multiples of 16 bytes, and windows that are not too large.
+template <class T>
+bool describe_windows(tile_map& map, const T* data, const window_shape& s, int count) {
+  static_assert(sizeof(T) == 2);
+  using encode_function = decltype(&cuTensorMapEncodeIm2col);
+  static const auto encode = driver_function<encode_function>("cuTensorMapEncodeIm2col");
+  const std::int64_t strides[3] = {s.pixel_strides[0], s.pixel_strides[1], s.image_stride};
+  bool fits = encode != nullptr && reinterpret_cast<std::uintptr_t>(data) % 16 == 0 && s.images < std::int64_t(1) << 31;
+  for (const std::int64_t stride : strides)
+    fits = fits && stride % 8 == 0 && stride > 0 && stride < std::int64_t(1) << 39;
+  int begin[2], end[2];  // where windows may begin, from the first and the last pixel
+  for (int i = 0; i < 2; ++i) {
+    begin[i] = -s.padding[i];
+    end[i] = s.padding[i] - s.extent[i];
+    fits = fits && begin[i] >= -128 && end[i] >= -128 && end[i] <= 127 && s.extent[i] < 256 && s.stride[i] <= 8;
+  }
+  // Drivers up to CUDA 13.1 describe images of less than 128 KB wrongly.
+  if (!fits || s.image_stride * s.images < 1 << 16) return false;
+  const cuuint64_t size[4] = {cuuint64_t(s.channels), cuuint64_t(s.sides[0]), cuuint64_t(s.sides[1]),
+                              cuuint64_t(s.images)};
+  const cuuint64_t bytes[3] = {cuuint64_t(strides[0]) * 2, cuuint64_t(strides[1]) * 2, cuuint64_t(strides[2]) * 2};
+  const cuuint32_t steps[4] = {1, cuuint32_t(s.stride[0]), cuuint32_t(s.stride[1]), 1};
+  return encode(&map, CU_TENSOR_MAP_DATA_TYPE_UINT16, 4, const_cast<std::remove_const_t<T>*>(data), size, bytes, begin,
+                end, 64, cuuint32_t(count), steps, CU_TENSOR_MAP_INTERLEAVE_NONE, CU_TENSOR_MAP_SWIZZLE_128B,
+                CU_TENSOR_MAP_L2_PROMOTION_L2_256B, CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE) == CUDA_SUCCESS;
 }
 
 /// Counts arrivals, and bytes that the copy unit has written. A barrier is in an even phase, then in an odd one, ...
@@ -124,6 +166,17 @@ __device__ inline void copy_tile(void* to, const tile_map& map, transaction_barr
       "cp.async.bulk.tensor.3d.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1, {%3, %4, %5}], [%2];" ::
           "r"(std::uint32_t(__cvta_generic_to_shared(to))),
       "l"(&map), "r"(done.address()), "r"(x), "r"(y), "r"(z)
+      : "memory");
+}
+
+/// From the window that begins at (x, y) of an image on: channels from `channel` on of the pixel (dx, dy) into each.
+__device__ inline void copy_windows(void* to, const tile_map& map, transaction_barrier& done, int channel, int x, int y,
+                                    int image, int dx, int dy) {
+  asm volatile(
+      "cp.async.bulk.tensor.4d.shared::cluster.global.im2col.mbarrier::complete_tx::bytes "
+      "[%0], [%1, {%3, %4, %5, %6}], [%2], {%7, %8};" ::"r"(std::uint32_t(__cvta_generic_to_shared(to))),
+      "l"(&map), "r"(done.address()), "r"(channel), "r"(x), "r"(y), "r"(image), "h"(std::uint16_t(dx)),
+      "h"(std::uint16_t(dy))
       : "memory");
 }
 

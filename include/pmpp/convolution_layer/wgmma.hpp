@@ -1,0 +1,197 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Layers of half and bfloat16 on the tensor cores of sm_90a (H100, H200): the kernel of gemm/wgmma.hpp, in which the copy
+// unit looks up the windows of a tile of pixels: a slab of k is one tap and 128 bytes of channels.
+//
+// Channels last: pixels are rows of the output, of all images. Channels first: filters are, and pixels of an image are
+// columns. A 1 x 1 layer of channels first is a product of matrices as it is.
+#pragma once
+
+#include <pmpp/core/config.hpp>
+
+#if PMPP_CUDA && defined(__CUDACC__)
+
+#include <cstdint>
+#include <type_traits>
+
+#include <pmpp/convolution_layer/kernel.hpp>
+#include <pmpp/core/channels_view.hpp>
+#include <pmpp/core/math.hpp>
+#include <pmpp/gemm/problem.hpp>
+#include <pmpp/gemm/wgmma.hpp>
+#include <pmpp/launch.hpp>
+#include <pmpp/simt/wgmma.hpp>
+
+#pragma GCC visibility push(hidden)  // see launch.hpp
+
+namespace pmpp::inline PMPP_BACKEND {
+namespace detail {
+
+/// What the producer has to know of a layer. Exchanged: windows are columns of the output, filters rows.
+template <bool Exchanged>
+struct layer_windows {
+  int width, height;  ///< of the output
+  int channels, taps_x;
+  int stride_y, stride_x, padding_y, padding_x, dilation_y, dilation_x;
+
+#if defined(__CUDA_ARCH_FEAT_SM90_ALL)
+  /// One tap and 64 channels, for the windows of a tile from (image, y, x) on, and for its filters.
+  struct slab {
+    int image, y, x, filter;
+    int channel = 0, s = 0, r = 0, tap = 0;
+
+    __device__ void copy(const layer_windows& l, const simt::tile_map& a, const simt::tile_map& b, void* to_a,
+                         void* to_b, simt::transaction_barrier& done) const {
+      simt::copy_windows(Exchanged ? to_b : to_a, Exchanged ? b : a, done, channel, x, y, image, s * l.dilation_x,
+                         r * l.dilation_y);
+      simt::copy_tile(Exchanged ? to_a : to_b, Exchanged ? a : b, done, channel, filter, tap);
+    }
+    __device__ void advance(const layer_windows& l) {
+      channel += 64;
+      if (channel < l.channels) return;
+      channel = 0, ++tap;
+      if (++s == l.taps_x) s = 0, ++r;
+    }
+  };
+
+  __device__ slab first_slab(int image, int row, int col) const {
+    const int pixel = Exchanged ? col : row, line = pixel / width;
+    return {image + line / height, line % height * stride_y - padding_y, pixel % width * stride_x - padding_x,
+            Exchanged ? row : col};
+  }
+#endif
+};
+
+/// What a product has for the epilogue of a layer.
+template <class Epilogue>
+auto product_epilogue(const Epilogue& epilogue) {
+  if constexpr (std::is_invocable_v<Epilogue, float, std::int64_t>)
+    return filter_epilogue<Epilogue>{epilogue, 0};
+  else
+    return epilogue;
+}
+
+/// The output as a matrix: a row for each pixel of all images; or, exchanged, a column for each of an image.
+template <class T, class TC, class Epilogue>
+gemm_target<TC> product_target(const layer<T, TC, Epilogue>& l, bool exchanged) {
+  const std::int64_t filters = l.out.channels();
+  if (exchanged)
+    return {l.out.data(), filters, l.out.height() * l.out.width(), l.out.channel_stride(), 1, l.out.image_stride()};
+  return {l.out.data(), l.pixels(), filters, pixel_stride(l.out), 1, 0};
+}
+
+/// Starts a layer with a given tile; false, and nothing has happened, if the copy unit cannot read images or filters.
+template <wgmma_tile Tile, bool Exchanged, class T, class TC, class Epilogue>
+bool layer_by_wgmma_tile(const device_policy& where, const layer<T, TC, Epilogue>& l) {
+  const auto epilogue = product_epilogue(l.epilogue);
+  using kernel = gemm_wgmma_kernel<T, TC, float, std::remove_const_t<decltype(epilogue)>, Tile, false, false,
+                                   layer_windows<Exchanged>>;
+  const auto whole = [](std::int64_t x) { return static_cast<int>(x); };
+  const std::int64_t channels = l.in.channels(), taps = l.filters.height() * l.filters.width();
+  const simt::window_shape shape{
+      channels,
+      {l.in.width(), l.in.height()},
+      l.in.images(),
+      {l.in.col_stride(), l.in.row_stride()},
+      l.in.image_stride(),
+      {l.padding_x, l.padding_y},
+      {whole(l.filters.width() - 1) * l.dilation_x, whole(l.filters.height() - 1) * l.dilation_y},
+      {l.stride_x, l.stride_y}};
+  typename kernel::arguments x;
+  if (!simt::describe_windows(Exchanged ? x.b : x.a, l.in.data(), shape, Exchanged ? kernel::n : kernel::m) ||
+      !simt::describe_tiles(Exchanged ? x.a : x.b, l.filters.data(), channels, l.filters.images(),
+                            l.filters.image_stride(), taps, l.filters.col_stride(), Exchanged ? kernel::m : kernel::n))
+    return false;
+  const std::int64_t batch = Exchanged ? l.out.images() : 1;
+  x.c = product_target(l, Exchanged);
+  x.k = taps * round_up(channels, std::int64_t(kernel::depth));
+  x.tiles_m = ceil_div(x.c.rows, std::int64_t(kernel::m));
+  x.tiles_n = ceil_div(x.c.cols, std::int64_t(kernel::n));
+  x.tiles = x.tiles_m * x.tiles_n * batch;
+  x.result = {1, 0, epilogue, Exchanged};
+  x.down = false;
+  x.wide = x.c.cols * sizeof(TC) % 16 == 0 &&  // the copy unit writes whole words
+           simt::describe_tiles(x.to, x.c.data, x.c.cols, x.c.rows, x.c.row_stride, batch, x.c.batch_stride, 64);
+  x.windows = {whole(l.out.width()), whole(l.out.height()),
+               whole(channels),      whole(l.filters.width()),
+               l.stride_y,           l.stride_x,
+               l.padding_y,          l.padding_x,
+               l.dilation_y,         l.dilation_x};
+  launch(where, smaller(x.tiles, std::int64_t(processor_count(where))), kernel{}, x);
+  return true;
+}
+
+/// A layer that is one: the filters times the pixels of an image, for each image.
+template <wgmma_tile Tile, class T, class TC, class Epilogue>
+bool layer_by_products(const device_policy& where, const layer<T, TC, Epilogue>& l) {
+  const auto epilogue = product_epilogue(l.epilogue);
+  const gemm_target<TC> c = product_target(l, true);
+  return gemm_by_wgmma_tile<Tile, false, true>(
+      where, gemm_problem<T, T, TC, float, std::remove_const_t<decltype(epilogue)>>{
+                 {l.filters.data(), c.rows, l.filters.image_stride(), l.filters.channel_stride(), 0},
+                 {l.in.data(), c.cols, 1, l.in.channel_stride(), l.in.image_stride()},
+                 c,
+                 l.in.channels(),
+                 l.in.images(),
+                 {1, 0, epilogue, true}});
+}
+
+/// Whether pixels of the output are rows of a matrix, from image to image too; or columns, of a matrix for each image.
+template <class T>
+bool has_pixel_rows(const channels_view<T>& v) {
+  return v.channel_stride() == 1 && pixel_stride(v) >= 0 &&
+         (v.images() == 1 || v.image_stride() == v.height() * v.width() * pixel_stride(v));
+}
+template <class T>
+bool has_pixel_columns(const channels_view<T>& v) {
+  return v.channel_stride() != 1 && pixel_stride(v) == 1;
+}
+
+/// Enqueues a layer where this path can do it and pays; says whether it has.
+template <class P, class T, class TC, class Epilogue>
+bool layer_by_wgmma(const P& where, const layer<T, TC, Epilogue>& l) {
+  if constexpr (gpu_execution<P> && sizeof(T) == 2 && sizeof(TC) >= 2 && sizeof(TC) <= 8) {
+    constexpr std::int64_t most = std::int64_t(1) << 30;
+    const bool columns = has_pixel_columns(l.out), products = columns && l.in.channel_stride() != 1;
+    const bool taps_follow =
+        l.filters.height() == 1 || l.filters.row_stride() == l.filters.width() * l.filters.col_stride();
+    if (l.groups != 1 || l.filters.channel_stride() != 1 || !taps_follow || !(columns || has_pixel_rows(l.out)) ||
+        !(products ? is_product(l) : l.in.channel_stride() == 1) || l.pixels() >= most || l.out.channels() >= most ||
+        !wgmma_available<simt::wgmma_probe>(device_limits::current()))
+      return false;
+    // What mma.sync takes with k in parts for all multiprocessors, which this path does not do.
+    const double others =
+        9000 + double(l.pixels()) * double(l.out.channels()) * l.k() / (processor_count(where) * 300.0);
+    const std::int64_t k = l.k() / l.in.channels() * round_up(l.in.channels(), std::int64_t(64));
+    const gemm_problem<T, T, TC, float, Epilogue> product{
+        {nullptr, 0, 0, 1, 0},        {nullptr, 0, 0, 1, 0},  // whose operands do not matter here
+        product_target(l, columns),   k,
+        columns ? l.out.images() : 1, {1, 0, l.epilogue, false}};
+    constexpr wgmma_tile wide = wgmma_tiles[1], narrow = wgmma_tiles[3];
+    const double of_wide = wgmma_clocks(wide, product, where), of_narrow = wgmma_clocks(narrow, product, where);
+    if (smaller(of_wide, of_narrow) > others) return false;
+    if (products) return layer_by_products<wide>(where, l);
+    if (columns) return l.out.channels() > 64 && layer_by_wgmma_tile<wide, true>(where, l);
+    return of_wide < of_narrow ? layer_by_wgmma_tile<wide, false>(where, l)
+                               : layer_by_wgmma_tile<narrow, false>(where, l);
+  }
+  return false;
+}
+
+}  // namespace detail
+}  // namespace pmpp::inline PMPP_BACKEND
+
+#pragma GCC visibility pop
+
+#else
+
+namespace pmpp::inline PMPP_BACKEND::detail {
+
+template <class P, class Layer>
+bool layer_by_wgmma(const P&, const Layer&) {
+  return false;
+}
+
+}  // namespace pmpp::inline PMPP_BACKEND::detail
+
+#endif
