@@ -360,6 +360,13 @@ TEST_ALL_PLACES("runs of keys: constant, distinct, sawtooth, every law") {
   }
 }
 
+TEST_ALL_PLACES("runs across many tiles") {  // tiles without a head do not ask; the next that has one looks far back
+  const std::int64_t n = 300000;             // 2300 tiles, 73 rows of tiles
+  for (const auto& l :
+       std::vector<std::vector<std::int64_t>>{{n}, {150000, 1, 131072, 5}, {20000}, {4096}, {5000, 1, 1, 60000}})
+    check_runs<tiny, where>(runs_of<int>(n, l), random_affines(n), test::compose{});
+}
+
 TEST_ALL_PLACES("runs: keys and values of every type") {
   for (const std::int64_t n : {1, 500, 9001}) {
     CAPTURE(n);

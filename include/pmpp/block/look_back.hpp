@@ -87,6 +87,9 @@ public:
     if (state_ != nullptr) slots_.publish(tile, aggregate);
   }
 
+  /// Whether others may wait for the sum that wait(tile) publishes. For other tiles wait may be left out.
+  PMPP_HOST_DEVICE static constexpr bool ends_row(std::int64_t tile) { return tile % lanes == lanes - 1; }
+
   /// Waits for the tiles before `tile`. Lane 0 gets what they combine to, behind `init` if has_init; nothing for tile 0
   /// without init. One warp calls, after publish and always the same; its lane 0 passes the aggregate.
   template <class Block, class Op>
@@ -103,7 +106,7 @@ public:
       has_prefix = true;
     };
 
-    while (row - window - known > lanes) {  // more than the loop below takes: hardly ever
+    while (row - window - known > lanes) {  // more than the loop below takes: only where waits were left out
       T sum{};
       while (!slots_.peek(sums_ + known + block.lane(), sum)) block.spin();
       block.sync_warp();
@@ -121,7 +124,7 @@ public:
     constexpr unsigned of_sum = 1u << (window + 1);
     if (block.lane() < sums) missing |= of_sum;
     const T own = block.shuffle(aggregate, 0);
-    for (bool row_ends = place == lanes - 1;;) {
+    for (bool row_ends = ends_row(tile);;) {
       for (int r = 0; r <= window; ++r)
         if ((missing & 1u << r) != 0 && slots_.peek((row - r) * lanes + block.lane(), value[r])) missing &= ~(1u << r);
       if ((missing & of_sum) != 0 && slots_.peek(sums_ + known + block.lane(), sum)) missing &= ~of_sum;
