@@ -160,10 +160,10 @@ void add_cases() {
 #ifdef PMPP_BENCH_SWEEP
   for (const std::int64_t n : powers(20, 27, 7)) {
     add_merge<u32, pmpp::merge_tuning{.threads = 256}>("sweep/256 threads", n, n, less);
-    add_merge<u32, pmpp::merge_tuning{.bytes = 36}>("sweep/9 items", n, n, less);
+    add_merge<u32, pmpp::merge_tuning{.bytes = 68}>("sweep/17 items", n, n, less);
     add_merge<u32, pmpp::merge_tuning{.waves = 0}>("sweep/cuts first", n, n, less);
     add_merge<u32, pmpp::merge_tuning{.waves = 1000}>("sweep/cuts by blocks", n, n, less);
-    add_merge<u32, pmpp::merge_tuning{.two_rounds = 1 << 30}>("sweep/cuts in one round", n, n, less);
+    add_merge<u32, pmpp::merge_tuning{.lanes = 2}>("sweep/cuts by two lanes", n, n, less);
   }
 #endif
 }

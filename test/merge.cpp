@@ -30,10 +30,10 @@ using test::contradicting;
 using test::huge;
 using test::triple;
 
-// Elements of a tile of the default kernel for ints.
-constexpr std::int64_t tile = 128 * 16;
+// Elements of a tile of the default kernel for ints where a merge is short.
+constexpr std::int64_t tile = 256 * 33;
 // Small enough that many blocks, each with several tiles, take part at a few thousand elements.
-constexpr pmpp::merge_tuning tiny{64, 16, 64, 1, 20};
+constexpr pmpp::merge_tuning tiny{64, 16, 64, 1, 8};
 
 /// Sorted by `key` alone; `tag` tells equals apart.
 template <class T>
@@ -138,6 +138,33 @@ void check_by_key(const std::vector<K>& a, const std::vector<K>& b, V first_valu
   CHECK(std::equal(values.begin(), values.end(), all_values.begin() + 3));
 }
 
+constexpr int grain = 16;
+
+/// Where some lanes each find that a diagonal roughly begins.
+template <int Lanes>
+struct rough_search {
+  static constexpr int threads = 64;
+
+  template <class Block>
+  PMPP_HOST_DEVICE void operator()(Block& block, const int* a, int count_a, const int* b, int count_b,
+                                   int* places) const {
+    const int d = static_cast<int>(block.index()) * (threads / Lanes) + block.thread() / Lanes, all = count_a + count_b;
+    const std::int64_t place =
+        pmpp::block::rough_co_rank<grain, Lanes>(block, pmpp::smaller(d, all), a, count_a, b, count_b, pmpp::less{});
+    if (block.thread() % Lanes == 0 && d <= all) places[d] = static_cast<int>(place);
+  }
+};
+template <int Lanes>
+std::vector<int> rough_places(const std::vector<int>& a, const std::vector<int>& b) {
+  using where = test::device_place;
+  const std::size_t diagonals = a.size() + b.size() + 1;
+  const auto in_a = where::put(a), in_b = where::put(b);
+  auto places = where::put(std::vector<int>(diagonals, -1));
+  pmpp::launch(pmpp::device, pmpp::ceil_div(std::int64_t(diagonals), std::int64_t(64 / Lanes)), rough_search<Lanes>{},
+               in_a.data(), int(a.size()), in_b.data(), int(b.size()), places.data());
+  return where::get(places);
+}
+
 }  // namespace
 
 TEST_CASE("co_rank: every diagonal of every small merge, and all equal") {
@@ -162,6 +189,25 @@ TEST_CASE("co_rank: counts past 2^32, computed sequences") {
   CHECK(pmpp::co_rank(n, a, n, b, n, pmpp::less{}) == (std::int64_t(1) << 33) + (std::int64_t(1) << 31));
   CHECK(pmpp::co_rank(2 * n, a, n, b, n, pmpp::less{}) == n);
   CHECK(pmpp::co_rank(std::int64_t(1) << 33, a, n, b, n, pmpp::less{}) == std::int64_t(1) << 33);
+}
+
+TEST_CASE_TEMPLATE("rough_co_rank: at most the co-rank, and less than a grain in front of it", lanes,
+                   std::integral_constant<int, 1>, std::integral_constant<int, 8>, std::integral_constant<int, 32>) {
+  for (const int count_a : {0, 1, 7, 300, 1024})
+    for (const int count_b : {0, 5, 333}) {
+      const auto a = sorted_numbers<int>(count_a), b = sorted_numbers<int>(count_b);
+      const auto place = rough_places<lanes::value>(a, b);
+      int co_rank = 0;  // by merging
+      bool fits = true;
+      for (int d = 0; d <= count_a + count_b; ++d) {
+        const int found = place[std::size_t(d)], of_b = d - co_rank;
+        fits &= found >= d - count_b && found <= co_rank && co_rank - found < grain;
+        co_rank += co_rank < count_a && (of_b == count_b || a[std::size_t(co_rank)] <= b[std::size_t(of_b)]);
+      }
+      CAPTURE(count_a);
+      CAPTURE(count_b);
+      CHECK(fits);
+    }
 }
 
 TEST_CASE("co_rank: a comparator that contradicts itself stays in bounds") {

@@ -2,8 +2,8 @@
 //
 // Merging two sorted sequences into one: merge, merge_by_key.
 //
-//   1. The result is cut into tiles, one for each block. Where they begin in both inputs (core/co_rank.hpp) a small kernel
-//      finds; in short merges each block by itself.
+//   1. The result is cut into tiles, one for each block. About where they begin in both inputs (core/co_rank.hpp) a small
+//      kernel finds; in short merges each block by itself.
 //   2. A block merges its tile in shared memory (block/merge_tiles.hpp).
 //
 // Work n, one search for each tile; traffic n elements read, n written; two launches and 8 bytes of scratch a tile, or
@@ -32,19 +32,19 @@
 namespace pmpp::inline PMPP_BACKEND {
 
 struct merge_tuning {
-  int threads = 512;      ///< of a block, an even number of warps; fewer for elements of more than 200 bytes
-  int bytes = 64;         ///< of keys and values that a thread merges, more for wide ones: 17 of 4 bytes, 11 of 8
-  int resident = 1536;    ///< threads that merge on a multiprocessor at a time
-  int waves = 2;          ///< up to so many of smaller blocks find by themselves where their tiles begin
-  int two_rounds = 6000;  ///< from so many tiles on their beginnings are searched in two rounds
+  int threads = 512;    ///< of a block, an even number of warps; fewer for elements of more than 400 bytes
+  int bytes = 132;      ///< of elements that a thread merges, at most: 33 of 4 bytes, 15 of 8, 11 of 12
+  int resident = 1536;  ///< threads that merge on a multiprocessor at a time
+  int waves = 2;        ///< up to so many of smaller blocks find by themselves where their tiles begin
+  int lanes = 8;        ///< that find where a tile of a long merge begins
 };
 
 namespace detail {
 
-/// Elements of a thread, an odd number. Of wide ones no more than `bytes`: more threads hide the waiting for memory.
+/// Elements of a thread, an odd number.
 template <merge_tuning Tuning>
 constexpr int merge_items(int bytes) {
-  return bytes <= 8 ? block::odd_items(Tuning.bytes, bytes) : (Tuning.bytes / bytes) | 1;
+  return larger(1, (Tuning.bytes / larger(4, bytes) - 1) | 1);
 }
 
 /// Threads of a block: as many as a tile of such elements leaves room for.
@@ -70,7 +70,7 @@ struct merge_kernel {
   struct arguments {
     Task task;
     item_count count_a, count_b;
-    const std::int64_t* cuts;  ///< elements of a in front of each tile; null: blocks find out
+    const std::int64_t* cuts;  ///< about how many elements of a lie in front of each tile; null: blocks find out
     Comp comp;
   };
 
@@ -86,51 +86,27 @@ struct merge_kernel {
   }
 };
 
-/// Finds where tiles begin, eight lanes each. Where there are many, every eighth first, from all places, then a thread each
-/// of the others between those: less traffic, at the cost of two waits.
-template <class A, class B, class Comp>
+/// Finds about where tiles begin, some lanes each. What such searches cost is what they read that is in no cache.
+template <int Grain, int Lanes, class A, class B, class Comp>
 struct cut_kernel {
-  static constexpr int threads = 128, lanes = 8, groups = threads / lanes, step = 8;
-  /// Cuts that a block finds. In two rounds the last group's is the first of the next block.
-  PMPP_HOST_DEVICE static constexpr int cuts_of_block(bool two_rounds) {
-    return two_rounds ? (groups - 1) * step : groups;
-  }
+  static constexpr int threads = 128, cuts_of_block = threads / Lanes;
 
-  struct shared {
-    std::int64_t cut[groups];
-  };
   struct arguments {
     A a;
     B b;
     item_count count_a, count_b;
     std::int64_t tile, tiles;
-    bool two_rounds;
     Comp comp;
     std::int64_t* cuts;  ///< of tiles 0 ... tiles
   };
 
   template <class Block>
-  PMPP_HOST_DEVICE void operator()(Block& block, shared& memory, const arguments& a) const {
+  PMPP_HOST_DEVICE void operator()(Block& block, const arguments& a) const {
     const std::int64_t count_a = a.count_a.get(), count_b = a.count_b.get();
-    const std::int64_t first = block.index() * cuts_of_block(a.two_rounds);
-    const auto diagonal = [&](int t) { return smaller((first + t) * a.tile, count_a + count_b); };
-    const int t = block.thread(), group = t / lanes;
-    const std::int64_t cut = block::warp_co_rank<lanes>(block, diagonal(a.two_rounds ? group * step : group), a.a,
-                                                        count_a, a.b, count_b, a.comp);
-    if (!a.two_rounds) {
-      if (t % lanes == 0 && first + group <= a.tiles) a.cuts[first + group] = cut;
-      return;
-    }
-    if (t % lanes == 0) memory.cut[group] = cut;
-    block.sync();
-    if (t >= cuts_of_block(true) || first + t > a.tiles) return;
-    const int k = t / step;
-    const std::int64_t low_a = memory.cut[k], low_b = diagonal(k * step) - low_a;
-    const std::int64_t count = diagonal((k + 1) * step) - diagonal(k * step);
-    // Under a comparator that contradicts itself the cuts may not be in order.
-    const std::int64_t part_a = smaller(larger(std::int64_t(0), memory.cut[k + 1] - low_a), count);
-    const std::int64_t part_b = smaller(count_b - low_b, count - part_a);
-    a.cuts[first + t] = low_a + co_rank(diagonal(t) - low_a - low_b, a.a + low_a, part_a, a.b + low_b, part_b, a.comp);
+    const std::int64_t tile = block.index() * cuts_of_block + block.thread() / Lanes;
+    const std::int64_t cut = block::rough_co_rank<Grain, Lanes>(block, smaller(tile * a.tile, count_a + count_b), a.a,
+                                                                count_a, a.b, count_b, a.comp);
+    if (block.thread() % Lanes == 0 && tile <= a.tiles) a.cuts[tile] = cut;
   }
 };
 
@@ -165,13 +141,12 @@ void merge_on_blocks(const char* function, const P& where, const input<A>& a, co
       n <= std::int64_t(2) * Tuning.waves * kernel::min_blocks * processor_count(where) * small * kernel::items;
   const int threads = is_short ? small : kernel::threads;
   const std::int64_t tile = std::int64_t(threads) * kernel::items, tiles = ceil_div(n, tile);
-  const bool two_rounds = tiles > Tuning.two_rounds;
   scratch memory(where, is_short ? 0 : checked_bytes(tiles + 1, sizeof(std::int64_t), function), 0);
   std::int64_t* const cuts = is_short ? nullptr : memory.take<std::int64_t>(tiles + 1);
-  using cut = cut_kernel<A, B, Comp>;
+  using cut = cut_kernel<kernel::memory_of_block::grain, Tuning.lanes, A, B, Comp>;
   if (!is_short)
-    launch(where, ceil_div(tiles + 1, std::int64_t(cut::cuts_of_block(two_rounds))), cut{},
-           typename cut::arguments{a.first, b.first, a.count, b.count, tile, tiles, two_rounds, comp, cuts});
+    launch(where, ceil_div(tiles + 1, std::int64_t(cut::cuts_of_block)), cut{},
+           typename cut::arguments{a.first, b.first, a.count, b.count, tile, tiles, comp, cuts});
   launch(where, grid{tiles, threads}, kernel{}, typename kernel::arguments{merged, a.count, b.count, cuts, comp});
 }
 
@@ -258,7 +233,7 @@ auto pairs_of(const char* function, Keys& keys, Values& values) {
 ///              less) elements may be missing or come twice, but nothing else is read or written.
 /// \return the iterator past the last element written (past the upper bounds for a device_count).
 /// Stable: of equal elements those of a come first. out must not overlap a or b. Elements are trivially copyable, with a
-/// default constructor, up to about 1 KB. Asynchronous on a GPU; may be captured. Scratch: 8 bytes a tile (8704 elements
+/// default constructor, up to about 1 KB. Asynchronous on a GPU; may be captured. Scratch: 8 bytes a tile (16,896 elements
 /// of 4 bytes) of a long merge, from the workspace or one allocation in stream order; none for a short one.
 /// Cost: both inputs read once, the output written once; one or two launches.
 /// \throws std::invalid_argument for a null or reversed input, std::length_error if out is too short; cuda_error.

@@ -59,10 +59,11 @@ struct sort_tuning {
   std::int64_t radix_narrow = std::int64_t(1) << 30;  ///< below so many elements look-back words have 32 bits
   int pass_threads = 128;                             ///< of a block that merges runs, at most
   int pass_bytes = 64;                                ///< of a thread's elements there, more for wide ones
-  int resident = 1024;                                ///< threads that sort on a multiprocessor at a time
+  int four_bytes = 100;                               ///< the same where it merges four runs
+  int resident = 1536;                                ///< threads that sort on a multiprocessor at a time
   int pass_resident = 1536;                           ///< threads that merge runs there
   std::int64_t four_ways = std::int64_t(1) << 24;     ///< from so many elements on passes merge four runs
-  int short_threads = 256;                            ///< of a block that sorts a tile where inputs are short
+  int short_threads = 512;                            ///< of a block that sorts a tile where inputs are short
   int short_bytes = 36;                               ///< of a thread's elements there
   int compared = 4096;                                ///< up to so many elements are compared with each other
   std::int64_t ranked = std::int64_t(1) << 16;        ///< up to so many elements one pass merges all tiles
@@ -93,7 +94,7 @@ struct sort_tiles_kernel {
     memory_of_block of_block;
   };
   struct arguments {
-    In in;
+    block::staged_input<In> source;
     Out out;
     item_count count;
     Comp comp;
@@ -101,44 +102,20 @@ struct sort_tiles_kernel {
 
   template <class Block>
   PMPP_HOST_DEVICE void operator()(Block& block, shared& memory, const arguments& a) const {
+    block::staged_input<In> source = a.source;
+    if (a.count.pointer != nullptr) source.count = a.count.get();
     const std::int64_t size = std::int64_t(block.threads()) * items, first = block.index() * size;
-    const int count = static_cast<int>(smaller(size, a.count.get() - first));
+    const int count = static_cast<int>(smaller(size, source.count - first));
     if (count <= 0) return;
     T* const slots = memory.of_block.slots();
-    const In in = a.in + first;
-    const Out out = a.out + first;
-    const bool whole = count == size;
-    move(
-        block, whole, count, [&](int i) { return block::element_as<T>(value_of<In>(in[i])); },
-        [&](int i, const T& x) { slots[memory_of_block::slot(i)] = x; });
+    source.wide &= source.shift == 0;  // else the vectors of memory would not be vectors in shared memory
+    block::copy_part(block, source, first, count, slots, 0);
+    simt::copy_async_batch();
+    simt::copy_async_wait<0>();
     block.sync();
     block::sort(block, memory.of_block, count, a.comp);
-    move(
-        block, whole, count, [&](int i) { return slots[memory_of_block::slot(i)]; },
-        [&](int i, const T& x) { block::assign(out, i, x); });
-  }
-
-private:
-  template <class Block, class Load, class Store>
-  PMPP_HOST_DEVICE static void move(Block& block, bool whole, int count, Load load, Store store) {
-    if (whole)
-      move<true>(block, count, load, store);
-    else
-      move<false>(block, count, load, store);
-  }
-  /// Moves elements 0 ... count - 1: neighbouring threads neighbouring elements, all loads of a thread under way at once.
-  template <bool Whole, class Block, class Load, class Store>
-  PMPP_HOST_DEVICE static void move(Block& block, int count, Load load, Store store) {
-    const int threads_of_block = block.threads(), thread = block.thread();
-    T x[items];
-    for (int k = 0; k < items; ++k) {
-      const int i = k * threads_of_block + thread;
-      if (Whole || i < count) x[k] = load(i);
-    }
-    for (int k = 0; k < items; ++k) {
-      const int i = k * threads_of_block + thread;
-      if (Whole || i < count) store(i, x[k]);
-    }
+    block::detail::write_rows<memory_of_block, items>(block, slots, block.warp() * simt::warp_size * items, count,
+                                                      a.out, first);
   }
 };
 
@@ -172,7 +149,7 @@ struct cut_runs_kernel {
 
 template <int Ways, class T, class In, class Out, class Comp, sort_tuning Tuning>
 struct merge_runs_kernel {
-  static constexpr int items = block::odd_items(Tuning.pass_bytes, sizeof(T)),
+  static constexpr int items = block::odd_items(Ways == 4 ? Tuning.four_bytes : Tuning.pass_bytes, sizeof(T)),
                        threads =
                            sort_threads(smaller(Tuning.threads, Tuning.pass_threads), items*int(sizeof(T)), 96 * 1024),
                        min_blocks = smaller(
@@ -266,41 +243,45 @@ struct compare_all_kernel {
 /// Makes one sequence of some sorted runs at once: an element's place is the one in its own run, and how many elements of
 /// each other run precede it. A block finds the places of some elements, a warp those in a run: first among samples, which
 /// lie in shared memory, then between two of them.
-template <class T, class In, class Out, class Comp, int Run>
+template <class T, class In, class Out, class Comp, int Longest>
 struct rank_runs_kernel {
   static constexpr int threads = 512, elements = 256, at_once = 8, most_runs = 64, min_blocks = 2;
-  static constexpr int step = Run < 64 ? simt::warp_size : 64, samples = Run / step;
-  static constexpr int blocks_of_run = ceil_div(Run, elements);
+  static constexpr int warps = threads / simt::warp_size;
+  static constexpr int step = Longest < 64 ? simt::warp_size : 64;
 
   struct shared {
     /// Elements step - 1, 2 * step - 1, ... of each run.
-    alignas(16) unsigned char sample[most_runs * samples * sizeof(T)];
+    alignas(16) unsigned char sample[most_runs * (Longest / step) * sizeof(T)];
     unsigned place[elements];
   };
   struct arguments {
     In in;
     Out out;
     item_count count;
+    int run;  ///< elements of a run, at most Longest
     Comp comp;
   };
+
+  static std::int64_t blocks_of_runs(std::int64_t runs, int run) { return runs * ceil_div(run, elements); }
 
   template <class Block>
   PMPP_HOST_DEVICE void operator()(Block& block, shared& memory, const arguments& a) const {
     const int all = static_cast<int>(a.count.get()), index = static_cast<int>(block.index());
-    const int own = index / blocks_of_run, in_run = index % blocks_of_run * elements, begin = own * Run + in_run;
-    const int count = smaller(elements, smaller((own + 1) * Run, all) - begin), runs = ceil_div(all, Run);
+    const int run = a.run, samples = run / step, blocks_of_run = ceil_div(run, elements);
+    const int own = index / blocks_of_run, in_run = index % blocks_of_run * elements, begin = own * run + in_run;
+    const int count = smaller(elements, smaller((own + 1) * run, all) - begin), runs = ceil_div(all, run);
     if (count <= 0) return;
     const auto element = [&](int i) { return block::element_as<T>(value_of<In>(a.in[i])); };
     T* const sample = reinterpret_cast<T*>(memory.sample);
     for (int k = block.thread(); k < runs * samples; k += threads)
-      if (const int i = k / samples * Run + (k % samples + 1) * step - 1; i < all) sample[k] = element(i);
+      if (const int i = k / samples * run + (k % samples + 1) * step - 1; i < all) sample[k] = element(i);
     for (int i = block.thread(); i < elements; i += threads) memory.place[i] = static_cast<unsigned>(in_run + i);
     T mine[at_once];
     for (int k = 0; k < at_once; ++k) mine[k] = element(begin + smaller(k * simt::warp_size + block.lane(), count - 1));
     block.sync();
-    for (int r = block.warp(); r < runs; r += block.warps()) {
+    for (int r = block.warp(); r < runs; r += warps) {
       if (r == own) continue;
-      const int length = smaller(Run, all - r * Run), samples_of_run = length / step;
+      const int length = smaller(run, all - r * run), samples_of_run = length / step;
       const auto precedes = [&](const T& other, int k) {
         return r < own ? !a.comp(mine[k], other) : a.comp(other, mine[k]);
       };
@@ -311,7 +292,7 @@ struct rank_runs_kernel {
       for (int k = 0; k < at_once; ++k) before[k] *= step;
       for (int half = step / 2; half > 0; half /= 2)
         for (int k = 0; k < at_once; ++k)
-          if (const int i = before[k] + half - 1; i < length && precedes(element(r * Run + i), k)) before[k] += half;
+          if (const int i = before[k] + half - 1; i < length && precedes(element(r * run + i), k)) before[k] += half;
       for (int k = 0; k < at_once; ++k)
         simt::atomic_add(&memory.place[k * simt::warp_size + block.lane()], static_cast<unsigned>(before[k]));
     }
@@ -371,12 +352,13 @@ void merge_sort_on_blocks(const P& where, const merge_sort_plan& plan, const In&
   using to_data = sort_tiles_kernel<T, In, Data, Comp, Tuning>;
   using to_other = sort_tiles_kernel<T, In, Other, Comp, Tuning>;
   const grid shape{ceil_div(count.bound, plan.run), plan.threads};
+  const block::staged_input<In> source(in, count.bound);
   const int doublings = plan.doublings;
   int passes = plan.four_ways ? ceil_div(doublings, 2) : doublings;
   if (passes % 2 == 0)
-    launch(where, shape, to_data{}, typename to_data::arguments{in, data, count, comp});
+    launch(where, shape, to_data{}, typename to_data::arguments{source, data, count, comp});
   else
-    launch(where, shape, to_other{}, typename to_other::arguments{in, other, count, comp});
+    launch(where, shape, to_other{}, typename to_other::arguments{source, other, count, comp});
   std::int64_t run = plan.run;
   for (int done = 0; passes > 0; --passes) {
     const auto pass = [&](const auto& from, const auto& to) {
@@ -536,7 +518,7 @@ bool sort_short(const P& where, const In& in, const Data& data, const item_count
   using compared = compare_all_kernel<T, In, Data, Comp, Tuning.compared>;
   using tiles_kernel = sort_tiles_kernel<T, In, Other, Comp, short_tuning<Tuning>()>;
   using ranks = rank_runs_kernel<T, Other, Data, Comp, tiles_kernel::tile>;
-  const std::int64_t n = count.bound, tiles = ceil_div(n, std::int64_t(tiles_kernel::tile));
+  const std::int64_t n = count.bound;
   if (n <= smaller(std::int64_t(compared::most), compared::min_blocks * processor_count(where) * std::int64_t(32))) {
     const bool in_place = same_place(in, data);
     const scratch memory(where, 0, in_place ? 2 * sizeof(unsigned) : 0);
@@ -547,11 +529,17 @@ bool sort_short(const P& where, const In& in, const Data& data, const item_count
       launch(where, ceil_div(n, std::int64_t(simt::warp_size)), compared{}, a);
     return true;
   }
+  // Small tiles are sorted sooner; large ones are fewer where there would be more small ones than warps that look into them.
+  const int small = larger(tiles_kernel::threads / 2, simt::warp_size);
+  const int threads = n <= std::int64_t(ranks::warps) * small * tiles_kernel::items ? small : tiles_kernel::threads;
+  const int run = threads * tiles_kernel::items;
+  const std::int64_t tiles = ceil_div(n, std::int64_t(run));
   if (n > Tuning.ranked || tiles > ranks::most_runs) return false;
   scratch memory(where, home::bytes(n), 0);
   const Other other = home::of(memory, n);
-  launch(where, tiles, tiles_kernel{}, typename tiles_kernel::arguments{in, other, count, comp});
-  launch(where, tiles * ranks::blocks_of_run, ranks{}, typename ranks::arguments{other, data, count, comp});
+  launch(where, grid{tiles, threads}, tiles_kernel{},
+         typename tiles_kernel::arguments{block::staged_input<In>(in, n), other, count, comp});
+  launch(where, ranks::blocks_of_runs(tiles, run), ranks{}, typename ranks::arguments{other, data, count, run, comp});
   return true;
 }
 

@@ -97,4 +97,22 @@ PMPP_HOST_DEVICE std::int64_t warp_co_rank(Block& block, std::int64_t diagonal, 
                                      [&](std::int64_t i) { return !comp(b[diagonal - 1 - i], a[i]); });
 }
 
+/// A place that is at most the co-rank of `diagonal`, and less than `Grain` in front of it; found by the lanes of a warp or
+/// by each `Lanes` of them, each for another diagonal. Probes of a lie at multiples of Grain, the same for all diagonals:
+/// many searches at a time find most of what they read in the last cache.
+template <int Grain, int Lanes = simt::warp_size, class Block, class A, class B, class Comp>
+PMPP_HOST_DEVICE std::int64_t rough_co_rank(Block& block, std::int64_t diagonal, const A& a, std::int64_t a_count,
+                                            const B& b, std::int64_t b_count, const Comp& comp) {
+  const std::int64_t low = larger(std::int64_t(0), diagonal - b_count), high = smaller(diagonal, a_count);
+  const int rank = block.lane() % Lanes;
+  std::int64_t place = 0, step = Grain;
+  while (step <= a_count / (Lanes + 1)) step *= Lanes + 1;
+  for (; step >= Grain; step /= Lanes + 1) {
+    const std::int64_t i = place + (rank + 1) * step;  // are i elements of a among the first of the result?
+    const unsigned lanes = block.ballot(i <= low || (i <= high && !comp(b[diagonal - i], a[i - 1])));
+    place += simt::count_bits(lanes >> (block.lane() - rank) & (simt::all_lanes >> (simt::warp_size - Lanes))) * step;
+  }
+  return larger(place, low);
+}
+
 }  // namespace pmpp::inline PMPP_BACKEND::block

@@ -30,7 +30,7 @@ constexpr int odd_items(int bytes_of_thread, int bytes) {
 }
 /// Threads that merge on a multiprocessor at a time: registers for so many bytes each.
 constexpr int resident_threads(int threads, int bytes_of_thread) {
-  return bytes_of_thread > 136 ? threads / 2 : bytes_of_thread > 96 ? threads * 2 / 3 : threads;
+  return bytes_of_thread > 136 ? threads / 2 : bytes_of_thread > 100 ? threads * 2 / 3 : threads;
 }
 
 template <class T, int Threads, int Items, int Extra = 0>
