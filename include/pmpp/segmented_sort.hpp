@@ -551,10 +551,9 @@ void sort_windows(const P& where, const In& in, const Data& data, std::int64_t n
          typename sort_kernel::arguments{in, data, other, planner, planned, large, passes_needed, comp});
   // Long inputs: several steps for each block that runs at a time, because their work is not equal.
   const std::int64_t resident = std::int64_t(merge_kernel::min_blocks) * processor_count(where);
-  const std::int64_t steps = (Short ? 1 : 8) * resident,
-                     shortest = larger(cut.tile / 4, std::int64_t(merge_kernel::tile));
+  const std::int64_t steps = (Short ? 1 : 8) * resident;
   std::int64_t step = 4 * cut.tile;
-  while (step / 2 >= shortest && step / 2 * steps >= n) step /= 2;
+  while (step > cut.tile / 4 && step / 2 * steps >= n) step /= 2;
   std::int64_t run = cut.tile;
   for (int pass = 0; pass < passes; ++pass, run *= 4) {
     const typename merge_kernel::arguments a{block::staged_input<Data>(data, n),

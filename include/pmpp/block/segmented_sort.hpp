@@ -19,7 +19,6 @@
 
 #include <pmpp/block/scan.hpp>
 #include <pmpp/block/sort.hpp>
-#include <pmpp/core/co_rank.hpp>
 #include <pmpp/core/config.hpp>
 #include <pmpp/core/math.hpp>
 #include <pmpp/simt/bits.hpp>
