@@ -102,11 +102,11 @@ void add_sort(const std::string& name, const std::string& shape, std::int64_t n,
 void add_cases() {
   for (const int power : {16, 20, 26}) {
     const std::int64_t n = std::int64_t(1) << power;
-    for (const char* shape : {"4", "16", "64", "256", "1000", "4096", "16384", "262144", "any to 32", "any to 2000",
-                              "power law", "1xN", "huge, tiny"})
+    for (const char* shape : {"4", "16", "64", "256", "1000", "4096", "16384", "262144", "any to 32", "any to 100",
+                              "any to 2000", "power law", "1xN", "huge, tiny"})
       add_sort("segmented sort/u32", shape, n);
   }
-  for (const char* shape : {"16", "256", "4096", "any to 2000", "power law", "1xN", "huge, tiny"})
+  for (const char* shape : {"16", "64", "256", "4096", "any to 100", "any to 2000", "power law", "1xN", "huge, tiny"})
     add_sort("segmented sort/pairs u32, u32", shape, std::int64_t(1) << 26, pmpp::less{}, true);
 #ifdef PMPP_BENCH_SWEEP
   constexpr pmpp::sort_tuning threads_256{.threads = 256}, bytes_32{.bytes = 32},

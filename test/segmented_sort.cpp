@@ -33,10 +33,13 @@ using test::contradicting;
 using test::tagged;
 using test::triple;
 
-// A tile of 128 (64) elements of 4 bytes: several windows, passes and steps take part at a few thousand elements.
+// A tile of 160 (576) elements of 4 bytes: several windows, passes and steps take part at a few thousand elements. `small`
+// and `long_input` take nothing for a short input.
 constexpr pmpp::sort_tuning tiny{32, 16, 32, 16, 2};
-constexpr pmpp::sort_tuning small{64, 32, 64, 16, 3};
-constexpr std::int64_t tile = 8192, window = tile - tile / 8;  // of the default kernel for ints
+constexpr pmpp::sort_tuning small{
+    .threads = 64, .bytes = 32, .merge_threads = 64, .merge_bytes = 16, .segmented_short = 0};
+constexpr pmpp::sort_tuning long_input{.segmented_short = 0};
+constexpr std::int64_t short_tile = 4608, long_tile = 4352;  // of the default kernels, elements of up to 8 bytes
 
 std::uint64_t draw() { return test::generator()(); }
 std::int64_t draw_below(std::int64_t n) { return static_cast<std::int64_t>(draw() % static_cast<std::uint64_t>(n)); }
@@ -53,7 +56,7 @@ std::vector<std::pair<std::string, lengths>> laws(std::int64_t n) {
   add("one", {n});
   add("two", {n / 3, n - n / 3});
   add("all empty", lengths(count(n), 0));
-  for (const std::int64_t length : {1, 2, 3, 7, 16, 31, 32, 33, 100, 111, 112, 113, 128, 129, 300, 513}) {
+  for (const std::int64_t length : {1, 2, 3, 7, 16, 31, 32, 33, 100, 139, 140, 141, 160, 161, 300, 513}) {
     if (length > n) break;
     add("all alike", equal(length));
   }
@@ -154,13 +157,19 @@ TEST_ALL_PLACES("segments of all lengths are sorted stably") {
 }
 
 TEST_ALL_PLACES("segments at the edges of the default tile") {
-  for (const std::int64_t length : {window - 1, window, window + 1, tile - 1, tile, tile + 1, 4 * tile, 4 * tile + 1}) {
-    lengths l{3, length, 0, length, 5, 5, length};
-    const auto offsets = offsets_of(l);
-    check_segments<pmpp::sort_tuning{}, where>(
-        elements<tagged>(offsets.back(), [](std::int64_t) { return draw_below(1000); }), offsets, by_key{});
-    check_segments<pmpp::sort_tuning{}, where>(
-        elements<std::uint32_t>(offsets.back(), [](std::int64_t) { return draw_below(1 << 30); }), offsets);
+  for (const std::int64_t tile : {short_tile, long_tile}) {
+    const std::int64_t window = tile - tile / 8;
+    for (const std::int64_t length :
+         {window - 1, window, window + 1, tile - 1, tile, tile + 1, 4 * tile, 4 * tile + 1}) {
+      lengths l{3, length, 0, length, 5, 5, length};
+      const auto offsets = offsets_of(l);
+      const auto pairs = elements<tagged>(offsets.back(), [](std::int64_t) { return draw_below(1000); });
+      const auto numbers = elements<std::uint32_t>(offsets.back(), [](std::int64_t) { return draw_below(1 << 30); });
+      check_segments<pmpp::sort_tuning{}, where>(pairs, offsets, by_key{});
+      check_segments<pmpp::sort_tuning{}, where>(numbers, offsets);
+      check_segments<long_input, where>(pairs, offsets, by_key{});
+      check_segments<long_input, where>(numbers, offsets);
+    }
   }
   lengths mixture{150000, 1, 0, 9000};
   for (int i = 0; i < 3000; ++i) mixture.push_back(draw_below(40));

@@ -6,21 +6,24 @@
 //   data     3 1 2   5 4 4 9 0
 //   sorted   1 2 3   0 4 4 5 9
 //
-//   1. The array is cut into windows of 7/8 of a tile. One kernel finds the segments that begin in each window. A block
-//      sorts those of one window together in shared memory (block/segmented_sort.hpp). Only the last of them can lie past
-//      the window's end: if it does not fit into the tile it is a large one.
+//   1. The array is cut into windows of 7/8 of a tile, a block for each. What a block sorts together are the segments that
+//      begin in its window. Only the last of them can lie past the window's end: if it does not fit into the tile it is a
+//      large one.
 //
 //          window     |               |               |               |
 //          segments     a  b  c   d d d d   L L L L L L L L L L L L e
 //          tiles        [ a b c d ]        [ 1st tile  ]               of L: sorted by the block in whose window it begins
 //                                                     [ 2nd tile ] [e]
 //
-//      Where all segments of a window are short and their elements numbers, another kernel sorts them in front of that, by
-//      networks (block/short_segments.hpp).
+//      Where all segments are short and their elements numbers, warps sort them by networks (block/short_segments.hpp);
+//      otherwise the block sorts them by merging (block/segmented_sort.hpp).
 //
-//   2. A large segment is cut into tiles from its beginning; then passes make one run of four, as in sort.hpp, in all
-//      large segments at once. What a block does in a pass begins at a multiple of a step from where its segment begins;
-//      which large segments there are around it the first kernel has written down.
+//   2. A large segment is cut into tiles from its beginning; then passes make one run of four, in all large segments at
+//      once. What a block does in a pass begins at a multiple of a step from where its segment begins; which large
+//      segments there are around it step 1 has written down.
+//
+//   Short inputs take a launch for each step, long ones one more, which finds the segments of each window, and one for each
+//   pass.
 //
 // Segments of any sizes together: the work of a block depends on positions in the array alone, and one segment of
 // everything uses the whole machine. Traffic: 2n elements and the offsets, and 2m for each pass, where m elements lie in
@@ -31,6 +34,7 @@
 #include <cstdint>
 #include <type_traits>
 
+#include <pmpp/block/grid_barrier.hpp>
 #include <pmpp/block/merge_four.hpp>
 #include <pmpp/block/segmented_sort.hpp>
 #include <pmpp/block/short_segments.hpp>
@@ -40,6 +44,7 @@
 #include <pmpp/execution.hpp>
 #include <pmpp/host/parallel_for.hpp>
 #include <pmpp/launch.hpp>
+#include <pmpp/launch_together.hpp>
 #include <pmpp/memory/reachable.hpp>
 #include <pmpp/memory/workspace.hpp>
 #include <pmpp/merge.hpp>
@@ -58,16 +63,13 @@ struct segment_place {
 };
 
 /// How the array is cut: which segments are large, and how often they are merged.
-template <class T, sort_tuning Tuning>
 struct segment_cut {
-  static constexpr int items = sort_items(Tuning.bytes, sizeof(T)),
-                       threads = sort_threads(Tuning.threads, items*int(sizeof(T)), 96 * 1024), tile = threads * items,
-                       window = tile - tile / 8;
+  std::int64_t tile, window;  ///< elements
 
   /// Whether a segment does not fit into the tile of the window where it begins.
-  PMPP_HOST_DEVICE static bool large(const segment_place& s) { return s.end - s.begin / window * window > tile; }
+  PMPP_HOST_DEVICE bool large(const segment_place& s) const { return s.end - s.begin / window * window > tile; }
   /// Passes from tiles to a run of n elements.
-  PMPP_HOST_DEVICE static int passes(std::int64_t n) {
+  PMPP_HOST_DEVICE int passes(std::int64_t n) const {
     int count = 0;
     for (std::int64_t run = tile; run < n; run *= 4) ++count;
     return count;
@@ -92,14 +94,57 @@ struct window_plan {
   tile_part parts[3];
 };
 
-/// What a kernel says to those that follow.
-struct sort_notes {
-  unsigned left;  ///< windows that the kernel for short segments has left to the one for all
-  int passes;     ///< that the longest segment needs
+/// Says what a block sorts.
+template <class Offsets>
+struct window_planner {
+  Offsets offsets;
+  item_count offset_count;
+  segment_cut cut;
+
+  PMPP_HOST_DEVICE std::int64_t offset(std::int64_t s) const { return static_cast<std::int64_t>(offsets[s]); }
+
+  /// The first segment that begins in a window or behind it. All lanes of a warp call it.
+  template <class Block>
+  PMPP_HOST_DEVICE std::int64_t first_from(Block& block, std::int64_t window) const {
+    return block::warp_partition_point(block, std::int64_t(0), offset_count.get(),
+                                       [&](std::int64_t s) { return offset(s) < window * cut.window; });
+  }
+  /// Segments first ... next - 1 begin in the window. `noted` becomes the large segment to which its last element belongs.
+  PMPP_HOST_DEVICE window_plan plan(std::int64_t window, std::int64_t first, std::int64_t next,
+                                    segment_place& noted) const {
+    const std::int64_t segments = offset_count.get() - 1, last = smaller(next, segments);
+    const std::int64_t begin = window * cut.window, end = begin + cut.window;
+    const auto at = [&](std::int64_t s) { return offset(larger(std::int64_t(0), smaller(s, segments))); };
+    const segment_place before{at(first - 1), at(first)}, behind{at(last - 1), at(last)};
+    noted = {0, 0};
+    window_plan plan{};
+    if (first > 0 && first <= segments && before.end > begin && cut.large(before)) {
+      const std::int64_t from = before.begin + ceil_div(begin - before.begin, cut.tile) * cut.tile;
+      if (from < end) plan.parts[0] = tile_of(before, from);
+      if (before.end >= end) noted = before;
+    }
+    if (first < last) {
+      const std::int64_t to = cut.large(behind) ? behind.begin : behind.end;
+      plan.parts[1] = {before.end, first, last, static_cast<int>(to - before.end), false};
+      if (cut.large(behind)) {
+        plan.parts[2] = tile_of(behind, behind.begin);
+        noted = behind;
+      }
+    }
+    return plan;
+  }
+
+private:
+  /// The tile of a large segment that begins at element `from`.
+  PMPP_HOST_DEVICE tile_part tile_of(const segment_place& s, std::int64_t from) const {
+    return {from, 0, 0, static_cast<int>(larger(std::int64_t(0), smaller(cut.tile, s.end - from))),
+            cut.passes(s.end - s.begin) % 2 != 0};
+  }
 };
 
-/// Makes the plans. A warp finds where a window begins in the offsets; so a block plans one window less than it has warps.
-template <class Cut, class Offsets>
+/// Makes the plans of long inputs. A warp finds where a window begins in the offsets; so a block plans one window less than
+/// it has warps.
+template <class Offsets>
 struct plan_windows_kernel {
   static constexpr int threads = 256, warps = threads / simt::warp_size, windows = warps - 1;
 
@@ -107,52 +152,21 @@ struct plan_windows_kernel {
     std::int64_t first[warps];  ///< the first segment that begins in a window or behind it
   };
   struct arguments {
-    Offsets offsets;
-    item_count offset_count;
+    window_planner<Offsets> planner;
     std::int64_t windows;
     window_plan* plans;
-    segment_place* large;  ///< for each window: the large segment to which its last element belongs. Null: no passes.
-    sort_notes* notes;     ///< are set to 0
+    segment_place* large;
+    int* passes;  ///< is set to 0
   };
 
   template <class Block>
   PMPP_HOST_DEVICE void operator()(Block& block, shared& memory, const arguments& a) const {
-    const std::int64_t offsets = a.offset_count.get(), window = block.index() * windows + block.warp();
-    const auto offset = [&](std::int64_t s) { return static_cast<std::int64_t>(a.offsets[s]); };
-    const std::int64_t begin = window * Cut::window, end = begin + Cut::window;
-    const std::int64_t found =
-        block::warp_partition_point(block, std::int64_t(0), offsets, [&](std::int64_t s) { return offset(s) < begin; });
-    if (block.lane() == 0) memory.first[block.warp()] = found;
-    if (block.index() == 0 && block.thread() == 0) *a.notes = {0, 0};
+    const std::int64_t window = block.index() * windows + block.warp(), first = a.planner.first_from(block, window);
+    if (block.lane() == 0) memory.first[block.warp()] = first;
+    if (block.index() == 0 && block.thread() == 0) *a.passes = 0;
     block.sync();
     if (block.lane() > 0 || block.warp() == windows || window >= a.windows) return;
-    const std::int64_t segments = offsets - 1, first = found, last = smaller(memory.first[block.warp() + 1], segments);
-    const auto at = [&](std::int64_t s) { return offset(larger(std::int64_t(0), smaller(s, segments))); };
-    const segment_place before{at(first - 1), at(first)}, behind{at(last - 1), at(last)};
-    segment_place noted{0, 0};
-    window_plan plan{};
-    if (first > 0 && first <= segments && before.end > begin && Cut::large(before)) {
-      const std::int64_t from = before.begin + ceil_div(begin - before.begin, std::int64_t(Cut::tile)) * Cut::tile;
-      if (from < end) plan.parts[0] = tile_of(before, from);
-      if (before.end >= end) noted = before;
-    }
-    if (first < last) {
-      const std::int64_t to = Cut::large(behind) ? behind.begin : behind.end;
-      plan.parts[1] = {before.end, first, last, static_cast<int>(to - before.end), false};
-      if (Cut::large(behind)) {
-        plan.parts[2] = tile_of(behind, behind.begin);
-        noted = behind;
-      }
-    }
-    a.plans[window] = plan;
-    if (a.large != nullptr) a.large[window] = noted;
-  }
-
-private:
-  /// The tile of a large segment that begins at element `from`.
-  PMPP_HOST_DEVICE static tile_part tile_of(const segment_place& s, std::int64_t from) {
-    return {from, 0, 0, static_cast<int>(larger(std::int64_t(0), smaller(std::int64_t(Cut::tile), s.end - from))),
-            Cut::passes(s.end - s.begin) % 2 != 0};
+    a.plans[window] = a.planner.plan(window, first, memory.first[block.warp() + 1], a.large[window]);
   }
 };
 
@@ -178,7 +192,7 @@ struct key_words {
     return static_cast<std::conditional_t<Code::width <= 32, std::uint32_t, std::uint64_t>>(Code::encode(x));
   }
   template <class Word, class At>
-  PMPP_HOST_DEVICE static auto element(Word w, At) {
+  PMPP_HOST_DEVICE static auto element(Word w, bool, const At&) {
     return Code::decode(static_cast<typename Code::bits>(w));
   }
 };
@@ -189,8 +203,10 @@ struct pair_words {
     return std::uint64_t(Code::encode(x.first)) << 32 | unsigned(place);
   }
   template <class At>
-  PMPP_HOST_DEVICE static auto element(std::uint64_t w, At at) {
-    return at(static_cast<int>(w & 0xffff));
+  PMPP_HOST_DEVICE static auto element(std::uint64_t w, bool exists, const At& at) {
+    std::remove_reference_t<decltype(at(0))> x{};
+    if (exists) x = at(static_cast<int>(w & 0xffff));
+    return x;
   }
 };
 
@@ -205,143 +221,149 @@ struct sort_words<pair<K, V>, by_first<Comp>> {
   using type = std::conditional_t<std::is_void_v<code> || (sizeof(K) > 4), void, pair_words<code>>;
 };
 
-/// Sorts the windows whose segments are all short, by networks: less work, and in half of the registers.
-template <class T, class Words, class In, class Data, class Offsets, sort_tuning Tuning>
-struct sort_short_segments_kernel {
-  using cut = segment_cut<T, Tuning>;
-  static constexpr int items = cut::items, threads = cut::threads, tile = cut::tile,
-                       min_blocks = smaller(32, larger(1, 1536 / threads / (items * int(sizeof(T)) > 64 ? 2 : 1)));
-  using memory_of_block = block::sort_memory<T, threads, items>;
+/// How a block moves a tile: a thread takes every `threads`-th element.
+template <class Memory>
+struct tile_mover {
+  using T = typename Memory::element;
+  static constexpr int items = Memory::items, threads = Memory::threads, stride = Memory::slot(threads);
+  static_assert(threads % 16 == 0);
 
-  struct shared {
-    memory_of_block of_block;
-  };
-  struct arguments {
-    In in;
-    Data data;
-    Offsets offsets;
-    window_plan* plans;
-    sort_notes* notes;
-    std::uint32_t* left;
-  };
+  int thread, have;  ///< elements from the thread's first on; may be negative
 
-  template <class Block>
-  PMPP_HOST_DEVICE void operator()(Block& block, shared& memory, const arguments& a) const {
-    window_plan& plan = a.plans[block.index()];
-    const tile_part p = plan.parts[1];
-    const bool more = plan.parts[0].count + plan.parts[2].count > 0;
-    const std::int64_t segments = p.last - p.first;
-    // Almost all are empty, or one must be longer.
-    bool longer = segments > 32 * tile || p.count > segments * block::short_segment;
-    if (p.count > 0 && !longer) {
-      T x[items]{};
-      for (int k = 0; k < items; ++k) {
-        const int i = k * threads + block.thread();
-        if (i < p.count) x[k] = block::element_as<T>(value_of<In>(a.in[p.from + i]));
-      }
-      for (std::int64_t s = p.first + block.thread(); s < p.last; s += threads)
-        longer = longer || p.begin_of(a.offsets, s + 1) - p.begin_of(a.offsets, s) > block::short_segment;
-      T* const slots = memory.of_block.slots();
-      for (int k = 0; k < items; ++k) {
-        const int i = k * threads + block.thread();
-        if (i < p.count) slots[memory_of_block::slot(i)] = x[k];
-      }
-      longer = block.sync_or(longer);
-      if (!longer) {
-        block::sort_short_segments<Words>(block, memory.of_block, segments,
-                                          [&](std::int64_t s) { return p.begin_of(a.offsets, p.first + s); });
-        block.sync();
-        for (int k = 0; k < items; ++k) {
-          const int i = k * threads + block.thread();
-          if (i < p.count) block::assign(a.data, p.from + i, slots[memory_of_block::slot(i)]);
-        }
-      }
-    }
-    if (block.thread() > 0) return;
-    if (!longer) plan.parts[1].count = 0;
-    if (longer || more) a.left[simt::atomic_add(&a.notes->left, 1u)] = static_cast<std::uint32_t>(block.index());
+  template <class In>
+  PMPP_HOST_DEVICE void read(T (&x)[items], const In& in) const {
+    const In own = in + thread;
+    for (int k = 0; k < items; ++k)
+      if (k * threads < have) x[k] = block::element_as<T>(value_of<In>(own[k * threads]));
+  }
+  PMPP_HOST_DEVICE void put(Memory& memory, const T (&x)[items]) const {
+    T* const own = memory.slots() + Memory::slot(thread);
+    for (int k = 0; k < items; ++k)
+      if (k * threads < have) own[k * stride] = x[k];
+  }
+  template <class Out>
+  PMPP_HOST_DEVICE void write(const Out& out, Memory& memory) const {
+    const T* const own = memory.slots() + Memory::slot(thread);
+    const Out to = out + thread;
+    for (int k = 0; k < items; ++k)
+      if (k * threads < have) block::assign(to, k * threads, own[k * stride]);
   }
 };
 
+/// Elements of a thread: as many of 8 bytes as of 4, so that tiles are not shorter.
+constexpr int segment_items(int bytes_of_thread, int bytes) {
+  return block::odd_items(bytes_of_thread, bytes <= 8 ? 4 : bytes);
+}
+/// Threads of a block: few have less to wait for, but segments of 4096 elements should not have to be merged.
+constexpr int segment_threads(int threads, int items, int bytes) {
+  while (threads / 2 * items >= 4096) threads /= 2;
+  return sort_threads(threads, items * bytes, 96 * 1024);
+}
+
+/// Sorts the tiles of a window.
 template <class T, class In, class Data, class Other, class Offsets, class Comp, sort_tuning Tuning>
-struct sort_segments_kernel {
-  using cut = segment_cut<T, Tuning>;
-  static constexpr int items = cut::items, threads = cut::threads, tile = cut::tile,
-                       min_blocks = larger(1, 1024 / threads / (items * int(sizeof(T)) > 64 ? 2 : 1));
+struct sort_windows_kernel {
+  static constexpr int items = segment_items(Tuning.bytes, sizeof(T)),
+                       threads = segment_threads(Tuning.threads, items, sizeof(T)), tile = threads * items,
+                       min_blocks = larger(1, 1024 / threads / (items * int(sizeof(T)) > 136 ? 2 : 1));
+  static constexpr segment_cut cut{tile, tile - tile / 8};
+  using words = typename sort_words<T, Comp>::type;
+  using memory_of_short = block::short_segments_memory<T, threads, items>;
   using memory_of_block = block::segmented_sort_memory<T, threads, items>;
 
   struct shared {
-    memory_of_block of_block;
-    tile_part parts[3];
+    union {
+      memory_of_short of_short;
+      memory_of_block of_block;
+    };
+    std::int64_t first[2];  ///< the first segment that begins in the window, and behind it
+    window_plan plan;
   };
   struct arguments {
     In in;
     Data data;
     Other other;
-    Offsets offsets;
-    const window_plan* plans;
-    const segment_place* large;
-    sort_notes* notes;
-    const std::uint32_t* left;  ///< the windows to sort, in any order. Null: all, a block each
+    window_planner<Offsets> planner;
+    const window_plan* plans;  ///< null: each block makes its own
+    segment_place* large;      ///< for each window: the large segment to which its last element belongs
+    int* passes;               ///< that the longest segment needs
     Comp comp;
   };
 
   template <class Block>
   PMPP_HOST_DEVICE void operator()(Block& block, shared& memory, const arguments& a) const {
-    const std::int64_t windows = a.left == nullptr ? block.count() : std::int64_t(a.notes->left);
-    for (std::int64_t i = block.index(); i < windows; i += block.count()) {
-      const std::int64_t w = a.left == nullptr ? i : std::int64_t(a.left[i]);
+    const std::int64_t w = block.index();
+    if (a.plans != nullptr) {
+      if (block.thread() < 3) memory.plan.parts[block.thread()] = a.plans[w].parts[block.thread()];
+    } else {
+      for (int k = block.warp(); k < 2; k += block.warps()) {
+        const std::int64_t first = a.planner.first_from(block, w + k);
+        if (block.lane() == 0) memory.first[k] = first;
+      }
       block.sync();
-      if (block.thread() < 3) memory.parts[block.thread()] = a.plans[w].parts[block.thread()];
-      block.sync();
-      if (block.thread() == 0 && memory.parts[2].count > 0)
-        simt::atomic_max(&a.notes->passes, cut::passes(a.large[w].end - a.large[w].begin));
-      for (int k = 0; k < 3; ++k)
-        if (memory.parts[k].count > 0) sort_part(block, memory.of_block, a, memory.parts[k]);
+      if (block.thread() == 0) memory.plan = a.planner.plan(w, memory.first[0], memory.first[1], a.large[w]);
+    }
+    block.sync();
+    if (block.thread() == 0 && memory.plan.parts[2].count > 0)
+      simt::atomic_max(a.passes, a.planner.cut.passes(a.large[w].end - a.large[w].begin));
+    for (int k = 0; k < 3; ++k) {
+      const tile_part& p = memory.plan.parts[k];
+      if (p.count == 0) continue;
+      if constexpr (!std::is_void_v<words>)
+        if (k == 1 && sort_if_short(block, memory.of_short, a, p)) continue;
+      sort_part(block, memory.of_block, a, p);
     }
   }
 
 private:
-  PMPP_HOST_DEVICE static std::int64_t offset(const arguments& a, std::int64_t s) {
-    return static_cast<std::int64_t>(a.offsets[s]);
+  /// Sorts segments that are all short, by networks: less work. False: they are not.
+  template <class Block>
+  PMPP_HOST_DEVICE static bool sort_if_short(Block& block, memory_of_short& memory, const arguments& a,
+                                             const tile_part& p) {
+    const std::int64_t segments = p.last - p.first;
+    // Almost all are empty, or one must be longer.
+    if (segments > 32 * tile || p.count > segments * block::short_segment) return false;
+    const tile_mover<memory_of_short> mover{block.thread(), p.count - block.thread()};
+    T x[items]{};
+    mover.read(x, a.in + p.from);
+    bool longer = false;
+    for (std::int64_t s = p.first + block.thread(); s < p.last; s += threads)  // all loads under way: no short cut
+      longer |= a.planner.offset(s + 1) - a.planner.offset(s) > block::short_segment;
+    if (block.sync_or(longer)) return false;  // and what the tile before has left is not needed any more
+    mover.put(memory, x);
+    block.sync();
+    block::sort_short_segments<words>(block, memory, segments,
+                                      [&](std::int64_t s) { return p.begin_of(a.planner.offsets, p.first + s); });
+    block.sync();
+    mover.write(a.data + p.from, memory);
+    return true;
   }
 
   template <class Block>
   PMPP_HOST_DEVICE static void sort_part(Block& block, memory_of_block& memory, const arguments& a,
                                          const tile_part& p) {
-    const int count = p.count;
     const bool one = p.last - p.first < 2;
-    T* const slots = memory.slots();
+    const tile_mover<memory_of_block> mover{block.thread(), p.count - block.thread()};
     T x[items]{};  // set where there is an element
-    for (int k = 0; k < items; ++k) {
-      const int i = k * threads + block.thread();
-      if (i < count) x[k] = block::element_as<T>(value_of<In>(a.in[p.from + i]));
-    }
+    mover.read(x, a.in + p.from);
     block.sync();  // what the tile before has left is not needed any more
     if (!one) {
-      for (int i = block.thread(); i < tile; i += threads) memory.head[i] = 0;
+      for (int i = block.thread(); i < tile / 32 + 1; i += threads) memory.head[i] = 0;
       if (block.thread() == 0) memory.longest = 0;
       block.sync();
       mark_heads(block, memory, a, p);
     }
-    for (int k = 0; k < items; ++k) {
-      const int i = k * threads + block.thread();
-      if (i < count) slots[memory_of_block::slot(i)] = x[k];
-    }
+    mover.put(memory, x);
     block.sync();
     block::segmented_sort(block, memory, p.count, one ? p.count : memory.longest, a.comp);
-    for (int k = 0; k < items; ++k) {
-      const int i = k * threads + block.thread();
-      if (i >= p.count) continue;
-      if (p.to_other)
-        block::assign(a.other, p.from + i, slots[memory_of_block::slot(i)]);
-      else
-        block::assign(a.data, p.from + i, slots[memory_of_block::slot(i)]);
-    }
+    if (p.to_other)
+      mover.write(a.other + p.from, memory);
+    else
+      mover.write(a.data + p.from, memory);
   }
 
-  /// Each segment that is not empty marks its first element; the longest is found. Where far more segments than elements begin, all of them but
-  /// a few empty, each element searches for its segment instead.
+  /// Each segment that is not empty marks its first element; the longest is found. Where far more segments than elements
+  /// begin, all of them but a few empty, each element searches for its segment instead.
   template <class Block>
   PMPP_HOST_DEVICE static void mark_heads(Block& block, memory_of_block& memory, const arguments& a,
                                           const tile_part& p) {
@@ -354,12 +376,12 @@ private:
         int begin[at_once], end[at_once];
         for (int k = 0; k < at_once; ++k) {
           const std::int64_t s = smaller(next + k * threads, last - 1);
-          begin[k] = p.begin_of(a.offsets, s);
-          end[k] = p.begin_of(a.offsets, s + 1);
+          begin[k] = p.begin_of(a.planner.offsets, s);
+          end[k] = p.begin_of(a.planner.offsets, s + 1);
         }
         for (int k = 0; k < at_once; ++k) {
           if (begin[k] >= end[k] || next + k * threads >= last) continue;
-          memory.head[begin[k]] = 1;
+          simt::atomic_or(&memory.head[begin[k] / 32], 1u << begin[k] % 32);
           longest = larger(longest, end[k] - begin[k]);
         }
       }
@@ -369,12 +391,12 @@ private:
         std::int64_t low = first, high = last;  // the first segment that begins at element i or behind it
         while (low < high) {
           const std::int64_t s = low + (high - low) / 2;
-          if (offset(a, s) < p.from + i)
+          if (a.planner.offset(s) < p.from + i)
             low = s + 1;
           else
             high = s;
         }
-        if (low < last && offset(a, low) == p.from + i) memory.head[i] = 1;
+        if (low < last && a.planner.offset(low) == p.from + i) simt::atomic_or(&memory.head[i / 32], 1u << i % 32);
       }
     }
     longest = block.warp_max(longest);
@@ -393,13 +415,12 @@ PMPP_HOST_DEVICE block::staged_input<It> staged_from(const block::staged_input<I
   return part;
 }
 
-template <class T, class Data, class Other, class Comp, sort_tuning Tuning>
+template <class T, class Data, class Other, class Comp, int Threads, int Bytes>
 struct merge_segments_kernel {
-  using cut = segment_cut<T, Tuning>;
-  static constexpr int items = sort_items(Tuning.merge_bytes, sizeof(T)),
-                       threads = sort_threads(Tuning.merge_threads, items*int(sizeof(T)), 15 * 1024);
+  static constexpr int items = sort_items(Bytes, sizeof(T)),
+                       threads = sort_threads(Threads, items*int(sizeof(T)), 15 * 1024);
   using memory_of_block = block::merge_four_memory<T, threads, items>;
-  static constexpr int tile = memory_of_block::tile, window = cut::window;
+  static constexpr int tile = memory_of_block::tile;
   static constexpr int min_blocks =
       larger(1, smaller(1024 / threads, 227 * 1024 / int(sizeof(memory_of_block) + 1024)));
 
@@ -409,63 +430,78 @@ struct merge_segments_kernel {
   struct arguments {
     block::staged_input<Data> data;
     block::staged_input<Other> other;
+    segment_cut cut;
     const segment_place* large;
-    const sort_notes* notes;
+    int* passes;
     int pass;
     std::int64_t run;   ///< elements of the runs that the pass merges
     std::int64_t step;  ///< elements of what one block does; a part or a multiple of four runs
+    unsigned* barrier;  ///< two words, zero: this launch makes all passes from `pass` on. Null: only this one
     Comp comp;
   };
 
-  /// The block looks at `step` elements of the array at a time, and at the large segments that have elements there.
   template <class Block>
   PMPP_HOST_DEVICE void operator()(Block& block, shared& memory, const arguments& a) const {
-    const int passes = a.notes->passes;
-    for (std::int64_t begin = block.index() * a.step; passes > a.pass && begin < a.data.count;
-         begin += block.count() * a.step) {
-      const std::int64_t end = smaller(begin + a.step, a.data.count);
-      std::int64_t last = -1;
-      for (std::int64_t w = larger(begin / window - 1, std::int64_t(0)); w <= (end - 1) / window; ++w) {
-        const segment_place s = a.large[w];
-        if (s.end - s.begin <= a.run || s.begin == last) continue;
-        last = s.begin;
-        const std::int64_t unit = begin <= s.begin ? 0 : ceil_div(begin - s.begin, a.step);
-        if (s.begin + unit * a.step < smaller(end, s.end)) merge_unit(block, memory, a, s, unit);
-      }
+    const int passes = *a.passes, end = a.barrier == nullptr ? smaller(a.pass + 1, passes) : passes;
+    if (a.pass >= end) return;
+    block::grid_barrier barrier(a.barrier, a.barrier + 1);
+    std::int64_t run = a.run;
+    for (int pass = a.pass; pass < end; ++pass, run *= 4) {
+      if (pass > a.pass) barrier.sync(block);
+      merge_pass(block, memory, a, run);
+    }
+    if (a.barrier != nullptr && block.thread() == 0 && barrier.leave(block)) {
+      simt::store(a.barrier, 0u);
+      *a.passes = 0;
     }
   }
 
 private:
+  /// The block looks at `step` elements of the array at a time, and at the large segments that have elements there.
   template <class Block>
-  PMPP_HOST_DEVICE static void merge_unit(Block& block, shared& memory, const arguments& a, const segment_place& s,
-                                          std::int64_t unit) {
-    int passes = cut::passes(s.end - s.begin);
-    for (std::int64_t run = cut::tile; run < a.run; run *= 4) --passes;
+  PMPP_HOST_DEVICE static void merge_pass(Block& block, shared& memory, const arguments& a, std::int64_t run) {
+    for (std::int64_t begin = block.index() * a.step; begin < a.data.count; begin += block.count() * a.step) {
+      const std::int64_t end = smaller(begin + a.step, a.data.count);
+      std::int64_t last = -1;
+      for (std::int64_t w = larger(begin / a.cut.window - 1, std::int64_t(0)); w <= (end - 1) / a.cut.window; ++w) {
+        const segment_place s = a.large[w];
+        if (s.end - s.begin <= run || s.begin == last) continue;
+        last = s.begin;
+        const std::int64_t unit = begin <= s.begin ? 0 : ceil_div(begin - s.begin, a.step);
+        if (s.begin + unit * a.step < smaller(end, s.end)) merge_unit(block, memory, a, run, s, unit);
+      }
+    }
+  }
+
+  template <class Block>
+  PMPP_HOST_DEVICE static void merge_unit(Block& block, shared& memory, const arguments& a, std::int64_t run,
+                                          const segment_place& s, std::int64_t unit) {
+    const int passes = a.cut.passes(s.end - s.begin) - a.cut.passes(run);  // that are left
     if constexpr (std::is_same_v<Data, Other>) {
       if (passes % 2 == 0)
-        merge(block, memory, a, s, unit, a.data, a.other);
+        merge(block, memory, a, run, s, unit, a.data, a.other);
       else
-        merge(block, memory, a, s, unit, a.other, a.data);
+        merge(block, memory, a, run, s, unit, a.other, a.data);
     } else {
       if (passes % 2 == 0)
-        merge(block, memory, a, s, unit, a.data, a.other);
+        merge(block, memory, a, run, s, unit, a.data, a.other);
       else
-        merge(block, memory, a, s, unit, a.other, a.data);
+        merge(block, memory, a, run, s, unit, a.other, a.data);
     }
   }
 
   /// A unit begins `step` elements behind the one before; its work is the stretch from the splitter that lies in it on
   /// (block/merge_four.hpp). The first unit of four runs also does the stretch in front of all splitters.
   template <class Block, class From, class To>
-  PMPP_HOST_DEVICE static void merge(Block& block, shared& memory, const arguments& a, const segment_place& s,
-                                     std::int64_t unit, const From& from, const To& to) {
+  PMPP_HOST_DEVICE static void merge(Block& block, shared& memory, const arguments& a, std::int64_t run,
+                                     const segment_place& s, std::int64_t unit, const From& from, const To& to) {
     using out = decltype(to.in);
     const block::merge_four_task<decltype(from.in), std::remove_const_t<out>> task{
         staged_from(from, s.begin, s.end - s.begin), to.in + s.begin, static_cast<int>((to.shift + s.begin) % tile),
-        a.run, a.step};
-    const std::int64_t units = larger(std::int64_t(1), 4 * a.run / a.step), stretches = task.blocks_of_group();
+        run, a.step};
+    const std::int64_t units = larger(std::int64_t(1), 4 * run / a.step), stretches = task.blocks_of_group();
     const std::int64_t group = unit / units, place = unit % units * a.step;
-    const std::int64_t own = 1 + place / a.run + place % a.run / a.step * 4;
+    const std::int64_t own = 1 + place / run + place % run / a.step * 4;
     for (std::int64_t i = place == 0 ? 0 : own; i <= own && i < stretches; ++i) {
       block.sync();  // memory is free again
       block::merge_four(block, memory.of_block, task, group * stretches + i, a.comp);
@@ -473,53 +509,75 @@ private:
   }
 };
 
-/// Enqueues the sort on a GPU or runs it in the emulator: from `in` to `data`, which may be the same.
+/// The tuning of short inputs: threads have fewer elements and are done sooner.
+template <sort_tuning Tuning>
+constexpr sort_tuning short_segmented_tuning() {
+  sort_tuning tuning = Tuning;
+  tuning.bytes = smaller(Tuning.bytes, Tuning.short_bytes);
+  return tuning;
+}
+
+/// Enqueues the sort on a GPU or runs it in the emulator: from `in` to `data`, which may be the same. Short inputs take two
+/// launches: each block finds out what it sorts, and all wait for each other between passes.
+template <sort_tuning Tuning, bool Short, class T, class P, class In, class Data, class Offsets, class Comp>
+void sort_windows(const P& where, const In& in, const Data& data, std::int64_t n, const input<Offsets>& offsets,
+                  const Comp& comp) {
+  using home = second_home<T>;
+  using Other = typename home::iterator;
+  using sort_kernel = sort_windows_kernel<T, In, Data, Other, Offsets, Comp, Tuning>;
+  using merge_kernel = merge_segments_kernel<T, Data, Other, Comp, Tuning.merge_threads, Tuning.merge_bytes>;
+  static_assert(sizeof(typename merge_kernel::shared) <= 227 * 1024,
+                "pmpp: elements of more than about 450 bytes cannot be sorted");
+  constexpr segment_cut cut = sort_kernel::cut;
+  const std::int64_t windows = ceil_div(n, cut.window), plans = Short ? 0 : windows;
+  const int passes = cut.passes(n);
+  const std::int64_t others = passes == 0 ? 0 : n;
+  scratch memory(where,
+                 scratch_bytes({home::bytes(others), checked_bytes(plans, sizeof(window_plan), "segmented_sort"),
+                                checked_bytes(windows, sizeof(segment_place), "segmented_sort"), sizeof(int)}),
+                 Short && passes > 0 ? 3 * sizeof(unsigned) : 0);
+  const Other other = home::of(memory, others);
+  window_plan* const planned = Short ? nullptr : memory.take<window_plan>(plans);
+  segment_place* const large = memory.take<segment_place>(windows);
+  unsigned* const barrier = memory.state();
+  int* const passes_needed = barrier != nullptr ? reinterpret_cast<int*>(barrier + 2) : memory.take<int>(1);
+  const window_planner<Offsets> planner{offsets.first, offsets.count, cut};
+  if constexpr (!Short) {
+    using plan_kernel = plan_windows_kernel<Offsets>;
+    launch(where, ceil_div(windows, std::int64_t(plan_kernel::windows)), plan_kernel{},
+           typename plan_kernel::arguments{planner, windows, planned, large, passes_needed});
+  }
+  launch(where, windows, sort_kernel{},
+         typename sort_kernel::arguments{in, data, other, planner, planned, large, passes_needed, comp});
+  // Long inputs: several steps for each block that runs at a time, because their work is not equal.
+  const std::int64_t resident = std::int64_t(merge_kernel::min_blocks) * processor_count(where);
+  const std::int64_t steps = (Short ? 1 : 8) * resident;
+  std::int64_t step = 4 * cut.tile;
+  while (step > cut.tile / 4 && step / 2 * steps >= n) step /= 2;
+  std::int64_t run = cut.tile;
+  for (int pass = 0; pass < passes; ++pass, run *= 4) {
+    const typename merge_kernel::arguments a{block::staged_input<Data>(data, n),
+                                             block::staged_input<Other>(other, n),
+                                             cut,
+                                             large,
+                                             passes_needed,
+                                             pass,
+                                             run,
+                                             step,
+                                             barrier,
+                                             comp};
+    if (Short) return launch_together(where, smaller(ceil_div(n, step), resident), merge_kernel{}, a);
+    launch(where, smaller(ceil_div(n, step), 2 * resident), merge_kernel{}, a);
+  }
+}
+
 template <sort_tuning Tuning, class T, class P, class In, class Data, class Offsets, class Comp>
 void segmented_sort_on_blocks(const P& where, const In& in, const Data& data, std::int64_t n,
                               const input<Offsets>& offsets, const Comp& comp) {
-  using home = second_home<T>;
-  using Other = typename home::iterator;
-  using cut = segment_cut<T, Tuning>;
-  using sort_kernel = sort_segments_kernel<T, In, Data, Other, Offsets, Comp, Tuning>;
-  using merge_kernel = merge_segments_kernel<T, Data, Other, Comp, Tuning>;
-  static_assert(sizeof(typename merge_kernel::shared) <= 227 * 1024,
-                "pmpp: elements of more than about 450 bytes cannot be sorted");
-  const std::int64_t windows = ceil_div(n, std::int64_t(cut::window));
-  const int passes = cut::passes(n);
-  using words = typename sort_words<T, Comp>::type;
-  constexpr bool by_words = !std::is_void_v<words>;
-  const std::int64_t places = passes == 0 ? 0 : windows, others = passes == 0 ? 0 : n, listed = by_words ? windows : 0;
-  scratch memory(where,
-                 scratch_bytes({home::bytes(others), checked_bytes(windows, sizeof(window_plan), "segmented_sort"),
-                                checked_bytes(places, sizeof(segment_place), "segmented_sort"),
-                                checked_bytes(listed, sizeof(std::uint32_t), "segmented_sort"), sizeof(sort_notes)}),
-                 0);
-  const Other other = home::of(memory, others);
-  window_plan* const plans = memory.take<window_plan>(windows);
-  segment_place* const large = places == 0 ? nullptr : memory.take<segment_place>(places);
-  std::uint32_t* const left = by_words ? memory.take<std::uint32_t>(listed) : nullptr;
-  sort_notes* const notes = memory.take<sort_notes>(1);
-  using plan_kernel = plan_windows_kernel<cut, Offsets>;
-  launch(where, ceil_div(windows, std::int64_t(plan_kernel::windows)), plan_kernel{},
-         typename plan_kernel::arguments{offsets.first, offsets.count, windows, plans, large, notes});
-  std::int64_t blocks = windows;
-  if constexpr (by_words) {
-    using short_kernel = sort_short_segments_kernel<T, words, In, Data, Offsets, Tuning>;
-    launch(where, windows, short_kernel{},
-           typename short_kernel::arguments{in, data, offsets.first, plans, notes, left});
-    blocks = smaller(blocks, std::int64_t(4) * sort_kernel::min_blocks * processor_count(where));
-  }
-  launch(where, blocks, sort_kernel{},
-         typename sort_kernel::arguments{in, data, other, offsets.first, plans, large, notes, left, comp});
-  // Several steps for each block that runs at a time: their work is not equal.
-  const std::int64_t resident = std::int64_t(merge_kernel::min_blocks) * processor_count(where);
-  std::int64_t step = 4 * cut::tile;
-  while (step > larger(cut::tile / 4, merge_kernel::tile) && step > n / (4 * resident)) step /= 2;
-  std::int64_t run = cut::tile;
-  for (int pass = 0; pass < passes; ++pass, run *= 4)
-    launch(where, smaller(ceil_div(n, step), 2 * resident), merge_kernel{},
-           typename merge_kernel::arguments{block::staged_input<Data>(data, n), block::staged_input<Other>(other, n),
-                                            large, notes, pass, run, step, comp});
+  if (n <= Tuning.segmented_short)
+    sort_windows<short_segmented_tuning<Tuning>(), true, T>(where, in, data, n, offsets, comp);
+  else
+    sort_windows<Tuning, false, T>(where, in, data, n, offsets, comp);
 }
 
 /// seq: one segment after the other. host: so for segments that are long; the others are shared out by elements.
@@ -593,12 +651,12 @@ void sort_segments(const char* function, const P& where, const input<Data>& in, 
 ///                 \pre they do not decrease and lie in [0, n] (checked in debug mode).
 /// \param comp     as of sort; integers, floating-point numbers too come in the order of sort: -0.0 before +0.0 and NaN
 ///                 last under less.
-/// The result is unique: the same on every run. Asynchronous on a GPU; may be captured. Scratch: n elements and 0.5 %
-/// (140 bytes for each window of 7168 elements of 4 bytes, 3584 of 8), from the workspace or one allocation in stream
-/// order; 124 bytes a window for n up to 8192 elements of 4 bytes. Cost: 2n elements of traffic and the offsets, and 2m
-/// for each factor of four from a tile of 8192 to the longest segment, where m elements lie in segments so long. Time
-/// depends on n and on the number of segments, not on which segments are long. Launches: two or three, and one for each factor of
-/// four from a tile to n.
+/// The result is unique: the same on every run. Asynchronous on a GPU; may be captured. Scratch: n elements and 1 % (136
+/// bytes for each window of 3808 elements of up to 8 bytes), from the workspace or one allocation in stream order; for n
+/// up to a tile, 4608 such elements, a few bytes. Cost: 2n elements of traffic and the offsets, and 2m for each factor of
+/// four from a tile of 4352 to the longest segment, where m elements lie in segments so long. Time depends on n and on
+/// the number of segments, not on which segments are long. Launches: two for n up to 2^21, otherwise two and one for each
+/// factor of four from a tile to n.
 /// \throws std::invalid_argument for a null or reversed range or for no offsets; out_of_memory, cuda_error.
 /// Source: PMPP ch. 13; Baxter, moderngpu, 2013. Example: test/segmented_sort.cpp, sorts.
 template <sort_tuning Tuning = sort_tuning{}, execution_policy P, random_access_range R, random_access_range Offsets,

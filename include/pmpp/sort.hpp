@@ -56,17 +56,18 @@ struct sort_tuning {
   int radix_large = 4;         ///< from so many large tiles a multiprocessor on
   int radix_tiles = 64;        ///< of short inputs there should be as many, even if that makes them smaller
   int radix_value = 16;        ///< bytes of the largest values that go along with their keys in each pass
-  std::int64_t radix_narrow = std::int64_t(1) << 30;  ///< below so many elements look-back words have 32 bits
-  int pass_threads = 128;                             ///< of a block that merges runs, at most
-  int pass_bytes = 64;                                ///< of a thread's elements there, more for wide ones
-  int four_bytes = 100;                               ///< the same where it merges four runs
-  int resident = 1536;                                ///< threads that sort on a multiprocessor at a time
-  int pass_resident = 1536;                           ///< threads that merge runs there
-  std::int64_t four_ways = std::int64_t(1) << 24;     ///< from so many elements on passes merge four runs
-  int short_threads = 512;                            ///< of a block that sorts a tile where inputs are short
-  int short_bytes = 36;                               ///< of a thread's elements there
-  int compared = 4096;                                ///< up to so many elements are compared with each other
-  std::int64_t ranked = std::int64_t(1) << 16;        ///< up to so many elements one pass merges all tiles
+  std::int64_t radix_narrow = std::int64_t(1) << 30;     ///< below so many elements look-back words have 32 bits
+  int pass_threads = 128;                                ///< of a block that merges runs, at most
+  int pass_bytes = 64;                                   ///< of a thread's elements there, more for wide ones
+  int four_bytes = 100;                                  ///< the same where it merges four runs
+  int resident = 1536;                                   ///< threads that sort on a multiprocessor at a time
+  int pass_resident = 1536;                              ///< threads that merge runs there
+  std::int64_t four_ways = std::int64_t(1) << 24;        ///< from so many elements on passes merge four runs
+  int short_threads = 512;                               ///< of a block that sorts a tile where inputs are short
+  int short_bytes = 36;                                  ///< of a thread's elements there
+  int compared = 4096;                                   ///< up to so many elements are compared with each other
+  std::int64_t ranked = std::int64_t(1) << 16;           ///< up to so many elements one pass merges all tiles
+  std::int64_t segmented_short = std::int64_t(1) << 21;  ///< up to so many elements segmented_sort takes two launches
 };
 
 namespace detail {
@@ -227,14 +228,7 @@ struct compare_all_kernel {
           if (j < i ? !a.comp(mine, all[j]) : a.comp(all[j], mine)) ++before;  // i itself: not before itself
       simt::atomic_add(&memory.place[block.lane()], before);
     }
-    if (a.barrier != nullptr) {  // all have read
-      block::grid_barrier barrier(a.barrier, a.barrier + 1);
-      barrier.sync(
-          block, [] {}, [] {});
-      if (block.thread() == 0 && barrier.leave(block)) simt::store(a.barrier, 0u);
-    } else {
-      block.sync();
-    }
+    sync_grid_once(block, a.barrier);  // all have read
     if (block.warp() == 0 && i < n)
       block::assign(a.out, static_cast<std::int64_t>(smaller(memory.place[block.lane()], unsigned(n - 1))), all[i]);
   }

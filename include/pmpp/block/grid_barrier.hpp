@@ -13,6 +13,10 @@
 namespace pmpp::inline PMPP_BACKEND::block {
 
 class grid_barrier {
+  struct nothing {
+    PMPP_HOST_DEVICE void operator()() const {}
+  };
+
 public:
   /// \param arrived  0 when the grid starts; to be set to 0 by the block for which leave() is true.
   /// \param left     0 when the grid starts, and again when all blocks have left.
@@ -20,8 +24,8 @@ public:
 
   /// All threads of all blocks call. What any of them wrote before, all of them see afterwards. Thread 0 of each block runs
   /// `before()` when its block has arrived, and `after()` when all blocks have, before the other threads go on.
-  template <class Block, class Before, class After>
-  PMPP_HOST_DEVICE void sync(Block& block, Before before, After after) {
+  template <class Block, class Before = nothing, class After = nothing>
+  PMPP_HOST_DEVICE void sync(Block& block, Before before = {}, After after = {}) {
     const auto blocks = static_cast<unsigned>(block.count());
     expected_ += blocks;
     block.sync();

@@ -16,11 +16,9 @@
 #pragma once
 
 #include <cstdint>
-#include <cstring>
 
 #include <pmpp/block/scan.hpp>
 #include <pmpp/block/sort.hpp>
-#include <pmpp/core/co_rank.hpp>
 #include <pmpp/core/config.hpp>
 #include <pmpp/core/math.hpp>
 #include <pmpp/simt/bits.hpp>
@@ -43,9 +41,9 @@ template <class T, int Threads, int Items>
 struct segmented_sort_memory : sort_memory<T, Threads, Items> {
   static constexpr int tile = Threads * Items;
 
-  alignas(4) unsigned char head[tile];  ///< 1 where a segment begins; place 0 need not be marked
-  int start_of[Threads];                ///< of the segment that a thread's last element belongs to
-  int end_of[Threads];                  ///< the first head from a thread's first element on
+  unsigned head[tile / 32 + 1];  ///< a bit for each place: a segment begins there; place 0 need not be marked
+  int start_of[Threads];         ///< of the segment that a thread's last element belongs to
+  int end_of[Threads];           ///< the first head from a thread's first element on
   segment_reach of_warp[Threads / simt::warp_size];
   int longest;  ///< for the caller's use: elements of the longest segment
 };
@@ -55,19 +53,9 @@ namespace detail {
 /// Bit k: a segment begins at element k of thread `thread`.
 template <class Memory>
 PMPP_HOST_DEVICE unsigned heads_of(const Memory& memory, int thread) {
-  constexpr int items = Memory::items;
-  const unsigned char* const head = memory.head + thread * items;
-  unsigned heads = 0;
-  if constexpr (items % 4 == 0) {
-    for (int k = 0; k < items; k += 4) {
-      unsigned four = 0;
-      memcpy(&four, head + k, 4);
-      heads |= four * 0x10204080u >> 28 << k;  // the lowest bits of four bytes, side by side
-    }
-  } else {
-    for (int k = 0; k < items; ++k) heads |= unsigned(head[k]) << k;
-  }
-  return heads;
+  const int first = thread * Memory::items;
+  const std::uint64_t two = std::uint64_t(memory.head[first / 32 + 1]) << 32 | memory.head[first / 32];
+  return static_cast<unsigned>(two >> first % 32) & ((1u << Memory::items) - 1);
 }
 
 /// Fills start_of and end_of. Ends with a barrier.
@@ -129,56 +117,49 @@ PMPP_HOST_DEVICE void segmented_sort(Block& block, Memory& memory, int count, in
     heads = detail::heads_of(memory, block.thread());
     detail::find_segments(block, memory, count);
   }
+  const bool cut = block.any(heads >> 1 != 0);
   T x[items]{};
   if (have == items) {
     for (int k = 0; k < items; ++k) x[k] = own[k];
-    detail::sort_segments_in_registers(x, heads, longest, comp);
+    if (cut)
+      detail::sort_segments_in_registers(x, heads, longest, comp);
+    else
+      detail::sort_in_registers(x, comp);
     for (int k = 0; k < items; ++k) own[k] = x[k];
   } else if (have > 0) {
     detail::insertion_sort_segments(own, have, heads, comp);
   }
   bool last = false;
-  for (int run = items; run < count && !last; run *= 2) {
-    last = run > items && run / 2 >= longest;
-    if (last) run /= 2;  // all borders that are left, between groups of two such runs
-    const int first = last ? (from + run) / (2 * run) * (2 * run) - run : from / (2 * run) * (2 * run);
-    const int border = first + run;
+  for (int half = 1; half * items < count && !last; half *= 2) {  // threads whose elements a run has
+    last = half > 1 && half / 2 * items >= longest;
+    if (last) half /= 2;  // all borders that are left, between groups of two such runs
+    const int group = ~(2 * half - 1), first = last ? ((block.thread() + half) & group) - half : block.thread() & group;
+    const int begin = first * items, run = half * items, border = begin + run;
     const bool in_warp = !last && 2 * run <= of_warp;
-    int low = first, high = border;
+    int low = begin, high = border;
     if (border < count && border > 0) {
-      high = smaller(smaller(first + 2 * run, count), one ? count : memory.end_of[border / items]);
-      if (!one) low = larger(larger(first, 0), memory.start_of[border / items - 1]);
+      high = smaller(smaller(border + run, count), one ? count : memory.end_of[first + half]);
+      if (!one) low = larger(larger(begin, 0), memory.start_of[first + half - 1]);
     }
     const bool merges = high > border && from < high && from + items > low;
+    const bool warp_merges = block.any(merges);
     if (!in_warp)
       block.sync();
-    else if (block.any(merges))
+    else if (warp_merges)
       block.sync_warp();
     else
       continue;
-    if (merges) {
-      const detail::sort_window<Memory> of{slots, 0};
-      const int skipped = larger(0, low - from);
-      int a = low + co_rank(from + skipped - low, detail::sort_window<Memory>{slots, low}, border - low,
-                            detail::sort_window<Memory>{slots, border}, high - border, comp);
-      int b = border + from + skipped - a;
-      T next_a = of[smaller(a, border - 1)], next_b = of[smaller(b, high - 1)];
-      for (int k = 0; k < items; ++k) {
-        if (from + k < low || from + k >= high) continue;
-        const bool take_b = a >= border || (b < high && comp(next_b, next_a));
-        x[k] = take_b ? next_b : next_a;
-        const int next = take_b ? smaller(++b, high - 1) : smaller(++a, border - 1);
-        const T loaded = of[next];
-        (take_b ? next_b : next_a) = loaded;
-      }
-    }
+    const int to = larger(from, low);
+    if (warp_merges)
+      detail::merge_places<Memory>(block, slots, merges ? low : from, merges ? border : from, merges ? border : from,
+                                   merges ? high : from + 1, merges ? to - low : 0, comp, x);
     if (in_warp)
       block.sync_warp();
     else
       block.sync();
     if (merges)
       for (int k = 0; k < items; ++k)
-        if (from + k >= low && from + k < high) own[k] = x[k];
+        if (to + k < smaller(from + items, high)) slots[Memory::slot(to + k)] = x[k];
   }
   block.sync();
 }

@@ -18,8 +18,11 @@
 
 #include <cstdint>
 
+#include <pmpp/block/scan.hpp>
 #include <pmpp/core/config.hpp>
 #include <pmpp/core/math.hpp>
+#include <pmpp/core/operators.hpp>
+#include <pmpp/simt/bits.hpp>
 #include <pmpp/simt/block.hpp>
 
 namespace pmpp::inline PMPP_BACKEND::block {
@@ -28,9 +31,21 @@ namespace detail {
 
 template <class Word>
 PMPP_HOST_DEVICE void put_in_order(Word& x, Word& y) {
-  const Word low = smaller(x, y);
-  y = larger(x, y);
-  x = low;
+  const Word first = x, second = y;
+  if constexpr (sizeof(Word) <= 4) {  // an instruction each
+    x = smaller(first, second);
+    y = larger(first, second);
+  } else {
+    const bool swap = second < first;
+    x = swap ? second : first;
+    y = swap ? first : second;
+  }
+}
+
+/// The smaller or the larger of two words: the comparison takes the choice along.
+template <class Word>
+PMPP_HOST_DEVICE void keep_one(Word& mine, Word its, bool larger_one) {
+  mine = (its < mine) != larger_one ? its : mine;
 }
 
 /// Merges runs of Run elements, within groups of 2 * Run: Batcher's odd-even merge sort.
@@ -53,21 +68,29 @@ PMPP_HOST_DEVICE void sort_bitonic(Word (&x)[Items]) {
       if ((k & distance) == 0) put_in_order(x[k], x[k + distance]);
 }
 
-/// Merges the sorted runs of groups of `lanes` lanes, then of groups twice as large, up to `all` lanes.
+/// The lanes that share a segment: `lanes` neighbours from lane `first` on.
+struct sharing_lanes {
+  int first, lanes;
+};
+
+/// Merges the sorted runs of the lanes that share a segment, of up to `most` lanes. Lanes that a segment lacks to a power of
+/// two would hold nothing but the largest word, and keep it: where one would be asked nothing changes.
 template <class Block, int Items, class Word>
-PMPP_HOST_DEVICE void merge_lanes(Block& block, Word (&x)[Items], int all) {
-  for (int lanes = 2; lanes <= all; lanes *= 2) {
-    bool upper = (block.lane() & lanes / 2) != 0;
-    const auto keep = [&](Word& mine, Word other) { mine = upper ? larger(mine, other) : smaller(mine, other); };
+PMPP_HOST_DEVICE void merge_lanes(Block& block, Word (&x)[Items], const sharing_lanes& of, int most) {
+  const int own = block.lane() - of.first;
+  for (int width = 2; width < 2 * most; width *= 2) {
+    const auto ask = [&](int other) { return of.first + (other < of.lanes ? other : own); };
+    const int mirror = own ^ (width - 1), from = ask(mirror);
+    const bool upper = mirror < own, alone = mirror >= of.lanes;  // a lane alone keeps its smaller and its larger ones
     for (int k = 0; k < Items / 2; ++k) {
       Word& last = x[Items - 1 - k];
-      const Word to_first = block.shuffle_xor(last, lanes - 1), to_last = block.shuffle_xor(x[k], lanes - 1);
-      keep(x[k], to_first);
-      keep(last, to_last);
+      const Word to_first = block.shuffle(last, from), to_last = block.shuffle(x[k], from);
+      keep_one(x[k], to_first, upper);
+      keep_one(last, to_last, upper || alone);
     }
-    for (int distance = lanes / 4; distance > 0; distance /= 2) {
-      upper = (block.lane() & distance) != 0;
-      for (int k = 0; k < Items; ++k) keep(x[k], block.shuffle_xor(x[k], distance));
+    for (int distance = width / 4; distance > 0; distance /= 2) {
+      const int other = ask(own ^ distance);
+      for (int k = 0; k < Items; ++k) keep_one(x[k], block.shuffle(x[k], other), (own & distance) != 0);
     }
     sort_bitonic(x);
   }
@@ -75,57 +98,92 @@ PMPP_HOST_DEVICE void merge_lanes(Block& block, Word (&x)[Items], int all) {
 
 }  // namespace detail
 
+/// A tile of segments. One slot after every 16 stays empty: lanes with 16 neighbours each meet different banks.
+template <class T, int Threads, int Items>
+struct short_segments_memory {
+  using element = T;
+  static constexpr int threads = Threads, items = Items, tile = Threads * Items;
+
+  PMPP_HOST_DEVICE static constexpr int slot(int i) { return i + static_cast<int>(static_cast<unsigned>(i) / 16); }
+
+  // Bytes, because types with constructors cannot lie in shared memory.
+  alignas(larger(16, int(alignof(T)))) unsigned char bytes[slot(tile) * sizeof(T)];
+
+  PMPP_HOST_DEVICE T* slots() { return reinterpret_cast<T*>(bytes); }
+};
+
 /// Elements of the longest segment that a warp sorts.
 inline constexpr int short_segment = 16 * simt::warp_size;
 
-/// Sorts a segment of `count` elements, at most Items for each of `lanes` neighbouring lanes, a power of two; place i of the
-/// tile lies in memory.slot(i). All lanes of the warp call it.
+namespace detail {
+
+/// Sorts one segment of each lane, of up to `most` elements, or as many of them as the warp has lanes for: from the first
+/// on, as many lanes share one as it has elements for, Items each. All lanes of the warp call it. Returns how many
+/// segments are sorted.
 ///
-/// Words: word(element, place in the segment), and element(word, at) where at(place) is what lay there.
+/// Words: word(element, place in the segment), and element(word, exists, at) where at(place) is what lay there.
 template <class Words, int Items, class Block, class Memory>
-PMPP_HOST_DEVICE void sort_short_segment(Block& block, Memory& memory, int begin, int count, int lanes) {
+PMPP_HOST_DEVICE int sort_turn(Block& block, Memory& memory, int begin, int count, int most) {
   using T = typename Memory::element;
   using word = decltype(Words::word(T{}, 0));
-  const int own = (block.lane() & (lanes - 1)) * Items, have = count - own;  // have may be negative
+  constexpr int warp_size = simt::warp_size;
+  int sorted_segments = warp_size;
+  sharing_lanes of{block.lane(), 1};
+  if (most > Items) {
+    of.lanes = count > 1 ? ceil_div(count, Items) : 0;
+    const int end = warp_inclusive_scan(block, of.lanes, plus{});
+    of.first = end - of.lanes;
+    sorted_segments = simt::count_bits(block.ballot(end <= warp_size));
+    int s = 0;  // the segment that this lane works for
+    for (int step = warp_size / 2; step > 0; step /= 2)
+      if (block.shuffle(end, s + step - 1) <= block.lane()) s += step;
+    const bool works = (block.shuffle(end, s) > block.lane()) & (s < sorted_segments);
+    begin = block.shuffle(begin, s);
+    count = block.shuffle(count, s);
+    of = {block.shuffle(of.first, s), block.shuffle(of.lanes, s)};
+    if (!works) {
+      of = {block.lane(), 1};
+      count = 0;
+    }
+  }
+  const int own = (block.lane() - of.first) * Items, have = count - own;  // have may be negative
   T* const slots = memory.slots();
   const auto at = [&](int place) -> T& { return slots[Memory::slot(begin + place)]; };
   word x[Items];
-  for (int k = 0; k < Items; ++k) x[k] = k < have ? Words::word(at(own + k), own + k) : static_cast<word>(~word(0));
-  detail::sort_by_network(x);
-  if (Items == 16) detail::merge_lanes(block, x, lanes);
-  T sorted[Items]{};
-  for (int k = 0; k < Items; ++k)
-    if (k < have) sorted[k] = Words::element(x[k], at);
+  for (int k = 0; k < Items; ++k) {
+    x[k] = static_cast<word>(~word(0));
+    if (k < have) x[k] = Words::word(at(own + k), own + k);
+  }
+  sort_by_network(x);
+  if (most > Items) merge_lanes(block, x, of, ceil_div(most, Items));
+  T sorted[Items];
+  for (int k = 0; k < Items; ++k) sorted[k] = Words::element(x[k], k < have, at);
   block.sync_warp();
   for (int k = 0; k < Items; ++k)
     if (k < have) at(own + k) = sorted[k];
+  return sorted_segments;
 }
+
+}  // namespace detail
 
 /// Sorts the segments of a tile, of up to short_segment elements each: segment s is [begin_of(s), begin_of(s + 1)). All
 /// threads of the block call it, after a barrier.
 template <class Words, class Block, class Memory, class Begin>
 PMPP_HOST_DEVICE void sort_short_segments(Block& block, Memory& memory, std::int64_t segments, Begin begin_of) {
-  constexpr int warp_size = simt::warp_size;
-  int batch = 1;  // segments of a warp at a time: few where they are long, so that all warps have some
-  while (batch < warp_size && batch * block.warps() < segments) batch *= 2;
-  for (std::int64_t first = block.warp() * batch; first < segments; first += block.warps() * batch) {
-    const std::int64_t s = first + block.lane();
-    const bool has_one = block.lane() < batch && s < segments;
-    const int begin = has_one ? begin_of(s) : 0, count = has_one ? begin_of(s + 1) - begin : 0;
+  const std::int64_t of_warp = ceil_div(segments, std::int64_t(block.warps())), first = block.warp() * of_warp;
+  const std::int64_t last = smaller(first + of_warp, segments);
+  for (std::int64_t next = first; next < last;) {
+    const std::int64_t s = next + block.lane();
+    const int begin = s < last ? begin_of(s) : 0, count = s < last ? begin_of(s + 1) - begin : 0;
     const int most = block.warp_max(count);
-    if (most <= 1) continue;
-    if (most <= 4) {
-      sort_short_segment<Words, 4>(block, memory, begin, count, 1);
-    } else if (most <= 8) {
-      sort_short_segment<Words, 8>(block, memory, begin, count, 1);
-    } else {
-      int lanes = 1;
-      while (16 * lanes < most) lanes *= 2;
-      for (int turn = 0; turn < batch; turn += warp_size / lanes) {
-        const int of = turn + block.lane() / lanes;
-        sort_short_segment<Words, 16>(block, memory, block.shuffle(begin, of), block.shuffle(count, of), lanes);
-      }
-    }
+    if (most <= 1)
+      next += simt::warp_size;
+    else if (most <= 4)
+      next += detail::sort_turn<Words, 4>(block, memory, begin, count, most);
+    else if (most <= 8 || (most > 16 && most <= 256))
+      next += detail::sort_turn<Words, 8>(block, memory, begin, count, most);
+    else
+      next += detail::sort_turn<Words, 16>(block, memory, begin, count, most);
   }
 }
 

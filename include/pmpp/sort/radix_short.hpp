@@ -42,6 +42,15 @@
 
 namespace pmpp::inline PMPP_BACKEND::detail {
 
+/// The only barrier of a grid: its two words are zero again when the grid ends. Null: each block waits for itself alone.
+template <class Block>
+PMPP_HOST_DEVICE void sync_grid_once(Block& block, unsigned* words) {
+  if (words == nullptr) return block.sync();
+  block::grid_barrier barrier(words, words + 1);
+  barrier.sync(block);
+  if (block.thread() == 0 && barrier.leave(block)) simt::store(words, 0u);
+}
+
 /// Finds the place of each key by comparing it with all others.
 template <class Code, class V, class KeysIn, class ValuesIn, class KeysOut, class ValuesOut, int Threads, int Most>
 struct radix_compare_kernel {
@@ -102,14 +111,7 @@ struct radix_compare_kernel {
       key = a.keys_in[i];
       if constexpr (has_values<V>) value = static_cast<V>(a.values_in[i]);
     }
-    if (a.barrier != nullptr) {
-      block::grid_barrier barrier(a.barrier, a.barrier + 1);
-      barrier.sync(
-          block, [] {}, [] {});
-      if (block.thread() == 0 && barrier.leave(block)) simt::store(a.barrier, 0u);
-    } else {
-      block.sync();
-    }
+    sync_grid_once(block, a.barrier);
     if (block.warp() == 0 && i < n) {
       const auto to = static_cast<std::int64_t>(memory.place[block.lane()]);
       block::assign(a.keys_out, to, key);
@@ -153,10 +155,6 @@ struct radix_together_kernel {
   template <class Block>
   PMPP_HOST_DEVICE void operator()(Block& block, shared& memory, const arguments& a) const {
     block::grid_barrier barrier(a.barrier, a.barrier + 1);
-    const auto meet = [&] {
-      barrier.sync(
-          block, [] {}, [] {});
-    };
     radix_home home = a.in_place ? radix_home::data : radix_home::input;
     int passes = a.passes, p = 0, round = 0;
     bool highest = looks_even(block, memory, a, home, passes - 1);
@@ -167,7 +165,7 @@ struct radix_together_kernel {
       if (highest && !memory.constant && memory.fits) {
         home = a.in_place ? radix_home::other : radix_home::data;
         put(block, memory, a, home, digit);
-        meet();
+        barrier.sync(block);
         if (block.thread() == 0) memory.last = barrier.leave(block);
         sort_own(block, memory, a, home, passes);
         break;
@@ -179,13 +177,13 @@ struct radix_together_kernel {
       } else {
         const bool last_pass = p == passes - 1, moves = last_pass || !memory.constant;
         const radix_home target = (passes - p) % 2 == 1 ? radix_home::data : radix_home::other;
-        if (moves && target == home) meet();  // all have read what will be overwritten
+        if (moves && target == home) barrier.sync(block);  // all have read what will be overwritten
         if (last_pass && block.thread() == 0) memory.last = barrier.leave(block);
         if (moves) put(block, memory, a, home = target, digit);
         if (last_pass) break;
         ++p;
       }
-      meet();
+      barrier.sync(block);
     }
     block.sync();
     if (memory.last) {
