@@ -423,7 +423,8 @@ TEST_ALL_PLACES("a mask of more taps than a kernel has parameters for") {
 
 TEST_ALL_PLACES("separable masks: the results of the whole mask, for every border and size") {
   for (const border::rule& outside : rules) {
-    for (const auto& [k, l] : {std::pair{1, 1}, {2, 2}, {3, 3}, {4, 7}, {5, 1}, {1, 6}, {9, 8}, {31, 31}, {33, 20}}) {
+    for (const auto& [k, l] :
+         {std::pair{1, 1}, {2, 2}, {3, 3}, {4, 7}, {5, 1}, {1, 6}, {9, 8}, {12, 11}, {16, 13}, {31, 31}, {33, 20}}) {
       check_separable<standard, where, float, float, float, float>(70, 140, k, l, outside);
       check_separable<standard, where, float, float, float, float>(5, 9, k, l, outside, {1, 2}, {3, 1});
       if constexpr (where::on_device)
@@ -431,6 +432,9 @@ TEST_ALL_PLACES("separable masks: the results of the whole mask, for every borde
     }
     check_separable<standard, where, std::uint8_t, float, float, std::uint8_t>(40, 140, 3, 5, outside);
     check_separable<standard, where, std::uint8_t, float, float, std::uint8_t>(33, 131, 7, 4, outside, {1, 2}, {3, 0});
+    check_separable<standard, where, std::uint8_t, float, float, std::uint8_t>(21, 1030, 15, 11, outside);
+    check_separable<standard, where, std::uint8_t, float, float, std::uint8_t>(40, 600, 31, 20, outside);
+    check_separable<standard, where, float, float, float, float>(21, 1030, 14, 16, outside);  // several strips
   }
   for (const border::rule& outside : {border::zero, border::mirror}) {
     check_separable<standard, where, float, float, float, float>(300, 270, 5, 5, outside);  // several sections

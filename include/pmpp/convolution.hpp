@@ -12,8 +12,8 @@
 //   3. The taps come as parameters of the kernel where they are in the host's memory, so that nothing is copied and
 //      nothing waits; those of square masks of 3, 5, 7 and 9 taps a side are operands where they are.
 //   4. Masks too large for shared memory are used part by part.
-//   5. convolve_separable walks down strips of the matrix, with the sums along rows in shared memory
-//      (convolution/separable.hpp).
+//   5. convolve_separable walks down strips of the matrix, with the results of short masks in registers
+//      (convolution/walk.hpp), with the sums along rows of longer ones in shared memory (convolution/separable.hpp).
 //
 // Work n * taps; traffic: the input read once but for the rims of tiles, the output written once; one launch. Sums are
 // floats, or doubles where input, mask or output are double or have integers of 32 bits or more; the order of the
@@ -30,6 +30,7 @@
 #include <pmpp/convolution/pixels.hpp>
 #include <pmpp/convolution/separable.hpp>
 #include <pmpp/convolution/volume.hpp>
+#include <pmpp/convolution/walk.hpp>
 #include <pmpp/core/config.hpp>
 #include <pmpp/core/contiguous.hpp>
 #include <pmpp/core/error.hpp>
@@ -150,7 +151,7 @@ mask_argument<Tap, Capacity> argument_of(const volume<const Tap>& mask, bool in_
   std::int64_t i = 0;
   for (std::int64_t z = 0; z < mask.depth; ++z)
     for (std::int64_t y = 0; y < mask.height; ++y)
-      for (std::int64_t x = 0; x < mask.width; ++x) argument.value[i++] = *mask.at(z, y, x);
+      for (std::int64_t x = 0; x < mask.width && i < Capacity; ++x) argument.value[i++] = *mask.at(z, y, x);
   return argument;
 }
 
@@ -377,11 +378,41 @@ void convolve_band(const separable_convolution<In, TapY, TapX, Out>& c, std::int
   }
 }
 
+/// Taps of a mask that walk_kernel has registers for; where nothing is converted it is faster up to 16 only.
+template <class In>
+inline constexpr int walk_taps = std::is_same_v<In, float> ? 16 : 32;
+
+/// Whether walk_kernel has the result: short masks, and positions that fit into 31 bits.
+template <class In, class TapY, class TapX, class Out>
+bool fits_walk(const separable_convolution<In, TapY, TapX, Out>& c) {
+  const std::int64_t most = std::int64_t(1) << 30;
+  return larger(c.mask_y.width, c.mask_x.width) <= walk_taps<In> && c.in.height < most && c.in.width < most &&
+         c.in.step >= 0 && c.in.width * c.in.step < most;
+}
+
+template <int Slots, class P, class In, class TapY, class TapX, class Out>
+void launch_walk(const P& where, const separable_convolution<In, TapY, TapX, Out>& c) {
+  constexpr int fewer = Slots == 32 ? 16 : Slots - 4;
+  if constexpr (Slots > 8)
+    if (larger(c.mask_y.width, c.mask_x.width) <= fewer) return launch_walk<fewer>(where, c);
+  using kernel = walk_kernel<In, TapY, TapX, Out, Slots>;
+  const std::int64_t strips = ceil_div(c.out.width, std::int64_t(kernel::width));
+  const std::int64_t slots = round_up(c.mask_y.width, std::int64_t(4));
+  const std::int64_t rows = section_rows(c.out.height, 1, slots, strips, processor_count(where) * kernel::min_blocks);
+  const std::int64_t section = round_up(rows + slots - 1, std::int64_t(kernel::steps)) - (slots - 1);
+  const walk_task<In, Out> task{c.in, c.out, c.outside, c.out.in_fours(), strips, section};
+  launch(where, strips * ceil_div(c.out.height, section), kernel{}, task,
+         argument_of<Slots>(c.mask_y, lives_on_device(where, c.mask_y.data)),
+         argument_of<Slots>(c.mask_x, lives_on_device(where, c.mask_x.data)));
+}
+
 template <convolution_tuning Tuning, class P, class In, class TapY, class TapX, class Out>
 void convolve_separable_on_device(const P& where, const separable_convolution<In, TapY, TapX, Out>& c) {
   check_reachable(where, "convolve_separable", c.in.data);
   check_reachable(where, "convolve_separable", c.out.data);
   using sum = sum_of<In, std::conditional_t<needs_double<TapY>, TapY, TapX>, Out>;
+  if constexpr (std::is_same_v<sum, float>)
+    if (fits_walk(c)) return launch_walk<walk_taps<In>>(where, c);
   constexpr int rows = std::is_same_v<sum, float> ? Tuning.separable_rows : Tuning.separable_rows / 2;
   // What is converted on its way needs more registers.
   constexpr int blocks =
