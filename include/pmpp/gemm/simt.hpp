@@ -93,6 +93,7 @@ struct gemm_kernel {
     std::int64_t first_block;      ///< of this launch, among those of all launches of the call
     gemm_result<S, Epilogue> result;
     bool wide;  ///< words of C may be written
+    A one;
 
     PMPP_HOST_DEVICE std::int64_t partial_row() const { return round_up(c.cols, std::int64_t(word)); }
   };
@@ -176,7 +177,7 @@ private:
       f(pattern < Extent, 1, Extent % items == 0 ? items : 1, true > {});
     else if (copy == slab_copy::along)
       f(pattern<Extent, 1, 1, true>{});
-    else if (copy == slab_copy::along_k)
+    else if (copy == slab_copy::along_k || copy == slab_copy::words_along_k)
       f(pattern<Extent, 8, 1, false>{});
     else
       f(pattern<Extent, 1, 1, false>{});
@@ -195,11 +196,15 @@ private:
                                           : 0),
           rows_(static_cast<int>(smaller(std::int64_t(Extent), x.extent - first))),
           last_depth_(last_depth) {
-      with_pattern<Extent, Copy>(x, [&](auto way) {
-        const int i = way.i(block.thread()) * way.items, p = way.p(block.thread());
+      const auto begin = [&](int i, int p) {
         from_ = x.data + batch * x.batch_stride + (first + i) * x.stride + (k + p) * x.k_stride;
         to_ = p * row_length + i;
-      });
+      };
+      if constexpr (turned)
+        begin(block.thread() / words, block.thread() % words * items);
+      else
+        with_pattern<Extent, Copy>(
+            x, [&](auto way) { begin(way.i(block.thread()) * way.items, way.p(block.thread())); });
     }
 
     /// How many slabs, from the first on, lie inside the operand.
@@ -210,7 +215,9 @@ private:
     template <bool Inside, class Block>
     PMPP_HOST_DEVICE void copy(Block& block, const gemm_operand<T>& x, A* to) {
       to += to_;
-      if (Inside || left_ > part_)
+      if (turned && (Inside || left_ > part_))
+        unrolled<pieces>([&](int n) { read_[n] = *reinterpret_cast<const group*>(from_ + n * abreast * x.stride); });
+      else if (Inside || left_ > part_)
         with_pattern<Extent, Copy>(x, [&](auto way) {
           for (int i = 0; i < way.pieces; i += way.across)
             for (int p = 0; p < Tile.k; p += way.deep)
@@ -222,35 +229,56 @@ private:
       else if (left_ > 0)
         copy_part(block, x, to);
       --left_;
-      from_ += Tile.k * x.k_stride;
+      from_ += Tile.k * (turned ? 1 : x.k_stride);
+    }
+
+    /// Writes what of that slab came through registers, later: then nobody waits for it.
+    template <bool Inside>
+    PMPP_HOST_DEVICE void place(A* to) const {
+      if constexpr (turned)
+        if (Inside || left_ >= part_)
+          unrolled<pieces>([&](int n) {
+            for (int e = 0; e < items; ++e) to[to_ + e * row_length + n * abreast] = static_cast<A>(read_[n].item[e]);
+          });
     }
 
   private:
     static constexpr int row_length = Extent + word;
+    static constexpr bool turned = Copy == slab_copy::words_along_k;
+    // Of a turned slab: elements of a word, words of a row, rows that all threads read together, words of a thread.
+    static constexpr int items = larger(1, int(16 / sizeof(T))), words = larger(1, Tile.k / items),
+                         abreast = threads / words, pieces = turned ? Extent / abreast : 1;
+    using group = item_group<T, items>;
+    static_assert(!turned || (Tile.k % items == 0 && threads % words == 0 && Extent % abreast == 0));
 
     /// The same at the edges of the matrix, element by element.
     template <class Block>
     PMPP_HOST_DEVICE void copy_part(Block& block, const gemm_operand<T>& x, A* to) const {
-      int items = 1, across = 0, deep = 0, p0 = 0, i0 = 0;
-      with_pattern<Extent, Copy>(x, [&](auto way) {
-        items = way.items, across = way.across, deep = way.deep;
-        p0 = way.p(block.thread()), i0 = way.i(block.thread()) * items;
-      });
       const int depth = left_ == 1 ? last_depth_ : Tile.k;
-      for (int p = 0; p0 + p < Tile.k; p += deep)
-        for (int i = 0; i0 + i < Extent; i += across * items)
-          for (int e = i; e < i + items; ++e) {
-            if (p0 + p < depth && i0 + e < rows_)
-              copy_piece<1>(to + p * row_length + e, from_ + e * x.stride + p * x.k_stride);
-            else
-              to[p * row_length + e] = A{};
-          }
+      const auto copy_item = [&](int i0, int i, int p0, int p) {
+        if (p0 + p < depth && i0 + i < rows_)
+          copy_piece<1>(to + p * row_length + i, from_ + i * x.stride + p * x.k_stride);
+        else
+          to[p * row_length + i] = A{};
+      };
+      if constexpr (turned)
+        for (int i = 0; i < Extent; i += abreast)
+          for (int e = 0; e < items; ++e)
+            copy_item(block.thread() / words, i, block.thread() % words * items, e);
+      else
+        with_pattern<Extent, Copy>(x, [&](auto way) {
+          const int i0 = way.i(block.thread()) * way.items, p0 = way.p(block.thread());
+          for (int p = 0; p0 + p < Tile.k; p += way.deep)
+            for (int i = 0; i0 + i < Extent; i += way.across * way.items)
+              for (int e = i; e < i + way.items; ++e) copy_item(i0, e, p0, p);
+        });
     }
 
     const T* from_;          // the first piece of this thread in the next slab
     int to_;                 // where it goes
     int left_, part_;        // slabs to copy; how many of them, the last ones, have edges
     int rows_, last_depth_;  // of the operand in this tile, in the last slab
+    group read_[pieces] = {};  // of a turned slab, on its way
   };
 
   /// Starts copying what needs no conversion; converts the rest.
@@ -284,10 +312,9 @@ private:
     }
   }
 
-  /// Adds the products of one k for some rows of a thread.
-  template <int First, int Last>
+  /// Adds the products of one k.
   PMPP_HOST_DEVICE static void add_products(const operands& y, A (&sum)[Tile.thread_m][Tile.thread_n]) {
-    for (int i = First; i < Last; ++i)
+    for (int i = 0; i < Tile.thread_m; ++i)
       for (int j = 0; j < Tile.thread_n; ++j) {
         const int serpentine = i % 2 == 0 ? j : Tile.thread_n - 1 - j;  // the neighbour shares an operand
         sum[i][serpentine] += y.a[i] * y.b[serpentine];
@@ -298,7 +325,7 @@ private:
   template <class Block>
   PMPP_HOST_DEVICE static void multiply(Block& block, shared& memory, const arguments& x, const place& at,
                                         A (&sum)[Tile.thread_m][Tile.thread_n]) {
-    constexpr int ahead = Tile.stages - 2, rows = Tile.stages * Tile.k;
+    constexpr int ahead = Tile.stages - 1, rows = Tile.stages * Tile.k;
     const std::int64_t depth = larger(std::int64_t(0), at.k_end - at.k_begin);
     const int slabs = static_cast<int>(ceil_div(depth, std::int64_t(Tile.k)));
     const int last_depth = static_cast<int>(depth - (slabs - 1) * std::int64_t(Tile.k));
@@ -306,42 +333,45 @@ private:
     feed<Tile.n, CopyB, TB> b(block, x.b, at.batch, at.col, at.k_begin, slabs, last_depth);
     const int inside = smaller(a.whole_slabs(), b.whole_slabs()) - ahead;  // fetches in the loop that need no checks
     for (int s = 0; s < ahead; ++s) {
-      a.template copy<false>(block, x.a, memory.a + s * Tile.k * row_a);
-      b.template copy<false>(block, x.b, memory.b + s * Tile.k * row_b);
+      A *to_a = memory.a + s * Tile.k * row_a, *to_b = memory.b + s * Tile.k * row_b;
+      a.template copy<false>(block, x.a, to_a);
+      b.template copy<false>(block, x.b, to_b);
+      a.template place<false>(to_a);
+      b.template place<false>(to_b);
       simt::copy_async_batch();
     }
     simt::copy_async_wait<ahead - 1>();
     block.sync();
     operands now[2] = {};
-    constexpr int half = Tile.thread_m / 2;
     int row = 0, free_row = ahead * Tile.k;  // of shared memory: for this k, for the slab that is fetched next
     if (slabs > 0) load(memory, at, 0, now[0]);
     const auto multiply_slab = [&](auto fetches_inside) {
-      a.template copy<fetches_inside.value>(block, x.a, memory.a + free_row * row_a);
-      b.template copy<fetches_inside.value>(block, x.b, memory.b + free_row * row_b);
+      A *to_a = memory.a + free_row * row_a, *to_b = memory.b + free_row * row_b;
+      a.template copy<fetches_inside.value>(block, x.a, to_a);
+      b.template copy<fetches_inside.value>(block, x.b, to_b);
       simt::copy_async_batch();
-      free_row = free_row + Tile.k < rows ? free_row + Tile.k : 0;
       for (int q = 0; q < Tile.k; q += Tile.unrolled_k) {
-        if (q == Tile.k - Tile.unrolled_k) {
-          // The next slab is there; and all have done with the slab before this one, whose place is the next to be free.
-          simt::copy_async_wait<ahead - 1>();
-          block.sync();
-        }
         const int after = row + Tile.unrolled_k < rows ? row + Tile.unrolled_k : 0;
         unrolled<Tile.unrolled_k>([&](int p) {
-          // The first operands of a slab are loaded last in the loop; half of the products before them are left for the
-          // next round, so that nobody waits for these.
-          add_products<half, Tile.thread_m>(now[(p + 1) % 2], sum);
+          if (q + p == Tile.k - 3) {
+            a.template place<fetches_inside.value>(to_a);
+            b.template place<fetches_inside.value>(to_b);
+          }
+          if (q + p == Tile.k - 1) {
+            // The next slab is there; and all have read this one, whose place is the next to be free.
+            simt::copy_async_wait<ahead - 1>();
+            block.sync();
+          }
           load(memory, at, p + 1 < Tile.unrolled_k ? row + p + 1 : after, now[(p + 1) % 2]);
-          add_products<0, half>(now[p % 2], sum);
+          add_products(now[p % 2], sum);
         });
         row = after;
       }
+      free_row = free_row + Tile.k < rows ? free_row + Tile.k : 0;
     };
     int s = 0;
     for (; s < inside; ++s) multiply_slab(std::true_type{});
     for (; s < slabs; ++s) multiply_slab(std::false_type{});
-    add_products<half, Tile.thread_m>(now[1], sum);
   }
 
   PMPP_HOST_DEVICE static void write_partial(const arguments& x, const place& at,
@@ -354,7 +384,7 @@ private:
       for (int j = 0; j < Tile.thread_n; j += word) {
         const std::int64_t col = at.col + at.thread_col + col_of(j);
         shared_word y;
-        for (int e = 0; e < word; ++e) y.item[e] = sum[i][j + e];
+        for (int e = 0; e < word; ++e) y.item[e] = sum[i][j + e] * x.one;
         if (at.thread_col + col_of(j) >= at.others_cols && col < length)
           *reinterpret_cast<shared_word*>(to + row * length + col) = y;
       }
@@ -391,7 +421,7 @@ private:
 /// Adds up the partial sums of the splits, in order, one element of C a thread.
 template <class TC, class A, class S, class Epilogue>
 struct gemm_combine_kernel {
-  static constexpr int threads = 256, min_blocks = 4;
+  static constexpr int threads = 128, min_blocks = 5;
 
   struct arguments {
     gemm_target<TC> c;
@@ -420,13 +450,19 @@ private:
       if (col >= x.c.cols) continue;
       const A* from = x.partials + batch * x.splits * matrix + in_batch;
       A sum = from[0];
-      std::int64_t s = 1;
-      for (; s + 8 <= x.splits; s += 8) {
-        A next[8];
-        for (int e = 0; e < 8; ++e) next[e] = from[(s + e) * matrix];
-        for (int e = 0; e < 8; ++e) sum += next[e];
-      }
-      for (; s < x.splits; ++s) sum += from[s * matrix];
+      // In order, but many at a time on their way: a small C has few threads that could hide how long each takes.
+      auto left = static_cast<int>(x.splits) - 1;
+      const auto add = [&]<int Most>(std::integral_constant<int, Most>, int count) {
+        A next[Most];
+        for (int e = 0; e < Most; ++e) next[e] = e < count ? from[(e + 1) * matrix] : A{};
+        for (int e = 0; e < Most; ++e)
+          if (e < count) sum += next[e];
+        from += Most * matrix;
+        left -= Most;
+      };
+      while (left >= 32) add(std::integral_constant<int, 32>{}, 32);
+      while (left >= 8) add(std::integral_constant<int, 8>{}, 8);
+      if (left > 0) add(std::integral_constant<int, 7>{}, left);
       TC* to = x.c.data + batch * x.c.batch_stride + row * x.c.row_stride + col * x.c.col_stride;
       *to = x.result(sum, to, row, col);
     }
@@ -513,24 +549,24 @@ void gemm_by_tiles(const P& where, const gemm_problem<TA, TB, TC, S, Epilogue>& 
     for (std::int64_t first = 0; first < blocks; first += most)
       launch(where, smaller(most, blocks - first), kernel{},
              typename kernel::arguments{x.a, x.b, x.c, x.k, plan.tiles_m, plan.tiles_n, plan.splits, plan.split_k, sums,
-                                        first, x.result, wide});
+                                        first, x.result, wide, A(1)});
   };
   using enum slab_copy;
   // Large tiles are worth kernels of their own for the usual layouts: 4096^3 floats take 10 % longer with one for all.
   if constexpr (Tile.thread_m * Tile.thread_n * sizeof(A) >= 512) {
-    const slab_copy a = x.a.copy, b = x.b.copy;
-    if (a == any || b == any)
+    const bool a_deep = x.a.k_stride == 1 && x.a.stride != 1, b_deep = x.b.k_stride == 1 && x.b.stride != 1;
+    const auto by_words = [](slab_copy copy) { return copy == words || copy == words_along_k; };
+    if (x.a.copy == any || x.b.copy == any)
       run.template operator()<mixed, mixed>();
-    else if (a == along_k && b == along_k)
-      run.template operator()<along_k, along_k>();
-    else if (a == along || b == along)
-      a == along_k   ? run.template operator()<along_k, along>()
-      : b == along_k ? run.template operator()<along, along_k>()
-                     : run.template operator()<along, along>();
+    else if (by_words(x.a.copy) && by_words(x.b.copy))
+      a_deep   ? b_deep ? run.template operator()<words_along_k, words_along_k>()
+                        : run.template operator()<words_along_k, words>()
+      : b_deep ? run.template operator()<words, words_along_k>()
+               : run.template operator()<words, words>();
     else
-      a == along_k   ? run.template operator()<along_k, words>()
-      : b == along_k ? run.template operator()<words, along_k>()
-                     : run.template operator()<words, words>();
+      a_deep   ? b_deep ? run.template operator()<along_k, along_k>() : run.template operator()<along_k, along>()
+      : b_deep ? run.template operator()<along, along_k>()
+               : run.template operator()<along, along>();
   } else {
     run.template operator()<mixed, mixed>();
   }
