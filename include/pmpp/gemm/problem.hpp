@@ -16,12 +16,11 @@ namespace detail {
 
 /// How an operand is copied to shared memory.
 enum class slab_copy {
-  words,          ///< 16 bytes at a time, along m or n
-  words_along_k,  ///< 16 bytes at a time, along k; turned on their way through registers
-  along,          ///< element by element; those with consecutive i (along m or n) lie next to each other
-  along_k,        ///< element by element; those with consecutive k lie next to each other
-  any,            ///< element by element
-  mixed           ///< a kernel for all of them
+  words,    ///< 16 bytes at a time, along m or n
+  along,    ///< element by element; those with consecutive i (along m or n) lie next to each other
+  along_k,  ///< element by element; those with consecutive k lie next to each other
+  any,      ///< element by element
+  mixed     ///< a kernel for all three
 };
 
 /// A or B as the kernel sees it: element (i, p) is data[i * stride + p * k_stride], i along m or n.
@@ -36,12 +35,10 @@ struct gemm_operand {
                std::int64_t batch_stride_)
       : data(data_), extent(extent_), stride(stride_), k_stride(k_stride_), batch_stride(batch_stride_) {
     constexpr std::int64_t items = 16 / sizeof(T);
-    const auto aligned = [&](std::int64_t pitch) {
-      return reinterpret_cast<std::uintptr_t>(data) % 16 == 0 && 16 % sizeof(T) == 0 && pitch % items == 0 &&
-             batch_stride % items == 0;
-    };
-    copy = stride == 1     ? aligned(k_stride) ? slab_copy::words : slab_copy::along
-           : k_stride == 1 ? aligned(stride) && sizeof(T) > 1 ? slab_copy::words_along_k : slab_copy::along_k
+    const bool aligned = reinterpret_cast<std::uintptr_t>(data) % 16 == 0 && 16 % sizeof(T) == 0 &&
+                         k_stride % items == 0 && batch_stride % items == 0;
+    copy = stride == 1     ? aligned ? slab_copy::words : slab_copy::along
+           : k_stride == 1 ? slab_copy::along_k
                            : slab_copy::any;
   }
 };

@@ -93,6 +93,8 @@ struct gemm_kernel {
     std::int64_t first_block;      ///< of this launch, among those of all launches of the call
     gemm_result<S, Epilogue> result;
     bool wide;  ///< words of C may be written
+    /// 1. Sums that are written as they are would be kept in the registers of the words in which they are written, in which
+    /// three operands of many products come from the same bank: an H100 multiplies a twentieth slower.
     A one;
 
     PMPP_HOST_DEVICE std::int64_t partial_row() const { return round_up(c.cols, std::int64_t(word)); }
@@ -177,7 +179,7 @@ private:
       f(pattern < Extent, 1, Extent % items == 0 ? items : 1, true > {});
     else if (copy == slab_copy::along)
       f(pattern<Extent, 1, 1, true>{});
-    else if (copy == slab_copy::along_k || copy == slab_copy::words_along_k)
+    else if (copy == slab_copy::along_k)
       f(pattern<Extent, 8, 1, false>{});
     else
       f(pattern<Extent, 1, 1, false>{});
@@ -196,15 +198,11 @@ private:
                                           : 0),
           rows_(static_cast<int>(smaller(std::int64_t(Extent), x.extent - first))),
           last_depth_(last_depth) {
-      const auto begin = [&](int i, int p) {
+      with_pattern<Extent, Copy>(x, [&](auto way) {
+        const int i = way.i(block.thread()) * way.items, p = way.p(block.thread());
         from_ = x.data + batch * x.batch_stride + (first + i) * x.stride + (k + p) * x.k_stride;
         to_ = p * row_length + i;
-      };
-      if constexpr (turned)
-        begin(block.thread() / words, block.thread() % words * items);
-      else
-        with_pattern<Extent, Copy>(
-            x, [&](auto way) { begin(way.i(block.thread()) * way.items, way.p(block.thread())); });
+      });
     }
 
     /// How many slabs, from the first on, lie inside the operand.
@@ -215,9 +213,7 @@ private:
     template <bool Inside, class Block>
     PMPP_HOST_DEVICE void copy(Block& block, const gemm_operand<T>& x, A* to) {
       to += to_;
-      if (turned && (Inside || left_ > part_))
-        unrolled<pieces>([&](int n) { read_[n] = *reinterpret_cast<const group*>(from_ + n * abreast * x.stride); });
-      else if (Inside || left_ > part_)
+      if (Inside || left_ > part_)
         with_pattern<Extent, Copy>(x, [&](auto way) {
           for (int i = 0; i < way.pieces; i += way.across)
             for (int p = 0; p < Tile.k; p += way.deep)
@@ -229,56 +225,35 @@ private:
       else if (left_ > 0)
         copy_part(block, x, to);
       --left_;
-      from_ += Tile.k * (turned ? 1 : x.k_stride);
-    }
-
-    /// Writes what of that slab came through registers, later: then nobody waits for it.
-    template <bool Inside>
-    PMPP_HOST_DEVICE void place(A* to) const {
-      if constexpr (turned)
-        if (Inside || left_ >= part_)
-          unrolled<pieces>([&](int n) {
-            for (int e = 0; e < items; ++e) to[to_ + e * row_length + n * abreast] = static_cast<A>(read_[n].item[e]);
-          });
+      from_ += Tile.k * x.k_stride;
     }
 
   private:
     static constexpr int row_length = Extent + word;
-    static constexpr bool turned = Copy == slab_copy::words_along_k;
-    // Of a turned slab: elements of a word, words of a row, rows that all threads read together, words of a thread.
-    static constexpr int items = larger(1, int(16 / sizeof(T))), words = larger(1, Tile.k / items),
-                         abreast = threads / words, pieces = turned ? Extent / abreast : 1;
-    using group = item_group<T, items>;
-    static_assert(!turned || (Tile.k % items == 0 && threads % words == 0 && Extent % abreast == 0));
 
     /// The same at the edges of the matrix, element by element.
     template <class Block>
     PMPP_HOST_DEVICE void copy_part(Block& block, const gemm_operand<T>& x, A* to) const {
+      int items = 1, across = 0, deep = 0, p0 = 0, i0 = 0;
+      with_pattern<Extent, Copy>(x, [&](auto way) {
+        items = way.items, across = way.across, deep = way.deep;
+        p0 = way.p(block.thread()), i0 = way.i(block.thread()) * items;
+      });
       const int depth = left_ == 1 ? last_depth_ : Tile.k;
-      const auto copy_item = [&](int i0, int i, int p0, int p) {
-        if (p0 + p < depth && i0 + i < rows_)
-          copy_piece<1>(to + p * row_length + i, from_ + i * x.stride + p * x.k_stride);
-        else
-          to[p * row_length + i] = A{};
-      };
-      if constexpr (turned)
-        for (int i = 0; i < Extent; i += abreast)
-          for (int e = 0; e < items; ++e)
-            copy_item(block.thread() / words, i, block.thread() % words * items, e);
-      else
-        with_pattern<Extent, Copy>(x, [&](auto way) {
-          const int i0 = way.i(block.thread()) * way.items, p0 = way.p(block.thread());
-          for (int p = 0; p0 + p < Tile.k; p += way.deep)
-            for (int i = 0; i0 + i < Extent; i += way.across * way.items)
-              for (int e = i; e < i + way.items; ++e) copy_item(i0, e, p0, p);
-        });
+      for (int p = 0; p0 + p < Tile.k; p += deep)
+        for (int i = 0; i0 + i < Extent; i += across * items)
+          for (int e = i; e < i + items; ++e) {
+            if (p0 + p < depth && i0 + e < rows_)
+              copy_piece<1>(to + p * row_length + e, from_ + e * x.stride + p * x.k_stride);
+            else
+              to[p * row_length + e] = A{};
+          }
     }
 
     const T* from_;          // the first piece of this thread in the next slab
     int to_;                 // where it goes
     int left_, part_;        // slabs to copy; how many of them, the last ones, have edges
     int rows_, last_depth_;  // of the operand in this tile, in the last slab
-    group read_[pieces] = {};  // of a turned slab, on its way
   };
 
   /// Starts copying what needs no conversion; converts the rest.
@@ -333,11 +308,8 @@ private:
     feed<Tile.n, CopyB, TB> b(block, x.b, at.batch, at.col, at.k_begin, slabs, last_depth);
     const int inside = smaller(a.whole_slabs(), b.whole_slabs()) - ahead;  // fetches in the loop that need no checks
     for (int s = 0; s < ahead; ++s) {
-      A *to_a = memory.a + s * Tile.k * row_a, *to_b = memory.b + s * Tile.k * row_b;
-      a.template copy<false>(block, x.a, to_a);
-      b.template copy<false>(block, x.b, to_b);
-      a.template place<false>(to_a);
-      b.template place<false>(to_b);
+      a.template copy<false>(block, x.a, memory.a + s * Tile.k * row_a);
+      b.template copy<false>(block, x.b, memory.b + s * Tile.k * row_b);
       simt::copy_async_batch();
     }
     simt::copy_async_wait<ahead - 1>();
@@ -346,17 +318,13 @@ private:
     int row = 0, free_row = ahead * Tile.k;  // of shared memory: for this k, for the slab that is fetched next
     if (slabs > 0) load(memory, at, 0, now[0]);
     const auto multiply_slab = [&](auto fetches_inside) {
-      A *to_a = memory.a + free_row * row_a, *to_b = memory.b + free_row * row_b;
-      a.template copy<fetches_inside.value>(block, x.a, to_a);
-      b.template copy<fetches_inside.value>(block, x.b, to_b);
+      a.template copy<fetches_inside.value>(block, x.a, memory.a + free_row * row_a);
+      b.template copy<fetches_inside.value>(block, x.b, memory.b + free_row * row_b);
       simt::copy_async_batch();
+      free_row = free_row + Tile.k < rows ? free_row + Tile.k : 0;
       for (int q = 0; q < Tile.k; q += Tile.unrolled_k) {
         const int after = row + Tile.unrolled_k < rows ? row + Tile.unrolled_k : 0;
         unrolled<Tile.unrolled_k>([&](int p) {
-          if (q + p == Tile.k - 3) {
-            a.template place<fetches_inside.value>(to_a);
-            b.template place<fetches_inside.value>(to_b);
-          }
           if (q + p == Tile.k - 1) {
             // The next slab is there; and all have read this one, whose place is the next to be free.
             simt::copy_async_wait<ahead - 1>();
@@ -367,7 +335,6 @@ private:
         });
         row = after;
       }
-      free_row = free_row + Tile.k < rows ? free_row + Tile.k : 0;
     };
     int s = 0;
     for (; s < inside; ++s) multiply_slab(std::true_type{});
@@ -554,19 +521,19 @@ void gemm_by_tiles(const P& where, const gemm_problem<TA, TB, TC, S, Epilogue>& 
   using enum slab_copy;
   // Large tiles are worth kernels of their own for the usual layouts: 4096^3 floats take 10 % longer with one for all.
   if constexpr (Tile.thread_m * Tile.thread_n * sizeof(A) >= 512) {
-    const bool a_deep = x.a.k_stride == 1 && x.a.stride != 1, b_deep = x.b.k_stride == 1 && x.b.stride != 1;
-    const auto by_words = [](slab_copy copy) { return copy == words || copy == words_along_k; };
-    if (x.a.copy == any || x.b.copy == any)
+    const slab_copy a = x.a.copy, b = x.b.copy;
+    if (a == any || b == any)
       run.template operator()<mixed, mixed>();
-    else if (by_words(x.a.copy) && by_words(x.b.copy))
-      a_deep   ? b_deep ? run.template operator()<words_along_k, words_along_k>()
-                        : run.template operator()<words_along_k, words>()
-      : b_deep ? run.template operator()<words, words_along_k>()
-               : run.template operator()<words, words>();
+    else if (a == along_k && b == along_k)
+      run.template operator()<along_k, along_k>();
+    else if (a == along || b == along)
+      a == along_k   ? run.template operator()<along_k, along>()
+      : b == along_k ? run.template operator()<along, along_k>()
+                     : run.template operator()<along, along>();
     else
-      a_deep   ? b_deep ? run.template operator()<along_k, along_k>() : run.template operator()<along_k, along>()
-      : b_deep ? run.template operator()<along, along_k>()
-               : run.template operator()<along, along>();
+      a == along_k   ? run.template operator()<along_k, words>()
+      : b == along_k ? run.template operator()<words, along_k>()
+                     : run.template operator()<words, words>();
   } else {
     run.template operator()<mixed, mixed>();
   }
