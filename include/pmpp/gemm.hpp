@@ -112,7 +112,9 @@ template <gemm_tile Tile, class A, class P, class TA, class TB, class TC, class 
 void gemm_by_large_tiles(const P& where, gemm_problem<TA, TB, TC, S, Epilogue> x, const gemm_plan& plan) {
   constexpr std::int64_t worth_a_copy = 2048;  // products of an element (H100)
   const auto bytes = [&](const auto& y, std::int64_t products) {
-    const bool copied = plan.splits == 1 && products >= worth_a_copy && y.copy != slab_copy::words;
+    // Tiles at an edge that cuts words are slow: then elements one by one are faster.
+    const bool copied = plan.splits == 1 && products >= worth_a_copy && y.copy != slab_copy::words &&
+                        y.extent % std::int64_t(16 / sizeof(A)) == 0;
     return copied ? repacked_bytes(y, false, x.k, x.batch) : 0;
   };
   const std::int64_t a_bytes = bytes(x.a, x.c.cols), b_bytes = bytes(x.b, x.c.rows);
