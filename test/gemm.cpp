@@ -57,6 +57,8 @@ TEST_ALL_PLACES("gemm: the tiles that it is made with") {
     for (const bool tb : {false, true}) {
       try_product<where, pmpp::gemm_tuning{}, float, float, float>(129, 131, 37, {ta}, {tb}, {});
       try_product<where, pmpp::gemm_tuning{}, float, float, float>(128, 256, 64, {ta, 4}, {tb, 4}, {ta != tb}, 2, 1);
+      try_product<where, pmpp::gemm_tuning{}, float, float, float>(200, 300, 100, {ta}, {tb}, {});  // words, edges
+      try_product<where, pmpp::gemm_tuning{}, float, float, float>(100, 120, 36, {ta}, {tb, 8}, {});
       try_product<where, pmpp::gemm_tuning{}, float, float, float>(130, 257, 100, {ta, 1, 1}, {tb, 3, 2}, {false, 1});
       try_product<where, pmpp::gemm_tuning{}, float, float, float>(128, 256, 72, {ta, 1}, {tb}, {});
       try_product<where, pmpp::gemm_tuning{}, float, float, float>(128, 256, 72, {ta}, {tb, 1}, {});
@@ -64,14 +66,15 @@ TEST_ALL_PLACES("gemm: the tiles that it is made with") {
       try_product<where, pmpp::gemm_tuning{}, double, double, double>(65, 70, 33, {ta, 1}, {tb}, {ta == tb, 1}, 1, -1);
     }
   for (const auto& [m, n, k] :
-       {std::array<std::int64_t, 3>{5, 300, 500}, {300, 5, 500}, {16, 16, 3000}, {300, 200, 40}})
+       {std::array<std::int64_t, 3>{5, 300, 500}, {300, 4, 500}, {300, 5, 500}, {16, 16, 3000}, {300, 200, 40}})
     try_product<where, pmpp::gemm_tuning{}, float, float, float>(m, n, k, {}, {}, {}, 1, 0);
 }
 
 #if PMPP_CUDA
 TEST_CASE("gemm: large enough for many waves of blocks and every edge") {
   using where = test::device_place;
-  for (const auto& [m, n, k] : {std::array<std::int64_t, 3>{513, 1025, 257}, {1024, 1024, 512}, {64, 64, 20000}}) {
+  for (const auto& [m, n, k] :
+       {std::array<std::int64_t, 3>{513, 1025, 257}, {1024, 1024, 512}, {64, 64, 20000}, {2051, 2050, 40}}) {
     try_product<where, pmpp::gemm_tuning{}, float, float, float>(m, n, k, {false}, {false}, {false});
     try_product<where, pmpp::gemm_tuning{}, float, float, float>(m, n, k, {true, 1}, {true, 4}, {true, 3}, 0.5, 2);
     try_product<where, pmpp::gemm_tuning{}, double, double, double>(m, n, k, {false}, {true}, {false}, 0.5, 2);

@@ -23,6 +23,7 @@
 // multiprocessors. (PMPP ch. 3, 5, 6; Goto and van de Geijn, 2008; Volkov and Demmel, 2008.)
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <type_traits>
@@ -38,11 +39,13 @@
 #include <pmpp/gemm/host.hpp>
 #include <pmpp/gemm/mma.hpp>
 #include <pmpp/gemm/problem.hpp>
+#include <pmpp/gemm/repack.hpp>
 #include <pmpp/gemm/simt.hpp>
 #include <pmpp/gemm/vector.hpp>
 #include <pmpp/gemm/wgmma.hpp>
 #include <pmpp/launch.hpp>
 #include <pmpp/memory/reachable.hpp>
+#include <pmpp/memory/workspace.hpp>
 
 #pragma GCC visibility push(hidden)  // see launch.hpp
 
@@ -83,7 +86,7 @@ struct gemm_tuning {
 template <class A>
 constexpr gemm_tuning gemm_tuning_for() {
   if (sizeof(A) <= 4)
-    return {{128, 256, 8, 6, 16, 8, 4, 1, 8}, {64, 64, 8, 6, 8, 8, 8, 4, 8}, {16, 256, 8, 8, 8, 4, 2, 3, 8},
+    return {{128, 128, 8, 6, 16, 8, 4, 2, 8}, {64, 64, 8, 6, 8, 8, 8, 4, 8}, {16, 256, 8, 8, 8, 4, 2, 3, 8},
             {32, 32, 8, 4, 4, 8, 8, 12, 8},   {128, 128, 64, 64, 3, 2},      {64, 64, 32, 32, 6, 2}};
   return {{128, 64, 8, 6, 8, 8, 8, 2, 8}, {64, 64, 8, 6, 4, 4, 4, 2, 8}, {16, 128, 8, 8, 8, 2, 2, 3, 8},
           {32, 32, 8, 4, 4, 8, 8, 8, 8},  {128, 128, 64, 32, 6, 1},      {64, 64, 32, 32, 4, 3}};
@@ -100,6 +103,24 @@ using gemm_sum = decltype(gemm_factor<TA>{} * gemm_factor<TB>{});
 /// The type of alpha and beta: that of the sums, or wider where C is.
 template <class A, class TC>
 using gemm_scale = decltype(A{} * gemm_factor<TC>{});
+
+/// Large tiles. Operands that cannot be read in words along m or n are copied first to where they can, if each of their
+/// elements is used often enough.
+template <gemm_tile Tile, class A, class P, class TA, class TB, class TC, class S, class Epilogue>
+void gemm_by_large_tiles(const P& where, gemm_problem<TA, TB, TC, S, Epilogue> x, const gemm_plan& plan) {
+  constexpr std::int64_t worth_a_copy = 2048;  // products of an element (H100)
+  const auto bytes = [&](const auto& y, std::int64_t products) {
+    // Tiles at an edge that cuts words are slow: then elements one by one are faster.
+    const bool copied = plan.splits == 1 && products >= worth_a_copy && y.copy != slab_copy::words &&
+                        y.extent % std::int64_t(16 / sizeof(A)) == 0;
+    return copied ? repacked_bytes(y, false, x.k, x.batch) : 0;
+  };
+  const std::int64_t a_bytes = bytes(x.a, x.c.cols), b_bytes = bytes(x.b, x.c.rows);
+  scratch memory(where, scratch_bytes({checked_bytes(a_bytes, 1, "gemm"), checked_bytes(b_bytes, 1, "gemm")}), 0);
+  if (a_bytes > 0) repack(where, x.a, false, x.k, x.batch, memory.template take<std::byte>(a_bytes));
+  if (b_bytes > 0) repack(where, x.b, false, x.k, x.batch, memory.template take<std::byte>(b_bytes));
+  gemm_by_tiles<Tile, A>(where, x, plan);
+}
 
 /// Chooses among the tiles by what they are expected to cost.
 template <gemm_tuning Tuning, bool Batched, class A, class P, class TA, class TB, class TC, class S, class Epilogue>
@@ -121,7 +142,7 @@ void gemm_on_blocks(const P& where, const gemm_problem<TA, TB, TC, S, Epilogue>&
     if (each.clocks < least) return gemm_by_tiles<Tuning.each, A>(where, x, each);
   }
   if (large.clocks == least)
-    gemm_by_tiles<Tuning.large, A>(where, x, large);
+    gemm_by_large_tiles<Tuning.large, A>(where, x, large);
   else if (small.clocks == least)
     gemm_by_tiles<Tuning.small, A>(where, x, small);
   else if (wide.clocks == least)
@@ -129,7 +150,7 @@ void gemm_on_blocks(const P& where, const gemm_problem<TA, TB, TC, S, Epilogue>&
   else if (tall.clocks == least)
     gemm_by_tiles<Tuning.wide, A>(where, x.exchanged(), tall);
   else
-    gemm_by_tiles<Tuning.large, A>(where, x.exchanged(), turned);
+    gemm_by_large_tiles<Tuning.large, A>(where, x.exchanged(), turned);
 }
 
 /// The definition, on one thread.
@@ -271,9 +292,9 @@ auto as_column(const char* argument, V&& v, std::int64_t length) {
 /// Sums of half and bfloat16 are floats, rounded once at the end (what exceeds half is infinity); integers wrap.
 /// The same bits on every run; on host also for any number of threads. Asynchronous on a GPU; may be captured.
 /// Scratch: none, or one element of the sums' type for each element of C and each split of k where C is small; and, where
-/// tensor cores multiply, a copy of an operand whose rows do not begin at multiples of 16 bytes.
+/// tensor cores multiply or A and B are large, a copy of an operand that cannot be read 16 bytes at a time as it has to be.
 /// Cost: 2 m n k operations; one launch, one more where k is split and for each copied operand. On ordinary units, rows of
-/// A and B that do not begin at multiples of 16 bytes are read element by element, which takes a tenth longer.
+/// small A and B that do not begin at multiples of 16 bytes are read element by element, which takes a tenth longer.
 /// \throws std::invalid_argument for shapes that do not fit, a null view, or a C with stride 0; out_of_memory, cuda_error.
 /// Source: PMPP ch. 5, 6. Example: test/gemm.cpp, the product of the definition.
 template <gemm_tuning Tuning = gemm_tuning{}, execution_policy P, class Alpha, class TA, class TB, class Beta, class TC,

@@ -93,6 +93,9 @@ struct gemm_kernel {
     std::int64_t first_block;      ///< of this launch, among those of all launches of the call
     gemm_result<S, Epilogue> result;
     bool wide;  ///< words of C may be written
+    /// 1. Sums that are written as they are would be kept in the registers of the words in which they are written, in which
+    /// three operands of many products come from the same bank: an H100 multiplies a twentieth slower.
+    A one;
 
     PMPP_HOST_DEVICE std::int64_t partial_row() const { return round_up(c.cols, std::int64_t(word)); }
   };
@@ -284,10 +287,9 @@ private:
     }
   }
 
-  /// Adds the products of one k for some rows of a thread.
-  template <int First, int Last>
+  /// Adds the products of one k.
   PMPP_HOST_DEVICE static void add_products(const operands& y, A (&sum)[Tile.thread_m][Tile.thread_n]) {
-    for (int i = First; i < Last; ++i)
+    for (int i = 0; i < Tile.thread_m; ++i)
       for (int j = 0; j < Tile.thread_n; ++j) {
         const int serpentine = i % 2 == 0 ? j : Tile.thread_n - 1 - j;  // the neighbour shares an operand
         sum[i][serpentine] += y.a[i] * y.b[serpentine];
@@ -298,7 +300,7 @@ private:
   template <class Block>
   PMPP_HOST_DEVICE static void multiply(Block& block, shared& memory, const arguments& x, const place& at,
                                         A (&sum)[Tile.thread_m][Tile.thread_n]) {
-    constexpr int ahead = Tile.stages - 2, rows = Tile.stages * Tile.k;
+    constexpr int ahead = Tile.stages - 1, rows = Tile.stages * Tile.k;
     const std::int64_t depth = larger(std::int64_t(0), at.k_end - at.k_begin);
     const int slabs = static_cast<int>(ceil_div(depth, std::int64_t(Tile.k)));
     const int last_depth = static_cast<int>(depth - (slabs - 1) * std::int64_t(Tile.k));
@@ -313,7 +315,6 @@ private:
     simt::copy_async_wait<ahead - 1>();
     block.sync();
     operands now[2] = {};
-    constexpr int half = Tile.thread_m / 2;
     int row = 0, free_row = ahead * Tile.k;  // of shared memory: for this k, for the slab that is fetched next
     if (slabs > 0) load(memory, at, 0, now[0]);
     const auto multiply_slab = [&](auto fetches_inside) {
@@ -322,18 +323,15 @@ private:
       simt::copy_async_batch();
       free_row = free_row + Tile.k < rows ? free_row + Tile.k : 0;
       for (int q = 0; q < Tile.k; q += Tile.unrolled_k) {
-        if (q == Tile.k - Tile.unrolled_k) {
-          // The next slab is there; and all have done with the slab before this one, whose place is the next to be free.
-          simt::copy_async_wait<ahead - 1>();
-          block.sync();
-        }
         const int after = row + Tile.unrolled_k < rows ? row + Tile.unrolled_k : 0;
         unrolled<Tile.unrolled_k>([&](int p) {
-          // The first operands of a slab are loaded last in the loop; half of the products before them are left for the
-          // next round, so that nobody waits for these.
-          add_products<half, Tile.thread_m>(now[(p + 1) % 2], sum);
+          if (q + p == Tile.k - 1) {
+            // The next slab is there; and all have read this one, whose place is the next to be free.
+            simt::copy_async_wait<ahead - 1>();
+            block.sync();
+          }
           load(memory, at, p + 1 < Tile.unrolled_k ? row + p + 1 : after, now[(p + 1) % 2]);
-          add_products<0, half>(now[p % 2], sum);
+          add_products(now[p % 2], sum);
         });
         row = after;
       }
@@ -341,7 +339,6 @@ private:
     int s = 0;
     for (; s < inside; ++s) multiply_slab(std::true_type{});
     for (; s < slabs; ++s) multiply_slab(std::false_type{});
-    add_products<half, Tile.thread_m>(now[1], sum);
   }
 
   PMPP_HOST_DEVICE static void write_partial(const arguments& x, const place& at,
@@ -354,7 +351,7 @@ private:
       for (int j = 0; j < Tile.thread_n; j += word) {
         const std::int64_t col = at.col + at.thread_col + col_of(j);
         shared_word y;
-        for (int e = 0; e < word; ++e) y.item[e] = sum[i][j + e];
+        for (int e = 0; e < word; ++e) y.item[e] = sum[i][j + e] * x.one;
         if (at.thread_col + col_of(j) >= at.others_cols && col < length)
           *reinterpret_cast<shared_word*>(to + row * length + col) = y;
       }
@@ -391,7 +388,7 @@ private:
 /// Adds up the partial sums of the splits, in order, one element of C a thread.
 template <class TC, class A, class S, class Epilogue>
 struct gemm_combine_kernel {
-  static constexpr int threads = 256, min_blocks = 4;
+  static constexpr int threads = 128, min_blocks = 5;
 
   struct arguments {
     gemm_target<TC> c;
@@ -420,13 +417,19 @@ private:
       if (col >= x.c.cols) continue;
       const A* from = x.partials + batch * x.splits * matrix + in_batch;
       A sum = from[0];
-      std::int64_t s = 1;
-      for (; s + 8 <= x.splits; s += 8) {
-        A next[8];
-        for (int e = 0; e < 8; ++e) next[e] = from[(s + e) * matrix];
-        for (int e = 0; e < 8; ++e) sum += next[e];
-      }
-      for (; s < x.splits; ++s) sum += from[s * matrix];
+      // In order, but many at a time on their way: a small C has few threads that could hide how long each takes.
+      auto left = static_cast<int>(x.splits) - 1;
+      const auto add = [&]<int Most>(std::integral_constant<int, Most>, int count) {
+        A next[Most];
+        for (int e = 0; e < Most; ++e) next[e] = e < count ? from[(e + 1) * matrix] : A{};
+        for (int e = 0; e < Most; ++e)
+          if (e < count) sum += next[e];
+        from += Most * matrix;
+        left -= Most;
+      };
+      while (left >= 32) add(std::integral_constant<int, 32>{}, 32);
+      while (left >= 8) add(std::integral_constant<int, 8>{}, 8);
+      if (left > 0) add(std::integral_constant<int, 7>{}, left);
       TC* to = x.c.data + batch * x.c.batch_stride + row * x.c.row_stride + col * x.c.col_stride;
       *to = x.result(sum, to, row, col);
     }
@@ -513,7 +516,7 @@ void gemm_by_tiles(const P& where, const gemm_problem<TA, TB, TC, S, Epilogue>& 
     for (std::int64_t first = 0; first < blocks; first += most)
       launch(where, smaller(most, blocks - first), kernel{},
              typename kernel::arguments{x.a, x.b, x.c, x.k, plan.tiles_m, plan.tiles_n, plan.splits, plan.split_k, sums,
-                                        first, x.result, wide});
+                                        first, x.result, wide, A(1)});
   };
   using enum slab_copy;
   // Large tiles are worth kernels of their own for the usual layouts: 4096^3 floats take 10 % longer with one for all.
