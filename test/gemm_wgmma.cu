@@ -70,15 +70,16 @@ struct matrix {
 
 /// Adds 1000 i + j, so that a place that is wrong shows.
 struct add_place {
-  PMPP_HOST_DEVICE float operator()(float value, std::int64_t i, std::int64_t j) const {
-    return value + static_cast<float>(i % 8 * 16 + j % 16);
+  template <class T>
+  PMPP_HOST_DEVICE T operator()(T value, std::int64_t i, std::int64_t j) const {
+    return value + static_cast<T>(i % 8 * 16 + j % 16);
   }
 };
 
 template <class T, class TC, class Epilogue = pmpp::no_epilogue>
 auto problem(const matrix<T>& a, const matrix<T>& b, matrix<TC>& c, float alpha, float beta, Epilogue f = {}) {
   const auto stride = [](const matrix<T>& x) { return x.batch > 1 ? x.step : 0; };
-  return gemm_problem<T, T, TC, float, Epilogue>{
+  return gemm_problem<T, T, TC, std::conditional_t<std::is_same_v<T, double>, double, float>, Epilogue>{
       {a.memory.data(), a.rows, a.row_stride(), a.col_stride(), stride(a)},
       {b.memory.data(), b.cols, b.col_stride(), b.row_stride(), stride(b)},
       {c.memory.data(), c.rows, c.cols, c.row_stride(), c.col_stride(), c.step},
@@ -97,7 +98,10 @@ void check_product(const matrix<T>& a, const matrix<T>& b, const matrix<TC>& c, 
   const auto got = pmpp::to_host(c.memory);
   auto wanted = c.initial;
   int wrong = 0;
-  const double half_a_bit = sizeof(TC) == 4 ? 0x1p-24 : std::is_same_v<TC, __half> ? 0x1p-11 : 0x1p-8;
+  const double half_a_bit = sizeof(TC) == 8              ? 0x1p-52
+                            : sizeof(TC) == 4            ? 0x1p-24
+                            : std::is_same_v<TC, __half> ? 0x1p-11
+                                                         : 0x1p-8;
   for (std::int64_t batch = 0; batch < c.batch; ++batch)
     for (std::int64_t i = 0; i < c.rows; ++i)
       for (std::int64_t j = 0; j < c.cols; ++j) {
@@ -110,9 +114,11 @@ void check_product(const matrix<T>& a, const matrix<T>& b, const matrix<TC>& c, 
         double exact = alpha * sum + (beta == 0 ? 0 : beta * c.value(i, j, batch));
         if constexpr (!std::is_same_v<Epilogue, pmpp::no_epilogue>) exact += double(f(0, i, j));
         const auto place = static_cast<std::size_t>(c.at(i, j, batch));
-        const double result = static_cast<double>(static_cast<float>(got[place]));
-        const double bound = sizeof(T) == 1
-                                 ? 0
+        using readable = std::conditional_t<sizeof(TC) == 2, float, TC>;
+        const double result = static_cast<double>(static_cast<readable>(got[place]));
+        const double bound = sizeof(T) == 1 ? 0
+                             : sizeof(T) == 8
+                                 ? std::abs(alpha) * size * 0x1p-52 * double(a.cols + 4) + half_a_bit * std::abs(exact)
                                  : std::abs(alpha) * size * (of_product<T> + 0x1p-23 * (double(a.cols) / 8 + 4)) +
                                        half_a_bit * std::abs(exact) + 0x1p-20;
         if (!(std::abs(result - exact) <= bound) && wrong++ == 0) {
@@ -159,6 +165,12 @@ TEST_CASE("wgmma: every tile, layout and type; sizes around the tiles") {
     try_tile<large, false, false, float, float>(s, 1, 0.5f);
     try_tile<large, true, false, float, float>(s, 1, 0);
     try_tile<middle, true, false, float, float>(s, 1, 0.5f);
+    try_tile<middle, true, false, double, double>(s, 1, 0);
+    try_tile<middle, false, false, double, double>(s, -2, 1);
+    try_tile<middle, true, true, double, double>(s, 1, 0.5f);
+    try_tile<middle, true, false, double, float>(s, 1, 0.5f);
+    try_tile<wide, true, false, float, float>(s, 1, 0);
+    try_tile<wide, false, false, float, float>(s, 2, 1);
   }
 }
 
@@ -168,6 +180,56 @@ TEST_CASE("wgmma: more tiles than multiprocessors, long k") {
   try_tile<large, false, true, __nv_bfloat16, float>({2500, 2100, 24}, 1, 0);
   try_tile<large, true, false, float, float>({300, 260, 3000}, 1, 0);
   try_tile<middle, true, true, __nv_bfloat16, float>({140, 260, 5000}, 1, 0);
+  try_tile<middle, true, false, double, double>({1500, 1700, 60}, 1, 0);
+}
+
+TEST_CASE("wgmma: k is split: into any number of slabs, any layout, batches, an epilogue; the same bits again") {
+  if (!available()) return;
+  const auto try_type = [](auto type, auto result) {
+    using T = decltype(type);
+    using TC = decltype(result);
+    constexpr std::int64_t depth = 128 / sizeof(T);
+    for (const std::int64_t batch : {1, 3})
+      for (const bool a_major : {false, true})
+        for (const bool b_major : {false, true})
+          for (const int split_slabs : {1, 2, 7}) {
+            if (sizeof(T) == 1 && (a_major || !b_major || batch > 1)) continue;
+            if (std::is_same_v<T, float> && !b_major) continue;
+            CAPTURE(batch);
+            CAPTURE(a_major);
+            CAPTURE(b_major);
+            CAPTURE(split_slabs);
+            const std::int64_t k = 9 * depth + 1;
+            const std::int64_t gap = sizeof(T) == 1 ? 8 : 0;  // words of 16 bytes
+            const matrix<T> a(130, k, a_major, batch, gap), b(k, 70, b_major, batch, gap);
+            matrix<TC> c(130, 70, a_major, batch);
+            const pmpp::detail::wgmma_plan plan{1, (10 + split_slabs - 1) / split_slabs, split_slabs};
+            const auto x = problem(a, b, c, 2, 1, add_place{});
+            CHECK(pmpp::detail::gemm_in_splits(device, x, !a_major, b_major, plan));
+            check_product(a, b, c, 2, 1, add_place{});
+            const auto first = pmpp::to_host(c.memory);
+            c.memory = pmpp::device_buffer<TC>(c.initial);
+            CHECK(pmpp::detail::gemm_in_splits(device, problem(a, b, c, 2, 1, add_place{}), !a_major, b_major, plan));
+            CHECK(std::memcmp(pmpp::to_host(c.memory).data(), first.data(), first.size() * sizeof(TC)) == 0);
+          }
+  };
+  try_type(__nv_bfloat16{}, float{});
+  try_type(__half{}, __half{});
+  try_type(float{}, float{});
+  try_type(std::int8_t{}, std::int32_t{});
+  const matrix<__nv_bfloat16> a(520, 4100), b(4100, 500);  // by itself
+  matrix<float> c(520, 500);
+  CHECK(pmpp::detail::plan_wgmma(4, 520, 500, 65, 1, 132).splits > 1);
+  CHECK(pmpp::detail::gemm_by_wgmma(device, problem(a, b, c, 1, 0)));
+  check_product(a, b, c, 1, 0);
+  for (const std::int64_t slabs : {1, 2, 63, 64, 65, 1000})
+    for (const std::int64_t m : {1, 128, 500, 5000}) {
+      const auto plan = pmpp::detail::plan_wgmma(4, m, 300, slabs, 1, 132);
+      CAPTURE(slabs);
+      CAPTURE(m);
+      CHECK(std::int64_t(plan.splits) * plan.split_slabs >= slabs);
+      CHECK(std::int64_t(plan.splits - 1) * plan.split_slabs < slabs);  // no split is empty
+    }
 }
 
 TEST_CASE("wgmma: C in any layout, an epilogue with its place, NaN in C") {
@@ -192,6 +254,27 @@ TEST_CASE("wgmma: batches, with a matrix for each product or one for all") {
     CHECK(pmpp::detail::gemm_by_wgmma(device, problem(a, b, c, 1, 2)));
     check_product(a, b, c, 1, 2);
   }
+}
+
+TEST_CASE("wgmma: doubles in any layout, of A, B and C; an epilogue with its place, batches") {
+  if (!available()) return;
+  for (const bool a_major : {false, true})
+    for (const bool b_major : {false, true})
+      for (const bool c_major : {false, true})
+        for (const int gap : {0, 1}) {
+          CAPTURE(a_major);
+          CAPTURE(b_major);
+          CAPTURE(c_major);
+          CAPTURE(gap);
+          const matrix<double> a(1410, 18, a_major, 1, gap), b(18, 1530, b_major, 2, gap);
+          matrix<double> c(1410, 1530, c_major, 2, gap);
+          for (auto& x : c.initial) x = std::numeric_limits<double>::quiet_NaN();
+          c.memory = pmpp::device_buffer<double>(c.initial);
+          const auto x = problem(a, b, c, 1, 0, add_place{});
+          CHECK(
+              (c_major ? pmpp::detail::gemm_by_wgmma(device, x.exchanged()) : pmpp::detail::gemm_by_wgmma(device, x)));
+          check_product(a, b, c, 1, 0, add_place{});
+        }
 }
 
 TEST_CASE("wgmma: small integers are exact, what exceeds half is infinity, NaN spreads") {

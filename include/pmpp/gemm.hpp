@@ -12,7 +12,7 @@
 //   gemm/simt.hpp     tiles in shared memory and in registers, for every type; k is split where C alone is too small to
 //                     keep the machine busy
 //   gemm/mma.hpp      tiles multiplied by tensor cores: double, half, bfloat16, 8-bit integers, and float if asked for
-//   gemm/wgmma.hpp    the same, but for double, where a program is compiled for sm_90a: twice as fast on an H100
+//   gemm/wgmma.hpp    the same, where a program is compiled for sm_90a: twice as fast on an H100, doubles little
 //   gemm/vector.hpp   C has one column, or one row: memory is the limit
 //   gemm/host.hpp     packed panels and the vectors of the processor at hand, on all cores
 //   seq is the definition: three loops.
@@ -55,14 +55,6 @@ namespace pmpp::inline PMPP_BACKEND {
 enum class gemm_precision {
   full,  ///< in the type of the elements
   tf32   ///< may be rounded, or cut off, to 11 significant bits where that is faster; added up in float
-};
-
-/// Leaves results as they are.
-struct no_epilogue {
-  template <class T>
-  PMPP_HOST_DEVICE constexpr T operator()(const T& value) const {
-    return value;
-  }
 };
 
 /// What a product may do besides: gemm_options{.epilogue = relu{}}, gemm_options{.precision = gemm_precision::tf32}.

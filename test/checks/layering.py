@@ -51,7 +51,6 @@ EXTERNAL = {
                            "core/error.hpp"],
     "cuda_runtime_api.h": ["execution.hpp", "launch.hpp", "occupancy.hpp", "memory/*", "simt/cuda_block.hpp",
                            "core/error.hpp"],
-    "cuda.h":             ["simt/wgmma.hpp"],
     "cuda_fp16.h":        ["*"],  # types of elements
     "cuda_bf16.h":        ["*"],
     "omp.h":              ["host/*"],

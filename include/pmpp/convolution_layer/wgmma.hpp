@@ -108,6 +108,8 @@ bool layer_by_wgmma_tile(const device_policy& where, const layer<T, TC, Epilogue
   x.tiles_m = ceil_div(x.c.rows, std::int64_t(kernel::m));
   x.tiles_n = ceil_div(x.c.cols, std::int64_t(kernel::n));
   x.tiles = x.tiles_m * x.tiles_n * batch;
+  x.splits = 1;
+  x.split_slabs = static_cast<int>(x.k / kernel::depth);
   x.result = {1, 0, epilogue, Exchanged};
   x.down = false;
   x.wide = x.c.cols * sizeof(TC) % 16 == 0 &&  // the copy unit writes whole words
@@ -162,13 +164,13 @@ bool layer_by_wgmma(const P& where, const layer<T, TC, Epilogue>& l) {
     // What mma.sync takes with k in parts for all multiprocessors, which this path does not do.
     const double others =
         9000 + double(l.pixels()) * double(l.out.channels()) * l.k() / (processor_count(where) * 300.0);
-    const std::int64_t k = l.k() / l.in.channels() * round_up(l.in.channels(), std::int64_t(64));
-    const gemm_problem<T, T, TC, float, Epilogue> product{
-        {nullptr, 0, 0, 1, 0},        {nullptr, 0, 0, 1, 0},  // whose operands do not matter here
-        product_target(l, columns),   k,
-        columns ? l.out.images() : 1, {1, 0, l.epilogue, false}};
+    const std::int64_t slabs = l.k() / l.in.channels() * ceil_div(l.in.channels(), std::int64_t(64));
+    const gemm_target<TC> c = product_target(l, columns);
+    const auto clocks = [&](const wgmma_tile& tile) {
+      return wgmma_clocks(tile, c.rows, c.cols, slabs, columns ? l.out.images() : 1, processor_count(where));
+    };
     constexpr wgmma_tile wide = wgmma_tiles[1], narrow = wgmma_tiles[3];
-    const double of_wide = wgmma_clocks(wide, product, where), of_narrow = wgmma_clocks(narrow, product, where);
+    const double of_wide = clocks(wide), of_narrow = clocks(narrow);
     if (smaller(of_wide, of_narrow) > others) return false;
     if (products) return layer_by_products<wide>(where, l);
     if (columns) return l.out.channels() > 64 && layer_by_wgmma_tile<wide, true>(where, l);

@@ -12,6 +12,15 @@
 #include <pmpp/core/config.hpp>
 
 namespace pmpp::inline PMPP_BACKEND {
+
+/// Leaves results as they are.
+struct no_epilogue {
+  template <class T>
+  PMPP_HOST_DEVICE constexpr T operator()(const T& value) const {
+    return value;
+  }
+};
+
 namespace detail {
 
 /// How an operand is copied to shared memory.

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The matrix product on the tensor cores of sm_90a (H100, H200), for half, bfloat16, 8-bit integers, and floats where tf32
-// is enough.
+// The matrix product on the tensor cores of sm_90a (H100, H200), for half, bfloat16, 8-bit integers, floats where tf32 is
+// enough, and doubles.
 //
-//   1. A block owns 128 x n elements of C at a time, all of k, and goes from tile to tile: there are as many blocks as
-//      multiprocessors.
+//   1. A block owns 128 x n elements of C at a time, all of k or one of several splits of it, and goes from tile to tile:
+//      there are as many blocks as multiprocessors.
 //   2. Its first warpgroup is the producer: one thread of it asks the copy unit for tiles of A and B, 128 bytes deep in k,
 //      as soon as a stage of shared memory is free. Two more, the consumers, multiply 64 rows each. Stages change hands by
 //      barriers: `full` when the bytes are there, `empty` when both consumers have read them.
@@ -12,9 +12,11 @@
 //      tile elements of C are made of them, a slice of 128 bytes a row at a time, and left in shared memory to the copy
 //      unit, which writes one slice while the next is made. Meanwhile the producer fills all stages for the next tile.
 //   4. The copy unit writes zeros where a tile leaves the matrix: the loop over k has no cases.
+//   5. Splits write partial sums, which a second launch adds up in order: the same bits on every run.
 //
 // Products of floats and of 8-bit integers want both operands along k. One of two of floats may be along m: then each lane
-// loads it from shared memory to registers, from where a product takes it too.
+// loads it from shared memory to registers, from where a product takes it too. There are no such products of doubles:
+// consumers multiply them by those of simt/mma.hpp, from the same stages, and write C from registers.
 // (PTX ISA, wgmma; the division of work is that of CUTLASS's "warp-specialized cooperative" kernels, described in its
 // documentation; Osama et al., 2023, for grids as large as the machine.)
 #pragma once
@@ -26,6 +28,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <type_traits>
+#include <utility>
 
 #include <pmpp/core/math.hpp>
 #include <pmpp/gemm/mma.hpp>
@@ -57,15 +60,17 @@ struct gemm_wgmma_kernel {
   static constexpr int threads = 3 * 128;
   static constexpr int row_bytes = 128, depth = row_bytes / sizeof(T);  ///< of a stage, along k
   static constexpr int m = 128, n = Tile.n, consumers = 2;
-  using sum_type = std::conditional_t<sizeof(T) == 1, int, float>;
+  static constexpr bool is_double = std::is_same_v<T, double>;
+  using sum_type = std::conditional_t<is_double, double, std::conditional_t<sizeof(T) == 1, int, float>>;
   static constexpr bool a_in_registers = std::is_same_v<T, float> && AlongMA;
-  static_assert(!(std::is_same_v<T, float> && AlongNB) && (!a_in_registers || n % 128 == 0));
+  static_assert(!is_double || n == 128);
+  static_assert(!(std::is_same_v<T, float> && AlongNB) && (!a_in_registers || n >= 128));
 
   struct shared {
     struct alignas(1024) stage {  // the pattern in which words are exchanged repeats every 1024 bytes
       unsigned char a[m * row_bytes], b[n * row_bytes];
     } stages[Tile.stages];
-    unsigned char slices[consumers][Tile.slices][64 * row_bytes];  // of C
+    unsigned char slices[consumers][is_double ? 1 : Tile.slices][is_double ? 16 : 64 * row_bytes];  // of C
     simt::transaction_barrier full[Tile.stages], empty[Tile.stages];
   };
 
@@ -73,7 +78,8 @@ struct gemm_wgmma_kernel {
     simt::tile_map a, b, to;
     gemm_target<TC> c;
     std::int64_t k;
-    std::int64_t tiles_m, tiles_n, tiles;  ///< of all matrices
+    std::int64_t tiles_m, tiles_n, tiles;  ///< of all matrices of sums
+    int splits, split_slabs;               ///< of k: each product has that many matrices of sums, of so many slabs each
     bool batch_a, batch_b;                 ///< whether each product has a matrix of its own
     gemm_result<S, Epilogue> result;
     bool down;  ///< neighbours in memory are those below each other in C
@@ -88,7 +94,7 @@ struct gemm_wgmma_kernel {
     if (block.thread() == 0) {
       for (int s = 0; s < Tile.stages; ++s) {
         memory.full[s].init(1);
-        memory.empty[s].init(consumers);
+        memory.empty[s].init(is_double ? 4 * consumers : consumers);
       }
       simt::barriers_visible();
     }
@@ -98,7 +104,10 @@ struct gemm_wgmma_kernel {
       if (block.thread() == 0) produce(block, memory, x);
     } else {
       simt::take_registers<232>();
-      consume(block, memory, x);
+      if constexpr (is_double)
+        consume_doubles(block, memory, x);
+      else
+        consume(block, memory, x);
     }
 #endif
   }
@@ -107,8 +116,9 @@ private:
 #if defined(__CUDA_ARCH_FEAT_SM90_ALL)
   /// Where a tile lies.
   struct place {
-    std::int64_t batch;
+    std::int64_t batch;  ///< which matrix of sums
     int row, col;
+    int product, first_slab, slabs;  ///< whose sums; of the split
 
     /// Tiles follow each other down `group` rows of them, then to the next column: those that run at the same time form
     /// a rectangle and share what they read.
@@ -120,6 +130,9 @@ private:
       const std::int64_t first = tile / in_group * group, rows = smaller(group, x.tiles_m - first);
       row = static_cast<int>((first + tile % in_group % rows) * m);
       col = static_cast<int>(tile % in_group / rows * n);
+      product = static_cast<int>(batch) / x.splits;
+      first_slab = (static_cast<int>(batch) - product * x.splits) * x.split_slabs;
+      slabs = smaller(static_cast<int>((x.k + depth - 1) / depth) - first_slab, x.split_slabs);
     }
   };
 
@@ -132,8 +145,6 @@ private:
     }
   };
 
-  __device__ static int slabs(const arguments& x) { return static_cast<int>((x.k + depth - 1) / depth); }
-
   /// Calls f(place) for each tile of this block.
   template <class Block, class F>
   __device__ __forceinline__ static void each_tile(Block& block, const arguments& x, F f) {
@@ -145,14 +156,13 @@ private:
     position next;
     each_tile(block, x, [&](const place& at) {
       if constexpr (!std::is_same_v<Windows, no_windows>) return produce_windows(memory, x, at, next);
-      const int batch_a = x.batch_a ? static_cast<int>(at.batch) : 0,
-                batch_b = x.batch_b ? static_cast<int>(at.batch) : 0;
-      for (int slab = 0; slab < slabs(x); ++slab, next.advance()) {
+      const int batch_a = x.batch_a ? at.product : 0, batch_b = x.batch_b ? at.product : 0;
+      for (int slab = 0; slab < at.slabs; ++slab, next.advance()) {
         auto& stage = memory.stages[next.stage];
         auto& full = memory.full[next.stage];
         memory.empty[next.stage].wait(!next.odd);  // the first round has nothing to wait for
         full.arrive_expecting(sizeof stage.a + sizeof stage.b);
-        const int p = slab * depth;
+        const int p = (at.first_slab + slab) * depth;
         if constexpr (AlongMA)
           for (int i = 0; i < m; i += depth)
             simt::copy_tile(stage.a + i * row_bytes, x.a, full, at.row + i, p, batch_a);
@@ -169,8 +179,8 @@ private:
 
   /// The same where an operand is looked up in images.
   __device__ static void produce_windows(shared& memory, const arguments& x, const place& at, position& next) {
-    auto slab = x.windows.first_slab(static_cast<int>(at.batch), at.row, at.col);
-    for (int i = slabs(x); i > 0; --i, next.advance(), slab.advance(x.windows)) {
+    auto slab = x.windows.first_slab(at.product, at.row, at.col);
+    for (int i = at.slabs; i > 0; --i, next.advance(), slab.advance(x.windows)) {
       auto& stage = memory.stages[next.stage];
       memory.empty[next.stage].wait(!next.odd);
       memory.full[next.stage].arrive_expecting(sizeof stage.a + sizeof stage.b);
@@ -186,9 +196,9 @@ private:
     each_tile(
         block, x, [&](const place& at) __attribute__((always_inline)) {
           if constexpr (a_in_registers)
-            multiply_from_registers(block, memory, x, next, sum);
+            multiply_from_registers(block, memory, at.slabs, next, sum);
           else
-            multiply(block, memory, x, next, sum);
+            multiply(block, memory, at.slabs, next, sum);
           if (a_in_registers && x.down)
             write<a_in_registers>(block, memory, x, at, turn, sum);
           else
@@ -208,11 +218,11 @@ private:
                        step_b = AlongNB ? row_bytes * 32 / sizeof(T) : 32;
 
   template <class Block>
-  __device__ __forceinline__ static void multiply(Block& block, shared& memory, const arguments& x, position& next,
+  __device__ __forceinline__ static void multiply(Block& block, shared& memory, int slabs, position& next,
                                                   std::uint32_t (&sum)[n / 2]) {
     const int group = block.warp() / 4 - 1;
     int last = 0;
-    for (int slab = 0; slab < slabs(x); ++slab, next.advance()) {
+    for (int slab = 0; slab < slabs; ++slab, next.advance()) {
       memory.full[next.stage].wait(next.odd);
       const auto& stage = memory.stages[next.stage];
       const std::uint64_t a = simt::operand_in_shared(stage.a + group * 64 * row_bytes, 16),
@@ -238,7 +248,7 @@ private:
   }
 
   template <class Block>
-  __device__ __forceinline__ static void multiply_from_registers(Block& block, shared& memory, const arguments& x,
+  __device__ __forceinline__ static void multiply_from_registers(Block& block, shared& memory, int slabs,
                                                                  position& next, std::uint32_t (&sum)[n / 2]) {
     const int warp = block.warp() % 4, lane = block.lane(), group = block.warp() / 4 - 1;
     std::uint32_t part[2][4]
@@ -258,10 +268,10 @@ private:
     };
     int last = 0;
     load(part[0]);
-    for (int slab = 0; slab < slabs(x); slab += 2) {
+    for (int slab = 0; slab < slabs; slab += 2) {
 #pragma unroll
       for (int odd = 0; odd < 2; ++odd) {
-        if (slab + odd == slabs(x)) break;
+        if (slab + odd == slabs) break;
         const std::uint64_t b = simt::operand_in_shared(memory.stages[next.stage].b, 16);
         simt::products_begin();
 #pragma unroll
@@ -273,7 +283,7 @@ private:
         if (slab + odd > 0) release(block, memory, last);
         last = next.stage;
         next.advance();
-        if (slab + odd + 1 < slabs(x)) load(part[1 - odd]);
+        if (slab + odd + 1 < slabs) load(part[1 - odd]);
       }
     }
     simt::products_wait<0>();
@@ -281,6 +291,131 @@ private:
     for (int q = 0; q < 8; ++q) simt::products_settle(part[q / 4][q % 4]);
     simt::products_settle(sum);
     release(block, memory, last);
+  }
+
+  // Doubles: each warp multiplies 64 x 32 elements by products of 16 x 8 with 8 of k (simt/mma.hpp). Which of the 8 numbers
+  // of k has which place does not matter as long as A and B agree; nor do rows and columns, as long as C is written so. All
+  // are placed so that the lanes that read at once do so from different banks, and so that what one read gives are
+  // neighbours in the registers of a product: words of 16 bytes where A is along m, or B along k beside such an A.
+
+  /// The row of A that has place i of 16, and the column of B that has place i of 8.
+  __device__ static constexpr int row_at(int i) {
+    return AlongMA ? i % 8 * 2 + i / 8 : i / 8 * 8 + i % 4 * 2 + i % 8 / 4;
+  }
+  __device__ static constexpr int col_at(int i) {
+    return AlongNB ? i : AlongMA ? i % 2 * 4 + i / 2 : i % 4 * 2 + i / 4;
+  }
+  /// The byte where elements of a slab lie: k = p, at `i` of an operand along k, or along m.
+  __device__ static int along_k(int i, int p) { return i * row_bytes + ((p / 2) ^ (i % 8)) * 16 + p % 2 * 8; }
+  __device__ static int along_m(int i, int p) {
+    return i / 16 * 16 * row_bytes + p * row_bytes + ((i % 16 / 2) ^ (p % 8)) * 16 + i % 2 * 8;
+  }
+  struct alignas(16) two_doubles {
+    double item[2];
+  };
+  static_assert(!is_double || AlongMA || !AlongNB);
+
+  /// A lane's part of 16 rows of A, or columns of B, of 8 numbers of k.
+  __device__ __forceinline__ static void load_a(double (&to)[4], const unsigned char* slab, int row, int step,
+                                                int lane) {
+    const int g = lane / 4, t = lane % 4;
+#pragma unroll
+    for (int e = 0; e < 2; ++e)
+      if constexpr (AlongMA) {
+        const auto y = *reinterpret_cast<const two_doubles*>(slab + along_m(row + g * 2, step * 8 + t * 2 + e));
+        to[2 * e] = y.item[0], to[2 * e + 1] = y.item[1];
+      } else {
+#pragma unroll
+        for (int h = 0; h < 2; ++h)
+          to[2 * e + h] =
+              *reinterpret_cast<const double*>(slab + along_k(row + row_at(g + 8 * h), step * 8 + t + 4 * e));
+      }
+  }
+  __device__ __forceinline__ static void load_b(double (&to)[2][2], const unsigned char* slab, int col, int step,
+                                                int lane) {
+    const int g = lane / 4, t = lane % 4;
+#pragma unroll
+    for (int h = 0; h < 2; ++h)
+      if constexpr (AlongMA && !AlongNB) {
+        const auto y = *reinterpret_cast<const two_doubles*>(slab + along_k(col + 8 * h + col_at(g), step * 8 + t * 2));
+        to[h][0] = y.item[0], to[h][1] = y.item[1];
+      } else {
+#pragma unroll
+        for (int e = 0; e < 2; ++e)
+          to[h][e] = *reinterpret_cast<const double*>(
+              slab + (AlongNB ? along_m(col + 8 * h + g, step * 8 + t * 2 + e)
+                              : along_k(col + 8 * h + col_at(g), step * 8 + t + 4 * e)));
+      }
+  }
+
+  template <class Block>
+  __device__ static void consume_doubles(Block& block, shared& memory, const arguments& x) {
+    const int lane = block.lane(), row0 = (block.warp() / 4 - 1) * 64, col0 = block.warp() % 4 * 32;
+    position next;
+    each_tile(
+        block, x, [&](const place& at) __attribute__((always_inline)) {
+          double sum[4][4][4] = {}, a[4][4], b[2][2][2][2];  // b: of a step of k, in two halves
+          const auto load = [&](int i, int step) __attribute__((always_inline)) {
+            load_a(a[i], memory.stages[next.stage].a, row0 + i * 16, step, lane);
+          };
+          const auto load_half = [&](int half, int step) __attribute__((always_inline)) {
+            load_b(b[step][half], memory.stages[next.stage].b, col0 + half * 16, step, lane);
+          };
+          memory.full[next.stage].wait(next.odd);
+          load(0, 0), load(1, 0), load(2, 0), load_half(0, 0), load_half(1, 0);
+          for (int slab = 0; slab < at.slabs; ++slab) {
+        // Two steps of k, of four times 16 rows each. What is multiplied three turns later is loaded first, so that
+        // nobody waits for it.
+#pragma unroll
+            for (int turn = 0; turn < 8; ++turn) {
+              const int step = turn / 4, i = turn % 4;
+              if (turn == 5) {  // all of this stage has been read
+                block.sync_warp();
+                if (lane == 0) memory.empty[next.stage].arrive();
+                next.advance();
+                if (slab + 1 < at.slabs) memory.full[next.stage].wait(next.odd);
+              }
+              if (turn < 5 || slab + 1 < at.slabs) {
+                load((i + 3) % 4, (turn + 3) / 4 % 2);
+                if (i >= 2) load_half(i - 2, 1 - step);
+              }
+#pragma unroll
+              for (int j = 0; j < 4; ++j)
+                simt::multiply_add<simt::mma_type::float64>(block, sum[i][j], a[i], b[step][j / 2][j % 2]);
+            }
+          }
+          write_doubles(block, x, at, at.row + row0, at.col + col0, sum);
+        });
+  }
+
+  /// Makes elements of C of a warp's sums.
+  template <class Block>
+  __device__ __forceinline__ static void write_doubles(Block& block, const arguments& x, const place& at,
+                                                       std::int64_t row0, std::int64_t col0,
+                                                       const double (&sum)[4][4][4]) {
+    const int g = block.lane() / 4, t = block.lane() % 4;
+    TC* const c = x.c.data + at.batch * x.c.batch_stride;
+#pragma unroll
+    for (int i = 0; i < 4; ++i)
+#pragma unroll
+      for (int j = 0; j < 8; ++j) {
+        const std::int64_t row = row0 + i * 16 + row_at(g), col = col0 + j / 2 * 8 + col_at(t * 2 + j % 2);
+        if (col >= x.c.cols) continue;
+        TC* const to = c + row * x.c.row_stride + col * x.c.col_stride;
+        const double y[2] = {sum[i][j / 2][j % 2], sum[i][j / 2][2 + j % 2]};
+        if (AlongMA && x.wide && row + 1 < x.c.rows) {  // neighbours in memory
+          item_group<TC, 2> both{};
+          if (x.result.beta != S{}) both = *reinterpret_cast<const item_group<TC, 2>*>(to);
+          for (int h = 0; h < 2; ++h) both.item[h] = x.result(y[h], &both.item[h], row + h, col);
+          *reinterpret_cast<item_group<TC, 2>*>(to) = both;
+        } else {
+          for (int h = 0; h < 2; ++h) {
+            const int below = row_at(8 * h) - row_at(0);
+            if (row + below < x.c.rows)
+              to[below * x.c.row_stride] = x.result(y[h], to + below * x.c.row_stride, row + below, col);
+          }
+        }
+      }
   }
 
   /// Makes elements of C of the sums of a warpgroup, slice by slice, and leaves them in shared memory, from where the copy
@@ -307,13 +442,14 @@ private:
     constexpr bool stateless = std::is_empty_v<Epilogue> && !requires(Epilogue f, S v) {
       f(v, std::int64_t{}, std::int64_t{});
     };
-    const bool simple = x.result.beta == S{} && (stateless || (rows == 64 && cols == n));
+    const bool everywhere = stateless || (rows == 64 && cols == n), reads = x.result.beta != S{};
+    const auto result = x.result;
     auto plain = x.result;
     plain.beta = S{};  // which the compiler knows then: it need not ask at each element
 #pragma unroll
     for (int s = 0; s < n / width; ++s) {
       item_group<TC, 2> y[width / 8][2];
-      if (simple) {
+      if (everywhere && !reads) {
 #pragma unroll
         for (int u = 0; u < width / 2; ++u) {
           TC& value = y[u / 4][u / 2 % 2].item[u % 2];
@@ -322,7 +458,7 @@ private:
         }
       } else {
         // What C holds: outside of it, some other element. Without branches, so that all are on their way at once.
-        if (x.result.beta != S{}) {
+        if (reads) {
           const auto old_at = [&](int u, int e, int last) {
             return c + smaller(row_of(u % 2), rows - 1) * x.c.row_stride +
                    smaller(s * width + u / 2 * 8 + lane % 4 * 2 + e, cols - last) * x.c.col_stride;
@@ -340,8 +476,8 @@ private:
         for (int u = 0; u < width / 2; ++u) {
           const int row = row_of(u / 2 % 2), col = s * width + u / 4 * 8 + lane % 4 * 2 + u % 2;
           TC& value = y[u / 4][u / 2 % 2].item[u % 2];
-          if (row < rows && col < cols)
-            value = x.result(__builtin_bit_cast(sum_type, sum[s * (width / 2) + u]), &value, first + row, at.col + col);
+          if (everywhere || (row < rows && col < cols))
+            value = result(__builtin_bit_cast(sum_type, sum[s * (width / 2) + u]), &value, first + row, at.col + col);
         }
       }
       unsigned char* slice = memory.slices[group][turn];
@@ -405,9 +541,11 @@ bool wgmma_available(int device) {
   return answer == yes;
 }
 
-/// Starts a product with a given tile; false, and nothing has happened, if the copy unit cannot read A or B.
+/// Starts a product with a given tile; false, and nothing has happened, if the copy unit cannot read A or B. Where k is
+/// split, C has `splits` times as many matrices: the sums over the first `split_slabs` slabs of k, those over the next, ...
 template <wgmma_tile Tile, bool AlongMA, bool AlongNB, class T, class TC, class S, class Epilogue>
-bool gemm_by_wgmma_tile(const device_policy& where, const gemm_problem<T, T, TC, S, Epilogue>& x) {
+bool gemm_by_wgmma_tile(const device_policy& where, const gemm_problem<T, T, TC, S, Epilogue>& x, int splits = 1,
+                        int split_slabs = 1 << 30) {
   using kernel = gemm_wgmma_kernel<T, TC, S, Epilogue, Tile, AlongMA, AlongNB>;
   const auto describe = [&](simt::tile_map& map, const gemm_operand<T>& y, bool along_k, int rows) {
     return along_k
@@ -420,7 +558,9 @@ bool gemm_by_wgmma_tile(const device_policy& where, const gemm_problem<T, T, TC,
   y.k = x.k;
   y.tiles_m = ceil_div(x.c.rows, std::int64_t(kernel::m));
   y.tiles_n = ceil_div(x.c.cols, std::int64_t(kernel::n));
-  y.tiles = y.tiles_m * y.tiles_n * x.batch;
+  y.tiles = y.tiles_m * y.tiles_n * x.batch * splits;
+  y.splits = splits;
+  y.split_slabs = split_slabs;
   y.batch_a = x.a.batch_stride != 0;
   y.batch_b = x.b.batch_stride != 0;
   y.result = x.result;
@@ -428,57 +568,118 @@ bool gemm_by_wgmma_tile(const device_policy& where, const gemm_problem<T, T, TC,
   constexpr int width = kernel::row_bytes / sizeof(TC);
   const bool down = kernel::a_in_registers && y.down;
   const std::int64_t line = down ? x.c.rows : x.c.cols, lines = down ? x.c.cols : x.c.rows;
-  y.wide = (down ? x.c.row_stride : x.c.col_stride) == 1 && line * sizeof(TC) % 16 == 0 &&  // it writes whole words
-           simt::describe_tiles(y.to, x.c.data, line, lines, down ? x.c.col_stride : x.c.row_stride, x.batch,
-                                x.c.batch_stride, down ? width : 64);
+  if constexpr (kernel::is_double)
+    y.wide = y.down && x.c.col_stride % 2 == 0 && x.c.batch_stride % 2 == 0 &&
+             reinterpret_cast<std::uintptr_t>(x.c.data) % (2 * sizeof(TC)) == 0;
+  else
+    y.wide = (down ? x.c.row_stride : x.c.col_stride) == 1 && line * sizeof(TC) % 16 == 0 &&  // it writes whole words
+             simt::describe_tiles(y.to, x.c.data, line, lines, down ? x.c.col_stride : x.c.row_stride, x.batch * splits,
+                                  x.c.batch_stride, down ? width : 64);
   launch(where, smaller(y.tiles, std::int64_t(processor_count(where))), kernel{}, y);
   return true;
 }
 
-inline constexpr wgmma_tile wgmma_tiles[] = {
-    {256, 4, 2}, {128, 6, 2}, {192, 4, 3}, {64, 8, 2}};  // only the first two for floats
+/// The first three also for floats; the second also where k is split.
+inline constexpr wgmma_tile wgmma_tiles[] = {{256, 4, 2}, {128, 6, 2}, {192, 4, 3}, {64, 8, 2}};
+inline constexpr int wgmma_split_tile = 1;
 
-/// How many clocks a product is expected to take with a given tile.
-template <class P, class T, class TC, class S, class Epilogue>
-double wgmma_clocks(const wgmma_tile& tile, const gemm_problem<T, T, TC, S, Epilogue>& x, const P& where) {
-  const std::int64_t tiles = ceil_div(x.c.rows, std::int64_t(128)) * ceil_div(x.c.cols, std::int64_t(tile.n)) * x.batch;
+/// A tile, how many splits of k, and how many clocks a product is expected to take with them.
+struct wgmma_plan {
+  int tile = 0, splits = 1, split_slabs = 1 << 30;
+  double clocks = 0;
+};
+
+/// How many clocks sums of m x n elements over `slabs` slabs of k, `batch` times, are expected to take with a given tile.
+inline double wgmma_clocks(const wgmma_tile& tile, std::int64_t m, std::int64_t n, std::int64_t slabs,
+                           std::int64_t batch, int processors) {
   const double of_slab = tile.n == 256 ? 1080 : tile.n == 192 ? 830 : tile.n == 128 ? 600 : 430;
-  return double(ceil_div(tiles, std::int64_t(processor_count(where)))) *
-         (double(ceil_div(x.k, std::int64_t(128 / sizeof(T)))) * of_slab + 1800 + 10 * tile.n);
+  const std::int64_t tiles = ceil_div(m, std::int64_t(128)) * ceil_div(n, std::int64_t(tile.n)) * batch;
+  return double(ceil_div(tiles, std::int64_t(processors))) * (double(slabs) * of_slab + 1800 + 10 * tile.n);
 }
 
-/// Starts a product with tile number `tile`. Both operands are as the copy unit wants them.
-template <class T, class TC, class S, class Epilogue>
-bool gemm_by_one_wgmma_tile(const device_policy& where, const gemm_problem<T, T, TC, S, Epilogue>& x, bool a_along_k,
-                            bool b_along_k, int tile) {
-  const auto run = [&]<wgmma_tile Tile>(std::integral_constant<wgmma_tile, Tile>) {
-    if constexpr (sizeof(T) == 1) {
-      return gemm_by_wgmma_tile<Tile, false, false>(where, x);
-    } else {
-      if (a_along_k && b_along_k) return gemm_by_wgmma_tile<Tile, false, false>(where, x);
-      if (b_along_k) return gemm_by_wgmma_tile<Tile, true, false>(where, x);
-      if constexpr (std::is_same_v<T, float>)
-        return gemm_by_wgmma_tile<Tile, true, false>(where, x.exchanged());
-      else
-        return a_along_k ? gemm_by_wgmma_tile<Tile, false, true>(where, x)
-                         : gemm_by_wgmma_tile<Tile, true, true>(where, x);
-    }
+/// The best plan for sums of m x n elements over `slabs` slabs of k, `batch` times.
+inline wgmma_plan plan_wgmma(int tiles, std::int64_t m, std::int64_t n, std::int64_t slabs, std::int64_t batch,
+                             int processors) {
+  constexpr double second_launch = 12000, partial_bytes = 1000;  // clocks; a clock
+  wgmma_plan best;
+  const auto consider = [&](int i, int splits) {
+    const std::int64_t split_slabs = ceil_div(slabs, std::int64_t(splits));
+    splits = static_cast<int>(ceil_div(slabs, split_slabs));
+    double clocks = wgmma_clocks(wgmma_tiles[i], m, n, split_slabs, batch * splits, processors);
+    if (splits > 1) clocks += second_launch + double(m) * double(n) * double(batch) * 4 * (splits + 1) / partial_bytes;
+    if (best.clocks == 0 || clocks < best.clocks) best = {i, splits, static_cast<int>(split_slabs), clocks};
   };
-  if (tile == 1) return run(std::integral_constant<wgmma_tile, wgmma_tiles[1]>{});
-  if constexpr (!std::is_same_v<T, float>) {
-    if (tile == 2) return run(std::integral_constant<wgmma_tile, wgmma_tiles[2]>{});
-    if (tile == 3) return run(std::integral_constant<wgmma_tile, wgmma_tiles[3]>{});
+  for (int i = 0; i < tiles; ++i) consider(i, 1);
+  const std::int64_t blocks =
+      ceil_div(m, std::int64_t(128)) * ceil_div(n, std::int64_t(wgmma_tiles[wgmma_split_tile].n)) * batch;
+  for (std::int64_t splits = 2; splits * blocks <= 2 * processors && splits <= slabs; ++splits)
+    consider(wgmma_split_tile, static_cast<int>(splits));
+  return best;
+}
+
+/// Starts a product as planned, or that of the splits' sums. Both operands are as the copy unit wants them. Of floats, B is along k.
+template <bool OneTile = false, class T, class TC, class S, class Epilogue>
+bool gemm_as_planned(const device_policy& where, const gemm_problem<T, T, TC, S, Epilogue>& x, bool a_along_k,
+                     bool b_along_k, const wgmma_plan& plan) {
+  const auto run = [&]<wgmma_tile Tile>(std::integral_constant<wgmma_tile, Tile>) {
+    if constexpr (sizeof(T) > 1)
+      if (!a_along_k && b_along_k)
+        return gemm_by_wgmma_tile<Tile, true, false>(where, x, plan.splits, plan.split_slabs);
+    if constexpr (sizeof(T) == 2 || sizeof(T) == 8)
+      if (!a_along_k && !b_along_k)
+        return gemm_by_wgmma_tile<Tile, true, true>(where, x, plan.splits, plan.split_slabs);
+    if constexpr (sizeof(T) == 2)
+      if (!b_along_k) return gemm_by_wgmma_tile<Tile, false, true>(where, x, plan.splits, plan.split_slabs);
+    return gemm_by_wgmma_tile<Tile, false, false>(where, x, plan.splits, plan.split_slabs);
+  };
+  if (plan.tile == 1) return run(std::integral_constant<wgmma_tile, wgmma_tiles[1]>{});
+  if constexpr (!OneTile) {
+    if (plan.tile == 2) return run(std::integral_constant<wgmma_tile, wgmma_tiles[2]>{});
+    if constexpr (!std::is_same_v<T, float>)
+      if (plan.tile == 3) return run(std::integral_constant<wgmma_tile, wgmma_tiles[3]>{});
+    return run(std::integral_constant<wgmma_tile, wgmma_tiles[0]>{});
   }
-  return run(std::integral_constant<wgmma_tile, wgmma_tiles[0]>{});
+  return false;
+}
+
+/// The same where k is split: leaves the sums of each split in scratch memory, and adds them up in order.
+template <class T, class TC, class S, class Epilogue>
+bool gemm_in_splits(const device_policy& where, const gemm_problem<T, T, TC, S, Epilogue>& x, bool a_along_k,
+                    bool b_along_k, const wgmma_plan& plan) {
+  using sum_type = std::conditional_t<sizeof(T) == 1, int, float>;
+  const bool down = x.c.row_stride == 1 && x.c.col_stride != 1;
+  const std::int64_t line = round_up(down ? x.c.rows : x.c.cols, std::int64_t(4)),
+                     matrix = line * (down ? x.c.cols : x.c.rows);
+  scratch memory(where, checked_bytes(x.batch * plan.splits * matrix, sizeof(sum_type), "gemm"), 0);
+  auto* sums = static_cast<sum_type*>(memory.data());
+  const gemm_problem<T, T, sum_type, sum_type, no_epilogue> partial{
+      x.a, x.b, {sums, x.c.rows, x.c.cols, down ? 1 : line, down ? line : 1, matrix}, x.k, x.batch, {1, 0, {}, false}};
+  if (!gemm_as_planned<true>(where, partial, a_along_k, b_along_k, plan)) return false;
+  combine_splits<sum_type>(where, down ? x.exchanged() : x, sums, line, plan.splits);
+  return true;
+}
+
+/// Whether tiles of 128 x 128 doubles fill the machine, so that neither smaller ones nor splits of k would be faster.
+template <class TC, class S, class Epilogue>
+bool doubles_fill(const gemm_problem<double, double, TC, S, Epilogue>& x, int processors) {
+  const auto plan = [&](const gemm_cost& cost) {
+    return plan_gemm(cost, x.c.rows, x.c.cols, x.k, x.batch, processors);
+  };
+  using enum simt::mma_type;
+  const gemm_plan large = plan(mma_cost_of<float64, double, mma_tile{128, 128, 64, 32, 6, 1}>());
+  return large.splits == 1 &&
+         large.clocks <= plan(mma_cost_of<float64, double, mma_tile{64, 64, 32, 32, 4, 3}>()).clocks;
 }
 
 /// Enqueues a product where this path can do it and pays; says whether it has. A and B: half, bfloat16, 8-bit integers, or
-/// floats that may be taken as tf32. What the copy unit cannot read is copied first (gemm/repack.hpp); only that needs scratch memory.
+/// floats that may be taken as tf32. What the copy unit cannot read is copied first (gemm/repack.hpp); that, and sums of
+/// splits, need scratch memory.
 template <class P, class T, class TC, class S, class Epilogue>
 bool gemm_by_wgmma(const P& where, gemm_problem<T, T, TC, S, Epilogue> x) {
   constexpr bool is_float = std::is_same_v<T, float>;
-  if constexpr (gpu_execution<P> && (is_float || (sizeof(T) <= 2 && mma_type_of<T> != simt::mma_type::none)) &&
-                sizeof(TC) >= 2 && sizeof(TC) <= 8) {
+  constexpr bool is_double = std::is_same_v<T, double>;
+  if constexpr (gpu_execution<P> && (is_float || mma_type_of<T> != simt::mma_type::none) && sizeof(TC) >= 2 &&
+                sizeof(TC) <= 8) {
     constexpr std::int64_t most = std::int64_t(1) << 31;
     if (x.k == 0 || x.k >= most || x.c.rows >= most || x.c.cols >= most || x.batch >= most ||
         !wgmma_available<simt::wgmma_probe>(device_limits::current()))
@@ -494,21 +695,31 @@ bool gemm_by_wgmma(const P& where, gemm_problem<T, T, TC, S, Epilogue> x) {
       (a ? a_along_k : b_along_k) = true;
       (a ? a_ready : b_ready) = false;
     }
+    if (is_float ? !b_along_k : is_double && a_along_k && !b_along_k) {
+      x = x.exchanged();
+      std::swap(a_along_k, b_along_k);
+      std::swap(a_ready, b_ready);
+    }
     const std::int64_t a_bytes = a_ready ? 0 : repacked_bytes(x.a, a_along_k, x.k, x.batch),
                        b_bytes = b_ready ? 0 : repacked_bytes(x.b, b_along_k, x.k, x.batch);
-    int tile = 0;
-    double clocks = wgmma_clocks(wgmma_tiles[0], x, where);
-    for (int i = 1; i < (is_float ? 2 : 4); ++i)
-      if (const double other = wgmma_clocks(wgmma_tiles[i], x, where); other < clocks) clocks = other, tile = i;
-    // What mma.sync takes with k split among all multiprocessors, which this path does not do.
-    const double others = (is_float ? 15000 : 9000) + double(x.c.rows) * double(x.c.cols) * double(x.batch) *
-                                                          double(x.k) /
-                                                          (processor_count(where) * (is_float ? 110.0 : 300.0));
-    if (clocks + (is_float ? double(a_bytes + b_bytes) / 700 : 0) > others) return false;
+    wgmma_plan plan{1};
+    if constexpr (is_double) {
+      if (!doubles_fill(x, processor_count(where))) return false;
+    } else {
+      plan = plan_wgmma(is_float ? 3 : 4, x.c.rows, x.c.cols, ceil_div(x.k, std::int64_t(128 / sizeof(T))), x.batch,
+                        processor_count(where));
+      // What mma.sync takes.
+      const double others = (is_float ? 15000 : 9000) + double(x.c.rows) * double(x.c.cols) * double(x.batch) *
+                                                            double(x.k) /
+                                                            (processor_count(where) * (is_float ? 110.0 : 300.0));
+      if (plan.clocks + (is_float ? double(a_bytes + b_bytes) / 700 : 0) > others) return false;
+    }
     scratch memory(where, scratch_bytes({checked_bytes(a_bytes, 1, "gemm"), checked_bytes(b_bytes, 1, "gemm")}), 0);
     if (a_bytes > 0) repack(where, x.a, a_along_k, x.k, x.batch, memory.template take<std::byte>(a_bytes));
     if (b_bytes > 0) repack(where, x.b, b_along_k, x.k, x.batch, memory.template take<std::byte>(b_bytes));
-    return gemm_by_one_wgmma_tile(where, x, a_along_k, b_along_k, tile);
+    if constexpr (!is_double)
+      if (plan.splits > 1) return gemm_in_splits(where, x, a_along_k, b_along_k, plan);
+    return gemm_as_planned<is_double>(where, x, a_along_k, b_along_k, plan);
   }
   return false;
 }

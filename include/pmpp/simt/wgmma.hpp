@@ -26,8 +26,6 @@
 #include <pmpp/core/config.hpp>
 
 #if PMPP_CUDA && defined(__CUDACC__)
-#include <cuda.h>
-
 #include <cstdint>
 #include <type_traits>
 
@@ -40,8 +38,10 @@ struct __nv_bfloat16;
 
 namespace pmpp::inline PMPP_BACKEND::simt {
 
-/// What the copy unit has to know of a matrix. A kernel gets it among its arguments, by value.
-using tile_map = CUtensorMap;
+/// What the copy unit has to know of a matrix, as the driver writes it. A kernel gets it among its arguments, by value.
+struct alignas(64) tile_map {
+  unsigned char bytes[128];
+};
 
 /// A kernel that is never launched: what CUDA says of it tells whether it was compiled for sm_90a, as it has shared memory
 /// only then.
@@ -56,7 +56,8 @@ struct wgmma_probe {
   }
 };
 
-/// A function of the driver, which programs do not link; null if it has none.
+/// A function of the driver, which programs do not link; null if it has none. Its enumerations are given as ints: cuda.h,
+/// which names them, takes long to compile.
 template <class F>
 F driver_function(const char* name) {
   void* found = nullptr;
@@ -66,30 +67,34 @@ F driver_function(const char* name) {
   return status == cudaDriverEntryPointSuccess ? reinterpret_cast<F>(found) : nullptr;
 }
 
+/// Values of the driver's enumerations of how tensor maps lie in shared memory, are fetched and end.
+inline constexpr int no_interleave = 0, within_128_bytes = 3, of_256_bytes = 3, zeros = 0;
+
 /// Describes `batch` matrices of `rows` rows of `row` elements for copies of box_rows x 128 bytes: the rows of a tile
 /// follow each other in shared memory, and their 16-byte words are exchanged within 8 rows, as products want them.
 /// Strides in elements. False if the copy unit cannot: it wants multiples of 16 bytes.
 template <class T>
 bool describe_tiles(tile_map& map, const T* data, std::int64_t row, std::int64_t rows, std::int64_t stride,
                     std::int64_t batch, std::int64_t batch_stride, int box_rows) {
-  using encode_function = decltype(&cuTensorMapEncodeTiled);
+  using encode_function = int (*)(tile_map*, int type, std::uint32_t rank, void*, const std::uint64_t* size,
+                                  const std::uint64_t* strides, const std::uint32_t* box, const std::uint32_t* steps,
+                                  int interleave, int exchange, int l2_fetch, int outside);
   static const auto encode = driver_function<encode_function>("cuTensorMapEncodeTiled");
   constexpr std::int64_t items = 16 / sizeof(T), most = std::int64_t(1) << 31;
   if (encode == nullptr || (sizeof(T) & (sizeof(T) - 1)) != 0 || sizeof(T) > 8 ||
       reinterpret_cast<std::uintptr_t>(data) % 16 != 0 || stride % items != 0 || batch_stride % items != 0 ||
       stride <= 0 || batch_stride < 0 || row >= most || rows >= most || batch >= most)
     return false;
-  constexpr CUtensorMapDataType type = sizeof(T) == 1   ? CU_TENSOR_MAP_DATA_TYPE_UINT8
-                                       : sizeof(T) == 2 ? CU_TENSOR_MAP_DATA_TYPE_UINT16
-                                       : sizeof(T) == 4 ? CU_TENSOR_MAP_DATA_TYPE_UINT32
-                                                        : CU_TENSOR_MAP_DATA_TYPE_UINT64;
+  constexpr int type = sizeof(T) == 1   ? 0
+                       : sizeof(T) == 2 ? 1
+                       : sizeof(T) == 4 ? 2
+                                        : 4;  // CU_TENSOR_MAP_DATA_TYPE_UINT..
   const bool one = batch == 1 || batch_stride == 0;
-  const cuuint64_t size[3] = {cuuint64_t(row), cuuint64_t(rows), cuuint64_t(one ? 1 : batch)};
-  const cuuint64_t strides[2] = {stride * sizeof(T), one ? 16 : batch_stride * sizeof(T)};
-  const cuuint32_t box[3] = {128 / sizeof(T), cuuint32_t(box_rows), 1}, steps[3] = {1, 1, 1};
-  return encode(&map, type, 3, const_cast<std::remove_const_t<T>*>(data), size, strides, box, steps,
-                CU_TENSOR_MAP_INTERLEAVE_NONE, CU_TENSOR_MAP_SWIZZLE_128B, CU_TENSOR_MAP_L2_PROMOTION_L2_256B,
-                CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE) == CUDA_SUCCESS;
+  const std::uint64_t size[3] = {std::uint64_t(row), std::uint64_t(rows), std::uint64_t(one ? 1 : batch)};
+  const std::uint64_t strides[2] = {stride * sizeof(T), one ? 16 : batch_stride * sizeof(T)};
+  const std::uint32_t box[3] = {128 / sizeof(T), std::uint32_t(box_rows), 1}, steps[3] = {1, 1, 1};
+  return encode(&map, type, 3, const_cast<std::remove_const_t<T>*>(data), size, strides, box, steps, no_interleave,
+                within_128_bytes, of_256_bytes, zeros) == 0;
 }
 
 /// Images and their windows, as describe_windows wants them. Distances in elements of two bytes, sides in pixels, x first.
@@ -105,7 +110,10 @@ struct window_shape {
 template <class T>
 bool describe_windows(tile_map& map, const T* data, const window_shape& s, int count) {
   static_assert(sizeof(T) == 2);
-  using encode_function = decltype(&cuTensorMapEncodeIm2col);
+  using encode_function =
+      int (*)(tile_map*, int type, std::uint32_t rank, void*, const std::uint64_t* size, const std::uint64_t* strides,
+              const int* begin, const int* end, std::uint32_t channels, std::uint32_t windows,
+              const std::uint32_t* steps, int interleave, int exchange, int l2_fetch, int outside);
   static const auto encode = driver_function<encode_function>("cuTensorMapEncodeIm2col");
   const std::int64_t strides[3] = {s.pixel_strides[0], s.pixel_strides[1], s.image_stride};
   bool fits = encode != nullptr && reinterpret_cast<std::uintptr_t>(data) % 16 == 0 && s.images < std::int64_t(1) << 31;
@@ -119,13 +127,14 @@ bool describe_windows(tile_map& map, const T* data, const window_shape& s, int c
   }
   // Drivers up to CUDA 13.1 describe images of less than 128 KB wrongly.
   if (!fits || s.image_stride * s.images < 1 << 16) return false;
-  const cuuint64_t size[4] = {cuuint64_t(s.channels), cuuint64_t(s.sides[0]), cuuint64_t(s.sides[1]),
-                              cuuint64_t(s.images)};
-  const cuuint64_t bytes[3] = {cuuint64_t(strides[0]) * 2, cuuint64_t(strides[1]) * 2, cuuint64_t(strides[2]) * 2};
-  const cuuint32_t steps[4] = {1, cuuint32_t(s.stride[0]), cuuint32_t(s.stride[1]), 1};
-  return encode(&map, CU_TENSOR_MAP_DATA_TYPE_UINT16, 4, const_cast<std::remove_const_t<T>*>(data), size, bytes, begin,
-                end, 64, cuuint32_t(count), steps, CU_TENSOR_MAP_INTERLEAVE_NONE, CU_TENSOR_MAP_SWIZZLE_128B,
-                CU_TENSOR_MAP_L2_PROMOTION_L2_256B, CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE) == CUDA_SUCCESS;
+  const std::uint64_t size[4] = {std::uint64_t(s.channels), std::uint64_t(s.sides[0]), std::uint64_t(s.sides[1]),
+                                 std::uint64_t(s.images)};
+  const std::uint64_t bytes[3] = {std::uint64_t(strides[0]) * 2, std::uint64_t(strides[1]) * 2,
+                                  std::uint64_t(strides[2]) * 2};
+  const std::uint32_t steps[4] = {1, std::uint32_t(s.stride[0]), std::uint32_t(s.stride[1]), 1};
+  constexpr int two_bytes = 1;  // CU_TENSOR_MAP_DATA_TYPE_UINT16
+  return encode(&map, two_bytes, 4, const_cast<std::remove_const_t<T>*>(data), size, bytes, begin, end, 64,
+                std::uint32_t(count), steps, no_interleave, within_128_bytes, of_256_bytes, zeros) == 0;
 }
 
 /// Counts arrivals, and bytes that the copy unit has written. A barrier is in an even phase, then in an odd one, ...
@@ -337,7 +346,7 @@ __device__ __forceinline__ void multiply_rows(std::uint32_t (&d)[N / 2], std::ui
 }
 
 /// The same for floats of which A is in registers: a[0 .. 3] of lane 4 g + t of warp w are its elements at rows 16 w + g,
-/// + 8, + 0, + 8 and k = t, t, t + 4, t + 4. N is 128 or 256.
+/// + 8, + 0, + 8 and k = t, t, t + 4, t + 4. N is 128, 192 or 256.
 template <int N>
 __device__ __forceinline__ void multiply_rows(std::uint32_t (&d)[N / 2], const std::uint32_t* a, std::uint64_t b,
                                               bool add) {
@@ -357,6 +366,28 @@ __device__ __forceinline__ void multiply_rows(std::uint32_t (&d)[N / 2], const s
         "+r"(d[40]), "+r"(d[41]), "+r"(d[42]), "+r"(d[43]), "+r"(d[44]), "+r"(d[45]), "+r"(d[46]), "+r"(d[47]),
         "+r"(d[48]), "+r"(d[49]), "+r"(d[50]), "+r"(d[51]), "+r"(d[52]), "+r"(d[53]), "+r"(d[54]), "+r"(d[55]),
         "+r"(d[56]), "+r"(d[57]), "+r"(d[58]), "+r"(d[59]), "+r"(d[60]), "+r"(d[61]), "+r"(d[62]), "+r"(d[63])
+      : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "l"(b), "r"(int(add)));
+  else if constexpr (N == 192)
+    asm volatile("{ .reg .pred p; setp.ne.b32 p, %101, 0; wgmma.mma_async.sync.aligned.m64n192k8.f32.tf32.tf32 {"
+      "%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, %12, %13, %14, %15, "
+      "%16, %17, %18, %19, %20, %21, %22, %23, %24, %25, %26, %27, %28, %29, %30, %31, "
+      "%32, %33, %34, %35, %36, %37, %38, %39, %40, %41, %42, %43, %44, %45, %46, %47, "
+      "%48, %49, %50, %51, %52, %53, %54, %55, %56, %57, %58, %59, %60, %61, %62, %63, "
+      "%64, %65, %66, %67, %68, %69, %70, %71, %72, %73, %74, %75, %76, %77, %78, %79, "
+      "%80, %81, %82, %83, %84, %85, %86, %87, %88, %89, %90, %91, %92, %93, %94, %95 "
+      "}, {%96, %97, %98, %99}, %100, p, 1, 1; }"
+      : "+r"(d[0]), "+r"(d[1]), "+r"(d[2]), "+r"(d[3]), "+r"(d[4]), "+r"(d[5]), "+r"(d[6]), "+r"(d[7]),
+        "+r"(d[8]), "+r"(d[9]), "+r"(d[10]), "+r"(d[11]), "+r"(d[12]), "+r"(d[13]), "+r"(d[14]), "+r"(d[15]),
+        "+r"(d[16]), "+r"(d[17]), "+r"(d[18]), "+r"(d[19]), "+r"(d[20]), "+r"(d[21]), "+r"(d[22]), "+r"(d[23]),
+        "+r"(d[24]), "+r"(d[25]), "+r"(d[26]), "+r"(d[27]), "+r"(d[28]), "+r"(d[29]), "+r"(d[30]), "+r"(d[31]),
+        "+r"(d[32]), "+r"(d[33]), "+r"(d[34]), "+r"(d[35]), "+r"(d[36]), "+r"(d[37]), "+r"(d[38]), "+r"(d[39]),
+        "+r"(d[40]), "+r"(d[41]), "+r"(d[42]), "+r"(d[43]), "+r"(d[44]), "+r"(d[45]), "+r"(d[46]), "+r"(d[47]),
+        "+r"(d[48]), "+r"(d[49]), "+r"(d[50]), "+r"(d[51]), "+r"(d[52]), "+r"(d[53]), "+r"(d[54]), "+r"(d[55]),
+        "+r"(d[56]), "+r"(d[57]), "+r"(d[58]), "+r"(d[59]), "+r"(d[60]), "+r"(d[61]), "+r"(d[62]), "+r"(d[63]),
+        "+r"(d[64]), "+r"(d[65]), "+r"(d[66]), "+r"(d[67]), "+r"(d[68]), "+r"(d[69]), "+r"(d[70]), "+r"(d[71]),
+        "+r"(d[72]), "+r"(d[73]), "+r"(d[74]), "+r"(d[75]), "+r"(d[76]), "+r"(d[77]), "+r"(d[78]), "+r"(d[79]),
+        "+r"(d[80]), "+r"(d[81]), "+r"(d[82]), "+r"(d[83]), "+r"(d[84]), "+r"(d[85]), "+r"(d[86]), "+r"(d[87]),
+        "+r"(d[88]), "+r"(d[89]), "+r"(d[90]), "+r"(d[91]), "+r"(d[92]), "+r"(d[93]), "+r"(d[94]), "+r"(d[95])
       : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "l"(b), "r"(int(add)));
   else if constexpr (N == 256)
     asm volatile("{ .reg .pred p; setp.ne.b32 p, %133, 0; wgmma.mma_async.sync.aligned.m64n256k8.f32.tf32.tf32 {"
