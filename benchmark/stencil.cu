@@ -158,10 +158,10 @@ void add_cases() {
   add_stencil<float, 2, 1>("f32 9 points 2-D", square, twenty_seven);
   add_stencil<float, 1, 2>("f32 5 points 1-D", line, thirteen);
 #if PMPP_BENCH_SWEEP
-  add_tuning<pmpp::stencil_tuning{256, 3, 1}>();
-  add_tuning<pmpp::stencil_tuning{256, 4, 1}>();
-  add_tuning<pmpp::stencil_tuning{128, 6, 2}>();
-  add_tuning<pmpp::stencil_tuning{512, 1, 2}>();
+  add_tuning<pmpp::stencil_tuning{128, 6, 1}>();
+  add_tuning<pmpp::stencil_tuning{128, 6, 3}>();
+  add_tuning<pmpp::stencil_tuning{64, 12, 2}>();
+  add_tuning<pmpp::stencil_tuning{256, 3, 2}>();
 #endif
 }
 

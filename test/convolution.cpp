@@ -335,31 +335,36 @@ TEST_ALL_PLACES("one dimension") {
       }
 }
 
-TEST_ALL_PLACES("three dimensions") {
+TEST_ALL_PLACES("three dimensions: rows that begin at 16-byte boundaries and others, masks in either memory") {
   const typename where::policy policy{};
-  for (const shape& size : {shape{1, 1, 1}, {5, 7, 9}, {3, 20, 150}, {9, 3, 132}})
+  for (const shape& size : {shape{1, 1, 1}, {5, 7, 9}, {3, 20, 150}, {9, 3, 132}, {4, 2, 264}})
     for (const shape& taps : {shape{3, 3, 3}, {2, 3, 4}, {1, 3, 3}, {5, 1, 1}, {4, 9, 9}})
       for (const border::rule& outside : rules) {
         const auto in = numbers<float>(size.count()), mask = numbers<float>(taps.count());
-        const std::int64_t pitch = size.width + 3, slice = pitch * size.height + 4;
+        const bool in_fours = size.width % 4 == 0 && outside.what != border::clamp.what;
+        const std::int64_t pitch = size.width + (in_fours ? 4 : 3), slice = pitch * size.height + 4;
         std::vector<float> padded(static_cast<std::size_t>(slice * size.depth), 1e30f);
         for (std::int64_t i = 0; i < size.count(); ++i)
           padded[static_cast<std::size_t>(i / (size.height * size.width) * slice +
                                           i / size.width % size.height * pitch + i % size.width)] =
               in[static_cast<std::size_t>(i)];
-        const auto data = where::put(padded);
-        auto out = where::put(std::vector<float>(in.size()));
-        pmpp::convolve(policy, volume_view<const float>(data.data(), size.depth, size.height, size.width, pitch, slice),
-                       volume_view<const float>(mask.data(), taps.depth, taps.height, taps.width),
-                       volume_view<float>(out.data(), size.depth, size.height, size.width), outside);
-        const auto got = where::get(out);
+        const auto data = where::put(padded), mask_there = where::put(mask);
         const auto wanted = reference(in, size, mask, taps, outside);
-        std::int64_t wrong = 0;
-        for (std::size_t i = 0; i < got.size(); ++i) wrong += !agrees(got[i], wanted[i], taps.count(), 0x1p-23);
-        CAPTURE(text(size));
-        CAPTURE(text(taps));
-        CAPTURE(int(outside.what));
-        CHECK(wrong == 0);
+        for (const float* from : {mask.data(), static_cast<const float*>(mask_there.data())}) {
+          auto out = where::put(std::vector<float>(in.size()));
+          pmpp::convolve(policy,
+                         volume_view<const float>(data.data(), size.depth, size.height, size.width, pitch, slice),
+                         volume_view<const float>(from, taps.depth, taps.height, taps.width),
+                         volume_view<float>(out.data(), size.depth, size.height, size.width), outside);
+          const auto got = where::get(out);
+          std::int64_t wrong = 0;
+          for (std::size_t i = 0; i < got.size(); ++i) wrong += !agrees(got[i], wanted[i], taps.count(), 0x1p-23);
+          CAPTURE(text(size));
+          CAPTURE(text(taps));
+          CAPTURE(int(outside.what));
+          CAPTURE(from == mask.data());
+          CHECK(wrong == 0);
+        }
       }
 }
 

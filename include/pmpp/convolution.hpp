@@ -28,6 +28,7 @@
 
 #include <pmpp/convolution/kernel.hpp>
 #include <pmpp/convolution/pixels.hpp>
+#include <pmpp/convolution/planes.hpp>
 #include <pmpp/convolution/separable.hpp>
 #include <pmpp/convolution/volume.hpp>
 #include <pmpp/convolution/walk.hpp>
@@ -60,7 +61,7 @@ struct convolution_tuning {
   int small_warps = 4, small_rows = 8, small_blocks = 6;
   // convolve_separable: as above; half as many rows of doubles.
   int separable_warps = 8, separable_rows = 4, separable_blocks = 3, separable_part = 128;
-  int pixel_rows = 4;  ///< of 16 bytes that a thread makes
+  int pixel_rows = 2;  ///< of 16 bytes that a thread makes
 };
 
 namespace detail {
@@ -189,21 +190,6 @@ void launch_small(const P& where, const convolution<In, Tap, Out>& c, bool mask_
     launch(where, task.tiles, small_convolution_kernel<In, Tap, Out, Size, shape, true>{}, task, taps);
 }
 
-/// Rows of a section, so that `strips` of them are done soonest by `room` blocks at a time: with few sections blocks
-/// stand idle at the end, with many the rows between sections are filtered twice.
-inline std::int64_t section_rows(std::int64_t height, std::int64_t step, std::int64_t taps, std::int64_t strips,
-                                 std::int64_t room) {
-  const std::int64_t most = larger(std::int64_t(1), height / larger(step, taps));
-  std::int64_t best = 0, least = 0;
-  for (std::int64_t waves = 1; waves <= 4; ++waves) {
-    const std::int64_t sections = smaller(most, larger(std::int64_t(1), waves * room / strips));
-    const std::int64_t rows = round_up(ceil_div(height, sections), step);
-    const std::int64_t time = ceil_div(strips * ceil_div(height, rows), room) * (rows + round_up(taps - 1, step));
-    if (best == 0 || time < least) best = rows, least = time;
-  }
-  return best;
-}
-
 /// Whether the kernel for pixels has the result: taps small enough that their multiples of 2^125 are numbers.
 template <class Tap, class In, class Out>
 bool fits_pixels(const convolution<In, Tap, Out>& c) {
@@ -229,15 +215,10 @@ void launch_pixels(const P& where, const convolution<std::uint8_t, Tap, std::uin
   launch(where, tiles_x * tiles_y, kernel{}, task);
 }
 
-template <convolution_tuning Tuning, class P, class In, class Tap, class Out>
+template <class P, class In, class Tap, class Out>
 void launch_volume(const P& where, const convolution<In, Tap, Out>& c, bool mask_in_place) {
-  constexpr convolution_shape shape{1, 2 * Tuning.small_warps, 1, larger(1, Tuning.small_rows / 2), 2, 0};
-  using kernel = volume_kernel<In, Tap, Out, shape>;
-  auto task = task_of(c, shape);
-  task.tiles = task.tiles_x * task.tiles_y;
-  const std::int64_t section = section_rows(c.out.depth, 1, 3, task.tiles, shape.blocks * processor_count(where));
-  launch(where, grid{task.tiles * ceil_div(c.out.depth, section), shape.threads(), kernel::tile_bytes}, kernel{}, task,
-         argument_of<27>(c.mask, mask_in_place), section);
+  const stencil_problem<In, Out> s{c.in, c.out, c.outside, static_cast<In>(c.outside.value)};
+  launch_planes<3, 1, stencil_tuning{}>(where, s, volume_mask<Tap, Out>{argument_of<27>(c.mask, mask_in_place)});
 }
 
 /// The kernel for the task. Taps are used where they lie, or come as parameters.
@@ -249,7 +230,7 @@ void choose_kernel(const P& where, const convolution<In, Tap, Out>& c, bool mask
       if (m.height == 3 && m.width == 3 && m.depth == 1 && c.out.depth == 1 && !mask_in_place && fits_pixels(c))
         return launch_pixels<3, Tuning>(where, c);
     if constexpr (std::is_same_v<In, float>)
-      if (m.depth == 3 && m.height == 3 && m.width == 3) return launch_volume<Tuning>(where, c, mask_in_place);
+      if (m.depth == 3 && m.height == 3 && m.width == 3) return launch_volume(where, c, mask_in_place);
     if (m.height == m.width && m.depth == 1 && c.out.depth == 1) {
       if (m.width == 3) return launch_small<3, Tuning>(where, c, mask_in_place);
       if (m.width == 5) return launch_small<5, Tuning>(where, c, mask_in_place);

@@ -11,7 +11,7 @@
 //   stencil(device, in, out, radius<1>, mean_of_four{});
 //
 //   1. A block makes a tile of a plane and walks from plane to plane. The next planes are on their way to shared memory
-//      while results are made (stencil/kernel.hpp). A matrix is one plane, a span one row.
+//      while results are made (convolution/planes.hpp). A matrix is one plane, a span one row.
 //   2. A thread makes 16 bytes of a few rows. What it sees of other planes stays in its registers.
 //   3. Long walks are cut to sections, for as many blocks as there is room for.
 //   4. What stands outside is put around the tile.
@@ -26,6 +26,7 @@
 #include <type_traits>
 
 #include <pmpp/convolution.hpp>
+#include <pmpp/convolution/planes.hpp>
 #include <pmpp/core/config.hpp>
 #include <pmpp/core/contiguous.hpp>
 #include <pmpp/core/error.hpp>
@@ -37,7 +38,6 @@
 #include <pmpp/host/parallel_for.hpp>
 #include <pmpp/launch.hpp>
 #include <pmpp/memory/reachable.hpp>
-#include <pmpp/stencil/kernel.hpp>
 #include <pmpp/stencil/presets.hpp>
 
 #pragma GCC visibility push(hidden)  // see launch.hpp
@@ -51,14 +51,6 @@ template <int Radius>
 inline constexpr radius_tag<Radius> radius{};
 
 namespace detail {
-
-template <class In, class Out>
-struct stencil_problem {
-  volume<const In> in;
-  volume<Out> out;
-  border::rule outside;
-  In constant;  ///< the rule's value as an element
-};
 
 /// The elements around (z, y, x), any of which may stand outside.
 template <class In, class Out>
@@ -142,37 +134,6 @@ struct large_element_kernel {
   }
 };
 
-/// Launches the kernel whose threads make `Columns` results of a row.
-template <int Columns, int Dimensions, int Radius, stencil_tuning Tuning, class P, class In, class Out, class F>
-void launch_stencil(const P& where, const stencil_problem<In, Out>& s, const F& f) {
-  using kernel = stencil_kernel<In, Out, Columns, Dimensions, Radius, F, Tuning>;
-  using shape = typename kernel::shape;
-  using rims = stencil_rim<Radius>;
-  static_assert(is_power_of_two(kernel::threads) && kernel::threads >= 32);
-  const border::kind outside = s.outside.what;
-  const std::int64_t packs = ceil_div(s.out.width, std::int64_t(Columns));
-  int tile_packs = shape::narrowest;
-  while (tile_packs < packs && tile_packs < shape::widest) tile_packs *= 2;
-  const std::int64_t tiles_x = ceil_div(s.out.width, std::int64_t(shape::width(tile_packs)));
-  const std::int64_t tiles_y = ceil_div(s.out.height, std::int64_t(shape::height(tile_packs)));
-  const std::int64_t room = processor_count(where) * std::int64_t(kernel::min_blocks);
-  const std::int64_t section = section_rows(s.out.depth, 1, shape::planes, tiles_x * tiles_y, room);
-  const typename kernel::task_type task{s.in,
-                                        s.out,
-                                        rims(s.in.depth, outside),
-                                        rims(s.in.height, outside),
-                                        rims(s.in.width, outside),
-                                        outside,
-                                        s.constant,
-                                        tile_packs,
-                                        tiles_x,
-                                        tiles_y,
-                                        section};
-  const std::size_t bytes =
-      sizeof(typename kernel::pack) * static_cast<std::size_t>(shape::slots * shape::count(tile_packs));
-  launch(where, grid{tiles_x * tiles_y * ceil_div(s.out.depth, section), kernel::threads, bytes}, kernel{}, task, f);
-}
-
 template <int Dimensions, int Radius, stencil_tuning Tuning, class P, class In, class Out, class F>
 void stencil_on_device(const P& where, const stencil_problem<In, Out>& s, const F& f) {
   check_reachable(where, "stencil", s.in.data);
@@ -181,11 +142,7 @@ void stencil_on_device(const P& where, const stencil_problem<In, Out>& s, const 
     using kernel = large_element_kernel<Dimensions, Radius, In, Out, F>;
     launch(where, ceil_div(s.out.depth * s.out.height * s.out.width, std::int64_t(kernel::threads)), kernel{}, s, f);
   } else {
-    constexpr int columns = pack_size<In>;
-    if constexpr (columns > 1)
-      if (in_packs<columns>(s.in) && in_packs<columns>(s.out))
-        return launch_stencil<columns, Dimensions, Radius, Tuning>(where, s, f);
-    launch_stencil<1, Dimensions, Radius, Tuning>(where, s, f);
+    launch_planes<Dimensions, Radius, Tuning>(where, s, f);
   }
 }
 

@@ -212,7 +212,7 @@ PMPP_HOST_DEVICE void load_tile(int thread, const convolution_task<In, Out>& tas
   const A constant = static_cast<A>(task.outside.value);
   const std::int64_t plane = position_in(z, in.depth, task.outside.what);
   const bool inside = plane >= 0 && y >= 0 && y + rows <= in.height && x >= 0 && x + 4 * fours <= in.width;
-  constexpr bool moves = std::is_same_v<In, A> && sizeof(four<A>) <= 16;  // without registers on the way
+  constexpr bool moves = std::is_same_v<In, A> && sizeof(four<A>) == 16;  // without registers on the way
   if (inside && task.in_fours) {
     int row = thread / fours, group = thread % fours;
     const int step_row = Threads / fours, step_group = Threads % fours;
@@ -227,7 +227,7 @@ PMPP_HOST_DEVICE void load_tile(int thread, const convolution_task<In, Out>& tas
       if (group >= fours) group -= fours, ++row, from += wrap;
     };
     if constexpr (moves) {
-      for (; row < rows; advance()) simt::copy_async<sizeof(four<A>)>(to, from);
+      for (; row < rows; advance()) simt::copy_async_near(to, from);
     } else {
       constexpr int batch = 4;  // loads on their way at once
       while (row < rows) {
@@ -259,7 +259,7 @@ PMPP_HOST_DEVICE void load_tile(int thread, const convolution_task<In, Out>& tas
       if (from_y < 0)
         for (int j = 0; j < 4; ++j) to->item[j] = constant;
       else if constexpr (moves)
-        simt::copy_async<sizeof(four<A>)>(to, from);
+        simt::copy_async_near(to, from);
       else
         *to = widened<A>(*reinterpret_cast<const four<In>*>(from));
       row += step_row;
@@ -516,6 +516,21 @@ struct place_taps_kernel {
     for (int i = block.thread(); i < count; i += threads) to[i] = part.value[i];
   }
 };
+
+/// Rows of a section, so that `strips` of them are done soonest by `room` blocks at a time: with few sections blocks
+/// stand idle at the end, with many the rows between sections are filtered twice.
+inline std::int64_t section_rows(std::int64_t height, std::int64_t step, std::int64_t taps, std::int64_t strips,
+                                 std::int64_t room) {
+  const std::int64_t most = larger(std::int64_t(1), height / larger(step, taps));
+  std::int64_t best = 0, least = 0;
+  for (std::int64_t waves = 1; waves <= 4; ++waves) {
+    const std::int64_t sections = smaller(most, larger(std::int64_t(1), waves * room / strips));
+    const std::int64_t rows = round_up(ceil_div(height, sections), step);
+    const std::int64_t time = ceil_div(strips * ceil_div(height, rows), room) * (rows + round_up(taps - 1, step));
+    if (best == 0 || time < least) best = rows, least = time;
+  }
+  return best;
+}
 
 }  // namespace detail
 }  // namespace pmpp::inline PMPP_BACKEND

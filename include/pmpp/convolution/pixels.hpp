@@ -52,7 +52,7 @@ struct pixel_task {
 
 template <int Size, int Rows>
 struct pixel_kernel {
-  static constexpr int threads = 128, min_blocks = 6;
+  static constexpr int threads = 128, min_blocks = 8;
   static constexpr int columns = 16, width = 32 * columns, height = threads / 32 * Rows;  ///< of a block's results
   static constexpr int words = columns / 4 + 2, lines = Rows + Size - 1;
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The kernel of stencil.hpp, and how a function sees the elements around one.
+// The kernel of stencil.hpp, and of masks of 3 x 3 x 3 taps; how a function sees the elements around one.
 //
 // Every task is a volume here: a matrix is one plane, a span one row. A block makes a tile of a plane and walks from plane
 // to plane (2.5-D streaming). A plane's tile, with what is seen around it, comes to shared memory by copies that need no
@@ -24,6 +24,8 @@
 #include <pmpp/core/check.hpp>
 #include <pmpp/core/config.hpp>
 #include <pmpp/core/math.hpp>
+#include <pmpp/execution.hpp>
+#include <pmpp/launch.hpp>
 #include <pmpp/simt/memory.hpp>
 
 #pragma GCC visibility push(hidden)  // see launch.hpp
@@ -31,9 +33,9 @@
 namespace pmpp::inline PMPP_BACKEND {
 
 struct stencil_tuning {
-  int threads = 256;  ///< of a block; in three dimensions twice as many
-  int blocks = 3;     ///< of a multiprocessor; in three dimensions one
-  int ahead = 2;      ///< planes that are on their way while results are made, at least 1
+  int threads = 128;  ///< of a block; in three dimensions two or four times as many
+  int blocks = 6;     ///< of a multiprocessor; in three dimensions one or two
+  int ahead = 2;      ///< planes that are on their way while results are made, at least 1; two more of radius 2 to 4
 };
 
 namespace detail {
@@ -103,7 +105,16 @@ struct stencil_rim {
   }
 };
 
-/// What a launch works on. A block's threads stand in rows of tile_packs, a power of two.
+template <class In, class Out>
+struct stencil_problem {
+  volume<const In> in;
+  volume<Out> out;
+  border::rule outside;
+  In constant;  ///< the rule's value as an element
+};
+
+/// What a launch works on. A block's threads stand in rows of tile_packs, a power of two; a tile with what is seen around
+/// it has slot_packs.
 template <class In, class Out, int Radius>
 struct stencil_task {
   volume<const In> in;
@@ -111,7 +122,7 @@ struct stencil_task {
   stencil_rim<Radius> planes, rows, columns;
   border::kind outside;
   In constant;  ///< what stands outside, of border::kind::constant
-  int tile_packs;
+  int tile_packs, slot_packs;
   std::int64_t tiles_x, tiles_y, section;  ///< planes
 };
 
@@ -133,12 +144,12 @@ struct stencil_shape {
   /// All that is seen of a plane stays in registers until it is out of sight; else the thread's own columns do, and the
   /// rest is read when the plane is in the middle.
   static constexpr bool keeps_all = up == 0 || (Radius == 1 && has_corners<F>);
-  static constexpr int threads = (up == 0 || up > 4 ? 1 : 2) * Tuning.threads;
-  static constexpr int blocks = up > 0 ? 1 : Tuning.blocks;
-  static constexpr int ahead = up == 0 ? 1 : larger(1, up > 1 && up <= 4 ? Tuning.ahead + 1 : Tuning.ahead);
+  static constexpr int threads = (up == 0 ? 1 : up <= 2 ? 4 : 2) * Tuning.threads;
+  static constexpr int blocks = up == 0 ? Tuning.blocks : up == 3 || up == 4 ? 2 : 1;
+  static constexpr int ahead = up == 0 ? 1 : larger(1, up > 1 && up <= 4 ? Tuning.ahead + 2 : Tuning.ahead);
   static constexpr int rows = up == 0 ? 4 : up == 1 ? 2 : 1;  ///< that a thread makes of a plane
   static constexpr int slots = up == 0 ? 1 : keeps_all ? ahead + 1 : ahead + up + 1;  ///< planes in shared memory
-  static constexpr int widest = is_span ? threads : smaller(threads, (Columns == 1 ? 64 : 32) / (Radius > 2 ? 2 : 1));
+  static constexpr int widest = is_span ? threads : smaller(threads, Radius > 2 ? 16 : 64);
   static constexpr int narrowest = smaller(widest, is_span ? threads : 8);
 
   /// Of a tile whose threads stand in rows of tile_packs: results along x and y, packs from a thread's row to its next
@@ -171,7 +182,7 @@ public:
       const spot at = spot_of(i);
       slot_place_[k] = at.row * line() + at.column + Shape::side;
       place_[k] = place_of(at);
-      in_pieces_ = in_pieces_ || place_[k] == pieces;
+      if (place_[k] == pieces && first_in_pieces_ == none) first_in_pieces_ = i;
       if (place_[k] == nowhere && i < count())  // once for all planes
         for (int slot = 0; slot < Shape::slots; ++slot)
           for (int j = 0; j < Columns; ++j) packs_[slot * count() + slot_place_[k]].item[j] = task.constant;
@@ -183,7 +194,7 @@ public:
   /// Starts copying what the block sees of plane z.
   PMPP_HOST_DEVICE void fetch(std::int64_t z, int slot) {
     const std::int64_t from_z = task_.planes.position(z, task_.in.depth);
-    if (from_z < 0 || in_pieces_) fetch_edges(*this, from_z, slot);
+    if (from_z < 0 || first_in_pieces_ != none) fetch_edges(*this, from_z, slot);
     if (from_z < 0) return;
     pack* const to = packs_ + slot * count();
     const In* const from = task_.in.data + from_z * task_.in.slice;
@@ -199,6 +210,7 @@ private:
   using place_type = std::conditional_t<Shape::up == 0, std::int64_t, std::int32_t>;
   static constexpr std::int64_t most = Shape::up == 0 ? INT64_MAX : INT32_MAX;
   static constexpr place_type nowhere = -1, pieces = -2;
+  static constexpr int none = -1;
 
   /// A pack's place in the tile; negative columns are at its left side.
   struct spot {
@@ -206,7 +218,7 @@ private:
   };
 
   PMPP_HOST_DEVICE int line() const { return Shape::line(task_.tile_packs); }
-  PMPP_HOST_DEVICE int count() const { return Shape::count(task_.tile_packs); }
+  PMPP_HOST_DEVICE int count() const { return task_.slot_packs; }
 
   /// Rows without their sides come first, so that warps copy whole lines of the cache.
   PMPP_HOST_DEVICE spot spot_of(int i) const {
@@ -218,9 +230,11 @@ private:
   /// Where a pack of the tile lies in a plane. `nowhere`: outside, or nothing of it is asked for; `pieces`: its elements
   /// are not together.
   PMPP_HOST_DEVICE place_type place_of(spot at) const {
-    const std::int64_t y = y_ + at.row - Shape::tall, x = x_ + at.column * Columns, width = task_.in.width;
+    const std::int64_t y = y_ + at.row - Shape::tall, width = task_.in.width;
+    std::int64_t x = x_ + at.column * Columns;
     if (y >= task_.in.height + Shape::tall || x >= width + Radius || at.row >= count() / line()) return nowhere;
     const std::int64_t row = task_.rows.position(y, task_.in.height);
+    if (task_.outside == border::kind::wrap) x += x < 0 ? width : x >= width ? -width : 0;  // packs remain whole
     const bool whole = x >= 0 && x + Columns <= width, outside = x + Columns <= 0 || x >= width;
     if (row < 0 || (outside && task_.outside == border::kind::constant)) return nowhere;
     const std::int64_t place = row * task_.in.pitch + x * task_.in.step;
@@ -230,7 +244,7 @@ private:
   /// does not get in the way of the rest.
   PMPP_HOST_DEVICE static void fetch_edges(const stencil_tile& tile, std::int64_t z, int slot) {
     const Task& task = tile.task_;
-    for (int i = tile.thread_; i < tile.count(); i += Shape::threads) {
+    for (int i = z < 0 ? tile.thread_ : tile.first_in_pieces_; i < tile.count(); i += Shape::threads) {
       const spot at = tile.spot_of(i);
       if (z >= 0 && tile.place_of(at) != pieces) continue;
       pack& to = tile.packs_[slot * tile.count() + at.row * tile.line() + at.column + Shape::side];
@@ -249,7 +263,9 @@ private:
   template <class T>
   PMPP_HOST_DEVICE static void copy(T* to, const T* from) {
     constexpr int piece = smaller(int(alignof(T)), 16);
-    if constexpr (piece >= 4)
+    if constexpr (piece == 16 && sizeof(T) == 16)
+      simt::copy_async_near(to, from);
+    else if constexpr (piece >= 4)
       for (int i = 0; i < int(sizeof(T)); i += piece)
         simt::copy_async<piece>(reinterpret_cast<char*>(to) + i, reinterpret_cast<const char*>(from) + i);
     else
@@ -259,10 +275,10 @@ private:
   const Task& task_;
   pack* const packs_;
   const int thread_;
-  const std::int64_t y_, x_;  ///< of the tile
-  place_type place_[fills];   ///< of the packs that this thread fetches, in a plane
-  int slot_place_[fills];     ///< in a slot
-  bool in_pieces_ = false;    ///< one of them
+  const std::int64_t y_, x_;    ///< of the tile
+  place_type place_[fills];     ///< of the packs that this thread fetches, in a plane
+  int slot_place_[fills];       ///< in a slot
+  int first_in_pieces_ = none;  ///< the first of these packs whose elements are not together
 };
 
 /// What a thread sees of a few planes: `Columns` of `Shape::rows` rows are its own.
@@ -353,6 +369,15 @@ struct place_in_window {
   PMPP_HOST_DEVICE auto at(int dz, int dy, int dx) const { return window.template at<Slot>(dz, h, dy, i + dx); }
 };
 
+/// What a thread calls: f, or what f.ready() makes of it, once.
+template <class F>
+PMPP_HOST_DEVICE decltype(auto) ready_function(const F& f) {
+  if constexpr (requires { f.ready(); })
+    return f.ready();
+  else
+    return (f);
+}
+
 /// A thread makes `Columns` adjacent results of a few rows; more than one column where all views consist of packs of so
 /// many. The rows of a span are `tile_packs` packs apart.
 template <class In, class Out, int Columns, int Dimensions, int Radius, class F, stencil_tuning Tuning>
@@ -365,6 +390,7 @@ struct stencil_kernel {
   template <class Block>
   PMPP_HOST_DEVICE void operator()(Block& block, const task_type& task, const F& f) const {
     constexpr int up = shape::up, rows = shape::rows, ahead = shape::ahead;
+    const auto& function = ready_function(f);
     const auto index = static_cast<std::uint32_t>(block.index()), tiles_x = static_cast<std::uint32_t>(task.tiles_x);
     const auto tiles_y = static_cast<std::uint32_t>(task.tiles_y);
     constexpr bool is_span = shape::is_span;
@@ -413,7 +439,7 @@ struct stencil_kernel {
           using source = place_in_window<window, slot>;
           const source elements{seen, h, decltype(which_column)::value};
           result.item[decltype(which_column)::value] =
-              static_cast<Out>(f(neighbourhood<Dimensions, Radius, source>(elements)));
+              static_cast<Out>(function(neighbourhood<Dimensions, Radius, source>(elements)));
         });
         *reinterpret_cast<stencil_pack<Out, Columns>*>(to + h * step) = result;
       });
@@ -422,6 +448,47 @@ struct stencil_kernel {
     while (z < end + up) for_each_constant<shape::planes>(make_plane);
   }
 };
+
+/// Launches the kernel whose threads make `Columns` results of a row.
+template <int Columns, int Dimensions, int Radius, stencil_tuning Tuning, class P, class In, class Out, class F>
+void launch_stencil(const P& where, const stencil_problem<In, Out>& s, const F& f) {
+  using kernel = stencil_kernel<In, Out, Columns, Dimensions, Radius, F, Tuning>;
+  using shape = typename kernel::shape;
+  using rims = stencil_rim<Radius>;
+  static_assert(is_power_of_two(kernel::threads) && kernel::threads >= 32);
+  const border::kind outside = s.outside.what;
+  const std::int64_t packs = ceil_div(s.out.width, std::int64_t(Columns));
+  int tile_packs = shape::narrowest;
+  while (tile_packs < packs && tile_packs < shape::widest) tile_packs *= 2;
+  const std::int64_t tiles_x = ceil_div(s.out.width, std::int64_t(shape::width(tile_packs)));
+  const std::int64_t tiles_y = ceil_div(s.out.height, std::int64_t(shape::height(tile_packs)));
+  const std::int64_t room = processor_count(where) * std::int64_t(kernel::min_blocks);
+  const std::int64_t section = section_rows(s.out.depth, 1, shape::planes, tiles_x * tiles_y, room);
+  const typename kernel::task_type task{s.in,
+                                        s.out,
+                                        rims(s.in.depth, outside),
+                                        rims(s.in.height, outside),
+                                        rims(s.in.width, outside),
+                                        outside,
+                                        s.constant,
+                                        tile_packs,
+                                        shape::count(tile_packs),
+                                        tiles_x,
+                                        tiles_y,
+                                        section};
+  const std::size_t bytes = sizeof(typename kernel::pack) * static_cast<std::size_t>(shape::slots * task.slot_packs);
+  launch(where, grid{tiles_x * tiles_y * ceil_div(s.out.depth, section), kernel::threads, bytes}, kernel{}, task, f);
+}
+
+/// Launches the kernel for the strides of the views.
+template <int Dimensions, int Radius, stencil_tuning Tuning, class P, class In, class Out, class F>
+void launch_planes(const P& where, const stencil_problem<In, Out>& s, const F& f) {
+  constexpr int columns = pack_size<In>;
+  if constexpr (columns > 1)
+    if (in_packs<columns>(s.in) && in_packs<columns>(s.out))
+      return launch_stencil<columns, Dimensions, Radius, Tuning>(where, s, f);
+  launch_stencil<1, Dimensions, Radius, Tuning>(where, s, f);
+}
 
 }  // namespace detail
 }  // namespace pmpp::inline PMPP_BACKEND
