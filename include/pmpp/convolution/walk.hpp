@@ -8,9 +8,10 @@
 //                                                          ...
 //                                               of 5 taps, 4           --> result r - 2: complete, written
 //
-// A thread makes four adjacent columns, from two rows at a time, so that a tap is read once for eight products. Registers have no addresses: the results move along by their names, in a loop of
-// `steps` rows unrolled, and taps stand in `Slots` slots, four a group; groups that the mask has no taps for are skipped.
-// The first slots have no tap where the mask's size is no multiple of four: adding 0 * x would spread infinite elements.
+// A thread makes four adjacent columns, from two rows at a time, so that a tap is read once for eight products. Registers
+// have no addresses: the results move along by their names, in a loop of `steps` rows unrolled, and taps stand in `Slots`
+// slots, four a group; groups that the mask has no taps for are skipped. The first slots have no tap where the mask's size
+// is no multiple of four: adding 0 * x would spread infinite elements.
 // A strip is cut to sections, for as many blocks as there is room for.
 #pragma once
 
