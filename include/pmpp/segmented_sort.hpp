@@ -450,7 +450,9 @@ struct merge_segments_kernel {
       if (pass > a.pass) barrier.sync(block);
       merge_pass(block, memory, a, run);
     }
-    if (a.barrier != nullptr && block.thread() == 0 && barrier.leave(block)) {
+    if (a.barrier == nullptr) return;
+    block.sync();  // all threads have read how many passes there are
+    if (block.thread() == 0 && barrier.leave(block)) {
       simt::store(a.barrier, 0u);
       *a.passes = 0;
     }
