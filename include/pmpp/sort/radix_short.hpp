@@ -133,7 +133,8 @@ struct radix_together_kernel {
     unsigned before[per_lane][lanes], all[per_lane][lanes];  ///< keys with a digit: in the blocks before, in all
     unsigned offset[block::radix_digits];  ///< of a digit's keys: place in the output - place in the tile
     int first, end;                        ///< of the block's part of the output, if keys of one digit stay together
-    bool constant, fits, last;
+    unsigned fits;                         ///< as a bool that several threads may take away
+    bool constant, last;
     alignas(16) bits keys[tile];
     alignas(larger(16, int(alignof(V)))) unsigned char bytes[has_values<V> ? tile * sizeof(V) : 16];
 
@@ -162,7 +163,7 @@ struct radix_together_kernel {
     for (;; ++round) {
       const radix_digit digit = radix_digit::of(p, a.range);
       place(block, memory, a, round, home, digit);
-      if (highest && !memory.constant && memory.fits) {
+      if (highest && !memory.constant && memory.fits != 0) {
         home = a.in_place ? radix_home::other : radix_home::data;
         put(block, memory, a, home, digit);
         barrier.sync(block);
@@ -216,7 +217,7 @@ private:
     const std::int64_t n = a.count.get(), room = tile - threads * a.rows;
     if (p == 0 || room <= 0) return false;
     for (int i = block.thread(); i < block::radix_digits; i += threads) memory.offset[i] = 0;
-    if (block.thread() == 0) memory.fits = true;
+    if (block.thread() == 0) memory.fits = 1;
     block.sync();
     a.keys.read(home, [&](const auto& keys) {
       const radix_digit digit = radix_digit::of(p, a.range);
@@ -225,9 +226,9 @@ private:
     block.sync();
     for (int i = block.thread(); i < block::radix_digits; i += threads)
       if (const int found = static_cast<int>(memory.offset[i]); found < threads && (found - 12) * n > room * threads)
-        memory.fits = false;
+        simt::store(&memory.fits, 0u);
     block.sync();
-    return memory.fits;
+    return memory.fits != 0;
   }
 
   /// Loads `count` elements, from `first` on; keys that are missing rank last.
