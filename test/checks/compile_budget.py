@@ -3,8 +3,8 @@
 """Checks what pmpp costs a CUDA translation unit to compile, against CUB in the same run.
 
 Measured: user + system CPU seconds of `nvcc -c`, the least of five runs, one compiler at a time, pmpp and CUB in turns,
-so that what else the machine does slows both. Seconds differ from machine to machine, so the limits are ratios. The first two are not met yet (measured 0.41 each, half of it the standard
-headers); what is held today is 0.5:
+so that what else the machine does slows both. Seconds differ from machine to machine, so the limits are ratios. Of the
+first two, whose targets stand here, what is held is 0.42 (measured 0.36 and 0.38, half of it the standard headers):
     #include <pmpp/reduce.hpp>      at most 2.0 / 5.5 of  #include <cub/device/device_reduce.cuh>
     one call of pmpp::reduce        at most 1 / 3     of  the same sum through cub::DeviceReduce
     #include <pmpp/pmpp.hpp>        at most 3.0 / 8.1 of  #include <cub/cub.cuh>
@@ -41,8 +41,8 @@ float sum(const float* in, long long count) {
 """
 # pmpp's translation unit, CUB's, the greatest ratio
 PAIRS = [
-    ("include reduce", "#include <pmpp/reduce.hpp>\n", "#include <cub/device/device_reduce.cuh>\n", 0.5),  # target 2.0 / 5.5
-    ("call reduce", PMPP_CALL, CUB_CALL, 0.5),  # target 1 / 3
+    ("include reduce", "#include <pmpp/reduce.hpp>\n", "#include <cub/device/device_reduce.cuh>\n", 0.42),  # target 2.0 / 5.5
+    ("call reduce", PMPP_CALL, CUB_CALL, 0.42),  # target 1 / 3
     ("include everything", "#include <pmpp/pmpp.hpp>\n", "#include <cub/cub.cuh>\n", 3.0 / 8.1),
 ]
 FORBIDDEN = re.compile(r"(^|/)(cub/|thrust/|cuda/std)|/(iostream|regex|ranges)$")
