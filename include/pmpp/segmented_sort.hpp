@@ -479,17 +479,10 @@ private:
   PMPP_HOST_DEVICE static void merge_unit(Block& block, shared& memory, const arguments& a, std::int64_t run,
                                           const segment_place& s, std::int64_t unit) {
     const int passes = a.cut.passes(s.end - s.begin) - a.cut.passes(run);  // that are left
-    if constexpr (std::is_same_v<Data, Other>) {
-      if (passes % 2 == 0)
-        merge(block, memory, a, run, s, unit, a.data, a.other);
-      else
-        merge(block, memory, a, run, s, unit, a.other, a.data);
-    } else {
-      if (passes % 2 == 0)
-        merge(block, memory, a, run, s, unit, a.data, a.other);
-      else
-        merge(block, memory, a, run, s, unit, a.other, a.data);
-    }
+    if (passes % 2 == 0)
+      merge(block, memory, a, run, s, unit, a.data, a.other);
+    else
+      merge(block, memory, a, run, s, unit, a.other, a.data);
   }
 
   /// A unit begins `step` elements behind the one before; its work is the stretch from the splitter that lies in it on

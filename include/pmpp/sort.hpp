@@ -20,7 +20,6 @@
 #include <new>
 #include <type_traits>
 
-#include <pmpp/block/grid_barrier.hpp>
 #include <pmpp/block/merge_runs.hpp>
 #include <pmpp/block/sort.hpp>
 #include <pmpp/core/config.hpp>
@@ -36,6 +35,7 @@
 #include <pmpp/reduce.hpp>
 #include <pmpp/simt/atomic.hpp>
 #include <pmpp/sort/radix.hpp>
+#include <pmpp/sort/radix_short.hpp>
 
 #pragma GCC visibility push(hidden)  // see launch.hpp
 

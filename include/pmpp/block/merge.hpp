@@ -74,27 +74,25 @@ PMPP_HOST_DEVICE void assign(const zip_iterator<A, B>& out, std::int64_t i, cons
 }
 
 /// The first of [low, high) that is not `before`, for a predicate that is true up to some place; found by the lanes of a
-/// warp, or by each `Lanes` neighbours another one: a round of loads for every five bits of the answer, of 8 lanes three.
-template <int Lanes = simt::warp_size, class Block, class Before>
+/// warp: a round of loads for every five bits of the answer.
+template <class Block, class Before>
 PMPP_HOST_DEVICE std::int64_t warp_partition_point(Block& block, std::int64_t low, std::int64_t high, Before before) {
-  const int rank = block.lane() % Lanes;
   while (block.any(low < high)) {
-    const std::int64_t step = larger(std::int64_t(1), ceil_div(high - low, std::int64_t(Lanes)));
-    const std::int64_t i = low + (rank + 1) * step - 1;  // the last place of this lane's part
-    const unsigned lanes = block.ballot(i < high && before(i)) >> (block.lane() - rank);
-    low += simt::count_bits(lanes & (simt::all_lanes >> (simt::warp_size - Lanes))) * step;
+    const std::int64_t step = larger(std::int64_t(1), ceil_div(high - low, std::int64_t(simt::warp_size)));
+    const std::int64_t i = low + (block.lane() + 1) * step - 1;  // the last place of this lane's part
+    low += simt::count_bits(block.ballot(i < high && before(i))) * step;
     high = smaller(high, low + step - 1);
     low = smaller(low, high);
   }
   return low;
 }
 
-/// As co_rank, by the lanes of a warp or each `Lanes` of them.
-template <int Lanes = simt::warp_size, class Block, class A, class B, class Comp>
+/// As co_rank, by the lanes of a warp.
+template <class Block, class A, class B, class Comp>
 PMPP_HOST_DEVICE std::int64_t warp_co_rank(Block& block, std::int64_t diagonal, const A& a, std::int64_t a_count,
                                            const B& b, std::int64_t b_count, const Comp& comp) {
-  return warp_partition_point<Lanes>(block, larger(std::int64_t(0), diagonal - b_count), smaller(diagonal, a_count),
-                                     [&](std::int64_t i) { return !comp(b[diagonal - 1 - i], a[i]); });
+  return warp_partition_point(block, larger(std::int64_t(0), diagonal - b_count), smaller(diagonal, a_count),
+                              [&](std::int64_t i) { return !comp(b[diagonal - 1 - i], a[i]); });
 }
 
 /// A place that is at most the co-rank of `diagonal`, and less than `Grain` in front of it; found by the lanes of a warp or

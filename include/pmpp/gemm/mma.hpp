@@ -53,6 +53,9 @@ struct mma_tile {
 
 namespace detail {
 
+/// The tiles for doubles, unless a tuning has others.
+inline constexpr mma_tile large_double_tile{128, 128, 64, 32, 6, 1}, small_double_tile{64, 64, 32, 32, 4, 3};
+
 #if PMPP_CUDA
 using half_type = ::__half;
 using bfloat16_type = ::__nv_bfloat16;

@@ -666,9 +666,8 @@ bool doubles_fill(const gemm_problem<double, double, TC, S, Epilogue>& x, int pr
     return plan_gemm(cost, x.c.rows, x.c.cols, x.k, x.batch, processors);
   };
   using enum simt::mma_type;
-  const gemm_plan large = plan(mma_cost_of<float64, double, mma_tile{128, 128, 64, 32, 6, 1}>());
-  return large.splits == 1 &&
-         large.clocks <= plan(mma_cost_of<float64, double, mma_tile{64, 64, 32, 32, 4, 3}>()).clocks;
+  const gemm_plan large = plan(mma_cost_of<float64, double, large_double_tile>());
+  return large.splits == 1 && large.clocks <= plan(mma_cost_of<float64, double, small_double_tile>()).clocks;
 }
 
 /// Enqueues a product where this path can do it and pays; says whether it has. A and B: half, bfloat16, 8-bit integers, or
