@@ -625,6 +625,8 @@ void sort_segments(const char* function, const P& where, const input<Data>& in, 
                    const Comp& comp) {
   using T = value_of<Data>;
   static_assert(std::is_trivially_copyable_v<T>, "pmpp: sorted elements must be trivially copyable");
+  static_assert(compares_on<P, Comp, T>,
+                "pmpp: the comparator, when const, cannot be called with two elements: comp(x, y)");
   require_offsets(function, offsets);
   check_offsets(where, in, offsets);
   if constexpr (kernel_execution<P>) {
@@ -658,6 +660,7 @@ template <sort_tuning Tuning = sort_tuning{}, execution_policy P, random_access_
           class Comp = less>
 void segmented_sort(const P& where, R&& r, Offsets&& offsets, Comp comp = {}) {
   const auto in = detail::input_of("segmented_sort", r);
+  detail::require_writable<decltype(in.first)>();
   const auto at = detail::input_of("segmented_sort", offsets);
   detail::sort_segments<Tuning>("segmented_sort", where, in, at, comp);
 }

@@ -581,11 +581,20 @@ inline void check_bits(const char* function, const key_bits& range, int width) {
   });
 }
 
+/// Whether Comp can be called with two elements where P runs. Not asked for a GPU: the stand-in that nvcc gives the host for
+/// a __device__ lambda cannot be called.
+template <class P, class Comp, class T>
+concept compares_on = gpu_execution<P> || requires(const Comp& comp, const T& x, const T& y) {
+  comp(x, y);
+};
+
 /// Sorts `in` into `data`, which may be the same.
 template <sort_tuning Tuning, class T, class P, class In, class Data, class Comp, class Bits = all_key_bits>
 void sort_elements(const char* function, const P& where, const In& in, const Data& data, const item_count& count,
                    const Comp& comp, const Bits& bits = {}) {
   static_assert(std::is_trivially_copyable_v<T>, "pmpp: sorted elements must be trivially copyable");
+  static_assert(compares_on<P, Comp, T>,
+                "pmpp: the comparator, when const, cannot be called with two elements: comp(x, y)");
   using parts = sorted_parts<T, Comp>;
   constexpr bool by_digits = parts::order::known, some_bits = std::is_same_v<Bits, key_bits>;
   static_assert(!some_bits || (by_digits && std::is_integral_v<typename parts::key>),
@@ -614,8 +623,8 @@ void sort_elements(const char* function, const P& where, const In& in, const Dat
     } else {
       merge_sort<Tuning, T>(where, in, data, count, parts::comparator(code_less<code>(range)));
     }
-  } else if (count.bound > 0) {
-    merge_sort<Tuning, T>(where, in, data, count, comp);
+  } else if constexpr (compares_on<P, Comp, T>) {
+    if (count.bound > 0) merge_sort<Tuning, T>(where, in, data, count, comp);
   }
 }
 
@@ -654,6 +663,7 @@ template <sort_tuning Tuning = sort_tuning{}, execution_policy P, random_access_
           class Bits = all_key_bits>
 void sort(const P& where, R&& r, Comp comp = {}, Bits bits = {}) {
   const auto in = detail::input_of("sort", r);
+  detail::require_writable<decltype(in.first)>();
   detail::sort_elements<Tuning, element_value<R>>("sort", where, in.first, in.first, in.count, comp, bits);
 }
 
@@ -662,6 +672,7 @@ template <sort_tuning Tuning = sort_tuning{}, execution_policy P, random_access_
           class Bits = all_key_bits>
 void stable_sort(const P& where, R&& r, Comp comp = {}, Bits bits = {}) {
   const auto in = detail::input_of("stable_sort", r);
+  detail::require_writable<decltype(in.first)>();
   detail::sort_elements<Tuning, element_value<R>>("stable_sort", where, in.first, in.first, in.count, comp, bits);
 }
 

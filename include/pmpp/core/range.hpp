@@ -141,13 +141,23 @@ auto begin_of(O&& out) {
     return std::begin(out);
 }
 
+/// Refuses, when it compiles, an iterator through which elements cannot be written, or not by several threads at once.
+template <class It>
+constexpr void require_writable() {
+  using reference = decltype(std::declval<It>()[0]);
+  static_assert(!std::is_same_v<reference, value_of<It>>,
+                "pmpp: what is written through this iterator would be lost: it gives its elements by value");
+  static_assert(!std::is_const_v<std::remove_reference_t<reference>>, "pmpp: the elements to write are const");
+  static_assert(!(std::is_same_v<value_of<It>, bool> && std::is_class_v<reference>),
+                "pmpp: std::vector<bool> packs its elements, threads would overwrite each other's: take another "
+                "container, as std::vector<char>");
+}
+
 /// Throws std::length_error if `out` is a range with room for fewer than n elements, std::invalid_argument if it is
 /// null.
 template <class O>
 void check_output(const char* function, const char* argument, O&& out, std::int64_t n) {
-  using it = decltype(unwrap(begin_of(out)));
-  static_assert(!std::is_same_v<decltype(std::declval<it>()[0]), value_of<it>>,
-                "pmpp: what is written through this iterator would be lost: it gives its elements by value");
+  require_writable<decltype(unwrap(begin_of(out)))>();
   if constexpr (!random_access<std::decay_t<O>>) require_room(function, argument, std::end(out) - std::begin(out), n);
   require_not_null(function, argument, unwrap(begin_of(out)), n);
 }
