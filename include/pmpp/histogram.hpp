@@ -120,7 +120,7 @@ template <histogram_tuning Tuning = histogram_tuning{}, execution_policy P, rand
           contiguous_data Counts, output Levels>
 void histogram_range(const P& where, R&& r, Counts&& counts, Levels&& levels, const histogram_options& options = {}) {
   const auto in = detail::input_of("histogram_range", r);
-  detail::check_output("histogram_range", "levels", levels, static_cast<std::int64_t>(std::size(counts)) + 1);
+  detail::check_room("histogram_range", "levels", levels, static_cast<std::int64_t>(std::size(counts)) + 1);
   const auto first = detail::unwrap(detail::begin_of(levels));
   detail::histogram_of<Tuning, detail::interleaved<1, 1>>(
       "histogram_range", where, in, counts, options, [&](std::uint32_t bins) {

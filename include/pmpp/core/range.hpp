@@ -153,13 +153,18 @@ constexpr void require_writable() {
                 "container, as std::vector<char>");
 }
 
-/// Throws std::length_error if `out` is a range with room for fewer than n elements, std::invalid_argument if it is
-/// null.
+/// Throws std::length_error if `data` is a range of fewer than n elements, std::invalid_argument if it is null.
+template <class O>
+void check_room(const char* function, const char* argument, O&& data, std::int64_t n) {
+  if constexpr (!random_access<std::decay_t<O>>) require_room(function, argument, std::end(data) - std::begin(data), n);
+  require_not_null(function, argument, unwrap(begin_of(data)), n);
+}
+
+/// The same for data that will be written.
 template <class O>
 void check_output(const char* function, const char* argument, O&& out, std::int64_t n) {
   require_writable<decltype(unwrap(begin_of(out)))>();
-  if constexpr (!random_access<std::decay_t<O>>) require_room(function, argument, std::end(out) - std::begin(out), n);
-  require_not_null(function, argument, unwrap(begin_of(out)), n);
+  check_room(function, argument, out, n);
 }
 
 }  // namespace detail
