@@ -194,8 +194,8 @@ auto csr_from_triplets(const P& where, std::int64_t rows, std::int64_t cols, Row
   using T = element_value<Values>;
   const auto n = static_cast<std::int64_t>(std::end(values) - std::begin(values));
   csr_matrix<T, I>::require_extents(rows, cols, n);
-  detail::check_output("csr_from_triplets", "row_of", row_of, n);
-  detail::check_output("csr_from_triplets", "column_of", column_of, n);
+  detail::check_room("csr_from_triplets", "row_of", row_of, n);
+  detail::check_room("csr_from_triplets", "column_of", column_of, n);
   const std::int64_t outside =
       transform_reduce(where, row_of, column_of, std::int64_t(0), plus{}, detail::is_outside{rows, cols});
   if (outside > 0)

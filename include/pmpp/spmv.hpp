@@ -244,7 +244,7 @@ void spmv(const P& where, Alpha alpha, const csr_view<T, I>& A, R&& x, Beta beta
   });
   require(A.rows == 0 || A.offsets != nullptr,
           [&] { return "pmpp::spmv: offsets are null, but there are " + std::to_string(A.rows) + " rows"; });
-  detail::check_output(function, "x", x, A.cols);
+  detail::check_room(function, "x", x, A.cols);
   detail::check_output(function, "y", y, A.rows);
   if (A.rows == 0) return;
   const auto source = detail::unwrap(detail::begin_of(x));
