@@ -36,6 +36,8 @@ namespace {
 // Of one warp, so that small products have many tiles; all four shapes are tried by giving one shape to all.
 constexpr pmpp::gemm_tile flat{16, 32, 8, 3, 4, 4, 4, 1}, high{32, 16, 8, 3, 4, 4, 8, 1, 2},
     few{8, 64, 16, 3, 4, 4, 2, 1}, two_warps{32, 32, 8, 4, 4, 4, 4, 1, 8};
+// A warp multiplies a half or a quarter of each slab.
+constexpr pmpp::gemm_tile halves{16, 32, 16, 3, 4, 4, 4, 1, 4, 2}, quarters{32, 32, 32, 3, 4, 8, 8, 1, 8, 4};
 constexpr pmpp::gemm_tuning tiny{flat, high, few, flat};
 constexpr pmpp::gemm_tuning other{two_warps, two_warps, two_warps, two_warps};
 
@@ -81,6 +83,74 @@ TEST_CASE("gemm: large enough for many waves of blocks and every edge") {
   }
 }
 #endif
+
+// C = 2 A B - C by one tile and one way to cut it up. Small integers are exact.
+template <class where, pmpp::gemm_tile Tile>
+void try_plan(std::int64_t m, std::int64_t n, std::int64_t k, std::int64_t batch, bool ta, bool tb, std::int64_t whole,
+              std::int64_t splits) {
+  CAPTURE(m);
+  CAPTURE(n);
+  CAPTURE(k);
+  CAPTURE(batch);
+  CAPTURE(ta);
+  CAPTURE(tb);
+  CAPTURE(whole);
+  CAPTURE(splits);
+  const auto values = [](std::int64_t size) {
+    auto v = test::random_values<float>(size);
+    for (float& x : v) x = std::round(4 * x);
+    return v;
+  };
+  const auto a = values(m * k * batch), b = values(k * n * batch), c = values(m * n * batch);
+  const auto a_there = where::put(a), b_there = where::put(b);
+  auto c_there = where::put(c);
+  const pmpp::detail::gemm_problem<float, float, float, float, pmpp::no_epilogue> x{
+      {a_there.data(), m, ta ? 1 : k, ta ? m : 1, m * k},
+      {b_there.data(), n, tb ? k : 1, tb ? 1 : n, k * n},
+      {c_there.data(), m, n, n, 1, m * n},
+      k,
+      batch,
+      {2, -1, {}, false}};
+  const std::int64_t split_k = pmpp::round_up(pmpp::ceil_div(k, splits), std::int64_t(Tile.k));
+  const std::int64_t tiles_m = pmpp::ceil_div(m, std::int64_t(Tile.m)),
+                     tiles_n = pmpp::ceil_div(n, std::int64_t(Tile.n));
+  pmpp::detail::gemm_by_tiles<Tile, float>(typename where::policy{}, x,
+                                           {tiles_m, tiles_n, pmpp::ceil_div(k, split_k), split_k, 0, whole});
+  const auto got = where::get(c_there);
+  std::int64_t wrong = 0;
+  for (std::int64_t t = 0; t < batch; ++t)
+    for (std::int64_t i = 0; i < m; ++i)
+      for (std::int64_t j = 0; j < n; ++j) {
+        float sum = 0;
+        for (std::int64_t p = 0; p < k; ++p) {
+          const auto ip = static_cast<std::size_t>(t * m * k + (ta ? p * m + i : i * k + p));
+          const auto pj = static_cast<std::size_t>(t * k * n + (tb ? j * k + p : p * n + j));
+          sum += a[ip] * b[pj];
+        }
+        const auto ij = static_cast<std::size_t>(t * m * n + i * n + j);
+        wrong += got[ij] != 2 * sum - c[ij];
+      }
+  CHECK(wrong == 0);
+}
+
+TEST_CASE("gemm: warps that share a tile; whole tiles beside tiles whose k is split") {
+  using where = test::device_place;
+  for (int i = 0; i < 60; ++i) {
+    const auto size = [] { return random_of<std::int64_t>({15, 16, 32, 33, 48, 70, 100, 128}); };
+    const std::int64_t m = size(), n = size(), k = random_of<std::int64_t>({1, 8, 33, 64, 100, 200}),
+                       batch = 1 + i % 3 / 2;
+    const bool ta = i & 1, tb = i & 2;
+    const std::int64_t splits = i % 4 == 3 ? 1 : 1 + i % 5;
+    const auto try_tile = [&]<pmpp::gemm_tile Tile>(std::integral_constant<pmpp::gemm_tile, Tile>) {
+      const std::int64_t tiles =
+          pmpp::ceil_div(m, std::int64_t(Tile.m)) * pmpp::ceil_div(n, std::int64_t(Tile.n)) * batch;
+      try_plan<where, Tile>(m, n, k, batch, ta, tb, i * tiles / 60, splits);
+    };
+    try_tile(std::integral_constant<pmpp::gemm_tile, flat>{});
+    try_tile(std::integral_constant<pmpp::gemm_tile, halves>{});
+    try_tile(std::integral_constant<pmpp::gemm_tile, quarters>{});
+  }
+}
 
 TEST_ALL_PLACES("gemm: small integers are exact, whatever the types") {
   for (int i = 0; i < 12; ++i) {

@@ -70,6 +70,7 @@ struct gemm_tuning {
   gemm_tile wide{};                   ///< for a few rows; for a few columns, exchanged
   gemm_tile each{};                   ///< for many small products
   mma_tile mma_large{}, mma_small{};  ///< for tensor cores; without them these are not used
+  gemm_tile sliced{};                 ///< for a small C: warps share a tile and divide k
 
   friend constexpr bool operator==(const gemm_tuning&, const gemm_tuning&) = default;
 };
@@ -78,8 +79,9 @@ struct gemm_tuning {
 template <class A>
 constexpr gemm_tuning gemm_tuning_for() {
   if (sizeof(A) <= 4)
-    return {{128, 128, 8, 6, 16, 8, 4, 2, 8}, {64, 64, 8, 6, 8, 8, 8, 4, 8}, {16, 256, 8, 8, 8, 4, 2, 3, 8},
-            {32, 32, 8, 4, 4, 8, 8, 12, 8},   {128, 128, 64, 64, 3, 2},      {64, 64, 32, 32, 6, 2}};
+    return {{128, 128, 8, 6, 16, 8, 4, 2, 8}, {64, 64, 8, 11, 8, 8, 8, 4, 8}, {16, 256, 8, 8, 8, 4, 2, 3, 8},
+            {32, 32, 8, 4, 4, 8, 8, 12, 8},   {128, 128, 64, 64, 3, 2},       {64, 64, 32, 32, 6, 2},
+            {32, 32, 32, 6, 8, 4, 4, 4, 8, 4}};
   return {{128, 64, 8, 6, 8, 8, 8, 2, 8}, {64, 64, 8, 6, 4, 4, 4, 2, 8}, {16, 128, 8, 8, 8, 2, 2, 3, 8},
           {32, 32, 8, 4, 4, 8, 8, 8, 8},  detail::large_double_tile,     detail::small_double_tile};
 }
@@ -96,15 +98,15 @@ using gemm_sum = decltype(gemm_factor<TA>{} * gemm_factor<TB>{});
 template <class A, class TC>
 using gemm_scale = decltype(A{} * gemm_factor<TC>{});
 
-/// Large tiles. Operands that cannot be read in words along m or n are copied first to where they can, if each of their
-/// elements is used often enough.
+/// Large and small tiles. Operands that cannot be read in words along m or n are copied first to where they can, if each
+/// of their elements is used often enough.
 template <gemm_tile Tile, class A, class P, class TA, class TB, class TC, class S, class Epilogue>
-void gemm_by_large_tiles(const P& where, gemm_problem<TA, TB, TC, S, Epilogue> x, const gemm_plan& plan) {
+void gemm_by_copies(const P& where, gemm_problem<TA, TB, TC, S, Epilogue> x, const gemm_plan& plan) {
   constexpr std::int64_t worth_a_copy = 2048;  // products of an element (H100)
   const auto bytes = [&](const auto& y, std::int64_t products) {
     // Tiles at an edge that cuts words are slow: then elements one by one are faster.
-    const bool copied = plan.splits == 1 && products >= worth_a_copy && y.copy != slab_copy::words &&
-                        y.extent % std::int64_t(16 / sizeof(A)) == 0;
+    const bool copied = (plan.splits == 1 || plan.whole > 0) && products >= worth_a_copy &&
+                        y.copy != slab_copy::words && y.extent % std::int64_t(16 / sizeof(A)) == 0;
     return copied ? repacked_bytes(y, false, x.k, x.batch) : 0;
   };
   const std::int64_t a_bytes = bytes(x.a, x.c.cols), b_bytes = bytes(x.b, x.c.rows);
@@ -118,9 +120,13 @@ void gemm_by_large_tiles(const P& where, gemm_problem<TA, TB, TC, S, Epilogue> x
 template <gemm_tuning Tuning, bool Batched, class A, class P, class TA, class TB, class TC, class S, class Epilogue>
 void gemm_on_blocks(const P& where, const gemm_problem<TA, TB, TC, S, Epilogue>& x) {
   const int processors = processor_count(where);
+  const bool few = smaller(x.c.rows, x.c.cols) <= 128;  // rows or columns: k is split all over, or the wide tile fits
   const auto cost = [&]<gemm_tile Tile>(std::integral_constant<gemm_tile, Tile>, bool exchanged) {
     const std::int64_t m = exchanged ? x.c.cols : x.c.rows, n = exchanged ? x.c.rows : x.c.cols;
-    return plan_gemm(gemm_cost_of<Tile, A>(), m, n, x.k, x.batch, processors);
+    constexpr gemm_cost tile = gemm_cost_of<Tile, A>();
+    constexpr bool waves = Tile == Tuning.large || Tile == Tuning.small || Tile == Tuning.sliced;
+    return waves && !few ? plan_waves(tile, m, n, x.k, x.batch, processors)
+                         : plan_gemm(tile, m, n, x.k, x.batch, processors);
   };
   constexpr std::integral_constant<gemm_tile, Tuning.large> large_tile;
   constexpr std::integral_constant<gemm_tile, Tuning.small> small_tile;
@@ -133,16 +139,20 @@ void gemm_on_blocks(const P& where, const gemm_problem<TA, TB, TC, S, Epilogue>&
     const gemm_plan each = cost(std::integral_constant<gemm_tile, Tuning.each>{}, false);
     if (each.clocks < least) return gemm_by_tiles<Tuning.each, A>(where, x, each);
   }
+  if constexpr (Tuning.sliced.m > 0) {
+    const gemm_plan sliced = cost(std::integral_constant<gemm_tile, Tuning.sliced>{}, false);
+    if (!few && sliced.clocks < least) return gemm_by_tiles<Tuning.sliced, A>(where, x, sliced);
+  }
   if (large.clocks == least)
-    gemm_by_large_tiles<Tuning.large, A>(where, x, large);
+    gemm_by_copies<Tuning.large, A>(where, x, large);
   else if (small.clocks == least)
-    gemm_by_tiles<Tuning.small, A>(where, x, small);
+    gemm_by_copies<Tuning.small, A>(where, x, small);
   else if (wide.clocks == least)
     gemm_by_tiles<Tuning.wide, A>(where, x, wide);
   else if (tall.clocks == least)
     gemm_by_tiles<Tuning.wide, A>(where, x.exchanged(), tall);
   else
-    gemm_by_large_tiles<Tuning.large, A>(where, x.exchanged(), turned);
+    gemm_by_copies<Tuning.large, A>(where, x.exchanged(), turned);
 }
 
 /// The definition, on one thread.
@@ -283,7 +293,8 @@ auto as_column(const char* argument, V&& v, std::int64_t length) {
 /// spread as the formula says otherwise. C shares no memory with A or B, nor its elements with each other.
 /// Sums of half and bfloat16 are floats, rounded once at the end (what exceeds half is infinity); integers wrap.
 /// The same bits on every run; on host also for any number of threads. Asynchronous on a GPU; may be captured.
-/// Scratch: none, or one element of the sums' type for each element of C and each split of k where C is small; and, where
+/// Scratch: none, or one element of the sums' type for each element of C and each split of k where C is small, and for
+/// those of the tiles that are split where C is large; and, where
 /// tensor cores multiply or A and B are large, a copy of an operand that cannot be read 16 bytes at a time as it has to be.
 /// Cost: 2 m n k operations; one launch, one more where k is split and for each copied operand. On ordinary units, rows of
 /// small A and B that do not begin at multiples of 16 bytes are read element by element, which takes a tenth longer.

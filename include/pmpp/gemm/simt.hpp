@@ -8,7 +8,9 @@
 //      reads what it needs for one k as whole 16-byte words, and its neighbours read the same words or other banks.
 //   3. A thread owns thread_m x thread_n elements of C in registers: 8 x 16 floats make 128 multiplications of 6 loads.
 //      The operands of the next k are loaded while this k's are multiplied.
-//   4. Splits write partial sums, which a second launch adds up in order: the same bits on every run.
+//   4. Splits write partial sums, which a second launch adds up in order: the same bits on every run. Where C is large,
+//      only the tiles that do not fill a wave of blocks are split. Where it is small, the warps of a block may be slices:
+//      each multiplies its part of every slab, and the block adds up.
 //
 // 2 m n k operations; A is read n / tile n times, B m / tile m times, mostly from L2: tiles that are near each other run
 // at the same time. One barrier a slab; one launch, or two.
@@ -41,11 +43,12 @@ struct gemm_tile {
   int lanes_m = 0;                 ///< of a warp, along m; 32 / lanes_m along n
   int blocks = 0;                  ///< of a multiprocessor
   int unrolled_k = 4;              ///< even: more need more of the instruction cache
+  int slices = 1;                  ///< groups of warps that each multiply their part of a slab; added up at the end
 
   constexpr int lanes_n() const { return simt::warp_size / lanes_m; }
   constexpr int warps_m() const { return m / (thread_m * lanes_m); }
   constexpr int warps_n() const { return n / (thread_n * lanes_n()); }
-  constexpr int threads() const { return warps_m() * warps_n() * simt::warp_size; }
+  constexpr int threads() const { return warps_m() * warps_n() * slices * simt::warp_size; }
   friend constexpr bool operator==(const gemm_tile&, const gemm_tile&) = default;
 };
 
@@ -64,6 +67,59 @@ struct alignas(Items * sizeof(T)) item_group {
   T item[Items];
 };
 
+/// What a launch of gemm_kernel gets.
+template <class TA, class TB, class TC, class A, class S, class Epilogue>
+struct gemm_arguments {
+  static constexpr int word = 16 / sizeof(A);  ///< elements of a 16-byte word of sums
+
+  gemm_operand<TA> a;
+  gemm_operand<TB> b;
+  gemm_target<TC> c;
+  std::int64_t k, batch;
+  std::int64_t tiles_m, tiles_n;
+  std::int64_t whole;            ///< tiles, of all batches, whose k is not split: the first
+  std::int64_t splits, split_k;  ///< of the others' k; how long one is, a multiple of Tile.k
+  A* partials;  ///< for each split a rows x round_up(cols, word) matrix; where tiles are whole, one tile after another
+  std::int64_t first_block;  ///< of this launch, among those of all launches of the call
+  gemm_result<S, Epilogue> result;
+  bool wide;  ///< words of C may be written
+  /// 1. Sums that are written as they are would be kept in the registers of the words in which they are written, in which
+  /// three operands of many products come from the same bank: an H100 multiplies a twentieth slower.
+  A one;
+
+  PMPP_HOST_DEVICE std::int64_t split_tiles() const { return tiles_m * tiles_n * batch - whole; }
+  PMPP_HOST_DEVICE std::int64_t partial_row() const { return round_up(c.cols, std::int64_t(word)); }
+};
+
+/// A tile of C, number `tile` of those of all batches.
+template <gemm_tile Tile>
+struct tile_place {
+  std::int64_t batch, row, col;  ///< of C, where the tile begins
+  int others_rows, others_cols;  ///< the first of them, which other blocks write
+
+  /// Tiles follow each other down `group` rows of tiles, then to the next column: those that run at the same time
+  /// form a rectangle and share what they read.
+  template <class TA, class TB, class TC, class A, class S, class Epilogue>
+  PMPP_HOST_DEVICE tile_place(const gemm_arguments<TA, TB, TC, A, S, Epilogue>& x, std::int64_t tile) {
+    constexpr std::int64_t group = 8;
+    batch = tile / (x.tiles_m * x.tiles_n);
+    tile -= batch * x.tiles_m * x.tiles_n;
+    const std::int64_t first = tile / (group * x.tiles_n) * group;
+    const std::int64_t rows = smaller(group, x.tiles_m - first);
+    const std::int64_t in_group = tile % (group * x.tiles_n);
+    const std::int64_t own_row = (first + in_group % rows) * Tile.m, own_col = in_group / rows * Tile.n;
+    // The last tiles begin earlier, so that they lie inside C, where 16-byte words allow it: copies need no checks.
+    constexpr int a_items = larger(1, int(16 / sizeof(TA))), b_items = larger(1, int(16 / sizeof(TB)));
+    const bool moves_up = x.c.rows >= Tile.m && (x.a.copy != slab_copy::words || x.c.rows % a_items == 0);
+    const bool moves_left = x.c.cols >= Tile.n && (x.b.copy != slab_copy::words || x.c.cols % b_items == 0) &&
+                            (x.c.cols % x.word == 0 || (!x.wide && (x.splits == 1 || x.whole > 0)));
+    row = moves_up ? smaller(own_row, x.c.rows - Tile.m) : own_row;
+    col = moves_left ? smaller(own_col, x.c.cols - Tile.n) : own_col;
+    others_rows = static_cast<int>(own_row - row);
+    others_cols = static_cast<int>(own_col - col);
+  }
+};
+
 template <class TA, class TB, class TC, class A, class S, class Epilogue, gemm_tile Tile, slab_copy CopyA,
           slab_copy CopyB>
 struct gemm_kernel {
@@ -72,8 +128,9 @@ struct gemm_kernel {
   static constexpr int lanes_n = Tile.lanes_n(), warps_n = Tile.warps_n();
   static_assert(Tile.m == Tile.warps_m() * Tile.lanes_m * Tile.thread_m && Tile.thread_m % word == 0);
   static_assert(Tile.n == warps_n * lanes_n * Tile.thread_n && Tile.thread_n % word == 0);
-  static_assert(Tile.k % 8 == 0 && Tile.k % Tile.unrolled_k == 0 && Tile.unrolled_k % 2 == 0 && Tile.stages >= 3 &&
-                lanes_n >= 2);
+  static constexpr int slice_k = Tile.k / Tile.slices, slice_threads = threads / Tile.slices;
+  static_assert(Tile.k % 8 == 0 && slice_k % Tile.unrolled_k == 0 && Tile.k % Tile.slices == 0 &&
+                Tile.unrolled_k % 2 == 0 && Tile.stages >= 3 && lanes_n >= 2);
 
   // The word behind each row lets lanes with consecutive k write to different banks.
   static constexpr int row_a = Tile.m + word, row_b = Tile.n + word;
@@ -82,30 +139,15 @@ struct gemm_kernel {
     alignas(16) A b[Tile.stages * Tile.k * row_b];
   };
 
-  struct arguments {
-    gemm_operand<TA> a;
-    gemm_operand<TB> b;
-    gemm_target<TC> c;
-    std::int64_t k;
-    std::int64_t tiles_m, tiles_n;
-    std::int64_t splits, split_k;  ///< of k; how long one is, a multiple of Tile.k
-    A* partials;                   ///< of all splits: for each a rows x round_up(cols, word) matrix
-    std::int64_t first_block;      ///< of this launch, among those of all launches of the call
-    gemm_result<S, Epilogue> result;
-    bool wide;  ///< words of C may be written
-    /// 1. Sums that are written as they are would be kept in the registers of the words in which they are written, in which
-    /// three operands of many products come from the same bank: an H100 multiplies a twentieth slower.
-    A one;
-
-    PMPP_HOST_DEVICE std::int64_t partial_row() const { return round_up(c.cols, std::int64_t(word)); }
-  };
+  using arguments = gemm_arguments<TA, TB, TC, A, S, Epilogue>;
 
   template <class Block>
   PMPP_HOST_DEVICE void operator()(Block& block, shared& memory, const arguments& x) const {
     const place at(block, x);
     A sum[Tile.thread_m][Tile.thread_n] = {};
     multiply(block, memory, x, at, sum);
-    if (x.splits > 1)
+    if (at.slice > 0) return;  // the first has the sums of all
+    if (at.split >= 0)
       write_partial(x, at, sum);
     else
       write(x, at, sum);
@@ -113,46 +155,33 @@ struct gemm_kernel {
 
 private:
   /// Which part of the product this block and this thread work out.
-  struct place {
-    std::int64_t row, col;         ///< of C, where the tile begins
-    int others_rows, others_cols;  ///< the first of them, which other blocks write
-    std::int64_t k_begin, k_end;   ///< of the split
-    std::int64_t split, batch;
+  struct place : tile_place<Tile> {
+    std::int64_t k_begin, k_end;
+    std::int64_t split, tile;    ///< negative where k is not split; among those tiles whose k is
     int thread_row, thread_col;  ///< in the tile, where the first word of the thread begins
+    int slice;                   ///< which of those of each slab the thread multiplies
 
-    /// Tiles follow each other down `group` rows of tiles, then to the next column: those that run at the same time
-    /// form a rectangle and share what they read.
     template <class Block>
-    PMPP_HOST_DEVICE place(Block& block, const arguments& x) {
-      constexpr std::int64_t group = 8;
-      std::int64_t rest = x.first_block + block.index();
-      const std::int64_t tiles = x.tiles_m * x.tiles_n;
-      const std::int64_t tile = rest % tiles;
-      rest /= tiles;
-      split = rest % x.splits;
-      batch = rest / x.splits;
-      const std::int64_t first = tile / (group * x.tiles_n) * group;
-      const std::int64_t rows = smaller(group, x.tiles_m - first);
-      const std::int64_t in_group = tile % (group * x.tiles_n);
-      const std::int64_t own_row = (first + in_group % rows) * Tile.m, own_col = in_group / rows * Tile.n;
-      // The last tiles begin earlier, so that they lie inside C, where 16-byte words allow it: copies need no checks.
-      constexpr int a_items = larger(1, int(16 / sizeof(TA))), b_items = larger(1, int(16 / sizeof(TB)));
-      const bool moves_up = x.c.rows >= Tile.m && (x.a.copy != slab_copy::words || x.c.rows % a_items == 0);
-      const bool moves_left = x.c.cols >= Tile.n && (x.b.copy != slab_copy::words || x.c.cols % b_items == 0) &&
-                              (x.c.cols % word == 0 || (!x.wide && x.splits == 1));
-      row = moves_up ? smaller(own_row, x.c.rows - Tile.m) : own_row;
-      col = moves_left ? smaller(own_col, x.c.cols - Tile.n) : own_col;
-      others_rows = static_cast<int>(own_row - row);
-      others_cols = static_cast<int>(own_col - col);
-      k_begin = split * x.split_k;
-      k_end = smaller(x.k, k_begin + x.split_k);
+    PMPP_HOST_DEVICE place(Block& block, const arguments& x)
+        : place(block, x, x.first_block + block.index() - x.whole) {}
+
+  private:
+    template <class Block>
+    PMPP_HOST_DEVICE place(Block& block, const arguments& x, std::int64_t index)
+        : tile_place<Tile>(x, x.whole + (index < 0 ? index : index % x.split_tiles())) {
+      split = index < 0 ? -1 : index / x.split_tiles();
+      tile = index - split * x.split_tiles();
+      k_begin = split < 0 ? 0 : split * x.split_k;
+      k_end = split < 0 ? x.k : smaller(x.k, k_begin + x.split_k);
       // Lanes 2i and 2i + 1 share their words of A, lanes 4i and 4i + 2 theirs of B: a warp's 16-byte loads from shared
       // memory are served in halves then, not in quarters.
       const int lane = block.lane();
       const int lane_n = (lane & 1) | ((lane / (2 * pair_m) % larger(1, lanes_n / 2)) << 1);
       const int lane_m = lane / 2 % pair_m + lane / (pair_m * lanes_n) * pair_m;
-      thread_row = block.warp() / warps_n * Tile.lanes_m * Tile.thread_m + lane_m * word;
-      thread_col = block.warp() % warps_n * lanes_n * Tile.thread_n + lane_n * word;
+      const int warp = block.warp() % (slice_threads / simt::warp_size);
+      slice = block.warp() / (slice_threads / simt::warp_size);
+      thread_row = warp / warps_n * Tile.lanes_m * Tile.thread_m + lane_m * word;
+      thread_col = warp % warps_n * lanes_n * Tile.thread_n + lane_n * word;
     }
     static constexpr int pair_m = smaller(2, Tile.lanes_m);
   };
@@ -315,17 +344,19 @@ private:
     simt::copy_async_wait<ahead - 1>();
     block.sync();
     operands now[2] = {};
-    int row = 0, free_row = ahead * Tile.k;  // of shared memory: for this k, for the slab that is fetched next
-    if (slabs > 0) load(memory, at, 0, now[0]);
+    int row = at.slice * slice_k, free_row = ahead * Tile.k;  // of shared memory: for this k, for the slab fetched next
+    if (slabs > 0) load(memory, at, row, now[0]);
     const auto multiply_slab = [&](auto fetches_inside) {
       a.template copy<fetches_inside.value>(block, x.a, memory.a + free_row * row_a);
       b.template copy<fetches_inside.value>(block, x.b, memory.b + free_row * row_b);
       simt::copy_async_batch();
       free_row = free_row + Tile.k < rows ? free_row + Tile.k : 0;
-      for (int q = 0; q < Tile.k; q += Tile.unrolled_k) {
-        const int after = row + Tile.unrolled_k < rows ? row + Tile.unrolled_k : 0;
+      for (int q = 0; q < slice_k; q += Tile.unrolled_k) {
+        int after = row + Tile.unrolled_k;
+        if (q + Tile.unrolled_k == slice_k) after += Tile.k - slice_k;
+        if (after >= rows) after -= rows;
         unrolled<Tile.unrolled_k>([&](int p) {
-          if (q + p == Tile.k - 1) {
+          if (q + p == slice_k - 1) {
             // The next slab is there; and all have read this one, whose place is the next to be free.
             simt::copy_async_wait<ahead - 1>();
             block.sync();
@@ -339,12 +370,47 @@ private:
     int s = 0;
     for (; s < inside; ++s) multiply_slab(std::true_type{});
     for (; s < slabs; ++s) multiply_slab(std::false_type{});
+    if constexpr (Tile.slices > 1) add_slices(block, memory, x, at, sum);
+  }
+
+  /// Leaves the sums of all slices with the threads of the first.
+  template <class Block>
+  PMPP_HOST_DEVICE static void add_slices(Block& block, shared& memory, const arguments& x, const place& at,
+                                          A (&sum)[Tile.thread_m][Tile.thread_n]) {
+    constexpr int words = Tile.thread_m * Tile.thread_n / word;
+    static_assert(sizeof(shared) >= sizeof(A) * (Tile.slices - 1) * words * word * slice_threads);
+    auto* sums = reinterpret_cast<shared_word*>(memory.a);
+    simt::copy_async_wait<0>();
+    block.sync();
+    const int thread = block.thread() % slice_threads;
+    const auto place_of = [&](int slice, int i, int j) {
+      return ((slice - 1) * words + (i * Tile.thread_n + j) / word) * slice_threads + thread;
+    };
+    if (at.slice > 0)
+      unrolled<Tile.thread_m>([&](int i) {
+        for (int j = 0; j < Tile.thread_n; j += word) {
+          shared_word y;
+          for (int e = 0; e < word; ++e) y.item[e] = sum[i][j + e] * x.one;
+          sums[place_of(at.slice, i, j)] = y;
+        }
+      });
+    block.sync();
+    if (at.slice == 0)
+      for (int slice = 1; slice < Tile.slices; ++slice)
+        unrolled<Tile.thread_m>([&](int i) {
+          for (int j = 0; j < Tile.thread_n; j += word) {
+            const shared_word y = sums[place_of(slice, i, j)];
+            for (int e = 0; e < word; ++e) sum[i][j + e] += y.item[e];
+          }
+        });
   }
 
   PMPP_HOST_DEVICE static void write_partial(const arguments& x, const place& at,
                                              const A (&sum)[Tile.thread_m][Tile.thread_n]) {
-    const std::int64_t length = x.partial_row();
-    A* to = x.partials + (at.batch * x.splits + at.split) * x.c.rows * length;
+    const bool tiles = x.whole > 0;
+    const std::int64_t length = tiles ? Tile.n : x.partial_row();
+    A* to = x.partials + (tiles ? (at.tile * x.splits + at.split) * (Tile.m * Tile.n)
+                                : (at.batch * x.splits + at.split) * x.c.rows * length);
     unrolled<Tile.thread_m>([&](int i) {
       const std::int64_t row = at.row + at.thread_row + row_of(i);
       if (at.thread_row + row_of(i) < at.others_rows || row >= x.c.rows) return;
@@ -352,7 +418,9 @@ private:
         const std::int64_t col = at.col + at.thread_col + col_of(j);
         shared_word y;
         for (int e = 0; e < word; ++e) y.item[e] = sum[i][j + e] * x.one;
-        if (at.thread_col + col_of(j) >= at.others_cols && col < length)
+        if (tiles)
+          *reinterpret_cast<shared_word*>(to + (row - at.row) * length + (col - at.col)) = y;
+        else if (at.thread_col + col_of(j) >= at.others_cols && col < length)
           *reinterpret_cast<shared_word*>(to + row * length + col) = y;
       }
     });
@@ -385,7 +453,27 @@ private:
   }
 };
 
-/// Adds up the partial sums of the splits, in order, one element of C a thread.
+/// from[0] + from[stride] + ... of all splits. In order, but many at a time on their way: a small C has few threads that
+/// could hide how long each takes.
+template <class A>
+PMPP_HOST_DEVICE A sum_of_splits(const A* from, std::int64_t stride, std::int64_t splits) {
+  A sum = from[0];
+  auto left = static_cast<int>(splits) - 1;
+  const auto add = [&]<int Most>(std::integral_constant<int, Most>, int count) {
+    A next[Most];
+    for (int e = 0; e < Most; ++e) next[e] = e < count ? from[(e + 1) * stride] : A{};
+    for (int e = 0; e < Most; ++e)
+      if (e < count) sum += next[e];
+    from += Most * stride;
+    left -= Most;
+  };
+  while (left >= 32) add(std::integral_constant<int, 32>{}, 32);
+  while (left >= 8) add(std::integral_constant<int, 8>{}, 8);
+  if (left > 0) add(std::integral_constant<int, 7>{}, left);
+  return sum;
+}
+
+/// Adds up the partial sums of the splits, one element of C a thread.
 template <class TC, class A, class S, class Epilogue>
 struct gemm_combine_kernel {
   static constexpr int threads = 128, min_blocks = 5;
@@ -415,24 +503,33 @@ private:
       const std::int64_t row = in_batch / static_cast<Index>(x.row_length);
       const std::int64_t col = in_batch % static_cast<Index>(x.row_length);
       if (col >= x.c.cols) continue;
-      const A* from = x.partials + batch * x.splits * matrix + in_batch;
-      A sum = from[0];
-      // In order, but many at a time on their way: a small C has few threads that could hide how long each takes.
-      auto left = static_cast<int>(x.splits) - 1;
-      const auto add = [&]<int Most>(std::integral_constant<int, Most>, int count) {
-        A next[Most];
-        for (int e = 0; e < Most; ++e) next[e] = e < count ? from[(e + 1) * matrix] : A{};
-        for (int e = 0; e < Most; ++e)
-          if (e < count) sum += next[e];
-        from += Most * matrix;
-        left -= Most;
-      };
-      while (left >= 32) add(std::integral_constant<int, 32>{}, 32);
-      while (left >= 8) add(std::integral_constant<int, 8>{}, 8);
-      if (left > 0) add(std::integral_constant<int, 7>{}, left);
+      const A sum = sum_of_splits(x.partials + batch * x.splits * matrix + in_batch, matrix, x.splits);
       TC* to = x.c.data + batch * x.c.batch_stride + row * x.c.row_stride + col * x.c.col_stride;
       *to = x.result(sum, to, row, col);
     }
+  }
+};
+
+/// Adds up the partial sums of the tiles whose k is split, where others are whole.
+template <gemm_tile Tile>
+struct gemm_combine_tiles_kernel {
+  static constexpr int threads = 128, min_blocks = 8, items = 4;  ///< elements of a thread
+  static constexpr int area = Tile.m * Tile.n, blocks_of_tile = ceil_div(area, threads*items);
+
+  template <class Block, class TA, class TB, class TC, class A, class S, class Epilogue>
+  PMPP_HOST_DEVICE void operator()(Block& block, const gemm_arguments<TA, TB, TC, A, S, Epilogue>& x) const {
+    const std::int64_t tile = block.index() / blocks_of_tile;
+    const tile_place<Tile> at(x, x.whole + tile);
+    const A* partials = x.partials + tile * x.splits * area;
+    const int first = static_cast<int>(block.index() % blocks_of_tile) * threads * items + block.thread();
+    unrolled<items>([&](int e) {
+      const int in_tile = first + e * threads, own_row = in_tile / Tile.n, own_col = in_tile % Tile.n;
+      const std::int64_t row = at.row + own_row, col = at.col + own_col;
+      if (in_tile >= area || own_row < at.others_rows || own_col < at.others_cols || row >= x.c.rows || col >= x.c.cols)
+        return;
+      TC* to = x.c.data + at.batch * x.c.batch_stride + row * x.c.row_stride + col * x.c.col_stride;
+      *to = x.result(sum_of_splits(partials + in_tile, area, x.splits), to, row, col);
+    });
   }
 };
 
@@ -450,6 +547,7 @@ void combine_splits(const P& where, const gemm_problem<TA, TB, TC, S, Epilogue>&
 struct gemm_plan {
   std::int64_t tiles_m, tiles_n, splits, split_k;
   double clocks;
+  std::int64_t whole = 0;  ///< tiles, of all batches, whose k is not split though that of the others is
 };
 
 /// What a tile costs.
@@ -464,10 +562,11 @@ template <gemm_tile Tile, class A>
 constexpr gemm_cost gemm_cost_of() {
   constexpr double products = Tile.thread_m * Tile.thread_n, word = 16.0 / sizeof(A);
   // Of a k of a block: products, and instructions besides. Loads from shared memory are what small tiles wait for.
-  constexpr double fma = products * Tile.threads() / (sizeof(A) > 4 ? 64 : 128);
+  constexpr double fma = double(Tile.m) * Tile.n / (sizeof(A) > 4 ? 64 : 128);
   constexpr double besides = 1 + (3 * (Tile.thread_m + Tile.thread_n) / word + 12) / products;
-  return {Tile.m,    Tile.n,   Tile.k, Tile.blocks, Tile.threads() / simt::warp_size, 0.7 * fma * besides * besides,
-          sizeof(A), sizeof(A)};
+  // 8 x 8 elements of a thread are better than that: 1.14, measured with kernels for each layout.
+  constexpr double of_fma = sizeof(A) == 4 && products == 64 ? 1.14 : 0.7 * besides * besides;
+  return {Tile.m, Tile.n, Tile.k, Tile.blocks, Tile.threads() / simt::warp_size, of_fma * fma, sizeof(A), sizeof(A)};
 }
 
 /// The best number of splits for a tile. A rough model of an H100: what counts is how many blocks a multiprocessor gets,
@@ -499,28 +598,68 @@ inline gemm_plan plan_gemm(const gemm_cost& tile, std::int64_t m, std::int64_t n
   return best;
 }
 
+/// The same for tiles of which a wave, all that run at a time, takes most of the call: a last wave that is not full takes as
+/// long as a full one, so its tiles are split, or those of the last two.
+inline gemm_plan plan_waves(const gemm_cost& tile, std::int64_t m, std::int64_t n, std::int64_t k, std::int64_t batch,
+                            int processors) {
+  constexpr double start = 5000, second_launch = 6000, split = 100;  // clocks
+  constexpr double partial_bytes = 1200;                             // a clock
+  const std::int64_t tiles_m = ceil_div(m, tile.m), tiles_n = ceil_div(n, tile.n), tiles = tiles_m * tiles_n * batch;
+  const std::int64_t wave = std::int64_t(tile.blocks) * processors;
+  // What `together` blocks of each multiprocessor take for a depth of k.
+  const auto clocks_of = [&](std::int64_t together, std::int64_t depth) {
+    const double warps = double(together * tile.warps) / 4;  // of a scheduler: more hide more of what they wait for
+    return start + double(together * depth) * tile.clocks_of_k * (1.04 + 0.42 / warps);
+  };
+  gemm_plan best{tiles_m, tiles_n, 0, 0, 0};
+  for (std::int64_t whole = tiles / wave * wave, rest = tiles - whole; whole >= 0 && rest < 2 * wave;
+       whole -= wave, rest += wave)
+    for (int each = 0; each <= 3 * tile.blocks; ++each) {  // splits of the rest for a multiprocessor; 0: one of a tile
+      const std::int64_t wanted = each == 0 || rest == 0 ? 1 : smaller(each * processors / rest, k / tile.k);
+      if (wanted < 1 || (each > 0 && wanted == 1)) continue;
+      const std::int64_t split_k = round_up(ceil_div(larger(k, std::int64_t(1)), wanted), tile.k);
+      const std::int64_t splits = larger(std::int64_t(1), ceil_div(k, split_k)), blocks = rest * splits;
+      // Groups of multiprocessors get equally many blocks, but not all have equally many multiprocessors: 3 % count less.
+      const std::int64_t few = smaller(std::int64_t(tile.blocks), 1 + blocks * 100 / (processors * 97));
+      double clocks =
+          double(whole / wave) * clocks_of(tile.blocks, k) + double(blocks / wave) * clocks_of(tile.blocks, split_k);
+      if (blocks % wave > 0) clocks += clocks_of(blocks < wave && whole == 0 ? few : tile.blocks, split_k);
+      if (splits > 1)
+        clocks += second_launch + split * double(splits) +
+                  double(rest * tile.m * tile.n * (splits + 1)) * tile.sum_bytes / partial_bytes;
+      if (best.splits == 0 || clocks < best.clocks)
+        best = {tiles_m, tiles_n, splits, split_k, clocks, splits > 1 ? whole : 0};
+    }
+  return best;
+}
+
 /// Enqueues a product on a GPU or runs it in the emulator, cut up as planned.
 template <gemm_tile Tile, class A, class P, class TA, class TB, class TC, class S, class Epilogue>
 void gemm_by_tiles(const P& where, const gemm_problem<TA, TB, TC, S, Epilogue>& x, const gemm_plan& plan) {
   constexpr std::int64_t word = 16 / sizeof(A);
-  const bool splits = plan.splits > 1;
-  const std::int64_t row_length = round_up(x.c.cols, word);
-  const std::int64_t partials = splits ? x.batch * plan.splits * x.c.rows * row_length : 0;
+  const std::int64_t tiles = plan.tiles_m * plan.tiles_n * x.batch, row_length = round_up(x.c.cols, word);
+  const std::int64_t whole = plan.splits > 1 ? plan.whole : tiles, cut = (tiles - whole) * plan.splits;
+  const std::int64_t partials = cut == 0    ? 0
+                                : whole > 0 ? cut * Tile.m * Tile.n
+                                            : x.batch * plan.splits * x.c.rows * row_length;
   scratch memory(where, checked_bytes(partials, sizeof(A), "gemm"), 0);
   const bool wide = x.c.col_stride == 1 && x.c.row_stride % word == 0 && x.c.batch_stride % word == 0 &&
                     reinterpret_cast<std::uintptr_t>(x.c.data) % (word * sizeof(TC)) == 0;
   auto* sums = static_cast<A*>(memory.data());
   const auto run = [&]<slab_copy CopyA, slab_copy CopyB>() {
     using kernel = gemm_kernel<TA, TB, TC, A, S, Epilogue, Tile, CopyA, CopyB>;
-    const std::int64_t blocks = plan.tiles_m * plan.tiles_n * plan.splits * x.batch, most = std::int64_t(1) << 30;
-    for (std::int64_t first = 0; first < blocks; first += most)
-      launch(where, smaller(most, blocks - first), kernel{},
-             typename kernel::arguments{x.a, x.b, x.c, x.k, plan.tiles_m, plan.tiles_n, plan.splits, plan.split_k, sums,
-                                        first, x.result, wide, A(1)});
+    const std::int64_t blocks = whole + cut, most = std::int64_t(1) << 30;
+    typename kernel::arguments arguments{x.a,          x.b,   x.c,         x.k,          x.batch, plan.tiles_m,
+                                         plan.tiles_n, whole, plan.splits, plan.split_k, sums,    0,
+                                         x.result,     wide,  A(1)};
+    for (; arguments.first_block < blocks; arguments.first_block += most)
+      launch(where, smaller(most, blocks - arguments.first_block), kernel{}, arguments);
+    using combine = gemm_combine_tiles_kernel<Tile>;
+    if (whole > 0 && cut > 0) launch(where, (tiles - whole) * combine::blocks_of_tile, combine{}, arguments);
   };
   using enum slab_copy;
   // Large tiles are worth kernels of their own for the usual layouts: 4096^3 floats take 10 % longer with one for all.
-  if constexpr (Tile.thread_m * Tile.thread_n * sizeof(A) >= 512) {
+  if constexpr (Tile.thread_m * Tile.thread_n * sizeof(A) >= 256 || Tile.slices > 1) {
     const slab_copy a = x.a.copy, b = x.b.copy;
     if (a == any || b == any)
       run.template operator()<mixed, mixed>();
@@ -537,7 +676,7 @@ void gemm_by_tiles(const P& where, const gemm_problem<TA, TB, TC, S, Epilogue>& 
   } else {
     run.template operator()<mixed, mixed>();
   }
-  if (splits) combine_splits(where, x, sums, row_length, plan.splits);
+  if (cut > 0 && whole == 0) combine_splits(where, x, sums, row_length, plan.splits);
 }
 
 }  // namespace detail
