@@ -288,6 +288,43 @@ TEST_ALL_PLACES("gemm_batched: products side by side, or of one shared matrix") 
   }
 }
 
+TEST_ALL_PLACES("gemm_batched: very many products of at most 16 x 16, any layout") {
+  const std::int64_t batch = PMPP_CUDA ? 3001 : 43;  // enough for a warp each; the last block has warps to spare
+  for (int round = 0; round < 12; ++round) {
+    const auto side = [] { return random_of<std::int64_t>({1, 2, 7, 15, 16}); };
+    const std::int64_t m = side(), n = side(), k = random_of<std::int64_t>({0, 1, 5, 15, 16, 17, 50});
+    CAPTURE(m);
+    CAPTURE(n);
+    CAPTURE(k);
+    const auto values = [&](std::int64_t size) {
+      auto v = test::random_values<float>(size * batch);
+      for (float& x : v) x = std::round(4 * x);  // exact sums
+      return v;
+    };
+    const auto view = [](auto* data, std::int64_t rows, std::int64_t cols, bool turned) {
+      return turned ? transposed(matrix_view(data, cols, rows)) : matrix_view(data, rows, cols);
+    };
+    const bool ta = round & 1, tb = round & 2, tc = round & 4;
+    const auto a = values(m * k + 3), b = values(k * n + 1), c = values(m * n + 2);
+    const auto a_there = where::put(a), b_there = where::put(b);
+    auto c_there = where::put(c);
+    pmpp::gemm_batched(typename where::policy{}, 2, view(a_there.data(), m, k, ta), m * k + 3,
+                       view(b_there.data(), k, n, tb), k * n + 1, -1, view(c_there.data(), m, n, tc), m * n + 2, batch);
+    auto wanted = c;
+    for (std::int64_t t = 0; t < batch; ++t) {
+      const auto x = view(a.data() + t * (m * k + 3), m, k, ta), y = view(b.data() + t * (k * n + 1), k, n, tb);
+      const auto z = view(wanted.data() + t * (m * n + 2), m, n, tc);
+      for (std::int64_t i = 0; i < m; ++i)
+        for (std::int64_t j = 0; j < n; ++j) {
+          float sum = 0;
+          for (std::int64_t p = 0; p < k; ++p) sum += x(i, p) * y(p, j);
+          z(i, j) = 2 * sum - z(i, j);
+        }
+    }
+    CHECK(where::get(c_there) == wanted);
+  }
+}
+
 TEST_ALL_PLACES("gemv: rows, columns and neither, short and long, split or not") {
   const typename where::policy policy{};
   for (int i = 0; i < 60; ++i) {

@@ -13,6 +13,7 @@
 //                     keep the machine busy
 //   gemm/mma.hpp      tiles multiplied by tensor cores: double, half, bfloat16, 8-bit integers, and float if asked for
 //   gemm/wgmma.hpp    the same, where a program is compiled for sm_90a: twice as fast on an H100, doubles little
+//   gemm/small.hpp    thousands of products of at most 16 x 16 elements: a warp multiplies one
 //   gemm/vector.hpp   C has one column, or one row: memory is the limit
 //   gemm/host.hpp     packed panels and the vectors of the processor at hand, on all cores
 //   seq is the definition: three loops.
@@ -41,6 +42,7 @@
 #include <pmpp/gemm/problem.hpp>
 #include <pmpp/gemm/repack.hpp>
 #include <pmpp/gemm/simt.hpp>
+#include <pmpp/gemm/small.hpp>
 #include <pmpp/gemm/vector.hpp>
 #include <pmpp/gemm/wgmma.hpp>
 #include <pmpp/launch.hpp>
@@ -191,6 +193,8 @@ void gemm_anywhere(const P& where, const gemm_problem<TA, TB, TC, S, Epilogue>& 
       gemm_on_tensor_cores<Type, Tuning.mma_large, Tuning.mma_small>(where, y);
     };
     const auto run = [&](const auto& y) {
+      if constexpr (Batched)
+        if (fit_warps(y, processor_count(where))) return gemm_by_warps<A>(where, y);
       if constexpr (tensor_cores && MayRound && std::is_same_v<TA, float>)
         if (rounds) return multiply.template operator()<simt::mma_type::tf32>(y);
       if constexpr (tensor_cores && mma_type_of<TA> != simt::mma_type::none)
