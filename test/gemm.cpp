@@ -36,7 +36,7 @@ namespace {
 // Of one warp, so that small products have many tiles; all four shapes are tried by giving one shape to all.
 constexpr pmpp::gemm_tile flat{16, 32, 8, 3, 4, 4, 4, 1}, high{32, 16, 8, 3, 4, 4, 8, 1, 2},
     few{8, 64, 16, 3, 4, 4, 2, 1}, two_warps{32, 32, 8, 4, 4, 4, 4, 1, 8};
-constexpr pmpp::gemm_tuning tiny{flat, high, few, flat};
+constexpr pmpp::gemm_tuning tiny{flat, high, few, flat, {}, {}, {4, 64, 2}, {8, 32, 4}};
 constexpr pmpp::gemm_tuning other{two_warps, two_warps, two_warps, two_warps};
 
 }  // namespace
@@ -68,6 +68,31 @@ TEST_ALL_PLACES("gemm: the tiles that it is made with") {
   for (const auto& [m, n, k] :
        {std::array<std::int64_t, 3>{5, 300, 500}, {300, 4, 500}, {300, 5, 500}, {16, 16, 3000}, {300, 200, 40}})
     try_product<where, pmpp::gemm_tuning{}, float, float, float>(m, n, k, {}, {}, {}, 1, 0);
+}
+
+TEST_ALL_PLACES("gemm: a few rows or columns, in strips") {
+  for (int i = 0; i < 60; ++i) {
+    const auto some = random_of<std::int64_t>({2, 3, 4, 5, 8, 9}),
+               many = random_of<std::int64_t>({127, 128, 131, 256, 300});
+    const auto k = random_of<std::int64_t>({0, 1, 31, 32, 33, 64, 67, 200, 260});
+    const bool turned = i % 2 == 0;
+    const auto way = [] {  // mostly rows or columns that begin at multiples of 16 bytes
+      return random_of<layout>({{false}, {true}, {false, 4}, {true, 8}, {false, 0, 4}, {true, 1}, {false, 0, 1}});
+    };
+    // Whole words lie behind each other only where extents are multiples of four.
+    const auto whole = [&](std::int64_t n) { return i % 3 == 0 ? n : (n + 3) / 4 * 4; };
+    const double alpha = random_of({1.0, -0.5}), beta = random_of({0.0, 0.5});
+    try_product<where, tiny, float, float, float>(turned ? whole(many) : some, turned ? some : whole(many), whole(k),
+                                                  way(), way(), random_layout(), alpha, beta);
+    try_product<where, pmpp::gemm_tuning{}, float, float, float>(turned ? whole(many) : 4 * some,
+                                                                 turned ? 4 * some : whole(many), whole(k), way(),
+                                                                 way(), random_layout(), alpha, beta);
+  }
+  for (const bool b : {false, true}) {
+    try_product<where, pmpp::gemm_tuning{}, float, float, float>(15, 260, 3000, {b}, {b}, {});  // splits of k
+    try_product<where, pmpp::gemm_tuning{}, float, float, float>(517, 29, 900, {b}, {!b}, {b}, 1, 1);
+    try_product<where, pmpp::gemm_tuning{}, std::int32_t, std::int32_t, std::int32_t>(7, 132, 500, {}, {b}, {}, 1, 1);
+  }
 }
 
 #if PMPP_CUDA
@@ -214,7 +239,7 @@ struct half_of {
 TEST_ALL_PLACES("gemm: an epilogue sees each element once, with its place") {
   const typename where::policy policy{};
   for (const auto& [m, n, k] :
-       {std::array<std::int64_t, 3>{40, 70, 20}, {70, 3, 200}, {3, 70, 200}, {1, 50, 9}, {50, 1, 9}})
+       {std::array<std::int64_t, 3>{40, 70, 20}, {70, 3, 200}, {3, 140, 200}, {140, 3, 200}, {1, 50, 9}, {50, 1, 9}})
     for (const bool column_major : {false, true}) {
       const matrix<where, float> a(m, k), b(k, n);
       matrix<where, float> c(m, n, {column_major}), plain(m, n, {column_major}, c.initial);
@@ -500,6 +525,10 @@ TEST_CASE("gemm: any order of blocks, any seed, one worker or several") {
       matrix<where, std::int32_t> c(40, 70);
       pmpp::gemm<other>(device, 1, a.input(), b.input(), 0, c.view());
       check_product<std::int32_t>(a, b, c, 1, 0, 0);
+      const matrix<where, std::int32_t> wide(40, 132), part(7, 40);
+      matrix<where, std::int32_t> few_rows(7, 132);
+      pmpp::gemm<tiny>(device, 1, part.input(), wide.input(), 0, few_rows.view());
+      check_product<std::int32_t>(part, wide, few_rows, 1, 0, 0);
       const matrix<where, std::int32_t> x(120, 1);
       matrix<where, std::int32_t> y(40, 1);
       pmpp::gemv(device, 1, a.input(), x.memory, 0, y.memory);
