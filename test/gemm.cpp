@@ -38,7 +38,7 @@ constexpr pmpp::gemm_tile flat{16, 32, 8, 3, 4, 4, 4, 1}, high{32, 16, 8, 3, 4, 
     few{8, 64, 16, 3, 4, 4, 2, 1}, two_warps{32, 32, 8, 4, 4, 4, 4, 1, 8};
 // A warp multiplies a half or a quarter of each slab.
 constexpr pmpp::gemm_tile halves{16, 32, 16, 3, 4, 4, 4, 1, 4, 2}, quarters{32, 32, 32, 3, 4, 8, 8, 1, 8, 4};
-constexpr pmpp::gemm_tuning tiny{flat, high, few, flat};
+constexpr pmpp::gemm_tuning tiny{flat, high, few, flat, {}, {}, {}, {4, 64, 2}, {8, 32, 4}};
 constexpr pmpp::gemm_tuning other{two_warps, two_warps, two_warps, two_warps};
 
 }  // namespace
@@ -70,6 +70,31 @@ TEST_ALL_PLACES("gemm: the tiles that it is made with") {
   for (const auto& [m, n, k] :
        {std::array<std::int64_t, 3>{5, 300, 500}, {300, 4, 500}, {300, 5, 500}, {16, 16, 3000}, {300, 200, 40}})
     try_product<where, pmpp::gemm_tuning{}, float, float, float>(m, n, k, {}, {}, {}, 1, 0);
+}
+
+TEST_ALL_PLACES("gemm: a few rows or columns, in strips") {
+  for (int i = 0; i < 60; ++i) {
+    const auto some = random_of<std::int64_t>({2, 3, 4, 5, 8, 9}),
+               many = random_of<std::int64_t>({127, 128, 131, 256, 300});
+    const auto k = random_of<std::int64_t>({0, 1, 31, 32, 33, 64, 67, 200, 260});
+    const bool turned = i % 2 == 0;
+    const auto way = [] {  // mostly rows or columns that begin at multiples of 16 bytes
+      return random_of<layout>({{false}, {true}, {false, 4}, {true, 8}, {false, 0, 4}, {true, 1}, {false, 0, 1}});
+    };
+    // Whole words lie behind each other only where extents are multiples of four.
+    const auto whole = [&](std::int64_t n) { return i % 3 == 0 ? n : (n + 3) / 4 * 4; };
+    const double alpha = random_of({1.0, -0.5}), beta = random_of({0.0, 0.5});
+    try_product<where, tiny, float, float, float>(turned ? whole(many) : some, turned ? some : whole(many), whole(k),
+                                                  way(), way(), random_layout(), alpha, beta);
+    try_product<where, pmpp::gemm_tuning{}, float, float, float>(turned ? whole(many) : 4 * some,
+                                                                 turned ? 4 * some : whole(many), whole(k), way(),
+                                                                 way(), random_layout(), alpha, beta);
+  }
+  for (const bool b : {false, true}) {
+    try_product<where, pmpp::gemm_tuning{}, float, float, float>(15, 260, 3000, {b}, {b}, {});  // splits of k
+    try_product<where, pmpp::gemm_tuning{}, float, float, float>(517, 29, 900, {b}, {!b}, {b}, 1, 1);
+    try_product<where, pmpp::gemm_tuning{}, std::int32_t, std::int32_t, std::int32_t>(7, 132, 500, {}, {b}, {}, 1, 1);
+  }
 }
 
 #if PMPP_CUDA
@@ -284,7 +309,7 @@ struct half_of {
 TEST_ALL_PLACES("gemm: an epilogue sees each element once, with its place") {
   const typename where::policy policy{};
   for (const auto& [m, n, k] :
-       {std::array<std::int64_t, 3>{40, 70, 20}, {70, 3, 200}, {3, 70, 200}, {1, 50, 9}, {50, 1, 9}})
+       {std::array<std::int64_t, 3>{40, 70, 20}, {70, 3, 200}, {3, 140, 200}, {140, 3, 200}, {1, 50, 9}, {50, 1, 9}})
     for (const bool column_major : {false, true}) {
       const matrix<where, float> a(m, k), b(k, n);
       matrix<where, float> c(m, n, {column_major}), plain(m, n, {column_major}, c.initial);
@@ -354,6 +379,43 @@ TEST_ALL_PLACES("gemm_batched: products side by side, or of one shared matrix") 
     pmpp::gemm_batched(policy, 2, matrix_view(a_there.data(), m, k), a_stride,
                        matrix_view<const int>(b_there.data(), k, n), 0, -1, matrix_view(c_there.data(), m, n), c_stride,
                        batch);
+    CHECK(where::get(c_there) == wanted);
+  }
+}
+
+TEST_ALL_PLACES("gemm_batched: very many products of at most 16 x 16, any layout") {
+  const std::int64_t batch = PMPP_CUDA ? 3001 : 43;  // enough for a warp each; the last block has warps to spare
+  for (int round = 0; round < 12; ++round) {
+    const auto side = [] { return random_of<std::int64_t>({1, 2, 7, 15, 16}); };
+    const std::int64_t m = side(), n = side(), k = random_of<std::int64_t>({0, 1, 5, 15, 16, 17, 50});
+    CAPTURE(m);
+    CAPTURE(n);
+    CAPTURE(k);
+    const auto values = [&](std::int64_t size) {
+      auto v = test::random_values<float>(size * batch);
+      for (float& x : v) x = std::round(4 * x);  // exact sums
+      return v;
+    };
+    const auto view = [](auto* data, std::int64_t rows, std::int64_t cols, bool turned) {
+      return turned ? transposed(matrix_view(data, cols, rows)) : matrix_view(data, rows, cols);
+    };
+    const bool ta = round & 1, tb = round & 2, tc = round & 4;
+    const auto a = values(m * k + 3), b = values(k * n + 1), c = values(m * n + 2);
+    const auto a_there = where::put(a), b_there = where::put(b);
+    auto c_there = where::put(c);
+    pmpp::gemm_batched(typename where::policy{}, 2, view(a_there.data(), m, k, ta), m * k + 3,
+                       view(b_there.data(), k, n, tb), k * n + 1, -1, view(c_there.data(), m, n, tc), m * n + 2, batch);
+    auto wanted = c;
+    for (std::int64_t t = 0; t < batch; ++t) {
+      const auto x = view(a.data() + t * (m * k + 3), m, k, ta), y = view(b.data() + t * (k * n + 1), k, n, tb);
+      const auto z = view(wanted.data() + t * (m * n + 2), m, n, tc);
+      for (std::int64_t i = 0; i < m; ++i)
+        for (std::int64_t j = 0; j < n; ++j) {
+          float sum = 0;
+          for (std::int64_t p = 0; p < k; ++p) sum += x(i, p) * y(p, j);
+          z(i, j) = 2 * sum - z(i, j);
+        }
+    }
     CHECK(where::get(c_there) == wanted);
   }
 }
@@ -533,6 +595,10 @@ TEST_CASE("gemm: any order of blocks, any seed, one worker or several") {
       matrix<where, std::int32_t> c(40, 70);
       pmpp::gemm<other>(device, 1, a.input(), b.input(), 0, c.view());
       check_product<std::int32_t>(a, b, c, 1, 0, 0);
+      const matrix<where, std::int32_t> wide(40, 132), part(7, 40);
+      matrix<where, std::int32_t> few_rows(7, 132);
+      pmpp::gemm<tiny>(device, 1, part.input(), wide.input(), 0, few_rows.view());
+      check_product<std::int32_t>(part, wide, few_rows, 1, 0, 0);
       const matrix<where, std::int32_t> x(120, 1);
       matrix<where, std::int32_t> y(40, 1);
       pmpp::gemv(device, 1, a.input(), x.memory, 0, y.memory);

@@ -13,6 +13,8 @@
 //                     keep the machine busy
 //   gemm/mma.hpp      tiles multiplied by tensor cores: double, half, bfloat16, 8-bit integers, and float if asked for
 //   gemm/wgmma.hpp    the same, where a program is compiled for sm_90a: twice as fast on an H100, doubles little
+//   gemm/strips.hpp   C has up to 32 rows, or columns, of floats: memory is the limit
+//   gemm/small.hpp    thousands of products of at most 16 x 16 elements: a warp multiplies one
 //   gemm/vector.hpp   C has one column, or one row: memory is the limit
 //   gemm/host.hpp     packed panels and the vectors of the processor at hand, on all cores
 //   seq is the definition: three loops.
@@ -41,6 +43,8 @@
 #include <pmpp/gemm/problem.hpp>
 #include <pmpp/gemm/repack.hpp>
 #include <pmpp/gemm/simt.hpp>
+#include <pmpp/gemm/small.hpp>
+#include <pmpp/gemm/strips.hpp>
 #include <pmpp/gemm/vector.hpp>
 #include <pmpp/gemm/wgmma.hpp>
 #include <pmpp/launch.hpp>
@@ -71,6 +75,7 @@ struct gemm_tuning {
   gemm_tile each{};                   ///< for many small products
   mma_tile mma_large{}, mma_small{};  ///< for tensor cores; without them these are not used
   gemm_tile sliced{};                 ///< for a small C: warps share a tile and divide k
+  gemm_strip thin{}, strip{};         ///< for a few rows or columns, and some more
 
   friend constexpr bool operator==(const gemm_tuning&, const gemm_tuning&) = default;
 };
@@ -79,9 +84,15 @@ struct gemm_tuning {
 template <class A>
 constexpr gemm_tuning gemm_tuning_for() {
   if (sizeof(A) <= 4)
-    return {{128, 128, 8, 6, 16, 8, 4, 2, 8}, {64, 64, 8, 11, 8, 8, 8, 4, 8}, {16, 256, 8, 8, 8, 4, 2, 3, 8},
-            {32, 32, 8, 4, 4, 8, 8, 12, 8},   {128, 128, 64, 64, 3, 2},       {64, 64, 32, 32, 6, 2},
-            {32, 32, 32, 6, 8, 4, 4, 4, 8, 4}};
+    return {{128, 128, 8, 6, 16, 8, 4, 2, 8},
+            {64, 64, 8, 11, 8, 8, 8, 4, 8},
+            {16, 256, 8, 8, 8, 4, 2, 3, 8},
+            {32, 32, 8, 4, 4, 8, 8, 12, 8},
+            {128, 128, 64, 64, 3, 2},
+            {64, 64, 32, 32, 6, 2},
+            {32, 32, 32, 6, 8, 4, 4, 4, 8, 4},
+            {16, 64, 3},
+            {32, 64, 3}};
   return {{128, 64, 8, 6, 8, 8, 8, 2, 8}, {64, 64, 8, 6, 4, 4, 4, 2, 8}, {16, 128, 8, 8, 8, 2, 2, 3, 8},
           {32, 32, 8, 4, 4, 8, 8, 8, 8},  detail::large_double_tile,     detail::small_double_tile};
 }
@@ -116,9 +127,24 @@ void gemm_by_copies(const P& where, gemm_problem<TA, TB, TC, S, Epilogue> x, con
   gemm_by_tiles<Tile, A>(where, x, plan);
 }
 
+/// A few rows: strips, where B lies so that they can read it. Says whether it was.
+template <gemm_tuning Tuning, class A, class P, class TA, class TB, class TC, class S, class Epilogue>
+bool gemm_of_few_rows(const P& where, const gemm_problem<TA, TB, TC, S, Epilogue>& x) {
+  if constexpr (Tuning.strip.rows > 0 && std::is_same_v<TA, A> && std::is_same_v<TB, A>) {
+    if (x.c.rows > Tuning.strip.rows || !fits_strips(x)) return false;
+    if (x.c.rows <= Tuning.thin.rows)
+      gemm_by_strips<Tuning.thin, A>(where, x);
+    else
+      gemm_by_strips<Tuning.strip, A>(where, x);
+    return true;
+  }
+  return false;
+}
+
 /// Chooses among the tiles by what they are expected to cost.
 template <gemm_tuning Tuning, bool Batched, class A, class P, class TA, class TB, class TC, class S, class Epilogue>
 void gemm_on_blocks(const P& where, const gemm_problem<TA, TB, TC, S, Epilogue>& x) {
+  if (gemm_of_few_rows<Tuning, A>(where, x) || gemm_of_few_rows<Tuning, A>(where, x.exchanged())) return;
   const int processors = processor_count(where);
   const bool few = smaller(x.c.rows, x.c.cols) <= 128;  // rows or columns: k is split all over, or the wide tile fits
   const auto cost = [&]<gemm_tile Tile>(std::integral_constant<gemm_tile, Tile>, bool exchanged) {
@@ -201,6 +227,8 @@ void gemm_anywhere(const P& where, const gemm_problem<TA, TB, TC, S, Epilogue>& 
       gemm_on_tensor_cores<Type, Tuning.mma_large, Tuning.mma_small>(where, y);
     };
     const auto run = [&](const auto& y) {
+      if constexpr (Batched)
+        if (fit_warps(y, processor_count(where))) return gemm_by_warps<A>(where, y);
       if constexpr (tensor_cores && MayRound && std::is_same_v<TA, float>)
         if (rounds) return multiply.template operator()<simt::mma_type::tf32>(y);
       if constexpr (tensor_cores && mma_type_of<TA> != simt::mma_type::none)
