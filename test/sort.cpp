@@ -639,7 +639,7 @@ TEST_CASE("blocks and threads in any order") {
   test::for_each_order(6, [&](std::uint64_t) {
     check_sort<tiny, test::device_place>(v, by_key{});
     check_sort<small, test::device_place>(v, by_key{});
-    check_sort<pmpp::sort_tuning{256, 64, 256, 32, 4}, test::device_place>(v, by_key{});
+    check_sort<pmpp::sort_tuning{.threads = 256, .pass_bytes = 32}, test::device_place>(v, by_key{});
     check_by_key<tiny_radix, test::device_place>(keys, std::uint32_t(0));
     check_numbers<small_radix, test::device_place, true>(many_keys, pmpp::greater{});
     check_numbers<wide_radix, test::device_place, false>(many_keys, pmpp::less{});

@@ -44,9 +44,6 @@ namespace pmpp::inline PMPP_BACKEND {
 struct sort_tuning {
   int threads = 512;           ///< of a block that sorts a tile, at most
   int bytes = 64;              ///< of a thread's elements there, more for wide ones: 17 of 4 bytes, 11 of 8, 9 of 12
-  int merge_threads = 128;     ///< of a block that merges segments
-  int merge_bytes = 64;        ///< of a thread's elements there
-  int tiles = 16;              ///< of a stretch that a block merges, on average, at most
   int radix_threads = 512;     ///< of a block of the radix sort
   int radix_items = 52;        ///< elements of a thread there, at most
   int radix_small_items = 32;  ///< the same where inputs are short
@@ -67,7 +64,7 @@ struct sort_tuning {
   int short_bytes = 36;                                  ///< of a thread's elements there
   int compared = 4096;                                   ///< up to so many elements are compared with each other
   std::int64_t ranked = std::int64_t(1) << 16;           ///< up to so many elements one pass merges all tiles
-  std::int64_t segmented_short = std::int64_t(1) << 21;  ///< up to so many elements segmented_sort takes two launches
+  std::int64_t segmented_short = std::int64_t(1) << 21;  ///< up to so many elements segmented_sort takes one launch
 };
 
 namespace detail {
