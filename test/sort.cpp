@@ -205,7 +205,7 @@ TEST_ALL_PLACES("comparators of all kinds") {
 }
 
 TEST_ALL_PLACES("elements of every size") {
-  for (const std::int64_t n : {0, 1, 33, 900, 5003}) {
+  for (const std::int64_t n : {0, 1, 33, 900, 5003, 9001}) {
     check_sort<pmpp::sort_tuning{}, where>(test::random_values<std::uint8_t>(4 * n), precedes{});
     check_sort<tiny, where>(test::random_values<std::int16_t>(n), precedes{});
     check_sort<tiny, where>(test::random_values<std::int64_t>(n), precedes{});
