@@ -33,11 +33,11 @@ using test::contradicting;
 using test::tagged;
 using test::triple;
 
-// A tile of 160 (576) elements of 4 bytes: several windows, passes and steps take part at a few thousand elements. `small`
-// and `long_input` take nothing for a short input.
-constexpr pmpp::sort_tuning tiny{32, 16, 32, 16, 2};
-constexpr pmpp::sort_tuning small{
-    .threads = 64, .bytes = 32, .merge_threads = 64, .merge_bytes = 16, .segmented_short = 0};
+// A tile of 160 (576) elements of 4 bytes: several windows, passes and tiles of a pass take part at a few thousand elements.
+// The others take nothing for a short input.
+constexpr pmpp::sort_tuning tiny{.threads = 32, .bytes = 16};
+constexpr pmpp::sort_tuning tiny_long{.threads = 32, .bytes = 16, .four_bytes = 16, .segmented_short = 0};
+constexpr pmpp::sort_tuning small{.threads = 64, .bytes = 32, .four_bytes = 36, .segmented_short = 0};
 constexpr pmpp::sort_tuning long_input{.segmented_short = 0};
 constexpr std::int64_t short_tile = 4608, long_tile = 4352;  // of the default kernels, elements of up to 8 bytes
 
@@ -148,6 +148,7 @@ TEST_ALL_PLACES("segments of all lengths are sorted stably") {
   for (const std::int64_t n : {1, 40, 127, 128, 129, 700, 5000}) {
     check_laws<tiny, where, tagged>(n, 5, by_key{});
     check_laws<tiny, where, std::int32_t>(n, 1 << 20);
+    check_laws<tiny_long, where, tagged>(n, 5, by_key{});
     check_laws<small, where, tagged, std::int64_t>(n, 50, by_key{});
   }
   check_laws<tiny, where, triple, std::uint32_t>(3000, 100, by_both{});
@@ -193,6 +194,7 @@ TEST_ALL_PLACES("data of every kind") {
   for (const auto& kind : kinds)
     for (const lengths& law : {lengths{n}, lengths(40, 100), lengths{1000, 10, 1990, 1000}, lengths{1, n - 2, 1}}) {
       check_segments<tiny, where>(elements<tagged>(n, kind), offsets_of(law), by_key{});
+      check_segments<tiny_long, where>(elements<tagged>(n, kind), offsets_of(law), by_key{});
       check_segments<small, where>(elements<std::int32_t>(n, kind), offsets_of(law), pmpp::greater{});
     }
 }
@@ -270,10 +272,14 @@ TEST_ALL_PLACES("misaligned data and offsets known to the device only") {
 TEST_ALL_PLACES("a comparator that contradicts itself") {
   const auto offsets = offsets_of({900, 0, 40, 3, 2000});
   const auto v = elements<std::uint32_t>(offsets.back() + 9, [](std::int64_t) { return draw_below(1 << 30); });
-  auto data = where::put(v);
-  pmpp::segmented_sort<tiny>(typename where::policy{}, data, where::put(offsets), contradicting{});
-  const auto got = where::get(data);
-  CHECK(std::equal(got.end() - 9, got.end(), v.end() - 9));
+  const auto check = [&](auto tuning) {
+    auto data = where::put(v);
+    pmpp::segmented_sort<decltype(tuning)::value>(typename where::policy{}, data, where::put(offsets), contradicting{});
+    const auto got = where::get(data);
+    CHECK(std::equal(got.end() - 9, got.end(), v.end() - 9));
+  };
+  check(std::integral_constant<pmpp::sort_tuning, tiny>{});
+  check(std::integral_constant<pmpp::sort_tuning, tiny_long>{});
 }
 
 TEST_ALL_PLACES("bad input") {
@@ -325,24 +331,27 @@ TEST_CASE("one workspace serves all calls, and a graph sorts other data") {
   const auto policy = pmpp::device.on(s).with(memory);
   const auto offsets = offsets_of({20000, 3, 0, 70, 100000, 1000});
   const auto v = elements<std::uint32_t>(offsets.back(), [](std::int64_t) { return draw_below(1 << 30); });
-  auto data = where::put(v);
+  auto data = where::put(v), merged_by_four = where::put(v);
   const auto at = where::put(offsets);
   memory.reserve(v.size() * 5);
   cudaGraph_t graph = nullptr;
   cudaGraphExec_t executable = nullptr;
   REQUIRE(cudaStreamBeginCapture(s, cudaStreamCaptureModeThreadLocal) == cudaSuccess);
   pmpp::segmented_sort(policy, data, at);
+  pmpp::segmented_sort<long_input>(policy, merged_by_four, at);
   REQUIRE(cudaStreamEndCapture(s, &graph) == cudaSuccess);
   REQUIRE(cudaGraphInstantiate(&executable, graph, 0) == cudaSuccess);
   for (int round = 0; round < 3; ++round) {
     auto other = v;
     for (auto& x : other) x = x * 2654435761u + static_cast<std::uint32_t>(round);
     pmpp::copy(other, data);
+    pmpp::copy(other, merged_by_four);
     REQUIRE(cudaGraphLaunch(executable, s) == cudaSuccess);
     s.synchronize();
     for (std::size_t k = 0; k + 1 < offsets.size(); ++k)
       std::sort(other.begin() + offsets[k], other.begin() + offsets[k + 1]);
     CHECK(where::get(data) == other);
+    CHECK(where::get(merged_by_four) == other);
   }
   cudaGraphExecDestroy(executable);
   cudaGraphDestroy(graph);
@@ -356,6 +365,7 @@ TEST_CASE("other orders of blocks and threads") {
       const auto offsets = offsets_of(law);
       const auto v = elements<tagged>(offsets.back(), [](std::int64_t) { return draw_below(40); });
       check_segments<tiny, test::device_place>(v, offsets, by_key{});
+      check_segments<tiny_long, test::device_place>(v, offsets, by_key{});
     }
   });
 }

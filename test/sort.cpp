@@ -205,7 +205,7 @@ TEST_ALL_PLACES("comparators of all kinds") {
 }
 
 TEST_ALL_PLACES("elements of every size") {
-  for (const std::int64_t n : {0, 1, 33, 900, 5003}) {
+  for (const std::int64_t n : {0, 1, 33, 900, 5003, 9001}) {
     check_sort<pmpp::sort_tuning{}, where>(test::random_values<std::uint8_t>(4 * n), precedes{});
     check_sort<tiny, where>(test::random_values<std::int16_t>(n), precedes{});
     check_sort<tiny, where>(test::random_values<std::int64_t>(n), precedes{});
@@ -639,7 +639,7 @@ TEST_CASE("blocks and threads in any order") {
   test::for_each_order(6, [&](std::uint64_t) {
     check_sort<tiny, test::device_place>(v, by_key{});
     check_sort<small, test::device_place>(v, by_key{});
-    check_sort<pmpp::sort_tuning{256, 64, 256, 32, 4}, test::device_place>(v, by_key{});
+    check_sort<pmpp::sort_tuning{.threads = 256, .pass_bytes = 32}, test::device_place>(v, by_key{});
     check_by_key<tiny_radix, test::device_place>(keys, std::uint32_t(0));
     check_numbers<small_radix, test::device_place, true>(many_keys, pmpp::greater{});
     check_numbers<wide_radix, test::device_place, false>(many_keys, pmpp::less{});

@@ -18,16 +18,15 @@
 //      Where all segments are short and their elements numbers, warps sort them by networks (block/short_segments.hpp);
 //      otherwise the block sorts them by merging (block/segmented_sort.hpp).
 //
-//   2. A large segment is cut into tiles from its beginning; then passes make one run of four, in all large segments at
-//      once. What a block does in a pass begins at a multiple of a step from where its segment begins; which large
-//      segments there are around it step 1 has written down.
+//   2. A large segment is cut into tiles from its beginning; then passes make one run of two (of four where inputs are long),
+//      in all large segments at once (block/merge_runs.hpp). Which large segments there are step 1 has written down.
 //
-//   Short inputs take a launch for each step, long ones one more, which finds the segments of each window, and one for each
-//   pass.
+//   Short inputs take one launch, in which all blocks wait for each other; long ones three: one finds the segments of each
+//   window, one sorts tiles, and one makes all passes.
 //
 // Segments of any sizes together: the work of a block depends on positions in the array alone, and one segment of
 // everything uses the whole machine. Traffic: 2n elements and the offsets, and 2m for each pass, where m elements lie in
-// segments longer than the pass's runs. Passes that nothing needs end at once. Stable: the result is unique.
+// segments longer than the pass's runs. There are as many passes as the longest segment needs. Stable: the result is unique.
 // (PMPP ch. 13; Baxter, moderngpu, 2013.)
 #pragma once
 
@@ -35,7 +34,7 @@
 #include <type_traits>
 
 #include <pmpp/block/grid_barrier.hpp>
-#include <pmpp/block/merge_four.hpp>
+#include <pmpp/block/merge_runs.hpp>
 #include <pmpp/block/segmented_sort.hpp>
 #include <pmpp/block/short_segments.hpp>
 #include <pmpp/core/config.hpp>
@@ -62,17 +61,34 @@ struct segment_place {
   std::int64_t begin, end;
 };
 
+/// A tile of what runs of a segment become when they are merged.
+struct merged_tile {
+  segment_place segment;
+  std::int64_t run;         ///< elements
+  std::int64_t group;       ///< which of the runs become one
+  std::int64_t begin, end;  ///< in the result of the group; equal: there is no such tile
+};
+
 /// How the array is cut: which segments are large, and how often they are merged.
 struct segment_cut {
   std::int64_t tile, window;  ///< elements
+  int ways;                   ///< 2 or 4 runs that a pass makes one of
 
   /// Whether a segment does not fit into the tile of the window where it begins.
   PMPP_HOST_DEVICE bool large(const segment_place& s) const { return s.end - s.begin / window * window > tile; }
   /// Passes from tiles to a run of n elements.
   PMPP_HOST_DEVICE int passes(std::int64_t n) const {
     int count = 0;
-    for (std::int64_t run = tile; run < n; run *= 4) ++count;
+    for (std::int64_t run = tile; run < n; run *= ways) ++count;
     return count;
+  }
+  /// Tile `unit`, of `elements`, of a segment that has `left` passes before it. The groups of runs begin with a tile each.
+  PMPP_HOST_DEVICE merged_tile tile_of(const segment_place& s, int left, std::int64_t unit,
+                                       std::int64_t elements) const {
+    const std::int64_t n = s.end - s.begin, run = tile << (passes(n) - left) * (ways / 2), together = ways * run;
+    const auto index = static_cast<unsigned>(unit), tiles = static_cast<unsigned>(ceil_div(together, elements));
+    const std::int64_t group = index / tiles, begin = index % tiles * elements;  // 64-bit divisions are slow
+    return {s, run, group, begin, larger(begin, smaller(begin + elements, smaller(together, n - group * together)))};
   }
 };
 
@@ -80,7 +96,7 @@ struct segment_cut {
 struct tile_part {
   std::int64_t from, first, last;
   int count;
-  bool to_other;  ///< where the next pass reads it
+  int passes;  ///< that the segment needs; an odd number: from the other array
 
   /// Where a segment begins in the tile.
   template <class Offsets>
@@ -125,7 +141,7 @@ struct window_planner {
     }
     if (first < last) {
       const std::int64_t to = cut.large(behind) ? behind.begin : behind.end;
-      plan.parts[1] = {before.end, first, last, static_cast<int>(to - before.end), false};
+      plan.parts[1] = {before.end, first, last, static_cast<int>(to - before.end), 0};
       if (cut.large(behind)) {
         plan.parts[2] = tile_of(behind, behind.begin);
         noted = behind;
@@ -138,7 +154,7 @@ private:
   /// The tile of a large segment that begins at element `from`.
   PMPP_HOST_DEVICE tile_part tile_of(const segment_place& s, std::int64_t from) const {
     return {from, 0, 0, static_cast<int>(larger(std::int64_t(0), smaller(cut.tile, s.end - from))),
-            cut.passes(s.end - s.begin) % 2 != 0};
+            cut.passes(s.end - s.begin)};
   }
 };
 
@@ -156,14 +172,12 @@ struct plan_windows_kernel {
     std::int64_t windows;
     window_plan* plans;
     segment_place* large;
-    int* passes;  ///< is set to 0
   };
 
   template <class Block>
   PMPP_HOST_DEVICE void operator()(Block& block, shared& memory, const arguments& a) const {
     const std::int64_t window = block.index() * windows + block.warp(), first = a.planner.first_from(block, window);
     if (block.lane() == 0) memory.first[block.warp()] = first;
-    if (block.index() == 0 && block.thread() == 0) *a.passes = 0;
     block.sync();
     if (block.lane() > 0 || block.warp() == windows || window >= a.windows) return;
     a.plans[window] = a.planner.plan(window, first, memory.first[block.warp() + 1], a.large[window]);
@@ -260,62 +274,187 @@ constexpr int segment_threads(int threads, int items, int bytes) {
   return sort_threads(threads, items * bytes, 96 * 1024);
 }
 
-/// Sorts the tiles of a window.
-template <class T, class In, class Data, class Other, class Offsets, class Comp, sort_tuning Tuning>
+/// n elements from any element on; `first` counts from the beginning of an array whose elements lie at i + shift.
+template <class It>
+PMPP_HOST_DEVICE block::staged_input<It> staged_from(const block::staged_input<It>& source, std::int64_t first,
+                                                     std::int64_t n) {
+  block::staged_input<It> part = source;
+  part.in = source.in + first;
+  part.count = n;
+  part.shift = static_cast<int>((source.shift + first) % block::staged_input<It>::items);
+  return part;
+}
+/// The runs of a segment.
+template <int Ways, class It>
+PMPP_HOST_DEVICE block::sorted_runs<Ways, It> runs_of(const block::staged_input<It>& source, const merged_tile& t) {
+  return {staged_from(source, t.segment.begin, t.segment.end - t.segment.begin), t.run};
+}
+
+/// What passes over the large segments need. All segments that take part go from one array to the other; those that are not
+/// so long join in later, so that all end in the data.
+template <class Data, class Other, class Comp>
+struct merge_arguments {
+  block::staged_input<Data> data;
+  block::staged_input<Other> other;
+  segment_cut cut;
+  segment_place* large;  ///< for each window: the large segment to which its last element belongs
+  unsigned* state;       ///< three words, zero: a barrier, and the passes that the longest segment needs. Null: none
+  Comp comp;
+
+  /// Makes the passes: merge_pass(left, from, to) makes the one with which `left` passes are left. All blocks call it.
+  template <class Block, class MergePass>
+  PMPP_HOST_DEVICE void make_passes(Block& block, block::grid_barrier& barrier, const MergePass& merge_pass) const {
+    const int passes = static_cast<int>(state[2]);
+    for (int left = passes; left > 0; --left) {
+      if (left < passes) barrier.sync(block);
+      const bool from_data = left % 2 == 0;
+      if constexpr (std::is_same_v<Data, Other>)
+        merge_pass(left, from_data ? data : other, (from_data ? other : data).in);
+      else if (from_data)
+        merge_pass(left, data, other.in);
+      else
+        merge_pass(left, other, data.in);
+    }
+    block.sync();  // all threads have read how many passes there are
+    if (block.thread() == 0 && barrier.leave(block)) {
+      simt::store(state, 0u);
+      state[2] = 0;
+    }
+  }
+};
+
+/// Merges large segments in the blocks that have sorted their tiles: two runs become one.
+template <class T, int Threads, int Items>
+struct merge_where_sorted {
+  static constexpr int tile = Threads * Items;
+
+  struct shared {
+    block::merge_runs_memory<T, Threads, Items, 2> of_block;
+    merged_tile next;
+    int tiles_of_warp[Threads / simt::warp_size];
+  };
+
+  /// All blocks have arrived at the barrier, or will, when they know what large segments there are.
+  template <class Block, class Arguments>
+  PMPP_HOST_DEVICE static void merge(Block& block, block::grid_barrier& barrier, shared& memory, const Arguments& a) {
+    if (block.thread() == 0) barrier.wait(block);
+    block.sync();
+    if (a.state[2] > 0) barrier.sync(block);  // until all tiles are sorted
+    a.make_passes(block, barrier, [&](int left, const auto& from, const auto& to) {
+      for (std::int64_t i = block.index(); find_tile(block, memory, a, left, i); i += block.count())
+        merge_tile(block, memory, a, from, to);
+    });
+  }
+
+private:
+  /// Finds tile i of all segments that take part: all windows are looked at. False: there are not so many.
+  template <class Block, class Arguments>
+  PMPP_HOST_DEVICE static bool find_tile(Block& block, shared& memory, const Arguments& a, int left, std::int64_t i) {
+    block.sync();  // memory is free again
+    if (block.thread() == 0) memory.next.end = 0;
+    std::int64_t before = 0;
+    for (std::int64_t first = 0; first * a.cut.window < a.data.count && before <= i; first += Threads) {
+      const std::int64_t w = first + block.thread();
+      segment_place s{0, 0};
+      if (w * a.cut.window < a.data.count) s = a.large[w];
+      int tiles = 0;
+      if (s.begin >= w * a.cut.window && a.cut.passes(s.end - s.begin) >= left)  // begins in this window
+        tiles = static_cast<int>(ceil_div(s.end - s.begin, std::int64_t(tile)));
+      std::int64_t end = before + block::warp_inclusive_scan(block, tiles, plus{});
+      if (block.lane() == simt::warp_size - 1) memory.tiles_of_warp[block.warp()] = static_cast<int>(end - before);
+      block.sync();
+      for (int k = 0; k < block.warps(); ++k) {
+        if (k < block.warp()) end += memory.tiles_of_warp[k];
+        before += memory.tiles_of_warp[k];
+      }
+      if (i >= end - tiles && i < end) memory.next = a.cut.tile_of(s, left, i - (end - tiles), tile);
+      block.sync();
+    }
+    return memory.next.end > 0;
+  }
+
+  template <class Block, class Arguments, class From, class To>
+  PMPP_HOST_DEVICE static void merge_tile(Block& block, shared& memory, const Arguments& a, const From& from,
+                                          const To& to) {
+    const merged_tile t = memory.next;
+    const auto runs = runs_of<2>(from, t);
+    for (int w = block.warp(); w < 2; w += block.warps())
+      block::cut_two(block, runs, t.group, w == 0 ? t.begin : t.end, a.comp,
+                     w == 0 ? memory.of_block.begin : memory.of_block.end);
+    block.sync();
+    block::merge_runs(block, memory.of_block, runs, t.group, static_cast<int>(t.end - t.begin), to + t.segment.begin,
+                      runs.first_of(t.group) + t.begin, a.comp);
+  }
+};
+
+/// Sorts the tiles of all windows; of a short input also merges the large segments.
+template <class T, class In, class Data, class Other, class Offsets, class Comp, sort_tuning Tuning, bool Short>
 struct sort_windows_kernel {
   static constexpr int items = segment_items(Tuning.bytes, sizeof(T)),
-                       threads = segment_threads(Tuning.threads, items, sizeof(T)), tile = threads * items,
-                       min_blocks = larger(1, 1024 / threads / (items * int(sizeof(T)) > 136 ? 2 : 1));
-  static constexpr segment_cut cut{tile, tile - tile / 8};
+                       threads = segment_threads(Tuning.threads, items, sizeof(T)), tile = threads * items;
   using words = typename sort_words<T, Comp>::type;
   using memory_of_short = block::short_segments_memory<T, threads, items>;
   using memory_of_block = block::segmented_sort_memory<T, threads, items>;
+  using merger = merge_where_sorted<T, threads, items>;
 
   struct shared {
     union {
       memory_of_short of_short;
       memory_of_block of_block;
+      typename merger::shared of_merge;
     };
     std::int64_t first[2];  ///< the first segment that begins in the window, and behind it
     window_plan plan;
   };
+  static constexpr int min_blocks = larger(
+      1, smaller(1024 / threads / (items * int(sizeof(T)) > 136 ? 2 : 1), 227 * 1024 / int(sizeof(shared) + 1024)));
+
   struct arguments {
     In in;
-    Data data;
-    Other other;
     window_planner<Offsets> planner;
-    const window_plan* plans;  ///< null: each block makes its own
-    segment_place* large;      ///< for each window: the large segment to which its last element belongs
-    int* passes;               ///< that the longest segment needs
-    Comp comp;
+    std::int64_t windows;
+    const window_plan* plans;  ///< of a long input. Of a short one each block makes its own
+    merge_arguments<Data, Other, Comp> merging;
   };
 
   template <class Block>
   PMPP_HOST_DEVICE void operator()(Block& block, shared& memory, const arguments& a) const {
-    const std::int64_t w = block.index();
-    if (a.plans != nullptr) {
-      if (block.thread() < 3) memory.plan.parts[block.thread()] = a.plans[w].parts[block.thread()];
-    } else {
+    [[maybe_unused]] block::grid_barrier barrier(a.merging.state, a.merging.state + 1);
+    for (std::int64_t w = block.index(); w < a.windows; w += block.count()) {
+      get_plan(block, memory, a, w);
+      if constexpr (Short)
+        if (block.thread() == 0 && a.merging.state != nullptr && w + block.count() >= a.windows) barrier.arrive(block);
+      for (int k = 0; k < 3; ++k) {
+        const tile_part& p = memory.plan.parts[k];
+        if (p.count == 0) continue;
+        if constexpr (!std::is_void_v<words>)
+          if (k == 1 && sort_if_short(block, memory.of_short, a, p)) continue;
+        sort_part(block, memory.of_block, a, p);
+      }
+      block.sync();
+    }
+    if constexpr (Short)
+      if (a.merging.state != nullptr) merger::merge(block, barrier, memory.of_merge, a.merging);
+  }
+
+private:
+  template <class Block>
+  PMPP_HOST_DEVICE static void get_plan(Block& block, shared& memory, const arguments& a, std::int64_t w) {
+    if constexpr (Short) {
       for (int k = block.warp(); k < 2; k += block.warps()) {
         const std::int64_t first = a.planner.first_from(block, w + k);
         if (block.lane() == 0) memory.first[k] = first;
       }
       block.sync();
-      if (block.thread() == 0) memory.plan = a.planner.plan(w, memory.first[0], memory.first[1], a.large[w]);
+      if (block.thread() == 0) memory.plan = a.planner.plan(w, memory.first[0], memory.first[1], a.merging.large[w]);
+    } else if (block.thread() < 3) {
+      memory.plan.parts[block.thread()] = a.plans[w].parts[block.thread()];
     }
     block.sync();
-    if (block.thread() == 0 && memory.plan.parts[2].count > 0)
-      simt::atomic_max(a.passes, a.planner.cut.passes(a.large[w].end - a.large[w].begin));
-    for (int k = 0; k < 3; ++k) {
-      const tile_part& p = memory.plan.parts[k];
-      if (p.count == 0) continue;
-      if constexpr (!std::is_void_v<words>)
-        if (k == 1 && sort_if_short(block, memory.of_short, a, p)) continue;
-      sort_part(block, memory.of_block, a, p);
-    }
+    if (const tile_part& p = memory.plan.parts[2]; block.thread() == 0 && p.count > 0)
+      simt::atomic_max(a.merging.state + 2, static_cast<unsigned>(p.passes));
   }
 
-private:
   /// Sorts segments that are all short, by networks: less work. False: they are not.
   template <class Block>
   PMPP_HOST_DEVICE static bool sort_if_short(Block& block, memory_of_short& memory, const arguments& a,
@@ -335,7 +474,7 @@ private:
     block::sort_short_segments<words>(block, memory, segments,
                                       [&](std::int64_t s) { return p.begin_of(a.planner.offsets, p.first + s); });
     block.sync();
-    mover.write(a.data + p.from, memory);
+    mover.write(a.merging.data.in + p.from, memory);
     return true;
   }
 
@@ -355,11 +494,11 @@ private:
     }
     mover.put(memory, x);
     block.sync();
-    block::segmented_sort(block, memory, p.count, one ? p.count : memory.longest, a.comp);
-    if (p.to_other)
-      mover.write(a.other + p.from, memory);
+    block::segmented_sort(block, memory, p.count, one ? p.count : memory.longest, a.merging.comp);
+    if (p.passes % 2 != 0)
+      mover.write(a.merging.other.in + p.from, memory);
     else
-      mover.write(a.data + p.from, memory);
+      mover.write(a.merging.data.in + p.from, memory);
   }
 
   /// Each segment that is not empty marks its first element; the longest is found. Where far more segments than elements
@@ -404,103 +543,93 @@ private:
   }
 };
 
-/// n elements from any element on; `first` counts from the beginning of an array whose elements lie at i + shift.
-template <class It>
-PMPP_HOST_DEVICE block::staged_input<It> staged_from(const block::staged_input<It>& source, std::int64_t first,
-                                                     std::int64_t n) {
-  block::staged_input<It> part = source;
-  part.in = source.in + first;
-  part.count = n;
-  part.shift = static_cast<int>((source.shift + first) % block::staged_input<It>::items);
-  return part;
-}
-
-template <class T, class Data, class Other, class Comp, int Threads, int Bytes>
+/// Merges the large segments of a long input: four runs become one.
+///
+/// Where the tiles of a pass begin in their runs four lanes each find first; then blocks make the tiles. Which tile is whose
+/// is said by slots: the tiles of a segment have one each, from that of the segment's first element on. Segments that take
+/// part are longer than a run, so that with slots of tile * run / (tile + run) elements none has more tiles than slots.
+template <class T, class Data, class Other, class Comp, sort_tuning Tuning, int Run>
 struct merge_segments_kernel {
-  static constexpr int items = sort_items(Bytes, sizeof(T)),
-                       threads = sort_threads(Threads, items*int(sizeof(T)), 15 * 1024);
-  using memory_of_block = block::merge_four_memory<T, threads, items>;
-  static constexpr int tile = memory_of_block::tile;
-  static constexpr int min_blocks =
-      larger(1, smaller(1024 / threads, 227 * 1024 / int(sizeof(memory_of_block) + 1024)));
+  static constexpr int items = block::odd_items(Tuning.four_bytes, sizeof(T)),
+                       threads =
+                           sort_threads(smaller(Tuning.threads, Tuning.pass_threads), items*int(sizeof(T)), 96 * 1024);
+  using memory_of_block = block::merge_runs_memory<T, threads, items, 4>;
+  static constexpr std::int64_t tile = memory_of_block::tile, slot = tile * Run / (tile + Run);
 
+  struct slot_content {
+    merged_tile tile;
+    four_cuts cut;  ///< where the tile begins in its runs
+  };
   struct shared {
     memory_of_block of_block;
   };
+  static constexpr int min_blocks =
+      larger(1, smaller(block::resident_threads(Tuning.pass_resident, items* int(sizeof(T))) / threads,
+                        227 * 1024 / int(sizeof(shared) + 1024)));
+
   struct arguments {
-    block::staged_input<Data> data;
-    block::staged_input<Other> other;
-    segment_cut cut;
-    const segment_place* large;
-    int* passes;
-    int pass;
-    std::int64_t run;   ///< elements of the runs that the pass merges
-    std::int64_t step;  ///< elements of what one block does; a part or a multiple of four runs
-    unsigned* barrier;  ///< two words, zero: this launch makes all passes from `pass` on. Null: only this one
-    Comp comp;
+    merge_arguments<Data, Other, Comp> merging;
+    std::int64_t slots;
+    slot_content* contents;
   };
 
   template <class Block>
   PMPP_HOST_DEVICE void operator()(Block& block, shared& memory, const arguments& a) const {
-    const int passes = *a.passes, end = a.barrier == nullptr ? smaller(a.pass + 1, passes) : passes;
-    if (a.pass >= end) return;
-    block::grid_barrier barrier(a.barrier, a.barrier + 1);
-    std::int64_t run = a.run;
-    for (int pass = a.pass; pass < end; ++pass, run *= 4) {
-      if (pass > a.pass) barrier.sync(block);
-      merge_pass(block, memory, a, run);
-    }
-    if (a.barrier == nullptr) return;
-    block.sync();  // all threads have read how many passes there are
-    if (block.thread() == 0 && barrier.leave(block)) {
-      simt::store(a.barrier, 0u);
-      *a.passes = 0;
-    }
+    if (a.merging.state[2] == 0) return;
+    block::grid_barrier barrier(a.merging.state, a.merging.state + 1);
+    a.merging.make_passes(block, barrier, [&](int left, const auto& from, const auto& to) {
+      constexpr int at_once = threads / 4;
+      for (std::int64_t i = block.index() * at_once; i < a.slots; i += block.count() * at_once)
+        fill_slot(block, a, left, i + block.thread() / 4, from);
+      barrier.sync(block);
+      for (std::int64_t i = block.index(); i < a.slots; i += block.count()) merge_slot(block, memory, a, i, from, to);
+    });
   }
 
 private:
-  /// The block looks at `step` elements of the array at a time, and at the large segments that have elements there.
-  template <class Block>
-  PMPP_HOST_DEVICE static void merge_pass(Block& block, shared& memory, const arguments& a, std::int64_t run) {
-    for (std::int64_t begin = block.index() * a.step; begin < a.data.count; begin += block.count() * a.step) {
-      const std::int64_t end = smaller(begin + a.step, a.data.count);
-      std::int64_t last = -1;
-      for (std::int64_t w = larger(begin / a.cut.window - 1, std::int64_t(0)); w <= (end - 1) / a.cut.window; ++w) {
-        const segment_place s = a.large[w];
-        if (s.end - s.begin <= run || s.begin == last) continue;
-        last = s.begin;
-        const std::int64_t unit = begin <= s.begin ? 0 : ceil_div(begin - s.begin, a.step);
-        if (s.begin + unit * a.step < smaller(end, s.end)) merge_unit(block, memory, a, run, s, unit);
-      }
+  /// The tile of a slot; of no elements if there is none.
+  PMPP_HOST_DEVICE static merged_tile tile_of(const arguments& a, int left, std::int64_t i) {
+    const segment_cut& cut = a.merging.cut;
+    const std::int64_t first = i * slot, last = smaller(first + slot, a.merging.data.count) - 1;
+    merged_tile t{};
+    for (std::int64_t w = larger(first / cut.window - 1, std::int64_t(0)); w <= last / cut.window; ++w) {
+      const segment_place s = a.merging.large[w];
+      const std::int64_t unit = i - s.begin / slot;
+      if (t.end == t.begin && unit >= 0 && cut.passes(s.end - s.begin) >= left) t = cut.tile_of(s, left, unit, tile);
     }
+    return t;
   }
 
-  template <class Block>
-  PMPP_HOST_DEVICE static void merge_unit(Block& block, shared& memory, const arguments& a, std::int64_t run,
-                                          const segment_place& s, std::int64_t unit) {
-    const int passes = a.cut.passes(s.end - s.begin) - a.cut.passes(run);  // that are left
-    if (passes % 2 == 0)
-      merge(block, memory, a, run, s, unit, a.data, a.other);
-    else
-      merge(block, memory, a, run, s, unit, a.other, a.data);
+  template <class Block, class From>
+  PMPP_HOST_DEVICE static void fill_slot(Block& block, const arguments& a, int left, std::int64_t i, const From& from) {
+    merged_tile t{};
+    if (i < a.slots) t = tile_of(a, left, i);
+    auto runs = runs_of<4>(from, t);
+    if (t.end == t.begin) runs.source.count = 0;
+    const std::int64_t place = from.count <= 1 << 30
+                                   ? block::cut_four<T, int>(block, runs, t.group, t.begin, a.merging.comp)
+                                   : block::cut_four<T, std::int64_t>(block, runs, t.group, t.begin, a.merging.comp);
+    if (i >= a.slots) return;
+    const int q = block.thread() % 4;
+    a.contents[i].cut.place[q] = place;
+    if (q == 0) a.contents[i].tile = t;
   }
 
-  /// A unit begins `step` elements behind the one before; its work is the stretch from the splitter that lies in it on
-  /// (block/merge_four.hpp). The first unit of four runs also does the stretch in front of all splitters.
   template <class Block, class From, class To>
-  PMPP_HOST_DEVICE static void merge(Block& block, shared& memory, const arguments& a, std::int64_t run,
-                                     const segment_place& s, std::int64_t unit, const From& from, const To& to) {
-    using out = decltype(to.in);
-    const block::merge_four_task<decltype(from.in), std::remove_const_t<out>> task{
-        staged_from(from, s.begin, s.end - s.begin), to.in + s.begin, static_cast<int>((to.shift + s.begin) % tile),
-        run, a.step};
-    const std::int64_t units = larger(std::int64_t(1), 4 * run / a.step), stretches = task.blocks_of_group();
-    const std::int64_t group = unit / units, place = unit % units * a.step;
-    const std::int64_t own = 1 + place / run + place % run / a.step * 4;
-    for (std::int64_t i = place == 0 ? 0 : own; i <= own && i < stretches; ++i) {
-      block.sync();  // memory is free again
-      block::merge_four(block, memory.of_block, task, group * stretches + i, a.comp);
+  PMPP_HOST_DEVICE static void merge_slot(Block& block, shared& memory, const arguments& a, std::int64_t i,
+                                          const From& from, const To& to) {
+    const merged_tile t = a.contents[i].tile;
+    if (t.end == t.begin) return;
+    const auto runs = runs_of<4>(from, t);
+    block.sync();  // memory is free again
+    if (const int q = block.thread(); q < 4) {
+      memory.of_block.begin.place[q] = a.contents[i].cut.place[q];
+      memory.of_block.end.place[q] =
+          t.end == runs.count_of(t.group) ? runs.length(t.group, q) : a.contents[i + 1].cut.place[q];
     }
+    block.sync();
+    block::merge_runs(block, memory.of_block, runs, t.group, static_cast<int>(t.end - t.begin), to + t.segment.begin,
+                      runs.first_of(t.group) + t.begin, a.merging.comp);
   }
 };
 
@@ -512,57 +641,53 @@ constexpr sort_tuning short_segmented_tuning() {
   return tuning;
 }
 
-/// Enqueues the sort on a GPU or runs it in the emulator: from `in` to `data`, which may be the same. Short inputs take two
-/// launches: each block finds out what it sorts, and all wait for each other between passes.
+/// Enqueues the sort on a GPU or runs it in the emulator: from `in` to `data`, which may be the same. Of a short input each
+/// block finds out what it sorts, and all wait for each other between passes: one launch.
 template <sort_tuning Tuning, bool Short, class T, class P, class In, class Data, class Offsets, class Comp>
 void sort_windows(const P& where, const In& in, const Data& data, std::int64_t n, const input<Offsets>& offsets,
                   const Comp& comp) {
   using home = second_home<T>;
   using Other = typename home::iterator;
-  using sort_kernel = sort_windows_kernel<T, In, Data, Other, Offsets, Comp, Tuning>;
-  using merge_kernel = merge_segments_kernel<T, Data, Other, Comp, Tuning.merge_threads, Tuning.merge_bytes>;
-  static_assert(sizeof(typename merge_kernel::shared) <= 227 * 1024,
-                "pmpp: elements of more than about 450 bytes cannot be sorted");
-  constexpr segment_cut cut = sort_kernel::cut;
-  const std::int64_t windows = ceil_div(n, cut.window), plans = Short ? 0 : windows;
-  const int passes = cut.passes(n);
-  const std::int64_t others = passes == 0 ? 0 : n;
+  using sort_kernel = sort_windows_kernel<T, In, Data, Other, Offsets, Comp, Tuning, Short>;
+  using merge_kernel = merge_segments_kernel<T, Data, Other, Comp, Tuning, sort_kernel::tile>;
+  static_assert(
+      sizeof(typename sort_kernel::shared) <= 227 * 1024 && sizeof(typename merge_kernel::shared) <= 227 * 1024,
+      "pmpp: elements of more than about 450 bytes cannot be sorted");
+  segment_cut cut{sort_kernel::tile, sort_kernel::tile - sort_kernel::tile / 8, Short ? 2 : 4};
+  if constexpr (
+      Short)  // where blocks would have nothing to do windows are shorter: fewer segments reach past their ends
+    while (cut.window > cut.tile / 8 && 2 * ceil_div(n, cut.window) <= processor_count(where)) cut.window /= 2;
+  const bool passes = cut.passes(n) > 0;
+  const std::int64_t windows = ceil_div(n, cut.window), others = passes ? n : 0;
+  const std::int64_t plans = Short ? 0 : windows, slots = Short || !passes ? 0 : ceil_div(n, merge_kernel::slot);
   scratch memory(where,
                  scratch_bytes({home::bytes(others), checked_bytes(plans, sizeof(window_plan), "segmented_sort"),
-                                checked_bytes(windows, sizeof(segment_place), "segmented_sort"), sizeof(int)}),
-                 Short && passes > 0 ? 3 * sizeof(unsigned) : 0);
+                                checked_bytes(windows, sizeof(segment_place), "segmented_sort"),
+                                checked_bytes(slots, sizeof(typename merge_kernel::slot_content), "segmented_sort")}),
+                 passes ? 3 * sizeof(unsigned) : 0);
   const Other other = home::of(memory, others);
-  window_plan* const planned = Short ? nullptr : memory.take<window_plan>(plans);
-  segment_place* const large = memory.take<segment_place>(windows);
-  unsigned* const barrier = memory.state();
-  int* const passes_needed = barrier != nullptr ? reinterpret_cast<int*>(barrier + 2) : memory.take<int>(1);
-  const window_planner<Offsets> planner{offsets.first, offsets.count, cut};
-  if constexpr (!Short) {
+  window_plan* const planned = memory.take<window_plan>(plans);
+  const merge_arguments<Data, Other, Comp> merging{block::staged_input<Data>(data, n),
+                                                   block::staged_input<Other>(other, n),
+                                                   cut,
+                                                   memory.take<segment_place>(windows),
+                                                   memory.state(),
+                                                   comp};
+  const typename sort_kernel::arguments sorting{in, {offsets.first, offsets.count, cut}, windows, planned, merging};
+  if constexpr (Short) {
+    if (!passes) return launch(where, windows, sort_kernel{}, sorting);
+    const std::int64_t resident = std::int64_t(sort_kernel::min_blocks) * processor_count(where);
+    launch_together(where, smaller(windows, resident), sort_kernel{}, sorting);
+  } else {
     using plan_kernel = plan_windows_kernel<Offsets>;
     launch(where, ceil_div(windows, std::int64_t(plan_kernel::windows)), plan_kernel{},
-           typename plan_kernel::arguments{planner, windows, planned, large, passes_needed});
-  }
-  launch(where, windows, sort_kernel{},
-         typename sort_kernel::arguments{in, data, other, planner, planned, large, passes_needed, comp});
-  // Long inputs: several steps for each block that runs at a time, because their work is not equal.
-  const std::int64_t resident = std::int64_t(merge_kernel::min_blocks) * processor_count(where);
-  const std::int64_t steps = (Short ? 1 : 8) * resident;
-  std::int64_t step = 4 * cut.tile;
-  while (step > cut.tile / 4 && step / 2 * steps >= n) step /= 2;
-  std::int64_t run = cut.tile;
-  for (int pass = 0; pass < passes; ++pass, run *= 4) {
-    const typename merge_kernel::arguments a{block::staged_input<Data>(data, n),
-                                             block::staged_input<Other>(other, n),
-                                             cut,
-                                             large,
-                                             passes_needed,
-                                             pass,
-                                             run,
-                                             step,
-                                             barrier,
-                                             comp};
-    if (Short) return launch_together(where, smaller(ceil_div(n, step), resident), merge_kernel{}, a);
-    launch(where, smaller(ceil_div(n, step), 2 * resident), merge_kernel{}, a);
+           typename plan_kernel::arguments{sorting.planner, windows, planned, merging.large});
+    launch(where, windows, sort_kernel{}, sorting);
+    if (!passes) return;
+    const std::int64_t resident = std::int64_t(merge_kernel::min_blocks) * processor_count(where);
+    launch_together(
+        where, smaller(slots, resident), merge_kernel{},
+        typename merge_kernel::arguments{merging, slots, memory.take<typename merge_kernel::slot_content>(slots)});
   }
 }
 
@@ -648,12 +773,12 @@ void sort_segments(const char* function, const P& where, const input<Data>& in, 
 ///                 \pre they do not decrease and lie in [0, n] (checked in debug mode).
 /// \param comp     as of sort; integers, floating-point numbers too come in the order of sort: -0.0 before +0.0 and NaN
 ///                 last under less.
-/// The result is unique: the same on every run. Asynchronous on a GPU; may be captured. Scratch: n elements and 1 % (136
+/// The result is unique: the same on every run. Asynchronous on a GPU; may be captured. Scratch: n elements and 2 % (280
 /// bytes for each window of 3808 elements of up to 8 bytes), from the workspace or one allocation in stream order; for n
 /// up to a tile, 4608 such elements, a few bytes. Cost: 2n elements of traffic and the offsets, and 2m for each factor of
-/// four from a tile of 4352 to the longest segment, where m elements lie in segments so long. Time depends on n and on
-/// the number of segments, not on which segments are long. Launches: two for n up to 2^21, otherwise two and one for each
-/// factor of four from a tile to n.
+/// four (two for n up to 2^21) from a tile of 4352 to the longest segment, where m elements lie in segments so long. Time
+/// depends on n and on the number of segments, not on which segments are long. Launches: one for n up to 2^21, otherwise
+/// three.
 /// \throws std::invalid_argument for a null or reversed range or for no offsets; out_of_memory, cuda_error.
 /// Source: PMPP ch. 13; Baxter, moderngpu, 2013. Example: test/segmented_sort.cpp, sorts.
 template <sort_tuning Tuning = sort_tuning{}, execution_policy P, random_access_range R, random_access_range Offsets,

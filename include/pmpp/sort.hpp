@@ -44,9 +44,6 @@ namespace pmpp::inline PMPP_BACKEND {
 struct sort_tuning {
   int threads = 512;           ///< of a block that sorts a tile, at most
   int bytes = 64;              ///< of a thread's elements there, more for wide ones: 17 of 4 bytes, 11 of 8, 9 of 12
-  int merge_threads = 128;     ///< of a block that merges segments
-  int merge_bytes = 64;        ///< of a thread's elements there
-  int tiles = 16;              ///< of a stretch that a block merges, on average, at most
   int radix_threads = 512;     ///< of a block of the radix sort
   int radix_items = 52;        ///< elements of a thread there, at most
   int radix_small_items = 32;  ///< the same where inputs are short
@@ -65,9 +62,9 @@ struct sort_tuning {
   std::int64_t four_ways = std::int64_t(1) << 24;        ///< from so many elements on passes merge four runs
   int short_threads = 512;                               ///< of a block that sorts a tile where inputs are short
   int short_bytes = 36;                                  ///< of a thread's elements there
-  int compared = 4096;                                   ///< up to so many elements are compared with each other
+  int compared = 8192;                                   ///< up to so many elements are compared with each other
   std::int64_t ranked = std::int64_t(1) << 16;           ///< up to so many elements one pass merges all tiles
-  std::int64_t segmented_short = std::int64_t(1) << 21;  ///< up to so many elements segmented_sort takes two launches
+  std::int64_t segmented_short = std::int64_t(1) << 21;  ///< up to so many elements segmented_sort takes one launch
 };
 
 namespace detail {
@@ -198,7 +195,8 @@ struct merge_runs_kernel {
 /// ones in front of it. A lane of each warp of a block has one of 32 elements, and a warp compares with some of all.
 template <class T, class In, class Out, class Comp, int Most>
 struct compare_all_kernel {
-  static constexpr int threads = 512, lanes = simt::warp_size, most = Most, min_blocks = 2;
+  static constexpr int threads = 512, lanes = simt::warp_size, min_blocks = 2, loads = 8,
+                       most = smaller(Most, 96 * 1024 / int(sizeof(T)));
 
   struct shared {
     alignas(16) unsigned char elements[most * sizeof(T)];
@@ -216,17 +214,37 @@ struct compare_all_kernel {
   PMPP_HOST_DEVICE void operator()(Block& block, shared& memory, const arguments& a) const {
     const int n = static_cast<int>(a.count.get()), own = static_cast<int>(block.index()) * lanes;
     T* const all = reinterpret_cast<T*>(memory.elements);
-    for (int i = block.thread(); i < n; i += threads) all[i] = block::element_as<T>(value_of<In>(a.in[i]));
+    for (int first = block.thread(); first < n; first += loads * threads) {
+      T x[loads];
+      for (int k = 0; k < loads; ++k)
+        x[k] = block::element_as<T>(value_of<In>(a.in[smaller(first + k * threads, n - 1)]));
+      for (int k = 0; k < loads; ++k)
+        if (first + k * threads < n) all[first + k * threads] = x[k];
+    }
     if (block.thread() < lanes) memory.place[block.thread()] = 0;
     block.sync();
     const int i = own + block.lane();
-    if (i < n) {
-      const T mine = all[i];
-      unsigned before = 0;
-      for (int first = block.warp() * lanes; first < n; first += threads)
-        for (int j = first; j < smaller(first + lanes, n); ++j)
-          if (j < i ? !a.comp(mine, all[j]) : a.comp(all[j], mine)) ++before;  // i itself: not before itself
-      simt::atomic_add(&memory.place[block.lane()], before);
+    if (own < n) {
+      const T mine = all[smaller(i, n - 1)];
+      float before = 0;  // the units for integers may be busy with comparisons
+      for (int first = block.warp() * lanes; first < n; first += threads) {
+        const auto count = [&](const auto& precedes) {
+          if (first + lanes <= n)
+            for (int j = 0; j < lanes; ++j) {
+              if (precedes(all[first + j], j)) before += 1.0f;
+            }
+          else
+            for (int j = 0; j < n - first; ++j)
+              if (precedes(all[first + j], j)) before += 1.0f;
+        };
+        if (first < own)
+          count([&](const T& other, int) { return !a.comp(mine, other); });
+        else if (first > own)
+          count([&](const T& other, int) { return a.comp(other, mine); });
+        else
+          count([&](const T& other, int j) { return j < block.lane() ? !a.comp(mine, other) : a.comp(other, mine); });
+      }
+      simt::atomic_add(&memory.place[block.lane()], static_cast<unsigned>(before));
     }
     sync_grid_once(block, a.barrier);  // all have read
     if (block.warp() == 0 && i < n)
@@ -656,7 +674,8 @@ struct descends {
 /// one launch in all.
 /// Other elements are merged. Cost: 2n elements of traffic for tiles of 8704 and for each factor of two from there to n, of
 /// four from 2^24 elements on; as many launches, of four twice as many. Scratch: n elements and up to 2 %; none for one tile.
-/// Of up to 16 bytes: up to 4096 take n^2 comparisons in one launch without scratch, up to 65,536 two launches.
+/// Of up to 16 bytes: up to 8192 (98,304 bytes) take n^2 comparisons in one launch without scratch, up to 65,536 two
+/// launches.
 /// \throws std::invalid_argument for a null or reversed range, or bits outside of the key; out_of_memory, cuda_error.
 /// Source: PMPP ch. 12 and 13; Adinets and Merrill, Onesweep, 2022. Example: test/sort.cpp, sort.
 template <sort_tuning Tuning = sort_tuning{}, execution_policy P, random_access_range R, class Comp = less,

@@ -26,23 +26,32 @@ public:
   /// `before()` when its block has arrived, and `after()` when all blocks have, before the other threads go on.
   template <class Block, class Before = nothing, class After = nothing>
   PMPP_HOST_DEVICE void sync(Block& block, Before before = {}, After after = {}) {
-    const auto blocks = static_cast<unsigned>(block.count());
-    expected_ += blocks;
     block.sync();
     if (block.thread() == 0) {
       before();
-      // A fence on either side, and the word itself relaxed: polls stay cheap, and ThreadSanitizer, which knows of an
-      // acquiring fence only what other fences have released, sees the order too.
-      simt::fence();
-      unsigned arrived = simt::atomic_add(arrived_, 1u) + 1;
-      while (static_cast<int>(arrived - expected_) < 0) {
-        block.spin();
-        arrived = simt::load(arrived_);
-      }
-      simt::fence();
+      arrive(block);
+      wait(block);
       after();
     }
     block.sync();
+  }
+
+  /// The same in two parts, both called by thread 0 alone: it says that its block has arrived, and waits for the others.
+  template <class Block>
+  PMPP_HOST_DEVICE void arrive(Block& block) {
+    expected_ += static_cast<unsigned>(block.count());
+    // A fence on either side, and the word itself relaxed: polls stay cheap, and ThreadSanitizer, which knows of an
+    // acquiring fence only what other fences have released, sees the order too.
+    simt::fence();
+    arrived_now_ = simt::atomic_add(arrived_, 1u) + 1;
+  }
+  template <class Block>
+  PMPP_HOST_DEVICE void wait(Block& block) {
+    while (static_cast<int>(arrived_now_ - expected_) < 0) {
+      block.spin();
+      arrived_now_ = simt::load(arrived_);
+    }
+    simt::fence();
   }
 
   /// One thread of each block calls, as the last thing it does with this barrier. True for the last block: it sees what
@@ -56,7 +65,7 @@ public:
 private:
   unsigned* arrived_;
   unsigned* left_;
-  unsigned expected_ = 0;
+  unsigned expected_ = 0, arrived_now_ = 0;
 };
 
 }  // namespace pmpp::inline PMPP_BACKEND::block

@@ -9,9 +9,8 @@
 //      neighbours merge in pairs first, half of the threads each pair, and all threads merge the two results.
 //   4. Warps pass their results through shared memory and write whole rows.
 //
-// Compared with rings (block/ring.hpp), which the tiles of a long stretch pass through, a block needs a third of the
-// shared memory, so that three times as many threads hide each other's waiting. Stable; asks comp only about elements.
-// (PMPP ch. 12 and 13; Varman et al., Merging multiple lists on hierarchical-memory multiprocessors, 1991, for the cut.)
+// Stable; asks comp only about elements. (PMPP ch. 12 and 13; Varman et al., Merging multiple lists on hierarchical-memory
+// multiprocessors, 1991, for the cut.)
 #pragma once
 
 #include <cstdint>
