@@ -193,16 +193,19 @@ TEST_CASE("co_rank: counts past 2^32, computed sequences") {
 
 TEST_CASE_TEMPLATE("rough_co_rank: at most the co-rank, and less than a grain in front of it", lanes,
                    std::integral_constant<int, 1>, std::integral_constant<int, 8>, std::integral_constant<int, 32>) {
-  for (const int count_a : {0, 1, 7, 300, 1024})
-    for (const int count_b : {0, 5, 333}) {
-      const auto a = sorted_numbers<int>(count_a), b = sorted_numbers<int>(count_b);
+  for (const int count_a : {0, 1, 7, 300, 1024, 20000})
+    for (const int count_b : {0, 5, 333, -333}) {  // negative: all of b comes behind a, far from where one would guess
+      const auto a = sorted_numbers<int>(count_a);
+      const auto b =
+          count_b < 0 ? test::copies<int>(-count_b, std::numeric_limits<int>::max()) : sorted_numbers<int>(count_b);
+      const int of_all_b = static_cast<int>(b.size());
       const auto place = rough_places<lanes::value>(a, b);
       int co_rank = 0;  // by merging
       bool fits = true;
-      for (int d = 0; d <= count_a + count_b; ++d) {
+      for (int d = 0; d <= count_a + of_all_b; ++d) {
         const int found = place[std::size_t(d)], of_b = d - co_rank;
-        fits &= found >= d - count_b && found <= co_rank && co_rank - found < grain;
-        co_rank += co_rank < count_a && (of_b == count_b || a[std::size_t(co_rank)] <= b[std::size_t(of_b)]);
+        fits &= found >= d - of_all_b && found <= co_rank && co_rank - found < grain;
+        co_rank += co_rank < count_a && (of_b == of_all_b || a[std::size_t(co_rank)] <= b[std::size_t(of_b)]);
       }
       CAPTURE(count_a);
       CAPTURE(count_b);

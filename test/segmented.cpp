@@ -168,11 +168,14 @@ void check_segments(const std::vector<T>& v, const std::vector<I>& offsets, T in
   CHECK(where::get(inout) == scans_of(v, offsets, v, op));
 }
 
-/// Runs of keys against a plain loop, with guards behind them.
+/// Runs of keys against a plain loop, with guards behind them; from some element of both on.
 template <pmpp::segmented_tuning Tuning, class where, class K, class V, class Op>
-void check_runs(const std::vector<K>& keys, const std::vector<V>& values, Op op) {
+void check_runs(const std::vector<K>& all_keys, const std::vector<V>& all_values, Op op, int from_key = 0,
+                int from_value = 0) {
   const typename where::policy policy{};
-  const std::size_t n = keys.size();
+  const std::vector<K> keys(all_keys.begin() + from_key, all_keys.end());
+  const std::vector<V> values(all_values.begin() + from_value, all_values.end());
+  const std::size_t n = std::min(keys.size(), values.size());
   std::vector<K> wanted_keys;
   std::vector<V> wanted;
   std::vector<int> wanted_lengths;
@@ -192,11 +195,13 @@ void check_runs(const std::vector<K>& keys, const std::vector<V>& values, Op op)
   wanted_keys.resize(n, key_guard);
   wanted.resize(n, guard);
   wanted_lengths.resize(n, -1);
-  const auto in_keys = where::put(keys);
-  const auto in = where::put(values);
+  const auto put_keys = where::put(all_keys);
+  const auto put_values = where::put(all_values);
+  const auto first = put_keys.begin() + from_key, last = first + static_cast<std::int64_t>(n);
   auto out_keys = where::put(test::copies<K>(n, key_guard));
   auto out = where::put(test::copies<V>(n, guard));
-  const auto ends = pmpp::reduce_by_key<test::tuned<where>(Tuning)>(policy, in_keys, in, out_keys, out, op);
+  const auto ends = pmpp::reduce_by_key<test::tuned<where>(Tuning)>(policy, first, last,
+                                                                    put_values.begin() + from_value, out_keys, out, op);
   CHECK(ends.first - out_keys.begin() == runs);
   CHECK(ends.second - out.begin() == runs);
   CHECK(where::get(out_keys) == wanted_keys);
@@ -205,8 +210,7 @@ void check_runs(const std::vector<K>& keys, const std::vector<V>& values, Op op)
   auto values_out = where::put(test::copies<K>(n, key_guard));
   auto lengths_out = where::put(test::copies<int>(n, -1));
   auto count = where::put(std::vector<std::int64_t>(1, -1));
-  pmpp::run_length_encode_into<test::tuned<where>(Tuning)>(policy, in_keys.begin(), in_keys.end(), values_out.begin(),
-                                                           lengths_out, count);
+  pmpp::run_length_encode_into<test::tuned<where>(Tuning)>(policy, first, last, values_out.begin(), lengths_out, count);
   pmpp::synchronize(policy);
   CHECK(where::get(count)[0] == runs);
   CHECK(where::get(values_out) == wanted_keys);
@@ -383,6 +387,23 @@ TEST_ALL_PLACES("runs: keys and values of every type") {
     for (std::size_t i = 0; i < wide.size(); ++i) wide[i].part[4] = static_cast<std::int64_t>(i / 9);
     check_runs<small, where>(wide, random_brackets(n), test::concatenate{});
     check_runs<pmpp::segmented_tuning{}, where>(runs_of<int>(n, l), wide, test::add_wide{});
+  }
+}
+
+TEST_ALL_PLACES("runs: keys and values that lie differently in their words") {
+  for (const std::int64_t n : {7, 130, 4100}) {
+    const lengths l{3, 1, 1, 20, 5, 200};
+    for (const int from_key : {0, 1, 2, 3})
+      for (const int from_value : {0, 1, 2, 3}) {
+        CAPTURE(n);
+        CAPTURE(from_key);
+        CAPTURE(from_value);
+        const auto numbers = test::random_values<std::uint32_t>(n);
+        check_runs<tiny, where>(runs_of<int>(n, l), numbers, pmpp::plus{}, from_key, from_value);
+        check_runs<deep, where>(runs_of<std::int64_t>(n, l), numbers, pmpp::plus{}, from_key, from_value);
+        check_runs<tiny, where>(runs_of<std::uint8_t>(n, l), numbers, pmpp::plus{}, from_key, from_value);
+        check_runs<tiny, where>(runs_of<std::uint16_t>(n, l), random_affines(n), test::compose{}, from_key, from_value);
+      }
   }
 }
 

@@ -188,10 +188,10 @@ template <segmented_tuning Tuning, class A, class Count, class P, class Aligned,
           class Sink, class Op>
 void runs_on_blocks(const P& where, const Aligned& aligned, const input<In>& in, const Heads& heads, const Out& out,
                     Sink sink, Op op, const completion& done) {
-  block::with_access(aligned, [&](auto wide, std::int64_t wide_lead) {
+  const auto start = [&](auto wide, std::int64_t wide_lead, auto shifted, int shift) {
     constexpr bool fits = wide * larger(sizeof(value_of<In>), sizeof(A)) <= 256;
     constexpr int items = fits ? int(wide) : 1;
-    using kernel = run_kernel<In, Heads, Out, Sink, Op, A, Count, items, Tuning>;
+    using kernel = run_kernel<In, Heads, Out, Sink, Op, A, Count, items, fits && shifted(), Tuning>;
     using look_back = typename kernel::look_back;
     const std::int64_t lead = fits ? wide_lead : 0;
     // Short inputs are cut into smaller tiles, one for each block.
@@ -211,9 +211,22 @@ void runs_on_blocks(const P& where, const Aligned& aligned, const input<In>& in,
     auto* const found = waits ? reinterpret_cast<selection*>(data + payload) : nullptr;
     launch_kernel<kernel::threads>(where, grid{smaller(p.tiles, most_blocks), kernel::threads, p.shared_bytes()},
                                    kernel{},
-                                   typename kernel::arguments{in.first, in.count, heads, out, sink, op, p, lead, found,
-                                                              look_back(memory.state(), data, p.tiles), done});
-  });
+                                   typename kernel::arguments{in.first, in.count, heads, out, sink, op, p, lead, shift,
+                                                              found, look_back(memory.state(), data, p.tiles), done});
+  };
+  if constexpr (Heads::by_key && joins_shifted<In>) {  // the keys' boundaries count
+    constexpr int items = block::access<In>::items, own = block::access<decltype(in.first.b)>::items;
+    using wide = std::integral_constant<int, items>;
+    const std::int64_t lead = block::access<decltype(in.first.a)>::template lead<items>(in.first.a);
+    const auto shift =
+        static_cast<int>((lead + items - block::access<decltype(in.first.b)>::template lead<items>(in.first.b)) % own);
+    if (shift == 0)
+      start(wide{}, lead, std::false_type{}, 0);
+    else
+      start(wide{}, lead, std::true_type{}, shift);
+  } else {
+    block::with_access(aligned, [&](auto wide, std::int64_t lead) { start(wide, lead, std::false_type{}, 0); });
+  }
 }
 
 /// Scans elements [begin, end) behind what lies in front of them in their segment.

@@ -44,10 +44,10 @@ struct look_back_memory {
 };
 
 /// The tiles of one launch; T is what a tile's elements are combined to. Every thread of a kernel makes its own from
-/// the same arguments; whole warps.
-template <class T>
+/// the same arguments; whole warps. Window: of so many rows before its own a block reads tiles, not sums.
+template <class T, int Window = 2>
 class look_back {
-  static constexpr int lanes = simt::warp_size, window = 2, header_bytes = 256;
+  static constexpr int lanes = simt::warp_size, window = Window, header_bytes = 256;
   using slots = tile_state<T>;
 
 public:

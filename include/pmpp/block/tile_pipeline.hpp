@@ -27,10 +27,10 @@ struct tile_pipeline_memory {
 };
 
 /// What the messenger says to other blocks about one tile, once.
-template <class Block, class T>
+template <class Block, class T, class Others>
 struct tile_exchange {
   Block& block;
-  const look_back<T>& others;
+  const Others& others;
   tile_pipeline_memory<T>& memory;
   std::int64_t tile, none;
   int stage;
@@ -65,8 +65,8 @@ struct tile_exchange {
 ///   write(tile, stage)            workers
 /// then leaves the look-back: after the last wait, or (Written) after the last write; look_back::finish is the caller's.
 /// All threads call; the last warp is the messenger.
-template <bool Written, class Block, class T, class Load, class Work, class Talk, class Write>
-PMPP_HOST_DEVICE void for_each_tile(Block& block, const look_back<T>& others, tile_pipeline_memory<T>& memory,
+template <bool Written, class Block, class Others, class T, class Load, class Work, class Talk, class Write>
+PMPP_HOST_DEVICE void for_each_tile(Block& block, const Others& others, tile_pipeline_memory<T>& memory,
                                     std::int64_t tiles, Load load, Work work, Talk talk, Write write) {
   const std::int64_t first = others.first(block, memory.look_back), none = tiles;
   const bool messenger = block.warp() == block.warps() - 1;
@@ -82,7 +82,7 @@ PMPP_HOST_DEVICE void for_each_tile(Block& block, const look_back<T>& others, ti
     const std::int64_t next = now < none ? memory.next[stage] : none;
     if (messenger) {
       if (now < none)
-        talk(now, stage, tile_exchange<Block, T>{block, others, memory, now, none, stage, next < none});
+        talk(now, stage, tile_exchange<Block, T, Others>{block, others, memory, now, none, stage, next < none});
       else if (!Written && block.lane() == 0)
         others.leave(block, memory.look_back);
     } else {

@@ -111,6 +111,14 @@ struct sides_of<true, pair<X, Y>, Slot> {
   };
 };
 
+/// Whether keys and values move as vectors also where theirs begin at different elements.
+template <class In>
+constexpr bool joins_shifted = false;
+template <class K, class V>
+constexpr bool joins_shifted<zip_iterator<K*, V*>> =
+    block::access<K*>::always&& block::access<V*>::always&& block::access<K*>::items > 1 &&
+    block::access<V*>::items > 1 && sizeof(V) % 4 == 0;
+
 /// What tiles tell each other: how many heads, and what the elements from the last one on combine to. In words, so that
 /// both fit 12 bytes where they can (block/tile_state.hpp).
 template <class A, class Count>
@@ -159,8 +167,8 @@ struct join_runs {
 };
 
 /// In: values; by key, pairs of key and value; for lengths, keys. Out: an iterator, or runs_out. Count holds the number
-/// of heads.
-template <class In, class Heads, class Out, class Sink, class Op, class A, class Count, int Items,
+/// of heads. Shifted: the values' vectors begin elsewhere than those of the keys.
+template <class In, class Heads, class Out, class Sink, class Op, class A, class Count, int Items, bool Shifted,
           segmented_tuning Tuning>
 struct run_kernel {
   static constexpr bool by_key = Heads::by_key, lengths = Heads::lengths, apart = by_key && !lengths;
@@ -168,7 +176,7 @@ struct run_kernel {
   using K = std::remove_cvref_t<decltype(Heads::key(std::declval<const value_of<In>&>()))>;
   using state = std::conditional_t<lengths, length_state, run_state<A, Count>>;
   using join = join_runs<state, Op, by_key>;
-  using look_back = block::look_back<state>;
+  using look_back = block::look_back<state, 1>;  // runs of 16 take 442 us on an H100, with a window of 2 450
 
   /// A head: its key, and the value of the run that ends in front of it.
   struct run {
@@ -220,6 +228,7 @@ struct run_kernel {
     unsigned lanes_with_head[2][warps];
     A before_lane[2][by_key ? 1 : workers];  ///< what it is preceded by in its warp, from the last head on
     unsigned heads[2][!by_key ? warps * most_rows * Items : lengths ? workers * most_strips : 1];  ///< a bit for each
+    typename sides::second behind[2][Shifted ? warps : 1];  ///< the vector of values behind its part
     std::int64_t last_begin[warps],
         last_offset[warps];  ///< of a warp's last search: an element, the first offset there
   };
@@ -261,9 +270,16 @@ struct run_kernel {
     PMPP_HOST_DEVICE T& operator[](int v) const { return at(v / vectors, v % vectors); }
   };
   /// Keys and values lie apart, as they do in memory, so that lanes copy to adjacent words: 2^27 pairs of 8 bytes in runs
-  /// of 16 take 450 us on an H100, vector by vector 670.
+  /// of 16 take 440 us on an H100, vector by vector 670.
   using front_plane = plane<typename sides::first>;
   using back_plane = plane<typename sides::second>;
+  /// The values' plane, and a vector behind it that lies elsewhere.
+  struct back_and_one {
+    back_plane plane;
+    int count;
+    typename sides::second& behind;
+    PMPP_HOST_DEVICE auto& operator[](int v) const { return v < count ? plane[v] : behind; }
+  };
   /// Shared memory for a strip of a warp. The runs that begin in it have room there.
   PMPP_HOST_DEVICE static constexpr int strip_bytes(int vectors) {
     const int front = front_plane::bytes_of_strip(vectors);
@@ -280,6 +296,7 @@ struct run_kernel {
     Op op;
     plan known;  ///< for a count that the host knows; for its bound where only the device does
     std::int64_t lead;
+    int shift;         ///< elements by which the values' vectors begin before those of the keys
     selection* found;  ///< where the result waits until all blocks have read the count, which it may overwrite
     look_back others;
     completion done;
@@ -353,12 +370,19 @@ private:
 
     /// Starts copying its vectors to shared memory.
     template <class Block>
-    PMPP_HOST_DEVICE void load(Block& block, const In& in) const {
-      if constexpr (apart) {
-        block::load_async(block, in.a, *this, front);
-        block::load_async(block, in.b, *this, back);
+    PMPP_HOST_DEVICE void load(Block& block, shared& memory, const arguments& a, const plan& p, int stage) const {
+      if constexpr (Shifted) {
+        block::load_async(block, a.in.a, *this, front);
+        auto own = p.data;
+        own.first -= a.shift;
+        block::load_async(block, a.in.b,
+                          block::vector_range<Items, false>(own, (this->first - p.data.first) / Items, this->count + 1),
+                          back_and_one{back, this->count, memory.behind[stage][block.warp()]});
+      } else if constexpr (apart) {
+        block::load_async(block, a.in.a, *this, front);
+        block::load_async(block, a.in.b, *this, back);
       } else {
-        block::load_async(block, in, *this, front);
+        block::load_async(block, a.in, *this, front);
       }
       simt::copy_async_batch();
     }
@@ -370,6 +394,35 @@ private:
         return {front.at(lane, j).in, back.at(lane, j).in};
       else
         return front.at(lane, j).in;
+    }
+    /// All vectors of a lane in a strip. Values that lie otherwise than keys come out of one vector more, the first of the
+    /// next lane, by moving down in registers: one by one such values took 516 us where this takes 444.
+    template <class Block>
+    PMPP_HOST_DEVICE void get(Block& block, shared& memory, const arguments& a, int strip, int stage,
+                              raw (&x)[each]) const {
+      const int first = first_of(block, strip);
+      if constexpr (Shifted) {
+        constexpr int step = int(sizeof(*a.in.b)) / 4, words = Items * step;  // of an element, of a vector
+        const int lane = strip * lanes + block.lane();
+        const bool last = strip + 1 == strips && block.lane() == lanes - 1;
+        std::uint32_t w[(each + 1) * words];
+        for (int j = 0; j <= each; ++j) {
+          const auto& y = j < vectors ? back.at(lane, j)
+                          : last      ? memory.behind[stage][block.warp()]
+                                      : back.at(lane + 1, 0);
+          for (int i = 0; i < words; ++i) w[j * words + i] = y.in.word[i];
+        }
+        for (int bit = 1; bit < block::access<decltype(a.in.b)>::items; bit *= 2)
+          if ((a.shift & bit) != 0)
+            for (int i = 0; i + bit * step < (each + 1) * words; ++i) w[i] = w[i + bit * step];
+        for (int j = 0; j < each; ++j) {
+          if (j < vectors && this->has(first + j)) x[j].first = front.at(lane, j).in;
+          for (int i = 0; i < words; ++i) x[j].second.word[i] = w[j * words + i];
+        }
+      } else {
+        for (int j = 0; j < each; ++j)
+          if (j < vectors && this->has(first + j)) x[j] = loaded(block, strip, j);
+      }
     }
     /// The first vector of a lane in a strip.
     template <class Block>
@@ -434,7 +487,7 @@ private:
   template <bool Inside, class Block>
   PMPP_HOST_DEVICE static void load(Block& block, shared& memory, const arguments& a, const plan& p,
                                     const share<Inside>& mine, int stage) {
-    mine.load(block, a.in);
+    mine.load(block, memory, a, p, stage);
     if constexpr (!by_key)
       mark(block, memory, a, p, mine);
     else if (block.lane() == 0 && mine.first > 0 && mine.first < p.data.n)
@@ -621,8 +674,7 @@ private:
     for (int strip = 0; strip < mine.strips; ++strip) {
       const int first = mine.first_of(block, strip);
       raw x[each]{};
-      for (int j = 0; j < each; ++j)
-        if (j < mine.vectors && mine.has(first + j)) x[j] = mine.loaded(block, strip, j);
+      mine.get(block, memory, a, strip, stage, x);
       block.sync_warp();  // runs may now go where these were
       const auto item = [&](int i) { return block::access<In>::value(a.in, x[i / Items], i % Items); };
       K first_key{}, previous{};  // of the lane
