@@ -31,6 +31,8 @@ namespace {
 
 constexpr pmpp::convolution_tuning standard{};
 constexpr pmpp::convolution_tuning tiny{2, 2, 1, 1, 8, 2, 1, 1, 1, 2, 1, 2, 4, 1, 8};
+/// Square masks of 11, 13 and 15 taps a side walk down strips, however small the matrix is.
+constexpr pmpp::convolution_tuning in_strips{.strip_least = 0};
 
 struct shape {
   std::int64_t depth, height, width;
@@ -246,6 +248,25 @@ TEST_ALL_PLACES("the square masks that have kernels of their own, every border, 
   check_matrix<standard, where, float, float, float>(300, 800, 2, 3, border::mirror);
 }
 
+TEST_ALL_PLACES("square masks that walk down strips, every border, whole and cut off strips and sections") {
+  for (const std::int64_t k : {11, 13, 15}) {
+    for (const border::rule& outside : rules) {
+      check_matrix<in_strips, where, float, float, float>(70, 260, k, k, outside);
+      check_matrix<in_strips, where, float, float, float>(33, 131, k, k, outside, {1, 2}, {3, 1});
+      check_matrix<in_strips, where, float, float, float>(5, 4, k, k, outside, {4, 4}, {8, 0});
+      check_matrix<in_strips, where, float, float, float>(2, 515, k, k, outside);
+    }
+    check_matrix<in_strips, where, float, float, float>(41, 1027, k, k, border::wrap, {0, 1}, {0, 1});
+    check_matrix<in_strips, where, float, float, float>(40, 90, k, k, border::mirror, {0, 0, true}, {0, 0, true});
+    check_matrix<in_strips, where, std::uint8_t, float, std::uint8_t>(41, 1036, k, k, border::reflect);
+    check_matrix<in_strips, where, std::uint8_t, float, std::uint8_t>(23, 519, k, k, border::constant(200), {1, 1});
+    check_matrix<in_strips, where, std::int16_t, float, float>(20, 516, k, k, border::constant(-7.5));
+#if PMPP_CUDA
+    check_matrix<in_strips, where, __half, float, __half>(40, 280, k, k, border::clamp);
+#endif
+  }
+}
+
 TEST_ALL_PLACES("masks of other sizes: even, one row, one column, larger than a tile and than the input") {
   for (const auto& [rows, cols] : {std::pair{1, 1},
                                    {2, 2},
@@ -371,14 +392,14 @@ TEST_ALL_PLACES("three dimensions: rows that begin at 16-byte boundaries and oth
 TEST_ALL_PLACES("an impulse gives the mask back, turned round; a mask that is an impulse gives the input back") {
   const typename where::policy policy{};
   const std::int64_t rows = 40, cols = 150;
-  for (const auto& [k, l] : {std::pair{3, 3}, {9, 9}, {4, 7}}) {
+  for (const auto& [k, l] : {std::pair{3, 3}, {9, 9}, {15, 15}, {4, 7}}) {
     std::vector<float> impulse(static_cast<std::size_t>(rows * cols)), mask = numbers<float>(k * l);
     impulse[static_cast<std::size_t>(20 * cols + 77)] = 1;
     const auto data = where::put(impulse);
     auto out = where::put(std::vector<float>(impulse.size()));
     const matrix_view<float> to(out.data(), rows, cols);
-    pmpp::convolve(policy, matrix_view<const float>(data.data(), rows, cols), matrix_view<float>(mask.data(), k, l),
-                   to);
+    pmpp::convolve<test::tuned<where>(in_strips)>(policy, matrix_view<const float>(data.data(), rows, cols),
+                                                  matrix_view<float>(mask.data(), k, l), to);
     auto got = where::get(out);
     for (std::int64_t i = 0; i < k; ++i)
       for (std::int64_t j = 0; j < l; ++j) {
@@ -391,8 +412,8 @@ TEST_ALL_PLACES("an impulse gives the mask back, turned round; a mask that is an
     std::fill(mask.begin(), mask.end(), 0.0f);
     mask[static_cast<std::size_t>(k / 2 * l + l / 2)] = 1;
     const auto again = where::put(in);
-    pmpp::convolve(policy, matrix_view<const float>(again.data(), rows, cols), matrix_view<float>(mask.data(), k, l),
-                   to);
+    pmpp::convolve<test::tuned<where>(in_strips)>(policy, matrix_view<const float>(again.data(), rows, cols),
+                                                  matrix_view<float>(mask.data(), k, l), to);
     CHECK(where::get(out) == in);
   }
 }
@@ -400,14 +421,16 @@ TEST_ALL_PLACES("an impulse gives the mask back, turned round; a mask that is an
 TEST_ALL_PLACES("NaN goes as far as the mask reaches and no further") {
   const typename where::policy policy{};
   const std::int64_t rows = 60, cols = 300;
-  for (const auto& [k, l] : {std::pair{3, 3}, {5, 5}, {7, 7}, {9, 9}, {1, 1}, {2, 2}, {6, 3}, {3, 10}, {11, 13}}) {
+  for (const auto& [k, l] :
+       {std::pair{3, 3}, {5, 5}, {7, 7}, {9, 9}, {13, 13}, {1, 1}, {2, 2}, {6, 3}, {3, 10}, {11, 13}}) {
     std::vector<float> in(static_cast<std::size_t>(rows * cols), 1.0f);
     in[static_cast<std::size_t>(30 * cols + 130)] = std::numeric_limits<float>::quiet_NaN();
     const auto data = where::put(in);
     auto out = where::put(in);
     const std::vector<float> mask(static_cast<std::size_t>(k * l), 1.0f);
-    pmpp::convolve(policy, matrix_view<const float>(data.data(), rows, cols),
-                   matrix_view<const float>(mask.data(), k, l), matrix_view<float>(out.data(), rows, cols));
+    pmpp::convolve<test::tuned<where>(in_strips)>(policy, matrix_view<const float>(data.data(), rows, cols),
+                                                  matrix_view<const float>(mask.data(), k, l),
+                                                  matrix_view<float>(out.data(), rows, cols));
     const auto got = where::get(out);
     int wrong = 0;
     for (std::int64_t y = 0; y < rows; ++y)

@@ -10,7 +10,8 @@
 //   2. Each thread makes a column of results, four or eight wide: an element that it has in registers serves all rows of
 //      the mask; in one dimension, adjacent results (convolution/kernel.hpp).
 //   3. The taps come as parameters of the kernel where they are in the host's memory, so that nothing is copied and
-//      nothing waits; those of square masks of 3, 5, 7 and 9 taps a side are operands where they are.
+//      nothing waits; those of square masks of 3, 5, 7 and 9 taps a side are operands where they are. Blocks for square masks
+//      of 11, 13 and 15 walk down strips of the matrix, with the results in registers (convolution/strip.hpp).
 //   4. Masks too large for shared memory are used part by part.
 //   5. convolve_separable walks down strips of the matrix, with the results of short masks in registers
 //      (convolution/walk.hpp), with the sums along rows of longer ones in shared memory (convolution/separable.hpp).
@@ -30,6 +31,7 @@
 #include <pmpp/convolution/pixels.hpp>
 #include <pmpp/convolution/planes.hpp>
 #include <pmpp/convolution/separable.hpp>
+#include <pmpp/convolution/strip.hpp>
 #include <pmpp/convolution/volume.hpp>
 #include <pmpp/convolution/walk.hpp>
 #include <pmpp/core/config.hpp>
@@ -62,6 +64,9 @@ struct convolution_tuning {
   // convolve_separable: as above; half as many rows of doubles.
   int separable_warps = 8, separable_rows = 4, separable_blocks = 3, separable_part = 128;
   int pixel_rows = 2;  ///< of 16 bytes that a thread makes
+  // Square masks of 11, 13 and 15 taps a side: blocks of a multiprocessor; sections of strips are at least so many
+  // masks high, smaller matrices are made by tiles.
+  int strip_blocks = 4, strip_least = 3;
 };
 
 namespace detail {
@@ -190,6 +195,28 @@ void launch_small(const P& where, const convolution<In, Tap, Out>& c, bool mask_
     launch(where, task.tiles, small_convolution_kernel<In, Tap, Out, Size, shape, true>{}, task, taps);
 }
 
+/// Whether positions fit into the 31 bits that kernels of strips count in.
+template <class T>
+bool fits_strips(const volume<T>& v) {
+  const std::int64_t most = std::int64_t(1) << 30;
+  return v.height < most && v.width < most && v.step >= 0 && v.width * v.step < most;
+}
+
+/// Makes the results by strip_kernel; returns false where it is not made for the matrix.
+template <int Size, convolution_tuning Tuning, class P, class In, class Tap, class Out>
+bool launch_strips(const P& where, const convolution<In, Tap, Out>& c, bool mask_in_place) {
+  using kernel = strip_kernel<In, Tap, Out, Size, Tuning.strip_blocks>;
+  const std::int64_t strips = ceil_div(c.out.width, std::int64_t(kernel::width));
+  const std::int64_t rows =
+      section_rows(c.out.height, 1, Size, strips, processor_count(where) * std::int64_t(kernel::min_blocks));
+  if (!fits_strips(c.in) || rows < Tuning.strip_least * Size) return false;
+  const std::int64_t section = round_up(rows + Size - 1, std::int64_t(kernel::rows)) - (Size - 1);
+  const strip_task<In, Out> task{c.in, c.out, c.outside, c.in.in_fours(), c.out.in_fours(), strips, section};
+  launch(where, strips * ceil_div(c.out.height, section), kernel{}, task,
+         argument_of<Size * Size>(c.mask, mask_in_place));
+  return true;
+}
+
 /// Whether the kernel for pixels has the result: taps small enough that their multiples of 2^125 are numbers.
 template <class Tap, class In, class Out>
 bool fits_pixels(const convolution<In, Tap, Out>& c) {
@@ -236,6 +263,9 @@ void choose_kernel(const P& where, const convolution<In, Tap, Out>& c, bool mask
       if (m.width == 5) return launch_small<5, Tuning>(where, c, mask_in_place);
       if (m.width == 7) return launch_small<7, Tuning>(where, c, mask_in_place);
       if (m.width == 9) return launch_small<9, Tuning>(where, c, mask_in_place);
+      if (m.width == 11 && launch_strips<11, Tuning>(where, c, mask_in_place)) return;
+      if (m.width == 13 && launch_strips<13, Tuning>(where, c, mask_in_place)) return;
+      if (m.width == 15 && launch_strips<15, Tuning>(where, c, mask_in_place)) return;
     }
   }
   // What is converted on its way needs more registers, doubles need twice as many.
@@ -363,12 +393,10 @@ void convolve_band(const separable_convolution<In, TapY, TapX, Out>& c, std::int
 template <class In>
 inline constexpr int walk_taps = std::is_same_v<In, float> ? 16 : 32;
 
-/// Whether walk_kernel has the result: short masks, and positions that fit into 31 bits.
+/// Whether walk_kernel has the result.
 template <class In, class TapY, class TapX, class Out>
 bool fits_walk(const separable_convolution<In, TapY, TapX, Out>& c) {
-  const std::int64_t most = std::int64_t(1) << 30;
-  return larger(c.mask_y.width, c.mask_x.width) <= walk_taps<In> && c.in.height < most && c.in.width < most &&
-         c.in.step >= 0 && c.in.width * c.in.step < most;
+  return larger(c.mask_y.width, c.mask_x.width) <= walk_taps<In> && fits_strips(c.in);
 }
 
 template <int Slots, class P, class In, class TapY, class TapX, class Out>

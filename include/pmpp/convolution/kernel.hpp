@@ -286,28 +286,31 @@ PMPP_HOST_DEVICE void load_tile(int thread, const convolution_task<In, Out>& tas
   simt::copy_async_batch();
 }
 
-/// Writes a column of results, four wide, as far as they exist; `sums(h)` are those of row h.
+/// Writes a column of results, four wide, to `to`, as far as there are `rows` and `columns`; `sums(h)` are those of row h.
 template <int Rows, class In, class Out, class Sums>
-PMPP_HOST_DEVICE void store_column(const convolution_task<In, Out>& task, std::int64_t z, std::int64_t y,
-                                   std::int64_t x, const Sums& sums) {
-  const volume<Out>& out = task.out;
-  if (y >= out.height || x >= out.width) return;
-  const int rows = static_cast<int>(smaller(out.height - y, std::int64_t(Rows)));
-  const int columns = static_cast<int>(smaller(out.width - x, std::int64_t(4)));
-  Out* to = out.at(z, y, x);
+PMPP_HOST_DEVICE void store_column(const convolution_task<In, Out>& task, Out* to, int rows, int columns,
+                                   const Sums& sums) {
   for_each_constant<Rows>([&](auto number) {
     constexpr int h = decltype(number)::value;
     if (h < rows) {
       four<Out> result;
       for (int j = 0; j < 4; ++j) result.item[j] = stored<Out>(sums(number)[j]);
-      if (task.out_fours && columns == 4)
+      if (task.out_fours && columns >= 4)
         *reinterpret_cast<four<Out>*>(to) = result;
       else
         for (int j = 0; j < 4; ++j)
-          if (j < columns) to[j * out.step] = result.item[j];
-      to += out.pitch;
+          if (j < columns) to[j * task.out.step] = result.item[j];
+      to += task.out.pitch;
     }
   });
+}
+/// The same at row y and column x of plane z.
+template <int Rows, class In, class Out, class Sums>
+PMPP_HOST_DEVICE void store_column(const convolution_task<In, Out>& task, std::int64_t z, std::int64_t y,
+                                   std::int64_t x, const Sums& sums) {
+  const volume<Out>& out = task.out;
+  store_column<Rows>(task, out.at(z, y, x), static_cast<int>(smaller(out.height - y, std::int64_t(Rows))),
+                     static_cast<int>(smaller(out.width - x, std::int64_t(4))), sums);
 }
 
 /// The position of a tile's first result.
@@ -407,9 +410,14 @@ struct convolution_kernel {
       for (int g = 0; g < Shape.groups; ++g)
         for (int j = 0; j < 4; ++j) total[0][g][j] = mine[block.lane() + 32 * g].item[j];
     }
+    const volume<Out>& out = task.out;
+    const std::int64_t y = at.y + row, x = at.x + 4 * (column + block.lane());
+    Out* const to = out.at(at.z, y, 0);
+    const int rows = static_cast<int>(smaller(out.height - y, std::int64_t(Shape.rows)));
+    const int columns = static_cast<int>(smaller(out.width - x, std::int64_t(Shape.width())));
     for_each_constant<Shape.groups>([&](auto number) {
       constexpr int g = decltype(number)::value;
-      store_column<Shape.rows>(task, at.z, at.y + row, at.x + 4 * (column + block.lane() + 32 * g),
+      store_column<Shape.rows>(task, to + (x + 128 * g) * out.step, rows, columns - 128 * g,
                                [&](auto h) -> const sum(&)[4] { return total[decltype(h)::value][g]; });
     });
   }
