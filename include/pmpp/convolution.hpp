@@ -60,7 +60,7 @@ struct convolution_tuning {
   // Square masks of 3, 5, 7 and 9 taps a side; a thread makes one group of columns.
   int small_warps = 4, small_rows = 8, small_blocks = 6;
   // convolve_separable: as above; half as many rows of doubles.
-  int separable_warps = 8, separable_rows = 4, separable_blocks = 3, separable_part = 128;
+  int separable_warps = 4, separable_rows = 8, separable_blocks = 4, separable_part = 128;
   int pixel_rows = 2;  ///< of 16 bytes that a thread makes
 };
 
