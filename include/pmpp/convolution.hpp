@@ -359,23 +359,21 @@ void convolve_band(const separable_convolution<In, TapY, TapX, Out>& c, std::int
   }
 }
 
-/// Taps of a mask that walk_kernel has registers for; where nothing is converted it is faster up to 16 only.
-template <class In>
-inline constexpr int walk_taps = std::is_same_v<In, float> ? 16 : 32;
+/// Taps of a mask that walk_kernel has registers for.
+inline constexpr int walk_taps = 16;
 
 /// Whether walk_kernel has the result: short masks, and positions that fit into 31 bits.
 template <class In, class TapY, class TapX, class Out>
 bool fits_walk(const separable_convolution<In, TapY, TapX, Out>& c) {
   const std::int64_t most = std::int64_t(1) << 30;
-  return larger(c.mask_y.width, c.mask_x.width) <= walk_taps<In> && c.in.height < most && c.in.width < most &&
+  return larger(c.mask_y.width, c.mask_x.width) <= walk_taps && c.in.height < most && c.in.width < most &&
          c.in.step >= 0 && c.in.width * c.in.step < most;
 }
 
 template <int Slots, class P, class In, class TapY, class TapX, class Out>
 void launch_walk(const P& where, const separable_convolution<In, TapY, TapX, Out>& c) {
-  constexpr int fewer = Slots == 32 ? 16 : Slots - 4;
   if constexpr (Slots > 8)
-    if (larger(c.mask_y.width, c.mask_x.width) <= fewer) return launch_walk<fewer>(where, c);
+    if (larger(c.mask_y.width, c.mask_x.width) <= Slots - 4) return launch_walk<Slots - 4>(where, c);
   using kernel = walk_kernel<In, TapY, TapX, Out, Slots>;
   const std::int64_t strips = ceil_div(c.out.width, std::int64_t(kernel::width));
   const std::int64_t slots = round_up(c.mask_y.width, std::int64_t(4));
@@ -393,7 +391,7 @@ void convolve_separable_on_device(const P& where, const separable_convolution<In
   check_reachable(where, "convolve_separable", c.out.data);
   using sum = sum_of<In, std::conditional_t<needs_double<TapY>, TapY, TapX>, Out>;
   if constexpr (std::is_same_v<sum, float>)
-    if (fits_walk(c)) return launch_walk<walk_taps<In>>(where, c);
+    if (fits_walk(c)) return launch_walk<walk_taps>(where, c);
   constexpr int rows = std::is_same_v<sum, float> ? Tuning.separable_rows : Tuning.separable_rows / 2;
   // What is converted on its way needs more registers.
   constexpr int blocks =
