@@ -151,8 +151,9 @@ void add_cases() {
   for (const std::int64_t k : {3, 7, 9})
     add_convolution<float, tuning{.small_warps = 8, .small_blocks = 3}>("f32 8 small warps, ", picture, {1, k, k});
   add_convolution<float, tuning{.small_rows = 16, .small_blocks = 3}>("f32 16 small rows, ", picture, {1, 9, 9});
-  add_separable<tuning{.separable_warps = 4, .separable_rows = 8}>("f32 4 warps of 8 rows, ", 8192, 8192, 31);
-  add_separable<tuning{.separable_rows = 8, .separable_blocks = 2}>("f32 8 warps of 8 rows, ", 8192, 8192, 31);
+  add_separable<tuning{.separable_warps = 8, .separable_rows = 4, .separable_blocks = 3}>("f32 8 warps of 4 rows, ",
+                                                                                          8192, 8192, 31);
+  add_separable<tuning{.separable_warps = 8, .separable_blocks = 2}>("f32 8 warps of 8 rows, ", 8192, 8192, 31);
   for (const std::int64_t k : {15, 31})
     add_convolution<float, tuning{.rows = 6, .blocks = 2}>("f32 6 rows, ", picture, {1, k, k});
 #endif

@@ -62,7 +62,7 @@ struct convolution_tuning {
   // Square masks of 3, 5, 7 and 9 taps a side; a thread makes one group of columns.
   int small_warps = 4, small_rows = 8, small_blocks = 6;
   // convolve_separable: as above; half as many rows of doubles.
-  int separable_warps = 8, separable_rows = 4, separable_blocks = 3, separable_part = 128;
+  int separable_warps = 4, separable_rows = 8, separable_blocks = 4, separable_part = 128;
   int pixel_rows = 2;  ///< of 16 bytes that a thread makes
   // Square masks of 11, 13 and 15 taps a side: blocks of a multiprocessor; sections of strips are at least so many
   // masks high, smaller matrices are made by tiles.
@@ -389,21 +389,19 @@ void convolve_band(const separable_convolution<In, TapY, TapX, Out>& c, std::int
   }
 }
 
-/// Taps of a mask that walk_kernel has registers for; where nothing is converted it is faster up to 16 only.
-template <class In>
-inline constexpr int walk_taps = std::is_same_v<In, float> ? 16 : 32;
+/// Taps of a mask that walk_kernel has registers for.
+inline constexpr int walk_taps = 16;
 
 /// Whether walk_kernel has the result.
 template <class In, class TapY, class TapX, class Out>
 bool fits_walk(const separable_convolution<In, TapY, TapX, Out>& c) {
-  return larger(c.mask_y.width, c.mask_x.width) <= walk_taps<In> && fits_strips(c.in);
+  return larger(c.mask_y.width, c.mask_x.width) <= walk_taps && fits_strips(c.in);
 }
 
 template <int Slots, class P, class In, class TapY, class TapX, class Out>
 void launch_walk(const P& where, const separable_convolution<In, TapY, TapX, Out>& c) {
-  constexpr int fewer = Slots == 32 ? 16 : Slots - 4;
   if constexpr (Slots > 8)
-    if (larger(c.mask_y.width, c.mask_x.width) <= fewer) return launch_walk<fewer>(where, c);
+    if (larger(c.mask_y.width, c.mask_x.width) <= Slots - 4) return launch_walk<Slots - 4>(where, c);
   using kernel = walk_kernel<In, TapY, TapX, Out, Slots>;
   const std::int64_t strips = ceil_div(c.out.width, std::int64_t(kernel::width));
   const std::int64_t slots = round_up(c.mask_y.width, std::int64_t(4));
@@ -421,7 +419,7 @@ void convolve_separable_on_device(const P& where, const separable_convolution<In
   check_reachable(where, "convolve_separable", c.out.data);
   using sum = sum_of<In, std::conditional_t<needs_double<TapY>, TapY, TapX>, Out>;
   if constexpr (std::is_same_v<sum, float>)
-    if (fits_walk(c)) return launch_walk<walk_taps<In>>(where, c);
+    if (fits_walk(c)) return launch_walk<walk_taps>(where, c);
   constexpr int rows = std::is_same_v<sum, float> ? Tuning.separable_rows : Tuning.separable_rows / 2;
   // What is converted on its way needs more registers.
   constexpr int blocks =

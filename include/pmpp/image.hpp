@@ -10,7 +10,7 @@
 //   1. rgb_to_gray: three bytes a pixel fit no vector. A warp copies 1536 bytes to shared memory, 16 at a time, and reads
 //      them back as 48 adjacent ones a lane: 16 pixels, which are written at once.
 //   2. box_blur of bytes, up to radius 7: a thread holds the rows of the window of 16 columns in registers. Sums of
-//      columns stand two in a word and slide down; a sum of those slides along the row; a multiplication divides it.
+//      columns slide down; a sum of those slides along the row; a multiplication divides it.
 //   3. Wider windows of bytes, up to radius 127, slide in both directions: down in registers, along rows in shared memory.
 //      Other types are the separable convolution with equal taps, zeros outside. Pixels near the edges, whose windows have
 //      fewer pixels, are corrected after it (fractions), or sums are divided in a second pass (integers).
@@ -46,7 +46,7 @@ namespace pmpp::inline PMPP_BACKEND {
 
 struct image_tuning {
   int gray_pieces = 1;  ///< of 48 bytes that a thread of rgb_to_gray reads before it writes
-  int blur_rows = 4;    ///< of 16 pixels that a thread of box_blur makes; twice as many past radius 2
+  int blur_rows = 4;    ///< of 16 pixels that a thread of box_blur makes; twice as many past radius 1
 };
 
 namespace detail {
@@ -146,8 +146,8 @@ void launch_box(const P& where, const volume<const std::uint8_t>& in, const volu
                 std::int64_t radius) {
   if constexpr (Radius > 1)
     if (radius < Radius) return launch_box<Radius - 1, Tuning>(where, in, out, radius);
-  // Where rows are read twice, longer columns read fewer.
-  constexpr int rows = Radius <= 2 ? Tuning.blur_rows : 2 * Tuning.blur_rows;
+  // Windows of several rows: longer columns begin with fewer rows that give no result.
+  constexpr int rows = Radius <= 1 ? Tuning.blur_rows : 2 * Tuning.blur_rows;
   using kernel = box_kernel<Radius, rows>;
   const std::int64_t tiles_x = ceil_div(out.width, std::int64_t(kernel::width));
   const std::int64_t tiles_y = ceil_div(out.height, std::int64_t(kernel::height));

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The kernel of convolve_separable for masks of up to 16 taps each, 32 where elements are converted to floats: the results
-// wait in registers, so that only rows of the input go through shared memory. A block walks down a strip of 512 columns:
+// The kernel of convolve_separable for masks of up to 16 taps each: the results wait in registers, so that only rows of the
+// input go through shared memory. A block walks down a strip of 512 columns:
 //
 //   row r of the input --mask_x--> sum of row r, times tap 0 of mask_y --> result r + 2
 //                                                          1           --> result r + 1
@@ -60,8 +60,8 @@ struct walk_task {
 
 template <class In, class TapY, class TapX, class Out, int Slots>
 struct walk_kernel {
-  static constexpr bool moves = std::is_same_v<In, float>;  ///< without registers on the way
-  static constexpr int threads = 128, min_blocks = Slots < 16 ? 4 : Slots == 16 ? 3 : 2;  // registers
+  static constexpr bool moves = std::is_same_v<In, float>;              ///< without registers on the way
+  static constexpr int threads = 128, min_blocks = Slots < 16 ? 4 : 3;  // registers
   static constexpr int width = 4 * threads, pitch = (width + Slots) / 4, steps = 8;
   static constexpr int ahead = 4;             ///< rows that are on their way
   static constexpr int ring = moves ? 8 : 4;  ///< rows in shared memory

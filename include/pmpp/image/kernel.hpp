@@ -128,28 +128,12 @@ struct divider {
   PMPP_HOST_DEVICE std::uint32_t operator()(std::uint32_t s) const { return s * multiplier + half; }
 };
 
-/// Sums of the bytes in columns of words, below 2^16: in two words, of the first and third byte, of the second and fourth.
-template <int Words>
-struct column_sums {
-  std::uint32_t even[Words], odd[Words];
-
-  PMPP_HOST_DEVICE void add(const std::uint32_t (&word)[Words]) {
-    for (int i = 0; i < Words; ++i) even[i] += even_bytes(word[i]), odd[i] += odd_bytes(word[i]);
-  }
-  PMPP_HOST_DEVICE void subtract(const std::uint32_t (&word)[Words]) {
-    for (int i = 0; i < Words; ++i) even[i] -= even_bytes(word[i]), odd[i] -= odd_bytes(word[i]);
-  }
-  PMPP_HOST_DEVICE static std::uint32_t even_bytes(std::uint32_t word) { return word & 0x00ff00ffu; }
-  PMPP_HOST_DEVICE static std::uint32_t odd_bytes(std::uint32_t word) { return simt::pick_bytes(word, 0, 0x4341); }
-};
-
 /// Pixels of 8 bits, windows of 2 Radius + 1 <= 15 a side. A thread makes 16 columns of `Rows` rows. It keeps the sums
-/// of its columns over the rows of the window, two in a word: a row comes in, a row goes out. A second sum slides along
-/// the columns.
+/// of its columns over the rows of the window: a row comes in, a row goes out. A second sum slides along the columns.
 template <int Radius, int Rows>
 struct box_kernel {
   static constexpr bool keeps_rows = Radius <= 2;  ///< in registers, else they are read again when they go out
-  static constexpr int threads = 256, min_blocks = Radius == 1 ? 3 : 2;
+  static constexpr int threads = 256, min_blocks = Radius == 2 ? 2 : 3;  // registers
   static constexpr int columns = 16, side = 2 * Radius + 1;
   static constexpr int margin = ceil_div(Radius, 4), words = 4 + 2 * margin;  ///< of four columns, in a row
   static constexpr int width = 32 * columns, height = threads / 32 * Rows;    ///< of a block's pixels
@@ -181,29 +165,33 @@ private:
     std::uint32_t word[words];
   };
 
-  struct sums : column_sums<words> {
-    using column_sums<words>::even, column_sums<words>::odd;
+  /// Sums of the columns that a thread's windows meet.
+  struct sums {
+    std::uint32_t column[columns + 2 * Radius];
 
-    /// The sum of a column, from the thread's first one on.
-    PMPP_HOST_DEVICE std::uint32_t operator[](int i) const {
-      const int at = i + 4 * margin;
-      const std::uint32_t pair = at % 2 == 0 ? even[at / 4] : odd[at / 4];
-      return at % 4 < 2 ? pair & 0xffffu : pair >> 16;
+    PMPP_HOST_DEVICE void add(const line& l) { add<1>(l); }
+    PMPP_HOST_DEVICE void subtract(const line& l) { add<-1>(l); }
+    template <int Factor>
+    PMPP_HOST_DEVICE void add(const line& l) {
+      for_each_constant<columns + 2 * Radius>([&](auto number) {
+        constexpr int i = decltype(number)::value, at = i + 4 * margin - Radius;
+        column[i] = simt::add_byte<at % 4, Factor>(l.word[at / 4], column[i]);
+      });
     }
     /// The means around the thread's columns; divide(i) is the divider of column i.
     template <class Divide>
     PMPP_HOST_DEVICE words_of<4> means(const Divide& divide) const {
       words_of<4> result;
       std::uint32_t sum = 0, quotient[4];  // in their first bytes
-      for_each_constant<2 * Radius>([&](auto number) { sum += (*this)[decltype(number)::value - Radius]; });
+      for_each_constant<2 * Radius>([&](auto number) { sum += column[decltype(number)::value]; });
       for_each_constant<columns>([&](auto number) {
         constexpr int i = decltype(number)::value;
-        sum += (*this)[i + Radius];
+        sum += column[i + 2 * Radius];
         quotient[i % 4] = divide(i)(sum);
         if constexpr (i % 4 == 3)
           result.word[i / 4] = simt::pick_bytes(simt::pick_bytes(quotient[0], quotient[1], 0x0073),
                                                 simt::pick_bytes(quotient[2], quotient[3], 0x0073), 0x5410);
-        sum -= (*this)[i - Radius];
+        sum -= column[i];
       });
       return result;
     }
@@ -238,10 +226,10 @@ private:
         return read(i);
     };
     sums column{};
-    for_each_constant<2 * Radius>([&](auto i) { column.add(row(i).word); });
+    for_each_constant<2 * Radius>([&](auto i) { column.add(row(i)); });
     for_each_constant<Rows>([&](auto number) {
       constexpr int h = decltype(number)::value;
-      column.add(row(std::integral_constant<int, h + 2 * Radius>{}).word);
+      column.add(row(std::integral_constant<int, h + 2 * Radius>{}));
       words_of<4> result;
       if (has_left && has_right)
         result = column.means([](int) { return divider(side * side); });
@@ -252,7 +240,7 @@ private:
           return divider(static_cast<std::uint32_t>(side * (side - left - right)));
         });
       store_words<4>(to + h * out.pitch, result);
-      if constexpr (h < Rows - 1) column.subtract(row(number).word);
+      if constexpr (h < Rows - 1) column.subtract(row(number));
     });
   }
 
@@ -264,10 +252,10 @@ private:
     const bool at_edge = x < Radius || x + columns + Radius > in.width;
     const std::int64_t first = x - columns * block.lane(), end = smaller(y + Rows, out.height);
     sums column{};
-    for (std::int64_t i = y - Radius; i < y + Radius; ++i) column.add(any_line(in, i, x).word);
+    for (std::int64_t i = y - Radius; i < y + Radius; ++i) column.add(any_line(in, i, x));
     for (std::int64_t i = y; i < end; ++i) {
       const line comes = any_line(in, i + Radius, x), goes = any_line(in, i - Radius, x);
-      column.add(comes.word);
+      column.add(comes);
       const auto high = static_cast<std::uint32_t>(neighbours(i, in.height, Radius));
       const divider inside(high * side);
       const words_of<4> result = column.means([&](int k) {
@@ -275,7 +263,7 @@ private:
         const auto wide = static_cast<std::uint32_t>(neighbours(x + k, in.width, Radius));
         return wide == side ? inside : divider(high * wide);
       });
-      column.subtract(goes.word);
+      column.subtract(goes);
       if (vectors && first + width <= out.width) {
         store_words<4>(out.at(0, i, x), result);
       } else {
@@ -330,6 +318,20 @@ private:
   }
 };
 
+/// Sums of the bytes in columns of words, below 2^16: in two words, of the first and third byte, of the second and fourth.
+struct column_sums {
+  std::uint32_t even[4], odd[4];
+
+  PMPP_HOST_DEVICE void add(const std::uint32_t (&word)[4]) {
+    for (int i = 0; i < 4; ++i) even[i] += even_bytes(word[i]), odd[i] += odd_bytes(word[i]);
+  }
+  PMPP_HOST_DEVICE void subtract(const std::uint32_t (&word)[4]) {
+    for (int i = 0; i < 4; ++i) even[i] -= even_bytes(word[i]), odd[i] -= odd_bytes(word[i]);
+  }
+  PMPP_HOST_DEVICE static std::uint32_t even_bytes(std::uint32_t word) { return word & 0x00ff00ffu; }
+  PMPP_HOST_DEVICE static std::uint32_t odd_bytes(std::uint32_t word) { return simt::pick_bytes(word, 0, 0x4341); }
+};
+
 /// Wide windows of pixels of 8 bits, up to 255 a side. A warp walks down a strip of 512 columns, of which the outer ones
 /// are only read, 16 of them each lane's own. Sums of columns slide down: a row comes in, a row goes out. Then they lie in
 /// shared memory, where each lane slides a window along its 16 results.
@@ -375,7 +377,7 @@ struct wide_box_kernel {
     auto& multipliers = memory.multiplier[block.warp()][lane];  // of columns at the edge
     if (makes && at_edge)
       for (int i = 0; i < columns; ++i) multipliers[i] = multiplier_of(tall * wide(i));
-    column_sums<4> sums{};
+    column_sums sums{};
     words_of<4> comes{}, goes{};
     for (std::int64_t newest = begin - radius_y - 1; newest < end + radius_y; ++newest) {
       const std::int64_t y = newest - radius_y;

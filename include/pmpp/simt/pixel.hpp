@@ -7,6 +7,7 @@
 //   multiply_add(a, b, c)           a * b + c, where small numbers are never taken for zero
 //   pixels_of(a, b, c, d)           four sums, times 256, as bytes: cut off to whole numbers, saturated; sums that begin
 //                                   with half_a_pixel are rounded to the nearest, halves up
+//   add_byte<I, F>(word, sum)       sum + F * byte I of the word, exactly; F is 1 or -1
 //   rounded(x, most)                x as one of the numbers 0 ... most, at most 65535: to the nearest, halves up; NaN is 0
 #pragma once
 
@@ -58,6 +59,17 @@ PMPP_HOST_DEVICE inline std::uint32_t pixels_of(float a, float b, float c, float
     result |= (x >= 255 ? 255u : x > 0 ? static_cast<std::uint32_t>(x) : 0u) << 8 * i;
   }
   return result;
+#endif
+}
+
+template <int I, int Factor>
+PMPP_HOST_DEVICE std::uint32_t add_byte(std::uint32_t word, std::uint32_t sum) {
+#if defined(__CUDA_ARCH__)
+  constexpr std::uint32_t factors = (static_cast<std::uint32_t>(Factor) & 0xffu) << 8 * I;
+  asm("dp4a.u32.s32 %0, %1, %2, %0;" : "+r"(sum) : "r"(word), "r"(factors));
+  return sum;
+#else
+  return sum + static_cast<std::uint32_t>(Factor) * (word >> 8 * I & 0xffu);
 #endif
 }
 
