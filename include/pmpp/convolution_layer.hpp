@@ -76,7 +76,7 @@ struct layer_tuning {
 template <class T>
 constexpr layer_tuning layer_tuning_for() {
   if (sizeof(T) == 2) return {{128, 64, 2, 2, 128, 3, 3}, {64, 64, 2, 2, 128, 4, 3}};
-  // Halves: 32 images of 256 channels, 14 x 14, on an H100 in 214 instead of 244 us.
+  // Halves: 32 images of 256 channels, 14 x 14, on an H100 in 194 instead of 242 us.
   return {sizeof(T) == 4 ? layer_tile{128, 64, 2, 2, 128, 3, 3} : layer_tile{128, 64, 2, 2, 64, 3, 2},
           {64, 64, 2, 2, 64, 3, 3},
           8,
