@@ -161,9 +161,14 @@ const std::vector<setting>& settings() {
       {{1, 8, 8, 24}, 30, 3, 3, with(1, 1, 1, 3)},   // groups of 10 filters
       {{2, 6, 7, 12}, 12, 3, 3, with(1, 1, 1, 12)},  // depthwise
       {{1, 5, 6, 4}, 8, 3, 2, with(1, 1, 1, 4)},     // two filters a channel
-      {{3, 2, 2, 5}, 11, 4, 4, with(1, 3)},          // windows larger than the image
-      {{1, 4, 5, 64}, 20, 3, 3, with(1, 1)},         // few pixels, many taps: k in parts
-      {{1, 3, 3, 68}, 9, 3, 3, with(1, 1, 1, 1)},    // the same where channels are no whole words of 2-byte floats
+      // Few filters, whole words of channels:
+      {{2, 6, 7, 24}, 12, 3, 3, with(1, 1, 1, 6)},
+      {{1, 7, 9, 24}, 15, 2, 3, with(2, 2, 2, 3)},
+      {{1, 9, 10, 20}, 5, 5, 3, with(1, 2, 1, 5)},
+      {{1, 5, 6, 16}, 14, 3, 3, with(1, 1, 1, 2)},
+      {{3, 2, 2, 5}, 11, 4, 4, with(1, 3)},        // windows larger than the image
+      {{1, 4, 5, 64}, 20, 3, 3, with(1, 1)},       // few pixels, many taps: k in parts
+      {{1, 3, 3, 68}, 9, 3, 3, with(1, 1, 1, 1)},  // the same where channels are no whole words of 2-byte floats
       {{1, 4, 4, 2}, 40, 2, 2, {1, 3, 0, 1, 2, 1, 1, {}}},
       {{1, 1, 1, 1}, 1, 1, 1, with(1, 0)},
       // Depthwise, as strips:
@@ -390,6 +395,24 @@ TEST_CASE("any order of blocks and threads gives the same bits") {
 #endif
 
 #if PMPP_CUDA
+TEST_CASE_TEMPLATE("the copy unit looks up windows for the usual multiplication", T, float, __nv_bfloat16) {
+  using where = test::device_place;
+  // So small that two for each of 132 multiprocessors do not take long.
+  constexpr pmpp::layer_tile tile{64, 32, 2, 1, 128, 3, 1};
+  constexpr pmpp::layer_tuning whole{tile, one_warp, 3}, in_halves{tile, one_warp, 3, 2, 2, true};
+  constexpr std::int64_t channels = 128 / sizeof(T);  // of 128 bytes
+  const double eps = sizeof(T) == 4 ? 1e-6 : 8e-3;
+  using enum order;
+  const setting grouped{{1, 70, 66, 2 * channels}, 66, 2, 1, with(1, 0, 1, 2)};
+  for (const setting& s : {setting{{2, 62, 67, channels}, 40, 3, 2, with(1, 1)}, grouped,
+                           setting{{4, 45, 67, 2 * channels}, 70, 1, 2, {2, 1, 0, 2, 1, 3, 1, {}}}})
+    for (const auto& [in, out] : {std::array{nhwc, nhwc}, std::array{nchw, nchw}, std::array{nhwc, spread}})
+      try_layer<where, T, whole>(s, in, in, out, eps);
+  try_layer<where, T, whole, double>(grouped, nchw, nchw, nchw, 1e-6);
+  const setting half_full{{2, 66, 66, channels}, 30, 3, 2, with(1, 1)};  // 139 tiles
+  for (const order way : {nhwc, nchw}) try_layer<where, T, in_halves>(half_full, way, way, way, eps);
+}
+
 TEST_CASE("a layer in a graph, replayed on changed data, in another stream") {
   using where = test::device_place;
   const setting s{{2, 9, 9, 64}, 64, 3, 3, with(1, 1)};

@@ -24,30 +24,43 @@ struct channels_copy {
 
   channels_view<const T> from;
   T* to = nullptr;
+  std::int64_t pixels, channels;  ///< of an image; of a copied pixel
+  /// Of a tile, which has 4096 elements: few pixels (the taps of filters) and many channels, or as many. By words it has 128
+  /// bytes of channels for each of 64 pixels.
+  int tile_pixels, tile_channels;
+  std::uint32_t tiles_across, tiles_of_image;
+  bool by_words;  ///< four pixels of a channel may be read at once
 
-  PMPP_HOST_DEVICE std::int64_t pixels() const { return from.height() * from.width(); }
-  PMPP_HOST_DEVICE std::int64_t channels() const { return round_up(from.channels(), std::int64_t(items)); }
-  PMPP_HOST_DEVICE std::int64_t elements() const { return from.images() * pixels() * channels(); }
-  // A tile has 4096 elements: few pixels (the taps of filters) and many channels, or as many.
-  PMPP_HOST_DEVICE int tile_pixels() const { return pixels() <= 16 ? 16 : 64; }
-  PMPP_HOST_DEVICE int tile_channels() const { return 4096 / tile_pixels(); }
-  PMPP_HOST_DEVICE std::int64_t tiles_across() const { return ceil_div(channels(), std::int64_t(tile_channels())); }
-  PMPP_HOST_DEVICE std::int64_t tiles_of_image() const {
-    return ceil_div(pixels(), std::int64_t(tile_pixels())) * tiles_across();
+  explicit channels_copy(const channels_view<const T>& images)
+      : from(images),
+        pixels(from.height() * from.width()),
+        channels(round_up(from.channels(), std::int64_t(items))),
+        tile_pixels(pixels <= 16 ? 16 : 64) {
+    const auto whole = [](std::int64_t x) { return x % 4 == 0; };
+    by_words = sizeof(T) <= 4 && pixels > 16 && whole(pixels) && from.col_stride() == 1 &&
+               (from.height() == 1 || from.row_stride() == from.width()) && whole(from.channel_stride()) &&
+               whole(from.image_stride()) && reinterpret_cast<std::uintptr_t>(from.data()) % (4 * sizeof(T)) == 0;
+    tile_channels = by_words ? 128 / int(sizeof(T)) : 4096 / tile_pixels;
+    tiles_across = static_cast<std::uint32_t>(ceil_div(channels, std::int64_t(tile_channels)));
+    tiles_of_image = static_cast<std::uint32_t>(ceil_div(pixels, std::int64_t(tile_pixels)) * tiles_across);
   }
-  PMPP_HOST_DEVICE std::int64_t tiles() const { return to == nullptr ? 0 : from.images() * tiles_of_image(); }
+
+  std::int64_t elements() const { return from.images() * pixels * channels; }
+  PMPP_HOST_DEVICE std::int64_t tiles() const { return to == nullptr ? 0 : from.images() * tiles_of_image; }
   channels_view<const T> copy() const {
-    return nhwc<const T>(to, from.images(), from.height(), from.width(), channels());
+    return nhwc<const T>(to, from.images(), from.height(), from.width(), channels);
   }
 };
 
 /// One tile a block, of either of two copies.
 template <class T>
 struct channels_last_kernel {
-  static constexpr int threads = 256, min_blocks = 4, items = channels_copy<T>::items, steps = 4096 / threads;
+  static constexpr int threads = 256, min_blocks = 5, items = channels_copy<T>::items, steps = 4096 / threads;
 
+  /// A row for each channel, with one element more: words are gathered from different banks. By words, a row of 128 bytes for
+  /// each pixel.
   struct shared {
-    T tile[256 * 17];  ///< a row for each channel, with one element more: words are gathered from different banks
+    alignas(16) T tile[256 * 17];
   };
 
   template <class Block>
@@ -63,16 +76,18 @@ private:
   template <class Block>
   PMPP_HOST_DEVICE static void copy(Block& block, shared& memory, const channels_copy<T>& x, std::int64_t number) {
     // There are no more than 2^31 tiles in a launch.
-    const auto in_image = static_cast<std::uint32_t>(x.tiles_of_image()),
-               across = static_cast<std::uint32_t>(x.tiles_across());
-    const std::uint32_t image = static_cast<std::uint32_t>(number) / in_image,
-                        rest = static_cast<std::uint32_t>(number) % in_image;
-    const int tile_pixels = x.tile_pixels(), tile_channels = x.tile_channels(), row = tile_pixels + 1;
-    const std::int64_t pixel = std::int64_t(rest / across) * tile_pixels,
-                       channel = std::int64_t(rest % across) * tile_channels;
-    const int pixels = static_cast<int>(smaller(std::int64_t(tile_pixels), x.pixels() - pixel));
+    const std::uint32_t image = static_cast<std::uint32_t>(number) / x.tiles_of_image,
+                        rest = static_cast<std::uint32_t>(number) % x.tiles_of_image;
+    const int tile_pixels = x.tile_pixels, tile_channels = x.tile_channels, row = tile_pixels + 1;
+    const std::int64_t pixel = std::int64_t(rest / x.tiles_across) * tile_pixels,
+                       channel = std::int64_t(rest % x.tiles_across) * tile_channels;
+    const int pixels = static_cast<int>(smaller(std::int64_t(tile_pixels), x.pixels - pixel));
     const int channels = static_cast<int>(smaller(std::int64_t(tile_channels), x.from.channels() - channel));
     const T* from = x.from.data() + image * x.from.image_stride() + channel * x.from.channel_stride();
+    T* to = x.to + (image * x.pixels + pixel) * x.channels + channel;
+    const int words = static_cast<int>(smaller(std::int64_t(tile_channels), x.channels - channel)) / items;
+    if constexpr (sizeof(T) <= 4)
+      if (x.by_words) return copy_words(block, memory, x, from + pixel, pixels, channels, to, words);
     // Neighbours read what lies next to each other.
     if (x.from.channel_stride() < x.from.col_stride()) {
       const int c = block.thread() & (tile_channels - 1);
@@ -91,19 +106,50 @@ private:
       unrolled<steps>([&](int i) { memory.tile[(first + i * step) * row + p] = value[i]; });
     }
     block.sync();
-    const int words = static_cast<int>(smaller(std::int64_t(tile_channels), x.channels() - channel)) / items;
-    T* to = x.to + (image * x.pixels() + pixel) * x.channels() + channel;
     for (int i = block.thread(); i < pixels * words; i += threads) {
       const int c = i % words * items, p = i / words;
       item_group<T, items> word;
       for (int e = 0; e < items; ++e) word.item[e] = memory.tile[(c + e) * row + p];
-      *reinterpret_cast<item_group<T, items>*>(to + p * x.channels() + c) = word;
+      *reinterpret_cast<item_group<T, items>*>(to + p * x.channels + c) = word;
+    }
+  }
+
+  /// The same by four pixels of four bytes of channels at a time. Words change places within a row, so that neither those
+  /// of different pixels nor those of one meet in a bank.
+  template <class Block>
+  PMPP_HOST_DEVICE static void copy_words(Block& block, shared& memory, const channels_copy<T>& x, const T* from,
+                                          int pixels, int channels, T* to, int words) {
+    constexpr int unit = 4 / sizeof(T), row = 32 * unit, turns = 16 * 32 / threads;
+    const auto place = [](int p, int c) { return p * row + (c ^ (p / 8 * items)); };
+    const int p = block.thread() % 16 * 4, first = block.thread() / 16 * unit;
+    item_group<T, 4> own[turns][unit];
+    unrolled<turns>([&](int n) {
+      unrolled<unit>([&](int e) {
+        const int c = first + n * (row / turns) + e;
+        own[n][e] = item_group<T, 4>{};
+        if ((p < pixels) & (c < channels))
+          own[n][e] = *reinterpret_cast<const item_group<T, 4>*>(from + p + c * x.from.channel_stride());
+      });
+    });
+    unrolled<turns>([&](int n) {
+      unrolled<4>([&](int i) {
+        item_group<T, unit> y;
+        unrolled<unit>([&](int e) { y.item[e] = own[n][e].item[i]; });
+        *reinterpret_cast<item_group<T, unit>*>(memory.tile + place(p + i, first + n * (row / turns))) = y;
+      });
+    });
+    block.sync();
+    for (int i = block.thread(); i < pixels * 8; i += threads) {
+      const int word = i % 8, q = i / 8;
+      if (word < words)
+        *reinterpret_cast<item_group<T, items>*>(to + q * x.channels + word * items) =
+            *reinterpret_cast<const item_group<T, items>*>(memory.tile + place(q, word * items));
     }
   }
 
   PMPP_HOST_DEVICE static std::int64_t offset_of(const channels_copy<T>& x, std::int64_t pixel) {
     const std::int64_t width = x.from.width();
-    const bool small = x.pixels() < std::int64_t(1) << 32;  // dividing 64-bit numbers takes longer than all the rest
+    const bool small = x.pixels < std::int64_t(1) << 32;  // dividing 64-bit numbers takes longer than all the rest
     const std::int64_t y =
         small ? static_cast<std::uint32_t>(pixel) / static_cast<std::uint32_t>(width) : pixel / width;
     return y * x.from.row_stride() + (pixel - y * width) * x.from.col_stride();

@@ -12,7 +12,8 @@
 //      zero.
 //   3. Half and bfloat16 are multiplied by the tensor cores (simt/mma.hpp), float and double by the ordinary units.
 //   4. Where there are too few tiles, blocks share one: each adds up some slabs, and writes its sums for itself.
-//   5. Groups of few filters have next to nothing to share: a thread makes a few elements of the output there.
+//   5. Groups of few filters have next to nothing to share: a thread makes a few elements of the output there, of four
+//      filters at a time if channels are whole words.
 #pragma once
 
 #include <cstdint>
@@ -22,6 +23,7 @@
 #include <pmpp/core/config.hpp>
 #include <pmpp/core/math.hpp>
 #include <pmpp/core/operators.hpp>
+#include <pmpp/gemm/mma.hpp>
 #include <pmpp/gemm/simt.hpp>
 #include <pmpp/simt/block.hpp>
 #include <pmpp/simt/memory.hpp>
@@ -196,7 +198,8 @@ struct layer_kernel {
   // places within a row of 128 bytes, or a word is left out behind each row.
   static constexpr bool turned = Tile.row_bytes == 128;
   static constexpr int row = turned ? depth : depth + word;
-  PMPP_HOST_DEVICE static int place_of(int r, int k) { return r * row + (turned ? k ^ (r % 8 * word) : k); }
+  PMPP_HOST_DEVICE static int place_in_row(int r, int k) { return turned ? k ^ (r % 8 * word) : k; }
+  PMPP_HOST_DEVICE static int place_of(int r, int k) { return r * row + place_in_row(r, k); }
 
   using arguments = layer<T, TC, Epilogue>;
 
@@ -210,36 +213,51 @@ struct layer_kernel {
   template <class Block>
   PMPP_HOST_DEVICE void operator()(Block& block, shared& memory, const arguments& l, const layer_tap& slab,
                                    const layer_parts& parts, std::int64_t first_block) const {
-    const std::int64_t across = ceil_div(l.group_filters(), std::int64_t(Tile.filters));
-    std::int64_t rest = first_block + block.index();
-    const std::int64_t part = rest / parts.tiles;
-    rest -= part * parts.tiles;
-    const std::int64_t column = rest % across;
-    rest /= across;
-    const std::int64_t group = rest % l.groups, first_pixel = rest / l.groups * Tile.pixels;
-    const place at{group * l.group_filters() + column * Tile.filters,
-                   static_cast<int>(smaller(std::int64_t(Tile.filters), l.group_filters() - column * Tile.filters)),
-                   group * l.group_channels() * l.in.channel_stride(), part * parts.stride,
-                   static_cast<int>(part) * parts.slabs};
-    note_windows(block, memory, l, first_pixel);
+    const place at(l, parts, first_block + block.index());
+    note_windows(block, memory, l, at.pixel);
     block.sync();
     sums sum{};
     multiply(block, memory, l, slab, at, smaller(at.slab + parts.slabs, ceil_div(l.k(), depth)), sum);
-    write(block, memory, l, at, sum);
+    write(block, memory.target, l, at, sum);
   }
 
-private:
-  /// Of a block: its first filter, how many it has, where the channels of their group begin, where its part of the sums
-  /// goes, its first slab.
+protected:
+  /// Of a block.
   struct place {
-    std::int64_t filter;
-    int filters;
-    std::int64_t channels, target;
-    int slab;
+    std::int64_t pixel, filter;  ///< its first
+    int filters;                 ///< how many it has
+    std::int64_t channels;       ///< elements from the first channel of an image to the first of its group
+    std::int64_t target;         ///< elements of the output before its part of the sums
+    int slab;                    ///< its first
+
+    PMPP_HOST_DEVICE place(const arguments& l, const layer_parts& parts, std::int64_t number) {
+      const std::int64_t part = number / parts.tiles, across = ceil_div(l.group_filters(), std::int64_t(Tile.filters));
+      std::int64_t rest = number % parts.tiles;
+      const std::int64_t column = rest % across;
+      rest /= across;
+      const std::int64_t group = rest % l.groups;
+      pixel = rest / l.groups * Tile.pixels;
+      filter = group * l.group_filters() + column * Tile.filters;
+      filters = static_cast<int>(smaller(std::int64_t(Tile.filters), l.group_filters() - column * Tile.filters));
+      channels = group * l.group_channels() * l.in.channel_stride();
+      target = part * parts.stride;
+      slab = static_cast<int>(part) * parts.slabs;
+    }
   };
 
-  // What a thread has of the tile of its warp: lane 4 g + t has row g of every eight and columns 2 t and 2 t + 1, as in
-  // simt/mma.hpp.
+  // What a thread has of the tile of its warp: row lane_m of every eight and columns 2 lane_n and 2 lane_n + 1. Those are
+  // g and t of lane 4 g + t where simt/mma.hpp wants it so. Else lanes 2 i and 2 i + 1 share their row, lanes 4 i and 4 i + 2
+  // their columns: a warp's 16-byte loads from shared memory are served in halves then, not in quarters.
+  template <class Block>
+  PMPP_HOST_DEVICE static int lane_m(Block& block) {
+    const int lane = block.lane();
+    return on_tensor_cores ? lane / 4 : lane / 8 * 2 + lane / 2 % 2;
+  }
+  template <class Block>
+  PMPP_HOST_DEVICE static int lane_n(Block& block) {
+    const int lane = block.lane();
+    return on_tensor_cores ? lane % 4 : lane / 4 % 2 * 2 + lane % 2;
+  }
   static constexpr int own_m = warp_m / 8, own_n = warp_n / 4;
   struct sums {
     A part[own_m / 2][own_n / 2][4];
@@ -250,11 +268,11 @@ private:
   /// A thread's element (i, j) in the tile of its block.
   template <class Block>
   PMPP_HOST_DEVICE static int row_of(Block& block, int i) {
-    return block.warp() / Tile.warps_n * warp_m + i * 8 + block.lane() / 4;
+    return block.warp() / Tile.warps_n * warp_m + i * 8 + lane_m(block);
   }
   template <class Block>
   PMPP_HOST_DEVICE static int col_of(Block& block, int j) {
-    return block.warp() % Tile.warps_n * warp_n + j / 2 * 8 + block.lane() % 4 * 2 + j % 2;
+    return block.warp() % Tile.warps_n * warp_n + j / 2 * 8 + lane_n(block) * 2 + j % 2;
   }
 
   template <class Block>
@@ -269,8 +287,13 @@ private:
       const std::int64_t line = pixel / l.out.width(), x = pixel % l.out.width();
       const std::int64_t image = line / l.out.height(), y = line % l.out.height();
       memory.window[i] = window_of(l, image, y, x);
-      memory.target[i] = image * l.out.image_stride() + y * l.out.row_stride() + x * l.out.col_stride();
+      memory.target[i] = target_of(l, image, y, x);
     }
+  }
+
+  PMPP_HOST_DEVICE static std::int64_t target_of(const arguments& l, std::int64_t image, std::int64_t y,
+                                                 std::int64_t x) {
+    return image * l.out.image_stride() + y * l.out.row_stride() + x * l.out.col_stride();
   }
 
   /// Starts copying the slab that `tap` stands at; `k` is its number along k.
@@ -348,11 +371,16 @@ private:
       fetch_next(s + Tile.stages - 1);
       const T* pixel = memory.pixel + s % Tile.stages * Tile.pixels * row;
       const T* filter = memory.filter + s % Tile.stages * Tile.filters * row;
-      if constexpr (on_tensor_cores)
-        add_small_products(block, pixel, filter, sum);
-      else
-        add_products(block, pixel, filter, sum);
+      add_slab(block, pixel, filter, sum);
     }
+  }
+
+  template <class Block>
+  PMPP_HOST_DEVICE static void add_slab(Block& block, const T* pixel, const T* filter, sums& sum) {
+    if constexpr (on_tensor_cores)
+      add_small_products(block, pixel, filter, sum);
+    else
+      add_products(block, pixel, filter, sum);
   }
 
   struct alignas(16) words {
@@ -361,13 +389,22 @@ private:
 
   template <class Block>
   PMPP_HOST_DEVICE static void add_products(Block& block, const T* pixel, const T* filter, sums& sum) {
+    // A thread's rows are eight apart, so that its words change places alike.
+    const int i0 = row_of(block, 0), j0 = col_of(block, 0);
+    pixel += i0 * row;
+    filter += j0 * row;
     for (int k = 0; k < depth; k += word) {
       words a[own_m], b[own_n];
-      unrolled<own_m>([&](int i) { a[i] = *reinterpret_cast<const words*>(pixel + place_of(row_of(block, i), k)); });
-      unrolled<own_n>([&](int j) { b[j] = *reinterpret_cast<const words*>(filter + place_of(col_of(block, j), k)); });
+      const int in_a = place_in_row(i0, k), in_b[2] = {place_in_row(j0, k), place_in_row(j0 + 1, k)};
+      unrolled<own_m>([&](int i) { a[i] = *reinterpret_cast<const words*>(pixel + in_a + i * 8 * row); });
+      unrolled<own_n>(
+          [&](int j) { b[j] = *reinterpret_cast<const words*>(filter + in_b[j % 2] + (j / 2 * 8 + j % 2) * row); });
       unrolled<word>([&](int e) {
         unrolled<own_m>([&](int i) {
-          for (int j = 0; j < own_n; ++j) sum.at(i, j) += static_cast<A>(a[i].item[e]) * static_cast<A>(b[j].item[e]);
+          for (int n = 0; n < own_n; ++n) {
+            const int j = i % 2 == 0 ? n : own_n - 1 - n;  // the neighbour shares an operand
+            sum.at(i, j) += static_cast<A>(a[i].item[e]) * static_cast<A>(b[j].item[e]);
+          }
         });
       });
     }
@@ -377,16 +414,15 @@ private:
   template <class Block>
   PMPP_HOST_DEVICE static void add_small_products(Block& block, const T* pixel, const T* filter, sums& sum) {
     const int lane = block.lane(), r = lane % 8, second = lane / 8 % 2, third = lane / 16;
-    const int first_row = block.warp() / Tile.warps_n * warp_m + 8 * second + r;
-    const int first_col = block.warp() % Tile.warps_n * warp_n + 8 * third + r;
+    pixel += (block.warp() / Tile.warps_n * warp_m + 8 * second + r) * row;
+    filter += (block.warp() % Tile.warps_n * warp_n + 8 * third + r) * row;
     unrolled<depth / 16>([&](int unit) {
+      const int in_a = place_in_row(r, 16 * unit + 8 * third), in_b = place_in_row(r, 16 * unit + 8 * second);
       std::uint32_t b[warp_n / 16][4];
-      unrolled<warp_n / 16>([&](int j) {
-        simt::load_matrices<false>(block, b[j], filter + place_of(first_col + 16 * j, 16 * unit + 8 * second));
-      });
+      unrolled<warp_n / 16>([&](int j) { simt::load_matrices<false>(block, b[j], filter + in_b + 16 * j * row); });
       unrolled<warp_m / 16>([&](int i) {
         std::uint32_t a[4];
-        simt::load_matrices<false>(block, a, pixel + place_of(first_row + 16 * i, 16 * unit + 8 * third));
+        simt::load_matrices<false>(block, a, pixel + in_a + 16 * i * row);
         unrolled<warp_n / 8>([&](int j) {
           const std::uint32_t factor[2] = {b[j / 2][j % 2 * 2], b[j / 2][j % 2 * 2 + 1]};
           simt::multiply_add<Type>(block, sum.part[i][j], a, factor);
@@ -396,10 +432,10 @@ private:
   }
 
   template <class Block>
-  PMPP_HOST_DEVICE static void write(Block& block, const shared& memory, const arguments& l, const place& at,
+  PMPP_HOST_DEVICE static void write(Block& block, const std::int64_t* targets, const arguments& l, const place& at,
                                      const sums& sum) {
     unrolled<own_m>([&](int i) {
-      const std::int64_t target = memory.target[row_of(block, i)];
+      const std::int64_t target = targets[row_of(block, i)];
       if (target < 0) return;
       TC* to = l.out.data() + at.target + target + at.filter * l.out.channel_stride();
       unrolled<own_n / 2>([&](int j) {
@@ -452,6 +488,104 @@ private:
       for (int e = 0; e < pixels; ++e)
         if (x + e < l.out.width()) l.out(image, row, x + e, filter) = l.result(sum[e], filter);
     }
+  }
+};
+
+/// Four elements on their way, not yet taken apart.
+template <class T>
+using raw_items = item_group<std::uint32_t, int(sizeof(T))>;
+
+template <class T>
+PMPP_HOST_DEVICE raw_items<T> load_items(const T* from) {
+  return __builtin_bit_cast(raw_items<T>, *reinterpret_cast<const item_group<T, 4>*>(from));
+}
+
+/// The same as numbers. Bfloat16 are the upper halves of floats, which takes one instruction each.
+template <class T, class A>
+PMPP_HOST_DEVICE void widen(const raw_items<T>& raw, A (&to)[4]) {
+  if constexpr (std::is_same_v<T, bfloat16_type>) {
+    for (int i = 0; i < 4; ++i)
+      to[i] = __builtin_bit_cast(float, i % 2 == 0 ? raw.item[i / 2] << 16 : raw.item[i / 2] & 0xffff0000u);
+  } else {
+    const auto items = __builtin_bit_cast(item_group<T, 4>, raw);
+    for (int i = 0; i < 4; ++i) to[i] = static_cast<A>(items.item[i]);
+  }
+}
+
+/// The same for whole words of four channels, and up to four filters of a group at a time: what is loaded for one is used
+/// for all. All filters are in shared memory; groups are next to each other there, as neighbours read them.
+template <class T, class TC, class A, class Epilogue>
+struct grouped_layer_kernel {
+  static constexpr int threads = 256, min_blocks = 3, pixels = 4, filters = 4, items = 4;
+  using word = raw_items<T>;
+
+  /// Whole: four filters may be written at once.
+  template <class Block>
+  PMPP_HOST_DEVICE void operator()(Block& block, const layer<T, TC, Epilogue>& l, bool whole) const {
+    auto* const taps = reinterpret_cast<word*>(block.dynamic_shared());
+    const int groups = static_cast<int>(l.groups), own = static_cast<int>(l.group_filters()),
+              words = static_cast<int>(l.group_channels()) / items, across = static_cast<int>(l.filters.width());
+    for (int i = block.thread(); i < l.filters.images() * l.k() / items; i += threads) {
+      const int f = i % groups * own + i / groups % own, rest = i / (groups * own), tap = rest / words;
+      taps[i] = load_items(&l.filters(f, tap / across, tap % across, rest % words * items));
+    }
+    block.sync();
+    const auto strips = static_cast<std::uint32_t>(ceil_div(l.out.width(), std::int64_t(pixels))),
+               height = static_cast<std::uint32_t>(l.out.height());
+    const std::int64_t all = l.out.images() * l.out.height() * strips * groups;
+    for (std::int64_t i = block.index() * threads + block.thread(); i < all; i += block.count() * threads) {
+      std::uint32_t rest = static_cast<std::uint32_t>(i);
+      const auto group = static_cast<int>(rest % static_cast<std::uint32_t>(groups));
+      rest /= static_cast<std::uint32_t>(groups);
+      const std::uint32_t x = rest % strips * pixels, line = rest / strips;
+      for (int first = 0; first < own; first += filters)
+        make(l, taps + first * groups + group, line / height, line % height, x, group, first, whole);
+    }
+  }
+
+private:
+  /// Filters from `first` on of a group, at (y, x) of an image and its neighbours in the row.
+  PMPP_HOST_DEVICE static void make(const layer<T, TC, Epilogue>& l, const word* tap, std::int64_t image,
+                                    std::int64_t y, std::int64_t x, int group, int first, bool whole) {
+    const int groups = static_cast<int>(l.groups), own = static_cast<int>(l.group_filters()),
+              words = static_cast<int>(l.group_channels()) / items;
+    const layer_window at = window_of(l, image, y, x);
+    const T* const in = l.in.data() + at.offset + group * l.group_channels();
+    const std::int64_t step = l.stride_x * l.in.col_stride();
+    A sum[pixels][filters] = {};
+    for (int dy = 0; dy < static_cast<int>(l.filters.height()) * l.dilation_y; dy += l.dilation_y)
+      for (int dx = 0; dx < static_cast<int>(l.filters.width()) * l.dilation_x; dx += l.dilation_x) {
+        bool inside[pixels];
+        unrolled<pixels>([&](int e) { inside[e] = is_inside(l, at, dy, dx + e * l.stride_x); });
+        const T* from = in + dy * l.in.row_stride() + dx * l.in.col_stride();
+        for (int c = 0; c < words; ++c, from += items, tap += own * groups) {
+          word a[pixels];
+          unrolled<pixels>([&](int e) {
+            a[e] = word{};
+            if (inside[e]) a[e] = load_items(from + e * step);
+          });
+          A factor[filters][items];
+          unrolled<filters>([&](int f) { widen<T>(first + f < own ? tap[f * groups] : word{}, factor[f]); });
+          unrolled<pixels>([&](int e) {
+            A value[items];
+            widen<T>(a[e], value);
+            for (int f = 0; f < filters; ++f)
+              for (int k = 0; k < items; ++k) sum[e][f] += value[k] * factor[f][k];
+          });
+        }
+      }
+    const std::int64_t filter = std::int64_t(group) * own + first;
+    unrolled<pixels>([&](int e) {
+      if (x + e >= l.out.width()) return;
+      TC* const to = &l.out(image, y, x + e, filter);
+      item_group<TC, filters> result;
+      for (int f = 0; f < filters; ++f) result.item[f] = l.result(sum[e][f], filter + f);
+      if (whole)
+        *reinterpret_cast<item_group<TC, filters>*>(to) = result;
+      else
+        for (int f = 0; f < filters; ++f)
+          if (first + f < own) to[f * l.out.channel_stride()] = result.item[f];
+    });
   }
 };
 

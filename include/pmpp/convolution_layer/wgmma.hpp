@@ -27,27 +27,35 @@
 namespace pmpp::inline PMPP_BACKEND {
 namespace detail {
 
-/// What the producer has to know of a layer. Exchanged: windows are columns of the output, filters rows.
-template <bool Exchanged>
+/// What the producer has to know of a layer. Exchanged: windows are columns of the output, filters rows. Depth: channels
+/// of 128 bytes.
+template <bool Exchanged, int Depth = 64>
 struct layer_windows {
-  int width, height;  ///< of the output
-  int channels, taps_x;
+  int width, height;     ///< of the output
+  int channels, taps_x;  ///< of a filter
   int stride_y, stride_x, padding_y, padding_x, dilation_y, dilation_x;
 
 #if defined(__CUDA_ARCH_FEAT_SM90_ALL)
-  /// One tap and 64 channels, for the windows of a tile from (image, y, x) on, and for its filters.
+  /// One tap and `Depth` channels, for the windows of a tile from (image, y, x) on, and for its filters.
   struct slab {
     int image, y, x, filter;
+    int first_channel = 0;  ///< of the images
     int channel = 0, s = 0, r = 0, tap = 0;
 
     __device__ void copy(const layer_windows& l, const simt::tile_map& a, const simt::tile_map& b, void* to_a,
                          void* to_b, simt::transaction_barrier& done) const {
-      simt::copy_windows(Exchanged ? to_b : to_a, Exchanged ? b : a, done, channel, x, y, image, s * l.dilation_x,
-                         r * l.dilation_y);
+      simt::copy_windows(Exchanged ? to_b : to_a, Exchanged ? b : a, done, first_channel + channel, x, y, image,
+                         s * l.dilation_x, r * l.dilation_y);
       simt::copy_tile(Exchanged ? to_a : to_b, Exchanged ? a : b, done, channel, filter, tap);
     }
+    /// Moves on by `count` slabs from the first.
+    __device__ void skip(const layer_windows& l, int count) {
+      const int of_tap = ceil_div(l.channels, Depth);
+      channel = count % of_tap * Depth, tap = count / of_tap;
+      s = tap % l.taps_x, r = tap / l.taps_x;
+    }
     __device__ void advance(const layer_windows& l) {
-      channel += 64;
+      channel += Depth;
       if (channel < l.channels) return;
       channel = 0, ++tap;
       if (++s == l.taps_x) s = 0, ++r;
@@ -80,27 +88,50 @@ gemm_target<TC> product_target(const layer<T, TC, Epilogue>& l, bool exchanged) 
   return {l.out.data(), l.pixels(), filters, pixel_stride(l.out), 1, 0};
 }
 
+/// Describes images and filters to the copy unit, for tiles of so many pixels and filters; false if it cannot read them.
+template <class T, class TC, class Epilogue>
+bool describe_layer(simt::tile_map& images, simt::tile_map& filters, const layer<T, TC, Epilogue>& l, int tile_pixels,
+                    int tile_filters) {
+  const std::int64_t taps = l.filters.height() * l.filters.width();
+  const simt::window_shape shape{
+      l.in.channels(),
+      {l.in.width(), l.in.height()},
+      l.in.images(),
+      {l.in.col_stride(), l.in.row_stride()},
+      l.in.image_stride(),
+      {l.padding_x, l.padding_y},
+      {static_cast<int>(l.filters.width() - 1) * l.dilation_x, static_cast<int>(l.filters.height() - 1) * l.dilation_y},
+      {l.stride_x, l.stride_y}};
+  return simt::describe_windows(images, l.in.data(), shape, tile_pixels) &&
+         simt::describe_tiles(filters, l.filters.data(), l.filters.channels(), l.filters.images(),
+                              l.filters.image_stride(), taps, l.filters.col_stride(), tile_filters);
+}
+
+template <class Windows, class T, class TC, class Epilogue>
+Windows windows_of(const layer<T, TC, Epilogue>& l) {
+  const auto whole = [](std::int64_t x) { return static_cast<int>(x); };
+  return {whole(l.out.width()),
+          whole(l.out.height()),
+          whole(l.filters.channels()),
+          whole(l.filters.width()),
+          l.stride_y,
+          l.stride_x,
+          l.padding_y,
+          l.padding_x,
+          l.dilation_y,
+          l.dilation_x};
+}
+
 /// Starts a layer with a given tile; false, and nothing has happened, if the copy unit cannot read images or filters.
 template <wgmma_tile Tile, bool Exchanged, class T, class TC, class Epilogue>
 bool layer_by_wgmma_tile(const device_policy& where, const layer<T, TC, Epilogue>& l) {
   const auto epilogue = product_epilogue(l.epilogue);
   using kernel = gemm_wgmma_kernel<T, TC, float, std::remove_const_t<decltype(epilogue)>, Tile, false, false,
                                    layer_windows<Exchanged>>;
-  const auto whole = [](std::int64_t x) { return static_cast<int>(x); };
   const std::int64_t channels = l.in.channels(), taps = l.filters.height() * l.filters.width();
-  const simt::window_shape shape{
-      channels,
-      {l.in.width(), l.in.height()},
-      l.in.images(),
-      {l.in.col_stride(), l.in.row_stride()},
-      l.in.image_stride(),
-      {l.padding_x, l.padding_y},
-      {whole(l.filters.width() - 1) * l.dilation_x, whole(l.filters.height() - 1) * l.dilation_y},
-      {l.stride_x, l.stride_y}};
   typename kernel::arguments x;
-  if (!simt::describe_windows(Exchanged ? x.b : x.a, l.in.data(), shape, Exchanged ? kernel::n : kernel::m) ||
-      !simt::describe_tiles(Exchanged ? x.a : x.b, l.filters.data(), channels, l.filters.images(),
-                            l.filters.image_stride(), taps, l.filters.col_stride(), Exchanged ? kernel::m : kernel::n))
+  if (!describe_layer(Exchanged ? x.b : x.a, Exchanged ? x.a : x.b, l, Exchanged ? kernel::n : kernel::m,
+                      Exchanged ? kernel::m : kernel::n))
     return false;
   const std::int64_t batch = Exchanged ? l.out.images() : 1;
   x.c = product_target(l, Exchanged);
@@ -114,11 +145,7 @@ bool layer_by_wgmma_tile(const device_policy& where, const layer<T, TC, Epilogue
   x.down = false;
   x.wide = x.c.cols * sizeof(TC) % 16 == 0 &&  // the copy unit writes whole words
            simt::describe_tiles(x.to, x.c.data, x.c.cols, x.c.rows, x.c.row_stride, batch, x.c.batch_stride, 64);
-  x.windows = {whole(l.out.width()), whole(l.out.height()),
-               whole(channels),      whole(l.filters.width()),
-               l.stride_y,           l.stride_x,
-               l.padding_y,          l.padding_x,
-               l.dilation_y,         l.dilation_x};
+  x.windows = windows_of<layer_windows<Exchanged>>(l);
   launch(where, smaller(x.tiles, std::int64_t(processor_count(where))), kernel{}, x);
   return true;
 }

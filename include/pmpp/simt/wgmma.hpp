@@ -97,7 +97,7 @@ bool describe_tiles(tile_map& map, const T* data, std::int64_t row, std::int64_t
                 within_128_bytes, of_256_bytes, zeros) == 0;
 }
 
-/// Images and their windows, as describe_windows wants them. Distances in elements of two bytes, sides in pixels, x first.
+/// Images and their windows, as describe_windows wants them. Distances in elements, sides in pixels, x first.
 struct window_shape {
   std::int64_t channels, sides[2], images, pixel_strides[2], image_stride;
   int padding[2], extent[2],
@@ -109,16 +109,17 @@ struct window_shape {
 /// cannot: it wants multiples of 16 bytes, and windows that are not too large.
 template <class T>
 bool describe_windows(tile_map& map, const T* data, const window_shape& s, int count) {
-  static_assert(sizeof(T) == 2);
+  static_assert(sizeof(T) == 2 || sizeof(T) == 4);
   using encode_function =
       int (*)(tile_map*, int type, std::uint32_t rank, void*, const std::uint64_t* size, const std::uint64_t* strides,
               const int* begin, const int* end, std::uint32_t channels, std::uint32_t windows,
               const std::uint32_t* steps, int interleave, int exchange, int l2_fetch, int outside);
   static const auto encode = driver_function<encode_function>("cuTensorMapEncodeIm2col");
-  const std::int64_t strides[3] = {s.pixel_strides[0], s.pixel_strides[1], s.image_stride};
+  constexpr std::int64_t bytes = sizeof(T);
+  const std::int64_t strides[3] = {s.pixel_strides[0] * bytes, s.pixel_strides[1] * bytes, s.image_stride * bytes};
   bool fits = encode != nullptr && reinterpret_cast<std::uintptr_t>(data) % 16 == 0 && s.images < std::int64_t(1) << 31;
   for (const std::int64_t stride : strides)
-    fits = fits && stride % 8 == 0 && stride > 0 && stride < std::int64_t(1) << 39;
+    fits = fits && stride % 16 == 0 && stride > 0 && stride < std::int64_t(1) << 40;
   int begin[2], end[2];  // where windows may begin, from the first and the last pixel
   for (int i = 0; i < 2; ++i) {
     begin[i] = -s.padding[i];
@@ -126,14 +127,13 @@ bool describe_windows(tile_map& map, const T* data, const window_shape& s, int c
     fits = fits && begin[i] >= -128 && end[i] >= -128 && end[i] <= 127 && s.extent[i] < 256 && s.stride[i] <= 8;
   }
   // Drivers up to CUDA 13.1 describe images of less than 128 KB wrongly.
-  if (!fits || s.image_stride * s.images < 1 << 16) return false;
+  if (!fits || strides[2] * s.images < 1 << 17) return false;
   const std::uint64_t size[4] = {std::uint64_t(s.channels), std::uint64_t(s.sides[0]), std::uint64_t(s.sides[1]),
                                  std::uint64_t(s.images)};
-  const std::uint64_t bytes[3] = {std::uint64_t(strides[0]) * 2, std::uint64_t(strides[1]) * 2,
-                                  std::uint64_t(strides[2]) * 2};
+  const std::uint64_t apart[3] = {std::uint64_t(strides[0]), std::uint64_t(strides[1]), std::uint64_t(strides[2])};
   const std::uint32_t steps[4] = {1, std::uint32_t(s.stride[0]), std::uint32_t(s.stride[1]), 1};
-  constexpr int two_bytes = 1;  // CU_TENSOR_MAP_DATA_TYPE_UINT16
-  return encode(&map, two_bytes, 4, const_cast<std::remove_const_t<T>*>(data), size, bytes, begin, end, 64,
+  constexpr int type = sizeof(T) == 2 ? 1 : 2;  // CU_TENSOR_MAP_DATA_TYPE_UINT16, UINT32
+  return encode(&map, type, 4, const_cast<std::remove_const_t<T>*>(data), size, apart, begin, end, 128 / sizeof(T),
                 std::uint32_t(count), steps, no_interleave, within_128_bytes, of_256_bytes, zeros) == 0;
 }
 
