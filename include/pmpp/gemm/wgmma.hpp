@@ -66,11 +66,15 @@ struct gemm_wgmma_kernel {
   static_assert(!is_double || n == 128);
   static_assert(!(std::is_same_v<T, float> && AlongNB) && (!a_in_registers || n >= 128));
 
+  /// A slice of C, of a consumer: 64 rows of 128 bytes.
+  static constexpr int width = row_bytes / sizeof(TC), slices = n / width, slice_bytes = 64 * row_bytes;
+  static constexpr int slices_in_stage = (m + n) * row_bytes / (consumers * slice_bytes);
+
   struct shared {
     struct alignas(1024) stage {  // the pattern in which words are exchanged repeats every 1024 bytes
       unsigned char a[m * row_bytes], b[n * row_bytes];
     } stages[Tile.stages];
-    unsigned char slices[consumers][is_double ? 1 : Tile.slices][is_double ? 16 : 64 * row_bytes];  // of C
+    unsigned char slices[consumers][is_double ? 1 : Tile.slices][is_double ? 16 : slice_bytes];  // of C
     simt::transaction_barrier full[Tile.stages], empty[Tile.stages];
   };
 
@@ -83,7 +87,7 @@ struct gemm_wgmma_kernel {
     bool batch_a, batch_b;                 ///< whether each product has a matrix of its own
     gemm_result<S, Epilogue> result;
     bool down;  ///< neighbours in memory are those below each other in C
-    bool wide;  ///< the copy unit can write C
+    bool wide;  ///< the copy unit can read and write C
     Windows windows;
   };
 
@@ -174,7 +178,46 @@ private:
         else
           simt::copy_tile(stage.b, x.b, full, p, at.col, batch_b);
       }
+      if (fetches(x)) {
+        if (a_in_registers && x.down)
+          fetch<a_in_registers>(memory, x, at, next);
+        else
+          fetch<false>(memory, x, at, next);
+      }
     });
+  }
+
+  /// Whether C comes through the stages, behind the last slab: then it is there when the products are.
+  __device__ static bool fetches(const arguments& x) { return !is_double && x.wide && x.result.beta != S{}; }
+
+  /// Where a stage holds C.
+  __device__ static unsigned char* slice_in_stage(shared& memory, int stage, int slice, int group) {
+    return reinterpret_cast<unsigned char*>(&memory.stages[stage]) +
+           (slice % slices_in_stage * consumers + group) * slice_bytes;
+  }
+
+  /// Calls f(byte, x, y) for each box of a slice, which the copy unit moves at once.
+  template <bool Down, class F>
+  __device__ __forceinline__ static void each_box(const place& at, int slice, int group, F f) {
+    const int row = at.row + group * 64, col = at.col + slice * width;
+    for (int i = 0; i < (Down ? 64 : 1); i += width) f(i * row_bytes, Down ? row + i : col, Down ? col : row);
+  }
+
+  template <bool Down>
+  __device__ static void fetch(shared& memory, const arguments& x, const place& at, position& next) {
+    for (int first = 0; first < slices; first += slices_in_stage, next.advance()) {
+      const int count = smaller(slices - first, slices_in_stage);
+      auto& full = memory.full[next.stage];
+      memory.empty[next.stage].wait(!next.odd);
+      full.arrive_expecting(count * consumers * slice_bytes);
+      for (int i = 0; i < count * consumers; ++i) {
+        const int slice = first + i / consumers, group = i % consumers;
+        unsigned char* to = slice_in_stage(memory, next.stage, slice, group);
+        each_box<Down>(at, slice, group, [&](int byte, int column, int line) {
+          simt::copy_tile(to + byte, x.to, full, column, line, static_cast<int>(at.batch));
+        });
+      }
+    }
   }
 
   /// The same where an operand is looked up in images.
@@ -200,9 +243,9 @@ private:
           else
             multiply(block, memory, at.slabs, next, sum);
           if (a_in_registers && x.down)
-            write<a_in_registers>(block, memory, x, at, turn, sum);
+            write<a_in_registers>(block, memory, x, at, next, turn, sum);
           else
-            write<false>(block, memory, x, at, turn, sum);
+            write<false>(block, memory, x, at, next, turn, sum);
         });
     if (block.thread() % 128 == 0) simt::copies_have_read<0>();
   }
@@ -423,11 +466,12 @@ private:
   /// those of a row; 64 lines of 128 bytes, whose 16-byte words are exchanged as the copy unit wants them.
   template <bool Down, class Block>
   __device__ __forceinline__ static void write(Block& block, shared& memory, const arguments& x, const place& at,
-                                               int& turn, const std::uint32_t (&sum)[n / 2]) {
-    constexpr int size = sizeof(TC), width = row_bytes / size;
+                                               position& next, int& turn, const std::uint32_t (&sum)[n / 2]) {
+    constexpr int size = sizeof(TC);
+    const bool reads = x.result.beta != S{}, fetched = fetches(x);
     const int warp = block.warp() % 4, group = block.warp() / 4 - 1, lane = block.lane();
     const std::int64_t first = at.row + group * 64;
-    if (first >= x.c.rows) return;
+    if (first >= x.c.rows && !fetched) return;
     const int rows = static_cast<int>(smaller<std::int64_t>(x.c.rows - first, 64)),
               cols = static_cast<int>(smaller<std::int64_t>(x.c.cols - at.col, n));  // that are inside C
     const auto row_of = [&](int h) {
@@ -436,18 +480,23 @@ private:
     const auto byte_of = [](int line, int item) {
       return line * row_bytes + (((item * size / 16) ^ (line % 8)) * 16) + item * size % 16;
     };
+    // Where element e of a lane's pair u lies in a slice.
+    const auto place_of = [&](int u, int e) {
+      const int row = row_of(u % 2), col = u / 2 * 8 + lane % 4 * 2 + e;
+      return Down ? byte_of(row / width * width + col, row % width) : byte_of(row, col);
+    };
     TC* c = x.c.data + at.batch * x.c.batch_stride + first * x.c.row_stride + at.col * x.c.col_stride;
     const bool speaks = block.thread() % 128 == 0;
     // An epilogue without state does no harm outside C, where the copy unit writes nothing.
     constexpr bool stateless = std::is_empty_v<Epilogue> && !requires(Epilogue f, S v) {
       f(v, std::int64_t{}, std::int64_t{});
     };
-    const bool everywhere = stateless || (rows == 64 && cols == n), reads = x.result.beta != S{};
+    const bool everywhere = stateless || (rows == 64 && cols == n);
     const auto result = x.result;
     auto plain = x.result;
     plain.beta = S{};  // which the compiler knows then: it need not ask at each element
 #pragma unroll
-    for (int s = 0; s < n / width; ++s) {
+    for (int s = 0; s < slices; ++s) {
       item_group<TC, 2> y[width / 8][2];
       if (everywhere && !reads) {
 #pragma unroll
@@ -457,20 +506,24 @@ private:
                         at.col + s * width + u / 4 * 8 + lane % 4 * 2 + u % 2);
         }
       } else {
-        // What C holds: outside of it, some other element. Without branches, so that all are on their way at once.
-        if (reads) {
-          const auto old_at = [&](int u, int e, int last) {
-            return c + smaller(row_of(u % 2), rows - 1) * x.c.row_stride +
-                   smaller(s * width + u / 2 * 8 + lane % 4 * 2 + e, cols - last) * x.c.col_stride;
-          };
-          if (x.wide && !Down) {
+        if (fetched) {
+          if (s % slices_in_stage == 0) memory.full[next.stage].wait(next.odd);
+          const unsigned char* old = slice_in_stage(memory, next.stage, s, group);
 #pragma unroll
-            for (int u = 0; u < width / 4; ++u)
-              y[u / 2][u % 2] = *reinterpret_cast<const item_group<TC, 2>*>(old_at(u, 0, 2));
-          } else {
+          for (int u = 0; u < width / 4; ++u)
+            if constexpr (Down) {
+              for (int e = 0; e < 2; ++e)
+                y[u / 2][u % 2].item[e] = *reinterpret_cast<const TC*>(old + place_of(u, e));
+            } else {
+              y[u / 2][u % 2] = *reinterpret_cast<const item_group<TC, 2>*>(old + place_of(u, 0));
+            }
+        } else if (reads) {
+          // What C holds: outside of it, some other element. Without branches, so that all are on their way at once.
 #pragma unroll
-            for (int u = 0; u < width / 2; ++u) y[u / 4][u / 2 % 2].item[u % 2] = *old_at(u / 2, u % 2, 1);
-          }
+          for (int u = 0; u < width / 2; ++u)
+            y[u / 4][u / 2 % 2].item[u % 2] =
+                c[smaller(row_of(u / 2 % 2), rows - 1) * x.c.row_stride +
+                  smaller(s * width + u / 4 * 8 + lane % 4 * 2 + u % 2, cols - 1) * x.c.col_stride];
         }
 #pragma unroll
         for (int u = 0; u < width / 2; ++u) {
@@ -483,18 +536,20 @@ private:
       unsigned char* slice = memory.slices[group][turn];
 #pragma unroll
       for (int u = 0; u < width / 4; ++u) {
-        const int row = row_of(u % 2), col = u / 2 * 8 + lane % 4 * 2;
         const auto& value = y[u / 2][u % 2];
         if constexpr (Down) {
-          *reinterpret_cast<TC*>(slice + byte_of(row / width * width + col, row % width)) = value.item[0];
-          *reinterpret_cast<TC*>(slice + byte_of(row / width * width + col + 1, row % width)) = value.item[1];
+          for (int e = 0; e < 2; ++e) *reinterpret_cast<TC*>(slice + place_of(u, e)) = value.item[e];
         } else {
-          *reinterpret_cast<item_group<TC, 2>*>(slice + byte_of(row, col)) = value;
+          *reinterpret_cast<item_group<TC, 2>*>(slice + place_of(u, 0)) = value;
         }
       }
       if (x.wide) simt::visible_to_copies();
       if (speaks) simt::copies_have_read<Tile.slices - 2>();
       simt::warpgroup_sync(group);  // this slice is written, the next may be
+      if (fetched && ((s + 1) % slices_in_stage == 0 || s + 1 == slices)) {
+        release(block, memory, next.stage);
+        next.advance();
+      }
       if (!x.wide) {
         constexpr int words = ceil_div(width, simt::warp_size);  // of a line, that a lane writes
         constexpr int at_once = 8;
@@ -513,9 +568,9 @@ private:
           }
         }
       } else if (speaks) {
-        for (int i = 0; i < (Down ? 64 : 1); i += width)
-          simt::copy_tile(x.to, slice + i * row_bytes, static_cast<int>(Down ? first + i : at.col + s * width),
-                          static_cast<int>(Down ? at.col + s * width : first), static_cast<int>(at.batch));
+        each_box<Down>(at, s, group, [&](int byte, int column, int line) {
+          simt::copy_tile(x.to, slice + byte, column, line, static_cast<int>(at.batch));
+        });
         simt::copies_end();
       }
       turn = turn + 1 == Tile.slices ? 0 : turn + 1;
@@ -565,7 +620,7 @@ bool gemm_by_wgmma_tile(const device_policy& where, const gemm_problem<T, T, TC,
   y.batch_b = x.b.batch_stride != 0;
   y.result = x.result;
   y.down = x.c.row_stride == 1 && x.c.col_stride != 1;
-  constexpr int width = kernel::row_bytes / sizeof(TC);
+  constexpr int width = kernel::width;
   const bool down = kernel::a_in_registers && y.down;
   const std::int64_t line = down ? x.c.rows : x.c.cols, lines = down ? x.c.cols : x.c.rows;
   if constexpr (kernel::is_double)
