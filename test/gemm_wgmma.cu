@@ -138,16 +138,17 @@ struct shape {
   std::int64_t m, n, k;
 };
 
-template <wgmma_tile Tile, bool AlongMA, bool AlongNB, class T, class TC>
-void try_tile(const shape& s, float alpha, float beta) {
+template <wgmma_tile Tile, bool AlongMA, bool AlongNB, class T, class TC, class Epilogue = pmpp::no_epilogue>
+void try_tile(const shape& s, float alpha, float beta, bool column_major = false, std::int64_t batch = 1,
+              Epilogue f = {}) {
   CAPTURE(s.m);
   CAPTURE(s.n);
   CAPTURE(s.k);
   CAPTURE(Tile.n);
-  const matrix<T> a(s.m, s.k, AlongMA), b(s.k, s.n, !AlongNB, 1, 8);
-  matrix<TC> c(s.m, s.n, false, 1, s.k % 3 * 8);
-  REQUIRE(pmpp::detail::gemm_by_wgmma_tile<Tile, AlongMA, AlongNB>(device, problem(a, b, c, alpha, beta)));
-  check_product(a, b, c, alpha, beta);
+  const matrix<T> a(s.m, s.k, AlongMA, batch), b(s.k, s.n, !AlongNB, batch, 8);
+  matrix<TC> c(s.m, s.n, column_major, batch, s.k % 3 * 8);
+  REQUIRE(pmpp::detail::gemm_by_wgmma_tile<Tile, AlongMA, AlongNB>(device, problem(a, b, c, alpha, beta, f)));
+  check_product(a, b, c, alpha, beta, f);
 }
 
 }  // namespace
@@ -181,6 +182,36 @@ TEST_CASE("wgmma: more tiles than multiprocessors, long k") {
   try_tile<large, true, false, float, float>({300, 260, 3000}, 1, 0);
   try_tile<middle, true, true, __nv_bfloat16, float>({140, 260, 5000}, 1, 0);
   try_tile<middle, true, false, double, double>({1500, 1700, 60}, 1, 0);
+}
+
+TEST_CASE("wgmma: C is read on the way: every tile, both layouts, edges, batches, an epilogue; several tiles a block") {
+  if (!available()) return;
+  for (const shape& s : {shape{128, 256, 64}, {192, 192, 200}, {8, 8, 8}, {328, 264, 72}, {136, 520, 640}}) {
+    try_tile<large, false, true, __nv_bfloat16, __nv_bfloat16>(s, 1, 1);
+    try_tile<large, false, false, __half, float>(s, 1, -0.5f, false, 2);
+    try_tile<middle, true, true, __half, __half>(s, 0.5f, 2, false, 2, add_place{});
+    try_tile<wide, false, true, __nv_bfloat16, __nv_bfloat16>(s, 1, 1, false, 1, add_place{});
+    try_tile<small, true, false, __half, __half>(s, 1, 1);
+    try_tile<small, false, true, __half, double>(s, 1, 1);
+    try_tile<middle, true, false, float, float>(s, 1, 1, true, 2);
+    try_tile<large, true, false, float, float>(s, 1, 0.5f, true, 1, add_place{});
+    try_tile<middle, false, false, float, float>(s, 1, 1, true);  // a column-major C that lanes read
+  }
+  try_tile<large, false, true, __nv_bfloat16, __nv_bfloat16>({2504, 2104, 40}, 1, 1);
+  try_tile<middle, true, false, float, float>({2504, 1096, 72}, 1, 0.5f, true);
+  try_tile<small, false, true, __half, __half>({1504, 1104, 72}, 1, -1);
+}
+
+TEST_CASE("wgmma: doubles: the tiles of a last round that would be short are worked out by all multiprocessors") {
+  if (!available()) return;
+  for (const bool a_major : {false, true})
+    for (const bool b_major : {false, true}) {
+      const std::int64_t m = 7 * 128 - 3, n = 19 * 128 - 5, k = 300;  // an H100 has 132 multiprocessors, one less
+      const matrix<double> a(m, k, a_major), b(k, n, b_major);
+      matrix<double> c(m, n);
+      CHECK(pmpp::detail::gemm_by_wgmma(device, problem(a, b, c, 1, 0.5f)));
+      check_product(a, b, c, 1, 0.5f);
+    }
 }
 
 TEST_CASE("wgmma: k is split: into any number of slabs, any layout, batches, an epilogue; the same bits again") {

@@ -50,6 +50,15 @@ struct wgmma_tile {
   int n, stages, slices;
 };
 
+/// Tiles follow each other down so many rows of them.
+inline constexpr std::int64_t wgmma_group = 16;
+
+/// Whether results depend on where in C they are.
+template <class Epilogue, class S>
+inline constexpr bool takes_place = requires(Epilogue f, S v) {
+  f(v, std::int64_t{}, std::int64_t{});
+};
+
 /// Both operands are matrices. (One of a convolution layer is not: convolution_layer/wgmma.hpp.)
 struct no_windows {};
 
@@ -127,7 +136,7 @@ private:
     /// Tiles follow each other down `group` rows of them, then to the next column: those that run at the same time form
     /// a rectangle and share what they read.
     __device__ place(const arguments& x, std::int64_t tile) {
-      constexpr std::int64_t group = 16;
+      constexpr std::int64_t group = wgmma_group;
       const std::int64_t in_matrix = x.tiles_m * x.tiles_n, in_group = group * x.tiles_n;
       batch = tile / in_matrix;
       tile -= batch * in_matrix;
@@ -488,9 +497,7 @@ private:
     TC* c = x.c.data + at.batch * x.c.batch_stride + first * x.c.row_stride + at.col * x.c.col_stride;
     const bool speaks = block.thread() % 128 == 0;
     // An epilogue without state does no harm outside C, where the copy unit writes nothing.
-    constexpr bool stateless = std::is_empty_v<Epilogue> && !requires(Epilogue f, S v) {
-      f(v, std::int64_t{}, std::int64_t{});
-    };
+    constexpr bool stateless = std::is_empty_v<Epilogue> && !takes_place<Epilogue, S>;
     const bool everywhere = stateless || (rows == 64 && cols == n);
     const auto result = x.result;
     auto plain = x.result;
@@ -512,8 +519,7 @@ private:
 #pragma unroll
           for (int u = 0; u < width / 4; ++u)
             if constexpr (Down) {
-              for (int e = 0; e < 2; ++e)
-                y[u / 2][u % 2].item[e] = *reinterpret_cast<const TC*>(old + place_of(u, e));
+              for (int e = 0; e < 2; ++e) y[u / 2][u % 2].item[e] = *reinterpret_cast<const TC*>(old + place_of(u, e));
             } else {
               y[u / 2][u % 2] = *reinterpret_cast<const item_group<TC, 2>*>(old + place_of(u, 0));
             }
@@ -596,11 +602,19 @@ bool wgmma_available(int device) {
   return answer == yes;
 }
 
+/// A tile, how many splits of k, how many clocks a product is expected to take with them, and how many of its last tiles
+/// somebody else works out.
+struct wgmma_plan {
+  int tile = 0, splits = 1, split_slabs = 1 << 30;
+  double clocks = 0;
+  std::int64_t left_out = 0;
+};
+
 /// Starts a product with a given tile; false, and nothing has happened, if the copy unit cannot read A or B. Where k is
 /// split, C has `splits` times as many matrices: the sums over the first `split_slabs` slabs of k, those over the next, ...
 template <wgmma_tile Tile, bool AlongMA, bool AlongNB, class T, class TC, class S, class Epilogue>
-bool gemm_by_wgmma_tile(const device_policy& where, const gemm_problem<T, T, TC, S, Epilogue>& x, int splits = 1,
-                        int split_slabs = 1 << 30) {
+bool gemm_by_wgmma_tile(const device_policy& where, const gemm_problem<T, T, TC, S, Epilogue>& x,
+                        const wgmma_plan& plan = {}) {
   using kernel = gemm_wgmma_kernel<T, TC, S, Epilogue, Tile, AlongMA, AlongNB>;
   const auto describe = [&](simt::tile_map& map, const gemm_operand<T>& y, bool along_k, int rows) {
     return along_k
@@ -613,9 +627,9 @@ bool gemm_by_wgmma_tile(const device_policy& where, const gemm_problem<T, T, TC,
   y.k = x.k;
   y.tiles_m = ceil_div(x.c.rows, std::int64_t(kernel::m));
   y.tiles_n = ceil_div(x.c.cols, std::int64_t(kernel::n));
-  y.tiles = y.tiles_m * y.tiles_n * x.batch * splits;
-  y.splits = splits;
-  y.split_slabs = split_slabs;
+  y.tiles = y.tiles_m * y.tiles_n * x.batch * plan.splits - plan.left_out;
+  y.splits = plan.splits;
+  y.split_slabs = plan.split_slabs;
   y.batch_a = x.a.batch_stride != 0;
   y.batch_b = x.b.batch_stride != 0;
   y.result = x.result;
@@ -628,8 +642,8 @@ bool gemm_by_wgmma_tile(const device_policy& where, const gemm_problem<T, T, TC,
              reinterpret_cast<std::uintptr_t>(x.c.data) % (2 * sizeof(TC)) == 0;
   else
     y.wide = (down ? x.c.row_stride : x.c.col_stride) == 1 && line * sizeof(TC) % 16 == 0 &&  // it writes whole words
-             simt::describe_tiles(y.to, x.c.data, line, lines, down ? x.c.col_stride : x.c.row_stride, x.batch * splits,
-                                  x.c.batch_stride, down ? width : 64);
+             simt::describe_tiles(y.to, x.c.data, line, lines, down ? x.c.col_stride : x.c.row_stride,
+                                  x.batch * plan.splits, x.c.batch_stride, down ? width : 64);
   launch(where, smaller(y.tiles, std::int64_t(processor_count(where))), kernel{}, y);
   return true;
 }
@@ -637,12 +651,6 @@ bool gemm_by_wgmma_tile(const device_policy& where, const gemm_problem<T, T, TC,
 /// The first three also for floats; the second also where k is split.
 inline constexpr wgmma_tile wgmma_tiles[] = {{256, 4, 2}, {128, 6, 2}, {192, 4, 3}, {64, 8, 2}};
 inline constexpr int wgmma_split_tile = 1;
-
-/// A tile, how many splits of k, and how many clocks a product is expected to take with them.
-struct wgmma_plan {
-  int tile = 0, splits = 1, split_slabs = 1 << 30;
-  double clocks = 0;
-};
 
 /// How many clocks sums of m x n elements over `slabs` slabs of k, `batch` times, are expected to take with a given tile.
 inline double wgmma_clocks(const wgmma_tile& tile, std::int64_t m, std::int64_t n, std::int64_t slabs,
@@ -678,14 +686,12 @@ bool gemm_as_planned(const device_policy& where, const gemm_problem<T, T, TC, S,
                      bool b_along_k, const wgmma_plan& plan) {
   const auto run = [&]<wgmma_tile Tile>(std::integral_constant<wgmma_tile, Tile>) {
     if constexpr (sizeof(T) > 1)
-      if (!a_along_k && b_along_k)
-        return gemm_by_wgmma_tile<Tile, true, false>(where, x, plan.splits, plan.split_slabs);
+      if (!a_along_k && b_along_k) return gemm_by_wgmma_tile<Tile, true, false>(where, x, plan);
     if constexpr (sizeof(T) == 2 || sizeof(T) == 8)
-      if (!a_along_k && !b_along_k)
-        return gemm_by_wgmma_tile<Tile, true, true>(where, x, plan.splits, plan.split_slabs);
+      if (!a_along_k && !b_along_k) return gemm_by_wgmma_tile<Tile, true, true>(where, x, plan);
     if constexpr (sizeof(T) == 2)
-      if (!b_along_k) return gemm_by_wgmma_tile<Tile, false, true>(where, x, plan.splits, plan.split_slabs);
-    return gemm_by_wgmma_tile<Tile, false, false>(where, x, plan.splits, plan.split_slabs);
+      if (!b_along_k) return gemm_by_wgmma_tile<Tile, false, true>(where, x, plan);
+    return gemm_by_wgmma_tile<Tile, false, false>(where, x, plan);
   };
   if (plan.tile == 1) return run(std::integral_constant<wgmma_tile, wgmma_tiles[1]>{});
   if constexpr (!OneTile) {
@@ -714,15 +720,50 @@ bool gemm_in_splits(const device_policy& where, const gemm_problem<T, T, TC, S, 
   return true;
 }
 
-/// Whether tiles of 128 x 128 doubles fill the machine, so that neither smaller ones nor splits of k would be faster.
+/// What mma.sync takes for doubles; true if tiles of 128 x 128 are best.
+/// What mma.sync takes for doubles, with each of its tiles.
 template <class TC, class S, class Epilogue>
-bool doubles_fill(const gemm_problem<double, double, TC, S, Epilogue>& x, int processors) {
+auto plan_doubles(const gemm_problem<double, double, TC, S, Epilogue>& x, int processors) {
   const auto plan = [&](const gemm_cost& cost) {
     return plan_gemm(cost, x.c.rows, x.c.cols, x.k, x.batch, processors);
   };
-  using enum simt::mma_type;
-  const gemm_plan large = plan(mma_cost_of<float64, double, large_double_tile>());
-  return large.splits == 1 && large.clocks <= plan(mma_cost_of<float64, double, small_double_tile>()).clocks;
+  struct plans {
+    gemm_plan large, small;
+  };
+  constexpr auto type = simt::mma_type::float64;
+  return plans{plan(mma_cost_of<type, double, large_double_tile>()),
+               plan(mma_cost_of<type, double, small_double_tile>())};
+}
+
+/// Doubles, in tiles of 128 x 128. Where a last round would have few of them, the others do without it: those tiles, the
+/// last rows of the last columns, are left to mma.sync, with k in as many splits as there are multiprocessors for.
+template <class TC, class S, class Epilogue>
+bool gemm_of_doubles(const device_policy& where, const gemm_problem<double, double, TC, S, Epilogue>& x, bool a_along_k,
+                     bool b_along_k) {
+  constexpr std::int64_t side = 128;
+  constexpr double clocks_of_k = 135, two_launches = 10000;
+  const int processors = processor_count(where);
+  const std::int64_t tiles_m = ceil_div(x.c.rows, side), tiles_n = ceil_div(x.c.cols, side),
+                     last = tiles_m * tiles_n % processors;
+  const std::int64_t last_group = (tiles_m - 1) % wgmma_group + 1, cols = ceil_div(last, last_group),
+                     rows = cols > 1 ? last_group : last;
+  wgmma_plan plan{1};
+  auto rest = x;
+  if constexpr (!takes_place<Epilogue, S>)
+    if (x.batch == 1 && last > 0 && tiles_m * tiles_n > processors && cols <= tiles_n) {
+      const std::int64_t row = (tiles_m - rows) * side, col = (tiles_n - cols) * side;
+      rest.a = {x.a.data + row * x.a.stride, x.a.extent - row, x.a.stride, x.a.k_stride, 0};
+      rest.b = {x.b.data + col * x.b.stride, x.b.extent - col, x.b.stride, x.b.k_stride, 0};
+      rest.c.data += row * x.c.row_stride + col * x.c.col_stride;
+      rest.c.rows -= row;
+      rest.c.cols -= col;
+      const auto [large, small] = plan_doubles(rest, processors);
+      if (smaller(large.clocks, small.clocks) + two_launches < clocks_of_k * double(x.k)) plan.left_out = rows * cols;
+    }
+  if (!gemm_as_planned<true>(where, x, a_along_k, b_along_k, plan)) return false;
+  if (plan.left_out > 0)
+    gemm_on_tensor_cores<simt::mma_type::float64, large_double_tile, small_double_tile>(where, rest);
+  return true;
 }
 
 /// Enqueues a product where this path can do it and pays; says whether it has. A and B: half, bfloat16, 8-bit integers, or
@@ -758,7 +799,9 @@ bool gemm_by_wgmma(const P& where, gemm_problem<T, T, TC, S, Epilogue> x) {
                        b_bytes = b_ready ? 0 : repacked_bytes(x.b, b_along_k, x.k, x.batch);
     wgmma_plan plan{1};
     if constexpr (is_double) {
-      if (!doubles_fill(x, processor_count(where))) return false;
+      // Smaller tiles, or splits of k, are faster where those of 128 x 128 do not fill the machine.
+      const auto [large, small] = plan_doubles(x, processor_count(where));
+      if (large.splits > 1 || small.clocks < large.clocks) return false;
     } else {
       plan = plan_wgmma(is_float ? 3 : 4, x.c.rows, x.c.cols, ceil_div(x.k, std::int64_t(128 / sizeof(T))), x.batch,
                         processor_count(where));
@@ -771,9 +814,12 @@ bool gemm_by_wgmma(const P& where, gemm_problem<T, T, TC, S, Epilogue> x) {
     scratch memory(where, scratch_bytes({checked_bytes(a_bytes, 1, "gemm"), checked_bytes(b_bytes, 1, "gemm")}), 0);
     if (a_bytes > 0) repack(where, x.a, a_along_k, x.k, x.batch, memory.template take<std::byte>(a_bytes));
     if (b_bytes > 0) repack(where, x.b, b_along_k, x.k, x.batch, memory.template take<std::byte>(b_bytes));
-    if constexpr (!is_double)
+    if constexpr (is_double) {
+      return gemm_of_doubles(where, x, a_along_k, b_along_k);
+    } else {
       if (plan.splits > 1) return gemm_in_splits(where, x, a_along_k, b_along_k, plan);
-    return gemm_as_planned<is_double>(where, x, a_along_k, b_along_k, plan);
+      return gemm_as_planned(where, x, a_along_k, b_along_k, plan);
+    }
   }
   return false;
 }
