@@ -204,13 +204,37 @@ TEST_CASE("wgmma: C is read on the way: every tile, both layouts, edges, batches
 
 TEST_CASE("wgmma: doubles: the tiles of a last round that would be short are worked out by all multiprocessors") {
   if (!available()) return;
-  for (const bool a_major : {false, true})
-    for (const bool b_major : {false, true}) {
-      const std::int64_t m = 7 * 128 - 3, n = 19 * 128 - 5, k = 300;  // an H100 has 132 multiprocessors, one less
-      const matrix<double> a(m, k, a_major), b(k, n, b_major);
-      matrix<double> c(m, n);
-      CHECK(pmpp::detail::gemm_by_wgmma(device, problem(a, b, c, 1, 0.5f)));
-      check_product(a, b, c, 1, 0.5f);
+  // 265 and 270 tiles: an H100 has 132 multiprocessors. What is left is a tile, and three rows of two columns of tiles.
+  for (const shape& s : {shape{5 * 128 - 3, 53 * 128 - 5, 224}, {3 * 128 - 3, 90 * 128 - 5, 300}}) {
+    const matrix<double> a(s.m, s.k), b(s.k, s.n, s.k == 300);
+    matrix<double> c(s.m, s.n);
+    CHECK(pmpp::detail::gemm_by_wgmma(device, problem(a, b, c, 1, 0.5f)));
+    check_product(a, b, c, 1, 0.5f);
+  }
+}
+
+TEST_CASE("wgmma: rows that lie in two lines of the cache are copied where that pays") {
+  if (!available()) return;
+  const matrix<__half> a(1000, 1000), b(1000, 1000);
+  matrix<__half> c(1000, 1000);
+  CHECK(pmpp::detail::gemm_by_wgmma(device, problem(a, b, c, 1, 0)));
+  check_product(a, b, c, 1, 0);
+  for (const bool along_k : {false, true})
+    for (const std::int64_t k : {600, 601, 604}) {
+      const matrix<__half> x(along_k ? 5 : k, along_k ? k : 5, !along_k, 2);
+      pmpp::detail::gemm_operand<__half> y{x.memory.data(), x.rows, x.row_stride(), x.col_stride(), x.step};
+      pmpp::device_buffer<__half> copy(pmpp::detail::repacked_bytes(y, along_k, x.cols, 2) / 2);
+      pmpp::detail::repack(device, y, along_k, x.cols, 2, copy.data());
+      const auto got = pmpp::to_host(copy);
+      int wrong = 0;
+      for (std::int64_t batch = 0; batch < 2; ++batch)
+        for (std::int64_t i = 0; i < x.rows; ++i)
+          for (std::int64_t p = 0; p < x.cols; ++p)
+            wrong += static_cast<float>(
+                         got[static_cast<std::size_t>(batch * y.batch_stride + i * y.stride + p * y.k_stride)]) !=
+                     x.value(i, p, batch);
+      CHECK(wrong == 0);
+      CHECK((along_k ? y.stride : y.k_stride) * 2 % 128 == 0);
     }
 }
 

@@ -11,8 +11,10 @@
 //   3. The sums are in the registers of the consumers, 128 a thread, which the producer has left to them. At the end of a
 //      tile elements of C are made of them, a slice of 128 bytes a row at a time, and left in shared memory to the copy
 //      unit, which writes one slice while the next is made. Meanwhile the producer fills all stages for the next tile.
+//      Where C is read (beta), it comes through the stages too, behind the last slab: it is there when the sums are.
 //   4. The copy unit writes zeros where a tile leaves the matrix: the loop over k has no cases.
 //   5. Splits write partial sums, which a second launch adds up in order: the same bits on every run.
+//   6. What the copy unit cannot read, or reads slowly, is copied first where that pays (gemm/repack.hpp).
 //
 // Products of floats and of 8-bit integers want both operands along k. One of two of floats may be along m: then each lane
 // loads it from shared memory to registers, from where a product takes it too. There are no such products of doubles:
@@ -95,8 +97,9 @@ struct gemm_wgmma_kernel {
     int splits, split_slabs;               ///< of k: each product has that many matrices of sums, of so many slabs each
     bool batch_a, batch_b;                 ///< whether each product has a matrix of its own
     gemm_result<S, Epilogue> result;
-    bool down;  ///< neighbours in memory are those below each other in C
-    bool wide;  ///< the copy unit can read and write C
+    bool down;           ///< neighbours in memory are those below each other in C
+    bool wide;           ///< the copy unit can read and write C
+    int a_rows, b_rows;  ///< of a stage, that are copied
     Windows windows;
   };
 
@@ -174,15 +177,15 @@ private:
         auto& stage = memory.stages[next.stage];
         auto& full = memory.full[next.stage];
         memory.empty[next.stage].wait(!next.odd);  // the first round has nothing to wait for
-        full.arrive_expecting(sizeof stage.a + sizeof stage.b);
+        full.arrive_expecting((x.a_rows + x.b_rows) * row_bytes);
         const int p = (at.first_slab + slab) * depth;
         if constexpr (AlongMA)
-          for (int i = 0; i < m; i += depth)
+          for (int i = 0; i < x.a_rows; i += depth)
             simt::copy_tile(stage.a + i * row_bytes, x.a, full, at.row + i, p, batch_a);
         else
           simt::copy_tile(stage.a, x.a, full, p, at.row, batch_a);
         if constexpr (AlongNB)
-          for (int j = 0; j < n; j += depth)
+          for (int j = 0; j < x.b_rows; j += depth)
             simt::copy_tile(stage.b + j * row_bytes, x.b, full, at.col + j, p, batch_b);
         else
           simt::copy_tile(stage.b, x.b, full, p, at.col, batch_b);
@@ -616,13 +619,19 @@ template <wgmma_tile Tile, bool AlongMA, bool AlongNB, class T, class TC, class 
 bool gemm_by_wgmma_tile(const device_policy& where, const gemm_problem<T, T, TC, S, Epilogue>& x,
                         const wgmma_plan& plan = {}) {
   using kernel = gemm_wgmma_kernel<T, TC, S, Epilogue, Tile, AlongMA, AlongNB>;
+  typename kernel::arguments y;
+  // Of a small matrix the rest of a stage holds anything, and makes sums that are not written.
+  const auto rows_of = [](bool along_k, std::int64_t rows, int most) {
+    return static_cast<int>(smaller(round_up(rows, std::int64_t(along_k ? 8 : kernel::depth)), std::int64_t(most)));
+  };
+  y.a_rows = rows_of(!AlongMA, x.c.rows, kernel::m);
+  y.b_rows = rows_of(!AlongNB, x.c.cols, kernel::n);
   const auto describe = [&](simt::tile_map& map, const gemm_operand<T>& y, bool along_k, int rows) {
     return along_k
                ? simt::describe_tiles(map, y.data, x.k, y.extent, y.stride, x.batch, y.batch_stride, rows)
                : simt::describe_tiles(map, y.data, y.extent, x.k, y.k_stride, x.batch, y.batch_stride, kernel::depth);
   };
-  typename kernel::arguments y;
-  if (!describe(y.a, x.a, !AlongMA, kernel::m) || !describe(y.b, x.b, !AlongNB, kernel::n)) return false;
+  if (!describe(y.a, x.a, !AlongMA, y.a_rows) || !describe(y.b, x.b, !AlongNB, y.b_rows)) return false;
   y.c = x.c;
   y.k = x.k;
   y.tiles_m = ceil_div(x.c.rows, std::int64_t(kernel::m));
@@ -652,23 +661,40 @@ bool gemm_by_wgmma_tile(const device_policy& where, const gemm_problem<T, T, TC,
 inline constexpr wgmma_tile wgmma_tiles[] = {{256, 4, 2}, {128, 6, 2}, {192, 4, 3}, {64, 8, 2}};
 inline constexpr int wgmma_split_tile = 1;
 
+/// How often the copy unit asks for each row of 128 bytes of A and B.
+struct wgmma_requests {
+  double a = 1, b = 1;
+};
+
 /// How many clocks sums of m x n elements over `slabs` slabs of k, `batch` times, are expected to take with a given tile.
 inline double wgmma_clocks(const wgmma_tile& tile, std::int64_t m, std::int64_t n, std::int64_t slabs,
-                           std::int64_t batch, int processors) {
-  const double of_slab = tile.n == 256 ? 1080 : tile.n == 192 ? 830 : tile.n == 128 ? 600 : 430;
+                           std::int64_t batch, int processors, const wgmma_requests& each = {}) {
+  constexpr double request = 2.3;
+  const double products = tile.n == 256 ? 1080 : tile.n == 192 ? 830 : tile.n == 128 ? 540 : 300;
+  const double rows =
+      double(smaller<std::int64_t>(m, 128)) * each.a + double(smaller<std::int64_t>(n, tile.n)) * each.b;
+  const double of_slab = larger(products, rows * request);
   const std::int64_t tiles = ceil_div(m, std::int64_t(128)) * ceil_div(n, std::int64_t(tile.n)) * batch;
   return double(ceil_div(tiles, std::int64_t(processors))) * (double(slabs) * of_slab + 1800 + 10 * tile.n);
 }
 
+/// What reading A and B takes, of so many rows.
+inline double memory_clocks(std::int64_t rows, std::int64_t slabs, std::int64_t batch) {
+  constexpr double bytes = 1700;  // a clock
+  return double(rows) * double(slabs) * double(batch) * 128 / bytes;
+}
+
 /// The best plan for sums of m x n elements over `slabs` slabs of k, `batch` times.
 inline wgmma_plan plan_wgmma(int tiles, std::int64_t m, std::int64_t n, std::int64_t slabs, std::int64_t batch,
-                             int processors) {
+                             int processors, const wgmma_requests& each = {}) {
   constexpr double second_launch = 12000, partial_bytes = 1000;  // clocks; a clock
+  const double from_memory = memory_clocks(m + n, slabs, batch);
   wgmma_plan best;
   const auto consider = [&](int i, int splits) {
     const std::int64_t split_slabs = ceil_div(slabs, std::int64_t(splits));
     splits = static_cast<int>(ceil_div(slabs, split_slabs));
-    double clocks = wgmma_clocks(wgmma_tiles[i], m, n, split_slabs, batch * splits, processors);
+    double clocks =
+        larger(wgmma_clocks(wgmma_tiles[i], m, n, split_slabs, batch * splits, processors, each), from_memory);
     if (splits > 1) clocks += second_launch + double(m) * double(n) * double(batch) * 4 * (splits + 1) / partial_bytes;
     if (best.clocks == 0 || clocks < best.clocks) best = {i, splits, static_cast<int>(split_slabs), clocks};
   };
@@ -795,22 +821,45 @@ bool gemm_by_wgmma(const P& where, gemm_problem<T, T, TC, S, Epilogue> x) {
       std::swap(a_along_k, b_along_k);
       std::swap(a_ready, b_ready);
     }
-    const std::int64_t a_bytes = a_ready ? 0 : repacked_bytes(x.a, a_along_k, x.k, x.batch),
-                       b_bytes = b_ready ? 0 : repacked_bytes(x.b, b_along_k, x.k, x.batch);
     wgmma_plan plan{1};
     if constexpr (is_double) {
       // Smaller tiles, or splits of k, are faster where those of 128 x 128 do not fill the machine.
       const auto [large, small] = plan_doubles(x, processor_count(where));
       if (large.splits > 1 || small.clocks < large.clocks) return false;
     } else {
-      plan = plan_wgmma(is_float ? 3 : 4, x.c.rows, x.c.cols, ceil_div(x.k, std::int64_t(128 / sizeof(T))), x.batch,
-                        processor_count(where));
+      const int processors = processor_count(where);
+      const std::int64_t slabs = ceil_div(x.k, std::int64_t(128 / sizeof(T)));
       // What mma.sync takes.
-      const double others = (is_float ? 15000 : 9000) + double(x.c.rows) * double(x.c.cols) * double(x.batch) *
-                                                            double(x.k) /
-                                                            (processor_count(where) * (is_float ? 110.0 : 300.0));
-      if (plan.clocks + (is_float ? double(a_bytes + b_bytes) / 700 : 0) > others) return false;
+      const double others =
+          (is_float ? 15000 : 9000) + larger(memory_clocks(x.c.rows + x.c.cols, slabs, x.batch),
+                                             double(x.c.rows) * double(x.c.cols) * double(x.batch) * double(x.k) /
+                                                 (processors * (is_float ? 110.0 : 300.0)));
+      // An operand that straddles lines of the cache is copied too where that pays.
+      const bool a_straddles = a_ready && straddles_lines(x.a, a_along_k, x.k),
+                 b_straddles = b_ready && straddles_lines(x.b, b_along_k, x.k);
+      const auto copy_clocks = [&](const gemm_operand<T>& y, bool along_k) {
+        return 4500 + double(repacked_bytes(y, along_k, x.k, x.batch)) / 700;
+      };
+      double least = 0;
+      bool copies_a = false, copies_b = false;
+      for (const bool copy_a : {false, true})
+        for (const bool copy_b : {false, true}) {
+          if (copy_a > a_straddles || copy_b > b_straddles) continue;
+          const double asked_again = 2.4;
+          const wgmma_plan next =
+              plan_wgmma(is_float ? 3 : 4, x.c.rows, x.c.cols, slabs, x.batch, processors,
+                         {a_straddles && !copy_a ? asked_again : 1, b_straddles && !copy_b ? asked_again : 1});
+          const double clocks = next.clocks + (copy_a || (is_float && !a_ready) ? copy_clocks(x.a, a_along_k) : 0) +
+                                (copy_b || (is_float && !b_ready) ? copy_clocks(x.b, b_along_k) : 0);
+          if (least > 0 && clocks >= least) continue;
+          least = clocks, plan = next, copies_a = copy_a, copies_b = copy_b;
+        }
+      if (least > others) return false;
+      a_ready = a_ready && !copies_a;
+      b_ready = b_ready && !copies_b;
     }
+    const std::int64_t a_bytes = a_ready ? 0 : repacked_bytes(x.a, a_along_k, x.k, x.batch),
+                       b_bytes = b_ready ? 0 : repacked_bytes(x.b, b_along_k, x.k, x.batch);
     scratch memory(where, scratch_bytes({checked_bytes(a_bytes, 1, "gemm"), checked_bytes(b_bytes, 1, "gemm")}), 0);
     if (a_bytes > 0) repack(where, x.a, a_along_k, x.k, x.batch, memory.template take<std::byte>(a_bytes));
     if (b_bytes > 0) repack(where, x.b, b_along_k, x.k, x.batch, memory.template take<std::byte>(b_bytes));
