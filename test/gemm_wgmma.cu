@@ -213,12 +213,8 @@ TEST_CASE("wgmma: doubles: the tiles of a last round that would be short are wor
   }
 }
 
-TEST_CASE("wgmma: rows that lie in two lines of the cache are copied where that pays") {
+TEST_CASE("wgmma: copies of operands that lie in two lines of the cache begin at multiples of 128 bytes") {
   if (!available()) return;
-  const matrix<__half> a(1000, 1000), b(1000, 1000);
-  matrix<__half> c(1000, 1000);
-  CHECK(pmpp::detail::gemm_by_wgmma(device, problem(a, b, c, 1, 0)));
-  check_product(a, b, c, 1, 0);
   for (const bool along_k : {false, true})
     for (const std::int64_t k : {600, 601, 604}) {
       const matrix<__half> x(along_k ? 5 : k, along_k ? k : 5, !along_k, 2);
