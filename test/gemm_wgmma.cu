@@ -138,16 +138,17 @@ struct shape {
   std::int64_t m, n, k;
 };
 
-template <wgmma_tile Tile, bool AlongMA, bool AlongNB, class T, class TC>
-void try_tile(const shape& s, float alpha, float beta) {
+template <wgmma_tile Tile, bool AlongMA, bool AlongNB, class T, class TC, class Epilogue = pmpp::no_epilogue>
+void try_tile(const shape& s, float alpha, float beta, bool column_major = false, std::int64_t batch = 1,
+              Epilogue f = {}) {
   CAPTURE(s.m);
   CAPTURE(s.n);
   CAPTURE(s.k);
   CAPTURE(Tile.n);
-  const matrix<T> a(s.m, s.k, AlongMA), b(s.k, s.n, !AlongNB, 1, 8);
-  matrix<TC> c(s.m, s.n, false, 1, s.k % 3 * 8);
-  REQUIRE(pmpp::detail::gemm_by_wgmma_tile<Tile, AlongMA, AlongNB>(device, problem(a, b, c, alpha, beta)));
-  check_product(a, b, c, alpha, beta);
+  const matrix<T> a(s.m, s.k, AlongMA, batch), b(s.k, s.n, !AlongNB, batch, 8);
+  matrix<TC> c(s.m, s.n, column_major, batch, s.k % 3 * 8);
+  REQUIRE(pmpp::detail::gemm_by_wgmma_tile<Tile, AlongMA, AlongNB>(device, problem(a, b, c, alpha, beta, f)));
+  check_product(a, b, c, alpha, beta, f);
 }
 
 }  // namespace
@@ -181,6 +182,56 @@ TEST_CASE("wgmma: more tiles than multiprocessors, long k") {
   try_tile<large, true, false, float, float>({300, 260, 3000}, 1, 0);
   try_tile<middle, true, true, __nv_bfloat16, float>({140, 260, 5000}, 1, 0);
   try_tile<middle, true, false, double, double>({1500, 1700, 60}, 1, 0);
+}
+
+TEST_CASE("wgmma: C is read on the way: every tile, both layouts, edges, batches, an epilogue; several tiles a block") {
+  if (!available()) return;
+  for (const shape& s : {shape{128, 256, 64}, {192, 192, 200}, {8, 8, 8}, {328, 264, 72}, {136, 520, 640}}) {
+    try_tile<large, false, true, __nv_bfloat16, __nv_bfloat16>(s, 1, 1);
+    try_tile<large, false, false, __half, float>(s, 1, -0.5f, false, 2);
+    try_tile<middle, true, true, __half, __half>(s, 0.5f, 2, false, 2, add_place{});
+    try_tile<wide, false, true, __nv_bfloat16, __nv_bfloat16>(s, 1, 1, false, 1, add_place{});
+    try_tile<small, true, false, __half, __half>(s, 1, 1);
+    try_tile<small, false, true, __half, double>(s, 1, 1);
+    try_tile<middle, true, false, float, float>(s, 1, 1, true, 2);
+    try_tile<large, true, false, float, float>(s, 1, 0.5f, true, 1, add_place{});
+    try_tile<middle, false, false, float, float>(s, 1, 1, true);  // a column-major C that lanes read
+  }
+  try_tile<large, false, true, __nv_bfloat16, __nv_bfloat16>({2504, 2104, 40}, 1, 1);
+  try_tile<middle, true, false, float, float>({2504, 1096, 72}, 1, 0.5f, true);
+  try_tile<small, false, true, __half, __half>({1504, 1104, 72}, 1, -1);
+}
+
+TEST_CASE("wgmma: doubles: the tiles of a last round that would be short are worked out by all multiprocessors") {
+  if (!available()) return;
+  // 265 and 270 tiles: an H100 has 132 multiprocessors. What is left is a tile, and three rows of two columns of tiles.
+  for (const shape& s : {shape{5 * 128 - 3, 53 * 128 - 5, 224}, {3 * 128 - 3, 90 * 128 - 5, 300}}) {
+    const matrix<double> a(s.m, s.k), b(s.k, s.n, s.k == 300);
+    matrix<double> c(s.m, s.n);
+    CHECK(pmpp::detail::gemm_by_wgmma(device, problem(a, b, c, 1, 0.5f)));
+    check_product(a, b, c, 1, 0.5f);
+  }
+}
+
+TEST_CASE("wgmma: copies of operands that lie in two lines of the cache begin at multiples of 128 bytes") {
+  if (!available()) return;
+  for (const bool along_k : {false, true})
+    for (const std::int64_t k : {600, 601, 604}) {
+      const matrix<__half> x(along_k ? 5 : k, along_k ? k : 5, !along_k, 2);
+      pmpp::detail::gemm_operand<__half> y{x.memory.data(), x.rows, x.row_stride(), x.col_stride(), x.step};
+      pmpp::device_buffer<__half> copy(pmpp::detail::repacked_bytes(y, along_k, x.cols, 2) / 2);
+      pmpp::detail::repack(device, y, along_k, x.cols, 2, copy.data());
+      const auto got = pmpp::to_host(copy);
+      int wrong = 0;
+      for (std::int64_t batch = 0; batch < 2; ++batch)
+        for (std::int64_t i = 0; i < x.rows; ++i)
+          for (std::int64_t p = 0; p < x.cols; ++p)
+            wrong += static_cast<float>(
+                         got[static_cast<std::size_t>(batch * y.batch_stride + i * y.stride + p * y.k_stride)]) !=
+                     x.value(i, p, batch);
+      CHECK(wrong == 0);
+      CHECK((along_k ? y.stride : y.k_stride) * 2 % 128 == 0);
+    }
 }
 
 TEST_CASE("wgmma: k is split: into any number of slabs, any layout, batches, an epilogue; the same bits again") {

@@ -322,10 +322,12 @@ auto as_column(const char* argument, V&& v, std::int64_t length) {
 /// Sums of half and bfloat16 are floats, rounded once at the end (what exceeds half is infinity); integers wrap.
 /// The same bits on every run; on host also for any number of threads. Asynchronous on a GPU; may be captured.
 /// Scratch: none, or one element of the sums' type for each element of C and each split of k where C is small, and for
-/// those of the tiles that are split where C is large; and, where
-/// tensor cores multiply or A and B are large, a copy of an operand that cannot be read 16 bytes at a time as it has to be.
-/// Cost: 2 m n k operations; one launch, one more where k is split and for each copied operand. On ordinary units, rows of
-/// small A and B that do not begin at multiples of 16 bytes are read element by element, which takes a tenth longer.
+/// those of the tiles that are split where C is large; and, where tensor cores multiply or A and B are large, a copy of an
+/// operand that cannot be read 16 bytes at a time as it has to be, or on an H100 slowly, as its rows do not begin at
+/// multiples of 128 bytes.
+/// Cost: 2 m n k operations; one launch, one more where k is split and for each copied operand, up to two more for a rest
+/// of a large product of doubles on an H100. On ordinary units, rows of small A and B that do not begin at multiples of 16
+/// bytes are read element by element, which takes a tenth longer.
 /// \throws std::invalid_argument for shapes that do not fit, a null view, or a C with stride 0; out_of_memory, cuda_error.
 /// Source: PMPP ch. 5, 6. Example: test/gemm.cpp, the product of the definition.
 template <gemm_tuning Tuning = gemm_tuning{}, execution_policy P, class Alpha, class TA, class TB, class Beta, class TC,

@@ -2,7 +2,8 @@
 //
 // Copies an operand whose elements cannot be read 16 bytes at a time to memory where they can: each line (a row, or a
 // column) lies in whole words of 16 bytes, with zeros behind its end. Reads and writes the operand once, which takes
-// less time than products of its elements one by one would lose.
+// less time than products of its elements one by one would lose. On an H100 also one whose lines the copy unit reads
+// slowly, as they do not begin at multiples of 128 bytes.
 #pragma once
 
 #include <cstdint>
@@ -88,6 +89,14 @@ constexpr std::int64_t repacked_pitch(std::int64_t length) {
   return round_up(length, std::int64_t((length * sizeof(T) < 1024 ? 16 : 128) / sizeof(T)));
 }
 
+/// Whether rows of 128 bytes of such an operand lie in two lines of the cache, and those of a copy do not.
+template <class T>
+bool straddles_lines(const gemm_operand<T>& x, bool along_k, std::int64_t k) {
+  const std::int64_t length = along_k ? k : x.extent, pitch = along_k ? x.stride : x.k_stride;
+  const bool begins = reinterpret_cast<std::uintptr_t>(x.data) % 128 == 0 && pitch * sizeof(T) % 128 == 0;
+  return !begins && repacked_pitch<T>(length) * sizeof(T) % 128 == 0;
+}
+
 /// Bytes that the copy of an operand takes, of `batch` matrices with k columns. along_k: lines run along k.
 template <class T>
 std::int64_t repacked_bytes(const gemm_operand<T>& x, bool along_k, std::int64_t k, std::int64_t batch) {
@@ -95,18 +104,26 @@ std::int64_t repacked_bytes(const gemm_operand<T>& x, bool along_k, std::int64_t
   return (x.batch_stride == 0 ? 1 : batch) * lines * repacked_pitch<T>(length) * std::int64_t(sizeof(T));
 }
 
-/// Enqueues the copy; x is the copy then.
+/// Enqueues the copy; x is the copy then. What can be read by words is copied 8 bytes at a time.
 template <class P, class T>
 void repack(const P& where, gemm_operand<T>& x, bool along_k, std::int64_t k, std::int64_t batch, void* to) {
-  using kernel = repack_kernel<T>;
   const std::int64_t lines = along_k ? x.extent : k, length = along_k ? k : x.extent;
   const std::int64_t pitch = repacked_pitch<T>(length), matrices = x.batch_stride == 0 ? 1 : batch;
   const std::int64_t line_stride = along_k ? x.stride : x.k_stride, item_stride = along_k ? x.k_stride : x.stride;
-  const std::int64_t down = ceil_div(lines, std::int64_t(kernel::lines)),
-                     along = ceil_div(pitch, std::int64_t(kernel::items)), tiles = down * along * matrices;
-  launch(where, smaller(tiles, std::int64_t(1) << 30), kernel{},
-         typename kernel::arguments{x.data, static_cast<T*>(to), lines, length, pitch, line_stride, item_stride,
-                                    x.batch_stride, down, along, tiles, line_stride == 1 && item_stride != 1});
+  const auto copy = [&]<class Item>(Item* copies, std::int64_t items) {  // of T, in an Item
+    using kernel = repack_kernel<Item>;
+    const std::int64_t down = ceil_div(lines, std::int64_t(kernel::lines)),
+                       along = ceil_div(pitch / items, std::int64_t(kernel::items)), tiles = down * along * matrices;
+    launch(where, smaller(tiles, std::int64_t(1) << 30), kernel{},
+           typename kernel::arguments{reinterpret_cast<const Item*>(x.data), copies, lines, length / items,
+                                      pitch / items, line_stride / items, item_stride, x.batch_stride / items, down,
+                                      along, tiles, line_stride == 1 && item_stride != 1});
+  };
+  constexpr std::int64_t word = 8 / sizeof(T);
+  if (word > 1 && length % word == 0 && is_read_by_words(x, along_k, batch))
+    copy(static_cast<std::uint64_t*>(to), word);
+  else
+    copy(static_cast<T*>(to), 1);
   x = gemm_operand<T>(static_cast<const T*>(to), x.extent, along_k ? pitch : 1, along_k ? 1 : pitch,
                       x.batch_stride == 0 ? 0 : lines * pitch);
 }

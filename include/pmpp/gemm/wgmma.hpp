@@ -11,8 +11,10 @@
 //   3. The sums are in the registers of the consumers, 128 a thread, which the producer has left to them. At the end of a
 //      tile elements of C are made of them, a slice of 128 bytes a row at a time, and left in shared memory to the copy
 //      unit, which writes one slice while the next is made. Meanwhile the producer fills all stages for the next tile.
+//      Where C is read (beta), it comes through the stages too, behind the last slab: it is there when the sums are.
 //   4. The copy unit writes zeros where a tile leaves the matrix: the loop over k has no cases.
 //   5. Splits write partial sums, which a second launch adds up in order: the same bits on every run.
+//   6. What the copy unit cannot read, or reads slowly, is copied first where that pays (gemm/repack.hpp).
 //
 // Products of floats and of 8-bit integers want both operands along k. One of two of floats may be along m: then each lane
 // loads it from shared memory to registers, from where a product takes it too. There are no such products of doubles:
@@ -50,6 +52,15 @@ struct wgmma_tile {
   int n, stages, slices;
 };
 
+/// Tiles follow each other down so many rows of them.
+inline constexpr std::int64_t wgmma_group = 16;
+
+/// Whether results depend on where in C they are.
+template <class Epilogue, class S>
+inline constexpr bool takes_place = requires(Epilogue f, S v) {
+  f(v, std::int64_t{}, std::int64_t{});
+};
+
 /// Both operands are matrices. (One of a convolution layer is not: convolution_layer/wgmma.hpp.)
 struct no_windows {};
 
@@ -66,11 +77,15 @@ struct gemm_wgmma_kernel {
   static_assert(!is_double || n == 128);
   static_assert(!(std::is_same_v<T, float> && AlongNB) && (!a_in_registers || n >= 128));
 
+  /// A slice of C, of a consumer: 64 rows of 128 bytes.
+  static constexpr int width = row_bytes / sizeof(TC), slices = n / width, slice_bytes = 64 * row_bytes;
+  static constexpr int slices_in_stage = (m + n) * row_bytes / (consumers * slice_bytes);
+
   struct shared {
     struct alignas(1024) stage {  // the pattern in which words are exchanged repeats every 1024 bytes
       unsigned char a[m * row_bytes], b[n * row_bytes];
     } stages[Tile.stages];
-    unsigned char slices[consumers][is_double ? 1 : Tile.slices][is_double ? 16 : 64 * row_bytes];  // of C
+    unsigned char slices[consumers][is_double ? 1 : Tile.slices][is_double ? 16 : slice_bytes];  // of C
     simt::transaction_barrier full[Tile.stages], empty[Tile.stages];
   };
 
@@ -82,8 +97,9 @@ struct gemm_wgmma_kernel {
     int splits, split_slabs;               ///< of k: each product has that many matrices of sums, of so many slabs each
     bool batch_a, batch_b;                 ///< whether each product has a matrix of its own
     gemm_result<S, Epilogue> result;
-    bool down;  ///< neighbours in memory are those below each other in C
-    bool wide;  ///< the copy unit can write C
+    bool down;           ///< neighbours in memory are those below each other in C
+    bool wide;           ///< the copy unit can read and write C
+    int a_rows, b_rows;  ///< of a stage, that are copied
     Windows windows;
   };
 
@@ -123,7 +139,7 @@ private:
     /// Tiles follow each other down `group` rows of them, then to the next column: those that run at the same time form
     /// a rectangle and share what they read.
     __device__ place(const arguments& x, std::int64_t tile) {
-      constexpr std::int64_t group = 16;
+      constexpr std::int64_t group = wgmma_group;
       const std::int64_t in_matrix = x.tiles_m * x.tiles_n, in_group = group * x.tiles_n;
       batch = tile / in_matrix;
       tile -= batch * in_matrix;
@@ -161,20 +177,59 @@ private:
         auto& stage = memory.stages[next.stage];
         auto& full = memory.full[next.stage];
         memory.empty[next.stage].wait(!next.odd);  // the first round has nothing to wait for
-        full.arrive_expecting(sizeof stage.a + sizeof stage.b);
+        full.arrive_expecting((x.a_rows + x.b_rows) * row_bytes);
         const int p = (at.first_slab + slab) * depth;
         if constexpr (AlongMA)
-          for (int i = 0; i < m; i += depth)
+          for (int i = 0; i < x.a_rows; i += depth)
             simt::copy_tile(stage.a + i * row_bytes, x.a, full, at.row + i, p, batch_a);
         else
           simt::copy_tile(stage.a, x.a, full, p, at.row, batch_a);
         if constexpr (AlongNB)
-          for (int j = 0; j < n; j += depth)
+          for (int j = 0; j < x.b_rows; j += depth)
             simt::copy_tile(stage.b + j * row_bytes, x.b, full, at.col + j, p, batch_b);
         else
           simt::copy_tile(stage.b, x.b, full, p, at.col, batch_b);
       }
+      if (fetches(x)) {
+        if (a_in_registers && x.down)
+          fetch<a_in_registers>(memory, x, at, next);
+        else
+          fetch<false>(memory, x, at, next);
+      }
     });
+  }
+
+  /// Whether C comes through the stages, behind the last slab: then it is there when the products are.
+  __device__ static bool fetches(const arguments& x) { return !is_double && x.wide && x.result.beta != S{}; }
+
+  /// Where a stage holds C.
+  __device__ static unsigned char* slice_in_stage(shared& memory, int stage, int slice, int group) {
+    return reinterpret_cast<unsigned char*>(&memory.stages[stage]) +
+           (slice % slices_in_stage * consumers + group) * slice_bytes;
+  }
+
+  /// Calls f(byte, x, y) for each box of a slice, which the copy unit moves at once.
+  template <bool Down, class F>
+  __device__ __forceinline__ static void each_box(const place& at, int slice, int group, F f) {
+    const int row = at.row + group * 64, col = at.col + slice * width;
+    for (int i = 0; i < (Down ? 64 : 1); i += width) f(i * row_bytes, Down ? row + i : col, Down ? col : row);
+  }
+
+  template <bool Down>
+  __device__ static void fetch(shared& memory, const arguments& x, const place& at, position& next) {
+    for (int first = 0; first < slices; first += slices_in_stage, next.advance()) {
+      const int count = smaller(slices - first, slices_in_stage);
+      auto& full = memory.full[next.stage];
+      memory.empty[next.stage].wait(!next.odd);
+      full.arrive_expecting(count * consumers * slice_bytes);
+      for (int i = 0; i < count * consumers; ++i) {
+        const int slice = first + i / consumers, group = i % consumers;
+        unsigned char* to = slice_in_stage(memory, next.stage, slice, group);
+        each_box<Down>(at, slice, group, [&](int byte, int column, int line) {
+          simt::copy_tile(to + byte, x.to, full, column, line, static_cast<int>(at.batch));
+        });
+      }
+    }
   }
 
   /// The same where an operand is looked up in images.
@@ -200,9 +255,9 @@ private:
           else
             multiply(block, memory, at.slabs, next, sum);
           if (a_in_registers && x.down)
-            write<a_in_registers>(block, memory, x, at, turn, sum);
+            write<a_in_registers>(block, memory, x, at, next, turn, sum);
           else
-            write<false>(block, memory, x, at, turn, sum);
+            write<false>(block, memory, x, at, next, turn, sum);
         });
     if (block.thread() % 128 == 0) simt::copies_have_read<0>();
   }
@@ -423,11 +478,12 @@ private:
   /// those of a row; 64 lines of 128 bytes, whose 16-byte words are exchanged as the copy unit wants them.
   template <bool Down, class Block>
   __device__ __forceinline__ static void write(Block& block, shared& memory, const arguments& x, const place& at,
-                                               int& turn, const std::uint32_t (&sum)[n / 2]) {
-    constexpr int size = sizeof(TC), width = row_bytes / size;
+                                               position& next, int& turn, const std::uint32_t (&sum)[n / 2]) {
+    constexpr int size = sizeof(TC);
+    const bool reads = x.result.beta != S{}, fetched = fetches(x);
     const int warp = block.warp() % 4, group = block.warp() / 4 - 1, lane = block.lane();
     const std::int64_t first = at.row + group * 64;
-    if (first >= x.c.rows) return;
+    if (first >= x.c.rows && !fetched) return;
     const int rows = static_cast<int>(smaller<std::int64_t>(x.c.rows - first, 64)),
               cols = static_cast<int>(smaller<std::int64_t>(x.c.cols - at.col, n));  // that are inside C
     const auto row_of = [&](int h) {
@@ -436,18 +492,21 @@ private:
     const auto byte_of = [](int line, int item) {
       return line * row_bytes + (((item * size / 16) ^ (line % 8)) * 16) + item * size % 16;
     };
+    // Where element e of a lane's pair u lies in a slice.
+    const auto place_of = [&](int u, int e) {
+      const int row = row_of(u % 2), col = u / 2 * 8 + lane % 4 * 2 + e;
+      return Down ? byte_of(row / width * width + col, row % width) : byte_of(row, col);
+    };
     TC* c = x.c.data + at.batch * x.c.batch_stride + first * x.c.row_stride + at.col * x.c.col_stride;
     const bool speaks = block.thread() % 128 == 0;
     // An epilogue without state does no harm outside C, where the copy unit writes nothing.
-    constexpr bool stateless = std::is_empty_v<Epilogue> && !requires(Epilogue f, S v) {
-      f(v, std::int64_t{}, std::int64_t{});
-    };
-    const bool everywhere = stateless || (rows == 64 && cols == n), reads = x.result.beta != S{};
+    constexpr bool stateless = std::is_empty_v<Epilogue> && !takes_place<Epilogue, S>;
+    const bool everywhere = stateless || (rows == 64 && cols == n);
     const auto result = x.result;
     auto plain = x.result;
     plain.beta = S{};  // which the compiler knows then: it need not ask at each element
 #pragma unroll
-    for (int s = 0; s < n / width; ++s) {
+    for (int s = 0; s < slices; ++s) {
       item_group<TC, 2> y[width / 8][2];
       if (everywhere && !reads) {
 #pragma unroll
@@ -457,20 +516,23 @@ private:
                         at.col + s * width + u / 4 * 8 + lane % 4 * 2 + u % 2);
         }
       } else {
-        // What C holds: outside of it, some other element. Without branches, so that all are on their way at once.
-        if (reads) {
-          const auto old_at = [&](int u, int e, int last) {
-            return c + smaller(row_of(u % 2), rows - 1) * x.c.row_stride +
-                   smaller(s * width + u / 2 * 8 + lane % 4 * 2 + e, cols - last) * x.c.col_stride;
-          };
-          if (x.wide && !Down) {
+        if (fetched) {
+          if (s % slices_in_stage == 0) memory.full[next.stage].wait(next.odd);
+          const unsigned char* old = slice_in_stage(memory, next.stage, s, group);
 #pragma unroll
-            for (int u = 0; u < width / 4; ++u)
-              y[u / 2][u % 2] = *reinterpret_cast<const item_group<TC, 2>*>(old_at(u, 0, 2));
-          } else {
+          for (int u = 0; u < width / 4; ++u)
+            if constexpr (Down) {
+              for (int e = 0; e < 2; ++e) y[u / 2][u % 2].item[e] = *reinterpret_cast<const TC*>(old + place_of(u, e));
+            } else {
+              y[u / 2][u % 2] = *reinterpret_cast<const item_group<TC, 2>*>(old + place_of(u, 0));
+            }
+        } else if (reads) {
+          // What C holds: outside of it, some other element. Without branches, so that all are on their way at once.
 #pragma unroll
-            for (int u = 0; u < width / 2; ++u) y[u / 4][u / 2 % 2].item[u % 2] = *old_at(u / 2, u % 2, 1);
-          }
+          for (int u = 0; u < width / 2; ++u)
+            y[u / 4][u / 2 % 2].item[u % 2] =
+                c[smaller(row_of(u / 2 % 2), rows - 1) * x.c.row_stride +
+                  smaller(s * width + u / 4 * 8 + lane % 4 * 2 + u % 2, cols - 1) * x.c.col_stride];
         }
 #pragma unroll
         for (int u = 0; u < width / 2; ++u) {
@@ -483,18 +545,20 @@ private:
       unsigned char* slice = memory.slices[group][turn];
 #pragma unroll
       for (int u = 0; u < width / 4; ++u) {
-        const int row = row_of(u % 2), col = u / 2 * 8 + lane % 4 * 2;
         const auto& value = y[u / 2][u % 2];
         if constexpr (Down) {
-          *reinterpret_cast<TC*>(slice + byte_of(row / width * width + col, row % width)) = value.item[0];
-          *reinterpret_cast<TC*>(slice + byte_of(row / width * width + col + 1, row % width)) = value.item[1];
+          for (int e = 0; e < 2; ++e) *reinterpret_cast<TC*>(slice + place_of(u, e)) = value.item[e];
         } else {
-          *reinterpret_cast<item_group<TC, 2>*>(slice + byte_of(row, col)) = value;
+          *reinterpret_cast<item_group<TC, 2>*>(slice + place_of(u, 0)) = value;
         }
       }
       if (x.wide) simt::visible_to_copies();
       if (speaks) simt::copies_have_read<Tile.slices - 2>();
       simt::warpgroup_sync(group);  // this slice is written, the next may be
+      if (fetched && ((s + 1) % slices_in_stage == 0 || s + 1 == slices)) {
+        release(block, memory, next.stage);
+        next.advance();
+      }
       if (!x.wide) {
         constexpr int words = ceil_div(width, simt::warp_size);  // of a line, that a lane writes
         constexpr int at_once = 8;
@@ -513,9 +577,9 @@ private:
           }
         }
       } else if (speaks) {
-        for (int i = 0; i < (Down ? 64 : 1); i += width)
-          simt::copy_tile(x.to, slice + i * row_bytes, static_cast<int>(Down ? first + i : at.col + s * width),
-                          static_cast<int>(Down ? at.col + s * width : first), static_cast<int>(at.batch));
+        each_box<Down>(at, s, group, [&](int byte, int column, int line) {
+          simt::copy_tile(x.to, slice + byte, column, line, static_cast<int>(at.batch));
+        });
         simt::copies_end();
       }
       turn = turn + 1 == Tile.slices ? 0 : turn + 1;
@@ -541,31 +605,45 @@ bool wgmma_available(int device) {
   return answer == yes;
 }
 
+/// A tile, how many splits of k, how many clocks a product is expected to take with them, and how many of its last tiles
+/// somebody else works out.
+struct wgmma_plan {
+  int tile = 0, splits = 1, split_slabs = 1 << 30;
+  double clocks = 0;
+  std::int64_t left_out = 0;
+};
+
 /// Starts a product with a given tile; false, and nothing has happened, if the copy unit cannot read A or B. Where k is
 /// split, C has `splits` times as many matrices: the sums over the first `split_slabs` slabs of k, those over the next, ...
 template <wgmma_tile Tile, bool AlongMA, bool AlongNB, class T, class TC, class S, class Epilogue>
-bool gemm_by_wgmma_tile(const device_policy& where, const gemm_problem<T, T, TC, S, Epilogue>& x, int splits = 1,
-                        int split_slabs = 1 << 30) {
+bool gemm_by_wgmma_tile(const device_policy& where, const gemm_problem<T, T, TC, S, Epilogue>& x,
+                        const wgmma_plan& plan = {}) {
   using kernel = gemm_wgmma_kernel<T, TC, S, Epilogue, Tile, AlongMA, AlongNB>;
+  typename kernel::arguments y;
+  // Of a small matrix the rest of a stage holds anything, and makes sums that are not written.
+  const auto rows_of = [](bool along_k, std::int64_t rows, int most) {
+    return static_cast<int>(smaller(round_up(rows, std::int64_t(along_k ? 8 : kernel::depth)), std::int64_t(most)));
+  };
+  y.a_rows = rows_of(!AlongMA, x.c.rows, kernel::m);
+  y.b_rows = rows_of(!AlongNB, x.c.cols, kernel::n);
   const auto describe = [&](simt::tile_map& map, const gemm_operand<T>& y, bool along_k, int rows) {
     return along_k
                ? simt::describe_tiles(map, y.data, x.k, y.extent, y.stride, x.batch, y.batch_stride, rows)
                : simt::describe_tiles(map, y.data, y.extent, x.k, y.k_stride, x.batch, y.batch_stride, kernel::depth);
   };
-  typename kernel::arguments y;
-  if (!describe(y.a, x.a, !AlongMA, kernel::m) || !describe(y.b, x.b, !AlongNB, kernel::n)) return false;
+  if (!describe(y.a, x.a, !AlongMA, y.a_rows) || !describe(y.b, x.b, !AlongNB, y.b_rows)) return false;
   y.c = x.c;
   y.k = x.k;
   y.tiles_m = ceil_div(x.c.rows, std::int64_t(kernel::m));
   y.tiles_n = ceil_div(x.c.cols, std::int64_t(kernel::n));
-  y.tiles = y.tiles_m * y.tiles_n * x.batch * splits;
-  y.splits = splits;
-  y.split_slabs = split_slabs;
+  y.tiles = y.tiles_m * y.tiles_n * x.batch * plan.splits - plan.left_out;
+  y.splits = plan.splits;
+  y.split_slabs = plan.split_slabs;
   y.batch_a = x.a.batch_stride != 0;
   y.batch_b = x.b.batch_stride != 0;
   y.result = x.result;
   y.down = x.c.row_stride == 1 && x.c.col_stride != 1;
-  constexpr int width = kernel::row_bytes / sizeof(TC);
+  constexpr int width = kernel::width;
   const bool down = kernel::a_in_registers && y.down;
   const std::int64_t line = down ? x.c.rows : x.c.cols, lines = down ? x.c.cols : x.c.rows;
   if constexpr (kernel::is_double)
@@ -573,8 +651,8 @@ bool gemm_by_wgmma_tile(const device_policy& where, const gemm_problem<T, T, TC,
              reinterpret_cast<std::uintptr_t>(x.c.data) % (2 * sizeof(TC)) == 0;
   else
     y.wide = (down ? x.c.row_stride : x.c.col_stride) == 1 && line * sizeof(TC) % 16 == 0 &&  // it writes whole words
-             simt::describe_tiles(y.to, x.c.data, line, lines, down ? x.c.col_stride : x.c.row_stride, x.batch * splits,
-                                  x.c.batch_stride, down ? width : 64);
+             simt::describe_tiles(y.to, x.c.data, line, lines, down ? x.c.col_stride : x.c.row_stride,
+                                  x.batch * plan.splits, x.c.batch_stride, down ? width : 64);
   launch(where, smaller(y.tiles, std::int64_t(processor_count(where))), kernel{}, y);
   return true;
 }
@@ -583,29 +661,40 @@ bool gemm_by_wgmma_tile(const device_policy& where, const gemm_problem<T, T, TC,
 inline constexpr wgmma_tile wgmma_tiles[] = {{256, 4, 2}, {128, 6, 2}, {192, 4, 3}, {64, 8, 2}};
 inline constexpr int wgmma_split_tile = 1;
 
-/// A tile, how many splits of k, and how many clocks a product is expected to take with them.
-struct wgmma_plan {
-  int tile = 0, splits = 1, split_slabs = 1 << 30;
-  double clocks = 0;
+/// How often the copy unit asks for each row of 128 bytes of A and B.
+struct wgmma_requests {
+  double a = 1, b = 1;
 };
 
 /// How many clocks sums of m x n elements over `slabs` slabs of k, `batch` times, are expected to take with a given tile.
 inline double wgmma_clocks(const wgmma_tile& tile, std::int64_t m, std::int64_t n, std::int64_t slabs,
-                           std::int64_t batch, int processors) {
-  const double of_slab = tile.n == 256 ? 1080 : tile.n == 192 ? 830 : tile.n == 128 ? 600 : 430;
+                           std::int64_t batch, int processors, const wgmma_requests& each = {}) {
+  constexpr double request = 2.3;
+  const double products = tile.n == 256 ? 1080 : tile.n == 192 ? 830 : tile.n == 128 ? 540 : 300;
+  const double rows =
+      double(smaller<std::int64_t>(m, 128)) * each.a + double(smaller<std::int64_t>(n, tile.n)) * each.b;
+  const double of_slab = larger(products, rows * request);
   const std::int64_t tiles = ceil_div(m, std::int64_t(128)) * ceil_div(n, std::int64_t(tile.n)) * batch;
   return double(ceil_div(tiles, std::int64_t(processors))) * (double(slabs) * of_slab + 1800 + 10 * tile.n);
 }
 
+/// What reading A and B takes, of so many rows.
+inline double memory_clocks(std::int64_t rows, std::int64_t slabs, std::int64_t batch) {
+  constexpr double bytes = 1700;  // a clock
+  return double(rows) * double(slabs) * double(batch) * 128 / bytes;
+}
+
 /// The best plan for sums of m x n elements over `slabs` slabs of k, `batch` times.
 inline wgmma_plan plan_wgmma(int tiles, std::int64_t m, std::int64_t n, std::int64_t slabs, std::int64_t batch,
-                             int processors) {
+                             int processors, const wgmma_requests& each = {}) {
   constexpr double second_launch = 12000, partial_bytes = 1000;  // clocks; a clock
+  const double from_memory = memory_clocks(m + n, slabs, batch);
   wgmma_plan best;
   const auto consider = [&](int i, int splits) {
     const std::int64_t split_slabs = ceil_div(slabs, std::int64_t(splits));
     splits = static_cast<int>(ceil_div(slabs, split_slabs));
-    double clocks = wgmma_clocks(wgmma_tiles[i], m, n, split_slabs, batch * splits, processors);
+    double clocks =
+        larger(wgmma_clocks(wgmma_tiles[i], m, n, split_slabs, batch * splits, processors, each), from_memory);
     if (splits > 1) clocks += second_launch + double(m) * double(n) * double(batch) * 4 * (splits + 1) / partial_bytes;
     if (best.clocks == 0 || clocks < best.clocks) best = {i, splits, static_cast<int>(split_slabs), clocks};
   };
@@ -623,14 +712,12 @@ bool gemm_as_planned(const device_policy& where, const gemm_problem<T, T, TC, S,
                      bool b_along_k, const wgmma_plan& plan) {
   const auto run = [&]<wgmma_tile Tile>(std::integral_constant<wgmma_tile, Tile>) {
     if constexpr (sizeof(T) > 1)
-      if (!a_along_k && b_along_k)
-        return gemm_by_wgmma_tile<Tile, true, false>(where, x, plan.splits, plan.split_slabs);
+      if (!a_along_k && b_along_k) return gemm_by_wgmma_tile<Tile, true, false>(where, x, plan);
     if constexpr (sizeof(T) == 2 || sizeof(T) == 8)
-      if (!a_along_k && !b_along_k)
-        return gemm_by_wgmma_tile<Tile, true, true>(where, x, plan.splits, plan.split_slabs);
+      if (!a_along_k && !b_along_k) return gemm_by_wgmma_tile<Tile, true, true>(where, x, plan);
     if constexpr (sizeof(T) == 2)
-      if (!b_along_k) return gemm_by_wgmma_tile<Tile, false, true>(where, x, plan.splits, plan.split_slabs);
-    return gemm_by_wgmma_tile<Tile, false, false>(where, x, plan.splits, plan.split_slabs);
+      if (!b_along_k) return gemm_by_wgmma_tile<Tile, false, true>(where, x, plan);
+    return gemm_by_wgmma_tile<Tile, false, false>(where, x, plan);
   };
   if (plan.tile == 1) return run(std::integral_constant<wgmma_tile, wgmma_tiles[1]>{});
   if constexpr (!OneTile) {
@@ -659,15 +746,50 @@ bool gemm_in_splits(const device_policy& where, const gemm_problem<T, T, TC, S, 
   return true;
 }
 
-/// Whether tiles of 128 x 128 doubles fill the machine, so that neither smaller ones nor splits of k would be faster.
+/// What mma.sync takes for doubles; true if tiles of 128 x 128 are best.
+/// What mma.sync takes for doubles, with each of its tiles.
 template <class TC, class S, class Epilogue>
-bool doubles_fill(const gemm_problem<double, double, TC, S, Epilogue>& x, int processors) {
+auto plan_doubles(const gemm_problem<double, double, TC, S, Epilogue>& x, int processors) {
   const auto plan = [&](const gemm_cost& cost) {
     return plan_gemm(cost, x.c.rows, x.c.cols, x.k, x.batch, processors);
   };
-  using enum simt::mma_type;
-  const gemm_plan large = plan(mma_cost_of<float64, double, large_double_tile>());
-  return large.splits == 1 && large.clocks <= plan(mma_cost_of<float64, double, small_double_tile>()).clocks;
+  struct plans {
+    gemm_plan large, small;
+  };
+  constexpr auto type = simt::mma_type::float64;
+  return plans{plan(mma_cost_of<type, double, large_double_tile>()),
+               plan(mma_cost_of<type, double, small_double_tile>())};
+}
+
+/// Doubles, in tiles of 128 x 128. Where a last round would have few of them, the others do without it: those tiles, the
+/// last rows of the last columns, are left to mma.sync, with k in as many splits as there are multiprocessors for.
+template <class TC, class S, class Epilogue>
+bool gemm_of_doubles(const device_policy& where, const gemm_problem<double, double, TC, S, Epilogue>& x, bool a_along_k,
+                     bool b_along_k) {
+  constexpr std::int64_t side = 128;
+  constexpr double clocks_of_k = 135, two_launches = 10000;
+  const int processors = processor_count(where);
+  const std::int64_t tiles_m = ceil_div(x.c.rows, side), tiles_n = ceil_div(x.c.cols, side),
+                     last = tiles_m * tiles_n % processors;
+  const std::int64_t last_group = (tiles_m - 1) % wgmma_group + 1, cols = ceil_div(last, last_group),
+                     rows = cols > 1 ? last_group : last;
+  wgmma_plan plan{1};
+  auto rest = x;
+  if constexpr (!takes_place<Epilogue, S>)
+    if (x.batch == 1 && last > 0 && tiles_m * tiles_n > processors && cols <= tiles_n) {
+      const std::int64_t row = (tiles_m - rows) * side, col = (tiles_n - cols) * side;
+      rest.a = {x.a.data + row * x.a.stride, x.a.extent - row, x.a.stride, x.a.k_stride, 0};
+      rest.b = {x.b.data + col * x.b.stride, x.b.extent - col, x.b.stride, x.b.k_stride, 0};
+      rest.c.data += row * x.c.row_stride + col * x.c.col_stride;
+      rest.c.rows -= row;
+      rest.c.cols -= col;
+      const auto [large, small] = plan_doubles(rest, processors);
+      if (smaller(large.clocks, small.clocks) + two_launches < clocks_of_k * double(x.k)) plan.left_out = rows * cols;
+    }
+  if (!gemm_as_planned<true>(where, x, a_along_k, b_along_k, plan)) return false;
+  if (plan.left_out > 0)
+    gemm_on_tensor_cores<simt::mma_type::float64, large_double_tile, small_double_tile>(where, rest);
+  return true;
 }
 
 /// Enqueues a product where this path can do it and pays; says whether it has. A and B: half, bfloat16, 8-bit integers, or
@@ -699,26 +821,54 @@ bool gemm_by_wgmma(const P& where, gemm_problem<T, T, TC, S, Epilogue> x) {
       std::swap(a_along_k, b_along_k);
       std::swap(a_ready, b_ready);
     }
-    const std::int64_t a_bytes = a_ready ? 0 : repacked_bytes(x.a, a_along_k, x.k, x.batch),
-                       b_bytes = b_ready ? 0 : repacked_bytes(x.b, b_along_k, x.k, x.batch);
     wgmma_plan plan{1};
     if constexpr (is_double) {
-      if (!doubles_fill(x, processor_count(where))) return false;
+      // Smaller tiles, or splits of k, are faster where those of 128 x 128 do not fill the machine.
+      const auto [large, small] = plan_doubles(x, processor_count(where));
+      if (large.splits > 1 || small.clocks < large.clocks) return false;
     } else {
-      plan = plan_wgmma(is_float ? 3 : 4, x.c.rows, x.c.cols, ceil_div(x.k, std::int64_t(128 / sizeof(T))), x.batch,
-                        processor_count(where));
+      const int processors = processor_count(where);
+      const std::int64_t slabs = ceil_div(x.k, std::int64_t(128 / sizeof(T)));
       // What mma.sync takes.
-      const double others = (is_float ? 15000 : 9000) + double(x.c.rows) * double(x.c.cols) * double(x.batch) *
-                                                            double(x.k) /
-                                                            (processor_count(where) * (is_float ? 110.0 : 300.0));
-      if (plan.clocks + (is_float ? double(a_bytes + b_bytes) / 700 : 0) > others) return false;
+      const double others =
+          (is_float ? 15000 : 9000) + larger(memory_clocks(x.c.rows + x.c.cols, slabs, x.batch),
+                                             double(x.c.rows) * double(x.c.cols) * double(x.batch) * double(x.k) /
+                                                 (processors * (is_float ? 110.0 : 300.0)));
+      // An operand that straddles lines of the cache is copied too where that pays.
+      const bool a_straddles = a_ready && straddles_lines(x.a, a_along_k, x.k),
+                 b_straddles = b_ready && straddles_lines(x.b, b_along_k, x.k);
+      const auto copy_clocks = [&](const gemm_operand<T>& y, bool along_k) {
+        return 4500 + double(repacked_bytes(y, along_k, x.k, x.batch)) / 700;
+      };
+      double least = 0;
+      bool copies_a = false, copies_b = false;
+      for (const bool copy_a : {false, true})
+        for (const bool copy_b : {false, true}) {
+          if (copy_a > a_straddles || copy_b > b_straddles) continue;
+          const double asked_again = 2.4;
+          const wgmma_plan next =
+              plan_wgmma(is_float ? 3 : 4, x.c.rows, x.c.cols, slabs, x.batch, processors,
+                         {a_straddles && !copy_a ? asked_again : 1, b_straddles && !copy_b ? asked_again : 1});
+          const double clocks = next.clocks + (copy_a || (is_float && !a_ready) ? copy_clocks(x.a, a_along_k) : 0) +
+                                (copy_b || (is_float && !b_ready) ? copy_clocks(x.b, b_along_k) : 0);
+          if (least > 0 && clocks >= least) continue;
+          least = clocks, plan = next, copies_a = copy_a, copies_b = copy_b;
+        }
+      if (least > others) return false;
+      a_ready = a_ready && !copies_a;
+      b_ready = b_ready && !copies_b;
     }
+    const std::int64_t a_bytes = a_ready ? 0 : repacked_bytes(x.a, a_along_k, x.k, x.batch),
+                       b_bytes = b_ready ? 0 : repacked_bytes(x.b, b_along_k, x.k, x.batch);
     scratch memory(where, scratch_bytes({checked_bytes(a_bytes, 1, "gemm"), checked_bytes(b_bytes, 1, "gemm")}), 0);
     if (a_bytes > 0) repack(where, x.a, a_along_k, x.k, x.batch, memory.template take<std::byte>(a_bytes));
     if (b_bytes > 0) repack(where, x.b, b_along_k, x.k, x.batch, memory.template take<std::byte>(b_bytes));
-    if constexpr (!is_double)
+    if constexpr (is_double) {
+      return gemm_of_doubles(where, x, a_along_k, b_along_k);
+    } else {
       if (plan.splits > 1) return gemm_in_splits(where, x, a_along_k, b_along_k, plan);
-    return gemm_as_planned<is_double>(where, x, a_along_k, b_along_k, plan);
+      return gemm_as_planned(where, x, a_along_k, b_along_k, plan);
+    }
   }
   return false;
 }
