@@ -125,6 +125,7 @@ private:
         return;
       }
       const In* const from = columns_ + from_y * in.pitch;
+      float* const elements = reinterpret_cast<float*>(to);
       if (task_.in_fours) {
         for_each_constant<parts>([&](auto number) {
           constexpr int i = decltype(number)::value;
@@ -135,9 +136,9 @@ private:
             raw_[i] = *reinterpret_cast<const four<In>*>(from + 4 * (number_ + bringers * i));
         });
       } else {
-        for (int i = 4 * begin_ + number_; i < 4 * end_; i += bringers) bring(&to->item[0] + i, from + i * in.step);
+        for (int i = 4 * begin_ + number_; i < 4 * end_; i += bringers) bring(elements + i, from + i * in.step);
       }
-      if (from_edge_ >= 0) bring(&to->item[0] + edge_, in.data + from_y * in.pitch + from_edge_ * in.step);
+      if (from_edge_ >= 0) bring(elements + edge_, in.data + from_y * in.pitch + from_edge_ * in.step);
       simt::copy_async_batch();
     }
     /// Puts there what is not on its way by itself.

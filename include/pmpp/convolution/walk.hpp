@@ -100,7 +100,7 @@ struct walk_kernel {
     const auto load = [&](std::int64_t offset, bool lost, four<float>* to, In(&raw)[5]) {
       const In* const from = in.data + offset;
       if constexpr (moves) {
-        float* const line = &to->item[0] + thread;
+        float* const line = reinterpret_cast<float*>(to) + thread;
         for (int j = 0; j < 5; ++j)
           if (j < own) {
             if (lost || (missing >> j & 1) != 0)
@@ -145,7 +145,7 @@ struct walk_kernel {
           for_each_constant<2>([&](auto which) {
             constexpr int r = k + decltype(which)::value;
             put(coming[r % ahead], own, lost >> r & 1 ? ~0u : missing, task.outside,
-                &memory.row[r % ring]->item[0] + thread);
+                reinterpret_cast<float*>(memory.row[r % ring]) + thread);
           });
         block.sync();
         for_each_constant<2>([&](auto which) {
