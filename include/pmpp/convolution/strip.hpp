@@ -65,8 +65,8 @@ struct strip_kernel {
       memory.tap[margin + i % Size][row / 4].item[row % 4] = mask.template tap<float>(0, i / Size, i % Size);
     }
     const float outside = static_cast<float>(task.outside.value);
-    for (int i = block.thread(); i < 2 * rows * pitch; i += threads)
-      memory.row[0][0][i] = {{outside, outside, outside, outside}};
+    four<float>* const slots = memory.row[0][0];
+    for (int i = block.thread(); i < 2 * rows * pitch; i += threads) slots[i] = {{outside, outside, outside, outside}};
     block.sync();
 
     const int own = block.thread() / bringers;  // the row of a step that the thread helps to bring
