@@ -749,9 +749,7 @@ template <sort_tuning Tuning, class P, class Data, class Offsets, class Comp>
 void sort_segments(const char* function, const P& where, const input<Data>& in, const input<Offsets>& offsets,
                    const Comp& comp) {
   using T = value_of<Data>;
-  static_assert(std::is_trivially_copyable_v<T>, "pmpp: sorted elements must be trivially copyable");
-  static_assert(compares_on<P, Comp, T>,
-                "pmpp: the comparator, when const, cannot be called with two elements: comp(x, y)");
+  require_sortable<P, Comp, T>();
   require_offsets(function, offsets);
   check_offsets(where, in, offsets);
   if constexpr (kernel_execution<P>) {

@@ -606,13 +606,19 @@ concept compares_on = gpu_execution<P> || requires(const Comp& comp, const T& x,
   comp(x, y);
 };
 
+/// Refuses, when it compiles, elements that cannot be sorted where P runs.
+template <class P, class Comp, class T>
+constexpr void require_sortable() {
+  static_assert(std::is_trivially_copyable_v<T>, "pmpp: sorted elements must be trivially copyable");
+  static_assert(compares_on<P, Comp, T>,
+                "pmpp: the comparator, when const, cannot be called with two elements: comp(x, y)");
+}
+
 /// Sorts `in` into `data`, which may be the same.
 template <sort_tuning Tuning, class T, class P, class In, class Data, class Comp, class Bits = all_key_bits>
 void sort_elements(const char* function, const P& where, const In& in, const Data& data, const item_count& count,
                    const Comp& comp, const Bits& bits = {}) {
-  static_assert(std::is_trivially_copyable_v<T>, "pmpp: sorted elements must be trivially copyable");
-  static_assert(compares_on<P, Comp, T>,
-                "pmpp: the comparator, when const, cannot be called with two elements: comp(x, y)");
+  require_sortable<P, Comp, T>();
   using parts = sorted_parts<T, Comp>;
   constexpr bool by_digits = parts::order::known, some_bits = std::is_same_v<Bits, key_bits>;
   static_assert(!some_bits || (by_digits && std::is_integral_v<typename parts::key>),

@@ -286,6 +286,18 @@ PMPP_HOST_DEVICE void load_tile(int thread, const convolution_task<In, Out>& tas
   simt::copy_async_batch();
 }
 
+/// Writes four neighbouring results, converted, as far as there is room; at once where `fours` says that they may be.
+template <class Out, class Room, class Sum>
+PMPP_HOST_DEVICE void store_four(const volume<Out>& out, Out* to, bool fours, Room room, const Sum (&sums)[4]) {
+  four<Out> result;
+  for (int j = 0; j < 4; ++j) result.item[j] = stored<Out>(sums[j]);
+  if (fours && room >= 4)
+    *reinterpret_cast<four<Out>*>(to) = result;
+  else
+    for (int j = 0; j < 4; ++j)
+      if (j < room) to[j * out.step] = result.item[j];
+}
+
 /// Writes a column of results, four wide, to `to`, as far as there are `rows` and `columns`; `sums(h)` are those of row h.
 template <int Rows, class In, class Out, class Sums>
 PMPP_HOST_DEVICE void store_column(const convolution_task<In, Out>& task, Out* to, int rows, int columns,
@@ -293,13 +305,7 @@ PMPP_HOST_DEVICE void store_column(const convolution_task<In, Out>& task, Out* t
   for_each_constant<Rows>([&](auto number) {
     constexpr int h = decltype(number)::value;
     if (h < rows) {
-      four<Out> result;
-      for (int j = 0; j < 4; ++j) result.item[j] = stored<Out>(sums(number)[j]);
-      if (task.out_fours && columns >= 4)
-        *reinterpret_cast<four<Out>*>(to) = result;
-      else
-        for (int j = 0; j < 4; ++j)
-          if (j < columns) to[j * task.out.step] = result.item[j];
+      store_four(task.out, to, task.out_fours, columns, sums(number));
       to += task.out.pitch;
     }
   });

@@ -91,7 +91,7 @@ struct strip_kernel {
       for_each_constant<rows>([&](auto which) {
         constexpr int r = decltype(which)::value;
         if (row + r >= first + delay && row + r < last + delay) {
-          write(task, to, columns, sum[r]);
+          store_four(task.out, to, task.out_fours, columns, sum[r]);
           to += task.out.pitch;
         }
       });
@@ -189,17 +189,6 @@ private:
               sum[4 * q + i + r][j] += tap.item[i] * x[r][(k % 4 + j) / 4].item[(k % 4 + j) % 4];
       });
     });
-  }
-
-  /// Writes results of a row, four where there is room.
-  PMPP_HOST_DEVICE static void write(const strip_task<In, Out>& task, Out* to, int columns, const float (&sum)[4]) {
-    four<Out> result;
-    for (int j = 0; j < 4; ++j) result.item[j] = stored<Out>(sum[j]);
-    if (task.out_fours && columns == 4)
-      *reinterpret_cast<four<Out>*>(to) = result;
-    else
-      for (int j = 0; j < 4; ++j)
-        if (j < columns) to[j * task.out.step] = result.item[j];
   }
 };
 

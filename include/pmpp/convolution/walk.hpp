@@ -213,20 +213,13 @@ private:
   /// Writes four results of a row, as far as there is room.
   PMPP_HOST_DEVICE static void write(const walk_task<In, Out>& task, Out* to, std::int64_t room,
                                      const float (&sum)[4]) {
-    const bool whole = task.out_fours && room >= 4;
     if constexpr (pixels) {
       const words_of<1> result{simt::pixels_of(sum[0], sum[1], sum[2], sum[3])};
-      if (whole) return store_words<1>(to, result);
+      if (task.out_fours && room >= 4) return store_words<1>(to, result);
       for (int j = 0; j < 4; ++j)
         if (j < room) to[j * task.out.step] = static_cast<std::uint8_t>(result.word[0] >> 8 * j);
     } else {
-      four<Out> result;
-      for (int j = 0; j < 4; ++j) result.item[j] = stored<Out>(sum[j]);
-      if (whole)
-        *reinterpret_cast<four<Out>*>(to) = result;
-      else
-        for (int j = 0; j < 4; ++j)
-          if (j < room) to[j * task.out.step] = result.item[j];
+      store_four(task.out, to, task.out_fours, room, sum);
     }
   }
 };

@@ -142,14 +142,12 @@ template <layer_tile Tile, simt::mma_type Type, class A, class P, class T, class
 bool layer_by_copied_tiles(const P& where, const layer<T, TC, Epilogue>& l, const layer_parts& parts) {
   if constexpr (gpu_execution<P> && sizeof(T) <= 4) {
     using kernel = copied_layer_kernel<T, TC, A, Epilogue, Tile, Type>;
-    const bool taps_follow =
-        l.filters.height() == 1 || l.filters.row_stride() == l.filters.width() * l.filters.col_stride();
     constexpr std::int64_t most = std::int64_t(1) << 30;
     const std::int64_t blocks =
         parts.tiles * ceil_div(ceil_div(std::int64_t(l.k()), std::int64_t(kernel::depth)), std::int64_t(parts.slabs));
-    if (l.in.channel_stride() != 1 || l.filters.channel_stride() != 1 || !taps_follow ||
-        l.group_channels() % kernel::depth != 0 || l.pixels() >= most || l.in.channels() >= most ||
-        l.out.channels() >= most || blocks >= most || !wgmma_available<simt::wgmma_probe>(device_limits::current()))
+    if (l.in.channel_stride() != 1 || l.filters.channel_stride() != 1 || l.group_channels() % kernel::depth != 0 ||
+        l.pixels() >= most || l.in.channels() >= most || l.out.channels() >= most || blocks >= most ||
+        !wgmma_available<simt::wgmma_probe>(device_limits::current()))
       return false;
     typename kernel::arguments x{{},
                                  {},

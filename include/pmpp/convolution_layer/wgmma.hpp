@@ -102,7 +102,9 @@ bool describe_layer(simt::tile_map& images, simt::tile_map& filters, const layer
       {l.padding_x, l.padding_y},
       {static_cast<int>(l.filters.width() - 1) * l.dilation_x, static_cast<int>(l.filters.height() - 1) * l.dilation_y},
       {l.stride_x, l.stride_y}};
-  return simt::describe_windows(images, l.in.data(), shape, tile_pixels) &&
+  const bool taps_follow =
+      l.filters.height() == 1 || l.filters.row_stride() == l.filters.width() * l.filters.col_stride();
+  return taps_follow && simt::describe_windows(images, l.in.data(), shape, tile_pixels) &&
          simt::describe_tiles(filters, l.filters.data(), l.filters.channels(), l.filters.images(),
                               l.filters.image_stride(), taps, l.filters.col_stride(), tile_filters);
 }
@@ -182,9 +184,7 @@ bool layer_by_wgmma(const P& where, const layer<T, TC, Epilogue>& l) {
   if constexpr (gpu_execution<P> && sizeof(T) == 2 && sizeof(TC) >= 2 && sizeof(TC) <= 8) {
     constexpr std::int64_t most = std::int64_t(1) << 30;
     const bool columns = has_pixel_columns(l.out), products = columns && l.in.channel_stride() != 1;
-    const bool taps_follow =
-        l.filters.height() == 1 || l.filters.row_stride() == l.filters.width() * l.filters.col_stride();
-    if (l.groups != 1 || l.filters.channel_stride() != 1 || !taps_follow || !(columns || has_pixel_rows(l.out)) ||
+    if (l.groups != 1 || l.filters.channel_stride() != 1 || !(columns || has_pixel_rows(l.out)) ||
         !(products ? is_product(l) : l.in.channel_stride() == 1) || l.pixels() >= most || l.out.channels() >= most ||
         !wgmma_available<simt::wgmma_probe>(device_limits::current()))
       return false;
