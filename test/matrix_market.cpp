@@ -2,15 +2,19 @@
 //
 // What this file proves of io/matrix_market.hpp: every kind of header that is read gives the right matrix; what is not
 // read says so; every malformed text is refused with the line and the reason, within bounds of memory; cut anywhere, or
-// with any byte changed, a file is either read or refused; writing and reading again gives the same matrix; the real
-// files have the sizes that they are known to have.
+// with any byte changed, a file is either read or refused; writing and reading again gives the same matrix; numbers are
+// those of std::from_chars, in locales with a decimal comma too; the real files have the sizes that they are known to have.
 #include <pmpp/io/matrix_market.hpp>
 
+#include <charconv>
+#include <clocale>
 #include <cmath>
 #include <cstdint>
 #include <cstdio>
+#include <cstring>
 #include <limits>
 #include <stdexcept>
+#include <system_error>
 
 #include "support/data.hpp"
 #include "support/matrices.hpp"
@@ -32,6 +36,23 @@ std::string refusal(const std::string& text) {
     return e.what();
   }
   return "";
+}
+
+/// Compares what read_number finds in `text` with std::from_chars; to the last bit, but for numbers that do not fit.
+template <class T>
+bool reads_as_from_chars(const std::string& text) {
+  T expected{};
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), expected);
+  const auto found = pmpp::detail::read_number<T>(text);
+  const auto length = static_cast<std::size_t>(end - text.data());
+  if constexpr (std::is_integral_v<T>) {
+    const bool fits = error == std::errc{};
+    if (error == std::errc::invalid_argument) return found.length == 0;
+    return found.length == length && found.fits == fits && (!fits || found.value == expected);
+  } else {  // only whole words count
+    if (length < text.size()) return found.length < text.size();
+    return found.length == length && (error != std::errc{} || std::memcmp(&found.value, &expected, sizeof(T)) == 0);
+  }
 }
 
 }  // namespace
@@ -145,6 +166,50 @@ TEST_CASE("written and read again") {
   CHECK(pmpp::read_matrix_market<int>(path) == integers);
   std::remove(path.c_str());
   CHECK_THROWS_AS(pmpp::write_matrix_market("/no such folder/x.mtx", integers), std::runtime_error);
+}
+
+TEST_CASE("numbers are those of std::from_chars") {
+  const pmpp::detail::decimal_point point;
+  for (
+      const std::string text :
+      {"-",       "+1",   "e5",       "1e",       "1e+",           "1e+-5",          "-.5",  ".",    "5.",
+       "-0",      "-inf", "infinity", "0x1p3",    "1e99999999999", "1e-99999999999", "1e22", "1e23", "9007199254740993",
+       "0.1e-21", "--1",  "1.2.3",    "4.9e-324", "1e-400",        "1e400"})
+    CHECK_MESSAGE(reads_as_from_chars<double>(text), text);
+  auto& random = test::generator();
+  const char letters[] = "012345678901234567890123456789..ee+-";
+  for (int n = 0; n < 100000; ++n) {
+    std::string word;
+    for (auto left = random() % 24; left > 0; --left) word += letters[random() % (sizeof letters - 1)];
+    REQUIRE_MESSAGE(reads_as_from_chars<double>(word), word);
+    std::string digits = word.substr(0, word.find_first_of(".e+"));
+    REQUIRE_MESSAGE(reads_as_from_chars<std::int8_t>(digits), digits);
+    REQUIRE_MESSAGE(reads_as_from_chars<std::uint16_t>(digits), digits);
+    REQUIRE_MESSAGE(reads_as_from_chars<std::int64_t>(digits), digits);
+    REQUIRE_MESSAGE(reads_as_from_chars<std::uint64_t>(digits), digits);
+  }
+}
+
+TEST_CASE("a locale with a decimal comma changes nothing") {
+  const std::string before = std::setlocale(LC_ALL, nullptr);
+  for (const char* name : {"de_DE.UTF-8", "de_DE.utf8", "fr_FR.UTF-8", "fr_FR.utf8", "nl_NL.UTF-8", "es_ES.UTF-8"})
+    if (std::setlocale(LC_ALL, name) != nullptr) break;
+  if (*std::localeconv()->decimal_point != ',') MESSAGE("no such locale on this machine");
+  const std::string text = coordinate + "real general\n2 2 2\n1 1 1.2345678901234567\n2 2 1.5e400\n";
+  const auto A = parse_matrix_market<double>(text);
+  const auto written = to_matrix_market(A);
+  std::setlocale(LC_ALL, before.c_str());
+  CHECK(A.values()[0] == 1.2345678901234567);
+  CHECK(A.values()[1] == std::numeric_limits<double>::infinity());
+  CHECK(written.find(',') == std::string::npos);
+  CHECK(parse_matrix_market<double>(written) == A);
+}
+
+TEST_CASE("each number takes as few digits as give it back") {
+  const auto A = csr_matrix<double>::from_triplets(1, 4, {{0, 0, 0.1}, {0, 1, -2.5}, {0, 2, 1.0 / 3}, {0, 3, 1e300}});
+  CHECK(to_matrix_market(A).find("1 1 0.1\n1 2 -2.5\n1 3 0.33333333333333331\n1 4 1e+300\n") != std::string::npos);
+  const auto B = csr_matrix<float>::from_triplets(1, 2, {{0, 0, 0.1f}, {0, 1, 1.0f / 3}});
+  CHECK(to_matrix_market(B).find("1 1 0.1\n1 2 0.333333343\n") != std::string::npos);
 }
 
 TEST_CASE("malformed files are refused with their line") {

@@ -241,14 +241,13 @@ void launch_scale(const P& where, const volume<const T>& in, const volume<T>& ou
 template <class Tap>
 std::vector<Tap> bell_curve(double sigma) {
   const auto radius = static_cast<std::int64_t>(std::ceil(3 * sigma));
-  std::vector<double> exact;
+  const auto height = [&](std::int64_t i) {
+    return sigma == 0 ? 1 : std::exp(-0.5 * static_cast<double>(i * i) / (sigma * sigma));
+  };
   double sum = 0;
-  for (std::int64_t i = -radius; i <= radius; ++i) {
-    exact.push_back(sigma == 0 ? 1 : std::exp(-0.5 * static_cast<double>(i * i) / (sigma * sigma)));
-    sum += exact.back();
-  }
+  for (std::int64_t i = -radius; i <= radius; ++i) sum += height(i);
   std::vector<Tap> taps;
-  for (const double tap : exact) taps.push_back(static_cast<Tap>(tap / sum));
+  for (std::int64_t i = -radius; i <= radius; ++i) taps.push_back(static_cast<Tap>(height(i) / sum));
   return taps;
 }
 

@@ -60,6 +60,7 @@ EXTERNAL = {
     "sched.h":            ["host/parallel_for.hpp"],
     "time.h":             ["simt/emulator.hpp", "memory/reply.hpp"],
     "pthread.h":          ["memory/reply.hpp"],  # <mutex> and <chrono> would cost every user 0.5 s of compile time
+    "locale.h":           ["io/lines.hpp"],  # POSIX: the locale of one thread
     "cxxabi.h":           ["simt/emulator.hpp"],
     "unistd.h":           ["simt/fiber.hpp", "memory/raw.hpp"],
     "sanitizer/*":        ["simt/fiber.hpp", "simt/emulated_block.hpp"],
@@ -71,7 +72,7 @@ EXTERNAL = {
 ASKED_FOR = ["io/png.hpp"]
 
 # Standard headers that cost every includer more than they give.
-TOO_DEAR = ["iostream", "regex", "ranges"]
+TOO_DEAR = ["iostream", "regex", "ranges", "charconv"]
 
 # CUDA's own words: what may stand only in simt/ and launch.hpp.
 CUDA_WORDS = re.compile(r"__global__|__shared__|\b(?:threadIdx|blockIdx|blockDim|gridDim)\b|<<<")

@@ -18,7 +18,6 @@
 // for samples that the file has. (J. Poskanzer and others, the netpbm formats.)
 #pragma once
 
-#include <charconv>
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -35,6 +34,7 @@
 #include <pmpp/core/matrix_view.hpp>
 #include <pmpp/core/rgb.hpp>
 #include <pmpp/io/file.hpp>
+#include <pmpp/io/lines.hpp>
 
 namespace pmpp::inline PMPP_BACKEND {
 
@@ -149,14 +149,13 @@ private:
   /// The number that begins here.
   std::int64_t number(const char* what, std::int64_t least, std::int64_t most) {
     if (at_ == all_.size()) fail(std::string("the file ends before ") + what);
-    std::int64_t value = 0;
-    const auto [end, error] = std::from_chars(all_.data() + at_, all_.data() + all_.size(), value);
-    if (error == std::errc::invalid_argument) fail(std::string(what) + " is not a number");
-    if (error != std::errc{} || value < least || value > most)
+    const auto [value, length, fits] = read_number<std::int64_t>(all_.substr(at_));
+    if (length == 0) fail(std::string(what) + " is not a number");
+    if (!fits || value < least || value > most)
       fail(std::string(what) + " is " +
            std::string(all_.substr(at_, 20).substr(0, all_.substr(at_, 20).find_first_of(" \t\r\n"))) +
            ", outside of [" + std::to_string(least) + ", " + std::to_string(most) + "]");
-    at_ = static_cast<std::size_t>(end - all_.data());
+    at_ += length;
     return value;
   }
   std::int64_t header_number(const char* what, std::int64_t least, std::int64_t most) {

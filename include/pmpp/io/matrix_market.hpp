@@ -19,8 +19,9 @@
 // text's size, whatever numbers it declares. (NIST, The Matrix Market exchange formats, 1996.)
 #pragma once
 
-#include <charconv>
 #include <cstdint>
+#include <cstdio>
+#include <cstdlib>
 #include <limits>
 #include <span>
 #include <string>
@@ -161,10 +162,26 @@ private:
     }
   }
 
+  decimal_point point_;
   line_reader in_;
   std::int64_t most_cells_, rows_ = 0, cols_ = 0;
   std::vector<triplet<T, I>> nonzeros_;
 };
+
+/// Appends a line with a number that reads as `value` again. Wants a decimal_point.
+template <class T>
+void append_real(std::string& text, T value) {
+  using exact = std::conditional_t<(sizeof(T) > sizeof(float)), double, float>;  // holds a T
+  constexpr int enough = std::numeric_limits<exact>::max_digits10, mostly_enough = std::numeric_limits<exact>::digits10;
+  const auto number = static_cast<exact>(value);
+  char line[40];
+  const auto write = [&](int digits) {
+    return std::snprintf(line, sizeof line, "%.*g\n", digits, static_cast<double>(number));
+  };
+  int length = write(mostly_enough);
+  if (static_cast<exact>(std::strtod(line, nullptr)) != number) length = write(enough);
+  text.append(line, static_cast<std::size_t>(length));
+}
 
 }  // namespace detail
 
@@ -195,19 +212,13 @@ std::string to_matrix_market(const csr_matrix<T, I>& matrix) {
   std::string text = std::string("%%MatrixMarket matrix coordinate ") + field + " general\n" +
                      std::to_string(matrix.rows()) + " " + std::to_string(matrix.cols()) + " " +
                      std::to_string(matrix.nonzeros()) + "\n";
-  char word[64];
-  const auto append = [&](auto number, char end) {
-    const auto written = std::to_chars(word, word + sizeof word - 1, number);
-    *written.ptr = end;
-    text.append(word, written.ptr + 1);
-  };
+  const detail::decimal_point point;
   for (const auto& [row, column, value] : matrix.triplets()) {
-    append(std::int64_t(row) + 1, ' ');
-    append(std::int64_t(column) + 1, ' ');
-    if constexpr (std::is_arithmetic_v<T>)
-      append(value, '\n');
+    text += std::to_string(std::int64_t(row) + 1) + ' ' + std::to_string(std::int64_t(column) + 1) + ' ';
+    if constexpr (std::is_integral_v<T>)
+      text += std::to_string(value) + '\n';
     else
-      append(static_cast<float>(value), '\n');
+      detail::append_real(text, value);
   }
   return text;
 }

@@ -93,8 +93,8 @@ auto to_host(const Where& where, const R& range) {
   if constexpr (std::is_same_v<T, bool>) {  // std::vector<bool> has no data()
     const auto source = detail::as_span(range);
     const std::span<const unsigned char> bytes(reinterpret_cast<const unsigned char*>(source.data()), source.size());
-    const std::vector<unsigned char> values = to_host(where, bytes);
-    return std::vector<bool>(values.begin(), values.end());
+    const auto values = to_host(where, bytes);
+    return std::vector<T>(values.begin(), values.end());
   } else {
     std::vector<T> values(std::size(range));
     copy(where, range, values);
