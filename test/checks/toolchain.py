@@ -39,7 +39,7 @@ class Toolchain:
         self._folder = tempfile.TemporaryDirectory(prefix="pmpp-check-")
         self.scratch = Path(self._folder.name)
 
-        warnings = ["-Wall", "-Wextra", "-Werror"]
+        warnings = ["-Wall", "-Wextra", "-Wconversion", "-Wshadow", "-Werror"]
         common = ["-std=c++20", f"-I{self.include}"]
         self.compilers = {"cpu": [self.cxx, *common, "-DPMPP_CUDA=0", *warnings]}
         self.link_flags = {"cpu": ["-pthread"]}
@@ -49,7 +49,7 @@ class Toolchain:
             self.compilers["cuda"] = [self.cxx, *common, "-DPMPP_CUDA=1", "-isystem", str(toolkit / "include"),
                                       *warnings]
             self.compilers["nvcc"] = [self.nvcc, "-x", "cu", *common, "-DPMPP_CUDA=1",
-                                      f"-arch=sm_{self.arguments.architecture}", "-Xcompiler=-Wall,-Wextra,-Werror",
+                                      f"-arch=sm_{self.arguments.architecture}", "-Xcompiler=" + ",".join(warnings),
                                       "-Werror=all-warnings"]
             self.link_flags["cuda"] = [f"-L{library}", "-lcudart_static", "-lrt", "-ldl", "-pthread"]
             self.link_flags["nvcc"] = self.link_flags["cuda"]

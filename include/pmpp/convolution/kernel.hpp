@@ -268,11 +268,11 @@ PMPP_HOST_DEVICE void load_tile(int thread, const convolution_task<In, Out>& tas
     }
     const int others = fours - (end - begin);
     for (int i = thread; i < rows * others; i += Threads) {
-      const int row = i / others, group = i % others < begin ? i % others : i % others + end - begin;
-      const std::int64_t from_y = position_in(y + row, in.height, task.outside.what);
-      four<A>* const to = tile + row * fours + group;
+      const int other_row = i / others, edge = i % others < begin ? i % others : i % others + end - begin;
+      const std::int64_t from_y = position_in(y + other_row, in.height, task.outside.what);
+      four<A>* const to = tile + other_row * fours + edge;
       for (int j = 0; j < 4; ++j) {
-        const std::int64_t from_x = position_in(x + 4 * group + j, in.width, task.outside.what);
+        const std::int64_t from_x = position_in(x + 4 * edge + j, in.width, task.outside.what);
         const In* const from = in.at(plane, from_y, from_x);
         if (plane < 0 || from_y < 0 || from_x < 0)
           to->item[j] = constant;

@@ -626,10 +626,11 @@ bool gemm_by_wgmma_tile(const device_policy& where, const gemm_problem<T, T, TC,
   };
   y.a_rows = rows_of(!AlongMA, x.c.rows, kernel::m);
   y.b_rows = rows_of(!AlongNB, x.c.cols, kernel::n);
-  const auto describe = [&](simt::tile_map& map, const gemm_operand<T>& y, bool along_k, int rows) {
+  const auto describe = [&](simt::tile_map& map, const gemm_operand<T>& from, bool along_k, int rows) {
     return along_k
-               ? simt::describe_tiles(map, y.data, x.k, y.extent, y.stride, x.batch, y.batch_stride, rows)
-               : simt::describe_tiles(map, y.data, y.extent, x.k, y.k_stride, x.batch, y.batch_stride, kernel::depth);
+               ? simt::describe_tiles(map, from.data, x.k, from.extent, from.stride, x.batch, from.batch_stride, rows)
+               : simt::describe_tiles(map, from.data, from.extent, x.k, from.k_stride, x.batch, from.batch_stride,
+                                      kernel::depth);
   };
   if (!describe(y.a, x.a, !AlongMA, y.a_rows) || !describe(y.b, x.b, !AlongNB, y.b_rows)) return false;
   y.c = x.c;

@@ -400,7 +400,7 @@ private:
     template <class Block>
     PMPP_HOST_DEVICE void get(Block& block, shared& memory, const arguments& a, int strip, int stage,
                               raw (&x)[each]) const {
-      const int first = first_of(block, strip);
+      const int first_vector = first_of(block, strip);
       if constexpr (Shifted) {
         constexpr int step = int(sizeof(*a.in.b)) / 4, words = Items * step;  // of an element, of a vector
         const int lane = strip * lanes + block.lane();
@@ -416,12 +416,12 @@ private:
           if ((a.shift & bit) != 0)
             for (int i = 0; i + bit * step < (each + 1) * words; ++i) w[i] = w[i + bit * step];
         for (int j = 0; j < each; ++j) {
-          if (j < vectors && this->has(first + j)) x[j].first = front.at(lane, j).in;
+          if (j < vectors && this->has(first_vector + j)) x[j].first = front.at(lane, j).in;
           for (int i = 0; i < words; ++i) x[j].second.word[i] = w[j * words + i];
         }
       } else {
         for (int j = 0; j < each; ++j)
-          if (j < vectors && this->has(first + j)) x[j] = loaded(block, strip, j);
+          if (j < vectors && this->has(first_vector + j)) x[j] = loaded(block, strip, j);
       }
     }
     /// The first vector of a lane in a strip.
@@ -451,18 +451,18 @@ private:
     template <class Block, class F>
     PMPP_HOST_DEVICE void for_each_vector(Block& block, F f) const {
       constexpr bool whole = Inside && each % at_once == 0;
-      const int first = first_of(block, 0);
+      const int first_vector = first_of(block, 0);
       for (int j = 0; j < vectors; j += at_once) {
         raw x[at_once]{};
         unsigned of_vector[at_once]{};
         for (int r = 0; r < at_once; ++r)
-          if (whole || (j + r < vectors && this->has(first + j + r))) {
+          if (whole || (j + r < vectors && this->has(first_vector + j + r))) {
             x[r] = loaded(block, 0, j + r);
-            of_vector[r] = heads_of(first + j + r);
+            of_vector[r] = heads_of(first_vector + j + r);
           }
         for (int r = 0; r < at_once; ++r)
-          if (whole || (j + r < vectors && this->has(first + j + r)))
-            f(first + j + r, front.at(block.lane(), j + r), x[r], of_vector[r]);
+          if (whole || (j + r < vectors && this->has(first_vector + j + r)))
+            f(first_vector + j + r, front.at(block.lane(), j + r), x[r], of_vector[r]);
       }
     }
     /// Runs in the front of the part.

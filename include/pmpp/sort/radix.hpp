@@ -319,7 +319,8 @@ private:
     if constexpr (has_values<V>)
       a.values.write(pass.target, [&](const auto& values) {
         put<Whole>(
-            block, memory, a, count, values, [&](int i) { return memory.values()[i]; }, [](const V& x) { return x; });
+            block, memory, a, count, values, [&](int i) { return memory.values()[i]; },
+            [](const V& value) { return value; });
       });
     return next;
   }
