@@ -473,7 +473,29 @@ TEST_ALL_PLACES("gemm: bad input throws and touches nothing") {
   CHECK_THROWS_AS(pmpp::gemv(policy, 1, view(3, 101), out, 0, memory), std::length_error);
   CHECK_THROWS_AS(pmpp::gemv(policy, 1, view(101, 3), out, 0, memory), std::length_error);
   CHECK_THROWS_AS(pmpp::gemv(policy, 1, view(3, 4), null, 0, memory), std::invalid_argument);
+  // C reaches into A or B: by one element, as a column, as the vector itself.
+  const auto part = [&](std::int64_t first, std::int64_t r, std::int64_t n) {
+    return matrix_view<const float>(memory.data() + first, r, n, 10);
+  };
+  CHECK_THROWS_WITH(
+      pmpp::gemm(policy, 1, part(0, 4, 4), view(4, 4), 0, matrix_view<float>(memory.data() + 33, 4, 4, 10)),
+      "pmpp::gemm: C (4 x 4) overlaps A, which is still read when C is written");
+  CHECK_THROWS_WITH(
+      pmpp::gemm(policy, 1, view(4, 4), part(0, 4, 4), 0, matrix_view<float>(memory.data() + 3, 4, 4, 10)),
+      "pmpp::gemm: C (4 x 4) overlaps B, which is still read when C is written");
+  CHECK_THROWS_WITH(pmpp::gemv(policy, 1, view(4, 4), memory, 1, memory),
+                    "pmpp::gemv: C (4 x 1) overlaps B, which is still read when C is written");
   CHECK(where::get(memory) == seven);
+  // Side by side in one matrix, and between each other's elements, they do not.
+  pmpp::gemm(policy, 0.25f, part(0, 4, 4), part(40, 4, 4), 0, matrix_view<float>(memory.data() + 4, 4, 4, 10));
+  CHECK(where::get(memory)[4] == 49.0f);
+  pmpp::gemm(policy, 1, matrix_view<const float>(memory.data() + 80, 1, 4, 8, 2), view(4, 4), 0,
+             matrix_view<float>(memory.data() + 81, 1, 4, 8, 2));
+  CHECK(where::get(memory)[81] == 28.0f);
+  auto again = where::put(seven);
+  pmpp::gemm(policy, 0, matrix_view<const float>(again.data(), 3, 3), view(3, 3), 2,
+             matrix_view<float>(again.data(), 3, 3));
+  CHECK(where::get(again)[8] == 14.0f);                                                 // alpha = 0: A is not read
   pmpp::gemm(policy, 1, view(0, 4), view(4, 6), 0, matrix_view<float>(nullptr, 0, 6));  // nothing may be null
 }
 

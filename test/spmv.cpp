@@ -427,6 +427,8 @@ TEST_ALL_PLACES("bad input throws before anything runs") {
   CHECK_THROWS_AS(pmpp::spmv(policy, 1, on_machine, x, 0, null), std::invalid_argument);
   CHECK_THROWS_AS(pmpp::spmv(policy, 1, negative, x, 0, y), std::invalid_argument);
   CHECK_THROWS_AS(pmpp::spmv(policy, 1, without, x, 0, y), std::invalid_argument);
+  CHECK_THROWS_WITH(pmpp::spmv(policy, 1, on_machine, y.data() + 2, 0, y.data()),
+                    "pmpp::spmv: x (2 elements) and y (3) overlap");
   CHECK(where::get(y) == std::vector<float>(3, 77.0f));
   CHECK(where::get(short_y) == std::vector<float>(2, 77.0f));
   pmpp::spmv(policy, 1, pmpp::csr_view<const float, const int>{}, null, 0, null);  // no rows: nothing to do

@@ -36,6 +36,7 @@
 #include <pmpp/core/math.hpp>
 #include <pmpp/core/matrix_view.hpp>
 #include <pmpp/core/operators.hpp>
+#include <pmpp/core/overlap.hpp>
 #include <pmpp/core/range.hpp>
 #include <pmpp/execution.hpp>
 #include <pmpp/gemm/host.hpp>
@@ -282,6 +283,11 @@ void gemm_checked(const char* function, const P& where, Alpha alpha_given, const
   require(
       (c.rows() == 1 || c.row_stride() != 0) && (c.cols() == 1 || c.col_stride() != 0) && (batch == 1 || c_stride != 0),
       [&] { return std::string("pmpp::") + function + ": elements of C share memory, a stride is 0"; });
+  const auto meets_c = [&](const auto& v) { return batch == 1 && memory_of_view(v).meets(memory_of_view(c)); };
+  require(!multiplies || !(meets_c(a) || meets_c(b)), [&] {
+    return std::string("pmpp::") + function + ": C (" + std::to_string(c.rows()) + " x " + std::to_string(c.cols()) +
+           ") overlaps " + (meets_c(a) ? "A" : "B") + ", which is still read when C is written";
+  });
   check_reachable(where, function, a.data());
   check_reachable(where, function, b.data());
   check_reachable(where, function, c.data());
@@ -328,7 +334,8 @@ auto as_column(const char* argument, V&& v, std::int64_t length) {
 /// Cost: 2 m n k operations; one launch, one more where k is split and for each copied operand, up to two more for a rest
 /// of a large product of doubles on an H100. On ordinary units, rows of small A and B that do not begin at multiples of 16
 /// bytes are read element by element, which takes a tenth longer.
-/// \throws std::invalid_argument for shapes that do not fit, a null view, or a C with stride 0; out_of_memory, cuda_error.
+/// \throws std::invalid_argument for shapes that do not fit, a null view, a C with stride 0, or one that overlaps A or B;
+/// out_of_memory, cuda_error.
 /// Source: PMPP ch. 5, 6. Example: test/gemm.cpp, the product of the definition.
 template <gemm_tuning Tuning = gemm_tuning{}, execution_policy P, class Alpha, class TA, class TB, class Beta, class TC,
           class Epilogue = no_epilogue>

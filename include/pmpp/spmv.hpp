@@ -27,7 +27,9 @@
 #include <pmpp/core/error.hpp>
 #include <pmpp/core/iterator.hpp>
 #include <pmpp/core/math.hpp>
+#include <pmpp/core/matrix_view.hpp>
 #include <pmpp/core/operators.hpp>
+#include <pmpp/core/overlap.hpp>
 #include <pmpp/core/range.hpp>
 #include <pmpp/execution.hpp>
 #include <pmpp/host/parallel_for.hpp>
@@ -232,8 +234,8 @@ void spmv_on_host([[maybe_unused]] const P& where, A alpha, const csr_view<T, I>
 /// The same bits on every run; on host also for any number of threads. Asynchronous on a GPU; may be captured. Scratch:
 /// under 200 bytes a block of the grid (numbers of up to 8 bytes), from the workspace or one allocation in stream order.
 /// Cost: offsets, columns and values read once, y written; one launch, whatever the matrix.
-/// \throws std::invalid_argument for negative extents or null arrays, std::length_error if x or y is too short;
-/// cuda_error. Source: PMPP ch. 14; Merrill and Garland, Merge-based SpMV, 2016. Example: test/spmv.cpp, by hand.
+/// \throws std::invalid_argument for negative extents, null arrays, or y that overlaps x; std::length_error if x or y is
+/// too short; cuda_error. Source: PMPP ch. 14; Merrill and Garland, Merge-based SpMV, 2016. Example: test/spmv.cpp, by hand.
 template <spmv_tuning Tuning = spmv_tuning{}, execution_policy P, class Alpha, class T, class I, class R, class Beta,
           output O>
 void spmv(const P& where, Alpha alpha, const csr_view<T, I>& A, R&& x, Beta beta, O&& y) {
@@ -253,6 +255,13 @@ void spmv(const P& where, Alpha alpha, const csr_view<T, I>& A, R&& x, Beta beta
   using Y = std::remove_const_t<decltype(target)>;
   using S = typename detail::product_sum<std::remove_cv_t<T>, value_of<X>>::type;
   static_assert(std::is_arithmetic_v<S>, "pmpp: spmv adds up numbers");
+  if constexpr (std::is_pointer_v<X> && std::is_pointer_v<Y>)
+    require(A.cols == 0 || !detail::memory_of_view(matrix_view(source, A.cols, 1))
+                                .may_meet(detail::memory_of_view(matrix_view(target, A.rows, 1))),
+            [&] {
+              return "pmpp::spmv: x (" + std::to_string(A.cols) + " elements) and y (" + std::to_string(A.rows) +
+                     ") overlap";
+            });
   if constexpr (kernel_execution<P>)
     detail::spmv_on_blocks<Tuning, P, T, I, X, Y, S>(where, static_cast<S>(alpha), A, source, static_cast<S>(beta),
                                                      target);

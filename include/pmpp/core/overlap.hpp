@@ -47,6 +47,9 @@ struct memory_of_view {
     const std::int64_t apart = static_cast<std::int64_t>(other.begin - begin) % p, d = apart < 0 ? apart + p : apart;
     return d < row || d + other.row > p;
   }
+
+  /// The same, but strided elements, which may lie between each other's, count as apart.
+  bool meets(const memory_of_view& other) const { return row > 0 && other.row > 0 && may_meet(other); }
 };
 
 }  // namespace detail

@@ -319,8 +319,7 @@ private:
     if constexpr (has_values<V>)
       a.values.write(pass.target, [&](const auto& values) {
         put<Whole>(
-            block, memory, a, count, values, [&](int i) { return memory.values()[i]; },
-            [](const V& value) { return value; });
+            block, memory, a, count, values, [&](int i) { return memory.values()[i]; }, [](const V& y) { return y; });
       });
     return next;
   }
