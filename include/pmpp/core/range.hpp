@@ -167,5 +167,29 @@ void check_output(const char* function, const char* argument, O&& out, std::int6
   check_room(function, argument, out, n);
 }
 
+/// In debug mode: std::invalid_argument if as many elements from `out` on overlap those of an input, other than by beginning
+/// where it begins. Known of pointers, also in zips and under functions; not of a device_count, whose array may be shorter.
+template <class In, class Out>
+void check_overlap([[maybe_unused]] const char* function, [[maybe_unused]] const In& in,
+                   [[maybe_unused]] const item_count& count, [[maybe_unused]] const Out& out) {
+  if constexpr (!debug_mode) {
+    return;
+  } else if constexpr (requires { in.a, in.b; }) {
+    check_overlap(function, in.a, count, out);
+    check_overlap(function, in.b, count, out);
+  } else if constexpr (requires { in.base, in.f; }) {
+    check_overlap(function, in.base, count, out);
+  } else if constexpr (std::is_pointer_v<In> && std::is_pointer_v<Out>) {
+    const auto from = reinterpret_cast<std::uintptr_t>(in), to = reinterpret_cast<std::uintptr_t>(out);
+    const auto n = static_cast<std::uintptr_t>(count.bound);
+    require(count.pointer != nullptr || from == to || from + n * sizeof(*in) <= to || to + n * sizeof(*out) <= from,
+            [&] {
+              return std::string("pmpp::") + function + ": out overlaps the input: of " + std::to_string(n) +
+                     " elements each, out begins " + std::to_string(static_cast<std::int64_t>(to - from)) +
+                     " bytes behind the input";
+            });
+  }
+}
+
 }  // namespace detail
 }  // namespace pmpp::inline PMPP_BACKEND
