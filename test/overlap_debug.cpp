@@ -34,11 +34,13 @@ TEST_ALL_PLACES("outputs that overlap inputs") {
     CHECK_THROWS_AS(pmpp::transform(policy, in, in + 10, out, same), std::invalid_argument);
     CHECK_THROWS_AS(pmpp::transform(policy, in, in + 10, q, out, plus), std::invalid_argument);
     CHECK_THROWS_AS(pmpp::transform(policy, q, q + 10, in, out, plus), std::invalid_argument);
-    CHECK_THROWS_AS(pmpp::transform(policy, pmpp::transform_iterator{in, same}, pmpp::transform_iterator{in + 10, same}, out, same),
-                    std::invalid_argument);
+    CHECK_THROWS_AS(
+        pmpp::transform(policy, pmpp::transform_iterator{in, same}, pmpp::transform_iterator{in + 10, same}, out, same),
+        std::invalid_argument);
   }
-  CHECK_THROWS_WITH(pmpp::transform(policy, p + 40, p + 50, p + 42, same),
-                    "pmpp::transform: out overlaps the input: of 10 elements each, out begins 8 bytes behind the input");
+  CHECK_THROWS_WITH(
+      pmpp::transform(policy, p + 40, p + 50, p + 42, same),
+      "pmpp::transform: out overlaps the input: of 10 elements each, out begins 8 bytes behind the input");
   CHECK(where::get(memory) == start);
 
   pmpp::inclusive_scan(policy, p, p + 10, p);  // in place

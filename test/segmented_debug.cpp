@@ -29,6 +29,8 @@ TEST_CPU_PLACES("offsets that decrease or pass the end") {
     CHECK_THROWS_AS(pmpp::segmented_reduce(policy, in, at, out), std::out_of_range);
     CHECK_THROWS_AS(pmpp::segmented_inclusive_scan(policy, in, at, out), std::out_of_range);
   }
+  CHECK_THROWS_WITH(pmpp::segmented_reduce(policy, in, where::put(bad[1]), out),
+                    "pmpp::segment between two offsets: 51 from 50 on are not a part of [0, 100)");
   CHECK(where::get(out) == std::vector<int>(100, 77));
   const auto good = where::put(std::vector<int>{0, 0, 60, 60, 100, 100});
   pmpp::segmented_reduce(policy, in, good, out);

@@ -56,7 +56,8 @@ TEST_CASE("parts must lie inside") {
   CHECK(fault([&] { (void)a.subview(0, 0, 4, 5); }) == "");
   CHECK(fault([&] { (void)a.subview(4, 5, 0, 0); }) == "");
   CHECK(fault([&] { (void)a.subview(1, 1, 3, 4); }) == "");
-  CHECK(fault([&] { (void)a.subview(1, 0, 4, 5); }) != "");
+  CHECK(fault([&] { (void)a.subview(1, 0, 4, 5); }) ==
+        "pmpp::matrix_view::subview rows: 4 from 1 on are not a part of [0, 4)");
   CHECK(fault([&] { (void)a.subview(0, 1, 4, 5); }) != "");
   CHECK(fault([&] { (void)a.subview(-1, 0, 1, 1); }) != "");
   CHECK(fault([&] { (void)a.subview(0, 0, -1, 1); }) != "");

@@ -211,7 +211,7 @@ template <int Threads, class P, class Kernel, class... Args>
 void launch_kernel([[maybe_unused]] const P& where, const grid& shape, const Kernel& kernel, const Args&... args) {
   static_assert(
       !gpu_execution<P> || has_cuda_compiler,
-      "pmpp::device needs a CUDA compiler: compile this file with nvcc (or rename it to .cu), or use pmpp::host");
+      "pmpp::device needs a CUDA compiler: make this a .cu file, or use pmpp::host, or PMPP_CUDA=OFF (the emulator)");
   constexpr std::string_view name = type_name<Kernel>();
   constexpr std::int64_t most_threads = simt::detail::threads_of<Kernel>;
   constexpr std::size_t own = simt::detail::shared_bytes_of<Kernel>;

@@ -25,7 +25,7 @@ requires std::is_class_v<Kernel>
 void launch_together([[maybe_unused]] const P& where, std::int64_t blocks, const Kernel& kernel, const Args&... args) {
   static_assert(
       !gpu_execution<P> || has_cuda_compiler,
-      "pmpp::device needs a CUDA compiler: compile this file with nvcc (or rename it to .cu), or use pmpp::host");
+      "pmpp::device needs a CUDA compiler: make this a .cu file, or use pmpp::host, or PMPP_CUDA=OFF (the emulator)");
   constexpr std::string_view name = detail::type_name<Kernel>();
   constexpr std::size_t own = simt::detail::shared_bytes_of<Kernel>;
   const grid shape{blocks, Kernel::threads};

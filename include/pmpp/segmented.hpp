@@ -59,7 +59,7 @@ void require_offsets(const char* function, const input<It>& offsets) {
 template <class Offsets>
 PMPP_HOST_DEVICE void check_segment(const Offsets& offsets, std::int64_t s, std::int64_t n) {
   const auto begin = static_cast<std::int64_t>(offsets[s]);
-  check_part(begin, static_cast<std::int64_t>(offsets[s + 1]) - begin, n, "segment (offsets)");
+  check_part(begin, static_cast<std::int64_t>(offsets[s + 1]) - begin, n, "segment between two offsets");
 }
 template <class Offsets>
 struct check_offsets_kernel {

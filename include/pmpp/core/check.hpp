@@ -28,6 +28,20 @@ namespace detail {
 #endif
 }
 
+/// The same for elements [first, first + count), of which some do not exist, or which end before they begin.
+[[noreturn]] PMPP_HOST_DEVICE inline void bad_part(std::int64_t first, std::int64_t count, std::int64_t extent,
+                                                   const char* what) {
+#if defined(__CUDA_ARCH__)
+  printf("pmpp: %s: %lld from %lld on are not a part of [0, %lld), block (%u, %u, %u), thread (%u, %u, %u)\n", what,
+         static_cast<long long>(count), static_cast<long long>(first), static_cast<long long>(extent), blockIdx.x,
+         blockIdx.y, blockIdx.z, threadIdx.x, threadIdx.y, threadIdx.z);
+  __trap();
+#else
+  throw std::out_of_range(std::string("pmpp::") + what + ": " + std::to_string(count) + " from " +
+                          std::to_string(first) + " on are not a part of [0, " + std::to_string(extent) + ")");
+#endif
+}
+
 /// Ends the kernel or throws std::invalid_argument: `what` should ascend, but element `index` is above the next one, or
 /// one of them is NaN.
 [[noreturn]] PMPP_HOST_DEVICE inline void bad_order(std::int64_t index, const char* what) {
@@ -48,12 +62,11 @@ PMPP_HOST_DEVICE constexpr void check_index([[maybe_unused]] std::int64_t index,
   }
 }
 
-/// In debug mode: bad_index unless [first, first + count) lies in [0, extent). Nothing otherwise.
+/// In debug mode: bad_part unless [first, first + count) lies in [0, extent). Nothing otherwise.
 PMPP_HOST_DEVICE constexpr void check_part([[maybe_unused]] std::int64_t first, [[maybe_unused]] std::int64_t count,
                                            [[maybe_unused]] std::int64_t extent, [[maybe_unused]] const char* what) {
   if constexpr (debug_mode) {
-    if (first < 0 || first > extent) bad_index(first, extent + 1, what);
-    if (count < 0 || count > extent - first) bad_index(count, extent - first + 1, what);
+    if (first < 0 || first > extent || count < 0 || count > extent - first) bad_part(first, count, extent, what);
   }
 }
 
