@@ -41,7 +41,7 @@ def run(*command, expect_failure=None):
 
 
 def configure(source, build, *definitions, **expectation):
-    run("cmake", *generator, "-S", source, "-B", build, "-DFETCHCONTENT_FULLY_DISCONNECTED=ON", *definitions, **expectation)
+    return run("cmake", *generator, "-S", source, "-B", build, "-DFETCHCONTENT_FULLY_DISCONNECTED=ON", *definitions, **expectation)
 
 
 def consume(folder, *definitions, runs, program="program", target=None):
@@ -139,6 +139,17 @@ def refused():
     return f"{len(cases)} wishes"
 
 
+def told():
+    """A project that does not enable CUDA learns that it gets a CUDA program, unless it asked for a kind."""
+    for number, (choice, wanted) in enumerate((("", True), ("-DPMPP_CUDA=ON", False), ("-DPMPP_CUDA=OFF", False))):
+        source = tools.write(f"told/{number}/CMakeLists.txt", "cmake_minimum_required(VERSION 3.24)\n"
+                             "project(x LANGUAGES CXX)\nfind_package(pmpp REQUIRED)\n").parent
+        words = configure(source, source / "build", f"-DCMAKE_PREFIX_PATH={prefix}", *([choice] if choice else []))
+        if ("project(... LANGUAGES CXX CUDA)" in words) != wanted:
+            raise Failure(f"with {choice or 'no choice'} CMake says\n{words}")
+    return "once"
+
+
 def examples():
     """examples/ as a project of its own, configured against the installed package; one of them built."""
     build = tools.scratch / "build" / "examples"
@@ -168,6 +179,7 @@ step("FetchContent from a folder", lambda: consume("fetchcontent", source, runs=
 step("examples/ as a project of its own", examples)
 step("refused with a sentence", refused)
 if tools.nvcc:
+    step("CUDA found, but not enabled", told)
     step("CUDA program, .cpp and .cu in one target", lambda: consume("cuda", found, runs=has_gpu))
     step("CUDA in a shared library", lambda: consume("shared", found, runs=has_gpu))
     step("CUDA with -rdc=true", lambda: consume("rdc", found, runs=has_gpu))
