@@ -28,12 +28,24 @@ struct equal_to    { template <class A, class B> PMPP_HOST_DEVICE constexpr bool
 struct identity    { template <class T> PMPP_HOST_DEVICE constexpr T operator()(const T& x) const { return x; } };
 // clang-format on
 
+namespace detail {
+
+// A two-byte number that is no integer: half, bfloat16, _Float16, without including their headers.
+template <class T>
+inline constexpr bool is_two_byte_float = sizeof(T) == 2 && !std::is_integral_v<T> &&
+                                          !std::is_enum_v<T> && std::is_convertible_v<T, float>;
+
+template <class T>
+inline constexpr bool has_nan = std::is_floating_point_v<T> || is_two_byte_float<T>;
+
+}  // namespace detail
+
 /// The lesser of two, the first of equals. A floating-point NaN loses to any number (as C's fmin), so that the result
 /// does not depend on the grouping; it is NaN only where all operands are.
 struct minimum {
   template <class T>
   PMPP_HOST_DEVICE constexpr T operator()(const T& a, const T& b) const {
-    if constexpr (std::is_floating_point_v<T>)
+    if constexpr (detail::has_nan<T>)
       return (b < a || a != a) ? b : a;
     else
       return b < a ? b : a;
@@ -44,7 +56,7 @@ struct minimum {
 struct maximum {
   template <class T>
   PMPP_HOST_DEVICE constexpr T operator()(const T& a, const T& b) const {
-    if constexpr (std::is_floating_point_v<T>)
+    if constexpr (detail::has_nan<T>)
       return (a < b || a != a) ? b : a;
     else
       return a < b ? b : a;
@@ -85,11 +97,6 @@ inline constexpr bool is_known_commutative = std::is_arithmetic_v<T>&& requires 
 };
 
 namespace detail {
-
-// A two-byte number that is no integer: half, bfloat16, _Float16, without including their headers.
-template <class T>
-inline constexpr bool is_two_byte_float = sizeof(T) == 2 && !std::is_integral_v<T> &&
-                                          !std::is_enum_v<T> && std::is_convertible_v<T, float>;
 
 template <class T>
 inline constexpr bool is_small_integer = std::is_integral_v<T> && sizeof(T) <= 2;
