@@ -63,40 +63,8 @@ number_found<Integer> read_number(std::string_view text) {
 /// Decimal, an infinity or NaN, rounded to the nearest double. Wants a decimal_point.
 template <std::same_as<double> Real>
 number_found<Real> read_number(std::string_view text) {
-  const std::size_t size = text.size();
-  const bool negative = size > 0 && text[0] == '-';
-  std::uint64_t digits = 0;  // the number is digits · 10^power
-  std::int64_t power = 0;
-  std::size_t at = negative ? 1 : 0;
-  bool any = false, fraction = false, simple = true;
-  for (; at < size; ++at) {
-    const bool is_digit = text[at] >= '0' && text[at] <= '9';
-    if (is_digit && digits < (std::uint64_t(1) << 53) / 10) {
-      digits = digits * 10 + static_cast<std::uint64_t>(text[at] - '0');
-      power -= fraction ? 1 : 0;
-      any = true;
-    } else if (text[at] == '.' && !fraction) {
-      fraction = true;
-    } else {
-      break;
-    }
-  }
-  if (at < size && (text[at] == 'e' || text[at] == 'E')) {
-    const std::size_t first = at + (text.substr(at + 1, 1) == "+" ? 2 : 1);
-    const auto exponent = read_number<int>(text.substr(first));
-    simple = exponent.length > 0 && exponent.fits && (first == at + 1 || text[first] != '-');
-    power += exponent.value;
-    at = first + exponent.length;
-  }
-  // Numbers to 2^53 and powers to 10^22 are exact as double, so that one product or quotient of them is rounded once.
-  static constexpr double powers_of_ten[] = {1e0,  1e1,  1e2,  1e3,  1e4,  1e5,  1e6,  1e7,  1e8,  1e9,  1e10, 1e11,
-                                             1e12, 1e13, 1e14, 1e15, 1e16, 1e17, 1e18, 1e19, 1e20, 1e21, 1e22};
-  if (simple && any && at == size && power >= -22 && power <= 22) {
-    const auto n = static_cast<double>(digits);
-    const double value = power < 0 ? n / powers_of_ten[-power] : n * powers_of_ten[power];
-    return {negative ? -value : value, size, true};
-  }
-  if (size == 0 || text[0] == '+' || text.find('x') != text.npos || text.find('X') != text.npos) return {0, 0, true};
+  // strtod reads hexadecimal numbers and a plus too, which no format here has.
+  if (text.empty() || text[0] == '+' || text.find_first_of("xX") != text.npos) return {0, 0, true};
   const std::string copy(text);  // which ends with a zero
   char* end = nullptr;
   const double value = std::strtod(copy.c_str(), &end);
