@@ -11,6 +11,7 @@
 //
 //   gemm/simt.hpp     tiles in shared memory and in registers, for every type; k is split where C alone is too small to
 //                     keep the machine busy
+//   gemm/bulk.hpp     the same for large floats on an H100, whose copy unit brings A and B (compiled for sm_90a)
 //   gemm/mma.hpp      tiles multiplied by tensor cores: double, half, bfloat16, 8-bit integers, and float if asked for
 //   gemm/wgmma.hpp    the same, where a program is compiled for sm_90a: twice as fast on an H100, doubles little
 //   gemm/strips.hpp   C has up to 32 rows, or columns, of floats: memory is the limit
@@ -39,6 +40,7 @@
 #include <pmpp/core/overlap.hpp>
 #include <pmpp/core/range.hpp>
 #include <pmpp/execution.hpp>
+#include <pmpp/gemm/bulk.hpp>
 #include <pmpp/gemm/host.hpp>
 #include <pmpp/gemm/mma.hpp>
 #include <pmpp/gemm/problem.hpp>
@@ -77,6 +79,7 @@ struct gemm_tuning {
   mma_tile mma_large{}, mma_small{};  ///< for tensor cores; without them these are not used
   gemm_tile sliced{};                 ///< for a small C: warps share a tile and divide k
   gemm_strip thin{}, strip{};         ///< for a few rows or columns, and some more
+  gemm_tile bulk{};                   ///< instead of `large` where the copy unit of sm_90a brings A and B
 
   friend constexpr bool operator==(const gemm_tuning&, const gemm_tuning&) = default;
 };
@@ -93,7 +96,8 @@ constexpr gemm_tuning gemm_tuning_for() {
             {64, 64, 32, 32, 6, 2},
             {32, 32, 32, 6, 8, 4, 4, 4, 8, 4},
             {16, 64, 3},
-            {32, 64, 3}};
+            {32, 64, 3},
+            {128, 128, 32, 3, 8, 16, 8, 2, 16}};
   return {{128, 64, 8, 6, 8, 8, 8, 2, 8}, {64, 64, 8, 6, 4, 4, 4, 2, 8}, {16, 128, 8, 8, 8, 2, 2, 3, 8},
           {32, 32, 8, 4, 4, 8, 8, 8, 8},  detail::large_double_tile,     detail::small_double_tile};
 }
@@ -111,20 +115,27 @@ template <class A, class TC>
 using gemm_scale = decltype(A{} * gemm_factor<TC>{});
 
 /// Large and small tiles. Operands that cannot be read in words along m or n are copied first to where they can, if each
-/// of their elements is used often enough.
-template <gemm_tile Tile, class A, class P, class TA, class TB, class TC, class S, class Epilogue>
+/// of their elements is used often enough. Where the copy unit can bring A and B, by tiles `Bulk`.
+template <gemm_tile Tile, class A, gemm_tile Bulk = gemm_tile{}, class P, class TA, class TB, class TC, class S,
+          class Epilogue>
 void gemm_by_copies(const P& where, gemm_problem<TA, TB, TC, S, Epilogue> x, const gemm_plan& plan) {
   constexpr std::int64_t worth_a_copy = 2048;  // products of an element (H100)
+  constexpr bool has_bulk = gpu_execution<P> && Bulk.m > 0 && std::is_same_v<TA, float> && std::is_same_v<TB, float>;
+  const bool large = plan.splits == 1 || plan.whole > 0;
+  bool bulk = false;
+  if constexpr (has_bulk) bulk = large && copy_unit_available();
   const auto bytes = [&](const auto& y, std::int64_t products) {
-    // Tiles at an edge that cuts words are slow: then elements one by one are faster.
-    const bool copied = (plan.splits == 1 || plan.whole > 0) && products >= worth_a_copy &&
-                        y.copy != slab_copy::words && y.extent % std::int64_t(16 / sizeof(A)) == 0;
+    // Tiles at an edge that cuts words are slow, but for the copy unit: then elements one by one are faster.
+    const bool copied = large && products >= worth_a_copy && y.copy != slab_copy::words &&
+                        (bulk || y.extent % std::int64_t(16 / sizeof(A)) == 0);
     return copied ? repacked_bytes(y, false, x.k, x.batch) : 0;
   };
   const std::int64_t a_bytes = bytes(x.a, x.c.cols), b_bytes = bytes(x.b, x.c.rows);
   scratch memory(where, scratch_bytes({checked_bytes(a_bytes, 1, "gemm"), checked_bytes(b_bytes, 1, "gemm")}), 0);
   if (a_bytes > 0) repack(where, x.a, false, x.k, x.batch, memory.template take<std::byte>(a_bytes));
   if (b_bytes > 0) repack(where, x.b, false, x.k, x.batch, memory.template take<std::byte>(b_bytes));
+  if constexpr (has_bulk)
+    if (bulk && gemm_by_bulk<Bulk>(where, x)) return;
   gemm_by_tiles<Tile, A>(where, x, plan);
 }
 
@@ -171,7 +182,7 @@ void gemm_on_blocks(const P& where, const gemm_problem<TA, TB, TC, S, Epilogue>&
     if (!few && sliced.clocks < least) return gemm_by_tiles<Tuning.sliced, A>(where, x, sliced);
   }
   if (large.clocks == least)
-    gemm_by_copies<Tuning.large, A>(where, x, large);
+    gemm_by_copies<Tuning.large, A, Tuning.bulk>(where, x, large);
   else if (small.clocks == least)
     gemm_by_copies<Tuning.small, A>(where, x, small);
   else if (wide.clocks == least)
@@ -179,7 +190,7 @@ void gemm_on_blocks(const P& where, const gemm_problem<TA, TB, TC, S, Epilogue>&
   else if (tall.clocks == least)
     gemm_by_tiles<Tuning.wide, A>(where, x.exchanged(), tall);
   else
-    gemm_by_copies<Tuning.large, A>(where, x.exchanged(), turned);
+    gemm_by_copies<Tuning.large, A, Tuning.bulk>(where, x.exchanged(), turned);
 }
 
 /// The definition, on one thread.
@@ -328,9 +339,9 @@ auto as_column(const char* argument, V&& v, std::int64_t length) {
 /// Sums of half and bfloat16 are floats, rounded once at the end (what exceeds half is infinity); integers wrap.
 /// The same bits on every run; on host also for any number of threads. Asynchronous on a GPU; may be captured.
 /// Scratch: none, or one element of the sums' type for each element of C and each split of k where C is small, and for
-/// those of the tiles that are split where C is large; and, where tensor cores multiply or A and B are large, a copy of an
-/// operand that cannot be read 16 bytes at a time as it has to be, or on an H100 slowly, as its rows do not begin at
-/// multiples of 128 bytes.
+/// those of the tiles that are split or shared where C is large (shared on an H100: at most two tiles for each place of a
+/// block); and, where tensor cores multiply or A and B are large, a copy of an operand that cannot be read 16 bytes at a
+/// time as it has to be, or on an H100 slowly, as its rows do not begin at multiples of 128 bytes.
 /// Cost: 2 m n k operations; one launch, one more where k is split and for each copied operand, up to two more for a rest
 /// of a large product of doubles on an H100. On ordinary units, rows of small A and B that do not begin at multiples of 16
 /// bytes are read element by element, which takes a tenth longer.

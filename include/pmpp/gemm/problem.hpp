@@ -7,6 +7,7 @@
 // A column-major C becomes a row-major one by exchanging A and B: C' = B' A'.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 
 #include <pmpp/core/config.hpp>
@@ -29,7 +30,8 @@ enum class slab_copy {
   along,    ///< element by element; those with consecutive i (along m or n) lie next to each other
   along_k,  ///< element by element; those with consecutive k lie next to each other
   any,      ///< element by element
-  mixed     ///< a kernel for all three
+  mixed,    ///< a kernel for all three
+  bulk      ///< by the copy unit, all of a slab at a time (gemm/bulk.hpp)
 };
 
 /// A or B as the kernel sees it: element (i, p) is data[i * stride + p * k_stride], i along m or n.
@@ -75,6 +77,12 @@ template <class T>
 struct gemm_target {
   T* data;
   std::int64_t rows, cols, row_stride, col_stride, batch_stride;
+
+  /// Whether `items` elements of a row from a multiple of `items` on may be written at once.
+  bool is_written_by(std::int64_t items) const {
+    return col_stride == 1 && row_stride % items == 0 && batch_stride % items == 0 &&
+           reinterpret_cast<std::uintptr_t>(data) % (static_cast<std::size_t>(items) * sizeof(T)) == 0;
+  }
 };
 
 /// A product as the kernel sees it.

@@ -88,6 +88,9 @@ struct gemm_arguments {
   A one;
 
   PMPP_HOST_DEVICE std::int64_t split_tiles() const { return tiles_m * tiles_n * batch - whole; }
+  /// Of tile t of those, where some are whole: how many sums there are of it, and where the first is, in units of a tile.
+  PMPP_HOST_DEVICE std::int64_t parts(std::int64_t) const { return splits; }
+  PMPP_HOST_DEVICE std::int64_t first_part(std::int64_t t) const { return t * splits; }
   PMPP_HOST_DEVICE std::int64_t partial_row() const { return round_up(c.cols, std::int64_t(word)); }
 };
 
@@ -133,7 +136,8 @@ struct gemm_kernel {
                 Tile.unrolled_k % 2 == 0 && Tile.stages >= 3 && lanes_n >= 2);
 
   // The word behind each row lets lanes with consecutive k write to different banks.
-  static constexpr int row_a = Tile.m + word, row_b = Tile.n + word;
+  static constexpr int gap = CopyA == slab_copy::bulk ? 0 : word;
+  static constexpr int row_a = Tile.m + gap, row_b = Tile.n + gap;
   struct shared {
     alignas(16) A a[Tile.stages * Tile.k * row_a];
     alignas(16) A b[Tile.stages * Tile.k * row_b];
@@ -153,28 +157,16 @@ struct gemm_kernel {
       write(x, at, sum);
   }
 
-private:
-  /// Which part of the product this block and this thread work out.
-  struct place : tile_place<Tile> {
-    std::int64_t k_begin, k_end;
-    std::int64_t split, tile;    ///< negative where k is not split; among those tiles whose k is
-    int thread_row, thread_col;  ///< in the tile, where the first word of the thread begins
-    int slice;                   ///< which of those of each slab the thread multiplies
+protected:
+  /// Where in a tile a thread's first words are.
+  struct thread_place {
+    int thread_row, thread_col;
+    int slice;  ///< which of those of each slab the thread multiplies
 
+    // Lanes 2i and 2i + 1 share their words of A, lanes 4i and 4i + 2 theirs of B: a warp's 16-byte loads from shared
+    // memory are served in halves then, not in quarters.
     template <class Block>
-    PMPP_HOST_DEVICE place(Block& block, const arguments& x)
-        : place(block, x, x.first_block + block.index() - x.whole) {}
-
-  private:
-    template <class Block>
-    PMPP_HOST_DEVICE place(Block& block, const arguments& x, std::int64_t index)
-        : tile_place<Tile>(x, x.whole + (index < 0 ? index : index % x.split_tiles())) {
-      split = index < 0 ? -1 : index / x.split_tiles();
-      tile = index - split * x.split_tiles();
-      k_begin = split < 0 ? 0 : split * x.split_k;
-      k_end = split < 0 ? x.k : smaller(x.k, k_begin + x.split_k);
-      // Lanes 2i and 2i + 1 share their words of A, lanes 4i and 4i + 2 theirs of B: a warp's 16-byte loads from shared
-      // memory are served in halves then, not in quarters.
+    PMPP_HOST_DEVICE explicit thread_place(Block& block) {
       const int lane = block.lane();
       const int lane_n = (lane & 1) | ((lane / (2 * pair_m) % larger(1, lanes_n / 2)) << 1);
       const int lane_m = lane / 2 % pair_m + lane / (pair_m * lanes_n) * pair_m;
@@ -184,6 +176,26 @@ private:
       thread_col = warp % warps_n * lanes_n * Tile.thread_n + lane_n * word;
     }
     static constexpr int pair_m = smaller(2, Tile.lanes_m);
+  };
+
+  /// Which part of the product this block and this thread work out.
+  struct place : tile_place<Tile>, thread_place {
+    std::int64_t k_begin, k_end;
+    std::int64_t split, tile;  ///< negative where k is not split; among those tiles whose k is
+
+    template <class Block>
+    PMPP_HOST_DEVICE place(Block& block, const arguments& x)
+        : place(block, x, x.first_block + block.index() - x.whole) {}
+
+  private:
+    template <class Block>
+    PMPP_HOST_DEVICE place(Block& block, const arguments& x, std::int64_t index)
+        : tile_place<Tile>(x, x.whole + (index < 0 ? index : index % x.split_tiles())), thread_place(block) {
+      split = index < 0 ? -1 : index / x.split_tiles();
+      tile = index - split * x.split_tiles();
+      k_begin = split < 0 ? 0 : split * x.split_k;
+      k_end = split < 0 ? x.k : smaller(x.k, k_begin + x.split_k);
+    }
   };
 
   /// Row i of those that a thread works out, from its first.
@@ -303,7 +315,7 @@ private:
   };
   using shared_word = item_group<A, word>;
 
-  PMPP_HOST_DEVICE static void load(const shared& memory, const place& at, int row, operands& to) {
+  PMPP_HOST_DEVICE static void load(const shared& memory, const thread_place& at, int row, operands& to) {
     const A* a = &memory.a[row * row_a + at.thread_row];
     const A* b = &memory.b[row * row_b + at.thread_col];
     for (int i = 0; i < Tile.thread_m; i += word) {
@@ -426,7 +438,8 @@ private:
     });
   }
 
-  PMPP_HOST_DEVICE static void write(const arguments& x, const place& at,
+  template <class Place>
+  PMPP_HOST_DEVICE static void write(const arguments& x, const Place& at,
                                      const A (&sum)[Tile.thread_m][Tile.thread_n]) {
     TC* c = x.c.data + at.batch * x.c.batch_stride;
     const bool reads = x.result.beta != S{};
@@ -516,19 +529,19 @@ struct gemm_combine_tiles_kernel {
   static constexpr int threads = 128, min_blocks = 8, items = 4;  ///< elements of a thread
   static constexpr int area = Tile.m * Tile.n, blocks_of_tile = ceil_div(area, threads*items);
 
-  template <class Block, class TA, class TB, class TC, class A, class S, class Epilogue>
-  PMPP_HOST_DEVICE void operator()(Block& block, const gemm_arguments<TA, TB, TC, A, S, Epilogue>& x) const {
-    const std::int64_t tile = block.index() / blocks_of_tile;
+  template <class Block, class Arguments>
+  PMPP_HOST_DEVICE void operator()(Block& block, const Arguments& x) const {
+    const std::int64_t tile = block.index() / blocks_of_tile, parts = x.parts(tile);
     const tile_place<Tile> at(x, x.whole + tile);
-    const A* partials = x.partials + tile * x.splits * area;
+    const auto* partials = x.partials + x.first_part(tile) * area;
     const int first = static_cast<int>(block.index() % blocks_of_tile) * threads * items + block.thread();
     unrolled<items>([&](int e) {
       const int in_tile = first + e * threads, own_row = in_tile / Tile.n, own_col = in_tile % Tile.n;
       const std::int64_t row = at.row + own_row, col = at.col + own_col;
       if (in_tile >= area || own_row < at.others_rows || own_col < at.others_cols || row >= x.c.rows || col >= x.c.cols)
         return;
-      TC* to = x.c.data + at.batch * x.c.batch_stride + row * x.c.row_stride + col * x.c.col_stride;
-      *to = x.result(sum_of_splits(partials + in_tile, area, x.splits), to, row, col);
+      auto* to = x.c.data + at.batch * x.c.batch_stride + row * x.c.row_stride + col * x.c.col_stride;
+      *to = x.result(sum_of_splits(partials + in_tile, area, parts), to, row, col);
     });
   }
 };
@@ -643,15 +656,14 @@ void gemm_by_tiles(const P& where, const gemm_problem<TA, TB, TC, S, Epilogue>& 
                                 : whole > 0 ? cut * Tile.m * Tile.n
                                             : x.batch * plan.splits * x.c.rows * row_length;
   scratch memory(where, checked_bytes(partials, sizeof(A), "gemm"), 0);
-  const bool wide = x.c.col_stride == 1 && x.c.row_stride % word == 0 && x.c.batch_stride % word == 0 &&
-                    reinterpret_cast<std::uintptr_t>(x.c.data) % (word * sizeof(TC)) == 0;
   auto* sums = static_cast<A*>(memory.data());
   const auto run = [&]<slab_copy CopyA, slab_copy CopyB>() {
     using kernel = gemm_kernel<TA, TB, TC, A, S, Epilogue, Tile, CopyA, CopyB>;
     const std::int64_t blocks = whole + cut, most = std::int64_t(1) << 30;
-    typename kernel::arguments arguments{x.a,          x.b,   x.c,         x.k,          x.batch, plan.tiles_m,
-                                         plan.tiles_n, whole, plan.splits, plan.split_k, sums,    0,
-                                         x.result,     wide,  A(1)};
+    typename kernel::arguments arguments{
+        x.a,   x.b,         x.c,          x.k,  x.batch, plan.tiles_m, plan.tiles_n,
+        whole, plan.splits, plan.split_k, sums, 0,       x.result,     x.c.is_written_by(word),
+        A(1)};
     for (; arguments.first_block < blocks; arguments.first_block += most)
       launch(where, smaller(most, blocks - arguments.first_block), kernel{}, arguments);
     using combine = gemm_combine_tiles_kernel<Tile>;

@@ -68,12 +68,13 @@ F driver_function(const char* name) {
 }
 
 /// Values of the driver's enumerations of how tensor maps lie in shared memory, are fetched and end.
-inline constexpr int no_interleave = 0, within_128_bytes = 3, of_256_bytes = 3, zeros = 0;
+inline constexpr int no_interleave = 0, as_they_are = 0, within_128_bytes = 3, of_256_bytes = 3, zeros = 0;
 
 /// Describes `batch` matrices of `rows` rows of `row` elements for copies of box_rows x 128 bytes: the rows of a tile
 /// follow each other in shared memory, and their 16-byte words are exchanged within 8 rows, as products want them.
-/// Strides in elements. False if the copy unit cannot: it wants multiples of 16 bytes.
-template <class T>
+/// Strides in elements. False if the copy unit cannot: it wants multiples of 16 bytes. With a width, for copies of so many
+/// elements of a row, whose words stay where they are.
+template <class T, int Width = 0>
 bool describe_tiles(tile_map& map, const T* data, std::int64_t row, std::int64_t rows, std::int64_t stride,
                     std::int64_t batch, std::int64_t batch_stride, int box_rows) {
   using encode_function = int (*)(tile_map*, int type, std::uint32_t rank, void*, const std::uint64_t* size,
@@ -92,9 +93,9 @@ bool describe_tiles(tile_map& map, const T* data, std::int64_t row, std::int64_t
   const bool one = batch == 1 || batch_stride == 0;
   const std::uint64_t size[3] = {std::uint64_t(row), std::uint64_t(rows), std::uint64_t(one ? 1 : batch)};
   const std::uint64_t strides[2] = {stride * sizeof(T), one ? 16 : batch_stride * sizeof(T)};
-  const std::uint32_t box[3] = {128 / sizeof(T), std::uint32_t(box_rows), 1}, steps[3] = {1, 1, 1};
+  const std::uint32_t box[3] = {Width > 0 ? Width : 128 / sizeof(T), std::uint32_t(box_rows), 1}, steps[3] = {1, 1, 1};
   return encode(&map, type, 3, const_cast<std::remove_const_t<T>*>(data), size, strides, box, steps, no_interleave,
-                within_128_bytes, of_256_bytes, zeros) == 0;
+                Width > 0 ? as_they_are : within_128_bytes, of_256_bytes, zeros) == 0;
 }
 
 /// Images and their windows, as describe_windows wants them. Distances in elements, sides in pixels, x first.
