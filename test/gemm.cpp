@@ -174,7 +174,49 @@ TEST_CASE("gemm: warps that share a tile; whole tiles beside tiles whose k is sp
     try_tile(std::integral_constant<pmpp::gemm_tile, flat>{});
     try_tile(std::integral_constant<pmpp::gemm_tile, halves>{});
     try_tile(std::integral_constant<pmpp::gemm_tile, quarters>{});
+    if (i % 6 > 0) continue;
+    try_tile(std::integral_constant<pmpp::gemm_tile, pmpp::gemm_tuning_for<float>().small>{});
+    try_tile(std::integral_constant<pmpp::gemm_tile, pmpp::gemm_tuning_for<float>().oblong>{});
   }
+}
+
+TEST_CASE("gemm: a plan in waves covers the product and leaves no multiprocessor with more than it has room for") {
+  constexpr auto tuning = pmpp::gemm_tuning_for<float>();
+  constexpr pmpp::detail::gemm_cost costs[] = {pmpp::detail::gemm_cost_of<tuning.large, float>(),
+                                               pmpp::detail::gemm_cost_of<tuning.small, float>(),
+                                               pmpp::detail::gemm_cost_of<tuning.oblong, float>()};
+  for (int i = 0; i < 3000; ++i) {
+    const auto size = [] { return 1 + test::random_values<std::uint32_t>(1)[0] % random_of({40u, 700u, 5000u}); };
+    const std::int64_t m = size(), n = size(), k = i % 50 == 0 ? 0 : std::int64_t(size()), batch = 1 + i % 4 / 3 * 5;
+    const int processors = random_of({1, 7, 108, 132});
+    const auto& tile = costs[i % 3];
+    CAPTURE(m);
+    CAPTURE(n);
+    CAPTURE(k);
+    CAPTURE(batch);
+    CAPTURE(processors);
+    const auto plan = pmpp::detail::plan_waves(tile, m, n, k, batch, processors);
+    const std::int64_t tiles = plan.tiles_m * plan.tiles_n * batch, wave = std::int64_t(tile.blocks) * processors;
+    CHECK(plan.tiles_m * tile.m >= m);
+    CHECK(plan.tiles_n * tile.n >= n);
+    CHECK(plan.splits * plan.split_k >= k);
+    CHECK((plan.splits == 1 || (plan.splits - 1) * plan.split_k < k));  // each split has some k
+    CHECK((plan.splits == 1 || plan.split_k % tile.k == 0));
+    CHECK(plan.whole % (tiles < wave ? processors : wave) == 0);
+    CHECK((plan.whole == 0 || (plan.splits > 1 && plan.whole < tiles)));
+    if (plan.whole % wave > 0) CHECK(plan.whole % wave + (tiles - plan.whole) * plan.splits <= wave);
+  }
+}
+
+// Where the last tiles do not fill the machine they are split, beside whole ones or behind them.
+TEST_CASE("gemm: what is left over of a wave is split") {
+  constexpr auto tile = pmpp::detail::gemm_cost_of<pmpp::gemm_tuning_for<float>().small, float>();
+  const auto plan = [&](std::int64_t n) { return pmpp::detail::plan_waves(tile, n, n, n, 1, 132); };
+  CHECK(plan(1280).whole == 396);  // 400 tiles of 64 x 64, 396 at a time
+  CHECK(plan(1280).splits > 8);
+  CHECK(plan(1152).whole == 264);  // 324 tiles: two for each multiprocessor, and half of one
+  CHECK(plan(1152).splits == 2);
+  CHECK(plan(1024).splits == 1);  // 256 tiles, nearly two for each
 }
 
 TEST_ALL_PLACES("gemm: small integers are exact, whatever the types") {

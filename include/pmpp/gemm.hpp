@@ -77,7 +77,7 @@ struct gemm_tuning {
   gemm_tile wide{};                   ///< for a few rows; for a few columns, exchanged
   gemm_tile each{};                   ///< for many small products
   mma_tile mma_large{}, mma_small{};  ///< for tensor cores; without them these are not used
-  gemm_tile sliced{};                 ///< for a small C: warps share a tile and divide k
+  gemm_tile sliced{}, oblong{};       ///< for a small C: warps share a tile and divide k
   gemm_strip thin{}, strip{};         ///< for a few rows or columns, and some more
   gemm_tile bulk{};                   ///< instead of `large` where the copy unit of sm_90a brings A and B
 
@@ -89,12 +89,13 @@ template <class A>
 constexpr gemm_tuning gemm_tuning_for() {
   if (sizeof(A) <= 4)
     return {{128, 128, 8, 6, 16, 8, 4, 2, 8},
-            {64, 64, 8, 11, 8, 8, 8, 4, 8},
+            {64, 64, 16, 5, 8, 8, 8, 3, 8, 2},
             {16, 256, 8, 8, 8, 4, 2, 3, 8},
             {32, 32, 8, 4, 4, 8, 8, 12, 8},
             {128, 128, 64, 64, 3, 2},
             {64, 64, 32, 32, 6, 2},
             {32, 32, 32, 6, 8, 4, 4, 4, 8, 4},
+            {32, 64, 32, 5, 8, 8, 4, 3, 8, 4},
             {16, 64, 3},
             {32, 64, 3},
             {128, 128, 32, 3, 8, 16, 8, 2, 16}};
@@ -162,7 +163,7 @@ void gemm_on_blocks(const P& where, const gemm_problem<TA, TB, TC, S, Epilogue>&
   const auto cost = [&]<gemm_tile Tile>(std::integral_constant<gemm_tile, Tile>, bool exchanged) {
     const std::int64_t m = exchanged ? x.c.cols : x.c.rows, n = exchanged ? x.c.rows : x.c.cols;
     constexpr gemm_cost tile = gemm_cost_of<Tile, A>();
-    constexpr bool waves = Tile == Tuning.large || Tile == Tuning.small || Tile == Tuning.sliced;
+    constexpr bool waves = Tile == Tuning.large || Tile == Tuning.small || Tile.slices > 1;
     return waves && !few ? plan_waves(tile, m, n, x.k, x.batch, processors)
                          : plan_gemm(tile, m, n, x.k, x.batch, processors);
   };
@@ -177,9 +178,12 @@ void gemm_on_blocks(const P& where, const gemm_problem<TA, TB, TC, S, Epilogue>&
     const gemm_plan each = cost(std::integral_constant<gemm_tile, Tuning.each>{}, false);
     if (each.clocks < least) return gemm_by_tiles<Tuning.each, A>(where, x, each);
   }
-  if constexpr (Tuning.sliced.m > 0) {
-    const gemm_plan sliced = cost(std::integral_constant<gemm_tile, Tuning.sliced>{}, false);
-    if (!few && sliced.clocks < least) return gemm_by_tiles<Tuning.sliced, A>(where, x, sliced);
+  if constexpr (Tuning.sliced.m > 0 && Tuning.oblong.m > 0) {
+    const gemm_plan sliced = cost(std::integral_constant<gemm_tile, Tuning.sliced>{}, false),
+                    oblong = cost(std::integral_constant<gemm_tile, Tuning.oblong>{}, false);
+    if (!few && smaller(sliced.clocks, oblong.clocks) < least)
+      return sliced.clocks < oblong.clocks ? gemm_by_tiles<Tuning.sliced, A>(where, x, sliced)
+                                           : gemm_by_tiles<Tuning.oblong, A>(where, x, oblong);
   }
   if (large.clocks == least)
     gemm_by_copies<Tuning.large, A, Tuning.bulk>(where, x, large);

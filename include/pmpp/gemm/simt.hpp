@@ -569,6 +569,7 @@ struct gemm_cost {
   int blocks, warps;     ///< of a multiprocessor; of a block
   double clocks_of_k;    ///< that a block's products of one k take
   double item_bytes, sum_bytes;
+  double start = 5000;  ///< clocks before the first product and after the last
 };
 
 template <gemm_tile Tile, class A>
@@ -577,16 +578,19 @@ constexpr gemm_cost gemm_cost_of() {
   // Of a k of a block: products, and instructions besides. Loads from shared memory are what small tiles wait for.
   constexpr double fma = double(Tile.m) * Tile.n / (sizeof(A) > 4 ? 64 : 128);
   constexpr double besides = 1 + (3 * (Tile.thread_m + Tile.thread_n) / word + 12) / products;
-  // 8 x 8 elements of a thread are better than that: 1.14, measured with kernels for each layout.
-  constexpr double of_fma = sizeof(A) == 4 && products == 64 ? 1.14 : 0.7 * besides * besides;
-  return {Tile.m, Tile.n, Tile.k, Tile.blocks, Tile.threads() / simt::warp_size, of_fma * fma, sizeof(A), sizeof(A)};
+  // Kernels for each layout are better than that, by measurement: 8 x 8 elements of a thread, and 8 x 4.
+  constexpr bool of_layout = sizeof(A) == 4 && (products == 64 || Tile.slices > 1);
+  constexpr double of_fma = !of_layout ? 0.7 * besides * besides : products == 64 ? 1.18 : 1.5;
+  constexpr double start = 5000 + double(Tile.slices - 1) * Tile.m * Tile.n;  // the sums of slices: one a clock
+  return {Tile.m,       Tile.n,    Tile.k,    Tile.blocks, Tile.threads() / simt::warp_size,
+          of_fma * fma, sizeof(A), sizeof(A), start};
 }
 
 /// The best number of splits for a tile. A rough model of an H100: what counts is how many blocks a multiprocessor gets,
 /// how many warps it has to choose from, how well a tile fits m and n, and whether memory keeps up.
 inline gemm_plan plan_gemm(const gemm_cost& tile, std::int64_t m, std::int64_t n, std::int64_t k, std::int64_t batch,
                            int processors) {
-  constexpr double start = 5000, second_launch = 6000, split = 100;
+  constexpr double second_launch = 6000, split = 100;
   constexpr double l2_bytes = 2800, partial_bytes = 1000, memory_bytes = 1600;  // a clock
   const std::int64_t tiles_m = ceil_div(m, tile.m), tiles_n = ceil_div(n, tile.n);
   const double tiles = double(tiles_m) * double(tiles_n) * double(batch);
@@ -604,7 +608,7 @@ inline gemm_plan plan_gemm(const gemm_cost& tile, std::int64_t m, std::int64_t n
     const std::int64_t together = smaller(share, std::int64_t(tile.blocks));
     const double warps = double(together * tile.warps) / 4;  // of a scheduler: more hide more of what they wait for
     double clocks = double(share) * double(split_k) * tile.clocks_of_k * (warps + 0.5) / warps;
-    clocks = larger(clocks, larger(from_l2, from_memory)) + start * double(share);
+    clocks = larger(clocks, larger(from_l2, from_memory)) + tile.start * double(share);
     if (splits > 1) clocks += second_launch + split * double(splits) + c_bytes * double(splits + 1) / partial_bytes;
     if (best.splits == 0 || clocks < best.clocks) best = {tiles_m, tiles_n, splits, split_k, clocks};
   }
@@ -612,37 +616,46 @@ inline gemm_plan plan_gemm(const gemm_cost& tile, std::int64_t m, std::int64_t n
 }
 
 /// The same for tiles of which a wave, all that run at a time, takes most of the call: a last wave that is not full takes as
-/// long as a full one, so its tiles are split, or those of the last two.
+/// long as a full one, so its tiles are split, or those of the last two. Of less than a wave each multiprocessor gets equally
+/// many whole tiles, and splits of the rest beside them.
 inline gemm_plan plan_waves(const gemm_cost& tile, std::int64_t m, std::int64_t n, std::int64_t k, std::int64_t batch,
                             int processors) {
-  constexpr double start = 5000, second_launch = 6000, split = 100;  // clocks
-  constexpr double partial_bytes = 1200;                             // a clock
+  constexpr double second_launch = 6000, partial_bytes = 1200;  // clocks; a clock
   const std::int64_t tiles_m = ceil_div(m, tile.m), tiles_n = ceil_div(n, tile.n), tiles = tiles_m * tiles_n * batch;
   const std::int64_t wave = std::int64_t(tile.blocks) * processors;
-  // What `together` blocks of each multiprocessor take for a depth of k.
-  const auto clocks_of = [&](std::int64_t together, std::int64_t depth) {
-    const double warps = double(together * tile.warps) / 4;  // of a scheduler: more hide more of what they wait for
-    return start + double(together * depth) * tile.clocks_of_k * (1.04 + 0.42 / warps);
+  // Clocks for one k of `together` blocks of a multiprocessor: more hide more of what they wait for.
+  const auto clocks_of = [&](std::int64_t together) {
+    return together == 0 ? 0 : tile.clocks_of_k * (1.04 * double(together) + 1.7 / tile.warps);
   };
   gemm_plan best{tiles_m, tiles_n, 0, 0, 0};
-  for (std::int64_t whole = tiles / wave * wave, rest = tiles - whole; whole >= 0 && rest < 2 * wave;
-       whole -= wave, rest += wave)
+  const std::int64_t step = tiles < wave ? processors : wave;
+  for (std::int64_t whole = tiles / step * step; whole >= 0 && tiles - whole < 2 * wave; whole -= step) {
+    const std::int64_t rest = tiles - whole;
+    const std::int64_t beside = whole < wave ? whole / processors : 0;  // whole tiles of a multiprocessor, at that time
     for (int each = 0; each <= 3 * tile.blocks; ++each) {  // splits of the rest for a multiprocessor; 0: one of a tile
       const std::int64_t wanted = each == 0 || rest == 0 ? 1 : smaller(each * processors / rest, k / tile.k);
       if (wanted < 1 || (each > 0 && wanted == 1)) continue;
       const std::int64_t split_k = round_up(ceil_div(larger(k, std::int64_t(1)), wanted), tile.k);
       const std::int64_t splits = larger(std::int64_t(1), ceil_div(k, split_k)), blocks = rest * splits;
+      if (beside > 0 && blocks > (tile.blocks - beside) * processors) continue;
+      double clocks = double(whole / wave) * (tile.start + double(k) * clocks_of(tile.blocks)) +
+                      double(blocks / wave) * (tile.start + double(split_k) * clocks_of(tile.blocks));
       // Groups of multiprocessors get equally many blocks, but not all have equally many multiprocessors: 3 % count less.
-      const std::int64_t few = smaller(std::int64_t(tile.blocks), 1 + blocks * 100 / (processors * 97));
-      double clocks =
-          double(whole / wave) * clocks_of(tile.blocks, k) + double(blocks / wave) * clocks_of(tile.blocks, split_k);
-      if (blocks % wave > 0) clocks += clocks_of(blocks < wave && whole == 0 ? few : tile.blocks, split_k);
+      // After a wave the first multiprocessors that are ready take all there is.
+      const std::int64_t last = blocks % wave, few = last == 0 ? 0 : 1 + last * 100 / (processors * 97);
+      const bool first = whole < wave && blocks < wave;
+      const std::int64_t together = first      ? smaller(std::int64_t(tile.blocks), beside + few)
+                                    : last > 0 ? tile.blocks
+                                               : 0;
+      if (together > 0)
+        clocks +=
+            tile.start + double(split_k) * clocks_of(together) + double(k - smaller(k, split_k)) * clocks_of(beside);
       if (splits > 1)
-        clocks += second_launch + split * double(splits) +
-                  double(rest * tile.m * tile.n * (splits + 1)) * tile.sum_bytes / partial_bytes;
+        clocks += second_launch + double(rest * tile.m * tile.n * (splits + 1)) * tile.sum_bytes / partial_bytes;
       if (best.splits == 0 || clocks < best.clocks)
         best = {tiles_m, tiles_n, splits, split_k, clocks, splits > 1 ? whole : 0};
     }
+  }
   return best;
 }
 
