@@ -877,7 +877,7 @@ bool gemm_by_wgmma(const P& where, gemm_problem<T, T, TC, S, Epilogue> x) {
       for (const bool copy_a : {false, true})
         for (const bool copy_b : {false, true}) {
           if (copy_a > a_straddles || copy_b > b_straddles) continue;
-          const double asked_again = 2.4;
+          const double asked_again = 1.9;
           const wgmma_plan next =
               plan_wgmma(is_float ? 3 : 4, x.c.rows, x.c.cols, slabs, x.batch, processors,
                          {a_straddles && !copy_a ? asked_again : 1, b_straddles && !copy_b ? asked_again : 1});
