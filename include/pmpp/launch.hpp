@@ -227,7 +227,14 @@ void launch_kernel([[maybe_unused]] const P& where, const grid& shape, const Ker
       allow_shared_bytes_once<void(std::integral_constant<int, Threads>, Kernel, Args...)>(id, entry);
     if constexpr (simt::detail::leaves_first_cache<Kernel>)
       leave_first_cache_once<Kernel, void(std::integral_constant<int, Threads>, Args...)>(id, entry);
-    const cudaLaunchConfig_t config = launch_config(shape, dynamic_bytes, where.stream);
+    cudaLaunchConfig_t config = launch_config(shape, dynamic_bytes, where.stream);
+    cudaLaunchAttribute early{};
+    if constexpr (simt::detail::begins_early<Kernel>) {
+      early.id = cudaLaunchAttributeProgrammaticStreamSerialization;
+      early.val.programmaticStreamSerializationAllowed = 1;
+      config.attrs = &early;
+      config.numAttrs = 1;
+    }
     const void* values[] = {&kernel, &args...};
     after_launch(cudaLaunchKernelExC(&config, entry, const_cast<void**>(values)), name, where.stream,
                  std::source_location::current());

@@ -69,11 +69,13 @@ template <class T, class TC, class S, class Epilogue, wgmma_tile Tile, bool Alon
           class Windows = no_windows>
 struct gemm_wgmma_kernel {
   static constexpr int threads = 3 * 128;
+  static constexpr bool begins_early = true;
   static constexpr int row_bytes = 128, depth = row_bytes / sizeof(T);  ///< of a stage, along k
   static constexpr int m = 128, n = Tile.n, consumers = 2;
   static constexpr bool is_double = std::is_same_v<T, double>;
   using sum_type = std::conditional_t<is_double, double, std::conditional_t<sizeof(T) == 1, int, float>>;
   static constexpr bool a_in_registers = std::is_same_v<T, float> && AlongMA;
+  static constexpr bool pairs_across = is_double && AlongMA && !AlongNB;  ///< lanes can make pairs of a row of C
   static_assert(!is_double || n == 128);
   static_assert(!(std::is_same_v<T, float> && AlongNB) && (!a_in_registers || n >= 128));
 
@@ -115,6 +117,7 @@ struct gemm_wgmma_kernel {
       simt::barriers_visible();
     }
     block.sync();
+    simt::previous_kernels_done();
     if (block.warp() < 4) {
       simt::keep_registers<40>();
       if (block.thread() == 0) produce(block, memory, x);
@@ -370,105 +373,132 @@ private:
   };
   static_assert(!is_double || AlongMA || !AlongNB);
 
-  /// A lane's part of 16 rows of A, or columns of B, of 8 numbers of k.
-  __device__ __forceinline__ static void load_a(double (&to)[4], const unsigned char* slab, int row, int step,
-                                                int lane) {
-    const int g = lane / 4, t = lane % 4;
+  /// Where a lane's parts lie in a slab, for the first 16 rows of its warp and the first 16 columns: those of other rows,
+  /// columns and steps of k are so many bytes further for all lanes. Words are exchanged within eight rows, so that which
+  /// k a lane reads is part of it for operands along k, and which columns for B along n.
+  struct double_places {
+    int a[4], b[4];
+
+    __device__ double_places(int row, int col, int lane) {
+      const int g = lane / 4, t = lane % 4;
 #pragma unroll
-    for (int e = 0; e < 2; ++e)
-      if constexpr (AlongMA) {
-        const auto y = *reinterpret_cast<const two_doubles*>(slab + along_m(row + g * 2, step * 8 + t * 2 + e));
-        to[2 * e] = y.item[0], to[2 * e + 1] = y.item[1];
-      } else {
-#pragma unroll
-        for (int h = 0; h < 2; ++h)
-          to[2 * e + h] =
-              *reinterpret_cast<const double*>(slab + along_k(row + row_at(g + 8 * h), step * 8 + t + 4 * e));
+      for (int v = 0; v < 4; ++v) {
+        a[v] = AlongMA ? along_m(row + g * 2, t * 2 + v % 2) : along_k(row + row_at(g), t + v * 4);
+        b[v] = AlongNB   ? along_m(col + g + v / 2 * 8, t * 2 + v % 2)
+               : AlongMA ? along_k(col + col_at(g), t * 2 + v % 2 * 8)
+                         : along_k(col + col_at(g), t + v * 4);
+        simt::keep_in_register(a[v]), simt::keep_in_register(b[v]);
       }
-  }
-  __device__ __forceinline__ static void load_b(double (&to)[2][2], const unsigned char* slab, int col, int step,
-                                                int lane) {
-    const int g = lane / 4, t = lane % 4;
+    }
+    static constexpr int eight = 8 * row_bytes;  ///< from eight rows, columns or numbers of k to the next
+
+    /// Of 16 rows of A and 8 numbers of k. `part`: where the rows begin.
+    __device__ __forceinline__ void load_a(double (&to)[4], const unsigned char* part, int step) const {
 #pragma unroll
-    for (int h = 0; h < 2; ++h)
-      if constexpr (AlongMA && !AlongNB) {
-        const auto y = *reinterpret_cast<const two_doubles*>(slab + along_k(col + 8 * h + col_at(g), step * 8 + t * 2));
-        to[h][0] = y.item[0], to[h][1] = y.item[1];
-      } else {
+      for (int e = 0; e < 2; ++e)
+        if constexpr (AlongMA) {
+          const auto y = *reinterpret_cast<const two_doubles*>(part + step * eight + a[e]);
+          to[2 * e] = y.item[0], to[2 * e + 1] = y.item[1];
+        } else {
 #pragma unroll
-        for (int e = 0; e < 2; ++e)
-          to[h][e] = *reinterpret_cast<const double*>(
-              slab + (AlongNB ? along_m(col + 8 * h + g, step * 8 + t * 2 + e)
-                              : along_k(col + 8 * h + col_at(g), step * 8 + t + 4 * e)));
-      }
-  }
+          for (int h = 0; h < 2; ++h)
+            to[2 * e + h] = *reinterpret_cast<const double*>(part + h * eight + a[step * 2 + e]);
+        }
+    }
+    /// The same of 16 columns of B.
+    __device__ __forceinline__ void load_b(double (&to)[2][2], const unsigned char* part, int step) const {
+#pragma unroll
+      for (int h = 0; h < 2; ++h)
+        if constexpr (AlongMA && !AlongNB) {
+          const auto y = *reinterpret_cast<const two_doubles*>(part + h * eight + b[step]);
+          to[h][0] = y.item[0], to[h][1] = y.item[1];
+        } else {
+#pragma unroll
+          for (int e = 0; e < 2; ++e)
+            to[h][e] = *reinterpret_cast<const double*>(
+                part + (AlongNB ? step * eight + b[h * 2 + e] : h * eight + b[step * 2 + e]));
+        }
+    }
+  };
 
   template <class Block>
   __device__ static void consume_doubles(Block& block, shared& memory, const arguments& x) {
     const int lane = block.lane(), row0 = (block.warp() / 4 - 1) * 64, col0 = block.warp() % 4 * 32;
+    const double_places places(row0, col0, lane);
     position next;
+    double a[4][4], b[2][2][2][2];  // b: of a step of k, in two halves
+    const auto load = [&](int i, int step) __attribute__((always_inline)) {
+      places.load_a(a[i], memory.stages[next.stage].a + i * 16 * row_bytes, step);
+    };
+    const auto load_half = [&](int half, int step) __attribute__((always_inline)) {
+      places.load_b(b[step][half], memory.stages[next.stage].b + half * 16 * row_bytes, step);
+    };
+    // Slabs of all tiles of this block, k not being split: loads go on into the next tile.
+    std::int64_t left = (x.tiles - block.index() + block.count() - 1) / block.count() * ((x.k + depth - 1) / depth);
+    memory.full[next.stage].wait(next.odd);
+    load(0, 0), load(1, 0), load(2, 0), load_half(0, 0), load_half(1, 0);
     each_tile(
         block, x, [&](const place& at) __attribute__((always_inline)) {
-          double sum[4][4][4] = {}, a[4][4], b[2][2][2][2];  // b: of a step of k, in two halves
-          const auto load = [&](int i, int step) __attribute__((always_inline)) {
-            load_a(a[i], memory.stages[next.stage].a, row0 + i * 16, step, lane);
-          };
-          const auto load_half = [&](int half, int step) __attribute__((always_inline)) {
-            load_b(b[step][half], memory.stages[next.stage].b, col0 + half * 16, step, lane);
-          };
-          memory.full[next.stage].wait(next.odd);
-          load(0, 0), load(1, 0), load(2, 0), load_half(0, 0), load_half(1, 0);
+          double sum[4][4][4] = {};
           for (int slab = 0; slab < at.slabs; ++slab) {
         // Two steps of k, of four times 16 rows each. What is multiplied three turns later is loaded first, so that
-        // nobody waits for it.
+        // nobody waits for it; behind the last slab that is anything.
 #pragma unroll
             for (int turn = 0; turn < 8; ++turn) {
               const int step = turn / 4, i = turn % 4;
-              if (turn == 5) {  // all of this stage has been read
-                block.sync_warp();
-                if (lane == 0) memory.empty[next.stage].arrive();
-                next.advance();
-                if (slab + 1 < at.slabs) memory.full[next.stage].wait(next.odd);
-              }
-              if (turn < 5 || slab + 1 < at.slabs) {
-                load((i + 3) % 4, (turn + 3) / 4 % 2);
-                if (i >= 2) load_half(i - 2, 1 - step);
-              }
 #pragma unroll
-              for (int j = 0; j < 4; ++j)
+              for (int j = 0; j < 4; ++j) {
                 simt::multiply_add<simt::mma_type::float64>(block, sum[i][j], a[i], b[step][j / 2][j % 2]);
+                if (turn == 5 && j == 0) {  // all of this stage has been read
+                  block.sync_warp();
+                  if (lane == 0) memory.empty[next.stage].arrive();
+                  next.advance();
+                  if (--left > 0) memory.full[next.stage].wait(next.odd);
+                }
+                if (j == 0) load((i + 3) % 4, (turn + 3) / 4 % 2);
+                if (j == 1 && i >= 2) load_half(i - 2, 1 - step);
+              }
             }
           }
           write_doubles(block, x, at, at.row + row0, at.col + col0, sum);
         });
   }
 
-  /// Makes elements of C of a warp's sums.
+  /// Makes elements of C of a warp's sums, two at a time, which lie next to each other in memory where that can be: below
+  /// each other where A is along m, or beside each other after lanes have exchanged one of them.
   template <class Block>
   __device__ __forceinline__ static void write_doubles(Block& block, const arguments& x, const place& at,
                                                        std::int64_t row0, std::int64_t col0,
                                                        const double (&sum)[4][4][4]) {
     const int g = block.lane() / 4, t = block.lane() % 4;
+    const bool across = pairs_across && !x.down, odd = t % 2 != 0;
+    const int below = across ? 0 : row_at(8) - row_at(0), beside = across ? 1 : 0;
+    const std::int64_t step = below * x.c.row_stride + beside * x.c.col_stride;
     TC* const c = x.c.data + at.batch * x.c.batch_stride;
 #pragma unroll
     for (int i = 0; i < 4; ++i)
 #pragma unroll
       for (int j = 0; j < 8; ++j) {
-        const std::int64_t row = row0 + i * 16 + row_at(g), col = col0 + j / 2 * 8 + col_at(t * 2 + j % 2);
-        if (col >= x.c.cols) continue;
+        const double(&own)[4] = sum[i][j / 2];
+        const int v = j % 2;
+        double y[2] = {own[v], own[2 + v]};
+        std::int64_t row = row0 + i * 16 + row_at(g), col = col0 + j / 2 * 8 + col_at(t * 2 + v);
+        if (across) {  // this lane has columns t and t + 4 of a row, the one beside it t + 1 and t + 5, or t - 1 and t + 3
+          const double other = block.shuffle(odd ? own[2 * v] : own[2 * v + 1], block.lane() ^ 1);
+          y[0] = odd ? other : own[2 * v], y[1] = odd ? own[2 * v + 1] : other;
+          row = row0 + i * 16 + row_at(g + 8 * v), col = col0 + j / 2 * 8 + t / 2 * 2 + odd * 4;
+        }
+        if (row >= x.c.rows || col >= x.c.cols) continue;
         TC* const to = c + row * x.c.row_stride + col * x.c.col_stride;
-        const double y[2] = {sum[i][j / 2][j % 2], sum[i][j / 2][2 + j % 2]};
-        if (AlongMA && x.wide && row + 1 < x.c.rows) {  // neighbours in memory
+        const bool two = row + below < x.c.rows && col + beside < x.c.cols;
+        if (two && x.wide) {
           item_group<TC, 2> both{};
           if (x.result.beta != S{}) both = *reinterpret_cast<const item_group<TC, 2>*>(to);
-          for (int h = 0; h < 2; ++h) both.item[h] = x.result(y[h], &both.item[h], row + h, col);
+          for (int h = 0; h < 2; ++h) both.item[h] = x.result(y[h], &both.item[h], row + h * below, col + h * beside);
           *reinterpret_cast<item_group<TC, 2>*>(to) = both;
         } else {
-          for (int h = 0; h < 2; ++h) {
-            const int below = row_at(8 * h) - row_at(0);
-            if (row + below < x.c.rows)
-              to[below * x.c.row_stride] = x.result(y[h], to + below * x.c.row_stride, row + below, col);
-          }
+          *to = x.result(y[0], to, row, col);
+          if (two) to[step] = x.result(y[1], to + step, row + below, col + beside);
         }
       }
   }
@@ -648,7 +678,8 @@ bool gemm_by_wgmma_tile(const device_policy& where, const gemm_problem<T, T, TC,
   const bool down = kernel::a_in_registers && y.down;
   const std::int64_t line = down ? x.c.rows : x.c.cols, lines = down ? x.c.cols : x.c.rows;
   if constexpr (kernel::is_double)
-    y.wide = y.down && x.c.col_stride % 2 == 0 && x.c.batch_stride % 2 == 0 &&
+    y.wide = AlongMA && (y.down || (kernel::pairs_across && x.c.col_stride == 1)) &&
+             (y.down ? x.c.col_stride : x.c.row_stride) % 2 == 0 && x.c.batch_stride % 2 == 0 &&
              reinterpret_cast<std::uintptr_t>(x.c.data) % (2 * sizeof(TC)) == 0;
   else
     y.wide = (down ? x.c.row_stride : x.c.col_stride) == 1 && line * sizeof(TC) % 16 == 0 &&  // it writes whole words
@@ -817,7 +848,8 @@ bool gemm_by_wgmma(const P& where, gemm_problem<T, T, TC, S, Epilogue> x) {
       (a ? a_along_k : b_along_k) = true;
       (a ? a_ready : b_ready) = false;
     }
-    if (is_float ? !b_along_k : is_double && a_along_k && !b_along_k) {
+    // Doubles of C that one lane has are neighbours in memory if C is column-major.
+    if (is_float ? !b_along_k : is_double && (a_along_k == b_along_k ? x.c.col_stride == 1 : a_along_k)) {
       x = x.exchanged();
       std::swap(a_along_k, b_along_k);
       std::swap(a_ready, b_ready);
@@ -846,7 +878,7 @@ bool gemm_by_wgmma(const P& where, gemm_problem<T, T, TC, S, Epilogue> x) {
       for (const bool copy_a : {false, true})
         for (const bool copy_b : {false, true}) {
           if (copy_a > a_straddles || copy_b > b_straddles) continue;
-          const double asked_again = 2.4;
+          const double asked_again = 1.9;
           const wgmma_plan next =
               plan_wgmma(is_float ? 3 : 4, x.c.rows, x.c.cols, slabs, x.batch, processors,
                          {a_straddles && !copy_a ? asked_again : 1, b_straddles && !copy_b ? asked_again : 1});

@@ -120,7 +120,8 @@ inline constexpr std::size_t static_shared_limit = 48 * 1024;
 
 // What a kernel says of itself. `threads` fixes the block size (and bounds the registers), `min_blocks` asks the
 // compiler to fit that many blocks on a multiprocessor, `leaves_first_cache` (with min_blocks) says that shared memory
-// for more blocks would only take the first cache away.
+// for more blocks would only take the first cache away, `begins_early` that it may be started while the kernel before it
+// still ends: it waits itself before it touches global memory.
 // clang-format off
 template <class Kernel> constexpr int threads_of = 1024;
 template <class Kernel> requires requires { Kernel::threads; } constexpr int threads_of<Kernel> = Kernel::threads;
@@ -128,6 +129,8 @@ template <class Kernel> constexpr int min_blocks_of = 1;
 template <class Kernel> requires requires { Kernel::min_blocks; } constexpr int min_blocks_of<Kernel> = Kernel::min_blocks;
 template <class Kernel> constexpr bool leaves_first_cache = false;
 template <class Kernel> requires requires { Kernel::leaves_first_cache; } constexpr bool leaves_first_cache<Kernel> = Kernel::leaves_first_cache;
+template <class Kernel> constexpr bool begins_early = false;
+template <class Kernel> requires requires { Kernel::begins_early; } constexpr bool begins_early<Kernel> = Kernel::begins_early;
 template <class Kernel> constexpr std::size_t shared_bytes_of = 0;
 template <class Kernel> requires requires { sizeof(typename Kernel::shared); } constexpr std::size_t shared_bytes_of<Kernel> = sizeof(typename Kernel::shared);
 // clang-format on

@@ -9,6 +9,7 @@
 //   wgmma_probe                           a kernel that tells for what the program was compiled
 //
 //   on the device
+//   previous_kernels_done()               before a kernel that begins early (simt/block.hpp) touches global memory
 //   transaction_barrier                   an "mbarrier": a phase ends when all have arrived, and all expected bytes too
 //   copy_tile(to, map, done, x, y, z)     starts the copy of a tile; zeros where it leaves the matrix. One thread calls
 //   copy_windows(to, map, done, ...)      the same for windows; zeros where a window leaves its image
@@ -68,7 +69,8 @@ F driver_function(const char* name) {
 }
 
 /// Values of the driver's enumerations of how tensor maps lie in shared memory, are fetched and end.
-inline constexpr int no_interleave = 0, as_they_are = 0, within_128_bytes = 3, of_256_bytes = 3, zeros = 0;
+inline constexpr int no_interleave = 0, as_they_are = 0, within_128_bytes = 3, of_128_bytes = 2, of_256_bytes = 3,
+                     zeros = 0;
 
 /// Describes `batch` matrices of `rows` rows of `row` elements for copies of box_rows x 128 bytes: the rows of a tile
 /// follow each other in shared memory, and their 16-byte words are exchanged within 8 rows, as products want them.
@@ -94,8 +96,10 @@ bool describe_tiles(tile_map& map, const T* data, std::int64_t row, std::int64_t
   const std::uint64_t size[3] = {std::uint64_t(row), std::uint64_t(rows), std::uint64_t(one ? 1 : batch)};
   const std::uint64_t strides[2] = {stride * sizeof(T), one ? 16 : batch_stride * sizeof(T)};
   const std::uint32_t box[3] = {Width > 0 ? Width : 128 / sizeof(T), std::uint32_t(box_rows), 1}, steps[3] = {1, 1, 1};
+  // Fetched by 256 bytes, rows that lie in two lines of the cache take longer (f16, 3000 x 3000 x 3000: 159 and 140 us).
+  const bool straddles = (reinterpret_cast<std::uintptr_t>(data) | strides[0]) % 128 != 0;
   return encode(&map, type, 3, const_cast<std::remove_const_t<T>*>(data), size, strides, box, steps, no_interleave,
-                Width > 0 ? as_they_are : within_128_bytes, of_256_bytes, zeros) == 0;
+                Width > 0 ? as_they_are : within_128_bytes, straddles ? of_128_bytes : of_256_bytes, zeros) == 0;
 }
 
 /// Images and their windows, as describe_windows wants them. Distances in elements, sides in pixels, x first.
@@ -168,6 +172,9 @@ struct transaction_barrier {
 
 #if defined(__CUDA_ARCH_FEAT_SM90_ALL)
 
+/// In a kernel that begins early: waits until all kernels before it in the stream have ended, and sees what they wrote.
+__device__ inline void previous_kernels_done() { asm volatile("griddepcontrol.wait;" ::: "memory"); }
+
 /// Makes initialised barriers known to the copy unit. One thread calls, before the block meets.
 __device__ inline void barriers_visible() { asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory"); }
 
@@ -234,6 +241,9 @@ __device__ __forceinline__ void products_settle(std::uint32_t (&values)[N]) {
 #pragma unroll
   for (int i = 0; i < N; ++i) asm volatile("" : "+r"(values[i])::"memory");
 }
+
+/// Has the compiler keep a value rather than work it out again wherever it is needed.
+__device__ __forceinline__ void keep_in_register(int& value) { asm volatile("" : "+r"(value)); }
 
 /// Where an operand lies in shared memory, as describe_tiles leaves it. Eight rows of 128 bytes are 1024 bytes; `columns`
 /// is the distance in bytes of one 128 bytes of a row of the operand from the next, where rows are along m (n).
