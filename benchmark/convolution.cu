@@ -140,12 +140,13 @@ void add_cases() {
   add_convolution<float>("f32 8191 x 8192, rows 5 apart, ", {1, 8192, 8191}, {1, 5, 5}, pmpp::border::zero, 5);
   add_convolution<float>("f32 1024 x 1024, ", {1, 1024, 1024}, {1, 5, 5});
   add_convolution<float>("f32 1024 x 1024, ", {1, 1024, 1024}, {1, 15, 15});
-  for (const std::int64_t k : {3, 7, 15})
+  for (const std::int64_t k : {3, 5, 7, 15})
     add_convolution<std::uint8_t>("u8 16384 x 16384, ", {1, 16384, 16384}, {1, k, k});
   for (const std::int64_t k : {3, 9, 31, 63}) add_separable("f32 8192 x 8192, separable, ", 8192, 8192, k);
   add_separable("f32 1024 x 1024, separable, ", 1024, 1024, 31);
   for (const std::int64_t k : {5, 9, 17, 33, 129}) add_convolution<float>("f32 line, ", line, {1, 1, k});
-  add_convolution<float>("f32 512^3, ", cube, {3, 3, 3});
+  for (const extents& mask : {extents{3, 3, 3}, {3, 5, 5}, {5, 5, 5}, {7, 7, 7}})
+    add_convolution<float>("f32 512^3, ", cube, mask);
 #if PMPP_BENCH_SWEEP
   using tuning = pmpp::convolution_tuning;
   for (const std::int64_t k : {3, 7, 9})

@@ -15,6 +15,7 @@
 #include <limits>
 #include <stdexcept>
 #include <string>
+#include <utility>
 
 #include "support/borders.hpp"
 #include "support/data.hpp"
@@ -231,6 +232,39 @@ void check_separable(std::int64_t rows, std::int64_t cols, std::int64_t size_y, 
   }
 }
 
+/// Rows that begin at 16-byte boundaries where the width allows it, and others.
+template <class where, class In, class Out>
+void check_volume(const shape& size, const shape& taps, const border::rule& outside) {
+  const auto in = numbers<In>(size.count());
+  auto mask = numbers<float>(taps.count());
+  for (float& tap : mask) tap /= static_cast<float>(std::is_integral_v<Out> ? taps.count() : 1);
+  const bool in_fours = size.width % 4 == 0 && outside.what != border::clamp.what;
+  const std::int64_t pitch = size.width + (in_fours ? 4 : 3), slice = pitch * size.height + 4;
+  std::vector<In> padded(static_cast<std::size_t>(slice * size.depth), In(77));
+  for (std::int64_t i = 0; i < size.count(); ++i)
+    padded[static_cast<std::size_t>(i / (size.height * size.width) * slice + i / size.width % size.height * pitch +
+                                    i % size.width)] = in[static_cast<std::size_t>(i)];
+  const auto data = where::put(padded);
+  const auto mask_there = where::put(mask);
+  const auto wanted = reference(in, size, mask, taps, outside);
+  for (const float* from : {std::as_const(mask).data(), static_cast<const float*>(mask_there.data())}) {
+    auto out = where::put(std::vector<Out>(in.size(), Out(55)));
+    pmpp::convolve(typename where::policy{},
+                   volume_view<const In>(data.data(), size.depth, size.height, size.width, pitch, slice),
+                   volume_view<const float>(from, taps.depth, taps.height, taps.width),
+                   volume_view<Out>(out.data(), size.depth, size.height, size.width), outside);
+    const auto got = where::get(out);
+    std::int64_t wrong = 0;
+    for (std::size_t i = 0; i < got.size(); ++i) wrong += !agrees(got[i], wanted[i], taps.count(), 0x1p-23);
+    CAPTURE(sizeof(In));
+    CAPTURE(text(size));
+    CAPTURE(text(taps));
+    CAPTURE(int(outside.what));
+    CAPTURE(from == mask.data());
+    CHECK(wrong == 0);
+  }
+}
+
 constexpr const auto& rules = test::border_rules;
 
 }  // namespace
@@ -303,7 +337,7 @@ TEST_ALL_PLACES("inputs of one row, one column, one element") {
 
 TEST_ALL_PLACES("pixels, doubles, integers: sums are rounded and saturate") {
   for (const border::rule& outside : {border::zero, border::reflect, border::constant(200), border::constant(-7.5)}) {
-    for (const std::int64_t k : {3, 4, 7}) {
+    for (const std::int64_t k : {3, 4, 5, 7}) {
       check_matrix<standard, where, std::uint8_t, float, std::uint8_t>(40, 280, k, k, outside);
       check_matrix<standard, where, std::uint8_t, float, std::uint8_t>(41, 149, k, k, outside, {1, 3}, {2, 5});
       check_matrix<standard, where, std::uint8_t, float, std::uint8_t>(41, 149, k, k, outside, {16, 11}, {32, 43});
@@ -356,37 +390,26 @@ TEST_ALL_PLACES("one dimension") {
       }
 }
 
-TEST_ALL_PLACES("three dimensions: rows that begin at 16-byte boundaries and others, masks in either memory") {
-  const typename where::policy policy{};
+TEST_ALL_PLACES("three dimensions: masks that reach over planes, and masks of one plane, in either memory") {
   for (const shape& size : {shape{1, 1, 1}, {5, 7, 9}, {3, 20, 150}, {9, 3, 132}, {4, 2, 264}})
-    for (const shape& taps : {shape{3, 3, 3}, {2, 3, 4}, {1, 3, 3}, {5, 1, 1}, {4, 9, 9}})
-      for (const border::rule& outside : rules) {
-        const auto in = numbers<float>(size.count()), mask = numbers<float>(taps.count());
-        const bool in_fours = size.width % 4 == 0 && outside.what != border::clamp.what;
-        const std::int64_t pitch = size.width + (in_fours ? 4 : 3), slice = pitch * size.height + 4;
-        std::vector<float> padded(static_cast<std::size_t>(slice * size.depth), 1e30f);
-        for (std::int64_t i = 0; i < size.count(); ++i)
-          padded[static_cast<std::size_t>(i / (size.height * size.width) * slice +
-                                          i / size.width % size.height * pitch + i % size.width)] =
-              in[static_cast<std::size_t>(i)];
-        const auto data = where::put(padded), mask_there = where::put(mask);
-        const auto wanted = reference(in, size, mask, taps, outside);
-        for (const float* from : {mask.data(), static_cast<const float*>(mask_there.data())}) {
-          auto out = where::put(std::vector<float>(in.size()));
-          pmpp::convolve(policy,
-                         volume_view<const float>(data.data(), size.depth, size.height, size.width, pitch, slice),
-                         volume_view<const float>(from, taps.depth, taps.height, taps.width),
-                         volume_view<float>(out.data(), size.depth, size.height, size.width), outside);
-          const auto got = where::get(out);
-          std::int64_t wrong = 0;
-          for (std::size_t i = 0; i < got.size(); ++i) wrong += !agrees(got[i], wanted[i], taps.count(), 0x1p-23);
-          CAPTURE(text(size));
-          CAPTURE(text(taps));
-          CAPTURE(int(outside.what));
-          CAPTURE(from == mask.data());
-          CHECK(wrong == 0);
-        }
-      }
+    for (const shape& taps : {shape{3, 3, 3}, {2, 3, 4}, {1, 3, 3}, {5, 1, 1}, {4, 9, 9}, {5, 5, 5}, {7, 7, 7}})
+      for (const border::rule& outside : rules) check_volume<where, float, float>(size, taps, outside);
+  for (const shape& taps : {shape{3, 5, 5}, {5, 4, 6}, {6, 7, 2}, {2, 1, 7}, {1, 1, 5}, {7, 7, 1}, {3, 8, 3}})
+    for (const border::rule& outside : {border::zero, border::wrap})
+      check_volume<where, float, float>({6, 37, 136}, taps, outside);
+}
+
+TEST_ALL_PLACES("three dimensions: elements that are no floats, constants that they hold or not") {
+  for (const shape& taps : {shape{3, 3, 3}, {5, 5, 5}, {3, 4, 7}})
+    for (const border::rule& outside : {border::zero, border::mirror, border::constant(200), border::constant(-7.5)}) {
+      check_volume<where, std::uint8_t, std::uint8_t>({5, 9, 76}, taps, outside);
+      check_volume<where, std::int16_t, float>({4, 35, 21}, taps, outside);
+      check_volume<where, float, std::uint8_t>({4, 5, 66}, taps, outside);
+      check_volume<where, double, double>({4, 5, 66}, taps, outside);
+#if PMPP_CUDA
+      check_volume<where, __half, __half>({5, 9, 76}, taps, outside);
+#endif
+    }
 }
 
 TEST_ALL_PLACES("an impulse gives the mask back, turned round; a mask that is an impulse gives the input back") {

@@ -166,6 +166,9 @@ const std::vector<setting>& settings() {
       {{1, 7, 9, 24}, 15, 2, 3, with(2, 2, 2, 3)},
       {{1, 9, 10, 20}, 5, 5, 3, with(1, 2, 1, 5)},
       {{1, 5, 6, 16}, 14, 3, 3, with(1, 1, 1, 2)},
+      {{2, 6, 7, 12}, 12, 3, 3, with(1, 1, 1, 6)},  // words of two channels
+      {{1, 5, 9, 18}, 9, 3, 3, with(2, 1, 1, 3)},
+      {{2, 5, 6, 9}, 18, 3, 3, with(1, 1, 1, 3)},  // none
       {{3, 2, 2, 5}, 11, 4, 4, with(1, 3)},        // windows larger than the image
       {{1, 4, 5, 64}, 20, 3, 3, with(1, 1)},       // few pixels, many taps: k in parts
       {{1, 3, 3, 68}, 9, 3, 3, with(1, 1, 1, 1)},  // the same where channels are no whole words of 2-byte floats

@@ -12,7 +12,8 @@
 //   3. The taps come as parameters of the kernel where they are in the host's memory, so that nothing is copied and
 //      nothing waits; those of square masks of 3, 5, 7 and 9 taps a side are operands where they are. Blocks for square masks
 //      of 11, 13 and 15 walk down strips of the matrix, with the results in registers (convolution/strip.hpp).
-//   4. Masks too large for shared memory are used part by part.
+//   4. Masks too large for shared memory are used part by part. Small masks on volumes walk from plane to plane
+//      (convolution/planes.hpp, convolution/volume.hpp).
 //   5. convolve_separable walks down strips of the matrix, with the results of short masks in registers
 //      (convolution/walk.hpp), with the sums along rows of longer ones in shared memory (convolution/separable.hpp).
 //
@@ -186,7 +187,7 @@ template <int Size, convolution_tuning Tuning, class P, class In, class Tap, cla
 void launch_small(const P& where, const convolution<In, Tap, Out>& c, bool mask_in_place) {
   constexpr int blocks = Size <= 5 ? Tuning.small_blocks : ceil_div(2 * Tuning.small_blocks, 3);
   constexpr convolution_shape shape{
-      1, Tuning.small_warps, 1, Size == 9 ? Tuning.small_rows / 2 : Tuning.small_rows, blocks, Size};
+      1, Tuning.small_warps, 1, Size == 9 ? ceil_div(3 * Tuning.small_rows, 4) : Tuning.small_rows, blocks, Size};
   const auto task = task_of(c, shape);
   const auto taps = argument_of<Size * Size>(c.mask, mask_in_place);
   if (mask_in_place)
@@ -209,7 +210,7 @@ bool launch_strips(const P& where, const convolution<In, Tap, Out>& c, bool mask
   const std::int64_t strips = ceil_div(c.out.width, std::int64_t(kernel::width));
   const std::int64_t rows =
       section_rows(c.out.height, 1, Size, strips, processor_count(where) * std::int64_t(kernel::min_blocks));
-  if (!fits_strips(c.in) || rows < Tuning.strip_least * Size) return false;
+  if (c.out.depth > 1 || !fits_strips(c.in) || rows < Tuning.strip_least * Size) return false;
   const std::int64_t section = round_up(rows + Size - 1, std::int64_t(kernel::rows)) - (Size - 1);
   const strip_task<In, Out> task{c.in, c.out, c.outside, c.in.in_fours(), c.out.in_fours(), strips, section};
   launch(where, strips * ceil_div(c.out.height, section), kernel{}, task,
@@ -242,23 +243,44 @@ void launch_pixels(const P& where, const convolution<std::uint8_t, Tap, std::uin
   launch(where, tiles_x * tiles_y, kernel{}, task);
 }
 
-template <class P, class In, class Tap, class Out>
-void launch_volume(const P& where, const convolution<In, Tap, Out>& c, bool mask_in_place) {
-  const stencil_problem<In, Out> s{c.in, c.out, c.outside, static_cast<In>(c.outside.value)};
-  launch_planes<3, 1, stencil_tuning{}>(where, s, volume_mask<Tap, Out>{argument_of<27>(c.mask, mask_in_place)});
+template <class In, class Tap, class Out>
+stencil_problem<In, Out> problem_of(const convolution<In, Tap, Out>& c) {
+  return {c.in, c.out, c.outside, stored<In>(c.outside.value)};
 }
 
-/// The kernel for the task. Taps are used where they lie, or come as parameters.
-template <convolution_tuning Tuning, class P, class In, class Tap, class Out>
+/// Makes the results by volume_kernel; returns false where there is none for the mask, or the constant is no element.
+template <int Width = 7, int Planes = 7, class P, class In, class Tap, class Out>
+bool launch_volume(const P& where, const convolution<In, Tap, Out>& c, bool mask_in_place) {
+  if constexpr (Width > 1)
+    if (c.mask.width < Width) return launch_volume<Width - 2, Planes>(where, c, mask_in_place);
+  if constexpr (Planes > 3)
+    if (c.mask.depth < Planes - 1) return launch_volume<Width, Planes - 2>(where, c, mask_in_place);
+  using kernel = volume_kernel<In, Tap, Out, Width, Planes>;
+  const auto problem = problem_of(c);
+  const bool is_element =
+      c.outside.what != border::kind::constant || converted<double>(problem.constant) == c.outside.value;
+  if (c.mask.width != Width || c.mask.height > kernel::most || c.mask.depth > Planes || c.mask.depth < Planes - 1 ||
+      !is_element)
+    return false;
+  launch_tiles<kernel, 3>(where, problem, c.in.in_fours(), c.mask.depth,
+                          argument_of<kernel::most * Planes * Width>(c.mask, mask_in_place));
+  return true;
+}
+
+/// The kernel for the task, which may have several planes if `Volumes`. Taps are used where they lie, or come as parameters.
+template <convolution_tuning Tuning, bool Volumes, class P, class In, class Tap, class Out>
 void choose_kernel(const P& where, const convolution<In, Tap, Out>& c, bool mask_in_place) {
   const volume<const Tap>& m = c.mask;
   if constexpr (std::is_same_v<sum_of<In, Tap, Out>, float>) {
     if constexpr (std::is_same_v<In, std::uint8_t> && std::is_same_v<Out, std::uint8_t>)
-      if (m.height == 3 && m.width == 3 && m.depth == 1 && c.out.depth == 1 && !mask_in_place && fits_pixels(c))
-        return launch_pixels<3, Tuning>(where, c);
-    if constexpr (std::is_same_v<In, float>)
-      if (m.depth == 3 && m.height == 3 && m.width == 3) return launch_volume(where, c, mask_in_place);
-    if (m.height == m.width && m.depth == 1 && c.out.depth == 1) {
+      if (m.height == m.width && (m.width == 3 || m.width == 5) && m.depth == 1 && c.out.depth == 1 && !mask_in_place &&
+          fits_pixels(c))
+        return m.width == 3 ? launch_pixels<3, Tuning>(where, c) : launch_pixels<5, Tuning>(where, c);
+    if constexpr (Volumes && std::is_same_v<In, float>)
+      if (m.depth == 3 && m.height == 3 && m.width == 3)
+        return launch_planes<3, 1, stencil_tuning{}>(where, problem_of(c),
+                                                     volume_mask<Tap, Out>{argument_of<27>(c.mask, mask_in_place)});
+    if (m.height == m.width && m.depth == 1) {
       if (m.width == 3) return launch_small<3, Tuning>(where, c, mask_in_place);
       if (m.width == 5) return launch_small<5, Tuning>(where, c, mask_in_place);
       if (m.width == 7) return launch_small<7, Tuning>(where, c, mask_in_place);
@@ -267,6 +289,8 @@ void choose_kernel(const P& where, const convolution<In, Tap, Out>& c, bool mask
       if (m.width == 13 && launch_strips<13, Tuning>(where, c, mask_in_place)) return;
       if (m.width == 15 && launch_strips<15, Tuning>(where, c, mask_in_place)) return;
     }
+    if constexpr (Volumes)
+      if (c.out.depth > 1 && launch_volume(where, c, mask_in_place)) return;
   }
   // What is converted on its way needs more registers, doubles need twice as many.
   constexpr int fewer = std::is_same_v<In, float> ? 0 : std::is_same_v<sum_of<In, Tap, Out>, float> ? 1 : 2;
@@ -302,17 +326,17 @@ volume<const Tap> place_taps(const P& where, const volume<const Tap>& mask, Tap*
   return {placed, mask.depth, mask.height, mask.width, mask.height * mask.width, mask.width, 1};
 }
 
-template <convolution_tuning Tuning, class P, class In, class Tap, class Out>
+template <convolution_tuning Tuning, bool Volumes, class P, class In, class Tap, class Out>
 void convolve_on_device(const P& where, const convolution<In, Tap, Out>& c) {
   check_reachable(where, "convolve", c.in.data);
   check_reachable(where, "convolve", c.out.data);
   const std::int64_t taps = c.mask.depth * c.mask.height * c.mask.width;
   const bool in_place = lives_on_device(where, c.mask.data);
-  if (in_place || taps <= parameter_taps) return choose_kernel<Tuning>(where, c, in_place);
+  if (in_place || taps <= parameter_taps) return choose_kernel<Tuning, Volumes>(where, c, in_place);
   const scratch memory(where, static_cast<std::size_t>(taps) * sizeof(Tap), 0);
   auto with_placed = c;
   with_placed.mask = place_taps(where, c.mask, static_cast<Tap*>(memory.data()));
-  choose_kernel<Tuning>(where, with_placed, true);
+  choose_kernel<Tuning, Volumes>(where, with_placed, true);
 }
 
 template <class T>
@@ -342,7 +366,7 @@ bool check_convolution(const char* function, const volume<const In>& in, const v
   return true;
 }
 
-template <convolution_tuning Tuning, class P, class In, class Tap, class Out>
+template <convolution_tuning Tuning, bool Volumes, class P, class In, class Tap, class Out>
 void convolve_checked(const P& where, const convolution<In, Tap, Out>& c, bool overlap) {
   if (!check_convolution("convolve", c.in, c.mask, c.out, overlap)) return;
   if constexpr (std::is_same_v<P, seq_policy>) {
@@ -353,7 +377,7 @@ void convolve_checked(const P& where, const convolution<In, Tap, Out>& c, bool o
   } else if constexpr (std::is_same_v<P, host_policy>) {
     convolve_on_host(where, c);
   } else {
-    convolve_on_device<Tuning>(where, c);
+    convolve_on_device<Tuning, Volumes>(where, c);
   }
 }
 
@@ -519,7 +543,7 @@ void convolve(const P& where, const matrix_view<In>& in, const matrix_view<Tap>&
   const bool overlap = !in.empty() && !out.empty() && detail::memory_of_view(in).may_meet(detail::memory_of_view(out));
   using element = std::remove_const_t<In>;
   using tap = std::remove_const_t<Tap>;
-  detail::convolve_checked<Tuning>(
+  detail::convolve_checked<Tuning, false>(
       where,
       detail::convolution<element, tap, Out>{detail::volume_of(matrix_view<const element>(in)),
                                              detail::volume_of(matrix_view<const tap>(mask)), detail::volume_of(out),
@@ -534,7 +558,7 @@ void convolve(const P& where, const volume_view<In>& in, const volume_view<Tap>&
   const bool overlap = !in.empty() && !out.empty() && detail::memory_of_view(in).may_meet(detail::memory_of_view(out));
   using element = std::remove_const_t<In>;
   using tap = std::remove_const_t<Tap>;
-  detail::convolve_checked<Tuning>(
+  detail::convolve_checked<Tuning, true>(
       where,
       detail::convolution<element, tap, Out>{detail::volume_of(volume_view<const element>(in)),
                                              detail::volume_of(volume_view<const tap>(mask)), detail::volume_of(out),

@@ -196,9 +196,9 @@ void layer_by_definition(const layer<T, TC, Epilogue>& l) {
     for (std::int64_t y = 0; y < l.out.height(); ++y)
       for (std::int64_t x = 0; x < l.out.width(); ++x)
         for (std::int64_t f = 0; f < l.out.channels(); ++f) {
-          A sum[1] = {};
-          add_windows(l, window_of(l, n, y, x), f, sum);
-          l.out(n, y, x, f) = l.result(sum[0], f);
+          A sum[1][1] = {};
+          add_windows(l, window_of(l, n, y, x), f / l.group_filters(), f, 1, sum);
+          l.out(n, y, x, f) = l.result(sum[0][0], f);
         }
 }
 
@@ -380,10 +380,10 @@ bool steps_are_small(const channels_view<T>& v) {
 }
 
 /// Groups with words of channels; false if they have none, or the filters are too many.
-template <class A, class P, class T, class TC, class Epilogue>
+template <class A, int Items, class P, class T, class TC, class Epilogue>
 bool layer_by_groups(const P& where, const layer<T, TC, Epilogue>& l) {
   if constexpr (sizeof(T) <= 4) {
-    using kernel = grouped_layer_kernel<T, TC, A, Epilogue>;
+    using kernel = grouped_layer_kernel<T, TC, A, Epilogue, Items>;
     constexpr std::int64_t most_bytes = 64 << 10;  // of the filters: so many leave room for three blocks
     const std::int64_t bytes = l.filters.images() * l.k() * std::int64_t(sizeof(T)),
                        strips = l.out.images() * l.out.height() * ceil_div(l.out.width(), std::int64_t(kernel::pixels));
@@ -400,6 +400,16 @@ bool layer_by_groups(const P& where, const layer<T, TC, Epilogue>& l) {
   return false;
 }
 
+template <int Filters, class A, class P, class T, class TC, class Epilogue>
+void layer_directly(const P& where, const layer<T, TC, Epilogue>& l) {
+  using kernel = direct_layer_kernel<T, TC, A, Epilogue, Filters>;
+  const std::int64_t strips = l.out.images() * l.out.height() * ceil_div(l.out.width(), std::int64_t(kernel::pixels));
+  const std::int64_t parts = l.groups * ceil_div(l.group_filters(), std::int64_t(kernel::filters));
+  const std::int64_t blocks = ceil_div(strips * parts, std::int64_t(kernel::threads));
+  launch(where, smaller(blocks, std::int64_t(1) << 20), kernel{},
+         typename kernel::arguments{l, static_cast<int>(l.group_filters()), l.out.channel_stride() != 1});
+}
+
 /// Groups of few filters.
 template <class A, class P, class T, class TC, class Epilogue>
 void layer_by_pixels(const P& where, const layer<T, TC, Epilogue>& l) {
@@ -413,17 +423,15 @@ void layer_by_pixels(const P& where, const layer<T, TC, Epilogue>& l) {
     if (taps == 5) return slide(std::integral_constant<int, 5>{});
     if (taps == 7) return slide(std::integral_constant<int, 7>{});
   }
-  using kernel = direct_layer_kernel<T, TC, A, Epilogue>;
-  const std::int64_t groups = l.out.images() * l.out.height() * ceil_div(l.out.width(), std::int64_t(kernel::pixels));
-  const std::int64_t blocks = ceil_div(groups * l.out.channels(), std::int64_t(kernel::threads));
-  launch(where, smaller(blocks, std::int64_t(1) << 20), kernel{}, l, l.out.channel_stride() != 1);
+  if (l.group_filters() == 1) return layer_directly<1, A>(where, l);
+  l.group_filters() == 2 ? layer_directly<2, A>(where, l) : layer_directly<4, A>(where, l);
 }
 
 template <layer_tuning Tuning, class A, class P, class T, class TC, class Epilogue>
 void layer_on_blocks(const P& where, layer<T, TC, Epilogue> l) {
   const bool few = l.group_filters() < Tuning.few_filters;
-  if ((few || larger(l.group_channels(), l.group_filters()) <= Tuning.few_filters) && layer_by_groups<A>(where, l))
-    return;
+  if (few || larger(l.group_channels(), l.group_filters()) <= Tuning.few_filters)
+    if (layer_by_groups<A, 4>(where, l) || layer_by_groups<A, 2>(where, l)) return;
   if (few || l.k() == 0) return layer_by_pixels<A>(where, l);
   if (is_product(l) && l.in.channel_stride() != 1 && layer_by_wgmma(where, l)) return;
   constexpr std::int64_t items = 16 / sizeof(T);

@@ -125,7 +125,7 @@ struct volume {
     return data + z * slice + y * pitch + x * step;
   }
   /// Four elements that begin at a multiple of four in a row can be moved at once.
-  bool in_fours() const {
+  PMPP_HOST_DEVICE bool in_fours() const {
     return step == 1 && (height == 1 || pitch % 4 == 0) && (depth == 1 || slice % 4 == 0) &&
            reinterpret_cast<std::uintptr_t>(data) % (4 * sizeof(T)) == 0;
   }

@@ -52,7 +52,7 @@ struct pixel_task {
 
 template <int Size, int Rows>
 struct pixel_kernel {
-  static constexpr int threads = 128, min_blocks = 8;
+  static constexpr int threads = 256, min_blocks = 4;
   static constexpr int columns = 16, width = 32 * columns, height = threads / 32 * Rows;  ///< of a block's results
   static constexpr int words = columns / 4 + 2, lines = Rows + Size - 1;
 
@@ -80,11 +80,13 @@ struct pixel_kernel {
         const int at = 4 - Size / 2 + i;
         pixel[i] = simt::pixel_at(read[r].word[at / 4], at % 4);
       }
-      for (int h = larger(0, r - Size + 1); h <= smaller(r, Rows - 1); ++h)
-        for (int k = 0; k < Size; ++k)
+      for_each_constant<Rows * Size>([&](auto which) {
+        constexpr int h = decltype(which)::value / Size, k = decltype(which)::value % Size;
+        if constexpr (h <= r && h > r - Size)
           for (int j = 0; j < columns; ++j)
             total[h][j] = simt::multiply_add(task.tap[(r - h) * Size + k], pixel[k + j],
                                              r == h && k == 0 ? simt::half_a_pixel : total[h][j]);
+      });
       if constexpr (r >= Size - 1) write(task, y + r - Size + 1, x, total[r - Size + 1]);
     });
   }

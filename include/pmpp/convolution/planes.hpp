@@ -121,7 +121,8 @@ struct stencil_task {
   volume<Out> out;
   stencil_rim<Radius> planes, rows, columns;
   border::kind outside;
-  In constant;  ///< what stands outside, of border::kind::constant
+  In constant;    ///< what stands outside, of border::kind::constant
+  bool in_packs;  ///< packs that begin at a multiple of their size in a row may move at once
   int tile_packs, slot_packs;
   std::int64_t tiles_x, tiles_y, section;  ///< planes
 };
@@ -238,7 +239,7 @@ private:
     const bool whole = x >= 0 && x + Columns <= width, outside = x + Columns <= 0 || x >= width;
     if (row < 0 || (outside && task_.outside == border::kind::constant)) return nowhere;
     const std::int64_t place = row * task_.in.pitch + x * task_.in.step;
-    return whole && place <= most ? static_cast<place_type>(place) : pieces;
+    return whole && task_.in_packs && place % Columns == 0 && place <= most ? static_cast<place_type>(place) : pieces;
   }
   /// What is not copied by packs, of the plane that lies at z, or of one that lies nowhere (-1). Seldom done: apart, it
   /// does not get in the way of the rest.
@@ -383,7 +384,7 @@ PMPP_HOST_DEVICE decltype(auto) ready_function(const F& f) {
 template <class In, class Out, int Columns, int Dimensions, int Radius, class F, stencil_tuning Tuning>
 struct stencil_kernel {
   using shape = stencil_shape<In, Columns, Dimensions, Radius, F, Tuning>;
-  static constexpr int threads = shape::threads, min_blocks = shape::blocks;
+  static constexpr int threads = shape::threads, min_blocks = shape::blocks, columns = Columns;
   using task_type = stencil_task<In, Out, Radius>;
   using pack = stencil_pack<In, Columns>;
 
@@ -449,35 +450,42 @@ struct stencil_kernel {
   }
 };
 
-/// Launches the kernel whose threads make `Columns` results of a row.
-template <int Columns, int Dimensions, int Radius, stencil_tuning Tuning, class P, class In, class Out, class F>
-void launch_stencil(const P& where, const stencil_problem<In, Out>& s, const F& f) {
-  using kernel = stencil_kernel<In, Out, Columns, Dimensions, Radius, F, Tuning>;
-  using shape = typename kernel::shape;
+/// Launches a kernel whose results reach `Radius` elements, and over `reach` planes.
+template <class Kernel, int Radius, class P, class In, class Out, class F>
+void launch_tiles(const P& where, const stencil_problem<In, Out>& s, bool in_packs, std::int64_t reach, const F& f) {
+  using shape = typename Kernel::shape;
   using rims = stencil_rim<Radius>;
-  static_assert(is_power_of_two(kernel::threads) && kernel::threads >= 32);
+  static_assert(is_power_of_two(Kernel::threads) && Kernel::threads >= 32);
   const border::kind outside = s.outside.what;
-  const std::int64_t packs = ceil_div(s.out.width, std::int64_t(Columns));
+  const std::int64_t packs = ceil_div(s.out.width, std::int64_t(Kernel::columns));
   int tile_packs = shape::narrowest;
   while (tile_packs < packs && tile_packs < shape::widest) tile_packs *= 2;
   const std::int64_t tiles_x = ceil_div(s.out.width, std::int64_t(shape::width(tile_packs)));
   const std::int64_t tiles_y = ceil_div(s.out.height, std::int64_t(shape::height(tile_packs)));
-  const std::int64_t room = processor_count(where) * std::int64_t(kernel::min_blocks);
-  const std::int64_t section = section_rows(s.out.depth, 1, shape::planes, tiles_x * tiles_y, room);
-  const typename kernel::task_type task{s.in,
-                                        s.out,
-                                        rims(s.in.depth, outside),
-                                        rims(s.in.height, outside),
-                                        rims(s.in.width, outside),
-                                        outside,
-                                        s.constant,
-                                        tile_packs,
-                                        shape::count(tile_packs),
-                                        tiles_x,
-                                        tiles_y,
-                                        section};
-  const std::size_t bytes = sizeof(typename kernel::pack) * static_cast<std::size_t>(shape::slots * task.slot_packs);
-  launch(where, grid{tiles_x * tiles_y * ceil_div(s.out.depth, section), kernel::threads, bytes}, kernel{}, task, f);
+  const std::int64_t room = processor_count(where) * std::int64_t(Kernel::min_blocks);
+  const std::int64_t section = section_rows(s.out.depth, 1, reach, tiles_x * tiles_y, room);
+  const stencil_task<In, Out, Radius> task{s.in,
+                                           s.out,
+                                           rims(s.in.depth, outside),
+                                           rims(s.in.height, outside),
+                                           rims(s.in.width, outside),
+                                           outside,
+                                           s.constant,
+                                           in_packs,
+                                           tile_packs,
+                                           shape::count(tile_packs),
+                                           tiles_x,
+                                           tiles_y,
+                                           section};
+  const std::size_t bytes = sizeof(typename Kernel::pack) * static_cast<std::size_t>(shape::slots * task.slot_packs);
+  launch(where, grid{tiles_x * tiles_y * ceil_div(s.out.depth, section), Kernel::threads, bytes}, Kernel{}, task, f);
+}
+
+/// Launches the kernel whose threads make `Columns` results of a row.
+template <int Columns, int Dimensions, int Radius, stencil_tuning Tuning, class P, class In, class Out, class F>
+void launch_stencil(const P& where, const stencil_problem<In, Out>& s, const F& f) {
+  using kernel = stencil_kernel<In, Out, Columns, Dimensions, Radius, F, Tuning>;
+  launch_tiles<kernel, Radius>(where, s, true, kernel::shape::planes, f);
 }
 
 /// Launches the kernel for the strides of the views.

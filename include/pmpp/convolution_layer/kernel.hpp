@@ -123,12 +123,12 @@ PMPP_HOST_DEVICE bool is_inside(const layer<T, TC, Epilogue>& l, const layer_win
   return y_inside & x_inside;
 }
 
-/// The sums of one filter for `Count` pixels of the output next to each other, tap by tap. Those past the end of the row
-/// are anything.
-template <class A, int Count, class T, class TC, class Epilogue>
-PMPP_HOST_DEVICE void add_windows(const layer<T, TC, Epilogue>& l, const layer_window& at, std::int64_t filter,
-                                  A (&sum)[Count]) {
-  const T* in = l.in.data() + at.offset + filter / l.group_filters() * l.group_channels() * l.in.channel_stride();
+/// The sums of `Filters` filters of a group, for `Count` pixels of the output next to each other, tap by tap. Those past
+/// the end of the row, and of filters past the `own` ones, are anything.
+template <class A, int Filters, int Count, class T, class TC, class Epilogue>
+PMPP_HOST_DEVICE void add_windows(const layer<T, TC, Epilogue>& l, const layer_window& at, std::int64_t group,
+                                  std::int64_t filter, int own, A (&sum)[Filters][Count]) {
+  const T* in = l.in.data() + at.offset + group * l.group_channels() * l.in.channel_stride();
   const T* taps = l.filters.data() + filter * l.filters.image_stride();
   const std::int64_t step = l.stride_x * l.in.col_stride();
   for (int r = 0; r < static_cast<int>(l.filters.height()); ++r)
@@ -143,8 +143,12 @@ PMPP_HOST_DEVICE void add_windows(const layer<T, TC, Epilogue>& l, const layer_w
       const T* pixel = in + dy * l.in.row_stride() + dx * l.in.col_stride();
       const T* tap = taps + r * l.filters.row_stride() + s * l.filters.col_stride();
       for (std::int64_t c = 0; c < l.group_channels(); ++c) {
-        const A factor = static_cast<A>(*tap);
-        for (int e = 0; e < Count; ++e) sum[e] += (inside[e] ? static_cast<A>(pixel[e * step]) : A{}) * factor;
+        A value[Count], factor[Filters];
+        for (int e = 0; e < Count; ++e) value[e] = inside[e] ? static_cast<A>(pixel[e * step]) : A{};
+        for (int f = 0; f < Filters; ++f)
+          factor[f] = Filters == 1 || f < own ? static_cast<A>(tap[f * l.filters.image_stride()]) : A{};
+        for (int f = 0; f < Filters; ++f)
+          for (int e = 0; e < Count; ++e) sum[f][e] += value[e] * factor[f];
         pixel += l.in.channel_stride();
         tap += l.filters.channel_stride();
       }
@@ -454,70 +458,81 @@ protected:
   }
 };
 
-/// Four pixels of a row of the output a thread, for one filter: a tap is loaded once for all four. Neighbours are along
-/// the channels or, with `along_x`, along the rows.
-template <class T, class TC, class A, class Epilogue>
+/// Four pixels of a row of the output a thread, for up to `Filters` filters of a group: a tap is loaded once for all four,
+/// an element once for all filters. Neighbours are along the channels or, with `along_x`, along the rows.
+template <class T, class TC, class A, class Epilogue, int Filters>
 struct direct_layer_kernel {
-  static constexpr int threads = 256, pixels = 4;
+  static constexpr int threads = 256, pixels = 4, filters = Filters;
+
+  struct arguments {
+    layer<T, TC, Epilogue> l;
+    int group_filters;
+    bool along_x;
+  };
 
   template <class Block>
-  PMPP_HOST_DEVICE void operator()(Block& block, const layer<T, TC, Epilogue>& l, bool along_x) const {
-    if (l.pixels() * l.out.channels() < (std::int64_t(1) << 32))
-      make<std::uint32_t>(block, l, along_x);  // dividing 64-bit numbers takes longer than all the rest
+  PMPP_HOST_DEVICE void operator()(Block& block, const arguments& x) const {
+    if (x.l.pixels() * x.l.out.channels() < (std::int64_t(1) << 32))
+      make<std::uint32_t>(block, x);  // dividing 64-bit numbers takes longer than all the rest
     else
-      make<std::uint64_t>(block, l, along_x);
+      make<std::uint64_t>(block, x);
   }
 
 private:
   template <class Index, class Block>
-  PMPP_HOST_DEVICE static void make(Block& block, const layer<T, TC, Epilogue>& l, bool along_x) {
-    const std::int64_t groups = ceil_div(l.out.width(), std::int64_t(pixels));  // of pixels in a row
-    const auto channels = static_cast<Index>(l.out.channels()), height = static_cast<Index>(l.out.height());
-    const auto across = static_cast<Index>(groups);
-    const std::int64_t all = l.out.images() * l.out.height() * groups * l.out.channels();
+  PMPP_HOST_DEVICE static void make(Block& block, const arguments& a) {
+    const layer<T, TC, Epilogue>& l = a.l;
+    const auto parts = static_cast<Index>(ceil_div(a.group_filters, filters));  // of the filters of a group
+    const auto all_parts = parts * static_cast<Index>(l.groups), height = static_cast<Index>(l.out.height());
+    const auto across = static_cast<Index>(ceil_div(l.out.width(), std::int64_t(pixels)));  // groups of pixels in a row
+    const std::int64_t all = l.out.images() * l.out.height() * std::int64_t(across) * std::int64_t(all_parts);
     for (std::int64_t i = block.index() * threads + block.thread(); i < all; i += block.count() * threads) {
-      Index rest = static_cast<Index>(i), group = 0, y = 0, channel = 0;
-      if (!along_x) channel = rest % channels, rest /= channels;
-      group = rest % across, rest /= across;
+      Index rest = static_cast<Index>(i), pixel = 0, y = 0, part = 0;
+      if (!a.along_x) part = rest % all_parts, rest /= all_parts;
+      pixel = rest % across * pixels, rest /= across;
       y = rest % height, rest /= height;
-      if (along_x) channel = rest % channels, rest /= channels;
+      if (a.along_x) part = rest % all_parts, rest /= all_parts;
       const auto image = static_cast<std::int64_t>(rest), row = static_cast<std::int64_t>(y),
-                 x = static_cast<std::int64_t>(group) * pixels, filter = static_cast<std::int64_t>(channel);
-      A sum[pixels] = {};
-      add_windows(l, window_of(l, image, row, x), filter, sum);
-      for (int e = 0; e < pixels; ++e)
-        if (x + e < l.out.width()) l.out(image, row, x + e, filter) = l.result(sum[e], filter);
+                 x = static_cast<std::int64_t>(pixel), group = static_cast<std::int64_t>(part / parts);
+      const int first = static_cast<int>(part % parts) * filters, own = smaller(a.group_filters - first, filters);
+      const std::int64_t filter = group * a.group_filters + first;
+      A sum[filters][pixels] = {};
+      add_windows(l, window_of(l, image, row, x), group, filter, own, sum);
+      unrolled<filters>([&](int f) {
+        for (int e = 0; e < pixels; ++e)
+          if (f < own && x + e < l.out.width()) l.out(image, row, x + e, filter + f) = l.result(sum[f][e], filter + f);
+      });
     }
   }
 };
 
-/// Four elements on their way, not yet taken apart.
-template <class T>
-using raw_items = item_group<std::uint32_t, int(sizeof(T))>;
+/// A few elements on their way, not yet taken apart.
+template <class T, int Items>
+using raw_items = item_group<std::uint32_t, Items* int(sizeof(T)) / 4>;
 
-template <class T>
-PMPP_HOST_DEVICE raw_items<T> load_items(const T* from) {
-  return __builtin_bit_cast(raw_items<T>, *reinterpret_cast<const item_group<T, 4>*>(from));
+template <int Items, class T>
+PMPP_HOST_DEVICE raw_items<T, Items> load_items(const T* from) {
+  return __builtin_bit_cast(raw_items<T, Items>, *reinterpret_cast<const item_group<T, Items>*>(from));
 }
 
 /// The same as numbers. Bfloat16 are the upper halves of floats, which takes one instruction each.
-template <class T, class A>
-PMPP_HOST_DEVICE void widen(const raw_items<T>& raw, A (&to)[4]) {
+template <class T, class A, int Items>
+PMPP_HOST_DEVICE void widen(const raw_items<T, Items>& raw, A (&to)[Items]) {
   if constexpr (std::is_same_v<T, bfloat16_type>) {
-    for (int i = 0; i < 4; ++i)
+    for (int i = 0; i < Items; ++i)
       to[i] = __builtin_bit_cast(float, i % 2 == 0 ? raw.item[i / 2] << 16 : raw.item[i / 2] & 0xffff0000u);
   } else {
-    const auto items = __builtin_bit_cast(item_group<T, 4>, raw);
-    for (int i = 0; i < 4; ++i) to[i] = static_cast<A>(items.item[i]);
+    const auto items = __builtin_bit_cast(item_group<T, Items>, raw);
+    for (int i = 0; i < Items; ++i) to[i] = static_cast<A>(items.item[i]);
   }
 }
 
-/// The same for whole words of four channels, and up to four filters of a group at a time: what is loaded for one is used
-/// for all. All filters are in shared memory; groups are next to each other there, as neighbours read them.
-template <class T, class TC, class A, class Epilogue>
+/// The same for whole words of `Items` channels, two or four, and up to as many filters of a group at a time. All filters
+/// are in shared memory; groups are next to each other there, as neighbours read them.
+template <class T, class TC, class A, class Epilogue, int Items>
 struct grouped_layer_kernel {
-  static constexpr int threads = 256, min_blocks = 3, pixels = 4, filters = 4, items = 4;
-  using word = raw_items<T>;
+  static constexpr int threads = 256, min_blocks = 3, pixels = 4, filters = Items, items = Items;
+  using word = raw_items<T, items>;
 
   /// Whole: four filters may be written at once.
   template <class Block>
@@ -527,7 +542,7 @@ struct grouped_layer_kernel {
               words = static_cast<int>(l.group_channels()) / items, across = static_cast<int>(l.filters.width());
     for (int i = block.thread(); i < l.filters.images() * l.k() / items; i += threads) {
       const int f = i % groups * own + i / groups % own, rest = i / (groups * own), tap = rest / words;
-      taps[i] = load_items(&l.filters(f, tap / across, tap % across, rest % words * items));
+      taps[i] = load_items<items>(&l.filters(f, tap / across, tap % across, rest % words * items));
     }
     block.sync();
     const auto strips = static_cast<std::uint32_t>(ceil_div(l.out.width(), std::int64_t(pixels))),
@@ -562,7 +577,7 @@ private:
           word a[pixels];
           unrolled<pixels>([&](int e) {
             a[e] = word{};
-            if (inside[e]) a[e] = load_items(from + e * step);
+            if (inside[e]) a[e] = load_items<items>(from + e * step);
           });
           A factor[filters][items];
           unrolled<filters>([&](int f) { widen<T>(first + f < own ? tap[f * groups] : word{}, factor[f]); });
