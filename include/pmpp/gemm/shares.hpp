@@ -353,9 +353,9 @@ void gemm_by_shares(const P& where, const gemm_problem<A, A, TC, S, Epilogue>& x
                        tiles_n = ceil_div(x.c.cols, std::int64_t(Tile.n)), tiles = tiles_m * tiles_n;
     const std::int64_t slabs = larger(std::int64_t(1), ceil_div(x.k, std::int64_t(Tile.k)));
     const std::int64_t blocks = smaller(tiles * slabs, most_blocks);
-    // Teams that share the parts of a word keep more of them on their way, where there are enough of either.
+    // Teams that share the parts of a word keep more of them on their way, as long as each block has one chunk to add up.
     std::int64_t teams = 1;
-    while (tiles * kernel::words * teams < blocks * kernel::threads && 2 * teams * tiles <= blocks) teams *= 2;
+    while (2 * teams * tiles * kernel::words <= blocks * kernel::threads && 2 * teams * tiles <= blocks) teams *= 2;
     const bool wide = x.c.col_stride == 1 && x.c.row_stride % kernel::word == 0 &&
                       reinterpret_cast<std::uintptr_t>(x.c.data) % (kernel::word * sizeof(TC)) == 0;
     scratch memory(where, checked_bytes(2 * blocks * kernel::words * kernel::word, sizeof(A), "gemm"),
