@@ -168,6 +168,11 @@ private:
     return std::int64_t(x.tiles_m * x.tiles_n) * x.slabs * of / block.count();
   }
 
+  /// How many k are left in a tile from one of its slabs on, or as many as a slab has.
+  PMPP_HOST_DEVICE static int left_of(const arguments& x, int slab_of_tile) {
+    return static_cast<int>(smaller(std::int64_t(Tile.k), x.k - std::int64_t(slab_of_tile) * Tile.k));
+  }
+
   template <class Block>
   PMPP_HOST_DEVICE static void multiply(Block& block, shared& memory, const arguments& x) {
     constexpr int ahead = Tile.stages - 1;
@@ -189,11 +194,13 @@ private:
     };
     feed_a a = next_a();
     feed_b b = next_b();
-    const auto copy = [&](int stage) {
+    // The next slab of A; then that of B: not both at once, for all warps copy at the same time.
+    const auto copy_a = [&](int stage) {
+      if (to_fetch > 0) a.copy(x.a, memory.slabs + stage * slab, left_of(x, fetch_in_tile));
+    };
+    const auto copy_b = [&](int stage) {
       if (to_fetch > 0) {
-        const int left = static_cast<int>(smaller(std::int64_t(Tile.k), x.k - std::int64_t(fetch_in_tile) * Tile.k));
-        a.copy(x.a, memory.slabs + stage * slab, left);
-        b.copy(x.b, memory.slabs + stage * slab + slab_a, left);
+        b.copy(x.b, memory.slabs + stage * slab + slab_a, left_of(x, fetch_in_tile));
         --to_fetch;
         if (++fetch_in_tile == x.slabs) {
           ++fetch_tile;
@@ -204,7 +211,10 @@ private:
       }
       simt::copy_async_batch();
     };
-    for (int s = 0; s < ahead; ++s) copy(s);
+    for (int s = 0; s < ahead; ++s) {
+      copy_a(s);
+      copy_b(s);
+    }
     simt::copy_async_wait<ahead - 1>();
     block.sync();
     operands now[2];
@@ -213,11 +223,11 @@ private:
     int stage = 0, free_stage = ahead;
     A sum[own_m][own_n] = {};
     for (int s = 0; s < slabs; ++s) {
-      copy(free_stage);
-      free_stage = free_stage + 1 < Tile.stages ? free_stage + 1 : 0;
       const int next = stage + 1 < Tile.stages ? stage + 1 : 0;
       unrolled<slice_k>([&](int p) {
         const bool last = p == slice_k - 1;
+        if (p == 0) copy_a(free_stage);
+        if (p == slice_k / 2) copy_b(free_stage);
         if (last) {
           simt::copy_async_wait<ahead - 1>();
           block.sync();  // the next slab is there, and all have read this one, whose place is the next to be free
@@ -233,6 +243,7 @@ private:
           }
       });
       stage = next;
+      free_stage = free_stage + 1 < Tile.stages ? free_stage + 1 : 0;
       if (++in_tile < x.slabs && s + 1 < slabs) continue;
       finish(block, memory, x, tile, at, s + 1 > in_tile - begin ? 1 : 0, begin == 0 && in_tile == x.slabs, sum);
       for (int i = 0; i < own_m; ++i)
@@ -332,13 +343,13 @@ bool fits_shares(const gemm_problem<TA, TB, TC, S, Epilogue>& x) {
 /// What a product takes by shares, in clocks of an H100, about: beside gemm_plan's.
 template <gemm_share Tile, class TA, class TB, class TC, class S, class Epilogue>
 double clocks_of_shares(const gemm_problem<TA, TB, TC, S, Epilogue>& x, int processors) {
-  constexpr double start = 16000, tile = 340, bytes = 1600;  // all but products; for each tile; read in a clock
-  // Of a product of floats: copies of smaller tiles are more work for each of them.
-  constexpr double product = (Tile.m * Tile.n < 128 * 128 ? 1.66 : 1.36) / 128;
+  constexpr double start = 16000, bytes = 1600;                      // all but products; read in a clock
+  constexpr double area = Tile.m * Tile.n, tile = 0.02 * area;       // for each
+  constexpr double product = (area < 128 * 128 ? 1.7 : 1.36) / 128;  // copies of small tiles are more work for each
   const std::int64_t tiles = ceil_div(x.c.rows, std::int64_t(Tile.m)) * ceil_div(x.c.cols, std::int64_t(Tile.n));
   const std::int64_t share = ceil_div(tiles * ceil_div(x.k, std::int64_t(Tile.k)), std::int64_t(processors));
   const double read = double(x.k) * double(x.c.rows + x.c.cols) * sizeof(TA) / bytes;
-  return start + tile * double(tiles) + larger(read, product * double(share) * Tile.m * Tile.n * Tile.k);
+  return start + tile * double(tiles) + larger(read, product * double(share) * area * Tile.k);
 }
 
 /// Enqueues a product for so many blocks, at most one a multiprocessor, or runs it in the emulator.
