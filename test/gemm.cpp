@@ -109,18 +109,15 @@ TEST_CASE("gemm: large enough for many waves of blocks and every edge") {
 }
 #endif
 
-// C = 2 A B - C by one tile and one way to cut it up. Small integers are exact.
-template <class where, pmpp::gemm_tile Tile>
-void try_plan(std::int64_t m, std::int64_t n, std::int64_t k, std::int64_t batch, bool ta, bool tb, std::int64_t whole,
-              std::int64_t splits) {
+// C = 2 A B - C by multiply(problem). Small integers are exact.
+template <class where, class F>
+void try_problem(std::int64_t m, std::int64_t n, std::int64_t k, std::int64_t batch, bool ta, bool tb, F multiply) {
   CAPTURE(m);
   CAPTURE(n);
   CAPTURE(k);
   CAPTURE(batch);
   CAPTURE(ta);
   CAPTURE(tb);
-  CAPTURE(whole);
-  CAPTURE(splits);
   const auto values = [](std::int64_t size) {
     auto v = test::random_values<float>(size);
     for (float& x : v) x = std::round(4 * x);
@@ -136,11 +133,7 @@ void try_plan(std::int64_t m, std::int64_t n, std::int64_t k, std::int64_t batch
       k,
       batch,
       {2, -1, {}, false}};
-  const std::int64_t split_k = pmpp::round_up(pmpp::ceil_div(k, splits), std::int64_t(Tile.k));
-  const std::int64_t tiles_m = pmpp::ceil_div(m, std::int64_t(Tile.m)),
-                     tiles_n = pmpp::ceil_div(n, std::int64_t(Tile.n));
-  pmpp::detail::gemm_by_tiles<Tile, float>(typename where::policy{}, x,
-                                           {tiles_m, tiles_n, pmpp::ceil_div(k, split_k), split_k, 0, whole});
+  multiply(x);
   const auto got = where::get(c_there);
   std::int64_t wrong = 0;
   for (std::int64_t t = 0; t < batch; ++t)
@@ -156,6 +149,21 @@ void try_plan(std::int64_t m, std::int64_t n, std::int64_t k, std::int64_t batch
         wrong += got[ij] != 2 * sum - c[ij];
       }
   CHECK(wrong == 0);
+}
+
+// By one tile and one way to cut it up.
+template <class where, pmpp::gemm_tile Tile>
+void try_plan(std::int64_t m, std::int64_t n, std::int64_t k, std::int64_t batch, bool ta, bool tb, std::int64_t whole,
+              std::int64_t splits) {
+  CAPTURE(whole);
+  CAPTURE(splits);
+  try_problem<where>(m, n, k, batch, ta, tb, [&](const auto& x) {
+    const std::int64_t split_k = pmpp::round_up(pmpp::ceil_div(k, splits), std::int64_t(Tile.k));
+    const std::int64_t tiles_m = pmpp::ceil_div(m, std::int64_t(Tile.m)),
+                       tiles_n = pmpp::ceil_div(n, std::int64_t(Tile.n));
+    pmpp::detail::gemm_by_tiles<Tile, float>(typename where::policy{}, x,
+                                             {tiles_m, tiles_n, pmpp::ceil_div(k, split_k), split_k, 0, whole});
+  });
 }
 
 TEST_CASE("gemm: warps that share a tile; whole tiles beside tiles whose k is split") {
@@ -217,6 +225,38 @@ TEST_CASE("gemm: what is left over of a wave is split") {
   CHECK(plan(1152).whole == 264);  // 324 tiles: two for each multiprocessor, and half of one
   CHECK(plan(1152).splits == 2);
   CHECK(plan(1024).splits == 1);  // 256 tiles, nearly two for each
+}
+
+TEST_CASE("gemm: shares of all tiles' slabs, which end anywhere") {
+  using where = test::device_place;
+  for (int i = 0; i < 32; ++i) {
+    const auto size = [] { return 4 * random_of<std::int64_t>({1, 8, 15, 16, 17, 32, 33, 65}); };
+    const std::int64_t m = size(), n = size(), k = 4 * random_of<std::int64_t>({1, 2, 3, 16, 25, 100});
+    const std::int64_t blocks = random_of<std::int64_t>({1, 2, 3, 7, 20});
+    CAPTURE(blocks);
+    const auto multiply = [&](const auto& x) {
+      if (i % 2 == 0)
+        pmpp::detail::gemm_by_shares<pmpp::gemm_share{128, 128, 16, 3}, float>(typename where::policy{}, x, blocks);
+      else
+        pmpp::detail::gemm_by_shares<pmpp::gemm_share{64, 64, 32, 3}, float>(typename where::policy{}, x, blocks);
+    };
+    try_problem<where>(m, n, k, 1, i & 2, i & 4, multiply);
+  }
+}
+
+TEST_ALL_PLACES("gemm: shares, at any size and in any layout") {
+  constexpr pmpp::gemm_tuning tuning = [] {
+    auto t = pmpp::gemm_tuning_for<float>();
+    t.share = {64, 64, 32, 5};
+    return t;
+  }();
+  for (const auto& [m, n, k] : {std::array<std::int64_t, 3>{64, 64, 1500}, {100, 70, 900}, {33, 130, 700}})
+    for (const bool ta : {false, true})
+      for (const bool tb : {false, true}) {
+        try_product<where, pmpp::gemm_tuning{}, float, float, float>(m, n, k, {ta}, {tb}, {ta}, 0.5, 2);
+        try_product<where, tuning, float, float, float>(m, n, k, {ta, 4}, {tb, 8}, random_layout());
+      }
+  try_product<where, pmpp::gemm_tuning{}, float, float, float>(64, 64, 1500, {}, {}, {}, 0, 2);  // not multiplied
 }
 
 TEST_ALL_PLACES("gemm: small integers are exact, whatever the types") {
@@ -425,10 +465,13 @@ TEST_ALL_PLACES("gemm_batched: products side by side, or of one shared matrix") 
   }
 }
 
-TEST_ALL_PLACES("gemm_batched: very many products of at most 16 x 16, any layout") {
+TEST_ALL_PLACES("gemm_batched: very many products of at most 32 x 32, any layout") {
   const std::int64_t batch = PMPP_CUDA ? 3001 : 43;  // enough for a warp each; the last block has warps to spare
-  for (int round = 0; round < 12; ++round) {
-    const auto side = [] { return random_of<std::int64_t>({1, 2, 7, 15, 16}); };
+  for (int round = 0; round < 24; ++round) {
+    const bool small = round < 12;
+    const auto side = [&] {
+      return small ? random_of<std::int64_t>({1, 2, 7, 15, 16}) : random_of<std::int64_t>({3, 16, 17, 24, 31, 32});
+    };
     const std::int64_t m = side(), n = side(), k = random_of<std::int64_t>({0, 1, 5, 15, 16, 17, 50});
     CAPTURE(m);
     CAPTURE(n);

@@ -12,10 +12,11 @@
 //   gemm/simt.hpp     tiles in shared memory and in registers, for every type; k is split where C alone is too small to
 //                     keep the machine busy
 //   gemm/bulk.hpp     the same for large floats on an H100, whose copy unit brings A and B (compiled for sm_90a)
+//   gemm/shares.hpp   the same tiles, dealt out evenly to all multiprocessors: for a small C and a long k
 //   gemm/mma.hpp      tiles multiplied by tensor cores: double, half, bfloat16, 8-bit integers, and float if asked for
 //   gemm/wgmma.hpp    the same, where a program is compiled for sm_90a: twice as fast on an H100, doubles little
 //   gemm/strips.hpp   C has up to 32 rows, or columns, of floats: memory is the limit
-//   gemm/small.hpp    thousands of products of at most 16 x 16 elements: a warp multiplies one
+//   gemm/small.hpp    thousands of products of at most 32 x 32 elements: a warp multiplies one
 //   gemm/vector.hpp   C has one column, or one row: memory is the limit
 //   gemm/host.hpp     packed panels and the vectors of the processor at hand, on all cores
 //   seq is the definition: three loops.
@@ -45,6 +46,7 @@
 #include <pmpp/gemm/mma.hpp>
 #include <pmpp/gemm/problem.hpp>
 #include <pmpp/gemm/repack.hpp>
+#include <pmpp/gemm/shares.hpp>
 #include <pmpp/gemm/simt.hpp>
 #include <pmpp/gemm/small.hpp>
 #include <pmpp/gemm/strips.hpp>
@@ -80,6 +82,7 @@ struct gemm_tuning {
   gemm_tile sliced{}, oblong{};       ///< for a small C: warps share a tile and divide k
   gemm_strip thin{}, strip{};         ///< for a few rows or columns, and some more
   gemm_tile bulk{};                   ///< instead of `large` where the copy unit of sm_90a brings A and B
+  gemm_share share{}, small_share{};  ///< for a small C and a long k
 
   friend constexpr bool operator==(const gemm_tuning&, const gemm_tuning&) = default;
 };
@@ -98,7 +101,9 @@ constexpr gemm_tuning gemm_tuning_for() {
             {32, 64, 32, 5, 8, 8, 4, 3, 8, 4},
             {16, 64, 3},
             {32, 64, 3},
-            {128, 128, 32, 3, 8, 16, 8, 2, 16}};
+            {128, 128, 32, 3, 8, 16, 8, 2, 16},
+            {128, 128, 16, 5},
+            {64, 64, 32, 5}};
   return {{128, 64, 8, 6, 8, 8, 8, 2, 8}, {64, 64, 8, 6, 4, 4, 4, 2, 8}, {16, 128, 8, 8, 8, 2, 2, 3, 8},
           {32, 32, 8, 4, 4, 8, 8, 8, 8},  detail::large_double_tile,     detail::small_double_tile};
 }
@@ -185,6 +190,14 @@ void gemm_on_blocks(const P& where, const gemm_problem<TA, TB, TC, S, Epilogue>&
       return sliced.clocks < oblong.clocks ? gemm_by_tiles<Tuning.sliced, A>(where, x, sliced)
                                            : gemm_by_tiles<Tuning.oblong, A>(where, x, oblong);
   }
+  if constexpr (Tuning.share.m > 0 && std::is_same_v<TA, A> && std::is_same_v<TB, A>)
+    if (fits_shares(x)) {
+      const double share = clocks_of_shares<Tuning.share>(x, processors),
+                   small_share = clocks_of_shares<Tuning.small_share>(x, processors);
+      const double others = least * (few ? 1.1 : 1);  // 2 to 34 % more was measured than plan_gemm expects
+      if (share < others && share <= small_share) return gemm_by_shares<Tuning.share, A>(where, x, processors);
+      if (small_share < others) return gemm_by_shares<Tuning.small_share, A>(where, x, processors);
+    }
   if (large.clocks == least)
     gemm_by_copies<Tuning.large, A, Tuning.bulk>(where, x, large);
   else if (small.clocks == least)

@@ -199,7 +199,7 @@ bool fits_strips(const gemm_problem<TA, TB, TC, S, Epilogue>& x) {
 template <gemm_strip Strip, class A, class P, class TC, class S, class Epilogue>
 void gemm_by_strips(const P& where, const gemm_problem<A, A, TC, S, Epilogue>& x) {
   constexpr std::int64_t one = 1, cols = 16 / sizeof(A) * simt::warp_size, k = Strip.k;
-  constexpr std::int64_t start = 2, second_launch = 2;  // as long as so many slabs
+  constexpr std::int64_t start = 2, second_launch = 6;  // as long as so many slabs
   const std::int64_t strips = ceil_div(x.c.cols, cols), slabs = larger(one, ceil_div(x.k, k));
   const std::int64_t processors = processor_count(where);
   std::int64_t split_k = slabs * k, least = ceil_div(strips, processors) * (slabs + start);
