@@ -38,8 +38,9 @@ using test::triple;
 constexpr pmpp::sort_tuning tiny{.threads = 32, .bytes = 16};
 constexpr pmpp::sort_tuning tiny_long{.threads = 32, .bytes = 16, .four_bytes = 16, .segmented_short = 0};
 constexpr pmpp::sort_tuning small{.threads = 64, .bytes = 32, .four_bytes = 36, .segmented_short = 0};
+constexpr pmpp::sort_tuning four_warps{.threads = 128};
 constexpr pmpp::sort_tuning long_input{.segmented_short = 0};
-constexpr std::int64_t short_tile = 4608, long_tile = 4352;  // of the default kernels, elements of up to 8 bytes
+constexpr std::int64_t network_tile = 4096, short_tile = 4608, long_tile = 4352;  // of the default kernels
 
 std::uint64_t draw() { return test::generator()(); }
 std::int64_t draw_below(std::int64_t n) { return static_cast<std::int64_t>(draw() % static_cast<std::uint64_t>(n)); }
@@ -158,7 +159,7 @@ TEST_ALL_PLACES("segments of all lengths are sorted stably") {
 }
 
 TEST_ALL_PLACES("segments at the edges of the default tile") {
-  for (const std::int64_t tile : {short_tile, long_tile}) {
+  for (const std::int64_t tile : {network_tile, short_tile, long_tile}) {
     const std::int64_t window = tile - tile / 8;
     for (const std::int64_t length :
          {window - 1, window, window + 1, tile - 1, tile, tile + 1, 4 * tile, 4 * tile + 1}) {
@@ -249,6 +250,43 @@ TEST_ALL_PLACES("by_key") {
       ok = ok && got_keys[i] == static_cast<float>(wanted[i].key) &&
            got_values[i] == static_cast<std::uint16_t>(wanted[i].tag);
     CHECK(ok);
+  }
+}
+
+TEST_ALL_PLACES("long segments that warps share, among others") {
+  std::vector<lengths> all{{513, 3, 1024, 0, 1025, 700, 512, 1, 4096, 2049, 2048, 40, 4095, 511, 4097, 8192, 600},
+                           lengths(14, 513),
+                           {4000, 96, 3000, 1096, 5000, 5000, 2}};
+  lengths any;
+  for (int i = 0; i < 30; ++i) any.push_back(draw_below(draw_below(3) == 0 ? 40 : 2500));
+  all.push_back(any);
+  const typename where::policy policy{};
+  for (const lengths& law : all) {
+    const auto offsets = offsets_of<std::uint32_t>(law);
+    const auto pairs = elements<tagged>(offsets.back(), [](std::int64_t) { return draw_below(200); });
+    check_segments<pmpp::sort_tuning{}, where>(
+        elements<std::uint32_t>(offsets.back(), [](std::int64_t) { return draw_below(1ll << 32); }), offsets);
+    check_segments<pmpp::sort_tuning{}, where>(
+        elements<std::int64_t>(offsets.back(), [](std::int64_t i) { return i % 3 - draw_below(2000); }), offsets,
+        pmpp::greater{});
+    std::vector<std::int32_t> keys;
+    std::vector<std::uint32_t> values;
+    for (const tagged& x : pairs) {
+      keys.push_back(x.key);
+      values.push_back(x.tag);
+    }
+    auto k = where::put(keys);
+    auto v = where::put(values);
+    pmpp::segmented_sort_by_key(policy, k, v, where::put(offsets));
+    auto wanted = pairs;
+    for (std::size_t s = 0; s + 1 < offsets.size(); ++s)
+      std::stable_sort(wanted.begin() + offsets[s], wanted.begin() + offsets[s + 1], by_key{});
+    for (std::size_t i = 0; i < wanted.size(); ++i) {
+      keys[i] = wanted[i].key;
+      values[i] = wanted[i].tag;
+    }
+    CHECK(where::get(k) == keys);
+    CHECK(where::get(v) == values);
   }
 }
 
@@ -366,6 +404,8 @@ TEST_CASE("other orders of blocks and threads") {
       const auto v = elements<tagged>(offsets.back(), [](std::int64_t) { return draw_below(40); });
       check_segments<tiny, test::device_place>(v, offsets, by_key{});
       check_segments<tiny_long, test::device_place>(v, offsets, by_key{});
+      check_segments<four_warps, test::device_place>(
+          elements<std::uint32_t>(offsets.back(), [](std::int64_t) { return draw_below(1000); }), offsets);
     }
   });
 }

@@ -32,11 +32,13 @@
 namespace pmpp::inline PMPP_BACKEND {
 
 struct merge_tuning {
-  int threads = 512;    ///< of a block, an even number of warps; fewer for elements of more than 400 bytes
-  int bytes = 132;      ///< of elements that a thread merges, at most: 33 of 4 bytes, 15 of 8, 11 of 12
-  int resident = 1536;  ///< threads that merge on a multiprocessor at a time
-  int waves = 2;        ///< up to so many of smaller blocks find by themselves where their tiles begin
-  int lanes = 8;        ///< that find where a tile of a long merge begins
+  int threads = 512;       ///< of a block, an even number of warps; fewer for elements of more than 400 bytes
+  int bytes = 132;         ///< of elements that a thread merges, at most: 33 of 4 bytes, 15 of 8, 11 of 12
+  int resident = 1536;     ///< threads that merge on a multiprocessor at a time
+  int waves = 2;           ///< up to so many of smaller blocks find by themselves where their tiles begin
+  int lanes = 8;           ///< that find where a tile of a long merge begins
+  int pair_bytes = 100;    ///< as `bytes`, of keys with values: 11 of 8 bytes together ...
+  int pair_threads = 256;  ///< ... or a smaller block, if they have more
 };
 
 namespace detail {
@@ -109,6 +111,17 @@ struct cut_kernel {
     if (block.thread() % Lanes == 0 && tile <= a.tiles) a.cuts[tile] = cut;
   }
 };
+
+/// The tuning of keys with values, which move one by one.
+template <merge_tuning Tuning>
+constexpr merge_tuning pair_tuning(int bytes) {
+  merge_tuning tuning = Tuning;
+  if (bytes <= 8)
+    tuning.bytes = smaller(Tuning.bytes, Tuning.pair_bytes);
+  else
+    tuning.threads = smaller(Tuning.threads, Tuning.pair_threads);
+  return tuning;
+}
 
 /// Compares pairs by what comes first.
 template <class Comp>
@@ -269,7 +282,8 @@ auto merge_by_key(const P& where, KA&& keys_a, VA&& values_a, KB&& keys_b, VB&& 
   detail::check_output(function, "values_out", values_out, n);
   const auto first_key = detail::begin_of(keys_out);
   const auto first_value = detail::begin_of(values_out);
-  detail::merge_inputs<Tuning>(function, where, a, b,
+  constexpr merge_tuning tuning = detail::pair_tuning<Tuning>(sizeof(value_of<std::remove_const_t<decltype(a.first)>>));
+  detail::merge_inputs<tuning>(function, where, a, b,
                                zip_iterator{detail::unwrap(first_key), detail::unwrap(first_value)},
                                detail::by_first<Comp>{comp});
   return pair<std::remove_const_t<decltype(first_key)>, std::remove_const_t<decltype(first_value)>>{first_key + n,

@@ -15,14 +15,14 @@
 //          tiles        [ a b c d ]        [ 1st tile  ]               of L: sorted by the block in whose window it begins
 //                                                     [ 2nd tile ] [e]
 //
-//      Where all segments are short and their elements numbers, warps sort them by networks (block/short_segments.hpp);
-//      otherwise the block sorts them by merging (block/segmented_sort.hpp).
+//      Where all segments are short and their elements numbers, warps sort them by networks (block/short_segments.hpp), of
+//      short inputs all; otherwise the block sorts them by merging (block/segmented_sort.hpp).
 //
 //   2. A large segment is cut into tiles from its beginning; then passes make one run of two (of four where inputs are long),
-//      in all large segments at once (block/merge_runs.hpp). Which large segments there are step 1 has written down.
+//      in all large segments at once (block/merge_runs.hpp).
 //
-//   Short inputs take one launch, in which all blocks wait for each other; long ones three: one finds the segments of each
-//   window, one sorts tiles, and one makes all passes.
+//   Short inputs take one launch, in which the blocks that have tiles of a large segment wait for each other; long ones three:
+//   one finds the segments of each window, one sorts tiles, and one makes all passes of the segments that step 1 has noted.
 //
 // Segments of any sizes together: the work of a block depends on positions in the array alone, and one segment of
 // everything uses the whole machine. Traffic: 2n elements and the offsets, and 2m for each pass, where m elements lie in
@@ -75,17 +75,30 @@ struct segment_cut {
   int ways;                   ///< 2 or 4 runs that a pass makes one of
 
   /// Whether a segment does not fit into the tile of the window where it begins.
-  PMPP_HOST_DEVICE bool large(const segment_place& s) const { return s.end - s.begin / window * window > tile; }
+  PMPP_HOST_DEVICE bool large(const segment_place& s) const { return large(s, s.begin / window * window); }
+  PMPP_HOST_DEVICE bool large(const segment_place& s, std::int64_t window_begin) const {
+    return s.end - window_begin > tile;
+  }
   /// Passes from tiles to a run of n elements.
   PMPP_HOST_DEVICE int passes(std::int64_t n) const {
     int count = 0;
     for (std::int64_t run = tile; run < n; run *= ways) ++count;
     return count;
   }
-  /// Tile `unit`, of `elements`, of a segment that has `left` passes before it. The groups of runs begin with a tile each.
+  /// Elements of the runs that a segment of n elements has with `left` passes before it.
+  PMPP_HOST_DEVICE std::int64_t run_of(std::int64_t n, int left) const {
+    return tile << (passes(n) - left) * (ways / 2);
+  }
+  /// Tiles of `elements` that it takes to merge them. The groups of runs begin with a tile each.
+  PMPP_HOST_DEVICE int tiles_of(const segment_place& s, int left, int elements) const {
+    const auto n = static_cast<unsigned>(s.end - s.begin), together = static_cast<unsigned>(ways * run_of(n, left));
+    return static_cast<int>(n / together * ceil_div(together, unsigned(elements)) +
+                            ceil_div(n % together, unsigned(elements)));
+  }
+  /// Tile `unit` of them.
   PMPP_HOST_DEVICE merged_tile tile_of(const segment_place& s, int left, std::int64_t unit,
                                        std::int64_t elements) const {
-    const std::int64_t n = s.end - s.begin, run = tile << (passes(n) - left) * (ways / 2), together = ways * run;
+    const std::int64_t n = s.end - s.begin, run = run_of(n, left), together = ways * run;
     const auto index = static_cast<unsigned>(unit), tiles = static_cast<unsigned>(ceil_div(together, elements));
     const std::int64_t group = index / tiles, begin = index % tiles * elements;  // 64-bit divisions are slow
     return {s, run, group, begin, larger(begin, smaller(begin + elements, smaller(together, n - group * together)))};
@@ -96,7 +109,8 @@ struct segment_cut {
 struct tile_part {
   std::int64_t from, first, last;
   int count;
-  int passes;  ///< that the segment needs; an odd number: from the other array
+  int passes;             ///< that the segment needs; an odd number: from the other array
+  segment_place segment;  ///< of which it is a tile, if that is large
 
   /// Where a segment begins in the tile.
   template <class Offsets>
@@ -110,6 +124,11 @@ struct window_plan {
   tile_part parts[3];
 };
 
+/// Where an element lies among the offsets: the first one from it on, and the one in front of that.
+struct offset_place {
+  std::int64_t index, before, at;
+};
+
 /// Says what a block sorts.
 template <class Offsets>
 struct window_planner {
@@ -119,30 +138,50 @@ struct window_planner {
 
   PMPP_HOST_DEVICE std::int64_t offset(std::int64_t s) const { return static_cast<std::int64_t>(offsets[s]); }
 
-  /// The first segment that begins in a window or behind it. All lanes of a warp call it.
+  /// The first of offsets low ... high that lies at `element` or behind it; `high` if none does. The lanes of a warp call it:
+  /// a round of loads for every five bits of the answer, which brings the neighbours along.
   template <class Block>
-  PMPP_HOST_DEVICE std::int64_t first_from(Block& block, std::int64_t window) const {
-    return block::warp_partition_point(block, std::int64_t(0), offset_count.get(),
-                                       [&](std::int64_t s) { return offset(s) < window * cut.window; });
+  PMPP_HOST_DEVICE offset_place find(Block& block, std::int64_t low, std::int64_t high, std::int64_t element) const {
+    offset_place place{low, offset(larger(low - 1, std::int64_t(0))), offset(high)};
+    while (block.any(low < high)) {
+      const std::int64_t step = ceil_div(high - low, std::int64_t(simt::warp_size));
+      const std::int64_t i = low + (block.lane() + 1) * step - 1;  // the last place of this lane's part
+      const std::int64_t probed = offset(smaller(i, high));
+      const int parts = simt::count_bits(block.ballot(i < high && probed < element));
+      low += parts * step;
+      if (parts > 0) place.before = block.shuffle(probed, parts - 1);
+      if (low + step - 1 < high) {
+        high = low + step - 1;
+        place.at = block.shuffle(probed, parts);
+      }
+      low = smaller(low, high);
+    }
+    place.index = low;
+    return place;
   }
-  /// Segments first ... next - 1 begin in the window. `noted` becomes the large segment to which its last element belongs.
-  PMPP_HOST_DEVICE window_plan plan(std::int64_t window, std::int64_t first, std::int64_t next,
+  /// The first segment that begins in a window or behind it.
+  template <class Block>
+  PMPP_HOST_DEVICE offset_place first_from(Block& block, std::int64_t window) const {
+    return find(block, 0, larger(std::int64_t(0), offset_count.get() - 1), window * cut.window);
+  }
+  /// Segments from `here` to `next` begin in the window. `noted` becomes the large segment to which its last element belongs.
+  PMPP_HOST_DEVICE window_plan plan(std::int64_t window, const offset_place& here, const offset_place& next,
                                     segment_place& noted) const {
-    const std::int64_t segments = offset_count.get() - 1, last = smaller(next, segments);
+    const std::int64_t first = here.index, last = next.index;
     const std::int64_t begin = window * cut.window, end = begin + cut.window;
-    const auto at = [&](std::int64_t s) { return offset(larger(std::int64_t(0), smaller(s, segments))); };
-    const segment_place before{at(first - 1), at(first)}, behind{at(last - 1), at(last)};
+    const segment_place before{here.before, here.at}, behind{next.before, next.at};
     noted = {0, 0};
     window_plan plan{};
-    if (first > 0 && first <= segments && before.end > begin && cut.large(before)) {
+    if (first > 0 && before.end > begin && cut.large(before)) {
       const std::int64_t from = before.begin + ceil_div(begin - before.begin, cut.tile) * cut.tile;
-      if (from < end) plan.parts[0] = tile_of(before, from);
+      if (from < smaller(end, before.end)) plan.parts[0] = tile_of(before, from);
       if (before.end >= end) noted = before;
     }
     if (first < last) {
-      const std::int64_t to = cut.large(behind) ? behind.begin : behind.end;
-      plan.parts[1] = {before.end, first, last, static_cast<int>(to - before.end), 0};
-      if (cut.large(behind)) {
+      const bool large = cut.large(behind, begin);
+      const std::int64_t to = large ? behind.begin : behind.end;
+      plan.parts[1] = {before.end, first, last, static_cast<int>(to - before.end), 0, {0, 0}};
+      if (large) {
         plan.parts[2] = tile_of(behind, behind.begin);
         noted = behind;
       }
@@ -153,8 +192,7 @@ struct window_planner {
 private:
   /// The tile of a large segment that begins at element `from`.
   PMPP_HOST_DEVICE tile_part tile_of(const segment_place& s, std::int64_t from) const {
-    return {from, 0, 0, static_cast<int>(larger(std::int64_t(0), smaller(cut.tile, s.end - from))),
-            cut.passes(s.end - s.begin)};
+    return {from, 0, 0, static_cast<int>(smaller(cut.tile, s.end - from)), cut.passes(s.end - s.begin), s};
   }
 };
 
@@ -165,7 +203,7 @@ struct plan_windows_kernel {
   static constexpr int threads = 256, warps = threads / simt::warp_size, windows = warps - 1;
 
   struct shared {
-    std::int64_t first[warps];  ///< the first segment that begins in a window or behind it
+    offset_place first[warps];  ///< the first segment that begins in a window or behind it
   };
   struct arguments {
     window_planner<Offsets> planner;
@@ -176,7 +214,8 @@ struct plan_windows_kernel {
 
   template <class Block>
   PMPP_HOST_DEVICE void operator()(Block& block, shared& memory, const arguments& a) const {
-    const std::int64_t window = block.index() * windows + block.warp(), first = a.planner.first_from(block, window);
+    const std::int64_t window = block.index() * windows + block.warp();
+    const offset_place first = a.planner.first_from(block, window);
     if (block.lane() == 0) memory.first[block.warp()] = first;
     block.sync();
     if (block.lane() > 0 || block.warp() == windows || window >= a.windows) return;
@@ -233,6 +272,18 @@ template <class K, class V, class Comp>
 struct sort_words<pair<K, V>, by_first<Comp>> {
   using code = typename code_under<K, Comp>::type;
   using type = std::conditional_t<std::is_void_v<code> || (sizeof(K) > 4), void, pair_words<code>>;
+};
+
+/// What a block needs to sort long segments by networks.
+template <class Words, class T, int Threads, int Items>
+struct memory_of_words {
+  using type = block::long_segments_memory<decltype(Words::word(T{}, 0)), Threads, Items>;
+};
+template <class Words, class T, int Items>
+struct memory_of_words<Words, T, 0, Items> {
+  struct type {
+    int count;  ///< 0
+  };
 };
 
 /// How a block moves a tile: a thread takes every `threads`-th element.
@@ -298,22 +349,29 @@ struct merge_arguments {
   block::staged_input<Other> other;
   segment_cut cut;
   segment_place* large;  ///< for each window: the large segment to which its last element belongs
-  unsigned* state;       ///< three words, zero: a barrier, and the passes that the longest segment needs. Null: none
+  /// Words that are zero. Short inputs: for each window, what has been done of the large segment that begins there. Long ones:
+  /// a barrier, and the passes that the longest segment needs.
+  unsigned* state;
   Comp comp;
 
-  /// Makes the passes: merge_pass(left, from, to) makes the one with which `left` passes are left. All blocks call it.
+  /// Makes the pass before which `left` are left: merge(from, to).
+  template <class Merge>
+  PMPP_HOST_DEVICE void make_pass(int left, const Merge& merge) const {
+    const bool from_data = left % 2 == 0;
+    if constexpr (std::is_same_v<Data, Other>)
+      merge(from_data ? data : other, (from_data ? other : data).in);
+    else if (from_data)
+      merge(data, other.in);
+    else
+      merge(other, data.in);
+  }
+  /// Makes the passes of long inputs: merge_pass(left, from, to). All blocks call it.
   template <class Block, class MergePass>
   PMPP_HOST_DEVICE void make_passes(Block& block, block::grid_barrier& barrier, const MergePass& merge_pass) const {
     const int passes = static_cast<int>(state[2]);
     for (int left = passes; left > 0; --left) {
       if (left < passes) barrier.sync(block);
-      const bool from_data = left % 2 == 0;
-      if constexpr (std::is_same_v<Data, Other>)
-        merge_pass(left, from_data ? data : other, (from_data ? other : data).in);
-      else if (from_data)
-        merge_pass(left, data, other.in);
-      else
-        merge_pass(left, other, data.in);
+      make_pass(left, [&](const auto& from, const auto& to) { merge_pass(left, from, to); });
     }
     block.sync();  // all threads have read how many passes there are
     if (block.thread() == 0 && barrier.leave(block)) {
@@ -323,79 +381,73 @@ struct merge_arguments {
   }
 };
 
-/// Merges large segments in the blocks that have sorted their tiles: two runs become one.
+/// Merges the large segments of a short input in the blocks that have sorted their tiles: two runs become one. A block waits
+/// for those alone that have tiles of the same segment, and they merge as many tiles as they have sorted, or fewer.
 template <class T, int Threads, int Items>
 struct merge_where_sorted {
   static constexpr int tile = Threads * Items;
+  using shared = block::merge_runs_memory<T, Threads, Items, 2>;
 
-  struct shared {
-    block::merge_runs_memory<T, Threads, Items, 2> of_block;
-    merged_tile next;
-    int tiles_of_warp[Threads / simt::warp_size];
-  };
-
-  /// All blocks have arrived at the barrier, or will, when they know what large segments there are.
+  /// Says that the block has sorted its tile of a segment, or made its part of a pass.
   template <class Block, class Arguments>
-  PMPP_HOST_DEVICE static void merge(Block& block, block::grid_barrier& barrier, shared& memory, const Arguments& a) {
-    if (block.thread() == 0) barrier.wait(block);
+  PMPP_HOST_DEVICE static void arrive(Block& block, const Arguments& a, const tile_part& p) {
     block.sync();
-    if (a.state[2] > 0) barrier.sync(block);  // until all tiles are sorted
-    a.make_passes(block, barrier, [&](int left, const auto& from, const auto& to) {
-      for (std::int64_t i = block.index(); find_tile(block, memory, a, left, i); i += block.count())
-        merge_tile(block, memory, a, from, to);
-    });
+    if (block.thread() > 0) return;
+    simt::fence();
+    unsigned* const arrived = a.state + p.segment.begin / a.cut.window;
+    const unsigned last = sorted_tiles(a, p) * static_cast<unsigned>(p.passes + 1) - 1;
+    if (simt::atomic_add(arrived, 1u) == last) simt::store(arrived, 0u);
+  }
+  /// Merges one tile, when all have arrived that had to do with the passes before `pass`.
+  template <class Block, class Arguments>
+  PMPP_HOST_DEVICE static void merge(Block& block, shared& memory, const Arguments& a, const tile_part& p, int pass) {
+    const segment_place& s = p.segment;
+    const unsigned* const arrived = a.state + s.begin / a.cut.window;
+    if (block.thread() == 0) {
+      while (simt::load(arrived) < sorted_tiles(a, p) * static_cast<unsigned>(pass + 1)) block.spin();
+      simt::fence();
+    }
+    block.sync();
+    const int left = p.passes - pass, unit = static_cast<int>((p.from - s.begin) / a.cut.tile);
+    if (unit < a.cut.tiles_of(s, left, tile))
+      a.make_pass(left, [&](const auto& from, const auto& to) {
+        merge_tile(block, memory, a.cut.tile_of(s, left, unit, tile), from, to, a.comp);
+      });
+    arrive(block, a, p);
   }
 
 private:
-  /// Finds tile i of all segments that take part: all windows are looked at. False: there are not so many.
-  template <class Block, class Arguments>
-  PMPP_HOST_DEVICE static bool find_tile(Block& block, shared& memory, const Arguments& a, int left, std::int64_t i) {
-    block.sync();  // memory is free again
-    if (block.thread() == 0) memory.next.end = 0;
-    std::int64_t before = 0;
-    for (std::int64_t first = 0; first * a.cut.window < a.data.count && before <= i; first += Threads) {
-      const std::int64_t w = first + block.thread();
-      segment_place s{0, 0};
-      if (w * a.cut.window < a.data.count) s = a.large[w];
-      int tiles = 0;
-      if (s.begin >= w * a.cut.window && a.cut.passes(s.end - s.begin) >= left)  // begins in this window
-        tiles = static_cast<int>(ceil_div(s.end - s.begin, std::int64_t(tile)));
-      std::int64_t end = before + block::warp_inclusive_scan(block, tiles, plus{});
-      if (block.lane() == simt::warp_size - 1) memory.tiles_of_warp[block.warp()] = static_cast<int>(end - before);
-      block.sync();
-      for (int k = 0; k < block.warps(); ++k) {
-        if (k < block.warp()) end += memory.tiles_of_warp[k];
-        before += memory.tiles_of_warp[k];
-      }
-      if (i >= end - tiles && i < end) memory.next = a.cut.tile_of(s, left, i - (end - tiles), tile);
-      block.sync();
-    }
-    return memory.next.end > 0;
+  template <class Arguments>
+  PMPP_HOST_DEVICE static unsigned sorted_tiles(const Arguments& a, const tile_part& p) {
+    return static_cast<unsigned>(ceil_div(p.segment.end - p.segment.begin, a.cut.tile));
   }
 
-  template <class Block, class Arguments, class From, class To>
-  PMPP_HOST_DEVICE static void merge_tile(Block& block, shared& memory, const Arguments& a, const From& from,
-                                          const To& to) {
-    const merged_tile t = memory.next;
+  template <class Block, class From, class To, class Comp>
+  PMPP_HOST_DEVICE static void merge_tile(Block& block, shared& memory, const merged_tile& t, const From& from,
+                                          const To& to, const Comp& comp) {
     const auto runs = runs_of<2>(from, t);
     for (int w = block.warp(); w < 2; w += block.warps())
-      block::cut_two(block, runs, t.group, w == 0 ? t.begin : t.end, a.comp,
-                     w == 0 ? memory.of_block.begin : memory.of_block.end);
+      block::cut_two(block, runs, t.group, w == 0 ? t.begin : t.end, comp, w == 0 ? memory.begin : memory.end);
     block.sync();
-    block::merge_runs(block, memory.of_block, runs, t.group, static_cast<int>(t.end - t.begin), to + t.segment.begin,
-                      runs.first_of(t.group) + t.begin, a.comp);
+    block::merge_runs(block, memory, runs, t.group, static_cast<int>(t.end - t.begin), to + t.segment.begin,
+                      runs.first_of(t.group) + t.begin, comp);
   }
 };
 
 /// Sorts the tiles of all windows; of a short input also merges the large segments.
 template <class T, class In, class Data, class Other, class Offsets, class Comp, sort_tuning Tuning, bool Short>
 struct sort_windows_kernel {
-  static constexpr int items = segment_items(Tuning.bytes, sizeof(T)),
-                       threads = segment_threads(Tuning.threads, items, sizeof(T)), tile = threads * items;
   using words = typename sort_words<T, Comp>::type;
+  /// Whether warps together sort long segments by networks too.
+  static constexpr bool by_networks = Short && !std::is_void_v<words> && sizeof(T) <= 8;
+  static constexpr int items = by_networks ? 8 : segment_items(Tuning.bytes, sizeof(T)),
+                       threads = by_networks ? smaller(Tuning.threads, Tuning.network_threads)
+                                             : segment_threads(Tuning.threads, items, sizeof(T)),
+                       tile = threads * items;
   using memory_of_short = block::short_segments_memory<T, threads, items>;
+  using memory_of_long = typename memory_of_words<words, T, by_networks ? threads : 0, items>::type;
   using memory_of_block = block::segmented_sort_memory<T, threads, items>;
-  using merger = merge_where_sorted<T, threads, items>;
+  using merger = merge_where_sorted<T, threads, items | 1>;
 
   struct shared {
     union {
@@ -403,8 +455,9 @@ struct sort_windows_kernel {
       memory_of_block of_block;
       typename merger::shared of_merge;
     };
-    std::int64_t first[2];  ///< the first segment that begins in the window, and behind it
+    memory_of_long of_long;
     window_plan plan;
+    offset_place first[2];  ///< among the offsets: of the window, and of the next one
   };
   static constexpr int min_blocks = larger(
       1, smaller(1024 / threads / (items * int(sizeof(T)) > 136 ? 2 : 1), 227 * 1024 / int(sizeof(shared) + 1024)));
@@ -413,28 +466,33 @@ struct sort_windows_kernel {
     In in;
     window_planner<Offsets> planner;
     std::int64_t windows;
-    const window_plan* plans;  ///< of a long input. Of a short one each block makes its own
+    window_plan* plans;  ///< of a short input each block makes its own, and keeps it here while it merges
     merge_arguments<Data, Other, Comp> merging;
   };
 
   template <class Block>
   PMPP_HOST_DEVICE void operator()(Block& block, shared& memory, const arguments& a) const {
-    [[maybe_unused]] block::grid_barrier barrier(a.merging.state, a.merging.state + 1);
+    int passes = 0;
     for (std::int64_t w = block.index(); w < a.windows; w += block.count()) {
       get_plan(block, memory, a, w);
-      if constexpr (Short)
-        if (block.thread() == 0 && a.merging.state != nullptr && w + block.count() >= a.windows) barrier.arrive(block);
       for (int k = 0; k < 3; ++k) {
         const tile_part& p = memory.plan.parts[k];
         if (p.count == 0) continue;
-        if constexpr (!std::is_void_v<words>)
-          if (k == 1 && sort_if_short(block, memory.of_short, a, p)) continue;
-        sort_part(block, memory.of_block, a, p);
+        if (!sort_by_networks(block, memory, a, p)) sort_by_merging(block, memory.of_block, a, p);
+        if constexpr (Short)
+          if (p.passes > 0) merger::arrive(block, a.merging, p);
+        passes = larger(passes, p.passes);
       }
       block.sync();
     }
     if constexpr (Short)
-      if (a.merging.state != nullptr) merger::merge(block, barrier, memory.of_merge, a.merging);
+      for (int pass = 0; pass < passes; ++pass)
+        for (std::int64_t w = block.index(); w < a.windows; w += block.count()) {
+          if (a.windows > block.count()) load_plan(block, memory, a, w);
+          for (const tile_part& p : memory.plan.parts)
+            if (p.passes > pass) merger::merge(block, memory.of_merge, a.merging, p, pass);
+          block.sync();
+        }
   }
 
 private:
@@ -442,45 +500,79 @@ private:
   PMPP_HOST_DEVICE static void get_plan(Block& block, shared& memory, const arguments& a, std::int64_t w) {
     if constexpr (Short) {
       for (int k = block.warp(); k < 2; k += block.warps()) {
-        const std::int64_t first = a.planner.first_from(block, w + k);
+        const offset_place first = a.planner.first_from(block, w + k);
         if (block.lane() == 0) memory.first[k] = first;
       }
       block.sync();
-      if (block.thread() == 0) memory.plan = a.planner.plan(w, memory.first[0], memory.first[1], a.merging.large[w]);
-    } else if (block.thread() < 3) {
-      memory.plan.parts[block.thread()] = a.plans[w].parts[block.thread()];
+      if (block.thread() == 0) {
+        segment_place large;
+        memory.plan = a.planner.plan(w, memory.first[0], memory.first[1], large);
+        if (a.windows > block.count()) a.plans[w] = memory.plan;
+      }
+      block.sync();
+    } else {
+      load_plan(block, memory, a, w);
+      if (const tile_part& p = memory.plan.parts[2]; block.thread() == 0 && p.count > 0)
+        simt::atomic_max(a.merging.state + 2, static_cast<unsigned>(p.passes));
     }
+  }
+  template <class Block>
+  PMPP_HOST_DEVICE static void load_plan(Block& block, shared& memory, const arguments& a, std::int64_t w) {
+    if (block.thread() == 0) memory.plan = a.plans[w];
     block.sync();
-    if (const tile_part& p = memory.plan.parts[2]; block.thread() == 0 && p.count > 0)
-      simt::atomic_max(a.merging.state + 2, static_cast<unsigned>(p.passes));
   }
 
-  /// Sorts segments that are all short, by networks: less work. False: they are not.
+  /// Sorts elements by networks, which is less work. False: too many segments are empty, or one is too long.
   template <class Block>
-  PMPP_HOST_DEVICE static bool sort_if_short(Block& block, memory_of_short& memory, const arguments& a,
-                                             const tile_part& p) {
-    const std::int64_t segments = p.last - p.first;
-    // Almost all are empty, or one must be longer.
-    if (segments > 32 * tile || p.count > segments * block::short_segment) return false;
-    const tile_mover<memory_of_short> mover{block.thread(), p.count - block.thread()};
-    T x[items]{};
-    mover.read(x, a.in + p.from);
-    bool longer = false;
-    for (std::int64_t s = p.first + block.thread(); s < p.last; s += threads)  // all loads under way: no short cut
-      longer |= a.planner.offset(s + 1) - a.planner.offset(s) > block::short_segment;
-    if (block.sync_or(longer)) return false;  // and what the tile before has left is not needed any more
-    mover.put(memory, x);
-    block.sync();
-    block::sort_short_segments<words>(block, memory, segments,
-                                      [&](std::int64_t s) { return p.begin_of(a.planner.offsets, p.first + s); });
-    block.sync();
-    mover.write(a.merging.data.in + p.from, memory);
-    return true;
+  PMPP_HOST_DEVICE static bool sort_by_networks([[maybe_unused]] Block& block, [[maybe_unused]] shared& memory,
+                                                [[maybe_unused]] const arguments& a,
+                                                [[maybe_unused]] const tile_part& p) {
+    if constexpr (std::is_void_v<words>) {
+      return false;
+    } else {
+      const bool one = p.last - p.first < 2;
+      const std::int64_t segments = one ? 1 : p.last - p.first;
+      if (segments > 32 * tile || (!by_networks && p.count > segments * block::short_segment)) return false;
+      const auto begin_of = [&](std::int64_t s) {
+        return one ? static_cast<int>(s) * p.count : p.begin_of(a.planner.offsets, p.first + s);
+      };
+      memory_of_short& of_short = memory.of_short;
+      const tile_mover<memory_of_short> mover{block.thread(), p.count - block.thread()};
+      T x[items]{};
+      mover.read(x, a.in + p.from);
+      if constexpr (by_networks) {
+        if (block.thread() == 0) memory.of_long.count = 0;
+        block.sync();  // and what the tile before has left is not needed any more
+      }
+      bool longer = false;
+      for (std::int64_t s = block.thread(); s < segments; s += threads) {  // all loads under way: no short cut
+        const int begin = begin_of(s), length = begin_of(s + 1) - begin;
+        if constexpr (by_networks) {
+          if (length > memory_of_long::longest_short) memory.of_long.note(begin, length);
+        } else {
+          longer |= length > block::short_segment;
+        }
+      }
+      if constexpr (!by_networks)
+        if (block.sync_or(longer)) return false;
+      mover.put(of_short, x);
+      block.sync();
+      if constexpr (by_networks)
+        block::sort_all_segments<words>(block, of_short, memory.of_long, segments, begin_of);
+      else
+        block::sort_short_segments<words>(block, of_short, segments, begin_of);
+      block.sync();
+      if (p.passes % 2 != 0)
+        mover.write(a.merging.other.in + p.from, of_short);
+      else
+        mover.write(a.merging.data.in + p.from, of_short);
+      return true;
+    }
   }
 
   template <class Block>
-  PMPP_HOST_DEVICE static void sort_part(Block& block, memory_of_block& memory, const arguments& a,
-                                         const tile_part& p) {
+  PMPP_HOST_DEVICE static void sort_by_merging(Block& block, memory_of_block& memory, const arguments& a,
+                                               const tile_part& p) {
     const bool one = p.last - p.first < 2;
     const tile_mover<memory_of_block> mover{block.thread(), p.count - block.thread()};
     T x[items]{};  // set where there is an element
@@ -633,11 +725,20 @@ private:
   }
 };
 
+/// The window of a short input: as many as there are multiprocessors, or twice as many, ..., until those that have to do with
+/// one at a time have half of a tile each or a multiprocessor has room for no more. Then they may fill the tile almost.
+inline std::int64_t short_window(std::int64_t n, std::int64_t tile, int processors, int of_processor) {
+  for (int blocks = 1;; ++blocks) {
+    const std::int64_t window = ceil_div(n, std::int64_t(blocks) * processors);
+    if (window <= (blocks < of_processor ? tile / 2 : tile - tile / 64)) return larger(window, tile / 8);
+  }
+}
+
 /// The tuning of short inputs: threads have fewer elements and are done sooner.
 template <sort_tuning Tuning>
 constexpr sort_tuning short_segmented_tuning() {
   sort_tuning tuning = Tuning;
-  tuning.bytes = smaller(Tuning.bytes, Tuning.short_bytes);
+  tuning.bytes = smaller(Tuning.bytes, Tuning.segmented_bytes);
   return tuning;
 }
 
@@ -654,29 +755,28 @@ void sort_windows(const P& where, const In& in, const Data& data, std::int64_t n
       sizeof(typename sort_kernel::shared) <= 227 * 1024 && sizeof(typename merge_kernel::shared) <= 227 * 1024,
       "pmpp: elements of more than about 450 bytes cannot be sorted");
   segment_cut cut{sort_kernel::tile, sort_kernel::tile - sort_kernel::tile / 8, Short ? 2 : 4};
-  if constexpr (
-      Short)  // where blocks would have nothing to do windows are shorter: fewer segments reach past their ends
-    while (cut.window > cut.tile / 8 && 2 * ceil_div(n, cut.window) <= processor_count(where)) cut.window /= 2;
+  const std::int64_t resident = std::int64_t(sort_kernel::min_blocks) * processor_count(where);
+  if constexpr (Short) cut.window = short_window(n, cut.tile, processor_count(where), sort_kernel::min_blocks);
   const bool passes = cut.passes(n) > 0;
   const std::int64_t windows = ceil_div(n, cut.window), others = passes ? n : 0;
-  const std::int64_t plans = Short ? 0 : windows, slots = Short || !passes ? 0 : ceil_div(n, merge_kernel::slot);
+  const std::int64_t plans = Short && !passes ? 0 : windows,
+                     slots = Short || !passes ? 0 : ceil_div(n, merge_kernel::slot);
   scratch memory(where,
                  scratch_bytes({home::bytes(others), checked_bytes(plans, sizeof(window_plan), "segmented_sort"),
-                                checked_bytes(windows, sizeof(segment_place), "segmented_sort"),
+                                checked_bytes(Short ? 0 : windows, sizeof(segment_place), "segmented_sort"),
                                 checked_bytes(slots, sizeof(typename merge_kernel::slot_content), "segmented_sort")}),
-                 passes ? 3 * sizeof(unsigned) : 0);
+                 passes ? checked_bytes(Short ? windows : 3, sizeof(unsigned), "segmented_sort") : 0);
   const Other other = home::of(memory, others);
   window_plan* const planned = memory.take<window_plan>(plans);
   const merge_arguments<Data, Other, Comp> merging{block::staged_input<Data>(data, n),
                                                    block::staged_input<Other>(other, n),
                                                    cut,
-                                                   memory.take<segment_place>(windows),
+                                                   memory.take<segment_place>(Short ? 0 : windows),
                                                    memory.state(),
                                                    comp};
   const typename sort_kernel::arguments sorting{in, {offsets.first, offsets.count, cut}, windows, planned, merging};
   if constexpr (Short) {
     if (!passes) return launch(where, windows, sort_kernel{}, sorting);
-    const std::int64_t resident = std::int64_t(sort_kernel::min_blocks) * processor_count(where);
     launch_together(where, smaller(windows, resident), sort_kernel{}, sorting);
   } else {
     using plan_kernel = plan_windows_kernel<Offsets>;
@@ -684,9 +784,9 @@ void sort_windows(const P& where, const In& in, const Data& data, std::int64_t n
            typename plan_kernel::arguments{sorting.planner, windows, planned, merging.large});
     launch(where, windows, sort_kernel{}, sorting);
     if (!passes) return;
-    const std::int64_t resident = std::int64_t(merge_kernel::min_blocks) * processor_count(where);
+    const std::int64_t mergers = std::int64_t(merge_kernel::min_blocks) * processor_count(where);
     launch_together(
-        where, smaller(slots, resident), merge_kernel{},
+        where, smaller(slots, mergers), merge_kernel{},
         typename merge_kernel::arguments{merging, slots, memory.take<typename merge_kernel::slot_content>(slots)});
   }
 }
@@ -771,9 +871,9 @@ void sort_segments(const char* function, const P& where, const input<Data>& in, 
 ///                 \pre they do not decrease and lie in [0, n] (checked in debug mode).
 /// \param comp     as of sort; integers, floating-point numbers too come in the order of sort: -0.0 before +0.0 and NaN
 ///                 last under less.
-/// The result is unique: the same on every run. Asynchronous on a GPU; may be captured. Scratch: n elements and 2 % (280
+/// The result is unique: the same on every run. Asynchronous on a GPU; may be captured. Scratch: n elements and 2 % (330
 /// bytes for each window of 3808 elements of up to 8 bytes), from the workspace or one allocation in stream order; for n
-/// up to a tile, 4608 such elements, a few bytes. Cost: 2n elements of traffic and the offsets, and 2m for each factor of
+/// up to a tile, 4096 such elements, a few bytes. Cost: 2n elements of traffic and the offsets, and 2m for each factor of
 /// four (two for n up to 2^21) from a tile of 4352 to the longest segment, where m elements lie in segments so long. Time
 /// depends on n and on the number of segments, not on which segments are long. Launches: one for n up to 2^21, otherwise
 /// three.

@@ -53,17 +53,19 @@ struct sort_tuning {
   int radix_large = 4;         ///< from so many large tiles a multiprocessor on
   int radix_tiles = 64;        ///< of short inputs there should be as many, even if that makes them smaller
   int radix_value = 16;        ///< bytes of the largest values that go along with their keys in each pass
-  std::int64_t radix_narrow = std::int64_t(1) << 30;     ///< below so many elements look-back words have 32 bits
-  int pass_threads = 128;                                ///< of a block that merges runs, at most
-  int pass_bytes = 64;                                   ///< of a thread's elements there, more for wide ones
-  int four_bytes = 100;                                  ///< the same where it merges four runs
-  int resident = 1536;                                   ///< threads that sort on a multiprocessor at a time
-  int pass_resident = 1536;                              ///< threads that merge runs there
-  std::int64_t four_ways = std::int64_t(1) << 24;        ///< from so many elements on passes merge four runs
-  int short_threads = 512;                               ///< of a block that sorts a tile where inputs are short
-  int short_bytes = 36;                                  ///< of a thread's elements there
-  int compared = 8192;                                   ///< up to so many elements are compared with each other
-  std::int64_t ranked = std::int64_t(1) << 16;           ///< up to so many elements one pass merges all tiles
+  std::int64_t radix_narrow = std::int64_t(1) << 30;  ///< below so many elements look-back words have 32 bits
+  int pass_threads = 128;                             ///< of a block that merges runs, at most
+  int pass_bytes = 64;                                ///< of a thread's elements there, more for wide ones
+  int four_bytes = 100;                               ///< the same where it merges four runs
+  int resident = 1536;                                ///< threads that sort on a multiprocessor at a time
+  int pass_resident = 1536;                           ///< threads that merge runs there
+  std::int64_t four_ways = std::int64_t(1) << 24;     ///< from so many elements on passes merge four runs
+  int short_threads = 512;                            ///< of a block that sorts a tile where inputs are short
+  int short_bytes = 44;                               ///< of a thread's elements there
+  int compared = 8192;                                ///< up to so many elements are compared with each other
+  std::int64_t ranked = std::int64_t(1) << 16;        ///< up to so many elements one pass merges all tiles
+  int segmented_bytes = 36;                           ///< of a thread's elements where segmented_sort takes one launch
+  int network_threads = 512;                          ///< of a block of segmented_sort where networks sort all
   std::int64_t segmented_short = std::int64_t(1) << 21;  ///< up to so many elements segmented_sort takes one launch
 };
 
@@ -253,17 +255,19 @@ struct compare_all_kernel {
 };
 
 /// Makes one sequence of some sorted runs at once: an element's place is the one in its own run, and how many elements of
-/// each other run precede it. A block finds the places of some elements, a warp those in a run: first among samples, which
-/// lie in shared memory, then between two of them.
+/// each other run precede it. A block finds the places of some neighbours, a warp those in a run: first it looks for the least
+/// and the greatest of them among samples of the run; what lies between is mostly short enough for shared memory.
 template <class T, class In, class Out, class Comp, int Longest>
 struct rank_runs_kernel {
   static constexpr int threads = 512, elements = 256, at_once = 8, most_runs = 64, min_blocks = 2;
   static constexpr int warps = threads / simt::warp_size;
   static constexpr int step = Longest < 64 ? simt::warp_size : 64;
+  static constexpr int part = smaller(512, 4096 / int(sizeof(T)));  ///< of a run: elements in shared memory, at most
 
   struct shared {
     /// Elements step - 1, 2 * step - 1, ... of each run.
     alignas(16) unsigned char sample[most_runs * (Longest / step) * sizeof(T)];
+    alignas(16) unsigned char part_of_warp[warps][part * sizeof(T)];
     unsigned place[elements];
   };
   struct arguments {
@@ -285,6 +289,8 @@ struct rank_runs_kernel {
     if (count <= 0) return;
     const auto element = [&](int i) { return block::element_as<T>(value_of<In>(a.in[i])); };
     T* const sample = reinterpret_cast<T*>(memory.sample);
+    T* const part_of_run = reinterpret_cast<T*>(memory.part_of_warp[block.warp()]);
+    const T least = element(begin), greatest = element(begin + count - 1);
     for (int k = block.thread(); k < runs * samples; k += threads)
       if (const int i = k / samples * run + (k % samples + 1) * step - 1; i < all) sample[k] = element(i);
     for (int i = block.thread(); i < elements; i += threads) memory.place[i] = static_cast<unsigned>(in_run + i);
@@ -294,19 +300,31 @@ struct rank_runs_kernel {
     for (int r = block.warp(); r < runs; r += warps) {
       if (r == own) continue;
       const int length = smaller(run, all - r * run), samples_of_run = length / step;
-      const auto precedes = [&](const T& other, int k) {
-        return r < own ? !a.comp(mine[k], other) : a.comp(other, mine[k]);
-      };
+      const auto precedes = [&](const T& other, const T& x) { return r < own ? !a.comp(x, other) : a.comp(other, x); };
+      int low = 0, high = 0;  // samples in front of the least and of the greatest
+      for (int first = 0; first < samples_of_run; first += simt::warp_size) {
+        const int i = first + block.lane();
+        const T& other = sample[r * samples + smaller(i, samples_of_run - 1)];
+        low += simt::count_bits(block.ballot(i < samples_of_run && precedes(other, least)));
+        high += simt::count_bits(block.ballot(i < samples_of_run && precedes(other, greatest)));
+      }
+      const int from = low * step, to = larger(from, smaller((high + 1) * step, length));
       int before[at_once]{};
-      for (int left = samples_of_run; left > 0; left -= ceil_div(left, 2))  // halves, the same for all
-        for (int k = 0; k < at_once; ++k)
-          if (precedes(sample[r * samples + before[k] + (left - 1) / 2], k)) before[k] += ceil_div(left, 2);
-      for (int k = 0; k < at_once; ++k) before[k] *= step;
-      for (int half = step / 2; half > 0; half /= 2)
-        for (int k = 0; k < at_once; ++k)
-          if (const int i = before[k] + half - 1; i < length && precedes(element(r * run + i), k)) before[k] += half;
+      const auto search = [&](const auto& at) {  // halves, the same for all
+        for (int left = to - from; left > 0; left -= ceil_div(left, 2))
+          for (int k = 0; k < at_once; ++k)
+            if (precedes(at(before[k] + (left - 1) / 2), mine[k])) before[k] += ceil_div(left, 2);
+      };
+      if (to - from <= part) {
+        block.sync_warp();  // the part is free again
+        for (int i = block.lane(); i < to - from; i += simt::warp_size) part_of_run[i] = element(r * run + from + i);
+        block.sync_warp();
+        search([&](int i) -> const T& { return part_of_run[i]; });
+      } else {
+        search([&](int i) { return element(r * run + from + i); });
+      }
       for (int k = 0; k < at_once; ++k)
-        simt::atomic_add(&memory.place[k * simt::warp_size + block.lane()], static_cast<unsigned>(before[k]));
+        simt::atomic_add(&memory.place[k * simt::warp_size + block.lane()], static_cast<unsigned>(from + before[k]));
     }
     block.sync();
     for (int i = block.thread(); i < count; i += threads)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// How warps sort short segments of numbers that lie in shared memory, without comparators and barriers.
+// How warps sort segments of numbers that lie in shared memory, without comparators: short ones without barriers too.
 //
 //   1. A lane takes up to 16 neighbours of a segment as words: unsigned numbers in the order of the elements. Places past
 //      the end hold the largest number.
@@ -12,6 +12,8 @@
 //          lane 0   lane 1                    A lane keeps the smaller or the larger ones, so that
 //          1 4 6 9  2 3 5 8    1-8 4-5 6-3 9-2    1 4 3 2 | 9 6 5 8    and so on
 //
+//   4. Segments that are too long for a warp are shared by 2, 4, 8, ... of them, whose words pass through shared memory.
+//
 // A network is not stable: words of equal elements must be equal, or say where their elements lay. (Batcher, Sorting
 // networks and their applications, 1968; PMPP ch. 13.)
 #pragma once
@@ -22,6 +24,7 @@
 #include <pmpp/core/config.hpp>
 #include <pmpp/core/math.hpp>
 #include <pmpp/core/operators.hpp>
+#include <pmpp/simt/atomic.hpp>
 #include <pmpp/simt/bits.hpp>
 #include <pmpp/simt/block.hpp>
 
@@ -166,16 +169,17 @@ PMPP_HOST_DEVICE int sort_turn(Block& block, Memory& memory, int begin, int coun
 
 }  // namespace detail
 
-/// Sorts the segments of a tile, of up to short_segment elements each: segment s is [begin_of(s), begin_of(s + 1)). All
-/// threads of the block call it, after a barrier.
+/// Sorts the segments of a tile that have up to `longest` elements: segment s is [begin_of(s), begin_of(s + 1)). All threads of
+/// the block call it, after a barrier; warps from `first_warp` on share the work.
 template <class Words, class Block, class Memory, class Begin>
-PMPP_HOST_DEVICE void sort_short_segments(Block& block, Memory& memory, std::int64_t segments, Begin begin_of) {
-  const std::int64_t of_warp = ceil_div(segments, std::int64_t(block.warps())), first = block.warp() * of_warp;
-  const std::int64_t last = smaller(first + of_warp, segments);
+PMPP_HOST_DEVICE void sort_short_segments(Block& block, Memory& memory, std::int64_t segments, Begin begin_of,
+                                          int longest = short_segment, int first_warp = 0) {
+  const std::int64_t of_warp = ceil_div(segments, std::int64_t(block.warps() - first_warp));
+  const std::int64_t first = (block.warp() - first_warp) * of_warp, last = smaller(first + of_warp, segments);
   for (std::int64_t next = first; next < last;) {
     const std::int64_t s = next + block.lane();
-    const int begin = s < last ? begin_of(s) : 0, count = s < last ? begin_of(s + 1) - begin : 0;
-    const int most = block.warp_max(count);
+    const int begin = s < last ? begin_of(s) : 0, all = s < last ? begin_of(s + 1) - begin : 0;
+    const int count = all > longest ? 0 : all, most = block.warp_max(count);
     if (most <= 1)
       next += simt::warp_size;
     else if (most <= 4)
@@ -185,6 +189,120 @@ PMPP_HOST_DEVICE void sort_short_segments(Block& block, Memory& memory, std::int
     else
       next += detail::sort_turn<Words, 16>(block, memory, begin, count, most);
   }
+}
+
+/// What it takes to sort long segments beside their tile: which there are, and room for words on their way between warps.
+template <class Word, int Threads, int Items>
+struct long_segments_memory {
+  static constexpr int items = Items;
+  static constexpr int longest_short = Items * simt::warp_size;  ///< elements that a warp sorts
+  static constexpr int most = larger(1, Threads* Items / longest_short);
+
+  int count;  ///< of long segments; the caller sets it to 0, and notes them
+  int begin[most], length[most];
+  Word words[Threads * (items + 1)];  ///< an odd number for each thread: lanes meet different banks
+
+  PMPP_HOST_DEVICE void note(int first, int elements) {
+    const int i = simt::atomic_add(&count, 1);
+    begin[i] = first;
+    length[i] = elements;
+  }
+};
+
+namespace detail {
+
+/// Which part of a long segment a thread has: it is shared by a power of two of warps, from a multiple of that on.
+struct sharing_threads {
+  int own = 0, threads = 0;  ///< the thread's number among those that share it
+  int begin = 0, count = 0;  ///< where the segment lies in the tile
+};
+
+/// Keeps the smaller or the larger words of this thread's and another's, if it `merges`. Mirrored: the first with the last,
+/// and so on. All threads of the block call it.
+template <class Block, class Word, int Items>
+PMPP_HOST_DEVICE void keep_some(Block& block, Word* words, Word (&x)[Items], bool merges, int other, bool mirrored,
+                                bool upper) {
+  constexpr int stride = Items + 1;
+  block.sync();  // words are free again
+  for (int k = 0; k < Items; ++k) words[block.thread() * stride + k] = x[k];
+  block.sync();
+  if (!merges) return;
+  const Word* const its = words + other * stride + (mirrored ? Items - 1 : 0);
+  const int step = mirrored ? -1 : 1;
+  for (int k = 0; k < Items; ++k) keep_one(x[k], its[k * step], upper);
+}
+/// The same for a lane `flips` away; all lanes of a warp call it.
+template <class Block, class Word, int Items>
+PMPP_HOST_DEVICE void keep_some_of_lane(Block& block, Word (&x)[Items], int flips, bool mirrored, bool upper) {
+  Word its[Items];
+  for (int k = 0; k < Items; ++k) its[k] = block.shuffle_xor(x[k], flips);
+  for (int k = 0; k < Items; ++k) keep_one(x[k], mirrored ? its[Items - 1 - k] : its[k], upper);
+}
+
+/// Sorts long segments, each shared by up to `most` threads.
+template <class Words, class Block, class Memory, class LongMemory>
+PMPP_HOST_DEVICE void sort_long_turn(Block& block, Memory& memory, LongMemory& of_long, const sharing_threads& of,
+                                     int most) {
+  using T = typename Memory::element;
+  using word = decltype(Words::word(T{}, 0));
+  constexpr int items = LongMemory::items, warp_size = simt::warp_size;
+  const int own = of.own, first = own * items, have = of.count - first;  // have may be negative
+  T* const slots = memory.slots();
+  const auto at = [&](int place) -> T& { return slots[Memory::slot(of.begin + place)]; };
+  word x[items];
+  for (int k = 0; k < items; ++k) {
+    x[k] = static_cast<word>(~word(0));
+    if (k < have) x[k] = Words::word(at(first + k), first + k);
+  }
+  sort_by_network(x);
+  for (int width = 2; width <= most; width *= 2) {  // threads that merge
+    const bool merges = width <= of.threads;
+    const auto keep = [&](int flips, bool mirrored, bool upper) {
+      if (flips >= warp_size)
+        keep_some(block, of_long.words, x, merges, block.thread() - own + (own ^ flips), mirrored, upper);
+      else if (merges)
+        keep_some_of_lane(block, x, flips, mirrored, upper);
+    };
+    keep(width - 1, true, (own & width / 2) != 0);
+    for (int distance = width / 4; distance > 0; distance /= 2) keep(distance, false, (own & distance) != 0);
+    if (merges) sort_bitonic(x);
+  }
+  T sorted[items];
+  for (int k = 0; k < items; ++k) sorted[k] = Words::element(x[k], k < have, at);
+  block.sync();  // all have what they need
+  for (int k = 0; k < items; ++k)
+    if (k < have) at(first + k) = sorted[k];
+}
+
+}  // namespace detail
+
+/// Sorts all segments of a tile. Of the long ones, with more elements than longest_short, of_long must have noted which they
+/// are: 2, 4, 8, ... warps share one, and merge as lanes do, by way of shared memory; meanwhile others sort short ones. All
+/// threads of the block call it, after a barrier.
+template <class Words, class Block, class Memory, class LongMemory, class Begin>
+PMPP_HOST_DEVICE void sort_all_segments(Block& block, Memory& memory, LongMemory& of_long, std::int64_t segments,
+                                        Begin begin_of) {
+  int next = 0;
+  do {
+    const int before = next;
+    detail::sharing_threads own;
+    int most = 1, taken = 0;  // threads
+    for (; next < of_long.count; ++next) {
+      const int length = of_long.length[next];
+      int threads = 2 * simt::warp_size;
+      while (threads * LongMemory::items < length) threads *= 2;
+      const int first = round_up(taken, threads);
+      if (first + threads > block.threads()) break;
+      taken = first + threads;
+      most = larger(most, threads);
+      if (block.thread() >= first && block.thread() < taken)
+        own = {block.thread() - first, threads, of_long.begin[next], length};
+    }
+    const int free_warp = taken < block.threads() ? taken / simt::warp_size : 0;
+    if (before == 0 && block.warp() >= free_warp)
+      sort_short_segments<Words>(block, memory, segments, begin_of, LongMemory::longest_short, free_warp);
+    if (taken > 0) detail::sort_long_turn<Words>(block, memory, of_long, own, most);
+  } while (next < of_long.count);
 }
 
 }  // namespace pmpp::inline PMPP_BACKEND::block
