@@ -159,6 +159,23 @@ bool gemm_of_few_rows(const P& where, const gemm_problem<TA, TB, TC, S, Epilogue
   return false;
 }
 
+/// A small C and a long k: shares, where they are expected to take less than `clocks`. Says whether they were.
+template <gemm_tuning Tuning, class A, class P, class TA, class TB, class TC, class S, class Epilogue>
+bool gemm_of_shares(const P& where, const gemm_problem<TA, TB, TC, S, Epilogue>& x, int processors, double clocks) {
+  if constexpr (Tuning.share.m > 0 && std::is_same_v<TA, A> && std::is_same_v<TB, A>) {
+    if (!fits_shares(x)) return false;
+    const double large = clocks_of_shares<Tuning.share>(x, processors),
+                 small = clocks_of_shares<Tuning.small_share>(x, processors);
+    if (smaller(large, small) >= clocks) return false;
+    if (large <= small)
+      gemm_by_shares<Tuning.share, A>(where, x, processors);
+    else
+      gemm_by_shares<Tuning.small_share, A>(where, x, processors);
+    return true;
+  }
+  return false;
+}
+
 /// Chooses among the tiles by what they are expected to cost.
 template <gemm_tuning Tuning, bool Batched, class A, class P, class TA, class TB, class TC, class S, class Epilogue>
 void gemm_on_blocks(const P& where, const gemm_problem<TA, TB, TC, S, Epilogue>& x) {
@@ -186,18 +203,12 @@ void gemm_on_blocks(const P& where, const gemm_problem<TA, TB, TC, S, Epilogue>&
   if constexpr (Tuning.sliced.m > 0 && Tuning.oblong.m > 0) {
     const gemm_plan sliced = cost(std::integral_constant<gemm_tile, Tuning.sliced>{}, false),
                     oblong = cost(std::integral_constant<gemm_tile, Tuning.oblong>{}, false);
-    if (!few && smaller(sliced.clocks, oblong.clocks) < least)
+    const double sliced_least = few ? least : smaller(sliced.clocks, oblong.clocks);
+    if (gemm_of_shares<Tuning, A>(where, x, processors, smaller(least, sliced_least))) return;
+    if (sliced_least < least)
       return sliced.clocks < oblong.clocks ? gemm_by_tiles<Tuning.sliced, A>(where, x, sliced)
                                            : gemm_by_tiles<Tuning.oblong, A>(where, x, oblong);
   }
-  if constexpr (Tuning.share.m > 0 && std::is_same_v<TA, A> && std::is_same_v<TB, A>)
-    if (fits_shares(x)) {
-      const double share = clocks_of_shares<Tuning.share>(x, processors),
-                   small_share = clocks_of_shares<Tuning.small_share>(x, processors);
-      const double others = least * (few ? 1.1 : 1);  // 2 to 34 % more was measured than plan_gemm expects
-      if (share < others && share <= small_share) return gemm_by_shares<Tuning.share, A>(where, x, processors);
-      if (small_share < others) return gemm_by_shares<Tuning.small_share, A>(where, x, processors);
-    }
   if (large.clocks == least)
     gemm_by_copies<Tuning.large, A, Tuning.bulk>(where, x, large);
   else if (small.clocks == least)

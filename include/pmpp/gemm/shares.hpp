@@ -340,7 +340,7 @@ template <gemm_share Tile, class TA, class TB, class TC, class S, class Epilogue
 double clocks_of_shares(const gemm_problem<TA, TB, TC, S, Epilogue>& x, int processors) {
   constexpr double start = 16000, bytes = 1600;                      // all but products; read in a clock
   constexpr double area = Tile.m * Tile.n, tile = 0.02 * area;       // for each
-  constexpr double product = (area < 128 * 128 ? 1.7 : 1.36) / 128;  // copies of small tiles are more work for each
+  constexpr double product = (area < 128 * 128 ? 1.7 : 1.42) / 128;  // copies of small tiles are more work for each
   const std::int64_t tiles = ceil_div(x.c.rows, std::int64_t(Tile.m)) * ceil_div(x.c.cols, std::int64_t(Tile.n));
   const std::int64_t share = ceil_div(tiles * ceil_div(x.k, std::int64_t(Tile.k)), std::int64_t(processors));
   const double read = double(x.k) * double(x.c.rows + x.c.cols) * sizeof(TA) / bytes;
