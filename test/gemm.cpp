@@ -189,10 +189,10 @@ TEST_CASE("gemm: warps that share a tile; whole tiles beside tiles whose k is sp
 }
 
 TEST_CASE("gemm: a plan in waves covers the product and leaves no multiprocessor with more than it has room for") {
-  constexpr auto tuning = pmpp::gemm_tuning_for<float>();
-  constexpr pmpp::detail::gemm_cost costs[] = {pmpp::detail::gemm_cost_of<tuning.large, float>(),
-                                               pmpp::detail::gemm_cost_of<tuning.small, float>(),
-                                               pmpp::detail::gemm_cost_of<tuning.oblong, float>()};
+  using pmpp::detail::gemm_cost_of, pmpp::gemm_tuning_for;
+  constexpr pmpp::detail::gemm_cost costs[] = {gemm_cost_of<gemm_tuning_for<float>().large, float>(),
+                                               gemm_cost_of<gemm_tuning_for<float>().small, float>(),
+                                               gemm_cost_of<gemm_tuning_for<float>().oblong, float>()};
   for (int i = 0; i < 3000; ++i) {
     const auto size = [] { return 1 + test::random_values<std::uint32_t>(1)[0] % random_of({40u, 700u, 5000u}); };
     const std::int64_t m = size(), n = size(), k = i % 50 == 0 ? 0 : std::int64_t(size()), batch = 1 + i % 4 / 3 * 5;

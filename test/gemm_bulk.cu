@@ -144,7 +144,12 @@ TEST_CASE("gemm in bulk: the same bits on every run; what cannot be read is refu
 
 // Every product by the large tile.
 constexpr pmpp::gemm_tile large = pmpp::gemm_tuning_for<float>().large;
-constexpr pmpp::gemm_tuning only_large{large, large, large, large, {}, {}, {}, {}, {}, real};
+constexpr pmpp::gemm_tuning only_large = [] {
+  pmpp::gemm_tuning tuning;
+  tuning.large = tuning.small = tuning.wide = tuning.each = large;
+  tuning.bulk = real;
+  return tuning;
+}();
 
 TEST_CASE("gemm of large floats, whatever the layouts") {
   for (const bool ta : {false, true})
