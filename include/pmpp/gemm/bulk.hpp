@@ -70,13 +70,7 @@ struct gemm_bulk_kernel
   PMPP_HOST_DEVICE void operator()([[maybe_unused]] Block& block, [[maybe_unused]] shared& memory,
                                    [[maybe_unused]] const arguments& x) const {
 #if defined(__CUDA_ARCH_FEAT_SM90_ALL)
-    if (block.thread() == 0) {
-      for (int s = 0; s < Tile.stages; ++s) {
-        memory.full[s].init(1);
-        memory.empty[s].init(multiplying / simt::warp_size);
-      }
-      simt::barriers_visible();
-    }
+    if (block.thread() == 0) simt::prepare_stages(memory.full, memory.empty, multiplying / simt::warp_size);
     block.sync();
     if (block.thread() >= multiplying) {
       simt::keep_registers<few_registers>();
@@ -113,14 +107,7 @@ private:
     }
   };
 
-  /// Which stage is next, and whether its round is an odd one.
-  struct position {
-    int stage = 0;
-    bool odd = false;
-    __device__ void advance() {
-      if (++stage == Tile.stages) stage = 0, odd = !odd;
-    }
-  };
+  using position = simt::stage_position<Tile.stages>;
 
   /// Asks for the slabs of the block, one after another.
   template <class Block>

@@ -397,8 +397,7 @@ template <simt::mma_type Type, mma_tile Tile, bool AlongKA, bool AlongKB, class 
 void launch_mma(const P& where, const gemm_problem<T, T, TC, S, Epilogue>& x, const gemm_plan& plan,
                 typename simt::mma<Type>::sum* partials, std::int64_t partial_row) {
   using kernel = mma_kernel<Type, T, TC, S, Epilogue, Tile, AlongKA, AlongKB>;
-  const bool wide = x.c.col_stride == 1 && x.c.row_stride % 2 == 0 && x.c.batch_stride % 2 == 0 &&
-                    reinterpret_cast<std::uintptr_t>(x.c.data) % (2 * sizeof(TC)) == 0;
+  const bool wide = x.c.is_written_by(2);
   const std::int64_t blocks = plan.tiles_m * plan.tiles_n * plan.splits * x.batch, most = std::int64_t(1) << 30;
   for (std::int64_t first = 0; first < blocks; first += most)
     launch(where, smaller(most, blocks - first), kernel{},

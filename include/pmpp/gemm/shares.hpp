@@ -362,14 +362,13 @@ void gemm_by_shares(const P& where, const gemm_problem<A, A, TC, S, Epilogue>& x
     // Teams that share the parts of a word keep more of them on their way, as long as each block has one chunk to add up.
     std::int64_t teams = 1;
     while (2 * teams * tiles * kernel::words <= blocks * kernel::threads && 2 * teams * tiles <= blocks) teams *= 2;
-    const bool wide = x.c.col_stride == 1 && x.c.row_stride % kernel::word == 0 &&
-                      reinterpret_cast<std::uintptr_t>(x.c.data) % (kernel::word * sizeof(TC)) == 0;
     scratch memory(where, checked_bytes(2 * blocks * kernel::words * kernel::word, sizeof(A), "gemm"),
                    2 * sizeof(unsigned));
-    launch_together(where, blocks, kernel{},
-                    typename kernel::arguments{x.a, x.b, x.c, x.k, static_cast<int>(slabs), static_cast<int>(tiles_m),
-                                               static_cast<int>(tiles_n), static_cast<int>(teams),
-                                               static_cast<A*>(memory.data()), memory.state(), x.result, wide, A(1)});
+    launch_together(
+        where, blocks, kernel{},
+        typename kernel::arguments{x.a, x.b, x.c, x.k, static_cast<int>(slabs), static_cast<int>(tiles_m),
+                                   static_cast<int>(tiles_n), static_cast<int>(teams), static_cast<A*>(memory.data()),
+                                   memory.state(), x.result, x.c.is_written_by(kernel::word), A(1)});
   };
   if (along_b)
     run.template operator()<true, true>();

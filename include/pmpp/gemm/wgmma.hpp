@@ -109,13 +109,7 @@ struct gemm_wgmma_kernel {
   PMPP_HOST_DEVICE void operator()([[maybe_unused]] Block& block, [[maybe_unused]] shared& memory,
                                    [[maybe_unused]] const arguments& x) const {
 #if defined(__CUDA_ARCH_FEAT_SM90_ALL)
-    if (block.thread() == 0) {
-      for (int s = 0; s < Tile.stages; ++s) {
-        memory.full[s].init(1);
-        memory.empty[s].init(is_double ? 4 * consumers : consumers);
-      }
-      simt::barriers_visible();
-    }
+    if (block.thread() == 0) simt::prepare_stages(memory.full, memory.empty, is_double ? 4 * consumers : consumers);
     block.sync();
     simt::previous_kernels_done();
     if (block.warp() < 4) {
@@ -155,14 +149,7 @@ private:
     }
   };
 
-  /// Which stage is next, and whether its round is an odd one.
-  struct position {
-    int stage = 0;
-    bool odd = false;
-    __device__ void advance() {
-      if (++stage == Tile.stages) stage = 0, odd = !odd;
-    }
-  };
+  using position = simt::stage_position<Tile.stages>;
 
   /// Calls f(place) for each tile of this block.
   template <class Block, class F>

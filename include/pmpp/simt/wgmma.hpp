@@ -178,6 +178,27 @@ __device__ inline void previous_kernels_done() { asm volatile("griddepcontrol.wa
 /// Makes initialised barriers known to the copy unit. One thread calls, before the block meets.
 __device__ inline void barriers_visible() { asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory"); }
 
+/// Makes the barriers of stages ready, each of which one thread fills and so many arrivals empty. One thread calls, before the
+/// block meets.
+template <int Stages>
+__device__ void prepare_stages(transaction_barrier (&full)[Stages], transaction_barrier (&empty)[Stages], int readers) {
+  for (int s = 0; s < Stages; ++s) {
+    full[s].init(1);
+    empty[s].init(readers);
+  }
+  barriers_visible();
+}
+
+/// Which of the stages is next, and whether its round is an odd one.
+template <int Stages>
+struct stage_position {
+  int stage = 0;
+  bool odd = false;
+  __device__ void advance() {
+    if (++stage == Stages) stage = 0, odd = !odd;
+  }
+};
+
 __device__ inline void copy_tile(void* to, const tile_map& map, transaction_barrier& done, int x, int y, int z) {
   asm volatile(
       "cp.async.bulk.tensor.3d.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1, {%3, %4, %5}], [%2];" ::
