@@ -30,7 +30,7 @@ constexpr wgmma_tile large = pmpp::detail::wgmma_tiles[0], middle = pmpp::detail
                      wide = pmpp::detail::wgmma_tiles[2], small = pmpp::detail::wgmma_tiles[3];
 
 bool available() {
-  if (pmpp::detail::wgmma_available<pmpp::simt::wgmma_probe>(pmpp::detail::device_limits::current())) return true;
+  if (pmpp::detail::wgmma_available<pmpp::simt::wgmma_probe>(pmpp::detail::launch_device())) return true;
   MESSAGE("skipped: not a GPU of sm_90a, or not compiled for it (CMAKE_CUDA_ARCHITECTURES=90a)");
   return false;
 }

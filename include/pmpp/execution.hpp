@@ -50,11 +50,11 @@ struct host_policy {
   constexpr host_policy threads(int count) const { return {count}; }
 };
 
-/// The machine that runs the kernels of a kernel_policy.
-enum class machine { gpu, emulator };
+/// What runs the kernels of a kernel_policy.
+enum class backend { gpu, emulator };
 
 /// Kernels, on a GPU or in the emulator.
-template <machine Where>
+template <backend Where>
 struct kernel_policy {
   stream_handle stream = nullptr;
   workspace* scratch = nullptr;  ///< scratch memory, or nullptr: allocated in stream order per call
@@ -77,8 +77,8 @@ struct kernel_policy {
   }
 };
 
-using emulated_policy = kernel_policy<machine::emulator>;
-using device_policy = kernel_policy<PMPP_CUDA ? machine::gpu : machine::emulator>;
+using emulated_policy = kernel_policy<backend::emulator>;
+using device_policy = kernel_policy<PMPP_CUDA ? backend::gpu : backend::emulator>;
 
 inline constexpr seq_policy seq{};
 inline constexpr host_policy host{};
@@ -90,7 +90,7 @@ inline constexpr emulated_policy emulated{};
 namespace detail {
 template <class P>
 inline constexpr bool is_kernel_policy = false;
-template <machine Where>
+template <backend Where>
 inline constexpr bool is_kernel_policy<kernel_policy<Where>> = true;
 }  // namespace detail
 
@@ -105,6 +105,6 @@ concept execution_policy = kernel_execution<P> || std::same_as<std::remove_cvref
 
 /// A policy that runs kernels on a GPU.
 template <class P>
-concept gpu_execution = std::same_as<std::remove_cvref_t<P>, kernel_policy<machine::gpu>>;
+concept gpu_execution = std::same_as<std::remove_cvref_t<P>, kernel_policy<backend::gpu>>;
 
 }  // namespace pmpp::inline PMPP_BACKEND

@@ -25,6 +25,7 @@
 #include <pmpp/core/math.hpp>
 #include <pmpp/execution.hpp>
 #include <pmpp/simt/block.hpp>
+#include <pmpp/simt/machine_of.hpp>
 #if PMPP_CUDA
 #include <pmpp/simt/cuda_block.hpp>
 #endif
@@ -80,40 +81,6 @@ constexpr bool has_fixed_threads = requires {
 };
 
 #if PMPP_CUDA
-/// What launching asks of a device, read once per device.
-struct device_limits {
-  int shared_per_block = 0;      ///< bytes a block may have after opting in
-  int shared_per_processor = 0;  ///< bytes that the blocks of a multiprocessor may have together
-  int processors = 0;            ///< streaming multiprocessors
-
-  static constexpr int most_devices = 64;
-
-  static int current() {
-    int id = 0;
-    check(cudaGetDevice(&id), "cudaGetDevice");
-    if (id >= most_devices)
-      throw std::invalid_argument("pmpp: device " + std::to_string(id) + " is past the limit of 64");
-    return id;
-  }
-  static const device_limits& of(int id) {
-    static device_limits table[most_devices];
-    static bool known[most_devices];
-    if (!__atomic_load_n(&known[id], __ATOMIC_ACQUIRE)) {
-      device_limits d;  // several threads may fill the same entry with the same values
-      check(cudaDeviceGetAttribute(&d.shared_per_block, cudaDevAttrMaxSharedMemoryPerBlockOptin, id),
-            "cudaDeviceGetAttribute");
-      check(cudaDeviceGetAttribute(&d.shared_per_processor, cudaDevAttrMaxSharedMemoryPerMultiprocessor, id),
-            "cudaDeviceGetAttribute");
-      check(cudaDeviceGetAttribute(&d.processors, cudaDevAttrMultiProcessorCount, id), "cudaDeviceGetAttribute");
-      __atomic_store_n(&table[id].shared_per_block, d.shared_per_block, __ATOMIC_RELAXED);
-      __atomic_store_n(&table[id].shared_per_processor, d.shared_per_processor, __ATOMIC_RELAXED);
-      __atomic_store_n(&table[id].processors, d.processors, __ATOMIC_RELAXED);
-      __atomic_store_n(&known[id], true, __ATOMIC_RELEASE);
-    }
-    return table[id];
-  }
-};
-
 inline void require_stream_of(int device, cudaStream_t stream) {
   if (stream == nullptr || stream == cudaStreamLegacy || stream == cudaStreamPerThread) return;
   cudaStreamCaptureStatus capture = cudaStreamCaptureStatusNone;
@@ -142,42 +109,24 @@ inline void after_launch(cudaError_t status, std::string_view kernel, cudaStream
 }
 #endif
 
-/// The number of multiprocessors that the policy's machine has, to size a grid by. The emulator pretends to have two.
-template <kernel_execution P>
-int processor_count(const P&) {
-#if PMPP_CUDA
-  if constexpr (gpu_execution<P>) return device_limits::of(device_limits::current()).processors;
-#endif
-  return 2;
-}
-
-/// The bytes of shared memory that a block may have on the policy's machine. The emulator has those of an H100.
-template <kernel_execution P>
-std::size_t shared_limit(const P&) {
-#if PMPP_CUDA
-  if constexpr (gpu_execution<P>)
-    return static_cast<std::size_t>(device_limits::of(device_limits::current()).shared_per_block);
-#endif
-  return 227 * 1024;
-}
-
 #if defined(__CUDACC__) && PMPP_CUDA
-/// More than 48 KB of shared memory, static and dynamic together, has to be asked for.
-inline void allow_shared_bytes(const void* function, std::size_t static_bytes, std::size_t dynamic_bytes) {
-  if (static_bytes + dynamic_bytes <= simt::detail::static_shared_limit) return;
-  check(cudaFuncSetAttribute(function, cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(dynamic_bytes)),
+/// More than 48 KB of shared memory, static and dynamic together, has to be asked for: as much as there is, so that launches
+/// of any size may follow from any thread, and what a program has asked for itself is never lowered.
+inline void allow_shared_bytes(int device, const void* function) {
+  cudaFuncAttributes attributes;
+  check(cudaFuncGetAttributes(&attributes, function), "cudaFuncGetAttributes");
+  const int most = machine_of_device(device).shared_per_block - static_cast<int>(attributes.sharedSizeBytes);
+  if (attributes.maxDynamicSharedSizeBytes >= most) return;
+  check(cudaFuncSetAttribute(function, cudaFuncAttributeMaxDynamicSharedMemorySize, most),
         "cudaFuncSetAttribute(MaxDynamicSharedMemorySize)");
 }
 
-/// The same, once per kernel and device: as much as there is, so that launches of any size may follow from any thread.
+/// The same, once per kernel and device.
 template <class Kernel>
 void allow_shared_bytes_once(int device, const void* function) {
-  static bool allowed[device_limits::most_devices];
+  static bool allowed[most_devices];
   if (__atomic_load_n(&allowed[device], __ATOMIC_RELAXED)) return;
-  cudaFuncAttributes attributes;
-  check(cudaFuncGetAttributes(&attributes, function), "cudaFuncGetAttributes");
-  allow_shared_bytes(function, attributes.sharedSizeBytes,
-                     std::size_t(device_limits::of(device).shared_per_block) - attributes.sharedSizeBytes);
+  allow_shared_bytes(device, function);
   __atomic_store_n(&allowed[device], true, __ATOMIC_RELAXED);
 }
 
@@ -185,11 +134,11 @@ void allow_shared_bytes_once(int device, const void* function) {
 /// use. A kernel that says `leaves_first_cache` gets what min_blocks blocks need. Once per kernel and device.
 template <class Kernel, class Entry>
 void leave_first_cache_once(int device, const void* function) {
-  static bool done[device_limits::most_devices];
+  static bool done[most_devices];
   if (__atomic_load_n(&done[device], __ATOMIC_RELAXED)) return;
   constexpr std::size_t reserved = 1024;  // by CUDA, for each block
   const std::size_t bytes = std::size_t(Kernel::min_blocks) * (simt::detail::shared_bytes_of<Kernel> + reserved),
-                    all = std::size_t(device_limits::of(device).shared_per_processor);
+                    all = std::size_t(machine_of_device(device).shared_per_multiprocessor);
   check(cudaFuncSetAttribute(function, cudaFuncAttributePreferredSharedMemoryCarveout,
                              static_cast<int>(smaller(std::size_t(100), ceil_div(100 * bytes, all)))),
         "cudaFuncSetAttribute(PreferredSharedMemoryCarveout)");
@@ -217,8 +166,8 @@ void launch_kernel([[maybe_unused]] const P& where, const grid& shape, const Ker
   constexpr std::size_t own = simt::detail::shared_bytes_of<Kernel>;
   if constexpr (gpu_execution<P>) {
 #if defined(__CUDACC__) && PMPP_CUDA
-    const int id = device_limits::current();
-    if (!has_blocks(shape, name, most_threads, own, std::size_t(device_limits::of(id).shared_per_block))) return;
+    const int id = launch_device();
+    if (!has_blocks(shape, name, most_threads, own, std::size_t(machine_of_device(id).shared_per_block))) return;
     require_stream_of(id, where.stream);
     constexpr bool all_dynamic = own > simt::detail::static_shared_limit;
     const std::size_t dynamic_bytes = shape.dynamic_shared + (all_dynamic ? round_up(own, std::size_t(16)) : 0);
@@ -278,16 +227,18 @@ void launch(const P& where, std::int64_t blocks, const Kernel& kernel, const Arg
 template <class... Parameters, class... Args>
 requires(sizeof...(Parameters) == sizeof...(Args)) void launch(const device_policy& where, const grid& shape,
                                                                void (*kernel)(Parameters...), Args&&... args) {
-  const int id = detail::device_limits::current();
+  const int id = detail::launch_device();
+  const auto* entry = reinterpret_cast<const void*>(kernel);
   cudaFuncAttributes attributes;
-  check(cudaFuncGetAttributes(&attributes, kernel), "cudaFuncGetAttributes");
+  check(cudaFuncGetAttributes(&attributes, entry), "cudaFuncGetAttributes");
   const char* name = "__global__ function";
-  check(cudaFuncGetName(&name, reinterpret_cast<const void*>(kernel)), "cudaFuncGetName");
+  check(cudaFuncGetName(&name, entry), "cudaFuncGetName");
   if (!detail::has_blocks(shape, name, attributes.maxThreadsPerBlock, attributes.sharedSizeBytes,
-                          std::size_t(detail::device_limits::of(id).shared_per_block)))
+                          std::size_t(detail::machine_of_device(id).shared_per_block)))
     return;
   detail::require_stream_of(id, where.stream);
-  detail::allow_shared_bytes(reinterpret_cast<const void*>(kernel), attributes.sharedSizeBytes, shape.dynamic_shared);
+  if (attributes.sharedSizeBytes + shape.dynamic_shared > simt::detail::static_shared_limit)
+    detail::allow_shared_bytes(id, entry);
   const cudaLaunchConfig_t config = detail::launch_config(shape, shape.dynamic_shared, where.stream);
   detail::after_launch(cudaLaunchKernelEx(&config, kernel, static_cast<Parameters>(args)...), name, where.stream,
                        std::source_location::current());

@@ -9,6 +9,7 @@
 #include <pmpp/core/csr_view.hpp>
 #include <pmpp/core/error.hpp>
 #include <pmpp/core/iterator.hpp>
+#include <pmpp/core/machine.hpp>
 #include <pmpp/core/math.hpp>
 #include <pmpp/core/matrix_view.hpp>
 #include <pmpp/core/operators.hpp>

@@ -50,7 +50,7 @@ EXTERNAL = {
     "cuda_runtime.h":     ["execution.hpp", "launch.hpp", "occupancy.hpp", "memory/*", "simt/cuda_block.hpp",
                            "core/error.hpp"],
     "cuda_runtime_api.h": ["execution.hpp", "launch.hpp", "occupancy.hpp", "memory/*", "simt/cuda_block.hpp",
-                           "core/error.hpp"],
+                           "simt/machine_of.hpp", "core/error.hpp"],
     "cuda_fp16.h":        ["*"],  # types of elements
     "cuda_bf16.h":        ["*"],
     "omp.h":              ["host/*"],

@@ -186,7 +186,7 @@ bool layer_by_wgmma(const P& where, const layer<T, TC, Epilogue>& l) {
     const bool columns = has_pixel_columns(l.out), products = columns && l.in.channel_stride() != 1;
     if (l.groups != 1 || l.filters.channel_stride() != 1 || !(columns || has_pixel_rows(l.out)) ||
         !(products ? is_product(l) : l.in.channel_stride() == 1) || l.pixels() >= most || l.out.channels() >= most ||
-        !wgmma_available<simt::wgmma_probe>(device_limits::current()))
+        !wgmma_available<simt::wgmma_probe>(launch_device()))
       return false;
     // What mma.sync takes with k in parts for all multiprocessors, which this path does not do.
     const double others =

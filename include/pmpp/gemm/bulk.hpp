@@ -192,7 +192,7 @@ private:
 /// Whether the current device has the copy unit, and code for it. (A template, as wgmma_available.)
 template <class Probe = simt::wgmma_probe>
 bool copy_unit_available() {
-  return wgmma_available<Probe>(device_limits::current());
+  return wgmma_available<Probe>(launch_device());
 }
 
 /// Enqueues a product of large floats whose operands lie along m and n; says whether it can.

@@ -610,7 +610,7 @@ private:
 template <class Probe>
 bool wgmma_available(int device) {
   enum : char { unknown, no, yes };
-  static char known[device_limits::most_devices];
+  static char known[most_devices];
   char answer = __atomic_load_n(&known[device], __ATOMIC_RELAXED);
   if (answer == unknown) {
     void (*const probe)(Probe) = simt::detail::run_kernel<Probe::threads, Probe>;
@@ -822,7 +822,7 @@ bool gemm_by_wgmma(const P& where, gemm_problem<T, T, TC, S, Epilogue> x) {
                 sizeof(TC) <= 8) {
     constexpr std::int64_t most = std::int64_t(1) << 31;
     if (x.k == 0 || x.k >= most || x.c.rows >= most || x.c.cols >= most || x.batch >= most ||
-        !wgmma_available<simt::wgmma_probe>(device_limits::current()))
+        !wgmma_available<simt::wgmma_probe>(launch_device()))
       return false;
     bool a_along_k = is_read_by_words(x.a, true, x.batch), b_along_k = is_read_by_words(x.b, true, x.batch);
     constexpr bool only_along_k = sizeof(T) == 1;

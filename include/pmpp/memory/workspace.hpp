@@ -171,12 +171,12 @@ namespace detail {
 class scratch {
 public:
   /// state_bytes 0: the algorithm needs no state. \throws out_of_memory, cuda_error
-  template <machine Where>
+  template <backend Where>
   scratch(const kernel_policy<Where>& where, std::size_t bytes, std::size_t state_bytes = usual_state) : scratch() {
     bytes_ = round_up(bytes, allocation_alignment);
     state_bytes_ = state_bytes;
     if (bytes_ == 0 && state_bytes == 0) return;
-    if constexpr (Where == machine::gpu)
+    if constexpr (Where == backend::gpu)
       take_on_gpu(where.stream, where.scratch);
     else
       take_on_host(PMPP_CUDA ? nullptr : where.scratch);

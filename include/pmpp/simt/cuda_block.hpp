@@ -121,18 +121,21 @@ namespace detail {
 template <int Threads, class Kernel, class... Args>
 __global__ void __launch_bounds__(threads_of<Kernel>, min_blocks_of<Kernel>)
     run_kernel(const __grid_constant__ Kernel kernel, const __grid_constant__ Args... args) {
-  extern __shared__ __align__(16) std::byte dynamic[];
   if constexpr (shared_bytes_of<Kernel> == 0) {
+    extern __shared__ __align__(16) std::byte dynamic[];
     cuda_block<Threads> block(dynamic);
     kernel(block, args...);
   } else if constexpr (shared_bytes_of<Kernel> <= static_shared_limit) {
+    extern __shared__ __align__(16) std::byte dynamic[];
     __shared__ typename Kernel::shared memory;
     cuda_block<Threads> block(dynamic);
     kernel(block, memory, args...);
   } else {
+    static_assert(alignof(typename Kernel::shared) <= 1024, "pmpp: shared memory is aligned to 1024 bytes at most");
+    extern __shared__ __align__(1024) std::byte aligned[];  // what tensor maps that swizzle ask for
     constexpr std::size_t offset = (shared_bytes_of<Kernel> + 15) / 16 * 16;
-    cuda_block<Threads> block(dynamic + offset);
-    kernel(block, *reinterpret_cast<typename Kernel::shared*>(dynamic), args...);
+    cuda_block<Threads> block(aligned + offset);
+    kernel(block, *reinterpret_cast<typename Kernel::shared*>(aligned), args...);
   }
 }
 

@@ -44,6 +44,7 @@
 
 #include <pmpp/core/config.hpp>
 #include <pmpp/core/error.hpp>
+#include <pmpp/core/machine.hpp>
 #include <pmpp/simt/block.hpp>
 #include <pmpp/simt/fiber.hpp>
 
@@ -78,6 +79,9 @@ struct emulator_options {
   /// Blocks that an OS thread may have begun at once: further ones start when all threads of the others poll or wait.
   /// A kernel whose blocks wait for later blocks, as in a grid-wide barrier, needs as many as the grid has.
   int resident_blocks = 1;
+  /// What the emulator plays: limits of a block, number of multiprocessors; nullptr: as PMPP_EMULATOR_MACHINE says, or an
+  /// H100 with two multiprocessors, which keeps grids small.
+  const machine* plays = nullptr;
   /// A grid that does nothing but poll for so long is reported as a deadlock.
   double deadlock_seconds = 10;
   /// Set by scoped_counting (simt/counters.hpp).
@@ -120,7 +124,42 @@ inline emulator_options options_of_this_launch() {
   return options;
 }
 
+/// The machine of the environment: a name of core/machine.hpp, and behind a colon the number of multiprocessors, where it
+/// is to have fewer: h100:4.
+inline machine machine_of_environment() {
+  const char* text = std::getenv("PMPP_EMULATOR_MACHINE");
+  machine m;
+  m.multiprocessors = 2;
+  if (!text || !*text) return m;
+  const std::string_view asked = text, name = asked.substr(0, asked.find(':'));
+  std::string names;
+  const named_machine* found = nullptr;
+  for (const named_machine& known : known_machines) {
+    if (known.name == name) found = &known;
+    names += (names.empty() ? "" : ", ") + std::string(known.name);
+  }
+  require(found != nullptr, [&] { return "PMPP_EMULATOR_MACHINE=" + std::string(asked) + " is none of " + names; });
+  m = found->limits;
+  if (name.size() == asked.size()) return m;
+  const std::string count(asked.substr(name.size() + 1));
+  char* end = nullptr;
+  const long multiprocessors = std::strtol(count.c_str(), &end, 10);
+  require(*end == '\0' && multiprocessors >= 1 && multiprocessors <= m.multiprocessors, [&] {
+    return "PMPP_EMULATOR_MACHINE=" + std::string(asked) + ": after the colon stand 1 to " +
+           std::to_string(m.multiprocessors) + " multiprocessors";
+  });
+  m.multiprocessors = static_cast<int>(multiprocessors);
+  return m;
+}
+
 }  // namespace detail
+
+/// The machine that launches of this OS thread play. \throws std::invalid_argument if PMPP_EMULATOR_MACHINE names none.
+inline const machine& played_machine() {
+  if (const emulator_options* options = detail::scoped_options(); options && options->plays) return *options->plays;
+  static const machine of_environment = detail::machine_of_environment();
+  return of_environment;
+}
 
 /// While it lives, launches by this OS thread use these options instead of the environment's.
 class scoped_emulator_options {

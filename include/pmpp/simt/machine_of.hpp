@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// machine_of(where): the machine of a policy (core/machine.hpp), asked of CUDA once per device or played by the emulator.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <stdexcept>
+#include <string>
+
+#include <pmpp/core/config.hpp>
+#include <pmpp/core/error.hpp>
+#include <pmpp/core/machine.hpp>
+#include <pmpp/execution.hpp>
+#include <pmpp/simt/block.hpp>
+#if PMPP_CUDA
+#include <cuda_runtime_api.h>
+#endif
+#if PMPP_WITH_EMULATOR
+#include <pmpp/simt/emulator.hpp>
+#endif
+
+#pragma GCC visibility push(hidden)  // two shared libraries may hold two versions of this
+
+namespace pmpp::inline PMPP_BACKEND {
+
+#if PMPP_CUDA
+namespace detail {
+
+inline constexpr int most_devices = 64;
+
+/// The number of the current device.
+inline int launch_device() {
+  int id = 0;
+  check(cudaGetDevice(&id), "cudaGetDevice");
+  if (id >= most_devices)
+    throw std::invalid_argument("pmpp: device " + std::to_string(id) + " is past the limit of 64");
+  return id;
+}
+
+inline machine ask_machine(int id) {
+  const auto ask = [id](cudaDeviceAttr attribute) {
+    int value = 0;
+    check(cudaDeviceGetAttribute(&value, attribute, id), "cudaDeviceGetAttribute");
+    return value;
+  };
+  constexpr double under_load = 0.886;  // of the highest clock: 1755 of 1980 MHz, an H100 that multiplies
+  machine m;
+  m.architecture = 10 * ask(cudaDevAttrComputeCapabilityMajor) + ask(cudaDevAttrComputeCapabilityMinor);
+  m.multiprocessors = ask(cudaDevAttrMultiProcessorCount);
+  m.shared_per_block = ask(cudaDevAttrMaxSharedMemoryPerBlockOptin);
+  m.shared_per_multiprocessor = ask(cudaDevAttrMaxSharedMemoryPerMultiprocessor);
+  m.threads_per_multiprocessor = ask(cudaDevAttrMaxThreadsPerMultiProcessor);
+  m.blocks_per_multiprocessor = ask(cudaDevAttrMaxBlocksPerMultiprocessor);
+  m.registers_per_multiprocessor = ask(cudaDevAttrMaxRegistersPerMultiprocessor);
+  m.cooperative = ask(cudaDevAttrCooperativeLaunch) != 0;
+  m.l2_bytes = ask(cudaDevAttrL2CacheSize);
+  // A virtual GPU may keep its clocks to itself: then an H100's stay.
+  if (const int kilohertz = ask(cudaDevAttrClockRate); kilohertz > 0) m.clock = under_load * 1e3 * kilohertz;
+  const double memory_clock = 1e3 * ask(cudaDevAttrMemoryClockRate), bits = ask(cudaDevAttrGlobalMemoryBusWidth);
+  if (memory_clock * bits > 0) m.memory_bandwidth = 2 * memory_clock * bits / 8;
+  return m;
+}
+
+/// What device `id` is, asked once.
+inline const machine& machine_of_device(int id) {
+  static machine table[most_devices];
+  static int state[most_devices];  // 0: not known, 1: is being written, 2: known
+  if (__atomic_load_n(&state[id], __ATOMIC_ACQUIRE) == 2) return table[id];
+  const machine m = ask_machine(id);
+  int unknown = 0;
+  if (__atomic_compare_exchange_n(&state[id], &unknown, 1, false, __ATOMIC_ACQUIRE, __ATOMIC_ACQUIRE)) {
+    table[id] = m;
+    __atomic_store_n(&state[id], 2, __ATOMIC_RELEASE);
+  }
+  while (__atomic_load_n(&state[id], __ATOMIC_ACQUIRE) != 2) {
+  }
+  return table[id];
+}
+
+}  // namespace detail
+#endif
+
+/// The machine of a policy: the current CUDA device, asked once, or what the emulator plays (PMPP_EMULATOR_MACHINE).
+/// Does not wait or allocate. \throws cuda_error; std::invalid_argument for a machine that the emulator does not know.
+template <kernel_execution P>
+const machine& machine_of(const P&) {
+#if PMPP_CUDA
+  if constexpr (gpu_execution<P>) return detail::machine_of_device(detail::launch_device());
+#endif
+#if PMPP_WITH_EMULATOR
+  if constexpr (!gpu_execution<P>) return simt::played_machine();
+#endif
+}
+
+namespace detail {
+
+/// The number of multiprocessors that the policy's machine has, to size a grid by.
+template <kernel_execution P>
+int processor_count(const P& where) {
+  return machine_of(where).multiprocessors;
+}
+
+/// The bytes of shared memory that a block may have on the policy's machine.
+template <kernel_execution P>
+std::size_t shared_limit(const P& where) {
+  return static_cast<std::size_t>(machine_of(where).shared_per_block);
+}
+
+/// Blocks of Kernel that run at a time on all of the machine.
+template <class Kernel>
+std::int64_t resident_blocks(const machine& m) {
+  return std::int64_t(m.multiprocessors) *
+         m.resident_blocks(Kernel::threads, simt::detail::shared_bytes_of<Kernel>, simt::detail::min_blocks_of<Kernel>);
+}
+
+}  // namespace detail
+}  // namespace pmpp::inline PMPP_BACKEND
+
+#pragma GCC visibility pop
