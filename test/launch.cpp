@@ -6,7 +6,9 @@
 // functions, another stream, a stream of another device, code that fails.
 #include <pmpp/launch.hpp>
 
+#include <cstdint>
 #include <numeric>
+#include <thread>
 #include <vector>
 
 #include <pmpp/simt/atomic.hpp>
@@ -42,6 +44,19 @@ struct reverse_block {
     memory.item[block.thread()] = data[block.index() * threads + block.thread()];
     block.sync();
     data[block.index() * threads + block.thread()] = memory.item[threads - 1 - block.thread()];
+  }
+};
+
+struct of_aligned_stages {
+  struct shared {
+    struct alignas(1024) stage {
+      char bytes[20 * 1024];
+    } stages[3];
+  };
+  template <class Block>
+  PMPP_HOST_DEVICE void operator()(Block& block, shared& memory, unsigned* rest) const {
+    if (block.thread() == 0)
+      rest[block.index()] = static_cast<unsigned>(reinterpret_cast<std::uintptr_t>(&memory) % 1024);
   }
 };
 
@@ -139,6 +154,13 @@ TEST_CASE("every thread of a grid runs once and knows where it is") {
   }
 }
 
+TEST_CASE("shared memory that asks to be aligned") {
+  if (!pmpp::machine_of(device).fits(sizeof(of_aligned_stages::shared) + 16)) return;
+  pmpp::device_buffer<unsigned> rest(3, 77u);
+  pmpp::launch(device, grid{3, 32, 16}, of_aligned_stages{}, rest.data());
+  CHECK(pmpp::to_host(rest) == std::vector<unsigned>(3, 0u));
+}
+
 TEST_CASE("shared memory: static, above 48 KB, dynamic") {
   std::vector<int> v(128 * 5);
   std::iota(v.begin(), v.end(), 0);
@@ -149,6 +171,7 @@ TEST_CASE("shared memory: static, above 48 KB, dynamic") {
   for (int i = 0; i < 640; ++i) wrong += got[static_cast<std::size_t>(i)] != i / 128 * 128 + 127 - i % 128;
   CHECK(wrong == 0);
 
+  if (!pmpp::machine_of(device).fits(sizeof(large_shared::shared) + 64 * sizeof(int))) return;
   pmpp::device_buffer<int> sum(1, 0);
   pmpp::launch(device, grid{1, 64, 64 * sizeof(int)}, large_shared{}, sum.data());
   CHECK(pmpp::to_host(sum)[0] == 15064);
@@ -235,6 +258,23 @@ TEST_CASE("__global__ functions of one's own") {
   CHECK_THROWS_AS(pmpp::launch(device, grid{1, 1025}, add_to, data.data(), 1, 1), std::invalid_argument);
   pmpp::launch(device, grid{1, 64, 100000}, dynamic_bytes, data.data());
   CHECK(pmpp::to_host(data)[0] == 3);
+}
+
+TEST_CASE("what a program has asked of its own kernel is never lowered") {
+  const int own = 150 * 1024;
+  REQUIRE(cudaFuncSetAttribute(dynamic_bytes, cudaFuncAttributeMaxDynamicSharedMemorySize, own) == cudaSuccess);
+  pmpp::device_buffer<int> out(2);
+  const auto launch = [&](std::size_t bytes, int at) {
+    for (int i = 0; i < 50; ++i) pmpp::launch(device, grid{1, 64, bytes}, dynamic_bytes, out.data() + at);
+  };
+  std::thread other([&] { launch(140000, 1); });
+  launch(90000, 0);
+  other.join();
+  pmpp::synchronize(device);
+  CHECK(pmpp::to_host(out) == std::vector<int>{3, 3});
+  cudaFuncAttributes attributes;
+  REQUIRE(cudaFuncGetAttributes(&attributes, dynamic_bytes) == cudaSuccess);
+  CHECK(attributes.maxDynamicSharedSizeBytes >= own);
 }
 
 TEST_CASE("a stream of another device is refused") {
