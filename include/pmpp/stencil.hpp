@@ -94,7 +94,9 @@ void stencil_row(const stencil_problem<In, Out>& s, const F& f, std::int64_t z, 
   const In* const from = s.in.at(z, y, 0);
   Out* const to = s.out.at(z, y, 0);
   const auto inner = [&](std::int64_t in_step, std::int64_t out_step) {
+#if !defined(__clang__)
 #pragma GCC ivdep
+#endif
     for (std::int64_t x = begin; x < end; ++x) {
       const elements_around<In> here{from + x * in_step, s.in.slice, s.in.pitch, in_step};
       to[x * out_step] = static_cast<Out>(f(neighbourhood<Dimensions, Radius, elements_around<In>>(here)));

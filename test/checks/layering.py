@@ -95,7 +95,7 @@ def layer_of(path):
 
 
 def algorithm_of(path):
-    """scan for scan.hpp, gemm for gemm/tensor_core.hpp."""
+    """scan for scan.hpp, gemm for gemm/wgmma.hpp."""
     return path.split("/")[0].removesuffix(".hpp")
 
 

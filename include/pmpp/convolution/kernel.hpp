@@ -227,7 +227,10 @@ PMPP_HOST_DEVICE void load_tile(int thread, const convolution_task<In, Out>& tas
       if (group >= fours) group -= fours, ++row, from += wrap;
     };
     if constexpr (moves) {
-      for (; row < rows; advance()) simt::copy_async_near(to, from);
+      while (row < rows) {
+        simt::copy_async_near(to, from);
+        advance();
+      }
     } else {
       constexpr int batch = 4;  // loads on their way at once
       while (row < rows) {

@@ -17,7 +17,8 @@
 #if defined(__CUDACC__) && PMPP_CUDA
 
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ < 800
-#error "pmpp: kernels need compute capability 8.0: compile with nvcc -arch=native, or -arch=sm_80 and later (CMAKE_CUDA_ARCHITECTURES)"
+#error \
+    "pmpp: kernels need compute capability 8.0: compile with nvcc -arch=native, or -arch=sm_80 and later (CMAKE_CUDA_ARCHITECTURES)"
 #endif
 
 namespace pmpp::inline PMPP_BACKEND::simt {

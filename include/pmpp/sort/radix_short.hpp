@@ -346,7 +346,9 @@ private:
 
 // GCC 12 does not see that both loops of put() end at the same element.
 #pragma GCC diagnostic push
+#if !defined(__clang__)
 #pragma GCC diagnostic ignored "-Wmaybe-uninitialized"
+#endif
 
   /// Writes the tile. Some elements are read before the first is written: the compiler cannot know that shared memory is
   /// not what is written.
