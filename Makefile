@@ -2,13 +2,14 @@
 # Two commands to begin with: `make demo` and `make test`. They install what is missing where they may, or say what is.
 # Development itself uses CMake: see CONTRIBUTING.md.
 
-.PHONY: help demo test bench bench-compare docs install-deps format clean
+.PHONY: help demo test bench bench-compare tune docs install-deps format clean
 
 help:
 	@echo "make demo [DATA=folder]   build and run the demonstration"
 	@echo "make test                 build and test everything that this machine can"
 	@echo "make bench [ARGS=...]     build and run the benchmarks; a report with pictures in build/bench/report"
 	@echo "make bench-compare BEFORE=a.json AFTER=b.json    name what got slower by more than 5 %"
+	@echo "make tune [ARGS=scan]     sweep the tunings on the GPU at hand; writes build/tune/pmpp_tuning.hpp"
 	@echo "make docs                 the reference, in build/docs/html/index.html (doxygen)"
 	@echo "make install-deps         install what is missing (apt), or say what is missing"
 	@echo "make format               write every source file as clang-format would"
@@ -25,6 +26,9 @@ bench:
 
 bench-compare:
 	@python3 scripts/bench_compare.py "$(BEFORE)" "$(AFTER)"
+
+tune:
+	@scripts/tune.sh $(ARGS)
 
 docs:
 	@mkdir -p build/docs
