@@ -452,6 +452,7 @@ private:
     if (first < index) far = {index, first, row, sum};  // in at most one lane
     const bool any_far = block.any(first < index);
     if (block.lane() == 0 && !any_far) far.stretch = -1;
+    block.sync_warp();  // all have read what thread 0 writes next
   }
 
   /// Adds what earlier stretches have of a row, and writes it: one warp, or for a long row all.
