@@ -3,7 +3,9 @@
 // Races: two threads, one word, at least one writes, and neither a barrier nor an atomic orders them. The emulator
 // finds them in programs built with -fsanitize=thread; in other programs these tests are skipped. Each kernel `..._bug`
 // is one barrier short of its twin. Silence is tested as hard as noise: the right twin must pass under every order.
+#include <pmpp/simt/atomic.hpp>
 #include <pmpp/simt/emulated_block.hpp>
+#include <pmpp/simt/memory.hpp>
 
 #include <atomic>
 #include <cstdint>
@@ -39,6 +41,7 @@ void under_some_orders(F f) {
       emulator_options o;
       o.threads = threads;
       o.seed = seed;
+      o.resident_blocks = 2;
       o.order = seed == 2 ? block_order::shuffled : block_order::ascending;
       const scoped_emulator_options scope(o);
       CAPTURE(threads);
@@ -244,6 +247,105 @@ TEST_CASE("blocks that write one word, on one OS thread or two" * doctest::skip(
 TEST_CASE("data behind a flag that is only relaxed" * doctest::skip(without_thread_sanitizer)) {
   red_and_green<publishes>();
 }
+
+/// How a block hands data to the next one by a relaxed word and fences, and what may be wrong with it.
+enum class handing { right, no_release, no_acquire, written_behind, fence_of_another };
+
+/// What block 1 needs of block 0: the data, a fence, the word; the word, a fence, the data. Quad: the word has 16 bytes.
+template <handing How, bool Quad>
+struct hands_on {
+  template <class Block>
+  void operator()(Block& b, unsigned* memory) const {
+    using namespace pmpp::simt;
+    auto* const quads = reinterpret_cast<quad*>(memory);
+    unsigned* const data = memory + 32;
+    const auto put = [&] { Quad ? store_quad(quads, quad{{7, 7, 7, 1}}) : store(memory, 1u); };
+    const auto ready = [&] { return (Quad ? load_quad(quads).word[3] : load(memory)) != 0; };
+    if (b.thread() != 0) {
+      if (How == handing::fence_of_another && b.thread() == 1) fence();
+      return;
+    }
+    if (b.index() == 0) {
+      if (How != handing::written_behind) *data = 5;
+      if (How != handing::no_release && How != handing::fence_of_another) fence();
+      if (How == handing::written_behind) *data = 5;
+      put();
+    } else {
+      while (!ready()) b.spin();
+      if (How != handing::no_acquire) fence();
+      memory[40] = *data + 1;
+    }
+  }
+};
+
+template <handing How, bool Quad>
+std::string fault_of_hands_on() {
+  alignas(16) unsigned memory[64] = {};
+  const std::string text = fault_of({{2}, {64}, 0}, hands_on<How, Quad>{}, &memory[0]);
+  if (text.empty()) CHECK(memory[40] == 6);
+  return text;
+}
+
+template <bool Quad>
+void fences_red_and_green() {
+  under_some_orders([] {
+    CHECK(fault_of_hands_on<handing::right, Quad>() == "");
+    CHECK(has(fault_of_hands_on<handing::no_release, Quad>(), "data race"));
+    CHECK(has(fault_of_hands_on<handing::no_acquire, Quad>(), "data race"));
+    CHECK(has(fault_of_hands_on<handing::written_behind, Quad>(), "data race"));
+    CHECK(has(fault_of_hands_on<handing::fence_of_another, Quad>(), "data race"));
+  });
+}
+
+TEST_CASE("relaxed words order what fences on both sides say, and nothing else" *
+          doctest::skip(without_thread_sanitizer)) {
+  fences_red_and_green<false>();
+}
+TEST_CASE("a quad orders no more than any relaxed word" * doctest::skip(without_thread_sanitizer)) {
+  fences_red_and_green<true>();
+}
+
+/// Both sides pass a fence, but the word that is read is not the one that is written behind it.
+template <twin Twin>
+struct meets_by_one_word {
+  template <class Block>
+  void operator()(Block& b, int* out) const {
+    using namespace pmpp::simt;
+    int* const data = out + 100;
+    if (b.thread() != 0 || b.index() > 1) return;
+    if (b.index() == 0) {
+      store(out, 1);
+      *data = 1;
+      fence();
+      store(out + 1, 1);
+    } else {
+      while (load(out + (Twin == twin::right ? 1 : 0)) == 0) b.spin();
+      fence();
+      ++*data;
+    }
+  }
+};
+TEST_CASE("two fences meet only by one word" * doctest::skip(without_thread_sanitizer)) {
+  red_and_green<meets_by_one_word>();
+}
+
+/// Blocks count in one word between two fences: who counts last has seen what the others did.
+template <twin Twin>
+struct counts_in {
+  template <class Block>
+  void operator()(Block& b, int* out) const {
+    using namespace pmpp::simt;
+    if (b.thread() != 0) return;
+    out[100 + b.index()] = 1;
+    if (Twin == twin::right) fence();
+    if (atomic_add(out, 1) + 1 < int(b.count())) return;
+    fence();
+    int sum = 0;
+    for (std::int64_t i = 0; i < b.count(); ++i) sum += out[100 + i];
+    out[1] = sum;
+  }
+};
+TEST_CASE("an atomic between fences" * doctest::skip(without_thread_sanitizer)) { red_and_green<counts_in>(); }
 
 /// The usual block reduction, with as much reuse of shared memory as a kernel can have.
 struct reduction {

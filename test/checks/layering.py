@@ -20,7 +20,7 @@ LAYERS = {
     "execution": (["execution.hpp"],
                   ["core"]),
     "simt":      (["simt/block.hpp", "simt/atomic.hpp", "simt/memory.hpp", "simt/bits.hpp", "simt/match.hpp", "simt/mma.hpp",
-                   "simt/wgmma.hpp", "simt/pixel.hpp"],
+                   "simt/wgmma.hpp", "simt/pixel.hpp", "simt/sanitizer.hpp"],
                   ["core", "execution", "simt"]),
     "machine":   (["simt/*.hpp"],  # cuda_block, emulated_block and what they are made of
                   ["core", "execution", "simt", "machine"]),

@@ -36,7 +36,7 @@ struct completion {
 
   PMPP_HOST_DEVICE void signal() const {
     if (flag == nullptr) return;
-    simt::system_fence();
+    simt::fence<simt::scope::system>();
     simt::store(flag, value);
   }
 };

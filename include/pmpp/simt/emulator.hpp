@@ -16,7 +16,8 @@
 //   5. The first fault, or the first exception that a kernel throws, ends the grid. Threads that are suspended are
 //      resumed once more, and `abandoned` is thrown in them, so that their destructors run.
 //   6. Built with -fsanitize=thread, each CUDA thread is a thread to ThreadSanitizer, ordered with others by barriers,
-//      sync_warp and atomics alone, as CUDA has it: races in shared and global memory become faults too.
+//      sync_warp, atomics and fences alone, as CUDA has it: races in shared and global memory become faults too. A fence
+//      orders only what a word says that is written after it and read before another fence (simt/sanitizer.hpp).
 //
 // Cost: a switch per arrival (about 15 ns with Boost.Context), some 10 ns per thread that never waits.
 #pragma once
@@ -571,6 +572,7 @@ private:
     if constexpr (sanitizer::thread) {
       sanitizer::observe(false);
       sanitizer::release(&grid_->end_clock);
+      context.forget_fences();
     }
     try {
       leave(t);

@@ -31,6 +31,7 @@
 #include <utility>
 
 #include <pmpp/core/config.hpp>
+#include <pmpp/simt/sanitizer.hpp>
 #if PMPP_WITH_BOOST_CONTEXT
 #include <boost/context/fiber.hpp>
 #else
@@ -40,108 +41,6 @@
 #pragma GCC visibility push(hidden)  // two shared libraries may hold two versions of this
 
 namespace pmpp::inline PMPP_BACKEND::simt {
-
-/// What this translation unit is instrumented with, and the sanitizers' own functions. The functions exist only in
-/// instrumented programs: each call stands behind `if constexpr`.
-namespace sanitizer {
-
-#if defined(__SANITIZE_ADDRESS__)
-inline constexpr bool address = true;
-#elif defined(__has_feature)
-#if __has_feature(address_sanitizer)
-inline constexpr bool address = true;
-#else
-inline constexpr bool address = false;
-#endif
-#else
-inline constexpr bool address = false;
-#endif
-
-/// Called with each race that ThreadSanitizer reports.
-inline void (*race_handler)(void* report) = nullptr;
-
-#if defined(__SANITIZE_THREAD__)
-inline constexpr bool thread = true;
-extern "C" [[gnu::used, gnu::visibility("default"), gnu::no_sanitize_thread]] inline void __tsan_on_report(
-    void* report) {
-  if (race_handler) race_handler(report);
-}
-#elif defined(__has_feature)
-#if __has_feature(thread_sanitizer)
-inline constexpr bool thread = true;
-extern "C" [[gnu::used, gnu::visibility("default"), gnu::no_sanitize_thread]] inline void __tsan_on_report(
-    void* report) {
-  if (race_handler) race_handler(report);
-}
-#else
-inline constexpr bool thread = false;
-#endif
-#else
-inline constexpr bool thread = false;
-#endif
-
-#pragma GCC visibility push(default)
-extern "C" {
-void __sanitizer_start_switch_fiber(void** fake_stack, const void* bottom, std::size_t size);
-void __sanitizer_finish_switch_fiber(void* fake_stack, const void** old_bottom, std::size_t* old_size);
-void __sanitizer_symbolize_pc(void* pc, const char* format, char* text, std::size_t size);
-void __asan_poison_memory_region(const volatile void* address, std::size_t size);
-void __asan_unpoison_memory_region(const volatile void* address, std::size_t size);
-void* __tsan_get_current_fiber();
-void* __tsan_create_fiber(unsigned flags);
-void __tsan_destroy_fiber(void* fiber);
-void __tsan_switch_to_fiber(void* fiber, unsigned flags);
-void __tsan_set_fiber_name(void* fiber, const char* name);
-int __tsan_get_report_data(void* report, const char** description, int* count, int* stacks, int* accesses,
-                           int* locations, int* mutexes, int* threads, int* unique_threads, void** sleep_trace,
-                           unsigned long trace_size);
-int __tsan_get_report_mop(void* report, unsigned long i, int* thread, void** address, int* size, int* write,
-                          int* atomic, void** trace, unsigned long trace_size);
-int __tsan_get_report_thread(void* report, unsigned long i, int* thread, unsigned long long* os_thread, int* running,
-                             const char** name, int* parent, void** trace, unsigned long trace_size);
-void __tsan_acquire(void* address);
-void __tsan_release(void* address);
-void AnnotateIgnoreReadsBegin(const char* file, int line);
-void AnnotateIgnoreReadsEnd(const char* file, int line);
-void AnnotateIgnoreWritesBegin(const char* file, int line);
-void AnnotateIgnoreWritesEnd(const char* file, int line);
-}
-#pragma GCC visibility pop
-
-/// The calling fiber has seen everything that was released on `object`.
-inline void acquire([[maybe_unused]] void* object) {
-  if constexpr (thread) __tsan_acquire(object);
-}
-
-/// Whoever acquires `object` later has seen everything that the calling fiber did up to now.
-inline void release([[maybe_unused]] void* object) {
-  if constexpr (thread) __tsan_release(object);
-}
-
-/// Whether ThreadSanitizer watches what the calling fiber reads and writes. Calls nest: off twice needs on twice.
-inline void observe([[maybe_unused]] bool on) {
-  if constexpr (thread) {
-    if (on) {
-      AnnotateIgnoreWritesEnd(__FILE__, __LINE__);
-      AnnotateIgnoreReadsEnd(__FILE__, __LINE__);
-    } else {
-      AnnotateIgnoreReadsBegin(__FILE__, __LINE__);
-      AnnotateIgnoreWritesBegin(__FILE__, __LINE__);
-    }
-  }
-}
-
-/// While one of these lives, the calling fiber is not watched. The emulator's own data are shared by fibers that never
-/// run at the same time; races on them would be none.
-class [[maybe_unused]] unobserved {
-public:
-  unobserved() { observe(false); }
-  ~unobserved() { observe(true); }
-  unobserved(const unobserved&) = delete;
-  unobserved& operator=(const unobserved&) = delete;
-};
-
-}  // namespace sanitizer
 
 /// The memory of a stack: `bytes` at `lowest`; the stack grows down from the end.
 struct fiber_stack {
@@ -224,7 +123,10 @@ public:
 
   /// Tells a fiber that stands for an OS thread which OS thread that is; must run on it, before the first switch.
   void adopt_this_thread() {
-    if constexpr (sanitizer::thread) thread_context_ = sanitizer::__tsan_get_current_fiber();
+    if constexpr (sanitizer::thread) {
+      thread_context_ = sanitizer::__tsan_get_current_fiber();
+      fences_ = sanitizer::current_fences();
+    }
   }
 
   /// Suspends `from`, which must be running, and goes on in `to`. Returns when somebody switches back to `from`.
@@ -232,13 +134,21 @@ public:
     to.previous_ = &from;
     if constexpr (sanitizer::address)
       sanitizer::__sanitizer_start_switch_fiber(&from.fake_stack_, to.stack_.lowest, to.stack_.bytes);
-    if constexpr (sanitizer::thread) sanitizer::__tsan_switch_to_fiber(to.thread_context_, 1 /* no synchronisation */);
+    if constexpr (sanitizer::thread) {
+      sanitizer::current_fences() = to.fences_;
+      sanitizer::__tsan_switch_to_fiber(to.thread_context_, 1 /* no synchronisation */);
+    }
 #if PMPP_WITH_BOOST_CONTEXT
     from.arrived_from(std::move(to.context_).resume());
 #else
     ::swapcontext(&from.context_, &to.context_);
     from.arrived_from();
 #endif
+  }
+
+  /// What runs on this fiber from here on is another thread, which has passed no fence.
+  void forget_fences() {
+    if constexpr (sanitizer::thread) own_fences_.forget();
   }
 
   /// The name that ThreadSanitizer gives this fiber in its reports.
@@ -302,6 +212,8 @@ private:
   fiber* previous_ = nullptr;  // who switched here last
   void* fake_stack_ = nullptr;
   void* thread_context_ = nullptr;
+  sanitizer::fence_record own_fences_;
+  sanitizer::fence_record* fences_ = &own_fences_;
 };
 
 }  // namespace pmpp::inline PMPP_BACKEND::simt

@@ -6,7 +6,6 @@
 //   store<order::release>(p, v), store(p, v)   likewise
 //   fence()                                    __threadfence(), orders as acquire and release
 //   load_quad(p), store_quad(p, q)             one relaxed access of 16 bytes: flag and value in one word
-//   system_fence()                             as fence(), also for the host and other devices
 //   load_once(p)                               *p, which nobody writes meanwhile and nobody reads again: past the L1
 //   prefetch(p)                                asks for *p, which somebody will read soon, to be in the last cache
 //   copy_async<Bytes>(shared, global)          starts a copy of 4, 8 or 16 bytes into shared memory
@@ -16,73 +15,82 @@
 //   copy_async_wait<N>()                       waits for its batches but the newest N
 //
 // Never read such a word by a plain load: the compiler may keep it in a register or use the read-only cache.
+//
+// Scope: who sees the order, all blocks of the device unless named, as in fence<scope::system>() and
+// load<order::acquire, scope::block>(p); scope::block is enough, and cheaper, between threads of one block. A relaxed
+// access needs no scope. The emulator takes every scope for the widest.
 #pragma once
 
 #include <cstdint>
 #include <type_traits>
 
 #include <pmpp/core/config.hpp>
+#include <pmpp/simt/sanitizer.hpp>
 
 namespace pmpp::inline PMPP_BACKEND::simt {
 
 /// As std::memory_order.
 enum class order { relaxed, acquire, release, acq_rel };
 
+/// Whom an operation with an order is ordered for: threads of the block; of the device; of the host and other devices too.
+enum class scope { block, device, system };
+
 namespace detail {
 
-inline void host_fence() {
-#if defined(__SANITIZE_THREAD__)
-  static int word = 0;  // ThreadSanitizer does not know fences; every fence meets every other here instead
-  __atomic_fetch_add(&word, 0, __ATOMIC_ACQ_REL);
-#else
-  __atomic_thread_fence(__ATOMIC_ACQ_REL);
-#endif
+// Host: what ThreadSanitizer must be told of relaxed accesses and fences (simt/sanitizer.hpp); nothing in other programs.
+inline void before_store([[maybe_unused]] const void* p) {
+  if constexpr (sanitizer::thread) sanitizer::current_fences()->before_store(p);
+}
+inline void after_load([[maybe_unused]] const void* p) {
+  if constexpr (sanitizer::thread) sanitizer::current_fences()->after_load(p);
 }
 
 }  // namespace detail
 
-/// Orders the calling thread's accesses before it against those after it, as seen by the whole device.
+/// Orders the calling thread's accesses before it against those after it, as seen by all threads of the scope.
 /// (The host's side of this file uses the compiler's builtins: `<atomic>` costs every user 0.3 s of compile time.)
-PMPP_HOST_DEVICE inline void fence() {
+template <scope Scope = scope::device>
+PMPP_HOST_DEVICE void fence() {
 #if defined(__CUDA_ARCH__)
-  asm volatile("fence.acq_rel.gpu;" ::: "memory");
+  if constexpr (Scope == scope::block)
+    asm volatile("fence.acq_rel.cta;" ::: "memory");
+  else if constexpr (Scope == scope::device)
+    asm volatile("fence.acq_rel.gpu;" ::: "memory");
+  else
+    asm volatile("fence.acq_rel.sys;" ::: "memory");
 #else
-  detail::host_fence();
-#endif
-}
-
-/// As fence(), seen by the host and other devices too.
-PMPP_HOST_DEVICE inline void system_fence() {
-#if defined(__CUDA_ARCH__)
-  asm volatile("fence.acq_rel.sys;" ::: "memory");
-#else
-  detail::host_fence();
+  if constexpr (sanitizer::thread)
+    sanitizer::current_fences()->fence();
+  else
+    __atomic_thread_fence(__ATOMIC_ACQ_REL);
 #endif
 }
 
 /// Reads *p in one access that other threads' stores may race with.
-template <order Order = order::relaxed, class T>
+template <order Order = order::relaxed, scope Scope = scope::device, class T>
 PMPP_HOST_DEVICE T load(const T* p) {
   static_assert(sizeof(T) == 4 || sizeof(T) == 8);
 #if defined(__CUDA_ARCH__)
   const T value = *const_cast<const volatile T*>(p);
-  if constexpr (Order == order::acquire) fence();
+  if constexpr (Order == order::acquire) fence<Scope>();
   return value;
 #else
   T value;
   __atomic_load(const_cast<T*>(p), &value, Order == order::acquire ? __ATOMIC_ACQUIRE : __ATOMIC_RELAXED);
+  detail::after_load(p);
   return value;
 #endif
 }
 
 /// Writes *p in one access that other threads' loads may race with.
-template <order Order = order::relaxed, class T>
+template <order Order = order::relaxed, scope Scope = scope::device, class T>
 PMPP_HOST_DEVICE void store(T* p, std::type_identity_t<T> v) {
   static_assert(sizeof(T) == 4 || sizeof(T) == 8);
 #if defined(__CUDA_ARCH__)
-  if constexpr (Order == order::release) fence();
+  if constexpr (Order == order::release) fence<Scope>();
   *const_cast<volatile T*>(p) = v;
 #else
+  detail::before_store(p);
   __atomic_store(p, &v, Order == order::release ? __ATOMIC_RELEASE : __ATOMIC_RELAXED);
 #endif
 }
@@ -91,6 +99,23 @@ PMPP_HOST_DEVICE void store(T* p, std::type_identity_t<T> v) {
 struct alignas(16) quad {
   std::uint32_t word[4];
 };
+
+namespace detail {
+
+// Host: no processor that we build for promises an access of 16 bytes without further options. Whoever moves a quad holds one
+// of some locks meanwhile, of which ThreadSanitizer knows nothing: they must not order what the GPU's access does not.
+inline unsigned char* quad_lock(const quad* p) {
+  static unsigned char locks[64 * 64];  // a line of the cache each
+  return &locks[reinterpret_cast<std::uintptr_t>(p) / 16 % 64 * 64];
+}
+[[gnu::no_sanitize_thread, gnu::noinline]] inline void lock_quad(const quad* p) {
+  while (__atomic_test_and_set(quad_lock(p), __ATOMIC_ACQUIRE)) continue;
+}
+[[gnu::no_sanitize_thread, gnu::noinline]] inline void unlock_quad(const quad* p) {
+  __atomic_clear(quad_lock(p), __ATOMIC_RELEASE);
+}
+
+}  // namespace detail
 
 PMPP_HOST_DEVICE inline quad load_quad(const quad* p) {
 #if defined(__CUDA_ARCH__)
@@ -101,10 +126,10 @@ PMPP_HOST_DEVICE inline quad load_quad(const quad* p) {
                : "memory");
   return {{std::uint32_t(low), std::uint32_t(low >> 32), std::uint32_t(high), std::uint32_t(high >> 32)}};
 #else
-  // The last word carries the flag: read it first with acquire, so that the others are at least as new.
   quad q;
-  q.word[3] = load<order::acquire>(&p->word[3]);
-  for (int i = 0; i < 3; ++i) q.word[i] = load(&p->word[i]);
+  detail::lock_quad(p);
+  for (int i = 0; i < 4; ++i) q.word[i] = load(&p->word[i]);
+  detail::unlock_quad(p);
   return q;
 #endif
 }
@@ -116,8 +141,9 @@ PMPP_HOST_DEVICE inline void store_quad(quad* p, quad q) {
   asm volatile("{ .reg .b128 q; mov.b128 q, {%1, %2}; st.relaxed.gpu.b128 [%0], q; }" ::"l"(p), "l"(low), "l"(high)
                : "memory");
 #else
-  for (int i = 0; i < 3; ++i) store(&p->word[i], q.word[i]);
-  store<order::release>(&p->word[3], q.word[3]);
+  detail::lock_quad(p);
+  for (int i = 0; i < 4; ++i) store(&p->word[i], q.word[i]);
+  detail::unlock_quad(p);
 #endif
 }
 

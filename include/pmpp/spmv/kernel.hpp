@@ -228,7 +228,9 @@ private:
       a.parts[2 * index + block.lane()] = block.lane() == 0 ? mine.first : mine.last;
       is_last = simt::atomic_add<simt::order::acq_rel>(a.joined + last, 1u) == static_cast<unsigned>(last - first);
     }
-    for (unsigned left = block.ballot(is_last); left != 0; left &= left - 1) {
+    unsigned left = block.ballot(is_last);
+    if (left != 0) block.sync_warp();  // the parts that one lane has acquired are read by all
+    for (; left != 0; left &= left - 1) {
       const int lane = simt::trailing_zeros(left);
       const std::int64_t begin = block.shuffle(first, lane), end = block.shuffle(last, lane);
       A sum{};
@@ -450,6 +452,7 @@ private:
     if (first < index) far = {index, first, row, sum};  // in at most one lane
     const bool any_far = block.any(first < index);
     if (block.lane() == 0 && !any_far) far.stretch = -1;
+    block.sync_warp();  // all have read what thread 0 writes next
   }
 
   /// Adds what earlier stretches have of a row, and writes it: one warp, or for a long row all.
