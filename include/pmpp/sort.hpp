@@ -242,9 +242,9 @@ struct compare_all_kernel {
         if (first < own)
           count([&](const T& other, int) { return !a.comp(mine, other); });
         else if (first > own)
-          count([&](const T& other, int) { return a.comp(other, mine); });
+          count([&](const T& other, int) { return static_cast<bool>(a.comp(other, mine)); });
         else
-          count([&](const T& other, int j) { return j < block.lane() ? !a.comp(mine, other) : a.comp(other, mine); });
+          count([&](const T& other, int j) { return j < block.lane() ? !a.comp(mine, other) : static_cast<bool>(a.comp(other, mine)); });
       }
       simt::atomic_add(&memory.place[block.lane()], static_cast<unsigned>(before));
     }
@@ -300,7 +300,7 @@ struct rank_runs_kernel {
     for (int r = block.warp(); r < runs; r += warps) {
       if (r == own) continue;
       const int length = smaller(run, all - r * run), samples_of_run = length / step;
-      const auto precedes = [&](const T& other, const T& x) { return r < own ? !a.comp(x, other) : a.comp(other, x); };
+      const auto precedes = [&](const T& other, const T& x) { return r < own ? !a.comp(x, other) : static_cast<bool>(a.comp(other, x)); };
       int low = 0, high = 0;  // samples in front of the least and of the greatest
       for (int first = 0; first < samples_of_run; first += simt::warp_size) {
         const int i = first + block.lane();
@@ -676,7 +676,7 @@ struct descends {
   Comp comp;
   template <class T>
   PMPP_HOST_DEVICE bool operator()(const T& before, const T& after) const {
-    return comp(after, before);
+    return static_cast<bool>(comp(after, before));
   }
 };
 

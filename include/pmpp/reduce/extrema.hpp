@@ -83,7 +83,7 @@ A fold_task(const transform_iterator<zip_iterator<It, counting_iterator<std::int
   using V = value_of<It>;
   constexpr int lanes = 16, piece = 256;
   const It x = in.base.a;
-  const auto before = [&](const V& a, const V& b) { return Greatest ? op.comp(b, a) : op.comp(a, b); };
+  const auto before = [&](const V& a, const V& b) { return static_cast<bool>(Greatest ? op.comp(b, a) : op.comp(a, b)); };
   const auto first_of = [&](const V& a, const V& b) { return before(b, a) ? b : a; };
   A best = in[begin];
   for (std::int64_t from = begin; from < end; from += piece) {
