@@ -21,6 +21,7 @@
 #include <pmpp/core/config.hpp>
 #include <pmpp/core/operators.hpp>
 #include <pmpp/core/range.hpp>
+#include <pmpp/core/stored.hpp>
 #include <pmpp/execution.hpp>
 #include <pmpp/host/parallel_for.hpp>
 #include <pmpp/launch.hpp>
@@ -214,11 +215,12 @@ void merge_on_host(const P& where, const input<A>& a, const input<B>& b, const O
 
 template <merge_tuning Tuning, class P, class A, class B, class Out, class Comp>
 void merge_inputs(const char* function, const P& where, const input<A>& a, const input<B>& b, const Out& out,
-                  const Comp& comp) {
+                  const Comp& given) {
+  const auto comp = on_values<value_of<A>>(given);
   if constexpr (kernel_execution<P>)
-    merge_on_blocks<Tuning>(function, where, a, b, out, comp);
+    merge_on_blocks<Tuning>(function, where, with_stored(a), with_stored(b), with_stored(out), comp);
   else
-    merge_on_host(where, a, b, out, comp);
+    merge_on_host(where, with_stored(a), with_stored(b), with_stored(out), comp);
 }
 
 /// Keys with their values: a range that is long enough, or an iterator.

@@ -25,6 +25,7 @@
 #include <pmpp/core/config.hpp>
 #include <pmpp/core/operators.hpp>
 #include <pmpp/core/range.hpp>
+#include <pmpp/core/stored.hpp>
 #include <pmpp/execution.hpp>
 #include <pmpp/host/parallel_for.hpp>
 #include <pmpp/launch.hpp>
@@ -632,10 +633,9 @@ constexpr void require_sortable() {
                 "pmpp: the comparator, when const, cannot be called with two elements: comp(x, y)");
 }
 
-/// Sorts `in` into `data`, which may be the same.
-template <sort_tuning Tuning, class T, class P, class In, class Data, class Comp, class Bits = all_key_bits>
-void sort_elements(const char* function, const P& where, const In& in, const Data& data, const item_count& count,
-                   const Comp& comp, const Bits& bits = {}) {
+template <sort_tuning Tuning, class T, class P, class In, class Data, class Comp, class Bits>
+void sort_stored(const char* function, const P& where, const In& in, const Data& data, const item_count& count,
+                   const Comp& comp, const Bits& bits) {
   require_sortable<P, Comp, T>();
   using parts = sorted_parts<T, Comp>;
   constexpr bool by_digits = parts::order::known, some_bits = std::is_same_v<Bits, key_bits>;
@@ -668,6 +668,13 @@ void sort_elements(const char* function, const P& where, const In& in, const Dat
   } else if constexpr (compares_on<P, Comp, T>) {
     if (count.bound > 0) merge_sort<Tuning, T>(where, in, data, count, comp);
   }
+}
+
+/// Sorts `in` into `data`, which may be the same.
+template <sort_tuning Tuning, class T, class P, class In, class Data, class Comp, class Bits = all_key_bits>
+void sort_elements(const char* function, const P& where, const In& in, const Data& data, const item_count& count,
+                   const Comp& comp, const Bits& bits = {}) {
+  sort_stored<Tuning, stored_as<T>>(function, where, with_stored(in), with_stored(data), count, on_values<T>(comp), bits);
 }
 
 /// Whether a pair of neighbours is out of order.

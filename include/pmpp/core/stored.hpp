@@ -59,8 +59,15 @@ struct stored_type<pair<A, B>> {
 template <class T>
 using stored_as = typename stored_type<std::remove_cv_t<T>>::type;
 
-template <class... T>
-constexpr bool are_held = (std::is_same_v<stored_as<T>, std::remove_cv_t<T>> && ...);
+/// Whether kernels can hold a T. Of stored<T> that is so, but functions are not called with it.
+template <class T>
+constexpr bool is_held = std::is_same_v<stored_as<T>, std::remove_cv_t<T>>;
+template <class T>
+constexpr bool is_value = is_held<T>;
+template <class T>
+constexpr bool is_value<stored<T>> = false;
+template <class A, class B>
+constexpr bool is_value<pair<A, B>> = is_value<A> && is_value<B>;
 
 /// What a function sees of an element that a kernel holds.
 template <class T>
@@ -88,7 +95,7 @@ struct on_values_of_stored {
 };
 template <class... T, class F>
 auto on_values(const F& f) {
-  if constexpr (are_held<T...>)
+  if constexpr ((is_value<T> && ...))
     return f;
   else
     return on_values_of_stored<F>{f};
@@ -118,7 +125,7 @@ struct stored_iterator : iterator_arithmetic<stored_iterator<It>> {
 template <class It>
 auto with_stored(const It& it) {
   using T = value_of<It>;
-  if constexpr (are_held<T>)
+  if constexpr (is_held<T>)
     return it;
   else if constexpr (std::is_pointer_v<It>)
     return reinterpret_cast<std::conditional_t<std::is_const_v<std::remove_pointer_t<It>>, const stored_as<T>*, stored_as<T>*>>(it);
@@ -132,7 +139,7 @@ auto with_stored(const constant_iterator<T>& it) {
 template <class It, class F, class T>
 auto with_stored(const transform_iterator<It, F, T>& it) {
   auto base = with_stored(it.base);
-  if constexpr (are_held<T> && std::is_same_v<decltype(base), It>)
+  if constexpr (is_held<T> && std::is_same_v<decltype(base), It>)
     return it;
   else
     return transform_iterator<decltype(base), on_values_of_stored<F>, stored_as<T>>(base, {it.f});
@@ -147,6 +154,15 @@ template <class It>
 auto with_stored(const input<It>& in) {
   auto first = with_stored(in.first);
   return input<decltype(first)>{first, in.count};
+}
+
+/// The elements of `in` for an accumulator of type A, which they are converted to.
+template <class A, class It>
+auto stored_for(const input<It>& in) {
+  if constexpr (is_value<value_of<It>>)
+    return with_stored(in);
+  else
+    return with_stored(converted<A>(in));
 }
 
 }  // namespace detail
