@@ -3,7 +3,8 @@
 // What this file proves of merge.hpp, on every policy: the result is what std::merge gives, elements of a before equal
 // ones of b, and nothing beside it is touched: for every split of every size, element type, comparator, alignment and
 // kind of data; values stay with their keys; computed inputs; lengths that only the device knows; a comparator that
-// contradicts itself reads and writes nothing outside; bad input throws and touches nothing. co_rank cuts every merge
+// contradicts itself reads and writes nothing outside; elements of b of another type become a's; a comparator returns what
+// converts to bool; bad input throws and touches nothing. co_rank cuts every merge
 // where std::merge would. In the emulator also under other orders of blocks and threads.
 #include <pmpp/merge.hpp>
 
@@ -390,6 +391,80 @@ TEST_ALL_PLACES("computed inputs, and outputs of another type") {
   const auto source = where::get(from);
   for (std::size_t i = 0; i + 1 < source.size(); ++i)
     if (doubled[i] == doubled[i + 1]) CHECK(source[i] < source[i + 1]);
+}
+
+/// Merges elements of a and b, which become a's, and of keys with values of other types.
+template <class where, class A, class B, class Comp = pmpp::less>
+void check_types(std::int64_t count_a, std::int64_t count_b, Comp comp = {}) {
+  const typename where::policy policy;
+  const auto a = sorted_numbers<A>(count_a);
+  const auto b = sorted_numbers<B>(count_b);
+  const std::size_t n = a.size() + b.size();
+  std::vector<A> wanted(n);
+  const std::vector<A> converted(b.begin(), b.end());
+  std::merge(a.begin(), a.end(), converted.begin(), converted.end(), wanted.begin());
+  std::vector<float> values_a(a.size());
+  std::vector<short> values_b(b.size());
+  std::iota(values_a.begin(), values_a.end(), 0.0f);
+  std::iota(values_b.begin(), values_b.end(), short(0));
+  const auto in_a = where::put(a);
+  const auto in_b = where::put(b);
+  auto out = where::put(std::vector<A>(n)), keys_out = where::put(std::vector<A>(n));
+  auto values_out = where::put(std::vector<double>(n));
+  pmpp::merge(policy, in_a, in_b, out, comp);
+  CHECK(where::get(out) == wanted);
+  pmpp::merge_by_key(policy, in_a, where::put(values_a), in_b, where::put(values_b), keys_out, values_out, comp);
+  CHECK(where::get(keys_out) == wanted);
+  const auto values = where::get(values_out);
+  double next_a = 0, next_b = 0;  // values count up, of equal keys those of a come first
+  bool fits = true;
+  for (std::size_t i = 0; i < n; ++i) {
+    const bool of_a = values[i] == next_a && next_a < double(a.size()) && a[std::size_t(next_a)] == wanted[i];
+    fits &= of_a || (values[i] == next_b && converted[std::size_t(next_b)] == wanted[i]);
+    (of_a ? next_a : next_b) += 1;
+  }
+  CHECK(fits);
+}
+
+TEST_ALL_PLACES("elements of b become those of a: other widths, whole numbers and not") {
+  check_types<where, int, short>(1, 1000);
+  check_types<where, int, short>(40000, 20000);
+  check_types<where, double, float>(999, 3000);
+  check_types<where, short, int>(3000, 999);
+}
+
+struct masked_less {  // not 1 where it holds
+  template <class T>
+  PMPP_HOST_DEVICE unsigned operator()(const T& x, const T& y) const {
+    return (x < y ? 0x50u : 0u) & 0x40u;
+  }
+};
+struct answer {
+  bool holds;
+  PMPP_HOST_DEVICE explicit operator bool() const { return holds; }
+};
+struct answering_less {
+  template <class T>
+  PMPP_HOST_DEVICE answer operator()(const T& x, const T& y) const {
+    return {x < y};
+  }
+};
+
+TEST_ALL_PLACES("a comparator may return what converts to bool") {
+  check_types<where, int, int>(3000, 2000, masked_less{});
+  check_types<where, int, int>(3000, 2000, answering_less{});
+}
+
+TEST_ALL_PLACES("a vector's neighbours in a do not reach b, which moves one by one") {
+  const typename where::policy policy;
+  const auto a = sorted_numbers<int>(40000);
+  std::vector<int> b(30000), wanted(70000);
+  std::iota(b.begin(), b.end(), -100);
+  std::merge(a.begin(), a.end(), b.begin(), b.end(), wanted.begin());
+  auto out = where::put(std::vector<int>(wanted.size()));
+  const pmpp::counting_iterator<int> first(-100);
+  pmpp::merge(policy, where::put(a), pmpp::subrange{first, first + 30000}, out);
+  CHECK(where::get(out) == wanted);
 }
 
 TEST_ALL_PLACES("lengths that are known on the device only") {

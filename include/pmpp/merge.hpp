@@ -21,6 +21,7 @@
 #include <pmpp/core/config.hpp>
 #include <pmpp/core/operators.hpp>
 #include <pmpp/core/range.hpp>
+#include <pmpp/core/stored.hpp>
 #include <pmpp/execution.hpp>
 #include <pmpp/host/parallel_for.hpp>
 #include <pmpp/launch.hpp>
@@ -129,7 +130,7 @@ struct by_first {
   Comp comp;
   template <class Pair>
   PMPP_HOST_DEVICE bool operator()(const Pair& x, const Pair& y) const {
-    return comp(x.first, y.first);
+    return static_cast<bool>(comp(x.first, y.first));
   }
 };
 
@@ -185,18 +186,18 @@ void merge_elements(const A& a, std::int64_t count_a, const B& b, std::int64_t c
     for (std::int64_t k = 0; k < safe; ++k) {
       const auto& x = a[sum + k - j];
       const auto& y = b[j];
-      const auto take_b = static_cast<std::int64_t>(comp(y, x));
+      const bool take_b = static_cast<bool>(comp(y, x));
       if constexpr (std::is_same_v<decltype(x), decltype(y)>)
-        block::assign(out, at + k, chosen(take_b != 0, x, y));
+        block::assign(out, at + k, chosen(take_b, x, y));
       else
-        block::assign(out, at + k, take_b != 0 ? block::element_as<T>(y) : block::element_as<T>(x));
-      j += take_b;
+        block::assign(out, at + k, take_b ? T(y) : T(x));
+      j += std::int64_t(take_b);
     }
     at += safe;
     i = sum + safe - j;
   }
   for (; at < end && i < count_a; ++at) block::assign(out, at, T(a[i++]));
-  for (; at < end; ++at) block::assign(out, at, block::element_as<T>(value_of<B>(b[j++])));
+  for (; at < end; ++at) block::assign(out, at, T(b[j++]));
 }
 
 /// seq: one loop. host: tasks of a fixed number of results.
@@ -214,11 +215,12 @@ void merge_on_host(const P& where, const input<A>& a, const input<B>& b, const O
 
 template <merge_tuning Tuning, class P, class A, class B, class Out, class Comp>
 void merge_inputs(const char* function, const P& where, const input<A>& a, const input<B>& b, const Out& out,
-                  const Comp& comp) {
+                  const Comp& given) {
+  const auto comp = on_values<value_of<A>>(given);
   if constexpr (kernel_execution<P>)
-    merge_on_blocks<Tuning>(function, where, a, b, out, comp);
+    merge_on_blocks<Tuning>(function, where, with_stored(a), with_stored(b), with_stored(out), comp);
   else
-    merge_on_host(where, a, b, out, comp);
+    merge_on_host(where, with_stored(a), with_stored(b), with_stored(out), comp);
 }
 
 /// Keys with their values: a range that is long enough, or an iterator.
@@ -240,7 +242,7 @@ auto pairs_of(const char* function, Keys& keys, Values& values) {
 /// Merges two sorted sequences into one: out has all elements of a and b, sorted.
 ///
 /// \param a, b  ranges (or two iterators each, or an iterator and a device_count each); visible to `where`; b's elements
-///              convert to a's type. \pre sorted by comp.
+///              become elements of a's type before they are compared. \pre sorted by comp, b as it is then.
 /// \param out   an iterator, or a range with room for all elements; visible to `where`.
 /// \param comp  a strict weak order; called as comp(element of b, element of a). Where it contradicts itself (NaN under
 ///              less) elements may be missing or come twice, but nothing else is read or written.
@@ -255,7 +257,7 @@ template <merge_tuning Tuning = merge_tuning{}, execution_policy P, random_acces
           output O, class Comp = less>
 auto merge(const P& where, A&& a, B&& b, O&& out, Comp comp = {}) {
   const auto in_a = detail::input_of("merge", a);
-  const auto in_b = detail::input_of("merge", b);
+  const auto in_b = detail::converted<element_value<A>>(detail::input_of("merge", b));
   const std::int64_t n = in_a.count.bound + in_b.count.bound;
   detail::check_output("merge", "out", out, n);
   const auto first = detail::begin_of(out);
@@ -276,13 +278,14 @@ auto merge_by_key(const P& where, KA&& keys_a, VA&& values_a, KB&& keys_b, VB&& 
                   VOut&& values_out, Comp comp = {}) {
   const char* const function = "merge_by_key";
   const auto a = detail::pairs_of(function, keys_a, values_a);
-  const auto b = detail::pairs_of(function, keys_b, values_b);
+  using T = value_of<std::remove_const_t<decltype(a.first)>>;
+  const auto b = detail::converted<T>(detail::pairs_of(function, keys_b, values_b));
   const std::int64_t n = a.count.bound + b.count.bound;
   detail::check_output(function, "keys_out", keys_out, n);
   detail::check_output(function, "values_out", values_out, n);
   const auto first_key = detail::begin_of(keys_out);
   const auto first_value = detail::begin_of(values_out);
-  constexpr merge_tuning tuning = detail::pair_tuning<Tuning>(sizeof(value_of<std::remove_const_t<decltype(a.first)>>));
+  constexpr merge_tuning tuning = detail::pair_tuning<Tuning>(sizeof(T));
   detail::merge_inputs<tuning>(function, where, a, b,
                                zip_iterator{detail::unwrap(first_key), detail::unwrap(first_value)},
                                detail::by_first<Comp>{comp});

@@ -28,6 +28,7 @@
 #include <pmpp/core/math.hpp>
 #include <pmpp/core/operators.hpp>
 #include <pmpp/core/range.hpp>
+#include <pmpp/core/stored.hpp>
 #include <pmpp/execution.hpp>
 #include <pmpp/host/parallel_for.hpp>
 #include <pmpp/launch.hpp>
@@ -398,14 +399,14 @@ void runs_and_store(const char* function, const P& where, const input<In>& in, E
 template <class Keys, class Values>
 auto keys_and_values(const char* function, Keys& keys, Values& values) {
   if constexpr (random_access<std::decay_t<Values>>)
-    return zipped_with_start(function, std::begin(keys), std::end(keys), begin_of(values));
+    return with_stored(zipped_with_start(function, std::begin(keys), std::end(keys), begin_of(values)));
   else
-    return zipped(function, keys, values);
+    return with_stored(zipped(function, keys, values));
 }
 /// Elements that count one each.
 template <class R>
 auto counted(const char* function, R& r) {
-  const auto in = input_of(function, r);
+  const auto in = with_stored(input_of(function, r));
   using one = constant_iterator<std::int64_t>;
   using iterator = zip_iterator<std::remove_const_t<decltype(in.first)>, one>;
   return input<iterator>{iterator(in.first, one(1)), in.count};
@@ -435,18 +436,19 @@ template <segmented_tuning Tuning = segmented_tuning{}, execution_policy P, rand
           random_access_range Offsets, output O, class A = accumulator_of<element_value<R>>, class Op = plus>
 auto segmented_reduce(const P& where, R&& r, Offsets&& offsets, O&& out, A init = {}, Op op = {}) {
   const char* const function = "segmented_reduce";
-  const auto in = detail::input_of(function, r);
+  const auto in = detail::stored_for<A>(detail::input_of(function, r));
   const auto at = detail::input_of(function, offsets);
   detail::require_offsets(function, at);
   const std::int64_t segments = at.count.bound - 1;
   detail::check_output(function, "out", out, segments);
   detail::check_offsets(where, in, at);
   const auto first = detail::begin_of(out);
-  const auto target = detail::unwrap(first);
+  const auto target = detail::with_stored(detail::unwrap(first));
+  const detail::stored_as<A> start(init);
   if constexpr (kernel_execution<P>) {
-    if (segments > 0) detail::segmented_reduce_on_blocks<Tuning>(where, in, at, target, init, op);
+    if (segments > 0) detail::segmented_reduce_on_blocks<Tuning>(where, in, at, target, start, detail::on_values<A>(op));
   } else {
-    detail::segmented_reduce_on_host(where, in.first, at.first, at.count.get() - 1, target, init, op);
+    detail::segmented_reduce_on_host(where, in.first, at.first, at.count.get() - 1, target, start, detail::on_values<A>(op));
   }
   return first + segments;
 }
@@ -464,23 +466,23 @@ auto segmented_reduce(const P& where, R&& r, Offsets&& offsets, O&& out, A init 
 template <segmented_tuning Tuning = segmented_scan_tuning, execution_policy P, random_access_range R,
           random_access_range Offsets, output O, class Op = plus>
 auto segmented_inclusive_scan(const P& where, R&& r, Offsets&& offsets, O&& out, Op op = {}) {
-  using A = accumulator_of<element_value<R>>;
+  using A = detail::stored_as<accumulator_of<element_value<R>>>;
   const char* const function = "segmented_inclusive_scan";
-  const auto in = detail::input_of(function, r);
+  const auto in = detail::stored_for<A>(detail::input_of(function, r));
   const auto at = detail::input_of(function, offsets);
   detail::require_offsets(function, at);
   detail::check_output(function, "out", out, in.count.bound);
   detail::check_offsets(where, in, at);
   const auto first = detail::begin_of(out);
-  const auto target = detail::unwrap(first);
+  const auto target = detail::with_stored(detail::unwrap(first));
   if constexpr (kernel_execution<P>) {
     detail::check_reachable(where, function, zip_iterator{in.first, zip_iterator{at.first, target}});
     const detail::heads_at_offsets<std::remove_const_t<decltype(at.first)>> heads{at.first, at.count};
     if (in.count.bound > 0 && at.count.bound > 1)
       detail::runs_on_blocks<Tuning, A, std::uint32_t>(where, zip_iterator{in.first, target}, in, heads, target,
-                                                       detail::nowhere{}, op, detail::completion{});
+                                                       detail::nowhere{}, detail::on_values<A>(op), detail::completion{});
   } else {
-    detail::segmented_scan_on_host(where, in.first, at.first, at.count.get() - 1, target, op, std::type_identity<A>{});
+    detail::segmented_scan_on_host(where, in.first, at.first, at.count.get() - 1, target, detail::on_values<A>(op), std::type_identity<A>{});
   }
   return first + in.count.bound;
 }
@@ -509,7 +511,7 @@ auto reduce_by_key(const P& where, Keys&& keys, Values&& values, KeysOut&& keys_
   const auto in = detail::keys_and_values(function, keys, values);
   const auto out = detail::runs_output(function, keys_out, "values_out", values_out, "keys_out", in.count.bound);
   using A = accumulator_of<decltype(in.first[0].second)>;
-  const std::int64_t runs = detail::runs_and_wait<Tuning, A>(function, where, in, eq, out, op);
+  const std::int64_t runs = detail::runs_and_wait<Tuning, A>(function, where, in, detail::on_values<value_of<decltype(in.first)>>(eq), out, detail::on_values<A>(op));
   const auto keys_end = detail::begin_of(keys_out) + runs;
   const auto values_end = detail::begin_of(values_out) + runs;
   return pair<std::remove_const_t<decltype(keys_end)>, std::remove_const_t<decltype(values_end)>>{keys_end, values_end};
@@ -530,7 +532,7 @@ void reduce_by_key_into(const P& where, Keys&& keys, Values&& values, KeysOut&& 
   const auto in = detail::keys_and_values(function, keys, values);
   const auto out = detail::runs_output(function, keys_out, "values_out", values_out, "keys_out", in.count.bound);
   using A = accumulator_of<decltype(in.first[0].second)>;
-  detail::runs_and_store<Tuning, A>(function, where, in, eq, out, count_out, op);
+  detail::runs_and_store<Tuning, A>(function, where, in, detail::on_values<value_of<decltype(in.first)>>(eq), out, count_out, detail::on_values<A>(op));
 }
 
 /// Writes each run of equals as its first element and its length: reduce_by_key where each value is one.
@@ -544,7 +546,7 @@ auto run_length_encode(const P& where, R&& r, ValuesOut&& values_out, CountsOut&
   const auto in = detail::counted(function, r);
   const auto out = detail::runs_output(function, values_out, "counts_out", counts_out, "values_out", in.count.bound);
   const std::int64_t runs =
-      detail::runs_and_wait<Tuning, std::int64_t>(function, where, in, equal_to{}, out, detail::add_lengths{});
+      detail::runs_and_wait<Tuning, std::int64_t>(function, where, in, detail::on_values<value_of<decltype(in.first)>>(equal_to{}), out, detail::add_lengths{});
   const auto values_end = detail::begin_of(values_out) + runs;
   const auto counts_end = detail::begin_of(counts_out) + runs;
   return pair<std::remove_const_t<decltype(values_end)>, std::remove_const_t<decltype(counts_end)>>{values_end,
@@ -558,7 +560,7 @@ void run_length_encode_into(const P& where, R&& r, ValuesOut&& values_out, Count
   const char* const function = "run_length_encode_into";
   const auto in = detail::counted(function, r);
   const auto out = detail::runs_output(function, values_out, "counts_out", counts_out, "values_out", in.count.bound);
-  detail::runs_and_store<Tuning, std::int64_t>(function, where, in, equal_to{}, out, count_out, detail::add_lengths{});
+  detail::runs_and_store<Tuning, std::int64_t>(function, where, in, detail::on_values<value_of<decltype(in.first)>>(equal_to{}), out, count_out, detail::add_lengths{});
 }
 
 // The same for two iterators, or an iterator and a device_count.

@@ -846,8 +846,8 @@ auto merging_order(const Comp& comp) {
 }
 
 template <sort_tuning Tuning, class P, class Data, class Offsets, class Comp>
-void sort_segments(const char* function, const P& where, const input<Data>& in, const input<Offsets>& offsets,
-                   const Comp& comp) {
+void sort_stored_segments(const char* function, const P& where, const input<Data>& in, const input<Offsets>& offsets,
+                          const Comp& comp) {
   using T = value_of<Data>;
   require_sortable<P, Comp, T>();
   require_offsets(function, offsets);
@@ -859,6 +859,11 @@ void sort_segments(const char* function, const P& where, const input<Data>& in, 
   } else {
     segmented_sort_on_host<Tuning, T>(where, in.first, offsets.first, offsets.count.get() - 1, comp);
   }
+}
+template <sort_tuning Tuning, class P, class Data, class Offsets, class Comp>
+void sort_segments(const char* function, const P& where, const input<Data>& in, const input<Offsets>& offsets,
+                   const Comp& comp) {
+  sort_stored_segments<Tuning>(function, where, with_stored(in), offsets, on_values<value_of<Data>>(comp));
 }
 
 }  // namespace detail

@@ -34,6 +34,7 @@
 #include <pmpp/core/math.hpp>
 #include <pmpp/core/operators.hpp>
 #include <pmpp/core/range.hpp>
+#include <pmpp/core/stored.hpp>
 #include <pmpp/execution.hpp>
 #include <pmpp/host/parallel_for.hpp>
 #include <pmpp/launch.hpp>
@@ -64,7 +65,7 @@ struct keep_where {
   Pred pred;
   template <class T>
   PMPP_HOST_DEVICE bool test(const T& x) const {
-    return static_cast<bool>(pred(x)) == Wanted;
+    return static_cast<bool>(pred(value_of_stored(x))) == Wanted;
   }
   template <class T>
   PMPP_HOST_DEVICE static const T& element(const T& x) {
@@ -92,7 +93,7 @@ struct keep_first {
   Eq eq;
   template <class T>
   PMPP_HOST_DEVICE bool test(const T& before, const T& x) const {
-    return !static_cast<bool>(eq(before, x));
+    return !static_cast<bool>(eq(value_of_stored(before), value_of_stored(x)));
   }
   template <class T>
   PMPP_HOST_DEVICE static const T& element(const T& x) {
@@ -505,7 +506,7 @@ selection select_on_host(const host_policy& where, const input<In>& in, Out out,
 /// Where an output starts, checked as far as it can be: how many elements will come is not known.
 template <class O>
 auto unbounded_output(const char* function, const char* argument, O& out, std::int64_t n) {
-  auto first = unwrap(begin_of(out));
+  auto first = with_stored(unwrap(begin_of(out)));
   require_not_null(function, argument, first, n);
   return first;
 }
@@ -515,11 +516,11 @@ selection select_and_wait(const char* function, const P& where, const input<In>&
                           const Select& select) {
   if constexpr (kernel_execution<P>) {
     reply<selection, P> answer(function, where);
-    select_on_blocks<Tuning>(function, answer.policy(), in, out, out_false, store_selection{answer.target()}, select,
+    select_on_blocks<Tuning>(function, answer.policy(), with_stored(in), out, out_false, store_selection{answer.target()}, select,
                              answer.done());
     return answer.wait();
   } else {
-    return select_on_host(where, in, out, out_false, select);
+    return select_on_host(where, with_stored(in), out, out_false, select);
   }
 }
 
@@ -540,9 +541,9 @@ void select_and_store(const char* function, const P& where, const input<In>& in,
                       C& count_out, const Select& select) {
   const auto sink = count_sink(function, where, count_out);
   if constexpr (kernel_execution<P>)
-    select_on_blocks<Tuning>(function, where, in, out, out_false, sink, select, completion{});
+    select_on_blocks<Tuning>(function, where, with_stored(in), out, out_false, sink, select, completion{});
   else
-    sink(select_on_host(where, in, out, out_false, select));
+    sink(select_on_host(where, with_stored(in), out, out_false, select));
 }
 
 template <select_tuning Tuning, class P, class In, class O, class Select>

@@ -25,6 +25,7 @@
 #include <pmpp/core/config.hpp>
 #include <pmpp/core/operators.hpp>
 #include <pmpp/core/range.hpp>
+#include <pmpp/core/stored.hpp>
 #include <pmpp/execution.hpp>
 #include <pmpp/host/parallel_for.hpp>
 #include <pmpp/launch.hpp>
@@ -242,9 +243,9 @@ struct compare_all_kernel {
         if (first < own)
           count([&](const T& other, int) { return !a.comp(mine, other); });
         else if (first > own)
-          count([&](const T& other, int) { return a.comp(other, mine); });
+          count([&](const T& other, int) { return static_cast<bool>(a.comp(other, mine)); });
         else
-          count([&](const T& other, int j) { return j < block.lane() ? !a.comp(mine, other) : a.comp(other, mine); });
+          count([&](const T& other, int j) { return j < block.lane() ? !a.comp(mine, other) : static_cast<bool>(a.comp(other, mine)); });
       }
       simt::atomic_add(&memory.place[block.lane()], static_cast<unsigned>(before));
     }
@@ -300,7 +301,7 @@ struct rank_runs_kernel {
     for (int r = block.warp(); r < runs; r += warps) {
       if (r == own) continue;
       const int length = smaller(run, all - r * run), samples_of_run = length / step;
-      const auto precedes = [&](const T& other, const T& x) { return r < own ? !a.comp(x, other) : a.comp(other, x); };
+      const auto precedes = [&](const T& other, const T& x) { return r < own ? !a.comp(x, other) : static_cast<bool>(a.comp(other, x)); };
       int low = 0, high = 0;  // samples in front of the least and of the greatest
       for (int first = 0; first < samples_of_run; first += simt::warp_size) {
         const int i = first + block.lane();
@@ -632,10 +633,9 @@ constexpr void require_sortable() {
                 "pmpp: the comparator, when const, cannot be called with two elements: comp(x, y)");
 }
 
-/// Sorts `in` into `data`, which may be the same.
-template <sort_tuning Tuning, class T, class P, class In, class Data, class Comp, class Bits = all_key_bits>
-void sort_elements(const char* function, const P& where, const In& in, const Data& data, const item_count& count,
-                   const Comp& comp, const Bits& bits = {}) {
+template <sort_tuning Tuning, class T, class P, class In, class Data, class Comp, class Bits>
+void sort_stored(const char* function, const P& where, const In& in, const Data& data, const item_count& count,
+                   const Comp& comp, const Bits& bits) {
   require_sortable<P, Comp, T>();
   using parts = sorted_parts<T, Comp>;
   constexpr bool by_digits = parts::order::known, some_bits = std::is_same_v<Bits, key_bits>;
@@ -670,13 +670,20 @@ void sort_elements(const char* function, const P& where, const In& in, const Dat
   }
 }
 
+/// Sorts `in` into `data`, which may be the same.
+template <sort_tuning Tuning, class T, class P, class In, class Data, class Comp, class Bits = all_key_bits>
+void sort_elements(const char* function, const P& where, const In& in, const Data& data, const item_count& count,
+                   const Comp& comp, const Bits& bits = {}) {
+  sort_stored<Tuning, stored_as<T>>(function, where, with_stored(in), with_stored(data), count, on_values<T>(comp), bits);
+}
+
 /// Whether a pair of neighbours is out of order.
 template <class Comp>
 struct descends {
   Comp comp;
   template <class T>
   PMPP_HOST_DEVICE bool operator()(const T& before, const T& after) const {
-    return comp(after, before);
+    return static_cast<bool>(comp(after, before));
   }
 };
 

@@ -22,6 +22,7 @@
 #include <pmpp/core/math.hpp>
 #include <pmpp/core/operators.hpp>
 #include <pmpp/core/range.hpp>
+#include <pmpp/core/stored.hpp>
 #include <pmpp/execution.hpp>
 #include <pmpp/host/parallel_for.hpp>
 #include <pmpp/launch.hpp>
@@ -97,8 +98,12 @@ struct for_each_kernel {
 };
 
 /// Writes in[i] to out[i]: the one loop under transform, fill and iota.
-template <transform_tuning Tuning, class P, class In, class Out>
-void copy_elements(const P& where, const input<In>& in, Out out) {
+template <transform_tuning Tuning, class P, class Given, class Target>
+void copy_elements(const P& where, const input<Given>& given, const Target& target) {
+  const auto in = with_stored(given);
+  const auto out = with_stored(target);
+  using In = std::remove_const_t<decltype(in.first)>;
+  using Out = std::remove_const_t<decltype(out)>;
   const std::int64_t n = in.count.bound;
   if constexpr (std::is_same_v<P, seq_policy>) {
     for (std::int64_t i = 0, end = in.count.get(); i < end; ++i) out[i] = in.first[i];

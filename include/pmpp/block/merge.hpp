@@ -51,16 +51,8 @@ struct staged_input {
     return p;
   }
 };
-/// An element as a value of another type; pairs member by member.
-template <class T, class U>
-PMPP_HOST_DEVICE T element_as(const U& x) {
-  if constexpr (std::is_same_v<T, U>)
-    return x;
-  else if constexpr (requires { T{x.first, x.second}; })
-    return T{static_cast<decltype(T::first)>(x.first), static_cast<decltype(T::second)>(x.second)};
-  else
-    return static_cast<T>(x);
-}
+using pmpp::detail::element_as;
+
 
 /// out[i] = x; also for an output of keys and values.
 template <class Out, class T>

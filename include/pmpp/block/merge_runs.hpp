@@ -86,7 +86,7 @@ PMPP_HOST_DEVICE Index cut_four(Block& block, const sorted_runs<4, In>& runs, st
       const T other = block.shuffle_xor(middle, bit);
       const int of = q ^ bit;
       if (left > 0 && (alive >> of & 1) != 0)  // equals are ordered by run
-        smaller_middles += of < q ? !comp(middle, other) : comp(other, middle);
+        smaller_middles += of < q ? !comp(middle, other) : static_cast<bool>(comp(other, middle));
     }
     const bool wins = left > 0 && smaller_middles == (upper ? simt::count_bits(alive) - 1 : 0);
     unsigned winners = block.ballot(wins) >> first_lane & 15;

@@ -76,7 +76,9 @@ PMPP_HOST_DEVICE void merge_tile(Block& block, Memory& memory, const Task& task,
   const auto count_b = static_cast<int>(smaller(larger(std::int64_t(0), end_b - first_b), most - count_a));
   const int count = static_cast<int>(end - begin), skipped = static_cast<int>(begin - first_a - first_b);
   T* const slots = memory.of_tile.slots();
-  const int slot_a = place_of_part(a, first_a, 0), slot_b = place_of_part(b, first_b, slot_a + count_a);
+  // The last vector of a may bring neighbours along, which must not lie on elements of b.
+  const int slot_a = place_of_part(a, first_a, 0), end_of_a = round_up(slot_a + count_a, access<T*>::items);
+  const int slot_b = place_of_part(b, first_b, end_of_a);
   copy_part(block, a, first_a, count_a, slots, slot_a);
   copy_part(block, b, first_b, count_b, slots, slot_b);
   simt::copy_async_batch();

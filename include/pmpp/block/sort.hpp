@@ -65,7 +65,7 @@ PMPP_HOST_DEVICE void sort_in_registers(T (&x)[Items], const Comp& comp) {
     for (int k = 0; k + 1 < Items; ++k) {
       if (k % 2 != round % 2) continue;
       const T low = x[k], high = x[k + 1];
-      const bool swap = comp(high, low);
+      const bool swap = static_cast<bool>(comp(high, low));
       x[k] = swap ? high : low;
       x[k + 1] = swap ? low : high;
     }
@@ -128,8 +128,9 @@ PMPP_HOST_DEVICE void merge_places(Block& block, const T* slots, int a, int end_
 #endif
     for (int k = 0; k < Items; ++k) {
       const int of_b = sum + k * unit - next;
-      const bool take_b =
-          decltype(both_last)::value ? comp(next_b, next_a) : next >= last_a || (of_b < last_b && comp(next_b, next_a));
+      const bool take_b = decltype(both_last)::value
+                              ? static_cast<bool>(comp(next_b, next_a))
+                              : next >= last_a || (of_b < last_b && static_cast<bool>(comp(next_b, next_a)));
       x[k] = one_of(take_b, next_a, next_b);
       if (k + 1 == Items) break;
       const T loaded = at(inside((take_b ? of_b : next) + unit));

@@ -220,5 +220,23 @@ struct apply_to_pair {
   }
 };
 
+/// An element as a value of another type; pairs member by member.
+template <class T, class U>
+PMPP_HOST_DEVICE T element_as(const U& x) {
+  if constexpr (std::is_same_v<T, U>)
+    return x;
+  else if constexpr (requires { T{element_as<decltype(T::first)>(x.first), element_as<decltype(T::second)>(x.second)}; })
+    return T{element_as<decltype(T::first)>(x.first), element_as<decltype(T::second)>(x.second)};
+  else
+    return static_cast<T>(x);
+}
+template <class T>
+struct convert_to {
+  template <class U>
+  PMPP_HOST_DEVICE T operator()(const U& x) const {
+    return element_as<T>(x);
+  }
+};
+
 }  // namespace detail
 }  // namespace pmpp::inline PMPP_BACKEND

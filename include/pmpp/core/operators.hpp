@@ -92,9 +92,10 @@ inline constexpr T identity_of = detail::identity_value<Op, T>::value;
 /// True where the order of operands is known not to matter: the operators above on arithmetic types. Everything else
 /// keeps its order.
 template <class Op, class T>
-inline constexpr bool is_known_commutative = std::is_arithmetic_v<T>&& requires {
-  detail::identity_value<Op, T>::value;
-};
+inline constexpr bool is_known_commutative = false;
+template <class Op, class T>
+requires std::is_arithmetic_v<T>
+inline constexpr bool is_known_commutative<Op, T> = requires { detail::identity_value<Op, T>::value; };
 
 namespace detail {
 

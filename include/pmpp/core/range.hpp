@@ -113,6 +113,15 @@ auto mapped(const input<It>& in, F f) {
   return input<iterator>{iterator(in.first, f), in.count};
 }
 
+/// The elements of `in` as values of type T: what kernels ask of inputs whose elements go to one place.
+template <class T, class It>
+auto converted(const input<It>& in) {
+  if constexpr (std::is_same_v<value_of<It>, T>)
+    return in;
+  else
+    return mapped<T>(in, convert_to<T>{});
+}
+
 /// Two inputs as one input of pairs, as long as the first. \throws std::length_error if the second is known to be
 /// shorter
 template <class R, class S>

@@ -25,6 +25,7 @@
 #include <pmpp/core/config.hpp>
 #include <pmpp/core/operators.hpp>
 #include <pmpp/core/range.hpp>
+#include <pmpp/core/stored.hpp>
 #include <pmpp/execution.hpp>
 #include <pmpp/host/parallel_for.hpp>
 #include <pmpp/launch.hpp>
@@ -349,8 +350,11 @@ struct write_to {
   }
 };
 
-template <reduce_tuning Tuning, class P, class In, class A, class Op, class Sink>
-void reduce_and_sink(const P& where, const input<In>& in, const initial<A>& init, Op op, Sink sink) {
+template <reduce_tuning Tuning, class P, class In, class A, class O, class Sink>
+void reduce_and_sink(const P& where, const input<In>& given, const initial<A>& start, const O& given_op, Sink sink) {
+  const auto in = stored_for<A>(given);
+  const initial<stored_as<A>> init{start.value, start.present};
+  const auto op = on_values<A>(given_op);
   if constexpr (kernel_execution<P>)
     reduce_on_blocks<Tuning>(where, in, init, op, sink, completion{});
   else
@@ -358,10 +362,13 @@ void reduce_and_sink(const P& where, const input<In>& in, const initial<A>& init
 }
 
 template <reduce_tuning Tuning, class P, class In, class A, class Op>
-A reduce_and_wait(const char* function, const P& where, const input<In>& in, const initial<A>& init, Op op) {
+A reduce_and_wait(const char* function, const P& where, const input<In>& given, const initial<A>& start, Op given_op) {
+  const auto in = stored_for<A>(given);
+  const initial<stored_as<A>> init{start.value, start.present};
+  const auto op = on_values<A>(given_op);
   if constexpr (kernel_execution<P>) {
-    reply<A, P> answer(function, where);
-    reduce_on_blocks<Tuning>(answer.policy(), in, init, op, write_to<A*>{answer.target()}, answer.done());
+    reply<stored_as<A>, P> answer(function, where);
+    reduce_on_blocks<Tuning>(answer.policy(), in, init, op, write_to<stored_as<A>*>{answer.target()}, answer.done());
     return answer.wait();
   } else {
     return reduce_on_host(where, in, init, op);
@@ -371,7 +378,7 @@ A reduce_and_wait(const char* function, const P& where, const input<In>& in, con
 template <reduce_tuning Tuning, class P, class In, class O, class A, class Op>
 void reduce_to_output(const char* function, const P& where, const input<In>& in, O& out, A init, Op op) {
   check_output(function, "out", out, 1);
-  const auto target = unwrap(begin_of(out));
+  const auto target = with_stored(unwrap(begin_of(out)));
   reduce_and_sink<Tuning>(where, in, initial<A>{init, true}, op,
                           write_to<std::remove_const_t<decltype(target)>>{target});
 }
