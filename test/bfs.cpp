@@ -10,6 +10,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <span>
 #include <stdexcept>
 
 #include <pmpp/io/edge_list.hpp>
@@ -312,9 +313,10 @@ TEST_CASE("any order of blocks and threads") {
   const test::graph<int> graph(128, list);
   test::for_each_order(4, [&](std::uint64_t) {
     std::vector<int> distance(128), parent(128);
-    const bfs_result a = bfs<tiny>(pmpp::emulated, undirected(graph), 0, distance, parent);
+    const std::span to(distance), from(parent);
+    const bfs_result a = bfs<tiny>(pmpp::emulated, undirected(graph), 0, to, from);
     check_tree(128, list, 0, distance, parent, a);
-    const bfs_result b = bfs<fickle>(pmpp::emulated, undirected(graph), 0, distance, parent);
+    const bfs_result b = bfs<fickle>(pmpp::emulated, undirected(graph), 0, to, from);
     check_tree(128, list, 0, distance, parent, b);
   });
 }

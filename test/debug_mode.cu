@@ -5,6 +5,7 @@
 #include <pmpp/reduce.hpp>
 #include <pmpp/transform.hpp>
 
+#include <span>
 #include <vector>
 
 #include "support/policies.hpp"
@@ -16,7 +17,8 @@ TEST_CASE("host memory passed to the device") {
     MESSAGE("skipped: this device reads ordinary host memory");
     return;
   }
-  std::vector<int> host(1000, 1);
+  std::vector<int> memory(1000, 1);
+  const std::span host(memory);  // whose memory that is its type does not tell
   pmpp::device_buffer<int> out(1000, 5);
   CHECK_THROWS_AS((void)pmpp::reduce(pmpp::device, host), std::invalid_argument);
   CHECK_THROWS_AS(pmpp::transform(pmpp::device, out, host, out, pmpp::plus{}), std::invalid_argument);

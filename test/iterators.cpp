@@ -2,15 +2,24 @@
 //
 // What this file proves of core/iterator.hpp: transform_iterator and zip_iterator over iterators of std::vector (and of
 // thrust::device_vector) hold plain pointers, so that a CUDA compiler has nothing to warn of on seq and host (warnings
-// are errors here) and kernels load them as they load pointers; iterators that reverse or transform, whose base() is a
+// are errors here) and kernels load them as they load pointers; what `device` refuses when it compiles is exactly what is
+// known to lie in the host's memory (memory/reachable.hpp); iterators that reverse or transform, whose base() is a
 // pointer, are not taken for that pointer.
 #include <pmpp/core/iterator.hpp>
+#include <pmpp/memory/csr_graph.hpp>
+#include <pmpp/memory/csr_matrix.hpp>
+#include <pmpp/memory/managed_buffer.hpp>
+#include <pmpp/memory/reachable.hpp>
 #include <pmpp/reduce.hpp>
 #include <pmpp/scan.hpp>
 #include <pmpp/select.hpp>
 
+#include <array>
 #include <iterator>
+#include <memory>
 #include <numeric>
+#include <span>
+#include <string>
 #include <type_traits>
 #include <vector>
 #ifdef __CUDACC__
@@ -66,6 +75,30 @@ void check_computed(const P& where) {
 TEST_CASE("iterators over contiguous ones hold plain pointers") {
   check_computed(pmpp::seq);
   check_computed(pmpp::host);
+}
+
+namespace {
+
+template <class T>
+struct pinned_allocator : std::allocator<T> {};
+
+}  // namespace
+
+TEST_CASE("what is known to lie in the host's memory") {
+  using pmpp::detail::in_host_memory;
+  using numbers = std::vector<int>;
+  static_assert(in_host_memory<numbers> && in_host_memory<std::string> && in_host_memory<std::array<int, 3>>);
+  static_assert(in_host_memory<numbers::iterator> && in_host_memory<numbers::const_iterator>);
+  static_assert(in_host_memory<pmpp::subrange<numbers::iterator, numbers::iterator>>);
+  static_assert(in_host_memory<pmpp::csr_matrix<float>> && in_host_memory<pmpp::csr_graph<>>);
+  static_assert(!in_host_memory<std::vector<int, pinned_allocator<int>>> && !in_host_memory<std::span<int>>);
+  static_assert(!in_host_memory<int*> && !in_host_memory<int[3]> && !in_host_memory<pmpp::subrange<int*, int*>>);
+  static_assert(!in_host_memory<pmpp::device_buffer<int>> && !in_host_memory<pmpp::managed_buffer<int>>);
+  static_assert(!in_host_memory<pmpp::device_csr_matrix<float>> && !in_host_memory<pmpp::device_csr_graph<>>);
+  static_assert(!in_host_memory<pmpp::csr_view<float, int>> && !in_host_memory<zip_iterator<int*, int*>>);
+#ifdef __CUDACC__
+  static_assert(!in_host_memory<thrust::device_vector<int>> && !in_host_memory<thrust::device_vector<int>::iterator>);
+#endif
 }
 
 TEST_CASE("iterators with a base() that they do not show as it is") {

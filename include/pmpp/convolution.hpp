@@ -568,9 +568,8 @@ void convolve(const P& where, const volume_view<In>& in, const volume_view<Tap>&
 
 /// The same in one dimension, for contiguous ranges: buffers, spans, vectors. `out` has room for as many elements as
 /// `in` has. \throws std::length_error if it has not.
-template <convolution_tuning Tuning = convolution_tuning{}, execution_policy P, contiguous_data In, contiguous_data Tap,
-          class Out>
-requires contiguous_data<std::remove_reference_t<Out>>
+template <convolution_tuning Tuning = convolution_tuning{}, execution_policy P, contiguous_for<P> In,
+          contiguous_data Tap, contiguous_for<P> Out>
 void convolve(const P& where, const In& in, const Tap& mask, Out&& out, const border::rule& outside = border::zero) {
   const auto from = detail::as_span(in);
   const auto taps = detail::as_span(mask);

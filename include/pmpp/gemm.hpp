@@ -414,7 +414,8 @@ void gemm_batched(const P& where, Alpha alpha, const matrix_view<TA>& a, std::in
 ///
 /// \param x, y  contiguous ranges with at least as many elements as A has columns and rows, or pointers.
 /// Cost: A is read once; one launch, two where it has few rows. \throws std::length_error too if x or y is too short.
-template <execution_policy P, class Alpha, class TA, class X, class Beta, output Y, class Epilogue = no_epilogue>
+template <execution_policy P, class Alpha, class TA, reachable_by<P> X, class Beta, output_for<P> Y,
+          class Epilogue = no_epilogue>
 void gemv(const P& where, Alpha alpha, const matrix_view<TA>& a, X&& x, Beta beta, Y&& y,
           const gemm_options<Epilogue>& options = {}) {
   detail::gemm_checked<gemm_tuning{}, false, false>("gemv", where, alpha, a, 0, detail::as_column("x", x, a.cols()), 0,

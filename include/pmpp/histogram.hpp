@@ -24,6 +24,7 @@
 #include <pmpp/execution.hpp>
 #include <pmpp/histogram/bins.hpp>
 #include <pmpp/histogram/kernel.hpp>
+#include <pmpp/memory/reachable.hpp>
 
 #pragma GCC visibility push(hidden)  // see launch.hpp
 
@@ -98,8 +99,8 @@ void histogram_of_even_bins(const char* function, const P& where, const input<In
 /// \throws std::invalid_argument for a null or reversed input, null counts, or unless lower < upper; std::length_error
 /// for no or more than 2^31 - 64 bins; cuda_error.
 /// Source: PMPP ch. 9. Example: test/histogram.cpp, even bins of every type.
-template <histogram_tuning Tuning = histogram_tuning{}, execution_policy P, random_access_range R,
-          contiguous_data Counts, class L>
+template <histogram_tuning Tuning = histogram_tuning{}, execution_policy P, range_for<P> R, contiguous_for<P> Counts,
+          class L>
 void histogram_even(const P& where, R&& r, Counts&& counts, L lower, std::type_identity_t<L> upper,
                     const histogram_options& options = {}) {
   detail::histogram_of_even_bins<Tuning, detail::interleaved<1, 1>>(
@@ -116,8 +117,8 @@ void histogram_even(const P& where, R&& r, Counts&& counts, L lower, std::type_i
 /// \throws as histogram_even; std::length_error if levels has fewer elements. In debug mode levels that do not ascend are
 /// a std::invalid_argument, or on a GPU a printed line and a trap.
 /// Source: PMPP ch. 9. Example: test/histogram.cpp, bins between levels.
-template <histogram_tuning Tuning = histogram_tuning{}, execution_policy P, random_access_range R,
-          contiguous_data Counts, output Levels>
+template <histogram_tuning Tuning = histogram_tuning{}, execution_policy P, range_for<P> R, contiguous_for<P> Counts,
+          output_for<P> Levels>
 void histogram_range(const P& where, R&& r, Counts&& counts, Levels&& levels, const histogram_options& options = {}) {
   const auto in = detail::input_of("histogram_range", r);
   detail::check_room("histogram_range", "levels", levels, static_cast<std::int64_t>(std::size(counts)) + 1);
@@ -138,8 +139,8 @@ void histogram_range(const P& where, R&& r, Counts&& counts, Levels&& levels, co
 /// \param bin_of  a function object from a sample to an integer, without side effects. For one-byte samples it is called
 ///                once for every value that a part of the data has, not once a sample.
 /// As histogram_even otherwise. Source: PMPP ch. 9. Example: test/histogram.cpp, bins that a function chooses.
-template <histogram_tuning Tuning = histogram_tuning{}, execution_policy P, random_access_range R,
-          contiguous_data Counts, class F>
+template <histogram_tuning Tuning = histogram_tuning{}, execution_policy P, range_for<P> R, contiguous_for<P> Counts,
+          class F>
 void histogram(const P& where, R&& r, Counts&& counts, F bin_of, const histogram_options& options = {}) {
   detail::histogram_of<Tuning, detail::interleaved<1, 1>>(
       "histogram", where, detail::input_of("histogram", r), counts, options,
@@ -153,7 +154,7 @@ void histogram(const P& where, R&& r, Counts&& counts, F bin_of, const histogram
 /// As histogram_even otherwise: all channels have the same bins. \throws also std::invalid_argument for a broken pixel.
 /// Source: PMPP ch. 9. Example: test/histogram.cpp, channels.
 template <int Channels, int Active = Channels, histogram_tuning Tuning = histogram_tuning{}, execution_policy P,
-          random_access_range R, contiguous_data Counts, class L>
+          range_for<P> R, contiguous_for<P> Counts, class L>
 void histogram_even_channels(const P& where, R&& r, Counts&& counts, L lower, std::type_identity_t<L> upper,
                              const histogram_options& options = {}) {
   static_assert(0 < Active && Active <= Channels && Channels <= 16,

@@ -253,8 +253,8 @@ auto pairs_of(const char* function, Keys& keys, Values& values) {
 /// Cost: both inputs read once, the output written once; one or two launches.
 /// \throws std::invalid_argument for a null or reversed input, std::length_error if out is too short; cuda_error.
 /// Source: PMPP ch. 12; Odeh, Green, Mwassi, Shmueli and Birk, Merge Path, 2012. Example: test/merge.cpp, merge.
-template <merge_tuning Tuning = merge_tuning{}, execution_policy P, random_access_range A, random_access_range B,
-          output O, class Comp = less>
+template <merge_tuning Tuning = merge_tuning{}, execution_policy P, range_for<P> A, range_for<P> B, output_for<P> O,
+          class Comp = less>
 auto merge(const P& where, A&& a, B&& b, O&& out, Comp comp = {}) {
   const auto in_a = detail::input_of("merge", a);
   const auto in_b = detail::converted<element_value<A>>(detail::input_of("merge", b));
@@ -272,8 +272,8 @@ auto merge(const P& where, A&& a, B&& b, O&& out, Comp comp = {}) {
 /// \param keys_out, values_out  iterators, or ranges with room for all; visible to `where`; none may overlap an input.
 /// \return the iterators past the last key and value written, as a pair.
 /// \throws as merge; std::length_error if values are fewer than their keys. Example: test/merge.cpp, merge_by_key.
-template <merge_tuning Tuning = merge_tuning{}, execution_policy P, random_access_range KA, output VA,
-          random_access_range KB, output VB, output KOut, output VOut, class Comp = less>
+template <merge_tuning Tuning = merge_tuning{}, execution_policy P, range_for<P> KA, output_for<P> VA, range_for<P> KB,
+          output_for<P> VB, output_for<P> KOut, output_for<P> VOut, class Comp = less>
 auto merge_by_key(const P& where, KA&& keys_a, VA&& values_a, KB&& keys_b, VB&& values_b, KOut&& keys_out,
                   VOut&& values_out, Comp comp = {}) {
   const char* const function = "merge_by_key";

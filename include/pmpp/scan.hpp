@@ -382,13 +382,13 @@ auto scan_input(const char* function, const P& where, const input<In>& given, O&
 /// Cost: n elements read, n written; one launch.
 /// \throws std::invalid_argument for a null or reversed input, std::length_error if out is too short; out_of_memory,
 /// cuda_error. Source: PMPP ch. 11; Merrill and Garland, 2016. Example: test/scan.cpp, sums of integers.
-template <scan_tuning Tuning = scan_tuning{}, execution_policy P, random_access_range R, output O, class Op = plus>
+template <scan_tuning Tuning = scan_tuning{}, execution_policy P, range_for<P> R, output_for<P> O, class Op = plus>
 auto inclusive_scan(const P& where, R&& r, O&& out, Op op = {}) {
   using A = accumulator_of<element_value<R>>;
   return detail::scan_input<Tuning, detail::scan_kind::inclusive>(
       "inclusive_scan", where, detail::input_of("inclusive_scan", r), out, detail::scan_start<detail::stored_as<A>>{}, op);
 }
-template <scan_tuning Tuning = scan_tuning{}, execution_policy P, random_access_range R, output O, class Op, class A>
+template <scan_tuning Tuning = scan_tuning{}, execution_policy P, range_for<P> R, output_for<P> O, class Op, class A>
 auto inclusive_scan(const P& where, R&& r, O&& out, Op op, A init) {
   return detail::scan_input<Tuning, detail::scan_kind::inclusive>(
       "inclusive_scan", where, detail::input_of("inclusive_scan", r), out, detail::scan_start<A>{init, true}, op);
@@ -396,7 +396,7 @@ auto inclusive_scan(const P& where, R&& r, O&& out, Op op, A init) {
 
 /// Writes op(... op(op(init, r[0]), r[1]) ..., r[i - 1]) to out[i]; out[0] is init. As inclusive_scan.
 /// Example: test/scan.cpp, exclusive.
-template <scan_tuning Tuning = scan_tuning{}, execution_policy P, random_access_range R, output O,
+template <scan_tuning Tuning = scan_tuning{}, execution_policy P, range_for<P> R, output_for<P> O,
           class A = accumulator_of<element_value<R>>, class Op = plus>
 auto exclusive_scan(const P& where, R&& r, O&& out, A init = {}, Op op = {}) {
   return detail::scan_input<Tuning, detail::scan_kind::exclusive>(

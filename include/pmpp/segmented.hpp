@@ -432,8 +432,8 @@ auto counted(const char* function, R& r) {
 /// Cost: n elements and segments + 1 offsets read, segments written; one launch.
 /// \throws std::invalid_argument for a null or reversed input, or no offsets at all, std::length_error if out is too
 /// short; cuda_error. Source: Merrill and Garland, Merge-based SpMV, 2016. Example: test/segmented.cpp, sums.
-template <segmented_tuning Tuning = segmented_tuning{}, execution_policy P, random_access_range R,
-          random_access_range Offsets, output O, class A = accumulator_of<element_value<R>>, class Op = plus>
+template <segmented_tuning Tuning = segmented_tuning{}, execution_policy P, range_for<P> R, range_for<P> Offsets,
+          output_for<P> O, class A = accumulator_of<element_value<R>>, class Op = plus>
 auto segmented_reduce(const P& where, R&& r, Offsets&& offsets, O&& out, A init = {}, Op op = {}) {
   const char* const function = "segmented_reduce";
   const auto in = detail::stored_for<A>(detail::input_of(function, r));
@@ -463,8 +463,8 @@ auto segmented_reduce(const P& where, R&& r, Offsets&& offsets, O&& out, A init 
 /// 100 KB, as zeroed state of the workspace, or one allocation in stream order.
 /// Cost: n elements and segments + 1 offsets read, n written; one launch. \throws as segmented_reduce.
 /// Example: test/segmented.cpp, scans.
-template <segmented_tuning Tuning = segmented_scan_tuning, execution_policy P, random_access_range R,
-          random_access_range Offsets, output O, class Op = plus>
+template <segmented_tuning Tuning = segmented_scan_tuning, execution_policy P, range_for<P> R, range_for<P> Offsets,
+          output_for<P> O, class Op = plus>
 auto segmented_inclusive_scan(const P& where, R&& r, Offsets&& offsets, O&& out, Op op = {}) {
   using A = detail::stored_as<accumulator_of<element_value<R>>>;
   const char* const function = "segmented_inclusive_scan";
@@ -503,8 +503,8 @@ auto segmented_inclusive_scan(const P& where, R&& r, Offsets&& offsets, O&& out,
 /// \throws std::invalid_argument for a null or reversed input, a null output, or when the stream is being captured,
 /// std::length_error if values are a range that is shorter than keys; cuda_error. Source: PMPP ch. 11; Merrill and
 /// Garland, 2016. Example: test/segmented.cpp, runs.
-template <segmented_tuning Tuning = run_tuning, execution_policy P, random_access_range Keys, output Values,
-          output KeysOut, output ValuesOut, class Op = plus, class Eq = equal_to>
+template <segmented_tuning Tuning = run_tuning, execution_policy P, range_for<P> Keys, output_for<P> Values,
+          output_for<P> KeysOut, output_for<P> ValuesOut, class Op = plus, class Eq = equal_to>
 auto reduce_by_key(const P& where, Keys&& keys, Values&& values, KeysOut&& keys_out, ValuesOut&& values_out, Op op = {},
                    Eq eq = {}) {
   const char* const function = "reduce_by_key";
@@ -524,8 +524,8 @@ auto reduce_by_key(const P& where, Keys&& keys, Values&& values, KeysOut&& keys_
 /// Asynchronous on a GPU; may be captured. Scratch: 16 bytes a tile of 100 KB (more for wide values), from the
 /// workspace or one allocation in stream order. \throws as reduce_by_key; std::length_error if count_out is an empty
 /// range.
-template <segmented_tuning Tuning = run_tuning, execution_policy P, random_access_range Keys, output Values,
-          output KeysOut, output ValuesOut, output C, class Op = plus, class Eq = equal_to>
+template <segmented_tuning Tuning = run_tuning, execution_policy P, range_for<P> Keys, output_for<P> Values,
+          output_for<P> KeysOut, output_for<P> ValuesOut, output_for<P> C, class Op = plus, class Eq = equal_to>
 void reduce_by_key_into(const P& where, Keys&& keys, Values&& values, KeysOut&& keys_out, ValuesOut&& values_out,
                         C&& count_out, Op op = {}, Eq eq = {}) {
   const char* const function = "reduce_by_key_into";
@@ -539,8 +539,8 @@ void reduce_by_key_into(const P& where, Keys&& keys, Values&& values, KeysOut&& 
 ///
 /// \param counts_out  an iterator or a range, of any integer type.
 /// \return the iterators past the last elements written, as a pair. Example: examples/11_run_lengths.cpp.
-template <segmented_tuning Tuning = run_length_tuning, execution_policy P, random_access_range R, output ValuesOut,
-          output CountsOut>
+template <segmented_tuning Tuning = run_length_tuning, execution_policy P, range_for<P> R, output_for<P> ValuesOut,
+          output_for<P> CountsOut>
 auto run_length_encode(const P& where, R&& r, ValuesOut&& values_out, CountsOut&& counts_out) {
   const char* const function = "run_length_encode";
   const auto in = detail::counted(function, r);
@@ -554,8 +554,8 @@ auto run_length_encode(const P& where, R&& r, ValuesOut&& values_out, CountsOut&
 }
 
 /// As run_length_encode, but leaves the number of runs in *count_out and does not wait; as reduce_by_key_into.
-template <segmented_tuning Tuning = run_length_tuning, execution_policy P, random_access_range R, output ValuesOut,
-          output CountsOut, output C>
+template <segmented_tuning Tuning = run_length_tuning, execution_policy P, range_for<P> R, output_for<P> ValuesOut,
+          output_for<P> CountsOut, output_for<P> C>
 void run_length_encode_into(const P& where, R&& r, ValuesOut&& values_out, CountsOut&& counts_out, C&& count_out) {
   const char* const function = "run_length_encode_into";
   const auto in = detail::counted(function, r);

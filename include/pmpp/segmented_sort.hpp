@@ -884,7 +884,7 @@ void sort_segments(const char* function, const P& where, const input<Data>& in, 
 /// three.
 /// \throws std::invalid_argument for a null or reversed range or for no offsets; out_of_memory, cuda_error.
 /// Source: PMPP ch. 13; Baxter, moderngpu, 2013. Example: test/segmented_sort.cpp, sorts.
-template <sort_tuning Tuning = sort_tuning{}, execution_policy P, random_access_range R, random_access_range Offsets,
+template <sort_tuning Tuning = sort_tuning{}, execution_policy P, range_for<P> R, range_for<P> Offsets,
           class Comp = less>
 void segmented_sort(const P& where, R&& r, Offsets&& offsets, Comp comp = {}) {
   const auto in = detail::input_of("segmented_sort", r);
@@ -898,8 +898,8 @@ void segmented_sort(const P& where, R&& r, Offsets&& offsets, Comp comp = {}) {
 /// \param values  a range as long as keys, or an iterator; visible to `where`.
 /// Scratch: n keys and n values. \throws as segmented_sort; std::length_error if the values are fewer than the keys.
 /// Example: test/segmented_sort.cpp, by_key.
-template <sort_tuning Tuning = sort_tuning{}, execution_policy P, random_access_range K, output V,
-          random_access_range Offsets, class Comp = less>
+template <sort_tuning Tuning = sort_tuning{}, execution_policy P, range_for<P> K, output_for<P> V, range_for<P> Offsets,
+          class Comp = less>
 void segmented_sort_by_key(const P& where, K&& keys, V&& values, Offsets&& offsets, Comp comp = {}) {
   const auto in = detail::pairs_of("segmented_sort_by_key", keys, values);
   const auto at = detail::input_of("segmented_sort_by_key", offsets);

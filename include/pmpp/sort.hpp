@@ -709,7 +709,7 @@ struct descends {
 /// launches.
 /// \throws std::invalid_argument for a null or reversed range, or bits outside of the key; out_of_memory, cuda_error.
 /// Source: PMPP ch. 12 and 13; Adinets and Merrill, Onesweep, 2022. Example: test/sort.cpp, sort.
-template <sort_tuning Tuning = sort_tuning{}, execution_policy P, random_access_range R, class Comp = less,
+template <sort_tuning Tuning = sort_tuning{}, execution_policy P, range_for<P> R, class Comp = less,
           class Bits = all_key_bits>
 void sort(const P& where, R&& r, Comp comp = {}, Bits bits = {}) {
   const auto in = detail::input_of("sort", r);
@@ -718,7 +718,7 @@ void sort(const P& where, R&& r, Comp comp = {}, Bits bits = {}) {
 }
 
 /// The same; sort is stable already.
-template <sort_tuning Tuning = sort_tuning{}, execution_policy P, random_access_range R, class Comp = less,
+template <sort_tuning Tuning = sort_tuning{}, execution_policy P, range_for<P> R, class Comp = less,
           class Bits = all_key_bits>
 void stable_sort(const P& where, R&& r, Comp comp = {}, Bits bits = {}) {
   const auto in = detail::input_of("stable_sort", r);
@@ -731,7 +731,7 @@ void stable_sort(const P& where, R&& r, Comp comp = {}, Bits bits = {}) {
 /// \param values  a range as long as keys, or an iterator; visible to `where`.
 /// By digits where sort does, for values of up to 16 bytes. Scratch: n keys and n values. \throws as sort; std::length_error if the values are fewer than the keys.
 /// Example: test/sort.cpp, sort_by_key.
-template <sort_tuning Tuning = sort_tuning{}, execution_policy P, random_access_range K, output V, class Comp = less,
+template <sort_tuning Tuning = sort_tuning{}, execution_policy P, range_for<P> K, output_for<P> V, class Comp = less,
           class Bits = all_key_bits>
 void sort_by_key(const P& where, K&& keys, V&& values, Comp comp = {}, Bits bits = {}) {
   const auto in = detail::pairs_of("sort_by_key", keys, values);
@@ -746,7 +746,7 @@ void sort_by_key(const P& where, K&& keys, V&& values, Comp comp = {}, Bits bits
 /// \param index_out  an iterator, or a range with room for as many integers; visible to `where`.
 /// \return the iterator past the last index written. Scratch: 2n keys and n indices. \throws as sort; std::length_error
 /// if index_out is too short. Example: test/sort.cpp, argsort.
-template <sort_tuning Tuning = sort_tuning{}, execution_policy P, random_access_range R, output O, class Comp = less,
+template <sort_tuning Tuning = sort_tuning{}, execution_policy P, range_for<P> R, output_for<P> O, class Comp = less,
           class Bits = all_key_bits>
 auto argsort(const P& where, R&& keys, O&& index_out, Comp comp = {}, Bits bits = {}) {
   const auto in = detail::input_of("argsort", keys);
@@ -775,7 +775,7 @@ auto argsort(const P& where, R&& keys, O&& index_out, Comp comp = {}, Bits bits 
 /// Whether no element of r precedes the one in front of it. \param r a range or two iterators; visible to `where`.
 /// Waits for the policy's stream. Cost: n elements read; one launch. \throws as sort; std::invalid_argument when the
 /// stream is being captured. Example: test/sort.cpp, is_sorted.
-template <execution_policy P, random_access_range R, class Comp = less>
+template <execution_policy P, range_for<P> R, class Comp = less>
 [[nodiscard]] bool is_sorted(const P& where, R&& r, Comp comp = {}) {
   const auto in = detail::input_of("is_sorted", r);
   const std::int64_t pairs = in.count.bound - 1;

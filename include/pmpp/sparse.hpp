@@ -30,6 +30,7 @@
 #include <pmpp/memory/csr_graph.hpp>
 #include <pmpp/memory/csr_matrix.hpp>
 #include <pmpp/memory/device_buffer.hpp>
+#include <pmpp/memory/reachable.hpp>
 #include <pmpp/memory/workspace.hpp>
 #include <pmpp/merge.hpp>
 #include <pmpp/reduce.hpp>
@@ -187,7 +188,7 @@ device_csr_matrix<T, I> matrix_of_sorted(const P& where, std::int64_t rows, std:
 /// Cost: a radix sort of 8-byte keys, as many bits as row and column numbers take, with values.
 /// \throws std::out_of_range for a nonzero outside of the matrix, std::length_error if the arrays differ in length or the
 /// matrix does not fit the index type, std::invalid_argument for negative extents; cuda_error, out_of_memory
-template <kernel_execution P, random_access_range Rows, random_access_range Columns, random_access_range Values>
+template <kernel_execution P, range_for<P> Rows, range_for<P> Columns, range_for<P> Values>
 auto csr_from_triplets(const P& where, std::int64_t rows, std::int64_t cols, Rows&& row_of, Columns&& column_of,
                        Values&& values) {
   using I = element_value<Rows>;

@@ -32,6 +32,7 @@
 #include <pmpp/core/operators.hpp>
 #include <pmpp/execution.hpp>
 #include <pmpp/memory/device_buffer.hpp>
+#include <pmpp/memory/reachable.hpp>
 #include <pmpp/memory/stream.hpp>
 #include <pmpp/reduce.hpp>
 #include <pmpp/scan.hpp>
@@ -240,14 +241,14 @@ concept owns_csr = requires(const M& m) {
 /// Waits for the policy's stream; allocates the result, 8 bytes a nonzero and 8 a row. Cost: a search over the offsets for
 /// each nonzero. \throws cuda_error, out_of_memory. Source: PMPP ch. 14. Example: test/sparse_formats.cpp, by hand.
 template <execution_policy P, detail::owns_csr M>
-auto to_coo(const P& where, const M& matrix) {
-  return detail::coo_of_rest(where, matrix.view(), 0);
-}
+requires reachable_by<M, P>
+auto to_coo(const P& where, const M& matrix) { return detail::coo_of_rest(where, matrix.view(), 0); }
 
 /// ELLPACK, as wide as the longest row: rows * width elements, however few nonzeros there are (one long row is enough to
 /// make that too many: to_hybrid). Otherwise as to_coo, with 8 bytes an element. \throws std::length_error if they do not
 /// fit the address space; out_of_memory
 template <execution_policy P, detail::owns_csr M>
+requires reachable_by<M, P>
 auto to_ell(const P& where, const M& matrix) {
   return detail::ell_of_width(where, matrix.view(), detail::longest_row(where, matrix.view()));
 }
@@ -255,6 +256,7 @@ auto to_ell(const P& where, const M& matrix) {
 /// ELLPACK of the first `width` nonzeros of each row, and coordinates of the rest. A width that most rows have, such as
 /// the average length, leaves few holes and few coordinates. \throws std::invalid_argument for a negative width; as to_ell
 template <execution_policy P, detail::owns_csr M>
+requires reachable_by<M, P>
 auto to_hybrid(const P& where, const M& matrix, std::int64_t width) {
   auto ell = detail::ell_of_width(where, matrix.view(), width);
   auto coo = detail::coo_of_rest(where, matrix.view(), width);
@@ -263,6 +265,7 @@ auto to_hybrid(const P& where, const M& matrix, std::int64_t width) {
 
 /// Jagged diagonals; rows of one length keep their order. Otherwise as to_coo, with a radix sort of the rows by length.
 template <execution_policy P, detail::owns_csr M>
+requires reachable_by<M, P>
 auto to_jds(const P& where, const M& matrix) {
   using I = typename M::index_type;
   using T = typename M::value_type;

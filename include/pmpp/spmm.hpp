@@ -252,7 +252,8 @@ void spmm(const P& where, Alpha alpha, const csr_view<T, I>& A, const matrix_vie
 }
 
 /// The same for a matrix that owns its memory, such as csr_matrix.
-template <spmm_tuning Tuning = spmm_tuning{}, execution_policy P, class Alpha, class M, class X, class Beta, class Y>
+template <spmm_tuning Tuning = spmm_tuning{}, execution_policy P, class Alpha, reachable_by<P> M, class X, class Beta,
+          class Y>
 requires requires(const M& m) { m.view(); }
 void spmm(const P& where, Alpha alpha, const M& A, const matrix_view<X>& B, Beta beta, const matrix_view<Y>& C) {
   spmm<Tuning>(where, alpha, A.view(), B, beta, C);

@@ -236,8 +236,8 @@ void spmv_on_host([[maybe_unused]] const P& where, A alpha, const csr_view<T, I>
 /// Cost: offsets, columns and values read once, y written; one launch, whatever the matrix.
 /// \throws std::invalid_argument for negative extents, null arrays, or y that overlaps x; std::length_error if x or y is
 /// too short; cuda_error. Source: PMPP ch. 14; Merrill and Garland, Merge-based SpMV, 2016. Example: test/spmv.cpp, by hand.
-template <spmv_tuning Tuning = spmv_tuning{}, execution_policy P, class Alpha, class T, class I, class R, class Beta,
-          output O>
+template <spmv_tuning Tuning = spmv_tuning{}, execution_policy P, class Alpha, class T, class I, reachable_by<P> R,
+          class Beta, output_for<P> O>
 void spmv(const P& where, Alpha alpha, const csr_view<T, I>& A, R&& x, Beta beta, O&& y) {
   const char* const function = "spmv";
   require(A.rows >= 0 && A.cols >= 0, [&] {
@@ -270,7 +270,8 @@ void spmv(const P& where, Alpha alpha, const csr_view<T, I>& A, R&& x, Beta beta
 }
 
 /// The same for a matrix that owns its memory, such as csr_matrix.
-template <spmv_tuning Tuning = spmv_tuning{}, execution_policy P, class Alpha, class M, class R, class Beta, output O>
+template <spmv_tuning Tuning = spmv_tuning{}, execution_policy P, class Alpha, reachable_by<P> M, reachable_by<P> R,
+          class Beta, output_for<P> O>
 requires requires(const M& m) { m.view(); }
 void spmv(const P& where, Alpha alpha, const M& A, R&& x, Beta beta, O&& y) {
   spmv<Tuning>(where, alpha, A.view(), x, beta, y);

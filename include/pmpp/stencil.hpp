@@ -241,9 +241,8 @@ void stencil(const P& where, const matrix_view<In>& in, const matrix_view<Out>& 
 
 /// The same in one dimension, for contiguous ranges: n(dx). `out` has room for as many elements as `in` has.
 /// \throws std::length_error if it has not.
-template <stencil_tuning Tuning = stencil_tuning{}, execution_policy P, contiguous_data In, class Out, int Radius,
-          class F>
-requires contiguous_data<std::remove_reference_t<Out>>
+template <stencil_tuning Tuning = stencil_tuning{}, execution_policy P, contiguous_for<P> In, contiguous_for<P> Out,
+          int Radius, class F>
 void stencil(const P& where, const In& in, Out&& out, radius_tag<Radius>, const F& f,
              const border::rule& outside = border::zero) {
   const auto from = detail::as_span(in);

@@ -521,7 +521,7 @@ inline void check_k(const char* function, std::int64_t k, std::int64_t most) {
 /// elements and indices of scratch.
 /// \throws std::invalid_argument for a k outside of [0, n], a null or reversed range, a null output; std::length_error
 /// for a short output; out_of_memory, cuda_error. Source: PMPP ch. 13. Example: examples/19_k_nearest.cpp.
-template <top_k_tuning Tuning = top_k_tuning{}, execution_policy P, random_access_range R, output V, output X,
+template <top_k_tuning Tuning = top_k_tuning{}, execution_policy P, range_for<P> R, output_for<P> V, output_for<P> X,
           class Comp = greater>
 void top_k(const P& where, R&& r, std::int64_t k, V&& values_out, X&& indices_out, Comp comp = {}) {
   const char* const function = "top_k";
@@ -555,8 +555,8 @@ void top_k(const P& where, R&& r, std::int64_t k, V&& values_out, X&& indices_ou
 /// As top_k, but a block goes through a whole segment, so that segments that are few and long do not use the machine:
 /// call top_k for them. One launch, no scratch, for k up to 2048 (4-byte elements); else the segments are sorted.
 /// \throws as top_k; std::invalid_argument for no offsets. Example: test/top_k.cpp, segments.
-template <top_k_tuning Tuning = top_k_tuning{}, execution_policy P, random_access_range R, random_access_range Offsets,
-          output V, output X, class Comp = greater>
+template <top_k_tuning Tuning = top_k_tuning{}, execution_policy P, range_for<P> R, range_for<P> Offsets,
+          output_for<P> V, output_for<P> X, class Comp = greater>
 void segmented_top_k(const P& where, R&& r, Offsets&& offsets, std::int64_t k, V&& values_out, X&& indices_out,
                      Comp comp = {}) {
   const char* const function = "segmented_top_k";

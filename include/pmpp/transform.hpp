@@ -163,7 +163,7 @@ It for_each(const P& where, It first, End last, F f) {
   }
   return first + n;
 }
-template <transform_tuning Tuning = transform_tuning{}, execution_policy P, random_access_range R, class F>
+template <transform_tuning Tuning = transform_tuning{}, execution_policy P, range_for<P> R, class F>
 auto for_each(const P& where, R&& r, F f) {
   return for_each<Tuning>(where, std::begin(r), std::end(r), f);
 }
@@ -182,7 +182,7 @@ template <transform_tuning Tuning = transform_tuning{}, execution_policy P, rand
 auto transform(const P& where, It first, End last, O&& out, F f) {
   return detail::transform_input<Tuning>("transform", where, detail::input_of("transform", first, last), out, f);
 }
-template <transform_tuning Tuning = transform_tuning{}, execution_policy P, random_access_range R, output O, class F>
+template <transform_tuning Tuning = transform_tuning{}, execution_policy P, range_for<P> R, output_for<P> O, class F>
 auto transform(const P& where, R&& r, O&& out, F f) {
   return detail::transform_input<Tuning>("transform", where, detail::input_of("transform", r), out, f);
 }
@@ -190,14 +190,15 @@ auto transform(const P& where, R&& r, O&& out, F f) {
 /// Writes f(r1[i], r2[i]) to out[i]. As transform above; the second input must be as long as the first.
 /// Cost: n elements of each input read, n written; one launch.
 template <transform_tuning Tuning = transform_tuning{}, execution_policy P, random_access It, end_of<It> End,
-          random_access It2, output O, class F>
-requires(!random_access_range<It2>) auto transform(const P& where, It first, End last, It2 first2, O&& out, F f) {
+          random_access It2, output_for<P> O, class F>
+requires(!random_access_range<It2> && reachable_by<It, P> &&
+         reachable_by<It2, P>) auto transform(const P& where, It first, End last, It2 first2, O&& out, F f) {
   return detail::transform_input<Tuning>("transform", where,
                                          detail::zipped_with_start("transform", first, last, first2), out,
                                          detail::apply_to_pair<F>{f});
 }
-template <transform_tuning Tuning = transform_tuning{}, execution_policy P, random_access_range R,
-          random_access_range R2, output O, class F>
+template <transform_tuning Tuning = transform_tuning{}, execution_policy P, range_for<P> R, range_for<P> R2,
+          output_for<P> O, class F>
 auto transform(const P& where, R&& r, R2&& r2, O&& out, F f) {
   return detail::transform_input<Tuning>("transform", where, detail::zipped("transform", r, r2), out,
                                          detail::apply_to_pair<F>{f});
@@ -216,7 +217,7 @@ It fill(const P& where, It first, End last, const std::type_identity_t<value_of<
   detail::copy_elements<Tuning>(where, detail::input<source>{source(value), in.count}, in.first);
   return first + in.count.bound;
 }
-template <transform_tuning Tuning = transform_tuning{}, execution_policy P, random_access_range R>
+template <transform_tuning Tuning = transform_tuning{}, execution_policy P, range_for<P> R>
 auto fill(const P& where, R&& r, const std::type_identity_t<value_of<decltype(std::begin(r))>>& value) {
   return fill<Tuning>(where, std::begin(r), std::end(r), value);
 }
@@ -234,7 +235,7 @@ It iota(const P& where, It first, End last, std::type_identity_t<value_of<It>> s
   detail::copy_elements<Tuning>(where, detail::input<source>{source(start), in.count}, in.first);
   return first + in.count.bound;
 }
-template <transform_tuning Tuning = transform_tuning{}, execution_policy P, random_access_range R>
+template <transform_tuning Tuning = transform_tuning{}, execution_policy P, range_for<P> R>
 auto iota(const P& where, R&& r, std::type_identity_t<value_of<decltype(std::begin(r))>> start) {
   return iota<Tuning>(where, std::begin(r), std::end(r), start);
 }

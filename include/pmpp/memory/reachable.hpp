@@ -1,20 +1,68 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Debug mode: is this pointer something that the policy's machine can reach? Passing host memory to a kernel is the
-// most common mistake of all, and shows as an illegal access long after. Asks CUDA about every plain pointer behind an
-// iterator; costs 0.1 us a pointer under PMPP_DEBUG and nothing otherwise.
+// Can the policy's machine reach this memory? Passing host memory to a kernel is the most common mistake of all, and
+// shows as an illegal access long after.
+//
+//   when it compiles   range_for, output_for and their kin, which algorithms ask of their arguments, refuse on `device`
+//                      what its type tells to be the host's: std::vector, std::array, csr_matrix. So does the emulator of
+//                      a program without CUDA, so that what runs there runs on a GPU.
+//   in debug mode      CUDA is asked about every plain pointer behind an iterator; 0.1 us a pointer.
 #pragma once
 
+#include <array>
+#include <initializer_list>
 #include <stdexcept>
-#include <string>
+#include <string>  // also std::allocator
 #include <type_traits>
 
 #include <pmpp/core/config.hpp>
 #include <pmpp/core/error.hpp>
 #include <pmpp/core/iterator.hpp>
+#include <pmpp/core/range.hpp>
 #include <pmpp/execution.hpp>
 
 namespace pmpp::inline PMPP_BACKEND {
+namespace detail {
+
+/// True of what certainly lies in the host's memory: a container of std::allocator, an array of the standard library, an
+/// iterator that names such a container, a matrix with such offsets.
+template <class R>
+inline constexpr bool in_host_memory = requires {
+  requires std::is_same_v<typename R::allocator_type, std::allocator<typename R::value_type>>;
+}
+|| requires(const R& matrix) { requires in_host_memory<std::remove_cvref_t<decltype(matrix.offsets())>>; };
+template <class T, std::size_t N>
+inline constexpr bool in_host_memory<std::array<T, N>> = true;
+template <class T>
+inline constexpr bool in_host_memory<std::initializer_list<T>> = true;
+template <class It, class End>
+inline constexpr bool in_host_memory<subrange<It, End>> = in_host_memory<It>;
+template <template <class, class> class Iterator, class P, class R>
+requires std::contiguous_iterator<Iterator<P, R>>
+inline constexpr bool in_host_memory<Iterator<P, R>> = in_host_memory<R>;
+
+template <class P, class R>
+constexpr bool may_reach() {
+  static_assert(!std::is_same_v<P, device_policy> || !in_host_memory<std::remove_cvref_t<R>>,
+                "pmpp: device cannot reach the memory of a std::vector, std::array or csr_matrix: copy it to a "
+                "device_buffer or device_csr_matrix, or pass a std::span if the GPU does reach it");
+  return true;
+}
+
+}  // namespace detail
+
+/// Not known to be out of the reach of the machine of policy P.
+template <class R, class P>
+concept reachable_by = detail::may_reach<P, R>();
+
+/// What an algorithm on P takes: a range, contiguous data, and what is written, an iterator or a range.
+template <class R, class P>
+concept range_for = random_access_range<R> && reachable_by<R, P>;
+template <class R, class P>
+concept contiguous_for = contiguous_data<R> && reachable_by<R, P>;
+template <class O, class P>
+concept output_for = output<O> && reachable_by<O, P>;
+
 namespace detail {
 
 /// Throws std::invalid_argument if `p` is ordinary host memory and the current device cannot read such memory.

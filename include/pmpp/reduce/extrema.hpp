@@ -184,29 +184,29 @@ void extreme_element_into(const char* function, const P& where, R& r, O& out, co
 ///              is found is not specified (the same one on every run).
 /// Waits for the policy's stream; min_element_into writes the index to *out (0 for an empty range) and does not.
 /// \throws as reduce. Cost: n elements read; one launch. Source: PMPP ch. 10. Example: test/reduce.cpp, extremal elements.
-template <reduce_tuning Tuning = reduce_tuning{}, execution_policy P, random_access_range R, class Comp = less>
+template <reduce_tuning Tuning = reduce_tuning{}, execution_policy P, range_for<P> R, class Comp = less>
 [[nodiscard]] auto min_element(const P& where, R&& r, Comp comp = {}) {
   return detail::extreme_element<Tuning, false>("min_element", where, r, comp);
 }
-template <reduce_tuning Tuning = reduce_tuning{}, execution_policy P, random_access_range R, output O,
+template <reduce_tuning Tuning = reduce_tuning{}, execution_policy P, range_for<P> R, output_for<P> O,
           class Comp = less>
 void min_element_into(const P& where, R&& r, O&& out, Comp comp = {}) {
   detail::extreme_element_into<Tuning, false>("min_element_into", where, r, out, comp);
 }
 
 /// The first element that comes before no other under comp; as min_element.
-template <reduce_tuning Tuning = reduce_tuning{}, execution_policy P, random_access_range R, class Comp = less>
+template <reduce_tuning Tuning = reduce_tuning{}, execution_policy P, range_for<P> R, class Comp = less>
 [[nodiscard]] auto max_element(const P& where, R&& r, Comp comp = {}) {
   return detail::extreme_element<Tuning, true>("max_element", where, r, comp);
 }
-template <reduce_tuning Tuning = reduce_tuning{}, execution_policy P, random_access_range R, output O,
+template <reduce_tuning Tuning = reduce_tuning{}, execution_policy P, range_for<P> R, output_for<P> O,
           class Comp = less>
 void max_element_into(const P& where, R&& r, O&& out, Comp comp = {}) {
   detail::extreme_element_into<Tuning, true>("max_element_into", where, r, out, comp);
 }
 
 /// {min_element, max_element} in one pass. Both are the first of equals (std::minmax_element returns the last maximum).
-template <reduce_tuning Tuning = reduce_tuning{}, execution_policy P, random_access_range R, class Comp = less>
+template <reduce_tuning Tuning = reduce_tuning{}, execution_policy P, range_for<P> R, class Comp = less>
 [[nodiscard]] auto minmax_element(const P& where, R&& r, Comp given = {}) {
   const auto in = detail::with_index(detail::input_of("minmax_element", r));
   using E = value_of<decltype(in.first)>;
