@@ -12,6 +12,7 @@
 
 #include "support/data.hpp"
 #include "support/matrices.hpp"
+#include "support/mutants.hpp"
 
 using pmpp::csr_graph;
 using pmpp::edges;
@@ -25,6 +26,7 @@ std::string refusal(const std::string& text, edges which = edges::one_way) {
   try {
     parse_edge_list<I>(text, "x", which);
   } catch (const std::runtime_error& e) {
+    CHECK(test::fit_for_a_log(e.what()));
     return e.what();
   }
   return "";
@@ -76,6 +78,13 @@ TEST_CASE("cut anywhere and changed anywhere, a text is read or refused") {
       changed[i] = static_cast<char>(c);
       refusal(changed);
     }
+  for (int round = 0; round < 300; ++round) {
+    const std::string changed = test::mutant(text);
+    refusal(changed, edges::both_ways);
+    refusal<signed char>(changed);
+    refusal<std::int64_t>(changed);
+  }
+  CHECK(!refusal("0 " + std::string(100000, '\x1b')).empty());
 }
 
 TEST_CASE("graphs") {

@@ -18,6 +18,7 @@
 
 #include "support/data.hpp"
 #include "support/matrices.hpp"
+#include "support/mutants.hpp"
 
 using pmpp::csr_matrix;
 using pmpp::parse_matrix_market;
@@ -33,6 +34,7 @@ std::string refusal(const std::string& text) {
   try {
     parse_matrix_market<T, I>(text, "x").validate();
   } catch (const std::runtime_error& e) {
+    CHECK(test::fit_for_a_log(e.what()));
     return e.what();
   }
   return "";
@@ -134,6 +136,55 @@ TEST_CASE("what is refused, with its line") {
   CHECK(refusal<std::int8_t>(coordinate + "integer general\n1 1 1\n1 1 300\n") ==
         "x:3: the value is not an integer that fits: '300'");
   CHECK_THROWS_AS(pmpp::read_matrix_market<double>("/no such file"), std::runtime_error);
+}
+
+TEST_CASE("numbers at the ends of their types") {
+  const std::string most = "9223372036854775807";
+  CHECK(refusal<double, std::int64_t>(coordinate + "real general\n" + most + " " + most + " 0\n") ==
+        "x:2: " + most + " rows and " + most + " columns are too many for a file this size");
+  CHECK(refusal<double, std::int64_t>(coordinate + "real general\n1 " + most + " 0\n") ==
+        "x:2: 1 rows and " + most + " columns are too many for a file this size");
+  CHECK(refusal<int>(coordinate + "integer skew-symmetric\n2 2 1\n2 1 -2147483648\n") ==
+        "x:3: the negative of -2147483648, which the mirrored entry has, does not fit the type");
+  CHECK(refusal<std::int8_t>(array + "integer skew-symmetric\n2 2\n-128\n") ==
+        "x:3: the negative of -128, which the mirrored entry has, does not fit the type");
+  CHECK(refusal<unsigned>(coordinate + "integer skew-symmetric\n2 2 1\n2 1 3\n") ==
+        "x:3: the negative of 3, which the mirrored entry has, does not fit the type");
+  CHECK(refusal<unsigned>(coordinate + "integer skew-symmetric\n2 2 1\n2 1 0\n").empty());
+  CHECK(refusal<int>(coordinate + "integer symmetric\n2 2 1\n2 1 -2147483648\n").empty());
+  CHECK(refusal<int>(coordinate + "integer general\n2 2 2\n2 1 2147483647\n2 1 1\n") ==
+        "x:4: the sum of the values at row 1, column 0, both from 0, does not fit the type");
+}
+
+TEST_CASE("messages show at most 40 characters of a file, all printable") {
+  using pmpp::detail::shown;
+  CHECK(shown("") == "");
+  CHECK(shown(std::string(40, 'a')) == std::string(40, 'a'));
+  CHECK(shown(std::string(41, 'a')) == std::string(37, 'a') + "...");
+  CHECK(shown("a\x1b[31m\xff") == "a\\x1b[31m\\xff");
+  CHECK(shown(std::string(10, '\0')).size() == 40);
+  CHECK(shown(std::string(11, '\1')) == shown(std::string(9, '\1')) + "...");
+  const std::string longest(100000, '\x1b');
+  CHECK(!refusal("%%MatrixMarket " + longest + " coordinate real general\n").empty());
+  CHECK(!refusal("%%MatrixMarket matrix " + longest + " real general\n").empty());
+  CHECK(!refusal(coordinate + longest + " general\n").empty());
+  CHECK(!refusal(coordinate + "real " + longest + "\n").empty());
+  CHECK(!refusal(coordinate + "real general\n" + longest).empty());
+  CHECK(!refusal(coordinate + "real general " + longest).empty());
+}
+
+TEST_CASE("changed at random: read or refused, in few words") {
+  for (const std::string& text :
+       {coordinate + "integer symmetric\n% comment\n5 5 4\n1 1 15\n3 2 -2\n3 2 7\n5 5 5\n",
+        coordinate + "real skew-symmetric\n3 3 2\n2 1 1.5\n3 2 -2e300\n",
+        array + "integer skew-symmetric\n3 3\n1\n2\n3\n", coordinate + "pattern general\n3 4 2\n1 4\n3 3\n",
+        array + "real general\n2 2\n1\n0\nnan\n-4.5\n"})
+    for (int round = 0; round < 300; ++round) {
+      const std::string changed = test::mutant(text);
+      refusal(changed);
+      refusal<int>(changed);
+      refusal<std::uint8_t, std::int64_t>(changed);
+    }
 }
 
 TEST_CASE("cut anywhere, or with any byte changed: read or refused") {

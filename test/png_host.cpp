@@ -20,6 +20,9 @@ TEST_CASE("PNG files") { MESSAGE("skipped: built without libpng"); }
 #include <string>
 #include <vector>
 
+#include <sys/resource.h>
+
+#include "support/mutants.hpp"
 #include "support/pictures.hpp"
 
 using pmpp::image;
@@ -107,6 +110,7 @@ bool survives(const std::string& content) {
     return true;
   } catch (const std::runtime_error& e) {
     CHECK(std::string(e.what()).starts_with("file: byte "));
+    CHECK(test::fit_for_a_log(e.what()));
     return false;
   }
 }
@@ -226,6 +230,61 @@ TEST_CASE("headers that promise more than the file can hold") {
   CHECK(!refusal(resized(file, 90, 70)).empty());  // could be, but is not
   CHECK(!refusal(resized(file, 0, 7)).empty());
   CHECK(!refusal(resized(file, 0x80000000u, 7)).empty());
+}
+
+TEST_CASE("the caller says how many pixels it takes") {
+  for (const int interlace : {PNG_INTERLACE_NONE, PNG_INTERLACE_ADAM7}) {
+    const auto file = written(300, 200, 1, PNG_COLOR_TYPE_PALETTE, interlace, [](int, int) { return 0u; });
+    CHECK(pmpp::parse_png<rgb<byte>>(file, "file", 60000).pixels.size() == 60000);
+    CHECK_THROWS_WITH_AS(
+        pmpp::parse_png<rgb<byte>>(file, "file", 59999),
+        doctest::Contains("300 x 200 pixels are more than the 59999 that the caller takes (most_pixels)"),
+        std::runtime_error);
+  }
+  CHECK_THROWS_AS(pmpp::parse_png<byte>("", "file", -1), std::invalid_argument);
+  // 2^30 pixels of one bit in a header of a file that is large enough for them.
+  const std::string large = pmpp::to_png(image<byte>{400, 400, std::vector<byte>(160000)}) + std::string(1 << 18, 'x');
+  CHECK(refusal(resized(large, 16385, 8192)).find("pixels are more than the 134217728") != std::string::npos);
+}
+
+TEST_CASE("what is not the picture takes no memory") {
+  const std::string plain = pmpp::to_png(random_picture<byte>(9, 7));
+  // A text of 4 MB, which is 4 KB in the file, 50 times, in front of the picture.
+  std::string file;
+  {
+    png_structp png = png_create_write_struct(PNG_LIBPNG_VER_STRING, nullptr, nullptr, nullptr);
+    png_infop info = png_create_info_struct(png);
+    png_set_write_fn(
+        png, &file,
+        [](png_structp p, png_bytep data, std::size_t n) {
+          static_cast<std::string*>(png_get_io_ptr(p))->append(reinterpret_cast<char*>(data), n);
+        },
+        nullptr);
+    png_set_IHDR(png, info, 9, 7, 8, PNG_COLOR_TYPE_GRAY, PNG_INTERLACE_NONE, PNG_COMPRESSION_TYPE_DEFAULT,
+                 PNG_FILTER_TYPE_DEFAULT);
+    std::string text(4 << 20, 'a'), key = "Comment";
+    png_text one{};
+    one.compression = PNG_TEXT_COMPRESSION_zTXt;
+    one.key = key.data();
+    one.text = text.data();
+    one.text_length = text.size();
+    png_set_text(png, info, &one, 1);
+    png_write_info(png, info);
+    png_destroy_write_struct(&png, &info);
+  }
+  const std::size_t begin = 33, length = file.size() - begin;  // behind signature and header
+  std::string bomb = plain.substr(0, begin);
+  for (int i = 0; i < 50; ++i) bomb += file.substr(begin, length);
+  bomb += plain.substr(begin);
+  CHECK(bomb.size() < 300000);
+  const auto peak = [] {
+    rusage u{};
+    getrusage(RUSAGE_SELF, &u);
+    return u.ru_maxrss;  // KiB
+  };
+  const long before = peak();
+  CHECK(pmpp::parse_png<byte>(bomb).pixels == pmpp::parse_png<byte>(plain).pixels);
+  CHECK(peak() - before < 64 * 1024);  // not 200 MB
 }
 
 TEST_CASE("what is not a PNG file") {

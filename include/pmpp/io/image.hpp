@@ -152,9 +152,8 @@ private:
     const auto [value, length, fits] = read_number<std::int64_t>(all_.substr(at_));
     if (length == 0) fail(std::string(what) + " is not a number");
     if (!fits || value < least || value > most)
-      fail(std::string(what) + " is " +
-           std::string(all_.substr(at_, 20).substr(0, all_.substr(at_, 20).find_first_of(" \t\r\n"))) +
-           ", outside of [" + std::to_string(least) + ", " + std::to_string(most) + "]");
+      fail(std::string(what) + " is " + shown(all_.substr(at_, length)) + ", outside of [" + std::to_string(least) +
+           ", " + std::to_string(most) + "]");
     at_ += length;
     return value;
   }

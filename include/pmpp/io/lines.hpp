@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What text formats have in common: a text as lines of words, numbers, errors "NAME:LINE: reason". <charconv> would do for
-// the numbers, but costs every program that includes pmpp 3 % of its compile time.
+// What text formats have in common: a text as lines of words, numbers, errors "NAME:LINE: reason". Words of the text stand
+// in them cut and escaped, so that they are fit for logs and terminals. <charconv> would do for the numbers, but costs every
+// program that includes pmpp 3 % of its compile time.
 #pragma once
 
 #include <concepts>
@@ -20,6 +21,25 @@
 #include <pmpp/core/math.hpp>
 
 namespace pmpp::inline PMPP_BACKEND::detail {
+
+/// Bytes of a file as error messages show them: at most 40 characters, the last three "..." where there is more; what is
+/// not a printable ASCII character becomes \xNN.
+inline std::string shown(std::string_view text) {
+  constexpr std::size_t most = 40;
+  std::string out;
+  std::size_t fits = 0;  // of `out`, with dots behind it
+  for (std::size_t i = 0; i < text.size() && out.size() <= most; ++i) {
+    if (out.size() + 3 <= most) fits = out.size();
+    const auto byte = static_cast<unsigned char>(text[i]);
+    if (byte >= ' ' && byte <= '~')
+      out += text[i];
+    else
+      out += {'\\', 'x', "0123456789abcdef"[byte / 16], "0123456789abcdef"[byte % 16]};
+  }
+  if (out.size() > most) out.replace(fits, out.npos, "...");
+  return out;
+}
+inline std::string quoted(std::string_view text) { return "'" + shown(text) + "'"; }
 
 /// While it lives, std::strtod and std::snprintf of this thread use a decimal point, whatever the program's locale.
 class decimal_point {
@@ -118,11 +138,10 @@ public:
     const bool whole = found.length == digits.size();
     if (whole && found.fits) return found.value;
     fail(std::string(what) + " is not " + (std::is_integral_v<Number> ? "an integer" : "a number") +
-         (whole ? " that fits" : "") + ": '" + std::string(w.substr(0, 40)) + "'");
+         (whole ? " that fits" : "") + ": " + quoted(w));
   }
   void end_of_line() {
-    if (const std::string_view w = word(); !w.empty())
-      fail("'" + std::string(w.substr(0, 40)) + "' is more than belongs here");
+    if (const std::string_view w = word(); !w.empty()) fail(quoted(w) + " is more than belongs here");
   }
 
   /// Bytes that have not been read.

@@ -24,6 +24,7 @@
 #include <cstdlib>
 #include <limits>
 #include <span>
+#include <stdexcept>
 #include <string>
 #include <string_view>
 #include <type_traits>
@@ -47,21 +48,22 @@ struct matrix_market_banner {
   explicit matrix_market_banner(line_reader& in) {
     if (!in.next_line() || in.lower_word() != "%%matrixmarket")
       in.fail("a Matrix Market file begins with '%%MatrixMarket matrix'");
-    if (const std::string object = in.lower_word(); object != "matrix") in.fail("'" + object + "' is not 'matrix'");
+    if (const std::string object = in.lower_word(); object != "matrix") in.fail(quoted(object) + " is not 'matrix'");
     const std::string format = in.lower_word();
-    if (format != "coordinate" && format != "array") in.fail("the format is '" + format + "', not coordinate or array");
+    if (format != "coordinate" && format != "array")
+      in.fail("the format is " + quoted(format) + ", not coordinate or array");
     dense = format == "array";
     const std::string field = in.lower_word();
     if (field == "complex") in.fail("the values are complex, which is not read");
     if (field != "real" && field != "double" && field != "integer" && field != "pattern")
-      in.fail("the values are '" + field + "', not real, integer or pattern");
+      in.fail("the values are " + quoted(field) + ", not real, integer or pattern");
     pattern = field == "pattern";
     integer = field == "integer";
     if (pattern && dense) in.fail("an array has values: it cannot be a pattern");
     const std::string kind = in.lower_word();
     if (kind == "hermitian") in.fail("the matrix is hermitian, which is for complex values and not read");
     if (kind != "general" && kind != "symmetric" && kind != "skew-symmetric")
-      in.fail("the symmetry is '" + kind + "', not general, symmetric or skew-symmetric");
+      in.fail("the symmetry is " + quoted(kind) + ", not general, symmetric or skew-symmetric");
     symmetry = kind == "general" ? general : kind == "symmetric" ? symmetric : skew;
     if (pattern && symmetry == skew) in.fail("a pattern has no signs: it cannot be skew-symmetric");
     in.end_of_line();
@@ -81,7 +83,7 @@ public:
     if (!in_.next_data_line()) in_.fail("the file ends before the line of sizes");
     rows_ = extent("the number of rows");
     cols_ = extent("the number of columns");
-    if (rows_ + cols_ > most_cells_)
+    if (rows_ > most_cells_ || cols_ > most_cells_ - rows_)
       in_.fail(std::to_string(rows_) + " rows and " + std::to_string(cols_) +
                " columns are too many for a file this size");
     if (banner.symmetry != matrix_market_banner::general && rows_ != cols_)
@@ -94,7 +96,11 @@ public:
     if (in_.next_data_line()) in_.fail("there are more entries than declared");
     if (nonzeros_.size() > std::size_t(std::numeric_limits<I>::max()))
       in_.fail(std::to_string(nonzeros_.size()) + " nonzeros do not fit the index type");
-    return csr_matrix<T, I>::from_triplets(rows_, cols_, nonzeros_);
+    try {
+      return csr_matrix<T, I>::from_triplets(rows_, cols_, nonzeros_);
+    } catch (const std::overflow_error& e) {
+      in_.fail(e.what());
+    }
   }
 
 private:
@@ -124,7 +130,11 @@ private:
   void add(const matrix_market_banner& banner, I row, I column, T v) {
     nonzeros_.push_back({row, column, v});
     if (banner.symmetry == matrix_market_banner::general || row == column) return;
-    nonzeros_.push_back({column, row, banner.symmetry == matrix_market_banner::skew ? static_cast<T>(-v) : v});
+    if (banner.symmetry == matrix_market_banner::symmetric) return nonzeros_.push_back({column, row, v});
+    if constexpr (std::is_integral_v<T>)
+      if (std::is_signed_v<T> ? v == std::numeric_limits<T>::min() : v != 0)
+        in_.fail("the negative of " + std::to_string(v) + ", which the mirrored entry has, does not fit the type");
+    nonzeros_.push_back({column, row, static_cast<T>(-v)});
   }
 
   void read_coordinates(const matrix_market_banner& banner) {

@@ -10,9 +10,12 @@
 // of pixel says what the caller wants, and samples are scaled to it. Transparency is dropped, pixels keep their colours;
 // samples stay as the file has them, whatever it says of gamma and colour profiles; what follows the picture is ignored.
 //
-// What is wrong with a file is a std::runtime_error "NAME: byte OFFSET: reason", OFFSET being how far it had been read. A
-// short file cannot ask for much memory: rows are kept as they come, and a picture with more samples than the file's
-// bytes can stand for (1032 bytes each, the limit of its compression) is refused before anything is allocated for it.
+// What is wrong with a file is a std::runtime_error "NAME: byte OFFSET: reason", OFFSET being how far it had been read.
+// Compression makes a byte of a file worth up to 1032, of a palette up to 24768: 59 KB can truly hold a picture of 1.4 GB.
+// So the caller says how many pixels it takes (most_pixels), and a header that promises more, or more than the file's bytes
+// can stand for, is refused before anything is allocated. Memory is that of the pixels and of two rows: pixels are kept as
+// they come, those of interlaced files at their places, and chunks that are not the picture (texts, profiles, times) are
+// passed over without being unpacked or kept.
 #pragma once
 
 #include <csetjmp>
@@ -31,12 +34,17 @@
 
 #include <pmpp/core/config.hpp>
 #include <pmpp/core/error.hpp>
+#include <pmpp/core/math.hpp>
 #include <pmpp/core/matrix_view.hpp>
 #include <pmpp/core/rgb.hpp>
 #include <pmpp/io/file.hpp>
 #include <pmpp/io/image.hpp>
 
 namespace pmpp::inline PMPP_BACKEND {
+
+/// Pixels of a PNG file that are taken unless the caller says otherwise: 11585 x 11585, 384 MiB as rgb of bytes.
+inline constexpr std::int64_t usual_most_pixels = std::int64_t(1) << 27;
+
 namespace detail {
 
 /// What reading and writing share: libpng says what is wrong by a longjmp, which becomes an exception here.
@@ -74,7 +82,8 @@ class png_reader : png_session {
   using sample = typename sample_of_pixel<Pixel>::type;
 
 public:
-  png_reader(std::string_view content, std::string name) : png_session(std::move(name)), all_(content) {
+  png_reader(std::string_view content, std::string name, std::int64_t most_pixels)
+      : png_session(std::move(name)), all_(content), most_pixels_(static_cast<std::size_t>(most_pixels)) {
     png_ = png_create_read_struct(PNG_LIBPNG_VER_STRING, static_cast<png_session*>(this), on_error, on_warning);
     if (png_ != nullptr) info_ = png_create_info_struct(png_);
     if (info_ == nullptr) {
@@ -82,8 +91,12 @@ public:
       throw std::bad_alloc();
     }
     png_set_read_fn(png_, this, read);
-    png_set_user_limits(png_, 0x7fffffff, 0x7fffffff);  // the check below is sharper
+    png_set_user_limits(png_, 0x7fffffff, 0x7fffffff);  // the checks below are sharper
     png_set_chunk_malloc_max(png_, 1 << 23);
+    png_set_chunk_cache_max(png_, 16);
+#if defined(PNG_HANDLE_AS_UNKNOWN_SUPPORTED)
+    png_set_keep_unknown_chunks(png_, PNG_HANDLE_CHUNK_NEVER, nullptr, -1);  // all but those of the picture
+#endif
   }
   ~png_reader() { png_destroy_read_struct(&png_, &info_, nullptr); }
 
@@ -94,41 +107,52 @@ public:
     if (height > all_.size() * 1032 / (width * bits / 8 + 1))
       fail(std::to_string(width) + " x " + std::to_string(height) + " pixels cannot come from " +
            std::to_string(all_.size()) + " bytes");
-    int passes = 1;
+    if (height > most_pixels_ / width)
+      fail(std::to_string(width) + " x " + std::to_string(height) + " pixels are more than the " +
+           std::to_string(most_pixels_) + " that the caller takes (most_pixels)");
     guarded([&] {
       png_set_expand(png_);  // palettes to colours, grey of 1, 2 and 4 bits to 8
       png_set_strip_alpha(png_);
-      passes = png_set_interlace_handling(png_);
       png_read_update_info(png_, info_);
     });
     const int channels = png_get_channels(png_, info_), bytes = png_get_bit_depth(png_, info_) / 8;
     if (channels > sample_of_pixel<Pixel>::channels) fail(colours_as_grey);
 
     image<Pixel> picture{std::int64_t(width), std::int64_t(height), {}};
-    const std::size_t row_bytes = png_get_rowbytes(png_, info_);
-    const bool interlaced = passes > 1;  // the passes fill all rows by and by, else rows come one after the other
-    std::vector<unsigned char> rows(interlaced ? height * row_bytes : row_bytes);
-    for (int pass = 1; pass < passes; ++pass)
-      for (std::size_t y = 0; y < height; ++y) read_row(rows.data() + y * row_bytes);
-    for (std::size_t y = 0; y < height; ++y) {
-      unsigned char* row = rows.data() + (interlaced ? y * row_bytes : 0);
-      read_row(row);
-      for (std::size_t x = 0; x < width; ++x) {
-        sample c[3]{};
-        for (int i = 0; i < channels; ++i, row += bytes)
-          c[i] = bytes == 2 ? scaled_sample<sample>(std::uint32_t(row[0]) << 8 | row[1], 65535)
-                            : scaled_sample<sample>(row[0], 255);
-        picture.pixels.push_back(pixel_of<Pixel>(c, channels));
+    std::vector<unsigned char> one_row(png_get_rowbytes(png_, info_));
+    // Pixels y0, y0 + dy ... of columns x0, x0 + dx ...: the next row of the file has those of one y.
+    const auto read_rows = [&](std::size_t y0, std::size_t dy, std::size_t x0, std::size_t dx) {
+      if (x0 >= width) return;
+      for (std::size_t y = y0; y < height; y += dy) {
+        unsigned char* row = one_row.data();
+        guarded([=, this] { png_read_row(png_, row, nullptr); });
+        // Doubling keeps a file that ends early from asking for all; the last step takes no more than is needed.
+        if (const std::size_t have = picture.pixels.size(), all = width * height; have < all) {
+          if (picture.pixels.capacity() < have + width) picture.pixels.reserve(smaller(all, 2 * (have + width)));
+          picture.pixels.resize(have + width);
+        }
+        for (std::size_t x = x0; x < width; x += dx) {
+          sample c[3]{};
+          for (int i = 0; i < channels; ++i, row += bytes)
+            c[i] = bytes == 2 ? scaled_sample<sample>(std::uint32_t(row[0]) << 8 | row[1], 65535)
+                              : scaled_sample<sample>(row[0], 255);
+          picture.pixels[y * width + x] = pixel_of<Pixel>(c, channels);
+        }
       }
+    };
+    if (png_get_interlace_type(png_, info_) == PNG_INTERLACE_NONE) {
+      read_rows(0, 1, 0, 1);
+    } else {
+      picture.pixels.resize(width * height);
+      for (unsigned pass = 0; pass < 7; ++pass)
+        read_rows(PNG_PASS_START_ROW(pass), 1u << PNG_PASS_ROW_SHIFT(pass), PNG_PASS_START_COL(pass),
+                  1u << PNG_PASS_COL_SHIFT(pass));
     }
     guarded([&] { png_read_end(png_, nullptr); });
     return picture;
   }
 
 private:
-  void read_row(unsigned char* row) {
-    guarded([=, this] { png_read_row(png_, row, nullptr); });
-  }
   static void read(png_structp png, png_bytep out, std::size_t count) {
     auto* self = static_cast<png_reader*>(png_get_io_ptr(png));
     if (self->all_.size() - self->at_ < count) {
@@ -140,6 +164,7 @@ private:
   }
 
   std::string_view all_;
+  std::size_t most_pixels_;
 };
 
 template <class Pixel>
@@ -209,21 +234,25 @@ private:
 /// The picture that the content of a PNG file describes.
 ///
 /// Pixel: std::uint8_t, std::uint16_t, float, double, or rgb of these. Coloured pictures are refused as grey.
-/// \param content  the bytes of a file.
-/// \param name     what error messages call it.
-/// Cost: linear; memory for the pixels and one row, for interlaced files all rows.
-/// \throws std::runtime_error "NAME: byte OFFSET: reason"; std::bad_alloc. Example: test/png_host.cpp
+/// \param content      the bytes of a file.
+/// \param name         what error messages call it.
+/// \param most_pixels  a picture of more is refused before memory is taken for it.
+/// Cost: linear; memory for the pixels (half as much again while they come, of files that are not interlaced) and two rows.
+/// \throws std::runtime_error "NAME: byte OFFSET: reason"; std::invalid_argument if most_pixels is negative; std::bad_alloc.
+/// Example: test/png_host.cpp
 template <class Pixel>
-image<Pixel> parse_png(std::string_view content, const std::string& name = "picture") {
+image<Pixel> parse_png(std::string_view content, const std::string& name = "picture",
+                       std::int64_t most_pixels = usual_most_pixels) {
   static_assert(detail::is_sample<typename detail::sample_of_pixel<Pixel>::type>,
                 "pmpp::parse_png: a sample is std::uint8_t, std::uint16_t, float or double");
-  return detail::png_reader<Pixel>(content, name).parse();
+  require(most_pixels >= 0, [&] { return "pmpp::parse_png: most_pixels is " + std::to_string(most_pixels); });
+  return detail::png_reader<Pixel>(content, name, most_pixels).parse();
 }
 
 /// The picture in a PNG file. \throws as parse_png; also if the file cannot be read
 template <class Pixel>
-image<Pixel> read_png(const std::string& path) {
-  return parse_png<Pixel>(detail::file(path, "rb").read(), path);
+image<Pixel> read_png(const std::string& path, std::int64_t most_pixels = usual_most_pixels) {
+  return parse_png<Pixel>(detail::file(path, "rb").read(), path, most_pixels);
 }
 
 /// A picture as the content of a PNG file, grey or rgb. Samples of 8 bits are written as such, all others with 16 bits;

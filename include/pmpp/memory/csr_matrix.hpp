@@ -75,7 +75,8 @@ public:
 
   /// From nonzeros in any order. Those in the same place are added, in their order.
   /// Cost: O(nonzeros + rows + cols), two counting sorts. \throws std::out_of_range for a nonzero outside of the matrix,
-  /// naming it; std::invalid_argument for negative extents; std::length_error if I cannot hold extents or the count
+  /// naming it; std::invalid_argument for negative extents; std::length_error if I cannot hold extents or the
+  /// count; std::overflow_error for a sum of integers that T cannot hold
   static csr_matrix from_triplets(std::int64_t rows, std::int64_t cols, std::span<const triplet<T, I>> nonzeros) {
     require_extents(rows, cols, static_cast<std::int64_t>(nonzeros.size()));
     // By columns first, then by rows: the second sort leaves the columns of each row in order.
@@ -203,7 +204,13 @@ private:
       const std::size_t begin = kept;
       for (const auto end = std::size_t(offsets_[row + 1]); n < end; ++n) {
         if (kept > begin && columns_[kept - 1] == columns_[n]) {
-          values_[kept - 1] = static_cast<T>(values_[kept - 1] + values_[n]);
+          if constexpr (std::is_integral_v<T> && !std::is_same_v<T, bool>) {
+            if (__builtin_add_overflow(values_[kept - 1], values_[n], &values_[kept - 1]))
+              throw std::overflow_error("the sum of the values at row " + std::to_string(row) + ", column " +
+                                        std::to_string(columns_[n]) + ", both from 0, does not fit the type");
+          } else {
+            values_[kept - 1] = static_cast<T>(values_[kept - 1] + values_[n]);
+          }
         } else {
           columns_[kept] = columns_[n];
           values_[kept++] = values_[n];
