@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The comparison of top_k and segmented_top_k with a stable sort.
+//
+// An element type with a comparator, a tuning and a type of indices is twenty kernels, of which some sort; so each file has
+// few:
+//
+//   top_k.cpp          small blocks: a struct, float
+//   top_k_types.cpp    small blocks: elements of 1, 2 and 8 bytes, and a comparator that contradicts itself
+//   top_k_default.cpp  the default tuning: float, a struct
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <functional>
+#include <numeric>
+#include <vector>
+
+#include <pmpp/top_k.hpp>
+
+#include "support/data.hpp"
+#include "support/policies.hpp"
+#include "support/records.hpp"
+
+namespace test {
+
+inline std::int64_t draw_below(std::int64_t n) {
+  return static_cast<std::int64_t>(generator()() % static_cast<std::uint64_t>(n));
+}
+
+template <class T>
+std::vector<T> elements(std::int64_t n, const std::function<std::int64_t(std::int64_t)>& key_of) {
+  std::vector<T> v(static_cast<std::size_t>(n));
+  for (std::int64_t i = 0; i < n; ++i) {
+    auto& x = v[static_cast<std::size_t>(i)];
+    if constexpr (std::is_same_v<T, tagged>)
+      x = {static_cast<std::int32_t>(key_of(i)), static_cast<std::uint32_t>(i)};
+    else
+      x = static_cast<T>(key_of(i));
+  }
+  return v;
+}
+
+/// The places of elements [begin, end) in order, counted from `begin`.
+template <class T, class Comp>
+std::vector<std::int64_t> order_of(const std::vector<T>& v, std::int64_t begin, std::int64_t end, Comp comp) {
+  std::vector<std::int64_t> order(static_cast<std::size_t>(end - begin));
+  std::iota(order.begin(), order.end(), 0);
+  const auto at = [&](std::int64_t i) -> const T& { return v[static_cast<std::size_t>(begin + i)]; };
+  std::stable_sort(order.begin(), order.end(), [&](auto i, auto j) { return comp(at(i), at(j)); });
+  return order;
+}
+
+template <pmpp::top_k_tuning Tuning, class where, class I = int, class T, class Comp = pmpp::greater>
+void check_top_k(const std::vector<T>& v, std::int64_t k, Comp comp = {}, std::int64_t from = 0) {
+  const auto n = static_cast<std::int64_t>(v.size());
+  const auto data = where::put(v);
+  auto values = where::put(copies(static_cast<std::size_t>(k) + 2, T{}));
+  auto indices = where::put(std::vector<I>(static_cast<std::size_t>(k) + 2, I(77)));
+  pmpp::top_k<test::tuned<where>(Tuning)>(typename where::policy{}, data.begin() + from, data.end(), k, values, indices,
+                                          comp);
+  const auto order = order_of(v, from, n, comp);
+  const auto got = where::get(values);
+  const auto places = where::get(indices);
+  bool ok = places[static_cast<std::size_t>(k)] == 77 && places[static_cast<std::size_t>(k) + 1] == 77 &&
+            got[static_cast<std::size_t>(k)] == T{};
+  for (std::size_t i = 0; i < static_cast<std::size_t>(k) && ok; ++i)
+    ok = static_cast<std::int64_t>(places[i]) == order[i] && got[i] == v[static_cast<std::size_t>(from + order[i])];
+  CAPTURE(n);
+  CAPTURE(k);
+  CAPTURE(seed());
+  CHECK(ok);
+  CHECK(where::get(data) == v);
+}
+
+template <pmpp::top_k_tuning Tuning, class where, class T, class Comp = pmpp::greater>
+void check_rows(const std::vector<T>& v, const std::vector<int>& offsets, std::int64_t k, Comp comp = {}) {
+  const auto data = where::put(v);
+  const std::size_t places = (offsets.size() - 1) * static_cast<std::size_t>(k);
+  auto values = where::put(copies(places, T{}));
+  auto indices = where::put(std::vector<int>(places, -7));
+  pmpp::segmented_top_k<test::tuned<where>(Tuning)>(typename where::policy{}, data, where::put(offsets), k, values,
+                                                    indices, comp);
+  const auto got = where::get(values);
+  const auto got_places = where::get(indices);
+  bool ok = true;
+  for (std::size_t s = 0; s + 1 < offsets.size(); ++s) {
+    const auto order = order_of(v, offsets[s], offsets[s + 1], comp);
+    for (std::size_t i = 0; i < static_cast<std::size_t>(k); ++i) {
+      const std::size_t at = s * static_cast<std::size_t>(k) + i;
+      if (i < order.size())
+        ok = ok && got_places[at] == order[i] && got[at] == v[static_cast<std::size_t>(offsets[s] + order[i])];
+      else
+        ok = ok && got_places[at] == -7 && got[at] == T{};
+    }
+  }
+  CAPTURE(k);
+  CAPTURE(offsets.size());
+  CAPTURE(seed());
+  CHECK(ok);
+}
+
+}  // namespace test
