@@ -20,7 +20,7 @@ endfunction()
 
 # pmpp_add_targets(AUTO|ON|OFF [GLOBAL])
 #
-# AUTO takes CUDA where the toolkit is found. With ON and no toolkit there is no pmpp::pmpp afterwards, and the caller
+# AUTO takes CUDA where the project has enabled the language and the toolkit is found. With ON and no toolkit there is no pmpp::pmpp afterwards, and the caller
 # says so. Calling it again changes nothing that exists.
 function(pmpp_add_targets cuda)
   set(scope ${ARGN})
@@ -83,7 +83,7 @@ function(pmpp_add_targets cuda)
   endif()
 
   if(NOT TARGET pmpp::pmpp)
-    if(TARGET pmpp::cuda AND (cuda STREQUAL "AUTO" OR cuda))
+    if(TARGET pmpp::cuda AND (cuda STREQUAL "AUTO" AND "CUDA" IN_LIST languages OR NOT cuda STREQUAL "AUTO" AND cuda))
       pmpp_add_target(pmpp "${scope}")
       target_link_libraries(pmpp::pmpp INTERFACE pmpp::cuda ${openmp})
     elseif(cuda STREQUAL "AUTO" OR NOT cuda)

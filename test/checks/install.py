@@ -140,13 +140,19 @@ def refused():
 
 
 def told():
-    """A project that does not enable CUDA learns that it gets a CUDA program, unless it asked for a kind."""
+    """A project that does not enable CUDA learns that it gets a program without it, unless it asked for a kind."""
     for number, (choice, wanted) in enumerate((("", True), ("-DPMPP_CUDA=ON", False), ("-DPMPP_CUDA=OFF", False))):
         source = tools.write(f"told/{number}/CMakeLists.txt", "cmake_minimum_required(VERSION 3.24)\n"
                              "project(x LANGUAGES CXX)\nfind_package(pmpp REQUIRED)\n").parent
         words = configure(source, source / "build", f"-DCMAKE_PREFIX_PATH={prefix}", *([choice] if choice else []))
         if ("project(... LANGUAGES CXX CUDA)" in words) != wanted:
             raise Failure(f"with {choice or 'no choice'} CMake says\n{words}")
+    source = tools.write("told/kind/CMakeLists.txt", "cmake_minimum_required(VERSION 3.24)\nproject(x LANGUAGES CXX)\n"
+                         "find_package(pmpp REQUIRED)\nget_target_property(kind pmpp::pmpp INTERFACE_LINK_LIBRARIES)\n"
+                         "message(STATUS \"kind: ${kind}\")\n").parent
+    words = configure(source, source / "build", f"-DCMAKE_PREFIX_PATH={prefix}")
+    if "pmpp::cpu" not in words:
+        raise Failure(f"without the language CUDA pmpp::pmpp is not pmpp::cpu\n{words}")
     return "once"
 
 
