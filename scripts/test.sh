@@ -4,6 +4,8 @@
 #   1. build/test   optimised: CPU tests and examples and all checks; where there is nvcc, tests, benchmarks and examples
 #                   for CUDA too. Device tests run where there is a GPU and are listed as skipped elsewhere.
 #   2. build/asan   the CPU tests under the address and undefined-behaviour sanitizers
+#   3. build/tsan   those of kernels whose blocks or warps talk to each other under ThreadSanitizer (PMPP_RACE_TESTS in
+#                   test/CMakeLists.txt)
 # The last line is the sum of all: N passed, N failed, N skipped.
 source "$(dirname "$0")/common.sh"
 scripts/install-deps.sh
@@ -62,5 +64,11 @@ try "configure build/asan" configure asan -DCMAKE_BUILD_TYPE=RelWithDebInfo -DPM
 try "build build/asan" build asan
 try "tests in build/asan" run_tests asan -L cpu -j "$jobs"
 
+say "Races between threads and blocks, under ThreadSanitizer"
+try "configure build/tsan" configure tsan -DCMAKE_BUILD_TYPE=Release -DPMPP_CUDA=OFF -DPMPP_SANITIZE=thread \
+  -DPMPP_TEST_OPTIONS=-O1 -DPMPP_BUILD_BENCHMARKS=OFF -DPMPP_BUILD_CHECKS=OFF -DPMPP_BUILD_EXAMPLES=OFF
+try "build build/tsan" build tsan
+try "tests in build/tsan" run_tests tsan -L cpu -j "$jobs"
+
 say "Sum"
-exec python3 scripts/summary.py $results test asan
+exec python3 scripts/summary.py $results test asan tsan

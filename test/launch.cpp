@@ -7,9 +7,16 @@
 #include <pmpp/launch.hpp>
 
 #include <cstdint>
+#include <cmath>
+#include <cstring>
 #include <numeric>
 #include <thread>
 #include <vector>
+
+#if PMPP_CUDA
+#include <cuda_bf16.h>
+#include <cuda_fp16.h>
+#endif
 
 #include <pmpp/simt/atomic.hpp>
 #include "support/policies.hpp"
@@ -114,30 +121,94 @@ struct warp_operations {
   }
 };
 
+template <pmpp::simt::scope Scope>
 struct atomics {
   static constexpr int threads = 96;
   template <class Block>
-  PMPP_HOST_DEVICE void operator()(Block& block, unsigned* u, long long* l, double* d) const {
+  PMPP_HOST_DEVICE void operator()(Block& block, unsigned* u, long long* l, double* d, float* f) const {
     using namespace pmpp::simt;
+    constexpr order relaxed = order::relaxed;
     const auto rank = static_cast<unsigned>(block.index() * threads + block.thread());
-    atomic_add(u, 1u);
-    atomic_max(u + 1, rank);
-    atomic_min(u + 2, rank);
-    atomic_or(u + 3, 1u << rank % 32);
-    atomic_and(u + 4, ~(1u << rank % 16));
-    atomic_xor(u + 5, rank);
-    atomic_increment_wrap(u + 6, 9u);
-    atomic_add(l, static_cast<long long>(rank));
-    atomic_min(l + 1, -static_cast<long long>(rank));
-    atomic_add(d, 0.5);
-    if (rank == 7) atomic_exchange(u + 7, 70u);
-    while (atomic_compare_exchange<order::acquire>(u + 8, 0u, 1u) != 0u) block.spin();  // a lock
+    atomic_add<relaxed, Scope>(u, 1u);
+    atomic_max<relaxed, Scope>(u + 1, rank);
+    atomic_min<relaxed, Scope>(u + 2, rank);
+    atomic_or<relaxed, Scope>(u + 3, 1u << rank % 32);
+    atomic_and<relaxed, Scope>(u + 4, ~(1u << rank % 16));
+    atomic_xor<relaxed, Scope>(u + 5, rank);
+    atomic_increment_wrap<relaxed, Scope>(u + 6, 9u);
+    atomic_decrement_wrap<relaxed, Scope>(u + 10, 9u);
+    atomic_add<relaxed, Scope>(l, static_cast<long long>(rank));
+    atomic_min<relaxed, Scope>(l + 1, -static_cast<long long>(rank));
+    atomic_add<relaxed, Scope>(d, 0.5);
+    atomic_add<relaxed, Scope>(f, 0.25f);
+    if (rank == 7) atomic_exchange<relaxed, Scope>(u + 7, 70u);
+    if (rank == 9) atomic_exchange<relaxed, Scope>(d + 1, -0.0);
+    for (float seen = load(f + 1), old;; seen = old)
+      if ((old = atomic_compare_exchange<relaxed, Scope>(f + 1, seen, seen + 1)) == seen) break;
+    while (atomic_compare_exchange<order::acquire, Scope>(u + 8, 0u, 1u) != 0u) block.spin();  // a lock
     const unsigned seen = load(u + 9);
     store(u + 9, seen + 1);
-    fence();
-    atomic_exchange<order::release>(u + 8, 0u);
+    fence<Scope>();
+    atomic_exchange<order::release, Scope>(u + 8, 0u);
   }
 };
+
+template <pmpp::simt::scope Scope>
+void check_atomics(unsigned blocks) {
+  const unsigned n = blocks * 96;
+  pmpp::device_buffer<unsigned> u(std::vector<unsigned>{0, 0, ~0u, 0, ~0u, 0, 0, 0, 0, 0, 0});
+  pmpp::device_buffer<long long> l(2, 0);
+  pmpp::device_buffer<double> d(2, 0.0);
+  pmpp::device_buffer<float> f(2, 0.0f);
+  pmpp::launch(device, blocks, atomics<Scope>{}, u.data(), l.data(), d.data(), f.data());
+  const auto got = pmpp::to_host(u);
+  unsigned parity = 0;
+  for (unsigned i = 0; i < n; ++i) parity ^= i;
+  CHECK(got == std::vector<unsigned>{n, n - 1, 0, ~0u, 0xffff0000u, parity, n % 10, 70, 0, n, (10 - n % 10) % 10});
+  CHECK(pmpp::to_host(l) == std::vector<long long>{n * (n - 1) / 2, -int(n - 1)});
+  CHECK(pmpp::to_host(d)[0] == 0.5 * n);
+  CHECK(std::signbit(pmpp::to_host(d)[1]));
+  CHECK(pmpp::to_host(f) == std::vector<float>{0.25f * float(n), float(n)});
+}
+
+template <class H>
+H half_of(float x) {
+  if constexpr (sizeof(H) == 2)
+    return H(x);
+  else
+    return H(x, x / 2);  // a pair
+}
+
+// Sums in every other element: what lies between is as it was. (Pairs are not trivially copyable: they travel as bits.)
+template <class H>
+struct half_sums {
+  static constexpr int threads = 96;
+  template <class Block, class Bits>
+  PMPP_HOST_DEVICE void operator()(Block& block, Bits* bits, const Bits* addend) const {
+    using namespace pmpp::simt;
+    if (block.index() * threads + block.thread() >= 200) return;
+    auto* const h = reinterpret_cast<H*>(bits);
+    const H x = *reinterpret_cast<const H*>(addend);
+    atomic_add(h + 1, x);
+    if (block.index() == 0) atomic_add<order::relaxed, scope::block>(h + 3, x);
+    atomic_add<order::acq_rel, scope::system>(h + 5, x);
+  }
+};
+
+template <class H>
+void check_half_sums() {
+  using bits = std::conditional_t<sizeof(H) == 2, std::uint16_t, std::uint32_t>;
+  const auto bits_of = [](float x) {
+    const H h = half_of<H>(x);
+    bits b;
+    std::memcpy(&b, &h, sizeof b);
+    return b;
+  };
+  const bits between = bits_of(7), none = bits_of(0), some = bits_of(96), all = bits_of(200);
+  pmpp::device_buffer<bits> h(std::vector<bits>{between, none, between, none, between, none, between, bits_of(1)});
+  pmpp::launch(device, 3, half_sums<H>{}, h.data(), static_cast<const bits*>(h.data() + 7));
+  CHECK(pmpp::to_host(h) == std::vector<bits>{between, all, between, some, between, all, between, bits_of(1)});
+}
 
 }  // namespace
 
@@ -184,16 +255,20 @@ TEST_CASE("warp operations mean what CUDA's mean") {
 }
 
 TEST_CASE("atomics") {
-  pmpp::device_buffer<unsigned> u(std::vector<unsigned>{0, 0, ~0u, 0, ~0u, 0, 0, 0, 0, 0});
-  pmpp::device_buffer<long long> l(2, 0);
-  pmpp::device_buffer<double> d(1, 0.0);
-  pmpp::launch(device, 4, atomics{}, u.data(), l.data(), d.data());
-  const auto got = pmpp::to_host(u);
-  unsigned parity = 0;
-  for (unsigned i = 0; i < 384; ++i) parity ^= i;
-  CHECK(got == std::vector<unsigned>{384, 383, 0, ~0u, 0xffff0000u, parity, 384 % 10, 70, 0, 384});
-  CHECK(pmpp::to_host(l) == std::vector<long long>{384 * 383 / 2, -383});
-  CHECK(pmpp::to_host(d)[0] == 192.0);
+  check_atomics<pmpp::simt::scope::block>(1);
+  check_atomics<pmpp::simt::scope::device>(4);
+  check_atomics<pmpp::simt::scope::system>(4);
+}
+
+TEST_CASE("sums of half and bfloat16 and their pairs leave their neighbours alone") {
+#if PMPP_CUDA
+  check_half_sums<__half>();
+  check_half_sums<__half2>();
+  check_half_sums<__nv_bfloat16>();
+  check_half_sums<__nv_bfloat162>();
+#else
+  check_half_sums<_Float16>();
+#endif
 }
 
 TEST_CASE("no blocks: nothing happens") {

@@ -101,14 +101,25 @@ inline constexpr int host_order = Order == order::relaxed   ? __ATOMIC_RELAXED
                                   : Order == order::release ? __ATOMIC_RELEASE
                                                             : __ATOMIC_ACQ_REL;
 
+// The same bits as another type. (Pairs of half are not trivially copyable, which __builtin_bit_cast wants.)
+template <class To, class From>
+PMPP_HOST_DEVICE To with_bits_of(const From& from) {
+  static_assert(sizeof(To) == sizeof(From));
+  To to;
+  __builtin_memcpy(static_cast<void*>(&to), static_cast<const void*>(&from), sizeof(To));
+  return to;
+}
+
 // Host: applies f by compare-and-swap, for what the builtins lack.
 template <order Order, class T, class F>
 T update(T* p, F f) {
-  T old, desired;
-  __atomic_load(p, &old, __ATOMIC_RELAXED);
-  do desired = f(old);
-  while (!__atomic_compare_exchange(p, &old, &desired, true, host_order<Order>, __ATOMIC_RELAXED));
-  return old;
+  using word = std::conditional_t<sizeof(T) == 2, unsigned short, bits_of<T>>;
+  auto* const bits = reinterpret_cast<word*>(p);
+  word old = __atomic_load_n(bits, __ATOMIC_RELAXED);
+  while (!__atomic_compare_exchange_n(bits, &old, with_bits_of<word>(f(with_bits_of<T>(old))), true, host_order<Order>,
+                                      __ATOMIC_RELAXED))
+    continue;
+  return with_bits_of<T>(old);
 }
 
 #if defined(__CUDA_ARCH__)
@@ -132,7 +143,7 @@ __device__ T add_half(T* p, T v) {
     word old = *reinterpret_cast<volatile word*>(p), expected;
     do {
       expected = old;
-      const auto desired = __builtin_bit_cast(word, __builtin_bit_cast(T, expected) + v);
+      const auto desired = with_bits_of<word>(static_cast<T>(with_bits_of<T>(expected) + v));
       if constexpr (sizeof(T) == 2)
         asm volatile("atom.relaxed.sys.cas.b16 %0, [%1], %2, %3;"
                      : "=h"(old)
@@ -141,7 +152,7 @@ __device__ T add_half(T* p, T v) {
       else
         old = atomicCAS_system(reinterpret_cast<word*>(p), expected, desired);
     } while (old != expected);
-    return __builtin_bit_cast(T, old);
+    return with_bits_of<T>(old);
   }
 }
 #endif

@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The program of mutants.py: calls of kernels whose blocks or warps hand data to each other, small, of one type each.
+// usage: mutants CALL MUTANT RUNS: the exit status is 3 as soon as a run ends with a fault, which ThreadSanitizer has found.
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <string>
+#include <vector>
+
+#include <pmpp/block/grid_barrier.hpp>
+#include <pmpp/launch_together.hpp>
+#include <pmpp/memory/copy.hpp>
+#include <pmpp/memory/device_buffer.hpp>
+#include <pmpp/scan.hpp>
+#include <pmpp/segmented.hpp>
+#include <pmpp/select.hpp>
+#include <pmpp/sort.hpp>
+#include <pmpp/spmv.hpp>
+
+namespace {
+
+using pmpp::device;
+
+void check(bool right) {
+  if (!right) throw std::runtime_error("a wrong result");
+}
+
+struct is_odd {
+  bool operator()(unsigned x) const { return x % 2 != 0; }
+};
+void select_in_place() {
+  std::vector<unsigned> numbers(16384);
+  for (std::size_t i = 0; i < numbers.size(); ++i) numbers[i] = static_cast<unsigned>(i);
+  pmpp::device_buffer<unsigned> v(numbers);
+  check(pmpp::copy_if<pmpp::select_tuning{32, 1, 1}>(device, v, v.begin(), is_odd{}) == v.begin() + 8192);
+}
+
+struct four {
+  int x[4];
+};
+struct add_four {
+  four operator()(const four& a, const four& b) const {
+    return {a.x[0] + b.x[0], a.x[1] + b.x[1], a.x[2] + b.x[2], a.x[3] + b.x[3]};
+  }
+};
+void scan_of_large_elements() {
+  pmpp::device_buffer<four> v(std::vector<four>(4096, four{1, 2, 3, 4}));
+  pmpp::inclusive_scan<pmpp::scan_tuning{32, 1, 1}>(device, v, v, add_four{});
+  check(pmpp::to_host(v).back().x[3] == 4 * 4096);
+}
+
+void long_segment() {
+  pmpp::device_buffer<int> v(1 << 15, 1), offsets(std::vector<int>{0, 5, 1 << 15}), sums(2, 0);
+  pmpp::segmented_reduce<pmpp::segmented_tuning{.threads = 64}>(device, v, offsets, sums);
+  check(pmpp::to_host(sums)[1] == (1 << 15) - 5);
+}
+
+/// Each round every thread writes a word and reads that of a thread of the next block.
+struct neighbours {
+  static constexpr int threads = 32, min_blocks = 2;
+  template <class Block>
+  void operator()(Block& block, unsigned* words, unsigned* state) const {
+    pmpp::block::grid_barrier barrier(state, state + 1);
+    const std::int64_t all = block.count() * threads, me = block.index() * threads + block.thread();
+    for (unsigned round = 0; round < 4; ++round) {
+      words[round % 2 * all + me] = round;
+      barrier.sync(block);
+      check(words[round % 2 * all + (me + threads) % all] == round);
+    }
+    if (block.thread() == 0 && barrier.leave(block)) state[0] = 0;
+  }
+};
+void grid_barrier() {
+  pmpp::device_buffer<unsigned> words(4 * 64, 0u), state(2, 0u);
+  pmpp::launch_together(device, 4, neighbours{}, words.data(), state.data());
+}
+
+void radix_sort() {
+  std::vector<unsigned> keys(2048);
+  for (std::size_t i = 0; i < keys.size(); ++i) keys[i] = static_cast<unsigned>(i) * 2654435761u >> 3 & 0x07070707u;
+  pmpp::device_buffer<unsigned> v(keys);
+  constexpr pmpp::sort_tuning passes{
+      .radix_threads = 64, .radix_items = 4, .radix_small_items = 4, .radix_compared = 0, .radix_together = 0};
+  pmpp::sort<passes>(device, v);
+  keys = pmpp::to_host(v);
+  for (std::size_t i = 1; i < keys.size(); ++i) check(keys[i - 1] <= keys[i]);
+}
+
+void rows_of_several_warps() {
+  const int n = 3000;
+  pmpp::device_buffer<int> offsets(std::vector<int>{0, n - 5, n}), columns(n, 0);
+  pmpp::device_buffer<float> values(n, 1.0f), x(1, 2.0f), y(2, 0.0f);
+  pmpp::spmv(device, 1.0f, pmpp::csr_view<float, int>{2, 1, offsets.data(), columns.data(), values.data()}, x, 0.0f, y);
+  check(pmpp::to_host(y)[0] == 2.0f * (n - 5));
+}
+
+struct call {
+  const char* name;
+  void (*run)();
+};
+constexpr call calls[] = {{"select_in_place", select_in_place}, {"scan_of_large_elements", scan_of_large_elements},
+                          {"long_segment", long_segment},       {"grid_barrier", grid_barrier},
+                          {"radix_sort", radix_sort},           {"rows_of_several_warps", rows_of_several_warps}};
+
+}  // namespace
+
+extern "C" const char* __tsan_default_options();
+extern "C" const char* __tsan_default_options() {
+  return "exitcode=0:suppress_equal_stacks=0:suppress_equal_addresses=0";
+}
+
+int main(int count, char** words) {
+  if (count < 4) return 2;
+  mutant = std::atoi(words[2]);
+  try {
+    for (int run = 0; run < std::atoi(words[3]); ++run)
+      for (const call& c : calls)
+        if (std::strcmp(c.name, words[1]) == 0) c.run();
+  } catch (const pmpp::kernel_fault& e) {
+    std::printf("%s\n", e.what());
+    return 3;
+  } catch (const std::exception& e) {
+    std::printf("%s\n", e.what());
+    return 4;
+  }
+}
