@@ -24,6 +24,7 @@
 
 #include <pmpp/bfs/host.hpp>
 #include <pmpp/bfs/kernel.hpp>
+#include <pmpp/check_each.hpp>
 #include <pmpp/core/check.hpp>
 #include <pmpp/core/config.hpp>
 #include <pmpp/core/csr_view.hpp>
@@ -32,7 +33,6 @@
 #include <pmpp/core/math.hpp>
 #include <pmpp/core/range.hpp>
 #include <pmpp/execution.hpp>
-#include <pmpp/launch.hpp>
 #include <pmpp/launch_together.hpp>
 #include <pmpp/memory/reachable.hpp>
 #include <pmpp/memory/reply.hpp>
@@ -71,7 +71,7 @@ const bfs_graph<I>& graph_of(const bfs_graph<I>& graph) {
 }  // namespace detail
 
 /// A graph with an edge (v, u) for each edge (u, v): a csr_view, or a matrix that has one, of which the values count for
-/// nothing. \pre it is symmetric; if it is not, distances are wrong.
+/// nothing. \pre it is symmetric; if it is not, distances are wrong (debug mode finds edges to vertices of up to 1024).
 template <class G>
 auto undirected(const G& graph) {
   const auto out = detail::pattern_of(graph);
@@ -134,8 +134,8 @@ inline std::string bfs_message(const char* function, const char* what, std::int6
 }
 
 /// Throws unless the graph is square and has its arrays.
-template <class I>
-void check_graph(const char* function, const bfs_graph<I>& graph) {
+template <class P, class I>
+void check_graph(const char* function, const P& where, const bfs_graph<I>& graph) {
   const auto is_square = [&](const csr_view<void, const I>& view, const char* what) {
     require(view.rows >= 0 && view.rows == view.cols,
             [&] { return bfs_message(function, what, view.rows, " rows and ", view.cols, " columns: not a graph"); });
@@ -148,6 +148,7 @@ void check_graph(const char* function, const bfs_graph<I>& graph) {
   is_square(graph.in, "the transpose has ");
   require(graph.in.rows == n,
           [&] { return bfs_message(function, "the transpose has ", graph.in.rows, " vertices, the graph ", n, ""); });
+  check_each(where, item_count{n}, transpose_check<I>{graph.out, graph.in});
 }
 
 /// Wants a vertex, or a range of vertices; gives what a kernel reads. Throws for a vertex that is none, where the host can
@@ -246,7 +247,7 @@ void bfs_to_output(const P& where, const bfs_graph<I>& graph, const bfs_sources<
 template <bfs_tuning Tuning = bfs_tuning{}, execution_policy P, reachable_by<P> G, reachable_by<P> S, output_for<P> D>
 bfs_result bfs(const P& where, const G& graph, const S& source, D&& distance) {
   const auto g = detail::graph_of(graph);
-  detail::check_graph("bfs", g);
+  detail::check_graph("bfs", where, g);
   const auto sources = detail::sources_of("bfs", where, g, source);
   return detail::bfs_and_wait<Tuning>(where, g, sources, detail::distances_of("bfs", distance, g.out.rows),
                                       detail::no_parents{});
@@ -255,7 +256,7 @@ template <bfs_tuning Tuning = bfs_tuning{}, execution_policy P, reachable_by<P> 
           output_for<P> Parent>
 bfs_result bfs(const P& where, const G& graph, const S& source, D&& distance, Parent&& parent) {
   const auto g = detail::graph_of(graph);
-  detail::check_graph("bfs", g);
+  detail::check_graph("bfs", where, g);
   const auto sources = detail::sources_of("bfs", where, g, source);
   return detail::bfs_and_wait<Tuning>(where, g, sources, detail::distances_of("bfs", distance, g.out.rows),
                                       detail::parents_of("bfs", parent, g.out.rows));
@@ -270,7 +271,7 @@ template <bfs_tuning Tuning = bfs_tuning{}, execution_policy P, reachable_by<P> 
           output_for<P> O>
 void bfs_into(const P& where, const G& graph, const S& source, D&& distance, O&& result) {
   const auto g = detail::graph_of(graph);
-  detail::check_graph("bfs_into", g);
+  detail::check_graph("bfs_into", where, g);
   const auto sources = detail::sources_of("bfs_into", where, g, source);
   detail::bfs_to_output<Tuning>(where, g, sources, detail::distances_of("bfs_into", distance, g.out.rows),
                                 detail::no_parents{}, result);
@@ -279,7 +280,7 @@ template <bfs_tuning Tuning = bfs_tuning{}, execution_policy P, reachable_by<P> 
           output_for<P> Parent, output_for<P> O>
 void bfs_into(const P& where, const G& graph, const S& source, D&& distance, Parent&& parent, O&& result) {
   const auto g = detail::graph_of(graph);
-  detail::check_graph("bfs_into", g);
+  detail::check_graph("bfs_into", where, g);
   const auto sources = detail::sources_of("bfs_into", where, g, source);
   detail::bfs_to_output<Tuning>(where, g, sources, detail::distances_of("bfs_into", distance, g.out.rows),
                                 detail::parents_of("bfs_into", parent, g.out.rows), result);

@@ -53,7 +53,8 @@ void histogram_of(const char* function, const P& where, const input<In>& in, Cou
     throw std::length_error(std::string("pmpp::") + function + ": counts has " + std::to_string(size) +
                             " elements, needs as many bins for each of " + std::to_string(Layers::active) +
                             " channels, at least 1 and less than 2^31 in all");
-  require_not_null(function, "counts", first, size);
+  check_output(function, "counts", first, size, in);
+  if (options.rejected != nullptr) check_output(function, "rejected", options.rejected, Layers::active, in);
   require(in.count.pointer != nullptr || in.count.bound % Layers::channels == 0, [&] {
     return std::string("pmpp::") + function + ": the input has " + std::to_string(in.count.bound) +
            " samples, which are no whole pixels of " + std::to_string(Layers::channels);

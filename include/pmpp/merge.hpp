@@ -17,6 +17,7 @@
 #include <type_traits>
 
 #include <pmpp/block/merge_tiles.hpp>
+#include <pmpp/check_each.hpp>
 #include <pmpp/core/co_rank.hpp>
 #include <pmpp/core/config.hpp>
 #include <pmpp/core/operators.hpp>
@@ -24,7 +25,6 @@
 #include <pmpp/core/stored.hpp>
 #include <pmpp/execution.hpp>
 #include <pmpp/host/parallel_for.hpp>
-#include <pmpp/launch.hpp>
 #include <pmpp/memory/reachable.hpp>
 #include <pmpp/memory/workspace.hpp>
 
@@ -217,6 +217,7 @@ template <merge_tuning Tuning, class P, class A, class B, class Out, class Comp>
 void merge_inputs(const char* function, const P& where, const input<A>& a, const input<B>& b, const Out& out,
                   const Comp& given) {
   const auto comp = on_values<value_of<A>>(given);
+  check_sorted(where, a, b, comp);
   if constexpr (kernel_execution<P>)
     merge_on_blocks<Tuning>(function, where, with_stored(a), with_stored(b), with_stored(out), comp);
   else
@@ -242,7 +243,8 @@ auto pairs_of(const char* function, Keys& keys, Values& values) {
 /// Merges two sorted sequences into one: out has all elements of a and b, sorted.
 ///
 /// \param a, b  ranges (or two iterators each, or an iterator and a device_count each); visible to `where`; b's elements
-///              become elements of a's type before they are compared. \pre sorted by comp, b as it is then.
+///              become elements of a's type before they are compared. \pre sorted by comp, b as it is then; checked in debug
+///              mode.
 /// \param out   an iterator, or a range with room for all elements; visible to `where`.
 /// \param comp  a strict weak order; called as comp(element of b, element of a). Where it contradicts itself (NaN under
 ///              less) elements may be missing or come twice, but nothing else is read or written.
@@ -251,7 +253,7 @@ auto pairs_of(const char* function, Keys& keys, Values& values) {
 /// default constructor, up to about 1 KB. Asynchronous on a GPU; may be captured. Scratch: 8 bytes a tile (16,896 elements
 /// of 4 bytes) of a long merge, from the workspace or one allocation in stream order; none for a short one.
 /// Cost: both inputs read once, the output written once; one or two launches.
-/// \throws std::invalid_argument for a null or reversed input, std::length_error if out is too short; cuda_error.
+/// \throws std::invalid_argument for a null or reversed input or overlap, std::length_error if out is too short; cuda_error.
 /// Source: PMPP ch. 12; Odeh, Green, Mwassi, Shmueli and Birk, Merge Path, 2012. Example: test/merge.cpp, merge.
 template <merge_tuning Tuning = merge_tuning{}, execution_policy P, range_for<P> A, range_for<P> B, output_for<P> O,
           class Comp = less>
@@ -259,7 +261,7 @@ auto merge(const P& where, A&& a, B&& b, O&& out, Comp comp = {}) {
   const auto in_a = detail::input_of("merge", a);
   const auto in_b = detail::converted<element_value<A>>(detail::input_of("merge", b));
   const std::int64_t n = in_a.count.bound + in_b.count.bound;
-  detail::check_output("merge", "out", out, n);
+  detail::check_output("merge", "out", out, n, in_a, in_b);
   const auto first = detail::begin_of(out);
   detail::merge_inputs<Tuning>("merge", where, in_a, in_b, detail::unwrap(first), comp);
   return first + n;
@@ -281,8 +283,8 @@ auto merge_by_key(const P& where, KA&& keys_a, VA&& values_a, KB&& keys_b, VB&& 
   using T = value_of<std::remove_const_t<decltype(a.first)>>;
   const auto b = detail::converted<T>(detail::pairs_of(function, keys_b, values_b));
   const std::int64_t n = a.count.bound + b.count.bound;
-  detail::check_output(function, "keys_out", keys_out, n);
-  detail::check_output(function, "values_out", values_out, n);
+  detail::check_output(function, "keys_out", keys_out, n, a, b);
+  detail::check_output(function, "values_out", values_out, n, a, b);
   const auto first_key = detail::begin_of(keys_out);
   const auto first_value = detail::begin_of(values_out);
   constexpr merge_tuning tuning = detail::pair_tuning<Tuning>(sizeof(T));

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <pmpp/bfs.hpp>
+#include <pmpp/check_each.hpp>
 #include <pmpp/convolution.hpp>
 #include <pmpp/convolution_layer.hpp>
 #include <pmpp/core/csr_view.hpp>

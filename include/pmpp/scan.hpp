@@ -354,7 +354,7 @@ auto scan_input(const char* function, const P& where, const input<In>& given, O&
   check_output(function, "out", out, in.count.bound);
   const auto first = begin_of(out);
   const auto target = with_stored(unwrap(first));
-  check_overlap(function, in.first, in.count, target);
+  check_overlap(function, in, target);
   using narrow = scan_accumulator<value_of<In>, value_of<std::remove_const_t<decltype(target)>>, stored_as<A>, Op>;
   const scan_start<narrow> from{static_cast<narrow>(start.value), start.present};
   const auto op = on_values<A>(given_op);

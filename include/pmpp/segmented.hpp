@@ -21,6 +21,7 @@
 
 #include <pmpp/block/load_store.hpp>
 #include <pmpp/block/tile_state.hpp>
+#include <pmpp/check_each.hpp>
 #include <pmpp/core/check.hpp>
 #include <pmpp/core/config.hpp>
 #include <pmpp/core/error.hpp>
@@ -58,28 +59,19 @@ void require_offsets(const char* function, const input<It>& offsets) {
 
 /// Debug mode: offsets never decrease and lie in [0, n].
 template <class Offsets>
-PMPP_HOST_DEVICE void check_segment(const Offsets& offsets, std::int64_t s, std::int64_t n) {
-  const auto begin = static_cast<std::int64_t>(offsets[s]);
-  check_part(begin, static_cast<std::int64_t>(offsets[s + 1]) - begin, n, "segment between two offsets");
-}
-template <class Offsets>
-struct check_offsets_kernel {
-  static constexpr int threads = 256;
-  template <class Block>
-  PMPP_HOST_DEVICE void operator()(Block& block, Offsets offsets, item_count offset_count, item_count count) const {
-    const std::int64_t segments = offset_count.get() - 1, n = count.get();
-    for (std::int64_t s = block.index() * threads + block.thread(); s < segments; s += block.count() * threads)
-      check_segment(offsets, s, n);
+struct segment_check {
+  input<Offsets> offsets;
+  item_count count;
+  PMPP_HOST_DEVICE void operator()(std::int64_t s) const {
+    if (s + 1 >= offsets.count.get()) return;
+    const auto begin = static_cast<std::int64_t>(offsets.first[s]);
+    check_part(begin, static_cast<std::int64_t>(offsets.first[s + 1]) - begin, count.get(),
+               "segment between two offsets");
   }
 };
 template <class P, class In, class Offsets>
-void check_offsets([[maybe_unused]] const P& where, [[maybe_unused]] const input<In>& in,
-                   [[maybe_unused]] const input<Offsets>& offsets) {
-  if constexpr (debug_mode && kernel_execution<P>)
-    launch(where, std::int64_t(4) * processor_count(where), check_offsets_kernel<Offsets>{}, offsets.first,
-           offsets.count, in.count);
-  else if constexpr (debug_mode)
-    for (std::int64_t s = 0; s < offsets.count.get() - 1; ++s) check_segment(offsets.first, s, in.count.get());
+void check_offsets(const P& where, const input<In>& in, const input<Offsets>& offsets) {
+  check_each(where, offsets.count, segment_check<Offsets>{offsets, in.count});
 }
 
 /// Short inputs, and long segments (segmented/direct.hpp). False, and nothing is done, if neither is to be expected.
@@ -366,11 +358,11 @@ void runs_of_any_length(const char* function, const P& where, const input<In>& i
   }
 }
 
-template <class KeysOut, class ValuesOut>
+template <class KeysOut, class ValuesOut, class In>
 auto runs_output(const char* function, KeysOut& keys_out, const char* values_name, ValuesOut& values_out,
-                 const char* keys_name, std::int64_t n) {
-  const auto keys = unbounded_output(function, keys_name, keys_out, n);
-  const auto values = unbounded_output(function, values_name, values_out, n);
+                 const char* keys_name, const input<In>& in) {
+  const auto keys = unbounded_output(function, keys_name, keys_out, in.count.bound, in);
+  const auto values = unbounded_output(function, values_name, values_out, in.count.bound, in);
   return runs_out<std::remove_const_t<decltype(keys)>, std::remove_const_t<decltype(values)>>{keys, values};
 }
 
@@ -440,7 +432,7 @@ auto segmented_reduce(const P& where, R&& r, Offsets&& offsets, O&& out, A init 
   const auto at = detail::input_of(function, offsets);
   detail::require_offsets(function, at);
   const std::int64_t segments = at.count.bound - 1;
-  detail::check_output(function, "out", out, segments);
+  detail::check_output(function, "out", out, segments, in, at);
   detail::check_offsets(where, in, at);
   const auto first = detail::begin_of(out);
   const auto target = detail::with_stored(detail::unwrap(first));
@@ -471,10 +463,11 @@ auto segmented_inclusive_scan(const P& where, R&& r, Offsets&& offsets, O&& out,
   const auto in = detail::stored_for<A>(detail::input_of(function, r));
   const auto at = detail::input_of(function, offsets);
   detail::require_offsets(function, at);
-  detail::check_output(function, "out", out, in.count.bound);
+  detail::check_output(function, "out", out, in.count.bound, at);
   detail::check_offsets(where, in, at);
   const auto first = detail::begin_of(out);
   const auto target = detail::with_stored(detail::unwrap(first));
+  detail::check_apart<true>(function, "out", target, in.count.bound, in);
   if constexpr (kernel_execution<P>) {
     detail::check_reachable(where, function, zip_iterator{in.first, zip_iterator{at.first, target}});
     const detail::heads_at_offsets<std::remove_const_t<decltype(at.first)>> heads{at.first, at.count};
@@ -509,7 +502,7 @@ auto reduce_by_key(const P& where, Keys&& keys, Values&& values, KeysOut&& keys_
                    Eq eq = {}) {
   const char* const function = "reduce_by_key";
   const auto in = detail::keys_and_values(function, keys, values);
-  const auto out = detail::runs_output(function, keys_out, "values_out", values_out, "keys_out", in.count.bound);
+  const auto out = detail::runs_output(function, keys_out, "values_out", values_out, "keys_out", in);
   using A = accumulator_of<decltype(in.first[0].second)>;
   const std::int64_t runs = detail::runs_and_wait<Tuning, A>(function, where, in, detail::on_values<value_of<decltype(in.first)>>(eq), out, detail::on_values<A>(op));
   const auto keys_end = detail::begin_of(keys_out) + runs;
@@ -530,7 +523,7 @@ void reduce_by_key_into(const P& where, Keys&& keys, Values&& values, KeysOut&& 
                         C&& count_out, Op op = {}, Eq eq = {}) {
   const char* const function = "reduce_by_key_into";
   const auto in = detail::keys_and_values(function, keys, values);
-  const auto out = detail::runs_output(function, keys_out, "values_out", values_out, "keys_out", in.count.bound);
+  const auto out = detail::runs_output(function, keys_out, "values_out", values_out, "keys_out", in);
   using A = accumulator_of<decltype(in.first[0].second)>;
   detail::runs_and_store<Tuning, A>(function, where, in, detail::on_values<value_of<decltype(in.first)>>(eq), out, count_out, detail::on_values<A>(op));
 }
@@ -544,7 +537,7 @@ template <segmented_tuning Tuning = run_length_tuning, execution_policy P, range
 auto run_length_encode(const P& where, R&& r, ValuesOut&& values_out, CountsOut&& counts_out) {
   const char* const function = "run_length_encode";
   const auto in = detail::counted(function, r);
-  const auto out = detail::runs_output(function, values_out, "counts_out", counts_out, "values_out", in.count.bound);
+  const auto out = detail::runs_output(function, values_out, "counts_out", counts_out, "values_out", in);
   const std::int64_t runs =
       detail::runs_and_wait<Tuning, std::int64_t>(function, where, in, detail::on_values<value_of<decltype(in.first)>>(equal_to{}), out, detail::add_lengths{});
   const auto values_end = detail::begin_of(values_out) + runs;
@@ -559,7 +552,7 @@ template <segmented_tuning Tuning = run_length_tuning, execution_policy P, range
 void run_length_encode_into(const P& where, R&& r, ValuesOut&& values_out, CountsOut&& counts_out, C&& count_out) {
   const char* const function = "run_length_encode_into";
   const auto in = detail::counted(function, r);
-  const auto out = detail::runs_output(function, values_out, "counts_out", counts_out, "values_out", in.count.bound);
+  const auto out = detail::runs_output(function, values_out, "counts_out", counts_out, "values_out", in);
   detail::runs_and_store<Tuning, std::int64_t>(function, where, in, detail::on_values<value_of<decltype(in.first)>>(equal_to{}), out, count_out, detail::add_lengths{});
 }
 

@@ -42,7 +42,6 @@
 #include <pmpp/core/range.hpp>
 #include <pmpp/execution.hpp>
 #include <pmpp/host/parallel_for.hpp>
-#include <pmpp/launch.hpp>
 #include <pmpp/launch_together.hpp>
 #include <pmpp/memory/reachable.hpp>
 #include <pmpp/memory/workspace.hpp>
@@ -880,16 +879,15 @@ void sort_segments(const char* function, const P& where, const input<Data>& in, 
 /// bytes for each window of 3808 elements of up to 8 bytes), from the workspace or one allocation in stream order; for n
 /// up to a tile, 4096 such elements, a few bytes. Cost: 2n elements of traffic and the offsets, and 2m for each factor of
 /// four (two for n up to 2^21) from a tile of 4352 to the longest segment, where m elements lie in segments so long. Time
-/// depends on n and on the number of segments, not on which segments are long. Launches: one for n up to 2^21, otherwise
-/// three.
+/// depends on n and the number of segments, not on which are long. Launches: one for n up to 2^21, otherwise three.
 /// \throws std::invalid_argument for a null or reversed range or for no offsets; out_of_memory, cuda_error.
 /// Source: PMPP ch. 13; Baxter, moderngpu, 2013. Example: test/segmented_sort.cpp, sorts.
 template <sort_tuning Tuning = sort_tuning{}, execution_policy P, range_for<P> R, range_for<P> Offsets,
           class Comp = less>
 void segmented_sort(const P& where, R&& r, Offsets&& offsets, Comp comp = {}) {
   const auto in = detail::input_of("segmented_sort", r);
-  detail::require_writable<decltype(in.first)>();
   const auto at = detail::input_of("segmented_sort", offsets);
+  detail::check_output("segmented_sort", "r", in.first, in.count.bound, at);
   detail::sort_segments<Tuning>("segmented_sort", where, in, at, comp);
 }
 
@@ -901,9 +899,11 @@ void segmented_sort(const P& where, R&& r, Offsets&& offsets, Comp comp = {}) {
 template <sort_tuning Tuning = sort_tuning{}, execution_policy P, range_for<P> K, output_for<P> V, range_for<P> Offsets,
           class Comp = less>
 void segmented_sort_by_key(const P& where, K&& keys, V&& values, Offsets&& offsets, Comp comp = {}) {
-  const auto in = detail::pairs_of("segmented_sort_by_key", keys, values);
-  const auto at = detail::input_of("segmented_sort_by_key", offsets);
-  detail::sort_segments<Tuning>("segmented_sort_by_key", where, in, at, detail::by_first<Comp>{comp});
+  const char* const function = "segmented_sort_by_key";
+  const auto in = detail::parts_apart(function, "values", detail::pairs_of(function, keys, values));
+  const auto at = detail::input_of(function, offsets);
+  detail::check_apart(function, "keys or values", in.first, in.count.bound, at);
+  detail::sort_segments<Tuning>(function, where, in, at, detail::by_first<Comp>{comp});
 }
 
 // The same for two iterators, or an iterator and a device_count.

@@ -361,9 +361,9 @@ private:
 /// Whether writing to `out` might change what `in` reads. True where that is not known.
 template <class In, class Out>
 bool may_overlap(const In& in, const Out& out, std::int64_t n) {
-  if constexpr (requires { in.a, in.b; }) {
+  if constexpr (is_zip<In>) {
     return may_overlap(in.a, out, n) || may_overlap(in.b, out, n);
-  } else if constexpr (requires { in.base, in.f; }) {
+  } else if constexpr (is_transform<In>) {
     return may_overlap(in.base, out, n);
   } else if constexpr (std::is_pointer_v<In> && std::is_pointer_v<Out>) {
     const auto a = reinterpret_cast<std::uintptr_t>(in), b = reinterpret_cast<std::uintptr_t>(out);
@@ -503,11 +503,13 @@ selection select_on_host(const host_policy& where, const input<In>& in, Out out,
   return {kept, n};
 }
 
-/// Where an output starts, checked as far as it can be: how many elements will come is not known.
-template <class O>
-auto unbounded_output(const char* function, const char* argument, O& out, std::int64_t n) {
+/// Where an output starts, checked as far as it can be: how many elements will come is not known, but of some inputs, from
+/// which it must be apart, at least one.
+template <class O, class... Inputs>
+auto unbounded_output(const char* function, const char* argument, O& out, std::int64_t n, const Inputs&... inputs) {
   auto first = with_stored(unwrap(begin_of(out)));
   require_not_null(function, argument, first, n);
+  (check_apart(function, argument, first, 1, inputs), ...);
   return first;
 }
 

@@ -734,7 +734,7 @@ void stable_sort(const P& where, R&& r, Comp comp = {}, Bits bits = {}) {
 template <sort_tuning Tuning = sort_tuning{}, execution_policy P, range_for<P> K, output_for<P> V, class Comp = less,
           class Bits = all_key_bits>
 void sort_by_key(const P& where, K&& keys, V&& values, Comp comp = {}, Bits bits = {}) {
-  const auto in = detail::pairs_of("sort_by_key", keys, values);
+  const auto in = detail::parts_apart("sort_by_key", "values", detail::pairs_of("sort_by_key", keys, values));
   using T = value_of<std::remove_const_t<decltype(in.first)>>;
   detail::sort_elements<Tuning, T>("sort_by_key", where, in.first, in.first, in.count, detail::by_first<Comp>{comp},
                                    bits);
@@ -751,7 +751,7 @@ template <sort_tuning Tuning = sort_tuning{}, execution_policy P, range_for<P> R
 auto argsort(const P& where, R&& keys, O&& index_out, Comp comp = {}, Bits bits = {}) {
   const auto in = detail::input_of("argsort", keys);
   const std::int64_t n = in.count.bound;
-  detail::check_output("argsort", "index_out", index_out, n);
+  detail::check_output("argsort", "index_out", index_out, n, in);
   const auto first = detail::begin_of(index_out);
   const auto target = detail::unwrap(first);
   using K = element_value<R>;

@@ -21,6 +21,7 @@
 #include <type_traits>
 
 #include <pmpp/block/tile_state.hpp>
+#include <pmpp/check_each.hpp>
 #include <pmpp/core/check.hpp>
 #include <pmpp/core/config.hpp>
 #include <pmpp/core/csr_view.hpp>
@@ -65,25 +66,17 @@ auto values_of(const csr_view<T, I>& matrix) {
 
 /// Debug mode: rows do not end before they begin, and columns lie in the matrix.
 template <class T, class I>
-PMPP_HOST_DEVICE void check_row(const csr_view<T, I>& matrix, std::int64_t row) {
-  check_index(matrix.row_length(row), std::int64_t(0x7fffffffffffffff), "sparse matrix: length of a row");
-  for (std::int64_t i = matrix.row_begin(row); i < matrix.row_end(row); ++i)
-    check_index(static_cast<std::int64_t>(matrix.columns[i]), matrix.cols, "sparse matrix: column");
-}
-struct check_rows_kernel {
-  static constexpr int threads = 256;
-  template <class Block, class T, class I>
-  PMPP_HOST_DEVICE void operator()(Block& block, csr_view<T, I> matrix) const {
-    for (std::int64_t row = block.index() * threads + block.thread(); row < matrix.rows; row += block.count() * threads)
-      check_row(matrix, row);
+struct row_check {
+  csr_view<T, I> matrix;
+  PMPP_HOST_DEVICE void operator()(std::int64_t row) const {
+    check_index(matrix.row_length(row), std::int64_t(0x7fffffffffffffff), "sparse matrix: length of a row");
+    for (std::int64_t i = matrix.row_begin(row); i < matrix.row_end(row); ++i)
+      check_index(static_cast<std::int64_t>(matrix.columns[i]), matrix.cols, "sparse matrix: column");
   }
 };
 template <class P, class T, class I>
-void check_matrix([[maybe_unused]] const P& where, [[maybe_unused]] const csr_view<T, I>& matrix) {
-  if constexpr (debug_mode && kernel_execution<P>)
-    launch(where, std::int64_t(4) * processor_count(where), check_rows_kernel{}, matrix);
-  else if constexpr (debug_mode)
-    for (std::int64_t row = 0; row < matrix.rows; ++row) check_row(matrix, row);
+void check_matrix(const P& where, const csr_view<T, I>& matrix) {
+  check_each(where, item_count{matrix.rows}, row_check<T, I>{matrix});
 }
 
 /// Enqueues on a GPU or runs in the emulator.

@@ -480,11 +480,11 @@ template <class O>
 using output_element = value_of<std::remove_const_t<decltype(unwrap(begin_of(std::declval<O&>())))>>;
 
 /// Outputs of `places` values and indices, checked.
-template <class Values, class Indices>
+template <class Values, class Indices, class... Inputs>
 auto checked_top_k_output(const char* function, Values& values_out, Indices& indices_out, std::int64_t places,
-                          std::int64_t k) {
-  check_output(function, "values_out", values_out, places);
-  check_output(function, "indices_out", indices_out, places);
+                          std::int64_t k, const Inputs&... inputs) {
+  check_output(function, "values_out", values_out, places, inputs...);
+  check_output(function, "indices_out", indices_out, places, inputs...);
   const auto values = unwrap(begin_of(values_out));
   const auto indices = unwrap(begin_of(indices_out));
   static_assert(std::is_integral_v<output_element<Indices>>, "pmpp::top_k: indices_out must take an integer");
@@ -530,7 +530,7 @@ void top_k(const P& where, R&& r, std::int64_t k, V&& values_out, X&& indices_ou
   const auto in = detail::input_of(function, r);
   const std::int64_t n = in.count.bound;
   detail::check_k(function, k, n);
-  const auto target = detail::checked_top_k_output(function, values_out, indices_out, k, k);
+  const auto target = detail::checked_top_k_output(function, values_out, indices_out, k, k, in);
   if (k == 0) return;
   if constexpr (kernel_execution<P>) {
     detail::check_reachable(where, function, zip_iterator{in.first, zip_iterator{target.values, target.indices}});
@@ -567,7 +567,7 @@ void segmented_top_k(const P& where, R&& r, Offsets&& offsets, std::int64_t k, V
   detail::require_offsets(function, at);
   const std::int64_t n = in.count.bound, segments = at.count.bound - 1;
   detail::check_k(function, k, segments == 0 ? k : (std::int64_t(1) << 62) / segments);
-  const auto target = detail::checked_top_k_output(function, values_out, indices_out, segments * k, k);
+  const auto target = detail::checked_top_k_output(function, values_out, indices_out, segments * k, k, in, at);
   detail::check_offsets(where, in, at);
   if (k == 0 || n == 0 || segments == 0) return;
   if constexpr (kernel_execution<P>) {

@@ -130,7 +130,7 @@ auto transform_input(const char* function, const P& where, const input<In>& in, 
   check_output(function, "out", out, in.count.bound);
   const auto first = begin_of(out);
   auto target = unwrap(first);
-  check_overlap(function, in.first, in.count, target);
+  check_overlap(function, in, target);
   copy_elements<Tuning>(where, mapped<value_of<decltype(target)>>(in, f), target);
   return first + in.count.bound;
 }

@@ -28,7 +28,7 @@ LAYERS = {
                   ["core", "execution", "simt", "machine", "memory"]),
     "occupancy": (["occupancy.hpp"],
                   ["core", "execution", "memory"]),
-    "launch":    (["launch.hpp", "launch_together.hpp"],
+    "launch":    (["launch.hpp", "launch_together.hpp", "check_each.hpp"],
                   ["core", "execution", "simt", "machine", "launch"]),
     "block":     (["block/*.hpp"],
                   ["core", "execution", "simt", "machine", "block"]),

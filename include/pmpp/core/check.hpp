@@ -54,6 +54,19 @@ namespace detail {
 #endif
 }
 
+/// Ends the kernel or throws std::invalid_argument: a graph has an edge (u, v), its transpose no edge (v, u).
+[[noreturn]] PMPP_HOST_DEVICE inline void bad_edge(std::int64_t u, std::int64_t v) {
+#if defined(__CUDA_ARCH__)
+  printf("pmpp: bfs: edge (%lld, %lld) of the graph has no edge (%lld, %lld) in its transpose\n",
+         static_cast<long long>(u), static_cast<long long>(v), static_cast<long long>(v), static_cast<long long>(u));
+  __trap();
+#else
+  throw std::invalid_argument("pmpp::bfs: edge (" + std::to_string(u) + ", " + std::to_string(v) +
+                              ") of the graph has no edge (" + std::to_string(v) + ", " + std::to_string(u) +
+                              ") in its transpose; undirected(g) is for graphs that are symmetric");
+#endif
+}
+
 /// In debug mode: bad_index unless 0 <= index < extent. Nothing otherwise.
 PMPP_HOST_DEVICE constexpr void check_index([[maybe_unused]] std::int64_t index, [[maybe_unused]] std::int64_t extent,
                                             [[maybe_unused]] const char* what) {

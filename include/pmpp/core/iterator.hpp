@@ -210,6 +210,15 @@ zip_iterator(A, B) -> zip_iterator<detail::unwrapped<A>, detail::unwrapped<B>>;
 
 namespace detail {
 
+template <class It>
+inline constexpr bool is_zip = false;
+template <class A, class B>
+inline constexpr bool is_zip<zip_iterator<A, B>> = true;
+template <class It>
+inline constexpr bool is_transform = false;
+template <class It, class F, class T>
+inline constexpr bool is_transform<transform_iterator<It, F, T>> = true;
+
 /// Calls a binary function with the two members of a pair.
 template <class F>
 struct apply_to_pair {

@@ -169,35 +169,60 @@ void check_room(const char* function, const char* argument, O&& data, std::int64
   require_not_null(function, argument, unwrap(begin_of(data)), n);
 }
 
-/// The same for data that will be written.
-template <class O>
-void check_output(const char* function, const char* argument, O&& out, std::int64_t n) {
-  require_writable<decltype(unwrap(begin_of(out)))>();
-  check_room(function, argument, out, n);
+/// Calls f with each plain pointer that an iterator is made of, also in zips and under functions.
+template <class It, class F>
+constexpr void each_pointer(const It& it, const F& f) {
+  if constexpr (std::is_pointer_v<It>) {
+    f(it);
+  } else if constexpr (is_zip<It>) {
+    detail::each_pointer(it.a, f);
+    detail::each_pointer(it.b, f);
+  } else if constexpr (is_transform<It>) {
+    detail::each_pointer(it.base, f);
+  }
 }
 
-/// In debug mode: std::invalid_argument if as many elements from `out` on overlap those of an input, other than by beginning
-/// where it begins. Known of pointers, also in zips and under functions; not of a device_count, whose array may be shorter.
+/// Throws std::invalid_argument if m elements from `out` on have memory in common with those of an input, other than by
+/// beginning where it begins, if that is allowed. Known of plain pointers (each_pointer); not of a device_count, whose
+/// array may be shorter.
+template <bool InPlace = false, class In, class Out>
+void check_apart(const char* function, const char* argument, const Out& out, std::int64_t m, const input<In>& in) {
+  if (in.count.pointer != nullptr || in.count.bound <= 0 || m <= 0) return;
+  each_pointer(in.first, [&](const auto* p) {
+    each_pointer(out, [&](const auto* q) {
+      const auto from = reinterpret_cast<std::uintptr_t>(p), to = reinterpret_cast<std::uintptr_t>(q);
+      const auto in_end = from + static_cast<std::uintptr_t>(in.count.bound) * sizeof(*p);
+      require((InPlace && from == to) || in_end <= to || to + static_cast<std::uintptr_t>(m) * sizeof(*q) <= from, [&] {
+        return std::string("pmpp::") + function + ": " + argument + " overlaps an input: " + std::to_string(m) +
+               " elements, which begin " + std::to_string(static_cast<std::int64_t>(to - from)) +
+               " bytes behind the first of " + std::to_string(in.count.bound);
+      });
+    });
+  });
+}
+/// The same in debug mode alone, for as many elements of an output that may be in place.
 template <class In, class Out>
-void check_overlap([[maybe_unused]] const char* function, [[maybe_unused]] const In& in,
-                   [[maybe_unused]] const item_count& count, [[maybe_unused]] const Out& out) {
-  if constexpr (!debug_mode) {
-    return;
-  } else if constexpr (requires { in.a, in.b; }) {
-    check_overlap(function, in.a, count, out);
-    check_overlap(function, in.b, count, out);
-  } else if constexpr (requires { in.base, in.f; }) {
-    check_overlap(function, in.base, count, out);
-  } else if constexpr (std::is_pointer_v<In> && std::is_pointer_v<Out>) {
-    const auto from = reinterpret_cast<std::uintptr_t>(in), to = reinterpret_cast<std::uintptr_t>(out);
-    const auto n = static_cast<std::uintptr_t>(count.bound);
-    require(count.pointer != nullptr || from == to || from + n * sizeof(*in) <= to || to + n * sizeof(*out) <= from,
-            [&] {
-              return std::string("pmpp::") + function + ": out overlaps the input: of " + std::to_string(n) +
-                     " elements each, out begins " + std::to_string(static_cast<std::int64_t>(to - from)) +
-                     " bytes behind the input";
-            });
-  }
+void check_overlap([[maybe_unused]] const char* function, [[maybe_unused]] const input<In>& in,
+                   [[maybe_unused]] const Out& out) {
+  if constexpr (debug_mode) check_apart<true>(function, "out", out, in.count.bound, in);
+}
+
+/// A zip of which one part will be written and must not overlap the other.
+template <class A, class B>
+const input<zip_iterator<A, B>>& parts_apart(const char* function, const char* argument,
+                                             const input<zip_iterator<A, B>>& both) {
+  check_apart(function, argument, both.first.b, both.count.bound, input<A>{both.first.a, both.count});
+  return both;
+}
+
+/// As check_room for data that will be written, apart from these inputs. Where one has a device_count, of none is it known
+/// how many elements there will be.
+template <class O, class... Inputs>
+void check_output(const char* function, const char* argument, O&& out, std::int64_t n, const Inputs&... inputs) {
+  const auto first = unwrap(begin_of(out));
+  require_writable<std::remove_const_t<decltype(first)>>();
+  check_room(function, argument, out, n);
+  if ((... && (inputs.count.pointer == nullptr))) (check_apart(function, argument, first, n, inputs), ...);
 }
 
 }  // namespace detail

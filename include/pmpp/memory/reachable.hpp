@@ -99,14 +99,9 @@ template <class P, class It>
 void check_reachable([[maybe_unused]] const P& where, [[maybe_unused]] const char* function,
                      [[maybe_unused]] const It& it) {
   if constexpr (debug_mode && gpu_execution<P>) {
-    if constexpr (std::is_pointer_v<It>) {
-      if (it != nullptr) require_device_pointer(function, it);
-    } else if constexpr (requires { it.a, it.b; }) {
-      check_reachable(where, function, it.a);
-      check_reachable(where, function, it.b);
-    } else if constexpr (requires { it.base, it.f; }) {
-      check_reachable(where, function, it.base);
-    }
+    each_pointer(it, [&](const auto* p) {
+      if (p != nullptr) require_device_pointer(function, p);
+    });
   }
 }
 

@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What debug mode checks of whole inputs: check_each(policy, count, check) calls check(i) for each i below count, where the
+// policy runs. A check throws on the host and traps on a GPU (core/check.hpp). Otherwise nothing happens, and no code is
+// made.
+#pragma once
+
+#include <cstdint>
+#include <type_traits>
+
+#include <pmpp/core/check.hpp>
+#include <pmpp/core/config.hpp>
+#include <pmpp/core/csr_view.hpp>
+#include <pmpp/core/iterator.hpp>
+#include <pmpp/core/range.hpp>
+#include <pmpp/execution.hpp>
+#include <pmpp/launch.hpp>
+
+#pragma GCC visibility push(hidden)  // see launch.hpp
+
+namespace pmpp::inline PMPP_BACKEND {
+namespace detail {
+
+template <class Check>
+struct check_each_kernel {
+  static constexpr int threads = 256;
+  template <class Block>
+  PMPP_HOST_DEVICE void operator()(Block& block, const Check& check, const item_count& count) const {
+    for (std::int64_t i = block.index() * threads + block.thread(); i < count.get(); i += block.count() * threads)
+      check(i);
+  }
+};
+
+template <class P, class Check>
+void check_each([[maybe_unused]] const P& where, [[maybe_unused]] const item_count& count,
+                [[maybe_unused]] const Check& check) {
+  if constexpr (debug_mode && kernel_execution<P>)
+    pmpp::launch(where, std::int64_t(4) * detail::processor_count(where), check_each_kernel<Check>{}, check, count);
+  else if constexpr (debug_mode)
+    for (std::int64_t i = 0; i < count.get(); ++i) check(i);
+}
+
+/// An input of merge is sorted. (Not known where comp takes no two elements of it, or cannot be called by the host.)
+template <class It, class Comp, bool Second>
+struct sorted_check {
+  input<It> in;
+  Comp comp;
+  PMPP_HOST_DEVICE void operator()(std::int64_t i) const {
+    if (i + 1 < in.count.get() && comp(in.first[i + 1], in.first[i]))
+      bad_order(i, Second ? "merge: the second input" : "merge: the first input");
+  }
+};
+template <class P, class A, class B, class Comp>
+void check_sorted(const P& where, const input<A>& a, const input<B>& b, const Comp& comp) {
+  if constexpr (std::is_invocable_v<const Comp&, value_of<A>, value_of<A>>)
+    check_each(where, a.count, sorted_check<A, Comp, false>{a, comp});
+  if constexpr (std::is_invocable_v<const Comp&, value_of<B>, value_of<B>>)
+    check_each(where, b.count, sorted_check<B, Comp, true>{b, comp});
+}
+
+/// Edge (u, v) of a graph has an edge (v, u) in its transpose. Looked for among up to 1024: what leads to vertices with
+/// more is checked at its other end alone.
+template <class I>
+struct transpose_check {
+  csr_view<void, const I> graph, transpose;
+  PMPP_HOST_DEVICE void operator()(std::int64_t u) const {
+    for (std::int64_t e = graph.row_begin(u); e < graph.row_end(u); ++e) {
+      const auto v = static_cast<std::int64_t>(graph.columns[e]);
+      check_index(v, graph.rows, "bfs: column");
+      std::int64_t back = transpose.row_begin(v);
+      const std::int64_t end = transpose.row_end(v);
+      if (end - back > 1024) continue;
+      while (back < end && static_cast<std::int64_t>(transpose.columns[back]) != u) ++back;
+      if (back >= end) bad_edge(u, v);
+    }
+  }
+};
+
+}  // namespace detail
+}  // namespace pmpp::inline PMPP_BACKEND
+
+#pragma GCC visibility pop
