@@ -5,6 +5,8 @@
 
 #include <array>
 #include <cstdint>
+#include <limits>
+#include <span>
 #include <vector>
 
 #include "support/gemm_tunings.hpp"
@@ -12,6 +14,7 @@
 #include "support/policies.hpp"
 
 using pmpp::device;
+using pmpp::matrix_view;
 using test::layout, test::matrix, test::random_layout, test::random_of, test::try_product;
 
 TEST_ALL_PLACES("gemm: the tiles that it is made with") {
@@ -124,7 +127,7 @@ TEST_CASE("gemm: elements past 2^32 of a matrix") {
   const matrix_view<float> wide(memory.data() + 5, rows, 64, pitch);
   pmpp::gemm(device, 1, a.input(), b.input(), 0, wide);
   pmpp::gemm(device, 1, a.input(), b.input(), 0, small.view());
-  pmpp::gemm(device, 1, wide, transposed(wide), 0, back.view());
+  pmpp::gemm(device, 1, wide, pmpp::transposed(wide), 0, back.view());
   for (std::int64_t i = 0; i < rows; ++i) {
     std::vector<float> row(64), wanted(64);
     pmpp::copy(std::span<const float>(&wide(i, 0), 64), row);
