@@ -147,7 +147,6 @@ TEST_ALL_PLACES("radix sort: some bits of the keys") {
 #if !PMPP_CUDA
 TEST_CASE("blocks and threads in any order") {
   const auto keys = test::random_values<int>(2500);
-  test::for_each_order(
-      6, [&](std::uint64_t) { check_by_key<tiny_radix, test::device_place>(keys, std::uint32_t(0)); });
+  test::for_each_order(6, [&](std::uint64_t) { check_by_key<tiny_radix, test::device_place>(keys, std::uint32_t(0)); });
 }
 #endif

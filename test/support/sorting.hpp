@@ -41,19 +41,19 @@ inline constexpr pmpp::sort_tuning small{
 inline constexpr pmpp::sort_tuning tiny_radix{
     .radix_threads = 32, .radix_items = 4, .radix_small_items = 2, .radix_compared = 0, .radix_together = 0};
 inline constexpr pmpp::sort_tuning small_radix{.radix_threads = 96,
-                                        .radix_small_items = 3,
-                                        .radix_compared = 200,
-                                        .radix_together = 3,
-                                        .radix_rows = 1,
-                                        .radix_large = 1 << 20,
-                                        .radix_tiles = 1 << 20};
+                                               .radix_small_items = 3,
+                                               .radix_compared = 200,
+                                               .radix_together = 3,
+                                               .radix_rows = 1,
+                                               .radix_large = 1 << 20,
+                                               .radix_tiles = 1 << 20};
 inline constexpr pmpp::sort_tuning wide_radix{.radix_threads = 64,
-                                       .radix_items = 5,
-                                       .radix_small_items = 3,
-                                       .radix_compared = 0,
-                                       .radix_together = 0,
-                                       .radix_large = 1,
-                                       .radix_narrow = 1};
+                                              .radix_items = 5,
+                                              .radix_small_items = 3,
+                                              .radix_compared = 0,
+                                              .radix_together = 0,
+                                              .radix_large = 1,
+                                              .radix_narrow = 1};
 
 /// As less, but sorted by merging.
 struct precedes {

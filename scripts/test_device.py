@@ -1,0 +1,300 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Builds the device tests and runs them, on all GPUs of this machine at once, within a limit of time:
+
+  build        all test programs; the ten files that took longest to compile
+  device       every device test, also those past 2^31 elements
+  two GPUs     where there are two: tests that name a device, with the second one as the first
+  memcheck, racecheck, initcheck   compute-sanitizer on small cases (PMPP_TEST_SMALL=1, nothing past 2^31)
+  cpu MACHINE  with --cpu: the CPU tests, the emulator playing each machine
+
+One line for each at the end: what passed, failed, was skipped, and what was not run or not finished for lack of time.
+Exit status: 0 all passed, 1 something failed, 2 something was not run. Outputs of all programs: BUILD/results.
+
+usage: scripts/test-device.sh [--build DIR] [--only REGEX] [--no-sanitizers] [--cpu] [--minutes N] [--list] [--no-build]
+"""
+import argparse
+import os
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[1]
+SANITIZERS = ("memcheck", "racecheck", "initcheck")
+MACHINES = ("h100", "a100", "rtx4090", "small")
+NOT_SMALL = "*past 2^*,*large enough*,*do not fit 32 bits*"  # cases that a sanitizer does not run
+LARGE = re.compile(r'TEST_CASE\("[^"]*(past 2\^|do not fit 32 bits)')  # programs with such cases take 10 to 35 GB
+NAMES_A_DEVICE = re.compile(r"cudaSetDevice|cudaGetDeviceCount")
+ALWAYS_ON_TWO = {"launch", "launch_together", "memory", "stream", "workspace", "reduce", "scan", "sort", "gemm"}
+TOGETHER, LARGE_TOGETHER = 6, 2  # programs on a GPU at a time, of which large
+SANITIZER_SECONDS = 240  # of one program
+CASES = re.compile(r"\[doctest\] test cases:\s*(\d+) \|\s*(\d+) passed \|\s*(\d+) failed \|\s*(\d+) skipped")
+
+
+class Job:
+    def __init__(self, step, name, command, environment=None, gpu=None, large=False, limit=None):
+        self.step, self.name, self.command, self.environment = step, name, command, environment or {}
+        self.gpu, self.large, self.limit = gpu, large, limit  # gpu: "any", the value of CUDA_VISIBLE_DEVICES, or None
+        self.state, self.cases, self.seconds = "not run", (0, 0, 0), 0.0
+
+
+def gpus():
+    try:
+        listed = subprocess.run(["nvidia-smi", "-L"], capture_output=True, text=True).stdout
+    except OSError:
+        return 0
+    return sum(line.startswith("GPU ") for line in listed.splitlines())
+
+
+def sources(only):
+    """(name, text, on the CPU, on the device) of each test, as test/CMakeLists.txt makes programs of them."""
+    for path in sorted([*(ROOT / "test").glob("*.cpp"), *(ROOT / "test").glob("*.cu")]):
+        if re.search(only, path.stem):
+            device = path.suffix == ".cu" or not re.search(r"_host$|^emulator", path.stem)
+            yield path.stem, path.read_text(), path.suffix == ".cpp", device
+
+
+def all_jobs(o, tests, count):
+    def program(name, backend):
+        return str(o.build / "test" / f"test_{name}_{backend}")
+
+    jobs = []
+    device = [(name, text) for name, text, _, on_device in tests if on_device]
+    for name, text in sorted(device, key=lambda test: not LARGE.search(test[1])):  # large ones first: they take longest
+        jobs.append(Job("device", name, [program(name, "cuda")], gpu="any", large=bool(LARGE.search(text))))
+    for name, text in device:
+        if count > 1 and (NAMES_A_DEVICE.search(text) or name in ALWAYS_ON_TWO):
+            jobs.append(Job("two GPUs", name, [program(name, "cuda"), "-tce=" + NOT_SMALL], gpu="1,0"))
+    for tool in SANITIZERS if o.sanitizers else ():
+        for name, _ in device:
+            # The tests look at every status themselves, and provoke errors.
+            command = [o.sanitizer or "compute-sanitizer", "--tool", tool, "--error-exitcode", "86"]
+            if tool == "memcheck":
+                command += ["--report-api-errors", "no"]
+            jobs.append(Job(tool, name, [*command, program(name, "cuda"), "-d=true", "-tce=" + NOT_SMALL],
+                            {"PMPP_TEST_SMALL": "1"}, gpu="any", limit=SANITIZER_SECONDS))
+    for machine in MACHINES if o.cpu else ():
+        for name, _, on_cpu, _ in tests:
+            if on_cpu:
+                jobs.append(Job(f"cpu {machine}", name, [program(name, "cpu")], {"PMPP_EMULATOR_MACHINE": machine}))
+    return jobs
+
+
+def configure(o):
+    command = ["cmake", "-S", str(ROOT), "-B", str(o.build), "-DCMAKE_BUILD_TYPE=Release", "-DPMPP_CUDA=ON",
+               f"-DCMAKE_CUDA_COMPILER={o.nvcc}", f"-DCMAKE_CUDA_ARCHITECTURES={o.architecture}-real",
+               "-DPMPP_BUILD_BENCHMARKS=OFF", "-DPMPP_BUILD_EXAMPLES=OFF", "-DPMPP_BUILD_CHECKS=OFF",
+               "-DPMPP_TEST_OPTIONS=-O1", "-DPMPP_TEST_DATA_DIR=" + os.environ.get("PMPP_TEST_DATA_DIR", "")]
+    if shutil.which("ninja") and not (o.build / "CMakeCache.txt").exists():
+        command += ["-G", "Ninja"]
+    doctest = os.environ.get("DOCTEST_INCLUDE")
+    if doctest:  # a package of the one header
+        package = o.build / "doctest"
+        package.mkdir(parents=True, exist_ok=True)
+        (package / "doctestConfig.cmake").write_text(
+            "if(NOT TARGET doctest::doctest)\n"
+            "  add_library(doctest::doctest INTERFACE IMPORTED)\n"
+            f'  target_include_directories(doctest::doctest INTERFACE "{Path(doctest).resolve()}")\n'
+            "endif()\n")
+        command.append(f"-Ddoctest_DIR={package.resolve()}")
+    return command
+
+
+def build_command(o, jobs):
+    targets = sorted({Path(word).name for job in jobs for word in job.command if "/test/test_" in word})
+    return ["cmake", "--build", str(o.build), "-j", str(o.jobs), "--target", *targets,
+            "--", *(["-k", "0"] if (o.build / "build.ninja").exists() else ["-k"])]
+
+
+def slowest(build):
+    log = build / ".ninja_log"
+    times = {}
+    for line in log.read_text().splitlines() if log.exists() else ():
+        field = line.split("\t")
+        if len(field) > 3 and field[3].endswith(".o"):
+            times[field[3]] = (int(field[1]) - int(field[0])) / 1000
+    for output, seconds in sorted(times.items(), key=lambda item: -item[1])[:10]:
+        name = re.sub(r".*?CMakeFiles/([^/]*)[.]dir/.*", r"\1", output)
+        print(f"  {seconds:6.1f} s  {name}")
+
+
+def stop(process):
+    for what in (signal.SIGTERM, signal.SIGKILL):
+        try:
+            os.killpg(process.pid, what)
+            process.wait(timeout=3)
+            return
+        except ProcessLookupError:
+            return
+        except subprocess.TimeoutExpired:
+            pass
+
+
+def finish(job, status, results):
+    output = (results / f"{job.step.replace(' ', '-')}.{job.name}.log").read_text(errors="replace")
+    found = CASES.search(output)
+    passed, failed, skipped = (int(found[i]) for i in (2, 3, 4)) if found else (0, 0, 0)
+    job.cases = (passed, failed, skipped)
+    if status == 0 and found:
+        job.state = "passed"
+    elif status == 77:
+        job.state = "skipped"
+    elif job.state == "running":  # it ended by itself
+        job.state = "failed"
+    if job.state == "failed":
+        print(f"-- {job.step}: {job.name} FAILED (status {status})")
+        for line in output.splitlines()[-25:]:
+            print("   " + line)
+    sys.stdout.flush()
+
+
+def run(jobs, o, count, deadline, results):
+    waiting, running = list(jobs), []
+    while (waiting or running) and time.monotonic() < deadline:
+        for entry in list(running):
+            job, process, gpu, log, began = entry
+            job.seconds = time.monotonic() - began
+            if process.poll() is None and job.limit and job.seconds > job.limit:
+                job.state = "not finished"
+                stop(process)
+            if process.poll() is not None:
+                running.remove(entry)
+                log.close()
+                finish(job, process.returncode, results)
+        for job in list(waiting):
+            if len(running) >= o.jobs:
+                break
+            gpu = None
+            if job.gpu == "any":
+                load = [sum(other == str(i) for _, _, other, _, _ in running) for i in range(count)]
+                large = [sum(other == str(i) and j.large for j, _, other, _, _ in running) for i in range(count)]
+                free = [i for i in range(count)
+                        if load[i] < TOGETHER and not (job.large and large[i] >= LARGE_TOGETHER)]
+                if not free:
+                    continue
+                gpu = str(min(free, key=lambda i: load[i]))
+            elif job.gpu:
+                gpu = job.gpu
+                if sum(other == gpu for _, _, other, _, _ in running) >= 2:
+                    continue
+            waiting.remove(job)
+            if not Path(next(word for word in job.command if "/test/test_" in word)).exists():
+                job.state = "not built"
+                continue
+            log = open(results / f"{job.step.replace(' ', '-')}.{job.name}.log", "w+")
+            environment = {**os.environ, **job.environment, **({"CUDA_VISIBLE_DEVICES": gpu} if gpu else {})}
+            process = subprocess.Popen(job.command, stdout=log, stderr=subprocess.STDOUT, env=environment,
+                                       start_new_session=True)
+            job.state = "running"
+            running.append((job, process, gpu, log, time.monotonic()))
+        time.sleep(0.05)
+    for job, process, _, log, began in running:
+        job.state, job.seconds = "not finished", time.monotonic() - began
+        stop(process)
+        log.close()
+        finish(job, process.returncode, results)
+
+
+def summary(jobs, steps):
+    """One line for each step, and one for each program that did not do all it should."""
+    status = 0
+    for step in steps:
+        of_step = [job for job in jobs if job.step == step]
+        state = {s: [job for job in of_step if job.state == s] for s in
+                 ("passed", "failed", "skipped", "not finished", "not run", "not built")}
+        passed, failed, skipped = (sum(job.cases[i] for job in of_step) for i in range(3))
+        line = f"{step:12} {len(state['passed'])} of {len(of_step)} programs passed"
+        line += f" ({passed} cases passed, {failed} failed, {skipped} left out)"
+        for s in ("failed", "not built", "not finished", "not run", "skipped"):
+            if state[s]:
+                line += f"; {s}: " + ", ".join(job.name for job in state[s])
+        print(f"{line}; {sum(job.seconds for job in of_step):.0f} s of programs")
+        if state["failed"] or state["not built"]:
+            status = 1
+        elif status == 0 and (state["not finished"] or state["not run"]):
+            status = 2
+    return status
+
+
+def main():
+    parse = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parse.add_argument("--build", type=Path, default=ROOT / "build" / "device")
+    parse.add_argument("--only", default="", metavar="REGEX", help="tests of these names")
+    parse.add_argument("--no-sanitizers", dest="sanitizers", action="store_false")
+    parse.add_argument("--cpu", action="store_true", help="also the CPU tests, on each machine that the emulator plays")
+    parse.add_argument("--minutes", type=float, default=10, help="for everything; what remains then is listed")
+    parse.add_argument("--list", action="store_true", help="say what would be run, and run nothing")
+    parse.add_argument("--no-build", dest="compile", action="store_false", help="run what is there")
+    parse.add_argument("--nvcc", default="nvcc")
+    parse.add_argument("--architecture", default="", help="80, 90a, ...; default: that of the GPU")
+    parse.add_argument("--jobs", type=int, default=os.cpu_count())
+    o = parse.parse_args()
+    o.build = o.build.resolve()
+    o.architecture = o.architecture or "90a"
+    o.sanitizer = shutil.which("compute-sanitizer") or shutil.which(
+        "compute-sanitizer", path=str(Path(shutil.which(o.nvcc) or "/usr/local/cuda/bin/nvcc").resolve().parent))
+    start = time.monotonic()
+    deadline = start + 60 * o.minutes
+    count = gpus()
+    tests = list(sources(o.only))
+    jobs = all_jobs(o, tests, max(count, 1))
+    steps = list(dict.fromkeys(job.step for job in jobs))
+    if o.list:
+        if o.compile:
+            print(" ".join(configure(o)))
+            print(" ".join(build_command(o, jobs)))
+        for job in jobs:
+            words = [f"{k}={v}" for k, v in job.environment.items()] + job.command
+            if job.gpu and job.gpu != "any":
+                words.insert(0, f"CUDA_VISIBLE_DEVICES={job.gpu}")
+            print(f"{job.step + ':':13}" + ("(large) " if job.large else "") + " ".join(words))
+        return 0
+    if not jobs:
+        print(f"no test has a name like {o.only!r}")
+        return 1
+    status = 0
+    if o.compile:
+        for what, command in (("configure", configure), ("build", lambda _: build_command(o, jobs))):
+            began = time.monotonic()
+            process = subprocess.Popen(command(o), start_new_session=True,
+                                       stdout=subprocess.DEVNULL if what == "configure" else None)
+            try:  # a third of the time remains for the tests
+                done = process.wait(timeout=max(1, start + 40 * o.minutes - time.monotonic()))
+            except subprocess.TimeoutExpired:
+                stop(process)
+                done = "out of time"
+            if done:
+                status = 1
+            print(f"{what:12} {'done' if not done else f'FAILED ({done})'}; {time.monotonic() - began:.0f} s")
+            sys.stdout.flush()
+            if done and what == "configure":
+                return 1
+        print("longest to compile:")
+        slowest(o.build)
+    if count == 0:
+        print("no GPU on this machine: device tests would be skipped; only CPU tests run")
+        lost = [job for job in jobs if job.gpu]
+        jobs = [job for job in jobs if not job.gpu]
+    elif o.sanitizers and not o.sanitizer:
+        print("compute-sanitizer is not on PATH, nor beside nvcc: its steps are not run")
+        lost = [job for job in jobs if job.step in SANITIZERS]
+        jobs = [job for job in jobs if job.step not in SANITIZERS]
+    else:
+        lost = []
+    results = o.build / "results"
+    shutil.rmtree(results, ignore_errors=True)
+    results.mkdir(parents=True)
+    print(f"{count} GPU(s), {o.jobs} cores, {(deadline - time.monotonic()) / 60:.1f} minutes left")
+    sys.stdout.flush()
+    run(jobs, o, count, deadline, results)
+    status = max(status, summary([*jobs, *lost], steps), key=lambda s: (0, 2, 1)[s])  # a failure says more
+    print(f"everything   {time.monotonic() - start:.0f} s, status {status}")
+    return status
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Batches of products, and products with vectors. See gemm.cpp.
+#include <pmpp/gemm.hpp>
+
+#include <array>
+#include <cmath>
+#include <cstdint>
+#include <limits>
+
+#include "support/data.hpp"
+#include "support/gemm_tunings.hpp"
+#include "support/matrix.hpp"
+#include "support/policies.hpp"
+
+using pmpp::matrix_view;
+using pmpp::transposed;
+using test::check_product, test::layout, test::matrix, test::random_layout, test::random_of, test::tiny;
+
+TEST_ALL_PLACES("gemm_batched: products side by side, or of one shared matrix") {
+  const typename where::policy policy{};
+  for (const auto& [m, n, k, batch] : {std::array<std::int64_t, 4>{5, 7, 9, 20},
+                                       {32, 32, 32, 6},
+                                       {16, 40, 8, 3},
+                                       {1, 1, 1, 300},
+                                       {3, 65, 130, 2},
+                                       {4, 4, 4, 0}}) {
+    CAPTURE(m);
+    CAPTURE(batch);
+    const std::int64_t a_stride = m * k + 2, c_stride = m * n + 1;
+    const auto a = test::random_values<int>(a_stride * batch + 1), b = test::random_values<int>(k * n);
+    const auto c = test::random_values<int>(c_stride * batch + 1);
+    const auto a_there = where::put(a), b_there = where::put(b);
+    auto c_there = where::put(c);
+    pmpp::gemm_batched<tiny>(policy, 2, matrix_view(a_there.data(), m, k), a_stride,
+                             matrix_view<const int>(b_there.data(), k, n), 0, -1, matrix_view(c_there.data(), m, n),
+                             c_stride, batch);
+    auto wanted = c;
+    for (std::int64_t t = 0; t < batch; ++t)
+      for (std::int64_t i = 0; i < m; ++i)
+        for (std::int64_t j = 0; j < n; ++j) {
+          int sum = 0;
+          for (std::int64_t p = 0; p < k; ++p)
+            sum += a[static_cast<std::size_t>(t * a_stride + i * k + p)] * b[static_cast<std::size_t>(p * n + j)];
+          int& to = wanted[static_cast<std::size_t>(t * c_stride + i * n + j)];
+          to = 2 * sum - to;
+        }
+    CHECK(where::get(c_there) == wanted);
+  }
+}
+
+TEST_ALL_PLACES("gemm_batched: very many products of at most 32 x 32, any layout") {
+  const std::int64_t batch = PMPP_CUDA ? 3001 : 43;  // enough for a warp each; the last block has warps to spare
+  for (int round = 0; round < 24; ++round) {
+    const bool small = round < 12;
+    const auto side = [&] {
+      return small ? random_of<std::int64_t>({1, 2, 7, 15, 16}) : random_of<std::int64_t>({3, 16, 17, 24, 31, 32});
+    };
+    const std::int64_t m = side(), n = side(), k = random_of<std::int64_t>({0, 1, 5, 15, 16, 17, 50});
+    CAPTURE(m);
+    CAPTURE(n);
+    CAPTURE(k);
+    const auto values = [&](std::int64_t size) {
+      auto v = test::random_values<float>(size * batch);
+      for (float& x : v) x = std::round(4 * x);  // exact sums
+      return v;
+    };
+    const auto view = [](auto* data, std::int64_t rows, std::int64_t cols, bool turned) {
+      return turned ? transposed(matrix_view(data, cols, rows)) : matrix_view(data, rows, cols);
+    };
+    const bool ta = round & 1, tb = round & 2, tc = round & 4;
+    const auto a = values(m * k + 3), b = values(k * n + 1), c = values(m * n + 2);
+    const auto a_there = where::put(a), b_there = where::put(b);
+    auto c_there = where::put(c);
+    pmpp::gemm_batched(typename where::policy{}, 2, view(a_there.data(), m, k, ta), m * k + 3,
+                       view(b_there.data(), k, n, tb), k * n + 1, -1, view(c_there.data(), m, n, tc), m * n + 2, batch);
+    auto wanted = c;
+    for (std::int64_t t = 0; t < batch; ++t) {
+      const auto x = view(a.data() + t * (m * k + 3), m, k, ta), y = view(b.data() + t * (k * n + 1), k, n, tb);
+      const auto z = view(wanted.data() + t * (m * n + 2), m, n, tc);
+      for (std::int64_t i = 0; i < m; ++i)
+        for (std::int64_t j = 0; j < n; ++j) {
+          float sum = 0;
+          for (std::int64_t p = 0; p < k; ++p) sum += x(i, p) * y(p, j);
+          z(i, j) = 2 * sum - z(i, j);
+        }
+    }
+    CHECK(where::get(c_there) == wanted);
+  }
+}
+
+TEST_ALL_PLACES("gemv: rows, columns and neither, short and long, split or not") {
+  const typename where::policy policy{};
+  for (int i = 0; i < 60; ++i) {
+    const auto size = [] { return random_of<std::int64_t>({0, 1, 2, 3, 5, 31, 33, 64, 129, 300, 5000}); };
+    const std::int64_t m = size(), n = m > 1000 ? size() % 400 : size();
+    const layout way = random_layout();
+    const double alpha = random_of({1.0, 0.5}), beta = random_of({0.0, 2.0});
+    CAPTURE(m);
+    CAPTURE(n);
+    CAPTURE(way.column_major);
+    CAPTURE(way.gap);
+    CAPTURE(way.offset);
+    const matrix<where, float> a(m, n, way), x(n, 1);
+    matrix<where, float> y(m, 1);
+    pmpp::gemv(policy, alpha, a.input(), x.memory, beta, y.memory.data());
+    check_product<float>(a, x, y, alpha, beta, double(std::numeric_limits<float>::epsilon()));
+    const matrix<where, std::int8_t> b(m, n, way), u(n, 1);
+    matrix<where, int> v(m, 1);
+    pmpp::gemv(policy, 1, b.input(), u.memory, 1, v.memory);
+    check_product<int>(b, u, v, 1, 1, 0);
+    const matrix<where, float> row(1, m, {}), c(m, n, way);  // a row times a matrix
+    matrix<where, float> out(1, n, {false, 0, 0, 2});
+    pmpp::gemm<tiny>(policy, alpha, row.input(), c.input(), beta, out.view());
+    check_product<float>(row, c, out, alpha, beta, double(std::numeric_limits<float>::epsilon()));
+  }
+}

@@ -1,0 +1,152 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The tiles of gemm by themselves: warps that share one, whole ones beside those whose k is split, shares of slabs; and the
+// plans that choose among them. See gemm.cpp.
+#include <pmpp/gemm.hpp>
+
+#include <array>
+#include <cmath>
+#include <cstdint>
+#include <type_traits>
+
+#include "support/data.hpp"
+#include "support/gemm_tunings.hpp"
+#include "support/matrix.hpp"
+#include "support/policies.hpp"
+
+using test::flat, test::halves, test::quarters, test::random_of;
+
+// C = 2 A B - C by multiply(problem). Small integers are exact.
+template <class where, class F>
+void try_problem(std::int64_t m, std::int64_t n, std::int64_t k, std::int64_t batch, bool ta, bool tb, F multiply) {
+  CAPTURE(m);
+  CAPTURE(n);
+  CAPTURE(k);
+  CAPTURE(batch);
+  CAPTURE(ta);
+  CAPTURE(tb);
+  const auto values = [](std::int64_t size) {
+    auto v = test::random_values<float>(size);
+    for (float& x : v) x = std::round(4 * x);
+    return v;
+  };
+  const auto a = values(m * k * batch), b = values(k * n * batch), c = values(m * n * batch);
+  const auto a_there = where::put(a), b_there = where::put(b);
+  auto c_there = where::put(c);
+  const pmpp::detail::gemm_problem<float, float, float, float, pmpp::no_epilogue> x{
+      {a_there.data(), m, ta ? 1 : k, ta ? m : 1, m * k},
+      {b_there.data(), n, tb ? k : 1, tb ? 1 : n, k * n},
+      {c_there.data(), m, n, n, 1, m * n},
+      k,
+      batch,
+      {2, -1, {}, false}};
+  multiply(x);
+  const auto got = where::get(c_there);
+  std::int64_t wrong = 0;
+  for (std::int64_t t = 0; t < batch; ++t)
+    for (std::int64_t i = 0; i < m; ++i)
+      for (std::int64_t j = 0; j < n; ++j) {
+        float sum = 0;
+        for (std::int64_t p = 0; p < k; ++p) {
+          const auto ip = static_cast<std::size_t>(t * m * k + (ta ? p * m + i : i * k + p));
+          const auto pj = static_cast<std::size_t>(t * k * n + (tb ? j * k + p : p * n + j));
+          sum += a[ip] * b[pj];
+        }
+        const auto ij = static_cast<std::size_t>(t * m * n + i * n + j);
+        wrong += got[ij] != 2 * sum - c[ij];
+      }
+  CHECK(wrong == 0);
+}
+
+// By one tile and one way to cut it up.
+template <class where, pmpp::gemm_tile Tile>
+void try_plan(std::int64_t m, std::int64_t n, std::int64_t k, std::int64_t batch, bool ta, bool tb, std::int64_t whole,
+              std::int64_t splits) {
+  CAPTURE(whole);
+  CAPTURE(splits);
+  try_problem<where>(m, n, k, batch, ta, tb, [&](const auto& x) {
+    const std::int64_t split_k = pmpp::round_up(pmpp::ceil_div(k, splits), std::int64_t(Tile.k));
+    const std::int64_t tiles_m = pmpp::ceil_div(m, std::int64_t(Tile.m)),
+                       tiles_n = pmpp::ceil_div(n, std::int64_t(Tile.n));
+    pmpp::detail::gemm_by_tiles<Tile, float>(typename where::policy{}, x,
+                                             {tiles_m, tiles_n, pmpp::ceil_div(k, split_k), split_k, 0, whole});
+  });
+}
+
+TEST_CASE("gemm: warps that share a tile; whole tiles beside tiles whose k is split") {
+  using where = test::device_place;
+  for (int i = 0; i < 60; ++i) {
+    const auto size = [] { return random_of<std::int64_t>({15, 16, 32, 33, 48, 70, 100, 128}); };
+    const std::int64_t m = size(), n = size(), k = random_of<std::int64_t>({1, 8, 33, 64, 100, 200}),
+                       batch = 1 + i % 3 / 2;
+    const bool ta = i & 1, tb = i & 2;
+    const std::int64_t splits = i % 4 == 3 ? 1 : 1 + i % 5;
+    const auto try_tile = [&]<pmpp::gemm_tile Tile>(std::integral_constant<pmpp::gemm_tile, Tile>) {
+      const std::int64_t tiles =
+          pmpp::ceil_div(m, std::int64_t(Tile.m)) * pmpp::ceil_div(n, std::int64_t(Tile.n)) * batch;
+      try_plan<where, Tile>(m, n, k, batch, ta, tb, i * tiles / 60, splits);
+    };
+    try_tile(std::integral_constant<pmpp::gemm_tile, flat>{});
+    try_tile(std::integral_constant<pmpp::gemm_tile, halves>{});
+    try_tile(std::integral_constant<pmpp::gemm_tile, quarters>{});
+    if (i % 6 > 0) continue;
+    try_tile(std::integral_constant<pmpp::gemm_tile, pmpp::gemm_tuning_for<float>().small>{});
+    try_tile(std::integral_constant<pmpp::gemm_tile, pmpp::gemm_tuning_for<float>().oblong>{});
+  }
+}
+
+TEST_CASE("gemm: a plan in waves covers the product and leaves no multiprocessor with more than it has room for") {
+  using pmpp::detail::gemm_cost_of, pmpp::gemm_tuning_for;
+  constexpr pmpp::detail::gemm_cost costs[] = {gemm_cost_of<gemm_tuning_for<float>().large, float>(),
+                                               gemm_cost_of<gemm_tuning_for<float>().small, float>(),
+                                               gemm_cost_of<gemm_tuning_for<float>().oblong, float>()};
+  for (int i = 0; i < 3000; ++i) {
+    const auto size = [] { return 1 + test::random_values<std::uint32_t>(1)[0] % random_of({40u, 700u, 5000u}); };
+    const std::int64_t m = size(), n = size(), k = i % 50 == 0 ? 0 : std::int64_t(size()), batch = 1 + i % 4 / 3 * 5;
+    const int processors = random_of({1, 7, 108, 132});
+    const auto& tile = costs[i % 3];
+    CAPTURE(m);
+    CAPTURE(n);
+    CAPTURE(k);
+    CAPTURE(batch);
+    CAPTURE(processors);
+    const auto plan = pmpp::detail::plan_waves(tile, m, n, k, batch, processors);
+    const std::int64_t tiles = plan.tiles_m * plan.tiles_n * batch, wave = std::int64_t(tile.blocks) * processors;
+    CHECK(plan.tiles_m * tile.m >= m);
+    CHECK(plan.tiles_n * tile.n >= n);
+    CHECK(plan.splits * plan.split_k >= k);
+    CHECK((plan.splits == 1 || (plan.splits - 1) * plan.split_k < k));  // each split has some k
+    CHECK((plan.splits == 1 || plan.split_k % tile.k == 0));
+    CHECK(plan.whole % (tiles < wave ? processors : wave) == 0);
+    CHECK((plan.whole == 0 || (plan.splits > 1 && plan.whole < tiles)));
+    if (plan.whole % wave > 0) CHECK(plan.whole % wave + (tiles - plan.whole) * plan.splits <= wave);
+  }
+}
+
+// Where the last tiles do not fill the machine they are split, beside whole ones or behind them.
+TEST_CASE("gemm: what is left over of a wave is split") {
+  constexpr auto tile = pmpp::detail::gemm_cost_of<pmpp::gemm_tuning_for<float>().small, float>();
+  const auto plan = [&](std::int64_t n) { return pmpp::detail::plan_waves(tile, n, n, n, 1, 132); };
+  CHECK(plan(1280).whole == 396);  // 400 tiles of 64 x 64, 396 at a time
+  CHECK(plan(1280).splits > 8);
+  CHECK(plan(1152).whole == 264);  // 324 tiles: two for each multiprocessor, and half of one
+  CHECK(plan(1152).splits == 2);
+  CHECK(plan(1024).splits == 1);  // 256 tiles, nearly two for each
+}
+
+TEST_CASE("gemm: shares of all tiles' slabs, which end anywhere") {
+  using where = test::device_place;
+  for (int i = 0; i < 32; ++i) {
+    const auto size = [] { return 4 * random_of<std::int64_t>({1, 8, 15, 16, 17, 32, 33, 65}); };
+    const std::int64_t m = size(), n = size(), k = 4 * random_of<std::int64_t>({1, 2, 3, 16, 25, 100});
+    const std::int64_t blocks = random_of<std::int64_t>({1, 2, 3, 7, 20});
+    CAPTURE(blocks);
+    const auto multiply = [&](const auto& x) {
+      if (i % 2 == 0)
+        pmpp::detail::gemm_by_shares<pmpp::gemm_share{128, 128, 16, 3}, float>(typename where::policy{}, x, blocks);
+      else
+        pmpp::detail::gemm_by_shares<pmpp::gemm_share{64, 64, 32, 3}, float>(typename where::policy{}, x, blocks);
+    };
+    try_problem<where>(m, n, k, 1, i & 2, i & 4, multiply);
+  }
+}
