@@ -50,9 +50,7 @@ struct machine {
   constexpr bool has_tma() const { return architecture >= 90; }
   /// Fused multiply-adds of floats, of doubles, on ordinary units in a clock of a multiprocessor.
   constexpr int float_rate() const { return architecture == 80 ? 64 : 128; }
-  constexpr int double_rate() const {
-    return architecture == 80 || architecture == 90 || architecture == 100 ? 64 : 2;
-  }
+  constexpr int double_rate() const { return architecture == 80 || architecture == 90 || architecture == 100 ? 64 : 2; }
 
   /// Bytes a second that a large copy moves, read and written ones together. Measured: H100 2.99, H200 4.2 TB/s, which is
   /// 0.89 and 0.87 of their buses; other GPUs are taken to be like them.
