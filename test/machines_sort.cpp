@@ -19,6 +19,8 @@
 
 #include <pmpp/memory/device_buffer.hpp>
 
+#include "support/machines.hpp"
+
 #include <doctest/doctest.h>
 
 #if PMPP_WITH_EMULATOR && !PMPP_CUDA
@@ -27,30 +29,8 @@ namespace {
 using pmpp::device;
 using pmpp::device_buffer;
 using pmpp::to_host;
-
-/// Plays a machine while it lives, with at most eight multiprocessors.
-class played {
-public:
-  explicit played(std::string_view name) : machine_(limits_of(name)), scope_(options()) {}
-
-private:
-  static pmpp::machine limits_of(std::string_view name) {
-    for (const pmpp::named_machine& m : pmpp::known_machines)
-      if (m.name == name) return m.limits;
-    throw std::logic_error("no such machine");
-  }
-  pmpp::simt::emulator_options options() {
-    machine_.multiprocessors = std::min(machine_.multiprocessors, 8);
-    pmpp::simt::emulator_options options = pmpp::simt::detail::options_of_this_launch();
-    options.plays = &machine_;
-    return options;
-  }
-
-  pmpp::machine machine_;
-  pmpp::simt::scoped_emulator_options scope_;
-};
-
-constexpr const char* machines[] = {"small", "rtx4090"};
+using test::machines;
+using test::played;
 
 template <class T>
 std::vector<T> numbers(std::size_t n) {
@@ -230,7 +210,8 @@ TEST_CASE("csr_from_triplets") {
     float sum = 0;
     bool same = true;
     for (int r = 0; r < 100; ++r)
-      for (auto i = std::size_t(matrix.offsets()[std::size_t(r)]); i < std::size_t(matrix.offsets()[std::size_t(r) + 1]); ++i) {
+      for (auto i = std::size_t(matrix.offsets()[std::size_t(r)]);
+           i < std::size_t(matrix.offsets()[std::size_t(r) + 1]); ++i) {
         sum += matrix.values()[i];
         same = same && matrix.values()[i] == dense[static_cast<std::size_t>(100 * r + matrix.columns()[i])];
       }
@@ -274,8 +255,8 @@ TEST_CASE("elements that are too large for a machine") {
   {
     const played scope("small");
     device_buffer<record<2000>> data(v);
-    CHECK_THROWS_WITH_AS(pmpp::sort(device, data, by_key{}), doctest::Contains("pmpp::sort: for elements of 2000 bytes"),
-                         std::invalid_argument);
+    CHECK_THROWS_WITH_AS(pmpp::sort(device, data, by_key{}),
+                         doctest::Contains("pmpp::sort: for elements of 2000 bytes"), std::invalid_argument);
     CHECK(to_host(data) == v);
   }
   const played scope("rtx4090");

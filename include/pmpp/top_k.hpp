@@ -329,27 +329,23 @@ void take_up_to_threshold(const P& where, const input<In>& in, const Target& tar
                          });
 }
 
-/// Calls f(tuning) with a tuning whose blocks fit the machine, as a constant: Tuning, or one of smaller tiles.
+/// Calls f(tuning) with a tuning whose blocks fit the machine: Tuning, or one of smaller tiles.
 template <top_k_tuning Tuning, class T, class P, class F>
-void with_fitting_tuning(const P& where, F f) {
-  using constant = std::integral_constant<top_k_tuning, Tuning>;
-  using I = std::int64_t;
-  using memory = typename top_k_kernel<T, I, parts_of_array<const T*, I>, candidate_lists<T, I>, less, Tuning>::shared;
-  static_assert(sizeof(memory) <= 227 * 1024, "pmpp: elements of top_k are too large");
+void with_top_k_tuning(const char* function, const P& where, F f) {
   constexpr top_k_tuning least = [] {
     top_k_tuning tuning = Tuning;
     tuning.tile_bytes = smaller(Tuning.tile_bytes, 30 * 1024);
     return tuning;
   }();
-  const machine& m = machine_of(where);
-  if constexpr (sizeof(memory) > least_shared_per_block<P>())
-    if (!m.fits(sizeof(memory))) {
-      if constexpr (least.tile_bytes < Tuning.tile_bytes)
-        return with_fitting_tuning<least, T>(where, f);
-      else
-        refuse_elements("top_k", sizeof(T), sizeof(memory), m);
-    }
-  f(constant{});
+  constexpr auto bytes_of = [](auto tuning) {
+    using I = std::int64_t;
+    using parts = parts_of_array<const T*, I>;
+    using kernel = top_k_kernel<T, I, parts, candidate_lists<T, I>, less, decltype(tuning)::value>;
+    return sizeof(typename kernel::shared);
+  };
+  static_assert(bytes_of(std::integral_constant<top_k_tuning, Tuning>{}) <= 227 * 1024,
+                "pmpp: elements of top_k are too large");
+  with_fitting_tuning<Tuning, least>(function, sizeof(T), where, bytes_of, f);
 }
 
 template <top_k_tuning Tuning, class I, class T, class P, class In, class Target, class Comp>
@@ -560,7 +556,7 @@ void top_k(const P& where, R&& r, std::int64_t k, V&& values_out, X&& indices_ou
   if (k == 0) return;
   if constexpr (kernel_execution<P>) {
     detail::check_reachable(where, function, zip_iterator{in.first, zip_iterator{target.values, target.indices}});
-    detail::with_fitting_tuning<Tuning, T>(where, [&](auto tuning) {
+    detail::with_top_k_tuning<Tuning, T>(function, where, [&](auto tuning) {
       if (n <= std::int64_t(1) << 32)
         detail::top_k_on_blocks<decltype(tuning)::value, std::uint32_t, T>(where, in, target, k, comp);
       else
@@ -600,7 +596,7 @@ void segmented_top_k(const P& where, R&& r, Offsets&& offsets, std::int64_t k, V
   if (k == 0 || n == 0 || segments == 0) return;
   if constexpr (kernel_execution<P>) {
     detail::check_reachable(where, function, zip_iterator{in.first, zip_iterator{target.values, target.indices}});
-    detail::with_fitting_tuning<Tuning, T>(where, [&](auto tuning) {
+    detail::with_top_k_tuning<Tuning, T>(function, where, [&](auto tuning) {
       if (n <= std::int64_t(1) << 32)
         detail::segmented_top_k_on_blocks<decltype(tuning)::value, std::uint32_t, T>(where, in, at, target, k, comp);
       else

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <stdexcept>
 #include <string>
+#include <type_traits>
 
 #include <pmpp/core/config.hpp>
 #include <pmpp/core/error.hpp>
@@ -132,6 +133,24 @@ constexpr bool all_fit(const machine& m) {
   throw std::invalid_argument("pmpp::" + std::string(function) + ": for elements of " + std::to_string(element) +
                               " bytes a block needs " + std::to_string(bytes) +
                               " bytes of shared memory, this machine has " + std::to_string(m.shared_per_block));
+}
+
+/// Calls f(tuning) with Tuning, or with Least where the kernel of that has no room, as a constant. bytes_of(tuning): of shared
+/// memory that a block has at least. \throws std::invalid_argument if neither has room
+template <auto Tuning, auto Least, class P, class Bytes, class F>
+void with_fitting_tuning(const char* function, std::size_t element, [[maybe_unused]] const P& where, Bytes bytes_of,
+                         F f) {
+  using type = std::remove_const_t<decltype(Tuning)>;
+  using first = std::integral_constant<type, Tuning>;
+  using second = std::integral_constant<type, Least>;
+  constexpr std::size_t bytes = bytes_of(first{});
+  if constexpr (bytes > least_shared_per_block<P>()) {
+    constexpr std::size_t fewer = bytes_of(second{});
+    const machine& m = machine_of(where);
+    if (!m.fits(smaller(bytes, fewer))) refuse_elements(function, element, smaller(bytes, fewer), m);
+    if (!m.fits(bytes)) return f(second{});
+  }
+  f(first{});
 }
 
 /// Threads of a block of the kernel: `threads`, or half as many, ... where more would not fit. \throws std::invalid_argument
