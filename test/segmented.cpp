@@ -26,12 +26,20 @@ using pmpp::device;
 namespace {
 
 // Small enough that many blocks and tiles take part at a few thousand elements.
-constexpr pmpp::segmented_tuning tiny{32, 16, 3, 32, 0, 0, 0};
+constexpr pmpp::segmented_tuning tiny{.threads = 32,
+                                      .bytes = 16,
+                                      .stages = 3,
+                                      .min_blocks = 32,
+                                      .short_input = 0,
+                                      .short_segments = 0,
+                                      .long_average = 0};
 // The same for sums segment by segment.
 constexpr std::int64_t always = std::int64_t(1) << 62;
-constexpr pmpp::segmented_tuning small{64, 32, 2, 4, always, always, 0};
+constexpr pmpp::segmented_tuning small{
+    .threads = 64, .bytes = 32, .short_input = always, .short_segments = always, .long_average = 0};
 // Few blocks, whose warps go through many rows.
-constexpr pmpp::segmented_tuning deep{64, 160, 2, 1, 0, 0, 0};
+constexpr pmpp::segmented_tuning deep{
+    .threads = 64, .bytes = 160, .min_blocks = 1, .short_input = 0, .short_segments = 0, .long_average = 0};
 
 PMPP_HOST_DEVICE std::uint64_t scrambled(std::uint64_t x) {
   x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9u;

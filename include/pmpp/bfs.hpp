@@ -102,6 +102,16 @@ void bfs_on_blocks(const P& where, const bfs_graph<I>& graph, const bfs_sources<
                    bfs_result* result, completion done) {
   check_reachable(where, "bfs", zip_iterator{zip_iterator{graph.out.offsets, graph.out.columns}, distance});
   using kernel = bfs_kernel<I, D, Parents, Tuning>;
+  const machine& m = machine_of(where);
+  if constexpr (!fit_everywhere<P, kernel> && Tuning.one_block > 64)
+    if (!all_fit<kernel>(m)) {
+      constexpr bfs_tuning least = [] {
+        bfs_tuning tuning = Tuning;
+        tuning.one_block = Tuning.one_block / 4;
+        return tuning;
+      }();
+      return bfs_on_blocks<least>(where, graph, source, distance, parents, result, done);
+    }
   const std::int64_t n = graph.out.rows, words = ceil_div(n, std::int64_t(32));
   const auto array = static_cast<std::size_t>(n) * sizeof(I);
   const auto bitmap = static_cast<std::size_t>(words) * sizeof(unsigned);
@@ -116,7 +126,7 @@ void bfs_on_blocks(const P& where, const bfs_graph<I>& graph, const bfs_sources<
   for (unsigned*& bits : a.frontier) bits = memory.take<unsigned>(words);
   a.seen = memory.take<unsigned>(words);
   a.state = reinterpret_cast<bfs_state*>(memory.state());
-  launch_together(where, std::int64_t(kernel::min_blocks) * processor_count(where), kernel{}, a);
+  launch_together_at_most(where, resident_blocks<kernel>(m), kernel{}, a);
 }
 
 template <bfs_tuning Tuning, class P, class I, class D, class Parents>

@@ -70,8 +70,13 @@ inline bool has_blocks(const grid& shape, std::string_view kernel, std::int64_t 
     refuse_launch(kernel, "threads of a block", shape.threads.volume(), thread_limit);
   if (shape.threads.z > 64) refuse_launch(kernel, "threads of a block along z", shape.threads.z, 64);
   if (shared_bytes + shape.dynamic_shared > shared_limit)
-    refuse_launch(kernel, "bytes of shared memory of a block", std::int64_t(shared_bytes + shape.dynamic_shared),
-                  std::int64_t(shared_limit));
+    refuse_launch(
+        kernel,
+        least_shared_per_block<device_policy>() > shared_limit
+            ? "bytes of shared memory of a block (compile for this GPU's architecture too: smaller kernels have "
+              "been left out)"
+            : "bytes of shared memory of a block",
+        std::int64_t(shared_bytes + shape.dynamic_shared), std::int64_t(shared_limit));
   return true;
 }
 
@@ -163,14 +168,16 @@ void launch_kernel([[maybe_unused]] const P& where, const grid& shape, const Ker
       "pmpp::device needs a CUDA compiler: make this a .cu file, or use pmpp::host, or PMPP_CUDA=OFF (the emulator)");
   constexpr std::string_view name = type_name<Kernel>();
   constexpr std::int64_t most_threads = simt::detail::threads_of<Kernel>;
-  constexpr std::size_t own = simt::detail::shared_bytes_of<Kernel>;
   if constexpr (gpu_execution<P>) {
 #if defined(__CUDACC__) && PMPP_CUDA
     const int id = launch_device();
-    if (!has_blocks(shape, name, most_threads, own, std::size_t(machine_of_device(id).shared_per_block))) return;
+    const auto limit = std::size_t(machine_of_device(id).shared_per_block);
+    const std::size_t bytes = simt::detail::shared_bytes_in<Kernel>(shape.threads.volume(), limit);
+    if (!has_blocks(shape, name, most_threads, bytes, limit)) return;
     require_stream_of(id, where.stream);
+    constexpr std::size_t own = simt::detail::shared_bytes_of<Kernel>;
     constexpr bool all_dynamic = own > simt::detail::static_shared_limit;
-    const std::size_t dynamic_bytes = shape.dynamic_shared + (all_dynamic ? round_up(own, std::size_t(16)) : 0);
+    const std::size_t dynamic_bytes = shape.dynamic_shared + (all_dynamic ? round_up(bytes, std::size_t(16)) : 0);
     const auto* entry = reinterpret_cast<const void*>(&simt::detail::run_kernel<Threads, Kernel, Args...>);
     if (own + shape.dynamic_shared > simt::detail::static_shared_limit)
       allow_shared_bytes_once<void(std::integral_constant<int, Threads>, Kernel, Args...)>(id, entry);
@@ -190,7 +197,10 @@ void launch_kernel([[maybe_unused]] const P& where, const grid& shape, const Ker
 #endif
   } else {
 #if PMPP_WITH_EMULATOR
-    if (has_blocks(shape, name, most_threads, own, shared_limit(where))) simt::emulate(shape, name, kernel, args...);
+    const std::size_t limit = shared_limit(where);
+    if (has_blocks(shape, name, most_threads, simt::detail::shared_bytes_in<Kernel>(shape.threads.volume(), limit),
+                   limit))
+      simt::emulate(shape, name, kernel, args...);
 #endif
   }
 }

@@ -58,10 +58,11 @@ constexpr int merge_threads(int bytes) {
   return threads;
 }
 
-template <class T, class Task, class Comp, merge_tuning Tuning>
+/// Shrinks: smaller blocks may be launched where the machine has no room for all threads.
+template <class T, class Task, class Comp, merge_tuning Tuning, bool Shrinks>
 struct merge_kernel {
   static constexpr int items = merge_items<Tuning>(sizeof(T)), threads = merge_threads<Tuning>(sizeof(T));
-  using memory_of_block = block::merge_tile_memory<T, threads, items>;
+  using memory_of_block = block::merge_tile_memory<T, threads, items, Shrinks>;
   // What fits into 227 KB, each with the kilobyte that the system takes.
   static constexpr int min_blocks =
       smaller(32, larger(1, smaller(block::resident_threads(Tuning.resident, items* int(sizeof(T))) / threads,
@@ -70,6 +71,9 @@ struct merge_kernel {
   struct shared {
     memory_of_block of_block;
   };
+  static constexpr std::size_t shared_bytes(int block_threads) requires Shrinks {
+    return memory_of_block::places::bytes_for(block_threads);
+  }
   struct arguments {
     Task task;
     item_count count_a, count_b;
@@ -140,7 +144,8 @@ void merge_on_blocks(const char* function, const P& where, const input<A>& a, co
                      const Comp& comp) {
   using T = value_of<A>;
   using task = block::merge_task<A, B, Out>;
-  using kernel = merge_kernel<T, task, Comp, Tuning>;
+  constexpr bool shrinks = !fit_everywhere<P, merge_kernel<T, task, Comp, Tuning, false>>;
+  using kernel = merge_kernel<T, task, Comp, Tuning, shrinks>;
   static_assert(std::is_trivially_copyable_v<T>, "pmpp: merged elements must be trivially copyable");
   static_assert(sizeof(typename kernel::shared) <= 227 * 1024,
                 "pmpp: elements of more than about 1 KB cannot be merged");
@@ -150,10 +155,11 @@ void merge_on_blocks(const char* function, const P& where, const input<A>& a, co
   const task merged{block::staged_input<A>(a.first, a.count.bound), block::staged_input<B>(b.first, b.count.bound),
                     out};
   // A few waves of smaller blocks find by themselves where their tiles begin, at the cost of a wait.
+  const machine& m = machine_of(where);
   const int small = larger(kernel::threads / 2, simt::warp_size);
-  const bool is_short =
-      n <= std::int64_t(2) * Tuning.waves * kernel::min_blocks * processor_count(where) * small * kernel::items;
-  const int threads = is_short ? small : kernel::threads;
+  const bool is_short = all_fit<kernel>(m) && n <= std::int64_t(2) * Tuning.waves * kernel::min_blocks *
+                                                       m.multiprocessors * small * kernel::items;
+  const int threads = is_short ? small : threads_that_fit<kernel>(function, sizeof(T), m, kernel::threads);
   const std::int64_t tile = std::int64_t(threads) * kernel::items, tiles = ceil_div(n, tile);
   scratch memory(where, is_short ? 0 : checked_bytes(tiles + 1, sizeof(std::int64_t), function), 0);
   std::int64_t* const cuts = is_short ? nullptr : memory.take<std::int64_t>(tiles + 1);

@@ -48,6 +48,11 @@ struct scan_tuning {
                    ///< where shared memory does not hold two tiles
   int blocks = 1;  ///< of a multiprocessor. H100, 2^28 floats: 384 x 17 x 1 -> 752 us, 512 x 13 x 1 -> 791,
                    ///< 384 x 9 x 2 -> 873, 256 x 7 x 4 -> 982
+
+  /// Where a block has too little shared memory for a vector of each thread.
+  constexpr scan_tuning least() const {
+    return {.threads = smaller(threads, 128), .vectors = smaller(vectors, 9), .blocks = 2};
+  }
 };
 
 namespace detail {
@@ -264,8 +269,8 @@ template <scan_tuning Tuning, scan_kind Kind, class P, class In, class Out, clas
 void scan_on_blocks(const P& where, const input<In>& in, Out out, const scan_start<A>& start, Op op) {
   if (in.count.bound == 0) return;
   check_reachable(where, "scan", zip_iterator{in.first, out});
-  block::with_access(zip_iterator{in.first, out}, [&](auto items, std::int64_t lead) {
-    using kernel = scan_kernel<In, Out, Op, A, Kind, items, Tuning>;
+  const auto enqueue = [&](auto tuning, auto items, std::int64_t lead) {
+    using kernel = scan_kernel<In, Out, Op, A, Kind, items, decltype(tuning)::value>;
     using look_back = block::look_back<A>;
     // Short inputs are cut into smaller tiles, one for each multiprocessor. A count that only the device knows may turn
     // out to be much less than its bound; tiles keep their size then.
@@ -278,10 +283,18 @@ void scan_on_blocks(const P& where, const input<In>& in, Out out, const scan_sta
     const typename kernel::plan p(in.count.bound, lead, static_cast<int>(vectors));
     const bool alone = p.tiles == 1;
     scratch memory(where, alone ? 0 : look_back::payload_bytes(p.tiles), alone ? 0 : look_back::state_bytes(p.tiles));
-    const std::int64_t blocks = smaller<std::int64_t>(p.tiles, std::int64_t(Tuning.blocks) * processor_count(where));
+    const std::int64_t blocks = smaller<std::int64_t>(p.tiles, std::int64_t(tuning().blocks) * processor_count(where));
     launch_kernel<kernel::threads>(where, grid{blocks, kernel::threads, p.shared_bytes()}, kernel{},
                                    typename kernel::arguments{in.first, out, in.count, p, lead, op, start,
                                                               look_back(memory.state(), memory.data(), p.tiles)});
+  };
+  block::with_access(zip_iterator{in.first, out}, [&](auto items, std::int64_t lead) {
+    constexpr auto bytes_of = [](auto tuning) {
+      using kernel = scan_kernel<In, Out, Op, A, Kind, decltype(items)::value, decltype(tuning)::value>;
+      return sizeof(typename kernel::shared) + kernel::plan::vector_bytes;
+    };
+    with_fitting_tuning<Tuning, Tuning.least()>("scan", sizeof(A), where, bytes_of,
+                                                [&](auto tuning) { enqueue(tuning, items, lead); });
   });
 }
 

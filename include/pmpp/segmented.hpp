@@ -105,11 +105,8 @@ void segmented_reduce_on_blocks(const P& where, const input<In>& in, const input
                                 Op op) {
   check_reachable(where, "segmented_reduce", zip_iterator{in.first, zip_iterator{offsets.first, out}});
   if (segmented_reduce_directly<Tuning>(where, in, offsets, out, init, op)) return;
-  block::with_access(in.first, [&](auto wide, std::int64_t wide_lead) {
-    // Computed elements may be much wider than what they are made of: such vectors would not fit shared memory.
-    constexpr bool fits = wide * larger(sizeof(value_of<In>), sizeof(A)) <= 256;
-    constexpr int items = fits ? int(wide) : 1;
-    using kernel = segmented_reduce_kernel<In, Offsets, Out, Op, A, items, Tuning>;
+  const auto enqueue = [&](auto tuning, auto items, std::int64_t lead) {
+    using kernel = segmented_reduce_kernel<In, Offsets, Out, Op, A, items, decltype(tuning)::value>;
     using slots = block::tile_state<segment_carry<A>>;
     constexpr std::size_t counter_bytes = 16;  // the started blocks, in front of the slots
     const std::int64_t steps = in.count.bound + offsets.count.bound;
@@ -121,8 +118,20 @@ void segmented_reduce_on_blocks(const P& where, const input<In>& in, const input
     unsigned* const started = memory.state();
     void* const state = started == nullptr ? nullptr : started + counter_bytes / sizeof *started;
     launch(where, blocks, kernel{},
-           typename kernel::arguments{in.first, in.count, offsets.first, offsets.count, out, op, init,
-                                      fits ? wide_lead : 0, started, slots(state, memory.data())});
+           typename kernel::arguments{in.first, in.count, offsets.first, offsets.count, out, op, init, lead, started,
+                                      slots(state, memory.data())});
+  };
+  block::with_access(in.first, [&](auto wide, std::int64_t lead) {
+    // Computed elements may be much wider than what they are made of: such vectors would not fit shared memory.
+    constexpr bool fits = decltype(wide)::value * larger(sizeof(value_of<In>), sizeof(A)) <= 256;
+    using items = std::integral_constant<int, fits ? int(decltype(wide)::value) : 1>;
+    const std::int64_t items_lead = fits ? lead : 0;
+    constexpr auto bytes_of = [](auto tuning) {
+      using kernel = segmented_reduce_kernel<In, Offsets, Out, Op, A, items::value, decltype(tuning)::value>;
+      return sizeof(typename kernel::shared);
+    };
+    with_fitting_tuning<Tuning, Tuning.least()>("segmented_reduce", sizeof(A), where, bytes_of,
+                                                [&](auto tuning) { enqueue(tuning, items{}, items_lead); });
   });
 }
 
@@ -181,12 +190,10 @@ template <segmented_tuning Tuning, class A, class Count, class P, class Aligned,
           class Sink, class Op>
 void runs_on_blocks(const P& where, const Aligned& aligned, const input<In>& in, const Heads& heads, const Out& out,
                     Sink sink, Op op, const completion& done) {
-  const auto start = [&](auto wide, std::int64_t wide_lead, auto shifted, int shift) {
-    constexpr bool fits = wide * larger(sizeof(value_of<In>), sizeof(A)) <= 256;
-    constexpr int items = fits ? int(wide) : 1;
-    using kernel = run_kernel<In, Heads, Out, Sink, Op, A, Count, items, fits && shifted(), Tuning>;
+  const auto enqueue = [&](auto kernel_of_tuning, std::int64_t lead, int shift) {
+    using kernel = decltype(kernel_of_tuning);
+    constexpr int items = kernel::vector_items;
     using look_back = typename kernel::look_back;
-    const std::int64_t lead = fits ? wide_lead : 0;
     // Short inputs are cut into smaller tiles, one for each block.
     const std::int64_t most_blocks = std::int64_t(kernel::min_blocks) * processor_count(where);
     const std::size_t room = shared_limit(where) - sizeof(typename kernel::shared);
@@ -206,6 +213,21 @@ void runs_on_blocks(const P& where, const Aligned& aligned, const input<In>& in,
                                    kernel{},
                                    typename kernel::arguments{in.first, in.count, heads, out, sink, op, p, lead, shift,
                                                               found, look_back(memory.state(), data, p.tiles), done});
+  };
+  const auto start = [&](auto wide, std::int64_t lead, auto shifted, int shift) {
+    constexpr bool fits = decltype(wide)::value * larger(sizeof(value_of<In>), sizeof(A)) <= 256;
+    const std::int64_t items_lead = fits ? lead : 0;
+    constexpr auto kernel_of = [](auto tuning) {
+      constexpr int items = fits ? int(decltype(wide)::value) : 1;
+      constexpr bool moved = fits && decltype(shifted)::value;
+      return run_kernel<In, Heads, Out, Sink, Op, A, Count, items, moved, decltype(tuning)::value>{};
+    };
+    constexpr auto bytes_of = [](auto tuning) {
+      using kernel = decltype(kernel_of(tuning));
+      return sizeof(typename kernel::shared) + kernel::plan::bytes_of_rows(1);
+    };
+    with_fitting_tuning<Tuning, Tuning.least()>("segmented", sizeof(value_of<In>), where, bytes_of,
+                                                [&](auto tuning) { enqueue(kernel_of(tuning), items_lead, shift); });
   };
   if constexpr (Heads::by_key && joins_shifted<In>) {  // the keys' boundaries count
     constexpr int items = block::access<In>::items, own = block::access<decltype(in.first.b)>::items;

@@ -319,9 +319,9 @@ constexpr int segment_items(int bytes_of_thread, int bytes) {
   return block::odd_items(bytes_of_thread, bytes <= 8 ? 4 : bytes);
 }
 /// Threads of a block: few have less to wait for, but segments of 4096 elements should not have to be merged.
-constexpr int segment_threads(int threads, int items, int bytes) {
+constexpr int segment_threads(int threads, int items, int bytes, int tile_bytes) {
   while (threads / 2 * items >= 4096) threads /= 2;
-  return sort_threads(threads, items * bytes, 96 * 1024);
+  return sort_threads(threads, items * bytes, tile_bytes);
 }
 
 /// n elements from any element on; `first` counts from the beginning of an array whose elements lie at i + shift.
@@ -441,7 +441,7 @@ struct sort_windows_kernel {
   static constexpr bool by_networks = Short && !std::is_void_v<words> && sizeof(T) <= 8;
   static constexpr int items = by_networks ? 8 : segment_items(Tuning.bytes, sizeof(T)),
                        threads = by_networks ? smaller(Tuning.threads, Tuning.network_threads)
-                                             : segment_threads(Tuning.threads, items, sizeof(T)),
+                                             : segment_threads(Tuning.threads, items, sizeof(T), Tuning.tile_bytes),
                        tile = threads * items;
   using memory_of_short = block::short_segments_memory<T, threads, items>;
   using memory_of_long = typename memory_of_words<words, T, by_networks ? threads : 0, items>::type;
@@ -642,8 +642,8 @@ private:
 template <class T, class Data, class Other, class Comp, sort_tuning Tuning, int Run>
 struct merge_segments_kernel {
   static constexpr int items = block::odd_items(Tuning.four_bytes, sizeof(T)),
-                       threads =
-                           sort_threads(smaller(Tuning.threads, Tuning.pass_threads), items*int(sizeof(T)), 96 * 1024);
+                       threads = sort_threads(smaller(Tuning.threads, Tuning.pass_threads), items*int(sizeof(T)),
+                                              Tuning.tile_bytes);
   using memory_of_block = block::merge_runs_memory<T, threads, items, 4>;
   static constexpr std::int64_t tile = memory_of_block::tile, slot = tile * Run / (tile + Run);
 
@@ -742,9 +742,9 @@ constexpr sort_tuning short_segmented_tuning() {
 }
 
 /// Enqueues the sort on a GPU or runs it in the emulator: from `in` to `data`, which may be the same. Of a short input each
-/// block finds out what it sorts, and all wait for each other between passes: one launch.
+/// block finds out what it sorts, and all wait for each other between passes: one launch. False: blocks have too little memory.
 template <sort_tuning Tuning, bool Short, class T, class P, class In, class Data, class Offsets, class Comp>
-void sort_windows(const P& where, const In& in, const Data& data, std::int64_t n, const input<Offsets>& offsets,
+bool sort_windows(const P& where, const In& in, const Data& data, std::int64_t n, const input<Offsets>& offsets,
                   const Comp& comp) {
   using home = second_home<T>;
   using Other = typename home::iterator;
@@ -753,9 +753,12 @@ void sort_windows(const P& where, const In& in, const Data& data, std::int64_t n
   static_assert(
       sizeof(typename sort_kernel::shared) <= 227 * 1024 && sizeof(typename merge_kernel::shared) <= 227 * 1024,
       "pmpp: elements of more than about 450 bytes cannot be sorted");
+  const machine& m = machine_of(where);
+  if (!all_fit<sort_kernel>(m) || (!Short && !all_fit<merge_kernel>(m))) return false;
   segment_cut cut{sort_kernel::tile, sort_kernel::tile - sort_kernel::tile / 8, Short ? 2 : 4};
-  const std::int64_t resident = std::int64_t(sort_kernel::min_blocks) * processor_count(where);
-  if constexpr (Short) cut.window = short_window(n, cut.tile, processor_count(where), sort_kernel::min_blocks);
+  const std::int64_t resident = resident_blocks<sort_kernel>(m);
+  if constexpr (Short)
+    cut.window = short_window(n, cut.tile, m.multiprocessors, static_cast<int>(resident / m.multiprocessors));
   const bool passes = cut.passes(n) > 0;
   const std::int64_t windows = ceil_div(n, cut.window), others = passes ? n : 0;
   const std::int64_t plans = Short && !passes ? 0 : windows,
@@ -775,28 +778,35 @@ void sort_windows(const P& where, const In& in, const Data& data, std::int64_t n
                                                    comp};
   const typename sort_kernel::arguments sorting{in, {offsets.first, offsets.count, cut}, windows, planned, merging};
   if constexpr (Short) {
-    if (!passes) return launch(where, windows, sort_kernel{}, sorting);
-    launch_together(where, smaller(windows, resident), sort_kernel{}, sorting);
+    if (passes)
+      launch_together_at_most(where, smaller(windows, resident), sort_kernel{}, sorting);
+    else
+      launch(where, windows, sort_kernel{}, sorting);
   } else {
     using plan_kernel = plan_windows_kernel<Offsets>;
     launch(where, ceil_div(windows, std::int64_t(plan_kernel::windows)), plan_kernel{},
            typename plan_kernel::arguments{sorting.planner, windows, planned, merging.large});
     launch(where, windows, sort_kernel{}, sorting);
-    if (!passes) return;
-    const std::int64_t mergers = std::int64_t(merge_kernel::min_blocks) * processor_count(where);
-    launch_together(
-        where, smaller(slots, mergers), merge_kernel{},
-        typename merge_kernel::arguments{merging, slots, memory.take<typename merge_kernel::slot_content>(slots)});
+    if (passes)
+      launch_together_at_most(
+          where, smaller(slots, resident_blocks<merge_kernel>(m)), merge_kernel{},
+          typename merge_kernel::arguments{merging, slots, memory.take<typename merge_kernel::slot_content>(slots)});
   }
+  return true;
 }
 
 template <sort_tuning Tuning, class T, class P, class In, class Data, class Offsets, class Comp>
 void segmented_sort_on_blocks(const P& where, const In& in, const Data& data, std::int64_t n,
                               const input<Offsets>& offsets, const Comp& comp) {
-  if (n <= Tuning.segmented_short)
-    sort_windows<short_segmented_tuning<Tuning>(), true, T>(where, in, data, n, offsets, comp);
-  else
-    sort_windows<Tuning, false, T>(where, in, data, n, offsets, comp);
+  if (n <= Tuning.segmented_short &&
+      sort_windows<short_segmented_tuning<Tuning>(), true, T>(where, in, data, n, offsets, comp))
+    return;
+  if (sort_windows<Tuning, false, T>(where, in, data, n, offsets, comp)) return;
+  using Other = typename second_home<T>::iterator;
+  using kernel = sort_windows_kernel<T, In, Data, Other, Offsets, Comp, Tuning, false>;
+  if constexpr (!fit_everywhere<P, kernel>)
+    if (sort_windows<least_tuning<Tuning>(), false, T>(where, in, data, n, offsets, comp)) return;
+  refuse_elements("segmented_sort", sizeof(T), sizeof(typename kernel::shared), machine_of(where));
 }
 
 /// seq: one segment after the other. host: so for segments that are long; the others are shared out by elements.

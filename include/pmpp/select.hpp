@@ -52,6 +52,11 @@ struct select_tuning {
   int rows = 10;      ///< vectors of 16 bytes that a thread has in a tile; fewer where shared memory holds no two tiles
   int blocks = 1;     ///< of a multiprocessor. H100, copy_if of half of 2^28 32-bit elements: 640 x 10 x 1 -> 560 us,
                       ///< 384 x 16 x 1 -> 566, 384 x 8 x 2 -> 616
+
+  /// Where a block has too little shared memory for a vector of each thread.
+  constexpr select_tuning least() const {
+    return {.threads = smaller(threads, 256), .rows = smaller(rows, 5), .blocks = 2};
+  }
 };
 
 namespace detail {
@@ -380,11 +385,11 @@ void select_on_blocks(const char* function, const P& where, const input<In>& in,
                       const Select& select, const completion& done) {
   check_reachable(where, function, zip_iterator{in.first, out});
   if constexpr (!std::is_same_v<OutFalse, nowhere>) check_reachable(where, function, out_false);
-  const auto enqueue = [&](auto items, std::int64_t lead) {
-    using kernel = select_kernel<In, Select, Out, OutFalse, Sink, items, Tuning>;
+  const auto enqueue = [&](auto tuning, auto items, std::int64_t lead) {
+    using kernel = select_kernel<In, Select, Out, OutFalse, Sink, items, decltype(tuning)::value>;
     using look_back = block::look_back<std::int64_t>;
     // Short inputs are cut into smaller tiles, one for each multiprocessor.
-    const std::int64_t most_blocks = std::int64_t(Tuning.blocks) * processor_count(where);
+    const std::int64_t most_blocks = std::int64_t(tuning().blocks) * processor_count(where);
     const auto room = std::int64_t(shared_limit(where)) - std::int64_t(sizeof(typename kernel::shared));
     const std::int64_t share = ceil_div(ceil_div(in.count.bound, std::int64_t(kernel::workers) * items), most_blocks);
     const std::int64_t rows = larger<std::int64_t>(
@@ -406,7 +411,13 @@ void select_on_blocks(const char* function, const P& where, const input<In>& in,
     // Computed elements may be much wider than what they are made of: such vectors would not fit shared memory.
     using single = std::integral_constant<int, 1>;
     constexpr bool fits = items * sizeof(value_of<In>) <= 128;
-    enqueue(std::conditional_t<fits, decltype(items), single>{}, fits ? lead : 0);
+    using width = std::conditional_t<fits, decltype(items), single>;
+    constexpr auto bytes_of = [](auto tuning) {
+      using kernel = select_kernel<In, Select, Out, OutFalse, Sink, width::value, decltype(tuning)::value>;
+      return sizeof(typename kernel::shared) + kernel::plan::row_bytes;
+    };
+    with_fitting_tuning<Tuning, Tuning.least()>(function, sizeof(value_of<In>), where, bytes_of,
+                                                [&](auto tuning) { enqueue(tuning, width{}, fits ? lead : 0); });
   });
 }
 

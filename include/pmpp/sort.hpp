@@ -45,6 +45,7 @@ namespace pmpp::inline PMPP_BACKEND {
 struct sort_tuning {
   int threads = 512;           ///< of a block that sorts a tile, at most
   int bytes = 64;              ///< of a thread's elements there, more for wide ones: 17 of 4 bytes, 11 of 8, 9 of 12
+  int tile_bytes = 96 * 1024;  ///< of all elements of a block there and of one that merges, about, at most
   int radix_threads = 512;     ///< of a block of the radix sort
   int radix_items = 52;        ///< elements of a thread there, at most
   int radix_small_items = 32;  ///< the same where inputs are short
@@ -85,7 +86,7 @@ constexpr int sort_threads(int threads, int bytes_of_thread, int most_bytes) {
 template <class T, class In, class Out, class Comp, sort_tuning Tuning>
 struct sort_tiles_kernel {
   static constexpr int items = block::odd_items(Tuning.bytes, sizeof(T)),
-                       threads = sort_threads(Tuning.threads, items*int(sizeof(T)), 96 * 1024),
+                       threads = sort_threads(Tuning.threads, items*int(sizeof(T)), Tuning.tile_bytes),
                        min_blocks =
                            smaller(32, larger(1, Tuning.resident / threads / (items * int(sizeof(T)) > 136 ? 2 : 1)));
   using memory_of_block = block::sort_memory<T, threads, items>;
@@ -94,6 +95,7 @@ struct sort_tiles_kernel {
   struct shared {
     memory_of_block of_block;
   };
+  static constexpr std::size_t shared_bytes(int block_threads) { return memory_of_block::bytes_for(block_threads); }
   struct arguments {
     block::staged_input<In> source;
     Out out;
@@ -151,8 +153,8 @@ struct cut_runs_kernel {
 template <int Ways, class T, class In, class Out, class Comp, sort_tuning Tuning>
 struct merge_runs_kernel {
   static constexpr int items = block::odd_items(Ways == 4 ? Tuning.four_bytes : Tuning.pass_bytes, sizeof(T)),
-                       threads =
-                           sort_threads(smaller(Tuning.threads, Tuning.pass_threads), items*int(sizeof(T)), 96 * 1024),
+                       threads = sort_threads(smaller(Tuning.threads, Tuning.pass_threads), items*int(sizeof(T)),
+                                              Tuning.tile_bytes),
                        min_blocks = smaller(
                            32,
                            larger(1, block::resident_threads(Tuning.pass_resident, items*int(sizeof(T))) / threads));
@@ -341,13 +343,13 @@ struct merge_sort_plan {
   bool four_ways;
 };
 
-template <class T, sort_tuning Tuning, class P>
-merge_sort_plan plan_merge_sort(const P& where, std::int64_t n) {
+template <class T, sort_tuning Tuning>
+merge_sort_plan plan_merge_sort(const machine& m, std::int64_t n) {
   using kernel = sort_tiles_kernel<T, T*, T*, less, Tuning>;
-  merge_sort_plan plan{kernel::threads, kernel::tile, 0, n >= Tuning.four_ways};
-  if (n > plan.run &&
-      n < plan.run * processor_count(where) / 2) {  // half of the multiprocessors would have nothing to do
-    plan.threads = larger(kernel::threads / 2, simt::warp_size);
+  const int threads = threads_that_fit<kernel>("sort", sizeof(T), m, kernel::threads);
+  merge_sort_plan plan{threads, std::int64_t(threads) * kernel::items, 0, n >= Tuning.four_ways};
+  if (n > plan.run && n < plan.run * m.multiprocessors / 2) {  // half of the multiprocessors would have nothing to do
+    plan.threads = larger(threads / 2, simt::warp_size);
     plan.run = std::int64_t(plan.threads) * kernel::items;
   }
   while (plan.run << plan.doublings < n) ++plan.doublings;
@@ -540,8 +542,16 @@ constexpr sort_tuning short_tuning() {
   return tuning;
 }
 
+/// The same where a block has 48 KB.
+template <sort_tuning Tuning>
+constexpr sort_tuning least_tuning() {
+  sort_tuning tuning = Tuning;
+  tuning.tile_bytes = smaller(Tuning.tile_bytes, 40 * 1024);
+  return tuning;
+}
+
 /// Sorts a short input by comparing all with all, or a longer one in small tiles, which one pass merges. False: it is too
-/// long.
+/// long, or blocks have too little memory.
 template <sort_tuning Tuning, class T, class P, class In, class Data, class Comp>
 bool sort_short(const P& where, const In& in, const Data& data, const item_count& count, const Comp& comp) {
   using home = second_home<T>;
@@ -550,22 +560,21 @@ bool sort_short(const P& where, const In& in, const Data& data, const item_count
   using tiles_kernel = sort_tiles_kernel<T, In, Other, Comp, short_tuning<Tuning>()>;
   using ranks = rank_runs_kernel<T, Other, Data, Comp, tiles_kernel::tile>;
   const std::int64_t n = count.bound;
-  if (n <= smaller(std::int64_t(compared::most), compared::min_blocks * processor_count(where) * std::int64_t(32))) {
+  const machine& m = machine_of(where);
+  if (all_fit<compared>(m) && n <= smaller(std::int64_t(compared::most), resident_blocks<compared>(m) * 32)) {
     const bool in_place = same_place(in, data);
     const scratch memory(where, 0, in_place ? 2 * sizeof(unsigned) : 0);
     const typename compared::arguments a{in, data, count, comp, memory.state()};
-    if (in_place)
-      launch_together(where, ceil_div(n, std::int64_t(simt::warp_size)), compared{}, a);
-    else
-      launch(where, ceil_div(n, std::int64_t(simt::warp_size)), compared{}, a);
-    return true;
+    const std::int64_t blocks = ceil_div(n, std::int64_t(simt::warp_size));
+    if (!in_place) launch(where, blocks, compared{}, a);
+    if (!in_place || try_launch_together(where, blocks, compared{}, a)) return true;
   }
   // Small tiles are sorted sooner; large ones are fewer where there would be more small ones than warps that look into them.
   const int small = larger(tiles_kernel::threads / 2, simt::warp_size);
   const int threads = n <= std::int64_t(ranks::warps) * small * tiles_kernel::items ? small : tiles_kernel::threads;
   const int run = threads * tiles_kernel::items;
   const std::int64_t tiles = ceil_div(n, std::int64_t(run));
-  if (n > Tuning.ranked || tiles > ranks::most_runs) return false;
+  if (n > Tuning.ranked || tiles > ranks::most_runs || !all_fit<ranks>(m)) return false;
   scratch memory(where, home::bytes(n), 0);
   const Other other = home::of(memory, n);
   launch(where, grid{tiles, threads}, tiles_kernel{},
@@ -579,7 +588,18 @@ void merge_sort(const P& where, const In& in, const Data& data, const item_count
   if constexpr (kernel_execution<P>) {
     if constexpr (sizeof(T) <= 16)
       if (sort_short<Tuning, T>(where, in, data, count, comp)) return;
-    const merge_sort_plan plan = plan_merge_sort<T, Tuning>(where, count.bound);
+    const machine& m = machine_of(where);
+    using twos = merge_runs_kernel<2, T, T*, T*, less, Tuning>;
+    using fours = merge_runs_kernel<4, T, T*, T*, less, Tuning>;
+    if constexpr (!fit_everywhere<P, twos, fours>)
+      if (!all_fit<twos, fours>(m)) {
+        constexpr sort_tuning least = least_tuning<Tuning>();
+        if constexpr (least.tile_bytes < Tuning.tile_bytes)
+          return merge_sort<least, T>(where, in, data, count, comp);
+        else
+          refuse_elements("sort", sizeof(T), larger(sizeof(typename twos::shared), sizeof(typename fours::shared)), m);
+      }
+    const merge_sort_plan plan = plan_merge_sort<T, Tuning>(m, count.bound);
     const std::int64_t n = plan.doublings > 0 ? count.bound : 0, cuts = count_cuts<Tuning, T>(plan, n);
     scratch memory(where, scratch_bytes({second_home<T>::bytes(n), checked_bytes(cuts, sizeof(four_cuts), "sort")}), 0);
     const auto other = second_home<T>::of(memory, n);

@@ -50,6 +50,7 @@ namespace pmpp::inline PMPP_BACKEND {
 struct top_k_tuning {
   int threads = 512;           ///< of a block
   int bytes = 64;              ///< of a thread's candidates: 8 of 4 bytes and an index of 4
+  int tile_bytes = 96 * 1024;  ///< of a block's candidates, at most
   int loads = 8;               ///< elements that a thread has under way
   int candidates = 256;        ///< room for so many at least, where they fit
   int narrow_threads = 64;     ///< of a block that goes through short segments
@@ -152,7 +153,7 @@ template <class T, class I, class Source, class Target, class Comp, top_k_tuning
 struct top_k_kernel {
   using element = candidate<T, I>;
   static constexpr int items = sort_items(Tuning.bytes, sizeof(element)),
-                       threads = sort_threads(Tuning.threads, items*int(sizeof(element)), 96 * 1024),
+                       threads = sort_threads(Tuning.threads, items*int(sizeof(element)), Tuning.tile_bytes),
                        tile = threads * items, loads = larger(1, smaller(Tuning.loads, 64 / int(sizeof(T)))),
                        chunk = threads * loads, most_k = tile / 2, min_blocks = larger(1, 1024 / threads);
   using memory_of_block = block::sort_memory<element, threads, items>;
@@ -328,6 +329,25 @@ void take_up_to_threshold(const P& where, const input<In>& in, const Target& tar
                          });
 }
 
+/// Calls f(tuning) with a tuning whose blocks fit the machine: Tuning, or one of smaller tiles.
+template <top_k_tuning Tuning, class T, class P, class F>
+void with_top_k_tuning(const char* function, const P& where, F f) {
+  constexpr top_k_tuning least = [] {
+    top_k_tuning tuning = Tuning;
+    tuning.tile_bytes = smaller(Tuning.tile_bytes, 30 * 1024);
+    return tuning;
+  }();
+  constexpr auto bytes_of = [](auto tuning) {
+    using I = std::int64_t;
+    using parts = parts_of_array<const T*, I>;
+    using kernel = top_k_kernel<T, I, parts, candidate_lists<T, I>, less, decltype(tuning)::value>;
+    return sizeof(typename kernel::shared);
+  };
+  static_assert(bytes_of(std::integral_constant<top_k_tuning, Tuning>{}) <= 227 * 1024,
+                "pmpp: elements of top_k are too large");
+  with_fitting_tuning<Tuning, least>(function, sizeof(T), where, bytes_of, f);
+}
+
 template <top_k_tuning Tuning, class I, class T, class P, class In, class Target, class Comp>
 void top_k_on_blocks(const P& where, const input<In>& in, const Target& target, std::int64_t k, const Comp& comp) {
   using array = parts_of_array<In, I>;
@@ -337,12 +357,11 @@ void top_k_on_blocks(const P& where, const input<In>& in, const Target& target, 
   using first_step = top_k_kernel<T, I, array, lists, Order, Tuning>;
   using last_step = top_k_kernel<T, I, lists, Target, Order, Tuning>;
   using only_step = top_k_kernel<T, I, array, Target, Order, Tuning>;
-  static_assert(sizeof(typename only_step::shared) <= 227 * 1024, "pmpp: elements of top_k are too large");
   const std::int64_t n = in.count.bound;
   using number = radix_order<Comp, T>;
   bool by_sorting = false;
   if constexpr (number::known)
-    by_sorting = k >= Tuning.sort_from && radix_sorts_together<sort_tuning{}, T, I>(where, n);
+    by_sorting = k >= Tuning.sort_from && radix_sorts_together<sort_tuning{}, T, I>(machine_of(where), n);
   if (k > first_step::most_k || by_sorting) {
     if constexpr (number::known)
       if (!by_sorting && n >= Tuning.select_from * k) {
@@ -382,10 +401,13 @@ void segmented_top_k_on_blocks(const P& where, const input<In>& in, const input<
   using segments = parts_by_offsets<In, Offsets, I>;
   const auto order = merging_order<T>(comp);
   using Order = std::remove_const_t<decltype(order)>;
-  constexpr top_k_tuning narrow_tuning{Tuning.narrow_threads, Tuning.bytes, Tuning.loads, Tuning.candidates};
+  constexpr top_k_tuning narrow_tuning{.threads = Tuning.narrow_threads,
+                                       .bytes = Tuning.bytes,
+                                       .tile_bytes = Tuning.tile_bytes,
+                                       .loads = Tuning.loads,
+                                       .candidates = Tuning.candidates};
   using wide = top_k_kernel<T, I, segments, Target, Order, Tuning>;
   using narrow = top_k_kernel<T, I, segments, Target, Order, narrow_tuning>;
-  static_assert(sizeof(typename wide::shared) <= 227 * 1024, "pmpp: elements of top_k are too large");
   const std::int64_t most = offsets.count.bound - 1, n = in.count.bound;
   const segments parts{in.first, offsets.first, offsets.count};
   const auto take = [&](auto kernel) {
@@ -534,10 +556,12 @@ void top_k(const P& where, R&& r, std::int64_t k, V&& values_out, X&& indices_ou
   if (k == 0) return;
   if constexpr (kernel_execution<P>) {
     detail::check_reachable(where, function, zip_iterator{in.first, zip_iterator{target.values, target.indices}});
-    if (n <= std::int64_t(1) << 32)
-      detail::top_k_on_blocks<Tuning, std::uint32_t, T>(where, in, target, k, comp);
-    else
-      detail::top_k_on_blocks<Tuning, std::int64_t, T>(where, in, target, k, comp);
+    detail::with_top_k_tuning<Tuning, T>(function, where, [&](auto tuning) {
+      if (n <= std::int64_t(1) << 32)
+        detail::top_k_on_blocks<decltype(tuning)::value, std::uint32_t, T>(where, in, target, k, comp);
+      else
+        detail::top_k_on_blocks<decltype(tuning)::value, std::int64_t, T>(where, in, target, k, comp);
+    });
   } else {
     detail::top_k_on_host<T>(where, in.first, 0, in.count.get(), 0, k, target, detail::merging_order<T>(comp));
   }
@@ -572,10 +596,12 @@ void segmented_top_k(const P& where, R&& r, Offsets&& offsets, std::int64_t k, V
   if (k == 0 || n == 0 || segments == 0) return;
   if constexpr (kernel_execution<P>) {
     detail::check_reachable(where, function, zip_iterator{in.first, zip_iterator{target.values, target.indices}});
-    if (n <= std::int64_t(1) << 32)
-      detail::segmented_top_k_on_blocks<Tuning, std::uint32_t, T>(where, in, at, target, k, comp);
-    else
-      detail::segmented_top_k_on_blocks<Tuning, std::int64_t, T>(where, in, at, target, k, comp);
+    detail::with_top_k_tuning<Tuning, T>(function, where, [&](auto tuning) {
+      if (n <= std::int64_t(1) << 32)
+        detail::segmented_top_k_on_blocks<decltype(tuning)::value, std::uint32_t, T>(where, in, at, target, k, comp);
+      else
+        detail::segmented_top_k_on_blocks<decltype(tuning)::value, std::int64_t, T>(where, in, at, target, k, comp);
+    });
   } else {
     detail::segmented_top_k_on_host<T>(where, in.first, at.first, at.count.get() - 1, k, target,
                                        detail::merging_order<T>(comp));

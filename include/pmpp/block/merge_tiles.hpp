@@ -34,11 +34,13 @@ struct merge_task {
   PMPP_HOST_DEVICE std::int64_t count() const { return a.count + b.count; }
 };
 
-/// Shared memory of a block that merges elements of type T, `Items` a thread.
-template <class T, int Threads, int Items>
+/// Shared memory of a block that merges elements of type T, `Items` a thread. Shrinks: a block of fewer threads than Threads,
+/// which gets cuts, may have the beginning of it alone.
+template <class T, int Threads, int Items, bool Shrinks = false>
 struct merge_tile_memory {
   using element = T;
   static constexpr int threads = Threads, items = Items, tile = Threads * Items;
+  static constexpr bool shrinks = Shrinks;
   /// A cut is at most the co-rank, and less than so many elements (1 KB) in front of it: every step of the search that
   /// this saves would be a read from memory, and the threads search in shared memory anyway.
   static constexpr int grain = 1 << floor_log2(larger(1, 1024 / int(sizeof(T))));
@@ -69,7 +71,8 @@ PMPP_HOST_DEVICE void merge_tile(Block& block, Memory& memory, const Task& task,
     cuts = memory.cut;
   }
   // Each part is as long as it may be. Under a comparator that contradicts itself the cuts may not be in order.
-  constexpr std::int64_t slack = Memory::grain - 1, most = Memory::tile + 2 * slack;
+  constexpr std::int64_t slack = Memory::grain - 1;
+  const std::int64_t most = (Memory::shrinks ? block.threads() * items : Memory::tile) + 2 * slack;
   const std::int64_t first_a = cuts[0], first_b = begin - smaller(first_a + slack, smaller(begin, a.count));
   const std::int64_t end_a = smaller(cuts[1] + slack, smaller(end, a.count)), end_b = end - cuts[1];
   const auto count_a = static_cast<int>(smaller(larger(std::int64_t(0), end_a - first_a), most));

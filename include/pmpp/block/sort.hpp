@@ -42,9 +42,12 @@ struct sort_memory {
 
   PMPP_HOST_DEVICE static constexpr int slot(int i) { return dense ? i : i + i / Items; }
 
-  // Bytes, because types with constructors cannot lie in shared memory. A thread's elements more: merges read past the end.
-  alignas(larger(16,
-                 int(alignof(T)))) unsigned char bytes[(tile + Items + Extra + (dense ? 0 : Threads + 1)) * sizeof(T)];
+  /// That a block of so many threads needs. A thread's elements more: merges read past the end.
+  static constexpr std::size_t bytes_for(int block_threads) {
+    return std::size_t(block_threads * Items + Items + Extra + (dense ? 0 : block_threads + 1)) * sizeof(T);
+  }
+  // Bytes, because types with constructors cannot lie in shared memory.
+  alignas(larger(16, int(alignof(T)))) unsigned char bytes[bytes_for(Threads)];
 
   PMPP_HOST_DEVICE T* slots() { return reinterpret_cast<T*>(bytes); }
 };

@@ -172,6 +172,7 @@ template <class In, class Heads, class Out, class Sink, class Op, class A, class
           segmented_tuning Tuning>
 struct run_kernel {
   static constexpr bool by_key = Heads::by_key, lengths = Heads::lengths, apart = by_key && !lengths;
+  static constexpr int vector_items = Items;
   using raw = block::raw_items<In, Items>;
   using K = std::remove_cvref_t<decltype(Heads::key(std::declval<const value_of<In>&>()))>;
   using state = std::conditional_t<lengths, length_state, run_state<A, Count>>;
@@ -243,8 +244,9 @@ struct run_kernel {
           tiles(larger(std::int64_t(1), ceil_div(data.vectors, std::int64_t(rows_of_warp) * workers))),
           rows(rows_of_warp) {}
     /// Dynamic shared memory: two tiles.
-    std::size_t shared_bytes() const {
-      return std::size_t(2) * warps * ceil_div(rows, each) * strip_bytes(smaller(rows, each));
+    std::size_t shared_bytes() const { return bytes_of_rows(rows); }
+    static constexpr std::size_t bytes_of_rows(int r) {
+      return std::size_t(2) * warps * ceil_div(r, each) * strip_bytes(smaller(r, each));
     }
   };
   /// Vectors in shared memory. Adjacent ones of a lane lie one behind the other, and take an odd number of words: then

@@ -41,12 +41,22 @@ struct segmented_tuning {
   std::int64_t short_input = 1 << 24;     ///< up to so many elements (0: never)
   std::int64_t short_segments = 1 << 18;  ///< in so many segments,
   std::int64_t long_average = 1 << 12;    ///< or where segments have so many elements on average (0: never)
+  int row_bytes = 48 * 1024;              ///< of a vector of each thread, at most: else there are fewer threads
+
+  /// Where blocks have too little shared memory for these tiles.
+  constexpr segmented_tuning least() const {
+    segmented_tuning tuning = *this;
+    tuning.threads = smaller(threads, 128);
+    tuning.bytes = smaller(bytes, 144);
+    tuning.row_bytes = smaller(row_bytes, 12 * 1024);
+    return tuning;
+  }
 };
 
 /// Of the calls whose tiles wait for those before: a block of each multiprocessor has two tiles in shared memory.
-inline constexpr segmented_tuning segmented_scan_tuning{512, 192, 2, 1};
-inline constexpr segmented_tuning run_tuning{480, 224, 2, 1};
-inline constexpr segmented_tuning run_length_tuning{480, 224, 2, 1};
+inline constexpr segmented_tuning segmented_scan_tuning{.threads = 512, .bytes = 192, .stages = 2, .min_blocks = 1};
+inline constexpr segmented_tuning run_tuning{.threads = 480, .bytes = 224, .stages = 2, .min_blocks = 1};
+inline constexpr segmented_tuning run_length_tuning{.threads = 480, .bytes = 224, .stages = 2, .min_blocks = 1};
 
 namespace detail {
 
@@ -151,7 +161,7 @@ struct tile_layout {
   static constexpr std::size_t slot_bytes = round_up(larger(sizeof(raw), Items* ResultBytes), slot_align);
   static constexpr int threads = [] {
     int t = Tuning.threads;
-    while (t > simt::warp_size && std::size_t(t) * slot_bytes > 48 * 1024) t /= 2;
+    while (t > simt::warp_size && std::size_t(t) * slot_bytes > std::size_t(Tuning.row_bytes)) t /= 2;
     return t;
   }();
   static_assert(threads % simt::warp_size == 0, "pmpp: a block has whole warps");

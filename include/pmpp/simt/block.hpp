@@ -135,6 +135,18 @@ template <class Kernel> constexpr std::size_t shared_bytes_of = 0;
 template <class Kernel> requires requires { sizeof(typename Kernel::shared); } constexpr std::size_t shared_bytes_of<Kernel> = sizeof(typename Kernel::shared);
 // clang-format on
 
+/// Bytes of a kernel's shared memory in a launch: all, or where that is more than `limit` what a block of `threads` threads
+/// needs of it, from its beginning on. A kernel says so that takes blocks of any size: shared_bytes(threads).
+template <class Kernel>
+constexpr std::size_t shared_bytes_in(std::int64_t threads, std::size_t limit) {
+  constexpr std::size_t all = shared_bytes_of<Kernel>;
+  if constexpr (all > static_shared_limit && requires { Kernel::shared_bytes(1); }) {
+    static_assert(Kernel::shared_bytes(threads_of<Kernel>) <= all);
+    if (all > limit && threads <= threads_of<Kernel>) return Kernel::shared_bytes(static_cast<int>(threads));
+  }
+  return all;
+}
+
 }  // namespace detail
 }  // namespace simt
 }  // namespace pmpp::inline PMPP_BACKEND

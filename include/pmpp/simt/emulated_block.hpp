@@ -241,11 +241,12 @@ void call_kernel(const Kernel& kernel, emulated_block& block, [[maybe_unused]] s
 }
 
 template <class Kernel>
-constexpr shared_layout layout_of(std::size_t dynamic_bytes) {
+shared_layout layout_of(const launch_shape& shape) {
   if constexpr (requires { typename Kernel::shared; })
-    return {sizeof(typename Kernel::shared), alignof(typename Kernel::shared), dynamic_bytes};
+    return {shared_bytes_in<Kernel>(shape.threads.volume(), std::size_t(played_machine().shared_per_block)),
+            alignof(typename Kernel::shared), shape.dynamic_shared};
   else
-    return {0, 1, dynamic_bytes};
+    return {0, 1, shape.dynamic_shared};
 }
 
 }  // namespace detail
@@ -262,7 +263,7 @@ void emulate(const launch_shape& shape, std::string_view kernel_name, const Kern
     detail::call_kernel<Kernel, Args...>(kernel, block, record.shared, args...);
   };
   detail::grid g(
-      shape, kernel_name, detail::options_of_this_launch(), detail::layout_of<Kernel>(shape.dynamic_shared),
+      shape, kernel_name, detail::options_of_this_launch(), detail::layout_of<Kernel>(shape),
       [](const void* c, detail::block_record& record, int thread) {
         (*static_cast<const decltype(call)*>(c))(record, thread);
       },

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <stdexcept>
 #include <string>
+#include <type_traits>
 
 #include <pmpp/core/config.hpp>
 #include <pmpp/core/error.hpp>
@@ -105,6 +106,60 @@ int processor_count(const P& where) {
 template <kernel_execution P>
 std::size_t shared_limit(const P& where) {
   return static_cast<std::size_t>(machine_of(where).shared_per_block);
+}
+
+/// What a block has at least where P runs: 48 KB, but for a program that is compiled for GPUs with 227 KB alone. Kernels with
+/// more need a smaller one beside them.
+template <class P>
+constexpr std::size_t least_shared_per_block() {
+#if defined(__CUDA_ARCH_LIST__)
+  bool large = gpu_execution<P>;
+  for (const int arch : {__CUDA_ARCH_LIST__})
+    large = large && (arch == 900 || arch == 1000 || arch == 1030 || arch == 1100);
+  if (large) return machine{}.shared_per_block;
+#endif
+  return machine::least_shared_per_block;
+}
+template <class P, class... Kernels>
+inline constexpr bool fit_everywhere = ((simt::detail::shared_bytes_of<Kernels> <= least_shared_per_block<P>()) && ...);
+
+template <class... Kernels>
+constexpr bool all_fit(const machine& m) {
+  return (m.fits(simt::detail::shared_bytes_of<Kernels>) && ...);
+}
+
+[[noreturn]] inline void refuse_elements(const char* function, std::size_t element, std::size_t bytes,
+                                         const machine& m) {
+  throw std::invalid_argument("pmpp::" + std::string(function) + ": for elements of " + std::to_string(element) +
+                              " bytes a block needs " + std::to_string(bytes) +
+                              " bytes of shared memory, this machine has " + std::to_string(m.shared_per_block));
+}
+
+/// Calls f(tuning) with Tuning, or with Least where the kernel of that has no room, as a constant. bytes_of(tuning): of shared
+/// memory that a block has at least. \throws std::invalid_argument if neither has room
+template <auto Tuning, auto Least, class P, class Bytes, class F>
+void with_fitting_tuning(const char* function, std::size_t element, [[maybe_unused]] const P& where, Bytes bytes_of,
+                         F f) {
+  using type = std::remove_const_t<decltype(Tuning)>;
+  using first = std::integral_constant<type, Tuning>;
+  using second = std::integral_constant<type, Least>;
+  constexpr std::size_t bytes = bytes_of(first{});
+  if constexpr (bytes > least_shared_per_block<P>()) {
+    constexpr std::size_t fewer = bytes_of(second{});
+    const machine& m = machine_of(where);
+    if (!m.fits(smaller(bytes, fewer))) refuse_elements(function, element, smaller(bytes, fewer), m);
+    if (!m.fits(bytes)) return f(second{});
+  }
+  f(first{});
+}
+
+/// Threads of a block of the kernel: `threads`, or half as many, ... where more would not fit. \throws std::invalid_argument
+template <class Kernel>
+int threads_that_fit(const char* function, std::size_t element, const machine& m, int threads) {
+  const auto bytes = [&] { return simt::detail::shared_bytes_in<Kernel>(threads, std::size_t(m.shared_per_block)); };
+  while (threads > simt::warp_size && !m.fits(bytes())) threads = round_up(threads / 2, simt::warp_size);
+  if (!m.fits(bytes())) refuse_elements(function, element, bytes(), m);
+  return threads;
 }
 
 /// Blocks of Kernel that run at a time on all of the machine.

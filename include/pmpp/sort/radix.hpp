@@ -91,14 +91,14 @@ struct radix_counts {
   unsigned blocks_done;
 };
 
-template <class Code, class Keys, int Threads>
+template <class Code, class Keys, int Threads, bool Least = false>
 struct radix_count_kernel {
   static constexpr int threads = Threads, items = 8, tile = threads * items,
                        min_blocks = smaller(16, larger(1, 1152 / threads));
   static constexpr int lanes = simt::warp_size, warps = threads / lanes,
                        most_passes = larger(2, int(sizeof(typename Code::bits)));
-  /// Copies of each counter, of some lanes each: lanes with different digits meet in fewer banks.
-  static constexpr int copies = most_passes > 4 ? 8 : 16;
+  /// Copies of each counter, of some lanes each: lanes with different digits meet in fewer banks. 64 KB, or 32.
+  static constexpr int copies = (most_passes > 4 ? 8 : 16) / (Least ? 2 : 1);
 
   struct shared {
     alignas(16) unsigned count[most_passes][block::radix_digits][copies];
@@ -207,12 +207,13 @@ struct radix_tile_memory {
 };
 
 /// Elements of a thread: so that registers hold those of `resident` threads on a multiprocessor, which need `others` beside
-/// them, and its shared memory too.
+/// them, and its shared memory too, of which `bytes_of_all` are for elements.
 template <class K, class V>
-constexpr int radix_items(int most, int resident, int others = 32) {
+constexpr int radix_items(int most, int resident, int others = 32, int bytes_of_all = 144 * 1024) {
   const int value = has_values<V> ? int(sizeof(V)) : 0, bytes = int(sizeof(K)) + value;
   const int registers = larger(4, int(sizeof(K))) + (has_values<V> ? larger(4, value) : 0);  // in bytes
-  return larger(1, smaller(most, smaller(4 * (65536 / resident - others) / registers, 144 * 1024 / resident / bytes)));
+  return larger(1,
+                smaller(most, smaller(4 * (65536 / resident - others) / registers, bytes_of_all / resident / bytes)));
 }
 
 template <class Code, class V, class Keys, class Values, int Threads, int Items, int MinBlocks>
@@ -425,10 +426,11 @@ template <auto Tuning, class K, class V>
 inline constexpr int radix_together_items = radix_items<K, V>(Tuning.radix_together, Tuning.radix_threads, 64);
 
 /// Whether one launch sorts n elements.
-template <auto Tuning, class K, class V, class P>
-bool radix_sorts_together(const P& where, std::int64_t n) {
-  const std::int64_t threads = std::int64_t(processor_count(where)) * Tuning.radix_threads;
-  return Tuning.radix_together > 0 && n <= threads * radix_together_items<Tuning, K, V>;
+template <auto Tuning, class K, class V>
+bool radix_sorts_together(const machine& m, std::int64_t n) {
+  constexpr int threads = Tuning.radix_threads, items = radix_together_items<Tuning, K, V>;
+  using kernel = radix_together_kernel<radix_code<K, false>, V, const K*, const V*, threads, items>;
+  return Tuning.radix_together > 0 && n <= std::int64_t(m.multiprocessors) * threads * items && all_fit<kernel>(m);
 }
 
 /// Enqueues the sort on a GPU or runs it in the emulator: from in to data, which may be the same.
@@ -444,20 +446,18 @@ void radix_sort_on_blocks(const P& where, const KeysIn& keys_in, const ValuesIn&
   using compared = radix_compare_kernel<Code, V, KeysIn, ValuesIn, KeysOut, ValuesOut, threads, Tuning.radix_compared>;
   using together =
       radix_together_kernel<Code, V, keys_of_pass, values_of_pass, threads, radix_together_items<Tuning, K, V>>;
-  using counts = radix_count_kernel<Code, KeysIn, threads>;
-  const std::int64_t n = count.bound, processors = processor_count(where);
+  const machine& m = machine_of(where);
+  const std::int64_t n = count.bound, processors = m.multiprocessors;
   const bool in_place = same_place(keys_in, keys_out), wide = n >= Tuning.radix_narrow;
-  if (n <= smaller(std::int64_t(compared::most), compared::min_blocks * processors * simt::warp_size)) {
+  if (all_fit<compared>(m) &&
+      n <= smaller(std::int64_t(compared::most), resident_blocks<compared>(m) * simt::warp_size)) {
     const scratch memory(where, 0, in_place ? 2 * sizeof(unsigned) : 0);
     const typename compared::arguments a{keys_in, values_in, keys_out, values_out, count, range, memory.state()};
     const std::int64_t blocks = ceil_div(n, std::int64_t(simt::warp_size));
-    if (in_place)
-      launch_together(where, blocks, compared{}, a);
-    else
-      launch(where, blocks, compared{}, a);
-    return;
+    if (!in_place) launch(where, blocks, compared{}, a);
+    if (!in_place || try_launch_together(where, blocks, compared{}, a)) return;
   }
-  if (radix_sorts_together<Tuning, K, V>(where, n)) {
+  if (radix_sorts_together<Tuning, K, V>(m, n)) {
     const std::int64_t rows = larger(
         ceil_div(n, processors * threads),
         smaller(std::int64_t(smaller(Tuning.radix_rows, together::items)), ceil_div(n, std::int64_t(32) * threads)));
@@ -469,26 +469,34 @@ void radix_sort_on_blocks(const P& where, const KeysIn& keys_in, const ValuesIn&
         256 + table_bytes);
     K* const other_keys = memory.take<K>(n);
     V* const other_values = memory.take<V>(has_values<V> ? n : 0);
-    launch_together(where, blocks, together{},
-                    typename together::arguments{{keys_in, keys_out, other_keys},
-                                                 {values_in, values_out, other_values},
-                                                 in_place,
-                                                 count,
-                                                 range,
-                                                 larger(1, ceil_div(range.hi - range.lo, block::radix_bits)),
-                                                 static_cast<int>(rows),
-                                                 memory.state(),
-                                                 reinterpret_cast<simt::quad*>(memory.state() + 64)});
-    return;
+    const typename together::arguments a{{keys_in, keys_out, other_keys},
+                                         {values_in, values_out, other_values},
+                                         in_place,
+                                         count,
+                                         range,
+                                         larger(1, ceil_div(range.hi - range.lo, block::radix_bits)),
+                                         static_cast<int>(rows),
+                                         memory.state(),
+                                         reinterpret_cast<simt::quad*>(memory.state() + 64)};
+    if (try_launch_together(where, blocks, together{}, a)) return;
   }
   int passes = larger(1, ceil_div(range.hi - range.lo, block::radix_bits));
   if (in_place) passes = round_up(passes, 2);
-  // Long inputs: one block a multiprocessor with tiles as large as can be, which are written in longer runs.
-  const bool large = n / (threads * large_items) >= Tuning.radix_large * processors;
+  // Long inputs: one block a multiprocessor with tiles as large as can be, which are written in longer runs. Where blocks
+  // have no room for small tiles, smaller ones.
+  using large_pass = radix_pass_kernel<Code, V, keys_of_pass, values_of_pass, threads, large_items, 1>;
+  using small_pass = radix_pass_kernel<Code, V, keys_of_pass, values_of_pass, threads, small_items, small_blocks>;
+  constexpr int least_threads = smaller(threads, 256);
+  using least_pass = radix_pass_kernel<Code, V, keys_of_pass, values_of_pass, least_threads,
+                                       radix_items<K, V>(small_items, least_threads, 32, 34 * 1024), 2>;
+  const bool large = all_fit<large_pass>(m) && n / (threads * large_items) >= Tuning.radix_large * processors;
+  const bool least = !fit_everywhere<P, small_pass> && !all_fit<small_pass>(m);
+  const int threads_of_pass = least ? least_threads : threads;
   const std::int64_t most_rows =
-      large ? large_items : smaller(std::int64_t(small_items), n / threads / Tuning.radix_tiles);
+      large ? large_items
+            : smaller(std::int64_t(least ? least_pass::items : small_items), n / threads_of_pass / Tuning.radix_tiles);
   const int rows = static_cast<int>(larger(std::int64_t(1), most_rows));
-  const std::int64_t tiles = ceil_div(n, std::int64_t(threads) * rows);
+  const std::int64_t tiles = ceil_div(n, std::int64_t(threads_of_pass) * rows);
   const std::size_t word_bytes = static_cast<std::size_t>(tiles) * block::radix_digits * (wide ? 8 : 4);
   const std::size_t value_bytes = has_values<V> ? checked_bytes(n, sizeof(V), "sort") : 0;
   scratch memory(where,
@@ -498,12 +506,14 @@ void radix_sort_on_blocks(const P& where, const KeysIn& keys_in, const ValuesIn&
   V* const other_values = memory.take<V>(has_values<V> ? n : 0);
   auto* const words = memory.take<simt::quad>(static_cast<std::int64_t>(word_bytes / sizeof(simt::quad)));
   auto* const control = memory.take<radix_control>(1);
-  const std::int64_t blocks =
-      smaller(ceil_div(n, std::int64_t(2 * threads)), std::int64_t(counts::min_blocks) * processors);
-  launch(where, blocks, counts{},
-         typename counts::arguments{keys_in, count, range, passes, in_place,
-                                    reinterpret_cast<radix_counts*>(memory.state()), control, words,
-                                    static_cast<std::int64_t>(word_bytes / sizeof(simt::quad))});
+  const auto launch_counts = [&](auto counts) {
+    using kernel = decltype(counts);
+    launch(where, smaller(ceil_div(n, std::int64_t(2 * threads)), std::int64_t(kernel::min_blocks) * processors),
+           counts,
+           typename kernel::arguments{keys_in, count, range, passes, in_place,
+                                      reinterpret_cast<radix_counts*>(memory.state()), control, words,
+                                      static_cast<std::int64_t>(word_bytes / sizeof(simt::quad))});
+  };
   const auto launch_passes = [&](auto pass) {
     using kernel = decltype(pass);
     for (int p = 0; p < passes; ++p)
@@ -519,10 +529,14 @@ void radix_sort_on_blocks(const P& where, const KeysIn& keys_in, const ValuesIn&
                                         words,
                                         control});
   };
-  if (large)
-    launch_passes(radix_pass_kernel<Code, V, keys_of_pass, values_of_pass, threads, large_items, 1>{});
-  else
-    launch_passes(radix_pass_kernel<Code, V, keys_of_pass, values_of_pass, threads, small_items, small_blocks>{});
+  using counts = radix_count_kernel<Code, KeysIn, threads>;
+  if constexpr (!fit_everywhere<P, counts>)
+    if (!all_fit<counts>(m)) launch_counts(radix_count_kernel<Code, KeysIn, threads, true>{});
+  if (all_fit<counts>(m)) launch_counts(counts{});
+  if (large) return launch_passes(large_pass{});
+  if constexpr (!fit_everywhere<P, small_pass>)
+    if (least) return launch_passes(least_pass{});
+  launch_passes(small_pass{});
 }
 
 /// The key of an element that is sorted.
