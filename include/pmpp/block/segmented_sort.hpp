@@ -44,7 +44,8 @@ struct segmented_sort_memory : sort_memory<T, Threads, Items> {
   unsigned head[tile / 32 + 1];  ///< a bit for each place: a segment begins there; place 0 need not be marked
   int start_of[Threads];         ///< of the segment that a thread's last element belongs to
   int end_of[Threads];           ///< the first head from a thread's first element on
-  segment_reach of_warp[Threads / simt::warp_size];
+  // The compiler reads two at once: apart from end_of, or it reads the last of those too, while that is written.
+  alignas(16) segment_reach of_warp[Threads / simt::warp_size];
   int longest;  ///< for the caller's use: elements of the longest segment
 };
 
