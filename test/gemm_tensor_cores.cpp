@@ -177,7 +177,8 @@ TEST_CASE("gemm on tensor cores: k is split, and the same bits again") {
 TEST_CASE("gemm on tensor cores: what is not needed is not read; NaN and infinity spread; half overflows") {
   const auto try_type = [](auto type, const auto& options) {
     using T = decltype(type);
-    const T nan(std::numeric_limits<float>::quiet_NaN()), inf(std::numeric_limits<float>::infinity()), one(1.0f);
+    const auto nan = static_cast<T>(std::numeric_limits<float>::quiet_NaN()),
+               inf = static_cast<T>(std::numeric_limits<float>::infinity()), one = static_cast<T>(1.0f);
     const std::vector<T> ones(40 * 44, one), nans(40 * 44, nan);
     const matrix<where, T> a(40, 40, {}, ones), bad(40, 40, {}, nans);
     const auto all = [&](const matrix<where, T>& c, float wanted) {
