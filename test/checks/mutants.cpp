@@ -87,11 +87,13 @@ void radix_sort() {
   for (std::size_t i = 1; i < keys.size(); ++i) check(keys[i - 1] <= keys[i]);
 }
 
-void rows_of_several_warps() {
+template <pmpp::spmv_tuning Tuning>
+void long_row() {
   const int n = 3000;
   pmpp::device_buffer<int> offsets(std::vector<int>{0, n - 5, n}), columns(n, 0);
   pmpp::device_buffer<float> values(n, 1.0f), x(1, 2.0f), y(2, 0.0f);
-  pmpp::spmv(device, 1.0f, pmpp::csr_view<float, int>{2, 1, offsets.data(), columns.data(), values.data()}, x, 0.0f, y);
+  pmpp::spmv<Tuning>(device, 1.0f, pmpp::csr_view<float, int>{2, 1, offsets.data(), columns.data(), values.data()}, x,
+                     0.0f, y);
   check(pmpp::to_host(y)[0] == 2.0f * (n - 5));
 }
 
@@ -99,9 +101,13 @@ struct call {
   const char* name;
   void (*run)();
 };
-constexpr call calls[] = {{"select_in_place", select_in_place}, {"scan_of_large_elements", scan_of_large_elements},
-                          {"long_segment", long_segment},       {"grid_barrier", grid_barrier},
-                          {"radix_sort", radix_sort},           {"rows_of_several_warps", rows_of_several_warps}};
+constexpr call calls[] = {{"select_in_place", select_in_place},
+                          {"scan_of_large_elements", scan_of_large_elements},
+                          {"long_segment", long_segment},
+                          {"grid_barrier", grid_barrier},
+                          {"radix_sort", radix_sort},
+                          {"row_of_several_warps", long_row<pmpp::spmv_tuning{}>},
+                          {"row_of_several_blocks", long_row<pmpp::spmv_tuning{64, 1, 3, 3, 2}>}};
 
 }  // namespace
 

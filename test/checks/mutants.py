@@ -37,8 +37,10 @@ MUTANTS = [
      "count[d] = 0;\n  block.sync_warp();", "count[d] = 0;\n  if (!{m}) block.sync_warp();"),
     ("radix_sort", "block/radix_rank.hpp",
      "block.sync_warp();  // all have read what the last of the peers writes", "if (!{m}) block.sync_warp();"),
-    ("rows_of_several_warps", "spmv/kernel.hpp",
-     "if (left != 0) block.sync_warp();", "if (left != 0 && !{m}) block.sync_warp();"),
+    ("row_of_several_warps", "spmv/kernel.hpp",
+     "block.sync_warp();  // the parts that one lane has acquired", "if (!{m}) block.sync_warp();  //"),
+    ("row_of_several_blocks", "spmv/kernel.hpp",
+     "block.sync_warp();  // all have read what thread 0 writes next", "if (!{m}) block.sync_warp();"),
 ]
 RUNS, TRIES = 2, 40  # of each call; a mutant shows where blocks take turns, which two OS threads decide
 

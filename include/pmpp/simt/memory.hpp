@@ -102,8 +102,8 @@ struct alignas(16) quad {
 
 namespace detail {
 
-// Host: no processor that we build for promises an access of 16 bytes without further options. Whoever moves a quad holds one
-// of some locks meanwhile, of which ThreadSanitizer knows nothing: they must not order what the GPU's access does not.
+// Host: compilers give an access of 16 bytes only for options that a program may not have. Whoever moves a quad holds one of
+// some locks meanwhile, of which ThreadSanitizer is not told: they must not order what the GPU's access does not.
 inline unsigned char* quad_lock(const quad* p) {
   static unsigned char locks[64 * 64];  // a line of the cache each
   return &locks[reinterpret_cast<std::uintptr_t>(p) / 16 % 64 * 64];

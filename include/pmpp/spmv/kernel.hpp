@@ -228,9 +228,8 @@ private:
       a.parts[2 * index + block.lane()] = block.lane() == 0 ? mine.first : mine.last;
       is_last = simt::atomic_add<simt::order::acq_rel>(a.joined + last, 1u) == static_cast<unsigned>(last - first);
     }
-    unsigned left = block.ballot(is_last);
-    if (left != 0) block.sync_warp();  // the parts that one lane has acquired are read by all
-    for (; left != 0; left &= left - 1) {
+    for (unsigned left = block.ballot(is_last); left != 0; left &= left - 1) {
+      block.sync_warp();  // the parts that one lane has acquired are read by all
       const int lane = simt::trailing_zeros(left);
       const std::int64_t begin = block.shuffle(first, lane), end = block.shuffle(last, lane);
       A sum{};

@@ -1,0 +1,263 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Every primitive whose blocks or warps hand data to each other, in the emulator: small inputs in many small tiles, one type
+// of elements each, in some orders of blocks and threads, on one core and on two. Results are checked, but what this file is
+// for is ThreadSanitizer, to which each CUDA thread is a thread: a fence or a barrier that a kernel lacks is a race. It
+// compiles in a tenth of the time of the tests that it takes its cases from. gemm and the convolutions have no fences of their
+// own but those of block/grid_barrier.hpp.
+#include <algorithm>
+#include <functional>
+#include <numeric>
+#include <vector>
+
+#include <pmpp/bfs.hpp>
+#include <pmpp/histogram.hpp>
+#include <pmpp/reduce.hpp>
+#include <pmpp/scan.hpp>
+#include <pmpp/segmented.hpp>
+#include <pmpp/segmented_sort.hpp>
+#include <pmpp/select.hpp>
+#include <pmpp/sort.hpp>
+#include <pmpp/spmm.hpp>
+#include <pmpp/spmv.hpp>
+#include <pmpp/top_k.hpp>
+
+#include <doctest/doctest.h>
+
+#include "support/orders.hpp"
+#include "support/policies.hpp"
+
+using pmpp::device;
+using pmpp::device_buffer;
+using pmpp::to_host;
+
+namespace {
+
+template <class F>
+void under_some_orders(F f) {
+  test::for_each_order(2, [&](std::uint64_t) { f(); });
+}
+
+std::vector<unsigned> scattered(std::size_t n, unsigned mask = ~0u) {
+  std::vector<unsigned> v(n);
+  for (std::size_t i = 0; i < n; ++i) v[i] = static_cast<unsigned>(i) * 2654435761u >> 5 & mask;
+  return v;
+}
+
+struct is_odd {
+  bool operator()(unsigned x) const { return x % 2 != 0; }
+};
+
+TEST_CASE("select, in place and with the element before") {
+  const auto v = scattered(4000);
+  std::vector<unsigned> odd, distinct;
+  for (const unsigned x : v)
+    if (x % 2 != 0) odd.push_back(x);
+  const auto few = scattered(4000, 1);
+  for (std::size_t i = 0; i < few.size(); ++i)
+    if (i == 0 || few[i] != few[i - 1]) distinct.push_back(few[i]);
+  constexpr pmpp::select_tuning tiny{32, 1, 1};
+  under_some_orders([&] {
+    device_buffer<unsigned> a(v), b(few);
+    const auto end = pmpp::copy_if<tiny>(device, a, a.begin(), is_odd{});
+    auto got = to_host(a);
+    got.resize(static_cast<std::size_t>(end - a.begin()));
+    CHECK(got == odd);
+    const auto end_of_distinct = pmpp::unique_copy<tiny>(device, b, b.begin());
+    got = to_host(b);
+    got.resize(static_cast<std::size_t>(end_of_distinct - b.begin()));
+    CHECK(got == distinct);
+  });
+}
+
+template <class T>
+struct several {
+  T x[4];
+  friend bool operator==(const several&, const several&) = default;
+};
+struct add_all {
+  template <class T>
+  several<T> operator()(const several<T>& a, const several<T>& b) const {
+    return {a.x[0] + b.x[0], a.x[1] + b.x[1], a.x[2] + b.x[2], a.x[3] + b.x[3]};
+  }
+};
+
+template <class T, class Op>
+void check_scan(const T& one, Op op) {
+  const std::vector<T> v(3000, one);
+  std::vector<T> sums(v.size());
+  std::partial_sum(v.begin(), v.end(), sums.begin(), op);
+  under_some_orders([&] {
+    device_buffer<T> a(v);
+    pmpp::inclusive_scan<pmpp::scan_tuning{32, 1, 1}>(device, a, a, op);
+    CHECK(to_host(a) == sums);
+  });
+}
+
+TEST_CASE("scan: values that share a word of 8 or 16 bytes with their flag, and others") {
+  check_scan<int>(3, pmpp::plus{});
+  check_scan<long>(5, pmpp::plus{});
+  check_scan<several<int>>({{1, 2, 3, 4}}, add_all{});
+}
+
+TEST_CASE("reduce") {
+  const auto v = scattered(5000, 0xffff);
+  const auto sum = std::accumulate(v.begin(), v.end(), 0ull);
+  under_some_orders([&] {
+    device_buffer<unsigned> a(v);
+    CHECK(pmpp::reduce<pmpp::reduce_tuning{64, 2, 4}>(device, a, 0ull) == sum);
+    device_buffer<several<long>> b(3000, several<long>{{1, 2, 3, 4}});
+    CHECK(pmpp::reduce<pmpp::reduce_tuning{64, 2, 4}>(device, b, several<long>{}, add_all{}).x[3] == 12000);
+  });
+}
+
+TEST_CASE("segments and runs") {
+  const std::vector<int> offsets{0, 3, 3, 2500, 2501, 2600, 5000};
+  const device_buffer<int> at(offsets);
+  constexpr pmpp::segmented_tuning tiny{32, 16, 3, 32, 0, 0, 0};
+  under_some_orders([&] {
+    device_buffer<int> v(5000, 1), sums(6, 0), keys(5000, 0), counts(5000, 0);
+    std::vector<int> lengths;
+    for (std::size_t i = 1; i < offsets.size(); ++i) lengths.push_back(offsets[i] - offsets[i - 1]);
+    pmpp::segmented_reduce<pmpp::segmented_tuning{.threads = 32}>(device, v, at, sums);
+    CHECK(to_host(sums) == lengths);
+    pmpp::segmented_reduce<tiny>(device, v, at, sums);
+    CHECK(to_host(sums) == lengths);
+    pmpp::segmented_inclusive_scan<tiny>(device, v, at, v);
+    CHECK(to_host(v)[4999] == 2400);
+    std::vector<int> steps(5000);
+    for (int i = 0; i < 5000; ++i) steps[static_cast<std::size_t>(i)] = i / 700 * 3;
+    const device_buffer<int> k(steps);
+    const device_buffer<int> ones(5000, 1);
+    CHECK(pmpp::reduce_by_key<tiny>(device, k, ones, keys, counts).second - counts.begin() == 8);
+    CHECK(to_host(counts)[6] == 700);
+  });
+}
+
+TEST_CASE("radix sort: in one launch, and a launch for each digit") {
+  const auto v = scattered(1500, 0x0fff0fff);
+  auto sorted = v;
+  std::sort(sorted.begin(), sorted.end());
+  constexpr pmpp::sort_tuning passes{
+      .radix_threads = 64, .radix_items = 4, .radix_small_items = 4, .radix_compared = 0, .radix_together = 0};
+  constexpr pmpp::sort_tuning together{.radix_threads = 96,
+                                       .radix_small_items = 3,
+                                       .radix_compared = 200,
+                                       .radix_together = 3,
+                                       .radix_rows = 1,
+                                       .radix_large = 1 << 20,
+                                       .radix_tiles = 1 << 20};
+  under_some_orders([&] {
+    for (const std::size_t n : {180, 500, 1500}) {
+      std::vector<unsigned> part(v.begin(), v.begin() + std::ptrdiff_t(n)), wanted = part;
+      std::sort(wanted.begin(), wanted.end());
+      device_buffer<unsigned> a(part), b(part);
+      pmpp::sort<together>(device, a);
+      CHECK(to_host(a) == wanted);
+      pmpp::sort<passes>(device, b);
+      CHECK(to_host(b) == wanted);
+    }
+  });
+}
+
+struct by_low_bits {
+  bool operator()(unsigned a, unsigned b) const { return (a & 0xfff) < (b & 0xfff); }
+};
+
+TEST_CASE("merge sort, sorted segments and the greatest") {
+  const auto v = scattered(3000);
+  auto sorted = v, tops = v, halves = v;
+  std::stable_sort(sorted.begin(), sorted.end(), by_low_bits{});
+  std::stable_sort(halves.begin(), halves.begin() + 2000, by_low_bits{});
+  std::stable_sort(halves.begin() + 2000, halves.end(), by_low_bits{});
+  std::sort(tops.begin(), tops.end(), std::greater{});
+  tops.resize(20);
+  const device_buffer<int> at(std::vector<int>{0, 2000, 3000});
+  under_some_orders([&] {
+    device_buffer<unsigned> a(v), b(v), c(v), d(v), top(20, 0u), places(20, 0u);
+    pmpp::sort<pmpp::sort_tuning{.threads = 64, .bytes = 32, .pass_bytes = 16, .compared = 1, .ranked = 0}>(
+        device, a, by_low_bits{});
+    CHECK(to_host(a) == sorted);
+    pmpp::segmented_sort<pmpp::sort_tuning{.threads = 32, .bytes = 16}>(device, b, at, by_low_bits{});
+    CHECK(to_host(b) == halves);
+    pmpp::segmented_sort<pmpp::sort_tuning{.threads = 32, .bytes = 16, .four_bytes = 16, .segmented_short = 0}>(
+        device, c, at, by_low_bits{});
+    CHECK(to_host(c) == halves);
+    pmpp::top_k<pmpp::top_k_tuning{32, 64, 2, 16, 32, 1, 1 << 30}>(device, d, 20, top, places);
+    CHECK(to_host(top) == tops);
+  });
+}
+
+TEST_CASE("histogram") {
+  const auto v = scattered(6000, 0x3ff);
+  std::vector<unsigned> counts(400, 0u);
+  for (const unsigned x : v)
+    if (x < 400) ++counts[x];
+  under_some_orders([&] {
+    const device_buffer<unsigned> in(v);
+    device_buffer<unsigned> out(400, 0u);
+    pmpp::histogram_even<pmpp::histogram_tuning{64, 2}>(device, in, out, 0u, 400u);
+    CHECK(to_host(out) == counts);
+    pmpp::histogram_even<pmpp::histogram_tuning{96, 1, 64 + 512, 0, 64}>(device, in, out, 0u, 400u);
+    CHECK(to_host(out) == counts);
+  });
+}
+
+TEST_CASE("sparse products") {
+  // Row 0 has 5 nonzeros, row 1 none, row 2 2,000, and row i > 2 i % 4; all are 1.
+  const int rows = 300;
+  std::vector<int> offsets{0, 5, 5, 2005};
+  for (int i = 3; i < rows; ++i) offsets.push_back(offsets.back() + i % 4);
+  std::vector<float> wanted, wanted_twice;
+  for (int i = 0; i < rows; ++i) {
+    wanted.push_back(2.0f * float(offsets[std::size_t(i) + 1] - offsets[std::size_t(i)]));
+    for (int k = 0; k < 3; ++k) wanted_twice.push_back(wanted.back());
+  }
+  const device_buffer<int> at(offsets), columns(std::size_t(offsets.back()), 0);
+  const device_buffer<float> values(std::size_t(offsets.back()), 1.0f), x(3, 2.0f);
+  const pmpp::csr_view A{rows, 1, at.data(), columns.data(), values.data()};
+  under_some_orders([&] {
+    device_buffer<float> y(rows, 0.0f), c(3 * rows, 0.0f);
+    pmpp::spmv(device, 1.0f, A, x.begin(), 0.0f, y);
+    CHECK(to_host(y) == wanted);
+    pmpp::spmv<pmpp::spmv_tuning{64, 1, 3, 3, 2}>(device, 1.0f, A, x.begin(), 0.0f, y);
+    CHECK(to_host(y) == wanted);
+    pmpp::spmv<pmpp::spmv_tuning{64, 1, 1, 3, 2}>(device, 1.0f, A, x.begin(), 0.0f, y);
+    CHECK(to_host(y) == wanted);
+    pmpp::spmm<pmpp::spmm_tuning{64, 1, 3, 5, 16, 2, 3}>(device, 1.0f, A, pmpp::matrix_view(x.data(), 1, 3), 0.0f,
+                                                          pmpp::matrix_view(c.data(), rows, 3));
+    CHECK(to_host(c) == wanted_twice);
+  });
+}
+
+TEST_CASE("breadth-first search") {
+  // A path of stars: vertex 10 i has its own 9 leaves and the next centre.
+  const int n = 200;
+  std::vector<std::vector<int>> edges(n);
+  const auto join = [&](int u, int v) {
+    edges[std::size_t(u)].push_back(v);
+    edges[std::size_t(v)].push_back(u);
+  };
+  std::vector<int> wanted(n);
+  for (int u = 0; u < n; ++u) {
+    wanted[std::size_t(u)] = u / 10 + (u % 10 != 0);
+    if (u % 10 != 0) join(u, u / 10 * 10);
+    if (u % 10 == 0 && u > 0) join(u, u - 10);
+  }
+  std::vector<int> offsets{0}, ends;
+  for (const auto& list : edges) {
+    ends.insert(ends.end(), list.begin(), list.end());
+    offsets.push_back(int(ends.size()));
+  }
+  const device_buffer<int> at(offsets), to(ends);
+  const pmpp::csr_view<void, const int> graph{n, n, at.data(), to.data()};
+  under_some_orders([&] {
+    device_buffer<int> distance(n, 0);
+    pmpp::bfs<pmpp::bfs_tuning{64, 2, 3, 5, 20, 2, 15, 18}>(device, pmpp::undirected(graph), 0, distance);
+    CHECK(to_host(distance) == wanted);
+    pmpp::bfs<pmpp::bfs_tuning{64, 3, 7, 40, 10, 3, 1 << 20, 1}>(device, pmpp::undirected(graph), 0, distance);
+    CHECK(to_host(distance) == wanted);
+  });
+}
+
+}  // namespace
