@@ -3,11 +3,10 @@
 // Execution policies: the first argument of every algorithm says where it runs and how.
 //
 //   pmpp::seq                                 the calling thread, plain loops: the readable specification
-//   pmpp::host, pmpp::host.threads(8)         the cores of this machine (OpenMP; one thread where the compiler has none)
+//   pmpp::host, pmpp::host.threads(8)         the cores of this machine, or that many threads
 //   pmpp::device                              the current CUDA device, default stream
 //   pmpp::device.on(stream)                   ... that stream (cudaStream_t or pmpp::stream)
 //   pmpp::device.on(stream).with(workspace)   ... with scratch memory from a workspace: no allocation once warm
-//   pmpp::device.relaxed()                    ... may give different bits from run to run where that is faster
 //   pmpp::emulated                            the kernels of `device`, run on the CPU, one fiber per CUDA thread
 //
 // What each promises:
@@ -21,6 +20,8 @@
 #pragma once
 
 #include <concepts>
+#include <stdexcept>
+#include <string>
 #include <type_traits>
 
 #include <pmpp/core/config.hpp>
@@ -44,10 +45,15 @@ struct seq_policy {};
 
 /// Parallel loops on this machine's cores.
 struct host_policy {
-  int thread_count = 0;  ///< threads to use; 0: as many as OpenMP offers
+  int thread_count = 0;  ///< threads to use; 0: OMP_NUM_THREADS where that is set, else as many as there are cores
 
-  /// The same policy with `count` threads. Results do not depend on the count, not even in the last bit.
-  constexpr host_policy threads(int count) const { return {count}; }
+  /// The same policy with at most `count` threads, the calling one among them. Results do not depend on the count, not even
+  /// in the last bit. No more than 16 threads, or than there are cores where these are more, are ever used.
+  /// \throws std::invalid_argument if count is negative
+  constexpr host_policy threads(int count) const {
+    if (count < 0) throw std::invalid_argument("pmpp::host.threads: the count is " + std::to_string(count));
+    return {count};
+  }
 };
 
 /// What runs the kernels of a kernel_policy.
@@ -58,7 +64,6 @@ template <backend Where>
 struct kernel_policy {
   stream_handle stream = nullptr;
   workspace* scratch = nullptr;  ///< scratch memory, or nullptr: allocated in stream order per call
-  bool deterministic = true;     ///< the same bits on every run
 
   constexpr kernel_policy on(stream_handle s) const {
     kernel_policy p = *this;
@@ -68,11 +73,6 @@ struct kernel_policy {
   constexpr kernel_policy with(workspace& w) const {
     kernel_policy p = *this;
     p.scratch = &w;
-    return p;
-  }
-  constexpr kernel_policy relaxed() const {
-    kernel_policy p = *this;
-    p.deterministic = false;
     return p;
   }
 };

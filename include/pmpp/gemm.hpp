@@ -245,6 +245,8 @@ void gemm_anywhere(const P& where, const gemm_problem<TA, TB, TC, S, Epilogue>& 
   const bool column = x.batch == 1 && x.c.cols == 1, row = x.batch == 1 && x.c.rows == 1 && !column;
   if constexpr (std::is_same_v<P, seq_policy>) {
     gemm_by_definition<A>(x);
+  } else if (!on_blocks && x.batch * x.c.rows * x.c.cols <= 4 && x.k <= 16) {
+    gemm_by_definition<A>(x);  // sooner than memory is taken
   } else if (column || row) {
     const auto run = [&](const auto& y) {
       if constexpr (on_blocks)

@@ -336,6 +336,8 @@ void scan_on_host(const P& where, const input<In>& in, Out out, const scan_start
     scan_elements<Kind, false>(in.first, out, 0, n, start.value, start.present, op);
   } else {
     const std::int64_t grain = host_loop::grain_of<value_of<In>>(n);
+    constexpr bool fours = std::is_floating_point_v<A>;
+    if (n <= grain) return scan_elements<Kind, fours>(in.first, out, 0, n, start.value, start.present, op);
     host_loop::turns order;
     A running = start.value;
     host_loop::parallel_for(where, ceil_div(n, grain), [&](std::int64_t) {
@@ -347,7 +349,7 @@ void scan_on_host(const P& where, const input<In>& in, Out out, const scan_start
       const A before = running;
       running = has_before ? static_cast<A>(op(before, sum)) : sum;
       mine.pass();
-      scan_elements<Kind, std::is_floating_point_v<A>>(in.first, out, begin, end, before, has_before, op);
+      scan_elements<Kind, fours>(in.first, out, begin, end, before, has_before, op);
     });
   }
 }

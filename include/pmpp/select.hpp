@@ -486,7 +486,8 @@ selection select_on_host(const host_policy& where, const input<In>& in, Out out,
   host_loop::turns order;
   std::int64_t kept = 0;
   X last{};  // element before the task whose turn it is
-  host_loop::parallel_for(where, smaller(tasks, host_loop::thread_count(where)), [&](std::int64_t) {
+  host_loop::parallel_parts(where, smaller(tasks, host_loop::thread_count(where)), [&](std::int64_t) {
+    if (__atomic_load_n(&order.taken, __ATOMIC_RELAXED) >= tasks) return;
     host_loop::task_results<T> gathered(grain);
     for (;;) {
       host_loop::turn mine(order);

@@ -509,7 +509,7 @@ void merge_sort_on_host(const P& where, const In& in, const Data& data, std::int
       for (std::int64_t begin = 0; begin < n; begin += part) body(begin, smaller(n, begin + part));
     });
   } else {
-    host_loop::parallel_for(where, ceil_div(n, part), sort_part);
+    host_loop::parallel_parts(where, ceil_div(n, part), sort_part);
     merge_rounds([&](auto body) { host_loop::parallel_ranges(where, n, body); });
   }
 }

@@ -458,7 +458,7 @@ void top_k_on_host(const P& where, const In& in, std::int64_t begin, std::int64_
   const std::int64_t n = end - begin;
   std::int64_t parts = 1;
   if constexpr (!std::is_same_v<P, seq_policy>)
-    parts = larger(std::int64_t(1), smaller(host_loop::thread_count(where), n / larger(8 * k, host_loop::grain)));
+    parts = larger(std::int64_t(1), smaller(host_loop::part_count(where), n / larger(8 * k, host_loop::grain)));
   const std::int64_t share = larger(std::int64_t(1), ceil_div(n, parts));
   raw_array<element> found(parts * 2 * k);
   raw_array<std::int64_t> counts(parts);
@@ -469,7 +469,7 @@ void top_k_on_host(const P& where, const In& in, std::int64_t begin, std::int64_
   if constexpr (std::is_same_v<P, seq_policy>)
     take(0);
   else
-    host_loop::parallel_for(where, parts, take);
+    host_loop::parallel_parts(where, parts, take);
   std::int64_t count = 0;
   for (std::int64_t part = 0; part < parts; ++part)
     for (std::int64_t i = 0; i < counts.data()[part]; ++i) found.data()[count++] = found.data()[part * 2 * k + i];

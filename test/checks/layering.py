@@ -53,16 +53,15 @@ EXTERNAL = {
                            "simt/machine_of.hpp", "core/error.hpp"],
     "cuda_fp16.h":        ["*"],  # types of elements
     "cuda_bf16.h":        ["*"],
-    "omp.h":              ["host/*"],
     "boost/*":            ["simt/fiber.hpp"],
     "ucontext.h":         ["simt/fiber.hpp"],
     "sys/mman.h":         ["simt/fiber.hpp"],
-    "sched.h":            ["host/parallel_for.hpp"],
-    "time.h":             ["simt/emulator.hpp", "memory/reply.hpp"],
-    "pthread.h":          ["memory/reply.hpp"],  # <mutex> and <chrono> would cost every user 0.5 s of compile time
+    "sched.h":            ["host/*"],
+    "time.h":             ["simt/emulator.hpp", "memory/reply.hpp", "host/pool.hpp"],
+    "pthread.h":          ["memory/reply.hpp", "host/pool.hpp"],  # <mutex> and <chrono> would cost every user 0.5 s of compile time
     "locale.h":           ["io/lines.hpp"],  # POSIX: the locale of one thread
     "cxxabi.h":           ["simt/emulator.hpp"],
-    "unistd.h":           ["simt/fiber.hpp", "memory/raw.hpp"],
+    "unistd.h":           ["simt/fiber.hpp", "memory/raw.hpp", "host/*"],
     "sanitizer/*":        ["simt/fiber.hpp", "simt/emulated_block.hpp"],
     "png.h":              ["io/png.hpp"],
     "zlib.h":             ["io/*"],

@@ -127,7 +127,7 @@ private:
     const std::int64_t threads = alone ? 1 : smaller(host_loop::thread_count(where_), pieces);
     host_loop::task_results<task_totals> sums(larger(threads, std::int64_t(1)));
     std::int64_t ticket = 0;
-    host_loop::parallel_for(where_, threads, [&](std::int64_t t) {
+    host_loop::parallel_parts(where_, threads, [&](std::int64_t t) {
       totals sum;
       for (;;) {
         const std::int64_t i = __atomic_fetch_add(&ticket, 1, __ATOMIC_RELAXED);

@@ -171,9 +171,12 @@ void gemm_on_cores(const host_policy& where, const gemm_problem<TA, TB, TC, S, E
       });
       const std::int64_t part = round_up(ceil_div(length, parts), std::int64_t(tile.cols));
       const std::int64_t tasks = row_blocks * ceil_div(length, part), workers = smaller(threads, tasks);
-      host_loop::parallel_for(team, workers, [&](std::int64_t worker) {
+      std::int64_t claimed = 0;
+      host_loop::parallel_parts(team, workers, [&](std::int64_t) {
+        std::int64_t task = __atomic_fetch_add(&claimed, 1, __ATOMIC_RELAXED);
+        if (task >= tasks) return;
         const packed_memory<A> packed_a(rows * depth), sums(rows * part);
-        for (std::int64_t task = worker; task < tasks; task += workers) {
+        for (; task < tasks; task = __atomic_fetch_add(&claimed, 1, __ATOMIC_RELAXED)) {
           const std::int64_t row = task % row_blocks * rows, high = smaller(rows, m - row);
           const std::int64_t from = task / row_blocks * part, wide = smaller(part, length - from);
           for (std::int64_t i = 0; i < rows * part; ++i) sums.data()[i] = A{};

@@ -450,19 +450,19 @@ void histogram_on_host([[maybe_unused]] const P& where, const input<In>& in, con
     for (std::int64_t i = 0; i < output.slots; ++i) output.counts[i] = 0;
     for (int c = 0; c < Layers::active && output.rejected != nullptr; ++c) output.rejected[c] = 0;
   }
-  if constexpr (std::is_same_v<P, seq_policy>) {
+  if (std::is_same_v<P, seq_policy> || n < 2048) {  // a table does not pay
     for (std::int64_t i = 0; i < n; ++i) {
       const auto channel = static_cast<int>(i % Layers::channels);
       if (channel < Layers::active) add(Layers::slot(bin_of(in.first[i]), binning.bins, channel), 1);
     }
-  } else {
+  } else if constexpr (!std::is_same_v<P, seq_policy>) {
     constexpr bool bytes = sizeof(value_of<In>) == 1;
     const std::int64_t entries = bytes ? 256 * Layers::active : slots, copies = entries <= 1024 ? 4 : 1;
     const std::int64_t table_size = round_up<std::int64_t>(entries * copies, 8);  // whole cache lines
     const std::int64_t worthwhile = n / larger(host_loop::grain, 2 * table_size);
-    const std::int64_t tasks = larger<std::int64_t>(1, smaller(host_loop::thread_count(where), worthwhile));
+    const std::int64_t tasks = larger<std::int64_t>(1, smaller(host_loop::part_count(where), worthwhile));
     host_loop::task_results<std::uint64_t> tables(tasks * table_size);
-    host_loop::parallel_for(where, tasks, [&](std::int64_t t) {
+    host_loop::parallel_parts(where, tasks, [&](std::int64_t t) {
       const std::int64_t end = n / tasks * (t + 1) + (t == tasks - 1 ? n % tasks : 0);
       const auto run = [&](auto spread) {
         count_on_host<Layers, decltype(spread)::value>(in.first, n / tasks * t, end, bin_of,

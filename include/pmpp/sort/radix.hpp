@@ -561,21 +561,21 @@ void radix_sort_on_host(const P& where, const In& in, const Data& data, T* other
     return Code::encode(radix_key_of(block::element_as<T>(value_of<It>(from[i]))));
   };
   std::int64_t parts = 1;
-  if constexpr (!std::is_same_v<P, seq_policy>)
-    parts = smaller(host_loop::thread_count(where), ceil_div(n, std::int64_t(4) * host_loop::grain));
+  if constexpr (!std::is_same_v<P, seq_policy>)  // parts cost a third more work: they count again before each pass
+    parts = n < 16 * host_loop::grain ? 1 : smaller(host_loop::part_count(where), n / (4 * host_loop::grain));
   const std::int64_t size = ceil_div(n, parts);
   const auto for_parts = [&](auto task) {
     if constexpr (std::is_same_v<P, seq_policy>)
       task(std::int64_t(0));
     else
-      host_loop::parallel_for(where, parts, task);
+      host_loop::parallel_parts(where, parts, task);
   };
   host_loop::task_results<digit_counts> found(parts);
   const bool in_place = same_place(in, data);
   int passes = larger(1, ceil_div(range.hi - range.lo, block::radix_bits));
   if (in_place) passes = round_up(passes, 2);
-  for_parts([&](std::int64_t part) {
-    for (std::int64_t i = part * size; i < smaller(n, (part + 1) * size); ++i) {
+  for_parts([&, passes, range, found = found.data()](std::int64_t part) {  // by reference: read again for each element
+    for (std::int64_t i = part * size, end = smaller(n, i + size); i < end; ++i) {
       const auto code = code_of(in, i);
       for (int p = 0; p < passes; ++p) ++found[part].of[p][radix_digit::of(p, range)(code)];
     }
@@ -607,10 +607,10 @@ void radix_sort_on_host(const P& where, const In& in, const Data& data, T* other
     const radix_digit digit = radix_digit::of(p, range);
     if (moved && parts > 1)
       read_home(plan[p].source, [&](const auto& from) {
-        for_parts([&](std::int64_t part) {
+        for_parts([&, from, digit](std::int64_t part) {
           auto& count = found[part].of[p];
           for (std::int64_t& c : count) c = 0;
-          for (std::int64_t i = part * size; i < smaller(n, (part + 1) * size); ++i) ++count[digit(code_of(from, i))];
+          for (std::int64_t i = part * size, end = smaller(n, i + size); i < end; ++i) ++count[digit(code_of(from, i))];
         });
       });
     std::int64_t place = 0;
@@ -622,10 +622,10 @@ void radix_sort_on_host(const P& where, const In& in, const Data& data, T* other
       }
     read_home(plan[p].source, [&](const auto& from) {
       write_home(plan[p].target, [&](const auto& to) {
-        for_parts([&](std::int64_t part) {
+        for_parts([&, from, to, digit](std::int64_t part) {
           using It = std::remove_cvref_t<decltype(from)>;
           auto& next = found[part].of[p];
-          for (std::int64_t i = part * size; i < smaller(n, (part + 1) * size); ++i) {
+          for (std::int64_t i = part * size, end = smaller(n, i + size); i < end; ++i) {
             const T x = block::element_as<T>(value_of<It>(from[i]));
             block::assign(to, next[digit(Code::encode(radix_key_of(x)))]++, x);
           }
