@@ -47,6 +47,11 @@ def flag(name):
     return found
 
 
+def base_of(architecture):
+    """As nvcc lists it: 90a as sm_90."""
+    return "sm_" + architecture.rstrip("af")
+
+
 def kernel_of(names):
     """The class of each kernel: merge_kernel of run_kernel<256, pmpp::cuda_build::detail::merge_kernel<int*, ...>, ...>."""
     plain = subprocess.run(["c++filt"], input="\n".join(names), text=True, capture_output=True).stdout.splitlines()
@@ -93,9 +98,9 @@ def main():
     pairs = [(a, n) for n in names for a in ARCHITECTURES] if everything or only or asked else list(SAMPLE)
     pairs = [(a, n) for a, n in pairs if re.search(only or "", n) and (not asked or a in asked.split(","))]
     for architecture in ARCHITECTURES:
-        if f"sm_{architecture}" not in known and any(a == architecture for a, _ in pairs):
+        if base_of(architecture) not in known and any(a == architecture for a, _ in pairs):
             print(f"not compiled for {architecture}: this nvcc does not know it")
-    pairs = [(a, n) for a, n in pairs if f"sm_{a}" in known]
+    pairs = [(a, n) for a, n in pairs if base_of(a) in known]
 
     path = tools.root / "test" / "checks" / "spills.txt"
     comments, noted = [], {}
