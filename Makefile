@@ -2,11 +2,12 @@
 # Two commands to begin with: `make demo` and `make test`. They install what is missing where they may, or say what is.
 # Development itself uses CMake: see CONTRIBUTING.md.
 
-.PHONY: help demo test bench bench-compare tune docs install-deps format clean
+.PHONY: help demo test test-device bench bench-compare tune docs install-deps format clean
 
 help:
 	@echo "make demo [DATA=folder]   build and run the demonstration"
 	@echo "make test                 build and test everything that this machine can"
+	@echo "make test-device [ARGS=...]   every device test, sanitizers and both GPUs, in 10 minutes; ARGS=--help"
 	@echo "make bench [ARGS=...]     build and run the benchmarks; a report with pictures in build/bench/report"
 	@echo "make bench-compare BEFORE=a.json AFTER=b.json    name what got slower by more than 5 %"
 	@echo "make tune [ARGS=scan]     sweep the tunings on the GPU at hand; writes build/tune/pmpp_tuning.hpp"
@@ -20,6 +21,9 @@ demo:
 
 test:
 	@scripts/test.sh
+
+test-device:
+	@scripts/test-device.sh $(ARGS)
 
 bench:
 	@ARGS="$(ARGS)" scripts/bench.sh
