@@ -46,7 +46,7 @@ struct segmented_tuning {
   /// Where blocks have too little shared memory for these tiles.
   constexpr segmented_tuning least() const {
     segmented_tuning tuning = *this;
-    tuning.threads = smaller(threads, 128);
+    tuning.threads = smaller(threads, 64);
     tuning.bytes = smaller(bytes, 144);
     tuning.row_bytes = smaller(row_bytes, 12 * 1024);
     return tuning;

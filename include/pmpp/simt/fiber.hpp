@@ -23,6 +23,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <exception>
@@ -49,7 +50,9 @@ struct fiber_stack {
 };
 
 /// Owns the memory of `count` stacks, each above a guard page: a kernel that overruns its stack stops with a
-/// segmentation fault instead of writing into its neighbour's. Pages that are never touched cost no memory.
+/// segmentation fault instead of writing into its neighbour's. Pages that are never touched cost no memory. A guard costs
+/// two mappings, of which Linux allows a process 65,530: past 8192 stacks (a grid whose blocks all wait for each other on
+/// a machine of more than a hundred multiprocessors) further ones have none.
 class stack_slab {
 public:
   explicit stack_slab(int count, std::size_t bytes) : page_(std::size_t(::sysconf(_SC_PAGESIZE))), count_(count) {
@@ -58,10 +61,14 @@ public:
                           MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (memory == MAP_FAILED) throw std::bad_alloc();
     memory_ = static_cast<std::byte*>(memory);
-    for (int i = 0; i < count_; ++i)  // a failure only costs the protection: the number of mappings is limited
+    if (stacks().fetch_add(count_, std::memory_order_relaxed) + count_ > most_guarded) return;
+    for (int i = 0; i < count_; ++i)  // a failure only costs the protection
       static_cast<void>(::mprotect(memory_ + stride_ * std::size_t(i), page_, PROT_NONE));
   }
-  ~stack_slab() { ::munmap(memory_, stride_ * std::size_t(count_)); }
+  ~stack_slab() {
+    ::munmap(memory_, stride_ * std::size_t(count_));
+    stacks().fetch_sub(count_, std::memory_order_relaxed);
+  }
   stack_slab(const stack_slab&) = delete;
   stack_slab& operator=(const stack_slab&) = delete;
 
@@ -75,6 +82,12 @@ public:
   }
 
 private:
+  static constexpr int most_guarded = 8192;
+  static std::atomic<int>& stacks() {
+    static std::atomic<int> all{0};
+    return all;
+  }
+
   std::byte* memory_ = nullptr;
   std::size_t page_, stride_ = 0;
   int count_;
