@@ -33,13 +33,19 @@ using test::check_product, test::layout, test::matrix, test::random_layout, test
 
 namespace {
 
+// clang-format off
 // Of one warp, so that small products have many tiles; all four shapes are tried by giving one shape to all.
-constexpr pmpp::gemm_tile flat{16, 32, 8, 3, 4, 4, 4, 1}, high{32, 16, 8, 3, 4, 4, 8, 1, 2},
-    few{8, 64, 16, 3, 4, 4, 2, 1}, two_warps{32, 32, 8, 4, 4, 4, 4, 1, 8};
+constexpr pmpp::gemm_tile flat{.m = 16, .n = 32, .k = 8, .stages = 3, .thread_m = 4, .thread_n = 4, .lanes_m = 4, .blocks = 1},
+    high{.m = 32, .n = 16, .k = 8, .stages = 3, .thread_m = 4, .thread_n = 4, .lanes_m = 8, .blocks = 1, .unrolled_k = 2},
+    few{.m = 8, .n = 64, .k = 16, .stages = 3, .thread_m = 4, .thread_n = 4, .lanes_m = 2, .blocks = 1},
+    two_warps{.m = 32, .n = 32, .k = 8, .stages = 4, .thread_m = 4, .thread_n = 4, .lanes_m = 4, .blocks = 1, .unrolled_k = 8};
 // A warp multiplies a half or a quarter of each slab.
-constexpr pmpp::gemm_tile halves{16, 32, 16, 3, 4, 4, 4, 1, 4, 2}, quarters{32, 32, 32, 3, 4, 8, 8, 1, 8, 4};
-constexpr pmpp::gemm_tuning tiny{flat, high, few, flat, {}, {}, {}, {4, 64, 2}, {8, 32, 4}};
-constexpr pmpp::gemm_tuning other{two_warps, two_warps, two_warps, two_warps};
+constexpr pmpp::gemm_tile halves{.m = 16, .n = 32, .k = 16, .stages = 3, .thread_m = 4, .thread_n = 4, .lanes_m = 4, .blocks = 1, .unrolled_k = 4, .slices = 2},
+    quarters{.m = 32, .n = 32, .k = 32, .stages = 3, .thread_m = 4, .thread_n = 8, .lanes_m = 8, .blocks = 1, .unrolled_k = 8, .slices = 4};
+constexpr pmpp::gemm_tuning tiny{.large = flat, .small = high, .wide = few, .each = flat,
+                                  .thin = {.rows = 4, .k = 64, .stages = 2}, .strip = {.rows = 8, .k = 32, .stages = 4}};
+constexpr pmpp::gemm_tuning other{.large = two_warps, .small = two_warps, .wide = two_warps, .each = two_warps};
+// clang-format on
 
 }  // namespace
 
@@ -190,20 +196,21 @@ TEST_CASE("gemm: warps that share a tile; whole tiles beside tiles whose k is sp
 
 TEST_CASE("gemm: a plan in waves covers the product and leaves no multiprocessor with more than it has room for") {
   using pmpp::detail::gemm_cost_of, pmpp::gemm_tuning_for;
-  constexpr pmpp::detail::gemm_cost costs[] = {gemm_cost_of<gemm_tuning_for<float>().large, float>(),
-                                               gemm_cost_of<gemm_tuning_for<float>().small, float>(),
-                                               gemm_cost_of<gemm_tuning_for<float>().oblong, float>()};
   for (int i = 0; i < 3000; ++i) {
     const auto size = [] { return 1 + test::random_values<std::uint32_t>(1)[0] % random_of({40u, 700u, 5000u}); };
     const std::int64_t m = size(), n = size(), k = i % 50 == 0 ? 0 : std::int64_t(size()), batch = 1 + i % 4 / 3 * 5;
-    const int processors = random_of({1, 7, 108, 132});
-    const auto& tile = costs[i % 3];
+    pmpp::machine on = pmpp::known_machines[i % 7].limits;  // all but the one that none of these tiles fits
+    if (i % 4 == 0) on.multiprocessors = random_of({1, 7, 132});
+    const int processors = on.multiprocessors;
+    const auto tile = i % 3 == 0   ? gemm_cost_of<gemm_tuning_for<float>().large, float>(on)
+                      : i % 3 == 1 ? gemm_cost_of<gemm_tuning_for<float>().small, float>(on)
+                                   : gemm_cost_of<gemm_tuning_for<float>().oblong, float>(on);
     CAPTURE(m);
     CAPTURE(n);
     CAPTURE(k);
     CAPTURE(batch);
     CAPTURE(processors);
-    const auto plan = pmpp::detail::plan_waves(tile, m, n, k, batch, processors);
+    const auto plan = pmpp::detail::plan_waves(tile, m, n, k, batch, on);
     const std::int64_t tiles = plan.tiles_m * plan.tiles_n * batch, wave = std::int64_t(tile.blocks) * processors;
     CHECK(plan.tiles_m * tile.m >= m);
     CHECK(plan.tiles_n * tile.n >= n);
@@ -218,8 +225,9 @@ TEST_CASE("gemm: a plan in waves covers the product and leaves no multiprocessor
 
 // Where the last tiles do not fill the machine they are split, beside whole ones or behind them.
 TEST_CASE("gemm: what is left over of a wave is split") {
-  constexpr auto tile = pmpp::detail::gemm_cost_of<pmpp::gemm_tuning_for<float>().small, float>();
-  const auto plan = [&](std::int64_t n) { return pmpp::detail::plan_waves(tile, n, n, n, 1, 132); };
+  constexpr pmpp::machine h100{};
+  constexpr auto tile = pmpp::detail::gemm_cost_of<pmpp::gemm_tuning_for<float>().small, float>(h100);
+  const auto plan = [&](std::int64_t n) { return pmpp::detail::plan_waves(tile, n, n, n, 1, h100); };
   CHECK(plan(1280).whole == 396);  // 400 tiles of 64 x 64, 396 at a time
   CHECK(plan(1280).splits > 8);
   CHECK(plan(1152).whole == 264);  // 324 tiles: two for each multiprocessor, and half of one
@@ -229,6 +237,13 @@ TEST_CASE("gemm: what is left over of a wave is split") {
 
 TEST_CASE("gemm: shares of all tiles' slabs, which end anywhere") {
   using where = test::device_place;
+#if PMPP_WITH_EMULATOR
+  // So that many blocks run at once, whatever is played, and have the shared memory.
+  constexpr pmpp::machine h100{};
+  auto options = pmpp::simt::detail::options_of_this_launch();
+  options.plays = &h100;
+  const pmpp::simt::scoped_emulator_options scope(options);
+#endif
   for (int i = 0; i < 32; ++i) {
     const auto size = [] { return 4 * random_of<std::int64_t>({1, 8, 15, 16, 17, 32, 33, 65}); };
     const std::int64_t m = size(), n = size(), k = 4 * random_of<std::int64_t>({1, 2, 3, 16, 25, 100});
@@ -236,9 +251,11 @@ TEST_CASE("gemm: shares of all tiles' slabs, which end anywhere") {
     CAPTURE(blocks);
     const auto multiply = [&](const auto& x) {
       if (i % 2 == 0)
-        pmpp::detail::gemm_by_shares<pmpp::gemm_share{128, 128, 16, 3}, float>(typename where::policy{}, x, blocks);
+        pmpp::detail::gemm_by_shares<pmpp::gemm_share{.m = 128, .n = 128, .k = 16, .stages = 3}, float>(
+            typename where::policy{}, x, blocks);
       else
-        pmpp::detail::gemm_by_shares<pmpp::gemm_share{64, 64, 32, 3}, float>(typename where::policy{}, x, blocks);
+        pmpp::detail::gemm_by_shares<pmpp::gemm_share{.m = 64, .n = 64, .k = 32, .stages = 3}, float>(
+            typename where::policy{}, x, blocks);
     };
     try_problem<where>(m, n, k, 1, i & 2, i & 4, multiply);
   }
@@ -247,7 +264,7 @@ TEST_CASE("gemm: shares of all tiles' slabs, which end anywhere") {
 TEST_ALL_PLACES("gemm: shares, at any size and in any layout") {
   constexpr pmpp::gemm_tuning tuning = [] {
     auto t = pmpp::gemm_tuning_for<float>();
-    t.share = {64, 64, 32, 5};
+    t.share = t.small_share;
     return t;
   }();
   for (const auto& [m, n, k] : {std::array<std::int64_t, 3>{64, 64, 1500}, {100, 70, 900}, {33, 130, 700}})
