@@ -59,7 +59,7 @@ TEST_ALL_PLACES("gemm: a few rows or columns, in strips") {
 TEST_ALL_PLACES("gemm: shares, at any size and in any layout") {
   constexpr pmpp::gemm_tuning tuning = [] {
     auto t = pmpp::gemm_tuning_for<float>();
-    t.share = {64, 64, 32, 5};
+    t.share = t.small_share;
     return t;
   }();
   for (const auto& [m, n, k] : {std::array<std::int64_t, 3>{64, 64, 1500}, {100, 70, 900}, {33, 130, 700}})

@@ -97,20 +97,21 @@ TEST_CASE("gemm: warps that share a tile; whole tiles beside tiles whose k is sp
 
 TEST_CASE("gemm: a plan in waves covers the product and leaves no multiprocessor with more than it has room for") {
   using pmpp::detail::gemm_cost_of, pmpp::gemm_tuning_for;
-  constexpr pmpp::detail::gemm_cost costs[] = {gemm_cost_of<gemm_tuning_for<float>().large, float>(),
-                                               gemm_cost_of<gemm_tuning_for<float>().small, float>(),
-                                               gemm_cost_of<gemm_tuning_for<float>().oblong, float>()};
   for (int i = 0; i < 3000; ++i) {
     const auto size = [] { return 1 + test::random_values<std::uint32_t>(1)[0] % random_of({40u, 700u, 5000u}); };
     const std::int64_t m = size(), n = size(), k = i % 50 == 0 ? 0 : std::int64_t(size()), batch = 1 + i % 4 / 3 * 5;
-    const int processors = random_of({1, 7, 108, 132});
-    const auto& tile = costs[i % 3];
+    pmpp::machine on = pmpp::known_machines[i % 7].limits;  // all but the one that none of these tiles fits
+    if (i % 4 == 0) on.multiprocessors = random_of({1, 7, 132});
+    const int processors = on.multiprocessors;
+    const auto tile = i % 3 == 0   ? gemm_cost_of<gemm_tuning_for<float>().large, float>(on)
+                      : i % 3 == 1 ? gemm_cost_of<gemm_tuning_for<float>().small, float>(on)
+                                   : gemm_cost_of<gemm_tuning_for<float>().oblong, float>(on);
     CAPTURE(m);
     CAPTURE(n);
     CAPTURE(k);
     CAPTURE(batch);
     CAPTURE(processors);
-    const auto plan = pmpp::detail::plan_waves(tile, m, n, k, batch, processors);
+    const auto plan = pmpp::detail::plan_waves(tile, m, n, k, batch, on);
     const std::int64_t tiles = plan.tiles_m * plan.tiles_n * batch, wave = std::int64_t(tile.blocks) * processors;
     CHECK(plan.tiles_m * tile.m >= m);
     CHECK(plan.tiles_n * tile.n >= n);
@@ -125,8 +126,9 @@ TEST_CASE("gemm: a plan in waves covers the product and leaves no multiprocessor
 
 // Where the last tiles do not fill the machine they are split, beside whole ones or behind them.
 TEST_CASE("gemm: what is left over of a wave is split") {
-  constexpr auto tile = pmpp::detail::gemm_cost_of<pmpp::gemm_tuning_for<float>().small, float>();
-  const auto plan = [&](std::int64_t n) { return pmpp::detail::plan_waves(tile, n, n, n, 1, 132); };
+  constexpr pmpp::machine h100{};
+  constexpr auto tile = pmpp::detail::gemm_cost_of<pmpp::gemm_tuning_for<float>().small, float>(h100);
+  const auto plan = [&](std::int64_t n) { return pmpp::detail::plan_waves(tile, n, n, n, 1, h100); };
   CHECK(plan(1280).whole == 396);  // 400 tiles of 64 x 64, 396 at a time
   CHECK(plan(1280).splits > 8);
   CHECK(plan(1152).whole == 264);  // 324 tiles: two for each multiprocessor, and half of one
@@ -136,6 +138,13 @@ TEST_CASE("gemm: what is left over of a wave is split") {
 
 TEST_CASE("gemm: shares of all tiles' slabs, which end anywhere") {
   using where = test::device_place;
+#if PMPP_WITH_EMULATOR
+  // So that many blocks run at once, whatever is played, and have the shared memory.
+  constexpr pmpp::machine h100{};
+  auto options = pmpp::simt::detail::options_of_this_launch();
+  options.plays = &h100;
+  const pmpp::simt::scoped_emulator_options scope(options);
+#endif
   for (int i = 0; i < 32; ++i) {
     const auto size = [] { return 4 * random_of<std::int64_t>({1, 8, 15, 16, 17, 32, 33, 65}); };
     const std::int64_t m = size(), n = size(), k = 4 * random_of<std::int64_t>({1, 2, 3, 16, 25, 100});
@@ -143,9 +152,9 @@ TEST_CASE("gemm: shares of all tiles' slabs, which end anywhere") {
     CAPTURE(blocks);
     const auto multiply = [&](const auto& x) {
       if (i % 2 == 0)
-        pmpp::detail::gemm_by_shares<pmpp::gemm_share{128, 128, 16, 3}, float>(typename where::policy{}, x, blocks);
+        pmpp::detail::gemm_by_shares<pmpp::gemm_share{.m = 128, .n = 128, .k = 16, .stages = 3}, float>(typename where::policy{}, x, blocks);
       else
-        pmpp::detail::gemm_by_shares<pmpp::gemm_share{64, 64, 32, 3}, float>(typename where::policy{}, x, blocks);
+        pmpp::detail::gemm_by_shares<pmpp::gemm_share{.m = 64, .n = 64, .k = 32, .stages = 3}, float>(typename where::policy{}, x, blocks);
     };
     try_problem<where>(m, n, k, 1, i & 2, i & 4, multiply);
   }

@@ -38,6 +38,7 @@
 #include <pmpp/core/config.hpp>
 #include <pmpp/core/contiguous.hpp>
 #include <pmpp/core/error.hpp>
+#include <pmpp/core/machine.hpp>
 #include <pmpp/core/math.hpp>
 #include <pmpp/core/matrix_view.hpp>
 #include <pmpp/core/overlap.hpp>
@@ -170,15 +171,26 @@ convolution_task<In, Out> task_of(const convolution<In, Tap, Out>& c, const conv
           0,    0};
 }
 
+/// By convolution_kernel; where its tile does not fit the machine, by that of half as many warps.
 template <convolution_shape Shape, class P, class In, class Tap, class Out>
 void launch_any(const P& where, const convolution<In, Tap, Out>& c, bool mask_in_place) {
   using kernel = convolution_kernel<In, Tap, Out, parameter_taps, Shape>;
+  const machine& on = machine_of(where);
+  if constexpr (kernel::shared_bytes(1, Shape.part) > least_shared_per_block<P> && Shape.warps_x * Shape.warps_y > 1) {
+    constexpr convolution_shape half{
+        ceil_div(Shape.warps_x, 2), ceil_div(Shape.warps_y, 2), Shape.groups, Shape.rows, Shape.blocks, Shape.part};
+    if (!on.fits(kernel::shared_bytes(1, Shape.part))) return launch_any<half>(where, c, mask_in_place);
+  }
   auto task = task_of(c, Shape);
   const std::int64_t columns = round_up(task.margin(c.mask.width) + c.mask.width, std::int64_t(4));
   task.columns = static_cast<int>(smaller(columns, std::int64_t(Shape.part)));
   task.rows = static_cast<int>(smaller(c.mask.height, std::int64_t(Shape.part)));
-  // Two blocks of a multiprocessor at least.
-  while (2 * kernel::shared_bytes(task.rows, task.columns) > shared_limit(where)) task.rows = ceil_div(task.rows, 2);
+  // Two blocks of a multiprocessor at least, where that is possible.
+  const auto fit = [&](std::size_t blocks) { return on.fits(blocks * kernel::shared_bytes(task.rows, task.columns)); };
+  const int all = task.rows;
+  while (task.rows > 1 && !fit(2)) task.rows = ceil_div(task.rows, 2);
+  if (!fit(2)) task.rows = all;
+  while (task.rows > 1 && !fit(1)) task.rows = ceil_div(task.rows, 2);
   launch(where, grid{task.tiles, Shape.threads(), kernel::shared_bytes(task.rows, task.columns)}, kernel{}, task,
          argument_of<parameter_taps>(c.mask, mask_in_place));
 }
@@ -208,8 +220,7 @@ template <int Size, convolution_tuning Tuning, class P, class In, class Tap, cla
 bool launch_strips(const P& where, const convolution<In, Tap, Out>& c, bool mask_in_place) {
   using kernel = strip_kernel<In, Tap, Out, Size, Tuning.strip_blocks>;
   const std::int64_t strips = ceil_div(c.out.width, std::int64_t(kernel::width));
-  const std::int64_t rows =
-      section_rows(c.out.height, 1, Size, strips, processor_count(where) * std::int64_t(kernel::min_blocks));
+  const std::int64_t rows = section_rows(c.out.height, 1, Size, strips, resident_blocks<kernel>(machine_of(where)));
   if (c.out.depth > 1 || !fits_strips(c.in) || rows < Tuning.strip_least * Size) return false;
   const std::int64_t section = round_up(rows + Size - 1, std::int64_t(kernel::rows)) - (Size - 1);
   const strip_task<In, Out> task{c.in, c.out, c.outside, c.in.in_fours(), c.out.in_fours(), strips, section};
@@ -262,9 +273,8 @@ bool launch_volume(const P& where, const convolution<In, Tap, Out>& c, bool mask
   if (c.mask.width != Width || c.mask.height > kernel::most || c.mask.depth > Planes || c.mask.depth < Planes - 1 ||
       !is_element)
     return false;
-  launch_tiles<kernel, 3>(where, problem, c.in.in_fours(), c.mask.depth,
-                          argument_of<kernel::most * Planes * Width>(c.mask, mask_in_place));
-  return true;
+  return launch_tiles<kernel, 3>(where, problem, c.in.in_fours(), c.mask.depth,
+                                 argument_of<kernel::most * Planes * Width>(c.mask, mask_in_place));
 }
 
 /// The kernel for the task, which may have several planes if `Volumes`. Taps are used where they lie, or come as parameters.
@@ -278,8 +288,9 @@ void choose_kernel(const P& where, const convolution<In, Tap, Out>& c, bool mask
         return m.width == 3 ? launch_pixels<3, Tuning>(where, c) : launch_pixels<5, Tuning>(where, c);
     if constexpr (Volumes && std::is_same_v<In, float>)
       if (m.depth == 3 && m.height == 3 && m.width == 3)
-        return launch_planes<3, 1, stencil_tuning{}>(where, problem_of(c),
-                                                     volume_mask<Tap, Out>{argument_of<27>(c.mask, mask_in_place)});
+        if (launch_planes<3, 1, stencil_tuning{}>(where, problem_of(c),
+                                                  volume_mask<Tap, Out>{argument_of<27>(c.mask, mask_in_place)}))
+          return;
     if (m.height == m.width && m.depth == 1) {
       if (m.width == 3) return launch_small<3, Tuning>(where, c, mask_in_place);
       if (m.width == 5) return launch_small<5, Tuning>(where, c, mask_in_place);
@@ -429,7 +440,7 @@ void launch_walk(const P& where, const separable_convolution<In, TapY, TapX, Out
   using kernel = walk_kernel<In, TapY, TapX, Out, Slots>;
   const std::int64_t strips = ceil_div(c.out.width, std::int64_t(kernel::width));
   const std::int64_t slots = round_up(c.mask_y.width, std::int64_t(4));
-  const std::int64_t rows = section_rows(c.out.height, 1, slots, strips, processor_count(where) * kernel::min_blocks);
+  const std::int64_t rows = section_rows(c.out.height, 1, slots, strips, resident_blocks<kernel>(machine_of(where)));
   const std::int64_t section = round_up(rows + slots - 1, std::int64_t(kernel::steps)) - (slots - 1);
   const walk_task<In, Out> task{c.in, c.out, c.outside, c.out.in_fours(), strips, section};
   launch(where, strips * ceil_div(c.out.height, section), kernel{}, task,
@@ -458,13 +469,12 @@ void convolve_separable_on_device(const P& where, const separable_convolution<In
       nullptr};
   task.columns =
       static_cast<int>(smaller(round_up(task.margin(size_x) + size_x, std::int64_t(4)), std::int64_t(shape.part)));
+  const machine& on = machine_of(where);
+  while (task.columns > 4 && !on.fits(kernel::tile_bytes(task.columns))) task.columns = round_up(task.columns / 2, 4);
   const std::size_t tile = kernel::tile_bytes(task.columns), ring = kernel::ring_bytes(size_y);
-  const std::size_t most = shared_limit(where);
-  const bool far = ring > most - tile;
-  const auto held = static_cast<std::int64_t>(most / (tile + (far ? 0 : ring) + 1024));
-  task.section =
-      section_rows(c.out.height, shape.height(), size_y, task.tiles_x,
-                   processor_count(where) * larger(std::int64_t(1), smaller(held, std::int64_t(shape.blocks))));
+  const bool far = !on.fits(tile + ring);
+  const std::int64_t room = on.resident_blocks(shape.threads(), tile + (far ? 0 : ring), shape.blocks);
+  task.section = section_rows(c.out.height, shape.height(), size_y, task.tiles_x, on.multiprocessors * room);
   task.tiles_y = ceil_div(c.out.height, task.section);
   task.tiles = task.tiles_x * task.tiles_y;
   const bool y_there = lives_on_device(where, c.mask_y.data), x_there = lives_on_device(where, c.mask_x.data);

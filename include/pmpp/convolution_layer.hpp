@@ -39,6 +39,7 @@
 #include <pmpp/core/channels_view.hpp>
 #include <pmpp/core/config.hpp>
 #include <pmpp/core/error.hpp>
+#include <pmpp/core/machine.hpp>
 #include <pmpp/core/math.hpp>
 #include <pmpp/execution.hpp>
 #include <pmpp/gemm.hpp>
@@ -72,18 +73,20 @@ struct layer_tuning {
   friend constexpr bool operator==(const layer_tuning&, const layer_tuning&) = default;
 };
 
-/// The tiles for elements of type T.
+// clang-format off
+/// The tiles for elements of type T, measured on an H100. A machine that they do not fit has the small one with fewer stages.
 template <class T>
 constexpr layer_tuning layer_tuning_for() {
-  if (sizeof(T) == 2) return {{128, 64, 2, 2, 128, 3, 3}, {64, 64, 2, 2, 128, 4, 3}};
-  // Halves: 32 images of 256 channels, 14 x 14, on an H100 in 194 instead of 242 us.
-  return {sizeof(T) == 4 ? layer_tile{128, 64, 2, 2, 128, 3, 3} : layer_tile{128, 64, 2, 2, 64, 3, 2},
-          {64, 64, 2, 2, 64, 3, 3},
-          8,
-          6,
-          2,
-          true};
+  constexpr layer_tile long_rows{.pixels = 128, .filters = 64, .warps_m = 2, .warps_n = 2, .row_bytes = 128, .stages = 3, .blocks = 3},
+      short_rows{.pixels = 128, .filters = 64, .warps_m = 2, .warps_n = 2, .row_bytes = 64, .stages = 3, .blocks = 2};
+  if (sizeof(T) == 2)
+    return {.large = long_rows,
+            .small = {.pixels = 64, .filters = 64, .warps_m = 2, .warps_n = 2, .row_bytes = 128, .stages = 4, .blocks = 3}};
+  return {.large = sizeof(T) == 4 ? long_rows : short_rows,
+          .small = {.pixels = 64, .filters = 64, .warps_m = 2, .warps_n = 2, .row_bytes = 64, .stages = 3, .blocks = 3},
+          .halves = true};  // 32 images of 256 channels, 14 x 14, in 194 instead of 242 us
 }
+// clang-format on
 
 namespace detail {
 
@@ -306,7 +309,8 @@ void layer_by_parts(const P& where, const layer<T, TC, Epilogue>& l, int slabs, 
   layer_by_tiles<Tile, true, A>(where, partial, {tiles_of<Tile>(l), part, slabs});
   using kernel = gemm_combine_kernel<TC, A, A, filter_epilogue<Epilogue>>;
   launch(where,
-         smaller(ceil_div(o.images() * part, std::int64_t(kernel::threads)), std::int64_t(processor_count(where)) * 16),
+         smaller(ceil_div(o.images() * part, std::int64_t(kernel::threads)),
+                 std::int64_t(machine_of(where).multiprocessors) * 16),
          kernel{},
          typename kernel::arguments{
              {o.data(), pixels, o.channels(), pixel_stride(o), o.channel_stride(), o.image_stride()},
@@ -331,7 +335,7 @@ void layer_by_strips(const P& where, const layer<T, TC, Epilogue>& l) {
   constexpr std::int64_t cols = kernel::cols, most = std::int64_t(1) << 30;
   const std::int64_t groups = l.out.channels() / kernel::filters, across = ceil_div(l.out.width(), cols);
   // Strips so long that the multiprocessors are done soonest: they take turns of as many as they have room for.
-  const std::int64_t room = std::int64_t(kernel::threads) * kernel::min_blocks * processor_count(where);
+  const std::int64_t room = kernel::threads * resident_blocks<kernel>(machine_of(where));
   std::int64_t rows = 0, least = 0;
   for (std::int64_t down = 1; down <= ceil_div(l.out.height(), std::int64_t(4)); ++down) {
     const std::int64_t own = ceil_div(l.out.height(), down),
@@ -384,7 +388,9 @@ template <class A, int Items, class P, class T, class TC, class Epilogue>
 bool layer_by_groups(const P& where, const layer<T, TC, Epilogue>& l) {
   if constexpr (sizeof(T) <= 4) {
     using kernel = grouped_layer_kernel<T, TC, A, Epilogue, Items>;
-    constexpr std::int64_t most_bytes = 64 << 10;  // of the filters: so many leave room for three blocks
+    // Of the filters: so many leave an H100 room for three blocks.
+    const machine& on = machine_of(where);
+    const std::int64_t most_bytes = smaller(64 << 10, on.shared_per_block);
     const std::int64_t bytes = l.filters.images() * l.k() * std::int64_t(sizeof(T)),
                        strips = l.out.images() * l.out.height() * ceil_div(l.out.width(), std::int64_t(kernel::pixels));
     if (l.k() == 0 || bytes > most_bytes || strips * l.groups >= std::int64_t(1) << 32 ||
@@ -392,9 +398,9 @@ bool layer_by_groups(const P& where, const layer<T, TC, Epilogue>& l) {
         !channels_in_vectors<kernel::items>(l.filters, l.group_channels()))
       return false;
     const std::int64_t blocks = ceil_div(strips * l.groups, std::int64_t(kernel::threads)),
-                       room = std::int64_t(processor_count(where)) * kernel::min_blocks;
-    launch(where, grid{smaller(blocks, room), kernel::threads, static_cast<std::size_t>(bytes)}, kernel{}, l,
-           channels_in_vectors<kernel::filters>(l.out, l.group_filters()));
+                       room = on.resident_blocks(kernel::threads, std::size_t(bytes), kernel::min_blocks);
+    launch(where, grid{smaller(blocks, on.multiprocessors * room), kernel::threads, static_cast<std::size_t>(bytes)},
+           kernel{}, l, channels_in_vectors<kernel::filters>(l.out, l.group_filters()));
     return true;
   }
   return false;
@@ -429,6 +435,15 @@ void layer_by_pixels(const P& where, const layer<T, TC, Epilogue>& l) {
 
 template <layer_tuning Tuning, class A, class P, class T, class TC, class Epilogue>
 void layer_on_blocks(const P& where, layer<T, TC, Epilogue> l) {
+  const machine& on = machine_of(where);
+  constexpr std::size_t least = least_shared_per_block<P>;
+  constexpr layer_tile small_tile = Tuning.small.within(least);
+  if constexpr (small_tile != Tuning.small) {
+    constexpr layer_tuning tuning{small_tile, small_tile, Tuning.few_filters, Tuning.least_slabs, Tuning.part_blocks};
+    if (!on.fits(Tuning.small.shared_bytes())) return layer_on_blocks<tuning, A>(where, l);
+  }
+  constexpr bool large_always_fits = Tuning.large.shared_bytes() <= least;
+  const bool large_fits = large_always_fits || on.fits(Tuning.large.shared_bytes());
   const bool few = l.group_filters() < Tuning.few_filters;
   if (few || larger(l.group_channels(), l.group_filters()) <= Tuning.few_filters)
     if (layer_by_groups<A, 4>(where, l) || layer_by_groups<A, 2>(where, l)) return;
@@ -449,11 +464,11 @@ void layer_on_blocks(const P& where, layer<T, TC, Epilogue> l) {
   const auto slabs_of = [&](const layer_tile& tile) {
     return ceil_div(l.k() / channels * (copies ? whole : channels), std::int64_t(tile.row_bytes / sizeof(T)));
   };
-  const std::int64_t processors = processor_count(where), most_parts = slabs_of(Tuning.small) / Tuning.least_slabs;
+  const std::int64_t processors = on.multiprocessors, most_parts = slabs_of(Tuning.small) / Tuning.least_slabs;
   const bool may_part = vectors && pixel_stride(l.out) >= 0;
   std::int64_t parts = may_part ? smaller(processors * Tuning.part_blocks / small, most_parts) : 1;
-  const bool halves =
-      Tuning.halves && may_part && parts <= 1 && most_parts >= 2 && large >= processors && large < 2 * processors;
+  const bool halves = Tuning.halves && large_fits && may_part && parts <= 1 && most_parts >= 2 && large >= processors &&
+                      large < 2 * processors;
   if (halves) parts = 2;
   const std::int64_t slabs = slabs_of(halves ? Tuning.large : Tuning.small);
   const int part_slabs = static_cast<int>(ceil_div(slabs, larger(parts, std::int64_t(1))));
@@ -480,9 +495,11 @@ void layer_on_blocks(const P& where, layer<T, TC, Epilogue> l) {
                   : layer_by_parts<Tuning.small, A>(where, l, part_slabs, parts, sums);
   }
   const layer_parts whole_large{large, 0, l.k()}, whole_small{small, 0, l.k()};
-  if (!vectors)
+  if (!vectors && large_fits)
     layer_by_tiles<Tuning.large, false, A>(where, l, whole_large);
-  else if (large >= 2 * processors)
+  else if (!vectors)
+    layer_by_tiles<large_always_fits ? Tuning.large : Tuning.small, false, A>(where, l, whole_small);
+  else if (large_fits && large >= 2 * processors)
     layer_by_tiles<Tuning.large, true, A>(where, l, whole_large);
   else
     layer_by_tiles<Tuning.small, true, A>(where, l, whole_small);

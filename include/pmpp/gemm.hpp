@@ -35,6 +35,7 @@
 #include <pmpp/core/config.hpp>
 #include <pmpp/core/contiguous.hpp>
 #include <pmpp/core/error.hpp>
+#include <pmpp/core/machine.hpp>
 #include <pmpp/core/math.hpp>
 #include <pmpp/core/matrix_view.hpp>
 #include <pmpp/core/operators.hpp>
@@ -87,26 +88,37 @@ struct gemm_tuning {
   friend constexpr bool operator==(const gemm_tuning&, const gemm_tuning&) = default;
 };
 
-/// The tiles for sums of type A.
+// clang-format off
+/// The tiles for sums of type A, measured on an H100 (docs/gemm.md). A machine that one does not fit goes without it; `each`,
+/// and mma_small with fewer stages, fit into 48 KB.
 template <class A>
 constexpr gemm_tuning gemm_tuning_for() {
   if (sizeof(A) <= 4)
-    return {{128, 128, 8, 6, 16, 8, 4, 2, 8},
-            {64, 64, 16, 5, 8, 8, 8, 3, 8, 2},
-            {16, 256, 8, 8, 8, 4, 2, 3, 8},
-            {32, 32, 8, 4, 4, 8, 8, 12, 8},
-            {128, 128, 64, 64, 3, 2},
-            {64, 64, 32, 32, 6, 2},
-            {32, 32, 32, 6, 8, 4, 4, 4, 8, 4},
-            {32, 64, 32, 5, 8, 8, 4, 3, 8, 4},
-            {16, 64, 3},
-            {32, 64, 3},
-            {128, 128, 32, 3, 8, 16, 8, 2, 16},
-            {128, 128, 16, 5},
-            {64, 64, 32, 5}};
-  return {{128, 64, 8, 6, 8, 8, 8, 2, 8}, {64, 64, 8, 6, 4, 4, 4, 2, 8}, {16, 128, 8, 8, 8, 2, 2, 3, 8},
-          {32, 32, 8, 4, 4, 8, 8, 8, 8},  detail::large_double_tile,     detail::small_double_tile};
+    return {
+        // 128 products of 6 loads from shared memory.
+        .large = {.m = 128, .n = 128, .k = 8, .stages = 6, .thread_m = 16, .thread_n = 8, .lanes_m = 4, .blocks = 2, .unrolled_k = 8},
+        // A warp for each scheduler, so two multiply each half of a slab (896 x 896 x 896: 42 us, 50 by two warps and 8 k).
+        .small = {.m = 64, .n = 64, .k = 16, .stages = 5, .thread_m = 8, .thread_n = 8, .lanes_m = 8, .blocks = 3, .unrolled_k = 8, .slices = 2},
+        .wide = {.m = 16, .n = 256, .k = 8, .stages = 8, .thread_m = 8, .thread_n = 4, .lanes_m = 2, .blocks = 3, .unrolled_k = 8},
+        .each = {.m = 32, .n = 32, .k = 8, .stages = 4, .thread_m = 4, .thread_n = 8, .lanes_m = 8, .blocks = 12, .unrolled_k = 8},
+        .mma_large = {.m = 128, .n = 128, .warp_m = 64, .warp_n = 64, .stages = 3, .blocks = 2},
+        .mma_small = {.m = 64, .n = 64, .warp_m = 32, .warp_n = 32, .stages = 6, .blocks = 2},
+        .sliced = {.m = 32, .n = 32, .k = 32, .stages = 6, .thread_m = 8, .thread_n = 4, .lanes_m = 4, .blocks = 4, .unrolled_k = 8, .slices = 4},
+        .oblong = {.m = 32, .n = 64, .k = 32, .stages = 5, .thread_m = 8, .thread_n = 8, .lanes_m = 4, .blocks = 3, .unrolled_k = 8, .slices = 4},
+        // Two slabs on their way: 16 x 4096 x 4096 in 33 to 36 us, 30 to 32 for reading B alone.
+        .thin = {.rows = 16, .k = 64, .stages = 3}, .strip = {.rows = 32, .k = 64, .stages = 3},
+        // 4096 x 4096 x 4096: 54.0 TFLOP/s; 16 x 8 elements a thread 53.0, slabs of 16 k 53.1.
+        .bulk = {.m = 128, .n = 128, .k = 32, .stages = 3, .thread_m = 8, .thread_n = 16, .lanes_m = 8, .blocks = 2, .unrolled_k = 16},
+        // 128 x 128 x 65536: 59.5 us, by tiles 74.8.
+        .share = {.m = 128, .n = 128, .k = 16, .stages = 5}, .small_share = {.m = 64, .n = 64, .k = 32, .stages = 5}};
+  return {
+      .large = {.m = 128, .n = 64, .k = 8, .stages = 6, .thread_m = 8, .thread_n = 8, .lanes_m = 8, .blocks = 2, .unrolled_k = 8},
+      .small = {.m = 64, .n = 64, .k = 8, .stages = 6, .thread_m = 4, .thread_n = 4, .lanes_m = 4, .blocks = 2, .unrolled_k = 8},
+      .wide = {.m = 16, .n = 128, .k = 8, .stages = 8, .thread_m = 8, .thread_n = 2, .lanes_m = 2, .blocks = 3, .unrolled_k = 8},
+      .each = {.m = 32, .n = 32, .k = 8, .stages = 4, .thread_m = 4, .thread_n = 4, .lanes_m = 8, .blocks = 8, .unrolled_k = 8},
+      .mma_large = detail::large_double_tile, .mma_small = detail::small_double_tile};
 }
+// clang-format on
 
 namespace detail {
 
@@ -147,47 +159,49 @@ void gemm_by_copies(const P& where, gemm_problem<TA, TB, TC, S, Epilogue> x, con
 
 /// A few rows: strips, where B lies so that they can read it. Says whether it was.
 template <gemm_tuning Tuning, class A, class P, class TA, class TB, class TC, class S, class Epilogue>
-bool gemm_of_few_rows(const P& where, const gemm_problem<TA, TB, TC, S, Epilogue>& x) {
+bool gemm_of_few_rows(const P& where, const machine& on, const gemm_problem<TA, TB, TC, S, Epilogue>& x) {
   if constexpr (Tuning.strip.rows > 0 && std::is_same_v<TA, A> && std::is_same_v<TB, A>) {
-    if (x.c.rows > Tuning.strip.rows || !fits_strips(x)) return false;
-    if (x.c.rows <= Tuning.thin.rows)
-      gemm_by_strips<Tuning.thin, A>(where, x);
-    else
-      gemm_by_strips<Tuning.strip, A>(where, x);
-    return true;
+    if (!fits_strips(x)) return false;
+    const auto multiply = [&]<gemm_strip Strip>(std::integral_constant<gemm_strip, Strip>) {
+      if (x.c.rows > Strip.rows || !on.fits(Strip.shared_bytes(sizeof(A)))) return false;
+      gemm_by_strips<Strip, A>(where, on, x);
+      return true;
+    };
+    if (multiply(std::integral_constant<gemm_strip, Tuning.thin>{})) return true;
+    if constexpr (Tuning.thin.shared_bytes(sizeof(A)) > least_shared_per_block<P>)  // 99 KB hold two slabs
+      if (multiply(std::integral_constant<gemm_strip, gemm_strip{Tuning.thin.rows, Tuning.thin.k, 2}>{})) return true;
+    return multiply(std::integral_constant<gemm_strip, Tuning.strip>{});
   }
   return false;
 }
 
 /// A small C and a long k: shares, where they are expected to take less than `clocks`. Says whether they were.
 template <gemm_tuning Tuning, class A, class P, class TA, class TB, class TC, class S, class Epilogue>
-bool gemm_of_shares(const P& where, const gemm_problem<TA, TB, TC, S, Epilogue>& x, int processors, double clocks) {
+bool gemm_of_shares(const P& where, const machine& on, const gemm_problem<TA, TB, TC, S, Epilogue>& x, double clocks) {
   if constexpr (Tuning.share.m > 0 && std::is_same_v<TA, A> && std::is_same_v<TB, A>) {
     if (!fits_shares(x)) return false;
-    const double large = clocks_of_shares<Tuning.share>(x, processors),
-                 small = clocks_of_shares<Tuning.small_share>(x, processors);
+    const double large = clocks_of_shares<Tuning.share>(x, on), small = clocks_of_shares<Tuning.small_share>(x, on);
     if (smaller(large, small) >= clocks) return false;
     if (large <= small)
-      gemm_by_shares<Tuning.share, A>(where, x, processors);
+      gemm_by_shares<Tuning.share, A>(where, x, on.multiprocessors);
     else
-      gemm_by_shares<Tuning.small_share, A>(where, x, processors);
+      gemm_by_shares<Tuning.small_share, A>(where, x, on.multiprocessors);
     return true;
   }
   return false;
 }
 
-/// Chooses among the tiles by what they are expected to cost.
+/// Chooses among the tiles that fit the machine by what they are expected to cost.
 template <gemm_tuning Tuning, bool Batched, class A, class P, class TA, class TB, class TC, class S, class Epilogue>
 void gemm_on_blocks(const P& where, const gemm_problem<TA, TB, TC, S, Epilogue>& x) {
-  if (gemm_of_few_rows<Tuning, A>(where, x) || gemm_of_few_rows<Tuning, A>(where, x.exchanged())) return;
-  const int processors = processor_count(where);
+  const machine& on = machine_of(where);
+  if (gemm_of_few_rows<Tuning, A>(where, on, x) || gemm_of_few_rows<Tuning, A>(where, on, x.exchanged())) return;
   const bool few = smaller(x.c.rows, x.c.cols) <= 128;  // rows or columns: k is split all over, or the wide tile fits
   const auto cost = [&]<gemm_tile Tile>(std::integral_constant<gemm_tile, Tile>, bool exchanged) {
     const std::int64_t m = exchanged ? x.c.cols : x.c.rows, n = exchanged ? x.c.rows : x.c.cols;
-    constexpr gemm_cost tile = gemm_cost_of<Tile, A>();
+    const gemm_cost tile = gemm_cost_of<Tile, A>(on);
     constexpr bool waves = Tile == Tuning.large || Tile == Tuning.small || Tile.slices > 1;
-    return waves && !few ? plan_waves(tile, m, n, x.k, x.batch, processors)
-                         : plan_gemm(tile, m, n, x.k, x.batch, processors);
+    return waves && !few ? plan_waves(tile, m, n, x.k, x.batch, on) : plan_gemm(tile, m, n, x.k, x.batch, on);
   };
   constexpr std::integral_constant<gemm_tile, Tuning.large> large_tile;
   constexpr std::integral_constant<gemm_tile, Tuning.small> small_tile;
@@ -196,15 +210,15 @@ void gemm_on_blocks(const P& where, const gemm_problem<TA, TB, TC, S, Epilogue>&
                   wide = cost(wide_tile, false), tall = cost(wide_tile, true);
   const double large_least = smaller(large.clocks, turned.clocks), wide_least = smaller(wide.clocks, tall.clocks);
   const double least = smaller(smaller(large_least, wide_least), small.clocks);
-  if constexpr (Batched) {
+  if constexpr (Batched || (Tuning.each.m > 0 && Tuning.small.shared_bytes(sizeof(A)) > least_shared_per_block<P>)) {
     const gemm_plan each = cost(std::integral_constant<gemm_tile, Tuning.each>{}, false);
-    if (each.clocks < least) return gemm_by_tiles<Tuning.each, A>(where, x, each);
+    if ((Batched || least == never) && each.clocks < least) return gemm_by_tiles<Tuning.each, A>(where, x, each);
   }
   if constexpr (Tuning.sliced.m > 0 && Tuning.oblong.m > 0) {
     const gemm_plan sliced = cost(std::integral_constant<gemm_tile, Tuning.sliced>{}, false),
                     oblong = cost(std::integral_constant<gemm_tile, Tuning.oblong>{}, false);
     const double sliced_least = few ? least : smaller(sliced.clocks, oblong.clocks);
-    if (gemm_of_shares<Tuning, A>(where, x, processors, smaller(least, sliced_least))) return;
+    if (gemm_of_shares<Tuning, A>(where, on, x, smaller(least, sliced_least))) return;
     if (sliced_least < least)
       return sliced.clocks < oblong.clocks ? gemm_by_tiles<Tuning.sliced, A>(where, x, sliced)
                                            : gemm_by_tiles<Tuning.oblong, A>(where, x, oblong);
@@ -258,19 +272,19 @@ void gemm_anywhere(const P& where, const gemm_problem<TA, TB, TC, S, Epilogue>& 
   } else if constexpr (!on_blocks) {
     gemm_on_cores<A>(where, x);
   } else {
+    const machine& on = machine_of(where);
     constexpr bool tensor_cores = Tuning.mma_large.m > 0 && std::is_same_v<TA, TB>;
     const auto multiply = [&]<simt::mma_type Type>(const auto& y) {
       if constexpr (Batched)
         if (y.c.rows <= Tuning.each.m && y.c.cols <= Tuning.each.n)
           return gemm_by_tiles<Tuning.each, A>(
-              where, y,
-              plan_gemm(gemm_cost_of<Tuning.each, A>(), y.c.rows, y.c.cols, y.k, y.batch, processor_count(where)));
+              where, y, plan_gemm(gemm_cost_of<Tuning.each, A>(on), y.c.rows, y.c.cols, y.k, y.batch, on));
       if (gemm_by_wgmma(where, y)) return;
       gemm_on_tensor_cores<Type, Tuning.mma_large, Tuning.mma_small>(where, y);
     };
     const auto run = [&](const auto& y) {
       if constexpr (Batched)
-        if (fit_warps(y, processor_count(where))) return gemm_by_warps<A>(where, y);
+        if (fit_warps<A>(y, on)) return gemm_by_warps<A>(where, y);
       if constexpr (tensor_cores && MayRound && std::is_same_v<TA, float>)
         if (rounds) return multiply.template operator()<simt::mma_type::tf32>(y);
       if constexpr (tensor_cores && mma_type_of<TA> != simt::mma_type::none)

@@ -159,7 +159,7 @@ void launch_wide_box(const P& where, const volume<const std::uint8_t>& in, const
                      std::int64_t radius_y, std::int64_t radius_x) {
   using kernel = wide_box_kernel;
   const std::int64_t tiles_x = ceil_div(out.width, std::int64_t(kernel::inner(static_cast<int>(radius_x))));
-  const std::int64_t room = processor_count(where) * std::int64_t(kernel::min_blocks * kernel::warps);
+  const std::int64_t room = resident_blocks<kernel>(machine_of(where)) * kernel::warps;
   const std::int64_t section = section_rows(out.height, 1, 2 * radius_y + 1, tiles_x, room);
   const std::int64_t tasks = tiles_x * ceil_div(out.height, section);
   launch(where, ceil_div(tasks, std::int64_t(kernel::warps)), kernel{}, in, out, tiles_x, section,

@@ -21,6 +21,7 @@
 // neighbourhoods: stencil/presets.hpp. (PMPP ch. 8: stencils, thread coarsening, register tiling.)
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <type_traits>
@@ -121,7 +122,8 @@ void stencil_on_host(const host_policy& where, const stencil_problem<In, Out>& s
   });
 }
 
-/// Elements past 16 bytes fill shared memory too soon: a thread makes one result, straight from the input.
+/// Elements past 16 bytes, and great radii on some machines, take more shared memory than there is: a thread makes one
+/// result, straight from the input.
 template <int Dimensions, int Radius, class In, class Out, class F>
 struct large_element_kernel {
   static constexpr int threads = 128;
@@ -140,11 +142,16 @@ template <int Dimensions, int Radius, stencil_tuning Tuning, class P, class In, 
 void stencil_on_device(const P& where, const stencil_problem<In, Out>& s, const F& f) {
   check_reachable(where, "stencil", s.in.data);
   check_reachable(where, "stencil", s.out.data);
-  if constexpr (sizeof(In) > 16) {
+  constexpr auto most_bytes = [] {
+    if constexpr (sizeof(In) > 16) return ~std::size_t(0);
+    return larger(stencil_shape<In, pack_size<In>, Dimensions, Radius, F, Tuning>::most_bytes(),
+                  stencil_shape<In, 1, Dimensions, Radius, F, Tuning>::most_bytes());
+  }();
+  if constexpr (sizeof(In) <= 16)
+    if (launch_planes<Dimensions, Radius, Tuning>(where, s, f)) return;
+  if constexpr (most_bytes > least_shared_per_block<P>) {
     using kernel = large_element_kernel<Dimensions, Radius, In, Out, F>;
     launch(where, ceil_div(s.out.depth * s.out.height * s.out.width, std::int64_t(kernel::threads)), kernel{}, s, f);
-  } else {
-    launch_planes<Dimensions, Radius, Tuning>(where, s, f);
   }
 }
 

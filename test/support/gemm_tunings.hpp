@@ -18,12 +18,18 @@
 
 namespace test {
 
+// clang-format off
 // Of one warp, so that small products have many tiles; all four shapes are tried by giving one shape to all.
-inline constexpr pmpp::gemm_tile flat{16, 32, 8, 3, 4, 4, 4, 1}, high{32, 16, 8, 3, 4, 4, 8, 1, 2},
-    few{8, 64, 16, 3, 4, 4, 2, 1}, two_warps{32, 32, 8, 4, 4, 4, 4, 1, 8};
+inline constexpr pmpp::gemm_tile flat{.m = 16, .n = 32, .k = 8, .stages = 3, .thread_m = 4, .thread_n = 4, .lanes_m = 4, .blocks = 1},
+    high{.m = 32, .n = 16, .k = 8, .stages = 3, .thread_m = 4, .thread_n = 4, .lanes_m = 8, .blocks = 1, .unrolled_k = 2},
+    few{.m = 8, .n = 64, .k = 16, .stages = 3, .thread_m = 4, .thread_n = 4, .lanes_m = 2, .blocks = 1},
+    two_warps{.m = 32, .n = 32, .k = 8, .stages = 4, .thread_m = 4, .thread_n = 4, .lanes_m = 4, .blocks = 1, .unrolled_k = 8};
 // A warp multiplies a half or a quarter of each slab.
-inline constexpr pmpp::gemm_tile halves{16, 32, 16, 3, 4, 4, 4, 1, 4, 2}, quarters{32, 32, 32, 3, 4, 8, 8, 1, 8, 4};
-inline constexpr pmpp::gemm_tuning tiny{flat, high, few, flat, {}, {}, {}, {4, 64, 2}, {8, 32, 4}};
-inline constexpr pmpp::gemm_tuning other{two_warps, two_warps, two_warps, two_warps};
+inline constexpr pmpp::gemm_tile halves{.m = 16, .n = 32, .k = 16, .stages = 3, .thread_m = 4, .thread_n = 4, .lanes_m = 4, .blocks = 1, .unrolled_k = 4, .slices = 2},
+    quarters{.m = 32, .n = 32, .k = 32, .stages = 3, .thread_m = 4, .thread_n = 8, .lanes_m = 8, .blocks = 1, .unrolled_k = 8, .slices = 4};
+inline constexpr pmpp::gemm_tuning tiny{.large = flat, .small = high, .wide = few, .each = flat,
+                                  .thin = {.rows = 4, .k = 64, .stages = 2}, .strip = {.rows = 8, .k = 32, .stages = 4}};
+inline constexpr pmpp::gemm_tuning other{.large = two_warps, .small = two_warps, .wide = two_warps, .each = two_warps};
+// clang-format on
 
 }  // namespace test

@@ -376,7 +376,7 @@ struct convolution_kernel {
   static constexpr int piece = sizeof(sum) == 4 ? 3 : 1;  ///< groups of four taps that are used at a time
 
   /// Bytes of dynamic shared memory: the tile, then the taps.
-  static std::size_t shared_bytes(int rows, int columns) {
+  static constexpr std::size_t shared_bytes(int rows, int columns) {
     return sizeof(four<sum>) * static_cast<std::size_t>(tile_fours(rows, columns) + rows * ceil_div(columns, 4));
   }
 
@@ -433,8 +433,8 @@ struct convolution_kernel {
 
 private:
   /// Groups of four in a row of the tile, and in all of it.
-  PMPP_HOST_DEVICE static int fours_of(int columns) { return Shape.width() / 4 + ceil_div(columns, 4); }
-  PMPP_HOST_DEVICE static int tile_fours(int rows, int columns) {
+  PMPP_HOST_DEVICE static constexpr int fours_of(int columns) { return Shape.width() / 4 + ceil_div(columns, 4); }
+  PMPP_HOST_DEVICE static constexpr int tile_fours(int rows, int columns) {
     return (Shape.height() + rows - 1) * fours_of(columns);
   }
 

@@ -23,6 +23,7 @@
 #include <pmpp/convolution/kernel.hpp>
 #include <pmpp/core/check.hpp>
 #include <pmpp/core/config.hpp>
+#include <pmpp/core/machine.hpp>
 #include <pmpp/core/math.hpp>
 #include <pmpp/execution.hpp>
 #include <pmpp/launch.hpp>
@@ -167,6 +168,7 @@ struct stencil_shape {
     for (int packs = narrowest; packs <= widest; packs *= 2) n = larger(n, count(packs));
     return n;
   }
+  static constexpr std::size_t most_bytes() { return std::size_t(slots * most()) * sizeof(stencil_pack<In, Columns>); }
 };
 
 /// A block's tile of the planes around the one that is made, in shared memory.
@@ -450,9 +452,9 @@ struct stencil_kernel {
   }
 };
 
-/// Launches a kernel whose results reach `Radius` elements, and over `reach` planes.
+/// Launches a kernel whose results reach `Radius` elements, and over `reach` planes; false if no tile fits the machine.
 template <class Kernel, int Radius, class P, class In, class Out, class F>
-void launch_tiles(const P& where, const stencil_problem<In, Out>& s, bool in_packs, std::int64_t reach, const F& f) {
+bool launch_tiles(const P& where, const stencil_problem<In, Out>& s, bool in_packs, std::int64_t reach, const F& f) {
   using shape = typename Kernel::shape;
   using rims = stencil_rim<Radius>;
   static_assert(is_power_of_two(Kernel::threads) && Kernel::threads >= 32);
@@ -460,9 +462,20 @@ void launch_tiles(const P& where, const stencil_problem<In, Out>& s, bool in_pac
   const std::int64_t packs = ceil_div(s.out.width, std::int64_t(Kernel::columns));
   int tile_packs = shape::narrowest;
   while (tile_packs < packs && tile_packs < shape::widest) tile_packs *= 2;
+  const machine& on = machine_of(where);
+  const auto bytes_of = [](int n) {
+    return sizeof(typename Kernel::pack) * static_cast<std::size_t>(shape::slots * shape::count(n));
+  };
+  const auto fits = [&](int n) { return on.fits(bytes_of(n) + simt::detail::shared_bytes_of<Kernel>); };
+  if (!fits(tile_packs))
+    for (tile_packs = shape::widest; !fits(tile_packs); tile_packs /= 2)
+      if (tile_packs == shape::narrowest) return false;
   const std::int64_t tiles_x = ceil_div(s.out.width, std::int64_t(shape::width(tile_packs)));
   const std::int64_t tiles_y = ceil_div(s.out.height, std::int64_t(shape::height(tile_packs)));
-  const std::int64_t room = processor_count(where) * std::int64_t(Kernel::min_blocks);
+  const std::size_t bytes = bytes_of(tile_packs);
+  const std::int64_t room =
+      std::int64_t(on.multiprocessors) *
+      on.resident_blocks(Kernel::threads, bytes + simt::detail::shared_bytes_of<Kernel>, Kernel::min_blocks);
   const std::int64_t section = section_rows(s.out.depth, 1, reach, tiles_x * tiles_y, room);
   const stencil_task<In, Out, Radius> task{s.in,
                                            s.out,
@@ -477,25 +490,25 @@ void launch_tiles(const P& where, const stencil_problem<In, Out>& s, bool in_pac
                                            tiles_x,
                                            tiles_y,
                                            section};
-  const std::size_t bytes = sizeof(typename Kernel::pack) * static_cast<std::size_t>(shape::slots * task.slot_packs);
   launch(where, grid{tiles_x * tiles_y * ceil_div(s.out.depth, section), Kernel::threads, bytes}, Kernel{}, task, f);
+  return true;
 }
 
-/// Launches the kernel whose threads make `Columns` results of a row.
+/// Launches the kernel whose threads make `Columns` results of a row; false if it does not fit the machine.
 template <int Columns, int Dimensions, int Radius, stencil_tuning Tuning, class P, class In, class Out, class F>
-void launch_stencil(const P& where, const stencil_problem<In, Out>& s, const F& f) {
+bool launch_stencil(const P& where, const stencil_problem<In, Out>& s, const F& f) {
   using kernel = stencil_kernel<In, Out, Columns, Dimensions, Radius, F, Tuning>;
-  launch_tiles<kernel, Radius>(where, s, true, kernel::shape::planes, f);
+  return launch_tiles<kernel, Radius>(where, s, true, kernel::shape::planes, f);
 }
 
-/// Launches the kernel for the strides of the views.
+/// Launches the kernel for the strides of the views; false if it does not fit the machine.
 template <int Dimensions, int Radius, stencil_tuning Tuning, class P, class In, class Out, class F>
-void launch_planes(const P& where, const stencil_problem<In, Out>& s, const F& f) {
+bool launch_planes(const P& where, const stencil_problem<In, Out>& s, const F& f) {
   constexpr int columns = pack_size<In>;
   if constexpr (columns > 1)
     if (in_packs<columns>(s.in) && in_packs<columns>(s.out))
       return launch_stencil<columns, Dimensions, Radius, Tuning>(where, s, f);
-  launch_stencil<1, Dimensions, Radius, Tuning>(where, s, f);
+  return launch_stencil<1, Dimensions, Radius, Tuning>(where, s, f);
 }
 
 }  // namespace detail

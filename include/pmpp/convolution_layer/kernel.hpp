@@ -16,6 +16,7 @@
 //      filters at a time if channels are whole words.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <type_traits>
 
@@ -42,6 +43,17 @@ struct layer_tile {
   int blocks = 0;                ///< of a multiprocessor
 
   constexpr int threads() const { return warps_m * warps_n * simt::warp_size; }
+  /// Of a block: the slabs, with a word behind rows shorter than 128 bytes, and where pixels are read and written.
+  constexpr std::size_t shared_bytes() const {
+    return std::size_t(stages) * std::size_t(pixels + filters) * std::size_t(row_bytes + (row_bytes == 128 ? 0 : 16)) +
+           std::size_t(pixels) * 24;
+  }
+  /// The same tile with as many stages as `bytes` have room for.
+  constexpr layer_tile within(std::size_t bytes) const {
+    layer_tile fewer = *this;
+    while (fewer.stages > 2 && fewer.shared_bytes() > bytes) --fewer.stages;
+    return fewer;
+  }
   friend constexpr bool operator==(const layer_tile&, const layer_tile&) = default;
 };
 
@@ -213,6 +225,7 @@ struct layer_kernel {
     layer_window window[Tile.pixels];
     std::int64_t target[Tile.pixels];  ///< elements of the output before the pixel; -1: no such pixel
   };
+  static_assert(sizeof(shared) == Tile.shared_bytes());
 
   template <class Block>
   PMPP_HOST_DEVICE void operator()(Block& block, shared& memory, const arguments& l, const layer_tap& slab,

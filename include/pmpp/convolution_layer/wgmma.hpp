@@ -189,12 +189,12 @@ bool layer_by_wgmma(const P& where, const layer<T, TC, Epilogue>& l) {
         !wgmma_available<simt::wgmma_probe>(launch_device()))
       return false;
     // What mma.sync takes with k in parts for all multiprocessors, which this path does not do.
-    const double others =
-        9000 + double(l.pixels()) * double(l.out.channels()) * l.k() / (processor_count(where) * 300.0);
+    const machine& on = machine_of(where);
+    const double others = 9000 + double(l.pixels()) * double(l.out.channels()) * l.k() / (on.multiprocessors * 300.0);
     const std::int64_t slabs = l.k() / l.in.channels() * ceil_div(l.in.channels(), std::int64_t(64));
     const gemm_target<TC> c = product_target(l, columns);
     const auto clocks = [&](const wgmma_tile& tile) {
-      return wgmma_clocks(tile, c.rows, c.cols, slabs, columns ? l.out.images() : 1, processor_count(where));
+      return wgmma_clocks(tile, c.rows, c.cols, slabs, columns ? l.out.images() : 1, on);
     };
     constexpr wgmma_tile wide = wgmma_tiles[1], narrow = wgmma_tiles[3];
     const double of_wide = clocks(wide), of_narrow = clocks(narrow);

@@ -46,11 +46,19 @@ struct machine {
     return larger(1, smaller(smaller(min_blocks, blocks_per_multiprocessor), smaller(by_threads, by_shared)));
   }
 
+  /// Clocks of a multiprocessor in so many seconds.
+  constexpr double clocks_of(double seconds) const { return seconds * clock; }
+
   /// Clusters and the copy unit (TMA).
   constexpr bool has_tma() const { return architecture >= 90; }
   /// Fused multiply-adds of floats, of doubles, on ordinary units in a clock of a multiprocessor.
   constexpr int float_rate() const { return architecture == 80 ? 64 : 128; }
   constexpr int double_rate() const { return architecture == 80 || architecture == 90 || architecture == 100 ? 64 : 2; }
+  /// The same on tensor cores by mma.sync, of factors of so many bytes, with sums of 4 (of doubles 8).
+  constexpr int tensor_rate(std::size_t bytes) const {
+    if (bytes == 8) return architecture == 90 ? 128 : double_rate();
+    return (double_rate() > 2 ? 2048 : 512) / static_cast<int>(bytes);
+  }
 
   /// Bytes a second that a large copy moves, read and written ones together. Measured: H100 2.99, H200 4.2 TB/s, which is
   /// 0.89 and 0.87 of their buses; other GPUs are taken to be like them.

@@ -207,7 +207,7 @@ bool gemm_by_bulk(const P& where, const gemm_problem<float, float, TC, S, Epilog
                      blocks = std::int64_t(processor_count(where)) * Tile.blocks;  // that run at a time
   // What is left behind the last full round takes a round too, unless it is shared: worth it if that saves more clocks of
   // each block than the second launch takes, and reading and writing the parts.
-  constexpr double clocks_of_k = 1.17 * Tile.m * Tile.n * Tile.blocks / 128, second_launch = 30000;
+  constexpr double clocks_of_k = 1.17 * Tile.m * Tile.n * Tile.blocks / 128, second_launch = 30000;  // of sm_90
   const double saved = double(blocks - tiles % blocks) / double(blocks) * clocks_of_k * double(x.k);
   const std::int64_t rest = tiles % blocks > 0 && saved > second_launch ? tiles % blocks : 0, whole = tiles - rest;
   if (x.k == 0 || tiles * slabs >= most || x.a.stride != 1 || x.b.stride != 1) return false;

@@ -20,6 +20,7 @@
 #include <type_traits>
 
 #include <pmpp/core/config.hpp>
+#include <pmpp/core/machine.hpp>
 #include <pmpp/core/math.hpp>
 #include <pmpp/execution.hpp>
 #include <pmpp/gemm/problem.hpp>
@@ -48,13 +49,21 @@ struct mma_tile {
   int blocks = 0;              ///< of a multiprocessor
 
   constexpr int threads() const { return m / warp_m * (n / warp_n) * simt::warp_size; }
+  constexpr std::size_t shared_bytes() const { return std::size_t(stages) * std::size_t(m + n) * 128; }  ///< of a block
+  /// The same tile with as many stages as `bytes` have room for.
+  constexpr mma_tile within(std::size_t bytes) const {
+    mma_tile fewer = *this;
+    while (fewer.stages > 2 && fewer.shared_bytes() > bytes) --fewer.stages;
+    return fewer;
+  }
   friend constexpr bool operator==(const mma_tile&, const mma_tile&) = default;
 };
 
 namespace detail {
 
 /// The tiles for doubles, unless a tuning has others.
-inline constexpr mma_tile large_double_tile{128, 128, 64, 32, 6, 1}, small_double_tile{64, 64, 32, 32, 4, 3};
+inline constexpr mma_tile large_double_tile{.m = 128, .n = 128, .warp_m = 64, .warp_n = 32, .stages = 6, .blocks = 1},
+    small_double_tile{.m = 64, .n = 64, .warp_m = 32, .warp_n = 32, .stages = 4, .blocks = 3};
 
 #if PMPP_CUDA
 using half_type = ::__half;
@@ -92,6 +101,7 @@ struct mma_kernel {
     alignas(128) std::byte a[Tile.stages][Tile.m * row_words * 16];
     alignas(128) std::byte b[Tile.stages][Tile.n * row_words * 16];
   };
+  static_assert(sizeof(shared) == Tile.shared_bytes());
 
   struct arguments {
     gemm_operand<T> a, b;
@@ -380,15 +390,17 @@ inline constexpr simt::mma_type mma_type_of<bfloat16_type> = simt::mma_type::bfl
 
 /// What a tile costs on tensor cores.
 template <simt::mma_type Type, class T, mma_tile Tile>
-constexpr gemm_cost mma_cost_of() {
-  using enum simt::mma_type;
-  constexpr double products_a_clock = Type == float64 ? 115 : Type == tf32 ? 500 : sizeof(T) == 2 ? 1000 : 2000;
-  constexpr double besides = 1 + 8.0 / (Tile.m + Tile.n);  // small tiles read more
+constexpr gemm_cost mma_cost_of(const machine& on) {
+  constexpr double measured = sizeof(T) == 8 ? 115.0 / 128 : 125.0 / 128;  // of the rate, on an H100
+  constexpr double besides = 1 + 8.0 / (Tile.m + Tile.n);                  // small tiles read more
+  constexpr std::size_t shared = Tile.shared_bytes();
+  const int blocks = on.resident_blocks(Tile.threads(), shared, Tile.blocks);
   // A multiprocessor that has all of its blocks is busy, with however many warps.
-  return {Tile.m,           Tile.n,
-          128 / sizeof(T),  Tile.blocks,
-          24 / Tile.blocks, Tile.m * Tile.n * besides / products_a_clock,
-          sizeof(T),        sizeof(typename simt::mma<Type>::sum)};
+  return {Tile.m,          Tile.n,
+          128 / sizeof(T), blocks,
+          24 / blocks,     Tile.m * Tile.n * besides / (measured * on.tensor_rate(sizeof(T))),
+          sizeof(T),       sizeof(typename simt::mma<Type>::sum),
+          on.fits(shared)};
 }
 
 /// Enqueues a product on tensor cores, cut up as planned.
@@ -436,14 +448,15 @@ void gemm_by_mma(const P& where, gemm_problem<T, T, TC, S, Epilogue> x, const ge
   if (splits) combine_splits(where, x, sums, row_length, plan.splits);
 }
 
-/// Takes the tile that is expected to cost less.
+/// Takes the tile that is expected to cost less; where neither fits, the small one with fewer stages.
 template <simt::mma_type Type, mma_tile Large, mma_tile Small, class P, class T, class TC, class S, class Epilogue>
 void gemm_on_tensor_cores(const P& where, const gemm_problem<T, T, TC, S, Epilogue>& x) {
-  const int processors = processor_count(where);
-  const auto plan = [&](const gemm_cost& cost) {
-    return plan_gemm(cost, x.c.rows, x.c.cols, x.k, x.batch, processors);
-  };
-  const gemm_plan large = plan(mma_cost_of<Type, T, Large>()), small = plan(mma_cost_of<Type, T, Small>());
+  const machine& on = machine_of(where);
+  const auto plan = [&](const gemm_cost& cost) { return plan_gemm(cost, x.c.rows, x.c.cols, x.k, x.batch, on); };
+  const gemm_plan large = plan(mma_cost_of<Type, T, Large>(on)), small = plan(mma_cost_of<Type, T, Small>(on));
+  constexpr mma_tile least = Small.within(least_shared_per_block<P>);
+  if (least != Small && smaller(large.clocks, small.clocks) == never)
+    return gemm_by_mma<Type, least>(where, x, plan(mma_cost_of<Type, T, least>(on)));
   if (large.clocks <= small.clocks)
     gemm_by_mma<Type, Large>(where, x, large);
   else

@@ -16,10 +16,12 @@
 // for those that share their tile.)
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 
 #include <pmpp/block/grid_barrier.hpp>
 #include <pmpp/core/config.hpp>
+#include <pmpp/core/machine.hpp>
 #include <pmpp/core/math.hpp>
 #include <pmpp/execution.hpp>
 #include <pmpp/gemm/problem.hpp>
@@ -40,6 +42,10 @@ struct gemm_share {
   int k = 0;         ///< of a slab: 8 for each slice
   int stages = 0;    ///< slabs in shared memory
 
+  /// Of a block, for elements of 4 bytes: the slabs, and the sums of all threads, 16 x 8 each.
+  constexpr std::size_t shared_bytes() const {
+    return 4 * (std::size_t(stages) * std::size_t(k) * std::size_t(m + n + 8) + 256 * 16 * 8);
+  }
   friend constexpr bool operator==(const gemm_share&, const gemm_share&) = default;
 };
 
@@ -67,6 +73,7 @@ struct gemm_share_kernel {
     alignas(16) A slabs[Tile.stages * slab];  ///< each: A's part, then B's
     shared_word sums[slices * words];
   };
+  static_assert(sizeof(shared) == Tile.shared_bytes());
 
   struct arguments {
     gemm_operand<A> a, b;
@@ -335,15 +342,18 @@ bool fits_shares(const gemm_problem<TA, TB, TC, S, Epilogue>& x) {
   return x.batch == 1 && fits(x.a.copy) && fits(x.b.copy);
 }
 
-/// What a product takes by shares, in clocks of an H100, about: beside gemm_plan's.
+/// What a product takes by shares, in clocks, about (measured on an H100): beside gemm_plan's.
 template <gemm_share Tile, class TA, class TB, class TC, class S, class Epilogue>
-double clocks_of_shares(const gemm_problem<TA, TB, TC, S, Epilogue>& x, int processors) {
-  constexpr double start = 16000, bytes = 1600;                      // all but products; read in a clock
-  constexpr double area = Tile.m * Tile.n, tile = 0.02 * area;       // for each
-  constexpr double product = (area < 128 * 128 ? 1.7 : 1.42) / 128;  // copies of small tiles are more work for each
+double clocks_of_shares(const gemm_problem<TA, TB, TC, S, Epilogue>& x, const machine& on) {
+  if (!on.fits(Tile.shared_bytes()) || !on.cooperative) return never;
+  constexpr double start = 16000;                               // all but products
+  constexpr double area = Tile.m * Tile.n, tile = 0.02 * area;  // for each
+  // Copies of small tiles are more work for each product.
+  const double product = (area < 128 * 128 ? 1.7 : 1.42) / on.float_rate();
+  const std::int64_t processors = on.multiprocessors;
   const std::int64_t tiles = ceil_div(x.c.rows, std::int64_t(Tile.m)) * ceil_div(x.c.cols, std::int64_t(Tile.n));
-  const std::int64_t share = ceil_div(tiles * ceil_div(x.k, std::int64_t(Tile.k)), std::int64_t(processors));
-  const double read = double(x.k) * double(x.c.rows + x.c.cols) * sizeof(TA) / bytes;
+  const std::int64_t share = ceil_div(tiles * ceil_div(x.k, std::int64_t(Tile.k)), processors);
+  const double read = double(x.k) * double(x.c.rows + x.c.cols) * sizeof(TA) / on.memory_rate();
   return start + tile * double(tiles) + larger(read, product * double(share) * area * Tile.k);
 }
 
@@ -364,7 +374,7 @@ void gemm_by_shares(const P& where, const gemm_problem<A, A, TC, S, Epilogue>& x
     while (2 * teams * tiles * kernel::words <= blocks * kernel::threads && 2 * teams * tiles <= blocks) teams *= 2;
     scratch memory(where, checked_bytes(2 * blocks * kernel::words * kernel::word, sizeof(A), "gemm"),
                    2 * sizeof(unsigned));
-    launch_together(
+    launch_together_at_most(
         where, blocks, kernel{},
         typename kernel::arguments{x.a, x.b, x.c, x.k, static_cast<int>(slabs), static_cast<int>(tiles_m),
                                    static_cast<int>(tiles_n), static_cast<int>(teams), static_cast<A*>(memory.data()),

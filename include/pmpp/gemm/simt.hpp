@@ -17,11 +17,13 @@
 // (PMPP ch. 5 and 6; Volkov and Demmel, 2008; Nath, Tomov and Dongarra, 2010.)
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <type_traits>
 #include <utility>
 
 #include <pmpp/core/config.hpp>
+#include <pmpp/core/machine.hpp>
 #include <pmpp/core/math.hpp>
 #include <pmpp/execution.hpp>
 #include <pmpp/gemm/problem.hpp>
@@ -49,6 +51,10 @@ struct gemm_tile {
   constexpr int warps_m() const { return m / (thread_m * lanes_m); }
   constexpr int warps_n() const { return n / (thread_n * lanes_n()); }
   constexpr int threads() const { return warps_m() * warps_n() * slices * simt::warp_size; }
+  /// Of a block, for sums of `size` bytes: the slabs, and a 16-byte word behind each of their rows.
+  constexpr std::size_t shared_bytes(std::size_t size) const {
+    return std::size_t(stages) * std::size_t(k) * (std::size_t(m + n) * size + 32);
+  }
   friend constexpr bool operator==(const gemm_tile&, const gemm_tile&) = default;
 };
 
@@ -142,6 +148,7 @@ struct gemm_kernel {
     alignas(16) A a[Tile.stages * Tile.k * row_a];
     alignas(16) A b[Tile.stages * Tile.k * row_b];
   };
+  static_assert(CopyA == slab_copy::bulk || sizeof(shared) == Tile.shared_bytes(sizeof(A)));
 
   using arguments = gemm_arguments<TA, TB, TC, A, S, Epilogue>;
 
@@ -563,41 +570,58 @@ struct gemm_plan {
   std::int64_t whole = 0;  ///< tiles, of all batches, whose k is not split though that of the others is
 };
 
-/// What a tile costs.
+/// Clocks of what a machine cannot do.
+inline constexpr double never = 1e300;
+/// Clocks that a second launch takes, which adds up the splits: 6000 of an H100.
+constexpr double clocks_of_second_launch(const machine& on) { return on.clocks_of(3.419e-6); }
+
+/// What a tile costs on a machine.
 struct gemm_cost {
   std::int64_t m, n, k;  ///< of a tile and a slab
   int blocks, warps;     ///< of a multiprocessor; of a block
   double clocks_of_k;    ///< that a block's products of one k take
   double item_bytes, sum_bytes;
+  bool fits;            ///< into shared memory
   double start = 5000;  ///< clocks before the first product and after the last
 };
 
 template <gemm_tile Tile, class A>
-constexpr gemm_cost gemm_cost_of() {
+constexpr gemm_cost gemm_cost_of(const machine& on) {
   constexpr double products = Tile.thread_m * Tile.thread_n, word = 16.0 / sizeof(A);
   // Of a k of a block: products, and instructions besides. Loads from shared memory are what small tiles wait for.
-  constexpr double fma = double(Tile.m) * Tile.n / (sizeof(A) > 4 ? 64 : 128);
+  const double fma = double(Tile.m) * Tile.n / (sizeof(A) > 4 ? on.double_rate() : on.float_rate());
   constexpr double besides = 1 + (3 * (Tile.thread_m + Tile.thread_n) / word + 12) / products;
   // Kernels for each layout are better than that, by measurement: 8 x 8 elements of a thread, and 8 x 4.
   constexpr bool of_layout = sizeof(A) == 4 && (products == 64 || Tile.slices > 1);
   constexpr double of_fma = !of_layout ? 0.7 * besides * besides : products == 64 ? 1.18 : 1.5;
   constexpr double start = 5000 + double(Tile.slices - 1) * Tile.m * Tile.n;  // the sums of slices: one a clock
-  return {Tile.m,       Tile.n,    Tile.k,    Tile.blocks, Tile.threads() / simt::warp_size,
-          of_fma * fma, sizeof(A), sizeof(A), start};
+  constexpr std::size_t shared = Tile.shared_bytes(sizeof(A));
+  return {Tile.m,
+          Tile.n,
+          Tile.k,
+          on.resident_blocks(Tile.threads(), shared, Tile.blocks),
+          Tile.threads() / simt::warp_size,
+          of_fma * fma,
+          sizeof(A),
+          sizeof(A),
+          on.fits(shared),
+          start};
 }
 
-/// The best number of splits for a tile. A rough model of an H100: what counts is how many blocks a multiprocessor gets,
-/// how many warps it has to choose from, how well a tile fits m and n, and whether memory keeps up.
+/// The best number of splits for a tile. A rough model, measured on an H100: what counts is how many blocks a
+/// multiprocessor gets, how many warps it has to choose from, how well a tile fits m and n, and whether memory keeps up.
 inline gemm_plan plan_gemm(const gemm_cost& tile, std::int64_t m, std::int64_t n, std::int64_t k, std::int64_t batch,
-                           int processors) {
-  constexpr double second_launch = 6000, split = 100;
-  constexpr double l2_bytes = 2800, partial_bytes = 1000, memory_bytes = 1600;  // a clock
+                           const machine& on) {
+  constexpr double split = 100;
+  const int processors = on.multiprocessors;
+  const double l2_bytes = on.l2_rate(), memory_bytes = on.memory_rate(), partial_bytes = 0.625 * memory_bytes;
   const std::int64_t tiles_m = ceil_div(m, tile.m), tiles_n = ceil_div(n, tile.n);
   const double tiles = double(tiles_m) * double(tiles_n) * double(batch);
   const double c_bytes = double(m) * double(n) * double(batch) * tile.sum_bytes;
   const double read = double(k) * double(batch) * tile.item_bytes;
   const double from_l2 = read * (double(m) * double(tiles_n) + double(n) * double(tiles_m)) / l2_bytes;
   const double from_memory = (read * (double(m) + double(n)) + c_bytes) / memory_bytes;
+  if (!tile.fits) return {tiles_m, tiles_n, 1, k, never};
   gemm_plan best{tiles_m, tiles_n, 0, 0, 0};
   for (int blocks = 0; blocks <= 3 * tile.blocks; ++blocks) {  // of a multiprocessor, wanted; 0: one split
     const auto wanted = blocks == 0 ? 1 : static_cast<std::int64_t>(smaller(blocks * processors / tiles, 4096.0));
@@ -609,7 +633,8 @@ inline gemm_plan plan_gemm(const gemm_cost& tile, std::int64_t m, std::int64_t n
     const double warps = double(together * tile.warps) / 4;  // of a scheduler: more hide more of what they wait for
     double clocks = double(share) * double(split_k) * tile.clocks_of_k * (warps + 0.5) / warps;
     clocks = larger(clocks, larger(from_l2, from_memory)) + tile.start * double(share);
-    if (splits > 1) clocks += second_launch + split * double(splits) + c_bytes * double(splits + 1) / partial_bytes;
+    if (splits > 1)
+      clocks += clocks_of_second_launch(on) + split * double(splits) + c_bytes * double(splits + 1) / partial_bytes;
     if (best.splits == 0 || clocks < best.clocks) best = {tiles_m, tiles_n, splits, split_k, clocks};
   }
   return best;
@@ -619,9 +644,11 @@ inline gemm_plan plan_gemm(const gemm_cost& tile, std::int64_t m, std::int64_t n
 /// long as a full one, so its tiles are split, or those of the last two. Of less than a wave each multiprocessor gets equally
 /// many whole tiles, and splits of the rest beside them.
 inline gemm_plan plan_waves(const gemm_cost& tile, std::int64_t m, std::int64_t n, std::int64_t k, std::int64_t batch,
-                            int processors) {
-  constexpr double second_launch = 6000, partial_bytes = 1200;  // clocks; a clock
+                            const machine& on) {
+  const double partial_bytes = 0.75 * on.memory_rate();
+  const int processors = on.multiprocessors;
   const std::int64_t tiles_m = ceil_div(m, tile.m), tiles_n = ceil_div(n, tile.n), tiles = tiles_m * tiles_n * batch;
+  if (!tile.fits) return {tiles_m, tiles_n, 1, k, never};
   const std::int64_t wave = std::int64_t(tile.blocks) * processors;
   // Clocks for one k of `together` blocks of a multiprocessor: more hide more of what they wait for.
   const auto clocks_of = [&](std::int64_t together) {
@@ -651,7 +678,8 @@ inline gemm_plan plan_waves(const gemm_cost& tile, std::int64_t m, std::int64_t 
         clocks +=
             tile.start + double(split_k) * clocks_of(together) + double(k - smaller(k, split_k)) * clocks_of(beside);
       if (splits > 1)
-        clocks += second_launch + double(rest * tile.m * tile.n * (splits + 1)) * tile.sum_bytes / partial_bytes;
+        clocks += clocks_of_second_launch(on) +
+                  double(rest * tile.m * tile.n * (splits + 1)) * tile.sum_bytes / partial_bytes;
       if (best.splits == 0 || clocks < best.clocks)
         best = {tiles_m, tiles_n, splits, split_k, clocks, splits > 1 ? whole : 0};
     }

@@ -13,6 +13,7 @@
 #include <cstdint>
 
 #include <pmpp/core/config.hpp>
+#include <pmpp/core/machine.hpp>
 #include <pmpp/core/math.hpp>
 #include <pmpp/execution.hpp>
 #include <pmpp/gemm/problem.hpp>
@@ -119,14 +120,19 @@ private:
   };
 };
 
-/// Whether products are so small, and so many, that warps multiply one each.
-template <class TA, class TB, class TC, class S, class Epilogue>
-bool fit_warps(const gemm_problem<TA, TB, TC, S, Epilogue>& x, int processors) {
+/// Whether products are so small, and so many, that warps multiply one each, and have the shared memory.
+template <class A, class TA, class TB, class TC, class S, class Epilogue>
+bool fit_warps(const gemm_problem<TA, TB, TC, S, Epilogue>& x, const machine& on) {
   constexpr std::int64_t enough = 16;  // warps of a multiprocessor that keep memory busy
   // 24 x 24 x 24: 91 us for 20000, by tiles 127 (H100); 32 x 32 x 32: 104, by tiles, which read words, 94.
   const bool better_as_tiles =
       x.c.rows * x.c.cols > 24 * 24 && (x.a.copy == slab_copy::words || x.b.copy == slab_copy::words);
-  return larger(x.c.rows, x.c.cols) <= 32 && !better_as_tiles && x.batch >= enough * processors;
+  const std::int64_t side = larger(x.c.rows, x.c.cols);
+  const auto bytes = [&]<int Side>() {
+    return sizeof(typename gemm_small_kernel<Side, TA, TB, TC, A, S, Epilogue>::shared);
+  };
+  return side <= 32 && !better_as_tiles && x.batch >= enough * on.multiprocessors &&
+         on.fits(side <= 16 ? bytes.template operator()<16>() : bytes.template operator()<32>());
 }
 
 /// Enqueues products of at most 32 x 32 elements, or runs them in the emulator.

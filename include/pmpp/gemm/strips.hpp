@@ -15,10 +15,12 @@
 // B alone, without most of the products, take 30 to 32.)
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <type_traits>
 
 #include <pmpp/core/config.hpp>
+#include <pmpp/core/machine.hpp>
 #include <pmpp/core/math.hpp>
 #include <pmpp/execution.hpp>
 #include <pmpp/gemm/problem.hpp>
@@ -38,6 +40,12 @@ struct gemm_strip {
   int k = 0;       ///< of a slab; a multiple of 32, at least 256 / rows
   int stages = 0;  ///< slabs in shared memory
 
+  /// Of a block, at most, for elements of `size` bytes: the slabs, or the sums of its eight warps.
+  constexpr std::size_t shared_bytes(std::size_t size) const {
+    const int word = static_cast<int>(16 / size), cols = word * simt::warp_size;
+    const int slabs = stages * (k * (rows + word) + cols * (k + word)), sums = 8 * rows * (cols + word);
+    return std::size_t(larger(slabs, sums)) * size;
+  }
   friend constexpr bool operator==(const gemm_strip&, const gemm_strip&) = default;
 };
 
@@ -61,6 +69,7 @@ struct gemm_strip_kernel {
   struct shared {
     alignas(16) A slabs[larger(all_slabs, all_sums)];  ///< each: A's part, then B's; at the end the sums of the warps
   };
+  static_assert(sizeof(shared) <= Strip.shared_bytes(sizeof(A)));
 
   struct arguments {
     gemm_operand<A> a, b;
@@ -197,11 +206,11 @@ bool fits_strips(const gemm_problem<TA, TB, TC, S, Epilogue>& x) {
 
 /// Enqueues a product of at most Strip.rows rows, or runs it in the emulator.
 template <gemm_strip Strip, class A, class P, class TC, class S, class Epilogue>
-void gemm_by_strips(const P& where, const gemm_problem<A, A, TC, S, Epilogue>& x) {
+void gemm_by_strips(const P& where, const machine& on, const gemm_problem<A, A, TC, S, Epilogue>& x) {
   constexpr std::int64_t one = 1, cols = 16 / sizeof(A) * simt::warp_size, k = Strip.k;
   constexpr std::int64_t start = 2, second_launch = 6;  // as long as so many slabs
   const std::int64_t strips = ceil_div(x.c.cols, cols), slabs = larger(one, ceil_div(x.k, k));
-  const std::int64_t processors = processor_count(where);
+  const std::int64_t processors = on.multiprocessors;
   std::int64_t split_k = slabs * k, least = ceil_div(strips, processors) * (slabs + start);
   for (int waves = 1; waves <= 4; ++waves) {  // of blocks, one a multiprocessor
     const std::int64_t splits = waves * processors / strips;

@@ -166,7 +166,8 @@ template <class A, class P, class TA, class TB, class TC, class S, class Epilogu
 void gemv_on_blocks(const P& where, const gemm_problem<TA, TB, TC, S, Epilogue>& x) {
   constexpr int vector = 16 % sizeof(TA) == 0 ? int(16 / sizeof(TA)) : 1;
   constexpr std::int64_t one = 1, least_k = 1024;  // of a split: less is not worth a second launch
-  const std::int64_t m = x.c.rows, warps = 32 * std::int64_t(processor_count(where));  // that read as fast as memory
+  const std::int64_t m = x.c.rows,
+                     warps = 32 * std::int64_t(machine_of(where).multiprocessors);  // that read as fast as memory
   const bool columns = x.a.stride == 1 && x.a.k_stride != 1;
   const auto whole = [](std::int64_t stride) { return stride % vector == 0; };
   const bool wide = reinterpret_cast<std::uintptr_t>(x.a.data) % 16 == 0 && (columns || x.a.k_stride == 1) &&

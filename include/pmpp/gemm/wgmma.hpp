@@ -687,40 +687,38 @@ struct wgmma_requests {
 
 /// How many clocks sums of m x n elements over `slabs` slabs of k, `batch` times, are expected to take with a given tile.
 inline double wgmma_clocks(const wgmma_tile& tile, std::int64_t m, std::int64_t n, std::int64_t slabs,
-                           std::int64_t batch, int processors, const wgmma_requests& each = {}) {
+                           std::int64_t batch, const machine& on, const wgmma_requests& each = {}) {
   constexpr double request = 2.3;
   const double products = tile.n == 256 ? 1080 : tile.n == 192 ? 830 : tile.n == 128 ? 540 : 300;
   const double rows =
       double(smaller<std::int64_t>(m, 128)) * each.a + double(smaller<std::int64_t>(n, tile.n)) * each.b;
   const double of_slab = larger(products, rows * request);
   const std::int64_t tiles = ceil_div(m, std::int64_t(128)) * ceil_div(n, std::int64_t(tile.n)) * batch;
-  return double(ceil_div(tiles, std::int64_t(processors))) * (double(slabs) * of_slab + 1800 + 10 * tile.n);
+  return double(ceil_div(tiles, std::int64_t(on.multiprocessors))) * (double(slabs) * of_slab + 1800 + 10 * tile.n);
 }
 
 /// What reading A and B takes, of so many rows.
-inline double memory_clocks(std::int64_t rows, std::int64_t slabs, std::int64_t batch) {
-  constexpr double bytes = 1700;  // a clock
-  return double(rows) * double(slabs) * double(batch) * 128 / bytes;
+inline double memory_clocks(std::int64_t rows, std::int64_t slabs, std::int64_t batch, const machine& on) {
+  return double(rows) * double(slabs) * double(batch) * 128 / (1.0625 * on.memory_rate());
 }
 
 /// The best plan for sums of m x n elements over `slabs` slabs of k, `batch` times.
 inline wgmma_plan plan_wgmma(int tiles, std::int64_t m, std::int64_t n, std::int64_t slabs, std::int64_t batch,
-                             int processors, const wgmma_requests& each = {}) {
-  constexpr double second_launch = 12000, partial_bytes = 1000;  // clocks; a clock
-  const double from_memory = memory_clocks(m + n, slabs, batch);
+                             const machine& on, const wgmma_requests& each = {}) {
+  const double second_launch = 2 * clocks_of_second_launch(on), partial_bytes = 0.625 * on.memory_rate();
+  const double from_memory = memory_clocks(m + n, slabs, batch, on);
   wgmma_plan best;
   const auto consider = [&](int i, int splits) {
     const std::int64_t split_slabs = ceil_div(slabs, std::int64_t(splits));
     splits = static_cast<int>(ceil_div(slabs, split_slabs));
-    double clocks =
-        larger(wgmma_clocks(wgmma_tiles[i], m, n, split_slabs, batch * splits, processors, each), from_memory);
+    double clocks = larger(wgmma_clocks(wgmma_tiles[i], m, n, split_slabs, batch * splits, on, each), from_memory);
     if (splits > 1) clocks += second_launch + double(m) * double(n) * double(batch) * 4 * (splits + 1) / partial_bytes;
     if (best.clocks == 0 || clocks < best.clocks) best = {i, splits, static_cast<int>(split_slabs), clocks};
   };
   for (int i = 0; i < tiles; ++i) consider(i, 1);
   const std::int64_t blocks =
       ceil_div(m, std::int64_t(128)) * ceil_div(n, std::int64_t(wgmma_tiles[wgmma_split_tile].n)) * batch;
-  for (std::int64_t splits = 2; splits * blocks <= 2 * processors && splits <= slabs; ++splits)
+  for (std::int64_t splits = 2; splits * blocks <= 2 * on.multiprocessors && splits <= slabs; ++splits)
     consider(wgmma_split_tile, static_cast<int>(splits));
   return best;
 }
@@ -765,19 +763,16 @@ bool gemm_in_splits(const device_policy& where, const gemm_problem<T, T, TC, S, 
   return true;
 }
 
-/// What mma.sync takes for doubles; true if tiles of 128 x 128 are best.
 /// What mma.sync takes for doubles, with each of its tiles.
 template <class TC, class S, class Epilogue>
-auto plan_doubles(const gemm_problem<double, double, TC, S, Epilogue>& x, int processors) {
-  const auto plan = [&](const gemm_cost& cost) {
-    return plan_gemm(cost, x.c.rows, x.c.cols, x.k, x.batch, processors);
-  };
+auto plan_doubles(const gemm_problem<double, double, TC, S, Epilogue>& x, const machine& on) {
+  const auto plan = [&](const gemm_cost& cost) { return plan_gemm(cost, x.c.rows, x.c.cols, x.k, x.batch, on); };
   struct plans {
     gemm_plan large, small;
   };
   constexpr auto type = simt::mma_type::float64;
-  return plans{plan(mma_cost_of<type, double, large_double_tile>()),
-               plan(mma_cost_of<type, double, small_double_tile>())};
+  return plans{plan(mma_cost_of<type, double, large_double_tile>(on)),
+               plan(mma_cost_of<type, double, small_double_tile>(on))};
 }
 
 /// Doubles, in tiles of 128 x 128. Where a last round would have few of them, the others do without it: those tiles, the
@@ -787,7 +782,8 @@ bool gemm_of_doubles(const device_policy& where, const gemm_problem<double, doub
                      bool b_along_k) {
   constexpr std::int64_t side = 128;
   constexpr double clocks_of_k = 135, two_launches = 10000;
-  const int processors = processor_count(where);
+  const machine& on = machine_of(where);
+  const int processors = on.multiprocessors;
   const std::int64_t tiles_m = ceil_div(x.c.rows, side), tiles_n = ceil_div(x.c.cols, side),
                      last = tiles_m * tiles_n % processors;
   const std::int64_t last_group = (tiles_m - 1) % wgmma_group + 1, cols = ceil_div(last, last_group),
@@ -802,7 +798,7 @@ bool gemm_of_doubles(const device_policy& where, const gemm_problem<double, doub
       rest.c.data += row * x.c.row_stride + col * x.c.col_stride;
       rest.c.rows -= row;
       rest.c.cols -= col;
-      const auto [large, small] = plan_doubles(rest, processors);
+      const auto [large, small] = plan_doubles(rest, on);
       if (smaller(large.clocks, small.clocks) + two_launches < clocks_of_k * double(x.k)) plan.left_out = rows * cols;
     }
   if (!gemm_as_planned<true>(where, x, a_along_k, b_along_k, plan)) return false;
@@ -842,23 +838,23 @@ bool gemm_by_wgmma(const P& where, gemm_problem<T, T, TC, S, Epilogue> x) {
       std::swap(a_ready, b_ready);
     }
     wgmma_plan plan{1};
+    const machine& on = machine_of(where);
     if constexpr (is_double) {
       // Smaller tiles, or splits of k, are faster where those of 128 x 128 do not fill the machine.
-      const auto [large, small] = plan_doubles(x, processor_count(where));
+      const auto [large, small] = plan_doubles(x, on);
       if (large.splits > 1 || small.clocks < large.clocks) return false;
     } else {
-      const int processors = processor_count(where);
       const std::int64_t slabs = ceil_div(x.k, std::int64_t(128 / sizeof(T)));
       // What mma.sync takes.
       const double others =
-          (is_float ? 15000 : 9000) + larger(memory_clocks(x.c.rows + x.c.cols, slabs, x.batch),
+          (is_float ? 15000 : 9000) + larger(memory_clocks(x.c.rows + x.c.cols, slabs, x.batch, on),
                                              double(x.c.rows) * double(x.c.cols) * double(x.batch) * double(x.k) /
-                                                 (processors * (is_float ? 110.0 : 300.0)));
+                                                 (on.multiprocessors * (is_float ? 110.0 : 300.0)));
       // An operand that straddles lines of the cache is copied too where that pays.
       const bool a_straddles = a_ready && straddles_lines(x.a, a_along_k, x.k),
                  b_straddles = b_ready && straddles_lines(x.b, b_along_k, x.k);
       const auto copy_clocks = [&](const gemm_operand<T>& y, bool along_k) {
-        return 4500 + double(repacked_bytes(y, along_k, x.k, x.batch)) / 700;
+        return 4500 + double(repacked_bytes(y, along_k, x.k, x.batch)) / (0.4375 * on.memory_rate());
       };
       double least = 0;
       bool copies_a = false, copies_b = false;
@@ -867,7 +863,7 @@ bool gemm_by_wgmma(const P& where, gemm_problem<T, T, TC, S, Epilogue> x) {
           if (copy_a > a_straddles || copy_b > b_straddles) continue;
           const double asked_again = 1.9;
           const wgmma_plan next =
-              plan_wgmma(is_float ? 3 : 4, x.c.rows, x.c.cols, slabs, x.batch, processors,
+              plan_wgmma(is_float ? 3 : 4, x.c.rows, x.c.cols, slabs, x.batch, on,
                          {a_straddles && !copy_a ? asked_again : 1, b_straddles && !copy_b ? asked_again : 1});
           const double clocks = next.clocks + (copy_a || (is_float && !a_ready) ? copy_clocks(x.a, a_along_k) : 0) +
                                 (copy_b || (is_float && !b_ready) ? copy_clocks(x.b, b_along_k) : 0);

@@ -96,6 +96,23 @@ const machine& machine_of(const P&) {
 
 namespace detail {
 
+/// Whether all architectures that this program is compiled for have 227 KB of shared memory for a block.
+constexpr bool has_only_large_gpus() {
+#if defined(__CUDA_ARCH_LIST__)
+  for (const int architecture : {__CUDA_ARCH_LIST__})
+    if (architecture != 900 && architecture != 1000 && architecture != 1030 && architecture != 1100) return false;
+  return true;
+#else
+  return false;
+#endif
+}
+
+/// The shared memory that a block may have on every machine that this policy can mean here: kernels that take no more need
+/// no smaller ones beside them, which nobody would run but everybody compile. (All GPUs from sm_80 on have 99 KB.)
+template <kernel_execution P>
+inline constexpr std::size_t least_shared_per_block =
+    !gpu_execution<P> ? machine::least_shared_per_block : (has_only_large_gpus() ? 227 : 99) * std::size_t(1024);
+
 /// The number of multiprocessors that the policy's machine has, to size a grid by.
 template <kernel_execution P>
 int processor_count(const P& where) {
