@@ -15,10 +15,13 @@
 #include <pmpp/select.hpp>
 
 #include <array>
+#include <cstdint>
 #include <iterator>
+#include <limits>
 #include <memory>
 #include <numeric>
 #include <span>
+#include <stdexcept>
 #include <string>
 #include <type_traits>
 #include <vector>
@@ -125,3 +128,17 @@ TEST_CASE("Thrust's iterators") {
   CHECK(pmpp::reduce(pmpp::device, doubled, doubled + 1000) == 6000);
 }
 #endif
+
+TEST_CASE_TEMPLATE("counting iterators of every integer type", T, unsigned, std::uint8_t, std::int8_t, std::uint16_t,
+                   int, std::uint64_t, std::int64_t) {
+  using counting = pmpp::counting_iterator<T>;
+  const counting low(std::numeric_limits<T>::min()), high(std::numeric_limits<T>::max()), two(2), five(5);
+  CHECK((two < five && !(five < two) && five > two && two <= five && two != five));
+  CHECK((five - two == 3 && two - five == -3));
+  if constexpr (sizeof(T) < 8) CHECK((low < high && high - low == (std::int64_t(1) << (8 * sizeof(T))) - 1));
+  CHECK(pmpp::reduce(pmpp::seq, two, five, 0) == 9);
+  CHECK_THROWS_AS((void)pmpp::reduce(pmpp::seq, five, two, 0), std::invalid_argument);
+  CHECK_THROWS_AS((void)pmpp::reduce(pmpp::host, zip_iterator{five, five}, zip_iterator{two, two}, pair<T, T>{},
+                                     [](const auto& a, const auto&) { return a; }),
+                  std::invalid_argument);
+}

@@ -6,10 +6,12 @@
 //   const is added, never dropped; mdspan-like types convert; csr_view<void, I> is what is left without values
 //   outside debug mode a bad index costs no check (views_debug.cpp has the other half)
 #include <pmpp/core/csr_view.hpp>
+#include <pmpp/core/iterator.hpp>
 #include <pmpp/core/matrix_view.hpp>
 #include <pmpp/core/volume_view.hpp>
 #include <pmpp/launch.hpp>
 #include <pmpp/memory/copy.hpp>
+#include <pmpp/memory/csr_matrix.hpp>
 #include <pmpp/memory/device_buffer.hpp>
 
 #include <doctest/doctest.h>
@@ -29,7 +31,7 @@ static_assert(!pmpp::debug_mode, "this file tests the views without checks");
 
 static_assert(std::is_trivially_copyable_v<matrix_view<float>>);
 static_assert(std::is_trivially_copyable_v<volume_view<float>>);
-static_assert(std::is_aggregate_v<csr_view<float, int>> && std::is_aggregate_v<csr_view<void, int>>);
+static_assert(std::is_trivially_copyable_v<csr_view<float, int>> && std::is_trivially_copyable_v<csr_view<void, int>>);
 static_assert(std::is_convertible_v<matrix_view<float>, matrix_view<const float>>);
 static_assert(!std::is_convertible_v<matrix_view<const float>, matrix_view<float>>, "const is never dropped");
 static_assert(!std::is_convertible_v<matrix_view<float>, matrix_view<const double>>);
@@ -242,4 +244,28 @@ TEST_CASE("kernels index views") {
   const std::vector<int> result = pmpp::to_host(out);
   for (int i = 0; i < 5; ++i)
     for (int j = 0; j < 7; ++j) CHECK(result[static_cast<std::size_t>(j * 5 + i)] == 2 * (i * 7 + j) + 35 + (i + 1));
+}
+
+TEST_CASE("extents of any integer type") {
+  std::vector<int> v(12, 1);
+  const std::size_t six = v.size() / 2;
+  const unsigned two = 2;
+  const std::uint8_t one = 1;
+  const matrix_view<int> a{v.data(), six, two}, b{v.data(), six, two, two}, c{v.data(), six, two, one, six};
+  CHECK((a.rows() == 6 && b.row_stride() == 2 && c.col_stride() == 6));
+  const pmpp::volume_view<int> w{v.data(), two, one, six}, u{v.data(), two, one, two, six, six};
+  CHECK((w.slice_stride() == 6 && u.depth() == 2));
+  CHECK(csr_view<void, int>{six, two, v.data(), v.data()}.rows == 6);
+  CHECK(csr_view<int, int>{six, two, v.data(), v.data(), v.data()}.cols == 2);
+  CHECK(pmpp::csr_matrix<int>{one, two, {0, 1}, {1}, {5}}.cols() == 2);
+  CHECK(pmpp::device_count{v.data(), v.size()}.upper_bound == 12);
+  const pmpp::grid shape{six, two, two};
+  CHECK((shape.blocks.x == 6 && shape.dynamic_shared == 2));
+
+  const std::size_t many = std::size_t(1) << 63;
+  CHECK_THROWS_WITH_AS((matrix_view<int>{v.data(), many, two}),
+                       "pmpp: a count of 9223372036854775808, the limit is 2^63 - 1", std::length_error);
+  CHECK_THROWS_AS((pmpp::volume_view<int>{v.data(), two, many, two}), std::length_error);
+  CHECK_THROWS_AS((csr_view<void, int>{many, two, v.data(), v.data()}), std::length_error);
+  CHECK_THROWS_AS((pmpp::device_count{v.data(), many}), std::length_error);
 }

@@ -28,18 +28,20 @@ public:
   /// No elements.
   constexpr channels_view() = default;
 
-  PMPP_HOST_DEVICE constexpr channels_view(T* data, std::int64_t images, std::int64_t height, std::int64_t width,
-                                           std::int64_t channels, std::int64_t image_stride, std::int64_t row_stride,
-                                           std::int64_t col_stride, std::int64_t channel_stride)
+  template <std::integral Images, std::integral Height, std::integral Width, std::integral Channels,
+            std::integral ImageStride, std::integral RowStride, std::integral ColStride, std::integral ChannelStride>
+  PMPP_HOST_DEVICE constexpr channels_view(T* data, Images images, Height height, Width width, Channels channels,
+                                           ImageStride image_stride, RowStride row_stride, ColStride col_stride,
+                                           ChannelStride channel_stride)
       : data_(data),
-        images_(images),
-        height_(height),
-        width_(width),
-        channels_(channels),
-        image_stride_(image_stride),
-        row_stride_(row_stride),
-        col_stride_(col_stride),
-        channel_stride_(channel_stride) {}
+        images_(detail::checked_count(images)),
+        height_(detail::checked_count(height)),
+        width_(detail::checked_count(width)),
+        channels_(detail::checked_count(channels)),
+        image_stride_(detail::checked_count(image_stride)),
+        row_stride_(detail::checked_count(row_stride)),
+        col_stride_(detail::checked_count(col_stride)),
+        channel_stride_(detail::checked_count(channel_stride)) {}
 
   /// channels_view<float> converts to channels_view<const float>.
   template <class U>

@@ -5,10 +5,12 @@
 // the block and the thread, and a trap: the next call that waits for the device throws pmpp::cuda_error.
 #pragma once
 
+#include <concepts>
 #include <cstdint>
 #include <cstdio>
 #include <stdexcept>
 #include <string>
+#include <type_traits>
 
 #include <pmpp/core/config.hpp>
 
@@ -65,6 +67,17 @@ namespace detail {
                               ") of the graph has no edge (" + std::to_string(v) + ", " + std::to_string(u) +
                               ") in its transpose; undirected(g) is for graphs that are symmetric");
 #endif
+}
+
+/// A count or stride of any integer type as a 64-bit one. \throws std::length_error (host only) if it is 2^63 or more.
+template <std::integral N>
+PMPP_HOST_DEVICE constexpr std::int64_t checked_count(N n) {
+#if !defined(__CUDA_ARCH__)
+  if constexpr (std::is_unsigned_v<N> && sizeof(N) >= 8)
+    if (n > static_cast<N>(0x7fffffffffffffff))
+      throw std::length_error("pmpp: a count of " + std::to_string(n) + ", the limit is 2^63 - 1");
+#endif
+  return static_cast<std::int64_t>(n);
 }
 
 /// In debug mode: bad_index unless 0 <= index < extent. Nothing otherwise.

@@ -7,7 +7,7 @@
 //   offsets                                 rows + 1 of them, from 0, never decreasing
 //
 // csr_view<void, I> has no values: the pattern of a matrix, or a graph whose vertex i has edges to those columns.
-// An aggregate; T and I may be const: csr_view<const float, const int>{rows, cols, offsets, columns, values}. Extents
+// Public members; T and I may be const: csr_view<const float, const int>{rows, cols, offsets, columns, values}. Extents
 // are 64-bit; I holds offsets and columns, so more than 2^31 - 1 nonzeros need a 64-bit I. Algorithms take
 // csr_view<const T, const I>, to which every view of the same T and I converts.
 // The arrays may lie in any memory; the functions below that read offsets must be called where they are readable: in
@@ -36,6 +36,15 @@ struct csr_view<void, I> {
   std::int64_t cols = 0;
   I* offsets = nullptr;  ///< rows + 1 elements
   I* columns = nullptr;  ///< offsets[rows] elements
+
+  constexpr csr_view() = default;
+  /// Extents of any integer type. \throws std::length_error past 2^63
+  template <std::integral Rows, std::integral Cols>
+  PMPP_HOST_DEVICE constexpr csr_view(Rows row_count, Cols col_count, I* offset_of_rows, I* column_indices)
+      : rows(detail::checked_count(row_count)),
+        cols(detail::checked_count(col_count)),
+        offsets(offset_of_rows),
+        columns(column_indices) {}
 
   /// Where row i begins and ends in `columns`. Reads offsets. \pre 0 <= i < rows; checked in debug mode.
   PMPP_HOST_DEVICE constexpr std::int64_t row_begin(std::int64_t i) const {
@@ -72,6 +81,17 @@ struct csr_view {
   I* offsets = nullptr;  ///< rows + 1 elements
   I* columns = nullptr;  ///< offsets[rows] elements
   T* values = nullptr;   ///< offsets[rows] elements
+
+  constexpr csr_view() = default;
+  /// Extents of any integer type. \throws std::length_error past 2^63
+  template <std::integral Rows, std::integral Cols>
+  PMPP_HOST_DEVICE constexpr csr_view(Rows row_count, Cols col_count, I* offset_of_rows, I* column_indices,
+                                      T* values_of_nonzeros)
+      : rows(detail::checked_count(row_count)),
+        cols(detail::checked_count(col_count)),
+        offsets(offset_of_rows),
+        columns(column_indices),
+        values(values_of_nonzeros) {}
 
   /// The structure without the values.
   PMPP_HOST_DEVICE constexpr csr_view<void, I> pattern() const { return {rows, cols, offsets, columns}; }

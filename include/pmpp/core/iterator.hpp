@@ -20,6 +20,7 @@
 #include <span>  // for what std calls iterators: <iterator> brings streams along
 #include <type_traits>
 
+#include <pmpp/core/check.hpp>
 #include <pmpp/core/config.hpp>
 #include <pmpp/core/contiguous.hpp>
 
@@ -45,13 +46,19 @@ template <random_access It>
 using value_of = std::iter_value_t<It>;
 
 /// A length that is known only on the device. The kernels use min(*pointer, upper_bound); grids and scratch are sized
-/// by upper_bound. \pre pointer is readable by the device when the kernels run; Integer has 4 or 8 bytes.
+/// by upper_bound, any integer. \pre pointer is readable by the device when the kernels run; Integer has 4 or 8 bytes.
 template <class Integer>
 struct device_count {
   static_assert(std::is_integral_v<Integer> && (sizeof(Integer) == 4 || sizeof(Integer) == 8),
                 "pmpp: device_count needs a pointer to a 4- or 8-byte integer");
-  const Integer* pointer;
-  std::int64_t upper_bound;
+  const Integer* pointer = nullptr;
+  std::int64_t upper_bound = 0;
+
+  constexpr device_count() = default;
+  /// \throws std::length_error for a bound of 2^63 or more
+  template <std::integral Bound>
+  constexpr device_count(const Integer* count, Bound bound)
+      : pointer(count), upper_bound(detail::checked_count(bound)) {}
 };
 template <class Integer, class Bound>
 device_count(Integer*, Bound) -> device_count<std::remove_const_t<Integer>>;
@@ -121,7 +128,10 @@ struct counting_iterator : detail::iterator_arithmetic<counting_iterator<T>> {
     return *this;
   }
   PMPP_HOST_DEVICE friend constexpr std::ptrdiff_t operator-(const counting_iterator& a, const counting_iterator& b) {
-    return static_cast<std::ptrdiff_t>(a.value - b.value);
+    if constexpr (std::is_integral_v<T>)  // in 64 bits: what T holds may be narrower, or never negative
+      return static_cast<std::ptrdiff_t>(static_cast<std::uint64_t>(a.value) - static_cast<std::uint64_t>(b.value));
+    else
+      return static_cast<std::ptrdiff_t>(a.value - b.value);
   }
 };
 

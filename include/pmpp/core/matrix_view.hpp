@@ -53,23 +53,24 @@ public:
   /// No elements.
   constexpr matrix_view() = default;
 
-  /// `rows` x `cols` elements, row-major, at `data`; a row follows the one before without a gap.
+  /// `rows` x `cols` elements, row-major, at `data`; any integers (\throws std::length_error past 2^63); a row follows the one before without a gap.
   template <std::integral Rows, std::integral Cols>
-  PMPP_HOST_DEVICE constexpr matrix_view(T* data, Rows rows, Cols cols)
-      : matrix_view(data, static_cast<std::int64_t>(rows), static_cast<std::int64_t>(cols),
-                    static_cast<std::int64_t>(cols), 1) {}
+  PMPP_HOST_DEVICE constexpr matrix_view(T* data, Rows rows, Cols cols) : matrix_view(data, rows, cols, cols, 1) {}
 
   /// The same with `row_stride` elements from the start of a row to the start of the next.
   template <std::integral Rows, std::integral Cols, std::integral Stride>
   PMPP_HOST_DEVICE constexpr matrix_view(T* data, Rows rows, Cols cols, Stride row_stride)
-      : matrix_view(data, static_cast<std::int64_t>(rows), static_cast<std::int64_t>(cols),
-                    static_cast<std::int64_t>(row_stride), 1) {}
+      : matrix_view(data, rows, cols, row_stride, 1) {}
 
   /// Any two strides: `col_stride` elements lie from one column to the next. Column-major: row_stride 1, col_stride =
   /// the leading dimension.
-  PMPP_HOST_DEVICE constexpr matrix_view(T* data, std::int64_t rows, std::int64_t cols, std::int64_t row_stride,
-                                         std::int64_t col_stride)
-      : data_(data), rows_(rows), cols_(cols), row_stride_(row_stride), col_stride_(col_stride) {}
+  template <std::integral Rows, std::integral Cols, std::integral RowStride, std::integral ColStride>
+  PMPP_HOST_DEVICE constexpr matrix_view(T* data, Rows rows, Cols cols, RowStride row_stride, ColStride col_stride)
+      : data_(data),
+        rows_(detail::checked_count(rows)),
+        cols_(detail::checked_count(cols)),
+        row_stride_(detail::checked_count(row_stride)),
+        col_stride_(detail::checked_count(col_stride)) {}
 
   /// matrix_view<float> converts to matrix_view<const float>.
   template <class U>

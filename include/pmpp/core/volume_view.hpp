@@ -32,19 +32,19 @@ public:
   /// `depth` planes of `height` rows of `width` elements at `data`, without gaps.
   template <std::integral Depth, std::integral Height, std::integral Width>
   PMPP_HOST_DEVICE constexpr volume_view(T* data, Depth depth, Height height, Width width)
-      : volume_view(data, static_cast<std::int64_t>(depth), static_cast<std::int64_t>(height),
-                    static_cast<std::int64_t>(width), static_cast<std::int64_t>(width),
+      : volume_view(data, depth, height, width, width,
                     static_cast<std::int64_t>(height) * static_cast<std::int64_t>(width)) {}
 
   /// The same with `row_stride` elements from row to row and `slice_stride` from plane to plane.
-  PMPP_HOST_DEVICE constexpr volume_view(T* data, std::int64_t depth, std::int64_t height, std::int64_t width,
-                                         std::int64_t row_stride, std::int64_t slice_stride)
+  template <std::integral Depth, std::integral Height, std::integral Width, std::integral Row, std::integral Slice>
+  PMPP_HOST_DEVICE constexpr volume_view(T* data, Depth depth, Height height, Width width, Row row_stride,
+                                         Slice slice_stride)
       : data_(data),
-        depth_(depth),
-        height_(height),
-        width_(width),
-        row_stride_(row_stride),
-        slice_stride_(slice_stride) {}
+        depth_(detail::checked_count(depth)),
+        height_(detail::checked_count(height)),
+        width_(detail::checked_count(width)),
+        row_stride_(detail::checked_count(row_stride)),
+        slice_stride_(detail::checked_count(slice_stride)) {}
 
   /// volume_view<float> converts to volume_view<const float>.
   template <class U>

@@ -53,10 +53,10 @@ public:
 
   /// Takes the three arrays as they are: rows + 1 offsets, and a column and a value for each nonzero; columns of a row in
   /// any order. validate() checks them.
-  csr_matrix(std::int64_t rows, std::int64_t cols, std::vector<I> offsets, std::vector<I> columns,
-             std::vector<T> values)
-      : rows_(rows),
-        cols_(cols),
+  template <std::integral Rows, std::integral Cols>
+  csr_matrix(Rows rows, Cols cols, std::vector<I> offsets, std::vector<I> columns, std::vector<T> values)
+      : rows_(detail::checked_count(rows)),
+        cols_(detail::checked_count(cols)),
         offsets_(std::move(offsets)),
         columns_(std::move(columns)),
         values_(std::move(values)) {}
@@ -246,10 +246,10 @@ public:
         values_(matrix.values()) {}
 
   /// Takes three arrays as they are.
-  device_csr_matrix(std::int64_t rows, std::int64_t cols, device_buffer<I> offsets, device_buffer<I> columns,
-                    device_buffer<T> values)
-      : rows_(rows),
-        cols_(cols),
+  template <std::integral Rows, std::integral Cols>
+  device_csr_matrix(Rows rows, Cols cols, device_buffer<I> offsets, device_buffer<I> columns, device_buffer<T> values)
+      : rows_(detail::checked_count(rows)),
+        cols_(detail::checked_count(cols)),
         offsets_(std::move(offsets)),
         columns_(std::move(columns)),
         values_(std::move(values)) {}

@@ -53,14 +53,16 @@ struct extent3 {
 
   constexpr extent3() = default;
   /// Extents outside [0, 2^32) become 2^32 - 1, which every launch refuses.
-  PMPP_HOST_DEVICE constexpr extent3(std::int64_t x_, std::int64_t y_ = 1, std::int64_t z_ = 1)
-      : x(saturated(x_)), y(saturated(y_)), z(saturated(z_)) {}
+  template <std::integral X, std::integral Y = int, std::integral Z = int>
+  PMPP_HOST_DEVICE constexpr extent3(X x_, Y y_ = 1, Z z_ = 1) : x(saturated(x_)), y(saturated(y_)), z(saturated(z_)) {}
 
   PMPP_HOST_DEVICE constexpr std::int64_t volume() const { return std::int64_t(x) * y * z; }
   friend constexpr bool operator==(const extent3&, const extent3&) = default;
 
 private:
-  PMPP_HOST_DEVICE static constexpr unsigned saturated(std::int64_t n) {
+  template <std::integral N>
+  PMPP_HOST_DEVICE static constexpr unsigned saturated(N extent) {
+    const auto n = static_cast<std::int64_t>(extent);
     return n < 0 || n > 0xffffffffll ? 0xffffffffu : static_cast<unsigned>(n);
   }
 };
@@ -77,8 +79,13 @@ struct launch_shape {
   std::size_t dynamic_shared = 0;  ///< bytes of dynamic shared memory
 
   constexpr launch_shape() = default;
-  constexpr launch_shape(extent3 grid_blocks, extent3 block_threads, std::size_t dynamic_shared_bytes = 0)
-      : blocks(grid_blocks), threads(block_threads), dynamic_shared(dynamic_shared_bytes) {}
+  /// A negative number of bytes becomes one that every launch refuses.
+  template <std::integral Bytes = std::size_t>
+  constexpr launch_shape(extent3 grid_blocks, extent3 block_threads, Bytes bytes = 0)
+      : blocks(grid_blocks),
+        threads(block_threads),
+        dynamic_shared(static_cast<std::int64_t>(bytes) < 0 ? std::size_t(PTRDIFF_MAX)
+                                                            : static_cast<std::size_t>(bytes)) {}
 };
 
 /// The operations of the table above, as a compiler can check them.
