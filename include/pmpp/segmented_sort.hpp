@@ -40,6 +40,7 @@
 #include <pmpp/core/config.hpp>
 #include <pmpp/core/operators.hpp>
 #include <pmpp/core/range.hpp>
+#include <pmpp/core/stored.hpp>
 #include <pmpp/execution.hpp>
 #include <pmpp/host/parallel_for.hpp>
 #include <pmpp/launch.hpp>

@@ -99,9 +99,9 @@ struct for_each_kernel {
 
 /// Writes in[i] to out[i]: the one loop under transform, fill and iota.
 template <transform_tuning Tuning, class P, class Given, class Target>
-void copy_elements(const P& where, const input<Given>& given, const Target& target) {
+void copy_elements(const P& where, const input<Given>& given, const Target& given_out) {
   const auto in = with_stored(given);
-  const auto out = with_stored(target);
+  const auto out = with_stored(given_out);
   using In = std::remove_const_t<decltype(in.first)>;
   using Out = std::remove_const_t<decltype(out)>;
   const std::int64_t n = in.count.bound;

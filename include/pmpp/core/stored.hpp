@@ -79,7 +79,7 @@ PMPP_HOST_DEVICE const T& value_of_stored(const stored<T>& x) {
   return x.value();
 }
 template <class A, class B>
-requires(std::is_same_v<A, stored_as<A>>) PMPP_HOST_DEVICE auto value_of_stored(const pair<A, B>& x) {
+requires(!is_value<pair<A, B>>) PMPP_HOST_DEVICE auto value_of_stored(const pair<A, B>& x) {
   using first = std::remove_cvref_t<decltype(value_of_stored(x.first))>;
   using second = std::remove_cvref_t<decltype(value_of_stored(x.second))>;
   return pair<first, second>{value_of_stored(x.first), value_of_stored(x.second)};
