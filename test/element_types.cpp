@@ -63,8 +63,8 @@ struct number_of {
 };
 
 template <class T>
-concept holds_number = std::is_same_v<T, fixed> || std::is_same_v<T, narrow> || std::is_same_v<T, late> ||
-                       std::is_same_v<T, painted>;
+concept holds_number =
+    std::is_same_v<T, fixed> || std::is_same_v<T, narrow> || std::is_same_v<T, late> || std::is_same_v<T, painted>;
 // clang-format off
 template <holds_number T> PMPP_HOST_DEVICE T operator+(const T& a, const T& b) { return make<T>(number_of{}(a) + number_of{}(b)); }
 template <holds_number T> PMPP_HOST_DEVICE bool operator<(const T& a, const T& b) { return a.number < b.number; }

@@ -850,7 +850,6 @@ template <sort_tuning Tuning, class P, class Data, class Offsets, class Comp>
 void sort_stored_segments(const char* function, const P& where, const input<Data>& in, const input<Offsets>& offsets,
                           const Comp& comp) {
   using T = value_of<Data>;
-  require_sortable<P, Comp, T>();
   require_offsets(function, offsets);
   check_offsets(where, in, offsets);
   if constexpr (kernel_execution<P>) {
@@ -864,7 +863,8 @@ void sort_stored_segments(const char* function, const P& where, const input<Data
 template <sort_tuning Tuning, class P, class Data, class Offsets, class Comp>
 void sort_segments(const char* function, const P& where, const input<Data>& in, const input<Offsets>& offsets,
                    const Comp& comp) {
-  sort_stored_segments<Tuning>(function, where, with_stored(in), offsets, on_values<value_of<Data>>(comp));
+  if constexpr (require_sortable<Comp, value_of<Data>>())
+    sort_stored_segments<Tuning>(function, where, with_stored(in), offsets, on_values<value_of<Data>>(comp));
 }
 
 }  // namespace detail

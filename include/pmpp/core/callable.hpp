@@ -12,6 +12,7 @@
 #include <utility>
 
 #include <pmpp/core/config.hpp>
+#include <pmpp/core/iterator.hpp>
 #include <pmpp/core/operators.hpp>
 
 namespace pmpp::inline PMPP_BACKEND {
@@ -20,7 +21,12 @@ namespace detail {
 /// The result of a call that has been refused.
 struct anything {
   template <class T>
-  operator T() const;
+  PMPP_HOST_DEVICE operator T() const;
+};
+/// Stands for a function that has been refused.
+struct refused {
+  template <class... T>
+  PMPP_HOST_DEVICE anything operator()(const T&...) const;
 };
 
 template <class F>
@@ -31,22 +37,32 @@ constexpr bool is_opaque =
     false;
 #endif
 
+template <class F>
+constexpr bool is_opaque<apply_to_pair<F>> = is_opaque<F>;
+
 template <class Op, class A>
-constexpr bool combines = is_opaque<Op> || requires(Op& op, const A& a) { static_cast<A>(op(a, a)); };
+constexpr bool combines = is_opaque<Op> || requires(Op& op, const A& a) {
+  static_cast<A>(op(a, a));
+};
 template <class Comp, class T>
-constexpr bool compares = is_opaque<Comp> ||
-                          requires(const Comp& comp, const T& x) { static_cast<bool>(comp(x, x)); };
+constexpr bool compares = is_opaque<Comp> || requires(const Comp& comp, const T& x) {
+  static_cast<bool>(comp(x, x));
+};
 template <class Pred, class T>
-constexpr bool judges = is_opaque<Pred> || requires(const Pred& pred, const T& x) { static_cast<bool>(pred(x)); };
+constexpr bool judges = is_opaque<Pred> || requires(const Pred& pred, const T& x) {
+  static_cast<bool>(pred(x));
+};
 template <class To, class F, class... T>
-constexpr bool maps = is_opaque<F> || requires(const F& f, const T&... x) { static_cast<To>(f(x...)); } ||
-                      requires(const F& f, T&... x) { static_cast<To>(f(x...)); };
+constexpr bool maps = is_opaque<F> || requires(const F& f, const T&... x) {
+  static_cast<To>(f(x...));
+}
+|| requires(const F& f, T&... x) { static_cast<To>(f(x...)); };
 
 // A bool is what && and || fold to, of elements of any type.
 template <class A, class T, class Op>
-constexpr bool cuts_off = std::is_integral_v<A> && has_nan<T> && !(std::is_same_v<A, bool> && !std::is_same_v<Op, plus>);
+constexpr bool cuts_off = std::is_integral_v<A>&& has_nan<T> && !(std::is_same_v<A, bool> && !std::is_same_v<Op, plus>);
 template <class A, class T, class Op>
-constexpr bool overflows = std::is_integral_v<A> && std::is_integral_v<T> && (sizeof(A) < sizeof(T)) &&
+constexpr bool overflows = std::is_integral_v<A>&& std::is_integral_v<T> && (sizeof(A) < sizeof(T)) &&
                            !(std::is_same_v<A, bool> && !std::is_same_v<Op, plus>);
 
 /// For accumulators of type A, the type of the initial value, and elements of type T. `InitFirst`: as the caller writes it.
@@ -55,44 +71,52 @@ constexpr bool require_fold() {
   constexpr bool can_combine = combines<Op, A>, swapped = !can_combine && combines<A, Op>;
   static_assert(!(swapped && InitFirst), "pmpp: the operator stands where the initial value belongs: init, then op");
   static_assert(!(swapped && !InitFirst), "pmpp: the initial value stands where the operator belongs: op, then init");
-  static_assert(can_combine || swapped, "pmpp: op(a, b) cannot be called with two values of the accumulator's type, or "
-                                        "its result does not convert to that type");
+  static_assert(can_combine || swapped,
+                "pmpp: op(a, b) cannot be called with two values of the accumulator's type, or "
+                "its result does not convert to that type");
   constexpr bool cuts = cuts_off<A, T, Op>, narrow = overflows<A, T, Op>;
-  static_assert(!cuts, "pmpp: an integer as init would cut floating-point elements off, as its type is the "
-                       "accumulator's: write 0.0f or 0.0, or leave it out");
-  static_assert(!narrow, "pmpp: an init that is narrower than the elements would overflow, as its type is the "
-                         "accumulator's: write std::int64_t{0}, or leave it out");
+  static_assert(!cuts,
+                "pmpp: an integer as init would cut floating-point elements off, as its type is the "
+                "accumulator's: write 0.0f or 0.0, or leave it out");
+  static_assert(!narrow,
+                "pmpp: an init that is narrower than the elements would overflow, as its type is the "
+                "accumulator's: write std::int64_t{0}, or leave it out");
   return can_combine && !cuts && !narrow;
 }
 
 template <class Comp, class T>
 constexpr bool require_order() {
   constexpr bool has_less = compares<Comp, T>;
-  static_assert(has_less, "pmpp: the comparator, when const, cannot be called with two elements: comp(x, y); the default "
-                          "needs operator<");
+  static_assert(has_less,
+                "pmpp: the comparator, when const, cannot be called with two elements: comp(x, y); the default "
+                "needs operator<");
   return has_less;
 }
 
 template <class Eq, class T>
 constexpr bool require_equivalence() {
   constexpr bool can_compare = compares<Eq, T>;
-  static_assert(can_compare, "pmpp: eq(x, y), when const, cannot be called with two elements; the default needs operator==");
+  static_assert(can_compare,
+                "pmpp: eq(x, y), when const, cannot be called with two elements; the default needs operator==");
   return can_compare;
 }
 
 template <class Pred, class T>
 constexpr bool require_predicate() {
   constexpr bool can_judge = judges<Pred, T>;
-  static_assert(can_judge, "pmpp: the predicate, when const, cannot be called with an element, or its result is no bool: "
-                           "pred(x)");
+  static_assert(can_judge,
+                "pmpp: the predicate, when const, cannot be called with an element, or its result is no bool: "
+                "pred(x)");
   return can_judge;
 }
 
+/// f, if it maps a T to what converts to To.
 template <class To, class F, class... T>
 constexpr bool require_function() {
   constexpr bool can_map = maps<To, F, T...>;
-  static_assert(can_map, "pmpp: the function, when const, cannot be called with an element of each input, or its result "
-                         "does not convert to what is needed: f(x), f(x, y)");
+  static_assert(can_map,
+                "pmpp: the function, when const, cannot be called with an element of each input, or its result "
+                "does not convert to what is needed: f(x), f(x, y)");
   return can_map;
 }
 

@@ -22,9 +22,9 @@ struct logical_or  { template <class A, class B> requires requires(const A& a, c
 struct bit_and     { template <class A, class B> requires requires(const A& a, const B& b) { a & b; } PMPP_HOST_DEVICE constexpr auto operator()(const A& a, const B& b) const { return a & b; } };
 struct bit_or      { template <class A, class B> requires requires(const A& a, const B& b) { a | b; } PMPP_HOST_DEVICE constexpr auto operator()(const A& a, const B& b) const { return a | b; } };
 struct bit_xor     { template <class A, class B> requires requires(const A& a, const B& b) { a ^ b; } PMPP_HOST_DEVICE constexpr auto operator()(const A& a, const B& b) const { return a ^ b; } };
-struct less        { template <class A, class B> requires requires(const A& a, const B& b) { a < b; } PMPP_HOST_DEVICE constexpr bool operator()(const A& a, const B& b) const { return a < b; } };
-struct greater     { template <class A, class B> requires requires(const A& a, const B& b) { b < a; } PMPP_HOST_DEVICE constexpr bool operator()(const A& a, const B& b) const { return b < a; } };
-struct equal_to    { template <class A, class B> requires requires(const A& a, const B& b) { a == b; } PMPP_HOST_DEVICE constexpr bool operator()(const A& a, const B& b) const { return a == b; } };
+struct less        { template <class A, class B> requires requires(const A& a, const B& b) { a < b; } PMPP_HOST_DEVICE constexpr bool operator()(const A& a, const B& b) const { return static_cast<bool>(a < b); } };
+struct greater     { template <class A, class B> requires requires(const A& a, const B& b) { b < a; } PMPP_HOST_DEVICE constexpr bool operator()(const A& a, const B& b) const { return static_cast<bool>(b < a); } };
+struct equal_to    { template <class A, class B> requires requires(const A& a, const B& b) { a == b; } PMPP_HOST_DEVICE constexpr bool operator()(const A& a, const B& b) const { return static_cast<bool>(a == b); } };
 struct identity    { template <class T> PMPP_HOST_DEVICE constexpr T operator()(const T& x) const { return x; } };
 // clang-format on
 
@@ -39,8 +39,6 @@ template <class T>
 inline constexpr bool has_nan = std::is_floating_point_v<T> || is_two_byte_float<T>;
 
 }  // namespace detail
-
-// (They are constrained so that what cannot be added or compared can be told in a sentence.)
 
 /// The lesser of two, the first of equals. A floating-point NaN loses to any number (as C's fmin), so that the result
 /// does not depend on the grouping; it is NaN only where all operands are.

@@ -1,0 +1,8 @@
+// expect: PMPP_HOST_DEVICE
+#include <pmpp/transform.hpp>
+#include <pmpp/memory/device_buffer.hpp>
+
+int main() {
+  pmpp::device_buffer<int> d(3);
+  pmpp::transform(pmpp::device, d, d, [](int x) { return 2 * x; });
+}
