@@ -17,6 +17,7 @@
 #include <type_traits>
 
 #include <pmpp/block/merge_tiles.hpp>
+#include <pmpp/core/callable.hpp>
 #include <pmpp/core/co_rank.hpp>
 #include <pmpp/core/config.hpp>
 #include <pmpp/core/operators.hpp>

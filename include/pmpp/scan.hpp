@@ -25,6 +25,7 @@
 #include <pmpp/block/scan.hpp>
 #include <pmpp/block/tile_pipeline.hpp>
 #include <pmpp/block/vector_range.hpp>
+#include <pmpp/core/callable.hpp>
 #include <pmpp/core/config.hpp>
 #include <pmpp/core/operators.hpp>
 #include <pmpp/core/range.hpp>
@@ -352,7 +353,8 @@ auto scan_input(const char* function, const P& where, const input<In>& given, O&
                 const Op& given_op) {
   check_output(function, "out", out, given.count.bound);
   const auto first = begin_of(out);
-  if constexpr (!require_fold<value_held<A>, value_of<In>, Op, Kind == scan_kind::exclusive>()) {
+  if constexpr (!require_writable<decltype(unwrap(first))>() ||
+                !require_fold<value_held<A>, value_of<In>, Op, Kind == scan_kind::exclusive>()) {
     return first;
   } else {
     const auto in = stored_for<A>(given);

@@ -22,6 +22,7 @@
 #include <pmpp/block/load_store.hpp>
 #include <pmpp/block/tile_state.hpp>
 #include <pmpp/core/check.hpp>
+#include <pmpp/core/callable.hpp>
 #include <pmpp/core/config.hpp>
 #include <pmpp/core/error.hpp>
 #include <pmpp/core/iterator.hpp>

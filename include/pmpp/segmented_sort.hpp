@@ -37,6 +37,7 @@
 #include <pmpp/block/merge_runs.hpp>
 #include <pmpp/block/segmented_sort.hpp>
 #include <pmpp/block/short_segments.hpp>
+#include <pmpp/core/callable.hpp>
 #include <pmpp/core/config.hpp>
 #include <pmpp/core/operators.hpp>
 #include <pmpp/core/range.hpp>

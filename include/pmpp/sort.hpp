@@ -22,6 +22,7 @@
 
 #include <pmpp/block/merge_runs.hpp>
 #include <pmpp/block/sort.hpp>
+#include <pmpp/core/callable.hpp>
 #include <pmpp/core/config.hpp>
 #include <pmpp/core/operators.hpp>
 #include <pmpp/core/range.hpp>
@@ -710,8 +711,8 @@ template <sort_tuning Tuning = sort_tuning{}, execution_policy P, random_access_
           class Bits = all_key_bits>
 void sort(const P& where, R&& r, Comp comp = {}, Bits bits = {}) {
   const auto in = detail::input_of("sort", r);
-  detail::require_writable<decltype(in.first)>();
-  detail::sort_elements<Tuning, element_value<R>>("sort", where, in.first, in.first, in.count, comp, bits);
+  if constexpr (detail::require_writable<decltype(in.first)>())
+    detail::sort_elements<Tuning, element_value<R>>("sort", where, in.first, in.first, in.count, comp, bits);
 }
 
 /// The same; sort is stable already.
@@ -719,8 +720,8 @@ template <sort_tuning Tuning = sort_tuning{}, execution_policy P, random_access_
           class Bits = all_key_bits>
 void stable_sort(const P& where, R&& r, Comp comp = {}, Bits bits = {}) {
   const auto in = detail::input_of("stable_sort", r);
-  detail::require_writable<decltype(in.first)>();
-  detail::sort_elements<Tuning, element_value<R>>("stable_sort", where, in.first, in.first, in.count, comp, bits);
+  if constexpr (detail::require_writable<decltype(in.first)>())
+    detail::sort_elements<Tuning, element_value<R>>("stable_sort", where, in.first, in.first, in.count, comp, bits);
 }
 
 /// Sorts keys as sort does, and moves the value of each key along with it.

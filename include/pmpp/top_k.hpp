@@ -29,6 +29,7 @@
 #include <type_traits>
 
 #include <pmpp/block/sort.hpp>
+#include <pmpp/core/callable.hpp>
 #include <pmpp/core/config.hpp>
 #include <pmpp/core/operators.hpp>
 #include <pmpp/core/range.hpp>

@@ -17,6 +17,7 @@
 #include <type_traits>
 
 #include <pmpp/block/load_store.hpp>
+#include <pmpp/core/callable.hpp>
 #include <pmpp/core/config.hpp>
 #include <pmpp/core/iterator.hpp>
 #include <pmpp/core/math.hpp>

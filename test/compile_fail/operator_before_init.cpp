@@ -5,5 +5,5 @@
 
 int main() {
   const std::vector<int> v = {1, 2, 3};
-  return pmpp::reduce(pmpp::host, v, pmpp::plus{}, 0);
+  static_cast<void>(pmpp::reduce(pmpp::host, v, pmpp::plus{}, 0));
 }

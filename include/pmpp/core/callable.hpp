@@ -14,6 +14,7 @@
 #include <pmpp/core/config.hpp>
 #include <pmpp/core/iterator.hpp>
 #include <pmpp/core/operators.hpp>
+#include <pmpp/core/range.hpp>
 
 namespace pmpp::inline PMPP_BACKEND {
 namespace detail {
@@ -84,6 +85,17 @@ constexpr bool require_fold() {
   return can_combine && !cuts && !narrow;
 }
 
+/// What f makes of T..., as far as that is known; else A.
+template <class A, class F, class... T>
+auto result_of() {
+  if constexpr (is_opaque<F> || !maps<A, F, T...>)
+    return std::type_identity<A>{};
+  else if constexpr (requires(const F& f, const T&... x) { f(x...); })
+    return std::type_identity<std::remove_cvref_t<decltype(std::declval<const F&>()(std::declval<const T&>()...))>>{};
+  else
+    return std::type_identity<std::remove_cvref_t<decltype(std::declval<const F&>()(std::declval<T&>()...))>>{};
+}
+
 template <class Comp, class T>
 constexpr bool require_order() {
   constexpr bool has_less = compares<Comp, T>;
@@ -110,7 +122,6 @@ constexpr bool require_predicate() {
   return can_judge;
 }
 
-/// f, if it maps a T to what converts to To.
 template <class To, class F, class... T>
 constexpr bool require_function() {
   constexpr bool can_map = maps<To, F, T...>;
@@ -118,6 +129,16 @@ constexpr bool require_function() {
                 "pmpp: the function, when const, cannot be called with an element of each input, or its result "
                 "does not convert to what is needed: f(x), f(x, y)");
   return can_map;
+}
+
+/// The elements of `in` after f, as values of an accumulator's type A; refused, when it compiles, where A cannot hold them.
+template <class A, class Op, class In, class F>
+auto mapped_to(const input<In>& in, const F& f) {
+  using T = value_of<In>;
+  if constexpr (require_function<A, F, T>() && require_fold<A, typename decltype(result_of<A, F, T>())::type, Op>())
+    return mapped<A>(in, f);
+  else
+    return mapped<A>(in, refused{});
 }
 
 }  // namespace detail

@@ -115,8 +115,9 @@ public:
   /// Refused: numbers are a size and a value.
   template <class A, class B, class C, class... More>
   requires(!stream_like<C>) buffer(const A&, const B&, const C&, const More&...) {
-    static_assert(sizeof(C) == 0, "pmpp: a buffer is not made of a list of values, as {3, 1} are a size and a value: write "
-                                  "device_buffer<int>{std::array{1, 2, 3}}");
+    static_assert(sizeof(C) == 0,
+                  "pmpp: a buffer is not made of a list of values, as {3, 1} are a size and a value: write "
+                  "device_buffer<int>{std::array{1, 2, 3}}");
   }
 
   buffer(const buffer&) = delete;
@@ -165,8 +166,9 @@ public:
   /// Refused: each element would be a transfer of its own.
   template <std::integral I>
   requires(!Memory::host_visible) const T& operator[](I) const {
-    static_assert(sizeof(I) == 0, "pmpp: the host cannot read one element of device memory: copy what you want to see, "
-                                  "with pmpp::to_host or pmpp::copy, or pass data() to a kernel");
+    static_assert(sizeof(I) == 0,
+                  "pmpp: the host cannot read one element of device memory: copy what you want to see, "
+                  "with pmpp::to_host or pmpp::copy, or pass data() to a kernel");
     return *data_;
   }
 
