@@ -137,6 +137,8 @@ struct by_first {
 };
 template <class Comp>
 constexpr bool is_opaque<by_first<Comp>> = is_opaque<Comp>;
+template <class Comp>
+constexpr bool is_unmarked_lambda<by_first<Comp>> = is_unmarked_lambda<Comp>;
 
 /// Enqueues the merge on a GPU or runs it in the emulator.
 template <merge_tuning Tuning, class P, class A, class B, class Out, class Comp>
@@ -220,7 +222,7 @@ void merge_on_host(const P& where, const input<A>& a, const input<B>& b, const O
 template <merge_tuning Tuning, class P, class A, class B, class Out, class Comp>
 void merge_inputs(const char* function, const P& where, const input<A>& a, const input<B>& b, const Out& out,
                   const Comp& given) {
-  const auto comp = ordered_by<value_of<A>>(given);
+  const auto comp = ordered_by<gpu_execution<P>, value_of<A>>(given);
   if constexpr (kernel_execution<P>)
     merge_on_blocks<Tuning>(function, where, with_stored(a), with_stored(b), with_stored(out), comp);
   else

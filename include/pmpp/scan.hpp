@@ -353,7 +353,7 @@ auto scan_input(const char* function, const P& where, const input<In>& given, O&
                 const Op& given_op) {
   check_output(function, "out", out, given.count.bound);
   const auto first = begin_of(out);
-  if constexpr (!require_writable<decltype(unwrap(first))>() ||
+  if constexpr (!require_marked<gpu_execution<P>, Op>() || !require_writable<decltype(unwrap(first))>() ||
                 !require_fold<value_held<A>, value_of<In>, Op, Kind == scan_kind::exclusive>()) {
     return first;
   } else {

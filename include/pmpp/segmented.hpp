@@ -446,7 +446,7 @@ auto segmented_reduce(const P& where, R&& r, Offsets&& offsets, O&& out, A init 
   const auto first = detail::begin_of(out);
   const auto target = detail::with_stored(detail::unwrap(first));
   const detail::stored_as<A> start(init);
-  if constexpr (!detail::require_fold<A, element_value<R>, Op>()) {
+  if constexpr (!(detail::require_marked<gpu_execution<P>, Op>() && detail::require_fold<A, element_value<R>, Op>())) {
     return first;
   } else if constexpr (kernel_execution<P>) {
     if (segments > 0)

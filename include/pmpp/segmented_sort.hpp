@@ -864,7 +864,7 @@ void sort_stored_segments(const char* function, const P& where, const input<Data
 template <sort_tuning Tuning, class P, class Data, class Offsets, class Comp>
 void sort_segments(const char* function, const P& where, const input<Data>& in, const input<Offsets>& offsets,
                    const Comp& comp) {
-  if constexpr (require_sortable<Comp, value_of<Data>>())
+  if constexpr (require_marked<gpu_execution<P>, Comp>() && require_sortable<Comp, value_of<Data>>())
     sort_stored_segments<Tuning>(function, where, with_stored(in), offsets, on_values<value_of<Data>>(comp));
 }
 

@@ -63,9 +63,9 @@ namespace detail {
 template <class Pred, bool Wanted>
 struct keep_where {
   static constexpr bool neighbours = false;
-  template <class T>
+  template <bool OnGpu, class T>
   static constexpr bool allowed() {
-    return require_predicate<Pred, T>();
+    return require_marked<OnGpu, Pred>() && require_predicate<Pred, T>();
   }
   Pred pred;
   template <class T>
@@ -81,7 +81,7 @@ struct keep_where {
 /// Of pairs of element and flag.
 struct keep_flagged {
   static constexpr bool neighbours = false;
-  template <class T>
+  template <bool OnGpu, class T>
   static constexpr bool allowed() {
     return true;
   }
@@ -99,9 +99,9 @@ struct keep_flagged {
 template <class Eq>
 struct keep_first {
   static constexpr bool neighbours = true;
-  template <class T>
+  template <bool OnGpu, class T>
   static constexpr bool allowed() {
-    return require_equivalence<Eq, T>();
+    return require_marked<OnGpu, Eq>() && require_equivalence<Eq, T>();
   }
   Eq eq;
   template <class T>
@@ -527,7 +527,7 @@ auto unbounded_output(const char* function, const char* argument, O& out, std::i
 template <select_tuning Tuning, class P, class In, class Out, class OutFalse, class Select>
 selection select_and_wait(const char* function, const P& where, const input<In>& in, Out out, OutFalse out_false,
                           const Select& select) {
-  if constexpr (!Select::template allowed<value_of<In>>()) {
+  if constexpr (!Select::template allowed<gpu_execution<P>, value_of<In>>()) {
     return {};
   } else if constexpr (kernel_execution<P>) {
     reply<selection, P> answer(function, where);
@@ -555,7 +555,7 @@ template <select_tuning Tuning, class P, class In, class Out, class OutFalse, cl
 void select_and_store(const char* function, const P& where, const input<In>& in, Out out, OutFalse out_false,
                       C& count_out, const Select& select) {
   [[maybe_unused]] const auto sink = count_sink(function, where, count_out);
-  if constexpr (!Select::template allowed<value_of<In>>())
+  if constexpr (!Select::template allowed<gpu_execution<P>, value_of<In>>())
     return;
   else if constexpr (kernel_execution<P>)
     select_on_blocks<Tuning>(function, where, with_stored(in), out, out_false, sink, select, completion{});

@@ -670,7 +670,7 @@ void sort_stored(const char* function, const P& where, const In& in, const Data&
 template <sort_tuning Tuning, class T, class P, class In, class Data, class Comp, class Bits = all_key_bits>
 void sort_elements(const char* function, const P& where, const In& in, const Data& data, const item_count& count,
                    const Comp& comp, const Bits& bits = {}) {
-  if constexpr (require_sortable<Comp, T>())
+  if constexpr (require_marked<gpu_execution<P>, Comp>() && require_sortable<Comp, T>())
     sort_stored<Tuning, stored_as<T>>(function, where, with_stored(in), with_stored(data), count, on_values<T>(comp),
                                       bits);
 }

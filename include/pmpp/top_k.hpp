@@ -530,7 +530,7 @@ void top_k(const P& where, R&& r, std::int64_t k, V&& values_out, X&& indices_ou
   using T = detail::stored_as<element_value<R>>;
   static_assert(std::is_trivially_copyable_v<T>, "pmpp: elements of top_k must be trivially copyable");
   const auto in = detail::with_stored(detail::input_of(function, r));
-  const auto order = detail::ordered_by<element_value<R>>(comp);
+  const auto order = detail::ordered_by<gpu_execution<P>, element_value<R>>(comp);
   const std::int64_t n = in.count.bound;
   detail::check_k(function, k, n);
   const auto target = detail::checked_top_k_output(function, values_out, indices_out, k, k);
@@ -566,7 +566,7 @@ void segmented_top_k(const P& where, R&& r, Offsets&& offsets, std::int64_t k, V
   using T = detail::stored_as<element_value<R>>;
   static_assert(std::is_trivially_copyable_v<T>, "pmpp: elements of top_k must be trivially copyable");
   const auto in = detail::with_stored(detail::input_of(function, r));
-  const auto order = detail::ordered_by<element_value<R>>(comp);
+  const auto order = detail::ordered_by<gpu_execution<P>, element_value<R>>(comp);
   const auto at = detail::input_of(function, offsets);
   detail::require_offsets(function, at);
   const std::int64_t n = in.count.bound, segments = at.count.bound - 1;

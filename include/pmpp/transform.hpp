@@ -133,7 +133,8 @@ auto transform_input(const char* function, const P& where, const input<In>& in, 
   auto target = unwrap(first);
   check_overlap(function, in.first, in.count, target);
   using T = value_of<decltype(target)>;
-  if constexpr (require_function<T, F, value_of<In>>()) copy_elements<Tuning>(where, mapped<T>(in, f), target);
+  if constexpr (require_marked<gpu_execution<P>, F>() && require_function<T, F, value_of<In>>())
+    copy_elements<Tuning>(where, mapped<T>(in, f), target);
   return first + in.count.bound;
 }
 
@@ -151,7 +152,7 @@ template <transform_tuning Tuning = transform_tuning{}, execution_policy P, rand
 It for_each(const P& where, It first, End last, F f) {
   const auto in = detail::input_of("for_each", first, last);
   const std::int64_t n = in.count.bound;
-  if constexpr (!detail::require_function<void, F, value_of<It>>()) {
+  if constexpr (!(detail::require_marked<gpu_execution<P>, F>() && detail::require_function<void, F, value_of<It>>())) {
     return first;
   } else if constexpr (std::is_same_v<P, seq_policy>) {
     for (std::int64_t i = 0, end = in.count.get(); i < end; ++i) f(in.first[i]);

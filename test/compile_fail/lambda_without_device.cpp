@@ -1,6 +1,7 @@
-// expect: PMPP_HOST_DEVICE
-#include <pmpp/transform.hpp>
+// expect: pmpp: a lambda for kernels is marked: [] PMPP_HOST_DEVICE (int x) {...}
+// nvcc alone
 #include <pmpp/memory/device_buffer.hpp>
+#include <pmpp/transform.hpp>
 
 int main() {
   pmpp::device_buffer<int> d(3);

@@ -41,6 +41,38 @@ constexpr bool is_opaque =
 template <class F>
 constexpr bool is_opaque<apply_to_pair<F>> = is_opaque<F>;
 
+/// Whether F is a lambda that nvcc cannot put into a kernel; told from its name, as nvcc writes it.
+template <class F>
+constexpr bool find_unmarked_lambda() {
+#if defined(__CUDACC_EXTENDED_LAMBDA__)
+  if (__nv_is_extended_device_lambda_closure_type(F) || __nv_is_extended_host_device_lambda_closure_type(F))
+    return false;
+#endif
+#if defined(__CUDACC__)
+  const char* const words = "F=lambda [";
+  for (const char* name = __PRETTY_FUNCTION__; *name != 0; ++name) {
+    int same = 0;
+    while (words[same] != 0 && name[same] == words[same]) ++same;
+    if (words[same] == 0) return true;
+  }
+#endif
+  return false;
+}
+template <class F>
+constexpr bool is_unmarked_lambda = find_unmarked_lambda<F>();
+template <class F>
+constexpr bool is_unmarked_lambda<apply_to_pair<F>> = is_unmarked_lambda<F>;
+
+/// Refuses a lambda that would have to run on a GPU, if `OnGpu`.
+template <bool OnGpu, class F>
+constexpr bool require_marked() {
+  constexpr bool has_mark = !OnGpu || !is_unmarked_lambda<F>;
+  static_assert(has_mark,
+                "pmpp: a lambda for kernels is marked: [] PMPP_HOST_DEVICE (int x) {...}; nvcc needs "
+                "--extended-lambda for it");
+  return has_mark;
+}
+
 template <class Op, class A>
 constexpr bool combines = is_opaque<Op> || requires(Op& op, const A& a) {
   static_cast<A>(op(a, a));

@@ -13,7 +13,6 @@
 #include <concepts>
 #include <cstddef>
 #include <cstring>
-#include <new>
 #include <type_traits>
 
 #include <pmpp/core/callable.hpp>
@@ -39,7 +38,7 @@ struct stored_bytes {
       memcpy(bytes, reinterpret_cast<const unsigned char*>(__builtin_addressof(value)), sizeof(T));
     }
   }
-  PMPP_HOST_DEVICE const T& value() const { return *std::launder(reinterpret_cast<const T*>(bytes)); }
+  PMPP_HOST_DEVICE const T& value() const { return *reinterpret_cast<const T*>(bytes); }
   PMPP_HOST_DEVICE operator const T&() const { return value(); }
 };
 
@@ -116,9 +115,9 @@ auto on_values(const F& f) {
 }
 
 /// A comparator of T for such elements; refused, when it compiles, where it is none.
-template <class T, class Comp>
+template <bool OnGpu, class T, class Comp>
 auto ordered_by(const Comp& comp) {
-  if constexpr (require_order<Comp, T>())
+  if constexpr (require_marked<OnGpu, Comp>() && require_order<Comp, T>())
     return on_values<T>(comp);
   else
     return refused{};

@@ -155,7 +155,7 @@ template <reduce_tuning Tuning, bool Greatest, class P, class R, class Comp>
 auto extreme_element(const char* function, const P& where, R& r, const Comp& given) {
   const auto in = with_index(input_of(function, r));
   using A = value_of<decltype(in.first)>;
-  const auto comp = ordered_by<element_value<R>>(given);
+  const auto comp = ordered_by<gpu_execution<P>, element_value<R>>(given);
   const A found = reduce_and_wait<Tuning>(function, where, in, initial<A>{},
                                           extremum<std::remove_const_t<decltype(comp)>, Greatest>{comp});
   return std::begin(r) + (found.index() < 0 ? 0 : found.index());
@@ -167,7 +167,7 @@ void extreme_element_into(const char* function, const P& where, R& r, O& out, co
   const auto in = with_index(input_of(function, r));
   using A = value_of<decltype(in.first)>;
   const auto target = unwrap(begin_of(out));
-  const auto comp = ordered_by<element_value<R>>(given);
+  const auto comp = ordered_by<gpu_execution<P>, element_value<R>>(given);
   reduce_and_sink<Tuning>(where, in, initial<A>{}, extremum<std::remove_const_t<decltype(comp)>, Greatest>{comp},
                           write_index_to<std::remove_const_t<decltype(target)>>{target});
 }
@@ -207,7 +207,7 @@ template <reduce_tuning Tuning = reduce_tuning{}, execution_policy P, random_acc
 [[nodiscard]] auto minmax_element(const P& where, R&& r, Comp given = {}) {
   const auto in = detail::with_index(detail::input_of("minmax_element", r));
   using E = value_of<decltype(in.first)>;
-  const auto comp = detail::ordered_by<element_value<R>>(given);
+  const auto comp = detail::ordered_by<gpu_execution<P>, element_value<R>>(given);
   using order = std::remove_const_t<decltype(comp)>;
   const detail::both_extrema<detail::extremum<order, false>, detail::extremum<order, true>> op{{comp}, {comp}};
   const auto found = detail::reduce_and_wait<Tuning>(
