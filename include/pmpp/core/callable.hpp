@@ -49,7 +49,7 @@ constexpr bool find_unmarked_lambda() {
     return false;
 #endif
 #if defined(__CUDACC__)
-  const char* const words = "F=lambda [";
+  const char* const words = "F = lambda [";
   for (const char* name = __PRETTY_FUNCTION__; *name != 0; ++name) {
     int same = 0;
     while (words[same] != 0 && name[same] == words[same]) ++same;
