@@ -152,9 +152,11 @@ TEST_CASE("gemm: shares of all tiles' slabs, which end anywhere") {
     CAPTURE(blocks);
     const auto multiply = [&](const auto& x) {
       if (i % 2 == 0)
-        pmpp::detail::gemm_by_shares<pmpp::gemm_share{.m = 128, .n = 128, .k = 16, .stages = 3}, float>(typename where::policy{}, x, blocks);
+        pmpp::detail::gemm_by_shares<pmpp::gemm_share{.m = 128, .n = 128, .k = 16, .stages = 3}, float>(
+            typename where::policy{}, x, blocks);
       else
-        pmpp::detail::gemm_by_shares<pmpp::gemm_share{.m = 64, .n = 64, .k = 32, .stages = 3}, float>(typename where::policy{}, x, blocks);
+        pmpp::detail::gemm_by_shares<pmpp::gemm_share{.m = 64, .n = 64, .k = 32, .stages = 3}, float>(
+            typename where::policy{}, x, blocks);
     };
     try_problem<where>(m, n, k, 1, i & 2, i & 4, multiply);
   }

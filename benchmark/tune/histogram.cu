@@ -20,8 +20,13 @@ void add_cases(tune::bench& b, Sweep& sweep) {
 
 int main(int argc, char** argv) {
   tune::bench b(argc, argv);
-  tune::sweep<tuning, tuning{}, tuning{.threads = 512}, tuning{.threads = 768}, tuning{.rows = 2}, tuning{.rows = 4}, tuning{.threads = 1024, .rows = 3, .shared_bytes = 96 * 1024}> sweep{b};
+  tune::sweep<tuning, tuning{}, tuning{.threads = 512}, tuning{.threads = 768}, tuning{.rows = 2}, tuning{.rows = 4},
+              tuning{.threads = 1024, .rows = 3, .shared_bytes = 96 * 1024}>
+      sweep{b};
   add_cases<std::int32_t>(b, sweep);
   add_cases<std::int64_t>(b, sweep);
-  sweep.finish("histogram_tuning", [](const tuning& t) { return tune::field("threads", t.threads) + ", " + tune::field("rows", t.rows) + ", " + tune::field("shared_bytes", t.shared_bytes); });
+  sweep.finish("histogram_tuning", [](const tuning& t) {
+    return tune::field("threads", t.threads) + ", " + tune::field("rows", t.rows) + ", " +
+           tune::field("shared_bytes", t.shared_bytes);
+  });
 }

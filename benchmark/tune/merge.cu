@@ -21,8 +21,14 @@ void add_cases(tune::bench& b, Sweep& sweep) {
 
 int main(int argc, char** argv) {
   tune::bench b(argc, argv);
-  tune::sweep<tuning, tuning{}, tuning{.bytes = 100}, tuning{.bytes = 84}, tuning{.threads = 256}, tuning{.threads = 256, .bytes = 100}, tuning{.threads = 256, .bytes = 68, .resident = 1024}, tuning{.waves = 4}> sweep{b};
+  tune::sweep<tuning, tuning{}, tuning{.bytes = 100}, tuning{.bytes = 84}, tuning{.threads = 256},
+              tuning{.threads = 256, .bytes = 100}, tuning{.threads = 256, .bytes = 68, .resident = 1024},
+              tuning{.waves = 4}>
+      sweep{b};
   add_cases<std::int32_t>(b, sweep);
   add_cases<std::int64_t>(b, sweep);
-  sweep.finish("merge_tuning", [](const tuning& t) { return tune::field("threads", t.threads) + ", " + tune::field("bytes", t.bytes) + ", " + tune::field("resident", t.resident) + ", " + tune::field("waves", t.waves); });
+  sweep.finish("merge_tuning", [](const tuning& t) {
+    return tune::field("threads", t.threads) + ", " + tune::field("bytes", t.bytes) + ", " +
+           tune::field("resident", t.resident) + ", " + tune::field("waves", t.waves);
+  });
 }

@@ -18,8 +18,16 @@ void add_cases(tune::bench& b, Sweep& sweep) {
 
 int main(int argc, char** argv) {
   tune::bench b(argc, argv);
-  tune::sweep<tuning, tuning{}, tuning{.blocks_per_processor = 8}, tuning{.threads = 512, .blocks_per_processor = 2, .min_blocks = 2}, tuning{.rows_in_flight = 4, .blocks_per_processor = 6}, tuning{.rows_in_flight = 12, .blocks_per_processor = 3}, tuning{.threads = 128, .blocks_per_processor = 8, .min_blocks = 8}> sweep{b};
+  tune::sweep<tuning, tuning{}, tuning{.blocks_per_processor = 8},
+              tuning{.threads = 512, .blocks_per_processor = 2, .min_blocks = 2},
+              tuning{.rows_in_flight = 4, .blocks_per_processor = 6},
+              tuning{.rows_in_flight = 12, .blocks_per_processor = 3},
+              tuning{.threads = 128, .blocks_per_processor = 8, .min_blocks = 8}>
+      sweep{b};
   add_cases<std::int32_t>(b, sweep);
   add_cases<std::int64_t>(b, sweep);
-  sweep.finish("reduce_tuning", [](const tuning& t) { return tune::field("threads", t.threads) + ", " + tune::field("rows_in_flight", t.rows_in_flight) + ", " + tune::field("blocks_per_processor", t.blocks_per_processor) + ", " + tune::field("min_blocks", t.min_blocks); });
+  sweep.finish("reduce_tuning", [](const tuning& t) {
+    return tune::field("threads", t.threads) + ", " + tune::field("rows_in_flight", t.rows_in_flight) + ", " +
+           tune::field("blocks_per_processor", t.blocks_per_processor) + ", " + tune::field("min_blocks", t.min_blocks);
+  });
 }

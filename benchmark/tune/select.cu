@@ -33,6 +33,7 @@ int main(int argc, char** argv) {
   add_cases<std::int32_t>(b, sweep);
   add_cases<std::int64_t>(b, sweep);
   sweep.finish("select_tuning", [](const tuning& t) {
-    return tune::field("threads", t.threads) + ", " + tune::field("rows", t.rows) + ", " + tune::field("blocks", t.blocks);
+    return tune::field("threads", t.threads) + ", " + tune::field("rows", t.rows) + ", " +
+           tune::field("blocks", t.blocks);
   });
 }

@@ -22,8 +22,14 @@ void add_cases(tune::bench& b, Sweep& sweep) {
 
 int main(int argc, char** argv) {
   tune::bench b(argc, argv);
-  tune::sweep<tuning, tuning{}, tuning{.radix_items = 40}, tuning{.radix_threads = 384}, tuning{.radix_threads = 256, .radix_items = 40, .radix_small_items = 20}, tuning{.radix_items = 32, .radix_small_items = 20}> sweep{b};
+  tune::sweep<tuning, tuning{}, tuning{.radix_items = 40}, tuning{.radix_threads = 384},
+              tuning{.radix_threads = 256, .radix_items = 40, .radix_small_items = 20},
+              tuning{.radix_items = 32, .radix_small_items = 20}>
+      sweep{b};
   add_cases<std::int32_t>(b, sweep);
   add_cases<std::int64_t>(b, sweep);
-  sweep.finish("sort_tuning", [](const tuning& t) { return tune::field("radix_threads", t.radix_threads) + ", " + tune::field("radix_items", t.radix_items) + ", " + tune::field("radix_small_items", t.radix_small_items); });
+  sweep.finish("sort_tuning", [](const tuning& t) {
+    return tune::field("radix_threads", t.radix_threads) + ", " + tune::field("radix_items", t.radix_items) + ", " +
+           tune::field("radix_small_items", t.radix_small_items);
+  });
 }

@@ -22,8 +22,13 @@ void add_cases(tune::bench& b, Sweep& sweep) {
 
 int main(int argc, char** argv) {
   tune::bench b(argc, argv);
-  tune::sweep<tuning, tuning{}, tuning{.vectors = 4}, tuning{.threads = 128}, tuning{.threads = 512, .vectors = 4}, tuning{.items = 4}, tuning{.items = 16}> sweep{b};
+  tune::sweep<tuning, tuning{}, tuning{.vectors = 4}, tuning{.threads = 128}, tuning{.threads = 512, .vectors = 4},
+              tuning{.items = 4}, tuning{.items = 16}>
+      sweep{b};
   add_cases<std::int32_t>(b, sweep);
   add_cases<std::int64_t>(b, sweep);
-  sweep.finish("transpose_tuning", [](const tuning& t) { return tune::field("threads", t.threads) + ", " + tune::field("vectors", t.vectors) + ", " + tune::field("items", t.items); });
+  sweep.finish("transpose_tuning", [](const tuning& t) {
+    return tune::field("threads", t.threads) + ", " + tune::field("vectors", t.vectors) + ", " +
+           tune::field("items", t.items);
+  });
 }

@@ -115,8 +115,9 @@ void choose(const char* type, const std::vector<Tuning>& candidates, const std::
   if (best == 0)
     std::printf("// %s: the default is best\n", type);
   else
-    std::printf("template <>\ninline constexpr pmpp::%s pmpp::default_tuning<pmpp::%s>{%s};  // %.3f of the default's speed\n",
-                type, type, text_of(candidates[best]).c_str(), gain);
+    std::printf(
+        "template <>\ninline constexpr pmpp::%s pmpp::default_tuning<pmpp::%s>{%s};  // %.3f of the default's speed\n",
+        type, type, text_of(candidates[best]).c_str(), gain);
 }
 
 /// Sweeps: `cases` is a list of callables, each a case.

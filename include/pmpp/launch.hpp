@@ -72,7 +72,7 @@ inline bool has_blocks(const grid& shape, std::string_view kernel, std::int64_t 
   if (shared_bytes + shape.dynamic_shared > shared_limit)
     refuse_launch(
         kernel,
-        least_shared_per_block<device_policy>() > shared_limit
+        least_shared_per_block<device_policy> > shared_limit
             ? "bytes of shared memory of a block (compile for this GPU's architecture too: smaller kernels have "
               "been left out)"
             : "bytes of shared memory of a block",

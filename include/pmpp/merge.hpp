@@ -18,6 +18,7 @@
 
 #include <pmpp/block/merge_tiles.hpp>
 #include <pmpp/check_each.hpp>
+#include <pmpp/core/callable.hpp>
 #include <pmpp/core/co_rank.hpp>
 #include <pmpp/core/config.hpp>
 #include <pmpp/core/operators.hpp>
@@ -133,10 +134,15 @@ template <class Comp>
 struct by_first {
   Comp comp;
   template <class Pair>
+  requires requires(const Comp& c, const Pair& x) { c(x.first, x.first); }
   PMPP_HOST_DEVICE bool operator()(const Pair& x, const Pair& y) const {
     return static_cast<bool>(comp(x.first, y.first));
   }
 };
+template <class Comp>
+constexpr bool is_opaque<by_first<Comp>> = is_opaque<Comp>;
+template <class Comp>
+constexpr bool is_unmarked_lambda<by_first<Comp>> = is_unmarked_lambda<Comp>;
 
 /// Enqueues the merge on a GPU or runs it in the emulator.
 template <merge_tuning Tuning, class P, class A, class B, class Out, class Comp>
@@ -222,7 +228,7 @@ void merge_on_host(const P& where, const input<A>& a, const input<B>& b, const O
 template <merge_tuning Tuning, class P, class A, class B, class Out, class Comp>
 void merge_inputs(const char* function, const P& where, const input<A>& a, const input<B>& b, const Out& out,
                   const Comp& given) {
-  const auto comp = on_values<value_of<A>>(given);
+  const auto comp = ordered_by<gpu_execution<P>, value_of<A>>(given);
   check_sorted(where, a, b, comp);
   if constexpr (kernel_execution<P>)
     merge_on_blocks<Tuning>(function, where, with_stored(a), with_stored(b), with_stored(out), comp);

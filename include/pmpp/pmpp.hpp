@@ -17,6 +17,7 @@
 #include <pmpp/core/overlap.hpp>
 #include <pmpp/core/range.hpp>
 #include <pmpp/core/rgb.hpp>
+#include <pmpp/core/tuning.hpp>
 #include <pmpp/core/version.hpp>
 #include <pmpp/core/volume_view.hpp>
 #include <pmpp/execution.hpp>

@@ -25,6 +25,7 @@
 #include <pmpp/block/scan.hpp>
 #include <pmpp/block/tile_pipeline.hpp>
 #include <pmpp/block/vector_range.hpp>
+#include <pmpp/core/callable.hpp>
 #include <pmpp/core/config.hpp>
 #include <pmpp/core/operators.hpp>
 #include <pmpp/core/range.hpp>
@@ -364,20 +365,25 @@ using scan_accumulator =
 
 template <scan_tuning Tuning, scan_kind Kind, class P, class In, class O, class A, class Op>
 auto scan_input(const char* function, const P& where, const input<In>& given, O& out, const scan_start<A>& start,
-                Op given_op) {
-  const auto in = stored_for<A>(given);
-  check_output(function, "out", out, in.count.bound);
+                const Op& given_op) {
+  check_output(function, "out", out, given.count.bound);
   const auto first = begin_of(out);
-  const auto target = with_stored(unwrap(first));
-  check_overlap(function, in, target);
-  using narrow = scan_accumulator<value_of<In>, value_of<std::remove_const_t<decltype(target)>>, stored_as<A>, Op>;
-  const scan_start<narrow> from{static_cast<narrow>(start.value), start.present};
-  const auto op = on_values<A>(given_op);
-  if constexpr (kernel_execution<P>)
-    scan_on_blocks<Tuning, Kind>(where, in, target, from, op);
-  else
-    scan_on_host<Kind>(where, in, target, from, op);
-  return first + in.count.bound;
+  if constexpr (!require_marked<gpu_execution<P>, Op>() || !require_writable<decltype(unwrap(first))>() ||
+                !require_fold<value_held<A>, value_of<In>, Op, Kind == scan_kind::exclusive>()) {
+    return first;
+  } else {
+    const auto in = stored_for<A>(given);
+    const auto target = with_stored(unwrap(first));
+    check_overlap(function, in, target);
+    using narrow = scan_accumulator<value_of<In>, value_of<std::remove_const_t<decltype(target)>>, stored_as<A>, Op>;
+    const scan_start<narrow> from{static_cast<narrow>(start.value), start.present};
+    const auto op = on_values<A>(given_op);
+    if constexpr (kernel_execution<P>)
+      scan_on_blocks<Tuning, Kind>(where, in, target, from, op);
+    else
+      scan_on_host<Kind>(where, in, target, from, op);
+    return first + in.count.bound;
+  }
 }
 
 }  // namespace detail
@@ -400,8 +406,9 @@ auto scan_input(const char* function, const P& where, const input<In>& given, O&
 template <scan_tuning Tuning = scan_tuning{}, execution_policy P, range_for<P> R, output_for<P> O, class Op = plus>
 auto inclusive_scan(const P& where, R&& r, O&& out, Op op = {}) {
   using A = accumulator_of<element_value<R>>;
-  return detail::scan_input<Tuning, detail::scan_kind::inclusive>(
-      "inclusive_scan", where, detail::input_of("inclusive_scan", r), out, detail::scan_start<detail::stored_as<A>>{}, op);
+  return detail::scan_input<Tuning, detail::scan_kind::inclusive>("inclusive_scan", where,
+                                                                  detail::input_of("inclusive_scan", r), out,
+                                                                  detail::scan_start<detail::stored_as<A>>{}, op);
 }
 template <scan_tuning Tuning = scan_tuning{}, execution_policy P, range_for<P> R, output_for<P> O, class Op, class A>
 auto inclusive_scan(const P& where, R&& r, O&& out, Op op, A init) {

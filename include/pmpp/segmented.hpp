@@ -23,6 +23,7 @@
 #include <pmpp/block/tile_state.hpp>
 #include <pmpp/check_each.hpp>
 #include <pmpp/core/check.hpp>
+#include <pmpp/core/callable.hpp>
 #include <pmpp/core/config.hpp>
 #include <pmpp/core/error.hpp>
 #include <pmpp/core/iterator.hpp>
@@ -459,10 +460,14 @@ auto segmented_reduce(const P& where, R&& r, Offsets&& offsets, O&& out, A init 
   const auto first = detail::begin_of(out);
   const auto target = detail::with_stored(detail::unwrap(first));
   const detail::stored_as<A> start(init);
-  if constexpr (kernel_execution<P>) {
-    if (segments > 0) detail::segmented_reduce_on_blocks<Tuning>(where, in, at, target, start, detail::on_values<A>(op));
+  if constexpr (!(detail::require_marked<gpu_execution<P>, Op>() && detail::require_fold<A, element_value<R>, Op>())) {
+    return first;
+  } else if constexpr (kernel_execution<P>) {
+    if (segments > 0)
+      detail::segmented_reduce_on_blocks<Tuning>(where, in, at, target, start, detail::on_values<A>(op));
   } else {
-    detail::segmented_reduce_on_host(where, in.first, at.first, at.count.get() - 1, target, start, detail::on_values<A>(op));
+    detail::segmented_reduce_on_host(where, in.first, at.first, at.count.get() - 1, target, start,
+                                     detail::on_values<A>(op));
   }
   return first + segments;
 }
@@ -495,9 +500,11 @@ auto segmented_inclusive_scan(const P& where, R&& r, Offsets&& offsets, O&& out,
     const detail::heads_at_offsets<std::remove_const_t<decltype(at.first)>> heads{at.first, at.count};
     if (in.count.bound > 0 && at.count.bound > 1)
       detail::runs_on_blocks<Tuning, A, std::uint32_t>(where, zip_iterator{in.first, target}, in, heads, target,
-                                                       detail::nowhere{}, detail::on_values<A>(op), detail::completion{});
+                                                       detail::nowhere{}, detail::on_values<A>(op),
+                                                       detail::completion{});
   } else {
-    detail::segmented_scan_on_host(where, in.first, at.first, at.count.get() - 1, target, detail::on_values<A>(op), std::type_identity<A>{});
+    detail::segmented_scan_on_host(where, in.first, at.first, at.count.get() - 1, target, detail::on_values<A>(op),
+                                   std::type_identity<A>{});
   }
   return first + in.count.bound;
 }
@@ -526,7 +533,8 @@ auto reduce_by_key(const P& where, Keys&& keys, Values&& values, KeysOut&& keys_
   const auto in = detail::keys_and_values(function, keys, values);
   const auto out = detail::runs_output(function, keys_out, "values_out", values_out, "keys_out", in);
   using A = accumulator_of<decltype(in.first[0].second)>;
-  const std::int64_t runs = detail::runs_and_wait<Tuning, A>(function, where, in, detail::on_values<value_of<decltype(in.first)>>(eq), out, detail::on_values<A>(op));
+  const std::int64_t runs = detail::runs_and_wait<Tuning, A>(
+      function, where, in, detail::on_values<value_of<decltype(in.first)>>(eq), out, detail::on_values<A>(op));
   const auto keys_end = detail::begin_of(keys_out) + runs;
   const auto values_end = detail::begin_of(values_out) + runs;
   return pair<std::remove_const_t<decltype(keys_end)>, std::remove_const_t<decltype(values_end)>>{keys_end, values_end};
@@ -547,7 +555,8 @@ void reduce_by_key_into(const P& where, Keys&& keys, Values&& values, KeysOut&& 
   const auto in = detail::keys_and_values(function, keys, values);
   const auto out = detail::runs_output(function, keys_out, "values_out", values_out, "keys_out", in);
   using A = accumulator_of<decltype(in.first[0].second)>;
-  detail::runs_and_store<Tuning, A>(function, where, in, detail::on_values<value_of<decltype(in.first)>>(eq), out, count_out, detail::on_values<A>(op));
+  detail::runs_and_store<Tuning, A>(function, where, in, detail::on_values<value_of<decltype(in.first)>>(eq), out,
+                                    count_out, detail::on_values<A>(op));
 }
 
 /// Writes each run of equals as its first element and its length: reduce_by_key where each value is one.
@@ -560,8 +569,8 @@ auto run_length_encode(const P& where, R&& r, ValuesOut&& values_out, CountsOut&
   const char* const function = "run_length_encode";
   const auto in = detail::counted(function, r);
   const auto out = detail::runs_output(function, values_out, "counts_out", counts_out, "values_out", in);
-  const std::int64_t runs =
-      detail::runs_and_wait<Tuning, std::int64_t>(function, where, in, detail::on_values<value_of<decltype(in.first)>>(equal_to{}), out, detail::add_lengths{});
+  const std::int64_t runs = detail::runs_and_wait<Tuning, std::int64_t>(
+      function, where, in, detail::on_values<value_of<decltype(in.first)>>(equal_to{}), out, detail::add_lengths{});
   const auto values_end = detail::begin_of(values_out) + runs;
   const auto counts_end = detail::begin_of(counts_out) + runs;
   return pair<std::remove_const_t<decltype(values_end)>, std::remove_const_t<decltype(counts_end)>>{values_end,
@@ -575,7 +584,9 @@ void run_length_encode_into(const P& where, R&& r, ValuesOut&& values_out, Count
   const char* const function = "run_length_encode_into";
   const auto in = detail::counted(function, r);
   const auto out = detail::runs_output(function, values_out, "counts_out", counts_out, "values_out", in);
-  detail::runs_and_store<Tuning, std::int64_t>(function, where, in, detail::on_values<value_of<decltype(in.first)>>(equal_to{}), out, count_out, detail::add_lengths{});
+  detail::runs_and_store<Tuning, std::int64_t>(function, where, in,
+                                               detail::on_values<value_of<decltype(in.first)>>(equal_to{}), out,
+                                               count_out, detail::add_lengths{});
 }
 
 // The same for two iterators, or an iterator and a device_count.

@@ -37,9 +37,11 @@
 #include <pmpp/block/merge_runs.hpp>
 #include <pmpp/block/segmented_sort.hpp>
 #include <pmpp/block/short_segments.hpp>
+#include <pmpp/core/callable.hpp>
 #include <pmpp/core/config.hpp>
 #include <pmpp/core/operators.hpp>
 #include <pmpp/core/range.hpp>
+#include <pmpp/core/stored.hpp>
 #include <pmpp/execution.hpp>
 #include <pmpp/host/parallel_for.hpp>
 #include <pmpp/launch_together.hpp>
@@ -858,7 +860,6 @@ template <sort_tuning Tuning, class P, class Data, class Offsets, class Comp>
 void sort_stored_segments(const char* function, const P& where, const input<Data>& in, const input<Offsets>& offsets,
                           const Comp& comp) {
   using T = value_of<Data>;
-  require_sortable<P, Comp, T>();
   require_offsets(function, offsets);
   check_offsets(where, in, offsets);
   if constexpr (kernel_execution<P>) {
@@ -872,7 +873,8 @@ void sort_stored_segments(const char* function, const P& where, const input<Data
 template <sort_tuning Tuning, class P, class Data, class Offsets, class Comp>
 void sort_segments(const char* function, const P& where, const input<Data>& in, const input<Offsets>& offsets,
                    const Comp& comp) {
-  sort_stored_segments<Tuning>(function, where, with_stored(in), offsets, on_values<value_of<Data>>(comp));
+  if constexpr (require_marked<gpu_execution<P>, Comp>() && require_sortable<Comp, value_of<Data>>())
+    sort_stored_segments<Tuning>(function, where, with_stored(in), offsets, on_values<value_of<Data>>(comp));
 }
 
 }  // namespace detail

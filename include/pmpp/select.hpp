@@ -29,6 +29,7 @@
 #include <pmpp/block/scan.hpp>
 #include <pmpp/block/tile_pipeline.hpp>
 #include <pmpp/block/vector_range.hpp>
+#include <pmpp/core/callable.hpp>
 #include <pmpp/core/config.hpp>
 #include <pmpp/core/iterator.hpp>
 #include <pmpp/core/math.hpp>
@@ -67,6 +68,10 @@ namespace detail {
 template <class Pred, bool Wanted>
 struct keep_where {
   static constexpr bool neighbours = false;
+  template <bool OnGpu, class T>
+  static constexpr bool allowed() {
+    return require_marked<OnGpu, Pred>() && require_predicate<Pred, T>();
+  }
   Pred pred;
   template <class T>
   PMPP_HOST_DEVICE bool test(const T& x) const {
@@ -81,6 +86,10 @@ struct keep_where {
 /// Of pairs of element and flag.
 struct keep_flagged {
   static constexpr bool neighbours = false;
+  template <bool OnGpu, class T>
+  static constexpr bool allowed() {
+    return true;
+  }
   template <class T, class Flag>
   PMPP_HOST_DEVICE static bool test(const pair<T, Flag>& x) {
     return static_cast<bool>(x.second);
@@ -95,6 +104,10 @@ struct keep_flagged {
 template <class Eq>
 struct keep_first {
   static constexpr bool neighbours = true;
+  template <bool OnGpu, class T>
+  static constexpr bool allowed() {
+    return require_marked<OnGpu, Eq>() && require_equivalence<Eq, T>();
+  }
   Eq eq;
   template <class T>
   PMPP_HOST_DEVICE bool test(const T& before, const T& x) const {
@@ -528,10 +541,12 @@ auto unbounded_output(const char* function, const char* argument, O& out, std::i
 template <select_tuning Tuning, class P, class In, class Out, class OutFalse, class Select>
 selection select_and_wait(const char* function, const P& where, const input<In>& in, Out out, OutFalse out_false,
                           const Select& select) {
-  if constexpr (kernel_execution<P>) {
+  if constexpr (!Select::template allowed<gpu_execution<P>, value_of<In>>()) {
+    return {};
+  } else if constexpr (kernel_execution<P>) {
     reply<selection, P> answer(function, where);
-    select_on_blocks<Tuning>(function, answer.policy(), with_stored(in), out, out_false, store_selection{answer.target()}, select,
-                             answer.done());
+    select_on_blocks<Tuning>(function, answer.policy(), with_stored(in), out, out_false,
+                             store_selection{answer.target()}, select, answer.done());
     return answer.wait();
   } else {
     return select_on_host(where, with_stored(in), out, out_false, select);
@@ -553,8 +568,10 @@ auto count_sink(const char* function, [[maybe_unused]] const P& where, C& count_
 template <select_tuning Tuning, class P, class In, class Out, class OutFalse, class C, class Select>
 void select_and_store(const char* function, const P& where, const input<In>& in, Out out, OutFalse out_false,
                       C& count_out, const Select& select) {
-  const auto sink = count_sink(function, where, count_out);
-  if constexpr (kernel_execution<P>)
+  [[maybe_unused]] const auto sink = count_sink(function, where, count_out);
+  if constexpr (!Select::template allowed<gpu_execution<P>, value_of<In>>())
+    return;
+  else if constexpr (kernel_execution<P>)
     select_on_blocks<Tuning>(function, where, with_stored(in), out, out_false, sink, select, completion{});
   else
     sink(select_on_host(where, with_stored(in), out, out_false, select));

@@ -17,6 +17,7 @@
 #include <type_traits>
 
 #include <pmpp/block/load_store.hpp>
+#include <pmpp/core/callable.hpp>
 #include <pmpp/core/config.hpp>
 #include <pmpp/core/iterator.hpp>
 #include <pmpp/core/math.hpp>
@@ -99,9 +100,9 @@ struct for_each_kernel {
 
 /// Writes in[i] to out[i]: the one loop under transform, fill and iota.
 template <transform_tuning Tuning, class P, class Given, class Target>
-void copy_elements(const P& where, const input<Given>& given, const Target& target) {
+void copy_elements(const P& where, const input<Given>& given, const Target& given_out) {
   const auto in = with_stored(given);
-  const auto out = with_stored(target);
+  const auto out = with_stored(given_out);
   using In = std::remove_const_t<decltype(in.first)>;
   using Out = std::remove_const_t<decltype(out)>;
   const std::int64_t n = in.count.bound;
@@ -131,7 +132,9 @@ auto transform_input(const char* function, const P& where, const input<In>& in, 
   const auto first = begin_of(out);
   auto target = unwrap(first);
   check_overlap(function, in, target);
-  copy_elements<Tuning>(where, mapped<value_of<decltype(target)>>(in, f), target);
+  using T = value_of<decltype(target)>;
+  if constexpr (require_marked<gpu_execution<P>, F>() && require_function<T, F, value_of<In>>())
+    copy_elements<Tuning>(where, mapped<T>(in, f), target);
   return first + in.count.bound;
 }
 
@@ -149,7 +152,9 @@ template <transform_tuning Tuning = transform_tuning{}, execution_policy P, rand
 It for_each(const P& where, It first, End last, F f) {
   const auto in = detail::input_of("for_each", first, last);
   const std::int64_t n = in.count.bound;
-  if constexpr (std::is_same_v<P, seq_policy>) {
+  if constexpr (!(detail::require_marked<gpu_execution<P>, F>() && detail::require_function<void, F, value_of<It>>())) {
+    return first;
+  } else if constexpr (std::is_same_v<P, seq_policy>) {
     for (std::int64_t i = 0, end = in.count.get(); i < end; ++i) f(in.first[i]);
   } else if constexpr (std::is_same_v<P, host_policy>) {
     host_loop::parallel_ranges(where, in.count.get(), [&](std::int64_t begin, std::int64_t end) {

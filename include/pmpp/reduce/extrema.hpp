@@ -83,7 +83,9 @@ A fold_task(const transform_iterator<zip_iterator<It, counting_iterator<std::int
   using V = value_of<It>;
   constexpr int lanes = 16, piece = 256;
   const It x = in.base.a;
-  const auto before = [&](const V& a, const V& b) { return static_cast<bool>(Greatest ? op.comp(b, a) : op.comp(a, b)); };
+  const auto before = [&](const V& a, const V& b) {
+    return static_cast<bool>(Greatest ? op.comp(b, a) : op.comp(a, b));
+  };
   const auto first_of = [&](const V& a, const V& b) { return before(b, a) ? b : a; };
   A best = in[begin];
   for (std::int64_t from = begin; from < end; from += piece) {
@@ -149,18 +151,13 @@ auto with_index(const input<In>& in) {
       input<zip_iterator<iterator, counting>>{{held.first, counting(0)}, held.count}, make_indexed{});
 }
 
-/// comp for the elements of R as kernels hold them.
-template <class R, class Comp>
-auto comparing(const Comp& comp) {
-  return on_values<element_value<R>>(comp);
-}
-
 template <reduce_tuning Tuning, bool Greatest, class P, class R, class Comp>
 auto extreme_element(const char* function, const P& where, R& r, const Comp& given) {
   const auto in = with_index(input_of(function, r));
   using A = value_of<decltype(in.first)>;
-  const auto comp = comparing<R>(given);
-  const A found = reduce_and_wait<Tuning>(function, where, in, initial<A>{}, extremum<std::remove_const_t<decltype(comp)>, Greatest>{comp});
+  const auto comp = ordered_by<gpu_execution<P>, element_value<R>>(given);
+  const A found = reduce_and_wait<Tuning>(function, where, in, initial<A>{},
+                                          extremum<std::remove_const_t<decltype(comp)>, Greatest>{comp});
   return std::begin(r) + (found.index() < 0 ? 0 : found.index());
 }
 
@@ -170,7 +167,7 @@ void extreme_element_into(const char* function, const P& where, R& r, O& out, co
   const auto in = with_index(input_of(function, r));
   using A = value_of<decltype(in.first)>;
   const auto target = unwrap(begin_of(out));
-  const auto comp = comparing<R>(given);
+  const auto comp = ordered_by<gpu_execution<P>, element_value<R>>(given);
   reduce_and_sink<Tuning>(where, in, initial<A>{}, extremum<std::remove_const_t<decltype(comp)>, Greatest>{comp},
                           write_index_to<std::remove_const_t<decltype(target)>>{target});
 }
@@ -210,7 +207,7 @@ template <reduce_tuning Tuning = reduce_tuning{}, execution_policy P, range_for<
 [[nodiscard]] auto minmax_element(const P& where, R&& r, Comp given = {}) {
   const auto in = detail::with_index(detail::input_of("minmax_element", r));
   using E = value_of<decltype(in.first)>;
-  const auto comp = detail::comparing<R>(given);
+  const auto comp = detail::ordered_by<gpu_execution<P>, element_value<R>>(given);
   using order = std::remove_const_t<decltype(comp)>;
   const detail::both_extrema<detail::extremum<order, false>, detail::extremum<order, true>> op{{comp}, {comp}};
   const auto found = detail::reduce_and_wait<Tuning>(

@@ -363,15 +363,19 @@ void reduce_and_sink(const P& where, const input<In>& given, const initial<A>& s
 
 template <reduce_tuning Tuning, class P, class In, class A, class Op>
 A reduce_and_wait(const char* function, const P& where, const input<In>& given, const initial<A>& start, Op given_op) {
-  const auto in = stored_for<A>(given);
-  const initial<stored_as<A>> init{start.value, start.present};
-  const auto op = on_values<A>(given_op);
-  if constexpr (kernel_execution<P>) {
-    reply<stored_as<A>, P> answer(function, where);
-    reduce_on_blocks<Tuning>(answer.policy(), in, init, op, write_to<stored_as<A>*>{answer.target()}, answer.done());
-    return answer.wait();
-  } else {
-    return reduce_on_host(where, in, init, op);
+  if constexpr (!(require_marked<gpu_execution<P>, Op>() && require_fold<A, value_of<In>, Op>()))
+    return anything{};
+  else {
+    const auto in = stored_for<A>(given);
+    const initial<stored_as<A>> init{start.value, start.present};
+    const auto op = on_values<A>(given_op);
+    if constexpr (kernel_execution<P>) {
+      reply<stored_as<A>, P> answer(function, where);
+      reduce_on_blocks<Tuning>(answer.policy(), in, init, op, write_to<stored_as<A>*>{answer.target()}, answer.done());
+      return answer.wait();
+    } else {
+      return reduce_on_host(where, in, init, op);
+    }
   }
 }
 
@@ -379,8 +383,9 @@ template <reduce_tuning Tuning, class P, class In, class O, class A, class Op>
 void reduce_to_output(const char* function, const P& where, const input<In>& in, O& out, A init, Op op) {
   check_output(function, "out", out, 1);
   const auto target = with_stored(unwrap(begin_of(out)));
-  reduce_and_sink<Tuning>(where, in, initial<A>{init, true}, op,
-                          write_to<std::remove_const_t<decltype(target)>>{target});
+  if constexpr (require_marked<gpu_execution<P>, Op>() && require_fold<A, value_of<In>, Op>())
+    reduce_and_sink<Tuning>(where, in, initial<A>{init, true}, op,
+                            write_to<std::remove_const_t<decltype(target)>>{target});
 }
 
 }  // namespace detail

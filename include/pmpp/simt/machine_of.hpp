@@ -125,20 +125,8 @@ std::size_t shared_limit(const P& where) {
   return static_cast<std::size_t>(machine_of(where).shared_per_block);
 }
 
-/// What a block has at least where P runs: 48 KB, but for a program that is compiled for GPUs with 227 KB alone. Kernels with
-/// more need a smaller one beside them.
-template <class P>
-constexpr std::size_t least_shared_per_block() {
-#if defined(__CUDA_ARCH_LIST__)
-  bool large = gpu_execution<P>;
-  for (const int arch : {__CUDA_ARCH_LIST__})
-    large = large && (arch == 900 || arch == 1000 || arch == 1030 || arch == 1100);
-  if (large) return machine{}.shared_per_block;
-#endif
-  return machine::least_shared_per_block;
-}
 template <class P, class... Kernels>
-inline constexpr bool fit_everywhere = ((simt::detail::shared_bytes_of<Kernels> <= least_shared_per_block<P>()) && ...);
+inline constexpr bool fit_everywhere = ((simt::detail::shared_bytes_of<Kernels> <= least_shared_per_block<P>) && ...);
 
 template <class... Kernels>
 constexpr bool all_fit(const machine& m) {
@@ -161,7 +149,7 @@ void with_fitting_tuning(const char* function, std::size_t element, [[maybe_unus
   using first = std::integral_constant<type, Tuning>;
   using second = std::integral_constant<type, Least>;
   constexpr std::size_t bytes = bytes_of(first{});
-  if constexpr (bytes > least_shared_per_block<P>()) {
+  if constexpr (bytes > least_shared_per_block<P>) {
     constexpr std::size_t fewer = bytes_of(second{});
     const machine& m = machine_of(where);
     if (!m.fits(smaller(bytes, fewer))) refuse_elements(function, element, smaller(bytes, fewer), m);
