@@ -30,7 +30,7 @@ NOT_SMALL = "*past 2^*,*large enough*,*do not fit 32 bits*"  # cases that a sani
 LARGE = re.compile(r'TEST_CASE\("[^"]*(past 2\^|do not fit 32 bits)')  # programs with such cases take 10 to 35 GB
 NAMES_A_DEVICE = re.compile(r"cudaSetDevice|cudaGetDeviceCount")
 ALWAYS_ON_TWO = {"launch", "launch_together", "memory", "stream", "workspace", "reduce", "scan", "sort", "gemm"}
-TOGETHER, LARGE_TOGETHER = 6, 2  # programs on a GPU at a time, of which large
+TOGETHER, LARGE_TOGETHER = 5, 1  # programs on a GPU at a time, of which large
 SANITIZER_SECONDS = 240  # of one program
 CASES = re.compile(r"\[doctest\] test cases:\s*(\d+) \|\s*(\d+) passed \|\s*(\d+) failed \|\s*(\d+) skipped")
 
