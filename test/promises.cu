@@ -187,7 +187,8 @@ TEST_CASE("nothing hidden: with a workspace no call allocates, waits or touches 
   CHECK(cudaStreamQuery(s) == cudaErrorNotReady);  // we got here before it was done: nothing waited
   own.release();
   CHECK(cudaStreamSynchronize(s) == cudaSuccess);
-  CHECK(cudaStreamQuery(cudaStreamLegacy) == cudaErrorNotReady);  // it finished while the default stream was blocked
+  // It finished while the default stream was blocked; compute-sanitizer, which only runs small cases, lets nothing overlap.
+  if (!test::only_small()) CHECK(cudaStreamQuery(cudaStreamLegacy) == cudaErrorNotReady);
   legacy.release();
   cudaDeviceSynchronize();
   CHECK(pmpp::to_host(out) == expected_of(v, 12345));
