@@ -267,6 +267,23 @@ TEST_ALL_PLACES("extremal elements are the first of equals") {
   CHECK(pmpp::min_element<tiny>(policy, in) == in.begin());
 }
 
+TEST_CASE("a comparator that is no order gives any element, and reads no others") {
+  for (const int n : {1, 255, 256, 1000, 40000}) {
+    const std::vector<int> same(static_cast<std::size_t>(n), 7);
+    const auto less_or_equal = [](int a, int b) { return a <= b; };
+    const auto always = [](int, int) { return true; };
+    const auto check = [&](auto found) {
+      CHECK(found >= same.begin());
+      CHECK(found < same.end());
+    };
+    check(pmpp::min_element(pmpp::host, same, less_or_equal));
+    check(pmpp::max_element(pmpp::host, same, less_or_equal));
+    check(pmpp::min_element(pmpp::host, same, always));
+    check(pmpp::minmax_element(pmpp::host, same, less_or_equal).second);
+    check(pmpp::min_element(pmpp::seq, same, less_or_equal));
+  }
+}
+
 TEST_ALL_PLACES("the same bits on every run and for any number of threads") {
   const typename where::policy policy{};
   const auto v = test::random_values<float>(300007);

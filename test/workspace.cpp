@@ -321,4 +321,21 @@ TEST_CASE("scratch without a workspace is freed") {
   stream.synchronize();
   CHECK(cudaGetLastError() == cudaSuccess);
 }
+
+TEST_CASE("a workspace is refused while another device is current, large enough or not") {
+  int devices = 0;
+  REQUIRE(cudaGetDeviceCount(&devices) == cudaSuccess);
+  if (devices < 2) {
+    MESSAGE("skipped: one device");
+    return;
+  }
+  workspace w{100000};
+  REQUIRE(cudaSetDevice(1) == cudaSuccess);
+  for (const std::size_t bytes : {std::size_t(1), std::size_t(1000000)})
+    CHECK_THROWS_WITH_AS(scratch(pmpp::device.with(w), bytes),
+                         "pmpp::workspace: it belongs to device 0, the current one is device 1", std::invalid_argument);
+  CHECK_THROWS_AS(w.reserve(2 * w.capacity()), std::invalid_argument);
+  REQUIRE(cudaSetDevice(0) == cudaSuccess);
+  CHECK_NOTHROW(scratch(pmpp::device.with(w), 1000));
+}
 #endif

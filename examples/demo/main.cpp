@@ -11,11 +11,9 @@
 #include <cstdio>
 #include <exception>
 #include <string>
-#if defined(_OPENMP)
-#include <omp.h>
-#endif
 
 #include <pmpp/core/version.hpp>
+#include <pmpp/host/parallel_for.hpp>
 #include <pmpp/occupancy.hpp>
 
 #include "inputs.hpp"
@@ -34,10 +32,7 @@ std::string name_of_device() {
 }
 
 int show(const demo::inputs& in, const std::string& device) {
-  int threads = 1;
-#if defined(_OPENMP)
-  threads = omp_get_max_threads();
-#endif
+  const int threads = static_cast<int>(pmpp::host_loop::thread_count(pmpp::host));
   std::printf("pmpp %d.%d.%d; seq: one thread; host: %d thread%s; %s\n", pmpp::version_major, pmpp::version_minor,
               pmpp::version_patch, threads, threads == 1 ? "" : "s",
               PMPP_CUDA ? ("device: " + device).c_str() : "no CUDA in this program: device is the emulator");

@@ -217,6 +217,7 @@ auto transform(const P& where, R&& r, R2&& r2, O&& out, F f) {
 /// \throws as transform. Example: test/transform.cpp, fill and iota.
 template <transform_tuning Tuning = transform_tuning{}, execution_policy P, random_access It, end_of<It> End>
 It fill(const P& where, It first, End last, const std::type_identity_t<value_of<It>>& value) {
+  detail::require_writable<It>();
   const auto in = detail::input_of("fill", first, last);
   using source = constant_iterator<value_of<It>>;
   detail::copy_elements<Tuning>(where, detail::input<source>{source(value), in.count}, in.first);
@@ -235,6 +236,7 @@ auto fill(const P& where, R&& r, const std::type_identity_t<value_of<decltype(st
 /// \throws as transform. Example: test/transform.cpp, fill and iota.
 template <transform_tuning Tuning = transform_tuning{}, execution_policy P, random_access It, end_of<It> End>
 It iota(const P& where, It first, End last, std::type_identity_t<value_of<It>> start) {
+  detail::require_writable<It>();
   const auto in = detail::input_of("iota", first, last);
   using source = counting_iterator<value_of<It>>;
   detail::copy_elements<Tuning>(where, detail::input<source>{source(start), in.count}, in.first);

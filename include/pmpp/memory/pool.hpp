@@ -5,7 +5,8 @@
 // CUDA's default pool gives its memory back to the system at every synchronisation, which makes the next allocation a
 // slow one. Changing the default pool would change it for the whole program. So pmpp makes one pool per device, on
 // first use, whose release threshold is "never"; memory freed to it is reused by the next allocation at the cost of
-// bookkeeping on the host, about a microsecond. The pools live until the process ends. When an allocation anywhere in
+// bookkeeping on the host, about a microsecond. The pools live until the process ends: cudaDeviceReset would free them behind
+// pmpp's back, and no call on that device works after it. When an allocation anywhere in
 // pmpp fails, the pool's idle memory is given back and the allocation is tried once more (memory/raw.hpp).
 //
 // This file also holds the three small guards that calls into CUDA need here.

@@ -6,7 +6,7 @@
 //
 // Each waiting call borrows a channel (a page of pinned memory and a workspace for the kernels' scratch) from a list
 // that the process keeps, so that nothing is allocated once as many channels exist as calls have waited at the same
-// time.
+// time. It is not told of cudaDeviceReset: after that, channels point to memory that is gone.
 #pragma once
 
 #include <pthread.h>

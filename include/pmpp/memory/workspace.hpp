@@ -57,7 +57,8 @@ constexpr std::size_t scratch_bytes(std::initializer_list<std::size_t> arrays) {
 
 }  // namespace detail
 
-/// Scratch memory that only grows, for `device.with(workspace)`; on the device that was current at its first growth.
+/// Scratch memory that only grows, for `device.with(workspace)`; on the device that was current at its first growth. A call
+/// that uses it while another one is current throws std::invalid_argument with both.
 /// Must outlive the work enqueued with it and the graphs captured with it. Movable while no policy refers to it.
 /// In a program without CUDA it holds no memory and only keeps count.
 class workspace {
@@ -95,6 +96,7 @@ private:
 
   /// Takes `bytes` behind those taken already; returns the state of the block and the scratch in it.
   std::pair<std::byte*, std::byte*> take(std::size_t bytes, std::size_t state_bytes) {
+    require_own_device();
     if (blocks_.empty() || bytes > capacity_ - used_ || state_bytes > state_) grow(used_ + bytes, state_bytes);
     std::byte* block = blocks_.back();
     std::byte* data = block == nullptr ? nullptr : block + state_ + used_;
@@ -103,6 +105,17 @@ private:
   }
   /// Gives back what the last take gave.
   void give_back(std::size_t bytes) noexcept { used_ -= bytes; }
+
+  void require_own_device() const {
+#if PMPP_CUDA
+    if (blocks_.empty()) return;
+    const int id = detail::current_device();
+    require(id == device_, [&] {
+      return "pmpp::workspace: it belongs to device " + std::to_string(device_) + ", the current one is device " +
+             std::to_string(id);
+    });
+#endif
+  }
 
   void grow(std::size_t needed, std::size_t state_needed) {
     (void)detail::checked_bytes(needed, 2, "workspace");  // twice as much fits the address space
@@ -113,9 +126,7 @@ private:
     std::size_t state = larger(state_, detail::usual_state);
     if (state_needed > state) state = round_up(larger(state_needed, 2 * state_), detail::allocation_alignment);
 #if PMPP_CUDA
-    const int id = detail::current_device();
-    require(blocks_.empty() || id == device_,
-            [] { return std::string("pmpp::workspace: it belongs to another device than the current one"); });
+    require_own_device();
     try {
       block = new_block(state, size);
     } catch (const out_of_memory&) {
@@ -123,7 +134,7 @@ private:
       size = needed;
       block = new_block(state, size);
     }
-    device_ = id;
+    device_ = detail::current_device();
 #endif
     blocks_.push_back(block);
     capacity_ = size;

@@ -99,8 +99,8 @@ A fold_task(const transform_iterator<zip_iterator<It, counting_iterator<std::int
     const V value = fold_elements<V>(lane, 0, lanes, first_of);
     if (!before(value, best.value)) continue;
     i = from;
-    while (!before(x[i], best.value) || before(value, x[i])) ++i;  // passes by NaN
-    best = in[i];
+    while (i < to && (!before(x[i], best.value) || before(value, x[i]))) ++i;  // passes by NaN
+    if (i < to) best = in[i];                                                  // else comp is no order
   }
   return best;
 }
