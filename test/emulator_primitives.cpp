@@ -225,7 +225,7 @@ TEST_CASE("sparse products") {
     pmpp::spmv<pmpp::spmv_tuning{64, 1, 1, 3, 2}>(device, 1.0f, A, x.begin(), 0.0f, y);
     CHECK(to_host(y) == wanted);
     pmpp::spmm<pmpp::spmm_tuning{64, 1, 3, 5, 16, 2, 3}>(device, 1.0f, A, pmpp::matrix_view(x.data(), 1, 3), 0.0f,
-                                                          pmpp::matrix_view(c.data(), rows, 3));
+                                                         pmpp::matrix_view(c.data(), rows, 3));
     CHECK(to_host(c) == wanted_twice);
   });
 }
