@@ -171,6 +171,26 @@ void check_atomics(unsigned blocks) {
   CHECK(pmpp::to_host(f) == std::vector<float>{0.25f * float(n), float(n)});
 }
 
+/// One block writes quads of four equal words, the other one reads them.
+struct quads {
+  static constexpr int threads = 32;
+  template <class Block>
+  PMPP_HOST_DEVICE void operator()(Block& block, pmpp::simt::quad* q, unsigned last, unsigned* torn) const {
+    using namespace pmpp::simt;
+    if (block.thread() != 0) return;
+    if (block.index() == 0) {
+      while (load(torn + 1) == 0) block.spin();  // until somebody reads
+      for (unsigned i = 1; i <= last; ++i) store_quad(q, {{i, i, i, i}});
+    } else {
+      store(torn + 1, 1u);
+      for (quad x{}; x.word[3] < last; block.spin()) {
+        x = load_quad(q);
+        if (x.word[0] != x.word[3] || x.word[1] != x.word[3] || x.word[2] != x.word[3]) atomic_add(torn, 1u);
+      }
+    }
+  }
+};
+
 template <class H>
 H half_of(float x) {
   if constexpr (sizeof(H) == 2)
@@ -258,6 +278,21 @@ TEST_CASE("atomics") {
   check_atomics<pmpp::simt::scope::block>(1);
   check_atomics<pmpp::simt::scope::device>(4);
   check_atomics<pmpp::simt::scope::system>(4);
+}
+
+TEST_CASE("a quad moves in one piece") {
+#if PMPP_CUDA
+  constexpr unsigned times = 1u << 20;
+#else
+  constexpr unsigned times = pmpp::simt::sanitizer::thread ? 1u << 14 : 1u << 24;
+  pmpp::simt::emulator_options options;
+  options.threads = 2;
+  const pmpp::simt::scoped_emulator_options scope(options);
+#endif
+  pmpp::device_buffer<pmpp::simt::quad> q(1, pmpp::simt::quad{});
+  pmpp::device_buffer<unsigned> torn(2, 0u);
+  pmpp::launch(device, 2, quads{}, q.data(), times, torn.data());
+  CHECK(pmpp::to_host(torn)[0] == 0);
 }
 
 TEST_CASE("sums of half and bfloat16 and their pairs leave their neighbours alone") {

@@ -40,8 +40,7 @@ public:
   template <class Block>
   PMPP_HOST_DEVICE void arrive(Block& block) {
     expected_ += static_cast<unsigned>(block.count());
-    // A fence on either side, and the word itself relaxed: polls stay cheap, and ThreadSanitizer, which knows of an
-    // acquiring fence only what other fences have released, sees the order too.
+    // A fence on either side, and the word itself relaxed: polls stay cheap.
     simt::fence();
     arrived_now_ = simt::atomic_add(arrived_, 1u) + 1;
   }
