@@ -6,9 +6,6 @@
 #include <cstdint>
 #include <utility>
 #include <vector>
-#if PMPP_CUDA
-#include <cuda_fp16.h>
-#endif
 
 #include "support/convolutions.hpp"
 
@@ -21,16 +18,4 @@ TEST_ALL_PLACES("three dimensions: masks that reach over planes, and masks of on
   for (const shape& taps : {shape{3, 5, 5}, {5, 4, 6}, {6, 7, 2}, {2, 1, 7}, {1, 1, 5}, {7, 7, 1}, {3, 8, 3}})
     for (const border::rule& outside : {border::zero, border::wrap})
       check_volume<where, float, float>({6, 37, 136}, taps, outside);
-}
-
-TEST_ALL_PLACES("three dimensions: elements that are no floats, constants that they hold or not") {
-  for (const shape& taps : {shape{3, 3, 3}, {5, 5, 5}, {3, 4, 7}})
-    for (const border::rule& outside : {border::zero, border::mirror, border::constant(200), border::constant(-7.5)}) {
-      check_volume<where, std::uint8_t, std::uint8_t>({5, 9, 76}, taps, outside);
-      check_volume<where, float, std::uint8_t>({4, 5, 66}, taps, outside);
-      check_volume<where, double, double>({4, 5, 66}, taps, outside);
-#if PMPP_CUDA
-      check_volume<where, __half, __half>({5, 9, 76}, taps, outside);
-#endif
-    }
 }

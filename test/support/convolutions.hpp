@@ -5,8 +5,9 @@
 // Each type of elements, taps and results is ten kernels or more for each tuning, so that each file has few:
 //
 //   convolution.cpp            float, in the plane and on a line
-//   convolution_types.cpp      masks that walk down strips; pixels, integers, double, half
-//   convolution_volume.cpp     three dimensions
+//   convolution_strips.cpp     masks that walk down strips: float, pixels, half
+//   convolution_types.cpp      pixels, integers, double, half
+//   convolution_volume.cpp     three dimensions: float;  convolution_volume_types.cpp: the others
 //   convolution_separable.cpp  separable masks
 #pragma once
 

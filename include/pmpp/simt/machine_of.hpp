@@ -126,7 +126,7 @@ std::size_t shared_limit(const P& where) {
 }
 
 template <class P, class... Kernels>
-inline constexpr bool fit_everywhere = ((simt::detail::shared_bytes_of<Kernels> <= least_shared_per_block<P>) && ...);
+inline constexpr bool fit_everywhere = ((simt::detail::shared_bytes_of<Kernels> <= least_shared_per_block<P>)&&...);
 
 template <class... Kernels>
 constexpr bool all_fit(const machine& m) {
