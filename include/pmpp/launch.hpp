@@ -198,9 +198,8 @@ void launch_kernel([[maybe_unused]] const P& where, const grid& shape, const Ker
   } else {
 #if PMPP_WITH_EMULATOR
     const std::size_t limit = shared_limit(where);
-    if (has_blocks(shape, name, most_threads, simt::detail::shared_bytes_in<Kernel>(shape.threads.volume(), limit),
-                   limit))
-      simt::emulate(shape, name, kernel, args...);
+    const std::size_t bytes = simt::detail::shared_bytes_in<Kernel>(shape.threads.volume(), limit);
+    if (has_blocks(shape, name, most_threads, bytes, limit)) simt::emulate(shape, name, kernel, args...);
 #endif
   }
 }

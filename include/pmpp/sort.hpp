@@ -725,8 +725,8 @@ struct descends {
 /// four from 2^24 elements on; as many launches, of four twice as many. Scratch: n elements and up to 2 %; none for one tile.
 /// Of up to 16 bytes: up to 8192 (98,304 bytes) take n^2 comparisons in one launch without scratch, up to 65,536 two
 /// launches.
-/// \throws std::invalid_argument for a null or reversed range, or bits outside of the key; out_of_memory, cuda_error.
-/// Source: PMPP ch. 12 and 13; Adinets and Merrill, Onesweep, 2022. Example: test/sort.cpp, sort.
+/// \throws std::invalid_argument for a null or reversed range, bits outside of the key, or elements too large for a block's
+/// shared memory; out_of_memory, cuda_error. Source: PMPP ch. 12, 13; Adinets, Merrill, 2022. Example: test/sort.cpp, sort.
 template <sort_tuning Tuning = sort_tuning{}, execution_policy P, range_for<P> R, class Comp = less,
           class Bits = all_key_bits>
 void sort(const P& where, R&& r, Comp comp = {}, Bits bits = {}) {
