@@ -38,7 +38,8 @@ void on_machines(const F& f) {
 
 /// A product of small integers, which is exact, against the definition. With ta, tb that operand is stored transposed.
 template <class TA, class TB, class TC, bool Batched = false>
-void multiply(std::int64_t m, std::int64_t n, std::int64_t k, bool ta = false, bool tb = false, std::int64_t batch = 0) {
+void multiply(std::int64_t m, std::int64_t n, std::int64_t k, bool ta = false, bool tb = false,
+              std::int64_t batch = 0) {
   CAPTURE(m);
   CAPTURE(n);
   CAPTURE(k);
