@@ -80,10 +80,9 @@ void layer(std::int64_t channels, std::int64_t filters) {
   const auto in = filled<T>(2 * side * side * channels), taps = filled<T>(filters * 9 * channels);
   on_machines([&](const auto& where) {
     std::vector<TC> out(static_cast<std::size_t>(2 * side * side * filters));
-    pmpp::convolution_layer(where, pmpp::nhwc(in.data(), 2, side, side, channels),
-                            pmpp::nhwc(taps.data(), filters, 3, 3, channels),
-                            pmpp::nhwc(out.data(), 2, side, side, filters),
-                            pmpp::layer_options{.padding_y = 1, .padding_x = 1});
+    pmpp::convolution_layer(
+        where, pmpp::nhwc(in.data(), 2, side, side, channels), pmpp::nhwc(taps.data(), filters, 3, 3, channels),
+        pmpp::nhwc(out.data(), 2, side, side, filters), pmpp::layer_options{.padding_y = 1, .padding_x = 1});
     return out;
   });
 }
