@@ -22,7 +22,11 @@ using where = test::device_place;
 namespace {
 
 /// Small tiles, so that there are more of them than places; and the one that gemm uses.
-constexpr pmpp::gemm_tile small{32, 64, 8, 3, 4, 4, 4, 2}, high{64, 64, 16, 4, 8, 4, 4, 2, 8},
+// clang-format off
+constexpr pmpp::gemm_tile
+    small{.m = 32, .n = 64, .k = 8, .stages = 3, .thread_m = 4, .thread_n = 4, .lanes_m = 4, .blocks = 2},
+    high{.m = 64, .n = 64, .k = 16, .stages = 4, .thread_m = 8, .thread_n = 4, .lanes_m = 4, .blocks = 2, .unrolled_k = 8},
+    // clang-format on
     real = pmpp::gemm_tuning_for<float>().bulk;
 
 struct add_place {

@@ -308,11 +308,19 @@ void choose_kernel(const P& where, const convolution<In, Tap, Out>& c, bool mask
   constexpr int blocks = larger(1, Tuning.blocks - smaller(fewer, 1)),
                 line_blocks = larger(1, Tuning.line_blocks - fewer);
   if (c.out.height == 1 && m.height == 1)
-    launch_any<convolution_shape{Tuning.line_warps, 1, Tuning.line_groups, 1, line_blocks, 4 * Tuning.part}>(
-        where, c, mask_in_place);
+    launch_any<convolution_shape{.warps_x = Tuning.line_warps,
+                                 .warps_y = 1,
+                                 .groups = Tuning.line_groups,
+                                 .rows = 1,
+                                 .blocks = line_blocks,
+                                 .part = 4 * Tuning.part}>(where, c, mask_in_place);
   else
-    launch_any<convolution_shape{1, Tuning.warps, Tuning.groups, Tuning.rows, blocks, Tuning.part}>(where, c,
-                                                                                                    mask_in_place);
+    launch_any<convolution_shape{.warps_x = 1,
+                                 .warps_y = Tuning.warps,
+                                 .groups = Tuning.groups,
+                                 .rows = Tuning.rows,
+                                 .blocks = blocks,
+                                 .part = Tuning.part}>(where, c, mask_in_place);
 }
 
 /// Brings a large mask from the host's memory to `placed`, in pieces that travel as parameters: no copy has to wait, and
@@ -459,7 +467,8 @@ void convolve_separable_on_device(const P& where, const separable_convolution<In
   // What is converted on its way needs more registers.
   constexpr int blocks =
       larger(1, Tuning.separable_blocks - (std::is_same_v<In, float> && rows == Tuning.separable_rows ? 0 : 1));
-  constexpr separable_shape shape{Tuning.separable_warps, rows, blocks, Tuning.separable_part};
+  constexpr separable_shape shape{
+      .warps = Tuning.separable_warps, .rows = rows, .blocks = blocks, .part = Tuning.separable_part};
   using kernel = separable_kernel<In, TapY, TapX, Out, shape, true>;
   using far_kernel = separable_kernel<In, TapY, TapX, Out, shape, false>;
   const std::int64_t size_y = c.mask_y.width, size_x = c.mask_x.width;

@@ -363,18 +363,22 @@ void layer_by_strips(const P& where, const layer<T, TC, Epilogue>& l) {
 template <int Taps, int Stride, class A, class P, class T, class TC, class Epilogue>
 void layer_by_channels(const P& where, const layer<T, TC, Epilogue>& l) {
   constexpr bool small = sizeof(T) == 2;
+  constexpr int blocks = Taps == 3 ? 8 : Taps == 5 ? 5 : 3;  // of a multiprocessor
   if constexpr (sizeof(T) <= 4)
     if (l.padding_x == Taps / 2 && rows_in_words<4>(l.in)) {
-      constexpr sliding_strip words = Taps == 3 ? sliding_strip{4, 1, 4, small && Stride == 1 ? 3 : 1, small ? 6 : 8}
-                                                : sliding_strip{small ? 8 : 4, 1, 4, 1, Taps == 5 ? 5 : 3};
+      constexpr sliding_strip words{.cols = small && Taps > 3 ? 8 : 4,
+                                    .items = 4,
+                                    .ahead = small && Taps == 3 && Stride == 1 ? 3 : 1,
+                                    .blocks = small && Taps == 3 ? 6 : blocks};
       return layer_by_strips<Taps, Stride, words, A>(where, l);
     }
   if constexpr (small && Taps < 7)
     if (l.groups == l.out.channels() && l.groups % 2 == 0 && channels_in_pairs(l.in) && channels_in_pairs(l.out))
-      return layer_by_strips<Taps, Stride, sliding_strip{4, 2, 0, 1, Taps == 3 ? 6 : 4}, A>(where, l);
+      return layer_by_strips<Taps, Stride, sliding_strip{.cols = 4, .filters = 2, .blocks = Taps == 3 ? 6 : 4}, A>(
+          where, l);
   if (sizeof(T) <= 4 && l.in.col_stride() != 1)
-    return layer_by_strips<Taps, Stride, sliding_strip{4, 1, 0, 1, Taps == 3 ? 8 : Taps == 5 ? 5 : 3}, A>(where, l);
-  layer_by_strips<Taps, Stride, sliding_strip{2, 1, 0, 1, Taps == 3 ? 8 : Taps == 5 ? 5 : 3}, A>(where, l);
+    return layer_by_strips<Taps, Stride, sliding_strip{.cols = 4, .blocks = blocks}, A>(where, l);
+  layer_by_strips<Taps, Stride, sliding_strip{.cols = 2, .blocks = blocks}, A>(where, l);
 }
 
 /// Whether an int tells how far the pixels of a strip are from its first.

@@ -30,7 +30,11 @@ namespace test::convolutions {
 namespace border = pmpp::border;
 
 inline constexpr pmpp::convolution_tuning standard{};
-inline constexpr pmpp::convolution_tuning tiny{2, 2, 1, 1, 8, 2, 1, 1, 1, 2, 1, 2, 4, 1, 8};
+// clang-format off
+inline constexpr pmpp::convolution_tuning tiny{
+    .warps = 2, .rows = 2, .groups = 1, .blocks = 1, .part = 8, .line_warps = 2, .line_groups = 1, .line_blocks = 1, .small_warps = 1,
+    .small_rows = 2, .small_blocks = 1, .separable_warps = 2, .separable_rows = 4, .separable_blocks = 1, .separable_part = 8};
+// clang-format on
 /// Square masks of 11, 13 and 15 taps a side walk down strips, however small the matrix is.
 inline constexpr pmpp::convolution_tuning in_strips{.strip_least = 0};
 

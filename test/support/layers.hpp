@@ -26,11 +26,14 @@
 
 namespace test {
 
-inline constexpr pmpp::layer_tile one_warp{32, 32, 1, 1, 64, 2, 1};
-inline constexpr pmpp::layer_tuning tiny{one_warp, one_warp, 3}, usual{}, halves{one_warp, one_warp, 3, 2, 2, true};
+inline constexpr pmpp::layer_tile one_warp{
+    .pixels = 32, .filters = 32, .warps_m = 1, .warps_n = 1, .row_bytes = 64, .stages = 2, .blocks = 1};
+inline constexpr pmpp::layer_tuning tiny{.large = one_warp, .small = one_warp, .few_filters = 3}, usual{},
+    halves{.large = one_warp, .small = one_warp, .few_filters = 3, .least_slabs = 2, .halves = true};
 #if !PMPP_CUDA
-inline constexpr pmpp::layer_tile four_warps{64, 64, 2, 2, 128, 2, 1};
-inline constexpr pmpp::layer_tuning small{four_warps, four_warps, 3};
+inline constexpr pmpp::layer_tile four_warps{
+    .pixels = 64, .filters = 64, .warps_m = 2, .warps_n = 2, .row_bytes = 128, .stages = 2, .blocks = 1};
+inline constexpr pmpp::layer_tuning small{.large = four_warps, .small = four_warps, .few_filters = 3};
 #endif
 
 /// How a batch lies in memory.
@@ -215,8 +218,10 @@ void try_two_bytes(double eps) {
 template <class where, class T, class TC>
 void try_windows() {
   // So small that two for each of 132 multiprocessors do not take long.
-  constexpr pmpp::layer_tile tile{64, 32, 2, 1, 128, 3, 1};
-  constexpr pmpp::layer_tuning whole{tile, one_warp, 3}, in_halves{tile, one_warp, 3, 2, 2, true};
+  constexpr pmpp::layer_tile tile{
+      .pixels = 64, .filters = 32, .warps_m = 2, .warps_n = 1, .row_bytes = 128, .stages = 3, .blocks = 1};
+  constexpr pmpp::layer_tuning whole{.large = tile, .small = one_warp, .few_filters = 3},
+      in_halves{.large = tile, .small = one_warp, .few_filters = 3, .least_slabs = 2, .halves = true};
   constexpr std::int64_t channels = 128 / sizeof(T);  // of 128 bytes
   const double eps = sizeof(T) == 4 ? 1e-6 : 8e-3;
   using enum order;

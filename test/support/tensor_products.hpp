@@ -26,8 +26,15 @@
 namespace test {
 
 // Tiles of two warps, so that small products have many in the emulator.
-inline constexpr pmpp::gemm_tile flat{16, 32, 8, 3, 4, 4, 4, 1};
-inline constexpr pmpp::gemm_tuning tiles{flat, flat, flat, flat, {32, 64, 32, 32, 3, 1}, {64, 32, 32, 32, 2, 1}};
+inline constexpr pmpp::gemm_tile flat{
+    .m = 16, .n = 32, .k = 8, .stages = 3, .thread_m = 4, .thread_n = 4, .lanes_m = 4, .blocks = 1};
+inline constexpr pmpp::gemm_tuning tiles{
+    .large = flat,
+    .small = flat,
+    .wide = flat,
+    .each = flat,
+    .mma_large = {.m = 32, .n = 64, .warp_m = 32, .warp_n = 32, .stages = 3, .blocks = 1},
+    .mma_small = {.m = 64, .n = 32, .warp_m = 32, .warp_n = 32, .stages = 2, .blocks = 1}};
 inline constexpr pmpp::gemm_tuning tensor = PMPP_CUDA ? pmpp::gemm_tuning{} : tiles;
 inline constexpr pmpp::gemm_options tf32{.precision = pmpp::gemm_precision::tf32};
 
