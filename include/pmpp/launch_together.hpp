@@ -45,7 +45,7 @@ void launch_together([[maybe_unused]] const P& where, std::int64_t blocks, const
     together.val.cooperative = 1;
     config.attrs = &together;
     config.numAttrs = 1;
-    const void* values[] = {&kernel, &args...};
+    const void* values[] = {__builtin_addressof(kernel), __builtin_addressof(args)...};
     detail::after_launch(cudaLaunchKernelExC(&config, entry, const_cast<void**>(values)), name, where.stream,
                          std::source_location::current());
 #endif

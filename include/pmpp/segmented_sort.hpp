@@ -775,16 +775,16 @@ void sort_windows(const P& where, const In& in, const Data& data, std::int64_t n
                                                    comp};
   const typename sort_kernel::arguments sorting{in, {offsets.first, offsets.count, cut}, windows, planned, merging};
   if constexpr (Short) {
-    if (!passes) return launch(where, windows, sort_kernel{}, sorting);
-    launch_together(where, smaller(windows, resident), sort_kernel{}, sorting);
+    if (!passes) return pmpp::launch(where, windows, sort_kernel{}, sorting);
+    pmpp::launch_together(where, smaller(windows, resident), sort_kernel{}, sorting);
   } else {
     using plan_kernel = plan_windows_kernel<Offsets>;
     launch(where, ceil_div(windows, std::int64_t(plan_kernel::windows)), plan_kernel{},
            typename plan_kernel::arguments{sorting.planner, windows, planned, merging.large});
-    launch(where, windows, sort_kernel{}, sorting);
+    pmpp::launch(where, windows, sort_kernel{}, sorting);
     if (!passes) return;
     const std::int64_t mergers = std::int64_t(merge_kernel::min_blocks) * processor_count(where);
-    launch_together(
+    pmpp::launch_together(
         where, smaller(slots, mergers), merge_kernel{},
         typename merge_kernel::arguments{merging, slots, memory.take<typename merge_kernel::slot_content>(slots)});
   }
@@ -852,7 +852,7 @@ void sort_segments(const char* function, const P& where, const input<Data>& in, 
   require_offsets(function, offsets);
   check_offsets(where, in, offsets);
   if constexpr (kernel_execution<P>) {
-    check_reachable(where, function, zip_iterator{in.first, offsets.first});
+    detail::check_reachable(where, function, zip_iterator{in.first, offsets.first});
     if (in.count.bound > 0 && offsets.count.bound > 1)
       segmented_sort_on_blocks<Tuning, T>(where, in.first, in.first, in.count.bound, offsets, merging_order<T>(comp));
   } else {

@@ -478,7 +478,8 @@ void launch_tiles(const P& where, const stencil_problem<In, Out>& s, bool in_pac
                                            tiles_y,
                                            section};
   const std::size_t bytes = sizeof(typename Kernel::pack) * static_cast<std::size_t>(shape::slots * task.slot_packs);
-  launch(where, grid{tiles_x * tiles_y * ceil_div(s.out.depth, section), Kernel::threads, bytes}, Kernel{}, task, f);
+  pmpp::launch(where, grid{tiles_x * tiles_y * ceil_div(s.out.depth, section), Kernel::threads, bytes}, Kernel{}, task,
+               f);
 }
 
 /// Launches the kernel whose threads make `Columns` results of a row.

@@ -149,7 +149,7 @@ auto with_index(const input<In>& in) {
 
 template <reduce_tuning Tuning, bool Greatest, class P, class R, class Comp>
 auto extreme_element(const char* function, const P& where, R& r, Comp comp) {
-  const auto in = with_index(input_of(function, r));
+  const auto in = detail::with_index(input_of(function, r));
   using A = value_of<decltype(in.first)>;
   const A found = reduce_and_wait<Tuning>(function, where, in, initial<A>{}, extremum<Comp, Greatest>{comp});
   return std::begin(r) + (found.index() < 0 ? 0 : found.index());
@@ -158,7 +158,7 @@ auto extreme_element(const char* function, const P& where, R& r, Comp comp) {
 template <reduce_tuning Tuning, bool Greatest, class P, class R, class O, class Comp>
 void extreme_element_into(const char* function, const P& where, R& r, O& out, Comp comp) {
   check_output(function, "out", out, 1);
-  const auto in = with_index(input_of(function, r));
+  const auto in = detail::with_index(input_of(function, r));
   using A = value_of<decltype(in.first)>;
   const auto target = unwrap(begin_of(out));
   reduce_and_sink<Tuning>(where, in, initial<A>{}, extremum<Comp, Greatest>{comp},

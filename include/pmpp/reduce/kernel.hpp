@@ -284,7 +284,7 @@ void reduce_on_blocks(const P& where, const input<In>& in, const initial<A>& ini
                    partials == 0 ? 0 : counter_bytes + slots::state_bytes(partials));
     unsigned* started = memory.state();
     void* state = started == nullptr ? nullptr : started + counter_bytes / sizeof *started;
-    launch(
+    pmpp::launch(
         where, p.blocks, kernel{},
         typename kernel::arguments{in.first, in.count, p, op, init, sink, started, slots(state, memory.data()), done});
   });
@@ -370,8 +370,8 @@ A reduce_and_wait(const char* function, const P& where, const input<In>& in, con
 
 template <reduce_tuning Tuning, class P, class In, class O, class A, class Op>
 void reduce_to_output(const char* function, const P& where, const input<In>& in, O& out, A init, Op op) {
-  check_output(function, "out", out, 1);
-  const auto target = unwrap(begin_of(out));
+  detail::check_output(function, "out", out, 1);
+  const auto target = detail::unwrap(begin_of(out));
   reduce_and_sink<Tuning>(where, in, initial<A>{init, true}, op,
                           write_to<std::remove_const_t<decltype(target)>>{target});
 }

@@ -452,9 +452,9 @@ void radix_sort_on_blocks(const P& where, const KeysIn& keys_in, const ValuesIn&
     const typename compared::arguments a{keys_in, values_in, keys_out, values_out, count, range, memory.state()};
     const std::int64_t blocks = ceil_div(n, std::int64_t(simt::warp_size));
     if (in_place)
-      launch_together(where, blocks, compared{}, a);
+      pmpp::launch_together(where, blocks, compared{}, a);
     else
-      launch(where, blocks, compared{}, a);
+      pmpp::launch(where, blocks, compared{}, a);
     return;
   }
   if (radix_sorts_together<Tuning, K, V>(where, n)) {
@@ -469,16 +469,16 @@ void radix_sort_on_blocks(const P& where, const KeysIn& keys_in, const ValuesIn&
         256 + table_bytes);
     K* const other_keys = memory.take<K>(n);
     V* const other_values = memory.take<V>(has_values<V> ? n : 0);
-    launch_together(where, blocks, together{},
-                    typename together::arguments{{keys_in, keys_out, other_keys},
-                                                 {values_in, values_out, other_values},
-                                                 in_place,
-                                                 count,
-                                                 range,
-                                                 larger(1, ceil_div(range.hi - range.lo, block::radix_bits)),
-                                                 static_cast<int>(rows),
-                                                 memory.state(),
-                                                 reinterpret_cast<simt::quad*>(memory.state() + 64)});
+    pmpp::launch_together(where, blocks, together{},
+                          typename together::arguments{{keys_in, keys_out, other_keys},
+                                                       {values_in, values_out, other_values},
+                                                       in_place,
+                                                       count,
+                                                       range,
+                                                       larger(1, ceil_div(range.hi - range.lo, block::radix_bits)),
+                                                       static_cast<int>(rows),
+                                                       memory.state(),
+                                                       reinterpret_cast<simt::quad*>(memory.state() + 64)});
     return;
   }
   int passes = larger(1, ceil_div(range.hi - range.lo, block::radix_bits));
@@ -507,17 +507,17 @@ void radix_sort_on_blocks(const P& where, const KeysIn& keys_in, const ValuesIn&
   const auto launch_passes = [&](auto pass) {
     using kernel = decltype(pass);
     for (int p = 0; p < passes; ++p)
-      launch(where, smaller(tiles, kernel::min_blocks * processors), pass,
-             typename kernel::arguments{{keys_in, keys_out, other_keys},
-                                        {values_in, values_out, other_values},
-                                        count,
-                                        radix_digit::of(p, range),
-                                        p,
-                                        rows,
-                                        tiles,
-                                        wide,
-                                        words,
-                                        control});
+      pmpp::launch(where, smaller(tiles, kernel::min_blocks * processors), pass,
+                   typename kernel::arguments{{keys_in, keys_out, other_keys},
+                                              {values_in, values_out, other_values},
+                                              count,
+                                              radix_digit::of(p, range),
+                                              p,
+                                              rows,
+                                              tiles,
+                                              wide,
+                                              words,
+                                              control});
   };
   if (large)
     launch_passes(radix_pass_kernel<Code, V, keys_of_pass, values_of_pass, threads, large_items, 1>{});
@@ -544,7 +544,7 @@ void radix_sort_on_host(const P& where, const In& in, const Data& data, T* other
   };
   const auto code_of = [](const auto& from, std::int64_t i) {
     using It = std::remove_cvref_t<decltype(from)>;
-    return Code::encode(radix_key_of(block::element_as<T>(value_of<It>(from[i]))));
+    return Code::encode(detail::radix_key_of(block::element_as<T>(value_of<It>(from[i]))));
   };
   std::int64_t parts = 1;
   if constexpr (!std::is_same_v<P, seq_policy>)
