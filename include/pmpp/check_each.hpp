@@ -53,9 +53,9 @@ struct sorted_check {
 template <class P, class A, class B, class Comp>
 void check_sorted(const P& where, const input<A>& a, const input<B>& b, const Comp& comp) {
   if constexpr (std::is_invocable_v<const Comp&, value_of<A>, value_of<A>>)
-    check_each(where, a.count, sorted_check<A, Comp, false>{a, comp});
+    detail::check_each(where, a.count, sorted_check<A, Comp, false>{a, comp});
   if constexpr (std::is_invocable_v<const Comp&, value_of<B>, value_of<B>>)
-    check_each(where, b.count, sorted_check<B, Comp, true>{b, comp});
+    detail::check_each(where, b.count, sorted_check<B, Comp, true>{b, comp});
 }
 
 /// Edge (u, v) of a graph has an edge (v, u) in its transpose. Looked for among up to 1024: what leads to vertices with

@@ -200,7 +200,7 @@ void layer_by_definition(const layer<T, TC, Epilogue>& l) {
       for (std::int64_t x = 0; x < l.out.width(); ++x)
         for (std::int64_t f = 0; f < l.out.channels(); ++f) {
           A sum[1][1] = {};
-          add_windows(l, window_of(l, n, y, x), f / l.group_filters(), f, 1, sum);
+          detail::add_windows(l, window_of(l, n, y, x), f / l.group_filters(), f, 1, sum);
           l.out(n, y, x, f) = l.result(sum[0][0], f);
         }
 }
@@ -246,8 +246,8 @@ void layer_on_cores(const host_policy& where, const layer<T, TC, Epilogue>& l) {
       const matrix_view<const T> b(rows.data() + group * filters * l.k(), filters, std::int64_t(l.k()));
       const matrix_view<TC> c(&l.out(image, y, x, group * filters), count, filters, l.out.col_stride(),
                               l.out.channel_stride());
-      gemm(host_policy{1}, 1, a, transposed(b), 0, c,
-           gemm_options{filter_epilogue<Epilogue>{l.epilogue, group * filters}});
+      pmpp::gemm(host_policy{1}, 1, a, transposed(b), 0, c,
+                 gemm_options{filter_epilogue<Epilogue>{l.epilogue, group * filters}});
     }
   });
 }
@@ -284,7 +284,7 @@ void layer_by_tiles(const P& where, const layer<T, TC, Epilogue>& l, const layer
   const std::int64_t most = std::int64_t(1) << 30;
   const std::int64_t blocks = parts.tiles * ceil_div(ceil_div(l.k(), kernel::depth), parts.slabs);
   for (std::int64_t first = 0; first < blocks; first += most)
-    launch(where, smaller(most, blocks - first), kernel{}, l, layer_tap(l, kernel::depth), parts, first);
+    pmpp::launch(where, smaller(most, blocks - first), kernel{}, l, layer_tap(l, kernel::depth), parts, first);
 }
 
 /// Parts of the sums to scratch, `slabs` slabs of k each, then one sum of them for each element of the output.
@@ -308,17 +308,17 @@ void layer_by_parts(const P& where, const layer<T, TC, Epilogue>& l, int slabs, 
                                          no_epilogue{}};
   layer_by_tiles<Tile, true, A>(where, partial, {tiles_of<Tile>(l), part, slabs});
   using kernel = gemm_combine_kernel<TC, A, A, filter_epilogue<Epilogue>>;
-  launch(where,
-         smaller(ceil_div(o.images() * part, std::int64_t(kernel::threads)),
-                 std::int64_t(machine_of(where).multiprocessors) * 16),
-         kernel{},
-         typename kernel::arguments{
-             {o.data(), pixels, o.channels(), pixel_stride(o), o.channel_stride(), o.image_stride()},
-             sums,
-             o.channels(),
-             parts,
-             o.images(),
-             {A(1), A(0), {l.epilogue, 0}, false}});
+  pmpp::launch(where,
+               smaller(ceil_div(o.images() * part, std::int64_t(kernel::threads)),
+                       std::int64_t(machine_of(where).multiprocessors) * 16),
+               kernel{},
+               typename kernel::arguments{
+                   {o.data(), pixels, o.channels(), pixel_stride(o), o.channel_stride(), o.image_stride()},
+                   sums,
+                   o.channels(),
+                   parts,
+                   o.images(),
+                   {A(1), A(0), {l.epilogue, 0}, false}});
 }
 
 /// Whether rows are words of `Items` pixels, at addresses that are multiples of their size.
@@ -356,7 +356,7 @@ void layer_by_strips(const P& where, const layer<T, TC, Epilogue>& l) {
                                      rows_in_words<cols>(l.out)};
   const std::int64_t blocks = ceil_div(strips, std::int64_t(kernel::threads));
   for (std::int64_t first = 0; first < blocks; first += most)
-    launch(where, smaller(most, blocks - first), kernel{}, x, first);
+    pmpp::launch(where, smaller(most, blocks - first), kernel{}, x, first);
 }
 
 /// One channel a filter, windows of Taps x Taps. As many results a thread, and as many rows on their way, as registers hold.
@@ -403,8 +403,9 @@ bool layer_by_groups(const P& where, const layer<T, TC, Epilogue>& l) {
       return false;
     const std::int64_t blocks = ceil_div(strips * l.groups, std::int64_t(kernel::threads)),
                        room = on.resident_blocks(kernel::threads, std::size_t(bytes), kernel::min_blocks);
-    launch(where, grid{smaller(blocks, on.multiprocessors * room), kernel::threads, static_cast<std::size_t>(bytes)},
-           kernel{}, l, channels_in_vectors<kernel::filters>(l.out, l.group_filters()));
+    pmpp::launch(where,
+                 grid{smaller(blocks, on.multiprocessors * room), kernel::threads, static_cast<std::size_t>(bytes)},
+                 kernel{}, l, channels_in_vectors<kernel::filters>(l.out, l.group_filters()));
     return true;
   }
   return false;
@@ -416,8 +417,8 @@ void layer_directly(const P& where, const layer<T, TC, Epilogue>& l) {
   const std::int64_t strips = l.out.images() * l.out.height() * ceil_div(l.out.width(), std::int64_t(kernel::pixels));
   const std::int64_t parts = l.groups * ceil_div(l.group_filters(), std::int64_t(kernel::filters));
   const std::int64_t blocks = ceil_div(strips * parts, std::int64_t(kernel::threads));
-  launch(where, smaller(blocks, std::int64_t(1) << 20), kernel{},
-         typename kernel::arguments{l, static_cast<int>(l.group_filters()), l.out.channel_stride() != 1});
+  pmpp::launch(where, smaller(blocks, std::int64_t(1) << 20), kernel{},
+               typename kernel::arguments{l, static_cast<int>(l.group_filters()), l.out.channel_stride() != 1});
 }
 
 /// Groups of few filters.
@@ -452,7 +453,7 @@ void layer_on_blocks(const P& where, layer<T, TC, Epilogue> l) {
   if (few || larger(l.group_channels(), l.group_filters()) <= Tuning.few_filters)
     if (layer_by_groups<A, 4>(where, l) || layer_by_groups<A, 2>(where, l)) return;
   if (few || l.k() == 0) return layer_by_pixels<A>(where, l);
-  if (is_product(l) && l.in.channel_stride() != 1 && layer_by_wgmma(where, l)) return;
+  if (detail::is_product(l) && l.in.channel_stride() != 1 && detail::layer_by_wgmma(where, l)) return;
   constexpr std::int64_t items = 16 / sizeof(T);
   const std::int64_t channels = l.group_channels(), whole = round_up(channels, items);
   // What cannot be read in words is copied first, unless it is less than a word.
@@ -492,7 +493,7 @@ void layer_on_blocks(const P& where, layer<T, TC, Epilogue> l) {
     l.filters = filters.copy();
   }
   launch(where, filters.tiles() + in.tiles(), channels_last_kernel<T>{}, filters, in);
-  if (vectors && layer_by_wgmma(where, l)) return;
+  if (vectors && detail::layer_by_wgmma(where, l)) return;
   if (parts > 1) {
     A* sums = memory.template take<A>(sums_size);
     return halves ? layer_by_parts<Tuning.large, A>(where, l, part_slabs, parts, sums)

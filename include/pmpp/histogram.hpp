@@ -54,7 +54,7 @@ void histogram_of(const char* function, const P& where, const input<In>& in, Cou
                             " elements, needs as many bins for each of " + std::to_string(Layers::active) +
                             " channels, at least 1 and less than 2^31 in all");
   check_output(function, "counts", first, size, in);
-  if (options.rejected != nullptr) check_output(function, "rejected", options.rejected, Layers::active, in);
+  if (options.rejected != nullptr) detail::check_output(function, "rejected", options.rejected, Layers::active, in);
   require(in.count.pointer != nullptr || in.count.bound % Layers::channels == 0, [&] {
     return std::string("pmpp::") + function + ": the input has " + std::to_string(in.count.bound) +
            " samples, which are no whole pixels of " + std::to_string(Layers::channels);

@@ -191,7 +191,7 @@ void launch_kernel([[maybe_unused]] const P& where, const grid& shape, const Ker
       config.attrs = &early;
       config.numAttrs = 1;
     }
-    const void* values[] = {&kernel, &args...};
+    const void* values[] = {__builtin_addressof(kernel), __builtin_addressof(args)...};
     after_launch(cudaLaunchKernelExC(&config, entry, const_cast<void**>(values)), name, where.stream,
                  std::source_location::current());
 #endif

@@ -46,7 +46,7 @@ bool try_launch_together([[maybe_unused]] const P& where, std::int64_t blocks, c
     together.val.cooperative = 1;
     config.attrs = &together;
     config.numAttrs = 1;
-    const void* values[] = {&kernel, &args...};
+    const void* values[] = {__builtin_addressof(kernel), __builtin_addressof(args)...};
     const cudaError_t status = cudaLaunchKernelExC(&config, entry, const_cast<void**>(values));
     if (status == cudaErrorCooperativeLaunchTooLarge) {
       (void)cudaGetLastError();

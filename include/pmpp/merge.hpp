@@ -156,7 +156,7 @@ void merge_on_blocks(const char* function, const P& where, const input<A>& a, co
   static_assert(sizeof(typename kernel::shared) <= 227 * 1024,
                 "pmpp: elements of more than about 1 KB cannot be merged");
   if (a.count.bound + b.count.bound == 0) return;
-  check_reachable(where, function, zip_iterator{a.first, zip_iterator{b.first, out}});
+  detail::check_reachable(where, function, zip_iterator{a.first, zip_iterator{b.first, out}});
   const std::int64_t n = a.count.bound + b.count.bound;
   const task merged{block::staged_input<A>(a.first, a.count.bound), block::staged_input<B>(b.first, b.count.bound),
                     out};
@@ -171,9 +171,9 @@ void merge_on_blocks(const char* function, const P& where, const input<A>& a, co
   std::int64_t* const cuts = is_short ? nullptr : memory.take<std::int64_t>(tiles + 1);
   using cut = cut_kernel<kernel::memory_of_block::grain, Tuning.lanes, A, B, Comp>;
   if (!is_short)
-    launch(where, ceil_div(tiles + 1, std::int64_t(cut::cuts_of_block)), cut{},
-           typename cut::arguments{a.first, b.first, a.count, b.count, tile, tiles, comp, cuts});
-  launch(where, grid{tiles, threads}, kernel{}, typename kernel::arguments{merged, a.count, b.count, cuts, comp});
+    pmpp::launch(where, ceil_div(tiles + 1, std::int64_t(cut::cuts_of_block)), cut{},
+                 typename cut::arguments{a.first, b.first, a.count, b.count, tile, tiles, comp, cuts});
+  pmpp::launch(where, grid{tiles, threads}, kernel{}, typename kernel::arguments{merged, a.count, b.count, cuts, comp});
 }
 
 /// One of two elements without a branch, which would be mispredicted half of the time.
@@ -182,7 +182,7 @@ T chosen(bool second, const T& x, const T& y) {
   if constexpr (std::is_arithmetic_v<T>) {
     return second ? y : x;
   } else {
-    const auto a = reinterpret_cast<std::uintptr_t>(&x), b = reinterpret_cast<std::uintptr_t>(&y);
+    const auto a = std::uintptr_t(pmpp::bytes_of(x)), b = std::uintptr_t(pmpp::bytes_of(y));
     return *reinterpret_cast<const T*>(a ^ ((a ^ b) & (std::uintptr_t(0) - std::uintptr_t(second))));
   }
 }
@@ -241,7 +241,7 @@ template <class Keys, class Values>
 auto pairs_of(const char* function, Keys& keys, Values& values) {
   if constexpr (random_access<std::decay_t<Values>>) {
     const auto k = input_of(function, keys);
-    const auto v = unwrap(values);
+    const auto v = detail::unwrap(values);
     require_not_null(function, "the values", v, k.count.bound);
     using iterator = zip_iterator<std::remove_const_t<decltype(k.first)>, std::remove_const_t<decltype(v)>>;
     return input<iterator>{iterator(k.first, v), k.count};

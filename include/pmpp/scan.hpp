@@ -269,7 +269,7 @@ private:
 template <scan_tuning Tuning, scan_kind Kind, class P, class In, class Out, class A, class Op>
 void scan_on_blocks(const P& where, const input<In>& in, Out out, const scan_start<A>& start, Op op) {
   if (in.count.bound == 0) return;
-  check_reachable(where, "scan", zip_iterator{in.first, out});
+  detail::check_reachable(where, "scan", zip_iterator{in.first, out});
   const auto enqueue = [&](auto tuning, auto items, std::int64_t lead) {
     using kernel = scan_kernel<In, Out, Op, A, Kind, items, decltype(tuning)::value>;
     using look_back = block::look_back<A>;

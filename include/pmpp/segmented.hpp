@@ -86,9 +86,9 @@ bool segmented_reduce_directly(const P& where, const input<In>& in, const input<
     using kernel = direct_reduce_kernel<In, Offsets, Out, Op, A, Tuning, blocks_of_a_processor>;
     const typename kernel::plan p(in.count.bound, segments);
     scratch memory(where, std::size_t(p.chunks) * sizeof(A), std::size_t(p.chunks) * sizeof(unsigned));
-    launch(where, larger(p.tasks, p.chunks), kernel{},
-           typename kernel::arguments{in.first, in.count, offsets.first, offsets.count, out, op, init, p,
-                                      static_cast<A*>(memory.data()), memory.state()});
+    pmpp::launch(where, larger(p.tasks, p.chunks), kernel{},
+                 typename kernel::arguments{in.first, in.count, offsets.first, offsets.count, out, op, init, p,
+                                            static_cast<A*>(memory.data()), memory.state()});
     return true;
   };
   if constexpr (possible && Tuning.short_input > 0)  // as many blocks at once as possible: latency counts
@@ -104,7 +104,7 @@ bool segmented_reduce_directly(const P& where, const input<In>& in, const input<
 template <segmented_tuning Tuning, class P, class In, class Offsets, class Out, class A, class Op>
 void segmented_reduce_on_blocks(const P& where, const input<In>& in, const input<Offsets>& offsets, Out out, A init,
                                 Op op) {
-  check_reachable(where, "segmented_reduce", zip_iterator{in.first, zip_iterator{offsets.first, out}});
+  detail::check_reachable(where, "segmented_reduce", zip_iterator{in.first, zip_iterator{offsets.first, out}});
   if (segmented_reduce_directly<Tuning>(where, in, offsets, out, init, op)) return;
   const auto enqueue = [&](auto tuning, auto items, std::int64_t lead) {
     using kernel = segmented_reduce_kernel<In, Offsets, Out, Op, A, items, decltype(tuning)::value>;
@@ -118,9 +118,9 @@ void segmented_reduce_on_blocks(const P& where, const input<In>& in, const input
                    slot_count == 0 ? 0 : counter_bytes + slots::state_bytes(slot_count));
     unsigned* const started = memory.state();
     void* const state = started == nullptr ? nullptr : started + counter_bytes / sizeof *started;
-    launch(where, blocks, kernel{},
-           typename kernel::arguments{in.first, in.count, offsets.first, offsets.count, out, op, init, lead, started,
-                                      slots(state, memory.data())});
+    pmpp::launch(where, blocks, kernel{},
+                 typename kernel::arguments{in.first, in.count, offsets.first, offsets.count, out, op, init, lead,
+                                            started, slots(state, memory.data())});
   };
   block::with_access(in.first, [&](auto wide, std::int64_t lead) {
     // Computed elements may be much wider than what they are made of: such vectors would not fit shared memory.
@@ -266,7 +266,7 @@ void segmented_scan_on_host([[maybe_unused]] const P& where, const In& in, const
   const auto offset = [&](std::int64_t s) { return static_cast<std::int64_t>(offsets[s]); };
   const std::int64_t first = offset(0), last = offset(segments);
   if constexpr (std::is_same_v<P, seq_policy>) {
-    segmented_scan_elements(in, offsets, 0, first, last, part<A>{}, out, op);
+    detail::segmented_scan_elements(in, offsets, 0, first, last, part<A>{}, out, op);
   } else {
     const std::int64_t tasks = ceil_div(last - first, host_loop::grain);
     const auto begin_of_task = [=](std::int64_t t) { return smaller(last, first + t * host_loop::grain); };
@@ -366,7 +366,7 @@ struct add_lengths : plus {};
 template <segmented_tuning Tuning, class A, class P, class In, class Eq, class Out, class Sink, class Op>
 void runs_of_any_length(const char* function, const P& where, const input<In>& in, Eq eq, const Out& out, Sink sink,
                         Op op, const completion& done) {
-  check_reachable(where, function, zip_iterator{in.first, zip_iterator{out.keys, out.values}});
+  detail::check_reachable(where, function, zip_iterator{in.first, zip_iterator{out.keys, out.values}});
   if constexpr (std::is_same_v<Op, add_lengths>) {
     const auto keys = in.first.a;
     const input<std::remove_const_t<decltype(keys)>> alone{keys, in.count};
@@ -414,7 +414,7 @@ void runs_and_store(const char* function, const P& where, const input<In>& in, E
 template <class Keys, class Values>
 auto keys_and_values(const char* function, Keys& keys, Values& values) {
   if constexpr (random_access<std::decay_t<Values>>)
-    return with_stored(zipped_with_start(function, std::begin(keys), std::end(keys), begin_of(values)));
+    return detail::with_stored(detail::zipped_with_start(function, std::begin(keys), std::end(keys), begin_of(values)));
   else
     return with_stored(zipped(function, keys, values));
 }

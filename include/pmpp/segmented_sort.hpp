@@ -781,16 +781,16 @@ bool sort_windows(const P& where, const In& in, const Data& data, std::int64_t n
   const typename sort_kernel::arguments sorting{in, {offsets.first, offsets.count, cut}, windows, planned, merging};
   if constexpr (Short) {
     if (passes)
-      launch_together_at_most(where, smaller(windows, resident), sort_kernel{}, sorting);
+      detail::launch_together_at_most(where, smaller(windows, resident), sort_kernel{}, sorting);
     else
-      launch(where, windows, sort_kernel{}, sorting);
+      pmpp::launch(where, windows, sort_kernel{}, sorting);
   } else {
     using plan_kernel = plan_windows_kernel<Offsets>;
     launch(where, ceil_div(windows, std::int64_t(plan_kernel::windows)), plan_kernel{},
            typename plan_kernel::arguments{sorting.planner, windows, planned, merging.large});
-    launch(where, windows, sort_kernel{}, sorting);
+    pmpp::launch(where, windows, sort_kernel{}, sorting);
     if (passes)
-      launch_together_at_most(
+      detail::launch_together_at_most(
           where, smaller(slots, resident_blocks<merge_kernel>(m)), merge_kernel{},
           typename merge_kernel::arguments{merging, slots, memory.take<typename merge_kernel::slot_content>(slots)});
   }
@@ -863,7 +863,7 @@ void sort_stored_segments(const char* function, const P& where, const input<Data
   require_offsets(function, offsets);
   check_offsets(where, in, offsets);
   if constexpr (kernel_execution<P>) {
-    check_reachable(where, function, zip_iterator{in.first, offsets.first});
+    detail::check_reachable(where, function, zip_iterator{in.first, offsets.first});
     if (in.count.bound > 0 && offsets.count.bound > 1)
       segmented_sort_on_blocks<Tuning, T>(where, in.first, in.first, in.count.bound, offsets, merging_order<T>(comp));
   } else {

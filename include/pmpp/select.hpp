@@ -396,8 +396,8 @@ bool may_overlap(const In& in, const Out& out, std::int64_t n) {
 template <select_tuning Tuning, class P, class In, class Out, class OutFalse, class Sink, class Select>
 void select_on_blocks(const char* function, const P& where, const input<In>& in, Out out, OutFalse out_false, Sink sink,
                       const Select& select, const completion& done) {
-  check_reachable(where, function, zip_iterator{in.first, out});
-  if constexpr (!std::is_same_v<OutFalse, nowhere>) check_reachable(where, function, out_false);
+  detail::check_reachable(where, function, zip_iterator{in.first, out});
+  if constexpr (!std::is_same_v<OutFalse, nowhere>) detail::check_reachable(where, function, out_false);
   const auto enqueue = [&](auto tuning, auto items, std::int64_t lead) {
     using kernel = select_kernel<In, Select, Out, OutFalse, Sink, items, decltype(tuning)::value>;
     using look_back = block::look_back<std::int64_t>;
@@ -417,7 +417,7 @@ void select_on_blocks(const char* function, const P& where, const input<In>& in,
     launch_kernel<kernel::threads>(where, grid{smaller(p.tiles, most_blocks), kernel::threads, p.shared_bytes()},
                                    kernel{},
                                    typename kernel::arguments{in.first, out, out_false, sink, in.count, p, lead, select,
-                                                              may_overlap(in.first, out, in.count.bound), found,
+                                                              detail::may_overlap(in.first, out, in.count.bound), found,
                                                               look_back(memory.state(), data, p.tiles), done});
   };
   block::with_access(in.first, [&](auto items, std::int64_t lead) {
@@ -459,7 +459,7 @@ template <class In, class Out, class OutFalse, class Select>
 selection select_on_host(const seq_policy&, const input<In>& in, Out out, OutFalse out_false, const Select& select) {
   const std::int64_t n = in.count.get();
   std::int64_t kept = 0;
-  judge(in.first, 0, n, select, [&](std::int64_t i, const auto& x, bool keep) {
+  detail::judge(in.first, 0, n, select, [&](std::int64_t i, const auto& x, bool keep) {
     if (keep)
       out[kept++] = static_cast<value_of<Out>>(Select::element(x));
     else if constexpr (!std::is_same_v<OutFalse, nowhere>)
@@ -532,9 +532,9 @@ selection select_on_host(const host_policy& where, const input<In>& in, Out out,
 /// which it must be apart, at least one.
 template <class O, class... Inputs>
 auto unbounded_output(const char* function, const char* argument, O& out, std::int64_t n, const Inputs&... inputs) {
-  auto first = with_stored(unwrap(begin_of(out)));
-  require_not_null(function, argument, first, n);
-  (check_apart(function, argument, first, 1, inputs), ...);
+  auto first = detail::with_stored(detail::unwrap(begin_of(out)));
+  detail::require_not_null(function, argument, first, n);
+  (detail::check_apart(function, argument, first, 1, inputs), ...);
   return first;
 }
 
@@ -593,7 +593,7 @@ void select_into(const char* function, const P& where, const input<In>& in, O& o
 template <class R, class F>
 auto with_flags(const char* function, R& r, F& flags) {
   if constexpr (random_access<std::decay_t<F>>)
-    return zipped_with_start(function, std::begin(r), std::end(r), begin_of(flags));
+    return detail::zipped_with_start(function, std::begin(r), std::end(r), begin_of(flags));
   else
     return zipped(function, r, flags);
 }

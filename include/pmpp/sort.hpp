@@ -29,7 +29,6 @@
 #include <pmpp/core/stored.hpp>
 #include <pmpp/execution.hpp>
 #include <pmpp/host/parallel_for.hpp>
-#include <pmpp/launch.hpp>
 #include <pmpp/launch_together.hpp>
 #include <pmpp/memory/reachable.hpp>
 #include <pmpp/memory/workspace.hpp>
@@ -375,11 +374,11 @@ void merge_runs(const P& where, const In& in, const Out& out, const item_count& 
   const std::int64_t tiles = (groups - 1) * tiles_of_group + ceil_div(count.bound - (groups - 1) * Ways * run, tile);
   if constexpr (Ways == 4) {
     using cut = cut_runs_kernel<T, In, Comp>;
-    launch(where, ceil_div(tiles, std::int64_t(cut::threads / 4)), cut{},
-           typename cut::arguments{runs, count, tile, tiles_of_group, tiles, comp, cuts});
+    pmpp::launch(where, ceil_div(tiles, std::int64_t(cut::threads / 4)), cut{},
+                 typename cut::arguments{runs, count, tile, tiles_of_group, tiles, comp, cuts});
   }
-  launch(where, tiles, kernel{},
-         typename kernel::arguments{runs, out, count, static_cast<unsigned>(tiles_of_group), comp, cuts});
+  pmpp::launch(where, tiles, kernel{},
+               typename kernel::arguments{runs, out, count, static_cast<unsigned>(tiles_of_group), comp, cuts});
 }
 
 /// Enqueues the sort on a GPU or runs it in the emulator: from `in` to `data`, by way of `other`, which has room for all
@@ -394,9 +393,9 @@ void merge_sort_on_blocks(const P& where, const merge_sort_plan& plan, const In&
   const int doublings = plan.doublings;
   int passes = plan.four_ways ? ceil_div(doublings, 2) : doublings;
   if (passes % 2 == 0)
-    launch(where, shape, to_data{}, typename to_data::arguments{source, data, count, comp});
+    pmpp::launch(where, shape, to_data{}, typename to_data::arguments{source, data, count, comp});
   else
-    launch(where, shape, to_other{}, typename to_other::arguments{source, other, count, comp});
+    pmpp::launch(where, shape, to_other{}, typename to_other::arguments{source, other, count, comp});
   std::int64_t run = plan.run;
   for (int done = 0; passes > 0; --passes) {
     const auto pass = [&](const auto& from, const auto& to) {
@@ -477,8 +476,8 @@ struct host_sort {
     const std::int64_t run = shortest << round, first = begin / (2 * run) * (2 * run);
     const std::int64_t count_a = smaller(run, n - first), count_b = smaller(run, n - first - count_a);
     const auto merge_from = [&](const auto& from, const auto& to) {
-      merge_elements(from + first, count_a, from + first + count_a, count_b, begin - first, end - first, to + first,
-                     comp);
+      detail::merge_elements(from + first, count_a, from + first + count_a, count_b, begin - first, end - first,
+                             to + first, comp);
     };
     if ((rounds - round) % 2 == 0)
       merge_from(data, other);
@@ -571,8 +570,8 @@ bool sort_short(const P& where, const In& in, const Data& data, const item_count
     const scratch memory(where, 0, in_place ? 2 * sizeof(unsigned) : 0);
     const typename compared::arguments a{in, data, count, comp, memory.state()};
     const std::int64_t blocks = ceil_div(n, std::int64_t(simt::warp_size));
-    if (!in_place) launch(where, blocks, compared{}, a);
-    if (!in_place || try_launch_together(where, blocks, compared{}, a)) return true;
+    if (!in_place) pmpp::launch(where, blocks, compared{}, a);
+    if (!in_place || detail::try_launch_together(where, blocks, compared{}, a)) return true;
   }
   // Small tiles are sorted sooner; large ones are fewer where there would be more small ones than warps that look into them.
   const int small = larger(tiles_kernel::threads / 2, simt::warp_size);
@@ -582,9 +581,10 @@ bool sort_short(const P& where, const In& in, const Data& data, const item_count
   if (n > Tuning.ranked || tiles > ranks::most_runs || !all_fit<ranks>(m)) return false;
   scratch memory(where, home::bytes(n), 0);
   const Other other = home::of(memory, n);
-  launch(where, grid{tiles, threads}, tiles_kernel{},
-         typename tiles_kernel::arguments{block::staged_input<In>(in, n), other, count, comp});
-  launch(where, ranks::blocks_of_runs(tiles, run), ranks{}, typename ranks::arguments{other, data, count, run, comp});
+  pmpp::launch(where, grid{tiles, threads}, tiles_kernel{},
+               typename tiles_kernel::arguments{block::staged_input<In>(in, n), other, count, comp});
+  pmpp::launch(where, ranks::blocks_of_runs(tiles, run), ranks{},
+               typename ranks::arguments{other, data, count, run, comp});
   return true;
 }
 
@@ -657,7 +657,7 @@ void sort_stored(const char* function, const P& where, const In& in, const Data&
   constexpr bool by_digits = parts::order::known, some_bits = std::is_same_v<Bits, key_bits>;
   static_assert(!some_bits || (by_digits && std::is_integral_v<typename parts::key>),
                 "pmpp: key_bits are for integer keys under less or greater");
-  if constexpr (kernel_execution<P>) check_reachable(where, function, zip_iterator{in, data});
+  if constexpr (kernel_execution<P>) detail::check_reachable(where, function, zip_iterator{in, data});
   if constexpr (by_digits) {
     using K = typename parts::key;
     using V = typename parts::value;

@@ -113,7 +113,8 @@ struct rows_of_nonzeros_kernel {
 
   template <class Block>
   PMPP_HOST_DEVICE void operator()(Block& block, const arguments& a) const {
-    using U = std::make_unsigned_t<I>;  // numbers of the matrix fit its index type
+    // Numbers of the matrix fit its index type; steps that double may be past a narrow one.
+    using U = std::make_unsigned_t<std::conditional_t<(sizeof(I) < 4), int, I>>;
     const std::int64_t first = block.index() * tile + block.warp() * simt::warp_size * items + block.lane();
     const auto rows = static_cast<U>(a.rows);
     U low = 0, high = rows;  // row `low` does not begin behind the nonzero, row `high` does

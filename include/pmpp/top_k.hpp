@@ -36,7 +36,6 @@
 #include <pmpp/core/stored.hpp>
 #include <pmpp/execution.hpp>
 #include <pmpp/host/parallel_for.hpp>
-#include <pmpp/launch.hpp>
 #include <pmpp/memory/reachable.hpp>
 #include <pmpp/memory/workspace.hpp>
 #include <pmpp/segmented_sort.hpp>
@@ -288,7 +287,7 @@ void take_from_sorted(const P& where, const Pairs& pairs, std::int64_t n, const 
   using kernel = take_sorted_kernel<source, Target>;
   const std::int64_t blocks =
       smaller(ceil_div(most_parts * k, std::int64_t(kernel::threads)), std::int64_t(32) * processor_count(where));
-  launch(where, blocks, kernel{}, typename kernel::arguments{{parts, values, places}, target, k});
+  pmpp::launch(where, blocks, kernel{}, typename kernel::arguments{{parts, values, places}, target, k});
 }
 
 struct element_of_candidate {
@@ -384,7 +383,7 @@ void top_k_on_blocks(const P& where, const input<In>& in, const Target& target, 
   const array parts{in.first, in.count, share};
   const std::int64_t blocks = parts.parts();
   if (blocks == 1) {
-    launch(where, 1, only_step{}, typename only_step::arguments{parts, target, static_cast<int>(k), room, order});
+    pmpp::launch(where, 1, only_step{}, typename only_step::arguments{parts, target, static_cast<int>(k), room, order});
     return;
   }
   scratch memory(where,
@@ -393,8 +392,9 @@ void top_k_on_blocks(const P& where, const input<In>& in, const Target& target, 
                  0);
   candidate<T, I>* const list = memory.take<candidate<T, I>>(blocks * k);
   const lists found{list, memory.take<int>(blocks), blocks, k};
-  launch(where, blocks, first_step{}, typename first_step::arguments{parts, found, static_cast<int>(k), room, order});
-  launch(where, 1, last_step{}, typename last_step::arguments{found, target, static_cast<int>(k), room, order});
+  pmpp::launch(where, blocks, first_step{},
+               typename first_step::arguments{parts, found, static_cast<int>(k), room, order});
+  pmpp::launch(where, 1, last_step{}, typename last_step::arguments{found, target, static_cast<int>(k), room, order});
 }
 
 template <top_k_tuning Tuning, class I, class T, class P, class In, class Offsets, class Target, class Comp>
@@ -415,8 +415,8 @@ void segmented_top_k_on_blocks(const P& where, const input<In>& in, const input<
   const auto take = [&](auto kernel) {
     using Kernel = decltype(kernel);
     const std::int64_t resident = std::int64_t(Kernel::min_blocks) * processor_count(where);
-    launch(where, smaller(most, 8 * resident), kernel,
-           typename Kernel::arguments{parts, target, static_cast<int>(k), Kernel::room_for(k), order});
+    pmpp::launch(where, smaller(most, 8 * resident), kernel,
+                 typename Kernel::arguments{parts, target, static_cast<int>(k), Kernel::room_for(k), order});
   };
   if (k > wide::most_k)
     take_from_sorted<T, I>(where, zip_iterator{in.first, counting_iterator<I>(I(0))}, n, parts, target, most, k,
@@ -509,7 +509,7 @@ auto checked_top_k_output(const char* function, Values& values_out, Indices& ind
                           std::int64_t k, const Inputs&... inputs) {
   check_output(function, "values_out", values_out, places, inputs...);
   check_output(function, "indices_out", indices_out, places, inputs...);
-  const auto values = with_stored(unwrap(begin_of(values_out)));
+  const auto values = detail::with_stored(detail::unwrap(begin_of(values_out)));
   const auto indices = unwrap(begin_of(indices_out));
   static_assert(std::is_integral_v<output_element<Indices>>, "pmpp::top_k: indices_out must take an integer");
   return top_k_output<std::remove_const_t<decltype(values)>, std::remove_const_t<decltype(indices)>>{values, indices,

@@ -115,13 +115,13 @@ void copy_elements(const P& where, const input<Given>& given, const Target& give
       for (std::int64_t i = begin; i < end; ++i) target[i] = source[i];
     });
   } else if (n > 0) {
-    check_reachable(where, "transform", zip_iterator{in.first, out});
+    detail::check_reachable(where, "transform", zip_iterator{in.first, out});
     block::with_access(zip_iterator{in.first, out}, [&](auto items, std::int64_t lead) {
       constexpr int vectors = Tuning.vectors_per_thread;
       const std::int64_t tiles = ceil_div(n, std::int64_t(items) * Tuning.threads);
       const int rounds = tiles >= std::int64_t(vectors) * 8 * processor_count(where) ? vectors : 1;
-      launch(where, ceil_div(tiles, std::int64_t(rounds)), transform_kernel<In, Out, items, Tuning>{}, in.first,
-             in.count, out, lead, rounds);
+      pmpp::launch(where, ceil_div(tiles, std::int64_t(rounds)), transform_kernel<In, Out, items, Tuning>{}, in.first,
+                   in.count, out, lead, rounds);
     });
   }
 }
@@ -131,7 +131,7 @@ auto transform_input(const char* function, const P& where, const input<In>& in, 
   check_output(function, "out", out, in.count.bound);
   const auto first = begin_of(out);
   auto target = unwrap(first);
-  check_overlap(function, in, target);
+  detail::check_overlap(function, in, target);
   using T = value_of<decltype(target)>;
   if constexpr (require_marked<gpu_execution<P>, F>() && require_function<T, F, value_of<In>>())
     copy_elements<Tuning>(where, mapped<T>(in, f), target);
@@ -163,8 +163,8 @@ It for_each(const P& where, It first, End last, F f) {
   } else if (n > 0) {
     detail::check_reachable(where, "for_each", in.first);
     using iterator = std::remove_const_t<decltype(in.first)>;
-    launch(where, ceil_div(n, std::int64_t(Tuning.threads) * Tuning.vectors_per_thread),
-           detail::for_each_kernel<iterator, F, Tuning>{}, in.first, in.count, f);
+    pmpp::launch(where, ceil_div(n, std::int64_t(Tuning.threads) * Tuning.vectors_per_thread),
+                 detail::for_each_kernel<iterator, F, Tuning>{}, in.first, in.count, f);
   }
   return first + n;
 }

@@ -451,12 +451,12 @@ void copy_on_device(const P& where, const transposition<T>& t) {
 template <class Tile, class P, class T>
 void launch_tiles(const P& where, const transposition<T>& t) {
   const tiling cut(t.height, t.width, Tile::log_area, Tile::least);
-  launch(where, cut.tiles(), transpose_kernel<T, Tile>{}, t.a, t.b, cut);
+  pmpp::launch(where, cut.tiles(), transpose_kernel<T, Tile>{}, t.a, t.b, cut);
 }
 template <class Tile, class P, class T>
 void launch_in_place(const P& where, const transposition<T>& t) {
   const tiling cut(t.width, Tile::log_area);
-  launch(where, cut.tiles_x * (cut.tiles_x + 1) / 2, transpose_in_place_kernel<T, Tile>{}, t.a, t.b, cut);
+  pmpp::launch(where, cut.tiles_x * (cut.tiles_x + 1) / 2, transpose_in_place_kernel<T, Tile>{}, t.a, t.b, cut);
 }
 
 template <transpose_tuning Tuning, class P, class T>

@@ -55,7 +55,7 @@ struct alignas(16) packed_vector {
           static_cast<std::conditional_t<sizeof(T) == 1, std::uint8_t, std::uint16_t>>(word[bit / 32] >> bit % 32);
       memcpy(static_cast<void*>(&element), &bits, sizeof(T));
     } else {
-      memcpy(static_cast<void*>(&element), reinterpret_cast<const char*>(word) + k * sizeof(T), sizeof(T));
+      memcpy(pmpp::bytes_of(element), reinterpret_cast<const char*>(word) + k * sizeof(T), sizeof(T));
     }
     return element;
   }
@@ -66,7 +66,7 @@ struct alignas(16) packed_vector {
       memcpy(&bits, &element, sizeof(T));
       word[bit / 32] |= std::uint32_t(bits) << bit % 32;
     } else {
-      memcpy(reinterpret_cast<char*>(word) + k * sizeof(T), static_cast<const void*>(&element), sizeof(T));
+      memcpy(reinterpret_cast<char*>(word) + k * sizeof(T), pmpp::bytes_of(element), sizeof(T));
     }
   }
 };
@@ -137,7 +137,7 @@ struct access<T*> {
 #if defined(__CUDA_ARCH__)
       raw = *reinterpret_cast<const detail::packed_vector<element, Items>*>(p + i);
 #else
-      memcpy(&raw, static_cast<const void*>(p + i), sizeof raw);
+      memcpy(pmpp::bytes_of(raw), static_cast<const void*>(p + i), sizeof raw);
 #endif
       return raw;
     }
@@ -160,7 +160,7 @@ struct access<T*> {
       slot = load<Items>(p, i);
     } else {
       for (int k = 0; k < size; k += word)
-        simt::copy_async<word>(reinterpret_cast<char*>(&slot) + k, reinterpret_cast<const char*>(p + i) + k);
+        simt::copy_async<word>(static_cast<char*>(pmpp::bytes_of(slot)) + k, reinterpret_cast<const char*>(p + i) + k);
     }
   }
   PMPP_HOST_DEVICE static element value(T*, const vector<element, 1>& raw, int) { return raw.item[0]; }

@@ -54,7 +54,7 @@ PMPP_HOST_DEVICE void cut_two(Block& block, const sorted_runs<2, In>& runs, std:
                               const Comp& comp, run_cut<2>& cut) {
   const In a = runs.source.in + runs.first_of(group);
   const std::int64_t i =
-      warp_co_rank(block, diagonal, a, runs.length(group, 0), a + runs.run, runs.length(group, 1), comp);
+      block::warp_co_rank(block, diagonal, a, runs.length(group, 0), a + runs.run, runs.length(group, 1), comp);
   if (block.lane() == 0) {
     cut.place[0] = i;
     cut.place[1] = diagonal - i;
@@ -77,7 +77,7 @@ PMPP_HOST_DEVICE Index cut_four(Block& block, const sorted_runs<4, In>& runs, st
   before += block.shuffle_xor(before, 1);
   before += block.shuffle_xor(before, 2);
   T middle{};
-  if (left > 0) middle = element_as<T>(value_of<In>(mine[left / 2]));
+  if (left > 0) middle = block::element_as<T>(value_of<In>(mine[left / 2]));
   while (const unsigned alive_in_warp = block.ballot(left > 0)) {
     const unsigned alive = alive_in_warp >> first_lane & 15;
     const bool upper = wanted <= before;
@@ -100,7 +100,7 @@ PMPP_HOST_DEVICE Index cut_four(Block& block, const sorted_runs<4, In>& runs, st
     if (winner == q) {
       if (!upper) low += half + 1;
       left = rest;
-      if (left > 0) middle = element_as<T>(value_of<In>(mine[low + left / 2]));
+      if (left > 0) middle = block::element_as<T>(value_of<In>(mine[low + left / 2]));
     }
   }
   return low;
@@ -111,7 +111,7 @@ namespace detail {
 /// Copies one element into shared memory; those of memory and pairs of them asynchronously.
 template <class It, class T>
 PMPP_HOST_DEVICE void copy_element(const It& in, std::int64_t i, T* slot) {
-  *slot = element_as<T>(value_of<It>(in[i]));
+  *slot = block::element_as<T>(value_of<It>(in[i]));
 }
 template <class U, class T>
 requires std::is_same_v<std::remove_const_t<U>, T> PMPP_HOST_DEVICE void copy_element(U* const& in, std::int64_t i,
@@ -120,8 +120,8 @@ requires std::is_same_v<std::remove_const_t<U>, T> PMPP_HOST_DEVICE void copy_el
 }
 template <class A, class B, class T>
 PMPP_HOST_DEVICE void copy_element(const zip_iterator<A, B>& in, std::int64_t i, T* slot) {
-  copy_element(in.a, i, &slot->first);
-  copy_element(in.b, i, &slot->second);
+  copy_element(in.a, i, __builtin_addressof(slot->first));
+  copy_element(in.b, i, __builtin_addressof(slot->second));
 }
 
 /// Vectors of V elements that are several words of 16 bytes: copied by neighbouring threads, so that a warp asks for whole

@@ -64,7 +64,7 @@ template <class Block, class Memory>
 PMPP_HOST_DEVICE void find_segments(Block& block, Memory& memory, int count) {
   constexpr int items = Memory::items, threads = Memory::threads;
   const int mirror = threads - 1 - block.thread();
-  const unsigned own = heads_of(memory, block.thread()), mirrored = heads_of(memory, mirror);
+  const unsigned own = detail::heads_of(memory, block.thread()), mirrored = detail::heads_of(memory, mirror);
   segment_reach reach{0, Memory::tile - count};
   if (own != 0) reach.start = block.thread() * items + 31 - simt::leading_zeros(own);
   if (mirrored != 0) reach.behind = Memory::tile - (mirror * items + simt::trailing_zeros(mirrored));

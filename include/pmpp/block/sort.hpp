@@ -117,7 +117,7 @@ PMPP_HOST_DEVICE void merge_places(Block& block, const T* slots, int a, int end_
       return slots[Memory::slot(place)];
   };
   const int from_a =
-      co_rank(diagonal, sort_window<Memory>{slots, a}, end_a - a, sort_window<Memory>{slots, b}, end_b - b, comp);
+      pmpp::co_rank(diagonal, sort_window<Memory>{slots, a}, end_a - a, sort_window<Memory>{slots, b}, end_b - b, comp);
   a += from_a;
   b += diagonal - from_a;
   const auto merge = [&](auto both_last) {  // neither can end
@@ -134,12 +134,12 @@ PMPP_HOST_DEVICE void merge_places(Block& block, const T* slots, int a, int end_
       const bool take_b = decltype(both_last)::value
                               ? static_cast<bool>(comp(next_b, next_a))
                               : next >= last_a || (of_b < last_b && static_cast<bool>(comp(next_b, next_a)));
-      x[k] = one_of(take_b, next_a, next_b);
+      x[k] = detail::one_of(take_b, next_a, next_b);
       if (k + 1 == Items) break;
       const T loaded = at(inside((take_b ? of_b : next) + unit));
       next += take_b ? 0 : unit;
-      next_a = one_of(take_b, loaded, next_a);
-      next_b = one_of(take_b, next_b, loaded);
+      next_a = detail::one_of(take_b, loaded, next_a);
+      next_b = detail::one_of(take_b, next_b, loaded);
     }
   };
   if (block.any(end_a - a < Items || end_b - b < Items))

@@ -13,7 +13,7 @@
 #include <cstring>
 #include <type_traits>
 
-#include <pmpp/core/config.hpp>
+#include <pmpp/core/math.hpp>
 #include <pmpp/simt/memory.hpp>
 
 namespace pmpp::inline PMPP_BACKEND::block {
@@ -40,11 +40,11 @@ public:
   PMPP_HOST_DEVICE void publish(std::int64_t slot, const T& value) const {
     if constexpr (small) {
       std::uint32_t bits = 0;
-      memcpy(&bits, &value, sizeof(T));
+      memcpy(&bits, pmpp::bytes_of(value), sizeof(T));
       simt::store(static_cast<std::uint64_t*>(state_) + slot, std::uint64_t(1) << 32 | bits);
     } else if constexpr (together) {
       simt::quad q = {{0, 0, 0, 1}};
-      memcpy(&q, &value, sizeof(T));
+      memcpy(&q, pmpp::bytes_of(value), sizeof(T));
       simt::store_quad(static_cast<simt::quad*>(state_) + slot, q);
     } else {
       payload_[slot] = value;
@@ -57,11 +57,11 @@ public:
     if constexpr (small) {
       const std::uint64_t seen = simt::load(static_cast<const std::uint64_t*>(state_) + slot);
       const auto bits = static_cast<std::uint32_t>(seen);
-      memcpy(static_cast<void*>(&value), &bits, sizeof(T));
+      memcpy(pmpp::bytes_of(value), &bits, sizeof(T));
       return seen >> 32 != 0;
     } else if constexpr (together) {
       const simt::quad q = simt::load_quad(static_cast<const simt::quad*>(state_) + slot);
-      memcpy(static_cast<void*>(&value), &q, sizeof(T));
+      memcpy(pmpp::bytes_of(value), &q, sizeof(T));
       return q.word[3] != 0;
     } else {
       if (simt::load<simt::order::acquire>(static_cast<const std::uint32_t*>(state_) + slot) == 0) return false;

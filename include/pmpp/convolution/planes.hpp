@@ -490,7 +490,8 @@ bool launch_tiles(const P& where, const stencil_problem<In, Out>& s, bool in_pac
                                            tiles_x,
                                            tiles_y,
                                            section};
-  launch(where, grid{tiles_x * tiles_y * ceil_div(s.out.depth, section), Kernel::threads, bytes}, Kernel{}, task, f);
+  pmpp::launch(where, grid{tiles_x * tiles_y * ceil_div(s.out.depth, section), Kernel::threads, bytes}, Kernel{}, task,
+               f);
   return true;
 }
 

@@ -510,7 +510,7 @@ private:
       const int first = static_cast<int>(part % parts) * filters, own = smaller(a.group_filters - first, filters);
       const std::int64_t filter = group * a.group_filters + first;
       A sum[filters][pixels] = {};
-      add_windows(l, window_of(l, image, row, x), group, filter, own, sum);
+      detail::add_windows(l, window_of(l, image, row, x), group, filter, own, sum);
       unrolled<filters>([&](int f) {
         for (int e = 0; e < pixels; ++e)
           if (f < own && x + e < l.out.width()) l.out(image, row, x + e, filter + f) = l.result(sum[f][e], filter + f);

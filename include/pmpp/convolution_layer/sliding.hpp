@@ -102,7 +102,7 @@ private:
 
   PMPP_HOST_DEVICE static void make(const arguments& x, const position& at) {
     const layer<T, TC, Epilogue>& l = x.l;
-    const layer_window window = window_of(l, at.image, at.y, at.x);
+    const layer_window window = detail::window_of(l, at.image, at.y, at.x);
     const int rows = static_cast<int>(smaller(std::int64_t(x.rows), l.out.height() - at.y));
     const int last = (rows - 1) * Stride + Taps - 1;  // row of the input
     const int step = words ? items : x.in_step;

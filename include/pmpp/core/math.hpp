@@ -48,6 +48,16 @@ PMPP_HOST_DEVICE constexpr T greatest_common_divisor(T a, T b) {
   return a;
 }
 
+/// The bytes of an object, for memcpy, whatever its operator& does.
+template <class T>
+PMPP_HOST_DEVICE constexpr void* bytes_of(T& object) {
+  return __builtin_addressof(object);
+}
+template <class T>
+PMPP_HOST_DEVICE constexpr const void* bytes_of(const T& object) {
+  return __builtin_addressof(object);
+}
+
 /// min and max for kernels: std::min and std::max are host functions to nvcc.
 template <class T>
 PMPP_HOST_DEVICE constexpr T smaller(T a, T b) {

@@ -74,7 +74,7 @@ void require_not_null(const char* function, const char* argument, const It& it, 
 template <class It>
 auto input_of(const char* function, const It& first, std::int64_t n) {
   auto p = unwrap(first);
-  require_not_null(function, "the input", p, n);
+  detail::require_not_null(function, "the input", p, n);
   return input<decltype(p)>{p, {n}};
 }
 
@@ -101,9 +101,9 @@ auto input_of(const char* function, const It& first, const device_count<Integer>
 template <random_access_range R>
 auto input_of(const char* function, R& r) {
   if constexpr (contiguous_data<R>)
-    return input_of(function, raw_pointer(std::data(r)), static_cast<std::int64_t>(std::size(r)));
+    return detail::input_of(function, raw_pointer(std::data(r)), static_cast<std::int64_t>(std::size(r)));
   else
-    return input_of(function, std::begin(r), std::end(r));
+    return detail::input_of(function, std::begin(r), std::end(r));
 }
 
 /// The elements of `in` after f, as values of type T.
@@ -169,7 +169,7 @@ constexpr bool require_writable() {
 template <class O>
 void check_room(const char* function, const char* argument, O&& data, std::int64_t n) {
   if constexpr (!random_access<std::decay_t<O>>) require_room(function, argument, std::end(data) - std::begin(data), n);
-  require_not_null(function, argument, unwrap(begin_of(data)), n);
+  detail::require_not_null(function, argument, detail::unwrap(begin_of(data)), n);
 }
 
 /// Calls f with each plain pointer that an iterator is made of, also in zips and under functions.
@@ -191,8 +191,8 @@ constexpr void each_pointer(const It& it, const F& f) {
 template <bool InPlace = false, class In, class Out>
 void check_apart(const char* function, const char* argument, const Out& out, std::int64_t m, const input<In>& in) {
   if (in.count.pointer != nullptr || in.count.bound <= 0 || m <= 0) return;
-  each_pointer(in.first, [&](const auto* p) {
-    each_pointer(out, [&](const auto* q) {
+  detail::each_pointer(in.first, [&](const auto* p) {
+    detail::each_pointer(out, [&](const auto* q) {
       const auto from = reinterpret_cast<std::uintptr_t>(p), to = reinterpret_cast<std::uintptr_t>(q);
       const auto in_end = from + static_cast<std::uintptr_t>(in.count.bound) * sizeof(*p);
       require((InPlace && from == to) || in_end <= to || to + static_cast<std::uintptr_t>(m) * sizeof(*q) <= from, [&] {
@@ -214,7 +214,7 @@ void check_overlap([[maybe_unused]] const char* function, [[maybe_unused]] const
 template <class A, class B>
 const input<zip_iterator<A, B>>& parts_apart(const char* function, const char* argument,
                                              const input<zip_iterator<A, B>>& both) {
-  check_apart(function, argument, both.first.b, both.count.bound, input<A>{both.first.a, both.count});
+  detail::check_apart(function, argument, both.first.b, both.count.bound, input<A>{both.first.a, both.count});
   return both;
 }
 
@@ -222,7 +222,7 @@ const input<zip_iterator<A, B>>& parts_apart(const char* function, const char* a
 /// how many elements there will be.
 template <class O, class... Inputs>
 void check_output(const char* function, const char* argument, O&& out, std::int64_t n, const Inputs&... inputs) {
-  const auto first = unwrap(begin_of(out));
+  const auto first = detail::unwrap(begin_of(out));
   require_writable<std::remove_const_t<decltype(first)>>();
   check_room(function, argument, out, n);
   if ((... && (inputs.count.pointer == nullptr))) (check_apart(function, argument, first, n, inputs), ...);

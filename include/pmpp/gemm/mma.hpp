@@ -412,9 +412,9 @@ void launch_mma(const P& where, const gemm_problem<T, T, TC, S, Epilogue>& x, co
   const bool wide = x.c.is_written_by(2);
   const std::int64_t blocks = plan.tiles_m * plan.tiles_n * plan.splits * x.batch, most = std::int64_t(1) << 30;
   for (std::int64_t first = 0; first < blocks; first += most)
-    launch(where, smaller(most, blocks - first), kernel{},
-           typename kernel::arguments{x.a, x.b, x.c, x.k, plan.tiles_m, plan.tiles_n, plan.splits, plan.split_k,
-                                      partials, partial_row, first, x.result, wide});
+    pmpp::launch(where, smaller(most, blocks - first), kernel{},
+                 typename kernel::arguments{x.a, x.b, x.c, x.k, plan.tiles_m, plan.tiles_n, plan.splits, plan.split_k,
+                                            partials, partial_row, first, x.result, wide});
 }
 
 /// The same, for any operands: one that cannot be read by words is copied first.
@@ -445,7 +445,7 @@ void gemm_by_mma(const P& where, gemm_problem<T, T, TC, S, Epilogue> x, const ge
   else
     b ? launch_mma<Type, Tile, false, true>(where, x, plan, sums, row_length)
       : launch_mma<Type, Tile, false, false>(where, x, plan, sums, row_length);
-  if (splits) combine_splits(where, x, sums, row_length, plan.splits);
+  if (splits) detail::combine_splits(where, x, sums, row_length, plan.splits);
 }
 
 /// Takes the tile that is expected to cost less; where neither fits, the small one with fewer stages.

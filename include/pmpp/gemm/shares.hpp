@@ -374,7 +374,7 @@ void gemm_by_shares(const P& where, const gemm_problem<A, A, TC, S, Epilogue>& x
     while (2 * teams * tiles * kernel::words <= blocks * kernel::threads && 2 * teams * tiles <= blocks) teams *= 2;
     scratch memory(where, checked_bytes(2 * blocks * kernel::words * kernel::word, sizeof(A), "gemm"),
                    2 * sizeof(unsigned));
-    launch_together_at_most(
+    detail::launch_together_at_most(
         where, blocks, kernel{},
         typename kernel::arguments{x.a, x.b, x.c, x.k, static_cast<int>(slabs), static_cast<int>(tiles_m),
                                    static_cast<int>(tiles_n), static_cast<int>(teams), static_cast<A*>(memory.data()),

@@ -559,8 +559,9 @@ void combine_splits(const P& where, const gemm_problem<TA, TB, TC, S, Epilogue>&
                     std::int64_t row_length, std::int64_t splits) {
   using kernel = gemm_combine_kernel<TC, A, S, Epilogue>;
   const std::int64_t elements = x.batch * x.c.rows * row_length;
-  launch(where, smaller(ceil_div(elements, std::int64_t(kernel::threads)), std::int64_t(processor_count(where)) * 16),
-         kernel{}, typename kernel::arguments{x.c, partials, row_length, splits, x.batch, x.result});
+  pmpp::launch(where,
+               smaller(ceil_div(elements, std::int64_t(kernel::threads)), std::int64_t(processor_count(where)) * 16),
+               kernel{}, typename kernel::arguments{x.c, partials, row_length, splits, x.batch, x.result});
 }
 
 /// How a product is cut up, and how many clocks that takes, about.
@@ -706,9 +707,9 @@ void gemm_by_tiles(const P& where, const gemm_problem<TA, TB, TC, S, Epilogue>& 
         whole, plan.splits, plan.split_k, sums, 0,       x.result,     x.c.is_written_by(word),
         A(1)};
     for (; arguments.first_block < blocks; arguments.first_block += most)
-      launch(where, smaller(most, blocks - arguments.first_block), kernel{}, arguments);
+      pmpp::launch(where, smaller(most, blocks - arguments.first_block), kernel{}, arguments);
     using combine = gemm_combine_tiles_kernel<Tile>;
-    if (whole > 0 && cut > 0) launch(where, (tiles - whole) * combine::blocks_of_tile, combine{}, arguments);
+    if (whole > 0 && cut > 0) pmpp::launch(where, (tiles - whole) * combine::blocks_of_tile, combine{}, arguments);
   };
   using enum slab_copy;
   // Large tiles are worth kernels of their own for the usual layouts: 4096^3 floats take 10 % longer with one for all.
@@ -729,7 +730,7 @@ void gemm_by_tiles(const P& where, const gemm_problem<TA, TB, TC, S, Epilogue>& 
   } else {
     run.template operator()<mixed, mixed>();
   }
-  if (cut > 0 && whole == 0) combine_splits(where, x, sums, row_length, plan.splits);
+  if (cut > 0 && whole == 0) detail::combine_splits(where, x, sums, row_length, plan.splits);
 }
 
 }  // namespace detail

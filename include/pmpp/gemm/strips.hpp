@@ -226,13 +226,13 @@ void gemm_by_strips(const P& where, const machine& on, const gemm_problem<A, A, 
   auto* partials = static_cast<A*>(memory.data());
   const auto run = [&]<bool AlongK>() {
     using kernel = gemm_strip_kernel<TC, A, S, Epilogue, Strip, AlongK>;
-    launch(where, strips * splits, kernel{},
-           typename kernel::arguments{x.a, x.b, x.c, x.k, split_k, static_cast<int>(strips), static_cast<int>(splits),
-                                      partials, down, x.result});
+    pmpp::launch(where, strips * splits, kernel{},
+                 typename kernel::arguments{x.a, x.b, x.c, x.k, split_k, static_cast<int>(strips),
+                                            static_cast<int>(splits), partials, down, x.result});
   };
   x.b.copy == slab_copy::words ? run.template operator()<false>() : run.template operator()<true>();
-  if (splits > 1 && down) combine_splits(where, x.exchanged(), partials, x.c.rows, splits);
-  if (splits > 1 && !down) combine_splits(where, x, partials, x.c.cols, splits);
+  if (splits > 1 && down) detail::combine_splits(where, x.exchanged(), partials, x.c.rows, splits);
+  if (splits > 1 && !down) detail::combine_splits(where, x, partials, x.c.cols, splits);
 }
 
 }  // namespace detail

@@ -181,10 +181,10 @@ void gemv_on_blocks(const P& where, const gemm_problem<TA, TB, TC, S, Epilogue>&
     scratch memory(where, splits > 1 ? checked_bytes(splits * m, sizeof(A), "gemv") : 0, 0);
     auto* partials = static_cast<A*>(memory.data());
     const std::int64_t units = row_blocks * splits;
-    launch(
+    pmpp::launch(
         where, units_of_block == 1 ? units : smaller(ceil_div(units, units_of_block), warps / 4), kernel,
         typename Kernel::arguments{x.a, x.b.data, x.b.k_stride, x.c, x.k, splits, split_k, partials, x.result, lanes});
-    if (splits > 1) combine_splits(where, x, partials, one, splits);
+    if (splits > 1) detail::combine_splits(where, x, partials, one, splits);
   };
   const auto run_either = [&]<int Items>(std::integral_constant<int, Items>) {
     if (columns) {

@@ -349,7 +349,7 @@ private:
 template <histogram_tuning Tuning, class Layers, class P, class In, class Binning, class Count>
 void histogram_on_blocks(const P& where, const input<In>& in, Binning binning, const bin_counters<Count>& output,
                          bool accumulate) {
-  check_reachable(where, "histogram", zip_iterator{in.first, output.counts});
+  detail::check_reachable(where, "histogram", zip_iterator{in.first, output.counts});
   constexpr std::size_t ticket_bytes = 16, rejected_bytes = sizeof(std::uint64_t) * Layers::active;
   const std::size_t state_bytes = ticket_bytes + rejected_bytes + sizeof(Count) * output.slots;
   const bool through_state = !accumulate && state_bytes <= usual_state;

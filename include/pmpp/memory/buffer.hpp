@@ -82,7 +82,7 @@ public:
     if constexpr (Memory::host_visible) {
       for (T* p = data_; p != data_ + size_; ++p) ::new (static_cast<void*>(p)) T(value);
     } else {
-      repeat_bytes(data_, &value, sizeof(T), size_, where_.stream);
+      detail::repeat_bytes(data_, __builtin_addressof(value), sizeof(T), size_, where_.stream);
       if (size_ != 0) synchronize(where_.stream);
     }
   }
@@ -212,7 +212,7 @@ private:
   }
 
   buffer(place where, std::span<const T> source) : buffer(where, source.size()) {
-    copy_bytes(data_, source.data(), source.size_bytes(), where_.stream);
+    detail::copy_bytes(data_, source.data(), source.size_bytes(), where_.stream);
   }
 
   void swap(buffer& other) noexcept {
@@ -226,7 +226,7 @@ private:
     if (data_ == nullptr) return;
     [[maybe_unused]] const device_guard guard(where_.device);
     if (where_.ordered)
-      free_ordered(data_, where_.stream);
+      detail::free_ordered(data_, where_.stream);
     else
       Memory::free(data_);
   }

@@ -110,7 +110,7 @@ auto to_host(const Where& where, const R& range) {
 /// \throws std::bad_alloc, cuda_error
 template <contiguous_data R>
 auto to_host(const R& range) {
-  return to_host(stream_handle{}, range);
+  return pmpp::to_host(stream_handle{}, range);
 }
 
 }  // namespace pmpp::inline PMPP_BACKEND

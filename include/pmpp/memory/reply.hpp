@@ -131,7 +131,7 @@ public:
     if constexpr (gpu_execution<P>)
       return reinterpret_cast<T*>(channel_->memory + reply_channel::flag_bytes);
     else
-      return &value_;
+      return __builtin_addressof(value_);
   }
   /// What their last thread signals.
   completion done() {

@@ -153,7 +153,7 @@ auto with_index(const input<In>& in) {
 
 template <reduce_tuning Tuning, bool Greatest, class P, class R, class Comp>
 auto extreme_element(const char* function, const P& where, R& r, const Comp& given) {
-  const auto in = with_index(input_of(function, r));
+  const auto in = detail::with_index(input_of(function, r));
   using A = value_of<decltype(in.first)>;
   const auto comp = ordered_by<gpu_execution<P>, element_value<R>>(given);
   const A found = reduce_and_wait<Tuning>(function, where, in, initial<A>{},
@@ -164,7 +164,7 @@ auto extreme_element(const char* function, const P& where, R& r, const Comp& giv
 template <reduce_tuning Tuning, bool Greatest, class P, class R, class O, class Comp>
 void extreme_element_into(const char* function, const P& where, R& r, O& out, const Comp& given) {
   check_output(function, "out", out, 1);
-  const auto in = with_index(input_of(function, r));
+  const auto in = detail::with_index(input_of(function, r));
   using A = value_of<decltype(in.first)>;
   const auto target = unwrap(begin_of(out));
   const auto comp = ordered_by<gpu_execution<P>, element_value<R>>(given);

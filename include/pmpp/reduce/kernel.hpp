@@ -285,7 +285,7 @@ void reduce_on_blocks(const P& where, const input<In>& in, const initial<A>& ini
                    partials == 0 ? 0 : counter_bytes + slots::state_bytes(partials));
     unsigned* started = memory.state();
     void* state = started == nullptr ? nullptr : started + counter_bytes / sizeof *started;
-    launch(
+    pmpp::launch(
         where, p.blocks, kernel{},
         typename kernel::arguments{in.first, in.count, p, op, init, sink, started, slots(state, memory.data()), done});
   });
@@ -381,8 +381,8 @@ A reduce_and_wait(const char* function, const P& where, const input<In>& given, 
 
 template <reduce_tuning Tuning, class P, class In, class O, class A, class Op>
 void reduce_to_output(const char* function, const P& where, const input<In>& in, O& out, A init, Op op) {
-  check_output(function, "out", out, 1);
-  const auto target = with_stored(unwrap(begin_of(out)));
+  detail::check_output(function, "out", out, 1);
+  const auto target = detail::with_stored(detail::unwrap(begin_of(out)));
   if constexpr (require_marked<gpu_execution<P>, Op>() && require_fold<A, value_of<In>, Op>())
     reduce_and_sink<Tuning>(where, in, initial<A>{init, true}, op,
                             write_to<std::remove_const_t<decltype(target)>>{target});

@@ -128,13 +128,13 @@ struct run_state {
   PMPP_HOST_DEVICE static run_state of(const A& value, std::uint64_t heads) {
     run_state s{};
     const auto count = static_cast<Count>(heads);
-    memcpy(s.value_words, static_cast<const void*>(&value), sizeof(A));
+    memcpy(s.value_words, pmpp::bytes_of(value), sizeof(A));
     memcpy(s.head_words, &count, sizeof(Count));
     return s;
   }
   PMPP_HOST_DEVICE A value() const {
     A a;
-    memcpy(static_cast<void*>(&a), value_words, sizeof(A));
+    memcpy(pmpp::bytes_of(a), value_words, sizeof(A));
     return a;
   }
   PMPP_HOST_DEVICE std::uint64_t heads() const {

@@ -107,10 +107,10 @@ private:
     static_assert(std::is_trivially_copyable_v<T>, "pmpp: a shuffled value must be trivially copyable");
     constexpr int words = (sizeof(T) + 3) / 4;
     unsigned buffer[words] = {};
-    __builtin_memcpy(buffer, &v, sizeof(T));
+    __builtin_memcpy(buffer, __builtin_addressof(v), sizeof(T));
     for (int i = 0; i < words; ++i) buffer[i] = f(buffer[i]);
     T result = v;
-    __builtin_memcpy(&result, buffer, sizeof(T));
+    __builtin_memcpy(__builtin_addressof(result), buffer, sizeof(T));
     return result;
   }
 

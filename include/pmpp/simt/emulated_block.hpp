@@ -194,7 +194,8 @@ private:
     static_assert(std::is_trivially_copyable_v<T>, "a shuffle copies bytes");
     T result = v;
     // A source outside the warp: the lane keeps its own value.
-    collective(op, mask, at, &v, &result, unsigned(sizeof(T)), source < 0 || source >= warp_size ? lane() : source);
+    collective(op, mask, at, __builtin_addressof(v), __builtin_addressof(result), unsigned(sizeof(T)),
+               source < 0 || source >= warp_size ? lane() : source);
     return result;
   }
 

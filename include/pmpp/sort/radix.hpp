@@ -454,8 +454,8 @@ void radix_sort_on_blocks(const P& where, const KeysIn& keys_in, const ValuesIn&
     const scratch memory(where, 0, in_place ? 2 * sizeof(unsigned) : 0);
     const typename compared::arguments a{keys_in, values_in, keys_out, values_out, count, range, memory.state()};
     const std::int64_t blocks = ceil_div(n, std::int64_t(simt::warp_size));
-    if (!in_place) launch(where, blocks, compared{}, a);
-    if (!in_place || try_launch_together(where, blocks, compared{}, a)) return;
+    if (!in_place) pmpp::launch(where, blocks, compared{}, a);
+    if (!in_place || detail::try_launch_together(where, blocks, compared{}, a)) return;
   }
   if (radix_sorts_together<Tuning, K, V>(m, n)) {
     const std::int64_t rows = larger(
@@ -478,7 +478,7 @@ void radix_sort_on_blocks(const P& where, const KeysIn& keys_in, const ValuesIn&
                                          static_cast<int>(rows),
                                          memory.state(),
                                          reinterpret_cast<simt::quad*>(memory.state() + 64)};
-    if (try_launch_together(where, blocks, together{}, a)) return;
+    if (detail::try_launch_together(where, blocks, together{}, a)) return;
   }
   int passes = larger(1, ceil_div(range.hi - range.lo, block::radix_bits));
   if (in_place) passes = round_up(passes, 2);
@@ -517,17 +517,17 @@ void radix_sort_on_blocks(const P& where, const KeysIn& keys_in, const ValuesIn&
   const auto launch_passes = [&](auto pass) {
     using kernel = decltype(pass);
     for (int p = 0; p < passes; ++p)
-      launch(where, smaller(tiles, kernel::min_blocks * processors), pass,
-             typename kernel::arguments{{keys_in, keys_out, other_keys},
-                                        {values_in, values_out, other_values},
-                                        count,
-                                        radix_digit::of(p, range),
-                                        p,
-                                        rows,
-                                        tiles,
-                                        wide,
-                                        words,
-                                        control});
+      pmpp::launch(where, smaller(tiles, kernel::min_blocks * processors), pass,
+                   typename kernel::arguments{{keys_in, keys_out, other_keys},
+                                              {values_in, values_out, other_values},
+                                              count,
+                                              radix_digit::of(p, range),
+                                              p,
+                                              rows,
+                                              tiles,
+                                              wide,
+                                              words,
+                                              control});
   };
   using counts = radix_count_kernel<Code, KeysIn, threads>;
   if constexpr (!fit_everywhere<P, counts>)
@@ -558,7 +558,7 @@ void radix_sort_on_host(const P& where, const In& in, const Data& data, T* other
   };
   const auto code_of = [](const auto& from, std::int64_t i) {
     using It = std::remove_cvref_t<decltype(from)>;
-    return Code::encode(radix_key_of(block::element_as<T>(value_of<It>(from[i]))));
+    return Code::encode(detail::radix_key_of(block::element_as<T>(value_of<It>(from[i]))));
   };
   std::int64_t parts = 1;
   if constexpr (!std::is_same_v<P, seq_policy>)  // parts cost a third more work: they count again before each pass
