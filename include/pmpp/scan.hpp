@@ -349,26 +349,23 @@ using scan_accumulator =
                        std::uint32_t, A>;
 
 template <scan_tuning Tuning, scan_kind Kind, class P, class In, class O, class A, class Op>
-auto scan_input(const char* function, const P& where, const input<In>& given, O& out, const scan_start<A>& start,
-                const Op& given_op) {
-  check_output(function, "out", out, given.count.bound);
+auto scan_input(const char* function, const P& where, const input<In>& elements, O& out, const scan_start<A>& start,
+                const Op& combine) {
+  check_output(function, "out", out, elements.count.bound);
   const auto first = begin_of(out);
-  if constexpr (!require_marked<gpu_execution<P>, Op>() || !require_writable<decltype(unwrap(first))>() ||
-                !require_fold<value_held<A>, value_of<In>, Op, Kind == scan_kind::exclusive>()) {
+  const auto target = with_stored(unwrap(first));
+  const auto in = stored_for<A>(elements);
+  const auto op = folding<gpu_execution<P>, A, value_of<In>, Kind == scan_kind::exclusive>(combine);
+  check_overlap(function, in.first, in.count, target);
+  using narrow = scan_accumulator<value_of<In>, value_of<std::remove_const_t<decltype(target)>>, stored_as<A>, Op>;
+  const scan_start<narrow> from{static_cast<narrow>(start.value), start.present};
+  if constexpr (!require_writable<decltype(unwrap(first))>())
     return first;
-  } else {
-    const auto in = stored_for<A>(given);
-    const auto target = with_stored(unwrap(first));
-    check_overlap(function, in.first, in.count, target);
-    using narrow = scan_accumulator<value_of<In>, value_of<std::remove_const_t<decltype(target)>>, stored_as<A>, Op>;
-    const scan_start<narrow> from{static_cast<narrow>(start.value), start.present};
-    const auto op = on_values<A>(given_op);
-    if constexpr (kernel_execution<P>)
-      scan_on_blocks<Tuning, Kind>(where, in, target, from, op);
-    else
-      scan_on_host<Kind>(where, in, target, from, op);
-    return first + in.count.bound;
-  }
+  else if constexpr (kernel_execution<P>)
+    scan_on_blocks<Tuning, Kind>(where, in, target, from, op);
+  else
+    scan_on_host<Kind>(where, in, target, from, op);
+  return first + in.count.bound;
 }
 
 }  // namespace detail
