@@ -7,10 +7,9 @@
 //   2. A block merges its tile in shared memory (block/merge_tiles.hpp).
 //
 // Work n, one search for each tile; traffic n elements read, n written; two launches and 8 bytes of scratch a tile, or
-// one launch without scratch for short merges.
-// Stable: of equal elements those of a come first, and both keep their order. The result is unique, so it is the same
-// on every run. Inputs and output may begin at any address; a misaligned one moves in smaller words.
-// (PMPP ch. 12; Odeh, Green, Mwassi, Shmueli and Birk, Merge Path, 2012.)
+// one launch without scratch for short merges. Stable: of equal elements those of a come first, and both keep their
+// order. The result is unique, so it is the same on every run. Inputs and output may begin at any address; a misaligned
+// one moves in smaller words. (PMPP ch. 12; Odeh, Green, Mwassi, Shmueli and Birk, Merge Path, 2012.)
 #pragma once
 
 #include <cstdint>

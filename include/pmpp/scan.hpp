@@ -9,12 +9,11 @@
 //   3. Threads run through their share a second time, now knowing what precedes it. The results take the elements' place
 //      in shared memory, from where warps write them in rows of 512 bytes.
 //
-// 2^28 floats take 5 % longer than to copy on an H100.
-// Work n; traffic n elements read, n written; one barrier a tile; one launch. Operands stay in order and are always
-// elements or results of adjacent ranges; no identity is needed. The grouping depends on n, the alignment and the number
-// and shared memory of the multiprocessors alone: the same bits on every run. In place is allowed. Input and output whose
-// 16-byte boundaries lie at different elements are moved one element per lane.
-// (PMPP ch. 11; Merrill and Garland, 2016. The book's Kogge-Stone is block/scan.hpp.)
+// 2^28 floats take 5 % longer than to copy on an H100. Work n; traffic n elements read, n written; one barrier a tile;
+// one launch. Operands stay in order and are always elements or results of adjacent ranges; no identity is needed. The
+// grouping depends on n, the alignment and the number and shared memory of the multiprocessors alone: the same bits on
+// every run. In place is allowed. Input and output whose 16-byte boundaries lie at different elements are moved one
+// element per lane. (PMPP ch. 11; Merrill and Garland, 2016. The book's Kogge-Stone is block/scan.hpp.)
 #pragma once
 
 #include <cstdint>
@@ -359,13 +358,15 @@ auto scan_input(const char* function, const P& where, const input<In>& elements,
   check_overlap(function, in.first, in.count, target);
   using narrow = scan_accumulator<value_of<In>, value_of<std::remove_const_t<decltype(target)>>, stored_as<A>, Op>;
   const scan_start<narrow> from{static_cast<narrow>(start.value), start.present};
-  if constexpr (!require_writable<decltype(unwrap(first))>())
+  if constexpr (std::is_same_v<decltype(op), const refused> || !require_writable<decltype(unwrap(first))>()) {
     return first;
-  else if constexpr (kernel_execution<P>)
-    scan_on_blocks<Tuning, Kind>(where, in, target, from, op);
-  else
-    scan_on_host<Kind>(where, in, target, from, op);
-  return first + in.count.bound;
+  } else {
+    if constexpr (kernel_execution<P>)
+      scan_on_blocks<Tuning, Kind>(where, in, target, from, op);
+    else
+      scan_on_host<Kind>(where, in, target, from, op);
+    return first + in.count.bound;
+  }
 }
 
 }  // namespace detail
