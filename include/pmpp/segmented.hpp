@@ -494,7 +494,7 @@ auto segmented_inclusive_scan(const P& where, R&& r, Offsets&& offsets, O&& out,
 /// = op(... op(v, w) ..., z) of its values, grouped freely, in order.
 ///
 /// \param keys        a range, or two iterators, or an iterator and a device_count; visible to `where`. Keys are
-///                    trivially copyable and have a default constructor.
+///                    trivially copyable.
 /// \param values      a range as long as keys, or an iterator; visible to `where`. They add up in accumulator_of<V>.
 /// \param keys_out, values_out  iterators or ranges; visible to `where`; none of the inputs. \pre room for all runs:
 ///                    that is not checked, and nothing behind them is touched.
