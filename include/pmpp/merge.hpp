@@ -7,10 +7,9 @@
 //   2. A block merges its tile in shared memory (block/merge_tiles.hpp).
 //
 // Work n, one search for each tile; traffic n elements read, n written; two launches and 8 bytes of scratch a tile, or
-// one launch without scratch for short merges.
-// Stable: of equal elements those of a come first, and both keep their order. The result is unique, so it is the same
-// on every run. Inputs and output may begin at any address; a misaligned one moves in smaller words.
-// (PMPP ch. 12; Odeh, Green, Mwassi, Shmueli and Birk, Merge Path, 2012.)
+// one launch without scratch for short merges. Stable: of equal elements those of a come first, and both keep their
+// order. The result is unique, so it is the same on every run. Inputs and output may begin at any address; a misaligned
+// one moves in smaller words. (PMPP ch. 12; Odeh, Green, Mwassi, Shmueli and Birk, Merge Path, 2012.)
 #pragma once
 
 #include <cstdint>
@@ -261,9 +260,9 @@ auto pairs_of(const char* function, Keys& keys, Values& values) {
 /// \param comp  a strict weak order; called as comp(element of b, element of a). Where it contradicts itself (NaN under
 ///              less) elements may be missing or come twice, but nothing else is read or written.
 /// \return the iterator past the last element written (past the upper bounds for a device_count).
-/// Stable: of equal elements those of a come first. out must not overlap a or b. Elements are trivially copyable, with a
-/// default constructor, up to about 1 KB. Asynchronous on a GPU; may be captured. Scratch: 8 bytes a tile (16,896 elements
-/// of 4 bytes) of a long merge, from the workspace or one allocation in stream order; none for a short one.
+/// Stable: of equal elements those of a come first. out must not overlap a or b. Elements are trivially copyable, up to about
+/// 1 KB. Asynchronous on a GPU; may be captured. Scratch: 8 bytes a tile (16,896 elements of 4 bytes) of a long merge, from
+/// the workspace or one allocation in stream order; none for a short one.
 /// Cost: both inputs read once, the output written once; one or two launches.
 /// \throws std::invalid_argument for a null or reversed input or overlap, std::length_error if out is too short; cuda_error.
 /// Source: PMPP ch. 12; Odeh, Green, Mwassi, Shmueli and Birk, Merge Path, 2012. Example: test/merge.cpp, merge.

@@ -27,8 +27,9 @@ namespace pmpp::inline PMPP_BACKEND {
 /// Combines all elements: op(... op(op(init, r[0]), r[1]) ..., r[n - 1]), grouped freely, in order.
 ///
 /// \param r     a range, or two iterators, or an iterator and a device_count; visible to `where`.
-/// \param init  joins once, on the left; its type is that of the accumulator and of the result. Without it elements add
-///              up in accumulator_of<T>: 64 bits for 8- and 16-bit integers, float for half and bfloat16.
+/// \param init  joins once, on the left; its type is that of the accumulator and of the result, and must hold the elements:
+///              no integer for floating-point ones, nor a narrower one. Without it elements add up in accumulator_of<T>: 64
+///              bits for 8- and 16-bit integers, float for half and bfloat16.
 /// \param op    associative; need not be commutative or have an identity. Sees init, elements (converted to the type of
 ///              the accumulator, which must be trivially copyable) and results of adjacent ranges.
 /// \return the result; init for an empty range.

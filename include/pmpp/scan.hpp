@@ -9,12 +9,11 @@
 //   3. Threads run through their share a second time, now knowing what precedes it. The results take the elements' place
 //      in shared memory, from where warps write them in rows of 512 bytes.
 //
-// 2^28 floats take 5 % longer than to copy on an H100.
-// Work n; traffic n elements read, n written; one barrier a tile; one launch. Operands stay in order and are always
-// elements or results of adjacent ranges; no identity is needed. The grouping depends on n, the alignment and the number
-// and shared memory of the multiprocessors alone: the same bits on every run. In place is allowed. Input and output whose
-// 16-byte boundaries lie at different elements are moved one element per lane.
-// (PMPP ch. 11; Merrill and Garland, 2016. The book's Kogge-Stone is block/scan.hpp.)
+// 2^28 floats take 5 % longer than to copy on an H100. Work n; traffic n elements read, n written; one barrier a tile;
+// one launch. Operands stay in order and are always elements or results of adjacent ranges; no identity is needed. The
+// grouping depends on n, the alignment and the number and shared memory of the multiprocessors alone: the same bits on
+// every run. In place is allowed. Input and output whose 16-byte boundaries lie at different elements are moved one
+// element per lane. (PMPP ch. 11; Merrill and Garland, 2016. The book's Kogge-Stone is block/scan.hpp.)
 #pragma once
 
 #include <cstdint>
@@ -364,20 +363,19 @@ using scan_accumulator =
                        std::uint32_t, A>;
 
 template <scan_tuning Tuning, scan_kind Kind, class P, class In, class O, class A, class Op>
-auto scan_input(const char* function, const P& where, const input<In>& given, O& out, const scan_start<A>& start,
-                const Op& given_op) {
-  check_output(function, "out", out, given.count.bound);
+auto scan_input(const char* function, const P& where, const input<In>& elements, O& out, const scan_start<A>& start,
+                const Op& combine) {
+  check_output(function, "out", out, elements.count.bound);
   const auto first = begin_of(out);
-  if constexpr (!require_marked<gpu_execution<P>, Op>() || !require_writable<decltype(unwrap(first))>() ||
-                !require_fold<value_held<A>, value_of<In>, Op, Kind == scan_kind::exclusive>()) {
+  const auto target = with_stored(unwrap(first));
+  const auto in = stored_for<A>(elements);
+  const auto op = folding<gpu_execution<P>, A, value_of<In>, Kind == scan_kind::exclusive>(combine);
+  detail::check_overlap(function, in, target);
+  using narrow = scan_accumulator<value_of<In>, value_of<std::remove_const_t<decltype(target)>>, stored_as<A>, Op>;
+  const scan_start<narrow> from{static_cast<narrow>(start.value), start.present};
+  if constexpr (std::is_same_v<decltype(op), const refused> || !require_writable<decltype(unwrap(first))>()) {
     return first;
   } else {
-    const auto in = stored_for<A>(given);
-    const auto target = with_stored(unwrap(first));
-    check_overlap(function, in, target);
-    using narrow = scan_accumulator<value_of<In>, value_of<std::remove_const_t<decltype(target)>>, stored_as<A>, Op>;
-    const scan_start<narrow> from{static_cast<narrow>(start.value), start.present};
-    const auto op = on_values<A>(given_op);
     if constexpr (kernel_execution<P>)
       scan_on_blocks<Tuning, Kind>(where, in, target, from, op);
     else

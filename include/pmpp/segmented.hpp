@@ -393,11 +393,11 @@ template <segmented_tuning Tuning, class A, class P, class In, class Eq, class O
 std::int64_t runs_and_wait(const char* function, const P& where, const input<In>& in, Eq eq, const Out& out, Op op) {
   if constexpr (kernel_execution<P>) {
     reply<selection, P> answer(function, where);
-    runs_of_any_length<Tuning, A>(function, answer.policy(), in, eq, out, store_selection{answer.target()}, op,
-                                  answer.done());
+    runs_of_any_length<Tuning, A>(function, answer.policy(), in, on_values<value_of<In>>(eq), out,
+                                  store_selection{answer.target()}, on_values<A>(op), answer.done());
     return answer.wait().kept;
   } else {
-    return runs_on_host<A>(where, in, eq, out, op).kept;
+    return runs_on_host<A>(where, in, on_values<value_of<In>>(eq), out, on_values<A>(op)).kept;
   }
 }
 template <segmented_tuning Tuning, class A, class P, class In, class Eq, class Out, class C, class Op>
@@ -405,9 +405,10 @@ void runs_and_store(const char* function, const P& where, const input<In>& in, E
                     Op op) {
   const auto sink = count_sink(function, where, count_out);
   if constexpr (kernel_execution<P>)
-    runs_of_any_length<Tuning, A>(function, where, in, eq, out, sink, op, completion{});
+    runs_of_any_length<Tuning, A>(function, where, in, on_values<value_of<In>>(eq), out, sink, on_values<A>(op),
+                                  completion{});
   else
-    sink(runs_on_host<A>(where, in, eq, out, op));
+    sink(runs_on_host<A>(where, in, on_values<value_of<In>>(eq), out, on_values<A>(op)));
 }
 
 /// Keys and their values; values are a range or an iterator.
@@ -443,8 +444,7 @@ auto counted(const char* function, R& r) {
 /// \return the iterator past the last element written (past the bound for a device_count).
 /// The same bits on every run; on host also for any number of threads. Asynchronous on a GPU; may be captured. Scratch:
 /// about 50 bytes a block of the grid, or a value and four bytes every 2 sqrt(n) elements, from the workspace or one
-/// allocation in stream order.
-/// Cost: n elements and segments + 1 offsets read, segments written; one launch.
+/// allocation in stream order. Cost: n elements and segments + 1 offsets read, segments written; one launch.
 /// \throws std::invalid_argument for a null or reversed input, or no offsets at all, std::length_error if out is too
 /// short; cuda_error. Source: Merrill and Garland, Merge-based SpMV, 2016. Example: test/segmented.cpp, sums.
 template <segmented_tuning Tuning = segmented_tuning{}, execution_policy P, range_for<P> R, range_for<P> Offsets,
@@ -460,14 +460,11 @@ auto segmented_reduce(const P& where, R&& r, Offsets&& offsets, O&& out, A init 
   const auto first = detail::begin_of(out);
   const auto target = detail::with_stored(detail::unwrap(first));
   const detail::stored_as<A> start(init);
-  if constexpr (!(detail::require_marked<gpu_execution<P>, Op>() && detail::require_fold<A, element_value<R>, Op>())) {
-    return first;
-  } else if constexpr (kernel_execution<P>) {
-    if (segments > 0)
-      detail::segmented_reduce_on_blocks<Tuning>(where, in, at, target, start, detail::on_values<A>(op));
+  const auto fold = detail::folding<gpu_execution<P>, A, element_value<R>>(op);
+  if constexpr (kernel_execution<P>) {
+    if (segments > 0) detail::segmented_reduce_on_blocks<Tuning>(where, in, at, target, start, fold);
   } else {
-    detail::segmented_reduce_on_host(where, in.first, at.first, at.count.get() - 1, target, start,
-                                     detail::on_values<A>(op));
+    detail::segmented_reduce_on_host(where, in.first, at.first, at.count.get() - 1, target, start, fold);
   }
   return first + segments;
 }
@@ -479,9 +476,8 @@ auto segmented_reduce(const P& where, R&& r, Offsets&& offsets, O&& out, A init 
 ///             1] are written.
 /// \return the iterator past r's last element in out.
 /// The accumulator is accumulator_of<T>. In place is allowed (out begins where r begins). Scratch: 16 bytes a tile of
-/// 100 KB, as zeroed state of the workspace, or one allocation in stream order.
-/// Cost: n elements and segments + 1 offsets read, n written; one launch. \throws as segmented_reduce.
-/// Example: test/segmented.cpp, scans.
+/// 100 KB, as zeroed state of the workspace, or one allocation in stream order. Cost: n elements and segments + 1
+/// offsets read, n written; one launch. \throws as segmented_reduce. Example: test/segmented.cpp, scans.
 template <segmented_tuning Tuning = segmented_scan_tuning, execution_policy P, range_for<P> R, range_for<P> Offsets,
           output_for<P> O, class Op = plus>
 auto segmented_inclusive_scan(const P& where, R&& r, Offsets&& offsets, O&& out, Op op = {}) {
@@ -513,7 +509,7 @@ auto segmented_inclusive_scan(const P& where, R&& r, Offsets&& offsets, O&& out,
 /// = op(... op(v, w) ..., z) of its values, grouped freely, in order.
 ///
 /// \param keys        a range, or two iterators, or an iterator and a device_count; visible to `where`. Keys are
-///                    trivially copyable and have a default constructor.
+///                    trivially copyable.
 /// \param values      a range as long as keys, or an iterator; visible to `where`. They add up in accumulator_of<V>.
 /// \param keys_out, values_out  iterators or ranges; visible to `where`; none of the inputs. \pre room for all runs:
 ///                    that is not checked, and nothing behind them is touched.
@@ -533,8 +529,7 @@ auto reduce_by_key(const P& where, Keys&& keys, Values&& values, KeysOut&& keys_
   const auto in = detail::keys_and_values(function, keys, values);
   const auto out = detail::runs_output(function, keys_out, "values_out", values_out, "keys_out", in);
   using A = accumulator_of<decltype(in.first[0].second)>;
-  const std::int64_t runs = detail::runs_and_wait<Tuning, A>(
-      function, where, in, detail::on_values<value_of<decltype(in.first)>>(eq), out, detail::on_values<A>(op));
+  const std::int64_t runs = detail::runs_and_wait<Tuning, A>(function, where, in, eq, out, op);
   const auto keys_end = detail::begin_of(keys_out) + runs;
   const auto values_end = detail::begin_of(values_out) + runs;
   return pair<std::remove_const_t<decltype(keys_end)>, std::remove_const_t<decltype(values_end)>>{keys_end, values_end};
@@ -555,8 +550,7 @@ void reduce_by_key_into(const P& where, Keys&& keys, Values&& values, KeysOut&& 
   const auto in = detail::keys_and_values(function, keys, values);
   const auto out = detail::runs_output(function, keys_out, "values_out", values_out, "keys_out", in);
   using A = accumulator_of<decltype(in.first[0].second)>;
-  detail::runs_and_store<Tuning, A>(function, where, in, detail::on_values<value_of<decltype(in.first)>>(eq), out,
-                                    count_out, detail::on_values<A>(op));
+  detail::runs_and_store<Tuning, A>(function, where, in, eq, out, count_out, op);
 }
 
 /// Writes each run of equals as its first element and its length: reduce_by_key where each value is one.
@@ -569,8 +563,8 @@ auto run_length_encode(const P& where, R&& r, ValuesOut&& values_out, CountsOut&
   const char* const function = "run_length_encode";
   const auto in = detail::counted(function, r);
   const auto out = detail::runs_output(function, values_out, "counts_out", counts_out, "values_out", in);
-  const std::int64_t runs = detail::runs_and_wait<Tuning, std::int64_t>(
-      function, where, in, detail::on_values<value_of<decltype(in.first)>>(equal_to{}), out, detail::add_lengths{});
+  const std::int64_t runs =
+      detail::runs_and_wait<Tuning, std::int64_t>(function, where, in, equal_to{}, out, detail::add_lengths{});
   const auto values_end = detail::begin_of(values_out) + runs;
   const auto counts_end = detail::begin_of(counts_out) + runs;
   return pair<std::remove_const_t<decltype(values_end)>, std::remove_const_t<decltype(counts_end)>>{values_end,
@@ -584,9 +578,7 @@ void run_length_encode_into(const P& where, R&& r, ValuesOut&& values_out, Count
   const char* const function = "run_length_encode_into";
   const auto in = detail::counted(function, r);
   const auto out = detail::runs_output(function, values_out, "counts_out", counts_out, "values_out", in);
-  detail::runs_and_store<Tuning, std::int64_t>(function, where, in,
-                                               detail::on_values<value_of<decltype(in.first)>>(equal_to{}), out,
-                                               count_out, detail::add_lengths{});
+  detail::runs_and_store<Tuning, std::int64_t>(function, where, in, equal_to{}, out, count_out, detail::add_lengths{});
 }
 
 // The same for two iterators, or an iterator and a device_count.

@@ -603,7 +603,7 @@ auto with_flags(const char* function, R& r, F& flags) {
 /// Copies the elements for which pred is true, in their order.
 ///
 /// \param r     a range, or two iterators, or an iterator and a device_count; visible to `where`. On kernels and host
-///              elements are trivially copyable and have a default constructor.
+///              elements are trivially copyable.
 /// \param out   an iterator or a range; visible to `where`. \pre room for the kept elements: that is not checked, and
 ///              nothing behind them is touched.
 /// \param pred  callable on `where`'s machine; called once for each element, in no particular order.

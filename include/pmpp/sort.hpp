@@ -710,7 +710,7 @@ struct descends {
 /// Sorts r. Stable: elements that are equal under comp keep their order.
 ///
 /// \param r     a range, or two iterators, or an iterator and a device_count; visible to `where`. Elements are trivially
-///              copyable, with a default constructor, up to about 450 bytes.
+///              copyable, up to about 450 bytes.
 /// \param comp  a strict weak order, callable on `where`'s machine: comp(x, y) says that x must precede y. Asked about
 ///              elements only. Where it contradicts itself elements may be missing or come twice, but nothing else is
 ///              read or written.

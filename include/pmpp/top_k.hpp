@@ -529,7 +529,7 @@ inline void check_k(const char* function, std::int64_t k, std::int64_t most) {
 /// would put in front.
 ///
 /// \param r            a range, or two iterators, or an iterator and a device_count; visible to `where`; not changed.
-///                     Elements are trivially copyable, with a default constructor.
+///                     Elements are trivially copyable.
 /// \param k            0 <= k <= n.
 /// \param values_out   an iterator, or a range with room for k elements; visible to `where`; does not overlap r.
 /// \param indices_out  the same for integers that can hold n: values_out[i] is r[indices_out[i]].

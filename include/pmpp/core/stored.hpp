@@ -123,6 +123,22 @@ auto ordered_by(const Comp& comp) {
     return refused{};
 }
 
+/// The same for the elements of a range.
+template <bool OnGpu, class R, class Comp>
+auto ordered_in(const Comp& comp) {
+  return ordered_by<OnGpu, element_value<R>>(comp);
+}
+
+/// An operator for an accumulator of type A, stored or not, and elements of type T; refused where they do not fit.
+/// `InitFirst`: how the caller writes it.
+template <bool OnGpu, class A, class T, bool InitFirst = true, class Op>
+auto folding(const Op& op) {
+  if constexpr (require_marked<OnGpu, Op>() && require_fold<value_held<A>, T, Op, InitFirst>())
+    return on_values<A>(op);
+  else
+    return refused{};
+}
+
 /// Reads elements of an iterator of any kind as stored ones.
 template <class It>
 struct stored_iterator : iterator_arithmetic<stored_iterator<It>> {
@@ -179,10 +195,18 @@ auto with_stored(const input<It>& in) {
   return input<decltype(first)>{first, in.count};
 }
 
+/// Whether an element becomes an A by its members.
+template <class A, class T>
+constexpr bool is_converted = false;
+template <class A, class B, class C, class D>
+constexpr bool is_converted<pair<A, B>, pair<C, D>> = true;
+
 /// The elements of `in` for an accumulator of type A, which they are converted to.
 template <class A, class It>
 auto stored_for(const input<It>& in) {
-  if constexpr (is_value<value_of<It>>)
+  if constexpr (!requires(const value_of<It>& x) { static_cast<A>(x); } && !is_converted<A, value_of<It>>)
+    return mapped<A>(in, refused{});  // init and operator have been taken for each other
+  else if constexpr (is_value<value_of<It>>)
     return with_stored(in);
   else
     return with_stored(converted<A>(in));

@@ -2,11 +2,9 @@
 //
 // Extremal elements: min_element, max_element, minmax_element. Part of reduce.hpp, which includes this file.
 //
-//   1. An element becomes a pair of its value and its index; the reduction keeps the better pair, of equals the one
-//   with
-//      the smaller index. Indices decide ties wherever the operands come from, so the order of operands does not matter
-//      and every lane keeps an accumulator of its own; within a lane indices only grow, so a comparison of values is
-//      enough there.
+//   1. An element becomes a pair of its value and its index; the reduction keeps the better pair, of equals the one with the
+//      smaller index. So the order of operands does not matter and every lane keeps an accumulator of its own; within a lane
+//      indices only grow, so a comparison of values is enough there.
 //   2. The index travels as two words: a 4-byte value and its index fit one message between blocks.
 //   3. On the host SIMD finds the extreme value of 256 elements; its place is looked up only where it is a new best.
 //
@@ -145,30 +143,25 @@ struct write_index_to {
 template <class In>
 auto with_index(const input<In>& in) {
   using counting = counting_iterator<std::int64_t>;
-  const auto held = with_stored(in);
-  using iterator = std::remove_const_t<decltype(held.first)>;
-  return mapped<indexed<value_of<iterator>>>(
-      input<zip_iterator<iterator, counting>>{{held.first, counting(0)}, held.count}, make_indexed{});
+  return mapped<indexed<value_of<In>>>(input<zip_iterator<In, counting>>{{in.first, counting(0)}, in.count},
+                                       make_indexed{});
 }
 
 template <reduce_tuning Tuning, bool Greatest, class P, class R, class Comp>
-auto extreme_element(const char* function, const P& where, R& r, const Comp& given) {
-  const auto in = detail::with_index(input_of(function, r));
+auto extreme_element(const char* function, const P& where, R& r, Comp comp) {
+  const auto in = detail::with_index(detail::with_stored(input_of(function, r)));
   using A = value_of<decltype(in.first)>;
-  const auto comp = ordered_by<gpu_execution<P>, element_value<R>>(given);
-  const A found = reduce_and_wait<Tuning>(function, where, in, initial<A>{},
-                                          extremum<std::remove_const_t<decltype(comp)>, Greatest>{comp});
+  const A found = reduce_and_wait<Tuning>(function, where, in, initial<A>{}, extremum<Comp, Greatest>{comp});
   return std::begin(r) + (found.index() < 0 ? 0 : found.index());
 }
 
 template <reduce_tuning Tuning, bool Greatest, class P, class R, class O, class Comp>
-void extreme_element_into(const char* function, const P& where, R& r, O& out, const Comp& given) {
+void extreme_element_into(const char* function, const P& where, R& r, O& out, Comp comp) {
   check_output(function, "out", out, 1);
-  const auto in = detail::with_index(input_of(function, r));
+  const auto in = detail::with_index(detail::with_stored(input_of(function, r)));
   using A = value_of<decltype(in.first)>;
   const auto target = unwrap(begin_of(out));
-  const auto comp = ordered_by<gpu_execution<P>, element_value<R>>(given);
-  reduce_and_sink<Tuning>(where, in, initial<A>{}, extremum<std::remove_const_t<decltype(comp)>, Greatest>{comp},
+  reduce_and_sink<Tuning>(where, in, initial<A>{}, extremum<Comp, Greatest>{comp},
                           write_index_to<std::remove_const_t<decltype(target)>>{target});
 }
 
@@ -183,33 +176,35 @@ void extreme_element_into(const char* function, const P& where, R& r, O& out, co
 /// \throws as reduce. Cost: n elements read; one launch. Source: PMPP ch. 10. Example: test/reduce.cpp, extremal elements.
 template <reduce_tuning Tuning = reduce_tuning{}, execution_policy P, range_for<P> R, class Comp = less>
 [[nodiscard]] auto min_element(const P& where, R&& r, Comp comp = {}) {
-  return detail::extreme_element<Tuning, false>("min_element", where, r, comp);
+  return detail::extreme_element<Tuning, false>("min_element", where, r, detail::ordered_in<gpu_execution<P>, R>(comp));
 }
 template <reduce_tuning Tuning = reduce_tuning{}, execution_policy P, range_for<P> R, output_for<P> O,
           class Comp = less>
 void min_element_into(const P& where, R&& r, O&& out, Comp comp = {}) {
-  detail::extreme_element_into<Tuning, false>("min_element_into", where, r, out, comp);
+  detail::extreme_element_into<Tuning, false>("min_element_into", where, r, out,
+                                              detail::ordered_in<gpu_execution<P>, R>(comp));
 }
 
 /// The first element that comes before no other under comp; as min_element.
 template <reduce_tuning Tuning = reduce_tuning{}, execution_policy P, range_for<P> R, class Comp = less>
 [[nodiscard]] auto max_element(const P& where, R&& r, Comp comp = {}) {
-  return detail::extreme_element<Tuning, true>("max_element", where, r, comp);
+  return detail::extreme_element<Tuning, true>("max_element", where, r, detail::ordered_in<gpu_execution<P>, R>(comp));
 }
 template <reduce_tuning Tuning = reduce_tuning{}, execution_policy P, range_for<P> R, output_for<P> O,
           class Comp = less>
 void max_element_into(const P& where, R&& r, O&& out, Comp comp = {}) {
-  detail::extreme_element_into<Tuning, true>("max_element_into", where, r, out, comp);
+  detail::extreme_element_into<Tuning, true>("max_element_into", where, r, out,
+                                             detail::ordered_in<gpu_execution<P>, R>(comp));
 }
 
 /// {min_element, max_element} in one pass. Both are the first of equals (std::minmax_element returns the last maximum).
 template <reduce_tuning Tuning = reduce_tuning{}, execution_policy P, range_for<P> R, class Comp = less>
-[[nodiscard]] auto minmax_element(const P& where, R&& r, Comp given = {}) {
-  const auto in = detail::with_index(detail::input_of("minmax_element", r));
+[[nodiscard]] auto minmax_element(const P& where, R&& r, Comp comp = {}) {
+  const auto in = detail::with_index(detail::with_stored(detail::input_of("minmax_element", r)));
   using E = value_of<decltype(in.first)>;
-  const auto comp = detail::ordered_by<gpu_execution<P>, element_value<R>>(given);
-  using order = std::remove_const_t<decltype(comp)>;
-  const detail::both_extrema<detail::extremum<order, false>, detail::extremum<order, true>> op{{comp}, {comp}};
+  const auto by = detail::ordered_in<gpu_execution<P>, R>(comp);
+  using order = std::remove_const_t<decltype(by)>;
+  const detail::both_extrema<detail::extremum<order, false>, detail::extremum<order, true>> op{{by}, {by}};
   const auto found = detail::reduce_and_wait<Tuning>(
       "minmax_element", where, detail::mapped<pair<E, E>>(in, detail::twice{}), detail::initial<pair<E, E>>{}, op);
   const auto first = std::begin(r);
