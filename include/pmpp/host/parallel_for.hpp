@@ -96,12 +96,13 @@ inline std::int64_t part_count(const host_policy& where) {
   return threads == 1 ? 1 : 4 * threads;
 }
 
-/// Calls task(0) ... task(count - 1), on as many threads as the policy says; returns when all have finished. Each is
-/// called on a copy, what it captures by value is then known to stay as it is while it writes. For tasks of some 100 us, or one a thread that takes what there is.
+/// Calls task(0) ... task(count - 1), on as many threads as the policy says; returns when all have finished. Each call has a
+/// copy of its own: the compiler then knows that what was captured by value stays as it is, whatever the task writes. For
+/// tasks of some 100 us, or one a thread that takes what there is.
 template <class Task>
 void parallel_parts(const host_policy& where, std::int64_t count, Task task, std::int64_t first = 0) {
   if (const std::int64_t threads = thread_count(where); threads > 1 && count - first > 1)
-    return pool::run([](void* f, std::int64_t i) { Task (*static_cast<Task*>(f))(i); }, &task, first, count, threads);
+    return pool::run([](void* f, std::int64_t i) { Task{*static_cast<Task*>(f)}(i); }, &task, first, count, threads);
   for (; first < count; ++first) Task{task}(first);
 }
 
