@@ -51,9 +51,10 @@ constexpr std::int64_t grain_of(std::int64_t n) {
 template <class T>
 class task_results {
 public:
-  explicit task_results(std::int64_t count) : data_(count == 1 ? &one_ : new T[static_cast<std::size_t>(count)]()) {}
+  explicit task_results(std::int64_t count)
+      : data_(count == 1 ? __builtin_addressof(one_) : new T[static_cast<std::size_t>(count)]()) {}
   ~task_results() {
-    if (data_ != &one_) delete[] data_;
+    if (data_ != __builtin_addressof(one_)) delete[] data_;
   }
   task_results(const task_results&) = delete;
   task_results& operator=(const task_results&) = delete;
