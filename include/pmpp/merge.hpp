@@ -7,20 +7,21 @@
 //   2. A block merges its tile in shared memory (block/merge_tiles.hpp).
 //
 // Work n, one search for each tile; traffic n elements read, n written; two launches and 8 bytes of scratch a tile, or
-// one launch without scratch for short merges.
-// Stable: of equal elements those of a come first, and both keep their order. The result is unique, so it is the same
-// on every run. Inputs and output may begin at any address; a misaligned one moves in smaller words.
-// (PMPP ch. 12; Odeh, Green, Mwassi, Shmueli and Birk, Merge Path, 2012.)
+// one launch without scratch for short merges. Stable: of equal elements those of a come first, and both keep their
+// order. The result is unique, so it is the same on every run. Inputs and output may begin at any address; a misaligned
+// one moves in smaller words. (PMPP ch. 12; Odeh, Green, Mwassi, Shmueli and Birk, Merge Path, 2012.)
 #pragma once
 
 #include <cstdint>
 #include <type_traits>
 
 #include <pmpp/block/merge_tiles.hpp>
+#include <pmpp/core/callable.hpp>
 #include <pmpp/core/co_rank.hpp>
 #include <pmpp/core/config.hpp>
 #include <pmpp/core/operators.hpp>
 #include <pmpp/core/range.hpp>
+#include <pmpp/core/stored.hpp>
 #include <pmpp/execution.hpp>
 #include <pmpp/host/parallel_for.hpp>
 #include <pmpp/launch.hpp>
@@ -128,10 +129,15 @@ template <class Comp>
 struct by_first {
   Comp comp;
   template <class Pair>
+  requires requires(const Comp& c, const Pair& x) { c(x.first, x.first); }
   PMPP_HOST_DEVICE bool operator()(const Pair& x, const Pair& y) const {
     return static_cast<bool>(comp(x.first, y.first));
   }
 };
+template <class Comp>
+constexpr bool is_opaque<by_first<Comp>> = is_opaque<Comp>;
+template <class Comp>
+constexpr bool is_unmarked_lambda<by_first<Comp>> = is_unmarked_lambda<Comp>;
 
 /// Enqueues the merge on a GPU or runs it in the emulator.
 template <merge_tuning Tuning, class P, class A, class B, class Out, class Comp>
@@ -214,11 +220,12 @@ void merge_on_host(const P& where, const input<A>& a, const input<B>& b, const O
 
 template <merge_tuning Tuning, class P, class A, class B, class Out, class Comp>
 void merge_inputs(const char* function, const P& where, const input<A>& a, const input<B>& b, const Out& out,
-                  const Comp& comp) {
+                  const Comp& given) {
+  const auto comp = ordered_by<gpu_execution<P>, value_of<A>>(given);
   if constexpr (kernel_execution<P>)
-    merge_on_blocks<Tuning>(function, where, a, b, out, comp);
+    merge_on_blocks<Tuning>(function, where, with_stored(a), with_stored(b), with_stored(out), comp);
   else
-    merge_on_host(where, a, b, out, comp);
+    merge_on_host(where, with_stored(a), with_stored(b), with_stored(out), comp);
 }
 
 /// Keys with their values: a range that is long enough, or an iterator.
@@ -245,9 +252,9 @@ auto pairs_of(const char* function, Keys& keys, Values& values) {
 /// \param comp  a strict weak order; called as comp(element of b, element of a). Where it contradicts itself (NaN under
 ///              less) elements may be missing or come twice, but nothing else is read or written.
 /// \return the iterator past the last element written (past the upper bounds for a device_count).
-/// Stable: of equal elements those of a come first. out must not overlap a or b. Elements are trivially copyable, with a
-/// default constructor, up to about 1 KB. Asynchronous on a GPU; may be captured. Scratch: 8 bytes a tile (16,896 elements
-/// of 4 bytes) of a long merge, from the workspace or one allocation in stream order; none for a short one.
+/// Stable: of equal elements those of a come first. out must not overlap a or b. Elements are trivially copyable, up to about
+/// 1 KB. Asynchronous on a GPU; may be captured. Scratch: 8 bytes a tile (16,896 elements of 4 bytes) of a long merge, from
+/// the workspace or one allocation in stream order; none for a short one.
 /// Cost: both inputs read once, the output written once; one or two launches.
 /// \throws std::invalid_argument for a null or reversed input, std::length_error if out is too short; cuda_error.
 /// Source: PMPP ch. 12; Odeh, Green, Mwassi, Shmueli and Birk, Merge Path, 2012. Example: test/merge.cpp, merge.

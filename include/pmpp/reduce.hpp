@@ -11,6 +11,7 @@
 
 #include <type_traits>
 
+#include <pmpp/core/callable.hpp>
 #include <pmpp/core/config.hpp>
 #include <pmpp/core/iterator.hpp>
 #include <pmpp/core/operators.hpp>
@@ -26,8 +27,9 @@ namespace pmpp::inline PMPP_BACKEND {
 /// Combines all elements: op(... op(op(init, r[0]), r[1]) ..., r[n - 1]), grouped freely, in order.
 ///
 /// \param r     a range, or two iterators, or an iterator and a device_count; visible to `where`.
-/// \param init  joins once, on the left; its type is that of the accumulator and of the result. Without it elements add
-///              up in accumulator_of<T>: 64 bits for 8- and 16-bit integers, float for half and bfloat16.
+/// \param init  joins once, on the left; its type is that of the accumulator and of the result, and must hold the elements:
+///              no integer for floating-point ones, nor a narrower one. Without it elements add up in accumulator_of<T>: 64
+///              bits for 8- and 16-bit integers, float for half and bfloat16.
 /// \param op    associative; need not be commutative or have an identity. Sees init, elements (converted to the type of
 ///              the accumulator, which must be trivially copyable) and results of adjacent ranges.
 /// \return the result; init for an empty range.
@@ -59,13 +61,13 @@ void reduce_into(const P& where, R&& r, O&& out, A init = {}, Op op = {}) {
 /// Cost: every input read once; one launch. Example: test/reduce.cpp, dot product.
 template <reduce_tuning Tuning = reduce_tuning{}, execution_policy P, random_access_range R, class A, class Op, class F>
 [[nodiscard]] A transform_reduce(const P& where, R&& r, A init, Op op, F f) {
-  const auto in = detail::mapped<A>(detail::input_of("transform_reduce", r), f);
+  const auto in = detail::mapped_to<A, Op>(detail::input_of("transform_reduce", r), f);
   return detail::reduce_and_wait<Tuning>("transform_reduce", where, in, detail::initial<A>{init, true}, op);
 }
 template <reduce_tuning Tuning = reduce_tuning{}, execution_policy P, random_access_range R, random_access_range S,
           class A, class Op, class F>
 [[nodiscard]] A transform_reduce(const P& where, R&& r, S&& s, A init, Op op, F f) {
-  const auto in = detail::mapped<A>(detail::zipped("transform_reduce", r, s), detail::apply_to_pair<F>{f});
+  const auto in = detail::mapped_to<A, Op>(detail::zipped("transform_reduce", r, s), detail::apply_to_pair<F>{f});
   return detail::reduce_and_wait<Tuning>("transform_reduce", where, in, detail::initial<A>{init, true}, op);
 }
 
@@ -73,13 +75,13 @@ template <reduce_tuning Tuning = reduce_tuning{}, execution_policy P, random_acc
 template <reduce_tuning Tuning = reduce_tuning{}, execution_policy P, random_access_range R, output O, class A,
           class Op, class F>
 void transform_reduce_into(const P& where, R&& r, O&& out, A init, Op op, F f) {
-  const auto in = detail::mapped<A>(detail::input_of("transform_reduce_into", r), f);
+  const auto in = detail::mapped_to<A, Op>(detail::input_of("transform_reduce_into", r), f);
   detail::reduce_to_output<Tuning>("transform_reduce_into", where, in, out, init, op);
 }
 template <reduce_tuning Tuning = reduce_tuning{}, execution_policy P, random_access_range R, random_access_range S,
           output O, class A, class Op, class F>
 void transform_reduce_into(const P& where, R&& r, S&& s, O&& out, A init, Op op, F f) {
-  const auto in = detail::mapped<A>(detail::zipped("transform_reduce_into", r, s), detail::apply_to_pair<F>{f});
+  const auto in = detail::mapped_to<A, Op>(detail::zipped("transform_reduce_into", r, s), detail::apply_to_pair<F>{f});
   detail::reduce_to_output<Tuning>("transform_reduce_into", where, in, out, init, op);
 }
 
@@ -96,7 +98,7 @@ template <reduce_tuning Tuning = reduce_tuning{}, execution_policy P, random_acc
 
 template <reduce_tuning Tuning = reduce_tuning{}, execution_policy P, random_access It, end_of<It> End, random_access It2, class A, class Op, class F>
 [[nodiscard]] A transform_reduce(const P& where, It first, End last, It2 first2, A init, Op op, F f) {
-  const auto in = detail::mapped<A>(detail::zipped_with_start("transform_reduce", first, last, first2), detail::apply_to_pair<F>{f});
+  const auto in = detail::mapped_to<A, Op>(detail::zipped_with_start("transform_reduce", first, last, first2), detail::apply_to_pair<F>{f});
   return detail::reduce_and_wait<Tuning>("transform_reduce", where, in, detail::initial<A>{init, true}, op);
 }
 

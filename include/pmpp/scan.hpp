@@ -9,12 +9,11 @@
 //   3. Threads run through their share a second time, now knowing what precedes it. The results take the elements' place
 //      in shared memory, from where warps write them in rows of 512 bytes.
 //
-// 2^28 floats take 5 % longer than to copy on an H100.
-// Work n; traffic n elements read, n written; one barrier a tile; one launch. Operands stay in order and are always
-// elements or results of adjacent ranges; no identity is needed. The grouping depends on n, the alignment and the number
-// and shared memory of the multiprocessors alone: the same bits on every run. In place is allowed. Input and output whose
-// 16-byte boundaries lie at different elements are moved one element per lane.
-// (PMPP ch. 11; Merrill and Garland, 2016. The book's Kogge-Stone is block/scan.hpp.)
+// 2^28 floats take 5 % longer than to copy on an H100. Work n; traffic n elements read, n written; one barrier a tile;
+// one launch. Operands stay in order and are always elements or results of adjacent ranges; no identity is needed. The
+// grouping depends on n, the alignment and the number and shared memory of the multiprocessors alone: the same bits on
+// every run. In place is allowed. Input and output whose 16-byte boundaries lie at different elements are moved one
+// element per lane. (PMPP ch. 11; Merrill and Garland, 2016. The book's Kogge-Stone is block/scan.hpp.)
 #pragma once
 
 #include <cstdint>
@@ -25,9 +24,11 @@
 #include <pmpp/block/scan.hpp>
 #include <pmpp/block/tile_pipeline.hpp>
 #include <pmpp/block/vector_range.hpp>
+#include <pmpp/core/callable.hpp>
 #include <pmpp/core/config.hpp>
 #include <pmpp/core/operators.hpp>
 #include <pmpp/core/range.hpp>
+#include <pmpp/core/stored.hpp>
 #include <pmpp/execution.hpp>
 #include <pmpp/host/parallel_for.hpp>
 #include <pmpp/launch.hpp>
@@ -347,18 +348,25 @@ using scan_accumulator =
                        std::uint32_t, A>;
 
 template <scan_tuning Tuning, scan_kind Kind, class P, class In, class O, class A, class Op>
-auto scan_input(const char* function, const P& where, const input<In>& in, O& out, const scan_start<A>& start, Op op) {
-  check_output(function, "out", out, in.count.bound);
+auto scan_input(const char* function, const P& where, const input<In>& elements, O& out, const scan_start<A>& start,
+                const Op& combine) {
+  check_output(function, "out", out, elements.count.bound);
   const auto first = begin_of(out);
-  const auto target = unwrap(first);
+  const auto target = with_stored(unwrap(first));
+  const auto in = stored_for<A>(elements);
+  const auto op = folding<gpu_execution<P>, A, value_of<In>, Kind == scan_kind::exclusive>(combine);
   check_overlap(function, in.first, in.count, target);
-  using narrow = scan_accumulator<value_of<In>, value_of<std::remove_const_t<decltype(target)>>, A, Op>;
+  using narrow = scan_accumulator<value_of<In>, value_of<std::remove_const_t<decltype(target)>>, stored_as<A>, Op>;
   const scan_start<narrow> from{static_cast<narrow>(start.value), start.present};
-  if constexpr (kernel_execution<P>)
-    scan_on_blocks<Tuning, Kind>(where, in, target, from, op);
-  else
-    scan_on_host<Kind>(where, in, target, from, op);
-  return first + in.count.bound;
+  if constexpr (std::is_same_v<decltype(op), const refused> || !require_writable<decltype(unwrap(first))>()) {
+    return first;
+  } else {
+    if constexpr (kernel_execution<P>)
+      scan_on_blocks<Tuning, Kind>(where, in, target, from, op);
+    else
+      scan_on_host<Kind>(where, in, target, from, op);
+    return first + in.count.bound;
+  }
 }
 
 }  // namespace detail
@@ -381,8 +389,9 @@ auto scan_input(const char* function, const P& where, const input<In>& in, O& ou
 template <scan_tuning Tuning = scan_tuning{}, execution_policy P, random_access_range R, output O, class Op = plus>
 auto inclusive_scan(const P& where, R&& r, O&& out, Op op = {}) {
   using A = accumulator_of<element_value<R>>;
-  return detail::scan_input<Tuning, detail::scan_kind::inclusive>(
-      "inclusive_scan", where, detail::input_of("inclusive_scan", r), out, detail::scan_start<A>{}, op);
+  return detail::scan_input<Tuning, detail::scan_kind::inclusive>("inclusive_scan", where,
+                                                                  detail::input_of("inclusive_scan", r), out,
+                                                                  detail::scan_start<detail::stored_as<A>>{}, op);
 }
 template <scan_tuning Tuning = scan_tuning{}, execution_policy P, random_access_range R, output O, class Op, class A>
 auto inclusive_scan(const P& where, R&& r, O&& out, Op op, A init) {

@@ -22,12 +22,14 @@
 #include <pmpp/block/load_store.hpp>
 #include <pmpp/block/tile_state.hpp>
 #include <pmpp/core/check.hpp>
+#include <pmpp/core/callable.hpp>
 #include <pmpp/core/config.hpp>
 #include <pmpp/core/error.hpp>
 #include <pmpp/core/iterator.hpp>
 #include <pmpp/core/math.hpp>
 #include <pmpp/core/operators.hpp>
 #include <pmpp/core/range.hpp>
+#include <pmpp/core/stored.hpp>
 #include <pmpp/execution.hpp>
 #include <pmpp/host/parallel_for.hpp>
 #include <pmpp/launch.hpp>
@@ -377,11 +379,11 @@ template <segmented_tuning Tuning, class A, class P, class In, class Eq, class O
 std::int64_t runs_and_wait(const char* function, const P& where, const input<In>& in, Eq eq, const Out& out, Op op) {
   if constexpr (kernel_execution<P>) {
     reply<selection, P> answer(function, where);
-    runs_of_any_length<Tuning, A>(function, answer.policy(), in, eq, out, store_selection{answer.target()}, op,
-                                  answer.done());
+    runs_of_any_length<Tuning, A>(function, answer.policy(), in, on_values<value_of<In>>(eq), out,
+                                  store_selection{answer.target()}, on_values<A>(op), answer.done());
     return answer.wait().kept;
   } else {
-    return runs_on_host<A>(where, in, eq, out, op).kept;
+    return runs_on_host<A>(where, in, on_values<value_of<In>>(eq), out, on_values<A>(op)).kept;
   }
 }
 template <segmented_tuning Tuning, class A, class P, class In, class Eq, class Out, class C, class Op>
@@ -389,23 +391,24 @@ void runs_and_store(const char* function, const P& where, const input<In>& in, E
                     Op op) {
   const auto sink = count_sink(function, where, count_out);
   if constexpr (kernel_execution<P>)
-    runs_of_any_length<Tuning, A>(function, where, in, eq, out, sink, op, completion{});
+    runs_of_any_length<Tuning, A>(function, where, in, on_values<value_of<In>>(eq), out, sink, on_values<A>(op),
+                                  completion{});
   else
-    sink(runs_on_host<A>(where, in, eq, out, op));
+    sink(runs_on_host<A>(where, in, on_values<value_of<In>>(eq), out, on_values<A>(op)));
 }
 
 /// Keys and their values; values are a range or an iterator.
 template <class Keys, class Values>
 auto keys_and_values(const char* function, Keys& keys, Values& values) {
   if constexpr (random_access<std::decay_t<Values>>)
-    return zipped_with_start(function, std::begin(keys), std::end(keys), begin_of(values));
+    return with_stored(zipped_with_start(function, std::begin(keys), std::end(keys), begin_of(values)));
   else
-    return zipped(function, keys, values);
+    return with_stored(zipped(function, keys, values));
 }
 /// Elements that count one each.
 template <class R>
 auto counted(const char* function, R& r) {
-  const auto in = input_of(function, r);
+  const auto in = with_stored(input_of(function, r));
   using one = constant_iterator<std::int64_t>;
   using iterator = zip_iterator<std::remove_const_t<decltype(in.first)>, one>;
   return input<iterator>{iterator(in.first, one(1)), in.count};
@@ -427,26 +430,27 @@ auto counted(const char* function, R& r) {
 /// \return the iterator past the last element written (past the bound for a device_count).
 /// The same bits on every run; on host also for any number of threads. Asynchronous on a GPU; may be captured. Scratch:
 /// about 50 bytes a block of the grid, or a value and four bytes every 2 sqrt(n) elements, from the workspace or one
-/// allocation in stream order.
-/// Cost: n elements and segments + 1 offsets read, segments written; one launch.
+/// allocation in stream order. Cost: n elements and segments + 1 offsets read, segments written; one launch.
 /// \throws std::invalid_argument for a null or reversed input, or no offsets at all, std::length_error if out is too
 /// short; cuda_error. Source: Merrill and Garland, Merge-based SpMV, 2016. Example: test/segmented.cpp, sums.
 template <segmented_tuning Tuning = segmented_tuning{}, execution_policy P, random_access_range R,
           random_access_range Offsets, output O, class A = accumulator_of<element_value<R>>, class Op = plus>
 auto segmented_reduce(const P& where, R&& r, Offsets&& offsets, O&& out, A init = {}, Op op = {}) {
   const char* const function = "segmented_reduce";
-  const auto in = detail::input_of(function, r);
+  const auto in = detail::stored_for<A>(detail::input_of(function, r));
   const auto at = detail::input_of(function, offsets);
   detail::require_offsets(function, at);
   const std::int64_t segments = at.count.bound - 1;
   detail::check_output(function, "out", out, segments);
   detail::check_offsets(where, in, at);
   const auto first = detail::begin_of(out);
-  const auto target = detail::unwrap(first);
+  const auto target = detail::with_stored(detail::unwrap(first));
+  const detail::stored_as<A> start(init);
+  const auto fold = detail::folding<gpu_execution<P>, A, element_value<R>>(op);
   if constexpr (kernel_execution<P>) {
-    if (segments > 0) detail::segmented_reduce_on_blocks<Tuning>(where, in, at, target, init, op);
+    if (segments > 0) detail::segmented_reduce_on_blocks<Tuning>(where, in, at, target, start, fold);
   } else {
-    detail::segmented_reduce_on_host(where, in.first, at.first, at.count.get() - 1, target, init, op);
+    detail::segmented_reduce_on_host(where, in.first, at.first, at.count.get() - 1, target, start, fold);
   }
   return first + segments;
 }
@@ -458,29 +462,30 @@ auto segmented_reduce(const P& where, R&& r, Offsets&& offsets, O&& out, A init 
 ///             1] are written.
 /// \return the iterator past r's last element in out.
 /// The accumulator is accumulator_of<T>. In place is allowed (out begins where r begins). Scratch: 16 bytes a tile of
-/// 100 KB, as zeroed state of the workspace, or one allocation in stream order.
-/// Cost: n elements and segments + 1 offsets read, n written; one launch. \throws as segmented_reduce.
-/// Example: test/segmented.cpp, scans.
+/// 100 KB, as zeroed state of the workspace, or one allocation in stream order. Cost: n elements and segments + 1
+/// offsets read, n written; one launch. \throws as segmented_reduce. Example: test/segmented.cpp, scans.
 template <segmented_tuning Tuning = segmented_scan_tuning, execution_policy P, random_access_range R,
           random_access_range Offsets, output O, class Op = plus>
 auto segmented_inclusive_scan(const P& where, R&& r, Offsets&& offsets, O&& out, Op op = {}) {
-  using A = accumulator_of<element_value<R>>;
+  using A = detail::stored_as<accumulator_of<element_value<R>>>;
   const char* const function = "segmented_inclusive_scan";
-  const auto in = detail::input_of(function, r);
+  const auto in = detail::stored_for<A>(detail::input_of(function, r));
   const auto at = detail::input_of(function, offsets);
   detail::require_offsets(function, at);
   detail::check_output(function, "out", out, in.count.bound);
   detail::check_offsets(where, in, at);
   const auto first = detail::begin_of(out);
-  const auto target = detail::unwrap(first);
+  const auto target = detail::with_stored(detail::unwrap(first));
   if constexpr (kernel_execution<P>) {
     detail::check_reachable(where, function, zip_iterator{in.first, zip_iterator{at.first, target}});
     const detail::heads_at_offsets<std::remove_const_t<decltype(at.first)>> heads{at.first, at.count};
     if (in.count.bound > 0 && at.count.bound > 1)
       detail::runs_on_blocks<Tuning, A, std::uint32_t>(where, zip_iterator{in.first, target}, in, heads, target,
-                                                       detail::nowhere{}, op, detail::completion{});
+                                                       detail::nowhere{}, detail::on_values<A>(op),
+                                                       detail::completion{});
   } else {
-    detail::segmented_scan_on_host(where, in.first, at.first, at.count.get() - 1, target, op, std::type_identity<A>{});
+    detail::segmented_scan_on_host(where, in.first, at.first, at.count.get() - 1, target, detail::on_values<A>(op),
+                                   std::type_identity<A>{});
   }
   return first + in.count.bound;
 }
@@ -489,7 +494,7 @@ auto segmented_inclusive_scan(const P& where, R&& r, Offsets&& offsets, O&& out,
 /// = op(... op(v, w) ..., z) of its values, grouped freely, in order.
 ///
 /// \param keys        a range, or two iterators, or an iterator and a device_count; visible to `where`. Keys are
-///                    trivially copyable and have a default constructor.
+///                    trivially copyable.
 /// \param values      a range as long as keys, or an iterator; visible to `where`. They add up in accumulator_of<V>.
 /// \param keys_out, values_out  iterators or ranges; visible to `where`; none of the inputs. \pre room for all runs:
 ///                    that is not checked, and nothing behind them is touched.

@@ -37,9 +37,11 @@
 #include <pmpp/block/merge_runs.hpp>
 #include <pmpp/block/segmented_sort.hpp>
 #include <pmpp/block/short_segments.hpp>
+#include <pmpp/core/callable.hpp>
 #include <pmpp/core/config.hpp>
 #include <pmpp/core/operators.hpp>
 #include <pmpp/core/range.hpp>
+#include <pmpp/core/stored.hpp>
 #include <pmpp/execution.hpp>
 #include <pmpp/host/parallel_for.hpp>
 #include <pmpp/launch.hpp>
@@ -846,10 +848,9 @@ auto merging_order(const Comp& comp) {
 }
 
 template <sort_tuning Tuning, class P, class Data, class Offsets, class Comp>
-void sort_segments(const char* function, const P& where, const input<Data>& in, const input<Offsets>& offsets,
-                   const Comp& comp) {
+void sort_stored_segments(const char* function, const P& where, const input<Data>& in, const input<Offsets>& offsets,
+                          const Comp& comp) {
   using T = value_of<Data>;
-  require_sortable<P, Comp, T>();
   require_offsets(function, offsets);
   check_offsets(where, in, offsets);
   if constexpr (kernel_execution<P>) {
@@ -859,6 +860,12 @@ void sort_segments(const char* function, const P& where, const input<Data>& in, 
   } else {
     segmented_sort_on_host<Tuning, T>(where, in.first, offsets.first, offsets.count.get() - 1, comp);
   }
+}
+template <sort_tuning Tuning, class P, class Data, class Offsets, class Comp>
+void sort_segments(const char* function, const P& where, const input<Data>& in, const input<Offsets>& offsets,
+                   const Comp& comp) {
+  if constexpr (require_marked<gpu_execution<P>, Comp>() && require_sortable<Comp, value_of<Data>>())
+    sort_stored_segments<Tuning>(function, where, with_stored(in), offsets, on_values<value_of<Data>>(comp));
 }
 
 }  // namespace detail

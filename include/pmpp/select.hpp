@@ -29,11 +29,13 @@
 #include <pmpp/block/scan.hpp>
 #include <pmpp/block/tile_pipeline.hpp>
 #include <pmpp/block/vector_range.hpp>
+#include <pmpp/core/callable.hpp>
 #include <pmpp/core/config.hpp>
 #include <pmpp/core/iterator.hpp>
 #include <pmpp/core/math.hpp>
 #include <pmpp/core/operators.hpp>
 #include <pmpp/core/range.hpp>
+#include <pmpp/core/stored.hpp>
 #include <pmpp/execution.hpp>
 #include <pmpp/host/parallel_for.hpp>
 #include <pmpp/launch.hpp>
@@ -61,10 +63,14 @@ namespace detail {
 template <class Pred, bool Wanted>
 struct keep_where {
   static constexpr bool neighbours = false;
+  template <bool OnGpu, class T>
+  static constexpr bool allowed() {
+    return require_marked<OnGpu, Pred>() && require_predicate<Pred, T>();
+  }
   Pred pred;
   template <class T>
   PMPP_HOST_DEVICE bool test(const T& x) const {
-    return static_cast<bool>(pred(x)) == Wanted;
+    return static_cast<bool>(pred(value_of_stored(x))) == Wanted;
   }
   template <class T>
   PMPP_HOST_DEVICE static const T& element(const T& x) {
@@ -75,6 +81,10 @@ struct keep_where {
 /// Of pairs of element and flag.
 struct keep_flagged {
   static constexpr bool neighbours = false;
+  template <bool OnGpu, class T>
+  static constexpr bool allowed() {
+    return true;
+  }
   template <class T, class Flag>
   PMPP_HOST_DEVICE static bool test(const pair<T, Flag>& x) {
     return static_cast<bool>(x.second);
@@ -89,10 +99,14 @@ struct keep_flagged {
 template <class Eq>
 struct keep_first {
   static constexpr bool neighbours = true;
+  template <bool OnGpu, class T>
+  static constexpr bool allowed() {
+    return require_marked<OnGpu, Eq>() && require_equivalence<Eq, T>();
+  }
   Eq eq;
   template <class T>
   PMPP_HOST_DEVICE bool test(const T& before, const T& x) const {
-    return !static_cast<bool>(eq(before, x));
+    return !static_cast<bool>(eq(value_of_stored(before), value_of_stored(x)));
   }
   template <class T>
   PMPP_HOST_DEVICE static const T& element(const T& x) {
@@ -505,7 +519,7 @@ selection select_on_host(const host_policy& where, const input<In>& in, Out out,
 /// Where an output starts, checked as far as it can be: how many elements will come is not known.
 template <class O>
 auto unbounded_output(const char* function, const char* argument, O& out, std::int64_t n) {
-  auto first = unwrap(begin_of(out));
+  auto first = with_stored(unwrap(begin_of(out)));
   require_not_null(function, argument, first, n);
   return first;
 }
@@ -513,13 +527,15 @@ auto unbounded_output(const char* function, const char* argument, O& out, std::i
 template <select_tuning Tuning, class P, class In, class Out, class OutFalse, class Select>
 selection select_and_wait(const char* function, const P& where, const input<In>& in, Out out, OutFalse out_false,
                           const Select& select) {
-  if constexpr (kernel_execution<P>) {
+  if constexpr (!Select::template allowed<gpu_execution<P>, value_of<In>>()) {
+    return {};
+  } else if constexpr (kernel_execution<P>) {
     reply<selection, P> answer(function, where);
-    select_on_blocks<Tuning>(function, answer.policy(), in, out, out_false, store_selection{answer.target()}, select,
-                             answer.done());
+    select_on_blocks<Tuning>(function, answer.policy(), with_stored(in), out, out_false,
+                             store_selection{answer.target()}, select, answer.done());
     return answer.wait();
   } else {
-    return select_on_host(where, in, out, out_false, select);
+    return select_on_host(where, with_stored(in), out, out_false, select);
   }
 }
 
@@ -538,11 +554,13 @@ auto count_sink(const char* function, [[maybe_unused]] const P& where, C& count_
 template <select_tuning Tuning, class P, class In, class Out, class OutFalse, class C, class Select>
 void select_and_store(const char* function, const P& where, const input<In>& in, Out out, OutFalse out_false,
                       C& count_out, const Select& select) {
-  const auto sink = count_sink(function, where, count_out);
-  if constexpr (kernel_execution<P>)
-    select_on_blocks<Tuning>(function, where, in, out, out_false, sink, select, completion{});
+  [[maybe_unused]] const auto sink = count_sink(function, where, count_out);
+  if constexpr (!Select::template allowed<gpu_execution<P>, value_of<In>>())
+    return;
+  else if constexpr (kernel_execution<P>)
+    select_on_blocks<Tuning>(function, where, with_stored(in), out, out_false, sink, select, completion{});
   else
-    sink(select_on_host(where, in, out, out_false, select));
+    sink(select_on_host(where, with_stored(in), out, out_false, select));
 }
 
 template <select_tuning Tuning, class P, class In, class O, class Select>
@@ -571,7 +589,7 @@ auto with_flags(const char* function, R& r, F& flags) {
 /// Copies the elements for which pred is true, in their order.
 ///
 /// \param r     a range, or two iterators, or an iterator and a device_count; visible to `where`. On kernels and host
-///              elements are trivially copyable and have a default constructor.
+///              elements are trivially copyable.
 /// \param out   an iterator or a range; visible to `where`. \pre room for the kept elements: that is not checked, and
 ///              nothing behind them is touched.
 /// \param pred  callable on `where`'s machine; called once for each element, in no particular order.

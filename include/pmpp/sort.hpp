@@ -22,9 +22,11 @@
 
 #include <pmpp/block/merge_runs.hpp>
 #include <pmpp/block/sort.hpp>
+#include <pmpp/core/callable.hpp>
 #include <pmpp/core/config.hpp>
 #include <pmpp/core/operators.hpp>
 #include <pmpp/core/range.hpp>
+#include <pmpp/core/stored.hpp>
 #include <pmpp/execution.hpp>
 #include <pmpp/host/parallel_for.hpp>
 #include <pmpp/launch.hpp>
@@ -244,7 +246,9 @@ struct compare_all_kernel {
         else if (first > own)
           count([&](const T& other, int) { return static_cast<bool>(a.comp(other, mine)); });
         else
-          count([&](const T& other, int j) { return j < block.lane() ? !a.comp(mine, other) : static_cast<bool>(a.comp(other, mine)); });
+          count([&](const T& other, int j) {
+            return j < block.lane() ? !a.comp(mine, other) : static_cast<bool>(a.comp(other, mine));
+          });
       }
       simt::atomic_add(&memory.place[block.lane()], static_cast<unsigned>(before));
     }
@@ -300,7 +304,9 @@ struct rank_runs_kernel {
     for (int r = block.warp(); r < runs; r += warps) {
       if (r == own) continue;
       const int length = smaller(run, all - r * run), samples_of_run = length / step;
-      const auto precedes = [&](const T& other, const T& x) { return r < own ? !a.comp(x, other) : static_cast<bool>(a.comp(other, x)); };
+      const auto precedes = [&](const T& other, const T& x) {
+        return r < own ? !a.comp(x, other) : static_cast<bool>(a.comp(other, x));
+      };
       int low = 0, high = 0;  // samples in front of the least and of the greatest
       for (int first = 0; first < samples_of_run; first += simt::warp_size) {
         const int i = first + block.lane();
@@ -617,26 +623,16 @@ inline void check_bits(const char* function, const key_bits& range, int width) {
   });
 }
 
-/// Whether Comp can be called with two elements where P runs. Not asked for a GPU: the stand-in that nvcc gives the host for
-/// a __device__ lambda cannot be called.
-template <class P, class Comp, class T>
-concept compares_on = gpu_execution<P> || requires(const Comp& comp, const T& x, const T& y) {
-  comp(x, y);
-};
-
-/// Refuses, when it compiles, elements that cannot be sorted where P runs.
-template <class P, class Comp, class T>
-constexpr void require_sortable() {
+/// Refuses, when it compiles, elements that cannot be sorted.
+template <class Comp, class T>
+constexpr bool require_sortable() {
   static_assert(std::is_trivially_copyable_v<T>, "pmpp: sorted elements must be trivially copyable");
-  static_assert(compares_on<P, Comp, T>,
-                "pmpp: the comparator, when const, cannot be called with two elements: comp(x, y)");
+  return std::is_trivially_copyable_v<T> && require_order<Comp, T>();
 }
 
-/// Sorts `in` into `data`, which may be the same.
-template <sort_tuning Tuning, class T, class P, class In, class Data, class Comp, class Bits = all_key_bits>
-void sort_elements(const char* function, const P& where, const In& in, const Data& data, const item_count& count,
-                   const Comp& comp, const Bits& bits = {}) {
-  require_sortable<P, Comp, T>();
+template <sort_tuning Tuning, class T, class P, class In, class Data, class Comp, class Bits>
+void sort_stored(const char* function, const P& where, const In& in, const Data& data, const item_count& count,
+                 const Comp& comp, const Bits& bits) {
   using parts = sorted_parts<T, Comp>;
   constexpr bool by_digits = parts::order::known, some_bits = std::is_same_v<Bits, key_bits>;
   static_assert(!some_bits || (by_digits && std::is_integral_v<typename parts::key>),
@@ -665,9 +661,18 @@ void sort_elements(const char* function, const P& where, const In& in, const Dat
     } else {
       merge_sort<Tuning, T>(where, in, data, count, parts::comparator(code_less<code>(range)));
     }
-  } else if constexpr (compares_on<P, Comp, T>) {
+  } else {
     if (count.bound > 0) merge_sort<Tuning, T>(where, in, data, count, comp);
   }
+}
+
+/// Sorts `in` into `data`, which may be the same.
+template <sort_tuning Tuning, class T, class P, class In, class Data, class Comp, class Bits = all_key_bits>
+void sort_elements(const char* function, const P& where, const In& in, const Data& data, const item_count& count,
+                   const Comp& comp, const Bits& bits = {}) {
+  if constexpr (require_marked<gpu_execution<P>, Comp>() && require_sortable<Comp, T>())
+    sort_stored<Tuning, stored_as<T>>(function, where, with_stored(in), with_stored(data), count, on_values<T>(comp),
+                                      bits);
 }
 
 /// Whether a pair of neighbours is out of order.
@@ -685,7 +690,7 @@ struct descends {
 /// Sorts r. Stable: elements that are equal under comp keep their order.
 ///
 /// \param r     a range, or two iterators, or an iterator and a device_count; visible to `where`. Elements are trivially
-///              copyable, with a default constructor, up to about 450 bytes.
+///              copyable, up to about 450 bytes.
 /// \param comp  a strict weak order, callable on `where`'s machine: comp(x, y) says that x must precede y. Asked about
 ///              elements only. Where it contradicts itself elements may be missing or come twice, but nothing else is
 ///              read or written.
@@ -706,8 +711,8 @@ template <sort_tuning Tuning = sort_tuning{}, execution_policy P, random_access_
           class Bits = all_key_bits>
 void sort(const P& where, R&& r, Comp comp = {}, Bits bits = {}) {
   const auto in = detail::input_of("sort", r);
-  detail::require_writable<decltype(in.first)>();
-  detail::sort_elements<Tuning, element_value<R>>("sort", where, in.first, in.first, in.count, comp, bits);
+  if constexpr (detail::require_writable<decltype(in.first)>())
+    detail::sort_elements<Tuning, element_value<R>>("sort", where, in.first, in.first, in.count, comp, bits);
 }
 
 /// The same; sort is stable already.
@@ -715,8 +720,8 @@ template <sort_tuning Tuning = sort_tuning{}, execution_policy P, random_access_
           class Bits = all_key_bits>
 void stable_sort(const P& where, R&& r, Comp comp = {}, Bits bits = {}) {
   const auto in = detail::input_of("stable_sort", r);
-  detail::require_writable<decltype(in.first)>();
-  detail::sort_elements<Tuning, element_value<R>>("stable_sort", where, in.first, in.first, in.count, comp, bits);
+  if constexpr (detail::require_writable<decltype(in.first)>())
+    detail::sort_elements<Tuning, element_value<R>>("stable_sort", where, in.first, in.first, in.count, comp, bits);
 }
 
 /// Sorts keys as sort does, and moves the value of each key along with it.
@@ -773,8 +778,9 @@ template <execution_policy P, random_access_range R, class Comp = less>
   const auto in = detail::input_of("is_sorted", r);
   const std::int64_t pairs = in.count.bound - 1;
   if (pairs < 1) return true;
-  return !transform_reduce(where, in.first, in.first + pairs, in.first + 1, false, logical_or{},
-                           detail::descends<Comp>{comp});
+  if constexpr (detail::require_order<Comp, element_value<R>>())
+    return !transform_reduce(where, in.first, in.first + pairs, in.first + 1, false, logical_or{},
+                             detail::descends<Comp>{comp});
 }
 
 // The same for two iterators, or an iterator and a device_count.

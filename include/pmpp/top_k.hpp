@@ -29,9 +29,11 @@
 #include <type_traits>
 
 #include <pmpp/block/sort.hpp>
+#include <pmpp/core/callable.hpp>
 #include <pmpp/core/config.hpp>
 #include <pmpp/core/operators.hpp>
 #include <pmpp/core/range.hpp>
+#include <pmpp/core/stored.hpp>
 #include <pmpp/execution.hpp>
 #include <pmpp/host/parallel_for.hpp>
 #include <pmpp/launch.hpp>
@@ -485,7 +487,7 @@ auto checked_top_k_output(const char* function, Values& values_out, Indices& ind
                           std::int64_t k) {
   check_output(function, "values_out", values_out, places);
   check_output(function, "indices_out", indices_out, places);
-  const auto values = unwrap(begin_of(values_out));
+  const auto values = with_stored(unwrap(begin_of(values_out)));
   const auto indices = unwrap(begin_of(indices_out));
   static_assert(std::is_integral_v<output_element<Indices>>, "pmpp::top_k: indices_out must take an integer");
   return top_k_output<std::remove_const_t<decltype(values)>, std::remove_const_t<decltype(indices)>>{values, indices,
@@ -505,7 +507,7 @@ inline void check_k(const char* function, std::int64_t k, std::int64_t most) {
 /// would put in front.
 ///
 /// \param r            a range, or two iterators, or an iterator and a device_count; visible to `where`; not changed.
-///                     Elements are trivially copyable, with a default constructor.
+///                     Elements are trivially copyable.
 /// \param k            0 <= k <= n.
 /// \param values_out   an iterator, or a range with room for k elements; visible to `where`; does not overlap r.
 /// \param indices_out  the same for integers that can hold n: values_out[i] is r[indices_out[i]].
@@ -525,9 +527,10 @@ template <top_k_tuning Tuning = top_k_tuning{}, execution_policy P, random_acces
           class Comp = greater>
 void top_k(const P& where, R&& r, std::int64_t k, V&& values_out, X&& indices_out, Comp comp = {}) {
   const char* const function = "top_k";
-  using T = element_value<R>;
+  using T = detail::stored_as<element_value<R>>;
   static_assert(std::is_trivially_copyable_v<T>, "pmpp: elements of top_k must be trivially copyable");
-  const auto in = detail::input_of(function, r);
+  const auto in = detail::with_stored(detail::input_of(function, r));
+  const auto order = detail::ordered_by<gpu_execution<P>, element_value<R>>(comp);
   const std::int64_t n = in.count.bound;
   detail::check_k(function, k, n);
   const auto target = detail::checked_top_k_output(function, values_out, indices_out, k, k);
@@ -535,11 +538,11 @@ void top_k(const P& where, R&& r, std::int64_t k, V&& values_out, X&& indices_ou
   if constexpr (kernel_execution<P>) {
     detail::check_reachable(where, function, zip_iterator{in.first, zip_iterator{target.values, target.indices}});
     if (n <= std::int64_t(1) << 32)
-      detail::top_k_on_blocks<Tuning, std::uint32_t, T>(where, in, target, k, comp);
+      detail::top_k_on_blocks<Tuning, std::uint32_t, T>(where, in, target, k, order);
     else
-      detail::top_k_on_blocks<Tuning, std::int64_t, T>(where, in, target, k, comp);
+      detail::top_k_on_blocks<Tuning, std::int64_t, T>(where, in, target, k, order);
   } else {
-    detail::top_k_on_host<T>(where, in.first, 0, in.count.get(), 0, k, target, detail::merging_order<T>(comp));
+    detail::top_k_on_host<T>(where, in.first, 0, in.count.get(), 0, k, target, detail::merging_order<T>(order));
   }
 }
 
@@ -560,9 +563,10 @@ template <top_k_tuning Tuning = top_k_tuning{}, execution_policy P, random_acces
 void segmented_top_k(const P& where, R&& r, Offsets&& offsets, std::int64_t k, V&& values_out, X&& indices_out,
                      Comp comp = {}) {
   const char* const function = "segmented_top_k";
-  using T = element_value<R>;
+  using T = detail::stored_as<element_value<R>>;
   static_assert(std::is_trivially_copyable_v<T>, "pmpp: elements of top_k must be trivially copyable");
-  const auto in = detail::input_of(function, r);
+  const auto in = detail::with_stored(detail::input_of(function, r));
+  const auto order = detail::ordered_by<gpu_execution<P>, element_value<R>>(comp);
   const auto at = detail::input_of(function, offsets);
   detail::require_offsets(function, at);
   const std::int64_t n = in.count.bound, segments = at.count.bound - 1;
@@ -573,12 +577,12 @@ void segmented_top_k(const P& where, R&& r, Offsets&& offsets, std::int64_t k, V
   if constexpr (kernel_execution<P>) {
     detail::check_reachable(where, function, zip_iterator{in.first, zip_iterator{target.values, target.indices}});
     if (n <= std::int64_t(1) << 32)
-      detail::segmented_top_k_on_blocks<Tuning, std::uint32_t, T>(where, in, at, target, k, comp);
+      detail::segmented_top_k_on_blocks<Tuning, std::uint32_t, T>(where, in, at, target, k, order);
     else
-      detail::segmented_top_k_on_blocks<Tuning, std::int64_t, T>(where, in, at, target, k, comp);
+      detail::segmented_top_k_on_blocks<Tuning, std::int64_t, T>(where, in, at, target, k, order);
   } else {
     detail::segmented_top_k_on_host<T>(where, in.first, at.first, at.count.get() - 1, k, target,
-                                       detail::merging_order<T>(comp));
+                                       detail::merging_order<T>(order));
   }
 }
 

@@ -17,11 +17,13 @@
 #include <type_traits>
 
 #include <pmpp/block/load_store.hpp>
+#include <pmpp/core/callable.hpp>
 #include <pmpp/core/config.hpp>
 #include <pmpp/core/iterator.hpp>
 #include <pmpp/core/math.hpp>
 #include <pmpp/core/operators.hpp>
 #include <pmpp/core/range.hpp>
+#include <pmpp/core/stored.hpp>
 #include <pmpp/execution.hpp>
 #include <pmpp/host/parallel_for.hpp>
 #include <pmpp/launch.hpp>
@@ -97,8 +99,12 @@ struct for_each_kernel {
 };
 
 /// Writes in[i] to out[i]: the one loop under transform, fill and iota.
-template <transform_tuning Tuning, class P, class In, class Out>
-void copy_elements(const P& where, const input<In>& in, Out out) {
+template <transform_tuning Tuning, class P, class Given, class Target>
+void copy_elements(const P& where, const input<Given>& given, const Target& given_out) {
+  const auto in = with_stored(given);
+  const auto out = with_stored(given_out);
+  using In = std::remove_const_t<decltype(in.first)>;
+  using Out = std::remove_const_t<decltype(out)>;
   const std::int64_t n = in.count.bound;
   if constexpr (std::is_same_v<P, seq_policy>) {
     for (std::int64_t i = 0, end = in.count.get(); i < end; ++i) out[i] = in.first[i];
@@ -126,7 +132,9 @@ auto transform_input(const char* function, const P& where, const input<In>& in, 
   const auto first = begin_of(out);
   auto target = unwrap(first);
   check_overlap(function, in.first, in.count, target);
-  copy_elements<Tuning>(where, mapped<value_of<decltype(target)>>(in, f), target);
+  using T = value_of<decltype(target)>;
+  if constexpr (require_marked<gpu_execution<P>, F>() && require_function<T, F, value_of<In>>())
+    copy_elements<Tuning>(where, mapped<T>(in, f), target);
   return first + in.count.bound;
 }
 
@@ -144,7 +152,9 @@ template <transform_tuning Tuning = transform_tuning{}, execution_policy P, rand
 It for_each(const P& where, It first, End last, F f) {
   const auto in = detail::input_of("for_each", first, last);
   const std::int64_t n = in.count.bound;
-  if constexpr (std::is_same_v<P, seq_policy>) {
+  if constexpr (!(detail::require_marked<gpu_execution<P>, F>() && detail::require_function<void, F, value_of<It>>())) {
+    return first;
+  } else if constexpr (std::is_same_v<P, seq_policy>) {
     for (std::int64_t i = 0, end = in.count.get(); i < end; ++i) f(in.first[i]);
   } else if constexpr (std::is_same_v<P, host_policy>) {
     host_loop::parallel_ranges(where, in.count.get(), [&](std::int64_t begin, std::int64_t end) {

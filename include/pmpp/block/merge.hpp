@@ -53,7 +53,6 @@ struct staged_input {
 };
 using pmpp::detail::element_as;
 
-
 /// out[i] = x; also for an output of keys and values.
 template <class Out, class T>
 PMPP_HOST_DEVICE void assign(const Out& out, std::int64_t i, const T& x) {

@@ -215,9 +215,8 @@ template <class F>
 struct apply_to_pair {
   F f;
   template <class A, class B>
-  PMPP_HOST_DEVICE constexpr auto operator()(const pair<A, B>& p) const {
-    return f(p.first, p.second);
-  }
+  requires requires(const F& g, const pair<A, B>& p) { g(p.first, p.second); }
+  PMPP_HOST_DEVICE constexpr auto operator()(const pair<A, B>& p) const { return f(p.first, p.second); }
 };
 
 /// An element as a value of another type; pairs member by member.
@@ -225,7 +224,9 @@ template <class T, class U>
 PMPP_HOST_DEVICE T element_as(const U& x) {
   if constexpr (std::is_same_v<T, U>)
     return x;
-  else if constexpr (requires { T{element_as<decltype(T::first)>(x.first), element_as<decltype(T::second)>(x.second)}; })
+  else if constexpr (requires {
+                       T{element_as<decltype(T::first)>(x.first), element_as<decltype(T::second)>(x.second)};
+                     })
     return T{element_as<decltype(T::first)>(x.first), element_as<decltype(T::second)>(x.second)};
   else
     return static_cast<T>(x);

@@ -14,17 +14,17 @@
 namespace pmpp::inline PMPP_BACKEND {
 
 // clang-format off
-struct plus        { template <class A, class B> PMPP_HOST_DEVICE constexpr auto operator()(const A& a, const B& b) const { return a + b; } };
-struct minus       { template <class A, class B> PMPP_HOST_DEVICE constexpr auto operator()(const A& a, const B& b) const { return a - b; } };
-struct multiplies  { template <class A, class B> PMPP_HOST_DEVICE constexpr auto operator()(const A& a, const B& b) const { return a * b; } };
-struct logical_and { template <class A, class B> PMPP_HOST_DEVICE constexpr bool operator()(const A& a, const B& b) const { return a && b; } };
-struct logical_or  { template <class A, class B> PMPP_HOST_DEVICE constexpr bool operator()(const A& a, const B& b) const { return a || b; } };
-struct bit_and     { template <class A, class B> PMPP_HOST_DEVICE constexpr auto operator()(const A& a, const B& b) const { return a & b; } };
-struct bit_or      { template <class A, class B> PMPP_HOST_DEVICE constexpr auto operator()(const A& a, const B& b) const { return a | b; } };
-struct bit_xor     { template <class A, class B> PMPP_HOST_DEVICE constexpr auto operator()(const A& a, const B& b) const { return a ^ b; } };
-struct less        { template <class A, class B> PMPP_HOST_DEVICE constexpr bool operator()(const A& a, const B& b) const { return a < b; } };
-struct greater     { template <class A, class B> PMPP_HOST_DEVICE constexpr bool operator()(const A& a, const B& b) const { return b < a; } };
-struct equal_to    { template <class A, class B> PMPP_HOST_DEVICE constexpr bool operator()(const A& a, const B& b) const { return a == b; } };
+struct plus        { template <class A, class B> requires requires(const A& a, const B& b) { a + b; } PMPP_HOST_DEVICE constexpr auto operator()(const A& a, const B& b) const { return a + b; } };
+struct minus       { template <class A, class B> requires requires(const A& a, const B& b) { a - b; } PMPP_HOST_DEVICE constexpr auto operator()(const A& a, const B& b) const { return a - b; } };
+struct multiplies  { template <class A, class B> requires requires(const A& a, const B& b) { a * b; } PMPP_HOST_DEVICE constexpr auto operator()(const A& a, const B& b) const { return a * b; } };
+struct logical_and { template <class A, class B> requires requires(const A& a, const B& b) { a && b; } PMPP_HOST_DEVICE constexpr bool operator()(const A& a, const B& b) const { return a && b; } };
+struct logical_or  { template <class A, class B> requires requires(const A& a, const B& b) { a || b; } PMPP_HOST_DEVICE constexpr bool operator()(const A& a, const B& b) const { return a || b; } };
+struct bit_and     { template <class A, class B> requires requires(const A& a, const B& b) { a & b; } PMPP_HOST_DEVICE constexpr auto operator()(const A& a, const B& b) const { return a & b; } };
+struct bit_or      { template <class A, class B> requires requires(const A& a, const B& b) { a | b; } PMPP_HOST_DEVICE constexpr auto operator()(const A& a, const B& b) const { return a | b; } };
+struct bit_xor     { template <class A, class B> requires requires(const A& a, const B& b) { a ^ b; } PMPP_HOST_DEVICE constexpr auto operator()(const A& a, const B& b) const { return a ^ b; } };
+struct less        { template <class A, class B> requires requires(const A& a, const B& b) { a < b; } PMPP_HOST_DEVICE constexpr bool operator()(const A& a, const B& b) const { return static_cast<bool>(a < b); } };
+struct greater     { template <class A, class B> requires requires(const A& a, const B& b) { b < a; } PMPP_HOST_DEVICE constexpr bool operator()(const A& a, const B& b) const { return static_cast<bool>(b < a); } };
+struct equal_to    { template <class A, class B> requires requires(const A& a, const B& b) { a == b; } PMPP_HOST_DEVICE constexpr bool operator()(const A& a, const B& b) const { return static_cast<bool>(a == b); } };
 struct identity    { template <class T> PMPP_HOST_DEVICE constexpr T operator()(const T& x) const { return x; } };
 // clang-format on
 
@@ -92,9 +92,10 @@ inline constexpr T identity_of = detail::identity_value<Op, T>::value;
 /// True where the order of operands is known not to matter: the operators above on arithmetic types. Everything else
 /// keeps its order.
 template <class Op, class T>
-inline constexpr bool is_known_commutative = std::is_arithmetic_v<T>&& requires {
-  detail::identity_value<Op, T>::value;
-};
+inline constexpr bool is_known_commutative = false;
+template <class Op, class T>
+requires std::is_arithmetic_v<T>
+inline constexpr bool is_known_commutative<Op, T> = requires { detail::identity_value<Op, T>::value; };
 
 namespace detail {
 

@@ -152,14 +152,17 @@ auto begin_of(O&& out) {
 
 /// Refuses, when it compiles, an iterator through which elements cannot be written, or not by several threads at once.
 template <class It>
-constexpr void require_writable() {
+constexpr bool require_writable() {
   using reference = decltype(std::declval<It>()[0]);
-  static_assert(!std::is_same_v<reference, value_of<It>>,
-                "pmpp: what is written through this iterator would be lost: it gives its elements by value");
-  static_assert(!std::is_const_v<std::remove_reference_t<reference>>, "pmpp: the elements to write are const");
-  static_assert(!(std::is_same_v<value_of<It>, bool> && std::is_class_v<reference>),
+  constexpr bool is_lost = std::is_same_v<reference, value_of<It>>;
+  constexpr bool is_const = std::is_const_v<std::remove_reference_t<reference>>;
+  constexpr bool is_packed = std::is_same_v<value_of<It>, bool> && std::is_class_v<reference>;
+  static_assert(!is_lost, "pmpp: what is written through this iterator would be lost: it gives its elements by value");
+  static_assert(!is_const, "pmpp: the elements to write are const");
+  static_assert(!is_packed,
                 "pmpp: std::vector<bool> packs its elements, threads would overwrite each other's: take another "
                 "container, as std::vector<char>");
+  return !is_lost && !is_const && !is_packed;
 }
 
 /// Throws std::length_error if `data` is a range of fewer than n elements, std::invalid_argument if it is null.

@@ -112,6 +112,14 @@ public:
   requires(Memory::stream_ordered) buffer(const R& range, const S& stream)
       : buffer(place{stream, true}, as_span(range)) {}
 
+  /// Refused: numbers are a size and a value.
+  template <class A, class B, class C, class... More>
+  requires(!stream_like<C>) buffer(const A&, const B&, const C&, const More&...) {
+    static_assert(sizeof(C) == 0,
+                  "pmpp: a buffer is not made of a list of values, as {3, 1} are a size and a value: write "
+                  "device_buffer<int>{std::array{1, 2, 3}}");
+  }
+
   buffer(const buffer&) = delete;
   buffer& operator=(const buffer&) = delete;
 
@@ -153,6 +161,15 @@ public:
   requires(Memory::host_visible) const T& operator[](I index) const {
     check_index(static_cast<std::int64_t>(index), static_cast<std::int64_t>(size_), Memory::name);
     return data_[static_cast<std::size_t>(index)];
+  }
+
+  /// Refused: each element would be a transfer of its own.
+  template <std::integral I>
+  requires(!Memory::host_visible) const T& operator[](I) const {
+    static_assert(sizeof(I) == 0,
+                  "pmpp: the host cannot read one element of device memory: copy what you want to see, "
+                  "with pmpp::to_host or pmpp::copy, or pass data() to a kernel");
+    return *data_;
   }
 
   /// Makes the size `count`; all contents are indeterminate afterwards. Up to capacity() this only changes the size.

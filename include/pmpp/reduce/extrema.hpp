@@ -2,11 +2,9 @@
 //
 // Extremal elements: min_element, max_element, minmax_element. Part of reduce.hpp, which includes this file.
 //
-//   1. An element becomes a pair of its value and its index; the reduction keeps the better pair, of equals the one
-//   with
-//      the smaller index. Indices decide ties wherever the operands come from, so the order of operands does not matter
-//      and every lane keeps an accumulator of its own; within a lane indices only grow, so a comparison of values is
-//      enough there.
+//   1. An element becomes a pair of its value and its index; the reduction keeps the better pair, of equals the one with the
+//      smaller index. So the order of operands does not matter and every lane keeps an accumulator of its own; within a lane
+//      indices only grow, so a comparison of values is enough there.
 //   2. The index travels as two words: a 4-byte value and its index fit one message between blocks.
 //   3. On the host SIMD finds the extreme value of 256 elements; its place is looked up only where it is a new best.
 //
@@ -83,7 +81,9 @@ A fold_task(const transform_iterator<zip_iterator<It, counting_iterator<std::int
   using V = value_of<It>;
   constexpr int lanes = 16, piece = 256;
   const It x = in.base.a;
-  const auto before = [&](const V& a, const V& b) { return static_cast<bool>(Greatest ? op.comp(b, a) : op.comp(a, b)); };
+  const auto before = [&](const V& a, const V& b) {
+    return static_cast<bool>(Greatest ? op.comp(b, a) : op.comp(a, b));
+  };
   const auto first_of = [&](const V& a, const V& b) { return before(b, a) ? b : a; };
   A best = in[begin];
   for (std::int64_t from = begin; from < end; from += piece) {
@@ -149,7 +149,7 @@ auto with_index(const input<In>& in) {
 
 template <reduce_tuning Tuning, bool Greatest, class P, class R, class Comp>
 auto extreme_element(const char* function, const P& where, R& r, Comp comp) {
-  const auto in = with_index(input_of(function, r));
+  const auto in = with_index(with_stored(input_of(function, r)));
   using A = value_of<decltype(in.first)>;
   const A found = reduce_and_wait<Tuning>(function, where, in, initial<A>{}, extremum<Comp, Greatest>{comp});
   return std::begin(r) + (found.index() < 0 ? 0 : found.index());
@@ -158,7 +158,7 @@ auto extreme_element(const char* function, const P& where, R& r, Comp comp) {
 template <reduce_tuning Tuning, bool Greatest, class P, class R, class O, class Comp>
 void extreme_element_into(const char* function, const P& where, R& r, O& out, Comp comp) {
   check_output(function, "out", out, 1);
-  const auto in = with_index(input_of(function, r));
+  const auto in = with_index(with_stored(input_of(function, r)));
   using A = value_of<decltype(in.first)>;
   const auto target = unwrap(begin_of(out));
   reduce_and_sink<Tuning>(where, in, initial<A>{}, extremum<Comp, Greatest>{comp},
@@ -176,31 +176,35 @@ void extreme_element_into(const char* function, const P& where, R& r, O& out, Co
 /// \throws as reduce. Cost: n elements read; one launch. Source: PMPP ch. 10. Example: test/reduce.cpp, extremal elements.
 template <reduce_tuning Tuning = reduce_tuning{}, execution_policy P, random_access_range R, class Comp = less>
 [[nodiscard]] auto min_element(const P& where, R&& r, Comp comp = {}) {
-  return detail::extreme_element<Tuning, false>("min_element", where, r, comp);
+  return detail::extreme_element<Tuning, false>("min_element", where, r, detail::ordered_in<gpu_execution<P>, R>(comp));
 }
 template <reduce_tuning Tuning = reduce_tuning{}, execution_policy P, random_access_range R, output O,
           class Comp = less>
 void min_element_into(const P& where, R&& r, O&& out, Comp comp = {}) {
-  detail::extreme_element_into<Tuning, false>("min_element_into", where, r, out, comp);
+  detail::extreme_element_into<Tuning, false>("min_element_into", where, r, out,
+                                              detail::ordered_in<gpu_execution<P>, R>(comp));
 }
 
 /// The first element that comes before no other under comp; as min_element.
 template <reduce_tuning Tuning = reduce_tuning{}, execution_policy P, random_access_range R, class Comp = less>
 [[nodiscard]] auto max_element(const P& where, R&& r, Comp comp = {}) {
-  return detail::extreme_element<Tuning, true>("max_element", where, r, comp);
+  return detail::extreme_element<Tuning, true>("max_element", where, r, detail::ordered_in<gpu_execution<P>, R>(comp));
 }
 template <reduce_tuning Tuning = reduce_tuning{}, execution_policy P, random_access_range R, output O,
           class Comp = less>
 void max_element_into(const P& where, R&& r, O&& out, Comp comp = {}) {
-  detail::extreme_element_into<Tuning, true>("max_element_into", where, r, out, comp);
+  detail::extreme_element_into<Tuning, true>("max_element_into", where, r, out,
+                                             detail::ordered_in<gpu_execution<P>, R>(comp));
 }
 
 /// {min_element, max_element} in one pass. Both are the first of equals (std::minmax_element returns the last maximum).
 template <reduce_tuning Tuning = reduce_tuning{}, execution_policy P, random_access_range R, class Comp = less>
 [[nodiscard]] auto minmax_element(const P& where, R&& r, Comp comp = {}) {
-  const auto in = detail::with_index(detail::input_of("minmax_element", r));
+  const auto in = detail::with_index(detail::with_stored(detail::input_of("minmax_element", r)));
   using E = value_of<decltype(in.first)>;
-  const detail::both_extrema<detail::extremum<Comp, false>, detail::extremum<Comp, true>> op{{comp}, {comp}};
+  const auto by = detail::ordered_in<gpu_execution<P>, R>(comp);
+  using order = std::remove_const_t<decltype(by)>;
+  const detail::both_extrema<detail::extremum<order, false>, detail::extremum<order, true>> op{{by}, {by}};
   const auto found = detail::reduce_and_wait<Tuning>(
       "minmax_element", where, detail::mapped<pair<E, E>>(in, detail::twice{}), detail::initial<pair<E, E>>{}, op);
   const auto first = std::begin(r);

@@ -25,6 +25,7 @@
 #include <pmpp/core/config.hpp>
 #include <pmpp/core/operators.hpp>
 #include <pmpp/core/range.hpp>
+#include <pmpp/core/stored.hpp>
 #include <pmpp/execution.hpp>
 #include <pmpp/host/parallel_for.hpp>
 #include <pmpp/launch.hpp>
@@ -48,10 +49,12 @@ namespace detail {
 
 /// What the result starts with. Without a value the first element starts it.
 template <class A>
-struct initial {
+struct initial_value {
   A value{};
   bool present = false;
 };
+template <class A>
+using initial = initial_value<stored_as<A>>;
 
 /// The type in which one row of T adds up before it joins an accumulator of type A: 8- and 16-bit integers need no
 /// 64-bit additions within a row (nor within one task of the host).
@@ -133,7 +136,7 @@ struct reduce_kernel {
     item_count count;
     plan known;  ///< for a count that the host knows; for its bound where only the device does
     Op op;
-    initial<A> init;
+    initial_value<A> init;
     Sink sink;
     unsigned* started;  ///< zero; counts the blocks that have started
     block::tile_state<A> partials;
@@ -270,7 +273,8 @@ private:
 
 /// Enqueues the reduction of `in` on a GPU or runs it in the emulator.
 template <reduce_tuning Tuning, class P, class In, class A, class Op, class Sink>
-void reduce_on_blocks(const P& where, const input<In>& in, const initial<A>& init, Op op, Sink sink, completion done) {
+void reduce_on_blocks(const P& where, const input<In>& in, const initial_value<A>& init, Op op, Sink sink,
+                      completion done) {
   check_reachable(where, "reduce", in.first);
   block::with_access(in.first, [&](auto items, std::int64_t lead) {
     using kernel = reduce_kernel<In, Op, A, Sink, items, Tuning>;
@@ -320,7 +324,7 @@ A fold_task(const In& in, std::int64_t begin, std::int64_t end, Op op) {
 
 /// seq: a left fold. host: fixed tasks, folded in order, so that the result does not depend on the number of threads.
 template <class P, class In, class A, class Op>
-A reduce_on_host(const P& where, const input<In>& in, const initial<A>& init, Op op) {
+A reduce_on_host(const P& where, const input<In>& in, const initial_value<A>& init, Op op) {
   const std::int64_t n = in.count.get();
   if (n == 0) return init.value;
   if constexpr (std::is_same_v<P, seq_policy>) {
@@ -349,16 +353,21 @@ struct write_to {
   }
 };
 
-template <reduce_tuning Tuning, class P, class In, class A, class Op, class Sink>
-void reduce_and_sink(const P& where, const input<In>& in, const initial<A>& init, Op op, Sink sink) {
+template <reduce_tuning Tuning, class P, class In, class A, class O, class Sink>
+void reduce_and_sink(const P& where, const input<In>& elements, const initial_value<A>& init, O combine, Sink sink) {
+  const auto in = stored_for<A>(elements);
+  const auto op = folding<gpu_execution<P>, A, value_of<In>>(combine);
   if constexpr (kernel_execution<P>)
     reduce_on_blocks<Tuning>(where, in, init, op, sink, completion{});
   else
     sink(reduce_on_host(where, in, init, op));
 }
 
-template <reduce_tuning Tuning, class P, class In, class A, class Op>
-A reduce_and_wait(const char* function, const P& where, const input<In>& in, const initial<A>& init, Op op) {
+template <reduce_tuning Tuning, class P, class In, class A, class O>
+A reduce_and_wait(const char* function, const P& where, const input<In>& elements, const initial_value<A>& init,
+                  O combine) {
+  const auto in = stored_for<A>(elements);
+  const auto op = folding<gpu_execution<P>, A, value_of<In>>(combine);
   if constexpr (kernel_execution<P>) {
     reply<A, P> answer(function, where);
     reduce_on_blocks<Tuning>(answer.policy(), in, init, op, write_to<A*>{answer.target()}, answer.done());
@@ -371,7 +380,7 @@ A reduce_and_wait(const char* function, const P& where, const input<In>& in, con
 template <reduce_tuning Tuning, class P, class In, class O, class A, class Op>
 void reduce_to_output(const char* function, const P& where, const input<In>& in, O& out, A init, Op op) {
   check_output(function, "out", out, 1);
-  const auto target = unwrap(begin_of(out));
+  const auto target = with_stored(unwrap(begin_of(out)));
   reduce_and_sink<Tuning>(where, in, initial<A>{init, true}, op,
                           write_to<std::remove_const_t<decltype(target)>>{target});
 }

@@ -73,9 +73,8 @@ struct parts_memory {
   part<A> warp[simt::warp_size];
 };
 
-/// What the lanes up to each one of a warp combine to. All lanes call. Whole: all have a value; then one ballot tells how
-/// far each lane reaches, which takes half of the instructions, and whether
-/// there are heads, not how many.
+/// What the lanes up to each one of a warp combine to. All lanes call. Whole: all have a value; then one ballot tells
+/// how far each lane reaches, which takes half of the instructions, and whether there are heads, not how many.
 template <bool Whole, class Block, class A, class Op>
 PMPP_HOST_DEVICE part<A> scan_parts(Block& block, part<A> p, const join_parts<A, Op>& join) {
   if constexpr (Whole) {
