@@ -20,7 +20,7 @@
 
 namespace hostile {
 
-#define GREEDY(name)   \
+#define GREEDY(name)    \
   template <class... A> \
   void name(A&&...) = delete;
 // clang-format off
@@ -41,8 +41,8 @@ GREEDY(warp_co_rank) GREEDY(with_access) GREEDY(with_flags) GREEDY(with_index) G
 GREEDY(zipped_with_start)
 // clang-format on
 #undef GREEDY
-template <class A, class B>
-void operator,(A&&, B&&) = delete;
+                                                                                    template <class A, class B>
+                                                                                    void operator,(A&&, B&&) = delete;
 template <class A>
 void operator&(A&&) = delete;
 
