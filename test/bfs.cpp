@@ -372,3 +372,13 @@ TEST_CASE("large graphs, two at once in two streams") {
   check_tree(n, list, 3, pmpp::to_host(d2), pmpp::to_host(p2), pmpp::to_host(r2)[0]);
 }
 #endif
+
+TEST_ALL_PLACES("vertices that are numbers of one byte") {
+  const typename where::policy policy{};
+  const auto offsets = where::put(std::vector<signed char>{0, 2, 4, 5, 6, 7, 8});  // a tree of two levels, both ways
+  const auto columns = where::put(std::vector<signed char>{1, 2, 3, 0, 0, 1, 5, 4});
+  const pmpp::csr_view<void, const signed char> graph{6, 6, offsets.data(), columns.data()};
+  auto distance = where::put(std::vector<int>(6, 77));
+  bfs(policy, undirected(graph), 0, distance);
+  CHECK(where::get(distance) == std::vector<int>{0, 1, 1, 2, -1, -1});
+}

@@ -89,3 +89,16 @@ TEST_CASE("bad input") {
   CHECK_THROWS_AS(pmpp::csr_from_triplets(device, -1, 2, rows, columns, values), std::invalid_argument);
   CHECK_THROWS_AS(pmpp::csr_from_triplets(device, std::int64_t(1) << 31, 2, rows, columns, values), std::length_error);
 }
+
+TEST_CASE("the transpose of a matrix and of a graph with narrow indices") {
+  const auto check = [](auto index) {
+    using I = decltype(index);
+    const auto a = pmpp::csr_matrix<float, I>::from_triplets(3, 40, {{0, 1, 2.0f}, {1, 0, 3.0f}, {1, 39, 5.0f}});
+    CHECK(transposed(pmpp::device, pmpp::device_csr_matrix<float, I>(a)).to_host().triplets() ==
+          a.transposed().triplets());
+    const auto g = pmpp::csr_graph<I>::from_edges(3, {{0, 1}, {2, 1}});
+    CHECK(transposed(pmpp::device, pmpp::device_csr_graph<I>(g)).to_host() == g.transposed());
+  };
+  check(short());
+  check(static_cast<signed char>(0));
+}

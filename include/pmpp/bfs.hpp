@@ -25,8 +25,6 @@
 #include <pmpp/bfs/host.hpp>
 #include <pmpp/bfs/kernel.hpp>
 #include <pmpp/check_each.hpp>
-#include <pmpp/core/check.hpp>
-#include <pmpp/core/config.hpp>
 #include <pmpp/core/csr_view.hpp>
 #include <pmpp/core/error.hpp>
 #include <pmpp/core/iterator.hpp>

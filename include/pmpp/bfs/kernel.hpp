@@ -23,6 +23,7 @@
 #pragma once
 
 #include <cstdint>
+#include <limits>
 #include <type_traits>
 
 #include <pmpp/block/grid_barrier.hpp>
@@ -140,6 +141,7 @@ struct bfs_kernel {
   static constexpr int warps = threads / simt::warp_size;
   static constexpr unsigned staging = 2 * simt::warp_size;
   static constexpr int unroll = 4;  ///< edges that a lane follows at once
+  static constexpr I most_edges = I(smaller(std::int64_t(Tuning.hub), std::int64_t(std::numeric_limits<I>::max())));
   static_assert(threads % simt::warp_size == 0 && Tuning.hub >= 1 && Tuning.one_block >= 1 && Tuning.alone >= 0 &&
                 Tuning.alpha >= 1 && Tuning.beta >= 1);
   using arguments = bfs_arguments<I, D, Parents>;
@@ -290,7 +292,7 @@ struct bfs_kernel {
       }
       if (thread == 0 && source < n) {
         const entry e = with_edges(static_cast<I>(source));
-        put(a.queue[0], e.degree > static_cast<I>(Tuning.hub) ? n - 1 : 0, e);
+        put(a.queue[0], e.degree > most_edges ? n - 1 : 0, e);
       }
       if (block.thread() == 0) memory.reached = 0;
     }
@@ -337,7 +339,7 @@ struct bfs_kernel {
       block.sync_warp();
       oldest += static_cast<unsigned>(count);
       staged -= count;
-      const bool hub = active && e.degree > static_cast<I>(Tuning.hub);
+      const bool hub = active && e.degree > most_edges;
       const unsigned hubs = block.ballot(hub), others = block.ballot(active && !hub), below = (1u << lane) - 1;
       const int edges = block.warp_add(active && !hub ? static_cast<int>(e.degree) : 0);
       unsigned long long place = 0, back = 0;
@@ -377,7 +379,7 @@ struct bfs_kernel {
     PMPP_HOST_DEVICE void append_to_own(bool has, const entry& e) {
       const unsigned votes = block.ballot(has), below = (1u << block.lane()) - 1;
       if (votes == 0) return;
-      const bool hub = has && e.degree > static_cast<I>(Tuning.hub);
+      const bool hub = has && e.degree > most_edges;
       const unsigned others = block.ballot(has && !hub);
       const int edges = block.warp_add(has && !hub ? static_cast<int>(e.degree) : 0);
       block_counts& c = memory.own_counts[own_slot];
