@@ -530,9 +530,10 @@ void radix_sort_on_blocks(const P& where, const KeysIn& keys_in, const ValuesIn&
                                               control});
   };
   using counts = radix_count_kernel<Code, KeysIn, threads>;
+  const bool least_counts = !fit_everywhere<P, counts> && !all_fit<counts>(m);
   if constexpr (!fit_everywhere<P, counts>)
-    if (!all_fit<counts>(m)) launch_counts(radix_count_kernel<Code, KeysIn, threads, true>{});
-  if (all_fit<counts>(m)) launch_counts(counts{});
+    if (least_counts) launch_counts(radix_count_kernel<Code, KeysIn, threads, true>{});
+  if (!least_counts) launch_counts(counts{});
   if (large) return launch_passes(large_pass{});
   if constexpr (!fit_everywhere<P, small_pass>)
     if (least) return launch_passes(least_pass{});
