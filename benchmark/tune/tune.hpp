@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // What the programs of this folder share. Each sweeps the candidates of one tuning and prints a specialisation of
-// pmpp::default_tuning for the GPU at hand:
+// pmpp::tuned for the GPU at hand:
 //
 //   1. Cases are drawn by a seed (the first argument): sizes log-uniform between 2^14 and 2^27 elements.
 //   2. For each case all candidates take turns, the default first; a candidate's time is the median of its samples.
@@ -115,9 +115,8 @@ void choose(const char* type, const std::vector<Tuning>& candidates, const std::
   if (best == 0)
     std::printf("// %s: the default is best\n", type);
   else
-    std::printf(
-        "template <>\ninline constexpr pmpp::%s pmpp::default_tuning<pmpp::%s>{%s};  // %.3f of the default's speed\n",
-        type, type, text_of(candidates[best]).c_str(), gain);
+    std::printf("template <>\ninline constexpr pmpp::%s pmpp::tuned<pmpp::%s>{%s};  // %.3f of the default's speed\n",
+                type, type, text_of(candidates[best]).c_str(), gain);
 }
 
 /// Sweeps: `cases` is a list of callables, each a case.

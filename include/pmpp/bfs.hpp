@@ -30,6 +30,7 @@
 #include <pmpp/core/iterator.hpp>
 #include <pmpp/core/math.hpp>
 #include <pmpp/core/range.hpp>
+#include <pmpp/core/tuning.hpp>
 #include <pmpp/execution.hpp>
 #include <pmpp/launch_together.hpp>
 #include <pmpp/memory/reachable.hpp>
@@ -252,7 +253,8 @@ void bfs_to_output(const P& where, const bfs_graph<I>& graph, const bfs_sources<
 /// \throws std::invalid_argument for a graph that is not square, null arrays, a source outside of it, or when the stream
 /// is being captured; std::length_error if distance or parent is too short; cuda_error, out_of_memory.
 /// Source: PMPP ch. 15; Beamer et al., Direction-optimizing breadth-first search, 2012. Example: test/bfs.cpp, by hand.
-template <bfs_tuning Tuning = bfs_tuning{}, execution_policy P, reachable_by<P> G, reachable_by<P> S, output_for<P> D>
+template <bfs_tuning Tuning = tuned<bfs_tuning>, execution_policy P, reachable_by<P> G, reachable_by<P> S,
+          output_for<P> D>
 bfs_result bfs(const P& where, const G& graph, const S& source, D&& distance) {
   const auto g = detail::graph_of(graph);
   detail::check_graph("bfs", where, g);
@@ -260,8 +262,8 @@ bfs_result bfs(const P& where, const G& graph, const S& source, D&& distance) {
   return detail::bfs_and_wait<Tuning>(where, g, sources, detail::distances_of("bfs", distance, g.out.rows),
                                       detail::no_parents{});
 }
-template <bfs_tuning Tuning = bfs_tuning{}, execution_policy P, reachable_by<P> G, reachable_by<P> S, output_for<P> D,
-          output_for<P> Parent>
+template <bfs_tuning Tuning = tuned<bfs_tuning>, execution_policy P, reachable_by<P> G, reachable_by<P> S,
+          output_for<P> D, output_for<P> Parent>
 bfs_result bfs(const P& where, const G& graph, const S& source, D&& distance, Parent&& parent) {
   const auto g = detail::graph_of(graph);
   detail::check_graph("bfs", where, g);
@@ -275,8 +277,8 @@ bfs_result bfs(const P& where, const G& graph, const S& source, D&& distance, Pa
 /// \param result  an iterator to contiguous memory, or a range with room for one; visible to `where`.
 /// Asynchronous on a GPU. Scratch from the workspace, or one allocation in stream order. \throws as bfs; std::length_error
 /// if result is an empty range. Example: test/bfs.cpp, bfs_into.
-template <bfs_tuning Tuning = bfs_tuning{}, execution_policy P, reachable_by<P> G, reachable_by<P> S, output_for<P> D,
-          output_for<P> O>
+template <bfs_tuning Tuning = tuned<bfs_tuning>, execution_policy P, reachable_by<P> G, reachable_by<P> S,
+          output_for<P> D, output_for<P> O>
 void bfs_into(const P& where, const G& graph, const S& source, D&& distance, O&& result) {
   const auto g = detail::graph_of(graph);
   detail::check_graph("bfs_into", where, g);
@@ -284,8 +286,8 @@ void bfs_into(const P& where, const G& graph, const S& source, D&& distance, O&&
   detail::bfs_to_output<Tuning>(where, g, sources, detail::distances_of("bfs_into", distance, g.out.rows),
                                 detail::no_parents{}, result);
 }
-template <bfs_tuning Tuning = bfs_tuning{}, execution_policy P, reachable_by<P> G, reachable_by<P> S, output_for<P> D,
-          output_for<P> Parent, output_for<P> O>
+template <bfs_tuning Tuning = tuned<bfs_tuning>, execution_policy P, reachable_by<P> G, reachable_by<P> S,
+          output_for<P> D, output_for<P> Parent, output_for<P> O>
 void bfs_into(const P& where, const G& graph, const S& source, D&& distance, Parent&& parent, O&& result) {
   const auto g = detail::graph_of(graph);
   detail::check_graph("bfs_into", where, g);

@@ -42,6 +42,7 @@
 #include <pmpp/core/math.hpp>
 #include <pmpp/core/matrix_view.hpp>
 #include <pmpp/core/overlap.hpp>
+#include <pmpp/core/tuning.hpp>
 #include <pmpp/core/volume_view.hpp>
 #include <pmpp/execution.hpp>
 #include <pmpp/host/parallel_for.hpp>
@@ -554,7 +555,7 @@ volume<T> volume_of(const volume_view<T>& v) {
 /// element; one launch.
 /// \throws std::invalid_argument for shapes that do not fit, an empty mask, null pointers, overlap; cuda_error.
 /// Source: PMPP ch. 7. Example: test/convolution.cpp.
-template <convolution_tuning Tuning = convolution_tuning{}, execution_policy P, class In, class Tap, class Out>
+template <convolution_tuning Tuning = tuned<convolution_tuning>, execution_policy P, class In, class Tap, class Out>
 void convolve(const P& where, const matrix_view<In>& in, const matrix_view<Tap>& mask, const matrix_view<Out>& out,
               const border::rule& outside = border::zero) {
   if (in.col_major() && out.col_major() && !(in.row_major() && out.row_major()))
@@ -571,7 +572,7 @@ void convolve(const P& where, const matrix_view<In>& in, const matrix_view<Tap>&
 }
 
 /// The same in three dimensions; the mask reaches over planes too.
-template <convolution_tuning Tuning = convolution_tuning{}, execution_policy P, class In, class Tap, class Out>
+template <convolution_tuning Tuning = tuned<convolution_tuning>, execution_policy P, class In, class Tap, class Out>
 void convolve(const P& where, const volume_view<In>& in, const volume_view<Tap>& mask, const volume_view<Out>& out,
               const border::rule& outside = border::zero) {
   const bool overlap = !in.empty() && !out.empty() && detail::memory_of_view(in).may_meet(detail::memory_of_view(out));
@@ -587,7 +588,7 @@ void convolve(const P& where, const volume_view<In>& in, const volume_view<Tap>&
 
 /// The same in one dimension, for contiguous ranges: buffers, spans, vectors. `out` has room for as many elements as
 /// `in` has. \throws std::length_error if it has not.
-template <convolution_tuning Tuning = convolution_tuning{}, execution_policy P, contiguous_for<P> In,
+template <convolution_tuning Tuning = tuned<convolution_tuning>, execution_policy P, contiguous_for<P> In,
           contiguous_data Tap, contiguous_for<P> Out>
 void convolve(const P& where, const In& in, const Tap& mask, Out&& out, const border::rule& outside = border::zero) {
   const auto from = detail::as_span(in);
@@ -612,7 +613,7 @@ void convolve(const P& where, const In& in, const Tap& mask, Out&& out, const bo
 /// multiplication and an addition for each of the mask_y.size() + mask_x.size() taps and element; one launch.
 /// \throws std::invalid_argument for shapes that do not fit, empty masks, null pointers, overlap; cuda_error.
 /// Source: PMPP ch. 7. Example: test/convolution.cpp.
-template <convolution_tuning Tuning = convolution_tuning{}, execution_policy P, class In, contiguous_data TapsY,
+template <convolution_tuning Tuning = tuned<convolution_tuning>, execution_policy P, class In, contiguous_data TapsY,
           contiguous_data TapsX, class Out>
 void convolve_separable(const P& where, const matrix_view<In>& in, const TapsY& mask_y, const TapsX& mask_x,
                         const matrix_view<Out>& out, const border::rule& outside = border::zero) {

@@ -41,6 +41,7 @@
 #include <pmpp/core/error.hpp>
 #include <pmpp/core/machine.hpp>
 #include <pmpp/core/math.hpp>
+#include <pmpp/core/tuning.hpp>
 #include <pmpp/execution.hpp>
 #include <pmpp/gemm.hpp>
 #include <pmpp/host/parallel_for.hpp>
@@ -529,7 +530,7 @@ void layer_on_blocks(const P& where, layer<T, TC, Epilogue> l) {
 /// Cost: 2 * pixels * filters * taps * channels / groups operations; one launch, one more for copies, one for parts.
 /// \throws std::invalid_argument for shapes that do not fit, null pointers, overlap; cuda_error.
 /// Source: PMPP ch. 16; Chetlur et al., "cuDNN", 2014. Example: test/convolution_layer.cpp.
-template <layer_tuning Tuning = layer_tuning{}, execution_policy P, class TA, class TB, class TC,
+template <layer_tuning Tuning = tuned<layer_tuning>, execution_policy P, class TA, class TB, class TC,
           class Epilogue = no_epilogue>
 requires std::is_same_v<std::remove_const_t<TA>, std::remove_const_t<TB>>
 void convolution_layer(const P& where, const channels_view<TA>& in, const channels_view<TB>& filters,

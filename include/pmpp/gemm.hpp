@@ -41,6 +41,7 @@
 #include <pmpp/core/operators.hpp>
 #include <pmpp/core/overlap.hpp>
 #include <pmpp/core/range.hpp>
+#include <pmpp/core/tuning.hpp>
 #include <pmpp/execution.hpp>
 #include <pmpp/gemm/bulk.hpp>
 #include <pmpp/gemm/host.hpp>
@@ -392,15 +393,16 @@ auto as_column(const char* argument, V&& v, std::int64_t length) {
 /// \throws std::invalid_argument for shapes that do not fit, a null view, a C with stride 0, or one that overlaps A or B;
 /// out_of_memory, cuda_error.
 /// Source: PMPP ch. 5, 6. Example: test/gemm.cpp, the product of the definition.
-template <gemm_tuning Tuning = gemm_tuning{}, execution_policy P, class Alpha, class TA, class TB, class Beta, class TC,
-          class Epilogue = no_epilogue>
+template <gemm_tuning Tuning = tuned<gemm_tuning>, execution_policy P, class Alpha, class TA, class TB, class Beta,
+          class TC, class Epilogue = no_epilogue>
 void gemm(const P& where, Alpha alpha, const matrix_view<TA>& a, const matrix_view<TB>& b, Beta beta,
           const matrix_view<TC>& c, const gemm_options<Epilogue>& options) {
   detail::gemm_checked<Tuning, false, true>("gemm", where, alpha, a, 0, b, 0, beta, c, 0, 1, options);
 }
 
 /// C <- alpha A B + beta C: the same without options, and without the time to compile the kernels for tf32.
-template <gemm_tuning Tuning = gemm_tuning{}, execution_policy P, class Alpha, class TA, class TB, class Beta, class TC>
+template <gemm_tuning Tuning = tuned<gemm_tuning>, execution_policy P, class Alpha, class TA, class TB, class Beta,
+          class TC>
 void gemm(const P& where, Alpha alpha, const matrix_view<TA>& a, const matrix_view<TB>& b, Beta beta,
           const matrix_view<TC>& c) {
   detail::gemm_checked<Tuning, false, false>("gemm", where, alpha, a, 0, b, 0, beta, c, 0, 1, gemm_options<>{});
@@ -408,8 +410,8 @@ void gemm(const P& where, Alpha alpha, const matrix_view<TA>& a, const matrix_vi
 
 /// The same for `batch` products: matrix number i begins i * stride elements behind the first, which the view describes.
 /// A stride of 0 for A or B uses one matrix for all products. One launch; small products share a multiprocessor.
-template <gemm_tuning Tuning = gemm_tuning{}, execution_policy P, class Alpha, class TA, class TB, class Beta, class TC,
-          class Epilogue = no_epilogue>
+template <gemm_tuning Tuning = tuned<gemm_tuning>, execution_policy P, class Alpha, class TA, class TB, class Beta,
+          class TC, class Epilogue = no_epilogue>
 void gemm_batched(const P& where, Alpha alpha, const matrix_view<TA>& a, std::int64_t a_stride,
                   const matrix_view<TB>& b, std::int64_t b_stride, Beta beta, const matrix_view<TC>& c,
                   std::int64_t c_stride, std::int64_t batch, const gemm_options<Epilogue>& options) {
@@ -418,7 +420,8 @@ void gemm_batched(const P& where, Alpha alpha, const matrix_view<TA>& a, std::in
 }
 
 /// The same without options.
-template <gemm_tuning Tuning = gemm_tuning{}, execution_policy P, class Alpha, class TA, class TB, class Beta, class TC>
+template <gemm_tuning Tuning = tuned<gemm_tuning>, execution_policy P, class Alpha, class TA, class TB, class Beta,
+          class TC>
 void gemm_batched(const P& where, Alpha alpha, const matrix_view<TA>& a, std::int64_t a_stride,
                   const matrix_view<TB>& b, std::int64_t b_stride, Beta beta, const matrix_view<TC>& c,
                   std::int64_t c_stride, std::int64_t batch) {

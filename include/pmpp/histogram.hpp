@@ -21,6 +21,7 @@
 #include <pmpp/core/contiguous.hpp>
 #include <pmpp/core/error.hpp>
 #include <pmpp/core/range.hpp>
+#include <pmpp/core/tuning.hpp>
 #include <pmpp/execution.hpp>
 #include <pmpp/histogram/bins.hpp>
 #include <pmpp/histogram/kernel.hpp>
@@ -100,8 +101,8 @@ void histogram_of_even_bins(const char* function, const P& where, const input<In
 /// \throws std::invalid_argument for a null or reversed input, null counts, or unless lower < upper; std::length_error
 /// for no or more than 2^31 - 64 bins; cuda_error.
 /// Source: PMPP ch. 9. Example: test/histogram.cpp, even bins of every type.
-template <histogram_tuning Tuning = histogram_tuning{}, execution_policy P, range_for<P> R, contiguous_for<P> Counts,
-          class L>
+template <histogram_tuning Tuning = tuned<histogram_tuning>, execution_policy P, range_for<P> R,
+          contiguous_for<P> Counts, class L>
 void histogram_even(const P& where, R&& r, Counts&& counts, L lower, std::type_identity_t<L> upper,
                     const histogram_options& options = {}) {
   detail::histogram_of_even_bins<Tuning, detail::interleaved<1, 1>>(
@@ -118,8 +119,8 @@ void histogram_even(const P& where, R&& r, Counts&& counts, L lower, std::type_i
 /// \throws as histogram_even; std::length_error if levels has fewer elements. In debug mode levels that do not ascend are
 /// a std::invalid_argument, or on a GPU a printed line and a trap.
 /// Source: PMPP ch. 9. Example: test/histogram.cpp, bins between levels.
-template <histogram_tuning Tuning = histogram_tuning{}, execution_policy P, range_for<P> R, contiguous_for<P> Counts,
-          output_for<P> Levels>
+template <histogram_tuning Tuning = tuned<histogram_tuning>, execution_policy P, range_for<P> R,
+          contiguous_for<P> Counts, output_for<P> Levels>
 void histogram_range(const P& where, R&& r, Counts&& counts, Levels&& levels, const histogram_options& options = {}) {
   const auto in = detail::input_of("histogram_range", r);
   detail::check_room("histogram_range", "levels", levels, static_cast<std::int64_t>(std::size(counts)) + 1);
@@ -140,8 +141,8 @@ void histogram_range(const P& where, R&& r, Counts&& counts, Levels&& levels, co
 /// \param bin_of  a function object from a sample to an integer, without side effects. For one-byte samples it is called
 ///                once for every value that a part of the data has, not once a sample.
 /// As histogram_even otherwise. Source: PMPP ch. 9. Example: test/histogram.cpp, bins that a function chooses.
-template <histogram_tuning Tuning = histogram_tuning{}, execution_policy P, range_for<P> R, contiguous_for<P> Counts,
-          class F>
+template <histogram_tuning Tuning = tuned<histogram_tuning>, execution_policy P, range_for<P> R,
+          contiguous_for<P> Counts, class F>
 void histogram(const P& where, R&& r, Counts&& counts, F bin_of, const histogram_options& options = {}) {
   detail::histogram_of<Tuning, detail::interleaved<1, 1>>(
       "histogram", where, detail::input_of("histogram", r), counts, options,
@@ -154,7 +155,7 @@ void histogram(const P& where, R&& r, Counts&& counts, F bin_of, const histogram
 /// \param options as for histogram_even; rejected has room for Active numbers.
 /// As histogram_even otherwise: all channels have the same bins. \throws also std::invalid_argument for a broken pixel.
 /// Source: PMPP ch. 9. Example: test/histogram.cpp, channels.
-template <int Channels, int Active = Channels, histogram_tuning Tuning = histogram_tuning{}, execution_policy P,
+template <int Channels, int Active = Channels, histogram_tuning Tuning = tuned<histogram_tuning>, execution_policy P,
           range_for<P> R, contiguous_for<P> Counts, class L>
 void histogram_even_channels(const P& where, R&& r, Counts&& counts, L lower, std::type_identity_t<L> upper,
                              const histogram_options& options = {}) {
@@ -166,16 +167,16 @@ void histogram_even_channels(const P& where, R&& r, Counts&& counts, L lower, st
 
 // The same for two iterators, or an iterator and a device_count.
 // clang-format off
-template <histogram_tuning Tuning = histogram_tuning{}, execution_policy P, random_access It, end_of<It> End, contiguous_data Counts, class L>
+template <histogram_tuning Tuning = tuned<histogram_tuning>, execution_policy P, random_access It, end_of<It> End, contiguous_data Counts, class L>
 void histogram_even(const P& where, It first, End last, Counts&& counts, L lower, std::type_identity_t<L> upper, const histogram_options& options = {}) { histogram_even<Tuning>(where, subrange{first, last}, counts, lower, upper, options); }
 
-template <histogram_tuning Tuning = histogram_tuning{}, execution_policy P, random_access It, end_of<It> End, contiguous_data Counts, output Levels>
+template <histogram_tuning Tuning = tuned<histogram_tuning>, execution_policy P, random_access It, end_of<It> End, contiguous_data Counts, output Levels>
 void histogram_range(const P& where, It first, End last, Counts&& counts, Levels&& levels, const histogram_options& options = {}) { histogram_range<Tuning>(where, subrange{first, last}, counts, levels, options); }
 
-template <histogram_tuning Tuning = histogram_tuning{}, execution_policy P, random_access It, end_of<It> End, contiguous_data Counts, class F>
+template <histogram_tuning Tuning = tuned<histogram_tuning>, execution_policy P, random_access It, end_of<It> End, contiguous_data Counts, class F>
 void histogram(const P& where, It first, End last, Counts&& counts, F bin_of, const histogram_options& options = {}) { histogram<Tuning>(where, subrange{first, last}, counts, bin_of, options); }
 
-template <int Channels, int Active = Channels, histogram_tuning Tuning = histogram_tuning{}, execution_policy P, random_access It, end_of<It> End, contiguous_data Counts, class L>
+template <int Channels, int Active = Channels, histogram_tuning Tuning = tuned<histogram_tuning>, execution_policy P, random_access It, end_of<It> End, contiguous_data Counts, class L>
 void histogram_even_channels(const P& where, It first, End last, Counts&& counts, L lower, std::type_identity_t<L> upper, const histogram_options& options = {}) { histogram_even_channels<Channels, Active, Tuning>(where, subrange{first, last}, counts, lower, upper, options); }
 // clang-format on
 

@@ -33,6 +33,7 @@
 #include <pmpp/core/matrix_view.hpp>
 #include <pmpp/core/overlap.hpp>
 #include <pmpp/core/rgb.hpp>
+#include <pmpp/core/tuning.hpp>
 #include <pmpp/execution.hpp>
 #include <pmpp/host/parallel_for.hpp>
 #include <pmpp/image/kernel.hpp>
@@ -262,7 +263,7 @@ std::vector<Tap> bell_curve(double sigma) {
 /// Asynchronous on a GPU; no scratch, no allocation; may be captured. Cost: input read once, output written once; one
 /// launch. \throws std::invalid_argument for shapes that do not fit, null pointers, overlap; cuda_error.
 /// Source: PMPP ch. 3. Example: test/image.cpp.
-template <image_tuning Tuning = image_tuning{}, execution_policy P, class Pixel, class Out>
+template <image_tuning Tuning = tuned<image_tuning>, execution_policy P, class Pixel, class Out>
 requires detail::is_rgb<std::remove_const_t<Pixel>>
 void rgb_to_gray(const P& where, const matrix_view<Pixel>& in, const matrix_view<Out>& out) {
   if (detail::lie_by_columns(in, out)) return rgb_to_gray<Tuning>(where, transposed(in), transposed(out));
@@ -291,7 +292,7 @@ void rgb_to_gray(const P& where, const matrix_view<Pixel>& in, const matrix_view
 /// or 8. The three colours of rgb pixels are blurred one after the other, in that way.
 /// Asynchronous on a GPU; may be captured. \throws std::invalid_argument for shapes that do not fit, a negative radius,
 /// null pointers, overlap; cuda_error. Source: PMPP ch. 3 (image blur). Example: test/image.cpp.
-template <image_tuning Tuning = image_tuning{}, execution_policy P, class In, class Out>
+template <image_tuning Tuning = tuned<image_tuning>, execution_policy P, class In, class Out>
 requires(std::is_same_v<std::remove_const_t<In>, Out>) void box_blur(const P& where, const matrix_view<In>& in,
                                                                      const matrix_view<Out>& out, std::int64_t radius) {
   require(radius >= 0, [&] { return "pmpp::box_blur: the radius is " + std::to_string(radius) + ", below 0"; });

@@ -23,6 +23,7 @@
 #include <pmpp/core/operators.hpp>
 #include <pmpp/core/range.hpp>
 #include <pmpp/core/stored.hpp>
+#include <pmpp/core/tuning.hpp>
 #include <pmpp/execution.hpp>
 #include <pmpp/host/parallel_for.hpp>
 #include <pmpp/memory/reachable.hpp>
@@ -266,8 +267,8 @@ auto pairs_of(const char* function, Keys& keys, Values& values) {
 /// Cost: both inputs read once, the output written once; one or two launches.
 /// \throws std::invalid_argument for a null or reversed input or overlap, std::length_error if out is too short; cuda_error.
 /// Source: PMPP ch. 12; Odeh, Green, Mwassi, Shmueli and Birk, Merge Path, 2012. Example: test/merge.cpp, merge.
-template <merge_tuning Tuning = merge_tuning{}, execution_policy P, range_for<P> A, range_for<P> B, output_for<P> O,
-          class Comp = less>
+template <merge_tuning Tuning = tuned<merge_tuning>, execution_policy P, range_for<P> A, range_for<P> B,
+          output_for<P> O, class Comp = less>
 auto merge(const P& where, A&& a, B&& b, O&& out, Comp comp = {}) {
   const auto in_a = detail::input_of("merge", a);
   const auto in_b = detail::converted<element_value<A>>(detail::input_of("merge", b));
@@ -285,8 +286,8 @@ auto merge(const P& where, A&& a, B&& b, O&& out, Comp comp = {}) {
 /// \param keys_out, values_out  iterators, or ranges with room for all; visible to `where`; none may overlap an input.
 /// \return the iterators past the last key and value written, as a pair.
 /// \throws as merge; std::length_error if values are fewer than their keys. Example: test/merge.cpp, merge_by_key.
-template <merge_tuning Tuning = merge_tuning{}, execution_policy P, range_for<P> KA, output_for<P> VA, range_for<P> KB,
-          output_for<P> VB, output_for<P> KOut, output_for<P> VOut, class Comp = less>
+template <merge_tuning Tuning = tuned<merge_tuning>, execution_policy P, range_for<P> KA, output_for<P> VA,
+          range_for<P> KB, output_for<P> VB, output_for<P> KOut, output_for<P> VOut, class Comp = less>
 auto merge_by_key(const P& where, KA&& keys_a, VA&& values_a, KB&& keys_b, VB&& values_b, KOut&& keys_out,
                   VOut&& values_out, Comp comp = {}) {
   const char* const function = "merge_by_key";
@@ -308,10 +309,10 @@ auto merge_by_key(const P& where, KA&& keys_a, VA&& values_a, KB&& keys_b, VB&& 
 
 // The same for two iterators, or an iterator and a device_count, for each input.
 // clang-format off
-template <merge_tuning Tuning = merge_tuning{}, execution_policy P, random_access A, end_of<A> EndA, random_access B, end_of<B> EndB, output O, class Comp = less>
+template <merge_tuning Tuning = tuned<merge_tuning>, execution_policy P, random_access A, end_of<A> EndA, random_access B, end_of<B> EndB, output O, class Comp = less>
 auto merge(const P& where, A a, EndA end_a, B b, EndB end_b, O&& out, Comp comp = {}) { return merge<Tuning>(where, subrange{a, end_a}, subrange{b, end_b}, out, comp); }
 
-template <merge_tuning Tuning = merge_tuning{}, execution_policy P, random_access KA, end_of<KA> EndA, output VA, random_access KB, end_of<KB> EndB, output VB, output KOut, output VOut, class Comp = less>
+template <merge_tuning Tuning = tuned<merge_tuning>, execution_policy P, random_access KA, end_of<KA> EndA, output VA, random_access KB, end_of<KB> EndB, output VB, output KOut, output VOut, class Comp = less>
 auto merge_by_key(const P& where, KA keys_a, EndA end_a, VA&& values_a, KB keys_b, EndB end_b, VB&& values_b, KOut&& keys_out, VOut&& values_out, Comp comp = {}) { return merge_by_key<Tuning>(where, subrange{keys_a, end_a}, values_a, subrange{keys_b, end_b}, values_b, keys_out, values_out, comp); }
 // clang-format on
 

@@ -29,6 +29,7 @@
 #include <pmpp/core/operators.hpp>
 #include <pmpp/core/range.hpp>
 #include <pmpp/core/stored.hpp>
+#include <pmpp/core/tuning.hpp>
 #include <pmpp/execution.hpp>
 #include <pmpp/host/parallel_for.hpp>
 #include <pmpp/launch.hpp>
@@ -401,14 +402,15 @@ auto scan_input(const char* function, const P& where, const input<In>& elements,
 /// Cost: n elements read, n written; one launch.
 /// \throws std::invalid_argument for a null or reversed input, std::length_error if out is too short; out_of_memory,
 /// cuda_error. Source: PMPP ch. 11; Merrill and Garland, 2016. Example: test/scan.cpp, sums of integers.
-template <scan_tuning Tuning = scan_tuning{}, execution_policy P, range_for<P> R, output_for<P> O, class Op = plus>
+template <scan_tuning Tuning = tuned<scan_tuning>, execution_policy P, range_for<P> R, output_for<P> O, class Op = plus>
 auto inclusive_scan(const P& where, R&& r, O&& out, Op op = {}) {
   using A = accumulator_of<element_value<R>>;
   return detail::scan_input<Tuning, detail::scan_kind::inclusive>("inclusive_scan", where,
                                                                   detail::input_of("inclusive_scan", r), out,
                                                                   detail::scan_start<detail::stored_as<A>>{}, op);
 }
-template <scan_tuning Tuning = scan_tuning{}, execution_policy P, range_for<P> R, output_for<P> O, class Op, class A>
+template <scan_tuning Tuning = tuned<scan_tuning>, execution_policy P, range_for<P> R, output_for<P> O, class Op,
+          class A>
 auto inclusive_scan(const P& where, R&& r, O&& out, Op op, A init) {
   return detail::scan_input<Tuning, detail::scan_kind::inclusive>(
       "inclusive_scan", where, detail::input_of("inclusive_scan", r), out, detail::scan_start<A>{init, true}, op);
@@ -416,7 +418,7 @@ auto inclusive_scan(const P& where, R&& r, O&& out, Op op, A init) {
 
 /// Writes op(... op(op(init, r[0]), r[1]) ..., r[i - 1]) to out[i]; out[0] is init. As inclusive_scan.
 /// Example: test/scan.cpp, exclusive.
-template <scan_tuning Tuning = scan_tuning{}, execution_policy P, range_for<P> R, output_for<P> O,
+template <scan_tuning Tuning = tuned<scan_tuning>, execution_policy P, range_for<P> R, output_for<P> O,
           class A = accumulator_of<element_value<R>>, class Op = plus>
 auto exclusive_scan(const P& where, R&& r, O&& out, A init = {}, Op op = {}) {
   return detail::scan_input<Tuning, detail::scan_kind::exclusive>(
@@ -425,13 +427,13 @@ auto exclusive_scan(const P& where, R&& r, O&& out, A init = {}, Op op = {}) {
 
 // The same for two iterators, or an iterator and a device_count.
 // clang-format off
-template <scan_tuning Tuning = scan_tuning{}, execution_policy P, random_access It, end_of<It> End, output O, class Op = plus>
+template <scan_tuning Tuning = tuned<scan_tuning>, execution_policy P, random_access It, end_of<It> End, output O, class Op = plus>
 auto inclusive_scan(const P& where, It first, End last, O&& out, Op op = {}) { return inclusive_scan<Tuning>(where, subrange{first, last}, out, op); }
 
-template <scan_tuning Tuning = scan_tuning{}, execution_policy P, random_access It, end_of<It> End, output O, class Op, class A>
+template <scan_tuning Tuning = tuned<scan_tuning>, execution_policy P, random_access It, end_of<It> End, output O, class Op, class A>
 auto inclusive_scan(const P& where, It first, End last, O&& out, Op op, A init) { return inclusive_scan<Tuning>(where, subrange{first, last}, out, op, init); }
 
-template <scan_tuning Tuning = scan_tuning{}, execution_policy P, random_access It, end_of<It> End, output O, class A = accumulator_of<value_of<It>>, class Op = plus>
+template <scan_tuning Tuning = tuned<scan_tuning>, execution_policy P, random_access It, end_of<It> End, output O, class A = accumulator_of<value_of<It>>, class Op = plus>
 auto exclusive_scan(const P& where, It first, End last, O&& out, A init = {}, Op op = {}) { return exclusive_scan<Tuning>(where, subrange{first, last}, out, init, op); }
 // clang-format on
 

@@ -31,6 +31,7 @@
 #include <pmpp/core/operators.hpp>
 #include <pmpp/core/range.hpp>
 #include <pmpp/core/stored.hpp>
+#include <pmpp/core/tuning.hpp>
 #include <pmpp/execution.hpp>
 #include <pmpp/host/parallel_for.hpp>
 #include <pmpp/launch.hpp>
@@ -447,7 +448,7 @@ auto counted(const char* function, R& r) {
 /// allocation in stream order. Cost: n elements and segments + 1 offsets read, segments written; one launch.
 /// \throws std::invalid_argument for a null or reversed input, or no offsets at all, std::length_error if out is too
 /// short; cuda_error. Source: Merrill and Garland, Merge-based SpMV, 2016. Example: test/segmented.cpp, sums.
-template <segmented_tuning Tuning = segmented_tuning{}, execution_policy P, range_for<P> R, range_for<P> Offsets,
+template <segmented_tuning Tuning = tuned<segmented_tuning>, execution_policy P, range_for<P> R, range_for<P> Offsets,
           output_for<P> O, class A = accumulator_of<element_value<R>>, class Op = plus>
 auto segmented_reduce(const P& where, R&& r, Offsets&& offsets, O&& out, A init = {}, Op op = {}) {
   const char* const function = "segmented_reduce";
@@ -583,10 +584,10 @@ void run_length_encode_into(const P& where, R&& r, ValuesOut&& values_out, Count
 
 // The same for two iterators, or an iterator and a device_count.
 // clang-format off
-template <segmented_tuning Tuning = segmented_tuning{}, execution_policy P, random_access It, end_of<It> End, random_access_range Offsets, output O, class A = accumulator_of<value_of<It>>, class Op = plus>
+template <segmented_tuning Tuning = tuned<segmented_tuning>, execution_policy P, random_access It, end_of<It> End, random_access_range Offsets, output O, class A = accumulator_of<value_of<It>>, class Op = plus>
 auto segmented_reduce(const P& where, It first, End last, Offsets&& offsets, O&& out, A init = {}, Op op = {}) { return segmented_reduce<Tuning>(where, subrange{first, last}, offsets, out, init, op); }
 
-template <segmented_tuning Tuning = segmented_tuning{}, execution_policy P, random_access It, end_of<It> End, random_access Off, end_of<Off> OffEnd, output O, class A = accumulator_of<value_of<It>>, class Op = plus>
+template <segmented_tuning Tuning = tuned<segmented_tuning>, execution_policy P, random_access It, end_of<It> End, random_access Off, end_of<Off> OffEnd, output O, class A = accumulator_of<value_of<It>>, class Op = plus>
 auto segmented_reduce(const P& where, It first, End last, Off offsets, OffEnd offsets_end, O&& out, A init = {}, Op op = {}) { return segmented_reduce<Tuning>(where, subrange{first, last}, subrange{offsets, offsets_end}, out, init, op); }
 
 template <segmented_tuning Tuning = segmented_scan_tuning, execution_policy P, random_access It, end_of<It> End, random_access_range Offsets, output O, class Op = plus>

@@ -42,6 +42,7 @@
 #include <pmpp/core/operators.hpp>
 #include <pmpp/core/range.hpp>
 #include <pmpp/core/stored.hpp>
+#include <pmpp/core/tuning.hpp>
 #include <pmpp/execution.hpp>
 #include <pmpp/host/parallel_for.hpp>
 #include <pmpp/launch_together.hpp>
@@ -894,7 +895,7 @@ void sort_segments(const char* function, const P& where, const input<Data>& in, 
 /// depends on n and the number of segments, not on which are long. Launches: one for n up to 2^21, otherwise three.
 /// \throws std::invalid_argument for a null or reversed range or for no offsets; out_of_memory, cuda_error.
 /// Source: PMPP ch. 13; Baxter, moderngpu, 2013. Example: test/segmented_sort.cpp, sorts.
-template <sort_tuning Tuning = sort_tuning{}, execution_policy P, range_for<P> R, range_for<P> Offsets,
+template <sort_tuning Tuning = tuned<sort_tuning>, execution_policy P, range_for<P> R, range_for<P> Offsets,
           class Comp = less>
 void segmented_sort(const P& where, R&& r, Offsets&& offsets, Comp comp = {}) {
   const auto in = detail::input_of("segmented_sort", r);
@@ -908,8 +909,8 @@ void segmented_sort(const P& where, R&& r, Offsets&& offsets, Comp comp = {}) {
 /// \param values  a range as long as keys, or an iterator; visible to `where`.
 /// Scratch: n keys and n values. \throws as segmented_sort; std::length_error if the values are fewer than the keys.
 /// Example: test/segmented_sort.cpp, by_key.
-template <sort_tuning Tuning = sort_tuning{}, execution_policy P, range_for<P> K, output_for<P> V, range_for<P> Offsets,
-          class Comp = less>
+template <sort_tuning Tuning = tuned<sort_tuning>, execution_policy P, range_for<P> K, output_for<P> V,
+          range_for<P> Offsets, class Comp = less>
 void segmented_sort_by_key(const P& where, K&& keys, V&& values, Offsets&& offsets, Comp comp = {}) {
   const char* const function = "segmented_sort_by_key";
   const auto in = detail::parts_apart(function, "values", detail::pairs_of(function, keys, values));
@@ -920,13 +921,13 @@ void segmented_sort_by_key(const P& where, K&& keys, V&& values, Offsets&& offse
 
 // The same for two iterators, or an iterator and a device_count.
 // clang-format off
-template <sort_tuning Tuning = sort_tuning{}, execution_policy P, random_access It, end_of<It> End, random_access_range Offsets, class Comp = less>
+template <sort_tuning Tuning = tuned<sort_tuning>, execution_policy P, random_access It, end_of<It> End, random_access_range Offsets, class Comp = less>
 void segmented_sort(const P& where, It first, End last, Offsets&& offsets, Comp comp = {}) { segmented_sort<Tuning>(where, subrange{first, last}, offsets, comp); }
 
-template <sort_tuning Tuning = sort_tuning{}, execution_policy P, random_access It, end_of<It> End, random_access Off, end_of<Off> OffEnd, class Comp = less>
+template <sort_tuning Tuning = tuned<sort_tuning>, execution_policy P, random_access It, end_of<It> End, random_access Off, end_of<Off> OffEnd, class Comp = less>
 void segmented_sort(const P& where, It first, End last, Off offsets, OffEnd offsets_end, Comp comp = {}) { segmented_sort<Tuning>(where, subrange{first, last}, subrange{offsets, offsets_end}, comp); }
 
-template <sort_tuning Tuning = sort_tuning{}, execution_policy P, random_access K, end_of<K> End, output V, random_access_range Offsets, class Comp = less>
+template <sort_tuning Tuning = tuned<sort_tuning>, execution_policy P, random_access K, end_of<K> End, output V, random_access_range Offsets, class Comp = less>
 void segmented_sort_by_key(const P& where, K first, End last, V&& values, Offsets&& offsets, Comp comp = {}) { segmented_sort_by_key<Tuning>(where, subrange{first, last}, values, offsets, comp); }
 // clang-format on
 

@@ -36,6 +36,7 @@
 #include <pmpp/core/operators.hpp>
 #include <pmpp/core/range.hpp>
 #include <pmpp/core/stored.hpp>
+#include <pmpp/core/tuning.hpp>
 #include <pmpp/execution.hpp>
 #include <pmpp/host/parallel_for.hpp>
 #include <pmpp/launch.hpp>
@@ -612,7 +613,7 @@ auto with_flags(const char* function, R& r, F& flags) {
 /// policy's stream; copy_if_into does not. No allocation once warm. Cost: n elements read, the kept ones written; one
 /// launch. \throws std::invalid_argument for a null or reversed input, a null output, or when the stream is being
 /// captured; cuda_error. Source: PMPP ch. 11. Example: test/select.cpp, copy_if.
-template <select_tuning Tuning = select_tuning{}, execution_policy P, range_for<P> R, output_for<P> O, class Pred>
+template <select_tuning Tuning = tuned<select_tuning>, execution_policy P, range_for<P> R, output_for<P> O, class Pred>
 auto copy_if(const P& where, R&& r, O&& out, Pred pred) {
   return detail::select_to<Tuning>("copy_if", where, detail::input_of("copy_if", r), out,
                                    detail::keep_where<Pred, true>{pred});
@@ -624,21 +625,21 @@ auto copy_if(const P& where, R&& r, O&& out, Pred pred) {
 ///                   range. It may be the pointer of a device_count, of r's own too.
 /// Asynchronous on a GPU; may be captured. Scratch: 16 bytes of state a tile of 100 KB, from the workspace or one
 /// allocation in stream order. \throws as copy_if; std::length_error if count_out is an empty range.
-template <select_tuning Tuning = select_tuning{}, execution_policy P, range_for<P> R, output_for<P> O, output_for<P> C,
-          class Pred>
+template <select_tuning Tuning = tuned<select_tuning>, execution_policy P, range_for<P> R, output_for<P> O,
+          output_for<P> C, class Pred>
 void copy_if_into(const P& where, R&& r, O&& out, C&& count_out, Pred pred) {
   detail::select_into<Tuning>("copy_if_into", where, detail::input_of("copy_if_into", r), out, count_out,
                               detail::keep_where<Pred, true>{pred});
 }
 
 /// Copies the elements for which pred is false; as copy_if.
-template <select_tuning Tuning = select_tuning{}, execution_policy P, range_for<P> R, output_for<P> O, class Pred>
+template <select_tuning Tuning = tuned<select_tuning>, execution_policy P, range_for<P> R, output_for<P> O, class Pred>
 auto remove_if(const P& where, R&& r, O&& out, Pred pred) {
   return detail::select_to<Tuning>("remove_if", where, detail::input_of("remove_if", r), out,
                                    detail::keep_where<Pred, false>{pred});
 }
-template <select_tuning Tuning = select_tuning{}, execution_policy P, range_for<P> R, output_for<P> O, output_for<P> C,
-          class Pred>
+template <select_tuning Tuning = tuned<select_tuning>, execution_policy P, range_for<P> R, output_for<P> O,
+          output_for<P> C, class Pred>
 void remove_if_into(const P& where, R&& r, O&& out, C&& count_out, Pred pred) {
   detail::select_into<Tuning>("remove_if_into", where, detail::input_of("remove_if_into", r), out, count_out,
                               detail::keep_where<Pred, false>{pred});
@@ -648,13 +649,14 @@ void remove_if_into(const P& where, R&& r, O&& out, C&& count_out, Pred pred) {
 ///
 /// \param flags  a range as long as r, or an iterator, over anything that converts to bool; visible to `where`.
 /// \throws as copy_if; std::length_error if flags are a range that is shorter than r.
-template <select_tuning Tuning = select_tuning{}, execution_policy P, range_for<P> R, output_for<P> F, output_for<P> O>
+template <select_tuning Tuning = tuned<select_tuning>, execution_policy P, range_for<P> R, output_for<P> F,
+          output_for<P> O>
 auto copy_flagged(const P& where, R&& r, F&& flags, O&& out) {
   return detail::select_to<Tuning>("copy_flagged", where, detail::with_flags("copy_flagged", r, flags), out,
                                    detail::keep_flagged{});
 }
-template <select_tuning Tuning = select_tuning{}, execution_policy P, range_for<P> R, output_for<P> F, output_for<P> O,
-          output_for<P> C>
+template <select_tuning Tuning = tuned<select_tuning>, execution_policy P, range_for<P> R, output_for<P> F,
+          output_for<P> O, output_for<P> C>
 void copy_flagged_into(const P& where, R&& r, F&& flags, O&& out, C&& count_out) {
   detail::select_into<Tuning>("copy_flagged_into", where, detail::with_flags("copy_flagged_into", r, flags), out,
                               count_out, detail::keep_flagged{});
@@ -665,14 +667,14 @@ void copy_flagged_into(const P& where, R&& r, F&& flags, O&& out, C&& count_out)
 /// \param eq  compares an element with the one in front of it: an equivalence. Called once for each element but the
 ///            first. A NaN equals nothing, so each one is kept.
 /// In place is allowed, as for copy_if.
-template <select_tuning Tuning = select_tuning{}, execution_policy P, range_for<P> R, output_for<P> O,
+template <select_tuning Tuning = tuned<select_tuning>, execution_policy P, range_for<P> R, output_for<P> O,
           class Eq = equal_to>
 auto unique_copy(const P& where, R&& r, O&& out, Eq eq = {}) {
   return detail::select_to<Tuning>("unique_copy", where, detail::input_of("unique_copy", r), out,
                                    detail::keep_first<Eq>{eq});
 }
-template <select_tuning Tuning = select_tuning{}, execution_policy P, range_for<P> R, output_for<P> O, output_for<P> C,
-          class Eq = equal_to>
+template <select_tuning Tuning = tuned<select_tuning>, execution_policy P, range_for<P> R, output_for<P> O,
+          output_for<P> C, class Eq = equal_to>
 void unique_copy_into(const P& where, R&& r, O&& out, C&& count_out, Eq eq = {}) {
   detail::select_into<Tuning>("unique_copy_into", where, detail::input_of("unique_copy_into", r), out, count_out,
                               detail::keep_first<Eq>{eq});
@@ -682,7 +684,7 @@ void unique_copy_into(const P& where, R&& r, O&& out, C&& count_out, Eq eq = {})
 ///
 /// \return the iterators past the last elements written, as a pair.
 /// out_true may begin where r begins; other overlaps are not allowed. Cost: n elements read, n written; one launch.
-template <select_tuning Tuning = select_tuning{}, execution_policy P, range_for<P> R, output_for<P> O,
+template <select_tuning Tuning = tuned<select_tuning>, execution_policy P, range_for<P> R, output_for<P> O,
           output_for<P> OFalse, class Pred>
 auto partition_copy(const P& where, R&& r, O&& out_true, OFalse&& out_false, Pred pred) {
   const auto in = detail::input_of("partition_copy", r);
@@ -695,7 +697,7 @@ auto partition_copy(const P& where, R&& r, O&& out_true, OFalse&& out_false, Pre
   return pair<std::remove_const_t<decltype(end_true)>, std::remove_const_t<decltype(end_false)>>{end_true, end_false};
 }
 /// count_out: the number of elements for which pred is true.
-template <select_tuning Tuning = select_tuning{}, execution_policy P, range_for<P> R, output_for<P> O,
+template <select_tuning Tuning = tuned<select_tuning>, execution_policy P, range_for<P> R, output_for<P> O,
           output_for<P> OFalse, output_for<P> C, class Pred>
 void partition_copy_into(const P& where, R&& r, O&& out_true, OFalse&& out_false, C&& count_out, Pred pred) {
   const char* const function = "partition_copy_into";
@@ -707,34 +709,34 @@ void partition_copy_into(const P& where, R&& r, O&& out_true, OFalse&& out_false
 
 // The same for two iterators, or an iterator and a device_count.
 // clang-format off
-template <select_tuning Tuning = select_tuning{}, execution_policy P, random_access It, end_of<It> End, output O, class Pred>
+template <select_tuning Tuning = tuned<select_tuning>, execution_policy P, random_access It, end_of<It> End, output O, class Pred>
 auto copy_if(const P& where, It first, End last, O&& out, Pred pred) { return copy_if<Tuning>(where, subrange{first, last}, out, pred); }
 
-template <select_tuning Tuning = select_tuning{}, execution_policy P, random_access It, end_of<It> End, output O, output C, class Pred>
+template <select_tuning Tuning = tuned<select_tuning>, execution_policy P, random_access It, end_of<It> End, output O, output C, class Pred>
 void copy_if_into(const P& where, It first, End last, O&& out, C&& count_out, Pred pred) { copy_if_into<Tuning>(where, subrange{first, last}, out, count_out, pred); }
 
-template <select_tuning Tuning = select_tuning{}, execution_policy P, random_access It, end_of<It> End, output O, class Pred>
+template <select_tuning Tuning = tuned<select_tuning>, execution_policy P, random_access It, end_of<It> End, output O, class Pred>
 auto remove_if(const P& where, It first, End last, O&& out, Pred pred) { return remove_if<Tuning>(where, subrange{first, last}, out, pred); }
 
-template <select_tuning Tuning = select_tuning{}, execution_policy P, random_access It, end_of<It> End, output O, output C, class Pred>
+template <select_tuning Tuning = tuned<select_tuning>, execution_policy P, random_access It, end_of<It> End, output O, output C, class Pred>
 void remove_if_into(const P& where, It first, End last, O&& out, C&& count_out, Pred pred) { remove_if_into<Tuning>(where, subrange{first, last}, out, count_out, pred); }
 
-template <select_tuning Tuning = select_tuning{}, execution_policy P, random_access It, end_of<It> End, output F, output O>
+template <select_tuning Tuning = tuned<select_tuning>, execution_policy P, random_access It, end_of<It> End, output F, output O>
 auto copy_flagged(const P& where, It first, End last, F&& flags, O&& out) { return copy_flagged<Tuning>(where, subrange{first, last}, flags, out); }
 
-template <select_tuning Tuning = select_tuning{}, execution_policy P, random_access It, end_of<It> End, output F, output O, output C>
+template <select_tuning Tuning = tuned<select_tuning>, execution_policy P, random_access It, end_of<It> End, output F, output O, output C>
 void copy_flagged_into(const P& where, It first, End last, F&& flags, O&& out, C&& count_out) { copy_flagged_into<Tuning>(where, subrange{first, last}, flags, out, count_out); }
 
-template <select_tuning Tuning = select_tuning{}, execution_policy P, random_access It, end_of<It> End, output O, class Eq = equal_to>
+template <select_tuning Tuning = tuned<select_tuning>, execution_policy P, random_access It, end_of<It> End, output O, class Eq = equal_to>
 auto unique_copy(const P& where, It first, End last, O&& out, Eq eq = {}) { return unique_copy<Tuning>(where, subrange{first, last}, out, eq); }
 
-template <select_tuning Tuning = select_tuning{}, execution_policy P, random_access It, end_of<It> End, output O, output C, class Eq = equal_to>
+template <select_tuning Tuning = tuned<select_tuning>, execution_policy P, random_access It, end_of<It> End, output O, output C, class Eq = equal_to>
 void unique_copy_into(const P& where, It first, End last, O&& out, C&& count_out, Eq eq = {}) { unique_copy_into<Tuning>(where, subrange{first, last}, out, count_out, eq); }
 
-template <select_tuning Tuning = select_tuning{}, execution_policy P, random_access It, end_of<It> End, output O, output OFalse, class Pred>
+template <select_tuning Tuning = tuned<select_tuning>, execution_policy P, random_access It, end_of<It> End, output O, output OFalse, class Pred>
 auto partition_copy(const P& where, It first, End last, O&& out_true, OFalse&& out_false, Pred pred) { return partition_copy<Tuning>(where, subrange{first, last}, out_true, out_false, pred); }
 
-template <select_tuning Tuning = select_tuning{}, execution_policy P, random_access It, end_of<It> End, output O, output OFalse, output C, class Pred>
+template <select_tuning Tuning = tuned<select_tuning>, execution_policy P, random_access It, end_of<It> End, output O, output OFalse, output C, class Pred>
 void partition_copy_into(const P& where, It first, End last, O&& out_true, OFalse&& out_false, C&& count_out, Pred pred) { partition_copy_into<Tuning>(where, subrange{first, last}, out_true, out_false, count_out, pred); }
 
 // clang-format on

@@ -27,6 +27,7 @@
 #include <pmpp/core/operators.hpp>
 #include <pmpp/core/range.hpp>
 #include <pmpp/core/stored.hpp>
+#include <pmpp/core/tuning.hpp>
 #include <pmpp/execution.hpp>
 #include <pmpp/host/parallel_for.hpp>
 #include <pmpp/launch_together.hpp>
@@ -727,7 +728,7 @@ struct descends {
 /// launches.
 /// \throws std::invalid_argument for a null or reversed range, bits outside of the key, or elements too large for a block's
 /// shared memory; out_of_memory, cuda_error. Source: PMPP ch. 12, 13; Adinets, Merrill, 2022. Example: test/sort.cpp, sort.
-template <sort_tuning Tuning = sort_tuning{}, execution_policy P, range_for<P> R, class Comp = less,
+template <sort_tuning Tuning = tuned<sort_tuning>, execution_policy P, range_for<P> R, class Comp = less,
           class Bits = all_key_bits>
 void sort(const P& where, R&& r, Comp comp = {}, Bits bits = {}) {
   const auto in = detail::input_of("sort", r);
@@ -736,7 +737,7 @@ void sort(const P& where, R&& r, Comp comp = {}, Bits bits = {}) {
 }
 
 /// The same; sort is stable already.
-template <sort_tuning Tuning = sort_tuning{}, execution_policy P, range_for<P> R, class Comp = less,
+template <sort_tuning Tuning = tuned<sort_tuning>, execution_policy P, range_for<P> R, class Comp = less,
           class Bits = all_key_bits>
 void stable_sort(const P& where, R&& r, Comp comp = {}, Bits bits = {}) {
   const auto in = detail::input_of("stable_sort", r);
@@ -749,8 +750,8 @@ void stable_sort(const P& where, R&& r, Comp comp = {}, Bits bits = {}) {
 /// \param values  a range as long as keys, or an iterator; visible to `where`.
 /// By digits where sort does, for values of up to 16 bytes. Scratch: n keys and n values. \throws as sort; std::length_error if the values are fewer than the keys.
 /// Example: test/sort.cpp, sort_by_key.
-template <sort_tuning Tuning = sort_tuning{}, execution_policy P, range_for<P> K, output_for<P> V, class Comp = less,
-          class Bits = all_key_bits>
+template <sort_tuning Tuning = tuned<sort_tuning>, execution_policy P, range_for<P> K, output_for<P> V,
+          class Comp = less, class Bits = all_key_bits>
 void sort_by_key(const P& where, K&& keys, V&& values, Comp comp = {}, Bits bits = {}) {
   const auto in = detail::parts_apart("sort_by_key", "values", detail::pairs_of("sort_by_key", keys, values));
   using T = value_of<std::remove_const_t<decltype(in.first)>>;
@@ -764,8 +765,8 @@ void sort_by_key(const P& where, K&& keys, V&& values, Comp comp = {}, Bits bits
 /// \param index_out  an iterator, or a range with room for as many integers; visible to `where`.
 /// \return the iterator past the last index written. Scratch: 2n keys and n indices. \throws as sort; std::length_error
 /// if index_out is too short. Example: test/sort.cpp, argsort.
-template <sort_tuning Tuning = sort_tuning{}, execution_policy P, range_for<P> R, output_for<P> O, class Comp = less,
-          class Bits = all_key_bits>
+template <sort_tuning Tuning = tuned<sort_tuning>, execution_policy P, range_for<P> R, output_for<P> O,
+          class Comp = less, class Bits = all_key_bits>
 auto argsort(const P& where, R&& keys, O&& index_out, Comp comp = {}, Bits bits = {}) {
   const auto in = detail::input_of("argsort", keys);
   const std::int64_t n = in.count.bound;
@@ -805,16 +806,16 @@ template <execution_policy P, range_for<P> R, class Comp = less>
 
 // The same for two iterators, or an iterator and a device_count.
 // clang-format off
-template <sort_tuning Tuning = sort_tuning{}, execution_policy P, random_access It, end_of<It> End, class Comp = less, class Bits = all_key_bits>
+template <sort_tuning Tuning = tuned<sort_tuning>, execution_policy P, random_access It, end_of<It> End, class Comp = less, class Bits = all_key_bits>
 void sort(const P& where, It first, End last, Comp comp = {}, Bits bits = {}) { sort<Tuning>(where, subrange{first, last}, comp, bits); }
 
-template <sort_tuning Tuning = sort_tuning{}, execution_policy P, random_access It, end_of<It> End, class Comp = less, class Bits = all_key_bits>
+template <sort_tuning Tuning = tuned<sort_tuning>, execution_policy P, random_access It, end_of<It> End, class Comp = less, class Bits = all_key_bits>
 void stable_sort(const P& where, It first, End last, Comp comp = {}, Bits bits = {}) { stable_sort<Tuning>(where, subrange{first, last}, comp, bits); }
 
-template <sort_tuning Tuning = sort_tuning{}, execution_policy P, random_access K, end_of<K> End, output V, class Comp = less, class Bits = all_key_bits>
+template <sort_tuning Tuning = tuned<sort_tuning>, execution_policy P, random_access K, end_of<K> End, output V, class Comp = less, class Bits = all_key_bits>
 void sort_by_key(const P& where, K first, End last, V&& values, Comp comp = {}, Bits bits = {}) { sort_by_key<Tuning>(where, subrange{first, last}, values, comp, bits); }
 
-template <sort_tuning Tuning = sort_tuning{}, execution_policy P, random_access It, end_of<It> End, output O, class Comp = less, class Bits = all_key_bits>
+template <sort_tuning Tuning = tuned<sort_tuning>, execution_policy P, random_access It, end_of<It> End, output O, class Comp = less, class Bits = all_key_bits>
 auto argsort(const P& where, It first, End last, O&& index_out, Comp comp = {}, Bits bits = {}) { return argsort<Tuning>(where, subrange{first, last}, index_out, comp, bits); }
 
 template <execution_policy P, random_access It, class Comp = less>

@@ -28,6 +28,7 @@
 #include <pmpp/core/math.hpp>
 #include <pmpp/core/matrix_view.hpp>
 #include <pmpp/core/overlap.hpp>
+#include <pmpp/core/tuning.hpp>
 #include <pmpp/execution.hpp>
 #include <pmpp/host/parallel_for.hpp>
 #include <pmpp/launch.hpp>
@@ -222,8 +223,8 @@ void check_spmm(const csr_view<T, I>& a, const matrix_view<const X>& b, const ma
 /// Cost: one launch for up to 64 columns (32 element by element), in which A is read once; another for each further 64.
 /// \throws std::invalid_argument for shapes that do not fit, null arrays, a C with stride 0, overlap; cuda_error,
 /// out_of_memory. Source: PMPP ch. 14; Yang, Buluc and Owens, 2018. Example: test/spmm.cpp, by hand.
-template <spmm_tuning Tuning = spmm_tuning{}, execution_policy P, class Alpha, class T, class I, class X, class Beta,
-          class Y>
+template <spmm_tuning Tuning = tuned<spmm_tuning>, execution_policy P, class Alpha, class T, class I, class X,
+          class Beta, class Y>
 void spmm(const P& where, Alpha alpha, const csr_view<T, I>& A, const matrix_view<X>& B, Beta beta,
           const matrix_view<Y>& C) {
   using element = std::remove_const_t<X>;
@@ -252,8 +253,8 @@ void spmm(const P& where, Alpha alpha, const csr_view<T, I>& A, const matrix_vie
 }
 
 /// The same for a matrix that owns its memory, such as csr_matrix.
-template <spmm_tuning Tuning = spmm_tuning{}, execution_policy P, class Alpha, reachable_by<P> M, class X, class Beta,
-          class Y>
+template <spmm_tuning Tuning = tuned<spmm_tuning>, execution_policy P, class Alpha, reachable_by<P> M, class X,
+          class Beta, class Y>
 requires requires(const M& m) { m.view(); }
 void spmm(const P& where, Alpha alpha, const M& A, const matrix_view<X>& B, Beta beta, const matrix_view<Y>& C) {
   spmm<Tuning>(where, alpha, A.view(), B, beta, C);

@@ -32,6 +32,7 @@
 #include <pmpp/core/operators.hpp>
 #include <pmpp/core/overlap.hpp>
 #include <pmpp/core/range.hpp>
+#include <pmpp/core/tuning.hpp>
 #include <pmpp/execution.hpp>
 #include <pmpp/host/parallel_for.hpp>
 #include <pmpp/launch.hpp>
@@ -229,7 +230,7 @@ void spmv_on_host([[maybe_unused]] const P& where, A alpha, const csr_view<T, I>
 /// Cost: offsets, columns and values read once, y written; one launch, whatever the matrix.
 /// \throws std::invalid_argument for negative extents, null arrays, or y that overlaps x; std::length_error if x or y is
 /// too short; cuda_error. Source: PMPP ch. 14; Merrill and Garland, Merge-based SpMV, 2016. Example: test/spmv.cpp, by hand.
-template <spmv_tuning Tuning = spmv_tuning{}, execution_policy P, class Alpha, class T, class I, reachable_by<P> R,
+template <spmv_tuning Tuning = tuned<spmv_tuning>, execution_policy P, class Alpha, class T, class I, reachable_by<P> R,
           class Beta, output_for<P> O>
 void spmv(const P& where, Alpha alpha, const csr_view<T, I>& A, R&& x, Beta beta, O&& y) {
   const char* const function = "spmv";
@@ -263,8 +264,8 @@ void spmv(const P& where, Alpha alpha, const csr_view<T, I>& A, R&& x, Beta beta
 }
 
 /// The same for a matrix that owns its memory, such as csr_matrix.
-template <spmv_tuning Tuning = spmv_tuning{}, execution_policy P, class Alpha, reachable_by<P> M, reachable_by<P> R,
-          class Beta, output_for<P> O>
+template <spmv_tuning Tuning = tuned<spmv_tuning>, execution_policy P, class Alpha, reachable_by<P> M,
+          reachable_by<P> R, class Beta, output_for<P> O>
 requires requires(const M& m) { m.view(); }
 void spmv(const P& where, Alpha alpha, const M& A, R&& x, Beta beta, O&& y) {
   spmv<Tuning>(where, alpha, A.view(), x, beta, y);

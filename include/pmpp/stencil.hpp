@@ -23,6 +23,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <stdexcept>
 #include <string>
 #include <type_traits>
 
@@ -34,6 +35,7 @@
 #include <pmpp/core/math.hpp>
 #include <pmpp/core/matrix_view.hpp>
 #include <pmpp/core/overlap.hpp>
+#include <pmpp/core/tuning.hpp>
 #include <pmpp/core/volume_view.hpp>
 #include <pmpp/execution.hpp>
 #include <pmpp/host/parallel_for.hpp>
@@ -151,7 +153,11 @@ void stencil_on_device(const P& where, const stencil_problem<In, Out>& s, const 
     if (launch_planes<Dimensions, Radius, Tuning>(where, s, f)) return;
   if constexpr (most_bytes > least_shared_per_block<P>) {
     using kernel = large_element_kernel<Dimensions, Radius, In, Out, F>;
-    launch(where, ceil_div(s.out.depth * s.out.height * s.out.width, std::int64_t(kernel::threads)), kernel{}, s, f);
+    pmpp::launch(where, ceil_div(s.out.depth * s.out.height * s.out.width, std::int64_t(kernel::threads)), kernel{}, s,
+                 f);
+  } else {  // compiled for large GPUs alone, and run on another
+    throw std::invalid_argument(
+        "pmpp::stencil: no kernel was compiled that fits this GPU: compile for its architecture too");
   }
 }
 
@@ -229,7 +235,7 @@ void stencil_checked(const P& where, const volume<const In>& in, const volume<Ou
 /// \throws std::invalid_argument for shapes that do not fit, null pointers, overlap, border::constant of elements that
 /// are no numbers; cuda_error.
 /// Source: PMPP ch. 8. Example: test/stencil.cpp.
-template <stencil_tuning Tuning = stencil_tuning{}, execution_policy P, class In, class Out, int Radius, class F>
+template <stencil_tuning Tuning = tuned<stencil_tuning>, execution_policy P, class In, class Out, int Radius, class F>
 void stencil(const P& where, const volume_view<In>& in, const volume_view<Out>& out, radius_tag<Radius>, const F& f,
              const border::rule& outside = border::zero) {
   const bool overlap = !in.empty() && !out.empty() && detail::memory_of_view(in).may_meet(detail::memory_of_view(out));
@@ -238,7 +244,7 @@ void stencil(const P& where, const volume_view<In>& in, const volume_view<Out>& 
 }
 
 /// The same in two dimensions: n(dy, dx).
-template <stencil_tuning Tuning = stencil_tuning{}, execution_policy P, class In, class Out, int Radius, class F>
+template <stencil_tuning Tuning = tuned<stencil_tuning>, execution_policy P, class In, class Out, int Radius, class F>
 void stencil(const P& where, const matrix_view<In>& in, const matrix_view<Out>& out, radius_tag<Radius>, const F& f,
              const border::rule& outside = border::zero) {
   const bool overlap = !in.empty() && !out.empty() && detail::memory_of_view(in).may_meet(detail::memory_of_view(out));
@@ -248,8 +254,8 @@ void stencil(const P& where, const matrix_view<In>& in, const matrix_view<Out>& 
 
 /// The same in one dimension, for contiguous ranges: n(dx). `out` has room for as many elements as `in` has.
 /// \throws std::length_error if it has not.
-template <stencil_tuning Tuning = stencil_tuning{}, execution_policy P, contiguous_for<P> In, contiguous_for<P> Out,
-          int Radius, class F>
+template <stencil_tuning Tuning = tuned<stencil_tuning>, execution_policy P, contiguous_for<P> In,
+          contiguous_for<P> Out, int Radius, class F>
 void stencil(const P& where, const In& in, Out&& out, radius_tag<Radius>, const F& f,
              const border::rule& outside = border::zero) {
   const auto from = detail::as_span(in);

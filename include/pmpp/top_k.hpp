@@ -34,6 +34,7 @@
 #include <pmpp/core/operators.hpp>
 #include <pmpp/core/range.hpp>
 #include <pmpp/core/stored.hpp>
+#include <pmpp/core/tuning.hpp>
 #include <pmpp/execution.hpp>
 #include <pmpp/host/parallel_for.hpp>
 #include <pmpp/memory/reachable.hpp>
@@ -545,8 +546,8 @@ inline void check_k(const char* function, std::int64_t k, std::int64_t most) {
 /// elements and indices of scratch.
 /// \throws std::invalid_argument for a k outside of [0, n], a null or reversed range, a null output; std::length_error
 /// for a short output; out_of_memory, cuda_error. Source: PMPP ch. 13. Example: examples/19_k_nearest.cpp.
-template <top_k_tuning Tuning = top_k_tuning{}, execution_policy P, range_for<P> R, output_for<P> V, output_for<P> X,
-          class Comp = greater>
+template <top_k_tuning Tuning = tuned<top_k_tuning>, execution_policy P, range_for<P> R, output_for<P> V,
+          output_for<P> X, class Comp = greater>
 void top_k(const P& where, R&& r, std::int64_t k, V&& values_out, X&& indices_out, Comp comp = {}) {
   const char* const function = "top_k";
   using T = detail::stored_as<element_value<R>>;
@@ -582,7 +583,7 @@ void top_k(const P& where, R&& r, std::int64_t k, V&& values_out, X&& indices_ou
 /// As top_k, but a block goes through a whole segment, so that segments that are few and long do not use the machine:
 /// call top_k for them. One launch, no scratch, for k up to 2048 (4-byte elements); else the segments are sorted.
 /// \throws as top_k; std::invalid_argument for no offsets. Example: test/top_k.cpp, segments.
-template <top_k_tuning Tuning = top_k_tuning{}, execution_policy P, range_for<P> R, range_for<P> Offsets,
+template <top_k_tuning Tuning = tuned<top_k_tuning>, execution_policy P, range_for<P> R, range_for<P> Offsets,
           output_for<P> V, output_for<P> X, class Comp = greater>
 void segmented_top_k(const P& where, R&& r, Offsets&& offsets, std::int64_t k, V&& values_out, X&& indices_out,
                      Comp comp = {}) {
@@ -614,10 +615,10 @@ void segmented_top_k(const P& where, R&& r, Offsets&& offsets, std::int64_t k, V
 
 // The same for two iterators, or an iterator and a device_count.
 // clang-format off
-template <top_k_tuning Tuning = top_k_tuning{}, execution_policy P, random_access It, end_of<It> End, output V, output X, class Comp = greater>
+template <top_k_tuning Tuning = tuned<top_k_tuning>, execution_policy P, random_access It, end_of<It> End, output V, output X, class Comp = greater>
 void top_k(const P& where, It first, End last, std::int64_t k, V&& values_out, X&& indices_out, Comp comp = {}) { top_k<Tuning>(where, subrange{first, last}, k, values_out, indices_out, comp); }
 
-template <top_k_tuning Tuning = top_k_tuning{}, execution_policy P, random_access It, end_of<It> End, random_access_range Offsets, output V, output X, class Comp = greater>
+template <top_k_tuning Tuning = tuned<top_k_tuning>, execution_policy P, random_access It, end_of<It> End, random_access_range Offsets, output V, output X, class Comp = greater>
 void segmented_top_k(const P& where, It first, End last, Offsets&& offsets, std::int64_t k, V&& values_out, X&& indices_out, Comp comp = {}) { segmented_top_k<Tuning>(where, subrange{first, last}, offsets, k, values_out, indices_out, comp); }
 // clang-format on
 

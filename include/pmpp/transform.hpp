@@ -24,6 +24,7 @@
 #include <pmpp/core/operators.hpp>
 #include <pmpp/core/range.hpp>
 #include <pmpp/core/stored.hpp>
+#include <pmpp/core/tuning.hpp>
 #include <pmpp/execution.hpp>
 #include <pmpp/host/parallel_for.hpp>
 #include <pmpp/launch.hpp>
@@ -148,7 +149,8 @@ auto transform_input(const char* function, const P& where, const input<In>& in, 
 /// Asynchronous on a GPU; no allocation; may be captured. Cost: what f reads and writes; one launch.
 /// \throws std::invalid_argument for a null or reversed input; cuda_error. Source: PMPP ch. 2. Example:
 /// test/transform.cpp, for_each.
-template <transform_tuning Tuning = transform_tuning{}, execution_policy P, random_access It, end_of<It> End, class F>
+template <transform_tuning Tuning = tuned<transform_tuning>, execution_policy P, random_access It, end_of<It> End,
+          class F>
 It for_each(const P& where, It first, End last, F f) {
   const auto in = detail::input_of("for_each", first, last);
   const std::int64_t n = in.count.bound;
@@ -168,7 +170,7 @@ It for_each(const P& where, It first, End last, F f) {
   }
   return first + n;
 }
-template <transform_tuning Tuning = transform_tuning{}, execution_policy P, range_for<P> R, class F>
+template <transform_tuning Tuning = tuned<transform_tuning>, execution_policy P, range_for<P> R, class F>
 auto for_each(const P& where, R&& r, F f) {
   return for_each<Tuning>(where, std::begin(r), std::end(r), f);
 }
@@ -182,19 +184,20 @@ auto for_each(const P& where, R&& r, F f) {
 /// In place is allowed (out begins where r begins); other overlaps are not. Asynchronous on a GPU; no allocation; may
 /// be captured. Cost: n elements read, n written; one launch. \throws std::invalid_argument for a null or reversed
 /// input, std::length_error if out is too short; cuda_error. Source: PMPP ch. 2. Example: test/transform.cpp, saxpy.
-template <transform_tuning Tuning = transform_tuning{}, execution_policy P, random_access It, end_of<It> End, output O,
-          class F>
+template <transform_tuning Tuning = tuned<transform_tuning>, execution_policy P, random_access It, end_of<It> End,
+          output O, class F>
 auto transform(const P& where, It first, End last, O&& out, F f) {
   return detail::transform_input<Tuning>("transform", where, detail::input_of("transform", first, last), out, f);
 }
-template <transform_tuning Tuning = transform_tuning{}, execution_policy P, range_for<P> R, output_for<P> O, class F>
+template <transform_tuning Tuning = tuned<transform_tuning>, execution_policy P, range_for<P> R, output_for<P> O,
+          class F>
 auto transform(const P& where, R&& r, O&& out, F f) {
   return detail::transform_input<Tuning>("transform", where, detail::input_of("transform", r), out, f);
 }
 
 /// Writes f(r1[i], r2[i]) to out[i]. As transform above; the second input must be as long as the first.
 /// Cost: n elements of each input read, n written; one launch.
-template <transform_tuning Tuning = transform_tuning{}, execution_policy P, random_access It, end_of<It> End,
+template <transform_tuning Tuning = tuned<transform_tuning>, execution_policy P, random_access It, end_of<It> End,
           random_access It2, output_for<P> O, class F>
 requires(!random_access_range<It2> && reachable_by<It, P> &&
          reachable_by<It2, P>) auto transform(const P& where, It first, End last, It2 first2, O&& out, F f) {
@@ -202,7 +205,7 @@ requires(!random_access_range<It2> && reachable_by<It, P> &&
                                          detail::zipped_with_start("transform", first, last, first2), out,
                                          detail::apply_to_pair<F>{f});
 }
-template <transform_tuning Tuning = transform_tuning{}, execution_policy P, range_for<P> R, range_for<P> R2,
+template <transform_tuning Tuning = tuned<transform_tuning>, execution_policy P, range_for<P> R, range_for<P> R2,
           output_for<P> O, class F>
 auto transform(const P& where, R&& r, R2&& r2, O&& out, F f) {
   return detail::transform_input<Tuning>("transform", where, detail::zipped("transform", r, r2), out,
@@ -215,7 +218,7 @@ auto transform(const P& where, R&& r, R2&& r2, O&& out, F f) {
 /// \return the iterator past the last element.
 /// Asynchronous on a GPU; no allocation; may be captured. Cost: n elements written; one launch.
 /// \throws as transform. Example: test/transform.cpp, fill and iota.
-template <transform_tuning Tuning = transform_tuning{}, execution_policy P, random_access It, end_of<It> End>
+template <transform_tuning Tuning = tuned<transform_tuning>, execution_policy P, random_access It, end_of<It> End>
 It fill(const P& where, It first, End last, const std::type_identity_t<value_of<It>>& value) {
   detail::require_writable<It>();
   const auto in = detail::input_of("fill", first, last);
@@ -223,7 +226,7 @@ It fill(const P& where, It first, End last, const std::type_identity_t<value_of<
   detail::copy_elements<Tuning>(where, detail::input<source>{source(value), in.count}, in.first);
   return first + in.count.bound;
 }
-template <transform_tuning Tuning = transform_tuning{}, execution_policy P, range_for<P> R>
+template <transform_tuning Tuning = tuned<transform_tuning>, execution_policy P, range_for<P> R>
 auto fill(const P& where, R&& r, const std::type_identity_t<value_of<decltype(std::begin(r))>>& value) {
   return fill<Tuning>(where, std::begin(r), std::end(r), value);
 }
@@ -234,7 +237,7 @@ auto fill(const P& where, R&& r, const std::type_identity_t<value_of<decltype(st
 /// \return the iterator past the last element.
 /// Asynchronous on a GPU; no allocation; may be captured. Cost: n elements written; one launch.
 /// \throws as transform. Example: test/transform.cpp, fill and iota.
-template <transform_tuning Tuning = transform_tuning{}, execution_policy P, random_access It, end_of<It> End>
+template <transform_tuning Tuning = tuned<transform_tuning>, execution_policy P, random_access It, end_of<It> End>
 It iota(const P& where, It first, End last, std::type_identity_t<value_of<It>> start) {
   detail::require_writable<It>();
   const auto in = detail::input_of("iota", first, last);
@@ -242,7 +245,7 @@ It iota(const P& where, It first, End last, std::type_identity_t<value_of<It>> s
   detail::copy_elements<Tuning>(where, detail::input<source>{source(start), in.count}, in.first);
   return first + in.count.bound;
 }
-template <transform_tuning Tuning = transform_tuning{}, execution_policy P, range_for<P> R>
+template <transform_tuning Tuning = tuned<transform_tuning>, execution_policy P, range_for<P> R>
 auto iota(const P& where, R&& r, std::type_identity_t<value_of<decltype(std::begin(r))>> start) {
   return iota<Tuning>(where, std::begin(r), std::end(r), start);
 }

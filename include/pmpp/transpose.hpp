@@ -30,6 +30,7 @@
 #include <pmpp/core/matrix_view.hpp>
 #include <pmpp/core/operators.hpp>
 #include <pmpp/core/overlap.hpp>
+#include <pmpp/core/tuning.hpp>
 #include <pmpp/execution.hpp>
 #include <pmpp/host/parallel_for.hpp>
 #include <pmpp/launch.hpp>
@@ -581,7 +582,7 @@ void check_transposition(const matrix_view<const T>& a, const matrix_view<T>& b,
 /// no allocation; may be captured. Cost: A read once, B written once; one launch.
 /// \throws std::invalid_argument for shapes that do not fit, null pointers, overlap; cuda_error. Source: PMPP ch. 5
 /// and 6. Example: test/transpose.cpp, all shapes.
-template <transpose_tuning Tuning = transpose_tuning{}, execution_policy P, class T, class U>
+template <transpose_tuning Tuning = tuned<transpose_tuning>, execution_policy P, class T, class U>
 requires(std::is_same_v<std::remove_const_t<T>, U>) void transpose(const P& where, const matrix_view<T>& a,
                                                                    const matrix_view<U>& b) {
   static_assert(std::is_trivially_copyable_v<U>, "pmpp::transpose: the elements must be trivially copyable");

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// default_tuning<scan_tuning>: what an algorithm uses where its caller passes no tuning. Sizes of blocks and tiles were
+// tuned<scan_tuning>: what an algorithm uses where its caller passes no tuning. Sizes of blocks and tiles were
 // measured on an H100 and an H200; `make tune` measures them on the GPU at hand and writes a header of specialisations:
 //
 //   #include <pmpp/pmpp.hpp>
@@ -13,6 +13,6 @@ namespace pmpp::inline PMPP_BACKEND {
 
 /// The tuning of calls that name none.
 template <class Tuning>
-inline constexpr Tuning default_tuning{};
+inline constexpr Tuning tuned{};
 
 }  // namespace pmpp::inline PMPP_BACKEND

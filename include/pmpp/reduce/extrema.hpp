@@ -18,6 +18,7 @@
 #include <pmpp/core/iterator.hpp>
 #include <pmpp/core/operators.hpp>
 #include <pmpp/core/range.hpp>
+#include <pmpp/core/tuning.hpp>
 #include <pmpp/execution.hpp>
 #include <pmpp/reduce/kernel.hpp>
 
@@ -174,11 +175,11 @@ void extreme_element_into(const char* function, const P& where, R& r, O& out, Co
 ///              is found is not specified (the same one on every run).
 /// Waits for the policy's stream; min_element_into writes the index to *out (0 for an empty range) and does not.
 /// \throws as reduce. Cost: n elements read; one launch. Source: PMPP ch. 10. Example: test/reduce.cpp, extremal elements.
-template <reduce_tuning Tuning = reduce_tuning{}, execution_policy P, range_for<P> R, class Comp = less>
+template <reduce_tuning Tuning = tuned<reduce_tuning>, execution_policy P, range_for<P> R, class Comp = less>
 [[nodiscard]] auto min_element(const P& where, R&& r, Comp comp = {}) {
   return detail::extreme_element<Tuning, false>("min_element", where, r, detail::ordered_in<gpu_execution<P>, R>(comp));
 }
-template <reduce_tuning Tuning = reduce_tuning{}, execution_policy P, range_for<P> R, output_for<P> O,
+template <reduce_tuning Tuning = tuned<reduce_tuning>, execution_policy P, range_for<P> R, output_for<P> O,
           class Comp = less>
 void min_element_into(const P& where, R&& r, O&& out, Comp comp = {}) {
   detail::extreme_element_into<Tuning, false>("min_element_into", where, r, out,
@@ -186,11 +187,11 @@ void min_element_into(const P& where, R&& r, O&& out, Comp comp = {}) {
 }
 
 /// The first element that comes before no other under comp; as min_element.
-template <reduce_tuning Tuning = reduce_tuning{}, execution_policy P, range_for<P> R, class Comp = less>
+template <reduce_tuning Tuning = tuned<reduce_tuning>, execution_policy P, range_for<P> R, class Comp = less>
 [[nodiscard]] auto max_element(const P& where, R&& r, Comp comp = {}) {
   return detail::extreme_element<Tuning, true>("max_element", where, r, detail::ordered_in<gpu_execution<P>, R>(comp));
 }
-template <reduce_tuning Tuning = reduce_tuning{}, execution_policy P, range_for<P> R, output_for<P> O,
+template <reduce_tuning Tuning = tuned<reduce_tuning>, execution_policy P, range_for<P> R, output_for<P> O,
           class Comp = less>
 void max_element_into(const P& where, R&& r, O&& out, Comp comp = {}) {
   detail::extreme_element_into<Tuning, true>("max_element_into", where, r, out,
@@ -198,7 +199,7 @@ void max_element_into(const P& where, R&& r, O&& out, Comp comp = {}) {
 }
 
 /// {min_element, max_element} in one pass. Both are the first of equals (std::minmax_element returns the last maximum).
-template <reduce_tuning Tuning = reduce_tuning{}, execution_policy P, range_for<P> R, class Comp = less>
+template <reduce_tuning Tuning = tuned<reduce_tuning>, execution_policy P, range_for<P> R, class Comp = less>
 [[nodiscard]] auto minmax_element(const P& where, R&& r, Comp comp = {}) {
   const auto in = detail::with_index(detail::with_stored(detail::input_of("minmax_element", r)));
   using E = value_of<decltype(in.first)>;
@@ -215,15 +216,15 @@ template <reduce_tuning Tuning = reduce_tuning{}, execution_policy P, range_for<
 
 // The same for two iterators, or an iterator and a device_count.
 // clang-format off
-template <reduce_tuning Tuning = reduce_tuning{}, execution_policy P, random_access It, end_of<It> End, class Comp = less>
+template <reduce_tuning Tuning = tuned<reduce_tuning>, execution_policy P, random_access It, end_of<It> End, class Comp = less>
 [[nodiscard]] It min_element(const P& where, It first, End last, Comp comp = {}) { return min_element<Tuning>(where, subrange{first, last}, comp); }
-template <reduce_tuning Tuning = reduce_tuning{}, execution_policy P, random_access It, end_of<It> End, class Comp = less>
+template <reduce_tuning Tuning = tuned<reduce_tuning>, execution_policy P, random_access It, end_of<It> End, class Comp = less>
 [[nodiscard]] It max_element(const P& where, It first, End last, Comp comp = {}) { return max_element<Tuning>(where, subrange{first, last}, comp); }
-template <reduce_tuning Tuning = reduce_tuning{}, execution_policy P, random_access It, end_of<It> End, class Comp = less>
+template <reduce_tuning Tuning = tuned<reduce_tuning>, execution_policy P, random_access It, end_of<It> End, class Comp = less>
 [[nodiscard]] pair<It, It> minmax_element(const P& where, It first, End last, Comp comp = {}) { return minmax_element<Tuning>(where, subrange{first, last}, comp); }
-template <reduce_tuning Tuning = reduce_tuning{}, execution_policy P, random_access It, end_of<It> End, output O, class Comp = less>
+template <reduce_tuning Tuning = tuned<reduce_tuning>, execution_policy P, random_access It, end_of<It> End, output O, class Comp = less>
 void min_element_into(const P& where, It first, End last, O&& out, Comp comp = {}) { min_element_into<Tuning>(where, subrange{first, last}, out, comp); }
-template <reduce_tuning Tuning = reduce_tuning{}, execution_policy P, random_access It, end_of<It> End, output O, class Comp = less>
+template <reduce_tuning Tuning = tuned<reduce_tuning>, execution_policy P, random_access It, end_of<It> End, output O, class Comp = less>
 void max_element_into(const P& where, It first, End last, O&& out, Comp comp = {}) { max_element_into<Tuning>(where, subrange{first, last}, out, comp); }
 // clang-format on
 

@@ -135,7 +135,7 @@ constexpr bool all_fit(const machine& m) {
 
 [[noreturn]] inline void refuse_elements(const char* function, std::size_t element, std::size_t bytes,
                                          const machine& m) {
-  const bool left_out = !m.fits(least_shared_per_block<device_policy>());
+  const bool left_out = !m.fits(least_shared_per_block<device_policy>);
   throw std::invalid_argument(
       "pmpp::" + std::string(function) + ": for elements of " + std::to_string(element) + " bytes a block needs " +
       std::to_string(bytes) + " bytes of shared memory, this machine has " + std::to_string(m.shared_per_block) +
