@@ -29,6 +29,7 @@ MACHINES = ("h100", "a100", "rtx4090", "small")
 NOT_SMALL = "*past 2^*,*large enough*,*do not fit 32 bits*"  # cases that a sanitizer does not run
 LARGE = re.compile(r'TEST_CASE\("[^"]*(past 2\^|do not fit 32 bits)')  # programs with such cases take 10 to 35 GB
 NAMES_A_DEVICE = re.compile(r"cudaSetDevice|cudaGetDeviceCount")
+TSAN_ALONE = {"emulator_primitives"}  # built for ThreadSanitizer alone
 ALWAYS_ON_TWO = {"launch", "launch_together", "memory", "stream", "workspace", "reduce", "scan", "sort", "gemm"}
 TOGETHER, LARGE_TOGETHER = 5, 1  # programs on a GPU at a time, of which large
 SANITIZER_SECONDS = 240  # of one program
@@ -53,7 +54,7 @@ def gpus():
 def sources(only):
     """(name, text, on the CPU, on the device) of each test, as test/CMakeLists.txt makes programs of them."""
     for path in sorted([*(ROOT / "test").glob("*.cpp"), *(ROOT / "test").glob("*.cu")]):
-        if re.search(only, path.stem):
+        if re.search(only, path.stem) and path.stem not in TSAN_ALONE:
             device = path.suffix == ".cu" or not re.search(r"_host$|^emulator", path.stem)
             yield path.stem, path.read_text(), path.suffix == ".cpp", device
 
