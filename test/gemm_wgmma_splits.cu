@@ -42,7 +42,7 @@ TEST_CASE("wgmma: k is split: into any number of slabs, any layout, batches, an 
   try_type(std::int8_t{}, std::int32_t{});
   for (const std::int64_t slabs : {1, 2, 63, 64, 65, 1000})
     for (const std::int64_t m : {1, 128, 500, 5000}) {
-      const auto plan = pmpp::detail::plan_wgmma(4, m, 300, slabs, 1, 132);
+      const auto plan = pmpp::detail::plan_wgmma(4, m, 300, slabs, 1, pmpp::machine{});
       CAPTURE(slabs);
       CAPTURE(m);
       CHECK(std::int64_t(plan.splits) * plan.split_slabs >= slabs);

@@ -270,8 +270,8 @@ TEST_ALL_PLACES("extremal elements are the first of equals") {
 TEST_CASE("a comparator that is no order gives any element, and reads no others") {
   for (const int n : {1, 255, 256, 1000, 40000}) {
     const std::vector<int> same(static_cast<std::size_t>(n), 7);
-    const auto less_or_equal = [](int a, int b) { return a <= b; };
-    const auto always = [](int, int) { return true; };
+    const auto less_or_equal = [] PMPP_HOST_DEVICE(int a, int b) { return a <= b; };
+    const auto always = [] PMPP_HOST_DEVICE(int, int) { return true; };
     const auto check = [&](auto found) {
       CHECK(found >= same.begin());
       CHECK(found < same.end());

@@ -658,7 +658,7 @@ struct merge_segments_kernel {
     memory_of_block of_block;
   };
   static constexpr int min_blocks =
-      larger(1, smaller(block::resident_threads(Tuning.pass_resident, items* int(sizeof(T))) / threads,
+      larger(1, smaller(smaller(32, block::resident_threads(Tuning.pass_resident, items* int(sizeof(T))) / threads),
                         227 * 1024 / int(sizeof(shared) + 1024)));
 
   struct arguments {

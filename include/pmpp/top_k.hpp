@@ -157,7 +157,7 @@ struct top_k_kernel {
   static constexpr int items = sort_items(Tuning.bytes, sizeof(element)),
                        threads = sort_threads(Tuning.threads, items*int(sizeof(element)), Tuning.tile_bytes),
                        tile = threads * items, loads = larger(1, smaller(Tuning.loads, 64 / int(sizeof(T)))),
-                       chunk = threads * loads, most_k = tile / 2, min_blocks = larger(1, 1024 / threads);
+                       chunk = threads * loads, most_k = tile / 2, min_blocks = larger(1, smaller(32, 1024 / threads));
   using memory_of_block = block::sort_memory<element, threads, items>;
 
   struct shared {

@@ -39,7 +39,7 @@ inline std::string shown(std::string_view text) {
   if (out.size() > most) out.replace(fits, out.npos, "...");
   return out;
 }
-inline std::string quoted(std::string_view text) { return "'" + shown(text) + "'"; }
+inline std::string in_quotes(std::string_view text) { return "'" + shown(text) + "'"; }
 
 /// While it lives, std::strtod and std::snprintf of this thread use a decimal point, whatever the program's locale.
 class decimal_point {
@@ -138,10 +138,10 @@ public:
     const bool whole = found.length == digits.size();
     if (whole && found.fits) return found.value;
     fail(std::string(what) + " is not " + (std::is_integral_v<Number> ? "an integer" : "a number") +
-         (whole ? " that fits" : "") + ": " + quoted(w));
+         (whole ? " that fits" : "") + ": " + in_quotes(w));
   }
   void end_of_line() {
-    if (const std::string_view w = word(); !w.empty()) fail(quoted(w) + " is more than belongs here");
+    if (const std::string_view w = word(); !w.empty()) fail(in_quotes(w) + " is more than belongs here");
   }
 
   /// Bytes that have not been read.

@@ -48,22 +48,22 @@ struct matrix_market_banner {
   explicit matrix_market_banner(line_reader& in) {
     if (!in.next_line() || in.lower_word() != "%%matrixmarket")
       in.fail("a Matrix Market file begins with '%%MatrixMarket matrix'");
-    if (const std::string object = in.lower_word(); object != "matrix") in.fail(quoted(object) + " is not 'matrix'");
+    if (const std::string object = in.lower_word(); object != "matrix") in.fail(in_quotes(object) + " is not 'matrix'");
     const std::string format = in.lower_word();
     if (format != "coordinate" && format != "array")
-      in.fail("the format is " + quoted(format) + ", not coordinate or array");
+      in.fail("the format is " + in_quotes(format) + ", not coordinate or array");
     dense = format == "array";
     const std::string field = in.lower_word();
     if (field == "complex") in.fail("the values are complex, which is not read");
     if (field != "real" && field != "double" && field != "integer" && field != "pattern")
-      in.fail("the values are " + quoted(field) + ", not real, integer or pattern");
+      in.fail("the values are " + in_quotes(field) + ", not real, integer or pattern");
     pattern = field == "pattern";
     integer = field == "integer";
     if (pattern && dense) in.fail("an array has values: it cannot be a pattern");
     const std::string kind = in.lower_word();
     if (kind == "hermitian") in.fail("the matrix is hermitian, which is for complex values and not read");
     if (kind != "general" && kind != "symmetric" && kind != "skew-symmetric")
-      in.fail("the symmetry is " + quoted(kind) + ", not general, symmetric or skew-symmetric");
+      in.fail("the symmetry is " + in_quotes(kind) + ", not general, symmetric or skew-symmetric");
     symmetry = kind == "general" ? general : kind == "symmetric" ? symmetric : skew;
     if (pattern && symmetry == skew) in.fail("a pattern has no signs: it cannot be skew-symmetric");
     in.end_of_line();

@@ -118,7 +118,8 @@ template <class Comp, class E>
 struct operand_order<both_extrema<extremum<Comp, false>, extremum<Comp, true>>, pair<E, E>> {
   using op_type = both_extrema<extremum<Comp, false>, extremum<Comp, true>>;
   static constexpr bool any = true;
-  static constexpr pair<E, E> neutral{E{{}, ~0u, ~0u}, E{{}, ~0u, ~0u}};
+  static constexpr E nothing{decltype(E::value){}, ~0u, ~0u};
+  static constexpr pair<E, E> neutral{nothing, nothing};
   PMPP_HOST_DEVICE static both_extrema<extremum_in_order<Comp, false>, extremum_in_order<Comp, true>> in_order(
       const op_type& op) {
     return {{op.least.comp}, {op.most.comp}};
