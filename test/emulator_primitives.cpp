@@ -183,7 +183,13 @@ TEST_CASE("merge sort, sorted segments and the greatest") {
     pmpp::segmented_sort<pmpp::sort_tuning{.threads = 32, .bytes = 16, .four_bytes = 16, .segmented_short = 0}>(
         device, c, at, by_low_bits{});
     CHECK(to_host(c) == halves);
-    pmpp::top_k<pmpp::top_k_tuning{.threads = 32, .bytes = 64, .loads = 2, .candidates = 16, .narrow_threads = 32, .narrow_segment = 1, .sort_from = 1 << 30}>(device, d, 20, top, places);
+    pmpp::top_k<pmpp::top_k_tuning{.threads = 32,
+                                   .bytes = 64,
+                                   .loads = 2,
+                                   .candidates = 16,
+                                   .narrow_threads = 32,
+                                   .narrow_segment = 1,
+                                   .sort_from = 1 << 30}>(device, d, 20, top, places);
     CHECK(to_host(top) == tops);
   });
 }

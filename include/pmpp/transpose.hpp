@@ -148,7 +148,9 @@ PMPP_HOST_DEVICE void for_each_place(int thread, int log_row, std::int64_t along
 template <class T, transpose_tuning Tuning>
 struct element_tile {
   using cell = bytes_of<sizeof(T), alignof(T)>;
-  static constexpr int threads = sizeof(T) <= 128 ? smaller(Tuning.threads, 256) : 32;
+  static constexpr int threads =  // of large elements so few that 48 KB hold two tiles
+      sizeof(T) <= 128 ? smaller(Tuning.threads, 256)
+                       : smaller(32, 1 << floor_log2(larger(1, int(22 * 1024 / sizeof(T)))));
   static constexpr int items = sizeof(T) == 4    ? 2 * Tuning.items
                                : sizeof(T) < 4   ? Tuning.items
                                : sizeof(T) <= 32 ? smaller(Tuning.items, 4)

@@ -50,6 +50,15 @@ struct histogram_tuning {
   int shared_bytes = 1 << 20;  ///< that a block takes at most; the device's limit if that is less
   int most_ranges = 12;        ///< times that bins may exceed the counters of a block before they go to global memory
   int cached_bins = 8192;      ///< places for them in shared memory; a power of two
+  int value_bytes = 1 << 17;   ///< of a block's counters of samples of one byte, at most
+
+  /// The same where a block has 48 KB.
+  constexpr histogram_tuning least() const {
+    histogram_tuning t = *this;
+    t.cached_bins = smaller(cached_bins, 2048);
+    t.value_bytes = smaller(value_bytes, 40 * 1024);
+    return t;
+  }
 };
 
 namespace detail {
@@ -111,8 +120,12 @@ struct histogram_kernel {
   using T = value_of<In>;
   using raw = block::raw_items<In, Items>;
   static constexpr int rows = larger(1, Tuning.rows * 16 / larger(16, int(sizeof(raw))));
-  /// Of the table of byte values: as many as leave it 96 KB.
-  static constexpr int columns = active <= 3 ? lanes : active <= 6 ? lanes / 2 : lanes / 4;
+  /// Of the table of byte values: as many as leave it 96 KB, or what the tuning says.
+  static constexpr int columns = [] {
+    int n = active <= 3 ? lanes : active <= 6 ? lanes / 2 : lanes / 4;
+    while (n > 1 && 1024 * active * n > Tuning.value_bytes) n /= 2;
+    return n;
+  }();
 
   struct shared {
     bool finished_last;
@@ -347,7 +360,7 @@ private:
 
 /// Enqueues the histogram on a GPU or runs it in the emulator.
 template <histogram_tuning Tuning, class Layers, class P, class In, class Binning, class Count>
-void histogram_on_blocks(const P& where, const input<In>& in, Binning binning, const bin_counters<Count>& output,
+void histogram_by_tables(const P& where, const input<In>& in, Binning binning, const bin_counters<Count>& output,
                          bool accumulate) {
   detail::check_reachable(where, "histogram", zip_iterator{in.first, output.counts});
   constexpr std::size_t ticket_bytes = 16, rejected_bytes = sizeof(std::uint64_t) * Layers::active;
@@ -368,7 +381,8 @@ void histogram_on_blocks(const P& where, const input<In>& in, Binning binning, c
 
   const std::size_t room =
       smaller(shared_limit(where), std::size_t(Tuning.shared_bytes)) - 64;  // less what the kernel itself has
-  if constexpr (requires { binning.plant(room); }) binning.plant(room / 2);
+  constexpr std::size_t cached_bytes = 2 * sizeof(std::uint32_t) * std::size_t(Tuning.cached_bins);
+  if constexpr (requires { binning.plant(room); }) binning.plant(smaller(room / 2, room - smaller(room, cached_bytes)));
   constexpr std::uint32_t row = simt::warp_size;
   const auto most_counters = static_cast<std::uint32_t>((room - binning.shared_bytes()) / 4 / row * row - row);
   const std::uint32_t slots = output.slots + Layers::active;
@@ -396,6 +410,20 @@ void histogram_on_blocks(const P& where, const input<In>& in, Binning binning, c
       start(histogram_kernel<In, Binning, Count, Layers, histogram_table::cache, items, Tuning>{}, Tuning.cached_bins,
             1);
     }
+  });
+}
+
+/// The same with tables that fit the machine.
+template <histogram_tuning Tuning, class Layers, class P, class In, class Binning, class Count>
+void histogram_on_blocks(const P& where, const input<In>& in, const Binning& binning, const bin_counters<Count>& output,
+                         bool accumulate) {
+  constexpr auto bytes_of = [](auto tuning) {
+    using values = histogram_kernel<In, Binning, Count, Layers, histogram_table::bytes, 1, decltype(tuning)::value>;
+    return sizeof(value_of<In>) == 1 ? std::size_t(1024) * (Layers::active * values::columns + 1)
+                                     : std::size_t(8) * (decltype(tuning)::value.cached_bins + 128);
+  };
+  with_fitting_tuning<Tuning, Tuning.least()>("histogram", sizeof(value_of<In>), where, bytes_of, [&](auto tuning) {
+    histogram_by_tables<decltype(tuning)::value, Layers>(where, in, binning, output, accumulate);
   });
 }
 
