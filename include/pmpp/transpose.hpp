@@ -301,7 +301,8 @@ private:
 
 template <class T, class Tile>
 struct transpose_kernel {
-  static constexpr int threads = Tile::threads, min_blocks = larger(1, smaller(32, 768 / threads));  // of 80 registers a thread
+  static constexpr int threads = Tile::threads,
+                       min_blocks = larger(1, smaller(32, 768 / threads));  // of 80 registers a thread
   struct shared {
     typename Tile::memory tile;
   };
