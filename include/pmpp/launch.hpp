@@ -70,13 +70,11 @@ inline bool has_blocks(const grid& shape, std::string_view kernel, std::int64_t 
     refuse_launch(kernel, "threads of a block", shape.threads.volume(), thread_limit);
   if (shape.threads.z > 64) refuse_launch(kernel, "threads of a block along z", shape.threads.z, 64);
   if (shared_bytes + shape.dynamic_shared > shared_limit)
-    refuse_launch(
-        kernel,
-        least_shared_per_block<device_policy> > shared_limit
-            ? "bytes of shared memory of a block (compile for this GPU's architecture too: smaller kernels have "
-              "been left out)"
-            : "bytes of shared memory of a block",
-        std::int64_t(shared_bytes + shape.dynamic_shared), std::int64_t(shared_limit));
+    refuse_launch(kernel,
+                  least_shared_per_block<device_policy> > shared_limit
+                      ? "bytes of shared memory of a block (compile for this GPU too: smaller kernels are left out)"
+                      : "bytes of shared memory of a block",
+                  std::int64_t(shared_bytes + shape.dynamic_shared), std::int64_t(shared_limit));
   return true;
 }
 
@@ -162,12 +160,13 @@ inline cudaLaunchConfig_t launch_config(const grid& shape, std::size_t dynamic_b
 
 /// Checks and launches. Threads as for simt::cuda_block.
 template <int Threads, class P, class Kernel, class... Args>
-void launch_kernel([[maybe_unused]] const P& where, const grid& shape, const Kernel& kernel, const Args&... args) {
+void launch_kernel([[maybe_unused]] const P& where, [[maybe_unused]] const grid& shape,
+                   [[maybe_unused]] const Kernel& kernel, const Args&... args) {
   static_assert(
       !gpu_execution<P> || has_cuda_compiler,
       "pmpp::device needs a CUDA compiler: make this a .cu file, or use pmpp::host, or PMPP_CUDA=OFF (the emulator)");
   constexpr std::string_view name = type_name<Kernel>();
-  constexpr std::int64_t most_threads = simt::detail::threads_of<Kernel>;
+  [[maybe_unused]] constexpr std::int64_t most_threads = simt::detail::threads_of<Kernel>;
   if constexpr (gpu_execution<P>) {
 #if defined(__CUDACC__) && PMPP_CUDA
     const int id = launch_device();

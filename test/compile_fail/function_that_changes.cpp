@@ -3,9 +3,10 @@
 // Kernels have copies of it, whose changes would be lost.
 #include <pmpp/transform.hpp>
 
-#include <vector>
+#include <span>
 
 int main() {
-  std::vector<int> v = {1, 2, 3};
+  int numbers[] = {1, 2, 3};
+  const std::span<int> v(numbers);
   pmpp::transform(pmpp::device, v, v, [sum = 0](int x) mutable { return sum += x; });
 }

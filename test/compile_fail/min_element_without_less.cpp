@@ -1,12 +1,13 @@
 // expect: cannot be called with two elements: comp(x, y); the default needs operator<
 #include <pmpp/reduce.hpp>
 
-#include <vector>
+#include <span>
 
 struct point {
   float x, y;
 };
 int main() {
-  std::vector<point> v(3);
-  return pmpp::min_element(pmpp::device, v) == v.begin();
+  point v[3]{};
+  const std::span<point> all(v);
+  return pmpp::min_element(pmpp::device, all) == all.begin();
 }

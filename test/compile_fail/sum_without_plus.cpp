@@ -3,12 +3,12 @@
 // The default operator is plus.
 #include <pmpp/reduce.hpp>
 
-#include <vector>
+#include <span>
 
 struct point {
   float x, y;
 };
 int main() {
-  const std::vector<point> v(3);
-  return static_cast<int>(pmpp::reduce(pmpp::device, v).x);
+  const point v[3]{};
+  return static_cast<int>(pmpp::reduce(pmpp::device, std::span(v)).x);
 }
