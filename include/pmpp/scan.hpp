@@ -294,8 +294,8 @@ void scan_on_blocks(const P& where, const input<In>& in, Out out, const scan_sta
       using kernel = scan_kernel<In, Out, Op, A, Kind, decltype(items)::value, decltype(tuning)::value>;
       return sizeof(typename kernel::shared) + kernel::plan::vector_bytes;
     };
-    with_fitting_tuning<Tuning, Tuning.least()>("scan", sizeof(A), where, bytes_of,
-                                                [&](auto tuning) { enqueue(tuning, items, lead); });
+    with_fitting_tuning<scan_tuning, Tuning, Tuning.least()>("scan", sizeof(A), where, bytes_of,
+                                                             [&](auto tuning) { enqueue(tuning, items, lead); });
   });
 }
 

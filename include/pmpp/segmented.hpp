@@ -132,8 +132,8 @@ void segmented_reduce_on_blocks(const P& where, const input<In>& in, const input
       using kernel = segmented_reduce_kernel<In, Offsets, Out, Op, A, items::value, decltype(tuning)::value>;
       return sizeof(typename kernel::shared);
     };
-    with_fitting_tuning<Tuning, Tuning.least()>("segmented_reduce", sizeof(A), where, bytes_of,
-                                                [&](auto tuning) { enqueue(tuning, items{}, items_lead); });
+    with_fitting_tuning<segmented_tuning, Tuning, Tuning.least()>(
+        "segmented_reduce", sizeof(A), where, bytes_of, [&](auto tuning) { enqueue(tuning, items{}, items_lead); });
   });
 }
 
@@ -228,8 +228,9 @@ void runs_on_blocks(const P& where, const Aligned& aligned, const input<In>& in,
       using kernel = decltype(kernel_of(tuning));
       return sizeof(typename kernel::shared) + kernel::plan::bytes_of_rows(1);
     };
-    with_fitting_tuning<Tuning, Tuning.least()>("segmented", sizeof(value_of<In>), where, bytes_of,
-                                                [&](auto tuning) { enqueue(kernel_of(tuning), items_lead, shift); });
+    with_fitting_tuning<segmented_tuning, Tuning, Tuning.least()>(
+        "segmented", sizeof(value_of<In>), where, bytes_of,
+        [&](auto tuning) { enqueue(kernel_of(tuning), items_lead, shift); });
   };
   if constexpr (Heads::by_key && joins_shifted<In>) {  // the keys' boundaries count
     constexpr int items = block::access<In>::items, own = block::access<decltype(in.first.b)>::items;

@@ -430,8 +430,9 @@ void select_on_blocks(const char* function, const P& where, const input<In>& in,
       using kernel = select_kernel<In, Select, Out, OutFalse, Sink, width::value, decltype(tuning)::value>;
       return sizeof(typename kernel::shared) + kernel::plan::row_bytes;
     };
-    with_fitting_tuning<Tuning, Tuning.least()>(function, sizeof(value_of<In>), where, bytes_of,
-                                                [&](auto tuning) { enqueue(tuning, width{}, fits ? lead : 0); });
+    with_fitting_tuning<select_tuning, Tuning, Tuning.least()>(
+        function, sizeof(value_of<In>), where, bytes_of,
+        [&](auto tuning) { enqueue(tuning, width{}, fits ? lead : 0); });
   });
 }
 

@@ -347,7 +347,7 @@ void with_top_k_tuning(const char* function, const P& where, F f) {
   };
   static_assert(bytes_of(std::integral_constant<top_k_tuning, Tuning>{}) <= 227 * 1024,
                 "pmpp: elements of top_k are too large");
-  with_fitting_tuning<Tuning, least>(function, sizeof(T), where, bytes_of, f);
+  with_fitting_tuning<top_k_tuning, Tuning, least>(function, sizeof(T), where, bytes_of, f);
 }
 
 template <top_k_tuning Tuning, class I, class T, class P, class In, class Target, class Comp>

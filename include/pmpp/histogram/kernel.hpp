@@ -422,9 +422,10 @@ void histogram_on_blocks(const P& where, const input<In>& in, const Binning& bin
     return sizeof(value_of<In>) == 1 ? std::size_t(1024) * (Layers::active * values::columns + 1)
                                      : std::size_t(8) * (decltype(tuning)::value.cached_bins + 128);
   };
-  with_fitting_tuning<Tuning, Tuning.least()>("histogram", sizeof(value_of<In>), where, bytes_of, [&](auto tuning) {
-    histogram_by_tables<decltype(tuning)::value, Layers>(where, in, binning, output, accumulate);
-  });
+  with_fitting_tuning<histogram_tuning, Tuning, Tuning.least()>(
+      "histogram", sizeof(value_of<In>), where, bytes_of, [&](auto tuning) {
+        histogram_by_tables<decltype(tuning)::value, Layers>(where, in, binning, output, accumulate);
+      });
 }
 
 /// Counts in[begin, end) in a table of 4 (Spread) or 1 copies of `entries`. First the bins of a batch, in a loop that

@@ -144,12 +144,11 @@ constexpr bool all_fit(const machine& m) {
 
 /// Calls f(tuning) with Tuning, or with Least where the kernel of that has no room, as a constant. bytes_of(tuning): of shared
 /// memory that a block has at least. \throws std::invalid_argument if neither has room
-template <auto Tuning, auto Least, class P, class Bytes, class F>
+template <class Type, Type Tuning, Type Least, class P, class Bytes, class F>
 void with_fitting_tuning(const char* function, std::size_t element, [[maybe_unused]] const P& where, Bytes bytes_of,
                          F f) {
-  using type = std::remove_const_t<decltype(Tuning)>;
-  using first = std::integral_constant<type, Tuning>;
-  using second = std::integral_constant<type, Least>;
+  using first = std::integral_constant<Type, Tuning>;
+  using second = std::integral_constant<Type, Least>;
   constexpr std::size_t bytes = bytes_of(first{});
   if constexpr (bytes > least_shared_per_block<P>) {
     constexpr std::size_t fewer = bytes_of(second{});
