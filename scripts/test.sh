@@ -3,7 +3,8 @@
 # Builds and runs everything that this machine can:
 #   1. build/test   optimised: CPU tests and examples and all checks; where there is nvcc, tests, benchmarks and examples
 #                   for CUDA too. Device tests run where there is a GPU and are listed as skipped elsewhere. The emulator
-#                   plays an H100, an A100 and the smallest machine (docs/machines.md).
+#                   plays an H100 and an A100, with 8 multiprocessors so that no test takes minutes, and the smallest machine
+#                   (docs/machines.md).
 #   2. build/asan   the CPU tests under the address and undefined-behaviour sanitizers, on an RTX 4090
 #   3. build/tsan   those of kernels whose blocks or warps talk to each other under ThreadSanitizer (PMPP_RACE_TESTS in
 #                   test/CMakeLists.txt)
@@ -54,8 +55,8 @@ fi
 # The CPU tests take longer to compile than to run, so -O1; the examples get the -O3 of users.
 try "configure build/test" configure test -DCMAKE_BUILD_TYPE=Release -DPMPP_TEST_OPTIONS=-O1 "${cuda[@]}"
 try "build build/test" build test
-try "tests in build/test on h100" run_tests test h100 -j "$jobs"
-for machine in a100 small; do
+try "tests in build/test on h100" run_tests test h100:8 -j "$jobs"
+for machine in a100:8 small; do
   try "tests in build/test on $machine" run_tests test $machine -L cpu -R '^test_' -j "$jobs"
 done
 
@@ -67,7 +68,7 @@ try "configure build/asan" configure asan -DCMAKE_BUILD_TYPE=RelWithDebInfo -DPM
   "-DCMAKE_CXX_FLAGS_RELWITHDEBINFO=-O1 -g1" "-DPMPP_SANITIZE=address,$undefined" \
   -DPMPP_BUILD_BENCHMARKS=OFF -DPMPP_BUILD_CHECKS=OFF -DPMPP_BUILD_EXAMPLES=OFF
 try "build build/asan" build asan
-try "tests in build/asan on rtx4090" run_tests asan rtx4090 -L cpu -j "$jobs"
+try "tests in build/asan on rtx4090" run_tests asan rtx4090:8 -L cpu -j "$jobs"
 
 say "Races between threads and blocks, under ThreadSanitizer"
 try "configure build/tsan" configure tsan -DCMAKE_BUILD_TYPE=Release -DPMPP_CUDA=OFF -DPMPP_SANITIZE=thread \
@@ -76,4 +77,4 @@ try "build build/tsan" build tsan
 try "tests in build/tsan" run_tests tsan h100:2 -L cpu -j "$jobs"
 
 say "Sum"
-exec python3 scripts/summary.py $results test-h100 test-a100 test-small asan-rtx4090 tsan-h100:2
+exec python3 scripts/summary.py $results test-h100:8 test-a100:8 test-small asan-rtx4090:8 tsan-h100:2

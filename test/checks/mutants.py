@@ -6,6 +6,7 @@ order or barrier is left out, and the call that needs it must end with a data ra
 The headers are copied and edited so that a variable of the program chooses the mutant: one compilation serves all.
 """
 import shutil
+import os
 import subprocess
 import sys
 
@@ -66,7 +67,8 @@ if status:
 
 def run(call, mutant, runs):
     done = subprocess.run([str(program), call, str(mutant), str(runs)], stdout=subprocess.PIPE,
-                          stderr=subprocess.DEVNULL, text=True, errors="replace")
+                          stderr=subprocess.DEVNULL, text=True, errors="replace",
+                          env={**os.environ, "PMPP_EMULATOR_MACHINE": ""})  # sizes are for two multiprocessors
     return done.returncode, done.stdout.strip()
 
 
