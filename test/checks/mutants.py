@@ -5,8 +5,8 @@ order or barrier is left out, and the call that needs it must end with a data ra
 
 The headers are copied and edited so that a variable of the program chooses the mutant: one compilation serves all.
 """
-import shutil
 import os
+import shutil
 import subprocess
 import sys
 
