@@ -8,21 +8,7 @@ using namespace test::wgmma;
 
 TEST_CASE("wgmma: what the copy unit cannot read is copied first, floats") {
   if (!available()) return;
-  const auto try_type = [](auto type) {
-    using T = decltype(type);
-    for (const bool a_major : {false, true})
-      for (const bool b_major : {false, true})
-        for (const int spoilt : {0, 1, 2, 3}) {
-          CAPTURE(a_major);
-          CAPTURE(b_major);
-          CAPTURE(spoilt);
-          const matrix<T> a(301, 100, a_major, 1, spoilt % 2), b(100, 552, b_major, 1, spoilt / 2);
-          matrix<float> c(301, 552, false, 1, spoilt);
-          CHECK(pmpp::detail::gemm_by_wgmma(device, problem(a, b, c, 1, 0.5f)));
-          check_product(a, b, c, 1, 0.5);
-        }
-  };
-  try_type(float{});
+  try_unaligned<float>();
 }
 
 TEST_CASE("wgmma: 8-bit integers are exact; those along m or n are copied first") {

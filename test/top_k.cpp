@@ -25,23 +25,9 @@ using test::check_top_k;
 using test::draw_below;
 using test::elements;
 using test::order_of;
+using test::small;
 using test::tagged;
-
-// 32 or 64 threads with 4 or 8 candidates each: several blocks, and much sorting.
-constexpr pmpp::top_k_tuning tiny{.threads = 32,
-                                  .bytes = 64,
-                                  .loads = 2,
-                                  .candidates = 16,
-                                  .narrow_threads = 32,
-                                  .narrow_segment = 1,
-                                  .sort_from = 1 << 30},
-    small{.threads = 64,
-          .bytes = 32,
-          .loads = 5,
-          .candidates = 32,
-          .narrow_threads = 32,
-          .narrow_segment = 100,
-          .sort_from = 1 << 30};
+using test::tiny;
 
 }  // namespace
 

@@ -24,6 +24,22 @@
 
 namespace test {
 
+// 32 or 64 threads with 4 or 8 candidates each: several blocks, and much sorting.
+inline constexpr pmpp::top_k_tuning tiny{.threads = 32,
+                                         .bytes = 64,
+                                         .loads = 2,
+                                         .candidates = 16,
+                                         .narrow_threads = 32,
+                                         .narrow_segment = 1,
+                                         .sort_from = 1 << 30},
+    small{.threads = 64,
+          .bytes = 32,
+          .loads = 5,
+          .candidates = 32,
+          .narrow_threads = 32,
+          .narrow_segment = 100,
+          .sort_from = 1 << 30};
+
 inline std::int64_t draw_below(std::int64_t n) {
   return static_cast<std::int64_t>(generator()() % static_cast<std::uint64_t>(n));
 }

@@ -156,4 +156,20 @@ void try_tile(const shape& s, float alpha, float beta, bool column_major = false
   check_product(a, b, c, alpha, beta, f);
 }
 
+/// Products of operands and of a C of which lines do not begin at multiples of 16 bytes.
+template <class T>
+void try_unaligned() {
+  for (const bool a_major : {false, true})
+    for (const bool b_major : {false, true})
+      for (const int spoilt : {0, 1, 2, 3}) {
+        CAPTURE(a_major);
+        CAPTURE(b_major);
+        CAPTURE(spoilt);
+        const matrix<T> a(301, 100, a_major, 1, spoilt % 2), b(100, 552, b_major, 1, spoilt / 2);
+        matrix<float> c(301, 552, false, 1, spoilt);
+        CHECK(pmpp::detail::gemm_by_wgmma(pmpp::device, problem(a, b, c, 1, 0.5f)));
+        check_product(a, b, c, 1, 0.5);
+      }
+}
+
 }  // namespace test::wgmma
