@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Pictures. What a picture can reach is the copy's rate, in the last column of the table; the peer is the kernel that
-// everybody writes first: one thread a pixel, as in PMPP ch. 3.
+// a first version is written: one thread a pixel, as in PMPP ch. 3.
 #include <pmpp/image.hpp>
 
 #include <algorithm>
@@ -58,7 +58,7 @@ __global__ void plain_box(matrix_view<const T> in, matrix_view<T> out, int radiu
 
 struct extent {
   std::int64_t rows, cols;
-  int gap = 0, shift = 0;  ///< pixels behind a row, and in front of the first
+  int gap = 0, shift = 0;  ///< pixels after a row, and in front of the first
   std::int64_t pitch() const { return cols + gap; }
   std::int64_t room() const { return rows * pitch() + shift; }
   std::string text() const {

@@ -47,7 +47,7 @@ struct rising {
 
 template <class T>
 bench::shared_array<T> values(std::int64_t count, rising<T> f) {
-  auto a = bench::array<T>(pmpp::larger(count, std::int64_t(1)));
+  auto a = bench::array<T>(pmpp::max(count, std::int64_t(1)));
   const pmpp::counting_iterator<std::int64_t> i(0);
   pmpp::transform(bench::device(), i, i + count, a->data(), f);
   return a;
@@ -61,7 +61,7 @@ struct inputs {
 
   inputs(int windows, std::int64_t n_a, std::int64_t n_b, bool apart) : count_a(n_a), count_b(n_b) {
     const auto gap = [&](std::int64_t n) {
-      return (std::int64_t(1) << (apart ? 31 : 32)) / pmpp::larger(n, std::int64_t(1));
+      return (std::int64_t(1) << (apart ? 31 : 32)) / pmpp::max(n, std::int64_t(1));
     };
     a = values(windows * n_a, rising<T>{n_a, gap(n_a), 0, 0});
     b = values(windows * n_b, rising<T>{n_b, gap(n_b), apart ? std::int64_t(1) << 31 : 0, bench::second});

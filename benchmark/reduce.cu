@@ -81,7 +81,7 @@ std::vector<std::int64_t> sizes(int first, int last, int step) {
 }
 
 /// A fold of T with operator `op` from `init`. peer(storage, bytes, in, out, n, stream) is CUB's call, or nullptr.
-/// `shift`: the data begins that many elements behind the aligned start of an allocation.
+/// `shift`: the data begins that many elements after the aligned start of an allocation.
 template <class T, class A, class Op, class Peer>
 void add_fold(const std::string& name, std::int64_t n, A init, Op op, Peer peer, int shift = 0,
               timer clock = timer::events) {
@@ -285,7 +285,7 @@ void add_cases() {
   for (const std::int64_t n : sizes(10, 28, 6))
     add_fold<affine>("compose/8 bytes, ordered", n, affine{1, 0}, compose{}, nullptr);
 
-  // Cliffs: data one element behind a boundary; two inputs whose boundaries lie apart.
+  // Cliffs: data one element after a boundary; two inputs whose boundaries lie apart.
   for (const std::int64_t n : {1 << 16, 1 << 20, 1 << 24, 1 << 28})
     add_fold<float>("sum/f32 misaligned", n, 0.0f, plus, cub_sum{}, 1);
   for (const std::int64_t n : {1 << 16, 1 << 20, 1 << 24, 1 << 28}) add_dot("dot/f32 misaligned", n, 1);

@@ -155,8 +155,8 @@ void add_scan(const std::string& name, const std::string& shape, std::int64_t n)
     places checked;
     for (int i = 0; i < 64; ++i) {
       const std::int64_t place = (n - 1) * i / 63;
-      const auto behind = std::upper_bound(offsets.begin(), offsets.end(), static_cast<std::int32_t>(place));
-      checked.add(place, *(behind - 1), place + 1);
+      const auto after = std::upper_bound(offsets.begin(), offsets.end(), static_cast<std::int32_t>(place));
+      checked.add(place, *(after - 1), place + 1);
     }
     s.fault = [=] { return checked.fault(out); };
     return s;

@@ -5,7 +5,7 @@
 // copy_if, flagged, unique, partition    pmpp enqueues with a workspace, CUB with storage of its own: device time
 // value                                  a call that returns the end of its output, by the host's clock
 //
-// Declared bytes: every input read once, what is kept written once. CUB's partition writes the other elements behind
+// Declared bytes: every input read once, what is kept written once. CUB's partition writes the other elements after
 // the kept ones and in reverse; pmpp writes them to an output of their own, in order.
 #include <cub/device/device_partition.cuh>
 #include <cub/device/device_select.cuh>

@@ -187,7 +187,7 @@ void add_cases() {
     add_sort<u32, any_bits, pmpp::sort_tuning{.pass_threads = 256}>("sweep/merge 256 threads", n);
     add_sort<u32, any_bits, pmpp::sort_tuning{.pass_bytes = 36}>("sweep/merge 9 items", n);
     add_sort<u32, any_bits, pmpp::sort_tuning{.pass_resident = 1024}>("sweep/merge 1024 threads at a time", n);
-    add_sort<u32, any_bits, pmpp::sort_tuning{.four_ways = 0}>("sweep/merge four runs", n);
+    add_sort<u32, any_bits, pmpp::sort_tuning{.four_way_from = 0}>("sweep/merge four runs", n);
     add_sort<u32, any_bits, pmpp::sort_tuning{.threads = 256}>("sweep/tiles of 256 threads", n);
     add_sort<u32, any_bits, pmpp::sort_tuning{.bytes = 36}>("sweep/tiles of 512 threads, 9 items", n);
   }

@@ -70,7 +70,7 @@ auto thrust_policy() { return thrust::cuda::par_nosync.on(bench::here().stream.h
 template <class T>
 constexpr T factor = std::is_integral_v<T> ? T(3) : T(0.75);
 
-/// y = a x + y; x begins `shift` elements behind a boundary.
+/// y = a x + y; x begins `shift` elements after a boundary.
 template <class T, pmpp::transform_tuning Tuning = pmpp::transform_tuning{}>
 void add_saxpy(const std::string& name, std::int64_t n, int shift = 0, bool beside_default = false) {
   bench::add(name, n, 3.0 * double(n) * sizeof(T), [=](int windows) {

@@ -19,7 +19,7 @@ namespace {
 using bench::subject;
 using pmpp::matrix_view;
 
-/// An element of so many bytes.
+/// An element of this many bytes.
 template <int Bytes>
 struct bytes {
   std::uint32_t word[Bytes / 4];
@@ -84,7 +84,7 @@ struct cublas {
 };
 #endif
 
-/// Rows begin `gap` elements behind the end of the row before; both views start `shift` elements behind a boundary.
+/// Rows begin `gap` elements after the end of the row before; both views start `shift` elements after a boundary.
 template <class T, pmpp::transpose_tuning Tuning = pmpp::transpose_tuning{}>
 void add_transpose(const std::string& name, std::int64_t rows, std::int64_t cols, int gap = 0, bool copies = false) {
   const std::int64_t n = rows * cols;

@@ -30,7 +30,7 @@ using pmpp::undirected;
 
 namespace {
 
-// threads, min_blocks, hub, one_block, eager, alone, alpha, beta.
+// threads, min_blocks, hub, one_block, low_latency_edges, lane_edges, alpha, beta.
 constexpr bfs_tuning tiny{64, 2, 3, 5, 20, 2, 15, 18};  // several blocks, hubs and helping warps in small graphs
 constexpr bfs_tuning eager{96, 1, 40, 1, 1 << 20, 1, 1 << 20, 1 << 20};  // bottom-up from the first level on
 constexpr bfs_tuning fickle{64, 3, 7, 40, 10, 3, 1 << 20, 1};  // back to top-down whenever the frontier shrinks

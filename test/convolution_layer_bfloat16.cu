@@ -11,6 +11,4 @@ TEST_CASE("bfloat16 adds up in float and is rounded once") {
   test::try_two_bytes<test::device_place, __nv_bfloat16, __nv_bfloat16>(8e-3);
 }
 
-TEST_CASE("the copy unit looks up windows of bfloat16") {
-  test::try_windows<test::device_place, __nv_bfloat16, float>();
-}
+TEST_CASE("TMA looks up windows of bfloat16") { test::try_windows<test::device_place, __nv_bfloat16, float>(); }

@@ -16,5 +16,5 @@ TEST_ALL_PLACES("layers of doubles") {
 }
 
 #if PMPP_CUDA
-TEST_CASE("the copy unit looks up windows of floats") { test::try_windows<test::device_place, float, double>(); }
+TEST_CASE("TMA looks up windows of floats") { test::try_windows<test::device_place, float, double>(); }
 #endif

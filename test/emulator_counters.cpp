@@ -2,7 +2,7 @@
 //
 // What this file proves of simt/counters.hpp: the numbers that Programming Massively Parallel Processors derives by hand
 // come out of kernels that run. Coalescing: 4 sectors for 32 adjacent floats, 32 for a column. Banks: a column of a 32 x 32
-// tile is a 32-way conflict, a padded one none; broadcasts and vectors conflict with nobody. Divergence: one warp of 32
+// tile is a 32-way conflict, a padded one none; broadcasts and vectors have no conflicts. Divergence: one warp of 32
 // for 1,000 elements; 350 warps and phases for tiles of 16 x 16 on 100 x 100. The same in any order of threads and blocks,
 // on any number of OS threads. Nothing is counted outside a scoped_counting, and results do not change within.
 #include <pmpp/simt/counters.hpp>

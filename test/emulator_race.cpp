@@ -244,7 +244,7 @@ TEST_CASE("threads that never wait" * doctest::skip(without_thread_sanitizer)) {
 TEST_CASE("blocks that write one word, on one OS thread or two" * doctest::skip(without_thread_sanitizer)) {
   red_and_green<between_blocks>();
 }
-TEST_CASE("data behind a flag that is only relaxed" * doctest::skip(without_thread_sanitizer)) {
+TEST_CASE("data after a flag that is only relaxed" * doctest::skip(without_thread_sanitizer)) {
   red_and_green<publishes>();
 }
 
@@ -305,7 +305,7 @@ TEST_CASE("a quad orders no more than any relaxed word" * doctest::skip(without_
   fences_red_and_green<true>();
 }
 
-/// Both sides pass a fence, but the word that is read is not the one that is written behind it.
+/// Both sides pass a fence, but the word that is read is not the one that is written after it.
 template <twin Twin>
 struct meets_by_one_word {
   template <class Block>

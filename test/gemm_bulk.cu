@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What this file proves of gemm/bulk.hpp, on a GPU that has the copy unit: products of floats are those of the definition,
-// small integers exactly, for any shape, tiles of several sizes, whole tiles beside shares of tiles, rows with gaps behind
+// What this file proves of gemm/bulk.hpp, on a GPU that has TMA: products of floats are those of the definition,
+// small integers exactly, for any shape, tiles of several sizes, whole tiles beside shares of tiles, rows with gaps after
 // them, matrices that begin anywhere at a multiple of 16 bytes, batches, alpha, beta and an epilogue that knows its place;
-// what lies around C stays; the same bits on every run; operands that the copy unit cannot read are refused.
+// what lies around C stays; the same bits on every run; operands that TMA cannot read are refused.
 #include <pmpp/gemm.hpp>
 
 #include <array>
@@ -150,7 +150,7 @@ TEST_CASE("gemm in bulk: the same bits on every run; what cannot be read is refu
 constexpr pmpp::gemm_tile large = pmpp::gemm_tuning_for<float>().large;
 constexpr pmpp::gemm_tuning only_large = [] {
   pmpp::gemm_tuning tuning;
-  tuning.large = tuning.small = tuning.wide = tuning.each = large;
+  tuning.large = tuning.small = tuning.few_rows = tuning.each = large;
   tuning.bulk = real;
   return tuning;
 }();

@@ -43,7 +43,7 @@ TEST_ALL_PLACES("gemm: a few rows or columns, in strips") {
     const auto way = [] {  // mostly rows or columns that begin at multiples of 16 bytes
       return random_of<layout>({{false}, {true}, {false, 4}, {true, 8}, {false, 0, 4}, {true, 1}, {false, 0, 1}});
     };
-    // Whole words lie behind each other only where extents are multiples of four.
+    // Whole words lie one after another only where extents are multiples of four.
     const auto whole = [&](std::int64_t n) { return i % 3 == 0 ? n : (n + 3) / 4 * 4; };
     const double alpha = random_of({1.0, -0.5}), beta = random_of({0.0, 0.5});
     try_product<where, pmpp::gemm_tuning{}, float, float, float>(turned ? whole(many) : 4 * some,
@@ -59,7 +59,7 @@ TEST_ALL_PLACES("gemm: a few rows or columns, in strips") {
 TEST_ALL_PLACES("gemm: shares, at any size and in any layout") {
   constexpr pmpp::gemm_tuning tuning = [] {
     auto t = pmpp::gemm_tuning_for<float>();
-    t.share = t.small_share;
+    t.stream_k = t.small_stream_k;
     return t;
   }();
   for (const auto& [m, n, k] : {std::array<std::int64_t, 3>{64, 64, 1500}, {100, 70, 900}, {33, 130, 700}})

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The tiles of gemm by themselves: warps that share one, whole ones beside those whose k is split, shares of slabs; and the
+// The tiles of gemm by themselves: warps that share one, whole ones beside those whose k is split, shares of k-tiles; and the
 // plans that choose among them. See gemm.cpp.
 #include <pmpp/gemm.hpp>
 
@@ -126,7 +126,7 @@ TEST_CASE("gemm: a plan in waves covers the product and leaves no multiprocessor
   }
 }
 
-// Where the last tiles do not fill the machine they are split, beside whole ones or behind them.
+// Where the last tiles do not fill the machine they are split, beside whole ones or after them.
 TEST_CASE("gemm: what is left over of a wave is split") {
   constexpr pmpp::machine h100{};
   constexpr auto tile = pmpp::detail::gemm_cost_of<pmpp::gemm_tuning_for<float>().small, float>(h100);
@@ -138,7 +138,7 @@ TEST_CASE("gemm: what is left over of a wave is split") {
   CHECK(plan(1024).splits == 1);  // 256 tiles, nearly two for each
 }
 
-TEST_CASE("gemm: shares of all tiles' slabs, which end anywhere") {
+TEST_CASE("gemm: shares of all tiles' k_tiles, which end anywhere") {
   using where = test::device_place;
 #if PMPP_WITH_EMULATOR
   // So that many blocks run at once, whatever is played, and have the shared memory.
@@ -154,10 +154,10 @@ TEST_CASE("gemm: shares of all tiles' slabs, which end anywhere") {
     CAPTURE(blocks);
     const auto multiply = [&](const auto& x) {
       if (i % 2 == 0)
-        pmpp::detail::gemm_by_shares<pmpp::gemm_share{.m = 128, .n = 128, .k = 16, .stages = 3}, float>(
+        pmpp::detail::gemm_by_stream_k<pmpp::stream_k_tile{.m = 128, .n = 128, .k = 16, .stages = 3}, float>(
             typename where::policy{}, x, blocks);
       else
-        pmpp::detail::gemm_by_shares<pmpp::gemm_share{.m = 64, .n = 64, .k = 32, .stages = 3}, float>(
+        pmpp::detail::gemm_by_stream_k<pmpp::stream_k_tile{.m = 64, .n = 64, .k = 32, .stages = 3}, float>(
             typename where::policy{}, x, blocks);
     };
     try_problem<where>(m, n, k, 1, i & 2, i & 4, multiply);

@@ -3,7 +3,7 @@
 // What this file and its neighbours (see support/wgmma.hpp) prove of gemm/wgmma.hpp, on a GPU of sm_90a in a program that was compiled for it: products are those of
 // the definition, for every tile, layout and type, for sizes around the tiles and with edges in m, n and k; what lies
 // around the elements of C stays; beta = 0 does not read C; epilogues see their element's place; batches; graphs; the
-// same bits on every run; what the copy unit cannot read is copied first. (That gemm takes this way, and all that is not
+// same bits on every run; what TMA cannot read is copied first. (That gemm takes this way, and all that is not
 // peculiar to it: test/gemm_tensor_cores.cpp.)
 #include "support/wgmma.hpp"
 

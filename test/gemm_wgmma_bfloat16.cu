@@ -39,7 +39,7 @@ TEST_CASE("wgmma: k is split where that helps") {
   check_product(a, b, c, 1, 0);
 }
 
-TEST_CASE("wgmma: what the copy unit cannot read is copied first") {
+TEST_CASE("wgmma: what TMA cannot read is copied first") {
   if (!available()) return;
   try_unaligned<__nv_bfloat16>();
 }

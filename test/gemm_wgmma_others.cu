@@ -6,7 +6,7 @@
 using pmpp::device;
 using namespace test::wgmma;
 
-TEST_CASE("wgmma: what the copy unit cannot read is copied first, floats") {
+TEST_CASE("wgmma: what TMA cannot read is copied first, floats") {
   if (!available()) return;
   try_unaligned<float>();
 }

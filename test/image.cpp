@@ -32,7 +32,7 @@ struct extent {
   std::int64_t rows, cols;
 };
 
-/// How a picture lies in memory: pixels in front, behind each row, by columns.
+/// How a picture lies in memory: pixels in front, after each row, by columns.
 struct placing {
   std::int64_t before = 0, gap = 0;
   bool by_columns = false;

@@ -68,7 +68,7 @@ std::string refusal(std::string_view content) {
 /// Reads a file that may be anything. True if it was read.
 template <class Pixel>
 bool survives(const std::string& content) {
-  // A copy that ends where the content does, so that a sanitizer sees reads behind it.
+  // A copy that ends where the content does, so that a sanitizer sees reads after it.
   const std::vector<char> exact(content.begin(), content.end());
   try {
     const auto p = pmpp::parse_image<Pixel>(std::string_view(exact.data(), exact.size()), "file");

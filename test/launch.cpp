@@ -179,7 +179,7 @@ struct quads {
     using namespace pmpp::simt;
     if (block.thread() != 0) return;
     if (block.index() == 0) {
-      while (load(torn + 1) == 0) block.spin();  // until somebody reads
+      while (load(torn + 1) == 0) block.spin();  // until it is read
       for (unsigned i = 1; i <= last; ++i) store_quad(q, {{i, i, i, i}});
     } else {
       store(torn + 1, 1u);

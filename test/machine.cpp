@@ -2,7 +2,7 @@
 //
 // What this file proves of core/machine.hpp and of the machines that the emulator plays: blocks of a multiprocessor are
 // counted as CUDA counts them; rates are those that were measured where they were; the limits of the machine that is
-// played are those that launches keep; a machine that nobody knows is refused with a list of those that are known.
+// played are those that launches keep; an unknown machine is refused with a list of those that are known.
 #include <pmpp/core/machine.hpp>
 
 #include <cstdlib>

@@ -49,6 +49,6 @@ TEST_CASE("greatest_common_divisor agrees with std::gcd") {
 }
 
 TEST_CASE("smaller and larger return the first of equals") {
-  static_assert(pmpp::smaller(1, 2) == 1 && pmpp::larger(1, 2) == 2);
-  static_assert(pmpp::smaller(2, 1) == 1 && pmpp::larger(2, 1) == 2);
+  static_assert(pmpp::min(1, 2) == 1 && pmpp::max(1, 2) == 2);
+  static_assert(pmpp::min(2, 1) == 1 && pmpp::max(2, 1) == 2);
 }

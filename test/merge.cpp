@@ -151,7 +151,7 @@ struct rough_search {
                                    int* places) const {
     const int d = static_cast<int>(block.index()) * (threads / Lanes) + block.thread() / Lanes, all = count_a + count_b;
     const std::int64_t place =
-        pmpp::block::rough_co_rank<grain, Lanes>(block, pmpp::smaller(d, all), a, count_a, b, count_b, pmpp::less{});
+        pmpp::block::rough_co_rank<grain, Lanes>(block, pmpp::min(d, all), a, count_a, b, count_b, pmpp::less{});
     if (block.thread() % Lanes == 0 && d <= all) places[d] = static_cast<int>(place);
   }
 };
@@ -195,7 +195,7 @@ TEST_CASE("co_rank: counts past 2^32, computed sequences") {
 TEST_CASE_TEMPLATE("rough_co_rank: at most the co-rank, and less than a grain in front of it", lanes,
                    std::integral_constant<int, 1>, std::integral_constant<int, 8>, std::integral_constant<int, 32>) {
   for (const int count_a : {0, 1, 7, 300, 1024, 20000})
-    for (const int count_b : {0, 5, 333, -333}) {  // negative: all of b comes behind a, far from where one would guess
+    for (const int count_b : {0, 5, 333, -333}) {  // negative: all of b comes after a, far from where one would guess
       const auto a = sorted_numbers<int>(count_a);
       const auto b =
           count_b < 0 ? test::copies<int>(-count_b, std::numeric_limits<int>::max()) : sorted_numbers<int>(count_b);

@@ -42,7 +42,7 @@ TEST_ALL_PLACES("outputs that overlap inputs") {
         std::invalid_argument);
   }
   CHECK_THROWS_WITH(pmpp::transform(policy, p + 40, p + 50, p + 42, same),
-                    "pmpp::transform: out overlaps an input: 10 elements, which begin 8 bytes behind the first of 10");
+                    "pmpp::transform: out overlaps an input: 10 elements, which begin 8 bytes after the first of 10");
   CHECK(where::get(memory) == start);
 
   pmpp::inclusive_scan(policy, p, p + 10, p);  // in place

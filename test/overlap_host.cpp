@@ -45,7 +45,7 @@ TEST_CASE("merge") {
   int* const q = other.data();
   for (const int at : {81, 100, 109, 110, 119}) REFUSED(merge(seq, p + 100, p + 110, p + 110, p + 120, p + at));
   CHECK_THROWS_WITH((void)merge(seq, p + 100, p + 110, q, q + 10, p + 102),
-                    "pmpp::merge: out overlaps an input: 20 elements, which begin 8 bytes behind the first of 10");
+                    "pmpp::merge: out overlaps an input: 20 elements, which begin 8 bytes after the first of 10");
   REFUSED(merge_by_key(seq, p, p + 10, p + 20, p + 40, p + 50, p + 60, p + 9, q));
   REFUSED(merge_by_key(seq, p, p + 10, p + 20, p + 40, p + 50, p + 60, q, p + 29));
   REFUSED(merge_by_key(seq, p, p + 10, p + 20, p + 40, p + 50, p + 60, p + 31, q));
@@ -64,7 +64,7 @@ TEST_CASE("sort_by_key, argsort, segmented_sort") {
   REFUSED(sort_by_key(seq, p + 10, p + 20, p + 1));
   CHECK_THROWS_WITH(
       sort_by_key(seq, p + 10, p + 20, p + 19),
-      "pmpp::sort_by_key: values overlaps an input: 10 elements, which begin 36 bytes behind the first of 10");
+      "pmpp::sort_by_key: values overlaps an input: 10 elements, which begin 36 bytes after the first of 10");
   REFUSED(argsort(seq, p + 10, p + 20, p + 10));
   REFUSED(argsort(seq, p + 10, p + 20, p + 1));
   REFUSED(segmented_sort(seq, p, p + 10, p + 9, p + 11));

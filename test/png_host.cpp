@@ -101,7 +101,7 @@ std::string refusal(std::string_view content) {
 
 /// Reads a file that may be anything. True if it was read.
 bool survives(const std::string& content) {
-  // A copy that ends where the content does, so that a sanitizer sees reads behind it.
+  // A copy that ends where the content does, so that a sanitizer sees reads after it.
   const std::vector<char> exact(content.begin(), content.end());
   try {
     const auto p = pmpp::parse_png<rgb<byte>>(std::string_view(exact.data(), exact.size()), "file");
@@ -213,7 +213,7 @@ TEST_CASE("files that are cut off or changed are refused or read, with a byte") 
         changed[test::generator()() % changed.size()] = static_cast<char>(test::generator()() >> 40);
       survives(changed);
     }
-    CHECK(survives(file + "something behind the picture"));
+    CHECK(survives(file + "something after the picture"));
   }
 }
 
@@ -272,7 +272,7 @@ TEST_CASE("what is not the picture takes no memory") {
     png_write_info(png, info);
     png_destroy_write_struct(&png, &info);
   }
-  const std::size_t begin = 33, length = file.size() - begin;  // behind signature and header
+  const std::size_t begin = 33, length = file.size() - begin;  // after signature and header
   std::string bomb = plain.substr(0, begin);
   for (int i = 0; i < 50; ++i) bomb += file.substr(begin, length);
   bomb += plain.substr(begin);

@@ -45,15 +45,15 @@ constexpr pmpp::sort_tuning four_warps{.threads = 128};
 
 TEST_ALL_PLACES("segments of all lengths are sorted stably") {
   for (const std::int64_t n : {1, 40, 127, 128, 129, 700, 5000}) {
-    for (const std::int64_t behind : {std::int64_t(0), few}) check_laws<tiny, where, tagged>(n, 5, by_key{}, behind);
+    for (const std::int64_t after : {std::int64_t(0), few}) check_laws<tiny, where, tagged>(n, 5, by_key{}, after);
     check_laws<tiny, where, std::int32_t>(n, 1 << 20);
     check_laws<small, where, triple, std::uint32_t>(n, 100, by_both{});
   }
-  for (const std::int64_t behind : {std::int64_t(0), few}) {
-    check_laws<tiny, where, std::int32_t>(6000, 1 << 20, {}, behind);
-    check_laws<tiny, where, std::int16_t, std::uint64_t>(6000, 1000, pmpp::greater{}, behind);
-    check_laws<tiny, where, std::uint8_t>(6000, 200, {}, behind);
-    check_laws<tiny, where, double, std::int64_t>(6000, 1000, {}, behind);
+  for (const std::int64_t after : {std::int64_t(0), few}) {
+    check_laws<tiny, where, std::int32_t>(6000, 1 << 20, {}, after);
+    check_laws<tiny, where, std::int16_t, std::uint64_t>(6000, 1000, pmpp::greater{}, after);
+    check_laws<tiny, where, std::uint8_t>(6000, 200, {}, after);
+    check_laws<tiny, where, double, std::int64_t>(6000, 1000, {}, after);
   }
 }
 
@@ -128,12 +128,12 @@ TEST_ALL_PLACES("misaligned data and offsets known to the device only") {
 TEST_ALL_PLACES("a comparator that contradicts itself") {
   const auto offsets = offsets_of({900, 0, 40, 3, 2000});
   const auto at = where::put(offsets);
-  for (const std::int64_t behind : {std::int64_t(9), few}) {
-    const auto v = elements<std::uint32_t>(offsets.back() + behind, [](std::int64_t) { return draw_below(1 << 30); });
+  for (const std::int64_t after : {std::int64_t(9), few}) {
+    const auto v = elements<std::uint32_t>(offsets.back() + after, [](std::int64_t) { return draw_below(1 << 30); });
     auto data = where::put(v);
     pmpp::segmented_sort<test::tuned<where>(tiny)>(typename where::policy{}, data, at, contradicting{});
     const auto got = where::get(data);
-    CHECK(std::equal(got.end() - behind, got.end(), v.end() - behind));
+    CHECK(std::equal(got.end() - after, got.end(), v.end() - after));
   }
 }
 
@@ -154,9 +154,9 @@ TEST_CASE("other orders of blocks and threads") {
   test::for_each_order(4, [&](std::uint64_t) {
     for (const lengths& law : {lengths{700, 3, 0, 90, 100, 111, 2000}, lengths(100, 20), lengths(1, 2500)}) {
       const auto offsets = offsets_of(law);
-      for (const std::int64_t behind : {std::int64_t(0), few})
+      for (const std::int64_t after : {std::int64_t(0), few})
         check_segments<tiny, test::device_place>(
-            elements<tagged>(offsets.back() + behind, [](std::int64_t) { return draw_below(40); }), offsets, by_key{});
+            elements<tagged>(offsets.back() + after, [](std::int64_t) { return draw_below(40); }), offsets, by_key{});
       check_segments<four_warps, test::device_place>(
           elements<std::uint32_t>(offsets.back(), [](std::int64_t) { return draw_below(1000); }), offsets);
     }

@@ -26,8 +26,8 @@ constexpr std::int64_t network_tile = 4096, short_tile = 4608, long_tile = 4352;
 template <class where>
 void check_both(const lengths& law) {
   const auto offsets = offsets_of(law);
-  for (const std::int64_t behind : {std::int64_t(0), few}) {
-    const std::int64_t n = offsets.back() + behind;
+  for (const std::int64_t after : {std::int64_t(0), few}) {
+    const std::int64_t n = offsets.back() + after;
     check_segments<by_default, where>(elements<tagged>(n, [](std::int64_t) { return draw_below(1000); }), offsets,
                                       by_key{});
     check_segments<by_default, where>(elements<std::uint32_t>(n, [](std::int64_t) { return draw_below(1ll << 32); }),

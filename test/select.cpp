@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What this file proves of select.hpp, on every policy: the right elements arrive in their order, and nothing behind
+// What this file proves of select.hpp, on every policy: the right elements arrive in their order, and nothing after
 // them is touched, for every size, density, element type and alignment; in place works; the count comes out in any
 // integer type; flags of any type; runs of equals across tiles; computed inputs; lengths that only the device knows;
 // the predicate is asked once for each element; bad input throws and touches nothing; a workspace is left as it was
@@ -98,7 +98,7 @@ std::vector<T> wanted_of(const std::vector<T>& v, Pred pred) {
   return w;
 }
 
-/// All of the family that takes a predicate, against std, with guards behind what is kept.
+/// All of the family that takes a predicate, against std, with guards after what is kept.
 template <pmpp::select_tuning Tuning, class where, class T, class Pred>
 void check_family(const std::vector<T>& v, Pred pred) {
   const typename where::policy policy{};
@@ -128,7 +128,7 @@ void check_family(const std::vector<T>& v, Pred pred) {
     CHECK(where::get(others) == no);
   }
   {
-    auto inout = where::put(v);  // in place: what lies behind the kept elements stays as it was
+    auto inout = where::put(v);  // in place: what lies after the kept elements stays as it was
     const auto end = pmpp::copy_if<test::tuned<where>(Tuning)>(policy, inout, inout, pred);
     CHECK(end - inout.begin() == kept);
     CHECK(prefix_of(where::get(inout), kept) == prefix_of(yes, kept));

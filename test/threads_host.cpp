@@ -3,7 +3,7 @@
 // Properties of the loops of `host` (host/parallel_for.hpp, host/pool.hpp):
 //   each task runs once, whatever the number of threads; others come to the caller's help
 //   loops inside of tasks and of several callers at once end; an exception reaches its caller, the next loop is not harmed
-//   a caller waits for nobody who has not begun: with all cores taken it is about as fast as alone
+//   a caller waits for no thread that has not begun: with all cores taken it is about as fast as alone
 //   a child of fork() has loops of its own; no number of threads ends the process, negative ones are refused
 #include <pmpp/host/parallel_for.hpp>
 
@@ -137,7 +137,7 @@ TEST_CASE("turns come in order, on threads that lose their cores too") {
   CHECK(std::is_sorted(passed.begin(), passed.end()));
 }
 
-TEST_CASE("a caller waits for nobody who has not begun") {
+TEST_CASE("a caller waits for no thread that has not begun") {
   std::atomic<bool> stop = false;
   std::vector<std::thread> others;
   for (unsigned k = 0; k < 4 * std::thread::hardware_concurrency(); ++k)

@@ -2,7 +2,7 @@
 //
 // What this file and its neighbours (see support/candidates.hpp) prove of top_k.hpp, on every policy: values and indices are what a stable sort puts in front (so ties
 // go to the smaller index), for every k from none to all, every size, element type, comparator and kind of data, also
-// such that every element is better than all before it; the input and what lies behind the outputs are not touched; NaN
+// such that every element is better than all before it; the input and what lies after the outputs are not touched; NaN
 // comes last; lengths that only the device knows; rows of any lengths; a comparator that contradicts itself reads and
 // writes nothing outside; bad input throws and touches nothing; a graph takes other data. In the emulator also under
 // other orders of blocks and threads.

@@ -26,7 +26,7 @@ namespace {
 constexpr pmpp::transpose_tuning standard{};
 constexpr pmpp::transpose_tuning tiny{32, 4, 2};
 
-/// An element of so many bytes, aligned to one.
+/// An element of this many bytes, aligned to one.
 template <int Bytes>
 struct bytes {
   unsigned char byte[Bytes];

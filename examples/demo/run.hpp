@@ -26,7 +26,7 @@ namespace demo {
 /// Items that the emulator gets: enough for many blocks, few enough for a fraction of a second.
 inline constexpr std::int64_t emulator_items = 1 << 16;
 
-/// Tells the compiler that somebody else may read and write the memory at p: what is measured is then done each time.
+/// Tells the compiler that other code may read and write the memory at p: what is measured is then done each time.
 inline void anybody_may_use(const void* p) { asm volatile("" : : "r"(p) : "memory"); }
 
 /// A policy, and the data of one task where it sees them.

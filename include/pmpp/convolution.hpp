@@ -67,7 +67,7 @@ struct convolution_tuning {
   // convolve_separable: as above; half as many rows of doubles.
   int separable_warps = 4, separable_rows = 8, separable_blocks = 4, separable_part = 128;
   int pixel_rows = 2;  ///< of 16 bytes that a thread makes
-  // Square masks of 11, 13 and 15 taps a side: blocks of a multiprocessor; sections of strips are at least so many
+  // Square masks of 11, 13 and 15 taps a side: blocks of a multiprocessor; sections of strips are at least this many
   // masks high, smaller matrices are made by tiles.
   int strip_blocks = 4, strip_least = 3;
 };
@@ -137,14 +137,14 @@ template <class In, class Tap, class Out>
 void convolve_on_host(const host_policy& where, const convolution<In, Tap, Out>& c) {
   using A = sum_of<In, Tap, Out>;
   const std::int64_t piece = 4096, pieces = ceil_div(c.out.width, piece);
-  const std::int64_t rows = larger(std::int64_t(1), piece / c.out.width);  // of a task
+  const std::int64_t rows = max(std::int64_t(1), piece / c.out.width);  // of a task
   const std::int64_t all = c.out.depth * c.out.height;
   host_loop::parallel_for(where, ceil_div(all, rows) * pieces, [&](std::int64_t task) {
     std::vector<A> line, sum;
     const std::int64_t begin = task / pieces * rows, first = task % pieces * piece;
-    for (std::int64_t row = begin; row < smaller(begin + rows, all); ++row) {
+    for (std::int64_t row = begin; row < min(begin + rows, all); ++row) {
       const std::int64_t z = row / c.out.height, y = row % c.out.height;
-      sum_row(c, z, y, first, smaller(first + piece, c.out.width), line, sum);
+      sum_row(c, z, y, first, min(first + piece, c.out.width), line, sum);
       store_row(sum, c.out, z, y, first);
     }
   });
@@ -184,8 +184,8 @@ void launch_any(const P& where, const convolution<In, Tap, Out>& c, bool mask_in
   }
   auto task = task_of(c, Shape);
   const std::int64_t columns = round_up(task.margin(c.mask.width) + c.mask.width, std::int64_t(4));
-  task.columns = static_cast<int>(smaller(columns, std::int64_t(Shape.part)));
-  task.rows = static_cast<int>(smaller(c.mask.height, std::int64_t(Shape.part)));
+  task.columns = static_cast<int>(min(columns, std::int64_t(Shape.part)));
+  task.rows = static_cast<int>(min(c.mask.height, std::int64_t(Shape.part)));
   // Two blocks of a multiprocessor at least, where that is possible.
   const auto fit = [&](std::size_t blocks) { return on.fits(blocks * kernel::shared_bytes(task.rows, task.columns)); };
   const int all = task.rows;
@@ -306,8 +306,7 @@ void choose_kernel(const P& where, const convolution<In, Tap, Out>& c, bool mask
   }
   // What is converted on its way needs more registers, doubles need twice as many.
   constexpr int fewer = std::is_same_v<In, float> ? 0 : std::is_same_v<sum_of<In, Tap, Out>, float> ? 1 : 2;
-  constexpr int blocks = larger(1, Tuning.blocks - smaller(fewer, 1)),
-                line_blocks = larger(1, Tuning.line_blocks - fewer);
+  constexpr int blocks = max(1, Tuning.blocks - min(fewer, 1)), line_blocks = max(1, Tuning.line_blocks - fewer);
   if (c.out.height == 1 && m.height == 1)
     launch_any<convolution_shape{.warps_x = Tuning.line_warps,
                                  .warps_y = 1,
@@ -439,13 +438,13 @@ inline constexpr int walk_taps = 16;
 /// Whether walk_kernel has the result.
 template <class In, class TapY, class TapX, class Out>
 bool fits_walk(const separable_convolution<In, TapY, TapX, Out>& c) {
-  return larger(c.mask_y.width, c.mask_x.width) <= walk_taps && fits_strips(c.in);
+  return max(c.mask_y.width, c.mask_x.width) <= walk_taps && fits_strips(c.in);
 }
 
 template <int Slots, class P, class In, class TapY, class TapX, class Out>
 void launch_walk(const P& where, const separable_convolution<In, TapY, TapX, Out>& c) {
   if constexpr (Slots > 8)
-    if (larger(c.mask_y.width, c.mask_x.width) <= Slots - 4) return launch_walk<Slots - 4>(where, c);
+    if (max(c.mask_y.width, c.mask_x.width) <= Slots - 4) return launch_walk<Slots - 4>(where, c);
   using kernel = walk_kernel<In, TapY, TapX, Out, Slots>;
   const std::int64_t strips = ceil_div(c.out.width, std::int64_t(kernel::width));
   const std::int64_t slots = round_up(c.mask_y.width, std::int64_t(4));
@@ -467,7 +466,7 @@ void convolve_separable_on_device(const P& where, const separable_convolution<In
   constexpr int rows = std::is_same_v<sum, float> ? Tuning.separable_rows : Tuning.separable_rows / 2;
   // What is converted on its way needs more registers.
   constexpr int blocks =
-      larger(1, Tuning.separable_blocks - (std::is_same_v<In, float> && rows == Tuning.separable_rows ? 0 : 1));
+      max(1, Tuning.separable_blocks - (std::is_same_v<In, float> && rows == Tuning.separable_rows ? 0 : 1));
   constexpr separable_shape shape{
       .warps = Tuning.separable_warps, .rows = rows, .blocks = blocks, .part = Tuning.separable_part};
   using kernel = separable_kernel<In, TapY, TapX, Out, shape, true>;
@@ -478,7 +477,7 @@ void convolve_separable_on_device(const P& where, const separable_convolution<In
       0,
       nullptr};
   task.columns =
-      static_cast<int>(smaller(round_up(task.margin(size_x) + size_x, std::int64_t(4)), std::int64_t(shape.part)));
+      static_cast<int>(min(round_up(task.margin(size_x) + size_x, std::int64_t(4)), std::int64_t(shape.part)));
   const machine& on = machine_of(where);
   while (task.columns > 4 && !on.fits(kernel::tile_bytes(task.columns))) task.columns = round_up(task.columns / 2, 4);
   const std::size_t tile = kernel::tile_bytes(task.columns), ring = kernel::ring_bytes(size_y);
@@ -517,12 +516,12 @@ void convolve_separable_checked(const P& where, const separable_convolution<In, 
   if constexpr (kernel_execution<P>) {
     convolve_separable_on_device<Tuning>(where, c);
   } else {
-    const std::int64_t rows = larger(std::int64_t(64), c.mask_y.width), cols = 1024;  // of a task
+    const std::int64_t rows = max(std::int64_t(64), c.mask_y.width), cols = 1024;  // of a task
     const std::int64_t bands = ceil_div(c.out.height, rows), pieces = ceil_div(c.out.width, cols);
     const auto make = [&](std::int64_t task) {
       const std::int64_t y = task / pieces * rows, x = task % pieces * cols;
       using sum = sum_of<In, std::conditional_t<needs_double<TapY>, TapY, TapX>, Out>;
-      convolve_band<sum>(c, y, smaller(y + rows, c.out.height), x, smaller(x + cols, c.out.width));
+      convolve_band<sum>(c, y, min(y + rows, c.out.height), x, min(x + cols, c.out.width));
     };
     if constexpr (std::is_same_v<P, host_policy>)
       host_loop::parallel_for(where, bands * pieces, make);

@@ -12,7 +12,7 @@
 //
 //   1. It is a product of the matrix of windows (a row for each pixel of the output) with the matrix of filters. On a
 //      GPU the windows are looked up in the images tile by tile and never stored: an implicit gemm
-//      (convolution_layer/kernel.hpp). Half and bfloat16 go to the tensor cores. sm_90a has a copy unit that does the
+//      (convolution_layer/kernel.hpp). Half and bfloat16 go to the tensor cores. sm_90a has TMA, which does the
 //      looking up, for them (convolution_layer/wgmma.hpp) and for floats (convolution_layer/copied.hpp).
 //   2. Channels that cannot be read 16 bytes at a time are copied first (convolution_layer/channels_last.hpp), but for 1 x 1
 //      on sm_90a. Few tiles are cut along k into parts, which are added up, in order.
@@ -66,10 +66,10 @@ struct layer_options {
 
 struct layer_tuning {
   layer_tile large{}, small{};
-  int few_filters = 8;  ///< groups with fewer are not worth a tile
-  int least_slabs = 6;  ///< of a part of k
-  int part_blocks = 2;  ///< a multiprocessor, that k is cut up for
-  bool halves = false;  ///< large tiles of half of k rather than small ones of all: those wait for shared memory
+  int few_filters = 8;    ///< groups with fewer are not worth a tile
+  int least_k_tiles = 6;  ///< of a part of k
+  int part_blocks = 2;    ///< a multiprocessor, that k is cut up for
+  bool halves = false;    ///< large tiles of half of k rather than small ones of all: those wait for shared memory
 
   friend constexpr bool operator==(const layer_tuning&, const layer_tuning&) = default;
 };
@@ -235,10 +235,10 @@ void layer_on_cores(const host_policy& where, const layer<T, TC, Epilogue>& l) {
       for (std::int64_t s = 0; s < l.filters.width(); ++s)
         for (std::int64_t c = 0; c < l.group_channels(); ++c) *to++ = l.filters(f, r, s, c);
   const std::int64_t filters = l.group_filters();
-  const std::int64_t piece = smaller(l.out.width(), larger(std::int64_t(16), std::int64_t(1 << 18) / larger(l.k(), 1)));
+  const std::int64_t piece = min(l.out.width(), max(std::int64_t(16), std::int64_t(1 << 18) / max(l.k(), 1)));
   const std::int64_t pieces = ceil_div(l.out.width(), piece);
   host_loop::parallel_for(where, l.out.images() * l.out.height() * pieces, [&](std::int64_t task) {
-    const std::int64_t line = task / pieces, x = task % pieces * piece, count = smaller(piece, l.out.width() - x);
+    const std::int64_t line = task / pieces, x = task % pieces * piece, count = min(piece, l.out.width() - x);
     const std::int64_t image = line / l.out.height(), y = line % l.out.height();
     std::vector<T> windows;
     for (std::int64_t group = 0; group < l.groups; ++group) {
@@ -283,14 +283,14 @@ void layer_by_tiles(const P& where, const layer<T, TC, Epilogue>& l, const layer
     if (layer_by_copied_tiles<Tile, layer_mma<T>, A>(where, l, parts)) return;
   using kernel = layer_kernel<T, TC, A, Epilogue, Tile, Vectors, layer_mma<T>>;
   const std::int64_t most = std::int64_t(1) << 30;
-  const std::int64_t blocks = parts.tiles * ceil_div(ceil_div(l.k(), kernel::depth), parts.slabs);
+  const std::int64_t blocks = parts.tiles * ceil_div(ceil_div(l.k(), kernel::depth), parts.k_tiles);
   for (std::int64_t first = 0; first < blocks; first += most)
-    pmpp::launch(where, smaller(most, blocks - first), kernel{}, l, layer_tap(l, kernel::depth), parts, first);
+    pmpp::launch(where, min(most, blocks - first), kernel{}, l, layer_tap(l, kernel::depth), parts, first);
 }
 
-/// Parts of the sums to scratch, `slabs` slabs of k each, then one sum of them for each element of the output.
+/// Parts of the sums to scratch, `k_tiles` k-tiles of k each, then one sum of them for each element of the output.
 template <layer_tile Tile, class A, class P, class T, class TC, class Epilogue>
-void layer_by_parts(const P& where, const layer<T, TC, Epilogue>& l, int slabs, std::int64_t parts, A* sums) {
+void layer_by_parts(const P& where, const layer<T, TC, Epilogue>& l, int k_tiles, std::int64_t parts, A* sums) {
   const channels_view<TC>& o = l.out;
   const std::int64_t pixels = o.height() * o.width(), part = pixels * o.channels();
   const channels_view<A> out(sums, o.images(), o.height(), o.width(), o.channels(), parts * part,
@@ -307,11 +307,11 @@ void layer_by_parts(const P& where, const layer<T, TC, Epilogue>& l, int slabs, 
                                          l.groups,
                                          channels_in_pairs(out) && l.group_filters() % 2 == 0,
                                          no_epilogue{}};
-  layer_by_tiles<Tile, true, A>(where, partial, {tiles_of<Tile>(l), part, slabs});
+  layer_by_tiles<Tile, true, A>(where, partial, {tiles_of<Tile>(l), part, k_tiles});
   using kernel = gemm_combine_kernel<TC, A, A, filter_epilogue<Epilogue>>;
   pmpp::launch(where,
-               smaller(ceil_div(o.images() * part, std::int64_t(kernel::threads)),
-                       std::int64_t(machine_of(where).multiprocessors) * 16),
+               min(ceil_div(o.images() * part, std::int64_t(kernel::threads)),
+                   std::int64_t(machine_of(where).multiprocessors) * 16),
                kernel{},
                typename kernel::arguments{
                    {o.data(), pixels, o.channels(), pixel_stride(o), o.channel_stride(), o.image_stride()},
@@ -357,7 +357,7 @@ void layer_by_strips(const P& where, const layer<T, TC, Epilogue>& l) {
                                      rows_in_words<cols>(l.out)};
   const std::int64_t blocks = ceil_div(strips, std::int64_t(kernel::threads));
   for (std::int64_t first = 0; first < blocks; first += most)
-    pmpp::launch(where, smaller(most, blocks - first), kernel{}, x, first);
+    pmpp::launch(where, min(most, blocks - first), kernel{}, x, first);
 }
 
 /// One channel a filter, windows of Taps x Taps. As many results a thread, and as many rows on their way, as registers hold.
@@ -393,9 +393,9 @@ template <class A, int Items, class P, class T, class TC, class Epilogue>
 bool layer_by_groups(const P& where, const layer<T, TC, Epilogue>& l) {
   if constexpr (sizeof(T) <= 4) {
     using kernel = grouped_layer_kernel<T, TC, A, Epilogue, Items>;
-    // Of the filters: so many leave an H100 room for three blocks.
+    // Of the filters: this many leave an H100 room for three blocks.
     const machine& on = machine_of(where);
-    const std::int64_t most_bytes = smaller(64 << 10, on.shared_per_block);
+    const std::int64_t most_bytes = min(64 << 10, on.shared_per_block);
     const std::int64_t bytes = l.filters.images() * l.k() * std::int64_t(sizeof(T)),
                        strips = l.out.images() * l.out.height() * ceil_div(l.out.width(), std::int64_t(kernel::pixels));
     if (l.k() == 0 || bytes > most_bytes || strips * l.groups >= std::int64_t(1) << 32 ||
@@ -404,8 +404,7 @@ bool layer_by_groups(const P& where, const layer<T, TC, Epilogue>& l) {
       return false;
     const std::int64_t blocks = ceil_div(strips * l.groups, std::int64_t(kernel::threads)),
                        room = on.resident_blocks(kernel::threads, std::size_t(bytes), kernel::min_blocks);
-    pmpp::launch(where,
-                 grid{smaller(blocks, on.multiprocessors * room), kernel::threads, static_cast<std::size_t>(bytes)},
+    pmpp::launch(where, grid{min(blocks, on.multiprocessors * room), kernel::threads, static_cast<std::size_t>(bytes)},
                  kernel{}, l, channels_in_vectors<kernel::filters>(l.out, l.group_filters()));
     return true;
   }
@@ -418,7 +417,7 @@ void layer_directly(const P& where, const layer<T, TC, Epilogue>& l) {
   const std::int64_t strips = l.out.images() * l.out.height() * ceil_div(l.out.width(), std::int64_t(kernel::pixels));
   const std::int64_t parts = l.groups * ceil_div(l.group_filters(), std::int64_t(kernel::filters));
   const std::int64_t blocks = ceil_div(strips * parts, std::int64_t(kernel::threads));
-  pmpp::launch(where, smaller(blocks, std::int64_t(1) << 20), kernel{},
+  pmpp::launch(where, min(blocks, std::int64_t(1) << 20), kernel{},
                typename kernel::arguments{l, static_cast<int>(l.group_filters()), l.out.channel_stride() != 1});
 }
 
@@ -445,13 +444,13 @@ void layer_on_blocks(const P& where, layer<T, TC, Epilogue> l) {
   constexpr std::size_t least = least_shared_per_block<P>;
   constexpr layer_tile small_tile = Tuning.small.within(least);
   if constexpr (small_tile != Tuning.small) {
-    constexpr layer_tuning tuning{small_tile, small_tile, Tuning.few_filters, Tuning.least_slabs, Tuning.part_blocks};
+    constexpr layer_tuning tuning{small_tile, small_tile, Tuning.few_filters, Tuning.least_k_tiles, Tuning.part_blocks};
     if (!on.fits(Tuning.small.shared_bytes())) return layer_on_blocks<tuning, A>(where, l);
   }
   constexpr bool large_always_fits = Tuning.large.shared_bytes() <= least;
   const bool large_fits = large_always_fits || on.fits(Tuning.large.shared_bytes());
   const bool few = l.group_filters() < Tuning.few_filters;
-  if (few || larger(l.group_channels(), l.group_filters()) <= Tuning.few_filters)
+  if (few || max(l.group_channels(), l.group_filters()) <= Tuning.few_filters)
     if (layer_by_groups<A, 4>(where, l) || layer_by_groups<A, 2>(where, l)) return;
   if (few || l.k() == 0) return layer_by_pixels<A>(where, l);
   if (detail::is_product(l) && l.in.channel_stride() != 1 && detail::layer_by_wgmma(where, l)) return;
@@ -467,18 +466,18 @@ void layer_on_blocks(const P& where, layer<T, TC, Epilogue> l) {
   // Where there are too few tiles for all multiprocessors, parts of k.
   const std::int64_t large = tiles_of<Tuning.large>(l), small = tiles_of<Tuning.small>(l);
   const bool vectors = copies || (in_ready && filters_ready);
-  const auto slabs_of = [&](const layer_tile& tile) {
+  const auto k_tiles_of = [&](const layer_tile& tile) {
     return ceil_div(l.k() / channels * (copies ? whole : channels), std::int64_t(tile.row_bytes / sizeof(T)));
   };
-  const std::int64_t processors = on.multiprocessors, most_parts = slabs_of(Tuning.small) / Tuning.least_slabs;
+  const std::int64_t processors = on.multiprocessors, most_parts = k_tiles_of(Tuning.small) / Tuning.least_k_tiles;
   const bool may_part = vectors && pixel_stride(l.out) >= 0;
-  std::int64_t parts = may_part ? smaller(processors * Tuning.part_blocks / small, most_parts) : 1;
+  std::int64_t parts = may_part ? min(processors * Tuning.part_blocks / small, most_parts) : 1;
   const bool halves = Tuning.halves && large_fits && may_part && parts <= 1 && most_parts >= 2 && large >= processors &&
                       large < 2 * processors;
   if (halves) parts = 2;
-  const std::int64_t slabs = slabs_of(halves ? Tuning.large : Tuning.small);
-  const int part_slabs = static_cast<int>(ceil_div(slabs, larger(parts, std::int64_t(1))));
-  parts = ceil_div(slabs, std::int64_t(part_slabs));
+  const std::int64_t k_tiles = k_tiles_of(halves ? Tuning.large : Tuning.small);
+  const int part_k_tiles = static_cast<int>(ceil_div(k_tiles, max(parts, std::int64_t(1))));
+  parts = ceil_div(k_tiles, std::int64_t(part_k_tiles));
   const std::int64_t sums_size = parts > 1 ? parts * l.pixels() * l.out.channels() : 0;
   scratch memory(where,
                  scratch_bytes({checked_bytes(in_size, sizeof(T), "a copy of the input"),
@@ -497,8 +496,8 @@ void layer_on_blocks(const P& where, layer<T, TC, Epilogue> l) {
   if (vectors && detail::layer_by_wgmma(where, l)) return;
   if (parts > 1) {
     A* sums = memory.template take<A>(sums_size);
-    return halves ? layer_by_parts<Tuning.large, A>(where, l, part_slabs, parts, sums)
-                  : layer_by_parts<Tuning.small, A>(where, l, part_slabs, parts, sums);
+    return halves ? layer_by_parts<Tuning.large, A>(where, l, part_k_tiles, parts, sums)
+                  : layer_by_parts<Tuning.small, A>(where, l, part_k_tiles, parts, sums);
   }
   const layer_parts whole_large{large, 0, l.k()}, whole_small{small, 0, l.k()};
   if (!vectors && large_fits)

@@ -11,8 +11,8 @@
 //
 //   gemm/simt.hpp     tiles in shared memory and in registers, for every type; k is split where C alone is too small to
 //                     keep the machine busy
-//   gemm/bulk.hpp     the same for large floats on an H100, whose copy unit brings A and B (compiled for sm_90a)
-//   gemm/shares.hpp   the same tiles, dealt out evenly to all multiprocessors: for a small C and a long k
+//   gemm/bulk.hpp     the same for large floats on an H100, where TMA brings A and B (compiled for sm_90a)
+//   gemm/stream_k.hpp the same tiles, dealt out evenly to all multiprocessors: for a small C and a long k
 //   gemm/mma.hpp      tiles multiplied by tensor cores: double, half, bfloat16, 8-bit integers, and float if asked for
 //   gemm/wgmma.hpp    the same, where a program is compiled for sm_90a: twice as fast on an H100, doubles little
 //   gemm/strips.hpp   C has up to 32 rows, or columns, of floats: memory is the limit
@@ -48,7 +48,7 @@
 #include <pmpp/gemm/mma.hpp>
 #include <pmpp/gemm/problem.hpp>
 #include <pmpp/gemm/repack.hpp>
-#include <pmpp/gemm/shares.hpp>
+#include <pmpp/gemm/stream_k.hpp>
 #include <pmpp/gemm/simt.hpp>
 #include <pmpp/gemm/small.hpp>
 #include <pmpp/gemm/strips.hpp>
@@ -78,13 +78,13 @@ struct gemm_options {
 /// The tiles among which a product chooses by its shape.
 struct gemm_tuning {
   gemm_tile large{}, small{};
-  gemm_tile wide{};                   ///< for a few rows; for a few columns, exchanged
-  gemm_tile each{};                   ///< for many small products
-  mma_tile mma_large{}, mma_small{};  ///< for tensor cores; without them these are not used
-  gemm_tile sliced{}, oblong{};       ///< for a small C: warps share a tile and divide k
-  gemm_strip thin{}, strip{};         ///< for a few rows or columns, and some more
-  gemm_tile bulk{};                   ///< instead of `large` where the copy unit of sm_90a brings A and B
-  gemm_share share{}, small_share{};  ///< for a small C and a long k
+  gemm_tile few_rows{};                        ///< for a few rows; for a few columns, exchanged
+  gemm_tile each{};                            ///< for many small products
+  mma_tile mma_large{}, mma_small{};           ///< for tensor cores; without them these are not used
+  gemm_tile sliced{}, oblong{};                ///< for a small C: warps share a tile and divide k
+  gemm_strip thin{}, strip{};                  ///< for a few rows or columns, and some more
+  gemm_tile bulk{};                            ///< instead of `large` where TMA of sm_90a brings A and B
+  stream_k_tile stream_k{}, small_stream_k{};  ///< for a small C and a long k
 
   friend constexpr bool operator==(const gemm_tuning&, const gemm_tuning&) = default;
 };
@@ -98,24 +98,24 @@ constexpr gemm_tuning gemm_tuning_for() {
     return {
         // 128 products of 6 loads from shared memory.
         .large = {.m = 128, .n = 128, .k = 8, .stages = 6, .thread_m = 16, .thread_n = 8, .lanes_m = 4, .blocks = 2, .unrolled_k = 8},
-        // A warp for each scheduler, so two multiply each half of a slab (896 x 896 x 896: 42 us, 50 by two warps and 8 k).
+        // A warp for each scheduler, so two multiply each half of a k-tile (896 x 896 x 896: 42 us, 50 by two warps and 8 k).
         .small = {.m = 64, .n = 64, .k = 16, .stages = 5, .thread_m = 8, .thread_n = 8, .lanes_m = 8, .blocks = 3, .unrolled_k = 8, .slices = 2},
-        .wide = {.m = 16, .n = 256, .k = 8, .stages = 8, .thread_m = 8, .thread_n = 4, .lanes_m = 2, .blocks = 3, .unrolled_k = 8},
+        .few_rows = {.m = 16, .n = 256, .k = 8, .stages = 8, .thread_m = 8, .thread_n = 4, .lanes_m = 2, .blocks = 3, .unrolled_k = 8},
         .each = {.m = 32, .n = 32, .k = 8, .stages = 4, .thread_m = 4, .thread_n = 8, .lanes_m = 8, .blocks = 12, .unrolled_k = 8},
         .mma_large = {.m = 128, .n = 128, .warp_m = 64, .warp_n = 64, .stages = 3, .blocks = 2},
         .mma_small = {.m = 64, .n = 64, .warp_m = 32, .warp_n = 32, .stages = 6, .blocks = 2},
         .sliced = {.m = 32, .n = 32, .k = 32, .stages = 6, .thread_m = 8, .thread_n = 4, .lanes_m = 4, .blocks = 4, .unrolled_k = 8, .slices = 4},
         .oblong = {.m = 32, .n = 64, .k = 32, .stages = 5, .thread_m = 8, .thread_n = 8, .lanes_m = 4, .blocks = 3, .unrolled_k = 8, .slices = 4},
-        // Two slabs on their way: 16 x 4096 x 4096 in 33 to 36 us, 30 to 32 for reading B alone.
+        // Two k-tiles on their way: 16 x 4096 x 4096 in 33 to 36 us, 30 to 32 for reading B alone.
         .thin = {.rows = 16, .k = 64, .stages = 3}, .strip = {.rows = 32, .k = 64, .stages = 3},
-        // 4096 x 4096 x 4096: 54.0 TFLOP/s; 16 x 8 elements a thread 53.0, slabs of 16 k 53.1.
+        // 4096 x 4096 x 4096: 54.0 TFLOP/s; 16 x 8 elements a thread 53.0, k-tiles of 16 k 53.1.
         .bulk = {.m = 128, .n = 128, .k = 32, .stages = 3, .thread_m = 8, .thread_n = 16, .lanes_m = 8, .blocks = 2, .unrolled_k = 16},
         // 128 x 128 x 65536: 59.5 us, by tiles 74.8.
-        .share = {.m = 128, .n = 128, .k = 16, .stages = 5}, .small_share = {.m = 64, .n = 64, .k = 32, .stages = 5}};
+        .stream_k = {.m = 128, .n = 128, .k = 16, .stages = 5}, .small_stream_k = {.m = 64, .n = 64, .k = 32, .stages = 5}};
   return {
       .large = {.m = 128, .n = 64, .k = 8, .stages = 6, .thread_m = 8, .thread_n = 8, .lanes_m = 8, .blocks = 2, .unrolled_k = 8},
       .small = {.m = 64, .n = 64, .k = 8, .stages = 6, .thread_m = 4, .thread_n = 4, .lanes_m = 4, .blocks = 2, .unrolled_k = 8},
-      .wide = {.m = 16, .n = 128, .k = 8, .stages = 8, .thread_m = 8, .thread_n = 2, .lanes_m = 2, .blocks = 3, .unrolled_k = 8},
+      .few_rows = {.m = 16, .n = 128, .k = 8, .stages = 8, .thread_m = 8, .thread_n = 2, .lanes_m = 2, .blocks = 3, .unrolled_k = 8},
       .each = {.m = 32, .n = 32, .k = 8, .stages = 4, .thread_m = 4, .thread_n = 4, .lanes_m = 8, .blocks = 8, .unrolled_k = 8},
       .mma_large = detail::large_double_tile, .mma_small = detail::small_double_tile};
 }
@@ -134,7 +134,7 @@ template <class A, class TC>
 using gemm_scale = decltype(A{} * gemm_factor<TC>{});
 
 /// Large and small tiles. Operands that cannot be read in words along m or n are copied first to where they can, if each
-/// of their elements is used often enough. Where the copy unit can bring A and B, by tiles `Bulk`.
+/// of their elements is used often enough. Where TMA can bring A and B, by tiles `Bulk`.
 template <gemm_tile Tile, class A, gemm_tile Bulk = gemm_tile{}, class P, class TA, class TB, class TC, class S,
           class Epilogue>
 void gemm_by_copies(const P& where, gemm_problem<TA, TB, TC, S, Epilogue> x, const gemm_plan& plan) {
@@ -144,8 +144,8 @@ void gemm_by_copies(const P& where, gemm_problem<TA, TB, TC, S, Epilogue> x, con
   bool bulk = false;
   if constexpr (has_bulk) bulk = large && copy_unit_available();
   const auto bytes = [&](const auto& y, std::int64_t products) {
-    // Tiles at an edge that cuts words are slow, but for the copy unit: then elements one by one are faster.
-    const bool copied = large && products >= worth_a_copy && y.copy != slab_copy::words &&
+    // Tiles at an edge that cuts words are slow, but for TMA: then elements one by one are faster.
+    const bool copied = large && products >= worth_a_copy && y.copy != k_tile_copy::words &&
                         (bulk || y.extent % std::int64_t(16 / sizeof(A)) == 0);
     return copied ? repacked_bytes(y, false, x.k, x.batch) : 0;
   };
@@ -169,24 +169,26 @@ bool gemm_of_few_rows(const P& where, const machine& on, const gemm_problem<TA, 
       return true;
     };
     if (multiply(std::integral_constant<gemm_strip, Tuning.thin>{})) return true;
-    if constexpr (Tuning.thin.shared_bytes(sizeof(A)) > least_shared_per_block<P>)  // 99 KB hold two slabs
+    if constexpr (Tuning.thin.shared_bytes(sizeof(A)) > least_shared_per_block<P>)  // 99 KB hold two k-tiles
       if (multiply(std::integral_constant<gemm_strip, gemm_strip{Tuning.thin.rows, Tuning.thin.k, 2}>{})) return true;
     return multiply(std::integral_constant<gemm_strip, Tuning.strip>{});
   }
   return false;
 }
 
-/// A small C and a long k: shares, where they are expected to take less than `clocks`. Says whether they were.
+/// A small C and a long k: by stream-K, where that is expected to take less than `clocks`. Says whether it was taken.
 template <gemm_tuning Tuning, class A, class P, class TA, class TB, class TC, class S, class Epilogue>
-bool gemm_of_shares(const P& where, const machine& on, const gemm_problem<TA, TB, TC, S, Epilogue>& x, double clocks) {
-  if constexpr (Tuning.share.m > 0 && std::is_same_v<TA, A> && std::is_same_v<TB, A>) {
-    if (!fits_shares(x)) return false;
-    const double large = clocks_of_shares<Tuning.share>(x, on), small = clocks_of_shares<Tuning.small_share>(x, on);
-    if (smaller(large, small) >= clocks) return false;
+bool gemm_of_stream_k(const P& where, const machine& on, const gemm_problem<TA, TB, TC, S, Epilogue>& x,
+                      double clocks) {
+  if constexpr (Tuning.stream_k.m > 0 && std::is_same_v<TA, A> && std::is_same_v<TB, A>) {
+    if (!fits_stream_k(x)) return false;
+    const double large = clocks_of_stream_k<Tuning.stream_k>(x, on),
+                 small = clocks_of_stream_k<Tuning.small_stream_k>(x, on);
+    if (min(large, small) >= clocks) return false;
     if (large <= small)
-      gemm_by_shares<Tuning.share, A>(where, x, on.multiprocessors);
+      gemm_by_stream_k<Tuning.stream_k, A>(where, x, on.multiprocessors);
     else
-      gemm_by_shares<Tuning.small_share, A>(where, x, on.multiprocessors);
+      gemm_by_stream_k<Tuning.small_stream_k, A>(where, x, on.multiprocessors);
     return true;
   }
   return false;
@@ -197,7 +199,7 @@ template <gemm_tuning Tuning, bool Batched, class A, class P, class TA, class TB
 void gemm_on_blocks(const P& where, const gemm_problem<TA, TB, TC, S, Epilogue>& x) {
   const machine& on = machine_of(where);
   if (gemm_of_few_rows<Tuning, A>(where, on, x) || gemm_of_few_rows<Tuning, A>(where, on, x.exchanged())) return;
-  const bool few = smaller(x.c.rows, x.c.cols) <= 128;  // rows or columns: k is split all over, or the wide tile fits
+  const bool few = min(x.c.rows, x.c.cols) <= 128;  // rows or columns: k is split all over, or the wide tile fits
   const auto cost = [&]<gemm_tile Tile>(std::integral_constant<gemm_tile, Tile>, bool exchanged) {
     const std::int64_t m = exchanged ? x.c.cols : x.c.rows, n = exchanged ? x.c.rows : x.c.cols;
     const gemm_cost tile = gemm_cost_of<Tile, A>(on);
@@ -206,11 +208,11 @@ void gemm_on_blocks(const P& where, const gemm_problem<TA, TB, TC, S, Epilogue>&
   };
   constexpr std::integral_constant<gemm_tile, Tuning.large> large_tile;
   constexpr std::integral_constant<gemm_tile, Tuning.small> small_tile;
-  constexpr std::integral_constant<gemm_tile, Tuning.wide> wide_tile;
+  constexpr std::integral_constant<gemm_tile, Tuning.few_rows> few_rows_tile;
   const gemm_plan large = cost(large_tile, false), turned = cost(large_tile, true), small = cost(small_tile, false),
-                  wide = cost(wide_tile, false), tall = cost(wide_tile, true);
-  const double large_least = smaller(large.clocks, turned.clocks), wide_least = smaller(wide.clocks, tall.clocks);
-  const double least = smaller(smaller(large_least, wide_least), small.clocks);
+                  few_rows = cost(few_rows_tile, false), tall = cost(few_rows_tile, true);
+  const double large_least = min(large.clocks, turned.clocks), few_rows_least = min(few_rows.clocks, tall.clocks);
+  const double least = min(min(large_least, few_rows_least), small.clocks);
   if constexpr (Batched || (Tuning.each.m > 0 && Tuning.small.shared_bytes(sizeof(A)) > least_shared_per_block<P>)) {
     const gemm_plan each = cost(std::integral_constant<gemm_tile, Tuning.each>{}, false);
     if ((Batched || least == never) && each.clocks < least) return gemm_by_tiles<Tuning.each, A>(where, x, each);
@@ -218,8 +220,8 @@ void gemm_on_blocks(const P& where, const gemm_problem<TA, TB, TC, S, Epilogue>&
   if constexpr (Tuning.sliced.m > 0 && Tuning.oblong.m > 0) {
     const gemm_plan sliced = cost(std::integral_constant<gemm_tile, Tuning.sliced>{}, false),
                     oblong = cost(std::integral_constant<gemm_tile, Tuning.oblong>{}, false);
-    const double sliced_least = few ? least : smaller(sliced.clocks, oblong.clocks);
-    if (gemm_of_shares<Tuning, A>(where, on, x, smaller(least, sliced_least))) return;
+    const double sliced_least = few ? least : min(sliced.clocks, oblong.clocks);
+    if (gemm_of_stream_k<Tuning, A>(where, on, x, min(least, sliced_least))) return;
     if (sliced_least < least)
       return sliced.clocks < oblong.clocks ? gemm_by_tiles<Tuning.sliced, A>(where, x, sliced)
                                            : gemm_by_tiles<Tuning.oblong, A>(where, x, oblong);
@@ -228,10 +230,10 @@ void gemm_on_blocks(const P& where, const gemm_problem<TA, TB, TC, S, Epilogue>&
     gemm_by_copies<Tuning.large, A, Tuning.bulk>(where, x, large);
   else if (small.clocks == least)
     gemm_by_copies<Tuning.small, A>(where, x, small);
-  else if (wide.clocks == least)
-    gemm_by_tiles<Tuning.wide, A>(where, x, wide);
+  else if (few_rows.clocks == least)
+    gemm_by_tiles<Tuning.few_rows, A>(where, x, few_rows);
   else if (tall.clocks == least)
-    gemm_by_tiles<Tuning.wide, A>(where, x.exchanged(), tall);
+    gemm_by_tiles<Tuning.few_rows, A>(where, x.exchanged(), tall);
   else
     gemm_by_copies<Tuning.large, A, Tuning.bulk>(where, x.exchanged(), turned);
 }
@@ -255,7 +257,7 @@ void gemm_by_definition(const gemm_problem<TA, TB, TC, S, Epilogue>& x) {
 /// Takes the way that suits the policy and the shape. Only with MayRound are there kernels for tf32, which `rounds` asks for.
 template <gemm_tuning Tuning, bool Batched, bool MayRound, class A, class P, class TA, class TB, class TC, class S,
           class Epilogue>
-void gemm_anywhere(const P& where, const gemm_problem<TA, TB, TC, S, Epilogue>& x, [[maybe_unused]] bool rounds) {
+void gemm_dispatch(const P& where, const gemm_problem<TA, TB, TC, S, Epilogue>& x, [[maybe_unused]] bool rounds) {
   constexpr bool on_blocks = kernel_execution<P>;
   const bool column = x.batch == 1 && x.c.cols == 1, row = x.batch == 1 && x.c.rows == 1 && !column;
   if constexpr (std::is_same_v<P, seq_policy>) {
@@ -354,7 +356,7 @@ void gemm_checked(const char* function, const P& where, Alpha alpha_given, const
       multiplies ? a.cols() : 0,
       batch,
       {multiplies ? alpha : S{}, beta, options.epilogue, false}};
-  gemm_anywhere<Tuning == gemm_tuning{} ? gemm_tuning_for<A>() : Tuning, Batched, MayRound, A>(
+  gemm_dispatch<Tuning == gemm_tuning{} ? gemm_tuning_for<A>() : Tuning, Batched, MayRound, A>(
       where, x, options.precision == gemm_precision::tf32);
 }
 
@@ -408,7 +410,7 @@ void gemm(const P& where, Alpha alpha, const matrix_view<TA>& a, const matrix_vi
   detail::gemm_checked<Tuning, false, false>("gemm", where, alpha, a, 0, b, 0, beta, c, 0, 1, gemm_options<>{});
 }
 
-/// The same for `batch` products: matrix number i begins i * stride elements behind the first, which the view describes.
+/// The same for `batch` products: matrix number i begins i * stride elements after the first, which the view describes.
 /// A stride of 0 for A or B uses one matrix for all products. One launch; small products share a multiprocessor.
 template <gemm_tuning Tuning = tuned<gemm_tuning>, execution_policy P, class Alpha, class TA, class TB, class Beta,
           class TC, class Epilogue = no_epilogue>

@@ -112,7 +112,7 @@ void histogram_even(const P& where, R&& r, Counts&& counts, L lower, std::type_i
 /// Counts the samples in bins between levels: bin i holds levels[i] <= x < levels[i + 1]. Samples below the first level,
 /// from the last one on, and NaN are in no bin.
 ///
-/// \param levels  a range of one more element than counts has, or an iterator at so many; visible to `where` when the
+/// \param levels  a range of one more element than counts has, or an iterator at this many; visible to `where` when the
 ///                kernels run; ascending (equal neighbours: an empty bin). Compared with samples as numbers, whatever the
 ///                two types are (an integer with a floating-point number in double).
 /// As histogram_even otherwise. Levels up to half of the shared memory of a block are searched there, more in place.

@@ -83,9 +83,9 @@ void for_each_row([[maybe_unused]] const P& where, std::int64_t rows, std::int64
   if constexpr (std::is_same_v<P, seq_policy>) {
     for (std::int64_t y = 0; y < rows; ++y) f(y);
   } else {
-    const std::int64_t few = larger(std::int64_t(1), host_loop::grain / cols);  // rows of a task
+    const std::int64_t few = max(std::int64_t(1), host_loop::grain / cols);  // rows of a task
     host_loop::parallel_for(where, ceil_div(rows, few), [&](std::int64_t task) {
-      for (std::int64_t y = task * few; y < smaller(rows, (task + 1) * few); ++y) f(y);
+      for (std::int64_t y = task * few; y < min(rows, (task + 1) * few); ++y) f(y);
     });
   }
 }
@@ -117,7 +117,7 @@ void blur_band(const volume<const T>& in, const volume<T>& out, std::int64_t fir
     add(y + radius_y, 1);
     const std::int64_t high = neighbours(y, in.height, radius_y);
     std::int64_t sum = 0;
-    for (std::int64_t x = 0; x < smaller(radius_x, in.width); ++x) sum += column[static_cast<std::size_t>(x)];
+    for (std::int64_t x = 0; x < min(radius_x, in.width); ++x) sum += column[static_cast<std::size_t>(x)];
     for (std::int64_t x = 0; x < in.width; ++x) {
       if (x + radius_x < in.width) sum += column[static_cast<std::size_t>(x + radius_x)];
       *out.at(0, y, x) = static_cast<T>(rounded_mean(sum, high * neighbours(x, in.width, radius_x)));
@@ -133,8 +133,8 @@ T mean_around(const volume<const T>& in, std::int64_t y, std::int64_t x, std::in
   using A = std::conditional_t<std::is_integral_v<T>, std::int64_t, sum_of<T, T, T>>;
   A sum = 0;
   std::int64_t count = 0;
-  for (std::int64_t i = larger(y - radius_y, std::int64_t(0)); i <= smaller(y + radius_y, in.height - 1); ++i)
-    for (std::int64_t j = larger(x - radius_x, std::int64_t(0)); j <= smaller(x + radius_x, in.width - 1); ++j, ++count)
+  for (std::int64_t i = max(y - radius_y, std::int64_t(0)); i <= min(y + radius_y, in.height - 1); ++i)
+    for (std::int64_t j = max(x - radius_x, std::int64_t(0)); j <= min(x + radius_x, in.width - 1); ++j, ++count)
       sum += converted<A>(*in.at(0, i, j));
   if constexpr (std::is_integral_v<T>)
     return static_cast<T>(rounded_mean(sum, count));
@@ -202,7 +202,7 @@ void blur_by_convolution(const P& where, const matrix_view<const T>& in, const m
 template <image_tuning Tuning, class P, class T>
 void blur(const P& where, const matrix_view<const T>& in, const matrix_view<T>& out, std::int64_t radius) {
   // A window that reaches over both edges holds all of the axis.
-  const std::int64_t radius_y = smaller(radius, in.rows() - 1), radius_x = smaller(radius, in.cols() - 1);
+  const std::int64_t radius_y = min(radius, in.rows() - 1), radius_x = min(radius, in.cols() - 1);
   const volume<const T> from = volume_of(in);
   const volume<T> to = volume_of(out);
   if constexpr (std::is_same_v<P, seq_policy>) {
@@ -210,9 +210,9 @@ void blur(const P& where, const matrix_view<const T>& in, const matrix_view<T>& 
       for (std::int64_t x = 0; x < in.cols(); ++x) out(y, x) = mean_around(from, y, x, radius_y, radius_x);
   } else if constexpr (std::is_same_v<P, host_policy>) {
     if constexpr (std::is_integral_v<T>) {
-      const std::int64_t band = larger(std::int64_t(64), 2 * radius_y);
+      const std::int64_t band = max(std::int64_t(64), 2 * radius_y);
       host_loop::parallel_for(where, ceil_div(in.rows(), band), [&](std::int64_t i) {
-        blur_band(from, to, i * band, smaller(in.rows(), (i + 1) * band), radius_y, radius_x);
+        blur_band(from, to, i * band, min(in.rows(), (i + 1) * band), radius_y, radius_x);
       });
     } else {
       blur_by_convolution(where, in, out, radius_y, radius_x);
@@ -345,7 +345,7 @@ template <execution_policy P, class In, class Out>
 requires(std::is_same_v<std::remove_const_t<In>, Out>) void scale(const P& where, const matrix_view<In>& in,
                                                                   const matrix_view<Out>& out) {
   if (!detail::check_pictures("scale", in, out, false)) return;
-  const std::int64_t longest = larger(larger(in.rows(), in.cols()), larger(out.rows(), out.cols()));
+  const std::int64_t longest = max(max(in.rows(), in.cols()), max(out.rows(), out.cols()));
   require(longest < std::int64_t(1) << 31,
           [&] { return "pmpp::scale: an extent is " + std::to_string(longest) + ", the limit is 2147483647"; });
   if constexpr (detail::is_rgb<Out>) {

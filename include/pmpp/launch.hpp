@@ -143,7 +143,7 @@ void leave_first_cache_once(int device, const void* function) {
   const std::size_t bytes = std::size_t(Kernel::min_blocks) * (simt::detail::shared_bytes_of<Kernel> + reserved),
                     all = std::size_t(machine_of_device(device).shared_per_multiprocessor);
   check(cudaFuncSetAttribute(function, cudaFuncAttributePreferredSharedMemoryCarveout,
-                             static_cast<int>(smaller(std::size_t(100), ceil_div(100 * bytes, all)))),
+                             static_cast<int>(min(std::size_t(100), ceil_div(100 * bytes, all)))),
         "cudaFuncSetAttribute(PreferredSharedMemoryCarveout)");
   __atomic_store_n(&done[device], true, __ATOMIC_RELAXED);
 }

@@ -37,7 +37,7 @@ struct merge_tuning {
   int threads = 512;       ///< of a block, an even number of warps; fewer for elements of more than 400 bytes
   int bytes = 132;         ///< of elements that a thread merges, at most: 33 of 4 bytes, 15 of 8, 11 of 12
   int resident = 1536;     ///< threads that merge on a multiprocessor at a time
-  int waves = 2;           ///< up to so many of smaller blocks find by themselves where their tiles begin
+  int waves = 2;           ///< up to this many of smaller blocks find by themselves where their tiles begin
   int lanes = 8;           ///< that find where a tile of a long merge begins
   int pair_bytes = 100;    ///< as `bytes`, of keys with values: 11 of 8 bytes together ...
   int pair_threads = 256;  ///< ... or a smaller block, if they have more
@@ -48,7 +48,7 @@ namespace detail {
 /// Elements of a thread, an odd number.
 template <merge_tuning Tuning>
 constexpr int merge_items(int bytes) {
-  return larger(1, (Tuning.bytes / larger(4, bytes) - 1) | 1);
+  return max(1, (Tuning.bytes / max(4, bytes) - 1) | 1);
 }
 
 /// Threads of a block: as many as a tile of such elements leaves room for.
@@ -66,8 +66,8 @@ struct merge_kernel {
   using memory_of_block = block::merge_tile_memory<T, threads, items, Shrinks>;
   // What fits into 227 KB, each with the kilobyte that the system takes.
   static constexpr int min_blocks =
-      smaller(32, larger(1, smaller(block::resident_threads(Tuning.resident, items* int(sizeof(T))) / threads,
-                                    227 * 1024 / int(sizeof(memory_of_block) + 1024))));
+      min(32, max(1, min(block::resident_threads(Tuning.resident, items* int(sizeof(T))) / threads,
+                         227 * 1024 / int(sizeof(memory_of_block) + 1024))));
 
   struct shared {
     memory_of_block of_block;
@@ -89,7 +89,7 @@ struct merge_kernel {
     if (a.count_b.pointer != nullptr) task.b.count = a.count_b.get();
     const std::int64_t tile = std::int64_t(block.threads()) * items, begin = block.index() * tile;
     if (begin < task.count())
-      block::merge_tile(block, memory.of_block, task, begin, smaller(task.count(), begin + tile),
+      block::merge_tile(block, memory.of_block, task, begin, min(task.count(), begin + tile),
                         a.cuts == nullptr ? nullptr : a.cuts + block.index(), a.comp);
   }
 };
@@ -112,7 +112,7 @@ struct cut_kernel {
   PMPP_HOST_DEVICE void operator()(Block& block, const arguments& a) const {
     const std::int64_t count_a = a.count_a.get(), count_b = a.count_b.get();
     const std::int64_t tile = block.index() * cuts_of_block + block.thread() / Lanes;
-    const std::int64_t cut = block::rough_co_rank<Grain, Lanes>(block, smaller(tile * a.tile, count_a + count_b), a.a,
+    const std::int64_t cut = block::rough_co_rank<Grain, Lanes>(block, min(tile * a.tile, count_a + count_b), a.a,
                                                                 count_a, a.b, count_b, a.comp);
     if (block.thread() % Lanes == 0 && tile <= a.tiles) a.cuts[tile] = cut;
   }
@@ -123,9 +123,9 @@ template <merge_tuning Tuning>
 constexpr merge_tuning pair_tuning(int bytes) {
   merge_tuning tuning = Tuning;
   if (bytes <= 8)
-    tuning.bytes = smaller(Tuning.bytes, Tuning.pair_bytes);
+    tuning.bytes = min(Tuning.bytes, Tuning.pair_bytes);
   else
-    tuning.threads = smaller(Tuning.threads, Tuning.pair_threads);
+    tuning.threads = min(Tuning.threads, Tuning.pair_threads);
   return tuning;
 }
 
@@ -162,7 +162,7 @@ void merge_on_blocks(const char* function, const P& where, const input<A>& a, co
                     out};
   // A few waves of smaller blocks find by themselves where their tiles begin, at the cost of a wait.
   const machine& m = machine_of(where);
-  const int small = larger(kernel::threads / 2, simt::warp_size);
+  const int small = max(kernel::threads / 2, simt::warp_size);
   const bool is_short = all_fit<kernel>(m) && n <= std::int64_t(2) * Tuning.waves * kernel::min_blocks *
                                                        m.multiprocessors * small * kernel::items;
   const int threads = is_short ? small : threads_that_fit<kernel>(function, sizeof(T), m, kernel::threads);
@@ -194,7 +194,7 @@ void merge_elements(const A& a, std::int64_t count_a, const B& b, std::int64_t c
   using T = value_of<A>;
   std::int64_t i = co_rank(begin, a, count_a, b, count_b, comp), j = begin - i, at = begin;
   while (at < end && i < count_a && j < count_b) {
-    const std::int64_t safe = smaller(end - at, smaller(count_a - i, count_b - j)), sum = i + j;
+    const std::int64_t safe = min(end - at, min(count_a - i, count_b - j)), sum = i + j;
     for (std::int64_t k = 0; k < safe; ++k) {
       const auto& x = a[sum + k - j];
       const auto& y = b[j];

@@ -52,7 +52,7 @@ struct scan_tuning {
 
   /// Where a block has too little shared memory for a vector of each thread.
   constexpr scan_tuning least() const {
-    return {.threads = smaller(threads, 128), .vectors = smaller(vectors, 9), .blocks = 2};
+    return {.threads = min(threads, 128), .vectors = min(vectors, 9), .blocks = 2};
   }
 };
 
@@ -76,14 +76,14 @@ struct scan_kernel {
   // As many bytes in shared memory, however wide vectors and accumulators are.
   static constexpr int tile_bytes = Tuning.threads * Tuning.vectors * 16, lanes = simt::warp_size,
                        fitting_warps = tile_bytes / (lanes * int(sizeof(slot) + sizeof(A))),
-                       warps = larger(1, smaller(Tuning.threads / lanes, fitting_warps)), workers = warps * lanes,
+                       warps = max(1, min(Tuning.threads / lanes, fitting_warps)), workers = warps * lanes,
                        threads = workers + lanes, min_blocks = Tuning.blocks,
-                       fitting_vectors = (tile_bytes / workers - larger(0, int(sizeof(A)) - 8)) / int(sizeof(slot)),
-                       most_vectors = (larger(1, smaller(2 * Tuning.vectors, fitting_vectors)) - 1) | 1;
+                       fitting_vectors = (tile_bytes / workers - max(0, int(sizeof(A)) - 8)) / int(sizeof(slot)),
+                       most_vectors = (max(1, min(2 * Tuning.vectors, fitting_vectors)) - 1) | 1;
 
   static_assert(lanes * (sizeof(slot) + sizeof(A)) <= 110 * 1024, "pmpp: elements have at most 1500 bytes");
 
-  // Dynamic shared memory comes behind; 2^28 floats take 50 us more if it does not start at a multiple of 128 bytes.
+  // Dynamic shared memory comes after; 2^28 floats take 50 us more if it does not start at a multiple of 128 bytes.
   struct alignas(128) shared {
     block::tile_pipeline_memory<A> pipeline;
     A of_warp[2][warps];
@@ -122,7 +122,7 @@ struct scan_kernel {
         block, a.look_back, memory.pipeline, p.tiles,
         [&](std::int64_t tile, int stage) { load(block, a, p, tile, stage); },
         [&](std::int64_t tile, int stage) { fold(block, memory, a, p, tile, stage); },
-        [&](std::int64_t tile, int stage, auto exchange) { talk(block, memory, a, p, tile, stage, exchange); },
+        [&](std::int64_t tile, int stage, auto exchange) { look_back_for(block, memory, a, p, tile, stage, exchange); },
         [&](std::int64_t tile, int stage) { write(block, memory, a, p, tile, stage); });
     a.look_back.finish(block, memory.pipeline.look_back, p.tiles);
   }
@@ -166,7 +166,7 @@ private:
   template <class Block>
   PMPP_HOST_DEVICE static void load(Block& block, const arguments& a, const plan& p, std::int64_t tile, int stage) {
     with_part(block, p, tile, stage, [&](const auto& mine) { block::load_async(block, a.in, mine, mine.slots); });
-    simt::copy_async_batch();
+    simt::copy_async_commit();
   }
 
   /// Combines the elements of each warp's part of a tile, and of those before each lane.
@@ -198,12 +198,12 @@ private:
     memory.before_lane[stage][block.thread()] = block.shuffle_up(sum, 1);
   }
 
-  /// The messenger's part of a tile that has been folded.
+  /// The look-back warp's part of a tile that has been folded.
   template <class Block, class Exchange>
-  PMPP_HOST_DEVICE static void talk(Block& block, shared& memory, const arguments& a, const plan& p, std::int64_t tile,
-                                    int stage, const Exchange& exchange) {
+  PMPP_HOST_DEVICE static void look_back_for(Block& block, shared& memory, const arguments& a, const plan& p,
+                                             std::int64_t tile, int stage, const Exchange& exchange) {
     const std::int64_t left = p.data.vectors - tile * p.vectors * workers;
-    const int count = static_cast<int>(smaller(ceil_div(left, std::int64_t(p.vectors) * lanes), std::int64_t(warps)));
+    const int count = static_cast<int>(min(ceil_div(left, std::int64_t(p.vectors) * lanes), std::int64_t(warps)));
     A sum{};  // of this lane's warp and those before it
     if (block.lane() < count) sum = memory.of_warp[stage][block.lane()];
     sum = block::warp_inclusive_scan(block, sum, a.op, count);
@@ -217,7 +217,7 @@ private:
     }
   }
 
-  /// Scans and writes a tile of which the messenger knows what lies before.
+  /// Scans and writes a tile of which the look-back warp knows what lies before.
   template <class Block>
   PMPP_HOST_DEVICE static void write(Block& block, const shared& memory, const arguments& a, const plan& p,
                                      std::int64_t tile, int stage) {
@@ -278,13 +278,13 @@ void scan_on_blocks(const P& where, const input<In>& in, Out out, const scan_sta
     const auto room = std::int64_t(shared_limit(where)) - std::int64_t(sizeof(typename kernel::shared));
     const std::int64_t rows = ceil_div(in.count.bound, std::int64_t(kernel::workers) * items);
     const std::int64_t share = ceil_div<std::int64_t>(rows, processor_count(where));
-    const std::int64_t fitting = larger(std::int64_t(1), room / std::int64_t(kernel::plan::vector_bytes));
-    const std::int64_t most = smaller<std::int64_t>(kernel::most_vectors, (fitting - 1) | 1);
-    const std::int64_t vectors = smaller(most, share);
+    const std::int64_t fitting = max(std::int64_t(1), room / std::int64_t(kernel::plan::vector_bytes));
+    const std::int64_t most = min<std::int64_t>(kernel::most_vectors, (fitting - 1) | 1);
+    const std::int64_t vectors = min(most, share);
     const typename kernel::plan p(in.count.bound, lead, static_cast<int>(vectors));
     const bool alone = p.tiles == 1;
     scratch memory(where, alone ? 0 : look_back::payload_bytes(p.tiles), alone ? 0 : look_back::state_bytes(p.tiles));
-    const std::int64_t blocks = smaller<std::int64_t>(p.tiles, std::int64_t(tuning().blocks) * processor_count(where));
+    const std::int64_t blocks = min<std::int64_t>(p.tiles, std::int64_t(tuning().blocks) * processor_count(where));
     launch_kernel<kernel::threads>(where, grid{blocks, kernel::threads, p.shared_bytes()}, kernel{},
                                    typename kernel::arguments{in.first, out, in.count, p, lead, op, start,
                                                               look_back(memory.state(), memory.data(), p.tiles)});
@@ -299,7 +299,7 @@ void scan_on_blocks(const P& where, const input<In>& in, Out out, const scan_sta
   });
 }
 
-/// Scans in[begin, end) behind `running`, if has_running. `Fours`: four elements are scanned among themselves before
+/// Scans in[begin, end) after `running`, if has_running. `Fours`: four elements are scanned among themselves before
 /// they join what precedes them: fewer operations wait for each other. It pays where one takes more than a cycle.
 template <scan_kind Kind, bool Fours, class In, class Out, class A, class Op>
 void scan_elements(const In in, const Out out, std::int64_t begin, std::int64_t end, A running, bool has_running,
@@ -343,7 +343,7 @@ void scan_on_host(const P& where, const input<In>& in, Out out, const scan_start
     A running = start.value;
     host_loop::parallel_for(where, ceil_div(n, grain), [&](std::int64_t) {
       host_loop::turn mine(order);
-      const std::int64_t begin = mine.number() * grain, end = smaller(n, begin + grain);
+      const std::int64_t begin = mine.number() * grain, end = min(n, begin + grain);
       const bool has_before = begin > 0 || start.present;
       const A sum = fold_task<A>(in.first, begin, end, op);
       mine.wait();

@@ -87,7 +87,7 @@ bool segmented_reduce_directly(const P& where, const input<In>& in, const input<
     using kernel = direct_reduce_kernel<In, Offsets, Out, Op, A, Tuning, blocks_of_a_processor>;
     const typename kernel::plan p(in.count.bound, segments);
     scratch memory(where, std::size_t(p.chunks) * sizeof(A), std::size_t(p.chunks) * sizeof(unsigned));
-    pmpp::launch(where, larger(p.tasks, p.chunks), kernel{},
+    pmpp::launch(where, max(p.tasks, p.chunks), kernel{},
                  typename kernel::arguments{in.first, in.count, offsets.first, offsets.count, out, op, init, p,
                                             static_cast<A*>(memory.data()), memory.state()});
     return true;
@@ -112,8 +112,8 @@ void segmented_reduce_on_blocks(const P& where, const input<In>& in, const input
     using slots = block::tile_state<segment_carry<A>>;
     constexpr std::size_t counter_bytes = 16;  // the started blocks, in front of the slots
     const std::int64_t steps = in.count.bound + offsets.count.bound;
-    const std::int64_t blocks = smaller(std::int64_t(kernel::min_blocks) * processor_count(where),
-                                        ceil_div(steps, std::int64_t(kernel::layout::elements)));
+    const std::int64_t blocks = min(std::int64_t(kernel::min_blocks) * processor_count(where),
+                                    ceil_div(steps, std::int64_t(kernel::layout::elements)));
     const std::int64_t slot_count = blocks == 1 ? 0 : blocks;
     scratch memory(where, slots::payload_bytes(slot_count),
                    slot_count == 0 ? 0 : counter_bytes + slots::state_bytes(slot_count));
@@ -125,7 +125,7 @@ void segmented_reduce_on_blocks(const P& where, const input<In>& in, const input
   };
   block::with_access(in.first, [&](auto wide, std::int64_t lead) {
     // Computed elements may be much wider than what they are made of: such vectors would not fit shared memory.
-    constexpr bool fits = decltype(wide)::value * larger(sizeof(value_of<In>), sizeof(A)) <= 256;
+    constexpr bool fits = decltype(wide)::value * max(sizeof(value_of<In>), sizeof(A)) <= 256;
     using items = std::integral_constant<int, fits ? int(decltype(wide)::value) : 1>;
     const std::int64_t items_lead = fits ? lead : 0;
     constexpr auto bytes_of = [](auto tuning) {
@@ -156,7 +156,7 @@ void segmented_reduce_on_host([[maybe_unused]] const P& where, const In& in, con
       return begin < end ? part<A>{fold_task<A>(in, begin, end, op), 0, true} : part<A>{};
     };
     host_loop::parallel_for(where, tasks, [&](std::int64_t t) {
-      const std::int64_t first_step = t * host_loop::grain, end_step = smaller(steps, first_step + host_loop::grain);
+      const std::int64_t first_step = t * host_loop::grain, end_step = min(steps, first_step + host_loop::grain);
       const std::int64_t first = ends_before(offsets, segments, first_step);
       const std::int64_t last = ends_before(offsets, segments, end_step);
       const std::int64_t begin = offset(0) + first_step - first, end = offset(0) + end_step - last;
@@ -200,7 +200,7 @@ void runs_on_blocks(const P& where, const Aligned& aligned, const input<In>& in,
     const std::int64_t most_blocks = std::int64_t(kernel::min_blocks) * processor_count(where);
     const std::size_t room = shared_limit(where) - sizeof(typename kernel::shared);
     const std::int64_t share = ceil_div(ceil_div(in.count.bound, std::int64_t(kernel::workers) * items), most_blocks);
-    auto rows = static_cast<int>(larger<std::int64_t>(1, smaller<std::int64_t>(share, kernel::most_rows)));
+    auto rows = static_cast<int>(max<std::int64_t>(1, min<std::int64_t>(share, kernel::most_rows)));
     if (rows > kernel::each) rows = static_cast<int>(round_up(rows, kernel::each));
     const auto plan_of = [&](int r) { return typename kernel::plan(in.count.bound, lead, r); };
     while (rows > 1 && plan_of(rows).shared_bytes() > room) rows -= rows > kernel::each ? kernel::each : 1;
@@ -211,13 +211,12 @@ void runs_on_blocks(const P& where, const Aligned& aligned, const input<In>& in,
     scratch memory(where, payload + (waits ? sizeof(selection) : 0), linked == 0 ? 0 : look_back::state_bytes(linked));
     auto* const data = static_cast<std::byte*>(memory.data());
     auto* const found = waits ? reinterpret_cast<selection*>(data + payload) : nullptr;
-    launch_kernel<kernel::threads>(where, grid{smaller(p.tiles, most_blocks), kernel::threads, p.shared_bytes()},
-                                   kernel{},
+    launch_kernel<kernel::threads>(where, grid{min(p.tiles, most_blocks), kernel::threads, p.shared_bytes()}, kernel{},
                                    typename kernel::arguments{in.first, in.count, heads, out, sink, op, p, lead, shift,
                                                               found, look_back(memory.state(), data, p.tiles), done});
   };
   const auto start = [&](auto wide, std::int64_t lead, auto shifted, int shift) {
-    constexpr bool fits = decltype(wide)::value * larger(sizeof(value_of<In>), sizeof(A)) <= 256;
+    constexpr bool fits = decltype(wide)::value * max(sizeof(value_of<In>), sizeof(A)) <= 256;
     const std::int64_t items_lead = fits ? lead : 0;
     constexpr auto kernel_of = [](auto tuning) {
       constexpr int items = fits ? int(decltype(wide)::value) : 1;
@@ -247,7 +246,7 @@ void runs_on_blocks(const P& where, const Aligned& aligned, const input<In>& in,
   }
 }
 
-/// Scans elements [begin, end) behind what lies in front of them in their segment.
+/// Scans elements [begin, end) after what lies in front of them in their segment.
 template <class A, class In, class Offsets, class Out, class Op>
 void segmented_scan_elements(const In& in, const Offsets& offsets, std::int64_t segment, std::int64_t begin,
                              std::int64_t end, part<A> running, const Out& out, Op op) {
@@ -271,7 +270,7 @@ void segmented_scan_on_host([[maybe_unused]] const P& where, const In& in, const
     detail::segmented_scan_elements(in, offsets, 0, first, last, part<A>{}, out, op);
   } else {
     const std::int64_t tasks = ceil_div(last - first, host_loop::grain);
-    const auto begin_of_task = [=](std::int64_t t) { return smaller(last, first + t * host_loop::grain); };
+    const auto begin_of_task = [=](std::int64_t t) { return min(last, first + t * host_loop::grain); };
     const auto first_behind = [&](std::int64_t i) {  // the first offset that is at least i
       std::int64_t low = 0, high = segments;
       while (low < high) {
@@ -287,7 +286,7 @@ void segmented_scan_on_host([[maybe_unused]] const P& where, const In& in, const
     host_loop::parallel_for(where, tasks, [&](std::int64_t t) {
       const std::int64_t begin = begin_of_task(t), end = begin_of_task(t + 1);
       const std::int64_t head = offset(first_behind(end) - 1);  // the last one in front of `end`
-      parts[t] = {fold_elements<A>(in, larger(begin, head), end, op), head >= begin ? 1u : 0u, true};
+      parts[t] = {fold_elements<A>(in, max(begin, head), end, op), head >= begin ? 1u : 0u, true};
     });
     part<A> before{};
     for (std::int64_t t = 0; t < tasks; ++t) {
@@ -327,7 +326,7 @@ part<A> reduce_runs(const In& in, std::int64_t begin, std::int64_t end, part<A> 
   return running;
 }
 
-/// seq: one loop. host: tasks count their heads and combine what lies behind the last one; then they write.
+/// seq: one loop. host: tasks count their heads and combine what lies after the last one; then they write.
 template <class A, class P, class In, class Eq, class Out, class Op>
 selection runs_on_host([[maybe_unused]] const P& where, const input<In>& in, Eq eq, const Out& out, Op op) {
   const std::int64_t n = in.count.get();
@@ -335,7 +334,7 @@ selection runs_on_host([[maybe_unused]] const P& where, const input<In>& in, Eq 
   part<A> running{};
   if constexpr (std::is_same_v<P, seq_policy>) {
     for (std::int64_t begin = 0; begin < n; begin += host_loop::grain) {
-      running = reduce_runs(in.first, begin, smaller(n, begin + host_loop::grain), running, runs, true, out, eq, op);
+      running = reduce_runs(in.first, begin, min(n, begin + host_loop::grain), running, runs, true, out, eq, op);
       runs += running.heads;
     }
   } else {
@@ -343,8 +342,8 @@ selection runs_on_host([[maybe_unused]] const P& where, const input<In>& in, Eq 
     host_loop::task_results<part<A>> parts(tasks);
     host_loop::task_results<std::int64_t> ranks(tasks);
     const auto reduce_task = [&](std::int64_t t, part<A> before, std::int64_t rank, bool write) {
-      return reduce_runs(in.first, t * host_loop::grain, smaller(n, (t + 1) * host_loop::grain), before, rank, write,
-                         out, eq, op);
+      return reduce_runs(in.first, t * host_loop::grain, min(n, (t + 1) * host_loop::grain), before, rank, write, out,
+                         eq, op);
     };
     host_loop::parallel_for(where, tasks, [&](std::int64_t t) { parts[t] = reduce_task(t, part<A>{}, 0, false); });
     for (std::int64_t t = 0; t < tasks; ++t) {
@@ -514,7 +513,7 @@ auto segmented_inclusive_scan(const P& where, R&& r, Offsets&& offsets, O&& out,
 ///                    trivially copyable.
 /// \param values      a range as long as keys, or an iterator; visible to `where`. They add up in accumulator_of<V>.
 /// \param keys_out, values_out  iterators or ranges; visible to `where`; none of the inputs. \pre room for all runs:
-///                    that is not checked, and nothing behind them is touched.
+///                    that is not checked, and nothing after them is touched.
 /// \param op          associative; need not be commutative or have an identity.
 /// \param eq          compares a key with the one in front of it: an equivalence. A NaN equals nothing.
 /// \return the iterators past the last elements written, as a pair.

@@ -103,7 +103,7 @@ struct segment_cut {
     const std::int64_t n = s.end - s.begin, run = run_of(n, left), together = ways * run;
     const auto index = static_cast<unsigned>(unit), tiles = static_cast<unsigned>(ceil_div(together, elements));
     const std::int64_t group = index / tiles, begin = index % tiles * elements;  // 64-bit divisions are slow
-    return {s, run, group, begin, larger(begin, smaller(begin + elements, smaller(together, n - group * together)))};
+    return {s, run, group, begin, max(begin, min(begin + elements, min(together, n - group * together)))};
   }
 };
 
@@ -117,7 +117,7 @@ struct tile_part {
   /// Where a segment begins in the tile.
   template <class Offsets>
   PMPP_HOST_DEVICE int begin_of(const Offsets& offsets, std::int64_t s) const {
-    return static_cast<int>(smaller(static_cast<std::int64_t>(offsets[s]) - from, std::int64_t(count)));
+    return static_cast<int>(min(static_cast<std::int64_t>(offsets[s]) - from, std::int64_t(count)));
   }
 };
 /// What a block sorts, each of which may be empty: a tile of a large segment that begins in front of its window, the small
@@ -140,15 +140,15 @@ struct window_planner {
 
   PMPP_HOST_DEVICE std::int64_t offset(std::int64_t s) const { return static_cast<std::int64_t>(offsets[s]); }
 
-  /// The first of offsets low ... high that lies at `element` or behind it; `high` if none does. The lanes of a warp call it:
+  /// The first of offsets low ... high that lies at `element` or after it; `high` if none does. The lanes of a warp call it:
   /// a round of loads for every five bits of the answer, which brings the neighbours along.
   template <class Block>
   PMPP_HOST_DEVICE offset_place find(Block& block, std::int64_t low, std::int64_t high, std::int64_t element) const {
-    offset_place place{low, offset(larger(low - 1, std::int64_t(0))), offset(high)};
+    offset_place place{low, offset(max(low - 1, std::int64_t(0))), offset(high)};
     while (block.any(low < high)) {
       const std::int64_t step = ceil_div(high - low, std::int64_t(simt::warp_size));
       const std::int64_t i = low + (block.lane() + 1) * step - 1;  // the last place of this lane's part
-      const std::int64_t probed = offset(smaller(i, high));
+      const std::int64_t probed = offset(min(i, high));
       const int parts = simt::count_bits(block.ballot(i < high && probed < element));
       low += parts * step;
       if (parts > 0) place.before = block.shuffle(probed, parts - 1);
@@ -156,36 +156,36 @@ struct window_planner {
         high = low + step - 1;
         place.at = block.shuffle(probed, parts);
       }
-      low = smaller(low, high);
+      low = min(low, high);
     }
     place.index = low;
     return place;
   }
-  /// The first segment that begins in a window or behind it.
+  /// The first segment that begins in a window or after it.
   template <class Block>
   PMPP_HOST_DEVICE offset_place first_from(Block& block, std::int64_t window) const {
-    return find(block, 0, larger(std::int64_t(0), offset_count.get() - 1), window * cut.window);
+    return find(block, 0, max(std::int64_t(0), offset_count.get() - 1), window * cut.window);
   }
   /// Segments from `here` to `next` begin in the window. `noted` becomes the large segment to which its last element belongs.
   PMPP_HOST_DEVICE window_plan plan(std::int64_t window, const offset_place& here, const offset_place& next,
                                     segment_place& noted) const {
     const std::int64_t first = here.index, last = next.index;
     const std::int64_t begin = window * cut.window, end = begin + cut.window;
-    const segment_place before{here.before, here.at}, behind{next.before, next.at};
+    const segment_place before{here.before, here.at}, after{next.before, next.at};
     noted = {0, 0};
     window_plan plan{};
     if (first > 0 && before.end > begin && cut.large(before)) {
       const std::int64_t from = before.begin + ceil_div(begin - before.begin, cut.tile) * cut.tile;
-      if (from < smaller(end, before.end)) plan.parts[0] = tile_of(before, from);
+      if (from < min(end, before.end)) plan.parts[0] = tile_of(before, from);
       if (before.end >= end) noted = before;
     }
     if (first < last) {
-      const bool large = cut.large(behind, begin);
-      const std::int64_t to = large ? behind.begin : behind.end;
+      const bool large = cut.large(after, begin);
+      const std::int64_t to = large ? after.begin : after.end;
       plan.parts[1] = {before.end, first, last, static_cast<int>(to - before.end), 0, {0, 0}};
       if (large) {
-        plan.parts[2] = tile_of(behind, behind.begin);
-        noted = behind;
+        plan.parts[2] = tile_of(after, after.begin);
+        noted = after;
       }
     }
     return plan;
@@ -194,7 +194,7 @@ struct window_planner {
 private:
   /// The tile of a large segment that begins at element `from`.
   PMPP_HOST_DEVICE tile_part tile_of(const segment_place& s, std::int64_t from) const {
-    return {from, 0, 0, static_cast<int>(smaller(cut.tile, s.end - from)), cut.passes(s.end - s.begin), s};
+    return {from, 0, 0, static_cast<int>(min(cut.tile, s.end - from)), cut.passes(s.end - s.begin), s};
   }
 };
 
@@ -205,7 +205,7 @@ struct plan_windows_kernel {
   static constexpr int threads = 256, warps = threads / simt::warp_size, windows = warps - 1;
 
   struct shared {
-    offset_place first[warps];  ///< the first segment that begins in a window or behind it
+    offset_place first[warps];  ///< the first segment that begins in a window or after it
   };
   struct arguments {
     window_planner<Offsets> planner;
@@ -226,7 +226,7 @@ struct plan_windows_kernel {
 };
 
 // Elements as unsigned words in their order, for networks (block/short_segments.hpp); void where there are none. Numbers
-// have their codes, which equal ones share; in front of values those of up to 32 bits with their places behind them.
+// have their codes, which equal ones share; in front of values those of up to 32 bits with their places after them.
 
 template <class K, class Comp>
 struct code_under {
@@ -443,7 +443,7 @@ struct sort_windows_kernel {
   /// Whether warps together sort long segments by networks too.
   static constexpr bool by_networks = Short && !std::is_void_v<words> && sizeof(T) <= 8;
   static constexpr int items = by_networks ? 8 : segment_items(Tuning.bytes, sizeof(T)),
-                       threads = by_networks ? smaller(Tuning.threads, Tuning.network_threads)
+                       threads = by_networks ? min(Tuning.threads, Tuning.network_threads)
                                              : segment_threads(Tuning.threads, items, sizeof(T), Tuning.tile_bytes),
                        tile = threads * items;
   using memory_of_short = block::short_segments_memory<T, threads, items>;
@@ -461,8 +461,8 @@ struct sort_windows_kernel {
     window_plan plan;
     offset_place first[2];  ///< among the offsets: of the window, and of the next one
   };
-  static constexpr int min_blocks = larger(
-      1, smaller(1024 / threads / (items * int(sizeof(T)) > 136 ? 2 : 1), 227 * 1024 / int(sizeof(shared) + 1024)));
+  static constexpr int min_blocks =
+      max(1, min(1024 / threads / (items * int(sizeof(T)) > 136 ? 2 : 1), 227 * 1024 / int(sizeof(shared) + 1024)));
 
   struct arguments {
     In in;
@@ -483,7 +483,7 @@ struct sort_windows_kernel {
         if (!sort_by_networks(block, memory, a, p)) sort_by_merging(block, memory.of_block, a, p);
         if constexpr (Short)
           if (p.passes > 0) merger::arrive(block, a.merging, p);
-        passes = larger(passes, p.passes);
+        passes = max(passes, p.passes);
       }
       block.sync();
     }
@@ -608,20 +608,20 @@ private:
       for (std::int64_t next = first + block.thread(); next < last; next += at_once * threads) {
         int begin[at_once], end[at_once];
         for (int k = 0; k < at_once; ++k) {
-          const std::int64_t s = smaller(next + k * threads, last - 1);
+          const std::int64_t s = min(next + k * threads, last - 1);
           begin[k] = p.begin_of(a.planner.offsets, s);
           end[k] = p.begin_of(a.planner.offsets, s + 1);
         }
         for (int k = 0; k < at_once; ++k) {
           if (begin[k] >= end[k] || next + k * threads >= last) continue;
           simt::atomic_or(&memory.head[begin[k] / 32], 1u << begin[k] % 32);
-          longest = larger(longest, end[k] - begin[k]);
+          longest = max(longest, end[k] - begin[k]);
         }
       }
     } else {
       longest = count - 1;  // not known
       for (int i = block.thread(); i < count; i += threads) {
-        std::int64_t low = first, high = last;  // the first segment that begins at element i or behind it
+        std::int64_t low = first, high = last;  // the first segment that begins at element i or after it
         while (low < high) {
           const std::int64_t s = low + (high - low) / 2;
           if (a.planner.offset(s) < p.from + i)
@@ -645,7 +645,7 @@ private:
 template <class T, class Data, class Other, class Comp, sort_tuning Tuning, int Run>
 struct merge_segments_kernel {
   static constexpr int items = block::odd_items(Tuning.four_bytes, sizeof(T)),
-                       threads = sort_threads(smaller(Tuning.threads, Tuning.pass_threads), items*int(sizeof(T)),
+                       threads = sort_threads(min(Tuning.threads, Tuning.pass_threads), items*int(sizeof(T)),
                                               Tuning.tile_bytes);
   using memory_of_block = block::merge_runs_memory<T, threads, items, 4>;
   static constexpr std::int64_t tile = memory_of_block::tile, slot = tile * Run / (tile + Run);
@@ -658,8 +658,8 @@ struct merge_segments_kernel {
     memory_of_block of_block;
   };
   static constexpr int min_blocks =
-      larger(1, smaller(smaller(32, block::resident_threads(Tuning.pass_resident, items* int(sizeof(T))) / threads),
-                        227 * 1024 / int(sizeof(shared) + 1024)));
+      max(1, min(min(32, block::resident_threads(Tuning.pass_resident, items* int(sizeof(T))) / threads),
+                 227 * 1024 / int(sizeof(shared) + 1024)));
 
   struct arguments {
     merge_arguments<Data, Other, Comp> merging;
@@ -684,9 +684,9 @@ private:
   /// The tile of a slot; of no elements if there is none.
   PMPP_HOST_DEVICE static merged_tile tile_of(const arguments& a, int left, std::int64_t i) {
     const segment_cut& cut = a.merging.cut;
-    const std::int64_t first = i * slot, last = smaller(first + slot, a.merging.data.count) - 1;
+    const std::int64_t first = i * slot, last = min(first + slot, a.merging.data.count) - 1;
     merged_tile t{};
-    for (std::int64_t w = larger(first / cut.window - 1, std::int64_t(0)); w <= last / cut.window; ++w) {
+    for (std::int64_t w = max(first / cut.window - 1, std::int64_t(0)); w <= last / cut.window; ++w) {
       const segment_place s = a.merging.large[w];
       const std::int64_t unit = i - s.begin / slot;
       if (t.end == t.begin && unit >= 0 && cut.passes(s.end - s.begin) >= left) t = cut.tile_of(s, left, unit, tile);
@@ -732,7 +732,7 @@ private:
 inline std::int64_t short_window(std::int64_t n, std::int64_t tile, int processors, int of_processor) {
   for (int blocks = 1;; ++blocks) {
     const std::int64_t window = ceil_div(n, std::int64_t(blocks) * processors);
-    if (window <= (blocks < of_processor ? tile / 2 : tile - tile / 64)) return larger(window, tile / 8);
+    if (window <= (blocks < of_processor ? tile / 2 : tile - tile / 64)) return max(window, tile / 8);
   }
 }
 
@@ -740,7 +740,7 @@ inline std::int64_t short_window(std::int64_t n, std::int64_t tile, int processo
 template <sort_tuning Tuning>
 constexpr sort_tuning short_segmented_tuning() {
   sort_tuning tuning = Tuning;
-  tuning.bytes = smaller(Tuning.bytes, Tuning.segmented_bytes);
+  tuning.bytes = min(Tuning.bytes, Tuning.segmented_bytes);
   return tuning;
 }
 
@@ -782,7 +782,7 @@ bool sort_windows(const P& where, const In& in, const Data& data, std::int64_t n
   const typename sort_kernel::arguments sorting{in, {offsets.first, offsets.count, cut}, windows, planned, merging};
   if constexpr (Short) {
     if (passes)
-      detail::launch_together_at_most(where, smaller(windows, resident), sort_kernel{}, sorting);
+      detail::launch_together_at_most(where, min(windows, resident), sort_kernel{}, sorting);
     else
       pmpp::launch(where, windows, sort_kernel{}, sorting);
   } else {
@@ -792,7 +792,7 @@ bool sort_windows(const P& where, const In& in, const Data& data, std::int64_t n
     pmpp::launch(where, windows, sort_kernel{}, sorting);
     if (passes)
       detail::launch_together_at_most(
-          where, smaller(slots, resident_blocks<merge_kernel>(m)), merge_kernel{},
+          where, min(slots, resident_blocks<merge_kernel>(m)), merge_kernel{},
           typename merge_kernel::arguments{merging, slots, memory.take<typename merge_kernel::slot_content>(slots)});
   }
   return true;

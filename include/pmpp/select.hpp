@@ -56,9 +56,7 @@ struct select_tuning {
                       ///< 384 x 16 x 1 -> 566, 384 x 8 x 2 -> 616
 
   /// Where a block has too little shared memory for a vector of each thread.
-  constexpr select_tuning least() const {
-    return {.threads = smaller(threads, 256), .rows = smaller(rows, 5), .blocks = 2};
-  }
+  constexpr select_tuning least() const { return {.threads = min(threads, 256), .rows = min(rows, 5), .blocks = 2}; }
 };
 
 namespace detail {
@@ -157,9 +155,9 @@ struct select_kernel {
   // As many bytes in shared memory, however wide the elements are. What is not kept takes as much again.
   static constexpr int copies = partitions ? 2 : 1, tile_bytes = Tuning.threads * Tuning.rows * 16 / copies,
                        lanes = simt::warp_size, fitting_warps = tile_bytes / (lanes * int(sizeof(slot))),
-                       warps = larger(1, smaller(Tuning.threads / lanes, fitting_warps)), workers = warps * lanes,
+                       warps = max(1, min(Tuning.threads / lanes, fitting_warps)), workers = warps * lanes,
                        threads = workers + lanes, min_blocks = Tuning.blocks,
-                       most_rows = larger(1, tile_bytes / (workers * int(sizeof(slot))));
+                       most_rows = max(1, tile_bytes / (workers * int(sizeof(slot))));
   static_assert(2 * copies * lanes * sizeof(slot) <= 200 * 1024, "pmpp: elements have at most 1600 bytes");
 
   struct alignas(128) shared {
@@ -174,7 +172,7 @@ struct select_kernel {
 
     PMPP_HOST_DEVICE plan(std::int64_t count, std::int64_t lead, int rows_of_warp)
         : data(count, lead),
-          tiles(larger(std::int64_t(1), ceil_div(data.vectors, std::int64_t(rows_of_warp) * workers))),
+          tiles(max(std::int64_t(1), ceil_div(data.vectors, std::int64_t(rows_of_warp) * workers))),
           rows(rows_of_warp) {}
     /// Dynamic shared memory: two tiles. It takes this much for each row of a warp.
     static constexpr std::size_t row_bytes = 2 * copies * sizeof(slot) * workers;
@@ -203,7 +201,7 @@ struct select_kernel {
         block, a.look_back, memory.pipeline, p.tiles,
         [&](std::int64_t tile, int stage) { load(block, a, p, tile, stage); },
         [&](std::int64_t tile, int stage) { gather(block, memory, a, p, tile, stage); },
-        [&](std::int64_t tile, int stage, auto exchange) { talk(block, memory, a, p, tile, stage, exchange); },
+        [&](std::int64_t tile, int stage, auto exchange) { look_back_for(block, memory, a, p, tile, stage, exchange); },
         [&](std::int64_t tile, int stage) { write(block, memory, a, p, tile, stage); });
     a.look_back.finish(block, memory.pipeline.look_back, p.tiles);  // the last block finds everything written
     if (a.done.flag != nullptr) block.sync();
@@ -217,7 +215,7 @@ private:
   template <bool Inside>
   struct part : block::vector_range<Items, Inside> {
     int rows;
-    slot* slots;  ///< what is kept moves to their front; the others to as many slots behind them
+    slot* slots;  ///< what is kept moves to their front; the others to as many slots after them
 
     template <class Block>
     PMPP_HOST_DEVICE part(Block& block, const plan& p, std::int64_t tile, int stage)
@@ -244,7 +242,7 @@ private:
   template <class Block>
   PMPP_HOST_DEVICE static void load(Block& block, const arguments& a, const plan& p, std::int64_t tile, int stage) {
     with_part(block, p, tile, stage, [&](const auto& mine) { block::load_async(block, a.in, mine, mine.slots); });
-    simt::copy_async_batch();
+    simt::copy_async_commit();
   }
 
   /// How many elements a lane keeps of some rows: fields of a word that do not overflow when the lanes add up.
@@ -321,10 +319,10 @@ private:
     return kept;
   }
 
-  /// The messenger's part of a tile that has been gathered.
+  /// The look-back warp's part of a tile that has been gathered.
   template <class Block, class Exchange>
-  PMPP_HOST_DEVICE static void talk(Block& block, shared& memory, const arguments& a, const plan& p, std::int64_t tile,
-                                    int stage, const Exchange& exchange) {
+  PMPP_HOST_DEVICE static void look_back_for(Block& block, shared& memory, const arguments& a, const plan& p,
+                                             std::int64_t tile, int stage, const Exchange& exchange) {
     int kept = block.lane() < warps ? memory.kept_of_warp[stage][block.lane()] : 0;
     kept = block::warp_inclusive_scan(block, kept, plus{});
     const int all = block.shuffle(kept, lanes - 1), before = block.shuffle_up(kept, 1);
@@ -340,7 +338,7 @@ private:
       a.sink(found);
   }
 
-  /// Writes a tile of which the messenger knows how much is kept before each warp.
+  /// Writes a tile of which the look-back warp knows how much is kept before each warp.
   template <class Block>
   PMPP_HOST_DEVICE static void write(Block& block, const shared& memory, const arguments& a, const plan& p,
                                      std::int64_t tile, int stage) {
@@ -406,8 +404,8 @@ void select_on_blocks(const char* function, const P& where, const input<In>& in,
     const std::int64_t most_blocks = std::int64_t(tuning().blocks) * processor_count(where);
     const auto room = std::int64_t(shared_limit(where)) - std::int64_t(sizeof(typename kernel::shared));
     const std::int64_t share = ceil_div(ceil_div(in.count.bound, std::int64_t(kernel::workers) * items), most_blocks);
-    const std::int64_t rows = larger<std::int64_t>(
-        1, smaller(share, smaller<std::int64_t>(kernel::most_rows, room / std::int64_t(kernel::plan::row_bytes))));
+    const std::int64_t rows = max<std::int64_t>(
+        1, min(share, min<std::int64_t>(kernel::most_rows, room / std::int64_t(kernel::plan::row_bytes))));
     const typename kernel::plan p(in.count.bound, lead, static_cast<int>(rows));
     const std::int64_t linked = p.tiles == 1 ? 0 : p.tiles;
     const std::size_t payload = linked == 0 ? 0 : scratch_bytes({look_back::payload_bytes(linked)});
@@ -415,8 +413,7 @@ void select_on_blocks(const char* function, const P& where, const input<In>& in,
     scratch memory(where, payload + (waits ? sizeof(selection) : 0), linked == 0 ? 0 : look_back::state_bytes(linked));
     auto* const data = static_cast<std::byte*>(memory.data());
     auto* const found = waits ? reinterpret_cast<selection*>(data + payload) : nullptr;
-    launch_kernel<kernel::threads>(where, grid{smaller(p.tiles, most_blocks), kernel::threads, p.shared_bytes()},
-                                   kernel{},
+    launch_kernel<kernel::threads>(where, grid{min(p.tiles, most_blocks), kernel::threads, p.shared_bytes()}, kernel{},
                                    typename kernel::arguments{in.first, out, out_false, sink, in.count, p, lead, select,
                                                               detail::may_overlap(in.first, out, in.count.bound), found,
                                                               look_back(memory.state(), data, p.tiles), done});
@@ -501,13 +498,13 @@ selection select_on_host(const host_policy& where, const input<In>& in, Out out,
   host_loop::turns order;
   std::int64_t kept = 0;
   X last{};  // element before the task whose turn it is
-  host_loop::parallel_parts(where, smaller(tasks, host_loop::thread_count(where)), [&](std::int64_t) {
+  host_loop::parallel_parts(where, min(tasks, host_loop::thread_count(where)), [&](std::int64_t) {
     if (__atomic_load_n(&order.taken, __ATOMIC_RELAXED) >= tasks) return;
     host_loop::task_results<T> gathered(grain);
     for (;;) {
       host_loop::turn mine(order);
       if (mine.number() >= tasks) return;
-      const std::int64_t begin = mine.number() * grain, end = smaller(n, begin + grain);
+      const std::int64_t begin = mine.number() * grain, end = min(n, begin + grain);
       const T* kept_here = gathered.data();
       std::int64_t count = gather_on_host<partitions>(in.first, begin, end, select, gathered.data());
       if constexpr (Select::neighbours) {
@@ -607,7 +604,7 @@ auto with_flags(const char* function, R& r, F& flags) {
 /// \param r     a range, or two iterators, or an iterator and a device_count; visible to `where`. On kernels and host
 ///              elements are trivially copyable.
 /// \param out   an iterator or a range; visible to `where`. \pre room for the kept elements: that is not checked, and
-///              nothing behind them is touched.
+///              nothing after them is touched.
 /// \param pred  callable on `where`'s machine; called once for each element, in no particular order.
 /// \return the iterator past the last element written.
 /// In place is allowed (out begins where r begins); other overlaps are not. The same result on every run. Waits for the

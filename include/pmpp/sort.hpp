@@ -53,30 +53,30 @@ struct sort_tuning {
   int radix_compared = 8192;   ///< elements of an input whose keys are compared with each other, at most
   int radix_together = 26;     ///< elements of a thread where one launch sorts, at most
   int radix_rows = 6;          ///< the same where it needs no more than 32 blocks
-  int radix_large = 4;         ///< from so many large tiles a multiprocessor on
+  int radix_large = 4;         ///< from this many large tiles a multiprocessor on
   int radix_tiles = 64;        ///< of short inputs there should be as many, even if that makes them smaller
   int radix_value = 16;        ///< bytes of the largest values that go along with their keys in each pass
-  std::int64_t radix_narrow = std::int64_t(1) << 30;  ///< below so many elements look-back words have 32 bits
-  int pass_threads = 128;                             ///< of a block that merges runs, at most
-  int pass_bytes = 64;                                ///< of a thread's elements there, more for wide ones
-  int four_bytes = 100;                               ///< the same where it merges four runs
-  int resident = 1536;                                ///< threads that sort on a multiprocessor at a time
-  int pass_resident = 1536;                           ///< threads that merge runs there
-  std::int64_t four_ways = std::int64_t(1) << 24;     ///< from so many elements on passes merge four runs
-  int short_threads = 512;                            ///< of a block that sorts a tile where inputs are short
-  int short_bytes = 44;                               ///< of a thread's elements there
-  int compared = 8192;                                ///< up to so many elements are compared with each other
-  std::int64_t ranked = std::int64_t(1) << 16;        ///< up to so many elements one pass merges all tiles
-  int segmented_bytes = 36;                           ///< of a thread's elements where segmented_sort takes one launch
-  int network_threads = 512;                          ///< of a block of segmented_sort where networks sort all
-  std::int64_t segmented_short = std::int64_t(1) << 21;  ///< up to so many elements segmented_sort takes one launch
+  std::int64_t radix_narrow = std::int64_t(1) << 30;   ///< below this many elements look-back words have 32 bits
+  int pass_threads = 128;                              ///< of a block that merges runs, at most
+  int pass_bytes = 64;                                 ///< of a thread's elements there, more for wide ones
+  int four_bytes = 100;                                ///< the same where it merges four runs
+  int resident = 1536;                                 ///< threads that sort on a multiprocessor at a time
+  int pass_resident = 1536;                            ///< threads that merge runs there
+  std::int64_t four_way_from = std::int64_t(1) << 24;  ///< from this many elements on passes merge four runs
+  int short_threads = 512;                             ///< of a block that sorts a tile where inputs are short
+  int short_bytes = 44;                                ///< of a thread's elements there
+  int compared = 8192;                                 ///< up to this many elements are compared with each other
+  std::int64_t ranked = std::int64_t(1) << 16;         ///< up to this many elements one pass merges all tiles
+  int segmented_bytes = 36;                            ///< of a thread's elements where segmented_sort takes one launch
+  int network_threads = 512;                           ///< of a block of segmented_sort where networks sort all
+  std::int64_t segmented_short = std::int64_t(1) << 21;  ///< up to this many elements segmented_sort takes one launch
 };
 
 namespace detail {
 
 /// Elements of a thread: a power of two, at most 16.
 constexpr int sort_items(int bytes_of_thread, int bytes) {
-  return 1 << floor_log2(larger(smaller(16, bytes_of_thread / bytes), bytes <= 16 ? 4 : 1));
+  return 1 << floor_log2(max(min(16, bytes_of_thread / bytes), bytes <= 16 ? 4 : 1));
 }
 /// Threads of a block, fewer where elements are so large that they would not fit.
 constexpr int sort_threads(int threads, int bytes_of_thread, int most_bytes) {
@@ -88,8 +88,7 @@ template <class T, class In, class Out, class Comp, sort_tuning Tuning>
 struct sort_tiles_kernel {
   static constexpr int items = block::odd_items(Tuning.bytes, sizeof(T)),
                        threads = sort_threads(Tuning.threads, items*int(sizeof(T)), Tuning.tile_bytes),
-                       min_blocks =
-                           smaller(32, larger(1, Tuning.resident / threads / (items * int(sizeof(T)) > 136 ? 2 : 1)));
+                       min_blocks = min(32, max(1, Tuning.resident / threads / (items * int(sizeof(T)) > 136 ? 2 : 1)));
   using memory_of_block = block::sort_memory<T, threads, items>;
   static constexpr int tile = memory_of_block::tile;  ///< of a block of all threads
 
@@ -109,12 +108,12 @@ struct sort_tiles_kernel {
     block::staged_input<In> source = a.source;
     if (a.count.pointer != nullptr) source.count = a.count.get();
     const std::int64_t size = std::int64_t(block.threads()) * items, first = block.index() * size;
-    const int count = static_cast<int>(smaller(size, source.count - first));
+    const int count = static_cast<int>(min(size, source.count - first));
     if (count <= 0) return;
     T* const slots = memory.of_block.slots();
-    source.wide &= source.shift == 0;  // else the vectors of memory would not be vectors in shared memory
+    source.in_words &= source.shift == 0;  // else the vectors of memory would not be vectors in shared memory
     block::copy_part(block, source, first, count, slots, 0);
-    simt::copy_async_batch();
+    simt::copy_async_commit();
     simt::copy_async_wait<0>();
     block.sync();
     block::sort(block, memory.of_block, count, a.comp);
@@ -143,7 +142,7 @@ struct cut_runs_kernel {
     block::sorted_runs<4, In> runs = a.runs;
     if (a.count.pointer != nullptr) runs.source.count = a.count.get();
     const std::int64_t tile = block.index() * (threads / 4) + block.thread() / 4, group = tile / a.tiles_of_group;
-    const std::int64_t diagonal = smaller(tile % a.tiles_of_group * a.tile, runs.count_of(group));
+    const std::int64_t diagonal = min(tile % a.tiles_of_group * a.tile, runs.count_of(group));
     const std::int64_t place = runs.run <= 1 << 28
                                    ? block::cut_four<T, int>(block, runs, group, diagonal, a.comp)
                                    : block::cut_four<T, std::int64_t>(block, runs, group, diagonal, a.comp);
@@ -154,11 +153,10 @@ struct cut_runs_kernel {
 template <int Ways, class T, class In, class Out, class Comp, sort_tuning Tuning>
 struct merge_runs_kernel {
   static constexpr int items = block::odd_items(Ways == 4 ? Tuning.four_bytes : Tuning.pass_bytes, sizeof(T)),
-                       threads = sort_threads(smaller(Tuning.threads, Tuning.pass_threads), items*int(sizeof(T)),
+                       threads = sort_threads(min(Tuning.threads, Tuning.pass_threads), items*int(sizeof(T)),
                                               Tuning.tile_bytes),
-                       min_blocks = smaller(
-                           32,
-                           larger(1, block::resident_threads(Tuning.pass_resident, items*int(sizeof(T))) / threads));
+                       min_blocks = min(
+                           32, max(1, block::resident_threads(Tuning.pass_resident, items*int(sizeof(T))) / threads));
   using memory_of_block = block::merge_runs_memory<T, threads, items, Ways>;
   static constexpr std::int64_t tile = memory_of_block::tile;
 
@@ -183,7 +181,7 @@ struct merge_runs_kernel {
     const std::int64_t group = index / a.tiles_of_group, all = runs.count_of(group);
     const std::int64_t begin = index % a.tiles_of_group * tile;
     if (begin >= all) return;
-    const std::int64_t end = smaller(begin + tile, all);
+    const std::int64_t end = min(begin + tile, all);
     if constexpr (Ways == 2) {
       for (int w = block.warp(); w < 2; w += block.warps())
         block::cut_two(block, runs, group, w == 0 ? begin : end, a.comp, w == 0 ? of_block.begin : of_block.end);
@@ -197,12 +195,12 @@ struct merge_runs_kernel {
   }
 };
 
-/// Sorts some thousand elements by comparing each with all others: it comes behind the smaller ones, and behind the equal
+/// Sorts some thousand elements by comparing each with all others: it comes after the smaller ones, and after the equal
 /// ones in front of it. A lane of each warp of a block has one of 32 elements, and a warp compares with some of all.
 template <class T, class In, class Out, class Comp, int Most>
 struct compare_all_kernel {
   static constexpr int threads = 512, lanes = simt::warp_size, min_blocks = 2, loads = 8,
-                       most = smaller(Most, 96 * 1024 / int(sizeof(T)));
+                       most = min(Most, 96 * 1024 / int(sizeof(T)));
 
   struct shared {
     alignas(16) unsigned char elements[most * sizeof(T)];
@@ -222,8 +220,7 @@ struct compare_all_kernel {
     T* const all = reinterpret_cast<T*>(memory.elements);
     for (int first = block.thread(); first < n; first += loads * threads) {
       T x[loads];
-      for (int k = 0; k < loads; ++k)
-        x[k] = block::element_as<T>(value_of<In>(a.in[smaller(first + k * threads, n - 1)]));
+      for (int k = 0; k < loads; ++k) x[k] = block::element_as<T>(value_of<In>(a.in[min(first + k * threads, n - 1)]));
       for (int k = 0; k < loads; ++k)
         if (first + k * threads < n) all[first + k * threads] = x[k];
     }
@@ -231,7 +228,7 @@ struct compare_all_kernel {
     block.sync();
     const int i = own + block.lane();
     if (own < n) {
-      const T mine = all[smaller(i, n - 1)];
+      const T mine = all[min(i, n - 1)];
       float before = 0;  // the units for integers may be busy with comparisons
       for (int first = block.warp() * lanes; first < n; first += threads) {
         const auto count = [&](const auto& precedes) {
@@ -256,7 +253,7 @@ struct compare_all_kernel {
     }
     sync_grid_once(block, a.barrier);  // all have read
     if (block.warp() == 0 && i < n)
-      block::assign(a.out, static_cast<std::int64_t>(smaller(memory.place[block.lane()], unsigned(n - 1))), all[i]);
+      block::assign(a.out, static_cast<std::int64_t>(min(memory.place[block.lane()], unsigned(n - 1))), all[i]);
   }
 };
 
@@ -268,7 +265,7 @@ struct rank_runs_kernel {
   static constexpr int threads = 512, elements = 256, at_once = 8, most_runs = 64, min_blocks = 2;
   static constexpr int warps = threads / simt::warp_size;
   static constexpr int step = Longest < 64 ? simt::warp_size : 64;
-  static constexpr int part = smaller(512, 4096 / int(sizeof(T)));  ///< of a run: elements in shared memory, at most
+  static constexpr int part = min(512, 4096 / int(sizeof(T)));  ///< of a run: elements in shared memory, at most
 
   struct shared {
     /// Elements step - 1, 2 * step - 1, ... of each run.
@@ -291,7 +288,7 @@ struct rank_runs_kernel {
     const int all = static_cast<int>(a.count.get()), index = static_cast<int>(block.index());
     const int run = a.run, samples = run / step, blocks_of_run = ceil_div(run, elements);
     const int own = index / blocks_of_run, in_run = index % blocks_of_run * elements, begin = own * run + in_run;
-    const int count = smaller(elements, smaller((own + 1) * run, all) - begin), runs = ceil_div(all, run);
+    const int count = min(elements, min((own + 1) * run, all) - begin), runs = ceil_div(all, run);
     if (count <= 0) return;
     const auto element = [&](int i) { return block::element_as<T>(value_of<In>(a.in[i])); };
     T* const sample = reinterpret_cast<T*>(memory.sample);
@@ -301,22 +298,22 @@ struct rank_runs_kernel {
       if (const int i = k / samples * run + (k % samples + 1) * step - 1; i < all) sample[k] = element(i);
     for (int i = block.thread(); i < elements; i += threads) memory.place[i] = static_cast<unsigned>(in_run + i);
     T mine[at_once];
-    for (int k = 0; k < at_once; ++k) mine[k] = element(begin + smaller(k * simt::warp_size + block.lane(), count - 1));
+    for (int k = 0; k < at_once; ++k) mine[k] = element(begin + min(k * simt::warp_size + block.lane(), count - 1));
     block.sync();
     for (int r = block.warp(); r < runs; r += warps) {
       if (r == own) continue;
-      const int length = smaller(run, all - r * run), samples_of_run = length / step;
+      const int length = min(run, all - r * run), samples_of_run = length / step;
       const auto precedes = [&](const T& other, const T& x) {
         return r < own ? !a.comp(x, other) : static_cast<bool>(a.comp(other, x));
       };
       int low = 0, high = 0;  // samples in front of the least and of the greatest
       for (int first = 0; first < samples_of_run; first += simt::warp_size) {
         const int i = first + block.lane();
-        const T& other = sample[r * samples + smaller(i, samples_of_run - 1)];
+        const T& other = sample[r * samples + min(i, samples_of_run - 1)];
         low += simt::count_bits(block.ballot(i < samples_of_run && precedes(other, least)));
         high += simt::count_bits(block.ballot(i < samples_of_run && precedes(other, greatest)));
       }
-      const int from = low * step, to = larger(from, smaller((high + 1) * step, length));
+      const int from = low * step, to = max(from, min((high + 1) * step, length));
       int before[at_once]{};
       const auto search = [&](const auto& at) {  // halves, the same for all
         for (int left = to - from; left > 0; left -= ceil_div(left, 2))
@@ -336,7 +333,7 @@ struct rank_runs_kernel {
     }
     block.sync();
     for (int i = block.thread(); i < count; i += threads)
-      block::assign(a.out, static_cast<std::int64_t>(smaller(memory.place[i], unsigned(all - 1))), element(begin + i));
+      block::assign(a.out, static_cast<std::int64_t>(min(memory.place[i], unsigned(all - 1))), element(begin + i));
   }
 };
 
@@ -345,16 +342,16 @@ struct merge_sort_plan {
   int threads;       ///< of a block that sorts a tile
   std::int64_t run;  ///< elements of such a tile
   int doublings;     ///< from there to n
-  bool four_ways;
+  bool four_way_from;
 };
 
 template <class T, sort_tuning Tuning>
 merge_sort_plan plan_merge_sort(const machine& m, std::int64_t n) {
   using kernel = sort_tiles_kernel<T, T*, T*, less, Tuning>;
   const int threads = threads_that_fit<kernel>("sort", sizeof(T), m, kernel::threads);
-  merge_sort_plan plan{threads, std::int64_t(threads) * kernel::items, 0, n >= Tuning.four_ways};
+  merge_sort_plan plan{threads, std::int64_t(threads) * kernel::items, 0, n >= Tuning.four_way_from};
   if (n > plan.run && n < plan.run * m.multiprocessors / 2) {  // half of the multiprocessors would have nothing to do
-    plan.threads = larger(threads / 2, simt::warp_size);
+    plan.threads = max(threads / 2, simt::warp_size);
     plan.run = std::int64_t(plan.threads) * kernel::items;
   }
   while (plan.run << plan.doublings < n) ++plan.doublings;
@@ -392,7 +389,7 @@ void merge_sort_on_blocks(const P& where, const merge_sort_plan& plan, const In&
   const grid shape{ceil_div(count.bound, plan.run), plan.threads};
   const block::staged_input<In> source(in, count.bound);
   const int doublings = plan.doublings;
-  int passes = plan.four_ways ? ceil_div(doublings, 2) : doublings;
+  int passes = plan.four_way_from ? ceil_div(doublings, 2) : doublings;
   if (passes % 2 == 0)
     pmpp::launch(where, shape, to_data{}, typename to_data::arguments{source, data, count, comp});
   else
@@ -400,7 +397,7 @@ void merge_sort_on_blocks(const P& where, const merge_sort_plan& plan, const In&
   std::int64_t run = plan.run;
   for (int done = 0; passes > 0; --passes) {
     const auto pass = [&](const auto& from, const auto& to) {
-      if (plan.four_ways && doublings - done >= 2) {
+      if (plan.four_way_from && doublings - done >= 2) {
         merge_runs<4, Tuning, T>(where, from, to, count, run, comp, cuts);
         run *= 4;
         done += 2;
@@ -420,13 +417,13 @@ void merge_sort_on_blocks(const P& where, const merge_sort_plan& plan, const In&
 /// How many cuts a sort needs.
 template <sort_tuning Tuning, class T>
 std::int64_t count_cuts(const merge_sort_plan& plan, std::int64_t n) {
-  if (!plan.four_ways || plan.doublings < 2) return 0;
+  if (!plan.four_way_from || plan.doublings < 2) return 0;
   using kernel = merge_runs_kernel<4, T, T*, T*, less, Tuning>;
   // Every group of a pass may end with part of a tile.
   return ceil_div(n, kernel::tile) + ceil_div(n, 4 * plan.run) + 1;
 }
 
-/// Room for n elements that nobody has constructed.
+/// Room for n elements that are not constructed.
 template <class T>
 class raw_array {
 public:
@@ -457,7 +454,7 @@ struct host_sort {
   /// Sorts the runs of [begin, end) by insertion.
   void sort_runs(std::int64_t begin, std::int64_t end) const {
     for (std::int64_t first = begin; first < end; first += shortest) {
-      const std::int64_t count = smaller(shortest, end - first);
+      const std::int64_t count = min(shortest, end - first);
       T x[shortest];
       for (std::int64_t i = 0; i < count; ++i) {
         const T inserted = block::element_as<T>(value_of<In>(in[first + i]));
@@ -475,7 +472,7 @@ struct host_sort {
   /// Writes elements [begin, end) of round `round`, which merges pairs of runs of shortest << round; they lie in one pair.
   void merge_part(int round, std::int64_t begin, std::int64_t end) const {
     const std::int64_t run = shortest << round, first = begin / (2 * run) * (2 * run);
-    const std::int64_t count_a = smaller(run, n - first), count_b = smaller(run, n - first - count_a);
+    const std::int64_t count_a = min(run, n - first), count_b = min(run, n - first - count_a);
     const auto merge_from = [&](const auto& from, const auto& to) {
       detail::merge_elements(from + first, count_a, from + first + count_a, count_b, begin - first, end - first,
                              to + first, comp);
@@ -498,11 +495,11 @@ void merge_sort_on_host(const P& where, const In& in, const Data& data, std::int
   raw_array<T> other(rounds == 0 ? 0 : n);
   const sorter s{in, data, other.data(), n, comp, rounds};
   const auto sort_part = [&](std::int64_t i) {
-    const std::int64_t begin = i * part, end = smaller(n, begin + part);
+    const std::int64_t begin = i * part, end = min(n, begin + part);
     s.sort_runs(begin, end);
     for (int round = 0; round < rounds && sorter::shortest << round < part; ++round)
       for (std::int64_t first = begin; first < end; first += sorter::shortest << (round + 1))
-        s.merge_part(round, first, smaller(end, first + (sorter::shortest << (round + 1))));
+        s.merge_part(round, first, min(end, first + (sorter::shortest << (round + 1))));
   };
   const auto merge_rounds = [&](auto for_ranges) {
     for (int round = 12; round < rounds; ++round)
@@ -511,7 +508,7 @@ void merge_sort_on_host(const P& where, const In& in, const Data& data, std::int
   if constexpr (std::is_same_v<P, seq_policy>) {
     for (std::int64_t i = 0; i * part < n; ++i) sort_part(i);
     merge_rounds([&](auto body) {
-      for (std::int64_t begin = 0; begin < n; begin += part) body(begin, smaller(n, begin + part));
+      for (std::int64_t begin = 0; begin < n; begin += part) body(begin, min(n, begin + part));
     });
   } else {
     host_loop::parallel_parts(where, ceil_div(n, part), sort_part);
@@ -551,7 +548,7 @@ constexpr sort_tuning short_tuning() {
 template <sort_tuning Tuning>
 constexpr sort_tuning least_tuning() {
   sort_tuning tuning = Tuning;
-  tuning.tile_bytes = smaller(Tuning.tile_bytes, 40 * 1024);
+  tuning.tile_bytes = min(Tuning.tile_bytes, 40 * 1024);
   return tuning;
 }
 
@@ -566,7 +563,7 @@ bool sort_short(const P& where, const In& in, const Data& data, const item_count
   using ranks = rank_runs_kernel<T, Other, Data, Comp, tiles_kernel::tile>;
   const std::int64_t n = count.bound;
   const machine& m = machine_of(where);
-  if (all_fit<compared>(m) && n <= smaller(std::int64_t(compared::most), resident_blocks<compared>(m) * 32)) {
+  if (all_fit<compared>(m) && n <= min(std::int64_t(compared::most), resident_blocks<compared>(m) * 32)) {
     const bool in_place = same_place(in, data);
     const scratch memory(where, 0, in_place ? 2 * sizeof(unsigned) : 0);
     const typename compared::arguments a{in, data, count, comp, memory.state()};
@@ -575,7 +572,7 @@ bool sort_short(const P& where, const In& in, const Data& data, const item_count
     if (!in_place || detail::try_launch_together(where, blocks, compared{}, a)) return true;
   }
   // Small tiles are sorted sooner; large ones are fewer where there would be more small ones than warps that look into them.
-  const int small = larger(tiles_kernel::threads / 2, simt::warp_size);
+  const int small = max(tiles_kernel::threads / 2, simt::warp_size);
   const int threads = n <= std::int64_t(ranks::warps) * small * tiles_kernel::items ? small : tiles_kernel::threads;
   const int run = threads * tiles_kernel::items;
   const std::int64_t tiles = ceil_div(n, std::int64_t(run));
@@ -603,7 +600,7 @@ void merge_sort(const P& where, const In& in, const Data& data, const item_count
         if constexpr (least.tile_bytes < Tuning.tile_bytes)
           return merge_sort<least, T>(where, in, data, count, comp);
         else
-          refuse_elements("sort", sizeof(T), larger(sizeof(typename twos::shared), sizeof(typename fours::shared)), m);
+          refuse_elements("sort", sizeof(T), max(sizeof(typename twos::shared), sizeof(typename fours::shared)), m);
       }
     const merge_sort_plan plan = plan_merge_sort<T, Tuning>(m, count.bound);
     const std::int64_t n = plan.doublings > 0 ? count.bound : 0, cuts = count_cuts<Tuning, T>(plan, n);

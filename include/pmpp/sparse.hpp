@@ -117,12 +117,12 @@ struct rows_of_nonzeros_kernel {
     using U = std::make_unsigned_t<std::conditional_t<(sizeof(I) < 4), int, I>>;
     const std::int64_t first = block.index() * tile + block.warp() * simt::warp_size * items + block.lane();
     const auto rows = static_cast<U>(a.rows);
-    U low = 0, high = rows;  // row `low` does not begin behind the nonzero, row `high` does
+    U low = 0, high = rows;  // row `low` does not begin after the nonzero, row `high` does
     for (int k = 0; k < items; ++k) {
       if (first + k * simt::warp_size >= a.n) return;
       const auto i = static_cast<U>(first + k * simt::warp_size);
       for (U step = 1; k > 0; step *= 2) {
-        high = smaller(step, rows - low) + low;
+        high = min(step, rows - low) + low;
         if (high == rows || static_cast<U>(a.offsets[high]) > i) break;
         low = high;
       }

@@ -111,14 +111,14 @@ struct length_of_row {
   const I* offsets;
   PMPP_HOST_DEVICE I operator()(std::int64_t row) const { return static_cast<I>(offsets[row + 1] - offsets[row]); }
 };
-/// How many nonzeros a row has behind the first `width`.
+/// How many nonzeros a row has after the first `width`.
 template <class I>
 struct length_of_rest {
   const I* offsets;
   std::int64_t rows, width;
   PMPP_HOST_DEVICE std::int64_t operator()(std::int64_t row) const {
     if (row == rows) return 0;
-    return larger(std::int64_t(0), static_cast<std::int64_t>(offsets[row + 1] - offsets[row]) - width);
+    return max(std::int64_t(0), static_cast<std::int64_t>(offsets[row + 1] - offsets[row]) - width);
   }
 };
 
@@ -132,7 +132,7 @@ struct place_in_ell {
     return place < static_cast<std::int64_t>(offsets[row + 1]) ? place : -1;
   }
 };
-/// rest[row]: how many nonzeros rows in front of it have behind their first `width`.
+/// rest[row]: how many nonzeros rows in front of it have after their first `width`.
 template <class I>
 struct place_in_rest {
   const I* offsets;
@@ -190,7 +190,7 @@ void gather(const P& where, const csr_view<const T, const I>& matrix, std::int64
   synchronize(where);  // before the memory of this function is freed
 }
 
-/// The nonzeros of each row behind the first `width`.
+/// The nonzeros of each row after the first `width`.
 template <class P, class T, class I>
 auto coo_of_rest(const P& where, const csr_view<const T, const I>& matrix, std::int64_t width) {
   auto rest = room_for<P, std::int64_t>(where, matrix.rows + 1);

@@ -12,7 +12,7 @@
 //
 // One call, no analysis; the cut into equal pieces is that of spmv (spmm/kernel.hpp): no structure of rows is slow.
 // Work nnz * columns + rows; traffic for up to 64 columns (32, where B is read element by element): offsets, columns and
-// values once, B at least once, C once (twice if beta is not 0); one launch. More columns are taken so many at a time.
+// values once, B at least once, C once (twice if beta is not 0); one launch. More columns are taken this many at a time.
 // The same bits on every run. (PMPP ch. 14; Yang, Buluc and Owens, Design principles for sparse matrix multiplication on
 // the GPU, 2018.)
 #pragma once
@@ -52,7 +52,7 @@ void spmm_on_blocks(const P& where, A alpha, const csr_view<T, I>& matrix, const
   constexpr std::int64_t panel = kernel::most_columns;  // of a launch
   const std::int64_t blocks =
       ceil_div(std::int64_t(Tuning.pieces) * processor_count(where), std::int64_t(kernel::warps));
-  const std::int64_t most = blocks * smaller(panel, c.cols());
+  const std::int64_t most = blocks * min(panel, c.cols());
   scratch memory(where, scratch_bytes({std::size_t(most) * sizeof(A), std::size_t(most) * sizeof(A)}),
                  std::size_t(blocks) * sizeof(unsigned));
   arguments a{matrix.rows,
@@ -74,7 +74,7 @@ void spmm_on_blocks(const P& where, A alpha, const csr_view<T, I>& matrix, const
   for (std::int64_t column = 0; column < c.cols(); column += panel) {
     a.b = b.data() + column * b.col_stride();
     a.c = c.data() + column * c.col_stride();
-    a.width = static_cast<int>(smaller(panel, c.cols() - column));
+    a.width = static_cast<int>(min(panel, c.cols() - column));
     launch(where, blocks, kernel{}, a);
   }
 }
@@ -116,10 +116,10 @@ void spmm_on_host([[maybe_unused]] const P& where, A alpha, const csr_view<T, I>
       bool ends = false;      ///< a row ends in the task
     };
     const std::int64_t origin = offset(0), steps = offset(matrix.rows) - origin + matrix.rows;
-    const std::int64_t grain = larger(host_loop::grain, steps / 512), tasks = ceil_div(steps, grain);
+    const std::int64_t grain = max(host_loop::grain, steps / 512), tasks = ceil_div(steps, grain);
     host_loop::task_results<carry> carries(tasks);
     for (std::int64_t column = 0; column < c.cols(); column += panel) {
-      const int width = static_cast<int>(smaller(std::int64_t(panel), c.cols() - column));
+      const int width = static_cast<int>(min(std::int64_t(panel), c.cols() - column));
       const X* const first = b.data() + column * b.col_stride();
       // Rows of B next to each other in memory are what the compiler makes vector instructions of.
       const auto add_all = [&](sums& sum, std::int64_t begin, std::int64_t end, auto fixed_width, auto fixed_stride) {
@@ -147,7 +147,7 @@ void spmm_on_host([[maybe_unused]] const P& where, A alpha, const csr_view<T, I>
         for (int j = 0; j < width; ++j) store(row, column + j, sum.of[j]);
       };
       host_loop::parallel_for(where, tasks, [&](std::int64_t t) {
-        const std::int64_t from = t * grain, to = smaller(steps, from + grain);
+        const std::int64_t from = t * grain, to = min(steps, from + grain);
         std::int64_t row = ends_before(matrix.offsets, matrix.rows, from);
         const std::int64_t last = ends_before(matrix.offsets, matrix.rows, to);
         std::int64_t i = origin + from - row;

@@ -94,7 +94,7 @@ void spmv_on_blocks(const P& where, A alpha, const csr_view<T, I>& matrix, X x, 
   const std::int64_t stretches = blocks * Tuning.stretches;
   const std::int64_t warps = blocks * kernel::warps;
   scratch memory(where, scratch_bytes({slots::payload_bytes(stretches), std::size_t(2 * warps) * sizeof(A)}),
-                 counter_bytes + larger(slots::state_bytes(stretches), std::size_t(warps) * sizeof(unsigned)));
+                 counter_bytes + max(slots::state_bytes(stretches), std::size_t(warps) * sizeof(unsigned)));
   unsigned *const started = memory.state(), *const slot_state = started + counter_bytes / sizeof *started;
   unsigned char* const payload = memory.template take<unsigned char>(std::int64_t(slots::payload_bytes(stretches)));
   launch(where, blocks, kernel{},
@@ -173,7 +173,7 @@ void spmv_on_host([[maybe_unused]] const P& where, A alpha, const csr_view<T, I>
   } else {
     const std::int64_t origin = offset(0), steps = offset(matrix.rows) - origin + matrix.rows;
     // A task begins with two searches and cold streams: large matrices have larger tasks.
-    const std::int64_t grain = larger(host_loop::grain, smaller(64 * host_loop::grain, steps / 128));
+    const std::int64_t grain = max(host_loop::grain, min(64 * host_loop::grain, steps / 128));
     const std::int64_t tasks = ceil_div(steps, grain);
     struct carry {
       A first{}, last{};      ///< of the row that the task goes on with, if that ends in it, and of the open one
@@ -182,7 +182,7 @@ void spmv_on_host([[maybe_unused]] const P& where, A alpha, const csr_view<T, I>
     };
     host_loop::task_results<carry> carries(tasks);
     host_loop::parallel_for(where, tasks, [&](std::int64_t t) {
-      const std::int64_t from = t * grain, to = smaller(steps, from + grain);
+      const std::int64_t from = t * grain, to = min(steps, from + grain);
       std::int64_t row = ends_before(matrix.offsets, matrix.rows, from);
       const std::int64_t last = ends_before(matrix.offsets, matrix.rows, to);
       std::int64_t i = origin + from - row;

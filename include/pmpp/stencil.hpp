@@ -91,8 +91,8 @@ void stencil_row(const stencil_problem<In, Out>& s, const F& f, std::int64_t z, 
   };
   const auto has_all = [](std::int64_t i, std::int64_t n) { return i >= Radius && i < n - Radius; };
   const bool inside = (Dimensions < 3 || has_all(z, s.in.depth)) && (Dimensions < 2 || has_all(y, s.in.height));
-  const std::int64_t begin = inside ? smaller(last, larger(first, std::int64_t(Radius))) : last;
-  const std::int64_t end = larger(begin, smaller(last, s.in.width - Radius));
+  const std::int64_t begin = inside ? min(last, max(first, std::int64_t(Radius))) : last;
+  const std::int64_t end = max(begin, min(last, s.in.width - Radius));
   at_edge(first, begin);
   const In* const from = s.in.at(z, y, 0);
   Out* const to = s.out.at(z, y, 0);
@@ -115,12 +115,12 @@ void stencil_row(const stencil_problem<In, Out>& s, const F& f, std::int64_t z, 
 template <int Dimensions, int Radius, class In, class Out, class F>
 void stencil_on_host(const host_policy& where, const stencil_problem<In, Out>& s, const F& f) {
   const std::int64_t piece = host_loop::grain, pieces = ceil_div(s.out.width, piece);
-  const std::int64_t rows = larger(std::int64_t(1), piece / s.out.width), all = s.out.depth * s.out.height;
+  const std::int64_t rows = max(std::int64_t(1), piece / s.out.width), all = s.out.depth * s.out.height;
   host_loop::parallel_for(where, ceil_div(all, rows) * pieces, [&](std::int64_t task) {
     const std::int64_t begin = task / pieces * rows, first = task % pieces * piece;
-    for (std::int64_t row = begin; row < smaller(begin + rows, all); ++row)
+    for (std::int64_t row = begin; row < min(begin + rows, all); ++row)
       stencil_row<Dimensions, Radius>(s, f, row / s.out.height, row % s.out.height, first,
-                                      smaller(first + piece, s.out.width));
+                                      min(first + piece, s.out.width));
   });
 }
 
@@ -146,8 +146,8 @@ void stencil_on_device(const P& where, const stencil_problem<In, Out>& s, const 
   check_reachable(where, "stencil", s.out.data);
   constexpr auto most_bytes = [] {
     if constexpr (sizeof(In) > 16) return ~std::size_t(0);
-    return larger(stencil_shape<In, pack_size<In>, Dimensions, Radius, F, Tuning>::most_bytes(),
-                  stencil_shape<In, 1, Dimensions, Radius, F, Tuning>::most_bytes());
+    return max(stencil_shape<In, pack_size<In>, Dimensions, Radius, F, Tuning>::most_bytes(),
+               stencil_shape<In, 1, Dimensions, Radius, F, Tuning>::most_bytes());
   }();
   if constexpr (sizeof(In) <= 16)
     if (launch_planes<Dimensions, Radius, Tuning>(where, s, f)) return;
@@ -223,7 +223,7 @@ void stencil_checked(const P& where, const volume<const In>& in, const volume<Ou
 ///
 /// \param in       depth x height x width, any strides; visible to `where`. Elements of any trivially copyable type.
 /// \param out      as large as `in`; must not overlap it. f's results are converted to its elements.
-/// \param f        a function object, called as f(n), host and device. n(dz, dy, dx) is the element so many planes, rows
+/// \param f        a function object, called as f(n), host and device. n(dz, dy, dx) is the element this many planes, rows
 ///                 and columns away. The offsets should be constants, or counters of loops that the compiler unrolls:
 ///                 then elements are in registers, and what f does not ask for is not read. If it asks for elements of
 ///                 another plane and another row or column at once, it is faster for `static constexpr bool corners =

@@ -54,7 +54,7 @@ struct top_k_tuning {
   int bytes = 64;              ///< of a thread's candidates: 8 of 4 bytes and an index of 4
   int tile_bytes = 96 * 1024;  ///< of a block's candidates, at most
   int loads = 8;               ///< elements that a thread has under way
-  int candidates = 256;        ///< room for so many at least, where they fit
+  int candidates = 256;        ///< room for this many at least, where they fit
   int narrow_threads = 64;     ///< of a block that goes through short segments
   int narrow_segment = 32768;  ///< elements of those, at most, on average
   int sort_from = 1;           ///< k from which on numbers are sorted, if that takes one launch
@@ -90,11 +90,11 @@ struct parts_of_array {
 
   PMPP_HOST_DEVICE std::int64_t parts() const { return ceil_div(count.bound, share); }
   PMPP_HOST_DEVICE std::int64_t begin(std::int64_t part) const { return part * share; }
-  PMPP_HOST_DEVICE std::int64_t end(std::int64_t part) const { return smaller((part + 1) * share, count.get()); }
+  PMPP_HOST_DEVICE std::int64_t end(std::int64_t part) const { return min((part + 1) * share, count.get()); }
   PMPP_HOST_DEVICE bool has(std::int64_t) const { return true; }
   PMPP_HOST_DEVICE auto value(std::int64_t i) const { return in[i]; }
   PMPP_HOST_DEVICE I index(std::int64_t, std::int64_t i) const { return static_cast<I>(i); }
-  /// Where lists lie in rows: elements of one, in which some pass if any do behind it.
+  /// Where lists lie in rows: elements of one, in which some pass if any do after it.
   PMPP_HOST_DEVICE std::int64_t row() const { return std::int64_t(1) << 40; }
 };
 /// The segments of an array.
@@ -156,13 +156,13 @@ struct top_k_kernel {
   using element = candidate<T, I>;
   static constexpr int items = sort_items(Tuning.bytes, sizeof(element)),
                        threads = sort_threads(Tuning.threads, items*int(sizeof(element)), Tuning.tile_bytes),
-                       tile = threads * items, loads = larger(1, smaller(Tuning.loads, 64 / int(sizeof(T)))),
-                       chunk = threads * loads, most_k = tile / 2, min_blocks = larger(1, smaller(32, 1024 / threads));
+                       tile = threads * items, loads = max(1, min(Tuning.loads, 64 / int(sizeof(T)))),
+                       chunk = threads * loads, most_k = tile / 2, min_blocks = max(1, min(32, 1024 / threads));
   using memory_of_block = block::sort_memory<element, threads, items>;
 
   struct shared {
     memory_of_block of_block;
-    unsigned count;  ///< of candidates; more than there is room for: so many have tried
+    unsigned count;  ///< of candidates; more than there is room for: this many have tried
   };
   struct arguments {
     Source source;
@@ -173,7 +173,7 @@ struct top_k_kernel {
 
   /// Room for candidates if the k first are looked for.
   static int room_for(std::int64_t k) {
-    return static_cast<int>(smaller(std::int64_t(tile), larger(4 * k, std::int64_t(Tuning.candidates))));
+    return static_cast<int>(min(std::int64_t(tile), max(4 * k, std::int64_t(Tuning.candidates))));
   }
 
   template <class Block>
@@ -235,8 +235,8 @@ private:
       if (!any && has_threshold && chunk >= 2 * a.source.row()) break;
     }
     block.sync();
-    const int count = static_cast<int>(smaller(memory.count, static_cast<unsigned>(a.room)));
-    const int found = smaller(count, a.k);
+    const int count = static_cast<int>(min(memory.count, static_cast<unsigned>(a.room)));
+    const int found = min(count, a.k);
     block::sort(block, memory.of_block, count, before);
     for (int i = block.thread(); i < found; i += threads) a.target.put(part, i, slots[memory_of_block::slot(i)]);
     if (block.thread() == 0) a.target.finish(part, found);
@@ -287,7 +287,7 @@ void take_from_sorted(const P& where, const Pairs& pairs, std::int64_t n, const 
   using source = sorted_copy<T, I, Parts>;
   using kernel = take_sorted_kernel<source, Target>;
   const std::int64_t blocks =
-      smaller(ceil_div(most_parts * k, std::int64_t(kernel::threads)), std::int64_t(32) * processor_count(where));
+      min(ceil_div(most_parts * k, std::int64_t(kernel::threads)), std::int64_t(32) * processor_count(where));
   pmpp::launch(where, blocks, kernel{}, typename kernel::arguments{{parts, values, places}, target, k});
 }
 
@@ -336,7 +336,7 @@ template <top_k_tuning Tuning, class T, class P, class F>
 void with_top_k_tuning(const char* function, const P& where, F f) {
   constexpr top_k_tuning least = [] {
     top_k_tuning tuning = Tuning;
-    tuning.tile_bytes = smaller(Tuning.tile_bytes, 30 * 1024);
+    tuning.tile_bytes = min(Tuning.tile_bytes, 30 * 1024);
     return tuning;
   }();
   constexpr auto bytes_of = [](auto tuning) {
@@ -380,7 +380,7 @@ void top_k_on_blocks(const P& where, const input<In>& in, const Target& target, 
   const int room = first_step::room_for(k);
   const std::int64_t resident = std::int64_t(first_step::min_blocks) * processor_count(where);
   const std::int64_t share =
-      round_up(larger(ceil_div(n, resident), larger(4 * k, std::int64_t(first_step::chunk))), std::int64_t(32));
+      round_up(max(ceil_div(n, resident), max(4 * k, std::int64_t(first_step::chunk))), std::int64_t(32));
   const array parts{in.first, in.count, share};
   const std::int64_t blocks = parts.parts();
   if (blocks == 1) {
@@ -416,7 +416,7 @@ void segmented_top_k_on_blocks(const P& where, const input<In>& in, const input<
   const auto take = [&](auto kernel) {
     using Kernel = decltype(kernel);
     const std::int64_t resident = std::int64_t(Kernel::min_blocks) * processor_count(where);
-    pmpp::launch(where, smaller(most, 8 * resident), kernel,
+    pmpp::launch(where, min(most, 8 * resident), kernel,
                  typename Kernel::arguments{parts, target, static_cast<int>(k), Kernel::room_for(k), order});
   };
   if (k > wide::most_k)
@@ -450,7 +450,7 @@ std::int64_t top_k_of_part(const In& in, std::int64_t begin, std::int64_t end, s
     full = true;
   }
   sort_found();
-  return smaller(count, k);
+  return min(count, k);
 }
 
 /// seq: one pass. host: parts, whose k first are sorted together.
@@ -461,12 +461,12 @@ void top_k_on_host(const P& where, const In& in, std::int64_t begin, std::int64_
   const std::int64_t n = end - begin;
   std::int64_t parts = 1;
   if constexpr (!std::is_same_v<P, seq_policy>)
-    parts = larger(std::int64_t(1), smaller(host_loop::part_count(where), n / larger(8 * k, host_loop::grain)));
-  const std::int64_t share = larger(std::int64_t(1), ceil_div(n, parts));
+    parts = max(std::int64_t(1), min(host_loop::part_count(where), n / max(8 * k, host_loop::grain)));
+  const std::int64_t share = max(std::int64_t(1), ceil_div(n, parts));
   raw_array<element> found(parts * 2 * k);
   raw_array<std::int64_t> counts(parts);
   const auto take = [&](std::int64_t part) {
-    counts.data()[part] = top_k_of_part<T>(in, begin + part * share, smaller(end, begin + (part + 1) * share), k,
+    counts.data()[part] = top_k_of_part<T>(in, begin + part * share, min(end, begin + (part + 1) * share), k,
                                            found.data() + part * 2 * k, comp);
   };
   if constexpr (std::is_same_v<P, seq_policy>)
@@ -477,7 +477,7 @@ void top_k_on_host(const P& where, const In& in, std::int64_t begin, std::int64_
   for (std::int64_t part = 0; part < parts; ++part)
     for (std::int64_t i = 0; i < counts.data()[part]; ++i) found.data()[count++] = found.data()[part * 2 * k + i];
   if (parts > 1) merge_sort_on_host<element>(where, found.data(), found.data(), count, candidate_order<Comp>{comp});
-  for (std::int64_t i = 0; i < smaller(count, k); ++i)
+  for (std::int64_t i = 0; i < min(count, k); ++i)
     target.put(segment, i, element{found.data()[i].first, found.data()[i].second - begin});
 }
 
@@ -487,13 +487,13 @@ void segmented_top_k_on_host(const P& where, const In& in, const Offsets& offset
                              std::int64_t k, const Target& target, const Comp& comp) {
   const auto take = [&](const auto& policy, std::int64_t s) {
     const auto begin = static_cast<std::int64_t>(offsets[s]), end = static_cast<std::int64_t>(offsets[s + 1]);
-    if (begin < end) top_k_on_host<T>(policy, in, begin, end, s, smaller(k, end - begin), target, comp);
+    if (begin < end) top_k_on_host<T>(policy, in, begin, end, s, min(k, end - begin), target, comp);
   };
   if constexpr (!std::is_same_v<P, seq_policy>) {
     constexpr std::int64_t group = 16;
     if (segments >= 4 * group * host_loop::thread_count(where)) {
       host_loop::parallel_for(where, ceil_div(segments, group), [&](std::int64_t g) {
-        for (std::int64_t s = g * group; s < smaller(segments, (g + 1) * group); ++s) take(seq, s);
+        for (std::int64_t s = g * group; s < min(segments, (g + 1) * group); ++s) take(seq, s);
       });
       return;
     }
@@ -572,7 +572,7 @@ void top_k(const P& where, R&& r, std::int64_t k, V&& values_out, X&& indices_ou
 }
 
 /// For each segment of r, writes the k elements that come first under comp: a row of k places for each segment. Of a
-/// shorter segment all elements come, and the places behind them stay as they are.
+/// shorter segment all elements come, and the places after them stay as they are.
 ///
 /// \param r, k, comp   as of top_k; k >= 0.
 /// \param offsets      a range of integers, one more than there are segments; visible to `where`: segment s is

@@ -6,7 +6,7 @@
 //      of threads, so that each warp reads and writes whole 512-byte rows.
 //   2. All loads of a thread are issued before the first result is stored: 64 bytes in flight a thread and input keep
 //      the memory busy at half occupancy.
-//   3. The few elements before the first 16-byte boundary and behind the last whole vector go one by one.
+//   3. The few elements before the first 16-byte boundary and after the last whole vector go one by one.
 //
 // Work n; traffic: every input read once, the output written once; one launch, no shared memory, no barrier. The result
 // is the same on every policy if f is. In place is allowed. (PMPP ch. 2 and 3; coalescing and coarsening, ch. 6.)

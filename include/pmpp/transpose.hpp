@@ -49,7 +49,7 @@ struct transpose_tuning {
   int items = 8;  ///< elements that a thread moves one by one, twice as many of four bytes; a power of two
 
   /// The same with a part of the vectors.
-  constexpr transpose_tuning divided_by(int part) const { return {threads, larger(1, vectors / part), items}; }
+  constexpr transpose_tuning divided_by(int part) const { return {threads, max(1, vectors / part), items}; }
 };
 
 namespace detail {
@@ -77,8 +77,8 @@ struct tiling {
   /// Tiles of 2^log_area elements, nearly square where the matrix allows that; each extent at least 2^least elements.
   tiling(std::int64_t rows, std::int64_t cols, int log_area, int least) : height(rows), width(cols) {
     const int most = log_area - least;
-    log_width = larger(smaller((log_area + 1) / 2, ceil_log2(cols)), least);
-    log_width = smaller(larger(log_width, log_area - ceil_log2(rows)), most);
+    log_width = max(min((log_area + 1) / 2, ceil_log2(cols)), least);
+    log_width = min(max(log_width, log_area - ceil_log2(rows)), most);
     set(log_area - log_width);
   }
   /// Square tiles of at most 2^log_area elements, for a square matrix.
@@ -88,10 +88,10 @@ struct tiling {
   PMPP_HOST_DEVICE std::int64_t first_x(std::int64_t tile) const { return tile << log_width; }
   /// The elements of a tile that exist.
   PMPP_HOST_DEVICE int height_of(tile_position at) const {
-    return static_cast<int>(smaller(height - first_y(at.y), std::int64_t(1) << log_height));
+    return static_cast<int>(min(height - first_y(at.y), std::int64_t(1) << log_height));
   }
   PMPP_HOST_DEVICE int width_of(tile_position at) const {
-    return static_cast<int>(smaller(width - first_x(at.x), std::int64_t(1) << log_width));
+    return static_cast<int>(min(width - first_x(at.x), std::int64_t(1) << log_width));
   }
   std::int64_t tiles() const { return tiles_y * tiles_x; }
 
@@ -112,7 +112,7 @@ PMPP_HOST_DEVICE inline tile_position tile_in_triangle(std::int64_t index, std::
   return {other, other + col - (tiles - row)};
 }
 
-/// Memory of so many bytes, whatever is in it, as the widest words that its alignment allows.
+/// Memory of this many bytes, whatever is in it, as the widest words that its alignment allows.
 template <int Bytes, int Alignment = Bytes>
 struct [[gnu::may_alias]] alignas(Alignment) bytes_of {
   using word = std::conditional_t<Alignment % 4 == 0, std::uint32_t,
@@ -149,11 +149,10 @@ template <class T, transpose_tuning Tuning>
 struct element_tile {
   using cell = bytes_of<sizeof(T), alignof(T)>;
   static constexpr int threads =  // of large elements so few that 48 KB hold two tiles
-      sizeof(T) <= 128 ? smaller(Tuning.threads, 256)
-                       : smaller(32, 1 << floor_log2(larger(1, int(22 * 1024 / sizeof(T)))));
+      sizeof(T) <= 128 ? min(Tuning.threads, 256) : min(32, 1 << floor_log2(max(1, int(22 * 1024 / sizeof(T)))));
   static constexpr int items = sizeof(T) == 4    ? 2 * Tuning.items
                                : sizeof(T) < 4   ? Tuning.items
-                               : sizeof(T) <= 32 ? smaller(Tuning.items, 4)
+                               : sizeof(T) <= 32 ? min(Tuning.items, 4)
                                                  : 1;
   static constexpr int log_area = floor_log2(threads * items), least = 0;
   /// A place is left out after each 32 elements, so that a column meets all banks.
@@ -199,8 +198,8 @@ struct element_tile {
 template <class T, transpose_tuning Tuning>
 struct vector_tile {
   static constexpr int threads = Tuning.threads, vectors = Tuning.vectors;
-  static constexpr int size = sizeof(T), items = 16 / size;            // elements of a vector
-  static constexpr int word = larger(size, 4), columns = word / size;  // bytes and elements of a word
+  static constexpr int size = sizeof(T), items = 16 / size;         // elements of a vector
+  static constexpr int word = max(size, 4), columns = word / size;  // bytes and elements of a word
   static constexpr int log_items = floor_log2(items), log_words = floor_log2(16 / word);
   static constexpr int log_area = floor_log2(threads * vectors) + log_items, least = log_items;
   struct memory {
@@ -214,7 +213,7 @@ struct vector_tile {
       load_vectors<true>(block, tile, a, cut, at);
     else
       load_vectors<false>(block, tile, a, cut, at);
-    simt::copy_async_batch();
+    simt::copy_async_commit();
     simt::copy_async_wait<0>();
   }
   template <class Block>
@@ -248,7 +247,7 @@ private:
            cut.log_height + cut.log_width == log_area;
   }
   /// Where vector i of a tile stands.
-  PMPP_HOST_DEVICE static int place(int i, const tiling& cut) { return i ^ (i >> larger(3, cut.log_width) & 7); }
+  PMPP_HOST_DEVICE static int place(int i, const tiling& cut) { return i ^ (i >> max(3, cut.log_width) & 7); }
 
   template <bool Whole, class Block>
   PMPP_HOST_DEVICE static void load_vectors(Block& block, memory& tile, const plane<const T>& a, const tiling& cut,
@@ -273,7 +272,7 @@ private:
   PMPP_HOST_DEVICE static void store_vectors(Block& block, const memory& tile, const plane<T>& b, const tiling& cut,
                                              tile_position at) {
     const std::int64_t y0 = cut.first_y(at.y), x0 = cut.first_x(at.x);
-    const int log_row = cut.log_width - log_items, log_col = cut.log_height - log_items, low = smaller(3, log_col);
+    const int log_row = cut.log_width - log_items, log_col = cut.log_height - log_items, low = min(3, log_col);
     for (int r = 0; r < ceil_div(vectors, columns); ++r) {
       const int i = block.thread() + r * threads;
       const int q = (i & ((1 << low) - 1)) | ((i >> (low + log_words) & ((1 << (log_col - low)) - 1)) << low);
@@ -302,7 +301,7 @@ private:
 template <class T, class Tile>
 struct transpose_kernel {
   static constexpr int threads = Tile::threads,
-                       min_blocks = larger(1, smaller(32, 768 / threads));  // of 80 registers a thread
+                       min_blocks = max(1, min(32, 768 / threads));  // of 80 registers a thread
   struct shared {
     typename Tile::memory tile;
   };
@@ -489,8 +488,8 @@ template <class T>
 void transpose_tile(const transposition<T>& t, std::int64_t y0, std::int64_t x0) {
   constexpr int side = host_side<T>, size = sizeof(T);
   unsigned char row[side][side * size + 16];
-  const int height = static_cast<int>(smaller<std::int64_t>(side, t.height - y0));
-  const int width = static_cast<int>(smaller<std::int64_t>(side, t.width - x0));
+  const int height = static_cast<int>(min<std::int64_t>(side, t.height - y0));
+  const int width = static_cast<int>(min<std::int64_t>(side, t.width - x0));
   for (int y = 0; y < height; ++y)
     if (t.a.step == 1)
       memcpy(row[y], static_cast<const void*>(t.a.at(y0 + y, x0)), static_cast<std::size_t>(width * size));
@@ -521,8 +520,8 @@ void transpose_tile(const transposition<T>& t, std::int64_t y0, std::int64_t x0)
 template <class T>
 void swap_tiles(const transposition<T>& t, std::int64_t y0, std::int64_t x0) {
   const std::int64_t side = host_side<T>;
-  for (std::int64_t y = y0; y < smaller(y0 + side, t.height); ++y)
-    for (std::int64_t x = larger(x0, y + 1); x < smaller(x0 + side, t.width); ++x) {
+  for (std::int64_t y = y0; y < min(y0 + side, t.height); ++y)
+    for (std::int64_t x = max(x0, y + 1); x < min(x0 + side, t.width); ++x) {
       using cell = bytes_of<sizeof(T), alignof(T)>;
       auto &upper = *reinterpret_cast<cell*>(t.b.at(y, x)), &lower = *reinterpret_cast<cell*>(t.b.at(x, y));
       const cell from_above = upper;
@@ -544,7 +543,7 @@ void transpose_on_host(const host_policy& where, const transposition<T>& t) {
     host_loop::parallel_for(where, t.height * pieces, [&](std::int64_t i) {
       const std::int64_t y = i / pieces, x = i % pieces * grain;
       memcpy(static_cast<void*>(t.b.at(y, x)), static_cast<const void*>(t.a.at(y, x)),
-             static_cast<std::size_t>(smaller(grain, t.width - x)) * sizeof(T));
+             static_cast<std::size_t>(min(grain, t.width - x)) * sizeof(T));
     });
   } else {
     host_loop::parallel_for(where, tiles_y * tiles_x,

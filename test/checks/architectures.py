@@ -4,7 +4,7 @@
 ptxas refuses (more than 48 KB of static shared memory, say) and on registers that spill where none is noted.
 
 The kernels are those of the demonstration, examples/demo/primitives/NAME.cpp: the public functions of each algorithm, with
-one or two typical types. Kernels of one architecture alone (wgmma, the copy unit) leave themselves out elsewhere.
+one or two typical types. Kernels of one architecture alone (wgmma, TMA) leave themselves out elsewhere.
 Noted are the spills in test/checks/spills.txt, a line `architecture name kernel bytes` for each kernel, the most bytes of its
 instantiations, stores and loads together.
 

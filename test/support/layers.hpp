@@ -29,7 +29,7 @@ namespace test {
 inline constexpr pmpp::layer_tile one_warp{
     .pixels = 32, .filters = 32, .warps_m = 1, .warps_n = 1, .row_bytes = 64, .stages = 2, .blocks = 1};
 inline constexpr pmpp::layer_tuning tiny{.large = one_warp, .small = one_warp, .few_filters = 3}, usual{},
-    halves{.large = one_warp, .small = one_warp, .few_filters = 3, .least_slabs = 2, .halves = true};
+    halves{.large = one_warp, .small = one_warp, .few_filters = 3, .least_k_tiles = 2, .halves = true};
 #if !PMPP_CUDA
 inline constexpr pmpp::layer_tile four_warps{
     .pixels = 64, .filters = 64, .warps_m = 2, .warps_n = 2, .row_bytes = 128, .stages = 2, .blocks = 1};
@@ -204,7 +204,7 @@ void try_two_bytes(double eps) {
   for (const setting& s : settings())
     for (const order way : {order::nhwc, order::nchw, order::spread})
       try_layer<where, T, usual, TC>(s, way, std::is_same_v<T, TC> ? way : order::nhwc, way, eps);
-  // Large enough for the copy unit to look up the windows.
+  // Large enough for TMA to look up the windows.
   for (const setting& s :
        {setting{{2, 28, 28, 64}, 40, 3, 3, with(1, 1)}, setting{{3, 29, 31, 72}, 135, 3, 2, {2, 1, 0, 2, 1, 3, 1, {}}},
         setting{{2, 16, 90, 24}, 72, 1, 4, {3, 2, 1, 3, 1, 1, 1, {}}}, setting{{4, 30, 28, 72}, 136, 1, 1, with(1, 0)},
@@ -214,14 +214,14 @@ void try_two_bytes(double eps) {
       if (std::is_same_v<T, TC> || (in == out && s.filters < 100)) try_layer<where, T, usual, TC>(s, in, in, out, eps);
 }
 
-/// The usual multiplication by a tile for which the copy unit looks up windows; one layer into elements of type TC.
+/// The usual multiplication by a tile for which TMA looks up windows; one layer into elements of type TC.
 template <class where, class T, class TC>
 void try_windows() {
   // So small that two for each of 132 multiprocessors do not take long.
   constexpr pmpp::layer_tile tile{
       .pixels = 64, .filters = 32, .warps_m = 2, .warps_n = 1, .row_bytes = 128, .stages = 3, .blocks = 1};
   constexpr pmpp::layer_tuning whole{.large = tile, .small = one_warp, .few_filters = 3},
-      in_halves{.large = tile, .small = one_warp, .few_filters = 3, .least_slabs = 2, .halves = true};
+      in_halves{.large = tile, .small = one_warp, .few_filters = 3, .least_k_tiles = 2, .halves = true};
   constexpr std::int64_t channels = 128 / sizeof(T);  // of 128 bytes
   const double eps = sizeof(T) == 4 ? 1e-6 : 8e-3;
   using enum order;

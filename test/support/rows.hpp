@@ -146,7 +146,7 @@ inline std::vector<interval> positions(std::int64_t n) {
   for (std::int64_t i = 0; i < n; ++i) v[static_cast<std::size_t>(i)] = {i, i + 1};
   return v;
 }
-/// As join; an init {-7, -7} joins anything behind it.
+/// As join; an init {-7, -7} joins anything after it.
 struct join_behind {
   PMPP_HOST_DEVICE interval operator()(const interval& a, const interval& b) const {
     if (a.lo == -7) return b;
@@ -174,7 +174,7 @@ void check_segments(const std::vector<T>& v, const std::vector<I>& offsets, T in
   CHECK(where::get(inout) == scans_of(v, offsets, v, op));
 }
 
-/// Runs of keys against a plain loop, with guards behind them; from some element of both on.
+/// Runs of keys against a plain loop, with guards after them; from some element of both on.
 template <pmpp::segmented_tuning Tuning, class where, class K, class V, class Op>
 void check_runs(const std::vector<K>& all_keys, const std::vector<V>& all_values, Op op, int from_key = 0,
                 int from_value = 0) {

@@ -98,7 +98,7 @@ std::vector<T> elements(std::int64_t n, const std::function<std::int64_t(std::in
   return v;
 }
 
-/// Sorts the segments of an array that has a few elements in front of the first and behind the last.
+/// Sorts the segments of an array that has a few elements in front of the first and after the last.
 template <pmpp::sort_tuning Tuning, class where, class T, class I, class Comp = pmpp::less>
 void check_segments(const std::vector<T>& v, const std::vector<I>& offsets, Comp comp = {}) {
   const typename where::policy policy{};
@@ -115,15 +115,15 @@ void check_segments(const std::vector<T>& v, const std::vector<I>& offsets, Comp
   CHECK(where::get(data) == wanted);
 }
 
-/// Every law, in an array that ends with `behind` elements of no segment: such an array is long for what is sorted in it.
+/// Every law, in an array that ends with `after` elements of no segment: such an array is long for what is sorted in it.
 template <pmpp::sort_tuning Tuning, class where, class T, class I = int, class Comp = pmpp::less>
-void check_laws(std::int64_t n, std::int64_t values, Comp comp = {}, std::int64_t behind = 0) {
+void check_laws(std::int64_t n, std::int64_t values, Comp comp = {}, std::int64_t after = 0) {
   for (const auto& [name, law] : laws(n)) {
     CAPTURE(name);
-    CAPTURE(behind);
+    CAPTURE(after);
     const std::int64_t first = draw_below(3) == 0 ? draw_below(50) : 0;
     const auto offsets = offsets_of<I>(law, first);
-    const auto v = elements<T>(static_cast<std::int64_t>(offsets.back()) + draw_below(3) + behind,
+    const auto v = elements<T>(static_cast<std::int64_t>(offsets.back()) + draw_below(3) + after,
                                [&](std::int64_t) { return draw_below(values) - values / 2; });
     check_segments<Tuning, where>(v, offsets, comp);
   }

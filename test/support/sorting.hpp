@@ -33,7 +33,7 @@ namespace test {
 // Elements of a tile of the default kernel for ints.
 inline constexpr std::int64_t default_tile = 512 * 17;
 // Small enough that many blocks, several passes and several tiles a block take part at a few thousand elements.
-inline constexpr pmpp::sort_tuning tiny{.threads = 32, .bytes = 16, .four_ways = 0, .compared = 1, .ranked = 0};
+inline constexpr pmpp::sort_tuning tiny{.threads = 32, .bytes = 16, .four_way_from = 0, .compared = 1, .ranked = 0};
 inline constexpr pmpp::sort_tuning small{
     .threads = 64, .bytes = 32, .pass_bytes = 16, .short_threads = 32, .short_bytes = 12, .compared = 64};
 // Of the radix sort: a launch for each digit, and more than 64 tiles make them larger than 32; all ways, the first two up

@@ -31,7 +31,7 @@ inline constexpr pmpp::gemm_tile flat{
 inline constexpr pmpp::gemm_tuning tiles{
     .large = flat,
     .small = flat,
-    .wide = flat,
+    .few_rows = flat,
     .each = flat,
     .mma_large = {.m = 32, .n = 64, .warp_m = 32, .warp_n = 32, .stages = 3, .blocks = 1},
     .mma_small = {.m = 64, .n = 32, .warp_m = 32, .warp_n = 32, .stages = 2, .blocks = 1}};
@@ -76,7 +76,7 @@ void try_shape(std::int64_t m, std::int64_t n, std::int64_t k, layout a_way, lay
   const double eps = std::is_same_v<TC, double> ? std::numeric_limits<double>::epsilon()
                      : integers                 ? 0
                                                 : double(std::numeric_limits<float>::epsilon());
-  // Both factors of a product may be cut off behind 11 bits.
+  // Both factors of a product may be cut off after 11 bits.
   check_product<TC>(a, b, c, alpha, beta, eps, std::is_same_v<T, float> && !integers ? 0x1p-9 : 0);
 }
 

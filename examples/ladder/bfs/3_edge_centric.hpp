@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A thread for each edge: nobody waits for a neighbour thread with a long list, and there is more to do at once. But all
+// A thread for each edge: no thread waits for a neighbour with a long list, and there is more to do at once. But all
 // edges are read in every level, and each edge needs both of its ends. (PMPP ch. 15.4.)
 #pragma once
 

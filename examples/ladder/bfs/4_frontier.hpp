@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A thread for each vertex of the frontier, which the last level has written to a queue: nobody starts for nothing. Who
+// A thread for each vertex of the frontier, which the last level has written to a queue: no thread starts in vain. Who
 // finds a vertex first, as an atomic says, appends it to the next queue; all threads add to the same counter for that.
 // (PMPP ch. 15.5.)
 #pragma once

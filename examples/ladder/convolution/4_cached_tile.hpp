@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Rung 4: tiles without halos (PMPP, 4th edition, section 7.5, figure 7.15). A halo is the inside of a neighbour's tile:
-// somebody has loaded it, or soon will, and the cache holds it. So tiles of input and output are the same, no thread is
+// another thread has loaded it, or soon will, and the cache holds it. So tiles of input and output are the same, no thread is
 // idle, and what lies outside of the tile is read from global memory, which mostly means from the cache.
 #pragma once
 

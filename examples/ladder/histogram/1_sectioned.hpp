@@ -12,7 +12,7 @@ struct sectioned {
   static constexpr const char* name = "sectioned";
   static constexpr int threads = block_threads;
   static std::int64_t blocks(std::int64_t n, int processors) {
-    return pmpp::smaller<std::int64_t>(8 * processors, pmpp::ceil_div<std::int64_t>(n, threads));
+    return pmpp::min<std::int64_t>(8 * processors, pmpp::ceil_div<std::int64_t>(n, threads));
   }
 
   template <class Block>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Rung 7: asynchronous copies. Three slabs are in shared memory: one is multiplied while two are on their way, straight
-// from memory, without a register and without anybody waiting. One barrier a slab is left.
+// Rung 7: asynchronous copies. Three k-tiles are in shared memory: one is multiplied while two are on their way, straight
+// from memory, without a register and without anybody waiting. One barrier a k-tile is left.
 // The sides are multiples of the tile. The library adds: a thread owns 8 x 16, the operands of the next k are on their
 // way to registers, k is split for small C, any strides and sides.
 #pragma once
@@ -30,7 +30,7 @@ struct asynchronous {
       if (first < x.k)
         pmpp::simt::copy_async<16>(&memory.b[stage][t / 32][t % 32 * 4],
                                    x.b + (first + t / 32) * x.n + col + t % 32 * 4);
-      pmpp::simt::copy_async_batch();
+      pmpp::simt::copy_async_commit();
     };
     float sum[own][own] = {};
     copy(0, 0);
@@ -38,7 +38,7 @@ struct asynchronous {
     int stage = 0;
     for (std::int64_t first = 0; first < x.k; first += depth) {
       pmpp::simt::copy_async_wait<1>();
-      block.sync();  // the slab is there for all, and nobody reads the one before it any more
+      block.sync();  // the k-tile is there for all, and no thread reads the one before it any more
       copy(first + 2 * depth, (stage + 2) % stages);
       for (int k = 0; k < depth; ++k) {
         four a[2], b[2];

@@ -66,7 +66,7 @@ int main() {
       {"register-blocked", "8 x 8 elements a thread", 1,
        [&](const product& x) { multiply_register_blocked(where, x); }},
       {"vectorised", "16 bytes at a time", 128, [&](const product& x) { multiply_vectorised(where, x); }},
-      {"asynchronous", "copies that nobody waits for", 128,
+      {"asynchronous", "copies overlapped with products", 128,
        [&](const product& x) { multiply_asynchronously(where, x); }},
       {"pmpp::gemm", "any sides and strides", 1,
        [&](const product& x) {

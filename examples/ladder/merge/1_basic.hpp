@@ -48,8 +48,8 @@ struct basic_merge {
   template <class Block>
   PMPP_HOST_DEVICE void operator()(Block& block, const merge_input& in, int* out) const {
     const std::int64_t thread = block.index() * threads + block.thread();
-    const std::int64_t first = pmpp::smaller(in.count(), thread * stretch);
-    const std::int64_t end = pmpp::smaller(in.count(), first + stretch);
+    const std::int64_t first = pmpp::min(in.count(), thread * stretch);
+    const std::int64_t end = pmpp::min(in.count(), first + stretch);
     const std::int64_t i = in.co_rank(first), i_end = in.co_rank(end);
     merge_sequentially(in.a, i, i_end, in.b, first - i, end - i_end, out + first);
   }

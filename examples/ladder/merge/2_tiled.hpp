@@ -19,7 +19,7 @@ struct tiled_merge {
   template <class Block>
   PMPP_HOST_DEVICE void operator()(Block& block, shared& memory, const merge_input& in, int* out) const {
     const std::int64_t first = block.index() * tiles * tile;
-    const std::int64_t end = pmpp::smaller(in.count(), first + tiles * tile);
+    const std::int64_t end = pmpp::min(in.count(), first + tiles * tile);
     if (block.thread() == 0) {
       memory.first_of_a = in.co_rank(first);
       memory.end_of_a = in.co_rank(end);
@@ -33,14 +33,14 @@ struct tiled_merge {
         if (j + k < j_end) memory.b[k] = in.b[j + k];
       }
       block.sync();
-      const std::int64_t in_a = pmpp::smaller(i_end - i, std::int64_t(tile));
-      const std::int64_t in_b = pmpp::smaller(j_end - j, std::int64_t(tile));
-      const std::int64_t count = pmpp::smaller(end - at, std::int64_t(tile));
+      const std::int64_t in_a = pmpp::min(i_end - i, std::int64_t(tile));
+      const std::int64_t in_b = pmpp::min(j_end - j, std::int64_t(tile));
+      const std::int64_t count = pmpp::min(end - at, std::int64_t(tile));
       const auto co_rank = [&](std::int64_t k) {
         return pmpp::co_rank(k, memory.a, in_a, memory.b, in_b, pmpp::less{});
       };
-      const std::int64_t begin = pmpp::smaller(count, std::int64_t(block.thread()) * stretch);
-      const std::int64_t stop = pmpp::smaller(count, begin + stretch);
+      const std::int64_t begin = pmpp::min(count, std::int64_t(block.thread()) * stretch);
+      const std::int64_t stop = pmpp::min(count, begin + stretch);
       const std::int64_t own = co_rank(begin), own_end = co_rank(stop);
       merge_sequentially(memory.a, own, own_end, memory.b, begin - own, stop - own_end, out + at + begin);
       const std::int64_t used = co_rank(count);

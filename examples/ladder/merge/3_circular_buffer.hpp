@@ -31,7 +31,7 @@ struct circular_merge {
   template <class Block>
   PMPP_HOST_DEVICE void operator()(Block& block, shared& memory, const merge_input& in, int* out) const {
     const std::int64_t first = block.index() * tiles * tile;
-    const std::int64_t end = pmpp::smaller(in.count(), first + tiles * tile);
+    const std::int64_t end = pmpp::min(in.count(), first + tiles * tile);
     if (block.thread() == 0) {
       memory.first_of_a = in.co_rank(first);
       memory.end_of_a = in.co_rank(end);
@@ -42,18 +42,18 @@ struct circular_merge {
     std::int64_t a_loaded = i, b_loaded = j;
     const circular_buffer a{memory.a}, b{memory.b};
     for (std::int64_t at = first; at < end;) {
-      const std::int64_t a_stop = pmpp::smaller(i_end, i + tile), b_stop = pmpp::smaller(j_end, j + tile);
+      const std::int64_t a_stop = pmpp::min(i_end, i + tile), b_stop = pmpp::min(j_end, j + tile);
       for (std::int64_t k = a_loaded + block.thread(); k < a_stop; k += threads) memory.a[k & (tile - 1)] = in.a[k];
       for (std::int64_t k = b_loaded + block.thread(); k < b_stop; k += threads) memory.b[k & (tile - 1)] = in.b[k];
       a_loaded = a_stop;
       b_loaded = b_stop;
       block.sync();
-      const std::int64_t count = pmpp::smaller(end - at, std::int64_t(tile));
+      const std::int64_t count = pmpp::min(end - at, std::int64_t(tile));
       const auto co_rank = [&](std::int64_t k) {
         return pmpp::co_rank(k, circular_window{a, i}, a_stop - i, circular_window{b, j}, b_stop - j, pmpp::less{});
       };
-      const std::int64_t begin = pmpp::smaller(count, std::int64_t(block.thread()) * stretch);
-      const std::int64_t stop = pmpp::smaller(count, begin + stretch);
+      const std::int64_t begin = pmpp::min(count, std::int64_t(block.thread()) * stretch);
+      const std::int64_t stop = pmpp::min(count, begin + stretch);
       const std::int64_t own = co_rank(begin), own_end = co_rank(stop);
       merge_sequentially(a, i + own, i + own_end, b, j + begin - own, j + stop - own_end, out + at + begin);
       const std::int64_t used = co_rank(count);

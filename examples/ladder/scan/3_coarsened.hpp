@@ -46,7 +46,7 @@ struct coarsened_section {
     return memory.sum[now][threads - 1];
   }
 
-  /// Writes the scanned section behind `carry`.
+  /// Writes the scanned section after `carry`.
   template <class Block>
   PMPP_HOST_DEVICE static void write(Block& block, const shared& memory, int* out, std::int64_t n, int carry) {
     for (int k = block.thread(); k < size; k += threads)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Rung 1: a radix sort of one bit a pass (PMPP, section 13.3). In each pass keys whose bit is 0 go to the front, the others
-// behind them, and neither overtakes its like. An exclusive scan of the bits tells every key how many ones precede it,
+// after them, and neither overtakes its like. An exclusive scan of the bits tells every key how many ones precede it,
 // hence its place:
 //
 //   bit            0 1 1 0 1 0        three zeros, three ones

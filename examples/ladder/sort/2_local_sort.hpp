@@ -28,7 +28,7 @@ struct count_digits {
                                    unsigned* table) const {
     if (block.thread() < digits) memory.count[block.thread()] = 0;
     block.sync();
-    const std::int64_t first = block.index() * Tile, end = pmpp::smaller(n, first + Tile);
+    const std::int64_t first = block.index() * Tile, end = pmpp::min(n, first + Tile);
     for (std::int64_t i = first + block.thread(); i < end; i += threads)
       pmpp::simt::atomic_add(&memory.count[keys[i] >> shift & (digits - 1)], 1u);
     block.sync();
@@ -49,7 +49,7 @@ struct sort_tile {
                                    const unsigned* table, unsigned* out) const {
     const int t = block.thread();
     const std::int64_t i = block.index() * tile + t;
-    unsigned key = i < n ? keys[i] : ~0u;  // what is missing in the last tile stays behind all others
+    unsigned key = i < n ? keys[i] : ~0u;  // what is missing in the last tile stays after all others
     for (int bit = shift; bit < shift + Bits; ++bit) {
       const bool one = key >> bit & 1;
       const unsigned ones = block.ballot(one);  // of this warp, a bit a lane

@@ -3,7 +3,7 @@
 // Rung 4: thread coarsening (PMPP, section 13.6). A thread has 15 adjacent keys, so that tiles are 15 times as large, their
 // runs of equal digits as long, and the table a fifteenth. With so many keys a thread can afford a counter for each digit:
 //
-//   1. Each thread counts the digits of its keys: counters [digit][thread] in shared memory, nobody else's.
+//   1. Each thread counts the digits of its keys: counters [digit][thread] in shared memory, its own.
 //   2. The block scans the counters in this order. Then each holds the place, in the sorted tile, of the first key of that
 //      thread with that digit.
 //   3. Each thread puts its keys there, one after the other. One move sorts by all four bits; rung 3 needs four.

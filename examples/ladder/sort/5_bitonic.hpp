@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Rung 5: a sorting network (PMPP, section 13.8; Batcher, 1968). Which keys are compared does not depend on the keys: no
-// counters, no scans, nothing but compare and exchange. Two sorted runs, one behind the other, become one:
+// counters, no scans, nothing but compare and exchange. Two sorted runs, one after the other, become one:
 //
 //   1 4 6 7 | 2 3 5 8     the first with the last, the second with the last but one ...  ->  1 3 4 2 | 7 6 ... all smaller
 //                         ones are in front; then each half likewise, with partners at half the distance, down to 1.
 //
 // Comparisons over less than a tile are done in shared memory, each further one is a kernel that reads and writes all.
-// n log^2 n comparisons. Keys that are missing behind n would be the largest and never move: nobody looks at them.
+// n log^2 n comparisons. Keys that are missing after n would be the largest and never move: they are not looked at.
 #pragma once
 
 #include <cstdint>
@@ -36,7 +36,7 @@ struct bitonic_tile {
   template <class Block>
   PMPP_HOST_DEVICE void operator()(Block& block, shared& memory, const unsigned* in, unsigned* out, std::int64_t n,
                                    bool from_scratch) const {
-    const std::int64_t first = block.index() * tile, count = pmpp::smaller(n - first, std::int64_t(tile));
+    const std::int64_t first = block.index() * tile, count = pmpp::min(n - first, std::int64_t(tile));
     for (int k = block.thread(); k < count; k += threads) memory.key[k] = in[first + k];
     block.sync();
     for (int run = from_scratch ? 1 : tile / 2; run < tile; run *= 2)

@@ -29,9 +29,9 @@ struct merge_runs {
                                    std::int64_t run) const {
     const int t = block.thread();
     const std::int64_t first = block.index() * tile, pair = first / (2 * run) * (2 * run);
-    const int count = static_cast<int>(pmpp::smaller(n - first, std::int64_t(tile)));
-    const unsigned *const a = in + pair, *const b = a + pmpp::smaller(run, n - pair);
-    const std::int64_t a_count = b - a, b_count = pmpp::smaller(run, n - pair - a_count);
+    const int count = static_cast<int>(pmpp::min(n - first, std::int64_t(tile)));
+    const unsigned *const a = in + pair, *const b = a + pmpp::min(run, n - pair);
+    const std::int64_t a_count = b - a, b_count = pmpp::min(run, n - pair - a_count);
     if (t < 2) memory.from_a[t] = pmpp::co_rank(first - pair + t * count, a, a_count, b, b_count, pmpp::less{});
     block.sync();
     const std::int64_t a_begin = memory.from_a[0], b_begin = first - pair - a_begin;
@@ -39,7 +39,7 @@ struct merge_runs {
     for (int k = t; k < count; k += threads) memory.key[k] = k < of_a ? a[a_begin + k] : b[b_begin + k - of_a];
     block.sync();
 
-    const int begin = pmpp::smaller(count, t * items), end = pmpp::smaller(count, begin + items);
+    const int begin = pmpp::min(count, t * items), end = pmpp::min(count, begin + items);
     int i = pmpp::co_rank(begin, memory.key, of_a, memory.key + of_a, of_b, pmpp::less{}), j = of_a + begin - i;
     unsigned own[items];
     for (int k = 0; k < items; ++k)

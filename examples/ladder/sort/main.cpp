@@ -89,7 +89,7 @@ int main() {
   int wrong = 0;
   std::printf("%-17s %-45s result", "rung", "what it teaches");
   if (PMPP_CUDA) std::printf("  %10s %7s %10s %7s", "2^20: us", "Gkeys/s", "2^26: us", "Gkeys/s");
-  std::vector<std::vector<unsigned>> wanted;  // of each size, and what stays behind it
+  std::vector<std::vector<unsigned>> wanted;  // of each size, and what stays after it
   for (const std::int64_t n : sizes) {
     wanted.emplace_back(input.begin(), input.begin() + n);
     std::sort(wanted.back().begin(), wanted.back().end());

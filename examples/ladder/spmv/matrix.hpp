@@ -19,14 +19,14 @@ struct formats {
   pmpp::hybrid_matrix<indices, numbers> hybrid;
   pmpp::jds_matrix<indices, numbers> jds;
 
-  /// ELL may have so many elements for each nonzero.
+  /// ELL may have this many elements for each nonzero.
   static constexpr std::int64_t most_padding = 8;
 
   template <class Policy>
   formats(const Policy& where, const pmpp::csr_matrix<float>& matrix)
       : csr(matrix),
         coo(to_coo(where, csr)),
-        hybrid(to_hybrid(where, csr, matrix.nonzeros() / pmpp::larger(std::int64_t(1), matrix.rows()) + 1)),
+        hybrid(to_hybrid(where, csr, matrix.nonzeros() / pmpp::max(std::int64_t(1), matrix.rows()) + 1)),
         jds(to_jds(where, csr)) {
     if (jds.width * matrix.rows() <= most_padding * matrix.nonzeros()) ell = to_ell(where, csr);
   }

@@ -103,7 +103,7 @@ public:
         sum = bottom_up();
       } else {
         unexplored -= frontier_edges;
-        enough_edges_ = larger(unexplored / tuning_.alpha, edges_of_one_thread);
+        enough_edges_ = max(unexplored / tuning_.alpha, edges_of_one_thread);
         sum = top_down(frontier_edges);
       }
       awake = sum.reached;
@@ -124,15 +124,15 @@ private:
   template <class Body>
   totals for_pieces(std::int64_t n, std::int64_t grain, bool alone, Body body) {
     const std::int64_t pieces = ceil_div(n, grain);
-    const std::int64_t threads = alone ? 1 : smaller(host_loop::thread_count(where_), pieces);
-    host_loop::task_results<task_totals> sums(larger(threads, std::int64_t(1)));
+    const std::int64_t threads = alone ? 1 : min(host_loop::thread_count(where_), pieces);
+    host_loop::task_results<task_totals> sums(max(threads, std::int64_t(1)));
     std::int64_t ticket = 0;
     host_loop::parallel_parts(where_, threads, [&](std::int64_t t) {
       totals sum;
       for (;;) {
         const std::int64_t i = __atomic_fetch_add(&ticket, 1, __ATOMIC_RELAXED);
         if (i >= pieces) break;
-        body(i * grain, smaller(n, (i + 1) * grain), sum);
+        body(i * grain, min(n, (i + 1) * grain), sum);
       }
       static_cast<totals&>(sums[t]) = sum;
     });
@@ -186,7 +186,7 @@ private:
       const std::int64_t last = graph.row_end(u);
       sum_.examined += last - graph.row_begin(u);
       for (std::int64_t e = graph.row_begin(u); e < last;) {
-        for (const std::int64_t end = smaller(last, e + most - count_); e < end; ++e) {
+        for (const std::int64_t end = min(last, e + most - count_); e < end; ++e) {
           const I v = graph.columns[e];
           check_index(static_cast<std::int64_t>(v), graph.rows, "bfs: column");
           vertex_[count_] = v;
@@ -260,7 +260,7 @@ private:
 
   /// The vertices of word w that are not seen yet.
   word open_in(std::int64_t w) const {
-    const std::int64_t in_word = smaller(word_bits, out_.rows - w * word_bits);
+    const std::int64_t in_word = min(word_bits, out_.rows - w * word_bits);
     return ~seen_[static_cast<std::size_t>(w)] & ~word(0) >> (word_bits - in_word);
   }
 
@@ -276,7 +276,7 @@ private:
           const std::int64_t first = in_.row_begin(v), last = in_.row_end(v);
           std::int64_t e = first;
           while (e < last && !has(frontier_, in_.columns[e])) ++e;
-          part.examined += smaller(e + 1, last) - first;
+          part.examined += min(e + 1, last) - first;
           if (first == last) settled |= bit_of(v);  // no edge leads there
           if (e == last) continue;
           found |= bit_of(v);

@@ -55,15 +55,16 @@ struct bfs_result {
 
 /// Measured on an H100, each pair in one run, with graphs of 2^18 and 2^22 vertices with hubs (kron), of 2^22 with random
 /// edges (urand) and a grid of 2048 x 2048: one block a multiprocessor instead of two: kron18 70 -> 56 us, grid 17.8 ->
-/// 14.0 ms, kron22 307 -> 350 us. hub 512 -> 128: kron18 92 -> 68 us. one_block 2048 -> 512: grid 26.9 -> 18.0 ms. eager
-/// 4096 -> 16384: grid 13.2 -> 12.0 ms. alone 8 -> 16: urand22 527 -> 481 us.
+/// 14.0 ms, kron22 307 -> 350 us. hub 512 -> 128: kron18 92 -> 68 us. one_block 2048 -> 512: grid 26.9 -> 18.0 ms. low_latency_edges
+/// 4096 -> 16384: grid 13.2 -> 12.0 ms. lane_edges 8 -> 16: urand22 527 -> 481 us.
 struct bfs_tuning {
   int threads = 512;    ///< of a block
   int min_blocks = 1;   ///< of a multiprocessor
-  int hub = 128;        ///< edges; a vertex with more is shared by all warps, in pieces of so many
+  int hub = 128;        ///< edges; a vertex with more is shared by all warps, in pieces of this many
   int one_block = 512;  ///< vertices; one block runs levels with no more, and with at most 8 times as many edges
-  int eager = 16384;    ///< edges of a frontier; up to so many no load waits for another that could spare it
-  int alone = 16;       ///< edges that a lane looks at before the warp helps, bottom-up
+  int low_latency_edges =
+      16384;            ///< edges of a frontier; up to this many no load waits for another that could spare it
+  int lane_edges = 16;  ///< edges that a lane looks at before the warp helps, bottom-up
   int alpha = 15;       ///< bottom-up when the frontier has more than 1/alpha of the edges not yet looked at
   int beta = 18;        ///< top-down again when it shrinks and has at most 1/beta of the vertices
 };
@@ -141,8 +142,8 @@ struct bfs_kernel {
   static constexpr int warps = threads / simt::warp_size;
   static constexpr unsigned staging = 2 * simt::warp_size;
   static constexpr int unroll = 4;  ///< edges that a lane follows at once
-  static constexpr I most_edges = I(smaller(std::int64_t(Tuning.hub), std::int64_t(std::numeric_limits<I>::max())));
-  static_assert(threads % simt::warp_size == 0 && Tuning.hub >= 1 && Tuning.one_block >= 1 && Tuning.alone >= 0 &&
+  static constexpr I most_edges = I(min(std::int64_t(Tuning.hub), std::int64_t(std::numeric_limits<I>::max())));
+  static_assert(threads % simt::warp_size == 0 && Tuning.hub >= 1 && Tuning.one_block >= 1 && Tuning.lane_edges >= 0 &&
                 Tuning.alpha >= 1 && Tuning.beta >= 1);
   using arguments = bfs_arguments<I, D, Parents>;
   using distance = value_of<D>;
@@ -181,12 +182,12 @@ struct bfs_kernel {
     block::grid_barrier barrier{&a.state->arrived, &a.state->left};
     unsigned phase = 0;
     std::int64_t level = 0;
-    int current = 0;         ///< which of the two queues and bitmaps is the frontier
-    bool is_eager = false;   ///< the frontier has few edges: loads should not wait for each other
-    unsigned own_slot = 0;   ///< of own_counts, in this level
-    unsigned oldest = 0;     ///< where the warp's staged vertices begin
-    int staged = 0;          ///< how many there are
-    std::int64_t found = 0;  ///< by the warp, bottom-up; the same in all lanes
+    int current = 0;           ///< which of the two queues and bitmaps is the frontier
+    bool low_latency = false;  ///< the frontier has few edges: loads should not wait for each other
+    unsigned own_slot = 0;     ///< of own_counts, in this level
+    unsigned oldest = 0;       ///< where the warp's staged vertices begin
+    int staged = 0;            ///< how many there are
+    std::int64_t found = 0;    ///< by the warp, bottom-up; the same in all lanes
     std::int64_t examined = 0;
 
     PMPP_HOST_DEVICE bfs_counts* counts() const { return a.state->phase + phase % 3; }
@@ -285,7 +286,7 @@ struct bfs_kernel {
         a.parents.set(v, v == source ? v : -1);
       }
       for (std::int64_t w = thread; w < words; w += step) {
-        unsigned bits = w * 32 + 32 > n ? ~0u << n % 32 : 0;  // behind the last vertex there is nothing to see
+        unsigned bits = w * 32 + 32 > n ? ~0u << n % 32 : 0;  // after the last vertex there is nothing to see
         if (w == source / 32) bits |= 1u << source % 32;
         a.seen[w] = bits;
         a.frontier[0][w] = a.frontier[1][w] = 0;
@@ -413,20 +414,20 @@ struct bfs_kernel {
         check_index(static_cast<std::int64_t>(e[k].vertex), n, "bfs: column");
         bit[k] = 1u << e[k].vertex % 32;
         old[k] = has[k] ? 0u : ~0u;
-        if (has[k] && !is_eager)
+        if (has[k] && !low_latency)
           old[k] = simt::load(a.seen + e[k].vertex / 32);  // may be out of date: the atomic is not
       }
       for (int k = 0; k < N; ++k)
         if ((old[k] & bit[k]) == 0) {
           old[k] = simt::atomic_or(a.seen + e[k].vertex / 32, bit[k]);
-          if (is_eager) e[k] = with_edges(e[k].vertex);
+          if (low_latency) e[k] = with_edges(e[k].vertex);
         }
       for (int k = 0; k < N; ++k) {
         const bool first = (old[k] & bit[k]) == 0;
         if (first) {
           visit(static_cast<std::int64_t>(e[k].vertex), static_cast<std::int64_t>(parent[k]), level + 1);
-          if (!is_eager) e[k] = with_edges(e[k].vertex);
-          if (is_eager) simt::prefetch(a.out.columns + e[k].begin);
+          if (!low_latency) e[k] = with_edges(e[k].vertex);
+          if (low_latency) simt::prefetch(a.out.columns + e[k].begin);
         }
         if constexpr (InOneBlock)
           append_to_own(first, e[k]);
@@ -456,7 +457,7 @@ struct bfs_kernel {
       I vertex[N], parent[N];
       for (int k = 0; k < N; ++k) {
         const int i = first + k * simt::warp_size + block.lane();
-        int owner = 0;  // the first lane whose edges end behind i
+        int owner = 0;  // the first lane whose edges end after i
         for (int step = simt::warp_size / 2; step > 0; step /= 2)
           if (block.shuffle(end, owner + step - 1) <= i) owner += step;
         const int in_list = i - block.shuffle(end - static_cast<int>(mine.degree), owner);
@@ -469,7 +470,7 @@ struct bfs_kernel {
     }
 
     PMPP_HOST_DEVICE void top_down(std::int64_t vertices, std::int64_t hubs, std::int64_t edges) {
-      is_eager = edges <= Tuning.eager;
+      low_latency = edges <= Tuning.low_latency_edges;
       // A warp takes vertices with about 32 edges; more if there are so many vertices that it will come back. Without a
       // division, for which a short level would have to wait.
       std::int64_t batch = 1;
@@ -478,11 +479,11 @@ struct bfs_kernel {
         batch *= 2;
       for (std::int64_t first = warp * batch; first < vertices; first += all_warps * batch) {
         entry e{};
-        if (block.lane() < smaller(batch, vertices - first)) e = get(a.queue[current], first + block.lane());
+        if (block.lane() < min(batch, vertices - first)) e = get(a.queue[current], first + block.lane());
         expand<false>(e);
       }
       for (std::int64_t first = 0; first < hubs; first += threads)
-        expand_hubs(first, static_cast<int>(smaller(std::int64_t(threads), hubs - first)));
+        expand_hubs(first, static_cast<int>(min(std::int64_t(threads), hubs - first)));
       append_rest(a.queue[current ^ 1]);
     }
 
@@ -503,7 +504,7 @@ struct bfs_kernel {
       block.sync();
       const std::int64_t total = memory.pieces[threads - 1];
       for (std::int64_t piece = warp; piece < total; piece += all_warps) {
-        int low = 0, high = count - 1;  // the first hub whose pieces end behind this one
+        int low = 0, high = count - 1;  // the first hub whose pieces end after this one
         while (low < high) {
           const int middle = (low + high) / 2;
           if (memory.pieces[middle] <= piece)
@@ -514,7 +515,7 @@ struct bfs_kernel {
         const entry hub = get(queue, back - low);
         const std::int64_t in_hub = (piece - (low == 0 ? 0 : memory.pieces[low - 1])) * Tuning.hub;
         const std::int64_t list = static_cast<std::int64_t>(hub.begin);
-        const std::int64_t end = list + smaller(in_hub + Tuning.hub, static_cast<std::int64_t>(hub.degree));
+        const std::int64_t end = list + min(in_hub + Tuning.hub, static_cast<std::int64_t>(hub.degree));
         for (std::int64_t e = list + in_hub; e < end; e += unroll * simt::warp_size) {
           bool has[unroll];
           I vertex[unroll], parent[unroll];
@@ -540,12 +541,12 @@ struct bfs_kernel {
       if (block.thread() == 0) memory.own_counts[own_slot] = {};
       block.sync();
       for (;;) {
-        is_eager = edges <= Tuning.eager;
-        const int count = static_cast<int>(vertices), batch = smaller(simt::warp_size, ceil_div(count, warps));
+        low_latency = edges <= Tuning.low_latency_edges;
+        const int count = static_cast<int>(vertices), batch = min(simt::warp_size, ceil_div(count, warps));
         if (block.thread() == 0) memory.own_counts[(own_slot + 1) % 3] = {};
         for (int first = block.warp() * batch; first < count; first += warps * batch) {
           entry e{};
-          if (lane < smaller(batch, count - first)) e = memory.own[current][first + lane];
+          if (lane < min(batch, count - first)) e = memory.own[current][first + lane];
           expand<true>(e);
         }
         block.sync();
@@ -604,13 +605,13 @@ struct bfs_kernel {
         end = static_cast<std::int64_t>(a.in.offsets[vertex + 1]);
       }
       const bool unreachable = open && begin == end;
-      const std::int64_t last = smaller(end, begin + Tuning.alone);
+      const std::int64_t last = min(end, begin + Tuning.lane_edges);
       bool is_found = false;
       I parent{};
       while (!is_found && begin < last) {  // some at once: loads should not wait for each other
         I candidate[unroll];
         bool hit[unroll];
-        const int count = static_cast<int>(smaller(std::int64_t(unroll), last - begin));
+        const int count = static_cast<int>(min(std::int64_t(unroll), last - begin));
         for (int k = 0; k < unroll; ++k) candidate[k] = a.in.columns[k < count ? begin + k : begin];
         for (int k = 0; k < unroll; ++k) hit[k] = in_frontier(candidate[k]);
         for (int k = unroll - 1; k >= 0; --k)

@@ -4,7 +4,7 @@
 //
 // A thread moves a vector: `Items` consecutive elements that fill whole 16-byte words of memory (4 floats, 16 bytes, 4
 // structs of 12 bytes). Vectors start at the first 16-byte boundary in the data; a few elements lie before it (the
-// lead) and fewer than a vector behind the last whole one (the tail). One warp moves those one by one:
+// lead) and fewer than a vector after the last whole one (the tail). One warp moves those one by one:
 //
 //     element   0 1 | 2 3 4 5 | 6 7 8 9 | 10          lead 2, vectors 0 and 1, a tail of one
 //
@@ -237,7 +237,7 @@ struct access<transform_iterator<It, F, T>> {
 template <class A, class B>
 struct access<zip_iterator<A, B>> {
   static constexpr int a = access<A>::items, b = access<B>::items;
-  static constexpr int items = a == 0 ? b : b == 0 ? a : a == 1 || b == 1 ? 1 : larger(a, b);
+  static constexpr int items = a == 0 ? b : b == 0 ? a : a == 1 || b == 1 ? 1 : max(a, b);
   static constexpr bool always = items == 1 || (access<A>::always && access<B>::always && (a == 0 || b == 0));
 
   template <int Items>
@@ -279,7 +279,7 @@ struct layout {
   std::int64_t vectors;  ///< whole ones
 
   PMPP_HOST_DEVICE layout(std::int64_t n, std::int64_t lead_of_input)
-      : lead(smaller(lead_of_input, n)), vectors((n - lead) / Items) {}
+      : lead(min(lead_of_input, n)), vectors((n - lead) / Items) {}
   /// The first element of a vector.
   PMPP_HOST_DEVICE std::int64_t element(std::int64_t vector) const { return lead + vector * Items; }
   /// The first element of the tail.
@@ -298,7 +298,7 @@ struct ordered_layout {
   /// The items of a vector that exist: [begin_of, end_of).
   PMPP_HOST_DEVICE int begin_of(std::int64_t vector) const { return vector > 0 ? 0 : static_cast<int>(-first); }
   PMPP_HOST_DEVICE int end_of(std::int64_t vector) const {
-    return static_cast<int>(smaller(n - element(vector), std::int64_t(Items)));
+    return static_cast<int>(min(n - element(vector), std::int64_t(Items)));
   }
 };
 

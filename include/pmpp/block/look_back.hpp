@@ -44,7 +44,7 @@ struct look_back_memory {
 };
 
 /// The tiles of one launch; T is what a tile's elements are combined to. Every thread of a kernel makes its own from
-/// the same arguments; whole warps. Window: of so many rows before its own a block reads tiles, not sums.
+/// the same arguments; whole warps. Window: of this many rows before its own a block reads tiles, not sums.
 template <class T, int Window = 2>
 class look_back {
   static constexpr int lanes = simt::warp_size, window = Window, header_bytes = 256;
@@ -67,7 +67,7 @@ public:
   /// The first tile of this block; `tiles` or more if there is none. All threads call. One barrier.
   template <class Block>
   PMPP_HOST_DEVICE std::int64_t first(Block& block, look_back_memory<T>& memory) const {
-    if (state_ == nullptr) return 0;  // one tile: nobody to talk to
+    if (state_ == nullptr) return 0;  // one tile: no other block to wait for
     if (block.thread() == 0) {
       memory.first = simt::atomic_add(&state_[0], 1u);
       memory.row = 0;
@@ -78,11 +78,11 @@ public:
 
   /// The next tile of this block; `tiles` or more if there is none left. One thread calls, well before it needs the
   /// answer.
-  PMPP_HOST_DEVICE std::int64_t ask() const {
+  PMPP_HOST_DEVICE std::int64_t take_ticket() const {
     return state_ == nullptr ? 1 : std::int64_t(simt::atomic_add(&state_[0], 1u));
   }
 
-  /// Tells the others what the tile's elements combine to. One thread calls it, as early as possible.
+  /// Publishes what the tile's elements combine to. One thread calls it, as early as possible.
   PMPP_HOST_DEVICE void publish(std::int64_t tile, const T& aggregate) const {
     if (state_ != nullptr) slots_.publish(tile, aggregate);
   }
@@ -90,7 +90,7 @@ public:
   /// Whether others may wait for the sum that wait(tile) publishes. For other tiles wait may be left out.
   PMPP_HOST_DEVICE static constexpr bool ends_row(std::int64_t tile) { return tile % lanes == lanes - 1; }
 
-  /// Waits for the tiles before `tile`. Lane 0 gets what they combine to, behind `init` if has_init; nothing for tile 0
+  /// Waits for the tiles before `tile`. Lane 0 gets what they combine to, after `init` if has_init; nothing for tile 0
   /// without init. One warp calls, after publish and always the same; its lane 0 passes the aggregate.
   template <class Block, class Op>
   PMPP_HOST_DEVICE T wait(Block& block, look_back_memory<T>& memory, std::int64_t tile, const T& aggregate,
@@ -116,7 +116,7 @@ public:
 
     // All that is missing in one go, as an access takes 1 us and more under load: tiles of the own row and of those just
     // before it, and sums of older rows.
-    const int sums = static_cast<int>(larger(std::int64_t(0), row - window - known));
+    const int sums = static_cast<int>(max(std::int64_t(0), row - window - known));
     T value[window + 1]{}, sum{};
     unsigned missing = block.lane() < place ? 1u : 0u;
     for (int r = 1; r <= window; ++r)
@@ -149,7 +149,7 @@ public:
     return prefix;
   }
 
-  /// Tells the others that this block waits for nobody any more. One thread calls it, after its last wait.
+  /// Counts this block among those that wait for no other tile any more. One thread calls it, after its last wait.
   template <class Block>
   PMPP_HOST_DEVICE void leave(Block& block, look_back_memory<T>& memory) const {
     if (state_ == nullptr) return;

@@ -32,14 +32,14 @@ struct staged_input {
   It in{};
   std::int64_t count = 0;
   int shift = 0;
-  bool wide = false;
+  bool in_words = false;
 
   staged_input() = default;
   /// Host code.
   staged_input(const It& it, std::int64_t n) : in(it), count(n) {
     if constexpr (items > 1) {
       const std::int64_t lead = access<It>::template lead<items>(it);
-      wide = lead >= 0;
+      in_words = lead >= 0;
       shift = lead > 0 ? items - static_cast<int>(lead) : 0;
     }
   }
@@ -69,11 +69,11 @@ PMPP_HOST_DEVICE void assign(const zip_iterator<A, B>& out, std::int64_t i, cons
 template <class Block, class Before>
 PMPP_HOST_DEVICE std::int64_t warp_partition_point(Block& block, std::int64_t low, std::int64_t high, Before before) {
   while (block.any(low < high)) {
-    const std::int64_t step = larger(std::int64_t(1), ceil_div(high - low, std::int64_t(simt::warp_size)));
+    const std::int64_t step = max(std::int64_t(1), ceil_div(high - low, std::int64_t(simt::warp_size)));
     const std::int64_t i = low + (block.lane() + 1) * step - 1;  // the last place of this lane's part
     low += simt::count_bits(block.ballot(i < high && before(i))) * step;
-    high = smaller(high, low + step - 1);
-    low = smaller(low, high);
+    high = min(high, low + step - 1);
+    low = min(low, high);
   }
   return low;
 }
@@ -82,7 +82,7 @@ PMPP_HOST_DEVICE std::int64_t warp_partition_point(Block& block, std::int64_t lo
 template <class Block, class A, class B, class Comp>
 PMPP_HOST_DEVICE std::int64_t warp_co_rank(Block& block, std::int64_t diagonal, const A& a, std::int64_t a_count,
                                            const B& b, std::int64_t b_count, const Comp& comp) {
-  return warp_partition_point(block, larger(std::int64_t(0), diagonal - b_count), smaller(diagonal, a_count),
+  return warp_partition_point(block, max(std::int64_t(0), diagonal - b_count), min(diagonal, a_count),
                               [&](std::int64_t i) { return !comp(b[diagonal - 1 - i], a[i]); });
 }
 
@@ -93,31 +93,31 @@ PMPP_HOST_DEVICE std::int64_t warp_co_rank(Block& block, std::int64_t diagonal, 
 template <int Grain, int Lanes = simt::warp_size, class Block, class A, class B, class Comp>
 PMPP_HOST_DEVICE std::int64_t rough_co_rank(Block& block, std::int64_t diagonal, const A& a, std::int64_t a_count,
                                             const B& b, std::int64_t b_count, const Comp& comp) {
-  const std::int64_t low = larger(std::int64_t(0), diagonal - b_count), high = smaller(diagonal, a_count);
+  const std::int64_t low = max(std::int64_t(0), diagonal - b_count), high = min(diagonal, a_count);
   const int rank = block.lane() % Lanes;
   std::int64_t from = 0, to = a_count + 1;  // the co-rank lies in [from, to)
   const auto probe = [&](std::int64_t i) {  // for how many lanes are i elements of a among the first of the result?
     const unsigned lanes = block.ballot(i <= low || (i < to && i <= high && !comp(b[diagonal - i], a[i - 1])));
     return simt::count_bits(lanes >> (block.lane() - rank) & (simt::all_lanes >> (simt::warp_size - Lanes)));
   };
-  const double part_of_a = double(a_count) / double(larger(std::int64_t(1), a_count + b_count));
+  const double part_of_a = double(a_count) / double(max(std::int64_t(1), a_count + b_count));
   const std::int64_t guess = (static_cast<std::int64_t>(double(diagonal) * part_of_a) - Grain / 2) / Grain * Grain;
   const auto near_guess = [&](int lane) {  // for 8 lanes -511, -63, -7, 0, 1, 8, 64, 512 grains away
-    constexpr int half = Lanes / 2, bits = larger(1, 24 / Lanes);
+    constexpr int half = Lanes / 2, bits = max(1, 24 / Lanes);
     return guess + Grain * (lane < half ? 1 - (std::int64_t(1) << (half - 1 - lane) * bits)
                                         : std::int64_t(1) << (lane - half) * bits);
   };
   const int below = probe(near_guess(rank));
-  if (below > 0) from = larger(from, near_guess(below - 1));
-  if (below < Lanes) to = smaller(to, larger(from + 1, near_guess(below)));
+  if (below > 0) from = max(from, near_guess(below - 1));
+  if (below < Lanes) to = min(to, max(from + 1, near_guess(below)));
   while (block.any(to - from > Grain)) {
     std::int64_t step = Grain;
     while (step * (Lanes + 1) < to - from) step *= Lanes + 1;
     const int parts = probe(from + (rank + 1) * step);
-    to = smaller(to, from + (parts + 1) * step);
+    to = min(to, from + (parts + 1) * step);
     from += parts * step;
   }
-  return larger(from, low);
+  return max(from, low);
 }
 
 }  // namespace pmpp::inline PMPP_BACKEND::block

@@ -34,11 +34,11 @@ struct sorted_runs {
 
   PMPP_HOST_DEVICE std::int64_t first_of(std::int64_t group) const { return group * Ways * run; }
   PMPP_HOST_DEVICE std::int64_t count_of(std::int64_t group) const {
-    return larger(std::int64_t(0), smaller(Ways * run, source.count - first_of(group)));
+    return max(std::int64_t(0), min(Ways * run, source.count - first_of(group)));
   }
   /// Elements of run q of a group.
   PMPP_HOST_DEVICE std::int64_t length(std::int64_t group, int q) const {
-    return larger(std::int64_t(0), smaller(run, count_of(group) - q * run));
+    return max(std::int64_t(0), min(run, count_of(group) - q * run));
   }
 };
 
@@ -151,7 +151,7 @@ PMPP_HOST_DEVICE void copy_part(Block& block, const staged_input<It>& source, st
       if constexpr (!spans_words<It, T, V>)
         access<It>::template load_async<V>(source.in, origin + at, *reinterpret_cast<raw_items<It, V>*>(slots + at));
     } else {
-      for (int k = larger(0, place - at); k < V && at + k < place + count; ++k)
+      for (int k = max(0, place - at); k < V && at + k < place + count; ++k)
         copy_element(source.in, origin + at + k, slots + at + k);
     }
   }
@@ -199,7 +199,7 @@ PMPP_HOST_DEVICE void write_rows(Block& block, const T* slots, int row, int coun
 template <class It>
 PMPP_HOST_DEVICE int place_of_part(const staged_input<It>& source, std::int64_t first, int place) {
   constexpr int items = staged_input<It>::items;
-  if (items == 1 || !source.wide) return place;
+  if (items == 1 || !source.in_words) return place;
   return round_up(place, items) + static_cast<int>((first + source.shift) % items);
 }
 
@@ -208,13 +208,13 @@ template <class Block, class It, class T>
 PMPP_HOST_DEVICE void copy_part(Block& block, const staged_input<It>& source, std::int64_t first, int count, T* slots,
                                 int place) {
   if constexpr (staged_input<It>::items > 1)
-    if (source.wide) return detail::copy_part<staged_input<It>::items>(block, source, first, count, slots, place);
+    if (source.in_words) return detail::copy_part<staged_input<It>::items>(block, source, first, count, slots, place);
   detail::copy_part<1>(block, source, first, count, slots, place);
 }
 
 /// Shared memory of a tile whose parts, `Ways` of them, lie side by side.
 template <class T, int Threads, int Items, int Ways>
-using merge_places_of = sort_memory<T, Threads, Items, 2 * Ways*(larger(1, access<T*>::items) - 1)>;
+using merge_places_of = sort_memory<T, Threads, Items, 2 * Ways*(max(1, access<T*>::items) - 1)>;
 
 template <class T, int Threads, int Items, int Ways>
 struct merge_runs_memory {
@@ -241,14 +241,14 @@ PMPP_HOST_DEVICE void merge_runs(Block& block, Memory& memory, const sorted_runs
   for (int q = 0; q < ways; ++q) {
     const std::int64_t in = runs.first_of(group) + q * runs.run + memory.begin.place[q];
     // Under a comparator that contradicts itself the cuts may not be in order.
-    const std::int64_t length = larger(std::int64_t(0), memory.end.place[q] - memory.begin.place[q]);
-    const int before = q == 0 ? 0 : all[q - 1], part = static_cast<int>(smaller(length, std::int64_t(count - before)));
+    const std::int64_t length = max(std::int64_t(0), memory.end.place[q] - memory.begin.place[q]);
+    const int before = q == 0 ? 0 : all[q - 1], part = static_cast<int>(min(length, std::int64_t(count - before)));
     begin[q] = place_of_part(runs.source, in, q == 0 ? 0 : end[q - 1]);
     end[q] = begin[q] + part;
     all[q] = before + part;
     copy_part(block, runs.source, in, part, slots, begin[q]);
   }
-  simt::copy_async_batch();
+  simt::copy_async_commit();
   simt::copy_async_wait<0>();
   block.sync();
   const int from = block.thread() * items;
@@ -264,7 +264,7 @@ PMPP_HOST_DEVICE void merge_runs(Block& block, Memory& memory, const sorted_runs
     const int part = is_first ? all[1] : all[3] - all[1];
     detail::merge_places<places>(block, slots, is_first ? begin[0] : begin[2], is_first ? end[0] : end[2],
                                  is_first ? begin[1] : begin[3], is_first ? end[1] : end[3],
-                                 smaller(is_first ? from : from - second, part), comp, x);
+                                 min(is_first ? from : from - second, part), comp, x);
     keep();
     block.sync();
     begin[0] = 0;
@@ -272,7 +272,7 @@ PMPP_HOST_DEVICE void merge_runs(Block& block, Memory& memory, const sorted_runs
     begin[1] = second;
     end[1] = second + all[3] - all[1];
   }
-  detail::merge_places<places>(block, slots, begin[0], end[0], begin[1], end[1], smaller(from, count), comp, x);
+  detail::merge_places<places>(block, slots, begin[0], end[0], begin[1], end[1], min(from, count), comp, x);
   keep();
   block.sync_warp();
   detail::write_rows<places, items>(block, slots, block.warp() * simt::warp_size * items, count, out, first);

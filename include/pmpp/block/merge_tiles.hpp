@@ -41,10 +41,10 @@ struct merge_tile_memory {
   using element = T;
   static constexpr int threads = Threads, items = Items, tile = Threads * Items;
   static constexpr bool shrinks = Shrinks;
-  /// A cut is at most the co-rank, and less than so many elements (1 KB) in front of it: every step of the search that
+  /// A cut is at most the co-rank, and less than this many elements (1 KB) in front of it: every step of the search that
   /// this saves would be a read from memory, and the threads search in shared memory anyway.
-  static constexpr int grain = 1 << floor_log2(larger(1, 1024 / int(sizeof(T))));
-  using places = sort_memory<T, Threads, Items, 4 * (larger(1, access<T*>::items) - 1) + 2 * (grain - 1)>;
+  static constexpr int grain = 1 << floor_log2(max(1, 1024 / int(sizeof(T))));
+  using places = sort_memory<T, Threads, Items, 4 * (max(1, access<T*>::items) - 1) + 2 * (grain - 1)>;
 
   places of_tile;
   std::int64_t cut[2];  ///< of the tile, and of what follows it
@@ -73,10 +73,10 @@ PMPP_HOST_DEVICE void merge_tile(Block& block, Memory& memory, const Task& task,
   // Each part is as long as it may be. Under a comparator that contradicts itself the cuts may not be in order.
   constexpr std::int64_t slack = Memory::grain - 1;
   const std::int64_t most = (Memory::shrinks ? block.threads() * items : Memory::tile) + 2 * slack;
-  const std::int64_t first_a = cuts[0], first_b = begin - smaller(first_a + slack, smaller(begin, a.count));
-  const std::int64_t end_a = smaller(cuts[1] + slack, smaller(end, a.count)), end_b = end - cuts[1];
-  const auto count_a = static_cast<int>(smaller(larger(std::int64_t(0), end_a - first_a), most));
-  const auto count_b = static_cast<int>(smaller(larger(std::int64_t(0), end_b - first_b), most - count_a));
+  const std::int64_t first_a = cuts[0], first_b = begin - min(first_a + slack, min(begin, a.count));
+  const std::int64_t end_a = min(cuts[1] + slack, min(end, a.count)), end_b = end - cuts[1];
+  const auto count_a = static_cast<int>(min(max(std::int64_t(0), end_a - first_a), most));
+  const auto count_b = static_cast<int>(min(max(std::int64_t(0), end_b - first_b), most - count_a));
   const int count = static_cast<int>(end - begin), skipped = static_cast<int>(begin - first_a - first_b);
   T* const slots = memory.of_tile.slots();
   // The last vector of a may bring neighbours along, which must not lie on elements of b.
@@ -84,13 +84,13 @@ PMPP_HOST_DEVICE void merge_tile(Block& block, Memory& memory, const Task& task,
   const int slot_b = place_of_part(b, first_b, end_of_a);
   copy_part(block, a, first_a, count_a, slots, slot_a);
   copy_part(block, b, first_b, count_b, slots, slot_b);
-  simt::copy_async_batch();
+  simt::copy_async_commit();
   simt::copy_async_wait<0>();
   block.sync();
   const int from = block.thread() * items;
   T x[items]{};
   detail::merge_places<places>(block, slots, slot_a, slot_a + count_a, slot_b, slot_b + count_b,
-                               smaller(smaller(from, count) + skipped, count_a + count_b), comp, x);
+                               min(min(from, count) + skipped, count_a + count_b), comp, x);
   block.sync();
   for (int k = 0; k < items; ++k) slots[from + k] = x[k];  // past the end lies nothing that anybody asks about
   block.sync_warp();

@@ -83,8 +83,8 @@ PMPP_HOST_DEVICE void place_digits(Block& block, Memory& memory, F f) {
     constexpr int at_once = 4;  // the compiler cannot know that it may read all before it writes the first
     for (int w0 = 0; w0 < Memory::warps; w0 += at_once) {
       unsigned count[at_once]{};
-      for (int w = w0; w < smaller(w0 + at_once, Memory::warps); ++w) count[w - w0] = memory.count[w][d];
-      for (int w = w0; w < smaller(w0 + at_once, Memory::warps); ++w) {
+      for (int w = w0; w < min(w0 + at_once, Memory::warps); ++w) count[w - w0] = memory.count[w][d];
+      for (int w = w0; w < min(w0 + at_once, Memory::warps); ++w) {
         memory.count[w][d] = place;
         place += count[w - w0];
       }

@@ -55,7 +55,7 @@ PMPP_HOST_DEVICE T reduce(Block& block, reduce_memory<T>& memory, T value, Op op
 template <class Block, class T, class Op>
 PMPP_HOST_DEVICE T reduce(Block& block, reduce_memory<T>& memory, T value, Op op, int count) {
   const int in_warp = count - block.warp() * simt::warp_size;
-  if (in_warp > 0) value = warp_reduce(block, value, op, smaller(in_warp, simt::warp_size));
+  if (in_warp > 0) value = warp_reduce(block, value, op, min(in_warp, simt::warp_size));
   return reduce_warps(block, memory, value, op, ceil_div(count, simt::warp_size));
 }
 

@@ -27,13 +27,13 @@
 namespace pmpp::inline PMPP_BACKEND::block {
 
 /// The segments around a place: where the last one up to it begins, and how far from the end of the tile the first one
-/// behind it begins.
+/// after it begins.
 struct segment_reach {
-  int start, behind;
+  int start, after;
 };
 struct farther {
   PMPP_HOST_DEVICE segment_reach operator()(const segment_reach& x, const segment_reach& y) const {
-    return {larger(x.start, y.start), larger(x.behind, y.behind)};
+    return {max(x.start, y.start), max(x.after, y.after)};
   }
 };
 
@@ -67,13 +67,13 @@ PMPP_HOST_DEVICE void find_segments(Block& block, Memory& memory, int count) {
   const unsigned own = detail::heads_of(memory, block.thread()), mirrored = detail::heads_of(memory, mirror);
   segment_reach reach{0, Memory::tile - count};
   if (own != 0) reach.start = block.thread() * items + 31 - simt::leading_zeros(own);
-  if (mirrored != 0) reach.behind = Memory::tile - (mirror * items + simt::trailing_zeros(mirrored));
+  if (mirrored != 0) reach.after = Memory::tile - (mirror * items + simt::trailing_zeros(mirrored));
   reach = warp_inclusive_scan(block, reach, farther{});
   if (block.lane() == simt::warp_size - 1) memory.of_warp[block.warp()] = reach;
   block.sync();
   for (int w = 0; w < block.warp(); ++w) reach = farther{}(reach, memory.of_warp[w]);
   memory.start_of[block.thread()] = reach.start;
-  memory.end_of[mirror] = Memory::tile - reach.behind;
+  memory.end_of[mirror] = Memory::tile - reach.after;
   block.sync();
 }
 
@@ -110,7 +110,7 @@ PMPP_HOST_DEVICE void segmented_sort(Block& block, Memory& memory, int count, in
   using T = typename Memory::element;
   constexpr int items = Memory::items, of_warp = items * simt::warp_size;
   T* const slots = memory.slots();
-  const int from = block.thread() * items, have = smaller(items, count - from);  // have may be negative
+  const int from = block.thread() * items, have = min(items, count - from);  // have may be negative
   T* const own = slots + Memory::slot(from);
   const bool one = longest >= count;
   unsigned heads = 0;
@@ -139,8 +139,8 @@ PMPP_HOST_DEVICE void segmented_sort(Block& block, Memory& memory, int count, in
     const bool in_warp = !last && 2 * run <= of_warp;
     int low = begin, high = border;
     if (border < count && border > 0) {
-      high = smaller(smaller(border + run, count), one ? count : memory.end_of[first + half]);
-      if (!one) low = larger(larger(begin, 0), memory.start_of[first + half - 1]);
+      high = min(min(border + run, count), one ? count : memory.end_of[first + half]);
+      if (!one) low = max(max(begin, 0), memory.start_of[first + half - 1]);
     }
     const bool merges = high > border && from < high && from + items > low;
     const bool warp_merges = block.any(merges);
@@ -150,7 +150,7 @@ PMPP_HOST_DEVICE void segmented_sort(Block& block, Memory& memory, int count, in
       block.sync_warp();
     else
       continue;
-    const int to = larger(from, low);
+    const int to = max(from, low);
     if (warp_merges)
       detail::merge_places<Memory>(block, slots, merges ? low : from, merges ? border : from, merges ? border : from,
                                    merges ? high : from + 1, merges ? to - low : 0, comp, x);
@@ -160,7 +160,7 @@ PMPP_HOST_DEVICE void segmented_sort(Block& block, Memory& memory, int count, in
       block.sync();
     if (merges)
       for (int k = 0; k < items; ++k)
-        if (to + k < smaller(from + items, high)) slots[Memory::slot(to + k)] = x[k];
+        if (to + k < min(from + items, high)) slots[Memory::slot(to + k)] = x[k];
   }
   block.sync();
 }

@@ -36,8 +36,8 @@ template <class Word>
 PMPP_HOST_DEVICE void put_in_order(Word& x, Word& y) {
   const Word first = x, second = y;
   if constexpr (sizeof(Word) <= 4) {  // an instruction each
-    x = smaller(first, second);
-    y = larger(first, second);
+    x = min(first, second);
+    y = max(first, second);
   } else {
     const bool swap = second < first;
     x = swap ? second : first;
@@ -110,7 +110,7 @@ struct short_segments_memory {
   PMPP_HOST_DEVICE static constexpr int slot(int i) { return i + static_cast<int>(static_cast<unsigned>(i) / 16); }
 
   // Bytes, because types with constructors cannot lie in shared memory.
-  alignas(larger(16, int(alignof(T)))) unsigned char bytes[slot(tile) * sizeof(T)];
+  alignas(max(16, int(alignof(T)))) unsigned char bytes[slot(tile) * sizeof(T)];
 
   PMPP_HOST_DEVICE T* slots() { return reinterpret_cast<T*>(bytes); }
 };
@@ -175,7 +175,7 @@ template <class Words, class Block, class Memory, class Begin>
 PMPP_HOST_DEVICE void sort_short_segments(Block& block, Memory& memory, std::int64_t segments, Begin begin_of,
                                           int longest = short_segment, int first_warp = 0) {
   const std::int64_t of_warp = ceil_div(segments, std::int64_t(block.warps() - first_warp));
-  const std::int64_t first = (block.warp() - first_warp) * of_warp, last = smaller(first + of_warp, segments);
+  const std::int64_t first = (block.warp() - first_warp) * of_warp, last = min(first + of_warp, segments);
   for (std::int64_t next = first; next < last;) {
     const std::int64_t s = next + block.lane();
     const int begin = s < last ? begin_of(s) : 0, all = s < last ? begin_of(s + 1) - begin : 0;
@@ -196,7 +196,7 @@ template <class Word, int Threads, int Items>
 struct long_segments_memory {
   static constexpr int items = Items;
   static constexpr int longest_short = Items * simt::warp_size;  ///< elements that a warp sorts
-  static constexpr int most = larger(1, Threads* Items / longest_short);
+  static constexpr int most = max(1, Threads* Items / longest_short);
 
   int count;  ///< of long segments; the caller sets it to 0, and notes them
   int begin[most], length[most];
@@ -294,7 +294,7 @@ PMPP_HOST_DEVICE void sort_all_segments(Block& block, Memory& memory, LongMemory
       const int first = round_up(taken, threads);
       if (first + threads > block.threads()) break;
       taken = first + threads;
-      most = larger(most, threads);
+      most = max(most, threads);
       if (block.thread() >= first && block.thread() < taken)
         own = {block.thread() - first, threads, of_long.begin[next], length};
     }

@@ -26,9 +26,9 @@ namespace pmpp::inline PMPP_BACKEND::block {
 /// a thread begins costs as much, however few elements it merges.
 constexpr int odd_items(int bytes_of_thread, int bytes) {
   if (bytes <= 4) return (bytes_of_thread / 4) | 1;
-  return larger(1, ((bytes_of_thread * (bytes <= 8 ? 11 : 14) / 8 / bytes) - 1) | 1);
+  return max(1, ((bytes_of_thread * (bytes <= 8 ? 11 : 14) / 8 / bytes) - 1) | 1);
 }
-/// Threads that merge on a multiprocessor at a time: registers for so many bytes each.
+/// Threads that merge on a multiprocessor at a time: registers for this many bytes each.
 constexpr int resident_threads(int threads, int bytes_of_thread) {
   return bytes_of_thread > 136 ? threads / 2 : bytes_of_thread > 100 ? threads * 2 / 3 : threads;
 }
@@ -42,12 +42,12 @@ struct sort_memory {
 
   PMPP_HOST_DEVICE static constexpr int slot(int i) { return dense ? i : i + i / Items; }
 
-  /// That a block of so many threads needs. A thread's elements more: merges read past the end.
+  /// That a block of this many threads needs. A thread's elements more: merges read past the end.
   static constexpr std::size_t bytes_for(int block_threads) {
     return std::size_t(block_threads * Items + Items + Extra + (dense ? 0 : block_threads + 1)) * sizeof(T);
   }
   // Bytes, because types with constructors cannot lie in shared memory.
-  alignas(larger(16, int(alignof(T)))) unsigned char bytes[bytes_for(Threads)];
+  alignas(max(16, int(alignof(T)))) unsigned char bytes[bytes_for(Threads)];
 
   PMPP_HOST_DEVICE T* slots() { return reinterpret_cast<T*>(bytes); }
 };
@@ -123,7 +123,7 @@ PMPP_HOST_DEVICE void merge_places(Block& block, const T* slots, int a, int end_
   const auto merge = [&](auto both_last) {  // neither can end
     const int sum = (a + b) * unit, last_a = end_a * unit, last_b = end_b * unit;
     // A warp whose runs end does not look past the last place: another warp may be writing there.
-    const auto inside = [&](int place) { return decltype(both_last)::value ? place : smaller(place, last_b - unit); };
+    const auto inside = [&](int place) { return decltype(both_last)::value ? place : min(place, last_b - unit); };
     int next = a * unit;
     T next_a = at(inside(next)), next_b = at(inside(b * unit));
 #if defined(__CUDA_ARCH__)
@@ -157,7 +157,7 @@ PMPP_HOST_DEVICE void sort(Block& block, Memory& memory, int count, const Comp& 
   using T = typename Memory::element;
   constexpr int items = Memory::items;
   T* const slots = memory.slots();
-  const int from = block.thread() * items, have = smaller(items, count - from);  // have may be negative
+  const int from = block.thread() * items, have = min(items, count - from);  // have may be negative
   T* const own = slots + Memory::slot(from);
   T x[items]{};
   if (have == items) {
@@ -177,10 +177,9 @@ PMPP_HOST_DEVICE void sort(Block& block, Memory& memory, int count, const Comp& 
   sync(2 * items);
   for (int run = items; run < count; run *= 2) {
     if (block.warp() * of_warp < count) {
-      const int group = from / (2 * run) * (2 * run), first = smaller(group, count);
-      const int border = smaller(first + run, count), end = smaller(first + 2 * run, count);
-      detail::merge_places<Memory>(block, slots, first, border, border, end, smaller(from - group, end - first), comp,
-                                   x);
+      const int group = from / (2 * run) * (2 * run), first = min(group, count);
+      const int border = min(first + run, count), end = min(first + 2 * run, count);
+      detail::merge_places<Memory>(block, slots, first, border, border, end, min(from - group, end - first), comp, x);
     }
     sync(2 * run);
     if (have > 0)

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// How a block goes through tiles whose results depend on all tiles before: loading, working, talking and writing at once.
+// How a block goes through tiles whose results depend on all tiles before: loading, working, looking back and writing at once.
 //
 //   workers      load 0 | work 0 | load 1 | work 1 | write 0, load 2 | work 2 | write 1, load 3 | ...
-//   messenger                      look back 0       look back 1                look back 2
+//   look-back warp                 look back 0       look back 1                look back 2
 //
-// The last warp of the block, its messenger, moves no elements. It publishes what a tile has come to and collects what
+// The last warp of the block, its look-back warp, moves no elements. It publishes what a tile has come to and collects what
 // lies before it (block/look_back.hpp), while the other warps write the tile before and load the one after. One barrier
 // a tile. A block holds two tiles; on an H100 a multiprocessor has one block, with two tiles of about 100 KB: few blocks
-// have little to tell each other, and the 6 us that a look-back takes under load go unnoticed.
+// have little to exchange, and the 6 us that a look-back takes under load go unnoticed.
 #pragma once
 
 #include <cstdint>
@@ -26,7 +26,7 @@ struct tile_pipeline_memory {
   std::int64_t next[2];  ///< the tile after the one at hand, and after that one
 };
 
-/// What the messenger says to other blocks about one tile, once.
+/// What the look-back warp exchanges with other blocks about one tile, once.
 template <class Block, class T, class Others>
 struct tile_exchange {
   Block& block;
@@ -36,24 +36,24 @@ struct tile_exchange {
   int stage;
   bool go_on;
 
-  /// Publishes what the tile has come to; returns what the tiles before have come to, behind init if has_init, in all
+  /// Publishes what the tile has come to; returns what the tiles before have come to, after init if has_init, in all
   /// lanes; nothing for the first tile without init. All lanes call.
   template <class Op>
   PMPP_HOST_DEVICE T operator()(const T& aggregate, bool has_init, const T& init, Op op) const {
     std::int64_t asked = none;
     if (block.lane() == 0) {
       others.publish(tile, aggregate);
-      if (go_on) asked = others.ask();
+      if (go_on) asked = others.take_ticket();
     }
     const T prefix = others.wait(block, memory.look_back, tile, aggregate, has_init, init, op);
     if (block.lane() == 0) memory.next[1 - stage] = asked;
     return block.shuffle(prefix, 0);
   }
   /// Publishes alone. \pre the tile needs nothing of those before, and !look_back::ends_row(tile)
-  PMPP_HOST_DEVICE void tell(const T& aggregate) const {
+  PMPP_HOST_DEVICE void publish(const T& aggregate) const {
     if (block.lane() != 0) return;
     others.publish(tile, aggregate);
-    memory.next[1 - stage] = go_on ? others.ask() : none;
+    memory.next[1 - stage] = go_on ? others.take_ticket() : none;
   }
 };
 
@@ -61,28 +61,28 @@ struct tile_exchange {
 /// follows:
 ///   load(tile, stage)             workers: start moving it to stage 0 or 1 of shared memory
 ///   work(tile, stage)             workers: wait for it; find out what it comes to
-///   talk(tile, stage, exchange)   messenger: call exchange, or its tell, once; leave in shared memory what the workers need
+///   exchange(tile, stage, e)      look-back warp: call e, or its publish, once; leave in shared memory what the workers need
 ///   write(tile, stage)            workers
 /// then leaves the look-back: after the last wait, or (Written) after the last write; look_back::finish is the caller's.
-/// All threads call; the last warp is the messenger.
-template <bool Written, class Block, class Others, class T, class Load, class Work, class Talk, class Write>
+/// All threads call; the last warp is the look-back warp.
+template <bool Written, class Block, class Others, class T, class Load, class Work, class Exchange, class Write>
 PMPP_HOST_DEVICE void for_each_tile(Block& block, const Others& others, tile_pipeline_memory<T>& memory,
-                                    std::int64_t tiles, Load load, Work work, Talk talk, Write write) {
+                                    std::int64_t tiles, Load load, Work work, Exchange exchange, Write write) {
   const std::int64_t first = others.first(block, memory.look_back), none = tiles;
-  const bool messenger = block.warp() == block.warps() - 1;
-  if (messenger && block.lane() == 0) {
+  const bool is_look_back_warp = block.warp() == block.warps() - 1;
+  if (is_look_back_warp && block.lane() == 0) {
     if (!Written && first >= none) others.leave(block, memory.look_back);
-    memory.next[0] = first >= none || tiles <= block.count() ? none : others.ask();
+    memory.next[0] = first >= none || tiles <= block.count() ? none : others.take_ticket();
   }
-  if (!messenger && first < none) load(first, 0);
+  if (!is_look_back_warp && first < none) load(first, 0);
   int stage = 0;
   for (std::int64_t last = none, now = first; last < none || now < none; stage = 1 - stage) {
-    if (!messenger && now < none) work(now, stage);
+    if (!is_look_back_warp && now < none) work(now, stage);
     block.sync();
     const std::int64_t next = now < none ? memory.next[stage] : none;
-    if (messenger) {
+    if (is_look_back_warp) {
       if (now < none)
-        talk(now, stage, tile_exchange<Block, T, Others>{block, others, memory, now, none, stage, next < none});
+        exchange(now, stage, tile_exchange<Block, T, Others>{block, others, memory, now, none, stage, next < none});
       else if (!Written && block.lane() == 0)
         others.leave(block, memory.look_back);
     } else {

@@ -70,7 +70,7 @@ public:
     }
   }
 
-  /// Empties a slot that nobody will read any more in this launch.
+  /// Empties a slot that is not read any more in this launch.
   PMPP_HOST_DEVICE void clear(std::int64_t slot) const {
     if constexpr (small)
       simt::store(static_cast<std::uint64_t*>(state_) + slot, std::uint64_t(0));

@@ -22,14 +22,14 @@ struct vector_range {
   PMPP_HOST_DEVICE vector_range(const ordered_layout<Items>& data, std::int64_t first_vector, int vectors)
       : first(data.element(first_vector)), count(vectors), end(vectors * Items) {
     if (Inside) return;
-    begin = static_cast<int>(larger(std::int64_t(0), -first));
-    end = static_cast<int>(larger(std::int64_t(0), smaller(data.n - first, std::int64_t(end))));
+    begin = static_cast<int>(max(std::int64_t(0), -first));
+    end = static_cast<int>(max(std::int64_t(0), min(data.n - first, std::int64_t(end))));
   }
   PMPP_HOST_DEVICE std::int64_t element(int v) const { return first + v * Items; }
   PMPP_HOST_DEVICE bool has(int v) const { return Inside || v * Items < end; }
   PMPP_HOST_DEVICE bool whole(int v) const { return Inside || (v * Items >= begin && (v + 1) * Items <= end); }
-  PMPP_HOST_DEVICE int begin_of(int v) const { return larger(0, begin - v * Items); }
-  PMPP_HOST_DEVICE int end_of(int v) const { return smaller(Items, end - v * Items); }
+  PMPP_HOST_DEVICE int begin_of(int v) const { return max(0, begin - v * Items); }
+  PMPP_HOST_DEVICE int end_of(int v) const { return min(Items, end - v * Items); }
   /// Calls f(k) for the items of vector v that exist.
   template <class F>
   PMPP_HOST_DEVICE void for_each_item(int v, F f) const {
@@ -46,7 +46,7 @@ struct vector_range {
 /// words, so that lanes find theirs in different banks.
 template <class Raw, class Results>
 union vector_slot {
-  static constexpr int bytes = larger(sizeof(Raw), sizeof(Results)), words = bytes / 16 | 1;
+  static constexpr int bytes = max(sizeof(Raw), sizeof(Results)), words = bytes / 16 | 1;
   PMPP_HOST_DEVICE vector_slot() {}
   Raw in;
   Results out;
@@ -54,7 +54,7 @@ union vector_slot {
 };
 
 /// Starts copying vector v of a warp's share to slots[v].in, in shared memory. All lanes of the warp call; complete for
-/// a lane after simt::copy_async_wait, for all after a barrier of the warp behind that.
+/// a lane after simt::copy_async_wait, for all after a barrier of the warp after that.
 template <class Block, class In, int Items, bool Inside, class Slots>
 PMPP_HOST_DEVICE void load_async(Block& block, const In& in, const vector_range<Items, Inside>& mine,
                                  const Slots& slots) {

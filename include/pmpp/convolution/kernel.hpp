@@ -60,7 +60,7 @@ PMPP_HOST_DEVICE inline std::int64_t position_in(std::int64_t i, std::int64_t n,
   if (outside == border::kind::constant) return -1;
   if (outside == border::kind::clamp) return i < 0 ? 0 : n - 1;
   const bool mirrors = outside == border::kind::mirror;
-  const std::int64_t period = outside == border::kind::wrap ? n : mirrors ? larger(std::int64_t(1), 2 * n - 2) : 2 * n;
+  const std::int64_t period = outside == border::kind::wrap ? n : mirrors ? max(std::int64_t(1), 2 * n - 2) : 2 * n;
   std::int64_t r = i < 0 ? i + period : i;
   if (static_cast<std::uint64_t>(r) >= static_cast<std::uint64_t>(period)) r = (i % period + period) % period;
   return r < n ? r : mirrors ? period - r : period - 1 - r;
@@ -93,9 +93,9 @@ PMPP_HOST_DEVICE Out stored(A x) {
   if constexpr (std::is_unsigned_v<Out> && sizeof(Out) <= 2 && std::is_same_v<A, float>) {
     return static_cast<Out>(simt::rounded(x, most_of<Out>));
   } else if constexpr (std::is_integral_v<Out> && sizeof(Out) <= 2 && std::is_same_v<A, float>) {
-    // Adding 1.5 * 2^23 leaves no bit behind the point, and the integer in the low bits: no conversion, which is slow.
+    // Adding 1.5 * 2^23 leaves no bit after the point, and the integer in the low bits: no conversion, which is slow.
     constexpr float shift = 12582912;
-    x = x == x ? smaller(larger(x, float(least_of<Out>)), float(most_of<Out>)) : 0;
+    x = x == x ? min(max(x, float(least_of<Out>)), float(most_of<Out>)) : 0;
     const float even = (x + shift) - shift, rest = x - even;
     const float nearest = even + (rest == 0.5f && x > 0 ? 1.0f : rest == -0.5f && x < 0 ? -1.0f : 0.0f);
     return static_cast<Out>(__builtin_bit_cast(std::uint32_t, nearest + shift));
@@ -137,7 +137,7 @@ struct alignas(4 * sizeof(T) < 16 ? 4 * sizeof(T) : 16) four {
   T item[4];
 };
 
-/// Four elements as sums. Bytes behind the exponent of 2^23 are numbers, 2^23 too large: conversions are slow.
+/// Four elements as sums. Bytes after the exponent of 2^23 are numbers, 2^23 too large: conversions are slow.
 template <class A, class T>
 PMPP_HOST_DEVICE four<A> widened(const four<T>& raw) {
   four<A> wide;
@@ -253,7 +253,7 @@ PMPP_HOST_DEVICE void load_tile(int thread, const convolution_task<In, Out>& tas
     const std::int64_t before = x < 0 ? (3 - x) / 4 : 0, whole = (in.width - x) / 4;
     const int begin = !task.in_fours || plane < 0 || before > fours ? fours : static_cast<int>(before);
     const int end = whole < begin ? begin : whole < fours ? static_cast<int>(whole) : fours;
-    const int between = larger(end - begin, 1), step_row = Threads / between, step_group = Threads % between;
+    const int between = max(end - begin, 1), step_row = Threads / between, step_group = Threads % between;
     int row = end == begin ? rows : thread / between, group = begin + thread % between;
     while (row < rows) {
       const std::int64_t from_y = inside ? y + row : position_in(y + row, in.height, task.outside.what);
@@ -286,7 +286,7 @@ PMPP_HOST_DEVICE void load_tile(int thread, const convolution_task<In, Out>& tas
       }
     }
   }
-  simt::copy_async_batch();
+  simt::copy_async_commit();
 }
 
 /// Writes four neighbouring results, converted, as far as there is room; at once where `fours` says that they may be.
@@ -318,8 +318,8 @@ template <int Rows, class In, class Out, class Sums>
 PMPP_HOST_DEVICE void store_column(const convolution_task<In, Out>& task, std::int64_t z, std::int64_t y,
                                    std::int64_t x, const Sums& sums) {
   const volume<Out>& out = task.out;
-  store_column<Rows>(task, out.at(z, y, x), static_cast<int>(smaller(out.height - y, std::int64_t(Rows))),
-                     static_cast<int>(smaller(out.width - x, std::int64_t(4))), sums);
+  store_column<Rows>(task, out.at(z, y, x), static_cast<int>(min(out.height - y, std::int64_t(Rows))),
+                     static_cast<int>(min(out.width - x, std::int64_t(4))), sums);
 }
 
 /// The position of a tile's first result.
@@ -394,9 +394,9 @@ struct convolution_kernel {
     for (std::int64_t kz = 0; kz < m.depth; ++kz)
       for (std::int64_t ky = 0; ky < m.height; ky += task.rows)
         for (std::int64_t p = 0; p < margin + m.width; p += task.columns) {
-          const int rows = static_cast<int>(smaller(std::int64_t(task.rows), m.height - ky));
+          const int rows = static_cast<int>(min(std::int64_t(task.rows), m.height - ky));
           const int begin = p == 0 ? margin : 0;
-          const int end = static_cast<int>(smaller(std::int64_t(task.columns), margin + m.width - p));
+          const int end = static_cast<int>(min(std::int64_t(task.columns), margin + m.width - p));
           load_tile<threads>(block.thread(), task, tile, Shape.height() + rows - 1, fours, at.z + kz - m.depth / 2,
                              at.y + ky - m.height / 2, at.x + p - margin - m.width / 2);
           for (int y = block.warp(); y < rows; y += threads / 32)
@@ -422,8 +422,8 @@ struct convolution_kernel {
     const volume<Out>& out = task.out;
     const std::int64_t y = at.y + row, x = at.x + 4 * (column + block.lane());
     Out* const to = out.at(at.z, y, 0);
-    const int rows = static_cast<int>(smaller(out.height - y, std::int64_t(Shape.rows)));
-    const int columns = static_cast<int>(smaller(out.width - x, std::int64_t(Shape.width())));
+    const int rows = static_cast<int>(min(out.height - y, std::int64_t(Shape.rows)));
+    const int columns = static_cast<int>(min(out.width - x, std::int64_t(Shape.width())));
     for_each_constant<Shape.groups>([&](auto number) {
       constexpr int g = decltype(number)::value;
       store_column<Shape.rows>(task, to + (x + 128 * g) * out.step, rows, columns - 128 * g,
@@ -538,10 +538,10 @@ struct place_taps_kernel {
 /// stand idle at the end, with many the rows between sections are filtered twice.
 inline std::int64_t section_rows(std::int64_t height, std::int64_t step, std::int64_t taps, std::int64_t strips,
                                  std::int64_t room) {
-  const std::int64_t most = larger(std::int64_t(1), height / larger(step, taps));
+  const std::int64_t most = max(std::int64_t(1), height / max(step, taps));
   std::int64_t best = 0, least = 0;
   for (std::int64_t waves = 1; waves <= 4; ++waves) {
-    const std::int64_t sections = smaller(most, larger(std::int64_t(1), waves * room / strips));
+    const std::int64_t sections = min(most, max(std::int64_t(1), waves * room / strips));
     const std::int64_t rows = round_up(ceil_div(height, sections), step);
     const std::int64_t time = ceil_div(strips * ceil_div(height, rows), room) * (rows + round_up(taps - 1, step));
     if (best == 0 || time < least) best = rows, least = time;

@@ -52,7 +52,7 @@ constexpr std::size_t alignment_of_bytes(std::size_t bytes) { return (bytes & -b
 
 /// Elements that move at once.
 template <class T, int N>
-struct alignas(N == 1 ? alignof(T) : larger(alignof(T), alignment_of_bytes(N * sizeof(T)))) stencil_pack {
+struct alignas(N == 1 ? alignof(T) : max(alignof(T), alignment_of_bytes(N * sizeof(T)))) stencil_pack {
   T item[N];
 };
 
@@ -65,7 +65,7 @@ bool in_packs(const volume<T>& v) {
          reinterpret_cast<std::uintptr_t>(v.data) % align == 0;
 }
 
-/// The elements around one, as a stencil's function sees them: n(dz, dy, dx) is the element so many planes below, rows
+/// The elements around one, as a stencil's function sees them: n(dz, dy, dx) is the element this many planes below, rows
 /// below and columns to the right.
 template <int Dimensions, int Radius, class Source>
 class neighbourhood {
@@ -148,14 +148,14 @@ struct stencil_shape {
   static constexpr bool keeps_all = up == 0 || (Radius == 1 && has_corners<F>);
   static constexpr int threads = (up == 0 ? 1 : up <= 2 ? 4 : 2) * Tuning.threads;
   static constexpr int blocks = up == 0 ? Tuning.blocks : up == 3 || up == 4 ? 2 : 1;
-  static constexpr int ahead = up == 0 ? 1 : larger(1, up > 1 && up <= 4 ? Tuning.ahead + 2 : Tuning.ahead);
+  static constexpr int ahead = up == 0 ? 1 : max(1, up > 1 && up <= 4 ? Tuning.ahead + 2 : Tuning.ahead);
   static constexpr int rows = up == 0 ? 4 : up == 1 ? 2 : 1;  ///< that a thread makes of a plane
   static constexpr int slots = up == 0 ? 1 : keeps_all ? ahead + 1 : ahead + up + 1;  ///< planes in shared memory
-  static constexpr int widest = is_span ? threads : smaller(threads, Radius > 2 ? 16 : 64);
-  static constexpr int narrowest = smaller(widest, is_span ? threads : 8);
+  static constexpr int widest = is_span ? threads : min(threads, Radius > 2 ? 16 : 64);
+  static constexpr int narrowest = min(widest, is_span ? threads : 8);
 
   /// Of a tile whose threads stand in rows of tile_packs: results along x and y, packs from a thread's row to its next
-  /// one, packs of a row with its sides, of all rows. The rows of a span lie behind one another, in one.
+  /// one, packs of a row with its sides, of all rows. The rows of a span lie one after another, in one.
   PMPP_HOST_DEVICE static constexpr int width(int tile_packs) { return tile_packs * Columns * (is_span ? rows : 1); }
   PMPP_HOST_DEVICE static constexpr int height(int tile_packs) { return threads / tile_packs * (is_span ? 1 : rows); }
   PMPP_HOST_DEVICE static constexpr int step(int tile_packs) { return is_span ? tile_packs : line(tile_packs); }
@@ -165,7 +165,7 @@ struct stencil_shape {
   }
   static constexpr int most() {
     int n = 0;
-    for (int packs = narrowest; packs <= widest; packs *= 2) n = larger(n, count(packs));
+    for (int packs = narrowest; packs <= widest; packs *= 2) n = max(n, count(packs));
     return n;
   }
   static constexpr std::size_t most_bytes() { return std::size_t(slots * most()) * sizeof(stencil_pack<In, Columns>); }
@@ -265,7 +265,7 @@ private:
   }
   template <class T>
   PMPP_HOST_DEVICE static void copy(T* to, const T* from) {
-    constexpr int piece = smaller(int(alignof(T)), 16);
+    constexpr int piece = min(int(alignof(T)), 16);
     if constexpr (piece == 16 && sizeof(T) == 16)
       simt::copy_async_near(to, from);
     else if constexpr (piece >= 4)
@@ -402,7 +402,7 @@ struct stencil_kernel {
     const std::int64_t first_x = std::int64_t(index % tiles_x) * shape::width(task.tile_packs);
     const std::int64_t first_y = std::int64_t(index / tiles_x % tiles_y) * shape::height(task.tile_packs);
     const std::int64_t begin = std::int64_t(index / tiles_x / tiles_y) * task.section;
-    const std::int64_t end = smaller(begin + task.section, task.out.depth);
+    const std::int64_t end = min(begin + task.section, task.out.depth);
     const int column = block.thread() % task.tile_packs, row = block.thread() / task.tile_packs;
     const std::int64_t x = first_x + column * Columns, y = first_y + row * (rows * down);
     const int pitch = shape::step(task.tile_packs);
@@ -416,7 +416,7 @@ struct stencil_kernel {
     int next = 0, newest = 0, middle = up % shape::slots;  // slots
     const auto fetch = [&](std::int64_t z) {
       if (z < end + up) tile.fetch(z, next);
-      simt::copy_async_batch();
+      simt::copy_async_commit();
       next = next_of(next);
     };
     for (int i = 0; i < ahead; ++i) fetch(begin - up + i);
@@ -427,7 +427,7 @@ struct stencil_kernel {
       constexpr int slot = decltype(number)::value;
       if (z >= end + up) return;
       simt::copy_async_wait<ahead - 1>();
-      block.sync();  // plane z is there, and nobody reads what the next one is written over
+      block.sync();  // plane z is there, and no thread reads what the next one is written over
       if constexpr (up > 0) fetch(z + ahead);
       seen.template see<slot>(tile.plane(newest) + own, pitch);
       newest = next_of(newest);

@@ -49,9 +49,9 @@ struct separable_kernel {
   using sum = sum_of<In, std::conditional_t<needs_double<TapY>, TapY, TapX>, Out>;
   static constexpr bool converts = !std::is_same_v<In, sum>;
   static constexpr int threads = Shape.threads(), height = Shape.height();
-  static constexpr int groups = smaller(Shape.rows, 4), passes = Shape.rows / groups;  ///< of a thread's sums in a row
+  static constexpr int groups = min(Shape.rows, 4), passes = Shape.rows / groups;  ///< of a thread's sums in a row
   static constexpr int ring_pitch = 33;  ///< groups of four from row to row; odd, as lanes stand in different rows
-  static constexpr int min_blocks = larger(1, Shape.blocks - (RingInShared ? 0 : 1));  // addresses need registers
+  static constexpr int min_blocks = max(1, Shape.blocks - (RingInShared ? 0 : 1));  // addresses need registers
 
   /// Bytes of the tiles with their taps (in dynamic shared memory), and of a ring with its own.
   static std::size_t tile_bytes(int columns) { return static_cast<std::size_t>(Shape.warps * warp_bytes(columns)); }
@@ -73,7 +73,7 @@ struct separable_kernel {
       taps_y[i / 4].item[i % 4] = mask_y.template tap<sum>(0, 0, i);
 
     const std::int64_t x = block.index() % task.tiles_x * 128, first = block.index() / task.tiles_x * task.section;
-    const std::int64_t last = smaller(first + task.section, task.out.height);
+    const std::int64_t last = min(first + task.section, task.out.height);
     // A warp's results are made of its own sums and those of the `window` rows above, whole turns of make_results.
     const int window = window_rows(size_y), ring_rows = height + window, own = block.warp() * Shape.rows;
     const int ahead = window - size_y / 2;  // rows from the results of a step to the sums that it makes
@@ -122,7 +122,7 @@ struct separable_kernel {
         if (now.p > 0)
           for (int i = 0; i < 4 * groups; ++i) total[i / 4][i % 4] = ring[place + c + i / 4].item[i % 4];
         add_taps(tile + row * fours + c, taps, now.p == 0 ? static_cast<int>(margin) : 0,
-                 static_cast<int>(smaller(std::int64_t(task.columns), end - now.p)), total);
+                 static_cast<int>(min(std::int64_t(task.columns), end - now.p)), total);
         for (int i = 0; i < 4 * groups; ++i) ring[place + c + i / 4].item[i % 4] = total[i / 4][i % 4];
       }
       block.sync_warp();  // the buffer has been read
@@ -171,14 +171,14 @@ private:
     const In constant = static_cast<In>(task.outside.value);
     // Each lane looks up a row; a bit of `lost`: it is none of the input's.
     const std::int64_t place = position_in(y + block.lane() % Shape.rows, in.height, task.outside.what);
-    const std::int64_t offset = larger(place, std::int64_t(0)) * in.pitch;
+    const std::int64_t offset = max(place, std::int64_t(0)) * in.pitch;
     const std::uint32_t lost = block.ballot(place < 0);
     const In* from[Shape.rows];
     for (int i = 0; i < Shape.rows; ++i) from[i] = in.data + block.shuffle(offset, i);
     // The groups of four that lie between the edges come whole, the columns of others one by one.
     const std::int64_t before = x < 0 ? (3 - x) / 4 : 0, whole = (in.width - x) / 4;
-    const int begin = task.in_fours ? static_cast<int>(smaller(before, std::int64_t(fours))) : fours;
-    const int end = whole < begin ? begin : static_cast<int>(smaller(whole, std::int64_t(fours)));
+    const int begin = task.in_fours ? static_cast<int>(min(before, std::int64_t(fours))) : fours;
+    const int end = whole < begin ? begin : static_cast<int>(min(whole, std::int64_t(fours)));
     for (int g = begin + block.lane(); g < end; g += 32)
       if (lost == 0)
         for (int i = 0; i < Shape.rows; ++i) copy_group(to + i * fours + g, from[i] + x + 4 * g);
@@ -202,7 +202,7 @@ private:
           *item = from[i][skip];
       }
     }
-    simt::copy_async_batch();
+    simt::copy_async_commit();
   }
   /// 16 bytes at a time go past the first cache: masks of 31 + 31 take 265 us, not 305 (8192 x 8192 floats, H100).
   PMPP_HOST_DEVICE static void copy_group(four<In>* to, const In* from) {
@@ -257,7 +257,7 @@ private:
   PMPP_HOST_DEVICE static void make_results(const separable_task<In, Out>& task, const four<sum>* ring, int ring_rows,
                                             int slot, const four<sum>* taps, int size, int lane, std::int64_t y,
                                             std::int64_t x) {
-    constexpr int turn = larger(Shape.rows, 4);
+    constexpr int turn = max(Shape.rows, 4);
     if (slot < 0) slot += ring_rows;
     if (slot >= ring_rows) slot -= ring_rows;
     const four<sum>*at = ring + slot * ring_pitch + lane, *const end = ring + ring_rows * ring_pitch;

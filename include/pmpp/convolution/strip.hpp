@@ -59,7 +59,7 @@ struct strip_kernel {
     const auto strip = static_cast<std::uint32_t>(block.index()) % static_cast<std::uint32_t>(task.strips);
     const auto section = static_cast<std::uint32_t>(block.index()) / static_cast<std::uint32_t>(task.strips);
     const int x = static_cast<int>(strip) * width, first = static_cast<int>(section * task.section);
-    const int last = static_cast<int>(smaller(first + task.section, task.out.height));
+    const int last = static_cast<int>(min(first + task.section, task.out.height));
     for (int i = block.thread(); i < Size * Size; i += threads) {
       const int row = Size - 1 - i / Size;
       memory.tap[margin + i % Size][row / 4].item[row % 4] = mask.template tap<float>(0, i / Size, i % Size);
@@ -76,7 +76,7 @@ struct strip_kernel {
     source.finish(memory.row[half][own]);
     constexpr int delay = Size - 1 - Size / 2;  // rows from a result to the one that completes it
     Out* to = task.out.data + first * task.out.pitch + (x + 4 * block.thread()) * task.out.step;
-    const int columns = static_cast<int>(smaller(task.out.width - x - 4 * block.thread(), std::int64_t(4)));
+    const int columns = static_cast<int>(min(task.out.width - x - 4 * block.thread(), std::int64_t(4)));
     float sum[Size + rows - 1][4];  // of result r where sum[k] has got all but row r + delay
     for (int i = 0; i < Size + rows - 1; ++i)
       for (int j = 0; j < 4; ++j) sum[i][j] = 0;
@@ -107,7 +107,7 @@ private:
       const int n = static_cast<int>(task.in.width), whole = n / 4 * 4, left = x - reach;
       columns_ = task.in.data + left * task.in.step;
       begin_ = left < 0 ? -left / 4 : 0;
-      end_ = smaller(pitch, (whole - left) / 4);
+      end_ = min(pitch, (whole - left) / 4);
       const int column = number < reach ? number - reach : whole + number - reach;
       edge_ = column - left;
       const bool needed = edge_ >= 0 && edge_ < 4 * pitch && column < n + Size / 2;
@@ -139,7 +139,7 @@ private:
         for (int i = 4 * begin_ + number_; i < 4 * end_; i += bringers) bring(elements + i, from + i * in.step);
       }
       if (from_edge_ >= 0) bring(elements + edge_, in.data + from_y * in.pitch + from_edge_ * in.step);
-      simt::copy_async_batch();
+      simt::copy_async_commit();
     }
     /// Puts there what is not on its way by itself.
     PMPP_HOST_DEVICE void finish(four<float>* to) const {
@@ -183,7 +183,7 @@ private:
       for_each_constant<ceil_div(Size, 4)>([&](auto group) {
         constexpr int q = decltype(group)::value;
         const four<float> tap = memory.tap[k][q];
-        for (int i = 0; i < smaller(4, Size - 4 * q); ++i)
+        for (int i = 0; i < min(4, Size - 4 * q); ++i)
           for (int r = 0; r < rows; ++r)
             for (int j = 0; j < 4; ++j)
               sum[4 * q + i + r][j] += tap.item[i] * x[r][(k % 4 + j) / 4].item[(k % 4 + j) % 4];

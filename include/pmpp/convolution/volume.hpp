@@ -81,7 +81,7 @@ struct volume_kernel {
   static constexpr int threads = shape::threads, min_blocks = Planes == 3 ? 4 : Planes == 5 ? 3 : 2;
   static constexpr int columns = 4, rows = shape::rows, pitch = shape::line(shape::widest);
   static constexpr int groups = ceil_div(Width, 4);  ///< of four taps in a row
-  // A thread meets so many packs of a row, from its own or the one before on; of the first, `margin` elements meet no tap.
+  // A thread meets this many packs of a row, from its own or the one before on; of the first, `margin` elements meet no tap.
   static constexpr int window = Width > 1 ? 3 : 1, first_pack = Width > 1 ? 0 : 1,
                        margin = Width > 1 ? 4 - Width / 2 : 0;
 
@@ -97,7 +97,7 @@ struct volume_kernel {
     const std::int64_t tile_x = std::int64_t(index % tiles_x) * shape::width(shape::widest);
     const std::int64_t tile_y = std::int64_t(index / tiles_x % tiles_y) * shape::height(shape::widest);
     const std::int64_t first = std::int64_t(index / tiles_x / tiles_y) * task.section;
-    const std::int64_t last = smaller(first + task.section, task.out.depth);
+    const std::int64_t last = min(first + task.section, task.out.depth);
     const int depth = static_cast<int>(mask.taps.depth), high = static_cast<int>(mask.taps.height);
     for (int i = block.thread(); i < depth * high * Width; i += threads) {
       const int z = i / Width / high, y = i / Width % high, x = i % Width;
@@ -111,7 +111,7 @@ struct volume_kernel {
     const auto next_of = [](int i) { return i + 1 < shape::slots ? i + 1 : 0; };
     const auto fetch = [&](std::int64_t from) {
       if (from < end) tile.fetch(from, next);
-      simt::copy_async_batch();
+      simt::copy_async_commit();
       next = next_of(next);
     };
     for (int i = 0; i < shape::ahead; ++i) fetch(z + i);
@@ -123,7 +123,7 @@ struct volume_kernel {
     float sum[Planes][rows][4] = {};  // sum[k] is of plane z - delay + k
     for (; z < end; ++z) {
       simt::copy_async_wait<shape::ahead - 1>();
-      block.sync();  // plane z is there, and nobody reads what the next one is written over
+      block.sync();  // plane z is there, and no thread reads what the next one is written over
       fetch(z + shape::ahead);
       add_plane(memory, tile.plane(slot) + own, depth, high, sum);
       slot = next_of(slot);

@@ -85,7 +85,7 @@ struct walk_kernel {
     const auto strip = static_cast<std::uint32_t>(block.index()) % static_cast<std::uint32_t>(task.strips);
     const auto section = static_cast<std::uint32_t>(block.index()) / static_cast<std::uint32_t>(task.strips);
     const int x = static_cast<int>(strip) * width, first = static_cast<int>(section * task.section);
-    const int last = static_cast<int>(smaller(first + task.section, task.out.height));
+    const int last = static_cast<int>(min(first + task.section, task.out.height));
 
     // A thread brings every 128th element of a row, the first ones one more. A bit of `missing`: there is no such column.
     const int own = thread < Slots ? 5 : 4;
@@ -93,7 +93,7 @@ struct walk_kernel {
     for (int j = 0; j < 5; ++j) {
       const std::int64_t from =
           position_in(x - columns.taps / 2 - columns.absent + threads * j + thread, in.width, task.outside.what);
-      column[j] = static_cast<std::uint32_t>(larger(from, std::int64_t(0)) * in.step);
+      column[j] = static_cast<std::uint32_t>(max(from, std::int64_t(0)) * in.step);
       missing |= from < 0 ? 1u << j : 0u;
     }
     In coming[moves ? 1 : ahead][5]{};
@@ -108,7 +108,7 @@ struct walk_kernel {
             else
               simt::copy_async<4>(line + threads * j, from + column[j]);
           }
-        simt::copy_async_batch();
+        simt::copy_async_commit();
       } else {
         for (int j = 0; j < 5; ++j)
           if (j < own) raw[j] = from[column[j]];
@@ -120,7 +120,7 @@ struct walk_kernel {
     std::uint32_t lost = 0;
     const auto look_up = [&] {
       const std::int64_t place = position_in(row + block.lane(), in.height, task.outside.what);
-      offset = larger(place, std::int64_t(0)) * in.pitch;
+      offset = max(place, std::int64_t(0)) * in.pitch;
       lost = block.ballot(place < 0);
     };
     look_up();

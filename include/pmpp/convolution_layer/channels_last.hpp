@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Copies images whose channels cannot be read 16 bytes at a time (channels first, or an odd number of them) to memory
-// where they can: the channels of a pixel in whole words of 16 bytes, with zeros behind the last. Images are read and
+// where they can: the channels of a pixel in whole words of 16 bytes, with zeros after the last. Images are read and
 // written once, tile by tile through shared memory, which takes less time than looking up elements one by one would lose.
 #pragma once
 
@@ -81,11 +81,11 @@ private:
     const int tile_pixels = x.tile_pixels, tile_channels = x.tile_channels, row = tile_pixels + 1;
     const std::int64_t pixel = std::int64_t(rest / x.tiles_across) * tile_pixels,
                        channel = std::int64_t(rest % x.tiles_across) * tile_channels;
-    const int pixels = static_cast<int>(smaller(std::int64_t(tile_pixels), x.pixels - pixel));
-    const int channels = static_cast<int>(smaller(std::int64_t(tile_channels), x.from.channels() - channel));
+    const int pixels = static_cast<int>(min(std::int64_t(tile_pixels), x.pixels - pixel));
+    const int channels = static_cast<int>(min(std::int64_t(tile_channels), x.from.channels() - channel));
     const T* from = x.from.data() + image * x.from.image_stride() + channel * x.from.channel_stride();
     T* to = x.to + (image * x.pixels + pixel) * x.channels + channel;
-    const int words = static_cast<int>(smaller(std::int64_t(tile_channels), x.channels - channel)) / items;
+    const int words = static_cast<int>(min(std::int64_t(tile_channels), x.channels - channel)) / items;
     if constexpr (sizeof(T) <= 4)
       if (x.by_words) return copy_words(block, memory, x, from + pixel, pixels, channels, to, words);
     // Neighbours read what lies next to each other.
@@ -96,7 +96,7 @@ private:
     } else {
       const int p = block.thread() & (tile_pixels - 1), first = block.thread() / tile_pixels,
                 step = threads / tile_pixels;
-      from += offset_of(x, pixel + smaller(p, pixels - 1)) + first * x.from.channel_stride();
+      from += offset_of(x, pixel + min(p, pixels - 1)) + first * x.from.channel_stride();
       const std::int64_t next = step * x.from.channel_stride();
       T value[steps];
       unrolled<steps>([&](int i) {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The tiles of kernel.hpp where sm_90a (H100, H200) has a unit that copies windows: one thread asks for 128 bytes of
-// channels of a tap for all pixels and filters of a tile, and nobody works out addresses or asks what lies in the padding.
-// As soon as all have read a slab, its place is asked to be filled again: all stages but one are on their way at a time.
+// channels of a tap for all pixels and filters of a tile, and no thread works out addresses or tests for the padding.
+// As soon as all have read a k-tile, its place is asked to be filled again: all stages but one are on their way at a time.
 //
 // For floats, and for half and bfloat16 where the output has channels first and few filters, or the layer has groups:
 // what the kernel of convolution_layer/wgmma.hpp does not do. Channels first are written through shared memory, by words of
@@ -34,7 +34,7 @@ struct copied_layer_kernel : layer_kernel<T, TC, A, Epilogue, Tile, true, Type> 
   static_assert(Tile.row_bytes == 128);
 
   struct shared {
-    struct alignas(1024) stage {  // the pattern in which words are exchanged repeats every 1024 bytes
+    struct alignas(1024) stage {  // the swizzle repeats every 1024 bytes
       T pixel[Tile.pixels * depth], filter[Tile.filters * depth];
     } stages[Tile.stages];
     std::int64_t target[Tile.pixels];
@@ -46,7 +46,7 @@ struct copied_layer_kernel : layer_kernel<T, TC, A, Epilogue, Tile, true, Type> 
     layer<T, TC, Epilogue> l;
     layer_windows<false, depth> windows;
     layer_parts parts;
-    int slabs;      ///< of k
+    int k_tiles;    ///< of k
     bool by_words;  ///< 16 bytes of pixels of a filter may be written at once
   };
 
@@ -54,33 +54,33 @@ struct copied_layer_kernel : layer_kernel<T, TC, A, Epilogue, Tile, true, Type> 
   PMPP_HOST_DEVICE void operator()([[maybe_unused]] Block& block, [[maybe_unused]] shared& memory,
                                    [[maybe_unused]] const arguments& x) const {
 #if defined(__CUDA_ARCH_FEAT_SM90_ALL)
-    const typename base::place at(x.l, x.parts, block.index());
-    const int slabs = smaller(x.parts.slabs, x.slabs - at.slab);
-    auto next = x.windows.first_slab(0, static_cast<int>(at.pixel), static_cast<int>(at.filter));
-    const bool speaks = block.thread() == 0;
+    const typename base::coord at(x.l, x.parts, block.index());
+    const int k_tiles = min(x.parts.k_tiles, x.k_tiles - at.k_tile);
+    auto next = x.windows.first_k_tile(0, static_cast<int>(at.pixel), static_cast<int>(at.filter));
+    const bool is_elected = block.thread() == 0;
     const auto fetch = [&](int stage) __attribute__((always_inline)) {
       memory.full[stage].arrive_expecting(sizeof memory.stages[stage]);
       next.copy(x.windows, x.pixels, x.filters, memory.stages[stage].pixel, memory.stages[stage].filter,
                 memory.full[stage]);
       next.advance(x.windows);
     };
-    if (speaks) {
+    if (is_elected) {
       for (int s = 0; s < Tile.stages; ++s) memory.full[s].init(1);
       simt::barriers_visible();
       next.first_channel = static_cast<int>(at.channels);
-      next.skip(x.windows, at.slab);
-      for (int s = 0; s < smaller(Tile.stages, slabs); ++s) fetch(s);
+      next.skip(x.windows, at.k_tile);
+      for (int s = 0; s < min(Tile.stages, k_tiles); ++s) fetch(s);
     }
     note_targets(block, memory, x.l, at.pixel);
     block.sync();
     typename base::sums sum{};
     int stage = 0;
     bool odd = false;
-    for (int s = 0; s < slabs; ++s) {
+    for (int s = 0; s < k_tiles; ++s) {
       memory.full[stage].wait(odd);
-      base::add_slab(block, memory.stages[stage].pixel, memory.stages[stage].filter, sum);
-      block.sync();  // all have read the slab, whose place is taken
-      if (speaks && s + Tile.stages < slabs) fetch(stage);
+      base::add_k_tile(block, memory.stages[stage].pixel, memory.stages[stage].filter, sum);
+      block.sync();  // all have read the k-tile, whose place is taken
+      if (is_elected && s + Tile.stages < k_tiles) fetch(stage);
       if (++stage == Tile.stages) stage = 0, odd = !odd;
     }
     if (x.by_words)
@@ -91,11 +91,11 @@ struct copied_layer_kernel : layer_kernel<T, TC, A, Epilogue, Tile, true, Type> 
   }
 
 private:
-  /// Writes pixels that lie next to each other: through shared memory, where nobody reads slabs any more.
+  /// Writes pixels that lie next to each other: through shared memory, where k-tiles are not read any more.
   template <class Block, class Sums, class Place>
   PMPP_HOST_DEVICE static void write_words(Block& block, shared& memory, const layer<T, TC, Epilogue>& l,
                                            const Place& at, const Sums& sum) {
-    constexpr int items = larger(1, int(16 / sizeof(TC))), row = Tile.pixels + items;
+    constexpr int items = max(1, int(16 / sizeof(TC))), row = Tile.pixels + items;
     static_assert(sizeof(memory.stages) >= Tile.filters * row * sizeof(TC));
     TC* const tile = reinterpret_cast<TC*>(memory.stages);
     unrolled<base::own_m>([&](int i) {
@@ -131,7 +131,7 @@ private:
 /// Whether 16 bytes of pixels of a filter may be written at once, whichever is the first of them.
 template <class T>
 bool writes_words(const channels_view<T>& v) {
-  constexpr std::int64_t items = larger(1, int(16 / sizeof(T)));
+  constexpr std::int64_t items = max(1, int(16 / sizeof(T)));
   const auto whole = [](std::int64_t x) { return x % items == 0; };
   return has_pixel_columns(v) && whole(v.height() * v.width()) && whole(v.channel_stride()) &&
          whole(v.image_stride()) && reinterpret_cast<std::uintptr_t>(v.data()) % 16 == 0;
@@ -144,7 +144,7 @@ bool layer_by_copied_tiles(const P& where, const layer<T, TC, Epilogue>& l, cons
     using kernel = copied_layer_kernel<T, TC, A, Epilogue, Tile, Type>;
     constexpr std::int64_t most = std::int64_t(1) << 30;
     const std::int64_t blocks =
-        parts.tiles * ceil_div(ceil_div(std::int64_t(l.k()), std::int64_t(kernel::depth)), std::int64_t(parts.slabs));
+        parts.tiles * ceil_div(ceil_div(std::int64_t(l.k()), std::int64_t(kernel::depth)), std::int64_t(parts.k_tiles));
     if (l.in.channel_stride() != 1 || l.filters.channel_stride() != 1 || l.group_channels() % kernel::depth != 0 ||
         l.pixels() >= most || l.in.channels() >= most || l.out.channels() >= most || blocks >= most ||
         !wgmma_available<simt::wgmma_probe>(launch_device()))

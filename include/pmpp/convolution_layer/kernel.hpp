@@ -7,11 +7,11 @@
 // elements up in the images, wherever the tap at hand puts them:
 //
 //   1. A block owns a tile of pixels x filters. It notes once where each of its pixels begins in the images.
-//   2. It goes through k slab by slab. A slab of pixels and one of filters go to shared memory, 16 bytes at a time
-//      where channels lie next to each other, and several slabs are on their way at a time. What lies in the padding is
+//   2. It goes through k k-tile by k-tile. A k-tile of pixels and one of filters go to shared memory, 16 bytes at a time
+//      where channels lie next to each other, and several k-tiles are on their way at a time. What lies in the padding is
 //      zero.
 //   3. Half and bfloat16 are multiplied by the tensor cores (simt/mma.hpp), float and double by the ordinary units.
-//   4. Where there are too few tiles, blocks share one: each adds up some slabs, and writes its sums for itself.
+//   4. Where there are too few tiles, blocks share one: each adds up some k-tiles, and writes its sums for itself.
 //   5. Groups of few filters have next to nothing to share: a thread makes a few elements of the output there, of four
 //      filters at a time if channels are whole words.
 #pragma once
@@ -38,12 +38,12 @@ namespace pmpp::inline PMPP_BACKEND {
 struct layer_tile {
   int pixels = 0, filters = 0;   ///< of the output, that a block makes; multiples of 32 for each warp
   int warps_m = 0, warps_n = 0;  ///< that share them
-  int row_bytes = 0;             ///< of k in a slab, for each pixel and filter; a multiple of 32
-  int stages = 0;                ///< slabs in shared memory
+  int row_bytes = 0;             ///< of k in a k-tile, for each pixel and filter; a multiple of 32
+  int stages = 0;                ///< k-tiles in shared memory
   int blocks = 0;                ///< of a multiprocessor
 
   constexpr int threads() const { return warps_m * warps_n * simt::warp_size; }
-  /// Of a block: the slabs, with a word behind rows shorter than 128 bytes, and where pixels are read and written.
+  /// Of a block: the k-tiles, with a word after rows shorter than 128 bytes, and where pixels are read and written.
   constexpr std::size_t shared_bytes() const {
     return std::size_t(stages) * std::size_t(pixels + filters) * std::size_t(row_bytes + (row_bytes == 128 ? 0 : 16)) +
            std::size_t(pixels) * 24;
@@ -113,7 +113,7 @@ struct filter_epilogue {
 };
 
 /// Where the window of a pixel of the output begins: at (y, x) of its image, which may lie in the padding, `offset`
-/// elements behind the first of all images.
+/// elements after the first of all images.
 struct alignas(16) layer_window {
   std::int64_t offset;
   int y, x;
@@ -191,11 +191,11 @@ struct layer_tap {
   }
 };
 
-/// How k is cut up: the blocks of each `tiles` make one part of the sums, of `slabs` slabs, `stride` elements of the
-/// output behind the part before.
+/// How k is cut up: the blocks of each `tiles` make one part of the sums, of `k_tiles` k-tiles, `stride` elements of the
+/// output after the part before.
 struct layer_parts {
   std::int64_t tiles, stride;
-  int slabs;
+  int k_tiles;
 };
 
 /// A tile of pixels x filters. `Vectors`: 16 bytes of channels lie next to each other, at addresses that are multiples
@@ -204,18 +204,18 @@ template <class T, class TC, class A, class Epilogue, layer_tile Tile, bool Vect
 struct layer_kernel {
   static constexpr int threads = Tile.threads(), min_blocks = Tile.blocks;
   static constexpr int word = 16 / sizeof(T);               ///< elements of 16 bytes
-  static constexpr int depth = Tile.row_bytes / sizeof(T);  ///< of a slab along k
+  static constexpr int depth = Tile.row_bytes / sizeof(T);  ///< of a k-tile along k
   static constexpr bool on_tensor_cores = Type != simt::mma_type::none;
   static constexpr int warp_m = Tile.pixels / Tile.warps_m, warp_n = Tile.filters / Tile.warps_n;
   static_assert(warp_m % 32 == 0 && warp_n % 32 == 0 && Tile.row_bytes % 64 == 0 && Tile.stages >= 2);
   static_assert(threads % depth == 0);
 
   // Rows of shared memory. Eight rows that are read at once at the same k meet eight times four banks: words change
-  // places within a row of 128 bytes, or a word is left out behind each row.
+  // places within a row of 128 bytes, or a word is left out after each row.
   static constexpr bool turned = Tile.row_bytes == 128;
   static constexpr int row = turned ? depth : depth + word;
-  PMPP_HOST_DEVICE static int place_in_row(int r, int k) { return turned ? k ^ (r % 8 * word) : k; }
-  PMPP_HOST_DEVICE static int place_of(int r, int k) { return r * row + place_in_row(r, k); }
+  PMPP_HOST_DEVICE static int offset_in_row(int r, int k) { return turned ? k ^ (r % 8 * word) : k; }
+  PMPP_HOST_DEVICE static int offset_of(int r, int k) { return r * row + offset_in_row(r, k); }
 
   using arguments = layer<T, TC, Epilogue>;
 
@@ -228,26 +228,26 @@ struct layer_kernel {
   static_assert(sizeof(shared) == Tile.shared_bytes());
 
   template <class Block>
-  PMPP_HOST_DEVICE void operator()(Block& block, shared& memory, const arguments& l, const layer_tap& slab,
+  PMPP_HOST_DEVICE void operator()(Block& block, shared& memory, const arguments& l, const layer_tap& k_tile,
                                    const layer_parts& parts, std::int64_t first_block) const {
-    const place at(l, parts, first_block + block.index());
+    const coord at(l, parts, first_block + block.index());
     note_windows(block, memory, l, at.pixel);
     block.sync();
     sums sum{};
-    multiply(block, memory, l, slab, at, smaller(at.slab + parts.slabs, ceil_div(l.k(), depth)), sum);
+    multiply(block, memory, l, k_tile, at, min(at.k_tile + parts.k_tiles, ceil_div(l.k(), depth)), sum);
     write(block, memory.target, l, at, sum);
   }
 
 protected:
   /// Of a block.
-  struct place {
+  struct coord {
     std::int64_t pixel, filter;  ///< its first
     int filters;                 ///< how many it has
     std::int64_t channels;       ///< elements from the first channel of an image to the first of its group
     std::int64_t target;         ///< elements of the output before its part of the sums
-    int slab;                    ///< its first
+    int k_tile;                  ///< its first
 
-    PMPP_HOST_DEVICE place(const arguments& l, const layer_parts& parts, std::int64_t number) {
+    PMPP_HOST_DEVICE coord(const arguments& l, const layer_parts& parts, std::int64_t number) {
       const std::int64_t part = number / parts.tiles, across = ceil_div(l.group_filters(), std::int64_t(Tile.filters));
       std::int64_t rest = number % parts.tiles;
       const std::int64_t column = rest % across;
@@ -255,10 +255,10 @@ protected:
       const std::int64_t group = rest % l.groups;
       pixel = rest / l.groups * Tile.pixels;
       filter = group * l.group_filters() + column * Tile.filters;
-      filters = static_cast<int>(smaller(std::int64_t(Tile.filters), l.group_filters() - column * Tile.filters));
+      filters = static_cast<int>(min(std::int64_t(Tile.filters), l.group_filters() - column * Tile.filters));
       channels = group * l.group_channels() * l.in.channel_stride();
       target = part * parts.stride;
-      slab = static_cast<int>(part) * parts.slabs;
+      k_tile = static_cast<int>(part) * parts.k_tiles;
     }
   };
 
@@ -313,9 +313,9 @@ protected:
     return image * l.out.image_stride() + y * l.out.row_stride() + x * l.out.col_stride();
   }
 
-  /// Starts copying the slab that `tap` stands at; `k` is its number along k.
+  /// Starts copying the k-tile that `tap` stands at; `k` is its number along k.
   template <class Block>
-  PMPP_HOST_DEVICE static void fetch(Block& block, shared& memory, const arguments& l, const place& at,
+  PMPP_HOST_DEVICE static void fetch(Block& block, shared& memory, const arguments& l, const coord& at,
                                      const layer_tap& tap, int k, int stage) {
     constexpr int items = Vectors ? word : 1, pieces = depth / items, step = threads / pieces;
     const int column = block.thread() % pieces * items, first = block.thread() / pieces;
@@ -324,21 +324,21 @@ protected:
     const T* in = l.in.data() + at.channels + tap.channel * l.in.channel_stride() + dy * l.in.row_stride() +
                   dx * l.in.col_stride();
     // After eight rows, words change places alike: then a thread's places are one and constants.
-    const auto place = [&](int n) {
-      return step % 8 == 0 ? place_of(first, column) + n * step * row : place_of(first + n * step, column);
+    const auto slot = [&](int n) {
+      return step % 8 == 0 ? offset_of(first, column) + n * step * row : offset_of(first + n * step, column);
     };
     T* pixel = memory.pixel + stage * Tile.pixels * row;
     const layer_window* window = memory.window + first;
     copy<items, Tile.pixels / step>([&](int n, auto copy_piece) {
       const layer_window w = window[n * step];
-      copy_piece(pixel + place(n), in + w.offset, exists & is_inside(l, w, dy, dx));
+      copy_piece(pixel + slot(n), in + w.offset, exists & is_inside(l, w, dy, dx));
     });
     const T* from = l.filters.data() + (at.filter + first) * l.filters.image_stride() + tap.r * l.filters.row_stride() +
                     tap.s * l.filters.col_stride() + tap.channel * l.filters.channel_stride();
     const std::int64_t filter_step = step * l.filters.image_stride();
     T* filter = memory.filter + stage * Tile.filters * row;
     copy<items, Tile.filters / step>([&](int n, auto copy_piece) {
-      copy_piece(filter + place(n), from + n * filter_step, exists & (first + n * step < at.filters));
+      copy_piece(filter + slot(n), from + n * filter_step, exists & (first + n * step < at.filters));
     });
   }
 
@@ -368,32 +368,32 @@ protected:
   }
 
   template <class Block>
-  PMPP_HOST_DEVICE static void multiply(Block& block, shared& memory, const arguments& l, const layer_tap& slab,
-                                        const place& at, int end, sums& sum) {
-    const int slabs = end - at.slab;
-    int k = at.slab * depth + block.thread() % (Vectors ? depth / word : depth) * (Vectors ? word : 1);
+  PMPP_HOST_DEVICE static void multiply(Block& block, shared& memory, const arguments& l, const layer_tap& k_tile,
+                                        const coord& at, int end, sums& sum) {
+    const int k_tiles = end - at.k_tile;
+    int k = at.k_tile * depth + block.thread() % (Vectors ? depth / word : depth) * (Vectors ? word : 1);
     layer_tap tap(l, k);
     const auto fetch_next = [&](int s) {
-      if (s < slabs) {
+      if (s < k_tiles) {
         fetch(block, memory, l, at, tap, k, s % Tile.stages);
         k += depth;
-        tap.advance(l, slab);
+        tap.advance(l, k_tile);
       }
-      simt::copy_async_batch();
+      simt::copy_async_commit();
     };
     for (int s = 0; s < Tile.stages - 1; ++s) fetch_next(s);
-    for (int s = 0; s < slabs; ++s) {
+    for (int s = 0; s < k_tiles; ++s) {
       simt::copy_async_wait<Tile.stages - 2>();
-      block.sync();  // the slab is there, and all have done with the one before, whose place is taken next
+      block.sync();  // the k-tile is there, and all have done with the one before, whose place is taken next
       fetch_next(s + Tile.stages - 1);
       const T* pixel = memory.pixel + s % Tile.stages * Tile.pixels * row;
       const T* filter = memory.filter + s % Tile.stages * Tile.filters * row;
-      add_slab(block, pixel, filter, sum);
+      add_k_tile(block, pixel, filter, sum);
     }
   }
 
   template <class Block>
-  PMPP_HOST_DEVICE static void add_slab(Block& block, const T* pixel, const T* filter, sums& sum) {
+  PMPP_HOST_DEVICE static void add_k_tile(Block& block, const T* pixel, const T* filter, sums& sum) {
     if constexpr (on_tensor_cores)
       add_small_products(block, pixel, filter, sum);
     else
@@ -412,7 +412,7 @@ protected:
     filter += j0 * row;
     for (int k = 0; k < depth; k += word) {
       words a[own_m], b[own_n];
-      const int in_a = place_in_row(i0, k), in_b[2] = {place_in_row(j0, k), place_in_row(j0 + 1, k)};
+      const int in_a = offset_in_row(i0, k), in_b[2] = {offset_in_row(j0, k), offset_in_row(j0 + 1, k)};
       unrolled<own_m>([&](int i) { a[i] = *reinterpret_cast<const words*>(pixel + in_a + i * 8 * row); });
       unrolled<own_n>(
           [&](int j) { b[j] = *reinterpret_cast<const words*>(filter + in_b[j % 2] + (j / 2 * 8 + j % 2) * row); });
@@ -434,7 +434,7 @@ protected:
     pixel += (block.warp() / Tile.warps_n * warp_m + 8 * second + r) * row;
     filter += (block.warp() % Tile.warps_n * warp_n + 8 * third + r) * row;
     unrolled<depth / 16>([&](int unit) {
-      const int in_a = place_in_row(r, 16 * unit + 8 * third), in_b = place_in_row(r, 16 * unit + 8 * second);
+      const int in_a = offset_in_row(r, 16 * unit + 8 * third), in_b = offset_in_row(r, 16 * unit + 8 * second);
       std::uint32_t b[warp_n / 16][4];
       unrolled<warp_n / 16>([&](int j) { simt::load_matrices<false>(block, b[j], filter + in_b + 16 * j * row); });
       unrolled<warp_m / 16>([&](int i) {
@@ -449,7 +449,7 @@ protected:
   }
 
   template <class Block>
-  PMPP_HOST_DEVICE static void write(Block& block, const std::int64_t* targets, const arguments& l, const place& at,
+  PMPP_HOST_DEVICE static void write(Block& block, const std::int64_t* targets, const arguments& l, const coord& at,
                                      const sums& sum) {
     unrolled<own_m>([&](int i) {
       const std::int64_t target = targets[row_of(block, i)];
@@ -507,7 +507,7 @@ private:
       if (a.along_x) part = rest % all_parts, rest /= all_parts;
       const auto image = static_cast<std::int64_t>(rest), row = static_cast<std::int64_t>(y),
                  x = static_cast<std::int64_t>(pixel), group = static_cast<std::int64_t>(part / parts);
-      const int first = static_cast<int>(part % parts) * filters, own = smaller(a.group_filters - first, filters);
+      const int first = static_cast<int>(part % parts) * filters, own = min(a.group_filters - first, filters);
       const std::int64_t filter = group * a.group_filters + first;
       A sum[filters][pixels] = {};
       detail::add_windows(l, window_of(l, image, row, x), group, filter, own, sum);

@@ -5,7 +5,7 @@
 //
 //   A thread makes a strip of the output: a few pixels of a row, of one filter or a few next to each other, and many rows.
 //   It goes down the rows of the input under the strip. A row, in registers, meets all the taps of all the results that
-//   it reaches, and the row behind it is on its way meanwhile:
+//   it reaches, and the row after it is on its way meanwhile:
 //
 //      row i times row i - h * stride of the taps adds to row h of the strip
 //
@@ -88,7 +88,7 @@ private:
   }
 
   // A row of the input is read piece by piece: a pixel of each of the filters, or several pixels, of which the first piece
-  // has `margin` that nobody needs.
+  // has `margin` that are not needed.
   static constexpr int items = words ? Strip.items : filters;
   static constexpr int margin = words ? round_up(Taps / 2, items) - Taps / 2 : 0;
   static constexpr int pieces = words ? ceil_div(margin + width, items) : width;
@@ -103,7 +103,7 @@ private:
   PMPP_HOST_DEVICE static void make(const arguments& x, const position& at) {
     const layer<T, TC, Epilogue>& l = x.l;
     const layer_window window = detail::window_of(l, at.image, at.y, at.x);
-    const int rows = static_cast<int>(smaller(std::int64_t(x.rows), l.out.height() - at.y));
+    const int rows = static_cast<int>(min(std::int64_t(x.rows), l.out.height() - at.y));
     const int last = (rows - 1) * Stride + Taps - 1;  // row of the input
     const int step = words ? items : x.in_step;
     bool inside[pieces];

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Layers of half and bfloat16 on the tensor cores of sm_90a (H100, H200): the kernel of gemm/wgmma.hpp, in which the copy
-// unit looks up the windows of a tile of pixels: a slab of k is one tap and 128 bytes of channels.
+// unit looks up the windows of a tile of pixels: a k-tile of k is one tap and 128 bytes of channels.
 //
 // Channels last: pixels are rows of the output, of all images. Channels first: filters are, and pixels of an image are
 // columns. A 1 x 1 layer of channels first is a product of matrices as it is.
@@ -37,7 +37,7 @@ struct layer_windows {
 
 #if defined(__CUDA_ARCH_FEAT_SM90_ALL)
   /// One tap and `Depth` channels, for the windows of a tile from (image, y, x) on, and for its filters.
-  struct slab {
+  struct k_tile {
     int image, y, x, filter;
     int first_channel = 0;  ///< of the images
     int channel = 0, s = 0, r = 0, tap = 0;
@@ -48,7 +48,7 @@ struct layer_windows {
                          s * l.dilation_x, r * l.dilation_y);
       simt::copy_tile(Exchanged ? to_a : to_b, Exchanged ? a : b, done, channel, filter, tap);
     }
-    /// Moves on by `count` slabs from the first.
+    /// Moves on by `count` k-tiles from the first.
     __device__ void skip(const layer_windows& l, int count) {
       const int of_tap = ceil_div(l.channels, Depth);
       channel = count % of_tap * Depth, tap = count / of_tap;
@@ -62,7 +62,7 @@ struct layer_windows {
     }
   };
 
-  __device__ slab first_slab(int image, int row, int col) const {
+  __device__ k_tile first_k_tile(int image, int row, int col) const {
     const int pixel = Exchanged ? col : row, line = pixel / width;
     return {image + line / height, line % height * stride_y - padding_y, pixel % width * stride_x - padding_x,
             Exchanged ? row : col};
@@ -88,7 +88,7 @@ gemm_target<TC> product_target(const layer<T, TC, Epilogue>& l, bool exchanged) 
   return {l.out.data(), l.pixels(), filters, pixel_stride(l.out), 1, 0};
 }
 
-/// Describes images and filters to the copy unit, for tiles of so many pixels and filters; false if it cannot read them.
+/// Describes images and filters to TMA, for tiles of this many pixels and filters; false if it cannot read them.
 template <class T, class TC, class Epilogue>
 bool describe_layer(simt::tile_map& images, simt::tile_map& filters, const layer<T, TC, Epilogue>& l, int tile_pixels,
                     int tile_filters) {
@@ -124,7 +124,7 @@ Windows windows_of(const layer<T, TC, Epilogue>& l) {
           l.dilation_x};
 }
 
-/// Starts a layer with a given tile; false, and nothing has happened, if the copy unit cannot read images or filters.
+/// Starts a layer with a given tile; false, and nothing has happened, if TMA cannot read images or filters.
 template <wgmma_tile Tile, bool Exchanged, class T, class TC, class Epilogue>
 bool layer_by_wgmma_tile(const device_policy& where, const layer<T, TC, Epilogue>& l) {
   const auto epilogue = product_epilogue(l.epilogue);
@@ -142,13 +142,13 @@ bool layer_by_wgmma_tile(const device_policy& where, const layer<T, TC, Epilogue
   x.tiles_n = ceil_div(x.c.cols, std::int64_t(kernel::n));
   x.tiles = x.tiles_m * x.tiles_n * batch;
   x.splits = 1;
-  x.split_slabs = static_cast<int>(x.k / kernel::depth);
+  x.split_k_tiles = static_cast<int>(x.k / kernel::depth);
   x.result = {1, 0, epilogue, Exchanged};
   x.down = false;
-  x.wide = x.c.cols * sizeof(TC) % 16 == 0 &&  // the copy unit writes whole words
-           simt::describe_tiles(x.to, x.c.data, x.c.cols, x.c.rows, x.c.row_stride, batch, x.c.batch_stride, 64);
+  x.c_by_tma = x.c.cols * sizeof(TC) % 16 == 0 &&  // TMA writes whole words
+               simt::describe_tiles(x.to, x.c.data, x.c.cols, x.c.rows, x.c.row_stride, batch, x.c.batch_stride, 64);
   x.windows = windows_of<layer_windows<Exchanged>>(l);
-  launch(where, smaller(x.tiles, std::int64_t(processor_count(where))), kernel{}, x);
+  launch(where, min(x.tiles, std::int64_t(processor_count(where))), kernel{}, x);
   return true;
 }
 
@@ -191,14 +191,14 @@ bool layer_by_wgmma(const P& where, const layer<T, TC, Epilogue>& l) {
     // What mma.sync takes with k in parts for all multiprocessors, which this path does not do.
     const machine& on = machine_of(where);
     const double others = 9000 + double(l.pixels()) * double(l.out.channels()) * l.k() / (on.multiprocessors * 300.0);
-    const std::int64_t slabs = l.k() / l.in.channels() * ceil_div(l.in.channels(), std::int64_t(64));
+    const std::int64_t k_tiles = l.k() / l.in.channels() * ceil_div(l.in.channels(), std::int64_t(64));
     const gemm_target<TC> c = product_target(l, columns);
     const auto clocks = [&](const wgmma_tile& tile) {
-      return wgmma_clocks(tile, c.rows, c.cols, slabs, columns ? l.out.images() : 1, on);
+      return wgmma_clocks(tile, c.rows, c.cols, k_tiles, columns ? l.out.images() : 1, on);
     };
     constexpr wgmma_tile wide = wgmma_tiles[1], narrow = wgmma_tiles[3];
     const double of_wide = clocks(wide), of_narrow = clocks(narrow);
-    if (smaller(of_wide, of_narrow) > others) return false;
+    if (min(of_wide, of_narrow) > others) return false;
     if (products) return layer_by_products<wide>(where, l);
     if (columns) return l.out.channels() > 64 && layer_by_wgmma_tile<wide, true>(where, l);
     return of_wide < of_narrow ? layer_by_wgmma_tile<wide, false>(where, l)

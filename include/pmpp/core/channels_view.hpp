@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// channels_view<T>: a batch of images of several channels that somebody else owns, by any four strides.
+// channels_view<T>: a batch of images of several channels that it does not own, by any four strides.
 //
 //   nhwc(data, images, height, width, channels)    the channels of a pixel lie next to each other
 //   nchw(data, images, channels, height, width)    the pixels of a channel do
@@ -18,7 +18,7 @@
 
 namespace pmpp::inline PMPP_BACKEND {
 
-/// A batch of images in memory owned by somebody else. Strides are in elements; none may be negative.
+/// A batch of images in memory that the view does not own. Strides are in elements; none may be negative.
 template <class T>
 class channels_view {
 public:

@@ -27,7 +27,7 @@ PMPP_HOST_DEVICE constexpr Index co_rank(Index diagonal, const A& a, std::type_i
                                          std::type_identity_t<Index> b_count, const Comp& comp) {
   static_assert(std::is_signed_v<Index>, "pmpp::co_rank: count in a signed integer type");
   Index low = diagonal > b_count ? diagonal - b_count : 0;
-  Index high = smaller(diagonal, a_count);
+  Index high = min(diagonal, a_count);
   while (low < high) {
     const Index middle = low + static_cast<Index>(static_cast<std::make_unsigned_t<Index>>(high - low) / 2);
     if (comp(b[diagonal - 1 - middle], a[middle]))

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// csr_view<T, I>: a sparse matrix in compressed sparse rows, in memory that somebody else owns.
+// csr_view<T, I>: a sparse matrix in compressed sparse rows, in memory that it does not own.
 //
 //   columns[offsets[i] .. offsets[i + 1])   the columns of the nonzeros of row i
 //   values [offsets[i] .. offsets[i + 1])   their values

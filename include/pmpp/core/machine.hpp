@@ -43,18 +43,18 @@ struct machine {
     constexpr std::size_t reserved = 1024;  // by CUDA, for each block
     const int by_threads = threads_per_multiprocessor / threads,
               by_shared = static_cast<int>(std::size_t(shared_per_multiprocessor) / (shared_bytes + reserved));
-    return larger(1, smaller(smaller(min_blocks, blocks_per_multiprocessor), smaller(by_threads, by_shared)));
+    return max(1, min(min(min_blocks, blocks_per_multiprocessor), min(by_threads, by_shared)));
   }
 
-  /// Clocks of a multiprocessor in so many seconds.
+  /// Clocks of a multiprocessor in this many seconds.
   constexpr double clocks_of(double seconds) const { return seconds * clock; }
 
-  /// Clusters and the copy unit (TMA).
+  /// Clusters and TMA (the tensor memory accelerator).
   constexpr bool has_tma() const { return architecture >= 90; }
   /// Fused multiply-adds of floats, of doubles, on ordinary units in a clock of a multiprocessor.
   constexpr int float_rate() const { return architecture == 80 ? 64 : 128; }
   constexpr int double_rate() const { return architecture == 80 || architecture == 90 || architecture == 100 ? 64 : 2; }
-  /// The same on tensor cores by mma.sync, of factors of so many bytes, with sums of 4 (of doubles 8).
+  /// The same on tensor cores by mma.sync, of factors of this many bytes, with sums of 4 (of doubles 8).
   constexpr int tensor_rate(std::size_t bytes) const {
     if (bytes == 8) return architecture == 90 ? 128 : double_rate();
     return (double_rate() > 2 ? 2048 : 512) / static_cast<int>(bytes);

@@ -60,11 +60,11 @@ PMPP_HOST_DEVICE constexpr const void* bytes_of(const T& object) {
 
 /// min and max for kernels: std::min and std::max are host functions to nvcc.
 template <class T>
-PMPP_HOST_DEVICE constexpr T smaller(T a, T b) {
+PMPP_HOST_DEVICE constexpr T min(T a, T b) {
   return b < a ? b : a;
 }
 template <class T>
-PMPP_HOST_DEVICE constexpr T larger(T a, T b) {
+PMPP_HOST_DEVICE constexpr T max(T a, T b) {
   return a < b ? b : a;
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// matrix_view<T>: rows x cols elements that somebody else owns. Row-major by default, strides in elements.
+// matrix_view<T>: rows x cols elements that it does not own. Row-major by default, strides in elements.
 //
 //   pmpp::matrix_view<float> a{data, rows, cols};              // element (i, j) is data[i * cols + j]
 //   pmpp::matrix_view<const float> b{data, rows, cols, pitch}; // data[i * pitch + j]
@@ -43,7 +43,7 @@ concept matrix_like = requires(const M& m) {
 
 }  // namespace detail
 
-/// A matrix in memory owned by somebody else; element (i, j) lies at data()[i * row_stride() + j * col_stride()].
+/// A matrix in memory that the view does not own; element (i, j) lies at data()[i * row_stride() + j * col_stride()].
 template <class T>
 class matrix_view {
 public:

@@ -23,8 +23,8 @@ struct memory_of_view {
     const std::int64_t rows = v.rows() > 1 ? v.row_stride() : 0, cols = v.cols() > 1 ? v.col_stride() : 0;
     const std::int64_t y = (v.rows() - 1) * rows, x = (v.cols() - 1) * cols, zero = 0;
     const auto size = static_cast<std::int64_t>(sizeof(T));
-    begin = reinterpret_cast<std::uintptr_t>(v.data() + smaller(y, zero) + smaller(x, zero));
-    end = reinterpret_cast<std::uintptr_t>(v.data() + larger(y, zero) + larger(x, zero) + 1);
+    begin = reinterpret_cast<std::uintptr_t>(v.data() + min(y, zero) + min(x, zero));
+    end = reinterpret_cast<std::uintptr_t>(v.data() + max(y, zero) + max(x, zero) + 1);
     const bool along_cols = cols == 1 || (cols == 0 && rows != 1);
     row = (along_cols ? v.cols() : v.rows()) * size;
     pitch = (along_cols ? rows : cols) * size;

@@ -198,7 +198,7 @@ void check_apart(const char* function, const char* argument, const Out& out, std
       require((InPlace && from == to) || in_end <= to || to + static_cast<std::uintptr_t>(m) * sizeof(*q) <= from, [&] {
         return std::string("pmpp::") + function + ": " + argument + " overlaps an input: " + std::to_string(m) +
                " elements, which begin " + std::to_string(static_cast<std::int64_t>(to - from)) +
-               " bytes behind the first of " + std::to_string(in.count.bound);
+               " bytes after the first of " + std::to_string(in.count.bound);
       });
     });
   });

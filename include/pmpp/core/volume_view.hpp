@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// volume_view<T>: depth x height x width elements that somebody else owns, x fastest; strides in elements.
+// volume_view<T>: depth x height x width elements that it does not own, x fastest; strides in elements.
 //
 //   pmpp::volume_view<float> v{data, depth, height, width};    // element (z, y, x) is data[(z * height + y) * width +
 //   x] v.slice(z)                                                 // one plane, as a matrix_view
@@ -19,7 +19,7 @@
 
 namespace pmpp::inline PMPP_BACKEND {
 
-/// A volume in memory owned by somebody else; (z, y, x) lies at data()[z * slice_stride() + y * row_stride() + x].
+/// A volume in memory that the view does not own; (z, y, x) lies at data()[z * slice_stride() + y * row_stride() + x].
 template <class T>
 class volume_view {
 public:

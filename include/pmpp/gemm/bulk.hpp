@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Large products of floats on the ordinary units of sm_90a (H100, H200), where the copy unit brings A and B.
+// Large products of floats on the ordinary units of sm_90a (H100, H200), where TMA brings A and B.
 //
 //   1. A block works out a tile of C, as in gemm/simt.hpp. Two run on a multiprocessor at a time. Tiles that do not fill
-//      the last round are one row of slabs, of which as many blocks as run at a time multiply an equal share each: the end
+//      the last round are one row of k-tiles, of which as many blocks as run at a time multiply an equal share each: the end
 //      of a tile and the beginning of the next. A second launch adds up what they have of each tile, in order: the same
 //      bits on every run.
-//   2. A block has four warps that multiply, and one thread beside them that asks the copy unit for slabs of A and B,
-//      several ahead. Slabs change hands by barriers: `full` when the bytes are there, `empty` when all warps have read
-//      them. That is a few instructions of a warp for each slab, where copies by all threads take 70 for 1024 products.
-//   3. The copy unit writes zeros where a tile leaves the matrix: the loop over k has no cases.
+//   2. A block has four warps that multiply, and one thread beside them that asks TMA for k-tiles of A and B,
+//      several ahead. K-tiles change hands by barriers: `full` when the bytes are there, `empty` when all warps have read
+//      them. That is a few instructions of a warp for each k-tile, where copies by all threads take 70 for 1024 products.
+//   3. TMA writes zeros where a tile leaves the matrix: the loop over k has no cases.
 //   4. Both operands lie along m and n; others are copied first (gemm/repack.hpp).
 //
 // (PTX ISA, cp.async.bulk.tensor; Osama et al., 2023, for shares of what is left over.)
@@ -39,23 +39,23 @@ namespace pmpp::inline PMPP_BACKEND::detail {
 template <class TC, class S, class Epilogue>
 struct gemm_bulk_arguments : gemm_arguments<float, float, TC, float, S, Epilogue> {
   simt::tile_map a_map, b_map;
-  int slabs, share;  ///< of a tile; of a block, among those of the tiles that are not whole
+  int k_tiles, share;  ///< of a tile; of a block, among those of the tiles that are not whole
 
   /// Of tile t of those that are not whole: how many blocks have sums of it, and where those of the first are, in units of
   /// a tile. No two tiles have two blocks in common: the sums of block b are number t + b.
   PMPP_HOST_DEVICE std::int64_t parts(std::int64_t t) const {
-    return ((t + 1) * slabs - 1) / share - t * slabs / share + 1;
+    return ((t + 1) * k_tiles - 1) / share - t * k_tiles / share + 1;
   }
-  PMPP_HOST_DEVICE std::int64_t first_part(std::int64_t t) const { return t + t * slabs / share; }
+  PMPP_HOST_DEVICE std::int64_t first_part(std::int64_t t) const { return t + t * k_tiles / share; }
 };
 
 template <class TC, class S, class Epilogue, gemm_tile Tile>
 struct gemm_bulk_kernel
-    : private gemm_kernel<float, float, TC, float, S, Epilogue, Tile, slab_copy::bulk, slab_copy::bulk> {
-  using base = gemm_kernel<float, float, TC, float, S, Epilogue, Tile, slab_copy::bulk, slab_copy::bulk>;
+    : private gemm_kernel<float, float, TC, float, S, Epilogue, Tile, k_tile_copy::bulk, k_tile_copy::bulk> {
+  using base = gemm_kernel<float, float, TC, float, S, Epilogue, Tile, k_tile_copy::bulk, k_tile_copy::bulk>;
   using arguments = gemm_bulk_arguments<TC, S, Epilogue>;
   using base::min_blocks, base::word;
-  using typename base::operands, typename base::thread_place;
+  using typename base::operands, typename base::thread_coord;
 
   // The asking thread has a warpgroup to itself, which leaves its registers to the other: of two blocks of 2 x 128 threads
   // each has 128. Were it one of those that multiply, others would wait for its warp.
@@ -73,10 +73,10 @@ struct gemm_bulk_kernel
     if (block.thread() == 0) simt::prepare_stages(memory.full, memory.empty, multiplying / simt::warp_size);
     block.sync();
     if (block.thread() >= multiplying) {
-      simt::keep_registers<few_registers>();
-      if (block.thread() == multiplying) ask(block, memory, x);
+      simt::release_registers<few_registers>();
+      if (block.thread() == multiplying) produce(block, memory, x);
     } else {
-      simt::take_registers<many_registers>();
+      simt::acquire_registers<many_registers>();
       multiply(block, memory, x);
     }
 #endif
@@ -84,43 +84,43 @@ struct gemm_bulk_kernel
 
 private:
 #if defined(__CUDA_ARCH_FEAT_SM90_ALL)
-  struct place : tile_place<Tile>, thread_place {
-    __device__ place(const arguments& x, int tile, const thread_place& own)
-        : tile_place<Tile>(x, tile), thread_place(own) {}
+  struct coord : tile_coord<Tile>, thread_coord {
+    __device__ coord(const arguments& x, int tile, const thread_coord& own)
+        : tile_coord<Tile>(x, tile), thread_coord(own) {}
   };
 
-  /// A tile, and which of its slabs a block multiplies.
+  /// A tile, and which of its k-tiles a block multiplies.
   struct piece {
-    int tile, first, slabs;
+    int tile, first, k_tiles;
 
-    /// Piece 0 or 1 of the block. It has no slabs if there are not so many.
+    /// Piece 0 or 1 of the block. It has no k-tiles if there are not so many.
     template <class Block>
     __device__ piece(Block& block, const arguments& x, int i) {
       const int whole = static_cast<int>(x.whole), index = static_cast<int>(block.index()) - whole;
       if (index < 0) {
-        tile = whole + index, first = 0, slabs = i == 0 ? x.slabs : 0;
+        tile = whole + index, first = 0, k_tiles = i == 0 ? x.k_tiles : 0;
       } else {
-        const int begin = index * x.share, end = smaller(begin + x.share, static_cast<int>(x.split_tiles()) * x.slabs);
-        const int own = begin / x.slabs + i, at = begin - own * x.slabs;
-        tile = whole + own, first = larger(at, 0), slabs = smaller(end - begin + at, x.slabs) - first;
+        const int begin = index * x.share, end = min(begin + x.share, static_cast<int>(x.split_tiles()) * x.k_tiles);
+        const int own = begin / x.k_tiles + i, at = begin - own * x.k_tiles;
+        tile = whole + own, first = max(at, 0), k_tiles = min(end - begin + at, x.k_tiles) - first;
       }
     }
   };
 
   using position = simt::stage_position<Tile.stages>;
 
-  /// Asks for the slabs of the block, one after another.
+  /// Asks for the k-tiles of the block, one after another.
   template <class Block>
-  __device__ static void ask(Block& block, shared& memory, const arguments& x) {
+  __device__ static void produce(Block& block, shared& memory, const arguments& x) {
     position next;
     for (int i = 0; i < 2; ++i) {
       const piece at(block, x, i);
-      if (at.slabs <= 0) return;
-      const tile_place<Tile> tile(x, at.tile);
+      if (at.k_tiles <= 0) return;
+      const tile_coord<Tile> tile(x, at.tile);
       const int row = static_cast<int>(tile.row), col = static_cast<int>(tile.col),
                 batch = static_cast<int>(tile.batch), batch_a = x.a.batch_stride != 0 ? batch : 0,
                 batch_b = x.b.batch_stride != 0 ? batch : 0;
-      for (int s = at.first; s < at.first + at.slabs; ++s, next.advance()) {
+      for (int s = at.first; s < at.first + at.k_tiles; ++s, next.advance()) {
         auto& full = memory.full[next.stage];
         memory.empty[next.stage].wait(!next.odd);  // the first round has nothing to wait for
         full.arrive_expecting((Tile.m + Tile.n) * Tile.k * static_cast<int>(sizeof(float)));
@@ -132,28 +132,28 @@ private:
 
   template <class Block>
   __device__ static void multiply(Block& block, shared& memory, const arguments& x) {
-    const thread_place own(block);
+    const thread_coord own(block);
     piece at(block, x, 0), next(block, x, 1);
-    if (at.slabs <= 0) return;
+    if (at.k_tiles <= 0) return;
     operands now[2] = {};
     int row = 0;     // of shared memory, for this k
     int last = 0;    // the stage that was read before this one
-    position after;  // the stage that is read behind this one
+    position after;  // the stage that is read after this one
     after.advance();
     memory.full[0].wait(false);
     base::load(memory, own, 0, now[0]);
-    for (bool second = false; at.slabs > 0; second = true) {
+    for (bool second = false; at.k_tiles > 0; second = true) {
       float sum[Tile.thread_m][Tile.thread_n] = {};
 #pragma unroll 1
-      for (int s = 0; s < at.slabs; ++s) {
+      for (int s = 0; s < at.k_tiles; ++s) {
         if (second || s > 0) {
           block.sync_warp();
           if (block.lane() == 0) memory.empty[last].arrive();
           last = last + 1 < Tile.stages ? last + 1 : 0;
         }
-        // The next slab has to be there too: its first k is loaded while this one's last is multiplied. (Behind the last
-        // of all, what is loaded is not used, and nobody writes there.)
-        if (s + 1 < at.slabs || next.slabs > 0) memory.full[after.stage].wait(after.odd);
+        // The next k-tile has to be there too: its first k is loaded while this one's last is multiplied. (After the last
+        // of all, what is loaded is not used, and nothing is written there.)
+        if (s + 1 < at.k_tiles || next.k_tiles > 0) memory.full[after.stage].wait(after.odd);
         after.advance();
 #pragma unroll 1
         for (int q = 0; q < Tile.k; q += Tile.unrolled_k) {
@@ -166,16 +166,16 @@ private:
         }
       }
       if (at.tile < x.whole)
-        base::write(x, place(x, at.tile, own), sum);
+        base::write(x, coord(x, at.tile, own), sum);
       else
         write_part(x, at.tile - x.whole + (block.index() - x.whole), own, sum);
       at = next;
-      next.slabs = 0;
+      next.k_tiles = 0;
     }
   }
 
   /// Leaves sums of a share of a tile to the second launch.
-  __device__ static void write_part(const arguments& x, std::int64_t part, const thread_place& own,
+  __device__ static void write_part(const arguments& x, std::int64_t part, const thread_coord& own,
                                     const float (&sum)[Tile.thread_m][Tile.thread_n]) {
     float* const to = x.partials + part * (Tile.m * Tile.n) + own.thread_row * Tile.n + own.thread_col;
     unrolled<Tile.thread_m>([&](int i) {
@@ -189,7 +189,7 @@ private:
 #endif
 };
 
-/// Whether the current device has the copy unit, and code for it. (A template, as wgmma_available.)
+/// Whether the current device has TMA, and code for it. (A template, as wgmma_available.)
 template <class Probe = simt::wgmma_probe>
 bool copy_unit_available() {
   return wgmma_available<Probe>(launch_device());
@@ -203,20 +203,20 @@ bool gemm_by_bulk(const P& where, const gemm_problem<float, float, TC, S, Epilog
   constexpr std::int64_t most = std::int64_t(1) << 30;
   const std::int64_t tiles_m = ceil_div(x.c.rows, std::int64_t(Tile.m)),
                      tiles_n = ceil_div(x.c.cols, std::int64_t(Tile.n)), tiles = tiles_m * tiles_n * x.batch,
-                     slabs = ceil_div(x.k, std::int64_t(Tile.k)),
+                     k_tiles = ceil_div(x.k, std::int64_t(Tile.k)),
                      blocks = std::int64_t(processor_count(where)) * Tile.blocks;  // that run at a time
-  // What is left behind the last full round takes a round too, unless it is shared: worth it if that saves more clocks of
+  // What is left after the last full round takes a round too, unless it is shared: worth it if that saves more clocks of
   // each block than the second launch takes, and reading and writing the parts.
   constexpr double clocks_of_k = 1.17 * Tile.m * Tile.n * Tile.blocks / 128, second_launch = 30000;  // of sm_90
   const double saved = double(blocks - tiles % blocks) / double(blocks) * clocks_of_k * double(x.k);
   const std::int64_t rest = tiles % blocks > 0 && saved > second_launch ? tiles % blocks : 0, whole = tiles - rest;
-  if (x.k == 0 || tiles * slabs >= most || x.a.stride != 1 || x.b.stride != 1) return false;
+  if (x.k == 0 || tiles * k_tiles >= most || x.a.stride != 1 || x.b.stride != 1) return false;
   typename kernel::arguments y{{x.a, x.b, x.c, x.k, x.batch, tiles_m, tiles_n, whole, 1, x.k, nullptr, 0, x.result,
                                 x.c.is_written_by(kernel::word), 1},
                                {},
                                {},
-                               static_cast<int>(slabs),
-                               static_cast<int>(larger<std::int64_t>(1, ceil_div(rest * slabs, blocks)))};
+                               static_cast<int>(k_tiles),
+                               static_cast<int>(max<std::int64_t>(1, ceil_div(rest * k_tiles, blocks)))};
   const auto describe = [&]<int Width>(simt::tile_map& map, const gemm_operand<float>& operand,
                                        std::integral_constant<int, Width>) {
     return simt::describe_tiles<float, Width>(map, operand.data, operand.extent, x.k, operand.k_stride, x.batch,

@@ -125,13 +125,13 @@ host_tile<A> host_tile_for() {
   }
 }
 
-/// Copies elements [first, first + count) x [k_first, k_first + depth) into panels of `width`, zeros behind the last.
+/// Copies elements [first, first + count) x [k_first, k_first + depth) into panels of `width`, zeros after the last.
 template <class A, class T>
 void pack(const gemm_operand<T>& x, std::int64_t batch, std::int64_t first, std::int64_t count, std::int64_t k_first,
           std::int64_t depth, int width, A* to) {
   for (std::int64_t i = 0; i < count; i += width) {
     const T* from = x.data + batch * x.batch_stride + (first + i) * x.stride + k_first * x.k_stride;
-    const auto there = static_cast<int>(smaller(std::int64_t(width), count - i));
+    const auto there = static_cast<int>(min(std::int64_t(width), count - i));
     for (std::int64_t p = 0; p < depth; ++p, from += x.k_stride, to += width) {
       if (x.stride == 1)
         for (int e = 0; e < there; ++e) to[e] = static_cast<A>(from[e]);
@@ -151,37 +151,36 @@ void gemm_on_cores(const host_policy& where, const gemm_problem<TA, TB, TC, S, E
   const std::int64_t m = x.c.rows, n = x.c.cols;
   const double worth = double(m) * double(n) * double(x.k) / grain;
   const std::int64_t threads =
-      larger(std::int64_t(1), static_cast<std::int64_t>(smaller(worth, double(host_loop::thread_count(where)))));
-  const std::int64_t rows = smaller(most_rows, round_up(ceil_div(m, threads), std::int64_t(tile.rows)));
+      max(std::int64_t(1), static_cast<std::int64_t>(min(worth, double(host_loop::thread_count(where)))));
+  const std::int64_t rows = min(most_rows, round_up(ceil_div(m, threads), std::int64_t(tile.rows)));
   const std::int64_t row_blocks = ceil_div(m, rows);
   // A few rows: each thread gets a part of the columns.
   const std::int64_t parts = row_blocks < threads ? ceil_div(threads, row_blocks) : 1;
-  const std::int64_t width = round_up(smaller(n, most_cols), std::int64_t(tile.cols));
-  const packed_memory<A> packed_b(larger(x.k, std::int64_t(1)) * width);
+  const std::int64_t width = round_up(min(n, most_cols), std::int64_t(tile.cols));
+  const packed_memory<A> packed_b(max(x.k, std::int64_t(1)) * width);
   const host_policy team{static_cast<int>(threads)};
   for (std::int64_t batch = 0; batch < x.batch; ++batch)
     for (std::int64_t col = 0; col < n; col += most_cols) {
-      const std::int64_t count = smaller(most_cols, n - col), length = round_up(count, std::int64_t(tile.cols));
-      // Panels of one block of k lie behind those of the block before.
+      const std::int64_t count = min(most_cols, n - col), length = round_up(count, std::int64_t(tile.cols));
+      // Panels of one block of k lie after those of the block before.
       const std::int64_t pieces = ceil_div(count, piece);
       host_loop::parallel_for(team, ceil_div(x.k, depth) * pieces, [&](std::int64_t t) {
-        const std::int64_t k = t / pieces * depth, j = t % pieces * piece, deep = smaller(depth, x.k - k);
-        pack(x.b, batch, col + j, smaller(piece, count - j), k, deep, tile.cols,
-             packed_b.data() + k * length + j * deep);
+        const std::int64_t k = t / pieces * depth, j = t % pieces * piece, deep = min(depth, x.k - k);
+        pack(x.b, batch, col + j, min(piece, count - j), k, deep, tile.cols, packed_b.data() + k * length + j * deep);
       });
       const std::int64_t part = round_up(ceil_div(length, parts), std::int64_t(tile.cols));
-      const std::int64_t tasks = row_blocks * ceil_div(length, part), workers = smaller(threads, tasks);
+      const std::int64_t tasks = row_blocks * ceil_div(length, part), workers = min(threads, tasks);
       std::int64_t claimed = 0;
       host_loop::parallel_parts(team, workers, [&](std::int64_t) {
         std::int64_t task = __atomic_fetch_add(&claimed, 1, __ATOMIC_RELAXED);
         if (task >= tasks) return;
         const packed_memory<A> packed_a(rows * depth), sums(rows * part);
         for (; task < tasks; task = __atomic_fetch_add(&claimed, 1, __ATOMIC_RELAXED)) {
-          const std::int64_t row = task % row_blocks * rows, high = smaller(rows, m - row);
-          const std::int64_t from = task / row_blocks * part, wide = smaller(part, length - from);
+          const std::int64_t row = task % row_blocks * rows, high = min(rows, m - row);
+          const std::int64_t from = task / row_blocks * part, wide = min(part, length - from);
           for (std::int64_t i = 0; i < rows * part; ++i) sums.data()[i] = A{};
           for (std::int64_t k = 0; k < x.k; k += depth) {
-            const std::int64_t deep = smaller(depth, x.k - k);
+            const std::int64_t deep = min(depth, x.k - k);
             pack(x.a, batch, row, high, k, deep, tile.rows, packed_a.data());
             for (std::int64_t j = 0; j < wide; j += tile.cols)
               for (std::int64_t i = 0; i < high; i += tile.rows)
@@ -190,7 +189,7 @@ void gemm_on_cores(const host_policy& where, const gemm_problem<TA, TB, TC, S, E
           }
           TC* c = x.c.data + batch * x.c.batch_stride + row * x.c.row_stride + (col + from) * x.c.col_stride;
           for (std::int64_t i = 0; i < high; ++i)
-            for (std::int64_t j = 0; j < smaller(wide, count - from); ++j) {
+            for (std::int64_t j = 0; j < min(wide, count - from); ++j) {
               TC* to = c + i * x.c.row_stride + j * x.c.col_stride;
               *to = x.result(sums.data()[i * part + j], to, row + i, col + from + j);
             }

@@ -2,9 +2,9 @@
 //
 // The matrix product on tensor cores, by products of small matrices that a warp holds in registers (simt/mma.hpp).
 //
-//   1. A block owns a tile of C, and all of k or one of several splits of it, as in gemm/simt.hpp. It goes through k slab
-//      by slab; several slabs of A and B are on their way to shared memory at a time. A slab is 128 bytes deep in k.
-//   2. A slab lies in shared memory in words of 16 bytes, which run along k or along m (n) as they do in global memory.
+//   1. A block owns a tile of C, and all of k or one of several splits of it, as in gemm/simt.hpp. It goes through k k-tile
+//      by k-tile; several k-tiles of A and B are on their way to shared memory at a time. A k-tile is 128 bytes deep in k.
+//   2. A k-tile lies in shared memory in words of 16 bytes, which run along k or along m (n) as they do in global memory.
 //      Words are exchanged within groups of eight so that those which a warp reads at once lie in different banks.
 //   3. A lane reads whole words. A word along k holds its elements of one row; in which order the numbers of k enter a
 //      sum does not matter, as long as A and B agree. A word along m holds elements of neighbouring rows; these belong to
@@ -45,7 +45,7 @@ namespace pmpp::inline PMPP_BACKEND {
 struct mma_tile {
   int m = 0, n = 0;            ///< elements of C that a block works out
   int warp_m = 0, warp_n = 0;  ///< that a warp works out; multiples of 32
-  int stages = 0;              ///< slabs in shared memory
+  int stages = 0;              ///< k-tiles in shared memory
   int blocks = 0;              ///< of a multiprocessor
 
   constexpr int threads() const { return m / warp_m * (n / warp_n) * simt::warp_size; }
@@ -76,7 +76,7 @@ struct half_type;
 struct bfloat16_type;
 #endif
 
-/// T: the elements of A and B. AlongK: an operand's slab consists of words along k.
+/// T: the elements of A and B. AlongK: an operand's k-tile consists of words along k.
 template <simt::mma_type Type, class T, class TC, class S, class Epilogue, mma_tile Tile, bool AlongKA, bool AlongKB>
 struct mma_kernel {
   static constexpr int threads = Tile.threads(), min_blocks = Tile.blocks;
@@ -84,9 +84,9 @@ struct mma_kernel {
   using word = typename mma::word;
   using sum_type = typename mma::sum;
   static constexpr int items = 16 / sizeof(T);  ///< of 16 bytes
-  static constexpr int row_words = 8;           ///< of a row of a slab along k
-  static constexpr int slab_k = row_words * items;
-  static constexpr int steps = slab_k / mma::k;     ///< of a slab
+  static constexpr int row_words = 8;           ///< of a row of a k-tile along k
+  static constexpr int k_tile_k = row_words * items;
+  static constexpr int steps = k_tile_k / mma::k;   ///< of a k-tile
   static constexpr int tiles_m = Tile.warp_m / 16;  ///< small matrices of a warp
   static constexpr int blocks_n = Tile.warp_n / 8;
   static constexpr int group = 2;  ///< of the latter that are loaded together
@@ -113,12 +113,12 @@ struct mma_kernel {
     std::int64_t partial_row;
     std::int64_t first_block;  ///< of this launch, among those of all launches of the call
     gemm_result<S, Epilogue> result;
-    bool wide;  ///< words of C may be written
+    bool c_in_words;  ///< words of C may be written
   };
 
   template <class Block>
   PMPP_HOST_DEVICE void operator()(Block& block, shared& memory, const arguments& x) const {
-    const place at(block, x);
+    const coord at(block, x);
     sum_type sum[tiles_m][blocks_n][4] = {};
     multiply(block, memory, x, at, sum);
     write(x, at, sum);
@@ -126,7 +126,7 @@ struct mma_kernel {
 
 private:
   /// Which part of the product this block and this thread work out.
-  struct place {
+  struct coord {
     std::int64_t row, col;        ///< of C, where the tile begins
     std::int64_t k_begin, k_end;  ///< of the split
     std::int64_t split, batch;
@@ -135,7 +135,7 @@ private:
 
     /// Tiles follow each other as in gemm/simt.hpp.
     template <class Block>
-    PMPP_HOST_DEVICE place(Block& block, const arguments& x) {
+    PMPP_HOST_DEVICE coord(Block& block, const arguments& x) {
       constexpr std::int64_t rows_of_tiles = 8;
       std::int64_t rest = x.first_block + block.index();
       const std::int64_t tiles = x.tiles_m * x.tiles_n;
@@ -144,12 +144,12 @@ private:
       split = rest % x.splits;
       batch = rest / x.splits;
       const std::int64_t first = tile / (rows_of_tiles * x.tiles_n) * rows_of_tiles;
-      const std::int64_t rows = smaller(rows_of_tiles, x.tiles_m - first);
+      const std::int64_t rows = min(rows_of_tiles, x.tiles_m - first);
       const std::int64_t in_group = tile % (rows_of_tiles * x.tiles_n);
       row = (first + in_group % rows) * Tile.m;
       col = in_group / rows * Tile.n;
       k_begin = split * x.split_k;
-      k_end = smaller(x.k, k_begin + x.split_k);
+      k_end = min(x.k, k_begin + x.split_k);
       constexpr int warps_n = Tile.n / Tile.warp_n;
       warp_row = block.warp() / warps_n * Tile.warp_m;
       warp_col = block.warp() % warps_n * Tile.warp_n;
@@ -158,55 +158,55 @@ private:
     }
   };
 
-  /// Word w of row r of a slab (or of k = r, for words along m) lies at place w ^ turn_of(r): what a warp reads at once
+  /// Word w of row r of a k-tile (or of k = r, for words along m) lies at place w ^ turn_of(r): what a warp reads at once
   /// lies in different banks. turn_of(r + s) is turn_of(r) ^ turn_of(s) where r and s have no bit in common.
   template <bool AlongK, int Extent>
   PMPP_HOST_DEVICE static constexpr int turn_of(int r) {
     const int turn = (AlongK ? sizeof(T) < 8 : sizeof(T) < 4) ? r & 7 : 2 * (r & 3);
     return turn & ((AlongK ? row_words : Extent / items) - 1);
   }
-  /// Bytes from the slab's first.
+  /// Bytes from the k-tile's first.
   template <bool AlongK, int Extent>
-  PMPP_HOST_DEVICE static int place_of(int r, int w) {
+  PMPP_HOST_DEVICE static int offset_of(int r, int w) {
     return (r * (AlongK ? row_words : Extent / items) + (w ^ turn_of<AlongK, Extent>(r))) * 16;
   }
 
-  /// Copies one operand slab by slab, and a slab in several pieces a thread, between which other work may stand. What it
+  /// Copies one operand k-tile by k-tile, and a k-tile in several pieces a thread, between which other work may stand. What it
   /// keeps in registers is little: they are scarce.
   template <int Extent, bool AlongK>
-  class feed {
+  class tile_iterator {
     static constexpr int length = AlongK ? row_words : Extent / items;  ///< words of a row: a piece is a word
-    static constexpr int lines = AlongK ? Extent : slab_k, deep = threads / length;
+    static constexpr int lines = AlongK ? Extent : k_tile_k, deep = threads / length;
     static_assert(threads % length == 0 && lines % deep == 0 && is_power_of_two(deep));
 
   public:
     static constexpr int pieces = lines / deep;
 
     template <class Block>
-    PMPP_HOST_DEVICE feed(Block& block, const gemm_operand<T>& x, std::int64_t batch, std::int64_t first,
-                          std::int64_t k_begin) {
+    PMPP_HOST_DEVICE tile_iterator(Block& block, const gemm_operand<T>& x, std::int64_t batch, std::int64_t first,
+                                   std::int64_t k_begin) {
       const int line = block.thread() / length, item = block.thread() % length * items;
       const int i = AlongK ? line : item, p = AlongK ? item : line;
       from_ = x.data + batch * x.batch_stride + (first + i) * x.stride + (k_begin + p) * x.k_stride;
-      to_ = place_of<AlongK, Extent>(line, item / items);
-      rows_ = static_cast<int>(smaller(std::int64_t(Extent), x.extent - first)) - i;
+      to_ = offset_of<AlongK, Extent>(line, item / items);
+      rows_ = static_cast<int>(min(std::int64_t(Extent), x.extent - first)) - i;
       k_ = p;
     }
 
-    /// Starts copying piece l = 0, 1, ... pieces - 1 of a slab, of which `depth` numbers of k lie in the operand; zeros
+    /// Starts copying piece l = 0, 1, ... pieces - 1 of a k-tile, of which `depth` numbers of k lie in the operand; zeros
     /// where there are none.
     PMPP_HOST_DEVICE void copy(const gemm_operand<T>& x, std::byte* to, int l, int depth) {
       const int lines_left = AlongK ? rows_ : depth - k_, items_left = AlongK ? depth - k_ : rows_;
-      const int there = l * deep < lines_left ? larger(0, smaller(items, items_left)) : 0;
+      const int there = l * deep < lines_left ? max(0, min(items, items_left)) : 0;
       const int turn = turn_of<AlongK, Extent>(l * deep) * 16;
       simt::copy_async<16>(to + ((to_ ^ turn) + l * deep * length * 16), from_, there * int(sizeof(T)));
       from_ += (AlongK ? x.stride : x.k_stride) * deep;
-      if (l + 1 == pieces) from_ += (AlongK ? slab_k * x.k_stride - Extent * x.stride : 0);
+      if (l + 1 == pieces) from_ += (AlongK ? k_tile_k * x.k_stride - Extent * x.stride : 0);
     }
 
   private:
     const T* from_;  // this thread's next piece
-    int to_;         // the slab's first piece there
+    int to_;         // the k-tile's first piece there
     int rows_, k_;   // of the operand from that piece on; numbers of k before it
   };
 
@@ -216,36 +216,36 @@ private:
     static constexpr int count = (IsA ? 2 : group) * mma::words;
     static constexpr bool by_matrices = sizeof(word) == 4 && (AlongK || sizeof(T) == 2);
     static constexpr int row_bytes = Extent * int(sizeof(T));
-    int base;  ///< bytes from the slab's first; the rest of an address is a constant, added or combined by exclusive or
+    int base;  ///< bytes from the k-tile's first; the rest of an address is a constant, added or combined by exclusive or
 
     template <class Block>
     PMPP_HOST_DEVICE reader(Block& block, int first) {
       const int lane = block.lane(), g = lane / 4, t = lane % 4;
       if constexpr (by_matrices) {
         const int matrix = lane / 8, b = IsA ? matrix % 2 : matrix / 2, w = IsA ? matrix / 2 : matrix % 2;
-        base = AlongK ? place_of<AlongK, Extent>(first + 8 * b + lane % 8, w)
-                      : place_of<AlongK, Extent>(w * slot_k + lane % 8, first / items + b);
+        base = AlongK ? offset_of<AlongK, Extent>(first + 8 * b + lane % 8, w)
+                      : offset_of<AlongK, Extent>(w * slot_k + lane % 8, first / items + b);
       } else if constexpr (AlongK) {
-        base = place_of<AlongK, Extent>(first + g, t / items) + t % items * int(sizeof(T));
+        base = offset_of<AlongK, Extent>(first + g, t / items) + t % items * int(sizeof(T));
       } else {
-        base = place_of<AlongK, Extent>(t, (first + g) / items) + g % items * int(sizeof(T));
+        base = offset_of<AlongK, Extent>(t, (first + g) / items) + g % items * int(sizeof(T));
       }
     }
 
     /// Those from block `first` of the warp on, of a step.
     template <class Block>
-    PMPP_HOST_DEVICE void load(Block& block, const std::byte* slab, int first, int step, word (&to)[count]) const {
+    PMPP_HOST_DEVICE void load(Block& block, const std::byte* k_tile, int first, int step, word (&to)[count]) const {
       if constexpr (by_matrices) {
         simt::load_matrices<!AlongK>(block, to,
-                                     slab + (AlongK ? (base ^ (step * mma::words * 16)) + first * 8 * row_words * 16
-                                                    : (base ^ (first * 16)) + step * mma::k * row_bytes));
+                                     k_tile + (AlongK ? (base ^ (step * mma::words * 16)) + first * 8 * row_words * 16
+                                                      : (base ^ (first * 16)) + step * mma::k * row_bytes));
       } else {
         unrolled<count>([&](int i) {
           const int b = first + (IsA ? i % 2 : i / mma::words), w = step * mma::words + (IsA ? i / 2 : i % mma::words);
           constexpr int slot_bytes = slot_k * sizeof(T);
           to[i] = *reinterpret_cast<const word*>(
-              slab + (AlongK ? (base ^ (w * slot_bytes % 128)) + w * slot_bytes / 128 * 128 + b * 8 * row_words * 16
-                             : (base ^ (b * 8 * int(sizeof(T)))) + w * slot_k * row_bytes));
+              k_tile + (AlongK ? (base ^ (w * slot_bytes % 128)) + w * slot_bytes / 128 * 128 + b * 8 * row_words * 16
+                               : (base ^ (b * 8 * int(sizeof(T)))) + w * slot_k * row_bytes));
         });
       }
     }
@@ -257,26 +257,26 @@ private:
 
   /// Adds the products of a thread's elements over the k of the split.
   template <class Block>
-  PMPP_HOST_DEVICE static void multiply(Block& block, shared& memory, const arguments& x, const place& at,
+  PMPP_HOST_DEVICE static void multiply(Block& block, shared& memory, const arguments& x, const coord& at,
                                         sum_type (&sum)[tiles_m][blocks_n][4]) {
-    const std::int64_t depth = larger(std::int64_t(0), at.k_end - at.k_begin);
-    const int slabs = static_cast<int>(ceil_div(depth, std::int64_t(slab_k)));
-    if (slabs == 0) return;
-    feed<Tile.m, AlongKA> feed_a(block, x.a, at.batch, at.row, at.k_begin);
-    feed<Tile.n, AlongKB> feed_b(block, x.b, at.batch, at.col, at.k_begin);
+    const std::int64_t depth = max(std::int64_t(0), at.k_end - at.k_begin);
+    const int k_tiles = static_cast<int>(ceil_div(depth, std::int64_t(k_tile_k)));
+    if (k_tiles == 0) return;
+    tile_iterator<Tile.m, AlongKA> iterator_a(block, x.a, at.batch, at.row, at.k_begin);
+    tile_iterator<Tile.n, AlongKB> iterator_b(block, x.b, at.batch, at.col, at.k_begin);
     std::int64_t left = depth;  // to be copied
     // Pieces of both operands, spread over `slots` between which other work stands.
     const auto copy = [&](int stage, int slot, int slots) {
-      constexpr int of_a = feed_a.pieces, all = of_a + feed_b.pieces;
-      const int there = static_cast<int>(larger(std::int64_t(0), smaller(left, std::int64_t(slab_k))));
+      constexpr int of_a = iterator_a.pieces, all = of_a + iterator_b.pieces;
+      const int there = static_cast<int>(max(std::int64_t(0), min(left, std::int64_t(k_tile_k))));
       for (int p = all * slot / slots; p < all * (slot + 1) / slots; ++p)
         if (p < of_a)
-          feed_a.copy(x.a, memory.a[stage], p, there);
+          iterator_a.copy(x.a, memory.a[stage], p, there);
         else
-          feed_b.copy(x.b, memory.b[stage], p - of_a, there);
+          iterator_b.copy(x.b, memory.b[stage], p - of_a, there);
       if (slot + 1 < slots) return;
-      left -= slab_k;
-      simt::copy_async_batch();
+      left -= k_tile_k;
+      simt::copy_async_commit();
     };
     constexpr int ahead = spread ? Tile.stages - 1 : Tile.stages;
     for (int s = 0; s < ahead; ++s) copy(s, 0, 1);
@@ -295,8 +295,8 @@ private:
     load_a(0, 0, 0, 0, 1);
     load_b(0, 0, 0);
     int stage = 0, free = Tile.stages - 1;
-    // What is multiplied next is loaded first, so that nobody waits for it.
-    const auto multiply_slab = [&] {
+    // What is multiplied next is loaded first, so that its latency is hidden.
+    const auto multiply_k_tile = [&] {
       unrolled<steps>([&](int step) {
         const int now = step % 2;
         unrolled<groups>([&](int g) {
@@ -308,7 +308,7 @@ private:
           } else if (step + 1 < steps) {
             load_b(stage, step + 1, 0);
           } else {
-            // The next slab is there; and all have read this one, whose place is free.
+            // The next k-tile is there; and all have read this one, whose place is free.
             simt::copy_async_wait<Tile.stages - 2>();
             block.sync();
             free = stage;
@@ -331,11 +331,11 @@ private:
         });
       });
     };
-    for (int s = 0; s < slabs; ++s) multiply_slab();
+    for (int s = 0; s < k_tiles; ++s) multiply_k_tile();
   }
 
   /// Writes C, or the partial sums of a split.
-  PMPP_HOST_DEVICE static void write(const arguments& x, const place& at, const sum_type (&sum)[tiles_m][blocks_n][4]) {
+  PMPP_HOST_DEVICE static void write(const arguments& x, const coord& at, const sum_type (&sum)[tiles_m][blocks_n][4]) {
     TC* c = x.c.data + at.batch * x.c.batch_stride;
     sum_type* partials = x.partials + (at.batch * x.splits + at.split) * x.c.rows * x.partial_row;
     unrolled<2 * tiles_m>([&](int i) {
@@ -357,9 +357,9 @@ private:
   template <int Run>
   PMPP_HOST_DEVICE static void write_run(const arguments& x, TC* to, std::int64_t row, std::int64_t col,
                                          const sum_type (&sum)[Run]) {
-    constexpr int word_items = smaller(Run, larger(1, int(16 / sizeof(TC))));
+    constexpr int word_items = min(Run, max(1, int(16 / sizeof(TC))));
     using group_type = item_group<TC, word_items>;
-    if (x.wide && col + Run <= x.c.cols) {
+    if (x.c_in_words && col + Run <= x.c.cols) {
       const bool reads = x.result.beta != S{};
       for (int first = 0; first < Run; first += word_items) {
         group_type y{};
@@ -409,12 +409,12 @@ template <simt::mma_type Type, mma_tile Tile, bool AlongKA, bool AlongKB, class 
 void launch_mma(const P& where, const gemm_problem<T, T, TC, S, Epilogue>& x, const gemm_plan& plan,
                 typename simt::mma<Type>::sum* partials, std::int64_t partial_row) {
   using kernel = mma_kernel<Type, T, TC, S, Epilogue, Tile, AlongKA, AlongKB>;
-  const bool wide = x.c.is_written_by(2);
+  const bool c_in_words = x.c.is_written_by(2);
   const std::int64_t blocks = plan.tiles_m * plan.tiles_n * plan.splits * x.batch, most = std::int64_t(1) << 30;
   for (std::int64_t first = 0; first < blocks; first += most)
-    pmpp::launch(where, smaller(most, blocks - first), kernel{},
+    pmpp::launch(where, min(most, blocks - first), kernel{},
                  typename kernel::arguments{x.a, x.b, x.c, x.k, plan.tiles_m, plan.tiles_n, plan.splits, plan.split_k,
-                                            partials, partial_row, first, x.result, wide});
+                                            partials, partial_row, first, x.result, c_in_words});
 }
 
 /// The same, for any operands: one that cannot be read by words is copied first.
@@ -455,7 +455,7 @@ void gemm_on_tensor_cores(const P& where, const gemm_problem<T, T, TC, S, Epilog
   const auto plan = [&](const gemm_cost& cost) { return plan_gemm(cost, x.c.rows, x.c.cols, x.k, x.batch, on); };
   const gemm_plan large = plan(mma_cost_of<Type, T, Large>(on)), small = plan(mma_cost_of<Type, T, Small>(on));
   constexpr mma_tile least = Small.within(least_shared_per_block<P>);
-  if (least != Small && smaller(large.clocks, small.clocks) == never)
+  if (least != Small && min(large.clocks, small.clocks) == never)
     return gemm_by_mma<Type, least>(where, x, plan(mma_cost_of<Type, T, least>(on)));
   if (large.clocks <= small.clocks)
     gemm_by_mma<Type, Large>(where, x, large);

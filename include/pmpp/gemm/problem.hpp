@@ -3,7 +3,7 @@
 // What every way to a matrix product gets: the operands with their strides, and what becomes of the sums.
 //
 // A kernel sees A and B alike: element (i, p) of A and element (p, j) of B lie i * stride + p * k_stride and
-// j * stride + p * k_stride elements behind the first. Transposed operands have their strides exchanged, nothing else.
+// j * stride + p * k_stride elements after the first. Transposed operands have their strides exchanged, nothing else.
 // A column-major C becomes a row-major one by exchanging A and B: C' = B' A'.
 #pragma once
 
@@ -25,13 +25,13 @@ struct no_epilogue {
 namespace detail {
 
 /// How an operand is copied to shared memory.
-enum class slab_copy {
+enum class k_tile_copy {
   words,    ///< 16 bytes at a time, along m or n
   along,    ///< element by element; those with consecutive i (along m or n) lie next to each other
   along_k,  ///< element by element; those with consecutive k lie next to each other
   any,      ///< element by element
   mixed,    ///< a kernel for all three
-  bulk      ///< by the copy unit, all of a slab at a time (gemm/bulk.hpp)
+  bulk      ///< by TMA, all of a k-tile at a time (gemm/bulk.hpp)
 };
 
 /// A or B as the kernel sees it: element (i, p) is data[i * stride + p * k_stride], i along m or n.
@@ -39,7 +39,7 @@ template <class T>
 struct gemm_operand {
   const T* data;
   std::int64_t extent, stride, k_stride, batch_stride;
-  slab_copy copy;
+  k_tile_copy copy;
 
   /// What may be read in wider words: `batch` matrices, `batch_stride` apart.
   gemm_operand(const T* data_, std::int64_t extent_, std::int64_t stride_, std::int64_t k_stride_,
@@ -48,9 +48,9 @@ struct gemm_operand {
     constexpr std::int64_t items = 16 / sizeof(T);
     const bool aligned = reinterpret_cast<std::uintptr_t>(data) % 16 == 0 && 16 % sizeof(T) == 0 &&
                          k_stride % items == 0 && batch_stride % items == 0;
-    copy = stride == 1     ? aligned ? slab_copy::words : slab_copy::along
-           : k_stride == 1 ? slab_copy::along_k
-                           : slab_copy::any;
+    copy = stride == 1     ? aligned ? k_tile_copy::words : k_tile_copy::along
+           : k_stride == 1 ? k_tile_copy::along_k
+                           : k_tile_copy::any;
   }
 };
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Copies an operand whose elements cannot be read 16 bytes at a time to memory where they can: each line (a row, or a
-// column) lies in whole words of 16 bytes, with zeros behind its end. Reads and writes the operand once, which takes
-// less time than products of its elements one by one would lose. On an H100 also one whose lines the copy unit reads
+// column) lies in whole words of 16 bytes, with zeros after its end. Reads and writes the operand once, which takes
+// less time than products of its elements one by one would lose. On an H100 also one whose lines TMA reads
 // slowly, as they do not begin at multiples of 128 bytes.
 #pragma once
 
@@ -55,9 +55,9 @@ struct repack_kernel {
       const std::int64_t line0 = (row - batch * x.tiles_down) * lines, item0 = (tile - row * x.tiles_along) * items;
       const T* from = x.from + batch * x.batch_stride + line0 * x.line_stride + item0 * x.item_stride;
       T* to = x.to + (batch * x.lines + line0) * x.pitch + item0;
-      const int down = static_cast<int>(smaller<std::int64_t>(x.lines - line0, lines)),
-                along = static_cast<int>(smaller<std::int64_t>(x.length - item0, items)),
-                room = static_cast<int>(smaller<std::int64_t>(x.pitch - item0, items));
+      const int down = static_cast<int>(min<std::int64_t>(x.lines - line0, lines)),
+                along = static_cast<int>(min<std::int64_t>(x.length - item0, items)),
+                room = static_cast<int>(min<std::int64_t>(x.pitch - item0, items));
       T value[lines * items / threads];
       if (x.across) {
         unrolled<items / warps>([&](int u) {
@@ -83,7 +83,7 @@ struct repack_kernel {
 };
 
 /// Elements from a line of a copy to the next. Where lines are long they begin at multiples of 128 bytes, which is what
-/// the copy unit reads fast.
+/// TMA reads fast.
 template <class T>
 constexpr std::int64_t repacked_pitch(std::int64_t length) {
   return round_up(length, std::int64_t((length * sizeof(T) < 1024 ? 16 : 128) / sizeof(T)));
@@ -114,7 +114,7 @@ void repack(const P& where, gemm_operand<T>& x, bool along_k, std::int64_t k, st
     using kernel = repack_kernel<Item>;
     const std::int64_t down = ceil_div(lines, std::int64_t(kernel::lines)),
                        along = ceil_div(pitch / items, std::int64_t(kernel::items)), tiles = down * along * matrices;
-    launch(where, smaller(tiles, std::int64_t(1) << 30), kernel{},
+    launch(where, min(tiles, std::int64_t(1) << 30), kernel{},
            typename kernel::arguments{reinterpret_cast<const Item*>(x.data), copies, lines, length / items,
                                       pitch / items, line_stride / items, item_stride, x.batch_stride / items, down,
                                       along, tiles, line_stride == 1 && item_stride != 1});

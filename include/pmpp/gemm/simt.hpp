@@ -2,18 +2,18 @@
 //
 // The matrix product on the ordinary arithmetic units, for every type: tiles in shared memory, and in registers.
 //
-//   1. A block owns a tile of C, and all of k or one of several splits of it. It goes through k slab by slab. Several
-//      slabs of A and B are on their way to shared memory at a time (simt/memory.hpp: copy_async), none through registers.
-//   2. Both slabs lie in shared memory with k as the slow index, whatever the layout in global memory: then a thread
+//   1. A block owns a tile of C, and all of k or one of several splits of it. It goes through k k-tile by k-tile. Several
+//      k-tiles of A and B are on their way to shared memory at a time (simt/memory.hpp: copy_async), none through registers.
+//   2. Both k-tiles lie in shared memory with k as the slow index, whatever the layout in global memory: then a thread
 //      reads what it needs for one k as whole 16-byte words, and its neighbours read the same words or other banks.
 //   3. A thread owns thread_m x thread_n elements of C in registers: 8 x 16 floats make 128 multiplications of 6 loads.
 //      The operands of the next k are loaded while this k's are multiplied.
 //   4. Splits write partial sums, which a second launch adds up in order: the same bits on every run. Where C is large,
 //      only the tiles that do not fill a wave of blocks are split. Where it is small, the warps of a block may be slices:
-//      each multiplies its part of every slab, and the block adds up.
+//      each multiplies its part of every k-tile, and the block adds up.
 //
 // 2 m n k operations; A is read n / tile n times, B m / tile m times, mostly from L2: tiles that are near each other run
-// at the same time. One barrier a slab; one launch, or two.
+// at the same time. One barrier a k-tile; one launch, or two.
 // (PMPP ch. 5 and 6; Volkov and Demmel, 2008; Nath, Tomov and Dongarra, 2010.)
 #pragma once
 
@@ -39,19 +39,19 @@ namespace pmpp::inline PMPP_BACKEND {
 /// How a block cuts up its share of a product.
 struct gemm_tile {
   int m = 0, n = 0;                ///< elements of C that a block works out
-  int k = 0;                       ///< of a slab; a multiple of 8
-  int stages = 0;                  ///< slabs in shared memory
+  int k = 0;                       ///< of a k-tile; a multiple of 8
+  int stages = 0;                  ///< k-tiles in shared memory
   int thread_m = 0, thread_n = 0;  ///< elements of C that a thread works out; whole 16-byte words of either operand
   int lanes_m = 0;                 ///< of a warp, along m; 32 / lanes_m along n
   int blocks = 0;                  ///< of a multiprocessor
   int unrolled_k = 4;              ///< even: more need more of the instruction cache
-  int slices = 1;                  ///< groups of warps that each multiply their part of a slab; added up at the end
+  int slices = 1;                  ///< groups of warps that each multiply their part of a k-tile; added up at the end
 
   constexpr int lanes_n() const { return simt::warp_size / lanes_m; }
   constexpr int warps_m() const { return m / (thread_m * lanes_m); }
   constexpr int warps_n() const { return n / (thread_n * lanes_n()); }
   constexpr int threads() const { return warps_m() * warps_n() * slices * simt::warp_size; }
-  /// Of a block, for sums of `size` bytes: the slabs, and a 16-byte word behind each of their rows.
+  /// Of a block, for sums of `size` bytes: the k-tiles, and a 16-byte word after each of their rows.
   constexpr std::size_t shared_bytes(std::size_t size) const {
     return std::size_t(stages) * std::size_t(k) * (std::size_t(m + n) * size + 32);
   }
@@ -88,7 +88,7 @@ struct gemm_arguments {
   A* partials;  ///< for each split a rows x round_up(cols, word) matrix; where tiles are whole, one tile after another
   std::int64_t first_block;  ///< of this launch, among those of all launches of the call
   gemm_result<S, Epilogue> result;
-  bool wide;  ///< words of C may be written
+  bool c_in_words;  ///< words of C may be written
   /// 1. Sums that are written as they are would be kept in the registers of the words in which they are written, in which
   /// three operands of many products come from the same bank: an H100 multiplies a twentieth slower.
   A one;
@@ -102,35 +102,35 @@ struct gemm_arguments {
 
 /// A tile of C, number `tile` of those of all batches.
 template <gemm_tile Tile>
-struct tile_place {
+struct tile_coord {
   std::int64_t batch, row, col;  ///< of C, where the tile begins
   int others_rows, others_cols;  ///< the first of them, which other blocks write
 
   /// Tiles follow each other down `group` rows of tiles, then to the next column: those that run at the same time
   /// form a rectangle and share what they read.
   template <class TA, class TB, class TC, class A, class S, class Epilogue>
-  PMPP_HOST_DEVICE tile_place(const gemm_arguments<TA, TB, TC, A, S, Epilogue>& x, std::int64_t tile) {
+  PMPP_HOST_DEVICE tile_coord(const gemm_arguments<TA, TB, TC, A, S, Epilogue>& x, std::int64_t tile) {
     constexpr std::int64_t group = 8;
     batch = tile / (x.tiles_m * x.tiles_n);
     tile -= batch * x.tiles_m * x.tiles_n;
     const std::int64_t first = tile / (group * x.tiles_n) * group;
-    const std::int64_t rows = smaller(group, x.tiles_m - first);
+    const std::int64_t rows = min(group, x.tiles_m - first);
     const std::int64_t in_group = tile % (group * x.tiles_n);
     const std::int64_t own_row = (first + in_group % rows) * Tile.m, own_col = in_group / rows * Tile.n;
     // The last tiles begin earlier, so that they lie inside C, where 16-byte words allow it: copies need no checks.
-    constexpr int a_items = larger(1, int(16 / sizeof(TA))), b_items = larger(1, int(16 / sizeof(TB)));
-    const bool moves_up = x.c.rows >= Tile.m && (x.a.copy != slab_copy::words || x.c.rows % a_items == 0);
-    const bool moves_left = x.c.cols >= Tile.n && (x.b.copy != slab_copy::words || x.c.cols % b_items == 0) &&
-                            (x.c.cols % x.word == 0 || (!x.wide && (x.splits == 1 || x.whole > 0)));
-    row = moves_up ? smaller(own_row, x.c.rows - Tile.m) : own_row;
-    col = moves_left ? smaller(own_col, x.c.cols - Tile.n) : own_col;
+    constexpr int a_items = max(1, int(16 / sizeof(TA))), b_items = max(1, int(16 / sizeof(TB)));
+    const bool moves_up = x.c.rows >= Tile.m && (x.a.copy != k_tile_copy::words || x.c.rows % a_items == 0);
+    const bool moves_left = x.c.cols >= Tile.n && (x.b.copy != k_tile_copy::words || x.c.cols % b_items == 0) &&
+                            (x.c.cols % x.word == 0 || (!x.c_in_words && (x.splits == 1 || x.whole > 0)));
+    row = moves_up ? min(own_row, x.c.rows - Tile.m) : own_row;
+    col = moves_left ? min(own_col, x.c.cols - Tile.n) : own_col;
     others_rows = static_cast<int>(own_row - row);
     others_cols = static_cast<int>(own_col - col);
   }
 };
 
-template <class TA, class TB, class TC, class A, class S, class Epilogue, gemm_tile Tile, slab_copy CopyA,
-          slab_copy CopyB>
+template <class TA, class TB, class TC, class A, class S, class Epilogue, gemm_tile Tile, k_tile_copy CopyA,
+          k_tile_copy CopyB>
 struct gemm_kernel {
   static constexpr int threads = Tile.threads(), min_blocks = Tile.blocks;
   static constexpr int word = 16 / sizeof(A);  ///< elements of a 16-byte word of shared memory
@@ -141,20 +141,20 @@ struct gemm_kernel {
   static_assert(Tile.k % 8 == 0 && slice_k % Tile.unrolled_k == 0 && Tile.k % Tile.slices == 0 &&
                 Tile.unrolled_k % 2 == 0 && Tile.stages >= 3 && lanes_n >= 2);
 
-  // The word behind each row lets lanes with consecutive k write to different banks.
-  static constexpr int gap = CopyA == slab_copy::bulk ? 0 : word;
+  // The word after each row lets lanes with consecutive k write to different banks.
+  static constexpr int gap = CopyA == k_tile_copy::bulk ? 0 : word;
   static constexpr int row_a = Tile.m + gap, row_b = Tile.n + gap;
   struct shared {
     alignas(16) A a[Tile.stages * Tile.k * row_a];
     alignas(16) A b[Tile.stages * Tile.k * row_b];
   };
-  static_assert(CopyA == slab_copy::bulk || sizeof(shared) == Tile.shared_bytes(sizeof(A)));
+  static_assert(CopyA == k_tile_copy::bulk || sizeof(shared) == Tile.shared_bytes(sizeof(A)));
 
   using arguments = gemm_arguments<TA, TB, TC, A, S, Epilogue>;
 
   template <class Block>
   PMPP_HOST_DEVICE void operator()(Block& block, shared& memory, const arguments& x) const {
-    const place at(block, x);
+    const coord at(block, x);
     A sum[Tile.thread_m][Tile.thread_n] = {};
     multiply(block, memory, x, at, sum);
     if (at.slice > 0) return;  // the first has the sums of all
@@ -166,42 +166,42 @@ struct gemm_kernel {
 
 protected:
   /// Where in a tile a thread's first words are.
-  struct thread_place {
+  struct thread_coord {
     int thread_row, thread_col;
-    int slice;  ///< which of those of each slab the thread multiplies
+    int slice;  ///< which of those of each k-tile the thread multiplies
 
     // Lanes 2i and 2i + 1 share their words of A, lanes 4i and 4i + 2 theirs of B: a warp's 16-byte loads from shared
     // memory are served in halves then, not in quarters.
     template <class Block>
-    PMPP_HOST_DEVICE explicit thread_place(Block& block) {
+    PMPP_HOST_DEVICE explicit thread_coord(Block& block) {
       const int lane = block.lane();
-      const int lane_n = (lane & 1) | ((lane / (2 * pair_m) % larger(1, lanes_n / 2)) << 1);
+      const int lane_n = (lane & 1) | ((lane / (2 * pair_m) % max(1, lanes_n / 2)) << 1);
       const int lane_m = lane / 2 % pair_m + lane / (pair_m * lanes_n) * pair_m;
       const int warp = block.warp() % (slice_threads / simt::warp_size);
       slice = block.warp() / (slice_threads / simt::warp_size);
       thread_row = warp / warps_n * Tile.lanes_m * Tile.thread_m + lane_m * word;
       thread_col = warp % warps_n * lanes_n * Tile.thread_n + lane_n * word;
     }
-    static constexpr int pair_m = smaller(2, Tile.lanes_m);
+    static constexpr int pair_m = min(2, Tile.lanes_m);
   };
 
   /// Which part of the product this block and this thread work out.
-  struct place : tile_place<Tile>, thread_place {
+  struct coord : tile_coord<Tile>, thread_coord {
     std::int64_t k_begin, k_end;
     std::int64_t split, tile;  ///< negative where k is not split; among those tiles whose k is
 
     template <class Block>
-    PMPP_HOST_DEVICE place(Block& block, const arguments& x)
-        : place(block, x, x.first_block + block.index() - x.whole) {}
+    PMPP_HOST_DEVICE coord(Block& block, const arguments& x)
+        : coord(block, x, x.first_block + block.index() - x.whole) {}
 
   private:
     template <class Block>
-    PMPP_HOST_DEVICE place(Block& block, const arguments& x, std::int64_t index)
-        : tile_place<Tile>(x, x.whole + (index < 0 ? index : index % x.split_tiles())), thread_place(block) {
+    PMPP_HOST_DEVICE coord(Block& block, const arguments& x, std::int64_t index)
+        : tile_coord<Tile>(x, x.whole + (index < 0 ? index : index % x.split_tiles())), thread_coord(block) {
       split = index < 0 ? -1 : index / x.split_tiles();
       tile = index - split * x.split_tiles();
       k_begin = split < 0 ? 0 : split * x.split_k;
-      k_end = split < 0 ? x.k : smaller(x.k, k_begin + x.split_k);
+      k_end = split < 0 ? x.k : min(x.k, k_begin + x.split_k);
     }
   };
 
@@ -209,42 +209,42 @@ protected:
   PMPP_HOST_DEVICE static constexpr int row_of(int i) { return i / word * Tile.lanes_m * word + i % word; }
   PMPP_HOST_DEVICE static constexpr int col_of(int j) { return j / word * lanes_n * word + j % word; }
 
-  /// Which pieces of a slab a thread copies: `Items` elements along m or n each, first those at (i(t), p(t)), then those
-  /// `across` pieces and `deep` rows of the slab further. Consecutive threads take `Deep` pieces along k, then the next.
+  /// Which pieces of a k-tile a thread copies: `Items` elements along m or n each, first those at (i(t), p(t)), then those
+  /// `across` pieces and `deep` rows of the k-tile further. Consecutive threads take `Deep` pieces along k, then the next.
   template <int Extent, int Deep, int Items, bool UnitStride>
   struct pattern {
     static constexpr int items = Items, pieces = Extent / Items, abreast = threads / Deep;
-    static constexpr int across = smaller(abreast, pieces), deep = abreast / across * Deep;
+    static constexpr int across = min(abreast, pieces), deep = abreast / across * Deep;
     static constexpr bool unit_i = UnitStride, unit_k = Deep > 1, idle_threads = deep > Tile.k;
     PMPP_HOST_DEVICE static int p(int t) { return t % Deep + t / (Deep * across) * Deep; }
     PMPP_HOST_DEVICE static int i(int t) { return t / Deep % across; }
   };
-  template <int Extent, slab_copy Copy, class T, class F>
+  template <int Extent, k_tile_copy Copy, class T, class F>
   PMPP_HOST_DEVICE static void with_pattern(const gemm_operand<T>& x, F f) {
-    constexpr int items = larger(1, int(16 / sizeof(T)));
-    const slab_copy copy = Copy == slab_copy::mixed ? x.copy : Copy;
-    if (copy == slab_copy::words)
+    constexpr int items = max(1, int(16 / sizeof(T)));
+    const k_tile_copy copy = Copy == k_tile_copy::mixed ? x.copy : Copy;
+    if (copy == k_tile_copy::words)
       f(pattern < Extent, 1, Extent % items == 0 ? items : 1, true > {});
-    else if (copy == slab_copy::along)
+    else if (copy == k_tile_copy::along)
       f(pattern<Extent, 1, 1, true>{});
-    else if (copy == slab_copy::along_k)
+    else if (copy == k_tile_copy::along_k)
       f(pattern<Extent, 8, 1, false>{});
     else
       f(pattern<Extent, 1, 1, false>{});
   }
 
-  /// Copies one operand slab by slab. What it keeps in registers is little: they are scarce.
-  template <int Extent, slab_copy Copy, class T>
-  class feed {
+  /// Copies one operand k-tile by k-tile. What it keeps in registers is little: they are scarce.
+  template <int Extent, k_tile_copy Copy, class T>
+  class tile_iterator {
   public:
     template <class Block>
-    PMPP_HOST_DEVICE feed(Block& block, const gemm_operand<T>& x, std::int64_t batch, std::int64_t first,
-                          std::int64_t k, int slabs, int last_depth)
-        : left_(slabs),
-          part_(first + Extent > x.extent ? slabs
+    PMPP_HOST_DEVICE tile_iterator(Block& block, const gemm_operand<T>& x, std::int64_t batch, std::int64_t first,
+                                   std::int64_t k, int k_tiles, int last_depth)
+        : left_(k_tiles),
+          part_(first + Extent > x.extent ? k_tiles
                 : last_depth < Tile.k     ? 1
                                           : 0),
-          rows_(static_cast<int>(smaller(std::int64_t(Extent), x.extent - first))),
+          rows_(static_cast<int>(min(std::int64_t(Extent), x.extent - first))),
           last_depth_(last_depth) {
       with_pattern<Extent, Copy>(x, [&](auto way) {
         const int i = way.i(block.thread()) * way.items, p = way.p(block.thread());
@@ -253,10 +253,10 @@ protected:
       });
     }
 
-    /// How many slabs, from the first on, lie inside the operand.
-    PMPP_HOST_DEVICE int whole_slabs() const { return left_ - part_; }
+    /// How many k-tiles, from the first on, lie inside the operand.
+    PMPP_HOST_DEVICE int whole_k_tiles() const { return left_ - part_; }
 
-    /// Starts copying the next slab to the rows of shared memory from `to` on. Inside: it lies inside the operand; else
+    /// Starts copying the next k-tile to the rows of shared memory from `to` on. Inside: it lies inside the operand; else
     /// zeros where it does not, nothing if there is none.
     template <bool Inside, class Block>
     PMPP_HOST_DEVICE void copy(Block& block, const gemm_operand<T>& x, A* to) {
@@ -298,10 +298,10 @@ protected:
           }
     }
 
-    const T* from_;          // the first piece of this thread in the next slab
+    const T* from_;          // the first piece of this thread in the next k-tile
     int to_;                 // where it goes
-    int left_, part_;        // slabs to copy; how many of them, the last ones, have edges
-    int rows_, last_depth_;  // of the operand in this tile, in the last slab
+    int left_, part_;        // k-tiles to copy; how many of them, the last ones, have edges
+    int rows_, last_depth_;  // of the operand in this tile, in the last k-tile
   };
 
   /// Starts copying what needs no conversion; converts the rest.
@@ -322,7 +322,7 @@ protected:
   };
   using shared_word = item_group<A, word>;
 
-  PMPP_HOST_DEVICE static void load(const shared& memory, const thread_place& at, int row, operands& to) {
+  PMPP_HOST_DEVICE static void load(const shared& memory, const thread_coord& at, int row, operands& to) {
     const A* a = &memory.a[row * row_a + at.thread_row];
     const A* b = &memory.b[row * row_b + at.thread_col];
     for (int i = 0; i < Tile.thread_m; i += word) {
@@ -346,29 +346,30 @@ protected:
 
   /// Adds the products of a thread's elements over the k of the split.
   template <class Block>
-  PMPP_HOST_DEVICE static void multiply(Block& block, shared& memory, const arguments& x, const place& at,
+  PMPP_HOST_DEVICE static void multiply(Block& block, shared& memory, const arguments& x, const coord& at,
                                         A (&sum)[Tile.thread_m][Tile.thread_n]) {
     constexpr int ahead = Tile.stages - 1, rows = Tile.stages * Tile.k;
-    const std::int64_t depth = larger(std::int64_t(0), at.k_end - at.k_begin);
-    const int slabs = static_cast<int>(ceil_div(depth, std::int64_t(Tile.k)));
-    const int last_depth = static_cast<int>(depth - (slabs - 1) * std::int64_t(Tile.k));
-    feed<Tile.m, CopyA, TA> a(block, x.a, at.batch, at.row, at.k_begin, slabs, last_depth);
-    feed<Tile.n, CopyB, TB> b(block, x.b, at.batch, at.col, at.k_begin, slabs, last_depth);
-    const int inside = smaller(a.whole_slabs(), b.whole_slabs()) - ahead;  // fetches in the loop that need no checks
+    const std::int64_t depth = max(std::int64_t(0), at.k_end - at.k_begin);
+    const int k_tiles = static_cast<int>(ceil_div(depth, std::int64_t(Tile.k)));
+    const int last_depth = static_cast<int>(depth - (k_tiles - 1) * std::int64_t(Tile.k));
+    tile_iterator<Tile.m, CopyA, TA> a(block, x.a, at.batch, at.row, at.k_begin, k_tiles, last_depth);
+    tile_iterator<Tile.n, CopyB, TB> b(block, x.b, at.batch, at.col, at.k_begin, k_tiles, last_depth);
+    const int inside = min(a.whole_k_tiles(), b.whole_k_tiles()) - ahead;  // fetches in the loop that need no checks
     for (int s = 0; s < ahead; ++s) {
       a.template copy<false>(block, x.a, memory.a + s * Tile.k * row_a);
       b.template copy<false>(block, x.b, memory.b + s * Tile.k * row_b);
-      simt::copy_async_batch();
+      simt::copy_async_commit();
     }
     simt::copy_async_wait<ahead - 1>();
     block.sync();
     operands now[2] = {};
-    int row = at.slice * slice_k, free_row = ahead * Tile.k;  // of shared memory: for this k, for the slab fetched next
-    if (slabs > 0) load(memory, at, row, now[0]);
-    const auto multiply_slab = [&](auto fetches_inside) {
+    int row = at.slice * slice_k,
+        free_row = ahead * Tile.k;  // of shared memory: for this k, for the k-tile fetched next
+    if (k_tiles > 0) load(memory, at, row, now[0]);
+    const auto multiply_k_tile = [&](auto fetches_inside) {
       a.template copy<fetches_inside.value>(block, x.a, memory.a + free_row * row_a);
       b.template copy<fetches_inside.value>(block, x.b, memory.b + free_row * row_b);
-      simt::copy_async_batch();
+      simt::copy_async_commit();
       free_row = free_row + Tile.k < rows ? free_row + Tile.k : 0;
       for (int q = 0; q < slice_k; q += Tile.unrolled_k) {
         int after = row + Tile.unrolled_k;
@@ -376,7 +377,7 @@ protected:
         if (after >= rows) after -= rows;
         unrolled<Tile.unrolled_k>([&](int p) {
           if (q + p == slice_k - 1) {
-            // The next slab is there; and all have read this one, whose place is the next to be free.
+            // The next k-tile is there; and all have read this one, whose place is the next to be free.
             simt::copy_async_wait<ahead - 1>();
             block.sync();
           }
@@ -387,14 +388,14 @@ protected:
       }
     };
     int s = 0;
-    for (; s < inside; ++s) multiply_slab(std::true_type{});
-    for (; s < slabs; ++s) multiply_slab(std::false_type{});
+    for (; s < inside; ++s) multiply_k_tile(std::true_type{});
+    for (; s < k_tiles; ++s) multiply_k_tile(std::false_type{});
     if constexpr (Tile.slices > 1) add_slices(block, memory, x, at, sum);
   }
 
   /// Leaves the sums of all slices with the threads of the first.
   template <class Block>
-  PMPP_HOST_DEVICE static void add_slices(Block& block, shared& memory, const arguments& x, const place& at,
+  PMPP_HOST_DEVICE static void add_slices(Block& block, shared& memory, const arguments& x, const coord& at,
                                           A (&sum)[Tile.thread_m][Tile.thread_n]) {
     constexpr int words = Tile.thread_m * Tile.thread_n / word;
     static_assert(sizeof(shared) >= sizeof(A) * (Tile.slices - 1) * words * word * slice_threads);
@@ -402,7 +403,7 @@ protected:
     simt::copy_async_wait<0>();
     block.sync();
     const int thread = block.thread() % slice_threads;
-    const auto place_of = [&](int slice, int i, int j) {
+    const auto offset_of = [&](int slice, int i, int j) {
       return ((slice - 1) * words + (i * Tile.thread_n + j) / word) * slice_threads + thread;
     };
     if (at.slice > 0)
@@ -410,7 +411,7 @@ protected:
         for (int j = 0; j < Tile.thread_n; j += word) {
           shared_word y;
           for (int e = 0; e < word; ++e) y.item[e] = sum[i][j + e] * x.one;
-          sums[place_of(at.slice, i, j)] = y;
+          sums[offset_of(at.slice, i, j)] = y;
         }
       });
     block.sync();
@@ -418,13 +419,13 @@ protected:
       for (int slice = 1; slice < Tile.slices; ++slice)
         unrolled<Tile.thread_m>([&](int i) {
           for (int j = 0; j < Tile.thread_n; j += word) {
-            const shared_word y = sums[place_of(slice, i, j)];
+            const shared_word y = sums[offset_of(slice, i, j)];
             for (int e = 0; e < word; ++e) sum[i][j + e] += y.item[e];
           }
         });
   }
 
-  PMPP_HOST_DEVICE static void write_partial(const arguments& x, const place& at,
+  PMPP_HOST_DEVICE static void write_partial(const arguments& x, const coord& at,
                                              const A (&sum)[Tile.thread_m][Tile.thread_n]) {
     const bool tiles = x.whole > 0;
     const std::int64_t length = tiles ? Tile.n : x.partial_row();
@@ -457,7 +458,7 @@ protected:
         const std::int64_t col = at.col + at.thread_col + col_of(j);
         TC* to = c + row * x.c.row_stride + col * x.c.col_stride;
         const int own = at.thread_col + col_of(j) - at.others_cols;  // negative: columns of another block
-        if (x.wide && own >= 0 && col + word <= x.c.cols) {
+        if (x.c_in_words && own >= 0 && col + word <= x.c.cols) {
           using group = item_group<TC, word>;
           group y{};
           if (reads) y = *reinterpret_cast<const group*>(to);
@@ -539,7 +540,7 @@ struct gemm_combine_tiles_kernel {
   template <class Block, class Arguments>
   PMPP_HOST_DEVICE void operator()(Block& block, const Arguments& x) const {
     const std::int64_t tile = block.index() / blocks_of_tile, parts = x.parts(tile);
-    const tile_place<Tile> at(x, x.whole + tile);
+    const tile_coord<Tile> at(x, x.whole + tile);
     const auto* partials = x.partials + x.first_part(tile) * area;
     const int first = static_cast<int>(block.index() % blocks_of_tile) * threads * items + block.thread();
     unrolled<items>([&](int e) {
@@ -559,8 +560,7 @@ void combine_splits(const P& where, const gemm_problem<TA, TB, TC, S, Epilogue>&
                     std::int64_t row_length, std::int64_t splits) {
   using kernel = gemm_combine_kernel<TC, A, S, Epilogue>;
   const std::int64_t elements = x.batch * x.c.rows * row_length;
-  pmpp::launch(where,
-               smaller(ceil_div(elements, std::int64_t(kernel::threads)), std::int64_t(processor_count(where)) * 16),
+  pmpp::launch(where, min(ceil_div(elements, std::int64_t(kernel::threads)), std::int64_t(processor_count(where)) * 16),
                kernel{}, typename kernel::arguments{x.c, partials, row_length, splits, x.batch, x.result});
 }
 
@@ -578,7 +578,7 @@ constexpr double clocks_of_second_launch(const machine& on) { return on.clocks_o
 
 /// What a tile costs on a machine.
 struct gemm_cost {
-  std::int64_t m, n, k;  ///< of a tile and a slab
+  std::int64_t m, n, k;  ///< of a tile and a k-tile
   int blocks, warps;     ///< of a multiprocessor; of a block
   double clocks_of_k;    ///< that a block's products of one k take
   double item_bytes, sum_bytes;
@@ -625,15 +625,15 @@ inline gemm_plan plan_gemm(const gemm_cost& tile, std::int64_t m, std::int64_t n
   if (!tile.fits) return {tiles_m, tiles_n, 1, k, never};
   gemm_plan best{tiles_m, tiles_n, 0, 0, 0};
   for (int blocks = 0; blocks <= 3 * tile.blocks; ++blocks) {  // of a multiprocessor, wanted; 0: one split
-    const auto wanted = blocks == 0 ? 1 : static_cast<std::int64_t>(smaller(blocks * processors / tiles, 4096.0));
+    const auto wanted = blocks == 0 ? 1 : static_cast<std::int64_t>(min(blocks * processors / tiles, 4096.0));
     if (wanted < 1 || (blocks > 0 && wanted == 1)) continue;
-    const std::int64_t split_k = round_up(ceil_div(larger(k, std::int64_t(1)), wanted), tile.k);
-    const std::int64_t splits = larger(std::int64_t(1), ceil_div(k, split_k));
+    const std::int64_t split_k = round_up(ceil_div(max(k, std::int64_t(1)), wanted), tile.k);
+    const std::int64_t splits = max(std::int64_t(1), ceil_div(k, split_k));
     const auto share = ceil_div(static_cast<std::int64_t>(tiles) * splits, std::int64_t(processors));
-    const std::int64_t together = smaller(share, std::int64_t(tile.blocks));
+    const std::int64_t together = min(share, std::int64_t(tile.blocks));
     const double warps = double(together * tile.warps) / 4;  // of a scheduler: more hide more of what they wait for
     double clocks = double(share) * double(split_k) * tile.clocks_of_k * (warps + 0.5) / warps;
-    clocks = larger(clocks, larger(from_l2, from_memory)) + tile.start * double(share);
+    clocks = max(clocks, max(from_l2, from_memory)) + tile.start * double(share);
     if (splits > 1)
       clocks += clocks_of_second_launch(on) + split * double(splits) + c_bytes * double(splits + 1) / partial_bytes;
     if (best.splits == 0 || clocks < best.clocks) best = {tiles_m, tiles_n, splits, split_k, clocks};
@@ -661,10 +661,10 @@ inline gemm_plan plan_waves(const gemm_cost& tile, std::int64_t m, std::int64_t 
     const std::int64_t rest = tiles - whole;
     const std::int64_t beside = whole < wave ? whole / processors : 0;  // whole tiles of a multiprocessor, at that time
     for (int each = 0; each <= 3 * tile.blocks; ++each) {  // splits of the rest for a multiprocessor; 0: one of a tile
-      const std::int64_t wanted = each == 0 || rest == 0 ? 1 : smaller(each * processors / rest, k / tile.k);
+      const std::int64_t wanted = each == 0 || rest == 0 ? 1 : min(each * processors / rest, k / tile.k);
       if (wanted < 1 || (each > 0 && wanted == 1)) continue;
-      const std::int64_t split_k = round_up(ceil_div(larger(k, std::int64_t(1)), wanted), tile.k);
-      const std::int64_t splits = larger(std::int64_t(1), ceil_div(k, split_k)), blocks = rest * splits;
+      const std::int64_t split_k = round_up(ceil_div(max(k, std::int64_t(1)), wanted), tile.k);
+      const std::int64_t splits = max(std::int64_t(1), ceil_div(k, split_k)), blocks = rest * splits;
       if (beside > 0 && blocks > (tile.blocks - beside) * processors) continue;
       double clocks = double(whole / wave) * (tile.start + double(k) * clocks_of(tile.blocks)) +
                       double(blocks / wave) * (tile.start + double(split_k) * clocks_of(tile.blocks));
@@ -672,12 +672,9 @@ inline gemm_plan plan_waves(const gemm_cost& tile, std::int64_t m, std::int64_t 
       // After a wave the first multiprocessors that are ready take all there is.
       const std::int64_t last = blocks % wave, few = last == 0 ? 0 : 1 + last * 100 / (processors * 97);
       const bool first = whole < wave && blocks < wave;
-      const std::int64_t together = first      ? smaller(std::int64_t(tile.blocks), beside + few)
-                                    : last > 0 ? tile.blocks
-                                               : 0;
+      const std::int64_t together = first ? min(std::int64_t(tile.blocks), beside + few) : last > 0 ? tile.blocks : 0;
       if (together > 0)
-        clocks +=
-            tile.start + double(split_k) * clocks_of(together) + double(k - smaller(k, split_k)) * clocks_of(beside);
+        clocks += tile.start + double(split_k) * clocks_of(together) + double(k - min(k, split_k)) * clocks_of(beside);
       if (splits > 1)
         clocks += clocks_of_second_launch(on) +
                   double(rest * tile.m * tile.n * (splits + 1)) * tile.sum_bytes / partial_bytes;
@@ -699,7 +696,7 @@ void gemm_by_tiles(const P& where, const gemm_problem<TA, TB, TC, S, Epilogue>& 
                                             : x.batch * plan.splits * x.c.rows * row_length;
   scratch memory(where, checked_bytes(partials, sizeof(A), "gemm"), 0);
   auto* sums = static_cast<A*>(memory.data());
-  const auto run = [&]<slab_copy CopyA, slab_copy CopyB>() {
+  const auto run = [&]<k_tile_copy CopyA, k_tile_copy CopyB>() {
     using kernel = gemm_kernel<TA, TB, TC, A, S, Epilogue, Tile, CopyA, CopyB>;
     const std::int64_t blocks = whole + cut, most = std::int64_t(1) << 30;
     typename kernel::arguments arguments{
@@ -707,14 +704,14 @@ void gemm_by_tiles(const P& where, const gemm_problem<TA, TB, TC, S, Epilogue>& 
         whole, plan.splits, plan.split_k, sums, 0,       x.result,     x.c.is_written_by(word),
         A(1)};
     for (; arguments.first_block < blocks; arguments.first_block += most)
-      pmpp::launch(where, smaller(most, blocks - arguments.first_block), kernel{}, arguments);
+      pmpp::launch(where, min(most, blocks - arguments.first_block), kernel{}, arguments);
     using combine = gemm_combine_tiles_kernel<Tile>;
     if (whole > 0 && cut > 0) pmpp::launch(where, (tiles - whole) * combine::blocks_of_tile, combine{}, arguments);
   };
-  using enum slab_copy;
+  using enum k_tile_copy;
   // Large tiles are worth kernels of their own for the usual layouts: 4096^3 floats take 10 % longer with one for all.
   if constexpr (Tile.thread_m * Tile.thread_n * sizeof(A) >= 256 || Tile.slices > 1) {
-    const slab_copy a = x.a.copy, b = x.b.copy;
+    const k_tile_copy a = x.a.copy, b = x.b.copy;
     if (a == any || b == any)
       run.template operator()<mixed, mixed>();
     else if (a == along_k && b == along_k)

@@ -34,7 +34,7 @@ struct gemm_small_kernel {
   static constexpr int halves = 2, columns = Side / 16, rows = Side / halves;  ///< of C; the last two of a lane
   static constexpr int word = 16 / sizeof(A);
   static constexpr int row_a = depth + word,
-                       row_b = Side + word;  ///< the word behind each row: other banks for the next
+                       row_b = Side + word;  ///< the word after each row: other banks for the next
 
   struct shared {
     alignas(16) A a[warps][Side * row_a];   ///< (i, p) at i * row_a + p
@@ -58,7 +58,7 @@ struct gemm_small_kernel {
     const int col = block.lane() % 16, first_row = block.lane() / 16 * rows;
     A sum[rows][columns] = {};
     for (std::int64_t k = 0; k < x.k; k += depth) {
-      const int there = static_cast<int>(smaller(std::int64_t(depth), x.k - k));
+      const int there = static_cast<int>(min(std::int64_t(depth), x.k - k));
       const operand_part<TA> from_a(block, x.a, product, k, there, x.a.k_stride == 1);
       const operand_part<TB> from_b(block, x.b, product, k, there, x.b.stride != 1);
       A next_a[rows], next_b[rows];
@@ -126,8 +126,8 @@ bool fit_warps(const gemm_problem<TA, TB, TC, S, Epilogue>& x, const machine& on
   constexpr std::int64_t enough = 16;  // warps of a multiprocessor that keep memory busy
   // 24 x 24 x 24: 91 us for 20000, by tiles 127 (H100); 32 x 32 x 32: 104, by tiles, which read words, 94.
   const bool better_as_tiles =
-      x.c.rows * x.c.cols > 24 * 24 && (x.a.copy == slab_copy::words || x.b.copy == slab_copy::words);
-  const std::int64_t side = larger(x.c.rows, x.c.cols);
+      x.c.rows * x.c.cols > 24 * 24 && (x.a.copy == k_tile_copy::words || x.b.copy == k_tile_copy::words);
+  const std::int64_t side = max(x.c.rows, x.c.cols);
   const auto bytes = [&]<int Side>() {
     return sizeof(typename gemm_small_kernel<Side, TA, TB, TC, A, S, Epilogue>::shared);
   };
@@ -143,7 +143,7 @@ void gemm_by_warps(const P& where, const gemm_problem<TA, TB, TC, S, Epilogue>& 
     launch(where, ceil_div(x.batch, std::int64_t(kernel::warps)), kernel{},
            typename kernel::arguments{x.a, x.b, x.c, x.k, x.batch, x.result});
   };
-  larger(x.c.rows, x.c.cols) <= 16 ? run.template operator()<16>() : run.template operator()<32>();
+  max(x.c.rows, x.c.cols) <= 16 ? run.template operator()<16>() : run.template operator()<32>();
 }
 
 }  // namespace detail

@@ -2,16 +2,16 @@
 //
 // Products whose C has a few rows, or a few columns (then transposed): B is read once, and memory is the limit.
 //
-//   1. A block takes a strip of 128 columns of B, and all of k or one of several splits of it. It goes through k slab by
-//      slab; two are on their way to shared memory while one is multiplied. B is copied in 16-byte words along k or along
+//   1. A block takes a strip of 128 columns of B, and all of k or one of several splits of it. It goes through k k-tile by
+//      k-tile; two are on their way to shared memory while one is multiplied. B is copied in 16-byte words along k or along
 //      n, whichever lies in one piece, and lies in shared memory the same way; A, of which there is little, element by
 //      element.
-//   2. The warps share the k of a slab. A lane owns four columns, all rows of them: 16 or 32 x 4 sums for each word of B
+//   2. The warps share the k of a k-tile. A lane owns four columns, all rows of them: 16 or 32 x 4 sums for each word of B
 //      and each word of A, which all lanes of a warp read at once. (Where B lies along k, a lane reads four k of four
 //      columns: as many words for as many products.)
 //   3. At the end the sums of the warps are added up, in order. Where k is split a second launch adds up the parts.
 //
-// One barrier a slab; one launch, or two. (H100, 16 x 4096 x 4096 floats: 33 to 36 us, in any layout; 16-byte words of
+// One barrier a k-tile; one launch, or two. (H100, 16 x 4096 x 4096 floats: 33 to 36 us, in any layout; 16-byte words of
 // B alone, without most of the products, take 30 to 32.)
 #pragma once
 
@@ -37,14 +37,14 @@ namespace pmpp::inline PMPP_BACKEND {
 /// How a block cuts up its strip.
 struct gemm_strip {
   int rows = 0;    ///< of C, at most: a power of two from 4 to 32
-  int k = 0;       ///< of a slab; a multiple of 32, at least 256 / rows
-  int stages = 0;  ///< slabs in shared memory
+  int k = 0;       ///< of a k-tile; a multiple of 32, at least 256 / rows
+  int stages = 0;  ///< k-tiles in shared memory
 
-  /// Of a block, at most, for elements of `size` bytes: the slabs, or the sums of its eight warps.
+  /// Of a block, at most, for elements of `size` bytes: the k-tiles, or the sums of its eight warps.
   constexpr std::size_t shared_bytes(std::size_t size) const {
     const int word = static_cast<int>(16 / size), cols = word * simt::warp_size;
-    const int slabs = stages * (k * (rows + word) + cols * (k + word)), sums = 8 * rows * (cols + word);
-    return std::size_t(larger(slabs, sums)) * size;
+    const int k_tiles = stages * (k * (rows + word) + cols * (k + word)), sums = 8 * rows * (cols + word);
+    return std::size_t(max(k_tiles, sums)) * size;
   }
   friend constexpr bool operator==(const gemm_strip&, const gemm_strip&) = default;
 };
@@ -59,15 +59,15 @@ struct gemm_strip_kernel {
   static constexpr int rows = Strip.rows, cols = word * simt::warp_size, depth = Strip.k, share = depth / warps;
   static_assert(rows % word == 0 && share % word == 0 && threads / rows <= depth && Strip.stages >= 2);
 
-  // The word behind each row lets lanes that go down it use different banks.
+  // The word after each row lets lanes that go down it use different banks.
   static constexpr int row_a = rows + word;                   ///< of one k
   static constexpr int row_b = AlongK ? depth + word : cols;  ///< of a column, or of one k
-  static constexpr int slab_a = depth * row_a, slab = slab_a + (AlongK ? cols : depth) * row_b;
+  static constexpr int k_tile_a = depth * row_a, k_tile = k_tile_a + (AlongK ? cols : depth) * row_b;
   static constexpr int row_sum = cols + word, sums = rows * row_sum;  ///< of a warp
-  static constexpr int all_slabs = Strip.stages * slab, all_sums = warps * sums;
+  static constexpr int all_k_tiles = Strip.stages * k_tile, all_sums = warps * sums;
 
   struct shared {
-    alignas(16) A slabs[larger(all_slabs, all_sums)];  ///< each: A's part, then B's; at the end the sums of the warps
+    alignas(16) A k_tiles[max(all_k_tiles, all_sums)];  ///< each: A's part, then B's; at the end the sums of the warps
   };
   static_assert(sizeof(shared) <= Strip.shared_bytes(sizeof(A)));
 
@@ -87,11 +87,11 @@ struct gemm_strip_kernel {
     const std::int64_t split = unit / strips, first_col = std::int64_t(unit % strips) * cols;
     A sum[rows][word] = {};
     multiply(block, memory, x, split * x.split_k, first_col, sum);
-    block.sync();  // the slabs have been read
+    block.sync();  // the k-tiles have been read
     for (int i = 0; i < rows; ++i)
       for (int e = 0; e < word; ++e) {
         const int col = AlongK ? block.lane() + e * simt::warp_size : block.lane() * word + e;
-        memory.slabs[block.warp() * sums + i * row_sum + col] = sum[i][e];
+        memory.k_tiles[block.warp() * sums + i * row_sum + col] = sum[i][e];
       }
     block.sync();
     A* const partial = x.partials + split * x.c.rows * x.c.cols;
@@ -99,8 +99,8 @@ struct gemm_strip_kernel {
       const int i = x.down ? n % rows : n / cols, j = x.down ? n / rows : n % cols;
       const std::int64_t col = first_col + j;
       if (i >= x.c.rows || col >= x.c.cols) continue;
-      A total = memory.slabs[i * row_sum + j];
-      for (int w = 1; w < warps; ++w) total += memory.slabs[w * sums + i * row_sum + j];
+      A total = memory.k_tiles[i * row_sum + j];
+      for (int w = 1; w < warps; ++w) total += memory.k_tiles[w * sums + i * row_sum + j];
       TC* to = x.c.data + i * x.c.row_stride + col * x.c.col_stride;
       if (x.splits > 1)
         partial[x.down ? col * x.c.rows + i : i * x.c.cols + col] = total;
@@ -112,13 +112,13 @@ struct gemm_strip_kernel {
 private:
   using shared_word = item_group<A, word>;
 
-  /// Copies slab after slab: zeros beyond the edges.
-  class feed {
+  /// Copies k-tile after k-tile: zeros beyond the edges.
+  class tile_iterator {
   public:
     template <class Block>
-    PMPP_HOST_DEVICE feed(Block& block, const arguments& x, std::int64_t k_begin, std::int64_t first_col)
-        : left_(smaller(x.k, k_begin + x.split_k) - k_begin),
-          cols_(static_cast<int>(smaller(std::int64_t(cols), x.c.cols - first_col))) {
+    PMPP_HOST_DEVICE tile_iterator(Block& block, const arguments& x, std::int64_t k_begin, std::int64_t first_col)
+        : left_(min(x.k, k_begin + x.split_k) - k_begin),
+          cols_(static_cast<int>(min(std::int64_t(cols), x.c.cols - first_col))) {
       const int t = block.thread();
       const bool along_k = x.a.k_stride == 1;  // eight k and four rows a warp: each in banks of their own
       i_ = along_k ? t / 8 % rows : t % rows;
@@ -129,32 +129,32 @@ private:
       from_b_ = x.b.data + first_col * x.b.stride + k_begin * x.b.k_stride + word_ + line_ * length(x);
     }
 
-    PMPP_HOST_DEVICE int slabs() const { return static_cast<int>(ceil_div(left_, std::int64_t(depth))); }
+    PMPP_HOST_DEVICE int k_tiles() const { return static_cast<int>(ceil_div(left_, std::int64_t(depth))); }
 
-    /// Starts copying the next slab, if there is one.
+    /// Starts copying the next k-tile, if there is one.
     PMPP_HOST_DEVICE void copy(const arguments& x, A* to) {
-      const int there = static_cast<int>(smaller(left_, std::int64_t(depth)));
+      const int there = static_cast<int>(min(left_, std::int64_t(depth)));
       if (there > 0) {
         for (int p = 0; p < depth; p += threads / rows)
           simt::copy_async<sizeof(A)>(to + (p_ + p) * row_a + i_, from_a_ + p * x.a.k_stride,
                                       p_ + p < there && i_ < x.c.rows ? int(sizeof(A)) : 0);
-        const int items = smaller(larger((AlongK ? there : cols_) - word_, 0), word);
+        const int items = min(max((AlongK ? there : cols_) - word_, 0), word);
         for (int q = 0; q < (AlongK ? cols : depth); q += abreast)
-          simt::copy_async<16>(to + slab_a + (line_ + q) * row_b + word_, from_b_ + q * length(x),
+          simt::copy_async<16>(to + k_tile_a + (line_ + q) * row_b + word_, from_b_ + q * length(x),
                                line_ + q < (AlongK ? cols_ : there) ? items * int(sizeof(A)) : 0);
       }
-      simt::copy_async_batch();
+      simt::copy_async_commit();
       from_a_ += depth * x.a.k_stride;
       from_b_ += depth * x.b.k_stride;
       left_ -= depth;
     }
 
   private:
-    /// Words of a line of B's part of a slab, a column or a k; lines that the threads copy at once.
+    /// Words of a line of B's part of a k-tile, a column or a k; lines that the threads copy at once.
     static constexpr int words = (AlongK ? depth : cols) / word, abreast = threads / words;
     PMPP_HOST_DEVICE static std::int64_t length(const arguments& x) { return AlongK ? x.b.stride : x.b.k_stride; }
 
-    const A *from_a_, *from_b_;  // what this thread copies first of the next slab
+    const A *from_a_, *from_b_;  // what this thread copies first of the next k-tile
     std::int64_t left_;          // k to copy
     int cols_;                   // of B in this strip
     int i_, p_, word_, line_;    // the first element of A, the first word of B of this thread
@@ -164,17 +164,17 @@ private:
   PMPP_HOST_DEVICE static void multiply(Block& block, shared& memory, const arguments& x, std::int64_t k_begin,
                                         std::int64_t first_col, A (&sum)[rows][word]) {
     constexpr int ahead = Strip.stages - 1;
-    feed next(block, x, k_begin, first_col);
-    const int slabs = next.slabs(), own_k = block.warp() * share;
-    for (int s = 0; s < ahead; ++s) next.copy(x, memory.slabs + s * slab);
+    tile_iterator next(block, x, k_begin, first_col);
+    const int k_tiles = next.k_tiles(), own_k = block.warp() * share;
+    for (int s = 0; s < ahead; ++s) next.copy(x, memory.k_tiles + s * k_tile);
     int stage = 0, free_stage = ahead;
-    for (int s = 0; s < slabs; ++s) {
+    for (int s = 0; s < k_tiles; ++s) {
       simt::copy_async_wait<ahead - 1>();
-      block.sync();  // this slab is there; the last one has been read
-      next.copy(x, memory.slabs + free_stage * slab);
+      block.sync();  // this k-tile is there; the last one has been read
+      next.copy(x, memory.k_tiles + free_stage * k_tile);
       free_stage = free_stage + 1 < Strip.stages ? free_stage + 1 : 0;
-      const A* a = memory.slabs + stage * slab + own_k * row_a;
-      const A* b = memory.slabs + stage * slab + slab_a +
+      const A* a = memory.k_tiles + stage * k_tile + own_k * row_a;
+      const A* b = memory.k_tiles + stage * k_tile + k_tile_a +
                    (AlongK ? block.lane() * row_b + own_k : own_k * row_b + block.lane() * word);
       unrolled<share / word>([&](int g) {
         shared_word y[word];  // of B: `word` k of as many columns
@@ -201,26 +201,26 @@ bool fits_strips(const gemm_problem<TA, TB, TC, S, Epilogue>& x) {
   constexpr std::int64_t word = 16 / sizeof(TB), least_cols = word * simt::warp_size;  // a whole strip
   const bool along_k =
       x.b.k_stride == 1 && x.b.stride % word == 0 && reinterpret_cast<std::uintptr_t>(x.b.data) % 16 == 0;
-  return x.batch == 1 && x.c.cols >= least_cols && (x.b.copy == slab_copy::words || along_k);
+  return x.batch == 1 && x.c.cols >= least_cols && (x.b.copy == k_tile_copy::words || along_k);
 }
 
 /// Enqueues a product of at most Strip.rows rows, or runs it in the emulator.
 template <gemm_strip Strip, class A, class P, class TC, class S, class Epilogue>
 void gemm_by_strips(const P& where, const machine& on, const gemm_problem<A, A, TC, S, Epilogue>& x) {
   constexpr std::int64_t one = 1, cols = 16 / sizeof(A) * simt::warp_size, k = Strip.k;
-  constexpr std::int64_t start = 2, second_launch = 6;  // as long as so many slabs
-  const std::int64_t strips = ceil_div(x.c.cols, cols), slabs = larger(one, ceil_div(x.k, k));
+  constexpr std::int64_t start = 2, second_launch = 6;  // as long as this many k-tiles
+  const std::int64_t strips = ceil_div(x.c.cols, cols), k_tiles = max(one, ceil_div(x.k, k));
   const std::int64_t processors = on.multiprocessors;
-  std::int64_t split_k = slabs * k, least = ceil_div(strips, processors) * (slabs + start);
+  std::int64_t split_k = k_tiles * k, least = ceil_div(strips, processors) * (k_tiles + start);
   for (int waves = 1; waves <= 4; ++waves) {  // of blocks, one a multiprocessor
     const std::int64_t splits = waves * processors / strips;
     if (splits < 2) continue;
-    const std::int64_t share = ceil_div(slabs, splits), time = waves * (share + start) + second_launch;
+    const std::int64_t share = ceil_div(k_tiles, splits), time = waves * (share + start) + second_launch;
     if (time >= least) continue;
     least = time;
     split_k = share * k;
   }
-  const std::int64_t splits = ceil_div(slabs * k, split_k);
+  const std::int64_t splits = ceil_div(k_tiles * k, split_k);
   const bool down = x.c.row_stride == 1;
   scratch memory(where, splits > 1 ? checked_bytes(splits * x.c.rows * x.c.cols, sizeof(A), "gemm") : 0, 0);
   auto* partials = static_cast<A*>(memory.data());
@@ -230,7 +230,7 @@ void gemm_by_strips(const P& where, const machine& on, const gemm_problem<A, A, 
                  typename kernel::arguments{x.a, x.b, x.c, x.k, split_k, static_cast<int>(strips),
                                             static_cast<int>(splits), partials, down, x.result});
   };
-  x.b.copy == slab_copy::words ? run.template operator()<false>() : run.template operator()<true>();
+  x.b.copy == k_tile_copy::words ? run.template operator()<false>() : run.template operator()<true>();
   if (splits > 1 && down) detail::combine_splits(where, x.exchanged(), partials, x.c.rows, splits);
   if (splits > 1 && !down) detail::combine_splits(where, x, partials, x.c.cols, splits);
 }

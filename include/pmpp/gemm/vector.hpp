@@ -72,9 +72,9 @@ struct gemv_rows_kernel {
          unit += block.count() * warps) {
       const std::int64_t split = y.splits == 1 ? 0 : unit / row_groups;
       const std::int64_t row = ((unit - split * row_groups) * groups + block.lane() / lanes) * rows;
-      const std::int64_t k_begin = split * y.split_k, k_end = smaller(y.k, k_begin + y.split_k);
+      const std::int64_t k_begin = split * y.split_k, k_end = min(y.k, k_begin + y.split_k);
       const TA* from[rows];  // rows that do not exist are the last one again
-      for (int r = 0; r < rows; ++r) from[r] = y.a.data + smaller(row + r, y.c.rows - 1) * y.a.stride;
+      for (int r = 0; r < rows; ++r) from[r] = y.a.data + min(row + r, y.c.rows - 1) * y.a.stride;
       A sum[rows] = {};
       std::int64_t k = k_begin + lane * Items;
       const auto add_step = [&](auto is_whole) {
@@ -129,8 +129,8 @@ struct gemv_columns_kernel {
     const std::int64_t row_blocks = ceil_div(y.c.rows, std::int64_t(rows));
     const std::int64_t split = block.index() / row_blocks, first = block.index() % row_blocks * rows;
     const std::int64_t row = first + block.lane() * Items;
-    const int there = static_cast<int>(smaller(std::int64_t(Items), y.c.rows - row));
-    const std::int64_t k_end = smaller(y.k, (split + 1) * y.split_k);
+    const int there = static_cast<int>(min(std::int64_t(Items), y.c.rows - row));
+    const std::int64_t k_end = min(y.k, (split + 1) * y.split_k);
     std::int64_t k = split * y.split_k + block.warp();
     const TA* from = y.a.data + row * y.a.stride + k * y.a.k_stride;
     A sum[Items] = {};
@@ -170,19 +170,19 @@ void gemv_on_blocks(const P& where, const gemm_problem<TA, TB, TC, S, Epilogue>&
                      warps = 32 * std::int64_t(machine_of(where).multiprocessors);  // that read as fast as memory
   const bool columns = x.a.stride == 1 && x.a.k_stride != 1;
   const auto whole = [](std::int64_t stride) { return stride % vector == 0; };
-  const bool wide = reinterpret_cast<std::uintptr_t>(x.a.data) % 16 == 0 && (columns || x.a.k_stride == 1) &&
-                    whole(columns ? x.a.k_stride : x.a.stride);
+  const bool a_in_words = reinterpret_cast<std::uintptr_t>(x.a.data) % 16 == 0 && (columns || x.a.k_stride == 1) &&
+                          whole(columns ? x.a.k_stride : x.a.stride);
   const auto run = [&]<class Kernel>(Kernel kernel, std::int64_t row_blocks, std::int64_t warps_of_block,
                                      std::int64_t granule, std::int64_t units_of_block, int lanes) {
     // As many splits as there are warps to spare, each a multiple of what is read at once.
-    const std::int64_t wanted = larger(one, smaller(warps / (row_blocks * warps_of_block), x.k / least_k));
-    const std::int64_t split_k = round_up(larger(one, ceil_div(x.k, wanted)), granule);
-    const std::int64_t splits = larger(one, ceil_div(x.k, split_k));
+    const std::int64_t wanted = max(one, min(warps / (row_blocks * warps_of_block), x.k / least_k));
+    const std::int64_t split_k = round_up(max(one, ceil_div(x.k, wanted)), granule);
+    const std::int64_t splits = max(one, ceil_div(x.k, split_k));
     scratch memory(where, splits > 1 ? checked_bytes(splits * m, sizeof(A), "gemv") : 0, 0);
     auto* partials = static_cast<A*>(memory.data());
     const std::int64_t units = row_blocks * splits;
     pmpp::launch(
-        where, units_of_block == 1 ? units : smaller(ceil_div(units, units_of_block), warps / 4), kernel,
+        where, units_of_block == 1 ? units : min(ceil_div(units, units_of_block), warps / 4), kernel,
         typename Kernel::arguments{x.a, x.b.data, x.b.k_stride, x.c, x.k, splits, split_k, partials, x.result, lanes});
     if (splits > 1) detail::combine_splits(where, x, partials, one, splits);
   };
@@ -198,7 +198,7 @@ void gemv_on_blocks(const P& where, const gemm_problem<TA, TB, TC, S, Epilogue>&
           kernel::warps, lanes);
     }
   };
-  if (wide)
+  if (a_in_words)
     run_either(std::integral_constant<int, vector>{});
   else
     run_either(std::integral_constant<int, 1>{});
@@ -210,11 +210,10 @@ void gemv_on_cores(const host_policy& where, const gemm_problem<TA, TB, TC, S, E
   constexpr std::int64_t most_rows = 512;
   const bool columns = y.a.stride == 1 && y.a.k_stride != 1;
   const std::int64_t m = y.c.rows;
-  const std::int64_t rows =
-      smaller(most_rows, larger(std::int64_t(1), 4 * host_loop::grain / larger(y.k, std::int64_t(1))));
+  const std::int64_t rows = min(most_rows, max(std::int64_t(1), 4 * host_loop::grain / max(y.k, std::int64_t(1))));
   const auto x = [&](std::int64_t p) { return static_cast<A>(y.b.data[p * y.b.k_stride]); };
   host_loop::parallel_for(where, ceil_div(m, rows), [&](std::int64_t t) {
-    const std::int64_t first = t * rows, count = smaller(rows, m - first);
+    const std::int64_t first = t * rows, count = min(rows, m - first);
     A sums[most_rows] = {};
     if (columns) {
       const TA* a = y.a.data + first;

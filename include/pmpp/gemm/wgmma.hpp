@@ -5,16 +5,16 @@
 //
 //   1. A block owns 128 x n elements of C at a time, all of k or one of several splits of it, and goes from tile to tile:
 //      there are as many blocks as multiprocessors.
-//   2. Its first warpgroup is the producer: one thread of it asks the copy unit for tiles of A and B, 128 bytes deep in k,
+//   2. Its first warpgroup is the producer: one thread of it asks TMA for tiles of A and B, 128 bytes deep in k,
 //      as soon as a stage of shared memory is free. Two more, the consumers, multiply 64 rows each. Stages change hands by
 //      barriers: `full` when the bytes are there, `empty` when both consumers have read them.
 //   3. The sums are in the registers of the consumers, 128 a thread, which the producer has left to them. At the end of a
 //      tile elements of C are made of them, a slice of 128 bytes a row at a time, and left in shared memory to the copy
 //      unit, which writes one slice while the next is made. Meanwhile the producer fills all stages for the next tile.
-//      Where C is read (beta), it comes through the stages too, behind the last slab: it is there when the sums are.
-//   4. The copy unit writes zeros where a tile leaves the matrix: the loop over k has no cases.
+//      Where C is read (beta), it comes through the stages too, after the last k-tile: it is there when the sums are.
+//   4. TMA writes zeros where a tile leaves the matrix: the loop over k has no cases.
 //   5. Splits write partial sums, which a second launch adds up in order: the same bits on every run.
-//   6. What the copy unit cannot read, or reads slowly, is copied first where that pays (gemm/repack.hpp).
+//   6. What TMA cannot read, or reads slowly, is copied first where that pays (gemm/repack.hpp).
 //
 // Products of floats and of 8-bit integers want both operands along k. One of two of floats may be along m: then each lane
 // loads it from shared memory to registers, from where a product takes it too. There are no such products of doubles:
@@ -52,12 +52,12 @@ struct wgmma_tile {
   int n, stages, slices;
 };
 
-/// Tiles follow each other down so many rows of them.
+/// Tiles follow each other down this many rows of them.
 inline constexpr std::int64_t wgmma_group = 16;
 
 /// Whether results depend on where in C they are.
 template <class Epilogue, class S>
-inline constexpr bool takes_place = requires(Epilogue f, S v) {
+inline constexpr bool epilogue_uses_index = requires(Epilogue f, S v) {
   f(v, std::int64_t{}, std::int64_t{});
 };
 
@@ -84,7 +84,7 @@ struct gemm_wgmma_kernel {
   static constexpr int slices_in_stage = (m + n) * row_bytes / (consumers * slice_bytes);
 
   struct shared {
-    struct alignas(1024) stage {  // the pattern in which words are exchanged repeats every 1024 bytes
+    struct alignas(1024) stage {  // the swizzle repeats every 1024 bytes
       unsigned char a[m * row_bytes], b[n * row_bytes];
     } stages[Tile.stages];
     unsigned char slices[consumers][is_double ? 1 : Tile.slices][is_double ? 16 : slice_bytes];  // of C
@@ -96,11 +96,11 @@ struct gemm_wgmma_kernel {
     gemm_target<TC> c;
     std::int64_t k;
     std::int64_t tiles_m, tiles_n, tiles;  ///< of all matrices of sums
-    int splits, split_slabs;               ///< of k: each product has that many matrices of sums, of so many slabs each
-    bool batch_a, batch_b;                 ///< whether each product has a matrix of its own
+    int splits, split_k_tiles;  ///< of k: each product has that many matrices of sums, of this many k-tiles each
+    bool batch_a, batch_b;      ///< whether each product has a matrix of its own
     gemm_result<S, Epilogue> result;
     bool down;           ///< neighbours in memory are those below each other in C
-    bool wide;           ///< the copy unit can read and write C
+    bool c_by_tma;       ///< TMA can read and write C
     int a_rows, b_rows;  ///< of a stage, that are copied
     Windows windows;
   };
@@ -113,10 +113,10 @@ struct gemm_wgmma_kernel {
     block.sync();
     simt::previous_kernels_done();
     if (block.warp() < 4) {
-      simt::keep_registers<40>();
+      simt::release_registers<40>();
       if (block.thread() == 0) produce(block, memory, x);
     } else {
-      simt::take_registers<232>();
+      simt::acquire_registers<232>();
       if constexpr (is_double)
         consume_doubles(block, memory, x);
       else
@@ -128,47 +128,47 @@ struct gemm_wgmma_kernel {
 private:
 #if defined(__CUDA_ARCH_FEAT_SM90_ALL)
   /// Where a tile lies.
-  struct place {
+  struct coord {
     std::int64_t batch;  ///< which matrix of sums
     int row, col;
-    int product, first_slab, slabs;  ///< whose sums; of the split
+    int product, first_k_tile, k_tiles;  ///< whose sums; of the split
 
     /// Tiles follow each other down `group` rows of them, then to the next column: those that run at the same time form
     /// a rectangle and share what they read.
-    __device__ place(const arguments& x, std::int64_t tile) {
+    __device__ coord(const arguments& x, std::int64_t tile) {
       constexpr std::int64_t group = wgmma_group;
       const std::int64_t in_matrix = x.tiles_m * x.tiles_n, in_group = group * x.tiles_n;
       batch = tile / in_matrix;
       tile -= batch * in_matrix;
-      const std::int64_t first = tile / in_group * group, rows = smaller(group, x.tiles_m - first);
+      const std::int64_t first = tile / in_group * group, rows = min(group, x.tiles_m - first);
       row = static_cast<int>((first + tile % in_group % rows) * m);
       col = static_cast<int>(tile % in_group / rows * n);
       product = static_cast<int>(batch) / x.splits;
-      first_slab = (static_cast<int>(batch) - product * x.splits) * x.split_slabs;
-      slabs = smaller(static_cast<int>((x.k + depth - 1) / depth) - first_slab, x.split_slabs);
+      first_k_tile = (static_cast<int>(batch) - product * x.splits) * x.split_k_tiles;
+      k_tiles = min(static_cast<int>((x.k + depth - 1) / depth) - first_k_tile, x.split_k_tiles);
     }
   };
 
   using position = simt::stage_position<Tile.stages>;
 
-  /// Calls f(place) for each tile of this block.
+  /// Calls f(coord) for each tile of this block.
   template <class Block, class F>
   __device__ __forceinline__ static void each_tile(Block& block, const arguments& x, F f) {
-    for (std::int64_t tile = block.index(); tile < x.tiles; tile += block.count()) f(place(x, tile));
+    for (std::int64_t tile = block.index(); tile < x.tiles; tile += block.count()) f(coord(x, tile));
   }
 
   template <class Block>
   __device__ static void produce(Block& block, shared& memory, const arguments& x) {
     position next;
-    each_tile(block, x, [&](const place& at) {
+    each_tile(block, x, [&](const coord& at) {
       if constexpr (!std::is_same_v<Windows, no_windows>) return produce_windows(memory, x, at, next);
       const int batch_a = x.batch_a ? at.product : 0, batch_b = x.batch_b ? at.product : 0;
-      for (int slab = 0; slab < at.slabs; ++slab, next.advance()) {
+      for (int k_tile = 0; k_tile < at.k_tiles; ++k_tile, next.advance()) {
         auto& stage = memory.stages[next.stage];
         auto& full = memory.full[next.stage];
         memory.empty[next.stage].wait(!next.odd);  // the first round has nothing to wait for
         full.arrive_expecting((x.a_rows + x.b_rows) * row_bytes);
-        const int p = (at.first_slab + slab) * depth;
+        const int p = (at.first_k_tile + k_tile) * depth;
         if constexpr (AlongMA)
           for (int i = 0; i < x.a_rows; i += depth)
             simt::copy_tile(stage.a + i * row_bytes, x.a, full, at.row + i, p, batch_a);
@@ -189,8 +189,8 @@ private:
     });
   }
 
-  /// Whether C comes through the stages, behind the last slab: then it is there when the products are.
-  __device__ static bool fetches(const arguments& x) { return !is_double && x.wide && x.result.beta != S{}; }
+  /// Whether C comes through the stages, after the last k-tile: then it is there when the products are.
+  __device__ static bool fetches(const arguments& x) { return !is_double && x.c_by_tma && x.result.beta != S{}; }
 
   /// Where a stage holds C.
   __device__ static unsigned char* slice_in_stage(shared& memory, int stage, int slice, int group) {
@@ -198,17 +198,17 @@ private:
            (slice % slices_in_stage * consumers + group) * slice_bytes;
   }
 
-  /// Calls f(byte, x, y) for each box of a slice, which the copy unit moves at once.
+  /// Calls f(byte, x, y) for each box of a slice, which TMA moves at once.
   template <bool Down, class F>
-  __device__ __forceinline__ static void each_box(const place& at, int slice, int group, F f) {
+  __device__ __forceinline__ static void each_box(const coord& at, int slice, int group, F f) {
     const int row = at.row + group * 64, col = at.col + slice * width;
     for (int i = 0; i < (Down ? 64 : 1); i += width) f(i * row_bytes, Down ? row + i : col, Down ? col : row);
   }
 
   template <bool Down>
-  __device__ static void fetch(shared& memory, const arguments& x, const place& at, position& next) {
+  __device__ static void fetch(shared& memory, const arguments& x, const coord& at, position& next) {
     for (int first = 0; first < slices; first += slices_in_stage, next.advance()) {
-      const int count = smaller(slices - first, slices_in_stage);
+      const int count = min(slices - first, slices_in_stage);
       auto& full = memory.full[next.stage];
       memory.empty[next.stage].wait(!next.odd);
       full.arrive_expecting(count * consumers * slice_bytes);
@@ -223,13 +223,13 @@ private:
   }
 
   /// The same where an operand is looked up in images.
-  __device__ static void produce_windows(shared& memory, const arguments& x, const place& at, position& next) {
-    auto slab = x.windows.first_slab(at.product, at.row, at.col);
-    for (int i = at.slabs; i > 0; --i, next.advance(), slab.advance(x.windows)) {
+  __device__ static void produce_windows(shared& memory, const arguments& x, const coord& at, position& next) {
+    auto k_tile = x.windows.first_k_tile(at.product, at.row, at.col);
+    for (int i = at.k_tiles; i > 0; --i, next.advance(), k_tile.advance(x.windows)) {
       auto& stage = memory.stages[next.stage];
       memory.empty[next.stage].wait(!next.odd);
       memory.full[next.stage].arrive_expecting(sizeof stage.a + sizeof stage.b);
-      slab.copy(x.windows, x.a, x.b, stage.a, stage.b, memory.full[next.stage]);
+      k_tile.copy(x.windows, x.a, x.b, stage.a, stage.b, memory.full[next.stage]);
     }
   }
 
@@ -239,11 +239,11 @@ private:
     int turn = 0;
     std::uint32_t sum[n / 2];  // the bits of floats, or integers
     each_tile(
-        block, x, [&](const place& at) __attribute__((always_inline)) {
+        block, x, [&](const coord& at) __attribute__((always_inline)) {
           if constexpr (a_in_registers)
-            multiply_from_registers(block, memory, at.slabs, next, sum);
+            multiply_from_registers(block, memory, at.k_tiles, next, sum);
           else
-            multiply(block, memory, at.slabs, next, sum);
+            multiply(block, memory, at.k_tiles, next, sum);
           if (a_in_registers && x.down)
             write<a_in_registers>(block, memory, x, at, next, turn, sum);
           else
@@ -263,11 +263,11 @@ private:
                        step_b = AlongNB ? row_bytes * 32 / sizeof(T) : 32;
 
   template <class Block>
-  __device__ __forceinline__ static void multiply(Block& block, shared& memory, int slabs, position& next,
+  __device__ __forceinline__ static void multiply(Block& block, shared& memory, int k_tiles, position& next,
                                                   std::uint32_t (&sum)[n / 2]) {
     const int group = block.warp() / 4 - 1;
     int last = 0;
-    for (int slab = 0; slab < slabs; ++slab, next.advance()) {
+    for (int k_tile = 0; k_tile < k_tiles; ++k_tile, next.advance()) {
       memory.full[next.stage].wait(next.odd);
       const auto& stage = memory.stages[next.stage];
       const std::uint64_t a = simt::operand_in_shared(stage.a + group * 64 * row_bytes, 16),
@@ -275,14 +275,14 @@ private:
       simt::products_begin();
 #pragma unroll
       for (int q = 0; q < row_bytes / 32; ++q)
-        simt::multiply_rows<T, AlongMA, AlongNB, n>(sum, a + q * step_a / 16, b + q * step_b / 16, slab + q > 0);
+        simt::multiply_rows<T, AlongMA, AlongNB, n>(sum, a + q * step_a / 16, b + q * step_b / 16, k_tile + q > 0);
       simt::products_end();
       simt::products_wait<1>();
-      if (slab > 0) release(block, memory, last);
+      if (k_tile > 0) release(block, memory, last);
       last = next.stage;
     }
     simt::products_wait<0>();
-    simt::products_settle(sum);
+    simt::fence_accumulators(sum);
     release(block, memory, last);
   }
 
@@ -293,11 +293,11 @@ private:
   }
 
   template <class Block>
-  __device__ __forceinline__ static void multiply_from_registers(Block& block, shared& memory, int slabs,
+  __device__ __forceinline__ static void multiply_from_registers(Block& block, shared& memory, int k_tiles,
                                                                  position& next, std::uint32_t (&sum)[n / 2]) {
     const int warp = block.warp() % 4, lane = block.lane(), group = block.warp() / 4 - 1;
     std::uint32_t part[2][4]
-                      [4];  // of A, for the four steps of a slab; while products read one part, the other is loaded
+                      [4];  // of A, for the four steps of a k-tile; while products read one part, the other is loaded
     const auto load = [&](std::uint32_t(&to)[4][4]) __attribute__((always_inline)) {
       memory.full[next.stage].wait(next.odd);
       const unsigned char* a = memory.stages[next.stage].a;
@@ -313,28 +313,28 @@ private:
     };
     int last = 0;
     load(part[0]);
-    for (int slab = 0; slab < slabs; slab += 2) {
+    for (int k_tile = 0; k_tile < k_tiles; k_tile += 2) {
 #pragma unroll
       for (int odd = 0; odd < 2; ++odd) {
-        if (slab + odd == slabs) break;
+        if (k_tile + odd == k_tiles) break;
         const std::uint64_t b = simt::operand_in_shared(memory.stages[next.stage].b, 16);
         simt::products_begin();
 #pragma unroll
-        for (int q = 0; q < 4; ++q) simt::multiply_rows<n>(sum, part[odd][q], b + q * 2, slab + odd + q > 0);
+        for (int q = 0; q < 4; ++q) simt::multiply_rows<n>(sum, part[odd][q], b + q * 2, k_tile + odd + q > 0);
         simt::products_end();
         simt::products_wait<1>();
 #pragma unroll
-        for (int q = 0; q < 4; ++q) simt::products_settle(part[1 - odd][q]);
-        if (slab + odd > 0) release(block, memory, last);
+        for (int q = 0; q < 4; ++q) simt::fence_accumulators(part[1 - odd][q]);
+        if (k_tile + odd > 0) release(block, memory, last);
         last = next.stage;
         next.advance();
-        if (slab + odd + 1 < slabs) load(part[1 - odd]);
+        if (k_tile + odd + 1 < k_tiles) load(part[1 - odd]);
       }
     }
     simt::products_wait<0>();
 #pragma unroll
-    for (int q = 0; q < 8; ++q) simt::products_settle(part[q / 4][q % 4]);
-    simt::products_settle(sum);
+    for (int q = 0; q < 8; ++q) simt::fence_accumulators(part[q / 4][q % 4]);
+    simt::fence_accumulators(sum);
     release(block, memory, last);
   }
 
@@ -350,7 +350,7 @@ private:
   __device__ static constexpr int col_at(int i) {
     return AlongNB ? i : AlongMA ? i % 2 * 4 + i / 2 : i % 4 * 2 + i / 4;
   }
-  /// The byte where elements of a slab lie: k = p, at `i` of an operand along k, or along m.
+  /// The byte where elements of a k-tile lie: k = p, at `i` of an operand along k, or along m.
   __device__ static int along_k(int i, int p) { return i * row_bytes + ((p / 2) ^ (i % 8)) * 16 + p % 2 * 8; }
   __device__ static int along_m(int i, int p) {
     return i / 16 * 16 * row_bytes + p * row_bytes + ((i % 16 / 2) ^ (p % 8)) * 16 + i % 2 * 8;
@@ -360,8 +360,8 @@ private:
   };
   static_assert(!is_double || AlongMA || !AlongNB);
 
-  /// Where a lane's parts lie in a slab, for the first 16 rows of its warp and the first 16 columns: those of other rows,
-  /// columns and steps of k are so many bytes further for all lanes. Words are exchanged within eight rows, so that which
+  /// Where a lane's parts lie in a k-tile, for the first 16 rows of its warp and the first 16 columns: those of other rows,
+  /// columns and steps of k are this many bytes further for all lanes. Words are swizzled within eight rows, so that which
   /// k a lane reads is part of it for operands along k, and which columns for B along n.
   struct double_places {
     int a[4], b[4];
@@ -420,16 +420,16 @@ private:
     const auto load_half = [&](int half, int step) __attribute__((always_inline)) {
       places.load_b(b[step][half], memory.stages[next.stage].b + half * 16 * row_bytes, step);
     };
-    // Slabs of all tiles of this block, k not being split: loads go on into the next tile.
+    // K-tiles of all tiles of this block, k not being split: loads go on into the next tile.
     std::int64_t left = (x.tiles - block.index() + block.count() - 1) / block.count() * ((x.k + depth - 1) / depth);
     memory.full[next.stage].wait(next.odd);
     load(0, 0), load(1, 0), load(2, 0), load_half(0, 0), load_half(1, 0);
     each_tile(
-        block, x, [&](const place& at) __attribute__((always_inline)) {
+        block, x, [&](const coord& at) __attribute__((always_inline)) {
           double sum[4][4][4] = {};
-          for (int slab = 0; slab < at.slabs; ++slab) {
+          for (int k_tile = 0; k_tile < at.k_tiles; ++k_tile) {
         // Two steps of k, of four times 16 rows each. What is multiplied three turns later is loaded first, so that
-        // nobody waits for it; behind the last slab that is anything.
+        // its latency is hidden; after the last k-tile that is anything.
 #pragma unroll
             for (int turn = 0; turn < 8; ++turn) {
               const int step = turn / 4, i = turn % 4;
@@ -454,7 +454,7 @@ private:
   /// Makes elements of C of a warp's sums, two at a time, which lie next to each other in memory where that can be: below
   /// each other where A is along m, or beside each other after lanes have exchanged one of them.
   template <class Block>
-  __device__ __forceinline__ static void write_doubles(Block& block, const arguments& x, const place& at,
+  __device__ __forceinline__ static void write_doubles(Block& block, const arguments& x, const coord& at,
                                                        std::int64_t row0, std::int64_t col0,
                                                        const double (&sum)[4][4][4]) {
     const int g = block.lane() / 4, t = block.lane() % 4;
@@ -478,7 +478,7 @@ private:
         if (row >= x.c.rows || col >= x.c.cols) continue;
         TC* const to = c + row * x.c.row_stride + col * x.c.col_stride;
         const bool two = row + below < x.c.rows && col + beside < x.c.cols;
-        if (two && x.wide) {
+        if (two && x.c_by_tma) {
           item_group<TC, 2> both{};
           if (x.result.beta != S{}) both = *reinterpret_cast<const item_group<TC, 2>*>(to);
           for (int h = 0; h < 2; ++h) both.item[h] = x.result(y[h], &both.item[h], row + h * below, col + h * beside);
@@ -492,17 +492,17 @@ private:
 
   /// Makes elements of C of the sums of a warpgroup, slice by slice, and leaves them in shared memory, from where the copy
   /// unit writes them, or the lanes do where it cannot. Down: elements of a column lie next to each other there, else
-  /// those of a row; 64 lines of 128 bytes, whose 16-byte words are exchanged as the copy unit wants them.
+  /// those of a row; 64 lines of 128 bytes, whose 16-byte words are swizzled as TMA wants them.
   template <bool Down, class Block>
-  __device__ __forceinline__ static void write(Block& block, shared& memory, const arguments& x, const place& at,
+  __device__ __forceinline__ static void write(Block& block, shared& memory, const arguments& x, const coord& at,
                                                position& next, int& turn, const std::uint32_t (&sum)[n / 2]) {
     constexpr int size = sizeof(TC);
     const bool reads = x.result.beta != S{}, fetched = fetches(x);
     const int warp = block.warp() % 4, group = block.warp() / 4 - 1, lane = block.lane();
     const std::int64_t first = at.row + group * 64;
     if (first >= x.c.rows && !fetched) return;
-    const int rows = static_cast<int>(smaller<std::int64_t>(x.c.rows - first, 64)),
-              cols = static_cast<int>(smaller<std::int64_t>(x.c.cols - at.col, n));  // that are inside C
+    const int rows = static_cast<int>(min<std::int64_t>(x.c.rows - first, 64)),
+              cols = static_cast<int>(min<std::int64_t>(x.c.cols - at.col, n));  // that are inside C
     const auto row_of = [&](int h) {
       return a_in_registers ? row_from_registers(warp, lane / 4 + h * 8) : warp * 16 + lane / 4 + h * 8;
     };
@@ -510,14 +510,14 @@ private:
       return line * row_bytes + (((item * size / 16) ^ (line % 8)) * 16) + item * size % 16;
     };
     // Where element e of a lane's pair u lies in a slice.
-    const auto place_of = [&](int u, int e) {
+    const auto offset_of = [&](int u, int e) {
       const int row = row_of(u % 2), col = u / 2 * 8 + lane % 4 * 2 + e;
       return Down ? byte_of(row / width * width + col, row % width) : byte_of(row, col);
     };
     TC* c = x.c.data + at.batch * x.c.batch_stride + first * x.c.row_stride + at.col * x.c.col_stride;
-    const bool speaks = block.thread() % 128 == 0;
-    // An epilogue without state does no harm outside C, where the copy unit writes nothing.
-    constexpr bool stateless = std::is_empty_v<Epilogue> && !takes_place<Epilogue, S>;
+    const bool is_elected = block.thread() % 128 == 0;
+    // An epilogue without state does no harm outside C, where TMA writes nothing.
+    constexpr bool stateless = std::is_empty_v<Epilogue> && !epilogue_uses_index<Epilogue, S>;
     const bool everywhere = stateless || (rows == 64 && cols == n);
     const auto result = x.result;
     auto plain = x.result;
@@ -539,17 +539,17 @@ private:
 #pragma unroll
           for (int u = 0; u < width / 4; ++u)
             if constexpr (Down) {
-              for (int e = 0; e < 2; ++e) y[u / 2][u % 2].item[e] = *reinterpret_cast<const TC*>(old + place_of(u, e));
+              for (int e = 0; e < 2; ++e) y[u / 2][u % 2].item[e] = *reinterpret_cast<const TC*>(old + offset_of(u, e));
             } else {
-              y[u / 2][u % 2] = *reinterpret_cast<const item_group<TC, 2>*>(old + place_of(u, 0));
+              y[u / 2][u % 2] = *reinterpret_cast<const item_group<TC, 2>*>(old + offset_of(u, 0));
             }
         } else if (reads) {
           // What C holds: outside of it, some other element. Without branches, so that all are on their way at once.
 #pragma unroll
           for (int u = 0; u < width / 2; ++u)
             y[u / 4][u / 2 % 2].item[u % 2] =
-                c[smaller(row_of(u / 2 % 2), rows - 1) * x.c.row_stride +
-                  smaller(s * width + u / 4 * 8 + lane % 4 * 2 + u % 2, cols - 1) * x.c.col_stride];
+                c[min(row_of(u / 2 % 2), rows - 1) * x.c.row_stride +
+                  min(s * width + u / 4 * 8 + lane % 4 * 2 + u % 2, cols - 1) * x.c.col_stride];
         }
 #pragma unroll
         for (int u = 0; u < width / 2; ++u) {
@@ -564,19 +564,19 @@ private:
       for (int u = 0; u < width / 4; ++u) {
         const auto& value = y[u / 2][u % 2];
         if constexpr (Down) {
-          for (int e = 0; e < 2; ++e) *reinterpret_cast<TC*>(slice + place_of(u, e)) = value.item[e];
+          for (int e = 0; e < 2; ++e) *reinterpret_cast<TC*>(slice + offset_of(u, e)) = value.item[e];
         } else {
-          *reinterpret_cast<item_group<TC, 2>*>(slice + place_of(u, 0)) = value;
+          *reinterpret_cast<item_group<TC, 2>*>(slice + offset_of(u, 0)) = value;
         }
       }
-      if (x.wide) simt::visible_to_copies();
-      if (speaks) simt::copies_have_read<Tile.slices - 2>();
+      if (x.c_by_tma) simt::visible_to_copies();
+      if (is_elected) simt::copies_have_read<Tile.slices - 2>();
       simt::warpgroup_sync(group);  // this slice is written, the next may be
       if (fetched && ((s + 1) % slices_in_stage == 0 || s + 1 == slices)) {
         release(block, memory, next.stage);
         next.advance();
       }
-      if (!x.wide) {
+      if (!x.c_by_tma) {
         constexpr int words = ceil_div(width, simt::warp_size);  // of a line, that a lane writes
         constexpr int at_once = 8;
 #pragma unroll 1
@@ -593,7 +593,7 @@ private:
             if (item < width && row < rows && col < cols) c[row * x.c.row_stride + col * x.c.col_stride] = own[u];
           }
         }
-      } else if (speaks) {
+      } else if (is_elected) {
         each_box<Down>(at, s, group, [&](int byte, int column, int line) {
           simt::copy_tile(x.to, slice + byte, column, line, static_cast<int>(at.batch));
         });
@@ -623,15 +623,15 @@ bool wgmma_available(int device) {
 }
 
 /// A tile, how many splits of k, how many clocks a product is expected to take with them, and how many of its last tiles
-/// somebody else works out.
+/// another function works out.
 struct wgmma_plan {
-  int tile = 0, splits = 1, split_slabs = 1 << 30;
+  int tile = 0, splits = 1, split_k_tiles = 1 << 30;
   double clocks = 0;
   std::int64_t left_out = 0;
 };
 
-/// Starts a product with a given tile; false, and nothing has happened, if the copy unit cannot read A or B. Where k is
-/// split, C has `splits` times as many matrices: the sums over the first `split_slabs` slabs of k, those over the next, ...
+/// Starts a product with a given tile; false, and nothing has happened, if TMA cannot read A or B. Where k is
+/// split, C has `splits` times as many matrices: the sums over the first `split_k_tiles` k-tiles of k, those over the next, ...
 template <wgmma_tile Tile, bool AlongMA, bool AlongNB, class T, class TC, class S, class Epilogue>
 bool gemm_by_wgmma_tile(const device_policy& where, const gemm_problem<T, T, TC, S, Epilogue>& x,
                         const wgmma_plan& plan = {}) {
@@ -639,7 +639,7 @@ bool gemm_by_wgmma_tile(const device_policy& where, const gemm_problem<T, T, TC,
   typename kernel::arguments y;
   // Of a small matrix the rest of a stage holds anything, and makes sums that are not written.
   const auto rows_of = [](bool along_k, std::int64_t rows, int most) {
-    return static_cast<int>(smaller(round_up(rows, std::int64_t(along_k ? 8 : kernel::depth)), std::int64_t(most)));
+    return static_cast<int>(min(round_up(rows, std::int64_t(along_k ? 8 : kernel::depth)), std::int64_t(most)));
   };
   y.a_rows = rows_of(!AlongMA, x.c.rows, kernel::m);
   y.b_rows = rows_of(!AlongNB, x.c.cols, kernel::n);
@@ -656,7 +656,7 @@ bool gemm_by_wgmma_tile(const device_policy& where, const gemm_problem<T, T, TC,
   y.tiles_n = ceil_div(x.c.cols, std::int64_t(kernel::n));
   y.tiles = y.tiles_m * y.tiles_n * x.batch * plan.splits - plan.left_out;
   y.splits = plan.splits;
-  y.split_slabs = plan.split_slabs;
+  y.split_k_tiles = plan.split_k_tiles;
   y.batch_a = x.a.batch_stride != 0;
   y.batch_b = x.b.batch_stride != 0;
   y.result = x.result;
@@ -665,14 +665,15 @@ bool gemm_by_wgmma_tile(const device_policy& where, const gemm_problem<T, T, TC,
   const bool down = kernel::a_in_registers && y.down;
   const std::int64_t line = down ? x.c.rows : x.c.cols, lines = down ? x.c.cols : x.c.rows;
   if constexpr (kernel::is_double)
-    y.wide = AlongMA && (y.down || (kernel::pairs_across && x.c.col_stride == 1)) &&
-             (y.down ? x.c.col_stride : x.c.row_stride) % 2 == 0 && x.c.batch_stride % 2 == 0 &&
-             reinterpret_cast<std::uintptr_t>(x.c.data) % (2 * sizeof(TC)) == 0;
+    y.c_by_tma = AlongMA && (y.down || (kernel::pairs_across && x.c.col_stride == 1)) &&
+                 (y.down ? x.c.col_stride : x.c.row_stride) % 2 == 0 && x.c.batch_stride % 2 == 0 &&
+                 reinterpret_cast<std::uintptr_t>(x.c.data) % (2 * sizeof(TC)) == 0;
   else
-    y.wide = (down ? x.c.row_stride : x.c.col_stride) == 1 && line * sizeof(TC) % 16 == 0 &&  // it writes whole words
-             simt::describe_tiles(y.to, x.c.data, line, lines, down ? x.c.col_stride : x.c.row_stride,
-                                  x.batch * plan.splits, x.c.batch_stride, down ? width : 64);
-  launch(where, smaller(y.tiles, std::int64_t(processor_count(where))), kernel{}, y);
+    y.c_by_tma = (down ? x.c.row_stride : x.c.col_stride) == 1 &&
+                 line * sizeof(TC) % 16 == 0 &&  // it writes whole words
+                 simt::describe_tiles(y.to, x.c.data, line, lines, down ? x.c.col_stride : x.c.row_stride,
+                                      x.batch * plan.splits, x.c.batch_stride, down ? width : 64);
+  launch(where, min(y.tiles, std::int64_t(processor_count(where))), kernel{}, y);
   return true;
 }
 
@@ -680,50 +681,49 @@ bool gemm_by_wgmma_tile(const device_policy& where, const gemm_problem<T, T, TC,
 inline constexpr wgmma_tile wgmma_tiles[] = {{256, 4, 2}, {128, 6, 2}, {192, 4, 3}, {64, 8, 2}};
 inline constexpr int wgmma_split_tile = 1;
 
-/// How often the copy unit asks for each row of 128 bytes of A and B.
+/// How often TMA asks for each row of 128 bytes of A and B.
 struct wgmma_requests {
   double a = 1, b = 1;
 };
 
-/// How many clocks sums of m x n elements over `slabs` slabs of k, `batch` times, are expected to take with a given tile.
-inline double wgmma_clocks(const wgmma_tile& tile, std::int64_t m, std::int64_t n, std::int64_t slabs,
+/// How many clocks sums of m x n elements over `k_tiles` k-tiles of k, `batch` times, are expected to take with a given tile.
+inline double wgmma_clocks(const wgmma_tile& tile, std::int64_t m, std::int64_t n, std::int64_t k_tiles,
                            std::int64_t batch, const machine& on, const wgmma_requests& each = {}) {
   constexpr double request = 2.3;
   const double products = tile.n == 256 ? 1080 : tile.n == 192 ? 830 : tile.n == 128 ? 540 : 300;
-  const double rows =
-      double(smaller<std::int64_t>(m, 128)) * each.a + double(smaller<std::int64_t>(n, tile.n)) * each.b;
-  const double of_slab = larger(products, rows * request);
+  const double rows = double(min<std::int64_t>(m, 128)) * each.a + double(min<std::int64_t>(n, tile.n)) * each.b;
+  const double of_k_tile = max(products, rows * request);
   const std::int64_t tiles = ceil_div(m, std::int64_t(128)) * ceil_div(n, std::int64_t(tile.n)) * batch;
-  return double(ceil_div(tiles, std::int64_t(on.multiprocessors))) * (double(slabs) * of_slab + 1800 + 10 * tile.n);
+  return double(ceil_div(tiles, std::int64_t(on.multiprocessors))) * (double(k_tiles) * of_k_tile + 1800 + 10 * tile.n);
 }
 
-/// What reading A and B takes, of so many rows.
-inline double memory_clocks(std::int64_t rows, std::int64_t slabs, std::int64_t batch, const machine& on) {
-  return double(rows) * double(slabs) * double(batch) * 128 / (1.0625 * on.memory_rate());
+/// What reading A and B takes, of this many rows.
+inline double memory_clocks(std::int64_t rows, std::int64_t k_tiles, std::int64_t batch, const machine& on) {
+  return double(rows) * double(k_tiles) * double(batch) * 128 / (1.0625 * on.memory_rate());
 }
 
-/// The best plan for sums of m x n elements over `slabs` slabs of k, `batch` times.
-inline wgmma_plan plan_wgmma(int tiles, std::int64_t m, std::int64_t n, std::int64_t slabs, std::int64_t batch,
+/// The best plan for sums of m x n elements over `k_tiles` k-tiles of k, `batch` times.
+inline wgmma_plan plan_wgmma(int tiles, std::int64_t m, std::int64_t n, std::int64_t k_tiles, std::int64_t batch,
                              const machine& on, const wgmma_requests& each = {}) {
   const double second_launch = 2 * clocks_of_second_launch(on), partial_bytes = 0.625 * on.memory_rate();
-  const double from_memory = memory_clocks(m + n, slabs, batch, on);
+  const double from_memory = memory_clocks(m + n, k_tiles, batch, on);
   wgmma_plan best;
   const auto consider = [&](int i, int splits) {
-    const std::int64_t split_slabs = ceil_div(slabs, std::int64_t(splits));
-    splits = static_cast<int>(ceil_div(slabs, split_slabs));
-    double clocks = larger(wgmma_clocks(wgmma_tiles[i], m, n, split_slabs, batch * splits, on, each), from_memory);
+    const std::int64_t split_k_tiles = ceil_div(k_tiles, std::int64_t(splits));
+    splits = static_cast<int>(ceil_div(k_tiles, split_k_tiles));
+    double clocks = max(wgmma_clocks(wgmma_tiles[i], m, n, split_k_tiles, batch * splits, on, each), from_memory);
     if (splits > 1) clocks += second_launch + double(m) * double(n) * double(batch) * 4 * (splits + 1) / partial_bytes;
-    if (best.clocks == 0 || clocks < best.clocks) best = {i, splits, static_cast<int>(split_slabs), clocks};
+    if (best.clocks == 0 || clocks < best.clocks) best = {i, splits, static_cast<int>(split_k_tiles), clocks};
   };
   for (int i = 0; i < tiles; ++i) consider(i, 1);
   const std::int64_t blocks =
       ceil_div(m, std::int64_t(128)) * ceil_div(n, std::int64_t(wgmma_tiles[wgmma_split_tile].n)) * batch;
-  for (std::int64_t splits = 2; splits * blocks <= 2 * on.multiprocessors && splits <= slabs; ++splits)
+  for (std::int64_t splits = 2; splits * blocks <= 2 * on.multiprocessors && splits <= k_tiles; ++splits)
     consider(wgmma_split_tile, static_cast<int>(splits));
   return best;
 }
 
-/// Starts a product as planned, or that of the splits' sums. Both operands are as the copy unit wants them. Of floats, B is along k.
+/// Starts a product as planned, or that of the splits' sums. Both operands are as TMA wants them. Of floats, B is along k.
 template <bool OneTile = false, class T, class TC, class S, class Epilogue>
 bool gemm_as_planned(const device_policy& where, const gemm_problem<T, T, TC, S, Epilogue>& x, bool a_along_k,
                      bool b_along_k, const wgmma_plan& plan) {
@@ -790,7 +790,7 @@ bool gemm_of_doubles(const device_policy& where, const gemm_problem<double, doub
                      rows = cols > 1 ? last_group : last;
   wgmma_plan plan{1};
   auto rest = x;
-  if constexpr (!takes_place<Epilogue, S>)
+  if constexpr (!epilogue_uses_index<Epilogue, S>)
     if (x.batch == 1 && last > 0 && tiles_m * tiles_n > processors && cols <= tiles_n) {
       const std::int64_t row = (tiles_m - rows) * side, col = (tiles_n - cols) * side;
       rest.a = {x.a.data + row * x.a.stride, x.a.extent - row, x.a.stride, x.a.k_stride, 0};
@@ -799,7 +799,7 @@ bool gemm_of_doubles(const device_policy& where, const gemm_problem<double, doub
       rest.c.rows -= row;
       rest.c.cols -= col;
       const auto [large, small] = plan_doubles(rest, on);
-      if (smaller(large.clocks, small.clocks) + two_launches < clocks_of_k * double(x.k)) plan.left_out = rows * cols;
+      if (min(large.clocks, small.clocks) + two_launches < clocks_of_k * double(x.k)) plan.left_out = rows * cols;
     }
   if (!gemm_as_planned<true>(where, x, a_along_k, b_along_k, plan)) return false;
   if (plan.left_out > 0)
@@ -808,7 +808,7 @@ bool gemm_of_doubles(const device_policy& where, const gemm_problem<double, doub
 }
 
 /// Enqueues a product where this path can do it and pays; says whether it has. A and B: half, bfloat16, 8-bit integers, or
-/// floats that may be taken as tf32. What the copy unit cannot read is copied first (gemm/repack.hpp); that, and sums of
+/// floats that may be taken as tf32. What TMA cannot read is copied first (gemm/repack.hpp); that, and sums of
 /// splits, need scratch memory.
 template <class P, class T, class TC, class S, class Epilogue>
 bool gemm_by_wgmma(const P& where, gemm_problem<T, T, TC, S, Epilogue> x) {
@@ -844,12 +844,12 @@ bool gemm_by_wgmma(const P& where, gemm_problem<T, T, TC, S, Epilogue> x) {
       const auto [large, small] = plan_doubles(x, on);
       if (large.splits > 1 || small.clocks < large.clocks) return false;
     } else {
-      const std::int64_t slabs = ceil_div(x.k, std::int64_t(128 / sizeof(T)));
+      const std::int64_t k_tiles = ceil_div(x.k, std::int64_t(128 / sizeof(T)));
       // What mma.sync takes.
       const double others =
-          (is_float ? 15000 : 9000) + larger(memory_clocks(x.c.rows + x.c.cols, slabs, x.batch, on),
-                                             double(x.c.rows) * double(x.c.cols) * double(x.batch) * double(x.k) /
-                                                 (on.multiprocessors * (is_float ? 110.0 : 300.0)));
+          (is_float ? 15000 : 9000) + max(memory_clocks(x.c.rows + x.c.cols, k_tiles, x.batch, on),
+                                          double(x.c.rows) * double(x.c.cols) * double(x.batch) * double(x.k) /
+                                              (on.multiprocessors * (is_float ? 110.0 : 300.0)));
       // An operand that straddles lines of the cache is copied too where that pays.
       const bool a_straddles = a_ready && straddles_lines(x.a, a_along_k, x.k),
                  b_straddles = b_ready && straddles_lines(x.b, b_along_k, x.k);
@@ -863,7 +863,7 @@ bool gemm_by_wgmma(const P& where, gemm_problem<T, T, TC, S, Epilogue> x) {
           if (copy_a > a_straddles || copy_b > b_straddles) continue;
           const double asked_again = 1.9;
           const wgmma_plan next =
-              plan_wgmma(is_float ? 3 : 4, x.c.rows, x.c.cols, slabs, x.batch, on,
+              plan_wgmma(is_float ? 3 : 4, x.c.rows, x.c.cols, k_tiles, x.batch, on,
                          {a_straddles && !copy_a ? asked_again : 1, b_straddles && !copy_b ? asked_again : 1});
           const double clocks = next.clocks + (copy_a || (is_float && !a_ready) ? copy_clocks(x.a, a_along_k) : 0) +
                                 (copy_b || (is_float && !b_ready) ? copy_clocks(x.b, b_along_k) : 0);

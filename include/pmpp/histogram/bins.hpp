@@ -104,8 +104,8 @@ struct even_integers : plain_binning<even_integers<T, AlwaysNarrow>> {
     });
     const int128 least = std::numeric_limits<T>::min(), most = std::numeric_limits<T>::max();
     if (low <= most && high > least) {
-      first = static_cast<T>(larger(low, least));
-      last = static_cast<T>(smaller(high - 1, most));
+      first = static_cast<T>(max(low, least));
+      last = static_cast<T>(min(high - 1, most));
     }
     lower = static_cast<std::uint64_t>(low);
     width = static_cast<std::uint64_t>(span);
@@ -196,7 +196,7 @@ private:
 
   PMPP_HOST_DEVICE std::uint32_t settled(const estimate& e) const {
     const std::uint32_t edge = e.bin + (e.rest > 0.5);
-    return smaller(edge - starts_behind(edge, e.d), bins - 1);  // x < upper, but d may have been rounded to width
+    return min(edge - starts_behind(edge, e.d), bins - 1);  // x < upper, but d may have been rounded to width
   }
   /// \pre 0 <= x < 2^63
   static bool is_whole(double x) { return x == static_cast<double>(static_cast<std::int64_t>(x)); }
@@ -244,7 +244,7 @@ struct ranged_bins {
         for (int k = 0; k < N; ++k) bin[k] = 2 * bin[k] + !is_below(x[k], tree[bin[k]]);
       for (int k = 0; k < N; ++k) {
         const std::uint32_t not_above = depth > 0 ? bin[k] - (1u << depth) : search_in_place(x[k]);
-        bin[k] = smaller(not_above - 1, bins);  // 0 - 1 is large
+        bin[k] = min(not_above - 1, bins);  // 0 - 1 is large
       }
     }
 
@@ -281,7 +281,7 @@ struct ranged_bins {
       if (node == 0) continue;
       const int level = floor_log2(node);
       const std::uint32_t place = (2 * (node - (1u << level)) + 1) * (1u << (depth - 1 - level)) - 1;
-      tree[node] = levels[smaller(place, bins)];  // behind the last level: that level again
+      tree[node] = levels[min(place, bins)];  // after the last level: that level again
     }
     return {levels, tree, bins, depth};
   }

@@ -55,8 +55,8 @@ struct histogram_tuning {
   /// The same where a block has 48 KB.
   constexpr histogram_tuning least() const {
     histogram_tuning t = *this;
-    t.cached_bins = smaller(cached_bins, 2048);
-    t.value_bytes = smaller(value_bytes, 40 * 1024);
+    t.cached_bins = min(cached_bins, 2048);
+    t.value_bytes = min(value_bytes, 40 * 1024);
     return t;
   }
 };
@@ -70,7 +70,7 @@ enum class histogram_table { bytes, bins, cache };
 template <class Count>
 struct bin_counters {
   Count* counts;
-  std::uint64_t* rejected;  ///< nullptr: nobody asks
+  std::uint64_t* rejected;  ///< nullptr: not wanted
   std::uint32_t slots;      ///< bins of all channels
 
   PMPP_HOST_DEVICE void add(std::uint32_t slot, std::uint32_t n) const {
@@ -119,7 +119,7 @@ struct histogram_kernel {
   static constexpr int channels = Layers::channels, active = Layers::active;
   using T = value_of<In>;
   using raw = block::raw_items<In, Items>;
-  static constexpr int rows = larger(1, Tuning.rows * 16 / larger(16, int(sizeof(raw))));
+  static constexpr int rows = max(1, Tuning.rows * 16 / max(16, int(sizeof(raw))));
   /// Of the table of byte values: as many as leave it 96 KB, or what the tuning says.
   static constexpr int columns = [] {
     int n = active <= 3 ? lanes : active <= 6 ? lanes / 2 : lanes / 4;
@@ -243,7 +243,7 @@ private:
     PMPP_HOST_DEVICE void add(std::uint32_t bin, int channel) const {
       const std::uint32_t slot = Layers::slot(bin, bin_of.bins, channel);
       if constexpr (Table == histogram_table::bins) {
-        simt::atomic_add(table + spread(smaller(slot - first, counters)), 1u);
+        simt::atomic_add(table + spread(min(slot - first, counters)), 1u);
       } else if (std::uint32_t* place = place_of(slot); place != nullptr) {
         simt::atomic_add(place + Tuning.cached_bins, 1u);
       } else {
@@ -369,7 +369,7 @@ void histogram_by_tables(const P& where, const input<In>& in, Binning binning, c
   if (!accumulate && !through_state) {
     using clear = clear_counters_kernel<Count, Layers::active>;
     const std::int64_t blocks = ceil_div<std::int64_t>(output.slots, clear::threads);
-    launch(where, smaller<std::int64_t>(blocks, 8 * processor_count(where)), clear{}, output);
+    launch(where, min<std::int64_t>(blocks, 8 * processor_count(where)), clear{}, output);
   }
   const scratch memory(where, 0, through_state ? state_bytes : 0);
   auto* state = reinterpret_cast<std::byte*>(memory.state());
@@ -380,9 +380,9 @@ void histogram_by_tables(const P& where, const input<In>& in, Binning binning, c
   }
 
   const std::size_t room =
-      smaller(shared_limit(where), std::size_t(Tuning.shared_bytes)) - 64;  // less what the kernel itself has
+      min(shared_limit(where), std::size_t(Tuning.shared_bytes)) - 64;  // less what the kernel itself has
   constexpr std::size_t cached_bytes = 2 * sizeof(std::uint32_t) * std::size_t(Tuning.cached_bins);
-  if constexpr (requires { binning.plant(room); }) binning.plant(smaller(room / 2, room - smaller(room, cached_bytes)));
+  if constexpr (requires { binning.plant(room); }) binning.plant(min(room / 2, room - min(room, cached_bytes)));
   constexpr std::uint32_t row = simt::warp_size;
   const auto most_counters = static_cast<std::uint32_t>((room - binning.shared_bytes()) / 4 / row * row - row);
   const std::uint32_t slots = output.slots + Layers::active;
@@ -392,9 +392,9 @@ void histogram_by_tables(const P& where, const input<In>& in, Binning binning, c
       using K = decltype(kernel);
       // A block gets at least eight rows, and counts less than 2^32 samples.
       const std::int64_t vectors = ceil_div<std::int64_t>(in.count.bound, items), one = 1;
-      const std::int64_t most = larger<std::int64_t>(processor_count(where) / ranges, one);
-      const std::int64_t parts = larger(larger(smaller(most, ceil_div<std::int64_t>(vectors, 8 * K::lanes)), one),
-                                        ceil_div(in.count.bound, std::int64_t(1) << 31));
+      const std::int64_t most = max<std::int64_t>(processor_count(where) / ranges, one);
+      const std::int64_t parts = max(max(min(most, ceil_div<std::int64_t>(vectors, 8 * K::lanes)), one),
+                                     ceil_div(in.count.bound, std::int64_t(1) << 31));
       const grid shape{parts * ranges, K::threads, K::table_bytes(counters) + binning.shared_bytes()};
       launch_kernel<K::threads>(where, shape, kernel,
                                 typename K::arguments{in.first, in.count, lead, binning, counters, ranges, sum, output,
@@ -453,7 +453,7 @@ void count_on_host(In in, std::int64_t begin, std::int64_t end, BinOf bin_of, st
         for (int j = 0; j < 4; ++j) count(begin + k + j, bin_at(begin + k + j), copy[j]);
     } else {
       std::uint32_t bin[batch];
-      const BinOf own = bin_of;  // a copy that nobody else refers to stays in registers
+      const BinOf own = bin_of;  // a copy to which nothing else refers stays in registers
       for (int k = 0; k < batch; ++k) bin[k] = own(in[begin + k]);
       for (int k = 0; k < batch; k += 4)
         for (int j = 0; j < 4; ++j) count(begin + k + j, bin[k + j], copy[j]);
@@ -488,8 +488,8 @@ void histogram_on_host([[maybe_unused]] const P& where, const input<In>& in, con
     constexpr bool bytes = sizeof(value_of<In>) == 1;
     const std::int64_t entries = bytes ? 256 * Layers::active : slots, copies = entries <= 1024 ? 4 : 1;
     const std::int64_t table_size = round_up<std::int64_t>(entries * copies, 8);  // whole cache lines
-    const std::int64_t worthwhile = n / larger(host_loop::grain, 2 * table_size);
-    const std::int64_t tasks = larger<std::int64_t>(1, smaller(host_loop::part_count(where), worthwhile));
+    const std::int64_t worthwhile = n / max(host_loop::grain, 2 * table_size);
+    const std::int64_t tasks = max<std::int64_t>(1, min(host_loop::part_count(where), worthwhile));
     host_loop::task_results<std::uint64_t> tables(tasks * table_size);
     host_loop::parallel_parts(where, tasks, [&](std::int64_t t) {
       const std::int64_t end = n / tasks * (t + 1) + (t == tasks - 1 ? n % tasks : 0);

@@ -5,7 +5,7 @@
 // Work is cut into tasks by the caller, at fixed places that do not depend on the number of threads: that is what makes
 // results of the host policy equal to the last bit for any number of threads. Threads claim tasks one by one; the calling
 // thread is one of them, begins at once, and does all of them if no other comes (host/pool.hpp). An exception in a task
-// ends up at the caller, one of them if there are several; tasks that nobody has begun by then are left out.
+// ends up at the caller, one of them if there are several; tasks that have not begun by then are left out.
 //
 // Where a task needs what the tasks before it have found (scan, select), it takes a turn:
 //
@@ -43,7 +43,7 @@ inline constexpr std::int64_t grain = 16384;
 /// cores at work on pieces of 32 KB next to each other slow each other down by a fifth (their prefetches overlap).
 template <class T>
 constexpr std::int64_t grain_of(std::int64_t n) {
-  return larger(grain, smaller(std::int64_t(131072 / sizeof(T)), n / 256));
+  return max(grain, min(std::int64_t(131072 / sizeof(T)), n / 256));
 }
 
 /// One result per task, value-initialised. Not a std::vector, whose bools share bytes, which tasks may not; nor a
@@ -72,7 +72,7 @@ inline std::int64_t core_count() {
   static const std::int64_t count = [] {
     cpu_set_t cores;
     const bool known = sched_getaffinity(getpid(), sizeof cores, &cores) == 0;  // fails for more than 1024
-    return larger<std::int64_t>(1, known ? CPU_COUNT(&cores) : sysconf(_SC_NPROCESSORS_ONLN));
+    return max<std::int64_t>(1, known ? CPU_COUNT(&cores) : sysconf(_SC_NPROCESSORS_ONLN));
   }();
   return count;
 }
@@ -80,14 +80,14 @@ inline std::int64_t core_count() {
 /// How many threads a loop gets: what was asked for, within bounds; else OMP_NUM_THREADS or one a core, less those whose
 /// cores others use.
 inline std::int64_t thread_count(const host_policy& where) {
-  const auto bounded = [](std::int64_t n) { return smaller(n, larger<std::int64_t>(core_count(), 16)); };
+  const auto bounded = [](std::int64_t n) { return min(n, max<std::int64_t>(core_count(), 16)); };
   if (where.thread_count > 0) return bounded(where.thread_count);
   static const std::int64_t usual = [&] {
     const char* text = std::getenv("OMP_NUM_THREADS");
     const std::int64_t asked = text == nullptr ? 0 : std::strtoll(text, nullptr, 10);
     return asked > 0 ? bounded(asked) : core_count();
   }();
-  return usual == 1 ? 1 : larger<std::int64_t>(1, usual - pool::spared());
+  return usual == 1 ? 1 : max<std::int64_t>(1, usual - pool::spared());
 }
 
 /// Parts of equal size for work that is best cut by the number of threads: some more, so that one on a core that others
@@ -127,7 +127,7 @@ struct turns {
   std::int64_t taken = 0, now = 0;
 };
 
-/// A task's turn. Numbers follow the order in which tasks start: nobody waits for one that has not started.
+/// A task's turn. Numbers follow the order in which tasks start: no task waits for one that has not started.
 class turn {
 public:
   explicit turn(turns& order) : order_(order), number_(__atomic_fetch_add(&order.taken, 1, __ATOMIC_RELAXED)) {}
@@ -158,7 +158,7 @@ private:
 /// Calls body(begin, end) on the pieces of [0, n), `grain` elements each.
 template <class Body>
 void parallel_ranges(const host_policy& where, std::int64_t n, Body body) {
-  parallel_for(where, ceil_div(n, grain), [&](std::int64_t i) { body(i * grain, smaller(n, (i + 1) * grain)); });
+  parallel_for(where, ceil_div(n, grain), [&](std::int64_t i) { body(i * grain, min(n, (i + 1) * grain)); });
 }
 
 }  // namespace pmpp::inline PMPP_BACKEND::host_loop

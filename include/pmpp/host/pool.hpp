@@ -3,7 +3,7 @@
 // Threads that help with the loops of `host`.
 //
 // A parallel region of OpenMP ends in a barrier of all its threads: where another process holds a core, the caller waits 5
-// to 30 ms for one that has not run at all. Here nobody is waited for but who has begun something:
+// to 30 ms for one that has not run at all. Here only threads that have begun something are waited for:
 //
 //   1. The caller enters its loop in a list, wakes two threads and claims tasks from an atomic counter.
 //   2. A woken thread takes a loop from the list, wakes two more and claims tasks too. One that comes too late finds none.
@@ -11,7 +11,7 @@
 //
 // A loop lives on the heap and counts who knows it: a late thread may look at it after the caller has gone. Threads at work,
 // callers among them, are at most as many as a loop allows; loops inside of tasks and of other callers share them. Threads
-// are started when first of use, detached, and sleep until the process ends, which waits for nobody; after fork() the child
+// are started when first of use, detached, and sleep until the process ends, which does not wait for them; after fork() the child
 // begins with none. Where the system refuses a thread, there is one less. A thread that loses its core in the middle of a
 // task does have the caller wait: loops that leave the number of threads open then do with one less for a while (spared).
 // (pthread.h, because <thread>, <mutex> and <condition_variable> cost every user 0.5 s of compile time.)
@@ -77,7 +77,7 @@ public:
     auto* loop = new shared_loop{task, context, count, threads, first};
     pthread_mutex_lock(&all.mutex_);
     loop->after = std::exchange(all.loops_, loop);
-    const bool calls = (loop->wanted = smaller(count - first, threads) - ++all.busy_) > 0;
+    const bool calls = (loop->wanted = min(count - first, threads) - ++all.busy_) > 0;
     all.call_two_and_unlock(*loop);
     const std::int64_t before = nanoseconds(), mine = loop->work(), after = nanoseconds();
     while (!loop->finished() && nanoseconds() - after < 200'000) continue;  // who sleeps may have to wait for a core
@@ -164,7 +164,7 @@ private:
     constexpr std::int64_t shortest = 20'000'000, longest = 64 * shortest;
     const std::int64_t now = nanoseconds();
     const bool again = now < spared_until_ + penalty_;
-    penalty_ = again ? smaller(2 * penalty_, longest) : shortest;
+    penalty_ = again ? min(2 * penalty_, longest) : shortest;
     unhelped_ = 0;
     __atomic_store_n(&spared_, again ? spared_ + 1 : 1, __ATOMIC_RELAXED);
     __atomic_store_n(&spared_until_, now + penalty_, __ATOMIC_RELAXED);

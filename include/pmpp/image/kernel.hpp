@@ -29,7 +29,7 @@ PMPP_HOST_DEVICE T sample_in(const std::uint32_t* word, int i) {
   return __builtin_bit_cast(T, static_cast<bits>(word[i / per_word] >> i % per_word * width));
 }
 
-/// The word that begins `shift` bytes behind the beginning of two adjacent ones.
+/// The word that begins `shift` bytes after the beginning of two adjacent ones.
 PMPP_HOST_DEVICE inline std::uint32_t joined(std::uint32_t low, std::uint32_t high, int shift) {
   return static_cast<std::uint32_t>((std::uint64_t(high) << 32 | low) >> 8 * shift);
 }
@@ -69,7 +69,7 @@ struct gray_kernel {
     if constexpr (has_vectors)
       if (vectors && x + Pieces * piece <= out.width)
         return make_vectors(block, memory.part[block.warp()], in.at(0, y, x), out.at(0, y, x));
-    const std::int64_t end = smaller(x + Pieces * piece, out.width);
+    const std::int64_t end = min(x + Pieces * piece, out.width);
     for (std::int64_t i = x + block.lane(); i < end; i += 32) *out.at(0, y, i) = gray_of<Out>(*in.at(0, y, i));
   }
 
@@ -80,7 +80,7 @@ private:
     const auto* from = reinterpret_cast<const unsigned char*>(in) + 16 * block.lane();
     for (int p = 0; p < Pieces; ++p)
       for (int k = 0; k < 3; ++k) simt::copy_async<16>(&part[p][32 * k + block.lane()], from + 512 * (3 * p + k));
-    simt::copy_async_batch();
+    simt::copy_async_commit();
     simt::copy_async_wait<0>();
     block.sync_warp();
     for (int p = 0; p < Pieces; ++p) {
@@ -110,7 +110,7 @@ private:
 
 /// How many of the pixels within `radius` of pixel i an axis of n has.
 PMPP_HOST_DEVICE inline std::int64_t neighbours(std::int64_t i, std::int64_t n, std::int64_t radius) {
-  return smaller(i + radius, n - 1) - larger(i - radius, std::int64_t(0)) + 1;
+  return min(i + radius, n - 1) - max(i - radius, std::int64_t(0)) + 1;
 }
 
 /// The mean of `count` integers, rounded to the nearest, halves away from zero.
@@ -235,8 +235,7 @@ private:
         result = column.means([](int) { return divider(side * side); });
       else
         result = column.means([&](int i) {  // columns that are not there
-          const int left = has_left ? 0 : larger(0, Radius - i),
-                    right = has_right ? 0 : larger(0, i + Radius + 1 - columns);
+          const int left = has_left ? 0 : max(0, Radius - i), right = has_right ? 0 : max(0, i + Radius + 1 - columns);
           return divider(static_cast<std::uint32_t>(side * (side - left - right)));
         });
       store_words<4>(to + h * out.pitch, result);
@@ -250,7 +249,7 @@ private:
                                              const volume<std::uint8_t>& out, std::int64_t y, std::int64_t x,
                                              bool vectors) {
     const bool at_edge = x < Radius || x + columns + Radius > in.width;
-    const std::int64_t first = x - columns * block.lane(), end = smaller(y + Rows, out.height);
+    const std::int64_t first = x - columns * block.lane(), end = min(y + Rows, out.height);
     sums column{};
     for (std::int64_t i = y - Radius; i < y + Radius; ++i) column.add(any_line(in, i, x));
     for (std::int64_t i = y; i < end; ++i) {
@@ -270,7 +269,7 @@ private:
         for (int k = 0; k < 4; ++k) staged[4 * block.lane() + k] = result.word[k];
         block.sync_warp();
         store_row(block.lane(), staged, out.at(0, i, first),
-                  static_cast<int>(smaller(out.width - first, std::int64_t(width))));
+                  static_cast<int>(min(out.width - first, std::int64_t(width))));
         block.sync_warp();
       }
     }
@@ -312,7 +311,7 @@ private:
     }
   }
 
-  /// How far behind a multiple of four an address is.
+  /// How far after a multiple of four an address is.
   PMPP_HOST_DEVICE static int offset_of(const std::uint8_t* p) {
     return static_cast<int>(reinterpret_cast<std::uintptr_t>(p) % 4);
   }
@@ -354,16 +353,16 @@ struct wide_box_kernel {
                                    const volume<std::uint8_t>& out, std::int64_t tiles_x, std::int64_t section,
                                    int radius_y, int radius_x, bool vectors) const {
     const std::int64_t task = block.index() * warps + block.warp(), begin = task / tiles_x * section;
-    const std::int64_t end = smaller(begin + section, out.height);
+    const std::int64_t end = min(begin + section, out.height);
     const int lane = block.lane(), rim = round_up(radius_x, columns) / columns;  // lanes without results at each side
     const std::int64_t x = task % tiles_x * inner(radius_x) + columns * (lane - rim);
     const bool makes = lane >= rim && lane < 32 - rim && x < out.width;
     // Columns to the left of x, and from x on, as far as they matter.
-    const int left = static_cast<int>(smaller(x, std::int64_t(1) << 16));
-    const int right = static_cast<int>(smaller(out.width - x, std::int64_t(1) << 16));
+    const int left = static_cast<int>(min(x, std::int64_t(1) << 16));
+    const int right = static_cast<int>(min(out.width - x, std::int64_t(1) << 16));
     const auto wide = [&](int i) {
-      const int missing = larger(0, radius_x - left - i) + larger(0, radius_x + 1 + i - right);
-      return static_cast<std::uint32_t>(larger(1, 2 * radius_x + 1 - missing));
+      const int missing = max(0, radius_x - left - i) + max(0, radius_x + 1 + i - right);
+      return static_cast<std::uint32_t>(max(1, 2 * radius_x + 1 - missing));
     };
     // Sums of n pixels are below 2^8 n: times ceil(2^32 / n), n < 2^12, or ceil(2^40 / n), n < 2^16, they have the exact
     // quotient above bit 32 or 40.
@@ -479,7 +478,7 @@ struct average_kernel {
     const std::int64_t x = block.index() % tiles_x * threads + block.thread(), y = block.index() / tiles_x * rows;
     if (x >= out.width) return;
     const std::int64_t wide = neighbours(x, out.width, radius_x);
-    for (std::int64_t i = y; i < smaller(y + rows, out.height); ++i)
+    for (std::int64_t i = y; i < min(y + rows, out.height); ++i)
       *out.at(0, i, x) = static_cast<T>(
           rounded_mean(static_cast<std::int64_t>(*sum.at(0, i, x)), wide * neighbours(i, out.height, radius_y)));
   }
@@ -489,8 +488,8 @@ struct average_kernel {
 struct rim {
   std::int64_t rows, cols, radius_y, radius_x;
 
-  PMPP_HOST_DEVICE std::int64_t rim_rows() const { return smaller(rows, 2 * radius_y); }
-  PMPP_HOST_DEVICE std::int64_t rim_cols() const { return smaller(cols, 2 * radius_x); }
+  PMPP_HOST_DEVICE std::int64_t rim_rows() const { return min(rows, 2 * radius_y); }
+  PMPP_HOST_DEVICE std::int64_t rim_cols() const { return min(cols, 2 * radius_x); }
   PMPP_HOST_DEVICE std::int64_t count() const { return rim_rows() * cols + (rows - rim_rows()) * rim_cols(); }
 
   /// What the mean over the whole window, zeros outside, of pixel i is multiplied by.
@@ -547,9 +546,9 @@ struct scaled_axis {
               static_cast<A>((first + 1) * to - begin) / all, static_cast<A>(to) / all,
               static_cast<A>(end - last * to) / all};
     }
-    const std::int64_t centre = larger((2 * i + 1) * from - to, std::int64_t(0)), unit = 2 * to;
+    const std::int64_t centre = max((2 * i + 1) * from - to, std::int64_t(0)), unit = 2 * to;
     const std::int64_t first = centre / unit;
-    const std::int64_t last = smaller(first + (centre == first * unit ? 0 : 1), from - 1);
+    const std::int64_t last = min(first + (centre == first * unit ? 0 : 1), from - 1);
     const A right = last == first ? A(0) : static_cast<A>(centre - first * unit) / static_cast<A>(unit);
     return {static_cast<std::int32_t>(first), static_cast<std::int32_t>(last), 1 - right, 0, right};
   }
@@ -656,16 +655,16 @@ struct scale_kernel {
     const std::int64_t first_x = block.index() % tiles_x * width, first_y = block.index() / tiles_x * height;
     const int i = block.thread();
     if (i < width) {  // columns and rows that do not exist are as the last one
-      memory.across[i] = scaled_axis{in.width, out.width}.template of<sum>(smaller(first_x + i, out.width - 1));
+      memory.across[i] = scaled_axis{in.width, out.width}.template of<sum>(min(first_x + i, out.width - 1));
     } else {
       share<sum>& down = memory.down[i - width];
-      down = scaled_axis{in.height, out.height}.template of<sum>(smaller(first_y + i - width, out.height - 1));
+      down = scaled_axis{in.height, out.height}.template of<sum>(min(first_y + i - width, out.height - 1));
       down.at_first *= source::unit, down.between *= source::unit, down.at_last *= source::unit;
     }
     block.sync();
     const std::int64_t x = first_x + 4 * block.lane();
     int h = block.warp() * rows;
-    const int end = static_cast<int>(smaller(std::int64_t(h + rows), out.height - first_y));
+    const int end = static_cast<int>(min(std::int64_t(h + rows), out.height - first_y));
     if (x >= out.width || h >= end) return;
     const source row_of(in, memory.across + 4 * block.lane());
     const std::int32_t last = memory.down[end - 1].last;
@@ -675,7 +674,7 @@ struct scale_kernel {
     share<sum> down = memory.down[h];
     for (std::int32_t begin = down.first; begin <= last; begin += ahead) {
       typename source::raw raw[ahead];
-      for (int k = 0; k < ahead; ++k) raw[k] = row_of.fetch(in.at(0, smaller(begin + k, last), 0));
+      for (int k = 0; k < ahead; ++k) raw[k] = row_of.fetch(in.at(0, min(begin + k, last), 0));
       for (int k = 0; k < ahead; ++k) {
         const std::int32_t row = begin + k;
         if (row > last) break;

@@ -41,7 +41,7 @@ template <std::signed_integral I = int>
 csr_graph<I> parse_edge_list(std::string_view text, const std::string& name = "edge list",
                              edges which = edges::one_way) {
   detail::line_reader in(text, name, "#%", " \t\r\f\v,;");
-  const auto most = larger<std::int64_t>(1 << 22, 64 * static_cast<std::int64_t>(text.size()));
+  const auto most = max<std::int64_t>(1 << 22, 64 * static_cast<std::int64_t>(text.size()));
   std::int64_t vertices = 0;
   const auto vertex = [&](const char* what) {
     const auto v = in.template number<std::int64_t>(what);
@@ -49,7 +49,7 @@ csr_graph<I> parse_edge_list(std::string_view text, const std::string& name = "e
     if (v >= static_cast<std::int64_t>(std::numeric_limits<I>::max()))
       in.fail(std::string(what) + " does not fit the index type: " + std::to_string(v));
     if (v >= most) in.fail(std::string(what) + " is too large for a file this size: " + std::to_string(v));
-    vertices = larger(vertices, v + 1);
+    vertices = max(vertices, v + 1);
     return static_cast<I>(v);
   };
   std::vector<edge<I>> list;

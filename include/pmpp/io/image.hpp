@@ -142,7 +142,7 @@ private:
   void skip_blanks(bool comments) {
     for (; at_ < all_.size() && (is_blank(all_[at_]) || (comments && all_[at_] == '#')); ++at_)
       if (all_[at_] == '#') {
-        at_ = smaller(all_.find_first_of("\r\n", at_), all_.size());
+        at_ = min(all_.find_first_of("\r\n", at_), all_.size());
         if (at_ == all_.size()) return;
       }
   }
@@ -191,7 +191,7 @@ private:
 template <class T>
 std::uint32_t written_sample(T x) {
   if constexpr (std::is_floating_point_v<T>)
-    return x > 0 ? static_cast<std::uint32_t>(smaller(x, T(1)) * T(65535) + T(0.5)) : 0;  // NaN is black
+    return x > 0 ? static_cast<std::uint32_t>(min(x, T(1)) * T(65535) + T(0.5)) : 0;  // NaN is black
   else
     return x;
 }

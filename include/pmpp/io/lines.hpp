@@ -27,7 +27,7 @@ namespace pmpp::inline PMPP_BACKEND::detail {
 inline std::string shown(std::string_view text) {
   constexpr std::size_t most = 40;
   std::string out;
-  std::size_t fits = 0;  // of `out`, with dots behind it
+  std::size_t fits = 0;  // of `out`, with dots after it
   for (std::size_t i = 0; i < text.size() && out.size() <= most; ++i) {
     if (out.size() + 3 <= most) fits = out.size();
     const auto byte = static_cast<unsigned char>(text[i]);
@@ -101,9 +101,9 @@ public:
   /// Goes to the next line; false at the end of the text.
   bool next_line() {
     if (rest_.empty()) return false;
-    const std::size_t end = smaller(rest_.find('\n'), rest_.size());
+    const std::size_t end = min(rest_.find('\n'), rest_.size());
     line_ = rest_.substr(0, end);
-    rest_.remove_prefix(smaller(end + 1, rest_.size()));
+    rest_.remove_prefix(min(end + 1, rest_.size()));
     ++number_;
     return true;
   }
@@ -118,7 +118,7 @@ public:
 
   /// The next word of the line; empty at its end.
   std::string_view word() {
-    line_.remove_prefix(smaller(line_.find_first_not_of(blanks_), line_.size()));
+    line_.remove_prefix(min(line_.find_first_not_of(blanks_), line_.size()));
     const std::string_view w = line_.substr(0, line_.find_first_of(blanks_));
     line_.remove_prefix(w.size());
     return w;

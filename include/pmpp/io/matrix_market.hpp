@@ -74,7 +74,7 @@ template <class T, class I>
 class matrix_market_parser {
 public:
   matrix_market_parser(std::string_view text, std::string name)
-      : in_(text, std::move(name), "%"), most_cells_(larger<std::int64_t>(1 << 22, 64 * std::int64_t(text.size()))) {}
+      : in_(text, std::move(name), "%"), most_cells_(max<std::int64_t>(1 << 22, 64 * std::int64_t(text.size()))) {}
 
   csr_matrix<T, I> parse() {
     const matrix_market_banner banner(in_);
@@ -142,7 +142,7 @@ private:
     if (entries < 0) in_.fail("the number of entries is negative: " + std::to_string(entries));
     in_.end_of_line();
     // No entry has fewer than four bytes: "1 1\n".
-    nonzeros_.reserve(smaller(std::size_t(entries), in_.bytes_left() / 4 + 1));
+    nonzeros_.reserve(min(std::size_t(entries), in_.bytes_left() / 4 + 1));
     for (std::int64_t n = 0; n < entries; ++n) {
       if (!in_.next_data_line())
         in_.fail("the file ends after " + std::to_string(n) + " of " + std::to_string(entries) + " entries");

@@ -128,7 +128,7 @@ public:
         guarded([=, this] { png_read_row(png_, row, nullptr); });
         // Doubling keeps a file that ends early from asking for all; the last step takes no more than is needed.
         if (const std::size_t have = picture.pixels.size(), all = width * height; have < all) {
-          if (picture.pixels.capacity() < have + width) picture.pixels.reserve(smaller(all, 2 * (have + width)));
+          if (picture.pixels.capacity() < have + width) picture.pixels.reserve(min(all, 2 * (have + width)));
           picture.pixels.resize(have + width);
         }
         for (std::size_t x = x0; x < width; x += dx) {

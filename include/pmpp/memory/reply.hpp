@@ -29,7 +29,7 @@
 namespace pmpp::inline PMPP_BACKEND {
 namespace detail {
 
-/// What a kernel's last thread does when its results are written: tells the host, if somebody waits.
+/// What a kernel's last thread does when its results are written: tells the host, if it waits.
 struct completion {
   unsigned* flag = nullptr;
   unsigned value = 0;
@@ -50,7 +50,7 @@ struct reply_channel {
   workspace scratch;
   reply_channel* next = nullptr;  ///< in the list of idle ones
 
-  /// A channel of the current device that nobody else uses; the caller's until it is given back or deleted.
+  /// A channel of the current device that is not in use; the caller's until it is given back or deleted.
   static reply_channel* borrow() {
     const int id = current_device();
     if (reply_channel* idle = take_idle(id)) return idle;
@@ -68,7 +68,7 @@ private:
     for (std::size_t i = 0; i < bytes; ++i) memory[i] = std::byte{0};
   }
 
-  /// The channels that nobody uses now. Kept until the process ends: CUDA may be gone when destructors of static
+  /// The channels that are not in use. Kept until the process ends: CUDA may be gone when destructors of static
   /// objects run. (pthread_mutex_t, because <mutex> and <memory> cost every user 0.5 s of compile time.)
   struct idle_list {
     pthread_mutex_t mutex;

@@ -16,7 +16,7 @@
 //
 // The first bytes of a block (usual_state of them, or as many as an algorithm has asked for) are `state`: zeroed once,
 // when the block is made; every kernel that uses state leaves it zero, so that no launch is spent on clearing counters.
-// An algorithm that holds scratch may call another one with the same policy: the inner call gets memory behind the outer
+// An algorithm that holds scratch may call another one with the same policy: the inner call gets memory after the outer
 // one's, but shares its state.
 // The emulator takes both from the host's heap per call, so that AddressSanitizer sees their bounds, fills scratch with
 // 0xCD and reports state that was not left zero as a kernel_fault at the next call.
@@ -94,7 +94,7 @@ public:
 private:
   friend class detail::scratch;
 
-  /// Takes `bytes` behind those taken already; returns the state of the block and the scratch in it.
+  /// Takes `bytes` after those taken already; returns the state of the block and the scratch in it.
   std::pair<std::byte*, std::byte*> take(std::size_t bytes, std::size_t state_bytes) {
     require_own_device();
     if (blocks_.empty() || bytes > capacity_ - used_ || state_bytes > state_) grow(used_ + bytes, state_bytes);
@@ -119,12 +119,12 @@ private:
 
   void grow(std::size_t needed, std::size_t state_needed) {
     (void)detail::checked_bytes(needed, 2, "workspace");  // twice as much fits the address space
-    needed = round_up(larger(needed, capacity_), detail::allocation_alignment);
+    needed = round_up(max(needed, capacity_), detail::allocation_alignment);
     blocks_.reserve(blocks_.size() + 1);
     std::byte* block = nullptr;
-    std::size_t size = needed > capacity_ ? larger(needed, 2 * capacity_) : capacity_;
-    std::size_t state = larger(state_, detail::usual_state);
-    if (state_needed > state) state = round_up(larger(state_needed, 2 * state_), detail::allocation_alignment);
+    std::size_t size = needed > capacity_ ? max(needed, 2 * capacity_) : capacity_;
+    std::size_t state = max(state_, detail::usual_state);
+    if (state_needed > state) state = round_up(max(state_needed, 2 * state_), detail::allocation_alignment);
 #if PMPP_CUDA
     require_own_device();
     try {

@@ -88,7 +88,7 @@ A fold_task(const transform_iterator<zip_iterator<It, counting_iterator<std::int
   const auto first_of = [&](const V& a, const V& b) { return before(b, a) ? b : a; };
   A best = in[begin];
   for (std::int64_t from = begin; from < end; from += piece) {
-    const std::int64_t to = smaller(from + piece, end);
+    const std::int64_t to = min(from + piece, end);
     V lane[lanes];
     for (int k = 0; k < lanes; ++k) lane[k] = best.value;
     std::int64_t i = from;

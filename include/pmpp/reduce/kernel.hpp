@@ -98,7 +98,7 @@ struct reduce_kernel {
   // Wider rows need fewer in flight, narrower ones more; what an iterator computes (less than 16 bytes) does not count.
   static constexpr int row_bytes = int(sizeof(block::raw_items<In, Items>));
   static constexpr int rows_in_flight =
-      smaller(16, ceil_div(Tuning.rows_in_flight * 16, row_bytes < 16 ? row_bytes : row_bytes / 16 * 16));
+      min(16, ceil_div(Tuning.rows_in_flight * 16, row_bytes < 16 ? row_bytes : row_bytes / 16 * 16));
   static constexpr bool any_order = operand_order<Op, A>::any;
   using T = value_of<In>;
   using R = row_type<Op, T, A>;
@@ -122,11 +122,11 @@ struct reduce_kernel {
     PMPP_HOST_DEVICE plan(std::int64_t count, std::int64_t lead, std::int64_t most_blocks)
         : n(count), lead_of_input(lead), data(count, lead), each(0), busy(0) {
       const std::int64_t rows = ceil_div(data.vectors, std::int64_t(lanes)), one = 1;
-      blocks = larger(one, smaller(most_blocks, ceil_div(rows, std::int64_t(warps) * rows_in_flight)));
+      blocks = max(one, min(most_blocks, ceil_div(rows, std::int64_t(warps) * rows_in_flight)));
       if constexpr (!any_order) {
-        const std::int64_t rows_of_warp = larger(one, ceil_div(rows, blocks * warps));
+        const std::int64_t rows_of_warp = max(one, ceil_div(rows, blocks * warps));
         each = rows_of_warp * lanes;
-        busy = larger(one, ceil_div(rows, rows_of_warp));
+        busy = max(one, ceil_div(rows, rows_of_warp));
         blocks = ceil_div(busy, std::int64_t(warps));
       }
     }
@@ -151,7 +151,7 @@ struct reduce_kernel {
     const std::int64_t warp = block.index() * warps + block.warp();
     const std::int64_t first =
         any_order ? (block.index() * warps * rows_in_flight + block.warp()) * lanes : warp * p.each;
-    const std::int64_t end = any_order ? p.data.vectors : smaller(p.data.vectors, first + p.each);
+    const std::int64_t end = any_order ? p.data.vectors : min(p.data.vectors, first + p.each);
     const std::int64_t step = any_order ? p.blocks * warps * rows_in_flight * lanes : rows_in_flight * lanes;
     const bool has_lead = warp == 0, has_tail = warp == (any_order ? warps - 1 : p.busy - 1);
 
@@ -174,7 +174,7 @@ struct reduce_kernel {
     if constexpr (any_order) {
       result = block::reduce(block, memory.warp_results, total.value, a.op);
     } else {
-      const std::int64_t busy_here = smaller(std::int64_t(warps), p.busy - block.index() * warps);
+      const std::int64_t busy_here = min(std::int64_t(warps), p.busy - block.index() * warps);
       result = block::reduce_warps(block, memory.warp_results, total.value, a.op, static_cast<int>(busy_here));
     }
     if (p.blocks > 1) {
@@ -228,7 +228,7 @@ private:
   PMPP_HOST_DEVICE static void add_rows(Block& block, const arguments& a, const block::layout<Items>& data,
                                         std::int64_t vector, std::int64_t end, accumulator& total) {
     constexpr int all = (rows_in_flight - 1) * stride + lanes;
-    const int left = All ? all : static_cast<int>(smaller(end - vector, std::int64_t(all)));
+    const int left = All ? all : static_cast<int>(min(end - vector, std::int64_t(all)));
     block::raw_items<In, Items> x[rows_in_flight]{};
     for (int r = 0; r < rows_in_flight; ++r)
       if (All || block.lane() < left - r * stride)
@@ -262,7 +262,7 @@ private:
     const int each = ceil_div(blocks, threads);
     const int first = block.thread() * each;
     A value{};
-    for (int i = first; i < smaller(blocks, first + each); ++i) {
+    for (int i = first; i < min(blocks, first + each); ++i) {
       const A next = a.partials.take(block, i);
       value = i == first ? next : static_cast<A>(a.op(value, next));
     }
@@ -282,7 +282,7 @@ void reduce_on_blocks(const P& where, const input<In>& in, const initial_value<A
     constexpr std::size_t counter_bytes = 16;  // the started blocks, in front of the slots
     constexpr auto most = static_cast<std::int64_t>((usual_state - counter_bytes) / slots::state_bytes(1));
     const typename kernel::plan p(in.count.bound, lead,
-                                  smaller(most, std::int64_t(Tuning.blocks_per_processor) * processor_count(where)));
+                                  min(most, std::int64_t(Tuning.blocks_per_processor) * processor_count(where)));
     const std::int64_t partials = p.blocks == 1 ? 0 : p.blocks;
     scratch memory(where, slots::payload_bytes(partials),
                    partials == 0 ? 0 : counter_bytes + slots::state_bytes(partials));
@@ -336,7 +336,7 @@ A reduce_on_host(const P& where, const input<In>& in, const initial_value<A>& in
     const std::int64_t tasks = ceil_div(n, host_loop::grain);
     host_loop::task_results<A> partial(tasks);
     host_loop::parallel_for(where, tasks, [&](std::int64_t t) {
-      partial[t] = fold_task<A>(in.first, t * host_loop::grain, smaller(n, (t + 1) * host_loop::grain), op);
+      partial[t] = fold_task<A>(in.first, t * host_loop::grain, min(n, (t + 1) * host_loop::grain), op);
     });
     const A total = fold_elements<A>(partial.data(), 0, tasks, op);
     return init.present ? static_cast<A>(op(init.value, total)) : total;

@@ -32,10 +32,10 @@ namespace detail {
 
 template <class In, class Offsets, class Out, class Op, class A, segmented_tuning Tuning, int Blocks>
 struct direct_reduce_kernel {
-  static constexpr int lanes = simt::warp_size, folders = smaller(Tuning.threads, 128), threads = folders + lanes,
-                       min_blocks = smaller(Blocks, 2048 / threads);
+  static constexpr int lanes = simt::warp_size, folders = min(Tuning.threads, 128), threads = folders + lanes,
+                       min_blocks = min(Blocks, 2048 / threads);
   /// Elements that a thread loads at a time.
-  static constexpr int batch = larger(1, smaller(16, 64 / int(larger(sizeof(A), sizeof(value_of<In>)))));
+  static constexpr int batch = max(1, min(16, 64 / int(max(sizeof(A), sizeof(value_of<In>)))));
   static constexpr bool any_order = operand_order<Op, A>::any;
 
   /// [begin, end)
@@ -67,7 +67,7 @@ struct direct_reduce_kernel {
       segments = segment_count;
       chunks = n > chunk() ? ceil_div(n, chunk()) : 0;
       each = 1;
-      while (each < folders && std::int64_t(each) * larger(1, batch / 2) * segments < n) each *= 2;
+      while (each < folders && std::int64_t(each) * max(1, batch / 2) * segments < n) each *= 2;
       if (each > lanes) each = folders;
       tasks = ceil_div(segments, std::int64_t(folders / each));
     }
@@ -91,9 +91,9 @@ struct direct_reduce_kernel {
   PMPP_HOST_DEVICE void operator()(Block& block, shared& memory, const arguments& a) const {
     plan p = a.known;
     if (a.count.pointer != nullptr || a.offset_count.pointer != nullptr)
-      p.set(a.count.get(), larger(std::int64_t(0), a.offset_count.get() - 1));
+      p.set(a.count.get(), max(std::int64_t(0), a.offset_count.get() - 1));
     const bool finder = block.warp() == folders / lanes;
-    for (std::int64_t task = block.index(); task < larger(p.tasks, p.chunks); task += block.count()) {
+    for (std::int64_t task = block.index(); task < max(p.tasks, p.chunks); task += block.count()) {
       if (finder && task < p.chunks) find_crossing(block, memory, a, p, task);
       if (p.each > lanes && task < p.tasks)
         fold_by_block(block, memory, a, p, task);
@@ -119,7 +119,7 @@ private:
   template <class Get>
   PMPP_HOST_DEVICE static A fold(const arguments& a, int n, int rank, int count, Get get) {
     const int share = any_order ? 0 : ceil_div(n, count), step = any_order ? count : 1;
-    const int first = any_order ? rank : rank * share, end = any_order ? n : smaller(n, first + share);
+    const int first = any_order ? rank : rank * share, end = any_order ? n : min(n, first + share);
     A sum{};
     for (int i = first; i < end; i += batch * step) {
       A x[batch]{};
@@ -140,7 +140,7 @@ private:
     const auto count = static_cast<int>(n);
     A sum{};
     if (block.thread() < folders) sum = fold(a, count, block.thread(), folders, get);
-    return block::reduce(block, memory.reduced, sum, a.op, larger(1, busy(count, folders)));
+    return block::reduce(block, memory.reduced, sum, a.op, max(1, busy(count, folders)));
   }
 
   /// One segment.
@@ -159,11 +159,11 @@ private:
     const int rank = block.lane() % p.each;
     const segment s = segment_at(a, p, block.thread() / p.each * p.tasks + task);
     const bool together = s.length() > std::int64_t(p.each) * batch;
-    const int n = together ? 0 : static_cast<int>(s.length()), with_share = busy(n, p.each);
+    const int n = together ? 0 : static_cast<int>(s.length()), with_stream_k = busy(n, p.each);
     A sum = fold(a, n, rank, p.each, [&](int i) { return a.in[s.begin + i]; });
     for (int d = 1; d < p.each; d *= 2) {
       const A right = block.shuffle_down(sum, d);
-      if (rank + d < with_share) sum = static_cast<A>(a.op(sum, right));
+      if (rank + d < with_stream_k) sum = static_cast<A>(a.op(sum, right));
     }
     if (rank == 0 && s.index < p.segments && !together)
       write(a, s.index, n > 0 ? static_cast<A>(a.op(a.init, sum)) : a.init);
@@ -183,17 +183,17 @@ private:
                                              std::int64_t chunk) {
     const std::int64_t element = chunk << p.chunk_bits;
     segment s{0, static_cast<std::int64_t>(a.offsets[0]), 0};
-    for (std::int64_t behind = p.segments; behind > s.index;) {
-      const std::int64_t piece = ceil_div(behind - s.index, std::int64_t(lanes));
+    for (std::int64_t after = p.segments; after > s.index;) {
+      const std::int64_t piece = ceil_div(after - s.index, std::int64_t(lanes));
       const std::int64_t last = s.index + (block.lane() + 1) * piece - 1;  // of the lane's piece
       std::int64_t end = element + 1;
-      if (last < behind) end = static_cast<std::int64_t>(a.offsets[last + 1]);
+      if (last < after) end = static_cast<std::int64_t>(a.offsets[last + 1]);
       const int pieces = block.warp_add(end <= element ? 1 : 0);
       if (pieces > 0) s.begin = block.shuffle(end, pieces - 1);
       s.index += pieces * piece;
-      if (behind > s.index + piece - 1) {
-        behind = s.index + piece - 1;
-        s.end = block.shuffle(end, smaller(pieces, lanes - 1));
+      if (after > s.index + piece - 1) {
+        after = s.index + piece - 1;
+        s.end = block.shuffle(end, min(pieces, lanes - 1));
       }
     }
     if (s.index == p.segments) s.end = s.begin;  // there is none
@@ -209,7 +209,7 @@ private:
     if (s.length() <= p.chunk() || s.begin > place) return;
     // The first and the last chunk that it goes on into.
     const std::int64_t first = (s.begin + p.chunk() - 1) >> p.chunk_bits, last = (s.end - 1) >> p.chunk_bits;
-    const std::int64_t from = chunk == first ? s.begin : place, to = smaller(s.end, place + p.chunk());
+    const std::int64_t from = chunk == first ? s.begin : place, to = min(s.end, place + p.chunk());
     const A share = fold_together(block, memory, a, to - from, [&](int i) { return a.in[from + i]; });
     if (block.thread() == 0) {
       a.shares[chunk] = share;

@@ -2,14 +2,14 @@
 //
 // The kernel of segmented_reduce.
 //
-//   1. Merge path: walk over elements and ends of segments, each end right behind its last element. The walk is cut
+//   1. Merge path: walk over elements and ends of segments, each end right after its last element. The walk is cut
 //      into as many equal pieces as there are blocks, so that work is even whatever the lengths are. Two searches over
 //      the offsets give a block its elements and its ends.
 //   2. The block streams its elements through shared memory, a tile at a time, the next ones on their way.
 //      - No end lies in the tile: each thread adds its elements to an accumulator of its own (where the order of
 //        operands matters: the block folds the tile). Long segments cost no more than a plain reduction.
 //      - Else threads mark where segments begin, one thread a segment; the tile is scanned from mark to mark (tile.hpp),
-//        behind what the block has of the segment that was open; each segment finds its value at its last element.
+//        after what the block has of the segment that was open; each segment finds its value at its last element.
 //        Values are written in the order of segments, whole lines at a time.
 //   3. A segment that began in an earlier block ends with a value that lacks its beginning. Blocks leave such values,
 //      and what their last segment has so far, to the block that started last, which joins them in order.
@@ -56,7 +56,7 @@ std::int64_t ends_before(const Offsets& offsets, std::int64_t segments, std::int
 template <class A>
 struct segment_carry {
   part<A> first;         ///< its elements of a segment that began before it and ends in it
-  part<A> last;          ///< heads: a segment ends in it; value: what it has of the segment behind the last end
+  part<A> last;          ///< heads: a segment ends in it; value: what it has of the segment after the last end
   std::int64_t segment;  ///< the one of `first`, or -1
 };
 
@@ -129,7 +129,7 @@ struct segmented_reduce_kernel {
       block.sync();
       load(block, memory, a, tile + stages - 1);
       typename layout::stage& stage = memory.stage[tile % stages];
-      const std::int64_t begin = p.begin_of(tile), end = smaller(p.end, begin + layout::elements);
+      const std::int64_t begin = p.begin_of(tile), end = min(p.end, begin + layout::elements);
       if (next_end > end && begin >= p.begin && end - begin == layout::elements) {
         add_tile(block, memory, a, stage, accumulated);
         has_accumulated = order::any;
@@ -177,12 +177,12 @@ private:
     const auto origin = static_cast<std::int64_t>(a.offsets[0]);
     const std::int64_t steps = static_cast<std::int64_t>(a.offsets[segments]) - origin + segments;
     const std::int64_t each_block = ceil_div(steps, block.count());
-    const auto step = [&](int i) { return smaller(steps, (block.index() + i) * each_block); };
+    const auto step = [&](int i) { return min(steps, (block.index() + i) * each_block); };
     for (int i = block.warp(); i < 2; i += warps) {
       const auto before = [&](std::int64_t end, std::int64_t s) { return end - origin + s + 1 <= step(i); };
       const bool holds = asked <= segments && before(static_cast<std::int64_t>(answer), asked - 1);
-      const std::int64_t low = smaller(segments, block.warp_add(holds ? 1 : 0) * range);
-      const std::int64_t split = low + count_leading(block, smaller(segments - low, range - 1), [&](std::int64_t s) {
+      const std::int64_t low = min(segments, block.warp_add(holds ? 1 : 0) * range);
+      const std::int64_t split = low + count_leading(block, min(segments - low, range - 1), [&](std::int64_t s) {
                                    return before(static_cast<std::int64_t>(a.offsets[low + s + 1]), low + s);
                                  });
       if (block.lane() == 0) memory.split[i] = split;
@@ -220,16 +220,14 @@ private:
     if (tile < p.tiles)
       layout::load(block, memory.stage[tile % stages], a.in, block::ordered_layout<Items>(p.n, a.lead),
                    p.vector + std::int64_t(tile) * layout::all_vectors, p.vectors);
-    simt::copy_async_batch();
+    simt::copy_async_commit();
   }
 
   template <class Block>
   PMPP_HOST_DEVICE static ends load_ends(Block& block, const shared& memory, const arguments& a, std::int64_t from) {
     ends e{};
     const std::int64_t s = from + block.thread();
-    const auto exist = [&](std::int64_t last) {
-      return static_cast<int>(smaller(last - s, std::int64_t(each) * threads));
-    };
+    const auto exist = [&](std::int64_t last) { return static_cast<int>(min(last - s, std::int64_t(each) * threads)); };
     const int begins = exist(memory.mine.end_segment), ends = exist(memory.mine.segments - 1);
     for (int i = 0; i < each; ++i) {
       if (i * threads <= begins) e.begin[i] = a.offsets[s + i * threads];
@@ -278,7 +276,7 @@ private:
       if (s > p.end_segment || s_begin > end) break;
       const bool last = s == p.end_segment;
       const std::int64_t s_end = s < p.segments ? static_cast<std::int64_t>(e.end[i]) : s_begin;
-      if (s_begin < s_end && s_begin >= larger(begin, p.begin) && s_begin < end) memory.marks[s_begin - begin] = 1;
+      if (s_begin < s_end && s_begin >= max(begin, p.begin) && s_begin < end) memory.marks[s_begin - begin] = 1;
       if (last || s_end > end) {
         memory.stop = s;
         memory.next_end = last ? end_of_time : s_end;
@@ -289,7 +287,7 @@ private:
     return found;
   }
 
-  /// Scans the tile, behind the carry if its first element is no head, and leaves the results in it. Two barriers.
+  /// Scans the tile, after the carry if its first element is no head, and leaves the results in it. Two barriers.
   /// Whole: all threads have all of their items.
   template <bool Whole, class Block>
   PMPP_HOST_DEVICE static void scan(Block& block, shared& memory, const arguments& a, typename layout::stage& stage,
@@ -298,7 +296,7 @@ private:
     int from = 0, to = items;
     if constexpr (!Whole) {
       const auto item = [&](std::int64_t i) {
-        return static_cast<int>(smaller(larger(i - begin - first, std::int64_t(0)), std::int64_t(items)));
+        return static_cast<int>(min(max(i - begin - first, std::int64_t(0)), std::int64_t(items)));
       };
       from = item(memory.mine.begin);
       to = item(end);
@@ -308,7 +306,7 @@ private:
     layout::for_items(a.in, stage, block.thread(), from, to,
                       [&](int k, const value_of<In>& x) { y[k] = static_cast<A>(x); });
     const part<A> own = scan_items(y, heads, from, to, a.op);
-    const part<A> carry = memory.carry;  // which is written behind the next barrier
+    const part<A> carry = memory.carry;  // which is written after the next barrier
     const part<A> before = join_before<Whole>(block, memory.parts, own, carry, join{a.op});
     join_items(y, before, heads, from, to, a.op);
     for (int v = 0; v < layout::vectors; ++v) stage.store(first / Items + v, y + v * Items);
@@ -353,8 +351,8 @@ private:
   template <class Block>
   PMPP_HOST_DEVICE static void join_carries(Block& block, shared& memory, const arguments& a) {
     const auto blocks = static_cast<int>(block.count());
-    const int each_thread = ceil_div(blocks, threads), first = smaller(blocks, block.thread() * each_thread);
-    const int end = smaller(blocks, first + each_thread);
+    const int each_thread = ceil_div(blocks, threads), first = min(blocks, block.thread() * each_thread);
+    const int end = min(blocks, first + each_thread);
     const join join_with{a.op};
     if (block.thread() == 0) simt::store(a.started, 0u);  // for the next launch
     part<A> own{};

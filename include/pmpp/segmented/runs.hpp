@@ -119,7 +119,7 @@ constexpr bool joins_shifted<zip_iterator<K*, V*>> =
     block::access<K*>::always&& block::access<V*>::always&& block::access<K*>::items > 1 &&
     block::access<V*>::items > 1 && sizeof(V) % 4 == 0;
 
-/// What tiles tell each other: how many heads, and what the elements from the last one on combine to. In words, so that
+/// What tiles exchange: how many heads, and what the elements from the last one on combine to. In words, so that
 /// both fit 12 bytes where they can (block/tile_state.hpp).
 template <class A, class Count>
 struct run_state {
@@ -199,21 +199,20 @@ struct run_kernel {
   static_assert(sizeof(slot) + (by_key ? 0 : sizeof(A)) <= 2048 + 16, "pmpp: elements have at most 2048 bytes");
   // As many bytes in shared memory, however wide the elements are.
   static constexpr int lanes = simt::warp_size, tile_bytes = Tuning.threads * Tuning.bytes,
-                       wanted_warps = smaller(smaller(Tuning.threads / lanes, tile_bytes / (lanes * int(sizeof(slot)))),
-                                              lanes - 1),
-                       warps = larger(1, wanted_warps), workers = warps * lanes, threads = workers + lanes,
-                       min_blocks = smaller(Tuning.min_blocks, 2048 / threads),
-                       fitting_rows =
-                           larger(1, smaller(tile_bytes / (workers * int(sizeof(slot))), 65535 / (lanes * Items)));
+                       wanted_warps =
+                           min(min(Tuning.threads / lanes, tile_bytes / (lanes * int(sizeof(slot)))), lanes - 1),
+                       warps = max(1, wanted_warps), workers = warps * lanes, threads = workers + lanes,
+                       min_blocks = min(Tuning.min_blocks, 2048 / threads),
+                       fitting_rows = max(1, min(tile_bytes / (workers * int(sizeof(slot))), 65535 / (lanes * Items)));
   /// Vectors that a scan reads at a time.
-  static constexpr int at_once = larger(1, smaller(4, 64 / int(sizeof(raw))));
+  static constexpr int at_once = max(1, min(4, 64 / int(sizeof(raw))));
   /// How many adjacent vectors a lane gets at once. A scan: all, some times at_once. Runs are moved by way of registers:
   /// not more than a lane has room for, and such that most rows come together.
   static constexpr int each = [] {
     if (!by_key) return fitting_rows < at_once ? fitting_rows : fitting_rows / at_once * at_once;
-    constexpr int row_bytes = larger(sizeof(raw), lengths ? 0 : Items * (sizeof(K) + sizeof(A))),
-                  room = larger(64, 248 - 6 * int(sizeof(A)));
-    const int most = smaller(fitting_rows, larger(1, smaller(32 / Items, room / row_bytes)));
+    constexpr int row_bytes = max(sizeof(raw), lengths ? 0 : Items * (sizeof(K) + sizeof(A))),
+                  room = max(64, 248 - 6 * int(sizeof(A)));
+    const int most = min(fitting_rows, max(1, min(32 / Items, room / row_bytes)));
     const int strips = ceil_div(fitting_rows, most), even = fitting_rows / strips;
     return even * strips > fitting_rows / most * most ? even : most;
   }();
@@ -229,7 +228,7 @@ struct run_kernel {
     unsigned lanes_with_head[2][warps];
     A before_lane[2][by_key ? 1 : workers];  ///< what it is preceded by in its warp, from the last head on
     unsigned heads[2][!by_key ? warps * most_rows * Items : lengths ? workers * most_strips : 1];  ///< a bit for each
-    typename sides::second behind[2][Shifted ? warps : 1];  ///< the vector of values behind its part
+    typename sides::second after[2][Shifted ? warps : 1];  ///< the vector of values after its part
     std::int64_t last_begin[warps],
         last_offset[warps];  ///< of a warp's last search: an element, the first offset there
   };
@@ -241,15 +240,15 @@ struct run_kernel {
 
     PMPP_HOST_DEVICE plan(std::int64_t count, std::int64_t lead, int rows_of_warp)
         : data(count, lead),
-          tiles(larger(std::int64_t(1), ceil_div(data.vectors, std::int64_t(rows_of_warp) * workers))),
+          tiles(max(std::int64_t(1), ceil_div(data.vectors, std::int64_t(rows_of_warp) * workers))),
           rows(rows_of_warp) {}
     /// Dynamic shared memory: two tiles.
     std::size_t shared_bytes() const { return bytes_of_rows(rows); }
     static constexpr std::size_t bytes_of_rows(int r) {
-      return std::size_t(2) * warps * ceil_div(r, each) * strip_bytes(smaller(r, each));
+      return std::size_t(2) * warps * ceil_div(r, each) * strip_bytes(min(r, each));
     }
   };
-  /// Vectors in shared memory. Adjacent ones of a lane lie one behind the other, and take an odd number of words: then
+  /// Vectors in shared memory. Adjacent ones of a lane lie one after the other, and take an odd number of words: then
   /// lanes find theirs in different banks.
   template <class T>
   struct plane {
@@ -257,11 +256,11 @@ struct run_kernel {
     int vectors;       ///< of a lane in a strip
 
     PMPP_HOST_DEVICE static constexpr int lane_bytes(int vectors) {
-      constexpr int word = larger(greatest_common_divisor(16, int(sizeof(T))), int(alignof(T)));
+      constexpr int word = max(greatest_common_divisor(16, int(sizeof(T))), int(alignof(T)));
       return (vectors * int(sizeof(T)) / word | 1) * word;
     }
     PMPP_HOST_DEVICE static constexpr int bytes_of_strip(int vectors) {
-      return round_up(lanes * lane_bytes(vectors), apart ? larger(128, int(alignof(T))) : 1);
+      return round_up(lanes * lane_bytes(vectors), apart ? max(128, int(alignof(T))) : 1);
     }
     /// Vector j of a lane; lanes are counted through the strips.
     PMPP_HOST_DEVICE T& at(int lane, int j) const {
@@ -275,18 +274,18 @@ struct run_kernel {
   /// of 16 take 440 us on an H100, vector by vector 670.
   using front_plane = plane<typename sides::first>;
   using back_plane = plane<typename sides::second>;
-  /// The values' plane, and a vector behind it that lies elsewhere.
+  /// The values' plane, and a vector after it that lies elsewhere.
   struct back_and_one {
     back_plane plane;
     int count;
-    typename sides::second& behind;
-    PMPP_HOST_DEVICE auto& operator[](int v) const { return v < count ? plane[v] : behind; }
+    typename sides::second& after;
+    PMPP_HOST_DEVICE auto& operator[](int v) const { return v < count ? plane[v] : after; }
   };
   /// Shared memory for a strip of a warp. The runs that begin in it have room there.
   PMPP_HOST_DEVICE static constexpr int strip_bytes(int vectors) {
     const int front = front_plane::bytes_of_strip(vectors);
-    return apart ? larger(front + back_plane::bytes_of_strip(vectors),
-                          round_up(lanes * vectors * Items * int(sizeof(staged)), 128))
+    return apart ? max(front + back_plane::bytes_of_strip(vectors),
+                       round_up(lanes * vectors * Items * int(sizeof(staged)), 128))
                  : front;
   }
   struct arguments {
@@ -322,20 +321,21 @@ struct run_kernel {
     block::for_each_tile<by_key>(
         block, a.others, memory.pipeline, p.tiles,
         [&](std::int64_t tile, int stage) {
-          with_share(block, memory, p, tile, stage, [&](const auto& mine) { load(block, memory, a, p, mine, stage); });
+          with_stream_k(block, memory, p, tile, stage,
+                        [&](const auto& mine) { load(block, memory, a, p, mine, stage); });
         },
         [&](std::int64_t tile, int stage) {
           simt::copy_async_wait<0>();
           block.sync_warp();
-          with_share(block, memory, p, tile, stage, [&](const auto& mine) { work(block, memory, a, mine, stage); });
+          with_stream_k(block, memory, p, tile, stage, [&](const auto& mine) { work(block, memory, a, mine, stage); });
         },
-        [&](std::int64_t tile, int stage, auto exchange) { talk(block, memory, a, p, tile, stage, exchange); },
+        [&](std::int64_t tile, int stage, auto exchange) { look_back_for(block, memory, a, p, tile, stage, exchange); },
         [&](std::int64_t tile, int stage) {
           if constexpr (by_key)
             write_runs(block, memory, a, share<false>(block, memory, p, tile, stage), stage);
           else
-            with_share(block, memory, p, tile, stage,
-                       [&](const auto& mine) { write_scan(block, memory, a, p, mine, tile, stage); });
+            with_stream_k(block, memory, p, tile, stage,
+                          [&](const auto& mine) { write_scan(block, memory, a, p, mine, tile, stage); });
           block.sync_warp();
         });
     a.others.finish(block, memory.pipeline.look_back, p.tiles);  // the last block finds everything written
@@ -362,7 +362,7 @@ private:
     PMPP_HOST_DEVICE share(Block& block, shared& memory, const plan& p, std::int64_t tile, int stage)
         : block::vector_range<Items, Inside>(p.data, (tile * warps + block.warp()) * p.rows * lanes, p.rows * lanes),
           strips(each == most_rows ? 1 : ceil_div(p.rows, each)),
-          vectors(Inside ? each : smaller(p.rows, each)),
+          vectors(Inside ? each : min(p.rows, each)),
           bytes(block.dynamic_shared() + std::int64_t(stage * warps + block.warp()) * strips * strip_bytes(vectors)),
           front{bytes, vectors},
           back{bytes + front_plane::bytes_of_strip(vectors), vectors},
@@ -379,14 +379,14 @@ private:
         own.first -= a.shift;
         block::load_async(block, a.in.b,
                           block::vector_range<Items, false>(own, (this->first - p.data.first) / Items, this->count + 1),
-                          back_and_one{back, this->count, memory.behind[stage][block.warp()]});
+                          back_and_one{back, this->count, memory.after[stage][block.warp()]});
       } else if constexpr (apart) {
         block::load_async(block, a.in.a, *this, front);
         block::load_async(block, a.in.b, *this, back);
       } else {
         block::load_async(block, a.in, *this, front);
       }
-      simt::copy_async_batch();
+      simt::copy_async_commit();
     }
     /// Vector j of a lane in a strip, as it was loaded.
     template <class Block>
@@ -410,7 +410,7 @@ private:
         std::uint32_t w[(each + 1) * words];
         for (int j = 0; j <= each; ++j) {
           const auto& y = j < vectors ? back.at(lane, j)
-                          : last      ? memory.behind[stage][block.warp()]
+                          : last      ? memory.after[stage][block.warp()]
                                       : back.at(lane + 1, 0);
           for (int i = 0; i < words; ++i) w[j * words + i] = y.in.word[i];
         }
@@ -442,7 +442,7 @@ private:
     PMPP_HOST_DEVICE int busy_lanes(int strip) const {
       if (Inside) return lanes;
       const int items = vectors * Items;
-      return smaller(lanes, larger(0, ceil_div(this->end - strip * lanes * items, items)));
+      return min(lanes, max(0, ceil_div(this->end - strip * lanes * items, items)));
     }
     /// As they were marked, of vector v.
     PMPP_HOST_DEVICE unsigned heads_of(int v) const {
@@ -475,8 +475,8 @@ private:
   /// Calls f with a warp's share. A tile of which all elements exist, and all are to be written, needs no checks; the
   /// number of vectors is known then, so that loops unroll.
   template <class Block, class F>
-  PMPP_HOST_DEVICE static void with_share(Block& block, shared& memory, const plan& p, std::int64_t tile, int stage,
-                                          F f) {
+  PMPP_HOST_DEVICE static void with_stream_k(Block& block, shared& memory, const plan& p, std::int64_t tile, int stage,
+                                             F f) {
     const std::int64_t vectors = std::int64_t(workers) * p.rows;
     const std::int64_t begin = p.data.element(tile * vectors), end = p.data.element((tile + 1) * vectors);
     if (p.rows % each == 0 && (by_key ? begin >= 0 && end <= p.data.n : begin >= p.from && end <= p.to))
@@ -504,7 +504,7 @@ private:
     using offset_access = block::access<Offsets>;
     constexpr bool wide = std::is_pointer_v<Offsets> && offset_access::always;
     using narrow = std::conditional_t<sizeof(value_of<Offsets>) <= 4, std::uint32_t, std::uint64_t>;
-    constexpr int adjacent = wide ? larger(1, offset_access::items) : 1, batch = larger(1, 8 / adjacent);
+    constexpr int adjacent = wide ? max(1, offset_access::items) : 1, batch = max(1, 8 / adjacent);
     const auto offset = [&](std::int64_t s) { return static_cast<std::int64_t>(a.heads.offsets[s]); };
     for (int i = block.lane(); i < mine.count * Items / 32; i += lanes) mine.heads[i] = 0;
     block.sync_warp();
@@ -543,17 +543,17 @@ private:
       const auto front = static_cast<std::int64_t>(block.shuffle(at[0][adjacent - 1], 0));
       s += batch * lanes * adjacent;
       if (last >= end || s >= p.offsets) return;
-      if (front == last)  // many empty segments: on to the first offset behind them
+      if (front == last)  // many empty segments: on to the first offset after them
         s += count_leading(block, p.offsets - s, [&](std::int64_t i) { return offset(s + i) <= last; });
     }
   }
 
-  /// The first offset at or behind element `begin`, of which `before` tells that they lie before it. Looked for near the
+  /// The first offset at or after element `begin`, of which `before` tells that they lie before it. Looked for near the
   /// place where it would be if all segments were of the same length from the warp's last part on.
   template <class Block, class F>
   PMPP_HOST_DEVICE static std::int64_t first_offset(Block& block, shared& memory, const plan& p, std::int64_t begin,
                                                     F before) {
-    const float density = float(p.offsets - 1) / float(larger(std::int64_t(1), p.to - p.from));
+    const float density = float(p.offsets - 1) / float(max(std::int64_t(1), p.to - p.from));
     const std::int64_t ahead = begin - memory.last_begin[block.warp()];
     const std::int64_t s = count_leading_near(
         block, p.offsets, memory.last_offset[block.warp()] + static_cast<std::int64_t>(float(ahead) * density), before);
@@ -581,7 +581,7 @@ private:
   template <class Block>
   PMPP_HOST_DEVICE static A scan_lanes(Block& block, A tail, unsigned lanes_with_head, int busy, const Op& op) {
     // How many lanes to the left there is no head between.
-    const int reach = smaller(block.lane(), simt::leading_zeros(lanes_with_head << (lanes - 1 - block.lane())));
+    const int reach = min(block.lane(), simt::leading_zeros(lanes_with_head << (lanes - 1 - block.lane())));
     for (int d = 1; d < lanes; d *= 2) {
       const A left = block.shuffle_up(tail, d);
       if (d <= reach && block.lane() < busy) tail = static_cast<A>(op(left, tail));
@@ -609,7 +609,7 @@ private:
     tail = scan_lanes(block, tail, with_head, busy, a.op);
     memory.before_lane[stage][block.thread()] = block.shuffle_up(tail, 1);
     if (block.lane() == 0) memory.lanes_with_head[stage][block.warp()] = with_head;
-    return state::of(block.shuffle(tail, larger(0, busy - 1)), with_head != 0);
+    return state::of(block.shuffle(tail, max(0, busy - 1)), with_head != 0);
   }
 
   /// Its second way, knowing what precedes the part. Results take the elements' place, from where rows are written.
@@ -715,9 +715,9 @@ private:
         const int busy = mine.busy_lanes(strip);
         const unsigned with_head = block.ballot(heads != 0);
         tail = scan_lanes(block, tail, with_head, busy, a.op);
-        const A of_left = block.shuffle_up(tail, 1), all = block.shuffle(tail, larger(0, busy - 1));
+        const A of_left = block.shuffle_up(tail, 1), all = block.shuffle(tail, max(0, busy - 1));
         const int rank = for_each_head(block, heads, runs, [&](int r, int i) {
-          mine.run_at(r) = {y[larger(0, i - 1)], Heads::key(item(i))};
+          mine.run_at(r) = {y[max(0, i - 1)], Heads::key(item(i))};
         });
         if (heads != 0 && (block.lane() > 0 || running.present)) {  // the run that ends in the lane began before it
           const bool joins = running.present && (with_head & ((1u << block.lane()) - 1)) == 0;
@@ -742,20 +742,20 @@ private:
     }
   }
 
-  /// The messenger's part of a tile that has been worked on.
+  /// The look-back warp's part of a tile that has been worked on.
   template <class Block, class Exchange>
-  PMPP_HOST_DEVICE static void talk(Block& block, shared& memory, const arguments& a, const plan& p, std::int64_t tile,
-                                    int stage, const Exchange& exchange) {
+  PMPP_HOST_DEVICE static void look_back_for(Block& block, shared& memory, const arguments& a, const plan& p,
+                                             std::int64_t tile, int stage, const Exchange& exchange) {
     const std::int64_t left = p.data.vectors - tile * p.rows * workers;
-    const int count = static_cast<int>(
-        larger(std::int64_t(1), smaller(ceil_div(left, std::int64_t(p.rows) * lanes), std::int64_t(warps))));
+    const int count =
+        static_cast<int>(max(std::int64_t(1), min(ceil_div(left, std::int64_t(p.rows) * lanes), std::int64_t(warps))));
     const join op{a.op};
     state sum{};  // of this lane's warp and those before it
     if (block.lane() < count) sum = memory.of_warp[stage][block.lane()];
     sum = block::warp_inclusive_scan(block, sum, op, count);
     const state all = block.shuffle(sum, count - 1), before = block.shuffle_up(sum, 1);
     if constexpr (by_key)  // nothing is written of a tile without a head: it needs no prefix
-      if (all.heads() == 0 && tile < p.tiles - 1 && !look_back::ends_row(tile)) return exchange.tell(all);
+      if (all.heads() == 0 && tile < p.tiles - 1 && !look_back::ends_row(tile)) return exchange.publish(all);
     const state prefix = exchange(all, false, state{}, op);
     if (block.lane() < count)
       memory.before_warp[stage][block.lane()] = block.lane() == 0 ? prefix : tile > 0 ? op(prefix, before) : before;

@@ -38,17 +38,17 @@ struct segmented_tuning {
   int stages = 2;      ///< tiles of segmented_reduce in shared memory: one is worked on, the others are on their way
   int min_blocks = 4;  ///< that the compiler makes room for on a multiprocessor
   // segmented_reduce goes segment by segment (segmented/direct.hpp), with no tiles,
-  std::int64_t short_input = 1 << 24;     ///< up to so many elements (0: never)
-  std::int64_t short_segments = 1 << 18;  ///< in so many segments,
-  std::int64_t long_average = 1 << 12;    ///< or where segments have so many elements on average (0: never)
+  std::int64_t short_input = 1 << 24;     ///< up to this many elements (0: never)
+  std::int64_t short_segments = 1 << 18;  ///< in this many segments,
+  std::int64_t long_average = 1 << 12;    ///< or where segments have this many elements on average (0: never)
   int row_bytes = 48 * 1024;              ///< of a vector of each thread, at most: else there are fewer threads
 
   /// Where blocks have too little shared memory for these tiles.
   constexpr segmented_tuning least() const {
     segmented_tuning tuning = *this;
-    tuning.threads = smaller(threads, 64);
-    tuning.bytes = smaller(bytes, 144);
-    tuning.row_bytes = smaller(row_bytes, 12 * 1024);
+    tuning.threads = min(threads, 64);
+    tuning.bytes = min(bytes, 144);
+    tuning.row_bytes = min(row_bytes, 12 * 1024);
     return tuning;
   }
 };
@@ -90,7 +90,7 @@ PMPP_HOST_DEVICE part<A> scan_parts(Block& block, part<A> p, const join_parts<A,
   if constexpr (Whole) {
     constexpr int lanes = simt::warp_size;
     const unsigned heads_up_to = block.ballot(p.heads != 0) << (lanes - 1 - block.lane());
-    const int reach = smaller(block.lane(), simt::leading_zeros(heads_up_to));
+    const int reach = min(block.lane(), simt::leading_zeros(heads_up_to));
     for (int d = 1; d < lanes; d *= 2) {
       const A left = block.shuffle_up(p.value, d);
       if (d <= reach) p.value = static_cast<A>(join.op(left, p.value));
@@ -122,7 +122,7 @@ PMPP_HOST_DEVICE part<A> join_before(Block& block, parts_memory<A>& memory, cons
   return block.lane() == 0 ? before : join(before, left);
 }
 
-/// The number of leading indices in [0, n) for which `holds` is true; it is true for none behind the first for which it
+/// The number of leading indices in [0, n) for which `holds` is true; it is true for none after the first for which it
 /// is false. All lanes of a warp call and get it. Each round narrows the search to a 32nd.
 template <class Block, class F>
 PMPP_HOST_DEVICE std::int64_t count_leading(Block& block, std::int64_t n, F holds) {
@@ -132,8 +132,8 @@ PMPP_HOST_DEVICE std::int64_t count_leading(Block& block, std::int64_t n, F hold
     const std::int64_t piece = ceil_div(high - low, std::int64_t(lanes));
     const std::int64_t last = low + (block.lane() + 1) * piece - 1;  // of the lane's piece
     const int pieces = block.warp_add(last < high && holds(last) ? 1 : 0);
-    low = smaller(high, low + pieces * piece);
-    high = smaller(high, low + piece - 1);
+    low = min(high, low + pieces * piece);
+    high = min(high, low + piece - 1);
   }
   return low;
 }
@@ -141,14 +141,14 @@ PMPP_HOST_DEVICE std::int64_t count_leading(Block& block, std::int64_t n, F hold
 /// The same, near `guess`: 16 questions at growing distances to it come first.
 template <class Block, class F>
 PMPP_HOST_DEVICE std::int64_t count_leading_near(Block& block, std::int64_t n, std::int64_t guess, F holds) {
-  guess = smaller(larger(guess, std::int64_t(0)), n);
+  guess = min(max(guess, std::int64_t(0)), n);
   const auto place = [&](int l) {
     return l < 8 ? guess - (std::int64_t(1) << 3 * (7 - l)) : guess - 1 + (std::int64_t(1) << 3 * (l - 8));
   };
-  const std::int64_t mine = place(smaller(block.lane(), 15));
+  const std::int64_t mine = place(min(block.lane(), 15));
   const int held = block.warp_add(block.lane() < 16 && (mine < 0 || (mine < n && holds(mine))) ? 1 : 0);
-  const std::int64_t low = held == 0 ? 0 : larger(std::int64_t(0), place(held - 1) + 1);
-  const std::int64_t high = held == 16 ? n : smaller(n, place(held));
+  const std::int64_t low = held == 0 ? 0 : max(std::int64_t(0), place(held - 1) + 1);
+  const std::int64_t high = held == 16 ? n : min(n, place(held));
   return low + count_leading(block, high - low, [&](std::int64_t i) { return holds(low + i); });
 }
 
@@ -156,8 +156,8 @@ PMPP_HOST_DEVICE std::int64_t count_leading_near(Block& block, std::int64_t n, s
 template <class In, int Items, std::size_t ResultBytes, std::size_t ResultAlign, segmented_tuning Tuning>
 struct tile_layout {
   using raw = block::raw_items<In, Items>;
-  static constexpr std::size_t slot_align = larger(alignof(raw), ResultAlign);
-  static constexpr std::size_t slot_bytes = round_up(larger(sizeof(raw), Items* ResultBytes), slot_align);
+  static constexpr std::size_t slot_align = max(alignof(raw), ResultAlign);
+  static constexpr std::size_t slot_bytes = round_up(max(sizeof(raw), Items* ResultBytes), slot_align);
   static constexpr int threads = [] {
     int t = Tuning.threads;
     while (t > simt::warp_size && std::size_t(t) * slot_bytes > std::size_t(Tuning.row_bytes)) t /= 2;
@@ -166,20 +166,20 @@ struct tile_layout {
   static_assert(threads % simt::warp_size == 0, "pmpp: a block has whole warps");
   static_assert(slot_bytes <= 2048, "pmpp: elements have at most 2048 bytes");
   /// Vectors of a thread. Odd: then threads that read their vectors at once find them in different banks.
-  static constexpr int vectors = (larger(1, smaller(Tuning.bytes / static_cast<int>(slot_bytes), 32 / Items)) - 1) | 1;
+  static constexpr int vectors = (max(1, min(Tuning.bytes / static_cast<int>(slot_bytes), 32 / Items)) - 1) | 1;
   static constexpr int items = vectors * Items, elements = threads * items, all_vectors = threads * vectors;
 
   /// Blocks to make room for on a multiprocessor, by the registers that a thread's results take.
-  static constexpr int min_blocks = ResultBytes > 16                                     ? 1
-                                    : items* int(ResultBytes) > larger(64, Tuning.bytes) ? smaller(2, Tuning.min_blocks)
-                                    : ResultBytes > 8 || Items == 1                      ? smaller(3, Tuning.min_blocks)
-                                                                                         : Tuning.min_blocks;
+  static constexpr int min_blocks = ResultBytes > 16                                  ? 1
+                                    : items* int(ResultBytes) > max(64, Tuning.bytes) ? min(2, Tuning.min_blocks)
+                                    : ResultBytes > 8 || Items == 1                   ? min(3, Tuning.min_blocks)
+                                                                                      : Tuning.min_blocks;
 
-  struct alignas(larger(slot_align, std::size_t(greatest_common_divisor(16, int(slot_bytes))))) slot {
+  struct alignas(max(slot_align, std::size_t(greatest_common_divisor(16, int(slot_bytes))))) slot {
     std::byte bytes[slot_bytes];
   };
   struct stage {
-    alignas(larger(std::size_t(128), alignof(slot))) slot of[all_vectors];
+    alignas(max(std::size_t(128), alignof(slot))) slot of[all_vectors];
 
     PMPP_HOST_DEVICE std::byte* vector(int v) { return of[v].bytes; }
     /// As it was loaded.
@@ -208,8 +208,8 @@ struct tile_layout {
   template <class Block>
   PMPP_HOST_DEVICE static void load(Block& block, stage& to, const In& in, const block::ordered_layout<Items>& data,
                                     std::int64_t first, std::int64_t end) {
-    const std::int64_t behind = first + all_vectors;
-    if (first > 0 && behind <= end && data.element(behind) <= data.n) {  // all there: no checks
+    const std::int64_t after = first + all_vectors;
+    if (first > 0 && after <= end && data.element(after) <= data.n) {  // all there: no checks
       for (int r = 0; r < vectors; ++r) {
         const int v = r * threads + block.thread();
         block::access<In>::template load_async<Items>(in, data.element(first + v), to.loaded(v));
@@ -255,7 +255,7 @@ PMPP_HOST_DEVICE part<A> scan_items(A (&y)[N], unsigned heads, int begin, int en
 template <class A, int N, class Op>
 PMPP_HOST_DEVICE void join_items(A (&y)[N], const part<A>& before, unsigned heads, int begin, int end, Op op) {
   if (!before.present) return;
-  end = smaller(end, simt::trailing_zeros(heads));
+  end = min(end, simt::trailing_zeros(heads));
   for (int k = 0; k < N; ++k)
     if (k >= begin && k < end) y[k] = static_cast<A>(op(before.value, y[k]));
 }

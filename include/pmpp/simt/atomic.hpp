@@ -184,7 +184,7 @@ PMPP_HOST_DEVICE T atomic_add(T* p, std::type_identity_t<T> v) {
   });
 }
 
-/// atomic_add for a word of global memory whose old value nobody wants. Says so to the compiler, which finds out by itself
+/// atomic_add for a word of global memory whose old value is not wanted. Says so to the compiler, which finds out by itself
 /// in small kernels only.
 template <class T>
 PMPP_HOST_DEVICE void add_global(T* p, std::type_identity_t<T> v) {

@@ -12,7 +12,7 @@
 //   std::puts(counts.table().c_str());   counts.of("a").sectors_per_request();
 //
 // On a GPU watch() returns the pointer it was given and branch() its condition: the kernel's machine code does not
-// change. In the emulator a watched access costs one comparison while nobody counts; unwatched ones cost nothing.
+// change. In the emulator a watched access costs one comparison while nothing is counted; unwatched ones cost nothing.
 //
 // How lanes come together: the emulator runs one thread after the other, but a warp on a GPU makes one request for all
 // of its lanes. So an access is filed under its place in the source, the barriers that the block has passed, and how
@@ -252,7 +252,7 @@ private:
     }
   }
 
-  /// How many pieces of so many bytes these lanes touch; in words[i] how many of them have a number that is i modulo 32.
+  /// How many pieces of this many bytes these lanes touch; in words[i] how many of them have a number that is i modulo 32.
   static int distinct(const request& r, unsigned lanes, unsigned piece, std::uintptr_t start, int* words) {
     std::vector<std::uintptr_t> touched;
     for (unsigned rest = lanes; rest; rest &= rest - 1) {

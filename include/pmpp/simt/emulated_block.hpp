@@ -7,7 +7,7 @@
 // so that a fault can say where each thread waits.
 //
 // An unspecified value is unspecified here too, and loud: a shuffle that reads a lane outside the mask gets 0xcd in
-// each byte, and so does who reads shared memory that nobody wrote.
+// each byte, and so does a read of shared memory that was never written.
 //
 // Under a debugger (build with -g -O0) a kernel is ordinary code on an ordinary stack: `info locals` shows the locals of
 // the thread at hand, `next` steps it. To stop in thread 5 of block 2, with PMPP_EMULATOR_THREADS=1:

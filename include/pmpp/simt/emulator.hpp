@@ -9,7 +9,7 @@
 //      barriers is a plain loop. If the thread has to wait, its fiber switches to another fiber, which takes the next.
 //   3. All scheduling is one function, worker::next(): the lowest thread that can run, or a random one under a seed.
 //      A thread waits in a barrier of its block, in a collective of its warp, or in spin(); whoever arrives last makes
-//      the others ready again. Nobody waits in the operating system, so when no thread can run it is a deadlock, and
+//      the others ready again. No thread waits in the operating system, so when no thread can run it is a deadlock, and
 //      every thread's record says what it waits for and where.
 //   4. Each arrival is checked against those who wait already: same operation, same mask, same place in the source.
 //      Around the shared memory lie canaries; a thread that reaches a barrier or its end checks them.
@@ -125,7 +125,7 @@ inline emulator_options options_of_this_launch() {
   return options;
 }
 
-/// The machine of the environment: a name of core/machine.hpp, and behind a colon the number of multiprocessors, where it
+/// The machine of the environment: a name of core/machine.hpp, and after a colon the number of multiprocessors, where it
 /// is to have fewer: h100:4.
 inline machine machine_of_environment() {
   const char* text = std::getenv("PMPP_EMULATOR_MACHINE");
@@ -1065,7 +1065,7 @@ inline void combine(const thread_record* lanes, unsigned mask, operation op) {
   for (unsigned rest = mask; rest; rest &= rest - 1) std::memcpy(lanes[lowest_bit(rest)].result, &all, sizeof all);
 }
 
-/// Thread t reaches a collective of its warp with an operand of so many bytes. The last of the lanes in the mask to
+/// Thread t reaches a collective of its warp with an operand of this many bytes. The last of the lanes in the mask to
 /// arrive computes the results of all.
 inline void warp_collective(const thread_ref& t, operation op, unsigned mask, const place& at, const void* operand,
                             void* result, unsigned bytes, int source) {

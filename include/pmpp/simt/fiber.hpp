@@ -4,7 +4,7 @@
 //
 //   fiber here;                              // stands for the OS thread that is running now
 //   fiber other(stack, entry, argument);     // runs entry(argument) when it is first switched to
-//   fiber::switch_to(here, other);           // goes on in `other`; returns when somebody switches back to `here`
+//   fiber::switch_to(here, other);           // goes on in `other`; returns when another fiber switches back to `here`
 //
 // Switches are symmetric: any fiber may switch to any other that is not running, there is no scheduler in between. That
 // halves their number against a scheduler on a stack of its own. Entry must not return: a fiber that is no longer

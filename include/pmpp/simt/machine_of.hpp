@@ -108,7 +108,7 @@ constexpr bool has_only_large_gpus() {
 }
 
 /// The shared memory that a block may have on every machine that this policy can mean here: kernels that take no more need
-/// no smaller ones beside them, which nobody would run but everybody compile. (All GPUs from sm_80 on have 99 KB.)
+/// no smaller ones beside them, which would be compiled everywhere and run nowhere. (All GPUs from sm_80 on have 99 KB.)
 template <kernel_execution P>
 inline constexpr std::size_t least_shared_per_block =
     !gpu_execution<P> ? machine::least_shared_per_block : (has_only_large_gpus() ? 227 : 99) * std::size_t(1024);
@@ -153,7 +153,7 @@ void with_fitting_tuning(const char* function, std::size_t element, [[maybe_unus
   if constexpr (bytes > least_shared_per_block<P>) {
     constexpr std::size_t fewer = bytes_of(second{});
     const machine& m = machine_of(where);
-    if (!m.fits(smaller(bytes, fewer))) refuse_elements(function, element, smaller(bytes, fewer), m);
+    if (!m.fits(min(bytes, fewer))) refuse_elements(function, element, min(bytes, fewer), m);
     if (!m.fits(bytes)) return f(second{});
   }
   f(first{});

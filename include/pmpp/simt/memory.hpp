@@ -6,12 +6,12 @@
 //   store<order::release>(p, v), store(p, v)   likewise
 //   fence()                                    __threadfence(), orders as acquire and release
 //   load_quad(p), store_quad(p, q)             one relaxed access of 16 bytes: flag and value in one word
-//   load_once(p)                               *p, which nobody writes meanwhile and nobody reads again: past the L1
-//   prefetch(p)                                asks for *p, which somebody will read soon, to be in the last cache
+//   load_once(p)                               *p, which is not written meanwhile nor read again: past the L1
+//   prefetch(p)                                asks for *p, which is read soon, to be in the last cache
 //   copy_async<Bytes>(shared, global)          starts a copy of 4, 8 or 16 bytes into shared memory
 //   copy_async_near(shared, global)            one of 16 bytes whose neighbours are asked for soon too
-//   copy_async<Bytes>(shared, global, n)       the same of the first n bytes; zeros behind them
-//   copy_async_batch()                         ends a batch of copies of the calling thread
+//   copy_async<Bytes>(shared, global, n)       the same of the first n bytes; zeros after them
+//   copy_async_commit()                         ends a batch of copies of the calling thread
 //   copy_async_wait<N>()                       waits for its batches but the newest N
 //
 // Never read such a word by a plain load: the compiler may keep it in a register or use the read-only cache.
@@ -147,7 +147,7 @@ PMPP_HOST_DEVICE inline void store_quad(quad* p, quad q) {
 #endif
 }
 
-/// Reads *p from global memory, which nobody writes during the launch, and leaves the first cache to data that is read
+/// Reads *p from global memory, which is not written during the launch, and leaves the first cache to data that is read
 /// more than once.
 template <class T>
 PMPP_HOST_DEVICE T load_once(const T* p) {
@@ -208,7 +208,7 @@ PMPP_HOST_DEVICE inline void copy_async_near(void* shared, const void* global) {
 #endif
 }
 
-/// A copy_async of the first `bytes` bytes, 0 to Bytes, and zeros behind them. What is not copied is not read.
+/// A copy_async of the first `bytes` bytes, 0 to Bytes, and zeros after them. What is not copied is not read.
 template <int Bytes>
 PMPP_HOST_DEVICE void copy_async(void* shared, const void* global, int bytes) {
   static_assert(Bytes == 4 || Bytes == 8 || Bytes == 16);
@@ -226,7 +226,7 @@ PMPP_HOST_DEVICE void copy_async(void* shared, const void* global, int bytes) {
 }
 
 /// Ends a batch: the copies that the calling thread has started since the last one, maybe none.
-PMPP_HOST_DEVICE inline void copy_async_batch() {
+PMPP_HOST_DEVICE inline void copy_async_commit() {
 #if defined(__CUDA_ARCH__)
   asm volatile("cp.async.commit_group;" ::: "memory");
 #endif

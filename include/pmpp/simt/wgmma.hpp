@@ -4,7 +4,7 @@
 // bytes, and products of whole tiles in shared memory. For CUDA only; the emulator has none of it.
 //
 //   on the host
-//   describe_tiles(map, ...)              what the copy unit has to know of a matrix: a "tensor map"
+//   describe_tiles(map, ...)              what TMA has to know of a matrix: a "tensor map"
 //   describe_windows(map, ...)            the same of images, to copy what lies at a place of windows
 //   wgmma_probe                           a kernel that tells for what the program was compiled
 //
@@ -13,11 +13,11 @@
 //   transaction_barrier                   an "mbarrier": a phase ends when all have arrived, and all expected bytes too
 //   copy_tile(to, map, done, x, y, z)     starts the copy of a tile; zeros where it leaves the matrix. One thread calls
 //   copy_windows(to, map, done, ...)      the same for windows; zeros where a window leaves its image
-//   keep_registers<N>(), take_registers<N>()     a warpgroup, four warps, leaves registers to the others of its block
+//   release_registers<N>(), acquire_registers<N>()     a warpgroup, four warps, leaves registers to the others of its block
 //   operand_in_shared(...)                says how an operand of a product lies in shared memory
 //   multiply_rows<T, ..., N>(d, a, b, add)  d = A B, or d += A B, for 64 rows by a warpgroup. Starts only:
 //   products_begin(), products_end(), products_wait<N>()     around a batch; all batches but the newest N are done
-//   products_settle(registers)            what a batch has read or written may be used otherwise, after the wait
+//   fence_accumulators(registers)            what a batch has read or written may be used otherwise, after the wait
 //
 // Code for sm_90a has to be asked for by that name (nvcc -arch=sm_90a, CMAKE_CUDA_ARCHITECTURES=90a): sm_90 is not enough.
 // Elsewhere the second part does not exist.
@@ -39,7 +39,7 @@ struct __nv_bfloat16;
 
 namespace pmpp::inline PMPP_BACKEND::simt {
 
-/// What the copy unit has to know of a matrix, as the driver writes it. A kernel gets it among its arguments, by value.
+/// What TMA has to know of a matrix, as the driver writes it. A kernel gets it among its arguments, by value.
 struct alignas(64) tile_map {
   unsigned char bytes[128];
 };
@@ -69,12 +69,12 @@ F driver_function(const char* name) {
 }
 
 /// Values of the driver's enumerations of how tensor maps lie in shared memory, are fetched and end.
-inline constexpr int no_interleave = 0, as_they_are = 0, within_128_bytes = 3, of_128_bytes = 2, of_256_bytes = 3,
+inline constexpr int no_interleave = 0, no_swizzle = 0, swizzle_128b = 3, l2_promotion_128b = 2, l2_promotion_256b = 3,
                      zeros = 0;
 
 /// Describes `batch` matrices of `rows` rows of `row` elements for copies of box_rows x 128 bytes: the rows of a tile
-/// follow each other in shared memory, and their 16-byte words are exchanged within 8 rows, as products want them.
-/// Strides in elements. False if the copy unit cannot: it wants multiples of 16 bytes. With a width, for copies of so many
+/// follow each other in shared memory, and their 16-byte words are swizzled within 8 rows, as products want them.
+/// Strides in elements. False if TMA cannot: it wants multiples of 16 bytes. With a width, for copies of this many
 /// elements of a row, whose words stay where they are.
 template <class T, int Width = 0>
 bool describe_tiles(tile_map& map, const T* data, std::int64_t row, std::int64_t rows, std::int64_t stride,
@@ -99,7 +99,7 @@ bool describe_tiles(tile_map& map, const T* data, std::int64_t row, std::int64_t
   // Fetched by 256 bytes, rows that lie in two lines of the cache take longer (f16, 3000 x 3000 x 3000: 159 and 140 us).
   const bool straddles = (reinterpret_cast<std::uintptr_t>(data) | strides[0]) % 128 != 0;
   return encode(&map, type, 3, const_cast<std::remove_const_t<T>*>(data), size, strides, box, steps, no_interleave,
-                Width > 0 ? as_they_are : within_128_bytes, straddles ? of_128_bytes : of_256_bytes, zeros) == 0;
+                Width > 0 ? no_swizzle : swizzle_128b, straddles ? l2_promotion_128b : l2_promotion_256b, zeros) == 0;
 }
 
 /// Images and their windows, as describe_windows wants them. Distances in elements, sides in pixels, x first.
@@ -110,7 +110,7 @@ struct window_shape {
 };
 
 /// Describes images for copies of 128 bytes of channels of a pixel of each of `count` windows, which follow each other
-/// along x, then y, then from image to image. Rows in shared memory as describe_tiles has them. False if the copy unit
+/// along x, then y, then from image to image. Rows in shared memory as describe_tiles has them. False if TMA
 /// cannot: it wants multiples of 16 bytes, and windows that are not too large.
 template <class T>
 bool describe_windows(tile_map& map, const T* data, const window_shape& s, int count) {
@@ -139,10 +139,10 @@ bool describe_windows(tile_map& map, const T* data, const window_shape& s, int c
   const std::uint32_t steps[4] = {1, std::uint32_t(s.stride[0]), std::uint32_t(s.stride[1]), 1};
   constexpr int type = sizeof(T) == 2 ? 1 : 2;  // CU_TENSOR_MAP_DATA_TYPE_UINT16, UINT32
   return encode(&map, type, 4, const_cast<std::remove_const_t<T>*>(data), size, apart, begin, end, 128 / sizeof(T),
-                std::uint32_t(count), steps, no_interleave, within_128_bytes, of_256_bytes, zeros) == 0;
+                std::uint32_t(count), steps, no_interleave, swizzle_128b, l2_promotion_256b, zeros) == 0;
 }
 
-/// Counts arrivals, and bytes that the copy unit has written. A barrier is in an even phase, then in an odd one, ...
+/// Counts arrivals, and bytes that TMA has written. A barrier is in an even phase, then in an odd one, ...
 struct transaction_barrier {
   std::uint64_t word;
 
@@ -175,10 +175,10 @@ struct transaction_barrier {
 /// In a kernel that begins early: waits until all kernels before it in the stream have ended, and sees what they wrote.
 __device__ inline void previous_kernels_done() { asm volatile("griddepcontrol.wait;" ::: "memory"); }
 
-/// Makes initialised barriers known to the copy unit. One thread calls, before the block meets.
+/// Makes initialised barriers known to TMA. One thread calls, before the block meets.
 __device__ inline void barriers_visible() { asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory"); }
 
-/// Makes the barriers of stages ready, each of which one thread fills and so many arrivals empty. One thread calls, before the
+/// Makes the barriers of stages ready, each of which one thread fills and this many arrivals empty. One thread calls, before the
 /// block meets.
 template <int Stages>
 __device__ void prepare_stages(transaction_barrier (&full)[Stages], transaction_barrier (&empty)[Stages], int readers) {
@@ -238,12 +238,12 @@ __device__ inline void warpgroup_sync(int group) { asm volatile("bar.sync %0, 12
 
 /// From now on the calling warpgroup has N registers a thread; a multiple of 8. All its threads call.
 template <int N>
-__device__ void keep_registers() {
+__device__ void release_registers() {
   asm volatile("setmaxnreg.dec.sync.aligned.u32 %0;" ::"n"(N));
 }
 /// The same for more than it had: waits until others have left them.
 template <int N>
-__device__ void take_registers() {
+__device__ void acquire_registers() {
   asm volatile("setmaxnreg.inc.sync.aligned.u32 %0;" ::"n"(N));
 }
 
@@ -258,7 +258,7 @@ __device__ void products_wait() {
 /// Registers that a batch reads or writes, after products_wait and before anything else is done with them: the compiler
 /// does not know that products go on after the instruction, and would give registers to others too early.
 template <int N>
-__device__ __forceinline__ void products_settle(std::uint32_t (&values)[N]) {
+__device__ __forceinline__ void fence_accumulators(std::uint32_t (&values)[N]) {
 #pragma unroll
   for (int i = 0; i < N; ++i) asm volatile("" : "+r"(values[i])::"memory");
 }

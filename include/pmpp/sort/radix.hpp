@@ -78,7 +78,7 @@ PMPP_HOST_DEVICE inline void plan_radix_passes(int passes, bool in_place, const 
   }
 }
 
-/// What the kernels of one sort tell each other.
+/// What the kernels of one sort hand on to each other.
 struct radix_control {
   std::int64_t first[most_radix_passes][block::radix_digits];  ///< the place where a digit begins
   radix_pass pass[most_radix_passes];
@@ -94,9 +94,9 @@ struct radix_counts {
 template <class Code, class Keys, int Threads, bool Least = false>
 struct radix_count_kernel {
   static constexpr int threads = Threads, items = 8, tile = threads * items,
-                       min_blocks = smaller(16, larger(1, 1152 / threads));
+                       min_blocks = min(16, max(1, 1152 / threads));
   static constexpr int lanes = simt::warp_size, warps = threads / lanes,
-                       most_passes = larger(2, int(sizeof(typename Code::bits)));
+                       most_passes = max(2, int(sizeof(typename Code::bits)));
   /// Copies of each counter, of some lanes each: lanes with different digits meet in fewer banks. 64 KB, or 32.
   static constexpr int copies = (most_passes > 4 ? 8 : 16) / (Least ? 2 : 1);
 
@@ -201,7 +201,7 @@ struct radix_tile_memory {
   std::int64_t next;                         ///< tile of the block
   radix_digit digit;
   alignas(16) typename Code::bits keys[tile];
-  alignas(larger(16, int(alignof(V)))) unsigned char bytes[has_values<V> ? tile * sizeof(V) : 16];
+  alignas(max(16, int(alignof(V)))) unsigned char bytes[has_values<V> ? tile * sizeof(V) : 16];
 
   PMPP_HOST_DEVICE V* values() { return reinterpret_cast<V*>(bytes); }
 };
@@ -211,9 +211,8 @@ struct radix_tile_memory {
 template <class K, class V>
 constexpr int radix_items(int most, int resident, int others = 32, int bytes_of_all = 144 * 1024) {
   const int value = has_values<V> ? int(sizeof(V)) : 0, bytes = int(sizeof(K)) + value;
-  const int registers = larger(4, int(sizeof(K))) + (has_values<V> ? larger(4, value) : 0);  // in bytes
-  return larger(1,
-                smaller(most, smaller(4 * (65536 / resident - others) / registers, bytes_of_all / resident / bytes)));
+  const int registers = max(4, int(sizeof(K))) + (has_values<V> ? max(4, value) : 0);  // in bytes
+  return max(1, min(most, min(4 * (65536 / resident - others) / registers, bytes_of_all / resident / bytes)));
 }
 
 template <class Code, class V, class Keys, class Values, int Threads, int Items, int MinBlocks>
@@ -260,7 +259,7 @@ private:
   /// How many elements a tile has: none if it does not exist.
   PMPP_HOST_DEVICE static int elements_of(const arguments& a, std::int64_t tile) {
     const std::int64_t size = std::int64_t(threads) * a.rows;
-    return static_cast<int>(larger(std::int64_t(0), smaller(size, a.count.get() - tile * size)));
+    return static_cast<int>(max(std::int64_t(0), min(size, a.count.get() - tile * size)));
   }
 
   /// Loads the elements of a tile, if it exists.
@@ -268,7 +267,7 @@ private:
   PMPP_HOST_DEVICE static void load(Block& block, const arguments& a, const radix_pass& pass, std::int64_t tile,
                                     bits (&x)[items], V (&v)[has_values<V> ? items : 1]) {
     const int first = block.warp() * a.rows * lanes;
-    const int found = smaller(elements_of(a, tile) - first, a.rows * lanes) - block.lane();
+    const int found = min(elements_of(a, tile) - first, a.rows * lanes) - block.lane();
     const std::int64_t place = tile * threads * a.rows + first + block.lane();
     a.keys.read(pass.source, [&](const auto& keys) {
       const auto from = keys + place;
@@ -438,7 +437,7 @@ template <auto Tuning, class Code, class V, class P, class KeysIn, class ValuesI
 void radix_sort_on_blocks(const P& where, const KeysIn& keys_in, const ValuesIn& values_in, const KeysOut& keys_out,
                           const ValuesOut& values_out, const item_count& count, const key_bits& range) {
   using K = typename Code::key;
-  constexpr int threads = Tuning.radix_threads, small_blocks = has_values<V> ? 1 : larger(1, 1024 / threads);
+  constexpr int threads = Tuning.radix_threads, small_blocks = has_values<V> ? 1 : max(1, 1024 / threads);
   constexpr int small_items = radix_items<K, V>(Tuning.radix_small_items, small_blocks * threads);
   constexpr int large_items = radix_items<K, V>(Tuning.radix_items, threads);
   using keys_of_pass = radix_homes<KeysIn, KeysOut, K>;
@@ -449,8 +448,7 @@ void radix_sort_on_blocks(const P& where, const KeysIn& keys_in, const ValuesIn&
   const machine& m = machine_of(where);
   const std::int64_t n = count.bound, processors = m.multiprocessors;
   const bool in_place = same_place(keys_in, keys_out), wide = n >= Tuning.radix_narrow;
-  if (all_fit<compared>(m) &&
-      n <= smaller(std::int64_t(compared::most), resident_blocks<compared>(m) * simt::warp_size)) {
+  if (all_fit<compared>(m) && n <= min(std::int64_t(compared::most), resident_blocks<compared>(m) * simt::warp_size)) {
     const scratch memory(where, 0, in_place ? 2 * sizeof(unsigned) : 0);
     const typename compared::arguments a{keys_in, values_in, keys_out, values_out, count, range, memory.state()};
     const std::int64_t blocks = ceil_div(n, std::int64_t(simt::warp_size));
@@ -458,9 +456,9 @@ void radix_sort_on_blocks(const P& where, const KeysIn& keys_in, const ValuesIn&
     if (!in_place || detail::try_launch_together(where, blocks, compared{}, a)) return;
   }
   if (radix_sorts_together<Tuning, K, V>(m, n)) {
-    const std::int64_t rows = larger(
-        ceil_div(n, processors * threads),
-        smaller(std::int64_t(smaller(Tuning.radix_rows, together::items)), ceil_div(n, std::int64_t(32) * threads)));
+    const std::int64_t rows =
+        max(ceil_div(n, processors * threads),
+            min(std::int64_t(min(Tuning.radix_rows, together::items)), ceil_div(n, std::int64_t(32) * threads)));
     const std::int64_t blocks = ceil_div(n, rows * threads);
     const std::size_t table_bytes = 2 * together::quads * sizeof(simt::quad) * static_cast<std::size_t>(blocks);
     scratch memory(
@@ -474,19 +472,19 @@ void radix_sort_on_blocks(const P& where, const KeysIn& keys_in, const ValuesIn&
                                          in_place,
                                          count,
                                          range,
-                                         larger(1, ceil_div(range.hi - range.lo, block::radix_bits)),
+                                         max(1, ceil_div(range.hi - range.lo, block::radix_bits)),
                                          static_cast<int>(rows),
                                          memory.state(),
                                          reinterpret_cast<simt::quad*>(memory.state() + 64)};
     if (detail::try_launch_together(where, blocks, together{}, a)) return;
   }
-  int passes = larger(1, ceil_div(range.hi - range.lo, block::radix_bits));
+  int passes = max(1, ceil_div(range.hi - range.lo, block::radix_bits));
   if (in_place) passes = round_up(passes, 2);
   // Long inputs: one block a multiprocessor with tiles as large as can be, which are written in longer runs. Where blocks
   // have no room for small tiles, smaller ones.
   using large_pass = radix_pass_kernel<Code, V, keys_of_pass, values_of_pass, threads, large_items, 1>;
   using small_pass = radix_pass_kernel<Code, V, keys_of_pass, values_of_pass, threads, small_items, small_blocks>;
-  constexpr int least_threads = smaller(threads, 256);
+  constexpr int least_threads = min(threads, 256);
   using least_pass = radix_pass_kernel<Code, V, keys_of_pass, values_of_pass, least_threads,
                                        radix_items<K, V>(small_items, least_threads, 32, 34 * 1024), 2>;
   const bool large = all_fit<large_pass>(m) && n / (threads * large_items) >= Tuning.radix_large * processors;
@@ -494,8 +492,8 @@ void radix_sort_on_blocks(const P& where, const KeysIn& keys_in, const ValuesIn&
   const int threads_of_pass = least ? least_threads : threads;
   const std::int64_t most_rows =
       large ? large_items
-            : smaller(std::int64_t(least ? least_pass::items : small_items), n / threads_of_pass / Tuning.radix_tiles);
-  const int rows = static_cast<int>(larger(std::int64_t(1), most_rows));
+            : min(std::int64_t(least ? least_pass::items : small_items), n / threads_of_pass / Tuning.radix_tiles);
+  const int rows = static_cast<int>(max(std::int64_t(1), most_rows));
   const std::int64_t tiles = ceil_div(n, std::int64_t(threads_of_pass) * rows);
   const std::size_t word_bytes = static_cast<std::size_t>(tiles) * block::radix_digits * (wide ? 8 : 4);
   const std::size_t value_bytes = has_values<V> ? checked_bytes(n, sizeof(V), "sort") : 0;
@@ -508,8 +506,7 @@ void radix_sort_on_blocks(const P& where, const KeysIn& keys_in, const ValuesIn&
   auto* const control = memory.take<radix_control>(1);
   const auto launch_counts = [&](auto counts) {
     using kernel = decltype(counts);
-    launch(where, smaller(ceil_div(n, std::int64_t(2 * threads)), std::int64_t(kernel::min_blocks) * processors),
-           counts,
+    launch(where, min(ceil_div(n, std::int64_t(2 * threads)), std::int64_t(kernel::min_blocks) * processors), counts,
            typename kernel::arguments{keys_in, count, range, passes, in_place,
                                       reinterpret_cast<radix_counts*>(memory.state()), control, words,
                                       static_cast<std::int64_t>(word_bytes / sizeof(simt::quad))});
@@ -517,7 +514,7 @@ void radix_sort_on_blocks(const P& where, const KeysIn& keys_in, const ValuesIn&
   const auto launch_passes = [&](auto pass) {
     using kernel = decltype(pass);
     for (int p = 0; p < passes; ++p)
-      pmpp::launch(where, smaller(tiles, kernel::min_blocks * processors), pass,
+      pmpp::launch(where, min(tiles, kernel::min_blocks * processors), pass,
                    typename kernel::arguments{{keys_in, keys_out, other_keys},
                                               {values_in, values_out, other_values},
                                               count,
@@ -563,7 +560,7 @@ void radix_sort_on_host(const P& where, const In& in, const Data& data, T* other
   };
   std::int64_t parts = 1;
   if constexpr (!std::is_same_v<P, seq_policy>)  // parts cost a third more work: they count again before each pass
-    parts = n < 16 * host_loop::grain ? 1 : smaller(host_loop::part_count(where), n / (4 * host_loop::grain));
+    parts = n < 16 * host_loop::grain ? 1 : min(host_loop::part_count(where), n / (4 * host_loop::grain));
   const std::int64_t size = ceil_div(n, parts);
   const auto for_parts = [&](auto task) {
     if constexpr (std::is_same_v<P, seq_policy>)
@@ -573,10 +570,10 @@ void radix_sort_on_host(const P& where, const In& in, const Data& data, T* other
   };
   host_loop::task_results<digit_counts> found(parts);
   const bool in_place = same_place(in, data);
-  int passes = larger(1, ceil_div(range.hi - range.lo, block::radix_bits));
+  int passes = max(1, ceil_div(range.hi - range.lo, block::radix_bits));
   if (in_place) passes = round_up(passes, 2);
   for_parts([&, passes, range, found = found.data()](std::int64_t part) {  // by reference: read again for each element
-    for (std::int64_t i = part * size, end = smaller(n, i + size); i < end; ++i) {
+    for (std::int64_t i = part * size, end = min(n, i + size); i < end; ++i) {
       const auto code = code_of(in, i);
       for (int p = 0; p < passes; ++p) ++found[part].of[p][radix_digit::of(p, range)(code)];
     }
@@ -611,7 +608,7 @@ void radix_sort_on_host(const P& where, const In& in, const Data& data, T* other
         for_parts([&, from, digit](std::int64_t part) {
           auto& count = found[part].of[p];
           for (std::int64_t& c : count) c = 0;
-          for (std::int64_t i = part * size, end = smaller(n, i + size); i < end; ++i) ++count[digit(code_of(from, i))];
+          for (std::int64_t i = part * size, end = min(n, i + size); i < end; ++i) ++count[digit(code_of(from, i))];
         });
       });
     std::int64_t place = 0;
@@ -626,7 +623,7 @@ void radix_sort_on_host(const P& where, const In& in, const Data& data, T* other
         for_parts([&, from, to, digit](std::int64_t part) {
           using It = std::remove_cvref_t<decltype(from)>;
           auto& next = found[part].of[p];
-          for (std::int64_t i = part * size, end = smaller(n, i + size); i < end; ++i) {
+          for (std::int64_t i = part * size, end = min(n, i + size); i < end; ++i) {
             const T x = block::element_as<T>(value_of<It>(from[i]));
             block::assign(to, next[digit(Code::encode(radix_key_of(x)))]++, x);
           }

@@ -78,7 +78,7 @@ struct radix_code {
 
 private:
   static constexpr bits sign = static_cast<bits>(bits(1) << (width - 1));
-  /// How many NaNs have each sign: so many codes too far from the end are those of one sign.
+  /// How many NaNs have each sign: this many codes too far from the end are those of one sign.
   static constexpr bits nans = is_radix_float<K> ? static_cast<bits>(sign - 1 - infinity_bits<K>()) : bits(0);
   PMPP_HOST_DEVICE static bits sign_everywhere(bits u) {
     return static_cast<bits>(static_cast<std::make_signed_t<bits>>(u) >> (width - 1));
@@ -116,7 +116,7 @@ struct radix_digit {
 
   /// Of pass `pass` over these bits; past their end it is always 0.
   PMPP_HOST_DEVICE static radix_digit of(int pass, const key_bits& range) {
-    const int from = range.lo + pass * block::radix_bits, width = smaller(block::radix_bits, range.hi - from);
+    const int from = range.lo + pass * block::radix_bits, width = min(block::radix_bits, range.hi - from);
     return width > 0 ? radix_digit{from, (1u << width) - 1} : radix_digit{0, 0};
   }
   template <class Bits>

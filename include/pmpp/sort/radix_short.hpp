@@ -2,9 +2,9 @@
 //
 // Sorts of numbers in one launch.
 //
-// Up to some thousand keys are compared with each other: a key comes behind the smaller ones, and behind the equal ones in
+// Up to some thousand keys are compared with each other: a key comes after the smaller ones, and after the equal ones in
 // front of it. Each block finds the places of 32 keys: a lane holds one, each warp goes through some of all keys, and what
-// they count adds up. n keys take n * n comparisons, 2^24 of them less than 2 us on an H100, but nobody waits for anybody
+// they count adds up. n keys take n * n comparisons, 2^24 of them less than 2 us on an H100, but no block waits for another
 // (in place all blocks wait once, before the first writes).
 //
 // More keys, up to what all blocks together hold, are sorted by digits as in sort/radix.hpp. Each block has one tile for
@@ -17,12 +17,12 @@
 //   4. writes its keys there, and waits for all blocks (block/grid_barrier.hpp).
 //
 // The first digit to do so is the highest that varies. Then each block sorts what has come to its part of the output, from
-// the first digit that begins there to the first that begins in the next block's: nobody waits for anybody any more. Where a
+// the first digit that begins there to the first that begins in the next block's: no block waits for another any more. Where a
 // digit is so frequent that a part might not fit into a block (step 3 says so, to all blocks alike), step 4 is left out, and
 // the keys move by all digits, from the lowest.
 //
 // If all keys have the same digit the block keeps what it has instead of 4. Elements move between two arrays, so that
-// nobody has to wait for readers either, unless such a pass upsets their turn. A row has 15 bits for each count.
+// no block has to wait for readers either, unless such a pass upsets their turn. A row has 15 bits for each count.
 // (PMPP ch. 13; Merrill and Grimshaw, 2011.)
 #pragma once
 
@@ -56,7 +56,7 @@ template <class Code, class V, class KeysIn, class ValuesIn, class KeysOut, clas
 struct radix_compare_kernel {
   using bits = typename Code::bits;
   static constexpr int threads = Threads, lanes = simt::warp_size, warps = threads / lanes, most = Most,
-                       min_blocks = smaller(16, larger(1, 1024 / threads)), keys_of_block = lanes, loads = 8;
+                       min_blocks = min(16, max(1, 1024 / threads)), keys_of_block = lanes, loads = 8;
 
   struct shared {
     alignas(16) bits keys[round_up(most, lanes)];
@@ -136,7 +136,7 @@ struct radix_together_kernel {
     unsigned fits;                         ///< as a bool that several threads may take away
     bool constant, last;
     alignas(16) bits keys[tile];
-    alignas(larger(16, int(alignof(V)))) unsigned char bytes[has_values<V> ? tile * sizeof(V) : 16];
+    alignas(max(16, int(alignof(V)))) unsigned char bytes[has_values<V> ? tile * sizeof(V) : 16];
 
     PMPP_HOST_DEVICE V* values() { return reinterpret_cast<V*>(bytes); }
   };
@@ -207,7 +207,7 @@ private:
   template <class Block>
   PMPP_HOST_DEVICE static int count_of(Block& block, const arguments& a) {
     const std::int64_t size = threads * a.rows;
-    return static_cast<int>(larger(std::int64_t(0), smaller(size, a.count.get() - block.index() * size)));
+    return static_cast<int>(max(std::int64_t(0), min(size, a.count.get() - block.index() * size)));
   }
 
   /// Whether it is worth a round to find out if no digit of pass p is too frequent: as a sample of the keys says, which is
@@ -235,7 +235,7 @@ private:
   template <class Block>
   PMPP_HOST_DEVICE static void load(Block& block, const arguments& a, radix_home home, int first, int count, int rows,
                                     bits (&x)[items], V (&v)[has_values<V> ? items : 1]) {
-    const int mine = block.warp() * rows * lanes, found = smaller(count - mine, rows * lanes) - block.lane();
+    const int mine = block.warp() * rows * lanes, found = min(count - mine, rows * lanes) - block.lane();
     first += mine + block.lane();
     a.keys.read(home, [&](const auto& keys) {
       for (int k = 0; k < items; ++k)
@@ -324,14 +324,14 @@ private:
     for (int j = 0; j < per_lane; ++j) {
       const int all = static_cast<int>(memory.all[j][block.lane()]), d = block.lane() * per_lane + j;
       sum += all;
-      longest = larger(longest, all - (d == static_cast<int>(digit.mask) ? pads : 0));
+      longest = max(longest, all - (d == static_cast<int>(digit.mask) ? pads : 0));
     }
     longest = block.warp_max(longest);
     int start = block::warp_inclusive_scan(block, sum, plus{}) - sum;
     for (int j = 0; j < per_lane; ++j) {
       const int d = block.lane() * per_lane + j;
-      if (start >= own) first = smaller(first, start);
-      if (start >= own + size) end = smaller(end, start);
+      if (start >= own) first = min(first, start);
+      if (start >= own + size) end = min(end, start);
       memory.offset[d] = static_cast<unsigned>(start) + memory.before[j][block.lane()] - memory.rank.first[d];
       start += static_cast<int>(memory.all[j][block.lane()]);
     }
@@ -393,7 +393,7 @@ private:
   template <class Block>
   PMPP_HOST_DEVICE static void add_up(Block& block, shared& memory, const simt::quad* table, int blocks) {
     constexpr int at_once = 9;
-    unsigned before[per_lane]{}, behind[per_lane]{};
+    unsigned before[per_lane]{}, after[per_lane]{};
     for (int first = block.warp(); first < blocks; first += warps * at_once) {
       simt::quad q[at_once];
       for (int u = 0; u < at_once; ++u)
@@ -408,12 +408,12 @@ private:
         if (r < block.index())
           add(q[u], before);
         else
-          add(q[u], behind);
+          add(q[u], after);
       }
     }
     for (int j = 0; j < per_lane; ++j) {
       simt::atomic_add(&memory.before[j][block.lane()], before[j]);
-      simt::atomic_add(&memory.all[j][block.lane()], before[j] + behind[j]);
+      simt::atomic_add(&memory.all[j][block.lane()], before[j] + after[j]);
     }
   }
 };

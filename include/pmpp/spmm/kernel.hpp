@@ -2,15 +2,15 @@
 //
 // The kernel of spmm.
 //
-//   1. Merge path, as in spmv: the walk over nonzeros and ends of rows, each end right behind its row's last nonzero, is
+//   1. Merge path, as in spmv: the walk over nonzeros and ends of rows, each end right after its row's last nonzero, is
 //      cut into equal pieces, one for each warp. A search over the offsets gives the warp its nonzeros and its ends.
 //   2. The warp takes columns and values tile by tile into shared memory. A row of B is read by as many lanes side by side
 //      as it has vectors of 16 bytes (elements, where it cannot be read by vectors): a group. Groups that work on one row
 //      are a team: one group each if many rows end in the tile, all groups of the warp if one does. A row that is much
 //      longer than its neighbours gets the whole warp, and so does one that goes on in the next tile.
 //   3. What the warps of a block have of one row is joined by one of them. What a block has of a row that began before it,
-//      and of the row that is open behind it, goes to memory; of the blocks that have a part of a row, the one that comes
-//      last adds the parts up, in the order of the blocks. Nobody waits.
+//      and of the row that is open after it, goes to memory; of the blocks that have a part of a row, the one that comes
+//      last adds the parts up, in the order of the blocks. No block waits.
 //
 // The cut and the order of additions depend on the offsets and the number of multiprocessors alone: the same bits on
 // every run. (Merge path: Merrill and Garland, Merge-based SpMV, 2016; Yang, Buluc and Owens, Design principles for
@@ -65,7 +65,7 @@ struct spmm_arguments {
   A alpha, beta;
   int width;         ///< columns of B and C
   A* first;          ///< first[i * width + j]: what block i has of the row that began before it and ends in it
-  A* last;           ///< the same of the row that is open behind block i
+  A* last;           ///< the same of the row that is open after block i
   unsigned* joined;  ///< zero; how many blocks have left their part of the row that ends in block i and began before it
 };
 
@@ -79,11 +79,11 @@ struct spmm_walk {
       : origin(static_cast<std::int64_t>(a.offsets[0])),
         steps(static_cast<std::int64_t>(a.offsets[a.rows]) - origin + a.rows),
         each(ceil_div(steps, pieces)) {
-    // A short walk: a quarter of the pieces, as so many are under way at once; each no longer than that or a tile.
-    each = larger(each, smaller(tile, larger(std::int64_t(2 * simt::warp_size), 4 * each)));
+    // A short walk: a quarter of the pieces, as this many are under way at once; each no longer than that or a tile.
+    each = max(each, min(tile, max(std::int64_t(2 * simt::warp_size), 4 * each)));
   }
 
-  /// The step of nonzero `i`, or of the end behind it, of row `row`.
+  /// The step of nonzero `i`, or of the end after it, of row `row`.
   PMPP_HOST_DEVICE std::int64_t step(std::int64_t i, std::int64_t row) const { return i - origin + row; }
 };
 
@@ -110,11 +110,11 @@ struct spmm_kernel {
   static constexpr bool has_values = std::is_pointer_v<Values>;  // a pattern has ones
   static constexpr int threads = Tuning.threads, lanes = simt::warp_size, warps = threads / lanes,
                        // A sum of 8 bytes takes two registers.
-      min_blocks = sizeof(A) > 4 ? larger(1, Tuning.min_blocks * 3 / 4) : Tuning.min_blocks,
+      min_blocks = sizeof(A) > 4 ? max(1, Tuning.min_blocks * 3 / 4) : Tuning.min_blocks,
                        item_bytes = int(sizeof(Index) + sizeof(A)),
-                       items = larger(1, Tuning.items * 16 / larger(16, item_bytes)), tile_size = items * lanes;
-  static constexpr std::int64_t whole = larger(lanes, tile_size / 4);  ///< rows of no more nonzeros are not cut
-  static constexpr int most_columns = V == 1 ? lanes : 64;             ///< of B
+                       items = max(1, Tuning.items * 16 / max(16, item_bytes)), tile_size = items * lanes;
+  static constexpr std::int64_t whole = max(lanes, tile_size / 4);  ///< rows of no more nonzeros are not cut
+  static constexpr int most_columns = V == 1 ? lanes : 64;          ///< of B
 
   /// One word in 33 stays unused, so that teams whose rows are as long as a power of two find different banks.
   PMPP_HOST_DEVICE static constexpr int place_of(int i) { return i + static_cast<int>(unsigned(i) / 32); }
@@ -126,10 +126,10 @@ struct spmm_kernel {
   /// What a warp has of rows that are not its own alone.
   struct part {
     A first[most_columns];  ///< of the row that began before it and ends in it
-    A last[most_columns];   ///< of the row that is open behind it
+    A last[most_columns];   ///< of the row that is open after it
     std::int64_t row;       ///< that of `first`, or -1
     std::int64_t begin;     ///< its first nonzero
-    std::int64_t end;       ///< the nonzero behind the piece
+    std::int64_t end;       ///< the nonzero after the piece
     std::int64_t open;      ///< the row of `last`
     bool ends;              ///< a row ends in the piece
     bool goes_on;           ///< the row of `last` has nonzeros in the piece or before it
@@ -143,7 +143,7 @@ struct spmm_kernel {
     tile tiles[warps];
     part parts[warps];
     spmm_walk walk;
-    far_row far[2];  ///< that which ends in the block, that which goes on behind it
+    far_row far[2];  ///< that which ends in the block, that which goes on after it
     A sums[warps][lanes];
   };
 
@@ -153,11 +153,10 @@ struct spmm_kernel {
     const std::int64_t begin = block.index() * warps * w.each, from = begin + block.warp() * w.each;
     if (begin >= w.steps) return;
     if (block.thread() == 0) memory.walk = w;  // registers are wanted for sums
-    const std::int64_t to = smaller(w.steps, from + w.each);
-    const walk_piece p =
-        w.steps < 1 << 30
-            ? cut_walk<int>(block, a.offsets, a.rows, w.steps, smaller(from, to), to, int(whole))
-            : cut_walk<std::int64_t>(block, a.offsets, a.rows, w.steps, smaller(from, to), to, int(whole));
+    const std::int64_t to = min(w.steps, from + w.each);
+    const walk_piece p = w.steps < 1 << 30
+                             ? cut_walk<int>(block, a.offsets, a.rows, w.steps, min(from, to), to, int(whole))
+                             : cut_walk<std::int64_t>(block, a.offsets, a.rows, w.steps, min(from, to), to, int(whole));
     multiply(block, memory.tiles[block.warp()], memory.parts[block.warp()], a, p);
     block.sync();
     if (block.warp() == 0) join_parts(block, memory, a);
@@ -184,8 +183,8 @@ private:
     for (int i = from; i < to; i += batch * step) {
       A value[batch];
       vector x[batch];
-      for (int u = 0; u < batch; ++u) {  // those behind the end read the last one
-        const int at = place_of(smaller(i + u * step, to - 1));
+      for (int u = 0; u < batch; ++u) {  // those after the end read the last one
+        const int at = place_of(min(i + u * step, to - 1));
         value[u] = has_values ? t.value[has_values ? at : 0] : A(1);
         x[u] = *reinterpret_cast<const vector*>(me.b + static_cast<std::int64_t>(t.column[at]) * a.b_row_stride);
       }
@@ -211,7 +210,7 @@ private:
     me.groups = lanes >> me.log_lanes;
     me.column = (block.lane() & ((1 << me.log_lanes) - 1)) * V;
     me.has_columns = me.column < a.width;
-    me.b = a.b + smaller(me.column, a.width - V) * a.b_col_stride;
+    me.b = a.b + min(me.column, a.width - V) * a.b_col_stride;
     const int all = 5 - me.log_lanes;  // the shift of a team of all groups
 
     std::int64_t row = p.row;
@@ -227,13 +226,13 @@ private:
     bool is_open = p.began_before;
     A open[V]{};  // what the lane has of row `row`; not added up yet over the groups
     for (std::int64_t begin = p.begin;; begin += tile_size) {
-      const int here = static_cast<int>(smaller(mine.end - begin, std::int64_t(tile_size)));
+      const int here = static_cast<int>(min(mine.end - begin, std::int64_t(tile_size)));
       load(block, t, a, begin, here);
-      // The ends of 32 rows, as places in the tile; those that lie behind it come last.
+      // The ends of 32 rows, as places in the tile; those that lie after it come last.
       const auto load_ends = [&] {
         if (row + block.lane() >= mine.open) return here + 1;
         const std::int64_t end = static_cast<std::int64_t>(a.offsets[row + block.lane() + 1]) - begin;
-        return static_cast<int>(smaller(end, std::int64_t(here + 1)));
+        return static_cast<int>(min(end, std::int64_t(here + 1)));
       };
       int end = load_ends(), from = 0;
       block.sync_warp();
@@ -276,7 +275,7 @@ private:
 
   template <class Block>
   PMPP_HOST_DEVICE static void load(Block& block, tile& t, const arguments& a, std::int64_t begin, int count) {
-    constexpr int at_once = smaller(items, 4);  // more take registers that are wanted for sums
+    constexpr int at_once = min(items, 4);  // more take registers that are wanted for sums
     for (int first = 0; first < items; first += at_once) {
       Index column[at_once]{};
       A value[at_once]{};
@@ -305,7 +304,7 @@ private:
     const unsigned is_long =
         block.ballot(end - begin > Tuning.serial << shift && block.lane() >= first && block.lane() < count);
     for (int next = first; next < count; next += teams) {
-      const int r = smaller(next + team, count - 1);
+      const int r = min(next + team, count - 1);
       const int from = block.shuffle(begin, r), to = block.shuffle(end, r);
       const bool is_mine = next + team < count && (is_long >> r & 1) == 0;
       A sum[V]{};
@@ -326,13 +325,13 @@ private:
   /// Joins what the warps have of one row; what lies in several blocks goes to memory. One warp calls.
   template <class Block>
   PMPP_HOST_DEVICE static void join_parts(Block& block, shared& memory, const arguments& a) {
-    const part& lanes_part = memory.parts[smaller(block.lane(), warps - 1)];
+    const part& lanes_part = memory.parts[min(block.lane(), warps - 1)];
     if (!block.any(lanes_part.row >= 0 || lanes_part.goes_on)) {  // most often: few rows are long
       if (block.lane() < 2) memory.far[block.lane()].is_whole = false;
       return;
     }
     const spmm_walk w = memory.walk;
-    const std::int64_t index = block.index(), before = index * warps * w.each;  // so many steps lie before the block
+    const std::int64_t index = block.index(), before = index * warps * w.each;  // this many steps lie before the block
     far_row far[2] = {{-1, 0, 0, false}, {-1, 0, 0, false}};
     for (const part& p : memory.parts)
       if (p.row >= 0 && w.step(p.begin, p.row) < before) far[0].row = p.row;
@@ -373,7 +372,7 @@ private:
   template <class Block>
   PMPP_HOST_DEVICE static void join_blocks(Block& block, shared& memory, const arguments& a, const far_row& far) {
     for (int column = 0; column < a.width; column += lanes) {
-      const int log_lanes = ceil_log2(smaller(lanes, a.width - column)), groups = lanes >> log_lanes;
+      const int log_lanes = ceil_log2(min(lanes, a.width - column)), groups = lanes >> log_lanes;
       const int mine = column + (block.lane() & ((1 << log_lanes) - 1)), group = block.lane() >> log_lanes;
       A sum{};
       if (mine < a.width)

@@ -2,7 +2,7 @@
 //
 // Where a piece of a walk over a sparse matrix begins and ends: the merge path of spmv and spmm.
 //
-// The walk goes over nonzeros and ends of rows, each end right behind its row's last nonzero, so that row r begins at step
+// The walk goes over nonzeros and ends of rows, each end right after its row's last nonzero, so that row r begins at step
 // offsets[r] - offsets[0] + r. (Merge path: Merrill and Garland, Merge-based SpMV, 2016. PMPP ch. 14.)
 #pragma once
 
@@ -24,7 +24,7 @@ struct walk_piece {
   bool began_before, goes_on;  ///< row `row` has nonzeros in front of `begin`; row `end_row` in front of `end`
 };
 
-/// The piece [from, to) of a walk of `steps` steps, cut behind the row at either step if that has at most `whole`
+/// The piece [from, to) of a walk of `steps` steps, cut after the row at either step if that has at most `whole`
 /// nonzeros. Step: an integer that all steps fit into.
 /// Half the warp looks for either step: twice around the place where it would be if all rows in question were alike, then
 /// at places that lie evenly, so that no matrix takes more than a few rounds.
@@ -36,7 +36,7 @@ PMPP_HOST_DEVICE walk_piece cut_walk(Block& block, const Index* offsets, std::in
   const Index origin = offsets[0];
   const auto all = static_cast<Step>(steps), all_rows = static_cast<Step>(rows);
   Step target = static_cast<Step>(upper == 0 ? from : to);
-  // Row `low` begins at step `start`, not behind the target; row `high` begins at step `stop`, behind it.
+  // Row `low` begins at step `start`, not after the target; row `high` begins at step `stop`, after it.
   Step low = target < all ? 0 : all_rows, start = target < all ? 0 : all, high = all_rows, stop = all;
   for (int round = 0; block.any(high - low > 1); ++round) {
     const Step width = high - low;
@@ -45,20 +45,20 @@ PMPP_HOST_DEVICE walk_piece cut_walk(Block& block, const Index* offsets, std::in
       const float part = static_cast<float>(target - start) / static_cast<float>(stop - start);
       const Step middle = low + static_cast<Step>(part * static_cast<float>(width));
       const int far = lane < side ? side - 1 - lane : lane - side;
-      const Step distance = larger(Step(far), width >> 2 * (side - far));
+      const Step distance = max(Step(far), width >> 2 * (side - far));
       row = lane < side ? middle - distance : middle + 1 + distance;
     } else if (width > half + 1) {
       row = low + (lane + 1) * (width / half);
     }
-    row = larger(low + 1, smaller(high - 1, row));
+    row = max(low + 1, min(high - 1, row));
     Step step = start;
     if (width > 1) step = static_cast<Step>(offsets[row] - origin) + row;
     const int count = simt::count_bits(block.ballot(step <= target) >> upper & ((1u << half) - 1));
-    const int before = upper + larger(0, count - 1), behind = upper + smaller(half - 1, count);
+    const int before = upper + max(0, count - 1), after = upper + min(half - 1, count);
     const Step row_before = block.shuffle(row, before), step_before = block.shuffle(step, before);
-    const Step row_behind = block.shuffle(row, behind), step_behind = block.shuffle(step, behind);
+    const Step row_after = block.shuffle(row, after), step_after = block.shuffle(step, after);
     if (width > 1 && count > 0) low = row_before, start = step_before;
-    if (width > 1 && count < half) high = row_behind, stop = step_behind;
+    if (width > 1 && count < half) high = row_after, stop = step_after;
   }
   bool is_cut = start < target;
   if (is_cut && stop - 1 - start <= whole) {

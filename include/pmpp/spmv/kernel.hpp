@@ -2,7 +2,7 @@
 //
 // The kernel of spmv.
 //
-//   1. Merge path: walk over nonzeros and ends of rows, each end right behind its row's last nonzero. The walk is cut into
+//   1. Merge path: walk over nonzeros and ends of rows, each end right after its row's last nonzero. The walk is cut into
 //      stretches, some for each block that the GPU has room for, shorter and shorter towards the end; blocks take one after
 //      the other by ticket, so that none waits for a slower one. Each warp of a block has an equal piece of the stretch. A
 //      search over the offsets (spmv/cut.hpp) gives it its nonzeros and its ends; from then on it works alone, without a
@@ -58,12 +58,11 @@ template <class Values, class Index, class X, class Y, class A, spmv_tuning Tuni
 struct spmv_kernel {
   static constexpr int threads = Tuning.threads, lanes = simt::warp_size, warps = threads / lanes,
                        min_blocks = Tuning.min_blocks,
-                       item_bytes =
-                           int(sizeof(Index) + sizeof(value_of<Values>) + larger(sizeof(value_of<X>), sizeof(A))),
-                       items = larger(1, Tuning.items * 16 / larger(16, item_bytes)), tile_size = items * lanes,
-                       whole = larger(1, tile_size / 2 - lanes);
+                       item_bytes = int(sizeof(Index) + sizeof(value_of<Values>) + max(sizeof(value_of<X>), sizeof(A))),
+                       items = max(1, Tuning.items * 16 / max(16, item_bytes)), tile_size = items * lanes,
+                       whole = max(1, tile_size / 2 - lanes);
   static constexpr bool leaves_first_cache = true;  ///< to x
-  /// One word in so many stays unused, so that lanes whose rows are as long as a power of two find different banks.
+  /// One word in this many stays unused, so that lanes whose rows are as long as a power of two find different banks.
   static constexpr int gap = sizeof(A) > 4 ? 16 : 32;
 
   struct arguments {
@@ -77,7 +76,7 @@ struct spmv_kernel {
     unsigned* started;  ///< zero; counts the stretches that blocks have taken
     block::tile_state<A> carries;
     A* parts;          ///< of a short walk: what a warp has of the row that ends in it and began before it, and of the
-                       ///< one that is open behind it
+                       ///< one that is open after it
     unsigned* joined;  ///< zero; how many warps have left their part of the row that ends in a warp
   };
   /// The walk over nonzeros and ends of rows, cut into 2^log stretches. Each takes one tile a warp and its part of the
@@ -103,12 +102,12 @@ struct spmv_kernel {
     PMPP_HOST_DEVICE static std::int64_t piece_of(Block& block) {
       return block.warp() * block.count() + block.index();
     }
-    PMPP_HOST_DEVICE std::int64_t each() const { return larger(std::int64_t(whole), ceil_div(steps, pieces)); }
+    PMPP_HOST_DEVICE std::int64_t each() const { return max(std::int64_t(whole), ceil_div(steps, pieces)); }
     PMPP_HOST_DEVICE std::int64_t stretches() const { return std::int64_t(1) << log; }
     /// The step at which stretch i begins: i * least + rest * (1 - (1 - i / 2^log)^2).
     PMPP_HOST_DEVICE std::int64_t begin(std::int64_t i) const {
       const std::int64_t part = i * ((std::int64_t(2) << log) - i), low = rest & ((std::int64_t(1) << 2 * log) - 1);
-      return smaller(steps, i * least + (rest >> 2 * log) * part + (low * part >> 2 * log));
+      return min(steps, i * least + (rest >> 2 * log) * part + (low * part >> 2 * log));
     }
     /// The stretch that a step belongs to: number `last` or one before it, most likely one of the last two.
     PMPP_HOST_DEVICE std::int64_t stretch_of(std::int64_t step, std::int64_t last) const {
@@ -124,12 +123,12 @@ struct spmv_kernel {
       }
       return low;
     }
-    /// The step of nonzero `i`, or of the end behind it, of row `row`.
+    /// The step of nonzero `i`, or of the end after it, of row `row`.
     PMPP_HOST_DEVICE std::int64_t step(std::int64_t i, std::int64_t row) const { return i - origin + row; }
   };
   /// What a warp has of rows that are not its own alone.
   struct carry {
-    A first, last;           ///< of a row that began before it and ends in it; of the row behind its last end
+    A first, last;           ///< of a row that began before it and ends in it; of the row after its last end
     std::int64_t row;        ///< that of `first`, or -1
     std::int64_t row_begin;  ///< its first nonzero
     std::int64_t open;       ///< the row of `last`
@@ -146,7 +145,7 @@ struct spmv_kernel {
     A products[warps][tile_size + tile_size / gap];
     carry carries[warps];
     walk cut;
-    unsigned index, next;  ///< of the stretch, and of the one behind
+    unsigned index, next;  ///< of the stretch, and of the one after
     far_row far[2];        ///< of this stretch, far[turn], and of the one before
     int turn;
     A sums[warps];
@@ -181,11 +180,11 @@ struct spmv_kernel {
         }
         const std::int64_t begin = w.begin(index), end = w.begin(index + 1);
         const std::int64_t each = ceil_div(end - begin, std::int64_t(warps));
-        from = smaller(end, begin + block.warp() * each);
-        to = smaller(end, from + each);
+        from = min(end, begin + block.warp() * each);
+        to = min(end, from + each);
         if (block.thread() == 0) next = simt::atomic_add(a.started, 1u);
       }
-      to = smaller(to, w.steps);
+      to = min(to, w.steps);
       const walk_piece p = is_short ? cut_walk<int>(block, a.offsets, a.rows, w.steps, from, to, whole)
                                     : cut_walk<std::int64_t>(block, a.offsets, a.rows, w.steps, from, to, 0);
       if (!is_short && block.thread() == 0) memory.next = next;
@@ -211,7 +210,7 @@ struct spmv_kernel {
 
 private:
   /// A short walk: leaves what the warp has of rows that are not its own alone. Of the warps that have a part of a row,
-  /// the one that comes last adds the parts up, in their order. Nobody waits, not even for a barrier.
+  /// the one that comes last adds the parts up, in their order. No warp waits, not even for a barrier.
   template <class Block>
   PMPP_HOST_DEVICE static void join_pieces(Block& block, const carry& mine, const arguments& a) {
     if (mine.row < 0 && !mine.goes_on) return;
@@ -256,7 +255,7 @@ private:
     const auto values = a.values + first;
     const Index* const columns = a.columns + first;
     for (int k = 0; k < items; ++k) {
-      const int i = Whole ? k * lanes : larger(from, smaller(to - 1, k * lanes + block.lane()));
+      const int i = Whole ? k * lanes : max(from, min(to - 1, k * lanes + block.lane()));
       loaded.column[k] = simt::load_once(columns + i);
       if constexpr (std::is_pointer_v<Values>)
         loaded.value[k] = simt::load_once(values + i);
@@ -343,15 +342,15 @@ private:
     bool is_cut = p.began_before, is_spread = false;
     std::int64_t row = p.row, tile = p.begin / lanes * lanes;
     int rows = static_cast<int>(p.end_row - row), nonzeros_left = static_cast<int>(p.end - tile);  // from here on
-    int from = static_cast<int>(p.begin - tile), to = smaller(nonzeros_left, tile_size);
+    int from = static_cast<int>(p.begin - tile), to = min(nonzeros_left, tile_size);
     A open{}, spread{};  // what the warp has of row `row`, but for what lanes have of it if is_spread
     nonzeros loaded{};
     load(block, a, tile, from, to, loaded);
     // The ends of 32 rows, and as places in the tile [tile, tile + here); those that do not lie in it come last.
-    const auto load_ends = [&](int ahead) { return a.offsets[row + smaller(ahead + block.lane() + 1, rows)]; };
+    const auto load_ends = [&](int ahead) { return a.offsets[row + min(ahead + block.lane() + 1, rows)]; };
     const auto place = [&](Index end) {
       using word = std::conditional_t<sizeof(Index) <= 4, std::uint32_t, std::uint64_t>;  // it may wrap
-      return static_cast<int>(smaller(static_cast<word>(end) - static_cast<word>(tile), word(tile_size + 1)));
+      return static_cast<int>(min(static_cast<word>(end) - static_cast<word>(tile), word(tile_size + 1)));
     };
     const auto count_ended = [&](int end, int here) {
       return simt::count_bits(block.ballot(end <= here && block.lane() < rows));
@@ -369,7 +368,7 @@ private:
         A* const mine = products + place_of(block.lane());
         for (int k = 0; k < items; ++k) mine[k * place_of(lanes)] = y[k];
       }
-      to = smaller(nonzeros_left - tile_size, tile_size);
+      to = min(nonzeros_left - tile_size, tile_size);
       load(block, a, tile + tile_size, 0, to, loaded);
       if (count > 0) {
         block.sync_warp();
@@ -378,7 +377,7 @@ private:
           spread = A{};
           is_spread = false;
         }
-        for (;;) {  // `count` rows end; what lies behind the last one is as good as a row
+        for (;;) {  // `count` rows end; what lies after the last one is as good as a row
           if (count == lanes) ends = load_ends(lanes);
           if (end > here || block.lane() >= rows) end = here;
           const int before = block.shuffle_up(end, 1);
@@ -422,7 +421,7 @@ private:
       a.y[row] = static_cast<T>(a.alpha * sum + a.beta * static_cast<A>(a.y[row]));
   }
 
-  /// What the warps up to `warp` have of the row that is open behind it.
+  /// What the warps up to `warp` have of the row that is open after it.
   PMPP_HOST_DEVICE static A sum_back(const shared& memory, int warp) {
     int w = warp;
     while (w > 0 && !memory.carries[w].ends) --w;

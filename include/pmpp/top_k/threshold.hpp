@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Radix select: a threshold such that at least k keys do not lie behind it, and few more.
+// Radix select: a threshold such that at least k keys do not lie after it, and few more.
 //
 // Keys are numbers, read as unsigned codes of the same order (sort/radix.hpp). A pass counts the digits (8 bits, from the
 // highest) of all keys that agree with the digits known so far; its last block finds the digit in which key number k
@@ -116,7 +116,7 @@ private:
   }
 };
 
-/// Whether a key does not lie behind the threshold; for elements that are pairs of a key and an index.
+/// Whether a key does not lie after the threshold; for elements that are pairs of a key and an index.
 template <class Code>
 struct up_to_threshold {
   const key_threshold* threshold;
@@ -131,8 +131,8 @@ template <class Code, class P, class In>
 void find_threshold(const P& where, const In& in, const item_count& count, std::int64_t k, digit_counts* state,
                     key_threshold* threshold) {
   using kernel = count_digits_kernel<Code, In>;
-  const std::int64_t blocks = smaller(ceil_div(count.bound, std::int64_t(kernel::tile)),
-                                      std::int64_t(2 * kernel::min_blocks) * processor_count(where));
+  const std::int64_t blocks = min(ceil_div(count.bound, std::int64_t(kernel::tile)),
+                                  std::int64_t(2 * kernel::min_blocks) * processor_count(where));
   for (int pass = 0; pass < Code::width / 8; ++pass)
     launch(where, blocks, kernel{}, typename kernel::arguments{in, count, k, pass, state, threshold});
 }
