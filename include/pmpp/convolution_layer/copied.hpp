@@ -53,7 +53,7 @@ struct copied_layer_kernel : layer_kernel<T, TC, A, Epilogue, Tile, true, Type> 
   template <class Block>
   PMPP_HOST_DEVICE void operator()([[maybe_unused]] Block& block, [[maybe_unused]] shared& memory,
                                    [[maybe_unused]] const arguments& x) const {
-#if defined(__CUDA_ARCH_FEAT_SM90_ALL)
+#if defined(__CUDA_ARCH_FEAT_SM90_ALL) && !defined(__clang__)
     const typename base::coord at(x.l, x.parts, block.index());
     const int k_tiles = min(x.parts.k_tiles, x.k_tiles - at.k_tile);
     auto next = x.windows.first_k_tile(0, static_cast<int>(at.pixel), static_cast<int>(at.filter));

@@ -35,7 +35,7 @@ struct layer_windows {
   int channels, taps_x;  ///< of a filter
   int stride_y, stride_x, padding_y, padding_x, dilation_y, dilation_x;
 
-#if defined(__CUDA_ARCH_FEAT_SM90_ALL)
+#if defined(__CUDA_ARCH_FEAT_SM90_ALL) && !defined(__clang__)
   /// One tap and `Depth` channels, for the windows of a tile from (image, y, x) on, and for its filters.
   struct k_tile {
     int image, y, x, filter;

@@ -69,7 +69,7 @@ struct gemm_bulk_kernel
   template <class Block>
   PMPP_HOST_DEVICE void operator()([[maybe_unused]] Block& block, [[maybe_unused]] shared& memory,
                                    [[maybe_unused]] const arguments& x) const {
-#if defined(__CUDA_ARCH_FEAT_SM90_ALL)
+#if defined(__CUDA_ARCH_FEAT_SM90_ALL) && !defined(__clang__)
     if (block.thread() == 0) simt::prepare_stages(memory.full, memory.empty, multiplying / simt::warp_size);
     block.sync();
     if (block.thread() >= multiplying) {
@@ -83,7 +83,7 @@ struct gemm_bulk_kernel
   }
 
 private:
-#if defined(__CUDA_ARCH_FEAT_SM90_ALL)
+#if defined(__CUDA_ARCH_FEAT_SM90_ALL) && !defined(__clang__)
   struct coord : tile_coord<Tile>, thread_coord {
     __device__ coord(const arguments& x, int tile, const thread_coord& own)
         : tile_coord<Tile>(x, tile), thread_coord(own) {}

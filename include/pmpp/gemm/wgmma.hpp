@@ -108,7 +108,7 @@ struct gemm_wgmma_kernel {
   template <class Block>
   PMPP_HOST_DEVICE void operator()([[maybe_unused]] Block& block, [[maybe_unused]] shared& memory,
                                    [[maybe_unused]] const arguments& x) const {
-#if defined(__CUDA_ARCH_FEAT_SM90_ALL)
+#if defined(__CUDA_ARCH_FEAT_SM90_ALL) && !defined(__clang__)
     if (block.thread() == 0) simt::prepare_stages(memory.full, memory.empty, is_double ? 4 * consumers : consumers);
     block.sync();
     simt::previous_kernels_done();
@@ -126,7 +126,7 @@ struct gemm_wgmma_kernel {
   }
 
 private:
-#if defined(__CUDA_ARCH_FEAT_SM90_ALL)
+#if defined(__CUDA_ARCH_FEAT_SM90_ALL) && !defined(__clang__)
   /// Where a tile lies.
   struct coord {
     std::int64_t batch;  ///< which matrix of sums

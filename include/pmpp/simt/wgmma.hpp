@@ -50,7 +50,7 @@ struct wgmma_probe {
   static constexpr int threads = 32;
   template <class Block>
   PMPP_HOST_DEVICE void operator()(Block&) const {
-#if defined(__CUDA_ARCH_FEAT_SM90_ALL)
+#if defined(__CUDA_ARCH_FEAT_SM90_ALL) && !defined(__clang__)
     __shared__ volatile int mark;
     mark = 1;
 #endif
@@ -146,7 +146,7 @@ bool describe_windows(tile_map& map, const T* data, const window_shape& s, int c
 struct transaction_barrier {
   std::uint64_t word;
 
-#if defined(__CUDA_ARCH_FEAT_SM90_ALL)
+#if defined(__CUDA_ARCH_FEAT_SM90_ALL) && !defined(__clang__)
   __device__ std::uint32_t address() const { return std::uint32_t(__cvta_generic_to_shared(&word)); }
 
   /// A phase will have `count` arrivals. One thread calls.
@@ -170,7 +170,7 @@ struct transaction_barrier {
 #endif
 };
 
-#if defined(__CUDA_ARCH_FEAT_SM90_ALL)
+#if defined(__CUDA_ARCH_FEAT_SM90_ALL) && !defined(__clang__)
 
 /// In a kernel that begins early: waits until all kernels before it in the stream have ended, and sees what they wrote.
 __device__ inline void previous_kernels_done() { asm volatile("griddepcontrol.wait;" ::: "memory"); }
