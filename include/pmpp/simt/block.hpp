@@ -42,6 +42,7 @@
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
+#include <type_traits>
 
 #include <pmpp/core/config.hpp>
 
@@ -69,8 +70,11 @@ private:
 
 namespace simt {
 
+/// 32 on every GPU of NVIDIA's. The emulator plays 64 too (AMD's wave64: docs/machines.md says what would break there).
 inline constexpr int warp_size = 32;
-inline constexpr unsigned all_lanes = 0xffffffffu;
+/// A bit for each lane of a warp.
+using lane_mask = std::conditional_t<warp_size == 32, unsigned, std::uint64_t>;
+inline constexpr lane_mask all_lanes = ~lane_mask(0);
 
 /// What a launch asks for; the kernel's own shared memory comes on top of dynamic_shared.
 struct launch_shape {
@@ -111,10 +115,10 @@ concept thread_block = requires(B& block, int i, unsigned mask, bool p, float v)
   { block.shuffle_up(v, i, mask) } -> std::same_as<float>;
   { block.shuffle_down(v, i, mask) } -> std::same_as<float>;
   { block.shuffle_xor(v, i, mask) } -> std::same_as<float>;
-  { block.ballot(p, mask) } -> std::same_as<unsigned>;
+  { block.ballot(p, mask) } -> std::same_as<lane_mask>;
   { block.any(p, mask) } -> std::same_as<bool>;
   { block.all(p, mask) } -> std::same_as<bool>;
-  { block.match_any(i, mask) } -> std::same_as<unsigned>;
+  { block.match_any(i, mask) } -> std::same_as<lane_mask>;
   { block.warp_add(i, mask) } -> std::same_as<int>;
   { block.dynamic_shared() } -> std::same_as<std::byte*>;
   block.spin();

@@ -67,7 +67,7 @@ public:
 
   // Without a mask: all lanes of the warp that exist.
   PMPP_HOST_DEVICE void sync_warp(place at = place::current()) const { sync_warp(warp_mask(), at); }
-  PMPP_HOST_DEVICE void sync_warp(unsigned mask, place at = place::current()) const {
+  PMPP_HOST_DEVICE void sync_warp(lane_mask mask, place at = place::current()) const {
     collective(operation::sync_warp, mask, at, nullptr, nullptr, 0, 0);
   }
 
@@ -76,15 +76,15 @@ public:
     return shuffle(v, lane, warp_mask(), at);
   }
   template <class T>
-  PMPP_HOST_DEVICE T shuffle(const T& v, int lane, unsigned mask, place at = place::current()) const {
-    return exchange(operation::shuffle, v, lane & 31, mask, at);
+  PMPP_HOST_DEVICE T shuffle(const T& v, int lane, lane_mask mask, place at = place::current()) const {
+    return exchange(operation::shuffle, v, lane & (warp_size - 1), mask, at);
   }
   template <class T>
   PMPP_HOST_DEVICE T shuffle_up(const T& v, int distance, place at = place::current()) const {
     return shuffle_up(v, distance, warp_mask(), at);
   }
   template <class T>
-  PMPP_HOST_DEVICE T shuffle_up(const T& v, int distance, unsigned mask, place at = place::current()) const {
+  PMPP_HOST_DEVICE T shuffle_up(const T& v, int distance, lane_mask mask, place at = place::current()) const {
     return exchange(operation::shuffle_up, v, lane() - distance, mask, at);
   }
   template <class T>
@@ -92,7 +92,7 @@ public:
     return shuffle_down(v, distance, warp_mask(), at);
   }
   template <class T>
-  PMPP_HOST_DEVICE T shuffle_down(const T& v, int distance, unsigned mask, place at = place::current()) const {
+  PMPP_HOST_DEVICE T shuffle_down(const T& v, int distance, lane_mask mask, place at = place::current()) const {
     return exchange(operation::shuffle_down, v, lane() + distance, mask, at);
   }
   template <class T>
@@ -100,31 +100,34 @@ public:
     return shuffle_xor(v, bits, warp_mask(), at);
   }
   template <class T>
-  PMPP_HOST_DEVICE T shuffle_xor(const T& v, int bits, unsigned mask, place at = place::current()) const {
+  PMPP_HOST_DEVICE T shuffle_xor(const T& v, int bits, lane_mask mask, place at = place::current()) const {
     return exchange(operation::shuffle_xor, v, lane() ^ bits, mask, at);
   }
 
-  PMPP_HOST_DEVICE unsigned ballot(bool p, place at = place::current()) const { return ballot(p, warp_mask(), at); }
-  PMPP_HOST_DEVICE unsigned ballot(bool p, unsigned mask, place at = place::current()) const {
-    return word(operation::ballot, unsigned(p), mask, at);
+  PMPP_HOST_DEVICE lane_mask ballot(bool p, place at = place::current()) const { return ballot(p, warp_mask(), at); }
+  PMPP_HOST_DEVICE lane_mask ballot(bool p, lane_mask mask, place at = place::current()) const {
+    const unsigned vote = p;
+    lane_mask votes = 0;
+    collective(operation::ballot, mask, at, &vote, &votes, 4, 0);
+    return votes;
   }
   PMPP_HOST_DEVICE bool any(bool p, place at = place::current()) const { return any(p, warp_mask(), at); }
-  PMPP_HOST_DEVICE bool any(bool p, unsigned mask, place at = place::current()) const {
+  PMPP_HOST_DEVICE bool any(bool p, lane_mask mask, place at = place::current()) const {
     return word(operation::any, unsigned(p), mask, at) != 0;
   }
   PMPP_HOST_DEVICE bool all(bool p, place at = place::current()) const { return all(p, warp_mask(), at); }
-  PMPP_HOST_DEVICE bool all(bool p, unsigned mask, place at = place::current()) const {
+  PMPP_HOST_DEVICE bool all(bool p, lane_mask mask, place at = place::current()) const {
     return word(operation::all, unsigned(p), mask, at) != 0;
   }
   template <class T>
-  PMPP_HOST_DEVICE unsigned match_any(const T& v, place at = place::current()) const {
+  PMPP_HOST_DEVICE lane_mask match_any(const T& v, place at = place::current()) const {
     return match_any(v, warp_mask(), at);
   }
   template <class T>
-  PMPP_HOST_DEVICE unsigned match_any(const T& v, unsigned mask, place at = place::current()) const {
+  PMPP_HOST_DEVICE lane_mask match_any(const T& v, lane_mask mask, place at = place::current()) const {
     static_assert(std::is_trivially_copyable_v<T> && (sizeof(T) == 4 || sizeof(T) == 8),
                   "match_any compares values of 4 or 8 bytes");
-    unsigned same = 0;
+    lane_mask same = 0;
     collective(operation::match_any, mask, at, &v, &same, unsigned(sizeof(T)), 0);
     return same;
   }
@@ -133,7 +136,7 @@ public:
     return word(operation::warp_add, v, warp_mask(), at);
   }
   template <class T>
-  PMPP_HOST_DEVICE T warp_add(T v, unsigned mask, place at = place::current()) const {
+  PMPP_HOST_DEVICE T warp_add(T v, lane_mask mask, place at = place::current()) const {
     return word(operation::warp_add, v, mask, at);
   }
   template <class T>
@@ -141,7 +144,7 @@ public:
     return word(operation::warp_min, v, warp_mask(), at);
   }
   template <class T>
-  PMPP_HOST_DEVICE T warp_min(T v, unsigned mask, place at = place::current()) const {
+  PMPP_HOST_DEVICE T warp_min(T v, lane_mask mask, place at = place::current()) const {
     return word(operation::warp_min, v, mask, at);
   }
   template <class T>
@@ -149,7 +152,7 @@ public:
     return word(operation::warp_max, v, warp_mask(), at);
   }
   template <class T>
-  PMPP_HOST_DEVICE T warp_max(T v, unsigned mask, place at = place::current()) const {
+  PMPP_HOST_DEVICE T warp_max(T v, lane_mask mask, place at = place::current()) const {
     return word(operation::warp_max, v, mask, at);
   }
   template <class T>
@@ -157,7 +160,7 @@ public:
     return word(operation::warp_and, v, warp_mask(), at);
   }
   template <class T>
-  PMPP_HOST_DEVICE T warp_and(T v, unsigned mask, place at = place::current()) const {
+  PMPP_HOST_DEVICE T warp_and(T v, lane_mask mask, place at = place::current()) const {
     return word(operation::warp_and, v, mask, at);
   }
   template <class T>
@@ -165,7 +168,7 @@ public:
     return word(operation::warp_or, v, warp_mask(), at);
   }
   template <class T>
-  PMPP_HOST_DEVICE T warp_or(T v, unsigned mask, place at = place::current()) const {
+  PMPP_HOST_DEVICE T warp_or(T v, lane_mask mask, place at = place::current()) const {
     return word(operation::warp_or, v, mask, at);
   }
   template <class T>
@@ -173,7 +176,7 @@ public:
     return word(operation::warp_xor, v, warp_mask(), at);
   }
   template <class T>
-  PMPP_HOST_DEVICE T warp_xor(T v, unsigned mask, place at = place::current()) const {
+  PMPP_HOST_DEVICE T warp_xor(T v, lane_mask mask, place at = place::current()) const {
     return word(operation::warp_xor, v, mask, at);
   }
 
@@ -187,10 +190,10 @@ public:
   PMPP_HOST_DEVICE const detail::thread_ref& self() const { return self_; }
 
 private:
-  PMPP_HOST_DEVICE unsigned warp_mask() const { return self_.block->warp[warp()].exists; }
+  PMPP_HOST_DEVICE lane_mask warp_mask() const { return self_.block->warp[warp()].exists; }
 
   template <class T>
-  PMPP_HOST_DEVICE T exchange(operation op, const T& v, int source, unsigned mask, const place& at) const {
+  PMPP_HOST_DEVICE T exchange(operation op, const T& v, int source, lane_mask mask, const place& at) const {
     static_assert(std::is_trivially_copyable_v<T>, "a shuffle copies bytes");
     T result = v;
     // A source outside the warp: the lane keeps its own value.
@@ -200,7 +203,7 @@ private:
   }
 
   template <class T>
-  PMPP_HOST_DEVICE T word(operation op, T v, unsigned mask, const place& at) const {
+  PMPP_HOST_DEVICE T word(operation op, T v, lane_mask mask, const place& at) const {
     static_assert(std::is_integral_v<T> && sizeof(T) == 4, "warp reductions take 32-bit integers");
     T result = v;
     collective(op, mask, at, &v, &result, 4, std::is_signed_v<T>);
@@ -217,7 +220,7 @@ private:
     return 0;
 #endif
   }
-  PMPP_HOST_DEVICE void collective([[maybe_unused]] operation op, [[maybe_unused]] unsigned mask,
+  PMPP_HOST_DEVICE void collective([[maybe_unused]] operation op, [[maybe_unused]] lane_mask mask,
                                    [[maybe_unused]] const place& at, [[maybe_unused]] const void* operand,
                                    [[maybe_unused]] void* result, [[maybe_unused]] unsigned bytes,
                                    [[maybe_unused]] int source) const {

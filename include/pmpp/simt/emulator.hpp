@@ -214,9 +214,9 @@ inline bool same_place(const place& a, const place& b) {
 
 inline std::string to_text(const place& at) { return std::string(at.file_name()) + ":" + std::to_string(at.line()); }
 
-inline std::string hexadecimal(unsigned mask) {
+inline std::string hexadecimal(lane_mask mask) {
   std::string text = "0x";
-  for (int shift = 28; shift >= 0; shift -= 4) text += "0123456789abcdef"[mask >> shift & 15u];
+  for (int shift = warp_size - 4; shift >= 0; shift -= 4) text += "0123456789abcdef"[mask >> shift & 15u];
   return text;
 }
 
@@ -228,13 +228,13 @@ inline std::uint64_t mix(std::uint64_t x) {
   return x ^ x >> 31;
 }
 
-inline int lowest_bit(unsigned mask) { return __builtin_ctz(mask); }
+inline int lowest_bit(std::uint64_t mask) { return __builtin_ctzll(mask); }
 
 /// One CUDA thread, as its block sees it.
 struct thread_record {
   fiber* context = nullptr;  ///< where it runs or is suspended; nullptr before it starts
   operation waits_in = operation::nothing;
-  unsigned mask = 0;              ///< the lanes it expects, in a warp collective
+  lane_mask mask = 0;             ///< the lanes it expects, in a warp collective
   unsigned bytes = 0;             ///< size of the operand
   int source = 0;                 ///< the lane whose operand it asks for
   const void* operand = nullptr;  ///< on the thread's stack, like result
@@ -245,7 +245,7 @@ struct thread_record {
 
 /// Which threads of a warp are in which state; every existing lane that is not running is in exactly one.
 struct warp_record {
-  unsigned exists = 0, ready = 0, in_sync = 0, in_collective = 0, spinning = 0, left = 0;
+  lane_mask exists = 0, ready = 0, in_sync = 0, in_collective = 0, spinning = 0, left = 0;
   bool one_group = true;  ///< all lanes in_collective are in the same call
 };
 
@@ -270,7 +270,7 @@ struct block_record {
   place last_barrier;
   std::uint64_t random = 0;
   int first_warp = -1;  ///< under a seed: the warp that runs as long as it can, or -1
-  warp_record warp[32];
+  warp_record warp[1024 / warp_size];
   std::vector<thread_record> thread;
   std::byte* shared = nullptr;
   std::byte* dynamic_shared = nullptr;
@@ -283,7 +283,7 @@ struct block_record {
     random = mix(random);
     return (random >> 32) * bound >> 32;
   }
-  void make_ready(int w, unsigned lanes) {
+  void make_ready(int w, lane_mask lanes) {
     warp[w].ready |= lanes;
     ready_warps |= 1u << w;
   }
@@ -412,10 +412,11 @@ inline std::string who_waits_where(const block_record& b) {
   };
   std::vector<group> groups;
   auto state_of = [&](int t) -> std::string {
-    const warp_record& w = b.warp[t / 32];
+    const warp_record& w = b.warp[t / warp_size];
     const thread_record& r = b.thread[std::size_t(t)];
-    if (w.left >> t % 32 & 1u) return "left the kernel";
-    if (w.ready >> t % 32 & 1u && r.waits_in != operation::spin) return r.context ? "can run" : "has not started";
+    if (w.left >> t % warp_size & 1u) return "left the kernel";
+    if (w.ready >> t % warp_size & 1u && r.waits_in != operation::spin)
+      return r.context ? "can run" : "has not started";
     return text_of_wait(r);
   };
   for (int t = 0; t < b.threads; ++t) {
@@ -583,8 +584,8 @@ private:
   /// Thread t has returned from the kernel.
   void leave(const thread_ref& t) {
     block_record& b = *t.block;
-    warp_record& w = b.warp[t.thread / 32];
-    const unsigned bit = 1u << t.thread % 32;
+    warp_record& w = b.warp[t.thread / warp_size];
+    const lane_mask bit = lane_mask(1) << t.thread % warp_size;
     w.left |= bit;
     --b.live;
     made_progress();
@@ -593,8 +594,8 @@ private:
     check_shared(t, nullptr);
     if (b.arrived) [[unlikely]]
       report(t, "left the kernel while others wait for it: " + who_waits_where(b));
-    for (unsigned lanes = w.in_collective; lanes; lanes &= lanes - 1)
-      if (b.thread[std::size_t(t.thread / 32 * 32 + lowest_bit(lanes))].mask & bit)
+    for (lane_mask lanes = w.in_collective; lanes; lanes &= lanes - 1)
+      if (b.thread[std::size_t(t.thread / warp_size * warp_size + lowest_bit(lanes))].mask & bit)
         report(t, "left the kernel while lanes of its warp wait for it: " + who_waits_where(b));
   }
 
@@ -741,14 +742,14 @@ private:
         w = nth_bit(b.ready_warps, int(b.draw(std::uint64_t(__builtin_popcount(b.ready_warps)))));
         if (b.first_warp >= 0) b.first_warp = w;
       }
-      lane = nth_bit(b.warp[w].ready, int(b.draw(std::uint64_t(__builtin_popcount(b.warp[w].ready)))));
+      lane = nth_bit(b.warp[w].ready, int(b.draw(std::uint64_t(__builtin_popcountll(b.warp[w].ready)))));
     }
-    b.warp[w].ready &= ~(1u << lane);
+    b.warp[w].ready &= ~(lane_mask(1) << lane);
     if (b.warp[w].ready == 0) b.ready_warps &= ~(1u << w);
-    return {&b, w * 32 + lane};
+    return {&b, w * warp_size + lane};
   }
 
-  static int nth_bit(unsigned mask, int n) {
+  static int nth_bit(std::uint64_t mask, int n) {
     while (n--) mask &= mask - 1;
     return lowest_bit(mask);
   }
@@ -758,7 +759,7 @@ private:
     for (; residents_; --residents_) {
       block_record& b = *blocks_[std::size_t(residents_ - 1)];
       for (int t = 0; t < b.threads; ++t)
-        if (b.thread[std::size_t(t)].context && !(b.warp[t / 32].left >> t % 32 & 1u)) return {&b, t};
+        if (b.thread[std::size_t(t)].context && !(b.warp[t / warp_size].left >> t % warp_size & 1u)) return {&b, t};
     }
     return {};
   }
@@ -875,16 +876,16 @@ private:
     const auto x = std::int64_t(g.shape.blocks.x), y = std::int64_t(g.shape.blocks.y);
     b.position = {unsigned(index % x), unsigned(index / x % y), unsigned(index / x / y)};
     b.threads = b.live = g.threads;
-    b.warps = (g.threads + 31) / 32;
+    b.warps = (g.threads + warp_size - 1) / warp_size;
     b.arrived = b.votes = 0;
     b.spinning_warps = b.barriers = 0;
     b.random = mix(g.options.seed ^ mix(std::uint64_t(index)));
     b.first_warp = b.draw(2) ? int(b.draw(std::uint64_t(b.warps))) : -1;
     b.ready_warps = 0;
     for (int w = 0; w < b.warps; ++w) {
-      const int lanes = std::min(32, g.threads - w * 32);
+      const int lanes = std::min(warp_size, g.threads - w * warp_size);
       b.warp[w] = {};
-      b.warp[w].exists = all_lanes >> (32 - lanes);
+      b.warp[w].exists = all_lanes >> (warp_size - lanes);
       b.make_ready(w, b.warp[w].exists);
     }
     b.thread.assign(std::size_t(g.threads), thread_record{});
@@ -959,7 +960,7 @@ inline int block_barrier(const thread_ref& t, operation op, bool vote, const pla
   std::uint64_t* clock = &b.barrier_clock[b.barriers & 1u];
   sanitizer::release(clock);
   b.votes += vote;
-  b.warp[t.thread / 32].in_sync |= 1u << t.thread % 32;
+  b.warp[t.thread / warp_size].in_sync |= lane_mask(1) << t.thread % warp_size;
   if (++b.arrived == b.threads) {
     for (int w = 0; w < b.warps; ++w) b.make_ready(w, std::exchange(b.warp[w].in_sync, 0));
     b.arrived = 0;
@@ -975,12 +976,12 @@ inline int block_barrier(const thread_ref& t, operation op, bool vote, const pla
 }
 
 /// First half of a collective: checks; true when t is the last to arrive.
-inline bool arrive_in_warp(const thread_ref& t, operation op, unsigned mask, const place& at) {
+inline bool arrive_in_warp(const thread_ref& t, operation op, lane_mask mask, const place& at) {
   block_record& b = *t.block;
   thread_record& r = t.record();
-  const int first = t.thread / 32 * 32;
-  warp_record& w = b.warp[t.thread / 32];
-  const unsigned bit = 1u << t.thread % 32;
+  const int first = t.thread / warp_size * warp_size;
+  warp_record& w = b.warp[t.thread / warp_size];
+  const lane_mask bit = lane_mask(1) << t.thread % warp_size;
   r.waits_in = op;
   r.mask = mask;
   r.at = at;
@@ -995,13 +996,13 @@ inline bool arrive_in_warp(const thread_ref& t, operation op, unsigned mask, con
     return other.mask == mask && other.waits_in == op && other.bytes == r.bytes &&
            (op == operation::sync_warp || same_place(other.at, at));  // CUDA lets __syncwarp meet another __syncwarp
   };
-  unsigned come = w.in_collective;  // of the lanes that this one expects
+  lane_mask come = w.in_collective;  // of the lanes that this one expects
   if (come == 0) {
     w.one_group = true;
   } else if (!w.one_group || !agrees(b.thread[std::size_t(first + lowest_bit(come))])) {
     w.one_group = false;
     come = 0;
-    for (unsigned lanes = w.in_collective; lanes; lanes &= lanes - 1) {
+    for (lane_mask lanes = w.in_collective; lanes; lanes &= lanes - 1) {
       const int lane = lowest_bit(lanes);
       const thread_record& other = b.thread[std::size_t(first + lane)];
       if (agrees(other))
@@ -1016,8 +1017,8 @@ inline bool arrive_in_warp(const thread_ref& t, operation op, unsigned mask, con
 }
 
 /// lanes[i].result for each lane i of the mask: the operand of the lane that it asks for.
-inline void exchange(const thread_record* lanes, unsigned mask) {
-  for (unsigned rest = mask; rest; rest &= rest - 1) {
+inline void exchange(const thread_record* lanes, lane_mask mask) {
+  for (lane_mask rest = mask; rest; rest &= rest - 1) {
     const thread_record& r = lanes[lowest_bit(rest)];
     if (mask >> r.source & 1u)
       std::memcpy(r.result, lanes[r.source].operand, r.bytes);
@@ -1027,27 +1028,36 @@ inline void exchange(const thread_record* lanes, unsigned mask) {
 }
 
 /// Likewise for match_any: the lanes with the same bytes.
-inline void match(const thread_record* lanes, unsigned mask) {
-  for (unsigned rest = mask; rest; rest &= rest - 1) {
+inline void match(const thread_record* lanes, lane_mask mask) {
+  for (lane_mask rest = mask; rest; rest &= rest - 1) {
     const thread_record& r = lanes[lowest_bit(rest)];
-    unsigned same = 0;
-    for (unsigned others = mask; others; others &= others - 1)
+    lane_mask same = 0;
+    for (lane_mask others = mask; others; others &= others - 1)
       if (std::memcmp(r.operand, lanes[lowest_bit(others)].operand, r.bytes) == 0) same |= others & -others;
     std::memcpy(r.result, &same, sizeof same);
   }
 }
 
+/// Likewise for ballot: a bit for each lane whose operand is not 0.
+inline void vote(const thread_record* lanes, lane_mask mask) {
+  lane_mask all = 0;
+  for (lane_mask rest = mask; rest; rest &= rest - 1) {
+    unsigned v;
+    std::memcpy(&v, lanes[lowest_bit(rest)].operand, sizeof v);
+    if (v != 0) all |= rest & -rest;
+  }
+  for (lane_mask rest = mask; rest; rest &= rest - 1) std::memcpy(lanes[lowest_bit(rest)].result, &all, sizeof all);
+}
+
 /// Likewise for the collectives that give every lane the same 32-bit word.
-inline void combine(const thread_record* lanes, unsigned mask, operation op) {
+inline void combine(const thread_record* lanes, lane_mask mask, operation op) {
   unsigned all = 0;
-  for (unsigned rest = mask; rest; rest &= rest - 1) {
+  for (lane_mask rest = mask; rest; rest &= rest - 1) {
     const int lane = lowest_bit(rest);
     unsigned v;
     std::memcpy(&v, lanes[lane].operand, sizeof v);
     const bool less = lanes[lane].source ? int(v) < int(all) : v < all;  // source: the word is signed
-    if (op == operation::ballot)
-      all |= v << lane;
-    else if (rest == mask)
+    if (rest == mask)
       all = v;
     else if (op == operation::warp_add)
       all += v;
@@ -1062,17 +1072,17 @@ inline void combine(const thread_record* lanes, unsigned mask, operation op) {
     else
       all ^= v;
   }
-  for (unsigned rest = mask; rest; rest &= rest - 1) std::memcpy(lanes[lowest_bit(rest)].result, &all, sizeof all);
+  for (lane_mask rest = mask; rest; rest &= rest - 1) std::memcpy(lanes[lowest_bit(rest)].result, &all, sizeof all);
 }
 
 /// Thread t reaches a collective of its warp with an operand of this many bytes. The last of the lanes in the mask to
 /// arrive computes the results of all.
-inline void warp_collective(const thread_ref& t, operation op, unsigned mask, const place& at, const void* operand,
+inline void warp_collective(const thread_ref& t, operation op, lane_mask mask, const place& at, const void* operand,
                             void* result, unsigned bytes, int source) {
   const sanitizer::unobserved scope;
   block_record& b = *t.block;
   if (b.owner->stop_if_failed()) return;
-  const int first = t.thread / 32 * 32;
+  const int first = t.thread / warp_size * warp_size;
   thread_record& r = t.record();
   r.operand = operand;
   r.result = result;
@@ -1091,11 +1101,13 @@ inline void warp_collective(const thread_ref& t, operation op, unsigned mask, co
       match(lanes, mask);
     else if (op >= operation::shuffle && op <= operation::shuffle_xor)
       exchange(lanes, mask);
+    else if (op == operation::ballot)
+      vote(lanes, mask);
     else if (op != operation::sync_warp)
       combine(lanes, mask, op);
     if (orders_memory) ++count;
-    b.warp[t.thread / 32].in_collective &= ~mask;
-    b.make_ready(t.thread / 32, mask);
+    b.warp[t.thread / warp_size].in_collective &= ~mask;
+    b.make_ready(t.thread / warp_size, mask);
     b.owner->made_progress();
   }
   b.owner->suspend(t);
@@ -1112,8 +1124,8 @@ inline void spin(const thread_ref& t, const place& at) {
   r.waits_in = operation::spin;
   if (!same_place(r.spun_at, at)) b.owner->made_progress();  // another loop: the previous one has ended
   r.at = r.spun_at = at;
-  b.warp[t.thread / 32].spinning |= 1u << t.thread % 32;
-  b.spinning_warps |= 1u << t.thread / 32;
+  b.warp[t.thread / warp_size].spinning |= lane_mask(1) << t.thread % warp_size;
+  b.spinning_warps |= 1u << t.thread / warp_size;
   b.owner->suspend(t);
   r.waits_in = operation::nothing;
 }
