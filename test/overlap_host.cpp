@@ -111,8 +111,16 @@ TEST_CASE("top_k, histograms") {
   REFUSED(histogram_even(seq, p, p + 10, counts, 0, 8));
   REFUSED(histogram_range(seq, p, p + 10, counts, std::vector<int>{0, 1, 2, 3, 4}));
   REFUSED(histogram(seq, p, p + 10, counts, pmpp::identity{}));
+  for (const int at : {-3, 0, 4}) REFUSED(histogram_range(seq, q, q + 10, std::span<int>(p + 10 + at, 4), p + 10));
+  REFUSED(histogram_range(seq, q, pmpp::device_count{q, 10}, std::span<int>(p + 14, 4), p + 10));
+  REFUSED(histogram_range(seq, q, q + 10, std::span<int>(q + 50, 4), p + 10,
+                          {.rejected = reinterpret_cast<std::uint64_t*>(p + 14)}));
+  CHECK_THROWS_WITH(
+      histogram_range(seq, q, q + 10, std::span<int>(p + 14, 4), p + 10),
+      "pmpp::histogram_range: counts overlaps an input: 4 elements, which begin 16 bytes after the first of 5");
   REFUSED(histogram_even(seq, p, p + 10, std::span<int>(q, 4), 0, 8,
                          {.rejected = reinterpret_cast<std::uint64_t*>(p + 8)}));
+  for (const int at : {-4, 5}) histogram_range(seq, p, p + 10, std::span<int>(q + 50 + at, 4), q + 50);  // neighbours
   top_k(seq, p, p + 10, 3, q, q + 3);
   CHECK(other[0] == 9);
 }
