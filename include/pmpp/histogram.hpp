@@ -116,14 +116,12 @@ void histogram_even(const P& where, R&& r, Counts&& counts, L lower, std::type_i
 ///                kernels run; ascending (equal neighbours: an empty bin). Compared with samples as numbers, whatever the
 ///                two types are (an integer with a floating-point number in double).
 /// As histogram_even otherwise. Levels up to half of the shared memory of a block are searched there, more in place.
-/// \throws as histogram_even; std::length_error if levels has fewer elements; std::invalid_argument if counts or rejected
-/// overlap them. In debug mode levels that do not ascend are
-/// a std::invalid_argument, or on a GPU a printed line and a trap.
+/// \throws as histogram_even, also if counts or rejected overlap levels; std::length_error if levels has fewer elements.
+/// In debug mode levels that do not ascend are a std::invalid_argument, or on a GPU a printed line and a trap.
 /// Source: PMPP ch. 9. Example: test/histogram.cpp, bins between levels.
 template <histogram_tuning Tuning = tuned<histogram_tuning>, execution_policy P, range_for<P> R,
           contiguous_for<P> Counts, output_for<P> Levels>
 void histogram_range(const P& where, R&& r, Counts&& counts, Levels&& levels, const histogram_options& options = {}) {
-  const auto in = detail::input_of("histogram_range", r);
   const auto bins = static_cast<std::int64_t>(std::size(counts));
   detail::check_room("histogram_range", "levels", levels, bins + 1);
   const auto first = detail::unwrap(detail::begin_of(levels));
@@ -131,7 +129,7 @@ void histogram_range(const P& where, R&& r, Counts&& counts, Levels&& levels, co
   detail::check_apart("histogram_range", "counts", detail::raw_pointer(std::data(counts)), bins, edges);
   detail::check_apart("histogram_range", "rejected", options.rejected, options.rejected == nullptr ? 0 : 1, edges);
   detail::histogram_of<Tuning, detail::interleaved<1, 1>>(
-      "histogram_range", where, in, counts, options, [&](std::uint32_t n) {
+      "histogram_range", where, detail::input_of("histogram_range", r), counts, options, [&](std::uint32_t n) {
         detail::check_reachable(where, "histogram_range", first);
         const detail::ranged_bins<element_value<R>, std::remove_const_t<decltype(first)>> binning(first, n);
         if constexpr (debug_mode && !gpu_execution<P>) binning.check_order(0, 1);
