@@ -55,7 +55,7 @@ csr_view<void, const I> pattern_of(const csr_view<T, I>& graph) {
 }
 template <class M>
 requires requires(const M& m) { m.view(); }
-auto pattern_of(const M& matrix) { return pattern_of(matrix.view()); }
+auto pattern_of(const M& matrix) { return detail::pattern_of(matrix.view()); }
 
 template <class I>
 bfs_graph<I> graph_from(const csr_view<void, const I>& out, const csr_view<void, const I>& in) {
@@ -99,7 +99,7 @@ auto graph_of(const G& graph) {
 template <bfs_tuning Tuning, class P, class I, class D, class Parents>
 void bfs_on_blocks(const P& where, const bfs_graph<I>& graph, const bfs_sources<I>& source, D distance, Parents parents,
                    bfs_result* result, completion done) {
-  check_reachable(where, "bfs", zip_iterator{zip_iterator{graph.out.offsets, graph.out.columns}, distance});
+  detail::check_reachable(where, "bfs", zip_iterator{zip_iterator{graph.out.offsets, graph.out.columns}, distance});
   using kernel = bfs_kernel<I, D, Parents, Tuning>;
   const machine& m = machine_of(where);
   if constexpr (!fit_everywhere<P, kernel> && Tuning.one_block > 64)
@@ -125,7 +125,7 @@ void bfs_on_blocks(const P& where, const bfs_graph<I>& graph, const bfs_sources<
   for (unsigned*& bits : a.frontier) bits = memory.take<unsigned>(words);
   a.seen = memory.take<unsigned>(words);
   a.state = reinterpret_cast<bfs_state*>(memory.state());
-  launch_together_at_most(where, resident_blocks<kernel>(m), kernel{}, a);
+  detail::launch_together_at_most(where, resident_blocks<kernel>(m), kernel{}, a);
 }
 
 template <bfs_tuning Tuning, class P, class I, class D, class Parents>
@@ -190,7 +190,7 @@ bfs_sources<I> sources_of(const char* function, [[maybe_unused]] const P& where,
 template <class O>
 auto distances_of(const char* function, O&& distance, std::int64_t n) {
   check_output(function, "distance", distance, n);
-  const auto first = unwrap(begin_of(distance));
+  const auto first = detail::unwrap(begin_of(distance));
   using T = value_of<std::remove_const_t<decltype(first)>>;
   static_assert(std::is_integral_v<T> && std::is_signed_v<T>, "pmpp: distances are signed integers");
   return first;
@@ -198,7 +198,7 @@ auto distances_of(const char* function, O&& distance, std::int64_t n) {
 template <class O>
 auto parents_of(const char* function, O&& parent, std::int64_t n) {
   check_output(function, "parent", parent, n);
-  const auto first = unwrap(begin_of(parent));
+  const auto first = detail::unwrap(begin_of(parent));
   using It = std::remove_const_t<decltype(first)>;
   static_assert(std::is_integral_v<value_of<It>> && std::is_signed_v<value_of<It>>,
                 "pmpp: parents are signed integers");
@@ -220,7 +220,7 @@ bfs_result bfs_and_wait(const P& where, const bfs_graph<I>& graph, const bfs_sou
 template <bfs_tuning Tuning, class P, class I, class D, class Parents, class O>
 void bfs_to_output(const P& where, const bfs_graph<I>& graph, const bfs_sources<I>& source, D distance, Parents parents,
                    O&& result) {
-  check_output("bfs_into", "result", result, 1);
+  detail::check_output("bfs_into", "result", result, 1);
   bfs_result* const target = unwrap(begin_of(result));
   if constexpr (kernel_execution<P>)
     bfs_on_blocks<Tuning, P, I, D, Parents>(where, graph, source, distance, parents, target, {});

@@ -145,7 +145,7 @@ void convolve_on_host(const host_policy& where, const convolution<In, Tap, Out>&
     for (std::int64_t row = begin; row < min(begin + rows, all); ++row) {
       const std::int64_t z = row / c.out.height, y = row % c.out.height;
       sum_row(c, z, y, first, min(first + piece, c.out.width), line, sum);
-      store_row(sum, c.out, z, y, first);
+      detail::store_row(sum, c.out, z, y, first);
     }
   });
 }
@@ -192,8 +192,8 @@ void launch_any(const P& where, const convolution<In, Tap, Out>& c, bool mask_in
   while (task.rows > 1 && !fit(2)) task.rows = ceil_div(task.rows, 2);
   if (!fit(2)) task.rows = all;
   while (task.rows > 1 && !fit(1)) task.rows = ceil_div(task.rows, 2);
-  launch(where, grid{task.tiles, Shape.threads(), kernel::shared_bytes(task.rows, task.columns)}, kernel{}, task,
-         argument_of<parameter_taps>(c.mask, mask_in_place));
+  pmpp::launch(where, grid{task.tiles, Shape.threads(), kernel::shared_bytes(task.rows, task.columns)}, kernel{}, task,
+               argument_of<parameter_taps>(c.mask, mask_in_place));
 }
 
 template <int Size, convolution_tuning Tuning, class P, class In, class Tap, class Out>
@@ -204,9 +204,9 @@ void launch_small(const P& where, const convolution<In, Tap, Out>& c, bool mask_
   const auto task = task_of(c, shape);
   const auto taps = argument_of<Size * Size>(c.mask, mask_in_place);
   if (mask_in_place)
-    launch(where, task.tiles, small_convolution_kernel<In, Tap, Out, Size, shape, false>{}, task, taps);
+    pmpp::launch(where, task.tiles, small_convolution_kernel<In, Tap, Out, Size, shape, false>{}, task, taps);
   else
-    launch(where, task.tiles, small_convolution_kernel<In, Tap, Out, Size, shape, true>{}, task, taps);
+    pmpp::launch(where, task.tiles, small_convolution_kernel<In, Tap, Out, Size, shape, true>{}, task, taps);
 }
 
 /// Whether positions fit into the 31 bits that kernels of strips count in.
@@ -225,8 +225,8 @@ bool launch_strips(const P& where, const convolution<In, Tap, Out>& c, bool mask
   if (c.out.depth > 1 || !fits_strips(c.in) || rows < Tuning.strip_least * Size) return false;
   const std::int64_t section = round_up(rows + Size - 1, std::int64_t(kernel::rows)) - (Size - 1);
   const strip_task<In, Out> task{c.in, c.out, c.outside, c.in.in_fours(), c.out.in_fours(), strips, section};
-  launch(where, strips * ceil_div(c.out.height, section), kernel{}, task,
-         argument_of<Size * Size>(c.mask, mask_in_place));
+  pmpp::launch(where, strips * ceil_div(c.out.height, section), kernel{}, task,
+               argument_of<Size * Size>(c.mask, mask_in_place));
   return true;
 }
 
@@ -331,7 +331,7 @@ volume<const Tap> place_taps(const P& where, const volume<const Tap>& mask, Tap*
   int count = 0;
   std::int64_t done = 0;
   const auto place = [&] {
-    launch(where, 1, place_taps_kernel<Tap, parameter_taps>{}, piece, count, placed + done);
+    pmpp::launch(where, 1, place_taps_kernel<Tap, parameter_taps>{}, piece, count, placed + done);
     done += count;
     count = 0;
   };
@@ -350,7 +350,7 @@ void convolve_on_device(const P& where, const convolution<In, Tap, Out>& c) {
   check_reachable(where, "convolve", c.in.data);
   check_reachable(where, "convolve", c.out.data);
   const std::int64_t taps = c.mask.depth * c.mask.height * c.mask.width;
-  const bool in_place = lives_on_device(where, c.mask.data);
+  const bool in_place = detail::lives_on_device(where, c.mask.data);
   if (in_place || taps <= parameter_taps) return choose_kernel<Tuning, Volumes>(where, c, in_place);
   const scratch memory(where, static_cast<std::size_t>(taps) * sizeof(Tap), 0);
   auto with_placed = c;
@@ -418,7 +418,7 @@ void convolve_band(const separable_convolution<In, TapY, TapX, Out>& c, std::int
   std::vector<A> line, sum, rows;
   rows.reserve(static_cast<std::size_t>(width * (last_y - first_y + taps - 1)));
   for (std::int64_t y = first_y; y < last_y + taps - 1; ++y) {
-    sum_row(along_x, 0, y - taps / 2, first_x, last_x, line, sum);
+    detail::sum_row(along_x, 0, y - taps / 2, first_x, last_x, line, sum);
     rows.insert(rows.end(), sum.begin(), sum.end());
   }
   for (std::int64_t y = first_y; y < last_y; ++y) {
@@ -428,7 +428,7 @@ void convolve_band(const separable_convolution<In, TapY, TapX, Out>& c, std::int
       A* to = sum.data();
       for (std::int64_t x = 0; x < width; ++x) to[x] += tap * from[x];
     }
-    store_row(sum, c.out, 0, y, first_x);
+    detail::store_row(sum, c.out, 0, y, first_x);
   }
 }
 
@@ -451,9 +451,9 @@ void launch_walk(const P& where, const separable_convolution<In, TapY, TapX, Out
   const std::int64_t rows = section_rows(c.out.height, 1, slots, strips, resident_blocks<kernel>(machine_of(where)));
   const std::int64_t section = round_up(rows + slots - 1, std::int64_t(kernel::steps)) - (slots - 1);
   const walk_task<In, Out> task{c.in, c.out, c.outside, c.out.in_fours(), strips, section};
-  launch(where, strips * ceil_div(c.out.height, section), kernel{}, task,
-         argument_of<Slots>(c.mask_y, lives_on_device(where, c.mask_y.data)),
-         argument_of<Slots>(c.mask_x, lives_on_device(where, c.mask_x.data)));
+  pmpp::launch(where, strips * ceil_div(c.out.height, section), kernel{}, task,
+               argument_of<Slots>(c.mask_y, detail::lives_on_device(where, c.mask_y.data)),
+               argument_of<Slots>(c.mask_x, detail::lives_on_device(where, c.mask_x.data)));
 }
 
 template <convolution_tuning Tuning, class P, class In, class TapY, class TapX, class Out>
@@ -486,7 +486,8 @@ void convolve_separable_on_device(const P& where, const separable_convolution<In
   task.section = section_rows(c.out.height, shape.height(), size_y, task.tiles_x, on.multiprocessors * room);
   task.tiles_y = ceil_div(c.out.height, task.section);
   task.tiles = task.tiles_x * task.tiles_y;
-  const bool y_there = lives_on_device(where, c.mask_y.data), x_there = lives_on_device(where, c.mask_x.data);
+  const bool y_there = detail::lives_on_device(where, c.mask_y.data),
+             x_there = detail::lives_on_device(where, c.mask_x.data);
   const bool place_y = !y_there && size_y > separable_taps, place_x = !x_there && size_x > separable_taps;
   const std::int64_t count_y = place_y ? size_y : 0, count_x = place_x ? size_x : 0;
   const std::int64_t rings = far ? task.tiles * static_cast<std::int64_t>(ring) : 0;
@@ -497,15 +498,15 @@ void convolve_separable_on_device(const P& where, const separable_convolution<In
                  0);
   volume<const TapY> mask_y = c.mask_y;
   volume<const TapX> mask_x = c.mask_x;
-  if (place_y) mask_y = place_taps(where, mask_y, memory.take<TapY>(size_y));
-  if (place_x) mask_x = place_taps(where, mask_x, memory.take<TapX>(size_x));
+  if (place_y) mask_y = detail::place_taps(where, mask_y, memory.take<TapY>(size_y));
+  if (place_x) mask_x = detail::place_taps(where, mask_x, memory.take<TapX>(size_x));
   const auto taps_y = argument_of<separable_taps>(mask_y, y_there || place_y);
   const auto taps_x = argument_of<separable_taps>(mask_x, x_there || place_x);
   if (far) {
     task.rings = memory.take<std::byte>(rings);
-    launch(where, grid{task.tiles, shape.threads(), tile}, far_kernel{}, task, taps_y, taps_x);
+    pmpp::launch(where, grid{task.tiles, shape.threads(), tile}, far_kernel{}, task, taps_y, taps_x);
   } else {
-    launch(where, grid{task.tiles, shape.threads(), tile + ring}, kernel{}, task, taps_y, taps_x);
+    pmpp::launch(where, grid{task.tiles, shape.threads(), tile + ring}, kernel{}, task, taps_y, taps_x);
   }
 }
 

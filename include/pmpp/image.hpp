@@ -98,8 +98,8 @@ void gray_on_device(const P& where, volume<const rgb<T>> in, volume<Out> out) {
   }
   using kernel = gray_kernel<T, Out, Tuning.gray_pieces>;
   const std::int64_t pieces = ceil_div(out.width, std::int64_t(kernel::piece * Tuning.gray_pieces));
-  launch(where, ceil_div(out.height * pieces, std::int64_t(kernel::warps)), kernel{}, in, out, pieces,
-         in_vectors(in) && in_vectors(out));
+  pmpp::launch(where, ceil_div(out.height * pieces, std::int64_t(kernel::warps)), kernel{}, in, out, pieces,
+               detail::in_vectors(in) && detail::in_vectors(out));
 }
 
 /// Windows of integers on a processor: sums of columns slide down a band of rows, a sum of those along each row.
@@ -189,11 +189,11 @@ void blur_by_convolution(const P& where, const matrix_view<const T>& in, const m
     const auto taps = [](std::int64_t radius) {
       return std::vector<tap>(static_cast<std::size_t>(2 * radius + 1), tap(1) / static_cast<tap>(2 * radius + 1));
     };
-    convolve_separable(where, in, taps(radius_y), taps(radius_x), out);
+    pmpp::convolve_separable(where, in, taps(radius_y), taps(radius_x), out);
     const rim edge{rows, cols, radius_y, radius_x};
     const volume<T> to = volume_of(out);
     if constexpr (kernel_execution<P>)
-      launch(where, ceil_div(edge.count(), std::int64_t(rim_kernel<T>::threads)), rim_kernel<T>{}, to, edge);
+      pmpp::launch(where, ceil_div(edge.count(), std::int64_t(rim_kernel<T>::threads)), rim_kernel<T>{}, to, edge);
     else
       for (std::int64_t i = 0; i < edge.count(); ++i) edge.correct(to, i);
   }
@@ -218,8 +218,8 @@ void blur(const P& where, const matrix_view<const T>& in, const matrix_view<T>& 
       blur_by_convolution(where, in, out, radius_y, radius_x);
     }
   } else {
-    check_reachable(where, "box_blur", in.data());
-    check_reachable(where, "box_blur", out.data());
+    detail::check_reachable(where, "box_blur", in.data());
+    detail::check_reachable(where, "box_blur", out.data());
     if constexpr (std::is_same_v<T, std::uint8_t>)
       if (from.step == 1 && to.step == 1) {
         if (radius >= 1 && radius <= 7) return launch_box<7, Tuning>(where, from, to, radius);
@@ -234,8 +234,8 @@ template <int Taps, class P, class T>
 void launch_scale(const P& where, const volume<const T>& in, const volume<T>& out) {
   using kernel = scale_kernel<T, Taps>;
   const std::int64_t tiles_x = ceil_div(out.width, std::int64_t(kernel::width));
-  launch(where, tiles_x * ceil_div(out.height, std::int64_t(kernel::height)), kernel{}, in, out, tiles_x,
-         out.in_fours());
+  pmpp::launch(where, tiles_x * ceil_div(out.height, std::int64_t(kernel::height)), kernel{}, in, out, tiles_x,
+               out.in_fours());
 }
 
 /// The taps of a bell curve whose standard deviation is `sigma`, to three of them on either side; their sum is 1.
@@ -299,7 +299,7 @@ requires(std::is_same_v<std::remove_const_t<In>, Out>) void box_blur(const P& wh
   if (!detail::check_pictures("box_blur", in, out, true)) return;
   if constexpr (detail::is_rgb<Out>) {
     for (int c = 0; c < 3; ++c)
-      detail::blur<Tuning>(where, channel(matrix_view<const Out>(in), c), channel(out, c), radius);
+      detail::blur<Tuning>(where, pmpp::channel(matrix_view<const Out>(in), c), channel(out, c), radius);
   } else if (detail::lie_by_columns(in, out)) {
     detail::blur<Tuning>(where, transposed(matrix_view<const Out>(in)), transposed(out), radius);
   } else {
@@ -325,7 +325,7 @@ void gaussian_blur(const P& where, const matrix_view<In>& in, const matrix_view<
   using element = std::remove_const_t<In>;
   if constexpr (detail::is_rgb<element>) {
     for (int c = 0; c < 3; ++c)
-      gaussian_blur(where, channel(matrix_view<const element>(in), c), channel(out, c), sigma, outside);
+      pmpp::gaussian_blur(where, pmpp::channel(matrix_view<const element>(in), c), channel(out, c), sigma, outside);
   } else {
     const auto taps = detail::bell_curve<std::conditional_t<std::is_same_v<element, double>, double, float>>(sigma);
     convolve_separable(where, in, taps, taps, out, outside);

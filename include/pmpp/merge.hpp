@@ -233,7 +233,7 @@ void merge_inputs(const char* function, const P& where, const input<A>& a, const
   if constexpr (kernel_execution<P>)
     merge_on_blocks<Tuning>(function, where, with_stored(a), with_stored(b), with_stored(out), comp);
   else
-    merge_on_host(where, with_stored(a), with_stored(b), with_stored(out), comp);
+    detail::merge_on_host(where, with_stored(a), with_stored(b), with_stored(out), comp);
 }
 
 /// Keys with their values: a range that is long enough, or an iterator.

@@ -368,7 +368,7 @@ auto scan_input(const char* function, const P& where, const input<In>& elements,
                 const Op& combine) {
   check_output(function, "out", out, elements.count.bound);
   const auto first = begin_of(out);
-  const auto target = with_stored(unwrap(first));
+  const auto target = detail::with_stored(unwrap(first));
   const auto in = stored_for<A>(elements);
   const auto op = folding<gpu_execution<P>, A, value_of<In>, Kind == scan_kind::exclusive>(combine);
   detail::check_overlap(function, in, target);

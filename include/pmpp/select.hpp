@@ -548,7 +548,7 @@ selection select_and_wait(const char* function, const P& where, const input<In>&
                              store_selection{answer.target()}, select, answer.done());
     return answer.wait();
   } else {
-    return select_on_host(where, with_stored(in), out, out_false, select);
+    return detail::select_on_host(where, with_stored(in), out, out_false, select);
   }
 }
 

@@ -215,7 +215,7 @@ auto ell_of_width(const P& where, const csr_view<const T, const I>& matrix, std:
   const std::int64_t n = matrix.rows * width;
   ell_matrix<storage_of<P, I>, storage_of<P, T>> result{matrix.rows, matrix.cols, width, room_for<P, I>(where, n),
                                                         room_for<P, T>(where, n)};
-  gather(where, matrix, n, place_in_ell<I>{matrix.offsets, matrix.rows}, result.columns, result.values);
+  detail::gather(where, matrix, n, place_in_ell<I>{matrix.offsets, matrix.rows}, result.columns, result.values);
   return result;
 }
 

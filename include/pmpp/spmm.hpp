@@ -75,7 +75,7 @@ void spmm_on_blocks(const P& where, A alpha, const csr_view<T, I>& matrix, const
     a.b = b.data() + column * b.col_stride();
     a.c = c.data() + column * c.col_stride();
     a.width = static_cast<int>(min(panel, c.cols() - column));
-    launch(where, blocks, kernel{}, a);
+    pmpp::launch(where, blocks, kernel{}, a);
   }
 }
 

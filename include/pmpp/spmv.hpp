@@ -77,15 +77,16 @@ struct row_check {
 };
 template <class P, class T, class I>
 void check_matrix(const P& where, const csr_view<T, I>& matrix) {
-  check_each(where, item_count{matrix.rows}, row_check<T, I>{matrix});
+  detail::check_each(where, item_count{matrix.rows}, row_check<T, I>{matrix});
 }
 
 /// Enqueues on a GPU or runs in the emulator.
 template <spmv_tuning Tuning, class P, class T, class I, class X, class Y, class A>
 void spmv_on_blocks(const P& where, A alpha, const csr_view<T, I>& matrix, X x, A beta, Y y) {
   const auto values = values_of<A>(matrix);
-  check_reachable(where, "spmv",
-                  zip_iterator{zip_iterator{matrix.offsets, matrix.columns}, zip_iterator{values, zip_iterator{x, y}}});
+  detail::check_reachable(
+      where, "spmv",
+      zip_iterator{zip_iterator{matrix.offsets, matrix.columns}, zip_iterator{values, zip_iterator{x, y}}});
   check_matrix(where, matrix);
   using kernel = spmv_kernel<std::remove_const_t<decltype(values)>, std::remove_const_t<I>, X, Y, A, Tuning>;
   using slots = block::tile_state<A>;
@@ -97,9 +98,10 @@ void spmv_on_blocks(const P& where, A alpha, const csr_view<T, I>& matrix, X x, 
                  counter_bytes + max(slots::state_bytes(stretches), std::size_t(warps) * sizeof(unsigned)));
   unsigned *const started = memory.state(), *const slot_state = started + counter_bytes / sizeof *started;
   unsigned char* const payload = memory.template take<unsigned char>(std::int64_t(slots::payload_bytes(stretches)));
-  launch(where, blocks, kernel{},
-         typename kernel::arguments{matrix.rows, matrix.offsets, matrix.columns, values, x, y, alpha, beta, started,
-                                    slots(slot_state, payload), memory.template take<A>(2 * warps), slot_state});
+  pmpp::launch(
+      where, blocks, kernel{},
+      typename kernel::arguments{matrix.rows, matrix.offsets, matrix.columns, values, x, y, alpha, beta, started,
+                                 slots(slot_state, payload), memory.template take<A>(2 * warps), slot_state});
 }
 
 /// alpha * sum + beta * y[row]; y is not read if beta is 0.

@@ -259,7 +259,7 @@ private:
         if (y < 0 || from_x < 0)
           to.item[j] = task.constant;
         else
-          copy(&to.item[j], task.in.at(z, y, from_x));
+          copy(to.item + j, task.in.at(z, y, from_x));
       }
     }
   }

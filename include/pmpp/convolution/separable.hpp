@@ -193,7 +193,7 @@ private:
       const int column = c < 4 * begin ? c : c + 4 * (end - begin);
       const std::int64_t from_x = position_in(x + column, in.width, task.outside.what), skip = from_x * in.step;
       for (int i = 0; i < Shape.rows; ++i) {
-        In* const item = &to[i * fours + column / 4].item[column % 4];
+        In* const item = to[i * fours + column / 4].item + column % 4;
         if (from_x < 0 || (lost >> i & 1) != 0)
           *item = constant;
         else if constexpr (sizeof(In) >= 4)

@@ -91,7 +91,7 @@ struct strip_kernel {
       for_each_constant<rows>([&](auto which) {
         constexpr int r = decltype(which)::value;
         if (row + r >= first + delay && row + r < last + delay) {
-          store_four(task.out, to, task.out_fours, columns, sum[r]);
+          detail::store_four(task.out, to, task.out_fours, columns, sum[r]);
           to += task.out.pitch;
         }
       });

@@ -130,7 +130,7 @@ struct volume_kernel {
       if (z >= first + delay) {
         for (int h = 0; h < rows; ++h)
           if (y + h < task.out.height)
-            store_four(task.out, to + h * task.out.pitch, fours, task.out.width - x, sum[0][h]);
+            detail::store_four(task.out, to + h * task.out.pitch, fours, task.out.width - x, sum[0][h]);
         to += task.out.slice;
       }
       for (int k = 0; k < Planes; ++k)

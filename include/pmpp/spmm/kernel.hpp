@@ -248,7 +248,7 @@ private:
             if (row == mine.row)
               for (int v = 0; v < V; ++v) mine.first[me.column + v] = open[v];
             else
-              write_products(a, row, me.column, open);
+              detail::write_products(a, row, me.column, open);
           }
           for (int v = 0; v < V; ++v) open[v] = A{};
           is_open = false;
@@ -310,7 +310,7 @@ private:
       A sum[V]{};
       if (is_mine) add(t, a, me, from + member, to, 1 << shift, sum);
       join(block, me, shift, sum);
-      if (is_mine && member == 0 && me.has_columns) write_products(a, row + r, me.column, sum);
+      if (is_mine && member == 0 && me.has_columns) detail::write_products(a, row + r, me.column, sum);
     }
     for (unsigned left = is_long; left != 0; left &= left - 1) {
       const int r = simt::trailing_zeros(left);
@@ -318,7 +318,7 @@ private:
       A sum[V]{};
       add(t, a, me, from + me.group, to, me.groups, sum);
       join(block, me, 5 - me.log_lanes, sum);
-      if (me.group == 0 && me.has_columns) write_products(a, row + r, me.column, sum);
+      if (me.group == 0 && me.has_columns) detail::write_products(a, row + r, me.column, sum);
     }
   }
 
@@ -385,7 +385,7 @@ private:
       if (block.warp() > 0 || group > 0 || mine >= a.width) continue;
       A whole[1] = {a.first[far.to * a.width + mine]};
       for (const auto& part : memory.sums) whole[0] += part[block.lane()];
-      write_products(a, far.row, mine, whole);
+      detail::write_products(a, far.row, mine, whole);
     }
   }
 };

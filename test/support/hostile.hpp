@@ -1,0 +1,162 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// A user's namespace as bad as can be: function templates that take anything, of the names that pmpp's own function templates
+// have, and a unary & and a comma for everything. All are deleted, so that a call of the library's that argument-dependent
+// lookup takes here does not compile. Types of this namespace for the tests: numbers, elements of two bytes, iterators,
+// ranges.
+#pragma once
+
+#include <pmpp/core/config.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <iterator>
+
+namespace hostile {
+
+#define GREEDY(name)    \
+  template <class... A> \
+  void name(A&&...) = delete;
+// clang-format off
+GREEDY(add_line) GREEDY(all_fit) GREEDY(allocate_or_throw) GREEDY(argsort) GREEDY(argument_of) GREEDY(as_number)
+GREEDY(as_span) GREEDY(assign) GREEDY(atomic_add) GREEDY(begin) GREEDY(begin_of) GREEDY(bfs) GREEDY(bfs_in_order)
+GREEDY(bfs_into) GREEDY(bfs_on_blocks) GREEDY(bfs_on_host) GREEDY(blur_band) GREEDY(blur_by_convolution)
+GREEDY(border_element) GREEDY(byte_of) GREEDY(bytes_of) GREEDY(ceil_div) GREEDY(ceil_log2) GREEDY(channel) GREEDY(check)
+GREEDY(check_apart) GREEDY(check_convolution) GREEDY(check_each) GREEDY(check_matrix) GREEDY(check_offsets)
+GREEDY(check_output) GREEDY(check_overlap) GREEDY(check_reachable) GREEDY(check_room) GREEDY(check_sorted)
+GREEDY(check_stencil) GREEDY(checked_bytes) GREEDY(choose_kernel) GREEDY(chosen) GREEDY(co_rank) GREEDY(converted)
+GREEDY(convolve) GREEDY(convolve_band) GREEDY(convolve_on_device) GREEDY(convolve_on_host) GREEDY(convolve_separable)
+GREEDY(convolve_separable_on_device) GREEDY(copy) GREEDY(copy_async) GREEDY(copy_bytes) GREEDY(copy_element)
+GREEDY(copy_elements) GREEDY(copy_flagged) GREEDY(copy_flagged_into) GREEDY(copy_if) GREEDY(copy_if_into)
+GREEDY(copy_part) GREEDY(count) GREEDY(count_cuts) GREEDY(count_leading) GREEDY(count_leading_near)
+GREEDY(count_on_host) GREEDY(count_sink) GREEDY(count_up_to) GREEDY(cut_walk) GREEDY(data) GREEDY(directed)
+GREEDY(each_pointer) GREEDY(element_as) GREEDY(emulate) GREEDY(end) GREEDY(ends_before) GREEDY(exclusive_scan)
+GREEDY(fence) GREEDY(fill) GREEDY(find_threshold) GREEDY(find_unmarked_lambda) GREEDY(first_result) GREEDY(fits_pixels)
+GREEDY(fits_strips) GREEDY(fits_walk) GREEDY(floor_log2) GREEDY(fold_elements) GREEDY(fold_task) GREEDY(for_each)
+GREEDY(for_each_constant) GREEDY(for_each_place) GREEDY(free_ordered) GREEDY(gather) GREEDY(gather_on_host)
+GREEDY(gaussian_blur) GREEDY(graph_of) GREEDY(gray_of) GREEDY(greatest_common_divisor) GREEDY(heads_of)
+GREEDY(histogram) GREEDY(histogram_by_tables) GREEDY(histogram_even) GREEDY(histogram_even_channels)
+GREEDY(histogram_of) GREEDY(histogram_on_blocks) GREEDY(histogram_on_host) GREEDY(histogram_range) GREEDY(in_packs)
+GREEDY(in_vectors) GREEDY(inclusive_scan) GREEDY(infinity_bits) GREEDY(input_of) GREEDY(iota) GREEDY(is_below)
+GREEDY(is_power_of_two) GREEDY(is_sorted) GREEDY(join_before) GREEDY(join_items) GREEDY(judge) GREEDY(keep_one)
+GREEDY(keep_some) GREEDY(keep_some_of_lane) GREEDY(larger) GREEDY(launch) GREEDY(launch_any) GREEDY(launch_box)
+GREEDY(launch_copy) GREEDY(launch_kernel) GREEDY(launch_pixels) GREEDY(launch_planes) GREEDY(launch_small)
+GREEDY(launch_stencil) GREEDY(launch_strips) GREEDY(launch_tiles) GREEDY(launch_together)
+GREEDY(launch_together_at_most) GREEDY(launch_volume) GREEDY(launch_walk) GREEDY(launch_wide_box) GREEDY(least_tuning)
+GREEDY(lives_on_device) GREEDY(load) GREEDY(load_async) GREEDY(load_items) GREEDY(load_tile) GREEDY(load_words)
+GREEDY(machine_of) GREEDY(mapped) GREEDY(max_element) GREEDY(max_element_into) GREEDY(may_overlap) GREEDY(mean_around)
+GREEDY(merge) GREEDY(merge_by_key) GREEDY(merge_elements) GREEDY(merge_inputs) GREEDY(merge_items) GREEDY(merge_lanes)
+GREEDY(merge_on_blocks) GREEDY(merge_on_host) GREEDY(merge_runs) GREEDY(merge_sort) GREEDY(merge_sort_on_blocks)
+GREEDY(merge_sort_on_host) GREEDY(merge_threads) GREEDY(merge_tile) GREEDY(merging_order) GREEDY(min_element)
+GREEDY(min_element_into) GREEDY(minmax_element) GREEDY(multiply_add) GREEDY(multiply_rows) GREEDY(multiply_short_rows)
+GREEDY(on_values) GREEDY(one_of) GREEDY(pairs_of) GREEDY(parallel_for) GREEDY(parallel_parts) GREEDY(partition_copy)
+GREEDY(partition_copy_into) GREEDY(parts_apart) GREEDY(pattern_of) GREEDY(place_of_part) GREEDY(place_taps)
+GREEDY(plan_merge_sort) GREEDY(problem_of) GREEDY(processor_count) GREEDY(put_in_order) GREEDY(radix_items)
+GREEDY(radix_key_of) GREEDY(radix_sort_on_blocks) GREEDY(radix_sort_on_host) GREEDY(radix_sorts_together)
+GREEDY(raw_pointer) GREEDY(reduce) GREEDY(reduce_and_sink) GREEDY(reduce_and_wait) GREEDY(reduce_by_key)
+GREEDY(reduce_by_key_into) GREEDY(reduce_into) GREEDY(reduce_on_blocks) GREEDY(reduce_on_host) GREEDY(reduce_runs)
+GREEDY(reduce_warps) GREEDY(remove_if) GREEDY(remove_if_into) GREEDY(repeat_bytes) GREEDY(require)
+GREEDY(require_equivalence) GREEDY(require_function) GREEDY(require_marked) GREEDY(require_not_null)
+GREEDY(require_offsets) GREEDY(require_order) GREEDY(require_predicate) GREEDY(require_room) GREEDY(require_sortable)
+GREEDY(require_writable) GREEDY(resident_blocks) GREEDY(result_of) GREEDY(rgb_to_gray) GREEDY(room_for)
+GREEDY(rough_co_rank) GREEDY(round_up) GREEDY(run_length_encode) GREEDY(run_length_encode_into) GREEDY(runs_of)
+GREEDY(runs_of_any_length) GREEDY(runs_on_blocks) GREEDY(runs_on_host) GREEDY(runs_output) GREEDY(same_place)
+GREEDY(sample_in) GREEDY(scale) GREEDY(scan_elements) GREEDY(scan_items) GREEDY(scan_on_blocks) GREEDY(scan_on_host)
+GREEDY(scan_parts) GREEDY(segmented_inclusive_scan) GREEDY(segmented_reduce) GREEDY(segmented_reduce_directly)
+GREEDY(segmented_scan_elements) GREEDY(segmented_sort) GREEDY(segmented_sort_by_key) GREEDY(segmented_sort_on_blocks)
+GREEDY(segmented_sort_on_host) GREEDY(segmented_top_k) GREEDY(select_and_store) GREEDY(select_and_wait)
+GREEDY(select_into) GREEDY(select_on_blocks) GREEDY(select_on_host) GREEDY(select_to) GREEDY(shape_text)
+GREEDY(shared_limit) GREEDY(short_segmented_tuning) GREEDY(short_tuning) GREEDY(size) GREEDY(smaller) GREEDY(sort)
+GREEDY(sort_bitonic) GREEDY(sort_by_key) GREEDY(sort_by_network) GREEDY(sort_elements) GREEDY(sort_short)
+GREEDY(sort_short_segments) GREEDY(sort_stored_segments) GREEDY(sort_windows) GREEDY(spmm) GREEDY(spmv)
+GREEDY(stable_sort) GREEDY(staged_from) GREEDY(stencil) GREEDY(stencil_on_device) GREEDY(stencil_on_host)
+GREEDY(stencil_row) GREEDY(store) GREEDY(store_column) GREEDY(store_four) GREEDY(store_row) GREEDY(store_words)
+GREEDY(stored) GREEDY(stored_for) GREEDY(sum_of_many_products) GREEDY(sum_of_products) GREEDY(sum_row)
+GREEDY(swap_tiles) GREEDY(sync_grid_once) GREEDY(synchronize) GREEDY(take_from_sorted) GREEDY(take_heads)
+GREEDY(task_of) GREEDY(text_of) GREEDY(threads_that_fit) GREEDY(to_host) GREEDY(top_k) GREEDY(top_k_of_part)
+GREEDY(top_k_on_host) GREEDY(transform) GREEDY(transform_input) GREEDY(transform_reduce) GREEDY(transform_reduce_into)
+GREEDY(transpose_tile) GREEDY(transposed) GREEDY(try_launch_together) GREEDY(type_name) GREEDY(unbounded_output)
+GREEDY(undirected) GREEDY(unique_copy) GREEDY(unique_copy_into) GREEDY(unwrap) GREEDY(value_of_stored) GREEDY(values_of)
+GREEDY(volume_of) GREEDY(warp_co_rank) GREEDY(warp_inclusive_scan) GREEDY(warp_partition_point) GREEDY(warp_reduce)
+GREEDY(widened) GREEDY(with_access) GREEDY(with_bits_of) GREEDY(with_fitting_tuning) GREEDY(with_flags)
+GREEDY(with_index) GREEDY(with_stored) GREEDY(with_widest_word) GREEDY(write_products) GREEDY(zipped)
+GREEDY(zipped_with_start)
+// clang-format on
+#undef GREEDY
+                                                                                                                                                                                        template <
+                                                                                                                                                                                            class
+                                                                                                                                                                                            A,
+                                                                                                                                                                                            class
+                                                                                                                                                                                            B>
+                                                                                                                                                                                        void operator,(A&&,
+                                                                                                                                                                                                       B&&) =
+                                                                                                                                                                                                          delete;
+template <class A>
+void operator&(A&&) = delete;
+
+struct number {
+  int value;
+  friend bool operator==(const number&, const number&) = default;
+  PMPP_HOST_DEVICE friend number operator+(const number& a, const number& b) { return {a.value + b.value}; }
+};
+struct add {
+  PMPP_HOST_DEVICE number operator()(const number& a, const number& b) const { return {a.value + b.value}; }
+};
+struct twice {
+  PMPP_HOST_DEVICE number operator()(const number& a) const { return {2 * a.value}; }
+};
+struct precedes {
+  PMPP_HOST_DEVICE bool operator()(const number& a, const number& b) const { return a.value < b.value; }
+};
+struct is_odd {
+  PMPP_HOST_DEVICE bool operator()(const number& a) const { return a.value % 2 != 0; }
+};
+
+/// The upper half of a float: what kernels take as they take half and bfloat16.
+struct upper_half {
+  std::uint16_t bits = 0;
+  upper_half() = default;
+  PMPP_HOST_DEVICE constexpr upper_half(float x)
+      : bits(static_cast<std::uint16_t>(__builtin_bit_cast(std::uint32_t, x) >> 16)) {}
+  PMPP_HOST_DEVICE constexpr operator float() const {
+    return __builtin_bit_cast(float, static_cast<std::uint32_t>(bits) << 16);
+  }
+};
+
+/// A factor such as alpha.
+struct factor {
+  float value;
+  operator float() const { return value; }
+};
+
+template <class T>
+struct iterator_to {
+  using value_type = T;
+  using difference_type = std::ptrdiff_t;
+  using reference = T&;
+  using pointer = T*;
+  using iterator_category = std::random_access_iterator_tag;
+  T* p = nullptr;
+
+  PMPP_HOST_DEVICE T& operator*() const { return *p; }
+  PMPP_HOST_DEVICE T& operator[](std::ptrdiff_t i) const { return p[i]; }
+  PMPP_HOST_DEVICE friend iterator_to operator+(iterator_to a, std::ptrdiff_t n) { return {a.p + n}; }
+  PMPP_HOST_DEVICE friend std::ptrdiff_t operator-(iterator_to a, iterator_to b) { return a.p - b.p; }
+};
+
+/// Contiguous memory.
+template <class T>
+struct range_of {
+  T* first;
+  std::size_t count;
+  T* data() const { return first; }
+  T* begin() const { return first; }
+  T* end() const { return first + count; }
+  std::size_t size() const { return count; }
+};
+template <class Container>
+auto range_over(Container& c) {
+  return range_of<std::remove_pointer_t<decltype(c.data())>>{c.data(), c.size()};
+}
+
+}  // namespace hostile
