@@ -4,7 +4,8 @@
 // what any thread wrote before the barrier every thread reads after it, in shared and global memory, in whatever order
 // the emulator runs blocks and threads, on one OS thread or several (under ThreadSanitizer a missing order is a fault);
 // thread 0 runs its two functions on the right sides; the last block to leave knows; a second launch finds the state
-// clean; a grid that can never run at once is refused, or launched with fewer blocks where the caller allows it.
+// clean; a grid that can never run at once, or on a machine that has no such launches, is refused, or launched with fewer
+// blocks where the caller allows it.
 #include <pmpp/launch_together.hpp>
 
 #include <cstdint>
@@ -99,6 +100,21 @@ TEST_CASE("any order of blocks and threads") {
     const pmpp::simt::scoped_emulator_options scope(options);
     check_rounds<test::device_place>(pmpp::device, 5, 7);
   });
+}
+#endif
+
+#if PMPP_WITH_EMULATOR && !PMPP_CUDA
+TEST_CASE("a machine that launches no grid together") {
+  pmpp::machine none;
+  none.cooperative = false;
+  pmpp::simt::emulator_options options = pmpp::simt::detail::options_of_this_launch();
+  options.plays = &none;
+  const pmpp::simt::scoped_emulator_options scope(options);
+  std::int64_t blocks = 0;
+  CHECK_FALSE(pmpp::detail::try_launch_together(pmpp::device, 1, tell_count{}, &blocks));
+  CHECK_THROWS_AS(pmpp::launch_together(pmpp::device, 1, tell_count{}, &blocks), std::invalid_argument);
+  CHECK_THROWS_AS(pmpp::detail::launch_together_at_most(pmpp::device, 8, tell_count{}, &blocks), std::invalid_argument);
+  CHECK(blocks == 0);  // nothing ran
 }
 #endif
 

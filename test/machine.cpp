@@ -49,7 +49,7 @@ TEST_CASE("blocks of a multiprocessor") {
   for (const pmpp::named_machine& m : pmpp::known_machines) {
     CAPTURE(m.name);
     CHECK(m.limits.fits(pmpp::machine::least_shared_per_block));
-    CHECK(m.limits.shared_per_multiprocessor >= m.limits.shared_per_block + 1024);
+    CHECK(m.limits.shared_per_multiprocessor >= m.limits.shared_per_block + int(pmpp::machine::reserved_per_block));
     CHECK(m.limits.multiprocessors >= 1);
   }
 }

@@ -35,7 +35,7 @@ template <class P, class Check>
 void check_each([[maybe_unused]] const P& where, [[maybe_unused]] const item_count& count,
                 [[maybe_unused]] const Check& check) {
   if constexpr (debug_mode && kernel_execution<P>)
-    pmpp::launch(where, std::int64_t(4) * detail::processor_count(where), check_each_kernel<Check>{}, check, count);
+    pmpp::launch(where, std::int64_t(4) * machine_of(where).multiprocessors, check_each_kernel<Check>{}, check, count);
   else if constexpr (debug_mode)
     for (std::int64_t i = 0; i < count.get(); ++i) check(i);
 }

@@ -43,15 +43,6 @@ using grid = simt::launch_shape;
 
 namespace detail {
 
-/// The name of a type, as the compiler spells it.
-template <class T>
-constexpr std::string_view type_name() {
-  const std::string_view text = __PRETTY_FUNCTION__;
-  const std::size_t from = text.find("T = ") + 4;
-  const std::size_t to = text.find(';', from);
-  return text.substr(from, (to == std::string_view::npos ? text.rfind(']') : to) - from);
-}
-
 [[noreturn]] inline void refuse_launch(std::string_view kernel, const char* what, std::int64_t asked,
                                        std::int64_t limit) {
   throw std::invalid_argument("pmpp::launch: " + std::string(kernel) + ": " + what + ": asked for " +
@@ -83,7 +74,7 @@ constexpr bool has_fixed_threads = requires {
   Kernel::threads;
 };
 
-#if PMPP_CUDA
+#if defined(__CUDACC__) && PMPP_CUDA
 inline void require_stream_of(int device, cudaStream_t stream) {
   if (stream == nullptr || stream == cudaStreamLegacy || stream == cudaStreamPerThread) return;
   cudaStreamCaptureStatus capture = cudaStreamCaptureStatusNone;
@@ -110,41 +101,36 @@ inline void after_launch(cudaError_t status, std::string_view kernel, cudaStream
   if (capture != cudaStreamCaptureStatusNone) return;
   if (const cudaError_t ran = cudaStreamSynchronize(stream); ran != cudaSuccess) throw_cuda_error(ran, call(), at);
 }
-#endif
 
-#if defined(__CUDACC__) && PMPP_CUDA
 /// More than 48 KB of shared memory, static and dynamic together, has to be asked for: as much as there is, so that launches
 /// of any size may follow from any thread, and what a program has asked for itself is never lowered.
-inline void allow_shared_bytes(int device, const void* function) {
+inline void allow_shared_bytes(const machine& on, const void* function) {
   cudaFuncAttributes attributes;
   check(cudaFuncGetAttributes(&attributes, function), "cudaFuncGetAttributes");
-  const int most = machine_of_device(device).shared_per_block - static_cast<int>(attributes.sharedSizeBytes);
+  const int most = on.shared_per_block - static_cast<int>(attributes.sharedSizeBytes);
   if (attributes.maxDynamicSharedSizeBytes >= most) return;
   check(cudaFuncSetAttribute(function, cudaFuncAttributeMaxDynamicSharedMemorySize, most),
         "cudaFuncSetAttribute(MaxDynamicSharedMemorySize)");
 }
 
-/// The same, once per kernel and device.
+/// Shared memory and the first cache lie in the same memory, and CUDA gives shared memory more of it than the kernel can
+/// use. A kernel that says `leaves_first_cache` gets what min_blocks blocks need.
 template <class Kernel>
-void allow_shared_bytes_once(int device, const void* function) {
-  static bool allowed[most_devices];
-  if (__atomic_load_n(&allowed[device], __ATOMIC_RELAXED)) return;
-  allow_shared_bytes(device, function);
-  __atomic_store_n(&allowed[device], true, __ATOMIC_RELAXED);
+void leave_first_cache(const machine& on, const void* function) {
+  const std::size_t of_block = simt::detail::shared_bytes_of<Kernel> + machine::reserved_per_block;
+  const std::size_t percent =
+      ceil_div(100 * std::size_t(Kernel::min_blocks) * of_block, std::size_t(on.shared_per_multiprocessor));
+  check(cudaFuncSetAttribute(function, cudaFuncAttributePreferredSharedMemoryCarveout,
+                             percent < 100 ? int(percent) : 100),
+        "cudaFuncSetAttribute(PreferredSharedMemoryCarveout)");
 }
 
-/// Shared memory and the first cache lie in the same memory, and CUDA gives shared memory more of it than the kernel can
-/// use. A kernel that says `leaves_first_cache` gets what min_blocks blocks need. Once per kernel and device.
-template <class Kernel, class Entry>
-void leave_first_cache_once(int device, const void* function) {
+/// Calls f, of which there is one type for each kernel, once on each device.
+template <class F>
+void once(int device, const F& f) {
   static bool done[most_devices];
   if (__atomic_load_n(&done[device], __ATOMIC_RELAXED)) return;
-  constexpr std::size_t reserved = 1024;  // by CUDA, for each block
-  const std::size_t bytes = std::size_t(Kernel::min_blocks) * (simt::detail::shared_bytes_of<Kernel> + reserved),
-                    all = std::size_t(machine_of_device(device).shared_per_multiprocessor);
-  check(cudaFuncSetAttribute(function, cudaFuncAttributePreferredSharedMemoryCarveout,
-                             static_cast<int>(min(std::size_t(100), ceil_div(100 * bytes, all)))),
-        "cudaFuncSetAttribute(PreferredSharedMemoryCarveout)");
+  f();
   __atomic_store_n(&done[device], true, __ATOMIC_RELAXED);
 }
 
@@ -158,49 +144,62 @@ inline cudaLaunchConfig_t launch_config(const grid& shape, std::size_t dynamic_b
 }
 #endif
 
-/// Checks and launches. Threads as for simt::cuda_block.
-template <int Threads, class P, class Kernel, class... Args>
-void launch_kernel([[maybe_unused]] const P& where, [[maybe_unused]] const grid& shape,
+/// Checks and launches. Threads as for simt::cuda_block. Together: all blocks at once; where they do not run at once it says
+/// so and does nothing.
+template <int Threads, bool Together = false, class P, class Kernel, class... Args>
+bool launch_kernel([[maybe_unused]] const P& where, [[maybe_unused]] const grid& shape,
                    [[maybe_unused]] const Kernel& kernel, const Args&... args) {
   static_assert(
       !gpu_execution<P> || has_cuda_compiler,
       "pmpp::device needs a CUDA compiler: make this a .cu file, or use pmpp::host, or PMPP_CUDA=OFF (the emulator)");
   constexpr std::string_view name = type_name<Kernel>();
-  [[maybe_unused]] constexpr std::int64_t most_threads = simt::detail::threads_of<Kernel>;
+  const auto bytes_on = [&](const machine& on) {
+    return simt::detail::shared_bytes_in<Kernel>(shape.threads.volume(), std::size_t(on.shared_per_block));
+  };
+  const auto is_empty = [&](const machine& on) {
+    return !has_blocks(shape, name, simt::detail::threads_of<Kernel>, bytes_on(on), std::size_t(on.shared_per_block));
+  };
   if constexpr (gpu_execution<P>) {
 #if defined(__CUDACC__) && PMPP_CUDA
     const int id = launch_device();
-    const auto limit = std::size_t(machine_of_device(id).shared_per_block);
-    const std::size_t bytes = simt::detail::shared_bytes_in<Kernel>(shape.threads.volume(), limit);
-    if (!has_blocks(shape, name, most_threads, bytes, limit)) return;
+    const machine& on = machine_of_device(id);
+    if (is_empty(on)) return true;
+    if (Together && !on.cooperative) return false;
     require_stream_of(id, where.stream);
     constexpr std::size_t own = simt::detail::shared_bytes_of<Kernel>;
     constexpr bool all_dynamic = own > simt::detail::static_shared_limit;
-    const std::size_t dynamic_bytes = shape.dynamic_shared + (all_dynamic ? round_up(bytes, std::size_t(16)) : 0);
+    const std::size_t dynamic = shape.dynamic_shared + (all_dynamic ? round_up(bytes_on(on), std::size_t(16)) : 0);
     const auto* entry = reinterpret_cast<const void*>(&simt::detail::run_kernel<Threads, Kernel, Args...>);
     if (own + shape.dynamic_shared > simt::detail::static_shared_limit)
-      allow_shared_bytes_once<void(std::integral_constant<int, Threads>, Kernel, Args...)>(id, entry);
+      detail::once(id, [&] { allow_shared_bytes(on, entry); });
     if constexpr (simt::detail::leaves_first_cache<Kernel>)
-      leave_first_cache_once<Kernel, void(std::integral_constant<int, Threads>, Args...)>(id, entry);
-    cudaLaunchConfig_t config = launch_config(shape, dynamic_bytes, where.stream);
-    cudaLaunchAttribute early{};
-    if constexpr (simt::detail::begins_early<Kernel>) {
-      early.id = cudaLaunchAttributeProgrammaticStreamSerialization;
-      early.val.programmaticStreamSerializationAllowed = 1;
-      config.attrs = &early;
-      config.numAttrs = 1;
-    }
+      detail::once(id, [&] { leave_first_cache<Kernel>(on, entry); });
+    cudaLaunchConfig_t config = launch_config(shape, dynamic, where.stream);
+    cudaLaunchAttribute attribute{};
+    attribute.id = Together ? cudaLaunchAttributeCooperative : cudaLaunchAttributeProgrammaticStreamSerialization;
+    (Together ? attribute.val.cooperative : attribute.val.programmaticStreamSerializationAllowed) = 1;
+    config.attrs = &attribute;
+    config.numAttrs = Together || simt::detail::begins_early<Kernel>;
     const void* values[] = {__builtin_addressof(kernel), __builtin_addressof(args)...};
-    after_launch(cudaLaunchKernelExC(&config, entry, const_cast<void**>(values)), name, where.stream,
-                 std::source_location::current());
+    const cudaError_t status = cudaLaunchKernelExC(&config, entry, const_cast<void**>(values));
+    if (Together && status == cudaErrorCooperativeLaunchTooLarge)
+      return cudaGetLastError() == cudaSuccess;  // no: that is the error, which CUDA forgets by this
+    after_launch(status, name, where.stream, std::source_location::current());
 #endif
   } else {
 #if PMPP_WITH_EMULATOR
-    const std::size_t limit = shared_limit(where);
-    const std::size_t bytes = simt::detail::shared_bytes_in<Kernel>(shape.threads.volume(), limit);
-    if (has_blocks(shape, name, most_threads, bytes, limit)) simt::emulate(shape, name, kernel, args...);
+    const machine& on = machine_of(where);
+    if (is_empty(on)) return true;
+    simt::emulator_options options = simt::detail::options_of_this_launch();
+    if constexpr (Together) {
+      if (!on.cooperative || std::int64_t(shape.blocks.x) > resident_blocks<Kernel>(on)) return false;
+      options.resident_blocks = static_cast<int>(shape.blocks.x);
+    }
+    const simt::scoped_emulator_options scope(options);
+    simt::emulate(shape, name, kernel, args...);
 #endif
   }
+  return true;
 }
 
 }  // namespace detail
@@ -241,12 +240,13 @@ requires(sizeof...(Parameters) == sizeof...(Args)) void launch(const device_poli
   check(cudaFuncGetAttributes(&attributes, entry), "cudaFuncGetAttributes");
   const char* name = "__global__ function";
   check(cudaFuncGetName(&name, entry), "cudaFuncGetName");
+  const machine& on = detail::machine_of_device(id);
   if (!detail::has_blocks(shape, name, attributes.maxThreadsPerBlock, attributes.sharedSizeBytes,
-                          std::size_t(detail::machine_of_device(id).shared_per_block)))
+                          std::size_t(on.shared_per_block)))
     return;
   detail::require_stream_of(id, where.stream);
   if (attributes.sharedSizeBytes + shape.dynamic_shared > simt::detail::static_shared_limit)
-    detail::allow_shared_bytes(id, entry);
+    detail::allow_shared_bytes(on, entry);
   const cudaLaunchConfig_t config = detail::launch_config(shape, shape.dynamic_shared, where.stream);
   detail::after_launch(cudaLaunchKernelEx(&config, kernel, static_cast<Parameters>(args)...), name, where.stream,
                        std::source_location::current());

@@ -5,7 +5,8 @@
 #pragma once
 
 #include <cstdint>
-#include <source_location>
+#include <stdexcept>
+#include <string>
 #include <string_view>
 #include <type_traits>
 
@@ -22,50 +23,8 @@ namespace detail {
 
 /// Launches, unless `blocks` blocks of the kernel do not run at once there: then says so and does nothing.
 template <kernel_execution P, class Kernel, class... Args>
-bool try_launch_together([[maybe_unused]] const P& where, std::int64_t blocks, const Kernel& kernel,
-                         const Args&... args) {
-  static_assert(
-      !gpu_execution<P> || has_cuda_compiler,
-      "pmpp::device needs a CUDA compiler: make this a .cu file, or use pmpp::host, or PMPP_CUDA=OFF (the emulator)");
-  constexpr std::string_view name = type_name<Kernel>();
-  constexpr std::size_t own = simt::detail::shared_bytes_of<Kernel>;
-  const grid shape{blocks, Kernel::threads};
-  if constexpr (gpu_execution<P>) {
-#if defined(__CUDACC__) && PMPP_CUDA
-    const int id = launch_device();
-    if (!has_blocks(shape, name, Kernel::threads, own, std::size_t(machine_of_device(id).shared_per_block)))
-      return true;
-    require_stream_of(id, where.stream);
-    constexpr bool is_dynamic = own > simt::detail::static_shared_limit;
-    const auto* entry = reinterpret_cast<const void*>(&simt::detail::run_kernel<Kernel::threads, Kernel, Args...>);
-    if constexpr (is_dynamic)
-      allow_shared_bytes_once<void(std::integral_constant<int, Kernel::threads>, Kernel, Args...)>(id, entry);
-    auto config = launch_config(shape, is_dynamic ? round_up(own, std::size_t(16)) : 0, where.stream);
-    cudaLaunchAttribute together{};
-    together.id = cudaLaunchAttributeCooperative;
-    together.val.cooperative = 1;
-    config.attrs = &together;
-    config.numAttrs = 1;
-    const void* values[] = {__builtin_addressof(kernel), __builtin_addressof(args)...};
-    const cudaError_t status = cudaLaunchKernelExC(&config, entry, const_cast<void**>(values));
-    if (status == cudaErrorCooperativeLaunchTooLarge) {
-      (void)cudaGetLastError();
-      return false;
-    }
-    after_launch(status, name, where.stream, std::source_location::current());
-#endif
-  } else {
-#if PMPP_WITH_EMULATOR
-    const machine& m = machine_of(where);
-    if (!has_blocks(shape, name, Kernel::threads, own, std::size_t(m.shared_per_block))) return true;
-    if (blocks > resident_blocks<Kernel>(m)) return false;
-    simt::emulator_options options = simt::detail::options_of_this_launch();
-    options.resident_blocks = static_cast<int>(blocks);
-    const simt::scoped_emulator_options scope(options);
-    simt::emulate(shape, name, kernel, args...);
-#endif
-  }
-  return true;
+bool try_launch_together(const P& where, std::int64_t blocks, const Kernel& kernel, const Args&... args) {
+  return detail::launch_kernel<Kernel::threads, true>(where, grid{blocks, Kernel::threads}, kernel, args...);
 }
 
 [[noreturn]] inline void refuse_together(std::string_view kernel, std::int64_t blocks) {

@@ -275,16 +275,17 @@ void scan_on_blocks(const P& where, const input<In>& in, Out out, const scan_sta
     using look_back = block::look_back<A>;
     // Short inputs are cut into smaller tiles, one for each multiprocessor. A count that only the device knows may turn
     // out to be much less than its bound; tiles keep their size then.
-    const auto room = std::int64_t(shared_limit(where)) - std::int64_t(sizeof(typename kernel::shared));
+    const machine& on = machine_of(where);
+    const auto room = std::int64_t(on.shared_per_block) - std::int64_t(sizeof(typename kernel::shared));
     const std::int64_t rows = ceil_div(in.count.bound, std::int64_t(kernel::workers) * items);
-    const std::int64_t share = ceil_div<std::int64_t>(rows, processor_count(where));
+    const std::int64_t share = ceil_div<std::int64_t>(rows, on.multiprocessors);
     const std::int64_t fitting = max(std::int64_t(1), room / std::int64_t(kernel::plan::vector_bytes));
     const std::int64_t most = min<std::int64_t>(kernel::most_vectors, (fitting - 1) | 1);
     const std::int64_t vectors = min(most, share);
     const typename kernel::plan p(in.count.bound, lead, static_cast<int>(vectors));
     const bool alone = p.tiles == 1;
     scratch memory(where, alone ? 0 : look_back::payload_bytes(p.tiles), alone ? 0 : look_back::state_bytes(p.tiles));
-    const std::int64_t blocks = min<std::int64_t>(p.tiles, std::int64_t(tuning().blocks) * processor_count(where));
+    const std::int64_t blocks = min<std::int64_t>(p.tiles, std::int64_t(tuning().blocks) * on.multiprocessors);
     launch_kernel<kernel::threads>(where, grid{blocks, kernel::threads, p.shared_bytes()}, kernel{},
                                    typename kernel::arguments{in.first, out, in.count, p, lead, op, start,
                                                               look_back(memory.state(), memory.data(), p.tiles)});

@@ -112,7 +112,7 @@ void segmented_reduce_on_blocks(const P& where, const input<In>& in, const input
     using slots = block::tile_state<segment_carry<A>>;
     constexpr std::size_t counter_bytes = 16;  // the started blocks, in front of the slots
     const std::int64_t steps = in.count.bound + offsets.count.bound;
-    const std::int64_t blocks = min(std::int64_t(kernel::min_blocks) * processor_count(where),
+    const std::int64_t blocks = min(std::int64_t(kernel::min_blocks) * machine_of(where).multiprocessors,
                                     ceil_div(steps, std::int64_t(kernel::layout::elements)));
     const std::int64_t slot_count = blocks == 1 ? 0 : blocks;
     scratch memory(where, slots::payload_bytes(slot_count),
@@ -197,8 +197,8 @@ void runs_on_blocks(const P& where, const Aligned& aligned, const input<In>& in,
     constexpr int items = kernel::vector_items;
     using look_back = typename kernel::look_back;
     // Short inputs are cut into smaller tiles, one for each block.
-    const std::int64_t most_blocks = std::int64_t(kernel::min_blocks) * processor_count(where);
-    const std::size_t room = shared_limit(where) - sizeof(typename kernel::shared);
+    const std::int64_t most_blocks = std::int64_t(kernel::min_blocks) * machine_of(where).multiprocessors;
+    const std::size_t room = std::size_t(machine_of(where).shared_per_block) - sizeof(typename kernel::shared);
     const std::int64_t share = ceil_div(ceil_div(in.count.bound, std::int64_t(kernel::workers) * items), most_blocks);
     auto rows = static_cast<int>(max<std::int64_t>(1, min<std::int64_t>(share, kernel::most_rows)));
     if (rows > kernel::each) rows = static_cast<int>(round_up(rows, kernel::each));

@@ -401,8 +401,9 @@ void select_on_blocks(const char* function, const P& where, const input<In>& in,
     using kernel = select_kernel<In, Select, Out, OutFalse, Sink, items, decltype(tuning)::value>;
     using look_back = block::look_back<std::int64_t>;
     // Short inputs are cut into smaller tiles, one for each multiprocessor.
-    const std::int64_t most_blocks = std::int64_t(tuning().blocks) * processor_count(where);
-    const auto room = std::int64_t(shared_limit(where)) - std::int64_t(sizeof(typename kernel::shared));
+    const machine& on = machine_of(where);
+    const std::int64_t most_blocks = std::int64_t(tuning().blocks) * on.multiprocessors;
+    const auto room = std::int64_t(on.shared_per_block) - std::int64_t(sizeof(typename kernel::shared));
     const std::int64_t share = ceil_div(ceil_div(in.count.bound, std::int64_t(kernel::workers) * items), most_blocks);
     const std::int64_t rows = max<std::int64_t>(
         1, min(share, min<std::int64_t>(kernel::most_rows, room / std::int64_t(kernel::plan::row_bytes))));

@@ -51,7 +51,7 @@ void spmm_on_blocks(const P& where, A alpha, const csr_view<T, I>& matrix, const
   using arguments = typename kernel::arguments;
   constexpr std::int64_t panel = kernel::most_columns;  // of a launch
   const std::int64_t blocks =
-      ceil_div(std::int64_t(Tuning.pieces) * processor_count(where), std::int64_t(kernel::warps));
+      ceil_div(std::int64_t(Tuning.pieces) * machine_of(where).multiprocessors, std::int64_t(kernel::warps));
   const std::int64_t most = blocks * min(panel, c.cols());
   scratch memory(where, scratch_bytes({std::size_t(most) * sizeof(A), std::size_t(most) * sizeof(A)}),
                  std::size_t(blocks) * sizeof(unsigned));

@@ -91,7 +91,7 @@ void spmv_on_blocks(const P& where, A alpha, const csr_view<T, I>& matrix, X x, 
   using kernel = spmv_kernel<std::remove_const_t<decltype(values)>, std::remove_const_t<I>, X, Y, A, Tuning>;
   using slots = block::tile_state<A>;
   constexpr std::size_t counter_bytes = 16;  // the stretches taken, in front of the slots
-  const std::int64_t blocks = std::int64_t(kernel::min_blocks) * processor_count(where);
+  const std::int64_t blocks = std::int64_t(kernel::min_blocks) * machine_of(where).multiprocessors;
   const std::int64_t stretches = blocks * Tuning.stretches;
   const std::int64_t warps = blocks * kernel::warps;
   scratch memory(where, scratch_bytes({slots::payload_bytes(stretches), std::size_t(2 * warps) * sizeof(A)}),

@@ -286,8 +286,8 @@ void take_from_sorted(const P& where, const Pairs& pairs, std::int64_t n, const 
   sort(pairs, zip_iterator{values, places});
   using source = sorted_copy<T, I, Parts>;
   using kernel = take_sorted_kernel<source, Target>;
-  const std::int64_t blocks =
-      min(ceil_div(most_parts * k, std::int64_t(kernel::threads)), std::int64_t(32) * processor_count(where));
+  const std::int64_t blocks = min(ceil_div(most_parts * k, std::int64_t(kernel::threads)),
+                                  std::int64_t(32) * machine_of(where).multiprocessors);
   pmpp::launch(where, blocks, kernel{}, typename kernel::arguments{{parts, values, places}, target, k});
 }
 
@@ -378,7 +378,7 @@ void top_k_on_blocks(const P& where, const input<In>& in, const Target& target, 
     return;
   }
   const int room = first_step::room_for(k);
-  const std::int64_t resident = std::int64_t(first_step::min_blocks) * processor_count(where);
+  const std::int64_t resident = std::int64_t(first_step::min_blocks) * machine_of(where).multiprocessors;
   const std::int64_t share =
       round_up(max(ceil_div(n, resident), max(4 * k, std::int64_t(first_step::chunk))), std::int64_t(32));
   const array parts{in.first, in.count, share};
@@ -415,7 +415,7 @@ void segmented_top_k_on_blocks(const P& where, const input<In>& in, const input<
   const segments parts{in.first, offsets.first, offsets.count};
   const auto take = [&](auto kernel) {
     using Kernel = decltype(kernel);
-    const std::int64_t resident = std::int64_t(Kernel::min_blocks) * processor_count(where);
+    const std::int64_t resident = std::int64_t(Kernel::min_blocks) * machine_of(where).multiprocessors;
     pmpp::launch(where, min(most, 8 * resident), kernel,
                  typename Kernel::arguments{parts, target, static_cast<int>(k), Kernel::room_for(k), order});
   };

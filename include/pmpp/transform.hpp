@@ -120,7 +120,7 @@ void copy_elements(const P& where, const input<Given>& given, const Target& give
     block::with_access(zip_iterator{in.first, out}, [&](auto items, std::int64_t lead) {
       constexpr int vectors = Tuning.vectors_per_thread;
       const std::int64_t tiles = ceil_div(n, std::int64_t(items) * Tuning.threads);
-      const int rounds = tiles >= std::int64_t(vectors) * 8 * processor_count(where) ? vectors : 1;
+      const int rounds = tiles >= std::int64_t(vectors) * 8 * machine_of(where).multiprocessors ? vectors : 1;
       pmpp::launch(where, ceil_div(tiles, std::int64_t(rounds)), transform_kernel<In, Out, items, Tuning>{}, in.first,
                    in.count, out, lead, rounds);
     });

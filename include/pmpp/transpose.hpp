@@ -468,7 +468,8 @@ void transpose_on_device(const P& where, const transposition<T>& t) {
     using tile = vector_tile<T, Tuning>;
     if (t.in_vectors()) {
       if (t.in_place) return launch_in_place<vector_tile<T, Tuning.divided_by(2)>>(where, t);
-      if (t.height * t.width >> tile::log_area >= 2 * processor_count(where)) return launch_tiles<tile>(where, t);
+      if (t.height * t.width >> tile::log_area >= 2 * machine_of(where).multiprocessors)
+        return launch_tiles<tile>(where, t);
       return launch_tiles<vector_tile<T, Tuning.divided_by(4)>>(where, t);
     }
   }

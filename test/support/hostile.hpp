@@ -51,7 +51,7 @@ GREEDY(merge_sort_on_host) GREEDY(merge_threads) GREEDY(merge_tile) GREEDY(mergi
 GREEDY(min_element_into) GREEDY(minmax_element) GREEDY(multiply_add) GREEDY(multiply_rows) GREEDY(multiply_short_rows)
 GREEDY(on_values) GREEDY(one_of) GREEDY(pairs_of) GREEDY(parallel_for) GREEDY(parallel_parts) GREEDY(partition_copy)
 GREEDY(partition_copy_into) GREEDY(parts_apart) GREEDY(pattern_of) GREEDY(place_of_part) GREEDY(place_taps)
-GREEDY(plan_merge_sort) GREEDY(problem_of) GREEDY(processor_count) GREEDY(put_in_order) GREEDY(radix_items)
+GREEDY(plan_merge_sort) GREEDY(problem_of) GREEDY(put_in_order) GREEDY(radix_items)
 GREEDY(radix_key_of) GREEDY(radix_sort_on_blocks) GREEDY(radix_sort_on_host) GREEDY(radix_sorts_together)
 GREEDY(raw_pointer) GREEDY(reduce) GREEDY(reduce_and_sink) GREEDY(reduce_and_wait) GREEDY(reduce_by_key)
 GREEDY(reduce_by_key_into) GREEDY(reduce_into) GREEDY(reduce_on_blocks) GREEDY(reduce_on_host) GREEDY(reduce_runs)
@@ -66,7 +66,7 @@ GREEDY(scan_parts) GREEDY(segmented_inclusive_scan) GREEDY(segmented_reduce) GRE
 GREEDY(segmented_scan_elements) GREEDY(segmented_sort) GREEDY(segmented_sort_by_key) GREEDY(segmented_sort_on_blocks)
 GREEDY(segmented_sort_on_host) GREEDY(segmented_top_k) GREEDY(select_and_store) GREEDY(select_and_wait)
 GREEDY(select_into) GREEDY(select_on_blocks) GREEDY(select_on_host) GREEDY(select_to) GREEDY(shape_text)
-GREEDY(shared_limit) GREEDY(short_segmented_tuning) GREEDY(short_tuning) GREEDY(size) GREEDY(smaller) GREEDY(sort)
+GREEDY(short_segmented_tuning) GREEDY(short_tuning) GREEDY(size) GREEDY(smaller) GREEDY(sort)
 GREEDY(sort_bitonic) GREEDY(sort_by_key) GREEDY(sort_by_network) GREEDY(sort_elements) GREEDY(sort_short)
 GREEDY(sort_short_segments) GREEDY(sort_stored_segments) GREEDY(sort_windows) GREEDY(spmm) GREEDY(spmv)
 GREEDY(stable_sort) GREEDY(staged_from) GREEDY(stencil) GREEDY(stencil_on_device) GREEDY(stencil_on_host)
@@ -83,14 +83,14 @@ GREEDY(with_index) GREEDY(with_stored) GREEDY(with_widest_word) GREEDY(write_pro
 GREEDY(zipped_with_start)
 // clang-format on
 #undef GREEDY
-                                                                                                                                                                                        template <
-                                                                                                                                                                                            class
-                                                                                                                                                                                            A,
-                                                                                                                                                                                            class
-                                                                                                                                                                                            B>
-                                                                                                                                                                                        void operator,(A&&,
-                                                                                                                                                                                                       B&&) =
-                                                                                                                                                                                                          delete;
+                                                                                                                                                                template <
+                                                                                                                                                                    class
+                                                                                                                                                                    A,
+                                                                                                                                                                    class
+                                                                                                                                                                    B>
+                                                                                                                                                                void operator,(A&&,
+                                                                                                                                                                               B&&) =
+                                                                                                                                                                                  delete;
 template <class A>
 void operator&(A&&) = delete;
 

@@ -148,7 +148,7 @@ bool layer_by_wgmma_tile(const device_policy& where, const layer<T, TC, Epilogue
   x.c_by_tma = x.c.cols * sizeof(TC) % 16 == 0 &&  // TMA writes whole words
                simt::describe_tiles(x.to, x.c.data, x.c.cols, x.c.rows, x.c.row_stride, batch, x.c.batch_stride, 64);
   x.windows = windows_of<layer_windows<Exchanged>>(l);
-  launch(where, min(x.tiles, std::int64_t(processor_count(where))), kernel{}, x);
+  launch(where, min(x.tiles, std::int64_t(machine_of(where).multiprocessors)), kernel{}, x);
   return true;
 }
 

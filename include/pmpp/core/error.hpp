@@ -14,6 +14,7 @@
 #include <source_location>
 #include <stdexcept>
 #include <string>
+#include <string_view>
 
 #include <pmpp/core/config.hpp>
 #if PMPP_CUDA
@@ -76,9 +77,18 @@ inline void require_room(const char* function, const char* argument, std::int64_
                             std::to_string(room) + " elements, needs " + std::to_string(needed));
 }
 
-#if PMPP_CUDA
 namespace detail {
 
+/// The name of a type, as the compiler spells it.
+template <class T>
+constexpr std::string_view type_name() {
+  const std::string_view text = __PRETTY_FUNCTION__;
+  const std::size_t from = text.find("T = ") + 4;
+  const std::size_t to = text.find(';', from);
+  return text.substr(from, (to == std::string_view::npos ? text.rfind(']') : to) - from);
+}
+
+#if PMPP_CUDA
 [[noreturn]] inline void throw_cuda_error(cudaError_t status, const std::string& call, const std::source_location& at) {
   cudaGetLastError();  // a non-sticky error must not surface again in the next call
   std::string text = call + ": " + cudaGetErrorName(status) + " (" + cudaGetErrorString(status) + ") at " +
@@ -89,9 +99,11 @@ namespace detail {
         "CMAKE_CUDA_ARCHITECTURES";
   throw cuda_error(status, text);
 }
+#endif
 
 }  // namespace detail
 
+#if PMPP_CUDA
 /// Throws cuda_error, naming `call` and the place of the caller, unless `status` is cudaSuccess.
 inline void check(cudaError_t status, const char* call, std::source_location at = std::source_location::current()) {
   if (status != cudaSuccess) detail::throw_cuda_error(status, call, at);

@@ -26,23 +26,23 @@ struct machine {
   int shared_per_multiprocessor = 228 * 1024;  ///< of all resident blocks, with a kilobyte of CUDA's for each
   int threads_per_multiprocessor = 2048;
   int blocks_per_multiprocessor = 32;
-  int registers_per_multiprocessor = 65536;
   bool cooperative = true;             ///< launch_together works
   double clock = 1.755e9;              ///< of a multiprocessor under load
-  std::int64_t l2_bytes = 50 << 20;    ///< of the cache that all multiprocessors share
   double memory_bandwidth = 3.352e12;  ///< by the data sheet's arithmetic: 2 * clock * width of the bus
 
   /// What every supported GPU has: kernels of at most so much shared memory run on all of them.
   static constexpr std::size_t least_shared_per_block = 48 * 1024;
+  /// What CUDA takes of a multiprocessor's shared memory for each block.
+  static constexpr std::size_t reserved_per_block = 1024;
 
   constexpr bool fits(std::size_t shared_bytes) const { return shared_bytes <= std::size_t(shared_per_block); }
 
   /// Blocks of a kernel that a multiprocessor runs at a time, at least 1. `min_blocks` is what its launch bounds ask the
   /// compiler to find registers for.
   constexpr int resident_blocks(int threads, std::size_t shared_bytes, int min_blocks) const {
-    constexpr std::size_t reserved = 1024;  // by CUDA, for each block
     const int by_threads = threads_per_multiprocessor / threads,
-              by_shared = static_cast<int>(std::size_t(shared_per_multiprocessor) / (shared_bytes + reserved));
+              by_shared =
+                  static_cast<int>(std::size_t(shared_per_multiprocessor) / (shared_bytes + reserved_per_block));
     return max(1, min(min(min_blocks, blocks_per_multiprocessor), min(by_threads, by_shared)));
   }
 
@@ -80,15 +80,15 @@ struct named_machine {
 /// By CUDA's programming guide and the makers' data sheets. "small" is the least that kernels have to run on.
 // clang-format off
 inline constexpr named_machine known_machines[] = {
-    //            arch  SMs  block         SM            threads blocks registers coop   clock    L2                 bandwidth
-    {"a100",    {  80, 108, 163 * 1024, 164 * 1024, 2048, 32, 65536, true, 1.41e9,  std::int64_t( 40) << 20, 1.555e12}},
-    {"rtx4090", {  89, 128,  99 * 1024, 100 * 1024, 1536, 24, 65536, true, 2.52e9,  std::int64_t( 72) << 20, 1.008e12}},
-    {"l4",      {  89,  58,  99 * 1024, 100 * 1024, 1536, 24, 65536, true, 2.04e9,  std::int64_t( 48) << 20, 0.300e12}},
-    {"h100",    {  90, 132, 227 * 1024, 228 * 1024, 2048, 32, 65536, true, 1.755e9, std::int64_t( 50) << 20, 3.352e12}},
-    {"h200",    {  90, 132, 227 * 1024, 228 * 1024, 2048, 32, 65536, true, 1.755e9, std::int64_t( 60) << 20, 4.917e12}},
-    {"b200",    { 100, 148, 227 * 1024, 228 * 1024, 2048, 32, 65536, true, 1.965e9, std::int64_t(126) << 20, 8.000e12}},
-    {"rtx5090", { 120, 170,  99 * 1024, 100 * 1024, 1536, 24, 65536, true, 2.41e9,  std::int64_t( 96) << 20, 1.792e12}},
-    {"small",   {  80,   1,  48 * 1024,  49 * 1024, 1024, 16, 65536, true, 1.0e9,   std::int64_t(  1) << 20, 0.050e12}},
+    //            arch  SMs  block         SM            threads blocks coop   clock    bandwidth
+    {"a100",    {  80, 108, 163 * 1024, 164 * 1024, 2048, 32, true, 1.41e9,  1.555e12}},
+    {"rtx4090", {  89, 128,  99 * 1024, 100 * 1024, 1536, 24, true, 2.52e9,  1.008e12}},
+    {"l4",      {  89,  58,  99 * 1024, 100 * 1024, 1536, 24, true, 2.04e9,  0.300e12}},
+    {"h100",    {  90, 132, 227 * 1024, 228 * 1024, 2048, 32, true, 1.755e9, 3.352e12}},
+    {"h200",    {  90, 132, 227 * 1024, 228 * 1024, 2048, 32, true, 1.755e9, 4.917e12}},
+    {"b200",    { 100, 148, 227 * 1024, 228 * 1024, 2048, 32, true, 1.965e9, 8.000e12}},
+    {"rtx5090", { 120, 170,  99 * 1024, 100 * 1024, 1536, 24, true, 2.41e9,  1.792e12}},
+    {"small",   {  80,   1,  48 * 1024,  49 * 1024, 1024, 16, true, 1.0e9,   0.050e12}},
 };
 // clang-format on
 

@@ -204,7 +204,7 @@ bool gemm_by_bulk(const P& where, const gemm_problem<float, float, TC, S, Epilog
   const std::int64_t tiles_m = ceil_div(x.c.rows, std::int64_t(Tile.m)),
                      tiles_n = ceil_div(x.c.cols, std::int64_t(Tile.n)), tiles = tiles_m * tiles_n * x.batch,
                      k_tiles = ceil_div(x.k, std::int64_t(Tile.k)),
-                     blocks = std::int64_t(processor_count(where)) * Tile.blocks;  // that run at a time
+                     blocks = std::int64_t(machine_of(where).multiprocessors) * Tile.blocks;  // that run at a time
   // What is left after the last full round takes a round too, unless it is shared: worth it if that saves more clocks of
   // each block than the second launch takes, and reading and writing the parts.
   constexpr double clocks_of_k = 1.17 * Tile.m * Tile.n * Tile.blocks / 128, second_launch = 30000;  // of sm_90

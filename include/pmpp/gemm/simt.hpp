@@ -560,8 +560,10 @@ void combine_splits(const P& where, const gemm_problem<TA, TB, TC, S, Epilogue>&
                     std::int64_t row_length, std::int64_t splits) {
   using kernel = gemm_combine_kernel<TC, A, S, Epilogue>;
   const std::int64_t elements = x.batch * x.c.rows * row_length;
-  pmpp::launch(where, min(ceil_div(elements, std::int64_t(kernel::threads)), std::int64_t(processor_count(where)) * 16),
-               kernel{}, typename kernel::arguments{x.c, partials, row_length, splits, x.batch, x.result});
+  pmpp::launch(
+      where,
+      min(ceil_div(elements, std::int64_t(kernel::threads)), std::int64_t(machine_of(where).multiprocessors) * 16),
+      kernel{}, typename kernel::arguments{x.c, partials, row_length, splits, x.batch, x.result});
 }
 
 /// How a product is cut up, and how many clocks that takes, about.

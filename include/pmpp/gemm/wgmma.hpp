@@ -673,7 +673,7 @@ bool gemm_by_wgmma_tile(const device_policy& where, const gemm_problem<T, T, TC,
                  line * sizeof(TC) % 16 == 0 &&  // it writes whole words
                  simt::describe_tiles(y.to, x.c.data, line, lines, down ? x.c.col_stride : x.c.row_stride,
                                       x.batch * plan.splits, x.c.batch_stride, down ? width : 64);
-  launch(where, min(y.tiles, std::int64_t(processor_count(where))), kernel{}, y);
+  launch(where, min(y.tiles, std::int64_t(machine_of(where).multiprocessors)), kernel{}, y);
   return true;
 }
 

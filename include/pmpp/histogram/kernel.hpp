@@ -363,13 +363,14 @@ template <histogram_tuning Tuning, class Layers, class P, class In, class Binnin
 void histogram_by_tables(const P& where, const input<In>& in, Binning binning, const bin_counters<Count>& output,
                          bool accumulate) {
   detail::check_reachable(where, "histogram", zip_iterator{in.first, output.counts});
+  const machine& on = machine_of(where);
   constexpr std::size_t ticket_bytes = 16, rejected_bytes = sizeof(std::uint64_t) * Layers::active;
   const std::size_t state_bytes = ticket_bytes + rejected_bytes + sizeof(Count) * output.slots;
   const bool through_state = !accumulate && state_bytes <= usual_state;
   if (!accumulate && !through_state) {
     using clear = clear_counters_kernel<Count, Layers::active>;
     const std::int64_t blocks = ceil_div<std::int64_t>(output.slots, clear::threads);
-    launch(where, min<std::int64_t>(blocks, 8 * processor_count(where)), clear{}, output);
+    launch(where, min<std::int64_t>(blocks, 8 * on.multiprocessors), clear{}, output);
   }
   const scratch memory(where, 0, through_state ? state_bytes : 0);
   auto* state = reinterpret_cast<std::byte*>(memory.state());
@@ -379,8 +380,7 @@ void histogram_by_tables(const P& where, const input<In>& in, Binning binning, c
     if (output.rejected != nullptr) sum.rejected = reinterpret_cast<std::uint64_t*>(state + ticket_bytes);
   }
 
-  const std::size_t room =
-      min(shared_limit(where), std::size_t(Tuning.shared_bytes)) - 64;  // less what the kernel itself has
+  const auto room = std::size_t(min(on.shared_per_block, Tuning.shared_bytes) - 64);  // less what the kernel has
   constexpr std::size_t cached_bytes = 2 * sizeof(std::uint32_t) * std::size_t(Tuning.cached_bins);
   if constexpr (requires { binning.plant(room); }) binning.plant(min(room / 2, room - min(room, cached_bytes)));
   constexpr std::uint32_t row = simt::warp_size;
@@ -392,7 +392,7 @@ void histogram_by_tables(const P& where, const input<In>& in, Binning binning, c
       using K = decltype(kernel);
       // A block gets at least eight rows, and counts less than 2^32 samples.
       const std::int64_t vectors = ceil_div<std::int64_t>(in.count.bound, items), one = 1;
-      const std::int64_t most = max<std::int64_t>(processor_count(where) / ranges, one);
+      const std::int64_t most = max<std::int64_t>(on.multiprocessors / ranges, one);
       const std::int64_t parts = max(max(min(most, ceil_div<std::int64_t>(vectors, 8 * K::lanes)), one),
                                      ceil_div(in.count.bound, std::int64_t(1) << 31));
       const grid shape{parts * ranges, K::threads, K::table_bytes(counters) + binning.shared_bytes()};

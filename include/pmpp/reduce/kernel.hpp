@@ -281,8 +281,8 @@ void reduce_on_blocks(const P& where, const input<In>& in, const initial_value<A
     using slots = block::tile_state<A>;
     constexpr std::size_t counter_bytes = 16;  // the started blocks, in front of the slots
     constexpr auto most = static_cast<std::int64_t>((usual_state - counter_bytes) / slots::state_bytes(1));
-    const typename kernel::plan p(in.count.bound, lead,
-                                  min(most, std::int64_t(Tuning.blocks_per_processor) * processor_count(where)));
+    const typename kernel::plan p(
+        in.count.bound, lead, min(most, std::int64_t(Tuning.blocks_per_processor) * machine_of(where).multiprocessors));
     const std::int64_t partials = p.blocks == 1 ? 0 : p.blocks;
     scratch memory(where, slots::payload_bytes(partials),
                    partials == 0 ? 0 : counter_bytes + slots::state_bytes(partials));

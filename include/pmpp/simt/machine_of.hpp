@@ -53,9 +53,7 @@ inline machine ask_machine(int id) {
   m.shared_per_multiprocessor = ask(cudaDevAttrMaxSharedMemoryPerMultiprocessor);
   m.threads_per_multiprocessor = ask(cudaDevAttrMaxThreadsPerMultiProcessor);
   m.blocks_per_multiprocessor = ask(cudaDevAttrMaxBlocksPerMultiprocessor);
-  m.registers_per_multiprocessor = ask(cudaDevAttrMaxRegistersPerMultiprocessor);
   m.cooperative = ask(cudaDevAttrCooperativeLaunch) != 0;
-  m.l2_bytes = ask(cudaDevAttrL2CacheSize);
   // A virtual GPU may keep its clocks to itself: then an H100's stay.
   if (const int kilohertz = ask(cudaDevAttrClockRate); kilohertz > 0) m.clock = under_load * 1e3 * kilohertz;
   const double memory_clock = 1e3 * ask(cudaDevAttrMemoryClockRate), bits = ask(cudaDevAttrGlobalMemoryBusWidth);
@@ -112,18 +110,6 @@ constexpr bool has_only_large_gpus() {
 template <kernel_execution P>
 inline constexpr std::size_t least_shared_per_block =
     !gpu_execution<P> ? machine::least_shared_per_block : (has_only_large_gpus() ? 227 : 99) * std::size_t(1024);
-
-/// The number of multiprocessors that the policy's machine has, to size a grid by.
-template <kernel_execution P>
-int processor_count(const P& where) {
-  return machine_of(where).multiprocessors;
-}
-
-/// The bytes of shared memory that a block may have on the policy's machine.
-template <kernel_execution P>
-std::size_t shared_limit(const P& where) {
-  return static_cast<std::size_t>(machine_of(where).shared_per_block);
-}
 
 template <class P, class... Kernels>
 inline constexpr bool fit_everywhere = ((simt::detail::shared_bytes_of<Kernels> <= least_shared_per_block<P>)&&...);

@@ -10,6 +10,7 @@
 
 #include <pmpp/block/radix_rank.hpp>
 #include <pmpp/core/config.hpp>
+#include <pmpp/core/error.hpp>
 #include <pmpp/core/math.hpp>
 #include <pmpp/core/operators.hpp>
 #include <pmpp/launch.hpp>

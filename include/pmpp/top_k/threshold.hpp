@@ -132,7 +132,7 @@ void find_threshold(const P& where, const In& in, const item_count& count, std::
                     key_threshold* threshold) {
   using kernel = count_digits_kernel<Code, In>;
   const std::int64_t blocks = min(ceil_div(count.bound, std::int64_t(kernel::tile)),
-                                  std::int64_t(2 * kernel::min_blocks) * processor_count(where));
+                                  std::int64_t(2 * kernel::min_blocks) * machine_of(where).multiprocessors);
   for (int pass = 0; pass < Code::width / 8; ++pass)
     launch(where, blocks, kernel{}, typename kernel::arguments{in, count, k, pass, state, threshold});
 }
