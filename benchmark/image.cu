@@ -243,12 +243,12 @@ void add_cases() {
   add_scale<byte>("scale u8", {16384, 16384}, {8192, 8192});
   add_scale<byte>("scale u8", {8192, 8192}, {16384, 16384});
 #if PMPP_BENCH_SWEEP
-  add_gray<byte, pmpp::image_tuning{1, 4}>("sweep gray 1", {16384, 16384});
-  add_gray<byte, pmpp::image_tuning{2, 4}>("sweep gray 2", {16384, 16384});
-  add_gray<byte, pmpp::image_tuning{4, 4}>("sweep gray 4", {16384, 16384});
-  add_box<byte, pmpp::image_tuning{1, 2}>("sweep box 2 rows", {16384, 16384}, 1);
-  add_box<byte, pmpp::image_tuning{1, 4}>("sweep box 4 rows", {16384, 16384}, 1);
-  add_box<byte, pmpp::image_tuning{1, 8}>("sweep box 8 rows", {16384, 16384}, 1);
+  add_gray<byte, pmpp::image_tuning{.gray_pieces = 1, .blur_rows = 4}>("sweep gray 1", {16384, 16384});
+  add_gray<byte, pmpp::image_tuning{.gray_pieces = 2, .blur_rows = 4}>("sweep gray 2", {16384, 16384});
+  add_gray<byte, pmpp::image_tuning{.gray_pieces = 4, .blur_rows = 4}>("sweep gray 4", {16384, 16384});
+  add_box<byte, pmpp::image_tuning{.gray_pieces = 1, .blur_rows = 2}>("sweep box 2 rows", {16384, 16384}, 1);
+  add_box<byte, pmpp::image_tuning{.gray_pieces = 1, .blur_rows = 4}>("sweep box 4 rows", {16384, 16384}, 1);
+  add_box<byte, pmpp::image_tuning{.gray_pieces = 1, .blur_rows = 8}>("sweep box 8 rows", {16384, 16384}, 1);
 #endif
 }
 

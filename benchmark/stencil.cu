@@ -158,10 +158,10 @@ void add_cases() {
   add_stencil<float, 2, 1>("f32 9 points 2-D", square, twenty_seven);
   add_stencil<float, 1, 2>("f32 5 points 1-D", line, thirteen);
 #if PMPP_BENCH_SWEEP
-  add_tuning<pmpp::stencil_tuning{128, 6, 1}>();
-  add_tuning<pmpp::stencil_tuning{128, 6, 3}>();
-  add_tuning<pmpp::stencil_tuning{64, 12, 2}>();
-  add_tuning<pmpp::stencil_tuning{256, 3, 2}>();
+  add_tuning<pmpp::stencil_tuning{.threads = 128, .blocks = 6, .ahead = 1}>();
+  add_tuning<pmpp::stencil_tuning{.threads = 128, .blocks = 6, .ahead = 3}>();
+  add_tuning<pmpp::stencil_tuning{.threads = 64, .blocks = 12, .ahead = 2}>();
+  add_tuning<pmpp::stencil_tuning{.threads = 256, .blocks = 3, .ahead = 2}>();
 #endif
 }
 

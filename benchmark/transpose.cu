@@ -140,17 +140,17 @@ void add_in_place(const std::string& name, std::int64_t n) {
 #if PMPP_BENCH_SWEEP
 template <class T>
 void add_sweep(const std::string& name, std::int64_t rows, std::int64_t cols) {
-  add_transpose<T, pmpp::transpose_tuning{128, 8}>(name + " 128 x 8", rows, cols);
-  add_transpose<T, pmpp::transpose_tuning{256, 4}>(name + " 256 x 4", rows, cols);
-  add_transpose<T, pmpp::transpose_tuning{256, 8}>(name + " 256 x 8", rows, cols);
-  add_transpose<T, pmpp::transpose_tuning{512, 4}>(name + " 512 x 4", rows, cols);
-  add_transpose<T, pmpp::transpose_tuning{512, 8}>(name + " 512 x 8", rows, cols);
+  add_transpose<T, pmpp::transpose_tuning{.threads = 128, .vectors = 8}>(name + " 128 x 8", rows, cols);
+  add_transpose<T, pmpp::transpose_tuning{.threads = 256, .vectors = 4}>(name + " 256 x 4", rows, cols);
+  add_transpose<T, pmpp::transpose_tuning{.threads = 256, .vectors = 8}>(name + " 256 x 8", rows, cols);
+  add_transpose<T, pmpp::transpose_tuning{.threads = 512, .vectors = 4}>(name + " 512 x 4", rows, cols);
+  add_transpose<T, pmpp::transpose_tuning{.threads = 512, .vectors = 8}>(name + " 512 x 8", rows, cols);
 }
 template <class T>
 void add_items(const std::string& name, std::int64_t rows, std::int64_t cols) {
-  add_transpose<T, pmpp::transpose_tuning{256, 8, 4}>(name + " 4", rows, cols);
-  add_transpose<T, pmpp::transpose_tuning{256, 8, 8}>(name + " 8", rows, cols);
-  add_transpose<T, pmpp::transpose_tuning{256, 8, 16}>(name + " 16", rows, cols);
+  add_transpose<T, pmpp::transpose_tuning{.threads = 256, .vectors = 8, .items = 4}>(name + " 4", rows, cols);
+  add_transpose<T, pmpp::transpose_tuning{.threads = 256, .vectors = 8, .items = 8}>(name + " 8", rows, cols);
+  add_transpose<T, pmpp::transpose_tuning{.threads = 256, .vectors = 8, .items = 16}>(name + " 16", rows, cols);
 }
 #endif
 

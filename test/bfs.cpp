@@ -30,10 +30,30 @@ using pmpp::undirected;
 
 namespace {
 
-// threads, min_blocks, hub, one_block, low_latency_edges, lane_edges, alpha, beta.
-constexpr bfs_tuning tiny{64, 2, 3, 5, 20, 2, 15, 18};  // several blocks, hubs and helping warps in small graphs
-constexpr bfs_tuning eager{96, 1, 40, 1, 1 << 20, 1, 1 << 20, 1 << 20};  // bottom-up from the first level on
-constexpr bfs_tuning fickle{64, 3, 7, 40, 10, 3, 1 << 20, 1};  // back to top-down whenever the frontier shrinks
+constexpr bfs_tuning tiny{.threads = 64,
+                          .min_blocks = 2,
+                          .hub = 3,
+                          .one_block = 5,
+                          .low_latency_edges = 20,
+                          .lane_edges = 2,
+                          .alpha = 15,
+                          .beta = 18};  // several blocks, hubs and helping warps in small graphs
+constexpr bfs_tuning eager{.threads = 96,
+                           .min_blocks = 1,
+                           .hub = 40,
+                           .one_block = 1,
+                           .low_latency_edges = 1 << 20,
+                           .lane_edges = 1,
+                           .alpha = 1 << 20,
+                           .beta = 1 << 20};  // bottom-up from the first level on
+constexpr bfs_tuning fickle{.threads = 64,
+                            .min_blocks = 3,
+                            .hub = 7,
+                            .one_block = 40,
+                            .low_latency_edges = 10,
+                            .lane_edges = 3,
+                            .alpha = 1 << 20,
+                            .beta = 1};  // back to top-down whenever the frontier shrinks
 
 /// The textbook's queue, on a list of edges.
 std::vector<std::int64_t> distances(std::int64_t n, const test::edges& list, std::int64_t source) {

@@ -56,7 +56,7 @@ TEST_CASE("select, in place and with the element before") {
   const auto few = scattered(4000, 1);
   for (std::size_t i = 0; i < few.size(); ++i)
     if (i == 0 || few[i] != few[i - 1]) distinct.push_back(few[i]);
-  constexpr pmpp::select_tuning tiny{32, 1, 1};
+  constexpr pmpp::select_tuning tiny{.threads = 32, .rows = 1, .blocks = 1};
   under_some_orders([&] {
     device_buffer<unsigned> a(v), b(few);
     const auto end = pmpp::copy_if<tiny>(device, a, a.begin(), is_odd{});
@@ -89,7 +89,7 @@ void check_scan(const T& one, Op op) {
   std::partial_sum(v.begin(), v.end(), sums.begin(), op);
   under_some_orders([&] {
     device_buffer<T> a(v);
-    pmpp::inclusive_scan<pmpp::scan_tuning{32, 1, 1}>(device, a, a, op);
+    pmpp::inclusive_scan<pmpp::scan_tuning{.threads = 32, .vectors = 1, .blocks = 1}>(device, a, a, op);
     CHECK(to_host(a) == sums);
   });
 }
@@ -105,16 +105,25 @@ TEST_CASE("reduce") {
   const auto sum = std::accumulate(v.begin(), v.end(), 0ull);
   under_some_orders([&] {
     device_buffer<unsigned> a(v);
-    CHECK(pmpp::reduce<pmpp::reduce_tuning{64, 2, 4}>(device, a, 0ull) == sum);
+    CHECK(pmpp::reduce<pmpp::reduce_tuning{.threads = 64, .rows_in_flight = 2, .blocks_per_processor = 4}>(
+              device, a, 0ull) == sum);
     device_buffer<several<long>> b(3000, several<long>{{1, 2, 3, 4}});
-    CHECK(pmpp::reduce<pmpp::reduce_tuning{64, 2, 4}>(device, b, several<long>{}, add_all{}).x[3] == 12000);
+    CHECK(pmpp::reduce<pmpp::reduce_tuning{.threads = 64, .rows_in_flight = 2, .blocks_per_processor = 4}>(
+              device, b, several<long>{}, add_all{})
+              .x[3] == 12000);
   });
 }
 
 TEST_CASE("segments and runs") {
   const std::vector<int> offsets{0, 3, 3, 2500, 2501, 2600, 5000};
   const device_buffer<int> at(offsets);
-  constexpr pmpp::segmented_tuning tiny{32, 16, 3, 32, 0, 0, 0};
+  constexpr pmpp::segmented_tuning tiny{.threads = 32,
+                                        .bytes = 16,
+                                        .stages = 3,
+                                        .min_blocks = 32,
+                                        .short_input = 0,
+                                        .short_segments = 0,
+                                        .long_average = 0};
   under_some_orders([&] {
     device_buffer<int> v(5000, 1), sums(6, 0), keys(5000, 0), counts(5000, 0);
     std::vector<int> lengths;
@@ -202,9 +211,11 @@ TEST_CASE("histogram") {
   under_some_orders([&] {
     const device_buffer<unsigned> in(v);
     device_buffer<unsigned> out(400, 0u);
-    pmpp::histogram_even<pmpp::histogram_tuning{64, 2}>(device, in, out, 0u, 400u);
+    pmpp::histogram_even<pmpp::histogram_tuning{.threads = 64, .rows = 2}>(device, in, out, 0u, 400u);
     CHECK(to_host(out) == counts);
-    pmpp::histogram_even<pmpp::histogram_tuning{96, 1, 64 + 512, 0, 64}>(device, in, out, 0u, 400u);
+    pmpp::histogram_even<pmpp::histogram_tuning{
+        .threads = 96, .rows = 1, .shared_bytes = 64 + 512, .most_ranges = 0, .cached_bins = 64}>(device, in, out, 0u,
+                                                                                                  400u);
     CHECK(to_host(out) == counts);
   });
 }
@@ -226,12 +237,15 @@ TEST_CASE("sparse products") {
     device_buffer<float> y(rows, 0.0f), c(3 * rows, 0.0f);
     pmpp::spmv(device, 1.0f, A, x.begin(), 0.0f, y);
     CHECK(to_host(y) == wanted);
-    pmpp::spmv<pmpp::spmv_tuning{64, 1, 3, 3, 2}>(device, 1.0f, A, x.begin(), 0.0f, y);
+    pmpp::spmv<pmpp::spmv_tuning{.threads = 64, .items = 1, .min_blocks = 3, .stretches = 3, .serial = 2}>(
+        device, 1.0f, A, x.begin(), 0.0f, y);
     CHECK(to_host(y) == wanted);
-    pmpp::spmv<pmpp::spmv_tuning{64, 1, 1, 3, 2}>(device, 1.0f, A, x.begin(), 0.0f, y);
+    pmpp::spmv<pmpp::spmv_tuning{.threads = 64, .items = 1, .min_blocks = 1, .stretches = 3, .serial = 2}>(
+        device, 1.0f, A, x.begin(), 0.0f, y);
     CHECK(to_host(y) == wanted);
-    pmpp::spmm<pmpp::spmm_tuning{64, 1, 3, 5, 16, 2, 3}>(device, 1.0f, A, pmpp::matrix_view(x.data(), 1, 3), 0.0f,
-                                                         pmpp::matrix_view(c.data(), rows, 3));
+    pmpp::spmm<pmpp::spmm_tuning{
+        .threads = 64, .items = 1, .min_blocks = 3, .pieces = 5, .vector = 16, .batch = 2, .serial = 3}>(
+        device, 1.0f, A, pmpp::matrix_view(x.data(), 1, 3), 0.0f, pmpp::matrix_view(c.data(), rows, 3));
     CHECK(to_host(c) == wanted_twice);
   });
 }
@@ -259,9 +273,18 @@ TEST_CASE("breadth-first search") {
   const pmpp::csr_view<void, const int> graph{n, n, at.data(), to.data()};
   under_some_orders([&] {
     device_buffer<int> distance(n, 0);
-    pmpp::bfs<pmpp::bfs_tuning{64, 2, 3, 5, 20, 2, 15, 18}>(device, pmpp::undirected(graph), 0, distance);
+    pmpp::bfs<pmpp::bfs_tuning{
+        .threads = 64, .min_blocks = 2, .hub = 3, .one_block = 5, .eager = 20, .alone = 2, .alpha = 15, .beta = 18}>(
+        device, pmpp::undirected(graph), 0, distance);
     CHECK(to_host(distance) == wanted);
-    pmpp::bfs<pmpp::bfs_tuning{64, 3, 7, 40, 10, 3, 1 << 20, 1}>(device, pmpp::undirected(graph), 0, distance);
+    pmpp::bfs<pmpp::bfs_tuning{.threads = 64,
+                               .min_blocks = 3,
+                               .hub = 7,
+                               .one_block = 40,
+                               .eager = 10,
+                               .alone = 3,
+                               .alpha = 1 << 20,
+                               .beta = 1}>(device, pmpp::undirected(graph), 0, distance);
     CHECK(to_host(distance) == wanted);
   });
 }

@@ -27,9 +27,16 @@ namespace {
 
 // Ways of counting, with few enough counters that a few hundred bins need all of them.
 constexpr histogram_tuning usual{};
-constexpr histogram_tuning small{64, 2};
-constexpr histogram_tuning ranges{64, 2, 64 + 4 * 96, 1000};  // 64 counters a block, any number of ranges
-constexpr histogram_tuning cached{96, 1, 64 + 512, 0, 64};    // always through the cache of 64 places
+constexpr histogram_tuning small{.threads = 64, .rows = 2};
+constexpr histogram_tuning ranges{.threads = 64,
+                                  .rows = 2,
+                                  .shared_bytes = 64 + 4 * 96,
+                                  .most_ranges = 1000};  // 64 counters a block, any number of ranges
+constexpr histogram_tuning cached{.threads = 96,
+                                  .rows = 1,
+                                  .shared_bytes = 64 + 512,
+                                  .most_ranges = 0,
+                                  .cached_bins = 64};  // always through the cache of 64 places
 
 __extension__ using int128 = __int128;
 

@@ -34,7 +34,7 @@ using test::triple;
 // Elements of a tile of the default kernel for ints where a merge is short.
 constexpr std::int64_t tile = 256 * 33;
 // Small enough that many blocks, each with several tiles, take part at a few thousand elements.
-constexpr pmpp::merge_tuning tiny{64, 16, 64, 1, 8};
+constexpr pmpp::merge_tuning tiny{.threads = 64, .bytes = 16, .resident = 64, .waves = 1, .lanes = 8};
 
 /// Sorted by `key` alone; `tag` tells equals apart.
 template <class T>
@@ -495,7 +495,8 @@ TEST_ALL_PLACES("NaN under less, and other contradictions: nothing outside is to
   auto out = where::put(std::vector<std::uint32_t>(5101, 4242u));
   std::iota(a.begin(), a.end(), 10000u);
   std::iota(b.begin(), b.end(), 20000u);
-  pmpp::merge<pmpp::merge_tuning{256, 64}>(policy, where::put(a), where::put(b), out, contradicting{});
+  pmpp::merge<pmpp::merge_tuning{.threads = 256, .bytes = 64}>(policy, where::put(a), where::put(b), out,
+                                                               contradicting{});
   CHECK(where::get(out).back() == 4242u);
   pmpp::merge<tiny>(policy, where::put(a), where::put(b), out, contradicting{});
   CHECK(where::get(out).back() == 4242u);
@@ -515,7 +516,7 @@ TEST_CASE("blocks and threads in any order") {
   const auto keys = sorted_numbers<std::uint32_t>(3000);
   test::for_each_order(6, [&](std::uint64_t) {
     check_merge<tiny, test::device_place>(a, b, by_key{});
-    check_merge<pmpp::merge_tuning{64, 64}, test::device_place>(a, b, by_key{});
+    check_merge<pmpp::merge_tuning{.threads = 64, .bytes = 64}, test::device_place>(a, b, by_key{});
     check_by_key<tiny, test::device_place>(keys, keys, std::uint32_t(0));
   });
 }

@@ -24,7 +24,7 @@ namespace {
 // A tile of the default kernel: 256 threads, 8 rows of 4 ints.
 constexpr std::int64_t tile = 256 * 8 * 4;
 // Small enough that many blocks take part at a few thousand elements.
-constexpr pmpp::reduce_tuning tiny{64, 2, 4};
+constexpr pmpp::reduce_tuning tiny{.threads = 64, .rows_in_flight = 2, .blocks_per_processor = 4};
 
 struct square {
   template <class T>

@@ -24,8 +24,8 @@ namespace {
 // A tile of the default kernel: 256 threads, 8 rows of 4 ints.
 constexpr std::int64_t tile = 256 * 8 * 4;
 // Small enough that hundreds of tiles look back at a few thousand elements.
-constexpr pmpp::scan_tuning tiny{32, 1, 4};
-constexpr pmpp::scan_tuning small{64, 2, 2};
+constexpr pmpp::scan_tuning tiny{.threads = 32, .vectors = 1, .blocks = 4};
+constexpr pmpp::scan_tuning small{.threads = 64, .vectors = 2, .blocks = 2};
 
 /// The specification: a plain loop, apart from the library's.
 template <class Out, class A, class T, class Op>
@@ -314,7 +314,7 @@ TEST_CASE("any order of blocks, any seed, one worker or several") {
       options.seed = seed;
       const pmpp::simt::scoped_emulator_options scope(options);
       pmpp::device_buffer<test::interval> out(v.size());
-      pmpp::inclusive_scan<pmpp::scan_tuning{32, 1, 64}>(device, in, out, test::join{});
+      pmpp::inclusive_scan<pmpp::scan_tuning{.threads = 32, .vectors = 1, .blocks = 64}>(device, in, out, test::join{});
       CAPTURE(seed);
       CHECK(pmpp::to_host(out) == wanted);
     }

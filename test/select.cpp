@@ -28,7 +28,7 @@ namespace {
 // Elements of a tile of the default kernel for ints.
 constexpr std::int64_t tile = 256 * 8 * 4;
 // Small enough that many blocks and tiles take part at a few thousand elements.
-constexpr pmpp::select_tuning tiny{64, 2, 3};
+constexpr pmpp::select_tuning tiny{.threads = 64, .rows = 2, .blocks = 3};
 
 PMPP_HOST_DEVICE std::uint32_t scrambled(std::uint64_t x) {
   x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9u;
@@ -193,8 +193,8 @@ TEST_ALL_PLACES("clustered and alternating") {
   check_family<tiny, where>(v, is_odd{});
   check_family<pmpp::select_tuning{}, where>(v, is_odd{});
   check_family<tiny, where>(std::vector<std::int64_t>(v.begin(), v.end()), third_bit{});
-  check_family<pmpp::select_tuning{32, 1, 1}, where>(v, some{300});
-  check_family<pmpp::select_tuning{96, 3, 2}, where>(v, some{300});
+  check_family<pmpp::select_tuning{.threads = 32, .rows = 1, .blocks = 1}, where>(v, some{300});
+  check_family<pmpp::select_tuning{.threads = 96, .rows = 3, .blocks = 2}, where>(v, some{300});
 }
 
 TEST_ALL_PLACES("elements of every size") {
@@ -516,7 +516,7 @@ TEST_CASE("blocks and threads in any order") {
   const auto v = counted(9001);
   test::for_each_order(6, [&](std::uint64_t) {
     check_family<tiny, test::device_place>(v, some{500});
-    check_family<pmpp::select_tuning{32, 1, 4}, test::device_place>(v, some{990});
+    check_family<pmpp::select_tuning{.threads = 32, .rows = 1, .blocks = 4}, test::device_place>(v, some{990});
     auto runs = v;
     for (auto& x : runs) x /= 7;
     check_unique<tiny, test::device_place>(runs);

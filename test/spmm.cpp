@@ -24,7 +24,8 @@ using pmpp::matrix_view;
 namespace {
 
 // Small enough that many pieces and tiles take part at a few thousand nonzeros.
-constexpr pmpp::spmm_tuning tiny{64, 1, 3, 5, 16, 2, 3};
+constexpr pmpp::spmm_tuning tiny{
+    .threads = 64, .items = 1, .min_blocks = 3, .pieces = 5, .vector = 16, .batch = 2, .serial = 3};
 
 /// How a matrix lies in memory: `skip` elements in front of it, `pad` between its rows, or columns.
 struct layout {

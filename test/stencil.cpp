@@ -27,7 +27,7 @@ namespace border = pmpp::border;
 namespace {
 
 constexpr pmpp::stencil_tuning standard{};
-constexpr pmpp::stencil_tuning tiny{32, 1, 0};
+constexpr pmpp::stencil_tuning tiny{.threads = 32, .blocks = 1, .ahead = 0};
 
 struct shape {
   std::int64_t depth, height, width;

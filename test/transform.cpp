@@ -16,7 +16,7 @@
 namespace {
 
 constexpr std::int64_t tile = 256 * 4;  // elements of a block that moves one vector a thread
-constexpr pmpp::transform_tuning tiny{32, 2};
+constexpr pmpp::transform_tuning tiny{.threads = 32, .vectors_per_thread = 2};
 
 struct saxpy {
   float a;

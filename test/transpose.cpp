@@ -24,7 +24,7 @@ using pmpp::matrix_view;
 namespace {
 
 constexpr pmpp::transpose_tuning standard{};
-constexpr pmpp::transpose_tuning tiny{32, 4, 2};
+constexpr pmpp::transpose_tuning tiny{.threads = 32, .vectors = 4, .items = 2};
 
 /// An element of this many bytes, aligned to one.
 template <int Bytes>

@@ -33,7 +33,8 @@ void select_in_place() {
   std::vector<unsigned> numbers(16384);
   for (std::size_t i = 0; i < numbers.size(); ++i) numbers[i] = static_cast<unsigned>(i);
   pmpp::device_buffer<unsigned> v(numbers);
-  check(pmpp::copy_if<pmpp::select_tuning{32, 1, 1}>(device, v, v.begin(), is_odd{}) == v.begin() + 8192);
+  check(pmpp::copy_if<pmpp::select_tuning{.threads = 32, .rows = 1, .blocks = 1}>(device, v, v.begin(), is_odd{}) ==
+        v.begin() + 8192);
 }
 
 struct four {
@@ -46,7 +47,7 @@ struct add_four {
 };
 void scan_of_large_elements() {
   pmpp::device_buffer<four> v(std::vector<four>(4096, four{1, 2, 3, 4}));
-  pmpp::inclusive_scan<pmpp::scan_tuning{32, 1, 1}>(device, v, v, add_four{});
+  pmpp::inclusive_scan<pmpp::scan_tuning{.threads = 32, .vectors = 1, .blocks = 1}>(device, v, v, add_four{});
   check(pmpp::to_host(v).back().x[3] == 4 * 4096);
 }
 
@@ -101,13 +102,15 @@ struct call {
   const char* name;
   void (*run)();
 };
-constexpr call calls[] = {{"select_in_place", select_in_place},
-                          {"scan_of_large_elements", scan_of_large_elements},
-                          {"long_segment", long_segment},
-                          {"grid_barrier", grid_barrier},
-                          {"radix_sort", radix_sort},
-                          {"row_of_several_warps", long_row<pmpp::spmv_tuning{}>},
-                          {"row_of_several_blocks", long_row<pmpp::spmv_tuning{64, 1, 3, 3, 2}>}};
+constexpr call calls[] = {
+    {"select_in_place", select_in_place},
+    {"scan_of_large_elements", scan_of_large_elements},
+    {"long_segment", long_segment},
+    {"grid_barrier", grid_barrier},
+    {"radix_sort", radix_sort},
+    {"row_of_several_warps", long_row<pmpp::spmv_tuning{}>},
+    {"row_of_several_blocks",
+     long_row<pmpp::spmv_tuning{.threads = 64, .items = 1, .min_blocks = 3, .stretches = 3, .serial = 2}>}};
 
 }  // namespace
 
