@@ -34,6 +34,7 @@
 #include <pmpp/core/iterator.hpp>
 #include <pmpp/core/math.hpp>
 #include <pmpp/core/operators.hpp>
+#include <pmpp/core/packed.hpp>
 #include <pmpp/core/range.hpp>
 #include <pmpp/core/stored.hpp>
 #include <pmpp/core/tuning.hpp>
@@ -134,12 +135,6 @@ template <class Out>
 struct store_kept {
   Out out;
   PMPP_HOST_DEVICE void operator()(const selection& s) const { *out = static_cast<value_of<Out>>(s.kept); }
-};
-
-/// Elements of a few bytes that are stored as one word.
-template <class T, int Items>
-struct alignas(Items * sizeof(T)) short_vector {
-  T item[Items];
 };
 
 template <class In, class Select, class Out, class OutFalse, class Sink, int Items, select_tuning Tuning>
@@ -361,9 +356,9 @@ private:
       const int shift = static_cast<int>(reinterpret_cast<std::uintptr_t>(target) / sizeof(T) % line);
       for (int i = block.lane() * each - shift; i < n; i += lanes * each) {
         if (each > 1 && i >= 0 && i + each <= n) {
-          short_vector<T, each> v;
+          packed<T, each> v;
           for (int k = 0; k < each; ++k) v.item[k] = staged[i + k];
-          *reinterpret_cast<short_vector<T, each>*>(target + i) = v;
+          *reinterpret_cast<packed<T, each>*>(target + i) = v;
         } else {
           for (int k = 0; k < each; ++k)
             if (i + k >= 0 && i + k < n) target[i + k] = staged[i + k];

@@ -22,15 +22,14 @@
 #include <pmpp/core/config.hpp>
 #include <pmpp/core/iterator.hpp>
 #include <pmpp/core/math.hpp>
+#include <pmpp/core/packed.hpp>
 #include <pmpp/simt/memory.hpp>
 
 namespace pmpp::inline PMPP_BACKEND::block {
 
 /// Consecutive elements that one thread holds in registers.
 template <class T, int Items>
-struct vector {
-  T item[Items];
-};
+using vector = packed<T, Items, alignof(T)>;
 
 namespace detail {
 
@@ -44,7 +43,7 @@ constexpr int items_of_type() {
 /// The memory of `Items` elements as 4-byte words, in registers: bytes come apart only where they are used, so that
 /// loads stay whole and none has to wait for another.
 template <class T, int Items>
-struct alignas(16) packed_vector {
+struct alignas(16) vector_words {
   std::uint32_t word[Items * sizeof(T) / 4];
 
   PMPP_HOST_DEVICE T operator[](int k) const {
@@ -69,11 +68,6 @@ struct alignas(16) packed_vector {
       memcpy(reinterpret_cast<char*>(word) + k * sizeof(T), pmpp::bytes_of(element), sizeof(T));
     }
   }
-};
-
-template <class T, int Items>
-struct alignas(16) aligned_vector {
-  T item[Items];
 };
 
 }  // namespace detail
@@ -133,9 +127,9 @@ struct access<T*> {
     if constexpr (Items == 1) {
       return vector<element, 1>{{p[i]}};
     } else {
-      detail::packed_vector<element, Items> raw;
+      detail::vector_words<element, Items> raw;
 #if defined(__CUDA_ARCH__)
-      raw = *reinterpret_cast<const detail::packed_vector<element, Items>*>(p + i);
+      raw = *reinterpret_cast<const detail::vector_words<element, Items>*>(p + i);
 #else
       memcpy(pmpp::bytes_of(raw), static_cast<const void*>(p + i), sizeof raw);
 #endif
@@ -147,7 +141,7 @@ struct access<T*> {
     if constexpr (Items == 1) {
       return load<1>(p, i);
     } else {
-      detail::packed_vector<element, Items> raw{};
+      detail::vector_words<element, Items> raw{};
       for (int k = 0; k < Items; ++k)
         if (k >= from && k < to) raw.set(k, p[i + k]);
       return raw;
@@ -165,12 +159,12 @@ struct access<T*> {
   }
   PMPP_HOST_DEVICE static element value(T*, const vector<element, 1>& raw, int) { return raw.item[0]; }
   template <int Items>
-  PMPP_HOST_DEVICE static element value(T*, const detail::packed_vector<element, Items>& raw, int k) {
+  PMPP_HOST_DEVICE static element value(T*, const detail::vector_words<element, Items>& raw, int k) {
     return raw[k];
   }
   template <int Items>
   PMPP_HOST_DEVICE static void store(T* p, std::int64_t i, const vector<element, Items>& v) {
-    using aligned = detail::aligned_vector<element, Items>;
+    using aligned = packed<element, Items>;
     aligned stored;
     for (int k = 0; k < Items; ++k) stored.item[k] = v.item[k];
     *reinterpret_cast<aligned*>(p + i) = stored;

@@ -24,6 +24,7 @@
 #include <pmpp/core/config.hpp>
 #include <pmpp/core/math.hpp>
 #include <pmpp/core/operators.hpp>
+#include <pmpp/core/packed.hpp>
 #include <pmpp/gemm/mma.hpp>
 #include <pmpp/gemm/simt.hpp>
 #include <pmpp/simt/block.hpp>
@@ -58,6 +59,9 @@ struct layer_tile {
 };
 
 namespace detail {
+
+template <class T, int Items>
+using item_group = packed<T, Items>;
 
 /// A layer as the kernels see it. The extents of a side are less than 2^30, k less than 2^31.
 template <class T, class TC, class Epilogue>

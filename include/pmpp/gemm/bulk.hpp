@@ -23,6 +23,7 @@
 #include <type_traits>
 
 #include <pmpp/core/math.hpp>
+#include <pmpp/core/packed.hpp>
 #include <pmpp/gemm/problem.hpp>
 #include <pmpp/gemm/repack.hpp>
 #include <pmpp/gemm/simt.hpp>
@@ -180,9 +181,9 @@ private:
     float* const to = x.partials + part * (Tile.m * Tile.n) + own.thread_row * Tile.n + own.thread_col;
     unrolled<Tile.thread_m>([&](int i) {
       for (int j = 0; j < Tile.thread_n; j += word) {
-        item_group<float, word> y;
+        packed<float, word> y;
         for (int e = 0; e < word; ++e) y.item[e] = sum[i][j + e] * x.one;
-        *reinterpret_cast<item_group<float, word>*>(to + base::row_of(i) * Tile.n + base::col_of(j)) = y;
+        *reinterpret_cast<packed<float, word>*>(to + base::row_of(i) * Tile.n + base::col_of(j)) = y;
       }
     });
   }
@@ -203,11 +204,13 @@ bool gemm_by_bulk(const P& where, const gemm_problem<float, float, TC, S, Epilog
   constexpr std::int64_t most = std::int64_t(1) << 30;
   const std::int64_t tiles_m = ceil_div(x.c.rows, std::int64_t(Tile.m)),
                      tiles_n = ceil_div(x.c.cols, std::int64_t(Tile.n)), tiles = tiles_m * tiles_n * x.batch,
-                     k_tiles = ceil_div(x.k, std::int64_t(Tile.k)),
-                     blocks = std::int64_t(machine_of(where).multiprocessors) * Tile.blocks;  // that run at a time
+                     k_tiles = ceil_div(x.k, std::int64_t(Tile.k));
+  const machine& on = machine_of(where);
+  const std::int64_t blocks = std::int64_t(on.multiprocessors) * Tile.blocks;  // that run at a time
   // What is left after the last full round takes a round too, unless it is shared: worth it if that saves more clocks of
   // each block than the second launch takes, and reading and writing the parts.
-  constexpr double clocks_of_k = 1.17 * Tile.m * Tile.n * Tile.blocks / 128, second_launch = 30000;  // of sm_90
+  const double clocks_of_k = 1.17 * Tile.m * Tile.n * Tile.blocks / on.float_rate();
+  const double second_launch = on.clocks_of(17.09e-6);  // 30000 of an H100, with the parts
   const double saved = double(blocks - tiles % blocks) / double(blocks) * clocks_of_k * double(x.k);
   const std::int64_t rest = tiles % blocks > 0 && saved > second_launch ? tiles % blocks : 0, whole = tiles - rest;
   if (x.k == 0 || tiles * k_tiles >= most || x.a.stride != 1 || x.b.stride != 1) return false;

@@ -22,6 +22,7 @@
 #include <pmpp/core/config.hpp>
 #include <pmpp/core/machine.hpp>
 #include <pmpp/core/math.hpp>
+#include <pmpp/core/packed.hpp>
 #include <pmpp/execution.hpp>
 #include <pmpp/gemm/problem.hpp>
 #include <pmpp/gemm/repack.hpp>
@@ -358,7 +359,7 @@ private:
   PMPP_HOST_DEVICE static void write_run(const arguments& x, TC* to, std::int64_t row, std::int64_t col,
                                          const sum_type (&sum)[Run]) {
     constexpr int word_items = min(Run, max(1, int(16 / sizeof(TC))));
-    using group_type = item_group<TC, word_items>;
+    using group_type = packed<TC, word_items>;
     if (x.c_in_words && col + Run <= x.c.cols) {
       const bool reads = x.result.beta != S{};
       for (int first = 0; first < Run; first += word_items) {

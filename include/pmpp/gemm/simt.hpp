@@ -25,6 +25,7 @@
 #include <pmpp/core/config.hpp>
 #include <pmpp/core/machine.hpp>
 #include <pmpp/core/math.hpp>
+#include <pmpp/core/packed.hpp>
 #include <pmpp/execution.hpp>
 #include <pmpp/gemm/problem.hpp>
 #include <pmpp/launch.hpp>
@@ -59,19 +60,6 @@ struct gemm_tile {
 };
 
 namespace detail {
-
-/// Calls f(0) ... f(N - 1), one after the other in the text. For loops that have to be unrolled, so that arrays are registers.
-template <int N, class F>
-PMPP_HOST_DEVICE constexpr void unrolled(F f) {
-  [&]<int... I>(std::integer_sequence<int, I...>) { (f(I), ...); }
-  (std::make_integer_sequence<int, N>{});
-}
-
-/// Elements that move in one access.
-template <class T, int Items>
-struct alignas(Items * sizeof(T)) item_group {
-  T item[Items];
-};
 
 /// What a launch of gemm_kernel gets.
 template <class TA, class TB, class TC, class A, class S, class Epilogue>
@@ -311,7 +299,7 @@ protected:
     if constexpr (std::is_same_v<T, A> && (bytes == 4 || bytes == 8 || bytes == 16)) {
       simt::copy_async<bytes>(to, from);
     } else {
-      const auto x = *reinterpret_cast<const item_group<T, Items>*>(from);
+      const auto x = *reinterpret_cast<const packed<T, Items>*>(from);
       for (int e = 0; e < Items; ++e) to[e] = static_cast<A>(x.item[e]);
     }
   }
@@ -320,7 +308,7 @@ protected:
   struct operands {
     A a[Tile.thread_m], b[Tile.thread_n];
   };
-  using shared_word = item_group<A, word>;
+  using shared_word = packed<A, word>;
 
   PMPP_HOST_DEVICE static void load(const shared& memory, const thread_coord& at, int row, operands& to) {
     const A* a = &memory.a[row * row_a + at.thread_row];
@@ -459,7 +447,7 @@ protected:
         TC* to = c + row * x.c.row_stride + col * x.c.col_stride;
         const int own = at.thread_col + col_of(j) - at.others_cols;  // negative: columns of another block
         if (x.c_in_words && own >= 0 && col + word <= x.c.cols) {
-          using group = item_group<TC, word>;
+          using group = packed<TC, word>;
           group y{};
           if (reads) y = *reinterpret_cast<const group*>(to);
           for (int e = 0; e < word; ++e) y.item[e] = x.result(sum[i][j + e], &y.item[e], row, col + e);
@@ -615,7 +603,7 @@ constexpr gemm_cost gemm_cost_of(const machine& on) {
 /// multiprocessor gets, how many warps it has to choose from, how well a tile fits m and n, and whether memory keeps up.
 inline gemm_plan plan_gemm(const gemm_cost& tile, std::int64_t m, std::int64_t n, std::int64_t k, std::int64_t batch,
                            const machine& on) {
-  constexpr double split = 100;
+  constexpr double split = 100;  // clocks of the second launch for each
   const int processors = on.multiprocessors;
   const double l2_bytes = on.l2_rate(), memory_bytes = on.memory_rate(), partial_bytes = 0.625 * memory_bytes;
   const std::int64_t tiles_m = ceil_div(m, tile.m), tiles_n = ceil_div(n, tile.n);

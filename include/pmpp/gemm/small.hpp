@@ -15,6 +15,7 @@
 #include <pmpp/core/config.hpp>
 #include <pmpp/core/machine.hpp>
 #include <pmpp/core/math.hpp>
+#include <pmpp/core/packed.hpp>
 #include <pmpp/execution.hpp>
 #include <pmpp/gemm/problem.hpp>
 #include <pmpp/gemm/simt.hpp>
@@ -73,7 +74,7 @@ struct gemm_small_kernel {
         for (int e = 0; e < word; ++e)
           for (int c = 0; c < columns; ++c) y[e][c] = b[(p + e) * row_b + col + c * 16];
         for (int i = 0; i < rows; ++i) {
-          const auto z = *reinterpret_cast<const item_group<A, word>*>(a + (first_row + i) * row_a + p);
+          const auto z = *reinterpret_cast<const packed<A, word>*>(a + (first_row + i) * row_a + p);
           for (int e = 0; e < word; ++e)
             for (int c = 0; c < columns; ++c) sum[i][c] += z.item[e] * y[e][c];
         }

@@ -23,6 +23,7 @@
 #include <pmpp/core/config.hpp>
 #include <pmpp/core/machine.hpp>
 #include <pmpp/core/math.hpp>
+#include <pmpp/core/packed.hpp>
 #include <pmpp/execution.hpp>
 #include <pmpp/gemm/problem.hpp>
 #include <pmpp/gemm/simt.hpp>
@@ -64,7 +65,7 @@ struct stream_k_kernel {
   static constexpr int own_words = own_m * own_n / word, words = Tile.m * Tile.n / word;  ///< of a thread; of a tile
   static_assert(word == 4 && slice_k % 2 == 0 && Tile.k % 8 == 0 && Tile.stages >= 3);
 
-  using shared_word = item_group<A, word>;
+  using shared_word = packed<A, word>;
 
   // The word after each row lets lanes with consecutive k write to different banks.
   static constexpr int row_a = Tile.m + word, row_b = Tile.n + word, k_tile_a = Tile.k * row_a,
@@ -287,7 +288,7 @@ private:
     if (row >= x.c.rows) return;
     TC* to = x.c.data + row * x.c.row_stride + col * x.c.col_stride;
     if (x.c_in_words && col + word <= x.c.cols) {
-      using group_c = item_group<TC, word>;
+      using group_c = packed<TC, word>;
       group_c z{};
       if (x.result.beta != S{}) z = *reinterpret_cast<const group_c*>(to);
       for (int e = 0; e < word; ++e) z.item[e] = x.result(y.item[e], &z.item[e], row, col + e);

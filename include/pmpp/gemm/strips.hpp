@@ -22,6 +22,7 @@
 #include <pmpp/core/config.hpp>
 #include <pmpp/core/machine.hpp>
 #include <pmpp/core/math.hpp>
+#include <pmpp/core/packed.hpp>
 #include <pmpp/execution.hpp>
 #include <pmpp/gemm/problem.hpp>
 #include <pmpp/gemm/simt.hpp>
@@ -110,7 +111,7 @@ struct gemm_strip_kernel {
   }
 
 private:
-  using shared_word = item_group<A, word>;
+  using shared_word = packed<A, word>;
 
   /// Copies k-tile after k-tile: zeros beyond the edges.
   class tile_iterator {
@@ -208,7 +209,7 @@ bool fits_strips(const gemm_problem<TA, TB, TC, S, Epilogue>& x) {
 template <gemm_strip Strip, class A, class P, class TC, class S, class Epilogue>
 void gemm_by_strips(const P& where, const machine& on, const gemm_problem<A, A, TC, S, Epilogue>& x) {
   constexpr std::int64_t one = 1, cols = 16 / sizeof(A) * simt::warp_size, k = Strip.k;
-  constexpr std::int64_t start = 2, second_launch = 6;  // as long as this many k-tiles
+  constexpr std::int64_t start = 2, second_launch = 6;  // take as long as this many k-tiles (H100)
   const std::int64_t strips = ceil_div(x.c.cols, cols), k_tiles = max(one, ceil_div(x.k, k));
   const std::int64_t processors = on.multiprocessors;
   std::int64_t split_k = k_tiles * k, least = ceil_div(strips, processors) * (k_tiles + start);

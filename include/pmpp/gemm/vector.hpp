@@ -19,6 +19,7 @@
 
 #include <pmpp/core/config.hpp>
 #include <pmpp/core/math.hpp>
+#include <pmpp/core/packed.hpp>
 #include <pmpp/execution.hpp>
 #include <pmpp/gemm/problem.hpp>
 #include <pmpp/gemm/simt.hpp>
@@ -78,11 +79,11 @@ struct gemv_rows_kernel {
       A sum[rows] = {};
       std::int64_t k = k_begin + lane * Items;
       const auto add_step = [&](auto is_whole) {
-        item_group<TA, Items> a[words][rows] = {};
+        packed<TA, Items> a[words][rows] = {};
         for (int w = 0; w < words; ++w)
           for (int r = 0; r < rows; ++r)
             if (is_whole.value || k + w * step + Items <= k_end)
-              a[w][r] = *reinterpret_cast<const item_group<TA, Items>*>(from[r] + (k + w * step) * y.a.k_stride);
+              a[w][r] = *reinterpret_cast<const packed<TA, Items>*>(from[r] + (k + w * step) * y.a.k_stride);
         if (!one_step) load_factors(y, k, step, is_whole.value ? k + step * words : k_end, x);
         for (int w = 0; w < words; ++w)
           for (int e = 0; e < Items; ++e)
@@ -136,9 +137,9 @@ struct gemv_columns_kernel {
     A sum[Items] = {};
     if (there == Items) {
       for (; k + (depth - 1) * warps < k_end; k += depth * warps, from += depth * warps * y.a.k_stride) {
-        item_group<TA, Items> a[depth];
+        packed<TA, Items> a[depth];
         for (int d = 0; d < depth; ++d)
-          a[d] = *reinterpret_cast<const item_group<TA, Items>*>(from + d * warps * y.a.k_stride);
+          a[d] = *reinterpret_cast<const packed<TA, Items>*>(from + d * warps * y.a.k_stride);
         for (int d = 0; d < depth; ++d) {
           const A x = static_cast<A>(y.x[(k + d * warps) * y.x_stride]);
           for (int e = 0; e < Items; ++e) sum[e] += static_cast<A>(a[d].item[e]) * x;

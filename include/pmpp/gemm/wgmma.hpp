@@ -33,6 +33,7 @@
 #include <utility>
 
 #include <pmpp/core/math.hpp>
+#include <pmpp/core/packed.hpp>
 #include <pmpp/gemm/mma.hpp>
 #include <pmpp/gemm/problem.hpp>
 #include <pmpp/gemm/repack.hpp>
@@ -355,9 +356,7 @@ private:
   __device__ static int along_m(int i, int p) {
     return i / 16 * 16 * row_bytes + p * row_bytes + ((i % 16 / 2) ^ (p % 8)) * 16 + i % 2 * 8;
   }
-  struct alignas(16) two_doubles {
-    double item[2];
-  };
+  using two_doubles = packed<double, 2>;
   static_assert(!is_double || AlongMA || !AlongNB);
 
   /// Where a lane's parts lie in a k-tile, for the first 16 rows of its warp and the first 16 columns: those of other rows,
@@ -479,10 +478,10 @@ private:
         TC* const to = c + row * x.c.row_stride + col * x.c.col_stride;
         const bool two = row + below < x.c.rows && col + beside < x.c.cols;
         if (two && x.c_by_tma) {
-          item_group<TC, 2> both{};
-          if (x.result.beta != S{}) both = *reinterpret_cast<const item_group<TC, 2>*>(to);
+          packed<TC, 2> both{};
+          if (x.result.beta != S{}) both = *reinterpret_cast<const packed<TC, 2>*>(to);
           for (int h = 0; h < 2; ++h) both.item[h] = x.result(y[h], &both.item[h], row + h * below, col + h * beside);
-          *reinterpret_cast<item_group<TC, 2>*>(to) = both;
+          *reinterpret_cast<packed<TC, 2>*>(to) = both;
         } else {
           *to = x.result(y[0], to, row, col);
           if (two) to[step] = x.result(y[1], to + step, row + below, col + beside);
@@ -524,7 +523,7 @@ private:
     plain.beta = S{};  // which the compiler knows then: it need not ask at each element
 #pragma unroll
     for (int s = 0; s < slices; ++s) {
-      item_group<TC, 2> y[width / 8][2];
+      packed<TC, 2> y[width / 8][2];
       if (everywhere && !reads) {
 #pragma unroll
         for (int u = 0; u < width / 2; ++u) {
@@ -541,7 +540,7 @@ private:
             if constexpr (Down) {
               for (int e = 0; e < 2; ++e) y[u / 2][u % 2].item[e] = *reinterpret_cast<const TC*>(old + offset_of(u, e));
             } else {
-              y[u / 2][u % 2] = *reinterpret_cast<const item_group<TC, 2>*>(old + offset_of(u, 0));
+              y[u / 2][u % 2] = *reinterpret_cast<const packed<TC, 2>*>(old + offset_of(u, 0));
             }
         } else if (reads) {
           // What C holds: outside of it, some other element. Without branches, so that all are on their way at once.
@@ -566,7 +565,7 @@ private:
         if constexpr (Down) {
           for (int e = 0; e < 2; ++e) *reinterpret_cast<TC*>(slice + offset_of(u, e)) = value.item[e];
         } else {
-          *reinterpret_cast<item_group<TC, 2>*>(slice + offset_of(u, 0)) = value;
+          *reinterpret_cast<packed<TC, 2>*>(slice + offset_of(u, 0)) = value;
         }
       }
       if (x.c_by_tma) simt::visible_to_copies();
@@ -678,7 +677,10 @@ bool gemm_by_wgmma_tile(const device_policy& where, const gemm_problem<T, T, TC,
 }
 
 /// The first three also for floats; the second also where k is split.
-inline constexpr wgmma_tile wgmma_tiles[] = {{256, 4, 2}, {128, 6, 2}, {192, 4, 3}, {64, 8, 2}};
+inline constexpr wgmma_tile wgmma_tiles[] = {{.n = 256, .stages = 4, .slices = 2},
+                                             {.n = 128, .stages = 6, .slices = 2},
+                                             {.n = 192, .stages = 4, .slices = 3},
+                                             {.n = 64, .stages = 8, .slices = 2}};
 inline constexpr int wgmma_split_tile = 1;
 
 /// How often TMA asks for each row of 128 bytes of A and B.
@@ -689,12 +691,14 @@ struct wgmma_requests {
 /// How many clocks sums of m x n elements over `k_tiles` k-tiles of k, `batch` times, are expected to take with a given tile.
 inline double wgmma_clocks(const wgmma_tile& tile, std::int64_t m, std::int64_t n, std::int64_t k_tiles,
                            std::int64_t batch, const machine& on, const wgmma_requests& each = {}) {
-  constexpr double request = 2.3;
+  // Clocks of an H100: of a k-tile's products, of each row of 128 bytes that is asked for, of a tile besides, of its columns.
   const double products = tile.n == 256 ? 1080 : tile.n == 192 ? 830 : tile.n == 128 ? 540 : 300;
+  constexpr double request = 2.3, of_tile = 1800, of_col = 10;
   const double rows = double(min<std::int64_t>(m, 128)) * each.a + double(min<std::int64_t>(n, tile.n)) * each.b;
   const double of_k_tile = max(products, rows * request);
   const std::int64_t tiles = ceil_div(m, std::int64_t(128)) * ceil_div(n, std::int64_t(tile.n)) * batch;
-  return double(ceil_div(tiles, std::int64_t(on.multiprocessors))) * (double(k_tiles) * of_k_tile + 1800 + 10 * tile.n);
+  return double(ceil_div(tiles, std::int64_t(on.multiprocessors))) *
+         (double(k_tiles) * of_k_tile + of_tile + of_col * tile.n);
 }
 
 /// What reading A and B takes, of this many rows.
@@ -781,8 +785,9 @@ template <class TC, class S, class Epilogue>
 bool gemm_of_doubles(const device_policy& where, const gemm_problem<double, double, TC, S, Epilogue>& x, bool a_along_k,
                      bool b_along_k) {
   constexpr std::int64_t side = 128;
-  constexpr double clocks_of_k = 135, two_launches = 10000;
   const machine& on = machine_of(where);
+  const double clocks_of_k = 1.055 * double(side * side) / on.tensor_rate(sizeof(double));
+  const double two_launches = on.clocks_of(5.698e-6);  // 10000 of an H100
   const int processors = on.multiprocessors;
   const std::int64_t tiles_m = ceil_div(x.c.rows, side), tiles_n = ceil_div(x.c.cols, side),
                      last = tiles_m * tiles_n % processors;
@@ -845,16 +850,16 @@ bool gemm_by_wgmma(const P& where, gemm_problem<T, T, TC, S, Epilogue> x) {
       if (large.splits > 1 || small.clocks < large.clocks) return false;
     } else {
       const std::int64_t k_tiles = ceil_div(x.k, std::int64_t(128 / sizeof(T)));
-      // What mma.sync takes.
+      // What mma.sync takes, clocks of an H100: to start, and by the products in a clock of a multiprocessor.
+      constexpr double start = is_float ? 15000 : 9000, rate = is_float ? 110 : 300;
+      const double products = double(x.c.rows) * double(x.c.cols) * double(x.batch) * double(x.k);
       const double others =
-          (is_float ? 15000 : 9000) + max(memory_clocks(x.c.rows + x.c.cols, k_tiles, x.batch, on),
-                                          double(x.c.rows) * double(x.c.cols) * double(x.batch) * double(x.k) /
-                                              (on.multiprocessors * (is_float ? 110.0 : 300.0)));
+          start + max(memory_clocks(x.c.rows + x.c.cols, k_tiles, x.batch, on), products / (on.multiprocessors * rate));
       // An operand that straddles lines of the cache is copied too where that pays.
       const bool a_straddles = a_ready && straddles_lines(x.a, a_along_k, x.k),
                  b_straddles = b_ready && straddles_lines(x.b, b_along_k, x.k);
       const auto copy_clocks = [&](const gemm_operand<T>& y, bool along_k) {
-        return 4500 + double(repacked_bytes(y, along_k, x.k, x.batch)) / (0.4375 * on.memory_rate());
+        return on.clocks_of(2.564e-6) + double(repacked_bytes(y, along_k, x.k, x.batch)) / (0.4375 * on.memory_rate());
       };
       double least = 0;
       bool copies_a = false, copies_b = false;

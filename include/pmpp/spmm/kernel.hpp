@@ -23,6 +23,7 @@
 #include <pmpp/core/config.hpp>
 #include <pmpp/core/iterator.hpp>
 #include <pmpp/core/math.hpp>
+#include <pmpp/core/packed.hpp>
 #include <pmpp/simt/atomic.hpp>
 #include <pmpp/simt/bits.hpp>
 #include <pmpp/simt/block.hpp>
@@ -44,12 +45,6 @@ struct spmm_tuning {
 };
 
 namespace detail {
-
-/// V elements that are read and written at once.
-template <class T, int V>
-struct [[gnu::may_alias]] alignas(V == 1 ? alignof(T) : sizeof(T) * V) element_vector {
-  T item[V];
-};
 
 /// Index: of the matrix; X, Y: the elements of B and C; A: what products add up in.
 template <class Values, class Index, class X, class Y, class A>
@@ -91,7 +86,7 @@ struct spmm_walk {
 template <int V, class Arguments, class A>
 PMPP_HOST_DEVICE void write_products(const Arguments& a, std::int64_t row, int column, const A (&sum)[V]) {
   using Y = std::remove_pointer_t<decltype(a.c)>;
-  using vector = element_vector<Y, V>;
+  using vector = packed<Y, V>;
   vector* const to = reinterpret_cast<vector*>(a.c + row * a.c_row_stride + column * a.c_col_stride);
   vector result{};
   if (a.beta != A{}) result = *to;
@@ -179,7 +174,7 @@ private:
   PMPP_HOST_DEVICE static void add(const tile& t, const arguments& a, const role& me, int from, int to, int step,
                                    A (&sum)[V]) {
     constexpr int batch = Tuning.batch;
-    using vector = element_vector<X, V>;
+    using vector = packed<X, V>;
     for (int i = from; i < to; i += batch * step) {
       A value[batch];
       vector x[batch];
