@@ -49,7 +49,9 @@ struct transpose_tuning {
   int items = 8;  ///< elements that a thread moves one by one, twice as many of four bytes; a power of two
 
   /// The same with a part of the vectors.
-  constexpr transpose_tuning divided_by(int part) const { return {threads, max(1, vectors / part), items}; }
+  constexpr transpose_tuning divided_by(int part) const {
+    return {.threads = threads, .vectors = max(1, vectors / part), .items = items};
+  }
 };
 
 namespace detail {
