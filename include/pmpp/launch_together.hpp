@@ -46,7 +46,8 @@ void launch_together_at_most(const P& where, std::int64_t blocks, const Kernel& 
 
 /// As launch(where, blocks, kernel, args...). The kernel names how many of its blocks a multiprocessor has room for
 /// (`min_blocks`); machine_of(where).resident_blocks(...) says how many that are on the machine at hand.
-/// \throws as launch; std::invalid_argument if this many blocks do not run at once, for nothing could ever run them.
+/// \throws as launch; std::invalid_argument if this many blocks do not run at once, as nothing could ever run them, or if the
+/// machine has no such launches.
 template <kernel_execution P, class Kernel, class... Args>
 requires std::is_class_v<Kernel>
 void launch_together(const P& where, std::int64_t blocks, const Kernel& kernel, const Args&... args) {

@@ -10,6 +10,7 @@
 #include <pmpp/core/channels_view.hpp>
 #include <pmpp/core/config.hpp>
 #include <pmpp/core/math.hpp>
+#include <pmpp/core/packed.hpp>
 #include <pmpp/gemm/simt.hpp>
 
 #pragma GCC visibility push(hidden)  // see launch.hpp
@@ -108,9 +109,9 @@ private:
     block.sync();
     for (int i = block.thread(); i < pixels * words; i += threads) {
       const int c = i % words * items, p = i / words;
-      item_group<T, items> word;
+      packed<T, items> word;
       for (int e = 0; e < items; ++e) word.item[e] = memory.tile[(c + e) * row + p];
-      *reinterpret_cast<item_group<T, items>*>(to + p * x.channels + c) = word;
+      *reinterpret_cast<packed<T, items>*>(to + p * x.channels + c) = word;
     }
   }
 
@@ -122,28 +123,28 @@ private:
     constexpr int unit = 4 / sizeof(T), row = 32 * unit, turns = 16 * 32 / threads;
     const auto place = [](int p, int c) { return p * row + (c ^ (p / 8 * items)); };
     const int p = block.thread() % 16 * 4, first = block.thread() / 16 * unit;
-    item_group<T, 4> own[turns][unit];
+    packed<T, 4> own[turns][unit];
     unrolled<turns>([&](int n) {
       unrolled<unit>([&](int e) {
         const int c = first + n * (row / turns) + e;
-        own[n][e] = item_group<T, 4>{};
+        own[n][e] = packed<T, 4>{};
         if ((p < pixels) & (c < channels))
-          own[n][e] = *reinterpret_cast<const item_group<T, 4>*>(from + p + c * x.from.channel_stride());
+          own[n][e] = *reinterpret_cast<const packed<T, 4>*>(from + p + c * x.from.channel_stride());
       });
     });
     unrolled<turns>([&](int n) {
       unrolled<4>([&](int i) {
-        item_group<T, unit> y;
+        packed<T, unit> y;
         unrolled<unit>([&](int e) { y.item[e] = own[n][e].item[i]; });
-        *reinterpret_cast<item_group<T, unit>*>(memory.tile + place(p + i, first + n * (row / turns))) = y;
+        *reinterpret_cast<packed<T, unit>*>(memory.tile + place(p + i, first + n * (row / turns))) = y;
       });
     });
     block.sync();
     for (int i = block.thread(); i < pixels * 8; i += threads) {
       const int word = i % 8, q = i / 8;
       if (word < words)
-        *reinterpret_cast<item_group<T, items>*>(to + q * x.channels + word * items) =
-            *reinterpret_cast<const item_group<T, items>*>(memory.tile + place(q, word * items));
+        *reinterpret_cast<packed<T, items>*>(to + q * x.channels + word * items) =
+            *reinterpret_cast<const packed<T, items>*>(memory.tile + place(q, word * items));
     }
   }
 

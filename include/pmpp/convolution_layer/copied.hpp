@@ -18,6 +18,7 @@
 #include <pmpp/convolution_layer/kernel.hpp>
 #include <pmpp/convolution_layer/wgmma.hpp>
 #include <pmpp/core/math.hpp>
+#include <pmpp/core/packed.hpp>
 #include <pmpp/launch.hpp>
 #include <pmpp/simt/mma.hpp>
 #include <pmpp/simt/wgmma.hpp>
@@ -112,8 +113,8 @@ private:
     if (target < 0) return;
     TC* const to = l.out.data() + at.target + target + at.filter * l.out.channel_stride();
     for (int filter = block.thread() / words; filter < at.filters; filter += step)
-      *reinterpret_cast<item_group<TC, items>*>(to + filter * l.out.channel_stride()) =
-          *reinterpret_cast<const item_group<TC, items>*>(tile + filter * row + word);
+      *reinterpret_cast<packed<TC, items>*>(to + filter * l.out.channel_stride()) =
+          *reinterpret_cast<const packed<TC, items>*>(tile + filter * row + word);
   }
 
   template <class Block>

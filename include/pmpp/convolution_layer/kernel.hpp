@@ -60,9 +60,6 @@ struct layer_tile {
 
 namespace detail {
 
-template <class T, int Items>
-using item_group = packed<T, Items>;
-
 /// A layer as the kernels see it. The extents of a side are less than 2^30, k less than 2^31.
 template <class T, class TC, class Epilogue>
 struct layer {
@@ -462,10 +459,10 @@ protected:
       unrolled<own_n / 2>([&](int j) {
         const int filter = col_of(block, 2 * j);
         if (filter >= at.filters) return;
-        const item_group<TC, 2> pair{l.result(sum.at(i, 2 * j), at.filter + filter),
-                                     l.result(sum.at(i, 2 * j + 1), at.filter + filter + 1)};
+        const packed<TC, 2> pair{l.result(sum.at(i, 2 * j), at.filter + filter),
+                                 l.result(sum.at(i, 2 * j + 1), at.filter + filter + 1)};
         if (l.pairs && filter + 1 < at.filters) {
-          *reinterpret_cast<item_group<TC, 2>*>(to + filter) = pair;
+          *reinterpret_cast<packed<TC, 2>*>(to + filter) = pair;
         } else {
           to[filter * l.out.channel_stride()] = pair.item[0];
           if (filter + 1 < at.filters) to[(filter + 1) * l.out.channel_stride()] = pair.item[1];
@@ -525,11 +522,11 @@ private:
 
 /// A few elements on their way, not yet taken apart.
 template <class T, int Items>
-using raw_items = item_group<std::uint32_t, Items* int(sizeof(T)) / 4>;
+using raw_items = packed<std::uint32_t, Items* int(sizeof(T)) / 4>;
 
 template <int Items, class T>
 PMPP_HOST_DEVICE raw_items<T, Items> load_items(const T* from) {
-  return __builtin_bit_cast(raw_items<T, Items>, *reinterpret_cast<const item_group<T, Items>*>(from));
+  return __builtin_bit_cast(raw_items<T, Items>, *reinterpret_cast<const packed<T, Items>*>(from));
 }
 
 /// The same as numbers. Bfloat16 are the upper halves of floats, which takes one instruction each.
@@ -539,7 +536,7 @@ PMPP_HOST_DEVICE void widen(const raw_items<T, Items>& raw, A (&to)[Items]) {
     for (int i = 0; i < Items; ++i)
       to[i] = __builtin_bit_cast(float, i % 2 == 0 ? raw.item[i / 2] << 16 : raw.item[i / 2] & 0xffff0000u);
   } else {
-    const auto items = __builtin_bit_cast(item_group<T, Items>, raw);
+    const auto items = __builtin_bit_cast(packed<T, Items>, raw);
     for (int i = 0; i < Items; ++i) to[i] = static_cast<A>(items.item[i]);
   }
 }
@@ -610,10 +607,10 @@ private:
     unrolled<pixels>([&](int e) {
       if (x + e >= l.out.width()) return;
       TC* const to = &l.out(image, y, x + e, filter);
-      item_group<TC, filters> result;
+      packed<TC, filters> result;
       for (int f = 0; f < filters; ++f) result.item[f] = l.result(sum[e][f], filter + f);
       if (whole)
-        *reinterpret_cast<item_group<TC, filters>*>(to) = result;
+        *reinterpret_cast<packed<TC, filters>*>(to) = result;
       else
         for (int f = 0; f < filters; ++f)
           if (first + f < own) to[f * l.out.channel_stride()] = result.item[f];

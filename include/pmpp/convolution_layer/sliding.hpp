@@ -17,6 +17,7 @@
 #include <pmpp/convolution_layer/kernel.hpp>
 #include <pmpp/core/config.hpp>
 #include <pmpp/core/math.hpp>
+#include <pmpp/core/packed.hpp>
 #include <pmpp/gemm/simt.hpp>
 
 #pragma GCC visibility push(hidden)  // see launch.hpp
@@ -92,10 +93,10 @@ private:
   static constexpr int items = words ? Strip.items : filters;
   static constexpr int margin = words ? round_up(Taps / 2, items) - Taps / 2 : 0;
   static constexpr int pieces = words ? ceil_div(margin + width, items) : width;
-  using piece = item_group<T, items>;
+  using piece = packed<T, items>;
   // While it is on its way it is not elements: the compiler would wait for it to take it apart.
-  using raw = std::conditional_t<sizeof(piece) % 4 == 0, item_group<std::uint32_t, ceil_div(int(sizeof(piece)), 4)>,
-                                 item_group<std::uint16_t, 1>>;
+  using raw = std::conditional_t<sizeof(piece) % 4 == 0, packed<std::uint32_t, ceil_div(int(sizeof(piece)), 4)>,
+                                 packed<std::uint16_t, 1>>;
 
   // Rows of the input that one turn of the loop meets: then all indices of registers are constants.
   static constexpr int period = depth * Stride, turn = period % Strip.ahead == 0 ? period : period * Strip.ahead;
@@ -168,16 +169,16 @@ private:
 
   PMPP_HOST_DEVICE static void write(const arguments& x, const position& at, TC* to, const A (&sum)[cols][filters]) {
     if (words && x.whole) {
-      item_group<TC, cols> result;
+      packed<TC, cols> result;
       for (int j = 0; j < cols; ++j) result.item[j] = x.l.result(sum[j][0], at.filter);
-      *reinterpret_cast<item_group<TC, cols>*>(to) = result;
+      *reinterpret_cast<packed<TC, cols>*>(to) = result;
       return;
     }
     unrolled<cols>([&](int j) {
       if (at.x + j >= static_cast<int>(x.l.out.width())) return;
-      item_group<TC, filters> result;
+      packed<TC, filters> result;
       for (int e = 0; e < filters; ++e) result.item[e] = x.l.result(sum[j][e], at.filter + e);
-      *reinterpret_cast<item_group<TC, filters>*>(to + j * x.out_step) = result;
+      *reinterpret_cast<packed<TC, filters>*>(to + j * x.out_step) = result;
     });
   }
 };
