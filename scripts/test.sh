@@ -4,7 +4,7 @@
 #   1. build/test   optimised: CPU tests and examples and all checks; where there is nvcc, tests, benchmarks and examples
 #                   for CUDA too. Device tests run where there is a GPU and are listed as skipped elsewhere. The emulator
 #                   plays an H100 and an A100, with 8 multiprocessors so that no test takes minutes, and the smallest machine
-#                   (docs/machines.md).
+#                   (docs/machines.md); these last only for tests whose results may depend on it (label: machine).
 #   2. build/asan   the CPU tests under the address and undefined-behaviour sanitizers, on an RTX 4090
 #   3. build/tsan   those of kernels whose blocks or warps talk to each other under ThreadSanitizer (PMPP_RACE_TESTS in
 #                   test/CMakeLists.txt)
@@ -57,7 +57,7 @@ try "configure build/test" configure test -DCMAKE_BUILD_TYPE=Release -DPMPP_TEST
 try "build build/test" build test
 try "tests in build/test on h100" run_tests test h100:8 -j "$jobs"
 for machine in a100:8 small; do
-  try "tests in build/test on $machine" run_tests test $machine -L cpu -R '^test_' -j "$jobs"
+  try "tests in build/test on $machine" run_tests test $machine -L machine -j "$jobs"
 done
 
 # Of undefined behaviour not what asks at every load (null, alignment): that doubles the compile time, and the first

@@ -5,7 +5,10 @@
   build        all test programs; the ten files that took longest to compile
   device       every device test, also those past 2^31 elements
   two GPUs     where there are two: tests that name a device, with the second one as the first
-  memcheck, racecheck, initcheck   compute-sanitizer on small cases (PMPP_TEST_SMALL=1, nothing past 2^31)
+  memcheck, racecheck   compute-sanitizer on small cases (PMPP_TEST_SMALL=1, nothing past 2^31); racecheck takes a hundred
+               to a thousand times as long as the program, so that a program's cases are shared out among processes
+  initcheck    the same on one program for each primitive: what a kernel reads before it is written depends on its path,
+               not on types of elements
   cpu MACHINE  with --cpu: the CPU tests, the emulator playing each machine
 
 One line for each at the end: what passed, failed, was skipped, and what was not run or not finished for lack of time.
@@ -26,21 +29,43 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[1]
 SANITIZERS = ("memcheck", "racecheck", "initcheck")
 MACHINES = ("h100", "a100", "rtx4090", "small")
-NOT_SMALL = "*past 2^*,*large enough*,*do not fit 32 bits*"  # cases that a sanitizer does not run
+NOT_SMALL = "*past 2^*,*large enough for many*,*do not fit 32 bits*"  # cases that a sanitizer does not run
 LARGE = re.compile(r'TEST_CASE\("[^"]*(past 2\^|do not fit 32 bits)')  # programs with such cases take 10 to 35 GB
 NAMES_A_DEVICE = re.compile(r"cudaSetDevice|cudaGetDeviceCount")
 TSAN_ALONE = {"emulator_primitives"}  # built for ThreadSanitizer alone
 ALWAYS_ON_TWO = {"launch", "launch_together", "memory", "stream", "workspace", "reduce", "scan", "sort", "gemm"}
 TOGETHER, LARGE_TOGETHER = 5, 1  # programs on a GPU at a time, of which large
-SANITIZER_SECONDS = 240  # of one program
+SANITIZED_TOGETHER = 12  # where a sanitizer runs them, the GPU waits for the host most of the time
+SANITIZER_SECONDS = 240  # of one process
+CASES_OF_A_PROCESS = 8  # under racecheck
+CASE = re.compile(r"^TEST_", re.M)
+ALL = 9999
+INITCHECKED = {"bfs", "convolution", "convolution_layer", "gemm", "gemm_default", "gemm_tensor_cores", "gemv", "histogram",
+               "image", "memory", "merge", "reduce", "scan", "segmented", "segmented_runs", "segmented_sort", "select",
+               "sort_by_key", "sort_merge", "sort_radix", "sparse", "sparse_formats", "spmm", "spmv", "stencil", "top_k",
+               "top_k_default", "transform", "transpose", "workspace"}
+WEIGHT = {"memcheck": 0.0002, "racecheck": 0.001, "initcheck": 0.0001}  # seconds for a byte of text, roughly
 CASES = re.compile(r"\[doctest\] test cases:\s*(\d+) \|\s*(\d+) passed \|\s*(\d+) failed \|\s*(\d+) skipped")
 
 
 class Job:
-    def __init__(self, step, name, command, environment=None, gpu=None, large=False, limit=None):
+    def __init__(self, step, name, command, environment=None, gpu=None, large=False, limit=None, part=(1, ALL), weight=0):
         self.step, self.name, self.command, self.environment = step, name, command, environment or {}
         self.gpu, self.large, self.limit = gpu, large, limit  # gpu: "any", the value of CUDA_VISIBLE_DEVICES, or None
+        self.part, self.weight = part, weight  # the first and last of a program's cases; about how long they take
         self.state, self.cases, self.seconds = "not run", (0, 0, 0), 0.0
+
+    @property
+    def title(self):
+        return self.name if self.part == (1, ALL) else f"{self.name} from case {self.part[0]}"
+
+    @property
+    def log(self):
+        return f"{self.step} {self.title}.log".replace(" ", "-")
+
+    @property
+    def together(self):
+        return SANITIZED_TOGETHER if self.step in SANITIZERS else TOGETHER
 
 
 def gpus():
@@ -59,6 +84,23 @@ def sources(only):
             yield path.stem, path.read_text(), path.suffix == ".cpp", device
 
 
+def parts(text):
+    """Ranges (first, last) of cases for the processes that share out a program's; the last of them has no end, for templates
+    make more cases than the text shows."""
+    each, count = CASES_OF_A_PROCESS, max(1, len(CASE.findall(text)) // CASES_OF_A_PROCESS)
+    ranges = [(i * each + 1, (i + 1) * each) for i in range(count)]
+    return [*ranges[:-1], (ranges[-1][0], ALL)]
+
+
+def measured(o):
+    """Seconds that each job took when this was last run in the same folder."""
+    try:
+        return {name: float(seconds) for name, seconds in
+                (line.rsplit(" ", 1) for line in (o.build / "seconds").read_text().splitlines())}
+    except OSError:
+        return {}
+
+
 def all_jobs(o, tests, count):
     def program(name, backend):
         return str(o.build / "test" / f"test_{name}_{backend}")
@@ -70,14 +112,23 @@ def all_jobs(o, tests, count):
     for name, text in device:
         if count > 1 and (NAMES_A_DEVICE.search(text) or name in ALWAYS_ON_TWO):
             jobs.append(Job("two GPUs", name, [program(name, "cuda"), "-tce=" + NOT_SMALL], gpu="1,0"))
+    sanitized = []
     for tool in SANITIZERS if o.sanitizers else ():
-        for name, _ in device:
+        for name, text in device:
+            if tool == "initcheck" and name not in INITCHECKED:
+                continue
             # The tests look at every status themselves, and provoke errors.
             command = [o.sanitizer or "compute-sanitizer", "--tool", tool, "--error-exitcode", "86"]
             if tool == "memcheck":
                 command += ["--report-api-errors", "no"]
-            jobs.append(Job(tool, name, [*command, program(name, "cuda"), "-d=true", "-tce=" + NOT_SMALL],
-                            {"PMPP_TEST_SMALL": "1"}, gpu="any", limit=SANITIZER_SECONDS))
+            command += [program(name, "cuda"), "-d=true", "-tce=" + NOT_SMALL]
+            for part in parts(text) if tool == "racecheck" else [(1, ALL)]:
+                sanitized.append(Job(tool, name, [*command, f"-first={part[0]}", f"-last={part[1]}"],
+                                     {"PMPP_TEST_SMALL": "1"}, gpu="any", limit=SANITIZER_SECONDS, part=part,
+                                     weight=len(text) * WEIGHT[tool]))
+    # The longest first, so that none is the last to begin: as long as last time, else by the size of the text.
+    times = measured(o)
+    jobs += sorted(sanitized, key=lambda job: -times.get(job.log, job.weight))
     for machine in MACHINES if o.cpu else ():
         for name, _, on_cpu, _ in tests:
             if on_cpu:
@@ -137,9 +188,12 @@ def stop(process):
 
 
 def finish(job, status, results):
-    output = (results / f"{job.step.replace(' ', '-')}.{job.name}.log").read_text(errors="replace")
+    output = (results / job.log).read_text(errors="replace")
     found = CASES.search(output)
     passed, failed, skipped = (int(found[i]) for i in (2, 3, 4)) if found else (0, 0, 0)
+    if found and job.part != (1, ALL):  # doctest counts the other parts' cases as passed
+        passed = max(0, min(job.part[1], int(found[1])) - job.part[0] + 1 - failed)
+        skipped = skipped if job.part[0] == 1 else 0
     job.cases = (passed, failed, skipped)
     if status == 0 and found:
         job.state = "passed"
@@ -148,7 +202,7 @@ def finish(job, status, results):
     elif job.state == "running":  # it ended by itself
         job.state = "failed"
     if job.state == "failed":
-        print(f"-- {job.step}: {job.name} FAILED (status {status})")
+        print(f"-- {job.step}: {job.title} FAILED (status {status})")
         for line in output.splitlines()[-25:]:
             print("   " + line)
     sys.stdout.flush()
@@ -175,7 +229,7 @@ def run(jobs, o, count, deadline, results):
                 load = [sum(other == str(i) for _, _, other, _, _ in running) for i in range(count)]
                 large = [sum(other == str(i) and j.large for j, _, other, _, _ in running) for i in range(count)]
                 free = [i for i in range(count)
-                        if load[i] < TOGETHER and not (job.large and large[i] >= LARGE_TOGETHER)]
+                        if load[i] < job.together and not (job.large and large[i] >= LARGE_TOGETHER)]
                 if not free:
                     continue
                 gpu = str(min(free, key=lambda i: load[i]))
@@ -187,7 +241,7 @@ def run(jobs, o, count, deadline, results):
             if not Path(next(word for word in job.command if "/test/test_" in word)).exists():
                 job.state = "not built"
                 continue
-            log = open(results / f"{job.step.replace(' ', '-')}.{job.name}.log", "w+")
+            log = open(results / job.log, "w+")
             environment = {**os.environ, **job.environment, **({"CUDA_VISIBLE_DEVICES": gpu} if gpu else {})}
             process = subprocess.Popen(job.command, stdout=log, stderr=subprocess.STDOUT, env=environment,
                                        start_new_session=True)
@@ -209,11 +263,11 @@ def summary(jobs, steps):
         state = {s: [job for job in of_step if job.state == s] for s in
                  ("passed", "failed", "skipped", "not finished", "not run", "not built")}
         passed, failed, skipped = (sum(job.cases[i] for job in of_step) for i in range(3))
-        line = f"{step:12} {len(state['passed'])} of {len(of_step)} programs passed"
+        line = f"{step:12} {len(state['passed'])} of {len(of_step)} processes passed"
         line += f" ({passed} cases passed, {failed} failed, {skipped} left out)"
         for s in ("failed", "not built", "not finished", "not run", "skipped"):
             if state[s]:
-                line += f"; {s}: " + ", ".join(job.name for job in state[s])
+                line += f"; {s}: " + ", ".join(job.title for job in state[s])
         print(f"{line}; {sum(job.seconds for job in of_step):.0f} s of programs")
         if state["failed"] or state["not built"]:
             status = 1
@@ -292,7 +346,10 @@ def main():
     results.mkdir(parents=True)
     print(f"{count} GPU(s), {o.jobs} cores, {(deadline - time.monotonic()) / 60:.1f} minutes left")
     sys.stdout.flush()
+    times = measured(o)
     run(jobs, o, count, deadline, results)
+    times.update((job.log, job.seconds) for job in jobs if job.state in ("passed", "failed", "not finished"))
+    (o.build / "seconds").write_text("".join(f"{name} {seconds:.1f}\n" for name, seconds in sorted(times.items())))
     status = max(status, summary([*jobs, *lost], steps), key=lambda s: (0, 2, 1)[s])  # a failure says more
     print(f"everything   {time.monotonic() - start:.0f} s, status {status}")
     return status

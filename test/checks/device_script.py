@@ -56,20 +56,20 @@ with tempfile.TemporaryDirectory(prefix="pmpp-check-") as folder:
     status, output = run("^(math|merge)$", "--cpu")
     if status != 0:
         faults.append(f"what passes: status {status}\n{output}")
-    expect("what passes", output, r"^device +2 of 2 programs passed \(10 cases passed, 0 failed, 2 left out\)")
-    expect("what passes", output, r"^initcheck +2 of 2 programs passed")
-    expect("what passes", output, r"^cpu small +2 of 2 programs passed")
+    expect("what passes", output, r"^device +2 of 2 processes passed \(10 cases passed, 0 failed, 2 left out\)")
+    expect("what passes", output, r"^initcheck +1 of 1 processes passed")
+    expect("what passes", output, r"^cpu small +2 of 2 processes passed")
     logs = {path.name: path.read_text() for path in (build / "results").iterdir()}
-    expect("machines", logs.get("cpu-a100.math.log", ""), "machine a100")
-    expect("sanitizer", logs.get("memcheck.math.log", ""), r"small: 1, .*-tce=.*past")
+    expect("machines", logs.get("cpu-a100-math.log", ""), "machine a100")
+    expect("sanitizer", logs.get("memcheck-math.log", ""), r"small: 1, .*-tce=.*past")
     expect("both GPUs", "".join(text for name, text in logs.items() if name.startswith("device")), "devices 1")
 
     status, output = run("^(reduce|views|transform|stream|scan)$", "--minutes", "0.1")
     if status != 1:
         faults.append(f"what fails: status {status}\n{output}")
     expect("what fails", output, r"^device .*; failed: views; not built: scan; not finished: transform; skipped: stream;")
-    expect("what fails", output, r"^racecheck .*; failed: reduce, views;")
-    expect("both GPUs", (build / "results" / "two-GPUs.reduce.log").read_text(), "devices 1,0")
+    expect("what fails", output, r"^racecheck .*; failed: reduce from case 1, .*views;")
+    expect("both GPUs", (build / "results" / "two-GPUs-reduce.log").read_text(), "devices 1,0")
 
     status, output = run("^transform$", "--minutes", "0.03", "--no-sanitizers")
     if status != 2:

@@ -22,7 +22,7 @@ def alone(job):
     kind, header = job
     source = tools.write(f"{kind}/{header.replace('/', '_')}.cpp", f"#include <{header}>\n")
     # For nvcc the device compiler alone, which reads host code too and is its fastest part; "twice" runs all of nvcc.
-    flags = ["-cubin", "-o", source.with_suffix(".cubin")] if kind == "nvcc" else ["-fsyntax-only"]
+    flags = ["-ptx", "-o", source.with_suffix(".ptx")] if kind == "nvcc" else ["-fsyntax-only"]
     return tools.compile(kind, source, *flags)
 
 
