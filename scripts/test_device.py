@@ -35,7 +35,7 @@ NAMES_A_DEVICE = re.compile(r"cudaSetDevice|cudaGetDeviceCount")
 TSAN_ALONE = {"emulator_primitives"}  # built for ThreadSanitizer alone
 ALWAYS_ON_TWO = {"launch", "launch_together", "memory", "stream", "workspace", "reduce", "scan", "sort", "gemm"}
 TOGETHER, LARGE_TOGETHER = 5, 1  # programs on a GPU at a time, of which large
-SANITIZED_TOGETHER = 12  # where a sanitizer runs them, the GPU waits for the host most of the time
+SANITIZED_TOGETHER = 12  # besides, under a sanitizer, where the GPU waits for the host most of the time
 SANITIZER_SECONDS = 240  # of one process
 CASES_OF_A_PROCESS = 8  # under racecheck
 CASE = re.compile(r"^TEST_", re.M)
@@ -64,8 +64,8 @@ class Job:
         return f"{self.step} {self.title}.log".replace(" ", "-")
 
     @property
-    def together(self):
-        return SANITIZED_TOGETHER if self.step in SANITIZERS else TOGETHER
+    def sanitized(self):
+        return self.step in SANITIZERS
 
 
 def gpus():
@@ -226,10 +226,12 @@ def run(jobs, o, count, deadline, results):
                 break
             gpu = None
             if job.gpu == "any":
-                load = [sum(other == str(i) for _, _, other, _, _ in running) for i in range(count)]
+                load = [sum(other == str(i) and j.sanitized == job.sanitized for j, _, other, _, _ in running)
+                        for i in range(count)]  # of the same kind: neither keeps the other from beginning
                 large = [sum(other == str(i) and j.large for j, _, other, _, _ in running) for i in range(count)]
+                most = SANITIZED_TOGETHER if job.sanitized else TOGETHER
                 free = [i for i in range(count)
-                        if load[i] < job.together and not (job.large and large[i] >= LARGE_TOGETHER)]
+                        if load[i] < most and not (job.large and large[i] >= LARGE_TOGETHER)]
                 if not free:
                     continue
                 gpu = str(min(free, key=lambda i: load[i]))
