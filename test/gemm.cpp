@@ -29,7 +29,7 @@ using test::check_product, test::layout, test::matrix, test::random_layout, test
     test::try_product;
 
 TEST_ALL_PLACES("gemm: all layouts, any shape") {
-  for (int i = 0; i < 150; ++i) {
+  for (int i = 0; i < test::turns(150); ++i) {
     const auto size = [] { return random_of<std::int64_t>({0, 1, 2, 3, 7, 15, 16, 17, 31, 32, 33, 64, 65, 70, 100}); };
     const double alpha = random_of({1.0, -0.5, 2.0}), beta = random_of({0.0, 0.0, 1.0, -0.75});
     try_product<where, tiny, float, float, float>(size(), size(), size(), random_layout(), random_layout(),
@@ -38,7 +38,7 @@ TEST_ALL_PLACES("gemm: all layouts, any shape") {
 }
 
 TEST_ALL_PLACES("gemm: a few rows or columns, in strips") {
-  for (int i = 0; i < 60; ++i) {
+  for (int i = 0; i < test::turns(60); ++i) {
     const auto some = random_of<std::int64_t>({2, 3, 4, 5, 8, 9}),
                many = random_of<std::int64_t>({127, 128, 131, 256, 300});
     const auto k = random_of<std::int64_t>({0, 1, 31, 32, 33, 64, 67, 200, 260});
@@ -54,6 +54,15 @@ TEST_ALL_PLACES("gemm: a few rows or columns, in strips") {
   }
   for (const bool b : {false, true})
     try_product<where, tiny, std::int32_t, std::int32_t, std::int32_t>(7, 132, 500, {}, {b}, {}, 1, 1);
+}
+
+TEST_ALL_PLACES("gemm: a row times a matrix") {
+  for (int i = 0; i < test::turns(60); ++i) {
+    const auto size = [] { return random_of<std::int64_t>({0, 1, 2, 3, 5, 31, 33, 64, 129, 300, 5000}); };
+    const std::int64_t k = size(), n = k > 1000 ? size() % 400 : size();
+    try_product<where, tiny, float, float, float>(1, n, k, {}, random_layout(), {false, 0, 0, 2}, random_of({1.0, 0.5}),
+                                                  random_of({0.0, 2.0}));
+  }
 }
 
 TEST_ALL_PLACES("gemm: what is not needed is not read; NaN and infinity spread") {
@@ -184,10 +193,7 @@ TEST_ALL_PLACES("gemm: bad input throws and touches nothing") {
                   std::invalid_argument);
   CHECK_THROWS_AS(pmpp::gemm_batched<tiny>(policy, 1, view(3, 4), 0, view(4, 6), 0, 0, c(3, 6), 18, -1),
                   std::invalid_argument);
-  CHECK_THROWS_AS(pmpp::gemv(policy, 1, view(3, 101), out, 0, memory), std::length_error);
-  CHECK_THROWS_AS(pmpp::gemv(policy, 1, view(101, 3), out, 0, memory), std::length_error);
-  CHECK_THROWS_AS(pmpp::gemv(policy, 1, view(3, 4), null, 0, memory), std::invalid_argument);
-  // C reaches into A or B: by one element, as a column, as the vector itself.
+  // C reaches into A or B: by one element, as a column.
   const auto part = [&](std::int64_t first, std::int64_t r, std::int64_t n) {
     return matrix_view<const float>(memory.data() + first, r, n, 10);
   };
@@ -197,8 +203,6 @@ TEST_ALL_PLACES("gemm: bad input throws and touches nothing") {
   CHECK_THROWS_WITH(
       pmpp::gemm<tiny>(policy, 1, view(4, 4), part(0, 4, 4), 0, matrix_view<float>(memory.data() + 3, 4, 4, 10)),
       "pmpp::gemm: C (4 x 4) overlaps B, which is still read when C is written");
-  CHECK_THROWS_WITH(pmpp::gemv(policy, 1, view(4, 4), memory, 1, memory),
-                    "pmpp::gemv: C (4 x 1) overlaps B, which is still read when C is written");
   CHECK(where::get(memory) == seven);
   // Side by side in one matrix, and between each other's elements, they do not.
   pmpp::gemm<tiny>(policy, 0.25f, part(0, 4, 4), part(40, 4, 4), 0, matrix_view<float>(memory.data() + 4, 4, 4, 10));
@@ -245,7 +249,7 @@ TEST_CASE("gemm: a workspace serves any number of calls") {
   using where = test::device_place;
   pmpp::workspace scratch;
   const auto policy = device.with(scratch);
-  for (int i = 0; i < 10; ++i) {
+  for (int i = 0; i < test::turns(10); ++i) {
     const auto size = [] { return static_cast<std::int64_t>(test::generator()() % 60 + 1); };
     const std::int64_t m = size(), n = size(), k = 10 * size();
     const matrix<where, float> a(m, k), b(k, n);
@@ -275,10 +279,6 @@ TEST_CASE("gemm: any order of blocks, any seed, one worker or several") {
       matrix<where, std::int32_t> few_rows(7, 132);
       pmpp::gemm<tiny>(device, 1, part.input(), wide.input(), 0, few_rows.view());
       check_product<std::int32_t>(part, wide, few_rows, 1, 0, 0);
-      const matrix<where, std::int32_t> x(120, 1);
-      matrix<where, std::int32_t> y(40, 1);
-      pmpp::gemv(device, 1, a.input(), x.memory, 0, y.memory);
-      check_product<std::int32_t>(a, x, y, 1, 0, 0);
     }
 }
 #endif

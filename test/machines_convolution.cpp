@@ -11,21 +11,16 @@
 
 #include <doctest/doctest.h>
 
+#include "support/machines.hpp"
+
 #if PMPP_WITH_EMULATOR && !PMPP_CUDA
 namespace {
 
-/// Calls f(where) on three machines, and compares what it returns with that of the definition.
+/// Calls f(where) on each machine, and compares what it returns with that of the definition.
 template <class F>
-void on_machines(const F& f) {
+void compare_on_machines(const F& f) {
   const auto wanted = f(pmpp::seq);
-  for (const pmpp::named_machine& m : pmpp::known_machines) {
-    if (m.name != "small" && m.name != "rtx4090" && m.name != "a100") continue;
-    CAPTURE(m.name);
-    auto options = pmpp::simt::detail::options_of_this_launch();
-    options.plays = &m.limits;
-    const pmpp::simt::scoped_emulator_options scope(options);
-    CHECK(f(pmpp::device) == wanted);
-  }
+  test::on_machines([&] { CHECK(f(pmpp::device) == wanted); });
 }
 
 /// Small integers, of which sums are exact.
@@ -41,7 +36,7 @@ void convolve(std::int64_t rows, std::int64_t cols, std::int64_t mask_rows, std:
   CAPTURE(rows);
   CAPTURE(mask_cols);
   const auto in = filled<T>(rows * cols), mask = filled<T>(mask_rows * mask_cols);
-  on_machines([&](const auto& where) {
+  compare_on_machines([&](const auto& where) {
     std::vector<T> out(in.size());
     pmpp::convolve(where, pmpp::matrix_view<const T>(in.data(), rows, cols),
                    pmpp::matrix_view<const T>(mask.data(), mask_rows, mask_cols),
@@ -65,7 +60,7 @@ template <int Radius>
 void stencil() {
   const std::int64_t depth = 6, height = 17, width = 24;
   const auto in = filled<float>(depth * height * width);
-  on_machines([&](const auto& where) {
+  compare_on_machines([&](const auto& where) {
     std::vector<float> out(in.size());
     pmpp::stencil(where, pmpp::volume_view<const float>(in.data(), depth, height, width),
                   pmpp::volume_view<float>(out.data(), depth, height, width), pmpp::radius<Radius>, star<Radius>{});
@@ -78,7 +73,7 @@ void layer(std::int64_t channels, std::int64_t filters) {
   CAPTURE(channels);
   const std::int64_t side = 9;
   const auto in = filled<T>(2 * side * side * channels), taps = filled<T>(filters * 9 * channels);
-  on_machines([&](const auto& where) {
+  compare_on_machines([&](const auto& where) {
     std::vector<TC> out(static_cast<std::size_t>(2 * side * side * filters));
     pmpp::convolution_layer(
         where, pmpp::nhwc(in.data(), 2, side, side, channels), pmpp::nhwc(taps.data(), filters, 3, 3, channels),
@@ -98,7 +93,7 @@ TEST_CASE("masks of any size, sums of floats and of doubles") {
 TEST_CASE("separable masks that are wide and high") {
   const std::int64_t rows = 70, cols = 150;
   const auto in = filled<double>(rows * cols), mask_y = filled<double>(61), mask_x = filled<double>(301);
-  on_machines([&](const auto& where) {
+  compare_on_machines([&](const auto& where) {
     std::vector<double> out(in.size());
     pmpp::convolve_separable(where, pmpp::matrix_view<const double>(in.data(), rows, cols), mask_y, mask_x,
                              pmpp::matrix_view<double>(out.data(), rows, cols));
@@ -108,7 +103,7 @@ TEST_CASE("separable masks that are wide and high") {
 
 TEST_CASE("volumes") {
   const auto in = filled<float>(5 * 20 * 36), mask = filled<float>(27);
-  on_machines([&](const auto& where) {
+  compare_on_machines([&](const auto& where) {
     std::vector<float> out(in.size());
     pmpp::convolve(where, pmpp::volume_view<const float>(in.data(), 5, 20, 36),
                    pmpp::volume_view<const float>(mask.data(), 3, 3, 3),

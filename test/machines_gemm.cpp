@@ -5,11 +5,13 @@
 #include <pmpp/gemm.hpp>
 
 #include <cstdint>
-#include <string_view>
+#include <initializer_list>
 #include <type_traits>
 #include <vector>
 
 #include <doctest/doctest.h>
+
+#include "support/machines.hpp"
 
 using pmpp::matrix_view;
 
@@ -18,23 +20,8 @@ namespace {
 constexpr pmpp::machine h100{};
 
 #if PMPP_WITH_EMULATOR && !PMPP_CUDA
-/// Calls f on each machine: with all of its multiprocessors, and with one, on which large tiles are best.
-template <class F>
-void on_machines(const F& f) {
-  for (const pmpp::named_machine& m : pmpp::known_machines) {
-    if (m.name != "small" && m.name != "rtx4090" && m.name != "a100") continue;
-    CAPTURE(m.name);
-    pmpp::machine one = m.limits;
-    one.multiprocessors = 1;
-    for (const pmpp::machine* plays : {&m.limits, static_cast<const pmpp::machine*>(&one)}) {
-      CAPTURE(plays->multiprocessors);
-      auto options = pmpp::simt::detail::options_of_this_launch();
-      options.plays = plays;
-      const pmpp::simt::scoped_emulator_options scope(options);
-      f();
-    }
-  }
-}
+// With all of a machine's multiprocessors, and with one, on which large tiles are best.
+constexpr auto all_or_one = {1000, 1};
 
 /// A product of small integers, which is exact, against the definition. With ta, tb that operand is stored transposed.
 template <class TA, class TB, class TC, bool Batched = false>
@@ -70,34 +57,40 @@ void multiply(std::int64_t m, std::int64_t n, std::int64_t k, bool ta = false, b
 }
 
 TEST_CASE("floats, of a few rows and columns, with a long k, and large ones") {
-  on_machines([] {
-    for (const std::int64_t rows : {2, 16, 17, 32}) {
-      multiply<float, float, float>(rows, 132, 70);
-      multiply<float, float, float>(rows, 256, 128, false, true);
-      multiply<float, float, float>(132, rows, 64, true);
-    }
-    multiply<float, float, float>(64, 64, 1500);
-    multiply<float, float, float>(100, 72, 900, true, true);
-    multiply<float, float, float>(150, 260, 40);
-  });
+  test::on_machines(
+      [] {
+        for (const std::int64_t rows : {2, 16, 17, 32}) {
+          multiply<float, float, float>(rows, 132, 70);
+          multiply<float, float, float>(rows, 256, 128, false, true);
+          multiply<float, float, float>(132, rows, 64, true);
+        }
+        multiply<float, float, float>(64, 64, 1500);
+        multiply<float, float, float>(100, 72, 900, true, true);
+        multiply<float, float, float>(150, 260, 40);
+      },
+      all_or_one);
 }
 
 TEST_CASE("doubles, on tensor cores and, of two types, without; many small ones") {
-  on_machines([] {
-    multiply<double, double, double>(256, 256, 32);
-    multiply<double, double, double>(130, 70, 40, true, true);
-    multiply<double, float, double>(100, 130, 20);
-    multiply<double, float, double, true>(20, 24, 30, false, true, 40);
-  });
+  test::on_machines(
+      [] {
+        multiply<double, double, double>(256, 256, 32);
+        multiply<double, double, double>(130, 70, 40, true, true);
+        multiply<double, float, double>(100, 130, 20);
+        multiply<double, float, double, true>(20, 24, 30, false, true, 40);
+      },
+      all_or_one);
 }
 
 TEST_CASE("8-bit integers and half on tensor cores") {
-  on_machines([] {
-    multiply<std::int8_t, std::int8_t, std::int32_t>(150, 140, 160);
+  test::on_machines(
+      [] {
+        multiply<std::int8_t, std::int8_t, std::int32_t>(150, 140, 160);
 #if defined(__FLT16_MAX__)
-    multiply<_Float16, _Float16, float>(150, 140, 70, false, true);
+        multiply<_Float16, _Float16, float>(150, 140, 70, false, true);
 #endif
-  });
+      },
+      all_or_one);
 }
 #endif
 

@@ -4,8 +4,10 @@
 // fails, through INFO in the caller.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <cstdlib>
+#include <initializer_list>
 #include <random>
 #include <vector>
 
@@ -21,13 +23,42 @@ inline std::mt19937_64& generator() {
   return g;
 }
 
-/// Whether the large sizes are left out: a sanitizer takes a hundred times as long.
+/// Whether little is to be done of everything: racecheck takes a hundred to a thousand times as long. What remains is a few
+/// tiles of each kernel, so that several blocks take part and look back at each other, and some edges.
 inline bool only_small() { return std::getenv("PMPP_TEST_SMALL") != nullptr; }
+
+/// n elements, or as many as fill a few tiles.
+inline std::int64_t up_to(std::int64_t n, std::int64_t few = 6000) { return only_small() ? std::min(n, few) : n; }
+
+/// n turns of something random, or a few.
+inline int turns(int n) { return only_small() ? std::min(n, 4) : n; }
+
+/// These sizes, or four of them that a few tiles hold: from the first to the last.
+template <class T>
+std::vector<T> some_of(std::initializer_list<T> sizes) {
+  if (!only_small()) return sizes;
+  std::vector<T> few, chosen;
+  for (const T& size : sizes)
+    if (static_cast<std::int64_t>(size) <= up_to(size) || few.empty()) few.push_back(size);
+  const std::size_t most = std::min<std::size_t>(few.size(), 4);
+  for (std::size_t i = 0; i < most; ++i) chosen.push_back(few[most == 1 ? 0 : i * (few.size() - 1) / (most - 1)]);
+  return chosen;
+}
+
+/// Every size below `dense`, and each `step`-th up to `most`; or about twenty of them.
+inline std::vector<std::int64_t> every_size(std::int64_t dense, std::int64_t most, std::int64_t step) {
+  std::vector<std::int64_t> all;
+  for (std::int64_t n = 0; n <= most; n += n < dense ? 1 : step) all.push_back(n);
+  if (!only_small()) return all;
+  std::vector<std::int64_t> few;
+  for (std::size_t i = 0; i < all.size(); i += 1 + all.size() / 20) few.push_back(all[i]);
+  return few;
+}
 
 /// The battery of sizes: nothing, one, around a warp, around a tile and a few of them, and one large prime-ish size.
 inline std::vector<std::int64_t> sizes(std::int64_t tile, std::int64_t large = (1 << 20) + 3) {
-  std::vector<std::int64_t> all = {0, 1, 2, 3, 31, 32, 33, 63, 127, tile - 1, tile, tile + 1, 3 * tile + 7};
-  if (!only_small()) all.push_back(large);
+  if (only_small()) return {0, 1, 33, tile - 1, tile + 1, 3 * tile + 7};
+  std::vector<std::int64_t> all = {0, 1, 2, 3, 31, 32, 33, 63, 127, tile - 1, tile, tile + 1, 3 * tile + 7, large};
   for (int i = 0; i < 4; ++i)
     all.push_back(static_cast<std::int64_t>(generator()() % static_cast<std::uint64_t>(8 * tile)));
   return all;

@@ -11,7 +11,8 @@
 //   gemm_default.cpp   default tiles: float
 //   gemm_double.cpp    default tiles: double
 //   gemm_half.cpp      default tiles: half;  gemm_bfloat16.cu: bfloat16
-//   gemm_batched.cpp   batches, vectors
+//   gemm_batched.cpp   default tiles: float, batches
+//   gemv.cpp           vectors: float, integers of one byte
 #pragma once
 
 #include <pmpp/gemm.hpp>

@@ -5,8 +5,11 @@
 #pragma once
 
 #include <algorithm>
+#include <initializer_list>
 #include <stdexcept>
 #include <string_view>
+
+#include <doctest/doctest.h>
 
 #include <pmpp/core/machine.hpp>
 #include <pmpp/launch.hpp>
@@ -18,10 +21,11 @@ namespace test {
 
 inline constexpr const char* machines[] = {"small", "rtx4090"};
 
-/// While it lives, the emulator plays a machine, with at most eight multiprocessors.
+/// While it lives, the emulator plays a machine, with no more multiprocessors than asked for.
 class played {
 public:
-  explicit played(std::string_view name) : machine_(limits_of(name)), scope_(options()) {}
+  explicit played(std::string_view name, int most_multiprocessors = 8)
+      : machine_(limits_of(name)), scope_(options(most_multiprocessors)) {}
 
 private:
   static pmpp::machine limits_of(std::string_view name) {
@@ -29,8 +33,8 @@ private:
       if (m.name == name) return m.limits;
     throw std::logic_error("no such machine");
   }
-  pmpp::simt::emulator_options options() {
-    machine_.multiprocessors = std::min(machine_.multiprocessors, 8);
+  pmpp::simt::emulator_options options(int most_multiprocessors) {
+    machine_.multiprocessors = std::min(machine_.multiprocessors, most_multiprocessors);
     pmpp::simt::emulator_options options = pmpp::simt::detail::options_of_this_launch();
     options.plays = &machine_;
     return options;
@@ -39,6 +43,18 @@ private:
   pmpp::machine machine_;
   pmpp::simt::scoped_emulator_options scope_;
 };
+
+/// Calls f on each machine, with as many multiprocessors as each of these allows.
+template <class F>
+void on_machines(const F& f, std::initializer_list<int> multiprocessors = {8}) {
+  for (const char* name : machines)
+    for (const int most : multiprocessors) {
+      CAPTURE(name);
+      CAPTURE(most);
+      const played scope(name, most);
+      f();
+    }
+}
 
 }  // namespace test
 #endif

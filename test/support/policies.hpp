@@ -32,6 +32,11 @@ struct place {
     else
       return data;
   }
+  /// Data that is read alone. A kernel that reads through pointers to what might change is another one to compile.
+  template <class T>
+  static const container<T> input(const std::vector<T>& data) {
+    return put(data);
+  }
   template <class Container>
   static auto get(const Container& data) {
     if constexpr (on_device)

@@ -82,7 +82,7 @@ void try_shape(std::int64_t m, std::int64_t n, std::int64_t k, layout a_way, lay
 
 template <class T, class TC>
 void try_shapes(int times) {
-  for (int i = 0; i < times; ++i) {
+  for (int i = 0; i < turns(times); ++i) {
     const auto size = [] { return random_of<std::int64_t>({0, 2, 3, 7, 15, 16, 17, 31, 32, 33, 64, 65, 70, 100}); };
     const double alpha = random_of({1.0, -2.0, 2.0}), beta = random_of({0.0, 0.0, 1.0, -3.0});
     try_shape<tensor, T, TC>(size(), size(), size(), random_layout(), random_layout(), random_layout(), alpha, beta);
