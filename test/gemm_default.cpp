@@ -35,7 +35,7 @@ TEST_ALL_PLACES("gemm: the tiles that it is made with") {
 }
 
 TEST_ALL_PLACES("gemm: a few rows or columns, in strips") {
-  for (int i = 0; i < 60; ++i) {
+  for (int i = 0; i < test::turns(60); ++i) {
     const auto some = random_of<std::int64_t>({2, 3, 4, 5, 8, 9}),
                many = random_of<std::int64_t>({127, 128, 131, 256, 300});
     const auto k = random_of<std::int64_t>({0, 1, 31, 32, 33, 64, 67, 200, 260});

@@ -75,7 +75,7 @@ void try_plan(std::int64_t m, std::int64_t n, std::int64_t k, std::int64_t batch
 
 TEST_CASE("gemm: warps that share a tile; whole tiles beside tiles whose k is split") {
   using where = test::device_place;
-  for (int i = 0; i < 60; ++i) {
+  for (int i = 0; i < test::turns(60); ++i) {
     const auto size = [] { return random_of<std::int64_t>({15, 16, 32, 33, 48, 70, 100, 128}); };
     const std::int64_t m = size(), n = size(), k = random_of<std::int64_t>({1, 8, 33, 64, 100, 200}),
                        batch = 1 + i % 3 / 2;
@@ -147,7 +147,7 @@ TEST_CASE("gemm: shares of all tiles' k_tiles, which end anywhere") {
   options.plays = &h100;
   const pmpp::simt::scoped_emulator_options scope(options);
 #endif
-  for (int i = 0; i < 32; ++i) {
+  for (int i = 0; i < test::turns(32); ++i) {
     const auto size = [] { return 4 * random_of<std::int64_t>({1, 8, 15, 16, 17, 32, 33, 65}); };
     const std::int64_t m = size(), n = size(), k = 4 * random_of<std::int64_t>({1, 2, 3, 16, 25, 100});
     const std::int64_t blocks = random_of<std::int64_t>({1, 2, 3, 7, 20});

@@ -66,6 +66,7 @@ struct named_matrix {
 /// Every kind of structure, of about n nonzeros.
 template <class T, class I = int>
 std::vector<named_matrix<T, I>> structures(std::int64_t n) {
+  n = up_to(n, 800);
   const auto random = [](std::int64_t bound) {
     return static_cast<std::int64_t>(generator()() % static_cast<std::uint64_t>(bound));
   };
@@ -92,6 +93,9 @@ std::vector<named_matrix<T, I>> structures(std::int64_t n) {
   add("arrow", n / 2, n / 2, [=](std::int64_t i) { return i == 0 ? n / 2 : 2; });
   add("wide", 3, n * 50, [=](std::int64_t) { return n / 3; });
   add("any lengths", n / 30 + 1, n, [=](std::int64_t) { return random(1 + random(300)); });
+  if (only_small())  // a third of them
+    for (std::size_t i = all.size(); i-- > 0;)
+      if (i % 3 != 0) all.erase(all.begin() + static_cast<std::ptrdiff_t>(i));
   return all;
 }
 

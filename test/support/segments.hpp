@@ -33,6 +33,7 @@ using lengths = std::vector<std::int64_t>;
 
 /// The laws of lengths, about n elements each.
 inline std::vector<std::pair<std::string, lengths>> laws(std::int64_t n) {
+  n = up_to(n, 700);
   std::vector<std::pair<std::string, lengths>> all;
   const auto add = [&](const char* name, lengths l) { all.emplace_back(name, std::move(l)); };
   const auto count = [](std::int64_t k) { return static_cast<std::size_t>(k); };
