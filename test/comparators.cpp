@@ -66,7 +66,7 @@ TEST_ALL_PLACES("segmented_sort, top_k") {
   auto data = where::put(v);
   auto first = where::put(std::vector<int>(5)), at = where::put(std::vector<int>(5));
   pmpp::top_k(policy, data, 5, first, at, answering_less{});
-  pmpp::segmented_sort(policy, data, where::put(offsets), answering_less{});
+  pmpp::segmented_sort(policy, data, where::input(offsets), answering_less{});
   CHECK(where::get(data) == sorted);
   std::stable_sort(sorted.begin(), sorted.end());
   sorted.resize(5);

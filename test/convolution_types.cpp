@@ -24,7 +24,7 @@ TEST_ALL_PLACES("pixels, doubles, integers: sums are rounded and saturate") {
       check_matrix<in_strips, where, double, double, double>(30, 140, k, k, outside);
     }
     check_matrix<in_strips, where, std::int16_t, float, std::int16_t>(20, 516, 13, 13, outside);  // in strips
-    for (const std::int64_t n : {1, 2, 15, 17, 33, 550})  // pixels at addresses that vectors may have
+    for (const std::int64_t n : test::some_of({1, 2, 15, 17, 33, 550}))  // pixels at addresses that vectors may have
       check_matrix<in_strips, where, std::uint8_t, float, std::uint8_t>(n, n, 3, 3, outside, {0, 16 - n % 16},
                                                                         {0, 64 - n % 16});
     check_matrix<in_strips, where, std::uint8_t, std::int16_t, float>(20, 140, 5, 5, outside);

@@ -15,7 +15,7 @@ static_assert(pmpp::debug_mode);
 TEST_ALL_PLACES("levels that ascend are taken, equal neighbours too") {
   const typename where::policy policy{};
   auto counts = where::put(std::vector<unsigned>(3, 77));
-  pmpp::histogram_range(policy, where::put(std::vector<float>{1, 2, 2, 5}), counts,
+  pmpp::histogram_range(policy, where::input(std::vector<float>{1, 2, 2, 5}), counts,
                         where::put(std::vector<float>{1, 2, 2, 4}));
   pmpp::synchronize(policy);
   CHECK(where::get(counts) == std::vector<unsigned>{1, 0, 2});

@@ -216,7 +216,7 @@ void check_scale(const extent& size, const extent& new_size, const placing& from
 }  // namespace
 
 TEST_ALL_PLACES("grey pictures: sizes around the vectors, offsets, gaps, orientations, types") {
-  for (const std::int64_t cols : {1, 2, 15, 16, 17, 511, 512, 513, 1031})
+  for (const std::int64_t cols : test::some_of({1, 2, 15, 16, 17, 511, 512, 513, 1031}))
     for (const std::int64_t rows : {1, 3}) {
       check_gray<where, byte, byte>({rows, cols});
       check_gray<where, byte, byte>({rows, cols}, {3, 5}, {1, 2});
@@ -247,7 +247,7 @@ TEST_ALL_PLACES("the grey of the corners of the colour cube, and of every shade"
 }
 
 TEST_ALL_PLACES("box blur of bytes: every radius with a kernel of its own and beyond, tiles cut off anywhere") {
-  for (const std::int64_t radius : {0, 1, 2, 3, 4, 5, 6, 7, 8, 13}) {
+  for (const std::int64_t radius : test::some_of({0, 1, 2, 3, 4, 5, 6, 7, 8, 13})) {
     check_box<where, byte>({70, 560}, radius);
     check_box<where, byte>({21, 64}, radius, {16, 32}, {32, 0});
     check_box<where, byte>({33, 77}, radius, {1, 2}, {3, 1});
@@ -259,13 +259,13 @@ TEST_ALL_PLACES("box blur of bytes: every radius with a kernel of its own and be
     check_box<where, byte>({40, 1200}, radius);
     check_box<where, byte>({300, 65}, radius, {2, 1}, {1, 0});
   }
-  for (const std::int64_t cols : {16, 32, 528, 1024, 1043}) check_box<where, byte>({50, cols}, 1);
+  for (const std::int64_t cols : test::some_of({16, 32, 528, 1024, 1043})) check_box<where, byte>({50, cols}, 1);
   for (int k = 0; k < 4; ++k)
     for (const std::int64_t gap : {0, 1, 3}) check_box<where, byte>({12, 60}, 1, {k, gap}, {3 - k, gap});
 }
 
 TEST_ALL_PLACES("box blur of other samples, wider than the picture, by columns") {
-  for (const std::int64_t radius : {0, 1, 3, 20, 1000}) {
+  for (const std::int64_t radius : test::some_of({0, 1, 3, 20, 1000})) {
     check_box<where, word>({20, 45}, radius, {1, 1}, {0, 2});
     check_box<where, float>({20, 45}, radius, {1, 1}, {0, 2});
     check_box<where, byte>({20, 45}, radius);

@@ -14,6 +14,7 @@
 #include <pmpp/block/grid_barrier.hpp>
 
 #include "support/orders.hpp"
+#include "support/data.hpp"
 #include "support/policies.hpp"
 
 namespace {
@@ -120,7 +121,8 @@ TEST_CASE("a machine that launches no grid together") {
 
 TEST_CASE("a full machine, and one block too many") {
   const pmpp::machine& m = pmpp::machine_of(pmpp::device);
-  check_rounds<test::device_place>(pmpp::device, pmpp::detail::resident_blocks<neighbours>(m), PMPP_CUDA ? 500 : 3);
+  check_rounds<test::device_place>(pmpp::device, pmpp::detail::resident_blocks<neighbours>(m),
+                                   PMPP_CUDA ? test::turns(500) : 3);
   // A GPU runs more of them at once than the kernel asks the compiler for.
   const auto resident = std::int64_t(m.multiprocessors) * m.threads_per_multiprocessor / neighbours::threads;
   auto word = test::device_place::put(std::vector<unsigned>(1));

@@ -161,7 +161,7 @@ TEST_CASE("past 2^31 and 2^32 elements") {
 }
 
 TEST_CASE("nothing hidden: with a workspace no call allocates, waits or touches the default stream") {
-  const auto v = test::random_values<int>(300000);
+  const auto v = test::random_values<int>(test::up_to(300000, 30000));
   const pmpp::device_buffer<int> in(v);
   pmpp::device_buffer<int> changed(v.size());
   pmpp::device_buffer<std::int64_t> out(6, -1);
@@ -177,12 +177,12 @@ TEST_CASE("nothing hidden: with a workspace no call allocates, waits or touches 
     warm_up.release();
     warm_up.hold(s);
   }
-  enqueue_all(policy, in, changed, {n.data(), 300000}, out);
+  enqueue_all(policy, in, changed, {n.data(), in.end() - in.begin()}, out);
   cudaDeviceSynchronize();
   hidden_calls = 0;
   own.hold(s);                    // nothing enqueued on s can run
   legacy.hold(cudaStreamLegacy);  // anything on the default stream would wait for this
-  enqueue_all(policy, in, changed, {n.data(), 300000}, out);
+  enqueue_all(policy, in, changed, {n.data(), in.end() - in.begin()}, out);
   CHECK(hidden_calls == 0);
   CHECK(cudaStreamQuery(s) == cudaErrorNotReady);  // we got here before it was done: nothing waited
   own.release();
@@ -231,7 +231,7 @@ TEST_CASE("copy_if, scan and reduce as one graph, replayed on inputs that keep o
   pmpp::stream s;
   pmpp::workspace scratch;
   const auto policy = device.on(s).with(scratch);
-  pipeline p(2000003);
+  pipeline p(static_cast<std::size_t>(test::up_to(2000003, 30000)));
   pmpp::copy(std::vector<int>(p.in.size(), 1), p.in);
   p.enqueue(policy);  // from now on nothing allocates
   s.synchronize();
@@ -310,7 +310,7 @@ struct sort_and_merge {
 }  // namespace
 
 TEST_CASE("sort and merge as one graph with nothing hidden, replayed on changed data and lengths") {
-  for (const std::size_t bound : {3000, 300001}) {
+  for (const std::size_t bound : test::some_of({3000, 300001})) {
     pmpp::stream s;
     pmpp::workspace scratch;
     const auto policy = device.on(s).with(scratch);
@@ -377,7 +377,7 @@ TEST_CASE("sort and merge past 2^31 and 2^32 elements") {
   }
 }
 
-TEST_CASE("radix sort of 2^30 numbers and more, whose look-back words have 64 bits") {
+TEST_CASE("radix sort past 2^30 numbers: look-back words of 64 bits") {
   const std::int64_t n = (1ll << 30) + 12345;
   const pmpp::counting_iterator<std::int64_t> zero(0);
   pmpp::device_buffer<std::uint32_t> numbers(static_cast<std::size_t>(n));
@@ -399,13 +399,13 @@ TEST_CASE("scan and copy_if past 2^32 elements") {
 }
 
 TEST_CASE("the same bits a hundred times, while another stream loads the machine") {
-  const auto v = test::random_values<float>(3000001);
+  const auto v = test::random_values<float>(test::up_to(3000001, 30000));
   const pmpp::device_buffer<float> in(v);
-  pmpp::device_buffer<float> noise(1 << 24);
+  pmpp::device_buffer<float> noise(static_cast<std::size_t>(test::up_to(1 << 24, 1 << 16)));
   pmpp::stream busy, s;
   const float once = pmpp::reduce(device.on(s), in);
   int different = 0;
-  for (int i = 0; i < 100; ++i) {
+  for (int i = 0; i < test::turns(100); ++i) {
     pmpp::fill(device.on(busy), noise, static_cast<float>(i));
     const float again = pmpp::reduce(device.on(s), in);
     different += std::memcmp(&once, &again, sizeof once) != 0;
@@ -414,7 +414,7 @@ TEST_CASE("the same bits a hundred times, while another stream loads the machine
   pmpp::device_buffer<float> sums(v.size());
   pmpp::inclusive_scan(device.on(s), in, sums);
   const auto first = pmpp::to_host(device.on(s), sums);
-  for (int i = 0; i < 100; ++i) {
+  for (int i = 0; i < test::turns(100); ++i) {
     pmpp::fill(device.on(busy), noise, static_cast<float>(i));
     pmpp::inclusive_scan(device.on(s), in, sums);
     different += std::memcmp(pmpp::to_host(device.on(s), sums).data(), first.data(), v.size() * sizeof(float)) != 0;
@@ -444,7 +444,7 @@ TEST_CASE("histograms: nothing hidden; captured, and replayed on changed data an
   pmpp::stream s;
   pmpp::workspace scratch;
   const auto policy = device.on(s).with(scratch);
-  const std::int64_t n = 1000003;
+  const std::int64_t n = test::up_to(1000003, 30000);
   pmpp::device_buffer<int> in(n);
   pmpp::device_buffer<std::uint8_t> bytes(n);
   pmpp::device_buffer<std::int64_t> length(1);

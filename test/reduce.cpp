@@ -56,14 +56,14 @@ TEST_ALL_PLACES("sum of integers of every width, every size") {
     CAPTURE(n);
     CAPTURE(test::seed());
     const auto i32 = test::random_values<std::int32_t>(n);
-    CHECK(pmpp::reduce(policy, where::put(i32)) == exact_sum(i32));
-    CHECK(pmpp::reduce(policy, where::put(i32), 5L, own_plus{}) == exact_sum(i32) + 5);
+    CHECK(pmpp::reduce(policy, where::input(i32)) == exact_sum(i32));
+    CHECK(pmpp::reduce(policy, where::input(i32), 5L, own_plus{}) == exact_sum(i32) + 5);
     const auto i8 = test::random_values<std::int8_t>(n);
-    CHECK(pmpp::reduce(policy, where::put(i8)) == exact_sum(i8));
+    CHECK(pmpp::reduce(policy, where::input(i8)) == exact_sum(i8));
     const auto u16 = test::random_values<std::uint16_t>(n);
-    CHECK(static_cast<std::int64_t>(pmpp::reduce(policy, where::put(u16))) == exact_sum(u16));
+    CHECK(static_cast<std::int64_t>(pmpp::reduce(policy, where::input(u16))) == exact_sum(u16));
     const auto i64 = test::random_values<std::int64_t>(n);
-    CHECK(pmpp::reduce(policy, where::put(i64)) == exact_sum(i64));
+    CHECK(pmpp::reduce(policy, where::input(i64)) == exact_sum(i64));
   }
 }
 
@@ -72,7 +72,7 @@ TEST_ALL_PLACES("every size up to a few tiny tiles, both paths") {
   const auto data = test::random_values<int>(2200);
   const auto all = where::put(data);
   std::int64_t sum = 0;
-  for (std::int64_t n = 0; n <= 2200; n += n < 300 ? 1 : 37) {
+  for (const std::int64_t n : test::every_size(300, 2200, 37)) {
     sum = std::accumulate(data.begin(), data.begin() + n, std::int64_t(0));
     CAPTURE(n);
     CHECK(pmpp::reduce<tiny>(policy, all.begin(), all.begin() + n) == sum);
@@ -82,7 +82,7 @@ TEST_ALL_PLACES("every size up to a few tiny tiles, both paths") {
 
 TEST_ALL_PLACES("operators see adjacent ranges only, in order, init on the left") {
   const typename where::policy policy{};
-  for (const std::int64_t n : {1, 2, 5, 31, 32, 33, 64, 100, 511, 512, 513, 1000, 4097, 30011}) {
+  for (const std::int64_t n : test::some_of({1, 2, 5, 31, 32, 33, 64, 100, 511, 512, 513, 1000, 4097, 30011})) {
     std::vector<test::interval> v(static_cast<std::size_t>(n));
     for (std::int64_t i = 0; i < n; ++i) v[static_cast<std::size_t>(i)] = {i, i + 1};
     const auto data = where::put(v);
@@ -94,7 +94,7 @@ TEST_ALL_PLACES("operators see adjacent ranges only, in order, init on the left"
 
 TEST_ALL_PLACES("operators that do not commute: brackets, affine maps") {
   const typename where::policy policy{};
-  for (const std::int64_t n : {0, 1, 33, 1000, 5000, 100003}) {
+  for (const std::int64_t n : test::some_of({0, 1, 33, 1000, 5000, 100003})) {
     CAPTURE(n);
     std::vector<test::brackets> b(static_cast<std::size_t>(n));
     std::vector<test::affine> a(static_cast<std::size_t>(n));
@@ -105,9 +105,9 @@ TEST_ALL_PLACES("operators that do not commute: brackets, affine maps") {
     test::affine whole_a{1, 0, 0};
     for (const auto& x : b) whole_b = test::concatenate{}(whole_b, x);
     for (const auto& x : a) whole_a = test::compose{}(whole_a, x);
-    CHECK(pmpp::reduce<tiny>(policy, where::put(b), test::brackets{}, test::concatenate{}) == whole_b);
-    CHECK(pmpp::reduce<tiny>(policy, where::put(a), test::affine{1, 0, 0}, test::compose{}) == whole_a);
-    CHECK(pmpp::reduce(policy, where::put(a), test::affine{1, 0, 0}, test::compose{}) == whole_a);
+    CHECK(pmpp::reduce<tiny>(policy, where::input(b), test::brackets{}, test::concatenate{}) == whole_b);
+    CHECK(pmpp::reduce<tiny>(policy, where::input(a), test::affine{1, 0, 0}, test::compose{}) == whole_a);
+    CHECK(pmpp::reduce(policy, where::input(a), test::affine{1, 0, 0}, test::compose{}) == whole_a);
   }
 }
 
@@ -117,64 +117,65 @@ TEST_ALL_PLACES("accumulators larger than a message word") {
   test::wide sum;
   for (std::size_t i = 0; i < v.size(); ++i)
     for (std::size_t k = 0; k < 5; ++k) sum.part[k] += v[i].part[k] = static_cast<std::int64_t>(i * (k + 1));
-  CHECK(pmpp::reduce<tiny>(policy, where::put(v), test::wide{}, test::add_wide{}) == sum);
+  CHECK(pmpp::reduce<tiny>(policy, where::input(v), test::wide{}, test::add_wide{}) == sum);
 }
 
 TEST_ALL_PLACES("floating point stays within the error bound") {
   const typename where::policy policy{};
-  for (const std::int64_t n : {1, 1000, 100003, (1 << 20) + 3}) {
+  for (const std::int64_t n : test::some_of({1, 1000, 100003, (1 << 20) + 3})) {
     const auto v = test::random_values<float>(n);
     double exact = 0, magnitude = 0;
     for (float x : v) exact += x, magnitude += std::fabs(x);
     const double bound = static_cast<double>(n) * 0x1p-24 * magnitude;
     CAPTURE(n);
-    CHECK(std::fabs(pmpp::reduce(policy, where::put(v)) - exact) <= bound);
+    CHECK(std::fabs(pmpp::reduce(policy, where::input(v)) - exact) <= bound);
     // With a double init the accumulator is double, and the error that of doubles.
-    CHECK(std::fabs(pmpp::reduce(policy, where::put(v), 0.0) - exact) <= static_cast<double>(n) * 0x1p-52 * magnitude);
+    CHECK(std::fabs(pmpp::reduce(policy, where::input(v), 0.0) - exact) <=
+          static_cast<double>(n) * 0x1p-52 * magnitude);
   }
 }
 
 TEST_ALL_PLACES("no surprising accumulator") {
   const typename where::policy policy{};
   const std::vector<std::int8_t> ones(1 << 18, 1);
-  CHECK(pmpp::reduce(policy, where::put(ones)) == 1 << 18);
+  CHECK(pmpp::reduce(policy, where::input(ones)) == 1 << 18);
   const std::vector<std::uint8_t> full(1 << 18, 255);
-  CHECK(pmpp::reduce(policy, where::put(full)) == 255ull << 18);
+  CHECK(pmpp::reduce(policy, where::input(full)) == 255ull << 18);
   const std::vector<std::int16_t> low(70000, -32768);
-  CHECK(pmpp::reduce(policy, where::put(low)) == -32768LL * 70000);
-  CHECK(pmpp::reduce(policy, where::put(full), std::uint8_t(0)) == std::uint8_t(255u << 18));  // init names the type
+  CHECK(pmpp::reduce(policy, where::input(low)) == -32768LL * 70000);
+  CHECK(pmpp::reduce(policy, where::input(full), std::uint8_t(0)) == std::uint8_t(255u << 18));  // init names the type
   const std::vector<float> huge(100, 1e38f);
-  CHECK(pmpp::reduce(policy, where::put(huge), 0.0) == doctest::Approx(1e40));
+  CHECK(pmpp::reduce(policy, where::input(huge), 0.0) == doctest::Approx(1e40));
 }
 
 TEST_ALL_PLACES("minimum and maximum, also of nothing but infinities and of NaN") {
   const typename where::policy policy{};
   const float inf = std::numeric_limits<float>::infinity(), nan = std::numeric_limits<float>::quiet_NaN();
   auto v = test::random_values<float>(50001);
-  CHECK(pmpp::reduce<tiny>(policy, where::put(v), inf, pmpp::minimum{}) == *std::min_element(v.begin(), v.end()));
-  CHECK(pmpp::reduce<tiny>(policy, where::put(v), -inf, pmpp::maximum{}) == *std::max_element(v.begin(), v.end()));
+  CHECK(pmpp::reduce<tiny>(policy, where::input(v), inf, pmpp::minimum{}) == *std::min_element(v.begin(), v.end()));
+  CHECK(pmpp::reduce<tiny>(policy, where::input(v), -inf, pmpp::maximum{}) == *std::max_element(v.begin(), v.end()));
   const std::vector<float> infinite(3000, inf);
-  CHECK(pmpp::reduce<tiny>(policy, where::put(infinite), inf, pmpp::minimum{}) == inf);
+  CHECK(pmpp::reduce<tiny>(policy, where::input(infinite), inf, pmpp::minimum{}) == inf);
   const float least = *std::min_element(v.begin(), v.end());
   for (const std::size_t at : {std::size_t(0), std::size_t(777), v.size() - 1}) {
     auto w = v;
     w[at] = nan;
-    CHECK(pmpp::reduce<tiny>(policy, where::put(w), inf, pmpp::minimum{}) <= std::max(least, w[at == 0 ? 1 : 0]));
+    CHECK(pmpp::reduce<tiny>(policy, where::input(w), inf, pmpp::minimum{}) <= std::max(least, w[at == 0 ? 1 : 0]));
   }
   const std::vector<float> nothing(300, nan);
-  CHECK(std::isnan(pmpp::reduce<tiny>(policy, where::put(nothing), nan, pmpp::maximum{})));
+  CHECK(std::isnan(pmpp::reduce<tiny>(policy, where::input(nothing), nan, pmpp::maximum{})));
   const std::vector<unsigned> u = {7, 3, 9};
-  CHECK(pmpp::reduce(policy, where::put(u), 100u, pmpp::minimum{}) == 3);
-  CHECK(pmpp::reduce(policy, where::put(u), 0u, pmpp::bit_xor{}) == (7 ^ 3 ^ 9));
-  CHECK(pmpp::reduce(policy, where::put(std::vector<int>{1, 1, 0}), true, pmpp::logical_and{}) == false);
+  CHECK(pmpp::reduce(policy, where::input(u), 100u, pmpp::minimum{}) == 3);
+  CHECK(pmpp::reduce(policy, where::input(u), 0u, pmpp::bit_xor{}) == (7 ^ 3 ^ 9));
+  CHECK(pmpp::reduce(policy, where::input(std::vector<int>{1, 1, 0}), true, pmpp::logical_and{}) == false);
 }
 
 TEST_ALL_PLACES("misaligned starts and ends") {
   const typename where::policy policy{};
   const auto bytes = test::random_values<std::uint8_t>(40000);
   const auto data = where::put(bytes);
-  for (const int from : {0, 1, 2, 3, 7, 8, 15, 16, 17})
-    for (const int length : {0, 1, 5, 15, 16, 17, 500, 600, 39000}) {
+  for (const int from : test::some_of({0, 1, 2, 3, 7, 8, 15, 16, 17}))
+    for (const int length : test::some_of({0, 1, 5, 15, 16, 17, 500, 600, 39000})) {
       std::int64_t sum = 0;
       for (int i = from; i < from + length; ++i) sum += bytes[static_cast<std::size_t>(i)];
       CAPTURE(from);
@@ -215,7 +216,7 @@ TEST_ALL_PLACES("lengths that are known on the device only") {
   const typename where::policy policy{};
   const auto data = test::random_values<int>(20000);
   const auto in = where::put(data);
-  for (const std::int64_t n : {0, 1, 300, 4096, 19999, 20000, 30000}) {
+  for (const std::int64_t n : test::some_of({0, 1, 300, 4096, 19999, 20000, 30000})) {
     const std::int64_t used = std::min<std::int64_t>(n, 20000);
     const std::int64_t sum = std::accumulate(data.begin(), data.begin() + used, std::int64_t(0));
     const auto count64 = where::put(std::vector<std::int64_t>{n});
@@ -248,7 +249,7 @@ TEST_ALL_PLACES("reduce_into and its kin leave results where they are told") {
 
 TEST_ALL_PLACES("extremal elements are the first of equals") {
   const typename where::policy policy{};
-  for (const std::int64_t n : {0, 1, 2, 33, 1000, 9001}) {
+  for (const std::int64_t n : test::some_of({0, 1, 2, 33, 1000, 9001})) {
     std::vector<int> v(static_cast<std::size_t>(n));
     for (auto& x : v) x = static_cast<int>(test::generator()() % 10);  // many equals
     const auto in = where::put(v);
@@ -268,7 +269,7 @@ TEST_ALL_PLACES("extremal elements are the first of equals") {
 }
 
 TEST_CASE("a comparator that is no order gives any element, and reads no others") {
-  for (const int n : {1, 255, 256, 1000, 40000}) {
+  for (const int n : test::some_of({1, 255, 256, 1000, 40000})) {
     const std::vector<int> same(static_cast<std::size_t>(n), 7);
     const auto less_or_equal = [] PMPP_HOST_DEVICE(int a, int b) { return a <= b; };
     const auto always = [] PMPP_HOST_DEVICE(int, int) { return true; };
@@ -289,7 +290,7 @@ TEST_ALL_PLACES("the same bits on every run and for any number of threads") {
   const auto v = test::random_values<float>(300007);
   const auto in = where::put(v);
   const float once = pmpp::reduce<tiny>(policy, in);
-  for (int i = 0; i < (where::on_device ? 10 : 3); ++i) {
+  for (int i = 0; i < test::turns(where::on_device ? 10 : 3); ++i) {
     const float again = pmpp::reduce<tiny>(policy, in);
     CHECK(std::memcmp(&once, &again, sizeof once) == 0);
   }
@@ -300,7 +301,7 @@ TEST_ALL_PLACES("the same bits on every run and for any number of threads") {
 TEST_ALL_PLACES("bad input throws before anything runs") {
   const typename where::policy policy{};
   const int* null = nullptr;
-  auto data = where::put(std::vector<int>(10, 1));
+  const auto data = where::input(std::vector<int>(10, 1));
   auto out = where::put(std::vector<int>(1, 77));
   CHECK_THROWS_AS(pmpp::reduce_into(policy, null, null + 5, out), std::invalid_argument);
   CHECK_THROWS_AS(pmpp::reduce_into(policy, data.end(), data.begin(), out), std::invalid_argument);
@@ -322,7 +323,7 @@ TEST_CASE("a workspace serves any number of calls, whatever their sizes") {
   const auto policy = device.with(scratch);
   const auto v = test::random_values<int>(50000);
   const pmpp::device_buffer<int> in(v);
-  for (int i = 0; i < 100; ++i) {
+  for (int i = 0; i < test::turns(100); ++i) {
     const auto n = static_cast<std::int64_t>(test::generator()() % 50001);
     CHECK(pmpp::reduce<tiny>(policy, in.begin(), in.begin() + n) == std::accumulate(v.begin(), v.begin() + n, 0));
   }

@@ -17,7 +17,7 @@ using pmpp::device;
 using namespace test::rows;
 
 TEST_ALL_PLACES("runs of keys: constant, distinct, sawtooth, every law") {
-  for (const std::int64_t n : {0, 1, 2, 31, 33, 127, 128, 129, 1000, 5000, 40000}) {
+  for (const std::int64_t n : test::some_of({0, 1, 2, 31, 33, 127, 128, 129, 1000, 5000, 40000})) {
     CAPTURE(n);
     const auto v = test::random_values<int>(n);
     const auto every = [&](const std::vector<int>& keys) {
@@ -47,7 +47,7 @@ TEST_ALL_PLACES("runs across many tiles") {  // tiles without a head do not ask;
 }
 
 TEST_ALL_PLACES("runs: keys and values of every type") {
-  for (const std::int64_t n : {1, 500, 9001}) {
+  for (const std::int64_t n : test::some_of({1, 500, 9001})) {
     CAPTURE(n);
     const lengths l{3, 1, 1, 20, 5, 200};
     check_runs<tiny, where>(runs_of<std::uint8_t>(n, l), test::random_values<double>(n), pmpp::maximum{});

@@ -34,7 +34,7 @@ using test::tiny_radix;
 
 TEST_ALL_PLACES("is_sorted") {
   const typename where::policy policy{};
-  for (const int n : {0, 1, 2, 3, 1000, 50000}) {
+  for (const int n : test::some_of({0, 1, 2, 3, 1000, 50000})) {
     std::vector<int> v(static_cast<std::size_t>(n));
     for (int i = 0; i < n; ++i) v[static_cast<std::size_t>(i)] = i / 3;
     CHECK(pmpp::is_sorted(policy, where::put(v)));
@@ -77,7 +77,7 @@ TEST_CASE("host: any number of threads, the same result; exceptions arrive") {
 TEST_CASE("a workspace serves any number of calls, whatever their sizes") {
   pmpp::workspace scratch;
   const auto policy = device.with(scratch);
-  for (int i = 0; i < 30; ++i) {
+  for (int i = 0; i < test::turns(30); ++i) {
     const auto v = test::random_values<int>(static_cast<std::int64_t>(draw() % 30001));
     auto wanted = v;
     std::sort(wanted.begin(), wanted.end());

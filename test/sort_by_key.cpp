@@ -40,7 +40,7 @@ struct payload {
 }  // namespace
 
 TEST_ALL_PLACES("sort_by_key and argsort") {
-  for (const std::int64_t n : {0, 1, 2, 40, 700, 6001, 20011}) {
+  for (const std::int64_t n : test::some_of({0, 1, 2, 40, 700, 6001, 20011})) {
     check_by_key<tiny, where>(test::random_values<int>(n), std::uint32_t(0), precedes{});
     check_by_key<tiny, where>(test::random_values<std::uint8_t>(n), std::int64_t(0), precedes{});
     check_by_key<pmpp::sort_tuning{}, where>(test::random_values<std::int64_t>(n), std::uint16_t(0), precedes{});
@@ -50,7 +50,7 @@ TEST_ALL_PLACES("sort_by_key and argsort") {
 TEST_ALL_PLACES("keys with values, as many as the device knows") {
   const typename where::policy policy{};
   const auto v = test::random_values<int>(20000);
-  for (const std::int64_t n : {0, 1, 100, 128, 513, 6000, 20000, 30000}) {
+  for (const std::int64_t n : test::some_of({0, 1, 100, 128, 513, 6000, 20000, 30000})) {
     const auto used = std::min<std::int64_t>(n, 20000);
     auto wanted = v;
     std::stable_sort(wanted.begin(), wanted.begin() + used);
@@ -94,7 +94,7 @@ TEST_CASE("radix sort: bool") {
 }
 
 TEST_ALL_PLACES("radix sort: values of every size") {
-  for (const std::int64_t n : {0, 1, 63, 64, 65, 1000, 20000}) {
+  for (const std::int64_t n : test::some_of({0, 1, 63, 64, 65, 1000, 20000})) {
     const auto keys = test::random_values<std::int16_t>(n);
     check_by_key<tiny_radix, where>(keys, payload<1>{});
     check_by_key<tiny_radix, where>(keys, payload<3>{});

@@ -43,7 +43,7 @@ void check(std::int64_t rows, std::int64_t cols, std::int64_t n) {
 }  // namespace
 
 TEST_CASE("from triplets, and transposed") {
-  for (const std::int64_t n : {0, 1, 5, 300, 20000}) {
+  for (const std::int64_t n : test::some_of({0, 1, 5, 300, 20000})) {
     check<double, int>(1, 1, n);
     check<double, int>(n / 3 + 1, 7, n);
     check<float, int>(3, n + 1, n);

@@ -119,7 +119,7 @@ TEST_ALL_PLACES("every structure") {
 
 TEST_ALL_PLACES("any number of columns, any layout") {
   const auto matrix = test::matrix_of<float, int>(150, 90, [](std::int64_t i) { return i == 70 ? 900 : i * 7 % 40; });
-  for (const std::int64_t cols : {0, 1, 2, 5, 8, 12, 16, 31, 32, 33, 64, 68, 130})
+  for (const std::int64_t cols : test::some_of({0, 1, 2, 5, 8, 12, 16, 31, 32, 33, 64, 68, 130}))
     for (const layout of_b : {rows, padded, odd, columns})
       for (const layout of_c : {rows, padded, columns}) {
         check_exact<pmpp::spmm_tuning{}, where, float, float>(matrix, cols, of_b, of_c);
@@ -269,7 +269,7 @@ TEST_CASE("a captured graph, replayed on another matrix, in another stream") {
   enqueue();
   pmpp::check(cudaStreamEndCapture(stream, &graph), "end");
   pmpp::check(cudaGraphInstantiate(&exec, graph, 0), "instantiate");
-  for (int round = 0; round < 10; ++round) {
+  for (int round = 0; round < test::turns(10); ++round) {
     const auto matrix = test::matrix_of<float, int>(m, n, [&](std::int64_t i) {
       return i == 100 * round ? 50000 : static_cast<std::int64_t>(test::generator()() % (2 * round + 1));
     });

@@ -320,7 +320,7 @@ TEST_CASE("the same bits on every run and for any number of host threads") {
 TEST_CASE("a workspace serves any number of calls, whatever their sizes") {
   pmpp::workspace scratch;
   const auto policy = device.with(scratch);
-  for (const std::int64_t n : {5000, 3, 700, 20000, 50})
+  for (const std::int64_t n : test::some_of({5000, 3, 700, 20000, 50}))
     for (const auto& [name, matrix] : test::structures<float>(n)) {
       CAPTURE(name);
       const auto x = test::integers<float>(matrix.cols());
@@ -353,7 +353,7 @@ TEST_CASE("a captured graph, replayed on another matrix, in another stream") {
   enqueue();
   pmpp::check(cudaStreamEndCapture(stream, &graph), "end");
   pmpp::check(cudaGraphInstantiate(&exec, graph, 0), "instantiate");
-  for (int round = 0; round < 20; ++round) {
+  for (int round = 0; round < test::turns(20); ++round) {
     const auto matrix = test::matrix_of<float, int>(rows, cols, [&](std::int64_t i) {
       return i == 100 * round ? 50000 : static_cast<std::int64_t>(test::generator()() % (2 * round + 1));
     });
@@ -382,7 +382,7 @@ struct column_of {
 };
 }  // namespace
 
-TEST_CASE("more than 2^31 nonzeros") {
+TEST_CASE("past 2^31 nonzeros") {
   std::size_t available = 0, total = 0;
   pmpp::check(cudaMemGetInfo(&available, &total), "cudaMemGetInfo");
   const std::int64_t n = (std::int64_t(1) << 31) + 1000003, rows = 1000, cols = 1 << 20;

@@ -219,8 +219,10 @@ void check(const shape& size, const F& f, const std::vector<term>& terms, const 
 }
 
 /// The rules, with a constant that all types have.
-const border::rule rules[] = {border::zero,   border::clamp, border::reflect,
-                              border::mirror, border::wrap,  border::constant(9)};
+const std::vector<border::rule> rules =
+    test::only_small() ? std::vector<border::rule>{border::mirror, border::constant(9)}
+                       : std::vector<border::rule>{border::zero,   border::clamp, border::reflect,
+                                                   border::mirror, border::wrap,  border::constant(9)};
 
 }  // namespace
 
@@ -236,7 +238,7 @@ TEST_ALL_PLACES("every neighbour in its place: three dimensions, every border, s
       for (const shape& size : {shape{7, 5, 12}, {9, 2, 136}, {30, 1, 4}, {3, 3, 7}})
         check<3, 1, tiny, where, float, float>(size, every{}, terms, outside);
   }
-  check<3, 1, standard, where, float, float>({40, 20, 260}, every{}, terms, border::clamp);
+  check<3, 1, standard, where, float, float>({test::up_to(40, 6), 20, 260}, every{}, terms, border::clamp);
 }
 
 TEST_ALL_PLACES("two dimensions, matrices by columns, other types") {
@@ -256,7 +258,7 @@ TEST_ALL_PLACES("two dimensions, matrices by columns, other types") {
 
 TEST_ALL_PLACES("one dimension") {
   for (const border::rule& outside : rules)
-    for (const std::int64_t n : {1, 2, 3, 31, 128, 1000, 9001})
+    for (const std::int64_t n : test::some_of({1, 2, 3, 31, 128, 1000, 9001}))
       for (const std::int64_t before : {0, 1, 4})
         check<1, 1, standard, where, float, float>({1, 1, n}, every{}, every::terms(1), outside, {before},
                                                    {4 - before});

@@ -32,9 +32,10 @@ using test::tiny;
 }  // namespace
 
 TEST_ALL_PLACES("every k and every size") {
-  for (const std::int64_t n : {1, 2, 31, 33, 64, 65, 200, 1000, 5000})
-    for (const std::int64_t k : {std::int64_t(0), std::int64_t(1), std::int64_t(2), std::int64_t(10), std::int64_t(31),
-                                 std::int64_t(64), std::int64_t(65), std::int64_t(128), n / 2, n - 1, n}) {
+  for (const std::int64_t n : test::some_of({1, 2, 31, 33, 64, 65, 200, 1000, 5000}))
+    for (const std::int64_t k :
+         test::some_of({std::int64_t(0), std::int64_t(1), std::int64_t(2), std::int64_t(10), std::int64_t(31),
+                        std::int64_t(64), std::int64_t(65), std::int64_t(128), n / 2, n - 1, n})) {
       if (k > n) continue;
       const auto v = elements<tagged>(n, [=](std::int64_t) { return draw_below(n / 3 + 1); });
       check_top_k<tiny, where>(v, k, by_key{});
@@ -54,7 +55,7 @@ TEST_ALL_PLACES("data of every kind") {
       [](std::int64_t i) { return i < 1500 ? i : 3000 - i; },
   };
   for (const auto& kind : kinds)
-    for (const std::int64_t k : {1, 5, 60, 64, 700}) {
+    for (const std::int64_t k : test::some_of({1, 5, 60, 64, 700})) {
       check_top_k<tiny, where>(elements<tagged>(n, kind), k, by_key{});
       check_top_k<small, where>(elements<float>(n, kind), k);
     }
@@ -82,7 +83,7 @@ TEST_ALL_PLACES("segments") {
   std::vector<int> tiny_rows{3}, mixed{0, 5, 5, 2000, 2001, 2040, 2140, 2140, 4000};
   for (int i = 0; i < 200; ++i) tiny_rows.push_back(tiny_rows.back() + static_cast<int>(draw_below(9)));
   for (const auto& offsets : {tiny_rows, mixed, std::vector<int>{0, 3000}, std::vector<int>{2, 2}, std::vector<int>{0}})
-    for (const std::int64_t k : {0, 1, 3, 40, 64, 100, 2500}) {
+    for (const std::int64_t k : test::some_of({0, 1, 3, 40, 64, 100, 2500})) {
       const std::int64_t n = offsets.back() + 2;
       check_rows<tiny, where>(elements<tagged>(n, [](std::int64_t) { return draw_below(40); }), offsets, k, by_key{});
       check_rows<small, where>(elements<float>(n, [](std::int64_t) { return draw_below(1 << 20); }), offsets, k);

@@ -19,9 +19,10 @@ using test::tiny;
 }  // namespace
 
 TEST_ALL_PLACES("elements of 1, 2 and 8 bytes, indices of 1, 4 and 8") {
-  for (const std::int64_t n : {1, 2, 31, 33, 64, 65, 200, 1000, 5000})
-    for (const std::int64_t k : {std::int64_t(0), std::int64_t(1), std::int64_t(2), std::int64_t(10), std::int64_t(31),
-                                 std::int64_t(64), std::int64_t(65), std::int64_t(128), n / 2, n - 1, n}) {
+  for (const std::int64_t n : test::some_of({1, 2, 31, 33, 64, 65, 200, 1000, 5000}))
+    for (const std::int64_t k :
+         test::some_of({std::int64_t(0), std::int64_t(1), std::int64_t(2), std::int64_t(10), std::int64_t(31),
+                        std::int64_t(64), std::int64_t(65), std::int64_t(128), n / 2, n - 1, n})) {
       if (k > n) continue;
       check_top_k<small, where, std::int64_t>(elements<std::int16_t>(n, [](std::int64_t) { return draw_below(90); }), k,
                                               pmpp::less{});

@@ -60,9 +60,9 @@ TEST_ALL_PLACES("nothing outside the output is touched, at any alignment of inpu
   const typename where::policy policy{};
   const auto bytes = test::random_values<std::uint8_t>(3000);
   const auto in = where::put(bytes);
-  for (const int from : {0, 1, 3, 15, 16})
-    for (const int to : {0, 1, 2, 15, 17})
-      for (const int n : {0, 1, 15, 16, 17, 100, 1025, 2900}) {
+  for (const int from : test::some_of({0, 1, 3, 15, 16}))
+    for (const int to : test::some_of({0, 1, 2, 15, 17}))
+      for (const int n : test::some_of({0, 1, 15, 16, 17, 100, 1025, 2900})) {
         auto out = where::put(std::vector<std::uint8_t>(3000, 0xAB));
         pmpp::transform<tiny>(policy, in.begin() + from, in.begin() + from + n, out.begin() + to, triple{});
         const auto got = where::get(out);
@@ -118,7 +118,7 @@ TEST_ALL_PLACES("two inputs that lie differently, and a computed one") {
 
 TEST_ALL_PLACES("for_each changes elements in place") {
   const typename where::policy policy{};
-  for (const std::int64_t n : {0, 1, 1000, 100003}) {
+  for (const std::int64_t n : test::some_of({0, 1, 1000, 100003})) {
     auto data = where::put(std::vector<int>(static_cast<std::size_t>(n), 4));
     CHECK(pmpp::for_each(policy, data, add_one_to{}) == data.end());
     pmpp::for_each(policy, data.begin(), data.end(), add_one_to{});
@@ -147,7 +147,7 @@ TEST_ALL_PLACES("fill and iota") {
 TEST_ALL_PLACES("lengths that are known on the device only") {
   const typename where::policy policy{};
   const auto in = where::put(std::vector<int>(10000, 2));
-  for (const int n : {0, 1, 999, 10000, 20000}) {
+  for (const int n : test::some_of({0, 1, 999, 10000, 20000})) {
     auto out = where::put(std::vector<int>(10000, -1));
     const auto count = where::put(std::vector<int>{n});
     pmpp::transform(policy, in.begin(), pmpp::device_count{count.data(), 10000}, out, triple{});
