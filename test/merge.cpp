@@ -16,7 +16,7 @@
 #include <numeric>
 
 #include "support/data.hpp"
-#include "support/monoids.hpp"
+#include "support/element_types.hpp"
 #include "support/orders.hpp"
 #include "support/policies.hpp"
 #include "support/records.hpp"
@@ -25,11 +25,8 @@ using pmpp::device;
 
 namespace {
 
-using test::by_both;
-using test::by_last_part;
+using test::by_number;
 using test::contradicting;
-using test::huge;
-using test::triple;
 
 // Elements of a tile of the default kernel for ints where a merge is short.
 constexpr std::int64_t tile = 256 * 33;
@@ -48,12 +45,6 @@ struct by_key {
   PMPP_HOST_DEVICE bool operator()(const tagged<T>& x, const tagged<T>& y) const {
     return x.key < y.key;
   }
-};
-struct by_huge_key {
-  PMPP_HOST_DEVICE bool operator()(const huge& x, const huge& y) const { return x.key < y.key; }
-};
-struct by_length {
-  PMPP_HOST_DEVICE bool operator()(const test::affine& x, const test::affine& y) const { return x.length < y.length; }
 };
 /// Sees only the upper bits, so that many different values are equal.
 struct coarsely {
@@ -194,7 +185,7 @@ TEST_CASE("co_rank: counts past 2^32, computed sequences") {
 
 TEST_CASE_TEMPLATE("rough_co_rank: at most the co-rank, and less than a grain in front of it", lanes,
                    std::integral_constant<int, 1>, std::integral_constant<int, 8>, std::integral_constant<int, 32>) {
-  for (const int count_a : {0, 1, 7, 300, 1024, 20000})
+  for (const int count_a : test::some_of({0, 1, 7, 300, 1024, 20000}))
     for (const int count_b : {0, 5, 333, -333}) {  // negative: all of b comes after a, far from where one would guess
       const auto a = sorted_numbers<int>(count_a);
       const auto b =
@@ -235,8 +226,8 @@ TEST_ALL_PLACES("merge: every size of both") {
 }
 
 TEST_ALL_PLACES("every size up to a few tiny tiles, and equals told apart") {
-  for (std::int64_t n = 0; n <= 1200; n += n < 40 ? 1 : 61)
-    for (const std::int64_t of_a : {n, n - 1, n / 2, n / 3, std::int64_t(1), std::int64_t(0)}) {
+  for (const std::int64_t n : test::every_size(40, 1200, 61))
+    for (const std::int64_t of_a : test::some_of({n, n - 1, n / 2, n / 3, std::int64_t(1), std::int64_t(0)})) {
       if (of_a < 0 || of_a > n) continue;
       check_merge<tiny, where>(sorted_numbers<int>(of_a), sorted_numbers<int>(n - of_a));
       for (const int keys : {1, 2, 30})
@@ -276,38 +267,18 @@ TEST_ALL_PLACES("comparators of all kinds") {
 }
 
 TEST_ALL_PLACES("elements of every size") {
-  for (const std::int64_t n : {0, 1, 33, 900, 5003}) {
-    const std::int64_t m = n / 2 + 7;
-    check_merge<tiny, where>(sorted_numbers<std::uint8_t>(n), sorted_numbers<std::uint8_t>(m));
-    check_merge<pmpp::merge_tuning{}, where>(sorted_numbers<std::int8_t>(n), sorted_numbers<std::int8_t>(m));
-    check_merge<pmpp::merge_tuning{}, where>(sorted_numbers<std::int16_t>(n), sorted_numbers<std::int16_t>(m));
-    check_merge<tiny, where>(sorted_numbers<float>(n), sorted_numbers<float>(m));
-    check_merge<pmpp::merge_tuning{}, where>(sorted_numbers<double>(n), sorted_numbers<double>(m));
-    check_merge<tiny, where>(sorted_numbers<std::int64_t>(n), sorted_numbers<std::int64_t>(m));
-    std::vector<triple> ta(static_cast<std::size_t>(n)), tb(static_cast<std::size_t>(m));
-    std::vector<test::affine> fa(ta.size()), fb(tb.size());
-    std::vector<test::wide> wa(ta.size()), wb(tb.size());
-    std::vector<huge> ha(ta.size() / 4), hb(tb.size() / 4);
-    std::uint32_t tag = 0;
-    const auto number = [] { return static_cast<int>(test::generator()() % 50); };
-    for (auto* v : {&ta, &tb})
-      for (auto& x : *v) x = {number(), number() % 3, ++tag};
-    for (auto* v : {&fa, &fb})
-      for (auto& x : *v) x = {++tag, 7, static_cast<std::uint32_t>(number())};
-    for (auto* v : {&wa, &wb})
-      for (auto& x : *v) x = {{++tag, 1, 2, 3, number()}};
-    for (auto* v : {&ha, &hb})
-      for (auto& x : *v) x = {number(), ++tag, {static_cast<char>(tag)}};
-    check_merge<tiny, where>(sorted(ta, by_both{}), sorted(tb, by_both{}), by_both{});
-    check_merge<pmpp::merge_tuning{}, where>(sorted(ta, by_both{}), sorted(tb, by_both{}), by_both{});
-    check_merge<pmpp::merge_tuning{}, where>(sorted(fa, by_length{}), sorted(fb, by_length{}), by_length{});
-    check_merge<tiny, where>(sorted(wa, by_last_part{}), sorted(wb, by_last_part{}), by_last_part{});
-    check_merge<pmpp::merge_tuning{}, where>(sorted(ha, by_huge_key{}), sorted(hb, by_huge_key{}), by_huge_key{});
-  }
+  for (const std::int64_t n : test::some_of({0, 1, 33, 900, 5003}))
+    test::for_each_element_type([&]<class T, bool Small>() {
+      constexpr pmpp::merge_tuning tuning = Small ? tiny : pmpp::merge_tuning{};
+      CAPTURE(sizeof(T));
+      const std::int64_t of_a = sizeof(T) > 100 ? n / 4 : n;
+      check_merge<tuning, where>(sorted(test::elements_of<T>(of_a), by_number{}),
+                                 sorted(test::elements_of<T>(of_a / 2 + 7), by_number{}), by_number{});
+    });
 }
 
 TEST_ALL_PLACES("values of every size go with their keys") {
-  for (const std::int64_t n : {0, 1, 40, 700, 6001}) {
+  for (const std::int64_t n : test::some_of({0, 1, 40, 700, 6001})) {
     const auto a = sorted_numbers<std::uint32_t>(n), b = sorted_numbers<std::uint32_t>(n / 3 + 5);
     check_by_key<tiny, where>(a, b, std::uint32_t(0));
     check_by_key<pmpp::merge_tuning{}, where>(a, b, std::uint32_t(0));
@@ -323,12 +294,12 @@ namespace {
 template <class where, class T>
 void check_alignments() {
   const typename where::policy policy{};
-  const auto v = sorted_numbers<T>(3000), w = sorted_numbers<T>(3000);
+  const auto v = sorted(test::elements_of<T>(3000), by_number{}), w = sorted(test::elements_of<T>(3000), by_number{});
   const auto in_a = where::put(v), in_b = where::put(w);
   for (const int from_a : {0, 1, 3, 15})
     for (const int from_b : {0, 2, 5})
       for (const int to : {0, 1, 7})
-        for (const int length : {0, 1, 17, 400, 2900}) {
+        for (const int length : test::some_of({0, 1, 17, 400, 2900})) {
           CAPTURE(from_a);
           CAPTURE(from_b);
           CAPTURE(to);
@@ -336,10 +307,10 @@ void check_alignments() {
           const int length_b = length / 2;
           std::vector<T> wanted(4400, guard<T>());
           std::merge(v.begin() + from_a, v.begin() + from_a + length, w.begin() + from_b, w.begin() + from_b + length_b,
-                     wanted.begin() + to);
+                     wanted.begin() + to, by_number{});
           auto out = where::put(std::vector<T>(4400, guard<T>()));
           pmpp::merge<tiny>(policy, in_a.begin() + from_a, in_a.begin() + from_a + length, in_b.begin() + from_b,
-                            in_b.begin() + from_b + length_b, out.begin() + to);
+                            in_b.begin() + from_b + length_b, out.begin() + to, by_number{});
           CHECK(where::get(out) == wanted);
         }
 }
@@ -348,7 +319,7 @@ void check_alignments() {
 TEST_ALL_PLACES("misaligned inputs and outputs") {
   check_alignments<where, std::uint8_t>();
   check_alignments<where, std::int16_t>();
-  check_alignments<where, std::int32_t>();
+  check_alignments<where, float>();
   check_alignments<where, double>();
 }
 
@@ -413,7 +384,7 @@ void check_types(std::int64_t count_a, std::int64_t count_b, Comp comp = {}) {
   auto values_out = where::put(std::vector<double>(n));
   pmpp::merge(policy, in_a, in_b, out, comp);
   CHECK(where::get(out) == wanted);
-  pmpp::merge_by_key(policy, in_a, where::put(values_a), in_b, where::put(values_b), keys_out, values_out, comp);
+  pmpp::merge_by_key(policy, in_a, where::input(values_a), in_b, where::input(values_b), keys_out, values_out, comp);
   CHECK(where::get(keys_out) == wanted);
   const auto values = where::get(values_out);
   double next_a = 0, next_b = 0;  // values count up, of equal keys those of a come first
@@ -463,7 +434,7 @@ TEST_ALL_PLACES("a vector's neighbours in a do not reach b, which moves one by o
   std::merge(a.begin(), a.end(), b.begin(), b.end(), wanted.begin());
   auto out = where::put(std::vector<int>(wanted.size()));
   const pmpp::counting_iterator<int> first(-100);
-  pmpp::merge(policy, where::put(a), pmpp::subrange{first, first + 30000}, out);
+  pmpp::merge(policy, where::input(a), pmpp::subrange{first, first + 30000}, out);
   CHECK(where::get(out) == wanted);
 }
 
@@ -471,7 +442,7 @@ TEST_ALL_PLACES("lengths that are known on the device only") {
   const typename where::policy policy{};
   const auto a = sorted_numbers<int>(6000), b = sorted_numbers<int>(5000);
   const auto in_a = where::put(a), in_b = where::put(b);
-  for (const std::int64_t n : {0, 1, 999, 6000, 9000})
+  for (const std::int64_t n : test::some_of({0, 1, 999, 6000, 9000}))
     for (const std::int64_t m : {0, 7, 5000}) {
       const auto count_a = where::put(std::vector<std::int64_t>{n});
       const auto count_b = where::put(std::vector<unsigned>{static_cast<unsigned>(m)});
@@ -495,16 +466,16 @@ TEST_ALL_PLACES("NaN under less, and other contradictions: nothing outside is to
   auto out = where::put(std::vector<std::uint32_t>(5101, 4242u));
   std::iota(a.begin(), a.end(), 10000u);
   std::iota(b.begin(), b.end(), 20000u);
-  pmpp::merge<pmpp::merge_tuning{.threads = 256, .bytes = 64}>(policy, where::put(a), where::put(b), out,
+  pmpp::merge<pmpp::merge_tuning{.threads = 256, .bytes = 64}>(policy, where::input(a), where::input(b), out,
                                                                contradicting{});
   CHECK(where::get(out).back() == 4242u);
-  pmpp::merge<tiny>(policy, where::put(a), where::put(b), out, contradicting{});
+  pmpp::merge<tiny>(policy, where::input(a), where::input(b), out, contradicting{});
   CHECK(where::get(out).back() == 4242u);
   std::vector<float> x(5000), y(4000);
   for (auto* v : {&x, &y})
     for (auto& f : *v) f = test::generator()() % 3 == 0 ? std::numeric_limits<float>::quiet_NaN() : 1.0f;
   auto floats = where::put(std::vector<float>(9001, -7.0f));
-  pmpp::merge<tiny>(policy, where::put(x), where::put(y), floats);
+  pmpp::merge<tiny>(policy, where::input(x), where::input(y), floats);
   const auto got = where::get(floats);
   CHECK(got.back() == -7.0f);
   CHECK(std::all_of(got.begin(), got.end() - 1, [](float f) { return f == 1.0f || std::isnan(f); }));
@@ -525,7 +496,7 @@ TEST_CASE("blocks and threads in any order") {
 TEST_ALL_PLACES("bad input throws before anything runs") {
   const typename where::policy policy{};
   const int* null = nullptr;
-  auto data = where::put(std::vector<int>(10, 1));
+  const auto data = where::input(std::vector<int>(10, 1));
   auto out = where::put(std::vector<int>(20, 77));
   auto small = where::put(std::vector<int>(19, 77));
   int* const nowhere = nullptr;

@@ -104,6 +104,7 @@ void try_edges() {
                                     {64, 64, 5000},
                                     {2, 3000, 100},
                                     {300, 5, 77}}) {
+        if (only_small() && m * n * k > 3000000) continue;
         try_shape<pmpp::gemm_tuning{}, T, TC>(m, n, k, {ta}, {tb}, {}, 1, 0);
         try_shape<pmpp::gemm_tuning{}, T, TC>(m, n, k, {ta, 8}, {tb, 3}, {ta != tb, 8}, 2, 1);
       }
