@@ -11,28 +11,21 @@
 #include <limits>
 #include <numeric>
 
-#include "support/monoids.hpp"
+#include "support/element_types.hpp"
 #include "support/orders.hpp"
 #include "support/sorting.hpp"
 
 namespace {
 
-using test::by_both;
 using test::by_key;
-using test::by_last_part;
+using test::by_number;
 using test::check_sort;
 using test::contradicting;
 using test::draw;
-using test::huge;
 using test::precedes;
 using test::small;
 using test::tags;
 using test::tiny;
-using test::triple;
-
-struct by_length {
-  PMPP_HOST_DEVICE bool operator()(const test::affine& x, const test::affine& y) const { return x.length < y.length; }
-};
 
 }  // namespace
 
@@ -55,20 +48,20 @@ TEST_ALL_PLACES("sort: every size") {
 }
 
 TEST_ALL_PLACES("every size up to a few tiny tiles, and around the sizes where a pass begins") {
-  for (std::int64_t n = 0; n <= 700; n += n < 150 ? 1 : 23) {
+  for (const std::int64_t n : test::every_size(150, 700, 23)) {
     check_sort<tiny, where>(tags(n, [](auto) { return draw() % 50; }), by_key{});
     check_sort<small, where>(tags(n, [](auto) { return draw() % 50; }), by_key{});
   }
-  for (const std::int64_t at : {96, 384, 1536, 6144})
-    for (const std::int64_t n : {at - 1, at, at + 1, at + 17, 2 * at + 1, 3 * at - 1})
+  for (const std::int64_t at : test::some_of({96, 384, 1536, 6144}))
+    for (const std::int64_t n : test::some_of({at - 1, at, at + 1, at + 17, 2 * at + 1, 3 * at - 1}))
       for (const int keys : {2, 1000000})
         check_sort<tiny, where>(tags(n, [&](auto) { return draw() % static_cast<unsigned>(keys); }), by_key{});
-  for (const std::int64_t n : {1000, 6143, 6144, 6145})
+  for (const std::int64_t n : test::some_of({1000, 6143, 6144, 6145}))
     check_sort<small, where>(tags(n, [](auto) { return draw() % 500; }), by_key{});
 }
 
 TEST_ALL_PLACES("adversarial orders") {
-  const std::int64_t n = 9001;
+  const std::int64_t n = test::up_to(9001, 3001);
   const std::function<std::int64_t(std::int64_t)> orders[] = {
       [](auto i) { return i; },                               // sorted
       [](auto i) { return -i; },                              // reversed
@@ -104,42 +97,28 @@ TEST_ALL_PLACES("infinities, and zeros of both signs, by a comparator") {
 }
 
 TEST_ALL_PLACES("elements of every size") {
-  for (const std::int64_t n : {0, 1, 33, 900, 5003, 9001}) {
-    check_sort<pmpp::sort_tuning{}, where>(test::random_values<std::uint8_t>(4 * n), precedes{});
-    check_sort<tiny, where>(test::random_values<std::int16_t>(n), precedes{});
-    check_sort<tiny, where>(test::random_values<std::int64_t>(n), precedes{});
-    check_sort<pmpp::sort_tuning{}, where>(test::random_values<double>(3 * n), precedes{});
-    std::vector<triple> t(static_cast<std::size_t>(n));
-    std::vector<test::affine> f(t.size());
-    std::vector<test::wide> w(t.size());
-    std::vector<huge> h(t.size() / 2);
-    std::uint32_t tag = 0;
-    const auto number = [] { return static_cast<int>(draw() % 50); };
-    for (auto& x : t) x = {number(), number() % 3, ++tag};
-    for (auto& x : f) x = {++tag, 7, static_cast<std::uint32_t>(number())};
-    for (auto& x : w) x = {{++tag, 1, 2, 3, number()}};
-    for (auto& x : h) x = {number(), ++tag, {static_cast<char>(tag)}};
-    check_sort<pmpp::sort_tuning{}, where>(t, by_both{});
-    check_sort<tiny, where>(f, by_length{});
-    check_sort<pmpp::sort_tuning{}, where>(w, by_last_part{});
-    check_sort<tiny, where>(h, by_key{});
-  }
+  for (const std::int64_t n : test::some_of({0, 1, 33, 900, 5003, 9001}))
+    test::for_each_element_type([&]<class T, bool Small>() {
+      constexpr pmpp::sort_tuning tuning = Small ? tiny : pmpp::sort_tuning{};
+      CAPTURE(sizeof(T));
+      check_sort<tuning, where>(test::elements_of<T>(sizeof(T) > 100 ? n / 2 : sizeof(T) < 4 ? 3 * n : n), by_number{});
+    });
 }
 
 TEST_ALL_PLACES("misaligned data") {
-  for (const int from : {1, 2, 3, 5, 16})
-    for (const std::int64_t n : {100, 3000, 20000}) {
-      check_sort<tiny, where>(test::random_values<int>(n), precedes{}, from);
-      check_sort<pmpp::sort_tuning{}, where>(test::random_values<std::uint8_t>(n), precedes{}, from);
-      check_sort<tiny, where>(test::random_values<std::int16_t>(n), precedes{}, from);
-      check_sort<pmpp::sort_tuning{}, where>(test::random_values<double>(n), precedes{}, from);
+  for (const int from : test::some_of({1, 2, 3, 5, 16}))
+    for (const std::int64_t n : test::some_of({100, 3000, 20000})) {
+      check_sort<tiny, where>(test::elements_of<std::uint8_t>(n), by_number{}, from);
+      check_sort<pmpp::sort_tuning{}, where>(test::elements_of<std::int16_t>(n), by_number{}, from);
+      check_sort<pmpp::sort_tuning{}, where>(test::elements_of<float>(n), by_number{}, from);
+      check_sort<tiny, where>(test::elements_of<double>(n), by_number{}, from);
     }
 }
 
 TEST_ALL_PLACES("lengths that are known on the device only") {
   const typename where::policy policy{};
   const auto v = test::random_values<int>(20000);
-  for (const std::int64_t n : {0, 1, 100, 128, 513, 6000, 20000, 30000}) {
+  for (const std::int64_t n : test::some_of({0, 1, 100, 128, 513, 6000, 20000, 30000})) {
     const auto used = std::min<std::int64_t>(n, 20000);
     auto wanted = v;
     std::stable_sort(wanted.begin(), wanted.begin() + used);

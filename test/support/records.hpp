@@ -46,11 +46,4 @@ struct contradicting {
   }
 };
 
-struct huge {
-  std::int32_t key;
-  std::uint32_t tag;
-  char rest[292];
-  friend bool operator==(const huge&, const huge&) = default;
-};
-
 }  // namespace test

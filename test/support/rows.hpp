@@ -4,6 +4,7 @@
 //
 //   segmented.cpp        reductions and scans of segments
 //   segmented_runs.cpp   reductions of runs of keys
+//   segmented_run_counts.cpp   how many runs there are: counts and lengths on the device
 #pragma once
 
 #include <algorithm>
