@@ -8,6 +8,7 @@
 #include <cmath>
 #include <cstdint>
 #include <functional>
+#include <iterator>
 #include <limits>
 #include <numeric>
 
@@ -81,7 +82,8 @@ TEST_ALL_PLACES("adversarial orders") {
       [](auto i) { return (i / 128 % 4 == 1) ? 5 : i; },      // one run of equals
       [](auto) { return (draw() & draw() & draw()) % 256; }   // skewed
   };
-  for (const auto& order : orders) {
+  for (std::size_t k = 0; k < std::size(orders); k += test::only_small() ? 4 : 1) {
+    const auto& order = orders[k];
     check_sort<tiny, where>(tags(n, order), by_key{});
     check_sort<small, where>(tags(n, order), by_key{});
     check_sort<pmpp::sort_tuning{}, where>(tags(3 * n, order), by_key{});

@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <cstring>
 #include <functional>
+#include <iterator>
 #include <limits>
 #if PMPP_CUDA
 #include <cuda_bf16.h>
@@ -138,7 +139,8 @@ TEST_ALL_PLACES("radix sort: adversarial orders") {
       [](auto i) { return i == 4000 ? 0u : 0xffffffffu; },            // the last one belongs to the front
       [](auto) { return (draw() & draw() & draw() & draw()) >> 32; }  // skewed
   };
-  for (const auto& order : orders) {
+  for (std::size_t k = 0; k < std::size(orders); k += test::only_small() ? 4 : 1) {
+    const auto& order = orders[k];
     std::vector<std::uint32_t> keys;
     for (std::uint64_t i = 0; i < n; ++i) keys.push_back(static_cast<std::uint32_t>(order(i)));
     check_numbers<tiny_radix, where, false>(keys, pmpp::less{});
