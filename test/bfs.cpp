@@ -176,10 +176,10 @@ TEST_ALL_PLACES("graphs of every shape and size") {
 }
 
 TEST_ALL_PLACES("64-bit vertices, other distances") {
-  check_shapes<tiny, where, std::int64_t, std::int64_t>(150);
-  check_shapes<bfs_tuning{}, where, std::int64_t, std::int64_t>(300);  // more than 48 KB of shared memory
-  check_shapes<tiny, where, int, short>(150);
-  check_shapes<tiny, where, std::int64_t, int>(150);
+  check_shapes<tiny, where, std::int64_t, std::int64_t>(70);
+  check_shapes<bfs_tuning{}, where, std::int64_t, std::int64_t>(100);  // more than 48 KB of shared memory
+  check_shapes<tiny, where, int, short>(70);
+  check_shapes<tiny, where, std::int64_t, int>(70);
 }
 
 TEST_ALL_PLACES("loops, duplicates and vertices without edges") {
@@ -264,7 +264,7 @@ TEST_ALL_PLACES("real networks") {
   };
   const auto out = on(votes), in = on(votes.transposed());
   CHECK(check(out, 8298, 2565, 2316, 5) == check(directed(out, in), 8298, 2565, 2316, 5));
-  if (where::on_device && !PMPP_CUDA) return;  // the emulator takes its time
+  if (where::on_device && (!PMPP_CUDA || test::only_small())) return;  // the emulator takes its time, so do sanitizers
   const auto roads = pmpp::parse_matrix_market<float>(test::text_of(folder + "/matrices/luxembourg_osm.mtx.gz"));
   const on_machine<where, int> map(roads.rows(), roads.offsets(), roads.columns());
   check(undirected(map), roads.rows(), 6397, 114599, 952);
