@@ -56,7 +56,7 @@ struct any_bits {
   PMPP_HOST_DEVICE u32 operator()(std::int64_t i) const { return static_cast<u32>(bench::random_bits(i)); }
 };
 
-template <pmpp::sort_tuning Tuning = pmpp::sort_tuning{}, class Comp = pmpp::less>
+template <pmpp::segmented_sort_tuning Tuning = pmpp::segmented_sort_tuning{}, class Comp = pmpp::less>
 void add_sort(const std::string& name, const std::string& shape, std::int64_t n, Comp comp = {}, bool by_key = false) {
   const double bytes = 8.0 * double(n) * (by_key ? 2 : 1) + 4.0 * double(offsets_of(shape, n).size());
   bench::add(name + "/" + shape, n, bytes, [=](int windows) {
@@ -109,8 +109,8 @@ void add_cases() {
   for (const char* shape : {"16", "64", "256", "4096", "any to 100", "any to 2000", "power law", "1xN", "huge, tiny"})
     add_sort("segmented sort/pairs u32, u32", shape, std::int64_t(1) << 26, pmpp::less{}, true);
 #ifdef PMPP_BENCH_SWEEP
-  constexpr pmpp::sort_tuning threads_256{.threads = 256}, bytes_32{.bytes = 32},
-      threads_256_32{.threads = 256, .bytes = 32}, threads_1024{.threads = 1024};
+  constexpr pmpp::segmented_sort_tuning threads_256{.windows = {.threads = 256}}, bytes_32{.windows = {.bytes = 32}},
+      threads_256_32{.windows = {.threads = 256, .bytes = 32}}, threads_1024{.windows = {.threads = 1024}};
   for (const char* shape : {"16", "64", "1000", "16384", "power law"}) {
     const std::int64_t n = std::int64_t(1) << 26;
     add_sort<threads_256>("sweep/256 threads", shape, n);

@@ -184,15 +184,15 @@ void add_cases() {
   for (const std::int64_t n : powers(16, 26, 10)) add_pairs<u64, u64, pmpp::less>("radix sort/pairs u64, u64", n);
 #ifdef PMPP_BENCH_SWEEP
   for (const std::int64_t n : {std::int64_t(1) << 16, std::int64_t(1) << 20, std::int64_t(1) << 27}) {
-    add_sort<u32, any_bits, pmpp::sort_tuning{.pass_threads = 256}>("sweep/merge 256 threads", n);
-    add_sort<u32, any_bits, pmpp::sort_tuning{.pass_bytes = 36}>("sweep/merge 9 items", n);
-    add_sort<u32, any_bits, pmpp::sort_tuning{.pass_resident = 1024}>("sweep/merge 1024 threads at a time", n);
-    add_sort<u32, any_bits, pmpp::sort_tuning{.four_way_from = 0}>("sweep/merge four runs", n);
-    add_sort<u32, any_bits, pmpp::sort_tuning{.threads = 256}>("sweep/tiles of 256 threads", n);
-    add_sort<u32, any_bits, pmpp::sort_tuning{.bytes = 36}>("sweep/tiles of 512 threads, 9 items", n);
+    add_sort<u32, any_bits, pmpp::sort_tuning{.merges = {.threads = 256}}>("sweep/merge 256 threads", n);
+    add_sort<u32, any_bits, pmpp::sort_tuning{.merges = {.bytes = 36}}>("sweep/merge 9 items", n);
+    add_sort<u32, any_bits, pmpp::sort_tuning{.merges = {.resident = 1024}}>("sweep/merge 1024 threads at a time", n);
+    add_sort<u32, any_bits, pmpp::sort_tuning{.merges = {.four_way_from = 0}}>("sweep/merge four runs", n);
+    add_sort<u32, any_bits, pmpp::sort_tuning{.tiles = {.threads = 256}}>("sweep/tiles of 256 threads", n);
+    add_sort<u32, any_bits, pmpp::sort_tuning{.tiles = {.bytes = 36}}>("sweep/tiles of 512 threads, 9 items", n);
   }
-  constexpr pmpp::sort_tuning radix_640{.radix_threads = 640, .radix_items = 44}, radix_44{.radix_items = 44},
-      tiles_32{.radix_tiles = 32}, tiles_128{.radix_tiles = 128};
+  constexpr pmpp::sort_tuning radix_640{.radix = {.threads = 640, .items = 44}}, radix_44{.radix = {.items = 44}},
+      tiles_32{.radix = {.min_tiles = 32}}, tiles_128{.radix = {.min_tiles = 128}};
   for (const std::int64_t n : powers(28, 28, 4)) {
     add_radix_sort<u32, any_bits, radix_640>("sweep/radix 640 threads, 44 items", n);
     add_radix_sort<u32, any_bits, radix_44>("sweep/radix 512 threads, 44 items", n);

@@ -148,14 +148,11 @@ TEST_CASE("radix sort: in one launch, and a launch for each digit") {
   auto sorted = v;
   std::sort(sorted.begin(), sorted.end());
   constexpr pmpp::sort_tuning passes{
-      .radix_threads = 64, .radix_items = 4, .radix_small_items = 4, .radix_compared = 0, .radix_together = 0};
-  constexpr pmpp::sort_tuning together{.radix_threads = 96,
-                                       .radix_small_items = 3,
-                                       .radix_compared = 200,
-                                       .radix_together = 3,
-                                       .radix_rows = 1,
-                                       .radix_large = 1 << 20,
-                                       .radix_tiles = 1 << 20};
+      .compare_all_limit = 0, .together = {.items = 0}, .radix = {.threads = 64, .items = 4, .short_items = 4}};
+  constexpr pmpp::sort_tuning together{
+      .compare_all_limit = 200,
+      .together = {.threads = 96, .items = 3, .rows = 1},
+      .radix = {.threads = 96, .short_items = 3, .long_from = 1 << 20, .min_tiles = 1 << 20}};
   under_some_orders([&] {
     for (const std::size_t n : {180, 500, 1500}) {
       std::vector<unsigned> part(v.begin(), v.begin() + std::ptrdiff_t(n)), wanted = part;
@@ -184,12 +181,16 @@ TEST_CASE("merge sort, sorted segments and the greatest") {
   const device_buffer<int> at(std::vector<int>{0, 2000, 3000});
   under_some_orders([&] {
     device_buffer<unsigned> a(v), b(v), c(v), d(v), top(20, 0u), places(20, 0u);
-    pmpp::sort<pmpp::sort_tuning{.threads = 64, .bytes = 32, .pass_bytes = 16, .compared = 1, .ranked = 0}>(
-        device, a, by_low_bits{});
+    pmpp::sort<pmpp::sort_tuning{.compare_all_limit = 1,
+                                 .tiles = {.threads = 64, .bytes = 32},
+                                 .merges = {.threads = 64, .bytes = 16},
+                                 .ranks = {.rank_limit = 0}}>(device, a, by_low_bits{});
     CHECK(to_host(a) == sorted);
-    pmpp::segmented_sort<pmpp::sort_tuning{.threads = 32, .bytes = 16}>(device, b, at, by_low_bits{});
+    pmpp::segmented_sort<pmpp::segmented_sort_tuning{.windows = {.threads = 32, .bytes = 16},
+                                                     .merges = {.threads = 32}}>(device, b, at, by_low_bits{});
     CHECK(to_host(b) == halves);
-    pmpp::segmented_sort<pmpp::sort_tuning{.threads = 32, .bytes = 16, .four_bytes = 16, .segmented_short = 0}>(
+    pmpp::segmented_sort<pmpp::segmented_sort_tuning{
+        .short_limit = 0, .windows = {.threads = 32, .bytes = 16}, .merges = {.threads = 32, .bytes = 16}}>(
         device, c, at, by_low_bits{});
     CHECK(to_host(c) == halves);
     pmpp::top_k<pmpp::top_k_tuning{.threads = 32,

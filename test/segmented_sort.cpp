@@ -37,9 +37,11 @@ using test::triple;
 // A tile of 160 (576) elements of 4 bytes: several windows, passes and tiles of a pass take part at a few thousand elements.
 // Arrays of up to `few` elements take one launch, others three, and `small` for all.
 constexpr std::int64_t few = 8192;
-constexpr pmpp::sort_tuning tiny{.threads = 32, .bytes = 16, .four_bytes = 16, .segmented_short = few};
-constexpr pmpp::sort_tuning small{.threads = 64, .bytes = 32, .four_bytes = 36, .segmented_short = 0};
-constexpr pmpp::sort_tuning four_warps{.threads = 128};
+constexpr pmpp::segmented_sort_tuning tiny{
+    .short_limit = few, .windows = {.threads = 32, .bytes = 16}, .merges = {.threads = 32, .bytes = 16}};
+constexpr pmpp::segmented_sort_tuning small{
+    .short_limit = 0, .windows = {.threads = 64, .bytes = 32}, .merges = {.threads = 64, .bytes = 36}};
+constexpr pmpp::segmented_sort_tuning four_warps{.windows = {.threads = 128}};
 
 }  // namespace
 

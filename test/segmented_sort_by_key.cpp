@@ -20,9 +20,10 @@ using test::offsets_of;
 using test::tagged;
 
 // Tiles of 160 elements.
-constexpr pmpp::sort_tuning tiny{.threads = 32, .bytes = 16, .four_bytes = 16};
+constexpr pmpp::segmented_sort_tuning tiny{.windows = {.threads = 32, .bytes = 16},
+                                           .merges = {.threads = 32, .bytes = 16}};
 
-template <pmpp::sort_tuning Tuning, class where, class K, class V>
+template <pmpp::segmented_sort_tuning Tuning, class where, class K, class V>
 void check_by_key(const lengths& law) {
   const auto offsets = offsets_of(law);
   const auto pairs = elements<tagged>(offsets.back(), [](std::int64_t) { return draw_below(200); });
@@ -65,10 +66,10 @@ TEST_ALL_PLACES("long segments that warps share, among others") {
   all.push_back(any);
   for (const lengths& law : all) {
     const auto offsets = offsets_of<std::uint32_t>(law);
-    check_segments<pmpp::sort_tuning{}, where>(
+    check_segments<pmpp::segmented_sort_tuning{}, where>(
         elements<std::int64_t>(offsets.back(), [](std::int64_t i) { return i % 3 - draw_below(2000); }), offsets,
         pmpp::greater{});
-    check_by_key<pmpp::sort_tuning{}, where, std::int32_t, std::uint32_t>(law);
+    check_by_key<pmpp::segmented_sort_tuning{}, where, std::int32_t, std::uint32_t>(law);
   }
 }
 

@@ -20,7 +20,7 @@ using test::tagged;
 
 /// The default tile; arrays of up to `few` elements take one launch, others three.
 constexpr std::int64_t few = 1 << 16;
-constexpr pmpp::sort_tuning by_default{.segmented_short = few};
+constexpr pmpp::segmented_sort_tuning by_default{.short_limit = few};
 constexpr std::int64_t network_tile = 4096, short_tile = 4608, long_tile = 4352;  // of these kernels
 
 template <class where>

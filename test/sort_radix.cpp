@@ -58,7 +58,8 @@ TEST_ALL_PLACES("radix sort: every size") {
     check_numbers<small_radix, where, true>(any_keys<std::uint16_t>(n), pmpp::greater{});
   for (const std::int64_t n : test::sizes(test::default_tile, 150001))
     check_numbers<pmpp::sort_tuning{}, where, false>(any_keys<std::uint32_t>(n), pmpp::less{});
-  check_numbers<pmpp::sort_tuning{.radix_tiles = 1}, where, false>(any_keys<std::uint64_t>(30000), pmpp::less{});
+  check_numbers<pmpp::sort_tuning{.radix = {.min_tiles = 1}}, where, false>(any_keys<std::uint64_t>(30000),
+                                                                            pmpp::less{});
 }
 
 TEST_ALL_PLACES("radix sort: keys of 1, 2, 4 and 8 bytes") {
@@ -179,8 +180,8 @@ TEST_CASE("blocks and threads in any order") {
   test::for_each_order(6, [&](std::uint64_t) {
     check_numbers<small_radix, test::device_place, true>(many_keys, pmpp::greater{});
     check_numbers<wide_radix, test::device_place, false>(many_keys, pmpp::less{});
-    check_numbers<pmpp::sort_tuning{.radix_threads = 256, .radix_small_items = 4}, test::device_place, false>(
-        many_keys, pmpp::less{});
+    check_numbers<pmpp::sort_tuning{.together = {.threads = 256}, .radix = {.threads = 256, .short_items = 4}},
+                  test::device_place, false>(many_keys, pmpp::less{});
   });
 }
 #endif

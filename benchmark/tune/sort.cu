@@ -22,14 +22,16 @@ void add_cases(tune::bench& b, Sweep& sweep) {
 
 int main(int argc, char** argv) {
   tune::bench b(argc, argv);
-  tune::sweep<tuning, tuning{}, tuning{.radix_items = 40}, tuning{.radix_threads = 384},
-              tuning{.radix_threads = 256, .radix_items = 40, .radix_small_items = 20},
-              tuning{.radix_items = 32, .radix_small_items = 20}>
+  tune::sweep<tuning, tuning{}, tuning{.radix = {.items = 40}},
+              tuning{.together = {.threads = 384}, .radix = {.threads = 384}},
+              tuning{.together = {.threads = 256}, .radix = {.threads = 256, .items = 40, .short_items = 20}},
+              tuning{.radix = {.items = 32, .short_items = 20}}>
       sweep{b};
   add_cases<std::int32_t>(b, sweep);
   add_cases<std::int64_t>(b, sweep);
   sweep.finish("sort_tuning", [](const tuning& t) {
-    return tune::field("radix_threads", t.radix_threads) + ", " + tune::field("radix_items", t.radix_items) + ", " +
-           tune::field("radix_small_items", t.radix_small_items);
+    return ".together = {" + tune::field("threads", t.together.threads) + "}, .radix = {" +
+           tune::field("threads", t.radix.threads) + ", " + tune::field("items", t.radix.items) + ", " +
+           tune::field("short_items", t.radix.short_items) + "}";
   });
 }

@@ -151,10 +151,15 @@ struct top_k_output {
   PMPP_HOST_DEVICE void finish(std::int64_t, int) const {}
 };
 
+/// Candidates of a thread: a power of two, at most 16.
+constexpr int top_k_items(int bytes_of_thread, int bytes) {
+  return 1 << floor_log2(max(min(16, bytes_of_thread / bytes), bytes <= 16 ? 4 : 1));
+}
+
 template <class T, class I, class Source, class Target, class Comp, top_k_tuning Tuning>
 struct top_k_kernel {
   using element = candidate<T, I>;
-  static constexpr int items = sort_items(Tuning.bytes, sizeof(element)),
+  static constexpr int items = top_k_items(Tuning.bytes, sizeof(element)),
                        threads = sort_threads(Tuning.threads, items*int(sizeof(element)), Tuning.tile_bytes),
                        tile = threads * items, loads = max(1, min(Tuning.loads, 64 / int(sizeof(T)))),
                        chunk = threads * loads, most_k = tile / 2, min_blocks = max(1, min(32, 1024 / threads));
@@ -363,7 +368,7 @@ void top_k_on_blocks(const P& where, const input<In>& in, const Target& target, 
   using number = radix_order<Comp, T>;
   bool by_sorting = false;
   if constexpr (number::known)
-    by_sorting = k >= Tuning.sort_from && radix_sorts_together<sort_tuning{}, T, I>(machine_of(where), n);
+    by_sorting = k >= Tuning.sort_from && radix_sorts_together<sort_tuning{}.together, T, I>(machine_of(where), n);
   if (k > first_step::most_k || by_sorting) {
     if constexpr (number::known)
       if (!by_sorting && n >= Tuning.select_from * k) {
@@ -422,8 +427,8 @@ void segmented_top_k_on_blocks(const P& where, const input<In>& in, const input<
   if (k > wide::most_k)
     take_from_sorted<T, I>(where, zip_iterator{in.first, counting_iterator<I>(I(0))}, n, parts, target, most, k,
                            [&](const auto& from, const auto& to) {
-                             segmented_sort_on_blocks<sort_tuning{}, pair<T, I>>(where, from, to, n, offsets,
-                                                                                 by_first<Order>{order});
+                             segmented_sort_on_blocks<segmented_sort_tuning{}, pair<T, I>>(where, from, to, n, offsets,
+                                                                                           by_first<Order>{order});
                            });
   else if (k <= narrow::most_k / 2 && n / most <= Tuning.narrow_segment)
     take(narrow{});

@@ -82,7 +82,7 @@ void radix_sort() {
   for (std::size_t i = 0; i < keys.size(); ++i) keys[i] = static_cast<unsigned>(i) * 2654435761u >> 3 & 0x07070707u;
   pmpp::device_buffer<unsigned> v(keys);
   constexpr pmpp::sort_tuning passes{
-      .radix_threads = 64, .radix_items = 4, .radix_small_items = 4, .radix_compared = 0, .radix_together = 0};
+      .compare_all_limit = 0, .together = {.items = 0}, .radix = {.threads = 64, .items = 4, .short_items = 4}};
   pmpp::sort<passes>(device, v);
   keys = pmpp::to_host(v);
   for (std::size_t i = 1; i < keys.size(); ++i) check(keys[i - 1] <= keys[i]);

@@ -5,7 +5,7 @@
 // What is instantiated costs up to ten seconds of compile time each, so that each file has a few kernels of its own:
 //
 //   segmented_sort.cpp          tiles of some hundred elements: all lengths; elements of 1, 2, 4, 8, 12 and 20 bytes
-//   segmented_sort_tiles.cpp    the default tile, on both sides of `segmented_short`: numbers of 4 bytes, a struct
+//   segmented_sort_tiles.cpp    the default tile, on both sides of `short_limit`: numbers of 4 bytes, a struct
 //   segmented_sort_by_key.cpp   keys with values; the default tile with numbers of 1, 4 and 8 bytes
 #pragma once
 
@@ -100,7 +100,7 @@ std::vector<T> elements(std::int64_t n, const std::function<std::int64_t(std::in
 }
 
 /// Sorts the segments of an array that has a few elements in front of the first and after the last.
-template <pmpp::sort_tuning Tuning, class where, class T, class I, class Comp = pmpp::less>
+template <pmpp::segmented_sort_tuning Tuning, class where, class T, class I, class Comp = pmpp::less>
 void check_segments(const std::vector<T>& v, const std::vector<I>& offsets, Comp comp = {}) {
   const typename where::policy policy{};
   std::vector<T> wanted = v;
@@ -117,7 +117,7 @@ void check_segments(const std::vector<T>& v, const std::vector<I>& offsets, Comp
 }
 
 /// Every law, in an array that ends with `after` elements of no segment: such an array is long for what is sorted in it.
-template <pmpp::sort_tuning Tuning, class where, class T, class I = int, class Comp = pmpp::less>
+template <pmpp::segmented_sort_tuning Tuning, class where, class T, class I = int, class Comp = pmpp::less>
 void check_laws(std::int64_t n, std::int64_t values, Comp comp = {}, std::int64_t after = 0) {
   for (const auto& [name, law] : laws(n)) {
     CAPTURE(name);

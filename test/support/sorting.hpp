@@ -33,27 +33,26 @@ namespace test {
 // Elements of a tile of the default kernel for ints.
 inline constexpr std::int64_t default_tile = 512 * 17;
 // Small enough that many blocks, several passes and several tiles a block take part at a few thousand elements.
-inline constexpr pmpp::sort_tuning tiny{.threads = 32, .bytes = 16, .four_way_from = 0, .compared = 1, .ranked = 0};
-inline constexpr pmpp::sort_tuning small{
-    .threads = 64, .bytes = 32, .pass_bytes = 16, .short_threads = 32, .short_bytes = 12, .compared = 64};
+inline constexpr pmpp::sort_tuning tiny{.compare_all_limit = 1,
+                                        .tiles = {.threads = 32, .bytes = 16},
+                                        .merges = {.threads = 32, .four_way_from = 0},
+                                        .ranks = {.rank_limit = 0}};
+inline constexpr pmpp::sort_tuning small{.compare_all_limit = 64,
+                                         .tiles = {.threads = 64, .bytes = 32},
+                                         .merges = {.threads = 64, .bytes = 16},
+                                         .ranks = {.threads = 32, .bytes = 12}};
 // Of the radix sort: a launch for each digit, and more than 64 tiles make them larger than 32; all ways, the first two up
 // to 200 and 576 elements in the emulator; a launch for each digit, with words of 64 bits.
 inline constexpr pmpp::sort_tuning tiny_radix{
-    .radix_threads = 32, .radix_items = 4, .radix_small_items = 2, .radix_compared = 0, .radix_together = 0};
-inline constexpr pmpp::sort_tuning small_radix{.radix_threads = 96,
-                                               .radix_small_items = 3,
-                                               .radix_compared = 200,
-                                               .radix_together = 3,
-                                               .radix_rows = 1,
-                                               .radix_large = 1 << 20,
-                                               .radix_tiles = 1 << 20};
-inline constexpr pmpp::sort_tuning wide_radix{.radix_threads = 64,
-                                              .radix_items = 5,
-                                              .radix_small_items = 3,
-                                              .radix_compared = 0,
-                                              .radix_together = 0,
-                                              .radix_large = 1,
-                                              .radix_narrow = 1};
+    .compare_all_limit = 0, .together = {.items = 0}, .radix = {.threads = 32, .items = 4, .short_items = 2}};
+inline constexpr pmpp::sort_tuning small_radix{
+    .compare_all_limit = 200,
+    .together = {.threads = 96, .items = 3, .rows = 1},
+    .radix = {.threads = 96, .short_items = 3, .long_from = 1 << 20, .min_tiles = 1 << 20}};
+inline constexpr pmpp::sort_tuning wide_radix{
+    .compare_all_limit = 0,
+    .together = {.items = 0},
+    .radix = {.threads = 64, .items = 5, .short_items = 3, .long_from = 1, .wide_from = 1}};
 
 /// As less, but sorted by merging.
 struct precedes {

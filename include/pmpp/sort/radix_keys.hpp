@@ -11,9 +11,11 @@
 #include <pmpp/block/radix_rank.hpp>
 #include <pmpp/core/config.hpp>
 #include <pmpp/core/error.hpp>
+#include <pmpp/core/iterator.hpp>
 #include <pmpp/core/math.hpp>
 #include <pmpp/core/operators.hpp>
 #include <pmpp/launch.hpp>
+#include <pmpp/memory/workspace.hpp>
 
 #pragma GCC visibility push(hidden)  // see launch.hpp
 
@@ -126,10 +128,21 @@ struct radix_digit {
   }
 };
 
+/// Digits of this many bits, at least one.
+inline int radix_passes(const key_bits& range) { return max(1, ceil_div(range.hi - range.lo, block::radix_bits)); }
+
 /// Keys without values.
 struct no_value {};
 template <class V>
 inline constexpr bool has_values = !std::is_same_v<V, no_value>;
+
+/// The key of an element that is sorted.
+template <class K, class V>
+PMPP_HOST_DEVICE const K& radix_key_of(const pair<K, V>& x) {
+  return x.first;
+}
+template <class K>
+requires is_radix_key<K> PMPP_HOST_DEVICE const K& radix_key_of(const K& x) { return x; }
 
 /// Where elements lie before a pass, and where they go.
 enum class radix_home : int { nowhere, input, data, other };
@@ -164,6 +177,34 @@ struct radix_homes {
       f(other);
     else
       f(data);
+  }
+};
+
+/// What is sorted: keys, and values or nothing. What is taken of `memory`: n keys, n values.
+template <class In, class Data, class T>
+struct radix_parts {
+  using key = T;
+  using value = no_value;
+  using keys = radix_homes<In, Data, T>;
+  using values = radix_homes<no_value*, no_value*, no_value>;
+  static keys keys_of(const In& in, const Data& data, scratch& memory, std::int64_t n) {
+    return {in, data, memory.take<T>(n)};
+  }
+  static values values_of(const In&, const Data&, scratch&, std::int64_t) { return {}; }
+};
+template <class InK, class InV, class DataK, class DataV, class K, class V>
+struct radix_parts<zip_iterator<InK, InV>, zip_iterator<DataK, DataV>, pair<K, V>> {
+  using key = K;
+  using value = V;
+  using keys = radix_homes<InK, DataK, K>;
+  using values = radix_homes<InV, DataV, V>;
+  template <class In, class Data>
+  static keys keys_of(const In& in, const Data& data, scratch& memory, std::int64_t n) {
+    return {in.a, data.a, memory.take<K>(n)};
+  }
+  template <class In, class Data>
+  static values values_of(const In& in, const Data& data, scratch& memory, std::int64_t n) {
+    return {in.b, data.b, memory.take<V>(n)};
   }
 };
 

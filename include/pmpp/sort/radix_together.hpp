@@ -1,17 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Sorts of numbers in one launch.
+// Radix sort in one launch, of what all blocks together hold.
 //
-// Up to some thousand keys are compared with each other: a key comes after the smaller ones, and after the equal ones in
-// front of it. Each block finds the places of 32 keys: a lane holds one, each warp goes through some of all keys, and what
-// they count adds up. n keys take n * n comparisons, 2^24 of them less than 2 us on an H100, but no block waits for another
-// (in place all blocks wait once, before the first writes).
-//
-// More keys, up to what all blocks together hold, are sorted by digits as in sort/radix.hpp. Each block has one tile for
-// the whole sort. It moves its keys by a digit in four steps:
+// Each block has one tile for the whole sort. It moves its keys by a digit in four steps:
 //
 //   1. it counts its digits and writes them to its row of a table, all of them marked;
-//   2. ranks its keys (block/radix_rank.hpp) and gathers them by digit in shared memory;
+//   2. ranks its keys and gathers them by digit in shared memory (sort/radix_tile.hpp);
 //   3. reads the rows of all blocks, waiting for those that are missing: the sums over all rows say where a digit begins,
 //      those over the rows before its own where its own keys of a digit begin;
 //   4. writes its keys there, and waits for all blocks (block/grid_barrier.hpp).
@@ -35,110 +29,34 @@
 #include <pmpp/core/config.hpp>
 #include <pmpp/core/iterator.hpp>
 #include <pmpp/core/math.hpp>
+#include <pmpp/execution.hpp>
+#include <pmpp/launch_together.hpp>
+#include <pmpp/memory/workspace.hpp>
 #include <pmpp/simt/atomic.hpp>
+#include <pmpp/sort/homes.hpp>
 #include <pmpp/sort/radix_keys.hpp>
+#include <pmpp/sort/radix_tile.hpp>
+#include <pmpp/sort/tuning.hpp>
 
 #pragma GCC visibility push(hidden)  // see launch.hpp
 
 namespace pmpp::inline PMPP_BACKEND::detail {
 
-/// The only barrier of a grid: its two words are zero again when the grid ends. Null: each block waits for itself alone.
-template <class Block>
-PMPP_HOST_DEVICE void sync_grid_once(Block& block, unsigned* words) {
-  if (words == nullptr) return block.sync();
-  block::grid_barrier barrier(words, words + 1);
-  barrier.sync(block);
-  if (block.thread() == 0 && barrier.leave(block)) simt::store(words, 0u);
-}
-
-/// Finds the place of each key by comparing it with all others.
-template <class Code, class V, class KeysIn, class ValuesIn, class KeysOut, class ValuesOut, int Threads, int Most>
-struct radix_compare_kernel {
-  using bits = typename Code::bits;
-  static constexpr int threads = Threads, lanes = simt::warp_size, warps = threads / lanes, most = Most,
-                       min_blocks = min(16, max(1, 1024 / threads)), keys_of_block = lanes, loads = 8;
-
-  struct shared {
-    alignas(16) bits keys[round_up(most, lanes)];
-    unsigned place[lanes];
-  };
-  struct arguments {
-    KeysIn keys_in;
-    ValuesIn values_in;
-    KeysOut keys_out;
-    ValuesOut values_out;
-    item_count count;
-    key_bits range;
-    unsigned* barrier;  ///< in place: two words, zero
-  };
-
-  template <class Block>
-  PMPP_HOST_DEVICE void operator()(Block& block, shared& memory, const arguments& a) const {
-    const int n = static_cast<int>(a.count.get()), padded = round_up(n, lanes);
-    const bits mask = code_less<Code>(a.range).mask;
-    for (int first = block.thread(); first < padded; first += loads * threads) {
-      bits x[loads];
-      for (int k = 0; k < loads; ++k) {
-        const int i = first + k * threads;
-        x[k] = i < n ? Code::encode(a.keys_in[i]) & mask : static_cast<bits>(~bits(0));
-      }
-      for (int k = 0; k < loads; ++k)
-        if (first + k * threads < padded) memory.keys[first + k * threads] = x[k];
-    }
-    if (block.thread() < lanes) memory.place[block.thread()] = 0;
-    block.sync();
-    const int own = static_cast<int>(block.index()) * lanes, i = own + block.lane();
-    const bits mine = own < n ? memory.keys[i] : bits(0);
-    float before = 0;  // the units for integers are busy with comparisons
-    for (int first = block.warp() * lanes; first < (own < n ? n : 0); first += threads) {
-      const bits* const other = memory.keys + first;
-      if (first < own)
-        for (int j = 0; j < lanes; ++j) {
-          if (!(mine < other[j])) before += 1.0f;
-        }
-      else if (first > own)
-        for (int j = 0; j < lanes; ++j) {
-          if (other[j] < mine) before += 1.0f;
-        }
-      else
-        for (int j = 0; j < lanes; ++j)
-          before += other[j] < mine || (other[j] == mine && j < block.lane()) ? 1.0f : 0.0f;
-    }
-    simt::atomic_add(&memory.place[block.lane()], static_cast<unsigned>(before));
-    typename Code::key key{};
-    [[maybe_unused]] V value{};
-    if (block.warp() == 0 && i < n) {
-      key = a.keys_in[i];
-      if constexpr (has_values<V>) value = static_cast<V>(a.values_in[i]);
-    }
-    sync_grid_once(block, a.barrier);
-    if (block.warp() == 0 && i < n) {
-      const auto to = static_cast<std::int64_t>(memory.place[block.lane()]);
-      block::assign(a.keys_out, to, key);
-      if constexpr (has_values<V>) block::assign(a.values_out, to, value);
-    }
-  }
-};
-
 /// All blocks sort at once, a tile each.
 template <class Code, class V, class Keys, class Values, int Threads, int Items>
 struct radix_together_kernel {
   using bits = typename Code::bits;
-  static constexpr int threads = Threads, items = Items, tile = threads * items, lanes = simt::warp_size,
+  using tile_elements = radix_tile<Code, V, Threads, Items>;
+  static constexpr int threads = Threads, items = Items, tile = tile_elements::size, lanes = simt::warp_size,
                        warps = threads / lanes, min_blocks = 1, per_lane = block::radix_digits / lanes;
   static constexpr int quads = block::radix_digits / 8;  ///< of a row of the table
 
-  struct shared {
-    block::radix_rank_memory<threads> rank;
+  struct shared : tile_elements::memory {
     unsigned before[per_lane][lanes], all[per_lane][lanes];  ///< keys with a digit: in the blocks before, in all
     unsigned offset[block::radix_digits];  ///< of a digit's keys: place in the output - place in the tile
     int first, end;                        ///< of the block's part of the output, if keys of one digit stay together
     unsigned fits;                         ///< as a bool that several threads may take away
     bool constant, last;
-    alignas(16) bits keys[tile];
-    alignas(max(16, int(alignof(V)))) unsigned char bytes[has_values<V> ? tile * sizeof(V) : 16];
-
-    PMPP_HOST_DEVICE V* values() { return reinterpret_cast<V*>(bytes); }
   };
   static_assert(tile < 1 << 15);
   struct arguments {
@@ -231,23 +149,6 @@ private:
     return memory.fits != 0;
   }
 
-  /// Loads `count` elements, from `first` on; keys that are missing rank last.
-  template <class Block>
-  PMPP_HOST_DEVICE static void load(Block& block, const arguments& a, radix_home home, int first, int count, int rows,
-                                    bits (&x)[items], V (&v)[has_values<V> ? items : 1]) {
-    const int mine = block.warp() * rows * lanes, found = min(count - mine, rows * lanes) - block.lane();
-    first += mine + block.lane();
-    a.keys.read(home, [&](const auto& keys) {
-      for (int k = 0; k < items; ++k)
-        x[k] = k * lanes < found ? Code::encode(keys[first + k * lanes]) : static_cast<bits>(~bits(0));
-    });
-    if constexpr (has_values<V>)
-      a.values.read(home, [&](const auto& values) {
-        for (int k = 0; k < items; ++k)
-          if (k * lanes < found) v[k] = static_cast<V>(values[first + k * lanes]);
-      });
-  }
-
   /// Gathers the block's elements by a digit in shared memory, and finds out where they go among those of all blocks.
   template <class Block>
   PMPP_HOST_DEVICE static void place(Block& block, shared& memory, const arguments& a, int round, radix_home home,
@@ -256,10 +157,10 @@ private:
     simt::quad* const table = table_of(block, a, round);
     for (int i = block.thread(); i < block::radix_digits; i += threads)
       memory.before[i / lanes][i % lanes] = memory.all[i / lanes][i % lanes] = 0;
-    bits x[items];
-    [[maybe_unused]] V v[has_values<V> ? items : 1];
-    load(block, a, home, threads * a.rows * static_cast<int>(block.index()), count_of(block, a), a.rows, x, v);
-    gather(block, memory, a.rows, digit, x, v, [&](int d, unsigned total) {
+    tile_elements own;
+    own.load(block, a.keys, a.values, home, threads * a.rows * static_cast<int>(block.index()), count_of(block, a),
+             a.rows);
+    own.gather(block, memory, a.rows, digit, digit, [&](int d, unsigned total) {
       const unsigned next = block.shuffle_down(total, 1);
       if (d % 2 == 0)
         simt::store(reinterpret_cast<unsigned*>(table + block.index() * quads) + d / 2, ready | total | next << 16);
@@ -273,35 +174,22 @@ private:
     block.sync();
   }
 
-  /// Gathers the elements by a digit in shared memory; tells f(digit, total) how many there are of each.
-  template <class Block, class F>
-  PMPP_HOST_DEVICE static void gather(Block& block, shared& memory, int rows, const radix_digit& digit,
-                                      const bits (&x)[items], const V (&v)[has_values<V> ? items : 1], F f) {
-    const auto digit_of = [&](int k) { return digit(x[k]); };
-    block::count_in_warp<items>(block, memory.rank, rows, digit_of);
-    block::place_digits(block, memory.rank, f);
-    block::for_each_ranked<items>(block, memory.rank, rows, digit_of, [&](int k, int to) {
-      memory.keys[to] = x[k];
-      if constexpr (has_values<V>) memory.values()[to] = v[k];
-    });
-  }
-
   /// Sorts the block's own part, which no other block touches, and writes it to the data.
   template <class Block>
   PMPP_HOST_DEVICE static void sort_own(Block& block, shared& memory, const arguments& a, radix_home home, int passes) {
     const int first = memory.first, count = memory.end - first, rows = ceil_div(count, threads);
-    bits x[items];
-    [[maybe_unused]] V v[has_values<V> ? items : 1];
-    load(block, a, home, first, count, rows, x, v);
+    tile_elements own;
+    own.load(block, a.keys, a.values, home, first, count, rows);
     for (int p = 0; p < passes; ++p) {
-      gather(block, memory, rows, radix_digit::of(p, a.range), x, v, [](int, unsigned) {});
+      const radix_digit digit = radix_digit::of(p, a.range);
+      own.gather(block, memory, rows, digit, digit, [](int, unsigned) {});
       block.sync();
       if (p == passes - 1) break;
       const int mine = block.warp() * rows * lanes + block.lane();
       for (int k = 0; k < items; ++k) {
         if (k >= rows) break;
-        x[k] = memory.keys[mine + k * lanes];
-        if constexpr (has_values<V>) v[k] = memory.values()[mine + k * lanes];
+        own.x[k] = memory.keys[mine + k * lanes];
+        if constexpr (has_values<V>) own.v[k] = memory.values()[mine + k * lanes];
       }
     }
     a.keys.write(radix_home::data, [&](const auto& keys) {
@@ -417,6 +305,48 @@ private:
     }
   }
 };
+
+/// Elements of a thread where one launch sorts.
+template <radix_together_tuning Tuning, class K, class V>
+inline constexpr int radix_together_items = radix_items<K, V>(Tuning.items, Tuning.threads, 64);
+
+/// Whether one launch sorts n elements.
+template <radix_together_tuning Tuning, class K, class V>
+bool radix_sorts_together(const machine& m, std::int64_t n) {
+  constexpr int threads = Tuning.threads, items = radix_together_items<Tuning, K, V>;
+  using kernel = radix_together_kernel<radix_code<K, false>, V, const K*, const V*, threads, items>;
+  return Tuning.items > 0 && n <= std::int64_t(m.multiprocessors) * threads * items && all_fit<kernel>(m);
+}
+
+/// Sorts from `in` to `data`, which may be the same. False: there are too many elements, or this many blocks do not run at
+/// once.
+template <radix_together_tuning Tuning, class Code, class T, class P, class In, class Data>
+bool radix_sort_together(const P& where, const In& in, const Data& data, const item_count& count,
+                         const key_bits& range) {
+  using parts = radix_parts<In, Data, T>;
+  using K = typename parts::key;
+  using V = typename parts::value;
+  using kernel = radix_together_kernel<Code, V, typename parts::keys, typename parts::values, Tuning.threads,
+                                       radix_together_items<Tuning, K, V>>;
+  const machine& m = machine_of(where);
+  const std::int64_t n = count.bound, threads = Tuning.threads;
+  if (!radix_sorts_together<Tuning, K, V>(m, n)) return false;
+  const std::int64_t rows = max(ceil_div(n, m.multiprocessors * threads),
+                                min(std::int64_t(min(Tuning.rows, kernel::items)), ceil_div(n, 32 * threads)));
+  const std::int64_t blocks = ceil_div(n, rows * threads);
+  const std::size_t table_bytes = 2 * kernel::quads * sizeof(simt::quad) * static_cast<std::size_t>(blocks);
+  scratch memory(where, second_home<T>::bytes(n), 256 + table_bytes);
+  const typename kernel::arguments a{parts::keys_of(in, data, memory, n),
+                                     parts::values_of(in, data, memory, n),
+                                     same_place(in, data),
+                                     count,
+                                     range,
+                                     radix_passes(range),
+                                     static_cast<int>(rows),
+                                     memory.state(),
+                                     reinterpret_cast<simt::quad*>(memory.state() + 64)};
+  return detail::try_launch_together(where, blocks, kernel{}, a);
+}
 
 }  // namespace pmpp::inline PMPP_BACKEND::detail
 

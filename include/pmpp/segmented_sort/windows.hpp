@@ -1,0 +1,193 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Which elements a block of segmented_sort sorts.
+//
+//   1. The array is cut into windows, a block for each. What a block sorts together are the segments that begin in its
+//      window; the last of them may be a large one, which is cut into tiles of its own (segment_cut).
+//   2. A warp finds where a window begins among the offsets, and where the next one does (window_planner).
+//   3. From that follows what the block of the window sorts (window_plan): of long inputs a launch says so for all blocks,
+//      of short ones each block does for itself.
+#pragma once
+
+#include <cstdint>
+
+#include <pmpp/core/config.hpp>
+#include <pmpp/core/math.hpp>
+#include <pmpp/core/range.hpp>
+#include <pmpp/simt/bits.hpp>
+#include <pmpp/simt/block.hpp>
+
+#pragma GCC visibility push(hidden)  // see launch.hpp
+
+namespace pmpp::inline PMPP_BACKEND::detail {
+
+/// Where a segment lies.
+struct segment_place {
+  std::int64_t begin, end;
+};
+
+/// A tile of what runs of a segment become when they are merged.
+struct merged_tile {
+  segment_place segment;
+  std::int64_t run;         ///< elements
+  std::int64_t group;       ///< which of the runs become one
+  std::int64_t begin, end;  ///< in the result of the group; equal: there is no such tile
+};
+
+/// How the array is cut: which segments are large, and how often they are merged.
+struct segment_cut {
+  std::int64_t tile, window;  ///< elements
+  int ways;                   ///< 2 or 4 runs that a pass makes one of
+
+  /// Whether a segment does not fit into the tile of the window where it begins.
+  PMPP_HOST_DEVICE bool large(const segment_place& s) const { return large(s, s.begin / window * window); }
+  PMPP_HOST_DEVICE bool large(const segment_place& s, std::int64_t window_begin) const {
+    return s.end - window_begin > tile;
+  }
+  /// Passes from tiles to a run of n elements.
+  PMPP_HOST_DEVICE int passes(std::int64_t n) const {
+    int count = 0;
+    for (std::int64_t run = tile; run < n; run *= ways) ++count;
+    return count;
+  }
+  /// Elements of the runs that a segment of n elements has with `left` passes before it.
+  PMPP_HOST_DEVICE std::int64_t run_of(std::int64_t n, int left) const {
+    return tile << (passes(n) - left) * (ways / 2);
+  }
+  /// Tiles of `elements` that it takes to merge them. The groups of runs begin with a tile each.
+  PMPP_HOST_DEVICE int tiles_of(const segment_place& s, int left, int elements) const {
+    const auto n = static_cast<unsigned>(s.end - s.begin), together = static_cast<unsigned>(ways * run_of(n, left));
+    return static_cast<int>(n / together * ceil_div(together, unsigned(elements)) +
+                            ceil_div(n % together, unsigned(elements)));
+  }
+  /// Tile `unit` of them.
+  PMPP_HOST_DEVICE merged_tile tile_of(const segment_place& s, int left, std::int64_t unit,
+                                       std::int64_t elements) const {
+    const std::int64_t n = s.end - s.begin, run = run_of(n, left), together = ways * run;
+    const auto index = static_cast<unsigned>(unit), tiles = static_cast<unsigned>(ceil_div(together, elements));
+    const std::int64_t group = index / tiles, begin = index % tiles * elements;  // 64-bit divisions are slow
+    return {s, run, group, begin, max(begin, min(begin + elements, min(together, n - group * together)))};
+  }
+};
+
+/// Elements that are sorted in one tile: those of segments first ... last - 1, or of one segment if these are none.
+struct tile_part {
+  std::int64_t from, first, last;
+  int count;
+  int passes;             ///< that the segment needs; an odd number: from the other array
+  segment_place segment;  ///< of which it is a tile, if that is large
+
+  /// Where a segment begins in the tile.
+  template <class Offsets>
+  PMPP_HOST_DEVICE int begin_of(const Offsets& offsets, std::int64_t s) const {
+    return static_cast<int>(min(static_cast<std::int64_t>(offsets[s]) - from, std::int64_t(count)));
+  }
+};
+/// What a block sorts, each of which may be empty: a tile of a large segment that begins in front of its window, the small
+/// segments that begin in the window, and the first tile of a large one.
+struct window_plan {
+  tile_part parts[3];
+};
+
+/// Where an element lies among the offsets: the first one from it on, and the one in front of that.
+struct offset_place {
+  std::int64_t index, before, at;
+};
+
+/// Says what a block sorts.
+template <class Offsets>
+struct window_planner {
+  Offsets offsets;
+  item_count offset_count;
+  segment_cut cut;
+
+  PMPP_HOST_DEVICE std::int64_t offset(std::int64_t s) const { return static_cast<std::int64_t>(offsets[s]); }
+
+  /// The first of offsets low ... high that lies at `element` or after it; `high` if none does. The lanes of a warp call it:
+  /// a round of loads for every five bits of the answer, which brings the neighbours along.
+  template <class Block>
+  PMPP_HOST_DEVICE offset_place find(Block& block, std::int64_t low, std::int64_t high, std::int64_t element) const {
+    offset_place place{low, offset(max(low - 1, std::int64_t(0))), offset(high)};
+    while (block.any(low < high)) {
+      const std::int64_t step = ceil_div(high - low, std::int64_t(simt::warp_size));
+      const std::int64_t i = low + (block.lane() + 1) * step - 1;  // the last place of this lane's part
+      const std::int64_t probed = offset(min(i, high));
+      const int parts = simt::count_bits(block.ballot(i < high && probed < element));
+      low += parts * step;
+      if (parts > 0) place.before = block.shuffle(probed, parts - 1);
+      if (low + step - 1 < high) {
+        high = low + step - 1;
+        place.at = block.shuffle(probed, parts);
+      }
+      low = min(low, high);
+    }
+    place.index = low;
+    return place;
+  }
+  /// The first segment that begins in a window or after it.
+  template <class Block>
+  PMPP_HOST_DEVICE offset_place first_from(Block& block, std::int64_t window) const {
+    return find(block, 0, max(std::int64_t(0), offset_count.get() - 1), window * cut.window);
+  }
+  /// Segments from `here` to `next` begin in the window. `noted` becomes the large segment to which its last element belongs.
+  PMPP_HOST_DEVICE window_plan plan(std::int64_t window, const offset_place& here, const offset_place& next,
+                                    segment_place& noted) const {
+    const std::int64_t first = here.index, last = next.index;
+    const std::int64_t begin = window * cut.window, end = begin + cut.window;
+    const segment_place before{here.before, here.at}, after{next.before, next.at};
+    noted = {0, 0};
+    window_plan plan{};
+    if (first > 0 && before.end > begin && cut.large(before)) {
+      const std::int64_t from = before.begin + ceil_div(begin - before.begin, cut.tile) * cut.tile;
+      if (from < min(end, before.end)) plan.parts[0] = tile_of(before, from);
+      if (before.end >= end) noted = before;
+    }
+    if (first < last) {
+      const bool large = cut.large(after, begin);
+      const std::int64_t to = large ? after.begin : after.end;
+      plan.parts[1] = {before.end, first, last, static_cast<int>(to - before.end), 0, {0, 0}};
+      if (large) {
+        plan.parts[2] = tile_of(after, after.begin);
+        noted = after;
+      }
+    }
+    return plan;
+  }
+
+private:
+  /// The tile of a large segment that begins at element `from`.
+  PMPP_HOST_DEVICE tile_part tile_of(const segment_place& s, std::int64_t from) const {
+    return {from, 0, 0, static_cast<int>(min(cut.tile, s.end - from)), cut.passes(s.end - s.begin), s};
+  }
+};
+
+/// Makes the plans of long inputs. A warp finds where a window begins in the offsets; so a block plans one window less than
+/// it has warps.
+template <class Offsets>
+struct plan_windows_kernel {
+  static constexpr int threads = 256, warps = threads / simt::warp_size, windows = warps - 1;
+
+  struct shared {
+    offset_place first[warps];  ///< the first segment that begins in a window or after it
+  };
+  struct arguments {
+    window_planner<Offsets> planner;
+    std::int64_t windows;
+    window_plan* plans;
+    segment_place* large;
+  };
+
+  template <class Block>
+  PMPP_HOST_DEVICE void operator()(Block& block, shared& memory, const arguments& a) const {
+    const std::int64_t window = block.index() * windows + block.warp();
+    const offset_place first = a.planner.first_from(block, window);
+    if (block.lane() == 0) memory.first[block.warp()] = first;
+    block.sync();
+    if (block.lane() > 0 || block.warp() == windows || window >= a.windows) return;
+    a.plans[window] = a.planner.plan(window, first, memory.first[block.warp() + 1], a.large[window]);
+  }
+};
+
+}  // namespace pmpp::inline PMPP_BACKEND::detail
+
+#pragma GCC visibility pop

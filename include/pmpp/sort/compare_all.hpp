@@ -1,0 +1,168 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Sorts some thousand elements in one launch by comparing each with all others: an element comes after those that precede
+// it, and after the equal ones in front of it.
+//
+//   1. Each block copies all elements to shared memory, numbers as their codes (sort/radix_keys.hpp).
+//   2. It finds the places of 32 of them: a lane has one, each warp compares with some of all, and what they count adds up.
+//   3. It writes its 32. In place all blocks wait once before that, until all have read.
+//
+// n elements take n * n comparisons, 2^24 of numbers less than 2 us on an H100.
+#pragma once
+
+#include <cstdint>
+
+#include <pmpp/block/grid_barrier.hpp>
+#include <pmpp/block/merge.hpp>
+#include <pmpp/core/config.hpp>
+#include <pmpp/core/math.hpp>
+#include <pmpp/execution.hpp>
+#include <pmpp/launch.hpp>
+#include <pmpp/launch_together.hpp>
+#include <pmpp/memory/workspace.hpp>
+#include <pmpp/simt/atomic.hpp>
+#include <pmpp/sort/homes.hpp>
+#include <pmpp/sort/radix_keys.hpp>
+
+#pragma GCC visibility push(hidden)  // see launch.hpp
+
+namespace pmpp::inline PMPP_BACKEND::detail {
+
+/// What is compared of numbers, or of pairs whose keys are numbers: the codes. The element is read again at the end.
+template <class T, class Code>
+struct compare_codes {
+  using word = typename Code::bits;
+  static constexpr bool fills_rows = true;  ///< the last row ends with words that nothing precedes
+  word mask;
+
+  template <class In>
+  PMPP_HOST_DEVICE word read(const In& in, std::int64_t i) const {
+    return static_cast<word>(Code::encode(detail::radix_key_of(block::element_as<T>(value_of<In>(in[i])))) & mask);
+  }
+  PMPP_HOST_DEVICE bool precedes(word x, word y) const { return x < y; }
+  template <class In>
+  PMPP_HOST_DEVICE T element(const In& in, std::int64_t i, word) const {
+    return block::element_as<T>(value_of<In>(in[i]));
+  }
+};
+/// Of everything else: the elements, by the caller's comparator.
+template <class T, class Comp>
+struct compare_elements {
+  using word = T;
+  static constexpr bool fills_rows = false;
+  Comp comp;
+
+  template <class In>
+  PMPP_HOST_DEVICE T read(const In& in, std::int64_t i) const {
+    return block::element_as<T>(value_of<In>(in[i]));
+  }
+  PMPP_HOST_DEVICE bool precedes(const T& x, const T& y) const { return static_cast<bool>(comp(x, y)); }
+  template <class In>
+  PMPP_HOST_DEVICE const T& element(const In&, std::int64_t, const T& x) const {
+    return x;
+  }
+};
+
+/// The only barrier of a grid: its two words are zero again when the grid ends. Null: each block waits for itself alone.
+template <class Block>
+PMPP_HOST_DEVICE void sync_grid_once(Block& block, unsigned* words) {
+  if (words == nullptr) return block.sync();
+  block::grid_barrier barrier(words, words + 1);
+  barrier.sync(block);
+  if (block.thread() == 0 && barrier.leave(block)) simt::store(words, 0u);
+}
+
+template <class T, class In, class Out, class Order, int Limit>
+struct compare_all_kernel {
+  using word = typename Order::word;
+  static constexpr int threads = 512, lanes = simt::warp_size, min_blocks = 2, loads = 8,
+                       limit = min(Limit, 96 * 1024 / int(sizeof(word)));
+
+  struct shared {
+    alignas(16) unsigned char words[round_up(max(1, limit), lanes) * sizeof(word)];
+    unsigned place[lanes];
+  };
+  struct arguments {
+    In in;
+    Out out;
+    item_count count;
+    Order order;
+    unsigned* barrier;  ///< in place: two words, zero
+  };
+
+  template <class Block>
+  PMPP_HOST_DEVICE void operator()(Block& block, shared& memory, const arguments& a) const {
+    const int n = static_cast<int>(a.count.get()), own = static_cast<int>(block.index()) * lanes;
+    const int filled = Order::fills_rows ? round_up(n, lanes) : n;
+    word* const all = reinterpret_cast<word*>(memory.words);
+    for (int first = block.thread(); first < filled; first += loads * threads) {
+      word x[loads];
+      for (int k = 0; k < loads; ++k) {
+        const int i = first + k * threads;
+        if constexpr (Order::fills_rows)
+          x[k] = i < n ? a.order.read(a.in, i) : static_cast<word>(~word(0));
+        else
+          x[k] = a.order.read(a.in, min(i, n - 1));
+      }
+      for (int k = 0; k < loads; ++k)
+        if (first + k * threads < filled) all[first + k * threads] = x[k];
+    }
+    if (block.thread() < lanes) memory.place[block.thread()] = 0;
+    block.sync();
+    const int i = own + block.lane();
+    if (own < n) simt::atomic_add(&memory.place[block.lane()], count_before(block, a.order, all, own, n));
+    T x{};
+    if (block.warp() == 0 && i < n) x = a.order.element(a.in, i, all[i]);
+    sync_grid_once(block, a.barrier);
+    if (block.warp() == 0 && i < n)  // a comparator that contradicts itself may count n
+      block::assign(a.out, static_cast<std::int64_t>(min(memory.place[block.lane()], unsigned(n - 1))), x);
+  }
+
+private:
+  /// How many of the elements that this warp looks at come before the lane's own: those of every 16th row.
+  template <class Block>
+  PMPP_HOST_DEVICE static unsigned count_before(Block& block, const Order& order, const word* all, int own, int n) {
+    const word mine = all[min(own + block.lane(), n - 1)];
+    float before = 0;  // the units for integers may be busy with comparisons
+    for (int first = block.warp() * lanes; first < n; first += threads) {
+      const auto count = [&](const auto& comes_before) {
+        if (Order::fills_rows || first + lanes <= n)
+          for (int j = 0; j < lanes; ++j) {
+            if (comes_before(all[first + j], j)) before += 1.0f;
+          }
+        else
+          for (int j = 0; j < n - first; ++j)
+            if (comes_before(all[first + j], j)) before += 1.0f;
+      };
+      if (first < own)
+        count([&](const word& other, int) { return !order.precedes(mine, other); });
+      else if (first > own)
+        count([&](const word& other, int) { return order.precedes(other, mine); });
+      else
+        count([&](const word& other, int j) {
+          return j < block.lane() ? !order.precedes(mine, other) : order.precedes(other, mine);
+        });
+    }
+    return static_cast<unsigned>(before);
+  }
+};
+
+/// False: there are too many elements, or their blocks do not run at once.
+template <class T, int Limit, class P, class In, class Data, class Order>
+bool sort_by_comparing(const P& where, const In& in, const Data& data, const item_count& count, const Order& order) {
+  using kernel = compare_all_kernel<T, In, Data, Order, Limit>;
+  const machine& m = machine_of(where);
+  const std::int64_t resident = resident_blocks<kernel>(m);
+  if (!all_fit<kernel>(m) || count.bound > min(std::int64_t(kernel::limit), resident * simt::warp_size)) return false;
+  const bool in_place = same_place(in, data);
+  const scratch memory(where, 0, in_place ? 2 * sizeof(unsigned) : 0);
+  const typename kernel::arguments a{in, data, count, order, memory.state()};
+  const std::int64_t blocks = ceil_div(count.bound, std::int64_t(simt::warp_size));
+  if (in_place) return detail::try_launch_together(where, blocks, kernel{}, a);
+  pmpp::launch(where, blocks, kernel{}, a);
+  return true;
+}
+
+}  // namespace pmpp::inline PMPP_BACKEND::detail
+
+#pragma GCC visibility pop
