@@ -184,12 +184,14 @@ void add_cases() {
   for (const std::int64_t n : powers(16, 26, 10)) add_pairs<u64, u64, pmpp::less>("radix sort/pairs u64, u64", n);
 #ifdef PMPP_BENCH_SWEEP
   for (const std::int64_t n : {std::int64_t(1) << 16, std::int64_t(1) << 20, std::int64_t(1) << 27}) {
-    add_sort<u32, any_bits, pmpp::sort_tuning{.merges = {.threads = 256}}>("sweep/merge 256 threads", n);
-    add_sort<u32, any_bits, pmpp::sort_tuning{.merges = {.bytes = 36}}>("sweep/merge 9 items", n);
-    add_sort<u32, any_bits, pmpp::sort_tuning{.merges = {.resident = 1024}}>("sweep/merge 1024 threads at a time", n);
-    add_sort<u32, any_bits, pmpp::sort_tuning{.merges = {.four_way_from = 0}}>("sweep/merge four runs", n);
-    add_sort<u32, any_bits, pmpp::sort_tuning{.tiles = {.threads = 256}}>("sweep/tiles of 256 threads", n);
-    add_sort<u32, any_bits, pmpp::sort_tuning{.tiles = {.bytes = 36}}>("sweep/tiles of 512 threads, 9 items", n);
+    add_sort<u32, any_bits, pmpp::sort_tuning{.merge = {.passes = {.threads = 256}}}>("sweep/merge 256 threads", n);
+    add_sort<u32, any_bits, pmpp::sort_tuning{.merge = {.passes = {.bytes = 36}}}>("sweep/merge 9 items", n);
+    add_sort<u32, any_bits, pmpp::sort_tuning{.merge = {.passes = {.resident = 1024}}}>(
+        "sweep/merge 1024 threads at a time", n);
+    add_sort<u32, any_bits, pmpp::sort_tuning{.merge = {.passes = {.four_way_from = 0}}}>("sweep/merge four runs", n);
+    add_sort<u32, any_bits, pmpp::sort_tuning{.merge = {.tiles = {.threads = 256}}}>("sweep/tiles of 256 threads", n);
+    add_sort<u32, any_bits, pmpp::sort_tuning{.merge = {.tiles = {.bytes = 36}}}>("sweep/tiles of 512 threads, 9 items",
+                                                                                  n);
   }
   constexpr pmpp::sort_tuning radix_640{.radix = {.threads = 640, .items = 44}}, radix_44{.radix = {.items = 44}},
       tiles_32{.radix = {.min_tiles = 32}}, tiles_128{.radix = {.min_tiles = 128}};

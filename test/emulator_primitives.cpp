@@ -182,9 +182,9 @@ TEST_CASE("merge sort, sorted segments and the greatest") {
   under_some_orders([&] {
     device_buffer<unsigned> a(v), b(v), c(v), d(v), top(20, 0u), places(20, 0u);
     pmpp::sort<pmpp::sort_tuning{.compare_all_limit = 1,
-                                 .tiles = {.threads = 64, .bytes = 32},
-                                 .merges = {.threads = 64, .bytes = 16},
-                                 .ranks = {.rank_limit = 0}}>(device, a, by_low_bits{});
+                                 .merge = {.tiles = {.threads = 64, .bytes = 32},
+                                           .passes = {.threads = 64, .bytes = 16},
+                                           .ranks = {.rank_limit = 0}}}>(device, a, by_low_bits{});
     CHECK(to_host(a) == sorted);
     pmpp::segmented_sort<pmpp::segmented_sort_tuning{.windows = {.threads = 32, .bytes = 16},
                                                      .merges = {.threads = 32}}>(device, b, at, by_low_bits{});

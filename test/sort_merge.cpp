@@ -164,7 +164,8 @@ TEST_CASE("blocks and threads in any order") {
   test::for_each_order(6, [&](std::uint64_t) {
     check_sort<tiny, test::device_place>(v, by_key{});
     check_sort<small, test::device_place>(v, by_key{});
-    check_sort<pmpp::sort_tuning{.tiles = {.threads = 256}, .merges = {.bytes = 32}}, test::device_place>(v, by_key{});
+    check_sort<pmpp::sort_tuning{.merge = {.tiles = {.threads = 256}, .passes = {.bytes = 32}}}, test::device_place>(
+        v, by_key{});
   });
 }
 #endif

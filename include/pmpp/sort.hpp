@@ -4,11 +4,11 @@
 //
 // Which way elements go, from few to many:
 //
-//                                        numbers under less or greater        everything else, by comparators
-//   some thousand: all with all          sort/compare_all.hpp                 sort/compare_all.hpp
-//   more: in one launch, or two          by digits, sort/radix_together.hpp   tiles, ranked: sort/rank_runs.hpp
-//   any number of them: by passes        by digits, sort/radix.hpp            sort/merge_sort.hpp
-//   on the host                          sort/radix_host.hpp                  sort/merge_host.hpp
+//                                     numbers under less or greater   everything else, by comparators
+//   some thousand: all with all       sort/compare_all.hpp            sort/compare_all.hpp
+//   more: in one launch, or two       sort/radix_together.hpp         sort/merge_sort.hpp: ranked
+//   any number of them: by passes     sort/radix.hpp                  sort/merge_sort.hpp
+//   on the host                       sort/host.hpp                   sort/host.hpp
 //
 // Stable: equals keep their order, so that the result is unique and the same on every run. Values move along with their keys.
 // (PMPP ch. 12 and 13.)
@@ -19,29 +19,30 @@
 #include <type_traits>
 
 #include <pmpp/core/callable.hpp>
-#include <pmpp/core/config.hpp>
 #include <pmpp/core/operators.hpp>
 #include <pmpp/core/range.hpp>
 #include <pmpp/core/stored.hpp>
 #include <pmpp/core/tuning.hpp>
-#include <pmpp/execution.hpp>
 #include <pmpp/memory/reachable.hpp>
-#include <pmpp/memory/workspace.hpp>
 #include <pmpp/reduce.hpp>
 #include <pmpp/sort/compare_all.hpp>
-#include <pmpp/sort/homes.hpp>
-#include <pmpp/sort/merge_host.hpp>
+#include <pmpp/sort/host.hpp>
 #include <pmpp/sort/merge_sort.hpp>
 #include <pmpp/sort/radix.hpp>
-#include <pmpp/sort/radix_host.hpp>
-#include <pmpp/sort/radix_keys.hpp>
 #include <pmpp/sort/radix_together.hpp>
-#include <pmpp/sort/rank_runs.hpp>
-#include <pmpp/sort/tuning.hpp>
 
 #pragma GCC visibility push(hidden)  // see launch.hpp
 
 namespace pmpp::inline PMPP_BACKEND {
+
+/// How sort goes about it: a part for each way. Figures in the parts are of an H100, in us; CUB's in brackets.
+struct sort_tuning {
+  int compare_all_limit =
+      8192;  ///< elements that are compared, all with all. 2^13 numbers: 15.1 (54.0), others 15.7 (22.7)
+  radix_together_tuning together{};
+  radix_tuning radix{};
+  merge_sort_tuning merge{};
+};
 
 namespace detail {
 
@@ -67,16 +68,16 @@ void merge_sort(const P& where, const In& in, const Data& data, const item_count
     if constexpr (sizeof(T) <= 16) {
       const compare_elements<T, Comp> order{comp};
       if (sort_by_comparing<T, Tuning.compare_all_limit>(where, in, data, count, order)) return;
-      if (sort_by_ranking<Tuning, T>(where, in, data, count, comp)) return;
+      if (sort_by_ranking<Tuning.merge, T>(where, in, data, count, comp)) return;
     }
     constexpr auto bytes_of = [](auto tuning) {
-      constexpr merge_runs_tuning merges = decltype(tuning)::value.merges;
-      return max(sizeof(typename merge_runs_kernel<2, T, T*, T*, less, merges>::shared),
-                 sizeof(typename merge_runs_kernel<4, T, T*, T*, less, merges>::shared));
+      constexpr merge_runs_tuning passes = decltype(tuning)::value.passes;
+      return max(sizeof(typename merge_runs_kernel<2, T, T*, T*, less, passes>::shared),
+                 sizeof(typename merge_runs_kernel<4, T, T*, T*, less, passes>::shared));
     };
-    with_fitting_tuning<sort_tuning, Tuning, Tuning.least()>("sort", sizeof(T), where, bytes_of, [&](auto tuning) {
-      merge_sort_on_blocks<decltype(tuning)::value, T>(where, in, data, count, comp);
-    });
+    with_fitting_tuning<merge_sort_tuning, Tuning.merge, Tuning.merge.least()>(
+        "sort", sizeof(T), where, bytes_of,
+        [&](auto tuning) { merge_sort_on_blocks<decltype(tuning)::value, T>(where, in, data, count, comp); });
   } else {
     merge_sort_on_host<T>(where, in, data, count.get(), comp);
   }

@@ -34,13 +34,13 @@ namespace test {
 inline constexpr std::int64_t default_tile = 512 * 17;
 // Small enough that many blocks, several passes and several tiles a block take part at a few thousand elements.
 inline constexpr pmpp::sort_tuning tiny{.compare_all_limit = 1,
-                                        .tiles = {.threads = 32, .bytes = 16},
-                                        .merges = {.threads = 32, .four_way_from = 0},
-                                        .ranks = {.rank_limit = 0}};
+                                        .merge = {.tiles = {.threads = 32, .bytes = 16},
+                                                  .passes = {.threads = 32, .four_way_from = 0},
+                                                  .ranks = {.rank_limit = 0}}};
 inline constexpr pmpp::sort_tuning small{.compare_all_limit = 64,
-                                         .tiles = {.threads = 64, .bytes = 32},
-                                         .merges = {.threads = 64, .bytes = 16},
-                                         .ranks = {.threads = 32, .bytes = 12}};
+                                         .merge = {.tiles = {.threads = 64, .bytes = 32},
+                                                   .passes = {.threads = 64, .bytes = 16},
+                                                   .ranks = {.threads = 32, .bytes = 12}}};
 // Of the radix sort: a launch for each digit, and more than 64 tiles make them larger than 32; all ways, the first two up
 // to 200 and 576 elements in the emulator; a launch for each digit, with words of 64 bits.
 inline constexpr pmpp::sort_tuning tiny_radix{

@@ -8,22 +8,79 @@
 #include <type_traits>
 
 #include <pmpp/block/merge.hpp>
-#include <pmpp/block/merge_runs.hpp>
 #include <pmpp/block/segmented_sort.hpp>
 #include <pmpp/block/short_segments.hpp>
-#include <pmpp/core/config.hpp>
-#include <pmpp/core/math.hpp>
-#include <pmpp/segmented_sort/merge_where_sorted.hpp>
-#include <pmpp/segmented_sort/passes.hpp>
-#include <pmpp/segmented_sort/tuning.hpp>
+#include <pmpp/merge.hpp>
+#include <pmpp/segmented_sort/large_segments.hpp>
 #include <pmpp/segmented_sort/windows.hpp>
-#include <pmpp/segmented_sort/words.hpp>
 #include <pmpp/simt/atomic.hpp>
 #include <pmpp/sort/merge_sort.hpp>
+#include <pmpp/sort/radix_keys.hpp>
 
 #pragma GCC visibility push(hidden)  // see launch.hpp
 
-namespace pmpp::inline PMPP_BACKEND::detail {
+namespace pmpp::inline PMPP_BACKEND {
+
+/// Tiles of windows.
+struct sort_windows_tuning {
+  int threads = 512;  ///< of a block, at most: half where that leaves tiles of 4096
+  int bytes = 64;     ///< of a thread's elements: 17 of up to 8 bytes. 2^26 keys in segments of 4096: 884 (1470)
+  int block_bytes = 96 * 1024;  ///< of all elements of a block, about, at most
+  int network_threads = 512;    ///< of a block where networks sort all. 2^20 keys in segments of 4096: 28.2 (29.7)
+};
+
+namespace detail {
+
+// Elements as unsigned words in their order, for networks (block/short_segments.hpp); void where there are none. Numbers
+// have their codes, which equal ones share; in front of values those of up to 32 bits with their places after them.
+
+template <class K, class Comp>
+struct code_under {
+  using type = void;
+};
+template <class K, class Comp>
+requires(radix_order<Comp, K>::known) struct code_under<K, Comp> {
+  using type = radix_code<K, radix_order<Comp, K>::descending>;
+};
+template <class K, class Code>
+struct code_under<K, code_less<Code>> {
+  using type = Code;
+};
+
+template <class Code>
+struct key_words {
+  PMPP_HOST_DEVICE static auto word(const typename Code::key& x, int) {
+    return static_cast<std::conditional_t<Code::width <= 32, std::uint32_t, std::uint64_t>>(Code::encode(x));
+  }
+  template <class Word, class At>
+  PMPP_HOST_DEVICE static auto element(Word w, bool, const At&) {
+    return Code::decode(static_cast<typename Code::bits>(w));
+  }
+};
+template <class Code>
+struct pair_words {
+  template <class T>
+  PMPP_HOST_DEVICE static std::uint64_t word(const T& x, int place) {
+    return std::uint64_t(Code::encode(x.first)) << 32 | unsigned(place);
+  }
+  template <class At>
+  PMPP_HOST_DEVICE static auto element(std::uint64_t w, bool exists, const At& at) {
+    std::remove_reference_t<decltype(at(0))> x{};
+    if (exists) x = at(static_cast<int>(w & 0xffff));
+    return x;
+  }
+};
+
+template <class T, class Comp>
+struct sort_words {
+  using code = typename code_under<T, Comp>::type;
+  using type = std::conditional_t<std::is_void_v<code>, void, key_words<code>>;
+};
+template <class K, class V, class Comp>
+struct sort_words<pair<K, V>, by_first<Comp>> {
+  using code = typename code_under<K, Comp>::type;
+  using type = std::conditional_t<std::is_void_v<code> || (sizeof(K) > 4), void, pair_words<code>>;
+};
 
 /// What a block needs to sort long segments by networks.
 template <class Words, class T, int Threads, int Items>
@@ -277,6 +334,7 @@ private:
   }
 };
 
-}  // namespace pmpp::inline PMPP_BACKEND::detail
+}  // namespace detail
+}  // namespace pmpp::inline PMPP_BACKEND
 
 #pragma GCC visibility pop

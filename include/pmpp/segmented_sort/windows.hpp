@@ -11,7 +11,6 @@
 
 #include <cstdint>
 
-#include <pmpp/core/config.hpp>
 #include <pmpp/core/math.hpp>
 #include <pmpp/core/range.hpp>
 #include <pmpp/simt/bits.hpp>

@@ -14,10 +14,6 @@
 
 #include <pmpp/block/grid_barrier.hpp>
 #include <pmpp/block/merge.hpp>
-#include <pmpp/core/config.hpp>
-#include <pmpp/core/math.hpp>
-#include <pmpp/execution.hpp>
-#include <pmpp/launch.hpp>
 #include <pmpp/launch_together.hpp>
 #include <pmpp/memory/workspace.hpp>
 #include <pmpp/simt/atomic.hpp>

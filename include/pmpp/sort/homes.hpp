@@ -8,11 +8,7 @@
 #include <new>
 #include <type_traits>
 
-#include <pmpp/core/config.hpp>
 #include <pmpp/core/iterator.hpp>
-#include <pmpp/core/math.hpp>
-#include <pmpp/core/operators.hpp>
-#include <pmpp/execution.hpp>
 #include <pmpp/memory/workspace.hpp>
 
 #pragma GCC visibility push(hidden)  // see launch.hpp

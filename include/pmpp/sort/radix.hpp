@@ -25,23 +25,29 @@
 #include <type_traits>
 
 #include <pmpp/block/merge.hpp>
-#include <pmpp/block/radix_rank.hpp>
-#include <pmpp/core/config.hpp>
-#include <pmpp/core/iterator.hpp>
-#include <pmpp/core/math.hpp>
-#include <pmpp/core/operators.hpp>
-#include <pmpp/execution.hpp>
+#include <pmpp/block/scan.hpp>
 #include <pmpp/launch.hpp>
 #include <pmpp/memory/workspace.hpp>
 #include <pmpp/simt/atomic.hpp>
 #include <pmpp/sort/homes.hpp>
 #include <pmpp/sort/radix_keys.hpp>
 #include <pmpp/sort/radix_tile.hpp>
-#include <pmpp/sort/tuning.hpp>
 
 #pragma GCC visibility push(hidden)  // see launch.hpp
 
 namespace pmpp::inline PMPP_BACKEND {
+
+/// Numbers in a launch for each digit (sort/radix.hpp).
+struct radix_tuning {
+  int threads = 512;     ///< of a block
+  int items = 52;        ///< elements of a thread, at most. 2^28 keys of 4 bytes: 4384 (5556)
+  int short_items = 32;  ///< the same where inputs are short. 2^21 keys: 73.2 (113.9), 2^22: 108 (174)
+  int long_from = 4;     ///< long inputs: from this many tiles of `items` a multiprocessor on. 2^24 keys: 369 (429)
+  int min_tiles =
+      64;  ///< short inputs have as many, even if that makes them smaller: matters where few multiprocessors are
+  int value_bytes = 16;  ///< of the largest values that go along with their keys in each pass; no figures were kept
+  std::int64_t wide_from = std::int64_t(1) << 30;  ///< elements from which look-back words have 64 bits: counts have 30
+};
 
 namespace detail {
 

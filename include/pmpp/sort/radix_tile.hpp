@@ -9,9 +9,6 @@
 #include <cstdint>
 
 #include <pmpp/block/radix_rank.hpp>
-#include <pmpp/core/config.hpp>
-#include <pmpp/core/math.hpp>
-#include <pmpp/simt/block.hpp>
 #include <pmpp/sort/radix_keys.hpp>
 
 #pragma GCC visibility push(hidden)  // see launch.hpp

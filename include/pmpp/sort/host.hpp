@@ -1,18 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Merge sort on the host.
+// Merge sort and radix sort on the host.
 #pragma once
 
 #include <cstdint>
 #include <type_traits>
 
 #include <pmpp/block/merge.hpp>
-#include <pmpp/core/config.hpp>
 #include <pmpp/core/math.hpp>
-#include <pmpp/execution.hpp>
 #include <pmpp/host/parallel_for.hpp>
 #include <pmpp/merge.hpp>
 #include <pmpp/sort/homes.hpp>
+#include <pmpp/sort/radix.hpp>
 
 #pragma GCC visibility push(hidden)  // see launch.hpp
 
@@ -93,6 +92,84 @@ void merge_sort_on_host(const P& where, const In& in, const Data& data, std::int
   } else {
     host_loop::parallel_parts(where, ceil_div(n, part), sort_part);
     merge_rounds([&](auto body) { host_loop::parallel_ranges(where, n, body); });
+  }
+}
+
+/// seq: on one thread. host: parts of the input on all of them; each counts its digits in each pass and then knows where
+/// its elements go. `other` has room for all elements.
+template <class Code, class T, class P, class In, class Data>
+void radix_sort_on_host(const P& where, const In& in, const Data& data, T* other, std::int64_t n,
+                        const key_bits& range) {
+  constexpr int digits = block::radix_digits;
+  struct digit_counts {
+    std::int64_t of[most_radix_passes][digits];
+  };
+  const auto code_of = [](const auto& from, std::int64_t i) {
+    using It = std::remove_cvref_t<decltype(from)>;
+    return Code::encode(detail::radix_key_of(block::element_as<T>(value_of<It>(from[i]))));
+  };
+  std::int64_t parts = 1;
+  if constexpr (!std::is_same_v<P, seq_policy>)  // parts cost a third more work: they count again before each pass
+    parts = n < 16 * host_loop::grain ? 1 : min(host_loop::part_count(where), n / (4 * host_loop::grain));
+  const std::int64_t size = ceil_div(n, parts);
+  const auto for_parts = [&](auto task) {
+    if constexpr (std::is_same_v<P, seq_policy>)
+      task(std::int64_t(0));
+    else
+      host_loop::parallel_parts(where, parts, task);
+  };
+  host_loop::task_results<digit_counts> found(parts);
+  const bool in_place = same_place(in, data);
+  int passes = radix_passes(range);
+  if (in_place) passes = round_up(passes, 2);
+  for_parts([&, passes, range, found = found.data()](std::int64_t part) {  // by reference: read again for each element
+    for (std::int64_t i = part * size, end = min(n, i + size); i < end; ++i) {
+      const auto code = code_of(in, i);
+      for (int p = 0; p < passes; ++p) ++found[part].of[p][radix_digit::of(p, range)(code)];
+    }
+  });
+  bool needed[most_radix_passes] = {};
+  for (int p = 0; p < passes; ++p)
+    for (int d = 0; d < digits && !needed[p]; ++d) {
+      std::int64_t sum = 0;
+      for (std::int64_t part = 0; part < parts; ++part) sum += found[part].of[p][d];
+      needed[p] = sum > 0 && sum < n;
+    }
+  radix_pass plan[most_radix_passes];
+  plan_radix_passes(passes, in_place, needed, plan);
+  const radix_homes<In, Data, T> homes{in, data, other};
+  bool moved = false;
+  for (int p = 0; p < passes; ++p) {
+    if (plan[p].source == radix_home::nowhere) continue;
+    const radix_digit digit = radix_digit::of(p, range);
+    if (moved && parts > 1)
+      homes.read(plan[p].source, [&](const auto& from) {
+        for_parts([&, from, digit](std::int64_t part) {
+          auto& count = found[part].of[p];
+          for (std::int64_t& c : count) c = 0;
+          for (std::int64_t i = part * size, end = min(n, i + size); i < end; ++i) ++count[digit(code_of(from, i))];
+        });
+      });
+    std::int64_t place = 0;
+    for (int d = 0; d < digits; ++d)
+      for (std::int64_t part = 0; part < parts; ++part) {
+        const std::int64_t count = found[part].of[p][d];
+        found[part].of[p][d] = place;
+        place += count;
+      }
+    homes.read(plan[p].source, [&](const auto& from) {
+      homes.write(plan[p].target, [&](const auto& to) {
+        for_parts([&, from, to, digit](std::int64_t part) {
+          using It = std::remove_cvref_t<decltype(from)>;
+          auto& next = found[part].of[p];
+          for (std::int64_t i = part * size, end = min(n, i + size); i < end; ++i) {
+            const T x = block::element_as<T>(value_of<It>(from[i]));
+            block::assign(to, next[digit(Code::encode(radix_key_of(x)))]++, x);
+          }
+        });
+      });
+    });
+    moved = true;
   }
 }
 
