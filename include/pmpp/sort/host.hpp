@@ -137,13 +137,24 @@ void radix_sort_on_host(const P& where, const In& in, const Data& data, T* other
     }
   radix_pass plan[most_radix_passes];
   plan_radix_passes(passes, in_place, needed, plan);
-  const radix_homes<In, Data, T> homes{in, data, other};
+  const auto write_home = [&](radix_home home, auto f) {  // as radix_homes, whose functions are a device's too
+    if (home == radix_home::other)
+      f(other);
+    else
+      f(data);
+  };
+  const auto read_home = [&](radix_home home, auto f) {
+    if (home == radix_home::input)
+      f(in);
+    else
+      write_home(home, f);
+  };
   bool moved = false;
   for (int p = 0; p < passes; ++p) {
     if (plan[p].source == radix_home::nowhere) continue;
     const radix_digit digit = radix_digit::of(p, range);
     if (moved && parts > 1)
-      homes.read(plan[p].source, [&](const auto& from) {
+      read_home(plan[p].source, [&](const auto& from) {
         for_parts([&, from, digit](std::int64_t part) {
           auto& count = found[part].of[p];
           for (std::int64_t& c : count) c = 0;
@@ -157,8 +168,8 @@ void radix_sort_on_host(const P& where, const In& in, const Data& data, T* other
         found[part].of[p][d] = place;
         place += count;
       }
-    homes.read(plan[p].source, [&](const auto& from) {
-      homes.write(plan[p].target, [&](const auto& to) {
+    read_home(plan[p].source, [&](const auto& from) {
+      write_home(plan[p].target, [&](const auto& to) {
         for_parts([&, from, to, digit](std::int64_t part) {
           using It = std::remove_cvref_t<decltype(from)>;
           auto& next = found[part].of[p];
