@@ -184,14 +184,9 @@ void segmented_sort_on_host(const P& where, const Data& data, const Offsets& off
 template <class T, class Comp>
 auto merging_order(const Comp& comp) {
   using parts = sorted_parts<T, Comp>;
-  if constexpr (parts::order::known) {
-    using K = typename parts::key;
-    if constexpr (is_radix_float<K>) {
-      using code = radix_code<K, parts::order::descending>;
-      return parts::comparator(code_less<code>(key_bits{0, code::width}));
-    } else {
-      return comp;
-    }
+  if constexpr (parts::order::known && is_radix_float<typename parts::key>) {
+    using code = radix_code<typename parts::key, parts::order::descending>;
+    return parts::comparator(code_less<code>(key_bits{0, code::width}));
   } else {
     return comp;
   }

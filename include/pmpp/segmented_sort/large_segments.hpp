@@ -116,7 +116,8 @@ struct merge_where_sorted {
     const int left = p.passes - pass, unit = static_cast<int>((p.from - s.begin) / a.cut.tile);
     if (unit < a.cut.tiles_of(s, left, tile))
       a.make_pass(left, [&](const auto& from, const auto& to) {
-        merge_tile(block, memory, a.cut.tile_of(s, left, unit, tile), from, to, a.comp);
+        const merged_tile t = a.cut.tile_of(s, left, unit, tile);
+        block::merge_two_runs(block, memory, runs_of<2>(from, t), t.group, t.begin, t.end, to + s.begin, a.comp);
       });
     arrive(block, a, p);
   }
@@ -125,17 +126,6 @@ private:
   template <class Arguments>
   PMPP_HOST_DEVICE static unsigned sorted_tiles(const Arguments& a, const tile_part& p) {
     return static_cast<unsigned>(ceil_div(p.segment.end - p.segment.begin, a.cut.tile));
-  }
-
-  template <class Block, class From, class To, class Comp>
-  PMPP_HOST_DEVICE static void merge_tile(Block& block, shared& memory, const merged_tile& t, const From& from,
-                                          const To& to, const Comp& comp) {
-    const auto runs = runs_of<2>(from, t);
-    for (int w = block.warp(); w < 2; w += block.warps())
-      block::cut_two(block, runs, t.group, w == 0 ? t.begin : t.end, comp, w == 0 ? memory.begin : memory.end);
-    block.sync();
-    block::merge_runs(block, memory, runs, t.group, static_cast<int>(t.end - t.begin), to + t.segment.begin,
-                      runs.first_of(t.group) + t.begin, comp);
   }
 };
 
@@ -215,16 +205,9 @@ private:
                                           const From& from, const To& to) {
     const merged_tile t = a.contents[i].tile;
     if (t.end == t.begin) return;
-    const auto runs = runs_of<4>(from, t);
     block.sync();  // memory is free again
-    if (const int q = block.thread(); q < 4) {
-      memory.of_block.begin.place[q] = a.contents[i].cut.place[q];
-      memory.of_block.end.place[q] =
-          t.end == runs.count_of(t.group) ? runs.length(t.group, q) : a.contents[i + 1].cut.place[q];
-    }
-    block.sync();
-    block::merge_runs(block, memory.of_block, runs, t.group, static_cast<int>(t.end - t.begin), to + t.segment.begin,
-                      runs.first_of(t.group) + t.begin, a.merging.comp);
+    block::merge_four_runs(block, memory.of_block, runs_of<4>(from, t), t.group, t.begin, t.end, a.contents[i].cut,
+                           a.contents[i + 1].cut, to + t.segment.begin, a.merging.comp);
   }
 };
 

@@ -24,39 +24,27 @@
 
 namespace pmpp::inline PMPP_BACKEND::detail {
 
-/// What is compared of numbers, or of pairs whose keys are numbers: the codes. The element is read again at the end.
+/// What is compared of numbers, and of pairs whose keys are numbers: the codes. The last row is filled up with the largest.
 template <class T, class Code>
 struct compare_codes {
   using word = typename Code::bits;
-  static constexpr bool fills_rows = true;  ///< the last row ends with words that nothing precedes
+  static constexpr bool of_codes = true;
   word mask;
 
-  template <class In>
-  PMPP_HOST_DEVICE word read(const In& in, std::int64_t i) const {
-    return static_cast<word>(Code::encode(detail::radix_key_of(block::element_as<T>(value_of<In>(in[i])))) & mask);
+  PMPP_HOST_DEVICE word operator()(const T& x) const {
+    return static_cast<word>(Code::encode(detail::radix_key_of(x)) & mask);
   }
   PMPP_HOST_DEVICE bool precedes(word x, word y) const { return x < y; }
-  template <class In>
-  PMPP_HOST_DEVICE T element(const In& in, std::int64_t i, word) const {
-    return block::element_as<T>(value_of<In>(in[i]));
-  }
 };
 /// Of everything else: the elements, by the caller's comparator.
 template <class T, class Comp>
 struct compare_elements {
   using word = T;
-  static constexpr bool fills_rows = false;
+  static constexpr bool of_codes = false;
   Comp comp;
 
-  template <class In>
-  PMPP_HOST_DEVICE T read(const In& in, std::int64_t i) const {
-    return block::element_as<T>(value_of<In>(in[i]));
-  }
+  PMPP_HOST_DEVICE const T& operator()(const T& x) const { return x; }
   PMPP_HOST_DEVICE bool precedes(const T& x, const T& y) const { return static_cast<bool>(comp(x, y)); }
-  template <class In>
-  PMPP_HOST_DEVICE const T& element(const In&, std::int64_t, const T& x) const {
-    return x;
-  }
 };
 
 /// The only barrier of a grid: its two words are zero again when the grid ends. Null: each block waits for itself alone.
@@ -89,16 +77,17 @@ struct compare_all_kernel {
   template <class Block>
   PMPP_HOST_DEVICE void operator()(Block& block, shared& memory, const arguments& a) const {
     const int n = static_cast<int>(a.count.get()), own = static_cast<int>(block.index()) * lanes;
-    const int filled = Order::fills_rows ? round_up(n, lanes) : n;
+    const int filled = Order::of_codes ? round_up(n, lanes) : n;
+    const auto element = [&](int i) { return block::element_as<T>(value_of<In>(a.in[i])); };
     word* const all = reinterpret_cast<word*>(memory.words);
     for (int first = block.thread(); first < filled; first += loads * threads) {
       word x[loads];
       for (int k = 0; k < loads; ++k) {
         const int i = first + k * threads;
-        if constexpr (Order::fills_rows)
-          x[k] = i < n ? a.order.read(a.in, i) : static_cast<word>(~word(0));
+        if constexpr (Order::of_codes)
+          x[k] = i < n ? a.order(element(i)) : static_cast<word>(~word(0));
         else
-          x[k] = a.order.read(a.in, min(i, n - 1));
+          x[k] = a.order(element(min(i, n - 1)));
       }
       for (int k = 0; k < loads; ++k)
         if (first + k * threads < filled) all[first + k * threads] = x[k];
@@ -108,7 +97,11 @@ struct compare_all_kernel {
     const int i = own + block.lane();
     if (own < n) simt::atomic_add(&memory.place[block.lane()], count_before(block, a.order, all, own, n));
     T x{};
-    if (block.warp() == 0 && i < n) x = a.order.element(a.in, i, all[i]);
+    if (block.warp() == 0 && i < n)
+      if constexpr (Order::of_codes)
+        x = element(i);
+      else
+        x = all[i];
     sync_grid_once(block, a.barrier);
     if (block.warp() == 0 && i < n)  // a comparator that contradicts itself may count n
       block::assign(a.out, static_cast<std::int64_t>(min(memory.place[block.lane()], unsigned(n - 1))), x);
@@ -122,7 +115,7 @@ private:
     float before = 0;  // the units for integers may be busy with comparisons
     for (int first = block.warp() * lanes; first < n; first += threads) {
       const auto count = [&](const auto& comes_before) {
-        if (Order::fills_rows || first + lanes <= n)
+        if (Order::of_codes || first + lanes <= n)
           for (int j = 0; j < lanes; ++j) {
             if (comes_before(all[first + j], j)) before += 1.0f;
           }

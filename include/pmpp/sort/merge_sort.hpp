@@ -166,7 +166,6 @@ struct merge_runs_kernel {
 
   template <class Block>
   PMPP_HOST_DEVICE void operator()(Block& block, shared& memory, const arguments& a) const {
-    auto& of_block = memory.of_block;
     block::sorted_runs<Ways, In> runs = a.runs;
     if (a.count.pointer != nullptr) runs.source.count = a.count.get();
     const auto index = static_cast<unsigned>(block.index());  // 64-bit divisions are slow
@@ -174,16 +173,11 @@ struct merge_runs_kernel {
     const std::int64_t begin = index % a.tiles_of_group * tile;
     if (begin >= all) return;
     const std::int64_t end = min(begin + tile, all);
-    if constexpr (Ways == 2) {
-      for (int w = block.warp(); w < 2; w += block.warps())
-        block::cut_two(block, runs, group, w == 0 ? begin : end, a.comp, w == 0 ? of_block.begin : of_block.end);
-    } else if (const int q = block.thread(); q < 4) {
-      of_block.begin.place[q] = a.cuts[block.index()].place[q];
-      of_block.end.place[q] = end == all ? runs.length(group, q) : a.cuts[block.index() + 1].place[q];
-    }
-    block.sync();
-    block::merge_runs(block, of_block, runs, group, static_cast<int>(end - begin), a.out, runs.first_of(group) + begin,
-                      a.comp);
+    if constexpr (Ways == 2)
+      block::merge_two_runs(block, memory.of_block, runs, group, begin, end, a.out, a.comp);
+    else
+      block::merge_four_runs(block, memory.of_block, runs, group, begin, end, a.cuts[block.index()],
+                             a.cuts[block.index() + 1], a.out, a.comp);
   }
 };
 

@@ -438,17 +438,12 @@ void radix_sort_by_passes(const P& where, const In& in, const Data& data, const 
   int passes = radix_passes(range);
   if (in_place) passes = round_up(passes, 2);
 
-  const auto launch_counts = [&](auto counts) {
-    using kernel = decltype(counts);
-    launch(where, min(ceil_div(n, std::int64_t(2 * threads)), std::int64_t(kernel::min_blocks) * processors), counts,
-           typename kernel::arguments{all_keys.in, count, range, passes, in_place,
-                                      reinterpret_cast<radix_counts*>(memory.state()), control, words, quads});
-  };
-  using counts = radix_count_kernel<Code, decltype(all_keys.in), threads>;
-  const bool least_counts = !fit_everywhere<P, counts> && !all_fit<counts>(m);
-  if constexpr (!fit_everywhere<P, counts>)
-    if (least_counts) launch_counts(radix_count_kernel<Code, decltype(all_keys.in), threads, true>{});
-  if (!least_counts) launch_counts(counts{});
+  // Where blocks may have 48 KB alone, as in the emulator, digits are counted by half as many counters.
+  using all_counts = radix_count_kernel<Code, decltype(all_keys.in), threads>;
+  using counts = radix_count_kernel<Code, decltype(all_keys.in), threads, !fit_everywhere<P, all_counts>>;
+  launch(where, min(ceil_div(n, std::int64_t(2 * threads)), std::int64_t(counts::min_blocks) * processors), counts{},
+         typename counts::arguments{all_keys.in, count, range, passes, in_place,
+                                    reinterpret_cast<radix_counts*>(memory.state()), control, words, quads});
 
   const auto launch_passes = [&](auto pass) {
     using kernel = decltype(pass);
