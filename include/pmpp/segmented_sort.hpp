@@ -6,23 +6,22 @@
 //   data     3 1 2   5 4 4 9 0
 //   sorted   1 2 3   0 4 4 5 9
 //
-//   1. The array is cut into windows of 7/8 of a tile, a block for each. What a block sorts together are the segments that
-//      begin in its window. Only the last of them can lie past the window's end: if it does not fit into the tile it is a
-//      large one.
+//   1. The array is cut into windows of 7/8 of a tile, a block for each (segmented_sort/windows.hpp). What a block sorts
+//      together are the segments that begin in its window. Only the last of them can lie past the window's end: if it does
+//      not fit into the tile it is a large one.
 //
 //          window     |               |               |               |
 //          segments     a  b  c   d d d d   L L L L L L L L L L L L e
 //          tiles        [ a b c d ]        [ 1st tile  ]               of L: sorted by the block in whose window it begins
 //                                                     [ 2nd tile ] [e]
 //
-//      Where all segments are short and their elements numbers, warps sort them by networks (block/short_segments.hpp), of
-//      short inputs all; otherwise the block sorts them by merging (block/segmented_sort.hpp).
+//   2. Blocks sort their tiles (segmented_sort/sort_windows.hpp): by networks where all segments are short and their elements
+//      numbers, of short inputs all; otherwise by merging.
+//   3. A large segment is cut into tiles from its beginning; then passes make one run of two (of four where inputs are long),
+//      in all large segments at once (segmented_sort/large_segments.hpp).
 //
-//   2. A large segment is cut into tiles from its beginning; then passes make one run of two (of four where inputs are long),
-//      in all large segments at once (block/merge_runs.hpp).
-//
-//   Short inputs take one launch, in which the blocks that have tiles of a large segment wait for each other; long ones three:
-//   one finds the segments of each window, one sorts tiles, and one makes all passes of the segments that step 1 has noted.
+// Short inputs take one launch, in which the blocks that have tiles of a large segment wait for each other; long ones three,
+// one for each step.
 //
 // Segments of any sizes together: the work of a block depends on positions in the array alone, and one segment of
 // everything uses the whole machine. Traffic: 2n elements and the offsets, and 2m for each pass, where m elements lie in
@@ -55,8 +54,7 @@ namespace pmpp::inline PMPP_BACKEND {
 /// How segmented_sort goes about it. Figures, here and in the parts, are of an H100, in us; CUB's in brackets.
 struct segmented_sort_tuning {
   std::int64_t short_limit = std::int64_t(1) << 21;  ///< up to this many elements one launch sorts all
-  int short_bytes =
-      36;  ///< of a thread's elements there. 2^16 keys in segments of 1000: 14.4 (16.7), of 0 to 2000: 18.7 (17.0)
+  int short_bytes = 36;  ///< of a thread's elements there. 2^16 keys in segments of 1000: 14.4 (16.7)
   sort_windows_tuning windows{};
   merge_segments_tuning merges{};
 
@@ -193,24 +191,22 @@ auto merging_order(const Comp& comp) {
 }
 
 template <segmented_sort_tuning Tuning, class P, class Data, class Offsets, class Comp>
-void sort_stored_segments(const char* function, const P& where, const input<Data>& in, const input<Offsets>& offsets,
-                          const Comp& comp) {
-  using T = value_of<Data>;
-  require_offsets(function, offsets);
-  check_offsets(where, in, offsets);
-  if constexpr (kernel_execution<P>) {
-    detail::check_reachable(where, function, zip_iterator{in.first, offsets.first});
-    if (in.count.bound > 0 && offsets.count.bound > 1)
-      segmented_sort_on_blocks<Tuning, T>(where, in.first, in.first, in.count.bound, offsets, merging_order<T>(comp));
-  } else {
-    segmented_sort_on_host<T>(where, in.first, offsets.first, offsets.count.get() - 1, comp);
+void sort_segments(const char* function, const P& where, const input<Data>& original, const input<Offsets>& offsets,
+                   const Comp& comp_of_values) {
+  if constexpr (require_marked<gpu_execution<P>, Comp>() && require_sortable<Comp, value_of<Data>>()) {
+    const auto in = with_stored(original);
+    const auto comp = on_values<value_of<Data>>(comp_of_values);
+    using T = value_of<std::remove_const_t<decltype(in.first)>>;
+    require_offsets(function, offsets);
+    check_offsets(where, in, offsets);
+    if constexpr (kernel_execution<P>) {
+      detail::check_reachable(where, function, zip_iterator{in.first, offsets.first});
+      if (in.count.bound > 0 && offsets.count.bound > 1)
+        segmented_sort_on_blocks<Tuning, T>(where, in.first, in.first, in.count.bound, offsets, merging_order<T>(comp));
+    } else {
+      segmented_sort_on_host<T>(where, in.first, offsets.first, offsets.count.get() - 1, comp);
+    }
   }
-}
-template <segmented_sort_tuning Tuning, class P, class Data, class Offsets, class Comp>
-void sort_segments(const char* function, const P& where, const input<Data>& in, const input<Offsets>& offsets,
-                   const Comp& comp) {
-  if constexpr (require_marked<gpu_execution<P>, Comp>() && require_sortable<Comp, value_of<Data>>())
-    sort_stored_segments<Tuning>(function, where, with_stored(in), offsets, on_values<value_of<Data>>(comp));
 }
 
 }  // namespace detail

@@ -47,17 +47,17 @@ struct sort_tuning {
 namespace detail {
 
 /// By the digits of the keys: from `in` to `data`, which may be the same.
-template <sort_tuning Tuning, class Code, class T, class P, class In, class Data>
+template <sort_tuning Tuning, class Code, class V, class T, class P, class In, class Data>
 void radix_sort(const P& where, const In& in, const Data& data, const item_count& count, const key_bits& range) {
   if constexpr (kernel_execution<P>) {
     const compare_codes<T, Code> order{code_less<Code>(range).mask};
-    if (sort_by_comparing<T, Tuning.compare_all_limit>(where, in, data, count, order)) return;
-    if (radix_sort_together<Tuning.together, Code, T>(where, in, data, count, range)) return;
-    radix_sort_by_passes<Tuning.radix, Code, T>(where, in, data, count, range);
+    if (detail::sort_by_comparing<T, Tuning.compare_all_limit>(where, in, data, count, order)) return;
+    if (radix_sort_together<Tuning.together, Code, V, T>(where, in, data, count, range)) return;
+    radix_sort_by_passes<Tuning.radix, Code, V, T>(where, in, data, count, range);
   } else {
     const std::int64_t n = count.get();
     raw_array<T> other(n);
-    radix_sort_on_host<Code>(where, in, data, other.data(), n, range);
+    detail::radix_sort_on_host<Code>(where, in, data, other.data(), n, range);
   }
 }
 
@@ -67,7 +67,7 @@ void merge_sort(const P& where, const In& in, const Data& data, const item_count
   if constexpr (kernel_execution<P>) {
     if constexpr (sizeof(T) <= 16) {
       const compare_elements<T, Comp> order{comp};
-      if (sort_by_comparing<T, Tuning.compare_all_limit>(where, in, data, count, order)) return;
+      if (detail::sort_by_comparing<T, Tuning.compare_all_limit>(where, in, data, count, order)) return;
       if (sort_by_ranking<Tuning.merge, T>(where, in, data, count, comp)) return;
     }
     constexpr auto bytes_of = [](auto tuning) {
@@ -79,7 +79,7 @@ void merge_sort(const P& where, const In& in, const Data& data, const item_count
         "sort", sizeof(T), where, bytes_of,
         [&](auto tuning) { merge_sort_on_blocks<decltype(tuning)::value, T>(where, in, data, count, comp); });
   } else {
-    merge_sort_on_host<T>(where, in, data, count.get(), comp);
+    detail::merge_sort_on_host<T>(where, in, data, count.get(), comp);
   }
 }
 
@@ -134,15 +134,14 @@ void sort_stored(const char* function, const P& where, const In& in, const Data&
     if constexpr (some_bits) range = bits;
     check_bits(function, range, code::width);
     if (count.bound == 0) return;
+    using V = typename parts::value;
     const auto by_codes = parts::comparator(code_less<code>(range));
-    if constexpr (!kernel_execution<P>) {
+    if constexpr (!kernel_execution<P>)
       if (count.get() <= 512) return merge_sort<Tuning, T>(where, in, data, count, by_codes);
-      radix_sort<Tuning, code, T>(where, in, data, count, range);
-    } else if constexpr (sizeof(typename parts::value) <= Tuning.radix.value_bytes) {
-      radix_sort<Tuning, code, T>(where, in, data, count, range);
-    } else {
+    if constexpr (!kernel_execution<P> || sizeof(V) <= Tuning.radix.value_bytes)
+      radix_sort<Tuning, code, V, T>(where, in, data, count, range);
+    else
       merge_sort<Tuning, T>(where, in, data, count, by_codes);
-    }
   } else {
     if (count.bound > 0) merge_sort<Tuning, T>(where, in, data, count, comp);
   }

@@ -151,15 +151,11 @@ struct top_k_output {
   PMPP_HOST_DEVICE void finish(std::int64_t, int) const {}
 };
 
-/// Candidates of a thread: a power of two, at most 16.
-constexpr int top_k_items(int bytes_of_thread, int bytes) {
-  return 1 << floor_log2(max(min(16, bytes_of_thread / bytes), bytes <= 16 ? 4 : 1));
-}
-
 template <class T, class I, class Source, class Target, class Comp, top_k_tuning Tuning>
 struct top_k_kernel {
   using element = candidate<T, I>;
-  static constexpr int items = top_k_items(Tuning.bytes, sizeof(element)),
+  static constexpr int items = 1 << floor_log2(
+                                   max(min(16, Tuning.bytes / int(sizeof(element))), sizeof(element) <= 16 ? 4 : 1)),
                        threads = sort_threads(Tuning.threads, items*int(sizeof(element)), Tuning.tile_bytes),
                        tile = threads * items, loads = max(1, min(Tuning.loads, 64 / int(sizeof(T)))),
                        chunk = threads * loads, most_k = tile / 2, min_blocks = max(1, min(32, 1024 / threads));

@@ -278,26 +278,4 @@ PMPP_HOST_DEVICE void merge_runs(Block& block, Memory& memory, const sorted_runs
   detail::write_rows<places, items>(block, slots, block.warp() * simt::warp_size * items, count, out, first);
 }
 
-/// The same for elements [first, end) of what two runs of a group become: two warps find where that begins and ends in them.
-template <class Block, class Memory, class In, class Out, class Comp>
-PMPP_HOST_DEVICE void merge_two_runs(Block& block, Memory& memory, const sorted_runs<2, In>& runs, std::int64_t group,
-                                     std::int64_t first, std::int64_t end, const Out& out, const Comp& comp) {
-  for (int w = block.warp(); w < 2; w += block.warps())
-    cut_two(block, runs, group, w == 0 ? first : end, comp, w == 0 ? memory.begin : memory.end);
-  block.sync();
-  merge_runs(block, memory, runs, group, static_cast<int>(end - first), out, runs.first_of(group) + first, comp);
-}
-/// Of four runs: `cut` says where element `first` lies in them, `next` where element `end` does, unless that is the last.
-template <class Block, class Memory, class In, class Out, class Comp>
-PMPP_HOST_DEVICE void merge_four_runs(Block& block, Memory& memory, const sorted_runs<4, In>& runs, std::int64_t group,
-                                      std::int64_t first, std::int64_t end, const run_cut<4>& cut,
-                                      const run_cut<4>& next, const Out& out, const Comp& comp) {
-  if (const int q = block.thread(); q < 4) {
-    memory.begin.place[q] = cut.place[q];
-    memory.end.place[q] = end == runs.count_of(group) ? runs.length(group, q) : next.place[q];
-  }
-  block.sync();
-  merge_runs(block, memory, runs, group, static_cast<int>(end - first), out, runs.first_of(group) + first, comp);
-}
-
 }  // namespace pmpp::inline PMPP_BACKEND::block

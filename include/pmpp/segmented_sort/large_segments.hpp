@@ -70,20 +70,6 @@ struct merge_arguments {
     else
       merge(other, data.in);
   }
-  /// Makes the passes of long inputs: merge_pass(left, from, to). All blocks call it.
-  template <class Block, class MergePass>
-  PMPP_HOST_DEVICE void make_passes(Block& block, block::grid_barrier& barrier, const MergePass& merge_pass) const {
-    const int passes = static_cast<int>(state[2]);
-    for (int left = passes; left > 0; --left) {
-      if (left < passes) barrier.sync(block);
-      make_pass(left, [&](const auto& from, const auto& to) { merge_pass(left, from, to); });
-    }
-    block.sync();  // all threads have read how many passes there are
-    if (block.thread() == 0 && barrier.leave(block)) {
-      simt::store(state, 0u);
-      state[2] = 0;
-    }
-  }
 };
 
 /// Merges the large segments of a short input in the blocks that have sorted their tiles: two runs become one. A block waits
@@ -117,7 +103,7 @@ struct merge_where_sorted {
     if (unit < a.cut.tiles_of(s, left, tile))
       a.make_pass(left, [&](const auto& from, const auto& to) {
         const merged_tile t = a.cut.tile_of(s, left, unit, tile);
-        block::merge_two_runs(block, memory, runs_of<2>(from, t), t.group, t.begin, t.end, to + s.begin, a.comp);
+        detail::merge_two_runs(block, memory, runs_of<2>(from, t), t.group, t.begin, t.end, to + s.begin, a.comp);
       });
     arrive(block, a, p);
   }
@@ -138,15 +124,12 @@ template <class T, class Data, class Other, class Comp, merge_segments_tuning Tu
 struct merge_segments_kernel {
   static constexpr int items = block::odd_items(Tuning.bytes, sizeof(T)),
                        threads = sort_threads(Tuning.threads, items*int(sizeof(T)), Tuning.block_bytes);
-  using memory_of_block = block::merge_runs_memory<T, threads, items, 4>;
-  static constexpr std::int64_t tile = memory_of_block::tile, slot = tile * Run / (tile + Run);
+  using shared = block::merge_runs_memory<T, threads, items, 4>;
+  static constexpr std::int64_t tile = shared::tile, slot = tile * Run / (tile + Run);
 
   struct slot_content {
     merged_tile tile;
     four_cuts cut;  ///< where the tile begins in its runs
-  };
-  struct shared {
-    memory_of_block of_block;
   };
   static constexpr int min_blocks =
       max(1, min(min(32, block::resident_threads(Tuning.resident, items* int(sizeof(T))) / threads),
@@ -160,15 +143,24 @@ struct merge_segments_kernel {
 
   template <class Block>
   PMPP_HOST_DEVICE void operator()(Block& block, shared& memory, const arguments& a) const {
-    if (a.merging.state[2] == 0) return;
+    const int passes = static_cast<int>(a.merging.state[2]);
+    if (passes == 0) return;
     block::grid_barrier barrier(a.merging.state, a.merging.state + 1);
-    a.merging.make_passes(block, barrier, [&](int left, const auto& from, const auto& to) {
-      constexpr int at_once = threads / 4;
-      for (std::int64_t i = block.index() * at_once; i < a.slots; i += block.count() * at_once)
-        fill_slot(block, a, left, i + block.thread() / 4, from);
-      barrier.sync(block);
-      for (std::int64_t i = block.index(); i < a.slots; i += block.count()) merge_slot(block, memory, a, i, from, to);
-    });
+    for (int left = passes; left > 0; --left) {
+      if (left < passes) barrier.sync(block);
+      a.merging.make_pass(left, [&](const auto& from, const auto& to) {
+        constexpr int at_once = threads / 4;
+        for (std::int64_t i = block.index() * at_once; i < a.slots; i += block.count() * at_once)
+          fill_slot(block, a, left, i + block.thread() / 4, from);
+        barrier.sync(block);
+        for (std::int64_t i = block.index(); i < a.slots; i += block.count()) merge_slot(block, memory, a, i, from, to);
+      });
+    }
+    block.sync();  // all threads have read how many passes there are
+    if (block.thread() == 0 && barrier.leave(block)) {
+      simt::store(a.merging.state, 0u);
+      a.merging.state[2] = 0;
+    }
   }
 
 private:
@@ -206,8 +198,8 @@ private:
     const merged_tile t = a.contents[i].tile;
     if (t.end == t.begin) return;
     block.sync();  // memory is free again
-    block::merge_four_runs(block, memory.of_block, runs_of<4>(from, t), t.group, t.begin, t.end, a.contents[i].cut,
-                           a.contents[i + 1].cut, to + t.segment.begin, a.merging.comp);
+    detail::merge_four_runs(block, memory, runs_of<4>(from, t), t.group, t.begin, t.end, a.contents[i].cut,
+                            a.contents[i + 1].cut, to + t.segment.begin, a.merging.comp);
   }
 };
 

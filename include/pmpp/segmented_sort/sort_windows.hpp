@@ -31,46 +31,7 @@ struct sort_windows_tuning {
 
 namespace detail {
 
-// Elements as unsigned words in their order, for networks (block/short_segments.hpp); void where there are none. Numbers
-// have their codes, which equal ones share; in front of values those of up to 32 bits with their places after them.
-
-template <class K, class Comp>
-struct code_under {
-  using type = void;
-};
-template <class K, class Comp>
-requires(radix_order<Comp, K>::known) struct code_under<K, Comp> {
-  using type = radix_code<K, radix_order<Comp, K>::descending>;
-};
-template <class K, class Code>
-struct code_under<K, code_less<Code>> {
-  using type = Code;
-};
-
-template <class Code>
-struct key_words {
-  PMPP_HOST_DEVICE static auto word(const typename Code::key& x, int) {
-    return static_cast<std::conditional_t<Code::width <= 32, std::uint32_t, std::uint64_t>>(Code::encode(x));
-  }
-  template <class Word, class At>
-  PMPP_HOST_DEVICE static auto element(Word w, bool, const At&) {
-    return Code::decode(static_cast<typename Code::bits>(w));
-  }
-};
-template <class Code>
-struct pair_words {
-  template <class T>
-  PMPP_HOST_DEVICE static std::uint64_t word(const T& x, int place) {
-    return std::uint64_t(Code::encode(x.first)) << 32 | unsigned(place);
-  }
-  template <class At>
-  PMPP_HOST_DEVICE static auto element(std::uint64_t w, bool exists, const At& at) {
-    std::remove_reference_t<decltype(at(0))> x{};
-    if (exists) x = at(static_cast<int>(w & 0xffff));
-    return x;
-  }
-};
-
+/// Elements as unsigned words in their order, for networks (block/short_segments.hpp); void where there are none.
 template <class T, class Comp>
 struct sort_words {
   using code = typename code_under<T, Comp>::type;

@@ -1,12 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Which elements a block of segmented_sort sorts.
-//
-//   1. The array is cut into windows, a block for each. What a block sorts together are the segments that begin in its
-//      window; the last of them may be a large one, which is cut into tiles of its own (segment_cut).
-//   2. A warp finds where a window begins among the offsets, and where the next one does (window_planner).
-//   3. From that follows what the block of the window sorts (window_plan): of long inputs a launch says so for all blocks,
-//      of short ones each block does for itself.
+// Which elements a block of segmented_sort sorts: which segments are large (segment_cut), where a window begins among the
+// offsets (window_planner), and what its block sorts therefore (window_plan).
 #pragma once
 
 #include <cstdint>
@@ -133,7 +128,7 @@ struct window_planner {
                                     segment_place& noted) const {
     const std::int64_t first = here.index, last = next.index;
     const std::int64_t begin = window * cut.window, end = begin + cut.window;
-    const segment_place before{here.before, here.at}, after{next.before, next.at};
+    const segment_place before{here.before, here.at}, last_one{next.before, next.at};
     noted = {0, 0};
     window_plan plan{};
     if (first > 0 && before.end > begin && cut.large(before)) {
@@ -142,12 +137,12 @@ struct window_planner {
       if (before.end >= end) noted = before;
     }
     if (first < last) {
-      const bool large = cut.large(after, begin);
-      const std::int64_t to = large ? after.begin : after.end;
+      const bool large = cut.large(last_one, begin);
+      const std::int64_t to = large ? last_one.begin : last_one.end;
       plan.parts[1] = {before.end, first, last, static_cast<int>(to - before.end), 0, {0, 0}};
       if (large) {
-        plan.parts[2] = tile_of(after, after.begin);
-        noted = after;
+        plan.parts[2] = tile_of(last_one, last_one.begin);
+        noted = last_one;
       }
     }
     return plan;

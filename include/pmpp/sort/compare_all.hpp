@@ -17,7 +17,6 @@
 #include <pmpp/launch_together.hpp>
 #include <pmpp/memory/workspace.hpp>
 #include <pmpp/simt/atomic.hpp>
-#include <pmpp/sort/homes.hpp>
 #include <pmpp/sort/radix_keys.hpp>
 
 #pragma GCC visibility push(hidden)  // see launch.hpp
@@ -143,7 +142,7 @@ bool sort_by_comparing(const P& where, const In& in, const Data& data, const ite
   const machine& m = machine_of(where);
   const std::int64_t resident = resident_blocks<kernel>(m);
   if (!all_fit<kernel>(m) || count.bound > min(std::int64_t(kernel::limit), resident * simt::warp_size)) return false;
-  const bool in_place = same_place(in, data);
+  const bool in_place = detail::same_place(in, data);
   const scratch memory(where, 0, in_place ? 2 * sizeof(unsigned) : 0);
   const typename kernel::arguments a{in, data, count, order, memory.state()};
   const std::int64_t blocks = ceil_div(count.bound, std::int64_t(simt::warp_size));

@@ -4,18 +4,33 @@
 #pragma once
 
 #include <cstdint>
+#include <new>
 #include <type_traits>
 
 #include <pmpp/block/merge.hpp>
 #include <pmpp/core/math.hpp>
 #include <pmpp/host/parallel_for.hpp>
 #include <pmpp/merge.hpp>
-#include <pmpp/sort/homes.hpp>
 #include <pmpp/sort/radix.hpp>
 
 #pragma GCC visibility push(hidden)  // see launch.hpp
 
 namespace pmpp::inline PMPP_BACKEND::detail {
+
+/// Room for n elements, which are not constructed.
+template <class T>
+class raw_array {
+public:
+  explicit raw_array(std::int64_t n)
+      : data_(static_cast<T*>(::operator new (checked_bytes(n, sizeof(T), "sort"), std::align_val_t{alignof(T)}))) {}
+  ~raw_array() { ::operator delete (data_, std::align_val_t{alignof(T)}); }
+  raw_array(const raw_array&) = delete;
+  raw_array& operator=(const raw_array&) = delete;
+  T* data() { return data_; }
+
+private:
+  T* data_;
+};
 
 /// The rounds of a merge sort on the host: runs of 16 elements, then twice as many in each round, from `data` to `other`
 /// and back; the last round ends in `data`.
@@ -119,7 +134,7 @@ void radix_sort_on_host(const P& where, const In& in, const Data& data, T* other
       host_loop::parallel_parts(where, parts, task);
   };
   host_loop::task_results<digit_counts> found(parts);
-  const bool in_place = same_place(in, data);
+  const bool in_place = detail::same_place(in, data);
   int passes = radix_passes(range);
   if (in_place) passes = round_up(passes, 2);
   for_parts([&, passes, range, found = found.data()](std::int64_t part) {  // by reference: read again for each element

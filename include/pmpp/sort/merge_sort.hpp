@@ -22,13 +22,13 @@
 #include <pmpp/launch.hpp>
 #include <pmpp/memory/workspace.hpp>
 #include <pmpp/simt/atomic.hpp>
-#include <pmpp/sort/homes.hpp>
+#include <pmpp/sort/radix_keys.hpp>
 
 #pragma GCC visibility push(hidden)  // see launch.hpp
 
 namespace pmpp::inline PMPP_BACKEND {
 
-/// Tiles of a merge sort, in which comparators other than less and greater are asked.
+/// Tiles of a merge sort.
 struct sort_tiles_tuning {
   int threads = 512;            ///< of a block, at most
   int bytes = 64;               ///< of a thread's elements, more for wide ones: 17 of 4 bytes, 11 of 8, 9 of 12
@@ -143,18 +143,38 @@ struct cut_runs_kernel {
   }
 };
 
+/// Merges elements [first, end) of what two runs of a group become: two warps find where that begins and ends in them.
+template <class Block, class Memory, class In, class Out, class Comp>
+PMPP_HOST_DEVICE void merge_two_runs(Block& block, Memory& memory, const block::sorted_runs<2, In>& runs,
+                                     std::int64_t group, std::int64_t first, std::int64_t end, const Out& out,
+                                     const Comp& comp) {
+  for (int w = block.warp(); w < 2; w += block.warps())
+    block::cut_two(block, runs, group, w == 0 ? first : end, comp, w == 0 ? memory.begin : memory.end);
+  block.sync();
+  block::merge_runs(block, memory, runs, group, static_cast<int>(end - first), out, runs.first_of(group) + first, comp);
+}
+/// Of four runs: `cut` says where element `first` lies in them, `next` where element `end` does, unless that is the last.
+template <class Block, class Memory, class In, class Out, class Comp>
+PMPP_HOST_DEVICE void merge_four_runs(Block& block, Memory& memory, const block::sorted_runs<4, In>& runs,
+                                      std::int64_t group, std::int64_t first, std::int64_t end, const four_cuts& cut,
+                                      const four_cuts& next, const Out& out, const Comp& comp) {
+  if (const int q = block.thread(); q < 4) {
+    memory.begin.place[q] = cut.place[q];
+    memory.end.place[q] = end == runs.count_of(group) ? runs.length(group, q) : next.place[q];
+  }
+  block.sync();
+  block::merge_runs(block, memory, runs, group, static_cast<int>(end - first), out, runs.first_of(group) + first, comp);
+}
+
 template <int Ways, class T, class In, class Out, class Comp, merge_runs_tuning Tuning>
 struct merge_runs_kernel {
   static constexpr int items = block::odd_items(Ways == 4 ? Tuning.four_bytes : Tuning.bytes, sizeof(T)),
                        threads = sort_threads(Tuning.threads, items*int(sizeof(T)), Tuning.block_bytes),
                        min_blocks =
                            min(32, max(1, block::resident_threads(Tuning.resident, items*int(sizeof(T))) / threads));
-  using memory_of_block = block::merge_runs_memory<T, threads, items, Ways>;
-  static constexpr std::int64_t tile = memory_of_block::tile;
+  using shared = block::merge_runs_memory<T, threads, items, Ways>;
+  static constexpr std::int64_t tile = shared::tile;
 
-  struct shared {
-    memory_of_block of_block;
-  };
   struct arguments {
     block::sorted_runs<Ways, In> runs;
     Out out;
@@ -174,10 +194,10 @@ struct merge_runs_kernel {
     if (begin >= all) return;
     const std::int64_t end = min(begin + tile, all);
     if constexpr (Ways == 2)
-      block::merge_two_runs(block, memory.of_block, runs, group, begin, end, a.out, a.comp);
+      detail::merge_two_runs(block, memory, runs, group, begin, end, a.out, a.comp);
     else
-      block::merge_four_runs(block, memory.of_block, runs, group, begin, end, a.cuts[block.index()],
-                             a.cuts[block.index() + 1], a.out, a.comp);
+      detail::merge_four_runs(block, memory, runs, group, begin, end, a.cuts[block.index()], a.cuts[block.index() + 1],
+                              a.out, a.comp);
   }
 };
 

@@ -5,8 +5,8 @@
 //   1. One kernel counts the digits (8 bits) of all keys, all digits at once; its last block finds where each digit
 //      begins in each pass, and decides which passes are needed: not those whose digit is the same everywhere.
 //   2. A pass for each digit, from the lowest, moves every element to its place by that digit; equals keep their order.
-//      A block takes a tile, counts its digits and tells the others, then gathers the keys by digit in shared memory
-//      (sort/radix_tile.hpp). How many of each digit come in the tiles before it learns by look-back, 256 digits side
+//      A block takes a tile, counts its digits and publishes that, then gathers the keys by digit in shared memory
+//      (sort/radix_keys.hpp). How many of each digit come in the tiles before it learns by look-back, 256 digits side
 //      by side, while the keys of its next tile are on their way. Then it writes runs.
 //
 //          digit      0    1    2  ...                      words of a tile: one for each digit
@@ -29,9 +29,7 @@
 #include <pmpp/launch.hpp>
 #include <pmpp/memory/workspace.hpp>
 #include <pmpp/simt/atomic.hpp>
-#include <pmpp/sort/homes.hpp>
 #include <pmpp/sort/radix_keys.hpp>
-#include <pmpp/sort/radix_tile.hpp>
 
 #pragma GCC visibility push(hidden)  // see launch.hpp
 
@@ -84,7 +82,7 @@ PMPP_HOST_DEVICE inline void plan_radix_passes(int passes, bool in_place, const 
   }
 }
 
-/// What the kernels of one sort hand on to each other.
+/// What the kernels of one sort leave for each other.
 struct radix_control {
   std::int64_t first[most_radix_passes][block::radix_digits];  ///< the place where a digit begins
   radix_pass pass[most_radix_passes];
@@ -356,7 +354,7 @@ private:
       simt::store(word_of<std::uint32_t>(a, tile, d), kind << 30 | static_cast<unsigned>(count));
   }
 
-  /// How many keys with digit d the tiles before this one have; tells the others.
+  /// How many keys with digit d the tiles before this one have; publishes what they have up to this one.
   template <class Word, class Block>
   PMPP_HOST_DEVICE static std::int64_t look_back(Block& block, shared& memory, const arguments& a,
                                                  const radix_pass& pass, std::int64_t tile, int d) {
@@ -390,14 +388,13 @@ private:
 };
 
 /// Enqueues the sort on a GPU or runs it in the emulator: from `in` to `data`, which may be the same.
-template <radix_tuning Tuning, class Code, class T, class P, class In, class Data>
+template <radix_tuning Tuning, class Code, class V, class T, class P, class In, class Data>
 void radix_sort_by_passes(const P& where, const In& in, const Data& data, const item_count& count,
                           const key_bits& range) {
-  using parts = radix_parts<In, Data, T>;
-  using K = typename parts::key;
-  using V = typename parts::value;
-  using keys = typename parts::keys;
-  using values = typename parts::values;
+  using K = typename Code::key;
+  using home = second_home<T>;
+  using keys = decltype(detail::homes_of_keys(in, data, typename home::iterator{}));
+  using values = decltype(detail::homes_of_values(in, data, typename home::iterator{}));
   // Long inputs: one block a multiprocessor with tiles as large as can be, which are written in longer runs. Where blocks
   // have no room for small tiles, smaller ones.
   constexpr int threads = Tuning.threads, short_blocks = has_values<V> ? 1 : max(1, 1024 / threads);
@@ -405,8 +402,7 @@ void radix_sort_by_passes(const P& where, const In& in, const Data& data, const 
                 short_items = radix_items<K, V>(Tuning.short_items, short_blocks * threads);
   constexpr int least_threads = min(threads, 256),
                 least_items = radix_items<K, V>(short_items, least_threads, 32, 34 * 1024);
-  constexpr bool one_shape =
-      short_blocks == 1 && short_items == long_items;  // one kernel, of two that were nearly the same
+  constexpr bool one_shape = short_blocks == 1 && short_items == long_items;  // one kernel is enough
   using long_pass = radix_pass_kernel<Code, V, keys, values, radix_pass_shape{threads, long_items, 1, one_shape, true}>;
   constexpr bool long_fits = fit_everywhere<P, long_pass>;  // all that is wide is long then
   using short_pass =
@@ -416,7 +412,7 @@ void radix_sort_by_passes(const P& where, const In& in, const Data& data, const 
       radix_pass_kernel<Code, V, keys, values, radix_pass_shape{least_threads, least_items, 2, true, true}>;
   const machine& m = machine_of(where);
   const std::int64_t n = count.bound, processors = m.multiprocessors;
-  const bool in_place = same_place(in, data), wide = n >= Tuning.wide_from;
+  const bool in_place = detail::same_place(in, data), wide = n >= Tuning.wide_from;
   const bool is_long = all_fit<long_pass>(m) && (wide || n / (threads * long_items) >= Tuning.long_from * processors);
   const bool is_least = !fit_everywhere<P, short_pass> && !is_long && !all_fit<short_pass>(m);
   if (long_fits && wide && !is_long)  // a GPU for which the program was not compiled
@@ -429,10 +425,10 @@ void radix_sort_by_passes(const P& where, const In& in, const Data& data, const 
   const std::int64_t tiles = ceil_div(n, std::int64_t(threads_of_pass) * rows);
   const std::size_t word_bytes = static_cast<std::size_t>(tiles) * block::radix_digits * (wide ? 8 : 4);
   const auto quads = static_cast<std::int64_t>(word_bytes / sizeof(simt::quad));
-  scratch memory(where, scratch_bytes({second_home<T>::bytes(n), word_bytes, sizeof(radix_control)}),
-                 sizeof(radix_counts));
-  const keys all_keys = parts::keys_of(in, data, memory, n);
-  const values all_values = parts::values_of(in, data, memory, n);
+  scratch memory(where, scratch_bytes({home::bytes(n), word_bytes, sizeof(radix_control)}), sizeof(radix_counts));
+  const auto other = home::of(memory, n);
+  const keys all_keys = detail::homes_of_keys(in, data, other);
+  const values all_values = detail::homes_of_values(in, data, other);
   auto* const words = memory.take<simt::quad>(quads);
   auto* const control = memory.take<radix_control>(1);
   int passes = radix_passes(range);
@@ -441,9 +437,10 @@ void radix_sort_by_passes(const P& where, const In& in, const Data& data, const 
   // Where blocks may have 48 KB alone, as in the emulator, digits are counted by half as many counters.
   using all_counts = radix_count_kernel<Code, decltype(all_keys.in), threads>;
   using counts = radix_count_kernel<Code, decltype(all_keys.in), threads, !fit_everywhere<P, all_counts>>;
-  launch(where, min(ceil_div(n, std::int64_t(2 * threads)), std::int64_t(counts::min_blocks) * processors), counts{},
-         typename counts::arguments{all_keys.in, count, range, passes, in_place,
-                                    reinterpret_cast<radix_counts*>(memory.state()), control, words, quads});
+  pmpp::launch(where, min(ceil_div(n, std::int64_t(2 * threads)), std::int64_t(counts::min_blocks) * processors),
+               counts{},
+               typename counts::arguments{all_keys.in, count, range, passes, in_place,
+                                          reinterpret_cast<radix_counts*>(memory.state()), control, words, quads});
 
   const auto launch_passes = [&](auto pass) {
     using kernel = decltype(pass);

@@ -1,116 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Numbers as the radix sorts see them: unsigned codes in the order of the keys, and digits of codes.
+// What the sorts share: digits of codes (core/number_code.hpp); where elements lie; and a tile of a radix sort, which a block loads to registers, ranks by a digit (block/radix_rank.hpp), and gathers by that digit
+// in shared memory. A warp takes some rows of 32 neighbours of a tile, a lane one element of each row.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
-#include <string>  // also std::less and std::greater: <functional> costs every user 0.3 s of compile time
-#include <string_view>
 #include <type_traits>
 
 #include <pmpp/block/radix_rank.hpp>
-#include <pmpp/core/config.hpp>
-#include <pmpp/core/error.hpp>
 #include <pmpp/core/iterator.hpp>
 #include <pmpp/core/math.hpp>
-#include <pmpp/core/operators.hpp>
-#include <pmpp/launch.hpp>
+#include <pmpp/core/number_code.hpp>
 #include <pmpp/memory/workspace.hpp>
 
 #pragma GCC visibility push(hidden)  // see launch.hpp
 
-namespace pmpp::inline PMPP_BACKEND {
-
-/// The bits of integer keys that a sort looks at: lo ... hi - 1, counted from the lowest. Keys that agree in them are
-/// equal. \pre 0 <= lo <= hi <= bits of the key
-struct key_bits {
-  int lo, hi;
-};
-/// All bits of the keys.
-struct all_key_bits {};
-
-namespace detail {
-
-// Keys as unsigned integers in the same order.
-
-template <class K>
-inline constexpr bool is_half = type_name<K>() == "__half" || type_name<K>() == "_Float16";
-template <class K>
-inline constexpr bool is_bfloat16 = type_name<K>() == "__nv_bfloat16" || type_name<K>() == "__bf16";
-template <class K>
-inline constexpr bool is_radix_float = std::is_same_v<K, float> || std::is_same_v<K, double> ||
-                                       (sizeof(K) == 2 && (is_half<K> || is_bfloat16<K>));
-template <class K>
-inline constexpr bool is_radix_key = (std::is_integral_v<K> && sizeof(K) <= 8) || is_radix_float<K>;
-
-/// The bits of infinity.
-template <class K>
-constexpr std::uint64_t infinity_bits() {
-  if constexpr (sizeof(K) == 8) return 0x7ff0000000000000;
-  if constexpr (sizeof(K) == 4) return 0x7f800000;
-  return is_half<K> ? 0x7c00 : 0x7f80;
-}
-
-/// -0.0 precedes +0.0 (follows it where descending); NaN comes last, either way.
-template <class K, bool Descending>
-struct radix_code {
-  using key = K;
-  using bits = std::conditional_t<sizeof(K) == 1, std::uint8_t,
-                                  std::conditional_t<sizeof(K) == 2, std::uint16_t,
-                                                     std::conditional_t<sizeof(K) == 4, std::uint32_t, std::uint64_t>>>;
-  static constexpr int width = 8 * sizeof(K);
-
-  PMPP_HOST_DEVICE static bits encode(const K& key) {
-    bits u = __builtin_bit_cast(bits, key);
-    if constexpr (is_radix_float<K>)
-      u ^= static_cast<bits>(sign_everywhere(u) | sign);
-    else if constexpr (std::is_signed_v<K>)
-      u ^= sign;
-    if constexpr (Descending) u = static_cast<bits>(~u);
-    return static_cast<bits>(u - nans);
-  }
-  PMPP_HOST_DEVICE static K decode(bits u) {
-    u = static_cast<bits>(u + nans);
-    if constexpr (Descending) u = static_cast<bits>(~u);
-    if constexpr (is_radix_float<K>)
-      u ^= static_cast<bits>(~sign_everywhere(u) | sign);
-    else if constexpr (std::is_signed_v<K>)
-      u ^= sign;
-    return __builtin_bit_cast(K, u);
-  }
-
-private:
-  static constexpr bits sign = static_cast<bits>(bits(1) << (width - 1));
-  /// How many NaNs have each sign: this many codes too far from the end are those of one sign.
-  static constexpr bits nans = is_radix_float<K> ? static_cast<bits>(sign - 1 - infinity_bits<K>()) : bits(0);
-  PMPP_HOST_DEVICE static bits sign_everywhere(bits u) {
-    return static_cast<bits>(static_cast<std::make_signed_t<bits>>(u) >> (width - 1));
-  }
-};
-
-// Which comparators order keys of type K as their codes do.
-// clang-format off
-template <class Comp, class K> struct radix_order { static constexpr bool known = false; };
-template <class K> struct radix_order<less, K>               { static constexpr bool known = is_radix_key<K>, descending = false; };
-template <class K> struct radix_order<greater, K>            { static constexpr bool known = is_radix_key<K>, descending = true; };
-template <class K> struct radix_order<std::less<>, K>        : radix_order<less, K> {};
-template <class K> struct radix_order<std::greater<>, K>     : radix_order<greater, K> {};
-template <class K> struct radix_order<std::less<K>, K>       : radix_order<less, K> {};
-template <class K> struct radix_order<std::greater<K>, K>    : radix_order<greater, K> {};
-// clang-format on
-
-/// The order of codes as a comparator, for the merge sort.
-template <class Code>
-struct code_less {
-  typename Code::bits mask;
-  PMPP_HOST_DEVICE explicit code_less(const key_bits& range)
-      : mask(static_cast<typename Code::bits>((range.hi == 64 ? 0 : std::uint64_t(1) << range.hi) -
-                                              (range.lo == 64 ? 0 : std::uint64_t(1) << range.lo))) {}
-  template <class A, class B>
-  PMPP_HOST_DEVICE bool operator()(const A& a, const B& b) const {
-    return (Code::encode(a) & mask) < (Code::encode(b) & mask);
-  }
-};
+namespace pmpp::inline PMPP_BACKEND::detail {
 
 /// Digit `shift` ... of a code.
 struct radix_digit {
@@ -128,7 +34,7 @@ struct radix_digit {
   }
 };
 
-/// Digits of this many bits, at least one.
+/// Passes over the bits of a range, at least one.
 inline int radix_passes(const key_bits& range) { return max(1, ceil_div(range.hi - range.lo, block::radix_bits)); }
 
 /// Keys without values.
@@ -180,35 +86,115 @@ struct radix_homes {
   }
 };
 
-/// What is sorted: keys, and values or nothing. What is taken of `memory`: n keys, n values.
-template <class In, class Data, class T>
-struct radix_parts {
-  using key = T;
-  using value = no_value;
-  using keys = radix_homes<In, Data, T>;
-  using values = radix_homes<no_value*, no_value*, no_value>;
-  static keys keys_of(const In& in, const Data& data, scratch& memory, std::int64_t n) {
-    return {in, data, memory.take<T>(n)};
-  }
-  static values values_of(const In&, const Data&, scratch&, std::int64_t) { return {}; }
+/// Whether both are the same array.
+template <class In, class Data>
+bool same_place(const In& in, const Data& data) {
+  if constexpr (std::is_same_v<In, Data>)
+    return in - data == 0;
+  else
+    return false;
+}
+
+/// Where elements of type T that are sorted by way of `scratch` have their second home.
+template <class T>
+struct second_home {
+  using iterator = T*;
+  static constexpr std::size_t bytes(std::int64_t n) { return checked_bytes(n, sizeof(T), "sort"); }
+  static iterator of(scratch& memory, std::int64_t n) { return memory.take<T>(n); }
 };
-template <class InK, class InV, class DataK, class DataV, class K, class V>
-struct radix_parts<zip_iterator<InK, InV>, zip_iterator<DataK, DataV>, pair<K, V>> {
-  using key = K;
-  using value = V;
-  using keys = radix_homes<InK, DataK, K>;
-  using values = radix_homes<InV, DataV, V>;
-  template <class In, class Data>
-  static keys keys_of(const In& in, const Data& data, scratch& memory, std::int64_t n) {
-    return {in.a, data.a, memory.take<K>(n)};
+template <class K, class V>
+struct second_home<pair<K, V>> {
+  using iterator = zip_iterator<K*, V*>;
+  static constexpr std::size_t bytes(std::int64_t n) {
+    return round_up(checked_bytes(n, sizeof(K), "sort"), allocation_alignment) + checked_bytes(n, sizeof(V), "sort");
   }
-  template <class In, class Data>
-  static values values_of(const In& in, const Data& data, scratch& memory, std::int64_t n) {
-    return {in.b, data.b, memory.take<V>(n)};
+  static iterator of(scratch& memory, std::int64_t n) {
+    K* const keys = memory.take<K>(n);
+    return {keys, memory.take<V>(n)};
   }
 };
 
-}  // namespace detail
-}  // namespace pmpp::inline PMPP_BACKEND
+/// The homes of keys, and of values where there are any.
+template <class In, class Data, class T>
+radix_homes<In, Data, T> homes_of_keys(const In& in, const Data& data, T* other) {
+  return {in, data, other};
+}
+template <class In, class Data, class T>
+radix_homes<no_value*, no_value*, no_value> homes_of_values(const In&, const Data&, T*) {
+  return {};
+}
+template <class InK, class InV, class DataK, class DataV, class K, class V>
+radix_homes<InK, DataK, K> homes_of_keys(const zip_iterator<InK, InV>& in, const zip_iterator<DataK, DataV>& data,
+                                         const zip_iterator<K*, V*>& other) {
+  return {in.a, data.a, other.a};
+}
+template <class InK, class InV, class DataK, class DataV, class K, class V>
+radix_homes<InV, DataV, V> homes_of_values(const zip_iterator<InK, InV>& in, const zip_iterator<DataK, DataV>& data,
+                                           const zip_iterator<K*, V*>& other) {
+  return {in.b, data.b, other.b};
+}
+
+/// Elements of a thread: so that registers hold those of `resident` threads on a multiprocessor, which need `others` beside
+/// them, and its shared memory too, of which `bytes_of_all` are for elements.
+template <class K, class V>
+constexpr int radix_items(int most, int resident, int others = 32, int bytes_of_all = 144 * 1024) {
+  const int value = has_values<V> ? int(sizeof(V)) : 0, bytes = int(sizeof(K)) + value;
+  const int registers = max(4, int(sizeof(K))) + (has_values<V> ? max(4, value) : 0);  // in bytes
+  return max(1, min(most, min(4 * (65536 / resident - others) / registers, bytes_of_all / resident / bytes)));
+}
+
+template <class Code, class V, int Threads, int Items>
+struct radix_tile {
+  using bits = typename Code::bits;
+  static constexpr int threads = Threads, items = Items, size = threads * items, lanes = simt::warp_size;
+
+  struct memory {
+    block::radix_rank_memory<threads> rank;
+    alignas(16) bits keys[size];
+    alignas(max(16, int(alignof(V)))) unsigned char bytes[has_values<V> ? size * sizeof(V) : 16];
+
+    PMPP_HOST_DEVICE V* values() { return reinterpret_cast<V*>(bytes); }
+  };
+
+  bits x[items];
+  [[maybe_unused]] V v[has_values<V> ? items : 1];
+
+  /// Loads `count` elements, from `first` on; keys that are missing rank last.
+  template <class Block, class Keys, class Values>
+  PMPP_HOST_DEVICE void load(Block& block, const Keys& keys, const Values& values, radix_home home, std::int64_t first,
+                             int count, int rows) {
+    const int mine = block.warp() * rows * lanes, found = min(count - mine, rows * lanes) - block.lane();
+    first += mine + block.lane();
+    keys.read(home, [&](const auto& all) {
+      const auto from = all + first;
+      for (int k = 0; k < items; ++k)
+        x[k] = k * lanes < found ? Code::encode(from[k * lanes]) : static_cast<bits>(~bits(0));
+    });
+    if constexpr (has_values<V>)
+      values.read(home, [&](const auto& all) {
+        const auto from = all + first;
+        for (int k = 0; k < items; ++k)
+          if (k * lanes < found) v[k] = static_cast<V>(from[k * lanes]);
+      });
+  }
+
+  /// Calls f(digit, total) with the number of keys of each digit, and gathers the elements by digit in shared memory. `digit` is
+  /// read again in between where it lies in shared memory: its digits of all keys would take registers.
+  template <class Block, class F>
+  PMPP_HOST_DEVICE void gather(Block& block, memory& of_tile, int rows, const radix_digit& digit,
+                               const radix_digit& again, F f) const {
+    block::count_in_warp<items>(block, of_tile.rank, rows, [&](int k) { return digit(x[k]); });
+    block::place_digits(block, of_tile.rank, f);
+    const radix_digit of_rank = again;
+    block::for_each_ranked<items>(
+        block, of_tile.rank, rows, [&](int k) { return of_rank(x[k]); },
+        [&](int k, int to) {
+          of_tile.keys[to] = x[k];
+          if constexpr (has_values<V>) of_tile.values()[to] = v[k];
+        });
+  }
+};
+
+}  // namespace pmpp::inline PMPP_BACKEND::detail
 
 #pragma GCC visibility pop

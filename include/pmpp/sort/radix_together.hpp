@@ -5,13 +5,13 @@
 // Each block has one tile for the whole sort. It moves its keys by a digit in four steps:
 //
 //   1. it counts its digits and writes them to its row of a table, all of them marked;
-//   2. ranks its keys and gathers them by digit in shared memory (sort/radix_tile.hpp);
+//   2. ranks its keys and gathers them by digit in shared memory (sort/radix_keys.hpp);
 //   3. reads the rows of all blocks, waiting for those that are missing: the sums over all rows say where a digit begins,
 //      those over the rows before its own where its own keys of a digit begin;
 //   4. writes its keys there, and waits for all blocks (block/grid_barrier.hpp).
 //
 // The first digit to do so is the highest that varies. Then each block sorts what has come to its part of the output, from
-// the first digit that begins there to the first that begins in the next block's: no block waits for another any more. Where a
+// the first digit that begins there to the first that begins in the next block's: no block waits any more. Where a
 // digit is so frequent that a part might not fit into a block (step 3 says so, to all blocks alike), step 4 is left out, and
 // the keys move by all digits, from the lowest.
 //
@@ -29,9 +29,7 @@
 #include <pmpp/launch_together.hpp>
 #include <pmpp/memory/workspace.hpp>
 #include <pmpp/simt/atomic.hpp>
-#include <pmpp/sort/homes.hpp>
 #include <pmpp/sort/radix_keys.hpp>
-#include <pmpp/sort/radix_tile.hpp>
 
 #pragma GCC visibility push(hidden)  // see launch.hpp
 
@@ -236,12 +234,6 @@ private:
     memory.end = end;
   }
 
-// GCC 12 does not see that both loops of put() end at the same element.
-#pragma GCC diagnostic push
-#if !defined(__clang__)
-#pragma GCC diagnostic ignored "-Wmaybe-uninitialized"
-#endif
-
   /// Writes the tile. Some elements are read before the first is written: the compiler cannot know that shared memory is
   /// not what is written.
   template <class Block>
@@ -252,9 +244,9 @@ private:
     a.keys.write(target, [&](const auto& keys) {
       a.values.write(target, [&](const auto& values) {
         for (int first = block.thread(); first < count; first += at_once * threads) {
-          bits x[at_once];
-          [[maybe_unused]] V v[at_once];
-          unsigned to[at_once];
+          bits x[at_once]{};
+          [[maybe_unused]] V v[at_once]{};
+          unsigned to[at_once]{};
           for (int u = 0; u < at_once; ++u) {
             const int i = first + u * threads;
             if (i >= count) break;
@@ -271,8 +263,6 @@ private:
       });
     });
   }
-
-#pragma GCC diagnostic pop
 
   PMPP_HOST_DEVICE static void add(const simt::quad& q, unsigned (&sum)[per_lane]) {
     for (int w = 0; w < 4; ++w) {
@@ -322,16 +312,16 @@ bool radix_sorts_together(const machine& m, std::int64_t n) {
   return Tuning.items > 0 && n <= std::int64_t(m.multiprocessors) * threads * items && all_fit<kernel>(m);
 }
 
-/// Sorts from `in` to `data`, which may be the same. False: there are too many elements, or this many blocks do not run at
+/// Sorts from `in` to `data`, which may be the same. False: there are too many elements, or their blocks do not run at
 /// once.
-template <radix_together_tuning Tuning, class Code, class T, class P, class In, class Data>
+template <radix_together_tuning Tuning, class Code, class V, class T, class P, class In, class Data>
 bool radix_sort_together(const P& where, const In& in, const Data& data, const item_count& count,
                          const key_bits& range) {
-  using parts = radix_parts<In, Data, T>;
-  using K = typename parts::key;
-  using V = typename parts::value;
-  using kernel = radix_together_kernel<Code, V, typename parts::keys, typename parts::values, Tuning.threads,
-                                       radix_together_items<Tuning, K, V>>;
+  using K = typename Code::key;
+  using home = second_home<T>;
+  using kernel = radix_together_kernel<Code, V, decltype(detail::homes_of_keys(in, data, typename home::iterator{})),
+                                       decltype(detail::homes_of_values(in, data, typename home::iterator{})),
+                                       Tuning.threads, radix_together_items<Tuning, K, V>>;
   const machine& m = machine_of(where);
   const std::int64_t n = count.bound, threads = Tuning.threads;
   if (!radix_sorts_together<Tuning, K, V>(m, n)) return false;
@@ -339,10 +329,11 @@ bool radix_sort_together(const P& where, const In& in, const Data& data, const i
                                 min(std::int64_t(min(Tuning.rows, kernel::items)), ceil_div(n, 32 * threads)));
   const std::int64_t blocks = ceil_div(n, rows * threads);
   const std::size_t table_bytes = 2 * kernel::quads * sizeof(simt::quad) * static_cast<std::size_t>(blocks);
-  scratch memory(where, second_home<T>::bytes(n), 256 + table_bytes);
-  const typename kernel::arguments a{parts::keys_of(in, data, memory, n),
-                                     parts::values_of(in, data, memory, n),
-                                     same_place(in, data),
+  scratch memory(where, home::bytes(n), 256 + table_bytes);
+  const auto other = home::of(memory, n);
+  const typename kernel::arguments a{detail::homes_of_keys(in, data, other),
+                                     detail::homes_of_values(in, data, other),
+                                     detail::same_place(in, data),
                                      count,
                                      range,
                                      radix_passes(range),
