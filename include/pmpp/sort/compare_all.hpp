@@ -96,11 +96,12 @@ struct compare_all_kernel {
     const int i = own + block.lane();
     if (own < n) simt::atomic_add(&memory.place[block.lane()], count_before(block, a.order, all, own, n));
     T x{};
-    if (block.warp() == 0 && i < n)
+    if (block.warp() == 0 && i < n) {
       if constexpr (Order::of_codes)
         x = element(i);
       else
         x = all[i];
+    }
     sync_grid_once(block, a.barrier);
     if (block.warp() == 0 && i < n)  // a comparator that contradicts itself may count n
       block::assign(a.out, static_cast<std::int64_t>(min(memory.place[block.lane()], unsigned(n - 1))), x);
