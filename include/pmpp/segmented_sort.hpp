@@ -51,7 +51,7 @@
 
 namespace pmpp::inline PMPP_BACKEND {
 
-/// How segmented_sort goes about it. Figures, here and in the parts, are of an H100, in us; CUB's in brackets.
+/// How segmented_sort goes about it. Figures, here and in the parts, as in sort_tuning.
 struct segmented_sort_tuning {
   std::int64_t short_limit = std::int64_t(1) << 21;  ///< up to this many elements one launch sorts all
   int short_bytes = 36;  ///< of a thread's elements there. 2^16 keys in segments of 1000: 14.4 (16.7)

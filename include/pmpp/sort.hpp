@@ -35,10 +35,10 @@
 
 namespace pmpp::inline PMPP_BACKEND {
 
-/// How sort goes about it: a part for each way. Figures in the parts are of an H100, in us; CUB's in brackets.
+/// How sort goes about it: a part for each way. Figures, here and in the parts, are what calls take with the values given, in
+/// us on an H100; CUB's in brackets.
 struct sort_tuning {
-  int compare_all_limit =
-      8192;  ///< elements that are compared, all with all. 2^13 numbers: 15.1 (54.0), others 15.7 (22.7)
+  int compare_all_limit = 8192;  ///< elements, at most: 2^13 numbers take 15.1 (54.0), by comparators 15.7 (22.7)
   radix_together_tuning together{};
   radix_tuning radix{};
   merge_sort_tuning merge{};

@@ -11,7 +11,7 @@
 #include <pmpp/core/math.hpp>
 #include <pmpp/host/parallel_for.hpp>
 #include <pmpp/merge.hpp>
-#include <pmpp/sort/radix.hpp>
+#include <pmpp/sort/radix_keys.hpp>
 
 #pragma GCC visibility push(hidden)  // see launch.hpp
 

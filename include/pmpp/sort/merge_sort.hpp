@@ -48,13 +48,12 @@ struct merge_runs_tuning {
 
 /// Two launches of a merge sort where inputs are short: small tiles, and all their elements ranked at once.
 struct rank_runs_tuning {
-  int threads = 512;  ///< of a block that sorts a tile
-  int bytes = 44;     ///< of a thread's elements there
-  std::int64_t rank_limit = std::int64_t(1)
-                            << 16;  ///< elements, at most: 2^16 take 29.9 (45.6); 2^17, by passes, 48.7 (55.6)
+  int threads = 512;                                ///< of a block that sorts a tile
+  int bytes = 44;                                   ///< of a thread's elements there
+  std::int64_t rank_limit = std::int64_t(1) << 16;  ///< elements: 2^16 take 29.9 (45.6), by passes 2^17 48.7 (55.6)
 };
 
-/// How elements are sorted by comparators. Figures are of an H100, in us; CUB's in brackets.
+/// How elements are sorted by comparators. Figures as in sort_tuning.
 struct merge_sort_tuning {
   sort_tiles_tuning tiles{};
   merge_runs_tuning passes{};

@@ -41,46 +41,12 @@ struct radix_tuning {
   int items = 52;        ///< elements of a thread, at most. 2^28 keys of 4 bytes: 4384 (5556)
   int short_items = 32;  ///< the same where inputs are short. 2^21 keys: 73.2 (113.9), 2^22: 108 (174)
   int long_from = 4;     ///< long inputs: from this many tiles of `items` a multiprocessor on. 2^24 keys: 369 (429)
-  int min_tiles =
-      64;  ///< short inputs have as many, even if that makes them smaller: matters where few multiprocessors are
+  int min_tiles = 64;    ///< of short inputs, even if that makes tiles smaller: where there are few multiprocessors
   int value_bytes = 16;  ///< of the largest values that go along with their keys in each pass; no figures were kept
   std::int64_t wide_from = std::int64_t(1) << 30;  ///< elements from which look-back words have 64 bits: counts have 30
 };
 
 namespace detail {
-
-/// A pass, as the first kernel has decided.
-struct radix_pass {
-  radix_home source, target;
-  int epoch;  ///< 0 and 1 in turn
-};
-
-constexpr int most_radix_passes = 8;
-
-/// Decides on the passes: only those that are `needed`, but an even number of them in place, so that the last one ends
-/// in the data; at least one otherwise.
-PMPP_HOST_DEVICE inline void plan_radix_passes(int passes, bool in_place, const bool* needed, radix_pass* pass) {
-  int count = 0, spare = -1;
-  for (int p = 0; p < passes; ++p) {
-    if (needed[p])
-      ++count;
-    else
-      spare = p;
-  }
-  if (spare >= 0 && (in_place ? count % 2 == 1 : count == 0))
-    ++count;
-  else
-    spare = -1;
-  radix_home source = in_place ? radix_home::data : radix_home::input;
-  for (int p = 0, k = 0; p < passes; ++p) {
-    pass[p] = {};
-    if (!needed[p] && p != spare) continue;
-    const radix_home target = (count - 1 - k) % 2 == 0 ? radix_home::data : radix_home::other;
-    pass[p] = {source, target, k % 2};
-    source = target;
-    ++k;
-  }
-}
 
 /// What the kernels of one sort leave for each other.
 struct radix_control {

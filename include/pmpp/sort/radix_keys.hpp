@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What the sorts share: digits of codes (core/number_code.hpp); where elements lie; and a tile of a radix sort, which a block loads to registers, ranks by a digit (block/radix_rank.hpp), and gathers by that digit
-// in shared memory. A warp takes some rows of 32 neighbours of a tile, a lane one element of each row.
+// What the sorts share: where elements lie; digits of codes (core/number_code.hpp), and the passes over them; and a tile of a
+// radix sort, which a block loads to registers, ranks by a digit (block/radix_rank.hpp), and gathers by that digit in shared
+// memory. A warp takes some rows of 32 neighbours of a tile, a lane one element of each row.
 #pragma once
 
 #include <cstddef>
@@ -52,6 +53,39 @@ requires is_radix_key<K> PMPP_HOST_DEVICE const K& radix_key_of(const K& x) { re
 
 /// Where elements lie before a pass, and where they go.
 enum class radix_home : int { nowhere, input, data, other };
+
+/// A pass, as the first kernel has decided.
+struct radix_pass {
+  radix_home source, target;
+  int epoch;  ///< 0 and 1 in turn
+};
+
+constexpr int most_radix_passes = 8;
+
+/// Decides on the passes: only those that are `needed`, but an even number of them in place, so that the last one ends
+/// in the data; at least one otherwise.
+PMPP_HOST_DEVICE inline void plan_radix_passes(int passes, bool in_place, const bool* needed, radix_pass* pass) {
+  int count = 0, spare = -1;
+  for (int p = 0; p < passes; ++p) {
+    if (needed[p])
+      ++count;
+    else
+      spare = p;
+  }
+  if (spare >= 0 && (in_place ? count % 2 == 1 : count == 0))
+    ++count;
+  else
+    spare = -1;
+  radix_home source = in_place ? radix_home::data : radix_home::input;
+  for (int p = 0, k = 0; p < passes; ++p) {
+    pass[p] = {};
+    if (!needed[p] && p != spare) continue;
+    const radix_home target = (count - 1 - k) % 2 == 0 ? radix_home::data : radix_home::other;
+    pass[p] = {source, target, k % 2};
+    source = target;
+    ++k;
+  }
+}
 
 template <class In, class Data, class T>
 struct radix_homes {
@@ -178,8 +212,8 @@ struct radix_tile {
       });
   }
 
-  /// Calls f(digit, total) with the number of keys of each digit, and gathers the elements by digit in shared memory. `digit` is
-  /// read again in between where it lies in shared memory: its digits of all keys would take registers.
+  /// Calls f(digit, total) with the number of keys of each digit, and gathers the elements by digit in shared memory. `again`
+  /// is `digit`, to be read once more after that: the digits of all keys, known already, would take registers.
   template <class Block, class F>
   PMPP_HOST_DEVICE void gather(Block& block, memory& of_tile, int rows, const radix_digit& digit,
                                const radix_digit& again, F f) const {
