@@ -24,6 +24,7 @@
 #include <pmpp/core/math.hpp>
 #include <pmpp/core/operators.hpp>
 #include <pmpp/core/range.hpp>
+#include <pmpp/core/search.hpp>
 #include <pmpp/execution.hpp>
 #include <pmpp/launch.hpp>
 #include <pmpp/memory/copy.hpp>
@@ -87,15 +88,8 @@ struct keys_before_row {
   std::int64_t n;
   int column_bits;
   PMPP_HOST_DEVICE std::int64_t operator()(std::int64_t row) const {
-    std::int64_t low = 0, high = n;
-    while (low < high) {
-      const std::int64_t i = low + (high - low) / 2;
-      if (static_cast<std::int64_t>(keys[i] >> column_bits) < row)
-        low = i + 1;
-      else
-        high = i;
-    }
-    return low;
+    return detail::partition_point(
+        std::int64_t(0), n, [&](std::int64_t i) { return static_cast<std::int64_t>(keys[i] >> column_bits) < row; });
   }
 };
 /// Writes the row of each of n nonzeros. A lane takes every 32nd of a stretch; from the row of one it looks for that of

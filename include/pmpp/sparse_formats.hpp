@@ -30,6 +30,7 @@
 #include <pmpp/core/iterator.hpp>
 #include <pmpp/core/math.hpp>
 #include <pmpp/core/operators.hpp>
+#include <pmpp/core/search.hpp>
 #include <pmpp/execution.hpp>
 #include <pmpp/memory/device_buffer.hpp>
 #include <pmpp/memory/reachable.hpp>
@@ -94,16 +95,10 @@ storage_of<P, T> room_for(const P&, std::int64_t n) {
 /// `number`.
 template <bool Falling, class I>
 PMPP_HOST_DEVICE std::int64_t count_up_to(const I* numbers, std::int64_t count, std::int64_t number) {
-  std::int64_t low = 0, high = count;
-  while (low < high) {
-    const std::int64_t i = low + (high - low) / 2;
+  return detail::partition_point(std::int64_t(0), count, [&](std::int64_t i) {
     const auto here = static_cast<std::int64_t>(numbers[i]);
-    if (Falling ? here > number : here <= number)
-      low = i + 1;
-    else
-      high = i;
-  }
-  return low;
+    return Falling ? here > number : here <= number;
+  });
 }
 
 template <class I>

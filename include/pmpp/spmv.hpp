@@ -32,13 +32,13 @@
 #include <pmpp/core/operators.hpp>
 #include <pmpp/core/overlap.hpp>
 #include <pmpp/core/range.hpp>
+#include <pmpp/core/search.hpp>
 #include <pmpp/core/tuning.hpp>
 #include <pmpp/execution.hpp>
 #include <pmpp/host/parallel_for.hpp>
 #include <pmpp/launch.hpp>
 #include <pmpp/memory/reachable.hpp>
 #include <pmpp/memory/workspace.hpp>
-#include <pmpp/segmented/reduce.hpp>
 #include <pmpp/spmv/kernel.hpp>
 
 #pragma GCC visibility push(hidden)  // see launch.hpp
@@ -185,8 +185,8 @@ void spmv_on_host([[maybe_unused]] const P& where, A alpha, const csr_view<T, I>
     host_loop::task_results<carry> carries(tasks);
     host_loop::parallel_for(where, tasks, [&](std::int64_t t) {
       const std::int64_t from = t * grain, to = min(steps, from + grain);
-      std::int64_t row = ends_before(matrix.offsets, matrix.rows, from);
-      const std::int64_t last = ends_before(matrix.offsets, matrix.rows, to);
+      std::int64_t row = detail::ends_before(matrix.offsets, matrix.rows, from);
+      const std::int64_t last = detail::ends_before(matrix.offsets, matrix.rows, to);
       std::int64_t i = origin + from - row;
       const auto sum = [&](std::int64_t end) { return sum_of_many_products<A>(values, matrix.columns, x, i, end); };
       carry c{};

@@ -35,6 +35,7 @@
 #include <pmpp/core/iterator.hpp>
 #include <pmpp/core/math.hpp>
 #include <pmpp/core/operators.hpp>
+#include <pmpp/core/search.hpp>
 #include <pmpp/memory/reply.hpp>
 #include <pmpp/simt/atomic.hpp>
 #include <pmpp/simt/bits.hpp>
@@ -504,16 +505,10 @@ struct bfs_kernel {
       block.sync();
       const std::int64_t total = memory.pieces[threads - 1];
       for (std::int64_t piece = warp; piece < total; piece += all_warps) {
-        int low = 0, high = count - 1;  // the first hub whose pieces end after this one
-        while (low < high) {
-          const int middle = (low + high) / 2;
-          if (memory.pieces[middle] <= piece)
-            low = middle + 1;
-          else
-            high = middle;
-        }
-        const entry hub = get(queue, back - low);
-        const std::int64_t in_hub = (piece - (low == 0 ? 0 : memory.pieces[low - 1])) * Tuning.hub;
+        // The first hub whose pieces end after this one.
+        const int h = detail::partition_point(0, count - 1, [&](int i) { return memory.pieces[i] <= piece; });
+        const entry hub = get(queue, back - h);
+        const std::int64_t in_hub = (piece - (h == 0 ? 0 : memory.pieces[h - 1])) * Tuning.hub;
         const std::int64_t list = static_cast<std::int64_t>(hub.begin);
         const std::int64_t end = list + min(in_hub + Tuning.hub, static_cast<std::int64_t>(hub.degree));
         for (std::int64_t e = list + in_hub; e < end; e += unroll * simt::warp_size) {

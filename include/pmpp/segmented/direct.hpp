@@ -14,14 +14,18 @@
 // one launch. What is combined with what depends on lengths and places alone: the same bits on every run.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+#include <type_traits>
 
 #include <pmpp/block/reduce.hpp>
 #include <pmpp/core/config.hpp>
 #include <pmpp/core/math.hpp>
 #include <pmpp/core/range.hpp>
+#include <pmpp/launch.hpp>
+#include <pmpp/memory/workspace.hpp>
 #include <pmpp/reduce/kernel.hpp>
-#include <pmpp/segmented/tile.hpp>
+#include <pmpp/segmented/tuning.hpp>
 #include <pmpp/simt/atomic.hpp>
 #include <pmpp/simt/bits.hpp>
 
@@ -177,7 +181,7 @@ private:
     }
   }
 
-  /// Finds the segment of the first element of a chunk, as count_leading, and keeps the offsets that it has seen.
+  /// Finds the segment of the first element of a chunk, as block::warp_search, and keeps the offsets that it has seen.
   template <class Block>
   PMPP_HOST_DEVICE static void find_crossing(Block& block, shared& memory, const arguments& a, const plan& p,
                                              std::int64_t chunk) {
@@ -224,6 +228,31 @@ private:
     }
   }
 };
+
+/// Short inputs, and long segments . False, and nothing is done, if neither is to be expected.
+template <segmented_tuning Tuning, class P, class In, class Offsets, class Out, class A, class Op>
+bool segmented_reduce_directly(const P& where, const input<In>& in, const input<Offsets>& offsets, Out out, A init,
+                               Op op) {
+  constexpr int bytes = sizeof(value_of<In>);
+  constexpr bool possible = bytes <= 16 && sizeof(A) <= 16;
+  const std::int64_t segments = offsets.count.bound - 1;
+  [[maybe_unused]] const auto run = [&](auto blocks_of_a_processor) {
+    using kernel = direct_reduce_kernel<In, Offsets, Out, Op, A, Tuning, blocks_of_a_processor>;
+    const typename kernel::plan p(in.count.bound, segments);
+    scratch memory(where, std::size_t(p.chunks) * sizeof(A), std::size_t(p.chunks) * sizeof(unsigned));
+    pmpp::launch(where, max(p.tasks, p.chunks), kernel{},
+                 typename kernel::arguments{in.first, in.count, offsets.first, offsets.count, out, op, init, p,
+                                            static_cast<A*>(memory.data()), memory.state()});
+    return true;
+  };
+  if constexpr (possible && Tuning.short_input > 0)  // as many blocks at once as possible: latency counts
+    if (in.count.bound <= Tuning.short_input && segments <= Tuning.short_segments)
+      return run(std::integral_constant<int, 8>{});
+  if constexpr (possible && bytes >= 4 &&
+                Tuning.long_average > 0)  // memory likes fewer streams better: 350, not 375 us
+    if (in.count.bound / segments >= Tuning.long_average) return run(std::integral_constant<int, 6>{});
+  return false;
+}
 
 }  // namespace detail
 }  // namespace pmpp::inline PMPP_BACKEND

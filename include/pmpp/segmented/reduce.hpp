@@ -8,9 +8,9 @@
 //   2. The block streams its elements through shared memory, a tile at a time, the next ones on their way.
 //      - No end lies in the tile: each thread adds its elements to an accumulator of its own (where the order of
 //        operands matters: the block folds the tile). Long segments cost no more than a plain reduction.
-//      - Else threads mark where segments begin, one thread a segment; the tile is scanned from mark to mark (tile.hpp),
-//        after what the block has of the segment that was open; each segment finds its value at its last element.
-//        Values are written in the order of segments, whole lines at a time.
+//      - Else threads mark where segments begin, one thread a segment; the tile is scanned from mark to mark
+//        (block/segmented_scan.hpp), after what the block has of the segment that was open; each segment finds its value
+//        at its last element. Values are written in the order of segments, whole lines at a time.
 //   3. A segment that began in an earlier block ends with a value that lacks its beginning. Blocks leave such values,
 //      and what their last segment has so far, to the block that started last, which joins them in order.
 //
@@ -19,45 +19,140 @@
 // the same bits on every run. (Merge path: Odeh, Green et al., 2012; Merrill and Garland, Merge-based SpMV, 2016.)
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <type_traits>
 
 #include <pmpp/block/load_store.hpp>
 #include <pmpp/block/reduce.hpp>
+#include <pmpp/block/search.hpp>
+#include <pmpp/block/segmented_scan.hpp>
 #include <pmpp/block/tile_state.hpp>
-#include <pmpp/core/config.hpp>
-#include <pmpp/core/math.hpp>
-#include <pmpp/core/operators.hpp>
-#include <pmpp/core/range.hpp>
+#include <pmpp/core/segment_part.hpp>
+#include <pmpp/core/tuning.hpp>
+#include <pmpp/launch.hpp>
+#include <pmpp/memory/reachable.hpp>
+#include <pmpp/memory/workspace.hpp>
 #include <pmpp/reduce/kernel.hpp>
-#include <pmpp/segmented/tile.hpp>
+#include <pmpp/segmented/direct.hpp>
+#include <pmpp/segmented/tuning.hpp>
 #include <pmpp/simt/atomic.hpp>
+#include <pmpp/simt/memory.hpp>
 
 #pragma GCC visibility push(hidden)  // see launch.hpp
 
 namespace pmpp::inline PMPP_BACKEND {
 namespace detail {
 
-/// How many ends of segments lie on the first `step` steps of the walk over elements and ends.
-template <class Offsets>
-std::int64_t ends_before(const Offsets& offsets, std::int64_t segments, std::int64_t step) {
-  std::int64_t low = 0, high = segments;
-  while (low < high) {
-    const std::int64_t s = low + (high - low) / 2;
-    if (static_cast<std::int64_t>(offsets[s + 1]) - static_cast<std::int64_t>(offsets[0]) + s + 1 <= step)
-      low = s + 1;
-    else
-      high = s;
+/// How a tile lies in shared memory. Each element takes ResultBytes there once it has been read.
+template <class In, int Items, std::size_t ResultBytes, std::size_t ResultAlign, segmented_tuning Tuning>
+struct tile_layout {
+  using raw = block::raw_items<In, Items>;
+  static constexpr std::size_t slot_align = max(alignof(raw), ResultAlign);
+  static constexpr std::size_t slot_bytes = round_up(max(sizeof(raw), Items* ResultBytes), slot_align);
+  static constexpr int threads = [] {
+    int t = Tuning.threads;
+    while (t > simt::warp_size && std::size_t(t) * slot_bytes > std::size_t(Tuning.row_bytes)) t /= 2;
+    return t;
+  }();
+  static_assert(threads % simt::warp_size == 0, "pmpp: a block has whole warps");
+  static_assert(slot_bytes <= 2048, "pmpp: elements have at most 2048 bytes");
+  /// Vectors of a thread. Odd: then threads that read their vectors at once find them in different banks.
+  static constexpr int vectors = (max(1, min(Tuning.bytes / static_cast<int>(slot_bytes), 32 / Items)) - 1) | 1;
+  static constexpr int items = vectors * Items, elements = threads * items, all_vectors = threads * vectors;
+
+  /// Blocks to make room for on a multiprocessor, by the registers that a thread's results take.
+  static constexpr int min_blocks = ResultBytes > 16                                  ? 1
+                                    : items* int(ResultBytes) > max(64, Tuning.bytes) ? min(2, Tuning.min_blocks)
+                                    : ResultBytes > 8 || Items == 1                   ? min(3, Tuning.min_blocks)
+                                                                                      : Tuning.min_blocks;
+
+  struct alignas(max(slot_align, std::size_t(greatest_common_divisor(16, int(slot_bytes))))) slot {
+    std::byte bytes[slot_bytes];
+  };
+  struct stage {
+    alignas(max(std::size_t(128), alignof(slot))) slot of[all_vectors];
+
+    PMPP_HOST_DEVICE std::byte* vector(int v) { return of[v].bytes; }
+    /// As it was loaded.
+    PMPP_HOST_DEVICE raw& loaded(int v) { return *reinterpret_cast<raw*>(vector(v)); }
+    /// Element p of the tile, as it was left by store().
+    template <class A>
+    PMPP_HOST_DEVICE const A& stored(int p) {
+      return reinterpret_cast<const A*>(vector(p / Items))[p % Items];
+    }
+    template <class A>
+    PMPP_HOST_DEVICE void store(int v, const A* values) {
+      A* const to = reinterpret_cast<A*>(vector(v));
+      if constexpr (is_power_of_two(Items * sizeof(A)) && Items * sizeof(A) <= 16 && sizeof(A) < 16) {
+        struct alignas(Items * sizeof(A)) word {
+          A item[Items];
+        } w;
+        for (int k = 0; k < Items; ++k) w.item[k] = values[k];
+        *reinterpret_cast<word*>(to) = w;
+      } else {
+        for (int k = 0; k < Items; ++k) to[k] = values[k];
+      }
+    }
+  };
+
+  /// Starts to load the vectors from `first` on, but none from `end` on.
+  template <class Block>
+  PMPP_HOST_DEVICE static void load(Block& block, stage& to, const In& in, const block::ordered_layout<Items>& data,
+                                    std::int64_t first, std::int64_t end) {
+    const std::int64_t after = first + all_vectors;
+    if (first > 0 && after <= end && data.element(after) <= data.n) {  // all there: no checks
+      for (int r = 0; r < vectors; ++r) {
+        const int v = r * threads + block.thread();
+        block::access<In>::template load_async<Items>(in, data.element(first + v), to.loaded(v));
+      }
+      return;
+    }
+    for (int v = block.thread(); v < all_vectors && first + v < end; v += threads) {
+      const int from = data.begin_of(first + v), behind_last = data.end_of(first + v);
+      if (behind_last - from == Items)
+        block::access<In>::template load_async<Items>(in, data.element(first + v), to.loaded(v));
+      else
+        to.loaded(v) = block::access<In>::template load_part<Items>(in, data.element(first + v), from, behind_last);
+    }
   }
-  return low;
+
+  /// Calls visit(k, element) for items [begin, end) of a thread.
+  template <class Visit>
+  PMPP_HOST_DEVICE static void for_items(const In& in, stage& from, int thread, int begin, int end, Visit visit) {
+    for (int r = 0; r < vectors; ++r) {
+      const raw x = from.loaded(thread * vectors + r);
+      for (int k = 0; k < Items; ++k)
+        if (r * Items + k >= begin && r * Items + k < end) visit(r * Items + k, block::access<In>::value(in, x, k));
+    }
+  }
+};
+
+/// One byte an element: whether it is a head. Taken by one thread for its own elements, and cleared.
+template <int N>
+PMPP_HOST_DEVICE unsigned take_heads(std::uint8_t* marks) {
+  unsigned heads = 0;
+  if constexpr (N % 4 == 0) {
+    auto* const words = reinterpret_cast<std::uint32_t*>(marks);
+    for (int i = 0; i < N / 4; ++i) {
+      heads |= (words[i] * 0x10204080u >> 28) << 4 * i;  // the lowest bits of four bytes
+      words[i] = 0;
+    }
+  } else {
+    for (int k = 0; k < N; ++k) {
+      heads |= unsigned(marks[k]) << k;
+      marks[k] = 0;
+    }
+  }
+  return heads;
 }
 
 /// What a block leaves to the one that started last.
 template <class A>
 struct segment_carry {
-  part<A> first;         ///< its elements of a segment that began before it and ends in it
-  part<A> last;          ///< heads: a segment ends in it; value: what it has of the segment after the last end
-  std::int64_t segment;  ///< the one of `first`, or -1
+  segment_part<A> first;  ///< its elements of a segment that began before it and ends in it
+  segment_part<A> last;   ///< heads: a segment ends in it; value: what it has of the segment after the last end
+  std::int64_t segment;   ///< the one of `first`, or -1
 };
 
 template <class In, class Offsets, class Out, class Op, class A, int Items, segmented_tuning Tuning>
@@ -86,13 +181,13 @@ struct segmented_reduce_kernel {
   struct shared {
     typename layout::stage stage[stages];
     alignas(16) std::uint8_t marks[layout::elements];
-    parts_memory<A> parts;
+    block::parts_memory<A> parts;
     block::reduce_memory<A> reduced;
     std::int64_t split[2];  ///< how many ends lie before the block, and before the next one
     piece mine;
-    part<A> carry;      ///< what the block has of the open segment, but for accumulators of the threads
-    part<A> first;      ///< as in segment_carry
-    std::int64_t stop;  ///< the first segment that does not end in the tile; it ends at:
+    segment_part<A> carry;  ///< what the block has of the open segment, but for accumulators of the threads
+    segment_part<A> first;  ///< as in segment_carry
+    std::int64_t stop;      ///< the first segment that does not end in the tile; it ends at:
     std::int64_t next_end;
     bool stop_is_empty;  ///< it has no elements so far
     bool began_before;   ///< its first segment, which ends in it
@@ -182,9 +277,9 @@ private:
       const auto before = [&](std::int64_t end, std::int64_t s) { return end - origin + s + 1 <= step(i); };
       const bool holds = asked <= segments && before(static_cast<std::int64_t>(answer), asked - 1);
       const std::int64_t low = min(segments, block.warp_add(holds ? 1 : 0) * range);
-      const std::int64_t split = low + count_leading(block, min(segments - low, range - 1), [&](std::int64_t s) {
-                                   return before(static_cast<std::int64_t>(a.offsets[low + s + 1]), low + s);
-                                 });
+      const std::int64_t split = block::warp_search(block, low, min(segments, low + range - 1), [&](std::int64_t s) {
+        return before(static_cast<std::int64_t>(a.offsets[s + 1]), s);
+      });
       if (block.lane() == 0) memory.split[i] = split;
     }
     unsigned ticket = 0;
@@ -205,8 +300,8 @@ private:
       p.vectors = ceil_div(p.end - p.first, std::int64_t(Items));
       p.tiles = static_cast<int>(ceil_div(p.end - p.begin_of(0), std::int64_t(layout::elements)));
       if (p.tiles == 0) p.tiles = 1;  // of no elements: there may be ends
-      memory.carry = part<A>{};
-      memory.first = part<A>{};
+      memory.carry = segment_part<A>{};
+      memory.first = segment_part<A>{};
       memory.started_last = ticket == unsigned(block.count()) - 1;
     }
     block.sync();
@@ -248,7 +343,7 @@ private:
       accumulated = static_cast<A>(order::in_order(a.op)(accumulated, y));
     } else {
       y = block::reduce(block, memory.reduced, y, a.op);
-      if (block.thread() == 0) memory.carry = join{a.op}(memory.carry, part<A>{y, 0, true});
+      if (block.thread() == 0) memory.carry = join{a.op}(memory.carry, segment_part<A>{y, 0, true});
     }
   }
 
@@ -257,7 +352,7 @@ private:
   PMPP_HOST_DEVICE static void flush(Block& block, shared& memory, const arguments& a, A& accumulated,
                                      bool& has_accumulated) {
     const A y = block::reduce(block, memory.reduced, accumulated, a.op);
-    if (block.thread() == 0) memory.carry = join{a.op}(memory.carry, part<A>{y, 0, true});
+    if (block.thread() == 0) memory.carry = join{a.op}(memory.carry, segment_part<A>{y, 0, true});
     block.sync();
     accumulated = order::neutral;
     has_accumulated = false;
@@ -305,13 +400,13 @@ private:
     A y[items]{};
     layout::for_items(a.in, stage, block.thread(), from, to,
                       [&](int k, const value_of<In>& x) { y[k] = static_cast<A>(x); });
-    const part<A> own = scan_items(y, heads, from, to, a.op);
-    const part<A> carry = memory.carry;  // which is written after the next barrier
-    const part<A> before = join_before<Whole>(block, memory.parts, own, carry, join{a.op});
-    join_items(y, before, heads, from, to, a.op);
+    const segment_part<A> own = block::scan_items(y, heads, from, to, a.op);
+    const segment_part<A> carry = memory.carry;  // which is written after the next barrier
+    const segment_part<A> before = block::join_before<Whole>(block, memory.parts, own, carry, join{a.op});
+    block::join_items(y, before, heads, from, to, a.op);
     for (int v = 0; v < layout::vectors; ++v) stage.store(first / Items + v, y + v * Items);
     if (block.thread() == threads - 1) {
-      part<A> all = join{a.op}(before, own);
+      segment_part<A> all = join{a.op}(before, own);
       all.present = all.present && !memory.stop_is_empty;
       memory.carry = all;
     }
@@ -342,7 +437,7 @@ private:
   }
 
   PMPP_HOST_DEVICE static segment_carry<A> carry_of(const shared& memory) {
-    part<A> last = memory.carry;
+    segment_part<A> last = memory.carry;
     last.heads = memory.mine.first_segment < memory.mine.end_segment;
     return {memory.first, last, memory.began_before ? memory.mine.first_segment : -1};
   }
@@ -355,13 +450,13 @@ private:
     const int end = min(blocks, first + each_thread);
     const join join_with{a.op};
     if (block.thread() == 0) simt::store(a.started, 0u);  // for the next launch
-    part<A> own{};
+    segment_part<A> own{};
     segment_carry<A> c{};
     for (int i = first; i < end; ++i) {
       while (!a.carries.peek(i, c)) block.spin();
       own = join_with(own, c.last);
     }
-    part<A> before = join_before<false>(block, memory.parts, own, part<A>{}, join_with);
+    segment_part<A> before = block::join_before<false>(block, memory.parts, own, segment_part<A>{}, join_with);
     for (int i = first; i < end; ++i) {
       if (each_thread > 1) c = a.carries.take(block, i);  // else it is still at hand
       if (each_thread == 1) a.carries.clear(i);
@@ -373,6 +468,42 @@ private:
 
   static constexpr std::int64_t end_of_time = std::int64_t(1) << 62;
 };
+
+/// Enqueues on a GPU or runs in the emulator.
+template <segmented_tuning Tuning, class P, class In, class Offsets, class Out, class A, class Op>
+void segmented_reduce_on_blocks(const P& where, const input<In>& in, const input<Offsets>& offsets, Out out, A init,
+                                Op op) {
+  detail::check_reachable(where, "segmented_reduce", zip_iterator{in.first, zip_iterator{offsets.first, out}});
+  if (segmented_reduce_directly<Tuning>(where, in, offsets, out, init, op)) return;
+  const auto enqueue = [&](auto tuning, auto items, std::int64_t lead) {
+    using kernel = segmented_reduce_kernel<In, Offsets, Out, Op, A, items, decltype(tuning)::value>;
+    using slots = block::tile_state<segment_carry<A>>;
+    constexpr std::size_t counter_bytes = 16;  // the started blocks, in front of the slots
+    const std::int64_t steps = in.count.bound + offsets.count.bound;
+    const std::int64_t blocks = min(std::int64_t(kernel::min_blocks) * processor_count(where),
+                                    ceil_div(steps, std::int64_t(kernel::layout::elements)));
+    const std::int64_t slot_count = blocks == 1 ? 0 : blocks;
+    scratch memory(where, slots::payload_bytes(slot_count),
+                   slot_count == 0 ? 0 : counter_bytes + slots::state_bytes(slot_count));
+    unsigned* const started = memory.state();
+    void* const state = started == nullptr ? nullptr : started + counter_bytes / sizeof *started;
+    pmpp::launch(where, blocks, kernel{},
+                 typename kernel::arguments{in.first, in.count, offsets.first, offsets.count, out, op, init, lead,
+                                            started, slots(state, memory.data())});
+  };
+  block::with_access(in.first, [&](auto wide, std::int64_t lead) {
+    // Computed elements may be much wider than what they are made of: such vectors would not fit shared memory.
+    constexpr bool fits = decltype(wide)::value * max(sizeof(value_of<In>), sizeof(A)) <= 256;
+    using items = std::integral_constant<int, fits ? int(decltype(wide)::value) : 1>;
+    const std::int64_t items_lead = fits ? lead : 0;
+    constexpr auto bytes_of = [](auto tuning) {
+      using kernel = segmented_reduce_kernel<In, Offsets, Out, Op, A, items::value, decltype(tuning)::value>;
+      return sizeof(typename kernel::shared);
+    };
+    with_fitting_tuning<segmented_tuning, Tuning, Tuning.least()>(
+        "segmented_reduce", sizeof(A), where, bytes_of, [&](auto tuning) { enqueue(tuning, items{}, items_lead); });
+  });
+}
 
 }  // namespace detail
 }  // namespace pmpp::inline PMPP_BACKEND

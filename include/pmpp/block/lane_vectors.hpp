@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Vectors of a warp in shared memory that lanes copy in rows and then work on thread by thread.
+//
+//   lane        0  0  0  -  1  1  1  -  2  2  2  -  ...   31 31 31  -     three vectors of a lane, then a gap
+//
+// Adjacent vectors of a lane lie one after the other and take an odd number of words with the gap: then lanes that read
+// their own ones at once find them in different banks.
+#pragma once
+
+#include <cstddef>
+
+#include <pmpp/core/config.hpp>
+#include <pmpp/core/math.hpp>
+#include <pmpp/simt/block.hpp>
+
+namespace pmpp::inline PMPP_BACKEND::block {
+
+template <class T>
+struct lane_vectors {
+  using type = T;
+  std::byte* bytes;   ///< of lane 0
+  int count;          ///< of a lane
+  int behind_32 = 0;  ///< bytes after each 32 lanes that are not theirs: lanes are counted through such groups
+
+  PMPP_HOST_DEVICE static constexpr int bytes_of_lane(int count) {
+    constexpr int word = max(greatest_common_divisor(16, int(sizeof(T))), int(alignof(T)));
+    return (count * int(sizeof(T)) / word | 1) * word;
+  }
+  /// Vector j of a lane.
+  PMPP_HOST_DEVICE T& at(int lane, int j) const {
+    return *reinterpret_cast<T*>(bytes + lane * bytes_of_lane(count) + lane / simt::warp_size * behind_32 +
+                                 j * int(sizeof(T)));
+  }
+  /// Vector v of all: what load_async asks for.
+  PMPP_HOST_DEVICE T& operator[](int v) const { return at(v / count, v % count); }
+};
+
+}  // namespace pmpp::inline PMPP_BACKEND::block

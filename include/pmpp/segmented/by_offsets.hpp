@@ -1,0 +1,397 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// segmented_inclusive_scan.
+//
+//   1. A block goes through tiles by ticket, two in shared memory at a time (block/tile_pipeline.hpp). While the elements
+//      are on their way, each warp finds the offsets that lie in its part of the tile and marks the heads, one bit each.
+//   2. A lane folds adjacent vectors of its warp's part, then the lanes scan what they end with, from head to head.
+//   3. One warp publishes what the tile comes to, and whether it has a head, and collects the same of all tiles before
+//      (block/look_back.hpp), with the operator of a segmented scan.
+//   4. The lanes run through their vectors a second time, knowing what precedes them; results take the elements' place, from
+//      where rows of 512 bytes are written.
+//
+// Work n + segments; traffic: elements and offsets read, results written; one barrier a tile; one launch. The same bits on
+// every run. (Segmented scan: Schwartz, 1980; Merrill and Garland, Decoupled Look-back, 2016; PMPP ch. 11.)
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <type_traits>
+
+#include <pmpp/block/lane_vectors.hpp>
+#include <pmpp/block/search.hpp>
+#include <pmpp/block/segmented_scan.hpp>
+#include <pmpp/block/tile_pipeline.hpp>
+#include <pmpp/block/vector_range.hpp>
+#include <pmpp/core/segment_part.hpp>
+#include <pmpp/core/tuning.hpp>
+#include <pmpp/launch.hpp>
+#include <pmpp/memory/reachable.hpp>
+#include <pmpp/memory/workspace.hpp>
+#include <pmpp/segmented/tuning.hpp>
+#include <pmpp/simt/atomic.hpp>
+
+#pragma GCC visibility push(hidden)  // see launch.hpp
+
+namespace pmpp::inline PMPP_BACKEND {
+namespace detail {
+
+template <class In, class Offsets, class Out, class Op, class A, int Items, segmented_tuning Tuning>
+struct segmented_scan_kernel {
+  using raw = block::raw_items<In, Items>;
+  using results = block::vector<value_of<Out>, Items>;
+  using sum = packed_part<A, std::uint32_t>;  ///< what elements come to, and whether there is a head
+  using join = join_packed<sum, Op, false>;
+  using look_back = block::look_back<sum, 1>;
+
+  /// A vector in shared memory, or what became of it.
+  union slot {
+    PMPP_HOST_DEVICE slot() {}
+    raw in;
+    results out;
+  };
+  using slot_array = block::lane_vectors<slot>;
+  static_assert(Items <= 16 && is_power_of_two(Items));
+  static_assert(sizeof(slot) + sizeof(A) <= 2048 + 16, "pmpp: elements have at most 2048 bytes");
+  // As many bytes in shared memory, however wide the elements are.
+  static constexpr int lanes = simt::warp_size, tile_bytes = Tuning.threads * Tuning.bytes,
+                       wanted_warps =
+                           min(min(Tuning.threads / lanes, tile_bytes / (lanes * int(sizeof(slot)))), lanes - 1),
+                       warps = max(1, wanted_warps), workers = warps * lanes, threads = workers + lanes,
+                       min_blocks = min(Tuning.min_blocks, 2048 / threads),
+                       fitting_vectors =
+                           max(1, min(tile_bytes / (workers * int(sizeof(slot))), 65535 / (lanes * Items)));
+  /// Vectors of a lane that are read at a time, and all of them.
+  static constexpr int at_once = max(1, min(4, 64 / int(sizeof(raw)))),
+                       most_vectors = fitting_vectors < at_once ? fitting_vectors : fitting_vectors / at_once * at_once;
+
+  struct alignas(128) shared {
+    block::tile_pipeline_memory<sum> pipeline;
+    sum of_warp[2][warps];
+    sum before_warp[2][warps];
+    unsigned lanes_with_head[2][warps];
+    A before_lane[2][workers];                        ///< what it is preceded by in its warp, from the last head on
+    unsigned heads[2][warps * most_vectors * Items];  ///< a bit for each element
+    std::int64_t last_begin[warps],
+        last_offset[warps];  ///< of a warp's last search: an element, the first offset there
+  };
+  struct plan {
+    block::ordered_layout<Items> data;
+    std::int64_t tiles;                          ///< at least one, which may be empty
+    int vectors;                                 ///< of a lane in a tile
+    std::int64_t offsets = 0, from = 0, to = 0;  ///< their number; the elements to be written
+
+    PMPP_HOST_DEVICE plan(std::int64_t count, std::int64_t lead, int vectors_of_lane)
+        : data(count, lead),
+          tiles(max(std::int64_t(1), ceil_div(data.vectors, std::int64_t(vectors_of_lane) * workers))),
+          vectors(vectors_of_lane) {}
+    /// Dynamic shared memory: two tiles.
+    std::size_t shared_bytes() const { return shared_bytes(vectors); }
+    static constexpr std::size_t shared_bytes(int vectors) {
+      return std::size_t(2) * workers * slot_array::bytes_of_lane(vectors);
+    }
+  };
+  struct arguments {
+    In in;
+    item_count count;
+    Offsets offsets;
+    item_count offset_count;
+    Out out;
+    Op op;
+    plan known;  ///< for a count that the host knows; for its bound where only the device does
+    std::int64_t lead;
+    look_back others;
+  };
+
+  template <class Block>
+  PMPP_HOST_DEVICE void operator()(Block& block, shared& memory, const arguments& a) const {
+    plan p = a.known;
+    if (a.count.pointer != nullptr) p = plan(a.count.get(), a.lead, a.known.vectors);
+    p.offsets = a.offset_count.get();
+    if (p.offsets > 0) {
+      p.from = static_cast<std::int64_t>(a.offsets[0]);
+      p.to = static_cast<std::int64_t>(a.offsets[p.offsets - 1]);
+    }
+    if (block.lane() == 0 && block.warp() < warps) {
+      memory.last_begin[block.warp()] = p.from;
+      memory.last_offset[block.warp()] = 0;
+    }
+    block::for_each_tile<false>(
+        block, a.others, memory.pipeline, p.tiles,
+        [&](std::int64_t tile, int stage) {
+          with_part(block, memory, p, tile, stage, [&](const auto& mine) {
+            block::load_async(block, a.in, mine, mine.slots);
+            simt::copy_async_commit();
+            mark(block, memory, a, p, mine);
+          });
+        },
+        [&](std::int64_t tile, int stage) {
+          simt::copy_async_wait<0>();
+          block.sync_warp();
+          with_part(block, memory, p, tile, stage, [&](const auto& mine) { fold(block, memory, a, mine, stage); });
+        },
+        [&](std::int64_t tile, int stage, auto exchange) { join_warps(block, memory, a, p, tile, stage, exchange); },
+        [&](std::int64_t tile, int stage) {
+          with_part(block, memory, p, tile, stage,
+                    [&](const auto& mine) { write(block, memory, a, p, mine, tile, stage); });
+          block.sync_warp();
+        });
+    a.others.finish(block, memory.pipeline.look_back, p.tiles);
+  }
+
+private:
+  /// The vectors of one warp in a tile. They are moved in rows of 32 and worked on lane by lane.
+  template <bool Inside>
+  struct part : block::vector_range<Items, Inside> {
+    int vectors;  ///< of a lane
+    slot_array slots;
+    unsigned* heads;
+
+    template <class Block>
+    PMPP_HOST_DEVICE part(Block& block, shared& memory, const plan& p, std::int64_t tile, int stage)
+        : block::vector_range<Items, Inside>(p.data, (tile * warps + block.warp()) * p.vectors * lanes,
+                                             p.vectors * lanes),
+          vectors(Inside ? most_vectors : min(p.vectors, most_vectors)),
+          slots{block.dynamic_shared() +
+                    std::int64_t(stage * warps + block.warp()) * (lanes * slot_array::bytes_of_lane(vectors)),
+                vectors},
+          heads(memory.heads[stage] + block.warp() * (most_vectors * Items)) {}
+
+    /// How many lanes have a vector.
+    PMPP_HOST_DEVICE int busy_lanes() const {
+      return Inside ? lanes : min(lanes, max(0, ceil_div(this->end, vectors * Items)));
+    }
+    /// Calls f(vector, slot, elements, heads) for the vectors of a lane. Some are read at a time, so that they are not
+    /// waited for one by one.
+    template <class Block, class F>
+    PMPP_HOST_DEVICE void for_each_vector(Block& block, F f) const {
+      constexpr bool whole = Inside && most_vectors % at_once == 0;
+      const int first = block.lane() * vectors;
+      for (int j = 0; j < vectors; j += at_once) {
+        raw x[at_once]{};
+        unsigned of_vector[at_once]{};
+        for (int r = 0; r < at_once; ++r)
+          if (const int v = first + j + r; whole || (j + r < vectors && this->has(v))) {
+            x[r] = slots.at(block.lane(), j + r).in;
+            of_vector[r] = heads[v * Items / 32] >> v * Items % 32 & ((1u << Items) - 1);
+          }
+        for (int r = 0; r < at_once; ++r)
+          if (const int v = first + j + r; whole || (j + r < vectors && this->has(v)))
+            f(v, slots.at(block.lane(), j + r), x[r], of_vector[r]);
+      }
+    }
+  };
+
+  /// Calls f with a warp's part. A tile of which all elements exist and are to be written needs no checks; the number of
+  /// vectors is known then, so that loops unroll.
+  template <class Block, class F>
+  PMPP_HOST_DEVICE static void with_part(Block& block, shared& memory, const plan& p, std::int64_t tile, int stage,
+                                         F f) {
+    const std::int64_t vectors = std::int64_t(workers) * p.vectors;
+    const std::int64_t begin = p.data.element(tile * vectors), end = p.data.element((tile + 1) * vectors);
+    if (p.vectors == most_vectors && begin >= p.from && end <= p.to)
+      f(part<true>(block, memory, p, tile, stage));
+    else
+      f(part<false>(block, memory, p, tile, stage));
+  }
+
+  /// Marks the offsets that lie in the warp's part, one bit an element.
+  template <bool Inside, class Block>
+  PMPP_HOST_DEVICE static void mark(Block& block, shared& memory, const arguments& a, const plan& p,
+                                    const part<Inside>& mine) {
+    using offset_access = block::access<Offsets>;
+    constexpr bool wide = std::is_pointer_v<Offsets> && offset_access::always;
+    using narrow = std::conditional_t<sizeof(value_of<Offsets>) <= 4, std::uint32_t, std::uint64_t>;
+    constexpr int adjacent = wide ? max(1, offset_access::items) : 1, batch = max(1, 8 / adjacent);
+    const auto offset = [&](std::int64_t s) { return static_cast<std::int64_t>(a.offsets[s]); };
+    for (int i = block.lane(); i < mine.count * Items / 32; i += lanes) mine.heads[i] = 0;
+    block.sync_warp();
+    if (!mine.has(0)) return;
+    const std::int64_t begin = mine.first + mine.begin, end = mine.first + mine.end;
+    std::int64_t s = first_offset(block, memory, p, begin, [&](std::int64_t i) { return offset(i) < begin; });
+    for (;;) {
+      if constexpr (wide && adjacent > 1)  // from a boundary on; those before are left out below
+        s -= static_cast<std::int64_t>(reinterpret_cast<std::uintptr_t>(a.offsets + s) / sizeof(value_of<Offsets>) %
+                                       adjacent);
+      narrow at[batch][adjacent];
+      for (int i = 0; i < batch; ++i) {
+        const std::int64_t k = s + (i * lanes + block.lane()) * adjacent;
+        if (k >= 0 && k + adjacent <= p.offsets) {
+          const auto x = offset_access::template load<adjacent>(a.offsets, k);
+          for (int j = 0; j < adjacent; ++j) at[i][j] = static_cast<narrow>(offset_access::value(a.offsets, x, j));
+        } else {
+          for (int j = 0; j < adjacent; ++j)
+            at[i][j] = static_cast<narrow>(k + j < 0 ? begin - 1 : k + j < p.offsets ? offset(k + j) : end);
+        }
+      }
+      for (int i = 0; i < batch; ++i) {
+        unsigned bits = 0;  // of a word; neighbours mostly share one
+        for (int j = 0; j < adjacent; ++j) {
+          const narrow element = at[i][j] - static_cast<narrow>(mine.first);  // large where it lies before the part
+          if (element < static_cast<narrow>(mine.end)) bits |= 1u << element % 32;
+          const bool go_on =
+              j + 1 < adjacent && (at[i][(j + 1) % adjacent] - static_cast<narrow>(mine.first)) / 32 == element / 32;
+          if (go_on) continue;
+          if (bits != 0) simt::atomic_or(mine.heads + element / 32, bits);
+          bits = 0;
+        }
+      }
+      const auto last = static_cast<std::int64_t>(block.shuffle(at[batch - 1][adjacent - 1], lanes - 1));
+      const auto front = static_cast<std::int64_t>(block.shuffle(at[0][adjacent - 1], 0));
+      s += batch * lanes * adjacent;
+      if (last >= end || s >= p.offsets) return;
+      if (front == last)  // many empty segments: on to the first offset after them
+        s = block::warp_search(block, s, p.offsets, [&](std::int64_t i) { return offset(i) <= last; });
+    }
+  }
+
+  /// The first offset that is not `before` element `begin`. It is looked for near the place where it would be if segments
+  /// were of one length from the warp's last part on: the first round probes 16 places at growing distances to that.
+  template <class Block, class Before>
+  PMPP_HOST_DEVICE static std::int64_t first_offset(Block& block, shared& memory, const plan& p, std::int64_t begin,
+                                                    Before before) {
+    const float density = float(p.offsets - 1) / float(max(std::int64_t(1), p.to - p.from));
+    const std::int64_t ahead = begin - memory.last_begin[block.warp()];
+    const std::int64_t there = memory.last_offset[block.warp()] + static_cast<std::int64_t>(float(ahead) * density);
+    const std::int64_t guess = min(max(there, std::int64_t(0)), p.offsets);
+    const auto place = [&](int l) {
+      return l < 8 ? guess - (std::int64_t(1) << 3 * (7 - l)) : guess - 1 + (std::int64_t(1) << 3 * (l - 8));
+    };
+    const std::int64_t mine = place(min(block.lane(), 15));
+    const int held = block.warp_add(block.lane() < 16 && (mine < 0 || (mine < p.offsets && before(mine))) ? 1 : 0);
+    const std::int64_t low = held == 0 ? 0 : max(std::int64_t(0), place(held - 1) + 1);
+    const std::int64_t high = held == 16 ? p.offsets : min(p.offsets, place(held));
+    const std::int64_t s = block::warp_search(block, low, high, before);
+    block.sync_warp();
+    if (block.lane() == 0) {
+      memory.last_begin[block.warp()] = begin;
+      memory.last_offset[block.warp()] = s;
+    }
+    return s;
+  }
+
+  /// What the elements of a warp's part come to, and those in front of each lane.
+  template <bool Inside, class Block>
+  PMPP_HOST_DEVICE static void fold(Block& block, shared& memory, const arguments& a, const part<Inside>& mine,
+                                    int stage) {
+    A tail{};  // what the lane has from its last head on
+    bool has_tail = false;
+    unsigned heads = 0;
+    mine.for_each_vector(block, [&](int v, slot&, const raw& x, unsigned of_vector) {
+      mine.for_each_item(v, [&](int k) {
+        const A item = static_cast<A>(block::access<In>::value(a.in, x, k));
+        tail = has_tail && (of_vector >> k & 1) == 0 ? static_cast<A>(a.op(tail, item)) : item;
+        has_tail = true;
+      });
+      heads |= of_vector;
+    });
+    const int busy = mine.busy_lanes();
+    const unsigned with_head = block.ballot(heads != 0);
+    tail = block::warp_segmented_scan(block, tail, with_head, a.op, busy);
+    memory.before_lane[stage][block.thread()] = block.shuffle_up(tail, 1);
+    const A all = block.shuffle(tail, max(0, busy - 1));
+    if (block.lane() == 0) {
+      memory.lanes_with_head[stage][block.warp()] = with_head;
+      memory.of_warp[stage][block.warp()] = sum::of(all, with_head != 0);
+    }
+  }
+
+  /// What precedes each warp of a tile that has been folded: one warp publishes what the tile comes to, and looks back.
+  template <class Block, class Exchange>
+  PMPP_HOST_DEVICE static void join_warps(Block& block, shared& memory, const arguments& a, const plan& p,
+                                          std::int64_t tile, int stage, const Exchange& exchange) {
+    const std::int64_t left = p.data.vectors - tile * p.vectors * workers;
+    const int count = static_cast<int>(
+        max(std::int64_t(1), min(ceil_div(left, std::int64_t(p.vectors) * lanes), std::int64_t(warps))));
+    const join op{a.op};
+    sum up_to{};  // of this lane's warp and those before it
+    if (block.lane() < count) up_to = memory.of_warp[stage][block.lane()];
+    up_to = block::warp_inclusive_scan(block, up_to, op, count);
+    const sum all = block.shuffle(up_to, count - 1), before = block.shuffle_up(up_to, 1);
+    const sum prefix = exchange(all, false, sum{}, op);
+    if (block.lane() < count)
+      memory.before_warp[stage][block.lane()] = block.lane() == 0 ? prefix : tile > 0 ? op(prefix, before) : before;
+  }
+
+  /// Scans and writes a warp's part, knowing what precedes it.
+  template <bool Inside, class Block>
+  PMPP_HOST_DEVICE static void write(Block& block, shared& memory, const arguments& a, const plan& p,
+                                     const part<Inside>& mine, std::int64_t tile, int stage) {
+    A running = memory.before_warp[stage][block.warp()].value();
+    bool has_running = tile > 0 || block.warp() > 0;
+    if (block.lane() > 0) {
+      const A before = memory.before_lane[stage][block.thread()];
+      const bool joins = has_running && (memory.lanes_with_head[stage][block.warp()] & ((1u << block.lane()) - 1)) == 0;
+      running = joins ? static_cast<A>(a.op(running, before)) : before;
+      has_running = true;
+    }
+    mine.for_each_vector(block, [&](int v, slot& to, const raw& x, unsigned of_vector) {
+      results y{};
+      mine.for_each_item(v, [&](int k) {
+        const A item = static_cast<A>(block::access<In>::value(a.in, x, k));
+        running = has_running && (of_vector >> k & 1) == 0 ? static_cast<A>(a.op(running, item)) : item;
+        has_running = true;
+        y.item[k] = static_cast<value_of<Out>>(running);
+      });
+      to.out = y;
+    });
+    block.sync_warp();
+    for (int v = block.lane(); v < mine.count; v += lanes) {
+      if (!mine.has(v)) break;
+      const results y = mine.slots[v].out;
+      const std::int64_t i = mine.element(v);
+      if constexpr (Items > 1) {
+        if (Inside || (mine.whole(v) && i >= p.from && i + Items <= p.to)) {
+          block::access<Out>::template store<Items>(a.out, i, y);
+          continue;
+        }
+      }
+      mine.for_each_item(v, [&](int k) {
+        if (Inside || (i + k >= p.from && i + k < p.to)) a.out[i + k] = y.item[k];
+      });
+    }
+  }
+};
+
+/// Enqueues the scan on a GPU or runs it in the emulator.
+template <segmented_tuning Tuning, class A, class P, class In, class Offsets, class Out, class Op>
+void segmented_scan_on_blocks(const P& where, const input<In>& in, const input<Offsets>& offsets, const Out& out,
+                              Op op) {
+  detail::check_reachable(where, "segmented_inclusive_scan", zip_iterator{in.first, zip_iterator{offsets.first, out}});
+  if (in.count.bound == 0 || offsets.count.bound <= 1) return;
+  const auto enqueue = [&](auto tuning, auto items, std::int64_t lead) {
+    using kernel = segmented_scan_kernel<In, Offsets, Out, Op, A, items, decltype(tuning)::value>;
+    using look_back = typename kernel::look_back;
+    using plan = typename kernel::plan;
+    // Short inputs are cut into smaller tiles, one for each block.
+    const std::int64_t most_blocks = std::int64_t(kernel::min_blocks) * processor_count(where);
+    const std::int64_t share = ceil_div(ceil_div(in.count.bound, std::int64_t(kernel::workers) * items), most_blocks);
+    const std::size_t room = shared_limit(where) - sizeof(typename kernel::shared);
+    auto vectors = static_cast<int>(max<std::int64_t>(1, min<std::int64_t>(share, kernel::most_vectors)));
+    while (vectors > 1 && plan::shared_bytes(vectors) > room) --vectors;
+    const plan p(in.count.bound, lead, vectors);
+    const std::int64_t linked = p.tiles == 1 ? 0 : p.tiles;
+    scratch memory(where, look_back::payload_bytes(linked), linked == 0 ? 0 : look_back::state_bytes(linked));
+    launch_kernel<kernel::threads>(
+        where, grid{min(p.tiles, most_blocks), kernel::threads, p.shared_bytes()}, kernel{},
+        typename kernel::arguments{in.first, in.count, offsets.first, offsets.count, out, op, p, lead,
+                                   look_back(memory.state(), memory.data(), p.tiles)});
+  };
+  block::with_access(zip_iterator{in.first, out}, [&](auto wide, std::int64_t lead) {
+    // Computed elements may be much wider than what they are made of: such vectors would not fit shared memory.
+    constexpr bool fits = decltype(wide)::value * max(sizeof(value_of<In>), sizeof(A)) <= 256;
+    using items = std::integral_constant<int, fits ? int(decltype(wide)::value) : 1>;
+    constexpr auto bytes_of = [](auto tuning) {
+      using kernel = segmented_scan_kernel<In, Offsets, Out, Op, A, items::value, decltype(tuning)::value>;
+      return sizeof(typename kernel::shared) + kernel::plan::shared_bytes(1);
+    };
+    with_fitting_tuning<segmented_tuning, Tuning, Tuning.least()>(
+        "segmented_inclusive_scan", sizeof(value_of<In>), where, bytes_of,
+        [&](auto tuning) { enqueue(tuning, items{}, fits ? lead : 0); });
+  });
+}
+
+}  // namespace detail
+}  // namespace pmpp::inline PMPP_BACKEND
+
+#pragma GCC visibility pop
