@@ -35,6 +35,7 @@
 #include <pmpp/convolution/strip.hpp>
 #include <pmpp/convolution/volume.hpp>
 #include <pmpp/convolution/walk.hpp>
+#include <pmpp/core/border.hpp>
 #include <pmpp/core/config.hpp>
 #include <pmpp/core/contiguous.hpp>
 #include <pmpp/core/error.hpp>
@@ -43,6 +44,7 @@
 #include <pmpp/core/matrix_view.hpp>
 #include <pmpp/core/overlap.hpp>
 #include <pmpp/core/tuning.hpp>
+#include <pmpp/core/volume.hpp>
 #include <pmpp/core/volume_view.hpp>
 #include <pmpp/execution.hpp>
 #include <pmpp/host/parallel_for.hpp>
@@ -234,7 +236,7 @@ bool launch_strips(const P& where, const convolution<In, Tap, Out>& c, bool mask
 template <class Tap, class In, class Out>
 bool fits_pixels(const convolution<In, Tap, Out>& c) {
   const auto byte = static_cast<std::uint8_t>(c.outside.value);
-  bool fits = in_vectors(c.in) && in_vectors(c.out) &&
+  bool fits = c.in.rows_begin_at(16) && c.out.rows_begin_at(16) &&
               (c.outside.what != border::kind::constant || static_cast<double>(byte) == c.outside.value);
   for (std::int64_t i = 0; i < c.mask.height; ++i)
     for (std::int64_t j = 0; j < c.mask.width; ++j) {
@@ -356,11 +358,6 @@ void convolve_on_device(const P& where, const convolution<In, Tap, Out>& c) {
   auto with_placed = c;
   with_placed.mask = place_taps(where, c.mask, static_cast<Tap*>(memory.data()));
   choose_kernel<Tuning, Volumes>(where, with_placed, true);
-}
-
-template <class T>
-std::string shape_text(const volume<T>& v) {
-  return std::to_string(v.depth) + " x " + std::to_string(v.height) + " x " + std::to_string(v.width);
 }
 
 /// Throws for bad input, in the name of `function`; returns whether there is a result to make.
@@ -529,15 +526,6 @@ void convolve_separable_checked(const P& where, const separable_convolution<In, 
     else
       for (std::int64_t task = 0; task < bands * pieces; ++task) make(task);
   }
-}
-
-template <class T>
-volume<T> volume_of(const matrix_view<T>& v) {
-  return {v.data(), 1, v.rows(), v.cols(), 0, v.row_stride(), v.cols() <= 1 ? 1 : v.col_stride()};
-}
-template <class T>
-volume<T> volume_of(const volume_view<T>& v) {
-  return {v.data(), v.depth(), v.height(), v.width(), v.slice_stride(), v.row_stride(), 1};
 }
 
 }  // namespace detail

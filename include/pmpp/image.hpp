@@ -99,7 +99,7 @@ void gray_on_device(const P& where, volume<const rgb<T>> in, volume<Out> out) {
   using kernel = gray_kernel<T, Out, Tuning.gray_pieces>;
   const std::int64_t pieces = ceil_div(out.width, std::int64_t(kernel::piece * Tuning.gray_pieces));
   pmpp::launch(where, ceil_div(out.height * pieces, std::int64_t(kernel::warps)), kernel{}, in, out, pieces,
-               detail::in_vectors(in) && detail::in_vectors(out));
+         in.rows_begin_at(16) && out.rows_begin_at(16));
 }
 
 /// Windows of integers on a processor: sums of columns slide down a band of rows, a sum of those along each row.
@@ -152,7 +152,7 @@ void launch_box(const P& where, const volume<const std::uint8_t>& in, const volu
   using kernel = box_kernel<Radius, rows>;
   const std::int64_t tiles_x = ceil_div(out.width, std::int64_t(kernel::width));
   const std::int64_t tiles_y = ceil_div(out.height, std::int64_t(kernel::height));
-  launch(where, tiles_x * tiles_y, kernel{}, in, out, tiles_x, in_vectors(in) && in_vectors(out));
+  launch(where, tiles_x * tiles_y, kernel{}, in, out, tiles_x, in.rows_begin_at(16) && out.rows_begin_at(16));
 }
 
 template <class P>
@@ -164,7 +164,7 @@ void launch_wide_box(const P& where, const volume<const std::uint8_t>& in, const
   const std::int64_t section = section_rows(out.height, 1, 2 * radius_y + 1, tiles_x, room);
   const std::int64_t tasks = tiles_x * ceil_div(out.height, section);
   launch(where, ceil_div(tasks, std::int64_t(kernel::warps)), kernel{}, in, out, tiles_x, section,
-         static_cast<int>(radius_y), static_cast<int>(radius_x), in_vectors(in) && in_vectors(out));
+         static_cast<int>(radius_y), static_cast<int>(radius_x), in.rows_begin_at(16) && out.rows_begin_at(16));
 }
 
 /// The mean of windows as a convolution with equal taps.

@@ -27,8 +27,8 @@
 #include <string>
 #include <type_traits>
 
-#include <pmpp/convolution.hpp>
 #include <pmpp/convolution/planes.hpp>
+#include <pmpp/core/border.hpp>
 #include <pmpp/core/config.hpp>
 #include <pmpp/core/contiguous.hpp>
 #include <pmpp/core/error.hpp>
@@ -36,6 +36,7 @@
 #include <pmpp/core/matrix_view.hpp>
 #include <pmpp/core/overlap.hpp>
 #include <pmpp/core/tuning.hpp>
+#include <pmpp/core/volume.hpp>
 #include <pmpp/core/volume_view.hpp>
 #include <pmpp/execution.hpp>
 #include <pmpp/host/parallel_for.hpp>

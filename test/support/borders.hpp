@@ -7,7 +7,7 @@
 #include <cstdint>
 #include <cstdlib>
 
-#include <pmpp/convolution.hpp>
+#include <pmpp/core/border.hpp>
 
 namespace test {
 

@@ -20,10 +20,12 @@
 #include <cstdint>
 #include <limits>
 #include <type_traits>
-#include <utility>
 
+#include <pmpp/core/border.hpp>
 #include <pmpp/core/config.hpp>
 #include <pmpp/core/math.hpp>
+#include <pmpp/core/unrolled.hpp>
+#include <pmpp/core/volume.hpp>
 #include <pmpp/simt/bits.hpp>
 #include <pmpp/simt/memory.hpp>
 #include <pmpp/simt/pixel.hpp>
@@ -32,39 +34,7 @@
 
 namespace pmpp::inline PMPP_BACKEND {
 
-/// What is read where a mask reaches over the edge. Of the elements a b c d:
-namespace border {
-
-enum class kind { constant, clamp, reflect, mirror, wrap };
-
-struct rule {
-  kind what;
-  double value;  ///< of kind::constant
-};
-
-inline constexpr rule zero{kind::constant, 0};    ///< 0 0 0 a b c d 0 0 0
-inline constexpr rule clamp{kind::clamp, 0};      ///< a a a a b c d d d d
-inline constexpr rule reflect{kind::reflect, 0};  ///< c b a a b c d d c b
-inline constexpr rule mirror{kind::mirror, 0};    ///< d c b a b c d c b a
-inline constexpr rule wrap{kind::wrap, 0};        ///< b c d a b c d a b c
-/// v v v a b c d v v v
-constexpr rule constant(double v) { return {kind::constant, v}; }
-
-}  // namespace border
-
 namespace detail {
-
-/// Where position i of an axis of n > 0 elements is read; -1: nowhere, the constant stands there.
-PMPP_HOST_DEVICE inline std::int64_t position_in(std::int64_t i, std::int64_t n, border::kind outside) {
-  if (i >= 0 && i < n) return i;
-  if (outside == border::kind::constant) return -1;
-  if (outside == border::kind::clamp) return i < 0 ? 0 : n - 1;
-  const bool mirrors = outside == border::kind::mirror;
-  const std::int64_t period = outside == border::kind::wrap ? n : mirrors ? max(std::int64_t(1), 2 * n - 2) : 2 * n;
-  std::int64_t r = i < 0 ? i + period : i;
-  if (static_cast<std::uint64_t>(r) >= static_cast<std::uint64_t>(period)) r = (i % period + period) % period;
-  return r < n ? r : mirrors ? period - r : period - 1 - r;
-}
 
 template <class T>
 inline constexpr bool needs_double = std::is_same_v<T, double> || (std::is_integral_v<T> && sizeof(T) >= 4);
@@ -114,23 +84,6 @@ PMPP_HOST_DEVICE Out stored(A x) {
   }
 }
 
-/// Elements with strides, at most three-dimensional.
-template <class T>
-struct volume {
-  T* data;
-  std::int64_t depth, height, width;
-  std::int64_t slice, pitch, step;  ///< elements from plane to plane, row to row, column to column
-
-  PMPP_HOST_DEVICE T* at(std::int64_t z, std::int64_t y, std::int64_t x) const {
-    return data + z * slice + y * pitch + x * step;
-  }
-  /// Four elements that begin at a multiple of four in a row can be moved at once.
-  PMPP_HOST_DEVICE bool in_fours() const {
-    return step == 1 && (height == 1 || pitch % 4 == 0) && (depth == 1 || slice % 4 == 0) &&
-           reinterpret_cast<std::uintptr_t>(data) % (4 * sizeof(T)) == 0;
-  }
-};
-
 /// Four elements that move at once.
 template <class T>
 struct alignas(4 * sizeof(T) < 16 ? 4 * sizeof(T) : 16) four {
@@ -179,19 +132,6 @@ struct convolution_task {
 
   PMPP_HOST_DEVICE static int margin(std::int64_t mask_width) { return static_cast<int>((4 - mask_width / 2 % 4) % 4); }
 };
-
-template <int N>
-using constant = std::integral_constant<int, N>;
-
-template <class F, int... I>
-PMPP_HOST_DEVICE void for_each_constant(const F& f, std::integer_sequence<int, I...>) {
-  (f(std::integral_constant<int, I>{}), ...);
-}
-/// Calls f with the constants 0 ... N - 1: a loop that is surely unrolled.
-template <int N, class F>
-PMPP_HOST_DEVICE void for_each_constant(const F& f) {
-  for_each_constant(f, std::make_integer_sequence<int, N>{});
-}
 
 /// Results of a block: `warps_x` x `warps_y` warps, each `groups` times 128 columns by `rows` rows. A multiprocessor
 /// holds `blocks`; they use `part` taps a side at a time.
@@ -533,21 +473,6 @@ struct place_taps_kernel {
     for (int i = block.thread(); i < count; i += threads) to[i] = part.value[i];
   }
 };
-
-/// Rows of a section, so that `strips` of them are done soonest by `room` blocks at a time: with few sections blocks
-/// stand idle at the end, with many the rows between sections are filtered twice.
-inline std::int64_t section_rows(std::int64_t height, std::int64_t step, std::int64_t taps, std::int64_t strips,
-                                 std::int64_t room) {
-  const std::int64_t most = max(std::int64_t(1), height / max(step, taps));
-  std::int64_t best = 0, least = 0;
-  for (std::int64_t waves = 1; waves <= 4; ++waves) {
-    const std::int64_t sections = min(most, max(std::int64_t(1), waves * room / strips));
-    const std::int64_t rows = round_up(ceil_div(height, sections), step);
-    const std::int64_t time = ceil_div(strips * ceil_div(height, rows), room) * (rows + round_up(taps - 1, step));
-    if (best == 0 || time < least) best = rows, least = time;
-  }
-  return best;
-}
 
 }  // namespace detail
 }  // namespace pmpp::inline PMPP_BACKEND

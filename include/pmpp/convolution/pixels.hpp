@@ -31,14 +31,6 @@ PMPP_HOST_DEVICE void store_words(T* to, const words_of<Words>& value) {
   *reinterpret_cast<words_of<Words>*>(to) = value;
 }
 
-/// Rows of a picture that begin at 16-byte boundaries.
-template <class T>
-bool in_vectors(const volume<T>& v) {
-  constexpr std::int64_t size = sizeof(T);
-  return v.step == 1 && (v.height == 1 || v.pitch * size % 16 == 0) &&
-         reinterpret_cast<std::uintptr_t>(v.data) % 16 == 0;
-}
-
 /// What a launch works on; both pictures are in vectors.
 template <int Size>
 struct pixel_task {

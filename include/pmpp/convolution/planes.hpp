@@ -20,11 +20,13 @@
 #include <cstdint>
 #include <type_traits>
 
-#include <pmpp/convolution/kernel.hpp>
+#include <pmpp/core/border.hpp>
 #include <pmpp/core/check.hpp>
 #include <pmpp/core/config.hpp>
 #include <pmpp/core/machine.hpp>
 #include <pmpp/core/math.hpp>
+#include <pmpp/core/unrolled.hpp>
+#include <pmpp/core/volume.hpp>
 #include <pmpp/execution.hpp>
 #include <pmpp/launch.hpp>
 #include <pmpp/simt/memory.hpp>
@@ -59,10 +61,7 @@ struct alignas(N == 1 ? alignof(T) : max(alignof(T), alignment_of_bytes(N * size
 /// Whether a volume consists of packs of N elements that may move at once.
 template <int N, class T>
 bool in_packs(const volume<T>& v) {
-  constexpr std::size_t align = alignof(stencil_pack<T, N>);
-  const auto fits = [](std::int64_t step) { return static_cast<std::size_t>(step) * sizeof(T) % align == 0; };
-  return v.width % N == 0 && v.step == 1 && (v.height == 1 || fits(v.pitch)) && (v.depth == 1 || fits(v.slice)) &&
-         reinterpret_cast<std::uintptr_t>(v.data) % align == 0;
+  return v.width % N == 0 && v.rows_begin_at(alignof(stencil_pack<T, N>));
 }
 
 /// The elements around one, as a stencil's function sees them: n(dz, dy, dx) is the element this many planes below, rows
@@ -89,23 +88,6 @@ private:
   const Source& source_;
 };
 
-/// Where the positions just outside of an axis of n elements are read: -1 - k at before[k], n + k at after[k]; -1:
-/// nowhere, the constant stands there. Found out before the launch, since it takes divisions.
-template <int Reach>
-struct stencil_rim {
-  std::int64_t before[Reach], after[Reach];
-
-  stencil_rim(std::int64_t n, border::kind outside) {
-    for (int k = 0; k < Reach; ++k) {
-      before[k] = position_in(-1 - k, n, outside);
-      after[k] = position_in(n + k, n, outside);
-    }
-  }
-  PMPP_HOST_DEVICE std::int64_t position(std::int64_t i, std::int64_t n) const {
-    return i < 0 ? before[-1 - i] : i < n ? i : after[i - n];
-  }
-};
-
 template <class In, class Out>
 struct stencil_problem {
   volume<const In> in;
@@ -120,7 +102,7 @@ template <class In, class Out, int Radius>
 struct stencil_task {
   volume<const In> in;
   volume<Out> out;
-  stencil_rim<Radius> planes, rows, columns;
+  border_rim<Radius> planes, rows, columns;
   border::kind outside;
   In constant;    ///< what stands outside, of border::kind::constant
   bool in_packs;  ///< packs that begin at a multiple of their size in a row may move at once
@@ -456,7 +438,7 @@ struct stencil_kernel {
 template <class Kernel, int Radius, class P, class In, class Out, class F>
 bool launch_tiles(const P& where, const stencil_problem<In, Out>& s, bool in_packs, std::int64_t reach, const F& f) {
   using shape = typename Kernel::shape;
-  using rims = stencil_rim<Radius>;
+  using rims = border_rim<Radius>;
   static_assert(is_power_of_two(Kernel::threads) && Kernel::threads >= 32);
   const border::kind outside = s.outside.what;
   const std::int64_t packs = ceil_div(s.out.width, std::int64_t(Kernel::columns));
