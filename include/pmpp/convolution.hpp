@@ -28,7 +28,8 @@
 #include <type_traits>
 #include <vector>
 
-#include <pmpp/convolution/kernel.hpp>
+#include <pmpp/convolution/direct.hpp>
+#include <pmpp/convolution/elements.hpp>
 #include <pmpp/convolution/pixels.hpp>
 #include <pmpp/convolution/planes.hpp>
 #include <pmpp/convolution/separable.hpp>
@@ -166,12 +167,18 @@ mask_argument<Tap, Capacity> argument_of(const volume<const Tap>& mask, bool in_
   return argument;
 }
 
+template <class C>
+auto views_of(const C& c) {
+  return convolution_views{c.in, c.out, c.outside, c.in.in_fours(), c.out.in_fours()};
+}
+
 template <class In, class Tap, class Out>
 convolution_task<In, Out> task_of(const convolution<In, Tap, Out>& c, const convolution_shape& shape) {
-  const std::int64_t tiles_x = ceil_div(c.out.width, std::int64_t(shape.width()));
-  const std::int64_t tiles_y = ceil_div(c.out.height, std::int64_t(shape.height()));
-  return {c.in, c.out, c.outside, c.in.in_fours(), c.out.in_fours(), tiles_x, tiles_y, tiles_x * tiles_y * c.out.depth,
-          0,    0};
+  convolution_task<In, Out> task{views_of(c)};
+  task.tiles_x = ceil_div(c.out.width, std::int64_t(shape.width()));
+  task.tiles_y = ceil_div(c.out.height, std::int64_t(shape.height()));
+  task.tiles = task.tiles_x * task.tiles_y * c.out.depth;
+  return task;
 }
 
 /// By convolution_kernel; where its tile does not fit the machine, by that of half as many warps.
@@ -469,10 +476,8 @@ void convolve_separable_on_device(const P& where, const separable_convolution<In
   using kernel = separable_kernel<In, TapY, TapX, Out, shape, true>;
   using far_kernel = separable_kernel<In, TapY, TapX, Out, shape, false>;
   const std::int64_t size_y = c.mask_y.width, size_x = c.mask_x.width;
-  separable_task<In, Out> task{
-      {c.in, c.out, c.outside, c.in.in_fours(), c.out.in_fours(), ceil_div(c.out.width, std::int64_t(128)), 0, 0, 0, 0},
-      0,
-      nullptr};
+  separable_task<In, Out> task{{views_of(c)}};
+  task.tiles_x = ceil_div(c.out.width, std::int64_t(kernel::width));
   task.columns =
       static_cast<int>(min(round_up(task.margin(size_x) + size_x, std::int64_t(4)), std::int64_t(shape.part)));
   const machine& on = machine_of(where);

@@ -7,7 +7,7 @@
 
 #include <cstdint>
 
-#include <pmpp/convolution/kernel.hpp>
+#include <pmpp/convolution/elements.hpp>
 #include <pmpp/core/config.hpp>
 #include <pmpp/core/math.hpp>
 #include <pmpp/simt/pixel.hpp>
@@ -16,20 +16,6 @@
 
 namespace pmpp::inline PMPP_BACKEND {
 namespace detail {
-
-/// Adjacent bytes, whatever is in them, as words that move at once.
-template <int Words>
-struct [[gnu::may_alias]] alignas(4 * Words) words_of {
-  std::uint32_t word[Words];
-};
-template <int Words, class T>
-PMPP_HOST_DEVICE words_of<Words> load_words(const T* from) {
-  return *reinterpret_cast<const words_of<Words>*>(from);
-}
-template <int Words, class T>
-PMPP_HOST_DEVICE void store_words(T* to, const words_of<Words>& value) {
-  *reinterpret_cast<words_of<Words>*>(to) = value;
-}
 
 /// What a launch works on; both pictures are in vectors.
 template <int Size>

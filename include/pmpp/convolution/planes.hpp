@@ -49,19 +49,10 @@ inline constexpr int pack_size = sizeof(T) <= 4   ? 4
                                  : sizeof(T) <= 8 ? 2
                                                   : 1;
 
-/// The greatest power of two that divides `bytes`, at most 16.
-constexpr std::size_t alignment_of_bytes(std::size_t bytes) { return (bytes & -bytes) < 16 ? bytes & -bytes : 16; }
-
-/// Elements that move at once.
-template <class T, int N>
-struct alignas(N == 1 ? alignof(T) : max(alignof(T), alignment_of_bytes(N * sizeof(T)))) stencil_pack {
-  T item[N];
-};
-
 /// Whether a volume consists of packs of N elements that may move at once.
 template <int N, class T>
 bool in_packs(const volume<T>& v) {
-  return v.width % N == 0 && v.rows_begin_at(alignof(stencil_pack<T, N>));
+  return v.width % N == 0 && v.rows_begin_at(alignof(packed<T, N>));
 }
 
 /// The elements around one, as a stencil's function sees them: n(dz, dy, dx) is the element this many planes below, rows
@@ -150,14 +141,14 @@ struct stencil_shape {
     for (int packs = narrowest; packs <= widest; packs *= 2) n = max(n, count(packs));
     return n;
   }
-  static constexpr std::size_t most_bytes() { return std::size_t(slots * most()) * sizeof(stencil_pack<In, Columns>); }
+  static constexpr std::size_t most_bytes() { return std::size_t(slots * most()) * sizeof(packed<In, Columns>); }
 };
 
 /// A block's tile of the planes around the one that is made, in shared memory.
 template <class In, int Columns, int Radius, class Shape, class Task>
 class stencil_tile {
 public:
-  using pack = stencil_pack<In, Columns>;
+  using pack = packed<In, Columns>;
 
   PMPP_HOST_DEVICE stencil_tile(const Task& task, pack* packs, int thread, std::int64_t y, std::int64_t x)
       : task_(task), packs_(packs), thread_(thread), y_(y), x_(x) {
@@ -270,7 +261,7 @@ private:
 template <class In, int Columns, int Radius, class Shape, class Task>
 class stencil_window {
 public:
-  using pack = stencil_pack<In, Columns>;
+  using pack = packed<In, Columns>;
 
   PMPP_HOST_DEVICE stencil_window(const Task& task, std::int64_t z, std::int64_t y, std::int64_t x)
       : task_(task), z_(z), y_(y), x_(x) {}
@@ -370,7 +361,7 @@ struct stencil_kernel {
   using shape = stencil_shape<In, Columns, Dimensions, Radius, F, Tuning>;
   static constexpr int threads = shape::threads, min_blocks = shape::blocks, columns = Columns;
   using task_type = stencil_task<In, Out, Radius>;
-  using pack = stencil_pack<In, Columns>;
+  using pack = packed<In, Columns>;
 
   template <class Block>
   PMPP_HOST_DEVICE void operator()(Block& block, const task_type& task, const F& f) const {
@@ -419,14 +410,14 @@ struct stencil_kernel {
       for_each_constant<rows>([&](auto which) {
         constexpr int h = decltype(which)::value;
         if (y + h * down >= task.out.height || x + h * across >= task.out.width) return;
-        stencil_pack<Out, Columns> result;
+        packed<Out, Columns> result;
         for_each_constant<Columns>([&](auto which_column) {
           using source = place_in_window<window, slot>;
           const source elements{seen, h, decltype(which_column)::value};
           result.item[decltype(which_column)::value] =
               static_cast<Out>(function(neighbourhood<Dimensions, Radius, source>(elements)));
         });
-        *reinterpret_cast<stencil_pack<Out, Columns>*>(to + h * step) = result;
+        *reinterpret_cast<packed<Out, Columns>*>(to + h * step) = result;
       });
       to += task.out.slice;
     };

@@ -15,7 +15,8 @@
 #include <cstdint>
 #include <type_traits>
 
-#include <pmpp/convolution/kernel.hpp>
+#include <pmpp/convolution/direct.hpp>
+#include <pmpp/convolution/elements.hpp>
 #include <pmpp/core/config.hpp>
 #include <pmpp/core/math.hpp>
 #include <pmpp/simt/memory.hpp>
@@ -40,15 +41,15 @@ inline constexpr int separable_taps = 512;
 /// What a launch works on: tiles_x strips of tiles_y sections; `columns` taps of mask_x are used at a time.
 template <class In, class Out>
 struct separable_task : convolution_task<In, Out> {
-  std::int64_t section;  ///< rows, a multiple of a step's
-  void* rings;           ///< of all blocks, in global memory, where they do not fit in shared memory
+  std::int64_t section = 0;  ///< rows, a multiple of a step's
+  void* rings = nullptr;     ///< of all blocks, in global memory, where they do not fit in shared memory
 };
 
 template <class In, class TapY, class TapX, class Out, separable_shape Shape, bool RingInShared>
 struct separable_kernel {
   using sum = sum_of<In, std::conditional_t<needs_double<TapY>, TapY, TapX>, Out>;
   static constexpr bool converts = !std::is_same_v<In, sum>;
-  static constexpr int threads = Shape.threads(), height = Shape.height();
+  static constexpr int threads = Shape.threads(), height = Shape.height(), width = 128;
   static constexpr int groups = min(Shape.rows, 4), passes = Shape.rows / groups;  ///< of a thread's sums in a row
   static constexpr int ring_pitch = 33;  ///< groups of four from row to row; odd, as lanes stand in different rows
   static constexpr int min_blocks = max(1, Shape.blocks - (RingInShared ? 0 : 1));  // addresses need registers
@@ -72,7 +73,7 @@ struct separable_kernel {
     for (int i = block.thread(); i < size_y; i += threads)
       taps_y[i / 4].item[i % 4] = mask_y.template tap<sum>(0, 0, i);
 
-    const std::int64_t x = block.index() % task.tiles_x * 128, first = block.index() / task.tiles_x * task.section;
+    const std::int64_t x = block.index() % task.tiles_x * width, first = block.index() / task.tiles_x * task.section;
     const std::int64_t last = min(first + task.section, task.out.height);
     // A warp's results are made of its own sums and those of the `window` rows above, whole turns of make_results.
     const int window = window_rows(size_y), ring_rows = height + window, own = block.warp() * Shape.rows;

@@ -17,7 +17,7 @@
 #include <cstdint>
 #include <type_traits>
 
-#include <pmpp/convolution/kernel.hpp>
+#include <pmpp/convolution/elements.hpp>
 #include <pmpp/core/config.hpp>
 #include <pmpp/core/math.hpp>
 #include <pmpp/simt/memory.hpp>

@@ -16,7 +16,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include <pmpp/convolution/kernel.hpp>
+#include <pmpp/convolution/elements.hpp>
 #include <pmpp/convolution/planes.hpp>
 #include <pmpp/core/config.hpp>
 #include <pmpp/core/math.hpp>
@@ -75,7 +75,7 @@ struct volume_shape {
 template <class In, class Tap, class Out, int Width, int Planes>
 struct volume_kernel {
   using shape = volume_shape;
-  using pack = stencil_pack<In, 4>;
+  using pack = four<In>;
   using task_type = stencil_task<In, Out, 3>;
   static constexpr int most = 7;  ///< rows of a mask
   static constexpr int threads = shape::threads, min_blocks = Planes == 3 ? 4 : Planes == 5 ? 3 : 2;
@@ -148,7 +148,7 @@ private:
       float x[rows][4 * window];
       for (int h = 0; h < rows; ++h)
         for (int g = 0; g < window; ++g) {
-          const auto part = widened<float>(__builtin_bit_cast(four<In>, line[h * pitch + g]));
+          const auto part = widened<float>(pack(line[h * pitch + g]));
           for (int j = 0; j < 4; ++j) x[h][4 * g + j] = part.item[j];
         }
       four<float> tap[2][groups];  // of plane k at k % 2: those of the next one are on their way

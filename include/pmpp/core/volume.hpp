@@ -37,6 +37,17 @@ struct volume {
   PMPP_HOST_DEVICE bool in_fours() const { return rows_begin_at(4 * sizeof(T)); }
 };
 
+/// The greatest power of two that divides `bytes`, at most 16.
+constexpr std::size_t alignment_of_bytes(std::size_t bytes) { return (bytes & -bytes) < 16 ? bytes & -bytes : 16; }
+
+/// Adjacent elements that move at once, 16 bytes of them at most.
+template <class T, int N>
+struct alignas(N == 1 ? alignof(T) : max(alignof(T), alignment_of_bytes(N * sizeof(T)))) packed {
+  T item[N];
+};
+template <class T>
+using four = packed<T, 4>;
+
 template <class T>
 volume<T> volume_of(const matrix_view<T>& v) {
   return {v.data(), 1, v.rows(), v.cols(), 0, v.row_stride(), v.cols() <= 1 ? 1 : v.col_stride()};

@@ -6,8 +6,7 @@
 #include <cstdint>
 #include <type_traits>
 
-#include <pmpp/convolution/kernel.hpp>
-#include <pmpp/convolution/pixels.hpp>
+#include <pmpp/convolution/elements.hpp>
 #include <pmpp/core/config.hpp>
 #include <pmpp/core/math.hpp>
 #include <pmpp/core/rgb.hpp>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The kernels of convolution.hpp, and what all policies share: how a position outside is read, how a sum is stored.
+// Masks used directly, tile by tile: of any size, and small square ones of which the compiler knows everything.
 //
 // Every task is three-dimensional here: a span is a volume of one row, a matrix one of one plane. A block makes a tile of
 // results. It brings the elements under it and around it to shared memory, as floats (or doubles), once; then each thread
@@ -18,117 +18,26 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <limits>
-#include <type_traits>
 
-#include <pmpp/core/border.hpp>
+#include <pmpp/convolution/elements.hpp>
+#include <pmpp/convolution/source.hpp>
 #include <pmpp/core/config.hpp>
 #include <pmpp/core/math.hpp>
 #include <pmpp/core/unrolled.hpp>
 #include <pmpp/core/volume.hpp>
-#include <pmpp/simt/bits.hpp>
 #include <pmpp/simt/memory.hpp>
-#include <pmpp/simt/pixel.hpp>
 
 #pragma GCC visibility push(hidden)  // see launch.hpp
 
 namespace pmpp::inline PMPP_BACKEND {
-
 namespace detail {
-
-template <class T>
-inline constexpr bool needs_double = std::is_same_v<T, double> || (std::is_integral_v<T> && sizeof(T) >= 4);
-
-/// The type that products are added up in.
-template <class In, class Tap, class Out>
-using sum_of = std::conditional_t<needs_double<In> || needs_double<Tap> || needs_double<Out>, double, float>;
-
-template <class A, class T>
-PMPP_HOST_DEVICE A converted(const T& x) {
-  if constexpr (std::is_arithmetic_v<T>)
-    return static_cast<A>(x);
-  else
-    return static_cast<A>(static_cast<float>(x));  // half, bfloat16
-}
-
-template <class T>
-inline constexpr T least_of = std::numeric_limits<T>::lowest();
-template <class T>
-inline constexpr T most_of = std::numeric_limits<T>::max();
-
-/// A sum as an element of the output: integers are rounded to the nearest, halves away from zero, and saturate; NaN
-/// becomes 0.
-template <class Out, class A>
-PMPP_HOST_DEVICE Out stored(A x) {
-  if constexpr (std::is_unsigned_v<Out> && sizeof(Out) <= 2 && std::is_same_v<A, float>) {
-    return static_cast<Out>(simt::rounded(x, most_of<Out>));
-  } else if constexpr (std::is_integral_v<Out> && sizeof(Out) <= 2 && std::is_same_v<A, float>) {
-    // Adding 1.5 * 2^23 leaves no bit after the point, and the integer in the low bits: no conversion, which is slow.
-    constexpr float shift = 12582912;
-    x = x == x ? min(max(x, float(least_of<Out>)), float(most_of<Out>)) : 0;
-    const float even = (x + shift) - shift, rest = x - even;
-    const float nearest = even + (rest == 0.5f && x > 0 ? 1.0f : rest == -0.5f && x < 0 ? -1.0f : 0.0f);
-    return static_cast<Out>(__builtin_bit_cast(std::uint32_t, nearest + shift));
-  } else if constexpr (std::is_integral_v<Out>) {
-    constexpr Out low = least_of<Out>, high = most_of<Out>;
-    if (x != x) return Out(0);
-    if (x <= static_cast<A>(low)) return low;
-    if (x >= static_cast<A>(high)) return high;
-    const auto whole = static_cast<Out>(x);
-    const A rest = x - static_cast<A>(whole);
-    return static_cast<Out>(rest >= A(0.5) ? whole + 1 : rest <= A(-0.5) ? whole - 1 : whole);
-  } else if constexpr (std::is_arithmetic_v<Out>) {
-    return static_cast<Out>(x);
-  } else {
-    return static_cast<Out>(static_cast<float>(x));
-  }
-}
-
-/// Four elements that move at once.
-template <class T>
-struct alignas(4 * sizeof(T) < 16 ? 4 * sizeof(T) : 16) four {
-  T item[4];
-};
-
-/// Four elements as sums. Bytes after the exponent of 2^23 are numbers, 2^23 too large: conversions are slow.
-template <class A, class T>
-PMPP_HOST_DEVICE four<A> widened(const four<T>& raw) {
-  four<A> wide;
-  if constexpr (std::is_same_v<T, std::uint8_t> && std::is_same_v<A, float>) {
-    std::uint32_t word;
-    __builtin_memcpy(&word, &raw, 4);
-    for (unsigned j = 0; j < 4; ++j)
-      wide.item[j] = __builtin_bit_cast(float, simt::pick_bytes(word, 0x4b000000u, 0x7440u + j)) - 8388608.0f;
-  } else {
-    for (int j = 0; j < 4; ++j) wide.item[j] = converted<A>(raw.item[j]);
-  }
-  return wide;
-}
-
-/// A mask on its way to a kernel: up to `Capacity` taps in the kernel's parameters, row by row, or where they lie in
-/// memory that the kernel sees.
-template <class Tap, int Capacity>
-struct mask_argument {
-  volume<const Tap> taps;  ///< data is nullptr: they are in `value`
-  Tap value[Capacity];
-
-  template <class A>
-  PMPP_HOST_DEVICE A tap(std::int64_t z, std::int64_t y, std::int64_t x) const {
-    if (taps.data == nullptr) return converted<A>(value[(z * taps.height + y) * taps.width + x]);
-    return converted<A>(*taps.at(z, y, x));
-  }
-};
 
 /// What a launch works on. Column p of the mask with its margin is tap p - margin: the columns in front make the window
 /// of a group of four results begin at a multiple of four.
 template <class In, class Out>
-struct convolution_task {
-  volume<const In> in;
-  volume<Out> out;
-  border::rule outside;
-  bool in_fours, out_fours;
-  std::int64_t tiles_x, tiles_y, tiles;
-  int rows, columns;  ///< of the part of the mask that is used at a time
+struct convolution_task : convolution_views<In, Out> {
+  std::int64_t tiles_x = 0, tiles_y = 0, tiles = 0;
+  int rows = 0, columns = 0;  ///< of the part of the mask that is used at a time
 
   PMPP_HOST_DEVICE static int margin(std::int64_t mask_width) { return static_cast<int>((4 - mask_width / 2 % 4) % 4); }
 };
@@ -142,125 +51,6 @@ struct convolution_shape {
   PMPP_HOST_DEVICE constexpr int width() const { return 128 * warps_x * groups; }
   PMPP_HOST_DEVICE constexpr int height() const { return warps_y * rows; }
 };
-
-/// Brings a tile to shared memory, `fours` groups of four columns and `rows` rows from (y, x) of plane z on; x is a
-/// multiple of four; `Threads` threads do it together. Complete after simt::copy_async_wait and their barrier.
-template <int Threads, class A, class In, class Out>
-PMPP_HOST_DEVICE void load_tile(int thread, const convolution_task<In, Out>& task, four<A>* tile, int rows, int fours,
-                                std::int64_t z, std::int64_t y, std::int64_t x) {
-  const volume<const In>& in = task.in;
-  const A constant = static_cast<A>(task.outside.value);
-  const std::int64_t plane = position_in(z, in.depth, task.outside.what);
-  const bool inside = plane >= 0 && y >= 0 && y + rows <= in.height && x >= 0 && x + 4 * fours <= in.width;
-  constexpr bool moves = std::is_same_v<In, A> && sizeof(four<A>) == 16;  // without registers on the way
-  if (inside && task.in_fours) {
-    int row = thread / fours, group = thread % fours;
-    const int step_row = Threads / fours, step_group = Threads % fours;
-    four<A>* to = tile + thread;
-    const In* from = in.at(plane, y + row, x + 4 * group);
-    const std::int64_t step = step_row * in.pitch + 4 * step_group, wrap = in.pitch - 4 * fours;
-    const auto advance = [&] {
-      row += step_row;
-      group += step_group;
-      from += step;
-      to += Threads;
-      if (group >= fours) group -= fours, ++row, from += wrap;
-    };
-    if constexpr (moves) {
-      while (row < rows) {
-        simt::copy_async_near(to, from);
-        advance();
-      }
-    } else {
-      constexpr int batch = 4;  // loads on their way at once
-      while (row < rows) {
-        four<In> raw[batch]{};  // those that are not there stay zero
-        four<A>* const first = to;
-        int count = 0;
-        for (int k = 0; k < batch; ++k) {
-          if (row < rows) {
-            raw[k] = *reinterpret_cast<const four<In>*>(from);
-            count = k + 1;
-          }
-          advance();
-        }
-        for (int k = 0; k < batch; ++k)
-          if (k < count) first[k * Threads] = widened<A>(raw[k]);
-      }
-    }
-  } else {
-    // The groups that lie between the edges of a row, then those that do not, which are few: all of them at once.
-    const std::int64_t before = x < 0 ? (3 - x) / 4 : 0, whole = (in.width - x) / 4;
-    const int begin = !task.in_fours || plane < 0 || before > fours ? fours : static_cast<int>(before);
-    const int end = whole < begin ? begin : whole < fours ? static_cast<int>(whole) : fours;
-    const int between = max(end - begin, 1), step_row = Threads / between, step_group = Threads % between;
-    int row = end == begin ? rows : thread / between, group = begin + thread % between;
-    while (row < rows) {
-      const std::int64_t from_y = inside ? y + row : position_in(y + row, in.height, task.outside.what);
-      four<A>* const to = tile + row * fours + group;
-      const In* const from = in.data + plane * in.slice + from_y * in.pitch + x + 4 * group;
-      if (from_y < 0)
-        for (int j = 0; j < 4; ++j) to->item[j] = constant;
-      else if constexpr (moves)
-        simt::copy_async_near(to, from);
-      else
-        *to = widened<A>(*reinterpret_cast<const four<In>*>(from));
-      row += step_row;
-      group += step_group;
-      if (group >= end) group -= between, ++row;
-    }
-    const int others = fours - (end - begin);
-    for (int i = thread; i < rows * others; i += Threads) {
-      const int other_row = i / others, edge = i % others < begin ? i % others : i % others + end - begin;
-      const std::int64_t from_y = position_in(y + other_row, in.height, task.outside.what);
-      four<A>* const to = tile + other_row * fours + edge;
-      for (int j = 0; j < 4; ++j) {
-        const std::int64_t from_x = position_in(x + 4 * edge + j, in.width, task.outside.what);
-        const In* const from = in.at(plane, from_y, from_x);
-        if (plane < 0 || from_y < 0 || from_x < 0)
-          to->item[j] = constant;
-        else if constexpr (moves && sizeof(In) == 4)
-          simt::copy_async<4>(&to->item[j], from);
-        else
-          to->item[j] = converted<A>(*from);
-      }
-    }
-  }
-  simt::copy_async_commit();
-}
-
-/// Writes four neighbouring results, converted, as far as there is room; at once where `fours` says that they may be.
-template <class Out, class Room, class Sum>
-PMPP_HOST_DEVICE void store_four(const volume<Out>& out, Out* to, bool fours, Room room, const Sum (&sums)[4]) {
-  four<Out> result;
-  for (int j = 0; j < 4; ++j) result.item[j] = stored<Out>(sums[j]);
-  if (fours && room >= 4)
-    *reinterpret_cast<four<Out>*>(to) = result;
-  else
-    for (int j = 0; j < 4; ++j)
-      if (j < room) to[j * out.step] = result.item[j];
-}
-
-/// Writes a column of results, four wide, to `to`, as far as there are `rows` and `columns`; `sums(h)` are those of row h.
-template <int Rows, class In, class Out, class Sums>
-PMPP_HOST_DEVICE void store_column(const convolution_task<In, Out>& task, Out* to, int rows, int columns,
-                                   const Sums& sums) {
-  for_each_constant<Rows>([&](auto number) {
-    constexpr int h = decltype(number)::value;
-    if (h < rows) {
-      store_four(task.out, to, task.out_fours, columns, sums(number));
-      to += task.out.pitch;
-    }
-  });
-}
-/// The same at row y and column x of plane z.
-template <int Rows, class In, class Out, class Sums>
-PMPP_HOST_DEVICE void store_column(const convolution_task<In, Out>& task, std::int64_t z, std::int64_t y,
-                                   std::int64_t x, const Sums& sums) {
-  const volume<Out>& out = task.out;
-  store_column<Rows>(task, out.at(z, y, x), static_cast<int>(min(out.height - y, std::int64_t(Rows))),
-                     static_cast<int>(min(out.width - x, std::int64_t(4))), sums);
-}
 
 /// The position of a tile's first result.
 struct result_position {
@@ -460,17 +250,6 @@ struct small_convolution_kernel {
     });
     store_column<Shape.rows>(task, at.z, at.y + row, at.x + 4 * column,
                              [&](auto h) -> const sum(&)[4] { return total[decltype(h)::value]; });
-  }
-};
-
-/// Writes taps that came as parameters to memory.
-template <class Tap, int Capacity>
-struct place_taps_kernel {
-  static constexpr int threads = 256;
-
-  template <class Block>
-  PMPP_HOST_DEVICE void operator()(Block& block, const mask_argument<Tap, Capacity>& part, int count, Tap* to) const {
-    for (int i = block.thread(); i < count; i += threads) to[i] = part.value[i];
   }
 };
 
