@@ -239,18 +239,16 @@ void stencil_checked(const P& where, const volume<const In>& in, const volume<Ou
 template <stencil_tuning Tuning = tuned<stencil_tuning>, execution_policy P, class In, class Out, int Radius, class F>
 void stencil(const P& where, const volume_view<In>& in, const volume_view<Out>& out, radius_tag<Radius>, const F& f,
              const border::rule& outside = border::zero) {
-  const bool overlap = !in.empty() && !out.empty() && detail::memory_of_view(in).may_meet(detail::memory_of_view(out));
   detail::stencil_checked<3, Radius, Tuning>(where, detail::volume_of(volume_view<const std::remove_const_t<In>>(in)),
-                                             detail::volume_of(out), f, outside, overlap);
+                                             detail::volume_of(out), f, outside, detail::may_meet(in, out));
 }
 
 /// The same in two dimensions: n(dy, dx).
 template <stencil_tuning Tuning = tuned<stencil_tuning>, execution_policy P, class In, class Out, int Radius, class F>
 void stencil(const P& where, const matrix_view<In>& in, const matrix_view<Out>& out, radius_tag<Radius>, const F& f,
              const border::rule& outside = border::zero) {
-  const bool overlap = !in.empty() && !out.empty() && detail::memory_of_view(in).may_meet(detail::memory_of_view(out));
   detail::stencil_checked<2, Radius, Tuning>(where, detail::volume_of(matrix_view<const std::remove_const_t<In>>(in)),
-                                             detail::volume_of(out), f, outside, overlap);
+                                             detail::volume_of(out), f, outside, detail::may_meet(in, out));
 }
 
 /// The same in one dimension, for contiguous ranges: n(dx). `out` has room for as many elements as `in` has.
@@ -264,8 +262,8 @@ void stencil(const P& where, const In& in, Out&& out, radius_tag<Radius>, const 
   require_room("stencil", "out", static_cast<std::int64_t>(to.size()), static_cast<std::int64_t>(from.size()));
   const matrix_view<const std::remove_const_t<element_of<const In>>> a(from.data(), 1, from.size());
   const matrix_view<element_of<std::remove_reference_t<Out>>> b(to.data(), 1, from.size());
-  const bool overlap = !a.empty() && detail::memory_of_view(a).may_meet(detail::memory_of_view(b));
-  detail::stencil_checked<1, Radius, Tuning>(where, detail::volume_of(a), detail::volume_of(b), f, outside, overlap);
+  detail::stencil_checked<1, Radius, Tuning>(where, detail::volume_of(a), detail::volume_of(b), f, outside,
+                                             detail::may_meet(a, b));
 }
 
 }  // namespace pmpp::inline PMPP_BACKEND

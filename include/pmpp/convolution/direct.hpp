@@ -65,6 +65,22 @@ PMPP_HOST_DEVICE result_position first_result(std::int64_t tile, const convoluti
           std::int64_t(i % tiles_x) * shape.width()};
 }
 
+/// Calls add(c, from, to) for the groups of four that taps `begin` ... `end` - 1 stand in, begin < 4: taps `from` ...
+/// `to` - 1 of those from group c on, constants. Whole groups come `Most` at a time, as long as there are this many.
+template <int Most, class Add>
+PMPP_HOST_DEVICE void for_each_tap_group(int begin, int end, const Add& add) {
+  if (begin == 1) add(0, constant<1>{}, constant<4>{});
+  if (begin == 2) add(0, constant<2>{}, constant<4>{});
+  if (begin == 3) add(0, constant<3>{}, constant<4>{});
+  const int whole = end / 4;
+  int c = begin == 0 ? 0 : 1;
+  for (; c + Most <= whole; c += Most) add(c, constant<0>{}, constant<4 * Most>{});
+  for (; c < whole; ++c) add(c, constant<0>{}, constant<4>{});
+  if (end % 4 == 1) add(whole, constant<0>{}, constant<1>{});
+  if (end % 4 == 2) add(whole, constant<0>{}, constant<2>{});
+  if (end % 4 == 3) add(whole, constant<0>{}, constant<3>{});
+}
+
 /// Adds the products of a row of elements, from `line` on, and taps `begin` ... `end` - 1 to Groups x 4 adjacent sums.
 template <int Groups, class A>
 PMPP_HOST_DEVICE void add_line(const four<A>* line, const four<A>* taps, int begin, int end, A (&total)[Groups][4]) {
@@ -80,21 +96,15 @@ PMPP_HOST_DEVICE void add_line(const four<A>* line, const four<A>* taps, int beg
       for (int i = 0; i < 4 * Groups; ++i)
         total[i / 4][i % 4] += tap.item[k] * x[(t + (k + i) / 4) % held].item[(k + i) % 4];
   };
-  const auto add_and_move = [&](int c, auto from) {
-    add(c, constant<0>{}, from, constant<4>{});
-    for (int g = 0; g < Groups; ++g) x[g] = x[g + 1];
-  };
-  if (begin == 1) add_and_move(0, constant<1>{});
-  if (begin == 2) add_and_move(0, constant<2>{});
-  if (begin == 3) add_and_move(0, constant<3>{});
-  const int whole = end / 4;
-  int c = begin == 0 ? 0 : 1;
-  for (; c + held <= whole; c += held)
-    for_each_constant<held>([&](auto turn) { add(c + decltype(turn)::value, turn, constant<0>{}, constant<4>{}); });
-  for (; c < whole; ++c) add_and_move(c, constant<0>{});
-  if (end % 4 == 1) add(whole, constant<0>{}, constant<0>{}, constant<1>{});
-  if (end % 4 == 2) add(whole, constant<0>{}, constant<0>{}, constant<2>{});
-  if (end % 4 == 3) add(whole, constant<0>{}, constant<0>{}, constant<3>{});
+  for_each_tap_group<held>(begin, end, [&](int c, auto from, auto to) {
+    if constexpr (decltype(to)::value > 4) {
+      for_each_constant<held>([&](auto turn) { add(c + decltype(turn)::value, turn, constant<0>{}, constant<4>{}); });
+    } else {
+      add(c, constant<0>{}, from, to);
+      if (decltype(to)::value == 4)
+        for (int g = 0; g < Groups; ++g) x[g] = x[g + 1];
+    }
+  });
 }
 
 /// Masks of any size, a part of at most task.rows x task.columns at a time. A thread's groups of columns are adjacent
@@ -174,7 +184,7 @@ private:
   PMPP_HOST_DEVICE static void accumulate(const four<sum>* line, int fours, const four<sum>* taps, int pitch, int rows,
                                           int begin, int end, sum (&total)[Shape.rows][Shape.groups][4]) {
     for (int r = 0; r < Shape.rows + rows - 1; ++r, line += fours, taps += pitch) {
-      const auto add = [&](int c, auto from, auto to) {
+      for_each_tap_group<piece>(begin, end, [&](int c, auto from, auto to) {
         constexpr int first = decltype(from)::value, last = decltype(to)::value;
         four<sum> x[Shape.groups][(last + 6) / 4];
         for (int g = 0; g < Shape.groups; ++g)
@@ -189,17 +199,7 @@ private:
               for (int j = 0; j < 4; ++j)
                 total[h][g][j] += tap[k / 4].item[k % 4] * x[g][(k + j) / 4].item[(k + j) % 4];
         });
-      };
-      if (begin == 1) add(0, constant<1>{}, constant<4>{});
-      if (begin == 2) add(0, constant<2>{}, constant<4>{});
-      if (begin == 3) add(0, constant<3>{}, constant<4>{});
-      const int whole = end / 4;
-      int c = begin == 0 ? 0 : 1;
-      for (; c + piece <= whole; c += piece) add(c, constant<0>{}, constant<4 * piece>{});
-      for (; c < whole; ++c) add(c, constant<0>{}, constant<4>{});
-      if (end % 4 == 1) add(whole, constant<0>{}, constant<1>{});
-      if (end % 4 == 2) add(whole, constant<0>{}, constant<2>{});
-      if (end % 4 == 3) add(whole, constant<0>{}, constant<3>{});
+      });
     }
   }
 };

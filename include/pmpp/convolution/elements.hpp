@@ -28,6 +28,9 @@ inline constexpr bool needs_double = std::is_same_v<T, double> || (std::is_integ
 template <class In, class Tap, class Out>
 using sum_of = std::conditional_t<needs_double<In> || needs_double<Tap> || needs_double<Out>, double, float>;
 
+template <class In, class TapY, class TapX, class Out>
+using separable_sum_of = sum_of<In, std::conditional_t<needs_double<TapY>, TapY, TapX>, Out>;
+
 template <class A, class T>
 PMPP_HOST_DEVICE A converted(const T& x) {
   if constexpr (std::is_arithmetic_v<T>)
@@ -123,6 +126,23 @@ struct place_taps_kernel {
   }
 };
 
+/// What there is to do.
+template <class In, class Tap, class Out>
+struct convolution {
+  volume<const In> in;
+  volume<const Tap> mask;
+  volume<Out> out;
+  border::rule outside;
+};
+template <class In, class TapY, class TapX, class Out>
+struct separable_convolution {
+  volume<const In> in;
+  volume<const TapY> mask_y;  ///< of one row, as mask_x
+  volume<const TapX> mask_x;
+  volume<Out> out;
+  border::rule outside;
+};
+
 /// What kernels read and write.
 template <class In, class Out>
 struct convolution_views {
@@ -131,6 +151,10 @@ struct convolution_views {
   border::rule outside;
   bool in_fours, out_fours;  ///< volume::in_fours of both
 };
+template <class C>
+auto views_of(const C& c) {
+  return convolution_views{c.in, c.out, c.outside, c.in.in_fours(), c.out.in_fours()};
+}
 
 /// Writes four neighbouring results, converted, as far as there is room; at once where `fours` says that they may be.
 template <class Out, class Room, class Sum>

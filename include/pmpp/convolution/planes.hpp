@@ -450,19 +450,19 @@ bool launch_tiles(const P& where, const stencil_problem<In, Out>& s, bool in_pac
       std::int64_t(on.multiprocessors) *
       on.resident_blocks(Kernel::threads, bytes + simt::detail::shared_bytes_of<Kernel>, Kernel::min_blocks);
   const std::int64_t section = section_rows(s.out.depth, 1, reach, tiles_x * tiles_y, room);
-  const stencil_task<In, Out, Radius> task{s.in,
-                                           s.out,
-                                           rims(s.in.depth, outside),
-                                           rims(s.in.height, outside),
-                                           rims(s.in.width, outside),
-                                           outside,
-                                           s.constant,
-                                           in_packs,
-                                           tile_packs,
-                                           shape::count(tile_packs),
-                                           tiles_x,
-                                           tiles_y,
-                                           section};
+  const stencil_task<In, Out, Radius> task{.in = s.in,
+                                           .out = s.out,
+                                           .planes = rims(s.in.depth, outside),
+                                           .rows = rims(s.in.height, outside),
+                                           .columns = rims(s.in.width, outside),
+                                           .outside = outside,
+                                           .constant = s.constant,
+                                           .in_packs = in_packs,
+                                           .tile_packs = tile_packs,
+                                           .slot_packs = shape::count(tile_packs),
+                                           .tiles_x = tiles_x,
+                                           .tiles_y = tiles_y,
+                                           .section = section};
   pmpp::launch(where, grid{tiles_x * tiles_y * ceil_div(s.out.depth, section), Kernel::threads, bytes}, Kernel{}, task,
                f);
   return true;

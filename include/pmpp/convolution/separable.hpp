@@ -17,6 +17,7 @@
 
 #include <pmpp/convolution/direct.hpp>
 #include <pmpp/convolution/elements.hpp>
+#include <pmpp/convolution/source.hpp>
 #include <pmpp/core/config.hpp>
 #include <pmpp/core/math.hpp>
 #include <pmpp/simt/memory.hpp>
@@ -47,7 +48,7 @@ struct separable_task : convolution_task<In, Out> {
 
 template <class In, class TapY, class TapX, class Out, separable_shape Shape, bool RingInShared>
 struct separable_kernel {
-  using sum = sum_of<In, std::conditional_t<needs_double<TapY>, TapY, TapX>, Out>;
+  using sum = separable_sum_of<In, TapY, TapX, Out>;
   static constexpr bool converts = !std::is_same_v<In, sum>;
   static constexpr int threads = Shape.threads(), height = Shape.height(), width = 128;
   static constexpr int groups = min(Shape.rows, 4), passes = Shape.rows / groups;  ///< of a thread's sums in a row
@@ -98,8 +99,8 @@ struct separable_kernel {
             taps[i / 4].item[i % 4] = mask_x.template tap<sum>(0, 0, next.p + i - margin);
       }
       if (next.row < last + ahead)
-        bring_rows(block, task, reinterpret_cast<four<In>*>(mine), fours, next.row + own,
-                   x + next.p - margin - mask_x.taps.width / 2);
+        bring_rows<Shape.rows>(block, task, reinterpret_cast<four<In>*>(mine), fours, next.row + own,
+                               x + next.p - margin - mask_x.taps.width / 2);
       advance(next);
       loaded = true;
     };
@@ -111,8 +112,8 @@ struct separable_kernel {
       const four<sum>* tile = reinterpret_cast<const four<sum>*>(mine);
       if constexpr (converts) {
         auto* const wide = reinterpret_cast<four<sum>*>(mine + buffer_bytes(task.columns));
-        widen(block.lane(), task, reinterpret_cast<const four<In>*>(mine), wide, fours, now.row + own,
-              x + now.p - margin - mask_x.taps.width / 2);
+        widen_rows<Shape.rows>(block.lane(), task, reinterpret_cast<const four<In>*>(mine), wide, fours, now.row + own,
+                               x + now.p - margin - mask_x.taps.width / 2);
         block.sync_warp();
         tile = wide;
       }
@@ -162,70 +163,6 @@ private:
   template <class N>
   PMPP_HOST_DEVICE static N window_rows(N taps_y) {
     return round_up(taps_y - 1, N(Shape.rows));
-  }
-
-  /// Starts to bring a warp's rows of a buffer, which begin at (y, x), as they are in memory; x is a multiple of four.
-  template <class Block>
-  PMPP_HOST_DEVICE static void bring_rows(Block& block, const separable_task<In, Out>& task, four<In>* to, int fours,
-                                          std::int64_t y, std::int64_t x) {
-    const volume<const In>& in = task.in;
-    const In constant = static_cast<In>(task.outside.value);
-    // Each lane looks up a row; a bit of `lost`: it is none of the input's.
-    const std::int64_t place = position_in(y + block.lane() % Shape.rows, in.height, task.outside.what);
-    const std::int64_t offset = max(place, std::int64_t(0)) * in.pitch;
-    const std::uint32_t lost = block.ballot(place < 0);
-    const In* from[Shape.rows];
-    for (int i = 0; i < Shape.rows; ++i) from[i] = in.data + block.shuffle(offset, i);
-    // The groups of four that lie between the edges come whole, the columns of others one by one.
-    const std::int64_t before = x < 0 ? (3 - x) / 4 : 0, whole = (in.width - x) / 4;
-    const int begin = task.in_fours ? static_cast<int>(min(before, std::int64_t(fours))) : fours;
-    const int end = whole < begin ? begin : static_cast<int>(min(whole, std::int64_t(fours)));
-    for (int g = begin + block.lane(); g < end; g += 32)
-      if (lost == 0)
-        for (int i = 0; i < Shape.rows; ++i) copy_group(to + i * fours + g, from[i] + x + 4 * g);
-      else
-        for (int i = 0; i < Shape.rows; ++i) {
-          if (lost >> i & 1)
-            for (int j = 0; j < 4; ++j) to[i * fours + g].item[j] = constant;
-          else
-            copy_group(to + i * fours + g, from[i] + x + 4 * g);
-        }
-    for (int c = block.lane(); c < 4 * (fours - (end - begin)); c += 32) {
-      const int column = c < 4 * begin ? c : c + 4 * (end - begin);
-      const std::int64_t from_x = position_in(x + column, in.width, task.outside.what), skip = from_x * in.step;
-      for (int i = 0; i < Shape.rows; ++i) {
-        In* const item = to[i * fours + column / 4].item + column % 4;
-        if (from_x < 0 || (lost >> i & 1) != 0)
-          *item = constant;
-        else if constexpr (sizeof(In) >= 4)
-          simt::copy_async<sizeof(In)>(item, from[i] + skip);
-        else
-          *item = from[i][skip];
-      }
-    }
-    simt::copy_async_commit();
-  }
-  /// 16 bytes at a time go past the first cache: masks of 31 + 31 take 265 us, not 305 (8192 x 8192 floats, H100).
-  PMPP_HOST_DEVICE static void copy_group(four<In>* to, const In* from) {
-    if constexpr (sizeof(*to) < 16)
-      simt::copy_async<sizeof(*to)>(to, from);
-    else
-      for (int i = 0; i < 4; i += 16 / static_cast<int>(sizeof(In))) simt::copy_async<16>(to->item + i, from + i);
-  }
-
-  /// A warp's rows of a buffer, which begin at (y, x), as sums; the constant of the border may be no value of In.
-  PMPP_HOST_DEVICE static void widen(int lane, const separable_task<In, Out>& task, const four<In>* raw,
-                                     four<sum>* tile, int fours, std::int64_t y, std::int64_t x) {
-    for (int i = lane; i < Shape.rows * fours; i += 32) tile[i] = widened<sum>(raw[i]);
-    const volume<const In>& in = task.in;
-    const bool inside = y >= 0 && y + Shape.rows <= in.height && x >= 0 && x + 4 * fours <= in.width;
-    if (inside || task.outside.what != border::kind::constant) return;
-    for (int i = lane; i < Shape.rows * fours; i += 32)
-      for (int j = 0; j < 4; ++j) {
-        const std::int64_t row = y + i / fours, column = x + i % fours * 4 + j;
-        if (row < 0 || row >= in.height || column < 0 || column >= in.width)
-          tile[i].item[j] = static_cast<sum>(task.outside.value);
-      }
   }
 
   /// Adds the products of a row, from `line` on, and taps `begin` ... `end` - 1 to adjacent sums; begin < 4. Tap group c

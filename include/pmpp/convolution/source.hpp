@@ -146,6 +146,208 @@ PMPP_HOST_DEVICE void load_tile(int thread, const convolution_views<In, Out>& vi
   simt::copy_async_commit();
 }
 
+/// A row of `Groups` groups of four floats that begins `Reach` columns, a multiple of four, in front of a strip, and ends at
+/// most `Past` after the input. `Threads` threads bring it: each every Threads-th group that lies inside, and an element at an
+/// edge.
+template <class In, class Out, int Groups, int Threads, int Reach, int Past>
+class row_of_groups {
+public:
+  /// `x`: the strip's first column; `number`: of the thread among those that bring the row.
+  PMPP_HOST_DEVICE row_of_groups(const convolution_views<In, Out>& views, int x, int number)
+      : views_(views), number_(number) {
+    const int n = static_cast<int>(views.in.width), whole = n / 4 * 4, left = x - Reach;
+    columns_ = views.in.data + left * views.in.step;
+    begin_ = left < 0 ? -left / 4 : 0;
+    end_ = min(Groups, (whole - left) / 4);
+    const int column = number < Reach ? number - Reach : whole + number - Reach;
+    edge_ = column - left;
+    const bool needed = edge_ >= 0 && edge_ < 4 * Groups && column < n + Past;
+    from_edge_ = needed ? static_cast<int>(position_in(column, n, views.outside.what)) : -1;
+  }
+  /// Begins to bring row y to `to`.
+  PMPP_HOST_DEVICE void start(int y, four<float>* to) {
+    const volume<const In>& in = views_.in;
+    const auto from_y = position_in(y, static_cast<int>(in.height), views_.outside.what);
+    is_there_ = from_y >= 0;
+    if (!is_there_) {
+      for (int i = number_; i < Groups; i += Threads) to[i] = four_times(static_cast<float>(views_.outside.value));
+      return;
+    }
+    const In* const from = columns_ + from_y * in.pitch;
+    float* const elements = reinterpret_cast<float*>(to);
+    if (views_.in_fours) {
+      for_each_constant<parts>([&](auto number) {
+        constexpr int i = decltype(number)::value;
+        if (!has_group(i)) return;
+        const In* const group = from + 4 * (number_ + Threads * i);
+        if constexpr (moves<In, float>)
+          bring(to + number_ + Threads * i, group);
+        else
+          raw_[i] = *reinterpret_cast<const four<In>*>(group);
+      });
+    } else {
+      for (int i = 4 * begin_ + number_; i < 4 * end_; i += Threads) bring(elements + i, from + i * in.step);
+    }
+    if (from_edge_ >= 0) bring(elements + edge_, in.data + from_y * in.pitch + from_edge_ * in.step);
+    simt::copy_async_commit();
+  }
+  /// Puts there what is not on its way by itself.
+  PMPP_HOST_DEVICE void finish(four<float>* to) const {
+    if constexpr (!moves<In, float>)
+      if (is_there_ && views_.in_fours)
+        for_each_constant<parts>([&](auto number) {
+          constexpr int i = decltype(number)::value;
+          if (has_group(i)) to[number_ + Threads * i] = widened<float>(raw_[i]);
+        });
+  }
+
+private:
+  static constexpr int parts = ceil_div(Groups, Threads);
+  PMPP_HOST_DEVICE bool has_group(int i) const {
+    return number_ + Threads * i >= begin_ && number_ + Threads * i < end_;
+  }
+
+  const convolution_views<In, Out>& views_;
+  const In* columns_;
+  int number_;
+  int begin_, end_;        ///< of the groups that lie inside
+  int edge_, from_edge_;   ///< the element at an edge: place in the row, column or -1
+  bool is_there_ = false;  ///< the row, or else the constant stands there
+  four<In> raw_[moves<In, float> ? 1 : parts]{};
+};
+
+/// Rows of `Columns` floats that `Threads` threads bring: each every Threads-th element, from column x on, which may be any.
+/// `Ahead` rows are on their way; `Columns` is no multiple of `Threads`.
+template <class In, class Out, int Columns, int Threads, int Ahead>
+class rows_of_elements {
+public:
+  PMPP_HOST_DEVICE rows_of_elements(const convolution_views<In, Out>& views, int x, int thread)
+      : views_(views),
+        outside_(static_cast<float>(views.outside.value)),
+        thread_(thread),
+        own_(thread < Columns % Threads ? parts : parts - 1) {
+    for (int j = 0; j < parts; ++j) {
+      const std::int64_t from = position_in(x + Threads * j + thread, views.in.width, views.outside.what);
+      column_[j] = static_cast<std::uint32_t>(max(from, std::int64_t(0)) * views.in.step);
+      missing_ |= from < 0 ? 1u << j : 0u;
+    }
+  }
+  /// Finds rows y ... y + 31, one a lane: where they begin, and which are none of the input's.
+  template <class Block>
+  PMPP_HOST_DEVICE void look_up(Block& block, int y) {
+    const std::int64_t place = position_in(y + block.lane(), views_.in.height, views_.outside.what);
+    offset_ = max(place, std::int64_t(0)) * views_.in.pitch;
+    lost_ = block.ballot(place < 0);
+  }
+  /// Begins to bring row K of those, to `to`.
+  template <int K, class Block>
+  PMPP_HOST_DEVICE void start(Block& block, four<float>* to) {
+    const In* const from = views_.in.data + block.shuffle(offset_, K);
+    const bool lost = (lost_ >> K & 1) != 0;
+    if constexpr (moves<In, float>) {
+      float* const line = reinterpret_cast<float*>(to) + thread_;
+      for (int j = 0; j < parts; ++j)
+        if (j < own_) {
+          if (lost || (missing_ >> j & 1) != 0)
+            line[Threads * j] = outside_;
+          else
+            bring(line + Threads * j, from + column_[j]);
+        }
+      simt::copy_async_commit();
+    } else {
+      for (int j = 0; j < parts; ++j)
+        if (j < own_) raw_[K % Ahead][j] = from[column_[j]];
+    }
+  }
+  /// Puts row K there, where it is not on its way by itself.
+  template <int K>
+  PMPP_HOST_DEVICE void finish(four<float>* to) const {
+    if constexpr (!moves<In, float>) {
+      float* const line = reinterpret_cast<float*>(to) + thread_;
+      const std::uint32_t missing = lost_ >> K & 1 ? ~0u : missing_;
+      for (int j = 0; j < parts; ++j)
+        if (j < own_)
+          line[Threads * j] = missing != 0 && (missing >> j & 1) != 0 ? outside_ : converted<float>(raw_[K % Ahead][j]);
+    }
+  }
+
+private:
+  static constexpr int parts = ceil_div(Columns, Threads);
+
+  const convolution_views<In, Out>& views_;
+  const float outside_;
+  const int thread_, own_;                     ///< elements that the thread brings
+  std::uint32_t column_[parts], missing_ = 0;  ///< where they begin; a bit of `missing_`: there is no such column
+  std::int64_t offset_ = 0;                    ///< of the row of this lane
+  std::uint32_t lost_ = 0;                     ///< a bit: the row is none of the input's
+  In raw_[moves<In, float> ? 1 : Ahead][parts]{};
+};
+
+/// Begins to copy four elements past the first cache: masks of 31 + 31 take 265 us, not 305 (8192 x 8192 floats, H100).
+template <class T>
+PMPP_HOST_DEVICE void copy_group(four<T>* to, const T* from) {
+  if constexpr (sizeof(*to) < 16)
+    simt::copy_async<sizeof(*to)>(to, from);
+  else
+    for (int i = 0; i < 4; i += 16 / static_cast<int>(sizeof(T))) simt::copy_async<16>(to->item + i, from + i);
+}
+
+/// A warp begins to bring `Rows` rows of `fours` groups of four from (y, x) on, as they are in memory; x is a multiple of
+/// four.
+template <int Rows, class Block, class In, class Out>
+PMPP_HOST_DEVICE void bring_rows(Block& block, const convolution_views<In, Out>& views, four<In>* to, int fours,
+                                 std::int64_t y, std::int64_t x) {
+  const volume<const In>& in = views.in;
+  const In constant = static_cast<In>(views.outside.value);
+  // Each lane looks up a row; a bit of `lost`: it is none of the input's.
+  const std::int64_t place = position_in(y + block.lane() % Rows, in.height, views.outside.what);
+  const std::int64_t offset = max(place, std::int64_t(0)) * in.pitch;
+  const std::uint32_t lost = block.ballot(place < 0);
+  const In* from[Rows];
+  for (int i = 0; i < Rows; ++i) from[i] = in.data + block.shuffle(offset, i);
+  // The groups of four that lie between the edges come whole, the columns of others one by one.
+  const groups_inside whole(views.in_fours, fours, x, in.width);
+  for (int g = whole.begin + block.lane(); g < whole.end; g += 32)
+    if (lost == 0)
+      for (int i = 0; i < Rows; ++i) copy_group(to + i * fours + g, from[i] + x + 4 * g);
+    else
+      for (int i = 0; i < Rows; ++i) {
+        if (lost >> i & 1)
+          to[i * fours + g] = four_times(constant);
+        else
+          copy_group(to + i * fours + g, from[i] + x + 4 * g);
+      }
+  for (int c = block.lane(); c < 4 * (fours - whole.count()); c += 32) {
+    const int column = c < 4 * whole.begin ? c : c + 4 * whole.count();
+    const std::int64_t from_x = position_in(x + column, in.width, views.outside.what), skip = from_x * in.step;
+    for (int i = 0; i < Rows; ++i) {
+      In* const item = &to[i * fours + column / 4].item[column % 4];
+      if (from_x < 0 || (lost >> i & 1) != 0)
+        *item = constant;
+      else if constexpr (sizeof(In) >= 4)
+        simt::copy_async<sizeof(In)>(item, from[i] + skip);
+      else
+        *item = from[i][skip];
+    }
+  }
+  simt::copy_async_commit();
+}
+/// Makes sums of such rows; the constant of the border may be no value of In.
+template <int Rows, class Sum, class In, class Out>
+PMPP_HOST_DEVICE void widen_rows(int lane, const convolution_views<In, Out>& views, const four<In>* raw,
+                                 four<Sum>* tile, int fours, std::int64_t y, std::int64_t x) {
+  for (int i = lane; i < Rows * fours; i += 32) tile[i] = widened<Sum>(raw[i]);
+  const volume<const In>& in = views.in;
+  const bool inside = y >= 0 && y + Rows <= in.height && x >= 0 && x + 4 * fours <= in.width;
+  if (inside || views.outside.what != border::kind::constant) return;
+  for (int i = lane; i < Rows * fours; i += 32)
+    for (int j = 0; j < 4; ++j) {
+      const std::int64_t row = y + i / fours, column = x + i % fours * 4 + j;
+      if (row < 0 || row >= in.height || column < 0 || column >= in.width)
+        tile[i].item[j] = static_cast<Sum>(views.outside.value);
+    }
+}
+
 }  // namespace detail
 }  // namespace pmpp::inline PMPP_BACKEND
 

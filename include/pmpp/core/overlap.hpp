@@ -52,5 +52,11 @@ struct memory_of_view {
   bool meets(const memory_of_view& other) const { return row > 0 && other.row > 0 && may_meet(other); }
 };
 
+/// May two views have an element in common?
+template <class A, class B>
+bool may_meet(const A& a, const B& b) {
+  return !a.empty() && !b.empty() && memory_of_view(a).may_meet(memory_of_view(b));
+}
+
 }  // namespace detail
 }  // namespace pmpp::inline PMPP_BACKEND

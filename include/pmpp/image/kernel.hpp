@@ -667,7 +667,6 @@ struct scale_kernel {
     if (x >= out.width || h >= end) return;
     const source row_of(in, memory.across + 4 * block.lane());
     const std::int32_t last = memory.down[end - 1].last;
-    const bool at_once = in_fours && x + 4 <= out.width;
     T* to = out.at(0, first_y + h, x);
     four<sum> older{}, newer{}, total{};  // means along two rows of the input; what there is of the new row h
     share<sum> down = memory.down[h];
@@ -683,13 +682,7 @@ struct scale_kernel {
           const sum part = down.of(row);
           for (int j = 0; j < 4; ++j) total.item[j] += part * newer.item[j];
           if (down.last > row) break;
-          four<T> result;
-          for (int j = 0; j < 4; ++j) result.item[j] = stored<T>(total.item[j]);
-          if (at_once)
-            *reinterpret_cast<four<T>*>(to) = result;
-          else
-            for (int j = 0; j < 4; ++j)
-              if (x + j < out.width) to[j * out.step] = result.item[j];
+          store_four(out, to, in_fours, out.width - x, total.item);
           to += out.pitch;
           if (++h < end) down = memory.down[h];
           const sum before = down.first < row ? down.at_first : 0;  // of the older row
