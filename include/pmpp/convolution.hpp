@@ -47,7 +47,6 @@
 #pragma GCC visibility push(hidden)  // see launch.hpp
 
 namespace pmpp::inline PMPP_BACKEND {
-
 namespace detail {
 
 /// The task of matrices or of volumes.
@@ -83,8 +82,7 @@ bool check_convolution(const char* function, const volume<const In>& in, const v
   return true;
 }
 
-// -- CPUs: `seq` does the tasks of `host` one after the other ---------------------------------------------------------
-
+/// On CPUs `seq` does the tasks of `host` one after the other.
 template <class P, class F>
 void for_each_task(const P& where, std::int64_t count, const F& f) {
   if constexpr (std::is_same_v<P, host_policy>)
@@ -175,8 +173,6 @@ void convolve_separable_on_cpu(const P& where, const separable_convolution<In, T
     convolve_band<sum>(c, y, min(y + rows, c.out.height), x, min(x + cols, c.out.width));
   });
 }
-
-// -- all policies -----------------------------------------------------------------------------------------------------
 
 template <convolution_tuning Tuning, bool Volumes, class P, class In, class Tap, class Out>
 void convolve_checked(const P& where, const convolution<In, Tap, Out>& c, bool overlap) {

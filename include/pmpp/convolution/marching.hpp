@@ -197,10 +197,9 @@ struct walk_kernel {
     const tap_slots rows(mask_y.taps.width), columns(mask_x.taps.width);
     place_taps(block.thread(), memory, mask_y, mask_x);
     march<width, Out> at(task, block.index(), block.thread());
-    rows_of_elements<In, Out, 4 * pitch, threads, ahead> source(task, at.x - columns.taps / 2 - columns.absent,
-                                                                block.thread());
     int row = at.first - rows.taps / 2;
-    source.look_up(block, row);
+    rows_of_elements<In, Out, 4 * pitch, threads, ahead> source(block, task, row,
+                                                                at.x - columns.taps / 2 - columns.absent);
     for_each_constant<ahead>([&](auto step) {
       constexpr int k = decltype(step)::value;
       source.template start<k>(block, memory.row[k % ring]);

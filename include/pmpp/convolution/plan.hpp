@@ -66,8 +66,6 @@ struct convolution_tuning {
 
 namespace detail {
 
-// -- masks ------------------------------------------------------------------------------------------------------------
-
 /// Taps that travel as parameters of a kernel: masks of 33 x 33 and fewer.
 inline constexpr int parameter_taps = 1152;
 
@@ -167,8 +165,6 @@ void launch_small(const P& where, const convolution<In, Tap, Out>& c, bool mask_
   else
     launch(where, task.tiles, small_convolution_kernel<In, Tap, Out, Size, shape, true>{}, task, taps);
 }
-
-// -- pictures of bytes ------------------------------------------------------------------------------------------------
 
 /// Whether the kernel for pixels has the result: taps small enough that their multiples of 2^125 are numbers.
 template <class Tap, class In, class Out>

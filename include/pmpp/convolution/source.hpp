@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// How rows of the input come to shared memory, with what stands outside around them. Kernels see rows that go on for ever.
+// How rows of the input come to shared memory, with what stands outside around them: kernels see rows that go on for ever.
 //
 //   load_tile          a block brings a tile at once, as sums                                              direct.hpp
 //   row_of_groups      threads bring a row, 16 bytes at a time, while the one before is used               marching.hpp
 //   rows_of_elements   a block brings rows one element a thread, so that they may begin at any column      marching.hpp
 //   bring_rows         a warp brings its own rows, as they are in memory; widen_rows makes sums of them    separable.hpp
 //
-// Floats are copied without registers on the way; other elements are converted in registers. Groups of four between the
-// edges of a row come whole where rows begin at multiples of four, all else element by element.
+// All tell inside from outside by groups_inside (columns) and rows_of_lanes (rows), or by position_in alone where that is
+// seldom done. Floats are copied without registers on the way; other elements are converted in registers.
 // (Planes of volumes: planes.hpp. Pictures that come to registers straight: pixels.hpp.)
 #pragma once
 
@@ -146,6 +146,20 @@ PMPP_HOST_DEVICE void load_tile(int thread, const convolution_views<In, Out>& vi
   simt::copy_async_commit();
 }
 
+/// Rows y ... y + 31 of the input, one a lane: looked up at once, since that may take divisions.
+struct rows_of_lanes {
+  std::int64_t offset;  ///< where the lane's row begins
+  std::uint32_t lost;   ///< a bit: the row is none of the input's, the constant stands there
+
+  template <class Block, class In, class Out>
+  PMPP_HOST_DEVICE rows_of_lanes(Block& block, const convolution_views<In, Out>& views, std::int64_t y) {
+    const std::int64_t place = position_in(y + block.lane(), views.in.height, views.outside.what);
+    offset = max(place, std::int64_t(0)) * views.in.pitch;
+    lost = block.ballot(place < 0);
+  }
+  PMPP_HOST_DEVICE bool is_lost(int k) const { return (lost >> k & 1) != 0; }
+};
+
 /// A row of `Groups` groups of four floats that begins `Reach` columns, a multiple of four, in front of a strip, and ends at
 /// most `Past` after the input. `Threads` threads bring it: each every Threads-th group that lies inside, and an element at an
 /// edge.
@@ -154,12 +168,10 @@ class row_of_groups {
 public:
   /// `x`: the strip's first column; `number`: of the thread among those that bring the row.
   PMPP_HOST_DEVICE row_of_groups(const convolution_views<In, Out>& views, int x, int number)
-      : views_(views), number_(number) {
-    const int n = static_cast<int>(views.in.width), whole = n / 4 * 4, left = x - Reach;
+      : views_(views), number_(number), inside_(true, Groups, x - Reach, views.in.width) {
+    const int n = static_cast<int>(views.in.width), left = x - Reach;
     columns_ = views.in.data + left * views.in.step;
-    begin_ = left < 0 ? -left / 4 : 0;
-    end_ = min(Groups, (whole - left) / 4);
-    const int column = number < Reach ? number - Reach : whole + number - Reach;
+    const int column = (number < Reach ? 0 : n / 4 * 4) + number - Reach;
     edge_ = column - left;
     const bool needed = edge_ >= 0 && edge_ < 4 * Groups && column < n + Past;
     from_edge_ = needed ? static_cast<int>(position_in(column, n, views.outside.what)) : -1;
@@ -186,7 +198,8 @@ public:
           raw_[i] = *reinterpret_cast<const four<In>*>(group);
       });
     } else {
-      for (int i = 4 * begin_ + number_; i < 4 * end_; i += Threads) bring(elements + i, from + i * in.step);
+      for (int i = 4 * inside_.begin + number_; i < 4 * inside_.end; i += Threads)
+        bring(elements + i, from + i * in.step);
     }
     if (from_edge_ >= 0) bring(elements + edge_, in.data + from_y * in.pitch + from_edge_ * in.step);
     simt::copy_async_commit();
@@ -204,46 +217,46 @@ public:
 private:
   static constexpr int parts = ceil_div(Groups, Threads);
   PMPP_HOST_DEVICE bool has_group(int i) const {
-    return number_ + Threads * i >= begin_ && number_ + Threads * i < end_;
+    return number_ + Threads * i >= inside_.begin && number_ + Threads * i < inside_.end;
   }
 
   const convolution_views<In, Out>& views_;
   const In* columns_;
   int number_;
-  int begin_, end_;        ///< of the groups that lie inside
+  groups_inside inside_;
   int edge_, from_edge_;   ///< the element at an edge: place in the row, column or -1
   bool is_there_ = false;  ///< the row, or else the constant stands there
   four<In> raw_[moves<In, float> ? 1 : parts]{};
 };
 
 /// Rows of `Columns` floats that `Threads` threads bring: each every Threads-th element, from column x on, which may be any.
-/// `Ahead` rows are on their way; `Columns` is no multiple of `Threads`.
+/// Rows count from y on; `Ahead` of them are on their way. `Columns` is no multiple of `Threads`.
 template <class In, class Out, int Columns, int Threads, int Ahead>
 class rows_of_elements {
 public:
-  PMPP_HOST_DEVICE rows_of_elements(const convolution_views<In, Out>& views, int x, int thread)
+  template <class Block>
+  PMPP_HOST_DEVICE rows_of_elements(Block& block, const convolution_views<In, Out>& views, int y, int x)
       : views_(views),
         outside_(static_cast<float>(views.outside.value)),
-        thread_(thread),
-        own_(thread < Columns % Threads ? parts : parts - 1) {
+        thread_(block.thread()),
+        own_(thread_ < Columns % Threads ? parts : parts - 1),
+        rows_(block, views, y) {
     for (int j = 0; j < parts; ++j) {
-      const std::int64_t from = position_in(x + Threads * j + thread, views.in.width, views.outside.what);
+      const std::int64_t from = position_in(x + Threads * j + thread_, views.in.width, views.outside.what);
       column_[j] = static_cast<std::uint32_t>(max(from, std::int64_t(0)) * views.in.step);
       missing_ |= from < 0 ? 1u << j : 0u;
     }
   }
-  /// Finds rows y ... y + 31, one a lane: where they begin, and which are none of the input's.
+  /// Counts rows from y on.
   template <class Block>
   PMPP_HOST_DEVICE void look_up(Block& block, int y) {
-    const std::int64_t place = position_in(y + block.lane(), views_.in.height, views_.outside.what);
-    offset_ = max(place, std::int64_t(0)) * views_.in.pitch;
-    lost_ = block.ballot(place < 0);
+    rows_ = rows_of_lanes(block, views_, y);
   }
-  /// Begins to bring row K of those, to `to`.
+  /// Begins to bring row K, to `to`.
   template <int K, class Block>
   PMPP_HOST_DEVICE void start(Block& block, four<float>* to) {
-    const In* const from = views_.in.data + block.shuffle(offset_, K);
-    const bool lost = (lost_ >> K & 1) != 0;
+    const In* const from = views_.in.data + block.shuffle(rows_.offset, K);
+    const bool lost = rows_.is_lost(K);
     if constexpr (moves<In, float>) {
       float* const line = reinterpret_cast<float*>(to) + thread_;
       for (int j = 0; j < parts; ++j)
@@ -264,7 +277,7 @@ public:
   PMPP_HOST_DEVICE void finish(four<float>* to) const {
     if constexpr (!moves<In, float>) {
       float* const line = reinterpret_cast<float*>(to) + thread_;
-      const std::uint32_t missing = lost_ >> K & 1 ? ~0u : missing_;
+      const std::uint32_t missing = rows_.is_lost(K) ? ~0u : missing_;
       for (int j = 0; j < parts; ++j)
         if (j < own_)
           line[Threads * j] = missing != 0 && (missing >> j & 1) != 0 ? outside_ : converted<float>(raw_[K % Ahead][j]);
@@ -278,8 +291,7 @@ private:
   const float outside_;
   const int thread_, own_;                     ///< elements that the thread brings
   std::uint32_t column_[parts], missing_ = 0;  ///< where they begin; a bit of `missing_`: there is no such column
-  std::int64_t offset_ = 0;                    ///< of the row of this lane
-  std::uint32_t lost_ = 0;                     ///< a bit: the row is none of the input's
+  rows_of_lanes rows_;
   In raw_[moves<In, float> ? 1 : Ahead][parts]{};
 };
 
@@ -299,20 +311,17 @@ PMPP_HOST_DEVICE void bring_rows(Block& block, const convolution_views<In, Out>&
                                  std::int64_t y, std::int64_t x) {
   const volume<const In>& in = views.in;
   const In constant = static_cast<In>(views.outside.value);
-  // Each lane looks up a row; a bit of `lost`: it is none of the input's.
-  const std::int64_t place = position_in(y + block.lane() % Rows, in.height, views.outside.what);
-  const std::int64_t offset = max(place, std::int64_t(0)) * in.pitch;
-  const std::uint32_t lost = block.ballot(place < 0);
+  const rows_of_lanes found(block, views, y);
   const In* from[Rows];
-  for (int i = 0; i < Rows; ++i) from[i] = in.data + block.shuffle(offset, i);
+  for (int i = 0; i < Rows; ++i) from[i] = in.data + block.shuffle(found.offset, i);
   // The groups of four that lie between the edges come whole, the columns of others one by one.
   const groups_inside whole(views.in_fours, fours, x, in.width);
   for (int g = whole.begin + block.lane(); g < whole.end; g += 32)
-    if (lost == 0)
+    if (found.lost << (32 - Rows) == 0)
       for (int i = 0; i < Rows; ++i) copy_group(to + i * fours + g, from[i] + x + 4 * g);
     else
       for (int i = 0; i < Rows; ++i) {
-        if (lost >> i & 1)
+        if (found.is_lost(i))
           to[i * fours + g] = four_times(constant);
         else
           copy_group(to + i * fours + g, from[i] + x + 4 * g);
@@ -322,7 +331,7 @@ PMPP_HOST_DEVICE void bring_rows(Block& block, const convolution_views<In, Out>&
     const std::int64_t from_x = position_in(x + column, in.width, views.outside.what), skip = from_x * in.step;
     for (int i = 0; i < Rows; ++i) {
       In* const item = &to[i * fours + column / 4].item[column % 4];
-      if (from_x < 0 || (lost >> i & 1) != 0)
+      if (from_x < 0 || found.is_lost(i))
         *item = constant;
       else if constexpr (sizeof(In) >= 4)
         simt::copy_async<sizeof(In)>(item, from[i] + skip);
