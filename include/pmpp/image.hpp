@@ -99,7 +99,7 @@ void gray_on_device(const P& where, volume<const rgb<T>> in, volume<Out> out) {
   using kernel = gray_kernel<T, Out, Tuning.gray_pieces>;
   const std::int64_t pieces = ceil_div(out.width, std::int64_t(kernel::piece * Tuning.gray_pieces));
   pmpp::launch(where, ceil_div(out.height * pieces, std::int64_t(kernel::warps)), kernel{}, in, out, pieces,
-         in.rows_begin_at(16) && out.rows_begin_at(16));
+               in.rows_begin_at(16) && out.rows_begin_at(16));
 }
 
 /// Windows of integers on a processor: sums of columns slide down a band of rows, a sum of those along each row.

@@ -26,7 +26,7 @@
 #include <pmpp/convolution/source.hpp>
 #include <pmpp/core/config.hpp>
 #include <pmpp/core/math.hpp>
-#include <pmpp/core/unrolled.hpp>
+#include <pmpp/core/packed.hpp>
 #include <pmpp/core/volume.hpp>
 #include <pmpp/simt/memory.hpp>
 #include <pmpp/simt/pixel.hpp>

@@ -25,7 +25,7 @@
 #include <pmpp/core/config.hpp>
 #include <pmpp/core/machine.hpp>
 #include <pmpp/core/math.hpp>
-#include <pmpp/core/unrolled.hpp>
+#include <pmpp/core/packed.hpp>
 #include <pmpp/core/volume.hpp>
 #include <pmpp/execution.hpp>
 #include <pmpp/launch.hpp>

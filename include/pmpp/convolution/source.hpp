@@ -19,7 +19,7 @@
 #include <pmpp/core/border.hpp>
 #include <pmpp/core/config.hpp>
 #include <pmpp/core/math.hpp>
-#include <pmpp/core/unrolled.hpp>
+#include <pmpp/core/packed.hpp>
 #include <pmpp/core/volume.hpp>
 #include <pmpp/simt/memory.hpp>
 

@@ -10,7 +10,7 @@
 
 #include <pmpp/core/config.hpp>
 #include <pmpp/core/operators.hpp>
-#include <pmpp/core/type_name.hpp>
+#include <pmpp/core/error.hpp>
 
 #pragma GCC visibility push(hidden)  // see launch.hpp
 

@@ -6,9 +6,11 @@
 //   using word = packed<float, 4>;                                   // 16 bytes, at multiples of 16
 //   const word x = *reinterpret_cast<const word*>(from);             // one load
 //   unrolled<4>([&](int i) { sum[i] += x.item[i]; });
+//   for_each_constant<4>([&](auto i) { ... });                       // the same where i has to be a constant
 #pragma once
 
 #include <cstddef>
+#include <type_traits>
 #include <utility>
 
 #include <pmpp/core/config.hpp>
@@ -34,4 +36,17 @@ PMPP_HOST_DEVICE constexpr void unrolled(F f) {
   (std::make_integer_sequence<int, N>{});
 }
 
+namespace detail {
+
+template <int N>
+using constant = std::integral_constant<int, N>;
+
+/// Calls f with the constants 0 ... N - 1.
+template <int N, class F>
+PMPP_HOST_DEVICE void for_each_constant(const F& f) {
+  [&]<int... I>(std::integer_sequence<int, I...>) { (f(constant<I>{}), ...); }
+  (std::make_integer_sequence<int, N>{});
+}
+
+}  // namespace detail
 }  // namespace pmpp::inline PMPP_BACKEND

@@ -11,6 +11,7 @@
 #include <pmpp/core/config.hpp>
 #include <pmpp/core/math.hpp>
 #include <pmpp/core/matrix_view.hpp>
+#include <pmpp/core/packed.hpp>
 #include <pmpp/core/volume_view.hpp>
 
 namespace pmpp::inline PMPP_BACKEND {
@@ -37,14 +38,6 @@ struct volume {
   PMPP_HOST_DEVICE bool in_fours() const { return rows_begin_at(4 * sizeof(T)); }
 };
 
-/// The greatest power of two that divides `bytes`, at most 16.
-constexpr std::size_t alignment_of_bytes(std::size_t bytes) { return (bytes & -bytes) < 16 ? bytes & -bytes : 16; }
-
-/// Adjacent elements that move at once, 16 bytes of them at most.
-template <class T, int N>
-struct alignas(N == 1 ? alignof(T) : max(alignof(T), alignment_of_bytes(N * sizeof(T)))) packed {
-  T item[N];
-};
 template <class T>
 using four = packed<T, 4>;
 

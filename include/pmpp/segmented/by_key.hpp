@@ -539,8 +539,8 @@ void runs_on_blocks(const char* function, const P& where, const Job& job, const 
     using look_back = typename kernel::look_back;
     using plan = typename kernel::plan;
     // Short inputs are cut into smaller tiles, one for each block.
-    const std::int64_t most_blocks = std::int64_t(kernel::min_blocks) * processor_count(where);
-    const std::size_t room = shared_limit(where) - sizeof(typename kernel::shared);
+    const std::int64_t most_blocks = std::int64_t(kernel::min_blocks) * machine_of(where).multiprocessors;
+    const std::size_t room = std::size_t(machine_of(where).shared_per_block) - sizeof(typename kernel::shared);
     const std::int64_t share = ceil_div(ceil_div(n, std::int64_t(kernel::workers) * kernel::vector_items), most_blocks);
     auto rows = static_cast<int>(max<std::int64_t>(1, min<std::int64_t>(share, kernel::most_rows)));
     if (rows > kernel::each) rows = static_cast<int>(round_up(rows, kernel::each));

@@ -364,9 +364,9 @@ void segmented_scan_on_blocks(const P& where, const input<In>& in, const input<O
     using look_back = typename kernel::look_back;
     using plan = typename kernel::plan;
     // Short inputs are cut into smaller tiles, one for each block.
-    const std::int64_t most_blocks = std::int64_t(kernel::min_blocks) * processor_count(where);
+    const std::int64_t most_blocks = std::int64_t(kernel::min_blocks) * machine_of(where).multiprocessors;
     const std::int64_t share = ceil_div(ceil_div(in.count.bound, std::int64_t(kernel::workers) * items), most_blocks);
-    const std::size_t room = shared_limit(where) - sizeof(typename kernel::shared);
+    const std::size_t room = std::size_t(machine_of(where).shared_per_block) - sizeof(typename kernel::shared);
     auto vectors = static_cast<int>(max<std::int64_t>(1, min<std::int64_t>(share, kernel::most_vectors)));
     while (vectors > 1 && plan::shared_bytes(vectors) > room) --vectors;
     const plan p(in.count.bound, lead, vectors);

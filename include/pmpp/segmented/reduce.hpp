@@ -480,7 +480,7 @@ void segmented_reduce_on_blocks(const P& where, const input<In>& in, const input
     using slots = block::tile_state<segment_carry<A>>;
     constexpr std::size_t counter_bytes = 16;  // the started blocks, in front of the slots
     const std::int64_t steps = in.count.bound + offsets.count.bound;
-    const std::int64_t blocks = min(std::int64_t(kernel::min_blocks) * processor_count(where),
+    const std::int64_t blocks = min(std::int64_t(kernel::min_blocks) * machine_of(where).multiprocessors,
                                     ceil_div(steps, std::int64_t(kernel::layout::elements)));
     const std::int64_t slot_count = blocks == 1 ? 0 : blocks;
     scratch memory(where, slots::payload_bytes(slot_count),
