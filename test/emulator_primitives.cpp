@@ -274,16 +274,21 @@ TEST_CASE("breadth-first search") {
   const pmpp::csr_view<void, const int> graph{n, n, at.data(), to.data()};
   under_some_orders([&] {
     device_buffer<int> distance(n, 0);
-    pmpp::bfs<pmpp::bfs_tuning{
-        .threads = 64, .min_blocks = 2, .hub = 3, .one_block = 5, .eager = 20, .alone = 2, .alpha = 15, .beta = 18}>(
-        device, pmpp::undirected(graph), 0, distance);
+    pmpp::bfs<pmpp::bfs_tuning{.threads = 64,
+                               .min_blocks = 2,
+                               .hub = 3,
+                               .one_block = 5,
+                               .low_latency_edges = 20,
+                               .lane_edges = 2,
+                               .alpha = 15,
+                               .beta = 18}>(device, pmpp::undirected(graph), 0, distance);
     CHECK(to_host(distance) == wanted);
     pmpp::bfs<pmpp::bfs_tuning{.threads = 64,
                                .min_blocks = 3,
                                .hub = 7,
                                .one_block = 40,
-                               .eager = 10,
-                               .alone = 3,
+                               .low_latency_edges = 10,
+                               .lane_edges = 3,
                                .alpha = 1 << 20,
                                .beta = 1}>(device, pmpp::undirected(graph), 0, distance);
     CHECK(to_host(distance) == wanted);

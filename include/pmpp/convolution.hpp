@@ -54,8 +54,8 @@ template <template <class> class View, class In, class Tap, class Out>
 auto convolution_of(const View<In>& in, const View<Tap>& mask, const View<Out>& out, const border::rule& outside) {
   using element = std::remove_const_t<In>;
   using tap = std::remove_const_t<Tap>;
-  return convolution<element, tap, Out>{.in = volume_of(View<const element>(in)),
-                                        .mask = volume_of(View<const tap>(mask)),
+  return convolution<element, tap, Out>{.in = detail::volume_of(View<const element>(in)),
+                                        .mask = detail::volume_of(View<const tap>(mask)),
                                         .out = volume_of(out),
                                         .outside = outside};
 }
@@ -138,7 +138,7 @@ void convolve_on_cpu(const P& where, const convolution<In, Tap, Out>& c) {
     for (std::int64_t row = begin; row < min(begin + rows, all); ++row) {
       const std::int64_t z = row / c.out.height, y = row % c.out.height;
       sum_row(c, z, y, first, min(first + piece, c.out.width), line, sum);
-      store_row(sum, c.out, z, y, first);
+      detail::store_row(sum, c.out, z, y, first);
     }
   });
 }
@@ -159,7 +159,7 @@ void convolve_band(const separable_convolution<In, TapY, TapX, Out>& c, std::int
     sum.assign(static_cast<std::size_t>(width), A(0));
     for (std::int64_t i = 0; i < taps; ++i)
       add_tap(converted<A>(*c.mask_y.at(0, 0, i)), rows.data() + (y - first_y + i) * width, sum);
-    store_row(sum, c.out, 0, y, first_x);
+    detail::store_row(sum, c.out, 0, y, first_x);
   }
 }
 

@@ -23,7 +23,6 @@
 #include <pmpp/core/config.hpp>
 #include <pmpp/core/error.hpp>
 #include <pmpp/core/math.hpp>
-#include <pmpp/core/error.hpp>
 #include <pmpp/execution.hpp>
 #include <pmpp/simt/block.hpp>
 #include <pmpp/simt/machine_of.hpp>

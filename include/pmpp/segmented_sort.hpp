@@ -25,8 +25,7 @@
 //
 // Segments of any sizes together: the work of a block depends on positions in the array alone, and one segment of
 // everything uses the whole machine. Traffic: 2n elements and the offsets, and 2m for each pass, where m elements lie in
-// segments longer than the pass's runs. There are as many passes as the longest segment needs. Stable: the result is unique.
-// (PMPP ch. 13; Baxter, moderngpu, 2013.)
+// segments longer than the pass's runs; as many passes as the longest segment needs. Stable. (PMPP ch. 13; Baxter, 2013.)
 #pragma once
 
 #include <cstdint>

@@ -383,7 +383,8 @@ struct volume_kernel {
       slot = next_of(slot);
       if (z >= first + delay) {
         for (int h = 0; h < rows; ++h)
-          if (y + h < task.out.height) store_four(task.out, to + h * task.out.pitch, fours, task.out.width - x, sum[h]);
+          if (y + h < task.out.height)
+            detail::store_four(task.out, to + h * task.out.pitch, fours, task.out.width - x, sum[h]);
         to += task.out.slice;
       }
       move_on<rows>(sum, 0.0f);

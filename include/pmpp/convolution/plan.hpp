@@ -99,7 +99,7 @@ volume<const Tap> place_taps(const P& where, const volume<const Tap>& mask, Tap*
   int count = 0;
   std::int64_t done = 0;
   const auto place = [&] {
-    launch(where, 1, place_taps_kernel<Tap, parameter_taps>{}, piece, count, placed + done);
+    pmpp::launch(where, 1, place_taps_kernel<Tap, parameter_taps>{}, piece, count, placed + done);
     done += count;
     count = 0;
   };
@@ -146,8 +146,8 @@ void launch_any(const P& where, const convolution<In, Tap, Out>& c, bool mask_in
   while (task.rows > 1 && !fit(2)) task.rows = ceil_div(task.rows, 2);
   if (!fit(2)) task.rows = all;
   while (task.rows > 1 && !fit(1)) task.rows = ceil_div(task.rows, 2);
-  launch(where, grid{task.tiles, Shape.threads(), kernel::shared_bytes(task.rows, task.columns)}, kernel{}, task,
-         argument_of<parameter_taps>(c.mask, mask_in_place));
+  pmpp::launch(where, grid{task.tiles, Shape.threads(), kernel::shared_bytes(task.rows, task.columns)}, kernel{}, task,
+               argument_of<parameter_taps>(c.mask, mask_in_place));
 }
 
 template <int Size, convolution_tuning Tuning, class P, class In, class Tap, class Out>
@@ -161,9 +161,9 @@ void launch_small(const P& where, const convolution<In, Tap, Out>& c, bool mask_
   const auto task = task_of(c, shape);
   const auto taps = argument_of<Size * Size>(c.mask, mask_in_place);
   if (mask_in_place)
-    launch(where, task.tiles, small_convolution_kernel<In, Tap, Out, Size, shape, false>{}, task, taps);
+    pmpp::launch(where, task.tiles, small_convolution_kernel<In, Tap, Out, Size, shape, false>{}, task, taps);
   else
-    launch(where, task.tiles, small_convolution_kernel<In, Tap, Out, Size, shape, true>{}, task, taps);
+    pmpp::launch(where, task.tiles, small_convolution_kernel<In, Tap, Out, Size, shape, true>{}, task, taps);
 }
 
 /// Whether the kernel for pixels has the result: taps small enough that their multiples of 2^125 are numbers.
@@ -215,7 +215,7 @@ void launch_march(const P& where, const convolution_views<In, Out>& views, std::
   march_task<In, Out> task{views};
   task.strips = ceil_div(views.out.width, std::int64_t(Kernel::width));
   task.section = round_up(rows + taps - 1, std::int64_t(Kernel::steps)) - (taps - 1);
-  launch(where, task.strips * ceil_div(views.out.height, task.section), Kernel{}, task, masks...);
+  pmpp::launch(where, task.strips * ceil_div(views.out.height, task.section), Kernel{}, task, masks...);
 }
 
 /// Makes the results by strip_kernel; returns false where it is not made for the matrix.
@@ -239,8 +239,8 @@ void launch_walk(const P& where, const separable_convolution<In, TapY, TapX, Out
   using kernel = walk_kernel<In, TapY, TapX, Out, Slots>;
   const std::int64_t taps = round_up(c.mask_y.width, std::int64_t(4));
   launch_march<kernel>(where, views_of(c), taps, march_rows<kernel>(where, c.out, taps),
-                       argument_of<Slots>(c.mask_y, lives_on_device(where, c.mask_y.data)),
-                       argument_of<Slots>(c.mask_x, lives_on_device(where, c.mask_x.data)));
+                       argument_of<Slots>(c.mask_y, detail::lives_on_device(where, c.mask_y.data)),
+                       argument_of<Slots>(c.mask_x, detail::lives_on_device(where, c.mask_x.data)));
 }
 
 template <class In, class Tap, class Out>
@@ -318,7 +318,7 @@ void convolve_on_device(const P& where, const convolution<In, Tap, Out>& c) {
   check_reachable(where, "convolve", c.in.data);
   check_reachable(where, "convolve", c.out.data);
   const std::int64_t taps = c.mask.depth * c.mask.height * c.mask.width;
-  const bool in_place = lives_on_device(where, c.mask.data);
+  const bool in_place = detail::lives_on_device(where, c.mask.data);
   if (in_place || taps <= parameter_taps) return choose_kernel<Tuning, Volumes>(where, c, in_place);
   const scratch memory(where, static_cast<std::size_t>(taps) * sizeof(Tap), 0);
   auto with_placed = c;
@@ -356,7 +356,8 @@ void convolve_separable_on_device(const P& where, const separable_convolution<In
   task.section = section_rows(c.out.height, shape.height(), size_y, task.tiles_x, on.multiprocessors * room);
   task.tiles_y = ceil_div(c.out.height, task.section);
   task.tiles = task.tiles_x * task.tiles_y;
-  const bool y_there = lives_on_device(where, c.mask_y.data), x_there = lives_on_device(where, c.mask_x.data);
+  const bool y_there = detail::lives_on_device(where, c.mask_y.data),
+             x_there = detail::lives_on_device(where, c.mask_x.data);
   const bool place_y = !y_there && size_y > separable_taps, place_x = !x_there && size_x > separable_taps;
   const std::int64_t count_y = place_y ? size_y : 0, count_x = place_x ? size_x : 0;
   const std::int64_t rings = far ? task.tiles * static_cast<std::int64_t>(ring) : 0;
@@ -367,15 +368,15 @@ void convolve_separable_on_device(const P& where, const separable_convolution<In
                  0);
   volume<const TapY> mask_y = c.mask_y;
   volume<const TapX> mask_x = c.mask_x;
-  if (place_y) mask_y = place_taps(where, mask_y, memory.take<TapY>(size_y));
-  if (place_x) mask_x = place_taps(where, mask_x, memory.take<TapX>(size_x));
+  if (place_y) mask_y = detail::place_taps(where, mask_y, memory.take<TapY>(size_y));
+  if (place_x) mask_x = detail::place_taps(where, mask_x, memory.take<TapX>(size_x));
   const auto taps_y = argument_of<separable_taps>(mask_y, y_there || place_y);
   const auto taps_x = argument_of<separable_taps>(mask_x, x_there || place_x);
   if (far) {
     task.rings = memory.take<std::byte>(rings);
-    launch(where, grid{task.tiles, shape.threads(), tile}, far_kernel{}, task, taps_y, taps_x);
+    pmpp::launch(where, grid{task.tiles, shape.threads(), tile}, far_kernel{}, task, taps_y, taps_x);
   } else {
-    launch(where, grid{task.tiles, shape.threads(), tile + ring}, kernel{}, task, taps_y, taps_x);
+    pmpp::launch(where, grid{task.tiles, shape.threads(), tile + ring}, kernel{}, task, taps_y, taps_x);
   }
 }
 

@@ -330,7 +330,7 @@ PMPP_HOST_DEVICE void bring_rows(Block& block, const convolution_views<In, Out>&
     const int column = c < 4 * whole.begin ? c : c + 4 * whole.count();
     const std::int64_t from_x = position_in(x + column, in.width, views.outside.what), skip = from_x * in.step;
     for (int i = 0; i < Rows; ++i) {
-      In* const item = &to[i * fours + column / 4].item[column % 4];
+      In* const item = to[i * fours + column / 4].item + column % 4;
       if (from_x < 0 || found.is_lost(i))
         *item = constant;
       else if constexpr (sizeof(In) >= 4)

@@ -682,7 +682,7 @@ struct scale_kernel {
           const sum part = down.of(row);
           for (int j = 0; j < 4; ++j) total.item[j] += part * newer.item[j];
           if (down.last > row) break;
-          store_four(out, to, in_fours, out.width - x, total.item);
+          detail::store_four(out, to, in_fours, out.width - x, total.item);
           to += out.pitch;
           if (++h < end) down = memory.down[h];
           const sum before = down.first < row ? down.at_first : 0;  // of the older row

@@ -668,7 +668,7 @@ auto keys_and_values(const char* function, Keys& keys, Values& values) {
   if constexpr (random_access<std::decay_t<Values>>)
     return detail::with_stored(detail::zipped_with_start(function, std::begin(keys), std::end(keys), begin_of(values)));
   else
-    return with_stored(zipped(function, keys, values));
+    return detail::with_stored(zipped(function, keys, values));
 }
 /// Elements that count one each.
 template <class R>
