@@ -44,6 +44,14 @@ INITCHECKED = {"bfs", "convolution", "convolution_layer", "gemm", "gemm_default"
                "image", "memory", "merge", "reduce", "scan", "segmented", "segmented_runs", "segmented_sort", "select",
                "sort_by_key", "sort_merge", "sort_radix", "sparse", "sparse_formats", "spmm", "spmv", "stencil", "top_k",
                "top_k_default", "transform", "transpose", "workspace"}
+# racecheck sees shared memory: programs of the kernels that use it, one for each way through each primitive. Those of further types
+# (gemm_types, ...), of bad input (…_debug), of views and files run the same kernels or none.
+RACECHECKED = {"bfs", "convolution", "convolution_layer", "convolution_layer_half", "convolution_separable", "convolution_strips",
+               "convolution_volume", "gemm", "gemm_batched", "gemm_bulk", "gemm_double", "gemm_tensor_cores", "gemm_wgmma",
+               "gemm_wgmma_double", "gemm_wgmma_half", "gemm_wgmma_splits", "gemv", "histogram", "image", "launch", "launch_together",
+               "merge", "mma", "reduce", "scan", "search", "segmented", "segmented_runs", "segmented_sort", "segmented_sort_by_key",
+               "segmented_sort_tiles", "select", "sort", "sort_by_key", "sort_merge", "sort_radix", "sparse", "sparse_formats", "spmm",
+               "spmv", "stencil", "top_k", "transform", "transpose"}
 WEIGHT = {"memcheck": 0.0002, "racecheck": 0.001, "initcheck": 0.0001}  # seconds for a byte of text, roughly
 CASES = re.compile(r"\[doctest\] test cases:\s*(\d+) \|\s*(\d+) passed \|\s*(\d+) failed \|\s*(\d+) skipped")
 
@@ -115,7 +123,7 @@ def all_jobs(o, tests, count):
     sanitized = []
     for tool in SANITIZERS if o.sanitizers else ():
         for name, text in device:
-            if tool == "initcheck" and name not in INITCHECKED:
+            if name not in {"initcheck": INITCHECKED, "racecheck": RACECHECKED}.get(tool, {name}):
                 continue
             # The tests look at every status themselves, and provoke errors.
             command = [o.sanitizer or "compute-sanitizer", "--tool", tool, "--error-exitcode", "86"]
@@ -221,9 +229,12 @@ def run(jobs, o, count, deadline, results):
                 running.remove(entry)
                 log.close()
                 finish(job, process.returncode, results)
+        unsanitized = any(job.gpu and not job.sanitized for job in waiting)  # those begin first
         for job in list(waiting):
             if len(running) >= o.jobs:
                 break
+            if job.sanitized and unsanitized:
+                continue
             gpu = None
             if job.gpu == "any":
                 load = [sum(other == str(i) and j.sanitized == job.sanitized for j, _, other, _, _ in running)

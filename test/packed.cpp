@@ -5,7 +5,6 @@
 #include <pmpp/core/packed.hpp>
 
 #include <cstddef>
-#include <vector>
 
 #include <doctest/doctest.h>
 
@@ -28,15 +27,20 @@ static_assert(lies<three_bytes, 4, 4> && lies<three_bytes, 16, 16>);
 static_assert(lies<three_floats, 1, 4> && lies<three_floats, 2, 8> && lies<three_floats, 4, 16>);
 static_assert(sizeof(pmpp::packed<float, 3, 4>) == 12 && alignof(pmpp::packed<float, 3, 4>) == 4);
 
+/// Writes down with which numbers it is called.
+struct note {
+  int *seen, *calls;
+  PMPP_HOST_DEVICE void operator()(int i) const { seen[(*calls)++] = i; }
+};
+
 }  // namespace
 
 TEST_CASE("unrolled: every number once, in order") {
-  std::vector<int> seen;
-  pmpp::unrolled<5>([&](int i) { seen.push_back(i); });
-  CHECK(seen == std::vector<int>{0, 1, 2, 3, 4});
-  int sum = 0;
-  pmpp::unrolled<4>([&, factor = 5](int i) { sum += factor * i; });
-  CHECK(sum == 30);
-  pmpp::unrolled<0>([&](int) { sum = 0; });
-  CHECK(sum == 30);
+  int seen[6] = {-1, -1, -1, -1, -1, -1}, calls = 0;
+  pmpp::unrolled<5>(note{seen, &calls});
+  CHECK(calls == 5);
+  for (int i = 0; i < 5; ++i) CHECK(seen[i] == i);
+  CHECK(seen[5] == -1);
+  pmpp::unrolled<0>(note{seen, &calls});
+  CHECK(calls == 5);
 }

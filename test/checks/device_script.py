@@ -68,15 +68,15 @@ with tempfile.TemporaryDirectory(prefix="pmpp-check-") as folder:
     if status != 1:
         faults.append(f"what fails: status {status}\n{output}")
     expect("what fails", output, r"^device .*; failed: views; not built: scan; not finished: transform; skipped: stream;")
-    expect("what fails", output, r"^racecheck .*; failed: reduce from case 1, .*views;")
+    expect("what fails", output, r"^racecheck .*; failed: reduce from case 1.*;")
     expect("both GPUs", (build / "results" / "two-GPUs-reduce.log").read_text(), "devices 1,0")
 
     status, output = run("^transform$", "--minutes", "0.03", "--no-sanitizers")
     if status != 2:
         faults.append(f"what takes too long: status {status}\n{output}")
 
-    status, output = run("^math$", "--list")
-    expect("list", output, r"^racecheck: +PMPP_TEST_SMALL=1 .*--tool racecheck.*test_math_cuda")
+    status, output = run("^merge$", "--list")
+    expect("list", output, r"^racecheck: +PMPP_TEST_SMALL=1 .*--tool racecheck.*test_merge_cuda")
 
 for fault in faults:
     print(fault)
