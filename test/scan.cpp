@@ -284,8 +284,8 @@ TEST_CASE("a workspace serves any number of calls, whatever their sizes and type
   const auto policy = device.with(scratch);
   const auto v = test::random_values<int>(30000);
   const pmpp::device_buffer<int> in(v);
-  pmpp::device_buffer<std::int64_t> out(v.size());
-  pmpp::device_buffer<int> narrow(v.size());
+  pmpp::device_buffer<std::int64_t> out(v.size(), 0);
+  pmpp::device_buffer<int> narrow(v.size(), 0);
   for (int i = 0; i < test::turns(60); ++i) {
     const auto n = static_cast<std::int64_t>(test::generator()() % 30000 + 1);
     CAPTURE(n);

@@ -224,7 +224,7 @@ TEST_CASE("a workspace serves any number of calls, whatever their sizes") {
   const auto policy = device.with(scratch);
   const auto v = test::random_values<int>(50000);
   const pmpp::device_buffer<int> in(v);
-  pmpp::device_buffer<int> out(v.size()), sums(v.size());
+  pmpp::device_buffer<int> out(v.size(), 0), sums(v.size(), 0);
   for (int i = 0; i < test::turns(30); ++i) {
     const auto n = static_cast<std::int64_t>(test::generator()() % 50001);
     const std::vector<int> used(v.begin(), v.begin() + n);
