@@ -247,7 +247,7 @@ TEST_CASE("a captured graph, replayed on other offsets, in another stream") {
   const auto policy = device.on(stream).with(scratch);
   const auto v = test::random_values<int>(30000);
   const pmpp::device_buffer<int> in(v);
-  pmpp::device_buffer<int> at(101), sums(100), scans(30000);
+  pmpp::device_buffer<int> at(101), sums(100), scans(30000, 0);
   const auto enqueue = [&] {
     pmpp::segmented_reduce(policy, in, std::as_const(at), sums);
     pmpp::segmented_inclusive_scan(policy, in, std::as_const(at), scans);
