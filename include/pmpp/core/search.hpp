@@ -12,7 +12,7 @@ namespace pmpp::inline PMPP_BACKEND::detail {
 
 /// The first place of [low, high) that is not `before`, for a predicate that is true up to some place and false from there
 /// on; `high` if it is true everywhere. Cost: log2(high - low) + 1 calls of `before`, one after the other.
-#if defined(__CUDACC__)
+#if defined(__NVCC__)
 #pragma nv_exec_check_disable  // `before` may be the host's
 #endif
 template <class Index, class Before>

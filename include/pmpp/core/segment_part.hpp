@@ -22,7 +22,7 @@ struct segment_part {
 template <class A, class Op>
 struct join_parts {
   Op op;
-#if defined(__CUDACC__)
+#if defined(__NVCC__)
 #pragma nv_exec_check_disable  // `op` may be the host's
 #endif
   PMPP_HOST_DEVICE segment_part<A> operator()(const segment_part<A>& left, const segment_part<A>& right) const {
