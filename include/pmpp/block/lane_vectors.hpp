@@ -19,9 +19,9 @@ namespace pmpp::inline PMPP_BACKEND::block {
 template <class T>
 struct lane_vectors {
   using type = T;
-  std::byte* bytes;   ///< of lane 0
-  int count;          ///< of a lane
-  int behind_32 = 0;  ///< bytes after each 32 lanes that are not theirs: lanes are counted through such groups
+  std::byte* bytes;  ///< of lane 0
+  int count;         ///< of a lane
+  int after_32 = 0;  ///< bytes after each 32 lanes that are not theirs: lanes are counted through such groups
 
   PMPP_HOST_DEVICE static constexpr int bytes_of_lane(int count) {
     constexpr int word = max(greatest_common_divisor(16, int(sizeof(T))), int(alignof(T)));
@@ -29,7 +29,7 @@ struct lane_vectors {
   }
   /// Vector j of a lane.
   PMPP_HOST_DEVICE T& at(int lane, int j) const {
-    return *reinterpret_cast<T*>(bytes + lane * bytes_of_lane(count) + lane / simt::warp_size * behind_32 +
+    return *reinterpret_cast<T*>(bytes + lane * bytes_of_lane(count) + lane / simt::warp_size * after_32 +
                                  j * int(sizeof(T)));
   }
   /// Vector v of all: what load_async asks for.

@@ -85,7 +85,7 @@ mask_argument<Tap, Capacity> argument_of(const volume<const Tap>& mask, bool in_
   if (in_place) return argument;
   argument.taps.data = nullptr;
   int i = 0;
-  for_each_tap(mask, [&](const Tap& tap) {
+  detail::for_each_tap(mask, [&](const Tap& tap) {
     if (i < Capacity) argument.value[i++] = tap;
   });
   return argument;
@@ -103,7 +103,7 @@ volume<const Tap> place_taps(const P& where, const volume<const Tap>& mask, Tap*
     done += count;
     count = 0;
   };
-  for_each_tap(mask, [&](const Tap& tap) {
+  detail::for_each_tap(mask, [&](const Tap& tap) {
     piece.value[count++] = tap;
     if (count == parameter_taps) place();
   });

@@ -102,13 +102,13 @@ void segmented_scan_on_host([[maybe_unused]] const P& where, const In& in, const
   } else {
     const std::int64_t tasks = ceil_div(last - first, host_loop::grain);
     const auto begin_of_task = [=](std::int64_t t) { return min(last, first + t * host_loop::grain); };
-    const auto first_behind = [&](std::int64_t i) {  // the first offset that is at least i
+    const auto first_at_least = [&](std::int64_t i) {  // the first offset that is at least i
       return detail::partition_point(std::int64_t(0), segments, [&](std::int64_t s) { return offset(s) < i; });
     };
     host_loop::task_results<segment_part<A>> parts(tasks);
     host_loop::parallel_for(where, tasks, [&](std::int64_t t) {
       const std::int64_t begin = begin_of_task(t), end = begin_of_task(t + 1);
-      const std::int64_t head = offset(first_behind(end) - 1);  // the last one in front of `end`
+      const std::int64_t head = offset(first_at_least(end) - 1);  // the last one in front of `end`
       A sum = static_cast<A>(in[max(begin, head)]);
       for (std::int64_t i = max(begin, head) + 1; i < end; ++i) sum = static_cast<A>(op(sum, static_cast<A>(in[i])));
       parts[t] = {sum, head >= begin ? 1u : 0u, true};
@@ -121,7 +121,7 @@ void segmented_scan_on_host([[maybe_unused]] const P& where, const In& in, const
     }
     host_loop::parallel_for(where, tasks, [&](std::int64_t t) {
       const std::int64_t begin = begin_of_task(t);
-      segmented_scan_elements(in, offsets, first_behind(begin), begin, begin_of_task(t + 1), parts[t], out, op);
+      segmented_scan_elements(in, offsets, first_at_least(begin), begin, begin_of_task(t + 1), parts[t], out, op);
     });
   }
 }

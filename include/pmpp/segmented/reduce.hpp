@@ -109,11 +109,11 @@ struct tile_layout {
       return;
     }
     for (int v = block.thread(); v < all_vectors && first + v < end; v += threads) {
-      const int from = data.begin_of(first + v), behind_last = data.end_of(first + v);
-      if (behind_last - from == Items)
+      const int from = data.begin_of(first + v), until = data.end_of(first + v);
+      if (until - from == Items)
         block::access<In>::template load_async<Items>(in, data.element(first + v), to.loaded(v));
       else
-        to.loaded(v) = block::access<In>::template load_part<Items>(in, data.element(first + v), from, behind_last);
+        to.loaded(v) = block::access<In>::template load_part<Items>(in, data.element(first + v), from, until);
     }
   }
 
