@@ -10,6 +10,7 @@
 // Duplicates stay, loops do not. Elements and declared bytes are those of the columns, each once; bottom-up reads fewer.
 // The distances from the last source are compared with the host's.
 #include <algorithm>
+#include <memory>
 #include <string>
 
 #include <pmpp/bfs.hpp>

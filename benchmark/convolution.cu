@@ -3,6 +3,8 @@
 // Convolution with masks that come from the host's memory. The last column of the table says how near a case comes to a
 // copy; a second table how many operations it does: with many taps arithmetic is the limit, not memory.
 #include <map>
+#include <memory>
+#include <string>
 #include <utility>
 
 #include <pmpp/convolution.hpp>

@@ -5,6 +5,8 @@
 //
 // The samples are numbers below the number of bins: uniform; all alike; of two values; after Zipf's law (bin k as often
 // as 1 / k); in sorted order. CUB counts samples in 32 bits here, its faster way; pmpp in 64.
+#include <string>
+
 #include <cub/device/device_histogram.cuh>
 #include <cuda/std/array>
 

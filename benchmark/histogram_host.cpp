@@ -7,6 +7,8 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <memory>
+#include <string>
 
 #include "support/bench.hpp"
 #include "support/data.hpp"

@@ -4,7 +4,9 @@
 // CUDA toolkit's headers are installed). Wall time of the whole call; sums of bytes add up in 32 bits everywhere.
 #include <algorithm>
 #include <functional>
+#include <memory>
 #include <numeric>
+#include <string>
 #ifdef PMPP_BENCH_HAS_TBB
 #include <execution>
 #endif

@@ -5,6 +5,7 @@
 #include <pmpp/image.hpp>
 
 #include <algorithm>
+#include <string>
 #include <utility>
 #include <vector>
 

@@ -2,6 +2,8 @@
 //
 // What pmpp::launch costs beside <<<>>>: the host's time for each call that only enqueues, and the device's time of an
 // empty kernel between two events. A kernel with 8 bytes of arguments and one with 256.
+#include <string>
+
 #include <pmpp/launch.hpp>
 
 #include "support/bench.hpp"

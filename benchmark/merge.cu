@@ -5,6 +5,9 @@
 //
 // `n` counts the elements of the result; both inputs have half of them, unless the name says otherwise. Keys rise by
 // random steps, so that the inputs alternate at random; `apart`: all of b comes after a.
+#include <memory>
+#include <string>
+
 #include <cub/device/device_merge.cuh>
 #include <thrust/execution_policy.h>
 #include <thrust/merge.h>

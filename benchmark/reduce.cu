@@ -7,6 +7,10 @@
 // enqueue                      what the host pays for a call that only enqueues
 //
 // CUB counts elements in 32 bits here, its faster way; pmpp counts in 64.
+#include <functional>
+#include <memory>
+#include <string>
+
 #include <cub/device/device_reduce.cuh>
 #include <cuda_fp16.h>
 #include <thrust/execution_policy.h>

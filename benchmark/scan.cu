@@ -5,6 +5,8 @@
 //
 // CUB counts elements in 32 bits here, its faster way; pmpp counts in 64. pmpp's results are the same bits on every run,
 // CUB's sums of floating-point numbers need not be.
+#include <string>
+
 #include <cub/device/device_scan.cuh>
 
 #include <pmpp/scan.hpp>

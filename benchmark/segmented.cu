@@ -15,6 +15,10 @@
 //
 // Declared bytes: every input read once, every output written once. Results of 64 segments or runs, the longest one
 // among them, are compared with sums of the host's.
+#include <functional>
+#include <memory>
+#include <string>
+
 #include <cub/device/device_reduce.cuh>
 #include <cub/device/device_run_length_encode.cuh>
 #include <cub/device/device_segmented_reduce.cuh>

@@ -11,6 +11,9 @@
 // pmpp::segmented_sort works in place; so that every sample sorts the same unsorted data, what is timed here is the same
 // call with another array as its input, as CUB's function has it. The whole result of the first window is compared with
 // the host's.
+#include <memory>
+#include <string>
+
 #include <cub/device/device_segmented_sort.cuh>
 
 #include <pmpp/segmented_sort.hpp>

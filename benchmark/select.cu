@@ -7,6 +7,9 @@
 //
 // Declared bytes: every input read once, what is kept written once. CUB's partition writes the other elements after
 // the kept ones and in reverse; pmpp writes them to an output of their own, in order.
+#include <memory>
+#include <string>
+
 #include <cub/device/device_partition.cuh>
 #include <cub/device/device_select.cuh>
 #include <thrust/copy.h>

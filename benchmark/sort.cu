@@ -6,6 +6,9 @@
 //
 // pmpp::sort works in place; so that every sample sorts the same unsorted data, what is timed here is the same call with
 // another array as its input, beside CUB's functions that do likewise.
+#include <memory>
+#include <string>
+
 #include <cub/device/device_merge_sort.cuh>
 #include <cub/device/device_radix_sort.cuh>
 

@@ -11,6 +11,10 @@
 //
 // The matrices are those of support/patterns.hpp. Declared bytes: every array of the operands read once, every one of the
 // result written once. Without cuSPARSE pmpp is measured alone.
+#include <functional>
+#include <memory>
+#include <stdexcept>
+#include <string>
 #include <type_traits>
 
 #include <pmpp/sparse.hpp>

@@ -9,6 +9,10 @@
 // Indices are 32 bits; matrix and vectors are f32 or f64. Declared bytes: offsets, columns, values and x read once, y
 // written once. Every row of the result is compared with the host's in double precision.
 #include <filesystem>
+#include <functional>
+#include <memory>
+#include <stdexcept>
+#include <string>
 #include <type_traits>
 
 #include <pmpp/io/matrix_market.hpp>

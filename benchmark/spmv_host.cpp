@@ -7,6 +7,9 @@
 // short      0, 1, 2 or 3 a row next to the diagonal
 // power law  row i has about n / 20 / (i + 1) nonzeros in random columns, and 4 more
 // one long   rows of 4, but for one with three quarters of all
+#include <memory>
+#include <string>
+
 #include <pmpp/spmv.hpp>
 
 #include "support/bench.hpp"

@@ -2,6 +2,7 @@
 //
 // Stencils beside a plain kernel, one thread an element, and beside the copy of the same bytes, which nothing that reads
 // and writes as much can beat.
+#include <string>
 #include <utility>
 
 #include <pmpp/stencil.hpp>

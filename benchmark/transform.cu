@@ -2,6 +2,8 @@
 //
 // Elementwise algorithms beside Thrust's and CUDA's own: saxpy, vector addition, fill, iota. What they can reach is the
 // copy's rate, in the last column of the table.
+#include <string>
+
 #include <thrust/execution_policy.h>
 #include <thrust/fill.h>
 #include <thrust/sequence.h>

@@ -3,6 +3,8 @@
 // Transposition beside cuBLAS's geam, where its library is found when the program runs. What a transposition can reach
 // is the copy's rate, in the last column of the table.
 #if __has_include(<cublas_v2.h>)
+#include <string>
+
 #include <cublas_v2.h>
 #include <dlfcn.h>
 #define BENCH_CUBLAS 1
@@ -157,6 +159,8 @@ void add_items(const std::string& name, std::int64_t rows, std::int64_t cols) {
 void add_cases() {
   for (const std::int64_t n : {256, 1024, 2048, 4096, 8192, 16384}) add_transpose<float>("f32", n, n);
   add_transpose<float>("f32", 8191, 8193);
+  add_transpose<float>("f32", 3001, 3333);
+  add_transpose<float>("f32", 333, 200003);
   add_transpose<float>("f32 rows 1 apart", 8192, 8192, 1);
   add_transpose<float>("f32 rows 16 apart", 8000, 8004, 16);
   add_transpose<float>("f32 narrow", std::int64_t(1) << 24, 3);
@@ -169,6 +173,7 @@ void add_cases() {
   add_transpose<std::uint16_t>("u16", 16384, 8192);
   add_transpose<std::uint16_t>("u16", 16383, 8193);
   add_transpose<double>("f64", 8192, 4096);
+  add_transpose<double>("f64", 8191, 4097);
   add_transpose<bytes<16>>("16 bytes", 4096, 4096);
   add_transpose<bytes<12>>("12 bytes", 4096, 4096);
   add_transpose<float>("f32 copied", 8192, 8192, 16, true);
@@ -176,6 +181,7 @@ void add_cases() {
   add_in_place<float>("f32 in place", 8192);
   add_in_place<float>("f32 in place", 8191);
   add_in_place<std::uint8_t>("u8 in place", 16384);
+  add_in_place<std::uint8_t>("u8 in place", 16383);
 #if PMPP_BENCH_SWEEP
   add_sweep<float>("sweep f32", 1024, 1024);
   add_sweep<float>("sweep f32", 8192, 8192);

@@ -6,6 +6,7 @@
 // usage: 25_distances_in_a_network [edges.txt]
 #include <cstdio>
 #include <exception>
+#include <string>
 #include <vector>
 
 #include <pmpp/bfs.hpp>

@@ -34,25 +34,30 @@ LARGE = re.compile(r'TEST_CASE\("[^"]*(past 2\^|do not fit 32 bits)')  # program
 NAMES_A_DEVICE = re.compile(r"cudaSetDevice|cudaGetDeviceCount")
 TSAN_ALONE = {"emulator_primitives"}  # built for ThreadSanitizer alone
 ALWAYS_ON_TWO = {"launch", "launch_together", "memory", "stream", "workspace", "reduce", "scan", "sort", "gemm"}
-TOGETHER, LARGE_TOGETHER = 5, 1  # programs on a GPU at a time, of which large
+TOGETHER = 5  # programs on a GPU at a time
+LARGE_GB = 60  # of a GPU's memory, for each large one: some take 35, and a dozen under a sanitizer take the rest
 SANITIZED_TOGETHER = 12  # besides, under a sanitizer, where the GPU waits for the host most of the time
 SANITIZER_SECONDS = 240  # of one process
 CASES_OF_A_PROCESS = 8  # under racecheck
 CASE = re.compile(r"^TEST_", re.M)
+NO_MEMORY = re.compile(r"out of memory, asked for|cudaErrorMemoryAllocation")
 ALL = 9999
-INITCHECKED = {"bfs", "convolution", "convolution_layer", "gemm", "gemm_default", "gemm_tensor_cores", "gemv", "histogram",
+# memcheck is not for programs that run the kernels of others with further types or comparators (their CPU tests run under the address
+# sanitizer, which sees the same strays), nor for those of bad input, files and machines, which launch little.
+NOT_MEMCHECKED = re.compile(r"_types|_debug$|^(comparators|csr_matrix|edge_list|machine.*|math|matrix_market|occupancy|operators)$")
+INITCHECKED = {"bfs", "bounds", "by_key", "convolution", "convolution_layer", "gemm", "gemm_default", "gemm_tensor_cores", "gemv", "histogram",
                "image", "memory", "merge", "reduce", "scan", "segmented", "segmented_runs", "segmented_sort", "select",
                "sort_by_key", "sort_merge", "sort_radix", "sparse", "sparse_formats", "spmm", "spmv", "stencil", "top_k",
-               "top_k_default", "transform", "transpose", "workspace"}
+               "top_k_default", "top_k_rows", "transform", "transpose", "workspace"}
 # racecheck sees shared memory: programs of the kernels that use it, one for each way through each primitive. Those of further types
 # (gemm_types, ...), of bad input (..._debug), of views and files run the same kernels or none. gemm_wgmma_half is left out: the tool
 # itself takes more than 125 GB of the host's memory for its kernels; gemm_wgmma has the same of bfloat16.
-RACECHECKED = {"bfs", "convolution", "convolution_layer", "convolution_layer_half", "convolution_separable", "convolution_strips",
-               "convolution_volume", "gemm", "gemm_batched", "gemm_bulk", "gemm_double", "gemm_tensor_cores", "gemm_wgmma",
+RACECHECKED = {"bfs", "bounds", "by_key", "convolution", "convolution_layer", "convolution_layer_half", "convolution_separable", "convolution_strips",
+               "convolution_volume", "find", "gemm", "gemm_batched", "gemm_bulk", "gemm_double", "gemm_tensor_cores", "gemm_wgmma",
                "gemm_wgmma_double", "gemm_wgmma_splits", "gemv", "histogram", "image", "launch", "launch_together",
                "merge", "mma", "reduce", "scan", "search", "segmented", "segmented_runs", "segmented_sort", "segmented_sort_by_key",
-               "segmented_sort_tiles", "select", "sort", "sort_by_key", "sort_merge", "sort_radix", "sparse", "sparse_formats", "spmm",
-               "spmv", "stencil", "top_k", "transform", "transpose"}
+               "segmented_sort_tiles", "select", "sets", "sort", "sort_by_key", "sort_merge", "sort_radix", "sparse", "sparse_formats", "spmm",
+               "spmv", "stencil", "top_k", "top_k_rows", "transform", "transpose"}
 WEIGHT = {"memcheck": 0.0002, "racecheck": 0.001, "initcheck": 0.0001}  # seconds for a byte of text, roughly
 CASES = re.compile(r"\[doctest\] test cases:\s*(\d+) \|\s*(\d+) passed \|\s*(\d+) failed \|\s*(\d+) skipped")
 
@@ -63,6 +68,7 @@ class Job:
         self.gpu, self.large, self.limit = gpu, large, limit  # gpu: "any", the value of CUDA_VISIBLE_DEVICES, or None
         self.part, self.weight = part, weight  # the first and last of a program's cases; about how long they take
         self.state, self.cases, self.seconds = "not run", (0, 0, 0), 0.0
+        self.alone = False  # others had the GPU's memory when it ran: once more, when nothing else runs
 
     @property
     def title(self):
@@ -83,6 +89,16 @@ def gpus():
     except OSError:
         return 0
     return sum(line.startswith("GPU ") for line in listed.splitlines())
+
+
+def gigabytes():
+    """Memory of the smallest GPU."""
+    try:
+        listed = subprocess.run(["nvidia-smi", "--query-gpu=memory.total", "--format=csv,noheader,nounits"], capture_output=True,
+                                text=True).stdout
+        return min(int(line) for line in listed.split()) // 1024
+    except (OSError, ValueError):
+        return 0
 
 
 def sources(only):
@@ -125,6 +141,8 @@ def all_jobs(o, tests, count):
     for tool in SANITIZERS if o.sanitizers else ():
         for name, text in device:
             if name not in {"initcheck": INITCHECKED, "racecheck": RACECHECKED}.get(tool, {name}):
+                continue
+            if tool == "memcheck" and NOT_MEMCHECKED.search(name):
                 continue
             # The tests look at every status themselves, and provoke errors.
             command = [o.sanitizer or "compute-sanitizer", "--tool", tool, "--error-exitcode", "86"]
@@ -210,6 +228,9 @@ def finish(job, status, results):
         job.state = "skipped"
     elif job.state == "running":  # it ended by itself
         job.state = "failed"
+        if not job.alone and job.gpu and NO_MEMORY.search(output):
+            job.alone, job.state = True, "not run"
+            print(f"-- {job.step}: {job.title} found too little of the GPU's memory: once more, alone")
     if job.state == "failed":
         print(f"-- {job.step}: {job.title} FAILED (status {status})")
         for line in output.splitlines()[-25:]:
@@ -218,6 +239,7 @@ def finish(job, status, results):
 
 
 def run(jobs, o, count, deadline, results):
+    large_together = max(1, gigabytes() // LARGE_GB)
     waiting, running = list(jobs), []
     while (waiting or running) and time.monotonic() < deadline:
         for entry in list(running):
@@ -230,11 +252,16 @@ def run(jobs, o, count, deadline, results):
                 running.remove(entry)
                 log.close()
                 finish(job, process.returncode, results)
-        unsanitized = any(job.gpu and not job.sanitized for job in waiting)  # those begin first
+                if job.state == "not run":
+                    waiting.append(job)
+        if any(entry[0].alone for entry in running):
+            time.sleep(0.05)
+            continue
+        unsanitized = any(job.gpu and not job.sanitized and not job.large for job in waiting)  # those begin first
         for job in list(waiting):
             if len(running) >= o.jobs:
                 break
-            if job.sanitized and unsanitized:
+            if (job.sanitized and unsanitized) or (job.alone and running):
                 continue
             gpu = None
             if job.gpu == "any":
@@ -243,7 +270,7 @@ def run(jobs, o, count, deadline, results):
                 large = [sum(other == str(i) and j.large for j, _, other, _, _ in running) for i in range(count)]
                 most = SANITIZED_TOGETHER if job.sanitized else TOGETHER
                 free = [i for i in range(count)
-                        if load[i] < most and not (job.large and large[i] >= LARGE_TOGETHER)]
+                        if load[i] < most and not (job.large and large[i] >= large_together)]
                 if not free:
                     continue
                 gpu = str(min(free, key=lambda i: load[i]))
@@ -261,6 +288,8 @@ def run(jobs, o, count, deadline, results):
                                        start_new_session=True)
             job.state = "running"
             running.append((job, process, gpu, log, time.monotonic()))
+            if job.alone:
+                break
         time.sleep(0.05)
     for job, process, _, log, began in running:
         job.state, job.seconds = "not finished", time.monotonic() - began

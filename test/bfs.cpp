@@ -12,10 +12,12 @@
 #include <cstdint>
 #include <span>
 #include <stdexcept>
+#include <string>
 
 #include <pmpp/io/edge_list.hpp>
 #include <pmpp/io/matrix_market.hpp>
 
+#include "support/captured_graph.hpp"
 #include "support/graphs.hpp"
 #include "support/matrices.hpp"
 #include "support/orders.hpp"
@@ -132,6 +134,7 @@ void check_search(const G& graph, std::int64_t n, const test::edges& list, std::
 
 template <bfs_tuning Tuning, class where, class I = int, class D = int>
 void check_shapes(std::int64_t size) {
+  test::only_each fifth(5);
   for (const auto& [name, n, list] : test::shapes(size)) {
     CAPTURE(name);
     CAPTURE(n);
@@ -139,6 +142,7 @@ void check_shapes(std::int64_t size) {
     const on_machine<where, I> both(test::graph<I>(n, symmetric)), out(test::graph<I>(n, list)),
         in(test::graph<I>(n, test::reversed(list)));
     for (const std::int64_t source : {std::int64_t(0), n - 1, test::random_below(n)}) {
+      if (fifth.leaves_out()) continue;
       CAPTURE(source);
       check_search<Tuning, where, I, D>(undirected(both), n, symmetric, source);
       check_search<Tuning, where, I, D>(directed(out, in), n, list, source);
@@ -170,9 +174,10 @@ TEST_ALL_PLACES("by hand") {
 
 TEST_ALL_PLACES("graphs of every shape and size") {
   for (const std::int64_t n : test::some_of({1, 2, 3, 32, 33, 65, 200})) check_shapes<tiny, where>(n);
-  check_shapes<eager, where>(200);
-  check_shapes<fickle, where>(200);
-  check_shapes<bfs_tuning{}, where>(400);
+  constexpr std::int64_t large = PMPP_CUDA || !where::on_device ? 200 : 100;  // the emulator takes its time
+  check_shapes<eager, where>(large);
+  check_shapes<fickle, where>(large);
+  check_shapes<bfs_tuning{}, where>(2 * large);
 }
 
 TEST_ALL_PLACES("64-bit vertices, other distances") {
@@ -235,7 +240,9 @@ TEST_ALL_PLACES("several sources") {
       if (wanted[v] > 0) CHECK(wanted[static_cast<std::size_t>(up[v])] + 1 == wanted[v]);
     }
   };
+  test::only_each fourth(4);
   for (const auto& [name, n, list] : test::shapes(150)) {
+    if (fourth.leaves_out()) continue;
     CAPTURE(name);
     std::vector<int> sources;
     for (std::int64_t i = 0; i < 40; ++i) {
@@ -248,7 +255,7 @@ TEST_ALL_PLACES("several sources") {
 #if TEST_HAS_ZLIB
 TEST_ALL_PLACES("real networks") {
   const std::string folder = test::data_folder();
-  if (folder.empty()) return;
+  if (folder.empty() || test::only_small()) return;
   const typename where::policy policy{};
   const auto votes = pmpp::parse_edge_list(test::text_of(folder + "/matrices/wiki-Vote.txt.gz"), "wiki-Vote");
   const auto check = [&](const auto& graph, std::int64_t n, std::int64_t source, std::int64_t reached,
@@ -264,7 +271,7 @@ TEST_ALL_PLACES("real networks") {
   };
   const auto out = on(votes), in = on(votes.transposed());
   CHECK(check(out, 8298, 2565, 2316, 5) == check(directed(out, in), 8298, 2565, 2316, 5));
-  if (where::on_device && (!PMPP_CUDA || test::only_small())) return;  // the emulator takes its time, so do sanitizers
+  if (where::on_device && !PMPP_CUDA) return;  // the emulator takes its time
   const auto roads = pmpp::parse_matrix_market<float>(test::text_of(folder + "/matrices/luxembourg_osm.mtx.gz"));
   const on_machine<where, int> map(roads.rows(), roads.offsets(), roads.columns());
   check(undirected(map), roads.rows(), 6397, 114599, 952);
@@ -347,43 +354,36 @@ TEST_CASE("a captured graph, replayed on other edges, in another stream") {
   pmpp::workspace scratch;
   const pmpp::stream stream;
   const auto policy = device.on(stream).with(scratch);
-  const std::int64_t n = 5000, most = 400000;
+  const std::int64_t n = test::up_to(5000, 300), most = 80 * n;
   pmpp::device_buffer<int> offsets(n + 1, 0), columns(most), distance(n), parent(n);
   pmpp::device_buffer<bfs_result> result(1);
   const pmpp::csr_view<void, const int> view{n, n, offsets.data(), columns.data()};
   const auto enqueue = [&] { pmpp::bfs_into(policy, undirected(view), 7, distance, parent, result); };
   enqueue();
   stream.synchronize();
-  cudaGraph_t captured = nullptr;
-  cudaGraphExec_t exec = nullptr;
-  pmpp::check(cudaStreamBeginCapture(stream, cudaStreamCaptureModeThreadLocal), "begin");
-  enqueue();
-  pmpp::check(cudaStreamEndCapture(stream, &captured), "end");
-  pmpp::check(cudaGraphInstantiate(&exec, captured, 0), "instantiate");
+  const test::captured_graph replayed(stream, enqueue);
   for (int round = 0; round < test::turns(20); ++round) {
     test::edges list;
-    for (int e = 0; e < 5000 * round; ++e) list.push_back({test::random_below(n), test::random_below(n)});
+    for (std::int64_t e = 0; e < n * round; ++e) list.push_back({test::random_below(n), test::random_below(n)});
     const auto symmetric = test::both_ways(list);
     const test::graph<int> graph(n, symmetric);
     pmpp::copy(stream, graph.offsets, offsets);
     pmpp::copy(stream, graph.columns, std::span(columns.data(), graph.columns.size()));
-    pmpp::check(cudaGraphLaunch(exec, stream), "launch");
+    replayed.replay();
     stream.synchronize();
     check_tree(n, symmetric, 7, pmpp::to_host(distance), pmpp::to_host(parent), pmpp::to_host(result)[0]);
   }
-  cudaGraphExecDestroy(exec);
-  cudaGraphDestroy(captured);
 }
 
 TEST_CASE("large graphs, two at once in two streams") {
   const pmpp::stream first, second;
-  const int scale = test::only_small() ? 11 : 17;
+  const int scale = test::only_small() ? 8 : 17;
   const std::int64_t n = 1 << scale;
   const auto list = test::both_ways(test::power_law(scale, 12 * n));
   const on_machine<test::device_place, int> graph(test::graph<int>(n, list));
   pmpp::device_buffer<int> d1(n), d2(n), p1(n), p2(n);
   pmpp::device_buffer<bfs_result> r1(1), r2(1);
-  const int rounds = test::turns(10);
+  const int rounds = test::only_small() ? 2 : 10;
   for (int round = 0; round < rounds; ++round) {
     pmpp::bfs_into(device.on(first), undirected(graph), round, d1, p1, r1);
     pmpp::bfs_into<fickle>(device.on(second), graph, 3, d2, p2, r2);

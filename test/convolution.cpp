@@ -17,6 +17,7 @@
 #include <string>
 #include <utility>
 
+#include "support/captured_graph.hpp"
 #include "support/convolutions.hpp"
 
 using pmpp::matrix_view;
@@ -169,21 +170,18 @@ TEST_CASE("in another stream, captured with its taps, and replayed on changed da
   for (const float y : taps_y)
     for (const float x : taps_x) kept_product.push_back(y * x);
   const auto kept_small = small, kept_middle = middle, kept_large = large;
-  cudaGraph_t graph = nullptr;
-  cudaGraphExec_t exec = nullptr;
-  pmpp::check(cudaStreamBeginCapture(stream, cudaStreamCaptureModeGlobal), "begin");
-  pmpp::convolve(policy, view(a), matrix_view<float>(small.data(), 5, 5), view(b));
-  pmpp::convolve(policy, view(a), matrix_view<float>(middle.data(), 12, 11), view(c));
-  pmpp::convolve(policy, view(a), matrix_view<float>(large.data(), 40, 40), view(d));
-  pmpp::convolve_separable(policy, view(a), taps_y, taps_x, view(e));
-  pmpp::check(cudaStreamEndCapture(stream, &graph), "end");
-  pmpp::check(cudaGraphInstantiate(&exec, graph, 0), "instantiate");
+  const test::captured_graph replayed(stream, [&] {
+    pmpp::convolve(policy, view(a), matrix_view<float>(small.data(), 5, 5), view(b));
+    pmpp::convolve(policy, view(a), matrix_view<float>(middle.data(), 12, 11), view(c));
+    pmpp::convolve(policy, view(a), matrix_view<float>(large.data(), 40, 40), view(d));
+    pmpp::convolve_separable(policy, view(a), taps_y, taps_x, view(e));
+  });
   for (auto* mask : {&small, &middle, &large, &taps_y, &taps_x})
     std::fill(mask->begin(), mask->end(), 1e9f);  // were read before
   for (int round = 0; round < 3; ++round) {
     const auto in = numbers<float>(rows * cols);
     pmpp::copy(stream, in, a);
-    pmpp::check(cudaGraphLaunch(exec, stream), "launch");
+    replayed.replay();
     stream.synchronize();
     const auto judge = [&](const pmpp::device_buffer<float>& out, const std::vector<float>& mask, shape taps) {
       const auto wanted = reference(in, {1, rows, cols}, mask, taps, border::zero);
@@ -197,8 +195,6 @@ TEST_CASE("in another stream, captured with its taps, and replayed on changed da
     judge(d, kept_large, {1, 40, 40});
     judge(e, kept_product, {1, 9, 14});
   }
-  pmpp::check(cudaGraphExecDestroy(exec), "destroy");
-  pmpp::check(cudaGraphDestroy(graph), "destroy");
 }
 
 TEST_CASE("past 2^31 and 2^32 elements") {

@@ -6,6 +6,7 @@
 #include <pmpp/transform.hpp>
 
 #include <span>
+#include <stdexcept>
 #include <vector>
 
 #include "support/policies.hpp"

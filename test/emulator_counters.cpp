@@ -8,6 +8,7 @@
 #include <pmpp/simt/counters.hpp>
 
 #include <cstdint>
+#include <stdexcept>
 #include <string>
 #include <vector>
 

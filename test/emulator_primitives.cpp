@@ -193,13 +193,9 @@ TEST_CASE("merge sort, sorted segments and the greatest") {
         .short_limit = 0, .windows = {.threads = 32, .bytes = 16}, .merges = {.threads = 32, .bytes = 16}}>(
         device, c, at, by_low_bits{});
     CHECK(to_host(c) == halves);
-    pmpp::top_k<pmpp::top_k_tuning{.threads = 32,
-                                   .bytes = 64,
-                                   .loads = 2,
-                                   .candidates = 16,
-                                   .narrow_threads = 32,
-                                   .narrow_segment = 1,
-                                   .sort_from = 1 << 30}>(device, d, 20, top, places);
+    pmpp::top_k<pmpp::top_k_tuning{
+        .threads = 32, .short_threads = 32, .loads = 2, .sample_part = 2, .short_row = 64, .one_block = 200}>(
+        device, d, 20, top, places);
     CHECK(to_host(top) == tops);
   });
 }

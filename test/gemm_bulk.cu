@@ -151,7 +151,8 @@ TEST_CASE("gemm in bulk: the same bits on every run; what cannot be read is refu
 constexpr pmpp::gemm_tile large = pmpp::gemm_tuning_for<float>().large;
 constexpr pmpp::gemm_tuning only_large = [] {
   pmpp::gemm_tuning tuning;
-  tuning.large = tuning.small = tuning.few_rows = tuning.each = large;
+  tuning.large = tuning.small = large;
+  tuning.direct = false;
   tuning.bulk = real;
   return tuning;
 }();

@@ -91,9 +91,9 @@ TEST_CASE("gemm: warps that share a tile; whole tiles beside tiles whose k is sp
     try_tile(std::integral_constant<pmpp::gemm_tile, quarters>{});
     if (i % 6 > 0) continue;
     try_tile(std::integral_constant<pmpp::gemm_tile, pmpp::gemm_tuning_for<float>().small>{});
-    constexpr pmpp::gemm_tile oblong = pmpp::gemm_tuning_for<float>().oblong;
-    if (pmpp::machine_of(pmpp::device).fits(oblong.shared_bytes(sizeof(float))))
-      try_tile(std::integral_constant<pmpp::gemm_tile, oblong>{});
+    constexpr pmpp::gemm_tile sliced = pmpp::gemm_tuning_for<float>().sliced;
+    if (pmpp::machine_of(pmpp::device).fits(sliced.shared_bytes(sizeof(float))))
+      try_tile(std::integral_constant<pmpp::gemm_tile, sliced>{});
   }
 }
 
@@ -107,7 +107,7 @@ TEST_CASE("gemm: a plan in waves covers the product and leaves no multiprocessor
     const int processors = on.multiprocessors;
     const auto tile = i % 3 == 0   ? gemm_cost_of<gemm_tuning_for<float>().large, float>(on)
                       : i % 3 == 1 ? gemm_cost_of<gemm_tuning_for<float>().small, float>(on)
-                                   : gemm_cost_of<gemm_tuning_for<float>().oblong, float>(on);
+                                   : gemm_cost_of<gemm_tuning_for<float>().sliced, float>(on);
     CAPTURE(m);
     CAPTURE(n);
     CAPTURE(k);
@@ -161,5 +161,31 @@ TEST_CASE("gemm: shares of all tiles' k_tiles, which end anywhere") {
             typename where::policy{}, x, blocks);
     };
     try_problem<where>(m, n, k, 1, i & 2, i & 4, multiply);
+  }
+}
+
+TEST_CASE("gemm: by plain loads, of any shape, with k in one piece or several") {
+  using where = test::device_place;
+  for (int i = 0; i < test::turns(40); ++i) {
+    const auto size = [] { return random_of<std::int64_t>({1, 2, 3, 4, 5, 15, 16, 17, 33, 64, 65, 130}); };
+    const std::int64_t m = size(), n = size(), k = random_of<std::int64_t>({1, 2, 7, 8, 9, 31, 32, 33, 100}),
+                       batch = 1 + i % 3;
+    const std::int64_t wanted = 1 + i % 4;
+    const auto try_tile = [&]<pmpp::direct_tile Tile>(std::integral_constant<pmpp::direct_tile, Tile>) {
+      try_problem<where>(m, n, k, batch, i & 2, i & 4, [&](const auto& x) {
+        const std::int64_t split_k = pmpp::round_up(pmpp::ceil_div(k, wanted), std::int64_t(Tile.k));
+        const pmpp::detail::direct_plan plan{pmpp::ceil_div(k, split_k), split_k};
+        const auto policy = typename where::policy{};
+        if (i % 2 == 0)
+          pmpp::detail::gemm_directly<Tile, float>(policy, x, plan);
+        else
+          pmpp::detail::gemm_directly<Tile, float>(policy, x.exchanged(), plan);
+      });
+    };
+    using pmpp::detail::direct_tiles;
+    try_tile(std::integral_constant<pmpp::direct_tile, direct_tiles[0]>{});
+    try_tile(std::integral_constant<pmpp::direct_tile, direct_tiles[1]>{});
+    try_tile(std::integral_constant<pmpp::direct_tile, direct_tiles[2]>{});
+    try_tile(std::integral_constant<pmpp::direct_tile, direct_tiles[3]>{});
   }
 }

@@ -7,6 +7,7 @@
 #include <pmpp/histogram.hpp>
 
 #include <cmath>
+#include <stdexcept>
 
 #include "support/policies.hpp"
 

@@ -10,6 +10,7 @@
 #include <pmpp/segmented.hpp>
 #include <pmpp/select.hpp>
 #include <pmpp/sort.hpp>
+#include <pmpp/top_k.hpp>
 #include <pmpp/transform.hpp>
 
 #include <cstddef>
@@ -48,4 +49,16 @@ TEST_ALL_PLACES("types, functors and iterators of a namespace with greedy functi
   auto both = where::put(std::vector<number>(2000));
   pmpp::merge(policy, a, a, both, hostile::precedes{});
   CHECK(where::get(both)[1999].value == 999);
+  auto places = where::put(std::vector<int>(40)), most = where::put(std::vector<int>(40)),
+       numbers = where::put(std::vector<int>{7, 9, 1, 9, 4, 5});
+  pmpp::top_k(policy, a, 20, b, places, hostile::precedes{});
+  CHECK(got(19) == 19);
+  const hostile::iterator_to<int> ints{numbers.data()}, out_ints{most.data()};
+  pmpp::top_k(policy, ints, ints + 6, 2, out_ints, places);
+  CHECK(where::get(places)[1] == 3);
+  pmpp::batched_top_k(policy, ints, ints + 6, 3, 1, out_ints, places);
+  CHECK(where::get(places)[0] == 1);
+  CHECK(where::get(most)[1] == 9);
+  pmpp::segmented_top_k(policy, ints, ints + 6, where::put(std::vector<int>{0, 2, 6}), 2, out_ints, places);
+  CHECK(where::get(places)[3] == 3);
 }

@@ -18,6 +18,7 @@
 #include <cstdint>
 #include <numeric>
 #include <ranges>
+#include <stdexcept>
 #include <string>
 #include <thread>
 #include <type_traits>

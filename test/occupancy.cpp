@@ -11,6 +11,7 @@
 #include <doctest/doctest.h>
 
 #include <climits>
+#include <stdexcept>
 #include <string>
 
 #if PMPP_CUDA && __has_include(<cuda_occupancy.h>)

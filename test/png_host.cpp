@@ -18,6 +18,7 @@ TEST_CASE("PNG files") { MESSAGE("skipped: built without libpng"); }
 #include <filesystem>
 #include <stdexcept>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include <sys/resource.h>

@@ -14,9 +14,11 @@
 #include <cstdint>
 #include <limits>
 #include <numeric>
+#include <stdexcept>
 #include <string>
 #include <utility>
 
+#include "support/captured_graph.hpp"
 #include "support/orders.hpp"
 #include "support/rows.hpp"
 
@@ -103,6 +105,23 @@ TEST_ALL_PLACES("accumulators: small integers add up in 64 bits, init chooses an
   pmpp::segmented_inclusive_scan<tiny>(policy, in.begin(), in.end(), at.begin(), at.end(), running);
   CHECK(where::get(running)[7999] == 1600000);
   CHECK(where::get(running)[8000] == 200);
+}
+
+TEST_ALL_PLACES("long segments, in many chunks") {
+  const typename where::policy policy{};
+  constexpr pmpp::segmented_tuning long_ones{.threads = 64, .short_input = 0, .long_average = 500};
+  const auto v = test::random_values<int>(1000000);
+  const auto in = where::put(v);
+  for (const int each : {900, 1000000}) {
+    CAPTURE(each);
+    std::vector<std::int64_t> l(static_cast<std::size_t>((1000000 + each - 1) / each), each);
+    l.back() = 1000000 - (static_cast<std::int64_t>(l.size()) - 1) * each;
+    const auto offsets = offsets_of(l);
+    const auto at = where::put(offsets);
+    auto out = where::put(test::copies<int>(static_cast<std::int64_t>(l.size()), 7));
+    pmpp::segmented_reduce<long_ones>(policy, in, at, out, 5);
+    CHECK(where::get(out) == sums_of(v, offsets, 5, pmpp::plus{}));
+  }
 }
 
 TEST_ALL_PLACES("misaligned inputs and outputs") {
@@ -255,26 +274,19 @@ TEST_CASE("a captured graph, replayed on other offsets, in another stream") {
   pmpp::copy(stream, std::span<const int>(std::vector<int>(101, 0)), std::span<int>(at.data(), 101));
   enqueue();
   stream.synchronize();
-  cudaGraph_t graph = nullptr;
-  cudaGraphExec_t exec = nullptr;
-  pmpp::check(cudaStreamBeginCapture(stream, cudaStreamCaptureModeThreadLocal), "begin");
-  enqueue();
-  pmpp::check(cudaStreamEndCapture(stream, &graph), "end");
-  pmpp::check(cudaGraphInstantiate(&exec, graph, 0), "instantiate");
+  const test::captured_graph replayed(stream, enqueue);
   for (int round = 0; round < test::turns(10); ++round) {
     lengths l(100);
     for (auto& x : l) x = static_cast<std::int64_t>(test::generator()() % 300);
     const auto offsets = offsets_of(l);
     pmpp::copy(stream, std::span<const int>(offsets), std::span<int>(at.data(), 101));
-    pmpp::check(cudaGraphLaunch(exec, stream), "launch");
+    replayed.replay();
     stream.synchronize();
     CHECK(pmpp::to_host(sums) == sums_of(v, offsets, 0, pmpp::plus{}));
     const auto got = pmpp::to_host(scans);
     const auto wanted = scans_of(v, offsets, v, pmpp::plus{});
     CHECK(std::equal(wanted.begin(), wanted.begin() + offsets.back(), got.begin()));
   }
-  pmpp::check(cudaGraphExecDestroy(exec), "destroy");
-  pmpp::check(cudaGraphDestroy(graph), "destroy");
 }
 #endif
 

@@ -6,6 +6,7 @@
 
 #include <cstdint>
 
+#include "support/captured_graph.hpp"
 #include "support/segments.hpp"
 
 namespace {
@@ -73,19 +74,16 @@ TEST_CASE("one workspace serves all calls, and a graph sorts other data") {
   test::device_place::container<std::uint32_t> merged_by_four(v.size() + few);  // an array that takes three launches
   const auto at = where::put(offsets);
   memory.reserve((v.size() + few) * 5);
-  cudaGraph_t graph = nullptr;
-  cudaGraphExec_t executable = nullptr;
-  REQUIRE(cudaStreamBeginCapture(s, cudaStreamCaptureModeThreadLocal) == cudaSuccess);
-  pmpp::segmented_sort<by_default>(policy, data, at);
-  pmpp::segmented_sort<by_default>(policy, merged_by_four, at);
-  REQUIRE(cudaStreamEndCapture(s, &graph) == cudaSuccess);
-  REQUIRE(cudaGraphInstantiate(&executable, graph, 0) == cudaSuccess);
+  const test::captured_graph replayed(s, [&] {
+    pmpp::segmented_sort<by_default>(policy, data, at);
+    pmpp::segmented_sort<by_default>(policy, merged_by_four, at);
+  });
   for (int round = 0; round < 3; ++round) {
     auto other = v;
     for (auto& x : other) x = x * 2654435761u + static_cast<std::uint32_t>(round);
     pmpp::copy(other, data);
     pmpp::copy(other, std::span(merged_by_four.data(), other.size()));
-    REQUIRE(cudaGraphLaunch(executable, s) == cudaSuccess);
+    replayed.replay();
     s.synchronize();
     for (std::size_t k = 0; k + 1 < offsets.size(); ++k)
       std::sort(other.begin() + offsets[k], other.begin() + offsets[k + 1]);
@@ -94,7 +92,5 @@ TEST_CASE("one workspace serves all calls, and a graph sorts other data") {
     got.resize(other.size());
     CHECK(got == other);
   }
-  cudaGraphExecDestroy(executable);
-  cudaGraphDestroy(graph);
 }
 #endif

@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <functional>
 #include <numeric>
+#include <stdexcept>
 
 #include "support/orders.hpp"
 #include "support/sorting.hpp"
@@ -110,8 +111,10 @@ TEST_ALL_PLACES("radix sort: some bits of the keys") {
   constexpr auto tuning = test::tuned<where>(tiny_radix);
   const auto v = any_keys<std::uint32_t>(3001);
   const auto w = any_keys<std::int16_t>(900);
+  test::only_each fourth(4);
   for (const pmpp::key_bits bits :
        {pmpp::key_bits{0, 32}, {0, 8}, {3, 11}, {5, 6}, {0, 20}, {31, 32}, {7, 7}, {32, 32}, {1, 30}}) {
+    if (fourth.leaves_out()) continue;
     CAPTURE(bits.lo);
     CAPTURE(bits.hi);
     const auto field = [=](std::uint64_t x) {
@@ -147,6 +150,6 @@ TEST_ALL_PLACES("radix sort: some bits of the keys") {
 #if !PMPP_CUDA
 TEST_CASE("blocks and threads in any order") {
   const auto keys = test::random_values<int>(2500);
-  test::for_each_order(6, [&](std::uint64_t) { check_by_key<tiny_radix, test::device_place>(keys, std::uint32_t(0)); });
+  test::for_each_order(2, [&](std::uint64_t) { check_by_key<tiny_radix, test::device_place>(keys, std::uint32_t(0)); });
 }
 #endif

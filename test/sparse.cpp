@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // What this file proves of sparse.hpp: matrices made on the device from triplets in any order, and transposed there, are
-// those that csr_matrix makes on the host; bad input throws.
+// those that csr_matrix makes on the host; the same into arrays of the caller, of which nothing else is touched; bad input
+// throws.
 #include <pmpp/sparse.hpp>
 
 #include <cstdint>
@@ -53,6 +54,57 @@ TEST_CASE("from triplets, and transposed") {
   check<double, std::int64_t>(std::int64_t(1) << 17, std::int64_t(1) << 16, 3000);
 }
 
+TEST_ALL_PLACES("into arrays of the caller, the number of nonzeros too; the result is what the next call takes") {
+  const typename where::policy policy{};
+  const auto check = [&]<class T, class I>(std::int64_t rows, std::int64_t cols, std::int64_t n, T, I) {
+    CAPTURE(rows);
+    CAPTURE(cols);
+    CAPTURE(n);
+    std::vector<pmpp::triplet<T, I>> all;
+    std::vector<I> row_of, column_of;
+    std::vector<T> values;
+    for (std::int64_t i = 0; i < n; ++i) {
+      row_of.push_back(static_cast<I>(test::generator()() % std::uint64_t(rows)));
+      column_of.push_back(static_cast<I>(test::generator()() % std::uint64_t(cols)));
+      values.push_back(static_cast<T>(static_cast<int>(test::generator()() % 99)));
+      all.push_back({row_of.back(), column_of.back(), values.back()});
+    }
+    const auto wanted = pmpp::csr_matrix<T, I>::from_triplets(rows, cols, all);
+    const auto size = [](std::int64_t count) { return static_cast<std::size_t>(count); };
+    auto offsets = where::put(std::vector<I>(size(rows + 2), I(77))),
+         columns = where::put(std::vector<I>(size(n + 1), I(77)));
+    auto sums = where::put(std::vector<T>(size(n + 1), T(77)));
+    auto count = where::put(std::vector<std::int64_t>(1, -1));
+    const pmpp::csr_view<T, I> A(rows, cols, offsets.data(), columns.data(), sums.data());
+    pmpp::csr_from_triplets_into(policy, where::input(row_of), where::input(column_of), where::input(values), A, count);
+    auto offsets_of_columns = where::put(std::vector<I>(size(cols + 2), I(77))),
+         rows_of_columns = where::put(std::vector<I>(size(n + 1), I(77)));
+    auto moved = where::put(std::vector<T>(size(n + 1), T(77)));
+    const pmpp::csr_view<T, I> B(cols, rows, offsets_of_columns.data(), rows_of_columns.data(), moved.data());
+    pmpp::transposed_into(policy, A, pmpp::device_count(count.data(), n), B);
+    const auto begins = [&](const auto& array, const auto& expected) {  // and the last element is untouched
+      auto got = where::get(array);
+      CHECK(got.back() == 77);
+      got.resize(expected.size());
+      CHECK(got == expected);
+    };
+    const auto turned = wanted.transposed();
+    CHECK(where::get(count)[0] == wanted.nonzeros());
+    begins(offsets, wanted.offsets());
+    begins(columns, wanted.columns());
+    begins(sums, wanted.values());
+    begins(offsets_of_columns, turned.offsets());
+    begins(rows_of_columns, turned.columns());
+    begins(moved, turned.values());
+  };
+  for (const std::int64_t n : test::some_of({0, 1, 300, 20000})) {
+    check(1, 1, n, double(), int());
+    check(n / 3 + 1, 7, n, float(), int());
+    check(n / 2 + 1, n + 2, n, std::int64_t(), std::int64_t());
+    check(70000, 80000, n / 4, float(), int());
+  }
+}
+
 TEST_CASE("columns that come more than once stay apart, in their order") {
   const int n = 20000;
   std::vector<int> offsets{0}, columns;
@@ -87,6 +139,16 @@ TEST_CASE("bad input") {
   CHECK_THROWS_AS(pmpp::csr_from_triplets(device, 4, 1, rows, columns, values), std::out_of_range);
   CHECK_THROWS_AS(pmpp::csr_from_triplets(device, 4, 2, rows, columns, three), std::length_error);
   CHECK_THROWS_AS(pmpp::csr_from_triplets(device, -1, 2, rows, columns, values), std::invalid_argument);
+  pmpp::device_buffer<int> offsets(std::vector<int>(9, 7)), target(std::vector<int>(2, 7)), count(1, 7);
+  pmpp::device_buffer<float> sums(2, 7.0f);
+  const pmpp::csr_view<float, int> A(4, 2, offsets.data(), target.data(), sums.data());
+  const pmpp::csr_view<float, int> B(2, 3, offsets.data(), target.data(), sums.data());
+  CHECK_THROWS_AS(pmpp::csr_from_triplets_into(device, rows, columns, three, A, count), std::length_error);
+  CHECK_THROWS_AS(pmpp::transposed_into(device, A, 2, B), std::invalid_argument);
+  CHECK_THROWS_AS(pmpp::transposed_into(device, A, -1,
+                                        pmpp::csr_view<float, int>(2, 4, offsets.data(), target.data(), sums.data())),
+                  std::invalid_argument);
+  CHECK(pmpp::to_host(offsets) == std::vector<int>(9, 7));
   CHECK_THROWS_AS(pmpp::csr_from_triplets(device, std::int64_t(1) << 31, 2, rows, columns, values), std::length_error);
 }
 

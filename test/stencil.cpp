@@ -16,6 +16,7 @@
 #include <string>
 
 #include "support/borders.hpp"
+#include "support/captured_graph.hpp"
 #include "support/data.hpp"
 #include "support/orders.hpp"
 #include "support/policies.hpp"
@@ -484,18 +485,15 @@ TEST_CASE("in another stream, two steps captured, and replayed on changed data")
   const pmpp::stream stream;
   const auto policy = pmpp::device.on(stream);
   pmpp::device_buffer<float> a(size.count()), b(size.count());
-  cudaGraph_t graph = nullptr;
-  cudaGraphExec_t exec = nullptr;
   const pmpp::stencil_7<float> f{{1, 2}};
-  pmpp::check(cudaStreamBeginCapture(stream, cudaStreamCaptureModeGlobal), "begin");
-  call<3, 1, standard>(policy, a.data(), b.data(), size, {}, {}, f, border::reflect);
-  call<3, 1, standard>(policy, b.data(), a.data(), size, {}, {}, f, border::reflect);
-  pmpp::check(cudaStreamEndCapture(stream, &graph), "end");
-  pmpp::check(cudaGraphInstantiate(&exec, graph, 0), "instantiate");
+  const test::captured_graph replayed(stream, [&] {
+    call<3, 1, standard>(policy, a.data(), b.data(), size, {}, {}, f, border::reflect);
+    call<3, 1, standard>(policy, b.data(), a.data(), size, {}, {}, f, border::reflect);
+  });
   for (int round = 0; round < 3; ++round) {
     const auto in = numbers<float>(size.count());
     pmpp::copy(stream, in, a);
-    pmpp::check(cudaGraphLaunch(exec, stream), "launch");
+    replayed.replay();
     const auto got = pmpp::to_host(stream, a);
     const auto terms = star_terms(3, 1, f.weight);
     const auto once = reference(in, size, terms, border::reflect);
@@ -504,8 +502,6 @@ TEST_CASE("in another stream, two steps captured, and replayed on changed data")
     for (std::size_t i = 0; i < got.size(); ++i) wrong += double(got[i]) != wanted[i];
     CHECK(wrong == 0);
   }
-  pmpp::check(cudaGraphExecDestroy(exec), "destroy");
-  pmpp::check(cudaGraphDestroy(graph), "destroy");
 }
 
 namespace {

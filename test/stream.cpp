@@ -14,6 +14,7 @@
 
 #include <chrono>
 #include <cmath>
+#include <stdexcept>
 #include <thread>
 #include <type_traits>
 #include <utility>

@@ -7,6 +7,7 @@
 #include <cstdint>
 
 #include "support/candidates.hpp"
+#include "support/captured_graph.hpp"
 
 namespace {
 
@@ -72,21 +73,14 @@ TEST_CASE("one workspace serves all calls, and a graph takes other data") {
   auto values = where::put(std::vector<float>(50));
   auto indices = where::put(std::vector<int>(50));
   memory.reserve(std::size_t(1) << 24);
-  cudaGraph_t graph = nullptr;
-  cudaGraphExec_t executable = nullptr;
-  REQUIRE(cudaStreamBeginCapture(s, cudaStreamCaptureModeThreadLocal) == cudaSuccess);
-  pmpp::top_k(policy, std::as_const(data), k, values, indices);
-  REQUIRE(cudaStreamEndCapture(s, &graph) == cudaSuccess);
-  REQUIRE(cudaGraphInstantiate(&executable, graph, 0) == cudaSuccess);
+  const test::captured_graph replayed(s, [&] { pmpp::top_k(policy, std::as_const(data), k, values, indices); });
   for (int round = 0; round < 3; ++round) {
     for (auto& x : v) x = static_cast<float>(draw_below(1 << 22));
     pmpp::copy(v, data);
-    REQUIRE(cudaGraphLaunch(executable, s) == cudaSuccess);
+    replayed.replay();
     s.synchronize();
     const auto order = test::order_of(v, 0, n, pmpp::greater{});
     CHECK(std::equal(order.begin(), order.begin() + k, where::get(indices).begin()));
   }
-  cudaGraphExecDestroy(executable);
-  cudaGraphDestroy(graph);
 }
 #endif

@@ -8,6 +8,7 @@
 
 #include <cstdint>
 #include <numeric>
+#include <stdexcept>
 
 #include "support/data.hpp"
 #include "support/monoids.hpp"

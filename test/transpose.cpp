@@ -15,6 +15,7 @@
 #include <stdexcept>
 #include <utility>
 
+#include "support/captured_graph.hpp"
 #include "support/data.hpp"
 #include "support/monoids.hpp"
 #include "support/policies.hpp"
@@ -370,17 +371,14 @@ TEST_CASE("in another stream, captured, and replayed on changed data") {
   const auto policy = pmpp::device.on(stream);
   pmpp::device_buffer<float> a(rows * cols), b(rows * cols), c(rows * cols);
   const matrix_view<float> va(a.data(), rows, cols), vb(b.data(), cols, rows), vc(c.data(), rows, cols);
-  cudaGraph_t graph = nullptr;
-  cudaGraphExec_t exec = nullptr;
-  pmpp::check(cudaStreamBeginCapture(stream, cudaStreamCaptureModeGlobal), "begin");
-  pmpp::transpose(policy, va, vb);
-  pmpp::transpose(policy, transposed(va), vc);
-  pmpp::check(cudaStreamEndCapture(stream, &graph), "end");
-  pmpp::check(cudaGraphInstantiate(&exec, graph, 0), "instantiate");
+  const test::captured_graph replayed(stream, [&] {
+    pmpp::transpose(policy, va, vb);
+    pmpp::transpose(policy, transposed(va), vc);
+  });
   for (int round = 0; round < 3; ++round) {
     const auto in = test::random_values<float>(rows * cols);
     pmpp::copy(stream, in, a);
-    pmpp::check(cudaGraphLaunch(exec, stream), "launch");
+    replayed.replay();
     stream.synchronize();
     std::vector<float> expected(in.size());
     for (std::int64_t i = 0; i < rows; ++i)
@@ -390,8 +388,6 @@ TEST_CASE("in another stream, captured, and replayed on changed data") {
     // c is a copy of transposed(a), transposed
     CHECK(pmpp::to_host(c) == in);
   }
-  pmpp::check(cudaGraphExecDestroy(exec), "destroy");
-  pmpp::check(cudaGraphDestroy(graph), "destroy");
 }
 
 namespace {

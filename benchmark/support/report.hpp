@@ -5,6 +5,8 @@
 
 #include <cstring>
 #include <exception>
+#include <functional>
+#include <string>
 
 #include <pmpp/core/version.hpp>
 #include <pmpp/host/parallel_for.hpp>

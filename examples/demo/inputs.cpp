@@ -7,6 +7,7 @@
 #include <filesystem>
 #include <map>
 #include <stdexcept>
+#include <string>
 #include <utility>
 
 #include "read_files.hpp"

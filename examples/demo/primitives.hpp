@@ -13,6 +13,11 @@ namespace demo {
 
 void show_transform(const inputs& in, table& out);  // for_each, transform, fill, iota
 void show_reduce(const inputs& in, table& out);     // reduce, reduce_into, transform_reduce, min_, max_, minmax_element
+void show_find(const inputs& in, table& out);       // find_if, count, mismatch
+void show_search(const inputs& in, table& out);     // lower_bound
+void show_moves(const inputs& in, table& out);      // gather, scatter, reverse, rotate
+void show_by_key(const inputs& in, table& out);     // inclusive_scan_by_key
+void show_sets(const inputs& in, table& out);       // set_union, set_intersection
 void show_scan(const inputs& in, table& out);       // inclusive_scan, exclusive_scan
 void show_select(const inputs& in, table& out);     // copy_if, remove_if, copy_flagged, unique_copy, partition_copy
 void show_segmented(const inputs& in, table& out);  // segmented_reduce, segmented_inclusive_scan, reduce_by_key, ...
@@ -34,6 +39,11 @@ void show_bfs(const inputs& in, table& out);                // bfs
 inline constexpr void (*shown[])(const inputs&, table&) = {
     show_transform,
     show_reduce,
+    show_find,
+    show_search,
+    show_moves,
+    show_by_key,
+    show_sets,
     show_scan,
     show_select,
     show_segmented,

@@ -40,22 +40,33 @@ void check_each([[maybe_unused]] const P& where, [[maybe_unused]] const item_cou
     for (std::int64_t i = 0; i < count.get(); ++i) check(i);
 }
 
-/// An input of merge is sorted. (Not known where comp takes no two elements of it, or cannot be called by the host.)
-template <class It, class Comp, bool Second>
+/// A place of a message, which kernels need as a value: a pointer to the host's text would mean nothing to them.
+struct message_text {
+  char text[48] = {};
+  explicit message_text(const char* from) {
+    for (int i = 0; i < 47 && from[i] != 0; ++i) text[i] = from[i];
+  }
+};
+/// An input is sorted. (Not known where comp takes no two elements of it, or cannot be called by the host.)
+template <class It, class Comp>
 struct sorted_check {
   input<It> in;
   Comp comp;
+  message_text what;
   PMPP_HOST_DEVICE void operator()(std::int64_t i) const {
-    if (i + 1 < in.count.get() && comp(in.first[i + 1], in.first[i]))
-      bad_order(i, Second ? "merge: the second input" : "merge: the first input");
+    if (i + 1 < in.count.get() && comp(in.first[i + 1], in.first[i])) bad_order(i, what.text);
   }
 };
+template <class P, class A, class Comp>
+void check_sorted(const P& where, const input<A>& a, const Comp& comp, const char* what) {
+  if constexpr (debug_mode && std::is_invocable_v<const Comp&, value_of<A>, value_of<A>>)
+    detail::check_each(where, a.count, sorted_check<A, Comp>{a, comp, message_text(what)});
+}
 template <class P, class A, class B, class Comp>
-void check_sorted(const P& where, const input<A>& a, const input<B>& b, const Comp& comp) {
-  if constexpr (std::is_invocable_v<const Comp&, value_of<A>, value_of<A>>)
-    detail::check_each(where, a.count, sorted_check<A, Comp, false>{a, comp});
-  if constexpr (std::is_invocable_v<const Comp&, value_of<B>, value_of<B>>)
-    detail::check_each(where, b.count, sorted_check<B, Comp, true>{b, comp});
+void check_sorted(const P& where, const input<A>& a, const input<B>& b, const Comp& comp,
+                  const char* what_a = "merge: the first input", const char* what_b = "merge: the second input") {
+  detail::check_sorted(where, a, comp, what_a);
+  detail::check_sorted(where, b, comp, what_b);
 }
 
 /// Edge (u, v) of a graph has an edge (v, u) in its transpose. Looked for among up to 1024: what leads to vertices with

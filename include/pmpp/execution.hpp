@@ -20,11 +20,10 @@
 #pragma once
 
 #include <concepts>
-#include <stdexcept>
-#include <string>
 #include <type_traits>
 
 #include <pmpp/core/config.hpp>
+#include <pmpp/core/text.hpp>
 #if PMPP_CUDA
 #include <cuda_runtime_api.h>
 #endif
@@ -51,7 +50,8 @@ struct host_policy {
   /// in the last bit. No more than 16 threads, or than there are cores where these are more, are ever used.
   /// \throws std::invalid_argument if count is negative
   constexpr host_policy threads(int count) const {
-    if (count < 0) throw std::invalid_argument("pmpp::host.threads: the count is " + std::to_string(count));
+    if (count < 0)
+      detail::throw_invalid_argument(detail::text("pmpp::host.threads: the count is ") + detail::text::of(count));
     return {count};
   }
 };

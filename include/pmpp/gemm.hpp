@@ -7,19 +7,24 @@
 //   pmpp::gemm(host, 1, A, B, 0, C, gemm_options{relu{}});
 //
 // A matrix_view says where element (i, j) lies, by any two strides: row-major, column-major, transposed, a part of a
-// larger matrix, all without a copy. The ways to the result, a file each:
+// larger matrix, all without a copy. The ways to the result, a file of gemm/ each:
 //
-//   gemm/simt.hpp     tiles in shared memory and in registers, for every type; k is split where C alone is too small to
+//   multistage        tiles in shared memory and in registers, for every type; k is split where C alone is too small to
 //                     keep the machine busy
-//   gemm/bulk.hpp     the same for large floats on an H100, where TMA brings A and B (compiled for sm_90a)
-//   gemm/stream_k.hpp the same tiles, dealt out evenly to all multiprocessors: for a small C and a long k
-//   gemm/mma.hpp      tiles multiplied by tensor cores: double, half, bfloat16, 8-bit integers, and float if asked for
-//   gemm/wgmma.hpp    the same, where a program is compiled for sm_90a: twice as fast on an H100, doubles little
-//   gemm/strips.hpp   C has up to 32 rows, or columns, of floats: memory is the limit
-//   gemm/small.hpp    thousands of products of at most 32 x 32 elements: a warp multiplies one
-//   gemm/vector.hpp   C has one column, or one row: memory is the limit
-//   gemm/host.hpp     packed panels and the vectors of the processor at hand, on all cores
+//   direct            the same by plain loads: whatever is small in some direction, or lies askew
+//   bulk              the same for large floats on an H100, where TMA brings A and B (compiled for sm_90a)
+//   stream_k          the same tiles, dealt out evenly to all multiprocessors: for a small C and a long k
+//   mma               tiles multiplied by tensor cores: double, half, bfloat16, 8-bit integers, and float if asked for
+//   warp_specialised  the same, where a program is compiled for sm_90a: twice as fast on an H100, doubles little
+//   strips            C has up to 32 rows, or columns, of floats: memory is the limit
+//   small             thousands of products of at most 32 x 32 elements: a warp multiplies one
+//   vector            C has one column, or one row: memory is the limit
+//   host              packed panels and the vectors of the processor at hand, on all cores
 //   seq is the definition: three loops.
+//
+// What they share: how stages of k-tiles are filled and freed (block/pipeline.hpp), how k-tiles arrive (operand), which tile and
+// which part of k a block has, and how parts are added up (schedule), which elements a thread multiplies (math_fma), what becomes
+// of sums (epilogue). What each is expected to cost stands beside its launch (simt, wgmma, mma, stream_k).
 //
 // Elements are multiplied and added up in the type that their product has in C++: float for floats (no tf32 unless
 // asked for), int for 8- and 16-bit integers; half and bfloat16 become floats first.
@@ -44,6 +49,7 @@
 #include <pmpp/core/tuning.hpp>
 #include <pmpp/execution.hpp>
 #include <pmpp/gemm/bulk.hpp>
+#include <pmpp/gemm/direct.hpp>
 #include <pmpp/gemm/host.hpp>
 #include <pmpp/gemm/mma.hpp>
 #include <pmpp/gemm/problem.hpp>
@@ -78,20 +84,20 @@ struct gemm_options {
 /// The tiles among which a product chooses by its shape.
 struct gemm_tuning {
   gemm_tile large{}, small{};
-  gemm_tile few_rows{};                        ///< for a few rows; for a few columns, exchanged
-  gemm_tile each{};                            ///< for many small products
   mma_tile mma_large{}, mma_small{};           ///< for tensor cores; without them these are not used
-  gemm_tile sliced{}, oblong{};                ///< for a small C: warps share a tile and divide k
+  gemm_tile sliced{};                          ///< for a small C: warps share a tile and divide k
   gemm_strip thin{}, strip{};                  ///< for a few rows or columns, and some more
   gemm_tile bulk{};                            ///< instead of `large` where TMA of sm_90a brings A and B
   stream_k_tile stream_k{}, small_stream_k{};  ///< for a small C and a long k
+
+  bool direct = true;  ///< by plain loads too (gemm/direct.hpp)
 
   friend constexpr bool operator==(const gemm_tuning&, const gemm_tuning&) = default;
 };
 
 // clang-format off
-/// The tiles for sums of type A, measured on an H100 (docs/gemm.md). A machine that one does not fit goes without it; `each`,
-/// and mma_small with fewer stages, fit into 48 KB.
+/// The tiles for sums of type A, measured on an H100 (docs/gemm.md). A machine that one does not fit goes without it; direct
+/// tiles, and mma_small with fewer stages, fit into 48 KB.
 template <class A>
 constexpr gemm_tuning gemm_tuning_for() {
   if (sizeof(A) <= 4)
@@ -100,12 +106,9 @@ constexpr gemm_tuning gemm_tuning_for() {
         .large = {.m = 128, .n = 128, .k = 8, .stages = 6, .thread_m = 16, .thread_n = 8, .lanes_m = 4, .blocks = 2, .unrolled_k = 8},
         // A warp for each scheduler, so two multiply each half of a k-tile (896 x 896 x 896: 42 us, 50 by two warps and 8 k).
         .small = {.m = 64, .n = 64, .k = 16, .stages = 5, .thread_m = 8, .thread_n = 8, .lanes_m = 8, .blocks = 3, .unrolled_k = 8, .slices = 2},
-        .few_rows = {.m = 16, .n = 256, .k = 8, .stages = 8, .thread_m = 8, .thread_n = 4, .lanes_m = 2, .blocks = 3, .unrolled_k = 8},
-        .each = {.m = 32, .n = 32, .k = 8, .stages = 4, .thread_m = 4, .thread_n = 8, .lanes_m = 8, .blocks = 12, .unrolled_k = 8},
         .mma_large = {.m = 128, .n = 128, .warp_m = 64, .warp_n = 64, .stages = 3, .blocks = 2},
         .mma_small = {.m = 64, .n = 64, .warp_m = 32, .warp_n = 32, .stages = 6, .blocks = 2},
         .sliced = {.m = 32, .n = 32, .k = 32, .stages = 6, .thread_m = 8, .thread_n = 4, .lanes_m = 4, .blocks = 4, .unrolled_k = 8, .slices = 4},
-        .oblong = {.m = 32, .n = 64, .k = 32, .stages = 5, .thread_m = 8, .thread_n = 8, .lanes_m = 4, .blocks = 3, .unrolled_k = 8, .slices = 4},
         // Two k-tiles on their way: 16 x 4096 x 4096 in 33 to 36 us, 30 to 32 for reading B alone.
         .thin = {.rows = 16, .k = 64, .stages = 3}, .strip = {.rows = 32, .k = 64, .stages = 3},
         // 4096 x 4096 x 4096: 54.0 TFLOP/s; 16 x 8 elements a thread 53.0, k-tiles of 16 k 53.1.
@@ -115,8 +118,6 @@ constexpr gemm_tuning gemm_tuning_for() {
   return {
       .large = {.m = 128, .n = 64, .k = 8, .stages = 6, .thread_m = 8, .thread_n = 8, .lanes_m = 8, .blocks = 2, .unrolled_k = 8},
       .small = {.m = 64, .n = 64, .k = 8, .stages = 6, .thread_m = 4, .thread_n = 4, .lanes_m = 4, .blocks = 2, .unrolled_k = 8},
-      .few_rows = {.m = 16, .n = 128, .k = 8, .stages = 8, .thread_m = 8, .thread_n = 2, .lanes_m = 2, .blocks = 3, .unrolled_k = 8},
-      .each = {.m = 32, .n = 32, .k = 8, .stages = 4, .thread_m = 4, .thread_n = 4, .lanes_m = 8, .blocks = 8, .unrolled_k = 8},
       .mma_large = detail::large_double_tile, .mma_small = detail::small_double_tile};
 }
 // clang-format on
@@ -158,84 +159,95 @@ void gemm_by_copies(const P& where, gemm_problem<TA, TB, TC, S, Epilogue> x, con
   gemm_by_tiles<Tile, A>(where, x, plan);
 }
 
-/// A few rows: strips, where B lies so that they can read it. Says whether it was.
-template <gemm_tuning Tuning, class A, class P, class TA, class TB, class TC, class S, class Epilogue>
-bool gemm_of_few_rows(const P& where, const machine& on, const gemm_problem<TA, TB, TC, S, Epilogue>& x) {
-  if constexpr (Tuning.strip.rows > 0 && std::is_same_v<TA, A> && std::is_same_v<TB, A>) {
-    if (!fits_strips(x)) return false;
-    const auto multiply = [&]<gemm_strip Strip>(std::integral_constant<gemm_strip, Strip>) {
-      if (x.c.rows > Strip.rows || !on.fits(Strip.shared_bytes(sizeof(A)))) return false;
-      gemm_by_strips<Strip, A>(where, on, x);
-      return true;
-    };
-    if (multiply(std::integral_constant<gemm_strip, Tuning.thin>{})) return true;
-    if constexpr (Tuning.thin.shared_bytes(sizeof(A)) > least_shared_per_block<P>)  // 99 KB hold two k-tiles
-      if (multiply(std::integral_constant<gemm_strip, gemm_strip{Tuning.thin.rows, Tuning.thin.k, 2}>{})) return true;
-    return multiply(std::integral_constant<gemm_strip, Tuning.strip>{});
-  }
-  return false;
+/// A way to a product: the clocks that it is expected to take, `never` where it is none, and the call.
+template <class F>
+struct gemm_way {
+  double clocks;
+  F take;
+};
+/// Takes the way of fewest clocks, of equals the first.
+template <class... F>
+void take_best(const gemm_way<F>&... ways) {
+  double least = never;
+  ((least = min(least, ways.clocks)), ...);
+  bool taken = false;
+  ((!taken && ways.clocks == least ? (ways.take(), void(taken = true)) : void()), ...);
 }
 
-/// A small C and a long k: by stream-K, where that is expected to take less than `clocks`. Says whether it was taken.
+/// Chooses among the ways that fit the machine by what they are expected to cost. The factors below are such that 300 random shapes of
+/// floats take 0.97 of the speed of the best way of each, and squares what they took before, on an H200 (benchmark/gemm_sweep).
 template <gemm_tuning Tuning, class A, class P, class TA, class TB, class TC, class S, class Epilogue>
-bool gemm_of_stream_k(const P& where, const machine& on, const gemm_problem<TA, TB, TC, S, Epilogue>& x,
-                      double clocks) {
-  if constexpr (Tuning.stream_k.m > 0 && std::is_same_v<TA, A> && std::is_same_v<TB, A>) {
-    if (!fits_stream_k(x)) return false;
-    const double large = clocks_of_stream_k<Tuning.stream_k>(x, on),
-                 small = clocks_of_stream_k<Tuning.small_stream_k>(x, on);
-    if (min(large, small) >= clocks) return false;
-    if (large <= small)
-      gemm_by_stream_k<Tuning.stream_k, A>(where, x, on.multiprocessors);
-    else
-      gemm_by_stream_k<Tuning.small_stream_k, A>(where, x, on.multiprocessors);
-    return true;
-  }
-  return false;
-}
-
-/// Chooses among the tiles that fit the machine by what they are expected to cost.
-template <gemm_tuning Tuning, bool Batched, class A, class P, class TA, class TB, class TC, class S, class Epilogue>
 void gemm_on_blocks(const P& where, const gemm_problem<TA, TB, TC, S, Epilogue>& x) {
   const machine& on = machine_of(where);
-  if (gemm_of_few_rows<Tuning, A>(where, on, x) || gemm_of_few_rows<Tuning, A>(where, on, x.exchanged())) return;
-  const bool few = min(x.c.rows, x.c.cols) <= 128;  // rows or columns: k is split all over, or the wide tile fits
-  const auto cost = [&]<gemm_tile Tile>(std::integral_constant<gemm_tile, Tile>, bool exchanged) {
-    const std::int64_t m = exchanged ? x.c.cols : x.c.rows, n = exchanged ? x.c.rows : x.c.cols;
-    const gemm_cost tile = gemm_cost_of<Tile, A>(on);
-    constexpr bool waves = Tile == Tuning.large || Tile == Tuning.small || Tile.slices > 1;
-    return waves && !few ? plan_waves(tile, m, n, x.k, x.batch, on) : plan_gemm(tile, m, n, x.k, x.batch, on);
+  constexpr bool same_types = std::is_same_v<TA, A> && std::is_same_v<TB, A>;
+  const auto none = gemm_way{never, [] {}};
+  // Where nothing is short, loads that are used once each take longer than direct_plan says.
+  const std::int64_t shortest = min(min(x.c.rows, x.c.cols), x.k);
+  const auto directly = [&] {
+    if constexpr (Tuning.direct) {
+      const direct_plan plan = plan_directly<A>(x, on);
+      return gemm_way{plan.clocks * (shortest < 32    ? 1
+                                     : shortest < 256 ? 1.25
+                                                      : 1.45),
+                      [&where, &x, plan] { gemm_directly<A>(where, x, plan); }};
+    } else {
+      return none;
+    }
   };
-  constexpr std::integral_constant<gemm_tile, Tuning.large> large_tile;
-  constexpr std::integral_constant<gemm_tile, Tuning.small> small_tile;
-  constexpr std::integral_constant<gemm_tile, Tuning.few_rows> few_rows_tile;
-  const gemm_plan large = cost(large_tile, false), turned = cost(large_tile, true), small = cost(small_tile, false),
-                  few_rows = cost(few_rows_tile, false), tall = cost(few_rows_tile, true);
-  const double large_least = min(large.clocks, turned.clocks), few_rows_least = min(few_rows.clocks, tall.clocks);
-  const double least = min(min(large_least, few_rows_least), small.clocks);
-  if constexpr (Batched || (Tuning.each.m > 0 && Tuning.small.shared_bytes(sizeof(A)) > least_shared_per_block<P>)) {
-    const gemm_plan each = cost(std::integral_constant<gemm_tile, Tuning.each>{}, false);
-    if ((Batched || least == never) && each.clocks < least) return gemm_by_tiles<Tuning.each, A>(where, x, each);
-  }
-  if constexpr (Tuning.sliced.m > 0 && Tuning.oblong.m > 0) {
-    const gemm_plan sliced = cost(std::integral_constant<gemm_tile, Tuning.sliced>{}, false),
-                    oblong = cost(std::integral_constant<gemm_tile, Tuning.oblong>{}, false);
-    const double sliced_least = few ? least : min(sliced.clocks, oblong.clocks);
-    if (gemm_of_stream_k<Tuning, A>(where, on, x, min(least, sliced_least))) return;
-    if (sliced_least < least)
-      return sliced.clocks < oblong.clocks ? gemm_by_tiles<Tuning.sliced, A>(where, x, sliced)
-                                           : gemm_by_tiles<Tuning.oblong, A>(where, x, oblong);
-  }
-  if (large.clocks == least)
-    gemm_by_copies<Tuning.large, A, Tuning.bulk>(where, x, large);
-  else if (small.clocks == least)
-    gemm_by_copies<Tuning.small, A>(where, x, small);
-  else if (few_rows.clocks == least)
-    gemm_by_tiles<Tuning.few_rows, A>(where, x, few_rows);
-  else if (tall.clocks == least)
-    gemm_by_tiles<Tuning.few_rows, A>(where, x.exchanged(), tall);
-  else
-    gemm_by_copies<Tuning.large, A, Tuning.bulk>(where, x.exchanged(), turned);
+  // Where C has few rows or columns k is split all over, else only where tiles do not fill a wave. Elements that are copied one by
+  // one, and not along k, take as long as this many.
+  const bool few = min(x.c.rows, x.c.cols) <= 128;
+  const auto by_elements = [](k_tile_copy copy) { return copy != k_tile_copy::words && copy != k_tile_copy::along_k; };
+  const double measured = by_elements(x.a.copy) || by_elements(x.b.copy) ? 1.4 : 1.12;
+  const auto tiles = [&]<gemm_tile Tile>(std::integral_constant<gemm_tile, Tile>, const auto& y, bool is_a_way) {
+    if constexpr (Tile.m > 0) {
+      using bulk = std::integral_constant<gemm_tile, Tile == Tuning.large ? Tuning.bulk : gemm_tile{}>;
+      const gemm_cost cost = gemm_cost_of<Tile, A>(on);
+      const gemm_plan plan = few ? plan_gemm(cost, y.c.rows, y.c.cols, y.k, y.batch, on)
+                                 : plan_waves(cost, y.c.rows, y.c.cols, y.k, y.batch, on);
+      const double clocks =
+          measured * plan.clocks +
+          clocks_of_writing(cost, plan, x.batch, x.c.is_written_by(16 / sizeof(A)) ? 4 : 1, x.result.beta != S{}, on);
+      return gemm_way{is_a_way ? (Tile.slices > 1 ? 1.05 : 1) * clocks : never, [&where, &y, plan] {
+                        if constexpr (Tile == Tuning.large || Tile == Tuning.small)
+                          gemm_by_copies<Tile, A, bulk::value>(where, y, plan);
+                        else
+                          gemm_by_tiles<Tile, A>(where, y, plan);
+                      }};
+    } else {
+      return none;
+    }
+  };
+  // A few rows and a long k are for strips, where B lies so that they can read it.
+  const auto strips = [&]<gemm_strip Strip>(std::integral_constant<gemm_strip, Strip>, const auto& y) {
+    if constexpr (Strip.rows > 0 && same_types) {
+      const bool fits = y.c.rows <= Strip.rows && (y.k >= 512 || !Tuning.direct) && fits_strips(y) &&
+                        on.fits(Strip.shared_bytes(sizeof(A)));
+      return gemm_way{fits ? 0 : never, [&where, &on, &y] { gemm_by_strips<Strip, A>(where, on, y); }};
+    } else {
+      return none;
+    }
+  };
+  // A small C and a long k.
+  const auto stream_k = [&]<stream_k_tile Tile>(std::integral_constant<stream_k_tile, Tile>, double factor) {
+    if constexpr (Tile.m > 0 && same_types)
+      return gemm_way{fits_stream_k(x) ? factor * clocks_of_stream_k<Tile>(x, on) : never,
+                      [&] { gemm_by_stream_k<Tile, A>(where, x, on.multiprocessors); }};
+    else
+      return none;
+  };
+  const auto turned = x.exchanged();
+  constexpr std::integral_constant<gemm_tile, Tuning.large> large;
+  constexpr std::integral_constant<gemm_strip, Tuning.thin> thin;
+  constexpr bool thin_may_not_fit = Tuning.thin.shared_bytes(sizeof(A)) > least_shared_per_block<P>;
+  constexpr gemm_strip two_stages{Tuning.thin.rows, Tuning.thin.k, 2};  // which 99 KB hold
+  constexpr std::integral_constant<gemm_strip, thin_may_not_fit ? two_stages : gemm_strip{}> thinner;
+  constexpr std::integral_constant<gemm_strip, Tuning.strip> strip;
+  take_best(directly(), tiles(large, x, true), tiles(std::integral_constant<gemm_tile, Tuning.small>{}, x, true),
+            tiles(large, turned, true), tiles(std::integral_constant<gemm_tile, Tuning.sliced>{}, x, !few),
+            stream_k(std::integral_constant<stream_k_tile, Tuning.stream_k>{}, 1.12),
+            stream_k(std::integral_constant<stream_k_tile, Tuning.small_stream_k>{}, 1), strips(thin, x),
+            strips(thinner, x), strips(strip, x), strips(thin, turned), strips(thinner, turned), strips(strip, turned));
 }
 
 /// The definition, on one thread.
@@ -254,36 +266,44 @@ void gemm_by_definition(const gemm_problem<TA, TB, TC, S, Epilogue>& x) {
       }
 }
 
+/// Whether the definition is the way: always on seq, on host where a product is over sooner than memory is taken.
+template <class P, class Problem>
+constexpr bool is_by_definition(const Problem& x) {
+  return std::is_same_v<P, seq_policy> || (x.batch * x.c.rows * x.c.cols <= 4 && x.k <= 16);
+}
+
+/// A product whose C has one column.
+template <class A, class P, class TA, class TB, class TC, class S, class Epilogue>
+void gemv_dispatch(const P& where, const gemm_problem<TA, TB, TC, S, Epilogue>& x) {
+  if constexpr (kernel_execution<P>)
+    gemv_on_blocks<A>(where, x);
+  else if (is_by_definition<P>(x))
+    gemm_by_definition<A>(x);
+  else if constexpr (std::is_same_v<P, host_policy>)
+    gemv_on_cores<A>(where, x);
+}
+
 /// Takes the way that suits the policy and the shape. Only with MayRound are there kernels for tf32, which `rounds` asks for.
 template <gemm_tuning Tuning, bool Batched, bool MayRound, class A, class P, class TA, class TB, class TC, class S,
           class Epilogue>
 void gemm_dispatch(const P& where, const gemm_problem<TA, TB, TC, S, Epilogue>& x, [[maybe_unused]] bool rounds) {
-  constexpr bool on_blocks = kernel_execution<P>;
-  const bool column = x.batch == 1 && x.c.cols == 1, row = x.batch == 1 && x.c.rows == 1 && !column;
-  if constexpr (std::is_same_v<P, seq_policy>) {
-    gemm_by_definition<A>(x);
-  } else if (!on_blocks && x.batch * x.c.rows * x.c.cols <= 4 && x.k <= 16) {
-    gemm_by_definition<A>(x);  // sooner than memory is taken
-  } else if (column || row) {
-    const auto run = [&](const auto& y) {
-      if constexpr (on_blocks)
-        gemv_on_blocks<A>(where, y);
-      else
-        gemv_on_cores<A>(where, y);
-    };
-    column ? run(x) : run(x.exchanged());
-  } else if constexpr (!on_blocks) {
+  if constexpr (!kernel_execution<P>)
+    if (is_by_definition<P>(x)) return gemm_by_definition<A>(x);
+  if (x.batch == 1 && x.c.cols == 1) return gemv_dispatch<A>(where, x);
+  if (x.batch == 1 && x.c.rows == 1) return gemv_dispatch<A>(where, x.exchanged());
+  if constexpr (std::is_same_v<P, host_policy>) {
     gemm_on_cores<A>(where, x);
-  } else {
+  } else if constexpr (kernel_execution<P>) {
     const machine& on = machine_of(where);
     constexpr bool tensor_cores = Tuning.mma_large.m > 0 && std::is_same_v<TA, TB>;
     const auto multiply = [&]<simt::mma_type Type>(const auto& y) {
-      if constexpr (Batched)
-        if (y.c.rows <= Tuning.each.m && y.c.cols <= Tuning.each.n)
-          return gemm_by_tiles<Tuning.each, A>(
-              where, y, plan_gemm(gemm_cost_of<Tuning.each, A>(on), y.c.rows, y.c.cols, y.k, y.batch, on));
-      if (gemm_by_wgmma(where, y)) return;
-      gemm_on_tensor_cores<Type, Tuning.mma_large, Tuning.mma_small>(where, y);
+      const direct_plan direct = Tuning.direct ? plan_directly<A>(y, on) : direct_plan{.clocks = 2 * never};
+      const mma_plan mma = plan_mma<Type, Tuning.mma_large, Tuning.mma_small>(y, on);
+      if (gemm_by_wgmma(where, y, std::is_same_v<A, double> ? direct.clocks : min(direct.clocks, mma.clocks))) return;
+      if (direct.clocks < mma.clocks)
+        gemm_directly<A>(where, y, direct);
+      else
+        gemm_on_tensor_cores<Type, Tuning.mma_large, Tuning.mma_small>(where, y, mma);
     };
     const auto run = [&](const auto& y) {
       if constexpr (Batched)
@@ -293,7 +313,7 @@ void gemm_dispatch(const P& where, const gemm_problem<TA, TB, TC, S, Epilogue>& 
       if constexpr (tensor_cores && mma_type_of<TA> != simt::mma_type::none)
         multiply.template operator()<mma_type_of<TA>>(y);
       else
-        gemm_on_blocks<Tuning, Batched, A>(where, y);
+        gemm_on_blocks<Tuning, A>(where, y);
     };
     x.c.col_stride != 1 && x.c.row_stride == 1 ? run(x.exchanged()) : run(x);
   }
@@ -318,13 +338,12 @@ void require_matrix(const char* function, const char* name, const matrix_view<T>
   });
 }
 
-/// Checks the call, and makes one description of it for all ways.
-template <gemm_tuning Tuning, bool Batched, bool MayRound, class P, class TA, class TB, class TC, class Alpha,
-          class Beta, class Epilogue>
+/// Checks the call, makes one description of it for all ways, and has it multiplied: multiply(problem).
+template <class P, class TA, class TB, class TC, class Alpha, class Beta, class Epilogue, class Multiply>
 void gemm_checked(const char* function, const P& where, Alpha alpha_given, const matrix_view<TA>& a,
                   std::int64_t a_stride, const matrix_view<TB>& b, std::int64_t b_stride, Beta beta_given,
                   const matrix_view<TC>& c, std::int64_t c_stride, std::int64_t batch,
-                  const gemm_options<Epilogue>& options) {
+                  const gemm_options<Epilogue>& options, Multiply multiply) {
   static_assert(!std::is_const_v<TC>, "pmpp::gemm: the elements of C are const");
   using A = gemm_sum<TA, TB>;
   using S = gemm_scale<A, TC>;
@@ -349,15 +368,27 @@ void gemm_checked(const char* function, const P& where, Alpha alpha_given, const
   check_reachable(where, function, a.data());
   check_reachable(where, function, b.data());
   check_reachable(where, function, c.data());
-  const gemm_problem<std::remove_const_t<TA>, std::remove_const_t<TB>, TC, S, Epilogue> x{
+  multiply(gemm_problem<std::remove_const_t<TA>, std::remove_const_t<TB>, TC, S, Epilogue>{
       {a.data(), a.rows(), a.row_stride(), a.col_stride(), a_stride},
       {b.data(), b.cols(), b.col_stride(), b.row_stride(), b_stride},
       {c.data(), c.rows(), c.cols(), c.row_stride(), c.col_stride(), c_stride},
       multiplies ? a.cols() : 0,
       batch,
-      {multiplies ? alpha : S{}, beta, options.epilogue, false}};
-  gemm_dispatch<Tuning == gemm_tuning{} ? gemm_tuning_for<A>() : Tuning, Batched, MayRound, A>(
-      where, x, options.precision == gemm_precision::tf32);
+      {multiplies ? alpha : S{}, beta, options.epilogue, false}});
+}
+
+/// gemm and gemm_batched.
+template <gemm_tuning Tuning, bool Batched, bool MayRound, class P, class TA, class TB, class TC, class Alpha,
+          class Beta, class Epilogue>
+void gemm_of_matrices(const char* function, const P& where, Alpha alpha, const matrix_view<TA>& a,
+                      std::int64_t a_stride, const matrix_view<TB>& b, std::int64_t b_stride, Beta beta,
+                      const matrix_view<TC>& c, std::int64_t c_stride, std::int64_t batch,
+                      const gemm_options<Epilogue>& options) {
+  using A = gemm_sum<TA, TB>;
+  gemm_checked(function, where, alpha, a, a_stride, b, b_stride, beta, c, c_stride, batch, options, [&](const auto& x) {
+    gemm_dispatch<Tuning == gemm_tuning{} ? gemm_tuning_for<A>() : Tuning, Batched, MayRound, A>(
+        where, x, options.precision == gemm_precision::tf32);
+  });
 }
 
 /// A vector as a matrix of one column. `length` is what it has to hold.
@@ -399,7 +430,7 @@ template <gemm_tuning Tuning = tuned<gemm_tuning>, execution_policy P, class Alp
           class TC, class Epilogue = no_epilogue>
 void gemm(const P& where, Alpha alpha, const matrix_view<TA>& a, const matrix_view<TB>& b, Beta beta,
           const matrix_view<TC>& c, const gemm_options<Epilogue>& options) {
-  detail::gemm_checked<Tuning, false, true>("gemm", where, alpha, a, 0, b, 0, beta, c, 0, 1, options);
+  detail::gemm_of_matrices<Tuning, false, true>("gemm", where, alpha, a, 0, b, 0, beta, c, 0, 1, options);
 }
 
 /// C <- alpha A B + beta C: the same without options, and without the time to compile the kernels for tf32.
@@ -407,7 +438,7 @@ template <gemm_tuning Tuning = tuned<gemm_tuning>, execution_policy P, class Alp
           class TC>
 void gemm(const P& where, Alpha alpha, const matrix_view<TA>& a, const matrix_view<TB>& b, Beta beta,
           const matrix_view<TC>& c) {
-  detail::gemm_checked<Tuning, false, false>("gemm", where, alpha, a, 0, b, 0, beta, c, 0, 1, gemm_options<>{});
+  detail::gemm_of_matrices<Tuning, false, false>("gemm", where, alpha, a, 0, b, 0, beta, c, 0, 1, gemm_options<>{});
 }
 
 /// The same for `batch` products: matrix number i begins i * stride elements after the first, which the view describes.
@@ -417,8 +448,8 @@ template <gemm_tuning Tuning = tuned<gemm_tuning>, execution_policy P, class Alp
 void gemm_batched(const P& where, Alpha alpha, const matrix_view<TA>& a, std::int64_t a_stride,
                   const matrix_view<TB>& b, std::int64_t b_stride, Beta beta, const matrix_view<TC>& c,
                   std::int64_t c_stride, std::int64_t batch, const gemm_options<Epilogue>& options) {
-  detail::gemm_checked<Tuning, true, true>("gemm_batched", where, alpha, a, a_stride, b, b_stride, beta, c, c_stride,
-                                           batch, options);
+  detail::gemm_of_matrices<Tuning, true, true>("gemm_batched", where, alpha, a, a_stride, b, b_stride, beta, c,
+                                               c_stride, batch, options);
 }
 
 /// The same without options.
@@ -427,8 +458,8 @@ template <gemm_tuning Tuning = tuned<gemm_tuning>, execution_policy P, class Alp
 void gemm_batched(const P& where, Alpha alpha, const matrix_view<TA>& a, std::int64_t a_stride,
                   const matrix_view<TB>& b, std::int64_t b_stride, Beta beta, const matrix_view<TC>& c,
                   std::int64_t c_stride, std::int64_t batch) {
-  detail::gemm_checked<Tuning, true, false>("gemm_batched", where, alpha, a, a_stride, b, b_stride, beta, c, c_stride,
-                                            batch, gemm_options<>{});
+  detail::gemm_of_matrices<Tuning, true, false>("gemm_batched", where, alpha, a, a_stride, b, b_stride, beta, c,
+                                                c_stride, batch, gemm_options<>{});
 }
 
 /// y <- epilogue(alpha A x + beta y), as gemm with vectors for B and C.
@@ -439,8 +470,10 @@ template <execution_policy P, class Alpha, class TA, reachable_by<P> X, class Be
           class Epilogue = no_epilogue>
 void gemv(const P& where, Alpha alpha, const matrix_view<TA>& a, X&& x, Beta beta, Y&& y,
           const gemm_options<Epilogue>& options = {}) {
-  detail::gemm_checked<gemm_tuning{}, false, false>("gemv", where, alpha, a, 0, detail::as_column("x", x, a.cols()), 0,
-                                                    beta, detail::as_column("y", y, a.rows()), 0, 1, options);
+  const auto x_column = detail::as_column("x", x, a.cols());
+  using A = detail::gemm_sum<TA, typename decltype(x_column)::value_type>;
+  detail::gemm_checked("gemv", where, alpha, a, 0, x_column, 0, beta, detail::as_column("y", y, a.rows()), 0, 1,
+                       options, [&](const auto& problem) { detail::gemv_dispatch<A>(where, problem); });
 }
 
 }  // namespace pmpp::inline PMPP_BACKEND

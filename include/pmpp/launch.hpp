@@ -16,8 +16,6 @@
 
 #include <cstdlib>
 #include <source_location>
-#include <string>
-#include <string_view>
 #include <type_traits>
 
 #include <pmpp/core/config.hpp>
@@ -43,14 +41,13 @@ using grid = simt::launch_shape;
 
 namespace detail {
 
-[[noreturn]] inline void refuse_launch(std::string_view kernel, const char* what, std::int64_t asked,
-                                       std::int64_t limit) {
-  throw std::invalid_argument("pmpp::launch: " + std::string(kernel) + ": " + what + ": asked for " +
-                              std::to_string(asked) + ", the limit is " + std::to_string(limit));
+[[noreturn]] inline void refuse_launch(characters kernel, const char* what, std::int64_t asked, std::int64_t limit) {
+  detail::throw_invalid_argument("pmpp::launch: " + kernel.to_text() + ": " + what + ": asked for " +
+                                 detail::text::of(asked) + ", the limit is " + detail::text::of(limit));
 }
 
 /// Throws unless the shape fits the limits; says whether there is anything to do.
-inline bool has_blocks(const grid& shape, std::string_view kernel, std::int64_t thread_limit, std::size_t shared_bytes,
+inline bool has_blocks(const grid& shape, characters kernel, std::int64_t thread_limit, std::size_t shared_bytes,
                        std::size_t shared_limit) {
   if (shape.blocks.x == 0 || shape.blocks.y == 0 || shape.blocks.z == 0) return false;
   if (shape.threads.volume() == 0) refuse_launch(kernel, "threads of a block (at least 1)", 0, thread_limit);
@@ -83,17 +80,16 @@ inline void require_stream_of(int device, cudaStream_t stream) {
   int owner = 0;
   check(cudaStreamGetDevice(stream, &owner), "cudaStreamGetDevice");
   if (owner != device)
-    throw std::invalid_argument("pmpp::launch: the stream belongs to device " + std::to_string(owner) +
-                                ", the current device is " + std::to_string(device));
+    detail::throw_invalid_argument(detail::text("pmpp::launch: the stream belongs to device ") +
+                                   detail::text::of(owner) + ", the current device is " + detail::text::of(device));
 }
 
-inline void after_launch(cudaError_t status, std::string_view kernel, cudaStream_t stream,
-                         const std::source_location& at) {
+inline void after_launch(cudaError_t status, characters kernel, cudaStream_t stream, const std::source_location& at) {
   static const bool wait = [] {
     const char* text = std::getenv("PMPP_SYNC_CHECK");
     return text != nullptr && *text != '\0' && *text != '0';
   }();
-  const auto call = [&] { return "launch of " + std::string(kernel); };
+  const auto call = [&] { return "launch of " + kernel.to_text(); };
   if (status != cudaSuccess) throw_cuda_error(status, call(), at);
   if (!wait) return;
   cudaStreamCaptureStatus capture = cudaStreamCaptureStatusNone;
@@ -152,7 +148,7 @@ bool launch_kernel([[maybe_unused]] const P& where, [[maybe_unused]] const grid&
   static_assert(
       !gpu_execution<P> || has_cuda_compiler,
       "pmpp::device needs a CUDA compiler: make this a .cu file, or use pmpp::host, or PMPP_CUDA=OFF (the emulator)");
-  constexpr std::string_view name = type_name<Kernel>();
+  constexpr characters name = type_name<Kernel>();
   const auto bytes_on = [&](const machine& on) {
     return simt::detail::shared_bytes_in<Kernel>(shape.threads.volume(), std::size_t(on.shared_per_block));
   };
@@ -196,7 +192,7 @@ bool launch_kernel([[maybe_unused]] const P& where, [[maybe_unused]] const grid&
       options.resident_blocks = static_cast<int>(shape.blocks.x);
     }
     const simt::scoped_emulator_options scope(options);
-    simt::emulate(shape, name, kernel, args...);
+    simt::emulate(shape, {name.first, name.count}, kernel, args...);
 #endif
   }
   return true;
@@ -238,8 +234,9 @@ requires(sizeof...(Parameters) == sizeof...(Args)) void launch(const device_poli
   const auto* entry = reinterpret_cast<const void*>(kernel);
   cudaFuncAttributes attributes;
   check(cudaFuncGetAttributes(&attributes, entry), "cudaFuncGetAttributes");
-  const char* name = "__global__ function";
-  check(cudaFuncGetName(&name, entry), "cudaFuncGetName");
+  const char* function = "__global__ function";
+  check(cudaFuncGetName(&function, entry), "cudaFuncGetName");
+  const detail::characters name{function, std::strlen(function)};
   const machine& on = detail::machine_of_device(id);
   if (!detail::has_blocks(shape, name, attributes.maxThreadsPerBlock, attributes.sharedSizeBytes,
                           std::size_t(on.shared_per_block)))

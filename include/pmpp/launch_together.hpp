@@ -5,9 +5,6 @@
 #pragma once
 
 #include <cstdint>
-#include <stdexcept>
-#include <string>
-#include <string_view>
 #include <type_traits>
 
 #include <pmpp/core/config.hpp>
@@ -27,9 +24,9 @@ bool try_launch_together(const P& where, std::int64_t blocks, const Kernel& kern
   return detail::launch_kernel<Kernel::threads, true>(where, grid{blocks, Kernel::threads}, kernel, args...);
 }
 
-[[noreturn]] inline void refuse_together(std::string_view kernel, std::int64_t blocks) {
-  throw std::invalid_argument("pmpp::launch_together: " + std::string(kernel) + ": " + std::to_string(blocks) +
-                              " blocks do not run at once on this device, or on the part of it that is to be had");
+[[noreturn]] inline void refuse_together(characters kernel, std::int64_t blocks) {
+  detail::throw_invalid_argument("pmpp::launch_together: " + kernel.to_text() + ": " + detail::text::of(blocks) +
+                                 " blocks do not run at once on this device, or on the part of it that is to be had");
 }
 
 /// The same with as many blocks as run at once, at most `blocks`, for kernels that work with any number of them: a green

@@ -237,17 +237,13 @@ void merge_inputs(const char* function, const P& where, const input<A>& a, const
 }
 
 /// Keys with their values: a range that is long enough, or an iterator.
-template <class Keys, class Values>
+template <bool Written = false, class Keys, class Values>
 auto pairs_of(const char* function, Keys& keys, Values& values) {
-  if constexpr (random_access<std::decay_t<Values>>) {
-    const auto k = input_of(function, keys);
-    const auto v = detail::unwrap(values);
-    require_not_null(function, "the values", v, k.count.bound);
-    using iterator = zip_iterator<std::remove_const_t<decltype(k.first)>, std::remove_const_t<decltype(v)>>;
-    return input<iterator>{iterator(k.first, v), k.count};
-  } else {
-    return zipped(function, keys, values);
-  }
+  const auto k = detail::input_of<Written>(function, keys);
+  detail::check_room(function, "the values", values, k.count.bound);
+  const auto v = detail::input_of<Written>(function, detail::begin_of(values), k.count.bound);
+  using iterator = zip_iterator<std::remove_const_t<decltype(k.first)>, std::remove_const_t<decltype(v.first)>>;
+  return input<iterator>{iterator(k.first, v.first), k.count};
 }
 
 }  // namespace detail

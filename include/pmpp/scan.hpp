@@ -250,17 +250,18 @@ private:
       mine.slots[i].out = y;
     }
     block.sync_warp();
-    for (int v = 0; v < mine.vectors; ++v) {
-      const int i = v * lanes + block.lane();
+    constexpr int words = block::words_of<Out, results, Items>;
+    for (int row = 0; row < mine.vectors * words; ++row) {
+      const int word = row * lanes + block.lane(), i = word / words;
       if (!mine.has(i)) continue;
-      const results y = mine.slots[i].out;
+      const results& y = mine.slots[i].out;
       if constexpr (Items > 1) {
         if (mine.whole(i)) {
-          block::access<Out>::template store<Items>(a.out, mine.element(i), y);
+          block::store_word<Items>(a.out, mine.element(i), y, word % words);
           continue;
         }
       }
-      mine.for_each_item(i, [&](int k) { a.out[mine.element(i) + k] = y.item[k]; });
+      if (word % words == 0) mine.for_each_item(i, [&](int k) { a.out[mine.element(i) + k] = y.item[k]; });
     }
   }
 };

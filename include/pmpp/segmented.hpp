@@ -21,7 +21,6 @@
 #pragma once
 
 #include <cstdint>
-#include <string>
 #include <type_traits>
 
 #include <pmpp/check_each.hpp>
@@ -51,8 +50,8 @@ template <class It>
 void require_offsets(const char* function, const input<It>& offsets) {
   static_assert(std::is_integral_v<value_of<It>>, "pmpp: offsets must be integers");
   require(offsets.count.bound >= 1, [&] {
-    return std::string("pmpp::") + function + ": offsets must have one entry more than there are segments, got " +
-           std::to_string(offsets.count.bound);
+    return detail::text("pmpp::") + function + ": offsets must have one entry more than there are segments, got " +
+           detail::text::of(offsets.count.bound);
   });
 }
 

@@ -228,7 +228,7 @@ void sort_segments(const char* function, const P& where, const input<Data>& orig
 template <segmented_sort_tuning Tuning = tuned<segmented_sort_tuning>, execution_policy P, range_for<P> R,
           range_for<P> Offsets, class Comp = less>
 void segmented_sort(const P& where, R&& r, Offsets&& offsets, Comp comp = {}) {
-  const auto in = detail::input_of("segmented_sort", r);
+  const auto in = detail::input_of<true>("segmented_sort", r);
   const auto at = detail::input_of("segmented_sort", offsets);
   detail::check_output("segmented_sort", "r", in.first, in.count.bound, at);
   detail::sort_segments<Tuning>("segmented_sort", where, in, at, comp);
@@ -243,7 +243,7 @@ template <segmented_sort_tuning Tuning = tuned<segmented_sort_tuning>, execution
           output_for<P> V, range_for<P> Offsets, class Comp = less>
 void segmented_sort_by_key(const P& where, K&& keys, V&& values, Offsets&& offsets, Comp comp = {}) {
   const char* const function = "segmented_sort_by_key";
-  const auto in = detail::parts_apart(function, "values", detail::pairs_of(function, keys, values));
+  const auto in = detail::parts_apart(function, "values", detail::pairs_of<true>(function, keys, values));
   const auto at = detail::input_of(function, offsets);
   detail::check_apart(function, "keys or values", in.first, in.count.bound, at);
   detail::sort_segments<Tuning>(function, where, in, at, detail::by_first<Comp>{comp});

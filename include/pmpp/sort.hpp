@@ -15,7 +15,6 @@
 #pragma once
 
 #include <cstdint>
-#include <string>
 #include <type_traits>
 
 #include <pmpp/core/callable.hpp>
@@ -107,8 +106,8 @@ struct sorted_parts<pair<K, V>, by_first<Comp>> {
 
 inline void check_bits(const char* function, const key_bits& range, int width) {
   require(0 <= range.lo && range.lo <= range.hi && range.hi <= width, [&] {
-    return std::string("pmpp::") + function + ": key_bits{" + std::to_string(range.lo) + ", " +
-           std::to_string(range.hi) + "} do not lie in a key of " + std::to_string(width) + " bits";
+    return detail::text("pmpp::") + function + ": key_bits{" + detail::text::of(range.lo) + ", " +
+           detail::text::of(range.hi) + "} do not lie in a key of " + detail::text::of(width) + " bits";
   });
 }
 
@@ -191,7 +190,7 @@ struct descends {
 template <sort_tuning Tuning = tuned<sort_tuning>, execution_policy P, range_for<P> R, class Comp = less,
           class Bits = all_key_bits>
 void sort(const P& where, R&& r, Comp comp = {}, Bits bits = {}) {
-  const auto in = detail::input_of("sort", r);
+  const auto in = detail::input_of<true>("sort", r);
   if constexpr (detail::require_writable<decltype(in.first)>())
     detail::sort_elements<Tuning, element_value<R>>("sort", where, in.first, in.first, in.count, comp, bits);
 }
@@ -200,7 +199,7 @@ void sort(const P& where, R&& r, Comp comp = {}, Bits bits = {}) {
 template <sort_tuning Tuning = tuned<sort_tuning>, execution_policy P, range_for<P> R, class Comp = less,
           class Bits = all_key_bits>
 void stable_sort(const P& where, R&& r, Comp comp = {}, Bits bits = {}) {
-  const auto in = detail::input_of("stable_sort", r);
+  const auto in = detail::input_of<true>("stable_sort", r);
   if constexpr (detail::require_writable<decltype(in.first)>())
     detail::sort_elements<Tuning, element_value<R>>("stable_sort", where, in.first, in.first, in.count, comp, bits);
 }
@@ -213,7 +212,7 @@ void stable_sort(const P& where, R&& r, Comp comp = {}, Bits bits = {}) {
 template <sort_tuning Tuning = tuned<sort_tuning>, execution_policy P, range_for<P> K, output_for<P> V,
           class Comp = less, class Bits = all_key_bits>
 void sort_by_key(const P& where, K&& keys, V&& values, Comp comp = {}, Bits bits = {}) {
-  const auto in = detail::parts_apart("sort_by_key", "values", detail::pairs_of("sort_by_key", keys, values));
+  const auto in = detail::parts_apart("sort_by_key", "values", detail::pairs_of<true>("sort_by_key", keys, values));
   using T = value_of<std::remove_const_t<decltype(in.first)>>;
   detail::sort_elements<Tuning, T>("sort_by_key", where, in.first, in.first, in.count, detail::by_first<Comp>{comp},
                                    bits);

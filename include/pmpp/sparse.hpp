@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Sparse matrices made on the device, by sorting: csr_from_triplets, transposed, the latter of graphs too.
+// Sparse matrices made on the device, by sorting: csr_from_triplets, transposed, the latter of graphs too. Their twins that end
+// in _into write to arrays of the caller: they neither allocate nor wait.
 //
-//   row, column, value       ->  keys (row, column) in one number, sorted with their values
+//   row, column, value       ->  keys (row, column) in one number of 32 bits or 64, sorted with their values
 //                            ->  runs of equal keys, their values added
 //                            ->  offsets: where the keys of each row begin
 //
@@ -11,11 +12,13 @@
 // (PMPP ch. 14.)
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <stdexcept>
 #include <string>
 #include <type_traits>
 #include <utility>
+#include <vector>
 
 #include <pmpp/core/config.hpp>
 #include <pmpp/core/csr_view.hpp>
@@ -52,7 +55,8 @@ inline int bits_below(std::int64_t n) {
   return bits;
 }
 
-/// Row and column in one number that orders by rows.
+/// Row and column in one number K that orders by rows.
+template <class K = std::uint64_t>
 struct place_keys {
   int column_bits = 0, bits = 0;
 
@@ -63,8 +67,8 @@ struct place_keys {
       throw std::length_error("pmpp::sparse: places in a matrix of " + std::to_string(rows) + " rows and " +
                               std::to_string(cols) + " columns do not fit 64 bits");
   }
-  PMPP_HOST_DEVICE std::uint64_t operator()(std::int64_t row, std::int64_t column) const {
-    return static_cast<std::uint64_t>(row) << column_bits | static_cast<std::uint64_t>(column);
+  PMPP_HOST_DEVICE K operator()(std::int64_t row, std::int64_t column) const {
+    return static_cast<K>(static_cast<std::uint64_t>(row) << column_bits | static_cast<std::uint64_t>(column));
   }
 };
 
@@ -75,23 +79,42 @@ struct is_outside {
     return row < 0 || row >= rows || column < 0 || column >= cols;
   }
 };
-struct key_to_column {
-  int column_bits;
-  PMPP_HOST_DEVICE std::int64_t operator()(std::uint64_t key) const {
-    return static_cast<std::int64_t>(key & ((std::uint64_t(1) << column_bits) - 1));
+/// Where each row begins among ascending keys, and the columns of the keys unless there is no array for them.
+template <class K, class I>
+struct finish_rows_kernel {
+  static constexpr int threads = 256;
+
+  struct arguments {
+    const K* keys;
+    item_count count;
+    int column_bits;
+    std::int64_t rows;
+    I* offsets;  ///< rows + 1
+    I* columns;
+  };
+
+  template <class Block>
+  PMPP_HOST_DEVICE void operator()(Block& block, const arguments& a) const {
+    const std::int64_t n = a.count.get(), step = block.count() * threads,
+                       first = block.index() * threads + block.thread();
+    if (a.columns != nullptr)
+      for (std::int64_t i = first; i < n; i += step)
+        a.columns[i] = static_cast<I>(a.keys[i] & ((K(1) << a.column_bits) - 1));
+    for (std::int64_t row = first; row <= a.rows; row += step)
+      a.offsets[row] = static_cast<I>(detail::partition_point(std::int64_t(0), n, [&](std::int64_t i) {
+        return static_cast<std::int64_t>(a.keys[i] >> a.column_bits) < row;
+      }));
   }
 };
-/// How many of n ascending keys lie in front of row `row`.
-template <class K>
-struct keys_before_row {
-  const K* keys;
-  std::int64_t n;
-  int column_bits;
-  PMPP_HOST_DEVICE std::int64_t operator()(std::int64_t row) const {
-    return detail::partition_point(
-        std::int64_t(0), n, [&](std::int64_t i) { return static_cast<std::int64_t>(keys[i] >> column_bits) < row; });
-  }
-};
+template <class P, class K, class I>
+void finish_rows(const P& where, const K* keys, const item_count& count, int column_bits, std::int64_t rows, I* offsets,
+                 I* columns) {
+  using kernel = finish_rows_kernel<K, I>;
+  const std::int64_t blocks =
+      ceil_div(max(columns != nullptr ? count.bound : 0, rows + 1), std::int64_t(kernel::threads));
+  launch(where, min(blocks, std::int64_t(1) << 20), kernel{},
+         typename kernel::arguments{keys, count, column_bits, rows, offsets, columns});
+}
 /// Writes the row of each of n nonzeros. A lane takes every 32nd of a stretch; from the row of one it looks for that of
 /// the next in steps that double.
 template <class I>
@@ -101,7 +124,8 @@ struct rows_of_nonzeros_kernel {
 
   struct arguments {
     const I* offsets;
-    std::int64_t rows, n;
+    std::int64_t rows;
+    item_count count;
     I* row_of;
   };
 
@@ -111,9 +135,10 @@ struct rows_of_nonzeros_kernel {
     using U = std::make_unsigned_t<std::conditional_t<(sizeof(I) < 4), int, I>>;
     const std::int64_t first = block.index() * tile + block.warp() * simt::warp_size * items + block.lane();
     const auto rows = static_cast<U>(a.rows);
+    const std::int64_t n = a.count.get();
     U low = 0, high = rows;  // row `low` does not begin after the nonzero, row `high` does
     for (int k = 0; k < items; ++k) {
-      if (first + k * simt::warp_size >= a.n) return;
+      if (first + k * simt::warp_size >= n) return;
       const auto i = static_cast<U>(first + k * simt::warp_size);
       for (U step = 1; k > 0; step *= 2) {
         high = min(step, rows - low) + low;
@@ -129,58 +154,167 @@ struct rows_of_nonzeros_kernel {
   }
 };
 
-/// Sorts the n nonzeros of A by column, stably. `target()` says where their rows go, each with its value unless A is a
-/// pattern; it is called while the GPU is at work, which hides part of an allocation.
-template <class P, class T, class I, class Target>
-void transpose_to(const P& where, const csr_view<T, const I>& A, std::int64_t n, device_buffer<I>& offsets,
-                  const Target& target) {
-  const std::size_t bytes = checked_bytes(n, sizeof(I), "transposed");
+/// Sorts the nonzeros of A by column, stably. `target()` says where their rows go, each with its value unless A is a pattern,
+/// `offsets()` where the rows of the result begin; they are called while the GPU is at work, which hides part of an
+/// allocation.
+template <class P, class T, class I, class Target, class Offsets>
+void transpose_rows(const char* function, const P& where, const csr_view<T, const I>& A, const item_count& count,
+                    const Target& target, const Offsets& offsets) {
+  const std::int64_t n = count.bound;
+  const std::size_t bytes = checked_bytes(n, sizeof(I), function);
   scratch memory(where, scratch_bytes({bytes, bytes}), 0);
   I* const rows = memory.take<I>(n);
   I* const sorted = memory.take<I>(n);
   using expand = rows_of_nonzeros_kernel<I>;
-  if (n > 0) launch(where, ceil_div(n, expand::tile), expand{}, typename expand::arguments{A.offsets, A.rows, n, rows});
+  if (n > 0)
+    launch(where, ceil_div(n, expand::tile), expand{}, typename expand::arguments{A.offsets, A.rows, count, rows});
   const auto sort_with = [&](const auto& in) {
     using V = value_of<std::remove_cvref_t<decltype(in)>>;
-    sort_elements<sort_tuning{}, pair<I, V>>("transposed", where, zip_iterator{A.columns, in},
-                                             zip_iterator{sorted, target()}, item_count{n}, by_first<less>{},
+    sort_elements<sort_tuning{}, pair<I, V>>(function, where, zip_iterator{A.columns, in},
+                                             zip_iterator{sorted, target()}, count, by_first<less>{},
                                              key_bits{0, bits_below(A.cols)});
   };
   if constexpr (std::is_void_v<T>)
     sort_with(rows);
   else
     sort_with(zip_iterator{rows, A.values});
-  const counting_iterator<std::int64_t> first(0);
-  offsets = device_buffer<I>(A.cols + 1);
-  transform(where, first, first + (A.cols + 1), offsets, keys_before_row<I>{sorted, n, 0});
+  finish_rows<P, I, I>(where, sorted, count, 0, A.cols, offsets(), nullptr);
 }
 
-/// The matrix with these nonzeros; keys ascend.
-template <class I, class P, class T>
-device_csr_matrix<T, I> matrix_of_sorted(const P& where, std::int64_t rows, std::int64_t cols, const place_keys& place,
-                                         const device_buffer<std::uint64_t>& keys, const device_buffer<T>& values) {
-  device_buffer<std::uint64_t> places(keys.size());
-  device_buffer<T> sums(keys.size());
-  const std::int64_t count = reduce_by_key(where, keys, values, places, sums).first - places.begin();
-  device_buffer<I> offsets(rows + 1), columns(count);
-  device_buffer<T> kept(count);
-  const counting_iterator<std::int64_t> first_row(0);
-  transform(where, places.begin(), places.begin() + count, columns, key_to_column{place.column_bits});
-  transform(where, sums.begin(), sums.begin() + count, kept, identity{});
-  transform(where, first_row, first_row + rows + 1, offsets,
-            keys_before_row<std::uint64_t>{places.data(), count, place.column_bits});
-  synchronize(where);  // before the memory of this function is freed
-  return {rows, cols, std::move(offsets), std::move(columns), std::move(kept)};
+/// The same on the host, by counting.
+template <class T, class I, class U>
+void transpose_rows_on_host(const csr_view<T, const I>& A, const csr_view<U, I>& B) {
+  std::vector<I> next(static_cast<std::size_t>(A.cols) + 1);
+  const std::int64_t n = A.nonzeros();
+  for (std::int64_t i = 0; i < n; ++i) ++next[static_cast<std::size_t>(A.columns[i]) + 1];
+  for (std::size_t c = 1; c < next.size(); ++c) next[c] = static_cast<I>(next[c] + next[c - 1]);
+  for (std::size_t c = 0; c < next.size(); ++c) B.offsets[c] = next[c];
+  for (std::int64_t row = 0; row < A.rows; ++row)
+    for (std::int64_t i = A.row_begin(row); i < A.row_end(row); ++i) {
+      const auto to = next[static_cast<std::size_t>(A.columns[i])]++;
+      B.columns[to] = static_cast<I>(row);
+      if constexpr (!std::is_void_v<T>) B.values[to] = A.values[i];
+    }
+}
+
+inline item_count nonzeros_of(std::int64_t n) { return {n}; }
+template <class Integer>
+item_count nonzeros_of(const device_count<Integer>& n) {
+  return {n.upper_bound, n.pointer, sizeof(Integer) == 8};
+}
+
+/// Enqueues what csr_from_triplets_into does; `unique` is room for the keys of n places.
+template <class K, class P, class In, class Values, class T, class I, class C>
+void triplets_to_rows(const char* function, const P& where, const place_keys<K>& place, const In& places,
+                      const Values& values, std::int64_t n, const csr_view<T, I>& B, C& count_out) {
+  const std::size_t key_bytes = checked_bytes(n, sizeof(K), function), bytes = checked_bytes(n, sizeof(T), function);
+  scratch memory(where, scratch_bytes({key_bytes, key_bytes, bytes, sizeof(std::int64_t)}), 0);
+  K *const keys = memory.take<K>(n), *const unique = memory.take<K>(n);
+  T* const sorted = memory.take<T>(n);
+  auto* const count = memory.take<std::int64_t>(1);
+  sort_elements<sort_tuning{}, pair<K, T>>(
+      function, where, zip_iterator{transform_iterator{places, apply_to_pair<place_keys<K>>{place}}, values},
+      zip_iterator{keys, sorted}, item_count{n}, by_first<less>{}, key_bits{0, place.bits});
+  reduce_by_key_into(where, static_cast<const K*>(keys), static_cast<const K*>(keys) + n, static_cast<const T*>(sorted),
+                     unique, B.values, count);
+  finish_rows<P, K, I>(where, unique, item_count{n, count, true}, place.column_bits, B.rows, B.offsets, B.columns);
+  transform(where, static_cast<const std::int64_t*>(count), static_cast<const std::int64_t*>(count) + 1, count_out,
+            identity{});
 }
 
 }  // namespace detail
+
+/// The transpose of A, written to arrays of the caller: B's columns ascend in each row, equal ones stay apart, in their
+/// order.
+///
+/// \param A         visible to `where`; the columns of its rows in any order.
+/// \param nonzeros  of A: a number, or a device_count.
+/// \param B         A.cols rows of A.rows columns; its offsets have A.cols + 1 elements, its columns and values at least
+///                  `nonzeros`. None of A's arrays. Without values, where A has none: the graph with each edge turned round.
+/// \pre A's offsets and columns are valid: csr_matrix::validate says how.
+/// Asynchronous on a GPU; may be captured. Scratch: four indices and a value a nonzero, from the workspace or one allocation
+/// in stream order. Cost: a search over the offsets for each nonzero and a radix sort by columns, of as many bits as their
+/// numbers take, which moves rows and values along. On the host by counting.
+/// \throws std::invalid_argument if B's extents are not A's, exchanged, or `nonzeros` is negative; std::length_error if the
+/// index type cannot hold them; cuda_error. Example: test/sparse.cpp, into arrays of the caller.
+template <execution_policy P, class T, class I, class N, class U>
+requires(std::is_same_v<std::remove_const_t<T>, U>) void transposed_into(const P& where, const csr_view<T, I>& A,
+                                                                         const N& nonzeros,
+                                                                         const csr_view<U, std::remove_const_t<I>>& B) {
+  using index = std::remove_const_t<I>;
+  const detail::item_count count = detail::nonzeros_of(nonzeros);
+  csr_matrix<int, index>::require_extents(A.cols, A.rows, count.bound);
+  require(count.bound >= 0, [&] { return "pmpp::transposed_into: " + std::to_string(count.bound) + " nonzeros"; });
+  require(A.rows == B.cols && A.cols == B.rows, [&] {
+    return "pmpp::transposed_into: A has " + std::to_string(A.rows) + " rows and " + std::to_string(A.cols) +
+           " columns, B " + std::to_string(B.rows) + " rows and " + std::to_string(B.cols) + " columns";
+  });
+  const csr_view<std::conditional_t<std::is_void_v<T>, void, const T>, const index> from(A);
+  if constexpr (kernel_execution<P>)
+    detail::transpose_rows(
+        "transposed_into", where, from, count,
+        [&] {
+          if constexpr (std::is_void_v<T>)
+            return B.columns;
+          else
+            return zip_iterator{B.columns, B.values};
+        },
+        [&] { return B.offsets; });
+  else
+    detail::transpose_rows_on_host(from, B);
+}
+
+/// A matrix from nonzeros in any order, given as three arrays, written to arrays of the caller; those in one place are added,
+/// in their order. The columns of each row ascend.
+///
+/// \param row_of, column_of  ranges of integers as long as `values`; visible to `where`, as `values`.
+/// \param B          its extents say which rows and columns there are; B.rows + 1 offsets, and room for as many columns and
+///                   values as there are nonzeros.
+/// \param count_out  takes the number of nonzeros of the matrix, which is B.offsets[B.rows] too: an iterator, or a range with
+///                   room for one, of any integer type; visible to `where`.
+/// \pre no nonzero lies outside of the matrix: that is not checked, and they may then be anywhere in the result.
+/// Asynchronous on a GPU; may be captured. Scratch: three keys of 4 or 8 bytes and two values a nonzero, from the
+/// workspace or allocations in stream order. Cost: a radix sort of keys of as many bits as row and column numbers take
+/// together, with values, and a pass over the sorted ones.
+/// \throws std::length_error if the arrays differ in length or the matrix does not fit the index type,
+/// std::invalid_argument for negative extents; cuda_error. Example: test/sparse.cpp, into arrays of the caller.
+template <execution_policy P, range_for<P> Rows, range_for<P> Columns, range_for<P> Values, class T, class I,
+          output_for<P> C>
+void csr_from_triplets_into(const P& where, Rows&& row_of, Columns&& column_of, Values&& values,
+                            const csr_view<T, I>& B, C&& count_out) {
+  const char* const function = "csr_from_triplets_into";
+  const auto n = static_cast<std::int64_t>(std::end(values) - std::begin(values));
+  csr_matrix<T, I>::require_extents(B.rows, B.cols, n);
+  detail::check_room(function, "row_of", row_of, n);
+  detail::check_room(function, "column_of", column_of, n);
+  detail::check_room(function, "count_out", count_out, 1);
+  const auto places = detail::zipped(function, row_of, column_of).first;
+  const auto from = detail::input_of(function, values).first;
+  if constexpr (kernel_execution<P>) {
+    const detail::place_keys<> place(B.rows, B.cols);
+    if (place.bits <= 32)
+      detail::triplets_to_rows(function, where, detail::place_keys<std::uint32_t>(B.rows, B.cols), places, from, n, B,
+                               count_out);
+    else
+      detail::triplets_to_rows(function, where, place, places, from, n, B, count_out);
+  } else {
+    std::vector<triplet<T, I>> list;
+    for (std::int64_t i = 0; i < n; ++i)
+      list.push_back({static_cast<I>(row_of[i]), static_cast<I>(column_of[i]), static_cast<T>(values[i])});
+    const auto matrix = csr_matrix<T, I>::from_triplets(B.rows, B.cols, list);
+    std::copy(matrix.offsets().begin(), matrix.offsets().end(), B.offsets);
+    std::copy(matrix.columns().begin(), matrix.columns().end(), B.columns);
+    std::copy(matrix.values().begin(), matrix.values().end(), B.values);
+    *detail::begin_of(count_out) = matrix.nonzeros();
+  }
+}
 
 /// A matrix on the device from nonzeros in any order, given as three arrays; those in one place are added, in their order.
 ///
 /// \param row_of, column_of  ranges of integers as long as `values`; visible to `where`, as `values`. Their type is the
 ///                           index type of the matrix.
-/// Waits for the policy's stream; allocates the matrix and room for three copies of the nonzeros.
-/// Cost: a radix sort of 8-byte keys, as many bits as row and column numbers take, with values.
+/// Allocates the matrix, twice where nonzeros share places, and waits for the policy's stream; csr_from_triplets_into does
+/// neither. Scratch and cost: as of csr_from_triplets_into, and a pass over the places before it.
 /// \throws std::out_of_range for a nonzero outside of the matrix, std::length_error if the arrays differ in length or the
 /// matrix does not fit the index type, std::invalid_argument for negative extents; cuda_error, out_of_memory
 template <kernel_execution P, range_for<P> Rows, range_for<P> Columns, range_for<P> Values>
@@ -192,37 +326,50 @@ auto csr_from_triplets(const P& where, std::int64_t rows, std::int64_t cols, Row
   csr_matrix<T, I>::require_extents(rows, cols, n);
   detail::check_room("csr_from_triplets", "row_of", row_of, n);
   detail::check_room("csr_from_triplets", "column_of", column_of, n);
-  const std::int64_t outside =
-      transform_reduce(where, row_of, column_of, std::int64_t(0), plus{}, detail::is_outside{rows, cols});
-  if (outside > 0)
-    throw std::out_of_range("pmpp::csr_from_triplets: " + std::to_string(outside) + " nonzeros lie outside of " +
+  device_buffer<std::int64_t> numbers(2);  // of the matrix's nonzeros, and of those outside of it
+  transform_reduce_into(where, row_of, column_of, numbers.data() + 1, std::int64_t(0), plus{},
+                        detail::is_outside{rows, cols});
+  device_buffer<I> offsets(rows + 1), columns(n);
+  device_buffer<T> kept(n);
+  csr_from_triplets_into(where, row_of, column_of, values,
+                         csr_view<T, I>(rows, cols, offsets.data(), columns.data(), kept.data()), numbers.data());
+  synchronize(where);
+  const std::vector<std::int64_t> known = pmpp::to_host(numbers);
+  if (known[1] > 0)
+    throw std::out_of_range("pmpp::csr_from_triplets: " + std::to_string(known[1]) + " nonzeros lie outside of " +
                             std::to_string(rows) + " rows and " + std::to_string(cols) + " columns");
-  const detail::place_keys place(rows, cols);
-  device_buffer<std::uint64_t> keys(n);
-  device_buffer<T> sorted(n);
-  transform(where, row_of, column_of, keys, place);
-  transform(where, values, sorted, identity{});
-  sort_by_key(where, keys, sorted, less{}, key_bits{0, place.bits});
-  return detail::matrix_of_sorted<I>(where, rows, cols, place, keys, sorted);
+  if (known[0] < n) {
+    device_buffer<I> all_columns = std::exchange(columns, device_buffer<I>(known[0]));
+    device_buffer<T> all_values = std::exchange(kept, device_buffer<T>(known[0]));
+    transform(where, all_columns.begin(), all_columns.begin() + known[0], columns, identity{});
+    transform(where, all_values.begin(), all_values.begin() + known[0], kept, identity{});
+    synchronize(where);  // before the longer ones are freed
+  }
+  return device_csr_matrix<T, I>(rows, cols, std::move(offsets), std::move(columns), std::move(kept));
 }
 
 /// The matrix with rows and columns exchanged; its columns ascend in each row, equal ones stay apart, in their order. With
 /// it spmv and spmm multiply by the transpose: made once, it costs such products nothing, and they give the same bits on
 /// every run, which sums by atomics would not.
-/// Waits for the policy's stream; allocates the result. Scratch: four indices and a value a nonzero.
-/// Cost: a search over the offsets for each nonzero and a radix sort by columns, which moves rows and values along.
+/// Waits for the policy's stream and allocates the result; transposed_into does neither. Scratch and cost: as of it.
 /// \throws std::length_error if the index type cannot hold the extents; cuda_error, out_of_memory
 template <kernel_execution P, class T, class I>
 device_csr_matrix<T, I> transposed(const P& where, const device_csr_matrix<T, I>& matrix) {
   csr_matrix<T, I>::require_extents(matrix.cols(), matrix.rows(), matrix.nonzeros());
   device_buffer<I> offsets, columns;
   device_buffer<T> values;
-  detail::transpose_to(where, matrix.view(), matrix.nonzeros(), offsets, [&] {
-    columns = device_buffer<I>(matrix.nonzeros());
-    values = device_buffer<T>(matrix.nonzeros());
-    return zip_iterator{columns.data(), values.data()};
-  });
-  synchronize(where);  // before anybody uses it in another stream
+  detail::transpose_rows(
+      "transposed", where, matrix.view(), {matrix.nonzeros()},
+      [&] {
+        columns = device_buffer<I>(matrix.nonzeros());
+        values = device_buffer<T>(matrix.nonzeros());
+        return zip_iterator{columns.data(), values.data()};
+      },
+      [&] {
+        offsets = device_buffer<I>(matrix.cols() + 1);
+        return offsets.data();
+      });
+  synchronize(where);  // another stream may use it next
   return {matrix.cols(), matrix.rows(), std::move(offsets), std::move(columns), std::move(values)};
 }
 
@@ -238,10 +385,16 @@ requires(!kernel_execution<P>) csr_matrix<T, I> transposed(const P&, const csr_m
 template <kernel_execution P, class I>
 device_csr_graph<I> transposed(const P& where, const device_csr_graph<I>& graph) {
   device_buffer<I> offsets, columns;
-  detail::transpose_to(where, graph.view(), graph.edge_count(), offsets, [&] {
-    columns = device_buffer<I>(graph.edge_count());
-    return columns.data();
-  });
+  detail::transpose_rows(
+      "transposed", where, graph.view(), {graph.edge_count()},
+      [&] {
+        columns = device_buffer<I>(graph.edge_count());
+        return columns.data();
+      },
+      [&] {
+        offsets = device_buffer<I>(graph.vertices() + 1);
+        return offsets.data();
+      });
   synchronize(where);
   return {std::move(offsets), std::move(columns)};
 }

@@ -11,7 +11,7 @@
 //   stencil(device, in, out, radius<1>, mean_of_four{});
 //
 //   1. A block makes a tile of a plane and walks from plane to plane. The next planes are on their way to shared memory
-//      while results are made (convolution/planes.hpp). A matrix is one plane, a span one row.
+//      while results are made (stencil/kernel.hpp). A matrix is one plane, a span one row.
 //   2. A thread makes 16 bytes of a few rows. What it sees of other planes stays in its registers.
 //   3. Long walks are cut to sections, for as many blocks as there is room for.
 //   4. What stands outside is put around the tile.
@@ -27,7 +27,6 @@
 #include <string>
 #include <type_traits>
 
-#include <pmpp/convolution/planes.hpp>
 #include <pmpp/core/border.hpp>
 #include <pmpp/core/config.hpp>
 #include <pmpp/core/contiguous.hpp>
@@ -42,6 +41,7 @@
 #include <pmpp/host/parallel_for.hpp>
 #include <pmpp/launch.hpp>
 #include <pmpp/memory/reachable.hpp>
+#include <pmpp/stencil/kernel.hpp>
 #include <pmpp/stencil/presets.hpp>
 
 #pragma GCC visibility push(hidden)  // see launch.hpp

@@ -6,9 +6,11 @@
 //      of threads, so that each warp reads and writes whole 512-byte rows.
 //   2. All loads of a thread are issued before the first result is stored: 64 bytes in flight a thread and input keep
 //      the memory busy at half occupancy.
-//   3. The few elements before the first 16-byte boundary and after the last whole vector go one by one.
+//   3. Where a thread's results are more than 16 bytes (float to double, structs of 12), a warp passes them through shared
+//      memory, so that lanes store words that lie next to each other.
+//   4. The few elements before the first 16-byte boundary and after the last whole vector go one by one.
 //
-// Work n; traffic: every input read once, the output written once; one launch, no shared memory, no barrier. The result
+// Work n; traffic: every input read once, the output written once; one launch, no barrier of a block. The result
 // is the same on every policy if f is. In place is allowed. (PMPP ch. 2 and 3; coalescing and coarsening, ch. 6.)
 // f may not depend on the order of its calls.
 #pragma once
@@ -17,6 +19,7 @@
 #include <type_traits>
 
 #include <pmpp/block/load_store.hpp>
+#include <pmpp/block/vector_range.hpp>
 #include <pmpp/core/callable.hpp>
 #include <pmpp/core/config.hpp>
 #include <pmpp/core/iterator.hpp>
@@ -41,14 +44,24 @@ struct transform_tuning {
 
 namespace detail {
 
+/// Results of more than 16 bytes a vector change places in shared memory, so that a warp still writes whole rows.
+template <class Out, int Items>
+struct transform_results {
+  using vector = block::vector<value_of<Out>, Items>;
+  static constexpr int words = block::words_of<Out, vector, Items>;
+  static constexpr bool change_places = words > 1 && words <= 8;
+};
+
 template <class In, class Out, int Items, transform_tuning Tuning>
-struct transform_kernel {
+struct transform_tile {
   static constexpr int threads = Tuning.threads;
+  using results = transform_results<Out, Items>;
+  using slot = block::vector_slot<typename results::vector, typename results::vector>;
 
   /// `rounds` of at most vectors_per_thread vectors a thread; `lead` as in block/load_store.hpp.
   template <class Block>
-  PMPP_HOST_DEVICE void operator()(Block& block, In in, item_count count, Out out, std::int64_t lead,
-                                   int rounds) const {
+  PMPP_HOST_DEVICE static void run(Block& block, [[maybe_unused]] slot* slots, const In& in, const item_count& count,
+                                   const Out& out, std::int64_t lead, int rounds) {
     const std::int64_t n = count.get();
     const block::layout<Items> data(n, lead);
     const std::int64_t tile = block.index() * rounds * threads;
@@ -57,7 +70,12 @@ struct transform_kernel {
       block::raw_items<In, Items> x[Tuning.vectors_per_thread];
       for (int r = 0; r < Tuning.vectors_per_thread; ++r)
         x[r] = block::access<In>::template load<Items>(in, data.element(first + r * threads));
-      for (int r = 0; r < Tuning.vectors_per_thread; ++r) store(in, x[r], out, data.element(first + r * threads));
+      for (int r = 0; r < Tuning.vectors_per_thread; ++r) {
+        if constexpr (results::change_places)
+          store_row(block, slots, in, x[r], out, data, first + r * threads);
+        else
+          store(in, x[r], out, data.element(first + r * threads));
+      }
     } else {
       for (int r = 0; r < rounds; ++r) {
         if (first + r * threads >= data.vectors) break;
@@ -74,15 +92,53 @@ struct transform_kernel {
   }
 
 private:
+  PMPP_HOST_DEVICE static auto results_of(const In& in, const block::raw_items<In, Items>& x) {
+    typename results::vector y;
+    for (int k = 0; k < Items; ++k) y.item[k] = block::access<In>::value(in, x, k);
+    return y;
+  }
   PMPP_HOST_DEVICE static void store(const In& in, const block::raw_items<In, Items>& x, const Out& out,
                                      std::int64_t i) {
-    if constexpr (Items == 1) {
+    if constexpr (Items == 1)
       out[i] = block::access<In>::value(in, x, 0);
-    } else {
-      block::vector<value_of<Out>, Items> y;
-      for (int k = 0; k < Items; ++k) y.item[k] = block::access<In>::value(in, x, k);
-      block::access<Out>::template store<Items>(out, i, y);
+    else
+      block::access<Out>::template store<Items>(out, i, results_of(in, x));
+  }
+  /// A warp stores the vectors that its lanes hold, word by word.
+  template <class Block>
+  PMPP_HOST_DEVICE static void store_row(Block& block, slot* slots, const In& in, const block::raw_items<In, Items>& x,
+                                         const Out& out, const block::layout<Items>& data, std::int64_t vector) {
+    slot* const row = slots + block.warp() * simt::warp_size;
+    row[block.lane()].out = results_of(in, x);
+    block.sync_warp();
+    for (int r = 0; r < results::words; ++r) {
+      const int word = r * simt::warp_size + block.lane(), v = word / results::words;
+      block::store_word<Items>(out, data.element(vector - block.lane() + v), row[v].out, word % results::words);
     }
+    block.sync_warp();
+  }
+};
+
+template <class In, class Out, int Items, transform_tuning Tuning>
+struct transform_kernel {
+  static constexpr int threads = Tuning.threads;
+  template <class Block>
+  PMPP_HOST_DEVICE void operator()(Block& block, In in, item_count count, Out out, std::int64_t lead,
+                                   int rounds) const {
+    transform_tile<In, Out, Items, Tuning>::run(block, nullptr, in, count, out, lead, rounds);
+  }
+};
+template <class In, class Out, int Items, transform_tuning Tuning>
+requires transform_results<Out, Items>::change_places struct transform_kernel<In, Out, Items, Tuning> {
+  static constexpr int threads = Tuning.threads;
+  using tile = transform_tile<In, Out, Items, Tuning>;
+  struct shared {
+    typename tile::slot slots[threads];
+  };
+  template <class Block>
+  PMPP_HOST_DEVICE void operator()(Block& block, shared& memory, In in, item_count count, Out out, std::int64_t lead,
+                                   int rounds) const {
+    tile::run(block, memory.slots, in, count, out, lead, rounds);
   }
 };
 
@@ -152,7 +208,7 @@ auto transform_input(const char* function, const P& where, const input<In>& in, 
 template <transform_tuning Tuning = tuned<transform_tuning>, execution_policy P, random_access It, end_of<It> End,
           class F>
 It for_each(const P& where, It first, End last, F f) {
-  const auto in = detail::input_of("for_each", first, last);
+  const auto in = detail::input_of<true>("for_each", first, last);
   const std::int64_t n = in.count.bound;
   if constexpr (!(detail::require_marked<gpu_execution<P>, F>() && detail::require_function<void, F, value_of<It>>())) {
     return first;
@@ -221,7 +277,7 @@ auto transform(const P& where, R&& r, R2&& r2, O&& out, F f) {
 template <transform_tuning Tuning = tuned<transform_tuning>, execution_policy P, random_access It, end_of<It> End>
 It fill(const P& where, It first, End last, const std::type_identity_t<value_of<It>>& value) {
   detail::require_writable<It>();
-  const auto in = detail::input_of("fill", first, last);
+  const auto in = detail::input_of<true>("fill", first, last);
   using source = constant_iterator<value_of<It>>;
   detail::copy_elements<Tuning>(where, detail::input<source>{source(value), in.count}, in.first);
   return first + in.count.bound;
@@ -240,7 +296,7 @@ auto fill(const P& where, R&& r, const std::type_identity_t<value_of<decltype(st
 template <transform_tuning Tuning = tuned<transform_tuning>, execution_policy P, random_access It, end_of<It> End>
 It iota(const P& where, It first, End last, std::type_identity_t<value_of<It>> start) {
   detail::require_writable<It>();
-  const auto in = detail::input_of("iota", first, last);
+  const auto in = detail::input_of<true>("iota", first, last);
   using source = counting_iterator<value_of<It>>;
   detail::copy_elements<Tuning>(where, detail::input<source>{source(start), in.count}, in.first);
   return first + in.count.bound;

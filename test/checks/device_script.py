@@ -53,6 +53,19 @@ with tempfile.TemporaryDirectory(prefix="pmpp-check-") as folder:
     script(build / "test" / "test_transform_cuda", "sleep 60\n")
     script(build / "test" / "test_stream_cuda", "exit 77\n")
 
+    script(build / "test" / "test_bounds_cuda", f'[ -e {folder}/again ] || {{ touch {folder}/again; echo "cudaMalloc: out of memory, asked for 5"; '
+           + CASES.format(4, 1).strip() + "; exit 1; }\n" + CASES.format(5, 0))
+    script(build / "test" / "test_sets_cuda", 'echo "cudaMalloc: out of memory, asked for 5"\n' + CASES.format(4, 1) + "exit 1\n")
+
+    status, output = run("^bounds$", "--no-sanitizers")
+    if status != 0:
+        faults.append(f"what finds no memory once: status {status}\n{output}")
+    expect("what finds no memory once", output, r"^device +1 of 1 processes passed")
+    status, output = run("^sets$", "--no-sanitizers")
+    if status != 1:
+        faults.append(f"what never finds memory: status {status}\n{output}")
+    expect("what never finds memory", output, r"failed: sets")
+
     status, output = run("^(math|merge)$", "--cpu")
     if status != 0:
         faults.append(f"what passes: status {status}\n{output}")
@@ -61,7 +74,9 @@ with tempfile.TemporaryDirectory(prefix="pmpp-check-") as folder:
     expect("what passes", output, r"^cpu small +2 of 2 processes passed")
     logs = {path.name: path.read_text() for path in (build / "results").iterdir()}
     expect("machines", logs.get("cpu-a100-math.log", ""), "machine a100")
-    expect("sanitizer", logs.get("memcheck-math.log", ""), r"small: 1, .*-tce=.*past")
+    expect("sanitizer", logs.get("memcheck-merge.log", ""), r"small: 1, .*-tce=.*past")
+    if "memcheck-math.log" in logs:
+        faults.append("memcheck of a program that launches little")
     expect("both GPUs", "".join(text for name, text in logs.items() if name.startswith("device")), "devices 1")
 
     status, output = run("^(reduce|views|transform|stream|scan)$", "--minutes", "0.1")

@@ -19,7 +19,7 @@ consumers = tools.root / "test" / "install"
 prefix = tools.scratch / "moved" / "prefix"
 generator = ["-G", "Ninja"] if shutil.which("ninja") else []
 environment = {**os.environ, "CXX": tools.cxx, "CUDACXX": tools.nvcc or "", "CUDAARCHS": tools.arguments.architecture}
-for name in ("CMAKE_PREFIX_PATH", "CXXFLAGS", "CUDAFLAGS", "LDFLAGS", *([] if tools.nvcc else ["CUDACXX"])):
+for name in ("CMAKE_PREFIX_PATH", "CXXFLAGS", "CUDAFLAGS", "LDFLAGS", "CMAKE_CXX_COMPILER_LAUNCHER", "CMAKE_CUDA_COMPILER_LAUNCHER", *([] if tools.nvcc else ["CUDACXX"])):
     environment.pop(name, None)
 has_gpu = shutil.which("nvidia-smi") and subprocess.run(["nvidia-smi", "-L"], capture_output=True).stdout.startswith(b"GPU")
 failed = 0

@@ -24,21 +24,16 @@
 
 namespace test {
 
-// 32 or 64 threads with 4 or 8 candidates each: several blocks, and much sorting.
+// Blocks of 32 or 64 threads with room for 256 or 512 keys, and rows of several blocks from 300 or 1100 elements on.
 inline constexpr pmpp::top_k_tuning tiny{.threads = 32,
-                                         .bytes = 64,
+                                         .short_threads = 32,
                                          .loads = 2,
-                                         .candidates = 16,
-                                         .narrow_threads = 32,
-                                         .narrow_segment = 1,
-                                         .sort_from = 1 << 30},
-    small{.threads = 64,
-          .bytes = 32,
-          .loads = 5,
-          .candidates = 32,
-          .narrow_threads = 32,
-          .narrow_segment = 100,
-          .sort_from = 1 << 30};
+                                         .sample_part = 2,
+                                         .sort_from = 3,
+                                         .short_row = 64,
+                                         .one_block = 300,
+                                         .longest_row = 2000},
+    small{.threads = 64, .short_threads = 32, .loads = 1, .sample_part = 8, .short_row = 100, .one_block = 1100};
 
 inline std::int64_t draw_below(std::int64_t n) {
   return static_cast<std::int64_t>(generator()() % static_cast<std::uint64_t>(n));

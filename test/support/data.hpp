@@ -33,6 +33,17 @@ inline std::int64_t up_to(std::int64_t n, std::int64_t few = 6000) { return only
 /// n turns of something random, or a few.
 inline int turns(int n) { return only_small() ? std::min(n, 4) : n; }
 
+/// Whether a turn of loops that try all of one thing with all of others is left out: where little is to be done, all but each
+/// `period`-th. (A period that no loop's length is a multiple of meets every value of each.)
+class only_each {
+public:
+  explicit only_each(int period) : period_(only_small() ? period : 1) {}
+  bool leaves_out() { return turn_++ % period_ != 0; }
+
+private:
+  int period_, turn_ = 0;
+};
+
 /// These sizes, or four of them that a few tiles hold: from the first to the last.
 template <class T>
 std::vector<T> some_of(std::initializer_list<T> sizes) {

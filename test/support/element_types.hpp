@@ -10,6 +10,7 @@
 //       4            4   float
 //       8            8   double
 //      12            4   three words, vectors of four
+//      16            4   a struct of four floats: two a vector, or one by one where memory has no such boundary
 //      16           16   a vector by itself
 //      40            8   more than a message of the look-back holds
 //     300            4   few in a tile
@@ -43,8 +44,8 @@ template <class... T>
 struct types {
   static constexpr std::size_t count = sizeof...(T);
 };
-using element_types = types<std::uint8_t, std::int16_t, record<3, 1>, float, double, record<12, 4>, record<16, 16>,
-                            record<40, 8>, record<300, 4>>;
+using element_types = types<std::uint8_t, std::int16_t, record<3, 1>, float, double, record<12, 4>, record<16, 4>,
+                            record<16, 16>, record<40, 8>, record<300, 4>>;
 
 /// Numbers that elements are made of: 0 ... numbers - 1.
 inline constexpr int numbers = 50;

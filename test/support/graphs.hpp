@@ -71,7 +71,7 @@ inline edges power_law(int scale, std::int64_t count) {
 
 /// Every kind of shape, of about n vertices.
 inline std::vector<named_graph> shapes(std::int64_t n) {
-  n = up_to(n, 60);
+  n = up_to(n, 40);
   std::vector<named_graph> all;
   edges path, star, tree, two, random, grid, clique;
   for (std::int64_t v = 1; v < n; ++v) {

@@ -31,10 +31,9 @@ inline constexpr pmpp::gemm_tile flat{
 inline constexpr pmpp::gemm_tuning tiles{
     .large = flat,
     .small = flat,
-    .few_rows = flat,
-    .each = flat,
     .mma_large = {.m = 32, .n = 64, .warp_m = 32, .warp_n = 32, .stages = 3, .blocks = 1},
-    .mma_small = {.m = 64, .n = 32, .warp_m = 32, .warp_n = 32, .stages = 2, .blocks = 1}};
+    .mma_small = {.m = 64, .n = 32, .warp_m = 32, .warp_n = 32, .stages = 2, .blocks = 1},
+    .direct = false};
 inline constexpr pmpp::gemm_tuning tensor = PMPP_CUDA ? pmpp::gemm_tuning{} : tiles;
 inline constexpr pmpp::gemm_options tf32{.precision = pmpp::gemm_precision::tf32};
 
@@ -103,8 +102,9 @@ void try_edges() {
                                     {300, 130, 512},
                                     {64, 64, 5000},
                                     {2, 3000, 100},
+                                    {129, 70, 33},
                                     {300, 5, 77}}) {
-        if (only_small() && m * n * k > 3000000) continue;
+        if (only_small() && m * n * k > 700000) continue;
         try_shape<pmpp::gemm_tuning{}, T, TC>(m, n, k, {ta}, {tb}, {}, 1, 0);
         try_shape<pmpp::gemm_tuning{}, T, TC>(m, n, k, {ta, 8}, {tb, 3}, {ta != tb, 8}, 2, 1);
       }

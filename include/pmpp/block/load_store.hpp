@@ -33,15 +33,15 @@ using vector = packed<T, Items, alignof(T)>;
 
 namespace detail {
 
-/// Elements of T that fill whole 16-byte words, 1 where more than 64 bytes would be needed.
+/// Elements of T that fill whole 16-byte words: two structs of four floats, as one alone moves as its type is aligned.
 template <class T>
-constexpr int items_of_type() {
-  const int items = 16 / greatest_common_divisor(16, int(sizeof(T)));
+constexpr int items_of_type() {  // 1 where more than 64 bytes would be needed
+  const int items =
+      max(16 / greatest_common_divisor(16, int(sizeof(T))), sizeof(T) % 16 == 0 && alignof(T) < 16 ? 2 : 1);
   return items * int(sizeof(T)) <= 64 ? items : 1;
 }
 
-/// The memory of `Items` elements as 4-byte words, in registers: bytes come apart only where they are used, so that
-/// loads stay whole and none has to wait for another.
+/// `Items` elements as 4-byte words in registers: bytes come apart only where they are used, so that loads stay whole.
 template <class T, int Items>
 struct alignas(16) vector_words {
   std::uint32_t word[Items * sizeof(T) / 4];

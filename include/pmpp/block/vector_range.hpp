@@ -53,6 +53,22 @@ union vector_slot {
   unsigned char room[bytes < 16 ? bytes : words * 16];
 };
 
+/// The 16-byte words of a vector that is stored. Single elements, and vectors for an output that computes, are stored at once.
+template <class Out, class Vector, int Items>
+inline constexpr int words_of =
+    Items == 1 || !std::is_pointer_v<Out> || sizeof(Vector) % 16 != 0 ? 1 : int(sizeof(Vector)) / 16;
+
+/// Stores one 16-byte word of a vector that lies in shared memory: lanes may store words that lie next to each other.
+template <int Items, class Out, class Vector>
+PMPP_HOST_DEVICE void store_word(const Out& out, std::int64_t i, const Vector& v, [[maybe_unused]] int word) {
+  if constexpr (std::is_pointer_v<Out> && sizeof(Vector) % 16 == 0) {
+    using bytes = packed<unsigned char, 16, 16>;
+    reinterpret_cast<bytes*>(out + i)[word] = reinterpret_cast<const bytes*>(__builtin_addressof(v))[word];
+  } else {
+    access<Out>::template store<Items>(out, i, v);
+  }
+}
+
 /// Starts copying vector v of a warp's share to slots[v].in, in shared memory. All lanes of the warp call; complete for
 /// a lane after simt::copy_async_wait, for all after a barrier of the warp after that.
 template <class Block, class In, int Items, bool Inside, class Slots>

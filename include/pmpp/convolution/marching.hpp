@@ -22,7 +22,6 @@
 #include <type_traits>
 
 #include <pmpp/convolution/elements.hpp>
-#include <pmpp/convolution/planes.hpp>
 #include <pmpp/convolution/source.hpp>
 #include <pmpp/core/config.hpp>
 #include <pmpp/core/math.hpp>
@@ -30,6 +29,7 @@
 #include <pmpp/core/volume.hpp>
 #include <pmpp/simt/memory.hpp>
 #include <pmpp/simt/pixel.hpp>
+#include <pmpp/stencil/kernel.hpp>
 
 #pragma GCC visibility push(hidden)  // see launch.hpp
 

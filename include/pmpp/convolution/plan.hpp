@@ -4,7 +4,7 @@
 //
 //   convolve                     mask                                       sums    kernel
 //   bytes to bytes, a matrix     3 x 3, 5 x 5, in the host's memory (1)     float   pixel_kernel               pixels.hpp
-//   a volume of floats           3 x 3 x 3                                  float   stencil_kernel (2)         planes.hpp
+//   a volume of floats           3 x 3 x 3                                  float   stencil_kernel (2)         stencil/kernel.hpp
 //   any                          square, 3, 5, 7, 9 taps a side             float   small_convolution_kernel   direct.hpp
 //   a matrix                     square, 11, 13, 15 taps a side             float   strip_kernel (3)           marching.hpp
 //   a volume                     1, 3, 5, 7 columns, up to 7 x 7 others     float   volume_kernel (4)          marching.hpp
@@ -30,7 +30,6 @@
 #include <pmpp/convolution/elements.hpp>
 #include <pmpp/convolution/marching.hpp>
 #include <pmpp/convolution/pixels.hpp>
-#include <pmpp/convolution/planes.hpp>
 #include <pmpp/convolution/separable.hpp>
 #include <pmpp/core/border.hpp>
 #include <pmpp/core/config.hpp>
@@ -41,6 +40,7 @@
 #include <pmpp/launch.hpp>
 #include <pmpp/memory/reachable.hpp>
 #include <pmpp/memory/workspace.hpp>
+#include <pmpp/stencil/kernel.hpp>
 
 #pragma GCC visibility push(hidden)  // see launch.hpp
 

@@ -9,7 +9,7 @@
 //
 // All tell inside from outside by groups_inside (columns) and rows_of_lanes (rows), or by position_in alone where that is
 // seldom done. Floats are copied without registers on the way; other elements are converted in registers.
-// (Planes of volumes: planes.hpp. Pictures that come to registers straight: pixels.hpp.)
+// (Planes of volumes: stencil/kernel.hpp. Pictures that come to registers straight: pixels.hpp.)
 #pragma once
 
 #include <cstdint>

@@ -15,13 +15,14 @@
 
 #include <cstdint>
 
+#include <pmpp/block/pipeline.hpp>
 #include <pmpp/convolution_layer/kernel.hpp>
 #include <pmpp/convolution_layer/wgmma.hpp>
 #include <pmpp/core/math.hpp>
 #include <pmpp/core/packed.hpp>
 #include <pmpp/launch.hpp>
 #include <pmpp/simt/mma.hpp>
-#include <pmpp/simt/wgmma.hpp>
+#include <pmpp/simt/tensor_copy.hpp>
 
 #pragma GCC visibility push(hidden)  // see launch.hpp
 
@@ -75,14 +76,13 @@ struct copied_layer_kernel : layer_kernel<T, TC, A, Epilogue, Tile, true, Type> 
     note_targets(block, memory, x.l, at.pixel);
     block.sync();
     typename base::sums sum{};
-    int stage = 0;
-    bool odd = false;
-    for (int s = 0; s < k_tiles; ++s) {
-      memory.full[stage].wait(odd);
+    block::stage_position<Tile.stages> now;
+    for (int s = 0; s < k_tiles; ++s, now.advance()) {
+      const int stage = now.stage;
+      memory.full[stage].wait(now.odd);
       base::add_k_tile(block, memory.stages[stage].pixel, memory.stages[stage].filter, sum);
       block.sync();  // all have read the k-tile, whose place is taken
       if (is_elected && s + Tile.stages < k_tiles) fetch(stage);
-      if (++stage == Tile.stages) stage = 0, odd = !odd;
     }
     if (x.by_words)
       write_words(block, memory, x.l, at, sum);

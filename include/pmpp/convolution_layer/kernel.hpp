@@ -20,6 +20,7 @@
 #include <cstdint>
 #include <type_traits>
 
+#include <pmpp/block/pipeline.hpp>
 #include <pmpp/core/channels_view.hpp>
 #include <pmpp/core/config.hpp>
 #include <pmpp/core/math.hpp>
@@ -374,22 +375,23 @@ protected:
     const int k_tiles = end - at.k_tile;
     int k = at.k_tile * depth + block.thread() % (Vectors ? depth / word : depth) * (Vectors ? word : 1);
     layer_tap tap(l, k);
-    const auto fetch_next = [&](int s) {
+    block::async_pipeline<Tile.stages> ring;
+    const auto fetch_next = [&](int s, int stage) {
       if (s < k_tiles) {
-        fetch(block, memory, l, at, tap, k, s % Tile.stages);
+        fetch(block, memory, l, at, tap, k, stage);
         k += depth;
         tap.advance(l, k_tile);
       }
-      simt::copy_async_commit();
     };
-    for (int s = 0; s < Tile.stages - 1; ++s) fetch_next(s);
+    ring.template begin<Tile.stages - 1>([&](int stage) { fetch_next(stage, stage); });
     for (int s = 0; s < k_tiles; ++s) {
-      simt::copy_async_wait<Tile.stages - 2>();
-      block.sync();  // the k-tile is there, and all have done with the one before, whose place is taken next
-      fetch_next(s + Tile.stages - 1);
-      const T* pixel = memory.pixel + s % Tile.stages * Tile.pixels * row;
-      const T* filter = memory.filter + s % Tile.stages * Tile.filters * row;
+      ring.template wait<Tile.stages - 2>(block);
+      fetch_next(s + Tile.stages - 1, ring.acquire());
+      ring.commit();
+      const T* pixel = memory.pixel + ring.front() * Tile.pixels * row;
+      const T* filter = memory.filter + ring.front() * Tile.filters * row;
       add_k_tile(block, pixel, filter, sum);
+      ring.release();
     }
   }
 

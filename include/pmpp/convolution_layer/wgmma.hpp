@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Layers of half and bfloat16 on the tensor cores of sm_90a (H100, H200): the kernel of gemm/wgmma.hpp, in which the copy
+// Layers of half and bfloat16 on the tensor cores of sm_90a (H100, H200): the kernel of gemm/warp_specialised.hpp, in which the copy
 // unit looks up the windows of a tile of pixels: a k-tile of k is one tap and 128 bytes of channels.
 //
 // Channels last: pixels are rows of the output, of all images. Channels first: filters are, and pixels of an image are
@@ -20,7 +20,7 @@
 #include <pmpp/gemm/problem.hpp>
 #include <pmpp/gemm/wgmma.hpp>
 #include <pmpp/launch.hpp>
-#include <pmpp/simt/wgmma.hpp>
+#include <pmpp/simt/tensor_copy.hpp>
 
 #pragma GCC visibility push(hidden)  // see launch.hpp
 
@@ -137,18 +137,17 @@ bool layer_by_wgmma_tile(const device_policy& where, const layer<T, TC, Epilogue
     return false;
   const std::int64_t batch = Exchanged ? l.out.images() : 1;
   x.c = product_target(l, Exchanged);
-  x.k = taps * round_up(channels, std::int64_t(kernel::depth));
   x.tiles_m = ceil_div(x.c.rows, std::int64_t(kernel::m));
   x.tiles_n = ceil_div(x.c.cols, std::int64_t(kernel::n));
-  x.tiles = x.tiles_m * x.tiles_n * batch;
-  x.splits = 1;
-  x.split_k_tiles = static_cast<int>(x.k / kernel::depth);
+  x.tiles = static_cast<int>(x.tiles_m * x.tiles_n * batch);
+  x.whole = x.tiles;
+  x.k_tiles = static_cast<int>(taps * ceil_div(channels, std::int64_t(kernel::depth)));
   x.result = {1, 0, epilogue, Exchanged};
   x.down = false;
   x.c_by_tma = x.c.cols * sizeof(TC) % 16 == 0 &&  // TMA writes whole words
                simt::describe_tiles(x.to, x.c.data, x.c.cols, x.c.rows, x.c.row_stride, batch, x.c.batch_stride, 64);
   x.windows = windows_of<layer_windows<Exchanged>>(l);
-  launch(where, min(x.tiles, std::int64_t(machine_of(where).multiprocessors)), kernel{}, x);
+  launch(where, min(x.tiles, machine_of(where).multiprocessors), kernel{}, x);
   return true;
 }
 

@@ -8,11 +8,10 @@
 #include <concepts>
 #include <cstdint>
 #include <cstdio>
-#include <stdexcept>
-#include <string>
 #include <type_traits>
 
 #include <pmpp/core/config.hpp>
+#include <pmpp/core/text.hpp>
 
 namespace pmpp::inline PMPP_BACKEND {
 namespace detail {
@@ -25,8 +24,21 @@ namespace detail {
          threadIdx.y, threadIdx.z);
   __trap();
 #else
-  throw std::out_of_range(std::string("pmpp::") + what + ": index " + std::to_string(index) + " is outside [0, " +
-                          std::to_string(extent) + ")");
+  detail::throw_out_of_range(detail::text("pmpp::") + what + ": index " + detail::text::of(index) + " is outside [0, " +
+                             detail::text::of(extent) + ")");
+#endif
+}
+
+/// The same where it matters which of many indices it is: number `place` of `what`.
+[[noreturn]] PMPP_HOST_DEVICE inline void bad_place(std::int64_t place, std::int64_t index, std::int64_t extent,
+                                                    const char* what) {
+#if defined(__CUDA_ARCH__)
+  printf("pmpp: %s: number %lld is %lld, outside [0, %lld)\n", what, static_cast<long long>(place),
+         static_cast<long long>(index), static_cast<long long>(extent));
+  __trap();
+#else
+  detail::throw_out_of_range(detail::text("pmpp::") + what + ": number " + detail::text::of(place) + " is " +
+                             detail::text::of(index) + ", outside [0, " + detail::text::of(extent) + ")");
 #endif
 }
 
@@ -39,8 +51,8 @@ namespace detail {
          blockIdx.y, blockIdx.z, threadIdx.x, threadIdx.y, threadIdx.z);
   __trap();
 #else
-  throw std::out_of_range(std::string("pmpp::") + what + ": " + std::to_string(count) + " from " +
-                          std::to_string(first) + " on are not a part of [0, " + std::to_string(extent) + ")");
+  detail::throw_out_of_range(detail::text("pmpp::") + what + ": " + detail::text::of(count) + " from " +
+                             detail::text::of(first) + " on are not a part of [0, " + detail::text::of(extent) + ")");
 #endif
 }
 
@@ -51,8 +63,8 @@ namespace detail {
   printf("pmpp: %s: element %lld is not below or equal to the next one\n", what, static_cast<long long>(index));
   __trap();
 #else
-  throw std::invalid_argument(std::string("pmpp::") + what + ": element " + std::to_string(index) +
-                              " is not below or equal to the next one");
+  detail::throw_invalid_argument(detail::text("pmpp::") + what + ": element " + detail::text::of(index) +
+                                 " is not below or equal to the next one");
 #endif
 }
 
@@ -63,9 +75,9 @@ namespace detail {
          static_cast<long long>(u), static_cast<long long>(v), static_cast<long long>(v), static_cast<long long>(u));
   __trap();
 #else
-  throw std::invalid_argument("pmpp::bfs: edge (" + std::to_string(u) + ", " + std::to_string(v) +
-                              ") of the graph has no edge (" + std::to_string(v) + ", " + std::to_string(u) +
-                              ") in its transpose; undirected(g) is for graphs that are symmetric");
+  detail::throw_invalid_argument(detail::text("pmpp::bfs: edge (") + detail::text::of(u) + ", " + detail::text::of(v) +
+                                 ") of the graph has no edge (" + detail::text::of(v) + ", " + detail::text::of(u) +
+                                 ") in its transpose; undirected(g) is for graphs that are symmetric");
 #endif
 }
 
@@ -75,7 +87,7 @@ PMPP_HOST_DEVICE constexpr std::int64_t checked_count(N n) {
 #if !defined(__CUDA_ARCH__)
   if constexpr (std::is_unsigned_v<N> && sizeof(N) >= 8)
     if (n > static_cast<N>(0x7fffffffffffffff))
-      throw std::length_error("pmpp: a count of " + std::to_string(n) + ", the limit is 2^63 - 1");
+      detail::throw_length_error("pmpp: a count of " + detail::text::of(n) + ", the limit is 2^63 - 1");
 #endif
   return static_cast<std::int64_t>(n);
 }

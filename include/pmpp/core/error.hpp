@@ -3,6 +3,7 @@
 // Errors. Four kinds, so that a caller can tell them apart:
 //
 //   std::invalid_argument, std::length_error   the call is wrong; thrown before anything runs, outputs untouched
+//                                              (<stdexcept>, which this library does not include: core/text.hpp)
 //   pmpp::cuda_error                           CUDA refused or failed: the call, the place, CUDA's name and text
 //   pmpp::out_of_memory                        an allocation failed: bytes asked for and bytes free
 //   pmpp::kernel_fault                         the emulator caught a bug in a kernel (see simt/emulated_block.hpp)
@@ -12,11 +13,9 @@
 #include <cstdint>
 #include <new>
 #include <source_location>
-#include <stdexcept>
-#include <string>
-#include <string_view>
 
 #include <pmpp/core/config.hpp>
+#include <pmpp/core/text.hpp>
 #if PMPP_CUDA
 #include <cuda_runtime_api.h>
 #endif
@@ -31,9 +30,9 @@ using cuda_status = int;
 #endif
 
 /// CUDA refused a call, or a kernel failed. what() reads "call: cudaErrorName (text) at file:line".
-class cuda_error : public std::runtime_error {
+class cuda_error : public detail::exception_with_text {
 public:
-  cuda_error(cuda_status code, const std::string& message) : std::runtime_error(message), code_(code) {}
+  cuda_error(cuda_status code, const detail::text& message) : exception_with_text(message), code_(code) {}
   cuda_status code() const noexcept { return code_; }
 
 private:
@@ -43,61 +42,75 @@ private:
 /// An allocation failed. The library stays usable: a smaller allocation may succeed.
 class out_of_memory : public std::bad_alloc {
 public:
-  out_of_memory(std::size_t asked, std::size_t available, const std::string& where)
+  out_of_memory(std::size_t asked, std::size_t available, const detail::text& where)
       : asked_(asked),
         free_(available),
-        message_(where + ": out of memory, asked for " + std::to_string(asked) + " bytes, " +
-                 std::to_string(available) + " bytes are free") {}
+        message_(where + ": out of memory, asked for " + detail::text::of(asked) + " bytes, " +
+                 detail::text::of(available) + " bytes are free") {}
   const char* what() const noexcept override { return message_.c_str(); }
   std::size_t asked_bytes() const noexcept { return asked_; }
   std::size_t free_bytes() const noexcept { return free_; }
 
 private:
   std::size_t asked_, free_;
-  std::string message_;
+  detail::text message_;
 };
 
 /// The emulator caught a bug in a kernel; what() names the kernel, the block, the thread and the place.
-class kernel_fault : public std::logic_error {
+class kernel_fault : public detail::exception_with_text {
 public:
-  using std::logic_error::logic_error;
+  explicit kernel_fault(const detail::text& message) : exception_with_text(message) {}
 };
 
 /// Throws std::invalid_argument with `message` unless `condition` holds. `message` is a callable, so that a good call
 /// builds no string.
 template <class Message>
 void require(bool condition, Message&& message) {
-  if (!condition) throw std::invalid_argument(message());
+  if (!condition) detail::throw_invalid_argument(message());
 }
 
 /// Throws std::length_error "function: argument has room for N, needs M" unless `room` >= `needed`.
 inline void require_room(const char* function, const char* argument, std::int64_t room, std::int64_t needed) {
   if (room < needed)
-    throw std::length_error(std::string("pmpp::") + function + ": " + argument + " has room for " +
-                            std::to_string(room) + " elements, needs " + std::to_string(needed));
+    detail::throw_length_error(detail::text("pmpp::") + function + ": " + argument + " has room for " +
+                               detail::text::of(room) + " elements, needs " + detail::text::of(needed));
 }
 
 namespace detail {
 
+/// Characters somewhere else, known when a program is compiled. (<string_view> takes 0.25 s to compile.)
+struct characters {
+  const char* first;
+  std::size_t count;
+
+  constexpr bool operator==(const char* other) const {
+    for (std::size_t i = 0; i < count; ++i, ++other)
+      if (*other != first[i]) return false;  // also where `other` ends
+    return *other == 0;
+  }
+  text to_text() const { return {first, count}; }
+};
+
 /// The name of a type, as the compiler spells it.
 template <class T>
-constexpr std::string_view type_name() {
-  const std::string_view text = __PRETTY_FUNCTION__;
-  const std::size_t from = text.find("T = ") + 4;
-  const std::size_t to = text.find(';', from);
-  return text.substr(from, (to == std::string_view::npos ? text.rfind(']') : to) - from);
+constexpr characters type_name() {
+  const char *first = __PRETTY_FUNCTION__, *last = first;
+  while (first[0] != 'T' || first[1] != ' ' || first[2] != '=') ++first;
+  first += 4;
+  for (const char* c = first; *c != 0 && *c != ';'; ++c)
+    if (c[1] == ';' || c[1] == 0) last = c[1] == 0 ? c : c + 1;
+  return {first, static_cast<std::size_t>(last - first)};
 }
 
 #if PMPP_CUDA
-[[noreturn]] inline void throw_cuda_error(cudaError_t status, const std::string& call, const std::source_location& at) {
+[[noreturn]] inline void throw_cuda_error(cudaError_t status, const text& call, const std::source_location& at) {
   cudaGetLastError();  // a non-sticky error must not surface again in the next call
-  std::string text = call + ": " + cudaGetErrorName(status) + " (" + cudaGetErrorString(status) + ") at " +
-                     at.file_name() + ":" + std::to_string(at.line());
-  if (status == cudaErrorNoKernelImageForDevice || status == cudaErrorInvalidDeviceFunction)
-    text +=
-        "; this program holds no machine code for the current device: add its architecture to "
-        "CMAKE_CUDA_ARCHITECTURES";
-  throw cuda_error(status, text);
+  const bool has_no_code = status == cudaErrorNoKernelImageForDevice || status == cudaErrorInvalidDeviceFunction;
+  throw cuda_error(status, call + ": " + cudaGetErrorName(status) + " (" + cudaGetErrorString(status) + ") at " +
+                               at.file_name() + ":" + text::of(at.line()) +
+                               (has_no_code ? "; this program holds no machine code for the current device: add its "
+                                              "architecture to CMAKE_CUDA_ARCHITECTURES"
+                                            : ""));
 }
 #endif
 

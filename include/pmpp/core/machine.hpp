@@ -11,7 +11,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <string_view>
 
 #include <pmpp/core/config.hpp>
 #include <pmpp/core/math.hpp>
@@ -73,7 +72,7 @@ struct machine {
 
 /// A machine that the emulator can play, and its name in PMPP_EMULATOR_MACHINE.
 struct named_machine {
-  std::string_view name;
+  const char* name;
   machine limits;
 };
 

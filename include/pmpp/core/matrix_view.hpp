@@ -17,12 +17,11 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
-#include <stdexcept>
-#include <string>
 #include <type_traits>
 
 #include <pmpp/core/check.hpp>
 #include <pmpp/core/config.hpp>
+#include <pmpp/core/text.hpp>
 
 namespace pmpp::inline PMPP_BACKEND {
 namespace detail {
@@ -109,8 +108,8 @@ public:
   constexpr std::span<T> row(std::int64_t i) const {
     detail::check_index(i, rows_, "matrix_view row");
     if (!row_major())
-      throw std::invalid_argument("pmpp::matrix_view::row: the elements of a row lie " + std::to_string(col_stride_) +
-                                  " apart");
+      detail::throw_invalid_argument(detail::text("pmpp::matrix_view::row: the elements of a row lie ") +
+                                     detail::text::of(col_stride_) + " apart");
     return {data_ + i * row_stride_, static_cast<std::size_t>(cols_)};
   }
 

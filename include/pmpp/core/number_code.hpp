@@ -4,9 +4,12 @@
 #pragma once
 
 #include <cstdint>
-#include <string>  // also std::less and std::greater: <functional> costs every user 0.3 s of compile time
-#include <string_view>
 #include <type_traits>
+#if __has_include(<bits/stl_function.h>)
+#include <bits/stl_function.h>  // std::less and std::greater: <functional> costs every user 0.3 s of compile time
+#else
+#include <functional>
+#endif
 
 #include <pmpp/core/config.hpp>
 #include <pmpp/core/operators.hpp>

@@ -9,7 +9,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>  // also std::contiguous_iterator and the std::to_address that it is defined by
-#include <string>
 #include <type_traits>
 #include <utility>
 
@@ -66,44 +65,49 @@ template <class It>
 void require_not_null(const char* function, const char* argument, const It& it, std::int64_t n) {
   if constexpr (std::is_pointer_v<It>)
     require(n == 0 || it != nullptr, [&] {
-      return std::string("pmpp::") + function + ": " + argument + " is null, but has " + std::to_string(n) +
+      return detail::text("pmpp::") + function + ": " + argument + " is null, but has " + detail::text::of(n) +
              " elements";
     });
 }
 
-template <class It>
+/// Elements that are read alone are const, unless `Written`: T* and const T* are one kernel then.
+template <bool Written, class It>
+using element_iterator = std::conditional_t<std::is_pointer_v<It> && !Written, const std::remove_pointer_t<It>*, It>;
+
+template <bool Written = false, class It>
 auto input_of(const char* function, const It& first, std::int64_t n) {
-  auto p = unwrap(first);
+  const element_iterator<Written, unwrapped<It>> p = unwrap(first);
   detail::require_not_null(function, "the input", p, n);
-  return input<decltype(p)>{p, {n}};
+  return input<std::remove_const_t<decltype(p)>>{p, {n}};
 }
 
-template <class It>
+template <bool Written = false, class It>
 auto input_of(const char* function, const It& first, const It& last) {
   const std::int64_t n = last - first;
   require(n >= 0, [&] {
-    return std::string("pmpp::") + function + ": the input ends before it begins: last - first is " + std::to_string(n);
+    return detail::text("pmpp::") + function + ": the input ends before it begins: last - first is " +
+           detail::text::of(n);
   });
-  return input_of(function, first, n);
+  return detail::input_of<Written>(function, first, n);
 }
 
-template <class It, class Integer>
+template <bool Written = false, class It, class Integer>
 auto input_of(const char* function, const It& first, const device_count<Integer>& count) {
   require(count.pointer != nullptr && count.upper_bound >= 0, [&] {
-    return std::string("pmpp::") + function + ": device_count needs a pointer and a bound that is not negative, got " +
-           (count.pointer == nullptr ? "a null pointer, " : "") + std::to_string(count.upper_bound);
+    return detail::text("pmpp::") + function + ": device_count needs a pointer and a bound that is not negative, got " +
+           (count.pointer == nullptr ? "a null pointer, " : "") + detail::text::of(count.upper_bound);
   });
-  auto in = input_of(function, first, count.upper_bound);
+  auto in = detail::input_of<Written>(function, first, count.upper_bound);
   in.count = {count.upper_bound, count.pointer, sizeof(Integer) == 8};
   return in;
 }
 
-template <random_access_range R>
+template <bool Written = false, random_access_range R>
 auto input_of(const char* function, R& r) {
   if constexpr (contiguous_data<R>)
-    return detail::input_of(function, raw_pointer(std::data(r)), static_cast<std::int64_t>(std::size(r)));
+    return detail::input_of<Written>(function, raw_pointer(std::data(r)), static_cast<std::int64_t>(std::size(r)));
   else
-    return detail::input_of(function, std::begin(r), std::end(r));
+    return detail::input_of<Written>(function, std::begin(r), std::end(r));
 }
 
 /// The elements of `in` after f, as values of type T.
@@ -196,9 +200,9 @@ void check_apart(const char* function, const char* argument, const Out& out, std
       const auto from = reinterpret_cast<std::uintptr_t>(p), to = reinterpret_cast<std::uintptr_t>(q);
       const auto in_end = from + static_cast<std::uintptr_t>(in.count.bound) * sizeof(*p);
       require((InPlace && from == to) || in_end <= to || to + static_cast<std::uintptr_t>(m) * sizeof(*q) <= from, [&] {
-        return std::string("pmpp::") + function + ": " + argument + " overlaps an input: " + std::to_string(m) +
-               " elements, which begin " + std::to_string(static_cast<std::int64_t>(to - from)) +
-               " bytes after the first of " + std::to_string(in.count.bound);
+        return detail::text("pmpp::") + function + ": " + argument + " overlaps an input: " + detail::text::of(m) +
+               " elements, which begin " + detail::text::of(static_cast<std::int64_t>(to - from)) +
+               " bytes after the first of " + detail::text::of(in.count.bound);
       });
     });
   });

@@ -2,7 +2,7 @@
 //
 // Large products of floats on the ordinary units of sm_90a (H100, H200), where TMA brings A and B.
 //
-//   1. A block works out a tile of C, as in gemm/simt.hpp. Two run on a multiprocessor at a time. Tiles that do not fill
+//   1. A block works out a tile of C, as in gemm/multistage.hpp. Two run on a multiprocessor at a time. Tiles that do not fill
 //      the last round are one row of k-tiles, of which as many blocks as run at a time multiply an equal share each: the end
 //      of a tile and the beginning of the next. A second launch adds up what they have of each tile, in order: the same
 //      bits on every run.
@@ -22,14 +22,19 @@
 #include <cstdint>
 #include <type_traits>
 
+#include <pmpp/block/pipeline.hpp>
 #include <pmpp/core/math.hpp>
 #include <pmpp/core/packed.hpp>
+#include <pmpp/gemm/epilogue.hpp>
+#include <pmpp/gemm/math_fma.hpp>
 #include <pmpp/gemm/problem.hpp>
 #include <pmpp/gemm/repack.hpp>
+#include <pmpp/gemm/schedule.hpp>
 #include <pmpp/gemm/simt.hpp>
 #include <pmpp/gemm/wgmma.hpp>
 #include <pmpp/launch.hpp>
 #include <pmpp/memory/workspace.hpp>
+#include <pmpp/simt/tensor_copy.hpp>
 #include <pmpp/simt/wgmma.hpp>
 
 #pragma GCC visibility push(hidden)  // see launch.hpp
@@ -40,38 +45,41 @@ namespace pmpp::inline PMPP_BACKEND::detail {
 template <class TC, class S, class Epilogue>
 struct gemm_bulk_arguments : gemm_arguments<float, float, TC, float, S, Epilogue> {
   simt::tile_map a_map, b_map;
-  int k_tiles, share;  ///< of a tile; of a block, among those of the tiles that are not whole
+  block_shares<int> shares;  ///< of the tiles that are not whole
 
   /// Of tile t of those that are not whole: how many blocks have sums of it, and where those of the first are, in units of
-  /// a tile. No two tiles have two blocks in common: the sums of block b are number t + b.
-  PMPP_HOST_DEVICE std::int64_t parts(std::int64_t t) const {
-    return ((t + 1) * k_tiles - 1) / share - t * k_tiles / share + 1;
+  /// a tile.
+  PMPP_HOST_DEVICE std::int64_t parts(std::int64_t t) const { return shares.parts(static_cast<int>(t)); }
+  PMPP_HOST_DEVICE std::int64_t first_part(std::int64_t t) const {
+    const int tile = static_cast<int>(t);
+    return shares.place_of_part(tile, shares.first_block(tile));
   }
-  PMPP_HOST_DEVICE std::int64_t first_part(std::int64_t t) const { return t + t * k_tiles / share; }
 };
 
 template <class TC, class S, class Epilogue, gemm_tile Tile>
-struct gemm_bulk_kernel
-    : private gemm_kernel<float, float, TC, float, S, Epilogue, Tile, k_tile_copy::bulk, k_tile_copy::bulk> {
-  using base = gemm_kernel<float, float, TC, float, S, Epilogue, Tile, k_tile_copy::bulk, k_tile_copy::bulk>;
+struct gemm_bulk_kernel {
   using arguments = gemm_bulk_arguments<TC, S, Epilogue>;
-  using base::min_blocks, base::word;
-  using typename base::operands, typename base::thread_coord;
+  using math = fma_math<float, Tile>;
+  using operands = typename math::operands;
+  using thread_coord = typename math::thread_coord;
+  static constexpr int word = math::word, min_blocks = Tile.blocks;
 
   // The asking thread has a warpgroup to itself, which leaves its registers to the other: of two blocks of 2 x 128 threads
   // each has 128. Were it one of those that multiply, others would wait for its warp.
   static constexpr int multiplying = 128, threads = 2 * multiplying, few_registers = 24, many_registers = 232;
-  static_assert(base::threads == multiplying && Tile.blocks == 2 && Tile.slices == 1);
+  static_assert(Tile.threads() == multiplying && Tile.blocks == 2 && Tile.slices == 1);
 
-  struct shared : base::shared {
-    simt::transaction_barrier full[Tile.stages], empty[Tile.stages];
+  struct shared {
+    alignas(16) float a[Tile.stages * Tile.k * Tile.m];
+    alignas(16) float b[Tile.stages * Tile.k * Tile.n];
+    block::tensor_pipeline<Tile.stages> ring;
   };
 
   template <class Block>
   PMPP_HOST_DEVICE void operator()([[maybe_unused]] Block& block, [[maybe_unused]] shared& memory,
                                    [[maybe_unused]] const arguments& x) const {
 #if defined(__CUDA_ARCH_FEAT_SM90_ALL) && !defined(__clang__)
-    if (block.thread() == 0) simt::prepare_stages(memory.full, memory.empty, multiplying / simt::warp_size);
+    if (block.thread() == 0) memory.ring.init(multiplying / simt::warp_size);
     block.sync();
     if (block.thread() >= multiplying) {
       simt::release_registers<few_registers>();
@@ -99,16 +107,16 @@ private:
     __device__ piece(Block& block, const arguments& x, int i) {
       const int whole = static_cast<int>(x.whole), index = static_cast<int>(block.index()) - whole;
       if (index < 0) {
-        tile = whole + index, first = 0, k_tiles = i == 0 ? x.k_tiles : 0;
+        tile = whole + index, first = 0, k_tiles = i == 0 ? x.shares.k_tiles : 0;
       } else {
-        const int begin = index * x.share, end = min(begin + x.share, static_cast<int>(x.split_tiles()) * x.k_tiles);
-        const int own = begin / x.k_tiles + i, at = begin - own * x.k_tiles;
-        tile = whole + own, first = max(at, 0), k_tiles = min(end - begin + at, x.k_tiles) - first;
+        const int begin = x.shares.first_k_tile(index), end = x.shares.first_k_tile(index + 1);
+        const int own = begin / x.shares.k_tiles + i, at = begin - own * x.shares.k_tiles;
+        tile = whole + own, first = max(at, 0), k_tiles = min(end - begin + at, x.shares.k_tiles) - first;
       }
     }
   };
 
-  using position = simt::stage_position<Tile.stages>;
+  using position = block::stage_position<Tile.stages>;
 
   /// Asks for the k-tiles of the block, one after another.
   template <class Block>
@@ -122,9 +130,7 @@ private:
                 batch = static_cast<int>(tile.batch), batch_a = x.a.batch_stride != 0 ? batch : 0,
                 batch_b = x.b.batch_stride != 0 ? batch : 0;
       for (int s = at.first; s < at.first + at.k_tiles; ++s, next.advance()) {
-        auto& full = memory.full[next.stage];
-        memory.empty[next.stage].wait(!next.odd);  // the first round has nothing to wait for
-        full.arrive_expecting((Tile.m + Tile.n) * Tile.k * static_cast<int>(sizeof(float)));
+        auto& full = memory.ring.acquire(next, (Tile.m + Tile.n) * Tile.k * static_cast<int>(sizeof(float)));
         simt::copy_tile(memory.a + next.stage * Tile.k * Tile.m, x.a_map, full, row, s * Tile.k, batch_a);
         simt::copy_tile(memory.b + next.stage * Tile.k * Tile.n, x.b_map, full, col, s * Tile.k, batch_b);
       }
@@ -133,7 +139,10 @@ private:
 
   template <class Block>
   __device__ static void multiply(Block& block, shared& memory, const arguments& x) {
-    const thread_coord own(block);
+    const thread_coord own(block.lane(), block.warp());
+    const auto load = [&](int row, operands& to) {
+      math::load(memory.a + row * Tile.m + own.thread_row, memory.b + row * Tile.n + own.thread_col, to);
+    };
     piece at(block, x, 0), next(block, x, 1);
     if (at.k_tiles <= 0) return;
     operands now[2] = {};
@@ -141,51 +150,41 @@ private:
     int last = 0;    // the stage that was read before this one
     position after;  // the stage that is read after this one
     after.advance();
-    memory.full[0].wait(false);
-    base::load(memory, own, 0, now[0]);
+    memory.ring.wait({});
+    load(0, now[0]);
     for (bool second = false; at.k_tiles > 0; second = true) {
       float sum[Tile.thread_m][Tile.thread_n] = {};
 #pragma unroll 1
       for (int s = 0; s < at.k_tiles; ++s) {
         if (second || s > 0) {
           block.sync_warp();
-          if (block.lane() == 0) memory.empty[last].arrive();
+          if (block.lane() == 0) memory.ring.release(last);
           last = last + 1 < Tile.stages ? last + 1 : 0;
         }
         // The next k-tile has to be there too: its first k is loaded while this one's last is multiplied. (After the last
         // of all, what is loaded is not used, and nothing is written there.)
-        if (s + 1 < at.k_tiles || next.k_tiles > 0) memory.full[after.stage].wait(after.odd);
+        if (s + 1 < at.k_tiles || next.k_tiles > 0) memory.ring.wait(after);
         after.advance();
 #pragma unroll 1
         for (int q = 0; q < Tile.k; q += Tile.unrolled_k) {
           const int end = row + Tile.unrolled_k, next_row = end < Tile.stages * Tile.k ? end : 0;
           unrolled<Tile.unrolled_k>([&](int p) {
-            base::load(memory, own, p + 1 < Tile.unrolled_k ? row + p + 1 : next_row, now[(p + 1) % 2]);
-            base::add_products(now[p % 2], sum);
+            load(p + 1 < Tile.unrolled_k ? row + p + 1 : next_row, now[(p + 1) % 2]);
+            math::add_products(now[p % 2], sum);
           });
           row = next_row;
         }
       }
       if (at.tile < x.whole)
-        base::write(x, coord(x, at.tile, own), sum);
+        write_sums<math>(x, coord(x, at.tile, own), sum);
       else
-        write_part(x, at.tile - x.whole + (block.index() - x.whole), own, sum);
+        write_part<math, Tile.n>(x.partials + x.shares.place_of_part(at.tile - static_cast<int>(x.whole),
+                                                                     static_cast<int>(block.index() - x.whole)) *
+                                                  (Tile.m * Tile.n),
+                                 own, sum, x.one);
       at = next;
       next.k_tiles = 0;
     }
-  }
-
-  /// Leaves sums of a share of a tile to the second launch.
-  __device__ static void write_part(const arguments& x, std::int64_t part, const thread_coord& own,
-                                    const float (&sum)[Tile.thread_m][Tile.thread_n]) {
-    float* const to = x.partials + part * (Tile.m * Tile.n) + own.thread_row * Tile.n + own.thread_col;
-    unrolled<Tile.thread_m>([&](int i) {
-      for (int j = 0; j < Tile.thread_n; j += word) {
-        packed<float, word> y;
-        for (int e = 0; e < word; ++e) y.item[e] = sum[i][j + e] * x.one;
-        *reinterpret_cast<packed<float, word>*>(to + base::row_of(i) * Tile.n + base::col_of(j)) = y;
-      }
-    });
   }
 #endif
 };
@@ -218,8 +217,7 @@ bool gemm_by_bulk(const P& where, const gemm_problem<float, float, TC, S, Epilog
                                 x.c.is_written_by(kernel::word), 1},
                                {},
                                {},
-                               static_cast<int>(k_tiles),
-                               static_cast<int>(max<std::int64_t>(1, ceil_div(rest * k_tiles, blocks)))};
+                               {static_cast<int>(rest), static_cast<int>(k_tiles), static_cast<int>(blocks)}};
   const auto describe = [&]<int Width>(simt::tile_map& map, const gemm_operand<float>& operand,
                                        std::integral_constant<int, Width>) {
     return simt::describe_tiles<float, Width>(map, operand.data, operand.extent, x.k, operand.k_stride, x.batch,

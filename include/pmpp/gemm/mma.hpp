@@ -2,7 +2,7 @@
 //
 // The matrix product on tensor cores, by products of small matrices that a warp holds in registers (simt/mma.hpp).
 //
-//   1. A block owns a tile of C, and all of k or one of several splits of it, as in gemm/simt.hpp. It goes through k k-tile
+//   1. A block owns a tile of C, and all of k or one of several splits of it, as in gemm/multistage.hpp. It goes through k k-tile
 //      by k-tile; several k-tiles of A and B are on their way to shared memory at a time. A k-tile is 128 bytes deep in k.
 //   2. A k-tile lies in shared memory in words of 16 bytes, which run along k or along m (n) as they do in global memory.
 //      Words are exchanged within groups of eight so that those which a warp reads at once lie in different banks.
@@ -18,14 +18,18 @@
 #include <cstddef>
 #include <cstdint>
 #include <type_traits>
+#include <utility>
 
+#include <pmpp/block/pipeline.hpp>
 #include <pmpp/core/config.hpp>
 #include <pmpp/core/machine.hpp>
 #include <pmpp/core/math.hpp>
 #include <pmpp/core/packed.hpp>
 #include <pmpp/execution.hpp>
+#include <pmpp/gemm/epilogue.hpp>
 #include <pmpp/gemm/problem.hpp>
 #include <pmpp/gemm/repack.hpp>
+#include <pmpp/gemm/schedule.hpp>
 #include <pmpp/gemm/simt.hpp>
 #include <pmpp/launch.hpp>
 #include <pmpp/memory/workspace.hpp>
@@ -134,21 +138,13 @@ private:
     int warp_row, warp_col;  ///< in the tile
     int g, t;                ///< the lane, as simt/mma.hpp counts
 
-    /// Tiles follow each other as in gemm/simt.hpp.
     template <class Block>
     PMPP_HOST_DEVICE coord(Block& block, const arguments& x) {
-      constexpr std::int64_t rows_of_tiles = 8;
-      std::int64_t rest = x.first_block + block.index();
-      const std::int64_t tiles = x.tiles_m * x.tiles_n;
-      const std::int64_t tile = rest % tiles;
-      rest /= tiles;
-      split = rest % x.splits;
-      batch = rest / x.splits;
-      const std::int64_t first = tile / (rows_of_tiles * x.tiles_n) * rows_of_tiles;
-      const std::int64_t rows = min(rows_of_tiles, x.tiles_m - first);
-      const std::int64_t in_group = tile % (rows_of_tiles * x.tiles_n);
-      row = (first + in_group % rows) * Tile.m;
-      col = in_group / rows * Tile.n;
+      const raster<8> tile(x.first_block + block.index(), x.tiles_m, x.tiles_n);
+      split = tile.matrix % x.splits;
+      batch = tile.matrix / x.splits;
+      row = tile.row * Tile.m;
+      col = tile.col * Tile.n;
       k_begin = split * x.split_k;
       k_end = min(x.k, k_begin + x.split_k);
       constexpr int warps_n = Tile.n / Tile.warp_n;
@@ -267,6 +263,7 @@ private:
     tile_iterator<Tile.n, AlongKB> iterator_b(block, x.b, at.batch, at.col, at.k_begin);
     std::int64_t left = depth;  // to be copied
     // Pieces of both operands, spread over `slots` between which other work stands.
+    block::async_pipeline<Tile.stages> ring;
     const auto copy = [&](int stage, int slot, int slots) {
       constexpr int of_a = iterator_a.pieces, all = of_a + iterator_b.pieces;
       const int there = static_cast<int>(max(std::int64_t(0), min(left, std::int64_t(k_tile_k))));
@@ -275,48 +272,46 @@ private:
           iterator_a.copy(x.a, memory.a[stage], p, there);
         else
           iterator_b.copy(x.b, memory.b[stage], p - of_a, there);
-      if (slot + 1 < slots) return;
-      left -= k_tile_k;
-      simt::copy_async_commit();
+      if (slot + 1 == slots) left -= k_tile_k;
     };
     constexpr int ahead = spread ? Tile.stages - 1 : Tile.stages;
-    for (int s = 0; s < ahead; ++s) copy(s, 0, 1);
+    ring.template begin<ahead>([&](int stage) { copy(stage, 0, 1); });
     const reader<true, AlongKA, Tile.m> from_a(block, at.warp_row);
     const reader<false, AlongKB, Tile.n> from_b(block, at.warp_col);
     word a[2][tiles_m][from_a.count], b[2][from_b.count];
-    const auto load_a = [&](int stage, int step, int into, int slot, int slots) {
+    const auto load_a = [&](int step, int into, int slot, int slots) {
       for (int i = tiles_m * slot / slots; i < tiles_m * (slot + 1) / slots; ++i)
-        from_a.load(block, memory.a[stage], 2 * i, step, a[into][i]);
+        from_a.load(block, memory.a[ring.front()], 2 * i, step, a[into][i]);
     };
-    const auto load_b = [&](int stage, int step, int g) {
-      from_b.load(block, memory.b[stage], g * group, step, b[g % 2]);
-    };
-    simt::copy_async_wait<ahead - 1>();
-    block.sync();
-    load_a(0, 0, 0, 0, 1);
-    load_b(0, 0, 0);
-    int stage = 0, free = Tile.stages - 1;
+    const auto load_b = [&](int step, int g) { from_b.load(block, memory.b[ring.front()], g * group, step, b[g % 2]); };
+    ring.template wait<ahead - 1>(block);
+    load_a(0, 0, 0, 1);
+    load_b(0, 0);
+    int free = Tile.stages - 1;  // the stage to be filled next
     // What is multiplied next is loaded first, so that its latency is hidden.
     const auto multiply_k_tile = [&] {
       unrolled<steps>([&](int step) {
         const int now = step % 2;
         unrolled<groups>([&](int g) {
-          if (spread) copy(free, step * groups + g, steps * groups);
+          if (spread) {
+            copy(free, step * groups + g, steps * groups);
+            if (step * groups + g + 1 == steps * groups) ring.commit();
+          }
           if (step + 1 < steps && (spread || g + 1 == groups))
-            load_a(stage, step + 1, 1 - now, spread ? g : 0, spread ? groups : 1);
+            load_a(step + 1, 1 - now, spread ? g : 0, spread ? groups : 1);
           if (g + 1 < groups) {
-            load_b(stage, step, g + 1);
+            load_b(step, g + 1);
           } else if (step + 1 < steps) {
-            load_b(stage, step + 1, 0);
+            load_b(step + 1, 0);
           } else {
-            // The next k-tile is there; and all have read this one, whose place is free.
-            simt::copy_async_wait<Tile.stages - 2>();
-            block.sync();
-            free = stage;
-            stage = stage + 1 < Tile.stages ? stage + 1 : 0;
-            load_a(stage, 0, 1 - now, 0, 1);
-            load_b(stage, 0, 0);
-            if (!spread) copy(free, 0, 1);
+            free = ring.release();
+            ring.template wait<Tile.stages - 2>(block);
+            load_a(0, 1 - now, 0, 1);
+            load_b(0, 0);
+            if (!spread) {
+              copy(free, 0, 1);
+              ring.commit();
+            }
           }
           if (g == 0)
             unrolled<tiles_m>([&](int i) {
@@ -349,29 +344,10 @@ private:
           for (int e = 0; e < 2; ++e)
             if (col + e < x.c.cols) partials[row * x.partial_row + col + e] = y[e];
         } else {
-          write_run(x, c + row * x.c.row_stride + col * x.c.col_stride, row, col, y);
+          write_items<2>(x.c, x.result, x.c_in_words, c, row, col, y);
         }
       });
     });
-  }
-
-  template <int Run>
-  PMPP_HOST_DEVICE static void write_run(const arguments& x, TC* to, std::int64_t row, std::int64_t col,
-                                         const sum_type (&sum)[Run]) {
-    constexpr int word_items = min(Run, max(1, int(16 / sizeof(TC))));
-    using group_type = packed<TC, word_items>;
-    if (x.c_in_words && col + Run <= x.c.cols) {
-      const bool reads = x.result.beta != S{};
-      for (int first = 0; first < Run; first += word_items) {
-        group_type y{};
-        if (reads) y = *reinterpret_cast<const group_type*>(to + first);
-        for (int e = 0; e < word_items; ++e) y.item[e] = x.result(sum[first + e], &y.item[e], row, col + first + e);
-        *reinterpret_cast<group_type*>(to + first) = y;
-      }
-    } else {
-      for (int e = 0; e < Run; ++e)
-        if (col + e < x.c.cols) to[e * x.c.col_stride] = x.result(sum[e], to + e * x.c.col_stride, row, col + e);
-    }
   }
 };
 
@@ -418,6 +394,12 @@ void launch_mma(const P& where, const gemm_problem<T, T, TC, S, Epilogue>& x, co
                                             partials, partial_row, first, x.result, c_in_words});
 }
 
+/// Whether an operand is taken along k.
+template <class T>
+bool mma_takes_along_k(const gemm_operand<T>& y, std::int64_t batch) {
+  return sizeof(T) == 1 || y.stride != 1 || is_read_by_words(y, true, batch);
+}
+
 /// The same, for any operands: one that cannot be read by words is copied first.
 template <simt::mma_type Type, mma_tile Tile, class P, class T, class TC, class S, class Epilogue>
 void gemm_by_mma(const P& where, gemm_problem<T, T, TC, S, Epilogue> x, const gemm_plan& plan) {
@@ -425,10 +407,7 @@ void gemm_by_mma(const P& where, gemm_problem<T, T, TC, S, Epilogue> x, const ge
   const bool splits = plan.splits > 1;
   const std::int64_t row_length = round_up(x.c.cols, std::int64_t(16 / sizeof(sum_type)));
   const std::int64_t partials = splits ? x.batch * plan.splits * x.c.rows * row_length : 0;
-  const auto is_along_k = [&](const gemm_operand<T>& y) {
-    return sizeof(T) == 1 || y.stride != 1 || is_read_by_words(y, true, x.batch);
-  };
-  const bool a = is_along_k(x.a), b = is_along_k(x.b);
+  const bool a = mma_takes_along_k(x.a, x.batch), b = mma_takes_along_k(x.b, x.batch);
   const std::int64_t a_bytes = is_read_by_words(x.a, a, x.batch) ? 0 : repacked_bytes(x.a, a, x.k, x.batch);
   const std::int64_t b_bytes = is_read_by_words(x.b, b, x.batch) ? 0 : repacked_bytes(x.b, b, x.k, x.batch);
   scratch memory(where,
@@ -449,19 +428,48 @@ void gemm_by_mma(const P& where, gemm_problem<T, T, TC, S, Epilogue> x, const ge
   if (splits) detail::combine_splits(where, x, sums, row_length, plan.splits);
 }
 
-/// Takes the tile that is expected to cost less; where neither fits, the small one with fewer stages.
+/// How a product on tensor cores is cut up, with all that it takes: copies of operands, and writing C.
+struct mma_plan {
+  bool large;
+  gemm_plan cut;
+  double clocks;
+};
+
+/// The tile that is expected to cost less.
+template <simt::mma_type Type, mma_tile Large, mma_tile Small, class T, class TC, class S, class Epilogue>
+mma_plan plan_mma(const gemm_problem<T, T, TC, S, Epilogue>& x, const machine& on) {
+  // What random shapes take beside what the plan says (H200): large tiles of small products wait for their operands.
+  constexpr double of_large = sizeof(T) == 8 ? 1 : 1.8, of_small = sizeof(T) == 8 ? 1 : 1.25;
+  const auto plan = [&](gemm_cost cost, int threads, double measured) {
+    const gemm_plan cut = plan_gemm(cost, x.c.rows, x.c.cols, x.k, x.batch, on);
+    cost.warps = threads / simt::warp_size;
+    const double clocks = cut.clocks == never ? never
+                                              : measured * cut.clocks +
+                                                    clocks_of_writing(cost, cut, x.batch, 2, x.result.beta != S{}, on);
+    return std::pair(cut, clocks);
+  };
+  const auto [large, of_all_large] = plan(mma_cost_of<Type, T, Large>(on), Large.threads(), of_large);
+  const auto [small, of_all_small] = plan(mma_cost_of<Type, T, Small>(on), Small.threads(), of_small);
+  const auto copies = [&](const gemm_operand<T>& y) {
+    const bool along_k = mma_takes_along_k(y, x.batch);
+    return is_read_by_words(y, along_k, x.batch) ? 0 : clocks_of_repack(y, along_k, x.k, x.batch, on);
+  };
+  const bool is_large = of_all_large <= of_all_small;
+  return {is_large, is_large ? large : small, min(of_all_large, of_all_small) + copies(x.a) + copies(x.b)};
+}
+
+/// Enqueues a product on tensor cores as planned; where neither tile fits, by the small one with fewer stages.
 template <simt::mma_type Type, mma_tile Large, mma_tile Small, class P, class T, class TC, class S, class Epilogue>
-void gemm_on_tensor_cores(const P& where, const gemm_problem<T, T, TC, S, Epilogue>& x) {
-  const machine& on = machine_of(where);
-  const auto plan = [&](const gemm_cost& cost) { return plan_gemm(cost, x.c.rows, x.c.cols, x.k, x.batch, on); };
-  const gemm_plan large = plan(mma_cost_of<Type, T, Large>(on)), small = plan(mma_cost_of<Type, T, Small>(on));
+void gemm_on_tensor_cores(const P& where, const gemm_problem<T, T, TC, S, Epilogue>& x, const mma_plan& plan) {
   constexpr mma_tile least = Small.within(least_shared_per_block<P>);
-  if (least != Small && min(large.clocks, small.clocks) == never)
-    return gemm_by_mma<Type, least>(where, x, plan(mma_cost_of<Type, T, least>(on)));
-  if (large.clocks <= small.clocks)
-    gemm_by_mma<Type, Large>(where, x, large);
+  if (least != Small && plan.cut.clocks == never)
+    gemm_by_mma<Type, least>(
+        where, x,
+        plan_gemm(mma_cost_of<Type, T, least>(machine_of(where)), x.c.rows, x.c.cols, x.k, x.batch, machine_of(where)));
+  else if (plan.large)
+    gemm_by_mma<Type, Large>(where, x, plan.cut);
   else
-    gemm_by_mma<Type, Small>(where, x, small);
+    gemm_by_mma<Type, Small>(where, x, plan.cut);
 }
 
 }  // namespace detail

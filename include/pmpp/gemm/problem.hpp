@@ -61,6 +61,9 @@ struct gemm_result {
   Epilogue epilogue;
   bool exchanged;  ///< rows of C are columns to the kernel
 
+  /// Whether what C holds is asked for.
+  PMPP_HOST_DEVICE bool reads() const { return beta != S{}; }
+
   template <class T, class A>
   PMPP_HOST_DEVICE T operator()(const A& sum, const T* old, std::int64_t i, std::int64_t j) const {
     S value = alpha * static_cast<S>(sum);

@@ -9,6 +9,7 @@
 #include <cstdint>
 
 #include <pmpp/core/config.hpp>
+#include <pmpp/core/machine.hpp>
 #include <pmpp/core/math.hpp>
 #include <pmpp/core/packed.hpp>
 #include <pmpp/execution.hpp>
@@ -103,6 +104,12 @@ template <class T>
 std::int64_t repacked_bytes(const gemm_operand<T>& x, bool along_k, std::int64_t k, std::int64_t batch) {
   const std::int64_t lines = along_k ? x.extent : k, length = along_k ? k : x.extent;
   return (x.batch_stride == 0 ? 1 : batch) * lines * repacked_pitch<T>(length) * std::int64_t(sizeof(T));
+}
+
+/// How many clocks it takes, with its launch.
+template <class T>
+double clocks_of_repack(const gemm_operand<T>& x, bool along_k, std::int64_t k, std::int64_t batch, const machine& on) {
+  return on.clocks_of(2.5e-6) + double(repacked_bytes(x, along_k, k, batch)) / (0.36 * on.memory_rate());
 }
 
 /// Enqueues the copy; x is the copy then. What can be read by words is copied 8 bytes at a time.

@@ -21,6 +21,7 @@
 #include <pmpp/gemm/simt.hpp>
 #include <pmpp/launch.hpp>
 #include <pmpp/simt/block.hpp>
+#include <pmpp/simt/early.hpp>
 
 #pragma GCC visibility push(hidden)  // see launch.hpp
 
@@ -30,6 +31,7 @@ namespace detail {
 /// Side: of C, at most; 16 or 32.
 template <int Side, class TA, class TB, class TC, class A, class S, class Epilogue>
 struct gemm_small_kernel {
+  static constexpr bool begins_early = simt::can_begin_early;
   static constexpr int threads = 256, min_blocks = Side == 16 ? 4 : 2, warps = threads / simt::warp_size;
   static constexpr int depth = 16;                                             ///< k that a warp multiplies at a time
   static constexpr int halves = 2, columns = Side / 16, rows = Side / halves;  ///< of C; the last two of a lane
@@ -52,6 +54,7 @@ struct gemm_small_kernel {
 
   template <class Block>
   PMPP_HOST_DEVICE void operator()(Block& block, shared& memory, const arguments& x) const {
+    simt::previous_kernels_done();
     const std::int64_t product = block.index() * warps + block.warp();
     if (product >= x.batch) return;
     A* const a = memory.a[block.warp()];

@@ -19,6 +19,7 @@
 #include <cstdint>
 #include <type_traits>
 
+#include <pmpp/block/pipeline.hpp>
 #include <pmpp/core/config.hpp>
 #include <pmpp/core/machine.hpp>
 #include <pmpp/core/math.hpp>
@@ -132,7 +133,7 @@ private:
 
     PMPP_HOST_DEVICE int k_tiles() const { return static_cast<int>(ceil_div(left_, std::int64_t(depth))); }
 
-    /// Starts copying the next k-tile, if there is one.
+    /// Starts copying the next k-tile, if there is one, to `to`.
     PMPP_HOST_DEVICE void copy(const arguments& x, A* to) {
       const int there = static_cast<int>(min(left_, std::int64_t(depth)));
       if (there > 0) {
@@ -144,7 +145,6 @@ private:
           simt::copy_async<16>(to + k_tile_a + (line_ + q) * row_b + word_, from_b_ + q * length(x),
                                line_ + q < (AlongK ? cols_ : there) ? items * int(sizeof(A)) : 0);
       }
-      simt::copy_async_commit();
       from_a_ += depth * x.a.k_stride;
       from_b_ += depth * x.b.k_stride;
       left_ -= depth;
@@ -167,15 +167,14 @@ private:
     constexpr int ahead = Strip.stages - 1;
     tile_iterator next(block, x, k_begin, first_col);
     const int k_tiles = next.k_tiles(), own_k = block.warp() * share;
-    for (int s = 0; s < ahead; ++s) next.copy(x, memory.k_tiles + s * k_tile);
-    int stage = 0, free_stage = ahead;
+    block::async_pipeline<Strip.stages> ring;
+    ring.template begin<ahead>([&](int stage) { next.copy(x, memory.k_tiles + stage * k_tile); });
     for (int s = 0; s < k_tiles; ++s) {
-      simt::copy_async_wait<ahead - 1>();
-      block.sync();  // this k-tile is there; the last one has been read
-      next.copy(x, memory.k_tiles + free_stage * k_tile);
-      free_stage = free_stage + 1 < Strip.stages ? free_stage + 1 : 0;
-      const A* a = memory.k_tiles + stage * k_tile + own_k * row_a;
-      const A* b = memory.k_tiles + stage * k_tile + k_tile_a +
+      ring.template wait<ahead - 1>(block);
+      next.copy(x, memory.k_tiles + ring.acquire() * k_tile);
+      ring.commit();
+      const A* a = memory.k_tiles + ring.front() * k_tile + own_k * row_a;
+      const A* b = memory.k_tiles + ring.front() * k_tile + k_tile_a +
                    (AlongK ? block.lane() * row_b + own_k : own_k * row_b + block.lane() * word);
       unrolled<share / word>([&](int g) {
         shared_word y[word];  // of B: `word` k of as many columns
@@ -190,9 +189,9 @@ private:
           }
         });
       });
-      stage = stage + 1 < Strip.stages ? stage + 1 : 0;
+      ring.release();
     }
-    simt::copy_async_wait<0>();
+    ring.drain();
   }
 };
 

@@ -27,6 +27,7 @@
 #include <pmpp/launch.hpp>
 #include <pmpp/memory/workspace.hpp>
 #include <pmpp/simt/block.hpp>
+#include <pmpp/simt/early.hpp>
 
 #pragma GCC visibility push(hidden)  // see launch.hpp
 
@@ -58,12 +59,16 @@ struct gemv_arguments {
 /// Items: elements of a row that a lane reads at once; k_stride is 1 if there are several.
 template <class TA, class TX, class TC, class A, class S, class Epilogue, int Items>
 struct gemv_rows_kernel {
+  static constexpr bool begins_early = simt::can_begin_early;
   static constexpr int threads = 256, min_blocks = 2, warps = threads / simt::warp_size;
-  static constexpr int rows = 4, words = Items == 1 ? 8 : Items <= 4 ? 4 : 2;  ///< in flight: words of each row
+  static constexpr int rows = 4;
+  /// In flight, of each row. The factors of bytes, each in a register of its own, leave room for one word.
+  static constexpr int words = Items == 1 ? 8 : Items <= 4 ? 4 : Items <= 8 ? 2 : 1;
   using arguments = gemv_arguments<TA, TX, TC, A, S, Epilogue>;
 
   template <class Block>
   PMPP_HOST_DEVICE void operator()(Block& block, const arguments& y) const {
+    simt::previous_kernels_done();
     const int lanes = y.lanes, lane = block.lane() % lanes, groups = simt::warp_size / lanes, step = lanes * Items;
     const std::int64_t row_groups = ceil_div(y.c.rows, std::int64_t(rows) * groups);
     const bool one_step = y.k <= step * words;  // of all rows: its part of x stays in registers
@@ -117,6 +122,7 @@ private:
 /// Items: elements of a column that a lane reads at once; the stride of rows is 1 if there are several.
 template <class TA, class TX, class TC, class A, class S, class Epilogue, int Items>
 struct gemv_columns_kernel {
+  static constexpr bool begins_early = simt::can_begin_early;
   static constexpr int threads = 256, min_blocks = 2, warps = threads / simt::warp_size;
   static constexpr int depth = 8, rows = simt::warp_size * Items;  ///< columns of a warp in flight; rows of a block
   using arguments = gemv_arguments<TA, TX, TC, A, S, Epilogue>;
@@ -127,6 +133,7 @@ struct gemv_columns_kernel {
 
   template <class Block>
   PMPP_HOST_DEVICE void operator()(Block& block, shared& memory, const arguments& y) const {
+    simt::previous_kernels_done();
     const std::int64_t row_blocks = ceil_div(y.c.rows, std::int64_t(rows));
     const std::int64_t split = block.index() / row_blocks, first = block.index() % row_blocks * rows;
     const std::int64_t row = first + block.lane() * Items;

@@ -18,8 +18,6 @@
 #include <cstdint>
 #include <new>
 #include <span>
-#include <stdexcept>
-#include <string>
 #include <type_traits>
 #include <utility>
 

@@ -17,8 +17,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
-#include <stdexcept>
-#include <string>
 #include <type_traits>
 #include <vector>
 
@@ -44,12 +42,12 @@ std::size_t checked_copy(std::span<T> from, std::span<U> to) {
   static_assert(std::is_trivially_copyable_v<U>, "pmpp::copy: the elements must be trivially copyable");
   static_assert(!std::is_const_v<U>, "pmpp::copy: the elements of the target are const");
   if (from.size() != to.size())
-    throw std::length_error("pmpp::copy: the source has " + std::to_string(from.size()) + " elements, the target " +
-                            std::to_string(to.size()));
+    detail::throw_length_error(detail::text("pmpp::copy: the source has ") + detail::text::of(from.size()) +
+                               " elements, the target " + detail::text::of(to.size()));
   const std::size_t bytes = from.size_bytes();
   const auto a = reinterpret_cast<std::uintptr_t>(from.data()), b = reinterpret_cast<std::uintptr_t>(to.data());
   if (bytes != 0 && a < b + bytes && b < a + bytes)
-    throw std::invalid_argument("pmpp::copy: source and target overlap");
+    detail::throw_invalid_argument("pmpp::copy: source and target overlap");
   return bytes;
 }
 

@@ -18,7 +18,6 @@
 #include <cstdint>
 #include <cstring>
 #include <new>
-#include <string>
 
 #include <pmpp/core/config.hpp>
 #include <pmpp/core/error.hpp>
@@ -39,8 +38,8 @@ template <class N>
 std::size_t checked_bytes(N count, std::size_t element_bytes, const char* what) {
   // A negative count becomes one beyond PTRDIFF_MAX.
   if (static_cast<std::size_t>(count) > static_cast<std::size_t>(PTRDIFF_MAX) / element_bytes)
-    throw std::length_error(std::string("pmpp::") + what + ": " + std::to_string(count) + " elements of " +
-                            std::to_string(element_bytes) + " bytes do not fit the address space");
+    detail::throw_length_error(detail::text("pmpp::") + what + ": " + detail::text::of(count) + " elements of " +
+                               detail::text::of(element_bytes) + " bytes do not fit the address space");
   return static_cast<std::size_t>(count) * element_bytes;
 }
 

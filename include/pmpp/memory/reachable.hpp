@@ -11,9 +11,8 @@
 
 #include <array>
 #include <initializer_list>
-#include <stdexcept>
-#include <string>  // also std::allocator
 #include <type_traits>
+#include <vector>  // also std::allocator
 
 #include <pmpp/core/config.hpp>
 #include <pmpp/core/error.hpp>
@@ -75,7 +74,7 @@ inline void require_device_pointer([[maybe_unused]] const char* function, [[mayb
   check(cudaGetDevice(&device), "cudaGetDevice");
   check(cudaDeviceGetAttribute(&reads_host_memory, cudaDevAttrPageableMemoryAccess, device), "cudaDeviceGetAttribute");
   require(reads_host_memory != 0, [&] {
-    return std::string("pmpp::") + function +
+    return detail::text("pmpp::") + function +
            ": a pointer to host memory was passed to pmpp::device; use device_buffer, pinned_buffer or managed_buffer";
   });
 #endif

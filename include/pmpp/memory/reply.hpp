@@ -14,8 +14,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <stdexcept>
-#include <string>
 #include <type_traits>
 #include <utility>
 
@@ -109,7 +107,7 @@ public:
       cudaStreamCaptureStatus status = cudaStreamCaptureStatusNone;
       check(cudaStreamIsCapturing(where.stream, &status), "cudaStreamIsCapturing");
       require(status == cudaStreamCaptureStatusNone, [&] {
-        return std::string("pmpp::") + function +
+        return detail::text("pmpp::") + function +
                ": the call returns a value to the host and cannot be captured into a graph: use " + function + "_into";
       });
 #endif
@@ -175,7 +173,7 @@ private:
     if (status == cudaSuccess && answered()) return;
     channel_ = nullptr;  // a kernel may still write to it
     check(status, "waiting for a value from the device");
-    throw std::logic_error("pmpp: the kernels have finished without an answer");
+    detail::throw_logic_error("pmpp: the kernels have finished without an answer");
   }
 #endif
 

@@ -104,12 +104,12 @@ public:
     const cudaError_t status = cudaEventElapsedTime(&milliseconds, first.handle_, last.handle_);
     if (status == cudaErrorInvalidResourceHandle) {
       cudaGetLastError();
-      throw std::invalid_argument(never);
+      detail::throw_invalid_argument(never);
     }
     check(status, "cudaEventElapsedTime");
     return milliseconds;
 #else
-    if (!first.recorded_ || !last.recorded_) throw std::invalid_argument(never);
+    if (!first.recorded_ || !last.recorded_) detail::throw_invalid_argument(never);
     return std::chrono::duration<double, std::milli>(last.time_ - first.time_).count();
 #endif
   }

@@ -27,8 +27,6 @@
 #include <cstring>
 #include <exception>
 #include <initializer_list>
-#include <stdexcept>
-#include <string>
 #include <utility>
 #include <vector>
 
@@ -111,8 +109,8 @@ private:
     if (blocks_.empty()) return;
     const int id = detail::current_device();
     require(id == device_, [&] {
-      return "pmpp::workspace: it belongs to device " + std::to_string(device_) + ", the current one is device " +
-             std::to_string(id);
+      return "pmpp::workspace: it belongs to device " + detail::text::of(device_) + ", the current one is device " +
+             detail::text::of(id);
     });
 #endif
   }
@@ -218,8 +216,8 @@ public:
   T* take(std::int64_t count) {
     const std::size_t size = round_up(checked_bytes(count, sizeof(T), "scratch"), allocation_alignment);
     if (size > bytes_ - taken_)
-      throw std::logic_error("pmpp: an algorithm takes more scratch than the " + std::to_string(bytes_) +
-                             " bytes that it asked for");
+      detail::throw_logic_error("pmpp: an algorithm takes more scratch than the " + detail::text::of(bytes_) +
+                                " bytes that it asked for");
     T* array = reinterpret_cast<T*>(data_ + taken_);
     taken_ += size;
     return array;
@@ -250,7 +248,7 @@ private:
 
   void take_on_host(workspace* w) {
     if (const std::ptrdiff_t word = std::exchange(dirty_word(), -1); word >= 0)
-      throw kernel_fault("pmpp: a kernel of an earlier call left word " + std::to_string(word) +
+      throw kernel_fault("pmpp: a kernel of an earlier call left word " + detail::text::of(word) +
                          " of the scratch state nonzero");
     if (w != nullptr) take_from_workspace(w);  // it keeps count only
     from_ = origin::heap;

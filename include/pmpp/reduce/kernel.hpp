@@ -4,8 +4,8 @@
 //
 //   1. A warp reads rows: 32 lanes times one 16-byte vector, 512 bytes. Eight rows are in flight before the first is
 //      used.
-//   2. A lane folds its vector; a shuffle tree folds the 32 lanes of a row, in order (block/reduce.hpp); the row joins
-//      the warp's accumulator. For operators whose order is known not to matter (sum, min ... of numbers) the tree waits
+//   2. A lane folds its vector; a shuffle tree folds the 32 lanes of all rows in flight, in order (block/reduce.hpp); the
+//      result joins the warp's accumulator. For operators whose order is known not to matter (sum, min ... of numbers) the tree waits
 //      to the end: each lane keeps an accumulator of its own.
 //   3. The block folds its warps and leaves one partial result (block/tile_state.hpp) for the block that started last,
 //      which folds them in index order, applies init on the left and writes the result.
@@ -42,7 +42,8 @@ struct reduce_tuning {
   int threads = 256;             ///< of a block
   int rows_in_flight = 8;        ///< loads of 16 bytes that a thread issues before it uses the first
   int blocks_per_processor = 4;  ///< of the grid, at most; H100, 2^24 floats: 4 -> 29.3 us, 8 -> 30.5 us
-  int min_blocks = 4;  ///< that the compiler makes room for on a multiprocessor, for accumulators up to 8 bytes
+  int min_blocks =
+      4;  ///< that the compiler makes room for on a multiprocessor, for accumulators up to 12 bytes, of extrema 16
 };
 
 namespace detail {
@@ -94,12 +95,13 @@ A fold_elements(const In& in, std::int64_t begin, std::int64_t end, Op op) {
 template <class In, class Op, class A, class Sink, int Items, reduce_tuning Tuning>
 struct reduce_kernel {
   static constexpr int threads = Tuning.threads, warps = threads / simt::warp_size,
-                       min_blocks = sizeof(A) <= 8 ? Tuning.min_blocks : 1;
+                       min_blocks = sizeof(A) <= (operand_order<Op, A>::any ? 16 : 12) ? Tuning.min_blocks : 1;
   // Wider rows need fewer in flight, narrower ones more; what an iterator computes (less than 16 bytes) does not count.
   static constexpr int row_bytes = int(sizeof(block::raw_items<In, Items>));
-  static constexpr int rows_in_flight =
-      min(16, ceil_div(Tuning.rows_in_flight * 16, row_bytes < 16 ? row_bytes : row_bytes / 16 * 16));
   static constexpr bool any_order = operand_order<Op, A>::any;
+  static constexpr int wanted_rows =
+                           ceil_div(Tuning.rows_in_flight * 16, row_bytes < 16 ? row_bytes : row_bytes / 16 * 16),
+                       rows_in_flight = min(16, any_order ? wanted_rows : 1 << floor_log2(wanted_rows));
   using T = value_of<In>;
   using R = row_type<Op, T, A>;
 
@@ -233,16 +235,25 @@ private:
     for (int r = 0; r < rows_in_flight; ++r)
       if (All || block.lane() < left - r * stride)
         x[r] = block::access<In>::template load<Items>(a.in, data.element(vector + r * stride + block.lane()));
-    for (int r = 0; r < rows_in_flight; ++r) {
-      if (!All && left <= r * stride) break;
-      R y{};
-      if (All || block.lane() < left - r * stride) {
-        y = static_cast<R>(block::access<In>::value(a.in, x[r], 0));
-        for (int k = 1; k < Items; ++k)
-          y = static_cast<R>(
-              operand_order<Op, A>::in_order(a.op)(y, static_cast<R>(block::access<In>::value(a.in, x[r], k))));
+    const auto fold = [&](int r) {
+      R y = static_cast<R>(block::access<In>::value(a.in, x[r], 0));
+      for (int k = 1; k < Items; ++k)
+        y = static_cast<R>(
+            operand_order<Op, A>::in_order(a.op)(y, static_cast<R>(block::access<In>::value(a.in, x[r], k))));
+      return y;
+    };
+    if constexpr (All && !any_order) {
+      R y[rows_in_flight];
+      for (int r = 0; r < rows_in_flight; ++r) y[r] = fold(r);
+      const R sum = block::warp_reduce_rows(block, y, a.op);
+      if (block.lane() == 0) total.add(static_cast<A>(sum), a.op);
+    } else {
+      for (int r = 0; r < rows_in_flight; ++r) {
+        if (!All && left <= r * stride) break;
+        R y{};
+        if (All || block.lane() < left - r * stride) y = fold(r);
+        add_row(block, a, y, All ? lanes : left - r * stride, total);
       }
-      add_row(block, a, y, All ? lanes : left - r * stride, total);
     }
   }
 

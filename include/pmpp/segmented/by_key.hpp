@@ -112,14 +112,15 @@ constexpr bool joins_shifted<zip_iterator<K*, V*>> =
     block::access<K*>::always&& block::access<V*>::always&& block::access<K*>::items > 1 &&
     block::access<V*>::items > 1 && sizeof(V) % 4 == 0;
 
-/// Shifted: the values' vectors begin elsewhere than those of the keys.
-template <class Job, int Items, bool Shifted, segmented_tuning Tuning>
+template <class Job, int Items, segmented_tuning Tuning>
 struct run_kernel {
   using In = typename Job::In;
   using A = typename Job::A;
   using K = typename Job::K;
   using state = typename Job::Part;
   static constexpr bool lengths = Job::lengths, apart = !lengths;
+  /// Whether the values' vectors may begin elsewhere than those of the keys.
+  static constexpr bool shifts = apart && Items > 1 && joins_shifted<In>;
   static constexpr int vector_items = Items;
   using raw = block::raw_items<In, Items>;
   using look_back = block::look_back<state, 1>;  // runs of 16 take 442 us on an H100, with a window of 2 450
@@ -166,7 +167,7 @@ struct run_kernel {
     K key_before[2][warps];  ///< the key in front of its part
     bool begins_with_head[2][warps];
     unsigned heads[2][lengths ? workers * most_strips : 1];  ///< of a lane in a strip, a bit for each element
-    typename sides::second after[2][Shifted ? warps : 1];    ///< the vector of values after its part
+    typename sides::second after[2][shifts ? warps : 1];     ///< the vector of values after its part
   };
   struct plan {
     block::ordered_layout<Items> data;
@@ -271,37 +272,42 @@ private:
       return apart && most_strips > 1 ? strip_bytes(vectors) - lanes * Vectors::bytes_of_lane(vectors) : 0;
     }
 
-    /// All vectors of a lane in a strip. Values that lie otherwise than keys come out of one vector more, the first of the
-    /// next lane, by moving down in registers: one by one such values took 516 us where this takes 444.
+    /// All vectors of a lane in a strip.
     template <class Block>
     PMPP_HOST_DEVICE void get(Block& block, shared& memory, const arguments& a, int strip, int stage,
                               raw (&x)[each]) const {
+      if constexpr (shifts)
+        if (a.shift != 0) return get_shifted(block, memory, a, strip, stage, x);
       const int first_vector = first_of(block, strip), lane = strip * lanes + block.lane();
-      if constexpr (Shifted) {
-        constexpr int step = int(sizeof(*a.job.in.first.b)) / 4, words = Items * step;  // of an element, of a vector
-        const bool last = strip + 1 == strips && block.lane() == lanes - 1;
-        std::uint32_t w[(each + 1) * words];
-        for (int j = 0; j <= each; ++j) {
-          const auto& y = j < vectors ? back.at(lane, j)
-                          : last      ? memory.after[stage][block.warp()]
-                                      : back.at(lane + 1, 0);
-          for (int i = 0; i < words; ++i) w[j * words + i] = y.in.word[i];
-        }
-        for (int bit = 1; bit < block::access<decltype(a.job.in.first.b)>::items; bit *= 2)
-          if ((a.shift & bit) != 0)
-            for (int i = 0; i + bit * step < (each + 1) * words; ++i) w[i] = w[i + bit * step];
-        for (int j = 0; j < each; ++j) {
-          if (j < vectors && this->has(first_vector + j)) x[j].first = front.at(lane, j).in;
-          for (int i = 0; i < words; ++i) x[j].second.word[i] = w[j * words + i];
-        }
-      } else {
-        for (int j = 0; j < each; ++j) {
-          if (j >= vectors || !this->has(first_vector + j)) continue;
-          if constexpr (apart)
-            x[j] = {front.at(lane, j).in, back.at(lane, j).in};
-          else
-            x[j] = front.at(lane, j).in;
-        }
+      for (int j = 0; j < each; ++j) {
+        if (j >= vectors || !this->has(first_vector + j)) continue;
+        if constexpr (apart)
+          x[j] = {front.at(lane, j).in, back.at(lane, j).in};
+        else
+          x[j] = front.at(lane, j).in;
+      }
+    }
+    /// The same where values lie otherwise than keys: they come out of one vector more, the first of the next lane, by
+    /// moving down in registers: one by one such values took 516 us where this takes 444.
+    template <class Block>
+    PMPP_HOST_DEVICE void get_shifted(Block& block, shared& memory, const arguments& a, int strip, int stage,
+                                      raw (&x)[each]) const {
+      const int first_vector = first_of(block, strip), lane = strip * lanes + block.lane();
+      constexpr int step = int(sizeof(*a.job.in.first.b)) / 4, words = Items * step;  // of an element, of a vector
+      const bool last = strip + 1 == strips && block.lane() == lanes - 1;
+      std::uint32_t w[(each + 1) * words];
+      for (int j = 0; j <= each; ++j) {
+        const auto& y = j < vectors ? back.at(lane, j)
+                        : last      ? memory.after[stage][block.warp()]
+                                    : back.at(lane + 1, 0);
+        for (int i = 0; i < words; ++i) w[j * words + i] = y.in.word[i];
+      }
+      for (int bit = 1; bit < block::access<decltype(a.job.in.first.b)>::items; bit *= 2)
+        if ((a.shift & bit) != 0)
+          for (int i = 0; i + bit * step < (each + 1) * words; ++i) w[i] = w[i + bit * step];
+      for (int j = 0; j < each; ++j) {
+        if (j < vectors && this->has(first_vector + j)) x[j].first = front.at(lane, j).in;
+        for (int i = 0; i < words; ++i) x[j].second.word[i] = w[j * words + i];
       }
     }
     /// The first vector of a lane in a strip.
@@ -349,11 +355,13 @@ private:
       block::load_async(block, in, mine, mine.front);
     else
       block::load_async(block, in.a, mine, mine.front);
-    if constexpr (Shifted) {
-      auto data = p.data;  // the values'
-      data.first -= a.shift;
-      const block::vector_range<Items, false> values(data, (mine.first - p.data.first) / Items, mine.count + 1);
-      block::load_async(block, in.b, values, back_and_one{mine.back, mine.count, memory.after[stage][block.warp()]});
+    if (shifts && a.shift != 0) {
+      if constexpr (shifts) {
+        auto data = p.data;  // the values'
+        data.first -= a.shift;
+        const block::vector_range<Items, false> values(data, (mine.first - p.data.first) / Items, mine.count + 1);
+        block::load_async(block, in.b, values, back_and_one{mine.back, mine.count, memory.after[stage][block.warp()]});
+      }
     } else if constexpr (apart) {
       block::load_async(block, in.b, mine, mine.back);
     }
@@ -556,12 +564,11 @@ void runs_on_blocks(const char* function, const P& where, const Job& job, const 
         where, grid{min(p.tiles, most_blocks), kernel::threads, p.shared_bytes()}, kernel{},
         typename kernel::arguments{job, p, lead, shift, found, look_back(memory.state(), data, p.tiles), done});
   };
-  const auto start = [&](auto wide, std::int64_t lead, auto shifted, int shift) {
+  const auto start = [&](auto wide, std::int64_t lead, int shift) {
     // Computed elements may be much wider than what they are made of: such vectors would not fit shared memory.
     constexpr bool fits = decltype(wide)::value * max(sizeof(value_of<In>), sizeof(typename Job::A)) <= 256;
     constexpr auto kernel_of = [](auto tuning) {
-      constexpr int items = fits ? int(decltype(wide)::value) : 1;
-      return run_kernel<Job, items, fits&& decltype(shifted)::value, decltype(tuning)::value>{};
+      return run_kernel < Job, fits ? int(decltype(wide)::value) : 1, decltype(tuning)::value > {};
     };
     constexpr auto bytes_of = [](auto tuning) {
       using kernel = decltype(kernel_of(tuning));
@@ -575,15 +582,11 @@ void runs_on_blocks(const char* function, const P& where, const Job& job, const 
     using keys = block::access<decltype(in.a)>;
     using values = block::access<decltype(in.b)>;
     constexpr int items = block::access<In>::items;
-    using wide = std::integral_constant<int, items>;
     const std::int64_t lead = keys::template lead<items>(in.a);
-    const auto shift = static_cast<int>((lead + items - values::template lead<items>(in.b)) % values::items);
-    if (shift == 0)
-      start(wide{}, lead, std::false_type{}, 0);
-    else
-      start(wide{}, lead, std::true_type{}, shift);
+    start(std::integral_constant<int, items>{}, lead,
+          static_cast<int>((lead + items - values::template lead<items>(in.b)) % values::items));
   } else {
-    block::with_access(in, [&](auto wide, std::int64_t lead) { start(wide, lead, std::false_type{}, 0); });
+    block::with_access(in, [&](auto wide, std::int64_t lead) { start(wide, lead, 0); });
   }
 }
 

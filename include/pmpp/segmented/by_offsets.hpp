@@ -336,16 +336,19 @@ private:
       to.out = y;
     });
     block.sync_warp();
-    for (int v = block.lane(); v < mine.count; v += lanes) {
+    constexpr int words = block::words_of<Out, results, Items>;
+    for (int word = block.lane(); word < mine.count * words; word += lanes) {
+      const int v = word / words;
       if (!mine.has(v)) break;
-      const results y = mine.slots[v].out;
+      const results& y = mine.slots[v].out;
       const std::int64_t i = mine.element(v);
       if constexpr (Items > 1) {
         if (Inside || (mine.whole(v) && i >= p.from && i + Items <= p.to)) {
-          block::access<Out>::template store<Items>(a.out, i, y);
+          block::store_word<Items>(a.out, i, y, word % words);
           continue;
         }
       }
+      if (word % words != 0) continue;
       mine.for_each_item(v, [&](int k) {
         if (Inside || (i + k >= p.from && i + k < p.to)) a.out[i + k] = y.item[k];
       });

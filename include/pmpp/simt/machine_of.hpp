@@ -5,8 +5,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <stdexcept>
-#include <string>
 #include <type_traits>
 
 #include <pmpp/core/config.hpp>
@@ -35,7 +33,7 @@ inline int launch_device() {
   int id = 0;
   check(cudaGetDevice(&id), "cudaGetDevice");
   if (id >= most_devices)
-    throw std::invalid_argument("pmpp: device " + std::to_string(id) + " is past the limit of 64");
+    detail::throw_invalid_argument("pmpp: device " + detail::text::of(id) + " is past the limit of 64");
   return id;
 }
 
@@ -122,9 +120,9 @@ constexpr bool all_fit(const machine& m) {
 [[noreturn]] inline void refuse_elements(const char* function, std::size_t element, std::size_t bytes,
                                          const machine& m) {
   const bool left_out = !m.fits(least_shared_per_block<device_policy>);
-  throw std::invalid_argument(
-      "pmpp::" + std::string(function) + ": for elements of " + std::to_string(element) + " bytes a block needs " +
-      std::to_string(bytes) + " bytes of shared memory, this machine has " + std::to_string(m.shared_per_block) +
+  detail::throw_invalid_argument(
+      "pmpp::" + detail::text(function) + ": for elements of " + detail::text::of(element) + " bytes a block needs " +
+      detail::text::of(bytes) + " bytes of shared memory, this machine has " + detail::text::of(m.shared_per_block) +
       (left_out ? "; compile for this GPU's architecture too: smaller kernels are left out" : ""));
 }
 

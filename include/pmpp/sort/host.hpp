@@ -4,33 +4,18 @@
 #pragma once
 
 #include <cstdint>
-#include <new>
 #include <type_traits>
 
 #include <pmpp/block/merge.hpp>
 #include <pmpp/core/math.hpp>
 #include <pmpp/host/parallel_for.hpp>
+#include <pmpp/memory/raw_array.hpp>
 #include <pmpp/merge.hpp>
 #include <pmpp/sort/radix_keys.hpp>
 
 #pragma GCC visibility push(hidden)  // see launch.hpp
 
 namespace pmpp::inline PMPP_BACKEND::detail {
-
-/// Room for n elements, which are not constructed.
-template <class T>
-class raw_array {
-public:
-  explicit raw_array(std::int64_t n)
-      : data_(static_cast<T*>(::operator new (checked_bytes(n, sizeof(T), "sort"), std::align_val_t{alignof(T)}))) {}
-  ~raw_array() { ::operator delete (data_, std::align_val_t{alignof(T)}); }
-  raw_array(const raw_array&) = delete;
-  raw_array& operator=(const raw_array&) = delete;
-  T* data() { return data_; }
-
-private:
-  T* data_;
-};
 
 /// The rounds of a merge sort on the host: runs of 16 elements, then twice as many in each round, from `data` to `other`
 /// and back; the last round ends in `data`.

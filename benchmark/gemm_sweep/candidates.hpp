@@ -1,0 +1,181 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Every way that gemm has to a product, called by itself: what the rates and the choice of its plan are fitted to. The kernels
+// are those that a call of gemm has anyway.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include <pmpp/gemm.hpp>
+
+namespace sweep {
+
+struct candidate {
+  std::string name;
+  double expected;  ///< microseconds, by the model; 0: it says nothing
+  std::function<void()> call;
+};
+
+template <class P, class Problem>
+struct candidates_of {
+  const P& where;
+  Problem x;
+  std::vector<candidate>& out;
+
+  void add(const std::string& name, double clocks, std::function<void()> call) const {
+    if (clocks >= pmpp::detail::never) return;
+    out.push_back({name, clocks / pmpp::machine_of(where).clocks_of(1e-6), std::move(call)});
+  }
+
+  // Floats on ordinary units.
+
+  template <pmpp::gemm_tile Tile, pmpp::gemm_tile Bulk, class A, class Y>
+  void tile(const std::string& name, const Y& y) const {
+    using namespace pmpp::detail;
+    const pmpp::machine& on = pmpp::machine_of(where);
+    const gemm_cost cost = gemm_cost_of<Tile, A>(on);
+    const gemm_plan plain = plan_gemm(cost, y.c.rows, y.c.cols, y.k, y.batch, on),
+                    waves = plan_waves(cost, y.c.rows, y.c.cols, y.k, y.batch, on);
+    const auto run = [=, &where = where](const gemm_plan& plan) {
+      if constexpr (Bulk.m > 0)
+        return [=, &where] { gemm_by_copies<Tile, A, Bulk>(where, y, plan); };
+      else
+        return [=, &where] { gemm_by_tiles<Tile, A>(where, y, plan); };
+    };
+    gemm_plan whole = plain;
+    whole.splits = 1, whole.split_k = y.k, whole.clocks = 0;
+    add(name + "/1", 0, run(whole));
+    const auto text = [&](const gemm_plan& plan) {
+      return name + "/" + std::to_string(plan.splits) + (plan.whole > 0 ? "w" : "");
+    };
+    if (plain.splits > 1) add(text(plain), plain.clocks, run(plain));
+    if (waves.splits > 1 && (waves.splits != plain.splits || waves.whole > 0))
+      add(text(waves), waves.clocks, run(waves));
+  }
+
+  template <pmpp::gemm_tuning Tuning, class A>
+  void ordinary() const {
+    using namespace pmpp::detail;
+    constexpr pmpp::gemm_tile none{};
+    const pmpp::machine& on = pmpp::machine_of(where);
+    const auto y = x.exchanged();
+    tile<Tuning.large, none, A>("large", x);
+    tile<Tuning.large, none, A>("large'", y);
+    tile<Tuning.large, Tuning.bulk, A>("bulk", x);
+    tile<Tuning.large, Tuning.bulk, A>("bulk'", y);
+    tile<Tuning.small, none, A>("small", x);
+    tile<Tuning.sliced, none, A>("sliced", x);
+    const auto strips = [&]<pmpp::gemm_strip Strip>(const std::string& name, const auto& z,
+                                                    std::integral_constant<pmpp::gemm_strip, Strip>) {
+      if (fits_strips(z) && z.c.rows <= Strip.rows)
+        add(name, 0, [=, &where = where] { gemm_by_strips<Strip, A>(where, pmpp::machine_of(where), z); });
+    };
+    strips("thin", x, std::integral_constant<pmpp::gemm_strip, Tuning.thin>{});
+    strips("thin'", y, std::integral_constant<pmpp::gemm_strip, Tuning.thin>{});
+    strips("strip", x, std::integral_constant<pmpp::gemm_strip, Tuning.strip>{});
+    strips("strip'", y, std::integral_constant<pmpp::gemm_strip, Tuning.strip>{});
+    if (fits_stream_k(x)) {
+      const int blocks = on.multiprocessors;
+      add("stream128", clocks_of_stream_k<Tuning.stream_k>(x, on),
+          [=, *this] { gemm_by_stream_k<Tuning.stream_k, A>(where, x, blocks); });
+      add("stream64", clocks_of_stream_k<Tuning.small_stream_k>(x, on),
+          [=, *this] { gemm_by_stream_k<Tuning.small_stream_k, A>(where, x, blocks); });
+    }
+    if (fit_warps<A>(x, on)) add("warps", 0, [=, *this] { gemm_by_warps<A>(where, x); });
+  }
+
+  /// By plain loads, with k in one piece and in as many as fill the machine once and twice.
+  template <pmpp::direct_tile Tile, class A, class Y>
+  void directly(const std::string& name, const Y& y) const {
+    using namespace pmpp::detail;
+    const std::int64_t tiles =
+        pmpp::ceil_div(y.c.rows, std::int64_t(Tile.m())) * pmpp::ceil_div(y.c.cols, std::int64_t(Tile.n())) * y.batch;
+    std::int64_t last = 0;
+    for (const double share : {0.0, 0.5, 1.0, 2.0}) {
+      const auto wanted = std::int64_t(share * Tile.blocks * pmpp::machine_of(where).multiprocessors) / tiles;
+      const std::int64_t split_k = pmpp::round_up(
+          pmpp::ceil_div(std::max<std::int64_t>(1, y.k), std::max<std::int64_t>(1, wanted)), std::int64_t(Tile.k));
+      const std::int64_t splits = std::max<std::int64_t>(1, pmpp::ceil_div(y.k, split_k));
+      if (splits == last) continue;
+      last = splits;
+      add(name + "/" + std::to_string(splits), 0, [=, &where = where] {
+        gemm_directly<Tile, A>(where, y, {splits, split_k});
+      });
+    }
+  }
+  template <class A>
+  void directly() const {
+    using pmpp::detail::direct_tiles;
+    const auto y = x.exchanged();
+    directly<direct_tiles[0], A>("d128", x);
+    directly<direct_tiles[1], A>("d64", x);
+    directly<direct_tiles[2], A>("d16", x);
+    directly<direct_tiles[3], A>("d4", x);
+    if (x.c.cols <= 256) directly<direct_tiles[2], A>("d16'", y);
+    if (x.c.cols <= 64) directly<direct_tiles[3], A>("d4'", y);
+  }
+
+  // Tensor cores.
+
+  template <pmpp::simt::mma_type Type, pmpp::mma_tile Tile, class T>
+  void mma(const std::string& name) const {
+    using namespace pmpp::detail;
+    const pmpp::machine& on = pmpp::machine_of(where);
+    const gemm_plan plan = plan_gemm(mma_cost_of<Type, T, Tile>(on), x.c.rows, x.c.cols, x.k, x.batch, on);
+    const auto run = [=, this](const gemm_plan& p) { return [=, *this] { gemm_by_mma<Type, Tile>(where, x, p); }; };
+    gemm_plan whole = plan;
+    whole.splits = 1, whole.split_k = x.k;
+    add(name + "/1", 0, run(whole));
+    if (plan.splits > 1) add(name + "/" + std::to_string(plan.splits), plan.clocks, run(plan));
+  }
+
+  /// Half and bfloat16 by whole tiles: `copies` says which operands are copied first although TMA could read them.
+  template <class T>
+  void wgmma() const {
+    using namespace pmpp::detail;
+    const pmpp::machine& on = pmpp::machine_of(where);
+    if (x.k == 0 || !wgmma_available<pmpp::simt::wgmma_probe>(launch_device())) return;
+    bool a_along_k = is_read_by_words(x.a, true, x.batch), b_along_k = is_read_by_words(x.b, true, x.batch);
+    const bool a_ready = a_along_k || is_read_by_words(x.a, false, x.batch),
+               b_ready = b_along_k || is_read_by_words(x.b, false, x.batch);
+    if (!a_ready) a_along_k = x.a.stride != 1;
+    if (!b_ready) b_along_k = x.b.stride != 1;
+    const bool a_straddles = a_ready && straddles_lines(x.a, a_along_k, x.k),
+               b_straddles = b_ready && straddles_lines(x.b, b_along_k, x.k);
+    const std::int64_t k_tiles = pmpp::ceil_div(x.k, std::int64_t(128 / sizeof(T)));
+    for (const bool copy_a : {false, true})
+      for (const bool copy_b : {false, true}) {
+        if ((copy_a && !a_straddles) || (copy_b && !b_straddles)) continue;
+        const bool copies_a = copy_a || !a_ready, copies_b = copy_b || !b_ready;
+        const auto consider = [&](const wgmma_plan& plan) {
+          add("w" + std::to_string(wgmma_tiles[plan.tile].n) +
+                  (plan.shared ? "/" + std::to_string(plan.blocks) : std::string()) + (copies_a ? "a" : "") +
+                  (copies_b ? "b" : ""),
+              0, [=, *this] {
+                auto y = x;
+                const std::int64_t a_bytes = copies_a ? repacked_bytes(y.a, a_along_k, y.k, y.batch) : 0,
+                                   b_bytes = copies_b ? repacked_bytes(y.b, b_along_k, y.k, y.batch) : 0;
+                scratch memory(where, scratch_bytes({std::size_t(a_bytes), std::size_t(b_bytes)}), 0);
+                if (a_bytes > 0) repack(where, y.a, a_along_k, y.k, y.batch, memory.template take<std::byte>(a_bytes));
+                if (b_bytes > 0) repack(where, y.b, b_along_k, y.k, y.batch, memory.template take<std::byte>(b_bytes));
+                gemm_as_planned(where, y, a_along_k, b_along_k, plan);
+              });
+        };
+        for (int i = 0; i < 4; ++i) {
+          consider({.tile = i});
+          const std::int64_t all = pmpp::ceil_div(x.c.rows, std::int64_t(128)) *
+                                   pmpp::ceil_div(x.c.cols, std::int64_t(wgmma_tiles[i].n)) * x.batch;
+          const auto shared = [&](std::int64_t blocks) {
+            if (blocks <= on.multiprocessors && blocks <= all * k_tiles) consider({i, int(blocks), true});
+          };
+          if (all % on.multiprocessors > 0) shared(on.multiprocessors);
+          if (on.multiprocessors / all != 1) shared(2 * all);
+          if (on.multiprocessors / all > 3) shared(on.multiprocessors / all * all);
+        }
+      }
+  }
+};
+
+}  // namespace sweep

@@ -1,0 +1,339 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Iterators made of other iterators, and outputs that compute.
+//
+//   permutation_iterator{data, index}     data[index[0]], data[index[1]], ...       read or written
+//   reverse_iterator{end}                 end[-1], end[-2], ...                     read or written
+//   strided_iterator{data, 3}             data[0], data[3], data[6], ...            read or written
+//   tabulated(f)                          f(0), f(1), f(2), ...                     read
+//   transform_output_iterator{out, f}     it[i] = x writes f(x) to out[i]
+//   tabulate_output<T>(f)                 it[i] = x, x of type T, calls f(i, x)
+//   discard_iterator{}                    it[i] = x does nothing
+//
+// Those that are only written cost nothing: kernels read the input beside them as if it stood alone. Permuted, reversed and
+// strided elements move one by one. They nest, and with the iterators of core/iterator.hpp.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <type_traits>
+
+#include <pmpp/core/config.hpp>
+#include <pmpp/core/contiguous.hpp>
+#include <pmpp/core/iterator.hpp>
+
+namespace pmpp::inline PMPP_BACKEND {
+
+/// data[index[0]], data[index[1]], ... \pre every index that is used lies in data; not checked.
+template <class It, class Index>
+struct permutation_iterator : detail::iterator_arithmetic<permutation_iterator<It, Index>> {
+  using value_type = value_of<It>;
+  using reference = decltype(std::declval<const It&>()[0]);
+  using pointer = void;
+
+  It data{};
+  Index index{};
+
+  constexpr permutation_iterator() = default;
+  PMPP_HOST_DEVICE constexpr permutation_iterator(It elements, Index places) : data(elements), index(places) {}
+  template <class WrappedA, class WrappedB>
+  requires(!(std::is_same_v<WrappedA, It> &&
+             std::is_same_v<WrappedB, Index>)&&std::is_same_v<detail::unwrapped<WrappedA>, It> &&
+           std::is_same_v<detail::unwrapped<WrappedB>, Index>) constexpr permutation_iterator(WrappedA elements,
+                                                                                              WrappedB places)
+      : data(detail::unwrap(elements)), index(detail::unwrap(places)) {}
+  PMPP_HOST_DEVICE constexpr reference operator*() const { return (*this)[0]; }
+  PMPP_HOST_DEVICE constexpr reference operator[](std::ptrdiff_t n) const {
+    return data[static_cast<std::ptrdiff_t>(index[n])];
+  }
+  PMPP_HOST_DEVICE constexpr permutation_iterator& operator+=(std::ptrdiff_t n) {
+    index = index + n;
+    return *this;
+  }
+  PMPP_HOST_DEVICE friend constexpr std::ptrdiff_t operator-(const permutation_iterator& a,
+                                                             const permutation_iterator& b) {
+    return a.index - b.index;
+  }
+};
+template <class It, class Index>
+permutation_iterator(It, Index) -> permutation_iterator<detail::unwrapped<It>, detail::unwrapped<Index>>;
+
+/// end[-1], end[-2], ...: a range backwards, from the iterator past its last element.
+template <class It>
+struct reverse_iterator : detail::iterator_arithmetic<reverse_iterator<It>> {
+  using value_type = value_of<It>;
+  using reference = decltype(std::declval<const It&>()[0]);
+  using pointer = void;
+
+  It end{};
+  std::ptrdiff_t passed = 0;
+
+  constexpr reverse_iterator() = default;
+  PMPP_HOST_DEVICE constexpr explicit reverse_iterator(It past_the_last) : end(past_the_last) {}
+  template <class Wrapped>
+  requires(!std::is_same_v<Wrapped, reverse_iterator> && !std::is_same_v<Wrapped, It> &&
+           std::is_same_v<detail::unwrapped<Wrapped>, It>) constexpr explicit reverse_iterator(Wrapped past_the_last)
+      : end(detail::unwrap(past_the_last)) {}
+  PMPP_HOST_DEVICE constexpr reference operator*() const { return (*this)[0]; }
+  PMPP_HOST_DEVICE constexpr reference operator[](std::ptrdiff_t n) const { return end[-1 - passed - n]; }
+  PMPP_HOST_DEVICE constexpr reverse_iterator& operator+=(std::ptrdiff_t n) {
+    passed += n;
+    return *this;
+  }
+  PMPP_HOST_DEVICE friend constexpr std::ptrdiff_t operator-(const reverse_iterator& a, const reverse_iterator& b) {
+    return (b.end - a.end) + (a.passed - b.passed);
+  }
+};
+template <class It>
+reverse_iterator(It) -> reverse_iterator<detail::unwrapped<It>>;
+
+/// data[0], data[stride], data[2 * stride], ...; the stride may be negative.
+template <class It>
+struct strided_iterator : detail::iterator_arithmetic<strided_iterator<It>> {
+  using value_type = value_of<It>;
+  using reference = decltype(std::declval<const It&>()[0]);
+  using pointer = void;
+
+  It data{};
+  std::ptrdiff_t stride = 1, index = 0;
+
+  constexpr strided_iterator() = default;
+  PMPP_HOST_DEVICE constexpr strided_iterator(It first, std::ptrdiff_t step) : data(first), stride(step) {}
+  template <class Wrapped>
+  requires(!std::is_same_v<Wrapped, It> &&
+           std::is_same_v<detail::unwrapped<Wrapped>, It>) constexpr strided_iterator(Wrapped first,
+                                                                                      std::ptrdiff_t step)
+      : data(detail::unwrap(first)), stride(step) {}
+  PMPP_HOST_DEVICE constexpr reference operator*() const { return (*this)[0]; }
+  PMPP_HOST_DEVICE constexpr reference operator[](std::ptrdiff_t n) const { return data[(index + n) * stride]; }
+  PMPP_HOST_DEVICE constexpr strided_iterator& operator+=(std::ptrdiff_t n) {
+    index += n;
+    return *this;
+  }
+  PMPP_HOST_DEVICE friend constexpr std::ptrdiff_t operator-(const strided_iterator& a, const strided_iterator& b) {
+    return a.index - b.index;
+  }
+};
+template <class It>
+strided_iterator(It, std::ptrdiff_t) -> strided_iterator<detail::unwrapped<It>>;
+
+/// f(start), f(start + 1), ... as values of type T, which must be named where f can be called on the device only.
+template <class T = void, class F>
+constexpr auto tabulated(F f, std::int64_t start = 0) {
+  using counting = counting_iterator<std::int64_t>;
+  if constexpr (std::is_void_v<T>)
+    return transform_iterator<counting, F>(counting(start), f);
+  else
+    return transform_iterator<counting, F, T>(counting(start), f);
+}
+
+/// An output that calls f(i, x) where x is written to place i. T: the type that x is converted to. f may write anywhere, from
+/// many threads at once, and is called once for each element.
+template <class T, class F>
+struct tabulate_output_iterator : detail::iterator_arithmetic<tabulate_output_iterator<T, F>> {
+  struct reference {
+    const F& f;
+    std::int64_t place;
+    PMPP_HOST_DEVICE const reference& operator=(const T& x) const {
+      f(place, x);
+      return *this;
+    }
+  };
+  using value_type = T;
+  using pointer = void;
+
+  F f{};
+  std::int64_t index = 0;
+
+  constexpr tabulate_output_iterator() = default;
+  PMPP_HOST_DEVICE constexpr explicit tabulate_output_iterator(F function) : f(function) {}
+  PMPP_HOST_DEVICE constexpr reference operator*() const { return {f, index}; }
+  PMPP_HOST_DEVICE constexpr reference operator[](std::ptrdiff_t n) const { return {f, index + n}; }
+  PMPP_HOST_DEVICE constexpr tabulate_output_iterator& operator+=(std::ptrdiff_t n) {
+    index += n;
+    return *this;
+  }
+  PMPP_HOST_DEVICE friend constexpr std::ptrdiff_t operator-(const tabulate_output_iterator& a,
+                                                             const tabulate_output_iterator& b) {
+    return a.index - b.index;
+  }
+};
+template <class T, class F>
+constexpr auto tabulate_output(F f) {
+  return tabulate_output_iterator<T, F>(f);
+}
+
+namespace detail {
+
+template <class Out, class F>
+struct write_transformed {
+  Out out;
+  F f;
+  template <class T>
+  PMPP_HOST_DEVICE void operator()(std::int64_t i, const T& x) const {
+    out[i] = static_cast<value_of<Out>>(f(x));
+  }
+};
+struct write_nothing {
+  template <class T>
+  PMPP_HOST_DEVICE void operator()(std::int64_t, const T&) const {}
+};
+/// What any value converts to.
+struct discarded {
+  discarded() = default;
+  template <class T>
+  requires(!std::is_same_v<T, discarded>) PMPP_HOST_DEVICE constexpr discarded(const T&) {}
+};
+
+}  // namespace detail
+
+/// An output that writes f(x) to out[i] where x is written to place i. T: the type that x is converted to before f.
+template <class Out, class F, class T = value_of<Out>>
+struct transform_output_iterator : tabulate_output_iterator<T, detail::write_transformed<Out, F>> {
+  using base = tabulate_output_iterator<T, detail::write_transformed<Out, F>>;
+  constexpr transform_output_iterator() = default;
+  template <class Wrapped>
+  requires std::is_same_v<detail::unwrapped<Wrapped>, Out>
+  constexpr transform_output_iterator(Wrapped out, F function) : base({detail::unwrap(out), function}) {}
+  PMPP_HOST_DEVICE friend constexpr transform_output_iterator operator+(transform_output_iterator it,
+                                                                        std::ptrdiff_t n) {
+    it.index += n;
+    return it;
+  }
+};
+template <class Out, class F>
+transform_output_iterator(Out, F) -> transform_output_iterator<detail::unwrapped<Out>, F>;
+
+/// An output that forgets what is written to it.
+struct discard_iterator : tabulate_output_iterator<detail::discarded, detail::write_nothing> {
+  PMPP_HOST_DEVICE friend constexpr discard_iterator operator+(discard_iterator it, std::ptrdiff_t n) {
+    it.index += n;
+    return it;
+  }
+};
+
+namespace detail {
+
+/// An element and the one in front of it, if there is one; else twice the same.
+template <class T>
+struct neighbour_pair {
+  T before, here;
+  bool has_before;
+};
+/// The elements of a range with their neighbours.
+template <class It>
+struct neighbours_iterator : iterator_arithmetic<neighbours_iterator<It>> {
+  using value_type = neighbour_pair<value_of<It>>;
+  using reference = value_type;
+  using pointer = void;
+
+  It base{};
+  std::int64_t place = 0;
+
+  constexpr neighbours_iterator() = default;
+  PMPP_HOST_DEVICE constexpr explicit neighbours_iterator(It first) : base(first) {}
+  PMPP_HOST_DEVICE constexpr value_type operator*() const { return (*this)[0]; }
+  PMPP_HOST_DEVICE constexpr value_type operator[](std::ptrdiff_t n) const {
+    const bool has_before = place + n > 0;
+    return {base[has_before ? n - 1 : n], base[n], has_before};
+  }
+  PMPP_HOST_DEVICE constexpr neighbours_iterator& operator+=(std::ptrdiff_t n) {
+    base = base + n;
+    place += n;
+    return *this;
+  }
+  PMPP_HOST_DEVICE friend constexpr std::ptrdiff_t operator-(const neighbours_iterator& a,
+                                                             const neighbours_iterator& b) {
+    return a.place - b.place;
+  }
+};
+
+}  // namespace detail
+
+// How kernels move them (block/load_store.hpp).
+namespace block {
+
+template <class It>
+struct access;
+
+/// Any number of elements at any place: each is written by itself.
+template <class T, class F>
+struct access<tabulate_output_iterator<T, F>> {
+  using iterator = tabulate_output_iterator<T, F>;
+  static constexpr int items = 0;
+  static constexpr bool always = true;
+
+  template <int>
+  static std::int64_t lead(const iterator&) {
+    return 0;
+  }
+  template <int Items, class Vector>
+  PMPP_HOST_DEVICE static void store(const iterator& it, std::int64_t i, const Vector& v) {
+    for (int k = 0; k < Items; ++k) it[i + k] = v.item[k];
+  }
+};
+template <class Out, class F, class T>
+struct access<transform_output_iterator<Out, F, T>>
+    : access<tabulate_output_iterator<T, pmpp::detail::write_transformed<Out, F>>> {};
+template <>
+struct access<discard_iterator>
+    : access<tabulate_output_iterator<pmpp::detail::discarded, pmpp::detail::write_nothing>> {};
+
+/// A vector, and the element in front of it, which the vector before has in the same line of the cache.
+template <class It>
+struct access<pmpp::detail::neighbours_iterator<It>> {
+  using base = access<It>;
+  using iterator = pmpp::detail::neighbours_iterator<It>;
+  using value_type = typename iterator::value_type;
+  static constexpr int items = base::items;
+  static constexpr bool always = base::always;
+
+  template <class Vector, class One>
+  struct raw_neighbours {
+    Vector here;
+    One before;
+    bool has_before;  ///< the first item that is there
+    int from;         ///< which that is
+  };
+  template <int Items>
+  static auto raw_type(const iterator& it) {
+    const auto here = base::template load<Items>(it.base, 0);
+    const auto before = base::template load<1>(it.base, 0);
+    return raw_neighbours<std::remove_const_t<decltype(here)>, std::remove_const_t<decltype(before)>>{};
+  }
+  template <int Items>
+  using raw = decltype(raw_type<Items>(std::declval<const iterator&>()));
+
+  template <int Items>
+  static std::int64_t lead(const iterator& it) {
+    return base::template lead<Items>(it.base);
+  }
+  template <int Items>
+  PMPP_HOST_DEVICE static raw<Items> load(const iterator& it, std::int64_t i) {
+    const bool has = it.place + i > 0;
+    return {base::template load<Items>(it.base, i), base::template load<1>(it.base, has ? i - 1 : i), has, 0};
+  }
+  template <int Items>
+  PMPP_HOST_DEVICE static raw<Items> load_part(const iterator& it, std::int64_t i, int from, int to) {
+    const std::int64_t first = i + from;
+    const bool has = it.place + first > 0;
+    return {base::template load_part<Items>(it.base, i, from, to),
+            base::template load<1>(it.base, has ? first - 1 : first), has, from};
+  }
+  template <int Items>
+  PMPP_HOST_DEVICE static void load_async(const iterator& it, std::int64_t i, raw<Items>& slot) {
+    slot.has_before = it.place + i > 0;
+    slot.from = 0;
+    base::template load_async<Items>(it.base, i, slot.here);
+    base::template load_async<1>(it.base, slot.has_before ? i - 1 : i, slot.before);
+  }
+  template <class Raw>
+  PMPP_HOST_DEVICE static value_type value(const iterator& it, const Raw& x, int k) {
+    const auto here = base::value(it.base, x.here, k);
+    if (k <= x.from) return {base::value(it.base, x.before, 0), here, x.has_before};
+    return {base::value(it.base, x.here, k - 1), here, true};
+  }
+};
+
+}  // namespace block
+}  // namespace pmpp::inline PMPP_BACKEND

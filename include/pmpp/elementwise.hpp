@@ -1,0 +1,348 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// More that is done to each element by itself: tabulate, generate, replace, replace_if, replace_copy, replace_copy_if,
+// transform_if, adjacent_difference, for_each_index.
+//
+// All are transform with another function (transform.hpp): vectors of 16 bytes, four a thread in flight, one launch, no scratch.
+// What is replaced, or transformed under a condition, is written alone: where little is, the cost is a read of the input.
+// (PMPP ch. 2 and 3.)
+#pragma once
+
+#include <cstdint>
+#include <type_traits>
+
+#include <pmpp/core/callable.hpp>
+#include <pmpp/core/config.hpp>
+#include <pmpp/core/error.hpp>
+#include <pmpp/core/iterator.hpp>
+#include <pmpp/core/iterator_adaptors.hpp>
+#include <pmpp/core/math.hpp>
+#include <pmpp/core/operators.hpp>
+#include <pmpp/core/range.hpp>
+#include <pmpp/core/stored.hpp>
+#include <pmpp/core/tuning.hpp>
+#include <pmpp/execution.hpp>
+#include <pmpp/host/parallel_for.hpp>
+#include <pmpp/launch.hpp>
+#include <pmpp/memory/reachable.hpp>
+#include <pmpp/transform.hpp>
+
+#pragma GCC visibility push(hidden)  // see launch.hpp
+
+namespace pmpp::inline PMPP_BACKEND {
+namespace detail {
+
+/// A function that takes nothing, for each place.
+template <class F>
+struct without_place {
+  F f;
+  PMPP_HOST_DEVICE auto operator()(std::int64_t) const { return f(); }
+};
+template <class T>
+struct equals_given {
+  T value;
+  template <class X>
+  PMPP_HOST_DEVICE bool operator()(const X& x) const {
+    return static_cast<bool>(x == value);
+  }
+};
+/// Writes a value where pred is true of what is there.
+template <class Out, class Pred, class T>
+struct overwrite_if {
+  Out out;
+  Pred pred;
+  T value;
+  template <class X>
+  PMPP_HOST_DEVICE void operator()(std::int64_t i, const X& x) const {
+    if (static_cast<bool>(pred(value_of_stored(x)))) out[i] = value;
+  }
+};
+/// The value where pred is true of an element, else the element.
+template <class Pred, class T>
+struct value_if {
+  Pred pred;
+  T value;
+  template <class X>
+  PMPP_HOST_DEVICE T operator()(const X& x) const {
+    return static_cast<bool>(pred(x)) ? value : static_cast<T>(x);
+  }
+};
+/// Writes f of an element where pred is true of it, or of its stencil.
+template <class Out, class F, class Pred>
+struct transform_where {
+  Out out;
+  F f;
+  Pred pred;
+  template <class X>
+  PMPP_HOST_DEVICE void operator()(std::int64_t i, const X& x) const {
+    if (static_cast<bool>(pred(x))) out[i] = static_cast<value_of<Out>>(f(x));
+  }
+};
+template <class Out, class F, class Pred>
+struct transform_where_stencil {
+  Out out;
+  F f;
+  Pred pred;
+  template <class X, class S>
+  PMPP_HOST_DEVICE void operator()(std::int64_t i, const pair<X, S>& x) const {
+    if (static_cast<bool>(pred(x.second))) out[i] = static_cast<value_of<Out>>(f(x.first));
+  }
+};
+template <class Op>
+struct from_before {
+  Op op;
+  template <class T>
+  PMPP_HOST_DEVICE auto operator()(const neighbour_pair<T>& x) const {
+    using R = std::remove_cvref_t<decltype(op(x.here, x.before))>;
+    return x.has_before ? op(x.here, x.before) : static_cast<R>(x.here);
+  }
+};
+
+/// Calls f(i, x[i]) for each element of an input.
+template <class P, class In, class F>
+void for_each_with_place(const P& where, const input<In>& in, const F& f) {
+  detail::copy_elements<tuned<transform_tuning>>(where, in, tabulate_output_iterator<value_of<In>, F>(f));
+}
+
+template <class P, class R, class Pred>
+void replace_in(const char* function, const P& where, R& r, const Pred& pred, const element_value<R>& value) {
+  const auto in = detail::input_of<true>(function, r);
+  if constexpr (require_writable<std::remove_const_t<decltype(in.first)>>()) {
+    const auto stored = detail::with_stored(in);
+    using target = std::remove_const_t<decltype(stored.first)>;
+    detail::for_each_with_place(
+        where, stored, overwrite_if<target, Pred, value_of<target>>{stored.first, pred, value_of<target>(value)});
+  }
+}
+
+template <class F>
+struct for_each_index_kernel {
+  static constexpr int threads = 256;
+
+  template <class Block>
+  PMPP_HOST_DEVICE void operator()(Block& block, std::int64_t depth, std::int64_t rows, std::int64_t cols, int width,
+                                   const F& f) const {
+    const extent3 at = block.position(), grid = block.grid_shape();
+    const int height = threads / width;
+    const std::int64_t x = std::int64_t(at.x) * width + block.thread() % width;
+    if (x >= cols) return;
+    for (std::int64_t z = at.z; z < depth; z += grid.z)
+      for (std::int64_t y = std::int64_t(at.y) * height + block.thread() / width; y < rows;
+           y += std::int64_t(grid.y) * height)
+        f(z, y, x);
+  }
+};
+template <class F>
+struct without_depth {
+  F f;
+  PMPP_HOST_DEVICE void operator()(std::int64_t, std::int64_t y, std::int64_t x) const { f(y, x); }
+};
+template <class P, class F>
+void for_each_in_box(const P& where, std::int64_t depth, std::int64_t rows, std::int64_t cols, const F& f) {
+  require(depth >= 0 && rows >= 0 && cols >= 0, [&] {
+    return detail::text("pmpp::for_each_index: extents must not be negative, got ") + detail::text::of(depth) + " x " +
+           detail::text::of(rows) + " x " + detail::text::of(cols);
+  });
+  std::int64_t lines = 0, all = 0;
+  require(!__builtin_mul_overflow(depth, rows, &lines) && !__builtin_mul_overflow(lines, cols, &all), [&] {
+    return detail::text("pmpp::for_each_index: ") + detail::text::of(depth) + " x " + detail::text::of(rows) + " x " +
+           detail::text::of(cols) + " is more than 2^63 - 1";
+  });
+  if (all == 0) return;
+  if constexpr (kernel_execution<P>) {
+    int width = 1;
+    while (width < 256 && width < cols) width *= 2;
+    const std::int64_t height = 256 / width;
+    pmpp::launch(where,
+                 grid{extent3(ceil_div(cols, std::int64_t(width)), min<std::int64_t>(ceil_div(rows, height), 65535),
+                              min<std::int64_t>(depth, 65535)),
+                      extent3(256)},
+                 for_each_index_kernel<F>{}, depth, rows, cols, width, f);
+  } else {
+    const auto part = [&](std::int64_t begin, std::int64_t end) {
+      std::int64_t x = begin % cols, y = begin / cols % rows, z = begin / cols / rows;
+      for (; begin < end; ++begin) {
+        f(z, y, x);
+        if (++x < cols) continue;
+        x = 0;
+        if (++y == rows) y = 0, ++z;
+      }
+    };
+    if constexpr (std::is_same_v<P, seq_policy>)
+      part(0, all);
+    else
+      host_loop::parallel_ranges(where, all, part);
+  }
+}
+
+}  // namespace detail
+
+/// Sets element i to f(i).
+///
+/// \param r  a range, or two iterators, or an iterator and a device_count; visible to `where`.
+/// \param f  callable with a std::int64_t on `where`'s machine.
+/// \return the iterator past the last element.
+/// Asynchronous on a GPU; no allocation; may be captured. Cost: n elements written; one launch.
+/// \throws as transform. Example: test/elementwise.cpp, tabulate and generate.
+template <execution_policy P, random_access It, end_of<It> End, class F>
+It tabulate(const P& where, It first, End last, F f) {
+  const auto in = detail::input_of<true>("tabulate", first, last);
+  using T = value_of<It>;
+  if constexpr (detail::require_writable<It>() && detail::require_marked<gpu_execution<P>, F>() &&
+                detail::require_function<T, F, std::int64_t>()) {
+    const detail::input<counting_iterator<std::int64_t>> places{counting_iterator<std::int64_t>(0), in.count};
+    detail::copy_elements<tuned<transform_tuning>>(where, detail::mapped<T>(places, f), in.first);
+  }
+  return first + in.count.bound;
+}
+template <execution_policy P, range_for<P> R, class F>
+auto tabulate(const P& where, R&& r, F f) {
+  return tabulate(where, std::begin(r), std::end(r), f);
+}
+
+/// Sets each element to a value of f(), called for each by itself, in no particular order. As tabulate.
+template <execution_policy P, random_access It, end_of<It> End, class F>
+It generate(const P& where, It first, End last, F f) {
+  detail::require_marked<gpu_execution<P>, F>();
+  return tabulate(where, first, last, detail::without_place<F>{f});
+}
+template <execution_policy P, range_for<P> R, class F>
+auto generate(const P& where, R&& r, F f) {
+  return generate(where, std::begin(r), std::end(r), f);
+}
+
+/// Sets the elements that pred is true for to `value`, and leaves the others as they are.
+///
+/// \param r     a range, or two iterators, or an iterator and a device_count; visible to `where`.
+/// \param pred  callable on `where`'s machine; called once for each element.
+/// Asynchronous on a GPU; no allocation; may be captured. Cost: n elements read, those replaced written; one launch.
+/// \throws as transform. Example: test/elementwise.cpp, replace.
+template <execution_policy P, range_for<P> R, class Pred>
+void replace_if(const P& where, R&& r, Pred pred, const std::type_identity_t<element_value<R>>& value) {
+  if constexpr (detail::require_marked<gpu_execution<P>, Pred>() && detail::require_predicate<Pred, element_value<R>>())
+    detail::replace_in("replace_if", where, r, pred, value);
+}
+/// Sets the elements that equal `old` to `value`; as replace_if. Both are converted to the type of the elements.
+template <execution_policy P, range_for<P> R>
+void replace(const P& where, R&& r, const std::type_identity_t<element_value<R>>& old,
+             const std::type_identity_t<element_value<R>>& value) {
+  using T = element_value<R>;
+  if constexpr (detail::require_equivalence<equal_to, T>())
+    detail::replace_in("replace", where, r, detail::equals_given<T>{old}, value);
+}
+
+/// Writes r[i] to out[i], or `value` where pred(r[i]) is true. As transform, in place too.
+/// \return the iterator past the last element written. Example: test/elementwise.cpp, replace.
+template <execution_policy P, range_for<P> R, output_for<P> O, class Pred>
+auto replace_copy_if(const P& where, R&& r, O&& out, Pred pred, const std::type_identity_t<element_value<R>>& value) {
+  using T = element_value<R>;
+  if constexpr (detail::require_marked<gpu_execution<P>, Pred>() && detail::require_predicate<Pred, T>())
+    return detail::transform_input<tuned<transform_tuning>>(
+        "replace_copy_if", where, detail::input_of("replace_copy_if", r), out, detail::value_if<Pred, T>{pred, value});
+  else
+    return detail::begin_of(out);
+}
+template <execution_policy P, range_for<P> R, output_for<P> O>
+auto replace_copy(const P& where, R&& r, O&& out, const std::type_identity_t<element_value<R>>& old,
+                  const std::type_identity_t<element_value<R>>& value) {
+  using T = element_value<R>;
+  detail::require_equivalence<equal_to, T>();
+  return detail::transform_input<tuned<transform_tuning>>("replace_copy", where, detail::input_of("replace_copy", r),
+                                                          out,
+                                                          detail::value_if<detail::equals_given<T>, T>{{old}, value});
+}
+
+/// Writes f(r[i]) to out[i] where pred(r[i]) is true, and leaves out[i] as it is elsewhere. As transform, in place too.
+///
+/// \param pred  callable on `where`'s machine; called once for each element, f for those where it is true.
+/// Cost: n elements read, those where pred is true written; one launch. Example: test/elementwise.cpp, transform_if.
+template <execution_policy P, range_for<P> R, output_for<P> O, class F, class Pred>
+auto transform_if(const P& where, R&& r, O&& out, F f, Pred pred) {
+  const auto in = detail::input_of("transform_if", r);
+  detail::check_output("transform_if", "out", out, in.count.bound);
+  const auto target = detail::unwrap(detail::begin_of(out));
+  detail::check_overlap("transform_if", in, target);
+  using result = std::remove_const_t<decltype(target)>;
+  using X = element_value<R>;
+  if constexpr (detail::require_marked<gpu_execution<P>, F>() && detail::require_marked<gpu_execution<P>, Pred>() &&
+                detail::require_predicate<Pred, X>() && detail::require_function<value_of<result>, F, X>())
+    detail::for_each_with_place(where, in, detail::transform_where<result, F, Pred>{target, f, pred});
+  return detail::begin_of(out) + in.count.bound;
+}
+/// Writes f(r[i]) to out[i] where pred(stencil[i]) is true. \param stencil  a range as long as r.
+template <execution_policy P, range_for<P> R, range_for<P> S, output_for<P> O, class F, class Pred>
+auto transform_if(const P& where, R&& r, S&& stencil, O&& out, F f, Pred pred) {
+  const auto in = detail::zipped("transform_if", r, stencil);
+  detail::check_output("transform_if", "out", out, in.count.bound);
+  const auto target = detail::unwrap(detail::begin_of(out));
+  using result = std::remove_const_t<decltype(target)>;
+  if constexpr (detail::require_marked<gpu_execution<P>, F>() && detail::require_marked<gpu_execution<P>, Pred>() &&
+                detail::require_predicate<Pred, element_value<S>>() &&
+                detail::require_function<value_of<result>, F, element_value<R>>())
+    detail::for_each_with_place(where, in, detail::transform_where_stencil<result, F, Pred>{target, f, pred});
+  return detail::begin_of(out) + in.count.bound;
+}
+
+/// Writes op(r[i], r[i - 1]) to out[i], and r[0] to out[0].
+///
+/// \param r    a range, or two iterators, or an iterator and a device_count; visible to `where`.
+/// \param out  an iterator, or a range with room for as many elements; visible to `where`. It must not overlap r, nor be in place.
+/// \param op   callable on `where`'s machine.
+/// \return the iterator past the last element written. Asynchronous on a GPU; no allocation; may be captured. Cost: n elements
+/// read, n written; one launch. \throws as transform; std::invalid_argument for overlap. Example: test/elementwise.cpp,
+/// differences.
+template <execution_policy P, range_for<P> R, output_for<P> O, class Op = minus>
+auto adjacent_difference(const P& where, R&& r, O&& out, Op op = {}) {
+  const char* const function = "adjacent_difference";
+  const auto in = detail::input_of(function, r);
+  detail::check_output(function, "out", out, in.count.bound, in);
+  const auto target = detail::unwrap(detail::begin_of(out));
+  using T = value_of<std::remove_const_t<decltype(target)>>;
+  using iterator = detail::neighbours_iterator<std::remove_const_t<decltype(in.first)>>;
+  if constexpr (detail::require_marked<gpu_execution<P>, Op>() &&
+                detail::require_function<T, Op, element_value<R>, element_value<R>>())
+    detail::copy_elements<tuned<transform_tuning>>(
+        where, detail::mapped<T>(detail::input<iterator>{iterator(in.first), in.count}, detail::from_before<Op>{op}),
+        target);
+  return detail::begin_of(out) + in.count.bound;
+}
+
+/// Calls f(row, col) for every place of a table of rows x cols, or f(slice, row, col) for one of depth x rows x cols, in no
+/// particular order. Neighbouring threads get neighbouring columns; no division is made.
+///
+/// \param f  callable with two (three) std::int64_t on `where`'s machine; its result is ignored.
+/// Asynchronous on a GPU; no allocation; may be captured; one launch.
+/// \throws std::invalid_argument for negative extents, or more than 2^63 - 1 places; cuda_error. Source: PMPP ch. 3.
+/// Example: test/elementwise.cpp, tables.
+template <execution_policy P, class F>
+void for_each_index(const P& where, std::int64_t rows, std::int64_t cols, F f) {
+  if constexpr (detail::require_marked<gpu_execution<P>, F>() &&
+                detail::require_function<void, F, std::int64_t, std::int64_t>())
+    detail::for_each_in_box(where, 1, rows, cols, detail::without_depth<F>{f});
+}
+template <execution_policy P, class F>
+void for_each_index(const P& where, std::int64_t depth, std::int64_t rows, std::int64_t cols, F f) {
+  if constexpr (detail::require_marked<gpu_execution<P>, F>() &&
+                detail::require_function<void, F, std::int64_t, std::int64_t, std::int64_t>())
+    detail::for_each_in_box(where, depth, rows, cols, f);
+}
+
+// The same for two iterators, or an iterator and a device_count.
+// clang-format off
+template <execution_policy P, random_access It, end_of<It> End, class Pred> requires reachable_by<It, P>
+void replace_if(const P& where, It first, End last, Pred pred, const std::type_identity_t<value_of<It>>& value) { replace_if(where, subrange{first, last}, pred, value); }
+template <execution_policy P, random_access It, end_of<It> End> requires reachable_by<It, P>
+void replace(const P& where, It first, End last, const std::type_identity_t<value_of<It>>& old, const std::type_identity_t<value_of<It>>& value) { replace(where, subrange{first, last}, old, value); }
+template <execution_policy P, random_access It, end_of<It> End, output_for<P> O, class Pred> requires reachable_by<It, P>
+auto replace_copy_if(const P& where, It first, End last, O&& out, Pred pred, const std::type_identity_t<value_of<It>>& value) { return replace_copy_if(where, subrange{first, last}, out, pred, value); }
+template <execution_policy P, random_access It, end_of<It> End, output_for<P> O> requires reachable_by<It, P>
+auto replace_copy(const P& where, It first, End last, O&& out, const std::type_identity_t<value_of<It>>& old, const std::type_identity_t<value_of<It>>& value) { return replace_copy(where, subrange{first, last}, out, old, value); }
+template <execution_policy P, random_access It, end_of<It> End, output_for<P> O, class F, class Pred> requires reachable_by<It, P>
+auto transform_if(const P& where, It first, End last, O&& out, F f, Pred pred) { return transform_if(where, subrange{first, last}, out, f, pred); }
+template <execution_policy P, random_access It, end_of<It> End, output_for<P> O, class Op = minus> requires reachable_by<It, P>
+auto adjacent_difference(const P& where, It first, End last, O&& out, Op op = {}) { return adjacent_difference(where, subrange{first, last}, out, op); }
+// clang-format on
+
+}  // namespace pmpp::inline PMPP_BACKEND
+
+#pragma GCC visibility pop

@@ -1,0 +1,354 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Products of any shape, alignment and type by plain loads: where C or k is small, or rows begin anywhere, what counts is how
+// soon the first product begins and how C is written, not how few instructions a product takes.
+//
+//   1. A block owns a tile of C, and all of k or one of several splits of it. Each thread loads its elements of the next k-tile
+//      to registers, zeros beyond the edges, while the block multiplies this one from shared memory: along k or along m (n),
+//      whichever lies in one piece. There are no other cases.
+//   2. The lanes of a warp own neighbouring columns, each of them all rows of the warp: a row of C is written in one piece
+//      wherever it begins, and where C is read (beta) all of it is on its way at once.
+//   3. Splits leave their sums in scratch memory. The block that arrives last at a tile adds them up, in order, in the same
+//      launch: the same bits on every run.
+//
+// One barrier a k-tile, one launch. (PMPP ch. 5 and 6.)
+#pragma once
+
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <type_traits>
+#include <utility>
+
+#include <pmpp/core/config.hpp>
+#include <pmpp/core/machine.hpp>
+#include <pmpp/core/math.hpp>
+#include <pmpp/core/packed.hpp>
+#include <pmpp/execution.hpp>
+#include <pmpp/gemm/problem.hpp>
+#include <pmpp/gemm/simt.hpp>
+#include <pmpp/launch.hpp>
+#include <pmpp/memory/workspace.hpp>
+#include <pmpp/simt/atomic.hpp>
+#include <pmpp/simt/block.hpp>
+#include <pmpp/simt/early.hpp>
+#include <pmpp/simt/memory.hpp>
+
+#pragma GCC visibility push(hidden)  // see launch.hpp
+
+namespace pmpp::inline PMPP_BACKEND {
+
+/// How a block cuts up its tile.
+struct direct_tile {
+  int warps = 0;   ///< along m
+  int warp_m = 0;  ///< rows of C of a warp: 1, 2 or a multiple of 4
+  int lane_n = 0;  ///< columns of a lane, 32 apart
+  int k = 0;       ///< of a k-tile, for sums of 4 bytes; a power of two
+  int blocks = 0;  ///< of a multiprocessor
+
+  constexpr int m() const { return warps * warp_m; }
+  constexpr int n() const { return lane_n * simt::warp_size; }
+  constexpr int threads() const { return warps * simt::warp_size; }
+  friend constexpr bool operator==(const direct_tile&, const direct_tile&) = default;
+};
+
+namespace detail {
+
+/// From few columns' worth of threads to many: 128 x 128, 64 x 64, 16 x 128 and 4 x 128 elements of C.
+inline constexpr direct_tile direct_tiles[] = {{.warps = 8, .warp_m = 16, .lane_n = 4, .k = 8, .blocks = 2},
+                                               {.warps = 8, .warp_m = 8, .lane_n = 2, .k = 16, .blocks = 3},
+                                               {.warps = 8, .warp_m = 2, .lane_n = 4, .k = 32, .blocks = 3},
+                                               {.warps = 4, .warp_m = 1, .lane_n = 4, .k = 16, .blocks = 8}};
+
+template <class TA, class TB, class TC, class A, class S, class Epilogue, direct_tile Tile>
+struct gemm_direct_kernel {
+  static constexpr bool begins_early = simt::can_begin_early;
+  static constexpr int threads = Tile.threads(), min_blocks = sizeof(A) > 4 ? (Tile.blocks + 1) / 2 : Tile.blocks;
+  static constexpr int rows = Tile.m(), cols = Tile.n(), depth = sizeof(A) > 4 ? Tile.k / 2 : Tile.k,
+                       items = Tile.warp_m * Tile.lane_n;
+  static constexpr int word = min(Tile.warp_m, int(16 / sizeof(A)));  ///< elements that a lane reads of A at once
+  static constexpr int row_a = rows + int(16 / sizeof(A)), row_b = cols + 1;  ///< other banks for the next k
+  static_assert(is_power_of_two(depth) && Tile.warp_m % word == 0);
+
+  struct shared {
+    alignas(16) A a[2][depth * row_a];
+    alignas(16) A b[2][depth * row_b];
+    bool is_last;
+  };
+
+  struct arguments {
+    gemm_operand<TA> a;
+    gemm_operand<TB> b;
+    gemm_target<TC> c;
+    std::int64_t k, batch, tiles_m, tiles_n, splits, split_k;
+    A* partials;         ///< of each split of each tile
+    unsigned* arrivals;  ///< at each tile: zero
+    std::int64_t first_block;
+    gemm_result<S, Epilogue> result;
+  };
+
+  template <class Block>
+  PMPP_HOST_DEVICE void operator()(Block& block, shared& memory, const arguments& x) const {
+    simt::previous_kernels_done();
+    const std::int64_t index = x.first_block + block.index(), tile = index / x.splits, split = index - tile * x.splits;
+    const std::int64_t row_of_tiles = tile / x.tiles_n, batch = row_of_tiles / x.tiles_m;
+    const std::int64_t first_row = (row_of_tiles - batch * x.tiles_m) * rows,
+                       first_col = (tile - row_of_tiles * x.tiles_n) * cols;
+    A sum[Tile.warp_m][Tile.lane_n] = {};
+    const std::int64_t k_begin = split * x.split_k, k_end = min(x.k, k_begin + x.split_k);
+    if (k_begin < k_end) multiply(block, memory, x, batch, first_row, first_col, k_begin, k_end, sum);
+    if (x.splits > 1 && !add_up(block, memory, x, tile, split, sum)) return;
+    write(block, x, batch, first_row + block.warp() * Tile.warp_m, first_col + block.lane(), sum);
+  }
+
+private:
+  /// What a thread copies of each k-tile of an operand: elements of consecutive rows (columns of B), or of consecutive k.
+  template <int Extent, class T>
+  class operand_part {
+    static constexpr int along = Extent * depth, count = max(1, along / threads);
+
+  public:
+    template <class Block>
+    PMPP_HOST_DEVICE operand_part(Block& block, const gemm_operand<T>& x, std::int64_t batch, std::int64_t first,
+                                  std::int64_t k)
+        : along_k_(x.k_stride == 1) {
+      const int near = along_k_ ? depth : Extent, t = block.thread();
+      across_ = max(1, threads / near);
+      i_ = along_k_ ? t / near : t % near;
+      p_ = along_k_ ? t % near : t / near;
+      const auto there = static_cast<int>(min(std::int64_t(Extent), x.extent - first)) - i_;
+      rows_ = there <= 0 || t >= along ? 0 : along_k_ ? ceil_div(there, across_) : count;
+      from_ = x.data + batch * x.batch_stride + (first + i_) * x.stride + (k + p_) * x.k_stride;
+      step_ = across_ * (along_k_ ? x.stride : x.k_stride);
+      next_ = depth * x.k_stride;
+    }
+    /// Loads the next k-tile, of which `left` numbers of k are there, or more.
+    PMPP_HOST_DEVICE void load(std::int64_t left) {
+      const int k_left = static_cast<int>(min(std::int64_t(depth), left)) - p_;
+      const int there = k_left <= 0 ? 0 : along_k_ ? rows_ : min(rows_, ceil_div(k_left, across_));
+      unrolled<count>([&](int q) { value_[q] = q < there ? static_cast<A>(from_[q * step_]) : A{}; });
+      from_ += next_;
+    }
+    PMPP_HOST_DEVICE void store(A* to, int row) const {
+      if (along < threads && (i_ >= Extent || p_ >= depth)) return;
+      to += p_ * row + i_;
+      const int step = along_k_ ? across_ : across_ * row;
+      unrolled<count>([&](int q) { to[q * step] = value_[q]; });
+    }
+
+  private:
+    const T* from_;
+    std::int64_t step_, next_;
+    int i_, p_, across_, rows_;  // the thread's first element; from one to the next; how many lie in the operand
+    bool along_k_;
+    A value_[count];
+  };
+
+  template <class Block>
+  PMPP_HOST_DEVICE static void multiply(Block& block, shared& memory, const arguments& x, std::int64_t batch,
+                                        std::int64_t first_row, std::int64_t first_col, std::int64_t k_begin,
+                                        std::int64_t k_end, A (&sum)[Tile.warp_m][Tile.lane_n]) {
+    operand_part<rows, TA> a(block, x.a, batch, first_row, k_begin);
+    operand_part<cols, TB> b(block, x.b, batch, first_col, k_begin);
+    const bool has_rows = first_row + block.warp() * Tile.warp_m < x.c.rows;
+    std::int64_t left = k_end - k_begin;
+    a.load(left);
+    b.load(left);
+    for (int now = 0; left > 0; left -= depth, now = 1 - now) {
+      a.store(memory.a[now], row_a);
+      b.store(memory.b[now], row_b);
+      block.sync();  // this k-tile is there; the last one but one has been read
+      if (left > depth) {
+        a.load(left - depth);
+        b.load(left - depth);
+      }
+      if (!has_rows) continue;
+      const A* const from_a = memory.a[now] + block.warp() * Tile.warp_m;
+      const A* const from_b = memory.b[now] + block.lane();
+      const int there = static_cast<int>(min(left, std::int64_t(depth)));
+      constexpr int at_once = min(depth, 8);
+      for (int p0 = 0; p0 < there; p0 += at_once)
+        unrolled<at_once>([&](int q) {
+          const int p = p0 + q;
+          A y[Tile.lane_n];
+          for (int j = 0; j < Tile.lane_n; ++j) y[j] = from_b[p * row_b + j * simt::warp_size];
+          for (int i = 0; i < Tile.warp_m; i += word) {
+            const auto z = *reinterpret_cast<const packed<A, word>*>(from_a + p * row_a + i);
+            for (int e = 0; e < word; ++e)
+              for (int j = 0; j < Tile.lane_n; ++j) sum[i + e][j] += z.item[e] * y[j];
+          }
+        });
+    }
+  }
+
+  /// Publishes the sums of a split. The last block of a tile adds up those of all, in order, and is told so.
+  template <class Block>
+  PMPP_HOST_DEVICE static bool add_up(Block& block, shared& memory, const arguments& x, std::int64_t tile,
+                                      std::int64_t split, A (&sum)[Tile.warp_m][Tile.lane_n]) {
+    A* const first = x.partials + tile * x.splits * (items * threads) + block.thread();
+    unrolled<items>([&](int e) { first[(split * items + e) * threads] = sum[e / Tile.lane_n][e % Tile.lane_n]; });
+    simt::fence();
+    block.sync();
+    if (block.thread() == 0) {
+      memory.is_last = simt::atomic_add(x.arrivals + tile, 1u) == static_cast<unsigned>(x.splits - 1);
+      if (memory.is_last) simt::store(x.arrivals + tile, 0u);
+    }
+    block.sync();
+    if (!memory.is_last) return false;
+    simt::fence();
+    for (std::int64_t s = 0; s < x.splits; ++s)
+      unrolled<items>([&](int e) {
+        A& to = sum[e / Tile.lane_n][e % Tile.lane_n];
+        const A part = first[(s * items + e) * threads];
+        to = s == 0 ? part : to + part;
+      });
+    return true;
+  }
+
+  template <class Block>
+  PMPP_HOST_DEVICE static void write(Block&, const arguments& x, std::int64_t batch, std::int64_t row, std::int64_t col,
+                                     const A (&sum)[Tile.warp_m][Tile.lane_n]) {
+    TC* const c = x.c.data + batch * x.c.batch_stride + row * x.c.row_stride + col * x.c.col_stride;
+    const bool reads = x.result.beta != S{};
+    constexpr int at_once = max(1, min(Tile.warp_m, 16 / Tile.lane_n));  // rows of which C is on its way
+    const auto is_inside = [&](int i, int j) { return row + i < x.c.rows && col + j * simt::warp_size < x.c.cols; };
+    const auto place = [&](int i, int j) { return c + i * x.c.row_stride + j * (simt::warp_size * x.c.col_stride); };
+    unrolled<Tile.warp_m / at_once>([&](int group) {
+      TC y[at_once][Tile.lane_n] = {};
+      if (reads)
+        for (int i = 0; i < at_once; ++i)
+          for (int j = 0; j < Tile.lane_n; ++j)
+            if (is_inside(group * at_once + i, j)) y[i][j] = *place(group * at_once + i, j);
+      for (int i = 0; i < at_once; ++i)
+        for (int j = 0; j < Tile.lane_n; ++j) {
+          const int own = group * at_once + i;
+          if (is_inside(own, j)) *place(own, j) = x.result(sum[own][j], &y[i][j], row + own, col + j * simt::warp_size);
+        }
+    });
+  }
+};
+
+/// How k is split, by which tile, whether rows and columns of C are exchanged, and how many clocks that takes, about.
+struct direct_plan {
+  std::int64_t splits = 1, split_k = 0;
+  double clocks = never;
+  int tile = 0;
+  bool exchanged = false;
+};
+
+/// Calls f with the number of each tile, a constant.
+template <class F>
+void each_direct_tile(const F& f) {
+  [&]<int... I>(std::integer_sequence<int, I...>) { (f(std::integral_constant<int, I>{}), ...); }
+  (std::make_integer_sequence<int, int(sizeof(direct_tiles) / sizeof(direct_tile))>{});
+}
+
+/// What a tile takes. `bytes`: of an element of A or B. The constants are clocks of an H200, fitted to 4200 times of random shapes
+/// (benchmark/gemm_sweep), of which half are within a tenth of it.
+template <direct_tile Tile, class A>
+direct_plan plan_of_direct_tile(std::int64_t m, std::int64_t n, std::int64_t k, std::int64_t batch, double bytes,
+                                bool reads_c, const machine& on) {
+  constexpr int depth = sizeof(A) > 4 ? Tile.k / 2 : Tile.k, word = min(Tile.warp_m, int(16 / sizeof(A))),
+                items = Tile.warp_m * Tile.lane_n, together = sizeof(A) > 4 ? (Tile.blocks + 1) / 2 : Tile.blocks;
+  constexpr double start = 4400, latency = 1365,  // of a call; of a k-tile
+      finish = 1070, store = 82,                  // of a block; of each element of a thread
+      meeting = 2490, part = 10 + 32 * items;     // of splits; of each
+  // Of a k of a block: products, or words from shared memory, and what is copied there.
+  constexpr double words = Tile.warps * (Tile.warp_m / word + Tile.lane_n * int(sizeof(A)) / 4.0),
+                   copies = 0.16 * (Tile.m() + Tile.n());
+  const double products = double(Tile.m()) * Tile.n() / (sizeof(A) > 4 ? on.double_rate() : on.float_rate());
+  const double used = double(min<std::int64_t>(round_up(m, std::int64_t(Tile.warp_m)), Tile.m())) / Tile.m();
+  const double of_k_tile = (1.29 * max(products, words) * used + copies) * depth;
+  const double of_block = finish + store * items * (reads_c ? 2 : 1);
+  const std::int64_t tiles = ceil_div(m, std::int64_t(Tile.m())) * ceil_div(n, std::int64_t(Tile.n())) * batch;
+  const std::int64_t processors = on.multiprocessors, places = processors * together;
+  const double row_bytes = double(min<std::int64_t>(m, Tile.m()) + min<std::int64_t>(n, Tile.n())) * bytes;
+  direct_plan best;
+  const auto consider = [&](std::int64_t wanted) {
+    const std::int64_t split_k = round_up(ceil_div(max<std::int64_t>(1, k), wanted), std::int64_t(depth));
+    const std::int64_t splits = max<std::int64_t>(1, ceil_div(k, split_k)), blocks = tiles * splits;
+    const double own_k = double(min(k, split_k)), k_tiles = std::ceil(own_k / depth);
+    const std::int64_t rounds = blocks / places, rest = blocks - rounds * places;
+    const auto round = [&](double blocks_together) {
+      return k_tiles * max(latency, blocks_together * of_k_tile) + of_block;
+    };
+    double clocks = double(rounds) * round(together) + (rest > 0 ? round(double(ceil_div(rest, processors))) : 0);
+    clocks = start + max(clocks, double(blocks) * own_k * row_bytes / (0.63 * on.l2_rate()));
+    if (splits > 1) clocks += meeting + part * double(splits);
+    if (clocks < best.clocks) best = {splits, split_k, clocks};
+  };
+  consider(1);
+  for (const std::int64_t blocks : {places / 2, places, 2 * places})
+    if (blocks / tiles > 1 && k > 2 * depth) consider(blocks / tiles);
+  return best;
+}
+
+/// The best tile by plain loads.
+template <class A, class TA, class TB, class TC, class S, class Epilogue>
+direct_plan plan_directly(const gemm_problem<TA, TB, TC, S, Epilogue>& x, const machine& on) {
+  const std::int64_t m = x.c.rows, n = x.c.cols;
+  const bool reads_c = x.result.beta != S{};
+  const double memory = ((double(m) * sizeof(TA) + double(n) * sizeof(TB)) * double(x.k) +
+                         double(m) * double(n) * sizeof(TC) * (reads_c ? 2 : 1)) *
+                        double(x.batch) / on.memory_rate();
+  direct_plan best;
+  each_direct_tile([&](auto tile) {
+    constexpr direct_tile Tile = direct_tiles[tile];
+    for (const bool exchanged : {false, true}) {
+      const std::int64_t rows = exchanged ? n : m, cols = exchanged ? m : n;
+      if (Tile.m() > 16 ? exchanged || min(m, n) <= 8 : rows > 4 * Tile.m() || cols < rows) continue;
+      direct_plan plan = plan_of_direct_tile<Tile, A>(rows, cols, x.k, x.batch, sizeof(TA), reads_c, on);
+      plan.clocks = max(plan.clocks, memory + 4400);
+      plan.tile = tile;
+      plan.exchanged = exchanged;
+      if (plan.clocks < best.clocks) best = plan;
+    }
+  });
+  return best;
+}
+
+/// Enqueues a product, or runs it in the emulator, cut up as planned.
+template <direct_tile Tile, class A, class P, class TA, class TB, class TC, class S, class Epilogue>
+void gemm_directly(const P& where, const gemm_problem<TA, TB, TC, S, Epilogue>& x, const direct_plan& plan) {
+  using kernel = gemm_direct_kernel<TA, TB, TC, A, S, Epilogue, Tile>;
+  const std::int64_t tiles_m = ceil_div(x.c.rows, std::int64_t(Tile.m())),
+                     tiles_n = ceil_div(x.c.cols, std::int64_t(Tile.n())), tiles = tiles_m * tiles_n * x.batch;
+  const std::int64_t blocks = tiles * plan.splits, most = std::int64_t(1) << 30;
+  const bool splits = plan.splits > 1;
+  scratch memory(where, splits ? checked_bytes(blocks * (Tile.m() * Tile.n()), sizeof(A), "gemm") : 0,
+                 splits ? checked_bytes(tiles, sizeof(unsigned), "gemm") : 0);
+  typename kernel::arguments y{x.a,
+                               x.b,
+                               x.c,
+                               x.k,
+                               x.batch,
+                               tiles_m,
+                               tiles_n,
+                               plan.splits,
+                               splits ? plan.split_k : x.k,
+                               static_cast<A*>(memory.data()),
+                               memory.state(),
+                               0,
+                               x.result};
+  for (; y.first_block < blocks; y.first_block += most) launch(where, min(most, blocks - y.first_block), kernel{}, y);
+}
+
+/// The same by the tile of the plan.
+template <class A, class P, class TA, class TB, class TC, class S, class Epilogue>
+void gemm_directly(const P& where, const gemm_problem<TA, TB, TC, S, Epilogue>& x, const direct_plan& plan) {
+  const auto run = [&](const auto& y) {
+    each_direct_tile([&](auto tile) {
+      if (plan.tile == tile) gemm_directly<direct_tiles[tile], A>(where, y, plan);
+    });
+  };
+  if constexpr (std::is_same_v<TA, TB>) {
+    run(plan.exchanged ? x.exchanged() : x);
+  } else {
+    plan.exchanged ? run(x.exchanged()) : run(x);
+  }
+}
+
+}  // namespace detail
+}  // namespace pmpp::inline PMPP_BACKEND
+
+#pragma GCC visibility pop

@@ -1,0 +1,197 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The matrix product on the ordinary arithmetic units, for every type: tiles in shared memory, and in registers.
+//
+//   1. A block owns a tile of C, and all of k or one of several splits of it. It goes through k k-tile by k-tile. Several
+//      k-tiles of A and B are on their way to shared memory at a time (simt/memory.hpp: copy_async), none through registers.
+//   2. Both k-tiles lie in shared memory with k as the slow index, whatever the layout in global memory: then a thread
+//      reads what it needs for one k as whole 16-byte words, and its neighbours read the same words or other banks.
+//   3. A thread owns thread_m x thread_n elements of C in registers: 8 x 16 floats make 128 multiplications of 6 loads.
+//      The operands of the next k are loaded while this k's are multiplied.
+//   4. Splits write partial sums, which a second launch adds up in order: the same bits on every run. Where C is large,
+//      only the tiles that do not fill a wave of blocks are split. Where it is small, the warps of a block may be slices:
+//      each multiplies its part of every k-tile, and the block adds up.
+//
+// 2 m n k operations; A is read n / tile n times, B m / tile m times, mostly from L2: tiles that are near each other run
+// at the same time. One barrier a k-tile; one launch, or two.
+// (PMPP ch. 5 and 6; Volkov and Demmel, 2008; Nath, Tomov and Dongarra, 2010.)
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <type_traits>
+
+#include <pmpp/block/pipeline.hpp>
+#include <pmpp/core/config.hpp>
+#include <pmpp/core/math.hpp>
+#include <pmpp/core/packed.hpp>
+#include <pmpp/gemm/epilogue.hpp>
+#include <pmpp/gemm/math_fma.hpp>
+#include <pmpp/gemm/operand.hpp>
+#include <pmpp/gemm/problem.hpp>
+#include <pmpp/gemm/schedule.hpp>
+#include <pmpp/simt/block.hpp>
+
+#pragma GCC visibility push(hidden)  // see launch.hpp
+
+namespace pmpp::inline PMPP_BACKEND::detail {
+
+template <class TA, class TB, class TC, class A, class S, class Epilogue, gemm_tile Tile, k_tile_copy CopyA,
+          k_tile_copy CopyB>
+struct gemm_kernel {
+  static constexpr int threads = Tile.threads(), min_blocks = Tile.blocks;
+  using math = fma_math<A, Tile>;
+  using sums = typename math::sums;
+  static constexpr int word = math::word;
+  static constexpr int slice_k = Tile.k / Tile.slices, slice_threads = threads / Tile.slices;
+  static_assert(Tile.k % 8 == 0 && slice_k % Tile.unrolled_k == 0 && Tile.k % Tile.slices == 0 &&
+                Tile.unrolled_k % 2 == 0 && Tile.stages >= 3);
+
+  using iterator_a = tile_iterator<A, TA, Tile.m, Tile.k, threads, CopyA>;
+  using iterator_b = tile_iterator<A, TB, Tile.n, Tile.k, threads, CopyB>;
+  static constexpr int row_a = iterator_a::row_length, row_b = iterator_b::row_length;
+  struct shared {
+    alignas(16) A a[Tile.stages * Tile.k * row_a];
+    alignas(16) A b[Tile.stages * Tile.k * row_b];
+  };
+  static_assert(sizeof(shared) == Tile.shared_bytes(sizeof(A)));
+
+  using arguments = gemm_arguments<TA, TB, TC, A, S, Epilogue>;
+
+  template <class Block>
+  PMPP_HOST_DEVICE void operator()(Block& block, shared& memory, const arguments& x) const {
+    const coord at(block, x);
+    A sum[Tile.thread_m][Tile.thread_n] = {};
+    multiply(block, memory, x, at, sum);
+    if (at.slice > 0) return;  // the first has the sums of all
+    if (at.split < 0)
+      write_sums<math>(x, at, sum);
+    else if (x.whole > 0)
+      write_part<math, Tile.n>(x.partials + (at.tile * x.splits + at.split) * (Tile.m * Tile.n), at, sum, x.one);
+    else
+      write_matrix(x, at, sum);
+  }
+
+private:
+  /// Which part of the product this block and this thread work out.
+  struct coord : tile_coord<Tile>, math::thread_coord {
+    std::int64_t k_begin, k_end;
+    std::int64_t split, tile;  ///< negative where k is not split; among those tiles whose k is
+
+    template <class Block>
+    PMPP_HOST_DEVICE coord(Block& block, const arguments& x)
+        : coord(block, x, x.first_block + block.index() - x.whole) {}
+
+  private:
+    template <class Block>
+    PMPP_HOST_DEVICE coord(Block& block, const arguments& x, std::int64_t index)
+        : tile_coord<Tile>(x, x.whole + (index < 0 ? index : index % x.split_tiles())),
+          math::thread_coord(block.lane(), block.warp()) {
+      split = index < 0 ? -1 : index / x.split_tiles();
+      tile = index - split * x.split_tiles();
+      k_begin = split < 0 ? 0 : split * x.split_k;
+      k_end = split < 0 ? x.k : min(x.k, k_begin + x.split_k);
+    }
+  };
+
+  /// Adds the products of a thread's elements over the k of the split.
+  template <class Block>
+  PMPP_HOST_DEVICE static void multiply(Block& block, shared& memory, const arguments& x, const coord& at, sums& sum) {
+    constexpr int ahead = Tile.stages - 1;
+    const std::int64_t depth = max(std::int64_t(0), at.k_end - at.k_begin);
+    const int k_tiles = static_cast<int>(ceil_div(depth, std::int64_t(Tile.k)));
+    const int last_depth = static_cast<int>(depth - (k_tiles - 1) * std::int64_t(Tile.k));
+    iterator_a a(block.thread(), x.a, at.batch, at.row, at.k_begin);
+    iterator_b b(block.thread(), x.b, at.batch, at.col, at.k_begin);
+    int left = k_tiles;  // to be copied
+    const auto fetch = [&](auto inside, int row) {
+      const int there = left > 1 ? Tile.k : left == 1 ? last_depth : 0;
+      a.template copy<inside.value>(block.thread(), x.a, memory.a + row * row_a, there);
+      b.template copy<inside.value>(block.thread(), x.b, memory.b + row * row_b, there);
+      --left;
+    };
+    block::async_pipeline<Tile.stages, Tile.k> ring;  // of rows of shared memory
+    ring.template begin<ahead>([&](int row) { fetch(std::false_type{}, row); });
+    ring.template wait<ahead - 1>(block);
+    const A* const own_a = memory.a + at.thread_row;
+    const A* const own_b = memory.b + at.thread_col;
+    const auto load = [&](int row, typename math::operands& to) {
+      math::load(own_a + row * row_a, own_b + row * row_b, to);
+    };
+    typename math::operands now[2] = {};
+    const int own = at.slice * slice_k;
+    if (k_tiles > 0) load(ring.front() + own, now[0]);
+    const auto multiply_k_tile = [&](auto fetches_inside) {
+      fetch(fetches_inside, ring.acquire());
+      ring.commit();
+      for (int q = 0; q < slice_k; q += Tile.unrolled_k) {
+        const int row = ring.front() + own + q;
+        const bool last = q + Tile.unrolled_k == slice_k;
+        unrolled<Tile.unrolled_k>([&](int p) {
+          const bool next = p + 1 == Tile.unrolled_k;
+          if (next && last) {
+            ring.release();
+            ring.template wait<ahead - 1>(block);
+          }
+          load(!next ? row + p + 1 : last ? ring.front() + own : row + Tile.unrolled_k, now[(p + 1) % 2]);
+          math::add_products(now[p % 2], sum);
+        });
+      }
+    };
+    // Fetches that lie inside the operands need no checks.
+    const int inside = a.is_whole() && b.is_whole() ? k_tiles - (last_depth < Tile.k ? 1 : 0) - ahead : 0;
+    int s = 0;
+    for (; s < inside; ++s) multiply_k_tile(std::true_type{});
+    for (; s < k_tiles; ++s) multiply_k_tile(std::false_type{});
+    if constexpr (Tile.slices > 1) add_slices(block, memory, x, at, sum);
+  }
+
+  /// Leaves the sums of all slices with the threads of the first.
+  template <class Block>
+  PMPP_HOST_DEVICE static void add_slices(Block& block, shared& memory, const arguments& x, const coord& at,
+                                          sums& sum) {
+    using shared_word = typename math::shared_word;
+    constexpr int words = Tile.thread_m * Tile.thread_n / word;
+    static_assert(sizeof(shared) >= sizeof(A) * (Tile.slices - 1) * words * word * slice_threads);
+    auto* others = reinterpret_cast<shared_word*>(memory.a);
+    block::async_pipeline<Tile.stages>::drain();
+    block.sync();
+    const int thread = block.thread() % slice_threads;
+    const auto offset_of = [&](int slice, int i, int j) {
+      return ((slice - 1) * words + (i * Tile.thread_n + j) / word) * slice_threads + thread;
+    };
+    if (at.slice > 0)
+      unrolled<Tile.thread_m>([&](int i) {
+        for (int j = 0; j < Tile.thread_n; j += word) {
+          shared_word y;
+          for (int e = 0; e < word; ++e) y.item[e] = sum[i][j + e] * x.one;
+          others[offset_of(at.slice, i, j)] = y;
+        }
+      });
+    block.sync();
+    if (at.slice == 0)
+      for (int slice = 1; slice < Tile.slices; ++slice)
+        unrolled<Tile.thread_m>([&](int i) {
+          for (int j = 0; j < Tile.thread_n; j += word) {
+            const shared_word y = others[offset_of(slice, i, j)];
+            for (int e = 0; e < word; ++e) sum[i][j + e] += y.item[e];
+          }
+        });
+  }
+
+  /// Leaves the sums to a reduction that has those of each split as a matrix.
+  PMPP_HOST_DEVICE static void write_matrix(const arguments& x, const coord& at, const sums& sum) {
+    const std::int64_t length = x.partial_row();
+    A* const to = x.partials + (at.batch * x.splits + at.split) * x.c.rows * length;
+    each_word_of_sums<math>(sum, x.one, [&](int i, int j, const auto& y) {
+      const int own_row = at.thread_row + i, own_col = at.thread_col + j;
+      const std::int64_t row = at.row + own_row, col = at.col + own_col;
+      if (own_row >= at.others_rows && row < x.c.rows && own_col >= at.others_cols && col < length)
+        *reinterpret_cast<typename math::shared_word*>(to + row * length + col) = y;
+    });
+  }
+};
+
+}  // namespace pmpp::inline PMPP_BACKEND::detail
+
+#pragma GCC visibility pop

@@ -1,0 +1,219 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Which tile of C, and which part of k, a block works out; and how the sums of several blocks become one.
+//
+//   raster         number t of the tiles of all matrices: those that run at the same time form a rectangle, and share what
+//                  they read
+//   splits of k    each block has one of them, of a tile (gemm_arguments); whole tiles may come first, so that only those which
+//                  do not fill a wave of blocks are split
+//   block_shares   stream-K: the k-tiles of all tiles, one tile after another, are dealt out evenly to as many blocks as there are
+//                  multiprocessors (or as run at a time): the end of a tile, perhaps whole tiles, the beginning of another
+//   reductions     the sums of a tile are added up in order, so that bits are the same on every run: by a second launch, which has
+//                  them as matrices (combine_splits) or as tiles (gemm_combine_tiles_kernel), or in the same launch
+//                  (gemm/stream_k.hpp)
+//
+// (Osama, Merrill, Cecka, Garland and Owens, "Stream-K", 2023; there, blocks wait for those that share their tile.)
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <type_traits>
+
+#include <pmpp/core/config.hpp>
+#include <pmpp/core/math.hpp>
+#include <pmpp/core/packed.hpp>
+#include <pmpp/execution.hpp>
+#include <pmpp/gemm/math_fma.hpp>
+#include <pmpp/gemm/problem.hpp>
+#include <pmpp/launch.hpp>
+#include <pmpp/simt/block.hpp>
+#include <pmpp/simt/early.hpp>
+
+#pragma GCC visibility push(hidden)  // see launch.hpp
+
+namespace pmpp::inline PMPP_BACKEND::detail {
+
+/// Tiles follow each other down `Group` rows of tiles, then to the next column, then to the next rows, then to the next matrix.
+template <std::int64_t Group>
+struct raster {
+  std::int64_t matrix, row, col;  ///< row and col in tiles
+
+  PMPP_HOST_DEVICE raster(std::int64_t tile, std::int64_t tiles_m, std::int64_t tiles_n) {
+    matrix = tile / (tiles_m * tiles_n);
+    tile -= matrix * tiles_m * tiles_n;
+    const std::int64_t first = tile / (Group * tiles_n) * Group, rows = min(Group, tiles_m - first);
+    const std::int64_t in_group = tile % (Group * tiles_n);
+    row = first + in_group % rows;
+    col = in_group / rows;
+  }
+};
+
+/// The k-tiles of tiles, one tile after another: each block has `share` of them that follow each other, the first `longer` blocks one
+/// more.
+template <class Index>
+struct block_shares {
+  Index k_tiles, share, longer;  ///< k_tiles: of a tile
+
+  PMPP_HOST_DEVICE block_shares(Index tiles, Index k_tiles_of_tile, Index blocks)
+      : k_tiles(k_tiles_of_tile), share(tiles * k_tiles / blocks), longer(tiles * k_tiles - share * blocks) {}
+
+  /// The first k-tile of a block, among those of all tiles; that of the block after the last is their number.
+  PMPP_HOST_DEVICE Index first_k_tile(Index block) const { return block * share + min(block, longer); }
+  /// The block that has a k-tile.
+  PMPP_HOST_DEVICE Index block_of(Index k_tile) const {
+    const Index in_longer = longer * (share + 1);
+    return k_tile < in_longer ? k_tile / (share + 1) : longer + (k_tile - in_longer) / share;
+  }
+  /// The blocks that have k-tiles of a tile are `parts(tile)` from `first_block(tile)` on.
+  PMPP_HOST_DEVICE Index first_block(Index tile) const { return block_of(tile * k_tiles); }
+  PMPP_HOST_DEVICE Index parts(Index tile) const { return block_of((tile + 1) * k_tiles - 1) - first_block(tile) + 1; }
+  /// Where a block leaves its sums of a tile that it shares, in units of a tile: those of a tile follow each other. No two tiles
+  /// have two blocks in common.
+  PMPP_HOST_DEVICE static std::int64_t place_of_part(Index tile, Index block) { return tile + block; }
+};
+
+/// What a launch of a kernel of tiles gets.
+template <class TA, class TB, class TC, class A, class S, class Epilogue>
+struct gemm_arguments {
+  static constexpr int word = 16 / sizeof(A);  ///< elements of a 16-byte word of sums
+
+  gemm_operand<TA> a;
+  gemm_operand<TB> b;
+  gemm_target<TC> c;
+  std::int64_t k, batch;
+  std::int64_t tiles_m, tiles_n;
+  std::int64_t whole;            ///< tiles, of all batches, whose k is not split: the first
+  std::int64_t splits, split_k;  ///< of the others' k; how long one is, a multiple of Tile.k
+  A* partials;  ///< for each split a rows x round_up(cols, word) matrix; where tiles are whole, one tile after another
+  std::int64_t first_block;  ///< of this launch, among those of all launches of the call
+  gemm_result<S, Epilogue> result;
+  bool c_in_words;  ///< words of C may be written
+  A one;            ///< 1: see each_word_of_sums (gemm/epilogue.hpp)
+
+  PMPP_HOST_DEVICE std::int64_t split_tiles() const { return tiles_m * tiles_n * batch - whole; }
+  /// Of tile t of those, where some are whole: how many sums there are of it, and where the first is, in units of a tile.
+  PMPP_HOST_DEVICE std::int64_t parts(std::int64_t) const { return splits; }
+  PMPP_HOST_DEVICE std::int64_t first_part(std::int64_t t) const { return t * splits; }
+  PMPP_HOST_DEVICE std::int64_t partial_row() const { return round_up(c.cols, std::int64_t(word)); }
+};
+
+/// A tile of C, number `tile` of those of all batches.
+template <gemm_tile Tile>
+struct tile_coord {
+  std::int64_t batch, row, col;  ///< of C, where the tile begins
+  int others_rows, others_cols;  ///< the first of them, which other blocks write
+
+  template <class TA, class TB, class TC, class A, class S, class Epilogue>
+  PMPP_HOST_DEVICE tile_coord(const gemm_arguments<TA, TB, TC, A, S, Epilogue>& x, std::int64_t tile) {
+    const raster<8> at(tile, x.tiles_m, x.tiles_n);
+    batch = at.matrix;
+    const std::int64_t own_row = at.row * Tile.m, own_col = at.col * Tile.n;
+    // The last tiles begin earlier, so that they lie inside C, where 16-byte words allow it: copies need no checks.
+    constexpr int a_items = max(1, int(16 / sizeof(TA))), b_items = max(1, int(16 / sizeof(TB)));
+    const bool moves_up = x.c.rows >= Tile.m && (x.a.copy != k_tile_copy::words || x.c.rows % a_items == 0);
+    const bool moves_left = x.c.cols >= Tile.n && (x.b.copy != k_tile_copy::words || x.c.cols % b_items == 0) &&
+                            (x.c.cols % x.word == 0 || (!x.c_in_words && (x.splits == 1 || x.whole > 0)));
+    row = moves_up ? min(own_row, x.c.rows - Tile.m) : own_row;
+    col = moves_left ? min(own_col, x.c.cols - Tile.n) : own_col;
+    others_rows = static_cast<int>(own_row - row);
+    others_cols = static_cast<int>(own_col - col);
+  }
+};
+
+/// from[0] + from[stride] + ... of all splits. In order, but many at a time on their way: a small C has few threads that
+/// could hide how long each takes.
+template <class A>
+PMPP_HOST_DEVICE A sum_of_splits(const A* from, std::int64_t stride, std::int64_t splits) {
+  A sum = from[0];
+  auto left = static_cast<int>(splits) - 1;
+  const auto add = [&]<int Most>(std::integral_constant<int, Most>, int count) {
+    A next[Most];
+    for (int e = 0; e < Most; ++e) next[e] = e < count ? from[(e + 1) * stride] : A{};
+    for (int e = 0; e < Most; ++e)
+      if (e < count) sum += next[e];
+    from += Most * stride;
+    left -= Most;
+  };
+  while (left >= 32) add(std::integral_constant<int, 32>{}, 32);
+  while (left >= 8) add(std::integral_constant<int, 8>{}, 8);
+  if (left > 0) add(std::integral_constant<int, 7>{}, left);
+  return sum;
+}
+
+/// Adds up the partial sums of the splits, one element of C a thread.
+template <class TC, class A, class S, class Epilogue>
+struct gemm_combine_kernel {
+  static constexpr bool begins_early = simt::can_begin_early;
+  static constexpr int threads = 128, min_blocks = 5;
+
+  struct arguments {
+    gemm_target<TC> c;
+    const A* partials;
+    std::int64_t row_length, splits, batch;
+    gemm_result<S, Epilogue> result;
+  };
+
+  template <class Block>
+  PMPP_HOST_DEVICE void operator()(Block& block, const arguments& x) const {
+    simt::previous_kernels_done();
+    if (x.c.rows * x.row_length * x.batch < (std::int64_t(1) << 31))
+      add_up<std::uint32_t>(block, x);  // dividing 64-bit numbers takes longer than all the rest
+    else
+      add_up<std::int64_t>(block, x);
+  }
+
+private:
+  template <class Index, class Block>
+  PMPP_HOST_DEVICE static void add_up(Block& block, const arguments& x) {
+    const std::int64_t matrix = x.c.rows * x.row_length, step = block.count() * threads;
+    for (std::int64_t n = block.index() * threads + block.thread(); n < matrix * x.batch; n += step) {
+      const Index in_batch = static_cast<Index>(n) % static_cast<Index>(matrix);
+      const std::int64_t batch = static_cast<Index>(n) / static_cast<Index>(matrix);
+      const std::int64_t row = in_batch / static_cast<Index>(x.row_length);
+      const std::int64_t col = in_batch % static_cast<Index>(x.row_length);
+      if (col >= x.c.cols) continue;
+      const A sum = sum_of_splits(x.partials + batch * x.splits * matrix + in_batch, matrix, x.splits);
+      TC* to = x.c.data + batch * x.c.batch_stride + row * x.c.row_stride + col * x.c.col_stride;
+      *to = x.result(sum, to, row, col);
+    }
+  }
+};
+
+/// Adds up the partial sums of the tiles whose k is split, where others are whole.
+template <gemm_tile Tile>
+struct gemm_combine_tiles_kernel {
+  static constexpr int threads = 128, min_blocks = 8, items = 4;  ///< elements of a thread
+  static constexpr int area = Tile.m * Tile.n, blocks_of_tile = ceil_div(area, threads*items);
+
+  template <class Block, class Arguments>
+  PMPP_HOST_DEVICE void operator()(Block& block, const Arguments& x) const {
+    const std::int64_t tile = block.index() / blocks_of_tile, parts = x.parts(tile);
+    const tile_coord<Tile> at(x, x.whole + tile);
+    const auto* partials = x.partials + x.first_part(tile) * area;
+    const int first = static_cast<int>(block.index() % blocks_of_tile) * threads * items + block.thread();
+    unrolled<items>([&](int e) {
+      const int in_tile = first + e * threads, own_row = in_tile / Tile.n, own_col = in_tile % Tile.n;
+      const std::int64_t row = at.row + own_row, col = at.col + own_col;
+      if (in_tile >= area || own_row < at.others_rows || own_col < at.others_cols || row >= x.c.rows || col >= x.c.cols)
+        return;
+      auto* to = x.c.data + at.batch * x.c.batch_stride + row * x.c.row_stride + col * x.c.col_stride;
+      *to = x.result(sum_of_splits(partials + in_tile, area, parts), to, row, col);
+    });
+  }
+};
+
+/// Enqueues the second launch.
+template <class A, class P, class TA, class TB, class TC, class S, class Epilogue>
+void combine_splits(const P& where, const gemm_problem<TA, TB, TC, S, Epilogue>& x, const A* partials,
+                    std::int64_t row_length, std::int64_t splits) {
+  using kernel = gemm_combine_kernel<TC, A, S, Epilogue>;
+  const std::int64_t elements = x.batch * x.c.rows * row_length;
+  pmpp::launch(
+      where,
+      min(ceil_div(elements, std::int64_t(kernel::threads)), std::int64_t(machine_of(where).multiprocessors) * 16),
+      kernel{}, typename kernel::arguments{x.c, partials, row_length, splits, x.batch, x.result});
+}
+
+}  // namespace pmpp::inline PMPP_BACKEND::detail
+
+#pragma GCC visibility pop

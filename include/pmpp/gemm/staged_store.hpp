@@ -1,0 +1,194 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// How consumers of gemm/warp_specialised.hpp write C: by way of shared memory and TMA.
+//
+// Elements are made of the sums of a warpgroup a slice of 128 bytes a row at a time, and left in shared memory, from where TMA
+// writes one slice while the next is made. Where C is read (beta), it comes through the stages too, after the last k-tile: it is
+// there when the sums are. What TMA cannot write, the lanes do.
+#pragma once
+
+#include <pmpp/core/config.hpp>
+
+#if PMPP_CUDA && defined(__CUDACC__)
+
+#include <cstdint>
+#include <type_traits>
+
+#include <pmpp/core/math.hpp>
+#include <pmpp/core/packed.hpp>
+#include <pmpp/gemm/epilogue.hpp>
+#include <pmpp/simt/tensor_copy.hpp>
+#include <pmpp/simt/wgmma.hpp>
+
+#pragma GCC visibility push(hidden)  // see launch.hpp
+
+namespace pmpp::inline PMPP_BACKEND::detail {
+
+/// Of a kernel whose elements of C are TC, sums sum_type, epilogue Epilogue.
+template <class Kernel, class TC, class S, class Epilogue>
+struct staged_store {
+  static constexpr int n = Kernel::n, row_bytes = Kernel::row_bytes, consumers = Kernel::consumers;
+  /// A slice of C, of a consumer: 64 rows of 128 bytes.
+  static constexpr int width = row_bytes / sizeof(TC), slices = n / width, slice_bytes = 64 * row_bytes;
+  static constexpr int slices_in_stage = (Kernel::m + n) * row_bytes / (consumers * slice_bytes);
+
+#if defined(__CUDA_ARCH_FEAT_SM90_ALL) && !defined(__clang__)
+  using shared = typename Kernel::shared;
+  using arguments = typename Kernel::arguments;
+  using coord = typename Kernel::coord;
+  using position = typename Kernel::position;
+  using sum_type = typename Kernel::sum_type;
+
+  /// Whether C comes through the stages, after the last k-tile: then it is there when the products are.
+  __device__ static bool fetches(const arguments& x, const coord& at) {
+    return x.c_by_tma && at.is_whole && x.result.reads();
+  }
+
+  /// Where a stage holds C.
+  __device__ static unsigned char* slice_in_stage(shared& memory, int stage, int slice, int group) {
+    return reinterpret_cast<unsigned char*>(&memory.stages[stage]) +
+           (slice % slices_in_stage * consumers + group) * slice_bytes;
+  }
+
+  /// Calls f(byte, x, y) for each box of a slice, which TMA moves at once.
+  template <bool Down, class F>
+  __device__ __forceinline__ static void each_box(const coord& at, int slice, int group, F f) {
+    const int row = at.row + group * 64, col = at.col + slice * width;
+    for (int i = 0; i < (Down ? 64 : 1); i += width) f(i * row_bytes, Down ? row + i : col, Down ? col : row);
+  }
+
+  template <bool Down>
+  __device__ static void fetch(shared& memory, const arguments& x, const coord& at, position& next) {
+    for (int first = 0; first < slices; first += slices_in_stage, next.advance()) {
+      const int count = min(slices - first, slices_in_stage);
+      auto& full = memory.ring.acquire(next, count * consumers * slice_bytes);
+      for (int i = 0; i < count * consumers; ++i) {
+        const int slice = first + i / consumers, group = i % consumers;
+        unsigned char* to = slice_in_stage(memory, next.stage, slice, group);
+        each_box<Down>(at, slice, group, [&](int byte, int column, int line) {
+          simt::copy_tile(to + byte, x.to, full, column, line, at.batch);
+        });
+      }
+    }
+  }
+
+  /// Makes elements of C of the sums of a warpgroup, slice by slice, and leaves them in shared memory, from where the copy
+  /// unit writes them, or the lanes do where it cannot. Down: elements of a column lie next to each other there, else
+  /// those of a row; 64 lines of 128 bytes, whose 16-byte words are swizzled as TMA wants them.
+  template <bool Down, class Block>
+  __device__ __forceinline__ static void write(Block& block, shared& memory, const arguments& x, const coord& at,
+                                               position& next, int& turn, const std::uint32_t (&sum)[n / 2]) {
+    constexpr int size = sizeof(TC);
+    const bool reads = x.result.reads(), fetched = fetches(x, at);
+    const int warp = block.warp() % 4, group = block.warp() / 4 - 1, lane = block.lane();
+    const std::int64_t first = at.row + group * 64;
+    if (first >= x.c.rows && !fetched) return;
+    const int rows = static_cast<int>(min<std::int64_t>(x.c.rows - first, 64)),
+              cols = static_cast<int>(min<std::int64_t>(x.c.cols - at.col, n));  // that are inside C
+    const auto row_of = [&](int h) {
+      return Kernel::a_in_registers ? Kernel::row_from_registers(warp, lane / 4 + h * 8) : warp * 16 + lane / 4 + h * 8;
+    };
+    const auto byte_of = [](int line, int item) {
+      return line * row_bytes + (((item * size / 16) ^ (line % 8)) * 16) + item * size % 16;
+    };
+    // Where element e of a lane's pair u lies in a slice.
+    const auto offset_of = [&](int u, int e) {
+      const int row = row_of(u % 2), col = u / 2 * 8 + lane % 4 * 2 + e;
+      return Down ? byte_of(row / width * width + col, row % width) : byte_of(row, col);
+    };
+    TC* c = x.c.data + at.batch * x.c.batch_stride + first * x.c.row_stride + at.col * x.c.col_stride;
+    const bool is_elected = block.thread() % 128 == 0;
+    // An epilogue without state does no harm outside C, where TMA writes nothing.
+    constexpr bool stateless = std::is_empty_v<Epilogue> && !epilogue_uses_index<Epilogue, S>;
+    const bool everywhere = stateless || (rows == 64 && cols == n);
+    const auto result = x.result;
+    auto plain = x.result;
+    plain.beta = S{};  // which the compiler knows then: it need not ask at each element
+#pragma unroll
+    for (int s = 0; s < slices; ++s) {
+      packed<TC, 2> y[width / 8][2];
+      if (everywhere && !reads) {
+#pragma unroll
+        for (int u = 0; u < width / 2; ++u) {
+          TC& value = y[u / 4][u / 2 % 2].item[u % 2];
+          value = plain(__builtin_bit_cast(sum_type, sum[s * (width / 2) + u]), &value, first + row_of(u / 2 % 2),
+                        at.col + s * width + u / 4 * 8 + lane % 4 * 2 + u % 2);
+        }
+      } else {
+        if (fetched) {
+          if (s % slices_in_stage == 0) memory.ring.wait(next);
+          const unsigned char* old = slice_in_stage(memory, next.stage, s, group);
+#pragma unroll
+          for (int u = 0; u < width / 4; ++u)
+            if constexpr (Down) {
+              for (int e = 0; e < 2; ++e) y[u / 2][u % 2].item[e] = *reinterpret_cast<const TC*>(old + offset_of(u, e));
+            } else {
+              y[u / 2][u % 2] = *reinterpret_cast<const packed<TC, 2>*>(old + offset_of(u, 0));
+            }
+        } else if (reads) {
+          // What C holds: outside of it, some other element. Without branches, so that all are on their way at once.
+#pragma unroll
+          for (int u = 0; u < width / 2; ++u)
+            y[u / 4][u / 2 % 2].item[u % 2] =
+                c[min(row_of(u / 2 % 2), rows - 1) * x.c.row_stride +
+                  min(s * width + u / 4 * 8 + lane % 4 * 2 + u % 2, cols - 1) * x.c.col_stride];
+        }
+#pragma unroll
+        for (int u = 0; u < width / 2; ++u) {
+          const int row = row_of(u / 2 % 2), col = s * width + u / 4 * 8 + lane % 4 * 2 + u % 2;
+          TC& value = y[u / 4][u / 2 % 2].item[u % 2];
+          if (everywhere || (row < rows && col < cols))
+            value = result(__builtin_bit_cast(sum_type, sum[s * (width / 2) + u]), &value, first + row, at.col + col);
+        }
+      }
+      unsigned char* slice = memory.slices[group][turn];
+#pragma unroll
+      for (int u = 0; u < width / 4; ++u) {
+        const auto& value = y[u / 2][u % 2];
+        if constexpr (Down) {
+          for (int e = 0; e < 2; ++e) *reinterpret_cast<TC*>(slice + offset_of(u, e)) = value.item[e];
+        } else {
+          *reinterpret_cast<packed<TC, 2>*>(slice + offset_of(u, 0)) = value;
+        }
+      }
+      if (x.c_by_tma) simt::visible_to_copies();
+      if (is_elected) simt::copies_have_read<Kernel::staged_slices - 2>();
+      simt::warpgroup_sync(group);  // this slice is written, the next may be
+      if (fetched && ((s + 1) % slices_in_stage == 0 || s + 1 == slices)) {
+        Kernel::release(block, memory, next.stage);
+        next.advance();
+      }
+      if (!x.c_by_tma) {
+        constexpr int words = ceil_div(width, simt::warp_size);  // of a line, that a lane writes
+        constexpr int at_once = 8;
+#pragma unroll 1
+        for (int line0 = warp * 16; line0 < warp * 16 + 16; line0 += at_once / words) {
+          TC own[at_once];
+#pragma unroll
+          for (int u = 0; u < at_once; ++u)
+            own[u] = *reinterpret_cast<const TC*>(
+                slice + byte_of(line0 + u / words, (lane + u % words * simt::warp_size) % width));
+#pragma unroll
+          for (int u = 0; u < at_once; ++u) {
+            const int line = line0 + u / words, item = lane + u % words * simt::warp_size;
+            const int row = Down ? line / width * width + item : line, col = s * width + (Down ? line % width : item);
+            if (item < width && row < rows && col < cols) c[row * x.c.row_stride + col * x.c.col_stride] = own[u];
+          }
+        }
+      } else if (is_elected) {
+        each_box<Down>(at, s, group, [&](int byte, int column, int line) {
+          simt::copy_tile(x.to, slice + byte, column, line, at.batch);
+        });
+        simt::copies_end();
+      }
+      turn = turn + 1 == Kernel::staged_slices ? 0 : turn + 1;
+    }
+  }
+#endif
+};
+
+}  // namespace pmpp::inline PMPP_BACKEND::detail
+
+#pragma GCC visibility pop
+
+#endif

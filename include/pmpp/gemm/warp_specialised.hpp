@@ -1,0 +1,371 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The matrix product on the tensor cores of sm_90a (H100, H200), for half, bfloat16, 8-bit integers, floats where tf32 is
+// enough, and doubles.
+//
+//   1. A block owns 128 x n elements of C at a time, all of k or one of several splits of it, and goes from tile to tile:
+//      there are as many blocks as multiprocessors.
+//   2. Its first warpgroup is the producer: one thread of it asks TMA for tiles of A and B, 128 bytes deep in k,
+//      as soon as a stage of shared memory is free. Two more, the consumers, multiply 64 rows each. Stages change hands by
+//      barriers: `full` when the bytes are there, `empty` when both consumers have read them.
+//   3. The sums are in the registers of the consumers, 128 a thread, which the producer has left to them. At the end of a
+//      tile elements of C are made of them, a slice of 128 bytes a row at a time, and left in shared memory to the copy
+//      unit, which writes one slice while the next is made. Meanwhile the producer fills all stages for the next tile.
+//      Where C is read (beta), it comes through the stages too, after the last k-tile: it is there when the sums are.
+//   4. TMA writes zeros where a tile leaves the matrix: the loop over k has no cases.
+//   5. Splits write partial sums, which a second launch adds up in order: the same bits on every run.
+//   6. What TMA cannot read, or reads slowly, is copied first where that pays (gemm/repack.hpp).
+//
+// Products of floats and of 8-bit integers want both operands along k. One of two of floats may be along m: then each lane
+// loads it from shared memory to registers, from where a product takes it too. There are no such products of doubles:
+// consumers multiply them by those of simt/mma.hpp, from the same stages, and write C from registers.
+// (PTX ISA, wgmma; the division of work is that of CUTLASS's "warp-specialized cooperative" kernels, described in its
+// documentation; Osama et al., 2023, for grids as large as the machine.)
+#pragma once
+
+#include <pmpp/core/config.hpp>
+
+#if PMPP_CUDA && defined(__CUDACC__)
+
+#include <cstddef>
+#include <cstdint>
+#include <type_traits>
+
+#include <pmpp/block/pipeline.hpp>
+#include <pmpp/core/math.hpp>
+#include <pmpp/gemm/problem.hpp>
+#include <pmpp/gemm/schedule.hpp>
+#include <pmpp/gemm/staged_store.hpp>
+#include <pmpp/gemm/wgmma_doubles.hpp>
+#include <pmpp/simt/atomic.hpp>
+#include <pmpp/simt/early.hpp>
+#include <pmpp/simt/memory.hpp>
+#include <pmpp/simt/tensor_copy.hpp>
+#include <pmpp/simt/wgmma.hpp>
+
+#pragma GCC visibility push(hidden)  // see launch.hpp
+
+namespace pmpp::inline PMPP_BACKEND::detail {
+
+/// How many columns of C a block works out at a time, 64, 128, 192 or 256; stages in shared memory; slices of C there, at
+/// least two, for each of the consumers.
+struct wgmma_tile {
+  int n, stages, slices;
+};
+
+/// Tiles follow each other down this many rows of them.
+inline constexpr std::int64_t wgmma_group = 16;
+
+/// Both operands are matrices. (One of a convolution layer is not: convolution_layer/wgmma.hpp.)
+struct no_windows {};
+
+/// AlongMA, AlongNB: the rows of the operand in shared memory are along m (n), not along k.
+template <class T, class TC, class S, class Epilogue, wgmma_tile Tile, bool AlongMA, bool AlongNB,
+          class Windows = no_windows>
+struct gemm_wgmma_kernel {
+  static constexpr int threads = 3 * 128;
+  static constexpr bool begins_early = true;
+  static constexpr int row_bytes = 128, depth = row_bytes / sizeof(T);  ///< of a stage, along k
+  static constexpr int m = 128, n = Tile.n, consumers = 2;
+  static constexpr bool is_double = std::is_same_v<T, double>;
+  using sum_type = std::conditional_t<is_double, double, std::conditional_t<sizeof(T) == 1, int, float>>;
+  static constexpr bool a_in_registers = std::is_same_v<T, float> && AlongMA;
+  static constexpr bool pairs_across = is_double && AlongMA && !AlongNB;  ///< lanes can make pairs of a row of C
+  static_assert(!is_double || n == 128);
+  static_assert(!(std::is_same_v<T, float> && AlongNB) && (!a_in_registers || n >= 128));
+
+  using store = staged_store<gemm_wgmma_kernel, TC, S, Epilogue>;
+  using doubles = consumers_of_doubles<gemm_wgmma_kernel, TC, AlongMA, AlongNB>;
+  static constexpr int staged_slices = Tile.slices, slice_bytes = 64 * row_bytes;
+
+  struct shared {
+    struct alignas(1024) stage {  // the swizzle repeats every 1024 bytes
+      unsigned char a[m * row_bytes], b[n * row_bytes];
+    } stages[Tile.stages];
+    unsigned char slices[consumers][is_double ? 1 : Tile.slices][is_double ? 16 : slice_bytes];  // of C
+    bool is_last;  // of the blocks that share a tile
+    block::tensor_pipeline<Tile.stages> ring;
+  };
+
+  struct arguments {
+    simt::tile_map a, b, to;
+    gemm_target<TC> c;
+    std::int64_t tiles_m, tiles_n;  ///< of a product
+    int tiles, whole;               ///< of all products; those, the first ones, that one block each works out
+    int k_tiles;                    ///< of a tile
+    sum_type* partials;             ///< two tiles for each block
+    unsigned* arrivals;             ///< of blocks at each tile that several share: zero
+    bool batch_a, batch_b;          ///< whether each product has a matrix of its own
+    gemm_result<S, Epilogue> result;
+    bool down;           ///< neighbours in memory are those below each other in C
+    bool c_by_tma;       ///< TMA can read and write C
+    int a_rows, b_rows;  ///< of a stage, that are copied
+    Windows windows;
+  };
+
+  template <class Block>
+  PMPP_HOST_DEVICE void operator()([[maybe_unused]] Block& block, [[maybe_unused]] shared& memory,
+                                   [[maybe_unused]] const arguments& x) const {
+#if defined(__CUDA_ARCH_FEAT_SM90_ALL) && !defined(__clang__)
+    if (block.thread() == 0) memory.ring.init(is_double ? 4 * consumers : consumers);
+    block.sync();
+    simt::previous_kernels_done();
+    if (block.warp() < 4) {
+      simt::release_registers<40>();
+      if (block.thread() == 0) produce(block, memory, x);
+    } else {
+      simt::acquire_registers<232>();
+      if constexpr (is_double)
+        doubles::consume(block, memory, x);
+      else
+        consume(block, memory, x);
+    }
+#endif
+  }
+
+#if defined(__CUDA_ARCH_FEAT_SM90_ALL) && !defined(__clang__)
+  /// A tile, and which of its k-tiles a block multiplies.
+  struct coord {
+    int tile, batch, row, col;
+    int first_k_tile, k_tiles;
+    bool is_whole;
+
+    __device__ coord(const arguments& x, int own, int first, int count)
+        : tile(own), first_k_tile(first), k_tiles(count), is_whole(count == x.k_tiles) {
+      const raster<wgmma_group> at(own, x.tiles_m, x.tiles_n);
+      batch = static_cast<int>(at.matrix);
+      row = static_cast<int>(at.row * m);
+      col = static_cast<int>(at.col * n);
+    }
+  };
+
+  using position = block::stage_position<Tile.stages>;
+
+  /// The first k-tile of block number `of`, among those of the tiles that are shared.
+  template <class Block>
+  __device__ static int first_of_share(Block& block, const arguments& x, std::int64_t of) {
+    return static_cast<int>((x.tiles - x.whole) * (x.k_tiles * of) / block.count());
+  }
+
+  /// Calls f(coord) for each tile of this block: whole ones, then its share of the others, the end of a tile, perhaps whole
+  /// tiles, the beginning of another.
+  template <class Block, class F>
+  __device__ __forceinline__ static void each_tile(Block& block, const arguments& x, F f) {
+    int tile = static_cast<int>(block.index()), next = first_of_share(block, x, tile);
+    const int end = first_of_share(block, x, tile + 1);
+    while (tile < x.whole || next < end) {
+      int first = 0, count = x.k_tiles;
+      if (tile >= x.whole) {
+        tile = next / x.k_tiles;
+        first = next - tile * x.k_tiles;
+        count = min(x.k_tiles - first, end - next);
+        next += count;
+        tile += x.whole;
+      }
+      f(coord(x, tile, first, count));
+      tile += static_cast<int>(block.count());
+    }
+  }
+
+  template <class Block>
+  __device__ static void produce(Block& block, shared& memory, const arguments& x) {
+    position next;
+    each_tile(block, x, [&](const coord& at) {
+      if constexpr (!std::is_same_v<Windows, no_windows>) return produce_windows(memory, x, at, next);
+      const int batch_a = x.batch_a ? at.batch : 0, batch_b = x.batch_b ? at.batch : 0;
+      for (int k_tile = 0; k_tile < at.k_tiles; ++k_tile, next.advance()) {
+        auto& stage = memory.stages[next.stage];
+        auto& full = memory.ring.acquire(next, (x.a_rows + x.b_rows) * row_bytes);
+        const int p = (at.first_k_tile + k_tile) * depth;
+        if constexpr (AlongMA)
+          for (int i = 0; i < x.a_rows; i += depth)
+            simt::copy_tile(stage.a + i * row_bytes, x.a, full, at.row + i, p, batch_a);
+        else
+          simt::copy_tile(stage.a, x.a, full, p, at.row, batch_a);
+        if constexpr (AlongNB)
+          for (int j = 0; j < x.b_rows; j += depth)
+            simt::copy_tile(stage.b + j * row_bytes, x.b, full, at.col + j, p, batch_b);
+        else
+          simt::copy_tile(stage.b, x.b, full, p, at.col, batch_b);
+      }
+      if constexpr (is_double) return;
+      if (store::fetches(x, at)) {
+        if (a_in_registers && x.down)
+          store::template fetch<a_in_registers>(memory, x, at, next);
+        else
+          store::template fetch<false>(memory, x, at, next);
+      }
+    });
+  }
+
+  /// The same where an operand is looked up in images.
+  __device__ static void produce_windows(shared& memory, const arguments& x, const coord& at, position& next) {
+    auto k_tile = x.windows.first_k_tile(at.batch, at.row, at.col);
+    for (int i = at.k_tiles; i > 0; --i, next.advance(), k_tile.advance(x.windows)) {
+      auto& stage = memory.stages[next.stage];
+      k_tile.copy(x.windows, x.a, x.b, stage.a, stage.b, memory.ring.acquire(next, sizeof stage.a + sizeof stage.b));
+    }
+  }
+
+  template <class Block>
+  __device__ __forceinline__ static void consume(Block& block, shared& memory, const arguments& x) {
+    position next;
+    int turn = 0;
+    std::uint32_t sum[n / 2];  // the bits of floats, or integers
+    each_tile(
+        block, x, [&](const coord& at) __attribute__((always_inline)) {
+          if constexpr (a_in_registers)
+            multiply_from_registers(block, memory, at.k_tiles, next, sum);
+          else
+            multiply(block, memory, at.k_tiles, next, sum);
+          if (!at.is_whole && !add_up(block, memory, x, at, sum)) return;
+          if (a_in_registers && x.down)
+            store::template write<a_in_registers>(block, memory, x, at, next, turn, sum);
+          else
+            store::template write<false>(block, memory, x, at, next, turn, sum);
+        });
+    if (block.thread() % 128 == 0) simt::copies_have_read<0>();
+  }
+
+  /// Of a tile that several blocks share: publishes what this one has. The last of them adds up, in order, and is told so.
+  template <class Block>
+  __device__ __forceinline__ static bool add_up(Block& block, shared& memory, const arguments& x, const coord& at,
+                                                std::uint32_t (&sum)[n / 2]) {
+    constexpr int all = 128 * consumers, items = n / 2;
+    const int thread = block.thread() - 128;
+    const int shared_tile = at.tile - x.whole, first = shared_tile * x.k_tiles, every = (x.tiles - x.whole) * x.k_tiles;
+    // The blocks that have k-tiles of it; all but the first begin with it.
+    const auto owner = [&](int k_tile) { return static_cast<int>(((k_tile + 1) * block.count() - 1) / every); };
+    const int begin = owner(first), end = owner(first + x.k_tiles - 1) + 1;
+    const auto part = [&](int of) {
+      const bool second = of == begin && first_of_share(block, x, of) < first;
+      return reinterpret_cast<std::uint32_t*>(x.partials) + (2 * std::int64_t(of) + second) * (items * all) + thread;
+    };
+    const bool has_rows = at.row + block.warp() % 4 * 16 + (block.warp() / 4 - 1) * 64 < x.c.rows || a_in_registers;
+    if (has_rows) {
+      std::uint32_t* const to = part(static_cast<int>(block.index()));
+#pragma unroll
+      for (int i = 0; i < items; ++i) __stcg(to + i * all, sum[i]);
+    }
+    simt::fence();
+    simt::warpgroups_sync(consumers + 1, all);
+    if (thread == 0) {
+      memory.is_last = simt::atomic_add(x.arrivals + shared_tile, 1u) == static_cast<unsigned>(end - begin - 1);
+      if (memory.is_last) simt::store(x.arrivals + shared_tile, 0u);
+    }
+    simt::warpgroups_sync(consumers + 1, all);
+    if (!memory.is_last) return false;
+    simt::fence();
+    if (has_rows)
+      for (int of = begin; of < end; ++of) {
+        const std::uint32_t* const from = part(of);
+        constexpr int at_once = n > 128 ? 8 : 32;
+#pragma unroll
+        for (int i = 0; i < items; i += at_once) {
+          std::uint32_t next[at_once];
+#pragma unroll
+          for (int e = 0; e < at_once; ++e) next[e] = __ldcg(from + (i + e) * all);
+#pragma unroll
+          for (int e = 0; e < at_once; ++e)
+            sum[i + e] = of == begin ? next[e]
+                                     : __builtin_bit_cast(std::uint32_t, __builtin_bit_cast(sum_type, sum[i + e]) +
+                                                                             __builtin_bit_cast(sum_type, next[e]));
+        }
+      }
+    return true;
+  }
+
+  /// Tells the producer that this warpgroup has read a stage.
+  template <class Block>
+  __device__ static void release(Block& block, shared& memory, int stage) {
+    if (block.thread() % 128 == 0) memory.ring.release(stage);
+  }
+
+  /// The bytes from one step of k, 32 bytes deep, to the next.
+  static constexpr int step_a = AlongMA ? row_bytes * 32 / sizeof(T) : 32,
+                       step_b = AlongNB ? row_bytes * 32 / sizeof(T) : 32;
+
+  template <class Block>
+  __device__ __forceinline__ static void multiply(Block& block, shared& memory, int k_tiles, position& next,
+                                                  std::uint32_t (&sum)[n / 2]) {
+    const int group = block.warp() / 4 - 1;
+    int last = 0;
+    for (int k_tile = 0; k_tile < k_tiles; ++k_tile, next.advance()) {
+      memory.ring.wait(next);
+      const auto& stage = memory.stages[next.stage];
+      const std::uint64_t a = simt::operand_in_shared(stage.a + group * 64 * row_bytes, 16),
+                          b = simt::operand_in_shared(stage.b, depth * row_bytes);
+      simt::products_begin();
+#pragma unroll
+      for (int q = 0; q < row_bytes / 32; ++q)
+        simt::multiply_rows<T, AlongMA, AlongNB, n>(sum, a + q * step_a / 16, b + q * step_b / 16, k_tile + q > 0);
+      simt::products_end();
+      simt::products_wait<1>();
+      if (k_tile > 0) release(block, memory, last);
+      last = next.stage;
+    }
+    simt::products_wait<0>();
+    simt::fence_accumulators(sum);
+    release(block, memory, last);
+  }
+
+  /// The row of the 64 of a warpgroup that is row `i` of the 16 of warp `warp` where A comes from registers: in this order
+  /// the lanes of a warp read from different banks.
+  __device__ static int row_from_registers(int warp, int i) {
+    return warp / 2 * 32 + warp % 2 * 8 + i / 8 * 4 + i % 8 / 4 * 16 + i % 4;
+  }
+
+  template <class Block>
+  __device__ __forceinline__ static void multiply_from_registers(Block& block, shared& memory, int k_tiles,
+                                                                 position& next, std::uint32_t (&sum)[n / 2]) {
+    const int warp = block.warp() % 4, lane = block.lane(), group = block.warp() / 4 - 1;
+    std::uint32_t part[2][4]
+                      [4];  // of A, for the four steps of a k-tile; while products read one part, the other is loaded
+    const auto load = [&](std::uint32_t(&to)[4][4]) __attribute__((always_inline)) {
+      memory.ring.wait(next);
+      const unsigned char* a = memory.stages[next.stage].a;
+#pragma unroll
+      for (int q = 0; q < 4; ++q)
+#pragma unroll
+        for (int v = 0; v < 4; ++v) {
+          const int row = group * 64 + row_from_registers(warp, lane / 4 + v % 2 * 8), p = lane % 4 + v / 2 * 4;
+          const int word = row / 4 % 8 ^ p;  // of the eight in a row of shared memory: the copy has exchanged them
+          to[q][v] = *reinterpret_cast<const std::uint32_t*>(a + row / 32 * 32 * row_bytes + (q * 8 + p) * row_bytes +
+                                                             word * 16 + row % 4 * 4);
+        }
+    };
+    int last = 0;
+    load(part[0]);
+    for (int k_tile = 0; k_tile < k_tiles; k_tile += 2) {
+#pragma unroll
+      for (int odd = 0; odd < 2; ++odd) {
+        if (k_tile + odd == k_tiles) break;
+        const std::uint64_t b = simt::operand_in_shared(memory.stages[next.stage].b, 16);
+        simt::products_begin();
+#pragma unroll
+        for (int q = 0; q < 4; ++q) simt::multiply_rows<n>(sum, part[odd][q], b + q * 2, k_tile + odd + q > 0);
+        simt::products_end();
+        simt::products_wait<1>();
+#pragma unroll
+        for (int q = 0; q < 4; ++q) simt::fence_accumulators(part[1 - odd][q]);
+        if (k_tile + odd > 0) release(block, memory, last);
+        last = next.stage;
+        next.advance();
+        if (k_tile + odd + 1 < k_tiles) load(part[1 - odd]);
+      }
+    }
+    simt::products_wait<0>();
+#pragma unroll
+    for (int q = 0; q < 8; ++q) simt::fence_accumulators(part[q / 4][q % 4]);
+    simt::fence_accumulators(sum);
+    release(block, memory, last);
+  }
+
+#endif
+};
+
+}  // namespace pmpp::inline PMPP_BACKEND::detail
+
+#pragma GCC visibility pop
+
+#endif

@@ -1,0 +1,401 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Moves within one array: reverse, reverse_copy, rotate, rotate_copy, shift_left, shift_right, swap_ranges, stable_partition,
+// partition, inplace_merge.
+//
+//   reverse           each element is read once and written once, by the thread that has its mirror image too
+//   rotate            three reversals: of both parts, then of all; no scratch, two reads and two writes of each element
+//   shift             by k of n: parts of k elements, one launch each, that overlap nothing they read; more than 8 such parts go
+//                     by way of scratch
+//   stable_partition  partition_copy (select.hpp) in place, with the second part in scratch, and a copy back
+//   inplace_merge     merge (merge.hpp) to scratch, and a copy back
+//
+// Everything keeps its order, and is the same on every run. (PMPP ch. 2, 11, 12.)
+#pragma once
+
+#include <cstdint>
+#include <type_traits>
+
+#include <pmpp/core/callable.hpp>
+#include <pmpp/core/config.hpp>
+#include <pmpp/core/error.hpp>
+#include <pmpp/core/iterator.hpp>
+#include <pmpp/core/iterator_adaptors.hpp>
+#include <pmpp/core/math.hpp>
+#include <pmpp/core/operators.hpp>
+#include <pmpp/core/range.hpp>
+#include <pmpp/core/stored.hpp>
+#include <pmpp/core/tuning.hpp>
+#include <pmpp/execution.hpp>
+#include <pmpp/memory/raw_array.hpp>
+#include <pmpp/memory/reachable.hpp>
+#include <pmpp/memory/workspace.hpp>
+#include <pmpp/merge.hpp>
+#include <pmpp/select.hpp>
+#include <pmpp/transform.hpp>
+
+#pragma GCC visibility push(hidden)  // see launch.hpp
+
+namespace pmpp::inline PMPP_BACKEND {
+namespace detail {
+
+/// Elements with their mirror images, of the first half of a range.
+template <class It>
+struct mirrored_iterator : iterator_arithmetic<mirrored_iterator<It>> {
+  using value_type = pair<value_of<It>, value_of<It>>;
+  using reference = value_type;
+  using pointer = void;
+
+  It base;
+  item_count count;
+  std::int64_t place = 0;
+
+  PMPP_HOST_DEVICE mirrored_iterator(const It& first, const item_count& n) : base(first), count(n) {}
+  PMPP_HOST_DEVICE value_type operator*() const { return (*this)[0]; }
+  PMPP_HOST_DEVICE value_type operator[](std::ptrdiff_t n) const {
+    const std::int64_t here = place + n,
+                       last = max(count.get(), here + 1) - 1;  // more may be asked than the half of few
+    return {base[here], base[max(here, last - here)]};
+  }
+  PMPP_HOST_DEVICE mirrored_iterator& operator+=(std::ptrdiff_t n) {
+    place += n;
+    return *this;
+  }
+  PMPP_HOST_DEVICE friend std::ptrdiff_t operator-(const mirrored_iterator& a, const mirrored_iterator& b) {
+    return a.place - b.place;
+  }
+};
+template <class It>
+struct write_mirrored {
+  It base;
+  item_count count;
+  template <class T>
+  PMPP_HOST_DEVICE void operator()(std::int64_t i, const pair<T, T>& x) const {
+    const std::int64_t n = count.get();
+    if (2 * i + 1 >= n) return;
+    base[i] = x.second;
+    base[n - 1 - i] = x.first;
+  }
+};
+template <class A, class B>
+struct write_swapped {
+  A a;
+  B b;
+  template <class X, class Y>
+  PMPP_HOST_DEVICE void operator()(std::int64_t i, const pair<X, Y>& x) const {
+    a[i] = static_cast<value_of<A>>(x.second);
+    b[i] = static_cast<value_of<B>>(x.first);
+  }
+};
+/// Writes the elements after those kept, of which the device knows the number.
+template <class Out, class Count>
+struct write_after {
+  Out out;
+  Count kept;
+  item_count n;
+  template <class T>
+  PMPP_HOST_DEVICE void operator()(std::int64_t i, const T& x) const {
+    const auto at = static_cast<std::int64_t>(*kept) + i;
+    if (at < n.get()) out[at] = x;
+  }
+};
+
+template <class P, class In, class F>
+void give_to(const P& where, const input<In>& in, const F& f) {
+  detail::copy_elements<tuned<transform_tuning>>(where, in, tabulate_output_iterator<value_of<In>, F>(f));
+}
+template <class P, class It, class Out>
+void copy_part(const P& where, const It& from, std::int64_t n, const Out& to) {
+  if (n > 0) detail::copy_elements<tuned<transform_tuning>>(where, input<It>{from, {n}}, to);
+}
+
+/// Calls f with room for n elements that last as long as what f enqueues.
+template <class T, class P, class F>
+auto with_room(const char* function, const P& where, std::int64_t n, const F& f) {
+  if constexpr (kernel_execution<P>) {
+    scratch memory(where, checked_bytes(n, sizeof(T), function) + allocation_alignment, 0);
+    return f(memory.template take<T>(n));
+  } else {
+    raw_array<T> memory(n);
+    return f(memory.data());
+  }
+}
+
+template <class P, class It>
+void reverse_elements(const P& where, const input<It>& in) {
+  using mirrored = mirrored_iterator<It>;
+  const input<mirrored> half{mirrored(in.first, in.count), {in.count.bound / 2}};
+  detail::give_to(where, half, write_mirrored<It>{in.first, in.count});
+}
+
+/// Copies n elements from `from` to `to`, of the same array, which lie k apart: parts of k elements overlap nothing.
+template <class P, class It>
+void shift_elements(const char* function, const P& where, const It& data, std::int64_t from, std::int64_t to,
+                    std::int64_t n) {
+  const std::int64_t k = from < to ? to - from : from - to;
+  if (n <= 0 || k == 0) return;
+  if constexpr (std::is_same_v<P, seq_policy>) {
+    for (std::int64_t i = 0; i < n; ++i) {
+      const std::int64_t at = from < to ? n - 1 - i : i;
+      data[to + at] = data[from + at];
+    }
+  } else if (ceil_div(n, k) <= 8) {
+    for (std::int64_t done = 0; done < n; done += k) {
+      const std::int64_t part = min(k, n - done), at = from < to ? n - done - part : done;
+      detail::copy_part(where, data + (from + at), part, data + (to + at));
+    }
+  } else {
+    using T = value_of<It>;
+    detail::with_room<T>(function, where, n, [&](T* room) {
+      detail::copy_part(where, data + from, n, room);
+      detail::copy_part(where, static_cast<const T*>(room), n, data + to);
+    });
+  }
+}
+
+/// \return the input, checked, as its elements can be held; k lies in [0, n].
+template <class It>
+auto shifted_input(const char* function, const It& first, const It& last, std::int64_t k) {
+  detail::require_writable<It>();
+  const auto in = detail::with_stored(detail::input_of<true>(function, first, last));
+  require(k >= 0, [&] {
+    return detail::text("pmpp::") + function + ": the distance must not be negative, got " + detail::text::of(k);
+  });
+  return in;
+}
+inline void require_middle(const char* function, std::int64_t middle, std::int64_t n) {
+  require(middle >= 0 && middle <= n, [&] {
+    return detail::text("pmpp::") + function + ": middle is " + detail::text::of(middle) + " after the first of " +
+           detail::text::of(n) + " elements";
+  });
+}
+
+/// Partitions `in`; leaves the number of those that pred is true for in *count.
+template <class P, class In, class Pred, class Count>
+void partition_elements(const char* function, const P& where, const input<In>& in, const Pred& pred,
+                        const Count& count) {
+  using T = value_of<In>;
+  detail::with_room<T>(function, where, in.count.bound, [&](T* others) {
+    const keep_where<Pred, true> select{pred};
+    const store_kept<Count> sink{count};
+    if constexpr (kernel_execution<P>)
+      detail::select_on_blocks<tuned<select_tuning>>(function, where, in, in.first, others, sink, select, completion{});
+    else
+      sink(detail::select_on_host(where, in, in.first, others, select));
+    detail::give_to(where, input<const T*>{others, in.count}, write_after<In, Count>{in.first, count, in.count});
+  });
+}
+
+}  // namespace detail
+
+/// Reverses r in place.
+///
+/// \param r  a range, or two iterators, or an iterator and a device_count; visible to `where`.
+/// Asynchronous on a GPU; no allocation; may be captured. Cost: n elements read, n written; one launch.
+/// \throws std::invalid_argument for a null or reversed input; cuda_error. Example: test/rearrange.cpp, reverse.
+template <execution_policy P, range_for<P> R>
+void reverse(const P& where, R&& r) {
+  const auto in = detail::input_of<true>("reverse", r);
+  if constexpr (detail::require_writable<std::remove_const_t<decltype(in.first)>>())
+    detail::reverse_elements(where, detail::with_stored(in));
+}
+
+/// Writes r backwards to out, which must not overlap it; as transform. \param r  a range or two iterators.
+template <execution_policy P, range_for<P> R, output_for<P> O>
+auto reverse_copy(const P& where, R&& r, O&& out) {
+  const auto in = detail::input_of("reverse_copy", r);
+  detail::check_output("reverse_copy", "out", out, in.count.bound, in);
+  const auto from = detail::with_stored(in.first);
+  using iterator = std::remove_const_t<decltype(from)>;
+  detail::copy_part(where, reverse_iterator<iterator>(from + in.count.bound), in.count.bound,
+                    detail::with_stored(detail::unwrap(detail::begin_of(out))));
+  return detail::begin_of(out) + in.count.bound;
+}
+
+/// Rotates r in place: the element at `middle` becomes the first. \return where the first one has gone.
+///
+/// \param middle  an iterator of r.
+/// Asynchronous on a GPU; no allocation; may be captured. Cost: n elements read and written twice; three launches.
+/// \throws as reverse; std::invalid_argument if middle does not lie in r. Example: test/rearrange.cpp, rotate.
+template <execution_policy P, random_access It>
+requires reachable_by<It, P> It rotate(const P& where, It first, It middle, It last) {
+  const auto in = detail::shifted_input("rotate", first, last, 0);
+  const std::int64_t n = in.count.bound, m = middle - first;
+  detail::require_middle("rotate", m, n);
+  if (m > 0 && m < n) {
+    using iterator = std::remove_const_t<decltype(in.first)>;
+    detail::reverse_elements(where, detail::input<iterator>{in.first, {m}});
+    detail::reverse_elements(where, detail::input<iterator>{in.first + m, {n - m}});
+    detail::reverse_elements(where, in);
+  }
+  return first + (n - m);
+}
+template <execution_policy P, range_for<P> R>
+auto rotate(const P& where, R&& r, decltype(std::begin(r)) middle) {
+  return pmpp::rotate(where, std::begin(r), middle, std::end(r));
+}
+
+/// Writes r, rotated so that the element at `middle` comes first, to out, which must not overlap it.
+/// \return the iterator past the last element written. Cost: n elements read, n written; two launches. \throws as rotate.
+template <execution_policy P, random_access It, output_for<P> O>
+requires reachable_by<It, P>
+auto rotate_copy(const P& where, It first, It middle, It last, O&& out) {
+  const char* const function = "rotate_copy";
+  const auto in = detail::input_of(function, first, last);
+  const std::int64_t n = in.count.bound, m = middle - first;
+  detail::require_middle(function, m, n);
+  detail::check_output(function, "out", out, n, in);
+  const auto from = detail::with_stored(in.first);
+  const auto to = detail::with_stored(detail::unwrap(detail::begin_of(out)));
+  detail::copy_part(where, from + m, n - m, to);
+  detail::copy_part(where, from, m, to + (n - m));
+  return detail::begin_of(out) + n;
+}
+template <execution_policy P, range_for<P> R, output_for<P> O>
+auto rotate_copy(const P& where, R&& r, decltype(std::begin(r)) middle, O&& out) {
+  return pmpp::rotate_copy(where, std::begin(r), middle, std::end(r), out);
+}
+
+/// Moves the elements of [first, last) k places to the front; the first k are lost. \return the iterator past the last that was
+/// moved; what lies after it keeps some old value. With k of n or more nothing happens.
+///
+/// Asynchronous on a GPU; may be captured. Scratch: none for k of n / 9 or more, else n - k elements from the workspace or one
+/// allocation in stream order. Cost: n - k elements read and written, twice where there is scratch; up to 8 launches.
+/// \throws as reverse; std::invalid_argument for a negative k. Example: test/rearrange.cpp, shift.
+template <execution_policy P, random_access It>
+requires reachable_by<It, P> It shift_left(const P& where, It first, It last, std::int64_t k) {
+  const auto in = detail::shifted_input("shift_left", first, last, k);
+  const std::int64_t n = in.count.bound;
+  if (k >= n) return first;
+  detail::shift_elements("shift_left", where, in.first, k, 0, n - k);
+  return first + (n - k);
+}
+template <execution_policy P, range_for<P> R>
+auto shift_left(const P& where, R&& r, std::int64_t k) {
+  return pmpp::shift_left(where, std::begin(r), std::end(r), k);
+}
+/// Moves the elements of [first, last) k places to the back; the last k are lost. \return the iterator to the first that was
+/// moved. As shift_left.
+template <execution_policy P, random_access It>
+requires reachable_by<It, P> It shift_right(const P& where, It first, It last, std::int64_t k) {
+  const auto in = detail::shifted_input("shift_right", first, last, k);
+  const std::int64_t n = in.count.bound;
+  if (k >= n) return last;
+  detail::shift_elements("shift_right", where, in.first, 0, k, n - k);
+  return first + k;
+}
+template <execution_policy P, range_for<P> R>
+auto shift_right(const P& where, R&& r, std::int64_t k) {
+  return pmpp::shift_right(where, std::begin(r), std::end(r), k);
+}
+
+/// Swaps the elements of r and s, place by place.
+///
+/// \param r  a range, or two iterators, or an iterator and a device_count; visible to `where`.
+/// \param s  an iterator, or a range as long; visible to `where`; apart from r.
+/// \return the iterator past the last element of s. Asynchronous on a GPU; no allocation; may be captured. Cost: n elements
+/// of both read and written; one launch. \throws as reverse; std::length_error if s is shorter; std::invalid_argument if they overlap.
+template <execution_policy P, range_for<P> R, output_for<P> S>
+auto swap_ranges(const P& where, R&& r, S&& s) {
+  const auto in = detail::input_of<true>("swap_ranges", r);
+  detail::check_output("swap_ranges", "the second range", s, in.count.bound, in);
+  if constexpr (detail::require_writable<std::remove_const_t<decltype(in.first)>>()) {
+    const auto a = detail::with_stored(in.first);
+    const auto b = detail::with_stored(detail::unwrap(detail::begin_of(s)));
+    using first = std::remove_const_t<decltype(a)>;
+    using second = std::remove_const_t<decltype(b)>;
+    using both = zip_iterator<first, second>;
+    detail::check_reachable(where, "swap_ranges", both(a, b));
+    detail::give_to(where, detail::input<both>{both(a, b), in.count}, detail::write_swapped<first, second>{a, b});
+  }
+  return detail::begin_of(s) + in.count.bound;
+}
+
+/// Moves the elements that pred is true for in front of all others; both keep their order.
+///
+/// \param r     a range or two iterators; visible to `where`. Elements are trivially copyable.
+/// \param pred  callable on `where`'s machine; called once for each element.
+/// \return the iterator past the last element that pred is true for.
+/// Waits for the policy's stream; stable_partition_into does not, and leaves their number in *count_out (so it may be captured, and
+/// takes a device_count, whose pointer count_out must not be). Scratch: n elements, from the workspace or one allocation in stream order. Cost: n elements read, n
+/// written, and those that pred is false for once more; two launches.
+/// \throws as copy_if. Source: PMPP ch. 11. Example: test/rearrange.cpp, partition.
+template <execution_policy P, range_for<P> R, output_for<P> C, class Pred>
+void stable_partition_into(const P& where, R&& r, C&& count_out, Pred pred) {
+  const char* const function = "stable_partition_into";
+  const auto in = detail::input_of<true>(function, r);
+  detail::check_output(function, "count_out", count_out, 1);
+  const auto count = detail::unwrap(detail::begin_of(count_out));
+  if constexpr (detail::require_writable<std::remove_const_t<decltype(in.first)>>() &&
+                detail::keep_where<Pred, true>::template allowed<gpu_execution<P>, element_value<R>>())
+    detail::partition_elements(function, where, detail::with_stored(in), pred, count);
+}
+template <execution_policy P, range_for<P> R, class Pred>
+auto stable_partition(const P& where, R&& r, Pred pred) {
+  const char* const function = "stable_partition";
+  const auto in = detail::with_stored(detail::input_of<true>(function, r));
+  using iterator = std::remove_const_t<decltype(in.first)>;
+  std::int64_t kept = 0;
+  if constexpr (detail::require_writable<decltype(detail::unwrap(std::begin(r)))>() &&
+                detail::keep_where<Pred, true>::template allowed<gpu_execution<P>, element_value<R>>()) {
+    using T = value_of<iterator>;
+    const auto partition_by = [&](T* others) {
+      kept = detail::select_and_wait<tuned<select_tuning>>(function, where, in, in.first, others,
+                                                           detail::keep_where<Pred, true>{pred})
+                 .kept;
+      detail::copy_part(where, static_cast<const T*>(others), in.count.bound - kept, in.first + kept);
+    };
+    detail::with_room<T>(function, where, in.count.bound, partition_by);
+  }
+  return std::begin(r) + kept;
+}
+/// The same; partition is stable already.
+template <execution_policy P, range_for<P> R, class Pred>
+auto partition(const P& where, R&& r, Pred pred) {
+  return pmpp::stable_partition(where, r, pred);
+}
+
+/// Merges the sorted parts [first, middle) and [middle, last) into one sorted range, in their place. Stable, as merge.
+///
+/// Asynchronous on a GPU; may be captured. Scratch: n elements, and what merge takes, from the workspace or one allocation each in
+/// stream order. Cost: n elements read and written twice; two or three launches. \throws as merge; std::invalid_argument if
+/// middle does not lie in the range. Example: test/rearrange.cpp, inplace_merge.
+template <execution_policy P, random_access It, class Comp = less>
+requires reachable_by<It, P>
+void inplace_merge(const P& where, It first, It middle, It last, Comp comp = {}) {
+  const char* const function = "inplace_merge";
+  const auto in = detail::shifted_input(function, first, last, 0);
+  const std::int64_t n = in.count.bound, m = middle - first;
+  detail::require_middle(function, m, n);
+  if constexpr (detail::require_marked<gpu_execution<P>, Comp>() && detail::require_order<Comp, value_of<It>>()) {
+    using iterator = std::remove_const_t<decltype(in.first)>;
+    using T = value_of<iterator>;
+    const auto by = detail::on_values<value_of<It>>(comp);
+    if (n > 0)
+      detail::with_room<T>(function, where, n, [&](T* room) {
+        detail::merge_inputs<tuned<merge_tuning>>(function, where, detail::input<iterator>{in.first, {m}},
+                                                  detail::input<iterator>{in.first + m, {n - m}}, room, by);
+        detail::copy_part(where, static_cast<const T*>(room), n, in.first);
+      });
+  }
+}
+
+// The same for two iterators, or an iterator and a device_count.
+// clang-format off
+template <execution_policy P, random_access It, end_of<It> End> requires reachable_by<It, P>
+void reverse(const P& where, It first, End last) { reverse(where, subrange{first, last}); }
+template <execution_policy P, random_access It, output_for<P> O> requires reachable_by<It, P>
+auto reverse_copy(const P& where, It first, It last, O&& out) { return reverse_copy(where, subrange{first, last}, out); }
+template <execution_policy P, random_access It, end_of<It> End, output_for<P> S> requires reachable_by<It, P>
+auto swap_ranges(const P& where, It first, End last, S&& s) { return swap_ranges(where, subrange{first, last}, s); }
+template <execution_policy P, random_access It, end_of<It> End, output_for<P> C, class Pred> requires reachable_by<It, P>
+void stable_partition_into(const P& where, It first, End last, C&& count_out, Pred pred) { stable_partition_into(where, subrange{first, last}, count_out, pred); }
+template <execution_policy P, random_access It, class Pred> requires reachable_by<It, P>
+It stable_partition(const P& where, It first, It last, Pred pred) { return stable_partition(where, subrange{first, last}, pred); }
+template <execution_policy P, random_access It, class Pred> requires reachable_by<It, P>
+It partition(const P& where, It first, It last, Pred pred) { return stable_partition(where, subrange{first, last}, pred); }
+// clang-format on
+
+}  // namespace pmpp::inline PMPP_BACKEND
+
+#pragma GCC visibility pop

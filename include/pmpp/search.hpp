@@ -1,0 +1,335 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Where many values belong in a sorted sequence: lower_bound, upper_bound, equal_range, binary_search.
+//
+//   1. A block takes a tile of 1024 values, four a thread, and looks whether they rise.
+//   2. Where they do, two warps search for the first and for the last one in the whole sequence; all others lie between. If that
+//      is a short part, the block copies it to shared memory, and its threads search there: the values are merged with the
+//      sequence. So sorted values cost a read of what lies between them, as a merge does.
+//   3. Else each thread searches for its four values in what is left of the sequence, all four in step, so that four loads are
+//      on their way at a time.
+//
+// The rule is one of each tile, found on the device: values that are sorted in parts gain as much, and no hint is asked for.
+// Work m log n for values in any order, n + m for sorted ones that are about as dense as the sequence; one launch, no scratch.
+// The result is unique. (PMPP ch. 12; Odeh, Green, Mwassi, Shmueli and Birk, Merge Path, 2012.)
+#pragma once
+
+#include <cstdint>
+#include <type_traits>
+
+#include <pmpp/block/search.hpp>
+#include <pmpp/check_each.hpp>
+#include <pmpp/core/callable.hpp>
+#include <pmpp/core/config.hpp>
+#include <pmpp/core/iterator_adaptors.hpp>
+#include <pmpp/core/operators.hpp>
+#include <pmpp/core/range.hpp>
+#include <pmpp/core/search.hpp>
+#include <pmpp/core/stored.hpp>
+#include <pmpp/core/tuning.hpp>
+#include <pmpp/execution.hpp>
+#include <pmpp/host/parallel_for.hpp>
+#include <pmpp/launch.hpp>
+#include <pmpp/memory/reachable.hpp>
+
+#pragma GCC visibility push(hidden)  // see launch.hpp
+
+namespace pmpp::inline PMPP_BACKEND {
+
+struct search_tuning {
+  int threads = 256;  ///< of a block
+  int values = 4;     ///< of a thread, searched for in step
+  int window_bytes =
+      8192;  ///< of the sequence that a block keeps in shared memory, at most: what it takes more, the first
+             ///< cache has less, where values in any order find the middles that all searches begin with
+};
+
+namespace detail {
+
+// What is sought of a value: how many elements precede it, or also those that equal it.
+template <class Comp>
+struct elements_before {
+  Comp comp;
+  template <class T, class V>
+  PMPP_HOST_DEVICE bool operator()(const T& x, const V& value) const {
+    return static_cast<bool>(comp(value_of_stored(x), value_of_stored(value)));
+  }
+};
+template <class Comp>
+struct elements_up_to {
+  Comp comp;
+  template <class T, class V>
+  PMPP_HOST_DEVICE bool operator()(const T& x, const V& value) const {
+    return !static_cast<bool>(comp(value_of_stored(value), value_of_stored(x)));
+  }
+};
+
+/// Writes tell(place of value j, value j) to out[j].
+template <class In, class Values, class Out, class Before, class Comp, class Tell, search_tuning Tuning>
+struct search_kernel {
+  using T = value_of<In>;
+  using V = value_of<Values>;
+  static constexpr int threads = Tuning.threads, each = Tuning.values, tile = threads * each,
+                       window = max(1, Tuning.window_bytes / int(sizeof(T)));
+
+  struct shared {
+    std::int64_t low, high;
+    alignas(T) unsigned char elements[sizeof(T) * window];
+  };
+  struct arguments {
+    In in;
+    item_count n;
+    Values values;
+    item_count m;
+    Out out;
+    Before before;
+    Comp comp;
+    Tell tell;
+  };
+
+  template <class Block>
+  PMPP_HOST_DEVICE void operator()(Block& block, shared& memory, const arguments& a) const {
+    const std::int64_t n = a.n.get(), m = a.m.get(), first = block.index() * tile;
+    if (first >= m) return;
+    const int count = static_cast<int>(min(std::int64_t(tile), m - first));
+    // Value r * threads + thread of the tile: neighbours are read by neighbours.
+    V value[each]{};
+    bool rises = true;
+    for (int r = 0; r < each; ++r) {
+      const int j = r * threads + block.thread();
+      if (j >= count) break;
+      value[r] = a.values[first + j];
+      if constexpr (has_nan<V>) rises = rises && value[r] == value[r];  // NaN rises nowhere
+      if (j > 0) rises = rises && !a.comp(value[r], V(a.values[first + j - 1]));
+    }
+    std::int64_t low = 0, high = n;
+    if (block.sync_and(rises)) {
+      const auto search = [&](const V& x) {
+        return block::warp_search(block, 0, n, [&](std::int64_t i) { return a.before(T(a.in[i]), x); });
+      };
+      if (block.warp() == 0) {
+        const std::int64_t place = search(V(a.values[first]));
+        if (block.lane() == 0) memory.low = place;
+      }
+      if (block.warp() == (block.warps() > 1 ? 1 : 0)) {
+        const std::int64_t place = search(V(a.values[first + count - 1]));
+        if (block.lane() == 0) memory.high = place;
+      }
+      block.sync();
+      low = memory.low;
+      high = memory.high;
+    }
+    std::int64_t place[each];
+    if (high - low <= window) {
+      T* const elements = reinterpret_cast<T*>(memory.elements);
+      const int length = static_cast<int>(high - low);
+      for (int i = block.thread(); i < length; i += threads) elements[i] = a.in[low + i];
+      block.sync();
+      find_all(elements, length, value, a.before, place);
+    } else {
+      find_all(a.in + low, high - low, value, a.before, place);
+    }
+    for (int r = 0; r < each; ++r) {
+      const int j = r * threads + block.thread();
+      if (j < count) a.out[first + j] = static_cast<value_of<Out>>(a.tell(low + place[r], value[r]));
+    }
+  }
+
+private:
+  /// The places of all values of a thread among `length` elements: the searches take the same steps.
+  template <class Elements, class Index>
+  PMPP_HOST_DEVICE static void find_all(const Elements& elements, Index length, const V (&value)[each],
+                                        const Before& before, std::int64_t (&place)[each]) {
+    Index base[each]{};
+    for (; length > 1; length -= length / 2)
+      for (int r = 0; r < each; ++r)
+        if (before(T(elements[base[r] + length / 2 - 1]), value[r])) base[r] += length / 2;
+    for (int r = 0; r < each; ++r)
+      place[r] = base[r] + Index(length == 1 && before(T(elements[base[r]]), value[r]) ? 1 : 0);
+  }
+};
+
+template <search_tuning Tuning, class P, class In, class Values, class Out, class Before, class Comp, class Tell>
+void search_values(const char* function, const P& where, const input<In>& in, const input<Values>& values,
+                   const Out& out, const Before& before, const Comp& comp, const Tell& tell) {
+  detail::check_sorted(where, in, comp, function);
+  if constexpr (kernel_execution<P>) {
+    using kernel = search_kernel<In, Values, Out, Before, Comp, Tell, Tuning>;
+    detail::check_reachable(where, function, zip_iterator{in.first, zip_iterator{values.first, out}});
+    pmpp::launch(where, ceil_div(values.count.bound, std::int64_t(kernel::tile)), kernel{},
+                 typename kernel::arguments{in.first, in.count, values.first, values.count, out, before, comp, tell});
+  } else {
+    const std::int64_t n = in.count.get();
+    const auto part = [&](std::int64_t begin, std::int64_t end) {
+      for (std::int64_t j = begin; j < end; ++j) {
+        const auto value = values.first[j];
+        const std::int64_t place =
+            detail::partition_point(std::int64_t(0), n, [&](std::int64_t i) { return before(in.first[i], value); });
+        out[j] = static_cast<value_of<Out>>(tell(place, value));
+      }
+    };
+    if constexpr (std::is_same_v<P, seq_policy>)
+      part(0, values.count.get());
+    else
+      host_loop::parallel_ranges(where, values.count.get(), part);
+  }
+}
+
+struct place_itself {
+  template <class V>
+  PMPP_HOST_DEVICE std::int64_t operator()(std::int64_t place, const V&) const {
+    return place;
+  }
+};
+/// Whether the value is at its place.
+template <class In, class Comp>
+struct is_at_place {
+  input<In> in;
+  Comp comp;
+  template <class V>
+  PMPP_HOST_DEVICE bool operator()(std::int64_t place, const V& value) const {
+    return place < in.count.get() && !static_cast<bool>(comp(value_of_stored(value), value_of_stored(in.first[place])));
+  }
+};
+/// {place, the place after all that equal the value}, found by steps that double: runs of equals are mostly short.
+template <class In, class Comp>
+struct place_and_end {
+  input<In> in;
+  Comp comp;
+  template <class V>
+  PMPP_HOST_DEVICE pair<std::int64_t, std::int64_t> operator()(std::int64_t place, const V& value) const {
+    const std::int64_t n = in.count.get();
+    const auto equals = [&](std::int64_t i) {
+      return !static_cast<bool>(comp(value_of_stored(value), value_of_stored(in.first[i])));
+    };
+    std::int64_t low = place, step = 1;
+    while (low + step <= n && equals(low + step - 1)) {
+      low += step;
+      step *= 2;
+    }
+    return {place, detail::partition_point(low, min(n, low + step), equals)};
+  }
+};
+/// Writes a pair to two outputs.
+template <class A, class B>
+struct write_pair {
+  A a;
+  B b;
+  template <class T>
+  PMPP_HOST_DEVICE void operator()(std::int64_t i, const T& x) const {
+    a[i] = static_cast<value_of<A>>(x.first);
+    b[i] = static_cast<value_of<B>>(x.second);
+  }
+};
+
+/// Checks the arguments, and calls f(sequence, values, comparator), for a comparator of both types.
+template <class P, class R, class V, class Comp, class F>
+std::int64_t with_search(const char* function, R& r, V& values, const Comp& comp, const F& f) {
+  const auto in = detail::input_of(function, r);
+  const auto sought = detail::input_of(function, values);
+  if constexpr (require_marked<gpu_execution<P>, Comp>() && require_order<Comp, element_value<R>>()) {
+    static_assert(std::is_trivially_copyable_v<element_value<V>>, "pmpp: values must be trivially copyable");
+    f(detail::with_stored(in), detail::with_stored(sought), on_values<element_value<R>, element_value<V>>(comp));
+  }
+  return sought.count.bound;
+}
+
+template <search_tuning Tuning, template <class> class Before, class P, class R, class V, class O, class Comp>
+auto search_bound(const char* function, const P& where, R& r, V& values, O& out, const Comp& comp) {
+  const std::int64_t m =
+      detail::with_search<P>(function, r, values, comp, [&](const auto& in, const auto& sought, const auto& by) {
+        detail::check_output(function, "out", out, sought.count.bound, in);
+        using order = std::remove_cvref_t<decltype(by)>;
+        detail::search_values<Tuning>(function, where, in, sought, detail::unwrap(detail::begin_of(out)),
+                                      Before<order>{by}, by, place_itself{});
+      });
+  return detail::begin_of(out) + m;
+}
+
+}  // namespace detail
+
+/// Writes to out[j] how many elements of a sorted r precede values[j]: the first place where it may be inserted.
+///
+/// \param r       a range, or two iterators, or an iterator and a device_count; visible to `where`. \pre sorted by comp;
+///                checked in debug mode.
+/// \param values  as r, in any order; those that rise are found faster (see above).
+/// \param out     an iterator, or a range with room for a place a value, of any integer type; visible to `where`. It may be
+///                values, if the types are the same.
+/// \param comp    a strict weak order of elements and values: called as comp(element, value), and as comp(value, value) to see
+///                whether values rise. (Values of floating-point types may be NaN.)
+/// \return the iterator past the last place written (past the upper bound for a device_count).
+/// Asynchronous on a GPU; may be captured; no allocation. Cost: values read, places written, and of r about log2(n) elements a
+/// value, or what lies between values that rise; one launch.
+/// \throws std::invalid_argument for a null or reversed input or for out in r, std::length_error if out is too short; cuda_error.
+/// Source: PMPP ch. 12. Example: test/bounds.cpp, bounds.
+template <search_tuning Tuning = tuned<search_tuning>, execution_policy P, range_for<P> R, range_for<P> V,
+          output_for<P> O, class Comp = less>
+auto lower_bound(const P& where, R&& r, V&& values, O&& out, Comp comp = {}) {
+  return detail::search_bound<Tuning, detail::elements_before>("lower_bound", where, r, values, out, comp);
+}
+
+/// Writes to out[j] how many elements of r precede values[j] or equal it: the last place where it may be inserted. As
+/// lower_bound; comp is also called as comp(value, element).
+template <search_tuning Tuning = tuned<search_tuning>, execution_policy P, range_for<P> R, range_for<P> V,
+          output_for<P> O, class Comp = less>
+auto upper_bound(const P& where, R&& r, V&& values, O&& out, Comp comp = {}) {
+  return detail::search_bound<Tuning, detail::elements_up_to>("upper_bound", where, r, values, out, comp);
+}
+
+/// Writes to lower_out[j] and upper_out[j] where the elements of r that equal values[j] begin and end: what lower_bound and
+/// upper_bound give, in one call. As upper_bound; \return both ends, as a pair.
+template <search_tuning Tuning = tuned<search_tuning>, execution_policy P, range_for<P> R, range_for<P> V,
+          output_for<P> Lower, output_for<P> Upper, class Comp = less>
+auto equal_range(const P& where, R&& r, V&& values, Lower&& lower_out, Upper&& upper_out, Comp comp = {}) {
+  const char* const function = "equal_range";
+  const std::int64_t m =
+      detail::with_search<P>(function, r, values, comp, [&](const auto& in, const auto& sought, const auto& by) {
+        detail::check_output(function, "lower_out", lower_out, sought.count.bound, in, sought);
+        detail::check_output(function, "upper_out", upper_out, sought.count.bound, in, sought);
+        using order = std::remove_cvref_t<decltype(by)>;
+        using sequence = std::remove_cvref_t<decltype(in.first)>;
+        const auto lower = detail::unwrap(detail::begin_of(lower_out));
+        const auto upper = detail::unwrap(detail::begin_of(upper_out));
+        const detail::write_pair<std::remove_const_t<decltype(lower)>, std::remove_const_t<decltype(upper)>> write{
+            lower, upper};
+        detail::search_values<Tuning>(
+            function, where, in, sought, tabulate_output<pair<std::int64_t, std::int64_t>>(write),
+            detail::elements_before<order>{by}, by, detail::place_and_end<sequence, order>{in, by});
+      });
+  const auto lower_end = detail::begin_of(lower_out) + m;
+  const auto upper_end = detail::begin_of(upper_out) + m;
+  return pair<std::remove_const_t<decltype(lower_end)>, std::remove_const_t<decltype(upper_end)>>{lower_end, upper_end};
+}
+
+/// Writes to out[j], of a type that takes a bool, whether r has an element that equals values[j]. As upper_bound.
+template <search_tuning Tuning = tuned<search_tuning>, execution_policy P, range_for<P> R, range_for<P> V,
+          output_for<P> O, class Comp = less>
+auto binary_search(const P& where, R&& r, V&& values, O&& out, Comp comp = {}) {
+  const char* const function = "binary_search";
+  const std::int64_t m =
+      detail::with_search<P>(function, r, values, comp, [&](const auto& in, const auto& sought, const auto& by) {
+        detail::check_output(function, "out", out, sought.count.bound, in);
+        using order = std::remove_cvref_t<decltype(by)>;
+        using sequence = std::remove_cvref_t<decltype(in.first)>;
+        detail::search_values<Tuning>(function, where, in, sought, detail::unwrap(detail::begin_of(out)),
+                                      detail::elements_before<order>{by}, by,
+                                      detail::is_at_place<sequence, order>{in, by});
+      });
+  return detail::begin_of(out) + m;
+}
+
+// The same for two iterators each, or an iterator and a device_count each.
+// clang-format off
+template <search_tuning Tuning = tuned<search_tuning>, execution_policy P, random_access It, end_of<It> End, random_access V, end_of<V> VEnd, output O, class Comp = less>
+auto lower_bound(const P& where, It first, End last, V values, VEnd values_end, O&& out, Comp comp = {}) { return lower_bound<Tuning>(where, subrange{first, last}, subrange{values, values_end}, out, comp); }
+template <search_tuning Tuning = tuned<search_tuning>, execution_policy P, random_access It, end_of<It> End, random_access V, end_of<V> VEnd, output O, class Comp = less>
+auto upper_bound(const P& where, It first, End last, V values, VEnd values_end, O&& out, Comp comp = {}) { return upper_bound<Tuning>(where, subrange{first, last}, subrange{values, values_end}, out, comp); }
+template <search_tuning Tuning = tuned<search_tuning>, execution_policy P, random_access It, end_of<It> End, random_access V, end_of<V> VEnd, output Lower, output Upper, class Comp = less>
+auto equal_range(const P& where, It first, End last, V values, VEnd values_end, Lower&& lower_out, Upper&& upper_out, Comp comp = {}) { return equal_range<Tuning>(where, subrange{first, last}, subrange{values, values_end}, lower_out, upper_out, comp); }
+template <search_tuning Tuning = tuned<search_tuning>, execution_policy P, random_access It, end_of<It> End, random_access V, end_of<V> VEnd, output O, class Comp = less>
+auto binary_search(const P& where, It first, End last, V values, VEnd values_end, O&& out, Comp comp = {}) { return binary_search<Tuning>(where, subrange{first, last}, subrange{values, values_end}, out, comp); }
+// clang-format on
+
+}  // namespace pmpp::inline PMPP_BACKEND
+
+#pragma GCC visibility pop

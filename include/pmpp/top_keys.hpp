@@ -1,0 +1,347 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Which kernels find the k first numbers of rows:
+//
+//   k = 1                                    first_key_kernel
+//   rows that a block takes alone            top_keys_kernel
+//   longer ones                              sample_keys_kernel, top_keys_kernel for the tiles, top_keys_kernel for the lists
+//   k past half of a block's room            keys up to the limit, or all, to a list that is sorted (sort/radix.hpp)
+//   rows of more places than a key names     each part by itself; each key finds its place among those of all parts
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <type_traits>
+
+#include <pmpp/block/load_store.hpp>
+#include <pmpp/core/config.hpp>
+#include <pmpp/core/error.hpp>
+#include <pmpp/core/iterator.hpp>
+#include <pmpp/core/math.hpp>
+#include <pmpp/core/range.hpp>
+#include <pmpp/execution.hpp>
+#include <pmpp/launch.hpp>
+#include <pmpp/memory/workspace.hpp>
+#include <pmpp/sort/radix.hpp>
+#include <pmpp/top_keys/keys.hpp>
+#include <pmpp/top_keys/rows.hpp>
+#include <pmpp/top_keys/kernels.hpp>
+
+#pragma GCC visibility push(hidden)  // see launch.hpp
+
+namespace pmpp::inline PMPP_BACKEND::detail {
+
+/// Writes the keys of all elements, in order.
+template <class Source>
+struct list_all_kernel {
+  static constexpr int threads = 256;
+  struct arguments {
+    Source source;
+    item_count count;
+    key_list<typename Source::keys> list;
+  };
+  template <class Block>
+  PMPP_HOST_DEVICE void operator()(Block& block, const arguments& a) const {
+    const std::int64_t n = a.count.get();
+    for (std::int64_t i = block.index() * threads + block.thread(); i < n; i += block.count() * threads)
+      a.list.set(i, Source::keys::make(a.source.code(i), i));
+  }
+};
+
+/// The k first of sorted lists, one for each part of a row: the rank of a key is its place in its own list and how many keys
+/// of each other one come before it. Of numbers that are equal those of an earlier part do.
+template <class Source, class Output>
+struct join_lists_kernel {
+  using keys = typename Source::keys;
+  static constexpr int threads = 256;
+  struct arguments {
+    equal_rows parts;
+    key_list<keys> list;
+    std::int64_t list_room, k;
+    Output output;
+  };
+  template <class Block>
+  PMPP_HOST_DEVICE void operator()(Block& block, const arguments& a) const {
+    const auto length = [&](std::int64_t part) { return min(a.k, a.parts.end(part) - a.parts.begin(part)); };
+    for (std::int64_t at = block.index() * threads + block.thread(); at < a.parts.rows * a.k;
+         at += block.count() * threads) {
+      const std::int64_t part = at / a.k;
+      std::int64_t rank = at % a.k;
+      if (rank >= length(part)) continue;
+      const auto x = a.list[part * a.list_room + rank];
+      for (std::int64_t other = 0; other < a.parts.rows; ++other) {
+        if (other == part) continue;
+        std::int64_t low = 0, high = length(other);
+        while (low < high) {
+          const std::int64_t middle = (low + high) / 2;
+          const auto c = keys::code_of(a.list[other * a.list_room + middle]);
+          if (c < keys::code_of(x) || (c == keys::code_of(x) && other < part))
+            low = middle + 1;
+          else
+            high = middle;
+        }
+        rank += low;
+      }
+      if (rank < a.k) a.output.put(0, rank, x, a.parts.begin(part));
+    }
+  }
+};
+
+/// Numbers with this code, from an iterator; k of each row to `output`.
+template <top_k_tuning Tuning, class Code, class P, class In, int Items, class Output>
+class number_selection {
+  using source_type = number_source<Code, In, Items>;
+  using keys = typename source_type::keys;
+  template <class Rows>
+  using selecting = top_keys_kernel<source_type, Rows, Output, Tuning>;
+
+public:
+  const P& where;
+  source_type source;
+
+  static constexpr std::int64_t most_k = selecting<equal_rows>::most_k, longest_row = keys::longest_row;
+
+  static std::size_t list_bytes(std::int64_t count) {
+    return (keys::wide ? 2 : 1) * round_up(checked_bytes(count, 8, "top_k"), allocation_alignment);
+  }
+  static key_list<keys> take_list(scratch& memory, std::int64_t count) {
+    auto* const first = memory.take<std::uint64_t>(count);
+    return {first, keys::wide ? memory.take<std::uint64_t>(count) : nullptr};
+  }
+
+  /// k <= most_k, or 1. Of no row more elements than `longest`.
+  template <class Rows>
+  void few(const Rows& rows, std::int64_t most_rows, std::int64_t longest, std::int64_t k, const Output& output,
+           bool one_block) const {
+    const machine& m = machine_of(where);
+    const std::int64_t resident = std::int64_t(Tuning.blocks) * m.multiprocessors;
+    if (k == 1) return first_of_each(rows, most_rows, longest, output, one_block ? 1 : resident);
+    using kernel = selecting<Rows>;
+    const bool is_short = longest <= Tuning.short_row &&
+                          2 * k <= key_room<typename keys::key, Tuning.threads>::size(Tuning.short_threads);
+    const int threads = is_short ? Tuning.short_threads : Tuning.threads;
+    typename kernel::arguments a{source,  rows,    k,     selection_stage::whole, 1, 0, {}, {}, nullptr,
+                                 nullptr, nullptr, output};
+    if (one_block || longest <= Tuning.one_block) {
+      pmpp::launch(where, grid{min(most_rows, 64 * resident), threads}, kernel{}, a);
+      return;
+    }
+    // Smaller blocks wait less for each other's warps.
+    const int part_threads = 2 * k <= most_k ? max(simt::warp_size, Tuning.threads / 2) : Tuning.threads;
+    const std::int64_t parts =
+        parts_of_row(most_rows, longest, resident * (Tuning.threads / part_threads), part_threads);
+    const std::int64_t of_list = parts * key_room<typename keys::key, Tuning.threads>::size(part_threads);
+    using sampling = sample_keys_kernel<source_type, Rows, Tuning>;
+    const typename sampling::arguments s = sample_shape<sampling>(rows, longest, k, source);
+    const std::int64_t slots = most_rows * sampling::most_slots;
+    scratch memory(where,
+                   list_bytes(slots) + list_bytes(most_rows) + list_bytes(most_rows * of_list) +
+                       scratch_bytes({static_cast<std::size_t>(most_rows) * sizeof(std::int64_t)}),
+                   static_cast<std::size_t>(most_rows) * sizeof(unsigned));
+    enqueue_sample<sampling>(memory, s, slots, most_rows, a);
+    a.list = take_list(memory, most_rows * of_list);
+    a.list_room = of_list;
+    a.parts = static_cast<int>(parts);
+    a.stage = selection_stage::part;
+    pmpp::launch(where, grid{most_rows * parts, part_threads}, kernel{}, a);
+    a.parts = 1;
+    a.stage = selection_stage::finish;
+    pmpp::launch(where, grid{most_rows, Tuning.threads}, kernel{}, a);
+  }
+
+  /// One row, any k.
+  void many(const item_count& count, std::int64_t k, const Output& output) const {
+    const std::int64_t n = count.bound;
+    const machine& m = machine_of(where);
+    const equal_rows row{count, n, 1};
+    const std::int64_t resident = std::int64_t(Tuning.blocks) * m.multiprocessors;
+    scratch list_memory(where, list_bytes(n), 0);
+    const key_list<keys> list = take_list(list_memory, n);
+    item_count listed = count;
+    scratch words(where, scratch_bytes({sizeof(std::int64_t), sizeof(std::int64_t)}), 0);
+    const bool all = n / k < Tuning.sort_from;
+    if (all) {
+      using kernel = list_all_kernel<source_type>;
+      pmpp::launch(where, min(ceil_div(n, std::int64_t(4 * kernel::threads)), 8 * resident), kernel{},
+                   typename kernel::arguments{source, count, list});
+    } else {
+      using kernel = selecting<equal_rows>;
+      using sampling = sample_keys_kernel<source_type, equal_rows, Tuning>;
+      const typename sampling::arguments s = sample_shape<sampling>(row, n, k, source);
+      const std::int64_t slots = sampling::most_slots;
+      typename kernel::arguments a{source,
+                                   row,
+                                   k,
+                                   selection_stage::gather,
+                                   static_cast<int>(parts_of_row(1, n, resident)),
+                                   n,
+                                   list,
+                                   {},
+                                   nullptr,
+                                   nullptr,
+                                   nullptr,
+                                   output};
+      scratch memory(where, list_bytes(slots) + list_bytes(1), sizeof(unsigned));
+      a.found = words.take<std::int64_t>(1);
+      a.too_few = reinterpret_cast<bool*>(words.take<std::int64_t>(1));
+      enqueue_sample<sampling>(memory, s, slots, 1, a);
+      pmpp::launch(where, grid{a.parts, Tuning.threads}, kernel{}, a);
+      listed = {n, a.found, true};
+      a.stage = selection_stage::rest;
+      pmpp::launch(where, grid{a.parts, Tuning.threads}, kernel{}, a);
+    }
+    sort_list(list, listed, n, all);
+    join(row, list, n, k, output);
+  }
+
+  /// A row of more elements than keys have places: the k first of each part, then those of all.
+  void of_parts(const item_count& count, std::int64_t k, const Output& output) const {
+    const equal_rows parts{count, Tuning.longest_row, ceil_div(count.bound, Tuning.longest_row)};
+    scratch memory(where, list_bytes(parts.rows * k), 0);
+    Output to_list = output;
+    to_list.as_keys = true;
+    to_list.first = 0;
+    to_list.list = take_list(memory, parts.rows * k);
+    if (k == 1 || k <= most_k) {
+      few(parts, parts.rows, parts.length, k, to_list, false);
+    } else {
+      require(count.pointer == nullptr, [&] {
+        return "pmpp::top_k: k is " + detail::text::of(k) + " of a length that the device knows; past " +
+               detail::text::of(parts.length) + " elements the limit is " + detail::text::of(most_k);
+      });
+      for (std::int64_t part = 0; part < parts.rows; ++part) {
+        const In from = source.in + parts.begin(part);
+        const std::int64_t n = parts.end(part) - parts.begin(part);
+        to_list.first = part * k;
+        number_selection{where, {from, block::access<In>::template lead<Items>(from)}}.many({n}, min(k, n), to_list);
+      }
+    }
+    join(parts, to_list.list, k, k, output);
+  }
+
+private:
+  void join(const equal_rows& parts, const key_list<keys>& list, std::int64_t list_room, std::int64_t k,
+            const Output& output) const {
+    using kernel = join_lists_kernel<source_type, Output>;
+    pmpp::launch(where,
+                 min(ceil_div(parts.rows * k, std::int64_t(kernel::threads)),
+                     std::int64_t(32) * machine_of(where).multiprocessors),
+                 kernel{}, typename kernel::arguments{parts, list, list_room, k, output});
+  }
+
+  /// Blocks of a row: as many as run at once, or where rows are several, so many that the last ones to run are a small part.
+  static std::int64_t parts_of_row(std::int64_t rows, std::int64_t longest, std::int64_t resident,
+                                   int threads = Tuning.threads) {
+    const std::int64_t tile = std::int64_t(threads) * selecting<equal_rows>::loads * Items;
+    const std::int64_t wanted = rows == 1 ? resident : ceil_div(4 * resident, rows);
+    return max(std::int64_t(1), min(wanted, longest / (2 * tile)));
+  }
+
+  template <class Kernel, class Rows>
+  static typename Kernel::arguments sample_shape(const Rows& rows, std::int64_t longest, std::int64_t k,
+                                                 const source_type& source) {
+    constexpr std::int64_t width = source_type::widest, threads = Tuning.threads, in_sample = 100;
+    const std::int64_t part = longest < 1 << 24 ? max(1, Tuning.sample_part / 4) : Tuning.sample_part;
+    // Of the k first 100 on average, at most.
+    const std::int64_t wanted = min(max(longest / (part * width), std::int64_t(Kernel::most_slots)),
+                                    max(threads, min(in_sample * (longest / k) / width, std::int64_t(1) << 17)));
+    std::int64_t blocks = 1;
+    while (blocks < 64 && 4 * blocks * threads <= wanted &&
+           2 * blocks * threads <= simt::warp_size * Kernel::most_slots)
+      blocks *= 2;
+    int clusters = 1;
+    while (clusters * blocks * threads < wanted) clusters *= 2;
+    return {source, rows, k, static_cast<int>(blocks), clusters, {}, {}, nullptr, nullptr};
+  }
+
+  /// Finds the limits of rows, for kernels with arguments `a`.
+  template <class Kernel, class Arguments>
+  void enqueue_sample(scratch& memory, typename Kernel::arguments s, std::int64_t slots, std::int64_t rows,
+                      Arguments& a) const {
+    s.slots = take_list(memory, slots);
+    s.limits = a.limits = take_list(memory, rows);
+    if (a.found == nullptr) a.found = memory.take<std::int64_t>(rows);
+    s.found = a.found;
+    s.arrived = a.arrived = memory.state();
+    pmpp::launch(where, grid{rows * s.blocks, Tuning.threads}, Kernel{}, s);
+  }
+
+  template <class Rows>
+  void first_of_each(const Rows& rows, std::int64_t most_rows, std::int64_t longest, const Output& output,
+                     std::int64_t resident) const {
+    using kernel = first_key_kernel<source_type, Rows, Output, Tuning>;
+    const std::int64_t parts = resident == 1 ? 1 : parts_of_row(most_rows, longest, resident);
+    scratch memory(where, parts > 1 ? list_bytes(most_rows * parts) : 0,
+                   parts > 1 ? static_cast<std::size_t>(most_rows) * sizeof(unsigned) : 0);
+    const int threads = longest <= Tuning.short_row ? Tuning.short_threads : Tuning.threads;
+    pmpp::launch(where, grid{min(most_rows * parts, std::int64_t(1) << 30), threads}, kernel{},
+                 typename kernel::arguments{source, rows, static_cast<int>(parts),
+                                            parts > 1 ? take_list(memory, most_rows * parts) : key_list<keys>{},
+                                            memory.state(), output});
+  }
+
+  /// Sorts a list; in_order: of the places.
+  void sort_list(const key_list<keys>& list, const item_count& count, std::int64_t n, bool in_order) const {
+    constexpr radix_tuning tuning{.threads = 1024, .items = 16, .short_items = 16};  // one shape of pass is enough
+    using code = radix_code<std::uint64_t, false>;
+    const key_bits places{0, in_order ? 0 : max(1, floor_log2(n) + 1)};
+    if constexpr (keys::wide) {
+      using pairs = zip_iterator<std::uint64_t*, std::uint64_t*>;
+      const auto sort = [&](const pairs& by, const key_bits& bits) {
+        radix_sort_by_passes<tuning, code, std::uint64_t, pair<std::uint64_t, std::uint64_t>>(where, by, by, count,
+                                                                                              bits);
+      };
+      if (!in_order) sort({list.second, list.first}, places);
+      sort({list.first, list.second}, {0, Code::width});
+    } else {
+      radix_sort_by_passes<tuning, code, no_value, std::uint64_t>(where, list.first, list.first, count,
+                                                                  {in_order ? 32 : 0, 32 + Code::width});
+    }
+  }
+};
+
+/// The k first of rows of `length` numbers each, of one row `count`. k >= 1.
+template <top_k_tuning Tuning, class Code, class P, class In, class Output>
+void select_numbers(const P& where, const In& in, const item_count& count, std::int64_t length, std::int64_t rows,
+                    std::int64_t k, const Output& output) {
+  block::with_access(in, [&](auto items, std::int64_t lead) {
+    constexpr int width = min(decltype(items)::value, 16);
+    using ways = number_selection<Tuning, Code, P, In, width, Output>;
+    const std::int64_t longest = min(Tuning.longest_row, ways::longest_row);
+    if (length <= longest && (k == 1 || k <= ways::most_k)) {
+      const ways all{where, {in, lead}};
+      return all.few(equal_rows{count, length, rows}, rows, length, k, output, false);
+    }
+    for (std::int64_t row = 0; row < rows; ++row) {
+      const In from = in + row * length;
+      const ways one{where, {from, block::access<In>::template lead<width>(from)}};
+      Output to = output;
+      to.first += row * k;
+      const item_count of_row = rows == 1 ? count : item_count{length};
+      if (length <= longest)
+        one.many(of_row, k, to);
+      else
+        one.of_parts(of_row, k, to);
+    }
+  });
+}
+
+/// The k first of each segment of numbers. False: k is too large for this.
+template <top_k_tuning Tuning, class Code, class P, class In, class Offsets, class Output>
+bool select_in_segments(const P& where, const In& in, const input<Offsets>& offsets, std::int64_t n, std::int64_t k,
+                        const Output& output) {
+  bool done = false;
+  block::with_access(in, [&](auto items, std::int64_t lead) {
+    using ways = number_selection<Tuning, Code, P, In, decltype(items)::value, Output>;
+    const std::int64_t segments = offsets.count.bound - 1;
+    if ((k > 1 && k > ways::most_k) || n > ways::longest_row) return;
+    const ways all{where, {in, lead}};
+    all.few(offset_rows<Offsets>{offsets.first, offsets.count}, segments, ceil_div(n, segments), k, output, true);
+    done = true;
+  });
+  return done;
+}
+
+}  // namespace pmpp::inline PMPP_BACKEND::detail
+
+#pragma GCC visibility pop

@@ -1,0 +1,400 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The k first numbers of rows, by one read of the data.
+//
+//   sample_keys_kernel   what a number must be to come into question: a limit (top_keys/rows.hpp). The last block of a row that has read
+//                   its part of the sample sorts it.
+//   top_keys_kernel   blocks go through tiles of a row; what does not come after the limit gathers in shared memory. When there
+//                   is no room left, the keys are sorted, the k first stay, and the last of them is the limit. In the end the
+//                   keys go to the list of the row.
+//   top_keys_kernel   again, with a block for each row: does the same with the list, and writes the k first, sorted.
+//
+//        | keys ->         room |   full: sorted | k first | <- limit      room for more |
+//
+// A block takes a short row alone, in one launch: with a sample of its own. What a block drops comes after k keys that it has, so
+// that no data lead to a wrong result; only if less than k elements are up to the limit (once in 10^9 rows) does the last launch
+// go through the whole row again. Where data are such that a sample misleads, keys are sorted more often.
+//
+//   first_key_kernel    k = 1: the least key of each thread, warp, block and row. One launch.
+// (Zhang, Naruse, Li and Wang, Parallel top-k, 2023, filter by digits in place of a sample.)
+#pragma once
+
+#include <cstdint>
+#include <type_traits>
+
+#include <pmpp/block/load_store.hpp>
+#include <pmpp/block/merge.hpp>
+#include <pmpp/core/config.hpp>
+#include <pmpp/core/math.hpp>
+#include <pmpp/execution.hpp>
+#include <pmpp/launch.hpp>
+#include <pmpp/memory/workspace.hpp>
+#include <pmpp/simt/atomic.hpp>
+#include <pmpp/simt/bits.hpp>
+#include <pmpp/top_keys/keys.hpp>
+#include <pmpp/top_keys/rows.hpp>
+
+#pragma GCC visibility push(hidden)  // see launch.hpp
+
+namespace pmpp::inline PMPP_BACKEND {
+
+struct top_k_tuning {
+  int threads = 512;               ///< of a block, which has room for 8 keys each, or 4 of two words
+  int short_threads = 256;         ///< of a block that takes short rows alone
+  int loads = 4;                   ///< vectors of 16 bytes that a thread has under way
+  int blocks = 2;                  ///< of a multiprocessor
+  int sample_part = 128;           ///< of so many elements of a long row one is read as a sample
+  int sort_from = 16;              ///< n / k up to which everything is sorted if a block has no room for k keys
+  std::int64_t short_row = 1024;   ///< elements of short rows
+  std::int64_t one_block = 65536;  ///< elements of a row that a block takes alone
+  std::int64_t longest_row = std::int64_t(1) << 32;  ///< elements; longer rows are cut
+};
+
+namespace detail {
+
+/// Where the k first of a row go: decoded, or as keys.
+template <class Code, class Values, class Indices>
+struct selection_output {
+  using keys = selection_keys<Code>;
+  Values values;
+  Indices indices;
+  std::int64_t k, first;  ///< those of row r go to places first + r * k ...
+  bool as_keys;
+  key_list<keys> list;
+
+  /// \param begin  what is added to the place in a row
+  PMPP_HOST_DEVICE void put(std::int64_t row, std::int64_t i, const typename keys::key& x, std::int64_t begin) const {
+    const std::int64_t at = first + row * k + i;
+    if (as_keys) {
+      list.set(at, x);
+    } else {
+      block::assign(values, at, Code::decode(keys::code_of(x)));
+      block::assign(indices, at, keys::place_of(x) + begin);
+    }
+  }
+};
+
+/// Whether this block is the last of `blocks` to call, with a word that is 0 before and after. All threads call; the last block
+/// then sees what the others wrote. `flag` lies in shared memory.
+template <class Block>
+PMPP_HOST_DEVICE bool is_last_block(Block& block, unsigned* word, std::int64_t blocks, bool& flag) {
+  block.sync();
+  const auto others = static_cast<unsigned>(blocks - 1);
+  if (block.thread() == 0) flag = simt::atomic_increment_wrap<simt::order::acq_rel>(word, others) == others;
+  block.sync();
+  return flag;
+}
+
+/// Finds the limit of each row by a sample.
+template <class Source, class Rows, top_k_tuning Tuning>
+struct sample_keys_kernel {
+  using keys = typename Source::keys;
+  using key = typename Source::key;
+  static_assert((Tuning.threads & (Tuning.threads - 1)) == 0 &&
+                    (Tuning.short_threads & (Tuning.short_threads - 1)) == 0,
+                "pmpp: the numbers of threads of top_k_tuning are powers of two");
+  static constexpr int threads = Tuning.threads, most_slots = min(1024, key_room<key, threads>::tile);
+
+  struct shared {
+    key_room<key, threads> slots;
+    bool last;
+  };
+  struct arguments {
+    Source source;
+    Rows rows;
+    std::int64_t k;
+    int blocks;    ///< of a row, a power of two
+    int clusters;  ///< of a thread, a power of two
+    key_list<keys> slots, limits;
+    std::int64_t* found;
+    unsigned* arrived;
+  };
+
+  template <class Block>
+  PMPP_HOST_DEVICE void operator()(Block& block, shared& memory, const arguments& a) const {
+    const std::int64_t row = block.index() / a.blocks, begin = a.rows.begin(row), n = a.rows.end(row) - begin;
+    const int all = a.blocks * block.threads();
+    const int own = static_cast<int>(block.index() % a.blocks) * block.threads() + block.thread();
+    const sample_plan plan(n, min(a.k, n), all * a.clusters, most_slots, max(64, all / simt::warp_size),
+                           Source::widest);
+    const auto found = a.slots.from(row * most_slots);
+    if (plan.rank > 0)
+      sample_keys<keys, Source::widest>(
+          block, plan, own, all, [&](std::int64_t i) { return keys::make(a.source.code(begin + i), i); },
+          [&](int slot, const key& x) { found.set(slot, x); });
+    if (!is_last_block(block, &a.arrived[row], a.blocks, memory.last)) return;
+    if (plan.rank > 0) {
+      for (int i = block.thread(); i < plan.slots; i += block.threads()) memory.slots[i] = found[i];
+      block.sync();
+      memory.slots.sort(block, plan.slots);
+    }
+    if (block.thread() == 0) {
+      a.limits.set(row, plan.rank > 0 ? memory.slots[plan.rank - 1] : keys::last());
+      a.found[row] = 0;
+    }
+  }
+};
+
+/// What a top_keys_kernel does with a row.
+enum class selection_stage {
+  whole,   ///< all, alone
+  part,    ///< some of its tiles, for the list of the row
+  finish,  ///< the list
+  gather,  ///< as part, but all keys up to the limit
+  rest     ///< those after it, if it turned out that there were too few
+};
+
+template <class Source, class Rows, class Output, top_k_tuning Tuning>
+struct top_keys_kernel {
+  using keys = typename Source::keys;
+  using key = typename Source::key;
+  static constexpr int threads = Tuning.threads, min_blocks = Tuning.blocks, most_k = key_room<key, threads>::tile / 2,
+                       loads = max(1, min(Tuning.loads, 32 / Source::items));
+
+  struct shared {
+    key_room<key, threads> keys;
+    unsigned count;  ///< more than there is room for: so many have tried
+    std::int64_t base;
+    bool last;
+  };
+  struct arguments {
+    Source source;
+    Rows rows;
+    std::int64_t k;
+    selection_stage stage;
+    int parts;               ///< blocks of a row
+    std::int64_t list_room;  ///< of a row's list
+    key_list<typename Source::keys> list, limits;
+    std::int64_t* found;  ///< keys in the list of a row
+    bool* too_few;
+    unsigned* arrived;
+    Output output;
+  };
+
+  template <class Block>
+  PMPP_HOST_DEVICE void operator()(Block& block, shared& memory, const arguments& a) const {
+    const std::int64_t units = a.rows.size() * a.parts;
+    for (std::int64_t unit = block.index(); unit < units; unit += block.count())
+      row_of_block<Block>(block, memory, a, unit)
+          .take(a.parts == 1 ? 0 : static_cast<int>(static_cast<unsigned>(unit) % static_cast<unsigned>(a.parts)));
+  }
+
+private:
+  template <class Block>
+  struct row_of_block {
+    Block& block;
+    shared& memory;
+    const arguments& a;
+    std::int64_t row, begin, n;
+    int room, k;  ///< k: at most half of the room; of gathered rows not used
+    key limit = keys::last();
+
+    PMPP_HOST_DEVICE row_of_block(Block& b, shared& m, const arguments& arguments_, std::int64_t unit)
+        : block(b),
+          memory(m),
+          a(arguments_),
+          row(a.parts == 1 ? unit : static_cast<unsigned>(unit) / static_cast<unsigned>(a.parts)),
+          begin(a.rows.begin(row)),
+          n(a.rows.end(row) - begin),
+          room(key_room<key, threads>::size(b.threads())) {
+      k = static_cast<int>(min(min(a.k, n), std::int64_t(room / 2)));
+    }
+    PMPP_HOST_DEVICE bool gathers() const {
+      return a.stage == selection_stage::gather || a.stage == selection_stage::rest;
+    }
+
+    PMPP_HOST_DEVICE void take(int part) {
+      block.sync();  // the row before is written
+      if (block.thread() == 0) memory.count = 0;
+      if (a.stage == selection_stage::whole || a.stage == selection_stage::finish) return take_all();
+      if (a.stage == selection_stage::rest && !*a.too_few) return;
+      limit = a.limits[row];
+      block.sync();
+      read_numbers(part);
+      write_to_list();
+      if (a.stage == selection_stage::gather && is_last_block(block, a.arrived, a.parts, memory.last) &&
+          block.thread() == 0)
+        *a.too_few = a.found[row] < min(a.k, n);
+    }
+
+  private:
+    /// Of a row that the block has for itself.
+    PMPP_HOST_DEVICE void take_all() {
+      if (k == 0) return;
+      const std::int64_t listed = a.stage == selection_stage::finish ? a.found[row] : 0;
+      const bool from_list = listed >= k;
+      const auto list = a.list.from(row * a.list_room);
+      find_limit(from_list ? listed : n,
+                 [&](std::int64_t i) { return from_list ? list[i] : keys::make(a.source.code(begin + i), i); });
+      for (;;) {
+        if (from_list)
+          read_list(list, listed);
+        else
+          read_numbers(0);
+        if (memory.count >= static_cast<unsigned>(k)) break;
+        limit = keys::last();  // the sample was of no use
+        block.sync();          // all have seen the count
+        if (block.thread() == 0) memory.count = 0;
+        block.sync();
+      }
+      memory.keys.sort(block, static_cast<int>(memory.count));
+      for (int i = block.thread(); i < k; i += block.threads()) a.output.put(row, i, memory.keys[i], 0);
+    }
+
+    template <class Key>
+    PMPP_HOST_DEVICE void find_limit(std::int64_t count, const Key& key_of) {
+      const int threads_here = block.threads(), most_slots = min(2 * threads_here, room);
+      if (count > 2 * most_slots) {
+        const sample_plan plan(count, k, most_slots, most_slots, max(32, threads_here / simt::warp_size),
+                               Source::widest);
+        if (plan.rank > 0) {
+          sample_keys<keys, Source::widest>(block, plan, block.thread(), threads_here, key_of,
+                                            [&](int slot, const key& x) { memory.keys[slot] = x; });
+          block.sync();
+          memory.keys.sort(block, plan.slots);
+          limit = memory.keys[plan.rank - 1];
+        }
+      }
+      block.sync();
+    }
+
+    PMPP_HOST_DEVICE void read_numbers(int part) {
+      const bool after = a.stage == selection_stage::rest;
+      auto limit_code = keys::code_of(limit);
+      std::int64_t limit_place = begin + keys::place_of(limit);
+      a.source.template for_each_tile<loads>(
+          block, begin, begin + n, part, a.parts,
+          [&](auto code, std::int64_t i) {
+            const bool up_to = code < limit_code || (code == limit_code && i <= limit_place);
+            return up_to != after;
+          },
+          [&](unsigned mask, const auto& place_of) {
+            keep(mask, [&](int b) { return keys::make(a.source.code(place_of(b)), place_of(b) - begin); });
+            limit_code = keys::code_of(limit);
+            limit_place = begin + keys::place_of(limit);
+          });
+    }
+    PMPP_HOST_DEVICE void read_list(const key_list<typename Source::keys>& list, std::int64_t listed) {
+      constexpr int at_once = 8;
+      for (std::int64_t first = 0; first < listed; first += at_once * block.threads()) {
+        unsigned mask = 0;
+        const std::int64_t own = first + block.thread();
+        for (int u = 0; u < at_once; ++u)
+          if (own + u * block.threads() < listed && !(limit < list[own + u * block.threads()])) mask |= 1u << u;
+        keep(mask, [&](int b) { return list[own + b * block.threads()]; });
+      }
+    }
+
+    /// Keeps the keys of a tile for which there is a bit, if the limit does not exclude them.
+    template <class Key>
+    PMPP_HOST_DEVICE void keep(unsigned mask, const Key& key_of) {
+      while (block.sync_or(mask != 0)) {
+        for (; mask != 0; mask &= mask - 1) {
+          const key x = key_of(simt::trailing_zeros(mask));
+          if (a.stage == selection_stage::rest ? !(limit < x) : limit < x) continue;
+          const unsigned at = simt::atomic_add(&memory.count, 1u);
+          if (at >= static_cast<unsigned>(room)) break;
+          memory.keys[at] = x;
+        }
+        block.sync();
+        if (memory.count >= static_cast<unsigned>(room)) make_room();
+      }
+    }
+    PMPP_HOST_DEVICE void make_room() {
+      if (gathers()) return write_to_list();
+      memory.keys.sort(block, room);
+      limit = memory.keys[k - 1];
+      if (block.thread() == 0) memory.count = static_cast<unsigned>(k);
+    }
+    /// Appends the keys to the list of the row.
+    PMPP_HOST_DEVICE void write_to_list() {
+      const auto count = static_cast<int>(min(memory.count, static_cast<unsigned>(room)));
+      block.sync();  // all have read the count
+      if (block.thread() == 0) {
+        memory.base = simt::atomic_add(&a.found[row], std::int64_t(count));
+        memory.count = 0;
+      }
+      block.sync();
+      for (int i = block.thread(); i < count; i += block.threads())
+        a.list.set(row * a.list_room + memory.base + i, memory.keys[i]);
+    }
+  };
+};
+
+/// The first number of each row.
+template <class Source, class Rows, class Output, top_k_tuning Tuning>
+struct first_key_kernel {
+  using keys = typename Source::keys;
+  using key = typename Source::key;
+  static constexpr int threads = Tuning.threads, min_blocks = Tuning.blocks,
+                       loads = max(1, min(Tuning.loads, 32 / Source::items));
+
+  struct shared {
+    key of_warp[threads / simt::warp_size];
+    bool last;
+  };
+  struct arguments {
+    Source source;
+    Rows rows;
+    int parts;              ///< blocks of a row
+    key_list<keys> firsts;  ///< of the parts
+    unsigned* arrived;
+    Output output;
+  };
+
+  template <class Block>
+  PMPP_HOST_DEVICE void operator()(Block& block, shared& memory, const arguments& a) const {
+    const std::int64_t units = a.rows.size() * a.parts;
+    for (std::int64_t unit = block.index(); unit < units; unit += block.count()) {
+      const std::int64_t row = unit / a.parts, begin = a.rows.begin(row), end = a.rows.end(row);
+      auto best = static_cast<typename keys::code>(~typename keys::code(0));
+      std::int64_t place = begin;  // where no code is less than that, the first element is the first
+      a.source.template for_each_tile<loads>(
+          block, begin, end, unit % a.parts, a.parts,
+          [&](auto code, std::int64_t i) {
+            place = code < best ? i : place;
+            best = min(code, best);
+            return false;
+          },
+          [](unsigned, const auto&) {});
+      key first = least_of_block(block, memory, keys::make(best, place - begin));
+      if (a.parts > 1) {
+        if (block.thread() == 0) a.firsts.set(unit, first);
+        if (!is_last_block(block, &a.arrived[row], a.parts, memory.last)) continue;
+        first = keys::last();
+        for (int p = block.thread(); p < a.parts; p += block.threads()) {
+          const key x = a.firsts[row * a.parts + p];
+          if (x < first) first = x;
+        }
+        first = least_of_block(block, memory, first);
+      }
+      if (block.thread() == 0 && begin < end) a.output.put(row, 0, first, 0);
+    }
+  }
+
+private:
+  /// In thread 0.
+  template <class Block>
+  PMPP_HOST_DEVICE static key least_of_block(Block& block, shared& memory, key x) {
+    const auto of_warp = [&] {
+      for (int other = simt::warp_size / 2; other > 0; other /= 2) {
+        const key y = block.shuffle_xor(x, other);
+        if (y < x) x = y;
+      }
+    };
+    of_warp();
+    block.sync();
+    if (block.lane() == 0) memory.of_warp[block.warp()] = x;
+    block.sync();
+    if (block.warp() == 0) {
+      x = block.lane() < block.warps() ? memory.of_warp[block.lane()] : keys::last();
+      of_warp();
+    }
+    return x;
+  }
+};
+
+}  // namespace detail
+}  // namespace pmpp::inline PMPP_BACKEND
+
+#pragma GCC visibility pop

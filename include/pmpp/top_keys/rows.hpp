@@ -1,0 +1,162 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Rows of numbers, and how a block reads them: all elements of a part of a row, in tiles of wide loads, or a sample.
+//
+// A sample says how good an element must be to come into question. A row is cut into strata of equal length, and in each some
+// neighbours (32 bytes: what memory moves at once) are read whose place is a hash of the stratum's number. The best of them
+// stands for the stratum. If the sample holds x of the k first elements on average, then it holds more than
+// x + 7 sqrt(x) + 6 of them once in 10^9 rows; so at least k elements do not come after the best of that rank. As keys of
+// equal numbers differ by their places that holds for any data: sorted, of few values, constant.
+#pragma once
+
+#include <cstdint>
+#include <type_traits>
+
+#include <pmpp/block/load_store.hpp>
+#include <pmpp/core/config.hpp>
+#include <pmpp/core/iterator.hpp>
+#include <pmpp/core/math.hpp>
+#include <pmpp/simt/bits.hpp>
+#include <pmpp/top_keys/keys.hpp>
+
+#pragma GCC visibility push(hidden)  // see launch.hpp
+
+namespace pmpp::inline PMPP_BACKEND::detail {
+
+/// Rows of `length` elements each; the last may be shorter.
+struct equal_rows {
+  item_count count;  ///< of all elements
+  std::int64_t length, rows;
+
+  PMPP_HOST_DEVICE std::int64_t size() const { return rows; }
+  PMPP_HOST_DEVICE std::int64_t begin(std::int64_t row) const { return min(row * length, count.get()); }
+  PMPP_HOST_DEVICE std::int64_t end(std::int64_t row) const { return min((row + 1) * length, count.get()); }
+};
+/// Row s is [offsets[s], offsets[s + 1]).
+template <class Offsets>
+struct offset_rows {
+  Offsets offsets;
+  item_count count;  ///< of offsets
+
+  PMPP_HOST_DEVICE std::int64_t size() const { return count.get() - 1; }
+  PMPP_HOST_DEVICE std::int64_t begin(std::int64_t row) const { return static_cast<std::int64_t>(offsets[row]); }
+  PMPP_HOST_DEVICE std::int64_t end(std::int64_t row) const { return static_cast<std::int64_t>(offsets[row + 1]); }
+};
+
+/// A sample of n elements: `clusters` strata, of each of which `width` neighbours are read, and the rank of the sampled key
+/// before which at least k elements come; 0: there is none. Of strata that share a slot the best key counts alone.
+struct sample_plan {
+  int clusters, width, rank, slots;
+  std::int64_t stratum;
+
+  /// \param clusters_, most  powers of two; slots are no more than `most`, no fewer than `least`
+  PMPP_HOST_DEVICE sample_plan(std::int64_t n, std::int64_t k, int clusters_, int most, int least, int widest)
+      : clusters(clusters_), width(1), rank(0), slots(most), stratum(n >> floor_log2(clusters_)) {
+    if (stratum < 2) return;
+    width = static_cast<int>(max(std::int64_t(1), min(stratum / 8, std::int64_t(widest))));
+    // Of the k first so many are read on average. (Divisions of 64 bits take 0.3 us each.)
+    const float read = static_cast<float>(clusters) * static_cast<float>(width);
+    const float mean = static_cast<float>(k) * (read / static_cast<float>(n));
+    if (mean >= static_cast<float>(slots)) return;
+    const int x = static_cast<int>(mean * 1.00001f) + 1;
+    int root = 1;
+    while (root * root < x) ++root;
+    const int r = x + 7 * root + 6;
+    if (r > slots / 4 * 3) return;
+    rank = r;
+    while (slots > least && slots >= 8 * rank) slots /= 2;
+  }
+  /// The first element that is read of a stratum.
+  PMPP_HOST_DEVICE std::int64_t place(int cluster) const {
+    unsigned h = static_cast<unsigned>(cluster) * 0x9e3779b1u;
+    h = (h ^ h >> 15) * 0x85ebca77u;
+    h ^= h >> 13;
+    return cluster * stratum + h % static_cast<unsigned>(min(stratum - width + 1, std::int64_t(1) << 31));
+  }
+};
+
+/// Finds what is sampled by the `all` threads of some blocks, of which this one is number `own`: calls put(slot, key). `key(i)` is
+/// the one of element i, at most `Widest` are neighbours.
+template <class Keys, int Widest, class Block, class Key, class Put>
+PMPP_HOST_DEVICE void sample_keys(Block& block, const sample_plan& plan, int own, int all, const Key& key,
+                                  const Put& put) {
+  const auto best_of = [&](int cluster) {
+    const std::int64_t place = plan.place(cluster);
+    auto best = Keys::last();
+    if (plan.width == Widest) {  // all loads at a time
+      typename Keys::key x[Widest];
+      for (int j = 0; j < Widest; ++j) x[j] = key(place + j);
+      for (int j = 0; j < Widest; ++j)
+        if (x[j] < best) best = x[j];
+    } else {
+      for (int j = 0; j < plan.width; ++j)
+        if (const auto x = key(place + j); x < best) best = x;
+    }
+    return best;
+  };
+  if (plan.slots >= all) {
+    for (int c = own; c < plan.slots; c += all) {
+      auto best = Keys::last();
+      for (int d = c; d < plan.clusters; d += plan.slots)
+        if (const auto x = best_of(d); x < best) best = x;
+      put(c, best);
+    }
+    return;
+  }
+  const int group = all / plan.slots;  // a power of two, lanes of one warp
+  auto best = Keys::last();
+  for (int c = own; c < plan.clusters; c += all)
+    if (const auto x = best_of(c); x < best) best = x;
+  for (int other = 1; other < group; other *= 2)
+    if (const auto x = block.shuffle_xor(best, other); x < best) best = x;
+  if (own % group == 0) put(own / group, best);
+}
+
+/// The codes of an array of numbers, read by vectors of `Items`.
+template <class Code, class In, int Items>
+struct number_source {
+  using number_code = Code;
+  using keys = selection_keys<Code>;
+  using key = typename keys::key;
+  static constexpr int items = Items, widest = max(1, 32 / int(sizeof(typename Code::key)));
+
+  In in;
+  std::int64_t lead;  ///< elements before the first vector
+
+  PMPP_HOST_DEVICE auto code(std::int64_t i) const { return Code::encode(static_cast<typename Code::key>(in[i])); }
+
+  /// Calls visit(code, place) for the elements of tiles part, part + parts, ... of [begin, end), and after each tile
+  /// take(mask, place_of): the elements for which visit was true are place_of(b) for each bit b of mask. All threads call;
+  /// those of a block call take together.
+  template <int Loads, class Block, class Visit, class Take>
+  PMPP_HOST_DEVICE void for_each_tile(Block& block, std::int64_t begin, std::int64_t end, std::int64_t part,
+                                      std::int64_t parts, Visit visit, Take take) const {
+    static_assert(Loads * Items <= 32);
+    if (begin >= end) return;
+    const std::int64_t origin = lead > 0 ? lead - Items : 0;  // where vector 0 begins
+    const std::int64_t first = origin + (begin - origin) / Items * Items;
+    const std::int64_t step = std::int64_t(block.threads()) * Items, tile = step * Loads;
+    for (std::int64_t from = first + part * tile; from < end; from += parts * tile) {
+      const std::int64_t own = from + block.thread() * Items;
+      unsigned mask = 0;
+      if (from >= begin && from + tile <= end) {
+        block::raw_items<In, Items> x[Loads];
+        for (int u = 0; u < Loads; ++u) x[u] = block::access<In>::template load<Items>(in, own + u * step);
+        for (int u = 0; u < Loads; ++u)
+          for (int k = 0; k < Items; ++k) {
+            const auto number = static_cast<typename Code::key>(block::access<In>::value(in, x[u], k));
+            mask |= unsigned(visit(Code::encode(number), own + u * step + k)) << (u * Items + k);
+          }
+      } else {
+        for (int u = 0; u < Loads; ++u)
+          for (std::int64_t i = max(begin, own + u * step); i < min(end, own + u * step + Items); ++i)
+            mask |= unsigned(visit(code(i), i)) << (u * Items + static_cast<int>(i - own - u * step));
+      }
+      take(mask, [=](int b) { return own + b / Items * step + b % Items; });
+    }
+  }
+};
+
+}  // namespace pmpp::inline PMPP_BACKEND::detail
+
+#pragma GCC visibility pop

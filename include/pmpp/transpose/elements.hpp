@@ -1,0 +1,142 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Transposition element by element: of views whose elements are not adjacent, and where the rows of B are a few elements.
+//
+// A warp touches elements side by side along the rows of A when it reads and along those of B when it writes; between them
+// they lie in a tile in shared memory with one place left out after each 32, so that a column meets all banks.
+#pragma once
+
+#include <cstdint>
+
+#include <pmpp/core/config.hpp>
+#include <pmpp/core/math.hpp>
+#include <pmpp/launch.hpp>
+#include <pmpp/transpose/problem.hpp>
+#include <pmpp/transpose/tiling.hpp>
+
+#pragma GCC visibility push(hidden)  // see launch.hpp
+
+namespace pmpp::inline PMPP_BACKEND {
+namespace detail {
+
+/// Calls f(r, place, row, offset) for a thread's places in a tile, r = 0 ... Items - 1: every `Threads`-th along rows of
+/// 2^log_row places, which are `along` elements apart in memory; rows are `across` elements apart.
+template <int Threads, int Items, class F>
+PMPP_HOST_DEVICE void for_each_place(int thread, int log_row, std::int64_t along, std::int64_t across, F f) {
+  const int place = thread & ((1 << log_row) - 1), row = thread >> log_row, rows = Threads >> log_row;
+  if (rows != 0) {  // whole rows at a time: no multiplication a step
+    const std::int64_t step = rows * across;
+    std::int64_t offset = place * along + row * across;
+    for (int r = 0; r < Items; ++r, offset += step) f(r, place, row + r * rows, offset);
+  } else {
+    for (int r = 0; r < Items; ++r) {
+      const int i = thread + r * Threads, to = i & ((1 << log_row) - 1), in = i >> log_row;
+      f(r, to, in, to * along + in * across);
+    }
+  }
+}
+
+/// Moves tiles element by element.
+template <class T, transpose_tuning Tuning>
+struct element_tile {
+  using cell = bytes_of<sizeof(T), alignof(T)>;
+  static constexpr int threads =  // of large elements so few that 48 KB hold two tiles
+      sizeof(T) <= 128 ? min(Tuning.threads, 256) : min(32, 1 << floor_log2(max(1, int(22 * 1024 / sizeof(T)))));
+  static constexpr int items = sizeof(T) == 4    ? 2 * Tuning.items
+                               : sizeof(T) < 4   ? Tuning.items
+                               : sizeof(T) <= 32 ? min(Tuning.items, 4)
+                                                 : 1;
+  static constexpr int log_area = floor_log2(threads * items), least = 0;
+  /// A place is left out after each 32 elements, so that a column meets all banks.
+  struct memory {
+    cell element[threads * items * 33 / 32 + 1];
+  };
+
+  template <class Block>
+  PMPP_HOST_DEVICE static void load(Block& block, memory& tile, const plane<const T>& a, const tiling& cut,
+                                    tile_position at) {
+    const T* first = a.at(cut.first_y(at.y), cut.first_x(at.x));
+    const int height = cut.height_of(at), width = cut.width_of(at);
+    cell value[items];
+    for_each_place<threads, items>(block.thread(), cut.log_width, a.step, a.pitch,
+                                   [&](int r, int x, int y, std::int64_t offset) {
+                                     if (y < height && x < width) copy_element<T>(value + r, first + offset);
+                                   });
+    for (int r = 0; r < items; ++r) {
+      const int to = block.thread() + r * threads;
+      tile.element[to + to / 32] = value[r];
+    }
+  }
+  template <class Block>
+  PMPP_HOST_DEVICE static void store(Block& block, const memory& tile, const plane<T>& b, const tiling& cut,
+                                     tile_position at) {
+    T* first = b.at(cut.first_y(at.y), cut.first_x(at.x));
+    const int height = cut.height_of(at), width = cut.width_of(at);
+    cell value[items];
+    for (int r = 0; r < items; ++r) {
+      const int i = block.thread() + r * threads;
+      const int from = ((i & ((1 << cut.log_height) - 1)) << cut.log_width) + (i >> cut.log_height);
+      value[r] = tile.element[from + from / 32];
+    }
+    for_each_place<threads, items>(block.thread(), cut.log_height, b.pitch, b.step,
+                                   [&](int r, int y, int x, std::int64_t offset) {
+                                     if (y < height && x < width) copy_element<T>(first + offset, value + r);
+                                   });
+  }
+};
+
+template <class T, class Tile>
+struct transpose_kernel {
+  static constexpr int threads = Tile::threads,
+                       min_blocks = max(1, min(32, 768 / threads));  // of 80 registers a thread
+  struct shared {
+    typename Tile::memory tile;
+  };
+
+  template <class Block>
+  PMPP_HOST_DEVICE void operator()(Block& block, shared& memory, const plane<const T>& a, const plane<T>& b,
+                                   const tiling& cut) const {
+    // Down first: blocks that run together write adjacent parts of the rows of B. Blocks are fewer than 2^31.
+    const auto i = static_cast<std::uint32_t>(block.index()), tiles_y = static_cast<std::uint32_t>(cut.tiles_y);
+    const tile_position at{i % tiles_y, i / tiles_y};
+    Tile::load(block, memory.tile, a, cut, at);
+    block.sync();
+    Tile::store(block, memory.tile, b, cut, at);
+  }
+};
+
+/// Two tiles on either side of the diagonal change places.
+template <class T, class Tile>
+struct transpose_in_place_kernel {
+  static constexpr int threads = Tile::threads;
+  struct shared {
+    typename Tile::memory upper, lower;
+  };
+
+  template <class Block>
+  PMPP_HOST_DEVICE void operator()(Block& block, shared& memory, const plane<const T>& a, const plane<T>& b,
+                                   const tiling& cut) const {
+    const tile_position upper = tile_in_triangle(block.index(), cut.tiles_x), lower{upper.x, upper.y};
+    Tile::load(block, memory.upper, a, cut, upper);
+    if (upper.y != upper.x) Tile::load(block, memory.lower, a, cut, lower);
+    block.sync();
+    Tile::store(block, memory.upper, b, cut, upper);
+    if (upper.y != upper.x) Tile::store(block, memory.lower, b, cut, lower);
+  }
+};
+
+template <class Tile, class P, class T>
+void launch_tiles(const P& where, const transposition<T>& t) {
+  const tiling cut(t.height, t.width, Tile::log_area, Tile::least);
+  pmpp::launch(where, cut.tiles(), transpose_kernel<T, Tile>{}, t.a, t.b, cut);
+}
+template <class Tile, class P, class T>
+void launch_in_place(const P& where, const transposition<T>& t) {
+  const tiling cut(t.width, Tile::log_area);
+  pmpp::launch(where, cut.tiles_x * (cut.tiles_x + 1) / 2, transpose_in_place_kernel<T, Tile>{}, t.a, t.b, cut);
+}
+
+}  // namespace detail
+}  // namespace pmpp::inline PMPP_BACKEND
+
+#pragma GCC visibility pop

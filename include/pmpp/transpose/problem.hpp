@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What transpose is asked for: two views of memory in normal form, and words of any alignment.
+#pragma once
+
+#include <cstdint>
+#include <type_traits>
+
+#include <pmpp/core/config.hpp>
+#include <pmpp/core/math.hpp>
+#include <pmpp/core/matrix_view.hpp>
+
+#pragma GCC visibility push(hidden)  // see launch.hpp
+
+namespace pmpp::inline PMPP_BACKEND {
+struct transpose_tuning {
+  int threads = 256;  ///< of a block, a power of two
+  int vectors =
+      8;          ///< of 16 bytes that a thread moves; a power of two. H200, 8192 x 8192 floats: 4 -> 8, 137 -> 133 us
+  int items = 8;  ///< elements that a thread moves one by one, twice as many of four bytes; a power of two
+
+  /// The same with a part of the vectors.
+  constexpr transpose_tuning divided_by(int part) const {
+    return {.threads = threads, .vectors = max(1, vectors / part), .items = items};
+  }
+};
+
+namespace detail {
+
+/// A matrix as the kernels see it: element (y, x) lies at data[y * pitch + x * step]. x is the direction along which A
+/// is adjacent, or nearly so; y the one along which B is.
+template <class T>
+struct plane {
+  T* data;
+  std::int64_t pitch, step;
+  PMPP_HOST_DEVICE T* at(std::int64_t y, std::int64_t x) const { return data + y * pitch + x * step; }
+};
+
+/// Memory of this many bytes, whatever is in it, as the widest words that its alignment allows.
+template <int Bytes, int Alignment = Bytes>
+struct [[gnu::may_alias]] alignas(Alignment) bytes_of {
+  using word = std::conditional_t<Alignment % 4 == 0, std::uint32_t,
+                                  std::conditional_t<Alignment % 2 == 0, std::uint16_t, std::uint8_t>>;
+  word part[Bytes / sizeof(word)];
+};
+
+/// Copies one element.
+template <class T, class Target, class Source>
+PMPP_HOST_DEVICE void copy_element(Target* to, const Source* from) {
+  using cell = bytes_of<sizeof(T), alignof(T)>;
+  *reinterpret_cast<cell*>(to) = *reinterpret_cast<const cell*>(from);
+}
+
+/// A task in normal form: x is the axis along which A is adjacent, or more so than along y.
+template <class T>
+struct transposition {
+  plane<const T> a;
+  plane<T> b;
+  std::int64_t height, width;
+  bool copies, in_place;  ///< x is the axis along which B is adjacent too; A and B are the same memory
+
+  transposition(const matrix_view<const T>& from, const matrix_view<T>& to)
+      : a{from.data(), from.row_stride(), from.col_stride()},
+        b{to.data(), to.col_stride(), to.row_stride()},
+        height(from.rows()),
+        width(from.cols()) {
+    in_place = a.data == b.data && height == width && a.pitch == b.step && a.step == b.pitch && a.pitch != a.step;
+    if (width == 1 || (height > 1 && size_of(a.pitch) < size_of(a.step))) {
+      a = {a.data, a.step, a.pitch};
+      b = {b.data, b.step, b.pitch};
+      const std::int64_t rows = height;
+      height = width;
+      width = rows;
+    }
+    copies = height == 1 || size_of(b.step) < size_of(b.pitch);
+  }
+
+  /// Every element would be copied to where it stands.
+  bool nothing_to_do() const {
+    return a.data == b.data && (a.pitch == b.pitch || height == 1) && (a.step == b.step || width == 1);
+  }
+  /// Rows of A and of B are adjacent elements.
+  bool copies_rows() const { return copies && (width == 1 || (a.step == 1 && b.step == 1)); }
+  /// All elements are adjacent, in the same order.
+  bool copies_all() const { return copies_rows() && (height == 1 || (a.pitch == width && b.pitch == width)); }
+  /// Rows of A are adjacent elements, and columns of it rows of B.
+  bool adjacent() const { return a.step == 1 && b.pitch == 1; }
+  /// So many bytes divide where each row of A and of B begins.
+  bool begin_at(std::int64_t bytes) const {
+    constexpr std::int64_t size = sizeof(T);
+    return ((height > 1 ? a.pitch * size : 0) | (width > 1 ? b.step * size : 0)) % bytes == 0 &&
+           (reinterpret_cast<std::uintptr_t>(a.data) | reinterpret_cast<std::uintptr_t>(b.data)) %
+                   std::uintptr_t(bytes) ==
+               0;
+  }
+
+private:
+  static std::int64_t size_of(std::int64_t stride) { return stride < 0 ? -stride : stride; }
+};
+
+}  // namespace detail
+}  // namespace pmpp::inline PMPP_BACKEND
+
+#pragma GCC visibility pop

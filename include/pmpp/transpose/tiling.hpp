@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// How a matrix is cut into tiles whose sides are powers of two, and the tiles of a triangle.
+#pragma once
+
+#include <cstdint>
+
+#include <pmpp/core/config.hpp>
+#include <pmpp/core/math.hpp>
+
+#pragma GCC visibility push(hidden)  // see launch.hpp
+
+namespace pmpp::inline PMPP_BACKEND {
+namespace detail {
+
+/// The position of a tile.
+struct tile_position {
+  std::int64_t y, x;
+};
+
+/// The extents of the matrix, and the tiles that it is cut into: 2^log_width x 2^log_height elements each.
+struct tiling {
+  std::int64_t height, width;
+  int log_height, log_width;
+  std::int64_t tiles_y, tiles_x;
+
+  /// Tiles of 2^log_area elements, nearly square where the matrix allows that; each extent at least 2^least elements.
+  tiling(std::int64_t rows, std::int64_t cols, int log_area, int least) : height(rows), width(cols) {
+    const int most = log_area - least;
+    log_width = max(min((log_area + 1) / 2, ceil_log2(cols)), least);
+    log_width = min(max(log_width, log_area - ceil_log2(rows)), most);
+    set(log_area - log_width);
+  }
+  /// Square tiles of at most 2^log_area elements, for a square matrix.
+  tiling(std::int64_t rows, int log_area) : height(rows), width(rows), log_width(log_area / 2) { set(log_width); }
+
+  PMPP_HOST_DEVICE std::int64_t first_y(std::int64_t tile) const { return tile << log_height; }
+  PMPP_HOST_DEVICE std::int64_t first_x(std::int64_t tile) const { return tile << log_width; }
+  /// The elements of a tile that exist.
+  PMPP_HOST_DEVICE int height_of(tile_position at) const {
+    return static_cast<int>(min(height - first_y(at.y), std::int64_t(1) << log_height));
+  }
+  PMPP_HOST_DEVICE int width_of(tile_position at) const {
+    return static_cast<int>(min(width - first_x(at.x), std::int64_t(1) << log_width));
+  }
+  std::int64_t tiles() const { return tiles_y * tiles_x; }
+
+private:
+  void set(int log_rows) {
+    log_height = log_rows;
+    tiles_y = ceil_div(height, std::int64_t(1) << log_height);
+    tiles_x = ceil_div(width, std::int64_t(1) << log_width);
+  }
+};
+
+/// Tile `index` of the upper triangle of tiles x tiles, diagonal included: a row of it and the row that it fills up to a
+/// full one stand side by side.
+PMPP_HOST_DEVICE inline tile_position tile_in_triangle(std::int64_t index, std::int64_t tiles) {
+  const std::int64_t row = index / (tiles | 1), col = index % (tiles | 1);
+  if (col < tiles - row) return {row, row + col};
+  const std::int64_t other = tiles - row - (tiles % 2 == 0 ? 1 : 0);
+  return {other, other + col - (tiles - row)};
+}
+
+}  // namespace detail
+}  // namespace pmpp::inline PMPP_BACKEND
+
+#pragma GCC visibility pop

@@ -1,0 +1,162 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What this file proves of by_key.hpp, on every policy: scans, first elements and extremes of runs and segments are those of a
+// loop, for every size, for runs and segments of one element, of many, of all and of none, for operators that do not commute;
+// in place; lengths that only the device knows; bad input throws.
+#include <pmpp/by_key.hpp>
+
+#include <algorithm>
+#include <cstdint>
+#include <stdexcept>
+
+#include "support/data.hpp"
+#include "support/policies.hpp"
+
+using pmpp::device;
+
+namespace {
+
+constexpr std::int64_t tile = 640 * 4;
+
+/// Affine maps x -> a x + b modulo 2^32, one after the other: associative, not commutative.
+struct affine {
+  std::uint32_t a, b;
+  friend bool operator==(const affine&, const affine&) = default;
+};
+struct compose {
+  PMPP_HOST_DEVICE affine operator()(const affine& f, const affine& g) const { return {f.a * g.a, g.a * f.b + g.b}; }
+};
+struct same_half {
+  PMPP_HOST_DEVICE bool operator()(int x, int y) const { return x / 2 == y / 2; }
+};
+
+/// n keys in runs of 1 to 2 * mean - 1.
+std::vector<int> keys_in_runs(std::int64_t n, int mean) {
+  std::vector<int> keys;
+  for (int key = 0; std::int64_t(keys.size()) < n; ++key)
+    for (auto left = 1 + test::generator()() % unsigned(2 * mean - 1); left > 0 && std::int64_t(keys.size()) < n;
+         --left)
+      keys.push_back(key % 7);
+  return keys;
+}
+
+}  // namespace
+
+TEST_ALL_PLACES("scans by key") {
+  const typename where::policy policy{};
+  for (const std::int64_t n : test::sizes(tile, 10 * tile + 5))
+    for (const int mean : {1, 5, 3000}) {
+      if (mean != 5 && n != 3 * tile + 7) continue;
+      CAPTURE(n);
+      CAPTURE(mean);
+      const auto keys = keys_in_runs(n, mean), values = test::random_values<int>(n);
+      std::vector<int> inclusive(values.size()), exclusive(values.size());
+      for (std::size_t i = 0; i < values.size(); ++i) {
+        const bool begins = i == 0 || keys[i] != keys[i - 1];
+        exclusive[i] = begins ? 100 : exclusive[i - 1] + values[i - 1];
+        inclusive[i] = exclusive[i] - 100 + values[i];
+      }
+      const auto k = where::input(keys), v = where::input(values);
+      auto out = where::put(std::vector<int>(values.size())), in_place = where::put(values);
+      CHECK(pmpp::inclusive_scan_by_key(policy, k, v, out) == out.end());
+      CHECK(where::get(out) == inclusive);
+      pmpp::exclusive_scan_by_key(policy, k, v, out, 100);
+      CHECK(where::get(out) == exclusive);
+      pmpp::inclusive_scan_by_key(policy, k, in_place, in_place);
+      CHECK(where::get(in_place) == inclusive);
+    }
+}
+
+TEST_ALL_PLACES("an operator that does not commute, another equality") {
+  const typename where::policy policy{};
+  const auto n = static_cast<std::size_t>(test::up_to(9000));
+  const auto keys = keys_in_runs(std::int64_t(n), 300);
+  std::vector<affine> values(n), wanted(n);
+  for (std::size_t i = 0; i < n; ++i) {
+    values[i] = {std::uint32_t(i) | 1u, std::uint32_t(i * i)};
+    wanted[i] = i > 0 && same_half{}(keys[i - 1], keys[i]) ? compose{}(wanted[i - 1], values[i]) : values[i];
+  }
+  auto out = where::put(std::vector<affine>(n));
+  pmpp::inclusive_scan_by_key(policy, where::input(keys), where::input(values), out, compose{}, same_half{});
+  CHECK(where::get(out) == wanted);
+}
+
+TEST_ALL_PLACES("unique_by_key") {
+  const typename where::policy policy{};
+  for (const std::int64_t n : test::sizes(tile, 10 * tile + 5)) {
+    const auto keys = keys_in_runs(n, 4), values = test::random_values<int>(n);
+    std::vector<int> wanted_keys(keys.size() + 1, -9), wanted_values = wanted_keys;
+    std::size_t kept = 0;
+    for (std::size_t i = 0; i < keys.size(); ++i)
+      if (i == 0 || keys[i] != keys[i - 1]) wanted_keys[kept] = keys[i], wanted_values[kept++] = values[i];
+    auto k = where::put(std::vector<int>(keys.size() + 1, -9)), v = where::put(std::vector<int>(keys.size() + 1, -9));
+    const auto ends = pmpp::unique_by_key(policy, where::input(keys), where::input(values), k, v);
+    CHECK(ends.first - k.begin() == std::int64_t(kept));
+    CHECK(ends.second - v.begin() == std::int64_t(kept));
+    CHECK(where::get(k) == wanted_keys);
+    CHECK(where::get(v) == wanted_values);
+  }
+}
+
+TEST_ALL_PLACES("segments: exclusive scans, first extremes") {
+  const typename where::policy policy{};
+  for (const std::int64_t n : test::some_of<std::int64_t>({0, 1, 33, 2 * tile, 5 * tile + 7}))
+    for (const std::int64_t segments : {std::int64_t(1), std::int64_t(7), n / 3 + 1}) {
+      CAPTURE(n);
+      CAPTURE(segments);
+      const auto values = test::random_values<int>(n);
+      std::vector<int> offsets{0};
+      for (std::int64_t s = 1; s < segments; ++s) offsets.push_back(int(test::generator()() % std::uint64_t(n + 1)));
+      offsets.push_back(int(n));
+      std::sort(offsets.begin(), offsets.end());
+      std::vector<int> wanted(values.size()), least, most;
+      for (std::size_t s = 0; s + 1 < offsets.size(); ++s) {
+        int sum = 5;
+        for (int i = offsets[s]; i < offsets[s + 1]; ++i) {
+          wanted[std::size_t(i)] = sum;
+          sum += values[std::size_t(i)];
+        }
+        const auto from = values.begin() + offsets[s], to = values.begin() + offsets[s + 1];
+        least.push_back(from == to ? -1 : int(std::min_element(from, to) - values.begin()));
+        most.push_back(from == to ? -1 : int(std::max_element(from, to) - values.begin()));
+      }
+      const auto x = where::input(values);
+      const auto at = where::input(offsets);
+      auto out = where::put(std::vector<int>(values.size()));
+      auto index = where::put(std::vector<int>(least.size()));
+      CHECK(pmpp::segmented_exclusive_scan(policy, x, at, out, 5) == out.end());
+      CHECK(where::get(out) == wanted);
+      CHECK(pmpp::segmented_min_element(policy, x, at, index) == index.end());
+      CHECK(where::get(index) == least);
+      pmpp::segmented_max_element(policy, x.begin(), x.end(), at, index.begin());
+      CHECK(where::get(index) == most);
+    }
+}
+
+TEST_CASE("by_key: lengths on the device") {
+  const pmpp::device_buffer<int> n(std::vector<int>{4}), keys(std::vector<int>{1, 1, 2, 2, 2, 3}),
+      values(std::vector<int>{1, 2, 3, 4, 5, 6});
+  const pmpp::device_count count{n.data(), 6};
+  pmpp::device_buffer<int> out(6, -1), firsts(6, -1), kept(1);
+  pmpp::inclusive_scan_by_key(device, keys.begin(), count, values, out);
+  CHECK(pmpp::to_host(out) == std::vector<int>{1, 3, 3, 7, -1, -1});
+  pmpp::unique_by_key_into(device, keys.begin(), count, values, out, firsts, kept);
+  CHECK(pmpp::to_host(kept)[0] == 2);
+  CHECK(pmpp::to_host(firsts) == std::vector<int>{1, 3, -1, -1, -1, -1});
+}
+
+TEST_ALL_PLACES("by_key: bad input throws and touches nothing") {
+  const typename where::policy policy{};
+  auto x = where::put(std::vector<int>{1, 2, 3}), y = where::put(std::vector<int>{1, 2, 3});
+  auto two = where::put(std::vector<int>{5, 5});
+  CHECK_THROWS_AS(pmpp::inclusive_scan_by_key(policy, x, two, y), std::length_error);
+  CHECK_THROWS_WITH_AS(pmpp::inclusive_scan_by_key(policy, x, y, two),
+                       doctest::Contains("out has room for 2 elements, needs 3"), std::length_error);
+  CHECK_THROWS_WITH_AS(pmpp::exclusive_scan_by_key(policy, x, y, x), doctest::Contains("out overlaps an input"),
+                       std::invalid_argument);
+  CHECK_THROWS_AS(pmpp::segmented_exclusive_scan(policy, x, two, x), std::invalid_argument);
+  CHECK_THROWS_AS(pmpp::segmented_min_element(policy, x, y, std::span(two.data(), 1)), std::length_error);
+  pmpp::synchronize(policy);
+  CHECK(where::get(two) == std::vector<int>{5, 5});
+  CHECK(where::get(x) == std::vector<int>{1, 2, 3});
+}

@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What a block works out of a product (gemm/schedule.hpp): a raster visits each tile once, and tiles that follow each other lie in
+// few rows and columns; shares of stream-K cover all k-tiles once, none is longer than another by more than one, and the places
+// of parts of sums are a block's own.
+#include <pmpp/gemm.hpp>
+
+#include <algorithm>
+#include <cstdint>
+#include <set>
+#include <tuple>
+#include <vector>
+
+#include <doctest/doctest.h>
+
+#include "support/data.hpp"
+
+TEST_CASE("gemm: a raster visits each tile of each matrix once, those that follow each other in few rows and columns") {
+  for (const std::int64_t rows : {1, 3, 7, 8, 9, 16, 21})
+    for (const std::int64_t cols : {1, 2, 5, 40}) {
+      CAPTURE(rows);
+      CAPTURE(cols);
+      std::set<std::tuple<std::int64_t, std::int64_t, std::int64_t>> seen;
+      for (std::int64_t tile = 0; tile < 3 * rows * cols; ++tile) {
+        const pmpp::detail::raster<8> at(tile, rows, cols);
+        CHECK(at.matrix == tile / (rows * cols));
+        CHECK((at.row >= 0 && at.row < rows && at.col >= 0 && at.col < cols));
+        seen.insert({at.matrix, at.row, at.col});
+      }
+      CHECK(seen.size() == static_cast<std::size_t>(3 * rows * cols));
+    }
+  // Sixty-four tiles at a time are a square of eight by eight.
+  for (std::int64_t tile = 0; tile < 64; ++tile) {
+    const pmpp::detail::raster<8> at(tile, 100, 100);
+    CHECK((at.row < 8 && at.col < 8));
+  }
+}
+
+TEST_CASE("gemm: shares of k-tiles cover all of them, evenly, and parts of sums have places of their own") {
+  for (int i = 0; i < test::turns(300); ++i) {
+    const auto any = [](unsigned most) {
+      return static_cast<int>(1 + test::random_values<std::uint32_t>(1)[0] % most);
+    };
+    const int tiles = any(30), k_tiles = any(50), blocks = any(140), all = tiles * k_tiles;
+    CAPTURE(tiles);
+    CAPTURE(k_tiles);
+    CAPTURE(blocks);
+    const pmpp::detail::block_shares<int> shares(tiles, k_tiles, blocks);
+    CHECK(shares.first_k_tile(0) == 0);
+    CHECK(shares.first_k_tile(blocks) == all);
+    std::vector<std::set<int>> owners(static_cast<std::size_t>(tiles));
+    int wrong = 0;
+    for (int block = 0; block < blocks; ++block) {
+      const int begin = shares.first_k_tile(block), end = shares.first_k_tile(block + 1);
+      wrong += end - begin < all / blocks || end - begin > pmpp::ceil_div(all, blocks);
+      for (int p = begin; p < end; ++p) {
+        wrong += shares.block_of(p) != block;
+        owners[static_cast<std::size_t>(p / k_tiles)].insert(block);
+      }
+    }
+    std::set<std::int64_t> places;
+    std::size_t parts = 0;
+    for (int tile = 0; tile < tiles; ++tile) {
+      const std::set<int>& own = owners[static_cast<std::size_t>(tile)];
+      wrong += shares.first_block(tile) != *own.begin();
+      wrong += shares.parts(tile) != static_cast<int>(own.size());
+      wrong += shares.parts(tile) != *own.rbegin() - *own.begin() + 1;
+      parts += own.size();
+      for (const int block : own) places.insert(shares.place_of_part(tile, block));
+    }
+    wrong += places.size() != parts || *places.rbegin() >= tiles + blocks;
+    CHECK(wrong == 0);
+  }
+}

@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// As hostile_types.cpp, for questions, searches, moves, runs and sets.
+#include <pmpp/by_key.hpp>
+#include <pmpp/elementwise.hpp>
+#include <pmpp/find.hpp>
+#include <pmpp/gather.hpp>
+#include <pmpp/rearrange.hpp>
+#include <pmpp/search.hpp>
+#include <pmpp/sets.hpp>
+
+#include <cstddef>
+#include <vector>
+
+#include "support/hostile.hpp"
+#include "support/policies.hpp"
+
+using hostile::number;
+
+namespace {
+
+struct same {
+  PMPP_HOST_DEVICE bool operator()(const number& a, const number& b) const { return a.value == b.value; }
+};
+struct numbered {
+  PMPP_HOST_DEVICE number operator()(std::int64_t i) const { return {static_cast<int>(i)}; }
+};
+
+}  // namespace
+
+TEST_ALL_PLACES("verbs: types, functors and iterators of a namespace with greedy functions") {
+  const typename where::policy policy{};
+  std::vector<number> start;
+  for (int i = 0; i < 300; ++i) start.push_back({i});
+  auto a = where::put(start), b = where::put(start);
+  auto index = where::put(std::vector<int>(300));
+  const hostile::iterator_to<number> in{a.data()}, out{b.data()};
+  const auto got = [&](std::size_t i) { return where::get(b)[i].value; };
+
+  CHECK(pmpp::find(policy, a, number{7}) - a.begin() == 7);
+  CHECK(pmpp::find_if(policy, in, in + 300, hostile::is_odd{}) - in == 1);
+  CHECK(pmpp::count(policy, a, number{7}) == 1);
+  CHECK(pmpp::count_if(policy, a, hostile::is_odd{}) == 150);
+  CHECK(pmpp::is_sorted_until(policy, a, hostile::precedes{}) - a.begin() == 300);
+  CHECK(pmpp::equal(policy, a, b));
+  CHECK(!pmpp::lexicographical_compare(policy, a, b, hostile::precedes{}));
+  CHECK(pmpp::includes(policy, a, b, hostile::precedes{}));
+  pmpp::lower_bound(policy, a, b, index, hostile::precedes{});
+  CHECK(where::get(index)[299] == 299);
+  pmpp::gather(policy, index, a, b);
+  pmpp::scatter(policy, a, index, b);
+  CHECK(got(5) == 5);
+  pmpp::tabulate(policy, out, out + 300, numbered{});
+  pmpp::replace(policy, b, number{5}, number{6});
+  CHECK(got(5) == 6);
+  pmpp::reverse(policy, b);
+  CHECK(got(0) == 299);
+  CHECK(pmpp::stable_partition(policy, b, hostile::is_odd{}) - b.begin() == 149);
+  pmpp::inclusive_scan_by_key(policy, a, a, b, hostile::add{}, same{});
+  CHECK(got(9) == 9);
+  pmpp::inclusive_scan_by_key(policy, where::input(std::vector<int>(300, 1)), a, b, hostile::add{});
+  CHECK(got(9) == 45);
+  CHECK(pmpp::set_difference(policy, a, where::input(std::vector<number>{{1}, {2}}), b, hostile::precedes{}) -
+            b.begin() ==
+        298);
+}

@@ -1,0 +1,149 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What this file proves of rearrange.hpp, on every policy: arrays are rearranged as by std, for every size and part of it, also
+// of elements that are no numbers, and nothing beside them is touched; lengths that only the device knows; bad input throws.
+#include <pmpp/rearrange.hpp>
+
+#include <algorithm>
+#include <cstdint>
+#include <numeric>
+#include <stdexcept>
+
+#include "support/data.hpp"
+#include "support/element_types.hpp"
+#include "support/policies.hpp"
+
+using pmpp::device;
+
+namespace {
+
+constexpr std::int64_t tile = 256 * 4;
+
+std::vector<int> counted(std::int64_t n) {
+  std::vector<int> v(static_cast<std::size_t>(n));
+  std::iota(v.begin(), v.end(), 0);
+  return v;
+}
+struct is_third {
+  PMPP_HOST_DEVICE bool operator()(int x) const { return x % 3 == 1; }
+};
+
+}  // namespace
+
+TEST_ALL_PLACES("reverse") {
+  const typename where::policy policy{};
+  for (const std::int64_t n : test::sizes(tile, 3 * tile + 5)) {
+    const std::vector<int> v = counted(n);
+    auto wanted = v;
+    std::reverse(wanted.begin(), wanted.end());
+    const auto x = where::input(v);
+    auto in_place = where::put(v), copy = where::put(v);
+    pmpp::reverse(policy, in_place);
+    CHECK(where::get(in_place) == wanted);
+    CHECK(pmpp::reverse_copy(policy, x, copy) == copy.end());
+    CHECK(where::get(copy) == wanted);
+  }
+  std::vector<test::record<12, 4>> v;
+  for (int i = 0; i < 777; ++i) v.push_back(test::element<test::record<12, 4>>(i % 50, unsigned(i)));
+  auto x = where::put(v);
+  pmpp::reverse(policy, x.begin() + 1, x.end() - 1);
+  std::reverse(v.begin() + 1, v.end() - 1);
+  CHECK(where::get(x) == v);
+}
+
+TEST_ALL_PLACES("rotate and shift") {
+  const typename where::policy policy{};
+  for (const std::int64_t n : test::some_of<std::int64_t>({0, 1, 2, 33, 1000, 2 * tile + 7}))
+    for (const std::int64_t k : {std::int64_t(0), std::int64_t(1), n / 20, n / 3, n - n / 3, n - 1, n}) {
+      if (k < 0 || k > n) continue;
+      CAPTURE(n);
+      CAPTURE(k);
+      const std::vector<int> v = counted(n);
+      auto wanted = v;
+      std::rotate(wanted.begin(), wanted.begin() + k, wanted.end());
+      const auto input = where::input(v);
+      auto x = where::put(v), copy = where::put(std::vector<int>(v.size(), -1));
+      CHECK(pmpp::rotate(policy, x, x.begin() + k) - x.begin() == n - k);
+      CHECK(where::get(x) == wanted);
+      CHECK(pmpp::rotate_copy(policy, input, input.begin() + k, copy) == copy.end());
+      CHECK(where::get(copy) == wanted);
+      auto left = where::put(v), right = where::put(v);
+      CHECK(pmpp::shift_left(policy, left, k) - left.begin() == n - k);
+      const auto shifted = where::get(left);
+      CHECK(std::vector<int>(shifted.begin(), shifted.end() - k) == std::vector<int>(v.begin() + k, v.end()));
+      CHECK(pmpp::shift_right(policy, right, k) - right.begin() == k);
+      const auto moved = where::get(right);
+      CHECK(std::vector<int>(moved.begin() + k, moved.end()) == std::vector<int>(v.begin(), v.end() - k));
+    }
+}
+
+TEST_ALL_PLACES("swap_ranges") {
+  const typename where::policy policy{};
+  const std::vector<int> v = counted(5000), w = test::random_values<int>(5000);
+  auto a = where::put(v), b = where::put(w);
+  CHECK(pmpp::swap_ranges(policy, a.begin() + 3, a.end(), b.begin()) - b.begin() == 4997);
+  CHECK(where::get(a)[3] == w[0]);
+  CHECK(where::get(a)[4999] == w[4996]);
+  CHECK(where::get(b)[0] == 3);
+  CHECK(where::get(b)[4997] == w[4997]);
+}
+
+TEST_ALL_PLACES("partition") {
+  const typename where::policy policy{};
+  for (const std::int64_t n : test::sizes(tile, 20 * tile + 5)) {
+    const std::vector<int> v = test::random_values<int>(n);
+    auto wanted = v;
+    const auto kept = std::stable_partition(wanted.begin(), wanted.end(), is_third{}) - wanted.begin();
+    auto x = where::put(v), y = where::put(v);
+    CHECK(pmpp::stable_partition(policy, x, is_third{}) - x.begin() == kept);
+    CHECK(where::get(x) == wanted);
+    auto count = where::put(std::vector<int>{-1});
+    pmpp::stable_partition_into(policy, y, count, is_third{});
+    pmpp::synchronize(policy);
+    CHECK(where::get(count)[0] == kept);
+    CHECK(where::get(y) == wanted);
+  }
+}
+
+TEST_ALL_PLACES("inplace_merge") {
+  const typename where::policy policy{};
+  for (const std::int64_t n : test::some_of<std::int64_t>({0, 1, 2, 100, 5000}))
+    for (const std::int64_t m : {std::int64_t(0), n / 3, n}) {
+      auto v = test::random_values<int>(n);
+      std::sort(v.begin(), v.begin() + m);
+      std::sort(v.begin() + m, v.end());
+      auto x = where::put(v);
+      pmpp::inplace_merge(policy, x.begin(), x.begin() + m, x.end());
+      std::sort(v.begin(), v.end());
+      CHECK(where::get(x) == v);
+    }
+}
+
+TEST_CASE("rearrange: lengths on the device") {
+  const pmpp::device_buffer<int> n(std::vector<int>{5});
+  const pmpp::device_count count{n.data(), 8};
+  pmpp::device_buffer<int> x(std::vector<int>{0, 1, 2, 3, 4, 5, 6, 7}), kept(1);
+  pmpp::reverse(device, x.begin(), count);
+  CHECK(pmpp::to_host(x) == std::vector<int>{4, 3, 2, 1, 0, 5, 6, 7});
+  pmpp::stable_partition_into(device, x.begin(), count, kept, is_third{});
+  CHECK(pmpp::to_host(x) == std::vector<int>{4, 1, 3, 2, 0, 5, 6, 7});
+  CHECK(pmpp::to_host(kept)[0] == 2);
+}
+
+TEST_ALL_PLACES("rearrange: bad input throws and touches nothing") {
+  const typename where::policy policy{};
+  auto x = where::put(std::vector<int>{1, 2, 3});
+  auto two = where::put(std::vector<int>{5, 5});
+  CHECK_THROWS_WITH_AS(pmpp::rotate(policy, x.begin(), x.end() + 1, x.end()),
+                       doctest::Contains("rotate: middle is 4 after the first of 3"), std::invalid_argument);
+  CHECK_THROWS_WITH_AS(pmpp::shift_left(policy, x, -2), doctest::Contains("must not be negative, got -2"),
+                       std::invalid_argument);
+  CHECK_THROWS_WITH_AS(pmpp::swap_ranges(policy, x, two), doctest::Contains("has room for 2 elements, needs 3"),
+                       std::length_error);
+  CHECK_THROWS_AS(pmpp::swap_ranges(policy, x.begin(), x.end() - 1, x.begin() + 1), std::invalid_argument);
+  CHECK_THROWS_AS(pmpp::reverse_copy(policy, x, x), std::invalid_argument);
+  CHECK_THROWS_AS(pmpp::inplace_merge(policy, x.begin(), x.begin() - 1, x.end()), std::invalid_argument);
+  pmpp::synchronize(policy);
+  CHECK(where::get(x) == std::vector<int>{1, 2, 3});
+  CHECK(where::get(two) == std::vector<int>{5, 5});
+}

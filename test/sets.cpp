@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What this file proves of sets.hpp, on every policy: results are those of std's set operations, equals of a and of b told apart,
+// and nothing after them is touched, for every size of both, few and many distinct values, long runs of equals, a comparator that
+// sees part of an element; values stay with their keys; lengths that only the device knows; bad input throws.
+#include <pmpp/sets.hpp>
+
+#include <algorithm>
+#include <cstdint>
+#include <stdexcept>
+
+#include "support/data.hpp"
+#include "support/policies.hpp"
+
+using pmpp::device;
+
+namespace {
+
+/// `key` decides; `tag` tells equals apart.
+struct tagged {
+  int key, tag;
+  friend bool operator==(const tagged&, const tagged&) = default;
+};
+struct by_key {
+  PMPP_HOST_DEVICE bool operator()(const tagged& x, const tagged& y) const { return x.key < y.key; }
+};
+
+std::vector<tagged> sorted_tags(std::int64_t n, int keys, int first_tag) {
+  std::vector<tagged> v(static_cast<std::size_t>(n));
+  for (auto& x : v) x = {static_cast<int>(test::generator()() % static_cast<unsigned>(keys)), 0};
+  std::sort(v.begin(), v.end(), by_key{});
+  for (auto& x : v) x.tag = first_tag++;
+  return v;
+}
+
+template <class where>
+void check(const std::vector<tagged>& a, const std::vector<tagged>& b) {
+  const typename where::policy policy{};
+  CAPTURE(a.size());
+  CAPTURE(b.size());
+  const auto x = where::input(a), y = where::input(b);
+  const std::size_t n = a.size() + b.size();
+  const auto compare = [&](auto ours, auto wanted_of) {
+    std::vector<tagged> wanted(n + 1, tagged{-1, -1});
+    const auto kept = wanted_of(wanted.begin()) - wanted.begin();
+    auto out = where::put(std::vector<tagged>(n + 1, tagged{-1, -1}));
+    CHECK(ours(out) - out.begin() == kept);
+    CHECK(where::get(out) == wanted);
+  };
+  const by_key by{};
+  compare([&](auto& out) { return pmpp::set_union(policy, x, y, out, by); },
+          [&](auto out) { return std::set_union(a.begin(), a.end(), b.begin(), b.end(), out, by); });
+  compare([&](auto& out) { return pmpp::set_intersection(policy, x, y, out, by); },
+          [&](auto out) { return std::set_intersection(a.begin(), a.end(), b.begin(), b.end(), out, by); });
+  compare([&](auto& out) { return pmpp::set_difference(policy, x, y, out, by); },
+          [&](auto out) { return std::set_difference(a.begin(), a.end(), b.begin(), b.end(), out, by); });
+  compare([&](auto& out) { return pmpp::set_symmetric_difference(policy, x, y, out, by); },
+          [&](auto out) { return std::set_symmetric_difference(a.begin(), a.end(), b.begin(), b.end(), out, by); });
+}
+
+}  // namespace
+
+TEST_ALL_PLACES("sets") {
+  for (const std::int64_t n : test::some_of<std::int64_t>({0, 1, 33, 700, 20011}))
+    for (const std::int64_t m : test::some_of<std::int64_t>({0, 1, 511, 512, 9000}))
+      for (const int keys : {3, 500, 1 << 20}) check<where>(sorted_tags(n, keys, 0), sorted_tags(m, keys, 1 << 20));
+}
+
+TEST_ALL_PLACES("sets of keys with values") {
+  const typename where::policy policy{};
+  const auto ka = where::input(std::vector<int>{1, 2, 2, 5}), kb = where::input(std::vector<int>{2, 3, 5, 5});
+  const auto va = where::input(std::vector<char>{'a', 'b', 'c', 'd'}),
+             vb = where::input(std::vector<char>{'A', 'B', 'C', 'D'});
+  auto keys = where::put(std::vector<int>(8, -1));
+  auto values = where::put(std::vector<char>(8, '-'));
+  const auto is = [&](std::int64_t count, const std::vector<int>& k, const std::vector<char>& v) {
+    CHECK(count == std::int64_t(k.size()));
+    auto got_keys = where::get(keys);
+    auto got_values = where::get(values);
+    got_keys.resize(k.size());
+    got_values.resize(v.size());
+    CHECK(got_keys == k);
+    CHECK(got_values == v);
+  };
+  is(pmpp::set_union_by_key(policy, ka, va, kb, vb, keys, values).first - keys.begin(), {1, 2, 2, 3, 5, 5},
+     {'a', 'b', 'c', 'B', 'd', 'D'});
+  is(pmpp::set_intersection_by_key(policy, ka, va, kb, vb, keys, values).first - keys.begin(), {2, 5}, {'b', 'd'});
+  is(pmpp::set_difference_by_key(policy, ka, va, kb, vb, keys, values).first - keys.begin(), {1, 2}, {'a', 'c'});
+  is(pmpp::set_symmetric_difference_by_key(policy, ka, va, kb, vb, keys, values).second - values.begin(), {1, 2, 3, 5},
+     {'a', 'c', 'B', 'D'});
+}
+
+TEST_CASE("sets: lengths on the device, twins") {
+  const pmpp::device_buffer<int> n(std::vector<int>{3}), a(std::vector<int>{1, 2, 4, 9, 9}), b(std::vector<int>{2, 9});
+  pmpp::device_buffer<int> out(7, -1), count(1);
+  const pmpp::device_count first_three{n.data(), 5};
+  pmpp::set_union_into(device, a.begin(), first_three, b.begin(), b.end(), out, count);
+  CHECK(pmpp::to_host(count)[0] == 4);
+  CHECK(pmpp::to_host(out) == std::vector<int>{1, 2, 4, 9, -1, -1, -1});
+  pmpp::set_difference_into(device, a, b, out, count);
+  CHECK(pmpp::to_host(count)[0] == 3);
+  CHECK(pmpp::to_host(out) == std::vector<int>{1, 4, 9, 9, -1, -1, -1});
+}
+
+TEST_ALL_PLACES("sets: bad input throws and touches nothing") {
+  const typename where::policy policy{};
+  auto x = where::put(std::vector<int>{1, 2, 3}), y = where::put(std::vector<int>{1, 2, 3});
+  CHECK_THROWS_WITH_AS(pmpp::set_union(policy, x, y, x), doctest::Contains("set_union: out overlaps an input"),
+                       std::invalid_argument);
+  CHECK_THROWS_AS(pmpp::set_union(policy, x.end(), x.begin(), y.begin(), y.end(), y.begin()), std::invalid_argument);
+  int* const null = nullptr;
+  CHECK_THROWS_WITH_AS(pmpp::set_difference(policy, x, y, null), doctest::Contains("out is null"),
+                       std::invalid_argument);
+  pmpp::synchronize(policy);
+  CHECK(where::get(x) == std::vector<int>{1, 2, 3});
+}
