@@ -4,8 +4,9 @@
 
 Measured: user + system CPU seconds of `nvcc -c`, one compiler at a time, pmpp and CUB in turns, so that what else the machine
 does slows both. Seconds differ from machine to machine, so the limits are ratios. A pair that is over its limit is measured
-again, up to four times; the least counts. Limits are ceilings: they go down with what is measured, and a raise is a fault of
-the change that needs it. Where the aim is below the limit it stands beside it.
+again, up to four times; the least counts. A machine that others share still errs by a tenth (measured: 0.53 and 0.58 of the same
+call), so a ratio fails only 15 % above its limit, and is marked "over" below that; sizes are exact. Limits are ceilings: they go
+down with what is measured, and a raise is a fault of the change that needs it. Where the aim is below the limit it stands beside it.
 
     #include <pmpp/...>       against the header of CUB that has the same
     one call of a primitive   against the same through CUB; where CUB has none, against its sort of pairs
@@ -26,6 +27,7 @@ import sys
 from toolchain import Toolchain, skip
 
 TURNS = 4
+NOISE = 1.15  # of a ratio, on a machine that others use too
 # What is included: pmpp's header, CUB's, the greatest ratio.
 INCLUDES = [
     ("reduce", "pmpp/reduce.hpp", "cub/device/device_reduce.cuh", 0.30),
@@ -170,7 +172,7 @@ def compare(name, ours, theirs, limit):
             break
     ratio = min(mine) / min(cub)
     print(f"{name:24} {min(mine):6.2f} {min(cub):6.2f} {ratio:6.3f} {limit:6.3f}", end="")
-    if ratio > limit:
+    if ratio > limit * NOISE:
         faults.append(f"{name} takes {ratio:.3f} of CUB's time, the limit is {limit:.3f}")
     return "  over" if ratio > limit else ""
 
