@@ -87,7 +87,7 @@ bool gemm_by_wgmma_tile(const device_policy& where, const gemm_problem<T, T, TC,
   const std::int64_t tiles = y.tiles_m * y.tiles_n * x.batch - plan.left_out,
                      most = min<std::int64_t>(plan.blocks, machine_of(where).multiprocessors);
   if (tiles >= std::int64_t(1) << 31) return false;
-  const bool shares = plan.shared && !kernel::is_double && tiles % most > 0 && y.k_tiles < 1 << 22;
+  const bool shares = plan.shared && kernel::can_share && tiles % most > 0 && y.k_tiles < 1 << 22;
   const std::int64_t blocks = min(shares ? tiles * y.k_tiles : tiles, most);
   y.tiles = static_cast<int>(tiles);
   y.whole = static_cast<int>(shares ? whole_tiles(tiles, blocks) : tiles);
