@@ -70,8 +70,7 @@ struct gemm_wgmma_kernel {
   static constexpr bool is_double = std::is_same_v<T, double>;
   using sum_type = std::conditional_t<is_double, double, std::conditional_t<sizeof(T) == 1, int, float>>;
   static constexpr bool a_in_registers = std::is_same_v<T, float> && AlongMA;
-  /// Whether blocks may share a tile. Beside 128 sums of the widest one there are no registers for it: 240 bytes would spill.
-  static constexpr bool can_share = !is_double && n < 256;
+  static constexpr bool can_share = !is_double && n < 256;  ///< blocks, a tile: beside 128 sums 240 bytes would spill
   static constexpr bool pairs_across = is_double && AlongMA && !AlongNB;  ///< lanes can make pairs of a row of C
   static_assert(!is_double || n == 128);
   static_assert(!(std::is_same_v<T, float> && AlongNB) && (!a_in_registers || n >= 128));
@@ -153,16 +152,11 @@ struct gemm_wgmma_kernel {
   /// tiles, the beginning of another.
   template <class Block, class F>
   __device__ __forceinline__ static void each_tile(Block& block, const arguments& x, F f) {
-    int tile = static_cast<int>(block.index());
-    if constexpr (!can_share) {
-      for (; tile < x.tiles; tile += static_cast<int>(block.count())) f(coord(x, tile, 0, x.k_tiles));
-      return;
-    }
-    int next = first_of_share(block, x, tile);
-    const int end = first_of_share(block, x, tile + 1);
-    while (tile < x.whole || next < end) {
+    int tile = static_cast<int>(block.index()), next = can_share ? first_of_share(block, x, tile) : 0;
+    const int end = can_share ? first_of_share(block, x, tile + 1) : 0;
+    while (tile < x.whole || (can_share && next < end)) {
       int first = 0, count = x.k_tiles;
-      if (tile >= x.whole) {
+      if (can_share && tile >= x.whole) {
         tile = next / x.k_tiles;
         first = next - tile * x.k_tiles;
         count = min(x.k_tiles - first, end - next);
@@ -225,8 +219,7 @@ struct gemm_wgmma_kernel {
             multiply_from_registers(block, memory, at.k_tiles, next, sum);
           else
             multiply(block, memory, at.k_tiles, next, sum);
-          if constexpr (can_share)
-            if (!at.is_whole && !add_up(block, memory, x, at, sum)) return;
+          if (can_share && !at.is_whole && !add_up(block, memory, x, at, sum)) return;
           if (a_in_registers && x.down)
             store::template write<a_in_registers>(block, memory, x, at, next, turn, sum);
           else

@@ -258,9 +258,8 @@ bool gemm_of_doubles(const device_policy& where, const gemm_problem<double, doub
   return true;
 }
 
-/// Enqueues a product where this path can do it and takes less than `clocks_of_others`; says whether it has. A and B: half, bfloat16, 8-bit integers, or
-/// floats that may be taken as tf32. What TMA cannot read is copied first (gemm/repack.hpp); that, and sums of
-/// splits, need scratch memory.
+/// Enqueues a product where this path can do it in fewer than `clocks_of_others`; says whether it has. A and B: half, bfloat16, doubles, 8-bit
+/// integers, or floats taken as tf32. What TMA cannot read is copied first (gemm/repack.hpp); that, and shared tiles, need scratch.
 template <class P, class T, class TC, class S, class Epilogue>
 bool gemm_by_wgmma(const P& where, gemm_problem<T, T, TC, S, Epilogue> x, double clocks_of_others = 2 * never) {
   constexpr bool is_float = std::is_same_v<T, float>;
