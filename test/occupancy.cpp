@@ -173,8 +173,9 @@ TEST_CASE("the device query describes this machine") {
   CHECK_THROWS_AS(pmpp::device_info(-1), pmpp::cuda_error);
   // The named limits are those of the cards.
   const sm_limits sm = pmpp::current_sm_limits();
-  for (const auto& [capability, named] : {std::pair{80, pmpp::sm_80}, std::pair{86, pmpp::sm_86},
-                                          std::pair{89, pmpp::sm_89}, std::pair{90, pmpp::sm_90}}) {
+  for (const auto& [capability, named] :
+       {std::pair{80, pmpp::sm_80}, std::pair{86, pmpp::sm_86}, std::pair{89, pmpp::sm_89}, std::pair{90, pmpp::sm_90},
+        std::pair{100, pmpp::sm_100}, std::pair{120, pmpp::sm_120}}) {
     if (capability != d.compute_capability) continue;
     CHECK(sm.threads == named.threads);
     CHECK(sm.blocks == named.blocks);
@@ -191,7 +192,8 @@ TEST_CASE("agrees with NVIDIA's arithmetic") {
   const struct {
     sm_limits sm;
     int major, minor;
-  } machines[] = {{pmpp::sm_80, 8, 0}, {pmpp::sm_86, 8, 6}, {pmpp::sm_89, 8, 9}, {pmpp::sm_90, 9, 0}};
+  } machines[] = {{pmpp::sm_75, 7, 5}, {pmpp::sm_80, 8, 0},   {pmpp::sm_86, 8, 6},  {pmpp::sm_89, 8, 9},
+                  {pmpp::sm_90, 9, 0}, {pmpp::sm_100, 10, 0}, {pmpp::sm_120, 12, 0}};
   long cases = 0, wrong = 0;
   for (const auto& [sm, major, minor] : machines) {
     cudaOccDeviceProp p{};
@@ -254,6 +256,7 @@ TEST_CASE("CUDA's answer for a compiled kernel agrees with the arithmetic") {
       const auto measured = pmpp::measured_occupancy(uses_shared_memory, threads, dynamic_shared);
       CHECK(measured.blocks == computed.blocks);
       CHECK(measured.warps == computed.warps);
+      CHECK(measured.threads == computed.threads);
       CHECK(measured.ratio == computed.ratio);
     }
   }

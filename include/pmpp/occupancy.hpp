@@ -51,6 +51,10 @@ struct sm_limits {
   constexpr int warps() const { return threads / warp_size; }
 };
 
+/// V100.
+inline constexpr sm_limits sm_70{2048, 32, 65536, 96 * 1024, 96 * 1024, 0, 256, 256, 4};
+/// RTX 20, Quadro RTX, T4.
+inline constexpr sm_limits sm_75{1024, 16, 65536, 64 * 1024, 64 * 1024, 0, 256, 256, 4};
 /// A100.
 inline constexpr sm_limits sm_80{2048, 32, 65536, 164 * 1024, 163 * 1024, 1024, 128, 256, 4};
 /// RTX 30, A10, A40.
@@ -59,12 +63,17 @@ inline constexpr sm_limits sm_86{1536, 16, 65536, 100 * 1024, 99 * 1024, 1024, 1
 inline constexpr sm_limits sm_89{1536, 24, 65536, 100 * 1024, 99 * 1024, 1024, 128, 256, 4};
 /// H100, H200.
 inline constexpr sm_limits sm_90{2048, 32, 65536, 228 * 1024, 227 * 1024, 1024, 128, 256, 4};
+/// B200, GB200.
+inline constexpr sm_limits sm_100{2048, 32, 65536, 228 * 1024, 227 * 1024, 1024, 128, 256, 4};
+/// RTX 50, RTX PRO.
+inline constexpr sm_limits sm_120{1536, 24, 65536, 100 * 1024, 99 * 1024, 1024, 128, 256, 4};
 
 /// What one launch of a kernel needs.
 struct kernel_resources {
   int threads_per_block;
   int registers_per_thread = 0;             ///< 0: not a limit
   std::int64_t shared_bytes_per_block = 0;  ///< static and dynamic
+  std::int64_t local_bytes_per_thread = 0;  ///< arrays of a thread and spilled registers, in memory; never a limit
 };
 
 /// What stops an SM from holding one more block.
@@ -92,9 +101,10 @@ struct occupancy {
   int blocks_by_registers = 0;
   int blocks_by_shared_memory = 0;
 
-  int blocks = 0;                                          ///< the least of the four; 0: the kernel cannot be launched
-  int warps = 0;                                           ///< resident warps
-  double ratio = 0;                                        ///< resident warps / warp slots
+  int blocks = 0;    ///< the least of the four; 0: the kernel cannot be launched
+  int warps = 0;     ///< resident warps
+  int threads = 0;   ///< resident threads: fewer than 32 a warp where a block's last is not full
+  double ratio = 0;  ///< resident warps / warp slots
   occupancy_limiter limiter = occupancy_limiter::threads;  ///< the first of the four that gives `blocks`
 };
 
@@ -143,8 +153,21 @@ constexpr occupancy occupancy_of(const kernel_resources& kernel, const sm_limits
   limit(result.blocks_by_registers, occupancy_limiter::registers);
   limit(result.blocks_by_shared_memory, occupancy_limiter::shared_memory);
   result.warps = result.blocks * warps_per_block;
+  result.threads = result.blocks * kernel.threads_per_block;
   result.ratio = static_cast<double>(result.warps) / sm.warps();
   return result;
+}
+
+/// The threads of a block, whole warps, with which an SM holds most warps of a kernel; of equal sizes the largest. 0 if none can be
+/// launched. \param shared_bytes  those of a block as a function of its threads: [](int threads) { return 4 * threads; }
+template <class SharedBytes>
+constexpr int best_block_size(int registers_per_thread, const SharedBytes& shared_bytes, const sm_limits& sm) {
+  int best = 0, most = 0;
+  for (int threads = sm.threads_per_block; threads >= sm.warp_size; threads -= sm.warp_size) {
+    const occupancy o = occupancy_of({threads, registers_per_thread, shared_bytes(threads)}, sm);
+    if (o.warps > most) most = o.warps, best = threads;
+  }
+  return best;
 }
 
 /// Blocks of `threads_per_block` threads that cover `items` items, one thread each. \pre items >= 0, threads >= 1.
@@ -291,7 +314,8 @@ template <class... Args>
 kernel_resources resources_of(void (*kernel)(Args...), int threads_per_block, std::size_t dynamic_shared_bytes = 0) {
   cudaFuncAttributes a{};
   check(cudaFuncGetAttributes(&a, reinterpret_cast<const void*>(kernel)), "cudaFuncGetAttributes");
-  return {threads_per_block, a.numRegs, static_cast<std::int64_t>(a.sharedSizeBytes + dynamic_shared_bytes)};
+  return {threads_per_block, a.numRegs, static_cast<std::int64_t>(a.sharedSizeBytes + dynamic_shared_bytes),
+          static_cast<std::int64_t>(a.localSizeBytes)};
 }
 
 /// Occupancy of the compiled `kernel` on the current device: `blocks`, `warps` and `ratio` are CUDA's answer, the rest
@@ -305,6 +329,7 @@ occupancy measured_occupancy(void (*kernel)(Args...), int threads_per_block, std
                                                       threads_per_block, dynamic_shared_bytes),
         "cudaOccupancyMaxActiveBlocksPerMultiprocessor");
   result.warps = result.blocks * ceil_div(threads_per_block, sm.warp_size);
+  result.threads = result.blocks * threads_per_block;
   result.ratio = static_cast<double>(result.warps) / sm.warps();
   return result;
 }

@@ -26,7 +26,7 @@ LAYERS = {
                   ["core", "execution", "simt", "machine"]),
     "memory":    (["memory/*.hpp"],
                   ["core", "execution", "simt", "machine", "memory"]),
-    "occupancy": (["occupancy.hpp"],
+    "occupancy": (["occupancy.hpp", "performance.hpp"],
                   ["core", "execution", "memory"]),
     "launch":    (["launch.hpp", "launch_together.hpp", "check_each.hpp"],
                   ["core", "execution", "simt", "machine", "launch"]),
