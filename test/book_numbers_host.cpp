@@ -82,10 +82,12 @@ struct load_tiles_of_n {
     const int column = int(block.position().x) * side + tx;
     float sum = 0;
     for (int first = 0; first < width; first += side) {
-      if (pmpp::simt::branch(block, column < width && first + ty < width, "inside N")) sum += in[(first + ty) * width + column];
+      if (pmpp::simt::branch(block, column < width && first + ty < width, "inside N"))
+        sum += in[(first + ty) * width + column];
       block.sync();
     }
-    if (column < width && int(block.position().y) * side + ty < width) out[(block.position().y * side + ty) * width + column] = sum;
+    if (column < width && int(block.position().y) * side + ty < width)
+      out[(block.position().y * side + ty) * width + column] = sum;
   }
 };
 
@@ -96,10 +98,12 @@ struct small_product {
     float m[Side + 1][Side + 1], n[Side + 1][Side + 1];
   };
   template <class Block>
-  PMPP_HOST_DEVICE void operator()(Block& block, shared& memory, const float* of_m, const float* of_n, float* p, int width) const {
+  PMPP_HOST_DEVICE void operator()(Block& block, shared& memory, const float* of_m, const float* of_n, float* p,
+                                   int width) const {
     const auto m = pmpp::simt::watch(block, of_m, "M"), n = pmpp::simt::watch(block, of_n, "N");
     const int tx = int(block.thread_position().x), ty = int(block.thread_position().y);
-    const int row = int(block.position().y * block.shape().y) + ty, col = int(block.position().x * block.shape().x) + tx;
+    const int row = int(block.position().y * block.shape().y) + ty,
+              col = int(block.position().x * block.shape().x) + tx;
     float sum = 0;
     if constexpr (Side == 0) {
       for (int k = 0; k < width; ++k) sum += m[row * width + k] * n[k * width + col];
@@ -125,7 +129,8 @@ std::int64_t loads_of_product(int width) {
   const unsigned side = Side == 0 ? 4 : Side, tiles = static_cast<unsigned>(width) / side;
   access_counts counts;
   counted(counts, [&] {
-    pmpp::launch(pmpp::emulated, grid{{tiles, tiles}, {side, side}}, small_product<Side>{}, m.data(), n.data(), p.data(), width);
+    pmpp::launch(pmpp::emulated, grid{{tiles, tiles}, {side, side}}, small_product<Side>{}, m.data(), n.data(),
+                 p.data(), width);
   });
   CHECK(pmpp::to_host(p) == std::vector<float>(elements, 6.0f * static_cast<float>(width)));
   return counts.of("M", access_kind::read).lanes + counts.of("N", access_kind::read).lanes;
@@ -197,8 +202,9 @@ TEST_CASE("chapter 4: divergence, exercise 1") {
   std::vector<int> b(1024, 0);
   access_counts counts;
   counted(counts, [&] { pmpp::launch(pmpp::emulated, 8, chapter_4_kernel{}, a.data(), b.data()); });
-  const access_count ends = counts.of("at the ends", access_kind::branch), line_4 = counts.of("line 4", access_kind::read);
-  CHECK(ends.requests == 32);   // warps: 4 a block
+  const access_count ends = counts.of("at the ends", access_kind::branch),
+                     line_4 = counts.of("line 4", access_kind::read);
+  CHECK(ends.requests == 32);    // warps: 4 a block
   CHECK(line_4.requests == 24);  // that are active: all but the third of each block
   CHECK(ends.divergent == 16);
   CHECK(line_4.lanes == 8 * (32 + 8 + 24));  // of each block's warps 0, 1 and 3: 100 %, 25 %, 75 %
@@ -214,16 +220,19 @@ TEST_CASE("chapter 4: divergence, exercise 1") {
 TEST_CASE("chapter 4: threads that wait at a barrier, exercise 4") {
   const double microseconds[] = {2.0, 2.3, 3.0, 2.8, 2.4, 1.9, 2.6, 2.9};
   const double longest = *std::max_element(std::begin(microseconds), std::end(microseconds));
-  CHECK(1 - std::accumulate(std::begin(microseconds), std::end(microseconds), 0.0) / (8 * longest) == Approx(0.1708).epsilon(1e-3));
+  CHECK(1 - std::accumulate(std::begin(microseconds), std::end(microseconds), 0.0) / (8 * longest) ==
+        Approx(0.1708).epsilon(1e-3));
 }
 
 TEST_CASE("chapter 4: occupancy") {
   // 1536 threads and 4 blocks: of 128, 256, 512 and 1024 threads a block only 512 fill it (exercise 6).
   constexpr sm_limits four_blocks{.threads = 1536, .blocks = 4, .registers = 65536, .shared_bytes = 64 * 1024};
-  for (const int threads : {128, 256, 512, 1024}) CHECK((occupancy_of({threads}, four_blocks).ratio == 1) == (threads == 512));
+  for (const int threads : {128, 256, 512, 1024})
+    CHECK((occupancy_of({threads}, four_blocks).ratio == 1) == (threads == 512));
   // 2048 threads and 64 blocks: blocks and threads a block that are possible, and the share (exercise 7).
   constexpr sm_limits many_blocks{.threads = 2048, .blocks = 64, .registers = 65536, .shared_bytes = 64 * 1024};
-  for (const auto& [blocks, threads, share] : {std::tuple{8, 128, .5}, {16, 64, .5}, {32, 32, .5}, {64, 32, 1.}, {32, 64, 1.}}) {
+  for (const auto& [blocks, threads, share] :
+       {std::tuple{8, 128, .5}, {16, 64, .5}, {32, 32, .5}, {64, 32, 1.}, {32, 64, 1.}}) {
     CHECK(occupancy_of({threads}, many_blocks).blocks >= blocks);
     CHECK(blocks * threads / 2048.0 == share);
   }
@@ -234,7 +243,8 @@ TEST_CASE("chapter 4: occupancy") {
   CHECK(occupancy_of({32, 29}, sm).ratio == 0.5);
   CHECK(occupancy_of({256, 34}, sm).limiter == occupancy_limiter::registers);
   CHECK(occupancy_of({256, 34}, sm).threads == 1536);  // registers come in units of 8 a thread: printed 1792, 87.5 %
-  constexpr sm_limits by_the_thread{.threads = 2048, .blocks = 32, .registers = 65536, .shared_bytes = 96 * 1024, .register_unit = 32};
+  constexpr sm_limits by_the_thread{
+      .threads = 2048, .blocks = 32, .registers = 65536, .shared_bytes = 96 * 1024, .register_unit = 32};
   CHECK(occupancy_of({256, 34}, by_the_thread).threads == 1792);
   // 40 registers a thread: whole blocks of 256, not 1638 threads.
   CHECK(occupancy_of({256, 40}, sm).threads == 1536);
@@ -251,11 +261,13 @@ TEST_CASE("chapter 4: occupancy") {
 
 TEST_CASE("chapter 4: the block size with most warps") {
   const auto none = [](int) { return 0; };
-  static_assert(pmpp::best_block_size(32, [](int) { return 0; }, pmpp::sm_90) == 1024);
+  static_assert(pmpp::best_block_size(
+                    32, [](int) { return 0; }, pmpp::sm_90) == 1024);
   CHECK(pmpp::best_block_size(64, none, pmpp::sm_90) == 1024);
   CHECK(pmpp::best_block_size(32, none, pmpp::sm_89) == 768);  // 1536 threads: two blocks
   CHECK(pmpp::best_block_size(40, none, pmpp::sm_90) == 768);
-  CHECK(pmpp::best_block_size(0, [](int threads) { return 64 * threads; }, pmpp::sm_86) == 768);
+  CHECK(pmpp::best_block_size(
+            0, [](int threads) { return 64 * threads; }, pmpp::sm_86) == 768);
   CHECK(pmpp::best_block_size(256, none, pmpp::sm_90) == 0);
   // By hand: no other size has more.
   for (const int registers : {24, 33, 48, 80, 128})
@@ -263,7 +275,8 @@ TEST_CASE("chapter 4: the block size with most warps") {
       const auto bytes = [](int threads) { return 12 * threads + 500; };
       const int best = pmpp::best_block_size(registers, bytes, sm);
       const int warps = occupancy_of({best, registers, bytes(best)}, sm).warps;
-      for (int threads = 1; threads <= 1024; ++threads) CHECK(occupancy_of({threads, registers, bytes(threads)}, sm).warps <= warps);
+      for (int threads = 1; threads <= 1024; ++threads)
+        CHECK(occupancy_of({threads, registers, bytes(threads)}, sm).warps <= warps);
     }
 }
 
@@ -273,9 +286,9 @@ TEST_CASE("chapter 5: intensity and rooflines") {
   CHECK(a100.attainable(0.25, 1) == Approx(389e9).epsilon(0.001));
   CHECK(a100.attainable(4, 1) == Approx(6220e9).epsilon(0.001));
   CHECK(a100.attainable(4, 1) / a100.peak_flops == Approx(0.319).epsilon(0.001));
-  CHECK(pmpp::roofline{12e12, 1000e9}.ridge_point() * 4 == 48);           // operations an access of 4 bytes
-  CHECK(pmpp::roofline{1500e9, 200e9}.attainable(1, 4) == 50e9);          // one operation an access
-  CHECK(pmpp::roofline{1500e9, 200e9}.ridge_point() * 4 == 30);           // that reach the peak
+  CHECK(pmpp::roofline{12e12, 1000e9}.ridge_point() * 4 == 48);   // operations an access of 4 bytes
+  CHECK(pmpp::roofline{1500e9, 200e9}.attainable(1, 4) == 50e9);  // one operation an access
+  CHECK(pmpp::roofline{1500e9, 200e9}.ridge_point() * 4 == 30);   // that reach the peak
   CHECK(pmpp::roofline{1600e9, 600e9}.attainable(1, 4) / 1600e9 == Approx(0.09375));
   CHECK(pmpp::roofline{200e9, 100e9}.bound(36, 7 * 4) == pmpp::bound_by::memory);  // exercise 9
   CHECK(pmpp::roofline{300e9, 250e9}.bound(36, 7 * 4) == pmpp::bound_by::compute);
@@ -290,11 +303,13 @@ TEST_CASE("chapter 5: tiles") {
   CHECK(loads_of_product<0>(8) / (2 * 64) == 8);
   CHECK(loads_of_product<4>(8) / (2 * 64) == 8 / 4);
   // Tiles of 16 and 32: loads and operations of a phase, shared memory, blocks of 16 KB.
-  for (const auto& [side, loads, operations, bytes, blocks] : {std::tuple{16, 512, 8192, 2048, 8}, {32, 2048, 65536, 8192, 2}}) {
+  for (const auto& [side, loads, operations, bytes, blocks] :
+       {std::tuple{16, 512, 8192, 2048, 8}, {32, 2048, 65536, 8192, 2}}) {
     CHECK(2 * side * side == loads);
     CHECK(side * side * 2 * side == operations);
     CHECK(2 * side * side * 4 == bytes);
-    CHECK(occupancy_of({side * side, 0, bytes}, sm_limits{.threads = 2048, .blocks = 32, .registers = 65536, .shared_bytes = 16384})
+    CHECK(occupancy_of({side * side, 0, bytes},
+                       sm_limits{.threads = 2048, .blocks = 32, .registers = 65536, .shared_bytes = 16384})
               .blocks_by_shared_memory == blocks);
   }
   // 100 x 100 by tiles of 16 x 16: phases of warps in which some threads load and some do not. Of M test/emulator_counters.cpp has
@@ -302,7 +317,9 @@ TEST_CASE("chapter 5: tiles") {
   const pmpp::device_buffer<float> n(100 * 100, 1.0f);
   pmpp::device_buffer<float> out(100 * 100, 0.0f);
   access_counts counts;
-  counted(counts, [&] { pmpp::launch(pmpp::emulated, grid{{7, 7}, {16, 16}}, load_tiles_of_n{}, n.data(), out.data(), 100); });
+  counted(counts, [&] {
+    pmpp::launch(pmpp::emulated, grid{{7, 7}, {16, 16}}, load_tiles_of_n{}, n.data(), out.data(), 100);
+  });
   const access_count inside = counts.of("inside N", access_kind::branch);
   CHECK(inside.requests == 7 * 7 * 8 * 7);
   CHECK(inside.requests == 2744);
@@ -327,7 +344,8 @@ TEST_CASE("chapter 6: memory") {
   CHECK(pmpp::bank_utilisation(1, 20) == Approx(0.048).epsilon(0.01));
   CHECK(pmpp::bank_utilisation(1, 20) * 16e9 == Approx(0.76e9).epsilon(0.01));
   CHECK(pmpp::bank_utilisation(2, 20) == Approx(2.0 / 21));
-  static_assert(pmpp::banks_to_saturate(20) == 21 && pmpp::bank_utilisation(21, 20) == 1 && pmpp::bank_utilisation(20, 20) < 1);
+  static_assert(pmpp::banks_to_saturate(20) == 21 && pmpp::bank_utilisation(21, 20) == 1 &&
+                pmpp::bank_utilisation(20, 20) < 1);
   static_assert(pmpp::banks_to_saturate(2.5) == 4 && pmpp::banks_to_saturate(0) == 1);
   CHECK(pmpp::memory_channel{32, 14e9}.bandwidth() == 56e9);
   CHECK(12 * pmpp::memory_channel{32, 14e9}.bandwidth() == 672e9);
@@ -340,8 +358,7 @@ TEST_CASE("chapter 6: memory") {
   static_assert(memory.place_of(64) == pmpp::interleaving::place{0, 0, 1});
   // The tiles of 2 x 2 of a 4 x 4 matrix: phase 0 of the four blocks reads M in channels 0 and 2, phase 1 in 1 and 3.
   for (const int phase : {0, 1})
-    for (const int row : {0, 1, 2, 3})
-      CHECK(memory.place_of(4 * (row * 4 + 2 * phase)).channel == row % 2 * 2 + phase);
+    for (const int row : {0, 1, 2, 3}) CHECK(memory.place_of(4 * (row * 4 + 2 * phase)).channel == row % 2 * 2 + phase);
 }
 
 TEST_CASE("chapters 7 and 8: operations a byte of convolutions and stencils") {
@@ -446,8 +463,8 @@ TEST_CASE("chapter 14: formats of a sparse matrix") {
 TEST_CASE("slides: a product, and the currents in three loops") {
   const std::vector<int> m{2, 3, 1, 4, 5, 7}, n{1, 8, 5, 4, 2, 7, 9, 6, 3};
   std::vector<int> p(6);
-  pmpp::gemm(pmpp::host, 1, pmpp::matrix_view<const int>(m.data(), 2, 3), pmpp::matrix_view<const int>(n.data(), 3, 3), 0,
-             pmpp::matrix_view<int>(p.data(), 2, 3));
+  pmpp::gemm(pmpp::host, 1, pmpp::matrix_view<const int>(m.data(), 2, 3), pmpp::matrix_view<const int>(n.data(), 3, 3),
+             0, pmpp::matrix_view<int>(p.data(), 2, 3));
   CHECK(p == std::vector<int>{23, 28, 34, 87, 84, 76});
 
   const std::vector<double> ohms{76, -25, -50, -25, 56, -1, -50, -1, 106}, current{0.244934, 0.111428, 0.116586};
