@@ -17,7 +17,8 @@ struct count_of_blocks {
     int of_warp[warps];
   };
   template <class Block>
-  PMPP_HOST_DEVICE void operator()(Block& block, shared& memory, const unsigned* in, std::int64_t n, int* counts) const {
+  PMPP_HOST_DEVICE void operator()(Block& block, shared& memory, const unsigned* in, std::int64_t n,
+                                   int* counts) const {
     const auto from = pmpp::simt::watch(block, in, "in");
     const std::int64_t i = block.index() * threads + block.thread();
     const block_places place(block, memory.of_warp, i < n && is_kept(from[i]));
