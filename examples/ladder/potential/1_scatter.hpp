@@ -22,7 +22,8 @@ struct scatter {
     for (int row = 0; row < s.height; ++row) {
       const float across = across_of(a, s.spacing * float(row), s.z);
       for (int column = 0; column < s.width; ++column)
-        pmpp::simt::atomic_add(potential + std::int64_t(row) * s.width + column, from_atom(a, s.spacing * float(column), across));
+        pmpp::simt::atomic_add(potential + std::int64_t(row) * s.width + column,
+                               from_atom(a, s.spacing * float(column), across));
     }
   }
 };

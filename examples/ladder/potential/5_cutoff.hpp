@@ -25,7 +25,9 @@ struct bins {
   PMPP_HOST_DEVICE int along(float v, int n) const { return pmpp::min(pmpp::max(int(v / cutoff), 0), n - 1); }
   PMPP_HOST_DEVICE int number(int x, int y, int z) const { return (z * ny + y) * nx + x; }
   /// The bin of an atom.
-  PMPP_HOST_DEVICE int operator()(const atom& a) const { return number(along(a.x, nx), along(a.y, ny), along(a.z, nz)); }
+  PMPP_HOST_DEVICE int operator()(const atom& a) const {
+    return number(along(a.x, nx), along(a.y, ny), along(a.z, nz));
+  }
 };
 
 PMPP_HOST_DEVICE inline float screened(const atom& a, float x, float across, float cutoff) {
@@ -47,7 +49,8 @@ struct within_cutoff {
     for (int z = pmpp::max(bz - 1, 0); z <= pmpp::min(bz + 1, space.nz - 1); ++z)
       for (int v = pmpp::max(by - 1, 0); v <= pmpp::min(by + 1, space.ny - 1); ++v) {
         // Bins beside each other in x have their atoms beside each other, too.
-        const int left = space.number(pmpp::max(bx - 1, 0), v, z), right = space.number(pmpp::min(bx + 1, space.nx - 1), v, z);
+        const int left = space.number(pmpp::max(bx - 1, 0), v, z),
+                  right = space.number(pmpp::min(bx + 1, space.nx - 1), v, z);
         for (int i = first[left]; i < first[right + 1]; ++i)
           sum += screened(atoms[i], x, across_of(atoms[i], y, s.z), space.cutoff);
       }
@@ -57,12 +60,14 @@ struct within_cutoff {
 
 /// \pre bin_of has room for n numbers, first for one more than bins; the atoms change their order
 template <class Policy>
-void potential_by_bins(const Policy& where, atom* atoms, int n, bins space, slice s, int* bin_of, int* first, float* potential) {
+void potential_by_bins(const Policy& where, atom* atoms, int n, bins space, slice s, int* bin_of, int* first,
+                       float* potential) {
   pmpp::transform(where, atoms, atoms + n, bin_of, space);
   pmpp::sort_by_key(where, bin_of, bin_of + n, atoms);
   const pmpp::counting_iterator<int> bin{0};
   pmpp::lower_bound(where, bin_of, bin_of + n, bin, bin + (space.count() + 1), first);
-  pmpp::launch(where, pmpp::ceil_div(s.points(), std::int64_t(block_threads)), within_cutoff{}, atoms, first, space, s, potential);
+  pmpp::launch(where, pmpp::ceil_div(s.points(), std::int64_t(block_threads)), within_cutoff{}, atoms, first, space, s,
+               potential);
 }
 
 }  // namespace ladder

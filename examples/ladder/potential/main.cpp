@@ -53,7 +53,8 @@ int main() {
     std::function<void()> compute;
   };
   const auto launch = [&](auto kernel, std::int64_t items) {
-    pmpp::launch(where, ceil_div(items, std::int64_t(ladder::block_threads)), kernel, atoms.data(), n, s, potential.data());
+    pmpp::launch(where, ceil_div(items, std::int64_t(ladder::block_threads)), kernel, atoms.data(), n, s,
+                 potential.data());
   };
   const rung rungs[] = {
       {"scatter", "an atom a thread, atomic additions", false,
@@ -62,8 +63,10 @@ int main() {
          launch(ladder::scatter{}, n);
        }},
       {"gather", "a point a thread, no atomics", false, [&] { launch(ladder::gather{}, s.points()); }},
-      {"coarsened", "four points a thread share what they can", false, [&] { launch(ladder::coarsened{}, s.points() / 4); }},
-      {"coalesced", "the four are a quarter of a row apart", false, [&] { launch(ladder::coalesced{}, s.points() / 4); }},
+      {"coarsened", "four points a thread share what they can", false,
+       [&] { launch(ladder::coarsened{}, s.points() / 4); }},
+      {"coalesced", "the four are a quarter of a row apart", false,
+       [&] { launch(ladder::coalesced{}, s.points() / 4); }},
       {"cutoff", "atoms sorted into bins, 27 of them a point", true,
        [&] {
          ladder::potential_by_bins(where, atoms.data(), n, space, s, bin_of.data(), first.data(), potential.data());
@@ -76,8 +79,8 @@ int main() {
     for (std::int64_t point = 0; point < s.points(); point += s.points() / 97) {
       double sum = 0;
       for (const atom& a : in_box) {
-        const double x = s.spacing * double(point % width) - a.x, y = s.spacing * double(point / width) - a.y, z = s.z - a.z,
-                     square = x * x + y * y + z * z, left = 1 - square / (cutoff * cutoff);
+        const double x = s.spacing * double(point % width) - a.x, y = s.spacing * double(point / width) - a.y,
+                     z = s.z - a.z, square = x * x + y * y + z * z, left = 1 - square / (cutoff * cutoff);
         sum += a.charge / std::sqrt(square) * (!cut ? 1 : left > 0 ? left * left : 0);
       }
       worst = std::fmax(worst, std::fabs(found[std::size_t(point)] - sum) / (1 + std::fabs(sum)));
