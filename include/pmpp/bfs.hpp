@@ -19,7 +19,6 @@
 #pragma once
 
 #include <cstdint>
-#include <string>
 #include <type_traits>
 
 #include <pmpp/bfs/host.hpp>
@@ -137,9 +136,9 @@ bfs_result bfs_on_host([[maybe_unused]] const P& where, const bfs_graph<I>& grap
     return host_search<I, D, Parents>(where, graph.out, graph.in, distance, parents, Tuning).run(source);
 }
 
-inline std::string bfs_message(const char* function, const char* what, std::int64_t a, const char* middle,
+inline text bfs_message(const char* function, const char* what, std::int64_t a, const char* middle,
                                std::int64_t b, const char* end) {
-  return std::string("pmpp::") + function + ": " + what + std::to_string(a) + middle + std::to_string(b) + end;
+  return detail::text("pmpp::") + function + ": " + what + detail::text::of(a) + middle + detail::text::of(b) + end;
 }
 
 /// Throws unless the graph is square and has its arrays.

@@ -25,7 +25,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <string>
 #include <type_traits>
 #include <vector>
 
@@ -65,7 +64,7 @@ template <class In, class Tap, class Out>
 bool check_convolution(const char* function, const volume<const In>& in, const volume<const Tap>& mask,
                        const volume<Out>& out, bool overlap) {
   const auto is_shape = [](const auto& v) { return v.depth >= 0 && v.height >= 0 && v.width >= 0; };
-  const auto say = [&](const std::string& what) { return "pmpp::" + std::string(function) + ": " + what; };
+  const auto say = [&](const detail::text& what) { return "pmpp::" + detail::text(function) + ": " + what; };
   require(is_shape(in) && in.depth == out.depth && in.height == out.height && in.width == out.width, [&] {
     return say("the input is " + shape_text(in) + ", so the output must be too, but is " + shape_text(out));
   });

@@ -27,7 +27,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <string>
 #include <type_traits>
 #include <vector>
 
@@ -107,12 +106,12 @@ struct span_of_view {
   bool meets(const span_of_view& other) const { return begin < other.end && other.begin < end; }
 };
 
-inline std::string shape_of(std::int64_t images, std::int64_t height, std::int64_t width, std::int64_t channels) {
-  return std::to_string(images) + " x " + std::to_string(height) + " x " + std::to_string(width) + " x " +
-         std::to_string(channels);
+inline text shape_of(std::int64_t images, std::int64_t height, std::int64_t width, std::int64_t channels) {
+  return detail::text::of(images) + " x " + detail::text::of(height) + " x " + detail::text::of(width) + " x " +
+         detail::text::of(channels);
 }
 template <class T>
-std::string shape_of(const channels_view<T>& v) {
+text shape_of(const channels_view<T>& v) {
   return shape_of(v.images(), v.height(), v.width(), v.channels());
 }
 
@@ -121,16 +120,16 @@ void require_channels(const char* name, const channels_view<T>& v) {
   require(v.images() >= 0 && v.height() >= 0 && v.width() >= 0 && v.channels() >= 0 && v.image_stride() >= 0 &&
               v.row_stride() >= 0 && v.col_stride() >= 0 && v.channel_stride() >= 0,
           [&] {
-            return std::string("pmpp::convolution_layer: ") + name + " is " + shape_of(v) + ", with strides " +
+            return detail::text("pmpp::convolution_layer: ") + name + " is " + shape_of(v) + ", with strides " +
                    shape_of(v.image_stride(), v.row_stride(), v.col_stride(), v.channel_stride()) +
                    ": none may be negative";
           });
   require(v.empty() || v.data() != nullptr,
-          [&] { return std::string("pmpp::convolution_layer: ") + name + " is null, but " + shape_of(v); });
+          [&] { return detail::text("pmpp::convolution_layer: ") + name + " is null, but " + shape_of(v); });
   const std::int64_t most = (std::int64_t(1) << 30) - 1;
   require(v.height() <= most && v.width() <= most, [&] {
-    return std::string("pmpp::convolution_layer: ") + name + " is " + shape_of(v) + ", a side may have " +
-           std::to_string(most);
+    return detail::text("pmpp::convolution_layer: ") + name + " is " + shape_of(v) + ", a side may have " +
+           detail::text::of(most);
   });
 }
 
@@ -144,8 +143,8 @@ inline std::int64_t windows_in(std::int64_t extent, std::int64_t padding, std::i
 template <class T, class TC, class Epilogue>
 void check_layer(const channels_view<const T>& in, const channels_view<const T>& filters, const channels_view<TC>& out,
                  const layer_options<Epilogue>& o) {
-  const auto say = [](const std::string& what) { return "pmpp::convolution_layer: " + what; };
-  const auto pair = [](std::int64_t y, std::int64_t x) { return std::to_string(y) + " x " + std::to_string(x); };
+  const auto say = [](const detail::text& what) { return "pmpp::convolution_layer: " + what; };
+  const auto pair = [](std::int64_t y, std::int64_t x) { return detail::text::of(y) + " x " + detail::text::of(x); };
   require_channels("the input", in);
   require_channels("the set of filters", filters);
   require_channels("the output", out);
@@ -165,16 +164,16 @@ void check_layer(const channels_view<const T>& in, const channels_view<const T>&
                        pair(filters.height(), filters.width()) + " taps, at least 1 wanted, windows below 2^30");
           });
   require(o.groups >= 1 && in.channels() % o.groups == 0 && filters.images() % o.groups == 0, [&] {
-    return say("groups is " + std::to_string(o.groups) + ", the input has " + std::to_string(in.channels()) +
-               " channels, there are " + std::to_string(filters.images()) + " filters: it must divide both");
+    return say("groups is " + detail::text::of(o.groups) + ", the input has " + detail::text::of(in.channels()) +
+               " channels, there are " + detail::text::of(filters.images()) + " filters: it must divide both");
   });
   require(filters.channels() == in.channels() / o.groups, [&] {
-    return say("filters have " + std::to_string(filters.channels()) + " channels, a group of the input has " +
-               std::to_string(in.channels() / o.groups));
+    return say("filters have " + detail::text::of(filters.channels()) + " channels, a group of the input has " +
+               detail::text::of(in.channels() / o.groups));
   });
   const std::int64_t taps = filters.height() * filters.width();
   require(filters.channels() == 0 || taps <= (std::int64_t(1) << 31) / filters.channels() - 1, [&] {
-    return say("a filter has " + pair(filters.height(), filters.width()) + " x " + std::to_string(filters.channels()) +
+    return say("a filter has " + pair(filters.height(), filters.width()) + " x " + detail::text::of(filters.channels()) +
                " elements, fewer than 2^31 wanted");
   });
   const std::int64_t height = windows_in(in.height(), o.padding_y, filters.height(), o.dilation_y, o.stride_y);

@@ -34,7 +34,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <string>
 #include <type_traits>
 
 #include <pmpp/core/config.hpp>
@@ -321,20 +320,20 @@ void gemm_dispatch(const P& where, const gemm_problem<TA, TB, TC, S, Epilogue>& 
 
 inline void require_equal(const char* function, const char* what, std::int64_t a, const char* other, std::int64_t b) {
   require(a == b, [&] {
-    return std::string("pmpp::") + function + ": " + what + " is " + std::to_string(a) + ", " + other + " is " +
-           std::to_string(b);
+    return detail::text("pmpp::") + function + ": " + what + " is " + detail::text::of(a) + ", " + other + " is " +
+           detail::text::of(b);
   });
 }
 
 template <class T>
 void require_matrix(const char* function, const char* name, const matrix_view<T>& v, bool used) {
   require(v.rows() >= 0 && v.cols() >= 0, [&] {
-    return std::string("pmpp::") + function + ": " + name + " has " + std::to_string(v.rows()) + " x " +
-           std::to_string(v.cols()) + " elements";
+    return detail::text("pmpp::") + function + ": " + name + " has " + detail::text::of(v.rows()) + " x " +
+           detail::text::of(v.cols()) + " elements";
   });
   require(!used || v.empty() || v.data() != nullptr, [&] {
-    return std::string("pmpp::") + function + ": " + name + " is null, but has " + std::to_string(v.rows()) + " x " +
-           std::to_string(v.cols()) + " elements";
+    return detail::text("pmpp::") + function + ": " + name + " is null, but has " + detail::text::of(v.rows()) + " x " +
+           detail::text::of(v.cols()) + " elements";
   });
 }
 
@@ -355,14 +354,14 @@ void gemm_checked(const char* function, const P& where, Alpha alpha_given, const
   require_equal(function, "the number of columns of A", a.cols(), "that of rows of B", b.rows());
   require_equal(function, "the number of rows of C", c.rows(), "that of A", a.rows());
   require_equal(function, "the number of columns of C", c.cols(), "that of B", b.cols());
-  require(batch >= 0, [&] { return std::string("pmpp::") + function + ": batch is " + std::to_string(batch); });
+  require(batch >= 0, [&] { return detail::text("pmpp::") + function + ": batch is " + detail::text::of(batch); });
   if (c.empty() || batch == 0) return;
   require(
       (c.rows() == 1 || c.row_stride() != 0) && (c.cols() == 1 || c.col_stride() != 0) && (batch == 1 || c_stride != 0),
-      [&] { return std::string("pmpp::") + function + ": elements of C share memory, a stride is 0"; });
+      [&] { return detail::text("pmpp::") + function + ": elements of C share memory, a stride is 0"; });
   const auto meets_c = [&](const auto& v) { return batch == 1 && memory_of_view(v).meets(memory_of_view(c)); };
   require(!multiplies || !(meets_c(a) || meets_c(b)), [&] {
-    return std::string("pmpp::") + function + ": C (" + std::to_string(c.rows()) + " x " + std::to_string(c.cols()) +
+    return detail::text("pmpp::") + function + ": C (" + detail::text::of(c.rows()) + " x " + detail::text::of(c.cols()) +
            ") overlaps " + (meets_c(a) ? "A" : "B") + ", which is still read when C is written";
   });
   check_reachable(where, function, a.data());

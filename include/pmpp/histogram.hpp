@@ -14,8 +14,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <stdexcept>
-#include <string>
 #include <type_traits>
 
 #include <pmpp/core/config.hpp>
@@ -52,14 +50,14 @@ void histogram_of(const char* function, const P& where, const input<In>& in, Cou
   const auto size = static_cast<std::int64_t>(std::size(counts));
   constexpr std::int64_t most = (std::int64_t(1) << 31) - 64;
   if (size < Layers::active || size > most || size % Layers::active != 0)
-    throw std::length_error(std::string("pmpp::") + function + ": counts has " + std::to_string(size) +
-                            " elements, needs as many bins for each of " + std::to_string(Layers::active) +
+    detail::throw_length_error(detail::text("pmpp::") + function + ": counts has " + detail::text::of(size) +
+                            " elements, needs as many bins for each of " + detail::text::of(Layers::active) +
                             " channels, at least 1 and less than 2^31 in all");
   check_output(function, "counts", first, size, in);
   if (options.rejected != nullptr) detail::check_output(function, "rejected", options.rejected, Layers::active, in);
   require(in.count.pointer != nullptr || in.count.bound % Layers::channels == 0, [&] {
-    return std::string("pmpp::") + function + ": the input has " + std::to_string(in.count.bound) +
-           " samples, which are no whole pixels of " + std::to_string(Layers::channels);
+    return detail::text("pmpp::") + function + ": the input has " + detail::text::of(in.count.bound) +
+           " samples, which are no whole pixels of " + detail::text::of(Layers::channels);
   });
   const auto binning = binning_of(static_cast<std::uint32_t>(size / Layers::active));
   const bin_counters<Count> output{first, options.rejected, static_cast<std::uint32_t>(size)};

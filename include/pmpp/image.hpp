@@ -22,7 +22,6 @@
 
 #include <cmath>
 #include <cstdint>
-#include <string>
 #include <type_traits>
 #include <vector>
 
@@ -55,8 +54,8 @@ namespace detail {
 /// Throws for bad input, in the name of `function`; returns whether there is a pixel to make.
 template <class In, class Out>
 bool check_pictures(const char* function, const matrix_view<In>& in, const matrix_view<Out>& out, bool same_size) {
-  const auto shape = [](const auto& v) { return std::to_string(v.rows()) + " x " + std::to_string(v.cols()); };
-  const auto say = [&](const std::string& what) { return "pmpp::" + std::string(function) + ": " + what; };
+  const auto shape = [](const auto& v) { return detail::text::of(v.rows()) + " x " + detail::text::of(v.cols()); };
+  const auto say = [&](const detail::text& what) { return "pmpp::" + detail::text(function) + ": " + what; };
   require(in.rows() >= 0 && in.cols() >= 0 && out.rows() >= 0 && out.cols() >= 0,
           [&] { return say("the input is " + shape(in) + ", the output " + shape(out)); });
   require(!same_size || (in.rows() == out.rows() && in.cols() == out.cols()),
@@ -295,7 +294,7 @@ void rgb_to_gray(const P& where, const matrix_view<Pixel>& in, const matrix_view
 template <image_tuning Tuning = tuned<image_tuning>, execution_policy P, class In, class Out>
 requires(std::is_same_v<std::remove_const_t<In>, Out>) void box_blur(const P& where, const matrix_view<In>& in,
                                                                      const matrix_view<Out>& out, std::int64_t radius) {
-  require(radius >= 0, [&] { return "pmpp::box_blur: the radius is " + std::to_string(radius) + ", below 0"; });
+  require(radius >= 0, [&] { return "pmpp::box_blur: the radius is " + detail::text::of(radius) + ", below 0"; });
   if (!detail::check_pictures("box_blur", in, out, true)) return;
   if constexpr (detail::is_rgb<Out>) {
     for (int c = 0; c < 3; ++c)
@@ -320,7 +319,7 @@ template <execution_policy P, class In, class Out>
 void gaussian_blur(const P& where, const matrix_view<In>& in, const matrix_view<Out>& out, double sigma,
                    const border::rule& outside = border::reflect) {
   require(sigma >= 0 && sigma * 3 < (1 << 20),
-          [&] { return "pmpp::gaussian_blur: sigma is " + std::to_string(sigma) + ", outside of [0, 2^20 / 3)"; });
+          [&] { return "pmpp::gaussian_blur: sigma is " + detail::text::of(sigma) + ", outside of [0, 2^20 / 3)"; });
   if (!detail::check_pictures("gaussian_blur", in, out, true)) return;
   using element = std::remove_const_t<In>;
   if constexpr (detail::is_rgb<element>) {
@@ -347,7 +346,7 @@ requires(std::is_same_v<std::remove_const_t<In>, Out>) void scale(const P& where
   if (!detail::check_pictures("scale", in, out, false)) return;
   const std::int64_t longest = max(max(in.rows(), in.cols()), max(out.rows(), out.cols()));
   require(longest < std::int64_t(1) << 31,
-          [&] { return "pmpp::scale: an extent is " + std::to_string(longest) + ", the limit is 2147483647"; });
+          [&] { return "pmpp::scale: an extent is " + detail::text::of(longest) + ", the limit is 2147483647"; });
   if constexpr (detail::is_rgb<Out>) {
     for (int c = 0; c < 3; ++c) scale(where, channel(matrix_view<const Out>(in), c), channel(out, c));
   } else {

@@ -21,7 +21,6 @@
 #include <cstdint>
 #include <cstdio>
 #include <cstring>
-#include <stdexcept>
 #include <string>
 
 #include <pmpp/core/config.hpp>
@@ -117,7 +116,7 @@ constexpr int allocated_registers_per_thread(int registers_per_thread, const sm_
 /// \pre threads_per_block >= 1, the others >= 0. \throws std::invalid_argument if not.
 constexpr occupancy occupancy_of(const kernel_resources& kernel, const sm_limits& sm) {
   if (kernel.threads_per_block < 1 || kernel.registers_per_thread < 0 || kernel.shared_bytes_per_block < 0)
-    throw std::invalid_argument("pmpp::occupancy_of: a block has at least one thread and needs nothing negative");
+    detail::throw_invalid_argument("pmpp::occupancy_of: a block has at least one thread and needs nothing negative");
 
   occupancy result;
   const int warps_per_block = ceil_div(kernel.threads_per_block, sm.warp_size);

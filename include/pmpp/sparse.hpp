@@ -12,10 +12,7 @@
 // (PMPP ch. 14.)
 #pragma once
 
-#include <algorithm>
 #include <cstdint>
-#include <stdexcept>
-#include <string>
 #include <type_traits>
 #include <utility>
 #include <vector>
@@ -64,8 +61,8 @@ struct place_keys {
   place_keys(std::int64_t rows, std::int64_t cols)
       : column_bits(bits_below(cols)), bits(column_bits + bits_below(rows)) {
     if (bits > 64)
-      throw std::length_error("pmpp::sparse: places in a matrix of " + std::to_string(rows) + " rows and " +
-                              std::to_string(cols) + " columns do not fit 64 bits");
+      detail::throw_length_error("pmpp::sparse: places in a matrix of " + detail::text::of(rows) + " rows and " +
+                              detail::text::of(cols) + " columns do not fit 64 bits");
   }
   PMPP_HOST_DEVICE K operator()(std::int64_t row, std::int64_t column) const {
     return static_cast<K>(static_cast<std::uint64_t>(row) << column_bits | static_cast<std::uint64_t>(column));
@@ -244,10 +241,10 @@ requires(std::is_same_v<std::remove_const_t<T>, U>) void transposed_into(const P
   using index = std::remove_const_t<I>;
   const detail::item_count count = detail::nonzeros_of(nonzeros);
   csr_matrix<int, index>::require_extents(A.cols, A.rows, count.bound);
-  require(count.bound >= 0, [&] { return "pmpp::transposed_into: " + std::to_string(count.bound) + " nonzeros"; });
+  require(count.bound >= 0, [&] { return "pmpp::transposed_into: " + detail::text::of(count.bound) + " nonzeros"; });
   require(A.rows == B.cols && A.cols == B.rows, [&] {
-    return "pmpp::transposed_into: A has " + std::to_string(A.rows) + " rows and " + std::to_string(A.cols) +
-           " columns, B " + std::to_string(B.rows) + " rows and " + std::to_string(B.cols) + " columns";
+    return "pmpp::transposed_into: A has " + detail::text::of(A.rows) + " rows and " + detail::text::of(A.cols) +
+           " columns, B " + detail::text::of(B.rows) + " rows and " + detail::text::of(B.cols) + " columns";
   });
   const csr_view<std::conditional_t<std::is_void_v<T>, void, const T>, const index> from(A);
   if constexpr (kernel_execution<P>)
@@ -302,9 +299,12 @@ void csr_from_triplets_into(const P& where, Rows&& row_of, Columns&& column_of, 
     for (std::int64_t i = 0; i < n; ++i)
       list.push_back({static_cast<I>(row_of[i]), static_cast<I>(column_of[i]), static_cast<T>(values[i])});
     const auto matrix = csr_matrix<T, I>::from_triplets(B.rows, B.cols, list);
-    std::copy(matrix.offsets().begin(), matrix.offsets().end(), B.offsets);
-    std::copy(matrix.columns().begin(), matrix.columns().end(), B.columns);
-    std::copy(matrix.values().begin(), matrix.values().end(), B.values);
+    const auto put = [](const auto& from, auto* to) {
+      for (const auto& x : from) *to++ = x;
+    };
+    put(matrix.offsets(), B.offsets);
+    put(matrix.columns(), B.columns);
+    put(matrix.values(), B.values);
     *detail::begin_of(count_out) = matrix.nonzeros();
   }
 }
@@ -334,10 +334,12 @@ auto csr_from_triplets(const P& where, std::int64_t rows, std::int64_t cols, Row
   csr_from_triplets_into(where, row_of, column_of, values,
                          csr_view<T, I>(rows, cols, offsets.data(), columns.data(), kept.data()), numbers.data());
   synchronize(where);
-  const std::vector<std::int64_t> known = pmpp::to_host(numbers);
+  std::int64_t known[2];  // not by to_host, which would be compiled for whoever includes this file
+  detail::copy_bytes(known, numbers.data(), sizeof known, stream_handle{});
+  synchronize(stream_handle{});
   if (known[1] > 0)
-    throw std::out_of_range("pmpp::csr_from_triplets: " + std::to_string(known[1]) + " nonzeros lie outside of " +
-                            std::to_string(rows) + " rows and " + std::to_string(cols) + " columns");
+    detail::throw_out_of_range("pmpp::csr_from_triplets: " + detail::text::of(known[1]) + " nonzeros lie outside of " +
+                            detail::text::of(rows) + " rows and " + detail::text::of(cols) + " columns");
   if (known[0] < n) {
     device_buffer<I> all_columns = std::exchange(columns, device_buffer<I>(known[0]));
     device_buffer<T> all_values = std::exchange(kept, device_buffer<T>(known[0]));

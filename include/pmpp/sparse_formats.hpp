@@ -18,8 +18,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <limits>
-#include <stdexcept>
-#include <string>
 #include <type_traits>
 #include <utility>
 #include <vector>
@@ -203,9 +201,9 @@ auto coo_of_rest(const P& where, const csr_view<const T, const I>& matrix, std::
 
 template <class P, class T, class I>
 auto ell_of_width(const P& where, const csr_view<const T, const I>& matrix, std::int64_t width) {
-  require(width >= 0, [&] { return "pmpp::to_ell: the width is " + std::to_string(width); });
+  require(width >= 0, [&] { return "pmpp::to_ell: the width is " + detail::text::of(width); });
   if (width > 0 && matrix.rows > std::numeric_limits<std::int64_t>::max() / 16 / width)
-    throw std::length_error("pmpp::to_ell: " + std::to_string(matrix.rows) + " rows of " + std::to_string(width) +
+    detail::throw_length_error("pmpp::to_ell: " + detail::text::of(matrix.rows) + " rows of " + detail::text::of(width) +
                             " elements do not fit the address space");
   const std::int64_t n = matrix.rows * width;
   ell_matrix<storage_of<P, I>, storage_of<P, T>> result{matrix.rows, matrix.cols, width, room_for<P, I>(where, n),

@@ -18,7 +18,6 @@
 #pragma once
 
 #include <cstdint>
-#include <string>
 #include <type_traits>
 
 #include <pmpp/core/config.hpp>
@@ -183,7 +182,7 @@ void spmm_on_host([[maybe_unused]] const P& where, A alpha, const csr_view<T, I>
 template <class T, class I, class X, class Y>
 void check_spmm(const csr_view<T, I>& a, const matrix_view<const X>& b, const matrix_view<Y>& c) {
   const auto shape = [](std::int64_t rows, std::int64_t cols) {
-    return std::to_string(rows) + " x " + std::to_string(cols);
+    return detail::text::of(rows) + " x " + detail::text::of(cols);
   };
   const auto all_shapes = [&] {
     return "A is " + shape(a.rows, a.cols) + ", B is " + shape(b.rows(), b.cols()) + ", C is " +
@@ -195,7 +194,7 @@ void check_spmm(const csr_view<T, I>& a, const matrix_view<const X>& b, const ma
   if (c.empty()) return;
   require(a.offsets != nullptr, [&] { return "pmpp::spmm: the offsets are null; " + all_shapes(); });
   require(c.data() != nullptr && (b.data() != nullptr || b.empty()), [&] {
-    return std::string("pmpp::spmm: ") + (c.data() == nullptr ? "C" : "B") + " is null; " + all_shapes();
+    return detail::text("pmpp::spmm: ") + (c.data() == nullptr ? "C" : "B") + " is null; " + all_shapes();
   });
   require((c.row_stride() != 0 || c.rows() == 1) && (c.col_stride() != 0 || c.cols() == 1),
           [&] { return "pmpp::spmm: several elements of C are the same, a stride is 0; " + all_shapes(); });

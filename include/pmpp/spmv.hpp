@@ -17,7 +17,6 @@
 
 #include <cstdint>
 #include <limits>
-#include <string>
 #include <type_traits>
 
 #include <pmpp/block/tile_state.hpp>
@@ -237,11 +236,11 @@ template <spmv_tuning Tuning = tuned<spmv_tuning>, execution_policy P, class Alp
 void spmv(const P& where, Alpha alpha, const csr_view<T, I>& A, R&& x, Beta beta, O&& y) {
   const char* const function = "spmv";
   require(A.rows >= 0 && A.cols >= 0, [&] {
-    return std::string("pmpp::spmv: the matrix has ") + std::to_string(A.rows) + " rows and " + std::to_string(A.cols) +
+    return detail::text("pmpp::spmv: the matrix has ") + detail::text::of(A.rows) + " rows and " + detail::text::of(A.cols) +
            " columns";
   });
   require(A.rows == 0 || A.offsets != nullptr,
-          [&] { return "pmpp::spmv: offsets are null, but there are " + std::to_string(A.rows) + " rows"; });
+          [&] { return "pmpp::spmv: offsets are null, but there are " + detail::text::of(A.rows) + " rows"; });
   detail::check_room(function, "x", x, A.cols);
   detail::check_output(function, "y", y, A.rows);
   if (A.rows == 0) return;
@@ -255,7 +254,7 @@ void spmv(const P& where, Alpha alpha, const csr_view<T, I>& A, R&& x, Beta beta
     require(A.cols == 0 || !detail::memory_of_view(matrix_view(source, A.cols, 1))
                                 .may_meet(detail::memory_of_view(matrix_view(target, A.rows, 1))),
             [&] {
-              return "pmpp::spmv: x (" + std::to_string(A.cols) + " elements) and y (" + std::to_string(A.rows) +
+              return "pmpp::spmv: x (" + detail::text::of(A.cols) + " elements) and y (" + detail::text::of(A.rows) +
                      ") overlap";
             });
   if constexpr (kernel_execution<P>)

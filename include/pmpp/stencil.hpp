@@ -23,8 +23,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <stdexcept>
-#include <string>
 #include <type_traits>
 
 #include <pmpp/core/border.hpp>
@@ -157,7 +155,7 @@ void stencil_on_device(const P& where, const stencil_problem<In, Out>& s, const 
     pmpp::launch(where, ceil_div(s.out.depth * s.out.height * s.out.width, std::int64_t(kernel::threads)), kernel{}, s,
                  f);
   } else {  // compiled for large GPUs alone, and run on another
-    throw std::invalid_argument(
+    detail::throw_invalid_argument(
         "pmpp::stencil: no kernel was compiled that fits this GPU: compile for its architecture too");
   }
 }
@@ -171,7 +169,7 @@ T border_element(const border::rule& outside) {
     return static_cast<float>(outside.value);
   } else {
     require(outside.what != border::kind::constant || outside.value == 0, [&] {
-      return "pmpp::stencil: border::constant(" + std::to_string(outside.value) +
+      return "pmpp::stencil: border::constant(" + detail::text::of(outside.value) +
              ") is not a value of the elements, which are no numbers";
     });
     return T{};
@@ -182,7 +180,7 @@ T border_element(const border::rule& outside) {
 template <class In, class Out>
 bool check_stencil(const volume<const In>& in, const volume<Out>& out, int dimensions, bool overlap) {
   const auto shape_of = [&](const auto& v) {
-    return dimensions == 3 ? shape_text(v) : std::to_string(v.height) + " x " + std::to_string(v.width);
+    return dimensions == 3 ? shape_text(v) : detail::text::of(v.height) + " x " + detail::text::of(v.width);
   };
   require(in.depth >= 0 && in.height >= 0 && in.width >= 0 && in.depth == out.depth && in.height == out.height &&
               in.width == out.width,
@@ -192,7 +190,7 @@ bool check_stencil(const volume<const In>& in, const volume<Out>& out, int dimen
           });
   if (out.depth == 0 || out.height == 0 || out.width == 0) return false;
   require(in.data != nullptr && out.data != nullptr,
-          [&] { return std::string("pmpp::stencil: the ") + (in.data == nullptr ? "input" : "output") + " is null"; });
+          [&] { return detail::text("pmpp::stencil: the ") + (in.data == nullptr ? "input" : "output") + " is null"; });
   require(!overlap, [&] {
     return "pmpp::stencil: input and output (both " + shape_of(in) + ") overlap; there is no stencil in place";
   });

@@ -6,9 +6,9 @@
 #pragma once
 
 #include <cstdint>
+#include <cstring>
 #include <type_traits>
 #include <utility>
-#include <vector>
 
 #include <pmpp/bfs/kernel.hpp>
 #include <pmpp/core/check.hpp>
@@ -18,6 +18,7 @@
 #include <pmpp/core/math.hpp>
 #include <pmpp/execution.hpp>
 #include <pmpp/host/parallel_for.hpp>
+#include <pmpp/memory/raw_array.hpp>
 
 #pragma GCC visibility push(hidden)  // see launch.hpp
 
@@ -31,16 +32,18 @@ bfs_result bfs_in_order(const csr_view<void, const I>& graph, const bfs_sources<
     distance[v] = T(-1);
     parents.set(v, -1);
   }
-  std::vector<I> queue;
+  raw_array<I> room(graph.rows, "bfs");
+  I* const queue = room.data();
+  std::int64_t queued = 0;
   for (std::int64_t i = 0; i < sources.count; ++i) {
     const std::int64_t v = sources[i];
     if (distance[v] == T(0)) continue;
     distance[v] = T(0);
     parents.set(v, v);
-    queue.push_back(static_cast<I>(v));
+    queue[queued++] = static_cast<I>(v);
   }
   bfs_result result;
-  for (std::size_t i = 0; i < queue.size(); ++i) {
+  for (std::int64_t i = 0; i < queued; ++i) {
     const I u = queue[i];
     for (std::int64_t e = graph.row_begin(u); e < graph.row_end(u); ++e) {
       const I v = graph.columns[e];
@@ -49,11 +52,11 @@ bfs_result bfs_in_order(const csr_view<void, const I>& graph, const bfs_sources<
       if (distance[v] >= T(0)) continue;
       distance[v] = static_cast<T>(distance[u] + 1);
       parents.set(v, u);
-      queue.push_back(v);
+      queue[queued++] = v;
     }
   }
-  if (!queue.empty()) result.levels = static_cast<std::int64_t>(distance[queue.back()]) + 1;
-  result.vertices_reached = static_cast<std::int64_t>(queue.size());
+  if (queued > 0) result.levels = static_cast<std::int64_t>(distance[queue[queued - 1]]) + 1;
+  result.vertices_reached = queued;
   return result;
 }
 
@@ -75,9 +78,6 @@ public:
   host_search(const host_policy& where, const csr_view<void, const I>& out, const csr_view<void, const I>& in,
               const D& distance, const Parents& parents, const bfs_tuning& tuning)
       : where_(where), out_(out), in_(in), distance_(distance), parents_(parents), tuning_(tuning) {}
-  ~host_search() { delete[] memory_; }
-  host_search(const host_search&) = delete;
-  host_search& operator=(const host_search&) = delete;
 
   bfs_result run(const bfs_sources<I>& sources) {
     reset();
@@ -115,8 +115,8 @@ public:
 
 private:
   static word bit_of(std::int64_t v) { return word(1) << v % word_bits; }
-  word& seen_word(std::int64_t v) { return seen_[static_cast<std::size_t>(v / word_bits)]; }
-  static bool has(const std::vector<word>& bitmap, I v) {
+  word& seen_word(std::int64_t v) { return seen_[v / word_bits]; }
+  static bool has(const word* bitmap, I v) {
     return bitmap[static_cast<std::size_t>(v) / word_bits] >> static_cast<std::size_t>(v) % word_bits & 1;
   }
 
@@ -146,10 +146,7 @@ private:
   }
 
   void reset() {
-    const auto words = static_cast<std::size_t>(ceil_div(out_.rows, word_bits));
-    seen_.assign(words, 0);
-    frontier_.assign(words, 0);
-    next_bits_.assign(words, 0);
+    std::memset(seen_, 0, static_cast<std::size_t>(3 * words_) * sizeof(word));
     host_loop::parallel_ranges(where_, out_.rows, [&](std::int64_t begin, std::int64_t end) {
       for (std::int64_t v = begin; v < end; ++v) {
         distance_[v] = T(-1);
@@ -261,12 +258,11 @@ private:
   /// The vertices of word w that are not seen yet.
   word open_in(std::int64_t w) const {
     const std::int64_t in_word = min(word_bits, out_.rows - w * word_bits);
-    return ~seen_[static_cast<std::size_t>(w)] & ~word(0) >> (word_bits - in_word);
+    return ~seen_[w] & ~word(0) >> (word_bits - in_word);
   }
 
   totals bottom_up() {
-    const auto words = static_cast<std::int64_t>(seen_.size());
-    const totals sum = for_pieces(words, words_of_task, false, [&](std::int64_t begin, std::int64_t end, totals& part) {
+    const totals sum = for_pieces(words_, words_of_task, false, [&](std::int64_t begin, std::int64_t end, totals& part) {
       for (std::int64_t w = begin; w < end; ++w) {
         for (word open = w + 1 < end ? open_in(w + 1) : 0; open != 0; open &= open - 1)
           __builtin_prefetch(in_.columns + in_.row_begin((w + 1) * word_bits + __builtin_ctzll(open)));
@@ -284,8 +280,8 @@ private:
           parents_.set(v, static_cast<std::int64_t>(in_.columns[e]));
           ++part.reached;
         }
-        next_bits_[static_cast<std::size_t>(w)] = found;
-        seen_[static_cast<std::size_t>(w)] |= found | settled;
+        next_bits_[w] = found;
+        seen_[w] |= found | settled;
       }
     });
     std::swap(frontier_, next_bits_);
@@ -293,17 +289,17 @@ private:
   }
 
   void queue_to_bitmap() {
-    frontier_.assign(frontier_.size(), 0);
+    std::memset(frontier_, 0, static_cast<std::size_t>(words_) * sizeof(word));
     for (std::int64_t i = 0; i < queued_; ++i) {
       const auto v = static_cast<std::int64_t>(queue_[i]);
-      frontier_[static_cast<std::size_t>(v / word_bits)] |= bit_of(v);
+      frontier_[v / word_bits] |= bit_of(v);
     }
   }
   void bitmap_to_queue() {
     queued_ = 0;
-    for (std::size_t w = 0; w < frontier_.size(); ++w)
+    for (std::int64_t w = 0; w < words_; ++w)
       for (word bits = frontier_[w]; bits != 0; bits &= bits - 1)
-        queue_[queued_++] = static_cast<I>(static_cast<std::int64_t>(w) * word_bits + __builtin_ctzll(bits));
+        queue_[queued_++] = static_cast<I>(w * word_bits + __builtin_ctzll(bits));
   }
 
   const host_policy& where_;
@@ -311,9 +307,11 @@ private:
   const D& distance_;
   const Parents& parents_;
   const bfs_tuning tuning_;
-  std::vector<word> seen_, frontier_, next_bits_;
-  I* const memory_ = new I[2 * static_cast<std::size_t>(out_.rows)];  ///< not a vector, which would write to all of it
-  I *queue_ = memory_, *next_ = memory_ + out_.rows;
+  const std::int64_t words_ = ceil_div(out_.rows, word_bits);  ///< of a bitmap
+  raw_array<word> bitmaps_{3 * words_, "bfs"};
+  word *const seen_ = bitmaps_.data(), *frontier_ = seen_ + words_, *next_bits_ = frontier_ + words_;
+  raw_array<I> queues_{2 * out_.rows, "bfs"};
+  I *queue_ = queues_.data(), *next_ = queue_ + out_.rows;
   std::int64_t queued_ = 0;
   std::int64_t enough_edges_ = 0;  ///< of a frontier: it does not matter how many more it has
   T level_{};

@@ -29,8 +29,6 @@
 // filled before all threads have released it, is a kernel_fault.
 #pragma once
 
-#include <string>
-
 #include <pmpp/core/config.hpp>
 #include <pmpp/core/error.hpp>
 #include <pmpp/simt/memory.hpp>
@@ -70,8 +68,8 @@ public:
 
 private:
   [[noreturn, gnu::cold]] static void fail(int stage, const char* what) {
-    throw kernel_fault("async_pipeline: stage " + std::to_string(stage % Stages) + " of " + std::to_string(Stages) +
-                       ", in round " + std::to_string(stage / Stages) + ", " + what);
+    throw kernel_fault("async_pipeline: stage " + pmpp::detail::text::of(stage % Stages) + " of " + pmpp::detail::text::of(Stages) +
+                       ", in round " + pmpp::detail::text::of(stage / Stages) + ", " + what);
   }
   int committed_ = 0, arrived_ = 0, released_ = 0, released_by_all_ = 0;
 #endif

@@ -83,11 +83,13 @@ private:
 [[noreturn]] inline void throw_invalid_argument(const text& message) { std::__throw_invalid_argument(message.c_str()); }
 [[noreturn]] inline void throw_length_error(const text& message) { std::__throw_length_error(message.c_str()); }
 [[noreturn]] inline void throw_out_of_range(const text& message) { std::__throw_out_of_range(message.c_str()); }
+[[noreturn]] inline void throw_overflow_error(const text& message) { std::__throw_overflow_error(message.c_str()); }
 [[noreturn]] inline void throw_logic_error(const text& message) { std::__throw_logic_error(message.c_str()); }
 #else
 [[noreturn]] inline void throw_invalid_argument(const text& message) { throw std::invalid_argument(message.c_str()); }
 [[noreturn]] inline void throw_length_error(const text& message) { throw std::length_error(message.c_str()); }
 [[noreturn]] inline void throw_out_of_range(const text& message) { throw std::out_of_range(message.c_str()); }
+[[noreturn]] inline void throw_overflow_error(const text& message) { throw std::overflow_error(message.c_str()); }
 [[noreturn]] inline void throw_logic_error(const text& message) { throw std::logic_error(message.c_str()); }
 #endif
 

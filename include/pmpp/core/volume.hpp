@@ -6,12 +6,12 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <string>
 
 #include <pmpp/core/config.hpp>
 #include <pmpp/core/math.hpp>
 #include <pmpp/core/matrix_view.hpp>
 #include <pmpp/core/packed.hpp>
+#include <pmpp/core/text.hpp>
 #include <pmpp/core/volume_view.hpp>
 
 namespace pmpp::inline PMPP_BACKEND {
@@ -51,8 +51,8 @@ volume<T> volume_of(const volume_view<T>& v) {
 }
 
 template <class T>
-std::string shape_text(const volume<T>& v) {
-  return std::to_string(v.depth) + " x " + std::to_string(v.height) + " x " + std::to_string(v.width);
+text shape_text(const volume<T>& v) {
+  return detail::text::of(v.depth) + " x " + detail::text::of(v.height) + " x " + detail::text::of(v.width);
 }
 
 /// Rows of a section, a multiple of `step`, so that `strips` of `height` rows are done soonest by `room` blocks at a time:

@@ -16,7 +16,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <limits>
-#include <string>
 #include <type_traits>
 
 #include <pmpp/core/check.hpp>
@@ -63,11 +62,11 @@ PMPP_HOST_DEVICE bool is_below(const T& x, const U& y) {
 }
 
 template <class T>
-std::string text_of(const T& x) {
+text text_of(const T& x) {
   if constexpr (std::is_integral_v<T>)
-    return std::to_string(x);
+    return detail::text::of(x);
   else
-    return std::to_string(static_cast<double>(as_number(x)));
+    return detail::text::of(static_cast<double>(as_number(x)));
 }
 
 /// What binnings have in common that need no shared memory: they are ready as they are.
@@ -99,7 +98,7 @@ struct even_integers : plain_binning<even_integers<T, AlwaysNarrow>> {
   even_integers(const char* function, std::uint32_t bin_count, L from, L to) : bins(bin_count) {
     const int128 low = from, high = to, span = high - low;
     require(span > 0 && span >> 64 == 0, [&] {
-      return std::string("pmpp::") + function + ": lower must be below upper, by less than 2^64, got " + text_of(from) +
+      return detail::text("pmpp::") + function + ": lower must be below upper, by less than 2^64, got " + text_of(from) +
              " and " + text_of(to);
     });
     const int128 least = std::numeric_limits<T>::min(), most = std::numeric_limits<T>::max();
@@ -146,8 +145,8 @@ struct even_reals : plain_binning<even_reals<T>> {
       : lower(from), upper(to), bins(bin_count) {
     constexpr double most = std::numeric_limits<double>::max();
     require(from < to && from >= -most && to <= most, [&] {
-      return std::string("pmpp::") + function + ": lower must be below upper, both finite, got " +
-             std::to_string(from) + " and " + std::to_string(to);
+      return detail::text("pmpp::") + function + ": lower must be below upper, both finite, got " +
+             detail::text::of(from) + " and " + detail::text::of(to);
     });
     unit = to / 2 - from / 2 > 0x1p900 ? 0x1p-100 : to - from < 0x1p-500 ? 0x1p500 : 1;
     width = to * unit - from * unit;

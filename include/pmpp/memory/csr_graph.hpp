@@ -16,8 +16,6 @@
 #include <initializer_list>
 #include <limits>
 #include <span>
-#include <stdexcept>
-#include <string>
 #include <utility>
 #include <vector>
 
@@ -60,20 +58,20 @@ public:
   /// Takes the two arrays as they are: vertices + 1 offsets, and the end of each edge.
   csr_graph(std::vector<I> offsets, std::vector<I> columns)
       : offsets_(std::move(offsets)), columns_(std::move(columns)) {
-    require(!offsets_.empty(), [] { return std::string("pmpp::csr_graph: 0 offsets, not one more than vertices"); });
+    require(!offsets_.empty(), [] { return "pmpp::csr_graph: 0 offsets, not one more than vertices"; });
   }
 
   /// From edges in any order; those of a vertex stay in their order. both_ways: a loop still counts once.
   /// Cost: O(vertices + edges), one counting sort. \throws std::out_of_range for an edge outside of the graph, naming it;
   /// std::invalid_argument if `vertices` is negative; std::length_error if I cannot hold a count
   static csr_graph from_edges(std::int64_t vertices, std::span<const edge<I>> list, edges which = edges::one_way) {
-    require(vertices >= 0, [&] { return "pmpp::csr_graph: " + std::to_string(vertices) + " vertices"; });
+    require(vertices >= 0, [&] { return "pmpp::csr_graph: " + detail::text::of(vertices) + " vertices"; });
     const bool both = which == edges::both_ways;
     const auto most = static_cast<std::uint64_t>(std::numeric_limits<I>::max());
     if (static_cast<std::uint64_t>(vertices) > most || list.size() > most / (both ? 2 : 1))
-      throw std::length_error("pmpp::csr_graph: the index type holds numbers up to " + std::to_string(most) +
-                              "; there are " + std::to_string(vertices) + " vertices and " +
-                              std::to_string(list.size()) + " edges" + (both ? ", both ways" : ""));
+      detail::throw_length_error("pmpp::csr_graph: the index type holds numbers up to " + detail::text::of(most) +
+                              "; there are " + detail::text::of(vertices) + " vertices and " +
+                              detail::text::of(list.size()) + " edges" + (both ? ", both ways" : ""));
     csr_graph result;
     result.offsets_.resize(std::size_t(vertices) + 1);
     const auto each = [&](auto f) {
@@ -85,8 +83,8 @@ public:
     for (std::size_t i = 0; i < list.size(); ++i) {
       const auto [from, to] = list[i];
       if (from < 0 || from >= vertices || to < 0 || to >= vertices)
-        throw std::out_of_range("pmpp::csr_graph: edge " + std::to_string(i) + " is (" + std::to_string(from) + ", " +
-                                std::to_string(to) + "), the graph has " + std::to_string(vertices) + " vertices");
+        detail::throw_out_of_range("pmpp::csr_graph: edge " + detail::text::of(i) + " is (" + detail::text::of(from) + ", " +
+                                detail::text::of(to) + "), the graph has " + detail::text::of(vertices) + " vertices");
     }
     each([&](I from, I) { ++result.offsets_[std::size_t(from) + 1]; });
     for (std::size_t v = 1; v < result.offsets_.size(); ++v)
@@ -107,8 +105,8 @@ public:
     std::vector<edge<I>> same;
     for (const auto& [from, to] : list) {
       if (!std::in_range<I>(from) || !std::in_range<I>(to))
-        throw std::out_of_range("pmpp::csr_graph: edge " + std::to_string(same.size()) + " is (" +
-                                std::to_string(from) + ", " + std::to_string(to) + "), more than the index type holds");
+        detail::throw_out_of_range("pmpp::csr_graph: edge " + detail::text::of(same.size()) + " is (" +
+                                detail::text::of(from) + ", " + detail::text::of(to) + "), more than the index type holds");
       same.push_back({static_cast<I>(from), static_cast<I>(to)});
     }
     return from_edges(vertices, same, which);
@@ -149,7 +147,7 @@ public:
   device_csr_graph(device_buffer<I> offsets, device_buffer<I> columns)
       : offsets_(std::move(offsets)), columns_(std::move(columns)) {
     require(offsets_.size() > 0,
-            [] { return std::string("pmpp::device_csr_graph: 0 offsets, not one more than vertices"); });
+            [] { return "pmpp::device_csr_graph: 0 offsets, not one more than vertices"; });
   }
 
   std::int64_t vertices() const noexcept { return static_cast<std::int64_t>(offsets_.size()) - 1; }

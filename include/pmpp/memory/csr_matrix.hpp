@@ -18,8 +18,6 @@
 #include <initializer_list>
 #include <limits>
 #include <span>
-#include <stdexcept>
-#include <string>
 #include <type_traits>
 #include <utility>
 #include <vector>
@@ -64,13 +62,13 @@ public:
   /// \throws std::invalid_argument for negative extents, std::length_error if I cannot hold one of the numbers
   static void require_extents(std::int64_t rows, std::int64_t cols, std::int64_t nonzeros) {
     require(rows >= 0 && cols >= 0, [&] {
-      return "pmpp::csr_matrix: " + std::to_string(rows) + " rows and " + std::to_string(cols) + " columns";
+      return "pmpp::csr_matrix: " + detail::text::of(rows) + " rows and " + detail::text::of(cols) + " columns";
     });
     const auto most = static_cast<std::int64_t>(std::numeric_limits<I>::max());
     if (rows > most || cols > most || nonzeros > most)
-      throw std::length_error("pmpp::csr_matrix: the index type holds numbers up to " + std::to_string(most) +
-                              "; there are " + std::to_string(rows) + " rows, " + std::to_string(cols) +
-                              " columns and " + std::to_string(nonzeros) + " nonzeros");
+      detail::throw_length_error("pmpp::csr_matrix: the index type holds numbers up to " + detail::text::of(most) +
+                              "; there are " + detail::text::of(rows) + " rows, " + detail::text::of(cols) +
+                              " columns and " + detail::text::of(nonzeros) + " nonzeros");
   }
 
   /// From nonzeros in any order. Those in the same place are added, in their order.
@@ -85,9 +83,9 @@ public:
     for (std::size_t n = 0; n < nonzeros.size(); ++n) {
       const auto& [row, column, value] = nonzeros[n];
       if (row < 0 || row >= rows || column < 0 || column >= cols)
-        throw std::out_of_range("pmpp::csr_matrix: nonzero " + std::to_string(n) + " is at (" + std::to_string(row) +
-                                ", " + std::to_string(column) + "), the matrix has " + std::to_string(rows) +
-                                " rows and " + std::to_string(cols) + " columns");
+        detail::throw_out_of_range("pmpp::csr_matrix: nonzero " + detail::text::of(n) + " is at (" + detail::text::of(row) +
+                                ", " + detail::text::of(column) + "), the matrix has " + detail::text::of(rows) +
+                                " rows and " + detail::text::of(cols) + " columns");
       ++by_column.offsets_[std::size_t(column) + 1];
     }
     std::vector<I> next = by_column.begin_of_rows();
@@ -166,7 +164,7 @@ public:
   /// row or entry, and the values
   void validate() const {
     const auto check = [](bool holds, auto&&... words) {
-      require(holds, [&] { return "pmpp::csr_matrix: " + (std::string() + ... + text(words)); });
+      require(holds, [&] { return "pmpp::csr_matrix: " + (... + words_of(words)); });
     };
     check(rows_ >= 0 && cols_ >= 0, "the matrix has ", rows_, " rows and ", cols_, " columns");
     check(std::int64_t(offsets_.size()) == rows_ + 1, "there are ", offsets_.size(), " offsets, ", rows_,
@@ -188,8 +186,8 @@ public:
   friend bool operator==(const csr_matrix&, const csr_matrix&) = default;
 
 private:
-  static std::string text(const char* words) { return words; }
-  static std::string text(std::integral auto number) { return std::to_string(number); }
+  static detail::text words_of(const char* words) { return words; }
+  static detail::text words_of(std::integral auto number) { return detail::text::of(number); }
 
   /// Makes offsets of counts (that of row i at i + 1) and returns where each row begins.
   std::vector<I> begin_of_rows() {
@@ -206,8 +204,8 @@ private:
         if (kept > begin && columns_[kept - 1] == columns_[n]) {
           if constexpr (std::is_integral_v<T> && !std::is_same_v<T, bool>) {
             if (__builtin_add_overflow(values_[kept - 1], values_[n], &values_[kept - 1]))
-              throw std::overflow_error("the sum of the values at row " + std::to_string(row) + ", column " +
-                                        std::to_string(columns_[n]) + ", both from 0, does not fit the type");
+              detail::throw_overflow_error("the sum of the values at row " + detail::text::of(row) + ", column " +
+                                        detail::text::of(columns_[n]) + ", both from 0, does not fit the type");
           } else {
             values_[kept - 1] = static_cast<T>(values_[kept - 1] + values_[n]);
           }

@@ -17,7 +17,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <vector>
 
 #include <pmpp/core/error.hpp>
 
@@ -65,12 +64,12 @@ private:
 
 /// The place of pmpp's pool of each device; nullptr until it is made. Read and written by atomic builtins.
 inline cudaMemPool_t& memory_pool_slot(int id) {
-  static std::vector<cudaMemPool_t> slots = [] {
+  static cudaMemPool_t* const slots = [] {  // until the process ends, as the pools
     int devices = 0;
     check(cudaGetDeviceCount(&devices), "cudaGetDeviceCount");
-    return std::vector<cudaMemPool_t>(static_cast<std::size_t>(devices), nullptr);
+    return new cudaMemPool_t[static_cast<std::size_t>(devices)]();
   }();
-  return slots.at(static_cast<std::size_t>(id));
+  return slots[id];
 }
 
 /// pmpp's pool of device `id`, made on first use; it keeps all memory that it ever had. Safe to call from many threads.

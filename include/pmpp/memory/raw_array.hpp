@@ -15,8 +15,9 @@ namespace pmpp::inline PMPP_BACKEND::detail {
 template <class T>
 class raw_array {
 public:
-  explicit raw_array(std::int64_t n)
-      : data_(static_cast<T*>(::operator new (checked_bytes(n, sizeof(T), "sort"), std::align_val_t{alignof(T)}))) {}
+  /// `function` is what an error names. \throws std::length_error, std::bad_alloc
+  explicit raw_array(std::int64_t n, const char* function = "sort")
+      : data_(static_cast<T*>(::operator new (checked_bytes(n, sizeof(T), function), std::align_val_t{alignof(T)}))) {}
   ~raw_array() { ::operator delete (data_, std::align_val_t{alignof(T)}); }
   raw_array(const raw_array&) = delete;
   raw_array& operator=(const raw_array&) = delete;

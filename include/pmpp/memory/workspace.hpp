@@ -24,11 +24,12 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <cstdlib>
 #include <cstring>
 #include <exception>
 #include <initializer_list>
+#include <new>
 #include <utility>
-#include <vector>
 
 #include <pmpp/core/config.hpp>
 #include <pmpp/core/error.hpp>
@@ -74,9 +75,11 @@ public:
   }
   /// Frees all blocks; waits for the device, as cudaFree does. Never throws.
   ~workspace() {
-    if (blocks_.empty()) return;
-    [[maybe_unused]] const detail::device_guard guard(device_);
-    for (std::byte* block : blocks_) detail::free_device(block);
+    if (count_ > 0) {
+      [[maybe_unused]] const detail::device_guard guard(device_);
+      for (std::size_t i = 0; i < count_; ++i) detail::free_device(blocks_[i]);
+    }
+    std::free(blocks_);
   }
 
   /// Bytes of scratch that an algorithm can use without an allocation.
@@ -95,8 +98,8 @@ private:
   /// Takes `bytes` after those taken already; returns the state of the block and the scratch in it.
   std::pair<std::byte*, std::byte*> take(std::size_t bytes, std::size_t state_bytes) {
     require_own_device();
-    if (blocks_.empty() || bytes > capacity_ - used_ || state_bytes > state_) grow(used_ + bytes, state_bytes);
-    std::byte* block = blocks_.back();
+    if (count_ == 0 || bytes > capacity_ - used_ || state_bytes > state_) grow(used_ + bytes, state_bytes);
+    std::byte* block = blocks_[count_ - 1];
     std::byte* data = block == nullptr ? nullptr : block + state_ + used_;
     used_ += bytes;
     return {block, data};
@@ -106,7 +109,7 @@ private:
 
   void require_own_device() const {
 #if PMPP_CUDA
-    if (blocks_.empty()) return;
+    if (count_ == 0) return;
     const int id = detail::current_device();
     require(id == device_, [&] {
       return "pmpp::workspace: it belongs to device " + detail::text::of(device_) + ", the current one is device " +
@@ -118,7 +121,9 @@ private:
   void grow(std::size_t needed, std::size_t state_needed) {
     (void)detail::checked_bytes(needed, 2, "workspace");  // twice as much fits the address space
     needed = round_up(max(needed, capacity_), detail::allocation_alignment);
-    blocks_.reserve(blocks_.size() + 1);
+    auto* const longer = static_cast<std::byte**>(std::realloc(blocks_, (count_ + 1) * sizeof *blocks_));
+    if (longer == nullptr) throw std::bad_alloc();
+    blocks_ = longer;
     std::byte* block = nullptr;
     std::size_t size = needed > capacity_ ? max(needed, 2 * capacity_) : capacity_;
     std::size_t state = max(state_, detail::usual_state);
@@ -134,7 +139,7 @@ private:
     }
     device_ = detail::current_device();
 #endif
-    blocks_.push_back(block);
+    blocks_[count_++] = block;
     capacity_ = size;
     state_ = state;
   }
@@ -159,16 +164,18 @@ private:
 
   void swap(workspace& other) noexcept {
     std::swap(blocks_, other.blocks_);
+    std::swap(count_, other.count_);
     std::swap(capacity_, other.capacity_);
     std::swap(state_, other.state_);
     std::swap(used_, other.used_);
     std::swap(device_, other.device_);
   }
 
-  std::vector<std::byte*> blocks_;  // the last one is in use; without CUDA they are nullptr
-  std::size_t capacity_ = 0;        // of the last block, without its state
-  std::size_t state_ = 0;           // bytes of state in front of them
-  std::size_t used_ = 0;            // of capacity_, by calls that are being made
+  std::byte** blocks_ = nullptr;  // the last one is in use; without CUDA they are nullptr
+  std::size_t count_ = 0;         // of blocks
+  std::size_t capacity_ = 0;      // of the last block, without its state
+  std::size_t state_ = 0;         // bytes of state in front of them
+  std::size_t used_ = 0;          // of capacity_, by calls that are being made
   int device_ = 0;
 };
 
