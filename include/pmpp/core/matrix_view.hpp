@@ -31,20 +31,20 @@ namespace detail {
 template <class T, class U>
 concept adds_const_only = std::convertible_to<T (*)[], U (*)[]>;
 
-/// What std::mdspan and its relatives (cuda::std, Kokkos) offer of elements that lie in memory as they are: not those whose
-/// accessor computes, locks or scales, as their reference is no reference to the element.
+/// The type of what a handle points to.
+template <class M>
+using mdspan_element = std::remove_reference_t<decltype(*std::declval<const M&>().data_handle())>;
+
+/// What std::mdspan and its relatives (cuda::std, Kokkos) offer of elements that lie in memory as they are. Not of those whose
+/// accessor computes, locks or scales: its reference is no reference to the element.
 template <class M, std::size_t Rank>
 concept mdspan_like = requires(const M& m) {
-  { *m.data_handle() } -> std::same_as<std::remove_pointer_t<decltype(m.data_handle())>&>;
+  { m.data_handle() } -> std::convertible_to<mdspan_element<M>*>;
   { m.extent(1) } -> std::convertible_to<std::int64_t>;
   { m.stride(1) } -> std::convertible_to<std::int64_t>;
   requires M::rank() == Rank;
-  requires !requires { typename M::reference; } || requires {
-    requires std::is_same_v<typename M::reference, std::remove_pointer_t<decltype(m.data_handle())>&>;
-  };
+  requires !requires { typename M::reference; } || std::is_same_v<typename M::reference, mdspan_element<M>&>;
 };
-template <class M>
-using mdspan_element = std::remove_pointer_t<decltype(std::declval<const M&>().data_handle())>;
 
 template <class M, class T, std::size_t Rank = 2>
 concept mdspan_of = mdspan_like<M, Rank> && adds_const_only<mdspan_element<M>, T>;

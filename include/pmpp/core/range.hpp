@@ -26,14 +26,14 @@ concept end_of = std::is_same_v<std::decay_t<E>, It> || requires(const E& e) {
   e.upper_bound;
 };
 
-/// Anything with begin() and end() that can be indexed and whose length is known. Its end may be of a type of its own, as that
-/// of a std::ranges view.
+/// Anything with begin() and end() that can be indexed. Its end may be of a type of its own where it has a size(): std::ranges
+/// views.
 template <class R>
 concept random_access_range = requires(R& r) {
   { std::begin(r) } -> random_access;
   std::end(r);
   requires end_of<decltype(std::end(r)), std::decay_t<decltype(std::begin(r))>> || requires {
-    { std::end(r) - std::begin(r) } -> std::convertible_to<std::ptrdiff_t>;
+    { std::size(r) } -> std::convertible_to<std::ptrdiff_t>;
   };
 };
 
@@ -113,7 +113,7 @@ auto input_of(const char* function, R& r) {
   else if constexpr (end_of<decltype(std::end(r)), std::decay_t<decltype(std::begin(r))>>)
     return detail::input_of<Written>(function, std::begin(r), std::end(r));
   else
-    return detail::input_of<Written>(function, std::begin(r), static_cast<std::int64_t>(std::end(r) - std::begin(r)));
+    return detail::input_of<Written>(function, std::begin(r), static_cast<std::int64_t>(std::size(r)));
 }
 
 /// The elements of `in` after f, as values of type T.

@@ -52,10 +52,10 @@ concept dlpack_tensor = requires(const M& t) {
 
 /// What it calls DLManagedTensor, or DLManagedTensorVersioned.
 template <class M>
-concept dlpack_managed = requires(M& m) {
+concept dlpack_managed = requires(M& m, M* p) {
   requires dlpack_tensor<std::remove_cvref_t<decltype(m.dl_tensor)>>;
   m.manager_ctx;
-  m.deleter(__builtin_addressof(m));
+  m.deleter(p);
 };
 
 namespace detail {
