@@ -132,18 +132,24 @@ TEST_CASE("what does not fit is refused with both values") {
   refused("the tensor is on a device of type 10, the policy uses type " + kind, set_device(10), 24);
   refused("the tensor is on a device of type " + std::to_string(3 - device_kind) + ", the policy uses type " + kind,
           set_device(3 - device_kind), 24);
-  refused("the elements have type code 0, the code of those asked for is 2", [](described& d) { d.t.dtype.code = 0; }, 24);
-  refused("the bits of an element are 16, those asked for have 32", [](described& d) { d.t.dtype.bits = 16; }, 24);
-  refused("the lanes of an element are 4, it should be 1", [](described& d) { d.t.dtype.lanes = 4; }, 24);
-  refused("an extent of the tensor is -1, the least is 0", [](described&) {}, 3, -1);
-  refused("the bytes of the first element past its alignment are 2, it should be 0",
-          [](described& d) { d.t.byte_offset = 6; }, 5);
-  refused("the tensor has gaps, stride 0 is 8, without them it would be 6",
-          [](described& d) {
-            d.strides = {8, 1};
-            d.t.strides = d.strides.data();
-          },
-          3, 6);
+  refused(
+      "the elements have type code 0, the code of those asked for is 2", [](described& d) { d.t.dtype.code = 0; }, 24);
+  refused(
+      "the bits of an element are 16, those asked for have 32", [](described& d) { d.t.dtype.bits = 16; }, 24);
+  refused(
+      "the lanes of an element are 4, it should be 1", [](described& d) { d.t.dtype.lanes = 4; }, 24);
+  refused(
+      "an extent of the tensor is -1, the least is 0", [](described&) {}, 3, -1);
+  refused(
+      "the bytes of the first element past its alignment are 2, it should be 0",
+      [](described& d) { d.t.byte_offset = 6; }, 5);
+  refused(
+      "the tensor has gaps, stride 0 is 8, without them it would be 6",
+      [](described& d) {
+        d.strides = {8, 1};
+        d.t.strides = d.strides.data();
+      },
+      3, 6);
   CHECK_THROWS_WITH_AS(pmpp::dlpack_matrix<float>(pmpp::device, described(p, {24}).t),
                        "pmpp::dlpack_matrix: the tensor has rank 1, it should be 2", std::invalid_argument);
   CHECK_THROWS_WITH_AS(pmpp::dlpack_volume<float>(pmpp::device, described(p, {2, 3, 2}, {12, 4, 2}).t),
@@ -163,7 +169,8 @@ TEST_CASE("what does not fit is refused with both values") {
   CHECK(pmpp::dlpack_span<const float>(pmpp::device, constant).size() == 1);
 }
 
-TEST_CASE_TEMPLATE("a buffer goes out, comes back, and is freed by the deleter", Managed, DLManagedTensor, versioned_tensor) {
+TEST_CASE_TEMPLATE("a buffer goes out, comes back, and is freed by the deleter", Managed, DLManagedTensor,
+                   versioned_tensor) {
   pmpp::device_buffer<float> x = counted(24);
   const float* const p = x.data();
   CHECK_THROWS_WITH_AS(pmpp::to_dlpack<Managed>(std::move(x), {5, 5}),

@@ -52,8 +52,10 @@ struct stream_view {
 };
 static_assert(pmpp::stream_like<stream_ref> && pmpp::stream_like<const stream_view&>);
 static_assert(pmpp::stream_like<std::unique_ptr<std::remove_pointer_t<stream_handle>, void (*)(stream_handle)>>);
-static_assert(!pmpp::stream_like<std::unique_ptr<int>> && !pmpp::stream_like<int> && !pmpp::stream_like<std::nullptr_t>);
-static_assert(!pmpp::stream_like<pmpp::event> && !pmpp::stream_like<pmpp::device_policy> && !pmpp::stream_like<std::span<int>>);
+static_assert(!pmpp::stream_like<std::unique_ptr<int>> && !pmpp::stream_like<int> &&
+              !pmpp::stream_like<std::nullptr_t>);
+static_assert(!pmpp::stream_like<pmpp::event> && !pmpp::stream_like<pmpp::device_policy> &&
+              !pmpp::stream_like<std::span<int>>);
 
 /// What an mdspan offers; the reference says what its accessor does.
 template <class T, std::size_t Rank, class Reference = T&>
@@ -81,7 +83,8 @@ template <class R>
 constexpr bool host_only = pmpp::detail::in_host_memory<R>;
 using vector_view = std::ranges::ref_view<std::vector<int>>;
 static_assert(host_only<vector_view> && host_only<std::ranges::take_view<vector_view>>);
-static_assert(!host_only<std::span<int>> && !host_only<std::string_view> && !host_only<std::ranges::take_view<std::span<int>>>);
+static_assert(!host_only<std::span<int>> && !host_only<std::string_view> &&
+              !host_only<std::ranges::take_view<std::span<int>>>);
 static_assert(!host_only<std::ranges::iota_view<int, int>>);
 
 struct twice {
@@ -185,7 +188,8 @@ TEST_CASE("managed memory: prefetch and advise change no element") {
 #if PMPP_CUDA
   int device = 0, concurrent = 0;
   pmpp::check(cudaGetDevice(&device), "cudaGetDevice");
-  pmpp::check(cudaDeviceGetAttribute(&concurrent, cudaDevAttrConcurrentManagedAccess, device), "cudaDeviceGetAttribute");
+  pmpp::check(cudaDeviceGetAttribute(&concurrent, cudaDevAttrConcurrentManagedAccess, device),
+              "cudaDeviceGetAttribute");
   if (concurrent == 0) {
     MESSAGE("skipped: no concurrent access to managed memory");
     return;

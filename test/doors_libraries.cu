@@ -43,7 +43,8 @@ using pmpp::detail::unwrapped;
 using vector = thrust::device_vector<int>;
 
 // Plain pointers, so that vector loads and stores are used.
-static_assert(std::is_same_v<unwrapped<vector::iterator>, int*> && std::is_same_v<unwrapped<vector::const_iterator>, const int*>);
+static_assert(std::is_same_v<unwrapped<vector::iterator>, int*> &&
+              std::is_same_v<unwrapped<vector::const_iterator>, const int*>);
 static_assert(std::is_same_v<unwrapped<thrust::device_ptr<int>>, int*>);
 static_assert(std::is_same_v<unwrapped<thrust::device_ptr<const int>>, const int*>);
 static_assert(std::is_same_v<unwrapped<thrust::universal_vector<int>::iterator>, int*>);
@@ -61,8 +62,9 @@ static_assert(!pmpp::detail::in_host_memory<vector> && pmpp::detail::in_host_mem
 static_assert(pmpp::stream_like<cuda::stream_ref>);
 static_assert(std::is_same_v<decltype(pmpp::matrix_view(std::declval<cuda::std::mdspan<float, cuda::std::dims<2>>>())),
                              pmpp::matrix_view<float>>);
-static_assert(std::is_same_v<decltype(pmpp::volume_view(std::declval<cuda::std::mdspan<const int, cuda::std::dims<3>>>())),
-                             pmpp::volume_view<const int>>);
+static_assert(
+    std::is_same_v<decltype(pmpp::volume_view(std::declval<cuda::std::mdspan<const int, cuda::std::dims<3>>>())),
+                   pmpp::volume_view<const int>>);
 
 namespace {
 
@@ -130,7 +132,9 @@ struct device_resource {
   void* allocate_async(std::size_t bytes, std::size_t, cuda::stream_ref s) {
     return pmpp::detail::allocate_ordered(bytes, s.get());
   }
-  void deallocate_async(void* p, std::size_t, std::size_t, cuda::stream_ref s) { pmpp::detail::free_ordered(p, s.get()); }
+  void deallocate_async(void* p, std::size_t, std::size_t, cuda::stream_ref s) {
+    pmpp::detail::free_ordered(p, s.get());
+  }
   [[maybe_unused]] friend bool operator==(const device_resource&, const device_resource&) { return true; }
   [[maybe_unused]] friend void get_property(const device_resource&, cuda::mr::device_accessible) {}
 };

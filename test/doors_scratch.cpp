@@ -60,7 +60,8 @@ struct pipeline {
   void check() {
     std::vector<int> sorted = start, scanned(start.size());
     std::sort(sorted.begin(), sorted.end());
-    std::partial_sum(sorted.begin(), sorted.end(), scanned.begin(), [](int a, int b) { return int(unsigned(a) + unsigned(b)); });
+    std::partial_sum(sorted.begin(), sorted.end(), scanned.begin(),
+                     [](int a, int b) { return int(unsigned(a) + unsigned(b)); });
     CHECK(pmpp::to_host(x) == sorted);
     CHECK(pmpp::to_host(sums) == scanned);
     CHECK(pmpp::to_host(count)[0] == std::count_if(sorted.begin(), sorted.end(), is_odd{}));
@@ -187,7 +188,8 @@ TEST_CASE("measuring: several calls count as one after the other, wrong argument
     scan(where);
     select(where);
   };
-  CHECK(pmpp::scratch_bytes(device, both) == std::max(pmpp::scratch_bytes(device, scan), pmpp::scratch_bytes(device, select)));
+  CHECK(pmpp::scratch_bytes(device, both) ==
+        std::max(pmpp::scratch_bytes(device, scan), pmpp::scratch_bytes(device, select)));
   CHECK(pmpp::scratch_bytes(device, [](const auto&) {}) == 0);
   CHECK_THROWS_AS(pmpp::scratch_bytes(device, [&](const auto& where) { pmpp::inclusive_scan(where, in, few); }),
                   std::length_error);
@@ -208,8 +210,8 @@ TEST_CASE("measuring: several calls count as one after the other, wrong argument
 
 TEST_CASE("memory that is not aligned, or is not there, is refused") {
   alignas(256) static char bytes[512];
-  CHECK_THROWS_WITH_AS(workspace(bytes + 8, 100),
-                       "pmpp::workspace: the memory begins 8 bytes past a multiple of 256", std::invalid_argument);
+  CHECK_THROWS_WITH_AS(workspace(bytes + 8, 100), "pmpp::workspace: the memory begins 8 bytes past a multiple of 256",
+                       std::invalid_argument);
   CHECK_THROWS_WITH_AS(workspace(nullptr, 100), "pmpp::workspace: the memory is null, but has 100 bytes",
                        std::invalid_argument);
   workspace none(nullptr, 0);
@@ -232,10 +234,11 @@ TEST_CASE("calls inside calls have memory of their own, and give it back") {
     {
       pmpp::detail::scratch inner(where, 700, 0);
       CHECK(inner.data() != nullptr);
-      CHECK_THROWS_WITH_AS(pmpp::detail::scratch(where, 257, 0),
-                           "pmpp::workspace: a call needs 2304 bytes of scratch, the memory that the workspace was given "
-                           "has 2048",
-                           std::length_error);
+      CHECK_THROWS_WITH_AS(
+          pmpp::detail::scratch(where, 257, 0),
+          "pmpp::workspace: a call needs 2304 bytes of scratch, the memory that the workspace was given "
+          "has 2048",
+          std::length_error);
     }
     CHECK_NOTHROW(pmpp::detail::scratch(where, 1024, 0));
   }

@@ -42,7 +42,7 @@ using stream_handle = struct emulated_stream*;
 /// A stream of another library: a class that converts to the handle (rmm::cuda_stream_view), or whose get() gives it
 /// (cuda::stream_ref, std::unique_ptr<CUstream_st, ...>).
 template <class S>
-concept foreign_stream = std::is_class_v<S> && (std::convertible_to<const S&, stream_handle> || requires(const S& s) {
+concept foreign_stream = std::is_class_v<S> &&(std::convertible_to<const S&, stream_handle> || requires(const S& s) {
   { s.get() } -> std::same_as<stream_handle>;
 });
 

@@ -39,7 +39,6 @@
 #include <pmpp/memory/csr_graph.hpp>
 #include <pmpp/memory/csr_matrix.hpp>
 #include <pmpp/memory/device_buffer.hpp>
-#include <pmpp/memory/dlpack.hpp>
 #include <pmpp/memory/managed_buffer.hpp>
 #include <pmpp/memory/pinned_buffer.hpp>
 #include <pmpp/memory/raw_array.hpp>

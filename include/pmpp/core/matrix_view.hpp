@@ -42,8 +42,10 @@ concept mdspan_like = requires(const M& m) {
   { m.data_handle() } -> std::convertible_to<mdspan_element<M>*>;
   { m.extent(1) } -> std::convertible_to<std::int64_t>;
   { m.stride(1) } -> std::convertible_to<std::int64_t>;
-  requires M::rank() == Rank;
-  requires !requires { typename M::reference; } || std::is_same_v<typename M::reference, mdspan_element<M>&>;
+  requires M::rank()
+  == Rank;
+  requires !requires { typename M::reference; }
+  || std::is_same_v<typename M::reference, mdspan_element<M>&>;
 };
 
 template <class M, class T, std::size_t Rank = 2>

@@ -61,9 +61,10 @@ public:
                     static_cast<std::int64_t>(m.extent(2)), static_cast<std::int64_t>(m.stride(1)),
                     static_cast<std::int64_t>(m.stride(0))) {
     if (m.stride(2) != 1 && width_ > 1)
-      detail::throw_invalid_argument(detail::text("pmpp::volume_view: the elements of a row must lie next to each other, "
-                                                  "the last stride of the mdspan is ") +
-                                     detail::text::of(static_cast<std::int64_t>(m.stride(2))));
+      detail::throw_invalid_argument(
+          detail::text("pmpp::volume_view: the elements of a row must lie next to each other, "
+                       "the last stride of the mdspan is ") +
+          detail::text::of(static_cast<std::int64_t>(m.stride(2))));
   }
 
   PMPP_HOST_DEVICE constexpr T* data() const { return data_; }

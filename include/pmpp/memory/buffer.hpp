@@ -95,7 +95,8 @@ public:
   /// `count` uninitialised elements from pmpp's pool, for use on `stream` from here on; freed in the order of `stream`,
   /// which must outlive the buffer. Neither waits for anything nor makes others wait.
   template <std::integral N, stream_like S>
-  requires(Memory::stream_ordered) buffer(N count, const S& stream) : buffer(place{detail::handle_of(stream), true}, count) {}
+  requires(Memory::stream_ordered) buffer(N count, const S& stream)
+      : buffer(place{detail::handle_of(stream), true}, count) {}
 
   /// The same, filled with `value` by work enqueued on `stream`. Not for a stream that is being captured.
   template <std::integral N, stream_like S>

@@ -164,9 +164,9 @@ requires(dlpack_tensor<M> || dlpack_managed<M>) std::span<T> dlpack_span(const P
   std::int64_t wanted = 1;
   for (int i = t.ndim - 1; i >= 0 && count > 0; --i) {
     if (const std::int64_t stride = detail::dlpack_stride(t, i); t.shape[i] > 1 && stride != wanted)
-      detail::throw_invalid_argument(detail::text("pmpp::dlpack_span: the tensor has gaps, stride ") + detail::text::of(i) +
-                                     " is " + detail::text::of(stride) + ", without them it would be " +
-                                     detail::text::of(wanted));
+      detail::throw_invalid_argument(detail::text("pmpp::dlpack_span: the tensor has gaps, stride ") +
+                                     detail::text::of(i) + " is " + detail::text::of(stride) +
+                                     ", without them it would be " + detail::text::of(wanted));
     wanted *= t.shape[i];
   }
   return {data, static_cast<std::size_t>(count)};
@@ -177,7 +177,8 @@ template <class T, execution_policy P, class M>
 requires(dlpack_tensor<M> || dlpack_managed<M>) matrix_view<T> dlpack_matrix(const P& where, const M& tensor) {
   T* const data = detail::dlpack_data<T>("dlpack_matrix", where, tensor, 2);
   const auto& t = detail::tensor_in(tensor);
-  return {data, std::int64_t(t.shape[0]), std::int64_t(t.shape[1]), detail::dlpack_stride(t, 0), detail::dlpack_stride(t, 1)};
+  return {data, std::int64_t(t.shape[0]), std::int64_t(t.shape[1]), detail::dlpack_stride(t, 0),
+          detail::dlpack_stride(t, 1)};
 }
 
 /// A tensor of rank 3 whose last index is the fastest. As dlpack_span else.
@@ -264,20 +265,21 @@ requires(detail::dlpack_kind<Buffer> != 0) Managed* to_dlpack(Buffer&& buffer,
   if (count != static_cast<std::int64_t>(buffer.size()))
     detail::throw_length_error(detail::text("pmpp::to_dlpack: the buffer has ") + detail::text::of(buffer.size()) +
                                " elements, the shape " + (count < 0 ? "is none" : detail::text::of(count)));
-  int device = 0;
+  int gpu = 0;
 #if PMPP_CUDA
   if (!buffer.empty() && detail::dlpack_kind<Buffer> == detail::dlpack_device::cuda) {
     cudaPointerAttributes attributes{};
     check(cudaPointerGetAttributes(&attributes, buffer.data()), "cudaPointerGetAttributes");
-    device = attributes.device;
+    gpu = attributes.device;
   }
 #endif
   auto* holder = new holder_type{{}, std::move(buffer), std::move(extents), std::move(strides)};
   Managed& m = holder->managed;
   auto& t = m.dl_tensor;
   t.data = holder->buffer.data();
-  t.device.device_type = static_cast<std::remove_reference_t<decltype(t.device.device_type)>>(detail::dlpack_kind<Buffer>);
-  t.device.device_id = device;
+  t.device.device_type =
+      static_cast<std::remove_reference_t<decltype(t.device.device_type)>>(detail::dlpack_kind<Buffer>);
+  t.device.device_id = gpu;
   t.ndim = static_cast<std::remove_reference_t<decltype(t.ndim)>>(holder->shape.size());
   t.dtype.code = static_cast<std::uint8_t>(detail::dlpack_code<T>());
   t.dtype.bits = static_cast<std::uint8_t>(8 * sizeof(T));

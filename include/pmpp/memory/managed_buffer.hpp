@@ -86,9 +86,9 @@ public:
   void advise([[maybe_unused]] advice what, [[maybe_unused]] const P& where) {
 #if PMPP_CUDA
     if (base::empty()) return;
-    constexpr cudaMemoryAdvise words[] = {cudaMemAdviseSetReadMostly,          cudaMemAdviseUnsetReadMostly,
-                                          cudaMemAdviseSetPreferredLocation,   cudaMemAdviseUnsetPreferredLocation,
-                                          cudaMemAdviseSetAccessedBy,          cudaMemAdviseUnsetAccessedBy};
+    constexpr cudaMemoryAdvise words[] = {cudaMemAdviseSetReadMostly,        cudaMemAdviseUnsetReadMostly,
+                                          cudaMemAdviseSetPreferredLocation, cudaMemAdviseUnsetPreferredLocation,
+                                          cudaMemAdviseSetAccessedBy,        cudaMemAdviseUnsetAccessedBy};
     const cudaMemLocation at = detail::memory_beside(where);
     const std::size_t bytes = base::size() * sizeof(T);
 #if CUDART_VERSION >= 13000

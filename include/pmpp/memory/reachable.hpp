@@ -31,7 +31,9 @@ inline constexpr bool in_host_memory = requires {
   requires std::is_same_v<typename R::allocator_type, std::allocator<typename R::value_type>>;
 }
 || requires(const R& matrix) { requires in_host_memory<std::remove_cvref_t<decltype(matrix.offsets())>>; }
-|| requires(const R& view) { requires std::ranges::view<R> && in_host_memory<std::remove_cvref_t<decltype(view.base())>>; };
+|| requires(const R& view) {
+  requires std::ranges::view<R> && in_host_memory<std::remove_cvref_t<decltype(view.base())>>;
+};
 template <class T, std::size_t N>
 inline constexpr bool in_host_memory<std::array<T, N>> = true;
 template <class T>
@@ -47,9 +49,10 @@ constexpr bool may_reach() {
   static_assert(!std::is_same_v<P, device_policy> || !in_host_memory<std::remove_cvref_t<R>>,
                 "pmpp: device cannot reach the memory of a std::vector, std::array or csr_matrix: copy it to a "
                 "device_buffer or device_csr_matrix, or pass a std::span if the GPU does reach it");
-  static_assert(!gpu_execution<P> || !std::ranges::view<std::remove_cvref_t<R>> || contiguous_data<R>,
-                "pmpp: a GPU cannot run the iterators of std::ranges views: pass counting_iterator, transform_iterator, "
-                "zip_iterator or strided_iterator (core/iterator.hpp), or device_buffers of the elements");
+  static_assert(
+      !gpu_execution<P> || !std::ranges::view<std::remove_cvref_t<R>> || contiguous_data<R>,
+      "pmpp: a GPU cannot run the iterators of std::ranges views: pass counting_iterator, transform_iterator, "
+      "zip_iterator or strided_iterator (core/iterator.hpp), or device_buffers of the elements");
   return true;
 }
 

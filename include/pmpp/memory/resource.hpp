@@ -84,7 +84,7 @@ struct resource_calls {
 /// Anything that gives out memory by one of the pairs of calls above.
 template <class R>
 concept memory_resource = detail::syncs_by_name<R> || detail::allocates_at_once<R> || detail::allocates_on_streams<R> ||
-                          detail::allocates_async<R>;
+    detail::allocates_async<R>;
 
 /// The blocks of `resource`, for a workspace. The resource is not copied: it must outlive the workspace.
 /// What it throws where memory is short must derive from std::bad_alloc for a smaller block to be tried. Blocks go back when the
@@ -92,11 +92,15 @@ concept memory_resource = detail::syncs_by_name<R> || detail::allocates_at_once<
 /// Example: examples/40_scratch_of_your_own.cpp
 template <class R>
 block_source blocks_from(R& resource) {
-  static_assert(memory_resource<R>,
-                "pmpp::blocks_from: a memory resource has allocate(bytes, alignment) and deallocate(pointer, bytes, alignment), "
-                "or the same with a stream (memory/resource.hpp lists them)");
-  if constexpr (memory_resource<R>)
+  constexpr bool is_resource = memory_resource<R>;
+  static_assert(
+      is_resource,
+      "pmpp::blocks_from: a memory resource has allocate(bytes, alignment) and deallocate(pointer, bytes, alignment), "
+      "or the same with a stream (memory/resource.hpp lists them)");
+  if constexpr (is_resource)
     return {__builtin_addressof(resource), detail::resource_calls<R>::allocate, detail::resource_calls<R>::free};
+  else
+    return detail::device_blocks;
 }
 
 }  // namespace pmpp::inline PMPP_BACKEND

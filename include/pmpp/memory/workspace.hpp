@@ -64,13 +64,15 @@ constexpr std::size_t scratch_bytes(std::initializer_list<std::size_t> arrays) {
 /// What a call takes of a workspace.
 struct scratch_need {
   std::size_t bytes = 0;  ///< all of it: what a workspace over memory of yours has to have
-  std::size_t state = 0;  ///< of these, the most that one kernel wants zeroed; a workspace that grows has them beside its bytes
+  std::size_t state =
+      0;  ///< of these, the most that one kernel wants zeroed; a workspace that grows has them beside its bytes
 };
 
 /// Where a workspace takes its blocks from, and gives them back to; memory/resource.hpp makes one of a memory resource.
 struct block_source {
   void* resource;
-  void* (*allocate)(void* resource, std::size_t bytes);  ///< aligned to 256 bytes, usable on every stream; throws std::bad_alloc
+  void* (*allocate)(void* resource,
+                    std::size_t bytes);  ///< aligned to 256 bytes, usable on every stream; throws std::bad_alloc
   void (*free)(void* resource, void* block, std::size_t bytes);  ///< of a block that no work uses any more
 };
 
@@ -102,13 +104,12 @@ public:
   /// a call wants zeroed it zeroes, by one memset more than a workspace that grows.
   /// \throws std::invalid_argument where `memory` is null and should have bytes, or is not a multiple of 256
   workspace(void* memory, std::size_t bytes) : capacity_(bytes), kind_(kind::fixed) {
-    require(memory != nullptr || bytes == 0, [&] {
-      return "pmpp::workspace: the memory is null, but has " + detail::text::of(bytes) + " bytes";
-    });
+    require(memory != nullptr || bytes == 0,
+            [&] { return "pmpp::workspace: the memory is null, but has " + detail::text::of(bytes) + " bytes"; });
     const auto past = reinterpret_cast<std::uintptr_t>(memory) % detail::allocation_alignment;
     require(past == 0, [&] {
-      return "pmpp::workspace: the memory begins " + detail::text::of(std::uint64_t(past)) + " bytes past a multiple of " +
-             detail::text::of(detail::allocation_alignment);
+      return "pmpp::workspace: the memory begins " + detail::text::of(std::uint64_t(past)) +
+             " bytes past a multiple of " + detail::text::of(detail::allocation_alignment);
     });
     blocks_.push_back({static_cast<std::byte*>(memory), bytes});
     device_ = detail::current_device();
