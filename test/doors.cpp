@@ -185,16 +185,6 @@ TEST_ALL_PLACES("std::ranges views as inputs") {
 }
 
 TEST_CASE("managed memory: prefetch and advise change no element") {
-#if PMPP_CUDA
-  int device = 0, concurrent = 0;
-  pmpp::check(cudaGetDevice(&device), "cudaGetDevice");
-  pmpp::check(cudaDeviceGetAttribute(&concurrent, cudaDevAttrConcurrentManagedAccess, device),
-              "cudaDeviceGetAttribute");
-  if (concurrent == 0) {
-    MESSAGE("skipped: no concurrent access to managed memory");
-    return;
-  }
-#endif
   const pmpp::stream stream;
   pmpp::managed_buffer<int> b{100000, 1}, none;
   b.advise(pmpp::advice::read_mostly, pmpp::device);

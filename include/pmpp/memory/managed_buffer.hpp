@@ -39,6 +39,13 @@ cudaMemLocation memory_beside(const P&) {
   at.id = gpu_execution<P> ? current_device() : 0;
   return at;
 }
+/// Whether the host and the current GPU may use managed memory at the same time. Where they may not (Windows, some Tegras) all of
+/// it moves at each launch, and CUDA refuses advice.
+inline bool pages_move() {
+  int concurrent = 0;
+  check(cudaDeviceGetAttribute(&concurrent, cudaDevAttrConcurrentManagedAccess, current_device()), "cudaDeviceGetAttribute");
+  return concurrent != 0;
+}
 #endif
 
 }  // namespace detail
@@ -57,7 +64,7 @@ public:
 
   /// Moves the pages to where `where` computes: to the current GPU in the order of its stream, for `seq` and `host` to the host's
   /// memory in the order of the default stream. Does not wait; not while a stream is captured. It saves page faults and changes
-  /// no result. \throws cuda_error, also where the GPU has no concurrent access to managed memory (cudaErrorInvalidDevice)
+  /// no result. Nothing where CUDA moves no single pages. \throws cuda_error
   template <execution_policy P>
   void prefetch(const P& where) {
     if constexpr (gpu_execution<P>)
@@ -69,7 +76,7 @@ public:
   template <execution_policy P, stream_like S>
   void prefetch([[maybe_unused]] const P& where, [[maybe_unused]] const S& stream) {
 #if PMPP_CUDA
-    if (base::empty()) return;
+    if (base::empty() || !detail::pages_move()) return;
     const cudaMemLocation at = detail::memory_beside(where);
     const std::size_t bytes = base::size() * sizeof(T);
 #if CUDART_VERSION >= 13000
@@ -80,12 +87,12 @@ public:
 #endif
   }
 
-  /// Tells CUDA how the elements will be used, `where` they will be. At once, of all pages; does not wait for work.
-  /// \throws cuda_error, also where the GPU has no concurrent access to managed memory (cudaErrorInvalidDevice)
+  /// Tells CUDA how the elements will be used, and `where`: at once, of all pages; does not wait for work. Nothing where CUDA moves
+  /// no single pages. \throws cuda_error
   template <execution_policy P>
   void advise([[maybe_unused]] advice what, [[maybe_unused]] const P& where) {
 #if PMPP_CUDA
-    if (base::empty()) return;
+    if (base::empty() || !detail::pages_move()) return;
     constexpr cudaMemoryAdvise words[] = {cudaMemAdviseSetReadMostly,        cudaMemAdviseUnsetReadMostly,
                                           cudaMemAdviseSetPreferredLocation, cudaMemAdviseUnsetPreferredLocation,
                                           cudaMemAdviseSetAccessedBy,        cudaMemAdviseUnsetAccessedBy};
