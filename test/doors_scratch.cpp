@@ -26,9 +26,21 @@
 #include <vector>
 
 #include "support/captured_graph.hpp"
+#include "support/hostile.hpp"
 
 using pmpp::device;
 using pmpp::workspace;
+
+namespace hostile {
+struct resource {
+  void* allocate(std::size_t n, std::size_t) { return pmpp::detail::allocate_device(n); }
+  void deallocate(void* p, std::size_t, std::size_t) { pmpp::detail::free_device(p); }
+};
+struct stream {
+  pmpp::stream_handle handle;
+  pmpp::stream_handle get() const { return handle; }
+};
+}  // namespace hostile
 
 namespace {
 
@@ -278,6 +290,20 @@ TEST_CASE_TEMPLATE_DEFINE("a workspace over a resource", Resource, over_a_resour
 }
 TEST_CASE_TEMPLATE_INVOKE(over_a_resource, resource<shape::sync>, resource<shape::at_once>, resource<shape::on_streams>,
                           resource<shape::async>);
+
+TEST_CASE("resources, streams and elements of a namespace with greedy functions") {
+  hostile::resource mr;
+  workspace w{pmpp::blocks_from(mr)};
+  const pmpp::stream own;
+  const hostile::stream stream{own.handle()};
+  const auto where = device.on(stream).with(w);
+  pmpp::device_buffer<hostile::number> a{std::vector<hostile::number>{{3}, {1}, {2}}, stream};
+  const auto call = [&](const auto& policy) { pmpp::sort(policy, a, hostile::precedes{}); };
+  w.reserve(pmpp::needed_scratch(where, call));
+  call(where);
+  CHECK(pmpp::to_host(stream, a)[2] == hostile::number{3});
+  pmpp::synchronize(stream);
+}
 
 TEST_CASE("the pool's bytes, and giving them back") {
   pmpp::set_pool_threshold(UINT64_MAX);

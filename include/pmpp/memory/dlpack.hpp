@@ -107,7 +107,7 @@ T* dlpack_data(const char* function, const P&, const M& managed, int rank) {
   using element = std::remove_const_t<T>;
   static_assert(dlpack_code<element>() >= 0 && std::is_trivially_copyable_v<element>,
                 "pmpp: DLPack has no name for elements of this type: they are numbers, complex numbers or bool");
-  const auto& t = tensor_in(managed);
+  const auto& t = detail::tensor_in(managed);
   const auto refuse = [&](const char* what, std::int64_t is, const char* wanted, std::int64_t should) {
     detail::throw_invalid_argument(detail::text("pmpp::") + function + ": " + what + detail::text::of(is) + wanted +
                                    detail::text::of(should));
