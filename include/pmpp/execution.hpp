@@ -5,7 +5,7 @@
 //   pmpp::seq                                 the calling thread, plain loops: the readable specification
 //   pmpp::host, pmpp::host.threads(8)         the cores of this machine, or that many threads
 //   pmpp::device                              the current CUDA device, default stream
-//   pmpp::device.on(stream)                   ... that stream (cudaStream_t or pmpp::stream)
+//   pmpp::device.on(stream)                   ... that stream (cudaStream_t, pmpp::stream, cuda::stream_ref, ...)
 //   pmpp::device.on(stream).with(workspace)   ... with scratch memory from a workspace: no allocation once warm
 //   pmpp::emulated                            the kernels of `device`, run on the CPU, one fiber per CUDA thread
 //
@@ -39,6 +39,26 @@ using stream_handle = cudaStream_t;
 using stream_handle = struct emulated_stream*;
 #endif
 
+/// A stream of another library: a class that converts to the handle (rmm::cuda_stream_view), or whose get() gives it
+/// (cuda::stream_ref, std::unique_ptr<CUstream_st, ...>).
+template <class S>
+concept foreign_stream = std::is_class_v<S> &&(std::convertible_to<const S&, stream_handle> || requires(const S& s) {
+  { s.get() } -> std::same_as<stream_handle>;
+});
+
+namespace detail {
+
+/// The handle of a stream of any kind.
+template <class S>
+constexpr stream_handle handle_of(const S& s) {
+  if constexpr (std::convertible_to<const S&, stream_handle>)
+    return s;
+  else
+    return s.get();
+}
+
+}  // namespace detail
+
 /// Plain loops on the calling thread.
 struct seq_policy {};
 
@@ -64,11 +84,16 @@ template <backend Where>
 struct kernel_policy {
   stream_handle stream = nullptr;
   workspace* scratch = nullptr;  ///< scratch memory, or nullptr: allocated in stream order per call
+  bool measuring = false;        ///< a call records the scratch that it asks for and launches nothing (scratch_bytes)
 
   constexpr kernel_policy on(stream_handle s) const {
     kernel_policy p = *this;
     p.stream = s;
     return p;
+  }
+  template <foreign_stream S>
+  constexpr kernel_policy on(const S& s) const {
+    return on(detail::handle_of(s));
   }
   constexpr kernel_policy with(workspace& w) const {
     kernel_policy p = *this;

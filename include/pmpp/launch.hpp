@@ -159,7 +159,7 @@ bool launch_kernel([[maybe_unused]] const P& where, [[maybe_unused]] const grid&
 #if defined(__CUDACC__) && PMPP_CUDA
     const int id = launch_device();
     const machine& on = machine_of_device(id);
-    if (is_empty(on)) return true;
+    if (is_empty(on) || where.measuring) return true;
     if (Together && !on.cooperative) return false;
     require_stream_of(id, where.stream);
     constexpr std::size_t own = simt::detail::shared_bytes_of<Kernel>;
@@ -185,7 +185,7 @@ bool launch_kernel([[maybe_unused]] const P& where, [[maybe_unused]] const grid&
   } else {
 #if PMPP_WITH_EMULATOR
     const machine& on = machine_of(where);
-    if (is_empty(on)) return true;
+    if (is_empty(on) || where.measuring) return true;
     simt::emulator_options options = simt::detail::options_of_this_launch();
     if constexpr (Together) {
       if (!on.cooperative || std::int64_t(shape.blocks.x) > resident_blocks<Kernel>(on)) return false;
@@ -239,7 +239,8 @@ requires(sizeof...(Parameters) == sizeof...(Args)) void launch(const device_poli
   const detail::characters name{function, std::strlen(function)};
   const machine& on = detail::machine_of_device(id);
   if (!detail::has_blocks(shape, name, attributes.maxThreadsPerBlock, attributes.sharedSizeBytes,
-                          std::size_t(on.shared_per_block)))
+                          std::size_t(on.shared_per_block)) ||
+      where.measuring)
     return;
   detail::require_stream_of(id, where.stream);
   if (attributes.sharedSizeBytes + shape.dynamic_shared > simt::detail::static_shared_limit)

@@ -42,7 +42,10 @@
 #include <pmpp/memory/managed_buffer.hpp>
 #include <pmpp/memory/pinned_buffer.hpp>
 #include <pmpp/memory/raw_array.hpp>
+#include <pmpp/memory/resource.hpp>
+#include <pmpp/memory/scratch_bytes.hpp>
 #include <pmpp/memory/stream.hpp>
+#include <pmpp/memory/trim.hpp>
 #include <pmpp/memory/workspace.hpp>
 #include <pmpp/merge.hpp>
 #include <pmpp/occupancy.hpp>

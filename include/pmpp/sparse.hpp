@@ -62,7 +62,7 @@ struct place_keys {
       : column_bits(bits_below(cols)), bits(column_bits + bits_below(rows)) {
     if (bits > 64)
       detail::throw_length_error("pmpp::sparse: places in a matrix of " + detail::text::of(rows) + " rows and " +
-                              detail::text::of(cols) + " columns do not fit 64 bits");
+                                 detail::text::of(cols) + " columns do not fit 64 bits");
   }
   PMPP_HOST_DEVICE K operator()(std::int64_t row, std::int64_t column) const {
     return static_cast<K>(static_cast<std::uint64_t>(row) << column_bits | static_cast<std::uint64_t>(column));
@@ -339,7 +339,7 @@ auto csr_from_triplets(const P& where, std::int64_t rows, std::int64_t cols, Row
   synchronize(stream_handle{});
   if (known[1] > 0)
     detail::throw_out_of_range("pmpp::csr_from_triplets: " + detail::text::of(known[1]) + " nonzeros lie outside of " +
-                            detail::text::of(rows) + " rows and " + detail::text::of(cols) + " columns");
+                               detail::text::of(rows) + " rows and " + detail::text::of(cols) + " columns");
   if (known[0] < n) {
     device_buffer<I> all_columns = std::exchange(columns, device_buffer<I>(known[0]));
     device_buffer<T> all_values = std::exchange(kept, device_buffer<T>(known[0]));

@@ -69,8 +69,8 @@ EXTERNAL = {
     "zlib.h":             ["io/*"],
 }
 
-# Public headers that need such a library: pmpp.hpp leaves them to those who ask for them.
-ASKED_FOR = ["io/png.hpp"]
+# Public headers that need such a library, or types of one: pmpp.hpp leaves them to those who ask for them.
+ASKED_FOR = ["io/png.hpp", "memory/dlpack.hpp"]
 
 # Standard headers that cost every includer more than they give.
 TOO_DEAR = ["iostream", "regex", "ranges", "charconv"]

@@ -181,7 +181,7 @@ struct transform_iterator : detail::iterator_arithmetic<transform_iterator<It, F
     return *this;
   }
   PMPP_HOST_DEVICE friend constexpr std::ptrdiff_t operator-(const transform_iterator& a, const transform_iterator& b) {
-    return a.base - b.base;
+    return static_cast<std::ptrdiff_t>(a.base - b.base);
   }
 };
 template <class It, class F>
@@ -212,7 +212,7 @@ struct zip_iterator : detail::iterator_arithmetic<zip_iterator<A, B>> {
     return *this;
   }
   PMPP_HOST_DEVICE friend constexpr std::ptrdiff_t operator-(const zip_iterator& x, const zip_iterator& y) {
-    return x.a - y.a;
+    return static_cast<std::ptrdiff_t>(x.a - y.a);
   }
 };
 template <class A, class B>

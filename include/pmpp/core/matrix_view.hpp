@@ -5,7 +5,7 @@
 //   pmpp::matrix_view<float> a{data, rows, cols};              // element (i, j) is data[i * cols + j]
 //   pmpp::matrix_view<const float> b{data, rows, cols, pitch}; // data[i * pitch + j]
 //   pmpp::matrix_view<const float> t = transposed(b);          // t(j, i) is b(i, j); nothing is copied
-//   pmpp::matrix_view<float> c = some_mdspan;                  // anything with data_handle(), extent(), stride()
+//   pmpp::matrix_view c = some_mdspan;                         // anything with data_handle(), extent(), stride()
 //
 // A view is five words, passed by value to functions and kernels; copying it copies no elements, and a const view may
 // still write through T*. It stays valid as long as the memory. Transposition exchanges the two strides, so that one
@@ -18,6 +18,7 @@
 #include <cstdint>
 #include <span>
 #include <type_traits>
+#include <utility>
 
 #include <pmpp/core/check.hpp>
 #include <pmpp/core/config.hpp>
@@ -30,15 +31,25 @@ namespace detail {
 template <class T, class U>
 concept adds_const_only = std::convertible_to<T (*)[], U (*)[]>;
 
-/// What std::mdspan and its relatives offer, of rank 2.
-template <class M, class T>
-concept matrix_like = requires(const M& m) {
-  { m.data_handle() } -> std::convertible_to<T*>;
+/// The type of what a handle points to.
+template <class M>
+using mdspan_element = std::remove_reference_t<decltype(*std::declval<const M&>().data_handle())>;
+
+/// What std::mdspan and its relatives (cuda::std, Kokkos) offer of elements that lie in memory as they are. Not of those whose
+/// accessor computes, locks or scales: its reference is no reference to the element.
+template <class M, std::size_t Rank>
+concept mdspan_like = requires(const M& m) {
+  { m.data_handle() } -> std::convertible_to<mdspan_element<M>*>;
   { m.extent(1) } -> std::convertible_to<std::int64_t>;
   { m.stride(1) } -> std::convertible_to<std::int64_t>;
   requires M::rank()
-  == 2;
+  == Rank;
+  requires !requires { typename M::reference; }
+  || std::is_same_v<typename M::reference, mdspan_element<M>&>;
 };
+
+template <class M, class T, std::size_t Rank = 2>
+concept mdspan_of = mdspan_like<M, Rank> && adds_const_only<mdspan_element<M>, T>;
 
 }  // namespace detail
 
@@ -76,9 +87,9 @@ public:
   requires(detail::adds_const_only<U, T>) PMPP_HOST_DEVICE constexpr matrix_view(const matrix_view<U>& other)
       : matrix_view(other.data(), other.rows(), other.cols(), other.row_stride(), other.col_stride()) {}
 
-  /// From std::mdspan or anything like it, of rank 2, any strided layout. Host only.
+  /// From std::mdspan or anything like it, of rank 2, any layout with strides. Host only.
   template <class M>
-  requires(detail::matrix_like<M, T>) constexpr matrix_view(const M& m)
+  requires(detail::mdspan_of<M, T>) constexpr matrix_view(const M& m)
       : matrix_view(m.data_handle(), static_cast<std::int64_t>(m.extent(0)), static_cast<std::int64_t>(m.extent(1)),
                     static_cast<std::int64_t>(m.stride(0)), static_cast<std::int64_t>(m.stride(1))) {}
 
@@ -127,6 +138,10 @@ private:
   std::int64_t rows_ = 0, cols_ = 0;
   std::int64_t row_stride_ = 0, col_stride_ = 1;
 };
+
+template <class M>
+requires(detail::mdspan_like<M, 2>) matrix_view(const M&)
+->matrix_view<detail::mdspan_element<M>>;
 
 /// The same elements with rows and columns exchanged; copies nothing.
 template <class T>

@@ -19,18 +19,22 @@
 
 namespace pmpp::inline PMPP_BACKEND {
 
-/// Anything with begin() and end() that can be indexed.
-template <class R>
-concept random_access_range = requires(R& r) {
-  { std::begin(r) } -> random_access;
-  std::end(r);
-};
-
 /// The end of an input: an iterator of the same kind, or a device_count.
 template <class E, class It>
 concept end_of = std::is_same_v<std::decay_t<E>, It> || requires(const E& e) {
   e.pointer;
   e.upper_bound;
+};
+
+/// Anything with begin() and end() that can be indexed. Its end may be of a type of its own where it has a size(): std::ranges
+/// views.
+template <class R>
+concept random_access_range = requires(R& r) {
+  { std::begin(r) } -> random_access;
+  std::end(r);
+  requires end_of<decltype(std::end(r)), std::decay_t<decltype(std::begin(r))>> || requires {
+    { std::size(r) } -> std::convertible_to<std::ptrdiff_t>;
+  };
 };
 
 /// Two iterators, or an iterator and a device_count, as one range.
@@ -83,7 +87,7 @@ auto input_of(const char* function, const It& first, std::int64_t n) {
 
 template <bool Written = false, class It>
 auto input_of(const char* function, const It& first, const It& last) {
-  const std::int64_t n = last - first;
+  const auto n = static_cast<std::int64_t>(last - first);
   require(n >= 0, [&] {
     return detail::text("pmpp::") + function + ": the input ends before it begins: last - first is " +
            detail::text::of(n);
@@ -106,8 +110,10 @@ template <bool Written = false, random_access_range R>
 auto input_of(const char* function, R& r) {
   if constexpr (contiguous_data<R>)
     return detail::input_of<Written>(function, raw_pointer(std::data(r)), static_cast<std::int64_t>(std::size(r)));
-  else
+  else if constexpr (end_of<decltype(std::end(r)), std::decay_t<decltype(std::begin(r))>>)
     return detail::input_of<Written>(function, std::begin(r), std::end(r));
+  else
+    return detail::input_of<Written>(function, std::begin(r), static_cast<std::int64_t>(std::size(r)));
 }
 
 /// The elements of `in` after f, as values of type T.

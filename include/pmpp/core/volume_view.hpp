@@ -2,8 +2,9 @@
 //
 // volume_view<T>: depth x height x width elements that it does not own, x fastest; strides in elements.
 //
-//   pmpp::volume_view<float> v{data, depth, height, width};    // element (z, y, x) is data[(z * height + y) * width +
-//   x] v.slice(z)                                                 // one plane, as a matrix_view
+//   pmpp::volume_view<float> v{data, depth, height, width};    // element (z, y, x) is data[(z * height + y) * width + x]
+//   pmpp::volume_view u = some_mdspan;                         // of rank 3, whose last index is the fastest
+//   v.slice(z)                                                 // one plane, as a matrix_view
 //
 // Like matrix_view it is a small value without ownership, and has no size(). Rows may be padded: give row_stride, and
 // slice_stride where planes are padded too (cudaMalloc3D gives such memory).
@@ -52,6 +53,20 @@ public:
       : volume_view(other.data(), other.depth(), other.height(), other.width(), other.row_stride(),
                     other.slice_stride()) {}
 
+  /// From std::mdspan or anything like it, of rank 3. Host only. \throws std::invalid_argument unless elements whose last
+  /// indices follow each other do so in memory: layout_right, or layout_stride with a last stride of 1
+  template <class M>
+  requires(detail::mdspan_of<M, T, 3>) constexpr volume_view(const M& m)
+      : volume_view(m.data_handle(), static_cast<std::int64_t>(m.extent(0)), static_cast<std::int64_t>(m.extent(1)),
+                    static_cast<std::int64_t>(m.extent(2)), static_cast<std::int64_t>(m.stride(1)),
+                    static_cast<std::int64_t>(m.stride(0))) {
+    if (m.stride(2) != 1 && width_ > 1)
+      detail::throw_invalid_argument(
+          detail::text("pmpp::volume_view: the elements of a row must lie next to each other, "
+                       "the last stride of the mdspan is ") +
+          detail::text::of(static_cast<std::int64_t>(m.stride(2))));
+  }
+
   PMPP_HOST_DEVICE constexpr T* data() const { return data_; }
   PMPP_HOST_DEVICE constexpr std::int64_t depth() const { return depth_; }
   PMPP_HOST_DEVICE constexpr std::int64_t height() const { return height_; }
@@ -84,5 +99,8 @@ private:
   std::int64_t depth_ = 0, height_ = 0, width_ = 0;
   std::int64_t row_stride_ = 0, slice_stride_ = 0;
 };
+template <class M>
+requires(detail::mdspan_like<M, 3>) volume_view(const M&)
+->volume_view<detail::mdspan_element<M>>;
 
 }  // namespace pmpp::inline PMPP_BACKEND

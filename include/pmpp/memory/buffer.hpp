@@ -95,12 +95,13 @@ public:
   /// `count` uninitialised elements from pmpp's pool, for use on `stream` from here on; freed in the order of `stream`,
   /// which must outlive the buffer. Neither waits for anything nor makes others wait.
   template <std::integral N, stream_like S>
-  requires(Memory::stream_ordered) buffer(N count, const S& stream) : buffer(place{stream, true}, count) {}
+  requires(Memory::stream_ordered) buffer(N count, const S& stream)
+      : buffer(place{detail::handle_of(stream), true}, count) {}
 
   /// The same, filled with `value` by work enqueued on `stream`. Not for a stream that is being captured.
   template <std::integral N, stream_like S>
   requires(Memory::stream_ordered) buffer(N count, const T& value, const S& stream)
-      : buffer(place{stream, true}, count) {
+      : buffer(place{detail::handle_of(stream), true}, count) {
     repeat_bytes(data_, &value, sizeof(T), size_, where_.stream);
   }
 
@@ -108,7 +109,7 @@ public:
   /// unchanged until the copy is done; one in ordinary host memory may change as soon as this returns.
   template <contiguous_data_of<T> R, stream_like S>
   requires(Memory::stream_ordered) buffer(const R& range, const S& stream)
-      : buffer(place{stream, true}, as_span(range)) {}
+      : buffer(place{detail::handle_of(stream), true}, as_span(range)) {}
 
   /// Refused: numbers are a size and a value.
   template <class A, class B, class C, class... More>

@@ -3,7 +3,7 @@
 // Copies between any two contiguous ranges, on the host or a device; the direction is inferred from the addresses.
 //
 //   copy(from, to)                 done when it returns
-//   copy(stream, from, to)         enqueued on that stream: pmpp::stream, cudaStream_t, or a policy (device.on(s))
+//   copy(stream, from, to)         enqueued on that stream: pmpp::stream, cudaStream_t, ..., or a policy (device.on(s))
 //   to_host(range)                 a std::vector with the elements of a range
 //
 // The sizes must be equal, which is checked before anything is written. The element types must be equal and trivially
@@ -76,7 +76,7 @@ requires(contiguous_data<std::remove_reference_t<To>>) void copy(const Where& wh
   const std::size_t bytes = detail::checked_copy(source, target);
   if (bytes == 0) return;
   if constexpr (stream_like<Where>)
-    detail::copy_bytes(target.data(), source.data(), bytes, where);
+    detail::copy_bytes(target.data(), source.data(), bytes, detail::handle_of(where));
   else if constexpr (gpu_execution<Where>)
     detail::copy_bytes(target.data(), source.data(), bytes, where.stream);
   else
@@ -97,7 +97,7 @@ auto to_host(const Where& where, const R& range) {
     std::vector<T> values(std::size(range));
     copy(where, range, values);
     if constexpr (stream_like<Where>)
-      synchronize(static_cast<stream_handle>(where));
+      synchronize(detail::handle_of(where));
     else
       synchronize(where);
     return values;

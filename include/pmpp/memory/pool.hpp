@@ -4,7 +4,7 @@
 //
 // CUDA's default pool gives its memory back to the system at every synchronisation, which makes the next allocation a
 // slow one. Changing the default pool would change it for the whole program. So pmpp makes one pool per device, on
-// first use, whose release threshold is "never"; memory freed to it is reused by the next allocation at the cost of
+// first use, whose release threshold is "never" unless the program sets one (trim.hpp); memory freed to it is reused by the next allocation at the cost of
 // bookkeeping on the host, about a microsecond. The pools live until the process ends: cudaDeviceReset would free them behind
 // pmpp's back, and no call on that device works after it. When an allocation anywhere in
 // pmpp fails, the pool's idle memory is given back and the allocation is tried once more (memory/raw.hpp).
@@ -95,9 +95,12 @@ inline cudaMemPool_t memory_pool(int id) {
   return other;
 }
 
+/// pmpp's pool of device `id`; nullptr if it has not been made.
+inline cudaMemPool_t existing_memory_pool(int id) { return __atomic_load_n(&memory_pool_slot(id), __ATOMIC_ACQUIRE); }
+
 /// Gives the idle memory of pmpp's pool of device `id` back to the system, if there is such a pool.
 inline void trim_memory_pool(int id) noexcept {
-  if (cudaMemPool_t pool = __atomic_load_n(&memory_pool_slot(id), __ATOMIC_ACQUIRE)) cudaMemPoolTrimTo(pool, 0);
+  if (cudaMemPool_t pool = existing_memory_pool(id)) cudaMemPoolTrimTo(pool, 0);
 }
 
 }  // namespace detail

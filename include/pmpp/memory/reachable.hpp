@@ -11,6 +11,7 @@
 
 #include <array>
 #include <initializer_list>
+#include <span>  // also std::ranges::view
 #include <type_traits>
 #if __has_include(<bits/allocator.h>)
 #include <bits/allocator.h>  // std::allocator alone: <vector> costs every user 0.3 s of compile time
@@ -28,12 +29,15 @@ namespace pmpp::inline PMPP_BACKEND {
 namespace detail {
 
 /// True of what certainly lies in the host's memory: a container of std::allocator, an array of the standard library, an
-/// iterator that names such a container, a matrix with such offsets.
+/// iterator that names such a container, a matrix with such offsets, a view of such a range.
 template <class R>
 inline constexpr bool in_host_memory = requires {
   requires std::is_same_v<typename R::allocator_type, std::allocator<typename R::value_type>>;
 }
-|| requires(const R& matrix) { requires in_host_memory<std::remove_cvref_t<decltype(matrix.offsets())>>; };
+|| requires(const R& matrix) { requires in_host_memory<std::remove_cvref_t<decltype(matrix.offsets())>>; }
+|| requires(const R& view) {
+  requires std::ranges::view<R> && in_host_memory<std::remove_cvref_t<decltype(view.base())>>;
+};
 template <class T, std::size_t N>
 inline constexpr bool in_host_memory<std::array<T, N>> = true;
 template <class T>
@@ -49,6 +53,10 @@ constexpr bool may_reach() {
   static_assert(!std::is_same_v<P, device_policy> || !in_host_memory<std::remove_cvref_t<R>>,
                 "pmpp: device cannot reach the memory of a std::vector, std::array or csr_matrix: copy it to a "
                 "device_buffer or device_csr_matrix, or pass a std::span if the GPU does reach it");
+  static_assert(
+      !gpu_execution<P> || !std::ranges::view<std::remove_cvref_t<R>> || contiguous_data<R>,
+      "pmpp: a GPU cannot run the iterators of std::ranges views: pass counting_iterator, transform_iterator, "
+      "zip_iterator or strided_iterator (core/iterator.hpp), or device_buffers of the elements");
   return true;
 }
 
@@ -102,6 +110,7 @@ template <class P, class It>
 void check_reachable([[maybe_unused]] const P& where, [[maybe_unused]] const char* function,
                      [[maybe_unused]] const It& it) {
   if constexpr (debug_mode && gpu_execution<P>) {
+    if (where.measuring) return;  // scratch is nowhere then
     each_pointer(it, [&](const auto* p) {
       if (p != nullptr) require_device_pointer(function, p);
     });

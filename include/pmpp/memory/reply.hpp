@@ -102,6 +102,7 @@ class reply {
 
 public:
   reply(const char* function, const P& where) : where_(where) {
+    if (where.measuring) return;  // no kernel will answer
     if constexpr (gpu_execution<P>) {
 #if PMPP_CUDA
       cudaStreamCaptureStatus status = cudaStreamCaptureStatusNone;
@@ -126,23 +127,20 @@ public:
   const P& policy() const { return where_; }
   /// Where the kernels write the value.
   T* target() {
-    if constexpr (gpu_execution<P>)
-      return reinterpret_cast<T*>(channel_->memory + reply_channel::flag_bytes);
-    else
-      return __builtin_addressof(value_);
+    if (channel_ != nullptr) return reinterpret_cast<T*>(channel_->memory + reply_channel::flag_bytes);
+    return __builtin_addressof(value_);
   }
   /// What their last thread signals.
   completion done() {
-    if constexpr (gpu_execution<P>)
-      return {reinterpret_cast<unsigned*>(channel_->memory), channel_->serial + 1};
-    else
-      return {};
+    if (channel_ != nullptr) return {reinterpret_cast<unsigned*>(channel_->memory), channel_->serial + 1};
+    return {};
   }
 
   /// Waits for the value. \throws cuda_error if work on the stream failed; the channel is then abandoned.
   T wait() {
     if constexpr (gpu_execution<P>) {
 #if PMPP_CUDA
+      if (channel_ == nullptr) return value_;
       watch();
       value_ = *target();
       ++channel_->serial;

@@ -36,11 +36,18 @@ inline void synchronize([[maybe_unused]] stream_handle stream) {
 #endif
 }
 
+/// The same of a stream of another library.
+template <foreign_stream S>
+void synchronize(const S& stream) {
+  synchronize(detail::handle_of(stream));
+}
+
 /// Waits until all work enqueued with `policy` has finished; only `device` has anything to wait for.
 /// \throws cuda_error if that work failed.
 template <execution_policy P>
 void synchronize([[maybe_unused]] const P& policy) {
-  if constexpr (gpu_execution<P>) synchronize(policy.stream);
+  if constexpr (gpu_execution<P>)
+    if (!policy.measuring) synchronize(policy.stream);
 }
 
 /// A point in a stream: other work can wait for it, and two of them measure time. Owns one CUDA event; movable.
@@ -187,9 +194,8 @@ private:
   stream_handle handle_ = nullptr;
 };
 
-/// A stream or its handle. Exact types, so that a literal 0 is never taken for a stream.
+/// A stream of any library, or the handle. A handle by its exact type, so that a literal 0 is never taken for a stream.
 template <class S>
-concept stream_like =
-    std::same_as<std::remove_cvref_t<S>, stream_handle> || std::same_as<std::remove_cvref_t<S>, stream>;
+concept stream_like = std::same_as<std::remove_cvref_t<S>, stream_handle> || foreign_stream<std::remove_cvref_t<S>>;
 
 }  // namespace pmpp::inline PMPP_BACKEND
