@@ -46,6 +46,7 @@
 #include <pmpp/memory/workspace.hpp>
 #include <pmpp/merge.hpp>
 #include <pmpp/occupancy.hpp>
+#include <pmpp/random.hpp>
 #include <pmpp/rearrange.hpp>
 #include <pmpp/reduce.hpp>
 #include <pmpp/scan.hpp>
