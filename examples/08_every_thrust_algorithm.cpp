@@ -96,6 +96,8 @@ int main() {
   std::ignore = set_symmetric_difference_by_key(where, sorted, x, few, y, both, more);
   std::ignore = set_union(where, sorted, few, both);
   std::ignore = set_union_by_key(where, sorted, x, few, y, both, more);
+  shuffle(where, y, 7);
+  shuffle_copy(where, x, out, 7);
   sort(where, y);
   sort_by_key(where, y, out);
   std::ignore = stable_partition(where, y, is_odd{});

@@ -5,6 +5,7 @@
 #include <pmpp/elementwise.hpp>
 #include <pmpp/find.hpp>
 #include <pmpp/gather.hpp>
+#include <pmpp/random.hpp>
 #include <pmpp/rearrange.hpp>
 #include <pmpp/search.hpp>
 #include <pmpp/sets.hpp>
@@ -56,6 +57,10 @@ TEST_ALL_PLACES("verbs: types, functors and iterators of a namespace with greedy
   pmpp::reverse(policy, b);
   CHECK(got(0) == 299);
   CHECK(pmpp::stable_partition(policy, b, hostile::is_odd{}) - b.begin() == 149);
+  pmpp::shuffle_copy(policy, a, b, 1);
+  pmpp::shuffle(policy, b, 1);
+  pmpp::sample(policy, a, b, 300, 2);
+  CHECK(got(0) == static_cast<int>(pmpp::random_permutation(300, 2)(0)));
   pmpp::inclusive_scan_by_key(policy, a, a, b, hostile::add{}, same{});
   CHECK(got(9) == 9);
   pmpp::inclusive_scan_by_key(policy, where::input(std::vector<int>(300, 1)), a, b, hostile::add{});

@@ -16,6 +16,7 @@ void show_reduce(const inputs& in, table& out);     // reduce, reduce_into, tran
 void show_find(const inputs& in, table& out);       // find_if, count, mismatch
 void show_search(const inputs& in, table& out);     // lower_bound
 void show_moves(const inputs& in, table& out);      // gather, scatter, reverse, rotate
+void show_random(const inputs& in, table& out);     // fill_random, shuffle
 void show_by_key(const inputs& in, table& out);     // inclusive_scan_by_key
 void show_sets(const inputs& in, table& out);       // set_union, set_intersection
 void show_scan(const inputs& in, table& out);       // inclusive_scan, exclusive_scan
@@ -37,30 +38,11 @@ void show_spmm(const inputs& in, table& out);               // spmm
 void show_bfs(const inputs& in, table& out);                // bfs
 
 inline constexpr void (*shown[])(const inputs&, table&) = {
-    show_transform,
-    show_reduce,
-    show_find,
-    show_search,
-    show_moves,
-    show_by_key,
-    show_sets,
-    show_scan,
-    show_select,
-    show_segmented,
-    show_histogram,
-    show_merge,
-    show_sort,
-    show_segmented_sort,
-    show_top_k,
-    show_transpose,
-    show_gemm,
-    show_convolution,
-    show_convolution_layer,
-    show_stencil,
-    show_image,
-    show_spmv,
-    show_spmm,
-    show_bfs,
+    show_transform, show_reduce,    show_find,  show_search,      show_moves,
+    show_random,    show_by_key,    show_sets,  show_scan,        show_select,
+    show_segmented, show_histogram, show_merge, show_sort,        show_segmented_sort,
+    show_top_k,     show_transpose, show_gemm,  show_convolution, show_convolution_layer,
+    show_stencil,   show_image,     show_spmv,  show_spmm,        show_bfs,
 };
 
 }  // namespace demo

@@ -50,6 +50,7 @@
 #include <pmpp/merge.hpp>
 #include <pmpp/occupancy.hpp>
 #include <pmpp/performance.hpp>
+#include <pmpp/random.hpp>
 #include <pmpp/rearrange.hpp>
 #include <pmpp/reduce.hpp>
 #include <pmpp/scan.hpp>

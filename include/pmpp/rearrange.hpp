@@ -27,9 +27,8 @@
 #include <pmpp/core/stored.hpp>
 #include <pmpp/core/tuning.hpp>
 #include <pmpp/execution.hpp>
-#include <pmpp/memory/raw_array.hpp>
 #include <pmpp/memory/reachable.hpp>
-#include <pmpp/memory/workspace.hpp>
+#include <pmpp/memory/room.hpp>
 #include <pmpp/merge.hpp>
 #include <pmpp/select.hpp>
 #include <pmpp/transform.hpp>
@@ -107,18 +106,6 @@ void give_to(const P& where, const input<In>& in, const F& f) {
 template <class P, class It, class Out>
 void copy_part(const P& where, const It& from, std::int64_t n, const Out& to) {
   if (n > 0) detail::copy_elements<tuned<transform_tuning>>(where, input<It>{from, {n}}, to);
-}
-
-/// Calls f with room for n elements that last as long as what f enqueues.
-template <class T, class P, class F>
-auto with_room(const char* function, const P& where, std::int64_t n, const F& f) {
-  if constexpr (kernel_execution<P>) {
-    scratch memory(where, checked_bytes(n, sizeof(T), function) + allocation_alignment, 0);
-    return f(memory.template take<T>(n));
-  } else {
-    raw_array<T> memory(n);
-    return f(memory.data());
-  }
 }
 
 template <class P, class It>
