@@ -126,11 +126,8 @@ public:
       pmpp::launch(where, grid{min(most_rows, 64 * resident), threads}, kernel{}, a);
       return;
     }
-    // Smaller blocks wait less for each other's warps.
-    const int part_threads = 2 * k <= most_k ? max(simt::warp_size, Tuning.threads / 2) : Tuning.threads;
-    const std::int64_t parts =
-        parts_of_row(most_rows, longest, resident * (Tuning.threads / part_threads), part_threads);
-    const std::int64_t of_list = parts * key_room<typename keys::key, Tuning.threads>::size(part_threads);
+    const std::int64_t parts = parts_of_row(most_rows, longest, resident);
+    const std::int64_t of_list = parts * key_room<typename keys::key, Tuning.threads>::size(Tuning.threads);
     using sampling = sample_keys_kernel<source_type, Rows, Tuning>;
     const typename sampling::arguments s = sample_shape<sampling>(rows, longest, k, source);
     const std::int64_t slots = most_rows * sampling::most_slots;
@@ -143,7 +140,7 @@ public:
     a.list_room = of_list;
     a.parts = static_cast<int>(parts);
     a.stage = selection_stage::part;
-    pmpp::launch(where, grid{most_rows * parts, part_threads}, kernel{}, a);
+    pmpp::launch(where, grid{most_rows * parts, Tuning.threads}, kernel{}, a);
     a.parts = 1;
     a.stage = selection_stage::finish;
     pmpp::launch(where, grid{most_rows, Tuning.threads}, kernel{}, a);
@@ -230,9 +227,8 @@ private:
   }
 
   /// Blocks of a row: as many as run at once, or where rows are several, so many that the last ones to run are a small part.
-  static std::int64_t parts_of_row(std::int64_t rows, std::int64_t longest, std::int64_t resident,
-                                   int threads = Tuning.threads) {
-    const std::int64_t tile = std::int64_t(threads) * selecting<equal_rows>::loads * Items;
+  static std::int64_t parts_of_row(std::int64_t rows, std::int64_t longest, std::int64_t resident) {
+    constexpr std::int64_t tile = std::int64_t(Tuning.threads) * selecting<equal_rows>::loads * Items;
     const std::int64_t wanted = rows == 1 ? resident : ceil_div(4 * resident, rows);
     return max(std::int64_t(1), min(wanted, longest / (2 * tile)));
   }
