@@ -45,6 +45,7 @@
 #include <pmpp/memory/stream.hpp>
 #include <pmpp/memory/workspace.hpp>
 #include <pmpp/merge.hpp>
+#include <pmpp/nth_element.hpp>
 #include <pmpp/occupancy.hpp>
 #include <pmpp/rearrange.hpp>
 #include <pmpp/reduce.hpp>

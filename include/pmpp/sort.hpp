@@ -104,6 +104,18 @@ struct sorted_parts<pair<K, V>, by_first<Comp>> {
   }
 };
 
+/// The order of sort: of numbers by their codes, where less does not say how NaN and zeros lie.
+template <class T, class Comp>
+auto merging_order(const Comp& comp) {
+  using parts = sorted_parts<T, Comp>;
+  if constexpr (parts::order::known && is_radix_float<typename parts::key>) {
+    using code = radix_code<typename parts::key, parts::order::descending>;
+    return parts::comparator(code_less<code>(key_bits{0, code::width}));
+  } else {
+    return comp;
+  }
+}
+
 inline void check_bits(const char* function, const key_bits& range, int width) {
   require(0 <= range.lo && range.lo <= range.hi && range.hi <= width, [&] {
     return detail::text("pmpp::") + function + ": key_bits{" + detail::text::of(range.lo) + ", " +

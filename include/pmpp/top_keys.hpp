@@ -5,7 +5,8 @@
 //   k = 1                                    first_key_kernel
 //   rows that a block takes alone            top_keys_kernel
 //   longer ones                              sample_keys_kernel, top_keys_kernel for the tiles, top_keys_kernel for the lists
-//   k past half of a block's room            keys up to the limit, or all, to a list that is sorted (sort/radix.hpp)
+//   k past half of a block's room            keys up to the limit, or all, to a list that is sorted (sort/radix.hpp), or whose k
+//                                            first come to its front (nth_element.hpp) where any order will do
 //   rows of more places than a key names     each part by itself; each key finds its place among those of all parts
 #pragma once
 
@@ -22,6 +23,7 @@
 #include <pmpp/execution.hpp>
 #include <pmpp/launch.hpp>
 #include <pmpp/memory/workspace.hpp>
+#include <pmpp/nth_element.hpp>
 #include <pmpp/sort/radix.hpp>
 #include <pmpp/top_keys/keys.hpp>
 #include <pmpp/top_keys/rows.hpp>
@@ -29,7 +31,13 @@
 
 #pragma GCC visibility push(hidden)  // see launch.hpp
 
-namespace pmpp::inline PMPP_BACKEND::detail {
+namespace pmpp::inline PMPP_BACKEND {
+
+/// How top_k writes what it finds: in order, or as it comes, which a large k takes less time for.
+struct sorted_order {};
+struct any_order {};
+
+namespace detail {
 
 /// Writes the keys of all elements, in order.
 template <class Source>
@@ -88,7 +96,7 @@ struct join_lists_kernel {
 };
 
 /// Numbers with this code, from an iterator; k of each row to `output`.
-template <top_k_tuning Tuning, class Code, class P, class In, int Items, class Output>
+template <top_k_tuning Tuning, class Code, class P, class In, int Items, class Output, class Order = sorted_order>
 class number_selection {
   using source_type = number_source<Code, In, Items>;
   using keys = typename source_type::keys;
@@ -187,7 +195,12 @@ public:
       a.stage = selection_stage::rest;
       pmpp::launch(where, grid{a.parts, Tuning.threads}, kernel{}, a);
     }
-    sort_list(list, listed, n, all);
+    bool sorts = true;
+    if constexpr (std::is_same_v<Order, any_order> && !keys::wide) {
+      sorts = k < Tuning.parting.sort_up_to;
+      if (!sorts) detail::place_nth<Tuning.parting, std::uint64_t>("top_k", where, list.first, listed, k - 1, less{});
+    }
+    if (sorts) sort_list(list, listed, n, all);
     join(row, list, n, k, output);
   }
 
@@ -210,7 +223,8 @@ public:
         const In from = source.in + parts.begin(part);
         const std::int64_t n = parts.end(part) - parts.begin(part);
         to_list.first = part * k;
-        number_selection{where, {from, block::access<In>::template lead<Items>(from)}}.many({n}, min(k, n), to_list);
+        using sorting = number_selection<Tuning, Code, P, In, Items, Output>;  // join takes lists that are sorted
+        sorting{where, {from, block::access<In>::template lead<Items>(from)}}.many({n}, min(k, n), to_list);
       }
     }
     join(parts, to_list.list, k, k, output);
@@ -297,12 +311,12 @@ private:
 };
 
 /// The k first of rows of `length` numbers each, of one row `count`. k >= 1.
-template <top_k_tuning Tuning, class Code, class P, class In, class Output>
+template <top_k_tuning Tuning, class Code, class Order = sorted_order, class P, class In, class Output>
 void select_numbers(const P& where, const In& in, const item_count& count, std::int64_t length, std::int64_t rows,
                     std::int64_t k, const Output& output) {
   block::with_access(in, [&](auto items, std::int64_t lead) {
     constexpr int width = min(decltype(items)::value, 16);
-    using ways = number_selection<Tuning, Code, P, In, width, Output>;
+    using ways = number_selection<Tuning, Code, P, In, width, Output, Order>;
     const std::int64_t longest = min(Tuning.longest_row, ways::longest_row);
     if (length <= longest && (k == 1 || k <= ways::most_k)) {
       const ways all{where, {in, lead}};
@@ -338,6 +352,7 @@ bool select_in_segments(const P& where, const In& in, const input<Offsets>& offs
   return done;
 }
 
-}  // namespace pmpp::inline PMPP_BACKEND::detail
+}  // namespace detail
+}  // namespace pmpp::inline PMPP_BACKEND
 
 #pragma GCC visibility pop
