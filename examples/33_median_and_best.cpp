@@ -17,9 +17,9 @@ int main() {
   pmpp::device_buffer<int> work{given}, least(1000);
 
   // [parts]
-  pmpp::nth_element(pmpp::device, work, work.begin() + n / 2);       // the median comes to the middle
-  pmpp::partial_sort(pmpp::device, work, work.begin() + 1000);       // the least 1000 to the front, in order
-  pmpp::partial_sort_copy(pmpp::device, readings, least);            // the same; the readings stay as they are
+  pmpp::nth_element(pmpp::device, work, work.begin() + n / 2);  // the median comes to the middle
+  pmpp::partial_sort(pmpp::device, work, work.begin() + 1000);  // the least 1000 to the front, in order
+  pmpp::partial_sort_copy(pmpp::device, readings, least);       // the same; the readings stay as they are
   // [end]
   pmpp::device_buffer<int> again{given};
   pmpp::nth_element(pmpp::device, again, again.begin() + n / 2);

@@ -13,14 +13,13 @@
 
 namespace {
 
-constexpr pmpp::top_k_tuning parting = {
-    .threads = 64,
-    .short_threads = 32,
-    .loads = 1,
-    .sample_part = 8,
-    .short_row = 100,
-    .one_block = 1100,
-    .parting = {.sort_up_to = 270, .sort_up_to_host = 270, .sample = 128}};
+constexpr pmpp::top_k_tuning parting = {.threads = 64,
+                                        .short_threads = 32,
+                                        .loads = 1,
+                                        .sample_part = 8,
+                                        .short_row = 100,
+                                        .one_block = 1100,
+                                        .parting = {.sort_up_to = 270, .sort_up_to_host = 270, .sample = 128}};
 
 template <class where, class T>
 void check_any_order() {
@@ -53,9 +52,7 @@ void check_any_order() {
 
 }  // namespace
 
-TEST_ALL_PLACES("top_k in any order") {
-  check_any_order<where, float>();
-}
+TEST_ALL_PLACES("top_k in any order") { check_any_order<where, float>(); }
 
 TEST_ALL_PLACES("partial_sort_copy") {
   const typename where::policy policy{};

@@ -48,7 +48,8 @@
 namespace pmpp::inline PMPP_BACKEND {
 
 struct nth_element_tuning {
-  std::int64_t sort_up_to = 1 << 20;     ///< elements that are sorted altogether: the ways here have 15 launches. Not measured.
+  std::int64_t sort_up_to =
+      1 << 20;  ///< elements that are sorted altogether: the ways here have 15 launches. Not measured.
   std::int64_t sort_up_to_host = 16384;  ///< the same on a processor
   std::int64_t sample = 65536;           ///< elements, no more than a 16th of all
 };
@@ -237,8 +238,7 @@ void place_nth(const char* function, const P& where, const It& data, const item_
 
       const T *const low = __builtin_addressof(plan->low), *const high = __builtin_addressof(plan->high);
       detail::select_beyond<true>(function, where, input<It>{data, count}, room,
-                                  beyond{from_back ? high : low, by, from_back},
-                                  note_near<T>{plan, from_back});
+                                  beyond{from_back ? high : low, by, from_back}, note_near<T>{plan, from_back});
       if (from_back) detail::move_part(where, data, data, &plan->end, n);
       using far = write_far<It>;
       detail::select_beyond<false>(function, where, input<T*>{room, {n, &plan->others, true}},

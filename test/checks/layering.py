@@ -60,7 +60,7 @@ EXTERNAL = {
     "sched.h":            ["host/*"],
     "time.h":             ["simt/emulator.hpp", "memory/reply.hpp", "host/pool.hpp"],
     "pthread.h":          ["memory/reply.hpp", "host/pool.hpp"],  # <mutex> and <chrono> would cost every user 0.5 s of compile time
-    "bits/*":             ["core/text.hpp", "core/number_code.hpp"],  # parts of <stdexcept> and <functional>, where they are
+    "bits/*":             ["core/text.hpp"],  # a part of <stdexcept>, where it is
     "locale.h":           ["io/lines.hpp"],  # POSIX: the locale of one thread
     "cxxabi.h":           ["simt/emulator.hpp"],
     "unistd.h":           ["simt/fiber.hpp", "memory/raw.hpp", "host/*"],
