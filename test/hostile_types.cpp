@@ -5,6 +5,7 @@
 // argument-dependent lookup, addresses must be those of the objects. Most of this is tested when it compiles. Sparse matrices
 // and graphs: hostile_types_sparse.cpp; convolutions, stencils and pictures: hostile_types_images.cpp.
 #include <pmpp/merge.hpp>
+#include <pmpp/nth_element.hpp>
 #include <pmpp/reduce.hpp>
 #include <pmpp/scan.hpp>
 #include <pmpp/segmented.hpp>
@@ -46,12 +47,15 @@ TEST_ALL_PLACES("types, functors and iterators of a namespace with greedy functi
   CHECK(got(0) == 499500);
   pmpp::sort(policy, a, hostile::precedes{});
   CHECK(where::get(a)[999].value == 999);
+  pmpp::nth_element(policy, a, a.begin() + 7, hostile::precedes{});
+  CHECK(where::get(a)[7].value == 7);
   auto both = where::put(std::vector<number>(2000));
   pmpp::merge(policy, a, a, both, hostile::precedes{});
   CHECK(where::get(both)[1999].value == 999);
   auto places = where::put(std::vector<int>(40)), most = where::put(std::vector<int>(40)),
        numbers = where::put(std::vector<int>{7, 9, 1, 9, 4, 5});
   pmpp::top_k(policy, a, 20, b, places, hostile::precedes{});
+  pmpp::partial_sort_copy(policy, a, b, hostile::precedes{});
   CHECK(got(19) == 19);
   const hostile::iterator_to<int> ints{numbers.data()}, out_ints{most.data()};
   pmpp::top_k(policy, ints, ints + 6, 2, out_ints, places);

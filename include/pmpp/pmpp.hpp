@@ -48,6 +48,7 @@
 #include <pmpp/memory/trim.hpp>
 #include <pmpp/memory/workspace.hpp>
 #include <pmpp/merge.hpp>
+#include <pmpp/nth_element.hpp>
 #include <pmpp/occupancy.hpp>
 #include <pmpp/performance.hpp>
 #include <pmpp/random.hpp>

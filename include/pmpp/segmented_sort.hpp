@@ -177,18 +177,6 @@ void segmented_sort_on_host(const P& where, const Data& data, const Offsets& off
   }
 }
 
-/// The order of sort: of numbers by their codes, where less does not say how NaN and zeros lie.
-template <class T, class Comp>
-auto merging_order(const Comp& comp) {
-  using parts = sorted_parts<T, Comp>;
-  if constexpr (parts::order::known && is_radix_float<typename parts::key>) {
-    using code = radix_code<typename parts::key, parts::order::descending>;
-    return parts::comparator(code_less<code>(key_bits{0, code::width}));
-  } else {
-    return comp;
-  }
-}
-
 template <segmented_sort_tuning Tuning, class P, class Data, class Offsets, class Comp>
 void sort_segments(const char* function, const P& where, const input<Data>& original, const input<Offsets>& offsets,
                    const Comp& comp_of_values) {

@@ -104,6 +104,18 @@ struct sorted_parts<pair<K, V>, by_first<Comp>> {
   }
 };
 
+/// The order of sort: of numbers by their codes, where less does not say how NaN and zeros lie.
+template <class T, class Comp>
+auto merging_order(const Comp& comp) {
+  using parts = sorted_parts<T, Comp>;
+  if constexpr (parts::order::known && is_radix_float<typename parts::key>) {
+    using code = radix_code<typename parts::key, parts::order::descending>;
+    return parts::comparator(code_less<code>(key_bits{0, code::width}));
+  } else {
+    return comp;
+  }
+}
+
 inline void check_bits(const char* function, const key_bits& range, int width) {
   require(0 <= range.lo && range.lo <= range.hi && range.hi <= width, [&] {
     return detail::text("pmpp::") + function + ": key_bits{" + detail::text::of(range.lo) + ", " +
@@ -176,7 +188,7 @@ struct descends {
 ///              read or written.
 /// \param bits  key_bits{lo, hi}: look at these bits of the keys only, which must be integers under less or greater.
 /// The result is unique: the same on every run. Asynchronous on a GPU; may be captured.
-/// Integers, float, double, half and bfloat16 under less or greater (std's too) are sorted by digits of 8 bits, comp is
+/// Integers, float, double, half and bfloat16 under less or greater (those of std, cuda::std and Thrust too) are sorted by digits of 8 bits, comp is
 /// not called: -0.0 precedes +0.0 (under greater it follows), NaN comes last under both. Cost: n keys read, then 2n
 /// elements of traffic for each byte that is not the same in all keys; a launch each. Scratch: n elements and 3 % (bytes:
 /// 12 %), from the workspace or one allocation in stream order. Up to 8192 keys for each multiprocessor (4-byte keys) take

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The k elements that come first in an order: top_k; batched_top_k for rows of equal length, segmented_top_k for every segment of
+// The k elements that come first in an order: top_k, partial_sort_copy; batched_top_k for rows of equal length, segmented_top_k for every segment of
 // an array.
 //
 //   data      5 1 9 3 9 2     k = 3, comp = greater
@@ -22,6 +22,7 @@
 
 #include <pmpp/core/callable.hpp>
 #include <pmpp/core/config.hpp>
+#include <pmpp/core/iterator_adaptors.hpp>
 #include <pmpp/core/number_code.hpp>
 #include <pmpp/core/operators.hpp>
 #include <pmpp/core/range.hpp>
@@ -69,7 +70,8 @@ auto checked_top_k_output(const char* function, Values& values_out, Indices& ind
   check_output(function, "indices_out", indices_out, places, inputs...);
   const auto values = detail::with_stored(detail::unwrap(begin_of(values_out)));
   const auto indices = unwrap(begin_of(indices_out));
-  static_assert(std::is_integral_v<output_element<Indices>>, "pmpp::top_k: indices_out must take an integer");
+  static_assert(std::is_integral_v<output_element<Indices>> || std::is_same_v<output_element<Indices>, discarded>,
+                "pmpp::top_k: indices_out must take an integer");
   return top_k_output<std::remove_const_t<decltype(values)>, std::remove_const_t<decltype(indices)>>{values, indices,
                                                                                                      k};
 }
@@ -89,31 +91,10 @@ inline void check_k(const char* function, std::int64_t k, std::int64_t most) {
   });
 }
 
-}  // namespace detail
-
-/// Writes the k elements of r that come first under comp, in order, and where they lie: what a stable sort under comp
-/// would put in front.
-///
-/// \param r            a range, or two iterators, or an iterator and a device_count; visible to `where`; not changed.
-///                     Elements are trivially copyable.
-/// \param k            0 <= k <= n.
-/// \param values_out   an iterator, or a range with room for k elements; visible to `where`; does not overlap r.
-/// \param indices_out  the same for integers that can hold n: values_out[i] is r[indices_out[i]].
-/// \param comp         as of sort; greater gives the largest elements, less the smallest. Of equal elements those with
-///                     the smaller index come first; numbers are in the order of sort, in which NaN is last.
-/// A device_count that is less than k leaves the last places of the outputs as they are.
-/// The result is unique: the same on every run. Asynchronous on a GPU; may be captured.
-/// Cost, of numbers under less or greater: n elements read, and about 2 % of them for a sample; one launch for k = 1 and
-/// for up to 65,536 elements, else three. Scratch: 32 KB for each block that runs at once, of several rows four
-/// times as many. From k = 2049 on (1025 for elements of 8 bytes) those that the sample lets through are
-/// sorted, for k > n / 16 all: 16 bytes of scratch for each element (32), up to 14 launches (21). Other elements are
-/// sorted with their indices. Scratch comes from the workspace or one allocation in stream order.
-/// \throws std::invalid_argument for a k outside of [0, n], a null or reversed range, a null output; std::length_error
-/// for a short output; out_of_memory, cuda_error. Source: PMPP ch. 13. Example: examples/19_k_nearest.cpp.
-template <top_k_tuning Tuning = tuned<top_k_tuning>, execution_policy P, range_for<P> R, output_for<P> V,
-          output_for<P> X, class Comp = greater>
-void top_k(const P& where, R&& r, std::int64_t k, V&& values_out, X&& indices_out, Comp comp = {}) {
-  const char* const function = "top_k";
+/// What top_k does, for a function of this name.
+template <top_k_tuning Tuning, class Order, class P, class R, class V, class X, class Comp>
+void top_k_of(const char* function, const P& where, R& r, std::int64_t k, V& values_out, X& indices_out,
+              const Comp& comp) {
   using T = detail::stored_as<element_value<R>>;
   static_assert(std::is_trivially_copyable_v<T>, "pmpp: elements of top_k must be trivially copyable");
   const auto in = detail::with_stored(detail::input_of(function, r));
@@ -126,12 +107,58 @@ void top_k(const P& where, R&& r, std::int64_t k, V&& values_out, X&& indices_ou
     detail::check_reachable(where, function, zip_iterator{in.first, zip_iterator{target.values, target.indices}});
     using code = detail::selected_by<T, std::remove_const_t<decltype(order)>>;
     if constexpr (!std::is_void_v<code>)
-      detail::select_numbers<Tuning, code>(where, in.first, in.count, n, 1, k, detail::to_numbers<code>(target));
+      detail::select_numbers<Tuning, code, Order>(where, in.first, in.count, n, 1, k, detail::to_numbers<code>(target));
     else
       detail::top_k_by_sorting<T>(where, in, k, target.values, target.indices, order);
   } else {
     detail::top_k_on_host<T>(where, in.first, 0, in.count.get(), 0, k, target, detail::merging_order<T>(order));
   }
+}
+
+}  // namespace detail
+
+/// Writes the k elements of r that come first under comp, in order, and where they lie: what a stable sort under comp
+/// would put in front.
+///
+/// \param r            a range, or two iterators, or an iterator and a device_count; visible to `where`; not changed.
+///                     Elements are trivially copyable.
+/// \param k            0 <= k <= n.
+/// \param values_out   an iterator, or a range with room for k elements; visible to `where`; does not overlap r.
+/// \param indices_out  the same for integers that can hold n: values_out[i] is r[indices_out[i]].
+/// \param comp         as of sort; greater gives the largest elements, less the smallest. Of equal elements those with
+///                     the smaller index come first; numbers are in the order of sort, in which NaN is last.
+/// \param order        sorted_order{}, or any_order{}: then values and indices of the k may come in any order, which is the same on
+///                     every run. From k = 2^20 on, numbers of up to 4 bytes are then parted, as by nth_element, and not sorted.
+/// A device_count that is less than k leaves the last places of the outputs as they are.
+/// The result is unique: the same on every run. Asynchronous on a GPU; may be captured.
+/// Cost, of numbers under less or greater: n elements read, and about 2 % of them for a sample; one launch for k = 1 and
+/// for up to 65,536 elements, else three. Scratch: 32 KB for each block that runs at once, of several rows four
+/// times as many. From k = 2049 on (1025 for elements of 8 bytes) those that the sample lets through are
+/// sorted, for k > n / 16 all: 16 bytes of scratch for each element (32), up to 14 launches (21). Other elements are
+/// sorted with their indices. Scratch comes from the workspace or one allocation in stream order.
+/// \throws std::invalid_argument for a k outside of [0, n], a null or reversed range, a null output; std::length_error
+/// for a short output; out_of_memory, cuda_error. Source: PMPP ch. 13. Example: examples/19_k_nearest.cpp.
+template <top_k_tuning Tuning = tuned<top_k_tuning>, execution_policy P, range_for<P> R, output_for<P> V,
+          output_for<P> X, class Comp = greater, class Order = sorted_order>
+void top_k(const P& where, R&& r, std::int64_t k, V&& values_out, X&& indices_out, Comp comp = {}, Order = {}) {
+  static_assert(std::is_same_v<Order, sorted_order> || std::is_same_v<Order, any_order>,
+                "pmpp::top_k: the order of the output is sorted_order{} or any_order{}");
+  detail::top_k_of<Tuning, Order>("top_k", where, r, k, values_out, indices_out, comp);
+}
+
+/// Writes the elements of r that come first under comp to out, sorted: as many as there is room for.
+///
+/// \param out  a range of up to n elements, or more, of which the last stay as they are; visible to `where`; does not overlap r.
+/// \return the iterator past the last element written. As top_k otherwise, whose values these are; here the default is less.
+/// Stable: of equal elements the first of r come, in order. Example: test/top_k.cpp, partial_sort_copy.
+template <top_k_tuning Tuning = tuned<top_k_tuning>, execution_policy P, range_for<P> R, range_for<P> O,
+          class Comp = less>
+auto partial_sort_copy(const P& where, R&& r, O&& out, Comp comp = {}) {
+  const char* const function = "partial_sort_copy";
+  const std::int64_t k = min(detail::input_of(function, r).count.bound, std::int64_t(std::end(out) - std::begin(out)));
+  discard_iterator nowhere;
+  detail::top_k_of<Tuning, sorted_order>(function, where, r, k, out, nowhere, comp);
+  return std::begin(out) + k;
 }
 
 /// For each row of r, writes the k elements that come first under comp: k places for each row.
@@ -222,8 +249,11 @@ void segmented_top_k(const P& where, R&& r, Offsets&& offsets, std::int64_t k, V
 
 // The same for two iterators, or an iterator and a device_count.
 // clang-format off
-template <top_k_tuning Tuning = tuned<top_k_tuning>, execution_policy P, random_access It, end_of<It> End, output V, output X, class Comp = greater>
-void top_k(const P& where, It first, End last, std::int64_t k, V&& values_out, X&& indices_out, Comp comp = {}) { top_k<Tuning>(where, subrange{first, last}, k, values_out, indices_out, comp); }
+template <top_k_tuning Tuning = tuned<top_k_tuning>, execution_policy P, random_access It, end_of<It> End, output V, output X, class Comp = greater, class Order = sorted_order>
+void top_k(const P& where, It first, End last, std::int64_t k, V&& values_out, X&& indices_out, Comp comp = {}, Order order = {}) { top_k<Tuning>(where, subrange{first, last}, k, values_out, indices_out, comp, order); }
+
+template <top_k_tuning Tuning = tuned<top_k_tuning>, execution_policy P, random_access It, end_of<It> End, range_for<P> O, class Comp = less> requires reachable_by<It, P>
+auto partial_sort_copy(const P& where, It first, End last, O&& out, Comp comp = {}) { return partial_sort_copy<Tuning>(where, subrange{first, last}, out, comp); }
 
 template <top_k_tuning Tuning = tuned<top_k_tuning>, execution_policy P, random_access It, end_of<It> End, output V, output X, class Comp = greater>
 void batched_top_k(const P& where, It first, End last, std::int64_t row_length, std::int64_t k, V&& values_out, X&& indices_out, Comp comp = {}) { batched_top_k<Tuning>(where, subrange{first, last}, row_length, k, values_out, indices_out, comp); }

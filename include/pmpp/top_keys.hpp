@@ -5,7 +5,8 @@
 //   k = 1                                    first_key_kernel
 //   rows that a block takes alone            top_keys_kernel
 //   longer ones                              sample_keys_kernel, top_keys_kernel for the tiles, top_keys_kernel for the lists
-//   k past half of a block's room            keys up to the limit, or all, to a list that is sorted (sort/radix.hpp)
+//   k past half of a block's room            keys up to the limit, or all, to a list that is sorted (sort/radix.hpp), or whose k
+//                                            first come to its front (nth_element.hpp) where any order will do
 //   rows of more places than a key names     each part by itself; each key finds its place among those of all parts
 #pragma once
 
@@ -22,6 +23,7 @@
 #include <pmpp/execution.hpp>
 #include <pmpp/launch.hpp>
 #include <pmpp/memory/workspace.hpp>
+#include <pmpp/nth_element.hpp>
 #include <pmpp/sort/radix.hpp>
 #include <pmpp/top_keys/keys.hpp>
 #include <pmpp/top_keys/rows.hpp>
@@ -29,7 +31,13 @@
 
 #pragma GCC visibility push(hidden)  // see launch.hpp
 
-namespace pmpp::inline PMPP_BACKEND::detail {
+namespace pmpp::inline PMPP_BACKEND {
+
+/// How top_k writes what it finds: in order, or as it comes, which a large k takes less time for.
+struct sorted_order {};
+struct any_order {};
+
+namespace detail {
 
 /// Writes the keys of all elements, in order.
 template <class Source>
@@ -88,7 +96,7 @@ struct join_lists_kernel {
 };
 
 /// Numbers with this code, from an iterator; k of each row to `output`.
-template <top_k_tuning Tuning, class Code, class P, class In, int Items, class Output>
+template <top_k_tuning Tuning, class Code, class P, class In, int Items, class Output, class Order = sorted_order>
 class number_selection {
   using source_type = number_source<Code, In, Items>;
   using keys = typename source_type::keys;
@@ -126,11 +134,8 @@ public:
       pmpp::launch(where, grid{min(most_rows, 64 * resident), threads}, kernel{}, a);
       return;
     }
-    // Smaller blocks wait less for each other's warps.
-    const int part_threads = 2 * k <= most_k ? max(simt::warp_size, Tuning.threads / 2) : Tuning.threads;
-    const std::int64_t parts =
-        parts_of_row(most_rows, longest, resident * (Tuning.threads / part_threads), part_threads);
-    const std::int64_t of_list = parts * key_room<typename keys::key, Tuning.threads>::size(part_threads);
+    const std::int64_t parts = parts_of_row(most_rows, longest, resident);
+    const std::int64_t of_list = parts * key_room<typename keys::key, Tuning.threads>::size(Tuning.threads);
     using sampling = sample_keys_kernel<source_type, Rows, Tuning>;
     const typename sampling::arguments s = sample_shape<sampling>(rows, longest, k, source);
     const std::int64_t slots = most_rows * sampling::most_slots;
@@ -143,7 +148,7 @@ public:
     a.list_room = of_list;
     a.parts = static_cast<int>(parts);
     a.stage = selection_stage::part;
-    pmpp::launch(where, grid{most_rows * parts, part_threads}, kernel{}, a);
+    pmpp::launch(where, grid{most_rows * parts, Tuning.threads}, kernel{}, a);
     a.parts = 1;
     a.stage = selection_stage::finish;
     pmpp::launch(where, grid{most_rows, Tuning.threads}, kernel{}, a);
@@ -190,7 +195,12 @@ public:
       a.stage = selection_stage::rest;
       pmpp::launch(where, grid{a.parts, Tuning.threads}, kernel{}, a);
     }
-    sort_list(list, listed, n, all);
+    bool sorts = true;
+    if constexpr (std::is_same_v<Order, any_order> && !keys::wide) {
+      sorts = k < Tuning.parting.sort_up_to;
+      if (!sorts) detail::place_nth<Tuning.parting, std::uint64_t>("top_k", where, list.first, listed, k - 1, less{});
+    }
+    if (sorts) sort_list(list, listed, n, all);
     join(row, list, n, k, output);
   }
 
@@ -213,7 +223,8 @@ public:
         const In from = source.in + parts.begin(part);
         const std::int64_t n = parts.end(part) - parts.begin(part);
         to_list.first = part * k;
-        number_selection{where, {from, block::access<In>::template lead<Items>(from)}}.many({n}, min(k, n), to_list);
+        using sorting = number_selection<Tuning, Code, P, In, Items, Output>;  // join takes lists that are sorted
+        sorting{where, {from, block::access<In>::template lead<Items>(from)}}.many({n}, min(k, n), to_list);
       }
     }
     join(parts, to_list.list, k, k, output);
@@ -230,9 +241,8 @@ private:
   }
 
   /// Blocks of a row: as many as run at once, or where rows are several, so many that the last ones to run are a small part.
-  static std::int64_t parts_of_row(std::int64_t rows, std::int64_t longest, std::int64_t resident,
-                                   int threads = Tuning.threads) {
-    const std::int64_t tile = std::int64_t(threads) * selecting<equal_rows>::loads * Items;
+  static std::int64_t parts_of_row(std::int64_t rows, std::int64_t longest, std::int64_t resident) {
+    constexpr std::int64_t tile = std::int64_t(Tuning.threads) * selecting<equal_rows>::loads * Items;
     const std::int64_t wanted = rows == 1 ? resident : ceil_div(4 * resident, rows);
     return max(std::int64_t(1), min(wanted, longest / (2 * tile)));
   }
@@ -301,12 +311,12 @@ private:
 };
 
 /// The k first of rows of `length` numbers each, of one row `count`. k >= 1.
-template <top_k_tuning Tuning, class Code, class P, class In, class Output>
+template <top_k_tuning Tuning, class Code, class Order = sorted_order, class P, class In, class Output>
 void select_numbers(const P& where, const In& in, const item_count& count, std::int64_t length, std::int64_t rows,
                     std::int64_t k, const Output& output) {
   block::with_access(in, [&](auto items, std::int64_t lead) {
     constexpr int width = min(decltype(items)::value, 16);
-    using ways = number_selection<Tuning, Code, P, In, width, Output>;
+    using ways = number_selection<Tuning, Code, P, In, width, Output, Order>;
     const std::int64_t longest = min(Tuning.longest_row, ways::longest_row);
     if (length <= longest && (k == 1 || k <= ways::most_k)) {
       const ways all{where, {in, lead}};
@@ -342,6 +352,7 @@ bool select_in_segments(const P& where, const In& in, const input<Offsets>& offs
   return done;
 }
 
-}  // namespace pmpp::inline PMPP_BACKEND::detail
+}  // namespace detail
+}  // namespace pmpp::inline PMPP_BACKEND
 
 #pragma GCC visibility pop

@@ -44,7 +44,7 @@ LAYERS = {
 # An algorithm may include those to its left, and the files of its own folder. So there is never a circle.
 ALGORITHMS = ["transform", "reduce", "find", "search", "gather", "elementwise", "random", "merge", "scan", "select", "rearrange", "sets",
               "segmented", "by_key", "histogram", "transpose", "gemm",
-              "stencil", "convolution", "convolution_layer", "image", "sort", "sort_copy", "segmented_sort", "top_keys", "top_k", "sparse", "sparse_formats", "spmv", "spmm", "bfs"]
+              "stencil", "convolution", "convolution_layer", "image", "sort", "sort_copy", "nth_element", "segmented_sort", "top_keys", "top_k", "sparse", "sparse_formats", "spmv", "spmm", "bfs"]
 
 # Headers that are neither pmpp's nor the standard library's, and the files that may include them.
 EXTERNAL = {
@@ -60,7 +60,7 @@ EXTERNAL = {
     "sched.h":            ["host/*"],
     "time.h":             ["simt/emulator.hpp", "memory/reply.hpp", "host/pool.hpp"],
     "pthread.h":          ["memory/reply.hpp", "host/pool.hpp"],  # <mutex> and <chrono> would cost every user 0.5 s of compile time
-    "bits/*":             ["core/text.hpp", "core/number_code.hpp", "memory/reachable.hpp"],  # parts of <stdexcept>, <functional> and <memory>
+    "bits/*":             ["core/text.hpp", "memory/reachable.hpp"],  # parts of <stdexcept>, <functional> and <memory>
     "locale.h":           ["io/lines.hpp"],  # POSIX: the locale of one thread
     "cxxabi.h":           ["simt/emulator.hpp"],
     "unistd.h":           ["simt/fiber.hpp", "memory/raw.hpp", "host/*"],

@@ -5,15 +5,11 @@
 
 #include <cstdint>
 #include <type_traits>
-#if __has_include(<bits/stl_function.h>)
-#include <bits/stl_function.h>  // std::less and std::greater: <functional> costs every user 0.3 s of compile time
-#else
-#include <functional>
-#endif
 
 #include <pmpp/core/config.hpp>
-#include <pmpp/core/operators.hpp>
 #include <pmpp/core/error.hpp>
+#include <pmpp/core/named_functors.hpp>
+#include <pmpp/core/operators.hpp>
 
 #pragma GCC visibility push(hidden)  // see launch.hpp
 
@@ -86,16 +82,13 @@ private:
   }
 };
 
-// Which comparators order keys of type K as their codes do.
-// clang-format off
-template <class Comp, class K> struct radix_order { static constexpr bool known = false; };
-template <class K> struct radix_order<less, K>               { static constexpr bool known = is_radix_key<K>, descending = false; };
-template <class K> struct radix_order<greater, K>            { static constexpr bool known = is_radix_key<K>, descending = true; };
-template <class K> struct radix_order<std::less<>, K>        : radix_order<less, K> {};
-template <class K> struct radix_order<std::greater<>, K>     : radix_order<greater, K> {};
-template <class K> struct radix_order<std::less<K>, K>       : radix_order<less, K> {};
-template <class K> struct radix_order<std::greater<K>, K>    : radix_order<greater, K> {};
-// clang-format on
+/// Whether a comparator orders keys of type K as their codes do.
+template <class Comp, class K>
+struct radix_order {
+  static constexpr bool descending = std::is_same_v<Comp, greater> || is_named_functor<Comp, K>("greater"),
+                        known = is_radix_key<K> &&
+                                (descending || std::is_same_v<Comp, less> || is_named_functor<Comp, K>("less"));
+};
 
 /// The order of codes as a comparator, for the merge sort.
 template <class Code>

@@ -18,6 +18,7 @@
 #include <pmpp/core/callable.hpp>
 #include <pmpp/core/config.hpp>
 #include <pmpp/core/iterator.hpp>
+#include <pmpp/core/named_functors.hpp>
 #include <pmpp/core/range.hpp>
 
 namespace pmpp::inline PMPP_BACKEND {
@@ -134,7 +135,7 @@ auto ordered_in(const Comp& comp) {
 template <bool OnGpu, class A, class T, bool InitFirst = true, class Op>
 auto folding(const Op& op) {
   if constexpr (require_marked<OnGpu, Op>() && require_fold<value_held<A>, T, Op, InitFirst>())
-    return on_values<A>(op);
+    return on_values<A>(own_operator<A>(op));
   else
     return refused{};
 }

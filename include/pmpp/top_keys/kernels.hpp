@@ -29,6 +29,7 @@
 #include <pmpp/execution.hpp>
 #include <pmpp/launch.hpp>
 #include <pmpp/memory/workspace.hpp>
+#include <pmpp/nth_element.hpp>
 #include <pmpp/simt/atomic.hpp>
 #include <pmpp/simt/bits.hpp>
 #include <pmpp/top_keys/keys.hpp>
@@ -48,6 +49,7 @@ struct top_k_tuning {
   std::int64_t short_row = 1024;   ///< elements of short rows
   std::int64_t one_block = 65536;  ///< elements of a row that a block takes alone
   std::int64_t longest_row = std::int64_t(1) << 32;  ///< elements; longer rows are cut
+  nth_element_tuning parting{};                      ///< where the k may come in any order: from which k on, and how
 };
 
 namespace detail {
