@@ -115,6 +115,8 @@ GREEDY(warp_search) GREEDY(warp_segmented_scan) GREEDY(widen_rows) GREEDY(widene
 GREEDY(with_bits_of) GREEDY(with_fitting_tuning) GREEDY(with_flags) GREEDY(with_index) GREEDY(with_moved)
 GREEDY(with_room) GREEDY(with_search) GREEDY(with_sets) GREEDY(with_stored) GREEDY(with_widest_word)
 GREEDY(write_products) GREEDY(zip_of) GREEDY(zipped) GREEDY(zipped_with_start)
+GREEDY(branch) GREEDY(call_body) GREEDY(decide_now) GREEDY(flag_of) GREEDY(if_then) GREEDY(record_if) GREEDY(record_node)
+GREEDY(record_or_launch) GREEDY(record_while) GREEDY(recorded) GREEDY(repeat_while) GREEDY(require_no_capture)
 #undef GREEDY
 template <class A, class B>
 void operator,(A&&, B&&) = delete;

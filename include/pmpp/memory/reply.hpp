@@ -102,6 +102,7 @@ class reply {
 
 public:
   reply(const char* function, const P& where) : where_(where) {
+    refuse_in_recording("a call that returns a value waits for the device: use its twin that ends in _into");
     if constexpr (gpu_execution<P>) {
 #if PMPP_CUDA
       cudaStreamCaptureStatus status = cudaStreamCaptureStatusNone;

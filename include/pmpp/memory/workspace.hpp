@@ -148,7 +148,7 @@ private:
     try {
       const stream own;
       detail::set_bytes(block, 0, state, own);
-      own.synchronize();
+      check(cudaStreamSynchronize(own), "cudaStreamSynchronize");  // not part of what is recorded
     } catch (...) {
       detail::free_device(block);
       throw;
@@ -185,6 +185,9 @@ public:
     bytes_ = round_up(bytes, allocation_alignment);
     state_bytes_ = state_bytes;
     if (bytes_ == 0 && state_bytes == 0) return;
+    if (where.scratch == nullptr)
+      detail::refuse_in_recording(
+          "scratch memory would be allocated in each turn: give the policy a workspace, device.with(w)");
     if constexpr (Where == backend::gpu)
       take_on_gpu(where.stream, where.scratch);
     else
