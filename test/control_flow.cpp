@@ -61,7 +61,7 @@ P with([[maybe_unused]] pmpp::workspace& w) {
 
 /// Whether bodies are called once, for any number of turns.
 template <class where>
-constexpr bool captures = where::on_device && PMPP_CUDA != 0;
+constexpr bool captures = where::on_device&& PMPP_CUDA != 0;
 
 template <class where, class T>
 T only(const auto& container) {
@@ -78,14 +78,13 @@ void check_turns(T start, std::int64_t expected) {
   auto done = where::put(std::vector<int>{0});
   auto turns = where::put(std::vector<std::int64_t>{-1});
   int calls = 0;
-  pmpp::repeat_while(
-      P{}, flag.begin(),
-      [&](const P& on) {
-        ++calls;
-        pmpp::transform(on, flag.begin(), flag.begin() + 1, flag.begin(), less_one{});
-        pmpp::transform(on, done, done, plus_one{});
-      },
-      {.turns = turns.data()});
+  pmpp::repeat_while(P{}, flag.begin(),
+                     [&](const P& on) {
+                       ++calls;
+                       pmpp::transform(on, flag.begin(), flag.begin() + 1, flag.begin(), less_one{});
+                       pmpp::transform(on, done, done, plus_one{});
+                     },
+                     {.turns = turns.data()});
   CHECK(only<where, T>(flag) == T{});
   CHECK(where::get(flag)[1] == T{77});
   CHECK(only<where, int>(done) == expected);
@@ -148,9 +147,8 @@ TEST_ALL_PLACES("most_turns") {
     for (const bool told : {false, true}) {
       auto flag = where::put(std::vector<int>{10});
       auto turns = where::put(std::vector<std::int64_t>{-1});
-      pmpp::repeat_while(
-          P{}, flag, [&](const P& on) { pmpp::transform(on, flag, flag, less_one{}); },
-          {.most_turns = most, .turns = told ? turns.data() : nullptr});
+      pmpp::repeat_while(P{}, flag, [&](const P& on) { pmpp::transform(on, flag, flag, less_one{}); },
+                         {.most_turns = most, .turns = told ? turns.data() : nullptr});
       const auto expected = most < 10 ? most : 10;
       CHECK(only<where, int>(flag) == 10 - expected);  // still true where most_turns ended it
       CHECK(only<where, std::int64_t>(turns) == (told ? expected : -1));
@@ -166,13 +164,13 @@ TEST_ALL_PLACES("loops in loops") {
   auto cells = where::put(std::vector<int>{0});
   pmpp::repeat_while(with<P>(w), rows, [&](const P& outer) {
     pmpp::transform(outer, rows, cols, less_one{});  // 3, 2, 1, 0
-    pmpp::repeat_while(
-        outer, cols,
-        [&](const P& inner) {
-          pmpp::transform(inner, cols, cols, less_one{});
-          pmpp::if_then(inner, cols, [&](const P& on) { pmpp::transform(on, cells, cells, plus_one{}); });
-        },
-        {.most_turns = 50});
+    pmpp::repeat_while(outer, cols,
+                       [&](const P& inner) {
+                         pmpp::transform(inner, cols, cols, less_one{});
+                         pmpp::if_then(inner, cols,
+                                       [&](const P& on) { pmpp::transform(on, cells, cells, plus_one{}); });
+                       },
+                       {.most_turns = 50});
     pmpp::transform(outer, rows, rows, less_one{});
   });
   CHECK(only<where, int>(rows) == 0);
@@ -222,13 +220,12 @@ TEST_ALL_PLACES("an algorithm whose flag is a reduction, with scratch from a wor
   auto x = where::put(numbers);
   auto left = where::put(std::vector<int>{1});
   auto turns = where::put(std::vector<std::int64_t>{0});
-  pmpp::repeat_while(
-      with<P>(w), left,
-      [&](const P& on) {
-        pmpp::transform(on, x, x, collatz{});
-        pmpp::transform_reduce_into(on, x, left, 0, pmpp::plus{}, is_not_one{});
-      },
-      {.turns = turns.data()});
+  pmpp::repeat_while(with<P>(w), left,
+                     [&](const P& on) {
+                       pmpp::transform(on, x, x, collatz{});
+                       pmpp::transform_reduce_into(on, x, left, 0, pmpp::plus{}, is_not_one{});
+                     },
+                     {.turns = turns.data()});
   CHECK(only<where, std::int64_t>(turns) == std::max<std::int64_t>(longest, 1));
   CHECK(where::get(x) == std::vector<std::int64_t>(n, 1));
 }
@@ -283,10 +280,8 @@ TEST_CASE("bodies that cannot be repeated are refused in words") {
   refused("may not wait", [](const P& on) { pmpp::synchronize(on.stream); });
   refused("may not wait", [&](const P& on) { return pmpp::to_host(on, x); });
   has(message([&] {
-        pmpp::repeat_while(device, flag, [&](const P& on) {
-          pmpp::repeat_while(
-              on, flag, [](const P&) {}, {.most_turns = 3});
-        });
+        pmpp::repeat_while(device, flag,
+                           [&](const P& on) { pmpp::repeat_while(on, flag, [](const P&) {}, {.most_turns = 3}); });
       }),
       "device.with(w)");
   // All of that is allowed outside of a body, and after one that was refused.
@@ -309,13 +304,12 @@ TEST_CASE("a captured graph does its work again, on other data and another strea
                                     ++calls;
                                     pmpp::fill(on, steps, 0);
                                     pmpp::transform(on, n, left, pmpp::identity{});
-                                    pmpp::repeat_while(
-                                        on, left,
-                                        [&](const P& turn) {
-                                          pmpp::transform(turn, left, left, less_one{});
-                                          pmpp::transform(turn, steps, steps, plus_one{});
-                                        },
-                                        {.most_turns = 20});
+                                    pmpp::repeat_while(on, left,
+                                                       [&](const P& turn) {
+                                                         pmpp::transform(turn, left, left, less_one{});
+                                                         pmpp::transform(turn, steps, steps, plus_one{});
+                                                       },
+                                                       {.most_turns = 20});
                                   }};
   CHECK(calls == (PMPP_CUDA != 0 ? 1 : 0));
   const int starts[] = {3, 0, 17, 100};
@@ -405,7 +399,9 @@ TEST_CASE("calls of CUDA's own in a body: what cannot be repeated") {
   refused("body cannot be captured",
           [](const P& on) { pmpp::check(cudaStreamSynchronize(on.stream), "cudaStreamSynchronize"); });
   refused("calls a function on the host", [](const P& on) {
-    pmpp::check(cudaLaunchHostFunc(on.stream, [](void*) {}, nullptr), "cudaLaunchHostFunc");
+    pmpp::check(cudaLaunchHostFunc(
+                    on.stream, [](void*) {}, nullptr),
+                "cudaLaunchHostFunc");
   });
   refused("body cannot be", [](const P& on) {
     void* p = nullptr;

@@ -139,7 +139,8 @@ void call_body(const char* function, Body& body, const P& on) {
     try {
       body(on);
     } catch (const cuda_error& e) {
-      if (!spoils_capture(e.code()) || e.what()[0] == 'p') throw;  // those of an inner body name it already: "pmpp::..."
+      if (!spoils_capture(e.code()) || e.what()[0] == 'p')
+        throw;  // those of an inner body name it already: "pmpp::..."
       refuse_body(function, e.code(), e.what());
     }
   }
@@ -244,8 +245,9 @@ inline void require_repeatable(const char* function, cudaGraph_t body) {
                type != cudaGraphNodeTypeConditional) {
       what = "waits for or tells something outside of the graph: an event, a semaphore";
     }
-    require(what == nullptr,
-            [&] { return detail::text("pmpp::") + function + ": the body cannot be repeated on the device: it " + what; });
+    require(what == nullptr, [&] {
+      return detail::text("pmpp::") + function + ": the body cannot be repeated on the device: it " + what;
+    });
   }
 }
 
@@ -290,7 +292,8 @@ inline cudaGraph_t add_node(stream_handle stream, cudaGraphConditionalNodeType t
   std::size_t count = 0;
   cudaGraphNode_t added = nullptr;
 #if CUDART_VERSION >= 13000
-  check(cudaStreamGetCaptureInfo(stream, &status, nullptr, &graph, &before, &edges, &count), "cudaStreamGetCaptureInfo");
+  check(cudaStreamGetCaptureInfo(stream, &status, nullptr, &graph, &before, &edges, &count),
+        "cudaStreamGetCaptureInfo");
   check(cudaGraphAddNode(&added, graph, before, edges, count, &node), "cudaGraphAddNode");
   check(cudaStreamUpdateCaptureDependencies(stream, &added, nullptr, 1, cudaStreamSetCaptureDependencies),
         "cudaStreamUpdateCaptureDependencies");
@@ -324,7 +327,8 @@ void record_while(const char* function, const P& where, const turn_rule<Flag>& r
     pmpp::launch(on, 1, decide_kernel<Flag, conditions>{}, rule, first, goes_on);
   };
   decide(where, true);
-  detail::record_node(function, where, cudaGraphCondTypeWhile, goes_on.if_true, body, [&](const P& on) { decide(on, false); });
+  detail::record_node(function, where, cudaGraphCondTypeWhile, goes_on.if_true, body,
+                      [&](const P& on) { decide(on, false); });
 }
 
 template <class P, class Flag, class Body, class Otherwise>
@@ -334,7 +338,8 @@ void record_if(const char* function, const P& where, const turn_rule<Flag>& rule
   pmpp::launch(where, 1, decide_kernel<Flag, conditions>{}, rule, true, branch);
   const auto nothing = [](const P&) {};
   detail::record_node(function, where, cudaGraphCondTypeIf, branch.if_true, body, nothing);
-  if (otherwise != nullptr) detail::record_node(function, where, cudaGraphCondTypeIf, branch.if_false, *otherwise, nothing);
+  if (otherwise != nullptr)
+    detail::record_node(function, where, cudaGraphCondTypeIf, branch.if_false, *otherwise, nothing);
 }
 
 /// A graph that can be launched. Destroyed while it runs, it lives until it has ended: CUDA sees to that.
@@ -434,9 +439,8 @@ void branch(const P& where, Flag& flag, Body& body, Otherwise* otherwise) {
 #if PMPP_CUDA && CUDART_VERSION >= 12040
     if constexpr (gpu_execution<P>)
       if (has_conditional_nodes())
-        return detail::record_or_launch(function, where, [&](const P& on) {
-          detail::record_if(function, on, rule, body, otherwise);
-        });
+        return detail::record_or_launch(function, where,
+                                        [&](const P& on) { detail::record_if(function, on, rule, body, otherwise); });
 #endif
     detail::require_no_capture(function, where);
     if (detail::decide_now(function, where, rule, true))
@@ -468,8 +472,9 @@ template <execution_policy P, output_for<P> Flag, class Body>
 void repeat_while(const P& where, Flag&& flag, Body body, const repeat_options& options = {}) {
   const char* const function = "repeat_while";
   const auto it = detail::flag_of(function, where, flag);
-  require(options.most_turns >= 0,
-          [&] { return "pmpp::repeat_while: most_turns is " + detail::text::of(options.most_turns) + ", not at least 0"; });
+  require(options.most_turns >= 0, [&] {
+    return "pmpp::repeat_while: most_turns is " + detail::text::of(options.most_turns) + ", not at least 0";
+  });
   detail::check_reachable(where, function, options.turns);
   using iterator = std::remove_const_t<decltype(it)>;
   if constexpr (detail::require_flag<iterator>() && detail::require_body<P, Body>()) {
@@ -479,8 +484,8 @@ void repeat_while(const P& where, Flag&& flag, Body body, const repeat_options& 
 #if PMPP_CUDA && CUDART_VERSION >= 12040
       if constexpr (gpu_execution<P>)
         if (detail::has_conditional_nodes())
-          return detail::record_or_launch(
-              function, where, [&](const P& on) { detail::record_while(function, on, rule, body); });
+          return detail::record_or_launch(function, where,
+                                          [&](const P& on) { detail::record_while(function, on, rule, body); });
 #endif
       detail::require_no_capture(function, where);
       for (bool first = true; detail::decide_now(function, where, rule, first); first = false)
