@@ -40,8 +40,7 @@ struct join_nearest {
       for (int k = 0; k < 4; ++k) pmpp::simt::atomic_add(&memory.sum[4 * nearest + k], part[k]);
     }
     block.sync();
-    for (int i = block.thread(); i < 4 * colours; i += threads)
-      pmpp::simt::atomic_add(&sum[i], number(memory.sum[i]));
+    for (int i = block.thread(); i < 4 * colours; i += threads) pmpp::simt::atomic_add(&sum[i], number(memory.sum[i]));
   }
 };
 
