@@ -10,6 +10,7 @@
 #include <exception>
 #include <vector>
 
+#include <pmpp/control_flow.hpp>
 #include <pmpp/io/matrix_market.hpp>
 #include <pmpp/memory/csr_matrix.hpp>
 #include <pmpp/reduce.hpp>
@@ -41,9 +42,14 @@ matrix steps_of(const matrix& links) {
 struct difference {
   PMPP_HOST_DEVICE float operator()(float a, float b) const { return a < b ? b - a : a - b; }
 };
-struct add {
-  float what;
-  PMPP_HOST_DEVICE float operator()(float x) const { return x + what; }
+/// Of a sum that should be 1, what is missing is shared out: readers of pages without links, and those who start anew.
+struct add_rest {
+  const double* sum;
+  double pages;
+  PMPP_HOST_DEVICE float operator()(float x) const { return x + float((1 - *sum) / pages); }
+};
+struct is_large {
+  PMPP_HOST_DEVICE bool operator()(float change) const { return change > 1e-6f; }
 };
 
 int main(int argc, char** argv) try {
@@ -53,26 +59,30 @@ int main(int argc, char** argv) try {
 
   // [rank]
   const pmpp::device_csr_matrix steps{steps_of(links)};
-  pmpp::device_buffer<float> rank(pages, 1.0f / float(pages)), next(pages);
-  float change = 1;
-  for (int i = 1; i <= 100 && change > 1e-6f; ++i) {
-    pmpp::spmv(pmpp::device, 0.85f, steps, rank, 0, next);
-    const double rest =
-        1 - pmpp::reduce(pmpp::device, next, 0.0);  // from pages without links, and those who start anew
-    pmpp::transform(pmpp::device, next, next, add{float(rest / double(pages))});
-    change = pmpp::transform_reduce(pmpp::device, rank, next, 0.0f, pmpp::plus{}, difference{});
-    std::swap(rank, next);
-    std::printf("step %2d  change %.2e\n", i, double(change));
-  }
+  pmpp::device_buffer<float> rank(pages, 1.0f / float(pages)), next(pages), change(1, 1.0f);
+  pmpp::device_buffer<double> sum_of_next(1);
+  pmpp::device_buffer<std::int64_t> turns(1);
+  pmpp::workspace scratch;
+  const auto where = pmpp::device.with(scratch);
+  const auto step = [&](auto on) {
+    pmpp::spmv(on, 0.85f, steps, rank, 0, next);
+    pmpp::reduce_into(on, next, sum_of_next, 0.0);
+    pmpp::transform(on, next, next, add_rest{sum_of_next.data(), double(pages)});
+    pmpp::transform_reduce_into(on, rank, next, change, 0.0f, pmpp::plus{}, difference{});
+    pmpp::copy(on, next, rank);  // not std::swap: the device repeats what was enqueued, with these pointers
+  };
+  const pmpp::transform_iterator goes_on{change.data(), is_large{}};
+  pmpp::repeat_while(where, goes_on, step, {.most_turns = 100, .turns = turns.data()});
   // [end]
 
   const std::vector<float> ranks = pmpp::to_host(rank);
   const auto best = std::max_element(ranks.begin(), ranks.end());
   double sum = 0;
   for (const float r : ranks) sum += double(r);
+  std::printf("%lld steps\n", static_cast<long long>(pmpp::to_host(turns)[0]));
   std::printf("the first page is %lld with %.4f of all readers\n", static_cast<long long>(best - ranks.begin() + 1),
               double(*best));
-  return change <= 1e-6f && std::abs(sum - 1) < 1e-3 ? 0 : 1;
+  return pmpp::to_host(change)[0] <= 1e-6f && std::abs(sum - 1) < 1e-3 ? 0 : 1;
 } catch (const std::exception& e) {
   std::printf("%s\n", e.what());
   return 1;

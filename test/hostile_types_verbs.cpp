@@ -2,6 +2,7 @@
 //
 // As hostile_types.cpp, for questions, searches, moves, runs and sets.
 #include <pmpp/by_key.hpp>
+#include <pmpp/control_flow.hpp>
 #include <pmpp/elementwise.hpp>
 #include <pmpp/find.hpp>
 #include <pmpp/gather.hpp>
@@ -9,6 +10,7 @@
 #include <pmpp/rearrange.hpp>
 #include <pmpp/search.hpp>
 #include <pmpp/sets.hpp>
+#include <pmpp/transform.hpp>
 
 #include <cstddef>
 #include <vector>
@@ -17,6 +19,20 @@
 #include "support/policies.hpp"
 
 using hostile::number;
+
+namespace hostile {
+
+/// The body of a loop or a branch: clears its flag.
+template <class Flag>
+struct clears {
+  Flag flag;
+  template <class P>
+  void operator()(const P& on) const {
+    pmpp::fill(on, flag, flag + 1, 0);
+  }
+};
+
+}  // namespace hostile
 
 namespace {
 
@@ -68,4 +84,15 @@ TEST_ALL_PLACES("verbs: types, functors and iterators of a namespace with greedy
   CHECK(pmpp::set_difference(policy, a, where::input(std::vector<number>{{1}, {2}}), b, hostile::precedes{}) -
             b.begin() ==
         298);
+}
+
+TEST_ALL_PLACES("control flow: flags and bodies of a namespace with greedy functions") {
+  const typename where::policy policy{};
+  auto counts = where::put(std::vector<int>{1, 1});
+  const hostile::iterator_to<int> flag{counts.data()}, other{counts.data() + 1};
+  pmpp::repeat_while(policy, flag, hostile::clears<hostile::iterator_to<int>>{flag});
+  pmpp::if_then(policy, other, hostile::clears<hostile::iterator_to<int>>{other},
+                hostile::clears<hostile::iterator_to<int>>{flag});
+  pmpp::synchronize(policy);
+  CHECK(where::get(counts) == std::vector<int>{0, 0});
 }

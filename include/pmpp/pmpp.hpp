@@ -6,6 +6,7 @@
 #include <pmpp/bfs.hpp>
 #include <pmpp/by_key.hpp>
 #include <pmpp/check_each.hpp>
+#include <pmpp/control_flow.hpp>
 #include <pmpp/convolution.hpp>
 #include <pmpp/convolution_layer.hpp>
 #include <pmpp/core/csr_view.hpp>

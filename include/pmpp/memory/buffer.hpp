@@ -205,6 +205,7 @@ private:
   buffer(place where, N count) : where_(where) {
     const std::size_t bytes = checked_bytes(count, sizeof(T), Memory::name);
     if (bytes == 0) return;
+    refuse_in_recording("a buffer that is made in it is gone when it is repeated: make the buffer before");
     where_.device = current_device();
     data_ = static_cast<T*>(where.ordered ? allocate_ordered(bytes, where.stream) : Memory::allocate(bytes));
     size_ = capacity_ = bytes / sizeof(T);

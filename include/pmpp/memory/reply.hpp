@@ -103,6 +103,7 @@ class reply {
 public:
   reply(const char* function, const P& where) : where_(where) {
     if (where.measuring) return;  // no kernel will answer
+    refuse_in_recording("a call that returns a value waits for the device: use its twin that ends in _into");
     if constexpr (gpu_execution<P>) {
 #if PMPP_CUDA
       cudaStreamCaptureStatus status = cudaStreamCaptureStatusNone;

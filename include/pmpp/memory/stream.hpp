@@ -22,6 +22,7 @@
 #include <pmpp/core/config.hpp>
 #include <pmpp/core/error.hpp>
 #include <pmpp/execution.hpp>
+#include <pmpp/memory/recording.hpp>
 #if !PMPP_CUDA
 #include <chrono>
 #endif
@@ -31,6 +32,7 @@ namespace pmpp::inline PMPP_BACKEND {
 /// Waits until all work enqueued on `stream` so far has finished. Must not be called while `stream` is captured.
 /// \throws cuda_error if that work failed.
 inline void synchronize([[maybe_unused]] stream_handle stream) {
+  detail::refuse_in_recording("it may not wait for the device");
 #if PMPP_CUDA
   check(cudaStreamSynchronize(stream), "cudaStreamSynchronize");
 #endif
@@ -46,8 +48,11 @@ void synchronize(const S& stream) {
 /// \throws cuda_error if that work failed.
 template <execution_policy P>
 void synchronize([[maybe_unused]] const P& policy) {
-  if constexpr (gpu_execution<P>)
+  if constexpr (gpu_execution<P>) {
     if (!policy.measuring) synchronize(policy.stream);
+  } else if constexpr (kernel_execution<P>) {
+    detail::refuse_in_recording("it may not wait for the device");
+  }
 }
 
 /// A point in a stream: other work can wait for it, and two of them measure time. Owns one CUDA event; movable.

@@ -252,7 +252,7 @@ private:
     try {
       const stream own;
       detail::set_bytes(start, 0, state, own);
-      own.synchronize();
+      check(cudaStreamSynchronize(own), "cudaStreamSynchronize");  // not part of what is recorded
     } catch (...) {
       source_.free(source_.resource, start, state + size);
       throw;
@@ -299,6 +299,9 @@ public:
     bytes_ = round_up(bytes, allocation_alignment);
     state_bytes_ = state_bytes;
     if (bytes_ == 0 && state_bytes == 0) return;
+    if (where.scratch == nullptr)
+      detail::refuse_in_recording(
+          "scratch memory would be allocated in each turn: give the policy a workspace, device.with(w)");
     if (where.measuring)
       take_from_workspace(where.scratch);
     else if constexpr (Where == backend::gpu)
