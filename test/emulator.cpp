@@ -6,6 +6,9 @@
 // Races are tested in emulator_race.cpp, which needs -fsanitize=thread to see them.
 #include <pmpp/simt/emulated_block.hpp>
 
+#include <pmpp/block/load_store.hpp>
+#include <pmpp/simt/memory.hpp>
+
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -797,6 +800,34 @@ TEST_CASE("AddressSanitizer sees the bounds of shared memory") {
   CHECK(dies([] { emulate({{1}, {32}, 50}, "writes", dynamic_out_of_bounds_bug{}, 50); }));
   CHECK(dies([] { emulate({{1}, {32}, 0}, "writes", out_of_bounds_bug{32, 7}); }));
   CHECK(!dies([] { emulate({{1}, {1}, 0}, "reads", reads_out_of_bounds_bug{}, 12); }));
+}
+
+struct misaligned_bug {
+  struct shared {
+    alignas(16) char bytes[64];
+  };
+  template <class Block>
+  void operator()(Block&, shared& memory, const char* from, int way) const {
+    if (way == 0) pmpp::simt::copy_async<16>(memory.bytes, from);
+    if (way == 1) pmpp::simt::copy_async<8>(memory.bytes, from, 3);
+    if (way == 2) pmpp::simt::copy_async<4>(memory.bytes + 2, from - 4);
+    if (way == 3) pmpp::simt::copy_async_near(memory.bytes + 8, from - 4);
+    if (way == 4) pmpp::simt::load_quad(reinterpret_cast<const pmpp::simt::quad*>(from));
+    if (way == 5) pmpp::block::access<const int*>::load<4>(reinterpret_cast<const int*>(from), 0);
+    if (way == 6) pmpp::simt::copy_async<4>(memory.bytes + 4, from);
+  }
+};
+
+TEST_CASE("a wide access at an address that a GPU refuses") {
+  alignas(16) static const char bytes[64] = {};
+  const auto fault = [](int way) { return fault_of({{1}, {1}, 0}, misaligned_bug{}, &bytes[4], way); };
+  CHECK(has(fault(0), "misaligned address: an access of 16 bytes begins 4 after a multiple of them"));
+  CHECK(has(fault(1), "misaligned address: an access of 8 bytes begins 4 after"));
+  CHECK(has(fault(2), "misaligned address: an access of 4 bytes begins 2 after"));
+  CHECK(has(fault(3), "misaligned address: an access of 16 bytes begins 8 after"));
+  CHECK(has(fault(4), "misaligned address: an access of 16 bytes begins 4 after"));
+  CHECK(has(fault(5), "misaligned address: an access of 16 bytes begins 4 after"));
+  CHECK(fault(6).empty());
 }
 
 struct recurses_bug {
