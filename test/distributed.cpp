@@ -106,7 +106,8 @@ TEST_CASE("extremal elements") {
   everywhere([](const auto& gpus, std::int64_t n, test::layout how, auto& random) {
     const auto v = numbers(n, 50, random);  // with equals: the first counts
     const auto x = test::put(gpus, v, how, random);
-    const auto least = std::min_element(v.begin(), v.end()) - v.begin(), most = std::max_element(v.begin(), v.end()) - v.begin();
+    const auto least = std::min_element(v.begin(), v.end()) - v.begin(),
+               most = std::max_element(v.begin(), v.end()) - v.begin();
     CHECK(pmpp::min_element(gpus, x) == least);
     CHECK(pmpp::max_element(gpus, x) == most);
     const auto both = pmpp::minmax_element(gpus, x);
@@ -212,9 +213,10 @@ TEST_CASE("bad input") {
   CHECK(counts == std::vector<int>(4, 3));
   CHECK(pmpp::to_host(gpus, x) == std::vector<int>(10, 1));
 
-  CHECK_THROWS_WITH_AS((pmpp::devices{0, 0}),
-                       "pmpp::devices: device 0 is listed twice; pmpp::ranks_on_one_device(count) is for ranks that share a GPU",
-                       std::invalid_argument);
+  CHECK_THROWS_WITH_AS(
+      (pmpp::devices{0, 0}),
+      "pmpp::devices: device 0 is listed twice; pmpp::ranks_on_one_device(count) is for ranks that share a GPU",
+      std::invalid_argument);
   CHECK_THROWS_AS((pmpp::devices{-1}), std::invalid_argument);
   CHECK_THROWS_AS((pmpp::devices{12345}), std::invalid_argument);
   CHECK_THROWS_AS(pmpp::devices{std::vector<int>{}}, std::invalid_argument);

@@ -82,10 +82,11 @@ TEST_CASE("ranks that take no part are named, and nothing is copied") {
   for (int again = 0; again < 2; ++again) {
     begin(all);
     for (const std::size_t r : {0u, 1u}) pmpp::all_gather(all[r], &data[r][r], data[r].data(), sizeof(int), nullptr);
-    CHECK_THROWS_WITH_AS(end(all),
-                         "pmpp: 4 bytes from rank 0 to rank 2 are sent, but not expected; ranks that took no part in this "
-                         "group: 2 3",
-                         communication_error);
+    CHECK_THROWS_WITH_AS(
+        end(all),
+        "pmpp: 4 bytes from rank 0 to rank 2 are sent, but not expected; ranks that took no part in this "
+        "group: 2 3",
+        communication_error);
     CHECK(data[0][1] == int(0xCDCDCDCD));
   }
   begin(all);  // nothing of it is left

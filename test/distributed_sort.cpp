@@ -116,7 +116,8 @@ TEST_CASE("sort_by_key") {
     auto x = test::put(gpus, keys, how, random);
     auto y = test::put(gpus, places, how, same_blocks);
     pmpp::sort_by_key(gpus, x, y);
-    std::stable_sort(places.begin(), places.end(), [&](int a, int b) { return keys[std::size_t(a)] < keys[std::size_t(b)]; });
+    std::stable_sort(places.begin(), places.end(),
+                     [&](int a, int b) { return keys[std::size_t(a)] < keys[std::size_t(b)]; });
     std::sort(keys.begin(), keys.end());
     CHECK(pmpp::to_host(gpus, x) == keys);
     CHECK(pmpp::to_host(gpus, y) == places);

@@ -77,7 +77,8 @@ void check_algorithms(const G& gpus) {
       pmpp::sort_by_key(gpus, x, y);
       std::vector<int> places(v.size());
       std::iota(places.begin(), places.end(), 0);
-      std::stable_sort(places.begin(), places.end(), [&](int a, int b) { return v[std::size_t(a)] < v[std::size_t(b)]; });
+      std::stable_sort(places.begin(), places.end(),
+                       [&](int a, int b) { return v[std::size_t(a)] < v[std::size_t(b)]; });
       std::sort(v.begin(), v.end());
       EXPECT(pmpp::to_host(gpus, x) == v);
       EXPECT(pmpp::to_host(gpus, y) == places);

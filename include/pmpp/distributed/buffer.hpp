@@ -107,9 +107,8 @@ std::vector<U> values_of_all(const devices<P, C>& gpus, const std::vector<U>& mi
   gpus.each([&](int i, const P&) {
     detail::copy_on_rank(group->places[std::size_t(i)], own(i), mine.data() + i * each, bytes);
   });
-  gpus.together([&](int i, C& link, stream_handle s) {
-    pmpp::all_gather(link, own(i), all[std::size_t(i)].data(), bytes, s);
-  });
+  gpus.together(
+      [&](int i, C& link, stream_handle s) { pmpp::all_gather(link, own(i), all[std::size_t(i)].data(), bytes, s); });
   std::vector<U> values(static_cast<std::size_t>(n));
   detail::copy_on_rank(group->places[0], values.data(), all[0].data(), static_cast<std::size_t>(n) * sizeof(U));
   gpus.synchronize();
@@ -167,8 +166,8 @@ public:
   template <class P, class C>
   static distributed_buffer with_sizes(const devices<P, C>& gpus, const std::vector<std::int64_t>& sizes) {
     require(sizes.size() == std::size_t(gpus.size()), [&] {
-      return "pmpp::distributed_buffer: " + detail::text::of(sizes.size()) + " sizes for " + detail::text::of(gpus.size()) +
-             " ranks";
+      return "pmpp::distributed_buffer: " + detail::text::of(sizes.size()) + " sizes for " +
+             detail::text::of(gpus.size()) + " ranks";
     });
     std::uint64_t code = 14695981039346656037u;  // FNV-1a of the words: equal lists have one
     for (const std::int64_t size : sizes) code = (code ^ std::uint64_t(checked_size(size))) * 1099511628211u;
@@ -199,8 +198,8 @@ public:
   void copy_from(const R& range) {
     const auto source = detail::as_span(range);
     if (source.size() != std::size_t(size()))
-      detail::throw_length_error("pmpp::distributed_buffer::copy_from: the range has " + detail::text::of(source.size()) +
-                                 " elements, the buffer " + detail::text::of(size()));
+      detail::throw_length_error("pmpp::distributed_buffer::copy_from: the range has " +
+                                 detail::text::of(source.size()) + " elements, the buffer " + detail::text::of(size()));
     for (std::size_t i = 0; i < parts_.size(); ++i) {
       const detail::rank_group::place& where = group_->places[i];
       const detail::rank_guard guard(where.device);
@@ -215,8 +214,8 @@ public:
   void allocate(std::shared_ptr<detail::rank_group> group, const std::vector<std::int64_t>& sizes) {
     std::vector<std::int64_t> offsets{0};
     for (const std::int64_t size : sizes) offsets.push_back(offsets.back() + size);
-    auto parts = detail::arrays_of<T>(
-        *group, [&](int i) { return sizes[std::size_t(group->places[std::size_t(i)].rank)]; });
+    auto parts =
+        detail::arrays_of<T>(*group, [&](int i) { return sizes[std::size_t(group->places[std::size_t(i)].rank)]; });
     parts_ = std::move(parts);
     offsets_ = std::move(offsets);
     group_ = std::move(group);

@@ -126,9 +126,8 @@ inline void check_devices(const std::vector<int>& ids) {
   const auto count = static_cast<int>(visible_devices().size());
   require(!ids.empty(), [] { return "pmpp::devices: the list of devices is empty"; });
   for (std::size_t i = 0; i < ids.size(); ++i) {
-    require(ids[i] >= 0 && ids[i] < count, [&] {
-      return "pmpp::devices: device " + text::of(ids[i]) + " is listed, there are " + text::of(count);
-    });
+    require(ids[i] >= 0 && ids[i] < count,
+            [&] { return "pmpp::devices: device " + text::of(ids[i]) + " is listed, there are " + text::of(count); });
     for (std::size_t j = 0; j < i; ++j)
       require(ids[i] != ids[j], [&] {
         return "pmpp::devices: device " + text::of(ids[i]) +
@@ -290,7 +289,8 @@ inline devices<> ranks_on_one_device(int ranks) {
 /// \throws std::invalid_argument if ranks < 1
 class emulated_devices : public devices<emulated_policy, emulated_communicator> {
 public:
-  explicit emulated_devices(int ranks) : devices(emulated, emulated_communicator::all(numbers(ranks)), numbers(ranks)) {}
+  explicit emulated_devices(int ranks)
+      : devices(emulated, emulated_communicator::all(numbers(ranks)), numbers(ranks)) {}
 
 private:
   static std::vector<int> numbers(int ranks) {

@@ -28,7 +28,9 @@ class piece_table {
 public:
   explicit piece_table(int ranks) : ranks_(ranks), counts_(std::size_t(ranks) * std::size_t(ranks)) {}
 
-  std::int64_t& operator()(int from, int to) { return counts_[std::size_t(from) * std::size_t(ranks_) + std::size_t(to)]; }
+  std::int64_t& operator()(int from, int to) {
+    return counts_[std::size_t(from) * std::size_t(ranks_) + std::size_t(to)];
+  }
   std::int64_t operator()(int from, int to) const { return const_cast<piece_table&>(*this)(from, to); }
 
   /// What each rank has afterwards.
@@ -128,7 +130,8 @@ template <class P, class C, class T>
   detail::piece_table pieces(p);
   for (int from = 0; from < p; ++from)
     for (int to = 0; to < p; ++to) pieces(from, to) = all[std::size_t(from) * std::size_t(p) + std::size_t(to)];
-  return detail::exchanged<T>(gpus, [&](int i) { return x.part(i).data(); }, pieces);
+  return detail::exchanged<T>(
+      gpus, [&](int i) { return x.part(i).data(); }, pieces);
 }
 
 /// Makes the blocks of x differ by one element at most, the larger ones in front; elements keep their order in the whole.
@@ -141,7 +144,8 @@ void rebalance(const devices<P, C>& gpus, distributed_buffer<T>& x) {
   std::vector<std::int64_t> sizes;
   for (int r = 0; r < gpus.size(); ++r) sizes.push_back(x.size_of(r));
   if (sizes == detail::even_sizes(x.size(), gpus.size())) return;
-  x = detail::exchanged<T>(gpus, [&](int i) { return x.part(i).data(); }, detail::pieces_for_even_blocks(sizes));
+  x = detail::exchanged<T>(
+      gpus, [&](int i) { return x.part(i).data(); }, detail::pieces_for_even_blocks(sizes));
 }
 
 }  // namespace pmpp::inline PMPP_BACKEND

@@ -95,8 +95,9 @@ private:
   void take_part(int self, int other, const char* call, stream_handle stream) {
     const auto who = [&] { return "pmpp: rank " + text::of(self); };
     if (depth_ == 0)
-      throw communication_error(who() + " calls " + call + " outside of a group: in one thread it would wait for rank " +
-                                text::of(other) + " for ever");
+      throw communication_error(who() + " calls " + call +
+                                " outside of a group: in one thread it would wait for rank " + text::of(other) +
+                                " for ever");
     require(other >= 0 && other < size(),
             [&] { return who() + " calls " + call + " with rank " + text::of(other) + " of " + text::of(size()); });
     rank_end& me = ends_[static_cast<std::size_t>(self)];
@@ -149,7 +150,8 @@ private:
   }
   /// What rank b enqueues from here on waits for what rank a has enqueued.
   void order(const std::vector<rank_end>& ends, int a, int b) {
-    const stream_handle first = ends[static_cast<std::size_t>(a)].stream, second = ends[static_cast<std::size_t>(b)].stream;
+    const stream_handle first = ends[static_cast<std::size_t>(a)].stream,
+                        second = ends[static_cast<std::size_t>(b)].stream;
     if (first == second) return;
     event& point = points_[static_cast<std::size_t>(a)];
     point.record(first);

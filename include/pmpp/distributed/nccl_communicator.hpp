@@ -77,14 +77,16 @@ public:
   /// \param waited  seconds that the caller has waited for work of this rank
   /// \throws communication_error, after ending what NCCL still does, if it has failed or that is beyond the limit
   void check_alive(double waited) {
-    require(comm_->comm != nullptr, [&] { return "pmpp: rank " + detail::text::of(rank_) + ": NCCL has failed before"; });
+    require(comm_->comm != nullptr,
+            [&] { return "pmpp: rank " + detail::text::of(rank_) + ": NCCL has failed before"; });
     ncclResult_t status = ncclSuccess;
     check(ncclCommGetAsyncError(comm_->comm, &status), "ncclCommGetAsyncError");
     if ((status == ncclSuccess || status == ncclInProgress) && waited <= limit_) return;
     if (comm_->owned) ncclCommAbort(std::exchange(comm_->comm, nullptr));
     throw communication_error("pmpp: rank " + detail::text::of(rank_) + " of " + detail::text::of(size_) +
-                              (waited > limit_ ? detail::text(" has waited ") + detail::text::of(waited) + " s for the others"
-                                               : detail::text(": NCCL has failed: ") + ncclGetErrorString(status)));
+                              (waited > limit_
+                                   ? detail::text(" has waited ") + detail::text::of(waited) + " s for the others"
+                                   : detail::text(": NCCL has failed: ") + ncclGetErrorString(status)));
   }
 
 private:

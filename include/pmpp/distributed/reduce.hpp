@@ -52,7 +52,8 @@ struct totals_of_ranks {
 /// Sends the partial results of ranks that have any, number k of them at partials[i] + k, to all others: to one rank where all are in
 /// this process, which is enough for its host.
 template <class P, class C, class A>
-void gather_partials(const devices<P, C>& gpus, const std::vector<int>& ranks, const std::vector<rank_array<A>>& partials) {
+void gather_partials(const devices<P, C>& gpus, const std::vector<int>& ranks,
+                     const std::vector<rank_array<A>>& partials) {
   gpus.together([&](int i, C& link, stream_handle s) {
     const int self = gpus.rank(i);
     for (std::size_t k = 0; k < ranks.size(); ++k) {
@@ -95,7 +96,8 @@ totals_of_ranks<A> totals_by_rank(const char* function, const devices<P, C>& gpu
     if (i != 0) return;
     A* const first = partials[0].data();
     A* target = first;
-    detail::scan_input<tuned<scan_tuning>, scan_kind::inclusive>(function, where, detail::input_of(function, std::as_const(target), m),
+    detail::scan_input<tuned<scan_tuning>, scan_kind::inclusive>(function, where,
+                                                                 detail::input_of(function, std::as_const(target), m),
                                                                  target, scan_start<A>{init.value, init.present}, op);
     detail::copy_on_rank(group->places[0], result.totals.data(), first, static_cast<std::size_t>(m) * sizeof(A));
   });
@@ -121,7 +123,8 @@ auto indexed_block(const char* function, const devices<P, C>& gpus, const distri
 
 /// The first index of those that compare best; the size of an empty x.
 template <bool Greatest, class P, class C, class T, class Comp>
-std::int64_t extreme_index(const char* function, const devices<P, C>& gpus, const distributed_buffer<T>& x, const Comp& comp) {
+std::int64_t extreme_index(const char* function, const devices<P, C>& gpus, const distributed_buffer<T>& x,
+                           const Comp& comp) {
   detail::require_on(function, "x", gpus, x);
   if (x.size() == 0) return 0;
   using A = indexed<stored_as<T>>;
@@ -146,7 +149,8 @@ template <class P, class C, class T, class A = accumulator_of<T>, class Op = plu
 [[nodiscard]] A reduce(const devices<P, C>& gpus, const distributed_buffer<T>& x, A init = {}, Op op = {}) {
   detail::require_on("reduce", "x", gpus, x);
   return detail::totals_by_rank<detail::stored_as<A>>(
-             "reduce", gpus, x, [&](int i) { return detail::block_of("reduce", x, i); }, detail::initial<A>{init, true}, op)
+             "reduce", gpus, x, [&](int i) { return detail::block_of("reduce", x, i); }, detail::initial<A>{init, true},
+             op)
       .all();
 }
 
@@ -162,8 +166,8 @@ template <class P, class C, class T, class A, class Op, class F>
       .all();
 }
 template <class P, class C, class T, class U, class A, class Op, class F>
-[[nodiscard]] A transform_reduce(const devices<P, C>& gpus, const distributed_buffer<T>& x, const distributed_buffer<U>& y,
-                                 A init, Op op, F f) {
+[[nodiscard]] A transform_reduce(const devices<P, C>& gpus, const distributed_buffer<T>& x,
+                                 const distributed_buffer<U>& y, A init, Op op, F f) {
   detail::require_on("transform_reduce", "x", gpus, x);
   detail::require_on("transform_reduce", "y", gpus, y);
   detail::require_same_blocks("transform_reduce", "y", x, y);
@@ -201,12 +205,13 @@ template <class P, class C, class T, class Comp = less>
   using A = pair<E, E>;
   const auto by = detail::ordered_by<gpu_execution<P>, T>(comp);
   using order = std::remove_const_t<decltype(by)>;
-  const A found = detail::totals_by_rank<A>(
-                      function, gpus, x,
-                      [&](int i) { return detail::mapped<A>(detail::indexed_block(function, gpus, x, i), detail::twice{}); },
-                      detail::initial_value<A>{},
-                      detail::both_extrema<detail::extremum<order, false>, detail::extremum<order, true>>{{by}, {by}})
-                      .all();
+  const A found =
+      detail::totals_by_rank<A>(
+          function, gpus, x,
+          [&](int i) { return detail::mapped<A>(detail::indexed_block(function, gpus, x, i), detail::twice{}); },
+          detail::initial_value<A>{},
+          detail::both_extrema<detail::extremum<order, false>, detail::extremum<order, true>>{{by}, {by}})
+          .all();
   return {found.first.index(), found.second.index()};
 }
 

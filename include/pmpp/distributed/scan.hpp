@@ -25,8 +25,8 @@ namespace pmpp::inline PMPP_BACKEND {
 namespace detail {
 
 template <scan_kind Kind, class P, class C, class T, class U, class A, class Op>
-void scan_blocks(const char* function, const devices<P, C>& gpus, const distributed_buffer<T>& x, distributed_buffer<U>& y,
-                 const initial_value<A>& init, const Op& op) {
+void scan_blocks(const char* function, const devices<P, C>& gpus, const distributed_buffer<T>& x,
+                 distributed_buffer<U>& y, const initial_value<A>& init, const Op& op) {
   detail::require_on(function, "x", gpus, x);
   detail::require_on(function, "out", gpus, y);
   detail::require_same_blocks(function, "out", x, y);
@@ -58,7 +58,8 @@ void inclusive_scan(const devices<P, C>& gpus, const distributed_buffer<T>& x, d
   detail::scan_blocks<detail::scan_kind::inclusive>("inclusive_scan", gpus, x, y, detail::initial_value<A>{}, op);
 }
 template <class P, class C, class T, class U, class Op, class A>
-void inclusive_scan(const devices<P, C>& gpus, const distributed_buffer<T>& x, distributed_buffer<U>& y, Op op, A init) {
+void inclusive_scan(const devices<P, C>& gpus, const distributed_buffer<T>& x, distributed_buffer<U>& y, Op op,
+                    A init) {
   detail::scan_blocks<detail::scan_kind::inclusive>("inclusive_scan", gpus, x, y, detail::initial<A>{init, true}, op);
 }
 

@@ -38,8 +38,9 @@ template <class P, class C, class T, class Pred>
     detail::copy_on_rank(group->places[k], &mine[k], counts[k].data(), sizeof(std::int64_t));
   });
   gpus.synchronize();
-  return detail::exchanged<T>(gpus, [&](int i) { return kept[std::size_t(i)].data(); },
-                              detail::pieces_for_even_blocks(detail::values_of_all(gpus, mine)));
+  return detail::exchanged<T>(
+      gpus, [&](int i) { return kept[std::size_t(i)].data(); },
+      detail::pieces_for_even_blocks(detail::values_of_all(gpus, mine)));
 }
 
 }  // namespace pmpp::inline PMPP_BACKEND

@@ -84,13 +84,15 @@ void sort_blocks(const char* function, const devices<P, C>& gpus, distributed_bu
   if (p == 1) return;
   const auto by = detail::order_of_sort<gpu_execution<P>, T>(comp);
   const auto pieces = detail::pieces_between(x, detail::exact_cuts(gpus, x, detail::even_targets(x.size(), p), by));
-  auto runs = detail::exchanged<T>(gpus, [&](int i) { return x.part(i).data(); }, pieces);
+  auto runs = detail::exchanged<T>(
+      gpus, [&](int i) { return x.part(i).data(); }, pieces);
   // The blocks of x become the other half of the merges, once their elements have left; they get the sizes of the result.
   x.allocate(gpus.group(), pieces.sizes());
   gpus.each([&](int i, const P& where) {
     const auto a = runs.part(i), b = x.part(i);
     const bool in_x = detail::merge_in_pairs(
-        detail::ends_of_runs(pieces, gpus.rank(i), p), [&](bool from_a, std::int64_t begin, std::int64_t middle, std::int64_t end) {
+        detail::ends_of_runs(pieces, gpus.rank(i), p),
+        [&](bool from_a, std::int64_t begin, std::int64_t middle, std::int64_t end) {
           const T* const from = (from_a ? a : b).data();
           T* const to = (from_a ? b : a).data();
           pmpp::merge(where, from + begin, from + middle, from + middle, from + end, to + begin, by);
@@ -123,7 +125,8 @@ void stable_sort(const devices<P, C>& gpus, distributed_buffer<T>& x, Comp comp 
 /// \param values  of the same blocks as keys. \throws as sort; std::length_error if the blocks differ
 /// Example: test/distributed.cpp, sort_by_key.
 template <class P, class C, class K, class V, class Comp = less>
-void sort_by_key(const devices<P, C>& gpus, distributed_buffer<K>& keys, distributed_buffer<V>& values, Comp comp = {}) {
+void sort_by_key(const devices<P, C>& gpus, distributed_buffer<K>& keys, distributed_buffer<V>& values,
+                 Comp comp = {}) {
   detail::require_on("sort_by_key", "keys", gpus, keys);
   detail::require_on("sort_by_key", "values", gpus, values);
   detail::require_same_blocks("sort_by_key", "values", keys, values);
@@ -131,16 +134,20 @@ void sort_by_key(const devices<P, C>& gpus, distributed_buffer<K>& keys, distrib
   const int p = gpus.size();
   if (p == 1) return;
   const auto by = detail::order_of_sort<gpu_execution<P>, K>(comp);
-  const auto pieces = detail::pieces_between(keys, detail::exact_cuts(gpus, keys, detail::even_targets(keys.size(), p), by));
-  auto key_runs = detail::exchanged<K>(gpus, [&](int i) { return keys.part(i).data(); }, pieces);
-  auto value_runs = detail::exchanged<V>(gpus, [&](int i) { return values.part(i).data(); }, pieces);
+  const auto pieces =
+      detail::pieces_between(keys, detail::exact_cuts(gpus, keys, detail::even_targets(keys.size(), p), by));
+  auto key_runs = detail::exchanged<K>(
+      gpus, [&](int i) { return keys.part(i).data(); }, pieces);
+  auto value_runs = detail::exchanged<V>(
+      gpus, [&](int i) { return values.part(i).data(); }, pieces);
   keys.allocate(gpus.group(), pieces.sizes());
   values.allocate(gpus.group(), pieces.sizes());
   gpus.each([&](int i, const P& where) {
     const auto ka = key_runs.part(i), kb = keys.part(i);
     const auto va = value_runs.part(i), vb = values.part(i);
     const bool in_keys = detail::merge_in_pairs(
-        detail::ends_of_runs(pieces, gpus.rank(i), p), [&](bool from_a, std::int64_t begin, std::int64_t middle, std::int64_t end) {
+        detail::ends_of_runs(pieces, gpus.rank(i), p),
+        [&](bool from_a, std::int64_t begin, std::int64_t middle, std::int64_t end) {
           const K* const k = (from_a ? ka : kb).data();
           const V* const v = (from_a ? va : vb).data();
           pmpp::merge_by_key(where, k + begin, k + middle, v + begin, k + middle, k + end, v + middle,
@@ -179,7 +186,8 @@ template <class P, class C, class T, class Comp = less>
         const auto block = x.part(i);
         std::byte* const place = all[std::size_t(i)].data()[k].bytes;
         detail::copy_on_rank(group->places[std::size_t(i)], place, block.data(), sizeof(T));
-        detail::copy_on_rank(group->places[std::size_t(i)], place + sizeof(T), block.data() + (block.size() - 1), sizeof(T));
+        detail::copy_on_rank(group->places[std::size_t(i)], place + sizeof(T), block.data() + (block.size() - 1),
+                             sizeof(T));
       }
   });
   detail::gather_partials(gpus, ranks, all);

@@ -113,7 +113,8 @@ struct narrow_interval {
     for (int r = 0; r < now.ranks; ++r) wanted -= now.lo(j, r);
     const int count = now.samples_of(j, q);
     const int in_front = detail::partition_point(0, count, [&](int k) { return preceding(j, q, k).most < wanted; });
-    const int behind = detail::partition_point(in_front, count, [&](int k) { return preceding(j, q, k).least < wanted; });
+    const int behind =
+        detail::partition_point(in_front, count, [&](int k) { return preceding(j, q, k).least < wanted; });
     const std::int64_t lo = now.lo(j, q);
     next.lo(j, q) = in_front > 0 ? lo + now.place(j, q, in_front - 1) + 1 : lo;
     next.hi(j, q) = behind < count ? lo + now.place(j, q, behind) : now.hi(j, q);
@@ -150,24 +151,29 @@ std::vector<std::vector<std::int64_t>> exact_cuts(const devices<P, C>& gpus, con
 
   const counting_iterator<std::int64_t> zero(0);
   const auto no_order = [] {
-    return "pmpp: the blocks of several ranks cannot be cut: they are not sorted under comp, or comp is no strict weak order";
+    return "pmpp: the blocks of several ranks cannot be cut: they are not sorted under comp, or comp is no strict weak "
+           "order";
   };
-  for (std::int64_t left = cuts * x.size(); left > 0;) {  // elements in doubt: fewer in each round, where there is an order
+  for (std::int64_t left = cuts * x.size();
+       left > 0;) {  // elements in doubt: fewer in each round, where there is an order
     gpus.each([&](int i, const P& where) {
       const auto block = x.part(i);
       const auto in = detail::with_stored(detail::input_of("splitters", block));
-      pmpp::for_each(where, zero, zero + std::int64_t(cuts) * samples,
-                     take_sample<std::remove_const_t<decltype(in.first)>, K>{
-                         {now[std::size_t(i)].data(), p, samples}, in.first, mine[std::size_t(i)].data(), gpus.rank(i)});
+      pmpp::for_each(
+          where, zero, zero + std::int64_t(cuts) * samples,
+          take_sample<std::remove_const_t<decltype(in.first)>, K>{
+              {now[std::size_t(i)].data(), p, samples}, in.first, mine[std::size_t(i)].data(), gpus.rank(i)});
     });
     gpus.together([&](int i, C& link, stream_handle s) {
-      pmpp::all_gather(link, mine[std::size_t(i)].data(), all[std::size_t(i)].data(), mine[std::size_t(i)].span().size_bytes(), s);
+      pmpp::all_gather(link, mine[std::size_t(i)].data(), all[std::size_t(i)].data(),
+                       mine[std::size_t(i)].span().size_bytes(), s);
     });
     gpus.each([&](int i, const P& where) {
       const auto k = static_cast<std::size_t>(i);
-      pmpp::for_each(where, zero, zero + pairs,
-                     narrow_interval<K, Comp>{{now[k].data(), p, samples}, {next[k].data(), p, samples}, all[k].data(),
-                                              wanted[k].data(), comp});
+      pmpp::for_each(
+          where, zero, zero + pairs,
+          narrow_interval<K, Comp>{
+              {now[k].data(), p, samples}, {next[k].data(), p, samples}, all[k].data(), wanted[k].data(), comp});
     });
     std::swap(now, next);
     detail::copy_on_rank(group->places[0], bounds.data(), now[0].data(), bounds.size() * sizeof(std::int64_t));
@@ -212,8 +218,8 @@ inline std::vector<std::int64_t> even_targets(std::int64_t n, int p) {
 /// more than 16 ranks). \throws std::invalid_argument if x lies on other devices; communication_error; out_of_memory, cuda_error.
 /// Example: test/distributed.cpp, splitters.
 template <class P, class C, class T, class Comp = less>
-[[nodiscard]] std::vector<std::vector<std::int64_t>> splitters(const devices<P, C>& gpus, const distributed_buffer<T>& x,
-                                                               Comp comp = {}) {
+[[nodiscard]] std::vector<std::vector<std::int64_t>> splitters(const devices<P, C>& gpus,
+                                                               const distributed_buffer<T>& x, Comp comp = {}) {
   detail::require_on("splitters", "x", gpus, x);
   std::vector<std::vector<std::int64_t>> cuts;
   if (gpus.size() > 1)
