@@ -20,6 +20,8 @@ libboost-context-dev  helpful  has_header boost/context/detail/fcontext.hpp     
 libbenchmark-dev      helpful  has_header benchmark/benchmark.h                  the benchmarks
 libpng-dev            helpful  has_header png.h                                  PNG images
 zlib1g-dev            helpful  has_header zlib.h                                 compressed input
+libopenmpi-dev        helpful  have mpicxx                                       ranks in several processes
+openmpi-bin           helpful  have mpiexec                                      ... and their start
 clang-format          helpful  have clang-format                                 the format check
 '
 

@@ -36,6 +36,8 @@ LAYERS = {
                   ["core", "execution", "host"]),
     "io":        (["io/*.hpp"],
                   ["core", "execution", "memory", "io"]),
+    "distributed": (["distributed/*.hpp"],  # several ranks: on top of everything, and below nothing
+                    ["core", "execution", "memory", "algorithm", "distributed"]),
     # The algorithms: the files at the root that no other layer names, and a folder of the same name.
     "algorithm": (["*.hpp", "*/*.hpp"],
                   ["core", "execution", "occupancy", "simt", "memory", "launch", "block", "host", "algorithm"]),
@@ -57,7 +59,7 @@ EXTERNAL = {
     "boost/*":            ["simt/fiber.hpp"],
     "ucontext.h":         ["simt/fiber.hpp"],
     "sys/mman.h":         ["simt/fiber.hpp"],
-    "sched.h":            ["host/*"],
+    "sched.h":            ["host/*", "distributed/mpi_communicator.hpp"],
     "time.h":             ["simt/emulator.hpp", "memory/reply.hpp", "host/pool.hpp"],
     "pthread.h":          ["memory/reply.hpp", "host/pool.hpp"],  # <mutex> and <chrono> would cost every user 0.5 s of compile time
     "bits/*":             ["core/text.hpp", "memory/reachable.hpp"],  # parts of <stdexcept>, <functional> and <memory>
@@ -67,6 +69,8 @@ EXTERNAL = {
     "sanitizer/*":        ["simt/fiber.hpp", "simt/emulated_block.hpp"],
     "png.h":              ["io/png.hpp"],
     "zlib.h":             ["io/*"],
+    "mpi.h":              ["distributed/mpi_communicator.hpp"],
+    "nccl.h":             ["distributed/nccl_communicator.hpp"],
 }
 
 # Public headers that need such a library, or types of one: pmpp.hpp leaves them to those who ask for them.
@@ -114,7 +118,7 @@ def why_not(path, included):
         return "pmpp.hpp is for programs, not for the library"
     if there not in LAYERS[here][1]:
         return f"{here} may include {', '.join(LAYERS[here][1])}; this is {there}"
-    if there == "algorithm":
+    if here == there == "algorithm":
         a, b = algorithm_of(path), algorithm_of(included)
         if a != b and ALGORITHMS.index(b) > ALGORITHMS.index(a):
             return f"{a} is more basic than {b}"

@@ -1,0 +1,284 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// distributed_buffer<T>: an array whose elements lie on the ranks of a devices, in blocks by rank.
+//
+//   pmpp::distributed_buffer<float> x{gpus, n};      n elements in all, uninitialised; the first n % p ranks have one more
+//   pmpp::distributed_buffer<float> y{gpus, values}; a copy of a range of the host, of which each rank takes its block
+//   auto z = pmpp::distributed_buffer<float>::with_sizes(gpus, {5, 0, 3});   blocks of these sizes
+//   x.part(i)                                        a view of the block of rank number i of this process
+//   std::vector<float> all = pmpp::to_host(gpus, x); all elements, on every process
+//
+// Every process knows the sizes of all blocks, so that no call has to ask. (PMPP ch. 23.)
+#pragma once
+
+#include <concepts>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <new>
+#include <span>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include <pmpp/core/config.hpp>
+#include <pmpp/core/contiguous.hpp>
+#include <pmpp/core/error.hpp>
+#include <pmpp/distributed/communicator.hpp>
+#include <pmpp/distributed/devices.hpp>
+#include <pmpp/memory/raw.hpp>
+
+namespace pmpp::inline PMPP_BACKEND {
+namespace detail {
+
+/// Bytes of a block of a stream's pool, or of the host: where a rank keeps what it has.
+template <class T>
+class rank_array {
+  static_assert(std::is_trivially_copyable_v<T>,
+                "pmpp: elements move between ranks byte by byte: T must be trivially copyable");
+
+public:
+  rank_array() = default;
+  /// `count` uninitialised elements at `where`, whose GPU is the current one.
+  rank_array(const rank_group::place& where, std::int64_t count) : where_(where), size_(count) {
+    const std::size_t bytes = detail::checked_bytes(count, sizeof(T), "distributed_buffer");
+    if (bytes == 0) return;
+    data_ = static_cast<T*>(where.device == rank_group::on_host
+                                ? ::operator new (bytes, std::align_val_t{allocation_alignment})
+                                : detail::allocate_ordered(bytes, where.stream));
+  }
+  rank_array(rank_array&& other) noexcept { *this = std::move(other); }
+  rank_array& operator=(rank_array&& other) noexcept {
+    std::swap(where_, other.where_);
+    std::swap(data_, other.data_);
+    std::swap(size_, other.size_);
+    return *this;
+  }
+  ~rank_array() {
+    if (data_ == nullptr) return;
+    if (where_.device == rank_group::on_host) {
+      ::operator delete (data_, std::align_val_t{allocation_alignment});
+    } else {
+      [[maybe_unused]] const device_guard guard(where_.device);
+      detail::free_ordered(data_, where_.stream);
+    }
+  }
+
+  T* data() const { return data_; }
+  std::int64_t size() const { return size_; }
+  std::span<T> span() const { return {data_, static_cast<std::size_t>(size_)}; }
+
+private:
+  rank_group::place where_{};
+  T* data_ = nullptr;
+  std::int64_t size_ = 0;
+};
+
+/// Copies in the order of a rank's stream, between its memory and the host's or within one of them.
+inline void copy_on_rank(const rank_group::place& where, void* to, const void* from, std::size_t bytes) {
+  if (bytes == 0) return;
+  if (where.device == rank_group::on_host)
+    std::memcpy(to, from, bytes);
+  else
+    detail::copy_bytes(to, from, bytes, where.stream);
+}
+
+/// An array of counts[i] elements for each rank here.
+template <class T, class Count>
+std::vector<rank_array<T>> arrays_of(const rank_group& group, Count count) {
+  std::vector<rank_array<T>> arrays;
+  for (std::size_t i = 0; i < group.places.size(); ++i) {
+    const rank_guard guard(group.places[i].device);
+    arrays.emplace_back(group.places[i], static_cast<std::int64_t>(count(static_cast<int>(i))));
+  }
+  return arrays;
+}
+
+/// The values of all ranks by rank, of `each` values a rank; mine has those of the ranks here. Waits.
+/// Where all ranks are here nothing moves.
+template <class U, class P, class C>
+std::vector<U> values_of_all(const devices<P, C>& gpus, const std::vector<U>& mine, std::int64_t each = 1) {
+  if (gpus.all_here()) return mine;
+  const auto group = gpus.group();
+  const std::int64_t n = gpus.size() * each;
+  const auto all = detail::arrays_of<U>(*group, [&](int) { return n; });
+  const std::size_t bytes = static_cast<std::size_t>(each) * sizeof(U);
+  const auto own = [&](int i) { return all[std::size_t(i)].data() + gpus.rank(i) * each; };
+  gpus.each([&](int i, const P&) {
+    detail::copy_on_rank(group->places[std::size_t(i)], own(i), mine.data() + i * each, bytes);
+  });
+  gpus.together(
+      [&](int i, C& link, stream_handle s) { pmpp::all_gather(link, own(i), all[std::size_t(i)].data(), bytes, s); });
+  std::vector<U> values(static_cast<std::size_t>(n));
+  detail::copy_on_rank(group->places[0], values.data(), all[0].data(), static_cast<std::size_t>(n) * sizeof(U));
+  gpus.synchronize();
+  return values;
+}
+
+/// Every rank has passed the same value. \throws std::invalid_argument, on every process, that names two ranks that differ
+template <class P, class C>
+void require_agreement(const devices<P, C>& gpus, const char* function, const char* what, std::int64_t value) {
+  const auto all = detail::values_of_all(gpus, std::vector<std::int64_t>(std::size_t(gpus.local_size()), value));
+  for (std::size_t r = 1; r < all.size(); ++r)
+    require(all[r] == all[0], [&] {
+      return text("pmpp::") + function + ": " + what + " is " + text::of(all[0]) + " on rank 0 and " +
+             text::of(all[r]) + " on rank " + text::of(r);
+    });
+}
+
+/// Blocks of n elements on p ranks that differ by one at most, the larger ones in front.
+inline std::vector<std::int64_t> even_sizes(std::int64_t n, int p) {
+  std::vector<std::int64_t> sizes(static_cast<std::size_t>(p), n / p);
+  for (std::int64_t r = 0; r < n % p; ++r) ++sizes[static_cast<std::size_t>(r)];
+  return sizes;
+}
+
+}  // namespace detail
+
+/// An array in blocks by rank, owned by its processes, each of which has the blocks of its ranks. Movable. It keeps what it needs of
+/// its devices alive.
+template <class T>
+class distributed_buffer {
+public:
+  using value_type = T;
+
+  /// No elements, on no devices.
+  distributed_buffer() = default;
+
+  /// `n` uninitialised elements, blocks that differ by one at most. A collective call: every process asks for the same n.
+  /// \throws std::invalid_argument if processes differ in n; std::length_error if n is negative; out_of_memory
+  template <class P, class C, std::integral N>
+  distributed_buffer(const devices<P, C>& gpus, N n) {
+    const std::int64_t count = checked_size(n);
+    detail::require_agreement(gpus, "distributed_buffer", "n", count);
+    allocate(gpus.group(), detail::even_sizes(count, gpus.size()));
+  }
+
+  /// A copy of `range` on the host, the same on every process; each rank takes its block. Waits. \throws as above
+  template <class P, class C, contiguous_data_of<T> R>
+  distributed_buffer(const devices<P, C>& gpus, const R& range) : distributed_buffer(gpus, std::size(range)) {
+    copy_from(range);
+    gpus.synchronize();
+  }
+
+  /// Blocks of these sizes, by rank; the same list on every process.
+  /// \throws std::invalid_argument if processes differ in the list, or it has not one size for each rank; std::length_error
+  template <class P, class C>
+  static distributed_buffer with_sizes(const devices<P, C>& gpus, const std::vector<std::int64_t>& sizes) {
+    require(sizes.size() == std::size_t(gpus.size()), [&] {
+      return "pmpp::distributed_buffer: " + detail::text::of(sizes.size()) + " sizes for " +
+             detail::text::of(gpus.size()) + " ranks";
+    });
+    std::uint64_t code = 14695981039346656037u;  // FNV-1a of the words: equal lists have one
+    for (const std::int64_t size : sizes) code = (code ^ std::uint64_t(checked_size(size))) * 1099511628211u;
+    detail::require_agreement(gpus, "distributed_buffer", "a number made of the sizes", std::int64_t(code >> 1));
+    distributed_buffer x;
+    x.allocate(gpus.group(), sizes);
+    return x;
+  }
+
+  /// Elements in all.
+  std::int64_t size() const { return offsets_.empty() ? 0 : offsets_.back(); }
+  /// Where the block of `rank` begins; of size() ranks: size(). The block has offset(rank + 1) - offset(rank) elements.
+  std::int64_t offset(int rank) const { return offsets_[std::size_t(rank)]; }
+  std::int64_t size_of(int rank) const { return offset(rank + 1) - offset(rank); }
+
+  /// The block of rank number i of this process, in that rank's memory. Valid until the buffer gets other blocks (sort, rebalance).
+  /// What calls have enqueued is in it for work on that rank's stream; the host waits first, with gpus.synchronize().
+  /// \throws communication_error, on emulated devices, while the block is being received
+  std::span<T> part(int i) {
+    const std::span<T> block = parts_[std::size_t(i)].span();
+    group_->check_finished(block.data(), block.size_bytes());
+    return block;
+  }
+  std::span<const T> part(int i) const { return const_cast<distributed_buffer*>(this)->part(i); }
+
+  /// Takes the values from `range` on the host, as long as the buffer; enqueued. \throws std::length_error
+  template <contiguous_data_of<T> R>
+  void copy_from(const R& range) {
+    const auto source = detail::as_span(range);
+    if (source.size() != std::size_t(size()))
+      detail::throw_length_error("pmpp::distributed_buffer::copy_from: the range has " +
+                                 detail::text::of(source.size()) + " elements, the buffer " + detail::text::of(size()));
+    for (std::size_t i = 0; i < parts_.size(); ++i) {
+      const detail::rank_group::place& where = group_->places[i];
+      const detail::rank_guard guard(where.device);
+      detail::copy_on_rank(where, parts_[i].data(), source.data() + offset(where.rank), parts_[i].span().size_bytes());
+    }
+  }
+
+  /// The devices that it lies on; nullptr for a buffer that was never given any.
+  const detail::rank_group* group() const { return group_.get(); }
+
+  /// Blocks of other sizes on the same devices, uninitialised; what was there is lost.
+  void allocate(std::shared_ptr<detail::rank_group> group, const std::vector<std::int64_t>& sizes) {
+    std::vector<std::int64_t> offsets{0};
+    for (const std::int64_t size : sizes) offsets.push_back(offsets.back() + size);
+    auto parts =
+        detail::arrays_of<T>(*group, [&](int i) { return sizes[std::size_t(group->places[std::size_t(i)].rank)]; });
+    parts_ = std::move(parts);
+    offsets_ = std::move(offsets);
+    group_ = std::move(group);
+  }
+
+private:
+  template <class N>
+  static std::int64_t checked_size(N n) {
+    static_cast<void>(detail::checked_bytes(n, sizeof(T), "distributed_buffer"));
+    return static_cast<std::int64_t>(n);
+  }
+
+  std::shared_ptr<detail::rank_group> group_;  // outlives the parts, which are freed in the order of its streams
+  std::vector<std::int64_t> offsets_;
+  std::vector<detail::rank_array<T>> parts_;
+};
+
+namespace detail {
+
+/// \throws std::invalid_argument if x lies on other devices
+template <class P, class C, class T>
+void require_on(const char* function, const char* argument, const devices<P, C>& gpus, const distributed_buffer<T>& x) {
+  require(x.group() == gpus.group().get(), [&] {
+    return text("pmpp::") + function + ": " + argument + " lies on other devices than those of the call" +
+           (x.group() == nullptr ? ", on none" : "");
+  });
+}
+/// \throws std::length_error if y has not the blocks of x
+template <class T, class U>
+void require_same_blocks(const char* function, const char* argument, const distributed_buffer<T>& x,
+                         const distributed_buffer<U>& y) {
+  for (int r = 0; r < x.group()->size; ++r)
+    if (x.size_of(r) != y.size_of(r))
+      detail::throw_length_error(text("pmpp::") + function + ": on rank " + text::of(r) + " the first input has " +
+                                 text::of(x.size_of(r)) + " elements, " + argument + " has " + text::of(y.size_of(r)));
+}
+
+}  // namespace detail
+
+/// All elements of x, in order, on every process. Waits. Moves n elements to each process that has not all of them.
+/// \throws std::invalid_argument if x lies on other devices; communication_error, cuda_error
+template <class P, class C, class T>
+std::vector<T> to_host(const devices<P, C>& gpus, const distributed_buffer<T>& x) {
+  detail::require_on("to_host", "x", gpus, x);
+  const auto group = gpus.group();
+  std::vector<T> values(static_cast<std::size_t>(x.size()));
+  if (gpus.all_here()) {
+    for (int i = 0; i < gpus.local_size(); ++i)
+      detail::copy_on_rank(group->places[std::size_t(i)], values.data() + x.offset(gpus.rank(i)), x.part(i).data(),
+                           x.part(i).size_bytes());
+  } else {
+    const auto all = detail::arrays_of<T>(*group, [&](int) { return x.size(); });
+    gpus.together([&](int i, C& link, stream_handle s) {
+      for (int r = 0; r < gpus.size(); ++r) {
+        if (!x.part(i).empty()) link.send(x.part(i).data(), x.part(i).size_bytes(), r, s);
+        if (x.size_of(r) != 0)
+          link.receive(all[std::size_t(i)].data() + x.offset(r), std::size_t(x.size_of(r)) * sizeof(T), r, s);
+      }
+    });
+    detail::copy_on_rank(group->places[0], values.data(), all[0].data(), values.size() * sizeof(T));
+  }
+  gpus.synchronize();
+  return values;
+}
+
+}  // namespace pmpp::inline PMPP_BACKEND

@@ -1,0 +1,220 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Reductions over several ranks: reduce, transform_reduce, min_element, max_element, minmax_element.
+//
+//   1. Each rank that has elements reduces its block, in one launch, to a partial result in its memory.
+//   2. The partial results of all ranks are gathered, in the order of the ranks: sizeof(A) bytes from each.
+//   3. One rank of each process joins them, in that order, and its host reads the running totals. So every process has the same
+//      value, to the last bit, and scan.hpp has what stands in front of each rank.
+//
+// Operands stay in order: associative is enough, no identity is needed, and ranks without elements are left out. The grouping depends
+// on the blocks: a sum of floating-point numbers may differ in the last bits from that of another number of ranks.
+// Traffic: n elements read, p partial results exchanged. (PMPP ch. 10 and 23.)
+#pragma once
+
+#include <cstdint>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include <pmpp/core/config.hpp>
+#include <pmpp/core/iterator.hpp>
+#include <pmpp/core/operators.hpp>
+#include <pmpp/core/range.hpp>
+#include <pmpp/core/tuning.hpp>
+#include <pmpp/distributed/buffer.hpp>
+#include <pmpp/distributed/communicator.hpp>
+#include <pmpp/distributed/devices.hpp>
+#include <pmpp/reduce.hpp>
+#include <pmpp/scan.hpp>
+
+#pragma GCC visibility push(hidden)  // see launch.hpp
+
+namespace pmpp::inline PMPP_BACKEND {
+namespace detail {
+
+/// The joined results of ranks 0 to r, for each rank r that has elements; before it: `init` where it is present.
+template <class A>
+struct totals_of_ranks {
+  initial_value<A> init;
+  std::vector<int> ranks;  ///< that have elements
+  std::vector<A> totals;   ///< through each of them
+
+  /// What stands in front of a rank.
+  initial_value<A> before(int rank) const {
+    initial_value<A> result = init;
+    for (std::size_t k = 0; k < ranks.size() && ranks[k] < rank; ++k) result = {totals[k], true};
+    return result;
+  }
+  A all() const { return totals.empty() ? init.value : totals.back(); }
+};
+
+/// Sends the partial results of ranks that have any, number k of them at partials[i] + k, to all others: to one rank where all are in
+/// this process, which is enough for its host.
+template <class P, class C, class A>
+void gather_partials(const devices<P, C>& gpus, const std::vector<int>& ranks,
+                     const std::vector<rank_array<A>>& partials) {
+  gpus.together([&](int i, C& link, stream_handle s) {
+    const int self = gpus.rank(i);
+    for (std::size_t k = 0; k < ranks.size(); ++k) {
+      A* const place = partials[std::size_t(i)].data() + k;
+      if (ranks[k] == self)
+        for (int other = 0; other < (gpus.all_here() ? 1 : gpus.size()); ++other) {
+          if (other != self) link.send(place, sizeof(A), other, s);
+        }
+      else if (!gpus.all_here() || self == 0)
+        link.receive(place, sizeof(A), ranks[k], s);
+    }
+  });
+}
+
+/// Steps 1 to 3. \param input_at  number of a rank here -> its elements, in order
+template <class A, class P, class C, class T, class InputAt, class Op>
+totals_of_ranks<A> totals_by_rank(const char* function, const devices<P, C>& gpus, const distributed_buffer<T>& x,
+                                  InputAt input_at, const initial_value<A>& init, const Op& op) {
+  totals_of_ranks<A> result{init, {}, {}};
+  std::vector<int> number(static_cast<std::size_t>(gpus.size()));
+  for (int r = 0; r < gpus.size(); ++r)
+    if (x.size_of(r) != 0) {
+      number[std::size_t(r)] = static_cast<int>(result.ranks.size());
+      result.ranks.push_back(r);
+    }
+  const auto m = static_cast<std::int64_t>(result.ranks.size());
+  if (m == 0) return result;
+
+  const auto group = gpus.group();
+  const auto partials = detail::arrays_of<A>(*group, [&](int) { return m; });
+  gpus.each([&](int i, const P& where) {
+    if (x.part(i).empty()) return;
+    A* const place = partials[std::size_t(i)].data() + number[std::size_t(gpus.rank(i))];
+    detail::reduce_and_sink<tuned<reduce_tuning>>(where, input_at(i), initial_value<A>{}, op, write_to<A*>{place});
+  });
+  detail::gather_partials(gpus, result.ranks, partials);
+
+  result.totals.resize(static_cast<std::size_t>(m), init.value);
+  gpus.each([&](int i, const P& where) {
+    if (i != 0) return;
+    A* const first = partials[0].data();
+    A* target = first;
+    detail::scan_input<tuned<scan_tuning>, scan_kind::inclusive>(function, where,
+                                                                 detail::input_of(function, std::as_const(target), m),
+                                                                 target, scan_start<A>{init.value, init.present}, op);
+    detail::copy_on_rank(group->places[0], result.totals.data(), first, static_cast<std::size_t>(m) * sizeof(A));
+  });
+  gpus.synchronize(0);
+  return result;
+}
+
+template <class T>
+auto block_of(const char* function, const distributed_buffer<T>& x, int i) {
+  const auto block = x.part(i);
+  return detail::input_of(function, block);
+}
+
+/// Elements of a block with their indices in the whole.
+template <class P, class C, class T>
+auto indexed_block(const char* function, const devices<P, C>& gpus, const distributed_buffer<T>& x, int i) {
+  using counting = counting_iterator<std::int64_t>;
+  const auto in = detail::with_stored(detail::block_of(function, x, i));
+  using iterator = std::remove_const_t<decltype(in.first)>;
+  return mapped<indexed<value_of<iterator>>>(
+      input<zip_iterator<iterator, counting>>{{in.first, counting(x.offset(gpus.rank(i)))}, in.count}, make_indexed{});
+}
+
+/// The first index of those that compare best; the size of an empty x.
+template <bool Greatest, class P, class C, class T, class Comp>
+std::int64_t extreme_index(const char* function, const devices<P, C>& gpus, const distributed_buffer<T>& x,
+                           const Comp& comp) {
+  detail::require_on(function, "x", gpus, x);
+  if (x.size() == 0) return 0;
+  using A = indexed<stored_as<T>>;
+  const auto by = detail::ordered_by<gpu_execution<P>, T>(comp);
+  return detail::totals_by_rank<A>(
+             function, gpus, x, [&](int i) { return detail::indexed_block(function, gpus, x, i); }, initial_value<A>{},
+             extremum<std::remove_const_t<decltype(by)>, Greatest>{by})
+      .all()
+      .index();
+}
+
+}  // namespace detail
+
+/// Combines all elements: op(... op(op(init, x[0]), x[1]) ..., x[n - 1]), grouped freely, in order; on every process.
+///
+/// \param init, op  as in reduce on one device; the same on every process.
+/// Waits. The same bits on every run with the same blocks. Cost: n elements read; each rank sends and receives p - 1 partial results
+/// (all in one process: sends one); two launches on one rank, one on the others.
+/// \throws std::invalid_argument if x lies on other devices; communication_error; cuda_error. Source: PMPP ch. 10.
+/// Example: test/distributed.cpp, reductions.
+template <class P, class C, class T, class A = accumulator_of<T>, class Op = plus>
+[[nodiscard]] A reduce(const devices<P, C>& gpus, const distributed_buffer<T>& x, A init = {}, Op op = {}) {
+  detail::require_on("reduce", "x", gpus, x);
+  return detail::totals_by_rank<detail::stored_as<A>>(
+             "reduce", gpus, x, [&](int i) { return detail::block_of("reduce", x, i); }, detail::initial<A>{init, true},
+             op)
+      .all();
+}
+
+/// Combines f(x[i]) over all elements, or f(x[i], y[i]) (dot product: op plus, f multiplies). As reduce.
+/// \param y  of the same blocks as x. \throws as reduce; std::length_error if the blocks differ
+template <class P, class C, class T, class A, class Op, class F>
+[[nodiscard]] A transform_reduce(const devices<P, C>& gpus, const distributed_buffer<T>& x, A init, Op op, F f) {
+  detail::require_on("transform_reduce", "x", gpus, x);
+  return detail::totals_by_rank<detail::stored_as<A>>(
+             "transform_reduce", gpus, x,
+             [&](int i) { return detail::mapped_to<A, Op>(detail::block_of("transform_reduce", x, i), f); },
+             detail::initial<A>{init, true}, op)
+      .all();
+}
+template <class P, class C, class T, class U, class A, class Op, class F>
+[[nodiscard]] A transform_reduce(const devices<P, C>& gpus, const distributed_buffer<T>& x,
+                                 const distributed_buffer<U>& y, A init, Op op, F f) {
+  detail::require_on("transform_reduce", "x", gpus, x);
+  detail::require_on("transform_reduce", "y", gpus, y);
+  detail::require_same_blocks("transform_reduce", "y", x, y);
+  return detail::totals_by_rank<detail::stored_as<A>>(
+             "transform_reduce", gpus, x,
+             [&](int i) {
+               const auto a = x.part(i);
+               const auto b = y.part(i);
+               return detail::mapped_to<A, Op>(detail::zipped("transform_reduce", a, b), detail::apply_to_pair<F>{f});
+             },
+             detail::initial<A>{init, true}, op)
+      .all();
+}
+
+/// The index of the first element that no other comes before under comp (min_element), or that comes before no other (max_element);
+/// 0, which is the size, for no elements. On every process.
+/// \param comp  as in min_element on one device; a NaN breaks the order of less there, and here.
+/// Waits. Cost and \throws as reduce. Example: test/distributed.cpp, extremal elements.
+template <class P, class C, class T, class Comp = less>
+[[nodiscard]] std::int64_t min_element(const devices<P, C>& gpus, const distributed_buffer<T>& x, Comp comp = {}) {
+  return detail::extreme_index<false>("min_element", gpus, x, comp);
+}
+template <class P, class C, class T, class Comp = less>
+[[nodiscard]] std::int64_t max_element(const devices<P, C>& gpus, const distributed_buffer<T>& x, Comp comp = {}) {
+  return detail::extreme_index<true>("max_element", gpus, x, comp);
+}
+/// Both, in one pass over x.
+template <class P, class C, class T, class Comp = less>
+[[nodiscard]] pair<std::int64_t, std::int64_t> minmax_element(const devices<P, C>& gpus, const distributed_buffer<T>& x,
+                                                              Comp comp = {}) {
+  const char* const function = "minmax_element";
+  detail::require_on(function, "x", gpus, x);
+  if (x.size() == 0) return {0, 0};
+  using E = detail::indexed<detail::stored_as<T>>;
+  using A = pair<E, E>;
+  const auto by = detail::ordered_by<gpu_execution<P>, T>(comp);
+  using order = std::remove_const_t<decltype(by)>;
+  const A found =
+      detail::totals_by_rank<A>(
+          function, gpus, x,
+          [&](int i) { return detail::mapped<A>(detail::indexed_block(function, gpus, x, i), detail::twice{}); },
+          detail::initial_value<A>{},
+          detail::both_extrema<detail::extremum<order, false>, detail::extremum<order, true>>{{by}, {by}})
+          .all();
+  return {found.first.index(), found.second.index()};
+}
+
+}  // namespace pmpp::inline PMPP_BACKEND
+
+#pragma GCC visibility pop
