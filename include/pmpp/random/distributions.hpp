@@ -108,8 +108,7 @@ PMPP_HOST_DEVICE sine_and_cosine<F> on_circle(typename float_parts<F>::word turn
   const F a = static_cast<F>(rest) * static_cast<F>(6.283185307179586477 / (parts::wide ? 0x1p64 : 0x1p32)), t = a * a;
   F s, c;
   if constexpr (parts::wide) {
-    s = polynomial(t, -1. / 6, 1. / 120, -1. / 5040, 1. / 362880, -1. / 39916800, 1. / 6227020800,
-                   -1. / 1307674368000);
+    s = polynomial(t, -1. / 6, 1. / 120, -1. / 5040, 1. / 362880, -1. / 39916800, 1. / 6227020800, -1. / 1307674368000);
     c = polynomial(t, 1., -1. / 2, 1. / 24, -1. / 720, 1. / 40320, -1. / 3628800, 1. / 479001600, -1. / 87178291200,
                    1. / 20922789888000);
   } else {
@@ -198,7 +197,8 @@ struct random_bits : detail::distribution<random_bits<T>, T, detail::values_of_b
 /// i below 2^55 for integers.
 template <class T = float>
 struct uniform : detail::distribution<uniform<T>, T, detail::values_of_block<T>> {
-  static_assert(detail::is_random_number<T>, "pmpp: uniform is there for integers, float, double and types of two bytes like half");
+  static_assert(detail::is_random_number<T>,
+                "pmpp: uniform is there for integers, float, double and types of two bytes like half");
 
   T low, high;
 
