@@ -136,8 +136,8 @@ bfs_result bfs_on_host([[maybe_unused]] const P& where, const bfs_graph<I>& grap
     return host_search<I, D, Parents>(where, graph.out, graph.in, distance, parents, Tuning).run(source);
 }
 
-inline text bfs_message(const char* function, const char* what, std::int64_t a, const char* middle,
-                               std::int64_t b, const char* end) {
+inline text bfs_message(const char* function, const char* what, std::int64_t a, const char* middle, std::int64_t b,
+                        const char* end) {
   return detail::text("pmpp::") + function + ": " + what + detail::text::of(a) + middle + detail::text::of(b) + end;
 }
 

@@ -173,8 +173,8 @@ void check_layer(const channels_view<const T>& in, const channels_view<const T>&
   });
   const std::int64_t taps = filters.height() * filters.width();
   require(filters.channels() == 0 || taps <= (std::int64_t(1) << 31) / filters.channels() - 1, [&] {
-    return say("a filter has " + pair(filters.height(), filters.width()) + " x " + detail::text::of(filters.channels()) +
-               " elements, fewer than 2^31 wanted");
+    return say("a filter has " + pair(filters.height(), filters.width()) + " x " +
+               detail::text::of(filters.channels()) + " elements, fewer than 2^31 wanted");
   });
   const std::int64_t height = windows_in(in.height(), o.padding_y, filters.height(), o.dilation_y, o.stride_y);
   const std::int64_t width = windows_in(in.width(), o.padding_x, filters.width(), o.dilation_x, o.stride_x);

@@ -361,8 +361,9 @@ void gemm_checked(const char* function, const P& where, Alpha alpha_given, const
       [&] { return detail::text("pmpp::") + function + ": elements of C share memory, a stride is 0"; });
   const auto meets_c = [&](const auto& v) { return batch == 1 && memory_of_view(v).meets(memory_of_view(c)); };
   require(!multiplies || !(meets_c(a) || meets_c(b)), [&] {
-    return detail::text("pmpp::") + function + ": C (" + detail::text::of(c.rows()) + " x " + detail::text::of(c.cols()) +
-           ") overlaps " + (meets_c(a) ? "A" : "B") + ", which is still read when C is written";
+    return detail::text("pmpp::") + function + ": C (" + detail::text::of(c.rows()) + " x " +
+           detail::text::of(c.cols()) + ") overlaps " + (meets_c(a) ? "A" : "B") +
+           ", which is still read when C is written";
   });
   check_reachable(where, function, a.data());
   check_reachable(where, function, b.data());

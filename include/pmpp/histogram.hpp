@@ -51,8 +51,8 @@ void histogram_of(const char* function, const P& where, const input<In>& in, Cou
   constexpr std::int64_t most = (std::int64_t(1) << 31) - 64;
   if (size < Layers::active || size > most || size % Layers::active != 0)
     detail::throw_length_error(detail::text("pmpp::") + function + ": counts has " + detail::text::of(size) +
-                            " elements, needs as many bins for each of " + detail::text::of(Layers::active) +
-                            " channels, at least 1 and less than 2^31 in all");
+                               " elements, needs as many bins for each of " + detail::text::of(Layers::active) +
+                               " channels, at least 1 and less than 2^31 in all");
   check_output(function, "counts", first, size, in);
   if (options.rejected != nullptr) detail::check_output(function, "rejected", options.rejected, Layers::active, in);
   require(in.count.pointer != nullptr || in.count.bound % Layers::channels == 0, [&] {

@@ -13,6 +13,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <type_traits>
 #include <utility>
 #include <vector>
@@ -62,7 +63,7 @@ struct place_keys {
       : column_bits(bits_below(cols)), bits(column_bits + bits_below(rows)) {
     if (bits > 64)
       detail::throw_length_error("pmpp::sparse: places in a matrix of " + detail::text::of(rows) + " rows and " +
-                              detail::text::of(cols) + " columns do not fit 64 bits");
+                                 detail::text::of(cols) + " columns do not fit 64 bits");
   }
   PMPP_HOST_DEVICE K operator()(std::int64_t row, std::int64_t column) const {
     return static_cast<K>(static_cast<std::uint64_t>(row) << column_bits | static_cast<std::uint64_t>(column));
@@ -299,12 +300,9 @@ void csr_from_triplets_into(const P& where, Rows&& row_of, Columns&& column_of, 
     for (std::int64_t i = 0; i < n; ++i)
       list.push_back({static_cast<I>(row_of[i]), static_cast<I>(column_of[i]), static_cast<T>(values[i])});
     const auto matrix = csr_matrix<T, I>::from_triplets(B.rows, B.cols, list);
-    const auto put = [](const auto& from, auto* to) {
-      for (const auto& x : from) *to++ = x;
-    };
-    put(matrix.offsets(), B.offsets);
-    put(matrix.columns(), B.columns);
-    put(matrix.values(), B.values);
+    pmpp::copy(where, matrix.offsets(), std::span(B.offsets, matrix.offsets().size()));
+    pmpp::copy(where, matrix.columns(), std::span(B.columns, matrix.columns().size()));
+    pmpp::copy(where, matrix.values(), std::span(B.values, matrix.values().size()));
     *detail::begin_of(count_out) = matrix.nonzeros();
   }
 }
@@ -339,7 +337,7 @@ auto csr_from_triplets(const P& where, std::int64_t rows, std::int64_t cols, Row
   synchronize(stream_handle{});
   if (known[1] > 0)
     detail::throw_out_of_range("pmpp::csr_from_triplets: " + detail::text::of(known[1]) + " nonzeros lie outside of " +
-                            detail::text::of(rows) + " rows and " + detail::text::of(cols) + " columns");
+                               detail::text::of(rows) + " rows and " + detail::text::of(cols) + " columns");
   if (known[0] < n) {
     device_buffer<I> all_columns = std::exchange(columns, device_buffer<I>(known[0]));
     device_buffer<T> all_values = std::exchange(kept, device_buffer<T>(known[0]));

@@ -203,8 +203,8 @@ template <class P, class T, class I>
 auto ell_of_width(const P& where, const csr_view<const T, const I>& matrix, std::int64_t width) {
   require(width >= 0, [&] { return "pmpp::to_ell: the width is " + detail::text::of(width); });
   if (width > 0 && matrix.rows > std::numeric_limits<std::int64_t>::max() / 16 / width)
-    detail::throw_length_error("pmpp::to_ell: " + detail::text::of(matrix.rows) + " rows of " + detail::text::of(width) +
-                            " elements do not fit the address space");
+    detail::throw_length_error("pmpp::to_ell: " + detail::text::of(matrix.rows) + " rows of " +
+                               detail::text::of(width) + " elements do not fit the address space");
   const std::int64_t n = matrix.rows * width;
   ell_matrix<storage_of<P, I>, storage_of<P, T>> result{matrix.rows, matrix.cols, width, room_for<P, I>(where, n),
                                                         room_for<P, T>(where, n)};

@@ -236,8 +236,8 @@ template <spmv_tuning Tuning = tuned<spmv_tuning>, execution_policy P, class Alp
 void spmv(const P& where, Alpha alpha, const csr_view<T, I>& A, R&& x, Beta beta, O&& y) {
   const char* const function = "spmv";
   require(A.rows >= 0 && A.cols >= 0, [&] {
-    return detail::text("pmpp::spmv: the matrix has ") + detail::text::of(A.rows) + " rows and " + detail::text::of(A.cols) +
-           " columns";
+    return detail::text("pmpp::spmv: the matrix has ") + detail::text::of(A.rows) + " rows and " +
+           detail::text::of(A.cols) + " columns";
   });
   require(A.rows == 0 || A.offsets != nullptr,
           [&] { return "pmpp::spmv: offsets are null, but there are " + detail::text::of(A.rows) + " rows"; });

@@ -49,7 +49,7 @@ bfs_result bfs_in_order(const csr_view<void, const I>& graph, const bfs_sources<
       const I v = graph.columns[e];
       check_index(static_cast<std::int64_t>(v), graph.rows, "bfs: column");
       ++result.edges_examined;
-      if (distance[v] >= T(0)) continue;
+      if (distance[v] >= T(0) || queued == graph.rows) continue;  // a distance that does not fit T looks like none
       distance[v] = static_cast<T>(distance[u] + 1);
       parents.set(v, u);
       queue[queued++] = v;
@@ -262,28 +262,29 @@ private:
   }
 
   totals bottom_up() {
-    const totals sum = for_pieces(words_, words_of_task, false, [&](std::int64_t begin, std::int64_t end, totals& part) {
-      for (std::int64_t w = begin; w < end; ++w) {
-        for (word open = w + 1 < end ? open_in(w + 1) : 0; open != 0; open &= open - 1)
-          __builtin_prefetch(in_.columns + in_.row_begin((w + 1) * word_bits + __builtin_ctzll(open)));
-        word found = 0, settled = 0;
-        for (word open = open_in(w); open != 0; open &= open - 1) {
-          const std::int64_t v = w * word_bits + __builtin_ctzll(open);
-          const std::int64_t first = in_.row_begin(v), last = in_.row_end(v);
-          std::int64_t e = first;
-          while (e < last && !has(frontier_, in_.columns[e])) ++e;
-          part.examined += min(e + 1, last) - first;
-          if (first == last) settled |= bit_of(v);  // no edge leads there
-          if (e == last) continue;
-          found |= bit_of(v);
-          distance_[v] = level_;
-          parents_.set(v, static_cast<std::int64_t>(in_.columns[e]));
-          ++part.reached;
-        }
-        next_bits_[w] = found;
-        seen_[w] |= found | settled;
-      }
-    });
+    const totals sum =
+        for_pieces(words_, words_of_task, false, [&](std::int64_t begin, std::int64_t end, totals& part) {
+          for (std::int64_t w = begin; w < end; ++w) {
+            for (word open = w + 1 < end ? open_in(w + 1) : 0; open != 0; open &= open - 1)
+              __builtin_prefetch(in_.columns + in_.row_begin((w + 1) * word_bits + __builtin_ctzll(open)));
+            word found = 0, settled = 0;
+            for (word open = open_in(w); open != 0; open &= open - 1) {
+              const std::int64_t v = w * word_bits + __builtin_ctzll(open);
+              const std::int64_t first = in_.row_begin(v), last = in_.row_end(v);
+              std::int64_t e = first;
+              while (e < last && !has(frontier_, in_.columns[e])) ++e;
+              part.examined += min(e + 1, last) - first;
+              if (first == last) settled |= bit_of(v);  // no edge leads there
+              if (e == last) continue;
+              found |= bit_of(v);
+              distance_[v] = level_;
+              parents_.set(v, static_cast<std::int64_t>(in_.columns[e]));
+              ++part.reached;
+            }
+            next_bits_[w] = found;
+            seen_[w] |= found | settled;
+          }
+        });
     std::swap(frontier_, next_bits_);
     return sum;
   }

@@ -68,8 +68,9 @@ public:
 
 private:
   [[noreturn, gnu::cold]] static void fail(int stage, const char* what) {
-    throw kernel_fault("async_pipeline: stage " + pmpp::detail::text::of(stage % Stages) + " of " + pmpp::detail::text::of(Stages) +
-                       ", in round " + pmpp::detail::text::of(stage / Stages) + ", " + what);
+    throw kernel_fault("async_pipeline: stage " + pmpp::detail::text::of(stage % Stages) + " of " +
+                       pmpp::detail::text::of(Stages) + ", in round " + pmpp::detail::text::of(stage / Stages) + ", " +
+                       what);
   }
   int committed_ = 0, arrived_ = 0, released_ = 0, released_by_all_ = 0;
 #endif

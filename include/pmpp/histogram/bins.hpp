@@ -98,8 +98,8 @@ struct even_integers : plain_binning<even_integers<T, AlwaysNarrow>> {
   even_integers(const char* function, std::uint32_t bin_count, L from, L to) : bins(bin_count) {
     const int128 low = from, high = to, span = high - low;
     require(span > 0 && span >> 64 == 0, [&] {
-      return detail::text("pmpp::") + function + ": lower must be below upper, by less than 2^64, got " + text_of(from) +
-             " and " + text_of(to);
+      return detail::text("pmpp::") + function + ": lower must be below upper, by less than 2^64, got " +
+             text_of(from) + " and " + text_of(to);
     });
     const int128 least = std::numeric_limits<T>::min(), most = std::numeric_limits<T>::max();
     if (low <= most && high > least) {

@@ -70,8 +70,8 @@ public:
     const auto most = static_cast<std::uint64_t>(std::numeric_limits<I>::max());
     if (static_cast<std::uint64_t>(vertices) > most || list.size() > most / (both ? 2 : 1))
       detail::throw_length_error("pmpp::csr_graph: the index type holds numbers up to " + detail::text::of(most) +
-                              "; there are " + detail::text::of(vertices) + " vertices and " +
-                              detail::text::of(list.size()) + " edges" + (both ? ", both ways" : ""));
+                                 "; there are " + detail::text::of(vertices) + " vertices and " +
+                                 detail::text::of(list.size()) + " edges" + (both ? ", both ways" : ""));
     csr_graph result;
     result.offsets_.resize(std::size_t(vertices) + 1);
     const auto each = [&](auto f) {
@@ -83,8 +83,9 @@ public:
     for (std::size_t i = 0; i < list.size(); ++i) {
       const auto [from, to] = list[i];
       if (from < 0 || from >= vertices || to < 0 || to >= vertices)
-        detail::throw_out_of_range("pmpp::csr_graph: edge " + detail::text::of(i) + " is (" + detail::text::of(from) + ", " +
-                                detail::text::of(to) + "), the graph has " + detail::text::of(vertices) + " vertices");
+        detail::throw_out_of_range("pmpp::csr_graph: edge " + detail::text::of(i) + " is (" + detail::text::of(from) +
+                                   ", " + detail::text::of(to) + "), the graph has " + detail::text::of(vertices) +
+                                   " vertices");
     }
     each([&](I from, I) { ++result.offsets_[std::size_t(from) + 1]; });
     for (std::size_t v = 1; v < result.offsets_.size(); ++v)
@@ -106,7 +107,8 @@ public:
     for (const auto& [from, to] : list) {
       if (!std::in_range<I>(from) || !std::in_range<I>(to))
         detail::throw_out_of_range("pmpp::csr_graph: edge " + detail::text::of(same.size()) + " is (" +
-                                detail::text::of(from) + ", " + detail::text::of(to) + "), more than the index type holds");
+                                   detail::text::of(from) + ", " + detail::text::of(to) +
+                                   "), more than the index type holds");
       same.push_back({static_cast<I>(from), static_cast<I>(to)});
     }
     return from_edges(vertices, same, which);
@@ -146,8 +148,7 @@ public:
   /// Takes two arrays as they are.
   device_csr_graph(device_buffer<I> offsets, device_buffer<I> columns)
       : offsets_(std::move(offsets)), columns_(std::move(columns)) {
-    require(offsets_.size() > 0,
-            [] { return "pmpp::device_csr_graph: 0 offsets, not one more than vertices"; });
+    require(offsets_.size() > 0, [] { return "pmpp::device_csr_graph: 0 offsets, not one more than vertices"; });
   }
 
   std::int64_t vertices() const noexcept { return static_cast<std::int64_t>(offsets_.size()) - 1; }

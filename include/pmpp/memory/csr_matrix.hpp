@@ -67,8 +67,8 @@ public:
     const auto most = static_cast<std::int64_t>(std::numeric_limits<I>::max());
     if (rows > most || cols > most || nonzeros > most)
       detail::throw_length_error("pmpp::csr_matrix: the index type holds numbers up to " + detail::text::of(most) +
-                              "; there are " + detail::text::of(rows) + " rows, " + detail::text::of(cols) +
-                              " columns and " + detail::text::of(nonzeros) + " nonzeros");
+                                 "; there are " + detail::text::of(rows) + " rows, " + detail::text::of(cols) +
+                                 " columns and " + detail::text::of(nonzeros) + " nonzeros");
   }
 
   /// From nonzeros in any order. Those in the same place are added, in their order.
@@ -83,9 +83,9 @@ public:
     for (std::size_t n = 0; n < nonzeros.size(); ++n) {
       const auto& [row, column, value] = nonzeros[n];
       if (row < 0 || row >= rows || column < 0 || column >= cols)
-        detail::throw_out_of_range("pmpp::csr_matrix: nonzero " + detail::text::of(n) + " is at (" + detail::text::of(row) +
-                                ", " + detail::text::of(column) + "), the matrix has " + detail::text::of(rows) +
-                                " rows and " + detail::text::of(cols) + " columns");
+        detail::throw_out_of_range("pmpp::csr_matrix: nonzero " + detail::text::of(n) + " is at (" +
+                                   detail::text::of(row) + ", " + detail::text::of(column) + "), the matrix has " +
+                                   detail::text::of(rows) + " rows and " + detail::text::of(cols) + " columns");
       ++by_column.offsets_[std::size_t(column) + 1];
     }
     std::vector<I> next = by_column.begin_of_rows();
@@ -205,7 +205,7 @@ private:
           if constexpr (std::is_integral_v<T> && !std::is_same_v<T, bool>) {
             if (__builtin_add_overflow(values_[kept - 1], values_[n], &values_[kept - 1]))
               detail::throw_overflow_error("the sum of the values at row " + detail::text::of(row) + ", column " +
-                                        detail::text::of(columns_[n]) + ", both from 0, does not fit the type");
+                                           detail::text::of(columns_[n]) + ", both from 0, does not fit the type");
           } else {
             values_[kept - 1] = static_cast<T>(values_[kept - 1] + values_[n]);
           }
