@@ -13,6 +13,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <type_traits>
 #include <utility>
 #include <vector>
@@ -299,12 +300,9 @@ void csr_from_triplets_into(const P& where, Rows&& row_of, Columns&& column_of, 
     for (std::int64_t i = 0; i < n; ++i)
       list.push_back({static_cast<I>(row_of[i]), static_cast<I>(column_of[i]), static_cast<T>(values[i])});
     const auto matrix = csr_matrix<T, I>::from_triplets(B.rows, B.cols, list);
-    const auto put = [](const auto& from, auto* to) {
-      for (const auto& x : from) *to++ = x;
-    };
-    put(matrix.offsets(), B.offsets);
-    put(matrix.columns(), B.columns);
-    put(matrix.values(), B.values);
+    pmpp::copy(where, matrix.offsets(), std::span(B.offsets, matrix.offsets().size()));
+    pmpp::copy(where, matrix.columns(), std::span(B.columns, matrix.columns().size()));
+    pmpp::copy(where, matrix.values(), std::span(B.values, matrix.values().size()));
     *detail::begin_of(count_out) = matrix.nonzeros();
   }
 }

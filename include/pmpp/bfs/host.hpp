@@ -49,7 +49,7 @@ bfs_result bfs_in_order(const csr_view<void, const I>& graph, const bfs_sources<
       const I v = graph.columns[e];
       check_index(static_cast<std::int64_t>(v), graph.rows, "bfs: column");
       ++result.edges_examined;
-      if (distance[v] >= T(0)) continue;
+      if (distance[v] >= T(0) || queued == graph.rows) continue;  // a distance that does not fit T looks like none
       distance[v] = static_cast<T>(distance[u] + 1);
       parents.set(v, u);
       queue[queued++] = v;

@@ -21,6 +21,7 @@
 
 #include <pmpp/block/pipeline.hpp>
 #include <pmpp/core/config.hpp>
+#include <pmpp/core/iterator.hpp>
 #include <pmpp/core/machine.hpp>
 #include <pmpp/core/math.hpp>
 #include <pmpp/core/packed.hpp>
@@ -439,17 +440,13 @@ template <simt::mma_type Type, mma_tile Large, mma_tile Small, class T, class TC
 mma_plan plan_mma(const gemm_problem<T, T, TC, S, Epilogue>& x, const machine& on) {
   // What random shapes take beside what the plan says (H200): large tiles of small products wait for their operands.
   constexpr double of_large = sizeof(T) == 8 ? 1 : 1.8, of_small = sizeof(T) == 8 ? 1 : 1.25;
-  struct expected {
-    gemm_plan cut;
-    double clocks;
-  };
   const auto plan = [&](gemm_cost cost, int threads, double measured) {
     const gemm_plan cut = plan_gemm(cost, x.c.rows, x.c.cols, x.k, x.batch, on);
     cost.warps = threads / simt::warp_size;
     const double clocks = cut.clocks == never ? never
                                               : measured * cut.clocks +
                                                     clocks_of_writing(cost, cut, x.batch, 2, x.result.beta != S{}, on);
-    return expected{cut, clocks};
+    return pair<gemm_plan, double>{cut, clocks};
   };
   const auto [large, of_all_large] = plan(mma_cost_of<Type, T, Large>(on), Large.threads(), of_large);
   const auto [small, of_all_small] = plan(mma_cost_of<Type, T, Small>(on), Small.threads(), of_small);
