@@ -47,6 +47,7 @@ TEST_ALL_PLACES("types, functors and iterators of a namespace with greedy functi
   CHECK(got(0) == 499500);
   pmpp::sort(policy, a, hostile::precedes{});
   CHECK(where::get(a)[999].value == 999);
+  pmpp::sort(policy, a, pmpp::less{}, &number::value);
   pmpp::nth_element(policy, a, a.begin() + 7, hostile::precedes{});
   CHECK(where::get(a)[7].value == 7);
   auto both = where::put(std::vector<number>(2000));

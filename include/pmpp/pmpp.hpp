@@ -18,6 +18,7 @@
 #include <pmpp/core/matrix_view.hpp>
 #include <pmpp/core/operators.hpp>
 #include <pmpp/core/overlap.hpp>
+#include <pmpp/core/projected.hpp>
 #include <pmpp/core/range.hpp>
 #include <pmpp/core/rgb.hpp>
 #include <pmpp/core/tuning.hpp>

@@ -19,6 +19,7 @@
 
 #include <pmpp/core/callable.hpp>
 #include <pmpp/core/operators.hpp>
+#include <pmpp/core/projected.hpp>
 #include <pmpp/core/range.hpp>
 #include <pmpp/core/stored.hpp>
 #include <pmpp/core/tuning.hpp>
@@ -29,6 +30,7 @@
 #include <pmpp/sort/merge_sort.hpp>
 #include <pmpp/sort/radix.hpp>
 #include <pmpp/sort/radix_together.hpp>
+#include <pmpp/transform.hpp>
 
 #pragma GCC visibility push(hidden)  // see launch.hpp
 
@@ -158,13 +160,46 @@ void sort_stored(const char* function, const P& where, const In& in, const Data&
   }
 }
 
+/// Elements that move along with a key of their own, which is found first: by the digits of that, word by word from the last.
+template <sort_tuning Tuning, class T, class P, class Data, class Comp, class Proj>
+void sort_by_projection(const char* function, const P& where, const Data& data, const item_count& count,
+                        const projected<Comp, Proj>& comp) {
+  using projection = project_word<Proj, projection_of<Proj, T>>;
+  using word = projection_of<projection, T>;
+  scratch memory(where, checked_bytes(count.bound, sizeof(word), function), 0);
+  word* const keys = memory.take<word>(count.bound);
+  for (int w = max(1, words_of<projection_of<Proj, T>>) - 1; w >= 0; --w) {
+    detail::copy_elements<tuned<transform_tuning>>(
+        where, detail::mapped<word>(input<Data>{data, count}, projection{comp.proj, w}), keys);
+    const zip_iterator both{keys, data};
+    detail::sort_stored<Tuning, pair<word, T>>(function, where, both, both, count, by_first<Comp>{comp.comp},
+                                               all_key_bits{});
+  }
+}
+
+/// Whether elements of type T move along with numbers that Comp makes of them.
+template <class T, class Comp>
+inline constexpr bool has_digits = false;
+template <class T, class Comp, class Proj>
+inline constexpr bool has_digits<T, projected<Comp, Proj>> = [] {
+  using K = projection_of<Proj, T>;
+  return sizeof(T) <= tuned<sort_tuning>.radix.value_bytes && is_held<T> &&
+         radix_order<Comp, std::conditional_t<(words_of<K> > 0), std::uint64_t, K>>::known;
+}();
+
 /// Sorts `in` into `data`, which may be the same.
 template <sort_tuning Tuning, class T, class P, class In, class Data, class Comp, class Bits = all_key_bits>
 void sort_elements(const char* function, const P& where, const In& in, const Data& data, const item_count& count,
                    const Comp& comp, const Bits& bits = {}) {
-  if constexpr (require_marked<gpu_execution<P>, Comp>() && require_sortable<Comp, T>())
+  if constexpr (!(require_marked<gpu_execution<P>, Comp>() && require_sortable<Comp, T>())) {
+  } else if constexpr (kernel_execution<P> && has_digits<T, Comp>) {
+    if (!detail::same_place(in, data))
+      detail::copy_elements<tuned<transform_tuning>>(where, input<In>{in, count}, data);
+    detail::sort_by_projection<Tuning, T>(function, where, data, count, comp);
+  } else {
     sort_stored<Tuning, stored_as<T>>(function, where, with_stored(in), with_stored(data), count, on_values<T>(comp),
                                       bits);
+  }
 }
 
 /// Whether a pair of neighbours is out of order.
@@ -186,14 +221,16 @@ struct descends {
 /// \param comp  a strict weak order, callable on `where`'s machine: comp(x, y) says that x must precede y. Asked about
 ///              elements only. Where it contradicts itself elements may be missing or come twice, but nothing else is
 ///              read or written.
-/// \param bits  key_bits{lo, hi}: look at these bits of the keys only, which must be integers under less or greater.
+/// \param bits  key_bits{lo, hi}: look at these bits of the keys only, which must be integers under less or greater. Or a projection
+///              (core/projected.hpp): the order is that of &T::member, f(x), or members<&T::first, &T::second>.
 /// The result is unique: the same on every run. Asynchronous on a GPU; may be captured.
 /// Integers, float, double, half and bfloat16 under less or greater (those of std, cuda::std and Thrust too) are sorted by digits of 8 bits, comp is
 /// not called: -0.0 precedes +0.0 (under greater it follows), NaN comes last under both. Cost: n keys read, then 2n
 /// elements of traffic for each byte that is not the same in all keys; a launch each. Scratch: n elements and 3 % (bytes:
 /// 12 %), from the workspace or one allocation in stream order. Up to 8192 keys for each multiprocessor (4-byte keys) take
 /// one launch in all.
-/// Other elements are merged. Cost: 2n elements of traffic for tiles of 8704 and for each factor of two from there to n, of
+/// Elements of up to 16 bytes whose projection is such a number, or members, are sorted by its digits too: they are values of keys
+/// in scratch, for each 8 bytes of members once. Other elements are merged. Cost: 2n elements of traffic for tiles of 8704 and for each factor of two from there to n, of
 /// four from 2^24 elements on; as many launches, of four twice as many. Scratch: n elements and up to 2 %; none for one tile.
 /// Of up to 16 bytes: up to 8192 (98,304 bytes) take n^2 comparisons in one launch without scratch, up to 65,536 two
 /// launches.
@@ -204,7 +241,9 @@ template <sort_tuning Tuning = tuned<sort_tuning>, execution_policy P, range_for
 void sort(const P& where, R&& r, Comp comp = {}, Bits bits = {}) {
   const auto in = detail::input_of<true>("sort", r);
   if constexpr (detail::require_writable<decltype(in.first)>())
-    detail::sort_elements<Tuning, element_value<R>>("sort", where, in.first, in.first, in.count, comp, bits);
+    detail::sort_elements<Tuning, element_value<R>>("sort", where, in.first, in.first, in.count,
+                                                    detail::order_under<element_value<R>>(comp, bits),
+                                                    detail::bits_under(bits));
 }
 
 /// The same; sort is stable already.
@@ -213,7 +252,9 @@ template <sort_tuning Tuning = tuned<sort_tuning>, execution_policy P, range_for
 void stable_sort(const P& where, R&& r, Comp comp = {}, Bits bits = {}) {
   const auto in = detail::input_of<true>("stable_sort", r);
   if constexpr (detail::require_writable<decltype(in.first)>())
-    detail::sort_elements<Tuning, element_value<R>>("stable_sort", where, in.first, in.first, in.count, comp, bits);
+    detail::sort_elements<Tuning, element_value<R>>("stable_sort", where, in.first, in.first, in.count,
+                                                    detail::order_under<element_value<R>>(comp, bits),
+                                                    detail::bits_under(bits));
 }
 
 /// Sorts keys as sort does, and moves the value of each key along with it.
@@ -226,8 +267,10 @@ template <sort_tuning Tuning = tuned<sort_tuning>, execution_policy P, range_for
 void sort_by_key(const P& where, K&& keys, V&& values, Comp comp = {}, Bits bits = {}) {
   const auto in = detail::parts_apart("sort_by_key", "values", detail::pairs_of<true>("sort_by_key", keys, values));
   using T = value_of<std::remove_const_t<decltype(in.first)>>;
-  detail::sort_elements<Tuning, T>("sort_by_key", where, in.first, in.first, in.count, detail::by_first<Comp>{comp},
-                                   bits);
+  const auto order = detail::order_under<element_value<K>>(comp, bits);
+  detail::sort_elements<Tuning, T>("sort_by_key", where, in.first, in.first, in.count,
+                                   detail::by_first<std::remove_const_t<decltype(order)>>{order},
+                                   detail::bits_under(bits));
 }
 
 /// Writes the order in which keys are sorted: index_out[0] is the place of the least key, and so on. Equals in order.
@@ -239,18 +282,18 @@ void sort_by_key(const P& where, K&& keys, V&& values, Comp comp = {}, Bits bits
 template <sort_tuning Tuning = tuned<sort_tuning>, execution_policy P, range_for<P> R, output_for<P> O,
           class Comp = less, class Bits = all_key_bits>
 auto argsort(const P& where, R&& keys, O&& index_out, Comp comp = {}, Bits bits = {}) {
-  const auto in = detail::input_of("argsort", keys);
+  const auto in = detail::projected_input(detail::input_of("argsort", keys), bits);
   const std::int64_t n = in.count.bound;
   detail::check_output("argsort", "index_out", index_out, n, in);
   const auto first = detail::begin_of(index_out);
   const auto target = detail::unwrap(first);
-  using K = element_value<R>;
+  using K = value_of<std::remove_const_t<decltype(in.first)>>;
   using I = value_of<std::remove_const_t<decltype(target)>>;
   static_assert(std::is_integral_v<I>, "pmpp::argsort: index_out must take an integer");
   const zip_iterator source{in.first, counting_iterator<I>(I(0))};
   const auto sort_to = [&](K* sorted_keys) {
     detail::sort_elements<Tuning, pair<K, I>>("argsort", where, source, zip_iterator{sorted_keys, target}, in.count,
-                                              detail::by_first<Comp>{comp}, bits);
+                                              detail::by_first<Comp>{comp}, detail::bits_under(bits));
   };
   if constexpr (kernel_execution<P>) {
     detail::scratch memory(where, detail::checked_bytes(n, sizeof(K), "argsort"), 0);
