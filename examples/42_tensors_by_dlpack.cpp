@@ -40,7 +40,8 @@ int main() {
   pmpp::iota(pmpp::device, x, 0.0f);
 
   // [out]
-  DLManagedTensor* tensor = pmpp::to_dlpack<DLManagedTensor>(std::move(x), {3, 4});  // what __dlpack__ wraps in a capsule
+  DLManagedTensor* tensor =
+      pmpp::to_dlpack<DLManagedTensor>(std::move(x), {3, 4});  // what __dlpack__ wraps in a capsule
   // [end]
 
   // [in]

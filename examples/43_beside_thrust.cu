@@ -29,8 +29,8 @@ int main() {
   const auto where = pmpp::device.on(stream);
   cudaDeviceSynchronize();  // Thrust's work is on the default stream
 
-  pmpp::sort(where, x, pmpp::greater{});                                          // a vector as input and output
-  const float sum = pmpp::reduce(where, x.begin(), x.begin() + 4);                // its iterators: pointers to a kernel
+  pmpp::sort(where, x, pmpp::greater{});                            // a vector as input and output
+  const float sum = pmpp::reduce(where, x.begin(), x.begin() + 4);  // its iterators: pointers to a kernel
   const float rest = pmpp::reduce(where, cuda::std::span(x.data().get() + 4, 8));  // a span of libcu++
   const cuda::std::mdspan a(x.data().get(), 3, 4), b(y.data().get(), 4, 3);
   pmpp::transpose(where, pmpp::matrix_view(a), pmpp::matrix_view(b));

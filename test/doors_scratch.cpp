@@ -187,6 +187,14 @@ TEST_CASE("a workspace that grows has all that was measured, and grows no more")
   CHECK(mr.taken == 1);
   pmpp::synchronize(device);
   CHECK(pmpp::to_host(out).back() == 300000);
+
+  workspace with_little_state{pmpp::blocks_from(mr)};
+  with_little_state.reserve(need.bytes);
+  CHECK(mr.taken == 2);
+  with_little_state.reserve(need);
+  CHECK(mr.taken == 3);
+  call(device.with(with_little_state));
+  CHECK(mr.taken == 3);
 }
 
 TEST_CASE("measuring: several calls count as one after the other, wrong arguments throw, values are meaningless") {

@@ -106,7 +106,6 @@ TEST_CASE("matrices and graphs") {
   const pmpp::csr_view<const float, const int> m{n, n, where_rows.data(), where_columns.data(), ones.data()};
   same_in_measured_bytes(numbers, x, [&](const auto& where) { pmpp::spmv(where, 1, m, in, 0, x); });
   device_buffer<int> distance{n};
-  same_in_measured_bytes(random, distance, [&](const auto& where) {
-    pmpp::bfs(where, pmpp::undirected(m.pattern()), 0, distance);
-  });
+  same_in_measured_bytes(random, distance,
+                         [&](const auto& where) { pmpp::bfs(where, pmpp::undirected(m.pattern()), 0, distance); });
 }

@@ -43,7 +43,8 @@ cudaMemLocation memory_beside(const P&) {
 /// it moves at each launch, and CUDA refuses advice.
 inline bool pages_move() {
   int concurrent = 0;
-  check(cudaDeviceGetAttribute(&concurrent, cudaDevAttrConcurrentManagedAccess, current_device()), "cudaDeviceGetAttribute");
+  check(cudaDeviceGetAttribute(&concurrent, cudaDevAttrConcurrentManagedAccess, current_device()),
+        "cudaDeviceGetAttribute");
   return concurrent != 0;
 }
 #endif

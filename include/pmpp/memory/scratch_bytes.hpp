@@ -25,7 +25,7 @@ namespace pmpp::inline PMPP_BACKEND {
 /// (csr_from_triplets) do make them.
 /// A call that returns a value to the host returns a meaningless one, and `call` must not go by it.
 /// \param call  a function of a policy: a generic lambda. \throws what the call throws of wrong arguments
-/// Example: test/scratch_doors.cpp
+/// Example: test/doors_scratch.cpp
 template <kernel_execution P, class F>
 scratch_need needed_scratch(const P& where, const F& call) {
   workspace notes(workspace::kind::measures);
