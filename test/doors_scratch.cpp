@@ -15,6 +15,7 @@
 #include <pmpp/scan.hpp>
 #include <pmpp/select.hpp>
 #include <pmpp/sort.hpp>
+#include <pmpp/transform.hpp>
 
 #include <doctest/doctest.h>
 
@@ -187,6 +188,14 @@ TEST_CASE("a workspace that grows has all that was measured, and grows no more")
   CHECK(mr.taken == 1);
   pmpp::synchronize(device);
   CHECK(pmpp::to_host(out).back() == 300000);
+
+  workspace with_little_state{pmpp::blocks_from(mr)};
+  with_little_state.reserve(need.bytes);
+  CHECK(mr.taken == 2);
+  with_little_state.reserve(need);
+  CHECK(mr.taken == 3);
+  call(device.with(with_little_state));
+  CHECK(mr.taken == 3);
 }
 
 TEST_CASE("measuring: several calls count as one after the other, wrong arguments throw, values are meaningless") {
@@ -209,9 +218,12 @@ TEST_CASE("measuring: several calls count as one after the other, wrong argument
   const auto returns = [&](const auto& where) {
     kept = pmpp::copy_if(where, in, out, is_odd{}) - out.begin();
     sum = pmpp::reduce(where, in, std::int64_t(0));
+    pmpp::copy(where, in, out);
     pmpp::synchronize(where);
   };
+  pmpp::fill(device, out, -7);
   const std::size_t bytes = pmpp::scratch_bytes(device, returns);
+  CHECK(pmpp::to_host(device, out) == std::vector(n, -7));
   pmpp::device_buffer<char> memory{bytes};
   workspace mine{memory.data(), bytes};
   returns(device.with(mine));

@@ -238,10 +238,9 @@ requires(sizeof...(Parameters) == sizeof...(Args)) void launch(const device_poli
   check(cudaFuncGetName(&function, entry), "cudaFuncGetName");
   const detail::characters name{function, std::strlen(function)};
   const machine& on = detail::machine_of_device(id);
-  if (!detail::has_blocks(shape, name, attributes.maxThreadsPerBlock, attributes.sharedSizeBytes,
-                          std::size_t(on.shared_per_block)) ||
-      where.measuring)
-    return;
+  const bool runs = detail::has_blocks(shape, name, attributes.maxThreadsPerBlock, attributes.sharedSizeBytes,
+                                       std::size_t(on.shared_per_block));
+  if (!runs || where.measuring) return;
   detail::require_stream_of(id, where.stream);
   if (attributes.sharedSizeBytes + shape.dynamic_shared > simt::detail::static_shared_limit)
     detail::allow_shared_bytes(on, entry);

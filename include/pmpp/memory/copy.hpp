@@ -75,6 +75,8 @@ requires(contiguous_data<std::remove_reference_t<To>>) void copy(const Where& wh
   const auto target = detail::as_span(to);
   const std::size_t bytes = detail::checked_copy(source, target);
   if (bytes == 0) return;
+  if constexpr (kernel_execution<Where>)
+    if (where.measuring) return;
   if constexpr (stream_like<Where>)
     detail::copy_bytes(target.data(), source.data(), bytes, detail::handle_of(where));
   else if constexpr (gpu_execution<Where>)

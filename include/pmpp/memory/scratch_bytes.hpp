@@ -21,9 +21,9 @@
 namespace pmpp::inline PMPP_BACKEND {
 
 /// The scratch that `call(policy)` takes of a workspace, where policy is `where` but for its workspace. Reads and writes none of
-/// the data, launches nothing, does not wait and allocates nothing; calls of pmpp that make arrays of their own
-/// (csr_from_triplets) do make them.
-/// A call that returns a value to the host returns a meaningless one, and `call` must not go by it.
+/// the data, launches and copies nothing, does not wait and allocates nothing of the device's.
+/// A call that returns a value to the host returns a meaningless one, and `call` must not go by it. So functions that make arrays as
+/// long as such values say (csr_from_triplets, transposed of a matrix) cannot be measured: measure their twins `_into`.
 /// \param call  a function of a policy: a generic lambda. \throws what the call throws of wrong arguments
 /// Example: test/doors_scratch.cpp
 template <kernel_execution P, class F>
