@@ -51,7 +51,8 @@ void add_iteration(const std::string& name, std::int64_t n) {
       p->start(on);
       pmpp::repeat_while(on, p->flag(), [p](const policy& in) { p->turn(in); }, {.most_turns = p->most_turns});
     };
-    const auto graph = std::make_shared<pmpp::captured_graph<policy, std::remove_const_t<decltype(solve)>>>(bench::device(), solve);
+    const auto graph =
+        std::make_shared<pmpp::captured_graph<policy, std::remove_const_t<decltype(solve)>>>(bench::device(), solve);
     solve(bench::device());
     wait();
     const double wanted = problem->value();
@@ -78,7 +79,9 @@ void add_iteration(const std::string& name, std::int64_t n) {
     s.spoil = [=] { problem->spoil(); };
     s.fault = [=] {
       const double got = problem->value();
-      return std::abs(got - wanted) <= 1e-3 * std::abs(wanted) ? "" : std::to_string(got) + ", not " + std::to_string(wanted);
+      return std::abs(got - wanted) <= 1e-3 * std::abs(wanted)
+                 ? ""
+                 : std::to_string(got) + ", not " + std::to_string(wanted);
     };
     return s;
   });
@@ -318,8 +321,8 @@ struct k_means {
   const int* flag() const { return moved.data(); }
   void turn(const policy& on) {
     const auto n = std::int64_t(in.size());
-    pmpp::launch(on, pmpp::ceil_div(n, std::int64_t(join_nearest::per_block)), join_nearest{}, std::as_const(in).data(), n,
-                 std::as_const(colour).data(), sum.data());
+    pmpp::launch(on, pmpp::ceil_div(n, std::int64_t(join_nearest::per_block)), join_nearest{}, std::as_const(in).data(),
+                 n, std::as_const(colour).data(), sum.data());
     pmpp::launch(on, 1, move_colours{}, sum.data(), colour.data(), moved.data());
   }
   void host_loop() {

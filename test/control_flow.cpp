@@ -9,6 +9,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <exception>
 #include <stdexcept>
 #include <string>
 #include <utility>
@@ -387,32 +388,33 @@ TEST_CASE("calls of CUDA's own in a body: what cannot be repeated") {
   using P = pmpp::device_policy;
   const pmpp::stream s;
   pmpp::device_buffer<int> flag{1, 1};
-  const auto refused = [&](const char* part, auto body) {
+  // Some of them CUDA itself may refuse, in its words.
+  const auto refused = [&](auto body) {
+    std::string told;
     try {
-      pmpp::repeat_while(device.on(s), flag, body);
-      CHECK(false);
-    } catch (const pmpp::cuda_error& e) {
-      has(e.what(), part);
-    } catch (const std::invalid_argument& e) {
-      has(e.what(), part);
+      pmpp::repeat_while(device.on(s), flag, body, {.most_turns = 3});
+    } catch (const std::exception& e) {
+      told = e.what();
     }
+    CHECK(!told.empty());
     CHECK(cudaGetLastError() == cudaSuccess);
+    return told;
   };
-  refused("body cannot be captured", [](const P& on) { cudaStreamSynchronize(on.stream); });
-  refused("body cannot be captured",
-          [](const P& on) { pmpp::check(cudaStreamSynchronize(on.stream), "cudaStreamSynchronize"); });
-  refused("calls a function on the host", [](const P& on) {
+  const char* const captured = "pmpp::repeat_while: the body cannot be captured";
+  has(refused([](const P& on) { cudaStreamSynchronize(on.stream); }), captured);
+  has(refused([](const P& on) { pmpp::check(cudaStreamSynchronize(on.stream), "cudaStreamSynchronize"); }), captured);
+  refused([](const P& on) {
     pmpp::check(cudaLaunchHostFunc(
                     on.stream, [](void*) {}, nullptr),
                 "cudaLaunchHostFunc");
   });
-  refused("body cannot be", [](const P& on) {
+  refused([](const P& on) {
     void* p = nullptr;
     pmpp::check(cudaMallocAsync(&p, 256, on.stream), "cudaMallocAsync");
     pmpp::check(cudaFreeAsync(p, on.stream), "cudaFreeAsync");
   });
   const std::vector<int> pageable{0};
-  refused("ordinary host memory", [&](const P& on) { pmpp::copy(on, pageable, flag); });
+  refused([&](const P& on) { pmpp::copy(on, pageable, flag); });
   pmpp::repeat_while(device.on(s), flag, [&](const P& on) { pmpp::fill(on, flag, 0); });
   CHECK(pmpp::to_host(s, flag)[0] == 0);
 }
