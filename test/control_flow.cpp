@@ -77,7 +77,7 @@ void check_turns(T start, std::int64_t expected) {
   CAPTURE(expected);
   auto flag = where::put(std::vector<T>{start, 77});
   auto done = where::put(std::vector<int>{0});
-  auto turns = where::put(std::vector<std::int64_t>{-1});
+  auto turns = where::put(std::vector<std::int64_t>{12345});
   int calls = 0;
   pmpp::repeat_while(P{}, flag.begin(),
                      [&](const P& on) {
@@ -147,12 +147,12 @@ TEST_ALL_PLACES("most_turns") {
     CAPTURE(most);
     for (const bool told : {false, true}) {
       auto flag = where::put(std::vector<int>{10});
-      auto turns = where::put(std::vector<std::int64_t>{-1});
+      auto turns = where::put(std::vector<std::int64_t>{12345});
       pmpp::repeat_while(P{}, flag, [&](const P& on) { pmpp::transform(on, flag, flag, less_one{}); },
                          {.most_turns = most, .turns = told ? turns.data() : nullptr});
       const auto expected = most < 10 ? most : 10;
       CHECK(only<where, int>(flag) == 10 - expected);  // still true where most_turns ended it
-      CHECK(only<where, std::int64_t>(turns) == (told ? expected : -1));
+      CHECK(only<where, std::int64_t>(turns) == (told ? expected : 12345));
     }
   }
 }
