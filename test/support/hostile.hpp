@@ -117,6 +117,7 @@ GREEDY(with_room) GREEDY(with_search) GREEDY(with_sets) GREEDY(with_stored) GREE
 GREEDY(write_products) GREEDY(zip_of) GREEDY(zipped) GREEDY(zipped_with_start)
 GREEDY(branch) GREEDY(call_body) GREEDY(decide_now) GREEDY(flag_of) GREEDY(if_then) GREEDY(record_if) GREEDY(record_node)
 GREEDY(record_or_launch) GREEDY(record_while) GREEDY(recorded) GREEDY(repeat_while) GREEDY(require_no_capture)
+GREEDY(pairs) GREEDY(spread) GREEDY(zip) GREEDY(zip_output)
 #undef GREEDY
 template <class A, class B>
 void operator,(A&&, B&&) = delete;
