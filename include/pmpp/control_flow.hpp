@@ -124,6 +124,9 @@ inline bool spoils_capture([[maybe_unused]] cuda_status code) {
 #endif
 }
 [[noreturn]] inline void refuse_body(const char* function, cuda_status code, const char* what) {
+#if PMPP_CUDA
+  cudaGetLastError();  // it is told here, and must not surface again
+#endif
   throw cuda_error(code, detail::text("pmpp::") + function +
                              ": the body cannot be captured, because it waits for the device, allocates, or works on a "
                              "stream other than its policy's: " +
@@ -143,6 +146,14 @@ void call_body(const char* function, Body& body, const P& on) {
         throw;  // those of an inner body name it already: "pmpp::..."
       refuse_body(function, e.code(), e.what());
     }
+#if PMPP_CUDA
+    if constexpr (gpu_execution<P>) {  // a body may have passed over an error
+      cudaStreamCaptureStatus status = cudaStreamCaptureStatusNone;
+      check(cudaStreamIsCapturing(on.stream, &status), "cudaStreamIsCapturing");
+      if (status == cudaStreamCaptureStatusInvalidated)
+        refuse_body(function, cudaErrorStreamCaptureInvalidated, "the capture is invalid");
+    }
+#endif
   }
 }
 
@@ -195,10 +206,7 @@ public:
     is_active_ = false;
     cudaGraph_t graph = nullptr;
     const cudaError_t status = cudaStreamEndCapture(stream_, &graph);
-    if (spoils_capture(status)) {
-      cudaGetLastError();
-      refuse_body(function, status, cudaGetErrorString(status));
-    }
+    if (spoils_capture(status)) refuse_body(function, status, cudaGetErrorString(status));
     check(status, "cudaStreamEndCapture");
     return graph;
   }
@@ -211,6 +219,20 @@ private:
   pmpp::stream stream_;
   bool is_body_, is_active_ = false;
 };
+
+/// Whether a copy is known to have an end in memory that the device may not reach.
+inline bool copies_host_memory(cudaGraphNode_t node) {
+  cudaMemcpy3DParms copy{};
+  bool found = false;
+  if (cudaGraphMemcpyNodeGetParams(node, &copy) == cudaSuccess)
+    for (const void* p : {copy.srcPtr.ptr, copy.dstPtr.ptr}) {
+      cudaPointerAttributes attributes{};
+      found = found || (p != nullptr && cudaPointerGetAttributes(&attributes, p) == cudaSuccess &&
+                        attributes.type == cudaMemoryTypeUnregistered);
+    }
+  cudaGetLastError();  // what is not known is left to cudaGraphInstantiate
+  return found;
+}
 
 /// Graphs may not hold in the body of a node what takes or frees memory, calls the host or waits for anything outside, nor copy
 /// memory that the device does not reach. CUDA would refuse them with "invalid argument", and later.
@@ -232,15 +254,8 @@ inline void require_repeatable(const char* function, cudaGraph_t body) {
       check(cudaGraphChildGraphNodeGetGraph(node, &inner), "cudaGraphChildGraphNodeGetGraph");
       require_repeatable(function, inner);
     } else if (type == cudaGraphNodeTypeMemcpy) {
-      cudaMemcpy3DParms copy{};
-      check(cudaGraphMemcpyNodeGetParams(node, &copy), "cudaGraphMemcpyNodeGetParams");
-      for (const void* p : {copy.srcPtr.ptr, copy.dstPtr.ptr}) {
-        cudaPointerAttributes attributes{};
-        if (p == nullptr) continue;
-        check(cudaPointerGetAttributes(&attributes, p), "cudaPointerGetAttributes");
-        if (attributes.type == cudaMemoryTypeUnregistered)
-          what = "copies from or to ordinary host memory: take a pinned_buffer, or copy before or after";
-      }
+      if (copies_host_memory(node))
+        what = "copies from or to ordinary host memory: take a pinned_buffer, or copy before or after";
     } else if (type != cudaGraphNodeTypeKernel && type != cudaGraphNodeTypeMemset && type != cudaGraphNodeTypeEmpty &&
                type != cudaGraphNodeTypeConditional) {
       what = "waits for or tells something outside of the graph: an event, a semaphore";
@@ -270,7 +285,7 @@ inline unsigned long long new_condition(stream_handle stream) {
 #if CUDART_VERSION >= 13000
   check(cudaStreamGetCaptureInfo(stream, &status, nullptr, &graph), "cudaStreamGetCaptureInfo");
 #else
-  check(cudaStreamGetCaptureInfo_v2(stream, &status, nullptr, &graph), "cudaStreamGetCaptureInfo");
+  check(cudaStreamGetCaptureInfo_v3(stream, &status, nullptr, &graph), "cudaStreamGetCaptureInfo");
 #endif
   cudaGraphConditionalHandle handle{};
   check(cudaGraphConditionalHandleCreate(&handle, graph), "cudaGraphConditionalHandleCreate");

@@ -40,6 +40,8 @@ constexpr bool is_opaque =
 
 template <class F>
 constexpr bool is_opaque<apply_to_pair<F>> = is_opaque<F>;
+template <class F>
+constexpr bool is_opaque<spread_function<F>> = is_opaque<F>;
 
 /// Whether F is a lambda that nvcc cannot put into a kernel; told from its name, as nvcc writes it.
 template <class F>
@@ -62,6 +64,8 @@ template <class F>
 constexpr bool is_unmarked_lambda = find_unmarked_lambda<F>();
 template <class F>
 constexpr bool is_unmarked_lambda<apply_to_pair<F>> = is_unmarked_lambda<F>;
+template <class F>
+constexpr bool is_unmarked_lambda<spread_function<F>> = is_unmarked_lambda<F>;
 
 /// Refuses a lambda that would have to run on a GPU, if `OnGpu`.
 template <bool OnGpu, class F>

@@ -238,6 +238,26 @@ struct apply_to_pair {
   PMPP_HOST_DEVICE constexpr auto operator()(const pair<A, B>& p) const { return f(p.first, p.second); }
 };
 
+/// Calls a function of several arguments with the values of zips in zips: pair{x, pair{y, z}} as f(x, y, z).
+template <class F>
+struct spread_function {
+  F f;
+  template <class A, class B>
+  PMPP_HOST_DEVICE constexpr auto operator()(const pair<A, B>& p) const {
+    return call(p.second, p.first);
+  }
+
+private:
+  template <class A, class B, class... Known>
+  PMPP_HOST_DEVICE constexpr auto call(const pair<A, B>& rest, const Known&... known) const {
+    return call(rest.second, known..., rest.first);
+  }
+  template <class Last, class... Known>
+  PMPP_HOST_DEVICE constexpr auto call(const Last& last, const Known&... known) const {
+    return f(known..., last);
+  }
+};
+
 /// An element as a value of another type; pairs member by member.
 template <class T, class U>
 PMPP_HOST_DEVICE T element_as(const U& x) {

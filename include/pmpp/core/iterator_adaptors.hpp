@@ -10,6 +10,10 @@
 //   tabulate_output<T>(f)                 it[i] = x, x of type T, calls f(i, x)
 //   discard_iterator{}                    it[i] = x does nothing
 //
+//   zip(a, b, c)                          pair{a[0], pair{b[0], c[0]}}, ...               read; of any number of iterators
+//   zip_output(a, b, c)                   it[i] = pairs(x, y, z) writes x to a[i], y to b[i], z to c[i]
+//   spread(f)                             f(x, y, z) for what a zip gives
+//
 // Those that are only written cost nothing: kernels read the input beside them as if it stood alone. Permuted, reversed and
 // strided elements move one by one. They nest, and with the iterators of core/iterator.hpp.
 #pragma once
@@ -21,6 +25,7 @@
 #include <pmpp/core/config.hpp>
 #include <pmpp/core/contiguous.hpp>
 #include <pmpp/core/iterator.hpp>
+#include <pmpp/core/packed.hpp>
 
 namespace pmpp::inline PMPP_BACKEND {
 
@@ -165,6 +170,91 @@ constexpr auto tabulate_output(F f) {
 
 namespace detail {
 
+/// A pair that other pairs convert to, member by member.
+template <class A, class B>
+struct parts {
+  A first;
+  B second;
+  parts() = default;
+  template <class X, class Y>
+  PMPP_HOST_DEVICE constexpr parts(const pair<X, Y>& x)
+      : first(static_cast<A>(x.first)), second(static_cast<B>(x.second)) {}
+};
+
+}  // namespace detail
+
+/// Parts of one element, each to an output of its own: it[i] = pair{x, y} writes x to a[i] and y to b[i], converted to their
+/// types. Kernels store each part in vectors of 16 bytes.
+template <class A, class B>
+struct zip_output_iterator : detail::iterator_arithmetic<zip_output_iterator<A, B>> {
+  struct reference {
+    decltype(std::declval<const A&>()[0]) first;
+    decltype(std::declval<const B&>()[0]) second;
+    PMPP_HOST_DEVICE const reference& operator=(const detail::parts<value_of<A>, value_of<B>>& x) const {
+      first = x.first;
+      second = x.second;
+      return *this;
+    }
+  };
+  using value_type = detail::parts<value_of<A>, value_of<B>>;
+  using pointer = void;
+
+  A a{};
+  B b{};
+
+  constexpr zip_output_iterator() = default;
+  PMPP_HOST_DEVICE constexpr zip_output_iterator(A first, B second) : a(first), b(second) {}
+  PMPP_HOST_DEVICE constexpr reference operator*() const { return (*this)[0]; }
+  PMPP_HOST_DEVICE constexpr reference operator[](std::ptrdiff_t n) const { return {a[n], b[n]}; }
+  PMPP_HOST_DEVICE constexpr zip_output_iterator& operator+=(std::ptrdiff_t n) {
+    a = a + n;
+    b = b + n;
+    return *this;
+  }
+  PMPP_HOST_DEVICE friend constexpr std::ptrdiff_t operator-(const zip_output_iterator& x,
+                                                             const zip_output_iterator& y) {
+    return x.a - y.a;
+  }
+};
+
+/// An output that writes the parts of an element to these iterators, two or more: x, y, z of pairs(x, y, z). As long as the
+/// shortest; what unique_copy and others keep of a zip goes through it too.
+template <class A, class B, class... More>
+constexpr auto zip_output(A a, B b, More... more) {
+  const auto first = detail::unwrap(a);
+  using iterator = std::remove_const_t<decltype(first)>;
+  if constexpr (sizeof...(More) == 0)
+    return zip_output_iterator<iterator, detail::unwrapped<B>>(first, detail::unwrap(b));
+  else
+    return zip_output_iterator<iterator, decltype(pmpp::zip_output(b, more...))>(first, pmpp::zip_output(b, more...));
+}
+/// The elements of two or more iterators side by side: a function of them is spread(f).
+template <class A, class B, class... More>
+constexpr auto zip(A a, B b, More... more) {
+  if constexpr (sizeof...(More) == 0)
+    return zip_iterator(a, b);
+  else
+    return zip_iterator(a, pmpp::zip(b, more...));
+}
+/// What a zip_output takes of its outputs' elements, and what a zip gives.
+template <class A, class B, class... More>
+PMPP_HOST_DEVICE constexpr auto pairs(const A& a, const B& b, const More&... more) {
+  if constexpr (sizeof...(More) == 0)
+    return pair<A, B>{a, b};
+  else
+    return pair<A, decltype(pmpp::pairs(b, more...))>{a, pmpp::pairs(b, more...)};
+}
+/// A function of the elements of a zip: f(x, y, z) for pair{x, pair{y, z}}. (If the last element is a pair itself, of its members.)
+template <class F>
+constexpr auto spread(F f) {
+  return detail::spread_function<F>{f};
+}
+
+namespace detail {
+
+template <class A, class B>
+inline constexpr bool is_zip<zip_output_iterator<A, B>> = true;
+
 template <class Out, class F>
 struct write_transformed {
   Out out;
@@ -270,6 +360,29 @@ struct access<tabulate_output_iterator<T, F>> {
   template <int Items, class Vector>
   PMPP_HOST_DEVICE static void store(const iterator& it, std::int64_t i, const Vector& v) {
     for (int k = 0; k < Items; ++k) it[i + k] = v.item[k];
+  }
+};
+/// Vectors as wide as those of all outputs, where their boundaries lie at the same elements.
+template <class A, class B>
+struct access<zip_output_iterator<A, B>> {
+  using both = access<zip_iterator<A, B>>;
+  static constexpr int items = both::items;
+  static constexpr bool always = both::always;
+
+  template <int Items>
+  static std::int64_t lead(const zip_output_iterator<A, B>& it) {
+    return both::template lead<Items>({it.a, it.b});
+  }
+  template <int Items, class Vector>
+  PMPP_HOST_DEVICE static void store(const zip_output_iterator<A, B>& it, std::int64_t i, const Vector& v) {
+    packed<value_of<A>, Items, alignof(value_of<A>)> first;
+    packed<value_of<B>, Items, alignof(value_of<B>)> second;
+    for (int k = 0; k < Items; ++k) {
+      first.item[k] = v.item[k].first;
+      second.item[k] = v.item[k].second;
+    }
+    access<A>::template store<Items>(it.a, i, first);
+    access<B>::template store<Items>(it.b, i, second);
   }
 };
 template <class Out, class F, class T>
