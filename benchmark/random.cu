@@ -45,7 +45,8 @@ curandGenerator_t generator() {
 
 /// own(out, n) beside peer(out, n); `mean` of the numbers, and how far from it a million of them may be.
 template <class T, class Own, class Peer>
-void add_fill(const std::string& name, std::int64_t n, double mean, double deviation, Own own, [[maybe_unused]] Peer peer) {
+void add_fill(const std::string& name, std::int64_t n, double mean, double deviation, Own own,
+              [[maybe_unused]] Peer peer) {
   bench::add(name, n, double(n) * sizeof(T), [=](int windows) {
     const auto out = bench::array<T>(windows * n);
     subject s;
@@ -100,7 +101,9 @@ void add_cases() {
       return [d](auto* out, std::int64_t m) { pmpp::fill_random(bench::device(), out, out + m, d, 7); };
     };
 #if defined(PMPP_BENCH_HAS_CURAND)
-    const auto bits = [](u32* out, std::int64_t m) { require_curand(curandGenerate(generator(), out, m), "curandGenerate"); };
+    const auto bits = [](u32* out, std::int64_t m) {
+      require_curand(curandGenerate(generator(), out, m), "curandGenerate");
+    };
     const auto uniform = [](float* out, std::int64_t m) {
       require_curand(curandGenerateUniform(generator(), out, m), "curandGenerateUniform");
     };

@@ -173,8 +173,8 @@ void copy_permuted(const P& where, const input<In>& in, std::int64_t k, const ph
   using places = counting_iterator<std::int64_t>;
   const fetch_permuted<In> fetch{in.first, random_permutation(in.count.bound, generator)};
   if (k > 0) detail::check_reachable(where, "shuffle", in.first);
-  detail::copy_elements<permuted_tuning>(
-      where, detail::mapped<value_of<In>>(input<places>{places(0), {k}}, fetch), out);
+  detail::copy_elements<permuted_tuning>(where, detail::mapped<value_of<In>>(input<places>{places(0), {k}}, fetch),
+                                         out);
 }
 template <class P, class In, class O>
 void permute_to(const char* function, const P& where, const input<In>& in, O& out, std::int64_t k,

@@ -26,31 +26,13 @@
 #include <type_traits>
 
 #include <pmpp/core/config.hpp>
+#include <pmpp/core/exact.hpp>
 #include <pmpp/core/operators.hpp>
 #include <pmpp/core/packed.hpp>
 #include <pmpp/random/philox.hpp>
 
 namespace pmpp::inline PMPP_BACKEND {
 namespace detail {
-
-// Rounded once, on every machine and whatever the compiler was told of fast arithmetic.
-// clang-format off
-#if defined(__CUDA_ARCH__)
-PMPP_HOST_DEVICE inline float fused(float a, float b, float c) { return __fmaf_rn(a, b, c); }
-PMPP_HOST_DEVICE inline double fused(double a, double b, double c) { return __fma_rn(a, b, c); }
-PMPP_HOST_DEVICE inline float quotient(float a, float b) { return __fdiv_rn(a, b); }
-PMPP_HOST_DEVICE inline double quotient(double a, double b) { return __ddiv_rn(a, b); }
-PMPP_HOST_DEVICE inline float root(float a) { return __fsqrt_rn(a); }
-PMPP_HOST_DEVICE inline double root(double a) { return __dsqrt_rn(a); }
-#else
-PMPP_HOST_DEVICE inline float fused(float a, float b, float c) { return __builtin_fmaf(a, b, c); }
-PMPP_HOST_DEVICE inline double fused(double a, double b, double c) { return __builtin_fma(a, b, c); }
-PMPP_HOST_DEVICE inline float quotient(float a, float b) { return a / b; }
-PMPP_HOST_DEVICE inline double quotient(double a, double b) { return a / b; }
-PMPP_HOST_DEVICE inline float root(float a) { return __builtin_sqrtf(a); }
-PMPP_HOST_DEVICE inline double root(double a) { return __builtin_sqrt(a); }
-#endif
-// clang-format on
 
 /// c0 + t (c1 + t (c2 + ...)).
 template <class F>
@@ -108,8 +90,7 @@ PMPP_HOST_DEVICE sine_and_cosine<F> on_circle(typename float_parts<F>::word turn
   const F a = static_cast<F>(rest) * static_cast<F>(6.283185307179586477 / (parts::wide ? 0x1p64 : 0x1p32)), t = a * a;
   F s, c;
   if constexpr (parts::wide) {
-    s = polynomial(t, -1. / 6, 1. / 120, -1. / 5040, 1. / 362880, -1. / 39916800, 1. / 6227020800,
-                   -1. / 1307674368000);
+    s = polynomial(t, -1. / 6, 1. / 120, -1. / 5040, 1. / 362880, -1. / 39916800, 1. / 6227020800, -1. / 1307674368000);
     c = polynomial(t, 1., -1. / 2, 1. / 24, -1. / 720, 1. / 40320, -1. / 3628800, 1. / 479001600, -1. / 87178291200,
                    1. / 20922789888000);
   } else {
@@ -198,7 +179,8 @@ struct random_bits : detail::distribution<random_bits<T>, T, detail::values_of_b
 /// i below 2^55 for integers.
 template <class T = float>
 struct uniform : detail::distribution<uniform<T>, T, detail::values_of_block<T>> {
-  static_assert(detail::is_random_number<T>, "pmpp: uniform is there for integers, float, double and types of two bytes like half");
+  static_assert(detail::is_random_number<T>,
+                "pmpp: uniform is there for integers, float, double and types of two bytes like half");
 
   T low, high;
 

@@ -44,7 +44,8 @@ public:
   }
 
 private:
-  static constexpr int rounds = 24;  // 16 leave orders of 8 elements a little uneven; all orders of up to 8 were counted
+  static constexpr int rounds =
+      24;  // 16 leave orders of 8 elements a little uneven; all orders of up to 8 were counted
   static constexpr std::uint64_t key_blocks = std::uint64_t(1) << 62;
 
   PMPP_HOST_DEVICE std::uint64_t mixed(std::uint64_t x) const {
