@@ -32,8 +32,7 @@ struct compensated {
     compensated r;
     r.sum = detail::rounded_sum(a.sum, b.sum);
     const T of_b = detail::rounded_sum(r.sum, -a.sum), of_a = detail::rounded_sum(r.sum, -of_b);
-    const T lost =
-        detail::rounded_sum(detail::rounded_sum(a.sum, -of_a), detail::rounded_sum(b.sum, -of_b));
+    const T lost = detail::rounded_sum(detail::rounded_sum(a.sum, -of_a), detail::rounded_sum(b.sum, -of_b));
     r.error = detail::rounded_sum(detail::rounded_sum(a.error, b.error), lost);
     return r;
   }

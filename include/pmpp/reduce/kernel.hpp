@@ -371,7 +371,7 @@ struct write_to {
 template <reduce_tuning Tuning, class P, class In, class A, class O, class Sink>
 void reduce_and_sink(const P& where, const input<In>& elements, const initial_value<A>& init, O combine, Sink sink) {
   const auto in = stored_for<A>(elements);
-  const auto op = folding<gpu_execution<P>, A, value_of<In>>(plain(combine));
+  const auto op = folding<gpu_execution<P>, A, value_of<In>>(detail::plain(combine));
   if constexpr (is_same_bits<O>)
     detail::reduce_same_bits(where, in, init.value, init.present, op, sink, completion{});
   else if constexpr (kernel_execution<P>)
@@ -384,7 +384,7 @@ template <reduce_tuning Tuning, class P, class In, class A, class O>
 A reduce_and_wait(const char* function, const P& where, const input<In>& elements, const initial_value<A>& init,
                   O combine) {
   const auto in = stored_for<A>(elements);
-  const auto op = folding<gpu_execution<P>, A, value_of<In>>(plain(combine));
+  const auto op = folding<gpu_execution<P>, A, value_of<In>>(detail::plain(combine));
   if constexpr (kernel_execution<P>) {
     reply<A, P> answer(function, where);
     const write_to<A*> sink{answer.target()};

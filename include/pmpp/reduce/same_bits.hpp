@@ -101,7 +101,7 @@ PMPP_HOST_DEVICE A element_settled(const In&, const value_of<In>& x) {
   if constexpr (std::is_pointer_v<In>)
     return static_cast<A>(x);
   else
-    return settled(static_cast<A>(x));  // it may be a product
+    return detail::settled(static_cast<A>(x));  // it may be a product
 }
 
 /// One level: each warp reduces a chunk. The last level has one, whose result `sink` gets.
@@ -165,7 +165,7 @@ private:
       unrolled<in_flight>([&](int r) {
         unrolled<items>([&](int k) {
           if (k >= has[r]) return;
-          const A y = element_settled<A>(a.in, access::value(a.in, x[r], k));
+          const A y = detail::element_settled<A>(a.in, access::value(a.in, x[r], k));
           column[k] = row + r == 0 ? y : detail::joined(a.op, column[k], y);
         });
       });
@@ -185,11 +185,11 @@ A fold_chunk(const In& in, std::int64_t begin, int length, const Op& op) {
   using group = grouping<In>;
   A column[group::columns];
   const int filled = min(length, group::columns);
-  for (int j = 0; j < filled; ++j) column[j] = element_settled<A>(in, in[begin + j]);
+  for (int j = 0; j < filled; ++j) column[j] = detail::element_settled<A>(in, in[begin + j]);
   for (int row = group::columns; row < length; row += group::columns) {
     const int end = min(length - row, group::columns);
     for (int j = 0; j < end; ++j)
-      column[j] = detail::joined(op, column[j], element_settled<A>(in, in[begin + row + j]));
+      column[j] = detail::joined(op, column[j], detail::element_settled<A>(in, in[begin + row + j]));
   }
   const int lanes = ceil_div(filled, group::items);
   for (int l = 0; l < lanes; ++l)
@@ -203,19 +203,19 @@ A fold_chunk(const In& in, std::int64_t begin, int length, const Op& op) {
 template <class A, class P, class In, class Op>
 A same_bits_on_host(const P& where, const In& in, std::int64_t n, const Op& op) {
   constexpr std::int64_t chunk = grouping<In>::chunk;
-  if (n <= chunk) return fold_chunk<A>(in, 0, static_cast<int>(n), op);
+  if (n <= chunk) return detail::fold_chunk<A>(in, 0, static_cast<int>(n), op);
   const std::int64_t chunks = ceil_div(n, chunk);
   raw_array<A> partials(chunks);
   A* const out = partials.data();
   const auto fold = [&](std::int64_t c) {
-    A result = fold_chunk<A>(in, c * chunk, static_cast<int>(min(chunk, n - c * chunk)), op);
+    A result = detail::fold_chunk<A>(in, c * chunk, static_cast<int>(min(chunk, n - c * chunk)), op);
     new (static_cast<void*>(out + c)) A(result);
   };
   if constexpr (std::is_same_v<P, seq_policy>)
     for (std::int64_t c = 0; c < chunks; ++c) fold(c);
   else
     host_loop::parallel_for(where, chunks, fold);
-  return same_bits_on_host<A>(where, static_cast<const A*>(out), chunks, op);
+  return detail::same_bits_on_host<A>(where, static_cast<const A*>(out), chunks, op);
 }
 
 template <class P, class In, class A, class Op, class Sink>
@@ -226,12 +226,12 @@ void launch_same_bits(const P& where, const In& in, std::int64_t bound, const it
   const std::int64_t chunks = max(std::int64_t(1), ceil_div(bound, std::int64_t(grouping<In>::chunk)));
   const bool aligned = block::access<In>::template lead<grouping<In>::items>(in) == 0, last = chunks == 1;
   pmpp::launch(where, ceil_div(chunks, std::int64_t(kernel::warps)), kernel{},
-               typename kernel::arguments{in, count, first_chunk, levels_between, aligned, last, room, init, has_init, op,
-                                          sink, done});
+               typename kernel::arguments{in, count, first_chunk, levels_between, aligned, last, room, init, has_init,
+                                          op, sink, done});
   if (last) return;
-  detail::launch_same_bits<P, const A*>(where, room, chunks, count, first_chunk == 0 ? grouping<In>::chunk : first_chunk,
-                                        first_chunk == 0 ? 0 : levels_between + 1, room + chunks, init, has_init, op,
-                                        sink, done);
+  detail::launch_same_bits<P, const A*>(
+      where, room, chunks, count, first_chunk == 0 ? grouping<In>::chunk : first_chunk,
+      first_chunk == 0 ? 0 : levels_between + 1, room + chunks, init, has_init, op, sink, done);
 }
 
 /// Reduces `in` by the grouping above; `sink` gets the result.
@@ -240,7 +240,7 @@ void reduce_same_bits(const P& where, const input<In>& in, const A& init, bool h
                       completion done) {
   static_assert(std::is_trivially_copyable_v<A>, "pmpp: the accumulator must be trivially copyable");
   if constexpr (kernel_execution<P>) {
-    check_reachable(where, "reduce", in.first);
+    detail::check_reachable(where, "reduce", in.first);
     std::int64_t partials = 0;  // of all levels
     for (std::int64_t n = ceil_div(in.count.bound, std::int64_t(grouping<In>::chunk)); n > 1;
          n = ceil_div(n, std::int64_t(grouping<const A*>::chunk)))
