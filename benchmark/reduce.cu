@@ -102,7 +102,7 @@ void add_fold(const std::string& name, std::int64_t n, A init, Op op, Peer peer,
                                 return peer(storage, bytes, window(w), out->data(), int(n), bench::here().stream);
                               })});
     const auto wanted = bench::fold(
-        n, init, [=](std::int64_t i) { return bench::random_element<T>{}(i + shift); }, op);
+        n, init, [=](std::int64_t i) { return bench::random_element<T>{}(i + shift); }, pmpp::detail::plain(op));
     s.spoil = [=] { bench::spoil(out); };
     s.fault = [=] { return bench::difference(bench::first_of(out), wanted, n); };
     s.clock = clock;
@@ -273,6 +273,8 @@ void add_tunings(const std::string& type) {
 void add_cases() {
   const pmpp::plus plus;
   for (const std::int64_t n : sizes(10, 28, 1)) add_fold<float>("sum/f32", n, 0.0f, plus, cub_sum{});
+  for (const std::int64_t n : sizes(10, 28, 6))
+    add_fold<float>("sum/f32 same_bits", n, 0.0f, pmpp::same_bits{pmpp::plus{}}, cub_sum{});
   for (const std::int64_t n : sizes(10, 28, 2)) add_fold<std::uint8_t>("sum/u8", n, std::uint32_t(0), plus, cub_sum{});
   for (const std::int64_t n : sizes(10, 28, 2)) add_fold<std::int32_t>("sum/i32", n, 0, plus, cub_sum{});
   for (const std::int64_t n : sizes(10, 28, 2)) add_fold<std::int64_t>("sum/i64", n, std::int64_t(0), plus, cub_sum{});

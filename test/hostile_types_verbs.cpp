@@ -8,6 +8,7 @@
 #include <pmpp/gather.hpp>
 #include <pmpp/random.hpp>
 #include <pmpp/rearrange.hpp>
+#include <pmpp/reduce.hpp>
 #include <pmpp/search.hpp>
 #include <pmpp/sets.hpp>
 #include <pmpp/transform.hpp>
@@ -57,6 +58,7 @@ TEST_ALL_PLACES("verbs: types, functors and iterators of a namespace with greedy
   CHECK(pmpp::find(policy, a, number{7}) - a.begin() == 7);
   CHECK(pmpp::find_if(policy, in, in + 300, hostile::is_odd{}) - in == 1);
   CHECK(pmpp::count(policy, a, number{7}) == 1);
+  CHECK(pmpp::reduce(policy, a, number{0}, pmpp::same_bits{hostile::add{}}).value == 44850);
   CHECK(pmpp::count_if(policy, a, hostile::is_odd{}) == 150);
   CHECK(pmpp::is_sorted_until(policy, a, hostile::precedes{}) - a.begin() == 300);
   CHECK(pmpp::equal(policy, a, b));

@@ -9,6 +9,7 @@
 #include <pmpp/control_flow.hpp>
 #include <pmpp/convolution.hpp>
 #include <pmpp/convolution_layer.hpp>
+#include <pmpp/core/compensated.hpp>
 #include <pmpp/core/csr_view.hpp>
 #include <pmpp/core/error.hpp>
 #include <pmpp/core/iterator.hpp>

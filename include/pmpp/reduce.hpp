@@ -20,6 +20,7 @@
 #include <pmpp/execution.hpp>
 #include <pmpp/reduce/extrema.hpp>
 #include <pmpp/reduce/kernel.hpp>
+#include <pmpp/reduce/same_bits.hpp>
 
 #pragma GCC visibility push(hidden)  // see launch.hpp
 
@@ -32,7 +33,8 @@ namespace pmpp::inline PMPP_BACKEND {
 ///              no integer for floating-point ones, nor a narrower one. Without it elements add up in accumulator_of<T>: 64
 ///              bits for 8- and 16-bit integers, float for half and bfloat16.
 /// \param op    associative; need not be commutative or have an identity. Sees init, elements (converted to the type of
-///              the accumulator, which must be trivially copyable) and results of adjacent ranges.
+///              the accumulator, which must be trivially copyable) and results of adjacent ranges. same_bits{op}: the same bits
+///              on every policy and machine too, for op that also commutes (reduce/same_bits.hpp has its price).
 /// \return the result; init for an empty range.
 /// The same bits on every run; on host also for any number of threads. Waits for the policy's stream; reduce_into does
 /// not. No allocation once warm. Cost: n elements read; one launch.
@@ -62,13 +64,14 @@ void reduce_into(const P& where, R&& r, O&& out, A init = {}, Op op = {}) {
 /// Cost: every input read once; one launch. Example: test/reduce.cpp, dot product.
 template <reduce_tuning Tuning = tuned<reduce_tuning>, execution_policy P, range_for<P> R, class A, class Op, class F>
 [[nodiscard]] A transform_reduce(const P& where, R&& r, A init, Op op, F f) {
-  const auto in = detail::mapped_to<A, Op>(detail::input_of("transform_reduce", r), f);
+  const auto in = detail::mapped_to<A, detail::plain_operator<Op>>(detail::input_of("transform_reduce", r), f);
   return detail::reduce_and_wait<Tuning>("transform_reduce", where, in, detail::initial<A>{init, true}, op);
 }
 template <reduce_tuning Tuning = tuned<reduce_tuning>, execution_policy P, range_for<P> R, range_for<P> S, class A,
           class Op, class F>
 [[nodiscard]] A transform_reduce(const P& where, R&& r, S&& s, A init, Op op, F f) {
-  const auto in = detail::mapped_to<A, Op>(detail::zipped("transform_reduce", r, s), detail::apply_to_pair<F>{f});
+  const auto in = detail::mapped_to<A, detail::plain_operator<Op>>(detail::zipped("transform_reduce", r, s),
+                                                                   detail::apply_to_pair<F>{f});
   return detail::reduce_and_wait<Tuning>("transform_reduce", where, in, detail::initial<A>{init, true}, op);
 }
 
@@ -76,13 +79,14 @@ template <reduce_tuning Tuning = tuned<reduce_tuning>, execution_policy P, range
 template <reduce_tuning Tuning = tuned<reduce_tuning>, execution_policy P, range_for<P> R, output_for<P> O, class A,
           class Op, class F>
 void transform_reduce_into(const P& where, R&& r, O&& out, A init, Op op, F f) {
-  const auto in = detail::mapped_to<A, Op>(detail::input_of("transform_reduce_into", r), f);
+  const auto in = detail::mapped_to<A, detail::plain_operator<Op>>(detail::input_of("transform_reduce_into", r), f);
   detail::reduce_to_output<Tuning>("transform_reduce_into", where, in, out, init, op);
 }
 template <reduce_tuning Tuning = tuned<reduce_tuning>, execution_policy P, range_for<P> R, range_for<P> S,
           output_for<P> O, class A, class Op, class F>
 void transform_reduce_into(const P& where, R&& r, S&& s, O&& out, A init, Op op, F f) {
-  const auto in = detail::mapped_to<A, Op>(detail::zipped("transform_reduce_into", r, s), detail::apply_to_pair<F>{f});
+  const auto in = detail::mapped_to<A, detail::plain_operator<Op>>(detail::zipped("transform_reduce_into", r, s),
+                                                                   detail::apply_to_pair<F>{f});
   detail::reduce_to_output<Tuning>("transform_reduce_into", where, in, out, init, op);
 }
 
@@ -99,7 +103,7 @@ template <reduce_tuning Tuning = tuned<reduce_tuning>, execution_policy P, rando
 
 template <reduce_tuning Tuning = tuned<reduce_tuning>, execution_policy P, random_access It, end_of<It> End, random_access It2, class A, class Op, class F> requires reachable_by<It, P> && reachable_by<It2, P>
 [[nodiscard]] A transform_reduce(const P& where, It first, End last, It2 first2, A init, Op op, F f) {
-  const auto in = detail::mapped_to<A, Op>(detail::zipped_with_start("transform_reduce", first, last, first2), detail::apply_to_pair<F>{f});
+  const auto in = detail::mapped_to<A, detail::plain_operator<Op>>(detail::zipped_with_start("transform_reduce", first, last, first2), detail::apply_to_pair<F>{f});
   return detail::reduce_and_wait<Tuning>("transform_reduce", where, in, detail::initial<A>{init, true}, op);
 }
 

@@ -241,11 +241,11 @@ private:
       const raw x = mine.slots[i].in;
       results y{};
       mine.for_each_item(i, [&](int k) {
-        if (Kind == scan_kind::exclusive) y.item[k] = static_cast<value_of<Out>>(running);
+        if (Kind == scan_kind::exclusive) y.item[k] = static_cast<value_of<Out>>(detail::value_of_stored(running));
         const A item = static_cast<A>(block::access<In>::value(a.in, x, k));
         running = has_running ? static_cast<A>(a.op(running, item)) : item;
         has_running = true;
-        if (Kind == scan_kind::inclusive) y.item[k] = static_cast<value_of<Out>>(running);
+        if (Kind == scan_kind::inclusive) y.item[k] = static_cast<value_of<Out>>(detail::value_of_stored(running));
       });
       mine.slots[i].out = y;
     }

@@ -26,31 +26,13 @@
 #include <type_traits>
 
 #include <pmpp/core/config.hpp>
+#include <pmpp/core/exact.hpp>
 #include <pmpp/core/operators.hpp>
 #include <pmpp/core/packed.hpp>
 #include <pmpp/random/philox.hpp>
 
 namespace pmpp::inline PMPP_BACKEND {
 namespace detail {
-
-// Rounded once, on every machine and whatever the compiler was told of fast arithmetic.
-// clang-format off
-#if defined(__CUDA_ARCH__)
-PMPP_HOST_DEVICE inline float fused(float a, float b, float c) { return __fmaf_rn(a, b, c); }
-PMPP_HOST_DEVICE inline double fused(double a, double b, double c) { return __fma_rn(a, b, c); }
-PMPP_HOST_DEVICE inline float quotient(float a, float b) { return __fdiv_rn(a, b); }
-PMPP_HOST_DEVICE inline double quotient(double a, double b) { return __ddiv_rn(a, b); }
-PMPP_HOST_DEVICE inline float root(float a) { return __fsqrt_rn(a); }
-PMPP_HOST_DEVICE inline double root(double a) { return __dsqrt_rn(a); }
-#else
-PMPP_HOST_DEVICE inline float fused(float a, float b, float c) { return __builtin_fmaf(a, b, c); }
-PMPP_HOST_DEVICE inline double fused(double a, double b, double c) { return __builtin_fma(a, b, c); }
-PMPP_HOST_DEVICE inline float quotient(float a, float b) { return a / b; }
-PMPP_HOST_DEVICE inline double quotient(double a, double b) { return a / b; }
-PMPP_HOST_DEVICE inline float root(float a) { return __builtin_sqrtf(a); }
-PMPP_HOST_DEVICE inline double root(double a) { return __builtin_sqrt(a); }
-#endif
-// clang-format on
 
 /// c0 + t (c1 + t (c2 + ...)).
 template <class F>

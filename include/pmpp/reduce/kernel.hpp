@@ -32,6 +32,7 @@
 #include <pmpp/memory/reachable.hpp>
 #include <pmpp/memory/reply.hpp>
 #include <pmpp/memory/workspace.hpp>
+#include <pmpp/reduce/same_bits.hpp>
 #include <pmpp/simt/atomic.hpp>
 
 #pragma GCC visibility push(hidden)  // see launch.hpp
@@ -360,15 +361,20 @@ struct write_to {
   Out out;
   template <class A>
   PMPP_HOST_DEVICE void operator()(const A& result) const {
-    *out = static_cast<value_of<Out>>(result);
+    if constexpr (is_value<A>)
+      *out = static_cast<value_of<Out>>(result);
+    else
+      *out = static_cast<value_of<Out>>(detail::value_of_stored(result));
   }
 };
 
 template <reduce_tuning Tuning, class P, class In, class A, class O, class Sink>
 void reduce_and_sink(const P& where, const input<In>& elements, const initial_value<A>& init, O combine, Sink sink) {
   const auto in = stored_for<A>(elements);
-  const auto op = folding<gpu_execution<P>, A, value_of<In>>(combine);
-  if constexpr (kernel_execution<P>)
+  const auto op = folding<gpu_execution<P>, A, value_of<In>>(detail::plain(combine));
+  if constexpr (is_same_bits<O>)
+    detail::reduce_same_bits(where, in, init.value, init.present, op, sink, completion{});
+  else if constexpr (kernel_execution<P>)
     reduce_on_blocks<Tuning>(where, in, init, op, sink, completion{});
   else
     sink(reduce_on_host(where, in, init, op));
@@ -378,11 +384,20 @@ template <reduce_tuning Tuning, class P, class In, class A, class O>
 A reduce_and_wait(const char* function, const P& where, const input<In>& elements, const initial_value<A>& init,
                   O combine) {
   const auto in = stored_for<A>(elements);
-  const auto op = folding<gpu_execution<P>, A, value_of<In>>(combine);
+  const auto op = folding<gpu_execution<P>, A, value_of<In>>(detail::plain(combine));
   if constexpr (kernel_execution<P>) {
     reply<A, P> answer(function, where);
-    reduce_on_blocks<Tuning>(answer.policy(), in, init, op, write_to<A*>{answer.target()}, answer.done());
+    const write_to<A*> sink{answer.target()};
+    if constexpr (is_same_bits<O>)
+      detail::reduce_same_bits(answer.policy(), in, init.value, init.present, op, sink, answer.done());
+    else
+      reduce_on_blocks<Tuning>(answer.policy(), in, init, op, sink, answer.done());
     return answer.wait();
+  } else if constexpr (is_same_bits<O>) {
+    A result = init.value;
+    detail::reduce_same_bits(where, in, init.value, init.present, op, write_to<A*>{__builtin_addressof(result)},
+                             completion{});
+    return result;
   } else {
     return reduce_on_host(where, in, init, op);
   }
