@@ -40,8 +40,7 @@ T value_of_place(std::int64_t i) {
 template <class T>
 class shifted {
 public:
-  shifted(const std::vector<T>& data, int shift)
-      : all_(with_front(data, shift)), shift_(shift), count_(data.size()) {}
+  shifted(const std::vector<T>& data, int shift) : all_(with_front(data, shift)), shift_(shift), count_(data.size()) {}
   T* data() { return all_.data() + shift_; }
   const T* read() const { return all_.data() + shift_; }
   std::span<const T> span() const { return {read(), count_}; }
@@ -114,9 +113,8 @@ void check_transposed(int shift) {
         columns_out(std::vector<I>(order.size()), shift % 4);
     shifted<T> values_out(std::vector<T>(order.size()), (shift + 1) % 4);
     pmpp::transposed_into(
-        device,
-        pmpp::csr_view<const T, const I>(rows, cols, offsets_in.read(), columns_in.read(), values_in.read()), nonzeros,
-        pmpp::csr_view<T, I>(cols, rows, offsets_out.data(), columns_out.data(), values_out.data()));
+        device, pmpp::csr_view<const T, const I>(rows, cols, offsets_in.read(), columns_in.read(), values_in.read()),
+        nonzeros, pmpp::csr_view<T, I>(cols, rows, offsets_out.data(), columns_out.data(), values_out.data()));
     CHECK(offsets_out.get() == rows_of<T, I>::offsets_of(columns, cols));
     CHECK(columns_out.get() == rows_wanted);
     CHECK(values_out.get() == values);

@@ -42,8 +42,8 @@ LAYERS = {
 }
 
 # An algorithm may include those to its left, and the files of its own folder. So there is never a circle.
-ALGORITHMS = ["transform", "reduce", "find", "search", "gather", "elementwise", "merge", "scan", "select", "rearrange", "sets",
-              "segmented", "by_key", "histogram", "transpose", "gemm",
+ALGORITHMS = ["transform", "reduce", "find", "search", "gather", "elementwise", "merge", "scan", "select", "rearrange", "three_way_partition", "sets",
+              "segmented", "segmented_copy", "by_key", "histogram", "transpose", "gemm",
               "stencil", "convolution", "convolution_layer", "image", "sort", "sort_copy", "segmented_sort", "top_keys", "top_k", "sparse", "sparse_formats", "spmv", "spmm", "bfs"]
 
 # Headers that are neither pmpp's nor the standard library's, and the files that may include them.
