@@ -24,7 +24,11 @@ std::int64_t random_below(std::int64_t n) { return std::int64_t(test::generator(
 std::vector<int> offsets_of(int kind, int n) {
   std::vector<int> offsets{std::min(n, 3)};
   while (offsets.back() < n - 2 && offsets.size() < 100000) {
-    const auto length = kind == 0 ? n : kind == 1 ? random_below(3) : kind == 2 ? random_below(100) : random_below(20) < 19 ? 0 : random_below(9000);
+    const auto length = kind == 0               ? n
+                        : kind == 1             ? random_below(3)
+                        : kind == 2             ? random_below(100)
+                        : random_below(20) < 19 ? 0
+                                                : random_below(9000);
     offsets.push_back(static_cast<int>(std::min<std::int64_t>(n - 2, offsets.back() + length)));
   }
   return offsets;
@@ -69,17 +73,19 @@ TEST_ALL_PLACES("batches: pieces of any size at any address") {
     std::vector<int> sizes;
     std::int64_t source_end = 0, target_end = 0;
     for (std::int64_t i = 0; i < pieces; ++i) {
-      const std::int64_t kind = random_below(40), size = kind == 0 ? random_below(40000) : kind < 8 ? 0 : random_below(70);
+      const std::int64_t kind = random_below(40), size = kind == 0  ? random_below(40000)
+                                                         : kind < 8 ? 0
+                                                                    : random_below(70);
       from.push_back(source_end += random_below(5));
       to.push_back(target_end += random_below(5));
       sizes.push_back(static_cast<int>(size));
       source_end += size;
       target_end += size;
     }
-    std::vector<unsigned char> in(static_cast<std::size_t>(source_end)), wanted(static_cast<std::size_t>(target_end) + 5, 99);
+    std::vector<unsigned char> in(static_cast<std::size_t>(source_end)),
+        wanted(static_cast<std::size_t>(target_end) + 5, 99);
     for (auto& x : in) x = static_cast<unsigned char>(test::generator()());
-    for (std::size_t i = 0; i < sizes.size(); ++i)
-      std::copy_n(in.begin() + from[i], sizes[i], wanted.begin() + to[i]);
+    for (std::size_t i = 0; i < sizes.size(); ++i) std::copy_n(in.begin() + from[i], sizes[i], wanted.begin() + to[i]);
     const auto x = where::input(in);
     auto out = where::put(std::vector<unsigned char>(wanted.size(), 99));
     std::vector<const unsigned char*> sources;
@@ -120,6 +126,25 @@ TEST_CASE("a graph of them, lengths on the device") {
   CHECK(pmpp::to_host(copied) == std::vector<int>{3, 4, 5, 6, 7, 0, 1, 2});
 }
 
+#if PMPP_CUDA
+/// Keeps what goes past 2^31.
+struct keep_far {
+  std::int64_t* kept;
+  PMPP_HOST_DEVICE void operator()(std::int64_t i, std::int64_t x) const {
+    if (i >> 31 != 0) kept[i & 0x7fffffff] = x;
+  }
+};
+TEST_CASE("segments past 2^31") {
+  const std::int64_t half = std::int64_t(1) << 31, n = half + 10;
+  const pmpp::device_buffer<std::int64_t> offsets(std::vector<std::int64_t>{0, 5, n});
+  pmpp::device_buffer<std::int64_t> kept(10, -1);
+  const pmpp::counting_iterator<std::int64_t> i(0);
+  pmpp::segmented_reverse(device, i, i + n, offsets, pmpp::tabulate_output<std::int64_t>(keep_far{kept.data()}));
+  const auto got = pmpp::to_host(kept);
+  for (std::int64_t k = 0; k < 10; ++k) CHECK(got[std::size_t(k)] == 5 + n - 1 - (half + k));
+}
+#endif
+
 TEST_ALL_PLACES("bad input throws and touches nothing") {
   const typename where::policy policy{};
   auto x = where::put(std::vector<int>{1, 2, 3});
@@ -131,7 +156,8 @@ TEST_ALL_PLACES("bad input throws and touches nothing") {
   CHECK_THROWS_WITH_AS(pmpp::segmented_copy(policy, x, offsets, null, offsets), doctest::Contains("out is null"),
                        std::invalid_argument);
   CHECK_THROWS_WITH_AS(pmpp::segmented_copy(policy, x, offsets, x.begin() + 1, none),
-                       doctest::Contains("segmented_copy: out_offsets has room for 0 elements, needs 1"), std::length_error);
+                       doctest::Contains("segmented_copy: out_offsets has room for 0 elements, needs 1"),
+                       std::length_error);
   const auto sources = where::put(std::vector<const int*>{x.data()});
   const auto targets = where::put(std::vector<int*>{});
   CHECK_THROWS_WITH_AS(pmpp::copy_batched(policy, sources, targets, offsets),

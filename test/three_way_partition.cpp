@@ -90,7 +90,8 @@ TEST_ALL_PLACES("bad input throws and touches nothing") {
   auto x = where::put(std::vector<int>{1, 2, 3}), y = where::put(std::vector<int>{1, 2, 3});
   int* const null = nullptr;
   CHECK_THROWS_WITH_AS(pmpp::three_way_partition_copy<4096>(policy, x, y, x, y, small{2}, large{}),
-                       doctest::Contains("three_way_partition_copy: out_second overlaps an input"), std::invalid_argument);
+                       doctest::Contains("three_way_partition_copy: out_second overlaps an input"),
+                       std::invalid_argument);
   CHECK_THROWS_WITH_AS(pmpp::three_way_partition_copy<4096>(policy, x, y, y, null, small{2}, large{}),
                        doctest::Contains("out_rest is null"), std::invalid_argument);
   pmpp::synchronize(policy);

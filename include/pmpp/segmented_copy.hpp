@@ -86,9 +86,11 @@ struct move_items_kernel {
         for (int i = block.thread(); i < int(length); i += threads)
           memory.begins[i] = static_cast<int>(offset(low + i) - first);
         block.sync();
-        find_segments(block, int(length), low, [&](int s, int i) { return memory.begins[s] <= i; }, segment);
+        find_segments(
+            block, int(length), low, [&](int s, int i) { return memory.begins[s] <= i; }, segment);
       } else {
-        find_segments(block, length, low, [&](std::int64_t s, int i) { return offset(low + s) <= first + i; }, segment);
+        find_segments(
+            block, length, low, [&](std::int64_t s, int i) { return offset(low + s) <= first + i; }, segment);
       }
       item x[each];
       for (int r = 0; r < each; ++r)
@@ -131,9 +133,9 @@ void move_items_on_host([[maybe_unused]] const P& where, const Offsets& offsets,
   const auto offset = [&](std::int64_t s) { return static_cast<std::int64_t>(offsets[s]); };
   const std::int64_t origin = offset(0);
   const auto part = [&](std::int64_t begin, std::int64_t end) {
-    std::int64_t s = detail::partition_point(std::int64_t(0), entries, [&](std::int64_t e) {
-                       return offset(e) <= origin + begin;
-                     }) - 1;
+    std::int64_t s =
+        detail::partition_point(std::int64_t(0), entries, [&](std::int64_t e) { return offset(e) <= origin + begin; }) -
+        1;
     for (std::int64_t i = origin + begin; i < origin + end; ++i) {
       while (offset(s + 1) <= i) ++s;
       move.store(s, i, move.load(s, i));
@@ -381,16 +383,16 @@ void copy_batched(const P& where, Sources&& sources, Targets&& targets, Sizes&& 
     if (n == 0) return;
     using words = detail::move_words<source_iterator, target_iterator, size_iterator>;
     if constexpr (kernel_execution<P>) {
-      detail::check_reachable(where, function,
-                              zip_iterator{zip_iterator{from.first, to.first}, sizes.first});
+      detail::check_reachable(where, function, zip_iterator{zip_iterator{from.first, to.first}, sizes.first});
       detail::scratch memory(where, detail::checked_bytes(n + 1, sizeof(std::int64_t), function), 0);
       auto* const ends = memory.template take<std::int64_t>(n + 1);
       using ends_of = zip_iterator<target_iterator, size_iterator>;
-      const auto counted = detail::mapped<std::int64_t>(detail::input<ends_of>{ends_of(to.first, sizes.first), from.count},
-                                                        detail::apply_to_pair<detail::words_of_piece>{});
+      const auto counted =
+          detail::mapped<std::int64_t>(detail::input<ends_of>{ends_of(to.first, sizes.first), from.count},
+                                       detail::apply_to_pair<detail::words_of_piece>{});
       auto sink = tabulate_output<std::int64_t>(detail::write_ends{ends});
-      detail::scan_input<tuned<scan_tuning>, detail::scan_kind::inclusive>(
-          function, where, counted, sink, detail::scan_start<std::int64_t>{}, plus{});
+      detail::scan_input<tuned<scan_tuning>, detail::scan_kind::inclusive>(function, where, counted, sink,
+                                                                           detail::scan_start<std::int64_t>{}, plus{});
       detail::move_items(where, static_cast<const std::int64_t*>(ends), from.count, 1, -1,
                          words{from.first, to.first, sizes.first, ends});
     } else {
