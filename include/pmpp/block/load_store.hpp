@@ -65,7 +65,7 @@ struct alignas(16) vector_words {
       memcpy(&bits, &element, sizeof(T));
       word[bit / 32] |= std::uint32_t(bits) << bit % 32;
     } else {
-      memcpy(reinterpret_cast<char*>(word) + k * sizeof(T), pmpp::bytes_of(element), sizeof(T));
+      memcpy(static_cast<void*>(reinterpret_cast<char*>(word) + k * sizeof(T)), pmpp::bytes_of(element), sizeof(T));
     }
   }
 };
