@@ -126,8 +126,8 @@ void add_three_ways(std::int64_t n) {
                      }},
                     {"cub", [=](int w) {
                        const auto call = [&](void* at, std::size_t& needed) {
-                         return cub::DevicePartition::If(at, needed, in->data() + w * n, a->data(), b->data(), c->data(),
-                                                         counts->data(), n, low, high, bench::here().stream);
+                         return cub::DevicePartition::If(at, needed, in->data() + w * n, a->data(), b->data(),
+                                                         c->data(), counts->data(), n, low, high, bench::here().stream);
                        };
                        with_storage(*storage, "DevicePartition::If", call);
                      }}};

@@ -199,9 +199,8 @@ PMPP_HOST_DEVICE Word read_word(const unsigned char* from) {
 #if defined(__CUDA_ARCH__)
   return *reinterpret_cast<const Word*>(from);
 #else
-  simt::detail::require_aligned(from, sizeof(Word));
   Word x;
-  memcpy(&x, from, sizeof x);
+  memcpy(&x, simt::detail::aligned(from, sizeof(Word)), sizeof x);
   return x;
 #endif
 }
@@ -210,8 +209,7 @@ PMPP_HOST_DEVICE void write_word(unsigned char* to, const Word& x) {
 #if defined(__CUDA_ARCH__)
   *reinterpret_cast<Word*>(to) = x;
 #else
-  simt::detail::require_aligned(to, sizeof(Word));
-  memcpy(to, &x, sizeof x);
+  memcpy(simt::detail::aligned(to, sizeof(Word)), &x, sizeof x);
 #endif
 }
 /// 16 bytes from any address; the words around them are read too.

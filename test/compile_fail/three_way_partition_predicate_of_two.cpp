@@ -9,5 +9,6 @@ struct of_two {
 int main() {
   const std::vector<int> in = {1, 2, 3};
   std::vector<int> a(3), b(3), c(3);
-  pmpp::three_way_partition_copy(pmpp::host, in, a, b, c, [](int x) { return x > 2; }, of_two{});
+  pmpp::three_way_partition_copy(
+      pmpp::host, in, a, b, c, [](int x) { return x > 2; }, of_two{});
 }
