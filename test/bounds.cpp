@@ -11,6 +11,7 @@
 #include <cstdint>
 #include <stdexcept>
 
+#include "support/captured_graph.hpp"
 #include "support/data.hpp"
 #include "support/orders.hpp"
 #include "support/policies.hpp"
@@ -112,6 +113,25 @@ TEST_CASE("lengths on the device, computed inputs") {
   pmpp::upper_bound(device, numbers, pmpp::device_count{n.data(), 1000}, values.begin(),
                     pmpp::device_count{m.data(), 4}, out);
   CHECK(pmpp::to_host(out) == std::vector<int>{51, 100, 100, -1});
+}
+
+TEST_CASE("bounds: a graph, replayed on other data; past 2^31") {
+  const pmpp::stream stream;
+  const auto policy = device.on(stream);
+  const std::int64_t far = std::int64_t(1) << 33;
+  pmpp::device_buffer<std::int64_t> values(3, 0), low(3), high(3);
+  const pmpp::counting_iterator<std::int64_t> all(0);
+  const test::repeated again(stream, [&] {
+    pmpp::lower_bound(policy, all, all + far, values.begin(), values.end(), low);
+    pmpp::upper_bound(policy, all, all + far, values.begin(), values.end(), high);
+  });
+  for (const auto& v :
+       {std::vector<std::int64_t>{1, far - 7, 5}, std::vector<std::int64_t>{far / 2, far / 2 + 1, far - 1}}) {
+    pmpp::copy(stream, v, values);
+    again();
+    CHECK(pmpp::to_host(low) == v);
+    CHECK(pmpp::to_host(high) == std::vector<std::int64_t>{v[0] + 1, v[1] + 1, v[2] + 1});
+  }
 }
 
 TEST_ALL_PLACES("bounds: bad input throws and touches nothing") {

@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <stdexcept>
 
+#include "support/captured_graph.hpp"
 #include "support/data.hpp"
 #include "support/policies.hpp"
 
@@ -143,6 +144,29 @@ TEST_CASE("by_key: lengths on the device") {
   pmpp::unique_by_key_into(device, keys.begin(), count, values, out, firsts, kept);
   CHECK(pmpp::to_host(kept)[0] == 2);
   CHECK(pmpp::to_host(firsts) == std::vector<int>{1, 3, -1, -1, -1, -1});
+}
+
+TEST_CASE("by_key: a graph, replayed on other data") {
+  pmpp::workspace scratch;
+  const pmpp::stream stream;
+  const auto policy = device.on(stream).with(scratch);
+  pmpp::device_buffer<int> keys(std::vector<int>(6, 0)), values(std::vector<int>{1, 2, 3, 4, 5, 6}), out(6, -1),
+      firsts(6, -1), kept(1), offsets(std::vector<int>{0, 6}), sums(6, -1), least(1, -1);
+  const test::repeated again(stream, [&] {
+    pmpp::exclusive_scan_by_key(policy, keys, values, sums, 10);
+    pmpp::unique_by_key_into(policy, keys, values, out, firsts, kept);
+    pmpp::segmented_max_element(policy, values, offsets, least);
+  });
+  CHECK(pmpp::to_host(sums) == std::vector<int>{10, 11, 13, 16, 20, 25});
+  CHECK(pmpp::to_host(kept)[0] == 1);
+  CHECK(pmpp::to_host(least)[0] == 5);
+  pmpp::copy(stream, std::vector<int>{1, 1, 2, 2, 2, 3}, keys);
+  pmpp::copy(stream, std::vector<int>{1, 9, 3, 4, 5, 6}, values);
+  again();
+  CHECK(pmpp::to_host(sums) == std::vector<int>{10, 11, 10, 13, 17, 10});
+  CHECK(pmpp::to_host(kept)[0] == 3);
+  CHECK(pmpp::to_host(firsts) == std::vector<int>{1, 3, 6, -1, -1, -1});
+  CHECK(pmpp::to_host(least)[0] == 1);
 }
 
 TEST_ALL_PLACES("by_key: bad input throws and touches nothing") {

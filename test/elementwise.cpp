@@ -10,6 +10,7 @@
 #include <numeric>
 #include <stdexcept>
 
+#include "support/captured_graph.hpp"
 #include "support/data.hpp"
 #include "support/element_types.hpp"
 #include "support/policies.hpp"
@@ -140,6 +141,22 @@ TEST_CASE("elementwise: lengths on the device") {
   CHECK(pmpp::to_host(out) == std::vector<int>{9, -7, 1, -1, -1});
   pmpp::tabulate(device, out.begin(), count, squared{});
   CHECK(pmpp::to_host(out) == std::vector<int>{0, 1, 4, -1, -1});
+}
+
+TEST_CASE("elementwise: a graph, replayed on other data") {
+  const pmpp::stream stream;
+  const auto policy = pmpp::device.on(stream);
+  pmpp::device_buffer<int> x(std::vector<int>{1, 1, 1, 1, 1}), out(5, -1), some(5, -1);
+  const test::repeated again(stream, [&] {
+    pmpp::adjacent_difference(policy, x, out);
+    pmpp::transform_if(policy, x, some, tripled{}, is_odd{});
+    pmpp::replace(policy, x, 1, 9);
+  });
+  pmpp::copy(stream, std::vector<int>{1, 4, 8, 1, 2}, x);
+  again();
+  CHECK(pmpp::to_host(out) == std::vector<int>{1, 3, 4, -7, 1});
+  CHECK(pmpp::to_host(some) == std::vector<int>{3, 3, 3, 3, 3});
+  CHECK(pmpp::to_host(x) == std::vector<int>{9, 4, 8, 9, 2});
 }
 
 TEST_ALL_PLACES("elementwise: bad input throws and touches nothing") {

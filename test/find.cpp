@@ -14,6 +14,7 @@
 
 #include <pmpp/core/iterator_adaptors.hpp>
 
+#include "support/captured_graph.hpp"
 #include "support/data.hpp"
 #include "support/element_types.hpp"
 #include "support/orders.hpp"
@@ -239,6 +240,42 @@ TEST_CASE("lengths on the device, computed inputs") {
   const pmpp::counting_iterator<std::int64_t> i(0);
   CHECK(*pmpp::find(device, i, i + 100000, 77777) == 77777);
 }
+
+TEST_CASE("questions: a graph of twins, replayed on other data") {
+  pmpp::workspace scratch;
+  const pmpp::stream stream;
+  const auto policy = device.on(stream).with(scratch);
+  const std::vector<int> v(9000, 3);
+  pmpp::device_buffer<int> x(v), y(v), out(5, -1);
+  const test::repeated again(stream, [&] {
+    pmpp::find_into<tiny>(policy, x, out.begin(), 7);
+    pmpp::count_into(policy, x, out.begin() + 1, 7);
+    pmpp::equal_into<tiny>(policy, x, y, out.begin() + 2);
+    pmpp::all_of_into<tiny>(policy, x, out.begin() + 3, leaves{2, 1});
+    pmpp::is_sorted_until_into<tiny>(policy, x, out.begin() + 4);
+  });
+  CHECK(pmpp::to_host(out) == std::vector<int>{9000, 0, 1, 1, 9000});
+  auto w = v;
+  w[8000] = w[8999] = 7;
+  pmpp::copy(stream, w, x);
+  again();
+  CHECK(pmpp::to_host(out) == std::vector<int>{8000, 2, 0, 1, 8001});
+  w[8500] = 6;
+  pmpp::copy(stream, w, x);
+  pmpp::copy(stream, w, y);
+  again();
+  CHECK(pmpp::to_host(out) == std::vector<int>{8000, 2, 1, 0, 8001});
+}
+
+#if PMPP_CUDA
+TEST_CASE("questions past 2^31") {
+  const pmpp::counting_iterator<std::int64_t> i(0);
+  const std::int64_t n = (std::int64_t(1) << 31) + 12345;
+  CHECK(pmpp::find(device, i, i + n, n - 3) - i == n - 3);
+  CHECK(pmpp::find(device, i, i + n, std::int64_t(-1)) - i == n);
+  CHECK(pmpp::is_sorted_until(device, i, i + n) - i == n);
+}
+#endif
 
 #if PMPP_WITH_EMULATOR
 TEST_CASE("every order of blocks and threads finds the first") {

@@ -15,6 +15,7 @@
 #include <pmpp/reduce.hpp>
 #include <pmpp/select.hpp>
 
+#include "support/captured_graph.hpp"
 #include "support/data.hpp"
 #include "support/element_types.hpp"
 #include "support/policies.hpp"
@@ -150,6 +151,24 @@ TEST_ALL_PLACES("adaptors") {
   got.resize(wanted.size());
   CHECK(got == wanted);
   CHECK(pmpp::copy_if(policy, x, pmpp::discard_iterator{}, is_odd{}).index == std::int64_t(wanted.size()));
+}
+
+TEST_CASE("gather: a graph, replayed on other data; indices past 2^31") {
+  const pmpp::stream stream;
+  const auto policy = pmpp::device.on(stream);
+  const std::int64_t far = std::int64_t(1) << 33;
+  pmpp::device_buffer<std::int64_t> index(3, 0), out(3, -1);
+  pmpp::device_buffer<int> places(std::vector<int>{0, 1, 2}), put(3, -1), in(std::vector<int>{7, 8, 9});
+  const pmpp::counting_iterator<std::int64_t> numbers(0);
+  const test::repeated again(stream, [&] {
+    pmpp::gather(policy, index, numbers, out);
+    pmpp::scatter(policy, in, places, put);
+  });
+  pmpp::copy(stream, std::vector<std::int64_t>{far, 3, far - 1}, index);
+  pmpp::copy(stream, std::vector<int>{2, 0, 1}, places);
+  again();
+  CHECK(pmpp::to_host(out) == std::vector<std::int64_t>{far, 3, far - 1});
+  CHECK(pmpp::to_host(put) == std::vector<int>{8, 9, 7});
 }
 
 TEST_ALL_PLACES("gather: bad input throws and touches nothing") {

@@ -10,7 +10,9 @@
 #include <pmpp/rearrange.hpp>
 #include <pmpp/reduce.hpp>
 #include <pmpp/search.hpp>
+#include <pmpp/segmented_copy.hpp>
 #include <pmpp/sets.hpp>
+#include <pmpp/three_way_partition.hpp>
 #include <pmpp/transform.hpp>
 
 #include <cstddef>
@@ -86,6 +88,19 @@ TEST_ALL_PLACES("verbs: types, functors and iterators of a namespace with greedy
   CHECK(pmpp::set_difference(policy, a, where::input(std::vector<number>{{1}, {2}}), b, hostile::precedes{}) -
             b.begin() ==
         298);
+  const auto offsets = where::input(std::vector<int>{0, 10, 300});
+  pmpp::segmented_reverse(policy, in, in + 300, offsets, out);
+  CHECK(got(0) == 9);
+  pmpp::segmented_copy(policy, a, offsets, out, where::input(std::vector<int>{290, 0}));
+  CHECK(got(0) == 10);
+  const auto sources = where::input(std::vector<const number*>{a.data()});
+  const auto targets = where::input(std::vector<number*>{b.data() + 7});
+  pmpp::copy_batched(policy, sources, targets, where::input(std::vector<int>{8}));
+  CHECK(got(8) == 1);
+  auto c = where::put(start), d = where::put(start);
+  CHECK(pmpp::three_way_partition_copy(policy, in, in + 300, b, c, d, hostile::is_odd{}, hostile::is_odd{}).rest -
+            d.begin() ==
+        150);
 }
 
 TEST_ALL_PLACES("control flow: flags and bodies of a namespace with greedy functions") {

@@ -9,6 +9,7 @@
 #include <numeric>
 #include <stdexcept>
 
+#include "support/captured_graph.hpp"
 #include "support/data.hpp"
 #include "support/element_types.hpp"
 #include "support/policies.hpp"
@@ -128,6 +129,49 @@ TEST_CASE("rearrange: lengths on the device") {
   pmpp::stable_partition_into(device, x.begin(), count, kept, is_third{});
   CHECK(pmpp::to_host(x) == std::vector<int>{4, 1, 3, 2, 0, 5, 6, 7});
   CHECK(pmpp::to_host(kept)[0] == 2);
+}
+
+TEST_CASE("rearrange: a graph, with a length on the device, replayed on another") {
+  pmpp::workspace scratch;
+  const pmpp::stream stream;
+  const auto policy = device.on(stream).with(scratch);
+  const std::int64_t most = 9000, m = 1000, k = 37;
+  pmpp::device_buffer<int> n(1, 0);
+  std::vector<pmpp::device_buffer<int>> x;
+  for (int i = 0; i < 7; ++i) x.emplace_back(most);
+  const pmpp::device_count count{n.data(), most};
+  const test::repeated again(stream, [&] {
+    pmpp::reverse(policy, x[0].begin(), count);
+    pmpp::rotate(policy, x[1].begin(), x[1].begin() + m, count);
+    pmpp::shift_left(policy, x[2].begin(), count, k);
+    pmpp::shift_right(policy, x[3].begin(), count, k);
+    pmpp::inplace_merge(policy, x[4].begin(), x[4].begin() + m, count);
+    pmpp::swap_ranges(policy, x[5].begin(), count, x[6]);
+  });
+  for (const int length : {9000, 4321, 1000, 999, 30}) {
+    CAPTURE(length);
+    std::vector<std::vector<int>> v;
+    for (std::size_t i = 0; i < x.size(); ++i) {
+      v.push_back(test::random_values<int>(most));
+      if (i == 4) std::sort(v[i].begin(), v[i].begin() + std::min<std::int64_t>(m, length));
+      if (i == 4 && length > m) std::sort(v[i].begin() + m, v[i].begin() + length);
+      pmpp::copy(stream, v[i], x[i]);
+    }
+    pmpp::copy(stream, std::vector<int>{length}, n);
+    again();
+    std::reverse(v[0].begin(), v[0].begin() + length);
+    if (length > m) std::rotate(v[1].begin(), v[1].begin() + m, v[1].begin() + length);
+    if (length > k) {
+      std::move(v[2].begin() + k, v[2].begin() + length, v[2].begin());
+      std::move_backward(v[3].begin(), v[3].begin() + length - k, v[3].begin() + length);
+    }
+    std::sort(v[4].begin(), v[4].begin() + length);
+    std::swap_ranges(v[5].begin(), v[5].begin() + length, v[6].begin());
+    for (std::size_t i = 0; i < x.size(); ++i) {
+      CAPTURE(i);
+      CHECK(pmpp::to_host(x[i]) == v[i]);
+    }
+  }
 }
 
 TEST_ALL_PLACES("rearrange: bad input throws and touches nothing") {

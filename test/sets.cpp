@@ -7,8 +7,10 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <iterator>
 #include <stdexcept>
 
+#include "support/captured_graph.hpp"
 #include "support/data.hpp"
 #include "support/policies.hpp"
 
@@ -100,6 +102,55 @@ TEST_CASE("sets: lengths on the device, twins") {
   pmpp::set_difference_into(device, a, b, out, count);
   CHECK(pmpp::to_host(count)[0] == 3);
   CHECK(pmpp::to_host(out) == std::vector<int>{1, 4, 9, 9, -1, -1, -1});
+}
+
+TEST_CASE("sets: a graph of twins, replayed on other data") {
+  pmpp::workspace scratch;
+  const pmpp::stream stream;
+  const auto policy = device.on(stream).with(scratch);
+  const std::int64_t n = 3000, m = 2000;
+  pmpp::device_buffer<int> a(n, 0), b(m, 0), va(n), vb(m), keys(n + m), values(n + m), out(n + m), counts(2);
+  pmpp::iota(policy, va, 0);
+  pmpp::iota(policy, vb, 100000);
+  const test::repeated again(stream, [&] {
+    pmpp::set_symmetric_difference_into(policy, a, b, out, counts.begin());
+    pmpp::set_union_by_key_into(policy, a, va, b, vb, keys, values, counts.begin() + 1);
+  });
+  for (const int distinct : {10, 100000}) {
+    const auto x = sorted_tags(n, distinct, 0), y = sorted_tags(m, distinct, 100000);
+    std::vector<int> keys_of_a, keys_of_b;
+    for (const tagged& t : x) keys_of_a.push_back(t.key);
+    for (const tagged& t : y) keys_of_b.push_back(t.key);
+    pmpp::copy(stream, keys_of_a, a);
+    pmpp::copy(stream, keys_of_b, b);
+    again();
+    std::vector<int> wanted;
+    std::set_symmetric_difference(keys_of_a.begin(), keys_of_a.end(), keys_of_b.begin(), keys_of_b.end(),
+                                  std::back_inserter(wanted));
+    std::vector<tagged> both;
+    std::set_union(x.begin(), x.end(), y.begin(), y.end(), std::back_inserter(both), by_key{});
+    CHECK(pmpp::to_host(counts) == std::vector<int>{int(wanted.size()), int(both.size())});
+    auto got = pmpp::to_host(out);
+    got.resize(wanted.size());
+    CHECK(got == wanted);
+    const auto got_keys = pmpp::to_host(keys), got_values = pmpp::to_host(values);
+    for (std::size_t i = 0; i < both.size(); ++i)
+      if (tagged{got_keys[i], got_values[i]} != both[i]) FAIL("element " << i);
+  }
+  pmpp::device_buffer<int> more(n + m), others(n + m);
+  const auto counted = [&](auto f) {
+    f();
+    return pmpp::to_host(counts)[0];
+  };
+  const auto x = pmpp::to_host(a), y = pmpp::to_host(b);
+  std::vector<int> wanted;
+  std::set_intersection(x.begin(), x.end(), y.begin(), y.end(), std::back_inserter(wanted));
+  CHECK(counted([&] { pmpp::set_intersection_by_key_into(device, a, va, b, vb, more, others, counts); }) ==
+        int(wanted.size()));
+  CHECK(counted([&] { pmpp::set_difference_by_key_into(device, a, va, b, vb, more, others, counts); }) ==
+        int(n) - int(wanted.size()));
+  CHECK(counted([&] { pmpp::set_symmetric_difference_by_key_into(device, a, va, b, vb, more, others, counts); }) ==
+        int(n + m) - 2 * int(wanted.size()));
 }
 
 TEST_ALL_PLACES("sets: bad input throws and touches nothing") {

@@ -9,6 +9,7 @@
 #include <numeric>
 #include <stdexcept>
 
+#include "support/captured_graph.hpp"
 #include "support/data.hpp"
 #include "support/policies.hpp"
 
@@ -41,6 +42,21 @@ TEST_ALL_PLACES("sort_copy and sort_by_key_copy") {
     order.push_back(-7);
     CHECK(where::get(places) == order);
     CHECK(where::get(k) == keys);
+  }
+}
+
+TEST_CASE("sort_copy: a graph, replayed on other data") {
+  pmpp::workspace scratch;
+  const pmpp::stream stream;
+  const auto policy = pmpp::device.on(stream).with(scratch);
+  pmpp::device_buffer<int> keys(30000, 0), sorted(30000, -1);
+  const test::repeated again(stream, [&] { pmpp::sort_copy(policy, keys, sorted); });
+  for (int round = 0; round < 2; ++round) {
+    auto v = test::random_values<int>(30000);
+    pmpp::copy(stream, v, keys);
+    again();
+    std::sort(v.begin(), v.end());
+    CHECK(pmpp::to_host(sorted) == v);
   }
 }
 

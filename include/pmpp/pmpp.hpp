@@ -60,6 +60,7 @@
 #include <pmpp/scan.hpp>
 #include <pmpp/search.hpp>
 #include <pmpp/segmented.hpp>
+#include <pmpp/segmented_copy.hpp>
 #include <pmpp/segmented_sort.hpp>
 #include <pmpp/select.hpp>
 #include <pmpp/sets.hpp>
@@ -71,6 +72,7 @@
 #include <pmpp/spmm.hpp>
 #include <pmpp/spmv.hpp>
 #include <pmpp/stencil.hpp>
+#include <pmpp/three_way_partition.hpp>
 #include <pmpp/top_k.hpp>
 #include <pmpp/transform.hpp>
 #include <pmpp/transpose.hpp>

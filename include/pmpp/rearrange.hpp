@@ -108,6 +108,29 @@ void copy_part(const P& where, const It& from, std::int64_t n, const Out& to) {
   if (n > 0) detail::copy_elements<tuned<transform_tuning>>(where, input<It>{from, {n}}, to);
 }
 
+struct write_rest {
+  item_count count;
+  std::int64_t m;
+  std::int64_t* rest;
+  PMPP_HOST_DEVICE void operator()(std::int64_t) const { *rest = max(std::int64_t(0), count.get() - m); }
+};
+/// Calls f(the number of elements after the first m, as kernels learn it).
+template <class P, class F>
+void with_rest(const char* function, const P& where, const item_count& count, std::int64_t m, const F& f) {
+  const std::int64_t bound = count.bound - m;
+  if (count.pointer == nullptr) return f(item_count{bound});
+  detail::with_room<std::int64_t>(function, where, 1, [&](std::int64_t* rest) {
+    const counting_iterator<std::int64_t> once(0);
+    pmpp::for_each(where, once, once + 1, write_rest{count, m, rest});
+    f(item_count{bound, rest, true});
+  });
+}
+/// The first m of a range: as many as there are.
+template <class It>
+input<It> first_part(const input<It>& in, std::int64_t m) {
+  return {in.first, {m, in.count.pointer, in.count.eight_bytes}};
+}
+
 template <class P, class It>
 void reverse_elements(const P& where, const input<It>& in) {
   using mirrored = mirrored_iterator<It>;
@@ -115,12 +138,23 @@ void reverse_elements(const P& where, const input<It>& in) {
   detail::give_to(where, half, write_mirrored<It>{in.first, in.count});
 }
 
-/// Copies n elements from `from` to `to`, of the same array, which lie k apart: parts of k elements overlap nothing.
+/// Moves all elements but k from `from` on to `to`, of which one is 0 and the other k: parts of k elements overlap nothing. Of a
+/// length that the device knows alone they go by way of scratch.
 template <class P, class It>
-void shift_elements(const char* function, const P& where, const It& data, std::int64_t from, std::int64_t to,
-                    std::int64_t n) {
-  const std::int64_t k = from < to ? to - from : from - to;
+void shift_elements(const char* function, const P& where, const input<It>& in, std::int64_t from, std::int64_t to) {
+  const It& data = in.first;
+  const std::int64_t k = from < to ? to - from : from - to, n = in.count.bound - k;
   if (n <= 0 || k == 0) return;
+  if (in.count.pointer != nullptr) {
+    using T = value_of<It>;
+    detail::with_rest(function, where, in.count, k, [&](const item_count& rest) {
+      detail::with_room<T>(function, where, n, [&](T* room) {
+        detail::copy_elements<tuned<transform_tuning>>(where, input<It>{data + from, rest}, room);
+        detail::copy_elements<tuned<transform_tuning>>(where, input<const T*>{room, rest}, data + to);
+      });
+    });
+    return;
+  }
   if constexpr (std::is_same_v<P, seq_policy>) {
     for (std::int64_t i = 0; i < n; ++i) {
       const std::int64_t at = from < to ? n - 1 - i : i;
@@ -141,8 +175,8 @@ void shift_elements(const char* function, const P& where, const It& data, std::i
 }
 
 /// \return the input, checked, as its elements can be held; k lies in [0, n].
-template <class It>
-auto shifted_input(const char* function, const It& first, const It& last, std::int64_t k) {
+template <class It, class End>
+auto shifted_input(const char* function, const It& first, const End& last, std::int64_t k) {
   detail::require_writable<It>();
   const auto in = detail::with_stored(detail::input_of<true>(function, first, last));
   require(k >= 0, [&] {
@@ -201,18 +235,23 @@ auto reverse_copy(const P& where, R&& r, O&& out) {
 
 /// Rotates r in place: the element at `middle` becomes the first. \return where the first one has gone.
 ///
+/// \param r       a range, or its ends, or an iterator and a device_count: then the place where the first one goes counts from the
+///                upper bound, and nothing is rotated if the range ends in front of middle.
 /// \param middle  an iterator of r.
-/// Asynchronous on a GPU; no allocation; may be captured. Cost: n elements read and written twice; three launches.
+/// Asynchronous on a GPU; no allocation; may be captured. Cost: n elements read and written twice; three launches. A device_count
+/// takes one more, and 8 bytes of scratch.
 /// \throws as reverse; std::invalid_argument if middle does not lie in r. Example: test/rearrange.cpp, rotate.
-template <execution_policy P, random_access It>
-requires reachable_by<It, P> It rotate(const P& where, It first, It middle, It last) {
+template <execution_policy P, random_access It, end_of<It> End>
+requires reachable_by<It, P> It rotate(const P& where, It first, It middle, End last) {
   const auto in = detail::shifted_input("rotate", first, last, 0);
   const std::int64_t n = in.count.bound, m = middle - first;
   detail::require_middle("rotate", m, n);
   if (m > 0 && m < n) {
     using iterator = std::remove_const_t<decltype(in.first)>;
-    detail::reverse_elements(where, detail::input<iterator>{in.first, {m}});
-    detail::reverse_elements(where, detail::input<iterator>{in.first + m, {n - m}});
+    detail::reverse_elements(where, detail::first_part(in, m));
+    detail::with_rest("rotate", where, in.count, m, [&](const detail::item_count& rest) {
+      detail::reverse_elements(where, detail::input<iterator>{in.first + m, rest});
+    });
     detail::reverse_elements(where, in);
   }
   return first + (n - m);
@@ -244,17 +283,18 @@ auto rotate_copy(const P& where, R&& r, decltype(std::begin(r)) middle, O&& out)
 }
 
 /// Moves the elements of [first, last) k places to the front; the first k are lost. \return the iterator past the last that was
-/// moved; what lies after it keeps some old value. With k of n or more nothing happens.
+/// moved; what lies after it keeps some old value. With k of n or more nothing happens. last may be a device_count: the iterator
+/// counts from its upper bound then, and there is always scratch.
 ///
 /// Asynchronous on a GPU; may be captured. Scratch: none for k of n / 9 or more, else n - k elements from the workspace or one
 /// allocation in stream order. Cost: n - k elements read and written, twice where there is scratch; up to 8 launches.
 /// \throws as reverse; std::invalid_argument for a negative k. Example: test/rearrange.cpp, shift.
-template <execution_policy P, random_access It>
-requires reachable_by<It, P> It shift_left(const P& where, It first, It last, std::int64_t k) {
+template <execution_policy P, random_access It, end_of<It> End>
+requires reachable_by<It, P> It shift_left(const P& where, It first, End last, std::int64_t k) {
   const auto in = detail::shifted_input("shift_left", first, last, k);
   const std::int64_t n = in.count.bound;
   if (k >= n) return first;
-  detail::shift_elements("shift_left", where, in.first, k, 0, n - k);
+  detail::shift_elements("shift_left", where, in, k, 0);
   return first + (n - k);
 }
 template <execution_policy P, range_for<P> R>
@@ -263,12 +303,12 @@ auto shift_left(const P& where, R&& r, std::int64_t k) {
 }
 /// Moves the elements of [first, last) k places to the back; the last k are lost. \return the iterator to the first that was
 /// moved. As shift_left.
-template <execution_policy P, random_access It>
-requires reachable_by<It, P> It shift_right(const P& where, It first, It last, std::int64_t k) {
+template <execution_policy P, random_access It, end_of<It> End>
+requires reachable_by<It, P> It shift_right(const P& where, It first, End last, std::int64_t k) {
   const auto in = detail::shifted_input("shift_right", first, last, k);
   const std::int64_t n = in.count.bound;
-  if (k >= n) return last;
-  detail::shift_elements("shift_right", where, in.first, 0, k, n - k);
+  if (k >= n) return first + n;
+  detail::shift_elements("shift_right", where, in, 0, k);
   return first + k;
 }
 template <execution_policy P, range_for<P> R>
@@ -342,14 +382,15 @@ auto partition(const P& where, R&& r, Pred pred) {
   return pmpp::stable_partition(where, r, pred);
 }
 
-/// Merges the sorted parts [first, middle) and [middle, last) into one sorted range, in their place. Stable, as merge.
+/// Merges the sorted parts [first, middle) and [middle, last) into one sorted range, in their place. Stable, as merge. last may be a
+/// device_count: a launch and 8 bytes of scratch more.
 ///
 /// Asynchronous on a GPU; may be captured. Scratch: n elements, and what merge takes, from the workspace or one allocation each in
 /// stream order. Cost: n elements read and written twice; two or three launches. \throws as merge; std::invalid_argument if
 /// middle does not lie in the range. Example: test/rearrange.cpp, inplace_merge.
-template <execution_policy P, random_access It, class Comp = less>
+template <execution_policy P, random_access It, end_of<It> End, class Comp = less>
 requires reachable_by<It, P>
-void inplace_merge(const P& where, It first, It middle, It last, Comp comp = {}) {
+void inplace_merge(const P& where, It first, It middle, End last, Comp comp = {}) {
   const char* const function = "inplace_merge";
   const auto in = detail::shifted_input(function, first, last, 0);
   const std::int64_t n = in.count.bound, m = middle - first;
@@ -359,10 +400,12 @@ void inplace_merge(const P& where, It first, It middle, It last, Comp comp = {})
     using T = value_of<iterator>;
     const auto by = detail::on_values<value_of<It>>(comp);
     if (n > 0)
-      detail::with_room<T>(function, where, n, [&](T* room) {
-        detail::merge_inputs<tuned<merge_tuning>>(function, where, detail::input<iterator>{in.first, {m}},
-                                                  detail::input<iterator>{in.first + m, {n - m}}, room, by);
-        detail::copy_part(where, static_cast<const T*>(room), n, in.first);
+      detail::with_rest(function, where, in.count, m, [&](const detail::item_count& rest) {
+        detail::with_room<T>(function, where, n, [&](T* room) {
+          detail::merge_inputs<tuned<merge_tuning>>(function, where, detail::first_part(in, m),
+                                                    detail::input<iterator>{in.first + m, rest}, room, by);
+          detail::copy_elements<tuned<transform_tuning>>(where, detail::input<const T*>{room, in.count}, in.first);
+        });
       });
   }
 }

@@ -357,9 +357,10 @@ struct write_pair_of_set {
     values[i] = static_cast<value_of<Values>>(x.second);
   }
 };
-template <set_operation Operation, class P, class KA, class VA, class KB, class VB, class KOut, class VOut, class Comp>
-auto set_by_key(const char* function, const P& where, KA& keys_a, VA& values_a, KB& keys_b, VB& values_b,
-                KOut& keys_out, VOut& values_out, const Comp& comp) {
+/// Checks keys and values, and calls f(a, b, output of pairs, order of pairs).
+template <class P, class KA, class VA, class KB, class VB, class KOut, class VOut, class Comp, class F>
+void with_pairs_of_sets(const char* function, KA& keys_a, VA& values_a, KB& keys_b, VB& values_b, KOut& keys_out,
+                        VOut& values_out, const Comp& comp, const F& f) {
   const auto a = detail::pairs_of(function, keys_a, values_a);
   using T = value_of<std::remove_const_t<decltype(a.first)>>;
   const auto b = detail::converted<T>(detail::pairs_of(function, keys_b, values_b));
@@ -367,11 +368,28 @@ auto set_by_key(const char* function, const P& where, KA& keys_a, VA& values_a, 
   const auto keys = detail::unbounded_output(function, "keys_out", keys_out, n, a, b);
   const auto values = detail::unbounded_output(function, "values_out", values_out, n, a, b);
   using write = write_pair_of_set<std::remove_const_t<decltype(keys)>, std::remove_const_t<decltype(values)>>;
-  const std::int64_t kept = detail::set_and_wait<Operation>(
-      function, where, a, b, tabulate_output<stored_as<T>>(write{keys, values}), by_first<Comp>{comp});
+  f(a, b, tabulate_output<stored_as<T>>(write{keys, values}), by_first<Comp>{comp});
+}
+template <set_operation Operation, class P, class KA, class VA, class KB, class VB, class KOut, class VOut, class Comp>
+auto set_by_key(const char* function, const P& where, KA& keys_a, VA& values_a, KB& keys_b, VB& values_b,
+                KOut& keys_out, VOut& values_out, const Comp& comp) {
+  std::int64_t kept = 0;
+  detail::with_pairs_of_sets<P>(function, keys_a, values_a, keys_b, values_b, keys_out, values_out, comp,
+                                [&](const auto& a, const auto& b, const auto& out, const auto& by) {
+                                  kept = detail::set_and_wait<Operation>(function, where, a, b, out, by);
+                                });
   const auto keys_end = detail::begin_of(keys_out) + kept;
   const auto values_end = detail::begin_of(values_out) + kept;
   return pair<std::remove_const_t<decltype(keys_end)>, std::remove_const_t<decltype(values_end)>>{keys_end, values_end};
+}
+template <set_operation Operation, class P, class KA, class VA, class KB, class VB, class KOut, class VOut, class C,
+          class Comp>
+void set_by_key_into(const char* function, const P& where, KA& keys_a, VA& values_a, KB& keys_b, VB& values_b,
+                     KOut& keys_out, VOut& values_out, C& count_out, const Comp& comp) {
+  detail::with_pairs_of_sets<P>(function, keys_a, values_a, keys_b, values_b, keys_out, values_out, comp,
+                                [&](const auto& a, const auto& b, const auto& out, const auto& by) {
+                                  detail::set_and_store<Operation>(function, where, a, b, out, count_out, by);
+                                });
 }
 
 }  // namespace detail
@@ -433,13 +451,21 @@ void set_symmetric_difference_into(const P& where, A&& a, B&& b, O&& out, C&& co
 ///
 /// \param values_a, values_b    iterators, or ranges as long as their keys; visible to `where`.
 /// \param keys_out, values_out  as out of set_union.
-/// \return the iterators past the last key and value written, as a pair.
+/// \return the iterators past the last key and value written, as a pair. set_union_by_key_into leaves the number of keys written in
+/// *count_out instead, and does not wait.
 template <execution_policy P, range_for<P> KA, output_for<P> VA, range_for<P> KB, output_for<P> VB, output_for<P> KOut,
           output_for<P> VOut, class Comp = less>
 auto set_union_by_key(const P& where, KA&& keys_a, VA&& values_a, KB&& keys_b, VB&& values_b, KOut&& keys_out,
                       VOut&& values_out, Comp comp = {}) {
   return detail::set_by_key<detail::set_operation::of_union>("set_union_by_key", where, keys_a, values_a, keys_b,
                                                              values_b, keys_out, values_out, comp);
+}
+template <execution_policy P, range_for<P> KA, output_for<P> VA, range_for<P> KB, output_for<P> VB, output_for<P> KOut,
+          output_for<P> VOut, output_for<P> C, class Comp = less>
+void set_union_by_key_into(const P& where, KA&& keys_a, VA&& values_a, KB&& keys_b, VB&& values_b, KOut&& keys_out,
+                           VOut&& values_out, C&& count_out, Comp comp = {}) {
+  detail::set_by_key_into<detail::set_operation::of_union>("set_union_by_key_into", where, keys_a, values_a, keys_b,
+                                                           values_b, keys_out, values_out, count_out, comp);
 }
 
 /// As set_union_by_key, for set_intersection.
@@ -450,6 +476,13 @@ auto set_intersection_by_key(const P& where, KA&& keys_a, VA&& values_a, KB&& ke
   return detail::set_by_key<detail::set_operation::of_intersection>("set_intersection_by_key", where, keys_a, values_a,
                                                                     keys_b, values_b, keys_out, values_out, comp);
 }
+template <execution_policy P, range_for<P> KA, output_for<P> VA, range_for<P> KB, output_for<P> VB, output_for<P> KOut,
+          output_for<P> VOut, output_for<P> C, class Comp = less>
+void set_intersection_by_key_into(const P& where, KA&& keys_a, VA&& values_a, KB&& keys_b, VB&& values_b,
+                                  KOut&& keys_out, VOut&& values_out, C&& count_out, Comp comp = {}) {
+  detail::set_by_key_into<detail::set_operation::of_intersection>(
+      "set_intersection_by_key_into", where, keys_a, values_a, keys_b, values_b, keys_out, values_out, count_out, comp);
+}
 
 /// As set_union_by_key, for set_difference.
 template <execution_policy P, range_for<P> KA, output_for<P> VA, range_for<P> KB, output_for<P> VB, output_for<P> KOut,
@@ -459,6 +492,13 @@ auto set_difference_by_key(const P& where, KA&& keys_a, VA&& values_a, KB&& keys
   return detail::set_by_key<detail::set_operation::of_difference>("set_difference_by_key", where, keys_a, values_a,
                                                                   keys_b, values_b, keys_out, values_out, comp);
 }
+template <execution_policy P, range_for<P> KA, output_for<P> VA, range_for<P> KB, output_for<P> VB, output_for<P> KOut,
+          output_for<P> VOut, output_for<P> C, class Comp = less>
+void set_difference_by_key_into(const P& where, KA&& keys_a, VA&& values_a, KB&& keys_b, VB&& values_b, KOut&& keys_out,
+                                VOut&& values_out, C&& count_out, Comp comp = {}) {
+  detail::set_by_key_into<detail::set_operation::of_difference>(
+      "set_difference_by_key_into", where, keys_a, values_a, keys_b, values_b, keys_out, values_out, count_out, comp);
+}
 
 /// As set_union_by_key, for set_symmetric_difference.
 template <execution_policy P, range_for<P> KA, output_for<P> VA, range_for<P> KB, output_for<P> VB, output_for<P> KOut,
@@ -467,6 +507,14 @@ auto set_symmetric_difference_by_key(const P& where, KA&& keys_a, VA&& values_a,
                                      KOut&& keys_out, VOut&& values_out, Comp comp = {}) {
   return detail::set_by_key<detail::set_operation::of_symmetric_difference>(
       "set_symmetric_difference_by_key", where, keys_a, values_a, keys_b, values_b, keys_out, values_out, comp);
+}
+template <execution_policy P, range_for<P> KA, output_for<P> VA, range_for<P> KB, output_for<P> VB, output_for<P> KOut,
+          output_for<P> VOut, output_for<P> C, class Comp = less>
+void set_symmetric_difference_by_key_into(const P& where, KA&& keys_a, VA&& values_a, KB&& keys_b, VB&& values_b,
+                                          KOut&& keys_out, VOut&& values_out, C&& count_out, Comp comp = {}) {
+  detail::set_by_key_into<detail::set_operation::of_symmetric_difference>("set_symmetric_difference_by_key_into", where,
+                                                                          keys_a, values_a, keys_b, values_b, keys_out,
+                                                                          values_out, count_out, comp);
 }
 
 // The same for two iterators each, or an iterator and a device_count each.

@@ -44,8 +44,8 @@ LAYERS = {
 }
 
 # An algorithm may include those to its left, and the files of its own folder. So there is never a circle.
-ALGORITHMS = ["control_flow", "transform", "reduce", "find", "search", "gather", "elementwise", "random", "merge", "scan", "select", "rearrange", "sets",
-              "segmented", "by_key", "histogram", "transpose", "gemm",
+ALGORITHMS = ["control_flow", "transform", "reduce", "find", "search", "gather", "elementwise", "random", "merge", "scan", "select", "rearrange", "three_way_partition", "sets",
+              "segmented", "segmented_copy", "by_key", "histogram", "transpose", "gemm",
               "stencil", "convolution", "convolution_layer", "image", "sort", "sort_copy", "nth_element", "segmented_sort", "top_keys", "top_k", "sparse", "sparse_formats", "spmv", "spmm", "bfs"]
 
 # Headers that are neither pmpp's nor the standard library's, and the files that may include them.

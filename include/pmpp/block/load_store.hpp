@@ -65,7 +65,7 @@ struct alignas(16) vector_words {
       memcpy(&bits, &element, sizeof(T));
       word[bit / 32] |= std::uint32_t(bits) << bit % 32;
     } else {
-      memcpy(reinterpret_cast<char*>(word) + k * sizeof(T), pmpp::bytes_of(element), sizeof(T));
+      memcpy(static_cast<void*>(reinterpret_cast<char*>(word) + k * sizeof(T)), pmpp::bytes_of(element), sizeof(T));
     }
   }
 };
@@ -131,8 +131,7 @@ struct access<T*> {
 #if defined(__CUDA_ARCH__)
       raw = *reinterpret_cast<const detail::vector_words<element, Items>*>(p + i);
 #else
-      simt::detail::require_aligned(p + i, 16);
-      memcpy(pmpp::bytes_of(raw), static_cast<const void*>(p + i), sizeof raw);
+      memcpy(pmpp::bytes_of(raw), static_cast<const void*>(simt::detail::aligned(p + i, 16)), sizeof raw);
 #endif
       return raw;
     }

@@ -164,11 +164,7 @@ PMPP_HOST_DEVICE void copy_words(Block& block, const void* from, void* to) {
 #if defined(__CUDA_ARCH__)
     static_cast<Word*>(to)[i] = static_cast<const Word*>(from)[i];
 #else
-  {
-    simt::detail::require_aligned(static_cast<const Word*>(from) + i, alignof(Word));
-    simt::detail::require_aligned(static_cast<Word*>(to) + i, alignof(Word));
     memcpy(static_cast<Word*>(to) + i, static_cast<const Word*>(from) + i, sizeof(Word));
-  }
 #endif
 }
 

@@ -46,11 +46,14 @@ inline void after_load([[maybe_unused]] const void* p) {
   if constexpr (sanitizer::thread) sanitizer::current_fences()->after_load(p);
 }
 /// Host: what a GPU ends with "misaligned address" is a fault in the emulator too, whose processor would not mind.
-inline void require_aligned(const void* p, int bytes) {
+/// \return p
+template <class T>
+T* aligned(T* p, int bytes) {
   const std::uintptr_t past = reinterpret_cast<std::uintptr_t>(p) % static_cast<std::uintptr_t>(bytes);
   if (past != 0)
     throw kernel_fault(pmpp::detail::text("misaligned address: an access of ") + pmpp::detail::text::of(bytes) +
                        " bytes begins " + pmpp::detail::text::of(past) + " after a multiple of them");
+  return p;
 }
 
 }  // namespace detail
@@ -134,9 +137,8 @@ PMPP_HOST_DEVICE inline quad load_quad(const quad* p) {
                : "memory");
   return {{std::uint32_t(low), std::uint32_t(low >> 32), std::uint32_t(high), std::uint32_t(high >> 32)}};
 #else
-  detail::require_aligned(p, 16);
   quad q;
-  detail::lock_quad(p);
+  detail::lock_quad(detail::aligned(p, 16));
   for (int i = 0; i < 4; ++i) q.word[i] = load(&p->word[i]);
   detail::unlock_quad(p);
   return q;
@@ -150,8 +152,7 @@ PMPP_HOST_DEVICE inline void store_quad(quad* p, quad q) {
   asm volatile("{ .reg .b128 q; mov.b128 q, {%1, %2}; st.relaxed.gpu.b128 [%0], q; }" ::"l"(p), "l"(low), "l"(high)
                : "memory");
 #else
-  detail::require_aligned(p, 16);
-  detail::lock_quad(p);
+  detail::lock_quad(detail::aligned(p, 16));
   for (int i = 0; i < 4; ++i) store(&p->word[i], q.word[i]);
   detail::unlock_quad(p);
 #endif
@@ -201,9 +202,7 @@ PMPP_HOST_DEVICE void copy_async(void* shared, const void* global) {
   else
     asm volatile("cp.async.ca.shared.global [%0], [%1], %2;" ::"r"(target), "l"(global), "n"(Bytes) : "memory");
 #else
-  detail::require_aligned(shared, Bytes);
-  detail::require_aligned(global, Bytes);
-  __builtin_memcpy(shared, global, Bytes);
+  __builtin_memcpy(detail::aligned(shared, Bytes), detail::aligned(global, Bytes), Bytes);
 #endif
 }
 
@@ -232,10 +231,9 @@ PMPP_HOST_DEVICE void copy_async(void* shared, const void* global, int bytes) {
     asm volatile("cp.async.ca.shared.global [%0], [%1], %2, %3;" ::"r"(target), "l"(global), "n"(Bytes), "r"(bytes)
                  : "memory");
 #else
-  detail::require_aligned(shared, Bytes);
-  detail::require_aligned(global, Bytes);
-  __builtin_memset(shared, 0, Bytes);
-  if (bytes > 0) __builtin_memcpy(shared, global, static_cast<unsigned>(bytes));
+  __builtin_memset(detail::aligned(shared, Bytes), 0, Bytes);
+  if (const void* const from = detail::aligned(global, Bytes); bytes > 0)
+    __builtin_memcpy(shared, from, static_cast<unsigned>(bytes));
 #endif
 }
 
