@@ -26,7 +26,7 @@
 #include <pmpp/distributed/communicator.hpp>
 #include <pmpp/distributed/devices.hpp>
 #include <pmpp/reduce.hpp>
-#include <pmpp/scan.hpp>
+#include <pmpp/transform.hpp>
 
 #pragma GCC visibility push(hidden)  // see launch.hpp
 
@@ -47,6 +47,21 @@ struct totals_of_ranks {
     return result;
   }
   A all() const { return totals.empty() ? init.value : totals.back(); }
+};
+
+/// Replaces partial results by their running totals. One thread: there are as many as ranks.
+template <class A, class Op>
+struct join_in_order {
+  A* partials;
+  std::int64_t count;
+  initial_value<A> init;
+  Op op;
+  PMPP_HOST_DEVICE void operator()(std::int64_t) const {
+    A total = partials[0];
+    if (init.present) total = static_cast<A>(op(init.value, total));
+    partials[0] = total;
+    for (std::int64_t k = 1; k < count; ++k) partials[k] = total = static_cast<A>(op(total, partials[k]));
+  }
 };
 
 /// Sends the partial results of ranks that have any, number k of them at partials[i] + k, to all others: to one rank where all are in
@@ -70,8 +85,8 @@ void gather_partials(const devices<P, C>& gpus, const std::vector<int>& ranks,
 
 /// Steps 1 to 3. \param input_at  number of a rank here -> its elements, in order
 template <class A, class P, class C, class T, class InputAt, class Op>
-totals_of_ranks<A> totals_by_rank(const char* function, const devices<P, C>& gpus, const distributed_buffer<T>& x,
-                                  InputAt input_at, const initial_value<A>& init, const Op& op) {
+totals_of_ranks<A> totals_by_rank(const devices<P, C>& gpus, const distributed_buffer<T>& x, InputAt input_at,
+                                  const initial_value<A>& init, const Op& op) {
   totals_of_ranks<A> result{init, {}, {}};
   std::vector<int> number(static_cast<std::size_t>(gpus.size()));
   for (int r = 0; r < gpus.size(); ++r)
@@ -92,13 +107,13 @@ totals_of_ranks<A> totals_by_rank(const char* function, const devices<P, C>& gpu
   detail::gather_partials(gpus, result.ranks, partials);
 
   result.totals.resize(static_cast<std::size_t>(m), init.value);
+  const auto join = detail::folding<gpu_execution<P>, A, A>(op);
+  using joining = join_in_order<A, std::remove_const_t<decltype(join)>>;
   gpus.each([&](int i, const P& where) {
     if (i != 0) return;
     A* const first = partials[0].data();
-    A* target = first;
-    detail::scan_input<tuned<scan_tuning>, scan_kind::inclusive>(function, where,
-                                                                 detail::input_of(function, std::as_const(target), m),
-                                                                 target, scan_start<A>{init.value, init.present}, op);
+    pmpp::for_each(where, counting_iterator<std::int64_t>(0), counting_iterator<std::int64_t>(1),
+                   joining{first, m, init, join});
     detail::copy_on_rank(group->places[0], result.totals.data(), first, static_cast<std::size_t>(m) * sizeof(A));
   });
   gpus.synchronize(0);
@@ -130,7 +145,7 @@ std::int64_t extreme_index(const char* function, const devices<P, C>& gpus, cons
   using A = indexed<stored_as<T>>;
   const auto by = detail::ordered_by<gpu_execution<P>, T>(comp);
   return detail::totals_by_rank<A>(
-             function, gpus, x, [&](int i) { return detail::indexed_block(function, gpus, x, i); }, initial_value<A>{},
+             gpus, x, [&](int i) { return detail::indexed_block(function, gpus, x, i); }, initial_value<A>{},
              extremum<std::remove_const_t<decltype(by)>, Greatest>{by})
       .all()
       .index();
@@ -149,8 +164,7 @@ template <class P, class C, class T, class A = accumulator_of<T>, class Op = plu
 [[nodiscard]] A reduce(const devices<P, C>& gpus, const distributed_buffer<T>& x, A init = {}, Op op = {}) {
   detail::require_on("reduce", "x", gpus, x);
   return detail::totals_by_rank<detail::stored_as<A>>(
-             "reduce", gpus, x, [&](int i) { return detail::block_of("reduce", x, i); }, detail::initial<A>{init, true},
-             op)
+             gpus, x, [&](int i) { return detail::block_of("reduce", x, i); }, detail::initial<A>{init, true}, op)
       .all();
 }
 
@@ -160,8 +174,7 @@ template <class P, class C, class T, class A, class Op, class F>
 [[nodiscard]] A transform_reduce(const devices<P, C>& gpus, const distributed_buffer<T>& x, A init, Op op, F f) {
   detail::require_on("transform_reduce", "x", gpus, x);
   return detail::totals_by_rank<detail::stored_as<A>>(
-             "transform_reduce", gpus, x,
-             [&](int i) { return detail::mapped_to<A, Op>(detail::block_of("transform_reduce", x, i), f); },
+             gpus, x, [&](int i) { return detail::mapped_to<A, Op>(detail::block_of("transform_reduce", x, i), f); },
              detail::initial<A>{init, true}, op)
       .all();
 }
@@ -172,7 +185,7 @@ template <class P, class C, class T, class U, class A, class Op, class F>
   detail::require_on("transform_reduce", "y", gpus, y);
   detail::require_same_blocks("transform_reduce", "y", x, y);
   return detail::totals_by_rank<detail::stored_as<A>>(
-             "transform_reduce", gpus, x,
+             gpus, x,
              [&](int i) {
                const auto a = x.part(i);
                const auto b = y.part(i);
@@ -207,7 +220,7 @@ template <class P, class C, class T, class Comp = less>
   using order = std::remove_const_t<decltype(by)>;
   const A found =
       detail::totals_by_rank<A>(
-          function, gpus, x,
+          gpus, x,
           [&](int i) { return detail::mapped<A>(detail::indexed_block(function, gpus, x, i), detail::twice{}); },
           detail::initial_value<A>{},
           detail::both_extrema<detail::extremum<order, false>, detail::extremum<order, true>>{{by}, {by}})

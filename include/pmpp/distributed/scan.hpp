@@ -33,7 +33,7 @@ void scan_blocks(const char* function, const devices<P, C>& gpus, const distribu
   totals_of_ranks<A> totals{init, {}, {}};
   if (gpus.size() > 1)
     totals = detail::totals_by_rank<A>(
-        function, gpus, x, [&](int i) { return detail::block_of(function, x, i); }, init, op);
+        gpus, x, [&](int i) { return detail::block_of(function, x, i); }, init, op);
   gpus.each([&](int i, const P& where) {
     const initial_value<A> before = totals.before(gpus.rank(i));
     auto block = y.part(i);
