@@ -9,7 +9,7 @@
 //
 // Operands stay in order: associative is enough, no identity is needed, and ranks without elements are left out. The grouping depends
 // on the blocks: a sum of floating-point numbers may differ in the last bits from that of another number of ranks.
-// Traffic: n elements read, p partial results exchanged. (PMPP ch. 10 and 23.)
+// Traffic: n elements read, p partial results exchanged. (PMPP ch. 10 and 20.)
 #pragma once
 
 #include <cstdint>
@@ -85,8 +85,8 @@ void gather_partials(const devices<P, C>& gpus, const std::vector<int>& ranks,
 
 /// Steps 1 to 3. \param input_at  number of a rank here -> its elements, in order
 template <class A, class P, class C, class T, class InputAt, class Op>
-totals_of_ranks<A> totals_by_rank(const devices<P, C>& gpus, const distributed_buffer<T>& x, InputAt input_at,
-                                  const initial_value<A>& init, const Op& op) {
+totals_of_ranks<A> totals_by_rank(const char* function, const devices<P, C>& gpus, const distributed_buffer<T>& x,
+                                  InputAt input_at, const initial_value<A>& init, const Op& op) {
   totals_of_ranks<A> result{init, {}, {}};
   std::vector<int> number(static_cast<std::size_t>(gpus.size()));
   for (int r = 0; r < gpus.size(); ++r)
@@ -96,6 +96,12 @@ totals_of_ranks<A> totals_by_rank(const devices<P, C>& gpus, const distributed_b
     }
   const auto m = static_cast<std::int64_t>(result.ranks.size());
   if (m == 0) return result;
+  if (gpus.size() == 1) {  // what reduce on one device does
+    gpus.each([&](int, const P& where) {
+      result.totals.push_back(detail::reduce_and_wait<tuned<reduce_tuning>>(function, where, input_at(0), init, op));
+    });
+    return result;
+  }
 
   const auto group = gpus.group();
   const auto partials = detail::arrays_of<A>(*group, [&](int) { return m; });
@@ -145,7 +151,7 @@ std::int64_t extreme_index(const char* function, const devices<P, C>& gpus, cons
   using A = indexed<stored_as<T>>;
   const auto by = detail::ordered_by<gpu_execution<P>, T>(comp);
   return detail::totals_by_rank<A>(
-             gpus, x, [&](int i) { return detail::indexed_block(function, gpus, x, i); }, initial_value<A>{},
+             function, gpus, x, [&](int i) { return detail::indexed_block(function, gpus, x, i); }, initial_value<A>{},
              extremum<std::remove_const_t<decltype(by)>, Greatest>{by})
       .all()
       .index();
@@ -157,14 +163,15 @@ std::int64_t extreme_index(const char* function, const devices<P, C>& gpus, cons
 ///
 /// \param init, op  as in reduce on one device; the same on every process.
 /// Waits. The same bits on every run with the same blocks. Cost: n elements read; each rank sends and receives p - 1 partial results
-/// (all in one process: sends one); two launches on one rank, one on the others.
+/// (all in one process: sends one); two launches on one rank, one on the others. One rank: reduce alone.
 /// \throws std::invalid_argument if x lies on other devices; communication_error; cuda_error. Source: PMPP ch. 10.
 /// Example: test/distributed.cpp, reductions.
 template <class P, class C, class T, class A = accumulator_of<T>, class Op = plus>
 [[nodiscard]] A reduce(const devices<P, C>& gpus, const distributed_buffer<T>& x, A init = {}, Op op = {}) {
   detail::require_on("reduce", "x", gpus, x);
   return detail::totals_by_rank<detail::stored_as<A>>(
-             gpus, x, [&](int i) { return detail::block_of("reduce", x, i); }, detail::initial<A>{init, true}, op)
+             "reduce", gpus, x, [&](int i) { return detail::block_of("reduce", x, i); }, detail::initial<A>{init, true},
+             op)
       .all();
 }
 
@@ -185,7 +192,7 @@ template <class P, class C, class T, class U, class A, class Op, class F>
   detail::require_on("transform_reduce", "y", gpus, y);
   detail::require_same_blocks("transform_reduce", "y", x, y);
   return detail::totals_by_rank<detail::stored_as<A>>(
-             gpus, x,
+             "transform_reduce", gpus, x,
              [&](int i) {
                const auto a = x.part(i);
                const auto b = y.part(i);
@@ -220,7 +227,7 @@ template <class P, class C, class T, class Comp = less>
   using order = std::remove_const_t<decltype(by)>;
   const A found =
       detail::totals_by_rank<A>(
-          gpus, x,
+          function, gpus, x,
           [&](int i) { return detail::mapped<A>(detail::indexed_block(function, gpus, x, i), detail::twice{}); },
           detail::initial_value<A>{},
           detail::both_extrema<detail::extremum<order, false>, detail::extremum<order, true>>{{by}, {by}})

@@ -6,7 +6,7 @@
 //   2. Each rank scans its block, with what stands in front of it as the initial value.
 //
 // A rank other than the first cannot begin to write before all in front of it has been read. So elements are read twice: 3n of
-// traffic in place of 2n. (PMPP ch. 11 and 23.)
+// traffic in place of 2n. (PMPP ch. 11 and 20.)
 #pragma once
 
 #include <type_traits>
@@ -33,7 +33,7 @@ void scan_blocks(const char* function, const devices<P, C>& gpus, const distribu
   totals_of_ranks<A> totals{init, {}, {}};
   if (gpus.size() > 1)
     totals = detail::totals_by_rank<A>(
-        gpus, x, [&](int i) { return detail::block_of(function, x, i); }, init, op);
+        function, gpus, x, [&](int i) { return detail::block_of(function, x, i); }, init, op);
   gpus.each([&](int i, const P& where) {
     const initial_value<A> before = totals.before(gpus.rank(i));
     auto block = y.part(i);
