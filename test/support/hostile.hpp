@@ -115,6 +115,12 @@ GREEDY(warp_search) GREEDY(warp_segmented_scan) GREEDY(widen_rows) GREEDY(widene
 GREEDY(with_bits_of) GREEDY(with_fitting_tuning) GREEDY(with_flags) GREEDY(with_index) GREEDY(with_moved)
 GREEDY(with_room) GREEDY(with_search) GREEDY(with_sets) GREEDY(with_stored) GREEDY(with_widest_word)
 GREEDY(write_products) GREEDY(zip_of) GREEDY(zipped) GREEDY(zipped_with_start)
+// of several ranks
+GREEDY(all_gather) GREEDY(all_to_all_v) GREEDY(arrays_of) GREEDY(block_of) GREEDY(copy_on_rank) GREEDY(exact_cuts)
+GREEDY(exchanged) GREEDY(extreme_index) GREEDY(gather_partials) GREEDY(indexed_block) GREEDY(merge_in_pairs)
+GREEDY(order_of_sort) GREEDY(pieces_between) GREEDY(rebalance) GREEDY(require_agreement) GREEDY(require_on)
+GREEDY(require_same_blocks) GREEDY(scan_blocks) GREEDY(sort_blocks) GREEDY(splitters) GREEDY(totals_by_rank)
+GREEDY(values_of_all)
 #undef GREEDY
 template <class A, class B>
 void operator,(A&&, B&&) = delete;
