@@ -3,6 +3,4 @@
 
 #include <pmpp/distributed/buffer.hpp>
 
-int main() {
-  pmpp::distributed_buffer<std::string> names;
-}
+int main() { pmpp::distributed_buffer<std::string> names; }

@@ -48,11 +48,12 @@ class message_board {
 public:
   /// \param devices  the GPU of each rank; their number is that of the ranks
   explicit message_board(const std::vector<int>& devices) : ends_(devices.size()) {
-    if constexpr (Where == backend::gpu)
+    if constexpr (Where == backend::gpu) {
       for (const int id : devices) {
         [[maybe_unused]] const device_guard guard(id);
         points_.emplace_back();
       }
+    }
   }
 
   int size() const { return static_cast<int>(ends_.size()); }
@@ -64,8 +65,9 @@ public:
   }
   void receive(const message& m, stream_handle stream) {
     take_part(m.to, m.from, "receive", stream);
-    if constexpr (Where == backend::emulator)
+    if constexpr (Where == backend::emulator) {
       if (m.bytes != 0) std::memset(m.data, 0xCD, m.bytes);
+    }
     expected_.push_back(m);
   }
   void close() {
