@@ -116,8 +116,8 @@ endfunction()
 # pmpp_add_nccl([GLOBAL]): pmpp::nccl, for <pmpp/distributed/nccl_communicator.hpp>, where NCCL is found; NCCL_ROOT says where. The
 # toolkit does not bring it: packages libnccl-dev and nvidia-nccl-cu13 do, the latter without the link libnccl.so.
 function(pmpp_add_nccl)
-  find_path(NCCL_INCLUDE_DIR nccl.h)
-  find_library(NCCL_LIBRARY NAMES nccl libnccl.so.2)
+  find_path(NCCL_INCLUDE_DIR nccl.h HINTS ${NCCL_ROOT} ENV NCCL_ROOT PATH_SUFFIXES include)
+  find_library(NCCL_LIBRARY NAMES nccl libnccl.so.2 NAMES_PER_DIR HINTS ${NCCL_ROOT} ENV NCCL_ROOT PATH_SUFFIXES lib lib64)
   mark_as_advanced(NCCL_INCLUDE_DIR NCCL_LIBRARY)
   if(NOT TARGET pmpp::nccl AND TARGET pmpp::cuda AND NCCL_INCLUDE_DIR AND NCCL_LIBRARY)
     pmpp_add_target(nccl "${ARGN}")

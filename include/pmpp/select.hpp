@@ -570,7 +570,7 @@ void select_and_store(const char* function, const P& where, const input<In>& in,
   else if constexpr (kernel_execution<P>)
     select_on_blocks<Tuning>(function, where, with_stored(in), out, out_false, sink, select, completion{});
   else
-    sink(select_on_host(where, with_stored(in), out, out_false, select));
+    sink(detail::select_on_host(where, with_stored(in), out, out_false, select));
 }
 
 template <select_tuning Tuning, class P, class In, class O, class Select>

@@ -8,7 +8,7 @@
 //   x.part(i)                                        a view of the block of rank number i of this process
 //   std::vector<float> all = pmpp::to_host(gpus, x); all elements, on every process
 //
-// Every process knows the sizes of all blocks, so that no call has to ask. (PMPP ch. 23.)
+// Every process knows the sizes of all blocks, so that no call has to ask. (PMPP ch. 20.)
 #pragma once
 
 #include <concepts>

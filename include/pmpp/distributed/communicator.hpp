@@ -17,7 +17,7 @@
 // One thread drives any number of ranks: within a group nothing waits, so no order of calls deadlocks. Messages between the same two
 // ranks arrive in the order in which they were sent; a message has as many bytes as its receiver asks for. After group_end what was
 // received is there for work enqueued on the receiver's stream, and what was sent may be overwritten by work on the sender's.
-// (PMPP ch. 23.)
+// (PMPP ch. 20.)
 #pragma once
 
 #include <concepts>

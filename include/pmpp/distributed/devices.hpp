@@ -177,7 +177,7 @@ public:
   explicit devices(const std::vector<int>& ids) requires(std::is_same_v<C, detail::current_communicator>) {
     detail::check_devices(ids);
     detail::connect_devices(ids);
-    ranks_ = std::make_shared<ranks>(P{}, C::all(ids), ids);
+    ranks_ = std::make_shared<detail::driven_ranks<P, C>>(P{}, C::all(ids), ids);
   }
 
   /// One rank in this process, on the current GPU, and those that `link` reaches.
@@ -192,7 +192,7 @@ public:
       return "pmpp::devices: " + detail::text::of(links.size()) + " communicators and " + detail::text::of(ids.size()) +
              " devices";
     });
-    ranks_ = std::make_shared<ranks>(where, std::move(links), ids);
+    ranks_ = std::make_shared<detail::driven_ranks<P, C>>(where, std::move(links), ids);
   }
 
   /// Ranks in all.
@@ -263,8 +263,7 @@ public:
   std::shared_ptr<detail::rank_group> group() const { return ranks_; }
 
 private:
-  using ranks = detail::driven_ranks<P, C>;
-  std::shared_ptr<ranks> ranks_;
+  std::shared_ptr<detail::driven_ranks<P, C>> ranks_;
 };
 
 devices(const std::vector<int>&)->devices<>;

@@ -6,7 +6,7 @@
 //               order of the ranks: an all-to-all of unequal parts
 //   rebalance   elements keep their order and become blocks that differ by one at most
 //
-// Each element moves once. What stays on its rank is copied there. (PMPP ch. 23.)
+// Each element moves once. What stays on its rank is copied there. (PMPP ch. 20.)
 #pragma once
 
 #include <cstdint>

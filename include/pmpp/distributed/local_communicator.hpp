@@ -48,11 +48,12 @@ class message_board {
 public:
   /// \param devices  the GPU of each rank; their number is that of the ranks
   explicit message_board(const std::vector<int>& devices) : ends_(devices.size()) {
-    if constexpr (Where == backend::gpu)
+    if constexpr (Where == backend::gpu) {
       for (const int id : devices) {
         [[maybe_unused]] const device_guard guard(id);
         points_.emplace_back();
       }
+    }
   }
 
   int size() const { return static_cast<int>(ends_.size()); }
@@ -64,8 +65,9 @@ public:
   }
   void receive(const message& m, stream_handle stream) {
     take_part(m.to, m.from, "receive", stream);
-    if constexpr (Where == backend::emulator)
+    if constexpr (Where == backend::emulator) {
       if (m.bytes != 0) std::memset(m.data, 0xCD, m.bytes);
+    }
     expected_.push_back(m);
   }
   void close() {
@@ -141,25 +143,26 @@ private:
       for (std::size_t i = 0; i < sent.size(); ++i)
         if (sent[i].bytes != 0) std::memcpy(expected[i].data, sent[i].data, sent[i].bytes);
     } else {
-      for (const message& m : sent) order(ends, m.from, m.to);
+      order(ends, sent, &message::from, &message::to);
       for (std::size_t i = 0; i < sent.size(); ++i)
         detail::copy_bytes(expected[i].data, sent[i].data, sent[i].bytes,
                            ends[static_cast<std::size_t>(expected[i].to)].stream);
-      for (const message& m : sent) order(ends, m.to, m.from);
+      order(ends, sent, &message::to, &message::from);
     }
   }
-  /// What rank b enqueues from here on waits for what rank a has enqueued.
-  void order(const std::vector<rank_end>& ends, int a, int b) {
-    const stream_handle first = ends[static_cast<std::size_t>(a)].stream,
-                        second = ends[static_cast<std::size_t>(b)].stream;
-    if (first == second) return;
-    event& point = points_[static_cast<std::size_t>(a)];
-    point.record(first);
+  /// For each message: what its `second` rank enqueues from here on waits for what its `first` rank has enqueued.
+  void order(const std::vector<rank_end>& ends, const std::vector<message>& messages, int message::*first,
+             int message::*second) {
+    std::vector<char> recorded(ends.size());
+    for (const message& m : messages) {
+      const auto a = static_cast<std::size_t>(m.*first), b = static_cast<std::size_t>(m.*second);
+      if (ends[a].stream == ends[b].stream) continue;
+      if (recorded[a] == 0) points_[a].record(ends[a].stream);
+      recorded[a] = 1;
 #if PMPP_CUDA
-    check(cudaStreamWaitEvent(second, point.handle(), 0), "cudaStreamWaitEvent");
-#else
-    static_cast<void>(second);
+      check(cudaStreamWaitEvent(ends[b].stream, points_[a].handle(), 0), "cudaStreamWaitEvent");
 #endif
+    }
   }
 
   std::vector<message> sent_, expected_;

@@ -9,7 +9,7 @@
 //
 // Operands stay in order: associative is enough, no identity is needed, and ranks without elements are left out. The grouping depends
 // on the blocks: a sum of floating-point numbers may differ in the last bits from that of another number of ranks.
-// Traffic: n elements read, p partial results exchanged. (PMPP ch. 10 and 23.)
+// Traffic: n elements read, p partial results exchanged. (PMPP ch. 10 and 20.)
 #pragma once
 
 #include <cstdint>
@@ -26,7 +26,7 @@
 #include <pmpp/distributed/communicator.hpp>
 #include <pmpp/distributed/devices.hpp>
 #include <pmpp/reduce.hpp>
-#include <pmpp/scan.hpp>
+#include <pmpp/transform.hpp>
 
 #pragma GCC visibility push(hidden)  // see launch.hpp
 
@@ -47,6 +47,21 @@ struct totals_of_ranks {
     return result;
   }
   A all() const { return totals.empty() ? init.value : totals.back(); }
+};
+
+/// Replaces partial results by their running totals. One thread: there are as many as ranks.
+template <class A, class Op>
+struct join_in_order {
+  A* partials;
+  std::int64_t count;
+  initial_value<A> init;
+  Op op;
+  PMPP_HOST_DEVICE void operator()(std::int64_t) const {
+    A total = partials[0];
+    if (init.present) total = static_cast<A>(op(init.value, total));
+    partials[0] = total;
+    for (std::int64_t k = 1; k < count; ++k) partials[k] = total = static_cast<A>(op(total, partials[k]));
+  }
 };
 
 /// Sends the partial results of ranks that have any, number k of them at partials[i] + k, to all others: to one rank where all are in
@@ -81,6 +96,12 @@ totals_of_ranks<A> totals_by_rank(const char* function, const devices<P, C>& gpu
     }
   const auto m = static_cast<std::int64_t>(result.ranks.size());
   if (m == 0) return result;
+  if (gpus.size() == 1) {  // what reduce on one device does
+    gpus.each([&](int, const P& where) {
+      result.totals.push_back(detail::reduce_and_wait<tuned<reduce_tuning>>(function, where, input_at(0), init, op));
+    });
+    return result;
+  }
 
   const auto group = gpus.group();
   const auto partials = detail::arrays_of<A>(*group, [&](int) { return m; });
@@ -92,13 +113,13 @@ totals_of_ranks<A> totals_by_rank(const char* function, const devices<P, C>& gpu
   detail::gather_partials(gpus, result.ranks, partials);
 
   result.totals.resize(static_cast<std::size_t>(m), init.value);
+  const auto join = detail::folding<gpu_execution<P>, A, A>(op);
+  using joining = join_in_order<A, std::remove_const_t<decltype(join)>>;
   gpus.each([&](int i, const P& where) {
     if (i != 0) return;
     A* const first = partials[0].data();
-    A* target = first;
-    detail::scan_input<tuned<scan_tuning>, scan_kind::inclusive>(function, where,
-                                                                 detail::input_of(function, std::as_const(target), m),
-                                                                 target, scan_start<A>{init.value, init.present}, op);
+    pmpp::for_each(where, counting_iterator<std::int64_t>(0), counting_iterator<std::int64_t>(1),
+                   joining{first, m, init, join});
     detail::copy_on_rank(group->places[0], result.totals.data(), first, static_cast<std::size_t>(m) * sizeof(A));
   });
   gpus.synchronize(0);
@@ -142,7 +163,7 @@ std::int64_t extreme_index(const char* function, const devices<P, C>& gpus, cons
 ///
 /// \param init, op  as in reduce on one device; the same on every process.
 /// Waits. The same bits on every run with the same blocks. Cost: n elements read; each rank sends and receives p - 1 partial results
-/// (all in one process: sends one); two launches on one rank, one on the others.
+/// (all in one process: sends one); two launches on one rank, one on the others. One rank: reduce alone.
 /// \throws std::invalid_argument if x lies on other devices; communication_error; cuda_error. Source: PMPP ch. 10.
 /// Example: test/distributed.cpp, reductions.
 template <class P, class C, class T, class A = accumulator_of<T>, class Op = plus>
@@ -160,8 +181,7 @@ template <class P, class C, class T, class A, class Op, class F>
 [[nodiscard]] A transform_reduce(const devices<P, C>& gpus, const distributed_buffer<T>& x, A init, Op op, F f) {
   detail::require_on("transform_reduce", "x", gpus, x);
   return detail::totals_by_rank<detail::stored_as<A>>(
-             "transform_reduce", gpus, x,
-             [&](int i) { return detail::mapped_to<A, Op>(detail::block_of("transform_reduce", x, i), f); },
+             gpus, x, [&](int i) { return detail::mapped_to<A, Op>(detail::block_of("transform_reduce", x, i), f); },
              detail::initial<A>{init, true}, op)
       .all();
 }

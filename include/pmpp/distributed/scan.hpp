@@ -6,7 +6,7 @@
 //   2. Each rank scans its block, with what stands in front of it as the initial value.
 //
 // A rank other than the first cannot begin to write before all in front of it has been read. So elements are read twice: 3n of
-// traffic in place of 2n. (PMPP ch. 11 and 23.)
+// traffic in place of 2n. (PMPP ch. 11 and 20.)
 #pragma once
 
 #include <type_traits>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // copy_if over several ranks: each rank keeps those of its block, in order; how many there are is told to every process; then the
-// result becomes blocks that differ by one at most. (PMPP ch. 11 and 23.)
+// result becomes blocks that differ by one at most. (PMPP ch. 11 and 20.)
 #pragma once
 
 #include <cstdint>
@@ -35,8 +35,9 @@ template <class P, class C, class T, class Pred>
   gpus.each([&](int i, const P& where) {
     const auto k = static_cast<std::size_t>(i);
     pmpp::copy_if_into(where, x.part(i), kept[k].span(), counts[k].span(), pred);
-    detail::copy_on_rank(group->places[k], &mine[k], counts[k].data(), sizeof(std::int64_t));
   });
+  for (std::size_t k = 0; k < mine.size(); ++k)  // once all are at work: such a copy waits for its rank
+    detail::copy_on_rank(group->places[k], &mine[k], counts[k].data(), sizeof(std::int64_t));
   gpus.synchronize();
   return detail::exchanged<T>(
       gpus, [&](int i) { return kept[std::size_t(i)].data(); },

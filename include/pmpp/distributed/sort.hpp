@@ -9,7 +9,7 @@
 //   4. Each rank merges its runs in pairs: log2 p passes.
 //
 // The result is stable and in blocks that differ by one at most, for any keys, any number of elements and of ranks, and however they
-// lay on the ranks. It is the same for any number of ranks. (PMPP ch. 12, 13 and 23.)
+// lay on the ranks. It is the same for any number of ranks. (PMPP ch. 12, 13 and 20.)
 #pragma once
 
 #include <cstdint>
@@ -110,7 +110,7 @@ void sort_blocks(const char* function, const devices<P, C>& gpus, distributed_bu
 /// Waits for the cuts; the moves and merges are enqueued. Cost: that of sort for each block, (p - 1) / p of the elements to other ranks,
 /// log2 p passes of merge. Scratch: a second and, while sorting, a third array of each block. One rank: sort alone.
 /// \throws as sort on one device; std::invalid_argument if x lies on other devices; communication_error. The order of calls on several
-/// ranks is that of the text: nothing deadlocks. Source: PMPP ch. 12, 13, 23. Example: test/distributed.cpp, sort.
+/// ranks is that of the text: nothing deadlocks. Source: PMPP ch. 12, 13, 20. Example: test/distributed.cpp, sort.
 template <class P, class C, class T, class Comp = less>
 void sort(const devices<P, C>& gpus, distributed_buffer<T>& x, Comp comp = {}) {
   detail::sort_blocks("sort", gpus, x, comp);
@@ -166,10 +166,20 @@ void sort_by_key(const devices<P, C>& gpus, distributed_buffer<K>& keys, distrib
 template <class P, class C, class T, class Comp = less>
 [[nodiscard]] bool is_sorted(const devices<P, C>& gpus, const distributed_buffer<T>& x, Comp comp = {}) {
   detail::require_on("is_sorted", "x", gpus, x);
+  const auto group = gpus.group();
   std::vector<int> mine(static_cast<std::size_t>(gpus.local_size()));
-  gpus.each([&](int i, const P& where) { mine[std::size_t(i)] = pmpp::is_sorted(where, x.part(i), comp); });
-  for (const int sorted : detail::values_of_all(gpus, mine))
-    if (sorted == 0) return false;
+  const auto descents = detail::arrays_of<int>(*group, [](int) { return 1; });
+  gpus.each([&](int i, const P& where) {
+    const auto block = x.part(i);
+    const std::size_t pairs = block.empty() ? 0 : block.size() - 1;
+    pmpp::transform_reduce_into(where, block.first(pairs), block.last(pairs), descents[std::size_t(i)].span(), false,
+                                logical_or{}, detail::descends<Comp>{comp});
+  });
+  for (std::size_t i = 0; i < mine.size(); ++i)  // once all are at work: such a copy waits for its rank
+    detail::copy_on_rank(group->places[i], &mine[i], descents[i].data(), sizeof(int));
+  gpus.synchronize();
+  for (const int descent : detail::values_of_all(gpus, mine))
+    if (descent != 0) return false;
 
   // The first and the last element of each block that has any, side by side: sorted, if the blocks follow each other.
   struct ends {
@@ -178,7 +188,6 @@ template <class P, class C, class T, class Comp = less>
   std::vector<int> ranks;
   for (int r = 0; r < gpus.size(); ++r)
     if (x.size_of(r) != 0) ranks.push_back(r);
-  const auto group = gpus.group();
   const auto all = detail::arrays_of<ends>(*group, [&](int) { return std::int64_t(ranks.size()); });
   gpus.each([&](int i, const P&) {
     for (std::size_t k = 0; k < ranks.size(); ++k)
