@@ -10,10 +10,12 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
+#include <functional>
 #include <limits>
 #include <numeric>
 #include <stdexcept>
 #include <string>
+#include <type_traits>
 
 #include "support/data.hpp"
 #include "support/policies.hpp"
@@ -98,9 +100,16 @@ counted count(const std::vector<T>& v, std::int64_t bins, BinOf bin_of) {
   return c;
 }
 
+/// Of one type for all ways of counting: what judges them is compiled once.
+template <class where, class Count, class T>
+using count_call =
+    std::function<void(const typename where::policy&, const typename where::template container<T>& in,
+                       typename where::template container<Count>& counts, const pmpp::histogram_options&)>;
+
 /// Runs `call(policy, in, counts, options)`, overwriting and accumulating, with counters of type Count, and compares.
-template <class where, class Count = std::uint32_t, class T, class Call>
-void check_counts(const std::vector<T>& v, const counted& wanted, Call call) {
+template <class where, class Count = std::uint32_t, class T>
+void check_counts(const std::vector<T>& v, const counted& wanted,
+                  const std::type_identity_t<count_call<where, Count, T>>& call) {
   const typename where::policy policy{};
   const auto in = where::put(v);
   for (const bool accumulate : {false, true})

@@ -14,6 +14,8 @@
 #include <pmpp/core/machine.hpp>
 #include <pmpp/launch.hpp>
 
+#include "support/capture.hpp"
+
 #pragma GCC visibility push(hidden)  // as what it contains
 
 #if PMPP_WITH_EMULATOR

@@ -15,6 +15,7 @@
 
 #include <pmpp/memory/csr_matrix.hpp>
 
+#include "support/capture.hpp"
 #include "support/data.hpp"
 #if TEST_HAS_ZLIB
 #include <zlib.h>

@@ -15,6 +15,8 @@
 #include <pmpp/memory/copy.hpp>
 #include <pmpp/memory/device_buffer.hpp>
 
+#include "support/capture.hpp"
+
 namespace test {
 
 /// A policy with the container its algorithms read.

@@ -253,6 +253,14 @@ shared_layout layout_of(const launch_shape& shape) {
     return {0, 1, shape.dynamic_shared};
 }
 
+/// What emulate does for every kernel; apart from it, so that it is compiled once.
+inline void run_blocks(const launch_shape& shape, std::string_view kernel_name, const shared_layout& layout,
+                       grid::call_function call_thread, const void* call) {
+  const sanitizer::unobserved scope;
+  grid g(shape, kernel_name, options_of_this_launch(), layout, call_thread, call);
+  run_grid(g);
+}
+
 }  // namespace detail
 
 /// Runs kernel(block, memory, args...), or kernel(block, args...) for a kernel without `struct shared`, for each thread
@@ -261,18 +269,16 @@ shared_layout layout_of(const launch_shape& shape) {
 /// what it has written so far stays.
 template <class Kernel, class... Args>
 void emulate(const launch_shape& shape, std::string_view kernel_name, const Kernel& kernel, const Args&... args) {
-  const sanitizer::unobserved scope;
   auto call = [&](detail::block_record& record, int thread) {
     emulated_block block(record, thread);
     detail::call_kernel<Kernel, Args...>(kernel, block, record.shared, args...);
   };
-  detail::grid g(
-      shape, kernel_name, detail::options_of_this_launch(), detail::layout_of<Kernel>(shape),
+  detail::run_blocks(
+      shape, kernel_name, detail::layout_of<Kernel>(shape),
       [](const void* c, detail::block_record& record, int thread) {
         (*static_cast<const decltype(call)*>(c))(record, thread);
       },
       &call);
-  detail::run_grid(g);
 }
 
 }  // namespace pmpp::inline PMPP_BACKEND::simt
