@@ -23,8 +23,9 @@ int main() {
   pmpp::device_buffer<trip> trips{given};
 
   // [orders]
-  pmpp::sort(pmpp::device, trips, pmpp::greater{}, &trip::length);                        // the longest first
-  pmpp::sort(pmpp::device, trips, pmpp::less{}, pmpp::members<&trip::driver, &trip::start>{});  // by driver, then by time
+  pmpp::sort(pmpp::device, trips, pmpp::greater{}, &trip::length);  // the longest first
+  pmpp::sort(pmpp::device, trips, pmpp::less{},
+             pmpp::members<&trip::driver, &trip::start>{});  // by driver, then by time
   const auto longest = pmpp::max_element(pmpp::device, trips, pmpp::projected{pmpp::less{}, &trip::length});
   // [end]
   const auto sorted = pmpp::to_host(trips);

@@ -46,9 +46,7 @@ std::vector<point> points(std::int64_t n) {
   std::vector<point> v;
   for (std::int64_t i = 0; i < n; ++i) {
     const int k = a[std::size_t(i)], m = b[std::size_t(i)];
-    const float x = k % 7 == 0   ? std::numeric_limits<float>::quiet_NaN()
-                    : k % 7 == 1 ? -0.0f
-                                 : float(k % 5);
+    const float x = k % 7 == 0 ? std::numeric_limits<float>::quiet_NaN() : k % 7 == 1 ? -0.0f : float(k % 5);
     v.push_back({x, std::int16_t(m % 6 - 3), std::uint16_t(i % 65536), (k % 3 - 1) * (std::int64_t(1) << 40)});
   }
   return v;

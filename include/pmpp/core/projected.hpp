@@ -26,19 +26,19 @@ namespace pmpp::inline PMPP_BACKEND {
 namespace detail {
 
 template <class F, class T>
-requires requires(const F& f, const T& x) { x.*f; } PMPP_HOST_DEVICE constexpr auto project(const F& f, const T& x) {
-  return x.*f;
-}
+requires requires(const F& f, const T& x) { x.*f; }
+PMPP_HOST_DEVICE constexpr auto project(const F& f, const T& x) { return x.*f; }
 template <class F, class T>
-requires requires(const F& f, const T& x) { f(x); } PMPP_HOST_DEVICE constexpr auto project(const F& f, const T& x) {
-  return f(x);
-}
+requires requires(const F& f, const T& x) { f(x); }
+PMPP_HOST_DEVICE constexpr auto project(const F& f, const T& x) { return f(x); }
 
 /// What a projection makes of elements.
 template <class F, class T>
 using projection_of = decltype(detail::project(std::declval<const F&>(), std::declval<const T&>()));
 template <class F, class T>
-constexpr bool projects = requires(const F& f, const T& x) { detail::project(f, x); };
+constexpr bool projects = requires(const F& f, const T& x) {
+  detail::project(f, x);
+};
 
 /// Codes that one word does not hold.
 template <int Words>
@@ -94,8 +94,7 @@ struct members {
   static_assert(sizeof...(Member) > 0 && (std::is_member_object_pointer_v<decltype(Member)> && ...),
                 "pmpp::members: pointers to members: members<&point::x, &point::y>");
   static constexpr bool numbers = (detail::member_type<decltype(Member)>::is_number && ...);
-  static_assert(numbers,
-                "pmpp::members: the members are integers or floating-point numbers");
+  static_assert(numbers, "pmpp::members: the members are integers or floating-point numbers");
 
   template <class T>
   PMPP_HOST_DEVICE constexpr auto operator()(const T& x) const {
@@ -149,7 +148,7 @@ struct project_word {
   template <class T>
   PMPP_HOST_DEVICE auto operator()(const T& x) const {
     const K key = detail::project(proj, x);
-    if constexpr (words_of<K> > 0)
+    if constexpr (words_of < K >> 0)
       return key.word[w];
     else
       return key;
