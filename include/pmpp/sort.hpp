@@ -168,7 +168,7 @@ void sort_by_projection(const char* function, const P& where, const Data& data, 
   using word = projection_of<projection, T>;
   scratch memory(where, checked_bytes(count.bound, sizeof(word), function), 0);
   word* const keys = memory.take<word>(count.bound);
-  for (int w = max(1, words_of<projection_of<Proj, T>>) - 1; w >= 0; --w) {
+  for (int w = max(1, digit_words_of<projection_of<Proj, T>>) - 1; w >= 0; --w) {
     detail::copy_elements<tuned<transform_tuning>>(
         where, detail::mapped<word>(input<Data>{data, count}, projection{comp.proj, w}), keys);
     const zip_iterator both{keys, data};
@@ -184,7 +184,7 @@ template <class T, class Comp, class Proj>
 inline constexpr bool has_digits<T, projected<Comp, Proj>> = [] {
   using K = projection_of<Proj, T>;
   return sizeof(T) <= tuned<sort_tuning>.radix.value_bytes && is_held<T> &&
-         radix_order<Comp, std::conditional_t<(words_of<K> > 0), std::uint64_t, K>>::known;
+         radix_order<Comp, std::conditional_t<(digit_words_of<K> > 0), std::uint64_t, K>>::known;
 }();
 
 /// Sorts `in` into `data`, which may be the same.

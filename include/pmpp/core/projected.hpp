@@ -52,9 +52,9 @@ struct word_key {
   }
 };
 template <class K>
-inline constexpr int words_of = 0;
+inline constexpr int digit_words_of = 0;
 template <int Words>
-inline constexpr int words_of<word_key<Words>> = Words;
+inline constexpr int digit_words_of<word_key<Words>> = Words;
 
 template <class T>
 struct member_type;
@@ -148,7 +148,7 @@ struct project_word {
   template <class T>
   PMPP_HOST_DEVICE auto operator()(const T& x) const {
     const K key = detail::project(proj, x);
-    if constexpr (words_of < K >> 0)
+    if constexpr (digit_words_of < K >> 0)
       return key.word[w];
     else
       return key;
