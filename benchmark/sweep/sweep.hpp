@@ -254,14 +254,19 @@ inline double host_time(const contender& c, int& next) {
 
 /// Checks a case and times it. \throws std::runtime_error for a wrong result
 inline row measure(const trial& t) {
-  const auto run = [&](const contender& c) {
+  const auto named = [](const contender& c, const auto& f) {
     try {
-      if (c.prepare) c.prepare(0);
-      c.call(0);
-      here().stream.synchronize();
+      return f();
     } catch (const std::exception& error) {
       throw std::runtime_error(c.name + ": " + error.what());
     }
+  };
+  const auto run = [&](const contender& c) {
+    named(c, [&] {
+      if (c.prepare) c.prepare(0);
+      c.call(0);
+      here().stream.synchronize();
+    });
   };
   run(t.own);
   for (const contender& peer : t.peers) {
@@ -276,13 +281,13 @@ inline row measure(const trial& t) {
   for (int round = -2, next = 1; round < 25; ++round) {
     if (round >= 5 && seconds_since(begin) > 0.1) break;
     for (std::size_t c = 0; c < all.size(); ++c) {
-      const double time = device_time(t, *all[c], next);
+      const double time = named(*all[c], [&] { return device_time(t, *all[c], next); });
       if (round >= 0) device[c].push_back(time);
     }
   }
   for (int round = 0, next = 1; round < 9; ++round)
     for (std::size_t c = 0; c < all.size(); ++c)
-      if (device[c][0] < 1000) host[c].push_back(host_time(*all[c], next));
+      if (device[c][0] < 1000) host[c].push_back(named(*all[c], [&] { return host_time(*all[c], next); }));
   row r{0, t.n, t.what, "", t.bytes, median(device[0]), 0, median(host[0]), 0};
   for (std::size_t c = 1; c < all.size(); ++c) {
     const double time = median(device[c]);
