@@ -72,8 +72,8 @@ struct move_items_kernel {
     for (std::int64_t first = begin + block.index() * tile; first < end; first += block.count() * tile) {
       const int count = static_cast<int>(min(end - first, std::int64_t(tile)));
       // Segments [low, high) begin after the first item and not after the last one; that of the first item is low - 1.
-      const auto begun = [&](std::int64_t item) {
-        return block::warp_search(block, 0, entries, [&](std::int64_t s) { return offset(s) <= item; });
+      const auto begun = [&](std::int64_t place) {
+        return block::warp_search(block, 0, entries, [&](std::int64_t s) { return offset(s) <= place; });
       };
       if (block.warp() == 0)
         if (const std::int64_t found = begun(first); block.lane() == 0) memory.low = found;
@@ -200,7 +200,7 @@ PMPP_HOST_DEVICE Word read_word(const unsigned char* from) {
   return *reinterpret_cast<const Word*>(from);
 #else
   Word x;
-  memcpy(&x, simt::detail::aligned(from, sizeof(Word)), sizeof x);
+  memcpy(&x, simt::detail::require_aligned(from, sizeof(Word)), sizeof x);
   return x;
 #endif
 }
@@ -209,7 +209,7 @@ PMPP_HOST_DEVICE void write_word(unsigned char* to, const Word& x) {
 #if defined(__CUDA_ARCH__)
   *reinterpret_cast<Word*>(to) = x;
 #else
-  memcpy(simt::detail::aligned(to, sizeof(Word)), &x, sizeof x);
+  memcpy(simt::detail::require_aligned(to, sizeof(Word)), &x, sizeof x);
 #endif
 }
 /// 16 bytes from any address; the words around them are read too.

@@ -131,7 +131,7 @@ struct access<T*> {
 #if defined(__CUDA_ARCH__)
       raw = *reinterpret_cast<const detail::vector_words<element, Items>*>(p + i);
 #else
-      memcpy(pmpp::bytes_of(raw), static_cast<const void*>(simt::detail::aligned(p + i, 16)), sizeof raw);
+      memcpy(pmpp::bytes_of(raw), static_cast<const void*>(simt::detail::require_aligned(p + i, 16)), sizeof raw);
 #endif
       return raw;
     }

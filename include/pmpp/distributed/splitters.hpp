@@ -66,7 +66,7 @@ struct cut_intervals {
 
 /// Step 1, for one cut and one sample of the rank `self`.
 template <class Keys, class K>
-struct take_sample {
+struct take_splitter_sample {
   cut_intervals now;
   Keys keys;
   K* out;
@@ -161,7 +161,7 @@ std::vector<std::vector<std::int64_t>> exact_cuts(const devices<P, C>& gpus, con
       const auto in = detail::with_stored(detail::input_of("splitters", block));
       pmpp::for_each(
           where, zero, zero + std::int64_t(cuts) * samples,
-          take_sample<std::remove_const_t<decltype(in.first)>, K>{
+          take_splitter_sample<std::remove_const_t<decltype(in.first)>, K>{
               {now[std::size_t(i)].data(), p, samples}, in.first, mine[std::size_t(i)].data(), gpus.rank(i)});
     });
     gpus.together([&](int i, C& link, stream_handle s) {

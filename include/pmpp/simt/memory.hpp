@@ -48,7 +48,7 @@ inline void after_load([[maybe_unused]] const void* p) {
 /// Host: what a GPU ends with "misaligned address" is a fault in the emulator too, whose processor would not mind.
 /// \return p
 template <class T>
-T* aligned(T* p, int bytes) {
+T* require_aligned(T* p, int bytes) {
   const std::uintptr_t past = reinterpret_cast<std::uintptr_t>(p) % static_cast<std::uintptr_t>(bytes);
   if (past != 0)
     throw kernel_fault(pmpp::detail::text("misaligned address: an access of ") + pmpp::detail::text::of(bytes) +
@@ -138,7 +138,7 @@ PMPP_HOST_DEVICE inline quad load_quad(const quad* p) {
   return {{std::uint32_t(low), std::uint32_t(low >> 32), std::uint32_t(high), std::uint32_t(high >> 32)}};
 #else
   quad q;
-  detail::lock_quad(detail::aligned(p, 16));
+  detail::lock_quad(detail::require_aligned(p, 16));
   for (int i = 0; i < 4; ++i) q.word[i] = load(&p->word[i]);
   detail::unlock_quad(p);
   return q;
@@ -152,7 +152,7 @@ PMPP_HOST_DEVICE inline void store_quad(quad* p, quad q) {
   asm volatile("{ .reg .b128 q; mov.b128 q, {%1, %2}; st.relaxed.gpu.b128 [%0], q; }" ::"l"(p), "l"(low), "l"(high)
                : "memory");
 #else
-  detail::lock_quad(detail::aligned(p, 16));
+  detail::lock_quad(detail::require_aligned(p, 16));
   for (int i = 0; i < 4; ++i) store(&p->word[i], q.word[i]);
   detail::unlock_quad(p);
 #endif
@@ -202,7 +202,7 @@ PMPP_HOST_DEVICE void copy_async(void* shared, const void* global) {
   else
     asm volatile("cp.async.ca.shared.global [%0], [%1], %2;" ::"r"(target), "l"(global), "n"(Bytes) : "memory");
 #else
-  __builtin_memcpy(detail::aligned(shared, Bytes), detail::aligned(global, Bytes), Bytes);
+  __builtin_memcpy(detail::require_aligned(shared, Bytes), detail::require_aligned(global, Bytes), Bytes);
 #endif
 }
 
@@ -231,8 +231,8 @@ PMPP_HOST_DEVICE void copy_async(void* shared, const void* global, int bytes) {
     asm volatile("cp.async.ca.shared.global [%0], [%1], %2, %3;" ::"r"(target), "l"(global), "n"(Bytes), "r"(bytes)
                  : "memory");
 #else
-  __builtin_memset(detail::aligned(shared, Bytes), 0, Bytes);
-  if (const void* const from = detail::aligned(global, Bytes); bytes > 0)
+  __builtin_memset(detail::require_aligned(shared, Bytes), 0, Bytes);
+  if (const void* const from = detail::require_aligned(global, Bytes); bytes > 0)
     __builtin_memcpy(shared, from, static_cast<unsigned>(bytes));
 #endif
 }
