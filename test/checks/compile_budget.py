@@ -4,7 +4,7 @@
 
 Measured: user + system CPU seconds of `nvcc -c`, one compiler at a time, pmpp and CUB in turns, so that what else the machine
 does slows both. Seconds differ from machine to machine, so the limits are ratios. A machine that others share errs by a tenth
-(measured: 0.53 and 0.58 of the same call), so a ratio fails only 15 % above its limit, and is marked "over" below that; sizes are
+(measured: 0.53 and 0.58 of the same call), so a ratio fails only 20 % above its limit, and is marked "over" below that; sizes are
 exact. A pair that would fail is measured again, up to four times, and with --all one that is over; the least counts. Limits are
 ceilings: they go down with what is measured, and a raise is a fault of the change that needs it. Where the aim is below the limit
 it stands beside it.
@@ -28,7 +28,7 @@ import sys
 from toolchain import Toolchain, skip
 
 TURNS = 4
-NOISE = 1.15  # of a ratio, on a machine that others use too
+NOISE = 1.2  # of a ratio, on a machine that others use too
 # What is included: pmpp's header, CUB's, the greatest ratio.
 INCLUDES = [
     ("reduce", "pmpp/reduce.hpp", "cub/device/device_reduce.cuh", 0.30),
@@ -65,12 +65,12 @@ CSR = "csr_view<const float, int> a, const device_buffer<float>& x, device_buffe
 CALLS = [
     # of the first five aims are 0.5
     Call("reduce", "reduce.hpp", "const device_buffer<float>& in, float& sum", "sum = reduce(device, in)",
-         "device_reduce.cuh", "const float* in, float* out, long long n", "cub::DeviceReduce::Sum(s, b, in, out, n)", 0.33, 255),
+         "device_reduce.cuh", "const float* in, float* out, long long n", "cub::DeviceReduce::Sum(s, b, in, out, n)", 0.33, 195),
     Call("scan", "scan.hpp", FLOATS, "inclusive_scan(device, in, out)",
-         "device_scan.cuh", "const float* in, float* out, long long n", "cub::DeviceScan::InclusiveSum(s, b, in, out, n)", 0.50, 420),
+         "device_scan.cuh", "const float* in, float* out, long long n", "cub::DeviceScan::InclusiveSum(s, b, in, out, n)", 0.50, 362),
     Call("copy_if", "select.hpp", INTS, "copy_if(device, in, out, even{})",
          "device_select.cuh", "const int* in, int* out, long long* k, long long n",
-         "cub::DeviceSelect::If(s, b, in, out, k, n, even{})", 0.43, 370),
+         "cub::DeviceSelect::If(s, b, in, out, k, n, even{})", 0.43, 308),
     Call("segmented_reduce", "segmented.hpp", FLOATS + ", const device_buffer<int>& offsets",
          "segmented_reduce(device, in, offsets, out, 0.0f)", "device_segmented_reduce.cuh",
          "const float* in, const int* offsets, float* out, long long m",
@@ -78,50 +78,50 @@ CALLS = [
     Call("reduce_by_key", "segmented.hpp", INTS + ", const device_buffer<float>& v, device_buffer<float>& w",
          "reduce_by_key(device, in, v, out, w)", "device_reduce.cuh",
          "const int* in, const float* v, int* out, float* w, long long* runs, long long n",
-         "cub::DeviceReduce::ReduceByKey(s, b, in, out, v, w, runs, cuda::std::plus<>{}, n)", 0.53, 452),
+         "cub::DeviceReduce::ReduceByKey(s, b, in, out, v, w, runs, cuda::std::plus<>{}, n)", 0.53, 456),
     Call("sort", "sort.hpp", WORDS, "sort(device, v)",
          "device_radix_sort.cuh", "const unsigned* in, unsigned* out, long long n",
          "cub::DeviceRadixSort::SortKeys(s, b, in, out, n)", 0.67, 733),  # aim 350 kB
     Call("sort by a comparator", "sort.hpp", "device_buffer<int>& v", "sort(device, v, by_last_digit{})",
-         "device_merge_sort.cuh", "int* v, long long n", "cub::DeviceMergeSort::SortKeys(s, b, v, n, by_last_digit{})", 0.66, 655),
+         "device_merge_sort.cuh", "int* v, long long n", "cub::DeviceMergeSort::SortKeys(s, b, v, n, by_last_digit{})", 0.66, 536),
     Call("segmented_sort", "segmented_sort.hpp", WORDS + ", const device_buffer<int>& offsets",
          "segmented_sort(device, v, offsets)", "device_segmented_sort.cuh",
          "const unsigned* in, unsigned* out, const int* offsets, long long n, long long m",
-         "cub::DeviceSegmentedSort::SortKeys(s, b, in, out, n, m, offsets, offsets + 1)", 0.56, 770),
+         "cub::DeviceSegmentedSort::SortKeys(s, b, in, out, n, m, offsets, offsets + 1)", 0.56, 640),
     Call("merge", "merge.hpp", INTS + ", const device_buffer<int>& more", "merge(device, in, more, out)",
          "device_merge.cuh", "const int* x, const int* y, int* out, long long n, long long m",
-         "cub::DeviceMerge::MergeKeys(s, b, x, n, y, m, out)", 0.50, 375),
+         "cub::DeviceMerge::MergeKeys(s, b, x, n, y, m, out)", 0.50, 253),
     Call("histogram", "histogram.hpp", "const device_buffer<float>& in, device_buffer<unsigned>& counts",
          "histogram_even(device, in, counts, 0.0f, 1.0f)", "device_histogram.cuh",
          "const float* in, unsigned* counts, long long n",
-         "cub::DeviceHistogram::HistogramEven(s, b, in, counts, 257, 0.0f, 1.0f, n)", 0.47, 470),
+         "cub::DeviceHistogram::HistogramEven(s, b, in, counts, 257, 0.0f, 1.0f, n)", 0.47, 346),
     Call("transform", "transform.hpp", FLOATS, "transform(device, in, out, twice{})",
          "device_transform.cuh", "const float* in, float* out, long long n", "cub::DeviceTransform::Transform(in, out, n, twice{})",
-         0.34, 193),
+         0.34, 134),
     Call("find", "find.hpp", "const device_buffer<float>& in, long& at", "at = find(device, in, 3.0f) - in.begin()",
-         "thrust/find.h", "const float* in, long n, long& at", "at = thrust::find(thrust::device, in, in + n, 3.0f) - in", 0.40, 330),
+         "thrust/find.h", "const float* in, long n, long& at", "at = thrust::find(thrust::device, in, in + n, 3.0f) - in", 0.40, 186),
     Call("lower_bound", "search.hpp", FLOATS + ", device_buffer<int>& places", "lower_bound(device, in, out, places)",
          "thrust/binary_search.h", "const float* in, const float* v, int* out, long n",
-         "thrust::lower_bound(thrust::device, in, in + n, v, v + n, out)", 0.40, 330),
+         "thrust::lower_bound(thrust::device, in, in + n, v, v + n, out)", 0.40, 131),
     Call("gather", "gather.hpp", INTS + ", const device_buffer<int>& at", "gather(device, at, in, out)",
          "thrust/gather.h", "const int* in, const int* at, int* out, long n", "thrust::gather(thrust::device, at, at + n, in, out)", 0.40,
-         330),
+         150),
     Call("reverse", "rearrange.hpp", "device_buffer<int>& v", "reverse(device, v)",
-         "thrust/reverse.h", "int* v, long n", "thrust::reverse(thrust::device, v, v + n)", 0.40, 330),
+         "thrust/reverse.h", "int* v, long n", "thrust::reverse(thrust::device, v, v + n)", 0.40, 114),
     Call("scan by key", "by_key.hpp", FLOATS + ", const device_buffer<int>& keys", "inclusive_scan_by_key(device, keys, in, out)",
          "device_scan.cuh", "const float* in, float* out, const int* keys, long long n",
          "cub::DeviceScan::InclusiveSumByKey(s, b, keys, in, out, n, cuda::std::equal_to<>{})", 0.59, 453),  # aim 0.4
     Call("set_union", "sets.hpp", INTS + ", const device_buffer<int>& more", "set_union(device, in, more, out)",
          "thrust/set_operations.h", "const int* a, const int* b, int* out, long n",
-         "thrust::set_union(thrust::device, a, a + n, b, b + n, out)", 0.40, 550),
-    Call("transpose", "transpose.hpp", MATRICES, "transpose(device, a, y)", *SORT_PAIRS, 0.62, 775),
-    Call("spmv", "spmv.hpp", CSR, "spmv(device, 1, a, x, 0, y)", *SORT_PAIRS, 0.50, 385),
+         "thrust::set_union(thrust::device, a, a + n, b, b + n, out)", 0.40, 440),
+    Call("transpose", "transpose.hpp", MATRICES, "transpose(device, a, y)", *SORT_PAIRS, 0.62, 766),
+    Call("spmv", "spmv.hpp", CSR, "spmv(device, 1, a, x, 0, y)", *SORT_PAIRS, 0.50, 260),
     Call("spmm", "spmm.hpp", "csr_view<const float, int> a, matrix_view<float> x, matrix_view<float> y",
-         "spmm(device, 1, a, x, 0, y)", *SORT_PAIRS, 0.41, 345),
-    Call("bfs", "bfs.hpp", "csr_view<const float, int> a, device_buffer<int>& y", "bfs(device, a, 0, y)", *SORT_PAIRS, 0.47, 391),
+         "spmm(device, 1, a, x, 0, y)", *SORT_PAIRS, 0.41, 343),
+    Call("bfs", "bfs.hpp", "csr_view<const float, int> a, device_buffer<int>& y", "bfs(device, a, 0, y)", *SORT_PAIRS, 0.47, 394),
     Call("convolve", "convolution.hpp", MATRICES, "convolve(device, a, x, y)", *SORT_PAIRS, 1.7, 1500, slow=True),
     Call("top_k", "top_k.hpp", "const device_buffer<float>& in, device_buffer<float>& out, device_buffer<int>& index",
-         "top_k(device, in, 100, out, index)", *SORT_PAIRS, 0.80, 870),
+         "top_k(device, in, 100, out, index)", *SORT_PAIRS, 0.80, 824),
     Call("gemm", "gemm.hpp", MATRICES, "gemm(device, 1, a, x, 0, y)", *SORT_PAIRS, 11, 7300, slow=True),  # aim 20 s, 3 MB
 ]
 

@@ -232,8 +232,8 @@ PMPP_HOST_DEVICE void copy_async(void* shared, const void* global, int bytes) {
                  : "memory");
 #else
   __builtin_memset(detail::require_aligned(shared, Bytes), 0, Bytes);
-  if (const void* const from = detail::require_aligned(global, Bytes); bytes > 0)
-    __builtin_memcpy(shared, from, static_cast<unsigned>(bytes));
+  if (bytes > 0)  // else the address may be any
+    __builtin_memcpy(shared, detail::require_aligned(global, Bytes), static_cast<unsigned>(bytes));
 #endif
 }
 
