@@ -147,12 +147,9 @@ void call_body(const char* function, Body& body, const P& on) {
       refuse_body(function, e.code(), e.what());
     }
 #if PMPP_CUDA
-    if constexpr (gpu_execution<P>) {  // a body may have passed over an error
-      cudaStreamCaptureStatus status = cudaStreamCaptureStatusNone;
-      check(cudaStreamIsCapturing(on.stream, &status), "cudaStreamIsCapturing");
-      if (status == cudaStreamCaptureStatusInvalidated)
+    if constexpr (gpu_execution<P>)  // a body may have passed over an error
+      if (detail::capture_status(on.stream) == cudaStreamCaptureStatusInvalidated)
         refuse_body(function, cudaErrorStreamCaptureInvalidated, "the capture is invalid");
-    }
 #endif
   }
 }
@@ -166,12 +163,6 @@ inline bool has_conditional_nodes() {
     return cudaDriverGetVersion(&version) == cudaSuccess && version >= 12040;
   }();
   return has;
-}
-
-inline bool is_captured(stream_handle stream) {
-  cudaStreamCaptureStatus status = cudaStreamCaptureStatusNone;
-  check(cudaStreamIsCapturing(stream, &status), "cudaStreamIsCapturing");
-  return status != cudaStreamCaptureStatusNone;
 }
 
 /// A stream of its own that is captured, into the body of a node or into a new graph, until end().
@@ -424,9 +415,7 @@ template <class P>
 void require_no_capture([[maybe_unused]] const char* function, [[maybe_unused]] const P& where) {
 #if PMPP_CUDA
   if constexpr (gpu_execution<P>) {
-    cudaStreamCaptureStatus status = cudaStreamCaptureStatusNone;
-    check(cudaStreamIsCapturing(where.stream, &status), "cudaStreamIsCapturing");
-    require(status == cudaStreamCaptureStatusNone, [&] {
+    require(!detail::is_captured(where.stream), [&] {
       return detail::text("pmpp::") + function +
              ": the stream is being captured, and only with CUDA 12.4, toolkit and driver, has a graph such nodes";
     });

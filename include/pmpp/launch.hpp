@@ -74,9 +74,7 @@ constexpr bool has_fixed_threads = requires {
 #if defined(__CUDACC__) && PMPP_CUDA
 inline void require_stream_of(int device, cudaStream_t stream) {
   if (stream == nullptr || stream == cudaStreamLegacy || stream == cudaStreamPerThread) return;
-  cudaStreamCaptureStatus capture = cudaStreamCaptureStatusNone;
-  check(cudaStreamIsCapturing(stream, &capture), "cudaStreamIsCapturing");
-  if (capture != cudaStreamCaptureStatusNone) return;  // CUDA does not tell the device of a stream that is captured
+  if (detail::is_captured(stream)) return;  // CUDA does not tell the device of a stream that is captured
   int owner = 0;
   check(cudaStreamGetDevice(stream, &owner), "cudaStreamGetDevice");
   if (owner != device)
@@ -92,9 +90,7 @@ inline void after_launch(cudaError_t status, characters kernel, cudaStream_t str
   const auto call = [&] { return "launch of " + kernel.to_text(); };
   if (status != cudaSuccess) throw_cuda_error(status, call(), at);
   if (!wait) return;
-  cudaStreamCaptureStatus capture = cudaStreamCaptureStatusNone;
-  check(cudaStreamIsCapturing(stream, &capture), "cudaStreamIsCapturing");
-  if (capture != cudaStreamCaptureStatusNone) return;
+  if (detail::is_captured(stream)) return;
   if (const cudaError_t ran = cudaStreamSynchronize(stream); ran != cudaSuccess) throw_cuda_error(ran, call(), at);
 }
 

@@ -323,9 +323,9 @@ void partial_sort(const P& where, R&& r, decltype(std::begin(r)) middle, Comp co
 // The same for two iterators, or an iterator and a device_count.
 // clang-format off
 template <nth_element_tuning Tuning = tuned<nth_element_tuning>, execution_policy P, random_access It, end_of<It> End, class Comp = less> requires reachable_by<It, P>
-void nth_element(const P& where, It first, It nth, End last, Comp comp = {}) { nth_element<Tuning>(where, subrange{first, last}, nth, comp); }
+void nth_element(const P& where, It first, It nth, End last, Comp comp = {}) { pmpp::nth_element<Tuning>(where, subrange{first, last}, nth, comp); }
 template <nth_element_tuning Tuning = tuned<nth_element_tuning>, execution_policy P, random_access It, end_of<It> End, class Comp = less> requires reachable_by<It, P>
-void partial_sort(const P& where, It first, It middle, End last, Comp comp = {}) { partial_sort<Tuning>(where, subrange{first, last}, middle, comp); }
+void partial_sort(const P& where, It first, It middle, End last, Comp comp = {}) { pmpp::partial_sort<Tuning>(where, subrange{first, last}, middle, comp); }
 // clang-format on
 
 }  // namespace pmpp::inline PMPP_BACKEND

@@ -121,6 +121,21 @@ constexpr characters type_name() {
 inline void check(cudaError_t status, const char* call, std::source_location at = std::source_location::current()) {
   if (status != cudaSuccess) detail::throw_cuda_error(status, call, at);
 }
+
+namespace detail {
+
+/// Whether work on `stream` is being captured into a graph, and whether that capture is still valid. \throws cuda_error
+inline cudaStreamCaptureStatus capture_status(cudaStream_t stream,
+                                              std::source_location at = std::source_location::current()) {
+  cudaStreamCaptureStatus status = cudaStreamCaptureStatusNone;
+  check(cudaStreamIsCapturing(stream, &status), "cudaStreamIsCapturing", at);
+  return status;
+}
+inline bool is_captured(cudaStream_t stream, std::source_location at = std::source_location::current()) {
+  return detail::capture_status(stream, at) != cudaStreamCaptureStatusNone;
+}
+
+}  // namespace detail
 #endif
 
 }  // namespace pmpp::inline PMPP_BACKEND

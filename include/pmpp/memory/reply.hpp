@@ -106,9 +106,7 @@ public:
     refuse_in_recording("a call that returns a value waits for the device: use its twin that ends in _into");
     if constexpr (gpu_execution<P>) {
 #if PMPP_CUDA
-      cudaStreamCaptureStatus status = cudaStreamCaptureStatusNone;
-      check(cudaStreamIsCapturing(where.stream, &status), "cudaStreamIsCapturing");
-      require(status == cudaStreamCaptureStatusNone, [&] {
+      require(!detail::is_captured(where.stream), [&] {
         return detail::text("pmpp::") + function +
                ": the call returns a value to the host and cannot be captured into a graph: use " + function + "_into";
       });

@@ -9,7 +9,8 @@
 //   3. The results of the chunks are elements of the next level, until there is one chunk. init joins on the left.
 //
 // A warp takes a chunk: no barriers. One launch a level: up to 2048 floats one, up to 4 million two, then three. The host does the same
-// in plain loops. A sum is rounded at most 16 + items + 5 times a level. op must be associative but for rounding, and commutative: columns skip over each other.
+// in plain loops. A sum is rounded at most 16 + items + 5 times a level. op must be associative but for rounding, and commutative:
+// columns skip over each other.
 #pragma once
 
 #include <cstdint>
