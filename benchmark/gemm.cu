@@ -1,19 +1,25 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Matrix products beside cuBLAS's, where it is installed: floats with CUBLAS_PEDANTIC_MATH, so that both multiply
-// floats, or both in tf32; half and bfloat16 with sums of floats and C of their own type; pmpp enqueues with a
+// floats, or both in tf32; floats from tensor cores beside cuBLAS's floats, with its default and with pedantic math, and its tf32,
+// which is less exact and no peer: errors against sums of doubles are printed; half and bfloat16 with sums of floats and C of their own type; pmpp enqueues with a
 // workspace, cuBLAS with 64 MiB of its own; device time. 64 elements of each result of the first window are checked
 // against sums of the host's. `GB/s` counts A, B and C once each; 2 m n k / µs is the rate of operations.
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <cstdio>
+#include <limits>
+#include <memory>
 #include <stdexcept>
 #include <string>
+#include <vector>
 
 #include <cuda_bf16.h>
 #include <cuda_fp16.h>
 
 #include <pmpp/gemm.hpp>
+#include <pmpp/gemm_grouped.hpp>
 
 #include "support/bench.hpp"
 #include "support/data.hpp"
@@ -181,6 +187,121 @@ void add_product(const std::string& name, const shape& s) {
       });
 }
 
+/// Floats from tensor cores. Prints the greatest error of 64 elements, in units of 2^-24 of the sum of |a b|, for each contender.
+void add_from_tensor_cores(const shape& s) {
+  const std::int64_t a_size = s.m * s.k, b_size = s.k * s.n, c_size = s.m * s.n;
+  const std::string name = "f32 from tensor cores " + text_of(s);
+  bench::add(name, s.m, double(a_size + b_size + c_size) * sizeof(float), [=](int windows) {
+    const auto a = bench::random_array<float>(windows * a_size),
+               b = bench::random_array<float>(windows * b_size, bench::second);
+    const auto c = bench::array<float>(c_size);
+    subject x;
+    x.contenders = {{"pmpp", [=](int w) {
+                       pmpp::matrix_view<const float> left(a->data() + w * a_size, s.m, s.k),
+                           right(b->data() + w * b_size, s.k, s.n);
+                       if (s.a_transposed) left = transposed(pmpp::matrix_view<const float>(left.data(), s.k, s.m));
+                       if (s.b_transposed) right = transposed(pmpp::matrix_view<const float>(right.data(), s.n, s.k));
+                       pmpp::gemm(bench::device(), 1, left, right, 0, pmpp::matrix_view<float>(c->data(), s.m, s.n),
+                                  pmpp::gemm_options{.precision = pmpp::float_from_tensor_cores{}});
+                     }}};
+#ifdef PMPP_BENCH_HAS_CUBLAS
+    const auto by_cublas = [=](cublasHandle_t h, cublasComputeType_t way, int w) {
+      const auto op = [](bool transposed) { return transposed ? CUBLAS_OP_T : CUBLAS_OP_N; };
+      const auto m = int(s.m), n = int(s.n), k = int(s.k);
+      const float one = 1, zero = 0;
+      check(cublasGemmEx(h, op(s.b_transposed), op(s.a_transposed), n, m, k, &one, b->data() + w * b_size, CUDA_R_32F,
+                         s.b_transposed ? k : n, a->data() + w * a_size, CUDA_R_32F, s.a_transposed ? m : k, &zero,
+                         c->data(), CUDA_R_32F, n, way, CUBLAS_GEMM_DEFAULT));
+    };
+    x.contenders.push_back({"cublas", [=](int w) { by_cublas(handle<CUBLAS_DEFAULT_MATH>(), CUBLAS_COMPUTE_32F, w); }});
+    x.contenders.push_back(
+        {"cublas pedantic", [=](int w) { by_cublas(handle<CUBLAS_PEDANTIC_MATH>(), CUBLAS_COMPUTE_32F_PEDANTIC, w); }});
+    x.contenders.push_back({"cublas tf32, not comparable",
+                            [=](int w) { by_cublas(handle<CUBLAS_DEFAULT_MATH>(), CUBLAS_COMPUTE_32F_FAST_TF32, w); }});
+#endif
+    x.spoil = [=] { bench::spoil(c); };
+    x.fault = [=] {
+      const bench::random_element<float> element;
+      double greatest = 0;
+      for (int place = 0; place < 64; ++place) {
+        const auto bits = static_cast<std::int64_t>(bench::random_bits(place) >> 1);
+        const std::int64_t i = place == 0 ? s.m - 1 : bits / 7 % s.m, j = place == 0 ? s.n - 1 : bits / 1009 % s.n;
+        double sum = 0, size = 0;
+        for (std::int64_t p = 0; p < s.k; ++p) {
+          const double y = double(element(s.a_transposed ? p * s.m + i : i * s.k + p)) *
+                           double(element(bench::second + (s.b_transposed ? j * s.k + p : p * s.n + j)));
+          sum += y, size += std::abs(y);
+        }
+        float got;
+        pmpp::copy(bench::here().stream, std::span<const float>(c->data() + i * s.n + j, 1), std::span<float>(&got, 1));
+        bench::here().stream.synchronize();
+        greatest = std::max(greatest, std::abs(double(got) - sum) / size);
+      }
+      std::fprintf(stderr, "%s: greatest error %.2f x 2^-24\n", name.c_str(), greatest * 0x1p24);
+      return greatest <= 0x1p-9 ? std::string() : "an error of " + std::to_string(greatest);
+    };
+    return x;
+  });
+}
+
+/// A mixture of experts: rows of A in groups of different lengths, `mean` on average. The peer: a call of cuBLAS for each group, whose
+/// shapes the host knows then.
+template <class T>
+void add_groups(const std::string& name, std::int64_t groups, std::int64_t mean, std::int64_t n, std::int64_t k) {
+  std::vector<int> offsets{0};
+  for (std::int64_t g = 0; g < groups; ++g)
+    offsets.push_back(offsets.back() +
+                      static_cast<int>(mean / 2 + mean * (g * 7 % groups) / std::max<std::int64_t>(groups - 1, 1)));
+  const std::int64_t rows = offsets.back(), a_size = rows * k, b_size = groups * k * n, c_size = rows * n;
+  const std::string text = name + " grouped " + std::to_string(groups) + " of " + std::to_string(mean) + "x" +
+                           std::to_string(n) + "x" + std::to_string(k);
+  bench::add(text, rows, double(a_size + b_size + c_size) * sizeof(T), [=](int windows) {
+    const auto a = bench::random_array<T>(windows * a_size),
+               b = bench::random_array<T>(windows * b_size, bench::second);
+    const auto c = bench::array<T>(c_size);
+    const auto starts = std::make_shared<pmpp::device_buffer<int>>(offsets);
+    subject x;
+    x.contenders = {{"pmpp", [=](int w) {
+                       const pmpp::matrix_view<const T> left(a->data() + w * a_size, rows, k),
+                           right(b->data() + w * b_size, k, n);
+                       pmpp::gemm_grouped(bench::device(), 1, left, starts->data(), groups, right, k * n, 0,
+                                          pmpp::matrix_view<T>(c->data(), rows, n));
+                     }}};
+#ifdef PMPP_BENCH_HAS_CUBLAS
+    x.contenders.push_back({"cublas, a call each", [=](int w) {
+                              for (std::int64_t g = 0; g < groups; ++g) {
+                                const int first = offsets[static_cast<std::size_t>(g)],
+                                          count = offsets[static_cast<std::size_t>(g + 1)] - first;
+                                if (count > 0)
+                                  peer<gemm_precision::full>(shape{count, n, k}, a->data() + w * a_size + first * k,
+                                                             b->data() + w * b_size + g * k * n, c->data() + first * n);
+                              }
+                            }});
+#endif
+    x.spoil = [=] { bench::spoil(c); };
+    x.fault = [=] {
+      const bench::random_element<T> element;
+      for (int place = 0; place < 64; ++place) {
+        const auto bits = static_cast<std::int64_t>(bench::random_bits(place) >> 1);
+        const std::int64_t i = place == 0 ? rows - 1 : bits / 7 % rows, j = place == 0 ? n - 1 : bits / 1009 % n;
+        std::int64_t g = 0;
+        while (offsets[static_cast<std::size_t>(g + 1)] <= i) ++g;
+        double sum = 0;
+        for (std::int64_t p = 0; p < k; ++p)
+          sum += double(float(element(i * k + p))) * double(float(element(bench::second + (g * k + p) * n + j)));
+        T got;
+        pmpp::copy(bench::here().stream, std::span<const T>(c->data() + i * n + j, 1), std::span<T>(&got, 1));
+        bench::here().stream.synchronize();
+        const double bound = double(std::numeric_limits<float>::epsilon()) * double(k) * 0.5 +
+                             epsilon<T> * (std::abs(sum) + (sizeof(T) == 2 ? std::sqrt(double(k)) : 0));
+        if (!(std::abs(double(float(got)) - sum) <= bound)) return "at " + std::to_string(i) + ", " + std::to_string(j);
+      }
+      return std::string();
+    };
+    return x;
+  });
+}
+
 void add_cases() {
   for (const std::int64_t n : {256, 512, 1024, 2048, 4096, 8192}) add_product<float>("f32", {n, n, n});
   for (const bool a : {false, true})
@@ -208,6 +329,21 @@ void add_cases() {
   for (const shape& s :
        {shape{16, 16, 16, false, false, 20000}, {32, 32, 32, false, false, 10000}, {64, 64, 64, false, false, 2000}})
     add_product<float>("f32", s);
+  for (const shape& s : {shape{512, 512, 512},
+                         {1024, 1024, 1024},
+                         {2048, 2048, 2048},
+                         {4096, 4096, 4096},
+                         {8192, 8192, 8192},
+                         odd,
+                         {4096, 4096, 4096, true, true},
+                         {8192, 8192, 512},
+                         {256, 4096, 4096}})
+    add_from_tensor_cores(s);
+  add_groups<__nv_bfloat16>("bf16", 8, 1024, 4096, 4096);
+  add_groups<__nv_bfloat16>("bf16", 64, 128, 2048, 2048);
+  add_groups<__nv_bfloat16>("bf16", 64, 16, 2048, 2048);
+  add_groups<float>("f32", 8, 1024, 2048, 2048);
+  add_groups<float>("f32", 64, 64, 1024, 1024);
   for (const shape& s : {shape{16384, 1, 16384},
                          {16384, 1, 16384, true},
                          {1000, 1, 100000},

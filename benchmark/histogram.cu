@@ -13,6 +13,7 @@
 #include <pmpp/histogram.hpp>
 #include <pmpp/transform.hpp>
 
+#include "../examples/ladder/histogram/7_distributed.hpp"
 #include "support/bench.hpp"
 #include "support/data.hpp"
 #include "support/report.hpp"
@@ -105,6 +106,30 @@ void add_even(law kind, int bins, std::int64_t n, bool with_peer = true) {
                                                                            bins + 1, level(0), level(bins), int(n),
                                                                            bench::here().stream);
                               })});
+    s.spoil = [=] { bench::spoil(counts); };
+    s.fault = [=] { return fault_of(in, n, counts, whole_part{}); };
+    return s;
+  });
+}
+
+/// Counters spread over a cluster, as in the ladder: what a histogram by distributed shared memory takes.
+void add_cluster(law kind, std::int64_t n) {
+  bench::add("cluster/u16/65536 bins/" + std::string(name_of(kind)), n, double(n) * 2, [=](int windows) {
+    const auto in = samples<std::uint16_t>(kind, n, windows, ladder::word_bins);
+    const auto counts = bench::array<unsigned>(ladder::word_bins);
+    const auto window = [=](int w) { return static_cast<const std::uint16_t*>(in->data()) + w * n; };
+    subject s;
+    s.contenders = {{"pmpp",
+                     [=](int w) {
+                       pmpp::histogram_even(bench::device(), window(w), window(w) + n, *counts, 0,
+                                            int(ladder::word_bins));
+                     }},
+                    {"cluster", [=](int w) {
+                       using kernel = ladder::words_distributed;
+                       pmpp::fill(bench::device(), *counts, 0u);
+                       pmpp::launch(bench::device(), kernel::blocks(pmpp::machine_of(bench::device()).multiprocessors),
+                                    kernel{}, window(w), n, counts->data());
+                     }}};
     s.spoil = [=] { bench::spoil(counts); };
     s.fault = [=] { return fault_of(in, n, counts, whole_part{}); };
     return s;
@@ -220,6 +245,7 @@ void add_cases() {
     for (const law kind : {law::two_values, law::zipf, law::sorted})
       add_even<std::uint32_t>(kind, bins, large, bins < 10000000);
   add_even<std::uint16_t>(law::uniform, 65536, large, false);  // CUB's bounds are of the type of the samples
+  for (const law kind : {law::uniform, law::constant, law::zipf}) add_cluster(kind, large);
   add_even<std::uint16_t>(law::uniform, 1024, large);
   add_even<float>(law::uniform, 256, large);
   add_even<float>(law::uniform, 65536, large);

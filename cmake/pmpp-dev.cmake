@@ -61,12 +61,17 @@ if(PMPP_SANITIZE)
   target_link_options(pmpp_dev_sanitize INTERFACE -fsanitize=${PMPP_SANITIZE})
 endif()
 
-# pmpp_dev_program(TARGET cpu|cuda SOURCE [LIBRARIES ...])
+# PMPP_CUDA_PTX_ONLY: benchmarks, and CUDA tests, examples and the demonstration, which are CPU programs too, end at PTX, for a machine
+# without a GPU, where none of them runs: one pass of the compiler over the whole text, host code included, but no host object and no link, which
+# take half the time. Tests and examples of CUDA alone are linked everywhere.
+option(PMPP_CUDA_PTX_ONLY "Compile CUDA programs that could not run to PTX alone: nothing to link" OFF)
+
+# pmpp_dev_program(TARGET cpu|cuda SOURCE [MAY_END_AT_PTX] [LIBRARIES ...])
 #
-# An executable from one source for one backend. A .cpp becomes CUDA through a one-line .cu in the build tree, because
-# the language of a source file is a property of a directory, not of a target.
+# An executable from one source for one backend, or its PTX (a library of objects) where PMPP_CUDA_PTX_ONLY and it may. A .cpp becomes
+# CUDA through a one-line .cu in the build tree, because the language of a source file is a property of a directory, not of a target.
 function(pmpp_dev_program target backend source)
-  cmake_parse_arguments(PARSE_ARGV 3 arg "" "" "LIBRARIES")
+  cmake_parse_arguments(PARSE_ARGV 3 arg "MAY_END_AT_PTX" "" "LIBRARIES")
   cmake_path(ABSOLUTE_PATH source)
   cmake_path(GET source STEM name)
   cmake_path(GET source EXTENSION LAST_ONLY extension)
@@ -75,7 +80,12 @@ function(pmpp_dev_program target backend source)
     file(CONFIGURE OUTPUT ${wrapper} CONTENT "#include \"${source}\"\n" @ONLY)
     set(source ${wrapper})
   endif()
-  add_executable(${target} ${source})
+  if(backend STREQUAL "cuda" AND arg_MAY_END_AT_PTX AND PMPP_CUDA_PTX_ONLY)
+    add_library(${target} OBJECT ${source})
+    set_target_properties(${target} PROPERTIES CUDA_PTX_COMPILATION ON)
+  else()
+    add_executable(${target} ${source})
+  endif()
   if(backend STREQUAL "cuda")
     target_link_libraries(${target} PRIVATE pmpp::cuda)
   else()

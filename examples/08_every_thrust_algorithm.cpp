@@ -77,8 +77,10 @@ int main() {
   std::ignore = find_if_not(where, y, is_odd{});
   std::ignore = reduce(where, x);
   reduce_by_key(where, keys, x, out, more);
-  std::ignore = remove_if(where, y, y, is_odd{});
+  std::ignore = pmpp::remove(where, y, 7);
+  std::ignore = remove_copy(where, x, out, 7);
   std::ignore = remove_if(where, x, out, is_odd{});
+  std::ignore = remove_if(where, y, y, is_odd{});
   replace(where, y, 7, 8);
   replace_copy(where, x, out, 7, 8);
   replace_copy_if(where, x, out, is_odd{}, 8);
@@ -109,10 +111,10 @@ int main() {
   transform_if(where, x, out, squared{}, is_odd{});
   inclusive_scan(where, odd, odd + n, out);
   std::ignore = transform_reduce(where, x, 0, plus{}, squared{});
-  std::ignore = unique_copy(where, y, y);
+  std::ignore = pmpp::unique(where, y);
   std::ignore = unique_by_key(where, keys, x, out, more);
   std::ignore = unique_copy(where, x, out);
-  std::ignore = unique_copy(where, x, discard_iterator{}).index;
+  std::ignore = unique_count(where, x);
   upper_bound(where, sorted, y, out);
 
   set_union(where, sorted, few, both);
@@ -120,7 +122,7 @@ int main() {
   inclusive_scan_by_key(where, keys, sorted, out);
   const std::vector<int> sums = to_host(s, out);
   const bool right = count(where, x, 7) == 2 && find(where, x, 9) - x.begin() == 3 && joined[6] == 8 && sums[4] == 16 &&
-                     unique_copy(where, x, discard_iterator{}).index == 7;
+                     unique_count(where, x) == 7;
   std::printf("%s\n", right ? "right" : "WRONG");
   return right ? 0 : 1;
 }

@@ -45,19 +45,19 @@ ALL = 9999
 # memcheck is not for programs that run the kernels of others with further types or comparators (their CPU tests run under the address
 # sanitizer, which sees the same strays), nor for those of bad input, files and machines, which launch little.
 NOT_MEMCHECKED = re.compile(r"_types|_debug$|^(comparators|csr_matrix|edge_list|machine.*|math|matrix_market|occupancy|operators)$")
-INITCHECKED = {"bfs", "bounds", "by_key", "convolution", "convolution_layer", "gemm", "gemm_default", "gemm_tensor_cores", "gemv", "histogram",
-               "image", "memory", "merge", "reduce", "scan", "segmented", "segmented_runs", "segmented_sort", "select",
+INITCHECKED = {"alignment", "bfs", "bounds", "by_key", "convolution", "convolution_layer", "floyd_warshall", "gemm", "gemm_default", "gemm_tensor_cores", "gemv", "histogram",
+               "image", "memory", "merge", "network", "reduce", "scan", "segmented", "segmented_runs", "segmented_sort", "select",
                "sort_by_key", "sort_merge", "sort_radix", "sparse", "sparse_formats", "spmm", "spmv", "stencil", "top_k",
-               "top_k_default", "top_k_rows", "transform", "transpose", "workspace"}
+               "top_k_default", "top_k_rows", "transform", "transpose", "wavefront", "workspace"}
 # racecheck sees shared memory: programs of the kernels that use it, one for each way through each primitive. Those of further types
 # (gemm_types, ...), of bad input (..._debug), of views and files run the same kernels or none. gemm_wgmma_half is left out: the tool
 # itself takes more than 125 GB of the host's memory for its kernels; gemm_wgmma has the same of bfloat16.
-RACECHECKED = {"bfs", "bounds", "by_key", "convolution", "convolution_layer", "convolution_layer_half", "convolution_separable", "convolution_strips",
-               "convolution_volume", "find", "gemm", "gemm_batched", "gemm_bulk", "gemm_double", "gemm_tensor_cores", "gemm_wgmma",
-               "gemm_wgmma_double", "gemm_wgmma_splits", "gemv", "histogram", "image", "launch", "launch_together",
-               "merge", "mma", "reduce", "scan", "search", "segmented", "segmented_runs", "segmented_sort", "segmented_sort_by_key",
+RACECHECKED = {"alignment", "bfs", "bounds", "by_key", "cluster", "convolution", "convolution_layer", "convolution_layer_half", "convolution_separable", "convolution_strips",
+               "convolution_volume", "find", "floyd_warshall", "gemm", "gemm_float_parts", "gemm_batched", "gemm_bulk", "gemm_double", "gemm_tensor_cores", "gemm_wgmma",
+               "gemm_wgmma_double", "gemm_wgmma_parts", "gemm_wgmma_splits", "gemv", "groups", "histogram", "image", "launch", "launch_together",
+               "merge", "mma", "network", "nth_element", "reduce", "scan", "search", "segmented", "segmented_runs", "segmented_sort", "segmented_sort_by_key",
                "segmented_sort_tiles", "select", "sets", "sort", "sort_by_key", "sort_merge", "sort_radix", "sparse", "sparse_formats", "spmm",
-               "spmv", "stencil", "top_k", "top_k_rows", "transform", "transpose"}
+               "spmv", "stencil", "top_k", "top_k_rows", "transform", "transpose", "wavefront"}
 WEIGHT = {"memcheck": 0.0002, "racecheck": 0.001, "initcheck": 0.0001}  # seconds for a byte of text, roughly
 CASES = re.compile(r"\[doctest\] test cases:\s*(\d+) \|\s*(\d+) passed \|\s*(\d+) failed \|\s*(\d+) skipped")
 

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 # tune.sh [--list] [--seed N] [--out FILE] [NAME...]: sweeps the tunings of all primitives, or of those named, on the GPU at hand, and
-# writes a header that a program includes after pmpp in place of the defaults (core/tuning.hpp). A few minutes.
+# writes a header that a program includes in front of pmpp in place of the defaults (core/tuning.hpp). A few minutes.
 source "$(dirname "$0")/common.sh"
 names=() seed=1 out=build/tune/pmpp_tuning.hpp
 while [ $# -gt 0 ]; do
@@ -27,11 +27,15 @@ build tune --target "${names[@]/#/tune_}" >&2
 mkdir -p "$(dirname "$out")"
 {
   echo "// Written by scripts/tune.sh on $(nvidia-smi --query-gpu=name --format=csv,noheader | head -n 1), seed $seed."
-  echo "// Include it after pmpp's own headers, in every file of the program."
+  echo "// Include it in front of pmpp's other headers, in every file of the program."
   echo "#pragma once"
   echo
-  echo "#include <pmpp/pmpp.hpp>"
+  echo "#include <pmpp/core/tuning.hpp>"
+  echo
+  echo "namespace pmpp::inline PMPP_BACKEND {"
   echo
   for name in "${names[@]}"; do "build/tune/benchmark/tune/tune_$name" "$seed"; done
+  echo
+  echo "}  // namespace pmpp::inline PMPP_BACKEND"
 } >"$out"
 echo "wrote $out"

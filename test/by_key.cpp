@@ -65,6 +65,39 @@ TEST_ALL_PLACES("scans by key") {
       CHECK(where::get(out) == exclusive);
       pmpp::inclusive_scan_by_key(policy, k, in_place, in_place);
       CHECK(where::get(in_place) == inclusive);
+      auto exclusive_in_place = where::put(values);
+      pmpp::exclusive_scan_by_key(policy, k, exclusive_in_place, exclusive_in_place, 100);
+      CHECK(where::get(exclusive_in_place) == exclusive);
+    }
+}
+
+TEST_ALL_PLACES("scans by key of narrow values, from and to any place") {
+  const typename where::policy policy{};
+  const std::int64_t n = test::up_to(3 * tile + 7);
+  const auto size = static_cast<std::size_t>(n);
+  const auto keys = keys_in_runs(n + 5, 6);
+  const auto values = test::random_values<std::int16_t>(n + 5);
+  const auto k = where::input(keys);
+  const auto v = where::input(values);
+  for (const std::int64_t from : {0, 1, 4, 5})
+    for (const std::int64_t to : {0, 1, 4}) {
+      CAPTURE(from);
+      CAPTURE(to);
+      std::vector<int> inclusive(size + 5, 77), exclusive(size + 5, 77);
+      int sum = 0;
+      for (std::size_t i = 0; i < size; ++i) {
+        const std::size_t at = i + std::size_t(from);
+        if (i == 0 || keys[at] != keys[at - 1]) sum = 3;
+        exclusive[i + std::size_t(to)] = sum;
+        sum += values[i];
+        inclusive[i + std::size_t(to)] = sum - 3;
+      }
+      auto out = where::put(std::vector<int>(size + 5, 77)), before = where::put(std::vector<int>(size + 5, 77));
+      const auto first = k.begin() + from;
+      pmpp::inclusive_scan_by_key(policy, first, first + n, v.begin(), out.begin() + to);
+      CHECK(where::get(out) == inclusive);
+      pmpp::exclusive_scan_by_key(policy, first, first + n, v.begin(), before.begin() + to, 3);
+      CHECK(where::get(before) == exclusive);
     }
 }
 

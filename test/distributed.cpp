@@ -22,7 +22,6 @@
 
 namespace {
 
-constexpr int rank_counts[] = {1, 2, 3, 5, 8};
 constexpr std::int64_t sizes[] = {0, 1, 2, 7, 1000, 12345};
 
 struct twice {
@@ -41,26 +40,10 @@ std::vector<int> numbers(std::int64_t n, int below, std::mt19937_64& random) {
   return v;
 }
 
-/// check(gpus, n, layout, random) for every number of ranks, size and layout.
-template <class Check>
-void everywhere(Check check) {
-  std::mt19937_64 random(test::seed());
-  for (const int p : rank_counts) {
-    const auto gpus = test::ranks(p);
-    for (const std::int64_t n : sizes)
-      for (const test::layout how : test::layouts) {
-        CAPTURE(p);
-        CAPTURE(n);
-        CAPTURE(int(how));
-        check(gpus, n, how, random);
-      }
-  }
-}
-
 }  // namespace
 
 TEST_CASE("element by element") {
-  everywhere([](const auto& gpus, std::int64_t n, test::layout how, auto& random) {
+  test::everywhere(sizes, [](const auto& gpus, std::int64_t n, test::layout how, auto& random) {
     const auto v = numbers(n, 1000, random);
     auto x = test::put(gpus, v, how, random);
     auto y = pmpp::distributed_buffer<int>::with_sizes(gpus, [&] {
@@ -84,17 +67,18 @@ TEST_CASE("element by element") {
 }
 
 TEST_CASE("reductions") {
-  everywhere([](const auto& gpus, std::int64_t n, test::layout how, auto& random) {
+  test::everywhere(sizes, [](const auto& gpus, std::int64_t n, test::layout how, auto& random) {
     const auto v = numbers(n, 1000, random);
     const auto x = test::put(gpus, v, how, random);
     CHECK(pmpp::reduce(gpus, x, 5) == std::accumulate(v.begin(), v.end(), 5));
     CHECK(pmpp::transform_reduce(gpus, x, x, std::int64_t(-1), pmpp::plus{}, pmpp::multiplies{}) ==
           std::inner_product(v.begin(), v.end(), v.begin(), std::int64_t(-1)));
+    CHECK(pmpp::transform_reduce(gpus, x, 1, pmpp::plus{}, twice{}) == 2 * std::accumulate(v.begin(), v.end(), 0) + 1);
   });
 }
 
 TEST_CASE("reductions: operands are adjacent and in order") {
-  everywhere([](const auto& gpus, std::int64_t n, test::layout how, auto& random) {
+  test::everywhere(sizes, [](const auto& gpus, std::int64_t n, test::layout how, auto& random) {
     std::vector<test::interval> v(static_cast<std::size_t>(n));
     for (std::int64_t i = 0; i < n; ++i) v[std::size_t(i)] = {i, i + 1};
     const auto x = test::put(gpus, v, how, random);
@@ -103,7 +87,7 @@ TEST_CASE("reductions: operands are adjacent and in order") {
 }
 
 TEST_CASE("extremal elements") {
-  everywhere([](const auto& gpus, std::int64_t n, test::layout how, auto& random) {
+  test::everywhere(sizes, [](const auto& gpus, std::int64_t n, test::layout how, auto& random) {
     const auto v = numbers(n, 50, random);  // with equals: the first counts
     const auto x = test::put(gpus, v, how, random);
     const auto least = std::min_element(v.begin(), v.end()) - v.begin(),
@@ -117,7 +101,7 @@ TEST_CASE("extremal elements") {
 }
 
 TEST_CASE("scans") {
-  everywhere([](const auto& gpus, std::int64_t n, test::layout how, auto& random) {
+  test::everywhere(sizes, [](const auto& gpus, std::int64_t n, test::layout how, auto& random) {
     std::vector<test::brackets> v(static_cast<std::size_t>(n)), expected = v;
     for (auto& b : v) b = {std::uint32_t(random() % 3), std::uint32_t(random() % 3)};
     const test::concatenate op;
@@ -136,7 +120,7 @@ TEST_CASE("scans") {
 }
 
 TEST_CASE("copy_if") {
-  everywhere([](const auto& gpus, std::int64_t n, test::layout how, auto& random) {
+  test::everywhere(sizes, [](const auto& gpus, std::int64_t n, test::layout how, auto& random) {
     auto v = numbers(n, 1000, random);
     if (n > 2) std::fill(v.begin() + n / 2, v.end(), 1);  // none of the second half
     const auto y = pmpp::copy_if(gpus, test::put(gpus, v, how, random), is_even{});
@@ -148,7 +132,7 @@ TEST_CASE("copy_if") {
 }
 
 TEST_CASE("histogram") {
-  everywhere([](const auto& gpus, std::int64_t n, test::layout how, auto& random) {
+  test::everywhere(sizes, [](const auto& gpus, std::int64_t n, test::layout how, auto& random) {
     const auto v = numbers(n, 120, random);
     std::vector<std::uint32_t> counts(10, 99), expected(10);
     for (const int x : v)
@@ -159,7 +143,7 @@ TEST_CASE("histogram") {
 }
 
 TEST_CASE("exchange") {
-  everywhere([](const auto& gpus, std::int64_t n, test::layout how, auto& random) {
+  test::everywhere(sizes, [](const auto& gpus, std::int64_t n, test::layout how, auto& random) {
     const auto v = numbers(n, 1000, random);
     auto x = test::put(gpus, v, how, random);
     const int p = gpus.size();

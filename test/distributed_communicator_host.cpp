@@ -130,3 +130,27 @@ TEST_CASE("a part that is asked for before its exchange has finished is a fault"
   shift(false);
   CHECK(pmpp::to_host(gpus, y) == std::vector<int>{2, 3, 1});
 }
+
+TEST_CASE("beside: bytes move after the work, and what reads them in it is a fault") {
+  const pmpp::emulated_devices gpus{3};
+  pmpp::distributed_buffer<int> x{gpus, std::vector<int>{1, 2, 3}}, y{gpus, 3}, z{gpus, 3};
+  const auto shift = [&](auto& from, auto& to, auto work) {
+    gpus.beside(
+        [&](int i, pmpp::emulated_communicator& link, pmpp::stream_handle s) {
+          link.receive(to.part(i).data(), sizeof(int), (i + 1) % 3, s);
+          link.send(from.part(i).data(), sizeof(int), (i + 2) % 3, s);
+        },
+        work);
+  };
+  shift(x, y, [&](int i, const auto&) { z.part(i)[0] = x.part(i)[0]; });
+  CHECK(pmpp::to_host(gpus, y) == std::vector<int>{2, 3, 1});
+  CHECK(pmpp::to_host(gpus, z) == std::vector<int>{1, 2, 3});
+  CHECK_THROWS_WITH_AS(shift(x, y, [&](int i, const auto&) { z.part(i)[0] = y.part(i)[0]; }),
+                       "pmpp: bytes that rank 0 receives from rank 1 are asked for before their exchange has finished",
+                       communication_error);
+  shift(x, y, [&](int i, const auto&) { x.part(i)[0] = 9; });  // overwrites what is sent
+  CHECK(pmpp::to_host(gpus, y) == std::vector<int>(3, 9));
+  CHECK_THROWS_AS(shift(y, x, [](int, const auto&) { throw std::runtime_error("of the work"); }), std::runtime_error);
+  shift(z, y, [](int, const auto&) {});  // nothing is left open
+  CHECK(pmpp::to_host(gpus, y) == std::vector<int>{2, 3, 1});
+}

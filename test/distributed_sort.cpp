@@ -2,7 +2,7 @@
 //
 // What this file proves of distributed/sort.hpp and splitters.hpp: on 1, 2, 3, 5 and 8 ranks, however elements lie on them, for
 // random, few, equal, sorted and skewed keys and NaN, the result is that of std::stable_sort over the whole, in blocks that differ by
-// one at most; values go with their keys; a comparator that is no order ends in an exception or in some order, never in a hang.
+// one at most; values go with their keys, and argsort says where they were; a comparator that is no order ends in an exception or in some order, never in a hang.
 #include <algorithm>
 #include <bit>
 #include <cmath>
@@ -82,6 +82,19 @@ TEST_CASE("sort") {
   });
 }
 
+TEST_CASE("sort: the second call allocates nothing") {
+  std::mt19937_64 random(test::seed());
+  std::vector<record> v(9001);
+  for (record& r : v) r.key = static_cast<std::int16_t>(random() % 30000);
+  for (const int p : {1, 3, 4}) {
+    const auto gpus = test::ranks(p);
+    CHECK(test::second_allocates_nothing(gpus, [&] {
+      pmpp::distributed_buffer<record> x{gpus, v};
+      pmpp::sort(gpus, x, by_key{});
+    }));
+  }
+}
+
 TEST_CASE("sort: numbers, NaN and zeros, descending") {
   everywhere([](const auto& gpus, std::int64_t n, kind k, test::layout how, auto& random) {
     const float specials[] = {NAN, -0.0f, 0.0f, -INFINITY, INFINITY, std::numeric_limits<float>::denorm_min()};
@@ -106,7 +119,7 @@ TEST_CASE("sort: numbers, NaN and zeros, descending") {
   });
 }
 
-TEST_CASE("sort_by_key") {
+TEST_CASE("sort_by_key and argsort") {
   everywhere([](const auto& gpus, std::int64_t n, kind k, test::layout how, auto& random) {
     std::vector<std::uint32_t> keys(static_cast<std::size_t>(n));
     for (std::int64_t i = 0; i < n; ++i) keys[std::size_t(i)] = static_cast<std::uint32_t>(key_of(k, i, n, random));
@@ -115,12 +128,15 @@ TEST_CASE("sort_by_key") {
     auto same_blocks = random;
     auto x = test::put(gpus, keys, how, random);
     auto y = test::put(gpus, places, how, same_blocks);
+    std::vector<int> order;
+    if (n <= 600) order = pmpp::to_host(gpus, pmpp::argsort<int>(gpus, x));
     pmpp::sort_by_key(gpus, x, y);
     std::stable_sort(places.begin(), places.end(),
                      [&](int a, int b) { return keys[std::size_t(a)] < keys[std::size_t(b)]; });
     std::sort(keys.begin(), keys.end());
     CHECK(pmpp::to_host(gpus, x) == keys);
     CHECK(pmpp::to_host(gpus, y) == places);
+    CHECK((n > 600 || order == places));
     CHECK(test::is_balanced(y, gpus.size()));
   });
 }

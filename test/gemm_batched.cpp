@@ -48,6 +48,45 @@ TEST_ALL_PLACES("gemm_batched: products side by side, or of one shared matrix") 
   }
 }
 
+namespace {
+
+/// C = 2 A B - C of floats whose sums are exact, in default tiles.
+template <class where>
+void try_floats(std::int64_t m, std::int64_t n, std::int64_t k, std::int64_t batch, bool ta, bool tb, bool tc) {
+  CAPTURE(m);
+  CAPTURE(n);
+  CAPTURE(k);
+  CAPTURE(ta);
+  CAPTURE(tb);
+  const auto values = [&](std::int64_t size) {
+    auto v = test::random_values<float>(size * batch);
+    for (float& x : v) x = std::round(4 * x);  // exact sums
+    return v;
+  };
+  const auto view = [](auto* data, std::int64_t rows, std::int64_t cols, bool turned) {
+    return turned ? transposed(matrix_view(data, cols, rows)) : matrix_view(data, rows, cols);
+  };
+  const auto a = values(m * k + 3), b = values(k * n + 1), c = values(m * n + 2);
+  const auto a_there = where::put(a), b_there = where::put(b);
+  auto c_there = where::put(c);
+  pmpp::gemm_batched(typename where::policy{}, 2, view(a_there.data(), m, k, ta), m * k + 3,
+                     view(b_there.data(), k, n, tb), k * n + 1, -1, view(c_there.data(), m, n, tc), m * n + 2, batch);
+  auto wanted = c;
+  for (std::int64_t t = 0; t < batch; ++t) {
+    const auto x = view(a.data() + t * (m * k + 3), m, k, ta), y = view(b.data() + t * (k * n + 1), k, n, tb);
+    const auto z = view(wanted.data() + t * (m * n + 2), m, n, tc);
+    for (std::int64_t i = 0; i < m; ++i)
+      for (std::int64_t j = 0; j < n; ++j) {
+        float sum = 0;
+        for (std::int64_t p = 0; p < k; ++p) sum += x(i, p) * y(p, j);
+        z(i, j) = 2 * sum - z(i, j);
+      }
+  }
+  CHECK(where::get(c_there) == wanted);
+}
+
+}  // namespace
+
 TEST_ALL_PLACES("gemm_batched: very many products of at most 32 x 32, any layout") {
   const std::int64_t batch = PMPP_CUDA ? 3001 : 43;  // enough for a warp each; the last block has warps to spare
   for (int round = 0; round < 24; round += test::only_small() ? 5 : 1) {
@@ -56,34 +95,16 @@ TEST_ALL_PLACES("gemm_batched: very many products of at most 32 x 32, any layout
       return small ? random_of<std::int64_t>({1, 2, 7, 15, 16}) : random_of<std::int64_t>({3, 16, 17, 24, 31, 32});
     };
     const std::int64_t m = side(), n = side(), k = random_of<std::int64_t>({0, 1, 5, 15, 16, 17, 50});
-    CAPTURE(m);
-    CAPTURE(n);
-    CAPTURE(k);
-    const auto values = [&](std::int64_t size) {
-      auto v = test::random_values<float>(size * batch);
-      for (float& x : v) x = std::round(4 * x);  // exact sums
-      return v;
-    };
-    const auto view = [](auto* data, std::int64_t rows, std::int64_t cols, bool turned) {
-      return turned ? transposed(matrix_view(data, cols, rows)) : matrix_view(data, rows, cols);
-    };
-    const bool ta = round & 1, tb = round & 2, tc = round & 4;
-    const auto a = values(m * k + 3), b = values(k * n + 1), c = values(m * n + 2);
-    const auto a_there = where::put(a), b_there = where::put(b);
-    auto c_there = where::put(c);
-    pmpp::gemm_batched(typename where::policy{}, 2, view(a_there.data(), m, k, ta), m * k + 3,
-                       view(b_there.data(), k, n, tb), k * n + 1, -1, view(c_there.data(), m, n, tc), m * n + 2, batch);
-    auto wanted = c;
-    for (std::int64_t t = 0; t < batch; ++t) {
-      const auto x = view(a.data() + t * (m * k + 3), m, k, ta), y = view(b.data() + t * (k * n + 1), k, n, tb);
-      const auto z = view(wanted.data() + t * (m * n + 2), m, n, tc);
-      for (std::int64_t i = 0; i < m; ++i)
-        for (std::int64_t j = 0; j < n; ++j) {
-          float sum = 0;
-          for (std::int64_t p = 0; p < k; ++p) sum += x(i, p) * y(p, j);
-          z(i, j) = 2 * sum - z(i, j);
-        }
-    }
-    CHECK(where::get(c_there) == wanted);
+    try_floats<where>(m, n, k, batch, round & 1, round & 2, round & 4);
+  }
+}
+
+TEST_ALL_PLACES("gemm_batched: matrices times vectors") {
+  for (int round = 0; round < test::turns(16); ++round) {
+    const std::int64_t m = random_of<std::int64_t>({1, 3, 4, 31, 40, 129, 300}),
+                       k = random_of<std::int64_t>({0, 1, 33, 64, 200, 3000}),
+                       batch = random_of<std::int64_t>({2, 3, 9});
+    const bool of_rows = round % 2 == 1;
+    try_floats<where>(of_rows ? 1 : m, of_rows ? m : 1, k, batch, round & 2, round & 4, round & 8);
   }
 }

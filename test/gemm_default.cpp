@@ -57,6 +57,16 @@ TEST_ALL_PLACES("gemm: a few rows or columns, in strips") {
   }
 }
 
+TEST_ALL_PLACES("gemm: k of a few, outer products") {
+  for (int i = 0; i < test::turns(60); ++i) {
+    const auto size = [] { return random_of<std::int64_t>({2, 3, 4, 7, 32, 65, 128, 260, 513}); };
+    const std::int64_t m = size(), n = size(), k = random_of<std::int64_t>({1, 2, 3, 4, 5, 7, 8, 9});
+    const double alpha = random_of({1.0, -0.5}), beta = random_of({0.0, 0.5});
+    try_product<where, pmpp::gemm_tuning{}, float, float, float>(m, n, k, random_layout(), random_layout(),
+                                                                 random_layout(), alpha, beta);
+  }
+}
+
 TEST_ALL_PLACES("gemm: shares, at any size and in any layout") {
   constexpr pmpp::gemm_tuning tuning = [] {
     auto t = pmpp::gemm_tuning_for<float>();

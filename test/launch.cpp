@@ -20,6 +20,7 @@
 #include <cuda_fp16.h>
 #endif
 
+#include <pmpp/core/constant_table.hpp>
 #include <pmpp/simt/atomic.hpp>
 #include "support/policies.hpp"
 
@@ -306,6 +307,41 @@ TEST_CASE("sums of half and bfloat16 and their pairs leave their neighbours alon
 #else
   check_half_sums<_Float16>();
 #endif
+}
+
+// [table]
+struct polynomial {
+  static constexpr int threads = 256;
+  template <class Block>
+  PMPP_HOST_DEVICE void operator()(Block& block, const pmpp::constant_table<float, 4>& factors, float* x,
+                                   std::int64_t n) const {
+    const std::int64_t i = block.index() * threads + block.thread();
+    if (i >= n) return;
+    float y = 0;
+    for (int k = factors.size(); k-- > 0;) y = y * x[i] + factors[k];
+    x[i] = y;
+  }
+};
+// [end]
+
+TEST_CASE("a table in constant memory") {
+  const std::int64_t n = 1000;
+  std::vector<float> in, expected;
+  for (int i = 0; i < n; ++i) {
+    in.push_back(static_cast<float>(i % 16));
+    expected.push_back(5 + in.back() * (-1 + in.back() * (2 + 3 * in.back())));
+  }
+  const pmpp::constant_table<float, 4> of_array({5, -1, 2, 3}), of_vector(std::vector<float>{5, -1, 2, 3});
+  for (const auto& table : {of_array, of_vector}) {
+    pmpp::device_buffer<float> x(in);
+    pmpp::launch(device, 4, polynomial{}, table, x.data(), n);
+    CHECK(pmpp::to_host(x) == expected);
+  }
+  pmpp::constant_table<int, 3> zeros;
+  zeros[1] = 7;
+  CHECK(std::vector<int>(zeros.begin(), zeros.end()) == std::vector<int>{0, 7, 0});
+  CHECK_THROWS_WITH_AS((pmpp::constant_table<float, 4>(std::vector<float>(3))),
+                       "pmpp::constant_table: 3 elements for a table of 4", std::invalid_argument);
 }
 
 TEST_CASE("no blocks: nothing happens") {

@@ -111,6 +111,11 @@ TEST_ALL_PLACES("runs: a relation of one's own, misaligned, every NaN alone, len
   CHECK(pmpp::run_length_encode<tiny>(policy, where::put(nan), out, counts).second == counts.end());
   CHECK(where::get(counts) == std::vector<std::uint8_t>(1000, 1));
 
+  CHECK(pmpp::run_length_encode<tiny>(policy, where::put(keys), first, sums, same_tens{}).second - sums.begin() == 300);
+  const auto tens = where::get(sums), starts = where::get(first);
+  CHECK(std::all_of(tens.begin(), tens.begin() + 300, [](int length) { return length == 10; }));
+  CHECK(starts[299] == 2990);
+
   const std::string text = "aaabccccd";
   const auto letters = where::put(std::vector<char>(text.begin(), text.end()));
   auto symbols = where::put(test::copies<char>(9, '-'));

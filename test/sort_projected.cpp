@@ -2,7 +2,8 @@
 //
 // What this file proves of core/projected.hpp and of sorts by a projection, on every policy: members and functions of elements, of
 // small elements (by digits) and large ones (merged); several members, in one word and in two, with NaN and zeros of both signs;
-// equals keep their order; argsort, sort_by_key, searches and extremes by a projected comparator.
+// equals keep their order; argsort, sort_by_key; extremes, bounds, merge, unique_copy, nth_element and top_k by a projection, and by
+// a projected comparator.
 #include <pmpp/sort.hpp>
 
 #include <algorithm>
@@ -14,6 +15,9 @@
 #include <pmpp/merge.hpp>
 #include <pmpp/nth_element.hpp>
 #include <pmpp/search.hpp>
+#include <pmpp/select.hpp>
+#include <pmpp/sort_copy.hpp>
+#include <pmpp/top_k.hpp>
 
 #include "support/data.hpp"
 #include "support/policies.hpp"
@@ -100,6 +104,87 @@ TEST_ALL_PLACES("sort by members") {
     check_sorted<where>(n, less{}, members<&point::cell, &point::x>{}, both);
     check_sorted<where>(n, greater{}, members<&point::time, &point::cell, &point::x>{},
                         [=](const point& a, const point& b) { return three(b, a); });
+  }
+}
+
+TEST_ALL_PLACES("projections of other calls") {
+  const typename where::policy policy{};
+  std::vector<large> v(static_cast<std::size_t>(test::up_to(3001)));
+  const auto n = std::int64_t(v.size());
+  for (std::size_t i = 0; i < v.size(); ++i) v[i] = {int(i * 7919 % v.size() / 3), {float(i)}};
+  auto sorted = v;
+  const auto before = [](const large& a, const large& b) { return a.key < b.key; };
+  std::stable_sort(sorted.begin(), sorted.end(), before);
+  const auto numbers = [](const std::vector<large>& x) {  // which elements these are
+    std::vector<float> f;
+    for (const large& e : x) f.push_back(e.rest[0]);
+    return f;
+  };
+  const auto given = where::input(v);
+  const auto index_of = [&](const auto& it) { return it - given.begin(); };
+
+  const auto least = std::min_element(v.begin(), v.end(), before), most = std::max_element(v.begin(), v.end(), before);
+  CHECK(index_of(pmpp::min_element(policy, given, less{}, &large::key)) == least - v.begin());
+  CHECK(index_of(pmpp::max_element(policy, given.begin(), given.end(), less{}, &large::key)) == most - v.begin());
+  CHECK(index_of(pmpp::minmax_element(policy, given, greater{}, &large::key).second) == least - v.begin());
+  auto place = where::put(std::vector<int>{-1});
+  pmpp::max_element_into(policy, given, place, less{}, &large::key);
+  CHECK(where::get(place)[0] == most - v.begin());
+
+  auto half = where::put(v);
+  const auto copy = where::input(sorted);
+  CHECK(pmpp::is_sorted(policy, copy, less{}, &large::key));
+  CHECK(!pmpp::is_sorted(policy, given, less{}, &large::key));
+  pmpp::nth_element(policy, half, half.begin() + n / 2, less{}, &large::key);
+  CHECK(where::get(half)[std::size_t(n / 2)].key == sorted[std::size_t(n / 2)].key);
+
+  // Values are of the projection's type, which is another than the elements'.
+  std::vector<int> sought(100), wanted;
+  for (std::size_t i = 0; i < sought.size(); ++i) {
+    sought[i] = int(i * 37 % 1500) - 10;
+    wanted.push_back(
+        int(std::partition_point(sorted.begin(), sorted.end(), [&](const large& x) { return x.key < sought[i]; }) -
+            sorted.begin()));
+  }
+  auto places = where::put(std::vector<int>(sought.size()));
+  CHECK(pmpp::lower_bound(policy, copy, where::input(sought), places, less{}, &large::key) == places.end());
+  CHECK(where::get(places) == wanted);
+
+  auto merged = where::put(std::vector<large>(2 * v.size()));
+  CHECK(pmpp::merge(policy, copy, copy, merged, less{}, &large::key) == merged.end());
+  auto twice = sorted;
+  twice.insert(twice.end(), sorted.begin(), sorted.end());
+  std::stable_sort(twice.begin(), twice.end(), before);
+  CHECK(numbers(where::get(merged)) == numbers(twice));
+
+  auto first = where::put(v);
+  const auto kept = pmpp::unique_copy(policy, merged, first, pmpp::equal_to{}, &large::key) - first.begin();
+  sorted.erase(std::unique(sorted.begin(), sorted.end(), [](const large& a, const large& b) { return a.key == b.key; }),
+               sorted.end());
+  auto got = numbers(where::get(first));
+  got.resize(static_cast<std::size_t>(kept));
+  CHECK(got == numbers(sorted));
+}
+
+TEST_ALL_PLACES("sort_copy and top_k by a projection") {
+  const typename where::policy policy{};
+  for (const std::int64_t n : test::some_of<std::int64_t>({1, 100, 30000})) {
+    const auto v = points(n);
+    const std::int64_t k = std::min<std::int64_t>(n, 20);
+    auto sorted = v;
+    std::stable_sort(sorted.begin(), sorted.end(), [](const point& a, const point& b) { return a.cell > b.cell; });
+    sorted.resize(static_cast<std::size_t>(k));
+    auto best = where::put(std::vector<point>(sorted.size()));
+    auto index = where::put(std::vector<int>(sorted.size()));
+    const auto given = where::input(v);
+    auto copy = where::put(v);
+    CHECK(pmpp::sort_copy(policy, given, copy, greater{}, &point::cell) == copy.end());
+    auto first = places_of(where::get(copy));
+    first.resize(sorted.size());
+    CHECK(first == places_of(sorted));
+    pmpp::top_k(policy, given, k, best, index, greater{}, &point::cell);
+    CHECK(places_of(where::get(best)) == places_of(sorted));
+    CHECK(where::get(index) == places_of(sorted));
   }
 }
 

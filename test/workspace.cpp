@@ -304,7 +304,7 @@ TEST_CASE("scratch is captured into graphs, with and without a workspace, and re
     for (int value = 2; value < 5; ++value) {
       w.reserve(2 * w.capacity() + 1);  // the graph keeps pointing at the old block
       std::fill(in.begin(), in.end(), value);
-      REQUIRE(cudaGraphLaunch(exec, stream) == cudaSuccess);
+      pmpp::check(cudaGraphLaunch(exec, stream), "cudaGraphLaunch");  // says so where others took the memory
       stream.synchronize();
       CHECK(pmpp::to_host(stream, out) == std::vector<int>(count, value));
     }

@@ -109,9 +109,9 @@ std::string difference_of(cudaStream_t stream, const char* what, const T* a, con
   else if constexpr (is_float<T>)
     epsilon = 0x1p-10;
   // Partial sums are joined one tile after the other: a relative error; the terms of a tile: a random walk. Where sums of
-  // rising numbers come back to zero the error is that of the largest sum.
+  // rising numbers come back to zero the error is that of the largest sum, once for each tile that is joined: another random walk.
   const double relative = terms > 1 ? epsilon * (16 + terms / 1000) : 0;
-  const double absolute = terms > 1 ? epsilon * (4 * std::sqrt(4096 * terms) + terms) : 0;
+  const double absolute = terms > 1 ? epsilon * (4 * std::sqrt(4096 * terms) + terms * std::sqrt(1 + terms / 4096)) : 0;
   pmpp::device_buffer<difference> found(1, difference{});
   if (n > 0) {
     count_differences<<<1024, 256, 0, stream>>>(a, b, n, relative, absolute, found.data());

@@ -115,8 +115,10 @@ void choose(const char* type, const std::vector<Tuning>& candidates, const std::
   if (best == 0)
     std::printf("// %s: the default is best\n", type);
   else
-    std::printf("template <>\ninline constexpr pmpp::%s pmpp::tuned<pmpp::%s>{%s};  // %.3f of the default's speed\n",
-                type, type, text_of(candidates[best]).c_str(), gain);
+    std::printf(
+        "struct %s;\ntemplate <>\nstruct tuning_values<%s> {  // %.3f of the default's speed\n"
+        "  template <class T>\n  static constexpr T make() {\n    return {%s};\n  }\n};\n",
+        type, type, gain, text_of(candidates[best]).c_str());
 }
 
 /// Sweeps: `cases` is a list of callables, each a case.

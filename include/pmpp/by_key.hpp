@@ -16,6 +16,7 @@
 // Launches and traffic as those; operands stay in order; the same bits on every run. (PMPP ch. 11; Schwartz, 1980.)
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <type_traits>
 
@@ -24,6 +25,7 @@
 #include <pmpp/core/iterator.hpp>
 #include <pmpp/core/iterator_adaptors.hpp>
 #include <pmpp/core/operators.hpp>
+#include <pmpp/core/packed.hpp>
 #include <pmpp/core/range.hpp>
 #include <pmpp/core/stored.hpp>
 #include <pmpp/core/tuning.hpp>
@@ -41,11 +43,15 @@ namespace pmpp::inline PMPP_BACKEND {
 namespace detail {
 
 /// A value, or the result of adjacent ones, and whether a run begins in them. The flag has the size of the value: so the two
-/// fill words.
+/// fill words. As an element of an output it is the value.
 template <class A>
 struct of_run {
   A value;
   std::conditional_t<sizeof(A) % 8 == 0, std::uint64_t, std::uint32_t> begins;
+
+  template <class T>
+  requires requires(const A& a) { static_cast<T>(a); }
+  PMPP_HOST_DEVICE explicit operator T() const { return static_cast<T>(value); }
 };
 /// What begins a run forgets what came before.
 template <class Op>
@@ -71,24 +77,28 @@ struct value_in_run {
     return {value, begins};
   }
 };
-template <class Out>
-struct write_value {
-  Out out;
-  template <class A>
-  PMPP_HOST_DEVICE void operator()(std::int64_t i, const of_run<A>& x) const {
-    out[i] = static_cast<value_of<Out>>(x.value);
-  }
-};
 /// Place i gets what precedes it in its run: x, unless the run begins here.
 template <class Out, class Keys, class Eq, class A>
 struct write_value_before {
   Out out;
-  Keys keys;
+  neighbours_iterator<Keys> keys;
   Eq eq;
   A init;
-  PMPP_HOST_DEVICE void operator()(std::int64_t i, const of_run<A>& x) const {
-    const bool begins = i == 0 || !static_cast<bool>(eq(keys[i - 1], keys[i]));
-    out[i] = static_cast<value_of<Out>>(begins ? init : x.value);
+  template <class K>
+  PMPP_HOST_DEVICE value_of<Out> value(const neighbour_pair<K>& at, const of_run<A>& x) const {
+    const bool begins = !at.has_before || !static_cast<bool>(eq(at.before, at.here));
+    return static_cast<value_of<Out>>(begins ? init : x.value);
+  }
+  PMPP_HOST_DEVICE void operator()(std::int64_t i, const of_run<A>& x) const { out[i] = value(keys[i], x); }
+};
+/// The output of that; kernels write it in vectors (below).
+template <class Out, class Keys, class Eq, class A>
+struct values_before : tabulate_output_iterator<of_run<A>, write_value_before<Out, Keys, Eq, A>> {
+  using base = tabulate_output_iterator<of_run<A>, write_value_before<Out, Keys, Eq, A>>;
+  explicit values_before(const write_value_before<Out, Keys, Eq, A>& write) : base(write) {}
+  PMPP_HOST_DEVICE friend values_before operator+(values_before it, std::ptrdiff_t n) {
+    it.index += n;
+    return it;
   }
 };
 
@@ -112,15 +122,15 @@ auto scan_runs(const char* function, const P& where, Keys& keys, Values& values,
     const auto target = detail::unwrap(detail::begin_of(out));
     using result = std::remove_const_t<decltype(target)>;
     detail::check_reachable(where, function, zip_iterator{both.first, target});
-    const auto scan = [&](auto write) {
-      auto sink = tabulate_output<of_run<A>>(write);
+    const auto scan = [&](auto sink) {
       detail::scan_input<tuned<scan_tuning>, Kind>(function, where, elements, sink,
                                                    scan_start<of_run<A>>{{init, 1}, exclusive}, within_run<Op>{op});
     };
     if constexpr (exclusive)
-      scan(write_value_before<result, key_iterator, Eq, A>{target, both.first.a, eq, init});
+      scan(values_before<result, key_iterator, Eq, A>(
+          {target, neighbours_iterator<key_iterator>(both.first.a), eq, init}));
     else
-      scan(write_value<result>{target});
+      scan(target);
   }
   return detail::begin_of(out) + both.count.bound;
 }
@@ -224,6 +234,34 @@ auto extreme_of_segments(const char* function, const P& where, R& r, Offsets& of
 }
 
 }  // namespace detail
+
+namespace block {
+
+/// Keys are read again in vectors, from the last cache mostly, and results written in vectors.
+template <class Out, class Keys, class Eq, class A>
+struct access<pmpp::detail::values_before<Out, Keys, Eq, A>> {
+  using iterator = pmpp::detail::values_before<Out, Keys, Eq, A>;
+  using neighbours = pmpp::detail::neighbours_iterator<Keys>;
+  using both = access<zip_iterator<neighbours, Out>>;
+  static constexpr int items = both::items;
+  static constexpr bool always = both::always;
+
+  template <int Items>
+  static std::int64_t lead(const iterator& it) {
+    return both::template lead<Items>({it.f.keys, it.f.out});
+  }
+  template <int Items, class Vector>
+  PMPP_HOST_DEVICE static void store(const iterator& it, std::int64_t i, const Vector& v) {
+    using T = value_of<Out>;
+    const auto raw = access<neighbours>::template load<Items>(it.f.keys, i);
+    packed<T, Items, alignof(T)> results;
+    for (int k = 0; k < Items; ++k)
+      results.item[k] = it.f.value(access<neighbours>::value(it.f.keys, raw, k), v.item[k]);
+    access<Out>::template store<Items>(it.f.out, i, results);
+  }
+};
+
+}  // namespace block
 
 /// Scans the values of each run of equal keys: out[i] = op(... op(values[s], values[s + 1]) ..., values[i]) for the run that begins
 /// at s and has i, grouped freely, in order.

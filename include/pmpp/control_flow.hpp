@@ -150,6 +150,8 @@ void call_body(const char* function, Body& body, const P& on) {
     if constexpr (gpu_execution<P>)  // a body may have passed over an error
       if (detail::capture_status(on.stream) == cudaStreamCaptureStatusInvalidated)
         refuse_body(function, cudaErrorStreamCaptureInvalidated, "the capture is invalid");
+    if (recording_failed())
+      refuse_body(function, cudaErrorStreamCaptureInvalidated, "a loop or branch in it was not recorded to its end");
 #endif
   }
 }
@@ -183,7 +185,10 @@ public:
     if (is_active_) {
       cudaGraph_t graph = nullptr;
       cudaStreamEndCapture(stream_, &graph);
-      if (graph != nullptr && !is_body_) cudaGraphDestroy(graph);
+      if (is_body_)
+        lost_body() = lost_body() || graph == nullptr;
+      else if (graph != nullptr && !std::exchange(lost_body(), false))
+        cudaGraphDestroy(graph);
       cudaGetLastError();
     }
     const relaxed_capture relaxed;
@@ -197,6 +202,7 @@ public:
     is_active_ = false;
     cudaGraph_t graph = nullptr;
     const cudaError_t status = cudaStreamEndCapture(stream_, &graph);
+    if (is_body_ && graph == nullptr) lost_body() = true;
     if (spoils_capture(status)) refuse_body(function, status, cudaGetErrorString(status));
     check(status, "cudaStreamEndCapture");
     return graph;
@@ -206,6 +212,12 @@ private:
   static pmpp::stream new_stream() {
     const relaxed_capture relaxed;  // this thread may be capturing another one
     return {};
+  }
+  /// Whether an invalid capture took the body of a node with it. A driver (13.0) that destroys the graph around it then destroys the
+  /// body once more, and crashes: that graph is left to the end of the process.
+  static bool& lost_body() noexcept {
+    static thread_local bool lost = false;
+    return lost;
   }
   pmpp::stream stream_;
   bool is_body_, is_active_ = false;
@@ -398,8 +410,12 @@ void record_or_launch(const char* function, const P& where, F record) {
   try {
     record(where);
   } catch (...) {
-    cudaStreamSynchronize(where.stream);  // which is not allowed, so that the capture ends in an error
-    cudaGetLastError();
+    if (recorder() != nullptr) {
+      recording_failed() = true;  // the capture is an outer body's, and ends with that
+    } else {
+      cudaStreamSynchronize(where.stream);  // which is not allowed, so that the caller's capture ends in an error
+      cudaGetLastError();
+    }
     throw;
   }
 }

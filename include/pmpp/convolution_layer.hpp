@@ -22,7 +22,7 @@
 //
 // Images and filters lie as their views say: channels last (nhwc) or first (nchw), padded, cut out of larger ones.
 // Windows outside the image read zeros. As in all such networks the filter is not flipped. Work 2 * out * taps * channels
-// of a group; one launch, up to three where 2 applies. (PMPP ch. 16; Chetlur et al., 2014.) No gradients; no Winograd transform.
+// of a group; one launch, up to three where 2 applies. (PMPP ch. 16; Chetlur et al., 2014.) Gradients: network.hpp. No Winograd transform.
 #pragma once
 
 #include <cstddef>

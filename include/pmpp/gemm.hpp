@@ -15,10 +15,12 @@
 //   bulk              the same for large floats on an H100, where TMA brings A and B (compiled for sm_90a)
 //   stream_k          the same tiles, dealt out evenly to all multiprocessors: for a small C and a long k
 //   mma               tiles multiplied by tensor cores: double, half, bfloat16, 8-bit integers, and float if asked for
+//   from_tensor_cores floats as three bfloat16s each (parts), whose products are those of floats: if asked for
 //   warp_specialised  the same, where a program is compiled for sm_90a: twice as fast on an H100, doubles little
 //   strips            C has up to 32 rows, or columns, of floats: memory is the limit
 //   small             thousands of products of at most 32 x 32 elements: a warp multiplies one
 //   vector            C has one column, or one row: memory is the limit
+//   outer             k is at most 4: writing C is the limit
 //   host              packed panels and the vectors of the processor at hand, on all cores
 //   seq is the definition: three loops.
 //
@@ -49,8 +51,10 @@
 #include <pmpp/execution.hpp>
 #include <pmpp/gemm/bulk.hpp>
 #include <pmpp/gemm/direct.hpp>
+#include <pmpp/gemm/from_tensor_cores.hpp>
 #include <pmpp/gemm/host.hpp>
 #include <pmpp/gemm/mma.hpp>
+#include <pmpp/gemm/outer.hpp>
 #include <pmpp/gemm/problem.hpp>
 #include <pmpp/gemm/repack.hpp>
 #include <pmpp/gemm/stream_k.hpp>
@@ -73,11 +77,17 @@ enum class gemm_precision {
   tf32   ///< may be rounded, or cut off, to 11 significant bits where that is faster; added up in float
 };
 
+/// Floats multiplied by tensor cores where that is faster, to the accuracy of `full`: gemm_options{.precision =
+/// float_from_tensor_cores{}}. A type of its own, so that those calls alone that ask for it compile its kernels.
+struct float_from_tensor_cores {};
+
 /// What a product may do besides: gemm_options{.epilogue = relu{}}, gemm_options{.precision = gemm_precision::tf32}.
-template <class Epilogue = no_epilogue>
+template <class Epilogue = no_epilogue, class Precision = gemm_precision>
 struct gemm_options {
+  static_assert(std::is_same_v<Precision, gemm_precision> || std::is_same_v<Precision, float_from_tensor_cores>,
+                "pmpp::gemm: .precision is a gemm_precision, or float_from_tensor_cores{}");
   Epilogue epilogue{};  ///< applied to each alpha (AB) + beta C before it is stored: f(value) or f(value, row, column)
-  gemm_precision precision = gemm_precision::full;
+  Precision precision{};
 };
 
 /// The tiles among which a product chooses by its shape.
@@ -175,8 +185,9 @@ void take_best(const gemm_way<F>&... ways) {
 
 /// Chooses among the ways that fit the machine by what they are expected to cost. The factors below are such that 300 random shapes of
 /// floats take 0.97 of the speed of the best way of each, and squares what they took before, on an H200 (benchmark/gemm_sweep).
-template <gemm_tuning Tuning, class A, class P, class TA, class TB, class TC, class S, class Epilogue>
-void gemm_on_blocks(const P& where, const gemm_problem<TA, TB, TC, S, Epilogue>& x) {
+/// `others`: ways besides.
+template <gemm_tuning Tuning, class A, class P, class TA, class TB, class TC, class S, class Epilogue, class... Others>
+void gemm_on_blocks(const P& where, const gemm_problem<TA, TB, TC, S, Epilogue>& x, const Others&... others) {
   const machine& on = machine_of(where);
   constexpr bool same_types = std::is_same_v<TA, A> && std::is_same_v<TB, A>;
   const auto none = gemm_way{never, [] {}};
@@ -202,8 +213,9 @@ void gemm_on_blocks(const P& where, const gemm_problem<TA, TB, TC, S, Epilogue>&
     if constexpr (Tile.m > 0) {
       using bulk = std::integral_constant<gemm_tile, Tile == Tuning.large ? Tuning.bulk : gemm_tile{}>;
       const gemm_cost cost = gemm_cost_of<Tile, A>(on);
-      const gemm_plan plan = few ? plan_gemm(cost, y.c.rows, y.c.cols, y.k, y.batch, on)
-                                 : plan_waves(cost, y.c.rows, y.c.cols, y.k, y.batch, on);
+      const gemm_plan plan = !is_a_way ? gemm_plan{0, 0, 1, 0, never}
+                             : few     ? plan_gemm(cost, y.c.rows, y.c.cols, y.k, y.batch, on)
+                                       : plan_waves(cost, y.c.rows, y.c.cols, y.k, y.batch, on);
       const double clocks =
           measured * plan.clocks +
           clocks_of_writing(cost, plan, x.batch, x.c.is_written_by(16 / sizeof(A)) ? 4 : 1, x.result.beta != S{}, on);
@@ -236,6 +248,7 @@ void gemm_on_blocks(const P& where, const gemm_problem<TA, TB, TC, S, Epilogue>&
       return none;
   };
   const auto turned = x.exchanged();
+  constexpr bool is_square = Tuning.large.m == Tuning.large.n;  // both ways round cost the same: the first is taken
   constexpr std::integral_constant<gemm_tile, Tuning.large> large;
   constexpr std::integral_constant<gemm_strip, Tuning.thin> thin;
   constexpr bool thin_may_not_fit = Tuning.thin.shared_bytes(sizeof(A)) > least_shared_per_block<P>;
@@ -243,11 +256,15 @@ void gemm_on_blocks(const P& where, const gemm_problem<TA, TB, TC, S, Epilogue>&
   constexpr std::integral_constant<gemm_strip, thin_may_not_fit ? two_stages : gemm_strip{}> thinner;
   constexpr std::integral_constant<gemm_strip, Tuning.strip> strip;
   take_best(directly(), tiles(large, x, true), tiles(std::integral_constant<gemm_tile, Tuning.small>{}, x, true),
-            tiles(large, turned, true), tiles(std::integral_constant<gemm_tile, Tuning.sliced>{}, x, !few),
+            tiles(large, turned, !is_square), tiles(std::integral_constant<gemm_tile, Tuning.sliced>{}, x, !few),
             stream_k(std::integral_constant<stream_k_tile, Tuning.stream_k>{}, 1.12),
             stream_k(std::integral_constant<stream_k_tile, Tuning.small_stream_k>{}, 1), strips(thin, x),
-            strips(thinner, x), strips(strip, x), strips(thin, turned), strips(thinner, turned), strips(strip, turned));
+            strips(thinner, x), strips(strip, x), strips(thin, turned), strips(thinner, turned), strips(strip, turned),
+            others...);
 }
+
+/// What a call without options asks for.
+struct unrounded {};
 
 /// The definition, on one thread.
 template <class A, class TA, class TB, class TC, class S, class Epilogue>
@@ -272,24 +289,26 @@ constexpr bool is_by_definition(const Problem& x) {
 }
 
 /// A product whose C has one column.
-template <class A, class P, class TA, class TB, class TC, class S, class Epilogue>
+template <class A, bool Batched = false, class P, class TA, class TB, class TC, class S, class Epilogue>
 void gemv_dispatch(const P& where, const gemm_problem<TA, TB, TC, S, Epilogue>& x) {
   if constexpr (kernel_execution<P>)
-    gemv_on_blocks<A>(where, x);
+    gemv_on_blocks<A, Batched>(where, x);
   else if (is_by_definition<P>(x))
     gemm_by_definition<A>(x);
   else if constexpr (std::is_same_v<P, host_policy>)
     gemv_on_cores<A>(where, x);
 }
 
-/// Takes the way that suits the policy and the shape. Only with MayRound are there kernels for tf32, which `rounds` asks for.
-template <gemm_tuning Tuning, bool Batched, bool MayRound, class A, class P, class TA, class TB, class TC, class S,
+/// Takes the way that suits the policy and the shape. Precision: what the call may ask for, a gemm_precision or
+/// float_from_tensor_cores: only then are there kernels for it; `unrounded` without options.
+template <gemm_tuning Tuning, bool Batched, class Precision, class A, class P, class TA, class TB, class TC, class S,
           class Epilogue>
-void gemm_dispatch(const P& where, const gemm_problem<TA, TB, TC, S, Epilogue>& x, [[maybe_unused]] bool rounds) {
+void gemm_dispatch(const P& where, const gemm_problem<TA, TB, TC, S, Epilogue>& x,
+                   [[maybe_unused]] Precision precision) {
   if constexpr (!kernel_execution<P>)
     if (is_by_definition<P>(x)) return gemm_by_definition<A>(x);
-  if (x.batch == 1 && x.c.cols == 1) return gemv_dispatch<A>(where, x);
-  if (x.batch == 1 && x.c.rows == 1) return gemv_dispatch<A>(where, x.exchanged());
+  if (x.batch == 1 && x.c.cols == 1) return gemv_dispatch<A, Batched>(where, x);
+  if (x.batch == 1 && x.c.rows == 1) return gemv_dispatch<A, Batched>(where, x.exchanged());
   if constexpr (std::is_same_v<P, host_policy>) {
     gemm_on_cores<A>(where, x);
   } else if constexpr (kernel_execution<P>) {
@@ -305,14 +324,26 @@ void gemm_dispatch(const P& where, const gemm_problem<TA, TB, TC, S, Epilogue>& 
         gemm_on_tensor_cores<Type, Tuning.mma_large, Tuning.mma_small>(where, y, mma);
     };
     const auto run = [&](const auto& y) {
-      if constexpr (Batched)
-        if (fit_warps<A>(y, on)) return gemm_by_warps<A>(where, y);
-      if constexpr (tensor_cores && MayRound && std::is_same_v<TA, float>)
-        if (rounds) return multiply.template operator()<simt::mma_type::tf32>(y);
-      if constexpr (tensor_cores && mma_type_of<TA> != simt::mma_type::none)
+      if constexpr (Batched) {
+        const bool is_vector = min(y.c.rows, y.c.cols) == 1, is_short = y.k < 256;
+        if ((is_short || !is_vector) && fit_warps<A>(y, on)) return gemm_by_warps<A>(where, y);
+        if (y.c.cols == 1) return gemv_on_blocks<A, true>(where, y);
+        if (is_vector) return gemv_on_blocks<A, true>(where, y.exchanged());
+      }
+      if constexpr (Tuning.direct)
+        if (fits_outer_products(y)) return gemm_by_outer_products<A>(where, y);
+      if constexpr (tensor_cores && std::is_same_v<Precision, gemm_precision> && std::is_same_v<TA, float>)
+        if (precision == gemm_precision::tf32) return multiply.template operator()<simt::mma_type::tf32>(y);
+      if constexpr (tensor_cores && mma_type_of<TA> != simt::mma_type::none) {
         multiply.template operator()<mma_type_of<TA>>(y);
-      else
+      } else if constexpr (tensor_cores && std::is_same_v<Precision, float_from_tensor_cores>) {
+        constexpr mma_tile large = Tuning.mma_large, small = Tuning.mma_small;
+        const parts_plan plan = plan_from_tensor_cores<large, small>(where, y);
+        const auto take = [&] { gemm_from_tensor_cores<large, small>(where, y, plan); };
+        gemm_on_blocks<Tuning, A>(where, y, gemm_way{plan.clocks, take});
+      } else {
         gemm_on_blocks<Tuning, A>(where, y);
+      }
     };
     x.c.col_stride != 1 && x.c.row_stride == 1 ? run(x.exchanged()) : run(x);
   }
@@ -338,12 +369,16 @@ void require_matrix(const char* function, const char* name, const matrix_view<T>
 }
 
 /// Checks the call, makes one description of it for all ways, and has it multiplied: multiply(problem).
-template <class P, class TA, class TB, class TC, class Alpha, class Beta, class Epilogue, class Multiply>
+template <class P, class TA, class TB, class TC, class Alpha, class Beta, class Epilogue, class Precision,
+          class Multiply>
 void gemm_checked(const char* function, const P& where, Alpha alpha_given, const matrix_view<TA>& a,
                   std::int64_t a_stride, const matrix_view<TB>& b, std::int64_t b_stride, Beta beta_given,
                   const matrix_view<TC>& c, std::int64_t c_stride, std::int64_t batch,
-                  const gemm_options<Epilogue>& options, Multiply multiply) {
+                  const gemm_options<Epilogue, Precision>& options, Multiply multiply) {
   static_assert(!std::is_const_v<TC>, "pmpp::gemm: the elements of C are const");
+  static_assert(std::is_same_v<Precision, gemm_precision> ||
+                    (std::is_same_v<std::remove_const_t<TA>, float> && std::is_same_v<std::remove_const_t<TB>, float>),
+                "pmpp::gemm: float_from_tensor_cores is for A and B of floats");
   using A = gemm_sum<TA, TB>;
   using S = gemm_scale<A, TC>;
   const S alpha = static_cast<S>(alpha_given), beta = static_cast<S>(beta_given);
@@ -377,17 +412,20 @@ void gemm_checked(const char* function, const P& where, Alpha alpha_given, const
       {multiplies ? alpha : S{}, beta, options.epilogue, false}});
 }
 
-/// gemm and gemm_batched.
-template <gemm_tuning Tuning, bool Batched, bool MayRound, class P, class TA, class TB, class TC, class Alpha,
-          class Beta, class Epilogue>
+/// gemm and gemm_batched. Asked: Precision of the options, or unrounded where the call has none.
+template <gemm_tuning Tuning, bool Batched, class Asked, class P, class TA, class TB, class TC, class Alpha, class Beta,
+          class Epilogue, class Precision>
 void gemm_of_matrices(const char* function, const P& where, Alpha alpha, const matrix_view<TA>& a,
                       std::int64_t a_stride, const matrix_view<TB>& b, std::int64_t b_stride, Beta beta,
                       const matrix_view<TC>& c, std::int64_t c_stride, std::int64_t batch,
-                      const gemm_options<Epilogue>& options) {
+                      const gemm_options<Epilogue, Precision>& options) {
   using A = gemm_sum<TA, TB>;
+  constexpr gemm_tuning tuning = Tuning == gemm_tuning{} ? gemm_tuning_for<A>() : Tuning;
   gemm_checked(function, where, alpha, a, a_stride, b, b_stride, beta, c, c_stride, batch, options, [&](const auto& x) {
-    gemm_dispatch<Tuning == gemm_tuning{} ? gemm_tuning_for<A>() : Tuning, Batched, MayRound, A>(
-        where, x, options.precision == gemm_precision::tf32);
+    if constexpr (std::is_same_v<Asked, Precision>)
+      gemm_dispatch<tuning, Batched, Asked, A>(where, x, options.precision);
+    else
+      gemm_dispatch<tuning, Batched, Asked, A>(where, x, Asked{});
   });
 }
 
@@ -411,14 +449,15 @@ auto as_column(const char* argument, V&& v, std::int64_t length) {
 /// \param a, b, c  m x k, k x n and m x n; any strides, negative ones too, any alignment; visible to `where`. Their types
 ///                 may differ.
 /// \param options  .epilogue: a callable for host and device, f(value) or f(value, i, j) for element (i, j) of C, called
-///                 once an element, last of all: a bias, an activation. .precision: tf32 allows rounded factors.
+///                 once an element, last of all: a bias, an activation. .precision: tf32 allows rounded factors;
+///                 float_from_tensor_cores{} has floats multiplied by tensor cores where that is faster, and no less exactly.
 /// As in BLAS: beta = 0 does not read C, whatever it holds; alpha = 0 or k = 0 does not read A or B. NaN and infinity
 /// spread as the formula says otherwise. C shares no memory with A or B, nor its elements with each other.
 /// Sums of half and bfloat16 are floats, rounded once at the end (what exceeds half is infinity); integers wrap.
 /// The same bits on every run; on host also for any number of threads. Asynchronous on a GPU; may be captured.
 /// Scratch: none, or one element of the sums' type for each element of C and each split of k where C is small, and for
 /// those of the tiles that are split or shared where C is large (shared on an H100: at most two tiles for each place of a
-/// block); and, where tensor cores multiply or A and B are large, a copy of an operand that cannot be read 16 bytes at a
+/// block); for float_from_tensor_cores 6 bytes for each element of A and B; and, where tensor cores multiply or A and B are large, a copy of an operand that cannot be read 16 bytes at a
 /// time as it has to be, or on an H100 slowly, as its rows do not begin at multiples of 128 bytes.
 /// Cost: 2 m n k operations; one launch, one more where k is split and for each copied operand, up to two more for a rest
 /// of a large product of doubles on an H100. On ordinary units, rows of small A and B that do not begin at multiples of 16
@@ -427,10 +466,10 @@ auto as_column(const char* argument, V&& v, std::int64_t length) {
 /// out_of_memory, cuda_error.
 /// Source: PMPP ch. 5, 6. Example: test/gemm.cpp, the product of the definition.
 template <gemm_tuning Tuning = tuned<gemm_tuning>, execution_policy P, class Alpha, class TA, class TB, class Beta,
-          class TC, class Epilogue = no_epilogue>
+          class TC, class Epilogue = no_epilogue, class Precision = gemm_precision>
 void gemm(const P& where, Alpha alpha, const matrix_view<TA>& a, const matrix_view<TB>& b, Beta beta,
-          const matrix_view<TC>& c, const gemm_options<Epilogue>& options) {
-  detail::gemm_of_matrices<Tuning, false, true>("gemm", where, alpha, a, 0, b, 0, beta, c, 0, 1, options);
+          const matrix_view<TC>& c, const gemm_options<Epilogue, Precision>& options) {
+  detail::gemm_of_matrices<Tuning, false, Precision>("gemm", where, alpha, a, 0, b, 0, beta, c, 0, 1, options);
 }
 
 /// C <- alpha A B + beta C: the same without options, and without the time to compile the kernels for tf32.
@@ -438,18 +477,19 @@ template <gemm_tuning Tuning = tuned<gemm_tuning>, execution_policy P, class Alp
           class TC>
 void gemm(const P& where, Alpha alpha, const matrix_view<TA>& a, const matrix_view<TB>& b, Beta beta,
           const matrix_view<TC>& c) {
-  detail::gemm_of_matrices<Tuning, false, false>("gemm", where, alpha, a, 0, b, 0, beta, c, 0, 1, gemm_options<>{});
+  detail::gemm_of_matrices<Tuning, false, detail::unrounded>("gemm", where, alpha, a, 0, b, 0, beta, c, 0, 1,
+                                                             gemm_options<>{});
 }
 
 /// The same for `batch` products: matrix number i begins i * stride elements after the first, which the view describes.
 /// A stride of 0 for A or B uses one matrix for all products. One launch; small products share a multiprocessor.
 template <gemm_tuning Tuning = tuned<gemm_tuning>, execution_policy P, class Alpha, class TA, class TB, class Beta,
-          class TC, class Epilogue = no_epilogue>
+          class TC, class Epilogue = no_epilogue, class Precision = gemm_precision>
 void gemm_batched(const P& where, Alpha alpha, const matrix_view<TA>& a, std::int64_t a_stride,
                   const matrix_view<TB>& b, std::int64_t b_stride, Beta beta, const matrix_view<TC>& c,
-                  std::int64_t c_stride, std::int64_t batch, const gemm_options<Epilogue>& options) {
-  detail::gemm_of_matrices<Tuning, true, true>("gemm_batched", where, alpha, a, a_stride, b, b_stride, beta, c,
-                                               c_stride, batch, options);
+                  std::int64_t c_stride, std::int64_t batch, const gemm_options<Epilogue, Precision>& options) {
+  detail::gemm_of_matrices<Tuning, true, Precision>("gemm_batched", where, alpha, a, a_stride, b, b_stride, beta, c,
+                                                    c_stride, batch, options);
 }
 
 /// The same without options.
@@ -458,8 +498,8 @@ template <gemm_tuning Tuning = tuned<gemm_tuning>, execution_policy P, class Alp
 void gemm_batched(const P& where, Alpha alpha, const matrix_view<TA>& a, std::int64_t a_stride,
                   const matrix_view<TB>& b, std::int64_t b_stride, Beta beta, const matrix_view<TC>& c,
                   std::int64_t c_stride, std::int64_t batch) {
-  detail::gemm_of_matrices<Tuning, true, false>("gemm_batched", where, alpha, a, a_stride, b, b_stride, beta, c,
-                                                c_stride, batch, gemm_options<>{});
+  detail::gemm_of_matrices<Tuning, true, detail::unrounded>("gemm_batched", where, alpha, a, a_stride, b, b_stride,
+                                                            beta, c, c_stride, batch, gemm_options<>{});
 }
 
 /// y <- epilogue(alpha A x + beta y), as gemm with vectors for B and C.
@@ -467,9 +507,9 @@ void gemm_batched(const P& where, Alpha alpha, const matrix_view<TA>& a, std::in
 /// \param x, y  contiguous ranges with at least as many elements as A has columns and rows, or pointers.
 /// Cost: A is read once; one launch, two where it has few rows. \throws std::length_error too if x or y is too short.
 template <execution_policy P, class Alpha, class TA, reachable_by<P> X, class Beta, output_for<P> Y,
-          class Epilogue = no_epilogue>
+          class Epilogue = no_epilogue, class Precision = gemm_precision>
 void gemv(const P& where, Alpha alpha, const matrix_view<TA>& a, X&& x, Beta beta, Y&& y,
-          const gemm_options<Epilogue>& options = {}) {
+          const gemm_options<Epilogue, Precision>& options = {}) {
   const auto x_column = detail::as_column("x", x, a.cols());
   using A = detail::gemm_sum<TA, typename decltype(x_column)::value_type>;
   detail::gemm_checked("gemv", where, alpha, a, 0, x_column, 0, beta, detail::as_column("y", y, a.rows()), 0, 1,

@@ -5,6 +5,7 @@
 //   launch(device, blocks, my_kernel{}, in, out);                  a function object with `threads` (simt/block.hpp)
 //   launch(device, grid{blocks, threads}, my_kernel{}, in, out);   block shape chosen here; 1-D to 3-D
 //   launch(device, grid{blocks, threads, bytes}, kernel, ...);     with dynamic shared memory, up to the device's limit
+//   launch(device, grid{blocks, threads, bytes, 4}, kernel, ...);  in clusters of 4 blocks (simt/cluster.hpp)
 //   launch(device, grid{blocks, threads}, my_function, ...);       a __global__ function of your own
 //   launch(emulated, blocks, my_kernel{}, in, out);                the same kernel on the CPU, under a debugger
 //
@@ -23,6 +24,7 @@
 #include <pmpp/core/math.hpp>
 #include <pmpp/execution.hpp>
 #include <pmpp/simt/block.hpp>
+#include <pmpp/simt/cluster.hpp>
 #include <pmpp/simt/machine_of.hpp>
 #if PMPP_CUDA
 #include <pmpp/simt/cuda_block.hpp>
@@ -48,7 +50,8 @@ namespace detail {
 
 /// Throws unless the shape fits the limits; says whether there is anything to do.
 inline bool has_blocks(const grid& shape, characters kernel, std::int64_t thread_limit, std::size_t shared_bytes,
-                       std::size_t shared_limit) {
+                       const machine& on) {
+  const auto shared_limit = static_cast<std::size_t>(on.shared_per_block);
   if (shape.blocks.x == 0 || shape.blocks.y == 0 || shape.blocks.z == 0) return false;
   if (shape.threads.volume() == 0) refuse_launch(kernel, "threads of a block (at least 1)", 0, thread_limit);
   if (shape.blocks.x > 0x7fffffffu) refuse_launch(kernel, "blocks along x", shape.blocks.x, 0x7fffffff);
@@ -63,6 +66,7 @@ inline bool has_blocks(const grid& shape, characters kernel, std::int64_t thread
                       ? "bytes of shared memory of a block (compile for this GPU too: smaller kernels are left out)"
                       : "bytes of shared memory of a block",
                   std::int64_t(shared_bytes + shape.dynamic_shared), std::int64_t(shared_limit));
+  if (shape.cluster != extent3{}) require_whole_clusters(shape, kernel, on);
   return true;
 }
 
@@ -73,7 +77,7 @@ constexpr bool has_fixed_threads = requires {
 
 #if defined(__CUDACC__) && PMPP_CUDA
 inline void require_stream_of(int device, cudaStream_t stream) {
-  if (stream == nullptr || stream == cudaStreamLegacy || stream == cudaStreamPerThread) return;
+  if (is_only_device() || stream == nullptr || stream == cudaStreamLegacy || stream == cudaStreamPerThread) return;
   if (detail::is_captured(stream)) return;  // CUDA does not tell the device of a stream that is captured
   int owner = 0;
   check(cudaStreamGetDevice(stream, &owner), "cudaStreamGetDevice");
@@ -117,6 +121,13 @@ void leave_first_cache(const machine& on, const void* function) {
         "cudaFuncSetAttribute(PreferredSharedMemoryCarveout)");
 }
 
+/// What has been compiled for older GPUs, and by the driver for this one, knows of no cluster.
+inline void require_code_for_clusters(characters kernel, const void* function) {
+  cudaFuncAttributes attributes;
+  check(cudaFuncGetAttributes(&attributes, function), "cudaFuncGetAttributes");
+  if (attributes.ptxVersion < 90) refuse_launch(kernel, "blocks of a cluster (compile for sm_90 or later)", 2, 1);
+}
+
 /// Calls f, of which there is one type for each kernel, once on each device.
 template <class F>
 void once(int device, const F& f) {
@@ -126,12 +137,20 @@ void once(int device, const F& f) {
   __atomic_store_n(&done[device], true, __ATOMIC_RELAXED);
 }
 
-inline cudaLaunchConfig_t launch_config(const grid& shape, std::size_t dynamic_bytes, cudaStream_t stream) {
+/// `attributes`: zeros, with room for what the launch asks for besides its shape; that of a cluster is filled in.
+inline cudaLaunchConfig_t launch_config(const grid& shape, std::size_t dynamic_bytes, cudaStream_t stream,
+                                        cudaLaunchAttribute* attributes) {
   cudaLaunchConfig_t config{};
   config.gridDim = {shape.blocks.x, shape.blocks.y, shape.blocks.z};
   config.blockDim = {shape.threads.x, shape.threads.y, shape.threads.z};
   config.dynamicSmemBytes = dynamic_bytes;
   config.stream = stream;
+  config.attrs = attributes;
+  if (shape.cluster != extent3{}) {
+    attributes->id = cudaLaunchAttributeClusterDimension;
+    attributes->val.clusterDim = {shape.cluster.x, shape.cluster.y, shape.cluster.z};
+    config.numAttrs = 1;
+  }
   return config;
 }
 #endif
@@ -139,17 +158,18 @@ inline cudaLaunchConfig_t launch_config(const grid& shape, std::size_t dynamic_b
 /// Checks and launches. Threads as for simt::cuda_block. Together: all blocks at once; where they do not run at once it says
 /// so and does nothing.
 template <int Threads, bool Together = false, class P, class Kernel, class... Args>
-bool launch_kernel([[maybe_unused]] const P& where, [[maybe_unused]] const grid& shape,
-                   [[maybe_unused]] const Kernel& kernel, const Args&... args) {
+bool launch_kernel([[maybe_unused]] const P& where, grid shape, [[maybe_unused]] const Kernel& kernel,
+                   const Args&... args) {
   static_assert(
       !gpu_execution<P> || has_cuda_compiler,
       "pmpp::device needs a CUDA compiler: make this a .cu file, or use pmpp::host, or PMPP_CUDA=OFF (the emulator)");
   constexpr characters name = type_name<Kernel>();
+  if (shape.cluster == extent3{}) shape.cluster = simt::detail::cluster_of<Kernel>;
   const auto bytes_on = [&](const machine& on) {
     return simt::detail::shared_bytes_in<Kernel>(shape.threads.volume(), std::size_t(on.shared_per_block));
   };
   const auto is_empty = [&](const machine& on) {
-    return !has_blocks(shape, name, simt::detail::threads_of<Kernel>, bytes_on(on), std::size_t(on.shared_per_block));
+    return !has_blocks(shape, name, simt::detail::threads_of<Kernel>, bytes_on(on), on);
   };
   if constexpr (gpu_execution<P>) {
 #if defined(__CUDACC__) && PMPP_CUDA
@@ -166,12 +186,14 @@ bool launch_kernel([[maybe_unused]] const P& where, [[maybe_unused]] const grid&
       detail::once(id, [&] { allow_shared_bytes(on, entry); });
     if constexpr (simt::detail::leaves_first_cache<Kernel>)
       detail::once(id, [&] { leave_first_cache<Kernel>(on, entry); });
-    cudaLaunchConfig_t config = launch_config(shape, dynamic, where.stream);
-    cudaLaunchAttribute attribute{};
-    attribute.id = Together ? cudaLaunchAttributeCooperative : cudaLaunchAttributeProgrammaticStreamSerialization;
-    (Together ? attribute.val.cooperative : attribute.val.programmaticStreamSerializationAllowed) = 1;
-    config.attrs = &attribute;
-    config.numAttrs = Together || simt::detail::begins_early<Kernel>;
+    if (shape.cluster != extent3{}) detail::once(id, [&] { require_code_for_clusters(name, entry); });
+    cudaLaunchAttribute attributes[2]{};
+    cudaLaunchConfig_t config = launch_config(shape, dynamic, where.stream, attributes);
+    if constexpr (Together || simt::detail::begins_early<Kernel>) {
+      cudaLaunchAttribute& attribute = attributes[config.numAttrs++];
+      attribute.id = Together ? cudaLaunchAttributeCooperative : cudaLaunchAttributeProgrammaticStreamSerialization;
+      (Together ? attribute.val.cooperative : attribute.val.programmaticStreamSerializationAllowed) = 1;
+    }
     const void* values[] = {__builtin_addressof(kernel), __builtin_addressof(args)...};
     const cudaError_t status = cudaLaunchKernelExC(&config, entry, const_cast<void**>(values));
     if (Together && status == cudaErrorCooperativeLaunchTooLarge)
@@ -199,7 +221,7 @@ bool launch_kernel([[maybe_unused]] const P& where, [[maybe_unused]] const grid&
 /// Runs `kernel` on every thread of the grid.
 ///
 /// \param where   device (current device, the policy's stream) or emulated.
-/// \param shape   grid{blocks, threads, dynamic_shared}; the kernel's own shared memory comes on top.
+/// \param shape   grid{blocks, threads, dynamic_shared, cluster}; the kernel's own shared memory comes on top.
 /// \param kernel  a function object as simt/block.hpp describes; copied.
 /// \param args    what the kernel gets after block and shared memory; trivially copyable, copied.
 /// Asynchronous on a GPU; does not allocate; may be captured into a graph. The emulator has finished on return.
@@ -211,7 +233,7 @@ void launch(const P& where, const grid& shape, const Kernel& kernel, const Args&
   detail::launch_kernel<0>(where, shape, kernel, args...);
 }
 
-/// The same on a row of `blocks` blocks with the number of threads that the kernel names (`threads`).
+/// The same on a row of `blocks` blocks of as many threads (`threads`), in clusters of as many blocks (`cluster`) as the kernel names.
 template <kernel_execution P, class Kernel, class... Args>
 requires std::is_class_v<Kernel>
 void launch(const P& where, std::int64_t blocks, const Kernel& kernel, const Args&... args) {
@@ -234,13 +256,14 @@ requires(sizeof...(Parameters) == sizeof...(Args)) void launch(const device_poli
   check(cudaFuncGetName(&function, entry), "cudaFuncGetName");
   const detail::characters name{function, std::strlen(function)};
   const machine& on = detail::machine_of_device(id);
-  const bool runs = detail::has_blocks(shape, name, attributes.maxThreadsPerBlock, attributes.sharedSizeBytes,
-                                       std::size_t(on.shared_per_block));
+  const bool runs = detail::has_blocks(shape, name, attributes.maxThreadsPerBlock, attributes.sharedSizeBytes, on);
   if (!runs || where.measuring) return;
   detail::require_stream_of(id, where.stream);
+  if (shape.cluster != extent3{}) detail::require_code_for_clusters(name, entry);
   if (attributes.sharedSizeBytes + shape.dynamic_shared > simt::detail::static_shared_limit)
     detail::allow_shared_bytes(on, entry);
-  const cudaLaunchConfig_t config = detail::launch_config(shape, shape.dynamic_shared, where.stream);
+  cudaLaunchAttribute asked[1]{};
+  const cudaLaunchConfig_t config = detail::launch_config(shape, shape.dynamic_shared, where.stream, asked);
   detail::after_launch(cudaLaunchKernelEx(&config, kernel, static_cast<Parameters>(args)...), name, where.stream,
                        std::source_location::current());
 }

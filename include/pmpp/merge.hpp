@@ -21,6 +21,7 @@
 #include <pmpp/core/co_rank.hpp>
 #include <pmpp/core/config.hpp>
 #include <pmpp/core/operators.hpp>
+#include <pmpp/core/projected.hpp>
 #include <pmpp/core/range.hpp>
 #include <pmpp/core/stored.hpp>
 #include <pmpp/core/tuning.hpp>
@@ -256,6 +257,7 @@ auto pairs_of(const char* function, Keys& keys, Values& values) {
 /// \param out   an iterator, or a range with room for all elements; visible to `where`.
 /// \param comp  a strict weak order; called as comp(element of b, element of a). Where it contradicts itself (NaN under
 ///              less) elements may be missing or come twice, but nothing else is read or written.
+/// \param proj  a projection (core/projected.hpp), as &T::member: elements are in the order of what it gives.
 /// \return the iterator past the last element written (past the upper bounds for a device_count).
 /// Stable: of equal elements those of a come first. out must not overlap a or b. Elements are trivially copyable, up to about
 /// 1 KB. Asynchronous on a GPU; may be captured. Scratch: 8 bytes a tile (16,896 elements of 4 bytes) of a long merge, from
@@ -264,14 +266,15 @@ auto pairs_of(const char* function, Keys& keys, Values& values) {
 /// \throws std::invalid_argument for a null or reversed input or overlap, std::length_error if out is too short; cuda_error.
 /// Source: PMPP ch. 12; Odeh, Green, Mwassi, Shmueli and Birk, Merge Path, 2012. Example: test/merge.cpp, merge.
 template <merge_tuning Tuning = tuned<merge_tuning>, execution_policy P, range_for<P> A, range_for<P> B,
-          output_for<P> O, class Comp = less>
-auto merge(const P& where, A&& a, B&& b, O&& out, Comp comp = {}) {
+          output_for<P> O, class Comp = less, class Proj = identity>
+auto merge(const P& where, A&& a, B&& b, O&& out, Comp comp = {}, Proj proj = {}) {
   const auto in_a = detail::input_of("merge", a);
   const auto in_b = detail::converted<element_value<A>>(detail::input_of("merge", b));
   const std::int64_t n = in_a.count.bound + in_b.count.bound;
   detail::check_output("merge", "out", out, n, in_a, in_b);
   const auto first = detail::begin_of(out);
-  detail::merge_inputs<Tuning>("merge", where, in_a, in_b, detail::unwrap(first), comp);
+  detail::merge_inputs<Tuning>("merge", where, in_a, in_b, detail::unwrap(first),
+                               detail::order_by<element_value<A>>(comp, proj));
   return first + n;
 }
 
@@ -283,9 +286,10 @@ auto merge(const P& where, A&& a, B&& b, O&& out, Comp comp = {}) {
 /// \return the iterators past the last key and value written, as a pair.
 /// \throws as merge; std::length_error if values are fewer than their keys. Example: test/merge.cpp, merge_by_key.
 template <merge_tuning Tuning = tuned<merge_tuning>, execution_policy P, range_for<P> KA, output_for<P> VA,
-          range_for<P> KB, output_for<P> VB, output_for<P> KOut, output_for<P> VOut, class Comp = less>
+          range_for<P> KB, output_for<P> VB, output_for<P> KOut, output_for<P> VOut, class Comp = less,
+          class Proj = identity>
 auto merge_by_key(const P& where, KA&& keys_a, VA&& values_a, KB&& keys_b, VB&& values_b, KOut&& keys_out,
-                  VOut&& values_out, Comp comp = {}) {
+                  VOut&& values_out, Comp comp = {}, Proj proj = {}) {
   const char* const function = "merge_by_key";
   const auto a = detail::pairs_of(function, keys_a, values_a);
   using T = value_of<std::remove_const_t<decltype(a.first)>>;
@@ -296,20 +300,21 @@ auto merge_by_key(const P& where, KA&& keys_a, VA&& values_a, KB&& keys_b, VB&& 
   const auto first_key = detail::begin_of(keys_out);
   const auto first_value = detail::begin_of(values_out);
   constexpr merge_tuning tuning = detail::pair_tuning<Tuning>(sizeof(T));
+  const auto order = detail::order_by<element_value<KA>>(comp, proj);
   detail::merge_inputs<tuning>(function, where, a, b,
                                zip_iterator{detail::unwrap(first_key), detail::unwrap(first_value)},
-                               detail::by_first<Comp>{comp});
+                               detail::by_first<std::remove_const_t<decltype(order)>>{order});
   return pair<std::remove_const_t<decltype(first_key)>, std::remove_const_t<decltype(first_value)>>{first_key + n,
                                                                                                     first_value + n};
 }
 
 // The same for two iterators, or an iterator and a device_count, for each input.
 // clang-format off
-template <merge_tuning Tuning = tuned<merge_tuning>, execution_policy P, random_access A, end_of<A> EndA, random_access B, end_of<B> EndB, output O, class Comp = less>
-auto merge(const P& where, A a, EndA end_a, B b, EndB end_b, O&& out, Comp comp = {}) { return merge<Tuning>(where, subrange{a, end_a}, subrange{b, end_b}, out, comp); }
+template <merge_tuning Tuning = tuned<merge_tuning>, execution_policy P, random_access A, end_of<A> EndA, random_access B, end_of<B> EndB, output O, class Comp = less, class Proj = identity>
+auto merge(const P& where, A a, EndA end_a, B b, EndB end_b, O&& out, Comp comp = {}, Proj proj = {}) { return merge<Tuning>(where, subrange{a, end_a}, subrange{b, end_b}, out, comp, proj); }
 
-template <merge_tuning Tuning = tuned<merge_tuning>, execution_policy P, random_access KA, end_of<KA> EndA, output VA, random_access KB, end_of<KB> EndB, output VB, output KOut, output VOut, class Comp = less>
-auto merge_by_key(const P& where, KA keys_a, EndA end_a, VA&& values_a, KB keys_b, EndB end_b, VB&& values_b, KOut&& keys_out, VOut&& values_out, Comp comp = {}) { return merge_by_key<Tuning>(where, subrange{keys_a, end_a}, values_a, subrange{keys_b, end_b}, values_b, keys_out, values_out, comp); }
+template <merge_tuning Tuning = tuned<merge_tuning>, execution_policy P, random_access KA, end_of<KA> EndA, output VA, random_access KB, end_of<KB> EndB, output VB, output KOut, output VOut, class Comp = less, class Proj = identity>
+auto merge_by_key(const P& where, KA keys_a, EndA end_a, VA&& values_a, KB keys_b, EndB end_b, VB&& values_b, KOut&& keys_out, VOut&& values_out, Comp comp = {}, Proj proj = {}) { return merge_by_key<Tuning>(where, subrange{keys_a, end_a}, values_a, subrange{keys_b, end_b}, values_b, keys_out, values_out, comp, proj); }
 // clang-format on
 
 }  // namespace pmpp::inline PMPP_BACKEND

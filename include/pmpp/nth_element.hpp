@@ -273,25 +273,29 @@ std::int64_t place_in(const char* function, const char* argument, const It& plac
 ///              copyable, up to about 450 bytes.
 /// \param nth   an iterator of r; its end: nothing happens. (Behind a device_count: nothing is said of the order.)
 /// \param comp  as of sort, whose order of numbers this is. Asked about elements only.
+/// \param proj  a projection (core/projected.hpp), as &T::member: the order is that of what it gives.
 /// In which order elements lie on both sides is not said, but is the same on every run. Asynchronous on a GPU; may be captured.
 /// Cost, past 2^20 elements: 2n elements of traffic for nth at an end of r, 3.3 n at a third, 3 n in the middle, and what sorting
 /// 2 % of them costs; 15 to 20 launches. Up to there, as sort. Where the sample misleads, as seldom as chance allows, a sort of the
 /// part that nth lies in comes on top. Scratch: 2n elements and 3 %, from the workspace or allocations in stream order.
 /// \throws std::invalid_argument for a null or reversed range, or nth outside of it; out_of_memory, cuda_error.
 /// Source: Floyd and Rivest, 1975. Example: test/nth_element.cpp, nth_element.
-template <nth_element_tuning Tuning = tuned<nth_element_tuning>, execution_policy P, range_for<P> R, class Comp = less>
-void nth_element(const P& where, R&& r, decltype(std::begin(r)) nth, Comp comp = {}) {
+template <nth_element_tuning Tuning = tuned<nth_element_tuning>, execution_policy P, range_for<P> R, class Comp = less,
+          class Proj = identity>
+void nth_element(const P& where, R&& r, decltype(std::begin(r)) nth, Comp comp = {}, Proj proj = {}) {
   const char* const function = "nth_element";
   const auto in = detail::input_of<true>(function, r);
   const std::int64_t n = in.count.bound, place = detail::place_in(function, "nth", nth, r, n);
   using T = element_value<R>;
+  const auto order = detail::order_by<T>(comp, proj);
+  using Order = std::remove_const_t<decltype(order)>;
   if constexpr (detail::require_writable<std::remove_const_t<decltype(in.first)>>() &&
-                detail::require_marked<gpu_execution<P>, Comp>() && detail::require_sortable<Comp, T>()) {
+                detail::require_marked<gpu_execution<P>, Order>() && detail::require_sortable<Order, T>()) {
     const auto data = detail::with_stored(in.first);
     if constexpr (kernel_execution<P>) detail::check_reachable(where, function, data);
     if (place < n)
       detail::place_nth<Tuning, detail::stored_as<T>>(function, where, data, in.count, place,
-                                                      detail::on_values<T>(comp));
+                                                      detail::on_values<T>(order));
   }
 }
 
@@ -300,17 +304,20 @@ void nth_element(const P& where, R&& r, decltype(std::begin(r)) nth, Comp comp =
 /// \param middle  an iterator of r.
 /// As nth_element, and a sort of the first part; where that is more than two thirds of r, a sort of r alone. Stable it is not.
 /// Example: test/nth_element.cpp, partial_sort.
-template <nth_element_tuning Tuning = tuned<nth_element_tuning>, execution_policy P, range_for<P> R, class Comp = less>
-void partial_sort(const P& where, R&& r, decltype(std::begin(r)) middle, Comp comp = {}) {
+template <nth_element_tuning Tuning = tuned<nth_element_tuning>, execution_policy P, range_for<P> R, class Comp = less,
+          class Proj = identity>
+void partial_sort(const P& where, R&& r, decltype(std::begin(r)) middle, Comp comp = {}, Proj proj = {}) {
   const char* const function = "partial_sort";
   const auto in = detail::input_of<true>(function, r);
   const std::int64_t n = in.count.bound, first = detail::place_in(function, "middle", middle, r, n);
   using T = element_value<R>;
+  const auto order = detail::order_by<T>(comp, proj);
+  using Order = std::remove_const_t<decltype(order)>;
   if constexpr (detail::require_writable<std::remove_const_t<decltype(in.first)>>() &&
-                detail::require_marked<gpu_execution<P>, Comp>() && detail::require_sortable<Comp, T>()) {
+                detail::require_marked<gpu_execution<P>, Order>() && detail::require_sortable<Order, T>()) {
     using stored = detail::stored_as<T>;
     const auto data = detail::with_stored(in.first);
-    const auto by = detail::on_values<T>(comp);
+    const auto by = detail::on_values<T>(order);
     if constexpr (kernel_execution<P>) detail::check_reachable(where, function, data);
     const bool all = first > n / 3 * 2 || n <= (kernel_execution<P> ? Tuning.sort_up_to : Tuning.sort_up_to_host);
     if (first == 0) return;
@@ -322,10 +329,10 @@ void partial_sort(const P& where, R&& r, decltype(std::begin(r)) middle, Comp co
 
 // The same for two iterators, or an iterator and a device_count.
 // clang-format off
-template <nth_element_tuning Tuning = tuned<nth_element_tuning>, execution_policy P, random_access It, end_of<It> End, class Comp = less> requires reachable_by<It, P>
-void nth_element(const P& where, It first, It nth, End last, Comp comp = {}) { pmpp::nth_element<Tuning>(where, subrange{first, last}, nth, comp); }
-template <nth_element_tuning Tuning = tuned<nth_element_tuning>, execution_policy P, random_access It, end_of<It> End, class Comp = less> requires reachable_by<It, P>
-void partial_sort(const P& where, It first, It middle, End last, Comp comp = {}) { pmpp::partial_sort<Tuning>(where, subrange{first, last}, middle, comp); }
+template <nth_element_tuning Tuning = tuned<nth_element_tuning>, execution_policy P, random_access It, end_of<It> End, class Comp = less, class Proj = identity> requires reachable_by<It, P>
+void nth_element(const P& where, It first, It nth, End last, Comp comp = {}, Proj proj = {}) { pmpp::nth_element<Tuning>(where, subrange{first, last}, nth, comp, proj); }
+template <nth_element_tuning Tuning = tuned<nth_element_tuning>, execution_policy P, random_access It, end_of<It> End, class Comp = less, class Proj = identity> requires reachable_by<It, P>
+void partial_sort(const P& where, It first, It middle, End last, Comp comp = {}, Proj proj = {}) { pmpp::partial_sort<Tuning>(where, subrange{first, last}, middle, comp, proj); }
 // clang-format on
 
 }  // namespace pmpp::inline PMPP_BACKEND

@@ -3,6 +3,8 @@
 // The whole library.
 #pragma once
 
+#include <pmpp/alignment.hpp>
+#include <pmpp/attention.hpp>
 #include <pmpp/bfs.hpp>
 #include <pmpp/by_key.hpp>
 #include <pmpp/check_each.hpp>
@@ -10,8 +12,10 @@
 #include <pmpp/convolution.hpp>
 #include <pmpp/convolution_layer.hpp>
 #include <pmpp/core/compensated.hpp>
+#include <pmpp/core/constant_table.hpp>
 #include <pmpp/core/csr_view.hpp>
 #include <pmpp/core/error.hpp>
+#include <pmpp/core/heads_view.hpp>
 #include <pmpp/core/iterator.hpp>
 #include <pmpp/core/iterator_adaptors.hpp>
 #include <pmpp/core/machine.hpp>
@@ -28,8 +32,10 @@
 #include <pmpp/elementwise.hpp>
 #include <pmpp/execution.hpp>
 #include <pmpp/find.hpp>
+#include <pmpp/floyd_warshall.hpp>
 #include <pmpp/gather.hpp>
 #include <pmpp/gemm.hpp>
+#include <pmpp/gemm_grouped.hpp>
 #include <pmpp/histogram.hpp>
 #include <pmpp/image.hpp>
 #include <pmpp/io/edge_list.hpp>
@@ -51,12 +57,14 @@
 #include <pmpp/memory/trim.hpp>
 #include <pmpp/memory/workspace.hpp>
 #include <pmpp/merge.hpp>
+#include <pmpp/network.hpp>
 #include <pmpp/nth_element.hpp>
 #include <pmpp/occupancy.hpp>
 #include <pmpp/performance.hpp>
 #include <pmpp/random.hpp>
 #include <pmpp/rearrange.hpp>
 #include <pmpp/reduce.hpp>
+#include <pmpp/remove.hpp>
 #include <pmpp/scan.hpp>
 #include <pmpp/search.hpp>
 #include <pmpp/segmented.hpp>
@@ -76,3 +84,4 @@
 #include <pmpp/top_k.hpp>
 #include <pmpp/transform.hpp>
 #include <pmpp/transpose.hpp>
+#include <pmpp/wavefront.hpp>

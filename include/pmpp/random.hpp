@@ -90,10 +90,11 @@ struct access<random_iterator<D>> {
       unrolled<each>([&](int k) { all[b * each + k] = made.item[k]; });
     };
     unrolled<blocks>(make);
-    if (before + Items > blocks * each) make(blocks);
     packed<T, Items> x;
+    unrolled<Items>([&](int k) { x.item[k] = all[k]; });
+    if (before == 0) return x;  // as for all vectors of a launch, or for none
+    if (before + Items > blocks * each) make(blocks);
     unrolled<Items>([&](int k) {
-      x.item[k] = all[k];
       unrolled<each>([&](int shift) {  // a place in a register is a constant
         if (before == shift) x.item[k] = all[k + shift];
       });

@@ -194,22 +194,24 @@ void reduce_by_key_into(const P& where, Keys&& keys, Values&& values, KeysOut&& 
 /// Writes each run of equals as its first element and its length: reduce_by_key where each value is one.
 ///
 /// \param counts_out  an iterator or a range, of any integer type.
+/// \param eq          as of reduce_by_key: compares an element with the one in front of it.
 /// \return the iterators past the last elements written, as a pair. Example: examples/11_run_lengths.cpp.
 template <segmented_tuning Tuning = run_length_tuning, execution_policy P, range_for<P> R, output_for<P> ValuesOut,
-          output_for<P> CountsOut>
-auto run_length_encode(const P& where, R&& r, ValuesOut&& values_out, CountsOut&& counts_out) {
+          output_for<P> CountsOut, class Eq = equal_to>
+auto run_length_encode(const P& where, R&& r, ValuesOut&& values_out, CountsOut&& counts_out, Eq eq = {}) {
   const char* const function = "run_length_encode";
   return detail::runs_and_wait<Tuning>(function, where, detail::counted(function, r), values_out, counts_out,
-                                       detail::add_lengths{}, equal_to{});
+                                       detail::add_lengths{}, eq);
 }
 
 /// As run_length_encode, but leaves the number of runs in *count_out and does not wait; as reduce_by_key_into.
 template <segmented_tuning Tuning = run_length_tuning, execution_policy P, range_for<P> R, output_for<P> ValuesOut,
-          output_for<P> CountsOut, output_for<P> C>
-void run_length_encode_into(const P& where, R&& r, ValuesOut&& values_out, CountsOut&& counts_out, C&& count_out) {
+          output_for<P> CountsOut, output_for<P> C, class Eq = equal_to>
+void run_length_encode_into(const P& where, R&& r, ValuesOut&& values_out, CountsOut&& counts_out, C&& count_out,
+                            Eq eq = {}) {
   const char* const function = "run_length_encode_into";
   detail::runs_and_store<Tuning>(function, where, detail::counted(function, r), values_out, counts_out, count_out,
-                                 detail::add_lengths{}, equal_to{});
+                                 detail::add_lengths{}, eq);
 }
 
 // The same for two iterators, or an iterator and a device_count.
@@ -226,10 +228,10 @@ template <segmented_tuning Tuning = run_tuning, execution_policy P, random_acces
 auto reduce_by_key(const P& where, It first, End last, Values&& values, KeysOut&& keys_out, ValuesOut&& values_out, Op op = {}, Eq eq = {}) { return reduce_by_key<Tuning>(where, subrange{first, last}, values, keys_out, values_out, op, eq); }
 template <segmented_tuning Tuning = run_tuning, execution_policy P, random_access It, end_of<It> End, output Values, output KeysOut, output ValuesOut, output C, class Op = plus, class Eq = equal_to>
 void reduce_by_key_into(const P& where, It first, End last, Values&& values, KeysOut&& keys_out, ValuesOut&& values_out, C&& count_out, Op op = {}, Eq eq = {}) { reduce_by_key_into<Tuning>(where, subrange{first, last}, values, keys_out, values_out, count_out, op, eq); }
-template <segmented_tuning Tuning = run_length_tuning, execution_policy P, random_access It, end_of<It> End, output ValuesOut, output CountsOut>
-auto run_length_encode(const P& where, It first, End last, ValuesOut&& values_out, CountsOut&& counts_out) { return run_length_encode<Tuning>(where, subrange{first, last}, values_out, counts_out); }
-template <segmented_tuning Tuning = run_length_tuning, execution_policy P, random_access It, end_of<It> End, output ValuesOut, output CountsOut, output C>
-void run_length_encode_into(const P& where, It first, End last, ValuesOut&& values_out, CountsOut&& counts_out, C&& count_out) { run_length_encode_into<Tuning>(where, subrange{first, last}, values_out, counts_out, count_out); }
+template <segmented_tuning Tuning = run_length_tuning, execution_policy P, random_access It, end_of<It> End, output ValuesOut, output CountsOut, class Eq = equal_to>
+auto run_length_encode(const P& where, It first, End last, ValuesOut&& values_out, CountsOut&& counts_out, Eq eq = {}) { return run_length_encode<Tuning>(where, subrange{first, last}, values_out, counts_out, eq); }
+template <segmented_tuning Tuning = run_length_tuning, execution_policy P, random_access It, end_of<It> End, output ValuesOut, output CountsOut, output C, class Eq = equal_to>
+void run_length_encode_into(const P& where, It first, End last, ValuesOut&& values_out, CountsOut&& counts_out, C&& count_out, Eq eq = {}) { run_length_encode_into<Tuning>(where, subrange{first, last}, values_out, counts_out, count_out, eq); }
 // clang-format on
 
 }  // namespace pmpp::inline PMPP_BACKEND

@@ -35,6 +35,7 @@
 #include <pmpp/core/math.hpp>
 #include <pmpp/core/operators.hpp>
 #include <pmpp/core/packed.hpp>
+#include <pmpp/core/projected.hpp>
 #include <pmpp/core/range.hpp>
 #include <pmpp/core/stored.hpp>
 #include <pmpp/core/tuning.hpp>
@@ -44,6 +45,7 @@
 #include <pmpp/memory/reachable.hpp>
 #include <pmpp/memory/reply.hpp>
 #include <pmpp/memory/workspace.hpp>
+#include <pmpp/simt/bits.hpp>
 #include <pmpp/simt/memory.hpp>
 
 #pragma GCC visibility push(hidden)  // see launch.hpp
@@ -137,6 +139,14 @@ struct store_kept {
   PMPP_HOST_DEVICE void operator()(const selection& s) const { *out = static_cast<value_of<Out>>(s.kept); }
 };
 
+/// Whether an input is copied to shared memory row by row, 32 vectors at a time, and made of that there. Its block::access has
+///   stage_row(block, it, i, count, room)       the lanes of a warp start copying what items i ... i + count - 1 are made of
+///   from_row(it, room, from, count, raw)       makes of it what items i + from ... i + from + count - 1 are made of
+template <class It>
+inline constexpr bool loads_by_rows = requires {
+  requires block::access<It>::by_rows;
+};
+
 template <class In, class Select, class Out, class OutFalse, class Sink, int Items, select_tuning Tuning>
 struct select_kernel {
   using X = value_of<In>;
@@ -144,6 +154,7 @@ struct select_kernel {
   static_assert(std::is_trivially_copyable_v<X>, "pmpp: elements must be trivially copyable");
 
   using raw = block::raw_items<In, Items>;
+  static constexpr bool by_rows = Items > 1 && loads_by_rows<In>;
   static constexpr bool partitions = !std::is_same_v<OutFalse, nowhere>;
 
   using slot = block::vector_slot<raw, block::vector<T, Items>>;
@@ -230,18 +241,29 @@ private:
   /// Calls f with a warp's part of a tile.
   template <class Block, class F>
   PMPP_HOST_DEVICE static auto with_part(Block& block, const plan& p, std::int64_t tile, int stage, F f) {
-    return inside(p, tile) ? f(part<true>(block, p, tile, stage)) : f(part<false>(block, p, tile, stage));
+    if constexpr (by_rows)  // these checks are the least of it
+      return f(part<false>(block, p, tile, stage));
+    else
+      return inside(p, tile) ? f(part<true>(block, p, tile, stage)) : f(part<false>(block, p, tile, stage));
   }
 
   /// Starts copying a tile to shared memory.
   template <class Block>
   PMPP_HOST_DEVICE static void load(Block& block, const arguments& a, const plan& p, std::int64_t tile, int stage) {
-    with_part(block, p, tile, stage, [&](const auto& mine) { block::load_async(block, a.in, mine, mine.slots); });
+    with_part(block, p, tile, stage, [&](const auto& mine) {
+      if constexpr (by_rows) {
+        for (int v = 0; v < mine.count && mine.has(v); v += lanes)
+          block::access<In>::stage_row(block, a.in, mine.element(v), min(lanes * Items, mine.end - v * Items),
+                                       mine.slots + v);
+      } else {
+        block::load_async(block, a.in, mine, mine.slots);
+      }
+    });
     simt::copy_async_commit();
   }
 
   /// How many elements a lane keeps of some rows: fields of a word that do not overflow when the lanes add up.
-  static constexpr int bits = Items * lanes < 256 ? 8 : 16, rows_at_once = 32 / bits;
+  static constexpr int bits = Items * lanes < 256 ? 8 : 16, rows_at_once = by_rows ? 1 : 32 / bits;
   PMPP_HOST_DEVICE static int field(unsigned counts, int row) {
     return static_cast<int>(counts >> row * bits & ((1u << bits) - 1));
   }
@@ -267,7 +289,12 @@ private:
       raw x[rows_at_once]{};
       for (int r = 0; r < rows_at_once; ++r) {
         const int v = (row + r) * lanes + block.lane();
-        if (row + r < mine.rows && mine.has(v)) x[r] = mine.slots[v].in;
+        if (row + r >= mine.rows || !mine.has(v)) continue;
+        if constexpr (by_rows)
+          block::access<In>::from_row(a.in, mine.slots + (v - block.lane()), block.lane() * Items, mine.end_of(v),
+                                      x[r]);
+        else
+          x[r] = mine.slots[v].in;
       }
       block.sync_warp();  // what is kept may now go where these were
       unsigned verdicts[rows_at_once]{}, counts = 0;
@@ -283,6 +310,11 @@ private:
           before = left;  // in lane 0 that is the last element of this row
         }
         if (!has) continue;
+        if constexpr (by_rows) {
+          verdicts[r] = a.select.verdicts(x[r], mine.end_of(v));
+          counts += static_cast<unsigned>(simt::count_bits(verdicts[r])) << r * bits;
+          continue;
+        }
         mine.for_each_item(v, [&](int k) {
           const X y = block::access<In>::value(a.in, x[r], k);
           bool keep;
@@ -373,7 +405,9 @@ private:
 /// Whether writing to `out` might change what `in` reads. True where that is not known.
 template <class In, class Out>
 bool may_overlap(const In& in, const Out& out, std::int64_t n) {
-  if constexpr (is_zip<In>) {
+  if constexpr (requires { requires !In::reads_output; }) {
+    return false;  // the caller has seen to it
+  } else if constexpr (is_zip<In>) {
     return may_overlap(in.a, out, n) || may_overlap(in.b, out, n);
   } else if constexpr (is_transform<In>) {
     return may_overlap(in.base, out, n);
@@ -661,18 +695,21 @@ void copy_flagged_into(const P& where, R&& r, F&& flags, O&& out, C&& count_out)
 ///
 /// \param eq  compares an element with the one in front of it: an equivalence. Called once for each element but the
 ///            first. A NaN equals nothing, so each one is kept.
+/// \param proj  a projection (core/projected.hpp), as &T::member: eq compares what it gives.
 /// In place is allowed, as for copy_if.
 template <select_tuning Tuning = tuned<select_tuning>, execution_policy P, range_for<P> R, output_for<P> O,
-          class Eq = equal_to>
-auto unique_copy(const P& where, R&& r, O&& out, Eq eq = {}) {
+          class Eq = equal_to, class Proj = identity>
+auto unique_copy(const P& where, R&& r, O&& out, Eq eq = {}, Proj proj = {}) {
+  const auto same = detail::order_by<element_value<R>>(eq, proj);
   return detail::select_to<Tuning>("unique_copy", where, detail::input_of("unique_copy", r), out,
-                                   detail::keep_first<Eq>{eq});
+                                   detail::keep_first<std::remove_const_t<decltype(same)>>{same});
 }
 template <select_tuning Tuning = tuned<select_tuning>, execution_policy P, range_for<P> R, output_for<P> O,
-          output_for<P> C, class Eq = equal_to>
-void unique_copy_into(const P& where, R&& r, O&& out, C&& count_out, Eq eq = {}) {
+          output_for<P> C, class Eq = equal_to, class Proj = identity>
+void unique_copy_into(const P& where, R&& r, O&& out, C&& count_out, Eq eq = {}, Proj proj = {}) {
+  const auto same = detail::order_by<element_value<R>>(eq, proj);
   detail::select_into<Tuning>("unique_copy_into", where, detail::input_of("unique_copy_into", r), out, count_out,
-                              detail::keep_first<Eq>{eq});
+                              detail::keep_first<std::remove_const_t<decltype(same)>>{same});
 }
 
 /// Copies the elements for which pred is true to out_true and the others to out_false, both in their order; as copy_if.
@@ -722,11 +759,11 @@ auto copy_flagged(const P& where, It first, End last, F&& flags, O&& out) { retu
 template <select_tuning Tuning = tuned<select_tuning>, execution_policy P, random_access It, end_of<It> End, output F, output O, output C>
 void copy_flagged_into(const P& where, It first, End last, F&& flags, O&& out, C&& count_out) { copy_flagged_into<Tuning>(where, subrange{first, last}, flags, out, count_out); }
 
-template <select_tuning Tuning = tuned<select_tuning>, execution_policy P, random_access It, end_of<It> End, output O, class Eq = equal_to>
-auto unique_copy(const P& where, It first, End last, O&& out, Eq eq = {}) { return unique_copy<Tuning>(where, subrange{first, last}, out, eq); }
+template <select_tuning Tuning = tuned<select_tuning>, execution_policy P, random_access It, end_of<It> End, output O, class Eq = equal_to, class Proj = identity>
+auto unique_copy(const P& where, It first, End last, O&& out, Eq eq = {}, Proj proj = {}) { return unique_copy<Tuning>(where, subrange{first, last}, out, eq, proj); }
 
-template <select_tuning Tuning = tuned<select_tuning>, execution_policy P, random_access It, end_of<It> End, output O, output C, class Eq = equal_to>
-void unique_copy_into(const P& where, It first, End last, O&& out, C&& count_out, Eq eq = {}) { unique_copy_into<Tuning>(where, subrange{first, last}, out, count_out, eq); }
+template <select_tuning Tuning = tuned<select_tuning>, execution_policy P, random_access It, end_of<It> End, output O, output C, class Eq = equal_to, class Proj = identity>
+void unique_copy_into(const P& where, It first, End last, O&& out, C&& count_out, Eq eq = {}, Proj proj = {}) { unique_copy_into<Tuning>(where, subrange{first, last}, out, count_out, eq, proj); }
 
 template <select_tuning Tuning = tuned<select_tuning>, execution_policy P, random_access It, end_of<It> End, output O, output OFalse, class Pred>
 auto partition_copy(const P& where, It first, End last, O&& out_true, OFalse&& out_false, Pred pred) { return partition_copy<Tuning>(where, subrange{first, last}, out_true, out_false, pred); }

@@ -7,15 +7,16 @@
 //   merged                1 2 2 2 2 2 3 5   symmetric difference  |m - k|
 //   kept by difference    1     2       5
 //
-//   1. A small kernel cuts the merge of a and b (merge.hpp) into parts of 512 elements: it finds where they begin in both.
-//   2. The merge never lies in memory. A thread finds where its next 16 elements (8 of 8 bytes) begin, by a search within the part, and walks on
-//      from there. Of each element it knows how many equals stand in front of it in its own sequence, and so whether the other
-//      sequence has a counterpart: that decides whether it is kept.
+//   1. A small kernel cuts the merge of a and b (merge.hpp) into parts of 480 elements (224 of 8 bytes): it finds where they begin
+//      in both.
+//   2. A warp copies its part of both to shared memory. The merge never lies in memory: a lane finds where its 15 elements (7 of
+//      8 bytes) begin, by a search within the part, and walks on from there. Of each element it knows how many equals stand in
+//      front of it in its own sequence, and so whether the other sequence has a counterpart: that decides whether it is kept
+//      (sets/kernel.hpp).
 //   3. What is kept goes to the output as that of copy_if does (select.hpp).
 //
-// Work n + m; traffic both inputs read once (elements next to each other, through the first cache), the kept ones written; two
-// launches. The result is unique: of equals those of a, or the last ones, as in std. (PMPP ch. 12; Odeh, Green, Mwassi, Shmueli and
-// Birk, Merge Path, 2012.)
+// Work n + m; traffic both inputs read once, the kept ones written; two launches. The result is unique: of equals those of a, or
+// the last ones, as in std. (PMPP ch. 12; Odeh, Green, Mwassi, Shmueli and Birk, Merge Path, 2012.)
 #pragma once
 
 #include <cstdint>
@@ -31,7 +32,6 @@
 #include <pmpp/core/math.hpp>
 #include <pmpp/core/operators.hpp>
 #include <pmpp/core/range.hpp>
-#include <pmpp/core/search.hpp>
 #include <pmpp/core/stored.hpp>
 #include <pmpp/core/tuning.hpp>
 #include <pmpp/execution.hpp>
@@ -43,149 +43,12 @@
 #include <pmpp/memory/workspace.hpp>
 #include <pmpp/merge.hpp>
 #include <pmpp/select.hpp>
+#include <pmpp/sets/kernel.hpp>
 #include <pmpp/transform.hpp>
 
 #pragma GCC visibility push(hidden)  // see launch.hpp
 
 namespace pmpp::inline PMPP_BACKEND {
-namespace detail {
-
-enum class set_operation { of_union, of_intersection, of_difference, of_symmetric_difference };
-
-/// Two sorted sequences, and what is kept of their merge.
-template <class A, class B, class Comp, set_operation Operation>
-struct set_of_two {
-  A a;
-  B b;
-  item_count count_a, count_b;
-  Comp comp;
-
-  PMPP_HOST_DEVICE bool precedes(const auto& x, const auto& y) const { return static_cast<bool>(comp(x, y)); }
-
-  /// How many equals stand in front of element i of a sequence.
-  template <class It>
-  PMPP_HOST_DEVICE std::int64_t rank(const It& it, std::int64_t i) const {
-    const auto x = it[i];
-    if (i == 0 || precedes(it[i - 1], x)) return 0;
-    return i - detail::partition_point(std::int64_t(0), i, [&](std::int64_t k) { return precedes(it[k], x); });
-  }
-
-  /// Walks over elements [begin, end) of the merge, of which `of_a` of those before begin are a's: take(k, x, keep) for each.
-  template <class Take>
-  PMPP_HOST_DEVICE void walk(std::int64_t begin, std::int64_t end, std::int64_t of_a, const Take& take) const {
-    using T = value_of<A>;
-    const std::int64_t n = count_a.get(), m = count_b.get();
-    std::int64_t i = of_a, j = begin - of_a;
-    std::int64_t rank_a = -1, rank_b = -1;  // of the elements at hand; not known yet
-    for (std::int64_t k = begin; k < end; ++k) {
-      if (j >= m || (i < n && !precedes(b[j], a[i]))) {
-        const T x = a[i];
-        bool keep = true;
-        if constexpr (Operation != set_operation::of_union) {
-          if (rank_a < 0) rank_a = rank(a, i);
-          const bool has_counterpart = j + rank_a < m && !precedes(x, b[j + rank_a]);
-          keep = has_counterpart == (Operation == set_operation::of_intersection);
-        }
-        take(k, x, keep);
-        ++i;
-        if (rank_a >= 0) rank_a = i < n && !precedes(x, a[i]) ? rank_a + 1 : 0;
-      } else {
-        const T x = b[j];
-        bool keep = false;
-        if constexpr (Operation == set_operation::of_union || Operation == set_operation::of_symmetric_difference) {
-          if (rank_b < 0) rank_b = rank(b, j);
-          keep = i - 1 - rank_b < 0 || precedes(a[i - 1 - rank_b], x);
-        }
-        take(k, x, keep);
-        ++j;
-        if (rank_b >= 0) rank_b = j < m && !precedes(x, b[j]) ? rank_b + 1 : 0;
-      }
-    }
-  }
-};
-
-/// The merge of a set_of_two as an input: pairs of an element and whether it is kept. Made only as kernels load it.
-template <class Sets, class T>
-struct set_merge_iterator : iterator_arithmetic<set_merge_iterator<Sets, T>> {
-  using value_type = pair<T, bool>;
-  using reference = value_type;
-  using pointer = void;
-  static constexpr std::int64_t part = 512;
-
-  Sets sets;
-  const std::int64_t* cuts;  ///< how many elements of a lie in front of each part
-
-  /// How many of the first `place` elements of the merge are a's.
-  PMPP_HOST_DEVICE std::int64_t elements_of_a(std::int64_t place) const {
-    const std::int64_t of_part = place / part, n = sets.count_a.get(), m = sets.count_b.get();
-    const std::int64_t from = cuts[of_part], to = cuts[of_part + 1], b_from = of_part * part - from,
-                       b_to = min(n + m, (of_part + 1) * part) - to;
-    const std::int64_t low = max(from, place - b_to), high = min(to, place - b_from);
-    return detail::partition_point(low, high,
-                                   [&](std::int64_t i) { return !sets.precedes(sets.b[place - 1 - i], sets.a[i]); });
-  }
-  PMPP_HOST_DEVICE value_type operator[](std::ptrdiff_t place) const {
-    value_type result{};
-    sets.walk(place, place + 1, elements_of_a(place), [&](std::int64_t, const T& x, bool keep) {
-      result = value_type{x, keep};
-    });
-    return result;
-  }
-  PMPP_HOST_DEVICE value_type operator*() const { return (*this)[0]; }
-  PMPP_HOST_DEVICE set_merge_iterator& operator+=(std::ptrdiff_t) = delete;
-  PMPP_HOST_DEVICE friend std::ptrdiff_t operator-(const set_merge_iterator&, const set_merge_iterator&) { return 0; }
-};
-
-}  // namespace detail
-
-namespace block {
-
-/// Up to 16 elements at a time, one walk.
-template <class Sets, class T>
-struct access<pmpp::detail::set_merge_iterator<Sets, T>> {
-  using iterator = pmpp::detail::set_merge_iterator<Sets, T>;
-  static constexpr int items = sizeof(T) <= 4 ? 16 : sizeof(T) <= 8 ? 8 : sizeof(T) <= 32 ? 4 : 1;
-  static constexpr bool always = true;
-
-  template <int Items>
-  struct raw {
-    T item[Items];
-    unsigned kept;
-  };
-  template <int>
-  static std::int64_t lead(const iterator&) {
-    return 0;
-  }
-  template <int Items>
-  PMPP_HOST_DEVICE static raw<Items> load_part(const iterator& it, std::int64_t i, int from, int to) {
-    raw<Items> x{};
-    const std::int64_t begin = i + from;
-    it.sets.walk(begin, i + to, it.elements_of_a(begin), [&](std::int64_t place, const T& element, bool keep) {
-      x.item[place - i] = element;
-      x.kept |= unsigned(keep) << (place - i);
-    });
-    return x;
-  }
-  template <int Items>
-  PMPP_HOST_DEVICE static raw<Items> load(const iterator& it, std::int64_t i) {
-    return load_part<Items>(it, i, 0, Items);
-  }
-  template <int Items>
-  PMPP_HOST_DEVICE static void load_async(const iterator& it, std::int64_t i, raw<Items>& slot) {
-    slot.kept = 0;
-    it.sets.walk(i, i + Items, it.elements_of_a(i), [&](std::int64_t place, const T& element, bool keep) {
-      slot.item[place - i] = element;
-      slot.kept |= unsigned(keep) << (place - i);
-    });
-  }
-  template <class Raw>
-  PMPP_HOST_DEVICE static pair<T, bool> value(const iterator&, const Raw& x, int k) {
-    return {x.item[k], (x.kept >> k & 1) != 0};
-  }
-};
-
-}  // namespace block
-
 namespace detail {
 
 /// Keeps what the walk has marked.
@@ -202,6 +65,11 @@ struct keep_marked {
   template <class T>
   PMPP_HOST_DEVICE static const T& element(const pair<T, bool>& x) {
     return x.first;
+  }
+  /// The same for the first `count` elements of a vector, a bit each.
+  template <class Raw>
+  PMPP_HOST_DEVICE static unsigned verdicts(const Raw& x, int count) {
+    return x.kept & ((1u << count) - 1);
   }
 };
 struct write_sum_of_counts {
@@ -233,8 +101,10 @@ void set_on_blocks(const char* function, const P& where, const Sets& sets, const
   merged all{};
   all.sets = sets;
   all.cuts = cuts;
-  // Loads wait for each other, so that as many threads as there can be take a vector each.
-  constexpr select_tuning tuning{.threads = 992, .rows = 6};
+  // Two blocks: one walks while the other waits for memory. Where the walk reads memory itself, loads wait for each other, so that
+  // as many threads as there can be take a vector each.
+  constexpr select_tuning tuning = merged::by_rows ? select_tuning{.threads = 416, .rows = 6, .blocks = 2}
+                                                   : select_tuning{.threads = 992, .rows = 6};
   detail::select_on_blocks<tuning>(function, where, input<merged>{all, count}, out, nowhere{}, sink, keep_marked{},
                                    done);
 }
@@ -403,7 +273,7 @@ void set_by_key_into(const char* function, const P& where, KA& keys_a, VA& value
 /// \param comp  a strict weak order, callable on `where`'s machine.
 /// \return the iterator past the last element written.
 /// Waits for the policy's stream; set_union_into does not, and leaves the number of elements written in *count_out. Scratch: 8 bytes
-/// for every 512 elements, and that of copy_if. Cost: both inputs read once, the result written once; two launches.
+/// for every 480 elements (224 of 5 to 8 bytes, 96 of 9 to 24, 512 of more), and that of copy_if. Cost: both inputs read once, the result written once; two launches.
 /// \throws std::invalid_argument for a null or reversed input, a null output or one that begins in an input, or when the stream is
 /// being captured; cuda_error. Source: PMPP ch. 12. Example: test/sets.cpp, sets.
 template <execution_policy P, range_for<P> A, range_for<P> B, output_for<P> O, class Comp = less>

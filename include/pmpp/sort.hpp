@@ -305,17 +305,20 @@ auto argsort(const P& where, R&& keys, O&& index_out, Comp comp = {}, Bits bits 
   return first + n;
 }
 
-/// Whether no element of r precedes the one in front of it. \param r a range or two iterators; visible to `where`.
+/// Whether no element of r precedes the one in front of it, under comp, or by a projection. \param r a range or two iterators; visible
+/// to `where`.
 /// Waits for the policy's stream. Cost: n elements read; one launch. \throws as sort; std::invalid_argument when the
 /// stream is being captured. Example: test/sort.cpp, is_sorted.
-template <execution_policy P, range_for<P> R, class Comp = less>
-[[nodiscard]] bool is_sorted(const P& where, R&& r, Comp comp = {}) {
+template <execution_policy P, range_for<P> R, class Comp = less, class Proj = identity>
+[[nodiscard]] bool is_sorted(const P& where, R&& r, Comp comp = {}, Proj proj = {}) {
   const auto in = detail::input_of("is_sorted", r);
   const std::int64_t pairs = in.count.bound - 1;
   if (pairs < 1) return true;
-  if constexpr (detail::require_order<Comp, element_value<R>>())
+  const auto order = detail::order_by<element_value<R>>(comp, proj);
+  using Order = std::remove_const_t<decltype(order)>;
+  if constexpr (detail::require_order<Order, element_value<R>>())
     return !transform_reduce(where, in.first, in.first + pairs, in.first + 1, false, logical_or{},
-                             detail::descends<Comp>{comp});
+                             detail::descends<Order>{order});
 }
 
 // The same for two iterators, or an iterator and a device_count.
@@ -332,8 +335,8 @@ void sort_by_key(const P& where, K first, End last, V&& values, Comp comp = {}, 
 template <sort_tuning Tuning = tuned<sort_tuning>, execution_policy P, random_access It, end_of<It> End, output O, class Comp = less, class Bits = all_key_bits>
 auto argsort(const P& where, It first, End last, O&& index_out, Comp comp = {}, Bits bits = {}) { return argsort<Tuning>(where, subrange{first, last}, index_out, comp, bits); }
 
-template <execution_policy P, random_access It, class Comp = less>
-[[nodiscard]] bool is_sorted(const P& where, It first, It last, Comp comp = {}) { return is_sorted(where, subrange{first, last}, comp); }
+template <execution_policy P, random_access It, class Comp = less, class Proj = identity>
+[[nodiscard]] bool is_sorted(const P& where, It first, It last, Comp comp = {}, Proj proj = {}) { return is_sorted(where, subrange{first, last}, comp, proj); }
 // clang-format on
 
 }  // namespace pmpp::inline PMPP_BACKEND

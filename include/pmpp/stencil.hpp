@@ -61,10 +61,10 @@ struct elements_at {
   std::int64_t z, y, x;
 
   PMPP_HOST_DEVICE In at(int dz, int dy, int dx) const {
-    const std::int64_t from_z = position_in(z + dz, s.in.depth, s.outside.what);
+    const std::int64_t from_z = s.plane(z + dz);
     const std::int64_t from_y = position_in(y + dy, s.in.height, s.outside.what);
     const std::int64_t from_x = position_in(x + dx, s.in.width, s.outside.what);
-    return from_z < 0 || from_y < 0 || from_x < 0 ? s.constant : *s.in.at(from_z, from_y, from_x);
+    return from_z == no_plane || from_y < 0 || from_x < 0 ? s.constant : *s.in.at(from_z, from_y, from_x);
   }
 };
 
@@ -88,8 +88,11 @@ void stencil_row(const stencil_problem<In, Out>& s, const F& f, std::int64_t z, 
       *s.out.at(z, y, x) = static_cast<Out>(f(neighbourhood<Dimensions, Radius, elements_at<In, Out>>(here)));
     }
   };
-  const auto has_all = [](std::int64_t i, std::int64_t n) { return i >= Radius && i < n - Radius; };
-  const bool inside = (Dimensions < 3 || has_all(z, s.in.depth)) && (Dimensions < 2 || has_all(y, s.in.height));
+  const auto has_all = [](std::int64_t i, std::int64_t least, std::int64_t most) {
+    return i - least >= Radius && i < most - Radius;
+  };
+  const bool inside =
+      (Dimensions < 3 || has_all(z, s.first_plane, s.end_plane)) && (Dimensions < 2 || has_all(y, 0, s.in.height));
   const std::int64_t begin = inside ? min(last, max(first, std::int64_t(Radius))) : last;
   const std::int64_t end = max(begin, min(last, s.in.width - Radius));
   at_edge(first, begin);
@@ -197,21 +200,27 @@ bool check_stencil(const volume<const In>& in, const volume<Out>& out, int dimen
   return true;
 }
 
+/// Makes the results of a problem that has some.
+template <int Dimensions, int Radius, stencil_tuning Tuning, class P, class In, class Out, class F>
+void make_stencil(const P& where, const stencil_problem<In, Out>& s, const F& f) {
+  if constexpr (std::is_same_v<P, seq_policy>) {
+    for (std::int64_t z = 0; z < s.out.depth; ++z)
+      for (std::int64_t y = 0; y < s.out.height; ++y) stencil_row<Dimensions, Radius>(s, f, z, y, 0, s.out.width);
+  } else if constexpr (std::is_same_v<P, host_policy>) {
+    stencil_on_host<Dimensions, Radius>(where, s, f);
+  } else {
+    stencil_on_device<Dimensions, Radius, Tuning>(where, s, f);
+  }
+}
+
 template <int Dimensions, int Radius, stencil_tuning Tuning, class P, class In, class Out, class F>
 void stencil_checked(const P& where, const volume<const In>& in, const volume<Out>& out, const F& f,
                      const border::rule& outside, bool overlap) {
   static_assert(Radius >= 1 && Radius <= 8, "the radius of a stencil is 1 to 8");
   static_assert(std::is_trivially_copyable_v<In> && std::is_trivially_copyable_v<Out>);
   if (!check_stencil(in, out, Dimensions, overlap)) return;
-  const stencil_problem<In, Out> s{in, out, outside, border_element<In>(outside)};
-  if constexpr (std::is_same_v<P, seq_policy>) {
-    for (std::int64_t z = 0; z < out.depth; ++z)
-      for (std::int64_t y = 0; y < out.height; ++y) stencil_row<Dimensions, Radius>(s, f, z, y, 0, out.width);
-  } else if constexpr (std::is_same_v<P, host_policy>) {
-    stencil_on_host<Dimensions, Radius>(where, s, f);
-  } else {
-    stencil_on_device<Dimensions, Radius, Tuning>(where, s, f);
-  }
+  detail::make_stencil<Dimensions, Radius, Tuning>(
+      where, stencil_problem<In, Out>{in, out, outside, border_element<In>(outside)}, f);
 }
 
 }  // namespace detail

@@ -25,6 +25,7 @@
 #include <pmpp/core/iterator_adaptors.hpp>
 #include <pmpp/core/number_code.hpp>
 #include <pmpp/core/operators.hpp>
+#include <pmpp/core/projected.hpp>
 #include <pmpp/core/range.hpp>
 #include <pmpp/core/stored.hpp>
 #include <pmpp/core/tuning.hpp>
@@ -92,13 +93,13 @@ inline void check_k(const char* function, std::int64_t k, std::int64_t most) {
 }
 
 /// What top_k does, for a function of this name.
-template <top_k_tuning Tuning, class Order, class P, class R, class V, class X, class Comp>
-void top_k_of(const char* function, const P& where, R& r, std::int64_t k, V& values_out, X& indices_out,
-              const Comp& comp) {
-  using T = detail::stored_as<element_value<R>>;
+template <top_k_tuning Tuning, class Order, class P, class In, class V, class X, class Comp>
+void top_k_of(const char* function, const P& where, const input<In>& elements, std::int64_t k, V& values_out,
+              X& indices_out, const Comp& comp) {
+  using T = detail::stored_as<value_of<In>>;
   static_assert(std::is_trivially_copyable_v<T>, "pmpp: elements of top_k must be trivially copyable");
-  const auto in = detail::with_stored(detail::input_of(function, r));
-  const auto order = detail::ordered_by<gpu_execution<P>, element_value<R>>(comp);
+  const auto in = detail::with_stored(elements);
+  const auto order = detail::ordered_by<gpu_execution<P>, value_of<In>>(comp);
   const std::int64_t n = in.count.bound;
   detail::check_k(function, k, n);
   const auto target = detail::checked_top_k_output(function, values_out, indices_out, k, k, in);
@@ -115,6 +116,35 @@ void top_k_of(const char* function, const P& where, R& r, std::int64_t k, V& val
   }
 }
 
+/// Writes a place, and the element that lies there.
+template <class In, class Values, class Indices>
+struct write_place_and_element {
+  In in;
+  Values values;
+  Indices indices;
+  PMPP_HOST_DEVICE void operator()(std::int64_t i, std::int64_t place) const {
+    block::assign(indices, i, place);
+    block::assign(values, i, in[place]);
+  }
+};
+
+/// The same by a projection: what that gives is selected, numbers in one pass, and of the elements k are read.
+template <top_k_tuning Tuning, class P, class In, class V, class X, class Comp, class Proj>
+void top_k_by_projection(const char* function, const P& where, const input<In>& in, std::int64_t k, V& values_out,
+                         X& indices_out, const Comp& comp, const Proj& proj) {
+  detail::check_k(function, k, in.count.bound);
+  const auto target = detail::checked_top_k_output(function, values_out, indices_out, k, k, in);
+  const auto elements = detail::with_stored(in);
+  using write = write_place_and_element<std::remove_const_t<decltype(elements.first)>,
+                                        std::remove_const_t<decltype(target.values)>,
+                                        std::remove_const_t<decltype(target.indices)>>;
+  if constexpr (kernel_execution<P>)
+    detail::check_reachable(where, function, zip_iterator{target.values, target.indices});
+  discard_iterator nowhere;
+  auto both = tabulate_output<std::int64_t>(write{elements.first, target.values, target.indices});
+  detail::top_k_of<Tuning, sorted_order>(function, where, detail::projected_input(in, proj), k, nowhere, both, comp);
+}
+
 }  // namespace detail
 
 /// Writes the k elements of r that come first under comp, in order, and where they lie: what a stable sort under comp
@@ -129,6 +159,7 @@ void top_k_of(const char* function, const P& where, R& r, std::int64_t k, V& val
 ///                     the smaller index come first; numbers are in the order of sort, in which NaN is last.
 /// \param order        sorted_order{}, or any_order{}: then values and indices of the k may come in any order, which is the same on
 ///                     every run. From k = 2^20 on, numbers of up to 4 bytes are then parted, as by nth_element, and not sorted.
+///                     Or a projection (core/projected.hpp), as &T::member: elements come in the order of what it gives.
 /// A device_count that is less than k leaves the last places of the outputs as they are.
 /// The result is unique: the same on every run. Asynchronous on a GPU; may be captured.
 /// Cost, of numbers under less or greater: n elements read, and about 2 % of them for a sample; one launch for k = 1 and
@@ -140,24 +171,36 @@ void top_k_of(const char* function, const P& where, R& r, std::int64_t k, V& val
 /// for a short output; out_of_memory, cuda_error. Source: PMPP ch. 13. Example: examples/19_k_nearest.cpp.
 template <top_k_tuning Tuning = tuned<top_k_tuning>, execution_policy P, range_for<P> R, output_for<P> V,
           output_for<P> X, class Comp = greater, class Order = sorted_order>
-void top_k(const P& where, R&& r, std::int64_t k, V&& values_out, X&& indices_out, Comp comp = {}, Order = {}) {
-  static_assert(std::is_same_v<Order, sorted_order> || std::is_same_v<Order, any_order>,
-                "pmpp::top_k: the order of the output is sorted_order{} or any_order{}");
-  detail::top_k_of<Tuning, Order>("top_k", where, r, k, values_out, indices_out, comp);
+void top_k(const P& where, R&& r, std::int64_t k, V&& values_out, X&& indices_out, Comp comp = {},
+           [[maybe_unused]] Order order = {}) {
+  constexpr bool is_order = std::is_same_v<Order, sorted_order> || std::is_same_v<Order, any_order>,
+                 is_projection = detail::projects<Order, element_value<R>>;
+  static_assert(
+      is_order || is_projection,
+      "pmpp::top_k: after the comparator come sorted_order{}, any_order{} or a projection: &T::member, or f(x)");
+  const auto in = detail::input_of("top_k", r);
+  if constexpr (is_order)
+    detail::top_k_of<Tuning, Order>("top_k", where, in, k, values_out, indices_out, comp);
+  else if constexpr (is_projection)
+    detail::top_k_by_projection<Tuning>("top_k", where, in, k, values_out, indices_out, comp, order);
 }
 
 /// Writes the elements of r that come first under comp to out, sorted: as many as there is room for.
 ///
 /// \param out  a range of up to n elements, or more, of which the last stay as they are; visible to `where`; does not overlap r.
 /// \return the iterator past the last element written. As top_k otherwise, whose values these are; here the default is less.
-/// Stable: of equal elements the first of r come, in order. Example: test/top_k.cpp, partial_sort_copy.
+/// Stable: of equal elements the first of r come, in order. proj: a projection, as of top_k. Example: test/top_k.cpp, partial_sort_copy.
 template <top_k_tuning Tuning = tuned<top_k_tuning>, execution_policy P, range_for<P> R, range_for<P> O,
-          class Comp = less>
-auto partial_sort_copy(const P& where, R&& r, O&& out, Comp comp = {}) {
+          class Comp = less, class Proj = identity>
+auto partial_sort_copy(const P& where, R&& r, O&& out, Comp comp = {}, [[maybe_unused]] Proj proj = {}) {
   const char* const function = "partial_sort_copy";
-  const std::int64_t k = min(detail::input_of(function, r).count.bound, std::int64_t(std::end(out) - std::begin(out)));
+  const auto in = detail::input_of(function, r);
+  const std::int64_t k = min(in.count.bound, std::int64_t(std::end(out) - std::begin(out)));
   discard_iterator nowhere;
-  detail::top_k_of<Tuning, sorted_order>(function, where, r, k, out, nowhere, comp);
+  if constexpr (std::is_same_v<Proj, identity>)
+    detail::top_k_of<Tuning, sorted_order>(function, where, in, k, out, nowhere, comp);
+  else
+    detail::top_k_by_projection<Tuning>(function, where, in, k, out, nowhere, comp, proj);
   return std::begin(out) + k;
 }
 
@@ -252,8 +295,8 @@ void segmented_top_k(const P& where, R&& r, Offsets&& offsets, std::int64_t k, V
 template <top_k_tuning Tuning = tuned<top_k_tuning>, execution_policy P, random_access It, end_of<It> End, output V, output X, class Comp = greater, class Order = sorted_order>
 void top_k(const P& where, It first, End last, std::int64_t k, V&& values_out, X&& indices_out, Comp comp = {}, Order order = {}) { top_k<Tuning>(where, subrange{first, last}, k, values_out, indices_out, comp, order); }
 
-template <top_k_tuning Tuning = tuned<top_k_tuning>, execution_policy P, random_access It, end_of<It> End, range_for<P> O, class Comp = less> requires reachable_by<It, P>
-auto partial_sort_copy(const P& where, It first, End last, O&& out, Comp comp = {}) { return partial_sort_copy<Tuning>(where, subrange{first, last}, out, comp); }
+template <top_k_tuning Tuning = tuned<top_k_tuning>, execution_policy P, random_access It, end_of<It> End, range_for<P> O, class Comp = less, class Proj = identity> requires reachable_by<It, P>
+auto partial_sort_copy(const P& where, It first, End last, O&& out, Comp comp = {}, Proj proj = {}) { return partial_sort_copy<Tuning>(where, subrange{first, last}, out, comp, proj); }
 
 template <top_k_tuning Tuning = tuned<top_k_tuning>, execution_policy P, random_access It, end_of<It> End, output V, output X, class Comp = greater>
 void batched_top_k(const P& where, It first, End last, std::int64_t row_length, std::int64_t k, V&& values_out, X&& indices_out, Comp comp = {}) { batched_top_k<Tuning>(where, subrange{first, last}, row_length, k, values_out, indices_out, comp); }

@@ -19,8 +19,8 @@ LAYERS = {
                   ["core"]),
     "execution": (["execution.hpp"],
                   ["core"]),
-    "simt":      (["simt/block.hpp", "simt/early.hpp", "simt/atomic.hpp", "simt/memory.hpp", "simt/bits.hpp", "simt/match.hpp", "simt/mma.hpp",
-                   "simt/wgmma.hpp", "simt/tensor_copy.hpp", "simt/pixel.hpp", "simt/sanitizer.hpp"],
+    "simt":      (["simt/block.hpp", "simt/early.hpp", "simt/atomic.hpp", "simt/memory.hpp", "simt/bits.hpp", "simt/match.hpp", "simt/min_max.hpp", "simt/mma.hpp",
+                   "simt/wgmma.hpp", "simt/tensor_copy.hpp", "simt/pixel.hpp", "simt/sanitizer.hpp", "simt/cluster.hpp", "simt/groups.hpp"],
                   ["core", "execution", "simt"]),
     "machine":   (["simt/*.hpp"],  # cuda_block, emulated_block and what they are made of
                   ["core", "execution", "simt", "machine"]),
@@ -36,17 +36,17 @@ LAYERS = {
                   ["core", "execution", "host"]),
     "io":        (["io/*.hpp"],
                   ["core", "execution", "memory", "io"]),
-    "distributed": (["distributed/*.hpp"],  # several ranks: on top of everything, and below nothing
-                    ["core", "execution", "memory", "algorithm", "distributed"]),
+    "distributed": (["distributed/*.hpp"],  # several ranks: on top of everything, and below nothing; kernels that one device has no use for
+                    ["core", "execution", "simt", "memory", "launch", "block", "host", "algorithm", "distributed"]),
     # The algorithms: the files at the root that no other layer names, and a folder of the same name.
     "algorithm": (["*.hpp", "*/*.hpp"],
                   ["core", "execution", "occupancy", "simt", "memory", "launch", "block", "host", "algorithm"]),
 }
 
 # An algorithm may include those to its left, and the files of its own folder. So there is never a circle.
-ALGORITHMS = ["control_flow", "transform", "reduce", "find", "search", "gather", "elementwise", "random", "merge", "scan", "select", "rearrange", "three_way_partition", "sets",
-              "segmented", "segmented_copy", "by_key", "histogram", "transpose", "gemm",
-              "stencil", "convolution", "convolution_layer", "image", "sort", "sort_copy", "nth_element", "segmented_sort", "top_keys", "top_k", "sparse", "sparse_formats", "spmv", "spmm", "bfs"]
+ALGORITHMS = ["control_flow", "transform", "reduce", "find", "search", "gather", "elementwise", "random", "merge", "scan", "select", "remove", "rearrange", "three_way_partition", "sets",
+              "segmented", "segmented_copy", "by_key", "histogram", "transpose", "gemm", "gemm_grouped",
+              "stencil", "convolution", "convolution_layer", "network", "attention", "wavefront", "alignment", "floyd_warshall", "image", "sort", "sort_copy", "nth_element", "segmented_sort", "top_keys", "top_k", "sparse", "sparse_formats", "spmv", "spmm", "bfs"]
 
 # Headers that are neither pmpp's nor the standard library's, and the files that may include them.
 EXTERNAL = {

@@ -6,19 +6,27 @@
 
 #include <cstdint>
 #include <random>
+#include <span>
+#include <utility>
 #include <vector>
 
 #include <pmpp/distributed/buffer.hpp>
 #include <pmpp/distributed/devices.hpp>
 
+#include "support/capture.hpp"
 #include "support/data.hpp"
 
 namespace test {
 
-/// `count` ranks in this process: emulated ones, or, in a CUDA program, on one GPU.
+/// `count` ranks in this process: emulated ones, or, in a CUDA program, on the GPUs in turn, which they share where there are fewer.
 inline auto ranks(int count) {
 #if PMPP_CUDA
-  return pmpp::ranks_on_one_device(count);
+  const std::vector<int> visible = pmpp::detail::visible_devices();
+  if (visible.size() == 1) return pmpp::ranks_on_one_device(count);
+  pmpp::detail::connect_devices(visible);
+  std::vector<int> ids;
+  for (int r = 0; r < count; ++r) ids.push_back(visible[std::size_t(r) % visible.size()]);
+  return pmpp::devices<>{pmpp::device, pmpp::detail::current_communicator::all(ids), ids};
 #else
   return pmpp::emulated_devices(count);
 #endif
@@ -49,6 +57,47 @@ auto put(const G& gpus, const std::vector<T>& values, layout how, std::mt19937_6
   x.copy_from(values);
   gpus.synchronize();  // the values may change
   return x;
+}
+
+/// The values, in blocks like those of x.
+template <class G, class T, class U>
+auto put_like(const G& gpus, const pmpp::distributed_buffer<U>& x, const std::vector<T>& values) {
+  std::vector<std::int64_t> sizes;
+  for (int r = 0; r < gpus.size(); ++r) sizes.push_back(x.size_of(r));
+  auto y = pmpp::distributed_buffer<T>::with_sizes(gpus, sizes);
+  y.copy_from(values);
+  gpus.synchronize();
+  return y;
+}
+
+/// check(gpus, n, layout, random) for 1, 2, 3, 5 and 8 ranks, each size and layout.
+template <class Check>
+void everywhere(std::span<const std::int64_t> sizes, Check check) {
+  std::mt19937_64 random(test::seed());
+  for (const int p : {1, 2, 3, 5, 8}) {
+    const auto gpus = test::ranks(p);
+    for (const std::int64_t n : sizes)
+      for (const layout how : layouts) {
+        CAPTURE(p);
+        CAPTURE(n);
+        CAPTURE(int(how));
+        check(gpus, n, how, random);
+      }
+  }
+}
+
+/// Runs f twice, and says whether the second run allocated nothing on any rank: no block, no scratch.
+template <class G, class F>
+bool second_allocates_nothing(const G& gpus, F f) {
+  const auto used = [&] {
+    std::vector<std::pair<std::int64_t, std::size_t>> all;
+    for (int i = 0; i < gpus.local_size(); ++i) all.emplace_back(gpus.memory(i).allocations, gpus.memory(i).scratch);
+    return all;
+  };
+  f();
+  const auto first = used();
+  f();
+  return used() == first;
 }
 
 /// Whether the blocks differ by one at most.

@@ -77,7 +77,7 @@ GREEDY(min) GREEDY(min_element) GREEDY(min_element_into) GREEDY(minmax_element) 
 GREEDY(move_items) GREEDY(move_items_on_host) GREEDY(move_on) GREEDY(move_part) GREEDY(move_segments)
 GREEDY(multiply_add) GREEDY(multiply_rows) GREEDY(multiply_short_rows) GREEDY(needed_scratch) GREEDY(none_of)
 GREEDY(none_of_into) GREEDY(nth_element) GREEDY(on_circle) GREEDY(on_values) GREEDY(once) GREEDY(one_of)
-GREEDY(order_of_sort) GREEDY(order_under) GREEDY(own_operator) GREEDY(pairs) GREEDY(pairs_of) GREEDY(parallel_for)
+GREEDY(order_by) GREEDY(order_of_sort) GREEDY(order_under) GREEDY(own_operator) GREEDY(pairs) GREEDY(pairs_of) GREEDY(parallel_for)
 GREEDY(parallel_parts) GREEDY(partial_sort) GREEDY(partial_sort_copy) GREEDY(partition) GREEDY(partition_copy)
 GREEDY(partition_copy_into) GREEDY(partition_elements) GREEDY(partition_point) GREEDY(partition_three_ways)
 GREEDY(parts_apart) GREEDY(pattern_of) GREEDY(permute_to) GREEDY(pieces_between) GREEDY(place_in) GREEDY(place_nth)
@@ -88,7 +88,8 @@ GREEDY(radix_sort_together) GREEDY(radix_sorts_together) GREEDY(raw_pointer) GRE
 GREEDY(read_across) GREEDY(read_word) GREEDY(rebalance) GREEDY(record_if) GREEDY(record_node) GREEDY(record_or_launch)
 GREEDY(record_while) GREEDY(recorded) GREEDY(reduce) GREEDY(reduce_and_sink) GREEDY(reduce_and_wait)
 GREEDY(reduce_by_key) GREEDY(reduce_by_key_into) GREEDY(reduce_into) GREEDY(reduce_on_blocks) GREEDY(reduce_on_host)
-GREEDY(reduce_runs) GREEDY(reduce_same_bits) GREEDY(reduce_warps) GREEDY(remove_if) GREEDY(remove_if_into)
+GREEDY(reduce_runs) GREEDY(reduce_same_bits) GREEDY(reduce_warps) GREEDY(remove) GREEDY(remove_copy)
+GREEDY(remove_copy_into) GREEDY(remove_if) GREEDY(remove_if_into) GREEDY(remove_into)
 GREEDY(repeat_bytes) GREEDY(repeat_while) GREEDY(replace) GREEDY(replace_copy) GREEDY(replace_copy_if)
 GREEDY(replace_if) GREEDY(replace_in) GREEDY(require) GREEDY(require_agreement) GREEDY(require_equivalence)
 GREEDY(require_function) GREEDY(require_index) GREEDY(require_marked) GREEDY(require_middle)
@@ -128,10 +129,11 @@ GREEDY(swap_ranges) GREEDY(swap_tiles) GREEDY(sync_grid_once) GREEDY(synchronize
 GREEDY(tabulate_output) GREEDY(tabulated) GREEDY(take_from_sorted) GREEDY(take_heads) GREEDY(take_ticket)
 GREEDY(task_of) GREEDY(tensor_in) GREEDY(text_of) GREEDY(threads_that_fit) GREEDY(three_way_partition_copy)
 GREEDY(three_way_partition_copy_into) GREEDY(to_dlpack) GREEDY(to_host) GREEDY(to_numbers) GREEDY(top_k)
-GREEDY(top_k_by_sorting) GREEDY(top_k_of) GREEDY(top_k_of_part) GREEDY(top_k_on_host) GREEDY(totals_by_rank)
+GREEDY(top_k_by_projection) GREEDY(top_k_by_sorting) GREEDY(top_k_of) GREEDY(top_k_of_part) GREEDY(top_k_on_host) GREEDY(totals_by_rank)
 GREEDY(transform) GREEDY(transform_if) GREEDY(transform_input) GREEDY(transform_reduce) GREEDY(transform_reduce_into)
 GREEDY(transpose_tile) GREEDY(transposed) GREEDY(trim_pool) GREEDY(try_launch_together) GREEDY(two_outputs)
-GREEDY(type_name) GREEDY(unbounded_output) GREEDY(undirected) GREEDY(unique_by_key) GREEDY(unique_by_key_into)
+GREEDY(type_name) GREEDY(unbounded_output) GREEDY(undirected) GREEDY(unique_by_key) GREEDY(unique) GREEDY(unique_by_key_into)
+GREEDY(unique_count) GREEDY(unique_count_into) GREEDY(unique_into)
 GREEDY(unique_copy) GREEDY(unique_copy_into) GREEDY(unwrap) GREEDY(upper_bound) GREEDY(upper_product)
 GREEDY(value_of_stored) GREEDY(values_of) GREEDY(values_of_all) GREEDY(views_of) GREEDY(volume_of)
 GREEDY(warp_co_rank) GREEDY(warp_inclusive_scan) GREEDY(warp_partition_point) GREEDY(warp_reduce) GREEDY(warp_search)
@@ -140,6 +142,11 @@ GREEDY(with_fitting_tuning) GREEDY(with_flags) GREEDY(with_index) GREEDY(with_mo
 GREEDY(with_rest) GREEDY(with_room) GREEDY(with_search) GREEDY(with_sets) GREEDY(with_stored) GREEDY(with_widest_word)
 GREEDY(word_of) GREEDY(write_products) GREEDY(write_values) GREEDY(write_word) GREEDY(zip) GREEDY(zip_of)
 GREEDY(zip_output) GREEDY(zipped) GREEDY(zipped_with_start)
+GREEDY(check_slabs) GREEDY(convolve_slabs) GREEDY(counts_of) GREEDY(exchange_halos) GREEDY(exchange_planes)
+GREEDY(for_each_window) GREEDY(halo_pieces) GREEDY(make_by_call) GREEDY(make_stencil) GREEDY(partition_by)
+GREEDY(planes_of) GREEDY(view_of_planes)
+GREEDY(check_product) GREEDY(check_scan) GREEDY(check_spread_product) GREEDY(compares_calls) GREEDY(require_same_call)
+GREEDY(round_once)
 #undef GREEDY
 template <class A, class B>
 void operator,(A&&, B&&) = delete;
@@ -160,6 +167,9 @@ struct twice {
 };
 struct precedes {
   PMPP_HOST_DEVICE bool operator()(const number& a, const number& b) const { return a.value < b.value; }
+};
+struct same {
+  PMPP_HOST_DEVICE bool operator()(const number& a, const number& b) const { return a.value == b.value; }
 };
 struct is_odd {
   PMPP_HOST_DEVICE bool operator()(const number& a) const { return a.value % 2 != 0; }

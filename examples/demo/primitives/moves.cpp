@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// gather, scatter, reverse, rotate.
+// gather, scatter, reverse, rotate, replace_copy.
 #include <pmpp/elementwise.hpp>
 #include <pmpp/gather.hpp>
 #include <pmpp/rearrange.hpp>
@@ -37,6 +37,19 @@ void show_moves(const inputs& in, table& out) {
       const bool ok =
           std::equal(got.begin(), got.end(), bytes.rbegin()) && std::equal(back.begin(), back.end(), bytes.begin());
       return outcome{seconds, 16.0 * double(at.n), ok};
+    });
+
+  out.begin("replace_copy: spaces");
+  for (const text& t : in.texts)
+    on_each_policy(out, t.name, std::int64_t(t.bytes.size()), [&](const auto& at) {
+      auto bytes = std::vector<std::uint8_t>(t.bytes.begin(), t.bytes.begin() + at.n);
+      const auto x = at.put(bytes);
+      auto y = at.template room<std::uint8_t>(at.n);
+      const std::uint8_t space = ' ', line = '\n';
+      const double seconds = at.seconds([&] { pmpp::replace_copy(at.where, x, y, space, line); });
+      std::replace(bytes.begin(), bytes.end(), space, line);
+      const auto got = pmpp::to_host(y);
+      return outcome{seconds, 2.0 * double(at.n), std::equal(got.begin(), got.end(), bytes.begin())};
     });
 
   out.begin("rotate, reverse: in place");

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// sort, sort_by_key, argsort.
+// sort, sort_by_key, argsort, nth_element.
+#include <pmpp/nth_element.hpp>
 #include <pmpp/sort.hpp>
 
 #include <algorithm>
@@ -45,6 +46,18 @@ void show_sort(const inputs& in, table& out) {
       std::stable_sort(wanted.begin(), wanted.end(), std::greater<>());
       const auto got = pmpp::to_host(data);
       return outcome{seconds, 2.0 * sizeof(double) * double(at.n), std::equal(got.begin(), got.end(), wanted.begin())};
+    });
+
+  out.begin("nth_element: the median");
+  for (const matrix& m : in.matrices)
+    on_each_policy(out, m.name, std::int64_t(m.values.size()), [&](const auto& at) {
+      auto data = at.put(m.values);
+      const auto middle = data.begin() + at.n / 2;
+      const double seconds = at.seconds([&] { pmpp::nth_element(at.where, data, middle, pmpp::greater{}); });
+      auto wanted = std::vector<double>(m.values.begin(), m.values.begin() + at.n);
+      std::nth_element(wanted.begin(), wanted.begin() + at.n / 2, wanted.end(), std::greater<>());
+      const bool ok = pmpp::to_host(data)[std::size_t(at.n / 2)] == wanted[std::size_t(at.n / 2)];
+      return outcome{seconds, 3.0 * sizeof(double) * double(at.n), ok};
     });
 
   out.begin("sort_by_key: entries by column");

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The ladder of PMPP ch. 15: five kernels for a level of a breadth-first search, each launched once a level by the host,
-// and the library's search, which launches once and changes its direction. All are checked against a queue; the table
+// The ladder of PMPP ch. 15: kernels for a level of a breadth-first search, each launched once a level by the host but for
+// the last, which makes many small levels in one launch; and the library's search, which launches once and changes its
+// direction. All are checked against a queue; the table
 // shows their times on a network with hubs and few levels, and on a grid with many.
 // usage: ladder_bfs [vertices, as a power of two: 20, or 10 in the emulator]
 #include <algorithm>
@@ -20,6 +21,8 @@
 #include "3_edge_centric.hpp"
 #include "4_frontier.hpp"
 #include "5_privatised_frontier.hpp"
+#include "6_either_direction.hpp"
+#include "7_single_block.hpp"
 
 namespace {
 
@@ -95,6 +98,10 @@ void climb(const char* name, const pmpp::csr_graph<>& host) {
   rung("edge-centric", [&] { by_levels(ladder::edge_centric{}, host.edge_count()); });
   rung("frontier", [&] { by_frontiers(ladder::frontier_push{}); });
   rung("privatised frontier", [&] { by_frontiers(ladder::privatised_frontier{}); });
+  int pulled = 0, launches = 0;
+  rung("either direction", [&] { pulled = ladder::search_in_either_direction(g, distance, 0); });
+  rung("single block", [&] { launches = ladder::search_by_single_blocks(g, distance, 0); });
+  std::printf("    levels pulled by \"either direction\": %d; launches of \"single block\": %d\n", pulled, launches);
   rung("pmpp::bfs", [&] { pmpp::bfs(pmpp::device, pmpp::undirected(device), 0, distance); });
 }
 

@@ -3,7 +3,7 @@
 // Rung 2: the mask in constant memory (PMPP, 4th edition, section 7.3, figure 7.9). All threads read the same tap at the
 // same time: a cache of its own gives it to a whole warp at once, and the loads of taps are gone. The book declares a
 // __constant__ array and copies to it before the launch; arguments of a kernel live in the same memory, and travel with
-// the launch.
+// the launch (core/constant_table.hpp).
 #pragma once
 
 #include "mask.hpp"
@@ -19,7 +19,7 @@ struct constant_memory_convolution {
     for (int i = 0; i < side; ++i)
       for (int j = 0; j < side; ++j)
         if (size.has(y + i - radius, x + j - radius))
-          sum += mask.tap[i][j] * in[(y + i - radius) * size.cols + x + j - radius];
+          sum += mask[i * side + j] * in[(y + i - radius) * size.cols + x + j - radius];
     out[y * size.cols + x] = sum;
   }
 };

@@ -26,7 +26,7 @@ struct tiled_convolution {
     if (!size.has(y, x) || first_y < 0 || first_y >= out_tile || first_x < 0 || first_x >= out_tile) return;
     float sum = 0;
     for (int i = 0; i < side; ++i)
-      for (int j = 0; j < side; ++j) sum += mask.tap[i][j] * memory.tile[first_y + i][first_x + j];
+      for (int j = 0; j < side; ++j) sum += mask[i * side + j] * memory.tile[first_y + i][first_x + j];
     out[y * size.cols + x] = sum;
   }
 };

@@ -28,7 +28,7 @@ struct cached_tile_convolution {
         if (!size.has(y + i - radius, x + j - radius)) continue;
         const int from_y = tile_y + i - radius, from_x = tile_x + j - radius;
         const bool in_tile = from_y >= 0 && from_y < tile && from_x >= 0 && from_x < tile;
-        sum += mask.tap[i][j] *
+        sum += mask[i * side + j] *
                (in_tile ? memory.element[from_y][from_x] : in[(y + i - radius) * size.cols + x + j - radius]);
       }
     out[y * size.cols + x] = sum;

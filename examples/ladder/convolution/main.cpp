@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The ladder of convolutions, 5 x 5 taps: from the book's first kernel to the library's. Every result is compared with a
-// plain loop; on a GPU every rung is also timed.
+// The ladder of convolutions, 5 x 5 taps: from the book's first kernel to the library's; then the same ideas in one and in
+// three dimensions. Every result is compared with a plain loop; on a GPU every rung in two dimensions is also timed.
 #include <cmath>
 #include <cstdint>
 #include <cstdio>
@@ -18,6 +18,8 @@
 #include "2_constant_memory.hpp"
 #include "3_tiled_with_halo.hpp"
 #include "4_cached_tile.hpp"
+#include "one_dimension.hpp"
+#include "three_dimensions.hpp"
 
 struct rung {
   const char *name, *lesson;
@@ -31,18 +33,90 @@ double wanted(const std::vector<float>& in, const mask_taps& mask, const picture
   for (int i = 0; i < side; ++i)
     for (int j = 0; j < side; ++j)
       if (size.has(y + i - radius, x + j - radius))
-        sum += double(mask.tap[i][j]) *
+        sum += double(mask[i * side + j]) *
                double(in[static_cast<std::size_t>((y + i - radius) * size.cols + x + j - radius)]);
   return sum;
+}
+
+/// Compares `got` with `exact`, and prints a line. \return the number of wrong ones
+int judge(const char* name, const char* lesson, bool right) {
+  std::printf("%-16s %-57s %s\n", name, lesson, right ? "right" : "WRONG");
+  return !right;
+}
+
+bool close(const std::vector<float>& got, const std::vector<double>& exact) {
+  for (std::size_t i = 0; i < exact.size(); ++i)
+    if (!(std::abs(double(got[i]) - exact[i]) < 1e-3)) return false;
+  return true;
+}
+
+template <class Policy>
+int climb_in_one_dimension(const Policy& where) {
+  std::printf("\none dimension, 9 taps\n");
+  line_taps taps;
+  for (int j = 0; j < line_side; ++j) taps[j] = 0.1f * float(j * j % 7 - 2);
+  int wrong = 0;
+  const auto rung = [&](const char* name, const char* lesson, auto kernel) {
+    bool right = true;
+    for (const std::int64_t n : {0, 1, 7, 256, 257, 1000, 5000}) {
+      std::vector<float> in(static_cast<std::size_t>(n));
+      for (std::size_t i = 0; i < in.size(); ++i) in[i] = static_cast<float>(i * 37 % 101);
+      std::vector<double> exact(in.size(), 0.0);
+      for (std::int64_t i = 0; i < n; ++i)
+        for (std::int64_t j = 0, k = i - line_radius; j < line_side; ++j, ++k)
+          if (k >= 0 && k < n) exact[std::size_t(i)] += double(taps[int(j)]) * double(in[std::size_t(k)]);
+      const pmpp::device_buffer<float> a{in};
+      pmpp::device_buffer<float> b(n);
+      pmpp::launch(where, pmpp::ceil_div(n, std::int64_t(line_threads)), kernel, a.data(), taps, b.data(), n);
+      pmpp::synchronize(where);
+      right = right && close(pmpp::to_host(b), exact);
+    }
+    wrong += judge(name, lesson, right);
+  };
+  rung("constant memory", "an element from memory for each product", line_basic{});
+  rung("left, right halo", "elements from shared memory, halos by a few threads", line_with_halo{});
+  rung("cached halo", "no halo: the neighbours' elements are in the cache", line_cached{});
+  return wrong;
+}
+
+template <class Policy>
+int climb_in_three_dimensions(const Policy& where) {
+  std::printf("\nthree dimensions, 3 x 3 x 3 taps\n");
+  cube_taps taps;
+  for (int j = 0; j < taps.size(); ++j) taps[j] = 0.1f * float(j * j % 7 - 2);
+  int wrong = 0;
+  const auto rung = [&](const char* name, const char* lesson, auto kernel) {
+    bool right = true;
+    for (const volume_size& n : {volume_size{1, 1, 1}, {3, 2, 40}, {8, 8, 8}, {9, 17, 33}}) {
+      std::vector<float> in(static_cast<std::size_t>(n.volume()));
+      for (std::size_t i = 0; i < in.size(); ++i) in[i] = static_cast<float>(i * 37 % 101);
+      std::vector<double> exact(in.size(), 0.0);
+      for (std::int64_t i = 0; i < n.volume(); ++i) {
+        const std::int64_t z = i / (n.rows * n.cols), y = i / n.cols % n.rows, x = i % n.cols;
+        for (int k = 0; k < 27; ++k)
+          if (const std::int64_t w = z + k / 9 - 1, v = y + k / 3 % 3 - 1, u = x + k % 3 - 1; n.has(w, v, u))
+            exact[std::size_t(i)] += double(taps[k]) * double(in[std::size_t(n.place(w, v, u))]);
+      }
+      const pmpp::device_buffer<float> a{in};
+      pmpp::device_buffer<float> b(n.volume());
+      pmpp::launch(where, pmpp::grid{kernel.blocks(n), kernel.shape}, kernel, a.data(), taps, b.data(), n);
+      pmpp::synchronize(where);
+      right = right && close(pmpp::to_host(b), exact);
+    }
+    wrong += judge(name, lesson, right);
+  };
+  rung("constant memory", "an element from memory for each product", cube_basic{});
+  rung("tiled with halo", "of 10 x 10 x 10 elements a block makes 8 x 8 x 8", cube_tiled{});
+  return wrong;
 }
 
 int main() {
   const picture_size sizes[] = {{1, 1}, {3, 100}, {64, 64}, {95, 129}};
   mask_taps mask;
-  for (int i = 0; i < side * side; ++i) mask.tap[i / side][i % side] = 0.01f * float(i * i % 17 - 5);
+  for (int i = 0; i < side * side; ++i) mask[i] = 0.01f * float(i * i % 17 - 5);
   const pmpp::stream s;
   const auto where = pmpp::device.on(s);
-  const pmpp::device_buffer<float> taps(std::vector<float>(&mask.tap[0][0], &mask.tap[0][0] + side * side));
+  const pmpp::device_buffer<float> taps(std::vector<float>(mask.begin(), mask.end()));
   const rung ladder[] = {
       {"basic", "an element and a tap from memory for each product",
        [&](const float* a, float* b, const picture_size& n) { convolve_basically(where, a, taps.data(), b, n); }},
@@ -55,7 +129,7 @@ int main() {
       {"pmpp::convolve", "several results a thread: elements and taps in registers",
        [&](const float* a, float* b, const picture_size& n) {
          pmpp::convolve(where, pmpp::matrix_view<const float>(a, n.rows, n.cols),
-                        pmpp::matrix_view<const float>(&mask.tap[0][0], side, side),
+                        pmpp::matrix_view<const float>(mask.data(), side, side),
                         pmpp::matrix_view<float>(b, n.rows, n.cols));
        }},
   };
@@ -88,5 +162,7 @@ int main() {
     std::printf("  %11.1f %7.1f", us, 8e-3 * double(n * n) / us);
   }
   std::printf("\n");
+  wrong += climb_in_one_dimension(where);
+  wrong += climb_in_three_dimensions(where);
   return wrong;
 }

@@ -5,14 +5,13 @@
 
 #include <cstdint>
 
+#include <pmpp/core/constant_table.hpp>
 #include <pmpp/launch.hpp>
 
 inline constexpr int radius = 2, side = 2 * radius + 1;
 
 /// The taps, row by row; as an argument they travel with the launch.
-struct mask_taps {
-  float tap[side][side];
-};
+using mask_taps = pmpp::constant_table<float, side * side>;
 
 struct picture_size {
   std::int64_t rows, cols;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The ladder of PMPP ch. 9: six kernels that count letters, each one idea further than the one before, and the library's
-// histogram. All are checked against a plain loop; the table shows their times on a text of random letters and on one
-// that is all the same letter.
+// The ladder of PMPP ch. 9: seven kernels that count letters, most one idea further than the one before, and the library's
+// histogram; then one for more bins than one block has room for. All are checked against a plain loop; the tables show
+// their times on random input and on one that is all the same.
 // usage: ladder_histogram [letters, as a power of two: 28, or 18 in the emulator]
 #include <algorithm>
 #include <chrono>
@@ -23,6 +23,8 @@
 #include "4_coarsened_contiguous.hpp"
 #include "5_coarsened_interleaved.hpp"
 #include "6_aggregated.hpp"
+#include "7_distributed.hpp"
+#include "8_own_counters.hpp"
 
 namespace {
 
@@ -41,14 +43,29 @@ struct chosen_bin {
   PMPP_HOST_DEVICE int operator()(char c) const { return ladder::bin_of(c); }
 };
 
+struct own_bin {
+  PMPP_HOST_DEVICE int operator()(std::uint16_t w) const { return w; }
+};
+
 bool all_right = true;
 
+/// As `text`, of words of 16 bits.
+struct words {
+  std::vector<std::uint16_t> host;
+  pmpp::device_buffer<std::uint16_t> device;
+  std::vector<unsigned> exact;
+
+  explicit words(std::vector<std::uint16_t> all) : host(std::move(all)), device(host), exact(ladder::word_bins) {
+    for (const std::uint16_t w : host) ++exact[w];
+  }
+};
+
 /// The least time of some calls in microseconds; `call(counts)` starts from zeros.
-template <class Call>
-double microseconds(const text& t, Call call) {
+template <class Text, class Call>
+double microseconds(const Text& t, Call call) {
   double best = 1e12;
   for (int i = 0; i < (PMPP_CUDA ? 10 : 1); ++i) {
-    pmpp::device_buffer<unsigned> counts(ladder::bins, 0u);
+    pmpp::device_buffer<unsigned> counts(t.exact.size(), 0u);
     pmpp::synchronize(pmpp::device);
     const auto start = std::chrono::steady_clock::now();
     call(counts);
@@ -60,12 +77,13 @@ double microseconds(const text& t, Call call) {
   return best;
 }
 
-template <class Call>
-void show(const char* name, const text& random, const text& alike, Call call) {
-  const auto on = [&](const text& t) {
+template <class Text, class Call>
+void show(const char* name, const Text& random, const Text& alike, Call call) {
+  const auto on = [&](const Text& t) {
     return microseconds(t, [&](pmpp::device_buffer<unsigned>& counts) { call(t, counts); });
   };
-  const double us = on(random), alike_us = on(alike), kilobytes = double(random.host.size()) * 1e-3;
+  const double us = on(random), alike_us = on(alike);
+  const double kilobytes = double(random.host.size() * sizeof(random.host[0])) * 1e-3;
   std::printf("| %-22s | %10.1f | %8.1f | %13.1f | %8.1f |\n", name, us, kilobytes / us, alike_us,
               kilobytes / alike_us);
 }
@@ -76,6 +94,35 @@ void show_rung(const text& random, const text& alike, int processors) {
     const auto n = static_cast<std::int64_t>(t.host.size());
     pmpp::launch(pmpp::device, Kernel::blocks(n, processors), Kernel{},
                  ladder::arguments{t.device.data(), n, counts.data()});
+  });
+}
+
+template <class Kernel>
+void show_words_rung(const words& random, const words& alike, int processors) {
+  show(Kernel::name, random, alike, [=](const words& w, pmpp::device_buffer<unsigned>& counts) {
+    pmpp::launch(pmpp::device, Kernel::blocks(processors), Kernel{}, w.device.data(),
+                 static_cast<std::int64_t>(w.host.size()), counts.data());
+  });
+}
+
+void show_head(int power, const char* what) {
+  std::printf("| %-22s | random, us |     GB/s | all alike, us |     GB/s |\n",
+              ("2^" + std::to_string(power) + " " + what).c_str());
+  std::printf("| ---------------------- | ---------: | -------: | ------------: | -------: |\n");
+}
+
+void show_words(int power, int processors) {
+  std::vector<std::uint16_t> all(std::size_t(1) << power);
+  std::uint32_t state = 1;
+  for (std::uint16_t& w : all) w = static_cast<std::uint16_t>((state = state * 1664525u + 1013904223u) >> 16);
+  const words random(all), alike(std::vector<std::uint16_t>(all.size(), 4711));
+  std::printf("\n");
+  show_head(power, "words, 65,536 bins");
+  show_words_rung<ladder::words_global>(random, alike, processors);
+  if (pmpp::machine_of(pmpp::device).most_blocks_of_cluster() >= ladder::words_distributed::cluster)
+    show_words_rung<ladder::words_distributed>(random, alike, processors);
+  show("pmpp::histogram", random, alike, [](const words& w, pmpp::device_buffer<unsigned>& counts) {
+    pmpp::histogram(pmpp::device, w.device, counts, own_bin{});
   });
 }
 
@@ -98,18 +145,18 @@ int main(int argc, char** argv) {
   }
   const text random(letters), alike(std::vector<char>(letters.size(), 'p'));
 
-  std::printf("| %-22s | random, us |     GB/s | all alike, us |     GB/s |\n",
-              ("2^" + std::to_string(power) + " letters").c_str());
-  std::printf("| ---------------------- | ---------: | -------: | ------------: | -------: |\n");
+  show_head(power, "letters");
   show_rung<ladder::sectioned>(random, alike, processors);
   show_rung<ladder::strided>(random, alike, processors);
   show_rung<ladder::privatised>(random, alike, processors);
   show_rung<ladder::coarsened_contiguous>(random, alike, processors);
   show_rung<ladder::coarsened_interleaved>(random, alike, processors);
   show_rung<ladder::aggregated>(random, alike, processors);
+  show_rung<ladder::own_counters>(random, alike, processors);
   show("pmpp::histogram", random, alike, [](const text& t, pmpp::device_buffer<unsigned>& counts) {
     pmpp::histogram(pmpp::device, t.device, counts, chosen_bin{});
   });
+  show_words(power, processors);
   std::printf("%s\n", all_right ? "all counts are right" : "WRONG counts");
   return all_right ? 0 : 1;
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The ladder of pictures: chapter 3 of Programming Massively Parallel Processors. Two ways to turn colours into greys, three
-// to blur them. Every result is compared with a plain loop; on a GPU every rung is also timed, in the emulator the
+// The ladder of pictures: chapter 3 of Programming Massively Parallel Processors. A picture doubled on a
+// grid of two dimensions; two ways to turn colours into greys, three to blur them. Every result is compared with a plain loop; on a GPU every rung is also timed, in the emulator the
 // accesses of its warps are counted.
 // usage: example_ladder_image_cpu [blurred.pgm]
 #include <algorithm>
@@ -17,13 +17,14 @@
 #include <pmpp/memory/stream.hpp>
 
 #include "../timing.hpp"
+#include "0_scale.hpp"
 #include "1_gray.hpp"
 #include "2_blur.hpp"
 
 /// A picture on the machine that runs the kernels, and what the rungs should make of it.
 struct picture {
   int width, height;
-  std::vector<std::uint8_t> grey, blurred;
+  std::vector<std::uint8_t> grey, scaled, blurred;
   pmpp::device_buffer<std::uint8_t> rgb, grey_in, out;
 
   std::int64_t pixels() const { return std::int64_t(width) * height; }
@@ -35,6 +36,7 @@ struct picture {
         colours.push_back(static_cast<std::uint8_t>(127.5 + 127.5 * std::sin(speed * ring) * std::cos(0.01 * y)));
       grey.push_back(luminance(colours[std::size_t(3 * i)], colours[std::size_t(3 * i + 1)], colours.back()));
     }
+    for (const std::uint8_t g : grey) scaled.push_back(static_cast<std::uint8_t>(2 * g));
     for (int y = 0; y < height; ++y)
       for (int x = 0; x < width; ++x) {
         unsigned sum = 0, count = 0;
@@ -50,9 +52,11 @@ struct picture {
   }
 };
 
+enum class task { scale, grey, blur };
+
 struct rung {
   const char *name, *lesson;
-  bool blurs;
+  task makes;
   std::function<void(picture&)> run;
 };
 
@@ -65,20 +69,25 @@ int main(int argc, char** argv) {
                  blur_arguments{p.grey_in.data(), p.out.data(), p.width, p.height});
   };
   const rung ladder[] = {
-      {"grey, a pixel", "bytes in threes: three reads of the same sectors", false,
+      {"scale, a plane", "a grid of two dimensions, borders without work", task::scale,
+       [&](picture& p) {
+         pmpp::launch(where, scale_on_a_plane::shape(p.width, p.height), scale_on_a_plane{}, p.grey_in.data(),
+                      p.out.data(), p.width, p.height);
+       }},
+      {"grey, a pixel", "bytes in threes: three reads of the same sectors", task::grey,
        [&](picture& p) {
          pmpp::launch(where, ceil_div<std::int64_t>(p.pixels(), 256), gray_a_pixel{}, p.rgb.data(), p.out.data(),
                       p.pixels());
        }},
-      {"grey, four pixels", "whole words: a quarter of the requests", false,
+      {"grey, four pixels", "whole words: a quarter of the requests", task::grey,
        [&](picture& p) {
          pmpp::launch(where, ceil_div<std::int64_t>(p.pixels(), 1024), gray_four_pixels{}, p.rgb.data(), p.out.data(),
                       p.pixels());
        }},
-      {"blur, a pixel", "49 reads, a condition at each", true, [&](picture& p) { blur(blur_a_pixel{}, p); }},
-      {"blur, tiled", "two reads from memory, 49 from shared memory", true,
+      {"blur, a pixel", "49 reads, a condition at each", task::blur, [&](picture& p) { blur(blur_a_pixel{}, p); }},
+      {"blur, tiled", "two reads from memory, 49 from shared memory", task::blur,
        [&](picture& p) { blur(blur_tiled<false>{}, p); }},
-      {"blur, separable", "rows, then columns: 14 additions for 49", true,
+      {"blur, separable", "rows, then columns: 14 additions for 49", task::blur,
        [&](picture& p) { blur(blur_tiled<true>{}, p); }},
   };
 
@@ -93,7 +102,9 @@ int main(int argc, char** argv) {
     bool right = true;
     for (picture& p : pictures) {
       r.run(p);
-      const std::vector<std::uint8_t>& wanted = r.blurs ? p.blurred : p.grey;
+      const std::vector<std::uint8_t>& wanted = r.makes == task::blur   ? p.blurred
+                                                : r.makes == task::grey ? p.grey
+                                                                        : p.scaled;
       const std::vector<std::uint8_t> got = pmpp::to_host(s, p.out);
       right = right && std::equal(wanted.begin(), wanted.end(), got.begin()) &&
               std::all_of(got.begin() + p.pixels(), got.end(), [](std::uint8_t v) { return v == 7; });

@@ -24,6 +24,7 @@
 #include "5_register_blocked.hpp"
 #include "6_vectorised.hpp"
 #include "7_asynchronous.hpp"
+#include "8_tensor_cores.hpp"
 
 struct rung {
   const char *name, *lesson;
@@ -68,6 +69,8 @@ int main() {
       {"vectorised", "16 bytes at a time", 128, [&](const product& x) { multiply_vectorised(where, x); }},
       {"asynchronous", "copies overlapped with products", 128,
        [&](const product& x) { multiply_asynchronously(where, x); }},
+      {"tensor cores", "a warp multiplies at once; factors of 11 bits", 128,
+       [&](const product& x) { multiply_on_tensor_cores(where, x); }},
       {"pmpp::gemm", "any sides and strides", 1,
        [&](const product& x) {
          pmpp::gemm(where, 1, pmpp::matrix_view(x.a, x.m, x.k), pmpp::matrix_view(x.b, x.k, x.n), 0,

@@ -16,6 +16,7 @@
 #include <pmpp/transform.hpp>
 
 #include "../timing.hpp"
+#include "0_atomic.hpp"
 #include "1_divergent.hpp"
 #include "2_convergent.hpp"
 #include "3_shared.hpp"
@@ -46,6 +47,10 @@ int main() {
     pmpp::launch(where, blocks, kernel, x, n, y);
   };
   const rung ladder[] = {
+      {"an atomic each", "all additions wait for each other at one word",
+       [&](const unsigned* x, std::int64_t n, unsigned* y) {
+         blocks_with_atomics(ladder::an_atomic_each{}, ceil_div(n, std::int64_t(ladder::block_threads)), x, n, y);
+       }},
       {"divergent", "a tree; one block, lanes idle everywhere",
        [&](unsigned* x, std::int64_t n, unsigned* y) { pmpp::launch(where, 1, ladder::divergent{}, x, n, y); }},
       {"convergent", "the same additions in as few warps as can be",

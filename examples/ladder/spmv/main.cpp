@@ -19,6 +19,7 @@
 #include "3_ell.hpp"
 #include "4_hybrid.hpp"
 #include "5_jds.hpp"
+#include "6_csc.hpp"
 #include "matrix.hpp"
 
 struct rung {
@@ -83,6 +84,8 @@ int main() {
        [&](const formats& A, const float* x, float* y) { multiply_hybrid(where, A, x, y); }},
       {"JDS", "rows sorted by length: no padding",
        [&](const formats& A, const float* x, float* y) { multiply_jds(where, A, x, y); }},
+      {"CSC", "a thread a column: x read once, atomic sums",
+       [&](const formats& A, const float* x, float* y) { multiply_csc(where, A, x, y); }},
       {"pmpp::spmv", "CSR in equal pieces, whatever the rows",
        [&](const formats& A, const float* x, float* y) { pmpp::spmv(where, 1.0f, A.csr, x, 0.0f, y); }},
   };

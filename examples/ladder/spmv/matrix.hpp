@@ -7,13 +7,14 @@
 
 #include <pmpp/memory/csr_matrix.hpp>
 #include <pmpp/memory/device_buffer.hpp>
+#include <pmpp/sparse.hpp>
 #include <pmpp/sparse_formats.hpp>
 
 using indices = pmpp::device_buffer<int>;
 using numbers = pmpp::device_buffer<float>;
 
 struct formats {
-  pmpp::device_csr_matrix<float> csr;
+  pmpp::device_csr_matrix<float> csr, columns;  ///< the second: CSC, which is the CSR of the transposed
   pmpp::coo_matrix<indices, numbers> coo;
   pmpp::ell_matrix<indices, numbers> ell;  ///< left empty where the longest row makes it too large
   pmpp::hybrid_matrix<indices, numbers> hybrid;
@@ -25,6 +26,7 @@ struct formats {
   template <class Policy>
   formats(const Policy& where, const pmpp::csr_matrix<float>& matrix)
       : csr(matrix),
+        columns(transposed(where, csr)),
         coo(to_coo(where, csr)),
         hybrid(to_hybrid(where, csr, matrix.nonzeros() / pmpp::max(std::int64_t(1), matrix.rows()) + 1)),
         jds(to_jds(where, csr)) {

@@ -42,6 +42,8 @@ template <class F>
 constexpr bool is_opaque<apply_to_pair<F>> = is_opaque<F>;
 template <class F>
 constexpr bool is_opaque<spread_function<F>> = is_opaque<F>;
+template <class Op, class Rest>
+constexpr bool is_opaque<columns_operator<Op, Rest>> = is_opaque<Op> || is_opaque<Rest>;
 
 /// Whether F is a lambda that nvcc cannot put into a kernel; told from its name, as nvcc writes it.
 template <class F>
@@ -66,6 +68,8 @@ template <class F>
 constexpr bool is_unmarked_lambda<apply_to_pair<F>> = is_unmarked_lambda<F>;
 template <class F>
 constexpr bool is_unmarked_lambda<spread_function<F>> = is_unmarked_lambda<F>;
+template <class Op, class Rest>
+constexpr bool is_unmarked_lambda<columns_operator<Op, Rest>> = is_unmarked_lambda<Op> || is_unmarked_lambda<Rest>;
 
 /// Refuses a lambda that would have to run on a GPU, if `OnGpu`.
 template <bool OnGpu, class F>

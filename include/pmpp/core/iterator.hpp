@@ -258,6 +258,22 @@ private:
   }
 };
 
+/// Combines zips in zips with an operator for each part: pair{a, pair{b, c}} and pair{x, pair{y, z}} to
+/// pair{first(a, x), pair{second(b, y), third(c, z)}}.
+template <class Op, class Rest>
+struct columns_operator {
+  Op op;
+  Rest rest;
+  template <class A, class B>
+  requires requires(const Op& f, const Rest& g, const A& a, const B& b) {
+    static_cast<A>(f(a, a));
+    static_cast<B>(g(b, b));
+  }
+  PMPP_HOST_DEVICE constexpr pair<A, B> operator()(const pair<A, B>& x, const pair<A, B>& y) const {
+    return {static_cast<A>(op(x.first, y.first)), static_cast<B>(rest(x.second, y.second))};
+  }
+};
+
 /// An element as a value of another type; pairs member by member.
 template <class T, class U>
 PMPP_HOST_DEVICE T element_as(const U& x) {

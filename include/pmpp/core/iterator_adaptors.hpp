@@ -13,6 +13,7 @@
 //   zip(a, b, c)                          pair{a[0], pair{b[0], c[0]}}, ...               read; of any number of iterators
 //   zip_output(a, b, c)                   it[i] = pairs(x, y, z) writes x to a[i], y to b[i], z to c[i]
 //   spread(f)                             f(x, y, z) for what a zip gives
+//   columns(plus{}, minimum{}, maximum{})   an operator for such elements: each part by its own
 //
 // Those that are only written cost nothing: kernels read the input beside them as if it stood alone. Permuted, reversed and
 // strided elements move one by one. They nest, and with the iterators of core/iterator.hpp.
@@ -248,6 +249,15 @@ PMPP_HOST_DEVICE constexpr auto pairs(const A& a, const B& b, const More&... mor
 template <class F>
 constexpr auto spread(F f) {
   return detail::spread_function<F>{f};
+}
+/// An operator that combines the elements of zips part by part, each by its own operator: a reduction or scan of several columns in one
+/// pass. It is associative, or commutes, where all of them do.
+template <class A, class B, class... More>
+constexpr auto columns(A a, B b, More... more) {
+  if constexpr (sizeof...(More) == 0)
+    return detail::columns_operator<A, B>{a, b};
+  else
+    return detail::columns_operator<A, decltype(pmpp::columns(b, more...))>{a, pmpp::columns(b, more...)};
 }
 
 namespace detail {

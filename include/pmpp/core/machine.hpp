@@ -50,6 +50,8 @@ struct machine {
 
   /// Clusters and TMA (the tensor memory accelerator).
   constexpr bool has_tma() const { return architecture >= 90; }
+  /// The most blocks of a cluster: 8 is what CUDA promises of every GPU that has clusters.
+  constexpr int most_blocks_of_cluster() const { return has_tma() ? 8 : 1; }
   /// Fused multiply-adds of floats, of doubles, on ordinary units in a clock of a multiprocessor.
   constexpr int float_rate() const { return architecture == 80 ? 64 : 128; }
   constexpr int double_rate() const { return architecture == 80 || architecture == 90 || architecture == 100 ? 64 : 2; }

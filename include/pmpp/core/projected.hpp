@@ -2,8 +2,8 @@
 //
 // Orders by a part of an element.
 //
-//   sort(where, people, less{}, &person::age)                 the projection stands after the comparator
-//   min_element(where, people, projected{less{}, &person::age})     for every algorithm that takes a comparator
+//   sort(where, people, less{}, &person::age)                 the projection stands after the comparator, or the equality
+//   includes(where, people, few, projected{less{}, &person::age})   for every algorithm that takes a comparator
 //   sort(where, people, less{}, members<&person::city, &person::age>{})      by city, then by age
 //
 // A projection is a pointer to a member, or a function of one element. members makes of several numbers one, whose order is theirs, the
@@ -164,6 +164,19 @@ struct project_element {
   }
 };
 
+/// A comparator, or an equality, and the projection that follows it: identity if there is none.
+template <class T, class Comp, class Proj>
+constexpr auto order_by(const Comp& comp, const Proj& proj) {
+  constexpr bool is_projection = projects<Proj, T>;
+  static_assert(is_projection, "pmpp: after the comparator comes a projection: a pointer to a member, or f(x)");
+  if constexpr (std::is_same_v<Proj, identity>)
+    return comp;
+  else if constexpr (is_projection)
+    return projected<Comp, Proj>{comp, proj};
+  else
+    return refused{};
+}
+
 /// A comparator and what follows it in the arguments of a sort: bits of the keys, or a projection.
 template <class Bits>
 inline constexpr bool is_key_bits = std::is_same_v<Bits, key_bits> || std::is_same_v<Bits, all_key_bits>;
@@ -182,7 +195,7 @@ constexpr auto order_under(const Comp& comp, const Bits& bits) {
 /// Elements, or what a projection makes of them.
 template <class It, class Bits>
 auto projected_input(const input<It>& in, const Bits& bits) {
-  if constexpr (is_key_bits<Bits>) {
+  if constexpr (is_key_bits<Bits> || std::is_same_v<Bits, identity>) {
     return in;
   } else {
     static_cast<void>(order_under<value_of<It>>(less{}, bits));

@@ -43,12 +43,25 @@ struct stored_bytes {
   PMPP_HOST_DEVICE operator const T&() const { return value(); }
 };
 
+/// Whether a T can begin without arguments where nothing may run. A function, for nvcc's two compilers disagree on `T{}` inside a
+/// requirement: the kernel that the host launches would not be among those of the device. It is asked only of a T that can begin
+/// without arguments at all: of others its body is no program.
+template <class T>
+constexpr bool can_begin() {
+  [[maybe_unused]] const T value{};
+  return true;
+}
+template <class T, bool = std::is_default_constructible_v<T>>
+inline constexpr bool begins_as_constant = false;
+template <class T>
+inline constexpr bool begins_as_constant<T, true> = requires {
+  typename std::bool_constant<can_begin<T>()>;
+};
+
 /// Whether kernels hold a T as its bytes alone.
 template <class T>
-constexpr bool is_stored_as_bytes = std::is_trivially_copyable_v<T> &&
-                                    !(std::is_copy_assignable_v<T> && std::is_default_constructible_v<T> && requires {
-                                      typename std::integral_constant<bool, (static_cast<void>(T{}), true)>;
-                                    });
+constexpr bool is_stored_as_bytes =
+    std::is_trivially_copyable_v<T> && !(std::is_copy_assignable_v<T> && begins_as_constant<T>);
 
 template <class T>
 struct stored_type {

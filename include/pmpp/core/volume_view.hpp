@@ -33,8 +33,7 @@ public:
   /// `depth` planes of `height` rows of `width` elements at `data`, without gaps.
   template <std::integral Depth, std::integral Height, std::integral Width>
   PMPP_HOST_DEVICE constexpr volume_view(T* data, Depth depth, Height height, Width width)
-      : volume_view(data, depth, height, width, width,
-                    static_cast<std::int64_t>(height) * static_cast<std::int64_t>(width)) {}
+      : volume_view(data, depth, height, width, width, detail::checked_count(height) * detail::checked_count(width)) {}
 
   /// The same with `row_stride` elements from row to row and `slice_stride` from plane to plane.
   template <std::integral Depth, std::integral Height, std::integral Width, std::integral Row, std::integral Slice>

@@ -5,17 +5,18 @@
 //   pmpp::distributed_buffer<float> x{gpus, n};      n elements in all, uninitialised; the first n % p ranks have one more
 //   pmpp::distributed_buffer<float> y{gpus, values}; a copy of a range of the host, of which each rank takes its block
 //   auto z = pmpp::distributed_buffer<float>::with_sizes(gpus, {5, 0, 3});   blocks of these sizes
+//   auto u = pmpp::distributed_buffer<float>::of_parts(gpus, {mine});         memory of the caller, a span for each rank here
 //   x.part(i)                                        a view of the block of rank number i of this process
 //   std::vector<float> all = pmpp::to_host(gpus, x); all elements, on every process
 //
 // Every process knows the sizes of all blocks, so that no call has to ask. (PMPP ch. 20.)
 #pragma once
 
+#include <algorithm>
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
-#include <new>
 #include <span>
 #include <type_traits>
 #include <utility>
@@ -26,12 +27,13 @@
 #include <pmpp/core/error.hpp>
 #include <pmpp/distributed/communicator.hpp>
 #include <pmpp/distributed/devices.hpp>
+#include <pmpp/distributed/rank_memory.hpp>
 #include <pmpp/memory/raw.hpp>
 
 namespace pmpp::inline PMPP_BACKEND {
 namespace detail {
 
-/// Bytes of a block of a stream's pool, or of the host: where a rank keeps what it has.
+/// Elements in a block of a rank's memory, to which it goes back: where a rank keeps what it has.
 template <class T>
 class rank_array {
   static_assert(std::is_trivially_copyable_v<T>,
@@ -40,28 +42,23 @@ class rank_array {
 public:
   rank_array() = default;
   /// `count` uninitialised elements at `where`, whose GPU is the current one.
-  rank_array(const rank_group::place& where, std::int64_t count) : where_(where), size_(count) {
-    const std::size_t bytes = detail::checked_bytes(count, sizeof(T), "distributed_buffer");
-    if (bytes == 0) return;
-    data_ = static_cast<T*>(where.device == rank_group::on_host
-                                ? ::operator new (bytes, std::align_val_t{allocation_alignment})
-                                : detail::allocate_ordered(bytes, where.stream));
-  }
+  rank_array(const rank_group::place& where, std::int64_t count)
+      : memory_(where.memory),
+        block_(where.memory->take(detail::checked_bytes(count, sizeof(T), "distributed_buffer"))),
+        data_(static_cast<T*>(block_.data)),
+        size_(count) {}
+  /// Memory of the caller, which keeps it.
+  explicit rank_array(std::span<T> theirs) : data_(theirs.data()), size_(static_cast<std::int64_t>(theirs.size())) {}
   rank_array(rank_array&& other) noexcept { *this = std::move(other); }
   rank_array& operator=(rank_array&& other) noexcept {
-    std::swap(where_, other.where_);
+    std::swap(memory_, other.memory_);
+    std::swap(block_, other.block_);
     std::swap(data_, other.data_);
     std::swap(size_, other.size_);
     return *this;
   }
   ~rank_array() {
-    if (data_ == nullptr) return;
-    if (where_.device == rank_group::on_host) {
-      ::operator delete (data_, std::align_val_t{allocation_alignment});
-    } else {
-      [[maybe_unused]] const device_guard guard(where_.device);
-      detail::free_ordered(data_, where_.stream);
-    }
+    if (memory_ != nullptr) memory_->give_back(block_);
   }
 
   T* data() const { return data_; }
@@ -69,7 +66,8 @@ public:
   std::span<T> span() const { return {data_, static_cast<std::size_t>(size_)}; }
 
 private:
-  rank_group::place where_{};
+  rank_memory* memory_ = nullptr;  // none: memory of the caller
+  rank_memory::block block_;
   T* data_ = nullptr;
   std::int64_t size_ = 0;
 };
@@ -115,6 +113,17 @@ std::vector<U> values_of_all(const devices<P, C>& gpus, const std::vector<U>& mi
   return values;
 }
 
+/// The first element of each rank's array, by rank. Waits.
+template <class U, class P, class C>
+std::vector<U> firsts_of_all(const devices<P, C>& gpus, const std::vector<rank_array<U>>& arrays) {
+  const auto group = gpus.group();
+  std::vector<U> mine(arrays.size());
+  for (std::size_t i = 0; i < mine.size(); ++i)  // once all are at work: such a copy waits for its rank
+    detail::copy_on_rank(group->places[i], &mine[i], arrays[i].data(), sizeof(U));
+  gpus.synchronize();
+  return detail::values_of_all(gpus, mine);
+}
+
 /// Every rank has passed the same value. \throws std::invalid_argument, on every process, that names two ranks that differ
 template <class P, class C>
 void require_agreement(const devices<P, C>& gpus, const char* function, const char* what, std::int64_t value) {
@@ -135,8 +144,8 @@ inline std::vector<std::int64_t> even_sizes(std::int64_t n, int p) {
 
 }  // namespace detail
 
-/// An array in blocks by rank, owned by its processes, each of which has the blocks of its ranks. Movable. It keeps what it needs of
-/// its devices alive.
+/// An array in blocks by rank; each process has the blocks of its ranks, and owns them, but for those of of_parts. Movable. It keeps
+/// what it needs of its devices alive.
 template <class T>
 class distributed_buffer {
 public:
@@ -177,6 +186,29 @@ public:
     return x;
   }
 
+  /// Blocks that are memory of the caller, in use until the buffer is destroyed: parts[i] is that of rank number i of this process,
+  /// which its policy can write to. A collective call: sizes are told to all processes. Calls that would give such a buffer blocks
+  /// of other sizes throw std::length_error before anything runs.
+  /// \throws std::invalid_argument if there is not one part for each rank of this process, or one is null; communication_error
+  template <class P, class C>
+  static distributed_buffer of_parts(const devices<P, C>& gpus, const std::vector<std::span<T>>& parts) {
+    require(parts.size() == std::size_t(gpus.local_size()), [&] {
+      return "pmpp::distributed_buffer::of_parts: " + detail::text::of(parts.size()) + " parts, this process drives " +
+             detail::text::of(gpus.local_size()) + " ranks";
+    });
+    std::vector<std::int64_t> mine;
+    for (std::size_t i = 0; i < parts.size(); ++i) {
+      require(parts[i].data() != nullptr || parts[i].empty(), [&] {
+        return "pmpp::distributed_buffer::of_parts: part " + detail::text::of(i) + " is null, but has " +
+               detail::text::of(parts[i].size()) + " elements";
+      });
+      mine.push_back(static_cast<std::int64_t>(parts[i].size()));
+    }
+    distributed_buffer x;
+    x.refer(gpus.group(), detail::values_of_all(gpus, mine), parts);
+    return x;
+  }
+
   /// Elements in all.
   std::int64_t size() const { return offsets_.empty() ? 0 : offsets_.back(); }
   /// Where the block of `rank` begins; of size() ranks: size(). The block has offset(rank + 1) - offset(rank) elements.
@@ -207,21 +239,71 @@ public:
     }
   }
 
+  /// Gives the blocks other sizes, by rank; the same list on every process. Each block keeps its first elements, as many as it has and
+  /// will have; what follows is uninitialised. Enqueued. Views of parts are then no longer valid.
+  /// \throws as with_sizes; std::invalid_argument if the buffer lies on other devices; std::length_error for blocks of the caller
+  template <class P, class C>
+  void resize(const devices<P, C>& gpus, const std::vector<std::int64_t>& sizes) {
+    require(group_ == gpus.group(),
+            [] { return "pmpp::distributed_buffer::resize: the buffer lies on other devices than those of the call"; });
+    require_blocks("distributed_buffer::resize", sizes);
+    distributed_buffer y = with_sizes(gpus, sizes);
+    for (std::size_t i = 0; i < parts_.size(); ++i) {
+      const detail::rank_group::place& where = group_->places[i];
+      const detail::rank_guard guard(where.device);
+      detail::copy_on_rank(where, y.parts_[i].data(), parts_[i].data(),
+                           std::min(y.parts_[i].span().size_bytes(), parts_[i].span().size_bytes()));
+    }
+    if (!refers_) *this = std::move(y);
+  }
+
+  /// \throws std::length_error, in the name of `function`, if the blocks are memory of the caller and have not these sizes
+  void require_blocks(const char* function, const std::vector<std::int64_t>& sizes) const {
+    for (std::size_t r = 0; refers_ && r < sizes.size(); ++r)
+      if (const std::int64_t size = size_of(static_cast<int>(r)); size != sizes[r])
+        detail::throw_length_error(detail::text("pmpp::") + function + ": the block of rank " + detail::text::of(r) +
+                                   " is memory of the caller of " + detail::text::of(size) +
+                                   " elements; it would have to become one of " + detail::text::of(sizes[r]));
+  }
+
   /// The devices that it lies on; nullptr for a buffer that was never given any.
   const detail::rank_group* group() const { return group_.get(); }
 
-  /// Blocks of other sizes on the same devices, uninitialised; what was there is lost.
+  /// Blocks of other sizes on the same devices, uninitialised; what was there is lost. Those of the caller stay.
   void allocate(std::shared_ptr<detail::rank_group> group, const std::vector<std::int64_t>& sizes) {
+    require_blocks("distributed_buffer::allocate", sizes);
+    if (refers_) return;
+    // Blocks of the same size stay.
+    const auto size_at = [&](std::size_t i) { return sizes[std::size_t(group->places[i].rank)]; };
+    const auto stays = [&](std::size_t i) { return group == group_ && parts_[i].size() == size_at(i); };
+    std::vector<detail::rank_array<T>> parts(group->places.size());
+    for (std::size_t i = 0; i < parts.size(); ++i) {
+      if (stays(i)) continue;
+      const detail::rank_guard guard(group->places[i].device);
+      parts[i] = detail::rank_array<T>(group->places[i], size_at(i));
+    }
+    for (std::size_t i = 0; i < parts.size(); ++i)
+      if (stays(i)) parts[i] = std::move(parts_[i]);
+    set(std::move(group), sizes, std::move(parts));
+  }
+  /// The blocks of of_parts, whose sizes are known: parts[i] for rank number i of this process.
+  void refer(std::shared_ptr<detail::rank_group> group, const std::vector<std::int64_t>& sizes,
+             const std::vector<std::span<T>>& parts) {
+    std::vector<detail::rank_array<T>> theirs;
+    for (std::size_t i = 0; i < parts.size(); ++i) theirs.emplace_back(parts[i]);
+    set(std::move(group), sizes, std::move(theirs));
+    refers_ = true;
+  }
+
+private:
+  void set(std::shared_ptr<detail::rank_group> group, const std::vector<std::int64_t>& sizes,
+           std::vector<detail::rank_array<T>> parts) {
     std::vector<std::int64_t> offsets{0};
     for (const std::int64_t size : sizes) offsets.push_back(offsets.back() + size);
-    auto parts =
-        detail::arrays_of<T>(*group, [&](int i) { return sizes[std::size_t(group->places[std::size_t(i)].rank)]; });
     parts_ = std::move(parts);
     offsets_ = std::move(offsets);
     group_ = std::move(group);
   }
-
-private:
   template <class N>
   static std::int64_t checked_size(N n) {
     static_cast<void>(detail::checked_bytes(n, sizeof(T), "distributed_buffer"));
@@ -231,6 +313,7 @@ private:
   std::shared_ptr<detail::rank_group> group_;  // outlives the parts, which are freed in the order of its streams
   std::vector<std::int64_t> offsets_;
   std::vector<detail::rank_array<T>> parts_;
+  bool refers_ = false;  ///< to memory of the caller
 };
 
 namespace detail {
@@ -253,6 +336,20 @@ void require_same_blocks(const char* function, const char* argument, const distr
                                  text::of(x.size_of(r)) + " elements, " + argument + " has " + text::of(y.size_of(r)));
 }
 
+/// All elements of x, in order, in the memory of each rank here. Enqueued.
+template <class P, class C, class T>
+std::vector<rank_array<T>> whole_on_each_rank(const devices<P, C>& gpus, const distributed_buffer<T>& x) {
+  auto all = detail::arrays_of<T>(*gpus.group(), [&](int) { return x.size(); });
+  gpus.together([&](int i, C& link, stream_handle s) {
+    for (int r = 0; r < gpus.size(); ++r) {
+      if (!x.part(i).empty()) link.send(x.part(i).data(), x.part(i).size_bytes(), r, s);
+      if (x.size_of(r) != 0)
+        link.receive(all[std::size_t(i)].data() + x.offset(r), std::size_t(x.size_of(r)) * sizeof(T), r, s);
+    }
+  });
+  return all;
+}
+
 }  // namespace detail
 
 /// All elements of x, in order, on every process. Waits. Moves n elements to each process that has not all of them.
@@ -267,16 +364,38 @@ std::vector<T> to_host(const devices<P, C>& gpus, const distributed_buffer<T>& x
       detail::copy_on_rank(group->places[std::size_t(i)], values.data() + x.offset(gpus.rank(i)), x.part(i).data(),
                            x.part(i).size_bytes());
   } else {
-    const auto all = detail::arrays_of<T>(*group, [&](int) { return x.size(); });
-    gpus.together([&](int i, C& link, stream_handle s) {
-      for (int r = 0; r < gpus.size(); ++r) {
-        if (!x.part(i).empty()) link.send(x.part(i).data(), x.part(i).size_bytes(), r, s);
-        if (x.size_of(r) != 0)
-          link.receive(all[std::size_t(i)].data() + x.offset(r), std::size_t(x.size_of(r)) * sizeof(T), r, s);
-      }
-    });
+    const auto all = detail::whole_on_each_rank(gpus, x);
     detail::copy_on_rank(group->places[0], values.data(), all[0].data(), values.size() * sizeof(T));
   }
+  gpus.synchronize();
+  return values;
+}
+
+/// All elements of x, in order, on the process that drives rank `root`; no elements on the others. Waits.
+/// Moves n elements to that rank. \throws as to_host; std::invalid_argument if there is no such rank
+/// Example: test/distributed_partition.cpp, parts of the caller.
+template <class P, class C, class T>
+std::vector<T> gather(const devices<P, C>& gpus, const distributed_buffer<T>& x, int root = 0) {
+  detail::require_on("gather", "x", gpus, x);
+  require(root >= 0 && root < gpus.size(), [&] {
+    return "pmpp::gather: root is rank " + detail::text::of(root) + " of " + detail::text::of(gpus.size());
+  });
+  if (gpus.all_here()) return pmpp::to_host(gpus, x);
+  const auto is_root = [&](int i) { return gpus.rank(i) == root; };
+  const auto all = detail::arrays_of<T>(*gpus.group(), [&](int i) { return is_root(i) ? x.size() : 0; });
+  gpus.together([&](int i, C& link, stream_handle s) {
+    if (!x.part(i).empty()) link.send(x.part(i).data(), x.part(i).size_bytes(), root, s);
+    for (int r = 0; is_root(i) && r < gpus.size(); ++r)
+      if (x.size_of(r) != 0)
+        link.receive(all[std::size_t(i)].data() + x.offset(r), std::size_t(x.size_of(r)) * sizeof(T), r, s);
+  });
+  std::vector<T> values;
+  gpus.each([&](int i, const P&) {
+    if (!is_root(i)) return;
+    values.resize(static_cast<std::size_t>(x.size()));
+    detail::copy_on_rank(gpus.group()->places[std::size_t(i)], values.data(), all[std::size_t(i)].data(),
+                         values.size() * sizeof(T));
+  });
   gpus.synchronize();
   return values;
 }

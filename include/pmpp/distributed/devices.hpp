@@ -8,14 +8,17 @@
 //   pmpp::devices cores{pmpp::host, link};           one rank here, the cores of this machine
 //   pmpp::emulated_devices gpus{8};                  eight GPUs on a laptop
 //   auto gpus = pmpp::ranks_on_one_device(4);        four ranks that share the current GPU: to try a program out
+//   gpus.same_bits()                                 these, for sums with the same bits for any number of ranks: reduce, scans
 //
 // One process with p GPUs and p processes with one GPU each run the same text. A process drives its ranks from one thread: an
 // algorithm is a sequence of local phases (for each rank here: enqueue) and of exchanges (all ranks here at once, in one group of
 // their communicators). So no call waits for another one of the same thread.
 //
-// Each rank has a stream and a workspace of its own. Calls enqueue on these streams, and wait for them where they return values to
-// the host; gpus.synchronize() waits for all. gpus.each lets a program enqueue work of its own. devices is a handle: copies name
-// the same GPUs. One thread at a time.
+// Each rank has a stream, a workspace and blocks of memory (rank_memory.hpp) of its own, which stay: a call that is repeated allocates
+// nothing. gpus.trim() gives back what is idle. Calls enqueue on these streams, and wait for them where they return values to
+// the host; gpus.synchronize() waits for all. gpus.each lets a program enqueue work of its own, gpus.together exchange; gpus.beside
+// does both at once, the exchange on a second stream of each rank. devices is a handle: copies name the same GPUs. One thread at a
+// time.
 #pragma once
 
 #include <chrono>
@@ -30,9 +33,11 @@
 #include <pmpp/core/error.hpp>
 #include <pmpp/distributed/communicator.hpp>
 #include <pmpp/distributed/local_communicator.hpp>
+#include <pmpp/distributed/rank_memory.hpp>
 #include <pmpp/execution.hpp>
 #include <pmpp/memory/raw.hpp>
 #include <pmpp/memory/stream.hpp>
+#include <pmpp/memory/trim.hpp>
 #include <pmpp/memory/workspace.hpp>
 
 namespace pmpp::inline PMPP_BACKEND {
@@ -41,11 +46,12 @@ namespace detail {
 /// What a buffer knows of its devices: which ranks there are, and where those of this process keep their memory.
 class rank_group {
 public:
-  static constexpr int on_host = -1;
+  static constexpr int on_host = rank_memory::on_host;
   struct place {
     int rank;
     int device;  ///< on_host: memory of the host
     stream_handle stream;
+    rank_memory* memory;  ///< lives as long as the group
   };
 
   virtual ~rank_group() = default;
@@ -73,13 +79,17 @@ public:
       if constexpr (gpu_execution<P>) {
         [[maybe_unused]] const device_guard guard(device);
         streams.emplace_back();
+        side_streams.emplace_back();
+        points.emplace_back();
         mine = mine.on(streams.back());
       }
       if constexpr (kernel_execution<P>) {
         mine = mine.with(scratch[i]);
-        places.push_back({links[i].rank(), device, mine.stream});
+        memories.push_back(std::make_unique<rank_memory>(device, mine.stream));
+        places.push_back({links[i].rank(), device, mine.stream, memories.back().get()});
       } else {
-        places.push_back({links[i].rank(), device, nullptr});
+        memories.push_back(std::make_unique<rank_memory>(device, nullptr));
+        places.push_back({links[i].rank(), device, nullptr, memories.back().get()});
       }
       policies.push_back(mine);
     }
@@ -92,7 +102,10 @@ public:
 
   std::vector<workspace> scratch;
   std::vector<C> links;
-  std::vector<stream> streams;  // none where nothing is enqueued
+  std::vector<stream> streams;       // none where nothing is enqueued
+  std::vector<stream> side_streams;  // for exchanges beside work
+  std::vector<event> points;         // where one of them waits for the other
+  std::vector<std::unique_ptr<rank_memory>> memories;
   std::vector<P> policies;
 };
 
@@ -163,11 +176,21 @@ using current_communicator = local_communicator<PMPP_CUDA ? backend::gpu : backe
 
 }  // namespace detail
 
+template <execution_policy P = device_policy, communicator C = detail::current_communicator>
+class devices;
+
+/// The ranks of a devices, for calls that group elements by their index in the whole alone: the results are the same bits for any number
+/// of ranks and any blocks. Calls that make no such promise do not take it. Made by devices::same_bits.
+template <execution_policy P, communicator C>
+struct same_bits_devices {
+  devices<P, C> gpus;
+};
+
 /// GPUs, or what stands for them, that work together; see above.
 ///
 /// \tparam P  the policy that each rank runs with
 /// \tparam C  the communicator of each rank
-template <execution_policy P = device_policy, communicator C = detail::current_communicator>
+template <execution_policy P, communicator C>
 class devices {
 public:
   /// All GPUs that this process sees; without CUDA one emulated. \throws cuda_error
@@ -217,20 +240,30 @@ public:
   /// order of the streams. \throws communication_error
   template <class F>
   void together(F f) const {
-    for (C& link : ranks_->links) link.group_begin();
+    open_group group(ranks_->links);
+    post(f, ranks_->streams);
+    group.end();
+  }
+
+  /// An exchange beside work: exchange(i, link, stream) as in together, and work(i, where) as in each, neither of which waits for
+  /// the other. Both come after what was enqueued before, and what is enqueued later comes after both.
+  ///
+  /// \pre work neither reads what is received nor writes what is sent, and does not exchange. In the emulator bytes move after the
+  /// work: what it reads too early is 0xCD, and distributed_buffer::part throws. \throws communication_error
+  template <class F, class W>
+  void beside(F exchange, W work) const {
+    wait_for(ranks_->side_streams, ranks_->streams);
+    open_group group(ranks_->links);
+    post(exchange, ranks_->side_streams);
+    if constexpr (!waits_at_end()) group.end();
     try {
-      for (int i = 0; i < local_size(); ++i) {
-        const detail::rank_guard guard(ranks_->places[std::size_t(i)].device);
-        f(i, ranks_->links[std::size_t(i)], ranks_->places[std::size_t(i)].stream);
-      }
-    } catch (...) {
-      for (C& link : ranks_->links) try {
-          link.group_end();
-        } catch (...) {  // the first exception says more
-        }
+      each(work);
+    } catch (...) {  // memory may be given back before bytes have arrived in it
+      wait_for(ranks_->streams, ranks_->side_streams);
       throw;
     }
-    for (C& link : ranks_->links) link.group_end();
+    if constexpr (waits_at_end()) group.end();  // the host waits once GPUs have their work
+    wait_for(ranks_->streams, ranks_->side_streams);
   }
 
   /// Waits for all work of rank number i here. A communicator that knows of failures (NCCL's) is asked meanwhile.
@@ -259,10 +292,81 @@ public:
     for (int i = 0; i < local_size(); ++i) synchronize(i);
   }
 
+  /// What rank number i here has of memory: its buffers, and what is kept for the next call.
+  rank_memory_use memory(int i) const {
+    rank_memory_use use = ranks_->memories[std::size_t(i)]->use();
+    use.scratch = ranks_->scratch[std::size_t(i)].capacity();
+    return use;
+  }
+  /// Gives memory that is idle back to the system: blocks kept for the next call, workspaces, and what pmpp's pools of these GPUs have
+  /// that no one uses. Waits. The next calls allocate again. For programs that share their GPUs. \throws cuda_error
+  void trim() const {
+    synchronize();
+    for (int i = 0; i < local_size(); ++i) {
+      const detail::rank_guard guard(ranks_->places[std::size_t(i)].device);
+      ranks_->memories[std::size_t(i)]->trim();
+      ranks_->scratch[std::size_t(i)] = workspace{};
+    }
+    synchronize();
+    if constexpr (gpu_execution<P>) each([](int, const P&) { pmpp::trim_pool(); });
+  }
+
+  /// The same ranks, on which sums of floating-point numbers do not depend on how many there are: reduce, transform_reduce and scans take
+  /// them (same_bits.hpp and same_bits_scan.hpp have the price).
+  same_bits_devices<P, C> same_bits() const { return {*this}; }
+
   /// What a buffer remembers of its devices.
   std::shared_ptr<detail::rank_group> group() const { return ranks_; }
 
 private:
+  static constexpr bool waits_at_end() {
+    if constexpr (requires { C::waits_at_end; })
+      return C::waits_at_end;
+    else
+      return false;
+  }
+
+  /// A group of all communicators here. One that an exception leaves ends too: that exception says more than what its end throws.
+  class open_group {
+  public:
+    explicit open_group(std::vector<C>& links) : links_(links) {
+      for (C& link : links_) link.group_begin();
+    }
+    void end() {
+      ended_ = true;
+      for (C& link : links_) link.group_end();
+    }
+    open_group(const open_group&) = delete;
+    open_group& operator=(const open_group&) = delete;
+    ~open_group() {
+      if (ended_) return;
+      for (C& link : links_) try {
+          link.group_end();
+        } catch (...) {
+        }
+    }
+
+  private:
+    std::vector<C>& links_;
+    bool ended_ = false;
+  };
+
+  template <class F>
+  void post(F& f, const std::vector<stream>& streams) const {
+    for (int i = 0; i < local_size(); ++i) {
+      const detail::rank_guard guard(ranks_->places[std::size_t(i)].device);
+      f(i, ranks_->links[std::size_t(i)], streams.empty() ? nullptr : streams[std::size_t(i)].handle());
+    }
+  }
+  /// What is enqueued on `later` from here on waits for what is on `earlier`, rank by rank.
+  void wait_for(const std::vector<stream>& later, const std::vector<stream>& earlier) const {
+    for (std::size_t i = 0; i < later.size(); ++i) {
+      [[maybe_unused]] const detail::rank_guard guard(ranks_->places[i].device);
+      ranks_->points[i].record(earlier[i]);
+      later[i].wait(ranks_->points[i]);
+    }
+  }
+
   std::shared_ptr<detail::driven_ranks<P, C>> ranks_;
 };
 

@@ -1,14 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Elements that change ranks: exchange and rebalance.
+// Elements that change ranks: exchange and rebalance; and what becomes of results whose size is known at the end only.
 //
 //   exchange    the block of each rank is cut in p pieces; piece j goes to rank j, which then has the pieces of all ranks in the
 //               order of the ranks: an all-to-all of unequal parts
 //   rebalance   elements keep their order and become blocks that differ by one at most
+//   result_blocks::even, ::in_place   an argument of copy_if and its like: the result is rebalanced, or stays where it was made
 //
 // Each element moves once. What stays on its rank is copied there. (PMPP ch. 20.)
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <utility>
 #include <vector>
@@ -21,6 +23,13 @@
 #include <pmpp/distributed/devices.hpp>
 
 namespace pmpp::inline PMPP_BACKEND {
+
+/// Where the elements of a result lie whose size its input decides.
+enum class result_blocks {
+  even,     ///< in blocks that differ by one element at most, the larger ones in front
+  in_place  ///< on the rank that made them: none moves
+};
+
 namespace detail {
 
 /// How many elements each rank sends to each.
@@ -61,37 +70,76 @@ private:
   std::vector<std::int64_t> counts_;
 };
 
-/// Moves pieces of blocks, that of rank number i here at block(i), to a buffer that is made for them.
+/// Moves pieces of blocks, that of rank number i here at block(i), to target(i), in the order of the ranks. What stays on its rank is
+/// copied there while the others are on their way.
 /// \param pieces  the same on every process
+template <class T, class P, class C, class Block, class Target>
+void exchange_to(const devices<P, C>& gpus, Block block, const piece_table& pieces, Target target) {
+  const auto group = gpus.group();
+  struct end {
+    std::byte* data;
+    std::vector<std::size_t> offsets;  ///< of the piece of each rank
+    std::byte* piece(int rank) const { return data + offsets[std::size_t(rank)]; }
+    std::size_t bytes(int rank) const { return offsets[std::size_t(rank) + 1] - offsets[std::size_t(rank)]; }
+  };
+  std::vector<end> from, to;
+  for (int i = 0; i < gpus.local_size(); ++i) {
+    from.push_back({reinterpret_cast<std::byte*>(const_cast<T*>(block(i))), pieces.sent_by(gpus.rank(i), sizeof(T))});
+    to.push_back({reinterpret_cast<std::byte*>(target(i)), pieces.received_by(gpus.rank(i), sizeof(T))});
+  }
+  gpus.beside(
+      [&](int i, C& link, stream_handle s) {
+        const end &out = from[std::size_t(i)], &in = to[std::size_t(i)];
+        for (int other = 0; other < gpus.size(); ++other) {
+          if (other == gpus.rank(i)) continue;
+          if (out.bytes(other) != 0) link.send(out.piece(other), out.bytes(other), other, s);
+          if (in.bytes(other) != 0) link.receive(in.piece(other), in.bytes(other), other, s);
+        }
+      },
+      [&](int i, const P&) {
+        const int self = gpus.rank(i);
+        const end &out = from[std::size_t(i)], &in = to[std::size_t(i)];
+        if (out.bytes(self) != 0)
+          detail::copy_on_rank(group->places[std::size_t(i)], in.piece(self), out.piece(self), out.bytes(self));
+      });
+}
+/// The same, to a buffer that is made for them.
 template <class T, class P, class C, class Block>
 distributed_buffer<T> exchanged(const devices<P, C>& gpus, Block block, const piece_table& pieces) {
   distributed_buffer<T> y;
   y.allocate(gpus.group(), pieces.sizes());
-  gpus.together([&](int i, C& link, stream_handle s) {
-    const auto sent = pieces.sent_by(gpus.rank(i), sizeof(T)), received = pieces.received_by(gpus.rank(i), sizeof(T));
-    pmpp::all_to_all_v(link, block(i), sent.data(), y.part(i).data(), received.data(), s);
-  });
+  detail::exchange_to<T>(gpus, block, pieces, [&](int i) { return y.part(i).data(); });
   return y;
 }
 
-/// The pieces that make even blocks of blocks of these sizes, in order.
-inline piece_table pieces_for_even_blocks(const std::vector<std::int64_t>& sizes) {
+/// The pieces that make blocks of the sizes `wanted` of blocks of these sizes, in order.
+inline piece_table pieces_for_blocks(const std::vector<std::int64_t>& sizes, const std::vector<std::int64_t>& wanted) {
   const auto p = static_cast<int>(sizes.size());
-  std::int64_t total = 0, first = 0;
-  for (const std::int64_t size : sizes) total += size;
-  const auto even = even_sizes(total, p);
+  std::int64_t first = 0;
   piece_table pieces(p);
   for (int from = 0; from < p; ++from) {
     const std::int64_t last = first + sizes[std::size_t(from)];
     std::int64_t begin = 0;
     for (int to = 0; to < p; ++to) {
-      const std::int64_t end = begin + even[std::size_t(to)];
+      const std::int64_t end = begin + wanted[std::size_t(to)];
       pieces(from, to) = max(std::int64_t(0), min(last, end) - max(first, begin));
       begin = end;
     }
     first = last;
   }
   return pieces;
+}
+inline piece_table pieces_for_result(const std::vector<std::int64_t>& sizes, result_blocks blocks) {
+  if (blocks == result_blocks::in_place) return detail::pieces_for_blocks(sizes, sizes);
+  std::int64_t total = 0;
+  for (const std::int64_t size : sizes) total += size;
+  return detail::pieces_for_blocks(sizes, detail::even_sizes(total, static_cast<int>(sizes.size())));
+}
+template <class T>
+std::vector<std::int64_t> sizes_of(const distributed_buffer<T>& x) {
+  std::vector<std::int64_t> sizes;
+  for (int r = 0; r < x.group()->size; ++r) sizes.push_back(x.size_of(r));
+  return sizes;
 }
 
 }  // namespace detail
@@ -141,11 +189,11 @@ template <class P, class C, class T>
 template <class P, class C, class T>
 void rebalance(const devices<P, C>& gpus, distributed_buffer<T>& x) {
   detail::require_on("rebalance", "x", gpus, x);
-  std::vector<std::int64_t> sizes;
-  for (int r = 0; r < gpus.size(); ++r) sizes.push_back(x.size_of(r));
-  if (sizes == detail::even_sizes(x.size(), gpus.size())) return;
+  const auto sizes = detail::sizes_of(x), even = detail::even_sizes(x.size(), gpus.size());
+  if (sizes == even) return;
+  x.require_blocks("rebalance", even);
   x = detail::exchanged<T>(
-      gpus, [&](int i) { return x.part(i).data(); }, detail::pieces_for_even_blocks(sizes));
+      gpus, [&](int i) { return x.part(i).data(); }, detail::pieces_for_result(sizes, result_blocks::even));
 }
 
 }  // namespace pmpp::inline PMPP_BACKEND

@@ -32,6 +32,8 @@ namespace pmpp::inline PMPP_BACKEND {
 /// One process of an MPI communicator. A handle: copies are the same rank.
 class mpi_communicator {
 public:
+  static constexpr bool waits_at_end = true;
+
   /// A collective call of all processes of `group`, of which a duplicate is used, so that other messages do not interfere.
   /// \param limit  seconds after which a group that has not ended is a communication_error
   explicit mpi_communicator(MPI_Comm group, double limit = 300) : state_(std::make_shared<state>(group, limit)) {}

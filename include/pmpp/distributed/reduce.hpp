@@ -6,13 +6,17 @@
 //   2. The partial results of all ranks are gathered, in the order of the ranks: sizeof(A) bytes from each.
 //   3. One rank of each process joins them, in that order, and its host reads the running totals. So every process has the same
 //      value, to the last bit, and scan.hpp has what stands in front of each rank.
+//   Where one process has all ranks, and the operator is one of pmpp's own, each rank tells the host instead, which joins.
 //
 // Operands stay in order: associative is enough, no identity is needed, and ranks without elements are left out. The grouping depends
-// on the blocks: a sum of floating-point numbers may differ in the last bits from that of another number of ranks.
+// on the blocks: a sum of floating-point numbers may differ in the last bits from that of another number of ranks. gpus.same_bits() group by
+// index instead (same_bits.hpp).
 // Traffic: n elements read, p partial results exchanged. (PMPP ch. 10 and 20.)
 #pragma once
 
 #include <cstdint>
+#include <memory>
+#include <span>
 #include <type_traits>
 #include <utility>
 #include <vector>
@@ -22,9 +26,13 @@
 #include <pmpp/core/operators.hpp>
 #include <pmpp/core/range.hpp>
 #include <pmpp/core/tuning.hpp>
+#include <pmpp/distributed/block_ends.hpp>
 #include <pmpp/distributed/buffer.hpp>
 #include <pmpp/distributed/communicator.hpp>
 #include <pmpp/distributed/devices.hpp>
+#include <pmpp/distributed/same_bits.hpp>
+#include <pmpp/distributed/same_call.hpp>
+#include <pmpp/memory/reply.hpp>
 #include <pmpp/reduce.hpp>
 #include <pmpp/transform.hpp>
 
@@ -64,36 +72,20 @@ struct join_in_order {
   }
 };
 
-/// Sends the partial results of ranks that have any, number k of them at partials[i] + k, to all others: to one rank where all are in
-/// this process, which is enough for its host.
-template <class P, class C, class A>
-void gather_partials(const devices<P, C>& gpus, const std::vector<int>& ranks,
-                     const std::vector<rank_array<A>>& partials) {
-  gpus.together([&](int i, C& link, stream_handle s) {
-    const int self = gpus.rank(i);
-    for (std::size_t k = 0; k < ranks.size(); ++k) {
-      A* const place = partials[std::size_t(i)].data() + k;
-      if (ranks[k] == self)
-        for (int other = 0; other < (gpus.all_here() ? 1 : gpus.size()); ++other) {
-          if (other != self) link.send(place, sizeof(A), other, s);
-        }
-      else if (!gpus.all_here() || self == 0)
-        link.receive(place, sizeof(A), ranks[k], s);
-    }
-  });
-}
-
 /// Steps 1 to 3. \param input_at  number of a rank here -> its elements, in order
 template <class A, class P, class C, class T, class InputAt, class Op>
 totals_of_ranks<A> totals_by_rank(const char* function, const devices<P, C>& gpus, const distributed_buffer<T>& x,
                                   InputAt input_at, const initial_value<A>& init, const Op& op) {
-  totals_of_ranks<A> result{init, {}, {}};
-  std::vector<int> number(static_cast<std::size_t>(gpus.size()));
-  for (int r = 0; r < gpus.size(); ++r)
-    if (x.size_of(r) != 0) {
-      number[std::size_t(r)] = static_cast<int>(result.ranks.size());
-      result.ranks.push_back(r);
-    }
+  static_assert(
+      !is_same_bits<Op>,
+      "pmpp: on several ranks write gpus.same_bits() as the first argument, and op in place of same_bits{op}");
+  detail::require_same_call<T, A, Op>(gpus, function, {x.size()});
+  totals_of_ranks<A> result{init, detail::ranks_with_elements(x), {}};
+  std::vector<std::int64_t> number(static_cast<std::size_t>(gpus.size())), offsets{0};
+  for (std::size_t k = 0; k < result.ranks.size(); ++k) {
+    number[std::size_t(result.ranks[k])] = static_cast<std::int64_t>(k);
+    offsets.push_back(static_cast<std::int64_t>(k) + 1);
+  }
   const auto m = static_cast<std::int64_t>(result.ranks.size());
   if (m == 0) return result;
   if (gpus.size() == 1) {  // what reduce on one device does
@@ -103,6 +95,29 @@ totals_of_ranks<A> totals_by_rank(const char* function, const devices<P, C>& gpu
     return result;
   }
 
+  result.totals.resize(static_cast<std::size_t>(m), init.value);
+  const auto join = detail::folding<gpu_execution<P>, A, A>(detail::plain(op));
+  using joining = join_in_order<A, std::remove_const_t<decltype(join)>>;
+  if constexpr (kernel_execution<P> && is_known_commutative<std::remove_const_t<decltype(join)>, A>)
+    if (gpus.all_here()) {  // each rank tells this host, which knows the operator too
+      std::vector<std::unique_ptr<reply<A, P>>> answers(std::size_t(gpus.local_size()));
+      gpus.each([&](int i, const P& where) {
+        if (x.part(i).empty()) return;
+        answers[std::size_t(i)] = std::make_unique<reply<A, P>>(function, where);
+        reply<A, P>& answer = *answers[std::size_t(i)];
+        const auto in = detail::stored_for<A>(input_at(i));
+        using T1 = value_of<std::remove_const_t<decltype(in.first)>>;
+        detail::reduce_on_blocks<tuned<reduce_tuning>>(answer.policy(), in, initial_value<A>{},
+                                                       detail::folding<gpu_execution<P>, A, T1>(detail::plain(op)),
+                                                       write_to<A*>{answer.target()}, answer.done());
+      });
+      for (std::size_t i = 0; i < answers.size(); ++i)
+        if (answers[i])
+          result.totals[std::size_t(number[std::size_t(gpus.rank(static_cast<int>(i)))])] = answers[i]->wait();
+      joining{result.totals.data(), m, init, join}(0);
+      return result;
+    }
+
   const auto group = gpus.group();
   const auto partials = detail::arrays_of<A>(*group, [&](int) { return m; });
   gpus.each([&](int i, const P& where) {
@@ -110,11 +125,8 @@ totals_of_ranks<A> totals_by_rank(const char* function, const devices<P, C>& gpu
     A* const place = partials[std::size_t(i)].data() + number[std::size_t(gpus.rank(i))];
     detail::reduce_and_sink<tuned<reduce_tuning>>(where, input_at(i), initial_value<A>{}, op, write_to<A*>{place});
   });
-  detail::gather_partials(gpus, result.ranks, partials);
+  detail::gather_pieces(gpus, result.ranks, offsets, partials);
 
-  result.totals.resize(static_cast<std::size_t>(m), init.value);
-  const auto join = detail::folding<gpu_execution<P>, A, A>(op);
-  using joining = join_in_order<A, std::remove_const_t<decltype(join)>>;
   gpus.each([&](int i, const P& where) {
     if (i != 0) return;
     A* const first = partials[0].data();
@@ -161,9 +173,11 @@ std::int64_t extreme_index(const char* function, const devices<P, C>& gpus, cons
 
 /// Combines all elements: op(... op(op(init, x[0]), x[1]) ..., x[n - 1]), grouped freely, in order; on every process.
 ///
+/// \param gpus      or gpus.same_bits(): the same bits for any number of ranks and any blocks, those of reduce on one device with
+///                  same_bits{op}, for op that also commutes (same_bits.hpp has its price).
 /// \param init, op  as in reduce on one device; the same on every process.
 /// Waits. The same bits on every run with the same blocks. Cost: n elements read; each rank sends and receives p - 1 partial results
-/// (all in one process: sends one); two launches on one rank, one on the others. One rank: reduce alone.
+/// (all in one process: none for operators of pmpp, else one); one launch a rank, one more to join. One rank: reduce alone.
 /// \throws std::invalid_argument if x lies on other devices; communication_error; cuda_error. Source: PMPP ch. 10.
 /// Example: test/distributed.cpp, reductions.
 template <class P, class C, class T, class A = accumulator_of<T>, class Op = plus>
@@ -174,14 +188,22 @@ template <class P, class C, class T, class A = accumulator_of<T>, class Op = plu
              op)
       .all();
 }
+template <class P, class C, class T, class A = accumulator_of<T>, class Op = plus>
+[[nodiscard]] A reduce(const same_bits_devices<P, C>& same, const distributed_buffer<T>& x, A init = {}, Op op = {}) {
+  detail::require_on("reduce", "x", same.gpus, x);
+  return detail::reduce_same_bits_of_ranks<detail::stored_as<A>>(
+      same.gpus, detail::initial<A>{init, true}, op,
+      [](const std::span<const T>& block) { return detail::input_of("reduce", block); }, x);
+}
 
-/// Combines f(x[i]) over all elements, or f(x[i], y[i]) (dot product: op plus, f multiplies). As reduce.
+/// Combines f(x[i]) over all elements, or f(x[i], y[i]) (dot product: op plus, f multiplies). As reduce, with gpus.same_bits() too.
 /// \param y  of the same blocks as x. \throws as reduce; std::length_error if the blocks differ
 template <class P, class C, class T, class A, class Op, class F>
 [[nodiscard]] A transform_reduce(const devices<P, C>& gpus, const distributed_buffer<T>& x, A init, Op op, F f) {
   detail::require_on("transform_reduce", "x", gpus, x);
   return detail::totals_by_rank<detail::stored_as<A>>(
-             gpus, x, [&](int i) { return detail::mapped_to<A, Op>(detail::block_of("transform_reduce", x, i), f); },
+             "transform_reduce", gpus, x,
+             [&](int i) { return detail::mapped_to<A, Op>(detail::block_of("transform_reduce", x, i), f); },
              detail::initial<A>{init, true}, op)
       .all();
 }
@@ -200,6 +222,28 @@ template <class P, class C, class T, class U, class A, class Op, class F>
              },
              detail::initial<A>{init, true}, op)
       .all();
+}
+template <class P, class C, class T, class A, class Op, class F>
+[[nodiscard]] A transform_reduce(const same_bits_devices<P, C>& same, const distributed_buffer<T>& x, A init, Op op,
+                                 F f) {
+  detail::require_on("transform_reduce", "x", same.gpus, x);
+  return detail::reduce_same_bits_of_ranks<detail::stored_as<A>>(
+      same.gpus, detail::initial<A>{init, true}, op,
+      [&](const std::span<const T>& a) { return detail::mapped_to<A, Op>(detail::input_of("transform_reduce", a), f); },
+      x);
+}
+template <class P, class C, class T, class U, class A, class Op, class F>
+[[nodiscard]] A transform_reduce(const same_bits_devices<P, C>& same, const distributed_buffer<T>& x,
+                                 const distributed_buffer<U>& y, A init, Op op, F f) {
+  detail::require_on("transform_reduce", "x", same.gpus, x);
+  detail::require_on("transform_reduce", "y", same.gpus, y);
+  detail::require_same_blocks("transform_reduce", "y", x, y);
+  return detail::reduce_same_bits_of_ranks<detail::stored_as<A>>(
+      same.gpus, detail::initial<A>{init, true}, op,
+      [&](const std::span<const T>& a, const std::span<const U>& b) {
+        return detail::mapped_to<A, Op>(detail::zipped("transform_reduce", a, b), detail::apply_to_pair<F>{f});
+      },
+      x, y);
 }
 
 /// The index of the first element that no other comes before under comp (min_element), or that comes before no other (max_element);

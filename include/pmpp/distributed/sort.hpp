@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Sorting over several ranks: sort, stable_sort, sort_by_key, is_sorted.
+// Sorting over several ranks: sort, stable_sort, sort_by_key, argsort, is_sorted.
 //
 //   1. Each rank sorts its block.
 //   2. Exact cuts are found (splitters.hpp).
@@ -19,11 +19,12 @@
 
 #include <pmpp/core/config.hpp>
 #include <pmpp/core/operators.hpp>
+#include <pmpp/distributed/block_ends.hpp>
 #include <pmpp/distributed/buffer.hpp>
 #include <pmpp/distributed/communicator.hpp>
 #include <pmpp/distributed/devices.hpp>
 #include <pmpp/distributed/exchange.hpp>
-#include <pmpp/distributed/reduce.hpp>
+#include <pmpp/distributed/same_call.hpp>
 #include <pmpp/distributed/splitters.hpp>
 #include <pmpp/merge.hpp>
 #include <pmpp/sort.hpp>
@@ -79,6 +80,8 @@ inline std::vector<std::int64_t> ends_of_runs(const piece_table& pieces, int ran
 template <class P, class C, class T, class Comp>
 void sort_blocks(const char* function, const devices<P, C>& gpus, distributed_buffer<T>& x, const Comp& comp) {
   detail::require_on(function, "x", gpus, x);
+  if (gpus.size() > 1) x.require_blocks(function, detail::even_sizes(x.size(), gpus.size()));
+  detail::require_same_call<T, Comp>(gpus, function, {x.size()});
   gpus.each([&](int i, const P& where) { pmpp::sort(where, x.part(i), comp); });
   const int p = gpus.size();
   if (p == 1) return;
@@ -123,13 +126,18 @@ void stable_sort(const devices<P, C>& gpus, distributed_buffer<T>& x, Comp comp 
 
 /// Sorts keys as sort does, and moves the value of each key along with it.
 /// \param values  of the same blocks as keys. \throws as sort; std::length_error if the blocks differ
-/// Example: test/distributed.cpp, sort_by_key.
+/// Example: test/distributed_sort.cpp, sort_by_key and argsort.
 template <class P, class C, class K, class V, class Comp = less>
 void sort_by_key(const devices<P, C>& gpus, distributed_buffer<K>& keys, distributed_buffer<V>& values,
                  Comp comp = {}) {
   detail::require_on("sort_by_key", "keys", gpus, keys);
   detail::require_on("sort_by_key", "values", gpus, values);
   detail::require_same_blocks("sort_by_key", "values", keys, values);
+  if (gpus.size() > 1) {
+    keys.require_blocks("sort_by_key", detail::even_sizes(keys.size(), gpus.size()));
+    values.require_blocks("sort_by_key", detail::even_sizes(keys.size(), gpus.size()));
+  }
+  detail::require_same_call<K, V, Comp>(gpus, "sort_by_key", {keys.size()});
   gpus.each([&](int i, const P& where) { pmpp::sort_by_key(where, keys.part(i), values.part(i), comp); });
   const int p = gpus.size();
   if (p == 1) return;
@@ -160,6 +168,29 @@ void sort_by_key(const devices<P, C>& gpus, distributed_buffer<K>& keys, distrib
   });
 }
 
+/// The order in which keys are sorted: element 0 of the result is the index, in the whole, of the least key, and so on. Equals in order.
+///
+/// \param keys  not changed. \return integers I, in blocks that differ by one at most. As sort_by_key, of a copy of the keys.
+/// Example: test/distributed_sort.cpp, sort_by_key and argsort.
+template <class I = std::int64_t, class P, class C, class K, class Comp = less>
+[[nodiscard]] distributed_buffer<I> argsort(const devices<P, C>& gpus, const distributed_buffer<K>& keys,
+                                            Comp comp = {}) {
+  static_assert(std::is_integral_v<I>, "pmpp::argsort: indices are integers");
+  detail::require_on("argsort", "keys", gpus, keys);
+  const auto sizes = detail::sizes_of(keys);
+  distributed_buffer<K> copy;
+  distributed_buffer<I> indices;
+  copy.allocate(gpus.group(), sizes);
+  indices.allocate(gpus.group(), sizes);
+  gpus.each([&](int i, const P& where) {
+    detail::copy_on_rank(gpus.group()->places[std::size_t(i)], copy.part(i).data(), keys.part(i).data(),
+                         keys.part(i).size_bytes());
+    pmpp::iota(where, indices.part(i), static_cast<I>(keys.offset(gpus.rank(i))));
+  });
+  pmpp::sort_by_key(gpus, copy, indices, comp);
+  return indices;
+}
+
 /// Whether no element of x precedes the one in front of it, under comp; on every process.
 /// Waits. Cost: n elements read; the first and the last element of each rank exchanged. \throws as reduce.
 /// Example: test/distributed.cpp, sort.
@@ -167,7 +198,6 @@ template <class P, class C, class T, class Comp = less>
 [[nodiscard]] bool is_sorted(const devices<P, C>& gpus, const distributed_buffer<T>& x, Comp comp = {}) {
   detail::require_on("is_sorted", "x", gpus, x);
   const auto group = gpus.group();
-  std::vector<int> mine(static_cast<std::size_t>(gpus.local_size()));
   const auto descents = detail::arrays_of<int>(*group, [](int) { return 1; });
   gpus.each([&](int i, const P& where) {
     const auto block = x.part(i);
@@ -175,31 +205,12 @@ template <class P, class C, class T, class Comp = less>
     pmpp::transform_reduce_into(where, block.first(pairs), block.last(pairs), descents[std::size_t(i)].span(), false,
                                 logical_or{}, detail::descends<Comp>{comp});
   });
-  for (std::size_t i = 0; i < mine.size(); ++i)  // once all are at work: such a copy waits for its rank
-    detail::copy_on_rank(group->places[i], &mine[i], descents[i].data(), sizeof(int));
-  gpus.synchronize();
-  for (const int descent : detail::values_of_all(gpus, mine))
+  for (const int descent : detail::firsts_of_all(gpus, descents))
     if (descent != 0) return false;
 
   // The first and the last element of each block that has any, side by side: sorted, if the blocks follow each other.
-  struct ends {
-    alignas(T) std::byte bytes[2 * sizeof(T)];
-  };
-  std::vector<int> ranks;
-  for (int r = 0; r < gpus.size(); ++r)
-    if (x.size_of(r) != 0) ranks.push_back(r);
-  const auto all = detail::arrays_of<ends>(*group, [&](int) { return std::int64_t(ranks.size()); });
-  gpus.each([&](int i, const P&) {
-    for (std::size_t k = 0; k < ranks.size(); ++k)
-      if (ranks[k] == gpus.rank(i)) {
-        const auto block = x.part(i);
-        std::byte* const place = all[std::size_t(i)].data()[k].bytes;
-        detail::copy_on_rank(group->places[std::size_t(i)], place, block.data(), sizeof(T));
-        detail::copy_on_rank(group->places[std::size_t(i)], place + sizeof(T), block.data() + (block.size() - 1),
-                             sizeof(T));
-      }
-  });
-  detail::gather_partials(gpus, ranks, all);
+  const auto ranks = detail::ranks_with_elements(x);
+  const auto all = detail::ends_of_blocks(gpus, x, ranks);
   bool sorted = true;
   gpus.each([&](int i, const P& where) {
     if (i != 0) return;

@@ -8,6 +8,7 @@
 //   1. Each rank takes samples of its interval of each cut, evenly spaced, and all ranks gather them.
 //   2. For each sample the places of the samples of all ranks bound, from below and from above, how many elements of all intervals
 //      precede it. A sample that surely is in front of the cut moves lo behind itself, one that surely is not moves hi to itself.
+// Runs that lie on several ranks, as the two of merge, are cut in the same way.
 // Every rank computes all intervals from the same samples, so they stay equal without being sent. Elements in doubt become fewer by
 // a factor of about samples / 4 in each round: 2^29 in five rounds. An interval that fits its samples is settled in one.
 //
@@ -49,13 +50,13 @@ auto order_of_sort(const Comp& comp) {
   }
 }
 
-/// Where the cuts may be: [lo, hi) for cut j of rank q, and how it is sampled.
+/// Where the cuts may be: [lo, hi) for cut j of run q, and how it is sampled. The runs of sort are the blocks of the ranks.
 struct cut_intervals {
-  std::int64_t* bounds;  ///< lo and hi of cut j and rank q at 2 (j ranks + q)
-  int ranks, samples;
+  std::int64_t* bounds;  ///< lo and hi of cut j and run q at 2 (j runs + q)
+  int runs, samples;
 
-  PMPP_HOST_DEVICE std::int64_t& lo(int j, int q) const { return bounds[2 * (j * std::int64_t(ranks) + q)]; }
-  PMPP_HOST_DEVICE std::int64_t& hi(int j, int q) const { return bounds[2 * (j * std::int64_t(ranks) + q) + 1]; }
+  PMPP_HOST_DEVICE std::int64_t& lo(int j, int q) const { return bounds[2 * (j * std::int64_t(runs) + q)]; }
+  PMPP_HOST_DEVICE std::int64_t& hi(int j, int q) const { return bounds[2 * (j * std::int64_t(runs) + q) + 1]; }
   PMPP_HOST_DEVICE std::int64_t width(int j, int q) const { return hi(j, q) - lo(j, q); }
   PMPP_HOST_DEVICE int samples_of(int j, int q) const {
     return static_cast<int>(min(std::int64_t(samples), width(j, q)));
@@ -77,25 +78,24 @@ struct take_splitter_sample {
   }
 };
 
-/// Step 2, for one cut and one rank.
+/// Step 2, for one cut and one run.
 template <class K, class Comp>
 struct narrow_interval {
   cut_intervals now, next;
-  const K* all;                 ///< samples of rank q, cut j at (q (ranks - 1) + j) * samples
+  int cuts;
+  const K* all;                 ///< samples of run q, cut j at (q cuts + j) samples
   const std::int64_t* targets;  ///< elements in front of each cut
   Comp comp;
 
-  PMPP_HOST_DEVICE const K* samples(int j, int q) const {
-    return all + (q * std::int64_t(now.ranks - 1) + j) * now.samples;
-  }
+  PMPP_HOST_DEVICE const K* samples(int j, int q) const { return all + (q * std::int64_t(cuts) + j) * now.samples; }
   struct bounds {
     std::int64_t least, most;
   };
-  /// How many elements of the intervals of cut j precede sample k of rank q.
+  /// How many elements of the intervals of cut j precede sample k of run q.
   PMPP_HOST_DEVICE bounds preceding(int j, int q, int k) const {
     const K& key = samples(j, q)[k];
     bounds sum{now.place(j, q, k), now.place(j, q, k)};
-    for (int r = 0; r < now.ranks; ++r) {
+    for (int r = 0; r < now.runs; ++r) {
       if (r == q) continue;
       const int count = now.samples_of(j, r);
       const K* const others = samples(j, r);
@@ -108,9 +108,9 @@ struct narrow_interval {
     return sum;
   }
   PMPP_HOST_DEVICE void operator()(std::int64_t at) const {
-    const int j = static_cast<int>(at / now.ranks), q = static_cast<int>(at % now.ranks);
+    const int j = static_cast<int>(at / now.runs), q = static_cast<int>(at % now.runs);
     std::int64_t wanted = targets[j];
-    for (int r = 0; r < now.ranks; ++r) wanted -= now.lo(j, r);
+    for (int r = 0; r < now.runs; ++r) wanted -= now.lo(j, r);
     const int count = now.samples_of(j, q);
     const int in_front = detail::partition_point(0, count, [&](int k) { return preceding(j, q, k).most < wanted; });
     const int behind =
@@ -121,27 +121,28 @@ struct narrow_interval {
   }
 };
 
-/// The cuts, p - 1 of them, at position q of list j for rank q, of sorted blocks: targets[j] elements are in front of cut j.
-template <class P, class C, class T, class Comp>
-std::vector<std::vector<std::int64_t>> exact_cuts(const devices<P, C>& gpus, const distributed_buffer<T>& x,
-                                                  const std::vector<std::int64_t>& targets, const Comp& comp) {
-  using K = stored_as<T>;
-  const int p = gpus.size(), cuts = p - 1;
-  const int samples = p <= 16 ? 256 : 64;
+/// The cuts of sorted runs, of which equals are ordered by the numbers of the runs: at position q of list j cut j of run q; targets[j]
+/// elements are in front of cut j. \param take  enqueues step 1: (intervals, all) by number of a rank here, as narrow_interval has them
+template <class K, class P, class C, class Comp, class Take>
+std::vector<std::vector<std::int64_t>> cuts_of_runs(const devices<P, C>& gpus, const std::vector<std::int64_t>& lengths,
+                                                    const std::vector<std::int64_t>& targets, int samples,
+                                                    const Comp& comp, Take take) {
+  const auto runs = static_cast<int>(lengths.size()), cuts = static_cast<int>(targets.size());
   const auto group = gpus.group();
-  const std::int64_t pairs = std::int64_t(cuts) * p;
-  const auto mine = detail::arrays_of<K>(*group, [&](int) { return std::int64_t(cuts) * samples; });
+  const std::int64_t pairs = std::int64_t(cuts) * runs;
   const auto all = detail::arrays_of<K>(*group, [&](int) { return pairs * samples; });
   const auto wanted = detail::arrays_of<std::int64_t>(*group, [&](int) { return cuts; });
   auto now = detail::arrays_of<std::int64_t>(*group, [&](int) { return 2 * pairs; });
   auto next = detail::arrays_of<std::int64_t>(*group, [&](int) { return 2 * pairs; });
 
   std::vector<std::int64_t> bounds(static_cast<std::size_t>(2 * pairs));
-  const cut_intervals on_host{bounds.data(), p, samples};
+  const cut_intervals on_host{bounds.data(), runs, samples};
+  std::int64_t left = 0;  // elements in doubt
   for (int j = 0; j < cuts; ++j)
-    for (int q = 0; q < p; ++q) {
+    for (int q = 0; q < runs; ++q) {
       on_host.lo(j, q) = 0;
-      on_host.hi(j, q) = x.size_of(q);
+      on_host.hi(j, q) = lengths[std::size_t(q)];
+      left += lengths[std::size_t(q)];
     }
   for (std::size_t i = 0; i < group->places.size(); ++i) {
     const rank_guard guard(group->places[i].device);
@@ -154,33 +155,24 @@ std::vector<std::vector<std::int64_t>> exact_cuts(const devices<P, C>& gpus, con
     return "pmpp: the blocks of several ranks cannot be cut: they are not sorted under comp, or comp is no strict weak "
            "order";
   };
-  for (std::int64_t left = cuts * x.size();
-       left > 0;) {  // elements in doubt: fewer in each round, where there is an order
-    gpus.each([&](int i, const P& where) {
-      const auto block = x.part(i);
-      const auto in = detail::with_stored(detail::input_of("splitters", block));
-      pmpp::for_each(
-          where, zero, zero + std::int64_t(cuts) * samples,
-          take_splitter_sample<std::remove_const_t<decltype(in.first)>, K>{
-              {now[std::size_t(i)].data(), p, samples}, in.first, mine[std::size_t(i)].data(), gpus.rank(i)});
-    });
-    gpus.together([&](int i, C& link, stream_handle s) {
-      pmpp::all_gather(link, mine[std::size_t(i)].data(), all[std::size_t(i)].data(),
-                       mine[std::size_t(i)].span().size_bytes(), s);
-    });
+  while (left > 0) {  // fewer in each round, where there is an order
+    take([&](int i) { return cut_intervals{now[std::size_t(i)].data(), runs, samples}; }, all);
     gpus.each([&](int i, const P& where) {
       const auto k = static_cast<std::size_t>(i);
-      pmpp::for_each(
-          where, zero, zero + pairs,
-          narrow_interval<K, Comp>{
-              {now[k].data(), p, samples}, {next[k].data(), p, samples}, all[k].data(), wanted[k].data(), comp});
+      pmpp::for_each(where, zero, zero + pairs,
+                     narrow_interval<K, Comp>{{now[k].data(), runs, samples},
+                                              {next[k].data(), runs, samples},
+                                              cuts,
+                                              all[k].data(),
+                                              wanted[k].data(),
+                                              comp});
     });
     std::swap(now, next);
     detail::copy_on_rank(group->places[0], bounds.data(), now[0].data(), bounds.size() * sizeof(std::int64_t));
     gpus.synchronize(0);
     const std::int64_t before = std::exchange(left, 0);
     for (int j = 0; j < cuts; ++j)
-      for (int q = 0; q < p; ++q) {
+      for (int q = 0; q < runs; ++q) {
         const std::int64_t first = j == 0 ? 0 : on_host.lo(j - 1, q), width = on_host.width(j, q);
         require(width >= 0 && (left + width > 0 || first <= on_host.lo(j, q)), no_order);
         left += width;
@@ -190,8 +182,37 @@ std::vector<std::vector<std::int64_t>> exact_cuts(const devices<P, C>& gpus, con
 
   std::vector<std::vector<std::int64_t>> found(static_cast<std::size_t>(cuts));
   for (int j = 0; j < cuts; ++j)
-    for (int q = 0; q < p; ++q) found[std::size_t(j)].push_back(on_host.lo(j, q));
+    for (int q = 0; q < runs; ++q) found[std::size_t(j)].push_back(on_host.lo(j, q));
   return found;
+}
+
+/// The samples of an interval in each round.
+inline int samples_for(int ranks) { return ranks <= 16 ? 256 : 64; }
+
+/// The cuts, p - 1 of them, at position q of list j for rank q, of sorted blocks: targets[j] elements are in front of cut j.
+template <class P, class C, class T, class Comp>
+std::vector<std::vector<std::int64_t>> exact_cuts(const devices<P, C>& gpus, const distributed_buffer<T>& x,
+                                                  const std::vector<std::int64_t>& targets, const Comp& comp) {
+  using K = stored_as<T>;
+  const std::int64_t count = std::int64_t(gpus.size() - 1) * detail::samples_for(gpus.size());
+  const auto mine = detail::arrays_of<K>(*gpus.group(), [&](int) { return count; });
+  std::vector<std::int64_t> sizes;
+  for (int r = 0; r < gpus.size(); ++r) sizes.push_back(x.size_of(r));
+  const auto take = [&](auto intervals, const std::vector<rank_array<K>>& all) {
+    gpus.each([&](int i, const P& where) {
+      const auto block = x.part(i);
+      const auto in = detail::with_stored(detail::input_of("splitters", block));
+      const counting_iterator<std::int64_t> zero(0);
+      pmpp::for_each(where, zero, zero + count,
+                     take_splitter_sample<std::remove_const_t<decltype(in.first)>, K>{
+                         intervals(i), in.first, mine[std::size_t(i)].data(), gpus.rank(i)});
+    });
+    gpus.together([&](int i, C& link, stream_handle s) {
+      pmpp::all_gather(link, mine[std::size_t(i)].data(), all[std::size_t(i)].data(),
+                       mine[std::size_t(i)].span().size_bytes(), s);
+    });
+  };
+  return detail::cuts_of_runs<K>(gpus, sizes, targets, detail::samples_for(gpus.size()), comp, take);
 }
 
 /// Where blocks that differ by one at most begin, but for the first.

@@ -27,6 +27,7 @@
 #include <pmpp/core/packed.hpp>
 #include <pmpp/execution.hpp>
 #include <pmpp/gemm/epilogue.hpp>
+#include <pmpp/gemm/parts.hpp>
 #include <pmpp/gemm/problem.hpp>
 #include <pmpp/gemm/repack.hpp>
 #include <pmpp/gemm/schedule.hpp>
@@ -36,11 +37,6 @@
 #include <pmpp/simt/block.hpp>
 #include <pmpp/simt/memory.hpp>
 #include <pmpp/simt/mma.hpp>
-
-#if PMPP_CUDA
-struct __half;  // of headers that only those include who use it
-struct __nv_bfloat16;
-#endif
 
 #pragma GCC visibility push(hidden)  // see launch.hpp
 
@@ -70,17 +66,6 @@ namespace detail {
 inline constexpr mma_tile large_double_tile{.m = 128, .n = 128, .warp_m = 64, .warp_n = 32, .stages = 6, .blocks = 1},
     small_double_tile{.m = 64, .n = 64, .warp_m = 32, .warp_n = 32, .stages = 4, .blocks = 3};
 
-#if PMPP_CUDA
-using half_type = ::__half;
-using bfloat16_type = ::__nv_bfloat16;
-#elif defined(__FLT16_MAX__)
-using half_type = _Float16;
-struct bfloat16_type;
-#else
-struct half_type;
-struct bfloat16_type;
-#endif
-
 /// T: the elements of A and B. AlongK: an operand's k-tile consists of words along k.
 template <simt::mma_type Type, class T, class TC, class S, class Epilogue, mma_tile Tile, bool AlongKA, bool AlongKB>
 struct mma_kernel {
@@ -98,9 +83,14 @@ struct mma_kernel {
   static constexpr int groups = blocks_n / group;
   /// Copies and loads of A stand between the products, piece by piece; else together, which leaves more registers.
   static constexpr bool spread = mma::is_double;
+  /// Elements are parts of floats: each k-tile is multiplied six times, its parts with each other (gemm/parts.hpp).
+  static constexpr bool in_parts = std::is_same_v<T, bfloat16_part>;
+  static constexpr int products = in_parts ? part_products : 1;
   static constexpr int slot_k = 4 * mma::items;  ///< numbers of k of a word of all lanes
   static_assert(steps % 2 == 0 && groups % 2 == 0 && Tile.stages >= 2);
-  static_assert(sizeof(T) > 1 || (AlongKA && AlongKB));
+  static_assert((sizeof(T) > 1 && !in_parts) || (AlongKA && AlongKB));
+  static_assert(!in_parts || k_tile_k == part_k_tile);
+  using originals = std::conditional_t<in_parts, float_originals, no_originals>;
 
   struct shared {
     alignas(128) std::byte a[Tile.stages][Tile.m * row_words * 16];
@@ -119,6 +109,7 @@ struct mma_kernel {
     std::int64_t first_block;  ///< of this launch, among those of all launches of the call
     gemm_result<S, Epilogue> result;
     bool c_in_words;  ///< words of C may be written
+    originals of_parts{};
   };
 
   template <class Block>
@@ -126,6 +117,12 @@ struct mma_kernel {
     const coord at(block, x);
     sum_type sum[tiles_m][blocks_n][4] = {};
     multiply(block, memory, x, at, sum);
+    if constexpr (in_parts)
+      if (x.splits == 1)
+        x.of_parts.template repair<2 * tiles_m, 2 * blocks_n>(
+            at.batch, [&](int r) { return at.row + at.warp_row + r * 8 + at.g; },
+            [&](int c) { return at.col + at.warp_col + c / 2 * 8 + at.t * 2 + c % 2; },
+            [&](int r, int c) -> float& { return sum[r / 2][c / 2][r % 2 * 2 + c % 2]; });
     write(x, at, sum);
   }
 
@@ -170,7 +167,7 @@ private:
 
   /// Copies one operand k-tile by k-tile, and a k-tile in several pieces a thread, between which other work may stand. What it
   /// keeps in registers is little: they are scarce.
-  template <int Extent, bool AlongK>
+  template <bool IsA, int Extent, bool AlongK>
   class tile_iterator {
     static constexpr int length = AlongK ? row_words : Extent / items;  ///< words of a row: a piece is a word
     static constexpr int lines = AlongK ? Extent : k_tile_k, deep = threads / length;
@@ -188,6 +185,7 @@ private:
       to_ = offset_of<AlongK, Extent>(line, item / items);
       rows_ = static_cast<int>(min(std::int64_t(Extent), x.extent - first)) - i;
       k_ = p;
+      if constexpr (in_parts) from_ += part_of(0) * x.extent * x.stride;
     }
 
     /// Starts copying piece l = 0, 1, ... pieces - 1 of a k-tile, of which `depth` numbers of k lie in the operand; zeros
@@ -198,13 +196,24 @@ private:
       const int turn = turn_of<AlongK, Extent>(l * deep) * 16;
       simt::copy_async<16>(to + ((to_ ^ turn) + l * deep * length * 16), from_, there * int(sizeof(T)));
       from_ += (AlongK ? x.stride : x.k_stride) * deep;
-      if (l + 1 == pieces) from_ += (AlongK ? k_tile_k * x.k_stride - Extent * x.stride : 0);
+      if (l + 1 < pieces) return;
+      if constexpr (in_parts) {
+        const int before = part_of(product_);
+        product_ = product_ + 1 < products ? product_ + 1 : 0;
+        from_ +=
+            (part_of(product_) - before) * x.extent * x.stride + (product_ == 0 ? k_tile_k : 0) - Extent * x.stride;
+      } else {
+        from_ += (AlongK ? k_tile_k * x.k_stride - Extent * x.stride : 0);
+      }
     }
 
   private:
-    const T* from_;  // this thread's next piece
-    int to_;         // the k-tile's first piece there
-    int rows_, k_;   // of the operand from that piece on; numbers of k before it
+    const T* from_;                     // this thread's next piece
+    int to_;                            // the k-tile's first piece there
+    int rows_, k_;                      // of the operand from that piece on; numbers of k before it
+    [[maybe_unused]] int product_ = 0;  // of parts
+
+    PMPP_HOST_DEVICE static int part_of(int product) { return IsA ? part_of_a(product) : part_of_b(product); }
   };
 
   /// The parts of a lane of an operand's small matrices. IsA: 16 rows, else `group` times 8 columns.
@@ -256,11 +265,11 @@ private:
   template <class Block>
   PMPP_HOST_DEVICE static void multiply(Block& block, shared& memory, const arguments& x, const coord& at,
                                         sum_type (&sum)[tiles_m][blocks_n][4]) {
-    const std::int64_t depth = max(std::int64_t(0), at.k_end - at.k_begin);
+    const std::int64_t depth = max(std::int64_t(0), at.k_end - at.k_begin) * products;
     const int k_tiles = static_cast<int>(ceil_div(depth, std::int64_t(k_tile_k)));
     if (k_tiles == 0) return;
-    tile_iterator<Tile.m, AlongKA> iterator_a(block, x.a, at.batch, at.row, at.k_begin);
-    tile_iterator<Tile.n, AlongKB> iterator_b(block, x.b, at.batch, at.col, at.k_begin);
+    tile_iterator<true, Tile.m, AlongKA> iterator_a(block, x.a, at.batch, at.row, at.k_begin);
+    tile_iterator<false, Tile.n, AlongKB> iterator_b(block, x.b, at.batch, at.col, at.k_begin);
     std::int64_t left = depth;  // to be copied
     // Pieces of both operands, spread over `slots` between which other work stands.
     block::async_pipeline<Tile.stages> ring;
@@ -327,7 +336,29 @@ private:
         });
       });
     };
-    for (int s = 0; s < k_tiles; ++s) multiply_k_tile();
+    if constexpr (in_parts) {
+      sum_type total[tiles_m][blocks_n][4] = {};
+      const auto each = [&](auto f) {
+        unrolled<tiles_m>([&](int i) {
+          unrolled<blocks_n>([&](int j) {
+            for (int e = 0; e < 4; ++e) f(sum[i][j][e], total[i][j][e]);
+          });
+        });
+      };
+      for (int s = 0; s < k_tiles; s += products) {
+#if defined(__CUDA_ARCH__)
+#pragma unroll 1
+#endif
+        for (int p = 0; p < products; ++p) {
+          multiply_k_tile();
+          if (ends_scale(p)) each([](float& y, float&) { y *= 1 / scale_of_part; });
+        }
+        each([](float& y, float& all) { all += y, y = 0; });
+      }
+      each([](float& y, float& all) { y = all; });
+    } else {
+      for (int s = 0; s < k_tiles; ++s) multiply_k_tile();
+    }
   }
 
   /// Writes C, or the partial sums of a split.
@@ -351,20 +382,6 @@ private:
   }
 };
 
-/// What tensor cores may take elements for.
-template <class T>
-inline constexpr simt::mma_type mma_type_of = simt::mma_type::none;
-template <>
-inline constexpr simt::mma_type mma_type_of<double> = simt::mma_type::float64;
-template <>
-inline constexpr simt::mma_type mma_type_of<std::int8_t> = simt::mma_type::int8;
-template <>
-inline constexpr simt::mma_type mma_type_of<std::uint8_t> = simt::mma_type::uint8;
-template <>
-inline constexpr simt::mma_type mma_type_of<half_type> = simt::mma_type::float16;
-template <>
-inline constexpr simt::mma_type mma_type_of<bfloat16_type> = simt::mma_type::bfloat16;
-
 /// What a tile costs on tensor cores.
 template <simt::mma_type Type, class T, mma_tile Tile>
 constexpr gemm_cost mma_cost_of(const machine& on) {
@@ -382,16 +399,16 @@ constexpr gemm_cost mma_cost_of(const machine& on) {
 
 /// Enqueues a product on tensor cores, cut up as planned.
 template <simt::mma_type Type, mma_tile Tile, bool AlongKA, bool AlongKB, class P, class T, class TC, class S,
-          class Epilogue>
+          class Epilogue, class Originals = no_originals>
 void launch_mma(const P& where, const gemm_problem<T, T, TC, S, Epilogue>& x, const gemm_plan& plan,
-                typename simt::mma<Type>::sum* partials, std::int64_t partial_row) {
+                typename simt::mma<Type>::sum* partials, std::int64_t partial_row, const Originals& originals = {}) {
   using kernel = mma_kernel<Type, T, TC, S, Epilogue, Tile, AlongKA, AlongKB>;
   const bool c_in_words = x.c.is_written_by(2);
   const std::int64_t blocks = plan.tiles_m * plan.tiles_n * plan.splits * x.batch, most = std::int64_t(1) << 30;
   for (std::int64_t first = 0; first < blocks; first += most)
     pmpp::launch(where, min(most, blocks - first), kernel{},
                  typename kernel::arguments{x.a, x.b, x.c, x.k, plan.tiles_m, plan.tiles_n, plan.splits, plan.split_k,
-                                            partials, partial_row, first, x.result, c_in_words});
+                                            partials, partial_row, first, x.result, c_in_words, originals});
 }
 
 /// Whether an operand is taken along k.

@@ -24,6 +24,9 @@ struct no_epilogue {
 
 namespace detail {
 
+/// Sums are those of the operands themselves. (Of parts of floats they may have to be worked out again: gemm/parts.hpp.)
+struct no_originals {};
+
 /// How an operand is copied to shared memory.
 enum class k_tile_copy {
   words,    ///< 16 bytes at a time, along m or n
@@ -41,9 +44,10 @@ struct gemm_operand {
   std::int64_t extent, stride, k_stride, batch_stride;
   k_tile_copy copy;
 
+  gemm_operand() = default;
   /// What may be read in wider words: `batch` matrices, `batch_stride` apart.
-  gemm_operand(const T* data_, std::int64_t extent_, std::int64_t stride_, std::int64_t k_stride_,
-               std::int64_t batch_stride_)
+  PMPP_HOST_DEVICE gemm_operand(const T* data_, std::int64_t extent_, std::int64_t stride_, std::int64_t k_stride_,
+                                std::int64_t batch_stride_)
       : data(data_), extent(extent_), stride(stride_), k_stride(k_stride_), batch_stride(batch_stride_) {
     constexpr std::int64_t items = 16 / sizeof(T);
     const bool aligned = reinterpret_cast<std::uintptr_t>(data) % 16 == 0 && 16 % sizeof(T) == 0 &&
@@ -82,7 +86,7 @@ struct gemm_target {
   std::int64_t rows, cols, row_stride, col_stride, batch_stride;
 
   /// Whether `items` elements of a row from a multiple of `items` on may be written at once.
-  bool is_written_by(std::int64_t items) const {
+  PMPP_HOST_DEVICE bool is_written_by(std::int64_t items) const {
     return col_stride == 1 && row_stride % items == 0 && batch_stride % items == 0 &&
            reinterpret_cast<std::uintptr_t>(data) % (static_cast<std::size_t>(items) * sizeof(T)) == 0;
   }

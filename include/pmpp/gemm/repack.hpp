@@ -25,7 +25,7 @@ namespace detail {
 
 /// Whether an operand's words of 16 bytes may be read; along k, or along m or n.
 template <class T>
-bool is_read_by_words(const gemm_operand<T>& x, bool along_k, std::int64_t batch) {
+PMPP_HOST_DEVICE bool is_read_by_words(const gemm_operand<T>& x, bool along_k, std::int64_t batch) {
   constexpr std::int64_t items = 16 / sizeof(T);
   const std::int64_t unit = along_k ? x.k_stride : x.stride, pitch = along_k ? x.stride : x.k_stride;
   return unit == 1 && reinterpret_cast<std::uintptr_t>(x.data) % 16 == 0 && pitch % items == 0 &&

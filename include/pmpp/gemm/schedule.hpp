@@ -141,7 +141,7 @@ PMPP_HOST_DEVICE A sum_of_splits(const A* from, std::int64_t stride, std::int64_
 }
 
 /// Adds up the partial sums of the splits, one element of C a thread.
-template <class TC, class A, class S, class Epilogue>
+template <class TC, class A, class S, class Epilogue, class Originals = no_originals>
 struct gemm_combine_kernel {
   static constexpr bool begins_early = simt::can_begin_early;
   static constexpr int threads = 128, min_blocks = 5;
@@ -151,6 +151,7 @@ struct gemm_combine_kernel {
     const A* partials;
     std::int64_t row_length, splits, batch;
     gemm_result<S, Epilogue> result;
+    Originals originals{};
   };
 
   template <class Block>
@@ -172,7 +173,8 @@ private:
       const std::int64_t row = in_batch / static_cast<Index>(x.row_length);
       const std::int64_t col = in_batch % static_cast<Index>(x.row_length);
       if (col >= x.c.cols) continue;
-      const A sum = sum_of_splits(x.partials + batch * x.splits * matrix + in_batch, matrix, x.splits);
+      A sum = sum_of_splits(x.partials + batch * x.splits * matrix + in_batch, matrix, x.splits);
+      if constexpr (!std::is_empty_v<Originals>) sum = x.originals(sum, batch, row, col);
       TC* to = x.c.data + batch * x.c.batch_stride + row * x.c.row_stride + col * x.c.col_stride;
       *to = x.result(sum, to, row, col);
     }
@@ -203,15 +205,15 @@ struct gemm_combine_tiles_kernel {
 };
 
 /// Enqueues the second launch.
-template <class A, class P, class TA, class TB, class TC, class S, class Epilogue>
+template <class A, class P, class TA, class TB, class TC, class S, class Epilogue, class Originals = no_originals>
 void combine_splits(const P& where, const gemm_problem<TA, TB, TC, S, Epilogue>& x, const A* partials,
-                    std::int64_t row_length, std::int64_t splits) {
-  using kernel = gemm_combine_kernel<TC, A, S, Epilogue>;
+                    std::int64_t row_length, std::int64_t splits, const Originals& originals = {}) {
+  using kernel = gemm_combine_kernel<TC, A, S, Epilogue, Originals>;
   const std::int64_t elements = x.batch * x.c.rows * row_length;
   pmpp::launch(
       where,
       min(ceil_div(elements, std::int64_t(kernel::threads)), std::int64_t(machine_of(where).multiprocessors) * 16),
-      kernel{}, typename kernel::arguments{x.c, partials, row_length, splits, x.batch, x.result});
+      kernel{}, typename kernel::arguments{x.c, partials, row_length, splits, x.batch, x.result, originals});
 }
 
 }  // namespace pmpp::inline PMPP_BACKEND::detail

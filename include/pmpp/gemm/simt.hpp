@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <type_traits>
+#include <utility>
 
 #include <pmpp/core/config.hpp>
 #include <pmpp/core/machine.hpp>
@@ -85,10 +86,12 @@ inline gemm_plan plan_gemm(const gemm_cost& tile, std::int64_t m, std::int64_t n
   const double from_memory = (read * (double(m) + double(n)) + c_bytes) / memory_bytes;
   if (!tile.fits) return {tiles_m, tiles_n, 1, k, never};
   gemm_plan best{tiles_m, tiles_n, 0, 0, 0};
+  std::int64_t last_split_k = 0;
   for (int blocks = 0; blocks <= 3 * tile.blocks; ++blocks) {  // of a multiprocessor, wanted; 0: one split
     const auto wanted = blocks == 0 ? 1 : static_cast<std::int64_t>(min(blocks * processors / tiles, 4096.0));
     if (wanted < 1 || (blocks > 0 && wanted == 1)) continue;
     const std::int64_t split_k = round_up(ceil_div(max(k, std::int64_t(1)), wanted), tile.k);
+    if (split_k == std::exchange(last_split_k, split_k)) continue;  // the plan before
     const std::int64_t splits = max(std::int64_t(1), ceil_div(k, split_k));
     const auto share = ceil_div(static_cast<std::int64_t>(tiles) * splits, std::int64_t(processors));
     const std::int64_t together = min(share, std::int64_t(tile.blocks));
@@ -117,25 +120,29 @@ inline gemm_plan plan_waves(const gemm_cost& tile, std::int64_t m, std::int64_t 
     return together == 0 ? 0 : tile.clocks_of_k * (1.04 * double(together) + 1.7 / tile.warps);
   };
   gemm_plan best{tiles_m, tiles_n, 0, 0, 0};
+  const double of_wave = clocks_of(tile.blocks);
   const std::int64_t step = tiles < wave ? processors : wave;
   for (std::int64_t whole = tiles / step * step; whole >= 0 && tiles - whole < 2 * wave; whole -= step) {
     const std::int64_t rest = tiles - whole;
     const std::int64_t beside = whole < wave ? whole / processors : 0;  // whole tiles of a multiprocessor, at that time
+    const double before = double(whole / wave) * (tile.start + double(k) * of_wave), of_beside = clocks_of(beside);
+    std::int64_t last_split_k = 0;
     for (int each = 0; each <= 3 * tile.blocks; ++each) {  // splits of the rest for a multiprocessor; 0: one of a tile
       const std::int64_t wanted = each == 0 || rest == 0 ? 1 : min(each * processors / rest, k / tile.k);
       if (wanted < 1 || (each > 0 && wanted == 1)) continue;
       const std::int64_t split_k = round_up(ceil_div(max(k, std::int64_t(1)), wanted), tile.k);
+      if (split_k == std::exchange(last_split_k, split_k)) continue;  // the plan before
       const std::int64_t splits = max(std::int64_t(1), ceil_div(k, split_k)), blocks = rest * splits;
-      if (beside > 0 && blocks > (tile.blocks - beside) * processors) continue;
-      double clocks = double(whole / wave) * (tile.start + double(k) * clocks_of(tile.blocks)) +
-                      double(blocks / wave) * (tile.start + double(split_k) * clocks_of(tile.blocks));
+      if (beside > 0 && blocks > (tile.blocks - beside) * processors) break;  // and more splits are more blocks
+      const std::int64_t waves = blocks / wave;
+      double clocks = before + double(waves) * (tile.start + double(split_k) * of_wave);
       // Groups of multiprocessors get equally many blocks, but not all have equally many multiprocessors: 3 % count less.
       // After a wave the first multiprocessors that are ready take all there is.
-      const std::int64_t last = blocks % wave, few = last == 0 ? 0 : 1 + last * 100 / (processors * 97);
+      const std::int64_t last = blocks - waves * wave, few = last == 0 ? 0 : 1 + last * 100 / (processors * 97);
       const bool first = whole < wave && blocks < wave;
       const std::int64_t together = first ? min(std::int64_t(tile.blocks), beside + few) : last > 0 ? tile.blocks : 0;
       if (together > 0)
-        clocks += tile.start + double(split_k) * clocks_of(together) + double(k - min(k, split_k)) * clocks_of(beside);
+        clocks += tile.start + double(split_k) * clocks_of(together) + double(k - min(k, split_k)) * of_beside;
       if (splits > 1)
         clocks += clocks_of_second_launch(on) +
                   double(rest * tile.m * tile.n * (splits + 1)) * tile.sum_bytes / partial_bytes;

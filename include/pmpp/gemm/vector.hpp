@@ -5,12 +5,12 @@
 //   A's rows lie in one piece: a group of lanes takes four rows at a time, 16 bytes of each a lane; what a lane reads
 //     of x serves all four, and if rows are so short that they need one step, all rows that the group ever takes. The
 //     sums of the lanes are added up by shuffles.
-//   A's columns do: a lane takes 16 bytes of a column, the warps of a block different columns, whose sums are added up
-//     in shared memory.
+//   A's columns do: a lane takes 16 bytes of a column, the warps of a block different columns, and lanes that a short
+//     column does not need others again; the sums are added up in shared memory.
 //   Otherwise, or where rows begin at odd addresses: as rows, one element a lane.
 //
 // Where there are fewer rows than the machine can read at once, k is split; a second launch (simt.hpp) adds up the
-// partial sums in order. One launch, or two; the same bits on every run.
+// partial sums in order. One launch, or two, for a batch too; the same bits on every run.
 // (PMPP ch. 6; the schedules of rows and columns are those of every BLAS.)
 #pragma once
 
@@ -34,37 +34,55 @@
 namespace pmpp::inline PMPP_BACKEND {
 namespace detail {
 
-/// What both kernels get. C has one column.
-template <class TA, class TX, class TC, class A, class S, class Epilogue>
+/// What both kernels get. Each C has one column. Batched: there may be several products.
+template <bool Batched, class TA, class TX, class TC, class A, class S, class Epilogue>
 struct gemv_arguments {
   gemm_operand<TA> a;
-  const TX* x;
-  std::int64_t x_stride;
+  gemm_operand<TX> x;
   gemm_target<TC> c;
-  std::int64_t k, splits, split_k;
-  A* partials;  ///< of all splits: `rows` each
+  std::int64_t batch, k, splits, split_k;
+  A* partials;  ///< of all splits of all products: `rows` each
   gemm_result<S, Epilogue> result;
-  int lanes;  ///< that work on a row; a power of two up to 32
+  int lanes;  ///< that work on a row, or lie along a column; a power of two up to 32
 
+  /// Number `unit` of those that all products are made of, `of_split` in each split: which product, which split, which of its units.
+  struct place {
+    std::int64_t product, split, unit;
+  };
+  PMPP_HOST_DEVICE place place_of(std::int64_t unit, std::int64_t of_split) const {
+    place at{0, 0, unit};
+    if (Batched && batch > 1) {
+      at.product = unit / (of_split * splits);
+      at.unit -= at.product * (of_split * splits);
+    }
+    if (splits > 1) {
+      at.split = at.unit / of_split;
+      at.unit -= at.split * of_split;
+    }
+    return at;
+  }
+  PMPP_HOST_DEVICE A factor(std::int64_t product, std::int64_t p) const {
+    return static_cast<A>(x.data[product * x.batch_stride + p * x.k_stride]);
+  }
   /// Stores what one split has added up for a row.
-  PMPP_HOST_DEVICE void store(const A& sum, std::int64_t row, std::int64_t split) const {
-    TC* to = c.data + row * c.row_stride;
+  PMPP_HOST_DEVICE void store(const A& sum, std::int64_t row, const place& at) const {
+    TC* to = c.data + at.product * c.batch_stride + row * c.row_stride;
     if (splits > 1)
-      partials[split * c.rows + row] = sum;
+      partials[(at.product * splits + at.split) * c.rows + row] = sum;
     else
       *to = result(sum, to, row, 0);
   }
 };
 
 /// Items: elements of a row that a lane reads at once; k_stride is 1 if there are several.
-template <class TA, class TX, class TC, class A, class S, class Epilogue, int Items>
+template <bool Batched, class TA, class TX, class TC, class A, class S, class Epilogue, int Items>
 struct gemv_rows_kernel {
   static constexpr bool begins_early = simt::can_begin_early;
   static constexpr int threads = 256, min_blocks = 2, warps = threads / simt::warp_size;
   static constexpr int rows = 4;
   /// In flight, of each row. The factors of bytes, each in a register of its own, leave room for one word.
   static constexpr int words = Items == 1 ? 8 : Items <= 4 ? 4 : Items <= 8 ? 2 : 1;
-  using arguments = gemv_arguments<TA, TX, TC, A, S, Epilogue>;
+  using arguments = gemv_arguments<Batched, TA, TX, TC, A, S, Epilogue>;
 
   template <class Block>
   PMPP_HOST_DEVICE void operator()(Block& block, const arguments& y) const {
@@ -73,14 +91,21 @@ struct gemv_rows_kernel {
     const std::int64_t row_groups = ceil_div(y.c.rows, std::int64_t(rows) * groups);
     const bool one_step = y.k <= step * words;  // of all rows: its part of x stays in registers
     A x[words][Items];
-    if (one_step) load_factors(y, lane * Items, step, y.k, x);
-    for (std::int64_t unit = block.index() * warps + block.warp(); unit < row_groups * y.splits;
+    [[maybe_unused]] std::int64_t in_registers = 0;  // the product whose x is there
+    if (one_step) load_factors(y, 0, lane * Items, step, y.k, x);
+    for (std::int64_t unit = block.index() * warps + block.warp(); unit < row_groups * y.splits * y.batch;
          unit += block.count() * warps) {
-      const std::int64_t split = y.splits == 1 ? 0 : unit / row_groups;
-      const std::int64_t row = ((unit - split * row_groups) * groups + block.lane() / lanes) * rows;
-      const std::int64_t k_begin = split * y.split_k, k_end = min(y.k, k_begin + y.split_k);
+      const auto at = y.place_of(unit, row_groups);
+      const std::int64_t row = (at.unit * groups + block.lane() / lanes) * rows;
+      const std::int64_t k_begin = at.split * y.split_k, k_end = min(y.k, k_begin + y.split_k);
+      if constexpr (Batched)
+        if (one_step && in_registers != at.product) {
+          load_factors(y, at.product, lane * Items, step, y.k, x);
+          in_registers = at.product;
+        }
       const TA* from[rows];  // rows that do not exist are the last one again
-      for (int r = 0; r < rows; ++r) from[r] = y.a.data + min(row + r, y.c.rows - 1) * y.a.stride;
+      for (int r = 0; r < rows; ++r)
+        from[r] = y.a.data + at.product * y.a.batch_stride + min(row + r, y.c.rows - 1) * y.a.stride;
       A sum[rows] = {};
       std::int64_t k = k_begin + lane * Items;
       const auto add_step = [&](auto is_whole) {
@@ -89,7 +114,7 @@ struct gemv_rows_kernel {
           for (int r = 0; r < rows; ++r)
             if (is_whole.value || k + w * step + Items <= k_end)
               a[w][r] = *reinterpret_cast<const packed<TA, Items>*>(from[r] + (k + w * step) * y.a.k_stride);
-        if (!one_step) load_factors(y, k, step, is_whole.value ? k + step * words : k_end, x);
+        if (!one_step) load_factors(y, at.product, k, step, is_whole.value ? k + step * words : k_end, x);
         for (int w = 0; w < words; ++w)
           for (int e = 0; e < Items; ++e)
             for (int r = 0; r < rows; ++r) sum[r] += static_cast<A>(a[w][r].item[e]) * x[w][e];
@@ -98,79 +123,90 @@ struct gemv_rows_kernel {
       while (k - lane * Items + step * words <= k_end) add_step(std::true_type{});
       if (k - lane * Items < k_end) add_step(std::false_type{});
       for (k = k_end - (k_end - k_begin) % Items + lane; k < k_end; k += lanes)  // less than a word
-        for (int r = 0; r < rows; ++r)
-          sum[r] += static_cast<A>(from[r][k * y.a.k_stride]) * static_cast<A>(y.x[k * y.x_stride]);
+        for (int r = 0; r < rows; ++r) sum[r] += static_cast<A>(from[r][k * y.a.k_stride]) * y.factor(at.product, k);
       for (int bits = simt::warp_size / 2; bits > 0; bits /= 2) {
         if (bits >= lanes) continue;
         for (int r = 0; r < rows; ++r) sum[r] += block.shuffle_xor(sum[r], bits);
       }
       for (int r = 0; r < rows; ++r)
-        if (lane == 0 && row + r < y.c.rows) y.store(sum[r], row + r, split);
+        if (lane == 0 && row + r < y.c.rows) y.store(sum[r], row + r, at);
     }
   }
 
 private:
   /// What a lane's words of a step, the first at k, are multiplied by: zero where there is no whole word.
-  PMPP_HOST_DEVICE static void load_factors(const arguments& y, std::int64_t k, int step, std::int64_t k_end,
-                                            A (&x)[words][Items]) {
+  PMPP_HOST_DEVICE static void load_factors(const arguments& y, std::int64_t product, std::int64_t k, int step,
+                                            std::int64_t k_end, A (&x)[words][Items]) {
     for (int w = 0; w < words; ++w)
       for (int e = 0; e < Items; ++e)
-        x[w][e] = k + w * step + Items <= k_end ? static_cast<A>(y.x[(k + w * step + e) * y.x_stride]) : A{};
+        x[w][e] = k + w * step + Items <= k_end ? y.factor(product, k + w * step + e) : A{};
   }
 };
 
 /// Items: elements of a column that a lane reads at once; the stride of rows is 1 if there are several.
-template <class TA, class TX, class TC, class A, class S, class Epilogue, int Items>
+template <bool Batched, class TA, class TX, class TC, class A, class S, class Epilogue, int Items>
 struct gemv_columns_kernel {
   static constexpr bool begins_early = simt::can_begin_early;
   static constexpr int threads = 256, min_blocks = 2, warps = threads / simt::warp_size;
-  static constexpr int depth = 8, rows = simt::warp_size * Items;  ///< columns of a warp in flight; rows of a block
-  using arguments = gemv_arguments<TA, TX, TC, A, S, Epilogue>;
+  static constexpr int depth = 8;  ///< columns of a lane in flight
+  using arguments = gemv_arguments<Batched, TA, TX, TC, A, S, Epilogue>;
 
   struct shared {
-    A sum[warps][rows];
+    A sum[warps][simt::warp_size * Items];  ///< the rows of the block, by warp
   };
 
   template <class Block>
   PMPP_HOST_DEVICE void operator()(Block& block, shared& memory, const arguments& y) const {
     simt::previous_kernels_done();
-    const std::int64_t row_blocks = ceil_div(y.c.rows, std::int64_t(rows));
-    const std::int64_t split = block.index() / row_blocks, first = block.index() % row_blocks * rows;
-    const std::int64_t row = first + block.lane() * Items;
-    const int there = static_cast<int>(min(std::int64_t(Items), y.c.rows - row));
-    const std::int64_t k_end = min(y.k, (split + 1) * y.split_k);
-    std::int64_t k = split * y.split_k + block.warp();
-    const TA* from = y.a.data + row * y.a.stride + k * y.a.k_stride;
+    const std::int64_t row_blocks = ceil_div(y.c.rows, std::int64_t(y.lanes) * Items);
+    for (std::int64_t unit = block.index(); unit < row_blocks * y.splits * y.batch; unit += block.count()) {
+      add_up(block, memory, y, y.place_of(unit, row_blocks));
+      block.sync();  // the sums are read before those of the next unit are written
+    }
+  }
+
+private:
+  template <class Block>
+  PMPP_HOST_DEVICE static void add_up(Block& block, shared& memory, const arguments& y,
+                                      const typename arguments::place& at) {
+    const int rows = y.lanes * Items, columns = threads / y.lanes;  // of a block at a time
+    const std::int64_t first = at.unit * rows, row = first + block.thread() % y.lanes * Items;
+    const int there = static_cast<int>(max(std::int64_t(0), min(std::int64_t(Items), y.c.rows - row)));
+    const std::int64_t k_end = min(y.k, (at.split + 1) * y.split_k), step = columns * y.a.k_stride;
+    std::int64_t k = at.split * y.split_k + block.thread() / y.lanes;
+    const TA* from = y.a.data + at.product * y.a.batch_stride + row * y.a.stride + k * y.a.k_stride;
     A sum[Items] = {};
     if (there == Items) {
-      for (; k + (depth - 1) * warps < k_end; k += depth * warps, from += depth * warps * y.a.k_stride) {
+      for (; k + (depth - 1) * columns < k_end; k += depth * columns, from += depth * step) {
         packed<TA, Items> a[depth];
-        for (int d = 0; d < depth; ++d)
-          a[d] = *reinterpret_cast<const packed<TA, Items>*>(from + d * warps * y.a.k_stride);
+        for (int d = 0; d < depth; ++d) a[d] = *reinterpret_cast<const packed<TA, Items>*>(from + d * step);
         for (int d = 0; d < depth; ++d) {
-          const A x = static_cast<A>(y.x[(k + d * warps) * y.x_stride]);
+          const A x = y.factor(at.product, k + d * columns);
           for (int e = 0; e < Items; ++e) sum[e] += static_cast<A>(a[d].item[e]) * x;
         }
       }
     }
-    for (; k < k_end; k += warps, from += warps * y.a.k_stride) {
-      const A x = static_cast<A>(y.x[k * y.x_stride]);
+    for (; k < k_end; k += columns, from += step) {
+      const A x = y.factor(at.product, k);
       for (int e = 0; e < Items; ++e)
         if (e < there) sum[e] += static_cast<A>(from[e * y.a.stride]) * x;
     }
-    for (int e = 0; e < Items; ++e) memory.sum[block.warp()][block.lane() * Items + e] = sum[e];
+    for (int bits = simt::warp_size / 2; bits >= y.lanes; bits /= 2)  // lanes that have the same rows
+      for (int e = 0; e < Items; ++e) sum[e] += block.shuffle_xor(sum[e], bits);
+    if (block.lane() < y.lanes)
+      for (int e = 0; e < Items; ++e) memory.sum[block.warp()][block.lane() * Items + e] = sum[e];
     block.sync();
     for (int i = block.thread(); i < rows; i += threads) {
       if (first + i >= y.c.rows) break;
       A total = memory.sum[0][i];
       for (int w = 1; w < warps; ++w) total += memory.sum[w][i];
-      y.store(total, first + i, split);
+      y.store(total, first + i, at);
     }
   }
 };
 
-/// Enqueues a product whose C has one column, or runs it in the emulator.
-template <class A, class P, class TA, class TB, class TC, class S, class Epilogue>
+/// Enqueues products whose C have one column, or runs them in the emulator.
+template <class A, bool Batched, class P, class TA, class TB, class TC, class S, class Epilogue>
 void gemv_on_blocks(const P& where, const gemm_problem<TA, TB, TC, S, Epilogue>& x) {
   constexpr int vector = 16 % sizeof(TA) == 0 ? int(16 / sizeof(TA)) : 1;
   constexpr std::int64_t one = 1, least_k = 1024;  // of a split: less is not worth a second launch
@@ -179,28 +215,31 @@ void gemv_on_blocks(const P& where, const gemm_problem<TA, TB, TC, S, Epilogue>&
   const bool columns = x.a.stride == 1 && x.a.k_stride != 1;
   const auto whole = [](std::int64_t stride) { return stride % vector == 0; };
   const bool a_in_words = reinterpret_cast<std::uintptr_t>(x.a.data) % 16 == 0 && (columns || x.a.k_stride == 1) &&
-                          whole(columns ? x.a.k_stride : x.a.stride);
+                          whole(columns ? x.a.k_stride : x.a.stride) && whole(x.a.batch_stride);
   const auto run = [&]<class Kernel>(Kernel kernel, std::int64_t row_blocks, std::int64_t warps_of_block,
                                      std::int64_t granule, std::int64_t units_of_block, int lanes) {
     // As many splits as there are warps to spare, each a multiple of what is read at once.
-    const std::int64_t wanted = max(one, min(warps / (row_blocks * warps_of_block), x.k / least_k));
+    const std::int64_t wanted = max(one, min(warps / (row_blocks * x.batch * warps_of_block), x.k / least_k));
     const std::int64_t split_k = round_up(max(one, ceil_div(x.k, wanted)), granule);
     const std::int64_t splits = max(one, ceil_div(x.k, split_k));
-    scratch memory(where, splits > 1 ? checked_bytes(splits * m, sizeof(A), "gemv") : 0, 0);
+    scratch memory(where, splits > 1 ? checked_bytes(x.batch * splits * m, sizeof(A), "gemv") : 0, 0);
     auto* partials = static_cast<A*>(memory.data());
-    const std::int64_t units = row_blocks * splits;
+    const std::int64_t units = row_blocks * splits * x.batch;
     pmpp::launch(
-        where, units_of_block == 1 ? units : min(ceil_div(units, units_of_block), warps / 4), kernel,
-        typename Kernel::arguments{x.a, x.b.data, x.b.k_stride, x.c, x.k, splits, split_k, partials, x.result, lanes});
+        where,
+        units_of_block == 1 ? min(units, std::int64_t(0x7fffffff)) : min(ceil_div(units, units_of_block), warps / 4),
+        kernel, typename Kernel::arguments{x.a, x.b, x.c, x.batch, x.k, splits, split_k, partials, x.result, lanes});
     if (splits > 1) detail::combine_splits(where, x, partials, one, splits);
   };
   const auto run_either = [&]<int Items>(std::integral_constant<int, Items>) {
+    int lanes = 32;
     if (columns) {
-      using kernel = gemv_columns_kernel<TA, TB, TC, A, S, Epilogue, Items>;
-      run(kernel{}, ceil_div(m, std::int64_t(kernel::rows)), kernel::warps, kernel::warps * kernel::depth, one, 32);
+      using kernel = gemv_columns_kernel<Batched, TA, TB, TC, A, S, Epilogue, Items>;
+      while (lanes > 1 && lanes * Items / 2 >= m) lanes /= 2;  // short columns: as many as read one at once
+      run(kernel{}, ceil_div(m, std::int64_t(lanes) * Items), kernel::warps, kernel::threads / lanes * kernel::depth,
+          one, lanes);
     } else {
-      using kernel = gemv_rows_kernel<TA, TB, TC, A, S, Epilogue, Items>;
-      int lanes = 32;  // short rows: as many as read a row at once
+      using kernel = gemv_rows_kernel<Batched, TA, TB, TC, A, S, Epilogue, Items>;  // short rows likewise
       while (lanes > 1 && lanes * Items * kernel::words / 2 >= x.k) lanes /= 2;
       run(kernel{}, ceil_div(m, std::int64_t(kernel::rows) * (32 / lanes)), one, 32 * Items * kernel::words,
           kernel::warps, lanes);

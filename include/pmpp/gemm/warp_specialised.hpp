@@ -33,6 +33,7 @@
 
 #include <pmpp/block/pipeline.hpp>
 #include <pmpp/core/math.hpp>
+#include <pmpp/gemm/parts.hpp>
 #include <pmpp/gemm/problem.hpp>
 #include <pmpp/gemm/schedule.hpp>
 #include <pmpp/gemm/staged_store.hpp>
@@ -59,7 +60,7 @@ inline constexpr std::int64_t wgmma_group = 16;
 /// Both operands are matrices. (One of a convolution layer is not: convolution_layer/wgmma.hpp.)
 struct no_windows {};
 
-/// AlongMA, AlongNB: the rows of the operand in shared memory are along m (n), not along k.
+/// AlongMA, AlongNB: the rows of the operand in shared memory are along m (n), not along k. Windows: of parts of floats, the floats.
 template <class T, class TC, class S, class Epilogue, wgmma_tile Tile, bool AlongMA, bool AlongNB,
           class Windows = no_windows>
 struct gemm_wgmma_kernel {
@@ -71,8 +72,12 @@ struct gemm_wgmma_kernel {
   using sum_type = std::conditional_t<is_double, double, std::conditional_t<sizeof(T) == 1, int, float>>;
   static constexpr bool a_in_registers = std::is_same_v<T, float> && AlongMA;
   static constexpr bool can_share = !is_double && n < 256;  ///< blocks, a tile: beside 128 sums 240 bytes would spill
+  /// Elements are parts of floats: stages hold all parts of a k-tile, whose products are added up in order (gemm/parts.hpp).
+  static constexpr bool in_parts = std::is_same_v<T, bfloat16_part>;
+  static constexpr int parts = in_parts ? parts_of_float : 1;
   static constexpr bool pairs_across = is_double && AlongMA && !AlongNB;  ///< lanes can make pairs of a row of C
   static_assert(!is_double || n == 128);
+  static_assert(!in_parts || (n == 128 && !AlongMA && !AlongNB && depth == part_k_tile));
   static_assert(!(std::is_same_v<T, float> && AlongNB) && (!a_in_registers || n >= 128));
 
   using store = staged_store<gemm_wgmma_kernel, TC, S, Epilogue>;
@@ -81,7 +86,7 @@ struct gemm_wgmma_kernel {
 
   struct shared {
     struct alignas(1024) stage {  // the swizzle repeats every 1024 bytes
-      unsigned char a[m * row_bytes], b[n * row_bytes];
+      unsigned char a[parts * m * row_bytes], b[parts * n * row_bytes];
     } stages[Tile.stages];
     unsigned char slices[consumers][is_double ? 1 : Tile.slices][is_double ? 16 : slice_bytes];  // of C
     bool is_last;  // of the blocks that share a tile
@@ -172,12 +177,19 @@ struct gemm_wgmma_kernel {
   __device__ static void produce(Block& block, shared& memory, const arguments& x) {
     position next;
     each_tile(block, x, [&](const coord& at) {
-      if constexpr (!std::is_same_v<Windows, no_windows>) return produce_windows(memory, x, at, next);
+      if constexpr (!in_parts && !std::is_same_v<Windows, no_windows>) return produce_windows(memory, x, at, next);
       const int batch_a = x.batch_a ? at.batch : 0, batch_b = x.batch_b ? at.batch : 0;
       for (int k_tile = 0; k_tile < at.k_tiles; ++k_tile, next.advance()) {
         auto& stage = memory.stages[next.stage];
-        auto& full = memory.ring.acquire(next, (x.a_rows + x.b_rows) * row_bytes);
+        auto& full = memory.ring.acquire(next, parts * (x.a_rows + x.b_rows) * row_bytes);
         const int p = (at.first_k_tile + k_tile) * depth;
+        if constexpr (in_parts) {
+          for (int part = 0; part < parts; ++part) {
+            simt::copy_tile(stage.a + part * m * row_bytes, x.a, full, p, at.row, batch_a * parts + part);
+            simt::copy_tile(stage.b + part * n * row_bytes, x.b, full, p, at.col, batch_b * parts + part);
+          }
+          continue;
+        }
         if constexpr (AlongMA)
           for (int i = 0; i < x.a_rows; i += depth)
             simt::copy_tile(stage.a + i * row_bytes, x.a, full, at.row + i, p, batch_a);
@@ -217,9 +229,12 @@ struct gemm_wgmma_kernel {
         block, x, [&](const coord& at) __attribute__((always_inline)) {
           if constexpr (a_in_registers)
             multiply_from_registers(block, memory, at.k_tiles, next, sum);
+          else if constexpr (in_parts)
+            multiply_parts(block, memory, at.k_tiles, next, sum);
           else
             multiply(block, memory, at.k_tiles, next, sum);
           if (can_share && !at.is_whole && !add_up(block, memory, x, at, sum)) return;
+          if constexpr (in_parts) repair(block, x, at, sum);
           if (a_in_registers && x.down)
             store::template write<a_in_registers>(block, memory, x, at, next, turn, sum);
           else
@@ -308,6 +323,62 @@ struct gemm_wgmma_kernel {
     simt::products_wait<0>();
     simt::fence_accumulators(sum);
     release(block, memory, last);
+  }
+
+  /// The products of parts. Sums of tensor cores, which cut off, go on over one k-tile; others add them up. While one consumer does
+  /// that, the other's products go on.
+  template <class Block>
+  __device__ __forceinline__ static void multiply_parts(Block& block, shared& memory, int k_tiles, position& next,
+                                                        std::uint32_t (&sum)[n / 2]) {
+    const int group = block.warp() / 4 - 1;
+    float total[n / 2] = {};
+    const auto each = [&](auto f) __attribute__((always_inline)) {
+#pragma unroll
+      for (int i = 0; i < n / 2; ++i)
+        sum[i] = __builtin_bit_cast(std::uint32_t, f(__builtin_bit_cast(float, sum[i]), total[i]));
+    };
+    for (int k_tile = 0; k_tile < k_tiles; ++k_tile, next.advance()) {
+      memory.ring.wait(next);
+      const auto& stage = memory.stages[next.stage];
+      const std::uint64_t a = simt::operand_in_shared(stage.a + group * 64 * row_bytes, 16),
+                          b = simt::operand_in_shared(stage.b, 16);
+      simt::products_begin();
+#pragma unroll
+      for (int p = 0; p < part_products; ++p) {
+#pragma unroll
+        for (int q = 0; q < row_bytes / 32; ++q)
+          simt::multiply_rows<T, false, false, n>(sum, a + part_of_a(p) * (m * row_bytes / 16) + q * step_a / 16,
+                                                  b + part_of_b(p) * (n * row_bytes / 16) + q * step_b / 16, p + q > 0);
+        if (!ends_scale(p) && p + 1 < part_products) continue;
+        simt::products_end();
+        simt::products_wait<0>();
+        simt::fence_accumulators(sum);
+        if (p + 1 == part_products) break;
+        each([](float y, float&) __attribute__((always_inline)) { return y * (1 / scale_of_part); });
+        simt::fence_accumulators(sum);
+        simt::products_begin();
+      }
+      release(block, memory, next.stage);
+      each([](float y, float& all) __attribute__((always_inline)) { return all += y; });
+    }
+    each([](float, float& all) __attribute__((always_inline)) { return all; });
+  }
+
+  /// Sums of parts that are not finite are worked out again.
+  template <class Block>
+  __device__ __forceinline__ static void repair(Block& block, const arguments& x, const coord& at,
+                                                std::uint32_t (&sum)[n / 2]) {
+    const int lane = block.lane(), row = at.row + (block.warp() / 4 - 1) * 64 + block.warp() % 4 * 16 + lane / 4,
+              col = at.col + lane % 4 * 2;
+    float values[n / 2];
+#pragma unroll
+    for (int i = 0; i < n / 2; ++i) values[i] = __builtin_bit_cast(float, sum[i]);
+    x.windows.template repair<2, n / 4>(
+        at.batch, [&](int h) { return std::int64_t(row + h * 8); },
+        [&](int c) { return std::int64_t(col + c / 2 * 8 + c % 2); },
+        [&](int h, int c) -> float& { return values[c / 2 * 4 + h * 2 + c % 2]; });
+#pragma unroll
+    for (int i = 0; i < n / 2; ++i) sum[i] = __builtin_bit_cast(std::uint32_t, values[i]);
   }
 
   /// The row of the 64 of a warpgroup that is row `i` of the 16 of warp `warp` where A comes from registers: in this order

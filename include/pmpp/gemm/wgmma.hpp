@@ -62,11 +62,13 @@ constexpr std::int64_t whole_tiles(std::int64_t tiles, std::int64_t blocks) {
 }
 
 /// Starts a product with a given tile; false, and nothing has happened, if TMA cannot read A or B.
-template <wgmma_tile Tile, bool AlongMA, bool AlongNB, class T, class TC, class S, class Epilogue>
+template <wgmma_tile Tile, bool AlongMA, bool AlongNB, class T, class TC, class S, class Epilogue,
+          class Windows = no_windows>
 bool gemm_by_wgmma_tile(const device_policy& where, const gemm_problem<T, T, TC, S, Epilogue>& x,
-                        const wgmma_plan& plan = {}) {
-  using kernel = gemm_wgmma_kernel<T, TC, S, Epilogue, Tile, AlongMA, AlongNB>;
+                        const wgmma_plan& plan = {}, const Windows& windows = {}) {
+  using kernel = gemm_wgmma_kernel<T, TC, S, Epilogue, Tile, AlongMA, AlongNB, Windows>;
   typename kernel::arguments y;
+  y.windows = windows;
   // Of a small matrix the rest of a stage holds anything, and makes sums that are not written.
   const auto rows_of = [](bool along_k, std::int64_t rows, int most) {
     return static_cast<int>(min(round_up(rows, std::int64_t(along_k ? 8 : kernel::depth)), std::int64_t(most)));
@@ -74,6 +76,10 @@ bool gemm_by_wgmma_tile(const device_policy& where, const gemm_problem<T, T, TC,
   y.a_rows = rows_of(!AlongMA, x.c.rows, kernel::m);
   y.b_rows = rows_of(!AlongNB, x.c.cols, kernel::n);
   const auto describe = [&](simt::tile_map& map, const gemm_operand<T>& from, bool along_k, int rows) {
+    if constexpr (kernel::in_parts)
+      return simt::describe_tiles(map, from.data, x.k, from.extent, from.stride,
+                                  (from.batch_stride == 0 ? 1 : x.batch) * kernel::parts, from.extent * from.stride,
+                                  rows);
     return along_k
                ? simt::describe_tiles(map, from.data, x.k, from.extent, from.stride, x.batch, from.batch_stride, rows)
                : simt::describe_tiles(map, from.data, from.extent, x.k, from.k_stride, x.batch, from.batch_stride,
@@ -162,7 +168,7 @@ inline double clocks_of_sharing(const wgmma_tile& tile, std::int64_t m, std::int
 
 /// The best plan for sums of m x n elements over `k_tiles` k-tiles of k, `batch` times.
 inline wgmma_plan plan_wgmma(int tiles, std::int64_t m, std::int64_t n, std::int64_t k_tiles, std::int64_t batch,
-                             const machine& on, const wgmma_burden& of = {}) {
+                             const machine& on, const wgmma_burden& of = {}, int first_tile = 0) {
   constexpr double start = 5160;
   const double from_memory = memory_clocks(m + n, k_tiles, batch, on);
   const std::int64_t processors = on.multiprocessors;
@@ -171,7 +177,7 @@ inline wgmma_plan plan_wgmma(int tiles, std::int64_t m, std::int64_t n, std::int
     plan.clocks = start + max(clocks, from_memory) + 0.26 * min(clocks, from_memory) + besides;
     if (best.clocks == 0 || plan.clocks < best.clocks) best = plan;
   };
-  for (int i = 0; i < tiles; ++i) {
+  for (int i = first_tile; i < first_tile + tiles; ++i) {
     const wgmma_tile& tile = wgmma_tiles[i];
     consider({.tile = i}, wgmma_clocks(tile, m, n, k_tiles, batch, on, of));
     // Shares that end within tiles were never best by more than a few per cent, and often much worse; nor those of the widest tile.
@@ -335,6 +341,36 @@ bool gemm_by_wgmma(const P& where, gemm_problem<T, T, TC, S, Epilogue> x, double
   return false;
 }
 
+/// The tile for parts of floats: a stage holds three of A and three of B.
+inline constexpr wgmma_tile tile_of_parts{.n = 128, .stages = 2, .slices = 2};
+
+/// How a product of parts is cut up, and the clocks that it is expected to take; `never` where this path cannot do it.
+template <class P, class TC, class S, class Epilogue>
+wgmma_plan plan_parts_by_wgmma(const P& where, const gemm_problem<float, float, TC, S, Epilogue>& x) {
+  if constexpr (gpu_execution<P> && sizeof(TC) >= 2 && sizeof(TC) <= 8) {
+    constexpr std::int64_t most = std::int64_t(1) << 31;
+    const bool fits = x.k < most - part_k_tile && x.c.rows < most && x.c.cols < most && x.batch < most / parts_of_float;
+    if (fits && wgmma_available<simt::wgmma_probe>(launch_device())) {
+      // As for bfloat16 with tiles of 128 columns, six times as long a k; but each part is asked for once, for two products.
+      const wgmma_burden of{0.5, 0.5, x.result.beta != S{} ? 1.9 : 1};
+      return plan_wgmma(1, x.c.rows, x.c.cols, part_products * ceil_div(x.k, std::int64_t(part_k_tile)), x.batch,
+                        machine_of(where), of, 1);
+    }
+  }
+  wgmma_plan none;
+  none.clocks = 2 * never;
+  return none;
+}
+
+/// Starts a product of parts; says whether it has.
+template <class P, class TC, class S, class Epilogue>
+bool gemm_of_parts_by_wgmma(const P& where, const problem_of_parts<TC, S, Epilogue>& x, const wgmma_plan& plan,
+                            const float_originals& floats) {
+  if constexpr (gpu_execution<P> && sizeof(TC) >= 2 && sizeof(TC) <= 8)
+    return gemm_by_wgmma_tile<tile_of_parts, false, false>(where, x, plan, floats);
+  return false;
+}
+
 }  // namespace detail
 }  // namespace pmpp::inline PMPP_BACKEND
 
@@ -342,10 +378,24 @@ bool gemm_by_wgmma(const P& where, gemm_problem<T, T, TC, S, Epilogue> x, double
 
 #else
 
+#include <pmpp/gemm/simt.hpp>
+
 namespace pmpp::inline PMPP_BACKEND::detail {
+
+struct wgmma_plan {
+  double clocks;
+};
 
 template <class P, class Problem>
 bool gemm_by_wgmma(const P&, const Problem&, double) {
+  return false;
+}
+template <class P, class Problem>
+wgmma_plan plan_parts_by_wgmma(const P&, const Problem&) {
+  return {2 * never};
+}
+template <class P, class Problem, class Originals>
+bool gemm_of_parts_by_wgmma(const P&, const Problem&, const wgmma_plan&, const Originals&) {
   return false;
 }
 

@@ -19,16 +19,27 @@ inline const char*& recorder() noexcept {
   return function;
 }
 
+/// Whether what is recorded has half a loop in it, and must not run: also where its body passes over the exception.
+inline bool& recording_failed() noexcept {
+  static thread_local bool failed = false;
+  return failed;
+}
+
 /// Names it, or nullptr for what is not recorded, until the end of its scope.
 class recording_scope {
 public:
-  explicit recording_scope(const char* function) noexcept : outer_(std::exchange(recorder(), function)) {}
-  ~recording_scope() { recorder() = outer_; }
+  explicit recording_scope(const char* function) noexcept
+      : outer_(std::exchange(recorder(), function)), outer_failed_(std::exchange(recording_failed(), false)) {}
+  ~recording_scope() {
+    recorder() = outer_;
+    recording_failed() = outer_failed_;
+  }
   recording_scope(const recording_scope&) = delete;
   recording_scope& operator=(const recording_scope&) = delete;
 
 private:
   const char* outer_;
+  bool outer_failed_;
 };
 
 /// Throws std::invalid_argument if the calling thread's calls are recorded. `what` is what they may not do, and what else to do.

@@ -17,6 +17,7 @@
 #include <pmpp/core/config.hpp>
 #include <pmpp/core/iterator.hpp>
 #include <pmpp/core/operators.hpp>
+#include <pmpp/core/projected.hpp>
 #include <pmpp/core/range.hpp>
 #include <pmpp/core/tuning.hpp>
 #include <pmpp/execution.hpp>
@@ -149,21 +150,26 @@ auto with_index(const input<In>& in) {
                                        make_indexed{});
 }
 
-template <reduce_tuning Tuning, bool Greatest, class P, class R, class Comp>
-auto extreme_element(const char* function, const P& where, R& r, Comp comp) {
-  const auto in = detail::with_index(detail::with_stored(input_of(function, r)));
+template <reduce_tuning Tuning, bool Greatest, class P, class R, class Comp, class Proj>
+auto extreme_element(const char* function, const P& where, R& r, const Comp& comp, const Proj& proj) {
+  const auto elements = detail::projected_input(input_of(function, r), proj);
+  const auto in = detail::with_index(detail::with_stored(elements));
   using A = value_of<decltype(in.first)>;
-  const A found = reduce_and_wait<Tuning>(function, where, in, initial<A>{}, extremum<Comp, Greatest>{comp});
+  const auto by = detail::ordered_by<gpu_execution<P>, value_of<decltype(elements.first)>>(comp);
+  using order = std::remove_const_t<decltype(by)>;
+  const A found = reduce_and_wait<Tuning>(function, where, in, initial<A>{}, extremum<order, Greatest>{by});
   return std::begin(r) + (found.index() < 0 ? 0 : found.index());
 }
 
-template <reduce_tuning Tuning, bool Greatest, class P, class R, class O, class Comp>
-void extreme_element_into(const char* function, const P& where, R& r, O& out, Comp comp) {
+template <reduce_tuning Tuning, bool Greatest, class P, class R, class O, class Comp, class Proj>
+void extreme_element_into(const char* function, const P& where, R& r, O& out, const Comp& comp, const Proj& proj) {
   check_output(function, "out", out, 1);
-  const auto in = detail::with_index(detail::with_stored(input_of(function, r)));
+  const auto elements = detail::projected_input(input_of(function, r), proj);
+  const auto in = detail::with_index(detail::with_stored(elements));
   using A = value_of<decltype(in.first)>;
+  const auto by = detail::ordered_by<gpu_execution<P>, value_of<decltype(elements.first)>>(comp);
   const auto target = unwrap(begin_of(out));
-  reduce_and_sink<Tuning>(where, in, initial<A>{}, extremum<Comp, Greatest>{comp},
+  reduce_and_sink<Tuning>(where, in, initial<A>{}, extremum<std::remove_const_t<decltype(by)>, Greatest>{by},
                           write_index_to<std::remove_const_t<decltype(target)>>{target});
 }
 
@@ -174,37 +180,40 @@ void extreme_element_into(const char* function, const P& where, R& r, O& out, Co
 /// \param r     a range, or two iterators, or an iterator and a device_count; visible to `where`. Any trivially copyable T.
 /// \param comp  a strict weak order of the elements. A NaN breaks the order of less: with one in the range, which element
 ///              is found is not specified (the same one on every run).
+/// \param proj  a projection (core/projected.hpp), as &T::member: comp compares what it gives.
 /// Waits for the policy's stream; min_element_into writes the index to *out (0 for an empty range) and does not.
 /// \throws as reduce. Cost: n elements read; one launch. Source: PMPP ch. 10. Example: test/reduce.cpp, extremal elements.
-template <reduce_tuning Tuning = tuned<reduce_tuning>, execution_policy P, range_for<P> R, class Comp = less>
-[[nodiscard]] auto min_element(const P& where, R&& r, Comp comp = {}) {
-  return detail::extreme_element<Tuning, false>("min_element", where, r, detail::ordered_in<gpu_execution<P>, R>(comp));
+template <reduce_tuning Tuning = tuned<reduce_tuning>, execution_policy P, range_for<P> R, class Comp = less,
+          class Proj = identity>
+[[nodiscard]] auto min_element(const P& where, R&& r, Comp comp = {}, Proj proj = {}) {
+  return detail::extreme_element<Tuning, false>("min_element", where, r, comp, proj);
 }
 template <reduce_tuning Tuning = tuned<reduce_tuning>, execution_policy P, range_for<P> R, output_for<P> O,
-          class Comp = less>
-void min_element_into(const P& where, R&& r, O&& out, Comp comp = {}) {
-  detail::extreme_element_into<Tuning, false>("min_element_into", where, r, out,
-                                              detail::ordered_in<gpu_execution<P>, R>(comp));
+          class Comp = less, class Proj = identity>
+void min_element_into(const P& where, R&& r, O&& out, Comp comp = {}, Proj proj = {}) {
+  detail::extreme_element_into<Tuning, false>("min_element_into", where, r, out, comp, proj);
 }
 
 /// The first element that comes before no other under comp; as min_element.
-template <reduce_tuning Tuning = tuned<reduce_tuning>, execution_policy P, range_for<P> R, class Comp = less>
-[[nodiscard]] auto max_element(const P& where, R&& r, Comp comp = {}) {
-  return detail::extreme_element<Tuning, true>("max_element", where, r, detail::ordered_in<gpu_execution<P>, R>(comp));
+template <reduce_tuning Tuning = tuned<reduce_tuning>, execution_policy P, range_for<P> R, class Comp = less,
+          class Proj = identity>
+[[nodiscard]] auto max_element(const P& where, R&& r, Comp comp = {}, Proj proj = {}) {
+  return detail::extreme_element<Tuning, true>("max_element", where, r, comp, proj);
 }
 template <reduce_tuning Tuning = tuned<reduce_tuning>, execution_policy P, range_for<P> R, output_for<P> O,
-          class Comp = less>
-void max_element_into(const P& where, R&& r, O&& out, Comp comp = {}) {
-  detail::extreme_element_into<Tuning, true>("max_element_into", where, r, out,
-                                             detail::ordered_in<gpu_execution<P>, R>(comp));
+          class Comp = less, class Proj = identity>
+void max_element_into(const P& where, R&& r, O&& out, Comp comp = {}, Proj proj = {}) {
+  detail::extreme_element_into<Tuning, true>("max_element_into", where, r, out, comp, proj);
 }
 
 /// {min_element, max_element} in one pass. Both are the first of equals (std::minmax_element returns the last maximum).
-template <reduce_tuning Tuning = tuned<reduce_tuning>, execution_policy P, range_for<P> R, class Comp = less>
-[[nodiscard]] auto minmax_element(const P& where, R&& r, Comp comp = {}) {
-  const auto in = detail::with_index(detail::with_stored(detail::input_of("minmax_element", r)));
+template <reduce_tuning Tuning = tuned<reduce_tuning>, execution_policy P, range_for<P> R, class Comp = less,
+          class Proj = identity>
+[[nodiscard]] auto minmax_element(const P& where, R&& r, Comp comp = {}, Proj proj = {}) {
+  const auto elements = detail::projected_input(detail::input_of("minmax_element", r), proj);
+  const auto in = detail::with_index(detail::with_stored(elements));
   using E = value_of<decltype(in.first)>;
-  const auto by = detail::ordered_in<gpu_execution<P>, R>(comp);
+  const auto by = detail::ordered_by<gpu_execution<P>, value_of<decltype(elements.first)>>(comp);
   using order = std::remove_const_t<decltype(by)>;
   const detail::both_extrema<detail::extremum<order, false>, detail::extremum<order, true>> op{{by}, {by}};
   const auto found = detail::reduce_and_wait<Tuning>(
@@ -217,16 +226,16 @@ template <reduce_tuning Tuning = tuned<reduce_tuning>, execution_policy P, range
 
 // The same for two iterators, or an iterator and a device_count.
 // clang-format off
-template <reduce_tuning Tuning = tuned<reduce_tuning>, execution_policy P, random_access It, end_of<It> End, class Comp = less>
-[[nodiscard]] It min_element(const P& where, It first, End last, Comp comp = {}) { return min_element<Tuning>(where, subrange{first, last}, comp); }
-template <reduce_tuning Tuning = tuned<reduce_tuning>, execution_policy P, random_access It, end_of<It> End, class Comp = less>
-[[nodiscard]] It max_element(const P& where, It first, End last, Comp comp = {}) { return max_element<Tuning>(where, subrange{first, last}, comp); }
-template <reduce_tuning Tuning = tuned<reduce_tuning>, execution_policy P, random_access It, end_of<It> End, class Comp = less>
-[[nodiscard]] pair<It, It> minmax_element(const P& where, It first, End last, Comp comp = {}) { return minmax_element<Tuning>(where, subrange{first, last}, comp); }
-template <reduce_tuning Tuning = tuned<reduce_tuning>, execution_policy P, random_access It, end_of<It> End, output O, class Comp = less>
-void min_element_into(const P& where, It first, End last, O&& out, Comp comp = {}) { min_element_into<Tuning>(where, subrange{first, last}, out, comp); }
-template <reduce_tuning Tuning = tuned<reduce_tuning>, execution_policy P, random_access It, end_of<It> End, output O, class Comp = less>
-void max_element_into(const P& where, It first, End last, O&& out, Comp comp = {}) { max_element_into<Tuning>(where, subrange{first, last}, out, comp); }
+template <reduce_tuning Tuning = tuned<reduce_tuning>, execution_policy P, random_access It, end_of<It> End, class Comp = less, class Proj = identity>
+[[nodiscard]] It min_element(const P& where, It first, End last, Comp comp = {}, Proj proj = {}) { return min_element<Tuning>(where, subrange{first, last}, comp, proj); }
+template <reduce_tuning Tuning = tuned<reduce_tuning>, execution_policy P, random_access It, end_of<It> End, class Comp = less, class Proj = identity>
+[[nodiscard]] It max_element(const P& where, It first, End last, Comp comp = {}, Proj proj = {}) { return max_element<Tuning>(where, subrange{first, last}, comp, proj); }
+template <reduce_tuning Tuning = tuned<reduce_tuning>, execution_policy P, random_access It, end_of<It> End, class Comp = less, class Proj = identity>
+[[nodiscard]] pair<It, It> minmax_element(const P& where, It first, End last, Comp comp = {}, Proj proj = {}) { return minmax_element<Tuning>(where, subrange{first, last}, comp, proj); }
+template <reduce_tuning Tuning = tuned<reduce_tuning>, execution_policy P, random_access It, end_of<It> End, output O, class Comp = less, class Proj = identity>
+void min_element_into(const P& where, It first, End last, O&& out, Comp comp = {}, Proj proj = {}) { min_element_into<Tuning>(where, subrange{first, last}, out, comp, proj); }
+template <reduce_tuning Tuning = tuned<reduce_tuning>, execution_policy P, random_access It, end_of<It> End, output O, class Comp = less, class Proj = identity>
+void max_element_into(const P& where, It first, End last, O&& out, Comp comp = {}, Proj proj = {}) { max_element_into<Tuning>(where, subrange{first, last}, out, comp, proj); }
 // clang-format on
 
 }  // namespace pmpp::inline PMPP_BACKEND

@@ -84,6 +84,18 @@ struct operand_order {
   PMPP_HOST_DEVICE static const Op& in_order(const Op& op) { return op; }
 };
 
+/// Columns: in any order where that is so of each.
+template <class Op, class Rest, class A, class B>
+struct operand_order<columns_operator<Op, Rest>, pair<A, B>> {
+  using first = operand_order<Op, A>;
+  using second = operand_order<Rest, B>;
+  static constexpr bool any = first::any && second::any;
+  static constexpr pair<A, B> neutral{first::neutral, second::neutral};
+  PMPP_HOST_DEVICE static const columns_operator<Op, Rest>& in_order(const columns_operator<Op, Rest>& op) {
+    return op;
+  }
+};
+
 /// Folds in[begin, end) from the left; begin < end.
 template <class A, class In, class Op>
 A fold_elements(const In& in, std::int64_t begin, std::int64_t end, Op op) {

@@ -34,6 +34,8 @@
 //                                      __reduce_add_sync ...: 32-bit integers, one instruction
 //   block.dynamic_shared()             extern __shared__: std::byte*, 16-byte aligned, grid.dynamic_shared bytes
 //   block.spin()                       in the body of a loop that polls another block's word; nothing on a GPU
+//   block.active_lanes()               __activemask(): lanes of the warp that are here together (simt/groups.hpp)
+//   block.cluster()                    the blocks that the launch has put together, and their shared memory (simt/cluster.hpp)
 //
 // `mask` names the lanes that take part and defaults to all lanes of the warp that exist; every named lane must call.
 // Atomics and loads with a memory order are free functions: simt/atomic.hpp, simt/memory.hpp.
@@ -81,15 +83,17 @@ struct launch_shape {
   extent3 blocks;                  ///< of the grid
   extent3 threads;                 ///< of each block
   std::size_t dynamic_shared = 0;  ///< bytes of dynamic shared memory
+  extent3 cluster;                 ///< blocks of a cluster (simt/cluster.hpp): 1 block where there is no need of any
 
   constexpr launch_shape() = default;
   /// A negative number of bytes becomes one that every launch refuses.
   template <std::integral Bytes = std::size_t>
-  constexpr launch_shape(extent3 grid_blocks, extent3 block_threads, Bytes bytes = 0)
+  constexpr launch_shape(extent3 grid_blocks, extent3 block_threads, Bytes bytes = 0, extent3 cluster_blocks = {})
       : blocks(grid_blocks),
         threads(block_threads),
         dynamic_shared(static_cast<std::int64_t>(bytes) < 0 ? std::size_t(PTRDIFF_MAX)
-                                                            : static_cast<std::size_t>(bytes)) {}
+                                                            : static_cast<std::size_t>(bytes)),
+        cluster(cluster_blocks) {}
 };
 
 /// The operations of the table above, as a compiler can check them.
@@ -122,6 +126,8 @@ concept thread_block = requires(B& block, int i, unsigned mask, bool p, float v)
   { block.warp_add(i, mask) } -> std::same_as<int>;
   { block.dynamic_shared() } -> std::same_as<std::byte*>;
   block.spin();
+  { block.active_lanes() } -> std::same_as<lane_mask>;
+  { block.cluster().rank() } -> std::same_as<int>;
 };
 
 namespace detail {
@@ -129,13 +135,16 @@ namespace detail {
 /// Shared memory that a static array may hold on a GPU; more has to be dynamic.
 inline constexpr std::size_t static_shared_limit = 48 * 1024;
 
-// What a kernel says of itself. `threads` fixes the block size (and bounds the registers), `min_blocks` asks the
-// compiler to fit that many blocks on a multiprocessor, `leaves_first_cache` (with min_blocks) says that shared memory
-// for more blocks would only take the first cache away, `begins_early` that it may be started while the kernel before it
-// still ends: it waits itself before it touches global memory.
+// What a kernel says of itself. `threads` fixes the block size (and bounds the registers), `cluster` how many blocks of a
+// row make a cluster where the launch names no other, `min_blocks` asks the compiler to fit that many blocks on a
+// multiprocessor, `leaves_first_cache` (with min_blocks) says that shared memory for more blocks would only take the first
+// cache away, `begins_early` that it may be started while the kernel before it still ends: it waits itself before it touches
+// global memory.
 // clang-format off
 template <class Kernel> constexpr int threads_of = 1024;
 template <class Kernel> requires requires { Kernel::threads; } constexpr int threads_of<Kernel> = Kernel::threads;
+template <class Kernel> constexpr int cluster_of = 1;
+template <class Kernel> requires requires { Kernel::cluster; } constexpr int cluster_of<Kernel> = Kernel::cluster;
 template <class Kernel> constexpr int min_blocks_of = 1;
 template <class Kernel> requires requires { Kernel::min_blocks; } constexpr int min_blocks_of<Kernel> = Kernel::min_blocks;
 template <class Kernel> constexpr bool leaves_first_cache = false;

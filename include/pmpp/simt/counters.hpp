@@ -23,7 +23,8 @@
 //   passes      in shared memory: turns of the 32 banks of 4 bytes. Lanes that read the same word share a turn, words in
 //               the same bank do not. Accesses of 8 bytes go by half warps, of 16 bytes by quarters, a turn each at best
 //   divergent   some of the warp's lanes take part and some do not; in branch(): some say yes and some no
-// Caches are not counted, nor are atomics: hand those the plain pointer.
+// Caches are not counted, nor are atomics: hand those the plain pointer. Shared memory of another block of a cluster counts as
+// global memory.
 #pragma once
 
 #include <concepts>

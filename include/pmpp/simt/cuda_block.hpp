@@ -13,6 +13,7 @@
 
 #include <pmpp/core/config.hpp>
 #include <pmpp/simt/block.hpp>
+#include <pmpp/simt/cluster.hpp>
 
 #if defined(__CUDACC__) && PMPP_CUDA
 
@@ -99,6 +100,8 @@ public:
 
   __device__ __forceinline__ std::byte* dynamic_shared() const { return dynamic_; }
   __device__ __forceinline__ void spin() const {}
+  __device__ __forceinline__ lane_mask active_lanes() const { return __activemask(); }
+  __device__ __forceinline__ cuda_cluster cluster() const { return {}; }
 
 private:
   // Moves a value of any size through a 4-byte shuffle.

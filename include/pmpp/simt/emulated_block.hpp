@@ -23,6 +23,8 @@
 
 #include <pmpp/core/config.hpp>
 #include <pmpp/simt/block.hpp>
+#include <pmpp/simt/cluster.hpp>
+#include <pmpp/simt/emulated_cluster.hpp>
 #include <pmpp/simt/emulator.hpp>
 
 #pragma GCC visibility push(hidden)  // two shared libraries may hold two versions of this
@@ -186,6 +188,15 @@ public:
 #endif
   }
 
+  PMPP_HOST_DEVICE lane_mask active_lanes([[maybe_unused]] place at = place::current()) const {
+#if !defined(__CUDA_ARCH__)
+    return detail::active_lanes(self_, at);
+#else
+    return 0;
+#endif
+  }
+  PMPP_HOST_DEVICE emulated_cluster cluster() const { return emulated_cluster(self_); }
+
   /// The thread as the machine knows it, for simt/counters.hpp.
   PMPP_HOST_DEVICE const detail::thread_ref& self() const { return self_; }
 
@@ -257,6 +268,7 @@ shared_layout layout_of(const launch_shape& shape) {
 inline void run_blocks(const launch_shape& shape, std::string_view kernel_name, const shared_layout& layout,
                        grid::call_function call_thread, const void* call) {
   const sanitizer::unobserved scope;
+  pmpp::detail::require_whole_clusters(shape, {kernel_name.data(), kernel_name.size()}, played_machine());
   grid g(shape, kernel_name, options_of_this_launch(), layout, call_thread, call);
   run_grid(g);
 }

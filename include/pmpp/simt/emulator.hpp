@@ -2,9 +2,9 @@
 //
 // The machine behind simt::emulated_block: it runs the blocks of a grid on the CPU and watches what their threads do.
 //
-//   1. A grid hands out block numbers, in the order that the options ask for, to workers. A worker is an OS thread with
+//   1. A grid hands out numbers of clusters, most of one block, in the order that the options ask for, to workers. A worker is an OS thread with
 //      a stock of fibers; the thread that launches is the first worker, so small grids start no OS thread.
-//   2. A worker runs one block at a time (more with emulator_options::resident_blocks). A fiber takes the block's first
+//   2. A worker runs one cluster at a time (more with emulator_options::resident_blocks). A fiber takes the block's first
 //      thread and calls the kernel. If the call returns, the same fiber goes on with the next thread: a kernel without
 //      barriers is a plain loop. If the thread has to wait, its fiber switches to another fiber, which takes the next.
 //   3. All scheduling is one function, worker::next(): the lowest thread that can run, or a random one under a seed.
@@ -191,7 +191,7 @@ enum class operation : unsigned char {
   sync, sync_or, sync_and, sync_count,
   sync_warp, shuffle, shuffle_up, shuffle_down, shuffle_xor, ballot, any, all, match_any,
   warp_add, warp_min, warp_max, warp_and, warp_or, warp_xor,
-  spin, nothing
+  spin, active_lanes, cluster_sync, nothing
 };
 
 inline const char* name_of(operation op) {
@@ -199,7 +199,7 @@ inline const char* name_of(operation op) {
       "sync", "sync_or", "sync_and", "sync_count",
       "sync_warp", "shuffle", "shuffle_up", "shuffle_down", "shuffle_xor", "ballot", "any", "all", "match_any",
       "warp_add", "warp_min", "warp_max", "warp_and", "warp_or", "warp_xor",
-      "spin", "nothing"};
+      "spin", "active_lanes", "cluster.sync", "nothing"};
   return names[int(op)];
 }
 // clang-format on
@@ -241,16 +241,40 @@ struct thread_record {
   void* result = nullptr;
   place at;
   place spun_at;
+  place arrived_at;          ///< in its cluster
+  bool has_arrived = false;  ///< there, and has not waited yet
+  unsigned arrived_in = 0;   ///< which barrier of its cluster
 };
 
 /// Which threads of a warp are in which state; every existing lane that is not running is in exactly one.
 struct warp_record {
   lane_mask exists = 0, ready = 0, in_sync = 0, in_collective = 0, spinning = 0, left = 0;
+  lane_mask gathering = 0;  ///< in active_lanes
+  lane_mask in_cluster = 0;
   bool one_group = true;  ///< all lanes in_collective are in the same call
 };
 
 class worker;
 class grid;
+
+/// What the blocks of a cluster share (simt/emulated_cluster.hpp). A launch without clusters has one for each block.
+struct cluster_record {
+  /// Who has mapped a block's shared memory since the last barrier of the cluster.
+  struct mapping {
+    const block_record* by = nullptr;
+    int thread = 0;
+    place at;
+  };
+  std::int64_t index = 0, count = 0;  ///< in the grid
+  std::vector<block_record*> blocks;  ///< by rank
+  std::vector<mapping> mapped;        ///< likewise: none where `by` is nullptr
+  int threads = 0;                    ///< of all blocks; of these ...
+  int arrived = 0, left = 0;          ///< ... in the barrier, and done with the kernel
+  unsigned barriers = 0;              ///< number of barriers released
+  place synced_at;                    ///< of those that have arrived: where one called sync(), if `syncs`
+  bool syncs = false;
+  std::uint64_t barrier_clock[2] = {};
+};
 
 /// A block while it runs: its threads, its shared memory, its barriers.
 struct block_record {
@@ -268,6 +292,9 @@ struct block_record {
   unsigned spinning_warps = 0;
   unsigned barriers = 0;  ///< number of barriers released
   place last_barrier;
+  cluster_record* cluster = nullptr;
+  int cluster_rank = 0;
+  cluster_record own_cluster;  ///< in use in the block of rank 0, which is there as long as the others
   std::uint64_t random = 0;
   int first_warp = -1;  ///< under a seed: the warp that runs as long as it can, or -1
   warp_record warp[1024 / warp_size];
@@ -275,6 +302,7 @@ struct block_record {
   std::byte* shared = nullptr;
   std::byte* dynamic_shared = nullptr;
   std::byte* memory = nullptr;              ///< zone, struct shared, zone, dynamic shared memory, zone
+  std::uint64_t end_clock = 0;              // before and after all its threads
   std::uint64_t barrier_clock[2] = {};      // addresses on which ThreadSanitizer hangs its clocks
   std::uint64_t warp_clock[1024 * 2] = {};  // by first lane of the mask and parity of that lane's sync_warp
   unsigned char warp_syncs[1024] = {};
@@ -326,6 +354,8 @@ public:
   const void* closure;
   std::int64_t blocks;
   int threads;
+  int cluster_blocks;
+  std::int64_t clusters;
   int workers = 1;
   std::uint64_t begin_clock = 0, end_clock = 0;    // for ThreadSanitizer: before and after all threads of the grid
   std::vector<std::atomic<std::uint64_t>> rounds;  // per worker: how often all its threads spun, or `finished`
@@ -340,10 +370,12 @@ public:
         call(f),
         closure(c),
         blocks(s.blocks.volume()),
-        threads(int(s.threads.volume())) {
-    // A permutation of the block numbers: i -> (i * factor + offset) mod blocks.
-    if (options.order == block_order::shuffled && blocks > 1) {
-      const auto n = std::uint64_t(blocks);
+        threads(int(s.threads.volume())),
+        cluster_blocks(int(s.cluster.volume())),
+        clusters(blocks / cluster_blocks) {
+    // A permutation of the numbers of clusters: i -> (i * factor + offset) mod clusters.
+    if (options.order == block_order::shuffled && clusters > 1) {
+      const auto n = std::uint64_t(clusters);
       offset_ = mix(options.seed) % n;
       factor_ = mix(options.seed + 1) % std::min<std::uint64_t>(n, std::uint64_t(1) << 30);
       auto common = [](std::uint64_t a, std::uint64_t b) {
@@ -354,14 +386,14 @@ public:
     }
   }
 
-  /// The number of a block that has not started yet, or -1.
-  std::int64_t take_block() {
+  /// The number of a cluster that has not started yet, or -1.
+  std::int64_t take_cluster() {
     // relaxed: an ordering here would hide races between blocks from ThreadSanitizer
     const std::int64_t i = next_.fetch_add(1, std::memory_order_relaxed);
-    if (i >= blocks || failed()) return -1;
-    if (options.order == block_order::descending) return blocks - 1 - i;
+    if (i >= clusters || failed()) return -1;
+    if (options.order == block_order::descending) return clusters - 1 - i;
     if (options.order == block_order::shuffled)
-      return std::int64_t((std::uint64_t(i) * factor_ + offset_) % std::uint64_t(blocks));
+      return std::int64_t((std::uint64_t(i) * factor_ + offset_) % std::uint64_t(clusters));
     return i;
   }
 
@@ -443,6 +475,15 @@ inline std::string who_waits_where(const block_record& b) {
   return text;
 }
 
+/// The same of all blocks of a cluster: "block 4: threads ...; block 5: threads ...".
+inline std::string who_waits_in_cluster(const cluster_record& c) {
+  if (c.blocks.size() == 1) return who_waits_where(*c.blocks[0]);
+  std::string text;
+  for (const block_record* b : c.blocks)
+    text += (text.empty() ? "block " : "; block ") + std::to_string(b->index) + ": " + who_waits_where(*b);
+  return text;
+}
+
 /// Ends the grid with a kernel_fault "kernel K, block B, thread T: what".
 [[noreturn, gnu::cold, gnu::noinline]] inline void report(const thread_ref& t, const std::string& what) {
   t.block->launch->fail(
@@ -492,7 +533,7 @@ public:
     sanitizer::release(&start_clock_);   // ... and this OS thread comes before all threads of the grid
     try {
       if (admit(0)) {
-        residents_ = 1;
+        residents_ = g.cluster_blocks;
         if (const thread_ref t = next()) fiber::switch_to(main_, context_for(t));
       }
     } catch (...) {
@@ -506,6 +547,7 @@ public:
 
   /// Thread t, which has said in its record what it waits for, gives way to others. Returns when it may go on.
   void suspend(const thread_ref& t) {
+    gather(t);
     const thread_ref n = next();
     if (n.block != t.block || n.thread != t.thread) {
       // What this thread has thrown and not yet caught is its own, although it shares an OS thread with others.
@@ -588,7 +630,10 @@ private:
     const lane_mask bit = lane_mask(1) << t.thread % warp_size;
     w.left |= bit;
     --b.live;
+    ++b.cluster->left;
+    sanitizer::release(&b.end_clock);
     made_progress();
+    gather(t);
     if constexpr (sanitizer::thread) report_race();
     if (grid_->failed()) return;
     check_shared(t, nullptr);
@@ -597,6 +642,53 @@ private:
     for (lane_mask lanes = w.in_collective; lanes; lanes &= lanes - 1)
       if (b.thread[std::size_t(t.thread / warp_size * warp_size + lowest_bit(lanes))].mask & bit)
         report(t, "left the kernel while lanes of its warp wait for it: " + who_waits_where(b));
+    const thread_record& r = t.record();
+    if (r.has_arrived) [[unlikely]]
+      report(t, "left the kernel without waiting for its cluster, where it has arrived at " + to_text(r.arrived_at));
+    if (b.cluster->arrived) [[unlikely]]
+      report(t, "left the kernel while others of its cluster wait for it: " + who_waits_in_cluster(*b.cluster));
+    if (b.live == 0 && b.cluster->blocks.size() > 1) end_shared_memory(t);
+  }
+
+  /// The last thread of a block of a cluster has left: the block's shared memory is no more, while others still run.
+  void end_shared_memory(const thread_ref& t) {
+    block_record& b = *t.block;
+    if (const auto& m = b.cluster->mapped[std::size_t(b.cluster_rank)]; m.by)
+      report(t, "its block ends, and with it its shared memory, which block " + std::to_string(m.by->index) +
+                    ", thread " + std::to_string(m.thread) + " has mapped at " + to_text(m.at) +
+                    ": a cluster.sync() must lie between the two");
+    const shared_layout& l = grid_->layout;
+    sanitizer::acquire(&b.end_clock);
+    overwrite(b.shared, l.static_bytes);
+    overwrite(b.dynamic_shared, l.dynamic_bytes);
+    if constexpr (sanitizer::address) sanitizer::__asan_poison_memory_region(b.memory, l.total);
+  }
+
+  /// Poisons memory that has ended. To ThreadSanitizer a write, with which whoever reads late is in a race.
+  [[gnu::noinline]] static void overwrite(std::byte* p, std::size_t bytes) {
+    sanitizer::observe(true);
+    std::memset(p, shared_layout::poison, bytes);
+    sanitizer::observe(false);
+  }
+
+  /// Lanes in active_lanes go on when no other lane of their warp can: together, if they are at the same place. Under a seed
+  /// perhaps not all of them, as a GPU may have it.
+  static void gather(const thread_ref& t) {
+    block_record& b = *t.block;
+    const int first = t.thread / warp_size;
+    warp_record& w = b.warp[first];
+    if (!w.gathering || w.ready) [[likely]]
+      return;
+    const place at = b.thread[std::size_t(first * warp_size + lowest_bit(w.gathering))].at;
+    lane_mask together = 0;
+    for (lane_mask lanes = w.gathering; lanes; lanes &= lanes - 1)
+      if (same_place(b.thread[std::size_t(first * warp_size + lowest_bit(lanes))].at, at)) together |= lanes & -lanes;
+    if (b.launch->options.seed != 0 && b.draw(2))
+      together &= lane_mask(mix(b.draw(std::uint64_t(1) << 32))) | (together & -together);
+    for (lane_mask lanes = together; lanes; lanes &= lanes - 1)
+      b.thread[std::size_t(first * warp_size + lowest_bit(lanes))].mask = together;
+    w.gathering &= ~together;
+    b.make_ready(first, together);
   }
 
 public:
@@ -710,23 +802,43 @@ private:
       if (residents_ == 0) return {};
       if (grid_->failed()) [[unlikely]]
         return next_to_unwind();
+      if (grid_->cluster_blocks > 1) current_ = next_of_cluster();
       block_record& b = *blocks_[std::size_t(current_)];
       if (b.ready_warps) [[likely]]
         return choose(b);
-      if (b.spinning_warps) {
+      bool ended = true, polls = false;
+      for (const block_record* other : b.cluster->blocks) {
+        ended = ended && other->live == 0;
+        polls = polls || other->spinning_warps != 0;
+      }
+      if (polls) {
         all_spin(b);
-      } else if (b.live == 0) {
+      } else if (ended) {
         made_progress();
-        if (grid_->options.watcher) grid_->options.watcher->block_ended(b);
+        if (grid_->options.watcher)
+          for (const block_record* other : b.cluster->blocks) grid_->options.watcher->block_ended(*other);
+        const int n = grid_->cluster_blocks;
+        current_ -= b.cluster_rank;
         if (!admit(current_)) {
-          --residents_;
-          std::swap(blocks_[std::size_t(current_)], blocks_[std::size_t(residents_)]);
+          residents_ -= n;
+          std::swap_ranges(blocks_.begin() + current_, blocks_.begin() + current_ + n, blocks_.begin() + residents_);
           if (current_ == residents_) current_ = 0;
         }
       } else {
         report_deadlock(b);
       }
     }
+  }
+
+  /// A block of the current cluster that can run: the current one as long as it can; under a seed now and then another.
+  int next_of_cluster() {
+    const int n = grid_->cluster_blocks, first = current_ / n * n;
+    int begin = current_ - first;
+    block_record& b = *blocks_[std::size_t(first)];
+    if (grid_->options.seed != 0 && b.draw(4) == 0) begin = int(b.draw(std::uint64_t(n)));
+    for (int i = 0; i < n; ++i)
+      if (const int k = first + (begin + i) % n; blocks_[std::size_t(k)]->ready_warps) return k;
+    return current_;
   }
 
   thread_ref choose(block_record& b) {
@@ -766,20 +878,23 @@ private:
 
   [[gnu::cold, gnu::noinline]] void report_deadlock(block_record& b) {
     grid_->fail(std::make_exception_ptr(
-        kernel_fault(text_of_block(b) + ": deadlock, no thread can go on: " + who_waits_where(b))));
+        kernel_fault(text_of_block(b) + ": deadlock, no thread can go on: " + who_waits_in_cluster(*b.cluster))));
   }
 
-  /// Every thread of b that does not wait in a barrier polls. Lets them poll again, after the other blocks.
+  /// Every thread of b and its cluster that does not wait in a barrier polls. Lets them poll again, after other clusters.
   void all_spin(block_record& b) {
-    for (unsigned warps = b.spinning_warps; warps; warps &= warps - 1) {
-      const int w = lowest_bit(warps);
-      b.make_ready(w, std::exchange(b.warp[w].spinning, 0));
+    for (block_record* const of_cluster : b.cluster->blocks) {
+      for (unsigned warps = of_cluster->spinning_warps; warps; warps &= warps - 1) {
+        const int w = lowest_bit(warps);
+        of_cluster->make_ready(w, std::exchange(of_cluster->warp[w].spinning, 0));
+      }
+      of_cluster->spinning_warps = 0;
     }
-    b.spinning_warps = 0;
-    if (++current_ < residents_) return;
+    current_ += grid_->cluster_blocks - b.cluster_rank;
+    if (current_ < residents_) return;
     current_ = 0;
     if (residents_ < grid_->options.resident_blocks && admit(residents_)) {
-      current_ = residents_++;
+      current_ = std::exchange(residents_, residents_ + grid_->cluster_blocks);
       return;
     }
     std::this_thread::yield();  // what they poll for is in the hands of another OS thread
@@ -850,12 +965,15 @@ private:
     }
   }
 
-  /// Starts the grid's next block in blocks_[slot]. False when there is none, or no memory for it.
+  /// Starts the blocks of the grid's next cluster from blocks_[slot] on. False when there is none, or no memory for it.
   bool admit(int slot) {
-    const std::int64_t index = grid_->take_block();
+    const std::int64_t index = grid_->take_cluster();
     if (index < 0) return false;
     try {
-      prepare(slot, index);
+      for (int rank = 0; rank < grid_->cluster_blocks; ++rank) {
+        prepare(slot + rank, index, rank);
+        prepare_cluster(*blocks_[std::size_t(slot + rank)], *blocks_[std::size_t(slot)], index);
+      }
       return true;
     } catch (...) {
       grid_->fail(std::current_exception());
@@ -863,23 +981,44 @@ private:
     }
   }
 
-  void prepare(int slot, std::int64_t index) {
+  /// b joins the cluster of `leader`, which is b itself if its rank is 0.
+  void prepare_cluster(block_record& b, block_record& leader, std::int64_t index) {
+    cluster_record& c = leader.own_cluster;
+    b.cluster = &c;
+    if (b.cluster_rank == 0) {
+      c.index = index;
+      c.count = grid_->clusters;
+      c.threads = grid_->cluster_blocks * grid_->threads;
+      c.arrived = c.left = 0;
+      c.barriers = 0;
+      c.syncs = false;
+      c.blocks.clear();
+      c.mapped.assign(std::size_t(grid_->cluster_blocks), {});
+    }
+    c.blocks.push_back(&b);
+  }
+
+  void prepare(int slot, std::int64_t cluster, int rank) {
     if (std::size_t(slot) == blocks_.size()) blocks_.push_back(std::make_unique<block_record>());
     block_record& b = *blocks_[std::size_t(slot)];
     const grid& g = *grid_;
     b.launch = grid_;
     b.owner = this;
-    b.index = index;
     b.blocks = g.blocks;
     b.shape = g.shape.threads;
     b.grid_shape = g.shape.blocks;
-    const auto x = std::int64_t(g.shape.blocks.x), y = std::int64_t(g.shape.blocks.y);
-    b.position = {unsigned(index % x), unsigned(index / x % y), unsigned(index / x / y)};
+    b.cluster_rank = rank;
+    const extent3 &all = g.shape.blocks, &c = g.shape.cluster;
+    const auto r = unsigned(rank);
+    const std::int64_t x = all.x / c.x, y = all.y / c.y;  // clusters along the axes
+    b.position = {unsigned(cluster % x) * c.x + r % c.x, unsigned(cluster / x % y) * c.y + r / c.x % c.y,
+                  unsigned(cluster / x / y) * c.z + r / c.x / c.y};
+    b.index = b.position.x + std::int64_t(all.x) * (b.position.y + std::int64_t(all.y) * b.position.z);
     b.threads = b.live = g.threads;
     b.warps = (g.threads + warp_size - 1) / warp_size;
     b.arrived = b.votes = 0;
     b.spinning_warps = b.barriers = 0;
-    b.random = mix(g.options.seed ^ mix(std::uint64_t(index)));
+    b.random = mix(g.options.seed ^ mix(std::uint64_t(b.index)));
     b.first_warp = b.draw(2) ? int(b.draw(std::uint64_t(b.warps))) : -1;
     b.ready_warps = 0;
     for (int w = 0; w < b.warps; ++w) {
@@ -892,7 +1031,7 @@ private:
     // To ThreadSanitizer a fiber is a thread: those of two blocks in a row must be different ones, or races between the
     // blocks would look like one thread's steps.
     if constexpr (sanitizer::thread)
-      while (runners_.size() < std::size_t(2 * g.threads)) add_runners();
+      while (runners_.size() < std::size_t(2 * g.threads * g.cluster_blocks)) add_runners();
     prepare_memory(b);
   }
 
@@ -905,11 +1044,11 @@ private:
       std::memset(b.memory, shared_layout::canary, l.total);
       b.shared = b.memory + l.static_offset;
       b.dynamic_shared = b.memory + l.dynamic_offset;
-      if constexpr (sanitizer::address) {
-        sanitizer::__asan_poison_memory_region(b.memory, l.total);
-        sanitizer::__asan_unpoison_memory_region(b.shared, l.static_bytes);
-        sanitizer::__asan_unpoison_memory_region(b.dynamic_shared, l.dynamic_bytes);
-      }
+      if constexpr (sanitizer::address) sanitizer::__asan_poison_memory_region(b.memory, l.total);
+    }
+    if constexpr (sanitizer::address) {
+      sanitizer::__asan_unpoison_memory_region(b.shared, l.static_bytes);
+      sanitizer::__asan_unpoison_memory_region(b.dynamic_shared, l.dynamic_bytes);
     }
     std::memset(b.shared, shared_layout::poison, l.static_bytes);
     std::memset(b.dynamic_shared, shared_layout::poison, l.dynamic_bytes);
@@ -1130,6 +1269,20 @@ inline void spin(const thread_ref& t, const place& at) {
   r.waits_in = operation::nothing;
 }
 
+/// Thread t asks which lanes of its warp are at the same place with it: worker::gather says when.
+inline lane_mask active_lanes(const thread_ref& t, const place& at) {
+  const sanitizer::unobserved scope;
+  block_record& b = *t.block;
+  if (b.owner->stop_if_failed()) return lane_mask(1) << t.thread % warp_size;
+  thread_record& r = t.record();
+  r.waits_in = operation::active_lanes;
+  r.at = at;
+  b.warp[t.thread / warp_size].gathering |= lane_mask(1) << t.thread % warp_size;
+  b.owner->suspend(t);
+  r.waits_in = operation::nothing;
+  return r.mask;
+}
+
 // ---- Launch --------------------------------------------------------------------------------------------------------
 
 /// Workers that no launch uses just now. Their stacks are the expensive part of a launch.
@@ -1165,7 +1318,7 @@ inline int workers_for(const grid& g) {
     wanted = std::min<std::int64_t>(cores, 1 + g.blocks * g.threads / worth_a_worker);
   }
   if constexpr (sanitizer::thread) wanted = std::min<std::int64_t>(wanted, 3);  // it can tell 8128 threads apart
-  return int(std::clamp<std::int64_t>(wanted, 1, std::max<std::int64_t>(1, g.blocks)));
+  return int(std::clamp<std::int64_t>(wanted, 1, std::max<std::int64_t>(1, g.clusters)));
 }
 
 /// Runs all blocks of g; returns when they have finished, throws what ended them early.

@@ -37,6 +37,15 @@ inline int launch_device() {
   return id;
 }
 
+/// Whether the process sees one device alone, so that every stream is that one's. Asked once.
+inline bool is_only_device() {
+  static const int devices = [] {
+    int count = 0;
+    return cudaGetDeviceCount(&count) == cudaSuccess ? count : 0;
+  }();
+  return devices == 1;
+}
+
 inline machine ask_machine(int id) {
   const auto ask = [id](cudaDeviceAttr attribute) {
     int value = 0;

@@ -131,7 +131,9 @@ inline unsigned char* quad_lock(const quad* p) {
 PMPP_HOST_DEVICE inline quad load_quad(const quad* p) {
 #if defined(__CUDA_ARCH__)
   std::uint64_t low, high;
-  asm volatile("{ .reg .b128 q; ld.relaxed.gpu.b128 q, [%2]; mov.b128 {%0, %1}, q; }"
+  // Volatile is relaxed and whole: where a program has no use for one of the words, ptxas 13.0 makes two narrower loads of
+  // ld.relaxed.gpu.b128, between which another block may store.
+  asm volatile("{ .reg .b128 q; ld.volatile.b128 q, [%2]; mov.b128 {%0, %1}, q; }"
                : "=l"(low), "=l"(high)
                : "l"(p)
                : "memory");

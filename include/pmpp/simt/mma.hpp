@@ -22,6 +22,11 @@
 #include <pmpp/core/config.hpp>
 #include <pmpp/simt/block.hpp>
 
+#if PMPP_CUDA
+struct __half;  // of headers that only those include who use it
+struct __nv_bfloat16;
+#endif
+
 namespace pmpp::inline PMPP_BACKEND::simt {
 
 /// What the elements of A and B are. Sums are double, float, or int.
@@ -192,3 +197,36 @@ PMPP_HOST_DEVICE void load_matrices([[maybe_unused]] Block& block, std::uint32_t
 }
 
 }  // namespace pmpp::inline PMPP_BACKEND::simt
+
+#pragma GCC visibility push(hidden)  // see launch.hpp
+
+namespace pmpp::inline PMPP_BACKEND::detail {
+
+#if PMPP_CUDA
+using half_type = ::__half;
+using bfloat16_type = ::__nv_bfloat16;
+#elif defined(__FLT16_MAX__)
+using half_type = _Float16;
+struct bfloat16_type;
+#else
+struct half_type;
+struct bfloat16_type;
+#endif
+
+/// What tensor cores may take elements for.
+template <class T>
+inline constexpr simt::mma_type mma_type_of = simt::mma_type::none;
+template <>
+inline constexpr simt::mma_type mma_type_of<double> = simt::mma_type::float64;
+template <>
+inline constexpr simt::mma_type mma_type_of<std::int8_t> = simt::mma_type::int8;
+template <>
+inline constexpr simt::mma_type mma_type_of<std::uint8_t> = simt::mma_type::uint8;
+template <>
+inline constexpr simt::mma_type mma_type_of<half_type> = simt::mma_type::float16;
+template <>
+inline constexpr simt::mma_type mma_type_of<bfloat16_type> = simt::mma_type::bfloat16;
+
+}  // namespace pmpp::inline PMPP_BACKEND::detail
+
+#pragma GCC visibility pop

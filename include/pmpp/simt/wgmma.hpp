@@ -77,6 +77,7 @@ namespace detail {
 template <class T> struct product_text;  // the part of the instruction's name that the type decides
 template <> struct product_text<__half> { static constexpr char type[] = "k16.f32.f16.f16"; };
 template <> struct product_text<__nv_bfloat16> { static constexpr char type[] = "k16.f32.bf16.bf16"; };
+template <> struct product_text<std::uint16_t> : product_text<__nv_bfloat16> {};  // the bits of one
 template <> struct product_text<float> { static constexpr char type[] = "k8.f32.tf32.tf32"; };
 template <> struct product_text<std::int8_t> { static constexpr char type[] = "k32.s32.s8.s8"; };
 template <> struct product_text<std::uint8_t> { static constexpr char type[] = "k32.s32.u8.u8"; };

@@ -79,12 +79,33 @@ private:
   const Source& source_;
 };
 
+/// No plane: where one is asked for there, the constant stands.
+inline constexpr std::int64_t no_plane = INT64_MIN;
+
 template <class In, class Out>
 struct stencil_problem {
   volume<const In> in;
   volume<Out> out;
   border::rule outside;
   In constant;  ///< the rule's value as an element
+  /// Planes that are there, counted from that of the first result: a part of a larger input has some in front and behind.
+  std::int64_t first_plane = 0, end_plane = in.depth;
+
+  /// Where plane z is read, which may be in front of in.data.
+  PMPP_HOST_DEVICE std::int64_t plane(std::int64_t z) const {
+    if (z >= first_plane && z < end_plane) return z;
+    const std::int64_t from = position_in(z - first_plane, end_plane - first_plane, outside.what);
+    return from < 0 ? no_plane : from + first_plane;
+  }
+  template <int Radius>
+  border_rim<Radius> planes() const {
+    border_rim<Radius> rim(in.depth, outside.what);
+    for (int k = 0; k < Radius; ++k) {
+      rim.before[k] = plane(-1 - k);
+      rim.after[k] = plane(in.depth + k);
+    }
+    return rim;
+  }
 };
 
 /// What a launch works on. A block's threads stand in rows of tile_packs, a power of two; a tile with what is seen around
@@ -170,8 +191,8 @@ public:
   /// Starts copying what the block sees of plane z.
   PMPP_HOST_DEVICE void fetch(std::int64_t z, int slot) {
     const std::int64_t from_z = task_.planes.position(z, task_.in.depth);
-    if (from_z < 0 || first_in_pieces_ != none) fetch_edges(*this, from_z, slot);
-    if (from_z < 0) return;
+    if (from_z == no_plane || first_in_pieces_ != none) fetch_edges(*this, from_z, slot);
+    if (from_z == no_plane) return;
     pack* const to = packs_ + slot * count();
     const In* const from = task_.in.data + from_z * task_.in.slice;
     for_each_constant<fills>([&](auto number) {
@@ -216,15 +237,16 @@ private:
     const std::int64_t place = row * task_.in.pitch + x * task_.in.step;
     return whole && task_.in_packs && place % Columns == 0 && place <= most ? static_cast<place_type>(place) : pieces;
   }
-  /// What is not copied by packs, of the plane that lies at z, or of one that lies nowhere (-1). Seldom done: apart, it
-  /// does not get in the way of the rest.
+  /// What is not copied by packs, of the plane that lies at z, or of no_plane. Seldom done: apart, it does not get in the
+  /// way of the rest.
   PMPP_HOST_DEVICE static void fetch_edges(const stencil_tile& tile, std::int64_t z, int slot) {
     const Task& task = tile.task_;
-    for (int i = z < 0 ? tile.thread_ : tile.first_in_pieces_; i < tile.count(); i += Shape::threads) {
+    const bool lost = z == no_plane;
+    for (int i = lost ? tile.thread_ : tile.first_in_pieces_; i < tile.count(); i += Shape::threads) {
       const spot at = tile.spot_of(i);
-      if (z >= 0 && tile.place_of(at) != pieces) continue;
+      if (!lost && tile.place_of(at) != pieces) continue;
       pack& to = tile.packs_[slot * tile.count() + at.row * tile.line() + at.column + Shape::side];
-      const std::int64_t y = z < 0 ? -1 : task.rows.position(tile.y_ + at.row - Shape::tall, task.in.height);
+      const std::int64_t y = lost ? -1 : task.rows.position(tile.y_ + at.row - Shape::tall, task.in.height);
       for (int j = 0; j < Columns; ++j) {
         const std::int64_t x = tile.x_ + at.column * Columns + j;
         if (x < -Radius || x >= task.in.width + Radius) continue;
@@ -327,7 +349,7 @@ private:
     const std::int64_t from_z = task_.planes.position(z, task_.in.depth);
     const std::int64_t from_y = task_.rows.position(y, task_.in.height);
     const std::int64_t from_x = task_.columns.position(x, task_.in.width);
-    return from_z < 0 || from_y < 0 || from_x < 0 ? task_.constant : *task_.in.at(from_z, from_y, from_x);
+    return from_z == no_plane || from_y < 0 || from_x < 0 ? task_.constant : *task_.in.at(from_z, from_y, from_x);
   }
 
   const Task& task_;
@@ -452,7 +474,7 @@ bool launch_tiles(const P& where, const stencil_problem<In, Out>& s, bool in_pac
   const std::int64_t section = section_rows(s.out.depth, 1, reach, tiles_x * tiles_y, room);
   const stencil_task<In, Out, Radius> task{.in = s.in,
                                            .out = s.out,
-                                           .planes = rims(s.in.depth, outside),
+                                           .planes = s.template planes<Radius>(),
                                            .rows = rims(s.in.height, outside),
                                            .columns = rims(s.in.width, outside),
                                            .outside = outside,

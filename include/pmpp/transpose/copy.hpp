@@ -52,14 +52,14 @@ private:
   }
 };
 
-/// Calls f(bytes_of<W>) with the widest word that all these numbers of bytes are multiples of.
-template <int Bytes = 16, class F>
+/// Calls f(bytes_of<W>) with the widest word that all these numbers of bytes, multiples of Least, are multiples of.
+template <int Least, int Bytes = 16, class F>
 void with_widest_word(std::uintptr_t numbers, F f) {
-  if constexpr (Bytes == 1) {
-    f(bytes_of<1>{});
+  if constexpr (Bytes <= Least) {
+    f(bytes_of<Bytes>{});
   } else {
     if (numbers % Bytes == 0) return f(bytes_of<Bytes>{});
-    with_widest_word<Bytes / 2>(numbers, f);
+    with_widest_word<Least, Bytes / 2>(numbers, f);
   }
 }
 
@@ -80,7 +80,7 @@ template <transpose_tuning Tuning, class P, class T>
 void copy_on_device(const P& where, const transposition<T>& t) {
   constexpr std::int64_t size = sizeof(T);
   if (t.copies_rows())
-    with_widest_word(
+    with_widest_word<alignof(T)>(
         reinterpret_cast<std::uintptr_t>(t.a.data) | reinterpret_cast<std::uintptr_t>(t.b.data) |
             static_cast<std::uintptr_t>((t.a.pitch | t.b.pitch) * size),
         [&](auto word) { launch_copy<decltype(word), Tuning>(where, t, sizeof word, sizeof word, t.width * size); });

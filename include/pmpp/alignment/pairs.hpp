@@ -1,0 +1,165 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Many pairs of sequences, one warp a pair (alignment.hpp).
+//
+//   A warp takes the next pair by ticket, so that long and short ones are shared out evenly, and walks the strips of its table
+//   from the top down (wavefront/walk.hpp). It keeps the last row of a strip for the next one in scratch of its own, which no
+//   other warp touches; a pair whose sequence of a has up to 128 letters is one strip and needs none.
+#pragma once
+
+#include <cstdint>
+#include <type_traits>
+
+#include <pmpp/alignment/rules.hpp>
+#include <pmpp/core/config.hpp>
+#include <pmpp/core/math.hpp>
+#include <pmpp/core/range.hpp>
+#include <pmpp/execution.hpp>
+#include <pmpp/launch.hpp>
+#include <pmpp/memory/workspace.hpp>
+#include <pmpp/simt/atomic.hpp>
+#include <pmpp/wavefront.hpp>
+
+#pragma GCC visibility push(hidden)  // see launch.hpp
+
+namespace pmpp::inline PMPP_BACKEND::detail {
+
+/// Pair p: [a_offsets[p], a_offsets[p + 1]) of a, and the same of b, or all of b.
+template <class X, class Y, class J, class I, class Rules, class Out>
+struct alignment_pairs {
+  using cell = typename Rules::cell;
+  using table = wave<cell, aligned<X, Y, Rules>, edge_of<Rules>>;
+  using written = std::remove_cvref_t<decltype(*std::declval<const Out&>())>;
+  static constexpr bool table_is_local = Rules::is_local;
+
+  const X* a;
+  const J* a_offsets;
+  const Y* b;
+  const I* b_offsets;  ///< null: one b for all
+  std::int64_t b_size, count;
+  Rules rules;
+  Out out;
+
+  PMPP_HOST_DEVICE std::int64_t b_begin(std::int64_t p) const {
+    return b_offsets == nullptr ? 0 : static_cast<std::int64_t>(b_offsets[p]);
+  }
+  PMPP_HOST_DEVICE table of(std::int64_t p) const {
+    const auto first = static_cast<std::int64_t>(a_offsets[p]), last = static_cast<std::int64_t>(a_offsets[p + 1]);
+    const std::int64_t begin = b_begin(p);
+    const std::int64_t end = b_offsets == nullptr ? b_size : static_cast<std::int64_t>(b_offsets[p + 1]);
+    return {last - first, end - begin, {a + first, b + begin, rules}, {rules}};
+  }
+};
+
+/// The row above a strip and its last row, in memory of the warp's own.
+template <class Wave>
+struct own_row {
+  using T = typename Wave::value_type;
+
+  const Wave& p;
+  T* row;
+  bool is_first, is_last;
+
+  PMPP_HOST_DEVICE void ask(std::int64_t) const {}
+  template <class Block>
+  PMPP_HOST_DEVICE T take(Block&, std::int64_t j) const {
+    if (j >= p.cols) return T{};
+    return is_first ? p.border(-1, j) : row[j];
+  }
+  PMPP_HOST_DEVICE void put(std::int64_t j, const T& cell) const {
+    if (!is_last) row[j] = cell;
+  }
+};
+
+template <class Pairs, int Rows>
+struct pairs_kernel {
+  static constexpr int threads = simt::warp_size;
+  using T = typename Pairs::cell;
+
+  struct arguments {
+    Pairs pairs;
+    std::uint64_t* tickets;  ///< zero; pairs taken
+    unsigned* left;          ///< zero; blocks that have ended
+    T* rows;                 ///< for the pairs, by letters of b; with one b for all, for the blocks
+  };
+
+  template <class Block>
+  PMPP_HOST_DEVICE void operator()(Block& block, const arguments& a) const {
+    for (;;) {
+      std::uint64_t ticket = 0;
+      if (block.lane() == 0) ticket = simt::atomic_add(a.tickets, std::uint64_t(1));
+      const auto pair = static_cast<std::int64_t>(block.shuffle(ticket, 0));
+      if (pair >= a.pairs.count) break;
+      align(block, a, pair);
+    }
+    if (block.lane() != 0) return;
+    const auto others = static_cast<unsigned>(block.count()) - 1;
+    if (simt::atomic_increment_wrap<simt::order::acq_rel>(a.left, others) == others)
+      simt::store(a.tickets, std::uint64_t(0));
+  }
+
+private:
+  template <class Block, class Visitor>
+  PMPP_HOST_DEVICE static void walk(Block& block, const arguments& a, std::int64_t pair,
+                                    const typename Pairs::table& table, Visitor& visitor) {
+    if (table.empty()) return;
+    const std::int64_t strips = ceil_div(table.rows, std::int64_t(threads * Rows));
+    T* const row = a.rows + (a.pairs.b_offsets == nullptr ? block.index() * a.pairs.b_size : a.pairs.b_begin(pair));
+    for (std::int64_t strip = 0; strip < strips; ++strip) {
+      own_row<typename Pairs::table> hand{table, row, strip == 0, strip == strips - 1};
+      detail::walk_strip<Rows>(block, table, strip, hand, visitor);
+      block.sync_warp();  // the next strip reads what this one has written
+    }
+  }
+  template <class Block>
+  PMPP_HOST_DEVICE static void align(Block& block, const arguments& a, std::int64_t pair) {
+    const auto table = a.pairs.of(pair);
+    no_staging none;
+    if constexpr (Pairs::table_is_local) {
+      using output = best_output<T, const no_staging*, lower_score, tell_end>;
+      typename output::template visitor<Rows> visitor({nullptr, {}, {}, nullptr}, none);
+      walk(block, a, pair, table, visitor);
+      output::fold(block, visitor.best);
+      if (block.lane() == 0) a.pairs.out[pair] = static_cast<typename Pairs::written>(tell_end{}(visitor.best.cell));
+    } else {
+      using target = decltype(a.pairs.out + pair);
+      using output = last_cell_output<T, target, tell_all>;
+      const output last{a.pairs.out + pair, table.rows - 1, table.cols - 1, {}};
+      typename output::template visitor<Rows> visitor(last, none);
+      walk(block, a, pair, table, visitor);
+      last.finish(block, table);
+    }
+  }
+};
+
+template <wavefront_tuning Tuning, class P, class Pairs>
+void pairs_on_blocks(const P& where, const Pairs& pairs) {
+  using kernel = pairs_kernel<Pairs, Tuning.rows>;
+  using T = typename Pairs::cell;
+  const std::int64_t most = std::int64_t(Tuning.blocks_per_processor) * machine_of(where).multiprocessors;
+  const std::int64_t blocks = min(most, pairs.count);
+  const std::int64_t rows = pairs.b_offsets == nullptr ? blocks : 1;
+  (void)checked_bytes(pairs.b_size, sizeof(T) * std::size_t(rows), "alignment");
+  scratch memory(where, std::size_t(pairs.b_size * rows) * sizeof(T), 16);
+  unsigned* const state = memory.state();
+  pmpp::launch(where, blocks, kernel{},
+               typename kernel::arguments{pairs, reinterpret_cast<std::uint64_t*>(state), state + 2,
+                                          memory.template take<T>(pairs.b_size * rows)});
+}
+
+/// One pair on the calling thread.
+template <class Pairs>
+void align_on_host(const Pairs& pairs, std::int64_t pair) {
+  const auto table = pairs.of(pair);
+  using written = typename Pairs::written;
+  written result{};
+  if constexpr (Pairs::table_is_local)
+    detail::write_best<wavefront_tuning{}>(seq, table, &result, lower_score{}, tell_end{}, completion{});
+  else
+    detail::write_last<wavefront_tuning{}>(seq, table, &result, tell_all{}, completion{});
+  pairs.out[pair] = result;
+}
+
+}  // namespace pmpp::inline PMPP_BACKEND::detail
+
+#pragma GCC visibility pop

@@ -1,0 +1,344 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Breadth-first search over several ranks: bfs, on a spread_graph.
+//
+//   pmpp::spread_graph<> graph{gpus, undirected(g)};      a csr_graph of the host, the same on every process; or directed(g, transpose)
+//   auto distance = pmpp::distributed_buffer<int>::with_sizes(gpus, graph.sizes());
+//   pmpp::bfs(gpus, graph, source, distance);             -1 where no path leads
+//   pmpp::bfs(gpus, graph, source, distance, parent);     and the vertex before, on a shortest path
+//
+// Each rank has the edges of its block of vertices. All ranks go the same way in each level, by Beamer's rule, as on one device:
+//
+//   push   while the frontier has few edges: each rank follows those of its part, and sends each vertex that it finds to its owner:
+//          once in the whole search, by a bitmap of those it has sent
+//   pull   while it has many: the ranks gather a bitmap of the frontier; vertices not yet reached look for an edge from there
+//
+// The steps of a rank are in bfs_steps.hpp. A level takes two launches and a message, and two or three more; the host reads the counts
+// of all ranks once, or twice when it pushes. (PMPP ch. 15 and 20; Beamer, Buluc, Asanovic and Patterson, Distributed memory
+// breadth-first search revisited, 2013.)
+#pragma once
+
+#include <bit>
+#include <concepts>
+#include <cstdint>
+#include <limits>
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include <pmpp/bfs.hpp>
+#include <pmpp/core/config.hpp>
+#include <pmpp/core/error.hpp>
+#include <pmpp/core/iterator.hpp>
+#include <pmpp/core/math.hpp>
+#include <pmpp/distributed/bfs_steps.hpp>
+#include <pmpp/distributed/buffer.hpp>
+#include <pmpp/distributed/communicator.hpp>
+#include <pmpp/distributed/devices.hpp>
+#include <pmpp/distributed/same_call.hpp>
+#include <pmpp/distributed/spread_graph.hpp>
+#include <pmpp/transform.hpp>
+
+#pragma GCC visibility push(hidden)  // see launch.hpp
+
+namespace pmpp::inline PMPP_BACKEND {
+
+/// When ranks change direction: as in bfs_tuning.
+struct spread_bfs_options {
+  int alpha = 15;  ///< pull when the frontier has more than 1/alpha of the edges not yet looked at; 0: never
+  int beta = 18;   ///< push again when it shrinks and has at most 1/beta of the vertices
+  friend bool operator==(const spread_bfs_options&, const spread_bfs_options&) = default;
+};
+
+/// What a search has found.
+struct spread_bfs_result {
+  std::int64_t levels = 0;            ///< the largest distance + 1
+  std::int64_t vertices_reached = 0;  ///< the source too
+  std::int64_t levels_pulled = 0;
+  friend bool operator==(const spread_bfs_result&, const spread_bfs_result&) = default;
+};
+
+namespace detail {
+
+/// Counts that lie in the memory of the ranks, `each` of them a rank: on the host of each process, by rank. Waits.
+template <class P, class C>
+std::vector<spread_count> counts_of_all(const devices<P, C>& gpus, const std::vector<rank_array<spread_count>>& counts,
+                                        std::vector<rank_array<spread_count>>& gathered, std::int64_t each) {
+  const std::size_t bytes = static_cast<std::size_t>(each) * sizeof(spread_count);
+  gpus.together([&](int i, C& link, stream_handle s) {
+    const auto k = std::size_t(i);
+    if (!gpus.all_here()) return pmpp::all_gather(link, counts[k].data(), gathered[k].data(), bytes, s);
+    link.send(counts[k].data(), bytes, 0, s);  // one rank is enough for the host
+    for (int r = 0; i == 0 && r < gpus.size(); ++r) link.receive(gathered[0].data() + r * each, bytes, r, s);
+  });
+  std::vector<spread_count> all(static_cast<std::size_t>(gpus.size()) * static_cast<std::size_t>(each));
+  const rank_guard guard(gpus.group()->places[0].device);
+  detail::copy_on_rank(gpus.group()->places[0], all.data(), gathered[0].data(), all.size() * sizeof(spread_count));
+  gpus.synchronize(0);
+  return all;
+}
+
+template <class P, class F>
+void for_each_of(const P& where, std::int64_t n, const F& f) {
+  if (n > 0) pmpp::for_each(where, counting_iterator<std::int64_t>(0), counting_iterator<std::int64_t>(n), f);
+}
+
+/// A search under way. \tparam R  the type of parents
+template <class P, class C, class I, class D, class R>
+class spread_search {
+  static constexpr std::int64_t counters = 3;  // of a frontier; before them those of the outboxes
+
+public:
+  spread_search(const devices<P, C>& gpus, const spread_graph<I>& graph, distributed_buffer<D>& distance,
+                distributed_buffer<R>* parent, const spread_bfs_options& options)
+      : gpus_(gpus), graph_(graph), distance_(distance), parent_(parent), options_(options) {
+    const auto group = gpus.group();
+    const std::int64_t all = graph.padded(gpus.size()), each = gpus.size() + counters;
+    const auto pieces = [&](int i) { return graph.vertices_of(gpus.rank(i)) + graph.part(i).out.edges / 16 + 1; };
+    queue_vertex_ = detail::arrays_of<I>(*group, pieces);
+    queue_edge_ = detail::arrays_of<I>(*group, pieces);
+    out_vertex_ = detail::arrays_of<I>(*group, [&](int) { return all; });
+    out_parent_ = detail::arrays_of<I>(*group, [&](int) { return all; });
+    frontier_ = detail::arrays_of<unsigned>(*group, [&](int) { return all / 32; });
+    told_ = detail::arrays_of<unsigned>(*group, [&](int) { return all / 32; });
+    counts_ = detail::arrays_of<spread_count>(*group, [&](int) { return each; });
+    gathered_ = detail::arrays_of<spread_count>(
+        *group, [&](int i) { return i == 0 || !gpus.all_here() ? gpus.size() * each : 0; });
+  }
+
+  spread_bfs_result run(std::int64_t source) {
+    start_at(source);
+    spread_bfs_result result;
+    std::int64_t unexplored = graph_.edges(), before = 0;
+    for (bool pulls = false;; ++result.levels) {
+      const frontier_totals now = survey(static_cast<D>(result.levels));
+      if (now.vertices == 0) break;
+      require(result.levels < static_cast<std::int64_t>(std::numeric_limits<D>::max()), [&] {
+        return "pmpp::bfs: a distance of " + text::of(result.levels + 1) + " does not fit the type of distances";
+      });
+      result.vertices_reached += now.vertices;
+      if (!pulls)
+        pulls = graph_.can_pull() && options_.alpha > 0 && now.edges > unexplored / options_.alpha;
+      else if (now.vertices < before && now.vertices <= graph_.vertices() / max(options_.beta, 1))
+        pulls = false;
+      before = now.vertices;
+      unexplored -= now.edges;
+      if (pulls) {
+        pull(static_cast<D>(result.levels + 1));
+        ++result.levels_pulled;
+      } else {
+        push(static_cast<D>(result.levels + 1), now.pieces);
+      }
+    }
+    if (parent_ != nullptr)
+      gpus_.each([&](int i, const P& where) {
+        detail::for_each_of(where, vertices(i), name_parents<I, R>{graph_.numbers(i), parents(i)});
+      });
+    return result;
+  }
+
+private:
+  struct frontier_totals {
+    std::int64_t vertices = 0, edges = 0;
+    std::vector<std::int64_t> pieces;  ///< in the queue of each rank
+  };
+
+  std::int64_t vertices(int i) const { return graph_.vertices_of(gpus_.rank(i)); }
+  I first(int i) const { return static_cast<I>(graph_.padded(gpus_.rank(i))); }
+  R* parents(int i) const { return parent_ == nullptr ? nullptr : parent_->part(i).data(); }
+  spread_queue<I> queue(int i) const {
+    return {queue_vertex_[std::size_t(i)].data(), queue_edge_[std::size_t(i)].data()};
+  }
+  spread_tree<D, R> tree(int i, D level) const { return {distance_.part(i).data(), parents(i), level}; }
+  spread_count* counts(int i) const { return counts_[std::size_t(i)].data(); }
+  spread_count* frontier_counts(int i) const { return counts(i) + gpus_.size(); }
+
+  void start_at(std::int64_t source) {
+    gpus_.each([&](int i, const P& where) {
+      const auto block = distance_.part(i);
+      pmpp::fill(where, block, D(-1));
+      if (parent_ != nullptr) pmpp::fill(where, parent_->part(i), R(-1));
+      pmpp::fill(where, told_[std::size_t(i)].span(), 0u);
+      const std::int64_t place = source - graph_.begin(gpus_.rank(i));
+      if (place < 0 || place >= vertices(i)) return;
+      pmpp::fill(where, block.subspan(std::size_t(place), 1), D(0));
+      if (parent_ != nullptr)
+        pmpp::fill(where, parent_->part(i).subspan(std::size_t(place), 1),
+                   static_cast<R>(first(i) + static_cast<I>(place)));
+    });
+  }
+
+  frontier_totals survey(D level) {
+    gpus_.each([&](int i, const P& where) {
+      pmpp::fill(where, counts_[std::size_t(i)].span(), spread_count(0));
+      detail::for_each_of(
+          where, ceil_div(vertices(i), std::int64_t(32)),
+          survey_frontier<I, D>{distance_.part(i).data(), vertices(i), level, graph_.part(i).out.view(),
+                                frontier_[std::size_t(i)].data() + first(i) / 32, queue(i), frontier_counts(i)});
+    });
+    const auto all = read_counts();
+    frontier_totals now;
+    for (int r = 0; r < gpus_.size(); ++r) {
+      const spread_count* const of = all.data() + row(r) + std::size_t(gpus_.size());
+      now.pieces.push_back(static_cast<std::int64_t>(of[0]));
+      now.vertices += static_cast<std::int64_t>(of[1]);
+      now.edges += static_cast<std::int64_t>(of[2]);
+    }
+    return now;
+  }
+
+  void push(D level, const std::vector<std::int64_t>& pieces) {
+    const int p = gpus_.size();
+    gpus_.each([&](int i, const P& where) {
+      const auto k = std::size_t(i);
+      detail::for_each_of(where, pieces[std::size_t(gpus_.rank(i))],
+                          push_edges<I>{queue(i), graph_.part(i).out.view(), graph_.numbers(i), first(i),
+                                        told_[k].data(), out_vertex_[k].data(), out_parent_[k].data(), counts(i)});
+    });
+    const auto all = read_counts();
+    const auto sent = [&](int from, int to) { return static_cast<std::size_t>(all[row(from) + std::size_t(to)]); };
+    const auto arriving = [&](int i) {
+      std::size_t sum = 0;
+      for (int r = 0; r < p; ++r) sum += sent(r, gpus_.rank(i));
+      return static_cast<std::int64_t>(sum);
+    };
+    const bool with_parents = parent_ != nullptr;
+    make_room(in_vertex_, arriving);
+    if (with_parents) make_room(in_parent_, arriving);
+    const auto move = [&](const std::vector<rank_array<I>>& out, const std::vector<rank_array<I>>& in, int i, C& link,
+                          stream_handle s) {
+      I* place = in[std::size_t(i)].data();
+      for (int r = 0; r < p; ++r) {
+        const std::size_t leaves = sent(gpus_.rank(i), r), arrives = sent(r, gpus_.rank(i));
+        if (leaves != 0) link.send(out[std::size_t(i)].data() + graph_.padded(r), leaves * sizeof(I), r, s);
+        if (arrives != 0) link.receive(place, arrives * sizeof(I), r, s);
+        place += arrives;
+      }
+    };
+    gpus_.together([&](int i, C& link, stream_handle s) {
+      move(out_vertex_, in_vertex_, i, link, s);
+      if (with_parents) move(out_parent_, in_parent_, i, link, s);
+    });
+    gpus_.each([&](int i, const P& where) {
+      const I* const from = with_parents ? in_parent_[std::size_t(i)].data() : nullptr;
+      detail::for_each_of(where, arriving(i),
+                          take_in<I, D, R>{in_vertex_[std::size_t(i)].data(), from, first(i), tree(i, level)});
+    });
+  }
+
+  /// Arrays for at least so many numbers on each rank here. Of powers of two, not below a quarter of its vertices: few sizes, so that
+  /// other searches find them again.
+  template <class Count>
+  void make_room(std::vector<rank_array<I>>& arrays, Count count) {
+    const auto& places = gpus_.group()->places;
+    arrays.resize(places.size());
+    for (std::size_t i = 0; i < places.size(); ++i) {
+      const auto wanted = static_cast<std::uint64_t>(count(static_cast<int>(i)));
+      if (static_cast<std::uint64_t>(arrays[i].size()) >= wanted) continue;
+      const rank_guard guard(places[i].device);
+      const auto usual = static_cast<std::uint64_t>(vertices(static_cast<int>(i))) / 4;
+      arrays[i] = {};
+      arrays[i] = rank_array<I>(places[i], static_cast<std::int64_t>(std::bit_ceil(max(wanted, usual))));
+    }
+  }
+
+  void pull(D level) {
+    gpus_.together([&](int i, C& link, stream_handle s) {
+      unsigned* const bitmap = frontier_[std::size_t(i)].data();
+      for (int r = 0; r < gpus_.size(); ++r) {
+        if (r == gpus_.rank(i)) continue;
+        const auto bytes = [&](int of) { return std::size_t(graph_.padded(of + 1) - graph_.padded(of)) / 8; };
+        if (bytes(gpus_.rank(i)) != 0) link.send(bitmap + first(i) / 32, bytes(gpus_.rank(i)), r, s);
+        if (bytes(r) != 0) link.receive(bitmap + graph_.padded(r) / 32, bytes(r), r, s);
+      }
+    });
+    gpus_.each([&](int i, const P& where) {
+      const auto& part = graph_.part(i);
+      const unsigned* const bitmap = frontier_[std::size_t(i)].data();
+      detail::for_each_of(where, graph_.padded(gpus_.size()) / 32, tell_frontier{bitmap, told_[std::size_t(i)].data()});
+      detail::for_each_of(where, vertices(i) + part.more_vertex.size(),
+                          pull_edges<I, D, R>{graph_.edges_to(i),
+                                              vertices(i),
+                                              {part.more_vertex.data(), part.more_edge.data()},
+                                              bitmap,
+                                              tree(i, level)});
+    });
+  }
+
+  std::size_t row(int rank) const { return std::size_t(rank) * std::size_t(gpus_.size() + counters); }
+  std::vector<spread_count> read_counts() {
+    return detail::counts_of_all(gpus_, counts_, gathered_, gpus_.size() + counters);
+  }
+
+  const devices<P, C>& gpus_;
+  const spread_graph<I>& graph_;
+  distributed_buffer<D>& distance_;
+  distributed_buffer<R>* const parent_;
+  const spread_bfs_options options_;
+  std::vector<rank_array<I>> queue_vertex_, queue_edge_, out_vertex_, out_parent_, in_vertex_, in_parent_;
+  std::vector<rank_array<unsigned>> frontier_, told_;
+  std::vector<rank_array<spread_count>> counts_, gathered_;
+};
+
+template <class P, class C, class I, class D, class R>
+spread_bfs_result search_spread(const devices<P, C>& gpus, const spread_graph<I>& graph, std::int64_t source,
+                                distributed_buffer<D>& distance, distributed_buffer<R>* parent,
+                                const spread_bfs_options& options) {
+  static_assert(std::signed_integral<D> && sizeof(D) >= 4,
+                "pmpp: distances on several ranks are signed integers of 4 or 8 bytes");
+  static_assert(std::signed_integral<R> && sizeof(R) >= sizeof(I), "pmpp: parents hold the vertices of the graph");
+  require(graph.group() == gpus.group().get(), [&] {
+    return text("pmpp::bfs: the graph lies on other devices than those of the call") +
+           (graph.group() == nullptr ? ", on none" : "");
+  });
+  const auto check_output = [&](const char* argument, const auto& out) {
+    detail::require_on("bfs", argument, gpus, out);
+    for (int r = 0; r < gpus.size(); ++r)
+      if (out.size_of(r) != graph.vertices_of(r))
+        detail::throw_length_error(text("pmpp::bfs: on rank ") + text::of(r) + " the graph has " +
+                                   text::of(graph.vertices_of(r)) + " vertices, " + argument + " has " +
+                                   text::of(out.size_of(r)) + " elements");
+  };
+  check_output("distance", distance);
+  if (parent != nullptr) check_output("parent", *parent);
+  require(parent == nullptr || static_cast<const void*>(parent) != static_cast<const void*>(std::addressof(distance)),
+          [] { return "pmpp::bfs: parent is distance"; });
+  require(source >= 0 && source < graph.vertices(), [&] {
+    return "pmpp::bfs: the source is " + text::of(source) + ", the graph has " + text::of(graph.vertices()) +
+           " vertices";
+  });
+  detail::require_same_call<I, D, R>(gpus, "bfs", {graph.vertices(), source, parent != nullptr});
+  return spread_search<P, C, I, D, R>(gpus, graph, distance, parent, options).run(source);
+}
+
+}  // namespace detail
+
+/// Distances from `source` in edges; -1 where no path leads.
+///
+/// \param source    a vertex, the same on every process.
+/// \param distance  a buffer of signed integers of 4 or 8 bytes in the blocks of graph.sizes(); what it holds does not matter.
+/// \param parent    where given: likewise, at least as wide as the graph's numbers. Gets the vertex before on a shortest path, source
+///                  for source, -1 where no path leads: of several possible ones, that of the first message or edge to come.
+/// \return how many levels there are (the largest distance + 1), how many vertices were reached, and in how many levels ranks pulled.
+/// Distances are those of one device for any blocks, the same on every run; parents need not be the same. Waits for counts in each
+/// level, the last step is enqueued. Cost: at most all edges read once; each rank sends a vertex at most once, and in a level that pulls a
+/// bitmap of its vertices to all others. Scratch of a rank: two numbers and two bits for each vertex of the graph, two numbers for each
+/// of its own and for each 16 of its edges; two for each vertex that arrives in a level, and up to as many again. A second search
+/// allocates nothing.
+/// \throws std::invalid_argument if an argument lies on other devices, or for a source outside of the graph; std::length_error if blocks
+/// differ; communication_error; out_of_memory, cuda_error. Source: PMPP ch. 15, 20. Example: test/distributed_graph.cpp, bfs.
+template <class P, class C, class I, class D>
+spread_bfs_result bfs(const devices<P, C>& gpus, const spread_graph<I>& graph, std::int64_t source,
+                      distributed_buffer<D>& distance, const spread_bfs_options& options = {}) {
+  return detail::search_spread(gpus, graph, source, distance, static_cast<distributed_buffer<I>*>(nullptr), options);
+}
+template <class P, class C, class I, class D, class R>
+spread_bfs_result bfs(const devices<P, C>& gpus, const spread_graph<I>& graph, std::int64_t source,
+                      distributed_buffer<D>& distance, distributed_buffer<R>& parent,
+                      const spread_bfs_options& options = {}) {
+  return detail::search_spread(gpus, graph, source, distance, std::addressof(parent), options);
+}
+
+}  // namespace pmpp::inline PMPP_BACKEND
+
+#pragma GCC visibility pop

@@ -1,0 +1,202 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// spread_graph<I>: a graph whose vertices lie on the ranks of a devices, in blocks by rank, each with its edges.
+//
+//   pmpp::spread_graph<> a{gpus, undirected(g)};             g is a csr_graph of the host, or a csr_view of its memory
+//   pmpp::spread_graph<> b{gpus, directed(g, transposed)};   the same on every process
+//   pmpp::spread_graph<> c{gpus, directed(g)};               every level of a search pushes
+//   distributed_buffer<int>::with_sizes(gpus, a.sizes())     a number for each vertex
+//
+// Blocks are cut so that each rank has as many edges and vertices as any other. In the memory of ranks vertices have other numbers, in
+// which the block of each rank begins at a multiple of 32: so each word of a bitmap belongs to one rank. (PMPP ch. 15 and 20.)
+#pragma once
+
+#include <algorithm>
+#include <concepts>
+#include <cstdint>
+#include <limits>
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include <pmpp/bfs.hpp>
+#include <pmpp/core/config.hpp>
+#include <pmpp/core/csr_view.hpp>
+#include <pmpp/core/error.hpp>
+#include <pmpp/core/math.hpp>
+#include <pmpp/distributed/bfs_steps.hpp>
+#include <pmpp/distributed/buffer.hpp>
+#include <pmpp/distributed/devices.hpp>
+#include <pmpp/distributed/spread_csr.hpp>
+
+#pragma GCC visibility push(hidden)  // see launch.hpp
+
+namespace pmpp::inline PMPP_BACKEND {
+namespace detail {
+
+/// Edges of the vertices of one rank, in its memory.
+template <class I>
+struct spread_lists {
+  rank_array<I> offsets, columns;
+  std::int64_t edges = 0;
+  spread_edges<I> view() const { return {offsets.data(), columns.data()}; }
+};
+/// What a rank has of a spread graph.
+template <class I>
+struct spread_block {
+  spread_lists<I> out, in;               ///< in: none where it is out, or not known
+  rank_array<I> more_vertex, more_edge;  ///< pieces to pull along, of vertices with more edges than one has
+  rank_array<I> padded, begins;          ///< where the vertices of each rank begin
+};
+
+}  // namespace detail
+
+/// A graph in blocks of vertices by rank, owned by its processes. Movable; it does not change.
+template <std::signed_integral I = int>
+class spread_graph {
+public:
+  using index_type = I;
+
+  /// No vertices, on no devices.
+  spread_graph() = default;
+
+  /// A copy of a graph of the host, the same on every process: undirected(g), directed(g, transpose) or directed(g). Waits.
+  /// \throws std::invalid_argument for a graph that is not square, null offsets, offsets that decrease, edges to vertices that are none,
+  /// or processes that differ in vertices; std::length_error if I cannot hold vertices + 32 for each rank; out_of_memory, cuda_error
+  template <class P, class C>
+  spread_graph(const devices<P, C>& gpus, const bfs_graph<I>& graph)
+      : spread_graph(gpus, graph, detail::balanced_rows(checked(graph).out.offsets, graph.out.rows, gpus.size())) {}
+
+  /// The same with vertices[r] vertices on each rank r.
+  /// \throws std::invalid_argument too if there are not as many as the graph has, or not one number for each rank
+  template <class P, class C>
+  spread_graph(const devices<P, C>& gpus, const bfs_graph<I>& graph, const std::vector<std::int64_t>& vertices)
+      : group_(gpus.group()), begins_(detail::begins_of(vertices)) {
+    checked(graph);
+    detail::require_agreement(gpus, "spread_graph", "the number of vertices", graph.out.rows);
+    require(vertices.size() == std::size_t(gpus.size()) && begins_.back() == graph.out.rows, [&] {
+      return "pmpp::spread_graph: " + detail::text::of(begins_.back()) + " vertices on " +
+             detail::text::of(vertices.size()) + " ranks; there are " + detail::text::of(graph.out.rows) + " on " +
+             detail::text::of(gpus.size());
+    });
+    for (const std::int64_t count : vertices)
+      padded_.push_back(padded_.back() + ceil_div(count, std::int64_t(32)) * 32);
+    if (padded_.back() > static_cast<std::int64_t>(std::numeric_limits<I>::max()))
+      detail::throw_length_error("pmpp::spread_graph: the index type holds numbers up to " +
+                                 detail::text::of(std::numeric_limits<I>::max()) + "; there are " +
+                                 detail::text::of(graph.out.rows) + " vertices on " + detail::text::of(gpus.size()) +
+                                 " ranks");
+    edges_ = graph.out.rows == 0 ? 0 : graph.out.nonzeros() - std::int64_t(graph.out.offsets[0]);
+    both_ways_ = graph.in.offsets == graph.out.offsets && graph.in.columns == graph.out.columns;
+    can_pull_ = graph.in.offsets != nullptr;
+    for (int i = 0; i < gpus.local_size(); ++i) {
+      const auto& where = group_->places[std::size_t(i)];
+      const detail::rank_guard guard(where.device);
+      detail::spread_block<I> block;
+      block.out = lists(where, graph.out);
+      if (can_pull_ && !both_ways_) block.in = lists(where, graph.in);
+      if (can_pull_) add_pieces(where, graph.in, block);
+      block.padded = array_of(where, padded_);
+      block.begins = array_of(where, begins_);
+      blocks_.push_back(std::move(block));
+    }
+  }
+
+  std::int64_t vertices() const { return begins_.back(); }
+  std::int64_t edges() const { return edges_; }
+  bool can_pull() const { return can_pull_; }
+  /// The first vertex of `rank`; of size() ranks: vertices().
+  std::int64_t begin(int rank) const { return begins_[std::size_t(rank)]; }
+  std::int64_t vertices_of(int rank) const { return begin(rank + 1) - begin(rank); }
+  /// vertices_of of each rank.
+  std::vector<std::int64_t> sizes() const {
+    std::vector<std::int64_t> sizes;
+    for (std::size_t r = 1; r < begins_.size(); ++r) sizes.push_back(begins_[r] - begins_[r - 1]);
+    return sizes;
+  }
+
+  /// For searches: the number in bitmaps of the first vertex of `rank`, what rank number i of this process has, and the devices.
+  std::int64_t padded(int rank) const { return padded_[std::size_t(rank)]; }
+  const detail::spread_block<I>& part(int i) const { return blocks_[std::size_t(i)]; }
+  detail::spread_edges<I> edges_to(int i) const { return both_ways_ ? part(i).out.view() : part(i).in.view(); }
+  detail::spread_vertices<I> numbers(int i) const {
+    return {part(i).padded.data(), part(i).begins.data(), group_->size};
+  }
+  const detail::rank_group* group() const { return group_.get(); }
+
+private:
+  static const bfs_graph<I>& checked(const bfs_graph<I>& graph) {
+    for (const auto* view : {&graph.out, &graph.in}) {
+      if (view == &graph.in && view->offsets == nullptr) continue;
+      require(view->rows >= 0 && view->rows == view->cols && view->rows == graph.out.rows &&
+                  (view->rows == 0 || view->offsets != nullptr),
+              [&] {
+                return "pmpp::spread_graph: a graph of " + detail::text::of(graph.out.rows) + " vertices, with " +
+                       detail::text::of(view->rows) + " rows and " + detail::text::of(view->cols) + " columns" +
+                       (view->offsets == nullptr ? ", and no offsets" : "");
+              });
+    }
+    return graph;
+  }
+
+  static detail::rank_array<I> array_of(const detail::rank_group::place& where,
+                                        const std::vector<std::int64_t>& values) {
+    std::vector<I> narrow;
+    for (const std::int64_t value : values) narrow.push_back(static_cast<I>(value));
+    return arrive(where, narrow);
+  }
+  /// Waits, so that the values may go.
+  static detail::rank_array<I> arrive(const detail::rank_group::place& where, const std::vector<I>& values) {
+    auto array = detail::array_on_rank(where, values);
+    if (where.device != detail::rank_group::on_host) pmpp::synchronize(where.stream);
+    return array;
+  }
+
+  I renumbered(I vertex) const {
+    const auto rank = std::upper_bound(begins_.begin(), begins_.end(), std::int64_t(vertex)) - begins_.begin() - 1;
+    return static_cast<I>(vertex - begins_[std::size_t(rank)] + padded_[std::size_t(rank)]);
+  }
+
+  detail::spread_lists<I> lists(const detail::rank_group::place& where, const csr_view<void, const I>& graph) const {
+    std::vector<I> offsets{0}, columns;
+    for (std::int64_t v = begin(where.rank); v < begin(where.rank + 1); ++v) {
+      require(graph.row_begin(v) <= graph.row_end(v), [&] {
+        return "pmpp::spread_graph: edges of vertex " + detail::text::of(v) + " begin at " +
+               detail::text::of(graph.row_begin(v)) + " and end at " + detail::text::of(graph.row_end(v));
+      });
+      for (std::int64_t e = graph.row_begin(v); e < graph.row_end(v); ++e) {
+        require(graph.columns[e] >= 0 && graph.columns[e] < graph.rows, [&] {
+          return "pmpp::spread_graph: an edge of vertex " + detail::text::of(v) + " leads to " +
+                 detail::text::of(graph.columns[e]) + ", there are " + detail::text::of(graph.rows);
+        });
+        columns.push_back(renumbered(graph.columns[e]));
+      }
+      offsets.push_back(static_cast<I>(columns.size()));
+    }
+    return {arrive(where, offsets), arrive(where, columns), static_cast<std::int64_t>(columns.size())};
+  }
+
+  void add_pieces(const detail::rank_group::place& where, const csr_view<void, const I>& graph,
+                  detail::spread_block<I>& block) const {
+    std::vector<I> vertex, edge;
+    const std::int64_t first = begin(where.rank), last = begin(where.rank + 1);
+    for (std::int64_t v = first; v < last; ++v)
+      for (std::int64_t e = graph.row_begin(v) + detail::edges_of_pull; e < graph.row_end(v);
+           e += detail::edges_of_pull) {
+        vertex.push_back(static_cast<I>(v - first));
+        edge.push_back(static_cast<I>(e - graph.row_begin(first)));
+      }
+    block.more_vertex = arrive(where, vertex);
+    block.more_edge = arrive(where, edge);
+  }
+
+  std::shared_ptr<detail::rank_group> group_;  // outlives the blocks, which are freed in the order of its streams
+  std::vector<std::int64_t> begins_{0}, padded_{0};
+  std::int64_t edges_ = 0;
+  bool both_ways_ = false, can_pull_ = false;
+  std::vector<detail::spread_block<I>> blocks_;
+};
+
+}  // namespace pmpp::inline PMPP_BACKEND
+
+#pragma GCC visibility pop
