@@ -69,7 +69,7 @@ say "CPU under the address and undefined-behaviour sanitizers"
 try "configure build/asan" configure asan -DCMAKE_BUILD_TYPE=RelWithDebInfo -DPMPP_CUDA=OFF \
   "-DCMAKE_CXX_FLAGS_RELWITHDEBINFO=-g1" "-DPMPP_SANITIZE=address,$undefined" \
   "-DPMPP_TEST_OPTIONS=$quick;-fno-sanitize-address-use-after-scope" \
-  -DPMPP_BUILD_BENCHMARKS=OFF -DPMPP_BUILD_CHECKS=OFF -DPMPP_BUILD_EXAMPLES=OFF
+  -DPMPP_TEST_PRECOMPILE=ON -DPMPP_BUILD_BENCHMARKS=OFF -DPMPP_BUILD_CHECKS=OFF -DPMPP_BUILD_EXAMPLES=OFF
 try "build build/asan" build asan
 try "tests in build/asan on h100" run_tests asan h100:8 -L cpu -j "$jobs"
 for machine in a100:8 rtx4090:8 small; do
