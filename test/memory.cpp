@@ -223,6 +223,19 @@ TEST_CASE_TEMPLATE("resize_discard keeps the memory when it suffices", B, pmpp::
   CHECK(b.size() == 101);  // a bad argument changes nothing
 }
 
+TEST_CASE("truncate keeps the first elements, and the memory") {
+  pmpp::device_buffer<int> b(std::vector<int>{1, 2, 3});
+  const int* const memory = b.data();
+  b.truncate(2);
+  CHECK(pmpp::to_host(b) == std::vector<int>{1, 2});
+  CHECK(b.data() == memory);
+  CHECK(b.capacity() == 3);
+  CHECK_THROWS_AS(b.truncate(3), std::invalid_argument);
+  CHECK_THROWS_AS(b.truncate(-1), std::length_error);
+  b.truncate(0);
+  CHECK(b.empty());
+}
+
 TEST_CASE("the host reads and writes elements of pinned and managed memory") {
   pmpp::pinned_buffer<int> p{10, 1};
   pmpp::managed_buffer<int> m{10, 1};

@@ -124,6 +124,27 @@ TEST_ALL_PLACES("long segments, in many chunks") {
   }
 }
 
+TEST_ALL_PLACES("long segments of narrow elements, which begin and end anywhere") {
+  const typename where::policy policy{};
+  const auto check = [&]<class T>(std::int64_t n, int from, T) {
+    CAPTURE(n);
+    CAPTURE(from);
+    const auto v = test::random_values<T>(n + from);
+    const std::vector<T> piece(v.begin() + from, v.end());
+    const auto offsets = offsets_of({3, n / 2, 0, 1, n / 5, n - n / 2 - n / 5 - 9}, 2);
+    const auto in = where::put(v);
+    const auto at = where::put(offsets);
+    auto out = where::put(test::copies<int>(6, 7));
+    pmpp::segmented_reduce(policy, in.begin() + from, in.end(), at.begin(), at.end(), out, 5, pmpp::maximum{});
+    CHECK(where::get(out) == sums_of(piece, offsets, 5, pmpp::maximum{}));
+  };
+  for (const std::int64_t n : test::some_of({40, 700, 5000, 70000}))
+    for (const int from : {0, 1, 7, 15}) {
+      check(n, from, std::uint8_t());
+      check(n, from, std::int16_t());
+    }
+}
+
 TEST_ALL_PLACES("misaligned inputs and outputs") {
   const typename where::policy policy{};
   const auto v = test::random_values<int>(3000);

@@ -70,6 +70,28 @@ TEST_ALL_PLACES("radix sort: keys of 1, 2, 4 and 8 bytes") {
   check_falling<where, double>();
 }
 
+TEST_ALL_PLACES("keys of one byte are counted: by one block and by many, in order already, wherever they begin") {
+  const auto check = [](const auto& keys, std::int64_t from, auto comp) {
+    CAPTURE(keys.size());
+    CAPTURE(from);
+    auto data = where::put(keys);
+    pmpp::sort(typename where::policy{}, data.begin() + from, data.end(), comp);
+    auto wanted = keys;
+    std::sort(wanted.begin() + from, wanted.end(), comp);
+    CHECK(where::get(data) == wanted);
+  };
+  for (const std::int64_t n : test::some_of({1, 300, 32768, 70003}))
+    for (const std::int64_t from : {0, 13}) {
+      if (from >= n) continue;
+      auto keys = any_keys<std::uint8_t>(n);
+      check(keys, from, std::less<>{});
+      check(any_keys<std::int8_t>(n), from, std::greater<>{});
+      std::sort(keys.begin(), keys.end());
+      check(keys, from, std::greater<>{});
+      check(std::vector<std::uint8_t>(keys.size(), 200), from, std::less<>{});
+    }
+}
+
 namespace {
 
 /// Whether the codes of keys follow the order promised, and turn into the keys again.

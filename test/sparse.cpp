@@ -52,6 +52,7 @@ TEST_CASE("from triplets, and transposed") {
     check<float, int>(100000, 50, n / 10);
   }
   check<double, std::int64_t>(std::int64_t(1) << 17, std::int64_t(1) << 16, 3000);
+  check<double, int>(2, 2, 150000);  // most of the room for nonzeros is idle in the end
 }
 
 TEST_ALL_PLACES("into arrays of the caller, the number of nonzeros too; the result is what the next call takes") {

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Sparse matrices in a sweep: spmv beside cuSPARSE's two algorithms; transposed beside cuSPARSE's csr2csc; csr_from_triplets
-// beside a sort of pairs by CUB and a sum of those in one place.
+// beside a sort of pairs by CUB, a sum of those in one place and a search for the beginnings of rows. Of the latter two each
+// case draws who has the memory of the result: the caller (`into`), or the call, pmpp's as the peer's, which then also wait.
 #include <cub/device/device_radix_sort.cuh>
 #include <cub/device/device_reduce.cuh>
 #include <cusparse.h>
@@ -99,7 +100,20 @@ void multiply(trial& t) {
   t.fault = [=] { return difference_of(stream(), "y", a, b, rows, double(nonzeros) + 2); };
 }
 
-/// cuSPARSE has csr2csc with its buffer beforehand; pmpp allocates the result.
+/// The arrays of a peer's matrix.
+template <class T>
+struct peer_matrix {
+  pmpp::device_buffer<int> offsets, columns;
+  pmpp::device_buffer<T> values;
+
+  void allocate(i64 rows, i64 nonzeros) {
+    offsets = pmpp::device_buffer<int>(rows + 1);
+    columns = pmpp::device_buffer<int>(nonzeros);
+    values = pmpp::device_buffer<T>(nonzeros);
+  }
+};
+
+/// The peer has its buffer beforehand, as pmpp its workspace.
 void turned(trial& t) {
   t.draw_size(60, 30'000'000);
   const segments_of rows_of(t, 10'000'000);
@@ -110,48 +124,79 @@ void turned(trial& t) {
   t.slot_count = 1;
   const int* const made = t.computed<int>(nonzeros, column_of{cols, nonzeros, false, t.draw.bits()});
   const float* const numbers = t.input<float>(nonzeros, pattern::random)(0);
+  const bool into = t.draw.chance(0.5);
+  t.add(into ? " into" : "");
   here().stream.synchronize();  // buffers copy in another stream
   const std::size_t entries = std::size_t(nonzeros);
   const auto matrix = std::make_shared<pmpp::device_csr_matrix<float, int>>(
       rows, cols, pmpp::device_buffer<int>(std::span(rows_of.offsets, std::size_t(rows + 1))),
       pmpp::device_buffer<int>(std::span(made, entries)), pmpp::device_buffer<float>(std::span(numbers, entries)));
+  const auto mine = std::make_shared<peer_matrix<float>>(), theirs = std::make_shared<peer_matrix<float>>();
   const auto result = std::make_shared<pmpp::device_csr_matrix<float, int>>();
-  int *const offsets = t.array_at<int>(cols + 1, 1, 0).first, *const columns = t.array_at<int>(nonzeros, 1, 0).first;
-  float* const values = t.array_at<float>(nonzeros, 1, 0).first;
-  t.own = {"pmpp", [=](int) { *result = pmpp::transposed(device(), *matrix); }, {}};
+  mine->allocate(cols, nonzeros);
+  theirs->allocate(cols, nonzeros);
+  if (into)
+    t.own = {"pmpp",
+             [=](int) {
+               pmpp::transposed_into(device(), matrix->view(), nonzeros,
+                                     pmpp::csr_view<float, int>(cols, rows, mine->offsets.data(), mine->columns.data(),
+                                                                mine->values.data()));
+             },
+             {}};
+  else
+    t.own = {"pmpp", [=](int) { *result = pmpp::transposed(device(), *matrix); }, {}};
   const auto view = matrix->view();
   std::size_t bytes = 0;
   check_peer(cusparseCsr2cscEx2_bufferSize(handle(), int(rows), int(cols), int(nonzeros), view.values, view.offsets,
-                                           view.columns, values, offsets, columns, CUDA_R_32F, CUSPARSE_ACTION_NUMERIC,
+                                           view.columns, theirs->values.data(), theirs->offsets.data(),
+                                           theirs->columns.data(), CUDA_R_32F, CUSPARSE_ACTION_NUMERIC,
                                            CUSPARSE_INDEX_BASE_ZERO, CUSPARSE_CSR2CSC_ALG_DEFAULT, &bytes));
   void* const buffer = here().memory.take(bytes + 1);
   t.peers.push_back({"cusparse",
                      [=](int) {
+                       if (!into) theirs->allocate(cols, nonzeros);
                        const auto m = matrix->view();
                        check_peer(cusparseCsr2cscEx2(handle(), int(rows), int(cols), int(nonzeros), m.values, m.offsets,
-                                                     m.columns, values, offsets, columns, CUDA_R_32F,
-                                                     CUSPARSE_ACTION_NUMERIC, CUSPARSE_INDEX_BASE_ZERO,
-                                                     CUSPARSE_CSR2CSC_ALG_DEFAULT, buffer));
+                                                     m.columns, theirs->values.data(), theirs->offsets.data(),
+                                                     theirs->columns.data(), CUDA_R_32F, CUSPARSE_ACTION_NUMERIC,
+                                                     CUSPARSE_INDEX_BASE_ZERO, CUSPARSE_CSR2CSC_ALG_DEFAULT, buffer));
+                       if (!into) here().stream.synchronize();
                      },
                      {}});
   t.fault = [=] {
-    const auto mine = result->view();
-    std::string text = difference_of(stream(), "offsets", mine.offsets, static_cast<const int*>(offsets), cols + 1);
+    const auto own = result->view();
+    const int* const offsets = into ? mine->offsets.data() : own.offsets;
+    const int* const columns = into ? mine->columns.data() : own.columns;
+    std::string text =
+        difference_of(stream(), "offsets", offsets, static_cast<const int*>(theirs->offsets.data()), cols + 1);
     if (text.empty())
-      text = difference_of(stream(), "columns", mine.columns, static_cast<const int*>(columns), nonzeros);
+      text = difference_of(stream(), "columns", columns, static_cast<const int*>(theirs->columns.data()), nonzeros);
     return text;
   };
 }
 
-struct place_of {
-  const int *rows, *columns;
-  PMPP_HOST_DEVICE u64 operator()(i64 i) const { return u64(rows[i]) << 32 | u64(columns[i]); }
-};
-__global__ void make_places(const int* rows, const int* columns, u64* out, i64 n) {
+__global__ void make_places(const int* rows, const int* columns, int column_bits, u64* out, i64 n) {
   const i64 threads = i64(gridDim.x) * blockDim.x;
-  for (i64 i = i64(blockIdx.x) * blockDim.x + threadIdx.x; i < n; i += threads) out[i] = place_of{rows, columns}(i);
+  for (i64 i = i64(blockIdx.x) * blockDim.x + threadIdx.x; i < n; i += threads)
+    out[i] = u64(rows[i]) << column_bits | u64(columns[i]);
 }
-/// The peer's result is places in order and their sums: without the offsets, to its advantage.
+/// The columns of places in order, and where each row begins.
+__global__ void split_places(const u64* places, const int* count, int column_bits, int* columns, int* offsets,
+                             i64 rows) {
+  const i64 threads = i64(gridDim.x) * blockDim.x, first = i64(blockIdx.x) * blockDim.x + threadIdx.x, n = *count;
+  for (i64 i = first; i < n; i += threads) columns[i] = int(places[i] & ((u64(1) << column_bits) - 1));
+  for (i64 row = first; row <= rows; row += threads) {
+    i64 low = 0, high = n;
+    while (low < high) {
+      const i64 middle = (low + high) / 2;
+      if (i64(places[middle] >> column_bits) < row)
+        low = middle + 1;
+      else
+        high = middle;
+    }
+    offsets[row] = int(low);
+  }
+}
 void from_triplets(trial& t) {
   t.draw_size(100, 30'000'000);
   const i64 n = t.n, rows = t.draw.log_uniform(1, 10'000'000),
@@ -163,38 +208,70 @@ void from_triplets(trial& t) {
   const int* const row_of = t.computed<int>(n, column_of{rows, n, false, t.draw.bits()});
   const int* const column = t.computed<int>(n, column_of{cols, n, false, t.draw.bits()});
   const auto values = t.input<u32>(n, pattern::random);
+  const bool into = t.draw.chance(0.5);
+  t.add(into ? " into" : "");
+  const auto mine = std::make_shared<peer_matrix<u32>>(), theirs = std::make_shared<peer_matrix<u32>>();
   const auto result = std::make_shared<pmpp::device_csr_matrix<u32, int>>();
+  mine->allocate(rows, n);
+  theirs->allocate(rows, n);
+  int *const own_count = t.array_at<int>(1, 1, 0).first, *const found = t.array_at<int>(1, 1, 0).first;
   const std::span<const int> rows_of(row_of, std::size_t(n)), columns(column, std::size_t(n));
-  t.own = {"pmpp",
-           [=](int) {
-             *result = pmpp::csr_from_triplets(device(), rows, cols, rows_of, columns,
-                                               std::span<const u32>(values(0), std::size_t(n)));
-           },
-           {}};
+  if (into)
+    t.own = {"pmpp",
+             [=](int) {
+               pmpp::csr_from_triplets_into(device(), rows_of, columns, std::span<const u32>(values(0), std::size_t(n)),
+                                            pmpp::csr_view<u32, int>(rows, cols, mine->offsets.data(),
+                                                                     mine->columns.data(), mine->values.data()),
+                                            own_count);
+             },
+             {}};
+  else
+    t.own = {"pmpp",
+             [=](int) {
+               *result = pmpp::csr_from_triplets(device(), rows, cols, rows_of, columns,
+                                                 std::span<const u32>(values(0), std::size_t(n)));
+             },
+             {}};
   u64 *const places = t.array_at<u64>(n, 1, 0).first, *const sorted = t.array_at<u64>(n, 1, 0).first;
-  u32 *const moved = t.array_at<u32>(n, 1, 0).first, *const sums = t.array_at<u32>(n, 1, 0).first;
-  int* const found = t.array_at<int>(1, 1, 0).first;
-  const int bits = 32 + pmpp::detail::bits_below(rows);
+  u32* const moved = t.array_at<u32>(n, 1, 0).first;
+  const int column_bits = pmpp::detail::bits_below(cols), bits = column_bits + pmpp::detail::bits_below(rows);
   t.add_peer("cub sort and reduce", [=](void* storage, std::size_t& bytes, int) {
     std::size_t a = 0, b = 0;
     cub::DeviceRadixSort::SortPairs(nullptr, a, static_cast<const u64*>(places), sorted,
                                     static_cast<const u32*>(values(0)), moved, int(n), 0, bits, stream());
-    cub::DeviceReduce::ReduceByKey(nullptr, b, sorted, places, moved, sums, found, cuda::std::plus<>{}, int(n),
-                                   stream());
+    cub::DeviceReduce::ReduceByKey(nullptr, b, sorted, places, moved, theirs->values.data(), found, cuda::std::plus<>{},
+                                   int(n), stream());
     bytes = std::max(a, b);
     if (storage == nullptr) return cudaSuccess;
-    make_places<<<1024, 256, 0, stream()>>>(row_of, column, places, n);
+    if (!into) theirs->allocate(rows, n);
+    make_places<<<1024, 256, 0, stream()>>>(row_of, column, column_bits, places, n);
     cub::DeviceRadixSort::SortPairs(storage, a, static_cast<const u64*>(places), sorted,
                                     static_cast<const u32*>(values(0)), moved, int(n), 0, bits, stream());
-    return cub::DeviceReduce::ReduceByKey(storage, b, sorted, places, moved, sums, found, cuda::std::plus<>{}, int(n),
-                                          stream());
+    cub::DeviceReduce::ReduceByKey(storage, b, sorted, places, moved, theirs->values.data(), found, cuda::std::plus<>{},
+                                   int(n), stream());
+    split_places<<<1024, 256, 0, stream()>>>(places, found, column_bits, theirs->columns.data(), theirs->offsets.data(),
+                                             rows);
+    if (into) return cudaGetLastError();
+    int count = 0;
+    cudaMemcpyAsync(&count, found, sizeof count, cudaMemcpyDeviceToHost, stream());
+    return cudaStreamSynchronize(stream());
   });
   t.fault = [=]() -> std::string {
-    const auto mine = result->view();
-    const int count = pmpp::to_host(stream(), std::span<const int>(found, 1))[0];
-    if (result->nonzeros() != count)
-      return std::to_string(result->nonzeros()) + " nonzeros, not " + std::to_string(count);
-    return difference_of(stream(), "values", mine.values, static_cast<const u32*>(sums), count);
+    const auto own = result->view();
+    const auto one = [](const int* p) { return pmpp::to_host(stream(), std::span<const int>(p, 1))[0]; };
+    const int count = one(found);
+    const i64 made = into ? i64(one(own_count)) : result->nonzeros();
+    if (made != count) return std::to_string(made) + " nonzeros, not " + std::to_string(count);
+    std::string text =
+        difference_of(stream(), "values", into ? static_cast<const u32*>(mine->values.data()) : own.values,
+                      static_cast<const u32*>(theirs->values.data()), count);
+    if (text.empty())
+      text = difference_of(stream(), "columns", into ? static_cast<const int*>(mine->columns.data()) : own.columns,
+                           static_cast<const int*>(theirs->columns.data()), count);
+    if (text.empty())
+      text = difference_of(stream(), "offsets", into ? static_cast<const int*>(mine->offsets.data()) : own.offsets,
+                           static_cast<const int*>(theirs->offsets.data()), rows + 1);
+    return text;
   };
 }
 

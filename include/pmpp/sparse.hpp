@@ -18,6 +18,7 @@
 #include <utility>
 #include <vector>
 
+#include <pmpp/block/search.hpp>
 #include <pmpp/core/config.hpp>
 #include <pmpp/core/csr_view.hpp>
 #include <pmpp/core/error.hpp>
@@ -33,13 +34,13 @@
 #include <pmpp/memory/csr_matrix.hpp>
 #include <pmpp/memory/device_buffer.hpp>
 #include <pmpp/memory/reachable.hpp>
+#include <pmpp/memory/reply.hpp>
 #include <pmpp/memory/workspace.hpp>
-#include <pmpp/merge.hpp>
-#include <pmpp/reduce.hpp>
 #include <pmpp/segmented.hpp>
+#include <pmpp/select.hpp>
 #include <pmpp/simt/block.hpp>
+#include <pmpp/simt/memory.hpp>
 #include <pmpp/sort.hpp>
-#include <pmpp/transform.hpp>
 
 #pragma GCC visibility push(hidden)  // see launch.hpp
 
@@ -53,35 +54,44 @@ inline int bits_below(std::int64_t n) {
   return bits;
 }
 
-/// Row and column in one number K that orders by rows.
+/// Row and column in one number K that orders by rows. Where there is a flag, it becomes 1 if a place lies outside of the matrix.
 template <class K = std::uint64_t>
 struct place_keys {
+  std::int64_t rows = 0, cols = 0;
   int column_bits = 0, bits = 0;
+  unsigned* outside = nullptr;
 
   place_keys() = default;
-  place_keys(std::int64_t rows, std::int64_t cols)
-      : column_bits(bits_below(cols)), bits(column_bits + bits_below(rows)) {
+  place_keys(std::int64_t matrix_rows, std::int64_t matrix_cols, unsigned* flag)
+      : rows(matrix_rows),
+        cols(matrix_cols),
+        column_bits(bits_below(cols)),
+        bits(column_bits + bits_below(rows)),
+        outside(flag) {
     if (bits > 64)
       detail::throw_length_error("pmpp::sparse: places in a matrix of " + detail::text::of(rows) + " rows and " +
                                  detail::text::of(cols) + " columns do not fit 64 bits");
   }
   PMPP_HOST_DEVICE K operator()(std::int64_t row, std::int64_t column) const {
+    if (outside != nullptr && (row < 0 || row >= rows || column < 0 || column >= cols)) simt::store(outside, 1u);
     return static_cast<K>(static_cast<std::uint64_t>(row) << column_bits | static_cast<std::uint64_t>(column));
   }
 };
 
-/// 1 for a place outside of the matrix.
-struct is_outside {
-  std::int64_t rows, cols;
-  PMPP_HOST_DEVICE std::int64_t operator()(std::int64_t row, std::int64_t column) const {
-    return row < 0 || row >= rows || column < 0 || column >= cols;
-  }
+/// Where nobody asks for the number of nonzeros.
+struct no_count {
+  PMPP_HOST_DEVICE void operator()(const selection&) const {}
 };
-/// Where each row begins among ascending keys, and the columns of the keys unless there is no array for them.
-template <class K, class I>
+/// Where each row begins among ascending keys, and the columns of the keys unless there is no array for them. A block has
+/// some thousand neighbouring rows: two of its warps look for the keys that lie in them, between which its threads look for
+/// theirs. So rows that are mostly empty cost no more than writing them.
+template <class K, class I, class Sink>
 struct finish_rows_kernel {
-  static constexpr int threads = 256;
+  static constexpr int threads = 256, each = 8, tile = threads * each;
 
+  struct shared {
+    std::int64_t bound[2];
+  };
   struct arguments {
     const K* keys;
     item_count count;
@@ -89,29 +99,44 @@ struct finish_rows_kernel {
     std::int64_t rows;
     I* offsets;  ///< rows + 1
     I* columns;
+    Sink sink;  ///< takes the number of keys
+    completion done;
   };
 
   template <class Block>
-  PMPP_HOST_DEVICE void operator()(Block& block, const arguments& a) const {
-    const std::int64_t n = a.count.get(), step = block.count() * threads,
-                       first = block.index() * threads + block.thread();
+  PMPP_HOST_DEVICE void operator()(Block& block, shared& memory, const arguments& a) const {
+    const std::int64_t n = a.count.get(), thread = block.index() * threads + block.thread();
+    if (thread == 0) {
+      a.sink(selection{n, a.count.bound});
+      a.done.signal();
+    }
     if (a.columns != nullptr)
-      for (std::int64_t i = first; i < n; i += step)
+      for (std::int64_t i = thread; i < n; i += block.count() * threads)
         a.columns[i] = static_cast<I>(a.keys[i] & ((K(1) << a.column_bits) - 1));
-    for (std::int64_t row = first; row <= a.rows; row += step)
-      a.offsets[row] = static_cast<I>(detail::partition_point(std::int64_t(0), n, [&](std::int64_t i) {
-        return static_cast<std::int64_t>(a.keys[i] >> a.column_bits) < row;
-      }));
+    for (std::int64_t first = block.index() * tile; first <= a.rows; first += block.count() * tile) {
+      const std::int64_t last = min(a.rows, first + tile - 1);
+      const auto before = [&](std::int64_t row) {
+        return [&a, row](std::int64_t i) { return static_cast<std::int64_t>(a.keys[i] >> a.column_bits) < row; };
+      };
+      if (block.warp() < 2) {
+        const std::int64_t bound = block::warp_search(block, 0, n, before(block.warp() == 0 ? first : last));
+        if (block.lane() == 0) memory.bound[block.warp()] = bound;
+      }
+      block.sync();
+      const std::int64_t low = memory.bound[0], high = memory.bound[1];
+      for (std::int64_t row = first + block.thread(); row <= last; row += threads)
+        a.offsets[row] = static_cast<I>(detail::partition_point(low, high, before(row)));
+      block.sync();
+    }
   }
 };
-template <class P, class K, class I>
+template <class P, class K, class I, class Sink = no_count>
 void finish_rows(const P& where, const K* keys, const item_count& count, int column_bits, std::int64_t rows, I* offsets,
-                 I* columns) {
-  using kernel = finish_rows_kernel<K, I>;
-  const std::int64_t blocks =
-      ceil_div(max(columns != nullptr ? count.bound : 0, rows + 1), std::int64_t(kernel::threads));
-  launch(where, min(blocks, std::int64_t(1) << 20), kernel{},
-         typename kernel::arguments{keys, count, column_bits, rows, offsets, columns});
+                 I* columns, const Sink& sink = {}, const completion& done = {}) {
+  using kernel = finish_rows_kernel<K, I, Sink>;
+  const std::int64_t most = max(columns != nullptr ? count.bound : 0, rows + 1);
+  launch(where, min(ceil_div(most, std::int64_t(kernel::tile)), std::int64_t(1) << 20), kernel{},
+         typename kernel::arguments{keys, count, column_bits, rows, offsets, columns, sink, done});
 }
 /// Writes the row of each of n nonzeros. A lane takes every 32nd of a stretch; from the row of one it looks for that of
 /// the next in steps that double.
@@ -176,7 +201,7 @@ void transpose_rows(const char* function, const P& where, const csr_view<T, cons
     sort_with(rows);
   else
     sort_with(zip_iterator{rows, A.values});
-  finish_rows<P, I, I>(where, sorted, count, 0, A.cols, offsets(), nullptr);
+  detail::finish_rows<P, I, I>(where, sorted, count, 0, A.cols, offsets(), nullptr);
 }
 
 /// The same on the host, by counting.
@@ -201,10 +226,13 @@ item_count nonzeros_of(const device_count<Integer>& n) {
   return {n.upper_bound, n.pointer, sizeof(Integer) == 8};
 }
 
-/// Enqueues what csr_from_triplets_into does; `unique` is room for the keys of n places.
-template <class K, class P, class In, class Values, class T, class I, class C>
+/// Enqueues what csr_from_triplets_into does. `target()` gives the matrix; it is called while the GPU sorts, which hides part
+/// of an allocation. `sink` takes the number of nonzeros, `outside` is the flag of place_keys.
+template <class K, class P, class In, class Values, class Target, class Sink>
 void triplets_to_rows(const char* function, const P& where, const place_keys<K>& place, const In& places,
-                      const Values& values, std::int64_t n, const csr_view<T, I>& B, C& count_out) {
+                      const Values& values, std::int64_t n, const Target& target, const Sink& sink,
+                      const completion& done) {
+  using T = std::remove_pointer_t<decltype(target().values)>;
   const std::size_t key_bytes = checked_bytes(n, sizeof(K), function), bytes = checked_bytes(n, sizeof(T), function);
   scratch memory(where, scratch_bytes({key_bytes, key_bytes, bytes, sizeof(std::int64_t)}), 0);
   K *const keys = memory.take<K>(n), *const unique = memory.take<K>(n);
@@ -213,11 +241,44 @@ void triplets_to_rows(const char* function, const P& where, const place_keys<K>&
   sort_elements<sort_tuning{}, pair<K, T>>(
       function, where, zip_iterator{transform_iterator{places, apply_to_pair<place_keys<K>>{place}}, values},
       zip_iterator{keys, sorted}, item_count{n}, by_first<less>{}, key_bits{0, place.bits});
+  const auto B = target();
   reduce_by_key_into(where, static_cast<const K*>(keys), static_cast<const K*>(keys) + n, static_cast<const T*>(sorted),
                      unique, B.values, count);
-  finish_rows<P, K, I>(where, unique, item_count{n, count, true}, place.column_bits, B.rows, B.offsets, B.columns);
-  transform(where, static_cast<const std::int64_t*>(count), static_cast<const std::int64_t*>(count) + 1, count_out,
-            identity{});
+  detail::finish_rows(where, static_cast<const K*>(unique), item_count{n, count, true}, place.column_bits, B.rows,
+                      B.offsets, B.columns, sink, done);
+}
+/// The same with keys as narrow as the matrix allows.
+template <class P, class In, class Values, class Target, class Sink>
+void triplets_to_rows(const char* function, const P& where, std::int64_t rows, std::int64_t cols, const In& places,
+                      const Values& values, std::int64_t n, const Target& target, const Sink& sink,
+                      unsigned* outside = nullptr, const completion& done = {}) {
+  const place_keys<> place(rows, cols, outside);
+  if (place.bits <= 32)
+    detail::triplets_to_rows(function, where, place_keys<std::uint32_t>(rows, cols, outside), places, values, n, target,
+                             sink, done);
+  else
+    detail::triplets_to_rows(function, where, place, places, values, n, target, sink, done);
+}
+
+/// What csr_from_triplets waits for.
+struct made_of_triplets {
+  std::int64_t nonzeros;
+  unsigned outside;
+};
+struct store_nonzeros {
+  made_of_triplets* out;
+  PMPP_HOST_DEVICE void operator()(const selection& s) const { out->nonzeros = s.kept; }
+};
+
+/// Keeps the first `count` elements: in their memory, or where more than half of it and a MiB would be idle in as much as they
+/// need. The work that wrote them is done.
+template <class T>
+void keep_nonzeros(device_buffer<T>& buffer, std::int64_t count) {
+  const auto all = static_cast<std::int64_t>(buffer.capacity()), idle = all - count;
+  if (idle > all / 2 && idle * std::int64_t(sizeof(T)) > 1 << 20)
+    buffer = device_buffer<T>(std::span<const T>(buffer.data(), static_cast<std::size_t>(count)));
+  else
+    buffer.truncate(count);
 }
 
 }  // namespace detail
@@ -285,16 +346,12 @@ void csr_from_triplets_into(const P& where, Rows&& row_of, Columns&& column_of, 
   csr_matrix<T, I>::require_extents(B.rows, B.cols, n);
   detail::check_room(function, "row_of", row_of, n);
   detail::check_room(function, "column_of", column_of, n);
-  detail::check_room(function, "count_out", count_out, 1);
+  const auto sink = detail::count_sink(function, where, count_out);
   const auto places = detail::zipped(function, row_of, column_of).first;
   const auto from = detail::input_of(function, values).first;
   if constexpr (kernel_execution<P>) {
-    const detail::place_keys<> place(B.rows, B.cols);
-    if (place.bits <= 32)
-      detail::triplets_to_rows(function, where, detail::place_keys<std::uint32_t>(B.rows, B.cols), places, from, n, B,
-                               count_out);
-    else
-      detail::triplets_to_rows(function, where, place, places, from, n, B, count_out);
+    detail::triplets_to_rows(
+        function, where, B.rows, B.cols, places, from, n, [&] { return B; }, sink);
   } else {
     std::vector<triplet<T, I>> list;
     for (std::int64_t i = 0; i < n; ++i)
@@ -303,7 +360,7 @@ void csr_from_triplets_into(const P& where, Rows&& row_of, Columns&& column_of, 
     pmpp::copy(where, matrix.offsets(), std::span(B.offsets, matrix.offsets().size()));
     pmpp::copy(where, matrix.columns(), std::span(B.columns, matrix.columns().size()));
     pmpp::copy(where, matrix.values(), std::span(B.values, matrix.values().size()));
-    *detail::begin_of(count_out) = matrix.nonzeros();
+    sink(detail::selection{matrix.nonzeros(), n});
   }
 }
 
@@ -311,8 +368,8 @@ void csr_from_triplets_into(const P& where, Rows&& row_of, Columns&& column_of, 
 ///
 /// \param row_of, column_of  ranges of integers as long as `values`; visible to `where`, as `values`. Their type is the
 ///                           index type of the matrix.
-/// Allocates the matrix, twice where nonzeros share places, and waits for the policy's stream; csr_from_triplets_into does
-/// neither. Scratch and cost: as of csr_from_triplets_into, and a pass over the places before it.
+/// Allocates the matrix, with room for all nonzeros until they are added (which stays, up to a MiB, or half of it), and waits
+/// for the policy's stream; csr_from_triplets_into does neither. Scratch and cost: as of csr_from_triplets_into.
 /// \throws std::out_of_range for a nonzero outside of the matrix, std::length_error if the arrays differ in length or the
 /// matrix does not fit the index type, std::invalid_argument for negative extents; cuda_error, out_of_memory
 template <kernel_execution P, range_for<P> Rows, range_for<P> Columns, range_for<P> Values>
@@ -320,32 +377,33 @@ auto csr_from_triplets(const P& where, std::int64_t rows, std::int64_t cols, Row
                        Values&& values) {
   using I = element_value<Rows>;
   using T = element_value<Values>;
+  const char* const function = "csr_from_triplets";
   const auto n = static_cast<std::int64_t>(std::end(values) - std::begin(values));
   csr_matrix<T, I>::require_extents(rows, cols, n);
-  detail::check_room("csr_from_triplets", "row_of", row_of, n);
-  detail::check_room("csr_from_triplets", "column_of", column_of, n);
-  device_buffer<std::int64_t> numbers(2);  // of the matrix's nonzeros, and of those outside of it
-  transform_reduce_into(where, row_of, column_of, numbers.data() + 1, std::int64_t(0), plus{},
-                        detail::is_outside{rows, cols});
-  device_buffer<I> offsets(rows + 1), columns(n);
-  device_buffer<T> kept(n);
-  csr_from_triplets_into(where, row_of, column_of, values,
-                         csr_view<T, I>(rows, cols, offsets.data(), columns.data(), kept.data()), numbers.data());
-  synchronize(where);
-  std::int64_t known[2];  // not by to_host, which would be compiled for whoever includes this file
-  detail::copy_bytes(known, numbers.data(), sizeof known, stream_handle{});
-  synchronize(stream_handle{});
-  if (known[1] > 0)
-    detail::throw_out_of_range("pmpp::csr_from_triplets: " + detail::text::of(known[1]) + " nonzeros lie outside of " +
-                               detail::text::of(rows) + " rows and " + detail::text::of(cols) + " columns");
-  if (known[0] < n) {
-    device_buffer<I> all_columns = std::exchange(columns, device_buffer<I>(known[0]));
-    device_buffer<T> all_values = std::exchange(kept, device_buffer<T>(known[0]));
-    transform(where, all_columns.begin(), all_columns.begin() + known[0], columns, identity{});
-    transform(where, all_values.begin(), all_values.begin() + known[0], kept, identity{});
-    synchronize(where);  // before the longer ones are freed
-  }
-  return device_csr_matrix<T, I>(rows, cols, std::move(offsets), std::move(columns), std::move(kept));
+  detail::check_room(function, "row_of", row_of, n);
+  detail::check_room(function, "column_of", column_of, n);
+  device_buffer<I> offsets, columns;
+  device_buffer<T> sums;
+  detail::reply<detail::made_of_triplets, P> answer(function, where);
+  *answer.target() = {};
+  detail::triplets_to_rows(
+      function, answer.policy(), rows, cols, detail::zipped(function, row_of, column_of).first,
+      detail::input_of(function, values).first, n,
+      [&] {
+        offsets = device_buffer<I>(rows + 1);
+        columns = device_buffer<I>(n);
+        sums = device_buffer<T>(n);
+        return csr_view<T, I>(rows, cols, offsets.data(), columns.data(), sums.data());
+      },
+      detail::store_nonzeros{answer.target()}, &answer.target()->outside, answer.done());
+  const detail::made_of_triplets made = answer.wait();
+  synchronize(where);  // another stream may use it next
+  if (made.outside != 0)
+    detail::throw_out_of_range("pmpp::csr_from_triplets: nonzeros lie outside of " + detail::text::of(rows) +
+                               " rows and " + detail::text::of(cols) + " columns");
+  detail::keep_nonzeros(columns, made.nonzeros);
+  detail::keep_nonzeros(sums, made.nonzeros);
+  return device_csr_matrix<T, I>(rows, cols, std::move(offsets), std::move(columns), std::move(sums));
 }
 
 /// The matrix with rows and columns exchanged; its columns ascend in each row, equal ones stay apart, in their order. With

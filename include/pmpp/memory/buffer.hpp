@@ -185,6 +185,17 @@ public:
     size_ = bytes / sizeof(T);
   }
 
+  /// Makes the size `count`, at most size(): the first elements stay, and all of the memory.
+  template <std::integral N>
+  void truncate(N count) {
+    const std::size_t kept = checked_bytes(count, sizeof(T), Memory::name) / sizeof(T);
+    require(kept <= size_, [&] {
+      return detail::text("pmpp::") + Memory::name + ": " + detail::text::of(size_) +
+             " elements cannot be truncated to " + detail::text::of(kept);
+    });
+    size_ = kept;
+  }
+
 protected:
   struct copy_of {};
 

@@ -4,7 +4,8 @@
 //
 //   1. Some threads fold one segment each together, as many as suit the average length: two loads that wait for each
 //      other, and a tree. What is much longer than the average is left to the whole warp. Neighbours go to different
-//      blocks, so that a few long ones side by side do no harm.
+//      blocks, so that a few long ones side by side do no harm. Whole warps load neighbours: vectors of narrow elements, rows
+//      where the order of operands matters, which they fold by one tree (block/reduce.hpp).
 //   2. Who finds a segment longer than a chunk leaves it alone. The elements are also cut into chunks, one a block.
 //      Meanwhile another warp of the block searches for the segment that goes on into its chunk. If that one is longer
 //      than a chunk, the block folds what the chunk has of it, together with its beginning if that lies in the chunk
@@ -18,6 +19,7 @@
 #include <cstdint>
 #include <type_traits>
 
+#include <pmpp/block/load_store.hpp>
 #include <pmpp/block/reduce.hpp>
 #include <pmpp/core/config.hpp>
 #include <pmpp/core/math.hpp>
@@ -34,13 +36,15 @@
 namespace pmpp::inline PMPP_BACKEND {
 namespace detail {
 
-template <class In, class Offsets, class Out, class Op, class A, segmented_tuning Tuning, int Blocks>
+/// Items: elements of a vector, where whole warps load vectors.
+template <class In, class Offsets, class Out, class Op, class A, segmented_tuning Tuning, int Blocks, int Items>
 struct direct_reduce_kernel {
   static constexpr int lanes = simt::warp_size, folders = min(Tuning.threads, 128), threads = folders + lanes,
                        min_blocks = min(Blocks, 2048 / threads);
   /// Elements that a thread loads at a time.
   static constexpr int batch = max(1, min(16, 64 / int(max(sizeof(A), sizeof(value_of<In>)))));
   static constexpr bool any_order = operand_order<Op, A>::any;
+  static_assert(Items == 1 || any_order);
 
   /// [begin, end)
   struct segment {
@@ -86,6 +90,7 @@ struct direct_reduce_kernel {
     Out out;
     Op op;
     A init;
+    std::int64_t lead;  ///< elements before the first vector
     plan known;         ///< for counts that the host knows; for their bounds where only the device does
     A* shares;          ///< of a chunk
     unsigned* arrived;  ///< zero; how many blocks have left their share of the segment that first goes on into a chunk
@@ -118,33 +123,97 @@ private:
     a.out[s] = static_cast<value_of<Out>>(value);
   }
 
-  /// Calls one of `count` threads, for its share of get(0) ... get(n - 1): adjacent ones where the order of operands
-  /// matters. Threads 0 ... busy(n, count) - 1 have a share.
+  /// One of `count` threads, for its share of get(0) ... get(n - 1) in no order. The first n threads have a share.
   template <class Get>
   PMPP_HOST_DEVICE static A fold(const arguments& a, int n, int rank, int count, Get get) {
-    const int share = any_order ? 0 : ceil_div(n, count), step = any_order ? count : 1;
-    const int first = any_order ? rank : rank * share, end = any_order ? n : min(n, first + share);
     A sum{};
-    for (int i = first; i < end; i += batch * step) {
+    for (int i = rank; i < n; i += batch * count) {
       A x[batch]{};
       for (int k = 0; k < batch; ++k)
-        if (i + k * step < end) x[k] = static_cast<A>(get(i + k * step));
+        if (i + k * count < n) x[k] = static_cast<A>(get(i + k * count));
       for (int k = 0; k < batch; ++k)
-        if (i + k * step < end) sum = k == 0 && i == first ? x[k] : static_cast<A>(a.op(sum, x[k]));
+        if (i + k * count < n) sum = k == 0 && i == rank ? x[k] : static_cast<A>(a.op(sum, x[k]));
     }
     return sum;
   }
-  PMPP_HOST_DEVICE static int busy(int n, int count) {
-    return n <= count ? n : any_order ? count : ceil_div(n, ceil_div(n, count));
+  /// One of `count` warps, for its share in order: adjacent rows, a few at a time. Lane 0 gets the result. The first
+  /// ceil_div(n, share_of(n, count)) warps have a share.
+  PMPP_HOST_DEVICE static int share_of(int n, int count) { return max(1, ceil_div(n, lanes * count)) * lanes; }
+  template <class Block, class Get>
+  PMPP_HOST_DEVICE static A fold_rows(Block& block, const arguments& a, int n, int warp, int count, Get get) {
+    constexpr int rows = 1 << floor_log2(min(batch, 8));
+    const int share = share_of(n, count), first = warp * share, end = min(n, first + share);
+    A sum{};
+    const auto add = [&](int i, const A& x) { sum = i == first ? x : static_cast<A>(a.op(sum, x)); };
+    for (int i = first; i < end; i += rows * lanes) {
+      A x[rows]{};
+      for (int k = 0; k < rows; ++k)
+        if (const int j = i + k * lanes + block.lane(); j < end) x[k] = static_cast<A>(get(j));
+      if (end - i >= rows * lanes) {
+        add(i, block::warp_reduce_rows(block, x, a.op));
+      } else {
+        for (int k = 0; k < rows; ++k)
+          if (const int j = i + k * lanes; j < end) add(j, block::warp_reduce(block, x[k], a.op, min(lanes, end - j)));
+      }
+    }
+    return sum;
+  }
+  /// One of `count` threads, for its share of the elements [begin, begin + n) in no order, by vectors.
+  PMPP_HOST_DEVICE static A fold_vectors(const arguments& a, std::int64_t begin, int n, int rank, int count) {
+    using access = block::access<In>;
+    constexpr int at_once = 4;
+    A sum = operand_order<Op, A>::neutral;
+    const int past = static_cast<int>((begin + Items - a.lead) % Items), before = min(n, (Items - past) % Items),
+              vectors = (n - before) / Items, tail = before + vectors * Items;
+    for (int v = rank; v < vectors; v += at_once * count) {
+      block::raw_items<In, Items> x[at_once]{};
+      for (int u = 0; u < at_once; ++u)
+        if (const int w = v + u * count; w < vectors)
+          x[u] = access::template load<Items>(a.in, begin + before + w * Items);
+      for (int u = 0; u < at_once && v + u * count < vectors; ++u)
+        for (int k = 0; k < Items; ++k) sum = static_cast<A>(a.op(sum, static_cast<A>(access::value(a.in, x[u], k))));
+    }
+    if (rank < before) sum = static_cast<A>(a.op(sum, static_cast<A>(a.in[begin + rank])));
+    if (tail + rank < n) sum = static_cast<A>(a.op(sum, static_cast<A>(a.in[begin + tail + rank])));
+    return sum;
   }
 
   /// Thread 0 gets the combination of get(0) ... get(n - 1), if n > 0. All threads call. One barrier.
   template <class Block, class Get>
   PMPP_HOST_DEVICE static A fold_together(Block& block, shared& memory, const arguments& a, std::int64_t n, Get get) {
     const auto count = static_cast<int>(n);
+    constexpr int warps = folders / lanes;
     A sum{};
-    if (block.thread() < folders) sum = fold(a, count, block.thread(), folders, get);
-    return block::reduce(block, memory.reduced, sum, a.op, max(1, busy(count, folders)));
+    if constexpr (any_order) {
+      if (block.thread() < folders) sum = fold(a, count, block.thread(), folders, get);
+      return block::reduce(block, memory.reduced, sum, a.op, max(1, min(count, folders)));
+    } else {
+      if (block.warp() < warps) sum = fold_rows(block, a, count, block.warp(), warps, get);
+      return block::reduce_warps(block, memory.reduced, sum, a.op, max(1, ceil_div(count, share_of(count, warps))));
+    }
+  }
+  /// The same of elements from `begin` on.
+  template <class Block>
+  PMPP_HOST_DEVICE static A fold_elements(Block& block, shared& memory, const arguments& a, std::int64_t begin,
+                                          std::int64_t n) {
+    if constexpr (Items > 1) {
+      A sum = operand_order<Op, A>::neutral;
+      if (block.thread() < folders) sum = fold_vectors(a, begin, static_cast<int>(n), block.thread(), folders);
+      return block::reduce(block, memory.reduced, sum, a.op, folders);
+    } else {
+      return fold_together(block, memory, a, n, [&](int i) { return a.in[begin + i]; });
+    }
+  }
+  /// The same by a warp, for its lane 0.
+  template <class Block>
+  PMPP_HOST_DEVICE static A fold_by_warp(Block& block, const arguments& a, std::int64_t begin, int n) {
+    const auto get = [&](int i) { return a.in[begin + i]; };
+    if constexpr (Items > 1)
+      return block::warp_reduce(block, fold_vectors(a, begin, n, block.lane(), lanes), a.op);
+    else if constexpr (any_order)
+      return block::warp_reduce(block, fold(a, n, block.lane(), lanes, get), a.op, min(n, lanes));
+    else
+      return fold_rows(block, a, n, 0, 1, get);
   }
 
   /// One segment.
@@ -153,7 +222,7 @@ private:
                                              std::int64_t task) {
     const segment s = segment_at(a, p, task);
     const bool mine = s.length() <= p.chunk();
-    const A sum = fold_together(block, memory, a, mine ? s.length() : 0, [&](int i) { return a.in[s.begin + i]; });
+    const A sum = fold_elements(block, memory, a, s.begin, mine ? s.length() : 0);
     if (block.thread() == 0 && mine) write(a, task, s.length() > 0 ? static_cast<A>(a.op(a.init, sum)) : a.init);
   }
 
@@ -163,20 +232,27 @@ private:
     const int rank = block.lane() % p.each;
     const segment s = segment_at(a, p, block.thread() / p.each * p.tasks + task);
     const bool together = s.length() > std::int64_t(p.each) * batch;
-    const int n = together ? 0 : static_cast<int>(s.length()), with_stream_k = busy(n, p.each);
-    A sum = fold(a, n, rank, p.each, [&](int i) { return a.in[s.begin + i]; });
+    // Where order matters, each thread has some that are adjacent.
+    const int n = together ? 0 : static_cast<int>(s.length()), share = any_order ? 1 : ceil_div(n, p.each),
+              busy = any_order   ? min(n, p.each)
+                     : share > 0 ? ceil_div(n, share)
+                                 : 0;
+    A sum{};
+    if constexpr (any_order)
+      sum = fold(a, n, rank, p.each, [&](int i) { return a.in[s.begin + i]; });
+    else
+      sum =
+          fold(a, max(0, min(share, n - rank * share)), 0, 1, [&](int i) { return a.in[s.begin + rank * share + i]; });
     for (int d = 1; d < p.each; d *= 2) {
       const A right = block.shuffle_down(sum, d);
-      if (rank + d < with_stream_k) sum = static_cast<A>(a.op(sum, right));
+      if (rank + d < busy) sum = static_cast<A>(a.op(sum, right));
     }
     if (rank == 0 && s.index < p.segments && !together)
       write(a, s.index, n > 0 ? static_cast<A>(a.op(a.init, sum)) : a.init);
 
     for (unsigned left = block.ballot(rank == 0 && together && s.length() <= p.chunk()); left != 0; left &= left - 1) {
       const segment t = block.shuffle(s, simt::trailing_zeros(left));
-      const auto length = static_cast<int>(t.length());
-      sum = fold(a, length, block.lane(), lanes, [&](int i) { return a.in[t.begin + i]; });
-      sum = block::warp_reduce(block, sum, a.op, busy(length, lanes));
+      sum = fold_by_warp(block, a, t.begin, static_cast<int>(t.length()));
       if (block.lane() == 0) write(a, t.index, static_cast<A>(a.op(a.init, sum)));
     }
   }
@@ -214,7 +290,7 @@ private:
     // The first and the last chunk that it goes on into.
     const std::int64_t first = (s.begin + p.chunk() - 1) >> p.chunk_bits, last = (s.end - 1) >> p.chunk_bits;
     const std::int64_t from = chunk == first ? s.begin : place, to = min(s.end, place + p.chunk());
-    const A share = fold_together(block, memory, a, to - from, [&](int i) { return a.in[from + i]; });
+    const A share = fold_elements(block, memory, a, from, to - from);
     if (block.thread() == 0) {
       a.shares[chunk] = share;
       memory.last = simt::atomic_add<simt::order::acq_rel>(a.arrived + first, 1u) == unsigned(last - first);
@@ -229,28 +305,40 @@ private:
   }
 };
 
-/// Short inputs, and long segments . False, and nothing is done, if neither is to be expected.
+/// Short inputs, and long segments. False, and nothing is done, if neither is to be expected.
 template <segmented_tuning Tuning, class P, class In, class Offsets, class Out, class A, class Op>
 bool segmented_reduce_directly(const P& where, const input<In>& in, const input<Offsets>& offsets, Out out, A init,
                                Op op) {
   constexpr int bytes = sizeof(value_of<In>);
-  constexpr bool possible = bytes <= 16 && sizeof(A) <= 16;
+  constexpr bool possible = bytes <= 16 && sizeof(A) <= 16, any_order = operand_order<Op, A>::any;
   const std::int64_t segments = offsets.count.bound - 1;
-  [[maybe_unused]] const auto run = [&](auto blocks_of_a_processor) {
-    using kernel = direct_reduce_kernel<In, Offsets, Out, Op, A, Tuning, blocks_of_a_processor>;
+  [[maybe_unused]] const auto run_with = [&](auto blocks_of_a_processor, auto items, std::int64_t lead) {
+    using kernel = direct_reduce_kernel<In, Offsets, Out, Op, A, Tuning, blocks_of_a_processor, items>;
     const typename kernel::plan p(in.count.bound, segments);
     scratch memory(where, std::size_t(p.chunks) * sizeof(A), std::size_t(p.chunks) * sizeof(unsigned));
     pmpp::launch(where, max(p.tasks, p.chunks), kernel{},
-                 typename kernel::arguments{in.first, in.count, offsets.first, offsets.count, out, op, init, p,
+                 typename kernel::arguments{in.first, in.count, offsets.first, offsets.count, out, op, init, lead, p,
                                             static_cast<A*>(memory.data()), memory.state()});
+    return true;
+  };
+  [[maybe_unused]] const auto run = [&](auto blocks_of_a_processor) {
+    if constexpr (any_order && bytes < 4)  // single elements would be too few bytes on their way
+      block::with_access(in.first,
+                         [&](auto items, std::int64_t lead) { run_with(blocks_of_a_processor, items, lead); });
+    else
+      run_with(blocks_of_a_processor, std::integral_constant<int, 1>{}, 0);
     return true;
   };
   if constexpr (possible && Tuning.short_input > 0)  // as many blocks at once as possible: latency counts
     if (in.count.bound <= Tuning.short_input && segments <= Tuning.short_segments)
       return run(std::integral_constant<int, 8>{});
-  if constexpr (possible && bytes >= 4 &&
-                Tuning.long_average > 0)  // memory likes fewer streams better: 350, not 375 us
-    if (in.count.bound / segments >= Tuning.long_average) return run(std::integral_constant<int, 6>{});
+  if constexpr (possible && (any_order || bytes >= 4) &&
+                Tuning.long_average > 0) {  // memory likes fewer streams better: 350, not 375 us
+    constexpr std::int64_t average = bytes < 4                   ? Tuning.long_average / 2
+                                     : !any_order && bytes >= 16 ? Tuning.long_average / 16
+                                                                 : Tuning.long_average;
+    if (in.count.bound / segments >= average) return run(std::integral_constant < int, bytes<4 ? 8 : 6>{});
+  }
   return false;
 }
 
