@@ -151,9 +151,14 @@ private:
         if (const int j = i + k * lanes + block.lane(); j < end) x[k] = static_cast<A>(get(j));
       if (end - i >= rows * lanes) {
         add(i, block::warp_reduce_rows(block, x, a.op));
-      } else {
-        for (int k = 0; k < rows; ++k)
-          if (const int j = i + k * lanes; j < end) add(j, block::warp_reduce(block, x[k], a.op, min(lanes, end - j)));
+        continue;
+      }
+#if defined(__CUDA_ARCH__)
+#pragma unroll 1  // else the kernel would have twice the code
+#endif
+      for (int j = i; j < end; j += lanes) {
+        add(j, block::warp_reduce(block, x[0], a.op, min(lanes, end - j)));
+        for (int k = 0; k + 1 < rows; ++k) x[k] = x[k + 1];
       }
     }
     return sum;
