@@ -118,7 +118,7 @@ bool sort_windows(const P& where, const In& in, const Data& data, std::int64_t n
                                                    memory.take<segment_place>(Short ? 0 : windows),
                                                    memory.state(),
                                                    comp};
-  const typename sort_kernel::arguments sorting{in, {offsets.first, offsets.count, n, cut}, windows, planned, merging};
+  const typename sort_kernel::arguments sorting{in, {offsets.first, offsets.count, cut}, windows, planned, merging};
   if constexpr (Short) {
     if (passes)
       detail::launch_together_at_most(where, min(windows, resident), sort_kernel{}, sorting);

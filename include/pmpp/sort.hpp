@@ -8,7 +8,7 @@
 //   some thousand: all with all       sort/compare_all.hpp            sort/compare_all.hpp
 //   more: in one launch, or two       sort/radix_together.hpp         sort/merge_sort.hpp: ranked
 //   any number of them: by passes     sort/radix.hpp                  sort/merge_sort.hpp
-//   of one byte, without values       sort/counting.hpp
+//   many of one byte                  sort/counting.hpp
 //   on the host                       sort/host.hpp                   sort/host.hpp
 //
 // Stable: equals keep their order, so that the result is unique and the same on every run. Values move along with their keys.
@@ -45,6 +45,7 @@ struct sort_tuning {
   radix_together_tuning together{};
   radix_tuning radix{};
   merge_sort_tuning merge{};
+  counting_tuning counting{};
 };
 
 namespace detail {
@@ -151,7 +152,7 @@ void sort_stored(const char* function, const P& where, const In& in, const Data&
     if (count.bound == 0) return;
     using V = typename parts::value;
     if constexpr (kernel_execution<P> && !some_bits && code::width == 8 && !has_values<V>)
-      return counting_sort<code>(where, in, data, count);
+      if (Tuning.counting.counts(count.bound)) return counting_sort<Tuning.counting, code>(where, in, data, count);
     const auto by_codes = parts::comparator(code_less<code>(range));
     if constexpr (!kernel_execution<P>)
       if (count.get() <= 512) return merge_sort<Tuning, T>(where, in, data, count, by_codes);
@@ -231,8 +232,8 @@ struct descends {
 /// Integers, float, double, half and bfloat16 under less or greater (those of std, cuda::std and Thrust too) are sorted by digits of 8 bits, comp is
 /// not called: -0.0 precedes +0.0 (under greater it follows), NaN comes last under both. Cost: n keys read, then 2n
 /// elements of traffic for each byte that is not the same in all keys; a launch each. Scratch: n elements and 3 % (bytes:
-/// 12 %), from the workspace or one allocation in stream order. Keys of one byte are counted: 2n bytes of traffic, two launches,
-/// no scratch. Up to 8192 keys for each multiprocessor (4-byte keys) take
+/// 12 %), from the workspace or one allocation in stream order. Many keys of one byte are counted: 2n bytes of traffic,
+/// two launches, no scratch. Up to 8192 keys for each multiprocessor (4-byte keys) take
 /// one launch in all.
 /// Elements of up to 16 bytes whose projection is such a number, or members, are sorted by its digits too: they are values of keys
 /// in scratch, for each 8 bytes of members once. Other elements are merged. Cost: 2n elements of traffic for tiles of 8704 and for each factor of two from there to n, of

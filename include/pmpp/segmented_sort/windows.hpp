@@ -93,7 +93,6 @@ template <class Offsets>
 struct window_planner {
   Offsets offsets;
   item_count offset_count;
-  std::int64_t n;  ///< elements
   segment_cut cut;
 
   PMPP_HOST_DEVICE std::int64_t offset(std::int64_t s) const { return static_cast<std::int64_t>(offsets[s]); }
@@ -122,10 +121,7 @@ struct window_planner {
   /// The first segment that begins in a window or after it.
   template <class Block>
   PMPP_HOST_DEVICE offset_place first_from(Block& block, std::int64_t window) const {
-    const std::int64_t segments = max(std::int64_t(0), offset_count.get() - 1);
-    if (window == 0) return {0, offset(0), offset(0)};
-    if (window * cut.window >= n) return {segments, offset(max(segments - 1, std::int64_t(0))), offset(segments)};
-    return find(block, 0, segments, window * cut.window);
+    return find(block, 0, max(std::int64_t(0), offset_count.get() - 1), window * cut.window);
   }
   /// Segments from `here` to `next` begin in the window. `noted` becomes the large segment to which its last element belongs.
   PMPP_HOST_DEVICE window_plan plan(std::int64_t window, const offset_place& here, const offset_place& next,

@@ -7,6 +7,7 @@
 //   2. They write the codes in their order, each as often: whole vectors of 16 keys, most of them of one code.
 //
 // What one block is quick enough for takes one launch, everything else one for each step. Traffic: n bytes read, n written.
+// In between, and where there are very few, sort goes other ways (counting_tuning).
 // (PMPP ch. 9 and 13.)
 #pragma once
 
@@ -22,7 +23,18 @@
 
 #pragma GCC visibility push(hidden)  // see launch.hpp
 
-namespace pmpp::inline PMPP_BACKEND::detail {
+namespace pmpp::inline PMPP_BACKEND {
+
+/// Keys of one byte without values (sort/counting.hpp).
+struct counting_tuning {
+  std::int64_t alone_from = 2048;  ///< from this many keys on one block counts: 6107 keys: 6.6 (20), all with all 17.6
+  std::int64_t alone_to = 8192;    ///< up to this many; 31,302 keys would take 12.3 (20), in one launch by digits 8.0
+  std::int64_t from = std::int64_t(1) << 19;  ///< from this many on many blocks. 34,965,920 keys: 44.6 (290)
+
+  constexpr bool counts(std::int64_t n) const { return n >= from || (n >= alone_from && n <= alone_to); }
+};
+
+namespace detail {
 
 inline constexpr int byte_codes = 256;
 
@@ -171,15 +183,14 @@ private:
 };
 
 /// From `in` to `out`, which may be the same.
-template <class Code, class P, class In, class Out>
+template <counting_tuning Tuning, class Code, class P, class In, class Out>
 void counting_sort(const P& where, const In& in, const Out& out, const item_count& count) {
-  constexpr std::int64_t of_one_block = 1 << 15;  // keys
   block::with_access(in, [&](auto in_items, std::int64_t in_lead) {
     constexpr int most = std::is_pointer_v<Out> ? 16 : 1;
     std::int64_t out_lead = 0;
     if constexpr (most > 1) out_lead = block::access<Out>::template lead<most>(out);
     using kernel = counting_sort_kernel<Code, In, Out, in_items, most>;
-    const bool alone = count.bound <= of_one_block;
+    const bool alone = count.bound <= Tuning.alone_to;
     const std::int64_t blocks = alone ? 1
                                       : min(ceil_div(count.bound, std::int64_t(kernel::threads) * 16),
                                             std::int64_t(kernel::min_blocks) * machine_of(where).multiprocessors);
@@ -194,6 +205,7 @@ void counting_sort(const P& where, const In& in, const Out& out, const item_coun
   });
 }
 
-}  // namespace pmpp::inline PMPP_BACKEND::detail
+}  // namespace detail
+}  // namespace pmpp::inline PMPP_BACKEND
 
 #pragma GCC visibility pop
