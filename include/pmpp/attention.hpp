@@ -11,12 +11,13 @@
 //      half and bfloat16 go to tensor cores, float too, as three products of tf32 numbers.
 //   2. Heads of queries that share a head of keys (h' = h / (heads of q / heads of k)) are rows of the same tiles: keys and values are
 //      read once for all of them.
-//   3. Few rows, as where a text is made word by word: tiles of 16 rows, a warp each. Where there are too few blocks for the machine,
-//      each takes a part of the keys, and a second launch joins the parts.
-//   4. host takes tiles in parallel (attention/host.hpp); seq is the definition.
+//   3. Many rows of half and bfloat16 on sm_90a: products of warpgroups, and TMA (attention/wgmma.hpp).
+//   4. Up to 16 rows, as where a text is made word by word: keys and values go to registers as fast as memory has them
+//      (attention/few_rows.hpp). Where there are too few blocks for the machine, each takes a part of the keys, and parts are joined.
+//   5. host takes tiles in parallel (attention/host.hpp); seq is the definition.
 //
 // 4 * queries * keys * size operations a head, half of them where causal; memory: q, k, v and out once, k and v again for each 128 rows,
-// from the last cache. One launch, or two. No gradient, no dropout, no bias, no wgmma. (attention/kernel.hpp has the papers.)
+// from the last cache. One launch, or two. No gradient, no dropout, no bias. (attention/kernel.hpp has the papers.)
 #pragma once
 
 #include <cmath>
@@ -24,9 +25,11 @@
 #include <limits>
 #include <type_traits>
 
+#include <pmpp/attention/few_rows.hpp>
 #include <pmpp/attention/host.hpp>
 #include <pmpp/attention/kernel.hpp>
 #include <pmpp/attention/problem.hpp>
+#include <pmpp/attention/wgmma.hpp>
 #include <pmpp/core/config.hpp>
 #include <pmpp/core/error.hpp>
 #include <pmpp/core/heads_view.hpp>
@@ -64,7 +67,7 @@ struct attention_tuning {
   friend constexpr bool operator==(const attention_tuning&, const attention_tuning&) = default;
 };
 
-/// For vectors of this many bytes in shared memory. Not yet measured.
+/// For vectors of this many bytes in shared memory.
 constexpr attention_tile attention_tile_for(int row_bytes) {
   if (row_bytes <= 256) return {.warps = 4, .row_blocks = 2, .keys = 64, .blocks = 2};
   return {.warps = 4, .row_blocks = 1, .keys = 16384 / row_bytes, .blocks = row_bytes <= 512 ? 2 : 1};
@@ -148,6 +151,13 @@ bool in_words(const heads_view<const T>& v) {
          whole(v.position_stride(), v.length());
 }
 
+/// Room for the parts of all rows.
+template <class T>
+std::size_t parts_bytes(std::int64_t places, const attention_problem<T>& x) {
+  return scratch_bytes({checked_bytes(places * x.v.size(), sizeof(float), "attention"),
+                        checked_bytes(places, sizeof(float), "attention")});
+}
+
 template <int Size, attention_tile Tile, class P, class T>
 void launch_attention(const P& where, const attention_problem<T>& x, int least_keys, int most_parts) {
   using kernel = attention_kernel<T, Size, Tile>;
@@ -159,10 +169,7 @@ void launch_attention(const P& where, const attention_problem<T>& x, int least_k
   const std::int64_t worth = min(std::int64_t(most_parts), ceil_div(x.k.length(), std::int64_t(least_keys)));
   const std::int64_t count = 2 * blocks > resident ? 1 : max(std::int64_t(1), min(resident / blocks, worth));
   const std::int64_t places = count > 1 ? count * x.pairs() * x.rows() : 0;
-  scratch memory(where,
-                 scratch_bytes({checked_bytes(places * x.v.size(), sizeof(float), "attention"),
-                                checked_bytes(places, sizeof(float), "attention")}),
-                 0);
+  scratch memory(where, parts_bytes(places, x), 0);
   attention_parts parts{nullptr, nullptr, static_cast<int>(count)};
   if (places > 0) {
     parts.results = memory.template take<float>(places * x.v.size());
@@ -173,12 +180,51 @@ void launch_attention(const P& where, const attention_problem<T>& x, int least_k
   if (count > 1) pmpp::launch(where, x.pairs() * x.rows(), attention_join_kernel<T>{}, x, parts);
 }
 
+/// The fewest parts of the keys that keep the machine busy: the last round of blocks is full, or almost.
+inline int parts_for_few_rows(std::int64_t pairs, std::int64_t resident, int most) {
+  int best = 1;
+  double best_use = 0;
+  for (int count = 1; count <= most && best_use < 0.95; ++count) {
+    const std::int64_t blocks = pairs * count;
+    const double use = double(blocks) / double(round_up(blocks, resident));
+    if (use > best_use + 0.01) best = count, best_use = use;
+  }
+  return best;
+}
+
+template <int Size, class P, class T>
+void launch_few_rows(const P& where, const attention_problem<T>& x, int most_parts) {
+  using kernel = attention_few_rows_kernel<T, Size>;
+  const int keys = static_cast<int>(max(std::int64_t(1), x.k.length())), step = kernel::share_of(1, 1);
+  const int most = min(ceil_div(keys, 2 * step), min(most_parts, kernel::most_parts));
+  const int asked = parts_for_few_rows(x.pairs(), resident_blocks<kernel>(machine_of(where)), most);
+  const int count = ceil_div(keys, kernel::share_of(keys, asked));
+  const std::int64_t places = count > 1 ? count * x.pairs() * x.rows() : 0;
+  scratch memory(where, parts_bytes(places, x), count > 1 ? std::size_t(x.pairs()) * sizeof(unsigned) : 0);
+  attention_parts parts{nullptr, nullptr, count};
+  if (count > 1) {
+    parts.results = memory.template take<float>(places * x.v.size());
+    parts.sums = memory.template take<float>(places);
+  }
+  pmpp::launch(where, x.pairs() * count, kernel{},
+               typename kernel::arguments{x, parts, memory.state(), static_cast<int>(x.rows()),
+                                          static_cast<int>(x.group()), static_cast<int>(x.k.heads())});
+}
+
 template <attention_tuning Tuning, class P, class T>
 void attention_on_blocks(const P& where, const attention_problem<T>& x) {
   const auto by = [&]<int Size>(constant<Size>) {
     constexpr int row = Size * int(sizeof(T));
     constexpr attention_tile small = small_attention_tile_for(row),
                              large = Tuning.tile.warps > 0 ? Tuning.tile : attention_tile_for(row);
+    if constexpr (is_two_byte_float<T> && Size <= 128)
+      if (in_words(x.q) && in_words(x.k) && in_words(x.v)) {
+        if (x.rows() <= attention_few_rows_kernel<T, Size>::rows)
+          return launch_few_rows<Size>(where, x, Tuning.most_parts);
+        // Where few multiprocessors would have work, parts of the keys are faster.
+        const bool many = 3 * x.pairs() * ceil_div(x.rows(), std::int64_t(128)) >= machine_of(where).multiprocessors;
+        if (many && in_words(heads_view<const T>(x.out)) && attention_by_wgmma<Size>(where, x)) return;
+      }
     if (x.rows() <= small.rows() || !machine_of(where).fits(large.shared_bytes(row)))
       launch_attention<Size, small>(where, x, Tuning.least_keys, Tuning.most_parts);
     else

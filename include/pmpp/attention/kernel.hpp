@@ -54,10 +54,25 @@ struct attention_tile {
 
 namespace detail {
 
-inline constexpr float no_score = -std::numeric_limits<float>::infinity();
+inline constexpr float no_score = -std::numeric_limits<float>::infinity(), log2_e = 1.44269504f, ln_2 = 0.693147181f;
 
-/// 2 to the power of x.
-PMPP_HOST_DEVICE inline float power_of_two(float x) { return exp2f(x); }
+/// 2 to the power of x, within two units in the last place; 0 where that is below 2^-126.
+PMPP_HOST_DEVICE inline float power_of_two(float x) {
+#if defined(__CUDA_ARCH__)
+  float y;
+  asm("ex2.approx.ftz.f32 %0, %1;" : "=f"(y) : "f"(x));
+  return y;
+#else
+  return exp2f(x);
+#endif
+}
+
+/// Two numbers as a word of two elements.
+template <class T>
+PMPP_HOST_DEVICE std::uint32_t word_of(float low, float high) {
+  const packed<T, 2> both{{static_cast<T>(low), static_cast<T>(high)}};
+  return __builtin_bit_cast(std::uint32_t, both);
+}
 
 /// Partial results of parts of the keys, in scratch memory.
 struct attention_parts {
@@ -141,7 +156,7 @@ struct attention_kernel {
         add_scores(block, memory.q, warp_row, stage.k, scores);
         const std::int64_t key = begin + std::int64_t(i) * Tile.keys;
         if (key + Tile.keys > min(seen_by_all, end)) hide(block, key, end, limit, scores);
-        soften(block, x.scale * 1.44269504f, scores, s);
+        soften(block, x.scale * log2_e, scores, s);
         add_values(block, stage.v, scores, s);
         ring.release();
       }
@@ -249,6 +264,7 @@ private:
   }
 
   /// Scores become exponentials of what they are more than the largest of their row. `unit`: of a score, as a binary logarithm.
+  /// (exp2f: with power_of_two ptxas 13.0 has more registers spill.)
   template <class Block>
   PMPP_HOST_DEVICE static void soften(Block& block, float unit, score_sums& scores, state& s) {
     unrolled<row_blocks>([&](int r) {
@@ -258,11 +274,11 @@ private:
         most = max(most, block.shuffle_xor(most, 1));
         most = max(most, block.shuffle_xor(most, 2));
         const float shift = most == no_score ? 0 : most * unit;  // a row that has seen no key yet
-        const float factor = power_of_two(s.most[r][h] * unit - shift);
+        const float factor = exp2f(s.most[r][h] * unit - shift);
         s.most[r][h] = most;
         float sum = s.sum[r][h] * factor;
         unrolled<key_blocks>([&](int n) {
-          for (int e = 2 * h; e < 2 * h + 2; ++e) sum += scores[r][n][e] = power_of_two(scores[r][n][e] * unit - shift);
+          for (int e = 2 * h; e < 2 * h + 2; ++e) sum += scores[r][n][e] = exp2f(scores[r][n][e] * unit - shift);
         });
         s.sum[r][h] = sum;
         unrolled<size_blocks>([&](int n) {
@@ -271,12 +287,6 @@ private:
         });
       });
     });
-  }
-
-  /// Two numbers as a word of two elements.
-  PMPP_HOST_DEVICE static std::uint32_t word_of(float low, float high) {
-    const packed<T, 2> both{{static_cast<T>(low), static_cast<T>(high)}};
-    return __builtin_bit_cast(std::uint32_t, both);
   }
 
   template <class Block>
@@ -288,7 +298,7 @@ private:
         unrolled<4>([&](int i) {
           const int w = i / 2, h = i % 2;
           if constexpr (two_byte)
-            a[r][i] = word_of(weights[r][2 * step + w][2 * h], weights[r][2 * step + w][2 * h + 1]);
+            a[r][i] = word_of<T>(weights[r][2 * step + w][2 * h], weights[r][2 * step + w][2 * h + 1]);
           else  // number 4 w + t of k is key 2 t + w
             a[r][i] = __builtin_bit_cast(std::uint32_t, weights[r][step][2 * h + w]);
         });
@@ -329,7 +339,7 @@ private:
         if (row >= x.rows()) return;
         const bool sees = sum != 0 && lengths.seen_by(row / x.group()) > 0;
         const float factor = sees ? 1 / sum : 0;
-        const float log = sees ? s.most[r][h] * (x.scale * 1.44269504f) + std::log2(sum) : no_score;
+        const float log = sees ? s.most[r][h] * (x.scale * log2_e) + std::log2(sum) : no_score;
         const auto each = [&](auto put) {
           unrolled<size_blocks>([&](int n) {
             for (int e = 0; e < 2; ++e)
@@ -343,7 +353,7 @@ private:
         } else {
           T* const to = x.result(pair, row);
           each([&](int i, float y) { to[i] = static_cast<T>(y); });
-          if (t == 0) x.note(pair, row, log * 0.693147181f);
+          if (t == 0) x.note(pair, row, log * ln_2);
         }
       });
     });
@@ -384,7 +394,7 @@ struct attention_join_kernel {
       for (int w = 0; w < warps; ++w) sum += memory.sum[w][i];
       x.result(pair, row)[i] = static_cast<T>(total == 0 ? 0.0f : sum / total);
     }
-    if (block.thread() == 0) x.note(pair, row, total == 0 ? no_score : (most + std::log2(total)) * 0.693147181f);
+    if (block.thread() == 0) x.note(pair, row, total == 0 ? no_score : (most + std::log2(total)) * ln_2);
   }
 };
 

@@ -415,7 +415,8 @@ struct gemm_wgmma_kernel {
         const std::uint64_t b = simt::operand_in_shared(memory.stages[next.stage].b, 16);
         simt::products_begin();
 #pragma unroll
-        for (int q = 0; q < 4; ++q) simt::multiply_rows<n>(sum, part[odd][q], b + q * 2, k_tile + odd + q > 0);
+        for (int q = 0; q < 4; ++q)
+          simt::multiply_rows<float, false, n>(sum, part[odd][q], b + q * 2, k_tile + odd + q > 0);
         simt::products_end();
         simt::products_wait<1>();
 #pragma unroll

@@ -14,6 +14,7 @@
 #include <utility>
 
 #include <pmpp/core/math.hpp>
+#include <pmpp/gemm/available.hpp>
 #include <pmpp/gemm/mma.hpp>
 #include <pmpp/gemm/problem.hpp>
 #include <pmpp/gemm/repack.hpp>
@@ -28,23 +29,6 @@
 
 namespace pmpp::inline PMPP_BACKEND {
 namespace detail {
-
-/// Whether `device` is one of sm_90a and runs code that was compiled for it. Asks CUDA once per device. (A template, so that
-/// who multiplies nothing gets no code.)
-template <class Probe>
-bool wgmma_available(int device) {
-  enum : char { unknown, no, yes };
-  static char known[most_devices];
-  char answer = __atomic_load_n(&known[device], __ATOMIC_RELAXED);
-  if (answer == unknown) {
-    void (*const probe)(Probe) = simt::detail::run_kernel<Probe::threads, Probe>;
-    cudaFuncAttributes attributes;
-    check(cudaFuncGetAttributes(&attributes, reinterpret_cast<const void*>(probe)), "cudaFuncGetAttributes");
-    answer = attributes.sharedSizeBytes > 0 ? yes : no;
-    __atomic_store_n(&known[device], answer, __ATOMIC_RELAXED);
-  }
-  return answer == yes;
-}
 
 /// A tile, for how many blocks at most, whether they share those tiles that make no full round, how many clocks a product is
 /// expected to take so, and how many of its last tiles another function works out.

@@ -4,6 +4,7 @@
 //
 //   on the host
 //   describe_tiles(map, ...)              what TMA has to know of a matrix: a "tensor map"
+//   describe_heads(map, ...)              the same of vectors by head, position and sequence
 //   describe_windows(map, ...)            the same of images, to copy what lies at a place of windows
 //   wgmma_probe                           a kernel that tells for what the program was compiled
 //
@@ -93,6 +94,30 @@ bool describe_tiles(tile_map& map, const T* data, std::int64_t row, std::int64_t
                 Width > 0 ? no_swizzle : swizzle_128b, straddles ? l2_promotion_128b : l2_promotion_256b, zeros) == 0;
 }
 
+/// Describes vectors of `size` elements, of several heads at each position of several sequences, for copies of 128 bytes of the
+/// vectors of `box_heads` heads at `box_positions` positions: these follow each other in shared memory, heads first, as those of
+/// describe_tiles. Strides in elements. False if TMA cannot: it wants multiples of 16 bytes.
+template <class T>
+bool describe_heads(tile_map& map, const T* data, const std::int64_t (&extents)[4], const std::int64_t (&strides)[3],
+                    int box_heads, int box_positions) {
+  using encode_function = int (*)(tile_map*, int type, std::uint32_t rank, void*, const std::uint64_t* size,
+                                  const std::uint64_t* strides, const std::uint32_t* box, const std::uint32_t* steps,
+                                  int interleave, int exchange, int l2_fetch, int outside);
+  static const auto encode = driver_function<encode_function>("cuTensorMapEncodeTiled");
+  static_assert(sizeof(T) == 2);
+  if (encode == nullptr || reinterpret_cast<std::uintptr_t>(data) % 16 != 0) return false;
+  std::uint64_t size[4], apart[3];
+  for (int i = 0; i < 4; ++i) size[i] = std::uint64_t(extents[i]);
+  for (int i = 0; i < 3; ++i) {  // of one alone, the stride counts for nothing
+    apart[i] = extents[i + 1] == 1 ? 16 : std::uint64_t(strides[i]) * sizeof(T);
+    if (apart[i] % 16 != 0 || apart[i] == 0 || apart[i] >= std::uint64_t(1) << 40) return false;
+  }
+  const std::uint32_t box[4] = {64, std::uint32_t(box_heads), std::uint32_t(box_positions), 1}, steps[4] = {1, 1, 1, 1};
+  constexpr int type = 1;  // CU_TENSOR_MAP_DATA_TYPE_UINT16
+  return encode(&map, type, 4, const_cast<std::remove_const_t<T>*>(data), size, apart, box, steps, no_interleave,
+                swizzle_128b, l2_promotion_256b, zeros) == 0;
+}
+
 /// Images and their windows, as describe_windows wants them. Distances in elements, sides in pixels, x first.
 struct window_shape {
   std::int64_t channels, sides[2], images, pixel_strides[2], image_stride;
@@ -171,6 +196,16 @@ __device__ inline void copy_tile(void* to, const tile_map& map, transaction_barr
       "cp.async.bulk.tensor.3d.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1, {%3, %4, %5}], [%2];" ::
           "r"(std::uint32_t(__cvta_generic_to_shared(to))),
       "l"(&map), "r"(done.address()), "r"(x), "r"(y), "r"(z)
+      : "memory");
+}
+
+/// The same of vectors: from element x, a head, a position and a sequence on.
+__device__ inline void copy_tile(void* to, const tile_map& map, transaction_barrier& done, int x, int head,
+                                 int position, int sequence) {
+  asm volatile(
+      "cp.async.bulk.tensor.4d.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1, {%3, %4, %5, %6}], "
+      "[%2];" ::"r"(std::uint32_t(__cvta_generic_to_shared(to))),
+      "l"(&map), "r"(done.address()), "r"(x), "r"(head), "r"(position), "r"(sequence)
       : "memory");
 }
 
