@@ -17,6 +17,9 @@
 #include <pmpp/block/load_store.hpp>
 #include <pmpp/block/merge.hpp>
 #include <pmpp/block/scan.hpp>
+#include <pmpp/core/math.hpp>
+#include <pmpp/core/operators.hpp>
+#include <pmpp/core/range.hpp>
 #include <pmpp/launch.hpp>
 #include <pmpp/memory/workspace.hpp>
 #include <pmpp/simt/atomic.hpp>
