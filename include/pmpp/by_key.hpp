@@ -91,17 +91,6 @@ struct write_value_before {
   }
   PMPP_HOST_DEVICE void operator()(std::int64_t i, const of_run<A>& x) const { out[i] = value(keys[i], x); }
 };
-/// The output of that; kernels write it in vectors (below).
-template <class Out, class Keys, class Eq, class A>
-struct values_before : tabulate_output_iterator<of_run<A>, write_value_before<Out, Keys, Eq, A>> {
-  using base = tabulate_output_iterator<of_run<A>, write_value_before<Out, Keys, Eq, A>>;
-  explicit values_before(const write_value_before<Out, Keys, Eq, A>& write) : base(write) {}
-  PMPP_HOST_DEVICE friend values_before operator+(values_before it, std::ptrdiff_t n) {
-    it.index += n;
-    return it;
-  }
-};
-
 /// Keys with their neighbours, and values: checked, and what goes wrong named.
 template <class P, scan_kind Kind, class Keys, class Values, class O, class A, class Op, class Eq>
 auto scan_runs(const char* function, const P& where, Keys& keys, Values& values, O& out, const A& init, const Op& op,
@@ -116,21 +105,33 @@ auto scan_runs(const char* function, const P& where, Keys& keys, Values& values,
     constexpr bool exclusive = Kind == scan_kind::exclusive;
     using key_iterator = std::remove_cvref_t<decltype(both.first.a)>;
     using value_iterator = std::remove_cvref_t<decltype(both.first.b)>;
-    using runs = zip_iterator<neighbours_iterator<key_iterator>, value_iterator>;
-    const input<runs> in{runs(neighbours_iterator<key_iterator>(both.first.a), both.first.b), both.count};
-    const auto elements = detail::mapped<of_run<A>>(in, value_in_run<A, Eq, Op, exclusive>{eq, op, init});
     const auto target = detail::unwrap(detail::begin_of(out));
     using result = std::remove_const_t<decltype(target)>;
     detail::check_reachable(where, function, zip_iterator{both.first, target});
-    const auto scan = [&](auto sink) {
-      detail::scan_input<tuned<scan_tuning>, Kind>(function, where, elements, sink,
-                                                   scan_start<of_run<A>>{{init, 1}, exclusive}, within_run<Op>{op});
-    };
-    if constexpr (exclusive)
-      scan(values_before<result, key_iterator, Eq, A>(
-          {target, neighbours_iterator<key_iterator>(both.first.a), eq, init}));
-    else
-      scan(target);
+    if constexpr (kernel_execution<P>) {
+      using stored = stored_as<A>;
+      const auto values_in = detail::stored_for<stored>(input<value_iterator>{both.first.b, both.count});
+      const auto to = detail::with_stored(target);
+      const auto same = on_values<K>(eq);
+      const auto fold = on_values<stored>(own_operator<stored>(op));
+      detail::check_overlap(function, values_in, to);
+      using heads = heads_of_runs<key_iterator, std::remove_const_t<decltype(same)>>;
+      detail::segmented_scan_on_blocks<run_scan_tuning, stored, Kind>(
+          function, where, values_in, heads{both.first.a, same, true}, to, stored(init), fold);
+    } else {
+      using runs = zip_iterator<neighbours_iterator<key_iterator>, value_iterator>;
+      const input<runs> in{runs(neighbours_iterator<key_iterator>(both.first.a), both.first.b), both.count};
+      const auto elements = detail::mapped<of_run<A>>(in, value_in_run<A, Eq, Op, exclusive>{eq, op, init});
+      const auto scan = [&](auto sink) {
+        detail::scan_input<tuned<scan_tuning>, Kind>(function, where, elements, sink,
+                                                     scan_start<of_run<A>>{{init, 1}, exclusive}, within_run<Op>{op});
+      };
+      if constexpr (exclusive)
+        scan(tabulate_output<of_run<A>>(write_value_before<result, key_iterator, Eq, A>{
+            target, neighbours_iterator<key_iterator>(both.first.a), eq, init}));
+      else
+        scan(target);
+    }
   }
   return detail::begin_of(out) + both.count.bound;
 }
@@ -234,34 +235,6 @@ auto extreme_of_segments(const char* function, const P& where, R& r, Offsets& of
 }
 
 }  // namespace detail
-
-namespace block {
-
-/// Keys are read again in vectors, from the last cache mostly, and results written in vectors.
-template <class Out, class Keys, class Eq, class A>
-struct access<pmpp::detail::values_before<Out, Keys, Eq, A>> {
-  using iterator = pmpp::detail::values_before<Out, Keys, Eq, A>;
-  using neighbours = pmpp::detail::neighbours_iterator<Keys>;
-  using both = access<zip_iterator<neighbours, Out>>;
-  static constexpr int items = both::items;
-  static constexpr bool always = both::always;
-
-  template <int Items>
-  static std::int64_t lead(const iterator& it) {
-    return both::template lead<Items>({it.f.keys, it.f.out});
-  }
-  template <int Items, class Vector>
-  PMPP_HOST_DEVICE static void store(const iterator& it, std::int64_t i, const Vector& v) {
-    using T = value_of<Out>;
-    const auto raw = access<neighbours>::template load<Items>(it.f.keys, i);
-    packed<T, Items, alignof(T)> results;
-    for (int k = 0; k < Items; ++k)
-      results.item[k] = it.f.value(access<neighbours>::value(it.f.keys, raw, k), v.item[k]);
-    access<Out>::template store<Items>(it.f.out, i, results);
-  }
-};
-
-}  // namespace block
 
 /// Scans the values of each run of equal keys: out[i] = op(... op(values[s], values[s + 1]) ..., values[i]) for the run that begins
 /// at s and has i, grouped freely, in order.

@@ -7,26 +7,30 @@
 //   2. One warp tells other blocks what the tile combines to, collects what lies before it (block/look_back.hpp), and
 //      leaves in shared memory what precedes each warp.
 //   3. Threads run through their share a second time, now knowing what precedes it. The results take the elements' place
-//      in shared memory, from where warps write them in rows of 512 bytes.
+//      in shared memory, from where warps write them in rows of 512 bytes. Results that are wider than the elements pass
+//      through a place of their own, 128 bytes of each thread at a time.
 //
 // 2^28 floats take 5 % longer than to copy on an H100. Work n; traffic n elements read, n written; one barrier a tile;
 // one launch. Operands stay in order and are always elements or results of adjacent ranges; no identity is needed. The
 // grouping depends on n, the alignment and the number and shared memory of the multiprocessors alone: the same bits on
-// every run. In place is allowed. Input and output whose 16-byte boundaries lie at different elements are moved one
-// element per lane. (PMPP ch. 11; Merrill and Garland, 2016. The book's Kogge-Stone is block/scan.hpp.)
+// every run. In place is allowed. Where the output's 16-byte boundaries lie at other elements than the input's, lanes write
+// an element each. (PMPP ch. 11; Merrill and Garland, 2016. The book's Kogge-Stone is block/scan.hpp.)
 #pragma once
 
 #include <cstdint>
 #include <type_traits>
 
+#include <pmpp/block/lane_vectors.hpp>
 #include <pmpp/block/load_store.hpp>
 #include <pmpp/block/look_back.hpp>
 #include <pmpp/block/scan.hpp>
+#include <pmpp/block/store_rows.hpp>
 #include <pmpp/block/tile_pipeline.hpp>
 #include <pmpp/block/vector_range.hpp>
 #include <pmpp/core/callable.hpp>
 #include <pmpp/core/config.hpp>
 #include <pmpp/core/operators.hpp>
+#include <pmpp/core/packed.hpp>
 #include <pmpp/core/range.hpp>
 #include <pmpp/core/stored.hpp>
 #include <pmpp/core/tuning.hpp>
@@ -72,14 +76,24 @@ struct scan_kernel {
   using raw = block::raw_items<In, Items>;
   using results = block::vector<value_of<Out>, Items>;
 
-  using slot = block::vector_slot<raw, results>;
-  // As many bytes in shared memory, however wide vectors and accumulators are.
+  /// Whether results are written by way of a place of their own, and how many vectors of a lane it takes.
+  static constexpr bool staged = Items > 1 && sizeof(results) > sizeof(raw) && sizeof(results) <= 256;
+  static constexpr int group = sizeof(results) <= 32 ? 4 : sizeof(results) <= 64 ? 2 : 1;
+  using slot = block::vector_slot<raw, std::conditional_t<staged, raw, results>>;
+  using staging = block::lane_vectors<packed<value_of<Out>, Items>>;
+  static constexpr int staging_bytes = staged ? staging::bytes_of_lane(group) : 0;  ///< of a lane
+  // As many bytes in shared memory, however wide vectors and accumulators are; and to read and to write for a tile.
   static constexpr int tile_bytes = Tuning.threads * Tuning.vectors * 16, lanes = simt::warp_size,
-                       fitting_warps = tile_bytes / (lanes * int(sizeof(slot) + sizeof(A))),
+                       fitting_warps = tile_bytes / (lanes * int(sizeof(slot) + sizeof(A) + staging_bytes / 2)),
                        warps = max(1, min(Tuning.threads / lanes, fitting_warps)), workers = warps * lanes,
                        threads = workers + lanes, min_blocks = Tuning.blocks,
-                       fitting_vectors = (tile_bytes / workers - max(0, int(sizeof(A)) - 8)) / int(sizeof(slot)),
-                       most_vectors = (max(1, min(2 * Tuning.vectors, fitting_vectors)) - 1) | 1;
+                       lane_bytes = tile_bytes / workers - max(0, int(sizeof(A)) - 8),
+                       fitting_vectors = staged ? min((2 * lane_bytes - staging_bytes) / (2 * int(sizeof(slot))),
+                                                      2 * lane_bytes / int(sizeof(raw) + sizeof(results)))
+                                                : lane_bytes / int(sizeof(slot)),
+                       // odd, and such that only one is left over after groups
+      odd = staged ? max(2, group) : 2,
+                       most_vectors = (max(1, min(2 * Tuning.vectors, fitting_vectors)) - 1) / odd * odd + 1;
 
   static_assert(lanes * (sizeof(slot) + sizeof(A)) <= 110 * 1024, "pmpp: elements have at most 1500 bytes");
 
@@ -99,9 +113,9 @@ struct scan_kernel {
         : data(count, lead),
           tiles(ceil_div(data.vectors, std::int64_t(vectors_of_thread) * workers)),
           vectors(vectors_of_thread) {}
-    /// Dynamic shared memory: two tiles. It takes this much for each vector of a thread.
-    static constexpr std::size_t vector_bytes = 2 * sizeof(slot) * workers;
-    std::size_t shared_bytes() const { return vector_bytes * static_cast<std::size_t>(vectors); }
+    /// Dynamic shared memory: two tiles, and results on their way. It takes this much for each vector of a thread.
+    static constexpr std::size_t vector_bytes = 2 * sizeof(slot) * workers, other_bytes = staging_bytes * workers;
+    std::size_t shared_bytes() const { return vector_bytes * static_cast<std::size_t>(vectors) + other_bytes; }
   };
   struct arguments {
     In in;
@@ -109,6 +123,7 @@ struct scan_kernel {
     item_count count;
     plan known;  ///< for a count that the host knows; for its bound where only the device does
     std::int64_t lead;
+    bool aligned;  ///< vectors of the output begin where those of the input do
     Op op;
     scan_start<A> start;
     block::look_back<A> look_back;
@@ -142,6 +157,7 @@ private:
   struct part : block::vector_range<Items, Inside> {
     int vectors;  ///< of a thread
     slot* slots;
+    staging results_of;  ///< of a group of vectors
 
     template <class Block>
     PMPP_HOST_DEVICE part(Block& block, const plan& p, std::int64_t tile, int stage)
@@ -151,7 +167,10 @@ private:
         : block::vector_range<Items, Inside>(p.data, (tile * warps + block.warp()) * vectors_of_thread * lanes,
                                              vectors_of_thread * lanes),
           vectors(vectors_of_thread),
-          slots(reinterpret_cast<slot*>(block.dynamic_shared()) + (stage * warps + block.warp()) * this->count) {}
+          slots(reinterpret_cast<slot*>(block.dynamic_shared()) + (stage * warps + block.warp()) * this->count),
+          results_of{block.dynamic_shared() + plan::vector_bytes * static_cast<std::size_t>(vectors) +
+                         block.warp() * (lanes * staging_bytes),
+                     group} {}
     /// How many lanes have a vector to work on.
     PMPP_HOST_DEVICE int busy_lanes() const { return Inside ? lanes : ceil_div(this->end, vectors * Items); }
   };
@@ -235,11 +254,10 @@ private:
   template <bool Inside, class Block>
   PMPP_HOST_DEVICE static void write(Block& block, const arguments& a, const part<Inside>& mine, A running,
                                      bool has_running) {
-    for (int v = 0; v < mine.vectors; ++v) {
-      const int i = block.lane() * mine.vectors + v;
-      if (!mine.has(i)) continue;
+    // Scans vector i of the share.
+    const auto scan = [&](int i, auto& to) {
       const raw x = mine.slots[i].in;
-      results y{};
+      std::remove_reference_t<decltype(to)> y{};
       mine.for_each_item(i, [&](int k) {
         if (Kind == scan_kind::exclusive) y.item[k] = static_cast<value_of<Out>>(detail::value_of_stored(running));
         const A item = static_cast<A>(block::access<In>::value(a.in, x, k));
@@ -247,21 +265,31 @@ private:
         has_running = true;
         if (Kind == scan_kind::inclusive) y.item[k] = static_cast<value_of<Out>>(detail::value_of_stored(running));
       });
-      mine.slots[i].out = y;
-    }
-    block.sync_warp();
-    constexpr int words = block::words_of<Out, results, Items>;
-    for (int row = 0; row < mine.vectors * words; ++row) {
-      const int word = row * lanes + block.lane(), i = word / words;
-      if (!mine.has(i)) continue;
-      const results& y = mine.slots[i].out;
-      if constexpr (Items > 1) {
-        if (mine.whole(i)) {
-          block::store_word<Items>(a.out, mine.element(i), y, word % words);
-          continue;
-        }
-      }
-      if (word % words == 0) mine.for_each_item(i, [&](int k) { a.out[mine.element(i) + k] = y.item[k]; });
+      to = y;
+    };
+    const auto any = [](std::int64_t) { return true; };
+    const int first = block.lane() * mine.vectors;
+    if constexpr (staged) {
+      const auto write_group = [&](int v, auto some) {
+        constexpr int count = decltype(some)::value;
+        for (int j = 0; j < count; ++j)
+          if (mine.has(first + v + j)) scan(first + v + j, mine.results_of.at(block.lane(), j));
+        block.sync_warp();
+        block::store_rows(
+            block, a.out, mine, count, a.aligned, [&](int c) { return c / count * mine.vectors + v + c % count; },
+            [&](int c) -> const auto& { return mine.results_of.at(c / count, c % count); }, any);
+        block.sync_warp();
+      };
+      int v = 0;
+      for (; v + group <= mine.vectors; v += group) write_group(v, constant<group>{});
+      for (; v < mine.vectors; ++v) write_group(v, constant<1>{});
+    } else {
+      for (int i = first; i < first + mine.vectors; ++i)
+        if (mine.has(i)) scan(i, mine.slots[i].out);
+      block.sync_warp();
+      block::store_rows(
+          block, a.out, mine, mine.vectors, a.aligned,
+          [](int c) { return c; }, [&](int c) -> const auto& { return mine.slots[c].out; }, any);
     }
   }
 };
@@ -271,13 +299,14 @@ template <scan_tuning Tuning, scan_kind Kind, class P, class In, class Out, clas
 void scan_on_blocks(const P& where, const input<In>& in, Out out, const scan_start<A>& start, Op op) {
   if (in.count.bound == 0) return;
   detail::check_reachable(where, "scan", zip_iterator{in.first, out});
-  const auto enqueue = [&](auto tuning, auto items, std::int64_t lead) {
+  const auto enqueue = [&](auto tuning, auto items, std::int64_t lead, bool aligned) {
     using kernel = scan_kernel<In, Out, Op, A, Kind, items, decltype(tuning)::value>;
     using look_back = block::look_back<A>;
     // Short inputs are cut into smaller tiles, one for each multiprocessor. A count that only the device knows may turn
     // out to be much less than its bound; tiles keep their size then.
     const machine& on = machine_of(where);
-    const auto room = std::int64_t(on.shared_per_block) - std::int64_t(sizeof(typename kernel::shared));
+    const auto room =
+        std::int64_t(on.shared_per_block) - std::int64_t(sizeof(typename kernel::shared) + kernel::plan::other_bytes);
     const std::int64_t rows = ceil_div(in.count.bound, std::int64_t(kernel::workers) * items);
     const std::int64_t share = ceil_div<std::int64_t>(rows, on.multiprocessors);
     const std::int64_t fitting = max(std::int64_t(1), room / std::int64_t(kernel::plan::vector_bytes));
@@ -288,16 +317,16 @@ void scan_on_blocks(const P& where, const input<In>& in, Out out, const scan_sta
     scratch memory(where, alone ? 0 : look_back::payload_bytes(p.tiles), alone ? 0 : look_back::state_bytes(p.tiles));
     const std::int64_t blocks = min<std::int64_t>(p.tiles, std::int64_t(tuning().blocks) * on.multiprocessors);
     launch_kernel<kernel::threads>(where, grid{blocks, kernel::threads, p.shared_bytes()}, kernel{},
-                                   typename kernel::arguments{in.first, out, in.count, p, lead, op, start,
+                                   typename kernel::arguments{in.first, out, in.count, p, lead, aligned, op, start,
                                                               look_back(memory.state(), memory.data(), p.tiles)});
   };
-  block::with_access(zip_iterator{in.first, out}, [&](auto items, std::int64_t lead) {
+  block::with_input_access<In>(in.first, out, [&](auto items, std::int64_t lead, bool aligned) {
     constexpr auto bytes_of = [](auto tuning) {
       using kernel = scan_kernel<In, Out, Op, A, Kind, decltype(items)::value, decltype(tuning)::value>;
-      return sizeof(typename kernel::shared) + kernel::plan::vector_bytes;
+      return sizeof(typename kernel::shared) + kernel::plan::vector_bytes + kernel::plan::other_bytes;
     };
-    with_fitting_tuning<scan_tuning, Tuning, Tuning.least()>("scan", sizeof(A), where, bytes_of,
-                                                             [&](auto tuning) { enqueue(tuning, items, lead); });
+    with_fitting_tuning<scan_tuning, Tuning, Tuning.least()>(
+        "scan", sizeof(A), where, bytes_of, [&](auto tuning) { enqueue(tuning, items, lead, aligned); });
   });
 }
 

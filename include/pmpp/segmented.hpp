@@ -142,7 +142,11 @@ auto segmented_inclusive_scan(const P& where, R&& r, Offsets&& offsets, O&& out,
   if constexpr (std::is_same_v<decltype(fold), const detail::refused>) {
     return first;
   } else if constexpr (kernel_execution<P>) {
-    detail::segmented_scan_on_blocks<Tuning, A>(where, in, at, target, fold);
+    using heads = detail::heads_at_offsets<std::remove_const_t<decltype(at.first)>>;
+    detail::check_reachable(where, function, zip_iterator{in.first, zip_iterator{at.first, target}});
+    if (at.count.bound > 1)
+      detail::segmented_scan_on_blocks<Tuning, A, detail::scan_kind::inclusive>(
+          function, where, in, heads{at.first, at.count}, target, A{}, fold);
   } else {
     detail::segmented_scan_on_host(where, in.first, at.first, at.count.get() - 1, target, fold,
                                    std::type_identity<A>{});

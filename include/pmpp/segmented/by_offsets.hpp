@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// segmented_inclusive_scan.
+// segmented_inclusive_scan; scans by key (by_key.hpp), whose segments are runs of equal keys.
 //
 //   1. A block goes through tiles by ticket, two in shared memory at a time (block/tile_pipeline.hpp). While the elements
-//      are on their way, each warp finds the offsets that lie in its part of the tile and marks the heads, one bit each.
+//      are on their way, each warp finds the offsets that lie in its part of the tile and marks the heads, one bit each. Of
+//      runs, lanes compare each key with the one in front of it: keys are there for one tile only, as heads are all that is kept.
 //   2. A lane folds adjacent vectors of its warp's part, then the lanes scan what they end with, from head to head.
 //   3. One warp publishes what the tile comes to, and whether it has a head, and collects the same of all tiles before
 //      (block/look_back.hpp), with the operator of a segmented scan.
@@ -21,6 +22,7 @@
 #include <pmpp/block/lane_vectors.hpp>
 #include <pmpp/block/search.hpp>
 #include <pmpp/block/segmented_scan.hpp>
+#include <pmpp/block/store_rows.hpp>
 #include <pmpp/block/tile_pipeline.hpp>
 #include <pmpp/block/vector_range.hpp>
 #include <pmpp/core/segment_part.hpp>
@@ -28,6 +30,7 @@
 #include <pmpp/launch.hpp>
 #include <pmpp/memory/reachable.hpp>
 #include <pmpp/memory/workspace.hpp>
+#include <pmpp/scan.hpp>
 #include <pmpp/segmented/tuning.hpp>
 #include <pmpp/simt/atomic.hpp>
 
@@ -36,7 +39,27 @@
 namespace pmpp::inline PMPP_BACKEND {
 namespace detail {
 
-template <class In, class Offsets, class Out, class Op, class A, int Items, segmented_tuning Tuning>
+/// Where segments begin: where offsets point,
+template <class OffsetsT>
+struct heads_at_offsets {
+  using Offsets = OffsetsT;
+  using Keys = const char*;  // none
+  static constexpr bool compared = false;
+  Offsets offsets;
+  item_count count;
+};
+/// or at keys that differ from the one in front of them.
+template <class KeysT, class Eq>
+struct heads_of_runs {
+  using Offsets = const int*;  // none
+  using Keys = KeysT;
+  static constexpr bool compared = true;
+  Keys keys;
+  Eq eq;
+  bool aligned;  ///< the keys' vectors begin where those of the elements do
+};
+
+template <class In, class Heads, class Out, class Op, class A, scan_kind Kind, int Items, segmented_tuning Tuning>
 struct segmented_scan_kernel {
   using raw = block::raw_items<In, Items>;
   using results = block::vector<value_of<Out>, Items>;
@@ -51,27 +74,40 @@ struct segmented_scan_kernel {
     results out;
   };
   using slot_array = block::lane_vectors<slot>;
+  using Offsets = typename Heads::Offsets;
+  using Keys = typename Heads::Keys;
+  using K = value_of<Keys>;
+  static constexpr bool compared = Heads::compared, exclusive = Kind == scan_kind::exclusive;
+  struct key_slot {
+    block::raw_items<Keys, compared ? Items : 1> in;
+  };
+  using key_array = block::lane_vectors<key_slot>;
+  /// The heads of a vector, or of 32 elements.
+  using head_bits =
+      std::conditional_t<!compared, unsigned, std::conditional_t<(Items <= 8), std::uint8_t, std::uint16_t>>;
   static_assert(Items <= 16 && is_power_of_two(Items));
   static_assert(sizeof(slot) + sizeof(A) <= 2048 + 16, "pmpp: elements have at most 2048 bytes");
   // As many bytes in shared memory, however wide the elements are.
   static constexpr int lanes = simt::warp_size, tile_bytes = Tuning.threads * Tuning.bytes,
+                       slot_bytes = 2 * int(sizeof(slot)) + (compared ? int(sizeof(key_slot)) : 0),
                        wanted_warps =
-                           min(min(Tuning.threads / lanes, tile_bytes / (lanes * int(sizeof(slot)))), lanes - 1),
+                           min(min(Tuning.threads / lanes, 2 * tile_bytes / (lanes * slot_bytes)), lanes - 1),
                        warps = max(1, wanted_warps), workers = warps * lanes, threads = workers + lanes,
                        min_blocks = min(Tuning.min_blocks, 2048 / threads),
-                       fitting_vectors =
-                           max(1, min(tile_bytes / (workers * int(sizeof(slot))), 65535 / (lanes * Items)));
+                       fitting_vectors = max(1, min(2 * tile_bytes / (workers * slot_bytes), 65535 / (lanes * Items)));
   /// Vectors of a lane that are read at a time, and all of them.
   static constexpr int at_once = max(1, min(4, 64 / int(sizeof(raw)))),
-                       most_vectors = fitting_vectors < at_once ? fitting_vectors : fitting_vectors / at_once * at_once;
+                       most_vectors = fitting_vectors < at_once ? fitting_vectors : fitting_vectors / at_once * at_once,
+                       words_of_heads = most_vectors * (compared ? lanes : Items);  ///< of a warp
 
   struct alignas(128) shared {
     block::tile_pipeline_memory<sum> pipeline;
     sum of_warp[2][warps];
     sum before_warp[2][warps];
     unsigned lanes_with_head[2][warps];
-    A before_lane[2][workers];                        ///< what it is preceded by in its warp, from the last head on
-    unsigned heads[2][warps * most_vectors * Items];  ///< a bit for each element
+    A before_lane[2][workers];  ///< what it is preceded by in its warp, from the last head on
+    head_bits heads[2][warps * words_of_heads];
+    K key_before[warps];  ///< the key in front of its part
     std::int64_t last_begin[warps],
         last_offset[warps];  ///< of a warp's last search: an element, the first offset there
   };
@@ -85,21 +121,23 @@ struct segmented_scan_kernel {
         : data(count, lead),
           tiles(max(std::int64_t(1), ceil_div(data.vectors, std::int64_t(vectors_of_lane) * workers))),
           vectors(vectors_of_lane) {}
-    /// Dynamic shared memory: two tiles.
+    /// Dynamic shared memory: two tiles, and the keys of one.
     std::size_t shared_bytes() const { return shared_bytes(vectors); }
     static constexpr std::size_t shared_bytes(int vectors) {
-      return std::size_t(2) * workers * slot_array::bytes_of_lane(vectors);
+      return std::size_t(workers) *
+             (2 * slot_array::bytes_of_lane(vectors) + (compared ? key_array::bytes_of_lane(vectors) : 0));
     }
   };
   struct arguments {
     In in;
     item_count count;
-    Offsets offsets;
-    item_count offset_count;
+    Heads heads;
     Out out;
     Op op;
+    A init;      ///< of an exclusive scan
     plan known;  ///< for a count that the host knows; for its bound where only the device does
     std::int64_t lead;
+    bool aligned;  ///< the output's vectors begin where those of the elements do
     look_back others;
   };
 
@@ -107,10 +145,14 @@ struct segmented_scan_kernel {
   PMPP_HOST_DEVICE void operator()(Block& block, shared& memory, const arguments& a) const {
     plan p = a.known;
     if (a.count.pointer != nullptr) p = plan(a.count.get(), a.lead, a.known.vectors);
-    p.offsets = a.offset_count.get();
-    if (p.offsets > 0) {
-      p.from = static_cast<std::int64_t>(a.offsets[0]);
-      p.to = static_cast<std::int64_t>(a.offsets[p.offsets - 1]);
+    if constexpr (compared) {
+      p.to = p.data.n;
+    } else {
+      p.offsets = a.heads.count.get();
+      if (p.offsets > 0) {
+        p.from = static_cast<std::int64_t>(a.heads.offsets[0]);
+        p.to = static_cast<std::int64_t>(a.heads.offsets[p.offsets - 1]);
+      }
     }
     if (block.lane() == 0 && block.warp() < warps) {
       memory.last_begin[block.warp()] = p.from;
@@ -121,14 +163,18 @@ struct segmented_scan_kernel {
         [&](std::int64_t tile, int stage) {
           with_part(block, memory, p, tile, stage, [&](const auto& mine) {
             block::load_async(block, a.in, mine, mine.slots);
+            if constexpr (compared) load_keys(block, memory, a, p, mine);
             simt::copy_async_commit();
-            mark(block, memory, a, p, mine);
+            if constexpr (!compared) mark(block, memory, a, p, mine);
           });
         },
         [&](std::int64_t tile, int stage) {
           simt::copy_async_wait<0>();
           block.sync_warp();
-          with_part(block, memory, p, tile, stage, [&](const auto& mine) { fold(block, memory, a, mine, stage); });
+          with_part(block, memory, p, tile, stage, [&](const auto& mine) {
+            if constexpr (compared) compare(block, memory, a, mine);
+            fold(block, memory, a, mine, stage);
+          });
         },
         [&](std::int64_t tile, int stage, auto exchange) { join_warps(block, memory, a, p, tile, stage, exchange); },
         [&](std::int64_t tile, int stage) {
@@ -145,7 +191,8 @@ private:
   struct part : block::vector_range<Items, Inside> {
     int vectors;  ///< of a lane
     slot_array slots;
-    unsigned* heads;
+    key_array keys;
+    head_bits* heads;
 
     template <class Block>
     PMPP_HOST_DEVICE part(Block& block, shared& memory, const plan& p, std::int64_t tile, int stage)
@@ -155,7 +202,15 @@ private:
           slots{block.dynamic_shared() +
                     std::int64_t(stage * warps + block.warp()) * (lanes * slot_array::bytes_of_lane(vectors)),
                 vectors},
-          heads(memory.heads[stage] + block.warp() * (most_vectors * Items)) {}
+          keys{block.dynamic_shared() + std::int64_t(2) * workers * slot_array::bytes_of_lane(vectors) +
+                   block.warp() * (lanes * key_array::bytes_of_lane(vectors)),
+               vectors},
+          heads(memory.heads[stage] + block.warp() * words_of_heads) {}
+
+    /// The heads of a vector, a bit each.
+    PMPP_HOST_DEVICE unsigned heads_of(int v) const {
+      return compared ? heads[v] : heads[v * Items / 32] >> v * Items % 32 & ((1u << Items) - 1);
+    }
 
     /// How many lanes have a vector.
     PMPP_HOST_DEVICE int busy_lanes() const {
@@ -173,7 +228,7 @@ private:
         for (int r = 0; r < at_once; ++r)
           if (const int v = first + j + r; whole || (j + r < vectors && this->has(v))) {
             x[r] = slots.at(block.lane(), j + r).in;
-            of_vector[r] = heads[v * Items / 32] >> v * Items % 32 & ((1u << Items) - 1);
+            of_vector[r] = heads_of(v);
           }
         for (int r = 0; r < at_once; ++r)
           if (const int v = first + j + r; whole || (j + r < vectors && this->has(v)))
@@ -195,6 +250,49 @@ private:
       f(part<false>(block, memory, p, tile, stage));
   }
 
+  /// Starts copying the keys of the warp's part; reads the one in front of them.
+  template <bool Inside, class Block>
+  PMPP_HOST_DEVICE static void load_keys(Block& block, shared& memory, const arguments& a, const plan& p,
+                                         const part<Inside>& mine) {
+    const Keys& keys = a.heads.keys;
+    if (Items == 1 || a.heads.aligned) {
+      block::load_async(block, keys, mine, mine.keys);
+    } else if constexpr (Items > 1 && std::is_pointer_v<Keys>) {
+      using one = block::vector<K, 1>;
+      for (int row = 0; row < mine.vectors * Items; ++row) {
+        const int item = row * lanes + block.lane(), v = item / Items, k = item % Items;
+        if (item < mine.begin || item >= mine.end) continue;
+        auto* const to = reinterpret_cast<one*>(pmpp::bytes_of(mine.keys[v].in)) + k;
+        block::access<Keys>::template load_async<1>(keys, mine.element(v) + k, *to);
+      }
+    }
+    if (block.lane() == 0 && mine.first > 0 && mine.first < p.data.n)
+      memory.key_before[block.warp()] = keys[mine.first - 1];
+  }
+
+  /// Finds the heads of each lane's vectors.
+  template <bool Inside, class Block>
+  PMPP_HOST_DEVICE static void compare(Block& block, shared& memory, const arguments& a, const part<Inside>& mine) {
+    const int first = block.lane() * mine.vectors;
+    if (!mine.has(first)) return;
+    const auto key = [&](const key_slot& x, int k) { return block::access<Keys>::value(a.heads.keys, x.in, k); };
+    const bool very_first = mine.element(first) + mine.begin_of(first) == 0;
+    K before = very_first          ? key(mine.keys.at(block.lane(), 0), mine.begin_of(first))
+               : block.lane() == 0 ? memory.key_before[block.warp()]
+                                   : key(mine.keys.at(block.lane() - 1, mine.vectors - 1), Items - 1);
+    for (int j = 0; j < mine.vectors; ++j) {
+      if (!mine.has(first + j)) break;
+      const key_slot x = mine.keys.at(block.lane(), j);
+      unsigned heads = very_first && j == 0 ? 1u << mine.begin_of(first) : 0;
+      mine.for_each_item(first + j, [&](int k) {
+        const K here = key(x, k);
+        if (!static_cast<bool>(a.heads.eq(before, here))) heads |= 1u << k;
+        before = here;
+      });
+      mine.heads[first + j] = static_cast<head_bits>(heads);
+    }
+  }
+
   /// Marks the offsets that lie in the warp's part, one bit an element.
   template <bool Inside, class Block>
   PMPP_HOST_DEVICE static void mark(Block& block, shared& memory, const arguments& a, const plan& p,
@@ -203,7 +301,7 @@ private:
     constexpr bool wide = std::is_pointer_v<Offsets> && offset_access::always;
     using narrow = std::conditional_t<sizeof(value_of<Offsets>) <= 4, std::uint32_t, std::uint64_t>;
     constexpr int adjacent = wide ? max(1, offset_access::items) : 1, batch = max(1, 8 / adjacent);
-    const auto offset = [&](std::int64_t s) { return static_cast<std::int64_t>(a.offsets[s]); };
+    const auto offset = [&](std::int64_t s) { return static_cast<std::int64_t>(a.heads.offsets[s]); };
     for (int i = block.lane(); i < mine.count * Items / 32; i += lanes) mine.heads[i] = 0;
     block.sync_warp();
     if (!mine.has(0)) return;
@@ -211,14 +309,15 @@ private:
     std::int64_t s = first_offset(block, memory, p, begin, [&](std::int64_t i) { return offset(i) < begin; });
     for (;;) {
       if constexpr (wide && adjacent > 1)  // from a boundary on; those before are left out below
-        s -= static_cast<std::int64_t>(reinterpret_cast<std::uintptr_t>(a.offsets + s) / sizeof(value_of<Offsets>) %
-                                       adjacent);
+        s -= static_cast<std::int64_t>(reinterpret_cast<std::uintptr_t>(a.heads.offsets + s) /
+                                       sizeof(value_of<Offsets>) % adjacent);
       narrow at[batch][adjacent];
       for (int i = 0; i < batch; ++i) {
         const std::int64_t k = s + (i * lanes + block.lane()) * adjacent;
         if (k >= 0 && k + adjacent <= p.offsets) {
-          const auto x = offset_access::template load<adjacent>(a.offsets, k);
-          for (int j = 0; j < adjacent; ++j) at[i][j] = static_cast<narrow>(offset_access::value(a.offsets, x, j));
+          const auto x = offset_access::template load<adjacent>(a.heads.offsets, k);
+          for (int j = 0; j < adjacent; ++j)
+            at[i][j] = static_cast<narrow>(offset_access::value(a.heads.offsets, x, j));
         } else {
           for (int j = 0; j < adjacent; ++j)
             at[i][j] = static_cast<narrow>(k + j < 0 ? begin - 1 : k + j < p.offsets ? offset(k + j) : end);
@@ -270,6 +369,12 @@ private:
     return s;
   }
 
+  /// An element; what begins an exclusive scan joins it at a head.
+  PMPP_HOST_DEVICE static A element(const arguments& a, const raw& x, int k, bool is_head) {
+    const A item = static_cast<A>(block::access<In>::value(a.in, x, k));
+    return exclusive && is_head ? static_cast<A>(a.op(a.init, item)) : item;
+  }
+
   /// What the elements of a warp's part come to, and those in front of each lane.
   template <bool Inside, class Block>
   PMPP_HOST_DEVICE static void fold(Block& block, shared& memory, const arguments& a, const part<Inside>& mine,
@@ -279,8 +384,9 @@ private:
     unsigned heads = 0;
     mine.for_each_vector(block, [&](int v, slot&, const raw& x, unsigned of_vector) {
       mine.for_each_item(v, [&](int k) {
-        const A item = static_cast<A>(block::access<In>::value(a.in, x, k));
-        tail = has_tail && (of_vector >> k & 1) == 0 ? static_cast<A>(a.op(tail, item)) : item;
+        const bool is_head = (of_vector >> k & 1) != 0;
+        const A item = element(a, x, k, is_head);
+        tail = has_tail && !is_head ? static_cast<A>(a.op(tail, item)) : item;
         has_tail = true;
       });
       heads |= of_vector;
@@ -328,42 +434,30 @@ private:
     mine.for_each_vector(block, [&](int v, slot& to, const raw& x, unsigned of_vector) {
       results y{};
       mine.for_each_item(v, [&](int k) {
-        const A item = static_cast<A>(block::access<In>::value(a.in, x, k));
-        running = has_running && (of_vector >> k & 1) == 0 ? static_cast<A>(a.op(running, item)) : item;
+        const bool is_head = (of_vector >> k & 1) != 0;
+        if (exclusive) y.item[k] = static_cast<value_of<Out>>(is_head ? a.init : running);
+        const A item = element(a, x, k, is_head);
+        running = has_running && !is_head ? static_cast<A>(a.op(running, item)) : item;
         has_running = true;
-        y.item[k] = static_cast<value_of<Out>>(running);
+        if (!exclusive) y.item[k] = static_cast<value_of<Out>>(running);
       });
       to.out = y;
     });
     block.sync_warp();
-    constexpr int words = block::words_of<Out, results, Items>;
-    for (int word = block.lane(); word < mine.count * words; word += lanes) {
-      const int v = word / words;
-      if (!mine.has(v)) break;
-      const results& y = mine.slots[v].out;
-      const std::int64_t i = mine.element(v);
-      if constexpr (Items > 1) {
-        if (Inside || (mine.whole(v) && i >= p.from && i + Items <= p.to)) {
-          block::store_word<Items>(a.out, i, y, word % words);
-          continue;
-        }
-      }
-      if (word % words != 0) continue;
-      mine.for_each_item(v, [&](int k) {
-        if (Inside || (i + k >= p.from && i + k < p.to)) a.out[i + k] = y.item[k];
-      });
-    }
+    block::store_rows(
+        block, a.out, mine, mine.vectors, a.aligned,
+        [](int v) { return v; }, [&](int v) -> const auto& { return mine.slots[v].out; },
+        [&](std::int64_t i) { return i >= p.from && i < p.to; });
   }
 };
 
 /// Enqueues the scan on a GPU or runs it in the emulator.
-template <segmented_tuning Tuning, class A, class P, class In, class Offsets, class Out, class Op>
-void segmented_scan_on_blocks(const P& where, const input<In>& in, const input<Offsets>& offsets, const Out& out,
-                              Op op) {
-  detail::check_reachable(where, "segmented_inclusive_scan", zip_iterator{in.first, zip_iterator{offsets.first, out}});
-  if (in.count.bound == 0 || offsets.count.bound <= 1) return;
-  const auto enqueue = [&](auto tuning, auto items, std::int64_t lead) {
-    using kernel = segmented_scan_kernel<In, Offsets, Out, Op, A, items, decltype(tuning)::value>;
+template <segmented_tuning Tuning, class A, scan_kind Kind, class P, class In, class Heads, class Out, class Op>
+void segmented_scan_on_blocks(const char* function, const P& where, const input<In>& in, const Heads& begins,
+                              const Out& out, const A& init, Op op) {
+  if (in.count.bound == 0) return;
+  const auto enqueue = [&](auto tuning, auto items, std::int64_t lead, bool aligned, const Heads& heads) {
+    using kernel = segmented_scan_kernel<In, Heads, Out, Op, A, Kind, items, decltype(tuning)::value>;
     using look_back = typename kernel::look_back;
     using plan = typename kernel::plan;
     // Short inputs are cut into smaller tiles, one for each block.
@@ -377,21 +471,36 @@ void segmented_scan_on_blocks(const P& where, const input<In>& in, const input<O
     scratch memory(where, look_back::payload_bytes(linked), linked == 0 ? 0 : look_back::state_bytes(linked));
     launch_kernel<kernel::threads>(
         where, grid{min(p.tiles, most_blocks), kernel::threads, p.shared_bytes()}, kernel{},
-        typename kernel::arguments{in.first, in.count, offsets.first, offsets.count, out, op, p, lead,
+        typename kernel::arguments{in.first, in.count, heads, out, op, init, p, lead, aligned,
                                    look_back(memory.state(), memory.data(), p.tiles)});
   };
-  block::with_access(zip_iterator{in.first, out}, [&](auto wide, std::int64_t lead) {
+  const auto start = [&](auto wide, std::int64_t lead, bool aligned, const Heads& heads) {
     // Computed elements may be much wider than what they are made of: such vectors would not fit shared memory.
     constexpr bool fits = decltype(wide)::value * max(sizeof(value_of<In>), sizeof(A)) <= 256;
     using items = std::integral_constant<int, fits ? int(decltype(wide)::value) : 1>;
     constexpr auto bytes_of = [](auto tuning) {
-      using kernel = segmented_scan_kernel<In, Offsets, Out, Op, A, items::value, decltype(tuning)::value>;
+      using kernel = segmented_scan_kernel<In, Heads, Out, Op, A, Kind, items::value, decltype(tuning)::value>;
       return sizeof(typename kernel::shared) + kernel::plan::shared_bytes(1);
     };
     with_fitting_tuning<segmented_tuning, Tuning, Tuning.least()>(
-        "segmented_inclusive_scan", sizeof(value_of<In>), where, bytes_of,
-        [&](auto tuning) { enqueue(tuning, items{}, fits ? lead : 0); });
-  });
+        function, sizeof(value_of<In>), where, bytes_of,
+        [&](auto tuning) { enqueue(tuning, items{}, fits ? lead : 0, fits && aligned, heads); });
+  };
+  if constexpr (Heads::compared) {
+    using Keys = typename Heads::Keys;
+    using both = zip_iterator<Keys, In>;
+    const auto begin = [&](auto wide, std::int64_t lead, bool aligned) {
+      const bool keys_aligned = block::access<Keys>::template lead<decltype(wide)::value>(begins.keys) == lead;
+      start(wide, lead, aligned, Heads{begins.keys, begins.eq, keys_aligned});
+    };
+    if constexpr (std::is_pointer_v<Keys> && block::access<In>::items != 0 && block::access<In>::always)
+      block::with_input_access<both>(in.first, out, begin);  // keys in memory may lie as they will
+    else
+      block::with_input_access<both>(both(begins.keys, in.first), out, begin);
+  } else {
+    block::with_input_access<In>(
+        in.first, out, [&](auto wide, std::int64_t lead, bool aligned) { start(wide, lead, aligned, begins); });
+  }
 }
 
 }  // namespace detail

@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Results that leave by way of shared memory: as vectors of the output where these begin at the same elements as those that were
+// loaded, else an element a lane. What is loaded moves in vectors either way.
+#pragma once
+
+#include <cstdint>
+#include <type_traits>
+
+#include <pmpp/block/load_store.hpp>
+#include <pmpp/block/vector_range.hpp>
+#include <pmpp/core/config.hpp>
+#include <pmpp/core/iterator.hpp>
+#include <pmpp/core/math.hpp>
+#include <pmpp/simt/block.hpp>
+
+namespace pmpp::inline PMPP_BACKEND::block {
+
+/// As with_access (block/load_store.hpp) for an input and where its results go: vectors are the input's own wherever it has such,
+/// and f gets as third argument whether those of the output begin at the same elements.
+/// All: what else is read with the input, which has to be part of it.
+template <class All, class In, class Out, class F>
+void with_input_access(const In& in, const Out& out, F f) {
+  using from = access<All>;
+  using to = access<Out>;
+  constexpr int both = access<zip_iterator<All, Out>>::items;
+  // Results may be much wider than what they are made of: such vectors would take too much shared memory.
+  constexpr bool alone = both == 1 && from::items * max(sizeof(value_of<All>), sizeof(value_of<Out>)) <= 256;
+  constexpr int items = both == 0 ? 4 : alone ? max(1, from::items) : both;
+  std::int64_t lead = access<In>::template lead<items>(in), lead_of_output = -1;
+  if constexpr (to::items > 1 && items > 1) lead_of_output = to::template lead<items>(out);
+  if (from::items == 0) lead = max(lead_of_output, std::int64_t(0));
+  if constexpr (!access<In>::always) {
+    if (lead < 0) return f(std::integral_constant<int, 1>{}, std::int64_t(0), false);
+  }
+  f(std::integral_constant<int, items>{}, lead, lead == lead_of_output);
+}
+
+/// Writes results of a warp's share that lie in shared memory, `vectors` of each lane, in rows of the warp: at(c) is one of
+/// them, index(c) its vector of the share. Aligned: the output's vectors begin where the share's do; else a lane writes an
+/// element. All lanes call, after a barrier of the warp. Wanted(i): whether element i of the output is to be written.
+template <class Block, class Out, int Items, bool Inside, class Index, class At, class Wanted>
+PMPP_HOST_DEVICE void store_rows(Block& block, const Out& out, const vector_range<Items, Inside>& mine, int vectors,
+                                 bool aligned, const Index& index, const At& at, const Wanted& wanted) {
+  using results = std::remove_cvref_t<decltype(at(0))>;
+  constexpr int lanes = simt::warp_size, words = words_of<Out, results, Items>;
+  if constexpr (Items > 1 && access<Out>::items > 1) {
+    if (aligned) {
+      for (int row = 0; row < vectors * words; ++row) {
+        const int word = row * lanes + block.lane(), c = word / words, v = index(c);
+        if (!mine.has(v)) continue;
+        const std::int64_t i = mine.element(v);
+        if (Inside || (mine.whole(v) && wanted(i) && wanted(i + Items - 1))) {
+          store_word<Items>(out, i, at(c), word % words);
+        } else if (word % words == 0) {
+          mine.for_each_item(v, [&](int k) {
+            if (wanted(i + k)) out[i + k] = at(c).item[k];
+          });
+        }
+      }
+      return;
+    }
+  }
+  for (int row = 0; row < vectors * Items; ++row) {
+    const int item = row * lanes + block.lane(), c = item / Items, k = item % Items, v = index(c);
+    const std::int64_t i = mine.element(v) + k;
+    if (Inside || (v * Items + k >= mine.begin && v * Items + k < mine.end && wanted(i))) out[i] = at(c).item[k];
+  }
+}
+
+}  // namespace pmpp::inline PMPP_BACKEND::block
