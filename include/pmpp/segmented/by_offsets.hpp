@@ -108,8 +108,6 @@ struct segmented_scan_kernel {
     A before_lane[2][workers];  ///< what it is preceded by in its warp, from the last head on
     head_bits heads[2][warps * words_of_heads];
     K key_before[warps];  ///< the key in front of its part
-    std::int64_t last_begin[warps],
-        last_offset[warps];  ///< of a warp's last search: an element, the first offset there
   };
   struct plan {
     block::ordered_layout<Items> data;
@@ -154,18 +152,15 @@ struct segmented_scan_kernel {
         p.to = static_cast<std::int64_t>(a.heads.offsets[p.offsets - 1]);
       }
     }
-    if (block.lane() == 0 && block.warp() < warps) {
-      memory.last_begin[block.warp()] = p.from;
-      memory.last_offset[block.warp()] = 0;
-    }
+    known_offset known{};
     block::for_each_tile<false>(
         block, a.others, memory.pipeline, p.tiles,
         [&](std::int64_t tile, int stage) {
-          with_part(block, memory, p, tile, stage, [&](const auto& mine) {
+          with_part<true>(block, memory, p, tile, stage, [&](const auto& mine) {
             block::load_async(block, a.in, mine, mine.slots);
             if constexpr (compared) load_keys(block, memory, a, p, mine);
             simt::copy_async_commit();
-            if constexpr (!compared) mark(block, memory, a, p, mine);
+            if constexpr (!compared) mark(block, a, p, mine, known);
           });
         },
         [&](std::int64_t tile, int stage) {
@@ -186,6 +181,10 @@ struct segmented_scan_kernel {
   }
 
 private:
+  /// A place in the offsets, and the element that it points at: where a warp has looked last.
+  struct known_offset {
+    std::int64_t offset, element;
+  };
   /// The vectors of one warp in a tile. They are moved in rows of 32 and worked on lane by lane.
   template <bool Inside>
   struct part : block::vector_range<Items, Inside> {
@@ -238,13 +237,13 @@ private:
   };
 
   /// Calls f with a warp's part. A tile of which all elements exist and are to be written needs no checks; the number of
-  /// vectors is known then, so that loops unroll.
-  template <class Block, class F>
+  /// vectors is known then, so that loops unroll. Loading: whether they are to be written does not matter yet, and may not be known.
+  template <bool Loading = false, class Block, class F>
   PMPP_HOST_DEVICE static void with_part(Block& block, shared& memory, const plan& p, std::int64_t tile, int stage,
                                          F f) {
     const std::int64_t vectors = std::int64_t(workers) * p.vectors;
     const std::int64_t begin = p.data.element(tile * vectors), end = p.data.element((tile + 1) * vectors);
-    if (p.vectors == most_vectors && begin >= p.from && end <= p.to)
+    if (p.vectors == most_vectors && begin >= (Loading ? 0 : p.from) && end <= (Loading ? p.data.n : p.to))
       f(part<true>(block, memory, p, tile, stage));
     else
       f(part<false>(block, memory, p, tile, stage));
@@ -295,8 +294,8 @@ private:
 
   /// Marks the offsets that lie in the warp's part, one bit an element.
   template <bool Inside, class Block>
-  PMPP_HOST_DEVICE static void mark(Block& block, shared& memory, const arguments& a, const plan& p,
-                                    const part<Inside>& mine) {
+  PMPP_HOST_DEVICE static void mark(Block& block, const arguments& a, const plan& p, const part<Inside>& mine,
+                                    known_offset& known) {
     using offset_access = block::access<Offsets>;
     constexpr bool wide = std::is_pointer_v<Offsets> && offset_access::always;
     using narrow = std::conditional_t<sizeof(value_of<Offsets>) <= 4, std::uint32_t, std::uint64_t>;
@@ -306,8 +305,15 @@ private:
     block.sync_warp();
     if (!mine.has(0)) return;
     const std::int64_t begin = mine.first + mine.begin, end = mine.first + mine.end;
-    std::int64_t s = first_offset(block, memory, p, begin, [&](std::int64_t i) { return offset(i) < begin; });
-    for (;;) {
+    // The first offset in the part is mostly near the place where it would be if segments were of one length from the one known
+    // on: offsets are read from a little before that, and it is searched where they turn out to lie elsewhere.
+    const float density = float(p.offsets - 1) / float(max(std::int64_t(1), p.to - p.from));
+    if (known.offset == 0) known.element = p.from;
+    const std::int64_t guess =
+        min(max(known.offset + static_cast<std::int64_t>(float(begin - known.element) * density), std::int64_t(0)),
+            p.offsets);
+    std::int64_t s = max(std::int64_t(0), guess - 2 * lanes);
+    for (bool is_guess = true;;) {
       if constexpr (wide && adjacent > 1)  // from a boundary on; those before are left out below
         s -= static_cast<std::int64_t>(reinterpret_cast<std::uintptr_t>(a.heads.offsets + s) /
                                        sizeof(value_of<Offsets>) % adjacent);
@@ -323,6 +329,17 @@ private:
             at[i][j] = static_cast<narrow>(k + j < 0 ? begin - 1 : k + j < p.offsets ? offset(k + j) : end);
         }
       }
+      const auto very_first = static_cast<std::int64_t>(block.shuffle(at[0][0], 0));
+      const auto last = static_cast<std::int64_t>(block.shuffle(at[batch - 1][adjacent - 1], lanes - 1));
+      if (is_guess) {
+        is_guess = false;
+        if ((s > 0 && very_first >= begin) || last < begin) {
+          s = first_offset(block, p, guess, [&](std::int64_t i) { return offset(i) < begin; });
+          known = {s, begin};
+          continue;
+        }
+        known = {max(std::int64_t(0), s), very_first};
+      }
       for (int i = 0; i < batch; ++i) {
         unsigned bits = 0;  // of a word; neighbours mostly share one
         for (int j = 0; j < adjacent; ++j) {
@@ -335,7 +352,6 @@ private:
           bits = 0;
         }
       }
-      const auto last = static_cast<std::int64_t>(block.shuffle(at[batch - 1][adjacent - 1], lanes - 1));
       const auto front = static_cast<std::int64_t>(block.shuffle(at[0][adjacent - 1], 0));
       s += batch * lanes * adjacent;
       if (last >= end || s >= p.offsets) return;
@@ -344,15 +360,9 @@ private:
     }
   }
 
-  /// The first offset that is not `before` element `begin`. It is looked for near the place where it would be if segments
-  /// were of one length from the warp's last part on: the first round probes 16 places at growing distances to that.
+  /// The first offset that is not `before`. The first round probes 16 places at growing distances to the guess.
   template <class Block, class Before>
-  PMPP_HOST_DEVICE static std::int64_t first_offset(Block& block, shared& memory, const plan& p, std::int64_t begin,
-                                                    Before before) {
-    const float density = float(p.offsets - 1) / float(max(std::int64_t(1), p.to - p.from));
-    const std::int64_t ahead = begin - memory.last_begin[block.warp()];
-    const std::int64_t there = memory.last_offset[block.warp()] + static_cast<std::int64_t>(float(ahead) * density);
-    const std::int64_t guess = min(max(there, std::int64_t(0)), p.offsets);
+  PMPP_HOST_DEVICE static std::int64_t first_offset(Block& block, const plan& p, std::int64_t guess, Before before) {
     const auto place = [&](int l) {
       return l < 8 ? guess - (std::int64_t(1) << 3 * (7 - l)) : guess - 1 + (std::int64_t(1) << 3 * (l - 8));
     };
@@ -360,13 +370,7 @@ private:
     const int held = block.warp_add(block.lane() < 16 && (mine < 0 || (mine < p.offsets && before(mine))) ? 1 : 0);
     const std::int64_t low = held == 0 ? 0 : max(std::int64_t(0), place(held - 1) + 1);
     const std::int64_t high = held == 16 ? p.offsets : min(p.offsets, place(held));
-    const std::int64_t s = block::warp_search(block, low, high, before);
-    block.sync_warp();
-    if (block.lane() == 0) {
-      memory.last_begin[block.warp()] = begin;
-      memory.last_offset[block.warp()] = s;
-    }
-    return s;
+    return block::warp_search(block, low, high, before);
   }
 
   /// An element; what begins an exclusive scan joins it at a head.
