@@ -160,6 +160,9 @@ TEST_ALL_PLACES("segments: exclusive scans, first extremes") {
       auto index = where::put(std::vector<int>(least.size()));
       CHECK(pmpp::segmented_exclusive_scan(policy, x, at, out, 5) == out.end());
       CHECK(where::get(out) == wanted);
+      auto in_place = where::put(values);
+      pmpp::segmented_exclusive_scan(policy, in_place, at, in_place, 5);
+      CHECK(where::get(in_place) == wanted);
       CHECK(pmpp::segmented_min_element(policy, x, at, index) == index.end());
       CHECK(where::get(index) == least);
       pmpp::segmented_max_element(policy, x.begin(), x.end(), at, index.begin());
@@ -211,7 +214,7 @@ TEST_ALL_PLACES("by_key: bad input throws and touches nothing") {
                        doctest::Contains("out has room for 2 elements, needs 3"), std::length_error);
   CHECK_THROWS_WITH_AS(pmpp::exclusive_scan_by_key(policy, x, y, x), doctest::Contains("out overlaps an input"),
                        std::invalid_argument);
-  CHECK_THROWS_AS(pmpp::segmented_exclusive_scan(policy, x, two, x), std::invalid_argument);
+  CHECK_THROWS_AS(pmpp::segmented_exclusive_scan(policy, y, x, x), std::invalid_argument);
   CHECK_THROWS_AS(pmpp::segmented_min_element(policy, x, y, std::span(two.data(), 1)), std::length_error);
   pmpp::synchronize(policy);
   CHECK(where::get(two) == std::vector<int>{5, 5});

@@ -6,11 +6,10 @@
 //   keys      a a a b b c
 //   values    1 2 3 4 5 6     inclusive  1 3 6 4 9 6     exclusive, from 0  0 1 3 0 4 0     unique  a 1, b 4, c 6
 //
-//   1. A scan by key is a scan (scan.hpp) of values that know whether they begin a run: what begins one forgets what came before.
-//      Keys are compared as they are loaded, each with the one in front of it.
+//   1. A scan by key is a segmented scan (segmented/by_offsets.hpp) whose segments begin at keys that differ from the one in
+//      front of them. On the host: a scan of values that know whether they begin a run, and forget then what came before.
 //   2. unique_by_key is unique_copy (select.hpp) of pairs, compared by their keys.
-//   3. segmented_exclusive_scan is the inclusive one (segmented.hpp), written one place further; a second kernel writes what
-//      segments begin with.
+//   3. segmented_exclusive_scan is the kernel of the inclusive one (segmented.hpp).
 //   4. The extremes of segments are reductions (segmented.hpp) of pairs of value and index.
 //
 // Launches and traffic as those; operands stay in order; the same bits on every run. (PMPP ch. 11; Schwartz, 1980.)
@@ -35,7 +34,6 @@
 #include <pmpp/scan.hpp>
 #include <pmpp/segmented.hpp>
 #include <pmpp/select.hpp>
-#include <pmpp/transform.hpp>
 
 #pragma GCC visibility push(hidden)  // see launch.hpp
 
@@ -116,7 +114,7 @@ auto scan_runs(const char* function, const P& where, Keys& keys, Values& values,
       const auto fold = on_values<stored>(own_operator<stored>(op));
       detail::check_overlap(function, values_in, to);
       using heads = heads_of_runs<key_iterator, std::remove_const_t<decltype(same)>>;
-      detail::segmented_scan_on_blocks<run_scan_tuning, stored, Kind>(
+      detail::segmented_scan_on_blocks<run_scan_tuning, exclusive>(
           function, where, values_in, heads{both.first.a, same, true}, to, stored(init), fold);
     } else {
       using runs = zip_iterator<neighbours_iterator<key_iterator>, value_iterator>;
@@ -172,32 +170,6 @@ auto two_outputs(const char* function, KeysOut& keys_out, ValuesOut& values_out)
   detail::require_not_null(function, "values_out", v, 1);
   return tabulate_output<T>(write_key_and_value<key_iterator, value_iterator>{k, v});
 }
-
-/// Writes op(init, x) to the place after i, if that is one.
-template <class Out, class Op, class A>
-struct write_one_further {
-  Out out;
-  Op op;
-  A init;
-  item_count n;
-  template <class T>
-  PMPP_HOST_DEVICE void operator()(std::int64_t i, const T& x) const {
-    if (i + 1 < n.get()) out[i + 1] = static_cast<value_of<Out>>(static_cast<A>(op(init, x)));
-  }
-};
-/// Writes init where a segment begins that is not empty.
-template <class Out, class Offsets, class A>
-struct begin_segments {
-  Out out;
-  Offsets offsets;
-  item_count entries;
-  A init;
-  PMPP_HOST_DEVICE void operator()(std::int64_t s) const {
-    if (s + 1 >= entries.get()) return;
-    const auto begin = static_cast<std::int64_t>(offsets[s]);
-    if (begin < static_cast<std::int64_t>(offsets[s + 1])) out[begin] = static_cast<value_of<Out>>(init);
-  }
-};
 
 struct index_or_none {
   template <class T>
@@ -259,7 +231,7 @@ auto inclusive_scan_by_key(const P& where, Keys&& keys, Values&& values, O&& out
 /// The same for what precedes each value: out[i] = op(... op(init, values[s]) ..., values[i - 1]); init where a run begins.
 ///
 /// \param init  joins once in every run, on the left; its type is that of the accumulator.
-/// As inclusive_scan_by_key, but keys are read twice, the second time mostly from the last cache.
+/// As inclusive_scan_by_key.
 template <execution_policy P, range_for<P> Keys, output_for<P> Values, output_for<P> O,
           class A = accumulator_of<value_of<decltype(detail::unwrap(detail::begin_of(std::declval<Values&>())))>>,
           class Op = plus, class Eq = equal_to>
@@ -308,33 +280,14 @@ void unique_by_key_into(const P& where, Keys&& keys, Values&& values, KeysOut&& 
 /// segment begins.
 ///
 /// \param r, offsets  as of segmented_inclusive_scan.
-/// \param out         an iterator, or a range as long as r; visible to `where`; apart from r and offsets (not in place). Only
-///                    out[offsets[0]] ... out[offsets[segments] - 1] hold results; one more element may be changed.
+/// \param out         as of segmented_inclusive_scan.
 /// \param init        joins once, on the left, in every segment; its type is that of out's elements and r's.
-/// Elements add up in accumulator_of<T>. Cost: as segmented_inclusive_scan, and an element written for each segment; two launches.
-/// \throws as segmented_inclusive_scan. Example: test/by_key.cpp, segments.
+/// Elements add up in accumulator_of<T>. Otherwise as segmented_inclusive_scan. Example: test/by_key.cpp, segments.
 template <execution_policy P, range_for<P> R, range_for<P> Offsets, output_for<P> O, class Op = plus>
 auto segmented_exclusive_scan(const P& where, R&& r, Offsets&& offsets, O&& out,
                               std::type_identity_t<accumulator_of<element_value<R>>> init = {}, Op op = {}) {
-  using A = accumulator_of<element_value<R>>;
-  const char* const function = "segmented_exclusive_scan";
-  const auto in = detail::input_of(function, r);
-  const auto at = detail::input_of(function, offsets);
-  detail::require_offsets(function, at);
-  detail::check_output(function, "out", out, in.count.bound, in, at);
-  const auto target = detail::unwrap(detail::begin_of(out));
-  using result = std::remove_const_t<decltype(target)>;
-  using offset_iterator = std::remove_const_t<decltype(at.first)>;
-  if constexpr (detail::require_marked<gpu_execution<P>, Op>() &&
-                detail::require_fold<A, element_value<R>, Op, true>()) {
-    pmpp::segmented_inclusive_scan(
-        where, r, offsets, tabulate_output<A>(detail::write_one_further<result, Op, A>{target, op, init, in.count}),
-        op);
-    const counting_iterator<std::int64_t> first(0);
-    pmpp::for_each(where, first, first + (at.count.bound - 1),
-                   detail::begin_segments<result, offset_iterator, A>{target, at.first, at.count, init});
-  }
-  return detail::begin_of(out) + in.count.bound;
+  return detail::scan_segments<segmented_scan_tuning, true>("segmented_exclusive_scan", where, r, offsets, out, init,
+                                                            op);
 }
 
 /// Writes to out[s] the index in r of the first element of segment s that no other of it comes before under comp; -1 for an empty

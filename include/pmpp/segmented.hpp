@@ -72,6 +72,34 @@ void check_offsets(const P& where, const input<In>& in, const input<Offsets>& of
   check_each(where, offsets.count, segment_check<Offsets>{offsets, in.count});
 }
 
+/// Checks, and starts. init: of an exclusive scan.
+template <segmented_tuning Tuning, bool Exclusive, class P, class R, class Offsets, class O, class Init, class Op>
+auto scan_segments(const char* function, const P& where, R& r, Offsets& offsets, O& out, const Init& init,
+                   const Op& op) {
+  using A = stored_as<accumulator_of<element_value<R>>>;
+  const auto in = detail::stored_for<A>(detail::input_of(function, r));
+  const auto at = detail::input_of(function, offsets);
+  detail::require_offsets(function, at);
+  detail::check_output(function, "out", out, in.count.bound, at);
+  detail::check_offsets(where, in, at);
+  const auto first = detail::begin_of(out);
+  const auto target = detail::with_stored(detail::unwrap(first));
+  detail::check_apart<true>(function, "out", target, in.count.bound, in);
+  const auto fold = detail::folding<gpu_execution<P>, A, element_value<R>, Exclusive>(op);
+  if constexpr (std::is_same_v<decltype(fold), const refused>) {
+    return first;
+  } else if constexpr (kernel_execution<P>) {
+    detail::check_reachable(where, function, zip_iterator{in.first, zip_iterator{at.first, target}});
+    using heads = heads_at_offsets<std::remove_const_t<decltype(at.first)>>;
+    if (at.count.bound > 1)
+      detail::segmented_scan_on_blocks<Tuning, Exclusive>(function, where, in, heads{at.first, at.count}, target,
+                                                          A(init), fold);
+  } else {
+    detail::segmented_scan_on_host<Exclusive>(where, in.first, at.first, at.count.get() - 1, target, fold, A(init));
+  }
+  return first + in.count.bound;
+}
+
 }  // namespace detail
 
 /// Combines the elements of each segment: out[s] = op(... op(init, r[offsets[s]]) ..., r[offsets[s + 1] - 1]), grouped
@@ -128,30 +156,8 @@ auto segmented_reduce(const P& where, R&& r, Offsets&& offsets, O&& out, A init 
 template <segmented_tuning Tuning = segmented_scan_tuning, execution_policy P, range_for<P> R, range_for<P> Offsets,
           output_for<P> O, class Op = plus>
 auto segmented_inclusive_scan(const P& where, R&& r, Offsets&& offsets, O&& out, Op op = {}) {
-  using A = detail::stored_as<accumulator_of<element_value<R>>>;
-  const char* const function = "segmented_inclusive_scan";
-  const auto in = detail::stored_for<A>(detail::input_of(function, r));
-  const auto at = detail::input_of(function, offsets);
-  detail::require_offsets(function, at);
-  detail::check_output(function, "out", out, in.count.bound, at);
-  detail::check_offsets(where, in, at);
-  const auto first = detail::begin_of(out);
-  const auto target = detail::with_stored(detail::unwrap(first));
-  detail::check_apart<true>(function, "out", target, in.count.bound, in);
-  const auto fold = detail::folding<gpu_execution<P>, A, element_value<R>>(op);
-  if constexpr (std::is_same_v<decltype(fold), const detail::refused>) {
-    return first;
-  } else if constexpr (kernel_execution<P>) {
-    using heads = detail::heads_at_offsets<std::remove_const_t<decltype(at.first)>>;
-    detail::check_reachable(where, function, zip_iterator{in.first, zip_iterator{at.first, target}});
-    if (at.count.bound > 1)
-      detail::segmented_scan_on_blocks<Tuning, A, detail::scan_kind::inclusive>(
-          function, where, in, heads{at.first, at.count}, target, A{}, fold);
-  } else {
-    detail::segmented_scan_on_host(where, in.first, at.first, at.count.get() - 1, target, fold,
-                                   std::type_identity<A>{});
-  }
-  return first + in.count.bound;
+  return detail::scan_segments<Tuning, false>("segmented_inclusive_scan", where, r, offsets, out,
+                                              detail::stored_as<accumulator_of<element_value<R>>>{}, op);
 }
 
 /// Combines the values of each run of equal keys: for run j, keys_out[j] is the key of its first element, values_out[j]

@@ -76,29 +76,31 @@ void segmented_reduce_on_host([[maybe_unused]] const P& where, const In& in, con
   }
 }
 
-/// Scans elements [begin, end) after what lies in front of them in their segment.
-template <class A, class In, class Offsets, class Out, class Op>
+/// Scans elements [begin, end) after what lies in front of them in their segment. Exclusive: segments start with init.
+template <bool Exclusive, class A, class In, class Offsets, class Out, class Op>
 void segmented_scan_elements(const In& in, const Offsets& offsets, std::int64_t segment, std::int64_t begin,
-                             std::int64_t end, segment_part<A> running, const Out& out, Op op) {
+                             std::int64_t end, segment_part<A> running, const Out& out, Op op, const A& init) {
   for (std::int64_t i = begin; i < end; ++i) {
     for (; static_cast<std::int64_t>(offsets[segment]) <= i; ++segment)
       if (static_cast<std::int64_t>(offsets[segment]) == i) running.present = false;
     const A x = static_cast<A>(in[i]);  // before the write: out may be in
-    running.value = running.present ? static_cast<A>(op(running.value, x)) : x;
+    if (Exclusive && !running.present) running = {init, 0, true};
+    const A before = running.value;
+    running.value = running.present ? static_cast<A>(op(before, x)) : x;
     running.present = true;
-    out[i] = static_cast<value_of<Out>>(running.value);
+    out[i] = static_cast<value_of<Out>>(Exclusive ? before : running.value);
   }
 }
 
 /// seq: one loop. host: tasks fold what lies after their last head; then they scan.
-template <class P, class In, class Offsets, class Out, class A, class Op>
+template <bool Exclusive, class P, class In, class Offsets, class Out, class A, class Op>
 void segmented_scan_on_host([[maybe_unused]] const P& where, const In& in, const Offsets& offsets,
-                            std::int64_t segments, const Out& out, Op op, std::type_identity<A>) {
+                            std::int64_t segments, const Out& out, Op op, const A& init) {
   if (segments <= 0) return;
   const auto offset = [&](std::int64_t s) { return static_cast<std::int64_t>(offsets[s]); };
   const std::int64_t first = offset(0), last = offset(segments);
   if constexpr (std::is_same_v<P, seq_policy>) {
-    detail::segmented_scan_elements(in, offsets, 0, first, last, segment_part<A>{}, out, op);
+    detail::segmented_scan_elements<Exclusive>(in, offsets, 0, first, last, segment_part<A>{}, out, op, init);
   } else {
     const std::int64_t tasks = ceil_div(last - first, host_loop::grain);
     const auto begin_of_task = [=](std::int64_t t) { return min(last, first + t * host_loop::grain); };
@@ -110,6 +112,7 @@ void segmented_scan_on_host([[maybe_unused]] const P& where, const In& in, const
       const std::int64_t begin = begin_of_task(t), end = begin_of_task(t + 1);
       const std::int64_t head = offset(first_at_least(end) - 1);  // the last one in front of `end`
       A sum = static_cast<A>(in[max(begin, head)]);
+      if (Exclusive && head >= begin) sum = static_cast<A>(op(init, sum));
       for (std::int64_t i = max(begin, head) + 1; i < end; ++i) sum = static_cast<A>(op(sum, static_cast<A>(in[i])));
       parts[t] = {sum, head >= begin ? 1u : 0u, true};
     });
@@ -121,7 +124,8 @@ void segmented_scan_on_host([[maybe_unused]] const P& where, const In& in, const
     }
     host_loop::parallel_for(where, tasks, [&](std::int64_t t) {
       const std::int64_t begin = begin_of_task(t);
-      segmented_scan_elements(in, offsets, first_at_least(begin), begin, begin_of_task(t + 1), parts[t], out, op);
+      segmented_scan_elements<Exclusive>(in, offsets, first_at_least(begin), begin, begin_of_task(t + 1), parts[t], out,
+                                         op, init);
     });
   }
 }

@@ -30,7 +30,6 @@
 #include <pmpp/launch.hpp>
 #include <pmpp/memory/reachable.hpp>
 #include <pmpp/memory/workspace.hpp>
-#include <pmpp/scan.hpp>
 #include <pmpp/segmented/tuning.hpp>
 #include <pmpp/simt/atomic.hpp>
 
@@ -59,7 +58,7 @@ struct heads_of_runs {
   bool aligned;  ///< the keys' vectors begin where those of the elements do
 };
 
-template <class In, class Heads, class Out, class Op, class A, scan_kind Kind, int Items, segmented_tuning Tuning>
+template <class In, class Heads, class Out, class Op, class A, bool Exclusive, int Items, segmented_tuning Tuning>
 struct segmented_scan_kernel {
   using raw = block::raw_items<In, Items>;
   using results = block::vector<value_of<Out>, Items>;
@@ -77,7 +76,7 @@ struct segmented_scan_kernel {
   using Offsets = typename Heads::Offsets;
   using Keys = typename Heads::Keys;
   using K = value_of<Keys>;
-  static constexpr bool compared = Heads::compared, exclusive = Kind == scan_kind::exclusive;
+  static constexpr bool compared = Heads::compared;
   struct key_slot {
     block::raw_items<Keys, compared ? Items : 1> in;
   };
@@ -376,7 +375,7 @@ private:
   /// An element; what begins an exclusive scan joins it at a head.
   PMPP_HOST_DEVICE static A element(const arguments& a, const raw& x, int k, bool is_head) {
     const A item = static_cast<A>(block::access<In>::value(a.in, x, k));
-    return exclusive && is_head ? static_cast<A>(a.op(a.init, item)) : item;
+    return Exclusive && is_head ? static_cast<A>(a.op(a.init, item)) : item;
   }
 
   /// What the elements of a warp's part come to, and those in front of each lane.
@@ -439,11 +438,11 @@ private:
       results y{};
       mine.for_each_item(v, [&](int k) {
         const bool is_head = (of_vector >> k & 1) != 0;
-        if (exclusive) y.item[k] = static_cast<value_of<Out>>(is_head ? a.init : running);
+        if (Exclusive) y.item[k] = static_cast<value_of<Out>>(is_head ? a.init : running);
         const A item = element(a, x, k, is_head);
         running = has_running && !is_head ? static_cast<A>(a.op(running, item)) : item;
         has_running = true;
-        if (!exclusive) y.item[k] = static_cast<value_of<Out>>(running);
+        if (!Exclusive) y.item[k] = static_cast<value_of<Out>>(running);
       });
       to.out = y;
     });
@@ -456,12 +455,12 @@ private:
 };
 
 /// Enqueues the scan on a GPU or runs it in the emulator.
-template <segmented_tuning Tuning, class A, scan_kind Kind, class P, class In, class Heads, class Out, class Op>
+template <segmented_tuning Tuning, bool Exclusive, class A, class P, class In, class Heads, class Out, class Op>
 void segmented_scan_on_blocks(const char* function, const P& where, const input<In>& in, const Heads& begins,
                               const Out& out, const A& init, Op op) {
   if (in.count.bound == 0) return;
   const auto enqueue = [&](auto tuning, auto items, std::int64_t lead, bool aligned, const Heads& heads) {
-    using kernel = segmented_scan_kernel<In, Heads, Out, Op, A, Kind, items, decltype(tuning)::value>;
+    using kernel = segmented_scan_kernel<In, Heads, Out, Op, A, Exclusive, items, decltype(tuning)::value>;
     using look_back = typename kernel::look_back;
     using plan = typename kernel::plan;
     // Short inputs are cut into smaller tiles, one for each block.
@@ -483,7 +482,7 @@ void segmented_scan_on_blocks(const char* function, const P& where, const input<
     constexpr bool fits = decltype(wide)::value * max(sizeof(value_of<In>), sizeof(A)) <= 256;
     using items = std::integral_constant<int, fits ? int(decltype(wide)::value) : 1>;
     constexpr auto bytes_of = [](auto tuning) {
-      using kernel = segmented_scan_kernel<In, Heads, Out, Op, A, Kind, items::value, decltype(tuning)::value>;
+      using kernel = segmented_scan_kernel<In, Heads, Out, Op, A, Exclusive, items::value, decltype(tuning)::value>;
       return sizeof(typename kernel::shared) + kernel::plan::shared_bytes(1);
     };
     with_fitting_tuning<segmented_tuning, Tuning, Tuning.least()>(
