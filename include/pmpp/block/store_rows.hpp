@@ -62,9 +62,9 @@ PMPP_HOST_DEVICE void store_rows(Block& block, const Out& out, const vector_rang
     }
   }
   for (int row = 0; row < vectors * Items; ++row) {
-    const int item = row * lanes + block.lane(), c = item / Items, k = item % Items, v = index(c);
-    const std::int64_t i = mine.element(v) + k;
-    if (Inside || (v * Items + k >= mine.begin && v * Items + k < mine.end && wanted(i))) out[i] = at(c).item[k];
+    const int item = row * lanes + block.lane(), c = item / Items, place = item + (index(c) - c) * Items;
+    const std::int64_t i = mine.first + place;
+    if (Inside || (place >= mine.begin && place < mine.end && wanted(i))) out[i] = at(c).item[item % Items];
   }
 }
 
