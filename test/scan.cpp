@@ -233,14 +233,14 @@ TEST_ALL_PLACES("results wider than the elements, several vectors of a thread at
     const auto n = static_cast<std::size_t>(test::up_to(2 * 384 * 80 + 77));
     const auto v = test::random_values<T>(std::int64_t(n));
     const auto in = where::put(v);
-    for (const int from : test::some_of({0, 1}))
-      for (const int to : {0, 1}) {
+    for (const int from : test::some_of({0, 1, 6, 15}))
+      for (const int to : {0, 1, 3}) {
         CAPTURE(from);
         CAPTURE(to);
-        auto out = where::put(std::vector<Out>(n + 2, Out(77)));
+        auto out = where::put(std::vector<Out>(n + 3, Out(77)));
         pmpp::exclusive_scan(policy, in.begin() + from, in.end(), out.begin() + to, Out(5));
         pmpp::synchronize(policy);
-        std::vector<Out> wanted(n + 2, Out(77));
+        std::vector<Out> wanted(n + 3, Out(77));
         Out sum = 5;
         for (auto i = static_cast<std::size_t>(from); i < n; ++i) {
           wanted[i - static_cast<std::size_t>(from) + static_cast<std::size_t>(to)] = sum;

@@ -14,7 +14,8 @@
 // one launch. Operands stay in order and are always elements or results of adjacent ranges; no identity is needed. The
 // grouping depends on n, the alignment and the number and shared memory of the multiprocessors alone: the same bits on
 // every run. In place is allowed. Where the output's 16-byte boundaries lie at other elements than the input's, lanes write
-// an element each. (PMPP ch. 11; Merrill and Garland, 2016. The book's Kogge-Stone is block/scan.hpp.)
+// an element each; of wide results vectors are the output's instead, as 32-byte sectors that are written in two goes take twice
+// the time. (PMPP ch. 11; Merrill and Garland, 2016. The book's Kogge-Stone is block/scan.hpp.)
 #pragma once
 
 #include <cstdint>
@@ -81,6 +82,9 @@ struct scan_kernel {
   static constexpr int group = sizeof(results) <= 32 ? 4 : sizeof(results) <= 64 ? 2 : 1;
   using slot = block::vector_slot<raw, std::conditional_t<staged, raw, results>>;
   using staging = block::lane_vectors<packed<value_of<Out>, Items>>;
+  /// Whether vectors may be the output's where those of the input begin elsewhere: lanes take theirs out of two.
+  static constexpr bool shifts = staged && sizeof(slot) == sizeof(raw) && requires(const raw& x) { x.word[0]; };
+  static constexpr int more_slots = shifts ? max(1, 128 / int(sizeof(slot))) : 0;   ///< of a warp
   static constexpr int staging_bytes = staged ? staging::bytes_of_lane(group) : 0;  ///< of a lane
   // As many bytes in shared memory, however wide vectors and accumulators are; and to read and to write for a tile.
   static constexpr int tile_bytes = Tuning.threads * Tuning.vectors * 16, lanes = simt::warp_size,
@@ -114,7 +118,8 @@ struct scan_kernel {
           tiles(ceil_div(data.vectors, std::int64_t(vectors_of_thread) * workers)),
           vectors(vectors_of_thread) {}
     /// Dynamic shared memory: two tiles, and results on their way. It takes this much for each vector of a thread.
-    static constexpr std::size_t vector_bytes = 2 * sizeof(slot) * workers, other_bytes = staging_bytes * workers;
+    static constexpr std::size_t vector_bytes = 2 * sizeof(slot) * workers,
+                                 other_bytes = staging_bytes * workers + 2 * sizeof(slot) * warps * more_slots;
     std::size_t shared_bytes() const { return vector_bytes * static_cast<std::size_t>(vectors) + other_bytes; }
   };
   struct arguments {
@@ -123,7 +128,8 @@ struct scan_kernel {
     item_count count;
     plan known;  ///< for a count that the host knows; for its bound where only the device does
     std::int64_t lead;
-    bool aligned;  ///< vectors of the output begin where those of the input do
+    bool aligned;  ///< vectors of the output begin where these do
+    int shift;     ///< items by which vectors of the input begin before these
     Op op;
     scan_start<A> start;
     block::look_back<A> look_back;
@@ -167,10 +173,27 @@ private:
         : block::vector_range<Items, Inside>(p.data, (tile * warps + block.warp()) * vectors_of_thread * lanes,
                                              vectors_of_thread * lanes),
           vectors(vectors_of_thread),
-          slots(reinterpret_cast<slot*>(block.dynamic_shared()) + (stage * warps + block.warp()) * this->count),
-          results_of{block.dynamic_shared() + plan::vector_bytes * static_cast<std::size_t>(vectors) +
-                         block.warp() * (lanes * staging_bytes),
-                     group} {}
+          slots(reinterpret_cast<slot*>(block.dynamic_shared() + staging_bytes * workers) +
+                (stage * warps + block.warp()) * (this->count + more_slots)),
+          results_of{block.dynamic_shared() + block.warp() * (lanes * staging_bytes), group} {}
+    /// Vector i.
+    PMPP_HOST_DEVICE raw get(int i, [[maybe_unused]] int shift) const {
+      if constexpr (shifts) {
+        if (shift != 0) {
+          constexpr int words = sizeof(raw) / 4;
+          const int bytes = shift * int(sizeof(raw)) / Items, bits = bytes % 4 * 8, first = i * words + bytes / 4;
+          raw x;
+          std::uint32_t next = slots[first / words].in.word[first % words];
+          for (int j = 0; j < words; ++j) {
+            const std::uint32_t word = next;
+            next = slots[(first + j + 1) / words].in.word[(first + j + 1) % words];
+            x.word[j] = static_cast<std::uint32_t>((std::uint64_t(next) << 32 | word) >> bits);
+          }
+          return x;
+        }
+      }
+      return slots[i].in;
+    }
     /// How many lanes have a vector to work on.
     PMPP_HOST_DEVICE int busy_lanes() const { return Inside ? lanes : ceil_div(this->end, vectors * Items); }
   };
@@ -184,7 +207,17 @@ private:
   /// Starts copying a tile to shared memory.
   template <class Block>
   PMPP_HOST_DEVICE static void load(Block& block, const arguments& a, const plan& p, std::int64_t tile, int stage) {
-    with_part(block, p, tile, stage, [&](const auto& mine) { block::load_async(block, a.in, mine, mine.slots); });
+    with_part(block, p, tile, stage, [&](const auto& mine) {
+      if constexpr (shifts) {
+        if (a.shift != 0) {
+          auto data = p.data;
+          data.first -= a.shift;
+          const block::vector_range<Items, false> in(data, (mine.first - p.data.first) / Items, mine.count + 1);
+          return block::load_async(block, a.in, in, mine.slots);
+        }
+      }
+      block::load_async(block, a.in, mine, mine.slots);
+    });
     simt::copy_async_commit();
   }
 
@@ -204,7 +237,7 @@ private:
     for (int v = 0; v < mine.vectors; ++v) {
       const int i = block.lane() * mine.vectors + v;
       if (!mine.has(i)) continue;
-      const raw x = mine.slots[i].in;
+      const raw x = mine.get(i, a.shift);
       mine.for_each_item(i, [&](int k) {
         const A item = static_cast<A>(block::access<In>::value(a.in, x, k));
         sum = has_sum ? static_cast<A>(a.op(sum, item)) : item;
@@ -256,7 +289,7 @@ private:
                                      bool has_running) {
     // Scans vector i of the share.
     const auto scan = [&](int i, auto& to) {
-      const raw x = mine.slots[i].in;
+      const raw x = mine.get(i, a.shift);
       std::remove_reference_t<decltype(to)> y{};
       mine.for_each_item(i, [&](int k) {
         if (Kind == scan_kind::exclusive) y.item[k] = static_cast<value_of<Out>>(detail::value_of_stored(running));
@@ -299,7 +332,7 @@ template <scan_tuning Tuning, scan_kind Kind, class P, class In, class Out, clas
 void scan_on_blocks(const P& where, const input<In>& in, Out out, const scan_start<A>& start, Op op) {
   if (in.count.bound == 0) return;
   detail::check_reachable(where, "scan", zip_iterator{in.first, out});
-  const auto enqueue = [&](auto tuning, auto items, std::int64_t lead, bool aligned) {
+  const auto enqueue = [&](auto tuning, auto items, std::int64_t lead, std::int64_t lead_of_output) {
     using kernel = scan_kernel<In, Out, Op, A, Kind, items, decltype(tuning)::value>;
     using look_back = block::look_back<A>;
     // Short inputs are cut into smaller tiles, one for each multiprocessor. A count that only the device knows may turn
@@ -312,21 +345,28 @@ void scan_on_blocks(const P& where, const input<In>& in, Out out, const scan_sta
     const std::int64_t fitting = max(std::int64_t(1), room / std::int64_t(kernel::plan::vector_bytes));
     const std::int64_t most = min<std::int64_t>(kernel::most_vectors, (fitting - 1) | 1);
     const std::int64_t vectors = min(most, share);
+    // Vectors that are the output's: narrow elements are moved into them, wide results need not be.
+    int shift = 0;
+    if (kernel::shifts && lead_of_output >= 0) {
+      shift = static_cast<int>((lead_of_output - lead + items) % items);
+      lead = lead_of_output;
+    }
     const typename kernel::plan p(in.count.bound, lead, static_cast<int>(vectors));
     const bool alone = p.tiles == 1;
     scratch memory(where, alone ? 0 : look_back::payload_bytes(p.tiles), alone ? 0 : look_back::state_bytes(p.tiles));
     const std::int64_t blocks = min<std::int64_t>(p.tiles, std::int64_t(tuning().blocks) * on.multiprocessors);
-    launch_kernel<kernel::threads>(where, grid{blocks, kernel::threads, p.shared_bytes()}, kernel{},
-                                   typename kernel::arguments{in.first, out, in.count, p, lead, aligned, op, start,
-                                                              look_back(memory.state(), memory.data(), p.tiles)});
+    launch_kernel<kernel::threads>(
+        where, grid{blocks, kernel::threads, p.shared_bytes()}, kernel{},
+        typename kernel::arguments{in.first, out, in.count, p, lead, lead == lead_of_output, shift, op, start,
+                                   look_back(memory.state(), memory.data(), p.tiles)});
   };
-  block::with_input_access<In>(in.first, out, [&](auto items, std::int64_t lead, bool aligned) {
+  block::with_input_access<In>(in.first, out, [&](auto items, std::int64_t lead, std::int64_t lead_of_output) {
     constexpr auto bytes_of = [](auto tuning) {
       using kernel = scan_kernel<In, Out, Op, A, Kind, decltype(items)::value, decltype(tuning)::value>;
       return sizeof(typename kernel::shared) + kernel::plan::vector_bytes + kernel::plan::other_bytes;
     };
     with_fitting_tuning<scan_tuning, Tuning, Tuning.least()>(
-        "scan", sizeof(A), where, bytes_of, [&](auto tuning) { enqueue(tuning, items, lead, aligned); });
+        "scan", sizeof(A), where, bytes_of, [&](auto tuning) { enqueue(tuning, items, lead, lead_of_output); });
   });
 }
 

@@ -17,7 +17,7 @@
 namespace pmpp::inline PMPP_BACKEND::block {
 
 /// As with_access (block/load_store.hpp) for an input and where its results go: vectors are the input's own wherever it has such,
-/// and f gets as third argument whether those of the output begin at the same elements.
+/// and f gets as third argument how many elements lie before the first boundary of the output, or -1.
 /// All: what else is read with the input, which has to be part of it.
 template <class All, class In, class Out, class F>
 void with_input_access(const In& in, const Out& out, F f) {
@@ -31,9 +31,9 @@ void with_input_access(const In& in, const Out& out, F f) {
   if constexpr (to::items > 1 && items > 1) lead_of_output = to::template lead<items>(out);
   if (from::items == 0) lead = max(lead_of_output, std::int64_t(0));
   if constexpr (!access<In>::always) {
-    if (lead < 0) return f(std::integral_constant<int, 1>{}, std::int64_t(0), false);
+    if (lead < 0) return f(std::integral_constant<int, 1>{}, std::int64_t(0), std::int64_t(-1));
   }
-  f(std::integral_constant<int, items>{}, lead, lead == lead_of_output);
+  f(std::integral_constant<int, items>{}, lead, lead_of_output);
 }
 
 /// Writes results of a warp's share that lie in shared memory, `vectors` of each lane, in rows of the warp: at(c) is one of

@@ -477,7 +477,7 @@ void segmented_scan_on_blocks(const char* function, const P& where, const input<
         typename kernel::arguments{in.first, in.count, heads, out, op, init, p, lead, aligned,
                                    look_back(memory.state(), memory.data(), p.tiles)});
   };
-  const auto start = [&](auto wide, std::int64_t lead, bool aligned, const Heads& heads) {
+  const auto start = [&](auto wide, std::int64_t lead, std::int64_t lead_of_output, const Heads& heads) {
     // Computed elements may be much wider than what they are made of: such vectors would not fit shared memory.
     constexpr bool fits = decltype(wide)::value * max(sizeof(value_of<In>), sizeof(A)) <= 256;
     using items = std::integral_constant<int, fits ? int(decltype(wide)::value) : 1>;
@@ -487,22 +487,23 @@ void segmented_scan_on_blocks(const char* function, const P& where, const input<
     };
     with_fitting_tuning<segmented_tuning, Tuning, Tuning.least()>(
         function, sizeof(value_of<In>), where, bytes_of,
-        [&](auto tuning) { enqueue(tuning, items{}, fits ? lead : 0, fits && aligned, heads); });
+        [&](auto tuning) { enqueue(tuning, items{}, fits ? lead : 0, fits && lead == lead_of_output, heads); });
   };
   if constexpr (Heads::compared) {
     using Keys = typename Heads::Keys;
     using both = zip_iterator<Keys, In>;
-    const auto begin = [&](auto wide, std::int64_t lead, bool aligned) {
+    const auto begin = [&](auto wide, std::int64_t lead, std::int64_t lead_of_output) {
       const bool keys_aligned = block::access<Keys>::template lead<decltype(wide)::value>(begins.keys) == lead;
-      start(wide, lead, aligned, Heads{begins.keys, begins.eq, keys_aligned});
+      start(wide, lead, lead_of_output, Heads{begins.keys, begins.eq, keys_aligned});
     };
     if constexpr (std::is_pointer_v<Keys> && block::access<In>::items != 0 && block::access<In>::always)
       block::with_input_access<both>(in.first, out, begin);  // keys in memory may lie as they will
     else
       block::with_input_access<both>(both(begins.keys, in.first), out, begin);
   } else {
-    block::with_input_access<In>(
-        in.first, out, [&](auto wide, std::int64_t lead, bool aligned) { start(wide, lead, aligned, begins); });
+    block::with_input_access<In>(in.first, out, [&](auto wide, std::int64_t lead, std::int64_t lead_of_output) {
+      start(wide, lead, lead_of_output, begins);
+    });
   }
 }
 
