@@ -3,8 +3,8 @@
 // Stream compaction: keeps some elements of a range, in order. copy_if, remove_if, copy_flagged, unique_copy,
 // partition_copy.
 //
-//   1. A block goes through tiles by ticket, two in shared memory at a time (block/tile_pipeline.hpp). Each element is
-//      read once and judged once.
+//   1. A block goes through tiles by ticket, two in shared memory at a time (block/tile_pipeline.hpp), and loads them in
+//      rows of vectors (block/vector_rows.hpp). Each element is read once and judged once.
 //   2. A lane counts what it keeps of some rows of vectors. The counts share a word, a byte or two each, so that one scan
 //      of that word ranks all their elements (block/scan.hpp). What a warp keeps moves to the front of its part of the
 //      tile, in shared memory.
@@ -21,6 +21,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <type_traits>
 #include <utility>
 
@@ -29,6 +30,7 @@
 #include <pmpp/block/scan.hpp>
 #include <pmpp/block/tile_pipeline.hpp>
 #include <pmpp/block/vector_range.hpp>
+#include <pmpp/block/vector_rows.hpp>
 #include <pmpp/core/callable.hpp>
 #include <pmpp/core/config.hpp>
 #include <pmpp/core/iterator.hpp>
@@ -157,14 +159,18 @@ struct select_kernel {
   static constexpr bool by_rows = Items > 1 && loads_by_rows<In>;
   static constexpr bool partitions = !std::is_same_v<OutFalse, nowhere>;
 
+  using rows_of = block::vector_rows<In, Items>;
   using slot = block::vector_slot<raw, block::vector<T, Items>>;
+  static constexpr int lanes = simt::warp_size,
+                       bytes = by_rows ? lanes * int(sizeof(slot))  // of a row, and of what is kept of it
+                                       : round_up(max(rows_of::bytes, lanes*Items*int(sizeof(T))),
+                                                  max(16, int(max(alignof(T), alignof(raw)))));
   // As many bytes in shared memory, however wide the elements are. What is not kept takes as much again.
   static constexpr int copies = partitions ? 2 : 1, tile_bytes = Tuning.threads * Tuning.rows * 16 / copies,
-                       lanes = simt::warp_size, fitting_warps = tile_bytes / (lanes * int(sizeof(slot))),
-                       warps = max(1, min(Tuning.threads / lanes, fitting_warps)), workers = warps * lanes,
+                       warps = max(1, min(Tuning.threads / lanes, tile_bytes / bytes)), workers = warps * lanes,
                        threads = workers + lanes, min_blocks = Tuning.blocks,
-                       most_rows = max(1, tile_bytes / (workers * int(sizeof(slot))));
-  static_assert(2 * copies * lanes * sizeof(slot) <= 200 * 1024, "pmpp: elements have at most 1600 bytes");
+                       most_rows = max(1, tile_bytes / (warps * bytes));
+  static_assert(2 * copies * bytes <= 200 * 1024, "pmpp: elements have at most 1600 bytes");
 
   struct alignas(128) shared {
     block::tile_pipeline_memory<std::int64_t> pipeline;
@@ -181,7 +187,7 @@ struct select_kernel {
           tiles(max(std::int64_t(1), ceil_div(data.vectors, std::int64_t(rows_of_warp) * workers))),
           rows(rows_of_warp) {}
     /// Dynamic shared memory: two tiles. It takes this much for each row of a warp.
-    static constexpr std::size_t row_bytes = 2 * copies * sizeof(slot) * workers;
+    static constexpr std::size_t row_bytes = 2 * copies * bytes * warps;
     std::size_t shared_bytes() const { return row_bytes * static_cast<std::size_t>(rows); }
   };
   struct arguments {
@@ -221,16 +227,19 @@ private:
   template <bool Inside>
   struct part : block::vector_range<Items, Inside> {
     int rows;
-    slot* slots;  ///< what is kept moves to their front; the others to as many slots after them
+    std::byte* room;  ///< of the rows: what is kept moves to their front; the others to as many rows after them
 
     template <class Block>
     PMPP_HOST_DEVICE part(Block& block, const plan& p, std::int64_t tile, int stage)
         : block::vector_range<Items, Inside>(p.data, (tile * warps + block.warp()) * p.rows * lanes, p.rows * lanes),
           rows(p.rows),
-          slots(reinterpret_cast<slot*>(block.dynamic_shared()) +
-                std::int64_t(stage * warps + block.warp()) * copies * this->count) {}
-    PMPP_HOST_DEVICE T* kept() const { return slots->out.item; }
-    PMPP_HOST_DEVICE T* others() const { return slots[this->count].out.item; }
+          room(block.dynamic_shared() + std::int64_t(stage * warps + block.warp()) * copies * p.rows * bytes) {}
+    PMPP_HOST_DEVICE std::byte* row(int r) const { return room + r * bytes; }
+    PMPP_HOST_DEVICE T* kept() const { return reinterpret_cast<T*>(room); }
+    PMPP_HOST_DEVICE T* others() const { return reinterpret_cast<T*>(row(rows)); }
+    PMPP_HOST_DEVICE bool has_whole_row(int r) const {
+      return Inside || (r * lanes * Items >= this->begin && (r + 1) * lanes * Items <= this->end);
+    }
   };
 
   /// A tile that has all rows and all their elements needs no checks.
@@ -251,12 +260,18 @@ private:
   template <class Block>
   PMPP_HOST_DEVICE static void load(Block& block, const arguments& a, const plan& p, std::int64_t tile, int stage) {
     with_part(block, p, tile, stage, [&](const auto& mine) {
-      if constexpr (by_rows) {
-        for (int v = 0; v < mine.count && mine.has(v); v += lanes)
-          block::access<In>::stage_row(block, a.in, mine.element(v), min(lanes * Items, mine.end - v * Items),
-                                       mine.slots + v);
-      } else {
-        block::load_async(block, a.in, mine, mine.slots);
+      for (int r = 0; r < mine.rows && r * lanes * Items < mine.end; ++r) {
+        const int v = r * lanes + block.lane();
+        if constexpr (by_rows)
+          block::access<In>::stage_row(block, a.in, mine.element(r * lanes),
+                                       min(lanes * Items, mine.end - r * lanes * Items),
+                                       reinterpret_cast<slot*>(mine.row(r)));
+        else if (mine.has_whole_row(r))
+          rows_of::load_async(block, a.in, mine.element(r * lanes), mine.row(r));
+        else if (mine.has(v))
+          rows_of::put(
+              mine.row(r), block.lane(),
+              block::access<In>::template load_part<Items>(a.in, mine.element(v), mine.begin_of(v), mine.end_of(v)));
       }
     });
     simt::copy_async_commit();
@@ -291,10 +306,10 @@ private:
         const int v = (row + r) * lanes + block.lane();
         if (row + r >= mine.rows || !mine.has(v)) continue;
         if constexpr (by_rows)
-          block::access<In>::from_row(a.in, mine.slots + (v - block.lane()), block.lane() * Items, mine.end_of(v),
-                                      x[r]);
+          block::access<In>::from_row(a.in, reinterpret_cast<slot*>(mine.row(row + r)), block.lane() * Items,
+                                      mine.end_of(v), x[r]);
         else
-          x[r] = mine.slots[v].in;
+          x[r] = rows_of::get(mine.row(row + r), block.lane());
       }
       block.sync_warp();  // what is kept may now go where these were
       unsigned verdicts[rows_at_once]{}, counts = 0;
@@ -337,13 +352,38 @@ private:
         if (row + r >= mine.rows || !mine.has(v)) continue;
         mine.for_each_item(v, [&](int k) {
           if ((verdicts[r] >> k & 1) != 0)
-            mine.kept()[rank++] = Select::element(block::access<In>::value(a.in, x[r], k));
+            put(mine.kept() + rank++, Select::element(block::access<In>::value(a.in, x[r], k)));
           else if constexpr (partitions)
-            mine.others()[v * Items + k - mine.begin - rank] = Select::element(block::access<In>::value(a.in, x[r], k));
+            put(mine.others() + (v * Items + k - mine.begin - rank),
+                Select::element(block::access<In>::value(a.in, x[r], k)));
         });
       }
     }
     return kept;
+  }
+
+  /// How elements move between registers and shared memory: in words as wide as they are, however their type is aligned.
+  using whole = packed<std::uint32_t, max(1, int(access_alignment(sizeof(T))) / 4),
+                       max(std::size_t(4), access_alignment(sizeof(T)))>;
+  static constexpr bool moves_whole = alignof(T) < access_alignment(sizeof(T)) && sizeof(T) == sizeof(whole);
+  PMPP_HOST_DEVICE static void put(T* to, const T& x) {
+    if constexpr (moves_whole) {
+      whole y;
+      memcpy(&y, pmpp::bytes_of(x), sizeof y);
+      *reinterpret_cast<whole*>(to) = y;
+    } else {
+      *to = x;
+    }
+  }
+  PMPP_HOST_DEVICE static T get(const T* from) {
+    if constexpr (moves_whole) {
+      T x;
+      const whole y = *reinterpret_cast<const whole*>(from);
+      memcpy(pmpp::bytes_of(x), &y, sizeof y);
+      return x;
+    } else {
+      return *from;
+    }
   }
 
   /// The look-back warp's part of a tile that has been gathered.
@@ -382,22 +422,29 @@ private:
   /// A warp writes n elements to out[position ...], whole lines of 128 bytes where the elements allow it.
   template <class Block, class O>
   PMPP_HOST_DEVICE static void write(Block& block, const T* staged, int n, const O& out, std::int64_t position) {
-    if constexpr (std::is_same_v<O, T*> && is_power_of_two(sizeof(T)) && sizeof(T) == alignof(T) && sizeof(T) <= 16) {
-      constexpr int each = sizeof(T) < 4 ? 4 / int(sizeof(T)) : 1, line = 128 / int(sizeof(T));
-      T* const target = out + position;
-      const int shift = static_cast<int>(reinterpret_cast<std::uintptr_t>(target) / sizeof(T) % line);
+    if constexpr (std::is_same_v<O, T*> && alignof(T) <= 16 && (sizeof(T) == alignof(T) || alignof(T) >= 4)) {
+      // As words that the type's alignment allows.
+      using narrow = std::conditional_t<alignof(T) == 1, std::uint8_t, std::uint16_t>;
+      using wide = std::conditional_t<alignof(T) == 4, std::uint32_t, std::uint64_t>;
+      using word = packed<std::conditional_t<alignof(T) < 4, narrow, wide>, alignof(T) == 16 ? 2 : 1>;
+      constexpr int size = sizeof(word), each = size < 4 ? 4 / size : 1, line = 128 / size;
+      const auto* const from = reinterpret_cast<const word*>(staged);
+      auto* const target = reinterpret_cast<word*>(out + position);
+      n *= int(sizeof(T)) / size;
+      const int shift = static_cast<int>(reinterpret_cast<std::uintptr_t>(target) / size % line);
       for (int i = block.lane() * each - shift; i < n; i += lanes * each) {
         if (each > 1 && i >= 0 && i + each <= n) {
-          packed<T, each> v;
-          for (int k = 0; k < each; ++k) v.item[k] = staged[i + k];
-          *reinterpret_cast<packed<T, each>*>(target + i) = v;
+          packed<word, each> v;
+          for (int k = 0; k < each; ++k) v.item[k] = from[i + k];
+          *reinterpret_cast<packed<word, each>*>(target + i) = v;
         } else {
           for (int k = 0; k < each; ++k)
-            if (i + k >= 0 && i + k < n) target[i + k] = staged[i + k];
+            if (i + k >= 0 && i + k < n) target[i + k] = from[i + k];
         }
       }
     } else {
-      for (int i = block.lane(); i < n; i += lanes) out[position + i] = static_cast<value_of<O>>(staged[i]);
+      for (int i = block.lane() - static_cast<int>(position % lanes); i < n; i += lanes)
+        if (i >= 0) out[position + i] = static_cast<value_of<O>>(get(staged + i));
     }
   }
 };
@@ -433,9 +480,10 @@ void select_on_blocks(const char* function, const P& where, const input<In>& in,
     const machine& on = machine_of(where);
     const std::int64_t most_blocks = std::int64_t(tuning().blocks) * on.multiprocessors;
     const auto room = std::int64_t(on.shared_per_block) - std::int64_t(sizeof(typename kernel::shared));
-    const std::int64_t share = ceil_div(ceil_div(in.count.bound, std::int64_t(kernel::workers) * items), most_blocks);
-    const std::int64_t rows = max<std::int64_t>(
-        1, min(share, min<std::int64_t>(kernel::most_rows, room / std::int64_t(kernel::plan::row_bytes))));
+    const std::int64_t share = ceil_div(typename kernel::plan(in.count.bound, lead, 1).tiles, most_blocks);
+    const std::int64_t most_rows =
+        max<std::int64_t>(1, min<std::int64_t>(kernel::most_rows, room / std::int64_t(kernel::plan::row_bytes)));
+    const std::int64_t rows = ceil_div(share, ceil_div(share, most_rows));  // as many in each tile of a block
     const typename kernel::plan p(in.count.bound, lead, static_cast<int>(rows));
     const std::int64_t linked = p.tiles == 1 ? 0 : p.tiles;
     const std::size_t payload = linked == 0 ? 0 : scratch_bytes({look_back::payload_bytes(linked)});
@@ -448,11 +496,12 @@ void select_on_blocks(const char* function, const P& where, const input<In>& in,
                                                               detail::may_overlap(in.first, out, in.count.bound), found,
                                                               look_back(memory.state(), data, p.tiles), done});
   };
-  block::with_access(in.first, [&](auto items, std::int64_t lead) {
+  block::with_rows(in.first, [&](auto items, std::int64_t lead) {
     // Computed elements may be much wider than what they are made of: such vectors would not fit shared memory.
     using single = std::integral_constant<int, 1>;
-    // Two structs of 16 bytes took 14 % longer than one on an H200: their slots have three words.
-    constexpr bool fits = items * sizeof(value_of<In>) <= 128 && !(items == 2 && sizeof(value_of<In>) == 16);
+    // Two structs of 16 bytes took 14 % longer than one on an H200.
+    constexpr bool fits =
+        items * sizeof(value_of<In>) <= 128 && !(items == 2 && sizeof(value_of<In>) == 16 && !is_zip<In>);
     using width = std::conditional_t<fits, decltype(items), single>;
     constexpr auto bytes_of = [](auto tuning) {
       using kernel = select_kernel<In, Select, Out, OutFalse, Sink, width::value, decltype(tuning)::value>;

@@ -280,14 +280,14 @@ struct layout {
   PMPP_HOST_DEVICE std::int64_t tail() const { return element(vectors); }
 };
 
-/// The same for kernels that keep elements in order: vector v holds elements first + v * Items and the following; the
-/// first and the last one may lie partly outside of the data.
+/// The same for kernels that keep elements in order: vector v holds elements first + v * Items and the following; some may lie outside
+/// of the data, partly or, in front of it, wholly. A lead below 0 is the element that the first vector begins with.
 template <int Items>
 struct ordered_layout {
   std::int64_t n, first, vectors;
 
-  PMPP_HOST_DEVICE ordered_layout(std::int64_t count, std::int64_t lead)
-      : n(count), first(lead == 0 ? 0 : lead - Items), vectors(n == 0 ? 0 : ceil_div(n - first, std::int64_t(Items))) {}
+  PMPP_HOST_DEVICE ordered_layout(std::int64_t size, std::int64_t lead)
+      : n(size), first(lead > 0 ? lead - Items : lead), vectors(n == 0 ? 0 : (n - first + Items - 1) / Items) {}
   PMPP_HOST_DEVICE std::int64_t element(std::int64_t vector) const { return first + vector * Items; }
   /// The items of a vector that exist: [begin_of, end_of).
   PMPP_HOST_DEVICE int begin_of(std::int64_t vector) const { return vector > 0 ? 0 : static_cast<int>(-first); }

@@ -79,16 +79,14 @@ public:
   /// The next tile of this block; `tiles` or more if there is none left. One thread calls, well before it needs the
   /// answer.
   PMPP_HOST_DEVICE std::int64_t take_ticket() const {
-    return state_ == nullptr ? 1 : std::int64_t(simt::atomic_add(&state_[0], 1u));
+    // Not atomic_add: of that nvcc makes one addition for all active lanes, and waits at once for what they get.
+    return state_ == nullptr ? 1 : std::int64_t(simt::atomic_increment_wrap(&state_[0], ~1u));
   }
 
   /// Publishes what the tile's elements combine to. One thread calls it, as early as possible.
   PMPP_HOST_DEVICE void publish(std::int64_t tile, const T& aggregate) const {
     if (state_ != nullptr) slots_.publish(tile, aggregate);
   }
-
-  /// Whether others may wait for the sum that wait(tile) publishes. For other tiles wait may be left out.
-  PMPP_HOST_DEVICE static constexpr bool ends_row(std::int64_t tile) { return tile % lanes == lanes - 1; }
 
   /// Waits for the tiles before `tile`. Lane 0 gets what they combine to, after `init` if has_init; nothing for tile 0
   /// without init. One warp calls, after publish and always the same; its lane 0 passes the aggregate.
@@ -106,7 +104,7 @@ public:
       has_prefix = true;
     };
 
-    while (row - window - known > lanes) {  // more than the loop below takes: only where waits were left out
+    while (row - window - known > lanes) {  // more than the loop below takes: where there are many blocks
       T sum{};
       while (!slots_.peek(sums_ + known + block.lane(), sum)) block.spin();
       block.sync_warp();
@@ -123,11 +121,17 @@ public:
       if (row - r >= known) missing |= 1u << r;
     constexpr unsigned of_sum = 1u << (window + 1);
     if (block.lane() < sums) missing |= of_sum;
+    const std::int64_t at = row * lanes + block.lane(),
+                       at_sum = block.lane() < sums ? sums_ + known + block.lane() : at;
     const T own = block.shuffle(aggregate, 0);
-    for (bool row_ends = ends_row(tile);;) {
+    for (bool row_ends = place == lanes - 1;;) {
+      // No load depends on a test: they are on their way together.
+      typename slots::seen seen[window + 1];
+      for (int r = 0; r <= window; ++r) seen[r] = slots_.look(max(at - r * lanes, std::int64_t(block.lane())));
+      const typename slots::seen seen_sum = slots_.look(at_sum);
       for (int r = 0; r <= window; ++r)
-        if ((missing & 1u << r) != 0 && slots_.peek((row - r) * lanes + block.lane(), value[r])) missing &= ~(1u << r);
-      if ((missing & of_sum) != 0 && slots_.peek(sums_ + known + block.lane(), sum)) missing &= ~of_sum;
+        if ((missing & 1u << r) != 0 && slots_.filled(at - r * lanes, seen[r], value[r])) missing &= ~(1u << r);
+      if ((missing & of_sum) != 0 && slots_.filled(at_sum, seen_sum, sum)) missing &= ~of_sum;
       if (row_ends && !block.any((missing & 1u) != 0)) {  // others wait for it: before anything else
         const T of_row = warp_reduce(block, block.lane() == place ? own : value[0], op);
         if (block.lane() == 0) slots_.publish(sums_ + row, of_row);

@@ -49,19 +49,13 @@ struct tile_exchange {
     if (block.lane() == 0) memory.next[1 - stage] = asked;
     return block.shuffle(prefix, 0);
   }
-  /// Publishes alone. \pre the tile needs nothing of those before, and !look_back::ends_row(tile)
-  PMPP_HOST_DEVICE void publish(const T& aggregate) const {
-    if (block.lane() != 0) return;
-    others.publish(tile, aggregate);
-    memory.next[1 - stage] = go_on ? others.take_ticket() : none;
-  }
 };
 
 /// Calls, for each tile that the block gets by ticket, in this order and with barriers of the block between work and what
 /// follows:
 ///   load(tile, stage)             workers: start moving it to stage 0 or 1 of shared memory
 ///   work(tile, stage)             workers: wait for it; find out what it comes to
-///   exchange(tile, stage, e)      look-back warp: call e, or its publish, once; leave in shared memory what the workers need
+///   exchange(tile, stage, e)      look-back warp: call e once; leave in shared memory what the workers need
 ///   write(tile, stage)            workers
 /// then leaves the look-back: after the last wait, or (Written) after the last write; look_back::finish is the caller's.
 /// All threads call; the last warp is the look-back warp.

@@ -52,19 +52,28 @@ public:
     }
   }
 
-  /// Reads a slot if it is filled.
-  PMPP_HOST_DEVICE bool peek(std::int64_t slot, T& value) const {
+  /// Reads a slot if it is filled: what look() reads, and what filled() makes of that. Whoever reads several slots looks at all of
+  /// them first: then the loads are on their way together, where a test of each would wait for it.
+  PMPP_HOST_DEVICE bool peek(std::int64_t slot, T& value) const { return filled(slot, look(slot), value); }
+  using seen = std::conditional_t<small, std::uint64_t, std::conditional_t<together, simt::quad, std::uint32_t>>;
+  PMPP_HOST_DEVICE seen look(std::int64_t slot) const {
+    const seen* const p = static_cast<const seen*>(state_) + slot;
+    if constexpr (!small && together)
+      return simt::load_quad(p);
+    else
+      return simt::load(p);
+  }
+  PMPP_HOST_DEVICE bool filled([[maybe_unused]] std::int64_t slot, const seen& x, T& value) const {
     if constexpr (small) {
-      const std::uint64_t seen = simt::load(static_cast<const std::uint64_t*>(state_) + slot);
-      const auto bits = static_cast<std::uint32_t>(seen);
+      const auto bits = static_cast<std::uint32_t>(x);
       memcpy(pmpp::bytes_of(value), &bits, sizeof(T));
-      return seen >> 32 != 0;
+      return x >> 32 != 0;
     } else if constexpr (together) {
-      const simt::quad q = simt::load_quad(static_cast<const simt::quad*>(state_) + slot);
-      memcpy(pmpp::bytes_of(value), &q, sizeof(T));
-      return q.word[3] != 0;
+      memcpy(pmpp::bytes_of(value), &x, sizeof(T));
+      return x.word[3] != 0;
     } else {
-      if (simt::load<simt::order::acquire>(static_cast<const std::uint32_t*>(state_) + slot) == 0) return false;
+      if (x == 0) return false;
+      simt::fence();  // the flag is an acquire's
       value = payload_[slot];
       return true;
     }

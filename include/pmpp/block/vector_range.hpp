@@ -4,11 +4,13 @@
 #pragma once
 
 #include <cstdint>
+#include <type_traits>
 
 #include <pmpp/block/load_store.hpp>
 #include <pmpp/core/config.hpp>
 #include <pmpp/core/math.hpp>
 #include <pmpp/simt/block.hpp>
+#include <pmpp/simt/memory.hpp>
 
 namespace pmpp::inline PMPP_BACKEND::block {
 
@@ -26,7 +28,7 @@ struct vector_range {
     end = static_cast<int>(max(std::int64_t(0), min(data.n - first, std::int64_t(end))));
   }
   PMPP_HOST_DEVICE std::int64_t element(int v) const { return first + v * Items; }
-  PMPP_HOST_DEVICE bool has(int v) const { return Inside || v * Items < end; }
+  PMPP_HOST_DEVICE bool has(int v) const { return Inside || (v * Items < end && (v + 1) * Items > begin); }
   PMPP_HOST_DEVICE bool whole(int v) const { return Inside || (v * Items >= begin && (v + 1) * Items <= end); }
   PMPP_HOST_DEVICE int begin_of(int v) const { return max(0, begin - v * Items); }
   PMPP_HOST_DEVICE int end_of(int v) const { return min(Items, end - v * Items); }
@@ -70,16 +72,25 @@ PMPP_HOST_DEVICE void store_word(const Out& out, std::int64_t i, const Vector& v
 }
 
 /// Starts copying vector v of a warp's share to slots[v].in, in shared memory. All lanes of the warp call; complete for
-/// a lane after simt::copy_async_wait, for all after a barrier of the warp after that.
+/// a lane after simt::copy_async_wait, for all after a barrier of the warp after that. Of arrays lanes copy adjacent words: then
+/// whole sectors of memory move, however wide a vector is.
 template <class Block, class In, int Items, bool Inside, class Slots>
 PMPP_HOST_DEVICE void load_async(Block& block, const In& in, const vector_range<Items, Inside>& mine,
                                  const Slots& slots) {
-  for (int v = block.lane(); v < mine.count; v += simt::warp_size) {
-    if (!mine.has(v)) break;
-    if (mine.whole(v))
+  constexpr int words = std::is_pointer_v<In> && Items > 1 ? max(1, Items * int(sizeof(value_of<In>)) / 16) : 1;
+  for (int w = block.lane(); w < mine.count * words; w += simt::warp_size) {
+    const int v = w / words;
+    if (!mine.has(v)) continue;
+    if (!mine.whole(v)) {
+      if (w % words == 0)
+        slots[v].in = access<In>::template load_part<Items>(in, mine.element(v), mine.begin_of(v), mine.end_of(v));
+    } else if constexpr (words > 1) {
+      const int byte = w % words * 16;
+      simt::copy_async<16>(static_cast<char*>(pmpp::bytes_of(slots[v].in)) + byte,
+                           reinterpret_cast<const char*>(in + mine.element(v)) + byte);
+    } else {
       access<In>::template load_async<Items>(in, mine.element(v), slots[v].in);
-    else
-      slots[v].in = access<In>::template load_part<Items>(in, mine.element(v), mine.begin_of(v), mine.end_of(v));
+    }
   }
 }
 

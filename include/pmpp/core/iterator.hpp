@@ -225,6 +225,10 @@ inline constexpr bool is_zip = false;
 template <class A, class B>
 inline constexpr bool is_zip<zip_iterator<A, B>> = true;
 template <class It>
+inline constexpr bool is_zip_of_pointers = false;
+template <class A, class B>
+inline constexpr bool is_zip_of_pointers<zip_iterator<A*, B*>> = true;
+template <class It>
 inline constexpr bool is_transform = false;
 template <class It, class F, class T>
 inline constexpr bool is_transform<transform_iterator<It, F, T>> = true;

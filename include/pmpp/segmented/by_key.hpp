@@ -7,8 +7,7 @@
 //   2. Runs move to the front of the part, in shared memory: the key at each head and the value of the run that ends in
 //      front of it. Of run lengths the keys move, and the heads are kept as bits.
 //   3. One warp publishes how many heads the tile has and what the elements from the last one on combine to, and collects
-//      the same of all tiles before (block/look_back.hpp), with the operator of a segmented scan. Of a tile without a head
-//      nothing is written: it publishes, and collects nothing.
+//      the same of all tiles before (block/look_back.hpp), with the operator of a segmented scan.
 //   4. Runs are written as whole lines, what precedes them joined to the first value. A length is a difference of positions
 //      of heads.
 //
@@ -125,30 +124,32 @@ struct run_kernel {
   using raw = block::raw_items<In, Items>;
   using look_back = block::look_back<state, 1>;  // runs of 16 take 442 us on an H100, with a window of 2 450
 
-  /// A head: its key, and the value of the run that ends in front of it.
+  /// A head: the value of the run that ends in front of it, and its key. Parted, values and keys apart, where they are of different
+  /// widths: then more of them have room.
   struct run {
     A ended;
     K key;
   };
-  using staged = std::conditional_t<lengths, K, run>;
-  using position = std::conditional_t<lengths, std::uint16_t, std::uint8_t>;
-  /// A vector in shared memory, or as many runs, or as many positions.
+  static constexpr bool parted = !lengths && sizeof(run) > sizeof(A) + sizeof(K);
+  using position = std::uint16_t;
+  /// A vector of keys in shared memory, or as many of those at heads, or as many positions.
   union slot {
     PMPP_HOST_DEVICE slot() {}
     raw in;
-    staged runs[Items];
+    K keys[Items];
     position at[Items];
   };
   using sides = sides_of<apart, raw, slot>;
-  static_assert(sizeof(slot) <= 2048 + 16, "pmpp: elements have at most 2048 bytes");
+  /// Of a vector, or of as many heads: their keys, and the values of the runs that end in front of them.
+  static constexpr int vector_bytes = int(apart ? max(sizeof(raw), Items*(sizeof(K) + sizeof(A))) : sizeof(slot));
+  static_assert(vector_bytes <= 2048 + 16, "pmpp: elements have at most 2048 bytes");
   static_assert(Items <= 16 && is_power_of_two(Items));
   // As many bytes in shared memory, however wide the elements are.
   static constexpr int lanes = simt::warp_size, tile_bytes = Tuning.threads * Tuning.bytes,
-                       wanted_warps =
-                           min(min(Tuning.threads / lanes, tile_bytes / (lanes * int(sizeof(slot)))), lanes - 1),
+                       wanted_warps = min(min(Tuning.threads / lanes, tile_bytes / (lanes * vector_bytes)), lanes - 1),
                        warps = max(1, wanted_warps), workers = warps * lanes, threads = workers + lanes,
                        min_blocks = min(Tuning.min_blocks, 2048 / threads),
-                       fitting_rows = max(1, min(tile_bytes / (workers * int(sizeof(slot))), 65535 / (lanes * Items)));
+                       fitting_rows = max(1, min(tile_bytes / (workers * vector_bytes), 65535 / (lanes * Items)));
   /// How many adjacent vectors a lane gets at once. They move by way of registers: not more than a lane has room for, and
   /// such that most rows come together.
   static constexpr int each = [] {
@@ -197,7 +198,7 @@ struct run_kernel {
   PMPP_HOST_DEVICE static constexpr int strip_bytes(int vectors) {
     const int front = bytes_of_side<front_vectors>(vectors);
     return apart ? max(front + bytes_of_side<back_vectors>(vectors),
-                       round_up(lanes * vectors * Items * int(sizeof(staged)), 128))
+                       round_up(lanes * vectors * Items * int(sizeof(A) + sizeof(K)), 128))
                  : front;
   }
   /// The values, and the vector after them, which lies elsewhere.
@@ -328,8 +329,30 @@ private:
       const int items = vectors * Items;
       return min(lanes, max(0, ceil_div(this->end - strip * lanes * items, items)));
     }
-    /// Runs in the front of the part, and then positions.
-    PMPP_HOST_DEVICE staged& run_at(int i) const { return reinterpret_cast<staged*>(bytes)[i]; }
+    /// What is kept of the i-th head.
+    PMPP_HOST_DEVICE A& ended_at(int i) const {
+      if constexpr (parted)
+        return side_of_run<A>(i, 0);
+      else
+        return reinterpret_cast<run*>(bytes)[i].ended;
+    }
+    PMPP_HOST_DEVICE K& key_at(int i) const {
+      if constexpr (lengths)
+        return reinterpret_cast<K*>(bytes)[i];
+      else if constexpr (parted)
+        return side_of_run<K>(i, int(sizeof(A)));
+      else
+        return reinterpret_cast<run*>(bytes)[i].key;
+    }
+    /// Parted ones lie in the strip for as many, after `after` bytes for each. Lanes that write at multiples of 16 places find
+    /// these in different banks.
+    template <class X>
+    PMPP_HOST_DEVICE X& side_of_run(int i, int after) const {
+      constexpr int full = lanes * each * Items;  // where there are several strips
+      const int strip = most_strips == 1 ? 0 : i / full, place = i - strip * full;
+      return reinterpret_cast<X*>(bytes + strip * strip_bytes(vectors) +
+                                  after * lanes * vectors * Items)[place ^ (place / lanes & (lanes - 1))];
+    }
     PMPP_HOST_DEVICE position& position_at(int i) const { return reinterpret_cast<position*>(bytes)[i]; }
   };
 
@@ -421,7 +444,7 @@ private:
       if constexpr (lengths) {
         mine.heads[strip * lanes + block.lane()] = heads;
         if (heads != 0) last_head = first * Items + 31 - simt::leading_zeros(heads);
-        for_each_head(block, heads, runs, [&](int rank, int i) { mine.run_at(rank) = Job::key(item(i)); });
+        for_each_head(block, heads, runs, [&](int rank, int i) { mine.key_at(rank) = Job::key(item(i)); });
       } else {
         if (strip == 0 && block.lane() == 0) memory.begins_with_head[stage][block.warp()] = (heads >> from & 1) != 0;
         A y[each * Items]{};
@@ -436,14 +459,15 @@ private:
         tail = block::warp_segmented_scan(block, tail, with_head, a.job.op, busy);
         const A of_left = block.shuffle_up(tail, 1), all = block.shuffle(tail, max(0, busy - 1));
         const int rank = for_each_head(block, heads, runs, [&](int r, int i) {
-          mine.run_at(r) = {y[max(0, i - 1)], Job::key(item(i))};
+          mine.ended_at(r) = y[max(0, i - 1)];
+          mine.key_at(r) = Job::key(item(i));
         });
         if (heads != 0 && (block.lane() > 0 || running.present)) {  // the run that ends in the lane began before it
           const bool joins = running.present && (with_head & ((1u << block.lane()) - 1)) == 0;
           const A before = block.lane() == 0 ? running.value
                            : joins           ? static_cast<A>(a.job.op(running.value, of_left))
                                              : of_left;
-          A& ended = mine.run_at(rank).ended;
+          A& ended = mine.ended_at(rank);
           ended = simt::trailing_zeros(heads) == from ? before : static_cast<A>(a.job.op(before, ended));
         }
         if (busy > 0) {
@@ -474,8 +498,6 @@ private:
     if (block.lane() < count) sum = memory.of_warp[stage][block.lane()];
     sum = block::warp_inclusive_scan(block, sum, op, count);
     const state all = block.shuffle(sum, count - 1), before = block.shuffle_up(sum, 1);
-    // Nothing is written of a tile without a head: it needs no prefix.
-    if (all.heads() == 0 && tile < p.tiles - 1 && !look_back::ends_row(tile)) return exchange.publish(all);
     const state prefix = exchange(all, false, state{}, op);
     if (block.lane() < count)
       memory.before_warp[stage][block.lane()] = block.lane() == 0 ? prefix : tile > 0 ? op(prefix, before) : before;
@@ -500,7 +522,7 @@ private:
     const auto first = static_cast<std::int64_t>(before.heads());
     const int from = first == 0 ? 1 : 0;  // no run ends in front of the very first
     if constexpr (lengths) {
-      put(block, a.job.out.keys, first, 0, n, [&](int j) { return mine.run_at(j); });
+      put(block, a.job.out.keys, first, 0, n, [&](int j) { return mine.key_at(j); });
       block.sync_warp();  // the positions of the heads go where these were
       int runs = 0;
       for (int strip = 0; strip < mine.strips; ++strip) {
@@ -516,10 +538,10 @@ private:
                      : before.value() + std::uint64_t(mine.position_at(0) - mine.begin);
       });
     } else {
-      put(block, a.job.out.keys, first, 0, n, [&](int j) { return mine.run_at(j).key; });
+      put(block, a.job.out.keys, first, 0, n, [&](int j) { return mine.key_at(j); });
       const bool begins_with_head = memory.begins_with_head[stage][block.warp()];
       put(block, a.job.out.values, first - 1, from, n, [&](int j) {
-        const A ended = mine.run_at(j).ended;
+        const A ended = mine.ended_at(j);
         return j > 0 ? ended : begins_with_head ? before.value() : static_cast<A>(a.job.op(before.value(), ended));
       });
     }
