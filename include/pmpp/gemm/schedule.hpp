@@ -140,7 +140,7 @@ PMPP_HOST_DEVICE A sum_of_splits(const A* from, std::int64_t stride, std::int64_
   return sum;
 }
 
-/// Adds up the partial sums of the splits, one element of C a thread.
+/// Adds up the partial sums of the splits, one element of C a thread; of few elements with many splits, several lanes.
 template <class TC, class A, class S, class Epilogue, class Originals = no_originals>
 struct gemm_combine_kernel {
   static constexpr bool begins_early = simt::can_begin_early;
@@ -151,7 +151,8 @@ struct gemm_combine_kernel {
     const A* partials;
     std::int64_t row_length, splits, batch;
     gemm_result<S, Epilogue> result;
-    Originals originals{};
+    Originals originals;
+    int lanes;  ///< of an element, a power of two: the splits of each are as far apart
   };
 
   template <class Block>
@@ -166,14 +167,20 @@ struct gemm_combine_kernel {
 private:
   template <class Index, class Block>
   PMPP_HOST_DEVICE static void add_up(Block& block, const arguments& x) {
-    const std::int64_t matrix = x.c.rows * x.row_length, step = block.count() * threads;
-    for (std::int64_t n = block.index() * threads + block.thread(); n < matrix * x.batch; n += step) {
+    const std::int64_t matrix = x.c.rows * x.row_length, all = matrix * x.batch;
+    const int at_once = threads / x.lanes, lane = block.thread() % x.lanes;
+    for (std::int64_t first = block.index() * at_once; first < all; first += block.count() * at_once) {
+      const std::int64_t n = min(first + block.thread() / x.lanes, all - 1);
       const Index in_batch = static_cast<Index>(n) % static_cast<Index>(matrix);
       const std::int64_t batch = static_cast<Index>(n) / static_cast<Index>(matrix);
       const std::int64_t row = in_batch / static_cast<Index>(x.row_length);
       const std::int64_t col = in_batch % static_cast<Index>(x.row_length);
-      if (col >= x.c.cols) continue;
-      A sum = sum_of_splits(x.partials + batch * x.splits * matrix + in_batch, matrix, x.splits);
+      A sum{};
+      if (col < x.c.cols)
+        sum = sum_of_splits(x.partials + (batch * x.splits + lane) * matrix + in_batch, x.lanes * matrix,
+                            x.lanes == 1 ? x.splits : (x.splits - lane + x.lanes - 1) / x.lanes);
+      for (int bits = x.lanes / 2; bits > 0; bits /= 2) sum += block.shuffle_xor(sum, bits);
+      if (lane != 0 || col >= x.c.cols || first + block.thread() / x.lanes >= all) continue;
       if constexpr (!std::is_empty_v<Originals>) sum = x.originals(sum, batch, row, col);
       TC* to = x.c.data + batch * x.c.batch_stride + row * x.c.row_stride + col * x.c.col_stride;
       *to = x.result(sum, to, row, col);
@@ -209,11 +216,12 @@ template <class A, class P, class TA, class TB, class TC, class S, class Epilogu
 void combine_splits(const P& where, const gemm_problem<TA, TB, TC, S, Epilogue>& x, const A* partials,
                     std::int64_t row_length, std::int64_t splits, const Originals& originals = {}) {
   using kernel = gemm_combine_kernel<TC, A, S, Epilogue, Originals>;
-  const std::int64_t elements = x.batch * x.c.rows * row_length;
-  pmpp::launch(
-      where,
-      min(ceil_div(elements, std::int64_t(kernel::threads)), std::int64_t(machine_of(where).multiprocessors) * 16),
-      kernel{}, typename kernel::arguments{x.c, partials, row_length, splits, x.batch, x.result, originals});
+  const std::int64_t elements = x.batch * x.c.rows * row_length, processors = machine_of(where).multiprocessors;
+  std::int64_t lanes = 1;  // of 32 splits each, while there are threads for them
+  while (lanes < simt::warp_size && splits > 32 * lanes && elements * lanes < processors * kernel::threads) lanes *= 2;
+  pmpp::launch(where, min(ceil_div(elements * lanes, std::int64_t(kernel::threads)), processors * 16), kernel{},
+               typename kernel::arguments{x.c, partials, row_length, splits, x.batch, x.result, originals,
+                                          static_cast<int>(lanes)});
 }
 
 }  // namespace pmpp::inline PMPP_BACKEND::detail

@@ -6,7 +6,8 @@
 //     of x serves all four, and if rows are so short that they need one step, all rows that the group ever takes. The
 //     sums of the lanes are added up by shuffles.
 //   A's columns do: a lane takes 16 bytes of a column, the warps of a block different columns, and lanes that a short
-//     column does not need others again; the sums are added up in shared memory.
+//     column does not need others again; where there are fewer columns than that, a block takes more rows. The sums are
+//     added up in shared memory. Where columns begin at odd addresses, a lane takes single elements of a few rows.
 //   Otherwise, or where rows begin at odd addresses: as rows, one element a lane.
 //
 // Where there are fewer rows than the machine can read at once, k is split; a second launch (simt.hpp) adds up the
@@ -43,7 +44,7 @@ struct gemv_arguments {
   std::int64_t batch, k, splits, split_k;
   A* partials;  ///< of all splits of all products: `rows` each
   gemm_result<S, Epilogue> result;
-  int lanes;  ///< that work on a row, or lie along a column; a power of two up to 32
+  int lanes;  ///< that work on a row, or lie along a column; a power of two up to 32, or the threads of a block
 
   /// Number `unit` of those that all products are made of, `of_split` in each split: which product, which split, which of its units.
   struct place {
@@ -143,16 +144,17 @@ private:
   }
 };
 
-/// Items: elements of a column that a lane reads at once; the stride of rows is 1 if there are several.
-template <bool Batched, class TA, class TX, class TC, class A, class S, class Epilogue, int Items>
+/// Items: rows of a lane. Adjacent: they are a word that a lane reads at once, in every column; otherwise neighbours of a row are
+/// in other lanes, so that words of memory that begin anywhere are read whole by the warp. The stride of rows is 1.
+template <bool Batched, class TA, class TX, class TC, class A, class S, class Epilogue, int Items, bool Adjacent>
 struct gemv_columns_kernel {
   static constexpr bool begins_early = simt::can_begin_early;
-  static constexpr int threads = 256, min_blocks = 2, warps = threads / simt::warp_size;
-  static constexpr int depth = 8;  ///< columns of a lane in flight
+  static constexpr int threads = 256, min_blocks = sizeof(A) < 8 ? 3 : 2, warps = threads / simt::warp_size;
+  static constexpr int depth = Items < 16 ? 8 : 4;  ///< columns of a lane in flight
   using arguments = gemv_arguments<Batched, TA, TX, TC, A, S, Epilogue>;
 
   struct shared {
-    A sum[warps][simt::warp_size * Items];  ///< the rows of the block, by warp
+    A sum[threads * Items];  ///< the rows of the block, by those who share its columns
   };
 
   template <class Block>
@@ -169,86 +171,119 @@ private:
   template <class Block>
   PMPP_HOST_DEVICE static void add_up(Block& block, shared& memory, const arguments& y,
                                       const typename arguments::place& at) {
-    const int rows = y.lanes * Items, columns = threads / y.lanes;  // of a block at a time
-    const std::int64_t first = at.unit * rows, row = first + block.thread() % y.lanes * Items;
-    const int there = static_cast<int>(max(std::int64_t(0), min(std::int64_t(Items), y.c.rows - row)));
-    const std::int64_t k_end = min(y.k, (at.split + 1) * y.split_k), step = columns * y.a.k_stride;
-    std::int64_t k = at.split * y.split_k + block.thread() / y.lanes;
-    const TA* from = y.a.data + at.product * y.a.batch_stride + row * y.a.stride + k * y.a.k_stride;
+    const int lanes = y.lanes, rows = lanes * Items, columns = threads / lanes;  // of a block at a time
+    const int own = block.thread() % lanes * (Adjacent ? Items : 1), next = Adjacent ? 1 : lanes;
+    const std::int64_t first = at.unit * rows, row = first + own;
+    const int there = static_cast<int>(
+        max(std::int64_t(0), min(std::int64_t(Items), ceil_div(y.c.rows - row, std::int64_t(next)))));
+    const std::int64_t k_begin = at.split * y.split_k + block.thread() / lanes;
+    const TA* from = y.a.data + at.product * y.a.batch_stride + row + k_begin * y.a.k_stride;
+    const TX* factor = y.x.data + at.product * y.x.batch_stride + k_begin * y.x.k_stride;
+    const std::int64_t step = columns * y.a.k_stride, factor_step = columns * y.x.k_stride;
+    std::int64_t left = min(y.k, (at.split + 1) * y.split_k) - k_begin;  // columns, from the next of this lane's on
     A sum[Items] = {};
-    if (there == Items) {
-      for (; k + (depth - 1) * columns < k_end; k += depth * columns, from += depth * step) {
-        packed<TA, Items> a[depth];
-        for (int d = 0; d < depth; ++d) a[d] = *reinterpret_cast<const packed<TA, Items>*>(from + d * step);
-        for (int d = 0; d < depth; ++d) {
-          const A x = y.factor(at.product, k + d * columns);
-          for (int e = 0; e < Items; ++e) sum[e] += static_cast<A>(a[d].item[e]) * x;
+    // All loads of a step are on their way before the first is used, also where rows or columns are missing.
+    const auto add_step = [&](auto all_rows, auto all_columns) {
+      constexpr int count = all_rows.value ? depth : depth * min(Items, 4) / Items;  // single elements take registers
+      packed<TA, Items> a[count] = {};
+      A x[count];
+      for (int d = 0; d < count; ++d, from += step, factor += factor_step) {
+        const bool exists = all_columns.value || d * columns < left;
+        if constexpr (Adjacent && all_rows.value) {
+          if (exists) a[d] = *reinterpret_cast<const packed<TA, Items>*>(from);
+        } else {
+          for (int e = 0; e < Items; ++e)
+            if (exists && (all_rows.value || e < there)) a[d].item[e] = from[e * next];
         }
+        x[d] = exists ? static_cast<A>(*factor) : A{};
       }
+      left -= count * columns;
+      for (int d = 0; d < count; ++d)
+        for (int e = 0; e < Items; ++e) sum[e] += static_cast<A>(a[d].item[e]) * x[d];
+    };
+    if (there == Items) {
+      while (left > (depth - 1) * columns) add_step(std::true_type{}, std::true_type{});
+      if (left > 0) add_step(std::true_type{}, std::false_type{});
+    } else if (there > 0) {
+      while (left > 0) add_step(std::false_type{}, std::false_type{});
     }
-    for (; k < k_end; k += columns, from += step) {
-      const A x = y.factor(at.product, k);
-      for (int e = 0; e < Items; ++e)
-        if (e < there) sum[e] += static_cast<A>(from[e * y.a.stride]) * x;
-    }
-    for (int bits = simt::warp_size / 2; bits >= y.lanes; bits /= 2)  // lanes that have the same rows
+    for (int bits = simt::warp_size / 2; bits >= lanes; bits /= 2)  // lanes that have the same rows
       for (int e = 0; e < Items; ++e) sum[e] += block.shuffle_xor(sum[e], bits);
-    if (block.lane() < y.lanes)
-      for (int e = 0; e < Items; ++e) memory.sum[block.warp()][block.lane() * Items + e] = sum[e];
+    const int groups = min(columns, warps), group = lanes < simt::warp_size ? block.warp() : block.thread() / lanes;
+    if (block.lane() < lanes)
+      for (int e = 0; e < Items; ++e) memory.sum[group * rows + own + e * next] = sum[e];
     block.sync();
     for (int i = block.thread(); i < rows; i += threads) {
       if (first + i >= y.c.rows) break;
-      A total = memory.sum[0][i];
-      for (int w = 1; w < warps; ++w) total += memory.sum[w][i];
+      A total = memory.sum[i];
+      for (int g = 1; g < groups; ++g) total += memory.sum[g * rows + i];
       y.store(total, first + i, at);
     }
   }
 };
 
+/// How k is split among `blocks` blocks that have all of it, `steps` each: \return the steps of a split. A multiprocessor takes its
+/// blocks' steps in turn at the memory's speed, some 1.4 us each; a second launch costs some more, and 32 splits another one.
+inline std::int64_t gemv_split(std::int64_t blocks, std::int64_t steps, std::int64_t processors) {
+  std::int64_t best = steps, least = ceil_div(blocks, processors) * steps;
+  for (int waves = 1; waves <= 16; ++waves) {
+    const std::int64_t wanted = waves * processors / blocks;
+    if (wanted < 2) continue;
+    const std::int64_t share = ceil_div(steps, wanted), splits = ceil_div(steps, share);
+    const std::int64_t time = ceil_div(blocks * splits, processors) * share + 3 + splits / 128;
+    if (splits < 2 || time >= least) continue;
+    least = time;
+    best = share;
+  }
+  return best;
+}
+
 /// Enqueues products whose C have one column, or runs them in the emulator.
 template <class A, bool Batched, class P, class TA, class TB, class TC, class S, class Epilogue>
 void gemv_on_blocks(const P& where, const gemm_problem<TA, TB, TC, S, Epilogue>& x) {
   constexpr int vector = 16 % sizeof(TA) == 0 ? int(16 / sizeof(TA)) : 1;
-  constexpr std::int64_t one = 1, least_k = 1024;  // of a split: less is not worth a second launch
-  const std::int64_t m = x.c.rows,
-                     warps = 32 * std::int64_t(machine_of(where).multiprocessors);  // that read as fast as memory
+  constexpr int few = min(vector, 4);  // elements that a lane reads one by one
+  constexpr std::int64_t one = 1;
+  const std::int64_t m = x.c.rows, processors = machine_of(where).multiprocessors;
   const bool columns = x.a.stride == 1 && x.a.k_stride != 1;
   const auto whole = [](std::int64_t stride) { return stride % vector == 0; };
   const bool a_in_words = reinterpret_cast<std::uintptr_t>(x.a.data) % 16 == 0 && (columns || x.a.k_stride == 1) &&
-                          whole(columns ? x.a.k_stride : x.a.stride) && whole(x.a.batch_stride);
-  const auto run = [&]<class Kernel>(Kernel kernel, std::int64_t row_blocks, std::int64_t warps_of_block,
-                                     std::int64_t granule, std::int64_t units_of_block, int lanes) {
-    // As many splits as there are warps to spare, each a multiple of what is read at once.
-    const std::int64_t wanted = max(one, min(warps / (row_blocks * x.batch * warps_of_block), x.k / least_k));
-    const std::int64_t split_k = round_up(max(one, ceil_div(x.k, wanted)), granule);
-    const std::int64_t splits = max(one, ceil_div(x.k, split_k));
+                          (columns ? x.k == 1 || whole(x.a.k_stride) : m == 1 || whole(x.a.stride)) &&
+                          (x.batch == 1 || whole(x.a.batch_stride));
+  const auto run = [&]<class Kernel>(Kernel kernel, std::int64_t row_blocks, std::int64_t split_k,
+                                     std::int64_t most_blocks, std::int64_t units_of_block, int lanes) {
+    const std::int64_t splits = max(one, ceil_div(x.k, split_k)), units = row_blocks * splits * x.batch;
     scratch memory(where, splits > 1 ? checked_bytes(x.batch * splits * m, sizeof(A), "gemv") : 0, 0);
     auto* partials = static_cast<A*>(memory.data());
-    const std::int64_t units = row_blocks * splits * x.batch;
     pmpp::launch(
-        where,
-        units_of_block == 1 ? min(units, std::int64_t(0x7fffffff)) : min(ceil_div(units, units_of_block), warps / 4),
-        kernel, typename Kernel::arguments{x.a, x.b, x.c, x.batch, x.k, splits, split_k, partials, x.result, lanes});
+        where, min(ceil_div(units, units_of_block), most_blocks), kernel,
+        typename Kernel::arguments{x.a, x.b, x.c, x.batch, x.k, splits, split_k, partials, x.result, lanes});
     if (splits > 1) detail::combine_splits(where, x, partials, one, splits);
   };
-  const auto run_either = [&]<int Items>(std::integral_constant<int, Items>) {
-    int lanes = 32;
-    if (columns) {
-      using kernel = gemv_columns_kernel<Batched, TA, TB, TC, A, S, Epilogue, Items>;
-      while (lanes > 1 && lanes * Items / 2 >= m) lanes /= 2;  // short columns: as many as read one at once
-      run(kernel{}, ceil_div(m, std::int64_t(lanes) * Items), kernel::warps, kernel::threads / lanes * kernel::depth,
-          one, lanes);
-    } else {
-      using kernel = gemv_rows_kernel<Batched, TA, TB, TC, A, S, Epilogue, Items>;  // short rows likewise
-      while (lanes > 1 && lanes * Items * kernel::words / 2 >= x.k) lanes /= 2;
-      run(kernel{}, ceil_div(m, std::int64_t(kernel::rows) * (32 / lanes)), one, 32 * Items * kernel::words,
-          kernel::warps, lanes);
-    }
+  const auto run_columns = [&]<int Items, bool Adjacent>() {
+    using kernel = gemv_columns_kernel<Batched, TA, TB, TC, A, S, Epilogue, Items, Adjacent>;
+    constexpr int threads = kernel::threads;
+    int lanes = 1;  // that all rows need, up to a warp; more where columns are too few for the block
+    while (lanes < threads && lanes * Items < m && (lanes < 32 || threads / lanes * kernel::depth > x.k)) lanes *= 2;
+    const std::int64_t row_blocks = ceil_div(m, std::int64_t(lanes) * Items), granule = threads / lanes * kernel::depth;
+    const std::int64_t steps = max(one, ceil_div(x.k, granule));
+    run(kernel{}, row_blocks, gemv_split(row_blocks * x.batch, steps, processors) * granule, 0x7fffffff, one, lanes);
   };
-  if (a_in_words)
-    run_either(std::integral_constant<int, vector>{});
+  const auto run_rows = [&]<int Items>() {
+    using kernel = gemv_rows_kernel<Batched, TA, TB, TC, A, S, Epilogue, Items>;
+    constexpr std::int64_t granule = 32 * Items * kernel::words, least_k = 1024;  // of a split: less is not worth it
+    const std::int64_t warps = 32 * processors;                                   // that read as fast as memory
+    int lanes = 32;
+    while (lanes > 1 && lanes * Items * kernel::words / 2 >= x.k) lanes /= 2;  // short rows: as many as read one at once
+    const std::int64_t row_groups = ceil_div(m, std::int64_t(kernel::rows) * (32 / lanes));
+    const std::int64_t wanted = max(one, min(warps / (row_groups * x.batch), x.k / least_k));
+    const std::int64_t split_k = round_up(max(one, ceil_div(x.k, wanted)), granule);
+    run(kernel{}, row_groups, split_k, warps / 4, kernel::warps, lanes);
+  };
+  if (columns)
+    a_in_words ? run_columns.template operator()<vector, true>() : run_columns.template operator()<few, false>();
   else
-    run_either(std::integral_constant<int, 1>{});
+    a_in_words ? run_rows.template operator()<vector>() : run_rows.template operator()<1>();
 }
 
 /// host: a task takes some rows. Sixteen sums of a row, or the sums of many rows, let the compiler use vectors.
