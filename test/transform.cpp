@@ -117,6 +117,40 @@ TEST_ALL_PLACES("two inputs that lie differently, and a computed one") {
   CHECK(where::get(indices)[776] == 3 * 776);
 }
 
+TEST_ALL_PLACES("arrays that all lie differently, of several types") {
+  const typename where::policy policy{};
+  const auto bytes = test::random_values<std::uint8_t>(9000);
+  const auto in = where::put(bytes);
+  std::vector<test::affine> structs(3000);
+  for (std::size_t i = 0; i < structs.size(); ++i)
+    structs[i] = {static_cast<std::uint32_t>(i), static_cast<std::uint32_t>(2 * i), 0};
+  const auto twelve = where::put(structs);
+  for (const int n : test::some_of({1, 40, 63, 64, 65, 1100, 2900}))
+    for (const int a : test::some_of({0, 3, 6, 13})) {
+      const int b = 7, to = 10;
+      CAPTURE(n);
+      CAPTURE(a);
+      auto sums = where::put(std::vector<std::uint8_t>(3000, 0xAB));
+      pmpp::transform(policy, in.begin() + a, in.begin() + a + n, in.begin() + b, sums.begin() + to, pmpp::plus{});
+      auto wide = where::put(std::vector<float>(3000, -1.0f));
+      pmpp::transform<tiny>(policy, in.begin() + a, in.begin() + a + n, wide.begin() + to, triple{});
+      auto flipped = where::put(std::vector<test::affine>(3000));
+      pmpp::transform(policy, twelve.begin() + a, twelve.begin() + a + n, flipped.begin() + to, flip{});
+      const auto got = where::get(sums);
+      const auto got_wide = where::get(wide);
+      const auto got_flipped = where::get(flipped);
+      int wrong = 0;
+      for (int i = 0; i < 3000; ++i) {
+        const auto k = static_cast<std::size_t>(i), from = static_cast<std::size_t>(i - to + a);
+        const bool inside = i >= to && i < to + n;
+        wrong += got[k] != (inside ? static_cast<std::uint8_t>(bytes[from] + bytes[from - a + b]) : 0xAB);
+        wrong += got_wide[k] != (inside ? static_cast<float>(static_cast<std::uint8_t>(3 * bytes[from])) : -1.0f);
+        wrong += got_flipped[k] != (inside ? flip{}(structs[from]) : test::affine{});
+      }
+      CHECK(wrong == 0);
+    }
+}
+
 TEST_ALL_PLACES("for_each changes elements in place") {
   const typename where::policy policy{};
   for (const std::int64_t n : test::some_of({0, 1, 1000, 100003})) {

@@ -8,7 +8,9 @@
 //      the memory busy at half occupancy.
 //   3. Where a thread's results are more than 16 bytes (float to double, structs of 12), a warp passes them through shared
 //      memory, so that lanes store words that lie next to each other.
-//   4. The few elements before the first 16-byte boundary and after the last whole vector go one by one.
+//   4. Arrays whose 16-byte boundaries lie at different elements: vectors are the output's. Of an input a thread reads the
+//      words that cover its vector, one more than they are long, and shifts them.
+//   5. The few elements before the first 16-byte boundary and after the last whole vector go one by one.
 //
 // Work n; traffic: every input read once, the output written once; one launch, no barrier of a block. The result
 // is the same on every policy if f is. In place is allowed. (PMPP ch. 2 and 3; coalescing and coarsening, ch. 6.)
@@ -18,6 +20,7 @@
 #include <cstdint>
 #include <type_traits>
 
+#include <pmpp/block/load_anywhere.hpp>
 #include <pmpp/block/load_store.hpp>
 #include <pmpp/block/vector_range.hpp>
 #include <pmpp/core/callable.hpp>
@@ -52,7 +55,9 @@ struct transform_results {
   static constexpr bool change_places = words > 1 && words <= 8;
 };
 
-template <class In, class Out, int Items, transform_tuning Tuning>
+/// Anywhere: vectors of inputs may begin off boundaries. The first and the last one, around which nothing may be read, are then
+/// of the lead and the tail.
+template <class In, class Out, int Items, bool Anywhere, transform_tuning Tuning>
 struct transform_tile {
   static constexpr int threads = Tuning.threads;
   using results = transform_results<Out, Items>;
@@ -63,13 +68,13 @@ struct transform_tile {
   PMPP_HOST_DEVICE static void run(Block& block, [[maybe_unused]] slot* slots, const In& in, const item_count& count,
                                    const Out& out, std::int64_t lead, int rounds) {
     const std::int64_t n = count.get();
-    const block::layout<Items> data(n, lead);
+    const block::layout<Items> data = Anywhere ? layout_inside(n, lead) : block::layout<Items>(n, lead);
     const std::int64_t tile = block.index() * rounds * threads;
     const std::int64_t first = tile + block.thread();
     if (rounds == Tuning.vectors_per_thread && tile + rounds * threads <= data.vectors) {
       block::raw_items<In, Items> x[Tuning.vectors_per_thread];
       for (int r = 0; r < Tuning.vectors_per_thread; ++r)
-        x[r] = block::access<In>::template load<Items>(in, data.element(first + r * threads));
+        x[r] = load(in, data.element(first + r * threads));
       for (int r = 0; r < Tuning.vectors_per_thread; ++r) {
         if constexpr (results::change_places)
           store_row(block, slots, in, x[r], out, data, first + r * threads);
@@ -80,18 +85,31 @@ struct transform_tile {
       for (int r = 0; r < rounds; ++r) {
         if (first + r * threads >= data.vectors) break;
         const std::int64_t i = data.element(first + r * threads);
-        store(in, block::access<In>::template load<Items>(in, i), out, i);
+        store(in, load(in, i), out, i);
       }
     }
-    // Lead and tail: fewer than 2 * Items <= 32 elements, one a thread.
-    static_assert(threads >= 2 * Items);
+    // Lead and tail: fewer than 2 * Items <= 32 elements, or twice as many.
     if (block.index() == 0) {
-      const std::int64_t i = block.thread() < data.lead ? block.thread() : data.tail() + block.thread() - data.lead;
-      if (i < n) out[i] = in[i];
+      const std::int64_t few = n - data.vectors * Items;
+      for (std::int64_t e = block.thread(); e < few; e += threads) {
+        const std::int64_t i = e < data.lead ? e : e + data.vectors * Items;
+        out[i] = in[i];
+      }
     }
   }
 
 private:
+  PMPP_HOST_DEVICE static block::raw_items<In, Items> load(const In& in, std::int64_t i) {
+    if constexpr (Anywhere)
+      return block::access_anywhere<In>::template load<Items>(in, i);
+    else
+      return block::access<In>::template load<Items>(in, i);
+  }
+  PMPP_HOST_DEVICE static block::layout<Items> layout_inside(std::int64_t n, std::int64_t lead) {
+    block::layout<Items> data(n, min(lead + Items, n));
+    data.vectors = max(std::int64_t(0), data.vectors - 1);
+    return data;
+  }
   PMPP_HOST_DEVICE static auto results_of(const In& in, const block::raw_items<In, Items>& x) {
     typename results::vector y;
     for (int k = 0; k < Items; ++k) y.item[k] = block::access<In>::value(in, x, k);
@@ -119,19 +137,19 @@ private:
   }
 };
 
-template <class In, class Out, int Items, transform_tuning Tuning>
+template <class In, class Out, int Items, bool Anywhere, transform_tuning Tuning>
 struct transform_kernel {
   static constexpr int threads = Tuning.threads;
   template <class Block>
   PMPP_HOST_DEVICE void operator()(Block& block, In in, item_count count, Out out, std::int64_t lead,
                                    int rounds) const {
-    transform_tile<In, Out, Items, Tuning>::run(block, nullptr, in, count, out, lead, rounds);
+    transform_tile<In, Out, Items, Anywhere, Tuning>::run(block, nullptr, in, count, out, lead, rounds);
   }
 };
-template <class In, class Out, int Items, transform_tuning Tuning>
-requires transform_results<Out, Items>::change_places struct transform_kernel<In, Out, Items, Tuning> {
+template <class In, class Out, int Items, bool Anywhere, transform_tuning Tuning>
+requires transform_results<Out, Items>::change_places struct transform_kernel<In, Out, Items, Anywhere, Tuning> {
   static constexpr int threads = Tuning.threads;
-  using tile = transform_tile<In, Out, Items, Tuning>;
+  using tile = transform_tile<In, Out, Items, Anywhere, Tuning>;
   struct shared {
     typename tile::slot slots[threads];
   };
@@ -173,13 +191,25 @@ void copy_elements(const P& where, const input<Given>& given, const Target& give
     });
   } else if (n > 0) {
     detail::check_reachable(where, "transform", zip_iterator{in.first, out});
-    block::with_access(zip_iterator{in.first, out}, [&](auto items, std::int64_t lead) {
+    const auto run = [&](auto items, auto anywhere, std::int64_t lead) {
       constexpr int vectors = Tuning.vectors_per_thread;
       const std::int64_t tiles = ceil_div(n, std::int64_t(items) * Tuning.threads);
       const int rounds = tiles >= std::int64_t(vectors) * 8 * machine_of(where).multiprocessors ? vectors : 1;
-      pmpp::launch(where, ceil_div(tiles, std::int64_t(rounds)), transform_kernel<In, Out, items, Tuning>{}, in.first,
-                   in.count, out, lead, rounds);
-    });
+      pmpp::launch(where, ceil_div(tiles, std::int64_t(rounds)), transform_kernel<In, Out, items, anywhere, Tuning>{},
+                   in.first, in.count, out, lead, rounds);
+    };
+    using both = block::access<zip_iterator<In, Out>>;
+    constexpr std::integral_constant<int, both::items == 0 ? 4 : both::items> wide{};
+    const std::int64_t lead = both::template lead<wide>(zip_iterator{in.first, out});
+    if constexpr (!both::always) {
+      constexpr bool anywhere = block::access_anywhere<In>::possible;
+      if constexpr (anywhere)
+        if (const std::int64_t of_out = block::access<Out>::template lead<wide>(out); lead < 0 && of_out >= 0)
+          return run(wide, std::true_type{}, of_out);
+      if constexpr (!anywhere || !block::access<Out>::always)
+        if (lead < 0) return run(std::integral_constant<int, 1>{}, std::false_type{}, 0);
+    }
+    run(wide, std::false_type{}, lead);
   }
 }
 
