@@ -32,7 +32,7 @@ void product(trial& t) {
   i64 rows = std::max<i64>(1, i64(std::sqrt(double(t.n))));
   if (t.draw.chance(0.6)) rows = t.draw.log_uniform(1, t.n);
   const i64 cols = std::max<i64>(1, t.n / rows), n = rows * cols;
-  const i64 stride = (ByRows ? cols : rows) + (t.draw.chance(0.7) ? 0 : t.draw.below(20));
+  const i64 length = ByRows ? cols : rows, stride = length + t.draw_gap(0.7, ByRows ? rows : cols, length);
   t.n = n;
   t.add(" " + std::to_string(rows) + " x " + std::to_string(cols) + " stride " + std::to_string(stride));
   t.set_bytes(double(n + rows + cols) * sizeof(T));

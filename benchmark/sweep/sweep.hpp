@@ -123,6 +123,11 @@ public:
     back_to_back = n <= 3'000'000 && draw.chance(0.5);
     add(" n=" + std::to_string(n));
   }
+  /// Elements after each line of a matrix, below 20; in a large one no more than a line has, so that it fits.
+  i64 draw_gap(double share_without, i64 lines, i64 length) {
+    const i64 gap = draw.chance(share_without) ? 0 : draw.below(20);
+    return lines > 1'000'000 ? std::min(gap, length) : gap;
+  }
   /// Says what a call moves; `in_place`: it needs a fresh copy for each of the calls back to back.
   void set_bytes(double moved, bool in_place = false) {
     bytes = moved;

@@ -66,9 +66,9 @@ void any_shape(trial& t) {
   i64 cols = std::max<i64>(1, t.n / rows);
   if (t.draw.chance(0.4)) {
     rows = pmpp::ceil_div(rows, i64(16)) * 16;
-    cols = std::max<i64>(1, cols / 16) * 16;
+    cols = std::max<i64>(1, t.n / rows / 16) * 16;  // of the rows as they are: a few may have become 16
   }
-  const i64 gap = t.draw.chance(0.8) ? 0 : t.draw.below(20);
+  const i64 gap = t.draw_gap(0.8, rows, cols);
   const i64 lda = cols + gap, n = rows * cols;
   t.n = n;
   t.add(" " + std::to_string(rows) + " x " + std::to_string(cols) + " gap " + std::to_string(gap));

@@ -73,8 +73,7 @@ struct transform_tile {
     const std::int64_t first = tile + block.thread();
     if (rounds == Tuning.vectors_per_thread && tile + rounds * threads <= data.vectors) {
       block::raw_items<In, Items> x[Tuning.vectors_per_thread];
-      for (int r = 0; r < Tuning.vectors_per_thread; ++r)
-        x[r] = load(in, data.element(first + r * threads));
+      for (int r = 0; r < Tuning.vectors_per_thread; ++r) x[r] = load(in, data.element(first + r * threads));
       for (int r = 0; r < Tuning.vectors_per_thread; ++r) {
         if constexpr (results::change_places)
           store_row(block, slots, in, x[r], out, data, first + r * threads);

@@ -174,8 +174,8 @@ private:
     const int lanes = y.lanes, rows = lanes * Items, columns = threads / lanes;  // of a block at a time
     const int own = block.thread() % lanes * (Adjacent ? Items : 1), next = Adjacent ? 1 : lanes;
     const std::int64_t first = at.unit * rows, row = first + own;
-    const int there = static_cast<int>(
-        max(std::int64_t(0), min(std::int64_t(Items), ceil_div(y.c.rows - row, std::int64_t(next)))));
+    const int there =
+        static_cast<int>(max(std::int64_t(0), min(std::int64_t(Items), ceil_div(y.c.rows - row, std::int64_t(next)))));
     const std::int64_t k_begin = at.split * y.split_k + block.thread() / lanes;
     const TA* from = y.a.data + at.product * y.a.batch_stride + row + k_begin * y.a.k_stride;
     const TX* factor = y.x.data + at.product * y.x.batch_stride + k_begin * y.x.k_stride;
@@ -255,9 +255,8 @@ void gemv_on_blocks(const P& where, const gemm_problem<TA, TB, TC, S, Epilogue>&
     const std::int64_t splits = max(one, ceil_div(x.k, split_k)), units = row_blocks * splits * x.batch;
     scratch memory(where, splits > 1 ? checked_bytes(x.batch * splits * m, sizeof(A), "gemv") : 0, 0);
     auto* partials = static_cast<A*>(memory.data());
-    pmpp::launch(
-        where, min(ceil_div(units, units_of_block), most_blocks), kernel,
-        typename Kernel::arguments{x.a, x.b, x.c, x.batch, x.k, splits, split_k, partials, x.result, lanes});
+    pmpp::launch(where, min(ceil_div(units, units_of_block), most_blocks), kernel,
+                 typename Kernel::arguments{x.a, x.b, x.c, x.batch, x.k, splits, split_k, partials, x.result, lanes});
     if (splits > 1) detail::combine_splits(where, x, partials, one, splits);
   };
   const auto run_columns = [&]<int Items, bool Adjacent>() {
@@ -274,7 +273,8 @@ void gemv_on_blocks(const P& where, const gemm_problem<TA, TB, TC, S, Epilogue>&
     constexpr std::int64_t granule = 32 * Items * kernel::words, least_k = 1024;  // of a split: less is not worth it
     const std::int64_t warps = 32 * processors;                                   // that read as fast as memory
     int lanes = 32;
-    while (lanes > 1 && lanes * Items * kernel::words / 2 >= x.k) lanes /= 2;  // short rows: as many as read one at once
+    while (lanes > 1 && lanes * Items * kernel::words / 2 >= x.k)
+      lanes /= 2;  // short rows: as many as read one at once
     const std::int64_t row_groups = ceil_div(m, std::int64_t(kernel::rows) * (32 / lanes));
     const std::int64_t wanted = max(one, min(warps / (row_groups * x.batch), x.k / least_k));
     const std::int64_t split_k = round_up(max(one, ceil_div(x.k, wanted)), granule);

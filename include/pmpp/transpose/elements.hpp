@@ -52,19 +52,29 @@ struct element_tile {
     cell element[threads * items * 33 / 32 + 1];
   };
 
+  /// What a thread has read of a tile.
+  struct part {
+    cell value[items];
+  };
+
   template <class Block>
-  PMPP_HOST_DEVICE static void load(Block& block, memory& tile, const plane<const T>& a, const tiling& cut,
+  PMPP_HOST_DEVICE static part load(Block& block, memory&, const plane<const T>& a, const tiling& cut,
                                     tile_position at) {
     const T* first = a.at(cut.first_y(at.y), cut.first_x(at.x));
     const int height = cut.height_of(at), width = cut.width_of(at);
-    cell value[items];
+    part x;
     for_each_place<threads, items>(block.thread(), cut.log_width, a.step, a.pitch,
-                                   [&](int r, int x, int y, std::int64_t offset) {
-                                     if (y < height && x < width) copy_element<T>(value + r, first + offset);
+                                   [&](int r, int col, int y, std::int64_t offset) {
+                                     if (y < height && col < width) copy_element<T>(x.value + r, first + offset);
                                    });
+    return x;
+  }
+  /// Ends a load.
+  template <class Block>
+  PMPP_HOST_DEVICE static void arrive(Block& block, memory& tile, const part& x) {
     for (int r = 0; r < items; ++r) {
       const int to = block.thread() + r * threads;
-      tile.element[to + to / 32] = value[r];
+      tile.element[to + to / 32] = x.value[r];
     }
   }
   template <class Block>
@@ -99,7 +109,7 @@ struct transpose_kernel {
     // Down first: blocks that run together write adjacent parts of the rows of B. Blocks are fewer than 2^31.
     const auto i = static_cast<std::uint32_t>(block.index()), tiles_y = static_cast<std::uint32_t>(cut.tiles_y);
     const tile_position at{i % tiles_y, i / tiles_y};
-    Tile::load(block, memory.tile, a, cut, at);
+    Tile::arrive(block, memory.tile, Tile::load(block, memory.tile, a, cut, at));
     block.sync();
     Tile::store(block, memory.tile, b, cut, at);
   }
@@ -117,11 +127,15 @@ struct transpose_in_place_kernel {
   PMPP_HOST_DEVICE void operator()(Block& block, shared& memory, const plane<const T>& a, const plane<T>& b,
                                    const tiling& cut) const {
     const tile_position upper = tile_in_triangle(block.index(), cut.tiles_x), lower{upper.x, upper.y};
-    Tile::load(block, memory.upper, a, cut, upper);
-    if (upper.y != upper.x) Tile::load(block, memory.lower, a, cut, lower);
+    const bool has_two = upper.y != upper.x;
+    typename Tile::part second{};
+    const auto first = Tile::load(block, memory.upper, a, cut, upper);
+    if (has_two) second = Tile::load(block, memory.lower, a, cut, lower);
+    Tile::arrive(block, memory.upper, first);
+    if (has_two) Tile::arrive(block, memory.lower, second);
     block.sync();
     Tile::store(block, memory.upper, b, cut, upper);
-    if (upper.y != upper.x) Tile::store(block, memory.lower, b, cut, lower);
+    if (has_two) Tile::store(block, memory.lower, b, cut, lower);
   }
 };
 

@@ -37,14 +37,21 @@ struct vector_tile {
     alignas(128) bytes_of<16> vector[threads * vectors];
   };
 
+  struct part {};  ///< a thread reads straight into the tile
+
   template <class Block>
-  PMPP_HOST_DEVICE static void load(Block& block, memory& tile, const plane<const T>& a, const tiling& cut,
+  PMPP_HOST_DEVICE static part load(Block& block, memory& tile, const plane<const T>& a, const tiling& cut,
                                     tile_position at) {
     if (is_whole(cut, at))
       load_vectors<true>(block, tile, a, cut, at);
     else
       load_vectors<false>(block, tile, a, cut, at);
     simt::copy_async_commit();
+    return {};
+  }
+  /// Ends all loads.
+  template <class Block>
+  PMPP_HOST_DEVICE static void arrive(Block&, memory&, part) {
     simt::copy_async_wait<0>();
   }
   template <class Block>
