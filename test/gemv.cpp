@@ -39,6 +39,24 @@ TEST_ALL_PLACES("gemv: rows, columns and neither, short and long, split or not")
   }
 }
 
+TEST_ALL_PLACES("gemv: long columns, long rows, many splits; columns that begin anywhere") {
+  const typename where::policy policy{};
+  const std::int64_t shapes[][2] = {{30001, 1}, {30000, 2}, {10007, 8}, {2051, 33},
+                                    {1, 60001}, {3, 50000}, {22, 30011}};
+  for (const auto& [m, n] : shapes)
+    for (const int gap : {0, 1, 4}) {
+      layout way{.column_major = gap < 4 || m > 1, .gap = gap, .offset = gap};
+      CAPTURE(m);
+      CAPTURE(n);
+      CAPTURE(way.gap);
+      CAPTURE(way.offset);
+      const matrix<where, float> a(m, n, way), x(n, 1);
+      matrix<where, float> y(m, 1);
+      pmpp::gemv(policy, 1.0, a.input(), x.memory, 0.0, y.memory.data());
+      check_product<float>(a, x, y, 1, 0, double(std::numeric_limits<float>::epsilon()));
+    }
+}
+
 TEST_ALL_PLACES("gemv: bad input throws and touches nothing") {
   const typename where::policy policy{};
   const std::vector<float> seven(100, 7.0f);

@@ -174,8 +174,8 @@ private:
     const int lanes = y.lanes, rows = lanes * Items, columns = threads / lanes;  // of a block at a time
     const int own = block.thread() % lanes * (Adjacent ? Items : 1), next = Adjacent ? 1 : lanes;
     const std::int64_t first = at.unit * rows, row = first + own;
-    const int there =
-        static_cast<int>(max(std::int64_t(0), min(std::int64_t(Items), ceil_div(y.c.rows - row, std::int64_t(next)))));
+    const std::int64_t rows_left = max(y.c.rows - row, std::int64_t(0));
+    const int there = static_cast<int>(min(std::int64_t(Items), ceil_div(rows_left, std::int64_t(next))));
     const std::int64_t k_begin = at.split * y.split_k + block.thread() / lanes;
     const TA* from = y.a.data + at.product * y.a.batch_stride + row + k_begin * y.a.k_stride;
     const TX* factor = y.x.data + at.product * y.x.batch_stride + k_begin * y.x.k_stride;
