@@ -151,8 +151,8 @@ struct gemm_combine_kernel {
     const A* partials;
     std::int64_t row_length, splits, batch;
     gemm_result<S, Epilogue> result;
-    Originals originals;
-    int lanes;  ///< of an element, a power of two: the splits of each are as far apart
+    Originals originals{};
+    int lanes = 1;  ///< of an element, a power of two: the splits of each are as far apart
   };
 
   template <class Block>
