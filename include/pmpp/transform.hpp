@@ -201,7 +201,8 @@ void copy_elements(const P& where, const input<Given>& given, const Target& give
     constexpr std::integral_constant<int, both::items == 0 ? 4 : both::items> wide{};
     const std::int64_t lead = both::template lead<wide>(zip_iterator{in.first, out});
     if constexpr (!both::always) {
-      constexpr bool anywhere = block::access_anywhere<In>::possible;
+      constexpr bool anywhere =
+          block::access_anywhere<In>::possible && block::access_anywhere<zip_iterator<In, Out>>::pays;
       if constexpr (anywhere)
         if (const std::int64_t of_out = block::access<Out>::template lead<wide>(out); lead < 0 && of_out >= 0)
           return run(wide, std::true_type{}, of_out);

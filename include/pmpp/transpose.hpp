@@ -59,7 +59,7 @@ void transpose_on_device(const P& where, const transposition<T>& t) {
     if (t.adjacent() && t.begin_at(16)) {
       if (t.in_place) return launch_in_place<vector_tile<T, Tuning.divided_by(2)>>(where, t);
       if (t.height * t.width >> tile::log_area >= 2 * processors) return launch_tiles<tile>(where, t);
-      return launch_tiles<vector_tile<T, Tuning.divided_by(size == 1 ? 8 : 4)>>(where, t);
+      return launch_tiles<vector_tile<T, Tuning.divided_by(4)>>(where, t);
     }
   }
   // Short rows on either side would be parts of words and vectors for the most part. In place, so are the ends of all rows of

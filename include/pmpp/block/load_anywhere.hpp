@@ -6,12 +6,13 @@
 #pragma once
 
 #include <cstdint>
+#include <cstring>
+#include <type_traits>
 
 #include <pmpp/block/load_store.hpp>
 #include <pmpp/core/config.hpp>
 #include <pmpp/core/iterator.hpp>
-#include <pmpp/core/packed.hpp>
-#include <pmpp/simt/memory.hpp>
+#include <pmpp/core/math.hpp>
 
 namespace pmpp::inline PMPP_BACKEND::block {
 
@@ -30,7 +31,7 @@ PMPP_HOST_DEVICE void load_covering(std::uint32_t (&to)[Words], const void* from
 #if defined(__CUDA_ARCH__)
     read = *reinterpret_cast<const quad*>(first + 4 * k);
 #else
-    memcpy(&read, first + 4 * k, sizeof read);
+    memcpy(&read, first + 4 * k, sizeof(read));
 #endif
     for (int j = 0; j < 4; ++j) word[k + j] = read.item[j];
   }
@@ -42,10 +43,10 @@ PMPP_HOST_DEVICE void load_covering(std::uint32_t (&to)[Words], const void* from
 }
 
 /// access<It>::load from anywhere; `possible` where all that is read are arrays, or nothing. What lies up to 15 bytes around the
-/// vector is read too.
+/// vector is read too. It pays where an element is part of a word, or some; a warp reads whole ones at the memory's speed.
 template <class It>
 struct access_anywhere {
-  static constexpr bool possible = access<It>::items == 0;
+  static constexpr bool possible = access<It>::items == 0, pays = false;
   template <int Items>
   PMPP_HOST_DEVICE static auto load(const It& it, std::int64_t i) {
     return access<It>::template load<Items>(it, i);
@@ -54,7 +55,7 @@ struct access_anywhere {
 template <class T>
 struct access_anywhere<T*> {
   using element = std::remove_cv_t<T>;
-  static constexpr bool possible = true;
+  static constexpr bool possible = true, pays = sizeof(T) < 4 || !is_power_of_two(sizeof(T));
   template <int Items>
   PMPP_HOST_DEVICE static auto load(T* p, std::int64_t i) {
     detail::vector_words<element, Items> raw;
@@ -64,7 +65,7 @@ struct access_anywhere<T*> {
 };
 template <class It, class F, class T>
 struct access_anywhere<transform_iterator<It, F, T>> {
-  static constexpr bool possible = access_anywhere<It>::possible;
+  static constexpr bool possible = access_anywhere<It>::possible, pays = access_anywhere<It>::pays;
   template <int Items>
   PMPP_HOST_DEVICE static auto load(const transform_iterator<It, F, T>& it, std::int64_t i) {
     return access_anywhere<It>::template load<Items>(it.base, i);
@@ -73,6 +74,7 @@ struct access_anywhere<transform_iterator<It, F, T>> {
 template <class A, class B>
 struct access_anywhere<zip_iterator<A, B>> {
   static constexpr bool possible = access_anywhere<A>::possible && access_anywhere<B>::possible;
+  static constexpr bool pays = access_anywhere<A>::pays || access_anywhere<B>::pays;
   template <int Items>
   PMPP_HOST_DEVICE static raw_items<zip_iterator<A, B>, Items> load(const zip_iterator<A, B>& it, std::int64_t i) {
     return {access_anywhere<A>::template load<Items>(it.a, i), access_anywhere<B>::template load<Items>(it.b, i)};

@@ -222,17 +222,23 @@ private:
   }
 };
 
-/// How k is split among `blocks` blocks that have all of it, `steps` each: \return the steps of a split. A multiprocessor takes its
-/// blocks' steps in turn at the memory's speed, some 1.4 us each; a second launch costs some more, and 32 splits another one.
-inline std::int64_t gemv_split(std::int64_t blocks, std::int64_t steps, std::int64_t processors) {
-  std::int64_t best = steps, least = ceil_div(blocks, processors) * steps;
+/// How k is split among `blocks` blocks that have all of it, `steps` each. \return the steps of a split
+///
+/// In units of 0.5 us (fitted to an H100): a step of a block takes one until its loads arrive, while `resident` blocks share a multiprocessor;
+/// and three of a multiprocessor's share of memory. Ends of a block take one, a second launch nine, and 64 splits another one.
+inline std::int64_t gemv_split(std::int64_t blocks, std::int64_t steps, std::int64_t processors,
+                               std::int64_t resident) {
+  const auto time = [&](std::int64_t splits, std::int64_t share) {  // times `processors`
+    const std::int64_t all = blocks * splits, rounds = ceil_div(all, processors * resident);
+    return (rounds * (share + 1) + (splits > 1 ? 9 + splits / 64 : 0)) * processors + 3 * share * all;
+  };
+  std::int64_t best = steps, least = time(1, steps);
   for (int waves = 1; waves <= 16; ++waves) {
     const std::int64_t wanted = waves * processors / blocks;
     if (wanted < 2) continue;
     const std::int64_t share = ceil_div(steps, wanted), splits = ceil_div(steps, share);
-    const std::int64_t time = ceil_div(blocks * splits, processors) * share + 3 + splits / 128;
-    if (splits < 2 || time >= least) continue;
-    least = time;
+    if (splits < 2 || time(splits, share) >= least) continue;
+    least = time(splits, share);
     best = share;
   }
   return best;
@@ -266,7 +272,8 @@ void gemv_on_blocks(const P& where, const gemm_problem<TA, TB, TC, S, Epilogue>&
     while (lanes < threads && lanes * Items < m && (lanes < 32 || threads / lanes * kernel::depth > x.k)) lanes *= 2;
     const std::int64_t row_blocks = ceil_div(m, std::int64_t(lanes) * Items), granule = threads / lanes * kernel::depth;
     const std::int64_t steps = max(one, ceil_div(x.k, granule));
-    run(kernel{}, row_blocks, gemv_split(row_blocks * x.batch, steps, processors) * granule, 0x7fffffff, one, lanes);
+    run(kernel{}, row_blocks, gemv_split(row_blocks * x.batch, steps, processors, kernel::min_blocks) * granule,
+        0x7fffffff, one, lanes);
   };
   const auto run_rows = [&]<int Items>() {
     using kernel = gemv_rows_kernel<Batched, TA, TB, TC, A, S, Epilogue, Items>;

@@ -338,8 +338,8 @@ void transpose_by_tiles(const P& where, const transposition<T>& t) {
     }
   }
   cover cut = cover_of<tile, size, Unit>(t.height, t.width, a, b, bytes);
-  for (int part = 4; part <= 16 && cut.tiles() < 2 * machine_of(where).multiprocessors; part *= 4)
-    cut = cover_of<tile, size, Unit>(t.height, t.width, a, b, max(bytes / part, 512));
+  if (cut.tiles() < 2 * machine_of(where).multiprocessors)
+    cut = cover_of<tile, size, Unit>(t.height, t.width, a, b, max(bytes / 4, 512));
   launch_kernel<Tuning.threads>(where, grid{cut.tiles(), Tuning.threads, tile::shared_bytes(cut)},
                                 transpose_tiles_kernel<tile, Tuning.threads>{}, a, b, cut);
 }
