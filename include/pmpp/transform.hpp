@@ -87,13 +87,11 @@ struct transform_tile {
         store(in, load(in, i), out, i);
       }
     }
-    // Lead and tail: fewer than 2 * Items <= 32 elements, or twice as many.
-    if (block.index() == 0) {
-      const std::int64_t few = n - data.vectors * Items;
-      for (std::int64_t e = block.thread(); e < few; e += threads) {
-        const std::int64_t i = e < data.lead ? e : e + data.vectors * Items;
-        out[i] = in[i];
-      }
+    if (block.index() != 0) return;
+    constexpr int most = (Anywhere ? 4 : 2) * Items;       // elements of the lead and the tail: fewer
+    for (int begin = 0; begin < most; begin += threads) {  // a constant number of times, mostly once
+      const std::int64_t e = begin + block.thread(), i = e < data.lead ? e : e + data.vectors * Items;
+      if (i < n) out[i] = in[i];
     }
   }
 
