@@ -234,6 +234,9 @@ private:
         : block::vector_range<Items, Inside>(p.data, (tile * warps + block.warp()) * p.rows * lanes, p.rows * lanes),
           rows(p.rows),
           room(block.dynamic_shared() + std::int64_t(stage * warps + block.warp()) * copies * p.rows * bytes) {}
+    PMPP_HOST_DEVICE bool has(int v) const {  // the first ones may lie in front of the data
+      return Inside || (v * Items < this->end && (v + 1) * Items > this->begin);
+    }
     PMPP_HOST_DEVICE std::byte* row(int r) const { return room + r * bytes; }
     PMPP_HOST_DEVICE T* kept() const { return reinterpret_cast<T*>(room); }
     PMPP_HOST_DEVICE T* others() const { return reinterpret_cast<T*>(row(rows)); }

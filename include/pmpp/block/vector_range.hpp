@@ -28,7 +28,7 @@ struct vector_range {
     end = static_cast<int>(max(std::int64_t(0), min(data.n - first, std::int64_t(end))));
   }
   PMPP_HOST_DEVICE std::int64_t element(int v) const { return first + v * Items; }
-  PMPP_HOST_DEVICE bool has(int v) const { return Inside || (v * Items < end && (v + 1) * Items > begin); }
+  PMPP_HOST_DEVICE bool has(int v) const { return Inside || v * Items < end; }
   PMPP_HOST_DEVICE bool whole(int v) const { return Inside || (v * Items >= begin && (v + 1) * Items <= end); }
   PMPP_HOST_DEVICE int begin_of(int v) const { return max(0, begin - v * Items); }
   PMPP_HOST_DEVICE int end_of(int v) const { return min(Items, end - v * Items); }
@@ -80,7 +80,7 @@ PMPP_HOST_DEVICE void load_async(Block& block, const In& in, const vector_range<
   constexpr int words = std::is_pointer_v<In> && Items > 1 ? max(1, Items * int(sizeof(value_of<In>)) / 16) : 1;
   for (int w = block.lane(); w < mine.count * words; w += simt::warp_size) {
     const int v = w / words;
-    if (!mine.has(v)) continue;
+    if (!mine.has(v)) break;
     if (!mine.whole(v)) {
       if (w % words == 0)
         slots[v].in = access<In>::template load_part<Items>(in, mine.element(v), mine.begin_of(v), mine.end_of(v));
