@@ -13,8 +13,8 @@
 //          once in the whole search, by a bitmap of those it has sent
 //   pull   while it has many: the ranks gather a bitmap of the frontier; vertices not yet reached look for an edge from there
 //
-// The steps of a rank are in bfs_steps.hpp. A level takes two launches and a message, and two or three more; the host reads the counts
-// of all ranks once, or twice when it pushes. (PMPP ch. 15 and 20; Beamer, Buluc, Asanovic and Patterson, Distributed memory
+// The steps of a rank are in bfs_steps.hpp. A level takes a reduction, a message and two or three launches; the host reads the
+// counts of all ranks once, or twice when it pushes. (PMPP ch. 15 and 20; Beamer, Buluc, Asanovic and Patterson, Distributed memory
 // breadth-first search revisited, 2013.)
 #pragma once
 
@@ -37,6 +37,7 @@
 #include <pmpp/distributed/devices.hpp>
 #include <pmpp/distributed/same_call.hpp>
 #include <pmpp/distributed/spread_graph.hpp>
+#include <pmpp/reduce.hpp>
 #include <pmpp/transform.hpp>
 
 #pragma GCC visibility push(hidden)  // see launch.hpp
@@ -60,20 +61,27 @@ struct spread_bfs_result {
 
 namespace detail {
 
-/// Counts that lie in the memory of the ranks, `each` of them a rank: on the host of each process, by rank. Waits.
-template <class P, class C>
-std::vector<spread_count> counts_of_all(const devices<P, C>& gpus, const std::vector<rank_array<spread_count>>& counts,
-                                        std::vector<rank_array<spread_count>>& gathered, std::int64_t each) {
-  const std::size_t bytes = static_cast<std::size_t>(each) * sizeof(spread_count);
+/// What each rank has in the `each` elements of its array: on the host of each process, by rank. Waits.
+template <class P, class C, class T>
+std::vector<T> arrays_of_all(const devices<P, C>& gpus, const std::vector<rank_array<T>>& arrays,
+                             std::vector<rank_array<T>>& gathered, std::int64_t each) {
+  const auto group = gpus.group();
+  const std::size_t bytes = static_cast<std::size_t>(each) * sizeof(T);
+  std::vector<T> all(static_cast<std::size_t>(gpus.size()) * static_cast<std::size_t>(each));
+  if (gpus.all_here()) {  // a message would cost more than a copy
+    for (int i = 0; i < gpus.local_size(); ++i) {
+      const rank_guard guard(group->places[std::size_t(i)].device);
+      detail::copy_on_rank(group->places[std::size_t(i)], all.data() + gpus.rank(i) * each,
+                           arrays[std::size_t(i)].data(), bytes);
+    }
+    gpus.synchronize();
+    return all;
+  }
   gpus.together([&](int i, C& link, stream_handle s) {
-    const auto k = std::size_t(i);
-    if (!gpus.all_here()) return pmpp::all_gather(link, counts[k].data(), gathered[k].data(), bytes, s);
-    link.send(counts[k].data(), bytes, 0, s);  // one rank is enough for the host
-    for (int r = 0; i == 0 && r < gpus.size(); ++r) link.receive(gathered[0].data() + r * each, bytes, r, s);
+    pmpp::all_gather(link, arrays[std::size_t(i)].data(), gathered[std::size_t(i)].data(), bytes, s);
   });
-  std::vector<spread_count> all(static_cast<std::size_t>(gpus.size()) * static_cast<std::size_t>(each));
-  const rank_guard guard(gpus.group()->places[0].device);
-  detail::copy_on_rank(gpus.group()->places[0], all.data(), gathered[0].data(), all.size() * sizeof(spread_count));
+  const rank_guard guard(group->places[0].device);
+  detail::copy_on_rank(group->places[0], all.data(), gathered[0].data(), all.size() * sizeof(T));
   gpus.synchronize(0);
   return all;
 }
@@ -86,24 +94,21 @@ void for_each_of(const P& where, std::int64_t n, const F& f) {
 /// A search under way. \tparam R  the type of parents
 template <class P, class C, class I, class D, class R>
 class spread_search {
-  static constexpr std::int64_t counters = 3;  // of a frontier; before them those of the outboxes
-
 public:
   spread_search(const devices<P, C>& gpus, const spread_graph<I>& graph, distributed_buffer<D>& distance,
                 distributed_buffer<R>* parent, const spread_bfs_options& options)
       : gpus_(gpus), graph_(graph), distance_(distance), parent_(parent), options_(options) {
     const auto group = gpus.group();
-    const std::int64_t all = graph.padded(gpus.size()), each = gpus.size() + counters;
-    const auto pieces = [&](int i) { return graph.vertices_of(gpus.rank(i)) + graph.part(i).out.edges / 16 + 1; };
-    queue_vertex_ = detail::arrays_of<I>(*group, pieces);
-    queue_edge_ = detail::arrays_of<I>(*group, pieces);
+    const std::int64_t all = graph.padded(gpus.size()), ranks = gpus.size();
     out_vertex_ = detail::arrays_of<I>(*group, [&](int) { return all; });
     out_parent_ = detail::arrays_of<I>(*group, [&](int) { return all; });
     frontier_ = detail::arrays_of<unsigned>(*group, [&](int) { return all / 32; });
     told_ = detail::arrays_of<unsigned>(*group, [&](int) { return all / 32; });
-    counts_ = detail::arrays_of<spread_count>(*group, [&](int) { return each; });
-    gathered_ = detail::arrays_of<spread_count>(
-        *group, [&](int i) { return i == 0 || !gpus.all_here() ? gpus.size() * each : 0; });
+    counts_ = detail::arrays_of<spread_count>(*group, [&](int) { return ranks; });
+    totals_ = detail::arrays_of<spread_totals>(*group, [](int) { return 1; });
+    if (gpus.all_here()) return;
+    gathered_counts_ = detail::arrays_of<spread_count>(*group, [&](int) { return ranks * ranks; });
+    gathered_totals_ = detail::arrays_of<spread_totals>(*group, [&](int) { return ranks; });
   }
 
   spread_bfs_result run(std::int64_t source) {
@@ -111,7 +116,7 @@ public:
     spread_bfs_result result;
     std::int64_t unexplored = graph_.edges(), before = 0;
     for (bool pulls = false;; ++result.levels) {
-      const frontier_totals now = survey(static_cast<D>(result.levels));
+      const spread_totals now = survey(static_cast<D>(result.levels));
       if (now.vertices == 0) break;
       require(result.levels < static_cast<std::int64_t>(std::numeric_limits<D>::max()), [&] {
         return "pmpp::bfs: a distance of " + text::of(result.levels + 1) + " does not fit the type of distances";
@@ -127,7 +132,7 @@ public:
         pull(static_cast<D>(result.levels + 1));
         ++result.levels_pulled;
       } else {
-        push(static_cast<D>(result.levels + 1), now.pieces);
+        push(static_cast<D>(result.levels + 1));
       }
     }
     if (parent_ != nullptr)
@@ -138,20 +143,11 @@ public:
   }
 
 private:
-  struct frontier_totals {
-    std::int64_t vertices = 0, edges = 0;
-    std::vector<std::int64_t> pieces;  ///< in the queue of each rank
-  };
-
   std::int64_t vertices(int i) const { return graph_.vertices_of(gpus_.rank(i)); }
   I first(int i) const { return static_cast<I>(graph_.padded(gpus_.rank(i))); }
   R* parents(int i) const { return parent_ == nullptr ? nullptr : parent_->part(i).data(); }
-  spread_queue<I> queue(int i) const {
-    return {queue_vertex_[std::size_t(i)].data(), queue_edge_[std::size_t(i)].data()};
-  }
   spread_tree<D, R> tree(int i, D level) const { return {distance_.part(i).data(), parents(i), level}; }
   spread_count* counts(int i) const { return counts_[std::size_t(i)].data(); }
-  spread_count* frontier_counts(int i) const { return counts(i) + gpus_.size(); }
 
   void start_at(std::int64_t source) {
     gpus_.each([&](int i, const P& where) {
@@ -168,35 +164,33 @@ private:
     });
   }
 
-  frontier_totals survey(D level) {
+  spread_totals survey(D level) {
     gpus_.each([&](int i, const P& where) {
-      pmpp::fill(where, counts_[std::size_t(i)].span(), spread_count(0));
-      detail::for_each_of(
-          where, ceil_div(vertices(i), std::int64_t(32)),
-          survey_frontier<I, D>{distance_.part(i).data(), vertices(i), level, graph_.part(i).out.view(),
-                                frontier_[std::size_t(i)].data() + first(i) / 32, queue(i), frontier_counts(i)});
+      const counting_iterator<std::int64_t> words(0);
+      pmpp::transform_reduce_into(where, subrange{words, words + ceil_div(vertices(i), std::int64_t(32))},
+                                  totals_[std::size_t(i)].data(), spread_totals{}, add_totals{},
+                                  survey_frontier<I, D>{distance_.part(i).data(), level, graph_.part(i).out.view(),
+                                                        frontier_[std::size_t(i)].data() + first(i) / 32});
     });
-    const auto all = read_counts();
-    frontier_totals now;
-    for (int r = 0; r < gpus_.size(); ++r) {
-      const spread_count* const of = all.data() + row(r) + std::size_t(gpus_.size());
-      now.pieces.push_back(static_cast<std::int64_t>(of[0]));
-      now.vertices += static_cast<std::int64_t>(of[1]);
-      now.edges += static_cast<std::int64_t>(of[2]);
-    }
+    spread_totals now;
+    for (const spread_totals& of : detail::arrays_of_all(gpus_, totals_, gathered_totals_, 1))
+      now = add_totals{}(now, of);
     return now;
   }
 
-  void push(D level, const std::vector<std::int64_t>& pieces) {
+  void push(D level) {
     const int p = gpus_.size();
     gpus_.each([&](int i, const P& where) {
       const auto k = std::size_t(i);
-      detail::for_each_of(where, pieces[std::size_t(gpus_.rank(i))],
-                          push_edges<I>{queue(i), graph_.part(i).out.view(), graph_.numbers(i), first(i),
-                                        told_[k].data(), out_vertex_[k].data(), out_parent_[k].data(), counts(i)});
+      const auto& out = graph_.part(i).out;
+      pmpp::fill(where, counts_[k].span(), spread_count(0));
+      detail::for_each_of(
+          where, out.pieces(),
+          push_edges<I, D>{out.view(), distance_.part(i).data(), static_cast<D>(level - 1), graph_.numbers(i), first(i),
+                           told_[k].data(), out_vertex_[k].data(), out_parent_[k].data(), counts(i)});
     });
-    const auto all = read_counts();
-    const auto sent = [&](int from, int to) { return static_cast<std::size_t>(all[row(from) + std::size_t(to)]); };
+    const auto all = detail::arrays_of_all(gpus_, counts_, gathered_counts_, p);
+    const auto sent = [&](int from, int to) { return static_cast<std::size_t>(all[std::size_t(from * p + to)]); };
     const auto arriving = [&](int i) {
       std::size_t sum = 0;
       for (int r = 0; r < p; ++r) sum += sent(r, gpus_.rank(i));
@@ -253,21 +247,11 @@ private:
       }
     });
     gpus_.each([&](int i, const P& where) {
-      const auto& part = graph_.part(i);
+      const auto& in = graph_.edges_to(i);
       const unsigned* const bitmap = frontier_[std::size_t(i)].data();
       detail::for_each_of(where, graph_.padded(gpus_.size()) / 32, tell_frontier{bitmap, told_[std::size_t(i)].data()});
-      detail::for_each_of(where, vertices(i) + part.more_vertex.size(),
-                          pull_edges<I, D, R>{graph_.edges_to(i),
-                                              vertices(i),
-                                              {part.more_vertex.data(), part.more_edge.data()},
-                                              bitmap,
-                                              tree(i, level)});
+      detail::for_each_of(where, in.pieces(), pull_edges<I, D, R>{in.view(), bitmap, tree(i, level)});
     });
-  }
-
-  std::size_t row(int rank) const { return std::size_t(rank) * std::size_t(gpus_.size() + counters); }
-  std::vector<spread_count> read_counts() {
-    return detail::counts_of_all(gpus_, counts_, gathered_, gpus_.size() + counters);
   }
 
   const devices<P, C>& gpus_;
@@ -275,9 +259,10 @@ private:
   distributed_buffer<D>& distance_;
   distributed_buffer<R>* const parent_;
   const spread_bfs_options options_;
-  std::vector<rank_array<I>> queue_vertex_, queue_edge_, out_vertex_, out_parent_, in_vertex_, in_parent_;
+  std::vector<rank_array<I>> out_vertex_, out_parent_, in_vertex_, in_parent_;
   std::vector<rank_array<unsigned>> frontier_, told_;
-  std::vector<rank_array<spread_count>> counts_, gathered_;
+  std::vector<rank_array<spread_count>> counts_, gathered_counts_;
+  std::vector<rank_array<spread_totals>> totals_, gathered_totals_;
 };
 
 template <class P, class C, class I, class D, class R>
@@ -323,8 +308,7 @@ spread_bfs_result search_spread(const devices<P, C>& gpus, const spread_graph<I>
 /// Distances are those of one device for any blocks, the same on every run; parents need not be the same. Waits for counts in each
 /// level, the last step is enqueued. Cost: at most all edges read once; each rank sends a vertex at most once, and in a level that pulls a
 /// bitmap of its vertices to all others. Scratch of a rank: two numbers and two bits for each vertex of the graph, two numbers for each
-/// of its own and for each 16 of its edges; two for each vertex that arrives in a level, and up to as many again. A second search
-/// allocates nothing.
+/// vertex that arrives in a level, and up to as many again. A second search allocates nothing.
 /// \throws std::invalid_argument if an argument lies on other devices, or for a source outside of the graph; std::length_error if blocks
 /// differ; communication_error; out_of_memory, cuda_error. Source: PMPP ch. 15, 20. Example: test/distributed_graph.cpp, bfs.
 template <class P, class C, class I, class D>

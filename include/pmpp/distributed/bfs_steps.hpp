@@ -3,8 +3,8 @@
 // The steps of a breadth-first search over several ranks (distributed/bfs.hpp), each for the vertices of one rank: what for_each
 // calls. A level is a survey of its frontier and either a push or a pull:
 //
-//   survey_frontier   finds the frontier among the distances: a bitmap, a queue, how many vertices and edges
-//   push_edges        follows the edges of the queue; vertices not told of before go to the outbox of their owner
+//   survey_frontier   finds the frontier among the distances: a bitmap, how many vertices and edges
+//   push_edges        follows its edges; vertices not told of before go to the outbox of their owner
 //   take_in           what arrives gets its distance and parent, unless it has them
 //   pull_edges        vertices without a distance look for an edge that comes from the frontier of all ranks
 //
@@ -42,70 +42,81 @@ struct spread_vertices {
   }
 };
 
-/// Edges of a piece that one thread pushes along: 16, more for vertices with more than 65536.
-PMPP_HOST_DEVICE inline std::int64_t edges_of_push(std::int64_t degree) {
-  return max(std::int64_t(16), (degree + 4095) / 4096);
-}
-/// Edges that one thread looks at when it pulls: most vertices find one that comes from the frontier among the first.
-inline constexpr std::int64_t edges_of_pull = 256;
+/// Edges that one thread follows. Longer lists are cut into pieces of so many; further pieces are listed with the graph.
+inline constexpr std::int64_t edges_of_piece = 64;
+/// Edges whose memory is asked for at once, since each costs the latency of two loads.
+inline constexpr int edges_at_once = 4;
 
+/// Edges of the vertices of one rank. Piece k begins the list of vertex k; from `vertices` on come the further pieces.
 template <class I>
 struct spread_edges {
   const I* offsets;
   const I* columns;
-  PMPP_HOST_DEVICE std::int64_t begin(std::int64_t v) const { return static_cast<std::int64_t>(offsets[v]); }
-  PMPP_HOST_DEVICE std::int64_t degree(std::int64_t v) const { return begin(v + 1) - begin(v); }
-};
-template <class I>
-struct spread_queue {
-  I* vertex;
-  I* edge;  ///< the first of a piece
-};
-
-/// For word w of a rank's bitmap.
-template <class I, class D>
-struct survey_frontier {
-  const D* distance;
+  const I* more_vertex;
+  const I* more_edge;  ///< the first of a piece
   std::int64_t vertices;
-  D level;
-  spread_edges<I> edges;
-  unsigned* frontier;
-  spread_queue<I> queue;
-  spread_count* counts;  ///< pieces in the queue, vertices, edges
 
-  PMPP_HOST_DEVICE void operator()(std::int64_t w) const {
-    unsigned bits = 0;
-    spread_count pieces = 0, found = 0, followed = 0;
-    const std::int64_t first = 32 * w, last = min(first + 32, vertices);
-    for (std::int64_t v = first; v < last; ++v) {
-      if (distance[v] != level) continue;
-      const std::int64_t degree = edges.degree(v);
-      bits |= 1u << (v - first);
-      ++found;
-      followed += static_cast<spread_count>(degree);
-      pieces += static_cast<spread_count>(ceil_div(degree, edges_of_push(degree)));
-    }
-    frontier[w] = bits;
-    if (bits == 0) return;
-    simt::atomic_add(counts + 1, found);
-    simt::atomic_add(counts + 2, followed);
-    auto place = simt::atomic_add(counts, pieces);
-    for (std::int64_t v = first; v < last; ++v) {
-      if ((bits >> (v - first) & 1u) == 0) continue;
-      const std::int64_t step = edges_of_push(edges.degree(v));
-      for (std::int64_t e = edges.begin(v); e < edges.begin(v + 1); e += step) {
-        queue.vertex[place] = static_cast<I>(v);
-        queue.edge[place++] = static_cast<I>(e);
-      }
+  PMPP_HOST_DEVICE std::int64_t vertex(std::int64_t k) const {
+    return k < vertices ? k : static_cast<std::int64_t>(more_vertex[k - vertices]);
+  }
+  PMPP_HOST_DEVICE std::int64_t degree(std::int64_t v) const {
+    return static_cast<std::int64_t>(offsets[v + 1]) - static_cast<std::int64_t>(offsets[v]);
+  }
+  /// For edges of piece k, of vertex v: f(u, word), with the word of `bitmap` that has u; until f returns true.
+  template <class F>
+  PMPP_HOST_DEVICE void each(std::int64_t k, std::int64_t v, const unsigned* bitmap, const F& f) const {
+    const auto begin = static_cast<std::int64_t>(k < vertices ? offsets[v] : more_edge[k - vertices]);
+    const std::int64_t end = min(begin + edges_of_piece, static_cast<std::int64_t>(offsets[v + 1]));
+    for (std::int64_t e = begin; e < end; e += edges_at_once) {
+      I u[edges_at_once];
+      unsigned words[edges_at_once];
+      for (int j = 0; j < edges_at_once; ++j) u[j] = columns[min(e + j, end - 1)];
+      for (int j = 0; j < edges_at_once; ++j) words[j] = simt::load(bitmap + u[j] / 32);
+      for (int j = 0; j < edges_at_once; ++j)
+        if (e + j < end && f(u[j], words[j])) return;
     }
   }
 };
 
-/// For piece k of the queue. The outbox for a rank begins where the vertices of this rank do, and has room for all of them.
-template <class I>
-struct push_edges {
-  spread_queue<I> queue;
+/// What a frontier has.
+struct spread_totals {
+  std::int64_t vertices = 0, edges = 0;
+};
+struct add_totals {
+  PMPP_HOST_DEVICE spread_totals operator()(const spread_totals& a, const spread_totals& b) const {
+    return {a.vertices + b.vertices, a.edges + b.edges};
+  }
+};
+
+/// Of word w of a rank's bitmap: writes it, and says what it has.
+template <class I, class D>
+struct survey_frontier {
+  const D* distance;
+  D level;
   spread_edges<I> edges;
+  unsigned* frontier;
+
+  PMPP_HOST_DEVICE spread_totals operator()(std::int64_t w) const {
+    unsigned bits = 0;
+    spread_totals found;
+    const std::int64_t first = 32 * w, last = min(first + 32, edges.vertices);
+    for (std::int64_t v = first; v < last; ++v) {
+      if (distance[v] != level) continue;
+      bits |= 1u << (v - first);
+      ++found.vertices;
+      found.edges += edges.degree(v);
+    }
+    frontier[w] = bits;
+    return found;
+  }
+};
+
+/// For piece k. The outbox for a rank begins where the vertices of this rank do, and has room for all of them.
+template <class I, class D>
+struct push_edges {
+  spread_edges<I> edges;
+  const D* distance;
+  D level;  ///< of the frontier
   spread_vertices<I> numbers;
   I first;         ///< number of the rank's first vertex
   unsigned* told;  ///< bitmap of all vertices: who was in an outbox, or in a frontier that was pulled from
@@ -114,19 +125,18 @@ struct push_edges {
   spread_count* counts;  ///< of the outbox for each rank
 
   PMPP_HOST_DEVICE void operator()(std::int64_t k) const {
-    const auto u = static_cast<std::int64_t>(queue.vertex[k]), begin = static_cast<std::int64_t>(queue.edge[k]);
-    const std::int64_t end = min(begin + edges_of_push(edges.degree(u)), edges.begin(u + 1));
-    for (std::int64_t e = begin; e < end; ++e) {
-      const I v = edges.columns[e];
-      unsigned* const word = told + v / 32;
+    const std::int64_t u = edges.vertex(k);
+    if (distance[u] != level) return;
+    edges.each(k, u, told, [&](I v, unsigned seen) {
       const unsigned bit = 1u << v % 32;
-      if ((simt::load(word) & bit) != 0 || (simt::atomic_or(word, bit) & bit) != 0) continue;
+      if ((seen & bit) != 0 || (simt::atomic_or(told + v / 32, bit) & bit) != 0) return false;
       const int owner = numbers.owner(v);
       const auto place = static_cast<std::int64_t>(numbers.padded[owner]) +
                          static_cast<std::int64_t>(simt::atomic_add(counts + owner, 1));
       vertex[place] = v;
       parent[place] = static_cast<I>(first + static_cast<I>(u));
-    }
+      return false;
+    });
   }
 };
 
@@ -156,23 +166,20 @@ struct take_in {
   }
 };
 
-/// For vertex k, or beyond them for further pieces of those with many edges.
+/// For piece k.
 template <class I, class D, class R>
 struct pull_edges {
-  spread_edges<I> edges;  ///< that lead to the vertices
-  std::int64_t vertices;
-  spread_queue<const I> more;
+  spread_edges<I> edges;     ///< that lead to the vertices
   const unsigned* frontier;  ///< of all ranks
   spread_tree<D, R> tree;
   PMPP_HOST_DEVICE void operator()(std::int64_t k) const {
-    const std::int64_t v = k < vertices ? k : static_cast<std::int64_t>(more.vertex[k - vertices]);
+    const std::int64_t v = edges.vertex(k);
     if (tree.has(v)) return;
-    const std::int64_t begin = k < vertices ? edges.begin(v) : static_cast<std::int64_t>(more.edge[k - vertices]);
-    const std::int64_t end = min(begin + edges_of_pull, edges.begin(v + 1));
-    for (std::int64_t e = begin; e < end; ++e) {
-      const I u = edges.columns[e];
-      if ((frontier[u / 32] >> u % 32 & 1u) != 0) return tree.set(v, u);
-    }
+    edges.each(k, v, frontier, [&](I u, unsigned word) {
+      const bool found = (word >> u % 32 & 1u) != 0;
+      if (found) tree.set(v, u);
+      return found;
+    });
   }
 };
 

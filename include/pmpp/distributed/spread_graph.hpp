@@ -37,16 +37,17 @@ namespace detail {
 /// Edges of the vertices of one rank, in its memory.
 template <class I>
 struct spread_lists {
-  rank_array<I> offsets, columns;
-  std::int64_t edges = 0;
-  spread_edges<I> view() const { return {offsets.data(), columns.data()}; }
+  rank_array<I> offsets, columns, more_vertex, more_edge;
+  std::int64_t pieces() const { return offsets.size() - 1 + more_vertex.size(); }
+  spread_edges<I> view() const {
+    return {offsets.data(), columns.data(), more_vertex.data(), more_edge.data(), offsets.size() - 1};
+  }
 };
 /// What a rank has of a spread graph.
 template <class I>
 struct spread_block {
-  spread_lists<I> out, in;               ///< in: none where it is out, or not known
-  rank_array<I> more_vertex, more_edge;  ///< pieces to pull along, of vertices with more edges than one has
-  rank_array<I> padded, begins;          ///< where the vertices of each rank begin
+  spread_lists<I> out, in;       ///< in: none where it is out, or not known
+  rank_array<I> padded, begins;  ///< where the vertices of each rank begin
 };
 
 }  // namespace detail
@@ -95,7 +96,6 @@ public:
       detail::spread_block<I> block;
       block.out = lists(where, graph.out);
       if (can_pull_ && !both_ways_) block.in = lists(where, graph.in);
-      if (can_pull_) add_pieces(where, graph.in, block);
       block.padded = array_of(where, padded_);
       block.begins = array_of(where, begins_);
       blocks_.push_back(std::move(block));
@@ -118,7 +118,7 @@ public:
   /// For searches: the number in bitmaps of the first vertex of `rank`, what rank number i of this process has, and the devices.
   std::int64_t padded(int rank) const { return padded_[std::size_t(rank)]; }
   const detail::spread_block<I>& part(int i) const { return blocks_[std::size_t(i)]; }
-  detail::spread_edges<I> edges_to(int i) const { return both_ways_ ? part(i).out.view() : part(i).in.view(); }
+  const detail::spread_lists<I>& edges_to(int i) const { return both_ways_ ? part(i).out : part(i).in; }
   detail::spread_vertices<I> numbers(int i) const {
     return {part(i).padded.data(), part(i).begins.data(), group_->size};
   }
@@ -158,7 +158,7 @@ private:
   }
 
   detail::spread_lists<I> lists(const detail::rank_group::place& where, const csr_view<void, const I>& graph) const {
-    std::vector<I> offsets{0}, columns;
+    std::vector<I> offsets{0}, columns, more_vertex, more_edge;
     for (std::int64_t v = begin(where.rank); v < begin(where.rank + 1); ++v) {
       require(graph.row_begin(v) <= graph.row_end(v), [&] {
         return "pmpp::spread_graph: edges of vertex " + detail::text::of(v) + " begin at " +
@@ -171,23 +171,14 @@ private:
         });
         columns.push_back(renumbered(graph.columns[e]));
       }
-      offsets.push_back(static_cast<I>(columns.size()));
-    }
-    return {arrive(where, offsets), arrive(where, columns), static_cast<std::int64_t>(columns.size())};
-  }
-
-  void add_pieces(const detail::rank_group::place& where, const csr_view<void, const I>& graph,
-                  detail::spread_block<I>& block) const {
-    std::vector<I> vertex, edge;
-    const std::int64_t first = begin(where.rank), last = begin(where.rank + 1);
-    for (std::int64_t v = first; v < last; ++v)
-      for (std::int64_t e = graph.row_begin(v) + detail::edges_of_pull; e < graph.row_end(v);
-           e += detail::edges_of_pull) {
-        vertex.push_back(static_cast<I>(v - first));
-        edge.push_back(static_cast<I>(e - graph.row_begin(first)));
+      const auto end = static_cast<std::int64_t>(columns.size());
+      for (std::int64_t e = offsets.back() + detail::edges_of_piece; e < end; e += detail::edges_of_piece) {
+        more_vertex.push_back(static_cast<I>(v - begin(where.rank)));
+        more_edge.push_back(static_cast<I>(e));
       }
-    block.more_vertex = arrive(where, vertex);
-    block.more_edge = arrive(where, edge);
+      offsets.push_back(static_cast<I>(end));
+    }
+    return {arrive(where, offsets), arrive(where, columns), arrive(where, more_vertex), arrive(where, more_edge)};
   }
 
   std::shared_ptr<detail::rank_group> group_;  // outlives the blocks, which are freed in the order of its streams
