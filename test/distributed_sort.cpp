@@ -82,6 +82,33 @@ TEST_CASE("sort") {
   });
 }
 
+// Ranks do not reach into such memory themselves: pieces go by messages, as between processes.
+TEST_CASE("memory of the caller is sorted where it is") {
+  const auto refer = [](const auto& gpus, auto& owner) {
+    std::vector<decltype(owner.part(0))> parts;
+    for (int i = 0; i < gpus.local_size(); ++i) parts.push_back(owner.part(i));
+    return std::remove_reference_t<decltype(owner)>::of_parts(gpus, parts);
+  };
+  everywhere([&](const auto& gpus, std::int64_t n, kind k, test::layout, auto& random) {
+    std::vector<record> v(static_cast<std::size_t>(n));
+    std::vector<int> places(v.size());
+    for (std::int64_t i = 0; i < n; ++i)
+      v[std::size_t(i)] = {static_cast<std::int16_t>(key_of(k, i, n, random)),
+                           places[std::size_t(i)] = static_cast<std::int32_t>(i)};
+    pmpp::distributed_buffer<record> keys{gpus, v}, owner{gpus, v};
+    pmpp::distributed_buffer<int> values{gpus, places};
+    auto x = refer(gpus, owner), by = refer(gpus, keys);
+    auto y = refer(gpus, values);
+    pmpp::sort(gpus, x, by_key{});
+    pmpp::sort_by_key(gpus, by, y, by_key{});
+    std::stable_sort(v.begin(), v.end(), by_key{});
+    for (std::size_t i = 0; i < v.size(); ++i) places[i] = v[i].place;
+    CHECK(pmpp::to_host(gpus, owner) == v);
+    CHECK(pmpp::to_host(gpus, keys) == v);
+    CHECK(pmpp::to_host(gpus, values) == places);
+  });
+}
+
 TEST_CASE("sort: the second call allocates nothing") {
   std::mt19937_64 random(test::seed());
   std::vector<record> v(9001);

@@ -266,6 +266,8 @@ public:
                                    " elements; it would have to become one of " + detail::text::of(sizes[r]));
   }
 
+  /// Whether the blocks are memory of the caller.
+  bool refers() const { return refers_; }
   /// The devices that it lies on; nullptr for a buffer that was never given any.
   const detail::rank_group* group() const { return group_.get(); }
 

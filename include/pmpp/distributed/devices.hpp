@@ -21,6 +21,7 @@
 // time.
 #pragma once
 
+#include <algorithm>
 #include <chrono>
 #include <cstdint>
 #include <initializer_list>
@@ -59,6 +60,7 @@ public:
   virtual void check_finished(const void* first, std::size_t bytes) const = 0;
 
   int size = 0;               ///< ranks in all
+  bool reads_all = false;     ///< all ranks are here, and each reads the memory of all others that pmpp has allocated
   std::vector<place> places;  ///< of the ranks of this process
 
 protected:
@@ -149,13 +151,15 @@ inline void check_devices(const std::vector<int>& ids) {
   }
 }
 
-/// Lets GPUs that can read each other's memory do so: their own, and that of pmpp's pools.
-inline void connect_devices([[maybe_unused]] const std::vector<int>& ids) {
+/// Lets GPUs that can read each other's memory do so: their own, and that of pmpp's pools. \return whether all can
+inline bool connect_devices([[maybe_unused]] const std::vector<int>& ids) {
+  bool all = true;
 #if PMPP_CUDA
   for (const int here : ids)
     for (const int there : ids) {
       int can = 0;
       if (here != there) check(cudaDeviceCanAccessPeer(&can, here, there), "cudaDeviceCanAccessPeer");
+      all = all && (can != 0 || here == there);
       if (can == 0) continue;
       const device_guard guard(here);
       const cudaError_t status = cudaDeviceEnablePeerAccess(there, 0);
@@ -170,6 +174,7 @@ inline void connect_devices([[maybe_unused]] const std::vector<int>& ids) {
       check(cudaMemPoolSetAccess(memory_pool(there), &access, 1), "cudaMemPoolSetAccess");
     }
 #endif
+  return all;
 }
 
 using current_communicator = local_communicator<PMPP_CUDA ? backend::gpu : backend::emulator>;
@@ -199,8 +204,9 @@ public:
   devices(std::initializer_list<int> ids) : devices(std::vector<int>(ids)) {}
   explicit devices(const std::vector<int>& ids) requires(std::is_same_v<C, detail::current_communicator>) {
     detail::check_devices(ids);
-    detail::connect_devices(ids);
+    const bool connected = detail::connect_devices(ids);
     ranks_ = std::make_shared<detail::driven_ranks<P, C>>(P{}, C::all(ids), ids);
+    ranks_->reads_all = connected;
   }
 
   /// One rank in this process, on the current GPU, and those that `link` reaches.
@@ -216,6 +222,7 @@ public:
              " devices";
     });
     ranks_ = std::make_shared<detail::driven_ranks<P, C>>(where, std::move(links), ids);
+    ranks_->reads_all = all_here() && std::equal(ids.begin() + 1, ids.end(), ids.begin());
   }
 
   /// Ranks in all.
@@ -264,6 +271,17 @@ public:
     }
     if constexpr (waits_at_end()) group.end();  // the host waits once GPUs have their work
     wait_for(ranks_->streams, ranks_->side_streams);
+  }
+
+  /// What each rank of this process enqueues from here on comes after what all of them have enqueued.
+  void join() const {
+    for (std::size_t i = 0; i < ranks_->streams.size(); ++i) {
+      [[maybe_unused]] const detail::rank_guard guard(ranks_->places[i].device);
+      ranks_->points[i].record(ranks_->streams[i]);
+    }
+    for (std::size_t i = 0; i < ranks_->streams.size(); ++i)
+      for (std::size_t j = 0; j < ranks_->streams.size(); ++j)
+        if (i != j) ranks_->streams[i].wait(ranks_->points[j]);
   }
 
   /// Waits for all work of rank number i here. A communicator that knows of failures (NCCL's) is asked meanwhile.

@@ -123,10 +123,11 @@ struct narrow_interval {
 
 /// The cuts of sorted runs, of which equals are ordered by the numbers of the runs: at position q of list j cut j of run q; targets[j]
 /// elements are in front of cut j. \param take  enqueues step 1: (intervals, all) by number of a rank here, as narrow_interval has them
+/// \param alone  step 2 is made on the first rank here only, which is the only one to get samples
 template <class K, class P, class C, class Comp, class Take>
 std::vector<std::vector<std::int64_t>> cuts_of_runs(const devices<P, C>& gpus, const std::vector<std::int64_t>& lengths,
                                                     const std::vector<std::int64_t>& targets, int samples,
-                                                    const Comp& comp, Take take) {
+                                                    const Comp& comp, Take take, bool alone = false) {
   const auto runs = static_cast<int>(lengths.size()), cuts = static_cast<int>(targets.size());
   const auto group = gpus.group();
   const std::int64_t pairs = std::int64_t(cuts) * runs;
@@ -158,6 +159,7 @@ std::vector<std::vector<std::int64_t>> cuts_of_runs(const devices<P, C>& gpus, c
   while (left > 0) {  // fewer in each round, where there is an order
     take([&](int i) { return cut_intervals{now[std::size_t(i)].data(), runs, samples}; }, all);
     gpus.each([&](int i, const P& where) {
+      if (alone && i != 0) return;
       const auto k = static_cast<std::size_t>(i);
       pmpp::for_each(where, zero, zero + pairs,
                      narrow_interval<K, Comp>{{now[k].data(), runs, samples},
@@ -198,21 +200,30 @@ std::vector<std::vector<std::int64_t>> exact_cuts(const devices<P, C>& gpus, con
   const auto mine = detail::arrays_of<K>(*gpus.group(), [&](int) { return count; });
   std::vector<std::int64_t> sizes;
   for (int r = 0; r < gpus.size(); ++r) sizes.push_back(x.size_of(r));
+  const counting_iterator<std::int64_t> zero(0);
+  const auto sample_block = [&](const P& where, int i, const cut_intervals& now, K* to) {
+    const auto block = x.part(i);
+    const auto in = detail::with_stored(detail::input_of("splitters", block));
+    pmpp::for_each(where, zero, zero + count,
+                   take_splitter_sample<std::remove_const_t<decltype(in.first)>, K>{now, in.first, to, gpus.rank(i)});
+  };
+  const bool direct = gpus.group()->reads_all && !x.refers();
+  if (direct) gpus.join();
   const auto take = [&](auto intervals, const std::vector<rank_array<K>>& all) {
-    gpus.each([&](int i, const P& where) {
-      const auto block = x.part(i);
-      const auto in = detail::with_stored(detail::input_of("splitters", block));
-      const counting_iterator<std::int64_t> zero(0);
-      pmpp::for_each(where, zero, zero + count,
-                     take_splitter_sample<std::remove_const_t<decltype(in.first)>, K>{
-                         intervals(i), in.first, mine[std::size_t(i)].data(), gpus.rank(i)});
-    });
+    if (direct) {  // the first rank takes the samples of all, from where they are: no message in a round
+      gpus.each([&](int i, const P& where) {
+        for (int other = 0; i == 0 && other < gpus.size(); ++other)
+          sample_block(where, other, intervals(0), all[0].data() + gpus.rank(other) * count);
+      });
+      return;
+    }
+    gpus.each([&](int i, const P& where) { sample_block(where, i, intervals(i), mine[std::size_t(i)].data()); });
     gpus.together([&](int i, C& link, stream_handle s) {
       pmpp::all_gather(link, mine[std::size_t(i)].data(), all[std::size_t(i)].data(),
                        mine[std::size_t(i)].span().size_bytes(), s);
     });
   };
-  return detail::cuts_of_runs<K>(gpus, sizes, targets, detail::samples_for(gpus.size()), comp, take);
+  return detail::cuts_of_runs<K>(gpus, sizes, targets, detail::samples_for(gpus.size()), comp, take, direct);
 }
 
 /// Where blocks that differ by one at most begin, but for the first.
