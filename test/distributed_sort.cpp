@@ -82,7 +82,7 @@ TEST_CASE("sort") {
   });
 }
 
-// Ranks do not reach into such memory themselves: pieces go by messages, as between processes.
+// Ranks do not reach into such memory themselves: samples for the cuts go by messages, as between processes.
 TEST_CASE("memory of the caller is sorted where it is") {
   const auto refer = [](const auto& gpus, auto& owner) {
     std::vector<decltype(owner.part(0))> parts;

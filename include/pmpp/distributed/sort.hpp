@@ -8,8 +8,6 @@
 //      (p - 1) / p of the elements for keys in no order, and of few where the whole is almost sorted.
 //   4. Each rank merges its runs in pairs: log2 p passes.
 //
-// Ranks that read each other's memory need no exchange: the first merges take the pieces from where they lie.
-//
 // The result is stable and in blocks that differ by one at most, for any keys, any number of elements and of ranks, and however they
 // lay on the ranks. It is the same for any number of ranks. (PMPP ch. 12, 13 and 20.)
 #pragma once
@@ -79,50 +77,6 @@ inline std::vector<std::int64_t> ends_of_runs(const piece_table& pieces, int ran
   return ends;
 }
 
-/// A piece of the block of rank number i here.
-struct run_elsewhere {
-  int i;
-  std::int64_t begin, count;
-};
-
-/// Steps 3 and 4 where each rank reads the memory of all others, from x to y: first(where, i, a, b, begin) merges two runs_elsewhere
-/// into y, and merge_pair(where, i, from_y, begin, middle, end) two neighbours of y, or of x, into the other one.
-/// fit() gives x the sizes of y, once no rank reads it any longer. \return whether the result is in y; the same on all ranks
-template <class P, class C, class First, class Fit, class MergePair>
-bool merge_from_all(const devices<P, C>& gpus, const piece_table& pieces, First first, Fit fit, MergePair merge_pair) {
-  const int p = gpus.size();
-  std::vector<int> number(static_cast<std::size_t>(p));  // here, of each rank
-  for (int i = 0; i < p; ++i) number[std::size_t(gpus.rank(i))] = i;
-  std::vector<std::vector<std::int64_t>> ends(static_cast<std::size_t>(p));
-  gpus.join();
-  gpus.each([&](int i, const P& where) {
-    const int to = gpus.rank(i);
-    const auto run_of = [&](int from) {
-      return run_elsewhere{number[std::size_t(from)],
-                           static_cast<std::int64_t>(pieces.sent_by(from, 1)[std::size_t(to)]), pieces(from, to)};
-    };
-    std::int64_t begin = 0;
-    for (int from = 0; from < p; from += 2) {
-      const run_elsewhere a = run_of(from);
-      const run_elsewhere b = from + 1 < p ? run_of(from + 1) : run_elsewhere{a.i, a.begin, 0};
-      if (a.count + b.count != 0) first(where, i, a, b, begin);
-      begin += a.count + b.count;
-      ends[std::size_t(i)].push_back(begin);
-    }
-  });
-  gpus.join();
-  if (p == 2) return true;
-  fit();
-  bool in_x = false;
-  gpus.each([&](int i, const P& where) {
-    in_x = detail::merge_in_pairs(ends[std::size_t(i)],
-                                  [&](bool from_y, std::int64_t begin, std::int64_t middle, std::int64_t end) {
-                                    merge_pair(where, i, from_y, begin, middle, end);
-                                  });
-  });
-  return !in_x;
-}
-
 template <class P, class C, class T, class Comp>
 void sort_blocks(const char* function, const devices<P, C>& gpus, distributed_buffer<T>& x, const Comp& comp) {
   detail::require_on(function, "x", gpus, x);
@@ -133,24 +87,6 @@ void sort_blocks(const char* function, const devices<P, C>& gpus, distributed_bu
   if (p == 1) return;
   const auto by = detail::order_of_sort<gpu_execution<P>, T>(comp);
   const auto pieces = detail::pieces_between(x, detail::exact_cuts(gpus, x, detail::even_targets(x.size(), p), by));
-  if (gpus.group()->reads_all && !x.refers()) {
-    distributed_buffer<T> y;
-    y.allocate(gpus.group(), pieces.sizes());
-    const bool in_y = detail::merge_from_all(
-        gpus, pieces,
-        [&](const P& where, int i, const run_elsewhere& a, const run_elsewhere& b, std::int64_t begin) {
-          const T *const from_a = x.part(a.i).data() + a.begin, *const from_b = x.part(b.i).data() + b.begin;
-          pmpp::merge(where, from_a, from_a + a.count, from_b, from_b + b.count, y.part(i).data() + begin, by);
-        },
-        [&] { x.allocate(gpus.group(), pieces.sizes()); },
-        [&](const P& where, int i, bool from_y, std::int64_t begin, std::int64_t middle, std::int64_t end) {
-          const T* const from = (from_y ? y : x).part(i).data();
-          pmpp::merge(where, from + begin, from + middle, from + middle, from + end,
-                      (from_y ? x : y).part(i).data() + begin, by);
-        });
-    if (in_y) x = std::move(y);
-    return;
-  }
   auto runs = detail::exchanged<T>(
       gpus, [&](int i) { return x.part(i).data(); }, pieces);
   // The blocks of x become the other half of the merges, once their elements have left; they get the sizes of the result.
@@ -208,36 +144,6 @@ void sort_by_key(const devices<P, C>& gpus, distributed_buffer<K>& keys, distrib
   const auto by = detail::order_of_sort<gpu_execution<P>, K>(comp);
   const auto pieces =
       detail::pieces_between(keys, detail::exact_cuts(gpus, keys, detail::even_targets(keys.size(), p), by));
-  if (gpus.group()->reads_all && !keys.refers() && !values.refers()) {
-    distributed_buffer<K> sorted;
-    distributed_buffer<V> moved;
-    sorted.allocate(gpus.group(), pieces.sizes());
-    moved.allocate(gpus.group(), pieces.sizes());
-    const bool in_new = detail::merge_from_all(
-        gpus, pieces,
-        [&](const P& where, int i, const detail::run_elsewhere& a, const detail::run_elsewhere& b, std::int64_t begin) {
-          const K *const ka = keys.part(a.i).data() + a.begin, *const kb = keys.part(b.i).data() + b.begin;
-          const V *const va = values.part(a.i).data() + a.begin, *const vb = values.part(b.i).data() + b.begin;
-          pmpp::merge_by_key(where, ka, ka + a.count, va, kb, kb + b.count, vb, sorted.part(i).data() + begin,
-                             moved.part(i).data() + begin, by);
-        },
-        [&] {
-          keys.allocate(gpus.group(), pieces.sizes());
-          values.allocate(gpus.group(), pieces.sizes());
-        },
-        [&](const P& where, int i, bool from_new, std::int64_t begin, std::int64_t middle, std::int64_t end) {
-          const K* const k = (from_new ? sorted : keys).part(i).data();
-          const V* const v = (from_new ? moved : values).part(i).data();
-          pmpp::merge_by_key(where, k + begin, k + middle, v + begin, k + middle, k + end, v + middle,
-                             (from_new ? keys : sorted).part(i).data() + begin,
-                             (from_new ? values : moved).part(i).data() + begin, by);
-        });
-    if (in_new) {
-      keys = std::move(sorted);
-      values = std::move(moved);
-    }
-    return;
-  }
   auto key_runs = detail::exchanged<K>(
       gpus, [&](int i) { return keys.part(i).data(); }, pieces);
   auto value_runs = detail::exchanged<V>(
