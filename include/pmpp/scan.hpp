@@ -84,6 +84,8 @@ struct scan_kernel {
   using staging = block::lane_vectors<packed<value_of<Out>, Items>>;
   /// Whether vectors may be the output's where those of the input begin elsewhere: lanes take theirs out of two.
   static constexpr bool shifts = staged && sizeof(slot) == sizeof(raw) && requires(const raw& x) { x.word[0]; };
+  /// Multiples of it, in bytes, are where vectors of the output begin then.
+  static constexpr std::size_t boundary = min(std::size_t(128), sizeof(results) & -sizeof(results));
   static constexpr int more_slots = shifts ? max(1, 128 / int(sizeof(slot))) : 0;   ///< of a warp
   static constexpr int staging_bytes = staged ? staging::bytes_of_lane(group) : 0;  ///< of a lane
   // As many bytes in shared memory, however wide vectors and accumulators are; and to read and to write for a tile.
@@ -348,6 +350,10 @@ void scan_on_blocks(const P& where, const input<In>& in, Out out, const scan_sta
     // Vectors that are the output's: narrow elements are moved into them, wide results need not be.
     int shift = 0;
     if (kernel::shifts && lead_of_output >= 0) {
+      if constexpr (std::is_pointer_v<Out>) {  // from sectors on: one that two vectors share is written in two goes
+        const auto before = reinterpret_cast<std::uintptr_t>(out) % kernel::boundary;
+        lead_of_output = static_cast<std::int64_t>((kernel::boundary - before) % kernel::boundary / sizeof(*out));
+      }
       shift = static_cast<int>((lead_of_output - lead + items) % items);
       lead = lead_of_output;
     }

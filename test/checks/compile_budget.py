@@ -69,7 +69,7 @@ CALLS = [
     Call("reduce", "reduce.hpp", "const device_buffer<float>& in, float& sum", "sum = reduce(device, in)",
          "device_reduce.cuh", "const float* in, float* out, long long n", "cub::DeviceReduce::Sum(s, b, in, out, n)", 0.30, 209),
     Call("scan", "scan.hpp", FLOATS, "inclusive_scan(device, in, out)",
-         "device_scan.cuh", "const float* in, float* out, long long n", "cub::DeviceScan::InclusiveSum(s, b, in, out, n)", 0.50, 376),
+         "device_scan.cuh", "const float* in, float* out, long long n", "cub::DeviceScan::InclusiveSum(s, b, in, out, n)", 0.38, 260),
     Call("copy_if", "select.hpp", INTS, "copy_if(device, in, out, even{})",
          "device_select.cuh", "const int* in, int* out, long long* k, long long n",
          "cub::DeviceSelect::If(s, b, in, out, k, n, even{})", 0.40, 319),
@@ -112,7 +112,7 @@ CALLS = [
          "thrust/reverse.h", "int* v, long n", "thrust::reverse(thrust::device, v, v + n)", 0.25, 128),
     Call("scan by key", "by_key.hpp", FLOATS + ", const device_buffer<int>& keys", "inclusive_scan_by_key(device, keys, in, out)",
          "device_scan.cuh", "const float* in, float* out, const int* keys, long long n",
-         "cub::DeviceScan::InclusiveSumByKey(s, b, keys, in, out, n, cuda::std::equal_to<>{})", 0.59, 457),  # aim 0.4
+         "cub::DeviceScan::InclusiveSumByKey(s, b, keys, in, out, n, cuda::std::equal_to<>{})", 0.56, 366),  # aim 0.4
     Call("set_union", "sets.hpp", INTS + ", const device_buffer<int>& more", "set_union(device, in, more, out)",
          "thrust/set_operations.h", "const int* a, const int* b, int* out, long n",
          "thrust::set_union(thrust::device, a, a + n, b, b + n, out)", 0.32, 421),
