@@ -100,7 +100,7 @@ CALLS = [
          "cub::DeviceHistogram::HistogramEven(s, b, in, counts, 257, 0.0f, 1.0f, n)", 0.37, 365),
     Call("transform", "transform.hpp", FLOATS, "transform(device, in, out, twice{})",
          "device_transform.cuh", "const float* in, float* out, long long n", "cub::DeviceTransform::Transform(in, out, n, twice{})",
-         0.26, 151),
+         0.26, 152),
     Call("find", "find.hpp", "const device_buffer<float>& in, long& at", "at = find(device, in, 3.0f) - in.begin()",
          "thrust/find.h", "const float* in, long n, long& at", "at = thrust::find(thrust::device, in, in + n, 3.0f) - in", 0.22, 200),
     Call("lower_bound", "search.hpp", FLOATS + ", device_buffer<int>& places", "lower_bound(device, in, out, places)",

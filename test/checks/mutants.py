@@ -22,9 +22,7 @@ MUTANTS = [
      "simt::store<simt::order::release>(", "if ({m}) simt::store(static_cast<std::uint32_t*>(state_) + slot, 1u);\n"
      "      else simt::store<simt::order::release>("),
     ("scan_of_large_elements", "block/tile_state.hpp",
-     "if (simt::load<simt::order::acquire>(static_cast<const std::uint32_t*>(state_) + slot) == 0)",
-     "if (({m} ? simt::load(static_cast<const std::uint32_t*>(state_) + slot)"
-     " : simt::load<simt::order::acquire>(static_cast<const std::uint32_t*>(state_) + slot)) == 0)"),
+     "simt::fence();  // the flag is an acquire's", "if (!{m}) simt::fence();"),
     ("scan_of_large_elements", "block/look_back.hpp",
      "block.sync_warp();  // all have read what is written now", "if (!{m}) block.sync_warp();"),
     ("long_segment", "segmented/direct.hpp",
