@@ -61,31 +61,6 @@ struct spread_bfs_result {
 
 namespace detail {
 
-/// What each rank has in the `each` elements of its array: on the host of each process, by rank. Waits.
-template <class P, class C, class T>
-std::vector<T> arrays_of_all(const devices<P, C>& gpus, const std::vector<rank_array<T>>& arrays,
-                             std::vector<rank_array<T>>& gathered, std::int64_t each) {
-  const auto group = gpus.group();
-  const std::size_t bytes = static_cast<std::size_t>(each) * sizeof(T);
-  std::vector<T> all(static_cast<std::size_t>(gpus.size()) * static_cast<std::size_t>(each));
-  if (gpus.all_here()) {  // a message would cost more than a copy
-    for (int i = 0; i < gpus.local_size(); ++i) {
-      const rank_guard guard(group->places[std::size_t(i)].device);
-      detail::copy_on_rank(group->places[std::size_t(i)], all.data() + gpus.rank(i) * each,
-                           arrays[std::size_t(i)].data(), bytes);
-    }
-    gpus.synchronize();
-    return all;
-  }
-  gpus.together([&](int i, C& link, stream_handle s) {
-    pmpp::all_gather(link, arrays[std::size_t(i)].data(), gathered[std::size_t(i)].data(), bytes, s);
-  });
-  const rank_guard guard(group->places[0].device);
-  detail::copy_on_rank(group->places[0], all.data(), gathered[0].data(), all.size() * sizeof(T));
-  gpus.synchronize(0);
-  return all;
-}
-
 template <class P, class F>
 void for_each_of(const P& where, std::int64_t n, const F& f) {
   if (n > 0) pmpp::for_each(where, counting_iterator<std::int64_t>(0), counting_iterator<std::int64_t>(n), f);
@@ -106,9 +81,6 @@ public:
     told_ = detail::arrays_of<unsigned>(*group, [&](int) { return all / 32; });
     counts_ = detail::arrays_of<spread_count>(*group, [&](int) { return ranks; });
     totals_ = detail::arrays_of<spread_totals>(*group, [](int) { return 1; });
-    if (gpus.all_here()) return;
-    gathered_counts_ = detail::arrays_of<spread_count>(*group, [&](int) { return ranks * ranks; });
-    gathered_totals_ = detail::arrays_of<spread_totals>(*group, [&](int) { return ranks; });
   }
 
   spread_bfs_result run(std::int64_t source) {
@@ -173,8 +145,7 @@ private:
                                                         frontier_[std::size_t(i)].data() + first(i) / 32});
     });
     spread_totals now;
-    for (const spread_totals& of : detail::arrays_of_all(gpus_, totals_, gathered_totals_, 1))
-      now = add_totals{}(now, of);
+    for (const spread_totals& of : detail::firsts_of_all(gpus_, totals_)) now = add_totals{}(now, of);
     return now;
   }
 
@@ -189,7 +160,7 @@ private:
           push_edges<I, D>{out.view(), distance_.part(i).data(), static_cast<D>(level - 1), graph_.numbers(i), first(i),
                            told_[k].data(), out_vertex_[k].data(), out_parent_[k].data(), counts(i)});
     });
-    const auto all = detail::arrays_of_all(gpus_, counts_, gathered_counts_, p);
+    const auto all = detail::firsts_of_all(gpus_, counts_, p);
     const auto sent = [&](int from, int to) { return static_cast<std::size_t>(all[std::size_t(from * p + to)]); };
     const auto arriving = [&](int i) {
       std::size_t sum = 0;
@@ -261,8 +232,8 @@ private:
   const spread_bfs_options options_;
   std::vector<rank_array<I>> out_vertex_, out_parent_, in_vertex_, in_parent_;
   std::vector<rank_array<unsigned>> frontier_, told_;
-  std::vector<rank_array<spread_count>> counts_, gathered_counts_;
-  std::vector<rank_array<spread_totals>> totals_, gathered_totals_;
+  std::vector<rank_array<spread_count>> counts_;
+  std::vector<rank_array<spread_totals>> totals_;
 };
 
 template <class P, class C, class I, class D, class R>

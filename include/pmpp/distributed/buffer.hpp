@@ -113,15 +113,29 @@ std::vector<U> values_of_all(const devices<P, C>& gpus, const std::vector<U>& mi
   return values;
 }
 
-/// The first element of each rank's array, by rank. Waits.
+/// The first `each` elements of each rank's array, on the host of each process, by rank. Waits.
 template <class U, class P, class C>
-std::vector<U> firsts_of_all(const devices<P, C>& gpus, const std::vector<rank_array<U>>& arrays) {
+std::vector<U> firsts_of_all(const devices<P, C>& gpus, const std::vector<rank_array<U>>& arrays,
+                             std::int64_t each = 1) {
   const auto group = gpus.group();
-  std::vector<U> mine(arrays.size());
-  for (std::size_t i = 0; i < mine.size(); ++i)  // once all are at work: such a copy waits for its rank
-    detail::copy_on_rank(group->places[i], &mine[i], arrays[i].data(), sizeof(U));
+  const std::size_t bytes = static_cast<std::size_t>(each) * sizeof(U);
+  std::vector<U> all(static_cast<std::size_t>(gpus.size() * each));
+  if (gpus.all_here()) {              // no message
+    gpus.each([&](int i, const P&) {  // once all are at work: such a copy waits for its rank
+      detail::copy_on_rank(group->places[std::size_t(i)], all.data() + gpus.rank(i) * each,
+                           arrays[std::size_t(i)].data(), bytes);
+    });
+    gpus.synchronize();
+    return all;
+  }
+  const auto gathered = detail::arrays_of<U>(*group, [&](int) { return gpus.size() * each; });
+  gpus.together([&](int i, C& link, stream_handle s) {
+    pmpp::all_gather(link, arrays[std::size_t(i)].data(), gathered[std::size_t(i)].data(), bytes, s);
+  });
+  const rank_guard guard(group->places[0].device);
+  detail::copy_on_rank(group->places[0], all.data(), gathered[0].data(), all.size() * sizeof(U));
   gpus.synchronize();
-  return detail::values_of_all(gpus, mine);
+  return all;
 }
 
 /// Every rank has passed the same value. \throws std::invalid_argument, on every process, that names two ranks that differ

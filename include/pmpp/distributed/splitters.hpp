@@ -197,7 +197,8 @@ std::vector<std::vector<std::int64_t>> exact_cuts(const devices<P, C>& gpus, con
                                                   const std::vector<std::int64_t>& targets, const Comp& comp) {
   using K = stored_as<T>;
   const std::int64_t count = std::int64_t(gpus.size() - 1) * detail::samples_for(gpus.size());
-  const auto mine = detail::arrays_of<K>(*gpus.group(), [&](int) { return count; });
+  const bool direct = gpus.group()->reads_all && !x.refers();
+  const auto mine = detail::arrays_of<K>(*gpus.group(), [&](int) { return direct ? 0 : count; });
   std::vector<std::int64_t> sizes;
   for (int r = 0; r < gpus.size(); ++r) sizes.push_back(x.size_of(r));
   const counting_iterator<std::int64_t> zero(0);
@@ -207,7 +208,6 @@ std::vector<std::vector<std::int64_t>> exact_cuts(const devices<P, C>& gpus, con
     pmpp::for_each(where, zero, zero + count,
                    take_splitter_sample<std::remove_const_t<decltype(in.first)>, K>{now, in.first, to, gpus.rank(i)});
   };
-  const bool direct = gpus.group()->reads_all && !x.refers();
   if (direct) gpus.join();
   const auto take = [&](auto intervals, const std::vector<rank_array<K>>& all) {
     if (direct) {  // the first rank takes the samples of all, from where they are: no message in a round

@@ -9,6 +9,8 @@
 //   max3_zero(a, b, c)       max(a, b, c, 0)             __vimax3_s32_relu
 #pragma once
 
+#include <concepts>
+
 #include <pmpp/core/config.hpp>
 #include <pmpp/core/math.hpp>
 #include <pmpp/core/operators.hpp>
@@ -39,16 +41,10 @@ PMPP_HOST_DEVICE inline int add_min(int a, int b, int c) {
 #endif
 }
 
-PMPP_HOST_DEVICE inline float add_min(float a, float b, float c) {
+template <std::floating_point T>
+PMPP_HOST_DEVICE inline T add_min(T a, T b, T c) {
 #if defined(__CUDA_ARCH__)
-  return fminf(a + b, c);
-#else
-  return pmpp::minimum{}(a + b, c);
-#endif
-}
-PMPP_HOST_DEVICE inline double add_min(double a, double b, double c) {
-#if defined(__CUDA_ARCH__)
-  return fmin(a + b, c);
+  return fmin(a + b, c);  // CUDA's, of either type
 #else
   return pmpp::minimum{}(a + b, c);
 #endif
