@@ -1,0 +1,359 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The kernel of a selection: loads, judges and gathers tiles, and writes what they keep (steps 1 to 4 of select.hpp).
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <type_traits>
+#include <utility>
+
+#include <pmpp/block/load_store.hpp>
+#include <pmpp/block/look_back.hpp>
+#include <pmpp/block/scan.hpp>
+#include <pmpp/block/tile_pipeline.hpp>
+#include <pmpp/block/vector_range.hpp>
+#include <pmpp/block/vector_rows.hpp>
+#include <pmpp/core/config.hpp>
+#include <pmpp/core/iterator.hpp>
+#include <pmpp/core/math.hpp>
+#include <pmpp/core/packed.hpp>
+#include <pmpp/core/range.hpp>
+#include <pmpp/launch.hpp>
+#include <pmpp/memory/reply.hpp>
+#include <pmpp/select/keep.hpp>
+#include <pmpp/simt/bits.hpp>
+#include <pmpp/simt/memory.hpp>
+
+#pragma GCC visibility push(hidden)  // see launch.hpp
+
+namespace pmpp::inline PMPP_BACKEND {
+
+struct select_tuning {
+  int threads = 640;  ///< of a block that move elements; one more warp talks to other blocks
+  int rows = 10;      ///< vectors of 16 bytes that a thread has in a tile; fewer where shared memory holds no two tiles
+  int blocks = 1;     ///< of a multiprocessor. H100, copy_if of half of 2^28 32-bit elements: 640 x 10 x 1 -> 560 us,
+                      ///< 384 x 16 x 1 -> 566, 384 x 8 x 2 -> 616
+
+  /// Where a block has too little shared memory for a vector of each thread.
+  constexpr select_tuning least() const { return {.threads = min(threads, 256), .rows = min(rows, 5), .blocks = 2}; }
+};
+
+namespace detail {
+
+/// Whether an input is copied to shared memory row by row, 32 vectors at a time, and made of that there. Its block::access has
+///   stage_row(block, it, i, count, room)       the lanes of a warp start copying what items i ... i + count - 1 are made of
+///   from_row(it, room, from, count, raw)       makes of it what items i + from ... i + from + count - 1 are made of
+template <class It>
+inline constexpr bool loads_by_rows = requires {
+  requires block::access<It>::by_rows;
+};
+
+template <class In, class Select, class Out, class OutFalse, class Sink, int Items, select_tuning Tuning>
+struct select_kernel {
+  using X = value_of<In>;
+  using T = std::remove_cvref_t<decltype(Select::element(std::declval<const X&>()))>;
+  static_assert(std::is_trivially_copyable_v<X>, "pmpp: elements must be trivially copyable");
+
+  using raw = block::raw_items<In, Items>;
+  static constexpr bool by_rows = Items > 1 && loads_by_rows<In>;
+  static constexpr bool partitions = !std::is_same_v<OutFalse, nowhere>;
+
+  using rows_of = block::vector_rows<In, Items>;
+  using slot = block::vector_slot<raw, block::vector<T, Items>>;
+  static constexpr int lanes = simt::warp_size,
+                       bytes = by_rows ? lanes * int(sizeof(slot))  // of a row, and of what is kept of it
+                                       : round_up(max(rows_of::bytes, lanes*Items*int(sizeof(T))),
+                                                  max(16, int(max(alignof(T), alignof(raw)))));
+  // As many bytes in shared memory, however wide the elements are. What is not kept takes as much again.
+  static constexpr int copies = partitions ? 2 : 1, tile_bytes = Tuning.threads * Tuning.rows * 16 / copies,
+                       warps = max(1, min(Tuning.threads / lanes, tile_bytes / bytes)), workers = warps * lanes,
+                       threads = workers + lanes, min_blocks = Tuning.blocks,
+                       most_rows = max(1, tile_bytes / (warps * bytes));
+  static_assert(2 * copies * bytes <= 200 * 1024, "pmpp: elements have at most 1600 bytes");
+
+  struct alignas(128) shared {
+    block::tile_pipeline_memory<std::int64_t> pipeline;
+    std::int64_t kept_before_warp[2][warps];
+    int kept_of_warp[2][warps];
+  };
+  struct plan {
+    block::ordered_layout<Items> data;
+    std::int64_t tiles;  ///< at least one, which may be empty
+    int rows;            ///< of a warp
+
+    PMPP_HOST_DEVICE plan(std::int64_t count, std::int64_t lead, int rows_of_warp)
+        : data(count, lead),
+          tiles(max(std::int64_t(1), ceil_div(data.vectors, std::int64_t(rows_of_warp) * workers))),
+          rows(rows_of_warp) {}
+    /// Dynamic shared memory: two tiles. It takes this much for each row of a warp.
+    static constexpr std::size_t row_bytes = 2 * copies * bytes * warps;
+    std::size_t shared_bytes() const { return row_bytes * static_cast<std::size_t>(rows); }
+  };
+  struct arguments {
+    In in;
+    Out out;
+    OutFalse out_false;
+    Sink sink;
+    item_count count;
+    plan known;  ///< for a count that the host knows; for its bound where only the device does
+    std::int64_t lead;
+    Select select;
+    bool in_place;     ///< what is written may lie where others have read
+    selection* found;  ///< where the result waits until all blocks have read the count, which it may overwrite
+    block::look_back<std::int64_t> look_back;
+    completion done;
+  };
+
+  template <class Block>
+  PMPP_HOST_DEVICE void operator()(Block& block, shared& memory, const arguments& a) const {
+    plan p = a.known;
+    if (a.count.pointer != nullptr) p = plan(a.count.get(), a.lead, a.known.rows);
+    block::for_each_tile<true>(
+        block, a.look_back, memory.pipeline, p.tiles,
+        [&](std::int64_t tile, int stage) { load(block, a, p, tile, stage); },
+        [&](std::int64_t tile, int stage) { gather(block, memory, a, p, tile, stage); },
+        [&](std::int64_t tile, int stage, auto exchange) { look_back_for(block, memory, a, p, tile, stage, exchange); },
+        [&](std::int64_t tile, int stage) { write(block, memory, a, p, tile, stage); });
+    a.look_back.finish(block, memory.pipeline.look_back, p.tiles);  // the last block finds everything written
+    if (a.done.flag != nullptr) block.sync();
+    if (block.thread() != 0 || !(a.known.tiles == 1 || memory.pipeline.look_back.last)) return;
+    if (a.found != nullptr) a.sink(*a.found);
+    a.done.signal();
+  }
+
+private:
+  /// The vectors of one warp in a tile, in rows of 32.
+  template <bool Inside>
+  struct part : block::vector_range<Items, Inside> {
+    int rows;
+    std::byte* room;  ///< of the rows: what is kept moves to their front; the others to as many rows after them
+
+    template <class Block>
+    PMPP_HOST_DEVICE part(Block& block, const plan& p, std::int64_t tile, int stage)
+        : block::vector_range<Items, Inside>(p.data, (tile * warps + block.warp()) * p.rows * lanes, p.rows * lanes),
+          rows(p.rows),
+          room(block.dynamic_shared() + std::int64_t(stage * warps + block.warp()) * copies * p.rows * bytes) {}
+    PMPP_HOST_DEVICE bool has(int v) const {  // the first ones may lie in front of the data
+      return Inside || (v * Items < this->end && (v + 1) * Items > this->begin);
+    }
+    PMPP_HOST_DEVICE std::byte* row(int r) const { return room + r * bytes; }
+    PMPP_HOST_DEVICE T* kept() const { return reinterpret_cast<T*>(room); }
+    PMPP_HOST_DEVICE T* others() const { return reinterpret_cast<T*>(row(rows)); }
+    PMPP_HOST_DEVICE bool has_whole_row(int r) const {
+      return Inside || (r * lanes * Items >= this->begin && (r + 1) * lanes * Items <= this->end);
+    }
+  };
+
+  /// A tile that has all rows and all their elements needs no checks.
+  PMPP_HOST_DEVICE static bool inside(const plan& p, std::int64_t tile) {
+    return (tile > 0 || p.data.first == 0) && p.data.element((tile + 1) * workers * p.rows) <= p.data.n;
+  }
+
+  /// Calls f with a warp's part of a tile.
+  template <class Block, class F>
+  PMPP_HOST_DEVICE static auto with_part(Block& block, const plan& p, std::int64_t tile, int stage, F f) {
+    if constexpr (by_rows)  // these checks are the least of it
+      return f(part<false>(block, p, tile, stage));
+    else
+      return inside(p, tile) ? f(part<true>(block, p, tile, stage)) : f(part<false>(block, p, tile, stage));
+  }
+
+  /// Starts copying a tile to shared memory.
+  template <class Block>
+  PMPP_HOST_DEVICE static void load(Block& block, const arguments& a, const plan& p, std::int64_t tile, int stage) {
+    with_part(block, p, tile, stage, [&](const auto& mine) {
+      for (int r = 0; r < mine.rows && r * lanes * Items < mine.end; ++r) {
+        const int v = r * lanes + block.lane();
+        if constexpr (by_rows)
+          block::access<In>::stage_row(block, a.in, mine.element(r * lanes),
+                                       min(lanes * Items, mine.end - r * lanes * Items),
+                                       reinterpret_cast<slot*>(mine.row(r)));
+        else if (mine.has_whole_row(r))
+          rows_of::load_async(block, a.in, mine.element(r * lanes), mine.row(r));
+        else if (mine.has(v))
+          rows_of::put(
+              mine.row(r), block.lane(),
+              block::access<In>::template load_part<Items>(a.in, mine.element(v), mine.begin_of(v), mine.end_of(v)));
+      }
+    });
+    simt::copy_async_commit();
+  }
+
+  /// How many elements a lane keeps of some rows: fields of a word that do not overflow when the lanes add up.
+  static constexpr int bits = Items * lanes < 256 ? 8 : 16, rows_at_once = by_rows ? 1 : 32 / bits;
+  PMPP_HOST_DEVICE static int field(unsigned counts, int row) {
+    return static_cast<int>(counts >> row * bits & ((1u << bits) - 1));
+  }
+
+  /// Gathers what each warp keeps of its part of a tile.
+  template <class Block>
+  PMPP_HOST_DEVICE static void gather(Block& block, shared& memory, const arguments& a, const plan& p,
+                                      std::int64_t tile, int stage) {
+    simt::copy_async_wait<0>();
+    block.sync_warp();
+    const int kept = with_part(block, p, tile, stage, [&](const auto& mine) { return gather(block, a, mine); });
+    if (block.lane() == 0) memory.kept_of_warp[stage][block.warp()] = kept;
+  }
+  template <bool Inside, class Block>
+  PMPP_HOST_DEVICE static int gather(Block& block, const arguments& a, const part<Inside>& mine) {
+    [[maybe_unused]] X before{};  // the element before the row, in lane 0, where neighbours count
+    // In place this element may be written at the same time, but only with its own value: it stays where it is as long
+    // as everything in front of it is kept.
+    if constexpr (Select::neighbours)
+      if (block.lane() == 0 && mine.first > 0 && mine.has(0)) before = a.in[mine.first - 1];
+    int kept = 0;  // of the rows before
+    for (int row = 0; row < mine.rows; row += rows_at_once) {
+      raw x[rows_at_once]{};
+      for (int r = 0; r < rows_at_once; ++r) {
+        const int v = (row + r) * lanes + block.lane();
+        if (row + r >= mine.rows || !mine.has(v)) continue;
+        if constexpr (by_rows)
+          block::access<In>::from_row(a.in, reinterpret_cast<slot*>(mine.row(row + r)), block.lane() * Items,
+                                      mine.end_of(v), x[r]);
+        else
+          x[r] = rows_of::get(mine.row(row + r), block.lane());
+      }
+      block.sync_warp();  // what is kept may now go where these were
+      unsigned verdicts[rows_at_once]{}, counts = 0;
+      for (int r = 0; r < rows_at_once; ++r) {
+        const int v = (row + r) * lanes + block.lane();
+        const bool has = row + r < mine.rows && mine.has(v);
+        [[maybe_unused]] X previous{};
+        if constexpr (Select::neighbours) {
+          X last{};
+          if (has && mine.end_of(v) == Items) last = block::access<In>::value(a.in, x[r], Items - 1);
+          const X left = block.shuffle(last, (block.lane() + lanes - 1) % lanes);
+          previous = block.lane() == 0 ? before : left;
+          before = left;  // in lane 0 that is the last element of this row
+        }
+        if (!has) continue;
+        if constexpr (by_rows) {
+          verdicts[r] = a.select.verdicts(x[r], mine.end_of(v));
+          counts += static_cast<unsigned>(simt::count_bits(verdicts[r])) << r * bits;
+          continue;
+        }
+        mine.for_each_item(v, [&](int k) {
+          const X y = block::access<In>::value(a.in, x[r], k);
+          bool keep;
+          if constexpr (Select::neighbours) {
+            keep = mine.element(v) + k == 0 || a.select.test(previous, y);
+            previous = y;
+          } else {
+            keep = a.select.test(y);
+          }
+          verdicts[r] |= unsigned(keep) << k;
+          counts += unsigned(keep) << r * bits;
+        });
+      }
+      const unsigned up_to = block::warp_inclusive_scan(block, counts, plus{});
+      const unsigned of_rows = block.shuffle(up_to, lanes - 1);
+      for (int r = 0; r < rows_at_once; ++r) {
+        const int v = (row + r) * lanes + block.lane();
+        int rank = kept + field(up_to, r) - field(counts, r);
+        kept += field(of_rows, r);
+        if (row + r >= mine.rows || !mine.has(v)) continue;
+        mine.for_each_item(v, [&](int k) {
+          if ((verdicts[r] >> k & 1) != 0)
+            put(mine.kept() + rank++, Select::element(block::access<In>::value(a.in, x[r], k)));
+          else if constexpr (partitions)
+            put(mine.others() + (v * Items + k - mine.begin - rank),
+                Select::element(block::access<In>::value(a.in, x[r], k)));
+        });
+      }
+    }
+    return kept;
+  }
+
+  /// How elements move between registers and shared memory: in words as wide as they are, however their type is aligned.
+  using whole = packed<std::uint32_t, max(1, int(access_alignment(sizeof(T))) / 4),
+                       max(std::size_t(4), access_alignment(sizeof(T)))>;
+  static constexpr bool moves_whole = alignof(T) < access_alignment(sizeof(T)) && sizeof(T) == sizeof(whole);
+  PMPP_HOST_DEVICE static void put(T* to, const T& x) {
+    if constexpr (moves_whole) {
+      whole y;
+      memcpy(&y, pmpp::bytes_of(x), sizeof y);
+      *reinterpret_cast<whole*>(to) = y;
+    } else {
+      *to = x;
+    }
+  }
+  PMPP_HOST_DEVICE static T get(const T* from) {
+    if constexpr (moves_whole) {
+      T x;
+      const whole y = *reinterpret_cast<const whole*>(from);
+      memcpy(pmpp::bytes_of(x), &y, sizeof y);
+      return x;
+    } else {
+      return *from;
+    }
+  }
+
+  /// The look-back warp's part of a tile that has been gathered.
+  template <class Block, class Exchange>
+  PMPP_HOST_DEVICE static void look_back_for(Block& block, shared& memory, const arguments& a, const plan& p,
+                                             std::int64_t tile, int stage, const Exchange& exchange) {
+    int kept = block.lane() < warps ? memory.kept_of_warp[stage][block.lane()] : 0;
+    kept = block::warp_inclusive_scan(block, kept, plus{});
+    const int all = block.shuffle(kept, lanes - 1), before = block.shuffle_up(kept, 1);
+    if (a.in_place) simt::fence();  // who sees the count may overwrite what this block has read
+    const std::int64_t prefix = exchange(all, true, 0, plus{});
+    if (a.in_place) simt::fence();
+    if (block.lane() < warps) memory.kept_before_warp[stage][block.lane()] = prefix + (block.lane() > 0 ? before : 0);
+    if (block.lane() != 0 || tile < p.tiles - 1) return;
+    const selection found = {prefix + all, p.data.n};
+    if (a.found != nullptr)
+      *a.found = found;
+    else
+      a.sink(found);
+  }
+
+  /// Writes a tile of which the look-back warp knows how much is kept before each warp.
+  template <class Block>
+  PMPP_HOST_DEVICE static void write(Block& block, const shared& memory, const arguments& a, const plan& p,
+                                     std::int64_t tile, int stage) {
+    const part<false> mine(block, p, tile, stage);
+    const std::int64_t before = memory.kept_before_warp[stage][block.warp()];
+    const int kept = memory.kept_of_warp[stage][block.warp()];
+    write(block, mine.kept(), kept, a.out, before);
+    if constexpr (partitions)
+      if (mine.end > 0)
+        write(block, mine.others(), mine.end - mine.begin - kept, a.out_false, mine.element(0) + mine.begin - before);
+    block.sync_warp();
+  }
+
+  /// A warp writes n elements to out[position ...], whole lines of 128 bytes where the elements allow it.
+  template <class Block, class O>
+  PMPP_HOST_DEVICE static void write(Block& block, const T* staged, int n, const O& out, std::int64_t position) {
+    if constexpr (std::is_same_v<O, T*> && alignof(T) <= 16 && (sizeof(T) == alignof(T) || alignof(T) >= 4)) {
+      // As words that the type's alignment allows.
+      using narrow = std::conditional_t<alignof(T) == 1, std::uint8_t, std::uint16_t>;
+      using wide = std::conditional_t<alignof(T) == 4, std::uint32_t, std::uint64_t>;
+      using word = packed<std::conditional_t<alignof(T) < 4, narrow, wide>, alignof(T) == 16 ? 2 : 1>;
+      constexpr int size = sizeof(word), each = size < 4 ? 4 / size : 1, line = 128 / size;
+      const auto* const from = reinterpret_cast<const word*>(staged);
+      auto* const target = reinterpret_cast<word*>(out + position);
+      n *= int(sizeof(T)) / size;
+      const int shift = static_cast<int>(reinterpret_cast<std::uintptr_t>(target) / size % line);
+      for (int i = block.lane() * each - shift; i < n; i += lanes * each) {
+        if (each > 1 && i >= 0 && i + each <= n) {
+          packed<word, each> v;
+          for (int k = 0; k < each; ++k) v.item[k] = from[i + k];
+          *reinterpret_cast<packed<word, each>*>(target + i) = v;
+        } else {
+          for (int k = 0; k < each; ++k)
+            if (i + k >= 0 && i + k < n) target[i + k] = from[i + k];
+        }
+      }
+    } else {
+      for (int i = block.lane() - static_cast<int>(position % lanes); i < n; i += lanes)
+        if (i >= 0) out[position + i] = static_cast<value_of<O>>(get(staged + i));
+    }
+  }
+};
+
+}  // namespace detail
+}  // namespace pmpp::inline PMPP_BACKEND
+
+#pragma GCC visibility pop
