@@ -14,9 +14,9 @@ from toolchain import Toolchain, skip
 
 # The call (test/checks/mutants.cpp), the header, what stands there once, and what it becomes; {m} is true for the mutant.
 MUTANTS = [
-    ("select_in_place", "select.hpp",
+    ("select_in_place", "select/kernel.hpp",
      "if (a.in_place) simt::fence();  // who sees", "if (a.in_place && !{m}) simt::fence();  // who sees"),
-    ("select_in_place", "select.hpp",
+    ("select_in_place", "select/kernel.hpp",
      "if (a.in_place) simt::fence();\n", "if (a.in_place && !{m}) simt::fence();\n"),
     ("scan_of_large_elements", "block/tile_state.hpp",
      "simt::store<simt::order::release>(", "if ({m}) simt::store(static_cast<std::uint32_t*>(state_) + slot, 1u);\n"
