@@ -20,7 +20,6 @@
 #pragma once
 
 #include <cstdint>
-#include <iterator>
 #include <type_traits>
 
 #include <pmpp/block/look_back.hpp>
