@@ -19,7 +19,6 @@
 #include <cuda_fp16.h>
 
 #include <pmpp/gemm.hpp>
-#include <pmpp/gemm_grouped.hpp>
 
 #include "support/bench.hpp"
 #include "support/data.hpp"
@@ -244,64 +243,6 @@ void add_from_tensor_cores(const shape& s) {
   });
 }
 
-/// A mixture of experts: rows of A in groups of different lengths, `mean` on average. The peer: a call of cuBLAS for each group, whose
-/// shapes the host knows then.
-template <class T>
-void add_groups(const std::string& name, std::int64_t groups, std::int64_t mean, std::int64_t n, std::int64_t k) {
-  std::vector<int> offsets{0};
-  for (std::int64_t g = 0; g < groups; ++g)
-    offsets.push_back(offsets.back() +
-                      static_cast<int>(mean / 2 + mean * (g * 7 % groups) / std::max<std::int64_t>(groups - 1, 1)));
-  const std::int64_t rows = offsets.back(), a_size = rows * k, b_size = groups * k * n, c_size = rows * n;
-  const std::string text = name + " grouped " + std::to_string(groups) + " of " + std::to_string(mean) + "x" +
-                           std::to_string(n) + "x" + std::to_string(k);
-  bench::add(text, rows, double(a_size + b_size + c_size) * sizeof(T), [=](int windows) {
-    const auto a = bench::random_array<T>(windows * a_size),
-               b = bench::random_array<T>(windows * b_size, bench::second);
-    const auto c = bench::array<T>(c_size);
-    const auto starts = std::make_shared<pmpp::device_buffer<int>>(offsets);
-    subject x;
-    x.contenders = {{"pmpp", [=](int w) {
-                       const pmpp::matrix_view<const T> left(a->data() + w * a_size, rows, k),
-                           right(b->data() + w * b_size, k, n);
-                       pmpp::gemm_grouped(bench::device(), 1, left, starts->data(), groups, right, k * n, 0,
-                                          pmpp::matrix_view<T>(c->data(), rows, n));
-                     }}};
-#ifdef PMPP_BENCH_HAS_CUBLAS
-    x.contenders.push_back({"cublas, a call each", [=](int w) {
-                              for (std::int64_t g = 0; g < groups; ++g) {
-                                const int first = offsets[static_cast<std::size_t>(g)],
-                                          count = offsets[static_cast<std::size_t>(g + 1)] - first;
-                                if (count > 0)
-                                  peer<gemm_precision::full>(shape{count, n, k}, a->data() + w * a_size + first * k,
-                                                             b->data() + w * b_size + g * k * n, c->data() + first * n);
-                              }
-                            }});
-#endif
-    x.spoil = [=] { bench::spoil(c); };
-    x.fault = [=] {
-      const bench::random_element<T> element;
-      for (int place = 0; place < 64; ++place) {
-        const auto bits = static_cast<std::int64_t>(bench::random_bits(place) >> 1);
-        const std::int64_t i = place == 0 ? rows - 1 : bits / 7 % rows, j = place == 0 ? n - 1 : bits / 1009 % n;
-        std::int64_t g = 0;
-        while (offsets[static_cast<std::size_t>(g + 1)] <= i) ++g;
-        double sum = 0;
-        for (std::int64_t p = 0; p < k; ++p)
-          sum += double(float(element(i * k + p))) * double(float(element(bench::second + (g * k + p) * n + j)));
-        T got;
-        pmpp::copy(bench::here().stream, std::span<const T>(c->data() + i * n + j, 1), std::span<T>(&got, 1));
-        bench::here().stream.synchronize();
-        const double bound = double(std::numeric_limits<float>::epsilon()) * double(k) * 0.5 +
-                             epsilon<T> * (std::abs(sum) + (sizeof(T) == 2 ? std::sqrt(double(k)) : 0));
-        if (!(std::abs(double(float(got)) - sum) <= bound)) return "at " + std::to_string(i) + ", " + std::to_string(j);
-      }
-      return std::string();
-    };
-    return x;
-  });
-}
-
 void add_cases() {
   for (const std::int64_t n : {256, 512, 1024, 2048, 4096, 8192}) add_product<float>("f32", {n, n, n});
   for (const bool a : {false, true})
@@ -339,11 +280,6 @@ void add_cases() {
                          {8192, 8192, 512},
                          {256, 4096, 4096}})
     add_from_tensor_cores(s);
-  add_groups<__nv_bfloat16>("bf16", 8, 1024, 4096, 4096);
-  add_groups<__nv_bfloat16>("bf16", 64, 128, 2048, 2048);
-  add_groups<__nv_bfloat16>("bf16", 64, 16, 2048, 2048);
-  add_groups<float>("f32", 8, 1024, 2048, 2048);
-  add_groups<float>("f32", 64, 64, 1024, 1024);
   for (const shape& s : {shape{16384, 1, 16384},
                          {16384, 1, 16384, true},
                          {1000, 1, 100000},

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Wavefronts: n is the number of cells (of floyd_warshall of sums and minima), so that n / time is the rate: 10^9 cells in a
-// second are a GCUPS. CUB has no peer. One large pair, many short ones, a search of a data base; the second sequence is the first
-// with a letter replaced now and then, so that the right answer is known. floyd_warshall stands beside as many sums and minima in
-// registers, the most that the machine has.
+// Tables whose cells depend on their neighbours, here those of longest common subsequences: all cells written, or the last one alone.
+// n is the number of cells: n / time is their rate. CUB has no peer; what is written is 4 bytes a cell. Alignments of sequences
+// and shortest paths have programs of their own.
+#include <cstdint>
+#include <memory>
 #include <string>
 #include <vector>
 
-#include <pmpp/alignment.hpp>
-#include <pmpp/floyd_warshall.hpp>
 #include <pmpp/memory/copy.hpp>
+#include <pmpp/wavefront.hpp>
 
 #include "support/bench.hpp"
 #include "support/data.hpp"
@@ -18,158 +18,56 @@
 namespace {
 
 using bench::subject;
-using pmpp::alignment_end;
 
-constexpr std::int64_t apart = 1000;  ///< letters from one that is replaced to the next
+struct longest_common {
+  const char *a, *b;
+  PMPP_HOST_DEVICE char row(std::int64_t i) const { return a[i]; }
+  PMPP_HOST_DEVICE char column(std::int64_t j) const { return b[j]; }
+  PMPP_HOST_DEVICE int operator()(int left, int up, int diagonal, char x, char y) const {
+    return x == y ? diagonal + 1 : left > up ? left : up;
+  }
+};
+struct nothing_yet {
+  PMPP_HOST_DEVICE int operator()(std::int64_t, std::int64_t) const { return 0; }
+};
 
-std::vector<char> letters(std::int64_t n) {
-  std::vector<char> v(static_cast<std::size_t>(n));
-  for (std::int64_t i = 0; i < n; ++i) v[static_cast<std::size_t>(i)] = "ACGT"[bench::random_bits(i) >> 62];
-  return v;
-}
-std::vector<char> replaced(std::vector<char> v) {
-  for (std::size_t i = apart / 2; i < v.size(); i += apart) v[i] = v[i] == 'A' ? 'C' : 'A';
-  return v;
-}
-std::int64_t replacements(std::int64_t n) { return (n - apart / 2 + apart - 1) / apart; }
-
-template <class T>
-std::string unlike(const T& got, const T& wanted) {
-  return got == wanted ? "" : std::to_string(got) + " instead of " + std::to_string(wanted);
-}
-
-/// One pair. call(where, a, b, out) leaves an alignment_end or a number; wanted(n) is its score.
-template <class R, class Call, class Score, class Wanted>
-void add_pair(const std::string& name, std::int64_t n, Call call, Score score, Wanted wanted) {
-  bench::add(name, n * n, 0, [=](int) {
-    const auto first = letters(n);
-    const auto a = std::make_shared<pmpp::device_buffer<char>>(first);
-    const auto b = std::make_shared<pmpp::device_buffer<char>>(replaced(first));
-    const auto out = bench::array<R>(1);
+void add_tables(std::int64_t n) {
+  const auto letters = [=] {
+    std::vector<char> v(static_cast<std::size_t>(n));
+    for (std::int64_t i = 0; i < n; ++i) v[std::size_t(i)] = "ACGT"[bench::random_bits(i) >> 62];
+    return std::make_shared<pmpp::device_buffer<char>>(v);
+  };
+  const auto fault = [=](int got) {  // a sequence with itself
+    return got == n ? std::string() : std::to_string(got) + " instead of " + std::to_string(n);
+  };
+  bench::add("whole table", n * n, 4.0 * double(n * n), [=](int) {
+    const auto a = letters();
+    const auto table = bench::array<int>(n * n);
     subject s;
-    s.contenders = {{"pmpp", [=](int) { call(bench::device(), *a, *b, *out); }}};
-    s.spoil = [=] { bench::spoil(out); };
-    s.fault = [=] { return unlike(std::int64_t(score(pmpp::to_host(*out)[0])), std::int64_t(wanted(n))); };
-    return s;
-  });
-}
-
-/// Pairs of one length.
-template <class R, class Call, class Score, class Wanted>
-void add_pairs(const std::string& name, std::int64_t pairs, std::int64_t n, Call call, Score score, Wanted wanted) {
-  bench::add(name, pairs * n * n, 0, [=](int) {
-    const auto first = letters(pairs * n);
-    std::vector<std::int64_t> at;
-    for (std::int64_t p = 0; p <= pairs; ++p) at.push_back(p * n);
-    const auto a = std::make_shared<pmpp::device_buffer<char>>(first);
-    const auto b = std::make_shared<pmpp::device_buffer<char>>(first);
-    const auto offsets = std::make_shared<pmpp::device_buffer<std::int64_t>>(at);
-    const auto out = bench::array<R>(pairs);
-    subject s;
-    s.contenders = {{"pmpp", [=](int) { call(bench::device(), *a, *offsets, *b, *out); }}};
-    s.spoil = [=] { bench::spoil(out); };
-    s.fault = [=]() -> std::string {
-      for (const R& r : pmpp::to_host(*out))
-        if (std::int64_t(score(r)) != std::int64_t(wanted(n)))
-          return unlike(std::int64_t(score(r)), std::int64_t(wanted(n)));
-      return "";
-    };
-    return s;
-  });
-}
-
-template <class T>
-__global__ void sums_and_minima(T* out, T a, int steps) {
-  constexpr int chains = 32;
-  T c[chains];
-  for (int i = 0; i < chains; ++i) c[i] = T(threadIdx.x + i);
-  for (int s = 0; s < steps; ++s)
-#pragma unroll
-    for (int i = 0; i < chains; ++i) c[i] = pmpp::simt::add_min(c[i], a, T(1000 + i));
-  T least = c[0];
-  for (int i = 1; i < chains; ++i) least = pmpp::min(least, c[i]);
-  out[blockIdx.x * blockDim.x + threadIdx.x] = least;
-}
-
-template <class T>
-void add_paths(const std::string& name, std::int64_t n) {
-  bench::add(name, n * n * n, 0, [=](int) {
-    std::vector<T> edges(static_cast<std::size_t>(n * n));
-    for (std::int64_t i = 0; i < n * n; ++i)  // a ring of edges of 1; all others are longer than any path
-      edges[static_cast<std::size_t>(i)] = i % (n + 1) == 0                         ? T(0)
-                                           : i / n + 1 == i % n || i == (n - 1) * n ? T(1)
-                                                                                    : T(1 << 20);
-    const auto from = std::make_shared<pmpp::device_buffer<T>>(edges);
-    const auto d = std::make_shared<pmpp::device_buffer<T>>(edges);
-    const auto rate = bench::array<T>(132 * 8 * 256);
-    subject s;
-    s.contenders = {{"pmpp",
-                     [=](int) {
-                       pmpp::copy(bench::here().stream, std::span<const T>(*from), *d);
-                       pmpp::floyd_warshall(bench::device(), pmpp::matrix_view<T>(d->data(), n, n));
-                     }},
-                    {"registers", [=](int) {
-                       const int threads = 132 * 8 * 256;
-                       sums_and_minima<T><<<132 * 8, 256, 0, bench::here().stream>>>(rate->data(), T(1),
-                                                                                     int(n * n * n / threads / 32));
+    s.contenders = {{"pmpp", [=](int) {
+                       pmpp::wavefront(bench::device(), pmpp::matrix_view<int>(table->data(), n, n),
+                                       longest_common{a->data(), a->data()}, nothing_yet{});
                      }}};
-    s.fault = [=]() -> std::string {
-      const auto got = pmpp::to_host(*d);
-      for (std::int64_t i = 0; i < n * n; i += 997)
-        if (got[static_cast<std::size_t>(i)] != T((i % n - i / n + n) % n)) return "at " + std::to_string(i);
-      return "";
-    };
+    s.spoil = [=] { bench::spoil(table); };
+    s.fault = [=] { return fault(bench::on_host(static_cast<const int*>(table->data()) + n * n - 1, 1)[0]); };
+    return s;
+  });
+  bench::add("last cell", n * n, 0, [=](int) {
+    const auto a = letters();
+    const auto last = bench::array<int>(1);
+    subject s;
+    s.contenders = {{"pmpp", [=](int) {
+                       pmpp::wavefront_last_into(bench::device(), n, n, longest_common{a->data(), a->data()}, nothing_yet{},
+                                                 last->data());
+                     }}};
+    s.spoil = [=] { bench::spoil(last); };
+    s.fault = [=] { return fault(bench::first_of(last)); };
     return s;
   });
 }
-
-constexpr pmpp::linear_gaps linear{pmpp::match_scores{2, -1}, 2};
-constexpr pmpp::affine_gaps affine{pmpp::match_scores{2, -1}, 5, 1};
-const auto score_of = [](const alignment_end& end) { return end.score; };
-const auto itself = [](auto x) { return x; };
 
 void add_cases() {
-  const auto distance = [](const auto& where, const auto& a, const auto& b, auto& out) {
-    pmpp::edit_distance_into(where, a, b, out);
-  };
-  const auto smith_linear = [](const auto& where, const auto& a, const auto& b, auto& out) {
-    pmpp::smith_waterman_into(where, a, b, linear, out);
-  };
-  const auto smith_affine = [](const auto& where, const auto& a, const auto& b, auto& out) {
-    pmpp::smith_waterman_into(where, a, b, affine, out);
-  };
-  const auto best = [](std::int64_t n) { return 2 * n - 3 * replacements(n); };
-  for (const std::int64_t n : {4096, 32768, 262144}) {
-    add_pair<std::int64_t>("edit distance", n, distance, itself, replacements);
-    add_pair<alignment_end>("smith-waterman, linear", n, smith_linear, score_of, best);
-    add_pair<alignment_end>("smith-waterman, affine", n, smith_affine, score_of, best);
-  }
-  for (const std::int64_t n : {128, 512}) {
-    const std::int64_t pairs = (std::int64_t(1) << 34) / (n * n);
-    const std::string of = " of many pairs of " + std::to_string(n);
-    add_pairs<int>(
-        "edit distance" + of, pairs, n,
-        [](const auto& where, const auto& a, const auto& at, const auto& b, auto& out) {
-          pmpp::edit_distance_batched(where, a, at, b, at, out);
-        },
-        itself, [](std::int64_t) { return std::int64_t(0); });
-    add_pairs<alignment_end>(
-        "smith-waterman, linear," + of, pairs, n,
-        [](const auto& where, const auto& a, const auto& at, const auto& b, auto& out) {
-          pmpp::smith_waterman_batched(where, a, at, b, at, linear, out);
-        },
-        score_of, [](std::int64_t m) { return 2 * m; });
-    add_pairs<alignment_end>(
-        "smith-waterman, affine," + of, pairs, n,
-        [](const auto& where, const auto& a, const auto& at, const auto& b, auto& out) {
-          pmpp::smith_waterman_batched(where, a, at, b, at, affine, out);
-        },
-        score_of, [](std::int64_t m) { return 2 * m; });
-  }
-  for (const std::int64_t n : {1024, 4096}) {
-    add_paths<float>("floyd_warshall f32", n);
-    add_paths<int>("floyd_warshall i32", n);
-  }
+  for (const std::int64_t n : {4096, 32768}) add_tables(n);
 }
 
 }  // namespace

@@ -92,7 +92,7 @@ def operations(program, name, n):
     if name.startswith("compose") or "12 bytes" in name and program != "transpose":
         return None  # an operator of the benchmark's own, which is more than one operation
     one = ("host", "reduce", "scan", "segmented", "histogram", "histogram_host", "merge", "select", "top_k", "transform",
-           "transpose", "bfs", "wavefront")
+           "transpose", "bfs", "wavefront", "alignment", "floyd_warshall")
     moved = name.startswith("transposed")
     return 1.0 * n if moved or program in one and not name.startswith(("enqueue", "value", "copy and")) else None
 
