@@ -57,8 +57,8 @@ void add_tables(std::int64_t n) {
     const auto last = bench::array<int>(1);
     subject s;
     s.contenders = {{"pmpp", [=](int) {
-                       pmpp::wavefront_last_into(bench::device(), n, n, longest_common{a->data(), a->data()}, nothing_yet{},
-                                                 last->data());
+                       pmpp::wavefront_last_into(bench::device(), n, n, longest_common{a->data(), a->data()},
+                                                 nothing_yet{}, last->data());
                      }}};
     s.spoil = [=] { bench::spoil(last); };
     s.fault = [=] { return fault(bench::first_of(last)); };
