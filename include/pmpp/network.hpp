@@ -142,8 +142,7 @@ void check_pool(const char* function, const channels_view<const T>& in, const ch
   require(written.empty() || (written.data() != nullptr && (read.empty() || read.data() != nullptr)), [&] {
     return detail::in_call(function, written.data() == nullptr ? "the output is null" : "an input is null");
   });
-  require(!detail::span_of_view(written).meets(detail::span_of_view(read)),
-          [&] { return detail::in_call(function, "input and output overlap"); });
+  require(!detail::may_meet(written, read), [&] { return detail::in_call(function, "input and output overlap"); });
 }
 
 template <class Epilogue>
@@ -286,7 +285,7 @@ void layer_input_gradient(const P& where, const channels_view<TG>& of_out, const
   const detail::read_only<TG> gradient(of_out);
   const detail::read_only<TB> taps(filters);
   detail::check_layer<T, TG, no_epilogue>(channels_view<const T>(of_in), taps, of_out, options);
-  require(!detail::span_of_view(of_in).meets(detail::span_of_view(taps)),
+  require(!detail::may_meet(of_in, taps),
           [] { return detail::in_call("layer_input_gradient", "the gradient overlaps the filters"); });
   if (of_in.empty()) return;
   detail::make_elements(where, of_in, detail::layer_input_gradient<T>{gradient, taps, detail::shape_of_layer(options)});
@@ -301,7 +300,7 @@ void layer_filter_gradient(const P& where, const channels_view<TA>& in, const ch
   const detail::read_only<TA> from(in);
   const detail::read_only<TG> gradient(of_out);
   detail::check_layer<T, TG, no_epilogue>(from, channels_view<const T>(of_filters), of_out, options);
-  require(!detail::span_of_view(of_filters).meets(detail::span_of_view(from)),
+  require(!detail::may_meet(of_filters, from),
           [] { return detail::in_call("layer_filter_gradient", "the gradient overlaps the input"); });
   if (of_filters.empty()) return;
   const detail::filter_gradient<T> p{from, gradient, of_filters, detail::shape_of_layer(options)};

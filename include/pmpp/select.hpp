@@ -291,34 +291,24 @@ void partition_copy_into(const P& where, R&& r, O&& out_true, OFalse&& out_false
 // clang-format off
 template <select_tuning Tuning = tuned<select_tuning>, execution_policy P, random_access It, end_of<It> End, output O, class Pred>
 auto copy_if(const P& where, It first, End last, O&& out, Pred pred) { return copy_if<Tuning>(where, subrange{first, last}, out, pred); }
-
 template <select_tuning Tuning = tuned<select_tuning>, execution_policy P, random_access It, end_of<It> End, output O, output C, class Pred>
 void copy_if_into(const P& where, It first, End last, O&& out, C&& count_out, Pred pred) { copy_if_into<Tuning>(where, subrange{first, last}, out, count_out, pred); }
-
 template <select_tuning Tuning = tuned<select_tuning>, execution_policy P, random_access It, end_of<It> End, output O, class Pred>
 auto remove_if(const P& where, It first, End last, O&& out, Pred pred) { return remove_if<Tuning>(where, subrange{first, last}, out, pred); }
-
 template <select_tuning Tuning = tuned<select_tuning>, execution_policy P, random_access It, end_of<It> End, output O, output C, class Pred>
 void remove_if_into(const P& where, It first, End last, O&& out, C&& count_out, Pred pred) { remove_if_into<Tuning>(where, subrange{first, last}, out, count_out, pred); }
-
 template <select_tuning Tuning = tuned<select_tuning>, execution_policy P, random_access It, end_of<It> End, output F, output O>
 auto copy_flagged(const P& where, It first, End last, F&& flags, O&& out) { return copy_flagged<Tuning>(where, subrange{first, last}, flags, out); }
-
 template <select_tuning Tuning = tuned<select_tuning>, execution_policy P, random_access It, end_of<It> End, output F, output O, output C>
 void copy_flagged_into(const P& where, It first, End last, F&& flags, O&& out, C&& count_out) { copy_flagged_into<Tuning>(where, subrange{first, last}, flags, out, count_out); }
-
 template <select_tuning Tuning = tuned<select_tuning>, execution_policy P, random_access It, end_of<It> End, output O, class Eq = equal_to, class Proj = identity>
 auto unique_copy(const P& where, It first, End last, O&& out, Eq eq = {}, Proj proj = {}) { return unique_copy<Tuning>(where, subrange{first, last}, out, eq, proj); }
-
 template <select_tuning Tuning = tuned<select_tuning>, execution_policy P, random_access It, end_of<It> End, output O, output C, class Eq = equal_to, class Proj = identity>
 void unique_copy_into(const P& where, It first, End last, O&& out, C&& count_out, Eq eq = {}, Proj proj = {}) { unique_copy_into<Tuning>(where, subrange{first, last}, out, count_out, eq, proj); }
-
 template <select_tuning Tuning = tuned<select_tuning>, execution_policy P, random_access It, end_of<It> End, output O, output OFalse, class Pred>
 auto partition_copy(const P& where, It first, End last, O&& out_true, OFalse&& out_false, Pred pred) { return partition_copy<Tuning>(where, subrange{first, last}, out_true, out_false, pred); }
-
 template <select_tuning Tuning = tuned<select_tuning>, execution_policy P, random_access It, end_of<It> End, output O, output OFalse, output C, class Pred>
 void partition_copy_into(const P& where, It first, End last, O&& out_true, OFalse&& out_false, C&& count_out, Pred pred) { partition_copy_into<Tuning>(where, subrange{first, last}, out_true, out_false, count_out, pred); }
-
 // clang-format on
 
 }  // namespace pmpp::inline PMPP_BACKEND

@@ -92,4 +92,24 @@ PMPP_HOST_DEVICE constexpr channels_view<T> nchw(T* data, std::int64_t images, s
   return {data, images, height, width, channels, height * width * channels, width, 1, height * width};
 }
 
+namespace detail {
+
+/// Channels of a pixel or filter may be read `Items` at a time, usually 16 bytes.
+template <int Items = 0, class T>
+bool channels_in_vectors(const channels_view<T>& v, std::int64_t group_channels) {
+  constexpr std::int64_t items = Items > 0 ? Items : 16 / sizeof(T);
+  const auto whole = [](std::int64_t stride, std::int64_t extent) { return extent == 1 || stride % items == 0; };
+  return v.channel_stride() == 1 && group_channels % items == 0 && whole(v.col_stride(), v.width()) &&
+         whole(v.row_stride(), v.height()) && whole(v.image_stride(), v.images()) &&
+         reinterpret_cast<std::uintptr_t>(v.data()) % (items * sizeof(T)) == 0;
+}
+
+/// Two neighbours along the channels may be written at once.
+template <class T>
+bool channels_in_pairs(const channels_view<T>& v) {
+  return v.channel_stride() == 1 && v.col_stride() % 2 == 0 && v.row_stride() % 2 == 0 && v.image_stride() % 2 == 0 &&
+         reinterpret_cast<std::uintptr_t>(v.data()) % (2 * sizeof(T)) == 0;
+}
+
+}  // namespace detail
 }  // namespace pmpp::inline PMPP_BACKEND

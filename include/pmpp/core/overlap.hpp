@@ -5,6 +5,7 @@
 
 #include <cstdint>
 
+#include <pmpp/core/channels_view.hpp>
 #include <pmpp/core/config.hpp>
 #include <pmpp/core/math.hpp>
 #include <pmpp/core/matrix_view.hpp>
@@ -36,6 +37,13 @@ struct memory_of_view {
       : begin(reinterpret_cast<std::uintptr_t>(v.data())),
         end(reinterpret_cast<std::uintptr_t>(v.data() + (v.depth() - 1) * v.slice_stride() +
                                              (v.height() - 1) * v.row_stride() + v.width())),
+        row(0),
+        pitch(0) {}
+
+  template <class T>
+  explicit memory_of_view(const channels_view<T>& v)
+      : begin(reinterpret_cast<std::uintptr_t>(v.data())),
+        end(reinterpret_cast<std::uintptr_t>(&v(v.images() - 1, v.height() - 1, v.width() - 1, v.channels() - 1) + 1)),
         row(0),
         pitch(0) {}
 

@@ -128,7 +128,21 @@ auto on_values(const F& f) {
     return on_values_of_stored<F>{f};
 }
 
-/// A comparator of T for such elements; refused, when it compiles, where it is none.
+/// A predicate, an equivalence, a comparator of T for such elements; refused, when it compiles, where it is none.
+template <bool OnGpu, class T, class Pred>
+auto judged_by(const Pred& pred) {
+  if constexpr (require_marked<OnGpu, Pred>() && require_predicate<Pred, T>())
+    return on_values<T>(pred);
+  else
+    return refused{};
+}
+template <bool OnGpu, class T, class Eq>
+auto equated_by(const Eq& eq) {
+  if constexpr (require_marked<OnGpu, Eq>() && require_equivalence<Eq, T>())
+    return on_values<T>(eq);
+  else
+    return refused{};
+}
 template <bool OnGpu, class T, class Comp>
 auto ordered_by(const Comp& comp) {
   if constexpr (require_marked<OnGpu, Comp>() && require_order<Comp, T>())

@@ -10,6 +10,8 @@
 #include <pmpp/core/selection.hpp>
 #include <pmpp/core/stored.hpp>
 
+#pragma GCC visibility push(hidden)  // see launch.hpp
+
 namespace pmpp::inline PMPP_BACKEND::detail {
 
 // `test` judges an input element, `element` is what of it goes to the output; where `neighbours`, test also sees the element before.
@@ -80,3 +82,5 @@ struct store_kept {
 };
 
 }  // namespace pmpp::inline PMPP_BACKEND::detail
+
+#pragma GCC visibility pop
