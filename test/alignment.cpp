@@ -176,6 +176,97 @@ TEST_ALL_PLACES("many pairs") {
   CHECK(where::get(ends) == wanted_ends);
 }
 
+/// Scores that fit 16 bits are made two at a time (alignment/packed.hpp), by strips of 128, 256 or 512 rows.
+TEST_ALL_PLACES("many pairs whose scores fit 16 bits, or do not") {
+  const typename where::policy on{};
+  sequences a, b;
+  std::vector<text> first, second;
+  const std::vector<lengths> all = test::only_small()
+                                       ? std::vector<lengths>{{1, 1}, {130, 40}, {520, 35}}
+                                       : std::vector<lengths>{{1, 1},    {1, 90},    {2, 33},    {127, 128}, {128, 31},
+                                                              {129, 64}, {256, 5},   {257, 120}, {511, 70},  {512, 512},
+                                                              {513, 33}, {1100, 90}, {40, 1500}, {0, 7},     {7, 0}};
+  for (const lengths& n : all) {
+    first.push_back(random_text(n.a));
+    second.push_back(n.a == 512 ? changed(first.back()) : random_text(n.b));
+    a.add(first.back());
+    b.add(second.back());
+  }
+  const auto x = where::input(a.letters), y = where::input(b.letters);
+  const auto x_at = where::input(a.offsets), y_at = where::input(b.offsets);
+  auto ends = where::put(std::vector<alignment_end>(all.size()));
+  const auto check = [&](const match_scores& score, const costs& gap) {
+    std::vector<alignment_end> wanted;
+    for (std::size_t p = 0; p < all.size(); ++p) wanted.push_back(local(first[p], second[p], score, gap));
+    CAPTURE(score.match);
+    CAPTURE(gap.extend);
+    pmpp::smith_waterman_batched(on, x, x_at, y, y_at, affine_gaps{score, gap.open, gap.extend}, ends);
+    CHECK(where::get(ends) == wanted);
+    if (gap.open != gap.extend) return;
+    pmpp::smith_waterman_batched(on, x, x_at, y, y_at, linear_gaps{score, gap.open}, ends);
+    CHECK(where::get(ends) == wanted);
+  };
+  check({3, -2}, {4, 1});
+  check({1, 0}, {0, 0});  // many equal scores
+  check({2, -1}, {2, 2});
+  check({3, -4096}, {4096, 4096});
+  check({100000, -5}, {7, 7});  // past 16 bits
+  check({5, 1}, {3, 3});        // letters that differ are worth something
+  check({2, -1}, {-1, -1});     // gaps too
+  auto distances = where::put(std::vector<std::int16_t>(all.size()));
+  std::vector<std::int16_t> wanted;
+  for (std::size_t p = 0; p < all.size(); ++p) wanted.push_back(std::int16_t(distance(first[p], second[p])));
+  pmpp::edit_distance_batched(on, x, x_at, y, y_at, distances);
+  CHECK(where::get(distances) == wanted);
+}
+
+/// So many that a warp takes four or two of them at once, of those that are short enough.
+TEST_ALL_PLACES("very many short pairs") {
+  const typename where::policy on{};
+  constexpr pmpp::wavefront_tuning few_blocks{.blocks_per_processor = 1};
+  std::int64_t processors = 4;
+  if constexpr (pmpp::kernel_execution<typename where::policy>) processors = pmpp::machine_of(on).multiprocessors;
+  sequences a, b;
+  std::vector<text> first, second;
+  for (std::int64_t p = 0; p < 16 * processors + 3; ++p) {
+    const bool is_long = p % 50 == 7;
+    first.push_back(random_text(p % 97 == 5 ? 0 : is_long ? 100 + p % 200 : p % 12));
+    second.push_back(p % 3 == 0 ? changed(first.back()) : random_text(p % 13));
+    a.add(first.back());
+    b.add(second.back());
+  }
+  const auto x = where::input(a.letters), y = where::input(b.letters);
+  const auto x_at = where::input(a.offsets), y_at = where::input(b.offsets);
+  std::vector<int> wanted;
+  std::vector<alignment_end> with_linear, with_affine;
+  for (std::size_t p = 0; p < first.size(); ++p) {
+    wanted.push_back(int(distance(first[p], second[p])));
+    with_linear.push_back(local(first[p], second[p], match_scores{2, -1}, {2, 2}));
+    with_affine.push_back(local(first[p], second[p], match_scores{3, -2}, {4, 1}));
+  }
+  auto distances = where::put(std::vector<int>(first.size()));
+  auto ends = where::put(std::vector<alignment_end>(first.size()));
+  pmpp::edit_distance_batched<few_blocks>(on, x, x_at, y, y_at, distances);
+  CHECK(where::get(distances) == wanted);
+  pmpp::smith_waterman_batched<few_blocks>(on, x, x_at, y, y_at, linear, ends);
+  CHECK(where::get(ends) == with_linear);
+  pmpp::smith_waterman_batched<few_blocks>(on, x, x_at, y, y_at, affine_gaps{match_scores{3, -2}, 4, 1}, ends);
+  CHECK(where::get(ends) == with_affine);
+}
+
+TEST_ALL_PLACES("letters of a byte that are equal as integers") {
+  const typename where::policy on{};
+  const auto x = where::input(std::vector<signed char>{-1, 1, 2, 3});
+  const auto y = where::input(std::vector<unsigned char>{255, 1, 2, 4});
+  const auto at = where::input(std::vector<int>{0, 4});
+  auto distances = where::put(std::vector<int>(1));
+  auto ends = where::put(std::vector<alignment_end>(1));
+  pmpp::edit_distance_batched(on, x, at, y, at, distances);
+  CHECK(where::get(distances)[0] == 2);
+  pmpp::smith_waterman_batched(on, x, at, y, at, linear, ends);
+  CHECK(where::get(ends)[0] == alignment_end{4, 3, 3});
+}
+
 TEST_ALL_PLACES("bad input throws, and no pairs are none") {
   const typename where::policy on{};
   const auto letters = where::input(text{'A', 'C'});

@@ -7,13 +7,13 @@
 //   floyd_warshall(device, d, next);           // and the vertex after i on it
 //   floyd_warshall(device, d, maximum{}, ...)  // other joins and judgements: below
 //
-// Vertices are taken as pivots 64 at a time (floyd_warshall/kernels.hpp, where the kernels are told):
+// Vertices are taken as pivots 128 at a time (floyd_warshall/kernels.hpp, where the kernel is told):
 //
-//   1. distances among the pivots, through pivots;
-//   2. from pivots to all others, and from all others to pivots;
-//   3. between all others: a product of matrices with + for * and min for +, which is nearly all of the work.
+//   1. from pivots to all others, and from all others to pivots;
+//   2. between all others: a product of matrices with + for * and min for +, which is nearly all of the work. Meanwhile one
+//      block makes the distances among the next pivots.
 //
-// Work n^3 sums and minima; traffic n^3 / 32 elements at most; 3 launches for each 64 vertices. In place, no scratch. Whole
+// Work n^3 sums and minima; traffic n^3 / 64 elements at most; 2 launches for each 128 vertices. In place, no scratch. Whole
 // numbers are the same on every policy, as are all on every run; sums of floating-point numbers are grouped by pivots. (Floyd 1962,
 // Warshall 1962; Katz and Kider 2008; PMPP, 5th edition, ch. 16.)
 #pragma once
@@ -50,12 +50,11 @@ void paths_on_blocks(const P& where, const Problem& p) {
     using kernel = first_hops_kernel<std::remove_const_t<decltype(p.next)>>;
     pmpp::launch(where, min(ceil_div(n * n, std::int64_t(kernel::threads)), std::int64_t(1) << 16), kernel{}, p.next);
   }
-  const std::int64_t tiles = ceil_div(n, std::int64_t(rest::side)), of_frame = ceil_div(n, std::int64_t(frame::side));
-  for (std::int64_t pivot = 0; pivot < n; pivot += pivot_size<T>) {
-    pmpp::launch(where, 1, pivot_kernel<Problem, T>{}, p, pivot);
-    if (of_frame == 1) continue;
-    pmpp::launch(where, 2 * of_frame, frame{}, p, pivot);
-    pmpp::launch(where, tiles * tiles, rest{}, p, pivot);
+  const std::int64_t tiles = ceil_div(n, std::int64_t(rest::height)), halves = ceil_div(n, std::int64_t(frame::width));
+  pmpp::launch(where, 1, rest{}, p, std::int64_t(0));  // closes the first pivot
+  for (std::int64_t next = 1; next <= tiles && tiles > 1; ++next) {
+    pmpp::launch(where, 2 * halves, frame{}, p, next);
+    pmpp::launch(where, (tiles - 1) * (tiles - 1), rest{}, p, next);
   }
 }
 
@@ -157,8 +156,8 @@ void paths_checked(const P& where, const matrix_view<T>& d, const Hops& next, co
 ///                 combine = minimum{}, comp = greater{}; reachability: logical_and{}, greater{} of bools.
 /// \pre no cycle is better than standing still (with plus and less: no cycle of negative length); else distances are of no
 /// use, but nothing else happens.
-/// The same bits on every run. Asynchronous on a GPU; may be captured. No scratch. Cost: n^3 of combine and comp; 3 launches for
-/// each 64 vertices (32 for elements past 8 bytes). Fastest: int, float, double with plus and less.
+/// The same bits on every run. Asynchronous on a GPU; may be captured. No scratch. Cost: n^3 of combine and comp; 2 launches for
+/// each 128 vertices (64 for elements past 4 bytes, 32 past 8). Fastest: int, float, double with plus and less.
 /// \throws std::invalid_argument for a matrix that is not square, or null; cuda_error. Source: PMPP, 5th edition, ch. 16.
 /// Example: test/floyd_warshall.cpp.
 template <execution_policy P, class T, class Combine = plus, class Comp = less>

@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <type_traits>
 
+#include <pmpp/alignment/packed.hpp>
 #include <pmpp/alignment/rules.hpp>
 #include <pmpp/core/config.hpp>
 #include <pmpp/core/math.hpp>
@@ -30,7 +31,9 @@ struct alignment_pairs {
   using cell = typename Rules::cell;
   using table = wave<cell, aligned<X, Y, Rules>, edge_of<Rules>>;
   using written = std::remove_cvref_t<decltype(*std::declval<const Out&>())>;
-  static constexpr bool table_is_local = Rules::is_local;
+  static constexpr bool table_is_local = Rules::is_local, packs = packs_letters<X, Y, Rules>;
+  template <int Rows>
+  using packed = packed_table<Rules, Rows, X, Y>;
 
   const X* a;
   const J* a_offsets;
@@ -81,6 +84,7 @@ struct pairs_kernel {
     std::uint64_t* tickets;  ///< zero; pairs taken
     unsigned* left;          ///< zero; blocks that have ended
     T* rows;                 ///< for the pairs, by letters of b; with one b for all, for the blocks
+    bool packed;             ///< where scores fit
   };
 
   template <class Block>
@@ -99,12 +103,46 @@ struct pairs_kernel {
   }
 
 private:
+  PMPP_HOST_DEVICE static T* row_of(const arguments& a, std::int64_t block, std::int64_t pair) {
+    return a.rows + (a.pairs.b_offsets == nullptr ? block * a.pairs.b_size : a.pairs.b_begin(pair));
+  }
+  /// By two 16-bit scores a register, where they fit.
+  template <class Block>
+  PMPP_HOST_DEVICE static bool align_packed(Block& block, const arguments& a, std::int64_t pair,
+                                            const typename Pairs::table& table) {
+    const packed_rules<std::remove_cvref_t<decltype(a.pairs.rules)>> rules(a.pairs.rules);
+    if (table.empty() || !rules.fits(table.rows, table.cols)) return false;
+    if (table.rows <= 128)
+      align_packed<2>(block, a, pair, table);
+    else if (table.rows <= 256)
+      align_packed<4>(block, a, pair, table);
+    else
+      align_packed<8>(block, a, pair, table);
+    return true;
+  }
+  template <int PackedRows, class Block>
+  PMPP_HOST_DEVICE static void align_packed(Block& block, const arguments& a, std::int64_t pair,
+                                            const typename Pairs::table& table) {
+    using packed = typename Pairs::template packed<PackedRows>;
+    static_assert(sizeof(T) >= sizeof(unsigned) && alignof(T) >= alignof(unsigned));
+    auto* const row = reinterpret_cast<unsigned*>(row_of(a, block.index(), pair));
+    typename packed::best_type best(lower_score{});
+    [[maybe_unused]] const int last =
+        packed{table.f.a, table.f.b, table.rows, table.cols, typename packed::packed(a.pairs.rules), row}.walk(block,
+                                                                                                               best);
+    if constexpr (Pairs::table_is_local) best_output<int, const no_staging*, lower_score, tell_end>::fold(block, best);
+    if (block.lane() != 0) return;
+    if constexpr (Pairs::table_is_local)
+      a.pairs.out[pair] = static_cast<typename Pairs::written>(tell_end{}(best.cell));
+    else
+      a.pairs.out[pair] = static_cast<typename Pairs::written>(last);
+  }
   template <class Block, class Visitor>
   PMPP_HOST_DEVICE static void walk(Block& block, const arguments& a, std::int64_t pair,
                                     const typename Pairs::table& table, Visitor& visitor) {
     if (table.empty()) return;
     const std::int64_t strips = ceil_div(table.rows, std::int64_t(threads * Rows));
-    T* const row = a.rows + (a.pairs.b_offsets == nullptr ? block.index() * a.pairs.b_size : a.pairs.b_begin(pair));
+    T* const row = row_of(a, block.index(), pair);
     for (std::int64_t strip = 0; strip < strips; ++strip) {
       own_row<typename Pairs::table> hand{table, row, strip == 0, strip == strips - 1};
       detail::walk_strip<Rows>(block, table, strip, hand, visitor);
@@ -114,6 +152,8 @@ private:
   template <class Block>
   PMPP_HOST_DEVICE static void align(Block& block, const arguments& a, std::int64_t pair) {
     const auto table = a.pairs.of(pair);
+    if constexpr (Pairs::packs)
+      if (a.packed && align_packed(block, a, pair, table)) return;
     no_staging none;
     if constexpr (Pairs::table_is_local) {
       using output = best_output<T, const no_staging*, lower_score, tell_end>;
@@ -136,7 +176,9 @@ template <wavefront_tuning Tuning, class P, class Pairs>
 void pairs_on_blocks(const P& where, const Pairs& pairs) {
   using kernel = pairs_kernel<Pairs, Tuning.rows>;
   using T = typename Pairs::cell;
-  const std::int64_t most = std::int64_t(Tuning.blocks_per_processor) * machine_of(where).multiprocessors;
+  const machine& on = machine_of(where);
+  const std::int64_t most = std::int64_t(Tuning.blocks_per_processor) * on.multiprocessors;
+  const bool packed = on.architecture >= 90;  // others have no such instructions
   const std::int64_t blocks = min(most, pairs.count);
   const std::int64_t rows = pairs.b_offsets == nullptr ? blocks : 1;
   (void)checked_bytes(pairs.b_size, sizeof(T) * std::size_t(rows), "alignment");
@@ -144,7 +186,7 @@ void pairs_on_blocks(const P& where, const Pairs& pairs) {
   unsigned* const state = memory.state();
   pmpp::launch(where, blocks, kernel{},
                typename kernel::arguments{pairs, reinterpret_cast<std::uint64_t*>(state), state + 2,
-                                          memory.template take<T>(pairs.b_size * rows)});
+                                          memory.template take<T>(pairs.b_size * rows), packed});
 }
 
 /// One pair on the calling thread.

@@ -1,19 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The kernels of floyd_warshall.hpp. A pivot is a few adjacent vertices (64 for elements of up to 8 bytes); P is the tile of
-// distances among them.
+// The kernel of floyd_warshall.hpp. A pivot is a tile's worth of adjacent vertices (128 for elements of up to 4 bytes); P is the tile
+// of distances among them.
 //
-//   pivot_kernel     one block closes P over its own vertices, one vertex after the other. Cells stay in registers; row and
-//                    column k are handed round in shared memory, in two places in turn: one barrier a vertex.
-//   product_kernel   C(i, j) = the better of C(i, j) and A(i, k) + B(k, j), over all k of the pivot, like a matrix product: a
-//                    block makes a square of C, a thread a square of that in registers. A and B come to shared memory 16 k at a
-//                    time, the next ones meanwhile. Three uses:
-//                      across   C and B are the pivot's rows, A is P
-//                      down     C and A are the pivot's columns, B is P
-//                      rest     C is all else, A the pivot's columns, B its rows
+//   C(i, j) = the better of C(i, j) and A(i, k) + B(k, j), over all k of the pivot, like a matrix product: a block makes a tile
+//   of C, a thread a square of that in registers. A and B come to shared memory 16 k at a time, the next ones meanwhile. Two uses:
 //
-// As P is closed, what `across` and `down` read of C may be old: a path through the pivot leaves it once. A block reads all it
-// needs before it writes, and no block reads what another one writes. With next hops a cell remembers the k that bettered it
+//     frame   C and B are the pivot's rows, A is P; or C and A its columns, B is P
+//     rest    C is all else, A the pivot's columns, B its rows. The first block has the tile of the next pivot, and closes it: it
+//             betters it over its own vertices, one after the other, while the others are at work. Row and column k are handed
+//             round in shared memory, in two places in turn: one barrier a vertex.
+//
+// As P is closed, what `frame` reads of C may be old: a path through the pivot leaves it once. A block reads all it needs
+// before it writes, and no block reads what another one writes. With next hops a cell remembers the k that bettered it
 // last, and takes over the hop of (i, k) when all are done.
 #pragma once
 
@@ -70,16 +69,14 @@ struct path_problem {
   Rules rules;
 };
 
-/// Rows and columns of the square that a thread makes of `rest`, 16 x 16 threads a block; less for large elements, for which
-/// there are too few registers and too little shared memory.
+/// Rows and columns of the square that a thread makes, 16 x 16 threads a block; less for large elements, for which there are
+/// too few registers and too little shared memory. A pivot is a tile of such squares.
 template <class T>
-inline constexpr int rest_micro = sizeof(T) <= 4   ? 8
+inline constexpr int path_micro = sizeof(T) <= 4   ? 8
                                   : sizeof(T) <= 8 ? 4
                                                    : 2;
 template <class T>
-inline constexpr int pivot_micro = min(4, rest_micro<T>);
-template <class T>
-inline constexpr int pivot_size = 16 * pivot_micro<T>;
+inline constexpr int pivot_size = 16 * path_micro<T>;
 
 /// Row or column r of a thread's square, of thread t of 16: in groups of up to four next to each other, so that a thread
 /// reads 16 bytes at a time and the threads of a warp read what lies together.
@@ -89,109 +86,78 @@ PMPP_HOST_DEVICE constexpr int place_of(int t, int r) {
   return (r / group * 16 + t) * group + r % group;
 }
 
-template <class Problem, class T>
-struct pivot_kernel {
-  static constexpr int threads = 256, micro = pivot_micro<T>, size = pivot_size<T>;
-
-  struct shared {
-    T row[2][size], column[2][size];
-    std::int64_t hop[2][Problem::has_hops ? size : 1];  ///< of column k
-  };
-
-  /// first: the first vertex of the pivot.
-  template <class Block>
-  PMPP_HOST_DEVICE void operator()(Block& block, shared& memory, const Problem& p, std::int64_t first) const {
-    const int count = static_cast<int>(min(std::int64_t(size), p.d.rows() - first));
-    const int y = block.thread() / 16, x = block.thread() % 16;
-    T cell[micro][micro]{};
-    [[maybe_unused]] std::int64_t hop[micro][micro]{};
-    const auto row = [&](int r) { return place_of<micro>(y, r); };
-    const auto col = [&](int c) { return place_of<micro>(x, c); };
-    for (int r = 0; r < micro; ++r)
-      for (int c = 0; c < micro; ++c)
-        if (row(r) < count && col(c) < count) {
-          cell[r][c] = p.d(first + row(r), first + col(c));
-          if constexpr (Problem::has_hops)
-            hop[r][c] = static_cast<std::int64_t>(p.next(first + row(r), first + col(c)));
-        }
-    for (int k = 0; k < count; ++k) {
-      const int turn = k % 2;
-      for (int r = 0; r < micro; ++r)
-        for (int c = 0; c < micro; ++c) {
-          if (row(r) == k) memory.row[turn][col(c)] = cell[r][c];
-          if (col(c) == k) {
-            memory.column[turn][row(r)] = cell[r][c];
-            if constexpr (Problem::has_hops) memory.hop[turn][row(r)] = hop[r][c];
-          }
-        }
-      block.sync();
-      for (int r = 0; r < micro; ++r)
-        for (int c = 0; c < micro; ++c) {
-          if (row(r) >= count || col(c) >= count) continue;
-          if constexpr (Problem::has_hops) {
-            if (p.rules.improves(memory.column[turn][row(r)], memory.row[turn][col(c)], cell[r][c]))
-              hop[r][c] = memory.hop[turn][row(r)];
-          } else {
-            cell[r][c] = p.rules.better(memory.column[turn][row(r)], memory.row[turn][col(c)], cell[r][c]);
-          }
-        }
-    }
-    for (int r = 0; r < micro; ++r)
-      for (int c = 0; c < micro; ++c)
-        if (row(r) < count && col(c) < count) {
-          p.d(first + row(r), first + col(c)) = cell[r][c];
-          if constexpr (Problem::has_hops)
-            p.next(first + row(r), first + col(c)) = static_cast<typename decltype(p.next)::value_type>(hop[r][c]);
-        }
-  }
-};
-
-/// Rest: C is all but the pivot's rows and columns. Else blocks 0 ... tiles - 1 are `across`, the others `down`.
+/// One after the frame of pivot `next - 1`, where there is one. Rest: C is all but that pivot's rows and columns, and block 0
+/// has the tile of pivot `next`, which it closes. Else: the rows and columns of pivot `next - 1`, in halves of tiles.
 template <class Problem, class T, bool Rest>
 struct product_kernel {
-  static constexpr int threads = 256, micro = Rest ? rest_micro<T> : pivot_micro<T>, side = 16 * micro;
+  static constexpr int threads = 256, rows = path_micro<T>, cols = Rest ? rows : rows / 2;  ///< of a thread
+  static constexpr int min_blocks = Problem::has_hops && rows == 8 ? 1 : 2;                 // registers
+  static constexpr int height = 16 * rows, width = 16 * cols;
   static constexpr int depth = 16;                         ///< k that lie in shared memory at a time
-  static constexpr int loads = side * depth / threads;     ///< of A, and of B, by a thread
   static constexpr int gap = max(1, int(16 / sizeof(T)));  ///< elements after a row, so that columns lie in other banks
 
   struct shared {
-    alignas(16) T a[2][depth][side + gap];  ///< transposed
-    alignas(16) T b[2][depth][side + gap];
+    alignas(16) T a[2][depth][height + gap];  ///< transposed
+    alignas(16) T b[2][depth][width + gap];
+    alignas(16) T row[2][Rest ? height : 1];     ///< of the pivot that is closed: row k
+    alignas(16) T column[2][Rest ? height : 1];  ///< and column k
+    int hop[2][Rest && Problem::has_hops ? height : 1];
   };
+  using square = T[rows][cols];
+  using steps = int[rows][cols];
 
   template <class Block>
-  PMPP_HOST_DEVICE void operator()(Block& block, shared& memory, const Problem& p, std::int64_t pivot) const {
-    const std::int64_t n = p.d.rows(), last = n - 1, end = min(n, pivot + pivot_size<T>),
-                       tiles = ceil_div(n, std::int64_t(side));
-    std::int64_t top = pivot, west = pivot;
+  PMPP_HOST_DEVICE void operator()(Block& block, shared& memory, const Problem& p, std::int64_t next) const {
+    const std::int64_t n = p.d.rows(), last = n - 1, tiles = ceil_div(n, std::int64_t(height));
+    const std::int64_t pivot = max(std::int64_t(0), next - 1) * height, end = next == 0 ? 0 : min(n, pivot + height);
+    // The columns of a pivot are its rows in the transposed matrix: all below is told of rows.
+    bool turned = false;
+    std::int64_t top = pivot, west = 0;
     if constexpr (Rest) {
-      top = block.index() / tiles * side;
-      west = block.index() % tiles * side;
+      top = (next + block.index() / (tiles - 1 + (tiles == 1))) % tiles * height;
+      west = (next + block.index() % (tiles - 1 + (tiles == 1))) % tiles * width;
     } else {
-      (block.index() < tiles ? west : top) = block.index() % tiles * side;
-      if (top == west) return;  // P itself: whole tiles, as both kinds have its size
+      const std::int64_t halves = ceil_div(n, std::int64_t(width));
+      turned = block.index() >= halves;
+      west = block.index() % halves * width;
+      if (west >= pivot && west < end) return;  // P itself
     }
-    const int y = block.thread() / 16, x = block.thread() % 16;
-    const auto row = [&](int r) { return top + place_of<micro>(y, r); };
-    const auto col = [&](int c) { return west + place_of<micro>(x, c); };
+    const auto d = turned ? transposed(p.d) : p.d;
+    const int y = turned ? block.thread() % 16 : block.thread() / 16,
+              x = turned ? block.thread() / 16 : block.thread() % 16;
+    const auto row = [&](int r) { return top + place_of<rows>(y, r); };
+    const auto col = [&](int c) { return west + place_of<cols>(x, c); };
+    [[maybe_unused]] const auto hop_of = [&](auto i, auto j) {
+      return static_cast<int>(turned ? p.next(j, i) : p.next(i, j));
+    };
 
-    T cell[micro][micro];
-    [[maybe_unused]] int via[micro][micro];
-    for (int r = 0; r < micro; ++r)
-      for (int c = 0; c < micro; ++c) {
-        cell[r][c] = p.d(min(row(r), last), min(col(c), last));
+    square cell;
+    [[maybe_unused]] steps via;
+    for (int r = 0; r < rows; ++r)
+      for (int c = 0; c < cols; ++c) {
+        cell[r][c] = d(min(row(r), last), min(col(c), last));
         if constexpr (Problem::has_hops) via[r][c] = -1;
       }
 
+    // Neighbours of a warp read neighbours in memory.
+    const int a_row = turned ? block.thread() % height : block.thread() / depth,
+              a_k = turned ? block.thread() / height : block.thread() % depth,
+              b_k = turned ? block.thread() % depth : block.thread() / width,
+              b_col = turned ? block.thread() / depth : block.thread() % width;
+    const int a_rows = turned ? 0 : threads / depth, a_ks = turned ? threads / height : 0,
+              b_ks = turned ? 0 : threads / width, b_cols = turned ? threads / depth : 0;
     const auto fetch = [&](std::int64_t k, int turn) {
-      for (int u = 0; u < loads; ++u) {
-        const int i = block.thread() + u * threads;
-        bring(memory.a[turn][i % depth][i / depth], p.d(min(top + i / depth, last), min(k + i % depth, last)));
-        bring(memory.b[turn][i / side][i % side], p.d(min(k + i / side, last), min(west + i % side, last)));
+      for (int u = 0; u < height * depth / threads; ++u) {
+        const int r = a_row + u * a_rows, s = a_k + u * a_ks;
+        bring(memory.a[turn][s][r], d(min(top + r, last), min(k + s, last)));
+      }
+      for (int u = 0; u < width * depth / threads; ++u) {
+        const int c = b_col + u * b_cols, s = b_k + u * b_ks;
+        bring(memory.b[turn][s][c], d(min(k + s, last), min(west + c, last)));
       }
       simt::copy_async_commit();
     };
-    fetch(pivot, 0);
+    if (pivot < end) fetch(pivot, 0);
     int turn = 0;
     for (std::int64_t k = pivot; k < end; k += depth, turn ^= 1) {
       simt::copy_async_wait<0>();
@@ -202,34 +168,37 @@ struct product_kernel {
 #if defined(__CUDA_ARCH__)
 #pragma unroll 4
 #endif
-        for (int s = 0; s < depth; ++s) step(memory, p, turn, s, first, y, x, cell, via);
+        for (int s = 0; s < depth; ++s) step(memory, p, turned, turn, s, first, y, x, cell, via);
       } else {
 #if defined(__CUDA_ARCH__)
 #pragma unroll 1
 #endif
-        for (int s = 0; s < static_cast<int>(end - k); ++s) step(memory, p, turn, s, first, y, x, cell, via);
+        for (int s = 0; s < static_cast<int>(end - k); ++s) step(memory, p, turned, turn, s, first, y, x, cell, via);
       }
     }
     block.sync();  // A and B have been read: they may be what is written
 
-    [[maybe_unused]] std::int64_t hop[micro][micro];
-    const auto is_written = [&](int r, int c) {
-      const bool outside = !Rest || ((row(r) < pivot || row(r) >= end) && (col(c) < pivot || col(c) >= end));
-      return outside && row(r) < n && col(c) < n;
-    };
-    if constexpr (Problem::has_hops) {
-      for (int r = 0; r < micro; ++r)
-        for (int c = 0; c < micro; ++c)
-          if (is_written(r, c) && via[r][c] >= 0)
-            hop[r][c] = static_cast<std::int64_t>(p.next(row(r), pivot + via[r][c]));
-      block.sync();  // the hops of `down` are among those it writes
+    const auto exists = [&](int r, int c) { return row(r) < n && col(c) < n; };
+    const bool closes = Rest && block.index() == 0 && next < tiles;
+    if constexpr (Problem::has_hops) {  // from steps to hops
+      for (int r = 0; r < rows; ++r)
+        for (int c = 0; c < cols; ++c)
+          if (exists(r, c) && via[r][c] >= 0)
+            via[r][c] = turned ? hop_of(pivot + via[r][c], col(c)) : hop_of(row(r), pivot + via[r][c]);
+          else if (exists(r, c) && closes)
+            via[r][c] = hop_of(row(r), col(c));
+      block.sync();  // the hops of columns are among those that are written
     }
-    for (int r = 0; r < micro; ++r)
-      for (int c = 0; c < micro; ++c) {
-        if (!is_written(r, c)) continue;
-        p.d(row(r), col(c)) = cell[r][c];
+    if constexpr (Rest)
+      if (closes) close(block, memory, p, static_cast<int>(min(std::int64_t(height), n - top)), y, x, cell, via);
+    for (int r = 0; r < rows; ++r)
+      for (int c = 0; c < cols; ++c) {
+        if (!exists(r, c)) continue;
+        d(row(r), col(c)) = cell[r][c];
         if constexpr (Problem::has_hops)
-          if (via[r][c] >= 0) p.next(row(r), col(c)) = static_cast<typename decltype(p.next)::value_type>(hop[r][c]);
+          if (via[r][c] >= 0)
+            (turned ? p.next(col(c), row(r)) : p.next(row(r), col(c))) =
+                static_cast<typename decltype(p.next)::value_type>(via[r][c]);
       }
   }
 
@@ -242,19 +211,62 @@ private:
     else
       to = from;
   }
-  PMPP_HOST_DEVICE static void step(const shared& memory, const Problem& p, int turn, int s, [[maybe_unused]] int k,
-                                    int y, int x, T (&cell)[micro][micro], [[maybe_unused]] int (&via)[micro][micro]) {
-    T of_row[micro], of_col[micro];
-    for (int r = 0; r < micro; ++r) of_row[r] = memory.a[turn][s][place_of<micro>(y, r)];
-    for (int c = 0; c < micro; ++c) of_col[c] = memory.b[turn][s][place_of<micro>(x, c)];
-    for (int r = 0; r < micro; ++r)
-      for (int c = 0; c < micro; ++c) {
+  PMPP_HOST_DEVICE static void step(const shared& memory, const Problem& p, bool turned, int turn, int s,
+                                    [[maybe_unused]] int k, int y, int x, square& cell, [[maybe_unused]] steps& via) {
+    T of_row[rows], of_col[cols];
+    for (int r = 0; r < rows; ++r) of_row[r] = memory.a[turn][s][place_of<rows>(y, r)];
+    for (int c = 0; c < cols; ++c) of_col[c] = memory.b[turn][s][place_of<cols>(x, c)];
+    for (int r = 0; r < rows; ++r)
+      for (int c = 0; c < cols; ++c) {
+        const bool swaps = turned && !decltype(p.rules)::is_sum_and_min;
+        const T a = swaps ? of_col[c] : of_row[r], b = swaps ? of_row[r] : of_col[c];
         if constexpr (Problem::has_hops) {
-          if (p.rules.improves(of_row[r], of_col[c], cell[r][c])) via[r][c] = k + s;
+          if (p.rules.improves(a, b, cell[r][c])) via[r][c] = k + s;
         } else {
-          cell[r][c] = p.rules.better(of_row[r], of_col[c], cell[r][c]);
+          cell[r][c] = p.rules.better(a, b, cell[r][c]);
         }
       }
+  }
+  /// Betters the cells of the tile by paths through its own first `count` vertices, one after the other. `hop`: of the cells.
+  template <class Block>
+  PMPP_HOST_DEVICE static void close(Block& block, shared& memory, const Problem& p, int count, int y, int x,
+                                     square& cell, [[maybe_unused]] steps& hop) {
+    constexpr int group = min(4, rows);
+#if defined(__CUDA_ARCH__)
+#pragma unroll 1
+#endif
+    for (int k = 0; k < count; ++k) {
+      const int turn = k % 2, owner = k / group % 16, place = k / group / 16 * group + k % group;
+      if (y == owner)
+#if defined(__CUDA_ARCH__)
+#pragma unroll
+#endif
+        for (int r = 0; r < rows; ++r)
+          if (r == place)
+            for (int c = 0; c < cols; ++c) memory.row[turn][place_of<cols>(x, c)] = cell[r][c];
+      if (x == owner)
+#if defined(__CUDA_ARCH__)
+#pragma unroll
+#endif
+        for (int c = 0; c < cols; ++c)
+          if (c == place)
+            for (int r = 0; r < rows; ++r) {
+              memory.column[turn][place_of<rows>(y, r)] = cell[r][c];
+              if constexpr (Problem::has_hops) memory.hop[turn][place_of<rows>(y, r)] = hop[r][c];
+            }
+      block.sync();
+      T of_row[rows], of_col[cols];
+      for (int r = 0; r < rows; ++r) of_row[r] = memory.column[turn][place_of<rows>(y, r)];
+      for (int c = 0; c < cols; ++c) of_col[c] = memory.row[turn][place_of<cols>(x, c)];
+      for (int r = 0; r < rows; ++r)
+        for (int c = 0; c < cols; ++c) {
+          if constexpr (Problem::has_hops) {
+            if (p.rules.improves(of_row[r], of_col[c], cell[r][c])) hop[r][c] = memory.hop[turn][place_of<rows>(y, r)];
+          } else {
+            cell[r][c] = p.rules.better(of_row[r], of_col[c], cell[r][c]);
+          }
+        }
+    }
   }
 };
 

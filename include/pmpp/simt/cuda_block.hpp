@@ -35,24 +35,11 @@ public:
   __device__ __forceinline__ extent3 shape() const { return {blockDim.x, blockDim.y, blockDim.z}; }
   __device__ __forceinline__ extent3 position() const { return {blockIdx.x, blockIdx.y, blockIdx.z}; }
   __device__ __forceinline__ extent3 grid_shape() const { return {gridDim.x, gridDim.y, gridDim.z}; }
+  __device__ __forceinline__ int thread() const { return int(Threads > 0 ? threadIdx.x : threadIdx.x + blockDim.x * (threadIdx.y + blockDim.y * threadIdx.z)); }
+  __device__ __forceinline__ int threads() const { return Threads > 0 ? Threads : int(blockDim.x * blockDim.y * blockDim.z); }
+  __device__ __forceinline__ std::int64_t index() const { return Threads > 0 ? blockIdx.x : blockIdx.x + gridDim.x * (blockIdx.y + std::int64_t(gridDim.y) * blockIdx.z); }
+  __device__ __forceinline__ std::int64_t count() const { return Threads > 0 ? gridDim.x : std::int64_t(gridDim.x) * gridDim.y * gridDim.z; }
   // clang-format on
-
-  __device__ __forceinline__ int thread() const {
-    if constexpr (Threads > 0) return int(threadIdx.x);
-    return int(threadIdx.x + blockDim.x * (threadIdx.y + blockDim.y * threadIdx.z));
-  }
-  __device__ __forceinline__ int threads() const {
-    if constexpr (Threads > 0) return Threads;
-    return int(blockDim.x * blockDim.y * blockDim.z);
-  }
-  __device__ __forceinline__ std::int64_t index() const {
-    if constexpr (Threads > 0) return blockIdx.x;
-    return blockIdx.x + gridDim.x * (blockIdx.y + std::int64_t(gridDim.y) * blockIdx.z);
-  }
-  __device__ __forceinline__ std::int64_t count() const {
-    if constexpr (Threads > 0) return gridDim.x;
-    return std::int64_t(gridDim.x) * gridDim.y * gridDim.z;
-  }
   __device__ __forceinline__ int lane() const { return thread() & (warp_size - 1); }
   __device__ __forceinline__ int warp() const { return int(unsigned(thread()) / warp_size); }
   __device__ __forceinline__ int warps() const { return (threads() + warp_size - 1) / warp_size; }
@@ -63,22 +50,12 @@ public:
   __device__ __forceinline__ int sync_count(bool p) const { return __syncthreads_count(p); }
   __device__ __forceinline__ void sync_warp(unsigned mask = all_lanes) const { __syncwarp(mask); }
 
-  template <class T>
-  __device__ __forceinline__ T shuffle(T v, int lane, unsigned mask = all_lanes) const {
-    return by_words(v, [=](unsigned word) { return __shfl_sync(mask, word, lane); });
-  }
-  template <class T>
-  __device__ __forceinline__ T shuffle_up(T v, int distance, unsigned mask = all_lanes) const {
-    return by_words(v, [=](unsigned word) { return __shfl_up_sync(mask, word, unsigned(distance)); });
-  }
-  template <class T>
-  __device__ __forceinline__ T shuffle_down(T v, int distance, unsigned mask = all_lanes) const {
-    return by_words(v, [=](unsigned word) { return __shfl_down_sync(mask, word, unsigned(distance)); });
-  }
-  template <class T>
-  __device__ __forceinline__ T shuffle_xor(T v, int bits, unsigned mask = all_lanes) const {
-    return by_words(v, [=](unsigned word) { return __shfl_xor_sync(mask, word, bits); });
-  }
+  // clang-format off
+  template <class T> __device__ __forceinline__ T shuffle(T v, int lane, unsigned mask = all_lanes) const { return by_words(v, [=](unsigned word) { return __shfl_sync(mask, word, lane); }); }
+  template <class T> __device__ __forceinline__ T shuffle_up(T v, int distance, unsigned mask = all_lanes) const { return by_words(v, [=](unsigned word) { return __shfl_up_sync(mask, word, unsigned(distance)); }); }
+  template <class T> __device__ __forceinline__ T shuffle_down(T v, int distance, unsigned mask = all_lanes) const { return by_words(v, [=](unsigned word) { return __shfl_down_sync(mask, word, unsigned(distance)); }); }
+  template <class T> __device__ __forceinline__ T shuffle_xor(T v, int bits, unsigned mask = all_lanes) const { return by_words(v, [=](unsigned word) { return __shfl_xor_sync(mask, word, bits); }); }
+  // clang-format on
 
   __device__ __forceinline__ unsigned ballot(bool p, unsigned mask = all_lanes) const { return __ballot_sync(mask, p); }
   __device__ __forceinline__ bool any(bool p, unsigned mask = all_lanes) const { return __any_sync(mask, p) != 0; }
