@@ -36,7 +36,7 @@
 #include <pmpp/core/stored.hpp>
 #include <pmpp/core/tuning.hpp>
 #include <pmpp/execution.hpp>
-#include <pmpp/host/parallel_for.hpp>
+#include <pmpp/host/scan.hpp>
 #include <pmpp/launch.hpp>
 #include <pmpp/memory/reachable.hpp>
 #include <pmpp/memory/workspace.hpp>
@@ -376,62 +376,6 @@ void scan_on_blocks(const P& where, const input<In>& in, Out out, const scan_sta
   });
 }
 
-/// Scans in[begin, end) after `running`, if has_running. `Fours`: four elements are scanned among themselves before
-/// they join what precedes them: fewer operations wait for each other. It pays where one takes more than a cycle.
-template <scan_kind Kind, bool Fours, class In, class Out, class A, class Op>
-void scan_elements(const In in, const Out out, std::int64_t begin, std::int64_t end, A running, bool has_running,
-                   Op op) {
-  constexpr int exclusive = Kind == scan_kind::exclusive;
-  const auto join = [&](const A& a, const A& b) { return static_cast<A>(op(a, b)); };
-  const auto element = [&](std::int64_t i) { return static_cast<A>(in[i]); };
-  const auto put = [&](std::int64_t i, const A& a) { out[i] = static_cast<value_of<Out>>(a); };
-  for (std::int64_t i = begin; i < end; ++i) {
-    const A x = element(i);  // before the write: out may be in
-    if (exclusive) put(i, running);
-    running = has_running ? join(running, x) : x;
-    has_running = true;
-    if (!exclusive) put(i, running);
-    if constexpr (Fours)
-      for (; end - i > 4; i += 4) {
-        const A a = element(i + 1), b = join(a, element(i + 2)), c = join(b, element(i + 3)),
-                d = join(c, element(i + 4));
-        if (exclusive) put(i + 1, running);
-        put(i + 1 + exclusive, join(running, a));
-        put(i + 2 + exclusive, join(running, b));
-        put(i + 3 + exclusive, join(running, c));
-        running = join(running, d);
-        if (!exclusive) put(i + 4, running);
-      }
-  }
-}
-
-/// seq: one loop. host: tasks take turns (host/parallel_for.hpp), whatever the number of threads. A task sums up its
-/// elements, hands on what precedes the next task, and scans its elements while the caches still hold them.
-template <scan_kind Kind, class P, class In, class Out, class A, class Op>
-void scan_on_host(const P& where, const input<In>& in, Out out, const scan_start<A>& start, Op op) {
-  const std::int64_t n = in.count.get();
-  if constexpr (std::is_same_v<P, seq_policy>) {
-    scan_elements<Kind, false>(in.first, out, 0, n, start.value, start.present, op);
-  } else {
-    const std::int64_t grain = host_loop::grain_of<value_of<In>>(n);
-    constexpr bool fours = std::is_floating_point_v<A>;
-    if (n <= grain) return scan_elements<Kind, fours>(in.first, out, 0, n, start.value, start.present, op);
-    host_loop::turns order;
-    A running = start.value;
-    host_loop::parallel_for(where, ceil_div(n, grain), [&](std::int64_t) {
-      host_loop::turn mine(order);
-      const std::int64_t begin = mine.number() * grain, end = min(n, begin + grain);
-      const bool has_before = begin > 0 || start.present;
-      const A sum = fold_task<A>(in.first, begin, end, op);
-      mine.wait();
-      const A before = running;
-      running = has_before ? static_cast<A>(op(before, sum)) : sum;
-      mine.pass();
-      scan_elements<Kind, fours>(in.first, out, begin, end, before, has_before, op);
-    });
-  }
-}
-
 /// The type that sums are kept in. Where 32 bits give the same results as 64 (they end up in 32 or fewer), 32 bits.
 template <class T, class Out, class A, class Op>
 using scan_accumulator =
@@ -457,7 +401,9 @@ auto scan_input(const char* function, const P& where, const input<In>& elements,
     if constexpr (kernel_execution<P>)
       scan_on_blocks<Tuning, Kind>(where, in, target, from, op);
     else
-      scan_on_host<Kind>(where, in, target, from, op);
+      scan_on_host<Kind == scan_kind::exclusive>(
+          where, in, target, from.value, from.present, op,
+          [&](std::int64_t begin, std::int64_t end) { return fold_task<narrow>(in.first, begin, end, op); });
     return first + in.count.bound;
   }
 }
