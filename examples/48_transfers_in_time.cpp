@@ -77,8 +77,10 @@ struct way {
 };
 
 void draw(const char* file, const std::vector<way>& ways) {
-  double longest = 1e-3;
-  for (const way& w : ways) longest = std::max(longest, w.ms());
+  std::vector<double> times;
+  for (const way& w : ways) times.push_back(w.ms());
+  std::nth_element(times.begin(), times.end() - 2, times.end());
+  const double longest = *(times.end() - 2);  // but one, which goes past the edge
   std::FILE* const f = std::fopen(file, "w");
   if (f == nullptr) return;
   const double left = 190, width = 500, scale = width / longest;
@@ -101,10 +103,14 @@ void draw(const char* file, const std::vector<way>& ways) {
     const double top = 44 + 56 * double(i);
     std::fprintf(f, "<text x=\"20\" y=\"%.0f\">%s</text><text x=\"20\" y=\"%.0f\">%.1f ms</text>\n", top + 18,
                  ways[i].name.c_str(), top + 36, ways[i].ms());
-    for (const timeline::bar& b : ways[i].bars)
-      std::fprintf(f, "<rect x=\"%.1f\" y=\"%.0f\" width=\"%.1f\" height=\"12\" fill=\"%s\"/>\n",
-                   left + scale * b.begin, top + 15 * b.what, std::max(0.8, scale * (b.end - b.begin) - 0.6),
-                   colours[b.what]);
+    for (const timeline::bar& b : ways[i].bars) {
+      const double begin = std::min(b.begin, longest), end = std::min(b.end, longest);
+      if (begin < longest)
+        std::fprintf(f, "<rect x=\"%.1f\" y=\"%.0f\" width=\"%.1f\" height=\"12\" fill=\"%s\"/>\n",
+                     left + scale * begin, top + 15 * b.what, std::max(0.8, scale * (end - begin) - 0.6),
+                     colours[b.what]);
+    }
+    if (ways[i].ms() > longest) std::fprintf(f, "<text x=\"%.0f\" y=\"%.0f\">...</text>\n", left + width + 6, top + 11);
   }
   const double bottom = 52 + 56 * double(ways.size());
   std::fprintf(f, "<path class=\"axis\" d=\"M%.0f %.0fh%.0f\"/>\n", left, bottom, width);
