@@ -83,6 +83,37 @@ TEST_CASE("sort") {
 }
 
 // Ranks do not reach into such memory themselves: samples for the cuts go by messages, as between processes.
+TEST_CASE("blocks are joined in stages, as large ones are") {
+  everywhere([](const auto& gpus, std::int64_t n, kind k, test::layout how, auto& random) {
+    if (gpus.size() == 1) return;
+    std::vector<record> v(static_cast<std::size_t>(n));
+    for (std::int64_t i = 0; i < n; ++i)
+      v[std::size_t(i)] = {static_cast<std::int16_t>(key_of(k, i, n, random)), static_cast<std::int32_t>(i)};
+    const int stages = static_cast<int>(2 + random() % 7);
+    CAPTURE(stages);
+    auto x = test::put(gpus, v, how, random);
+    gpus.each([&](int i, const auto& where) { pmpp::sort(where, x.part(i), by_key{}); });
+    pmpp::detail::join_blocks(gpus, by_key{}, stages, x);
+    std::stable_sort(v.begin(), v.end(), by_key{});
+    CHECK(pmpp::to_host(gpus, x) == v);
+    CHECK(test::is_balanced(x, gpus.size()));
+
+    std::vector<int> keys, values(v.size());
+    for (const record& r : v) keys.push_back(r.key);
+    std::shuffle(keys.begin(), keys.end(), random);
+    std::iota(values.begin(), values.end(), 0);
+    auto by = test::put(gpus, keys, how, random);
+    auto y = test::put_like(gpus, by, values);
+    gpus.each([&](int i, const auto& where) { pmpp::sort_by_key(where, by.part(i), y.part(i)); });
+    pmpp::detail::join_blocks(gpus, pmpp::less{}, stages, by, y);
+    std::stable_sort(values.begin(), values.end(),
+                     [&](int a, int b) { return keys[std::size_t(a)] < keys[std::size_t(b)]; });
+    std::sort(keys.begin(), keys.end());
+    CHECK(pmpp::to_host(gpus, by) == keys);
+    CHECK(pmpp::to_host(gpus, y) == values);
+  });
+}
+
 TEST_CASE("memory of the caller is sorted where it is") {
   const auto refer = [](const auto& gpus, auto& owner) {
     std::vector<decltype(owner.part(0))> parts;

@@ -33,7 +33,7 @@
 
 namespace pmpp::inline PMPP_BACKEND::detail {
 
-PMPP_HOST_DEVICE constexpr unsigned twice(int x) { return (static_cast<unsigned>(x) & 0xffffu) * 0x10001u; }
+PMPP_HOST_DEVICE constexpr unsigned in_both_halves(int x) { return (static_cast<unsigned>(x) & 0xffffu) * 0x10001u; }
 PMPP_HOST_DEVICE constexpr int half_of(unsigned two, int half) {
   return static_cast<int>(two >> (16 * half) & 0xffffu);
 }
@@ -54,13 +54,13 @@ struct packed_rules {
 template <>
 struct packed_rules<edit_rules> {
   static constexpr bool exist = true, has_gaps = false;
-  static constexpr unsigned far = twice(0x7f00);  ///< in front of the table
+  static constexpr unsigned far = in_both_halves(0x7f00);  ///< in front of the table
 
   PMPP_HOST_DEVICE explicit packed_rules(const edit_rules&) {}
   PMPP_HOST_DEVICE bool fits(std::int64_t rows, std::int64_t cols) const { return max(rows, cols) <= 31000; }
   PMPP_HOST_DEVICE unsigned cell(unsigned left, unsigned upper, unsigned diagonal, unsigned unlike, unsigned&,
                                  unsigned&) const {
-    return simt::add_min_pairs(simt::min_pairs(left, upper), twice(1), diagonal + unlike);
+    return simt::add_min_pairs(simt::min_pairs(left, upper), in_both_halves(1), diagonal + unlike);
   }
 };
 
@@ -76,10 +76,10 @@ struct packed_local_rules {
         mismatch(s.mismatch),
         open(first),
         extend(next),
-        like(twice(s.match + first)),
-        unlike(twice(s.mismatch + first)),
-        lift(twice(first)),
-        further(twice(-next)) {}
+        like(in_both_halves(s.match + first)),
+        unlike(in_both_halves(s.mismatch + first)),
+        lift(in_both_halves(first)),
+        further(in_both_halves(-next)) {}
   PMPP_HOST_DEVICE bool fits(std::int64_t rows, std::int64_t cols) const {
     constexpr int most = 4096;
     return 0 <= match && match <= most && mismatch <= 0 && -most <= mismatch && 0 <= open && open <= most &&
@@ -162,7 +162,7 @@ private:
       along[k] = 0;
     }
     unsigned column = no_column * 0x10001u, corner = packed::far, bottom = packed::far, bottom_along = 0;
-    unsigned limit = twice(max(0, most - 1)), values = 0;  // of halves
+    unsigned limit = in_both_halves(max(0, most - 1)), values = 0;  // of halves
     int at_column[2] = {}, at_row[2] = {};
 
     for (int begin = 0; begin < steps; begin += lanes) {
@@ -190,7 +190,7 @@ private:
         unsigned diagonal = corner, greatest = 0;
         corner = upper;
         for (int k = 0; k < Rows; ++k) {
-          const unsigned differs = simt::min_unsigned_pairs(letter[k] ^ column, twice(1));
+          const unsigned differs = simt::min_unsigned_pairs(letter[k] ^ column, in_both_halves(1));
           const unsigned here = rules.cell(cell[k], upper, diagonal, differs, along[k], along_a);
           diagonal = cell[k];
           cell[k] = upper = here;
@@ -220,7 +220,7 @@ private:
       if constexpr (Rules::is_local) {
         most = max(most, max(half_of(values, 0), half_of(values, 1)));
         for (int distance = lanes / 2; distance > 0; distance /= 2) most = max(most, block.shuffle_xor(most, distance));
-        limit = simt::max_pairs(limit, twice(max(0, most - 1)));
+        limit = simt::max_pairs(limit, in_both_halves(max(0, most - 1)));
       }
     }
     if constexpr (Rules::is_local) {

@@ -4,20 +4,27 @@
 //
 //   1. Each rank sorts its block.
 //   2. Exact cuts are found (splitters.hpp).
-//   3. Each rank sends each other one its piece, and receives p sorted runs, in the order of the ranks: one exchange, of
-//      (p - 1) / p of the elements for keys in no order, and of few where the whole is almost sorted.
+//   3. Each rank sends each other one its piece, and has p sorted runs, in the order of the ranks: an exchange of
+//      (p - 1) / p of the elements for keys in no order, and of few where the whole is almost sorted. What stays does not move.
 //   4. Each rank merges its runs in pairs: log2 p passes.
+//
+// Of large blocks steps 3 and 4 are made in up to 4 stages, the least elements of each block of the result first: cuts in front of each
+// stage are found together. While pieces of one stage are merged, those of the next are on their way.
 //
 // The result is stable and in blocks that differ by one at most, for any keys, any number of elements and of ranks, and however they
 // lay on the ranks. It is the same for any number of ranks. (PMPP ch. 12, 13 and 20.)
 #pragma once
 
+#include <array>
+#include <bit>
 #include <cstdint>
+#include <memory>
 #include <type_traits>
 #include <utility>
 #include <vector>
 
 #include <pmpp/core/config.hpp>
+#include <pmpp/core/math.hpp>
 #include <pmpp/core/operators.hpp>
 #include <pmpp/distributed/block_ends.hpp>
 #include <pmpp/distributed/buffer.hpp>
@@ -34,74 +41,194 @@
 namespace pmpp::inline PMPP_BACKEND {
 namespace detail {
 
-/// What each rank sends to each, given the cuts of exact_cuts.
-template <class T>
-piece_table pieces_between(const distributed_buffer<T>& x, const std::vector<std::vector<std::int64_t>>& cuts) {
-  const auto p = static_cast<int>(cuts.size()) + 1;
-  piece_table pieces(p);
-  for (int from = 0; from < p; ++from)
-    for (int to = 0; to < p; ++to) {
-      const std::int64_t begin = to == 0 ? 0 : cuts[std::size_t(to - 1)][std::size_t(from)];
-      const std::int64_t end = to == p - 1 ? x.size_of(from) : cuts[std::size_t(to)][std::size_t(from)];
-      pieces(from, to) = end - begin;
-    }
-  return pieces;
-}
+/// Sorted blocks in pieces. Each block of the result is made in stages; of each stage each rank has a piece.
+class staged_pieces {
+public:
+  /// \param blocks  the sizes of the blocks that are cut, and of those of the result
+  staged_pieces(std::vector<std::int64_t> blocks, std::vector<std::int64_t> result, int stages)
+      : stages_(stages),
+        result_(std::move(result)),
+        cuts_{std::vector<std::int64_t>(blocks.size()), std::move(blocks)} {}
 
-/// Step 4 for one rank. \param ends  of the runs in `a`; merge_pair(from_a, begin, middle, end) merges two neighbours of `a`, or of `b`,
-/// into the other one. \return whether the result is in b
-template <class MergePair>
-bool merge_in_pairs(std::vector<std::int64_t> ends, MergePair merge_pair) {
-  bool from_a = true;
-  for (; ends.size() > 1; from_a = !from_a) {
-    std::vector<std::int64_t> longer;
+  /// How many elements are in front of each stage but the first.
+  std::vector<std::int64_t> targets() const {
+    std::vector<std::int64_t> targets;
     std::int64_t begin = 0;
-    for (std::size_t k = 0; k < ends.size(); k += 2) {
-      const std::int64_t middle = ends[k], end = k + 1 < ends.size() ? ends[k + 1] : middle;
-      if (begin < end) merge_pair(from_a, begin, middle, end);
-      longer.push_back(end);
-      begin = end;
-    }
-    ends = std::move(longer);
+    for (std::size_t to = 0; to < result_.size(); begin += result_[to++])
+      for (int stage = 0; stage < stages_; ++stage)
+        if (to != 0 || stage != 0) targets.push_back(begin + place(static_cast<int>(to), stage));
+    return targets;
   }
-  return !from_a;
+  /// Those of exact_cuts, for these targets.
+  void cut(const std::vector<std::vector<std::int64_t>>& cuts) {
+    cuts_.insert(cuts_.end() - 1, cuts.begin(), cuts.end());
+  }
+
+  int stages() const { return stages_; }
+  /// Where a stage begins in block `to` of the result.
+  std::int64_t place(int to, int stage) const { return result_[std::size_t(to)] * stage / stages_; }
+  /// What `from` has of it: where in its block, and how many elements.
+  std::int64_t begin(int from, int to, int stage) const { return cuts_[index(to, stage)][std::size_t(from)]; }
+  std::int64_t size(int from, int to, int stage) const {
+    return cuts_[index(to, stage) + 1][std::size_t(from)] - begin(from, to, stage);
+  }
+  const std::vector<std::int64_t>& result() const { return result_; }
+
+private:
+  std::size_t index(int to, int stage) const { return std::size_t(to) * std::size_t(stages_) + std::size_t(stage); }
+
+  int stages_;
+  std::vector<std::int64_t> result_;
+  std::vector<std::vector<std::int64_t>> cuts_;  // of each rank: 0, the cuts, its size
+};
+
+/// Elements of a stage: in the sorted blocks, among what arrived, or in the other half of merges.
+struct sorted_run {
+  enum memory : int { block, arrived, merged } where;
+  std::int64_t begin, size;
+};
+
+/// An array on its way: its blocks, and what stages go to, of the sizes of the result.
+template <class T>
+class array_in_stages {
+public:
+  array_in_stages(distributed_buffer<T>& x, const std::shared_ptr<rank_group>& group,
+                  const std::vector<std::int64_t>& sizes)
+      : x_(x) {
+    for (distributed_buffer<T>& y : others_) y.allocate(group, sizes);
+    for (std::size_t i = 0; i < group->places.size(); ++i)  // the emulator lets no one ask for them while bytes arrive
+      at_.push_back({x.part(int(i)).data(), others_[0].part(int(i)).data(), others_[1].part(int(i)).data()});
+  }
+
+  T* at(int i, const sorted_run& run) const { return at_[std::size_t(i)][std::size_t(run.where)] + run.begin; }
+  void copy(const rank_group::place& place, int i, const sorted_run& from, const sorted_run& to) const {
+    detail::copy_on_rank(place, at(i, to), at(i, from), static_cast<std::size_t>(from.size) * sizeof(T));
+  }
+  template <class C>
+  void send(int i, const sorted_run& from, int to, C& link, stream_handle s) const {
+    link.send(at(i, from), static_cast<std::size_t>(from.size) * sizeof(T), to, s);
+  }
+  template <class C>
+  void receive(int i, const sorted_run& to, int from, C& link, stream_handle s) const {
+    link.receive(at(i, to), static_cast<std::size_t>(to.size) * sizeof(T), from, s);
+  }
+  /// The array becomes what lies there; where its blocks are the caller's, they get it.
+  template <class P, class C>
+  void become(const devices<P, C>& gpus, sorted_run::memory where) {
+    if (!x_.refers()) {
+      x_ = std::move(others_[where - 1]);
+      return;
+    }
+    gpus.each([&](int i, const P&) {
+      const std::int64_t n = x_.size_of(gpus.rank(i));
+      copy(gpus.group()->places[std::size_t(i)], i, {where, 0, n}, {sorted_run::block, 0, n});
+    });
+  }
+
+private:
+  distributed_buffer<T>& x_;
+  distributed_buffer<T> others_[2];
+  std::vector<std::array<T*, 3>> at_;  // by number of a rank here and memory
+};
+
+template <class P, class Comp, class K>
+void merge_pieces(const P& where, const Comp& by, int i, const sorted_run& a, const sorted_run& b, const sorted_run& to,
+                  const array_in_stages<K>& keys) {
+  const K *const ka = keys.at(i, a), *const kb = keys.at(i, b);
+  pmpp::merge(where, ka, ka + a.size, kb, kb + b.size, keys.at(i, to), by);
+}
+template <class P, class Comp, class K, class V>
+void merge_pieces(const P& where, const Comp& by, int i, const sorted_run& a, const sorted_run& b, const sorted_run& to,
+                  const array_in_stages<K>& keys, const array_in_stages<V>& values) {
+  const K *const ka = keys.at(i, a), *const kb = keys.at(i, b);
+  const V *const va = values.at(i, a), *const vb = values.at(i, b);
+  pmpp::merge_by_key(where, ka, ka + a.size, va, kb, kb + b.size, vb, keys.at(i, to), values.at(i, to), by);
 }
 
-/// The ends of the runs that a rank received.
-inline std::vector<std::int64_t> ends_of_runs(const piece_table& pieces, int rank, int p) {
-  std::vector<std::int64_t> ends;
-  for (int from = 0; from < p; ++from) {
-    const std::int64_t end = (ends.empty() ? 0 : ends.back()) + pieces(from, rank);
-    if (pieces(from, rank) != 0) ends.push_back(end);
-  }
-  return ends;
+/// Steps 3 and 4, of keys, or of keys and values.
+template <class P, class C, class Comp, class... Ts>
+void merge_stages(const devices<P, C>& gpus, const Comp& by, const staged_pieces& pieces,
+                  array_in_stages<Ts>&&... arrays) {
+  const int p = gpus.size();
+  const auto move = [&](int stage) {
+    return [&, stage](int i, C& link, stream_handle s) {
+      const int self = gpus.rank(i);
+      sorted_run in{sorted_run::arrived, pieces.place(self, stage), 0};
+      for (int other = 0; other < p; ++other, in.begin += in.size) {
+        in.size = pieces.size(other, self, stage);
+        const sorted_run out{sorted_run::block, pieces.begin(self, other, stage), pieces.size(self, other, stage)};
+        if (other == self) continue;
+        if (out.size != 0) (arrays.send(i, out, other, link, s), ...);
+        if (in.size != 0) (arrays.receive(i, in, other, link, s), ...);
+      }
+    };
+  };
+  // Passes go to the other half, back to where runs arrived, and so on: so many as p runs need.
+  const auto last = std::bit_width(unsigned(p - 1)) % 2 != 0 ? sorted_run::merged : sorted_run::arrived;
+  const auto merge = [&](int stage) {
+    return [&, stage](int i, const P& where) {
+      const rank_group::place& place = gpus.group()->places[std::size_t(i)];
+      const int self = gpus.rank(i);
+      const std::int64_t begin = pieces.place(self, stage);
+      std::vector<sorted_run> runs;
+      std::int64_t at = begin;
+      for (int from = 0; from < p; ++from) {
+        const std::int64_t size = pieces.size(from, self, stage);
+        if (size != 0 && from == self) runs.push_back({sorted_run::block, pieces.begin(self, self, stage), size});
+        if (size != 0 && from != self) runs.push_back({sorted_run::arrived, at, size});
+        at += size;
+      }
+      for (auto to = sorted_run::merged; runs.size() > 1;
+           to = to == sorted_run::merged ? sorted_run::arrived : sorted_run::merged) {
+        std::vector<sorted_run> longer;
+        at = begin;
+        for (std::size_t k = 0; k < runs.size(); k += 2) {
+          const bool alone = k + 1 == runs.size();
+          const sorted_run target{to, at, runs[k].size + (alone ? 0 : runs[k + 1].size)};
+          if (alone)
+            (arrays.copy(place, i, runs[k], target), ...);
+          else
+            detail::merge_pieces(where, by, i, runs[k], runs[k + 1], target, arrays...);
+          longer.push_back(target);
+          at += target.size;
+        }
+        runs = std::move(longer);
+      }
+      if (!runs.empty() && runs[0].where != last)
+        (arrays.copy(place, i, runs[0], sorted_run{last, begin, runs[0].size}), ...);
+    };
+  };
+  gpus.together(move(0));
+  for (int stage = 1; stage < pieces.stages(); ++stage) gpus.beside(move(stage), merge(stage - 1));
+  gpus.each(merge(pieces.stages() - 1));
+  (arrays.become(gpus, last), ...);
+}
+
+/// Stages of blocks of so many bytes: what they save is merges that hide behind messages, what they cost is samples.
+inline int stages_of_sort(std::int64_t bytes, int ranks) {
+  constexpr std::int64_t least = std::int64_t{1} << 26;
+  return ranks > 16 ? 1 : static_cast<int>(max(std::int64_t(1), min(bytes / least, std::int64_t(4))));
+}
+
+/// Steps 2 to 4, for blocks that are sorted.
+template <class P, class C, class Comp, class K, class... V>
+void join_blocks(const devices<P, C>& gpus, const Comp& comp, int stages, distributed_buffer<K>& keys,
+                 distributed_buffer<V>&... values) {
+  const auto by = detail::order_of_sort<gpu_execution<P>, K>(comp);
+  staged_pieces pieces(detail::sizes_of(keys), detail::even_sizes(keys.size(), gpus.size()), stages);
+  pieces.cut(detail::exact_cuts(gpus, keys, pieces.targets(), by));
+  detail::merge_stages(gpus, by, pieces, array_in_stages<K>(keys, gpus.group(), pieces.result()),
+                       array_in_stages<V>(values, gpus.group(), pieces.result())...);
 }
 
 template <class P, class C, class T, class Comp>
 void sort_blocks(const char* function, const devices<P, C>& gpus, distributed_buffer<T>& x, const Comp& comp) {
   detail::require_on(function, "x", gpus, x);
-  if (gpus.size() > 1) x.require_blocks(function, detail::even_sizes(x.size(), gpus.size()));
+  const int p = gpus.size();
+  if (p > 1) x.require_blocks(function, detail::even_sizes(x.size(), p));
   detail::require_same_call<T, Comp>(gpus, function, {x.size()});
   gpus.each([&](int i, const P& where) { pmpp::sort(where, x.part(i), comp); });
-  const int p = gpus.size();
-  if (p == 1) return;
-  const auto by = detail::order_of_sort<gpu_execution<P>, T>(comp);
-  const auto pieces = detail::pieces_between(x, detail::exact_cuts(gpus, x, detail::even_targets(x.size(), p), by));
-  auto runs = detail::exchanged<T>(
-      gpus, [&](int i) { return x.part(i).data(); }, pieces);
-  // The blocks of x become the other half of the merges, once their elements have left; they get the sizes of the result.
-  x.allocate(gpus.group(), pieces.sizes());
-  gpus.each([&](int i, const P& where) {
-    const auto a = runs.part(i), b = x.part(i);
-    const bool in_x = detail::merge_in_pairs(
-        detail::ends_of_runs(pieces, gpus.rank(i), p),
-        [&](bool from_a, std::int64_t begin, std::int64_t middle, std::int64_t end) {
-          const T* const from = (from_a ? a : b).data();
-          T* const to = (from_a ? b : a).data();
-          pmpp::merge(where, from + begin, from + middle, from + middle, from + end, to + begin, by);
-        });
-    if (!in_x) detail::copy_on_rank(gpus.group()->places[std::size_t(i)], b.data(), a.data(), a.size_bytes());
-  });
+  if (p > 1) detail::join_blocks(gpus, comp, detail::stages_of_sort(x.size() / p * std::int64_t(sizeof(T)), p), x);
 }
 
 }  // namespace detail
@@ -140,32 +267,8 @@ void sort_by_key(const devices<P, C>& gpus, distributed_buffer<K>& keys, distrib
   detail::require_same_call<K, V, Comp>(gpus, "sort_by_key", {keys.size()});
   gpus.each([&](int i, const P& where) { pmpp::sort_by_key(where, keys.part(i), values.part(i), comp); });
   const int p = gpus.size();
-  if (p == 1) return;
-  const auto by = detail::order_of_sort<gpu_execution<P>, K>(comp);
-  const auto pieces =
-      detail::pieces_between(keys, detail::exact_cuts(gpus, keys, detail::even_targets(keys.size(), p), by));
-  auto key_runs = detail::exchanged<K>(
-      gpus, [&](int i) { return keys.part(i).data(); }, pieces);
-  auto value_runs = detail::exchanged<V>(
-      gpus, [&](int i) { return values.part(i).data(); }, pieces);
-  keys.allocate(gpus.group(), pieces.sizes());
-  values.allocate(gpus.group(), pieces.sizes());
-  gpus.each([&](int i, const P& where) {
-    const auto ka = key_runs.part(i), kb = keys.part(i);
-    const auto va = value_runs.part(i), vb = values.part(i);
-    const bool in_keys = detail::merge_in_pairs(
-        detail::ends_of_runs(pieces, gpus.rank(i), p),
-        [&](bool from_a, std::int64_t begin, std::int64_t middle, std::int64_t end) {
-          const K* const k = (from_a ? ka : kb).data();
-          const V* const v = (from_a ? va : vb).data();
-          pmpp::merge_by_key(where, k + begin, k + middle, v + begin, k + middle, k + end, v + middle,
-                             (from_a ? kb : ka).data() + begin, (from_a ? vb : va).data() + begin, by);
-        });
-    if (in_keys) return;
-    const detail::rank_group::place& place = gpus.group()->places[std::size_t(i)];
-    detail::copy_on_rank(place, kb.data(), ka.data(), ka.size_bytes());
-    detail::copy_on_rank(place, vb.data(), va.data(), va.size_bytes());
-  });
+  const std::int64_t bytes = keys.size() / p * std::int64_t(sizeof(K) + sizeof(V));
+  if (p > 1) detail::join_blocks(gpus, comp, detail::stages_of_sort(bytes, p), keys, values);
 }
 
 /// The order in which keys are sorted: element 0 of the result is the index, in the whole, of the least key, and so on. Equals in order.

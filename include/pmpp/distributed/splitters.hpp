@@ -170,7 +170,7 @@ std::vector<std::vector<std::int64_t>> cuts_of_runs(const devices<P, C>& gpus, c
                                               comp});
     });
     std::swap(now, next);
-    detail::copy_on_rank(group->places[0], bounds.data(), now[0].data(), bounds.size() * sizeof(std::int64_t));
+    detail::copy_to_host(gpus, 0, bounds.data(), now[0].data(), bounds.size() * sizeof(std::int64_t));
     gpus.synchronize(0);
     const std::int64_t before = std::exchange(left, 0);
     for (int j = 0; j < cuts; ++j)
@@ -191,12 +191,12 @@ std::vector<std::vector<std::int64_t>> cuts_of_runs(const devices<P, C>& gpus, c
 /// The samples of an interval in each round.
 inline int samples_for(int ranks) { return ranks <= 16 ? 256 : 64; }
 
-/// The cuts, p - 1 of them, at position q of list j for rank q, of sorted blocks: targets[j] elements are in front of cut j.
+/// Cuts of sorted blocks, at position q of list j for rank q: targets[j] elements are in front of cut j.
 template <class P, class C, class T, class Comp>
 std::vector<std::vector<std::int64_t>> exact_cuts(const devices<P, C>& gpus, const distributed_buffer<T>& x,
                                                   const std::vector<std::int64_t>& targets, const Comp& comp) {
   using K = stored_as<T>;
-  const std::int64_t count = std::int64_t(gpus.size() - 1) * detail::samples_for(gpus.size());
+  const std::int64_t count = static_cast<std::int64_t>(targets.size()) * detail::samples_for(gpus.size());
   const bool direct = gpus.group()->reads_all && !x.refers();
   const auto mine = detail::arrays_of<K>(*gpus.group(), [&](int) { return direct ? 0 : count; });
   std::vector<std::int64_t> sizes;
