@@ -33,7 +33,7 @@ NOISE = 1.2  # of a ratio, on a machine that others use too
 # What is included: pmpp's header, CUB's, the greatest ratio.
 INCLUDES = [
     ("reduce", "pmpp/reduce.hpp", "cub/device/device_reduce.cuh", 0.26),
-    ("everything", "pmpp/pmpp.hpp", "cub/cub.cuh", 0.39),  # aim 0.37
+    ("everything", "pmpp/pmpp.hpp", "cub/cub.cuh", 0.38),  # aim 0.37
 ]
 FORBIDDEN = re.compile(r"(^|/)(cub/|thrust/|cuda/std)|/(iostream|regex|ranges)$")
 
