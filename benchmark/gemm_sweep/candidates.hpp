@@ -92,6 +92,17 @@ struct candidates_of {
     using namespace pmpp::detail;
     const std::int64_t tiles =
         pmpp::ceil_div(y.c.rows, std::int64_t(Tile.m())) * pmpp::ceil_div(y.c.cols, std::int64_t(Tile.n())) * y.batch;
+    const std::int64_t wave = std::int64_t(Tile.blocks) * pmpp::machine_of(where).multiprocessors;
+    for (const std::int64_t step : {wave, std::int64_t(pmpp::machine_of(where).multiprocessors)})
+      if (const std::int64_t rest = tiles % step; tiles > step && rest > 0)
+        for (const std::int64_t wanted : {step / rest, 2 * step / rest}) {
+          if (wanted < 2 || y.k < 2 * Tile.k) continue;
+          const std::int64_t split_k = pmpp::round_up(pmpp::ceil_div(y.k, wanted), std::int64_t(Tile.k)),
+                             splits = pmpp::ceil_div(y.k, split_k);
+          add(name + (step == wave ? "/w" : "/p") + std::to_string(splits), 0, [=, &where = where] {
+            gemm_directly<Tile, A>(where, y, {.splits = splits, .split_k = split_k, .whole = tiles - rest});
+          });
+        }
     std::int64_t last = 0;
     for (const double share : {0.0, 0.5, 1.0, 2.0}) {
       const auto wanted = std::int64_t(share * Tile.blocks * pmpp::machine_of(where).multiprocessors) / tiles;
@@ -101,7 +112,7 @@ struct candidates_of {
       if (splits == last) continue;
       last = splits;
       add(name + "/" + std::to_string(splits), 0, [=, &where = where] {
-        gemm_directly<Tile, A>(where, y, {splits, split_k});
+        gemm_directly<Tile, A>(where, y, {.splits = splits, .split_k = split_k});
       });
     }
   }
@@ -113,6 +124,14 @@ struct candidates_of {
     directly<direct_tiles[1], A>("d64", x);
     directly<direct_tiles[2], A>("d16", x);
     directly<direct_tiles[3], A>("d4", x);
+    if constexpr (std::is_same_v<A, float>) {
+      directly<pmpp::direct_tile{.warps = 4, .warp_m = 8, .lane_n = 4, .k = 16, .blocks = 4}, A>("e32", x);
+      directly<pmpp::direct_tile{.warps = 4, .warp_m = 8, .lane_n = 1, .k = 32, .blocks = 6}, A>("e3232", x);
+      directly<pmpp::direct_tile{.warps = 8, .warp_m = 8, .lane_n = 4, .k = 16, .blocks = 2}, A>("e64", x);
+      directly<pmpp::direct_tile{.warps = 4, .warp_m = 4, .lane_n = 4, .k = 16, .blocks = 6}, A>("e16", x);
+      if (x.c.cols <= 256) directly<pmpp::direct_tile{.warps = 4, .warp_m = 8, .lane_n = 4, .k = 16, .blocks = 4}, A>("e32'", y);
+      if (x.c.cols <= 256) directly<pmpp::direct_tile{.warps = 4, .warp_m = 4, .lane_n = 4, .k = 16, .blocks = 6}, A>("e16'", y);
+    }
     if (x.c.cols <= 256) directly<direct_tiles[2], A>("d16'", y);
     if (x.c.cols <= 64) directly<direct_tiles[3], A>("d4'", y);
   }

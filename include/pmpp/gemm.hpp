@@ -299,6 +299,27 @@ void gemv_dispatch(const P& where, const gemm_problem<TA, TB, TC, S, Epilogue>& 
     gemv_on_cores<A>(where, x);
 }
 
+/// Products that share B and whose A, and C, follow each other as rows of one matrix are one product; likewise those that share A.
+template <class TA, class TB, class TC, class S, class Epilogue>
+bool fold_batch(gemm_problem<TA, TB, TC, S, Epilogue>& x) {
+  if constexpr (requires(S value) { x.result.epilogue(value, x.k, x.k); }) {
+    return false;  // it is told rows and columns of each product
+  } else {
+    const auto fold = [&](const auto& shared, auto& own, std::int64_t& extent, std::int64_t& c_stride) {
+      const std::int64_t stride = extent == 1 ? own.batch_stride : own.stride,
+                         stride_in_c = extent == 1 ? x.c.batch_stride : c_stride, all = extent * x.batch;
+      if (x.batch == 1 || shared.batch_stride != 0 || all >= (std::int64_t(1) << 31) ||
+          own.batch_stride != extent * stride || x.c.batch_stride != extent * stride_in_c)
+        return false;
+      own = {own.data, all, stride, own.k_stride, 0};
+      extent = all, c_stride = stride_in_c;
+      x.batch = 1, x.c.batch_stride = 0;
+      return true;
+    };
+    return fold(x.b, x.a, x.c.rows, x.c.row_stride) || fold(x.a, x.b, x.c.cols, x.c.col_stride);
+  }
+}
+
 /// Takes the way that suits the policy and the shape. Precision: what the call may ask for, a gemm_precision or
 /// float_from_tensor_cores: only then are there kernels for it; `unrounded` without options.
 template <gemm_tuning Tuning, bool Batched, class Precision, class A, class P, class TA, class TB, class TC, class S,
@@ -307,6 +328,8 @@ void gemm_dispatch(const P& where, const gemm_problem<TA, TB, TC, S, Epilogue>& 
                    [[maybe_unused]] Precision precision) {
   if constexpr (!kernel_execution<P>)
     if (is_by_definition<P>(x)) return gemm_by_definition<A>(x);
+  if constexpr (Batched && kernel_execution<P>)
+    if (auto one = x; fold_batch(one)) return gemm_dispatch<Tuning, Batched, Precision, A>(where, one, precision);
   if (x.batch == 1 && x.c.cols == 1) return gemv_dispatch<A, Batched>(where, x);
   if (x.batch == 1 && x.c.rows == 1) return gemv_dispatch<A, Batched>(where, x.exchanged());
   if constexpr (std::is_same_v<P, host_policy>) {

@@ -80,9 +80,10 @@ struct gemm_direct_kernel {
     gemm_operand<TA> a;
     gemm_operand<TB> b;
     gemm_target<TC> c;
-    std::int64_t k, batch, tiles_m, tiles_n, splits, split_k;
-    A* partials;         ///< of each split of each tile
-    unsigned* arrivals;  ///< at each tile: zero
+    std::int64_t k, batch, tiles_m, tiles_n;
+    std::int64_t whole, splits, split_k;  ///< tiles whose k is not split, the first; splits of the others' k
+    A* partials;                          ///< of each split of each of those
+    unsigned* arrivals;                   ///< at each of those: zero
     std::int64_t first_block;
     gemm_result<S, Epilogue> result;
   };
@@ -90,14 +91,17 @@ struct gemm_direct_kernel {
   template <class Block>
   PMPP_HOST_DEVICE void operator()(Block& block, shared& memory, const arguments& x) const {
     simt::previous_kernels_done();
-    const std::int64_t index = x.first_block + block.index(), tile = index / x.splits, split = index - tile * x.splits;
+    const std::int64_t index = x.first_block + block.index(), after = index - x.whole;
+    const bool is_split = after >= 0 && x.splits > 1;
+    const std::int64_t cut = is_split ? after / x.splits : 0, split = after - cut * x.splits,
+                       tile = is_split ? x.whole + cut : index;
     const std::int64_t row_of_tiles = tile / x.tiles_n, batch = row_of_tiles / x.tiles_m;
     const std::int64_t first_row = (row_of_tiles - batch * x.tiles_m) * rows,
                        first_col = (tile - row_of_tiles * x.tiles_n) * cols;
     A sum[Tile.warp_m][Tile.lane_n] = {};
-    const std::int64_t k_begin = split * x.split_k, k_end = min(x.k, k_begin + x.split_k);
+    const std::int64_t k_begin = is_split ? split * x.split_k : 0, k_end = is_split ? min(x.k, k_begin + x.split_k) : x.k;
     if (k_begin < k_end) multiply(block, memory, x, batch, first_row, first_col, k_begin, k_end, sum);
-    if (x.splits > 1 && !add_up(block, memory, x, tile, split, sum)) return;
+    if (is_split && !add_up(block, memory, x, cut, split, sum)) return;
     write(block, x, batch, first_row + block.warp() * Tile.warp_m, first_col + block.lane(), sum);
   }
 
@@ -196,12 +200,16 @@ private:
     block.sync();
     if (!memory.is_last) return false;
     simt::fence();
-    for (std::int64_t s = 0; s < x.splits; ++s)
-      unrolled<items>([&](int e) {
-        A& to = sum[e / Tile.lane_n][e % Tile.lane_n];
-        const A part = first[(s * items + e) * threads];
-        to = s == 0 ? part : to + part;
-      });
+    unrolled<items>([&](int e) { sum[e / Tile.lane_n][e % Tile.lane_n] = first[e * threads]; });
+    constexpr int most = max(1, 32 / items);  // splits on their way to a thread
+    for (std::int64_t s = 1; s < x.splits; s += most) {
+      A part[most][items];
+      for (int q = 0; q < most; ++q)
+        for (int e = 0; e < items; ++e) part[q][e] = s + q < x.splits ? first[((s + q) * items + e) * threads] : A{};
+      for (int q = 0; q < most; ++q)
+        for (int e = 0; e < items; ++e)
+          if (s + q < x.splits) sum[e / Tile.lane_n][e % Tile.lane_n] += part[q][e];
+    }
     return true;
   }
 
@@ -232,6 +240,7 @@ private:
 struct direct_plan {
   std::int64_t splits = 1, split_k = 0;
   double clocks = never;
+  std::int64_t whole = 0;  ///< tiles whose k is not split though that of the others is
   int tile = 0;
   bool exchanged = false;
 };
@@ -313,10 +322,10 @@ void gemm_directly(const P& where, const gemm_problem<TA, TB, TC, S, Epilogue>& 
   using kernel = gemm_direct_kernel<TA, TB, TC, A, S, Epilogue, Tile>;
   const std::int64_t tiles_m = ceil_div(x.c.rows, std::int64_t(Tile.m())),
                      tiles_n = ceil_div(x.c.cols, std::int64_t(Tile.n())), tiles = tiles_m * tiles_n * x.batch;
-  const std::int64_t blocks = tiles * plan.splits, most = std::int64_t(1) << 30;
+  const std::int64_t cut = tiles - plan.whole, blocks = plan.whole + cut * plan.splits, most = std::int64_t(1) << 30;
   const bool splits = plan.splits > 1;
-  scratch memory(where, splits ? checked_bytes(blocks * (Tile.m() * Tile.n()), sizeof(A), "gemm") : 0,
-                 splits ? checked_bytes(tiles, sizeof(unsigned), "gemm") : 0);
+  scratch memory(where, splits ? checked_bytes(cut * plan.splits * (Tile.m() * Tile.n()), sizeof(A), "gemm") : 0,
+                 splits ? checked_bytes(cut, sizeof(unsigned), "gemm") : 0);
   typename kernel::arguments y{x.a,
                                x.b,
                                x.c,
@@ -324,6 +333,7 @@ void gemm_directly(const P& where, const gemm_problem<TA, TB, TC, S, Epilogue>& 
                                x.batch,
                                tiles_m,
                                tiles_n,
+                               plan.whole,
                                plan.splits,
                                splits ? plan.split_k : x.k,
                                static_cast<A*>(memory.data()),
