@@ -83,7 +83,7 @@ struct candidates_of {
       add("stream64", clocks_of_stream_k<Tuning.small_stream_k>(x, on),
           [=, *this] { gemm_by_stream_k<Tuning.small_stream_k, A>(where, x, blocks); });
     }
-    if (fit_warps<A>(x, on)) add("warps", 0, [=, *this] { gemm_by_warps<A>(where, x); });
+    if (std::max(x.c.rows, x.c.cols) <= 32 && x.batch > 32) add("warps", 0, [=, *this] { gemm_by_warps<A>(where, x); });
   }
 
   /// By plain loads, with k in one piece and in as many as fill the machine once and twice.
@@ -125,12 +125,19 @@ struct candidates_of {
     directly<direct_tiles[2], A>("d16", x);
     directly<direct_tiles[3], A>("d4", x);
     if constexpr (std::is_same_v<A, float>) {
-      directly<pmpp::direct_tile{.warps = 4, .warp_m = 8, .lane_n = 4, .k = 16, .blocks = 4}, A>("e32", x);
-      directly<pmpp::direct_tile{.warps = 4, .warp_m = 8, .lane_n = 1, .k = 32, .blocks = 6}, A>("e3232", x);
-      directly<pmpp::direct_tile{.warps = 8, .warp_m = 8, .lane_n = 4, .k = 16, .blocks = 2}, A>("e64", x);
-      directly<pmpp::direct_tile{.warps = 4, .warp_m = 4, .lane_n = 4, .k = 16, .blocks = 6}, A>("e16", x);
-      if (x.c.cols <= 256) directly<pmpp::direct_tile{.warps = 4, .warp_m = 8, .lane_n = 4, .k = 16, .blocks = 4}, A>("e32'", y);
-      if (x.c.cols <= 256) directly<pmpp::direct_tile{.warps = 4, .warp_m = 4, .lane_n = 4, .k = 16, .blocks = 6}, A>("e16'", y);
+      constexpr pmpp::direct_tile e32{.warps = 4, .warp_m = 8, .lane_n = 4, .k = 16, .blocks = 4},
+          e64{.warps = 8, .warp_m = 8, .lane_n = 4, .k = 16, .blocks = 2},
+          s8{.warps = 1, .warp_m = 8, .lane_n = 2, .k = 64, .blocks = 4, .slices = 8},
+          s16{.warps = 1, .warp_m = 16, .lane_n = 2, .k = 32, .blocks = 3, .slices = 8},
+          s32{.warps = 2, .warp_m = 16, .lane_n = 2, .k = 32, .blocks = 3, .slices = 4};
+      directly<e32, A>("e32", x);
+      directly<e64, A>("e64", x);
+      directly<s32, A>("s32", x);
+      if (x.c.rows <= 96) directly<s16, A>("s16", x);
+      if (x.c.rows <= 32) directly<s8, A>("s8", x);
+      if (x.c.cols <= 256) directly<e32, A>("e32'", y);
+      if (x.c.cols <= 96) directly<s16, A>("s16'", y);
+      if (x.c.cols <= 32) directly<s8, A>("s8'", y);
     }
     if (x.c.cols <= 256) directly<direct_tiles[2], A>("d16'", y);
     if (x.c.cols <= 64) directly<direct_tiles[3], A>("d4'", y);

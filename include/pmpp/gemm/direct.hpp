@@ -45,10 +45,11 @@ struct direct_tile {
   int lane_n = 0;  ///< columns of a lane, 32 apart
   int k = 0;       ///< of a k-tile, for sums of 4 bytes; a power of two
   int blocks = 0;  ///< of a multiprocessor
+  int slices = 1;  ///< groups of those warps, which divide each k-tile
 
   constexpr int m() const { return warps * warp_m; }
   constexpr int n() const { return lane_n * simt::warp_size; }
-  constexpr int threads() const { return warps * simt::warp_size; }
+  constexpr int threads() const { return warps * slices * simt::warp_size; }
   friend constexpr bool operator==(const direct_tile&, const direct_tile&) = default;
 };
 
@@ -68,12 +69,16 @@ struct gemm_direct_kernel {
                        items = Tile.warp_m * Tile.lane_n;
   static constexpr int word = min(Tile.warp_m, int(16 / sizeof(A)));  ///< elements that a lane reads of A at once
   static constexpr int row_a = rows + int(16 / sizeof(A)), row_b = cols + 1;  ///< other banks for the next k
-  static_assert(is_power_of_two(depth) && Tile.warp_m % word == 0);
+  static constexpr int own_rows = Tile.warp_m / Tile.slices, own_items = own_rows * Tile.lane_n;  ///< of a thread, at the end
+  static_assert(is_power_of_two(depth) && Tile.warp_m % word == 0 && Tile.warp_m % Tile.slices == 0 &&
+                depth % Tile.slices == 0);
 
   struct shared {
-    alignas(16) A a[2][depth * row_a];
-    alignas(16) A b[2][depth * row_b];
+    alignas(16) A k_tiles[max(2 * depth * (row_a + row_b), Tile.slices > 1 ? items * threads : 0)];  ///< or the slices' sums
     bool is_last;
+
+    PMPP_HOST_DEVICE A* a(int now) { return k_tiles + now * (depth * row_a); }
+    PMPP_HOST_DEVICE A* b(int now) { return k_tiles + 2 * depth * row_a + now * (depth * row_b); }
   };
 
   struct arguments {
@@ -98,11 +103,12 @@ struct gemm_direct_kernel {
     const std::int64_t row_of_tiles = tile / x.tiles_n, batch = row_of_tiles / x.tiles_m;
     const std::int64_t first_row = (row_of_tiles - batch * x.tiles_m) * rows,
                        first_col = (tile - row_of_tiles * x.tiles_n) * cols;
-    A sum[Tile.warp_m][Tile.lane_n] = {};
+    const int warp = block.warp() % Tile.warps, slice = block.warp() / Tile.warps;
+    A sum[own_items] = {};
     const std::int64_t k_begin = is_split ? split * x.split_k : 0, k_end = is_split ? min(x.k, k_begin + x.split_k) : x.k;
     if (k_begin < k_end) multiply(block, memory, x, batch, first_row, first_col, k_begin, k_end, sum);
     if (is_split && !add_up(block, memory, x, cut, split, sum)) return;
-    write(block, x, batch, first_row + block.warp() * Tile.warp_m, first_col + block.lane(), sum);
+    write(x, batch, first_row + warp * Tile.warp_m + slice * own_rows, first_col + block.lane(), sum);
   }
 
 private:
@@ -151,27 +157,29 @@ private:
   template <class Block>
   PMPP_HOST_DEVICE static void multiply(Block& block, shared& memory, const arguments& x, std::int64_t batch,
                                         std::int64_t first_row, std::int64_t first_col, std::int64_t k_begin,
-                                        std::int64_t k_end, A (&sum)[Tile.warp_m][Tile.lane_n]) {
+                                        std::int64_t k_end, A (&own)[own_items]) {
     operand_part<rows, TA> a(block, x.a, batch, first_row, k_begin);
     operand_part<cols, TB> b(block, x.b, batch, first_col, k_begin);
-    const bool has_rows = first_row + block.warp() * Tile.warp_m < x.c.rows;
+    const int warp = block.warp() % Tile.warps, slice = block.warp() / Tile.warps;
+    const bool has_rows = first_row + warp * Tile.warp_m < x.c.rows;
+    A sum[Tile.warp_m][Tile.lane_n] = {};
     std::int64_t left = k_end - k_begin;
     a.load(left);
     b.load(left);
     for (int now = 0; left > 0; left -= depth, now = 1 - now) {
-      a.store(memory.a[now], row_a);
-      b.store(memory.b[now], row_b);
+      a.store(memory.a(now), row_a);
+      b.store(memory.b(now), row_b);
       block.sync();  // this k-tile is there; the last one but one has been read
       if (left > depth) {
         a.load(left - depth);
         b.load(left - depth);
       }
       if (!has_rows) continue;
-      const A* const from_a = memory.a[now] + block.warp() * Tile.warp_m;
-      const A* const from_b = memory.b[now] + block.lane();
+      const A* const from_a = memory.a(now) + warp * Tile.warp_m;
+      const A* const from_b = memory.b(now) + block.lane();
       const int there = static_cast<int>(min(left, std::int64_t(depth)));
-      constexpr int at_once = min(depth, 8);
-      for (int p0 = 0; p0 < there; p0 += at_once)
+      constexpr int share = depth / Tile.slices, at_once = min(share, 8);
+      for (int p0 = slice * share; p0 < min(there, (slice + 1) * share); p0 += at_once)
         unrolled<at_once>([&](int q) {
           const int p = p0 + q;
           A y[Tile.lane_n];
@@ -183,45 +191,61 @@ private:
           }
         });
     }
+    if constexpr (Tile.slices == 1) {
+      unrolled<items>([&](int e) { own[e] = sum[e / Tile.lane_n][e % Tile.lane_n]; });
+    } else {  // each slice adds up some of the rows
+      constexpr int slice_threads = threads / Tile.slices;
+      A* const all = memory.k_tiles + block.thread() % slice_threads;
+      block.sync();  // the last k-tile has been read
+      unrolled<items>([&](int e) {
+        all[(slice * items + e) * slice_threads] = sum[e / Tile.lane_n][e % Tile.lane_n];
+      });
+      block.sync();
+      unrolled<own_items>([&](int e) {
+        for (int s = 0; s < Tile.slices; ++s) own[e] += all[(s * items + slice * own_items + e) * slice_threads];
+      });
+    }
   }
 
   /// Publishes the sums of a split. The last block of a tile adds up those of all, in order, and is told so.
   template <class Block>
-  PMPP_HOST_DEVICE static bool add_up(Block& block, shared& memory, const arguments& x, std::int64_t tile,
-                                      std::int64_t split, A (&sum)[Tile.warp_m][Tile.lane_n]) {
-    A* const first = x.partials + tile * x.splits * (items * threads) + block.thread();
-    unrolled<items>([&](int e) { first[(split * items + e) * threads] = sum[e / Tile.lane_n][e % Tile.lane_n]; });
+  PMPP_HOST_DEVICE static bool add_up(Block& block, shared& memory, const arguments& x, std::int64_t cut,
+                                      std::int64_t split, A (&sum)[own_items]) {
+    A* const first = x.partials + cut * x.splits * (own_items * threads) + block.thread();
+    unrolled<own_items>([&](int e) { first[(split * own_items + e) * threads] = sum[e]; });
     simt::fence();
     block.sync();
     if (block.thread() == 0) {
-      memory.is_last = simt::atomic_add(x.arrivals + tile, 1u) == static_cast<unsigned>(x.splits - 1);
-      if (memory.is_last) simt::store(x.arrivals + tile, 0u);
+      memory.is_last = simt::atomic_add(x.arrivals + cut, 1u) == static_cast<unsigned>(x.splits - 1);
+      if (memory.is_last) simt::store(x.arrivals + cut, 0u);
     }
     block.sync();
     if (!memory.is_last) return false;
     simt::fence();
-    unrolled<items>([&](int e) { sum[e / Tile.lane_n][e % Tile.lane_n] = first[e * threads]; });
-    constexpr int most = max(1, 32 / items);  // splits on their way to a thread
-    for (std::int64_t s = 1; s < x.splits; s += most) {
-      A part[most][items];
-      for (int q = 0; q < most; ++q)
-        for (int e = 0; e < items; ++e) part[q][e] = s + q < x.splits ? first[((s + q) * items + e) * threads] : A{};
-      for (int q = 0; q < most; ++q)
-        for (int e = 0; e < items; ++e)
-          if (s + q < x.splits) sum[e / Tile.lane_n][e % Tile.lane_n] += part[q][e];
-    }
+    unrolled<own_items>([&](int e) { sum[e] = first[e * threads]; });
+    // Sums on their way to a thread: of several splits.
+    constexpr int on_way = own_items > 16 ? 16 : 32, most = max(1, on_way / own_items), count = min(on_way, own_items);
+    for (std::int64_t s = 1; s < x.splits; s += most)
+      unrolled<own_items / count>([&](int group) {
+        A part[most][count];
+        for (int q = 0; q < most; ++q)
+          for (int e = 0; e < count; ++e)
+            part[q][e] = s + q < x.splits ? first[((s + q) * own_items + group * count + e) * threads] : A{};
+        for (int q = 0; q < most; ++q)
+          for (int e = 0; e < count; ++e)
+            if (s + q < x.splits) sum[group * count + e] += part[q][e];
+      });
     return true;
   }
 
-  template <class Block>
-  PMPP_HOST_DEVICE static void write(Block&, const arguments& x, std::int64_t batch, std::int64_t row, std::int64_t col,
-                                     const A (&sum)[Tile.warp_m][Tile.lane_n]) {
+  PMPP_HOST_DEVICE static void write(const arguments& x, std::int64_t batch, std::int64_t row, std::int64_t col,
+                                     const A (&sum)[own_items]) {
     TC* const c = x.c.data + batch * x.c.batch_stride + row * x.c.row_stride + col * x.c.col_stride;
     const bool reads = x.result.beta != S{};
-    constexpr int at_once = max(1, min(Tile.warp_m, 16 / Tile.lane_n));  // rows of which C is on its way
+    constexpr int at_once = max(1, min(own_rows, 16 / Tile.lane_n));  // rows of which C is on its way
     const auto is_inside = [&](int i, int j) { return row + i < x.c.rows && col + j * simt::warp_size < x.c.cols; };
     const auto place = [&](int i, int j) { return c + i * x.c.row_stride + j * (simt::warp_size * x.c.col_stride); };
-    unrolled<Tile.warp_m / at_once>([&](int group) {
+    unrolled<own_rows / at_once>([&](int group) {
       TC y[at_once][Tile.lane_n] = {};
       if (reads)
         for (int i = 0; i < at_once; ++i)
@@ -230,7 +254,8 @@ private:
       for (int i = 0; i < at_once; ++i)
         for (int j = 0; j < Tile.lane_n; ++j) {
           const int own = group * at_once + i;
-          if (is_inside(own, j)) *place(own, j) = x.result(sum[own][j], &y[i][j], row + own, col + j * simt::warp_size);
+          if (is_inside(own, j))
+            *place(own, j) = x.result(sum[own * Tile.lane_n + j], &y[i][j], row + own, col + j * simt::warp_size);
         }
     });
   }
