@@ -10,8 +10,8 @@
 //     added up in shared memory. Where columns begin at odd addresses, a lane takes single elements of a few rows.
 //   Otherwise, or where rows begin at odd addresses: as rows, one element a lane.
 //
-// Where there are fewer rows than the machine can read at once, k is split; a second launch (simt.hpp) adds up the
-// partial sums in order. One launch, or two, for a batch too; the same bits on every run.
+// Where there are fewer rows than the machine can read at once, the warps of a block share k, and k is split; the block that
+// arrives last adds up the splits, in order. One launch, for a batch too; the same bits on every run.
 // (PMPP ch. 6; the schedules of rows and columns are those of every BLAS.)
 #pragma once
 
@@ -27,8 +27,10 @@
 #include <pmpp/host/parallel_for.hpp>
 #include <pmpp/launch.hpp>
 #include <pmpp/memory/workspace.hpp>
+#include <pmpp/simt/atomic.hpp>
 #include <pmpp/simt/block.hpp>
 #include <pmpp/simt/early.hpp>
+#include <pmpp/simt/memory.hpp>
 
 #pragma GCC visibility push(hidden)  // see launch.hpp
 
@@ -42,9 +44,11 @@ struct gemv_arguments {
   gemm_operand<TX> x;
   gemm_target<TC> c;
   std::int64_t batch, k, splits, split_k;
-  A* partials;  ///< of all splits of all products: `rows` each
+  A* partials;         ///< of all splits of all products: `rows` each
+  unsigned* arrivals;  ///< at the rows that a block has, of each product: zero
   gemm_result<S, Epilogue> result;
-  int lanes;  ///< that work on a row, or lie along a column; a power of two up to 32, or the threads of a block
+  int lanes;            ///< that work on a row, or lie along a column; a power of two up to 32, or the threads of a block
+  bool shares = false;  ///< the warps of a block share a row's k (always those of a column)
 
   /// Number `unit` of those that all products are made of, `of_split` in each split: which product, which split, which of its units.
   struct place {
@@ -73,6 +77,40 @@ struct gemv_arguments {
     else
       *to = result(sum, to, row, 0);
   }
+  /// Called by all threads of a block that has stored its sums of a split of `rows` rows, unit `at` of `units` of a product: the
+  /// last of the splits to arrive adds them up.
+  template <int Threads, class Block, class Shared>
+  PMPP_HOST_DEVICE void add_up_splits(Block& block, Shared& memory, std::int64_t first_row, int rows, const place& at,
+                                      std::int64_t units) const {
+    simt::fence();
+    block.sync();
+    unsigned* const arrived = arrivals + at.product * units + at.unit;
+    if (block.thread() == 0) {
+      memory.is_last = simt::atomic_add(arrived, 1u) == static_cast<unsigned>(splits - 1);
+      if (memory.is_last) simt::store(arrived, 0u);
+    }
+    block.sync();
+    if (!memory.is_last) return;
+    simt::fence();
+    const A* const from = partials + at.product * splits * c.rows;
+    TC* const to = c.data + at.product * c.batch_stride;
+    const int groups = max(1, min(Threads / rows, 32)), group = block.thread() / rows;  // threads that share a row's splits
+    for (int first = 0; first < rows; first += Threads) {
+      const int own = first + (groups > 1 ? block.thread() % rows : block.thread());
+      const std::int64_t row = first_row + own;
+      const bool exists = own < rows && row < c.rows;
+      A sum{};
+      if (exists && groups == 1) sum = sum_of_splits(from + row, c.rows, splits);
+      if (groups > 1) {
+        if (exists && group < min(std::int64_t(groups), splits))
+          sum = sum_of_splits(from + group * c.rows + row, groups * c.rows, (splits - group + groups - 1) / groups);
+        memory.sum[block.thread()] = sum;
+        block.sync();
+        for (int g = 1; g < groups && group == 0; ++g) sum += memory.sum[g * rows + own];
+      }
+      if (exists && group == 0) to[row * c.row_stride] = result(sum, to + row * c.row_stride, row, 0);
+    }
+  }
 };
 
 /// Items: elements of a row that a lane reads at once; k_stride is 1 if there are several.
@@ -85,17 +123,24 @@ struct gemv_rows_kernel {
   static constexpr int words = Items == 1 ? 8 : Items <= 4 ? 4 : Items <= 8 ? 2 : 1;
   using arguments = gemv_arguments<Batched, TA, TX, TC, A, S, Epilogue>;
 
+  struct shared {
+    A sum[threads];  ///< where warps share k: the rows of each
+    bool is_last;
+  };
+
   template <class Block>
-  PMPP_HOST_DEVICE void operator()(Block& block, const arguments& y) const {
+  PMPP_HOST_DEVICE void operator()(Block& block, shared& memory, const arguments& y) const {
     simt::previous_kernels_done();
+    const int sharing = y.shares ? warps : 1, share = y.shares ? block.warp() : 0;  // warps of a row; which this is
     const int lanes = y.lanes, lane = block.lane() % lanes, groups = simt::warp_size / lanes, step = lanes * Items;
     const std::int64_t row_groups = ceil_div(y.c.rows, std::int64_t(rows) * groups);
-    const bool one_step = y.k <= step * words;  // of all rows: its part of x stays in registers
+    const bool one_step = !y.shares && y.k <= step * words;  // of all rows: its part of x stays in registers
     A x[words][Items];
     [[maybe_unused]] std::int64_t in_registers = 0;  // the product whose x is there
     if (one_step) load_factors(y, 0, lane * Items, step, y.k, x);
-    for (std::int64_t unit = block.index() * warps + block.warp(); unit < row_groups * y.splits * y.batch;
-         unit += block.count() * warps) {
+    const std::int64_t first_unit = y.shares ? block.index() : block.index() * warps + block.warp();
+    for (std::int64_t unit = first_unit; unit < row_groups * y.splits * y.batch;
+         unit += block.count() * (warps / sharing)) {
       const auto at = y.place_of(unit, row_groups);
       const std::int64_t row = (at.unit * groups + block.lane() / lanes) * rows;
       const std::int64_t k_begin = at.split * y.split_k, k_end = min(y.k, k_begin + y.split_k);
@@ -108,7 +153,7 @@ struct gemv_rows_kernel {
       for (int r = 0; r < rows; ++r)
         from[r] = y.a.data + at.product * y.a.batch_stride + min(row + r, y.c.rows - 1) * y.a.stride;
       A sum[rows] = {};
-      std::int64_t k = k_begin + lane * Items;
+      std::int64_t k = k_begin + share * step * words + lane * Items;
       const auto add_step = [&](auto is_whole) {
         packed<TA, Items> a[words][rows] = {};
         for (int w = 0; w < words; ++w)
@@ -119,18 +164,31 @@ struct gemv_rows_kernel {
         for (int w = 0; w < words; ++w)
           for (int e = 0; e < Items; ++e)
             for (int r = 0; r < rows; ++r) sum[r] += static_cast<A>(a[w][r].item[e]) * x[w][e];
-        k += step * words;
+        k += step * words * sharing;
       };
       while (k - lane * Items + step * words <= k_end) add_step(std::true_type{});
       if (k - lane * Items < k_end) add_step(std::false_type{});
-      for (k = k_end - (k_end - k_begin) % Items + lane; k < k_end; k += lanes)  // less than a word
-        for (int r = 0; r < rows; ++r) sum[r] += static_cast<A>(from[r][k * y.a.k_stride]) * y.factor(at.product, k);
+      if (Items > 1 && share == 0)
+        for (k = k_end - (k_end - k_begin) % Items + lane; k < k_end; k += lanes)  // less than a word
+          for (int r = 0; r < rows; ++r) sum[r] += static_cast<A>(from[r][k * y.a.k_stride]) * y.factor(at.product, k);
       for (int bits = simt::warp_size / 2; bits > 0; bits /= 2) {
         if (bits >= lanes) continue;
         for (int r = 0; r < rows; ++r) sum[r] += block.shuffle_xor(sum[r], bits);
       }
-      for (int r = 0; r < rows; ++r)
-        if (lane == 0 && row + r < y.c.rows) y.store(sum[r], row + r, at);
+      if (y.shares) {
+        block.sync();  // those of the last rows have been read
+        if (lane == 0)
+          for (int r = 0; r < rows; ++r) memory.sum[share * rows + r] = sum[r];
+        block.sync();
+        if (block.thread() < rows && row + lane < y.c.rows) {
+          for (int w = 1; w < warps; ++w) memory.sum[lane] += memory.sum[w * rows + lane];
+          y.store(memory.sum[lane], row + lane, at);
+        }
+        if (y.splits > 1) y.template add_up_splits<threads>(block, memory, row, rows, at, row_groups);
+      } else if (lane == 0) {
+        for (int r = 0; r < rows; ++r)
+          if (row + r < y.c.rows) y.store(sum[r], row + r, at);
+      }
     }
   }
 
@@ -155,6 +213,7 @@ struct gemv_columns_kernel {
 
   struct shared {
     A sum[threads * Items];  ///< the rows of the block, by those who share its columns
+    bool is_last;
   };
 
   template <class Block>
@@ -162,8 +221,12 @@ struct gemv_columns_kernel {
     simt::previous_kernels_done();
     const std::int64_t row_blocks = ceil_div(y.c.rows, std::int64_t(y.lanes) * Items);
     for (std::int64_t unit = block.index(); unit < row_blocks * y.splits * y.batch; unit += block.count()) {
-      add_up(block, memory, y, y.place_of(unit, row_blocks));
+      const auto at = y.place_of(unit, row_blocks);
+      add_up(block, memory, y, at);
       block.sync();  // the sums are read before those of the next unit are written
+      if (y.splits == 1) continue;
+      y.template add_up_splits<threads>(block, memory, at.unit * y.lanes * Items, y.lanes * Items, at, row_blocks);
+      block.sync();
     }
   }
 
@@ -222,24 +285,28 @@ private:
   }
 };
 
-/// How k is split among `blocks` blocks that have all of it, `steps` each. \return the steps of a split
+/// How k is split, and what that takes.
+struct gemv_plan {
+  std::int64_t share, time;
+};
+
+/// How k is split among `blocks` blocks that have all of it, `steps` each: in `share` steps.
 ///
 /// In units of 0.5 us (fitted to an H100): a step of a block takes one until its loads arrive, while `resident` blocks share a multiprocessor;
-/// and three of a multiprocessor's share of memory. Ends of a block take one, a second launch nine, and 64 splits another one.
-inline std::int64_t gemv_split(std::int64_t blocks, std::int64_t steps, std::int64_t processors,
-                               std::int64_t resident) {
+/// and `memory` of a multiprocessor's share of memory. Ends of a block take one, that splits meet three, and 64 of them another one.
+inline gemv_plan plan_gemv(std::int64_t blocks, std::int64_t steps, std::int64_t processors, std::int64_t resident,
+                           std::int64_t memory) {
   const auto time = [&](std::int64_t splits, std::int64_t share) {  // times `processors`
     const std::int64_t all = blocks * splits, rounds = ceil_div(all, processors * resident);
-    return (rounds * (share + 1) + (splits > 1 ? 9 + splits / 64 : 0)) * processors + 3 * share * all;
+    return (rounds * (share + 1) + (splits > 1 ? 3 + splits / 64 : 0)) * processors + memory * share * all;
   };
-  std::int64_t best = steps, least = time(1, steps);
+  gemv_plan best{steps, time(1, steps)};
   for (int waves = 1; waves <= 16; ++waves) {
     const std::int64_t wanted = waves * processors / blocks;
     if (wanted < 2) continue;
     const std::int64_t share = ceil_div(steps, wanted), splits = ceil_div(steps, share);
-    if (splits < 2 || time(splits, share) >= least) continue;
-    least = time(splits, share);
-    best = share;
+    if (splits < 2 || time(splits, share) >= best.time) continue;
+    best = {share, time(splits, share)};
   }
   return best;
 }
@@ -257,13 +324,13 @@ void gemv_on_blocks(const P& where, const gemm_problem<TA, TB, TC, S, Epilogue>&
                           (columns ? x.k == 1 || whole(x.a.k_stride) : m == 1 || whole(x.a.stride)) &&
                           (x.batch == 1 || whole(x.a.batch_stride));
   const auto run = [&]<class Kernel>(Kernel kernel, std::int64_t row_blocks, std::int64_t split_k,
-                                     std::int64_t most_blocks, std::int64_t units_of_block, int lanes) {
+                                     std::int64_t most_blocks, std::int64_t units_of_block, int lanes, bool shares) {
     const std::int64_t splits = max(one, ceil_div(x.k, split_k)), units = row_blocks * splits * x.batch;
-    scratch memory(where, splits > 1 ? checked_bytes(x.batch * splits * m, sizeof(A), "gemv") : 0, 0);
-    auto* partials = static_cast<A*>(memory.data());
+    scratch memory(where, splits > 1 ? checked_bytes(x.batch * splits * m, sizeof(A), "gemv") : 0,
+                   splits > 1 ? checked_bytes(x.batch * row_blocks, sizeof(unsigned), "gemv") : 0);
     pmpp::launch(where, min(ceil_div(units, units_of_block), most_blocks), kernel,
-                 typename Kernel::arguments{x.a, x.b, x.c, x.batch, x.k, splits, split_k, partials, x.result, lanes});
-    if (splits > 1) detail::combine_splits(where, x, partials, one, splits);
+                 typename Kernel::arguments{x.a, x.b, x.c, x.batch, x.k, splits, split_k, static_cast<A*>(memory.data()),
+                                            memory.state(), x.result, lanes, shares});
   };
   const auto run_columns = [&]<int Items, bool Adjacent>() {
     using kernel = gemv_columns_kernel<Batched, TA, TB, TC, A, S, Epilogue, Items, Adjacent>;
@@ -272,20 +339,25 @@ void gemv_on_blocks(const P& where, const gemm_problem<TA, TB, TC, S, Epilogue>&
     while (lanes < threads && lanes * Items < m && (lanes < 32 || threads / lanes * kernel::depth > x.k)) lanes *= 2;
     const std::int64_t row_blocks = ceil_div(m, std::int64_t(lanes) * Items), granule = threads / lanes * kernel::depth;
     const std::int64_t steps = max(one, ceil_div(x.k, granule));
-    run(kernel{}, row_blocks, gemv_split(row_blocks * x.batch, steps, processors, kernel::min_blocks) * granule,
-        0x7fffffff, one, lanes);
+    run(kernel{}, row_blocks, plan_gemv(row_blocks * x.batch, steps, processors, kernel::min_blocks, 3).share * granule,
+        0x7fffffff, one, lanes, true);
   };
   const auto run_rows = [&]<int Items>() {
     using kernel = gemv_rows_kernel<Batched, TA, TB, TC, A, S, Epilogue, Items>;
-    constexpr std::int64_t granule = 32 * Items * kernel::words, least_k = 1024;  // of a split: less is not worth it
-    const std::int64_t warps = 32 * processors;                                   // that read as fast as memory
+    constexpr std::int64_t granule = 32 * Items * kernel::words, warps = kernel::warps;  // k of a step of a warp
+    constexpr std::int64_t memory = max(1, kernel::words * Items * int(sizeof(TA)) * 3 / 32);
     int lanes = 32;
     while (lanes > 1 && lanes * Items * kernel::words / 2 >= x.k)
       lanes /= 2;  // short rows: as many as read one at once
-    const std::int64_t row_groups = ceil_div(m, std::int64_t(kernel::rows) * (32 / lanes));
-    const std::int64_t wanted = max(one, min(warps / (row_groups * x.batch), x.k / least_k));
-    const std::int64_t split_k = round_up(max(one, ceil_div(x.k, wanted)), granule);
-    run(kernel{}, row_groups, split_k, warps / 4, kernel::warps, lanes);
+    const std::int64_t row_groups = ceil_div(m, std::int64_t(kernel::rows) * (32 / lanes)), all = row_groups * x.batch;
+    // By warps, or by blocks whose warps share k.
+    const std::int64_t rounds = ceil_div(all, processors * kernel::min_blocks * warps), steps = ceil_div(x.k, granule),
+                       time = rounds * (steps + 1) * processors + memory * steps * all / warps;
+    const gemv_plan plan = plan_gemv(all, max(one, ceil_div(x.k, granule * warps)), processors, kernel::min_blocks, memory);
+    if (steps > 1 && plan.time < time)
+      run(kernel{}, row_groups, plan.share * granule * warps, 8 * processors, one, lanes, true);
+    else
+      run(kernel{}, row_groups, max(one, x.k), 8 * processors, warps, lanes, false);
   };
   if (columns)
     a_in_words ? run_columns.template operator()<vector, true>() : run_columns.template operator()<few, false>();
