@@ -106,7 +106,7 @@ TEST_CASE("on an H100 no candidate is left out, and as many blocks run as their 
       CHECK(h100.fits(tile.shared_bytes()));
       CHECK(h100.resident_blocks(tile.threads(), tile.shared_bytes(), 32) >= tile.blocks);
     }
-    for (const auto& strip : {t.thin, t.strip}) CHECK((strip.rows == 0 || h100.fits(strip.shared_bytes(sizeof(A)))));
+    CHECK((t.thin.rows == 0 || h100.fits(t.thin.shared_bytes(sizeof(A)))));
     for (const auto& share : {t.stream_k, t.small_stream_k}) CHECK((share.m == 0 || h100.fits(share.shared_bytes())));
   };
   all(0.0f);

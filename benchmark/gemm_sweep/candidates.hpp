@@ -74,8 +74,6 @@ struct candidates_of {
     };
     strips("thin", x, std::integral_constant<pmpp::gemm_strip, Tuning.thin>{});
     strips("thin'", y, std::integral_constant<pmpp::gemm_strip, Tuning.thin>{});
-    strips("strip", x, std::integral_constant<pmpp::gemm_strip, Tuning.strip>{});
-    strips("strip'", y, std::integral_constant<pmpp::gemm_strip, Tuning.strip>{});
     if (fits_stream_k(x)) {
       const int blocks = on.multiprocessors;
       add("stream128", clocks_of_stream_k<Tuning.stream_k>(x, on),
@@ -92,17 +90,6 @@ struct candidates_of {
     using namespace pmpp::detail;
     const std::int64_t tiles =
         pmpp::ceil_div(y.c.rows, std::int64_t(Tile.m())) * pmpp::ceil_div(y.c.cols, std::int64_t(Tile.n())) * y.batch;
-    const std::int64_t wave = std::int64_t(Tile.blocks) * pmpp::machine_of(where).multiprocessors;
-    for (const std::int64_t step : {wave, std::int64_t(pmpp::machine_of(where).multiprocessors)})
-      if (const std::int64_t rest = tiles % step; tiles > step && rest > 0)
-        for (const std::int64_t wanted : {step / rest, 2 * step / rest}) {
-          if (wanted < 2 || y.k < 2 * Tile.k) continue;
-          const std::int64_t split_k = pmpp::round_up(pmpp::ceil_div(y.k, wanted), std::int64_t(Tile.k)),
-                             splits = pmpp::ceil_div(y.k, split_k);
-          add(name + (step == wave ? "/w" : "/p") + std::to_string(splits), 0, [=, &where = where] {
-            gemm_directly<Tile, A>(where, y, {.splits = splits, .split_k = split_k, .whole = tiles - rest});
-          });
-        }
     std::int64_t last = 0;
     for (const double share : {0.0, 0.5, 1.0, 2.0}) {
       const auto wanted = std::int64_t(share * Tile.blocks * pmpp::machine_of(where).multiprocessors) / tiles;
@@ -111,36 +98,21 @@ struct candidates_of {
       const std::int64_t splits = std::max<std::int64_t>(1, pmpp::ceil_div(y.k, split_k));
       if (splits == last) continue;
       last = splits;
-      add(name + "/" + std::to_string(splits), 0, [=, &where = where] {
-        gemm_directly<Tile, A>(where, y, {.splits = splits, .split_k = split_k});
-      });
+      add(name + "/" + std::to_string(splits), 0,
+          [=, &where = where] { gemm_directly<Tile, A>(where, y, {.splits = splits, .split_k = split_k}); });
     }
   }
   template <class A>
   void directly() const {
     using pmpp::detail::direct_tiles;
     const auto y = x.exchanged();
-    directly<direct_tiles[0], A>("d128", x);
+    directly<direct_tiles[0], A>("d32", x);
     directly<direct_tiles[1], A>("d64", x);
-    directly<direct_tiles[2], A>("d16", x);
-    directly<direct_tiles[3], A>("d4", x);
-    if constexpr (std::is_same_v<A, float>) {
-      constexpr pmpp::direct_tile e32{.warps = 4, .warp_m = 8, .lane_n = 4, .k = 16, .blocks = 4},
-          e64{.warps = 8, .warp_m = 8, .lane_n = 4, .k = 16, .blocks = 2},
-          s8{.warps = 1, .warp_m = 8, .lane_n = 2, .k = 64, .blocks = 4, .slices = 8},
-          s16{.warps = 1, .warp_m = 16, .lane_n = 2, .k = 32, .blocks = 3, .slices = 8},
-          s32{.warps = 2, .warp_m = 16, .lane_n = 2, .k = 32, .blocks = 3, .slices = 4};
-      directly<e32, A>("e32", x);
-      directly<e64, A>("e64", x);
-      directly<s32, A>("s32", x);
-      if (x.c.rows <= 96) directly<s16, A>("s16", x);
-      if (x.c.rows <= 32) directly<s8, A>("s8", x);
-      if (x.c.cols <= 256) directly<e32, A>("e32'", y);
-      if (x.c.cols <= 96) directly<s16, A>("s16'", y);
-      if (x.c.cols <= 32) directly<s8, A>("s8'", y);
-    }
-    if (x.c.cols <= 256) directly<direct_tiles[2], A>("d16'", y);
-    if (x.c.cols <= 64) directly<direct_tiles[3], A>("d4'", y);
+    if (x.c.rows <= 64) directly<direct_tiles[2], A>("d8", x);
+    if (x.c.rows <= 32) directly<direct_tiles[3], A>("d4", x);
+    if (x.c.cols <= 256) directly<direct_tiles[0], A>("d32'", y);
+    if (x.c.cols <= 64) directly<direct_tiles[2], A>("d8'", y);
+    if (x.c.cols <= 32) directly<direct_tiles[3], A>("d4'", y);
   }
 
   // Tensor cores.

@@ -17,7 +17,7 @@
 //   mma               tiles multiplied by tensor cores: double, half, bfloat16, 8-bit integers, and float if asked for
 //   from_tensor_cores floats as three bfloat16s each (parts), whose products are those of floats: if asked for
 //   warp_specialised  the same, where a program is compiled for sm_90a: twice as fast on an H100, doubles little
-//   strips            C has up to 32 rows, or columns, of floats: memory is the limit
+//   strips            C has 9 to 16 rows, or columns, of floats, and k is long: memory is the limit
 //   small             thousands of products of at most 32 x 32 elements: a warp multiplies one
 //   vector            C has one column, or one row: memory is the limit
 //   outer             k is at most 4: writing C is the limit
@@ -95,7 +95,7 @@ struct gemm_tuning {
   gemm_tile large{}, small{};
   mma_tile mma_large{}, mma_small{};           ///< for tensor cores; without them these are not used
   gemm_tile sliced{};                          ///< for a small C: warps share a tile and divide k
-  gemm_strip thin{}, strip{};                  ///< for a few rows or columns, and some more
+  gemm_strip thin{};                           ///< for a few rows or columns
   gemm_tile bulk{};                            ///< instead of `large` where TMA of sm_90a brings A and B
   stream_k_tile stream_k{}, small_stream_k{};  ///< for a small C and a long k
 
@@ -119,7 +119,7 @@ constexpr gemm_tuning gemm_tuning_for() {
         .mma_small = {.m = 64, .n = 64, .warp_m = 32, .warp_n = 32, .stages = 6, .blocks = 2},
         .sliced = {.m = 32, .n = 32, .k = 32, .stages = 6, .thread_m = 8, .thread_n = 4, .lanes_m = 4, .blocks = 4, .unrolled_k = 8, .slices = 4},
         // Two k-tiles on their way: 16 x 4096 x 4096 in 33 to 36 us, 30 to 32 for reading B alone.
-        .thin = {.rows = 16, .k = 64, .stages = 3}, .strip = {.rows = 32, .k = 64, .stages = 3},
+        .thin = {.rows = 16, .k = 64, .stages = 3},
         // 4096 x 4096 x 4096: 54.0 TFLOP/s; 16 x 8 elements a thread 53.0, k-tiles of 16 k 53.1.
         .bulk = {.m = 128, .n = 128, .k = 32, .stages = 3, .thread_m = 8, .thread_n = 16, .lanes_m = 8, .blocks = 2, .unrolled_k = 16},
         // 128 x 128 x 65536: 59.5 us, by tiles 74.8.
@@ -191,35 +191,28 @@ void gemm_on_blocks(const P& where, const gemm_problem<TA, TB, TC, S, Epilogue>&
   const machine& on = machine_of(where);
   constexpr bool same_types = std::is_same_v<TA, A> && std::is_same_v<TB, A>;
   const auto none = gemm_way{never, [] {}};
-  // Where nothing is short, loads that are used once each take longer than direct_plan says.
-  const std::int64_t shortest = min(min(x.c.rows, x.c.cols), x.k);
+  constexpr double call = 2800;  // clocks of a call that the models of tiles leave out
   const auto directly = [&] {
     if constexpr (Tuning.direct) {
       const direct_plan plan = plan_directly<A>(x, on);
-      return gemm_way{plan.clocks * (shortest < 32    ? 1
-                                     : shortest < 256 ? 1.25
-                                                      : 1.45),
-                      [&where, &x, plan] { gemm_directly<A>(where, x, plan); }};
+      return gemm_way{plan.clocks, [&where, &x, plan] { gemm_directly<A>(where, x, plan); }};
     } else {
       return none;
     }
   };
-  // Where C has few rows or columns k is split all over, else only where tiles do not fill a wave. Elements that are copied one by
-  // one, and not along k, take as long as this many.
-  const bool few = min(x.c.rows, x.c.cols) <= 128;
+  // Elements that are copied one by one, and not along k, take longer.
   const auto by_elements = [](k_tile_copy copy) { return copy != k_tile_copy::words && copy != k_tile_copy::along_k; };
-  const double measured = by_elements(x.a.copy) || by_elements(x.b.copy) ? 1.4 : 1.12;
+  const double measured = by_elements(x.a.copy) || by_elements(x.b.copy) ? 1.1 : 0.9;
   const auto tiles = [&]<gemm_tile Tile>(std::integral_constant<gemm_tile, Tile>, const auto& y, bool is_a_way) {
     if constexpr (Tile.m > 0) {
       using bulk = std::integral_constant<gemm_tile, Tile == Tuning.large ? Tuning.bulk : gemm_tile{}>;
       const gemm_cost cost = gemm_cost_of<Tile, A>(on);
-      const gemm_plan plan = !is_a_way ? gemm_plan{0, 0, 1, 0, never}
-                             : few     ? plan_gemm(cost, y.c.rows, y.c.cols, y.k, y.batch, on)
-                                       : plan_waves(cost, y.c.rows, y.c.cols, y.k, y.batch, on);
+      const gemm_plan plan =
+          is_a_way ? plan_waves(cost, y.c.rows, y.c.cols, y.k, y.batch, on) : gemm_plan{0, 0, 1, 0, never};
       const double clocks =
-          measured * plan.clocks +
-          clocks_of_writing(cost, plan, x.batch, x.c.is_written_by(16 / sizeof(A)) ? 4 : 1, x.result.beta != S{}, on);
-      return gemm_way{is_a_way ? (Tile.slices > 1 ? 1.05 : 1) * clocks : never, [&where, &y, plan] {
+          call + (Tile.slices > 2 ? 1.15 : 1) * measured * plan.clocks +
+          clocks_of_writing(cost, plan, x.batch, x.c.is_written_by(16 / sizeof(A)), x.result.reads(), on);
+      return gemm_way{is_a_way ? clocks : never, [&where, &y, plan] {
                         if constexpr (Tile == Tuning.large || Tile == Tuning.small)
                           gemm_by_copies<Tile, A, bulk::value>(where, y, plan);
                         else
@@ -229,10 +222,10 @@ void gemm_on_blocks(const P& where, const gemm_problem<TA, TB, TC, S, Epilogue>&
       return none;
     }
   };
-  // A few rows and a long k are for strips, where B lies so that they can read it.
+  // A few rows and a long k are for strips, where B lies so that they can read it; fewer for direct tiles.
   const auto strips = [&]<gemm_strip Strip>(std::integral_constant<gemm_strip, Strip>, const auto& y) {
     if constexpr (Strip.rows > 0 && same_types) {
-      const bool fits = y.c.rows <= Strip.rows && (y.k >= 512 || !Tuning.direct) && fits_strips(y) &&
+      const bool fits = y.c.rows <= Strip.rows && ((y.k >= 1024 && y.c.rows > 8) || !Tuning.direct) && fits_strips(y) &&
                         on.fits(Strip.shared_bytes(sizeof(A)));
       return gemm_way{fits ? 0 : never, [&where, &on, &y] { gemm_by_strips<Strip, A>(where, on, y); }};
     } else {
@@ -242,7 +235,7 @@ void gemm_on_blocks(const P& where, const gemm_problem<TA, TB, TC, S, Epilogue>&
   // A small C and a long k.
   const auto stream_k = [&]<stream_k_tile Tile>(std::integral_constant<stream_k_tile, Tile>, double factor) {
     if constexpr (Tile.m > 0 && same_types)
-      return gemm_way{fits_stream_k(x) ? factor * clocks_of_stream_k<Tile>(x, on) : never,
+      return gemm_way{fits_stream_k(x) ? call + factor * clocks_of_stream_k<Tile>(x, on) : never,
                       [&] { gemm_by_stream_k<Tile, A>(where, x, on.multiprocessors); }};
     else
       return none;
@@ -254,13 +247,11 @@ void gemm_on_blocks(const P& where, const gemm_problem<TA, TB, TC, S, Epilogue>&
   constexpr bool thin_may_not_fit = Tuning.thin.shared_bytes(sizeof(A)) > least_shared_per_block<P>;
   constexpr gemm_strip two_stages{Tuning.thin.rows, Tuning.thin.k, 2};  // which 99 KB hold
   constexpr std::integral_constant<gemm_strip, thin_may_not_fit ? two_stages : gemm_strip{}> thinner;
-  constexpr std::integral_constant<gemm_strip, Tuning.strip> strip;
   take_best(directly(), tiles(large, x, true), tiles(std::integral_constant<gemm_tile, Tuning.small>{}, x, true),
-            tiles(large, turned, !is_square), tiles(std::integral_constant<gemm_tile, Tuning.sliced>{}, x, !few),
+            tiles(large, turned, !is_square), tiles(std::integral_constant<gemm_tile, Tuning.sliced>{}, x, true),
             stream_k(std::integral_constant<stream_k_tile, Tuning.stream_k>{}, 1.12),
             stream_k(std::integral_constant<stream_k_tile, Tuning.small_stream_k>{}, 1), strips(thin, x),
-            strips(thinner, x), strips(strip, x), strips(thin, turned), strips(thinner, turned), strips(strip, turned),
-            others...);
+            strips(thinner, x), strips(thin, turned), strips(thinner, turned), others...);
 }
 
 /// What a call without options asks for.

@@ -29,7 +29,7 @@ inline constexpr pmpp::gemm_tile flat{.m = 16, .n = 32, .k = 8, .stages = 3, .th
 inline constexpr pmpp::gemm_tile halves{.m = 16, .n = 32, .k = 16, .stages = 3, .thread_m = 4, .thread_n = 4, .lanes_m = 4, .blocks = 1, .unrolled_k = 4, .slices = 2},
     quarters{.m = 32, .n = 32, .k = 32, .stages = 3, .thread_m = 4, .thread_n = 8, .lanes_m = 8, .blocks = 1, .unrolled_k = 8, .slices = 4};
 inline constexpr pmpp::gemm_tuning tiny{.large = flat, .small = high,
-                                  .thin = {.rows = 4, .k = 64, .stages = 2}, .strip = {.rows = 8, .k = 32, .stages = 4}, .direct = false};
+                                  .thin = {.rows = 8, .k = 32, .stages = 4}, .direct = false};
 inline constexpr pmpp::gemm_tuning other{.large = two_warps, .small = two_warps};
 // clang-format on
 

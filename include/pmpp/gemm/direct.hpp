@@ -7,7 +7,8 @@
 //      to registers, zeros beyond the edges, while the block multiplies this one from shared memory: along k or along m (n),
 //      whichever lies in one piece. There are no other cases.
 //   2. The lanes of a warp own neighbouring columns, each of them all rows of the warp: a row of C is written in one piece
-//      wherever it begins, and where C is read (beta) all of it is on its way at once.
+//      wherever it begins, and where C is read (beta) all of it is on its way at once. Where C is small, warps divide each k-tile
+//      instead, and add up what they have.
 //   3. Splits leave their sums in scratch memory. The block that arrives last at a tile adds them up, in order, in the same
 //      launch: the same bits on every run.
 //
@@ -55,11 +56,21 @@ struct direct_tile {
 
 namespace detail {
 
-/// From few columns' worth of threads to many: 128 x 128, 64 x 64, 16 x 128 and 4 x 128 elements of C.
-inline constexpr direct_tile direct_tiles[] = {{.warps = 8, .warp_m = 16, .lane_n = 4, .k = 8, .blocks = 2},
-                                               {.warps = 8, .warp_m = 8, .lane_n = 2, .k = 16, .blocks = 3},
-                                               {.warps = 8, .warp_m = 2, .lane_n = 4, .k = 32, .blocks = 3},
-                                               {.warps = 4, .warp_m = 1, .lane_n = 4, .k = 16, .blocks = 8}};
+/// From many elements of a thread to few: 32 x 128, 64 x 64, 8 x 64 and 4 x 128 elements of C. What a C of few elements waits for is
+/// k, which all warps of the third share.
+inline constexpr direct_tile direct_tiles[] = {
+    {.warps = 4, .warp_m = 8, .lane_n = 4, .k = 16, .blocks = 4},
+    {.warps = 8, .warp_m = 8, .lane_n = 2, .k = 16, .blocks = 3},
+    {.warps = 1, .warp_m = 8, .lane_n = 2, .k = 64, .blocks = 4, .slices = 8},
+    {.warps = 4, .warp_m = 1, .lane_n = 4, .k = 16, .blocks = 8}};
+
+/// Clocks of an H100: of a k-tile that a block has to itself; of copying an element, for each k; of a block; of each element of a
+/// thread; and of each split of k.
+struct direct_cost {
+  double latency, copy, finish, store, part;
+};
+inline constexpr direct_cost direct_costs[] = {
+    {1590, 0.27, 745, 62, 1110}, {915, 0.36, 1760, 67, 433}, {1520, 0.22, 1510, 23, 60}, {1130, 0.165, 900, 125, 133}};
 
 template <class TA, class TB, class TC, class A, class S, class Epilogue, direct_tile Tile>
 struct gemm_direct_kernel {
@@ -69,12 +80,14 @@ struct gemm_direct_kernel {
                        items = Tile.warp_m * Tile.lane_n;
   static constexpr int word = min(Tile.warp_m, int(16 / sizeof(A)));  ///< elements that a lane reads of A at once
   static constexpr int row_a = rows + int(16 / sizeof(A)), row_b = cols + 1;  ///< other banks for the next k
-  static constexpr int own_rows = Tile.warp_m / Tile.slices, own_items = own_rows * Tile.lane_n;  ///< of a thread, at the end
+  static constexpr int own_rows = Tile.warp_m / Tile.slices,
+                       own_items = own_rows * Tile.lane_n;  ///< of a thread, at the end
   static_assert(is_power_of_two(depth) && Tile.warp_m % word == 0 && Tile.warp_m % Tile.slices == 0 &&
                 depth % Tile.slices == 0);
 
   struct shared {
-    alignas(16) A k_tiles[max(2 * depth * (row_a + row_b), Tile.slices > 1 ? items * threads : 0)];  ///< or the slices' sums
+    alignas(16)
+        A k_tiles[max(2 * depth * (row_a + row_b), Tile.slices > 1 ? items * threads : 0)];  ///< or the slices' sums
     bool is_last;
 
     PMPP_HOST_DEVICE A* a(int now) { return k_tiles + now * (depth * row_a); }
@@ -85,10 +98,9 @@ struct gemm_direct_kernel {
     gemm_operand<TA> a;
     gemm_operand<TB> b;
     gemm_target<TC> c;
-    std::int64_t k, batch, tiles_m, tiles_n;
-    std::int64_t whole, splits, split_k;  ///< tiles whose k is not split, the first; splits of the others' k
-    A* partials;                          ///< of each split of each of those
-    unsigned* arrivals;                   ///< at each of those: zero
+    std::int64_t k, batch, tiles_m, tiles_n, splits, split_k;
+    A* partials;         ///< of each split of each tile
+    unsigned* arrivals;  ///< at each tile: zero
     std::int64_t first_block;
     gemm_result<S, Epilogue> result;
   };
@@ -96,18 +108,15 @@ struct gemm_direct_kernel {
   template <class Block>
   PMPP_HOST_DEVICE void operator()(Block& block, shared& memory, const arguments& x) const {
     simt::previous_kernels_done();
-    const std::int64_t index = x.first_block + block.index(), after = index - x.whole;
-    const bool is_split = after >= 0 && x.splits > 1;
-    const std::int64_t cut = is_split ? after / x.splits : 0, split = after - cut * x.splits,
-                       tile = is_split ? x.whole + cut : index;
+    const std::int64_t index = x.first_block + block.index(), tile = index / x.splits, split = index - tile * x.splits;
     const std::int64_t row_of_tiles = tile / x.tiles_n, batch = row_of_tiles / x.tiles_m;
     const std::int64_t first_row = (row_of_tiles - batch * x.tiles_m) * rows,
                        first_col = (tile - row_of_tiles * x.tiles_n) * cols;
     const int warp = block.warp() % Tile.warps, slice = block.warp() / Tile.warps;
     A sum[own_items] = {};
-    const std::int64_t k_begin = is_split ? split * x.split_k : 0, k_end = is_split ? min(x.k, k_begin + x.split_k) : x.k;
+    const std::int64_t k_begin = split * x.split_k, k_end = min(x.k, k_begin + x.split_k);
     if (k_begin < k_end) multiply(block, memory, x, batch, first_row, first_col, k_begin, k_end, sum);
-    if (is_split && !add_up(block, memory, x, cut, split, sum)) return;
+    if (x.splits > 1 && !add_up(block, memory, x, tile, split, sum)) return;
     write(x, batch, first_row + warp * Tile.warp_m + slice * own_rows, first_col + block.lane(), sum);
   }
 
@@ -197,9 +206,7 @@ private:
       constexpr int slice_threads = threads / Tile.slices;
       A* const all = memory.k_tiles + block.thread() % slice_threads;
       block.sync();  // the last k-tile has been read
-      unrolled<items>([&](int e) {
-        all[(slice * items + e) * slice_threads] = sum[e / Tile.lane_n][e % Tile.lane_n];
-      });
+      unrolled<items>([&](int e) { all[(slice * items + e) * slice_threads] = sum[e / Tile.lane_n][e % Tile.lane_n]; });
       block.sync();
       unrolled<own_items>([&](int e) {
         for (int s = 0; s < Tile.slices; ++s) own[e] += all[(s * items + slice * own_items + e) * slice_threads];
@@ -209,15 +216,15 @@ private:
 
   /// Publishes the sums of a split. The last block of a tile adds up those of all, in order, and is told so.
   template <class Block>
-  PMPP_HOST_DEVICE static bool add_up(Block& block, shared& memory, const arguments& x, std::int64_t cut,
+  PMPP_HOST_DEVICE static bool add_up(Block& block, shared& memory, const arguments& x, std::int64_t tile,
                                       std::int64_t split, A (&sum)[own_items]) {
-    A* const first = x.partials + cut * x.splits * (own_items * threads) + block.thread();
+    A* const first = x.partials + tile * x.splits * (own_items * threads) + block.thread();
     unrolled<own_items>([&](int e) { first[(split * own_items + e) * threads] = sum[e]; });
     simt::fence();
     block.sync();
     if (block.thread() == 0) {
-      memory.is_last = simt::atomic_add(x.arrivals + cut, 1u) == static_cast<unsigned>(x.splits - 1);
-      if (memory.is_last) simt::store(x.arrivals + cut, 0u);
+      memory.is_last = simt::atomic_add(x.arrivals + tile, 1u) == static_cast<unsigned>(x.splits - 1);
+      if (memory.is_last) simt::store(x.arrivals + tile, 0u);
     }
     block.sync();
     if (!memory.is_last) return false;
@@ -265,7 +272,6 @@ private:
 struct direct_plan {
   std::int64_t splits = 1, split_k = 0;
   double clocks = never;
-  std::int64_t whole = 0;  ///< tiles whose k is not split though that of the others is
   int tile = 0;
   bool exchanged = false;
 };
@@ -277,23 +283,20 @@ void each_direct_tile(const F& f) {
   (std::make_integer_sequence<int, int(sizeof(direct_tiles) / sizeof(direct_tile))>{});
 }
 
-/// What a tile takes. `bytes`: of an element of A or B. The constants are clocks of an H200, fitted to 4200 times of random shapes
-/// (benchmark/gemm_sweep), of which half are within a tenth of it.
+/// What a tile takes. `bytes`: of an element of A or B; `memory`: the clocks that memory needs. Fitted to times of random shapes on an
+/// H100 (benchmark/gemm_sweep), of which half are within 7 % of it.
 template <direct_tile Tile, class A>
-direct_plan plan_of_direct_tile(std::int64_t m, std::int64_t n, std::int64_t k, std::int64_t batch, double bytes,
-                                bool reads_c, const machine& on) {
+direct_plan plan_of_direct_tile(const direct_cost& cost, std::int64_t m, std::int64_t n, std::int64_t k,
+                                std::int64_t batch, double bytes, double memory, bool reads_c, const machine& on) {
   constexpr int depth = sizeof(A) > 4 ? Tile.k / 2 : Tile.k, word = min(Tile.warp_m, int(16 / sizeof(A))),
                 items = Tile.warp_m * Tile.lane_n, together = sizeof(A) > 4 ? (Tile.blocks + 1) / 2 : Tile.blocks;
-  constexpr double start = 4400, latency = 1365,  // of a call; of a k-tile
-      finish = 1070, store = 82,                  // of a block; of each element of a thread
-      meeting = 2490, part = 10 + 32 * items;     // of splits; of each
-  // Of a k of a block: products, or words from shared memory, and what is copied there.
-  constexpr double words = Tile.warps * (Tile.warp_m / word + Tile.lane_n * int(sizeof(A)) / 4.0),
-                   copies = 0.16 * (Tile.m() + Tile.n());
+  constexpr double start = 4400, meeting = 2950;  // of a call; of splits
+  // Of a k of a block: products, or words from shared memory.
+  constexpr double words = Tile.warps * (Tile.warp_m / word + Tile.lane_n * int(sizeof(A)) / 4.0);
   const double products = double(Tile.m()) * Tile.n() / (sizeof(A) > 4 ? on.double_rate() : on.float_rate());
   const double used = double(min<std::int64_t>(round_up(m, std::int64_t(Tile.warp_m)), Tile.m())) / Tile.m();
-  const double of_k_tile = (1.29 * max(products, words) * used + copies) * depth;
-  const double of_block = finish + store * items * (reads_c ? 2 : 1);
+  const double of_k_tile = (max(products, words) * used + cost.copy * (Tile.m() + Tile.n())) * depth;
+  const double of_block = cost.finish + cost.store * items * (reads_c ? 2 : 1);
   const std::int64_t tiles = ceil_div(m, std::int64_t(Tile.m())) * ceil_div(n, std::int64_t(Tile.n())) * batch;
   const std::int64_t processors = on.multiprocessors, places = processors * together;
   const double row_bytes = double(min<std::int64_t>(m, Tile.m()) + min<std::int64_t>(n, Tile.n())) * bytes;
@@ -304,11 +307,11 @@ direct_plan plan_of_direct_tile(std::int64_t m, std::int64_t n, std::int64_t k, 
     const double own_k = double(min(k, split_k)), k_tiles = std::ceil(own_k / depth);
     const std::int64_t rounds = blocks / places, rest = blocks - rounds * places;
     const auto round = [&](double blocks_together) {
-      return k_tiles * max(latency, blocks_together * of_k_tile) + of_block;
+      return k_tiles * max(cost.latency, blocks_together * of_k_tile) + of_block;
     };
     double clocks = double(rounds) * round(together) + (rest > 0 ? round(double(ceil_div(rest, processors))) : 0);
-    clocks = start + max(clocks, double(blocks) * own_k * row_bytes / (0.63 * on.l2_rate()));
-    if (splits > 1) clocks += meeting + part * double(splits);
+    clocks = start + max(max(clocks, double(blocks) * own_k * row_bytes / (0.67 * on.l2_rate())), memory);
+    if (splits > 1) clocks += meeting + cost.part * double(splits);
     if (clocks < best.clocks) best = {splits, split_k, clocks};
   };
   consider(1);
@@ -321,18 +324,23 @@ direct_plan plan_of_direct_tile(std::int64_t m, std::int64_t n, std::int64_t k, 
 template <class A, class TA, class TB, class TC, class S, class Epilogue>
 direct_plan plan_directly(const gemm_problem<TA, TB, TC, S, Epilogue>& x, const machine& on) {
   const std::int64_t m = x.c.rows, n = x.c.cols;
-  const bool reads_c = x.result.beta != S{};
-  const double memory = ((double(m) * sizeof(TA) + double(n) * sizeof(TB)) * double(x.k) +
-                         double(m) * double(n) * sizeof(TC) * (reads_c ? 2 : 1)) *
-                        double(x.batch) / on.memory_rate();
+  const bool reads_c = x.result.reads();
+  const double of_c = double(m) * double(n) * double(x.batch) * (reads_c ? 2 : 1);
+  const auto bytes_of = [&](const auto& y, std::size_t size) {
+    return double(y.extent) * double(size) * double(x.k) * (y.batch_stride == 0 ? 1 : double(x.batch));
+  };
+  const double memory = (bytes_of(x.a, sizeof(TA)) + bytes_of(x.b, sizeof(TB)) + of_c * sizeof(TC)) / on.memory_rate();
+  // Lanes that own neighbouring rows of C write a sector each.
+  const double by_columns = 1.35 * of_c * double(min<std::int64_t>(32, n * std::int64_t(sizeof(TC)))) / on.l2_rate();
   direct_plan best;
   each_direct_tile([&](auto tile) {
     constexpr direct_tile Tile = direct_tiles[tile];
     for (const bool exchanged : {false, true}) {
       const std::int64_t rows = exchanged ? n : m, cols = exchanged ? m : n;
-      if (Tile.m() > 16 ? exchanged || min(m, n) <= 8 : rows > 4 * Tile.m() || cols < rows) continue;
-      direct_plan plan = plan_of_direct_tile<Tile, A>(rows, cols, x.k, x.batch, sizeof(TA), reads_c, on);
-      plan.clocks = max(plan.clocks, memory + 4400);
+      if (Tile.m() == Tile.n() ? exchanged : rows > 8 * Tile.m() && (exchanged || Tile.m() <= 8)) continue;
+      direct_plan plan =
+          plan_of_direct_tile<Tile, A>(direct_costs[tile], rows, cols, x.k, x.batch, sizeof(TA), memory, reads_c, on);
+      if (exchanged) plan.clocks += by_columns;
       plan.tile = tile;
       plan.exchanged = exchanged;
       if (plan.clocks < best.clocks) best = plan;
@@ -347,10 +355,10 @@ void gemm_directly(const P& where, const gemm_problem<TA, TB, TC, S, Epilogue>& 
   using kernel = gemm_direct_kernel<TA, TB, TC, A, S, Epilogue, Tile>;
   const std::int64_t tiles_m = ceil_div(x.c.rows, std::int64_t(Tile.m())),
                      tiles_n = ceil_div(x.c.cols, std::int64_t(Tile.n())), tiles = tiles_m * tiles_n * x.batch;
-  const std::int64_t cut = tiles - plan.whole, blocks = plan.whole + cut * plan.splits, most = std::int64_t(1) << 30;
+  const std::int64_t blocks = tiles * plan.splits, most = std::int64_t(1) << 30;
   const bool splits = plan.splits > 1;
-  scratch memory(where, splits ? checked_bytes(cut * plan.splits * (Tile.m() * Tile.n()), sizeof(A), "gemm") : 0,
-                 splits ? checked_bytes(cut, sizeof(unsigned), "gemm") : 0);
+  scratch memory(where, splits ? checked_bytes(blocks * (Tile.m() * Tile.n()), sizeof(A), "gemm") : 0,
+                 splits ? checked_bytes(tiles, sizeof(unsigned), "gemm") : 0);
   typename kernel::arguments y{x.a,
                                x.b,
                                x.c,
@@ -358,7 +366,6 @@ void gemm_directly(const P& where, const gemm_problem<TA, TB, TC, S, Epilogue>& 
                                x.batch,
                                tiles_m,
                                tiles_n,
-                               plan.whole,
                                plan.splits,
                                splits ? plan.split_k : x.k,
                                static_cast<A*>(memory.data()),

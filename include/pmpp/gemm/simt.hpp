@@ -153,15 +153,14 @@ inline gemm_plan plan_waves(const gemm_cost& tile, std::int64_t m, std::int64_t 
   return best;
 }
 
-/// What the threads of whole tiles take to write their elements of C, `together` at a time, one after another: each waits for what
-/// it reads of C (H200: 708 x 1022 x 1 with beta 44 us, 8709 x 3566 x 1 with rows that begin anywhere 255).
-inline double clocks_of_writing(const gemm_cost& tile, const gemm_plan& plan, std::int64_t batch, int together,
+/// What the threads of whole tiles take to write their elements of C, and to read them (H100).
+inline double clocks_of_writing(const gemm_cost& tile, const gemm_plan& plan, std::int64_t batch, bool in_words,
                                 bool reads, const machine& on) {
   if (plan.splits > 1 && plan.whole == 0) return 0;
   const double elements = double(tile.m * tile.n) / (tile.warps * simt::warp_size);
   const std::int64_t rounds =
       ceil_div(plan.tiles_m * plan.tiles_n * batch, std::int64_t(tile.blocks) * on.multiprocessors);
-  return double(rounds) * elements / together * (reads ? 1000 : together > 1 ? 100 : 450);
+  return double(rounds) * elements * (in_words ? reads ? 200 : 75 : reads ? 500 : 200);
 }
 
 /// Enqueues a product on a GPU or runs it in the emulator, cut up as planned.

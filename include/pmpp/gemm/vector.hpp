@@ -47,7 +47,7 @@ struct gemv_arguments {
   A* partials;         ///< of all splits of all products: `rows` each
   unsigned* arrivals;  ///< at the rows that a block has, of each product: zero
   gemm_result<S, Epilogue> result;
-  int lanes;            ///< that work on a row, or lie along a column; a power of two up to 32, or the threads of a block
+  int lanes;  ///< that work on a row, or lie along a column; a power of two up to 32, or the threads of a block
   bool shares = false;  ///< the warps of a block share a row's k (always those of a column)
 
   /// Number `unit` of those that all products are made of, `of_split` in each split: which product, which split, which of its units.
@@ -94,7 +94,8 @@ struct gemv_arguments {
     simt::fence();
     const A* const from = partials + at.product * splits * c.rows;
     TC* const to = c.data + at.product * c.batch_stride;
-    const int groups = max(1, min(Threads / rows, 32)), group = block.thread() / rows;  // threads that share a row's splits
+    const int groups = max(1, min(Threads / rows, 32)),
+              group = block.thread() / rows;  // threads that share a row's splits
     for (int first = 0; first < rows; first += Threads) {
       const int own = first + (groups > 1 ? block.thread() % rows : block.thread());
       const std::int64_t row = first_row + own;
@@ -329,8 +330,8 @@ void gemv_on_blocks(const P& where, const gemm_problem<TA, TB, TC, S, Epilogue>&
     scratch memory(where, splits > 1 ? checked_bytes(x.batch * splits * m, sizeof(A), "gemv") : 0,
                    splits > 1 ? checked_bytes(x.batch * row_blocks, sizeof(unsigned), "gemv") : 0);
     pmpp::launch(where, min(ceil_div(units, units_of_block), most_blocks), kernel,
-                 typename Kernel::arguments{x.a, x.b, x.c, x.batch, x.k, splits, split_k, static_cast<A*>(memory.data()),
-                                            memory.state(), x.result, lanes, shares});
+                 typename Kernel::arguments{x.a, x.b, x.c, x.batch, x.k, splits, split_k,
+                                            static_cast<A*>(memory.data()), memory.state(), x.result, lanes, shares});
   };
   const auto run_columns = [&]<int Items, bool Adjacent>() {
     using kernel = gemv_columns_kernel<Batched, TA, TB, TC, A, S, Epilogue, Items, Adjacent>;
@@ -353,7 +354,8 @@ void gemv_on_blocks(const P& where, const gemm_problem<TA, TB, TC, S, Epilogue>&
     // By warps, or by blocks whose warps share k.
     const std::int64_t rounds = ceil_div(all, processors * kernel::min_blocks * warps), steps = ceil_div(x.k, granule),
                        time = rounds * (steps + 1) * processors + memory * steps * all / warps;
-    const gemv_plan plan = plan_gemv(all, max(one, ceil_div(x.k, granule * warps)), processors, kernel::min_blocks, memory);
+    const gemv_plan plan =
+        plan_gemv(all, max(one, ceil_div(x.k, granule * warps)), processors, kernel::min_blocks, memory);
     if (steps > 1 && plan.time < time)
       run(kernel{}, row_groups, plan.share * granule * warps, 8 * processors, one, lanes, true);
     else
