@@ -72,7 +72,7 @@ struct gemm_small_kernel {
       from_a.store(next_a, a, row_a, 1);
       from_b.store(next_b, b, 1, row_b);
       block.sync_warp();
-      for (int p = 0; p < depth; p += word) {
+      for (int p = 0; p < there && first_row < x.c.rows; p += word) {
         A y[word][columns];
         for (int e = 0; e < word; ++e)
           for (int c = 0; c < columns; ++c) y[e][c] = b[(p + e) * row_b + col + c * 16];
