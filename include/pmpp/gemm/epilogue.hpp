@@ -71,8 +71,8 @@ PMPP_HOST_DEVICE void write_sums(const Arguments& x, const Place& at, const type
       }
     };
     each([&](int r, int w, std::int64_t row, int own_col) {
-      old[r][w] = read_items<Math::word>(x.c, x.result, x.c_in_words, matrix, row, at.col + own_col,
-                                         own_col - at.others_cols);
+      old[r][w] =
+          read_items<Math::word>(x.c, x.result, x.c_in_words, matrix, row, at.col + own_col, own_col - at.others_cols);
     });
     each([&](int r, int w, std::int64_t row, int own_col) {
       write_items<Math::word>(x.c, x.result, x.c_in_words, matrix, row, at.col + own_col,
