@@ -138,32 +138,6 @@ TEST_CASE("gemm: what is left over of a wave is split") {
   CHECK(plan(1024).splits == 1);  // 256 tiles, nearly two for each
 }
 
-TEST_CASE("gemm: shares of all tiles' k_tiles, which end anywhere") {
-  using where = test::device_place;
-#if PMPP_WITH_EMULATOR
-  // So that many blocks run at once, whatever is played, and have the shared memory.
-  constexpr pmpp::machine h100{};
-  auto options = pmpp::simt::detail::options_of_this_launch();
-  options.plays = &h100;
-  const pmpp::simt::scoped_emulator_options scope(options);
-#endif
-  for (int i = 0; i < test::turns(32); ++i) {
-    const auto size = [] { return 4 * random_of<std::int64_t>({1, 8, 15, 16, 17, 32, 33, 65}); };
-    const std::int64_t m = size(), n = size(), k = 4 * random_of<std::int64_t>({1, 2, 3, 16, 25, 100});
-    const std::int64_t blocks = random_of<std::int64_t>({1, 2, 3, 7, 20});
-    CAPTURE(blocks);
-    const auto multiply = [&](const auto& x) {
-      if (i % 2 == 0)
-        pmpp::detail::gemm_by_stream_k<pmpp::stream_k_tile{.m = 128, .n = 128, .k = 16, .stages = 3}, float>(
-            typename where::policy{}, x, blocks);
-      else
-        pmpp::detail::gemm_by_stream_k<pmpp::stream_k_tile{.m = 64, .n = 64, .k = 32, .stages = 3}, float>(
-            typename where::policy{}, x, blocks);
-    };
-    try_problem<where>(m, n, k, 1, i & 2, i & 4, multiply);
-  }
-}
-
 TEST_CASE("gemm: by plain loads, of any shape, with k in one piece or several") {
   using where = test::device_place;
   for (int i = 0; i < test::turns(40); ++i) {

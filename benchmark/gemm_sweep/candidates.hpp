@@ -59,7 +59,6 @@ struct candidates_of {
   void ordinary() const {
     using namespace pmpp::detail;
     constexpr pmpp::gemm_tile none{};
-    const pmpp::machine& on = pmpp::machine_of(where);
     const auto y = x.exchanged();
     tile<Tuning.large, none, A>("large", x);
     tile<Tuning.large, none, A>("large'", y);
@@ -96,13 +95,6 @@ struct candidates_of {
     };
     strips("thin", x, std::integral_constant<pmpp::gemm_strip, Tuning.thin>{});
     strips("thin'", y, std::integral_constant<pmpp::gemm_strip, Tuning.thin>{});
-    if (fits_stream_k(x)) {
-      const int blocks = on.multiprocessors;
-      add("stream128", clocks_of_stream_k<Tuning.stream_k>(x, on),
-          [=, *this] { gemm_by_stream_k<Tuning.stream_k, A>(where, x, blocks); });
-      add("stream64", clocks_of_stream_k<Tuning.small_stream_k>(x, on),
-          [=, *this] { gemm_by_stream_k<Tuning.small_stream_k, A>(where, x, blocks); });
-    }
     if (std::max(x.c.rows, x.c.cols) <= 32 && x.batch > 32) add("warps", 0, [=, *this] { gemm_by_warps<A>(where, x); });
   }
 

@@ -13,7 +13,6 @@
 //                     keep the machine busy
 //   direct            the same by plain loads: whatever is small in some direction, or lies askew
 //   bulk              the same for large floats on an H100, where TMA brings A and B (compiled for sm_90a)
-//   stream_k          the same tiles, dealt out evenly to all multiprocessors: for a small C and a long k
 //   mma               tiles multiplied by tensor cores: double, half, bfloat16, 8-bit integers, and float if asked for
 //   from_tensor_cores floats as three bfloat16s each (parts), whose products are those of floats: if asked for
 //   warp_specialised  the same, where a program is compiled for sm_90a: twice as fast on an H100, doubles little
@@ -26,7 +25,7 @@
 //
 // What they share: how stages of k-tiles are filled and freed (block/pipeline.hpp), how k-tiles arrive (operand), which tile and
 // which part of k a block has, and how parts are added up (schedule), which elements a thread multiplies (math_fma), what becomes
-// of sums (epilogue). What each is expected to cost stands beside its launch (simt, wgmma, mma, stream_k).
+// of sums (epilogue). What each is expected to cost stands beside its launch (simt, direct, wgmma, mma).
 //
 // Elements are multiplied and added up in the type that their product has in C++: float for floats (no tf32 unless
 // asked for), int for 8- and 16-bit integers; half and bfloat16 become floats first.
@@ -57,7 +56,6 @@
 #include <pmpp/gemm/outer.hpp>
 #include <pmpp/gemm/problem.hpp>
 #include <pmpp/gemm/repack.hpp>
-#include <pmpp/gemm/stream_k.hpp>
 #include <pmpp/gemm/simt.hpp>
 #include <pmpp/gemm/small.hpp>
 #include <pmpp/gemm/strips.hpp>
@@ -97,7 +95,6 @@ struct gemm_tuning {
   gemm_tile sliced{};                          ///< for a small C: warps share a tile and divide k
   gemm_strip thin{};                           ///< for a few rows or columns
   gemm_tile bulk{};                            ///< instead of `large` where TMA of sm_90a brings A and B
-  stream_k_tile stream_k{}, small_stream_k{};  ///< for a small C and a long k
 
   bool direct = true;  ///< by plain loads too (gemm/direct.hpp)
 
@@ -121,9 +118,7 @@ constexpr gemm_tuning gemm_tuning_for() {
         // Two k-tiles on their way: 16 x 4096 x 4096 in 33 to 36 us, 30 to 32 for reading B alone.
         .thin = {.rows = 16, .k = 64, .stages = 3},
         // 4096 x 4096 x 4096: 54.0 TFLOP/s; 16 x 8 elements a thread 53.0, k-tiles of 16 k 53.1.
-        .bulk = {.m = 128, .n = 128, .k = 32, .stages = 3, .thread_m = 8, .thread_n = 16, .lanes_m = 8, .blocks = 2, .unrolled_k = 16},
-        // 128 x 128 x 65536: 59.5 us, by tiles 74.8.
-        .stream_k = {.m = 128, .n = 128, .k = 16, .stages = 5}, .small_stream_k = {.m = 64, .n = 64, .k = 32, .stages = 5}};
+        .bulk = {.m = 128, .n = 128, .k = 32, .stages = 3, .thread_m = 8, .thread_n = 16, .lanes_m = 8, .blocks = 2, .unrolled_k = 16}};
   return {
       .large = {.m = 128, .n = 64, .k = 8, .stages = 6, .thread_m = 8, .thread_n = 8, .lanes_m = 8, .blocks = 2, .unrolled_k = 8},
       .small = {.m = 64, .n = 64, .k = 8, .stages = 6, .thread_m = 4, .thread_n = 4, .lanes_m = 4, .blocks = 2, .unrolled_k = 8},
@@ -232,14 +227,6 @@ void gemm_on_blocks(const P& where, const gemm_problem<TA, TB, TC, S, Epilogue>&
       return none;
     }
   };
-  // A small C and a long k.
-  const auto stream_k = [&]<stream_k_tile Tile>(std::integral_constant<stream_k_tile, Tile>, double factor) {
-    if constexpr (Tile.m > 0 && same_types)
-      return gemm_way{fits_stream_k(x) ? call + factor * clocks_of_stream_k<Tile>(x, on) : never,
-                      [&] { gemm_by_stream_k<Tile, A>(where, x, on.multiprocessors); }};
-    else
-      return none;
-  };
   const auto turned = x.exchanged();
   constexpr bool is_square = Tuning.large.m == Tuning.large.n;  // both ways round cost the same: the first is taken
   constexpr std::integral_constant<gemm_tile, Tuning.large> large;
@@ -249,9 +236,7 @@ void gemm_on_blocks(const P& where, const gemm_problem<TA, TB, TC, S, Epilogue>&
   constexpr std::integral_constant<gemm_strip, thin_may_not_fit ? two_stages : gemm_strip{}> thinner;
   take_best(directly(), tiles(large, x, true), tiles(std::integral_constant<gemm_tile, Tuning.small>{}, x, true),
             tiles(large, turned, !is_square), tiles(std::integral_constant<gemm_tile, Tuning.sliced>{}, x, true),
-            stream_k(std::integral_constant<stream_k_tile, Tuning.stream_k>{}, 1.12),
-            stream_k(std::integral_constant<stream_k_tile, Tuning.small_stream_k>{}, 1), strips(thin, x),
-            strips(thinner, x), strips(thin, turned), strips(thinner, turned), others...);
+            strips(thin, x), strips(thinner, x), strips(thin, turned), strips(thinner, turned), others...);
 }
 
 /// What a call without options asks for.

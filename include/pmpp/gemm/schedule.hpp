@@ -10,7 +10,7 @@
 //                  multiprocessors (or as run at a time): the end of a tile, perhaps whole tiles, the beginning of another
 //   reductions     the sums of a tile are added up in order, so that bits are the same on every run: by a second launch, which has
 //                  them as matrices (combine_splits) or as tiles (gemm_combine_tiles_kernel), or in the same launch
-//                  (gemm/stream_k.hpp)
+//                  (gemm/direct.hpp)
 //
 // (Osama, Merrill, Cecka, Garland and Owens, "Stream-K", 2023; there, blocks wait for those that share their tile.)
 #pragma once
