@@ -50,6 +50,57 @@ TEST_ALL_PLACES("gemm_batched: products side by side, or of one shared matrix") 
 
 namespace {
 
+/// Adds what only the place within a product determines.
+struct add_place {
+  PMPP_HOST_DEVICE int operator()(int value, std::int64_t i, std::int64_t j) const {
+    return value + static_cast<int>(100 * i + j);
+  }
+};
+
+}  // namespace
+
+// Without gaps they are one product, unless the epilogue asks where an element is.
+TEST_ALL_PLACES("gemm_batched: products that share a matrix and follow each other") {
+  const typename where::policy policy{};
+  for (const auto& [m, n, k, batch] :
+       {std::array<std::int64_t, 4>{5, 7, 9, 20}, {1, 6, 3, 40}, {6, 1, 3, 40}, {1, 1, 5, 30}, {33, 8, 20, 2}})
+    for (const bool shares_a : {false, true})
+      for (const bool asks : {false, true}) {
+        CAPTURE(m);
+        CAPTURE(n);
+        CAPTURE(shares_a);
+        CAPTURE(asks);
+        // Of A that is shared, B and C follow each other as columns.
+        const std::int64_t a_stride = shares_a ? 0 : m * k, b_stride = shares_a ? n : 0, row = shares_a ? n * batch : n,
+                           c_stride = shares_a ? n : m * n;
+        const auto a = test::random_values<int>(m * k * batch), b = test::random_values<int>(k * n * batch);
+        const auto c = test::random_values<int>(m * n * batch);
+        const auto a_there = where::put(a), b_there = where::put(b);
+        auto c_there = where::put(c);
+        const matrix_view<const int> left(a_there.data(), m, k), right(b_there.data(), k, n, row, std::int64_t(1));
+        const matrix_view<int> to(c_there.data(), m, n, row, std::int64_t(1));
+        if (asks)
+          pmpp::gemm_batched<tiny>(policy, 1, left, a_stride, right, b_stride, 2, to, c_stride, batch,
+                                   pmpp::gemm_options{add_place{}});
+        else
+          pmpp::gemm_batched<tiny>(policy, 1, left, a_stride, right, b_stride, 2, to, c_stride, batch);
+        auto wanted = c;
+        for (std::int64_t t = 0; t < batch; ++t)
+          for (std::int64_t i = 0; i < m; ++i)
+            for (std::int64_t j = 0; j < n; ++j) {
+              int& element = wanted[static_cast<std::size_t>(t * c_stride + i * row + j)];
+              element *= 2;
+              for (std::int64_t p = 0; p < k; ++p)
+                element += a[static_cast<std::size_t>(t * a_stride + i * k + p)] *
+                           b[static_cast<std::size_t>(t * b_stride + p * row + j)];
+              if (asks) element = add_place{}(element, i, j);
+            }
+        CHECK(where::get(c_there) == wanted);
+      }
+}
+
+namespace {
+
 /// C = 2 A B - C of floats whose sums are exact, in default tiles.
 template <class where>
 void try_floats(std::int64_t m, std::int64_t n, std::int64_t k, std::int64_t batch, bool ta, bool tb, bool tc) {

@@ -19,7 +19,6 @@
 #include <cstring>
 #include <limits>
 #include <memory>
-#include <optional>
 #include <string>
 #include <vector>
 
@@ -153,7 +152,7 @@ struct options {
   std::int64_t count = 300, first = 0;
   double seconds = 1e9, longest_us = 1e9;
   bool tokens = false, candidates = false;
-  std::optional<shape> only;
+  std::vector<shape> only;
   std::FILE* json = nullptr;
 };
 
@@ -434,7 +433,7 @@ options parse(int argc, char** argv) {
     else if (key == "--json")
       o.json = std::fopen(value(), "w");
     else if (shape s; key == "--shape" && shape::parse(value(), s))
-      o.only = s;
+      o.only.push_back(s);
     else {
       std::fprintf(stderr,
                    "usage: %s [--seed n] [--count n] [--first n] [--seconds s] [--longest us] [--tokens] "
@@ -453,12 +452,12 @@ int main(int argc, char** argv) try {
   bench with;
   std::vector<bench::row> rows;
   const auto begin = std::chrono::steady_clock::now();
-  for (std::int64_t i = o.first; i < o.first + (o.only ? 1 : o.count); ++i) {
+  for (std::int64_t i = o.first; i < o.first + (o.only.empty() ? o.count : std::int64_t(o.only.size())); ++i) {
     if (std::chrono::steady_clock::now() - begin > std::chrono::duration<double>(o.seconds)) break;
     const double most = double(bench::pool_bytes / std::max(sizeof(element), sizeof(result))) / 2;
-    const shape s = o.only     ? *o.only
-                    : o.tokens ? sweep::draw_tokens(o.seed, i)
-                               : sweep::draw(o.seed, i, most, type::granule);
+    const shape s = !o.only.empty() ? o.only[std::size_t(i - o.first)]
+                    : o.tokens      ? sweep::draw_tokens(o.seed, i)
+                                    : sweep::draw(o.seed, i, most, type::granule);
     if (s.work() / 40e12 * 1e6 > o.longest_us) continue;
     if (o.candidates) {
       with.matrix_of_candidates(s, o);

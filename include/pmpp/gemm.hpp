@@ -91,10 +91,10 @@ struct gemm_options {
 /// The tiles among which a product chooses by its shape.
 struct gemm_tuning {
   gemm_tile large{}, small{};
-  mma_tile mma_large{}, mma_small{};           ///< for tensor cores; without them these are not used
-  gemm_tile sliced{};                          ///< for a small C: warps share a tile and divide k
-  gemm_strip thin{};                           ///< for a few rows or columns
-  gemm_tile bulk{};                            ///< instead of `large` where TMA of sm_90a brings A and B
+  mma_tile mma_large{}, mma_small{};  ///< for tensor cores; without them these are not used
+  gemm_tile sliced{};                 ///< for a small C: warps share a tile and divide k
+  gemm_strip thin{};                  ///< for a few rows or columns
+  gemm_tile bulk{};                   ///< instead of `large` where TMA of sm_90a brings A and B
 
   bool direct = true;  ///< by plain loads too (gemm/direct.hpp)
 
