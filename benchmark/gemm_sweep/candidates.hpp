@@ -65,28 +65,6 @@ struct candidates_of {
     tile<Tuning.large, Tuning.bulk, A>("bulk", x);
     tile<Tuning.large, Tuning.bulk, A>("bulk'", y);
     tile<Tuning.small, none, A>("small", x);
-    tile<pmpp::gemm_tile{.m = 128,
-                         .n = 128,
-                         .k = 16,
-                         .stages = 5,
-                         .thread_m = 16,
-                         .thread_n = 8,
-                         .lanes_m = 4,
-                         .blocks = 1,
-                         .unrolled_k = 8,
-                         .slices = 2},
-         none, A>("l2", x);
-    tile<pmpp::gemm_tile{.m = 128,
-                         .n = 64,
-                         .k = 16,
-                         .stages = 5,
-                         .thread_m = 8,
-                         .thread_n = 8,
-                         .lanes_m = 8,
-                         .blocks = 2,
-                         .unrolled_k = 8,
-                         .slices = 2},
-         none, A>("m2", x);
     tile<Tuning.sliced, none, A>("sliced", x);
     const auto strips = [&]<pmpp::gemm_strip Strip>(const std::string& name, const auto& z,
                                                     std::integral_constant<pmpp::gemm_strip, Strip>) {
