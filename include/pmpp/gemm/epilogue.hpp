@@ -20,64 +20,36 @@ inline constexpr bool epilogue_uses_index = requires(Epilogue f, S v) {
   f(v, std::int64_t{}, std::int64_t{});
 };
 
-/// N elements of C from (row, col) on along the row, as results need them. `matrix`: C of the batch. In words: C may be read and
-/// written N elements at a time from there on. `own`: where it is negative, the first -own elements are another block's.
-template <int N, class TC, class Result>
-PMPP_HOST_DEVICE packed<TC, N> read_items(const gemm_target<TC>& c, const Result& result, bool in_words,
-                                          const TC* matrix, std::int64_t row, std::int64_t col, int own = 0) {
-  packed<TC, N> y{};
-  if (!result.reads()) return y;
-  const TC* const from = matrix + row * c.row_stride + col * c.col_stride;
-  if (in_words && own >= 0 && col + N <= c.cols)
-    y = *reinterpret_cast<const packed<TC, N>*>(from);
-  else
-    for (int e = 0; e < N; ++e)
-      if (own + e >= 0 && col + e < c.cols) y.item[e] = from[e * c.col_stride];
-  return y;
-}
-
-/// Makes them of N sums, and of what they were.
+/// Makes elements of C of N sums, from (row, col) on along the row. `matrix`: C of the batch. In words: C may be written N
+/// elements at a time from there on. `own`: where it is negative, the first -own elements are another block's.
 template <int N, class TC, class A, class Result>
 PMPP_HOST_DEVICE void write_items(const gemm_target<TC>& c, const Result& result, bool in_words, TC* matrix,
-                                  std::int64_t row, std::int64_t col, const A* sum, packed<TC, N> y, int own = 0) {
+                                  std::int64_t row, std::int64_t col, const A* sum, int own = 0) {
   TC* const to = matrix + row * c.row_stride + col * c.col_stride;
   if (in_words && own >= 0 && col + N <= c.cols) {
+    packed<TC, N> y{};
+    if (result.reads()) y = *reinterpret_cast<const packed<TC, N>*>(to);
     for (int e = 0; e < N; ++e) y.item[e] = result(sum[e], &y.item[e], row, col + e);
     *reinterpret_cast<packed<TC, N>*>(to) = y;
   } else {
     for (int e = 0; e < N; ++e)
-      if (own + e >= 0 && col + e < c.cols) to[e * c.col_stride] = result(sum[e], &y.item[e], row, col + e);
+      if (own + e >= 0 && col + e < c.cols) to[e * c.col_stride] = result(sum[e], to + e * c.col_stride, row, col + e);
   }
 }
-template <int N, class TC, class A, class Result>
-PMPP_HOST_DEVICE void write_items(const gemm_target<TC>& c, const Result& result, bool in_words, TC* matrix,
-                                  std::int64_t row, std::int64_t col, const A* sum) {
-  write_items<N>(c, result, in_words, matrix, row, col, sum, read_items<N>(c, result, in_words, matrix, row, col));
-}
 
-/// The sums of a thread (gemm/math_fma.hpp) whose tile begins `at` a place of C: what two rows were is on its way at a time.
+/// The sums of a thread (gemm/math_fma.hpp) whose tile begins `at` a place of C.
 template <class Math, class Arguments, class Place>
 PMPP_HOST_DEVICE void write_sums(const Arguments& x, const Place& at, const typename Math::sums& sum) {
-  constexpr int words = Math::thread_n / Math::word, at_once = Math::thread_m % 2 == 0 ? 2 : 1;
   auto* const matrix = x.c.data + at.batch * x.c.batch_stride;
-  unrolled<Math::thread_m / at_once>([&](int group) {
-    decltype(read_items<Math::word>(x.c, x.result, true, matrix, 0, 0)) old[at_once][words];
-    const auto each = [&](const auto& f) {
-      for (int r = 0; r < at_once; ++r) {
-        const int own_row = at.thread_row + Math::row_of(group * at_once + r);
-        const std::int64_t row = at.row + own_row;
-        if (own_row < at.others_rows || row >= x.c.rows) continue;
-        for (int w = 0; w < words; ++w) f(r, w, row, at.thread_col + Math::col_of(w * Math::word));
-      }
-    };
-    each([&](int r, int w, std::int64_t row, int own_col) {
-      old[r][w] =
-          read_items<Math::word>(x.c, x.result, x.c_in_words, matrix, row, at.col + own_col, own_col - at.others_cols);
-    });
-    each([&](int r, int w, std::int64_t row, int own_col) {
-      write_items<Math::word>(x.c, x.result, x.c_in_words, matrix, row, at.col + own_col,
-                              &sum[group * at_once + r][w * Math::word], old[r][w], own_col - at.others_cols);
-    });
+  unrolled<Math::thread_m>([&](int i) {
+    const int own_row = at.thread_row + Math::row_of(i);
+    const std::int64_t row = at.row + own_row;
+    if (own_row < at.others_rows || row >= x.c.rows) return;
+    for (int j = 0; j < Math::thread_n; j += Math::word) {
+      const int own_col = at.thread_col + Math::col_of(j);
+      write_items<Math::word>(x.c, x.result, x.c_in_words, matrix, row, at.col + own_col, &sum[i][j],
+                              own_col - at.others_cols);
+    }
   });
 }
 
