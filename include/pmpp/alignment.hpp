@@ -8,15 +8,15 @@
 //   edit_distance_batched(device, a, a_offsets, b, b_offsets, out)    // many pairs; or each of a with the same b
 //   smith_waterman_batched(device, a, a_offsets, b, b_offsets, scoring, out)
 //
-//   1. One pair is one table of a.size() x b.size() cells, which is never written: a wavefront (wavefront.hpp) whose last or
-//      best cell is kept.
-//   2. Of many pairs each is one warp's, which walks the strips of its table one after the other (alignment/pairs.hpp), so that
-//      no warp waits for another.
-//   3. A cell of linear gaps takes three instructions besides the comparison of the letters, one of affine gaps six, where the
-//      GPU has DPX instructions (simt/min_max.hpp).
+//   1. One pair is one table of a.size() x b.size() cells, which is never written: a wavefront (wavefront.hpp) whose last or best cell is
+//      kept.
+//   2. Of many pairs each is one warp's, which walks the strips of its table one after the other (alignment/pairs.hpp), so that no warp
+//      waits for another.
+//   3. A cell of linear gaps takes three instructions besides the comparison of the letters, one of affine gaps six, where the GPU has DPX
+//      instructions (simt/min_max.hpp).
 //
-// Scores are 32-bit integers, the same on every run and every policy. The alignment itself (which letters meet) is not traced.
-// (Smith and Waterman 1981; Gotoh 1982; PMPP, 5th edition, ch. 16.)
+// Scores are 32-bit integers, the same on every run and every policy. The alignment itself (which letters meet) is not traced. (Smith and
+// Waterman 1981; Gotoh 1982; PMPP, 5th edition, ch. 16.)
 #pragma once
 
 #include <cstdint>
@@ -108,7 +108,6 @@ void align_pairs(const char* function, const P& where, A& a, AOffsets& a_offsets
 }  // namespace detail
 
 /// The least number of letters to insert, delete or replace that makes b of a.
-///
 /// \param a, b  contiguous ranges of trivially copyable letters that == compares, at most 2^30 - 1; visible to `where`
 /// Waits for the policy's stream; edit_distance_into leaves the number in *out, of any integer type, and does not wait: it may be
 /// captured. Scratch: 8 bytes for each letter of b if a has more than 128. Cost: a.size() * b.size() cells; one launch. Fastest
@@ -135,7 +134,6 @@ void edit_distance_into(const P& where, const A& a, const B& b, O&& out) {
 
 /// The best local alignment of parts of a and b: its score, and how many letters of a and of b lie before its end.
 /// {0, 0, 0} if no two letters are worth anything. Of equal ones, the one that ends first in b, then in a.
-///
 /// \param a, b     as for edit_distance
 /// \param scoring  linear_gaps{score, gap}: each letter without a partner costs `gap`; affine_gaps{score, open, extend}: the first
 ///                 of adjacent ones costs `open`, each further `extend`. score(x, y): what two letters are worth; match_scores{m, n}
@@ -164,7 +162,6 @@ void smith_waterman_into(const P& where, const A& a, const B& b, const Scoring& 
 }
 
 /// edit_distance of many pairs: out[p] is that of sequence p of a and sequence p of b.
-///
 /// \param a, a_offsets  the letters of all sequences; sequence p is [a_offsets[p], a_offsets[p + 1]). Offsets are integers, one more
 ///                      than there are sequences, and do not decrease
 /// \param b, b_offsets  likewise

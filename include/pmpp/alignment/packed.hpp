@@ -2,20 +2,18 @@
 //
 // Pairs of sequences whose scores fit 16 bits (alignment/pairs.hpp): two cells in a register.
 //
-//   The low half of a lane's words has the rows of one virtual lane, the high half those of the next one, which is a column
-//   behind: 64 virtual lanes a warp, which walk a strip as the lanes of wavefront/walk.hpp do. The cell above the low half comes from
-//   the lane above by a shuffle, the one above the high half is the lane's own of the step before: a shift joins both.
-//   Letters of b travel down the lanes in the same way.
+//   The low half of a lane's words has the rows of one virtual lane, the high half those of the next one, which is a column behind: 64
+//   virtual lanes a warp, which walk a strip as the lanes of wavefront/walk.hpp do. The cell above the low half comes from the lane above
+//   by a shuffle, the one above the high half is the lane's own of the step before: a shift joins both. Letters of b travel down the lanes
+//   in the same way.
 //
-//   A cell is a score of at least 0. What a gap costs is added where letters are compared and taken off the result: so
-//   nothing becomes negative, and no half borrows from the other.
-//
+//   A cell is a score of at least 0. What a gap costs is added where letters are compared and taken off the result: so nothing becomes
+//   negative, and no half borrows from the other.
 //       along_b = max(along_b - extend, left)                      along_a = max(along_a - extend, upper)
 //       cell    = max(max(diagonal + worth + open, open), along_b, along_a) - open
-//
-//   Cells that do not exist have letters that equal no others: what they get is 0, or less than what they come from. So no step
-//   asks whether its cells exist. A lane looks for the place of a score only where it is greater than its own best and
-//   not less than the best of the warp, which it hears of once in 32 steps.
+//   Cells that do not exist have letters that equal no others: what they get is 0, or less than what they come from. So no step asks
+//   whether its cells exist. A lane looks for the place of a score only where it is greater than its own best and not less than the best
+//   of the warp, which it hears of once in 32 steps.
 #pragma once
 
 #include <concepts>

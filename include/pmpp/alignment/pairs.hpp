@@ -2,9 +2,9 @@
 //
 // Many pairs of sequences, one warp a pair (alignment.hpp).
 //
-//   A warp takes the next pair by ticket, so that long and short ones are shared out evenly, and walks the strips of its table
-//   from the top down (wavefront/walk.hpp). It keeps the last row of a strip for the next one in scratch of its own, which no
-//   other warp touches; a pair whose sequence of a has up to 128 letters is one strip and needs none.
+//   A warp takes the next pair by ticket, so that long and short ones are shared out evenly, and walks the strips of its table from the
+//   top down (wavefront/walk.hpp). It keeps the last row of a strip for the next one in scratch of its own, which no other warp touches; a
+//   pair whose sequence of a has up to 128 letters is one strip and needs none.
 #pragma once
 
 #include <cstdint>

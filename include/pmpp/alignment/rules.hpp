@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The cells of alignment.hpp. Rules say what a cell is, what lies in front of the table and how a cell follows from its
-// neighbours:
+// The cells of alignment.hpp. Rules say what a cell is, what lies in front of the table and how a cell follows from its neighbours:
 //
 //   edit_rules      the distance of the prefixes
 //   linear_rules    the best score of an alignment that ends there, at least 0
