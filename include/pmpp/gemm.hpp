@@ -504,7 +504,7 @@ void gemm_batched(const P& where, Alpha alpha, const matrix_view<TA>& a, std::in
 /// y <- epilogue(alpha A x + beta y), as gemm with vectors for B and C.
 ///
 /// \param x, y  contiguous ranges with at least as many elements as A has columns and rows, or pointers.
-/// Cost: A is read once; one launch, two where it has few rows. \throws std::length_error too if x or y is too short.
+/// Cost: A is read once; one launch. \throws std::length_error too if x or y is too short.
 template <execution_policy P, class Alpha, class TA, reachable_by<P> X, class Beta, output_for<P> Y,
           class Epilogue = no_epilogue, class Precision = gemm_precision>
 void gemv(const P& where, Alpha alpha, const matrix_view<TA>& a, X&& x, Beta beta, Y&& y,
