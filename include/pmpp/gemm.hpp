@@ -20,7 +20,7 @@
 //   small             thousands of products of at most 32 x 32 elements: a warp multiplies one
 //   vector            C has one column, or one row: memory is the limit
 //   outer             k is at most 4: writing C is the limit
-//   host              packed panels and the vectors of the processor at hand, on all cores
+//   host/gemm         packed panels and the vectors of the processor at hand, on all cores
 //   seq is the definition: three loops.
 //
 // What they share: how stages of k-tiles are filled and freed (block/pipeline.hpp), how k-tiles arrive (operand), which tile and
@@ -51,7 +51,6 @@
 #include <pmpp/gemm/bulk.hpp>
 #include <pmpp/gemm/direct.hpp>
 #include <pmpp/gemm/from_tensor_cores.hpp>
-#include <pmpp/gemm/host.hpp>
 #include <pmpp/gemm/mma.hpp>
 #include <pmpp/gemm/outer.hpp>
 #include <pmpp/gemm/problem.hpp>
@@ -61,6 +60,7 @@
 #include <pmpp/gemm/strips.hpp>
 #include <pmpp/gemm/vector.hpp>
 #include <pmpp/gemm/wgmma.hpp>
+#include <pmpp/host/gemm.hpp>
 #include <pmpp/launch.hpp>
 #include <pmpp/memory/reachable.hpp>
 #include <pmpp/memory/workspace.hpp>

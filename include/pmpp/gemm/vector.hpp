@@ -24,7 +24,6 @@
 #include <pmpp/execution.hpp>
 #include <pmpp/gemm/problem.hpp>
 #include <pmpp/gemm/simt.hpp>
-#include <pmpp/host/parallel_for.hpp>
 #include <pmpp/launch.hpp>
 #include <pmpp/memory/workspace.hpp>
 #include <pmpp/simt/atomic.hpp>
@@ -365,43 +364,6 @@ void gemv_on_blocks(const P& where, const gemm_problem<TA, TB, TC, S, Epilogue>&
     a_in_words ? run_columns.template operator()<vector, true>() : run_columns.template operator()<few, false>();
   else
     a_in_words ? run_rows.template operator()<vector>() : run_rows.template operator()<1>();
-}
-
-/// host: a task takes some rows. Sixteen sums of a row, or the sums of many rows, let the compiler use vectors.
-template <class A, class TA, class TB, class TC, class S, class Epilogue>
-void gemv_on_cores(const host_policy& where, const gemm_problem<TA, TB, TC, S, Epilogue>& y) {
-  constexpr std::int64_t most_rows = 512;
-  const bool columns = y.a.stride == 1 && y.a.k_stride != 1;
-  const std::int64_t m = y.c.rows;
-  const std::int64_t rows = min(most_rows, max(std::int64_t(1), 4 * host_loop::grain / max(y.k, std::int64_t(1))));
-  const auto x = [&](std::int64_t p) { return static_cast<A>(y.b.data[p * y.b.k_stride]); };
-  host_loop::parallel_for(where, ceil_div(m, rows), [&](std::int64_t t) {
-    const std::int64_t first = t * rows, count = min(rows, m - first);
-    A sums[most_rows] = {};
-    if (columns) {
-      const TA* a = y.a.data + first;
-      for (std::int64_t p = 0; p < y.k; ++p, a += y.a.k_stride) {
-        const A factor = x(p);
-        for (std::int64_t i = 0; i < count; ++i) sums[i] += static_cast<A>(a[i]) * factor;
-      }
-    } else {
-      constexpr int lanes = 16;
-      for (std::int64_t i = 0; i < count; ++i) {
-        const TA* a = y.a.data + (first + i) * y.a.stride;
-        A part[lanes] = {};
-        std::int64_t p = 0;
-        if (y.a.k_stride == 1 && y.b.k_stride == 1)
-          for (const TB* b = y.b.data; p + lanes <= y.k; p += lanes)
-            for (int e = 0; e < lanes; ++e) part[e] += static_cast<A>(a[p + e]) * static_cast<A>(b[p + e]);
-        for (; p < y.k; ++p) part[0] += static_cast<A>(a[p * y.a.k_stride]) * x(p);
-        for (const A& one : part) sums[i] += one;
-      }
-    }
-    for (std::int64_t i = 0; i < count; ++i) {
-      TC* to = y.c.data + (first + i) * y.c.row_stride;
-      *to = y.result(sums[i], to, first + i, 0);
-    }
-  });
 }
 
 }  // namespace detail

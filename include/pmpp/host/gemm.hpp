@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The matrix product on the cores of the host.
+// The calls of gemm.hpp on the cores of the host: matrix products, and those with a vector.
 //
 //   1. 1024 columns of B are packed into panels as wide as two vectors, k by k, by all cores.
 //   2. A core takes 96 rows of A. It packs 384 columns of them at a time into panels of a few rows, and multiplies each
@@ -21,7 +21,6 @@
 #include <pmpp/core/config.hpp>
 #include <pmpp/core/math.hpp>
 #include <pmpp/execution.hpp>
-#include <pmpp/gemm/problem.hpp>
 #include <pmpp/host/parallel_for.hpp>
 
 namespace pmpp::inline PMPP_BACKEND {
@@ -126,11 +125,11 @@ host_tile<A> host_tile_for() {
 }
 
 /// Copies elements [first, first + count) x [k_first, k_first + depth) into panels of `width`, zeros after the last.
-template <class A, class T>
-void pack(const gemm_operand<T>& x, std::int64_t batch, std::int64_t first, std::int64_t count, std::int64_t k_first,
+template <class A, class Operand>
+void pack(const Operand& x, std::int64_t batch, std::int64_t first, std::int64_t count, std::int64_t k_first,
           std::int64_t depth, int width, A* to) {
   for (std::int64_t i = 0; i < count; i += width) {
-    const T* from = x.data + batch * x.batch_stride + (first + i) * x.stride + k_first * x.k_stride;
+    const auto* from = x.data + batch * x.batch_stride + (first + i) * x.stride + k_first * x.k_stride;
     const auto there = static_cast<int>(min(std::int64_t(width), count - i));
     for (std::int64_t p = 0; p < depth; ++p, from += x.k_stride, to += width) {
       if (x.stride == 1)
@@ -143,8 +142,8 @@ void pack(const gemm_operand<T>& x, std::int64_t batch, std::int64_t first, std:
 }
 
 /// host: as above. The order of the additions does not depend on the number of threads.
-template <class A, class TA, class TB, class TC, class S, class Epilogue>
-void gemm_on_cores(const host_policy& where, const gemm_problem<TA, TB, TC, S, Epilogue>& x) {
+template <class A, class Problem>
+void gemm_on_cores(const host_policy& where, const Problem& x) {
   constexpr std::int64_t most_rows = 96, most_cols = 1024, depth = 384, piece = 64;
   constexpr double grain = 2e6;  // multiplications that keep a thread busy for longer than it takes to wake it
   const host_tile<A> tile = host_tile_for<A>();
@@ -187,15 +186,52 @@ void gemm_on_cores(const host_policy& where, const gemm_problem<TA, TB, TC, S, E
                 tile.multiply(deep, packed_a.data() + i * deep, packed_b.data() + k * length + (from + j) * deep,
                               sums.data() + i * part + j, part);
           }
-          TC* c = x.c.data + batch * x.c.batch_stride + row * x.c.row_stride + (col + from) * x.c.col_stride;
+          auto* const c = x.c.data + batch * x.c.batch_stride + row * x.c.row_stride + (col + from) * x.c.col_stride;
           for (std::int64_t i = 0; i < high; ++i)
             for (std::int64_t j = 0; j < min(wide, count - from); ++j) {
-              TC* to = c + i * x.c.row_stride + j * x.c.col_stride;
+              auto* const to = c + i * x.c.row_stride + j * x.c.col_stride;
               *to = x.result(sums.data()[i * part + j], to, row + i, col + from + j);
             }
         }
       });
     }
+}
+
+/// C has one column: a task takes some rows. Sixteen sums of a row, or the sums of many rows, let the compiler use vectors.
+template <class A, class Problem>
+void gemv_on_cores(const host_policy& where, const Problem& y) {
+  constexpr std::int64_t most_rows = 512;
+  const bool columns = y.a.stride == 1 && y.a.k_stride != 1;
+  const std::int64_t m = y.c.rows;
+  const std::int64_t rows = min(most_rows, max(std::int64_t(1), 4 * host_loop::grain / max(y.k, std::int64_t(1))));
+  const auto x = [&](std::int64_t p) { return static_cast<A>(y.b.data[p * y.b.k_stride]); };
+  host_loop::parallel_for(where, ceil_div(m, rows), [&](std::int64_t t) {
+    const std::int64_t first = t * rows, count = min(rows, m - first);
+    A sums[most_rows] = {};
+    if (columns) {
+      const auto* a = y.a.data + first;
+      for (std::int64_t p = 0; p < y.k; ++p, a += y.a.k_stride) {
+        const A factor = x(p);
+        for (std::int64_t i = 0; i < count; ++i) sums[i] += static_cast<A>(a[i]) * factor;
+      }
+    } else {
+      constexpr int lanes = 16;
+      for (std::int64_t i = 0; i < count; ++i) {
+        const auto* a = y.a.data + (first + i) * y.a.stride;
+        A part[lanes] = {};
+        std::int64_t p = 0;
+        if (y.a.k_stride == 1 && y.b.k_stride == 1)
+          for (const auto* b = y.b.data; p + lanes <= y.k; p += lanes)
+            for (int e = 0; e < lanes; ++e) part[e] += static_cast<A>(a[p + e]) * static_cast<A>(b[p + e]);
+        for (; p < y.k; ++p) part[0] += static_cast<A>(a[p * y.a.k_stride]) * x(p);
+        for (const A& one : part) sums[i] += one;
+      }
+    }
+    for (std::int64_t i = 0; i < count; ++i) {
+      auto* const to = y.c.data + (first + i) * y.c.row_stride;
+      *to = y.result(sums[i], to, first + i, 0);
+    }
+  });
 }
 
 }  // namespace detail
