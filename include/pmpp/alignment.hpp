@@ -92,7 +92,15 @@ void align_pairs(const char* function, const P& where, A& a, AOffsets& a_offsets
   if (pairs == 0) return;
   const auto target = detail::unwrap(detail::begin_of(out));
   using problem = alignment_pairs<X, Y, J, I, Rules, std::remove_const_t<decltype(target)>>;
-  const problem p{x.data(), at.data(), y.data(), b_offsets, static_cast<std::int64_t>(y.size()), pairs, rules, target};
+  const problem p{x.data(),
+                  at.data(),
+                  y.data(),
+                  b_offsets,
+                  static_cast<std::int64_t>(x.size()),
+                  static_cast<std::int64_t>(y.size()),
+                  pairs,
+                  rules,
+                  target};
   if constexpr (kernel_execution<P>) {
     detail::check_reachable(where, function, x.data());
     detail::check_reachable(where, function, y.data());

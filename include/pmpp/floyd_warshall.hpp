@@ -7,19 +7,20 @@
 //   floyd_warshall(device, d, next);           // and the vertex after i on it
 //   floyd_warshall(device, d, maximum{}, ...)  // other joins and judgements: below
 //
-// Vertices are taken as pivots 128 at a time (floyd_warshall/kernels.hpp, where the kernel is told):
+// Vertices are taken as pivots 64 or 128 at a time (floyd_warshall/kernels.hpp, where the kernel is told):
 //
 //   1. from pivots to all others, and from all others to pivots;
 //   2. between all others: a product of matrices with + for * and min for +, which is nearly all of the work. Meanwhile one
 //      block makes the distances among the next pivots.
 //
-// Work n^3 sums and minima; traffic n^3 / 64 elements at most; 2 launches for each 128 vertices. In place, no scratch. Whole
+// Work n^3 sums and minima; traffic n^3 / 32 elements at most; 2 launches for each 64 vertices, of more than 3072 128. In place, no scratch. Whole
 // numbers are the same on every policy, as are all on every run; sums of floating-point numbers are grouped by pivots. (Floyd 1962,
 // Warshall 1962; Katz and Kider 2008; PMPP, 5th edition, ch. 16.)
 #pragma once
 
 #include <concepts>
 #include <cstdint>
+#include <limits>
 #include <type_traits>
 
 #include <pmpp/core/callable.hpp>
@@ -40,11 +41,11 @@
 namespace pmpp::inline PMPP_BACKEND {
 namespace detail {
 
-template <class P, class Problem>
+template <int Micro, class P, class Problem>
 void paths_on_blocks(const P& where, const Problem& p) {
   using T = typename decltype(p.d)::value_type;
-  using rest = product_kernel<Problem, T, true>;
-  using frame = product_kernel<Problem, T, false>;
+  using rest = product_kernel<Problem, T, true, Micro>;
+  using frame = product_kernel<Problem, T, false, Micro>;
   const std::int64_t n = p.d.rows();
   if constexpr (Problem::has_hops) {
     using kernel = first_hops_kernel<std::remove_const_t<decltype(p.next)>>;
@@ -137,7 +138,11 @@ void paths_checked(const P& where, const matrix_view<T>& d, const Hops& next, co
     const path_problem<T, Hops, rules> p{d, next, rules{combine, comp}};
     if constexpr (kernel_execution<P>) {
       detail::check_reachable(where, "floyd_warshall", d.data());
-      detail::paths_on_blocks(where, p);
+      constexpr int small = path_micro<T>(0), large = path_micro<T>(std::numeric_limits<std::int64_t>::max());
+      if (path_micro<T>(d.rows()) == small)
+        detail::paths_on_blocks<small>(where, p);
+      else
+        detail::paths_on_blocks<large>(where, p);
     } else {
       detail::paths_on_host(where, p);
     }
@@ -157,7 +162,7 @@ void paths_checked(const P& where, const matrix_view<T>& d, const Hops& next, co
 /// \pre no cycle is better than standing still (with plus and less: no cycle of negative length); else distances are of no
 /// use, but nothing else happens.
 /// The same bits on every run. Asynchronous on a GPU; may be captured. No scratch. Cost: n^3 of combine and comp; 2 launches for
-/// each 128 vertices (64 for elements past 4 bytes, 32 past 8). Fastest: int, float, double with plus and less.
+/// each 64 vertices, of more than 3072 128 (64 for elements past 4 bytes, 32 past 8). Fastest: int, float, double with plus and less.
 /// \throws std::invalid_argument for a matrix that is not square, or null; cuda_error. Source: PMPP, 5th edition, ch. 16.
 /// Example: test/floyd_warshall.cpp.
 template <execution_policy P, class T, class Combine = plus, class Comp = less>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The ladder of PMPP ch. 15: kernels for a level of a breadth-first search, each launched once a level by the host but for
-// the last, which makes many small levels in one launch; and the library's search, which launches once and changes its
+// the last two, which make many levels in one launch; and the library's search, which launches once and changes its
 // direction. All are checked against a queue; the table
 // shows their times on a network with hubs and few levels, and on a grid with many.
 // usage: ladder_bfs [vertices, as a power of two: 20, or 10 in the emulator]
@@ -23,6 +23,7 @@
 #include "5_privatised_frontier.hpp"
 #include "6_either_direction.hpp"
 #include "7_single_block.hpp"
+#include "8_grid_barrier.hpp"
 
 namespace {
 
@@ -101,6 +102,7 @@ void climb(const char* name, const pmpp::csr_graph<>& host) {
   int pulled = 0, launches = 0;
   rung("either direction", [&] { pulled = ladder::search_in_either_direction(g, distance, 0); });
   rung("single block", [&] { launches = ladder::search_by_single_blocks(g, distance, 0); });
+  rung("grid barrier", [&] { ladder::search_with_barriers(g, distance, 0); });
   std::printf("    levels pulled by \"either direction\": %d; launches of \"single block\": %d\n", pulled, launches);
   rung("pmpp::bfs", [&] { pmpp::bfs(pmpp::device, pmpp::undirected(device), 0, distance); });
 }

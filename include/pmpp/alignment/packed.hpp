@@ -2,18 +2,20 @@
 //
 // Pairs of sequences whose scores fit 16 bits (alignment/pairs.hpp): two cells in a register.
 //
-//   The low half of a lane's words has the rows of one virtual lane, the high half those of the next one, which is a column behind: 64
-//   virtual lanes a warp, which walk a strip as the lanes of wavefront/walk.hpp do. The cell above the low half comes from the lane above
-//   by a shuffle, the one above the high half is the lane's own of the step before: a shift joins both. Letters of b travel down the lanes
-//   in the same way.
+//   The low half of a lane's words has the rows of one virtual lane, the high half those of the next one, which is a column
+//   behind: 64 virtual lanes a warp, which walk a strip as the lanes of wavefront/walk.hpp do. The cell above the low half comes from
+//   the lane above by a shuffle, the one above the high half is the lane's own of the step before: a shift joins both.
+//   Letters of b travel down the lanes likewise. Four short pairs, or two, have a group of lanes each.
 //
-//   A cell is a score of at least 0. What a gap costs is added where letters are compared and taken off the result: so nothing becomes
-//   negative, and no half borrows from the other.
+//   A cell is a score of at least 0. What a gap costs is added where letters are compared and taken off the result: so
+//   nothing becomes negative, and no half borrows from the other.
+//
 //       along_b = max(along_b - extend, left)                      along_a = max(along_a - extend, upper)
 //       cell    = max(max(diagonal + worth + open, open), along_b, along_a) - open
-//   Cells that do not exist have letters that equal no others: what they get is 0, or less than what they come from. So no step asks
-//   whether its cells exist. A lane looks for the place of a score only where it is greater than its own best and not less than the best
-//   of the warp, which it hears of once in 32 steps.
+//
+//   Cells that do not exist have letters that equal no others: what they get is 0, or no more than what they come from. So no
+//   step asks whether its cells exist. A lane looks for the place of a score only where it is greater than its own best and
+//   not less than the best of its pair, of which it hears now and then.
 #pragma once
 
 #include <concepts>
@@ -113,33 +115,44 @@ template <class X, class Y, class Rules>
 inline constexpr bool packs_letters = packed_rules<Rules>::exist&& std::integral<X> &&
                                       sizeof(X) == 1 && std::integral<Y> && sizeof(Y) == 1;
 
-/// One table of a warp. Row: a word for each column, of the warp's own, for what strips hand on.
+/// A table for each group of `lanes` adjacent lanes of a warp, side by side. A group of all 32 may have any number of rows, in
+/// strips; a smaller one at most strip_rows().
 template <class Rules, int Rows, class X, class Y>
-struct packed_table {
+struct packed_tables {
   using packed = packed_rules<Rules>;
-  static constexpr int lanes = simt::warp_size, strip_rows = 2 * lanes * Rows;
   /// Tables whose first column cannot be told from what lies in front of it begin a column earlier.
   static constexpr int first_column = Rules::is_local ? 0 : -1;
   using best_type = best_so_far<int, lower_score>;
 
   const X* a;
   const Y* b;
-  std::int64_t rows, cols;
+  std::int64_t rows, cols;  ///< 0: the group has no table
   packed rules;
-  unsigned* row;
+  int lanes;      ///< a power of two
+  unsigned* row;  ///< a word for each column, for what strips hand on
 
-  /// The last cell (not of local rules), for all lanes; `best` gets the lane's own.
+  PMPP_HOST_DEVICE static constexpr int strip_rows(int lanes) { return 2 * lanes * Rows; }
+
+  /// The last cell (not of local rules), or the lane's best and its place, for all lanes of the group.
   template <class Block>
   PMPP_HOST_DEVICE int walk(Block& block, best_type& best) const {
     int last = 0, most = 0;
-    for (std::int64_t first = 0; first < rows; first += strip_rows) {
-      last = walk_strip(block, first, best, most);
+    const std::int64_t strips = lanes < simt::warp_size ? 1 : ceil_div(rows, std::int64_t(strip_rows(lanes)));
+    for (std::int64_t strip = 0; strip < strips; ++strip) {
+      last = walk_strip(block, strip * strip_rows(lanes), best, most);
       block.sync_warp();  // the next strip reads what this one has written
     }
+    if constexpr (Rules::is_local)
+      for (int distance = lanes / 2; distance > 0; distance /= 2) best.take(block.shuffle_xor(best.cell, distance));
     return last;
   }
 
 private:
+  template <class Block>
+  PMPP_HOST_DEVICE int greatest_of_group(Block& block, int x, int size) const {
+    for (int distance = size / 2; distance > 0; distance /= 2) x = max(x, block.shuffle_xor(x, distance));
+    return x;
+  }
   /// The cell above column j, and what leads along a to it.
   PMPP_HOST_DEVICE unsigned above(std::int64_t first, int j) const {
     if (first > 0 && j >= 0) return j < cols ? row[j] : 0;
@@ -148,23 +161,25 @@ private:
 
   template <class Block>
   PMPP_HOST_DEVICE int walk_strip(Block& block, std::int64_t first, best_type& best, int& most) const {
-    const bool is_last = first + strip_rows >= rows;
+    const int lane = block.lane() & (lanes - 1), group = block.lane() - lane;
+    const bool is_last = lanes < simt::warp_size || first + strip_rows(lanes) >= rows;
     const int end_lane = is_last ? static_cast<int>((rows - 1 - first) / Rows) : 2 * lanes - 1;  // virtual
-    const int steps = static_cast<int>(cols) - first_column + end_lane;
+    const int own_steps = static_cast<int>(cols) - first_column + end_lane;
+    const int steps = greatest_of_group(block, own_steps, simt::warp_size);
 
     unsigned cell[Rows], along[Rows], letter[Rows];
     for (int k = 0; k < Rows; ++k) {
-      const std::int64_t low = first + 2 * block.lane() * Rows + k, high = low + Rows;
+      const std::int64_t low = first + 2 * lane * Rows + k, high = low + Rows;
       letter[k] = (low < rows ? letter_code(a[low]) : no_row) | (high < rows ? letter_code(a[high]) : no_row) << 16;
       cell[k] = packed::far;
       along[k] = 0;
     }
     unsigned column = no_column * 0x10001u, corner = packed::far, bottom = packed::far, bottom_along = 0;
-    unsigned limit = in_both_halves(max(0, most - 1)), values = 0;  // of halves
-    int at_column[2] = {}, at_row[2] = {};
+    unsigned limit = in_both_halves(max(0, most - 1)), values = 0, at_row = 0;  // of halves
+    int at_low = 0, at_high = 0, last = 0;
 
     for (int begin = 0; begin < steps; begin += lanes) {
-      const int mine = begin + block.lane() + first_column;
+      const int mine = begin + lane + first_column;
       const unsigned coming = mine >= 0 && mine < cols ? letter_code(b[mine]) : no_column;
       const unsigned handed = above(first, mine);
       const int count = min(lanes, steps - begin);
@@ -174,10 +189,10 @@ private:
       for (int s = 0; s < count; ++s) {
         unsigned upper = block.shuffle_up(bottom, 1), letters = block.shuffle_up(column, 1), along_a = 0;
         if constexpr (packed::has_gaps) along_a = block.shuffle_up(bottom_along, 1);
-        const unsigned next = block.shuffle(coming, s);
+        const unsigned next = block.shuffle(coming, group + s);
         unsigned top = 0;
-        if (!Rules::is_local || first > 0) top = block.shuffle(handed, s);
-        if (block.lane() == 0) {
+        if (!Rules::is_local || first > 0) top = block.shuffle(handed, group + s);
+        if (lane == 0) {
           letters = next << 16;
           upper = top << 16;
           along_a = top;  // the high half
@@ -197,42 +212,44 @@ private:
         }
         bottom = cell[Rows - 1];
         if constexpr (packed::has_gaps) bottom_along = along_a;
-        const int j = begin + s + first_column - 2 * block.lane();  // of the low half
-        if (!is_last && block.lane() == lanes - 1 && j > 0 && j - 1 < cols)
+        const int j = begin + s + first_column - 2 * lane;  // of the low half
+        if (!is_last && lane == lanes - 1 && j > 0 && j - 1 < cols)
           row[j - 1] = bottom >> 16 | (bottom_along & 0xffff0000u);
         if constexpr (Rules::is_local) {
-          if (simt::max_pairs(greatest, limit) != limit) {  // rarely
-            for (int half = 0; half < 2; ++half) {
-              const int value = half_of(greatest, half);
-              if (value <= half_of(limit, half)) continue;
-              at_column[half] = j - half;
-              for (int k = Rows - 1; k >= 0; --k)
-                if (half_of(cell[k], half) == value) at_row[half] = k;
-              values =
-                  half == 0 ? (values & 0xffff0000u) | unsigned(value) : (values & 0xffffu) | unsigned(value) << 16;
-            }
-            limit = simt::max_pairs(greatest, limit);
-          }
+          const unsigned risen = simt::max_pairs(greatest, limit);
+          if (risen == limit) continue;  // nearly always
+          const unsigned rises = differ(risen, limit);
+          unsigned place = 0;
+          for (int k = Rows - 1; k >= 0; --k) place = choose(differ(cell[k], greatest), place, in_both_halves(k));
+          at_row = choose(rises, place, at_row);
+          values = choose(rises, greatest, values);
+          if ((rises & 1) != 0) at_low = j;
+          if (rises >> 16 != 0) at_high = j - 1;
+          limit = risen;
+        } else if (begin + s == own_steps - 1) {
+          for (int k = 0; k < Rows; ++k)
+            if (k == (rows - 1 - first) % Rows) last = half_of(cell[k], end_lane % 2);
         }
       }
       if constexpr (Rules::is_local) {
-        most = max(most, max(half_of(values, 0), half_of(values, 1)));
-        for (int distance = lanes / 2; distance > 0; distance /= 2) most = max(most, block.shuffle_xor(most, distance));
+        most = greatest_of_group(block, max(most, max(half_of(values, 0), half_of(values, 1))), lanes);
         limit = simt::max_pairs(limit, in_both_halves(max(0, most - 1)));
       }
     }
     if constexpr (Rules::is_local) {
-      for (int half = 0; half < 2; ++half)
-        if (half_of(values, half) > 0)
-          best.take({half_of(values, half), first + (2 * block.lane() + half) * Rows + at_row[half], at_column[half]});
+      const std::int64_t low = first + 2 * lane * Rows;
+      if (half_of(values, 0) > 0) best.take({half_of(values, 0), low + half_of(at_row, 0), at_low});
+      if (half_of(values, 1) > 0) best.take({half_of(values, 1), low + Rows + half_of(at_row, 1), at_high});
       return 0;
     } else {
-      int last = 0;
-      for (int k = 0; k < Rows; ++k)
-        if (k == (rows - 1 - first) % Rows) last = half_of(cell[k], end_lane % 2);
-      return block.shuffle(last, end_lane / 2);
+      return block.shuffle(last, group + end_lane / 2);
     }
   }
+  /// All bits of the halves that are not equal.
+  PMPP_HOST_DEVICE static unsigned differ(unsigned x, unsigned y) {
+    return simt::min_unsigned_pairs(x ^ y, in_both_halves(1)) * 0xffffu;
+  }
+  PMPP_HOST_DEVICE static unsigned choose(unsigned mask, unsigned x, unsigned y) { return (mask & x) | (~mask & y); }
 };
 
 }  // namespace pmpp::inline PMPP_BACKEND::detail

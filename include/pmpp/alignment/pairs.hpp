@@ -33,13 +33,13 @@ struct alignment_pairs {
   using written = std::remove_cvref_t<decltype(*std::declval<const Out&>())>;
   static constexpr bool table_is_local = Rules::is_local, packs = packs_letters<X, Y, Rules>;
   template <int Rows>
-  using packed = packed_table<Rules, Rows, X, Y>;
+  using packed = packed_tables<Rules, Rows, X, Y>;
 
   const X* a;
   const J* a_offsets;
   const Y* b;
   const I* b_offsets;  ///< null: one b for all
-  std::int64_t b_size, count;
+  std::int64_t a_size, b_size, count;
   Rules rules;
   Out out;
 
@@ -52,6 +52,7 @@ struct alignment_pairs {
     const std::int64_t end = b_offsets == nullptr ? b_size : static_cast<std::int64_t>(b_offsets[p + 1]);
     return {last - first, end - begin, {a + first, b + begin, rules}, {rules}};
   }
+  PMPP_HOST_DEVICE table none() const { return {0, 0, {a, b, rules}, {rules}}; }
 };
 
 /// The row above a strip and its last row, in memory of the warp's own.
@@ -76,7 +77,7 @@ struct own_row {
 
 template <class Pairs, int Rows>
 struct pairs_kernel {
-  static constexpr int threads = simt::warp_size;
+  static constexpr int threads = simt::warp_size, most_together = 4;
   using T = typename Pairs::cell;
 
   struct arguments {
@@ -84,6 +85,7 @@ struct pairs_kernel {
     std::uint64_t* tickets;  ///< zero; pairs taken
     unsigned* left;          ///< zero; blocks that have ended
     T* rows;                 ///< for the pairs, by letters of b; with one b for all, for the blocks
+    int together;            ///< pairs that a ticket stands for: 1, or most_together
     bool packed;             ///< where scores fit
   };
 
@@ -92,9 +94,11 @@ struct pairs_kernel {
     for (;;) {
       std::uint64_t ticket = 0;
       if (block.lane() == 0) ticket = simt::atomic_add(a.tickets, std::uint64_t(1));
-      const auto pair = static_cast<std::int64_t>(block.shuffle(ticket, 0));
-      if (pair >= a.pairs.count) break;
-      align(block, a, pair);
+      const std::int64_t first = static_cast<std::int64_t>(block.shuffle(ticket, 0)) * a.together;
+      if (first >= a.pairs.count) break;
+      if constexpr (Pairs::packs)
+        if (a.together > 1 && align_together(block, a, first)) continue;
+      for (std::int64_t pair = first; pair < min(first + a.together, a.pairs.count); ++pair) align(block, a, pair);
     }
     if (block.lane() != 0) return;
     const auto others = static_cast<unsigned>(block.count()) - 1;
@@ -110,28 +114,48 @@ private:
   template <class Block>
   PMPP_HOST_DEVICE static bool align_packed(Block& block, const arguments& a, std::int64_t pair,
                                             const typename Pairs::table& table) {
-    const packed_rules<std::remove_cvref_t<decltype(a.pairs.rules)>> rules(a.pairs.rules);
-    if (table.empty() || !rules.fits(table.rows, table.cols)) return false;
-    if (table.rows <= 128)
-      align_packed<2>(block, a, pair, table);
-    else if (table.rows <= 256)
-      align_packed<4>(block, a, pair, table);
+    if (!fits(a, table)) return false;
+    auto* const row = reinterpret_cast<unsigned*>(row_of(a, block.index(), pair));
+    if (table.rows <= Pairs::template packed<2>::strip_rows(simt::warp_size))
+      align_groups<2>(block, a, pair, table, simt::warp_size, row);
     else
-      align_packed<8>(block, a, pair, table);
+      align_groups<8>(block, a, pair, table, simt::warp_size, row);
     return true;
   }
-  template <int PackedRows, class Block>
-  PMPP_HOST_DEVICE static void align_packed(Block& block, const arguments& a, std::int64_t pair,
-                                            const typename Pairs::table& table) {
-    using packed = typename Pairs::template packed<PackedRows>;
+  /// Pairs of at most 128 letters of a, four at a time, or of at most 256, two at a time. False: there are others.
+  template <class Block>
+  PMPP_HOST_DEVICE static bool align_together(Block& block, const arguments& a, std::int64_t first) {
+    for (int lanes = simt::warp_size / most_together; lanes < simt::warp_size; lanes *= 2) {
+      const auto longest = Pairs::template packed<8>::strip_rows(lanes);
+      const std::int64_t last = min(first + most_together, a.pairs.count), at_once = simt::warp_size / lanes;
+      bool all = true;
+      for (std::int64_t pair = first; pair < last; ++pair) {
+        const auto table = a.pairs.of(pair);
+        all = all && table.rows <= longest && fits(a, table);
+      }
+      if (!all) continue;
+      for (std::int64_t pair = first + block.lane() / lanes, turn = first; turn < last;
+           turn += at_once, pair += at_once)
+        align_groups<8>(block, a, pair, pair < last ? a.pairs.of(pair) : a.pairs.none(), lanes, nullptr);
+      return true;
+    }
+    return false;
+  }
+  PMPP_HOST_DEVICE static bool fits(const arguments& a, const typename Pairs::table& table) {
+    using rules = packed_rules<std::remove_cvref_t<decltype(a.pairs.rules)>>;
     static_assert(sizeof(T) >= sizeof(unsigned) && alignof(T) >= alignof(unsigned));
-    auto* const row = reinterpret_cast<unsigned*>(row_of(a, block.index(), pair));
+    return !table.empty() && rules(a.pairs.rules).fits(table.rows, table.cols);
+  }
+  /// A pair for each group of lanes.
+  template <int PackedRows, class Block>
+  PMPP_HOST_DEVICE static void align_groups(Block& block, const arguments& a, std::int64_t pair,
+                                            const typename Pairs::table& table, int lanes, unsigned* row) {
+    using packed = typename Pairs::template packed<PackedRows>;
     typename packed::best_type best(lower_score{});
-    [[maybe_unused]] const int last =
-        packed{table.f.a, table.f.b, table.rows, table.cols, typename packed::packed(a.pairs.rules), row}.walk(block,
-                                                                                                               best);
-    if constexpr (Pairs::table_is_local) best_output<int, const no_staging*, lower_score, tell_end>::fold(block, best);
-    if (block.lane() != 0) return;
+    const packed tables{table.f.a, table.f.b, table.rows, table.cols, typename packed::packed(a.pairs.rules),
+                        lanes,     row};
+    [[maybe_unused]] const int last = tables.walk(block, best);
+    if (table.empty() || (block.lane() & (lanes - 1)) != 0) return;
     if constexpr (Pairs::table_is_local)
       a.pairs.out[pair] = static_cast<typename Pairs::written>(tell_end{}(best.cell));
     else
@@ -178,7 +202,9 @@ void pairs_on_blocks(const P& where, const Pairs& pairs) {
   using T = typename Pairs::cell;
   const machine& on = machine_of(where);
   const std::int64_t most = std::int64_t(Tuning.blocks_per_processor) * on.multiprocessors;
-  const bool packed = on.architecture >= 90;  // others have no such instructions
+  const bool packed = Pairs::packs && on.architecture >= 90;  // others have no such instructions
+  // A warp takes several short pairs at once, if all warps have enough of them.
+  const bool shared = packed && pairs.count >= most * 4 * kernel::most_together && pairs.a_size <= pairs.count * 256;
   const std::int64_t blocks = min(most, pairs.count);
   const std::int64_t rows = pairs.b_offsets == nullptr ? blocks : 1;
   (void)checked_bytes(pairs.b_size, sizeof(T) * std::size_t(rows), "alignment");
@@ -186,7 +212,8 @@ void pairs_on_blocks(const P& where, const Pairs& pairs) {
   unsigned* const state = memory.state();
   pmpp::launch(where, blocks, kernel{},
                typename kernel::arguments{pairs, reinterpret_cast<std::uint64_t*>(state), state + 2,
-                                          memory.template take<T>(pairs.b_size * rows), packed});
+                                          memory.template take<T>(pairs.b_size * rows),
+                                          shared ? kernel::most_together : 1, packed});
 }
 
 /// One pair on the calling thread.

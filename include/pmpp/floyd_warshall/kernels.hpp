@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The kernel of floyd_warshall.hpp. A pivot is a tile's worth of adjacent vertices (128 for elements of up to 4 bytes); P is the tile
+// The kernel of floyd_warshall.hpp. A pivot is a tile's worth of adjacent vertices (64 for elements of up to 8 bytes); P is the tile
 // of distances among them.
 //
 //   C(i, j) = the better of C(i, j) and A(i, k) + B(k, j), over all k of the pivot, like a matrix product: a block makes a tile
@@ -70,13 +70,12 @@ struct path_problem {
 };
 
 /// Rows and columns of the square that a thread makes, 16 x 16 threads a block; less for large elements, for which there are
-/// too few registers and too little shared memory. A pivot is a tile of such squares.
+/// too few registers and too little shared memory. A pivot is a tile of such squares: small ones are closed sooner and leave no
+/// multiprocessor idle, large ones read less (floats on an H100, by 4 and by 8: 1024 vertices .46 and .88 ms, 4096 9.4 and 8.0).
 template <class T>
-inline constexpr int path_micro = sizeof(T) <= 4   ? 8
-                                  : sizeof(T) <= 8 ? 4
-                                                   : 2;
-template <class T>
-inline constexpr int pivot_size = 16 * path_micro<T>;
+PMPP_HOST_DEVICE constexpr int path_micro(std::int64_t vertices) {
+  return sizeof(T) > 8 ? 2 : sizeof(T) > 4 || vertices <= 3072 ? 4 : 8;
+}
 
 /// Row or column r of a thread's square, of thread t of 16: in groups of up to four next to each other, so that a thread
 /// reads 16 bytes at a time and the threads of a warp read what lies together.
@@ -88,10 +87,12 @@ PMPP_HOST_DEVICE constexpr int place_of(int t, int r) {
 
 /// One after the frame of pivot `next - 1`, where there is one. Rest: C is all but that pivot's rows and columns, and block 0
 /// has the tile of pivot `next`, which it closes. Else: the rows and columns of pivot `next - 1`, in halves of tiles.
-template <class Problem, class T, bool Rest>
+template <class Problem, class T, bool Rest, int Micro>
 struct product_kernel {
-  static constexpr int threads = 256, rows = path_micro<T>, cols = Rest ? rows : rows / 2;  ///< of a thread
-  static constexpr int min_blocks = Problem::has_hops && rows == 8 ? 1 : 2;                 // registers
+  static constexpr int threads = 256, rows = Micro, cols = Rest ? rows : rows / 2;  ///< of a thread
+  static constexpr int min_blocks = Micro == 8                             ? (Problem::has_hops ? 1 : 2)
+                                    : sizeof(T) <= 4 && !Problem::has_hops ? 4
+                                                                           : 2;
   static constexpr int height = 16 * rows, width = 16 * cols;
   static constexpr int depth = 16;                         ///< k that lie in shared memory at a time
   static constexpr int gap = max(1, int(16 / sizeof(T)));  ///< elements after a row, so that columns lie in other banks
@@ -114,8 +115,11 @@ struct product_kernel {
     bool turned = false;
     std::int64_t top = pivot, west = 0;
     if constexpr (Rest) {
-      top = (next + block.index() / (tiles - 1 + (tiles == 1))) % tiles * height;
-      west = (next + block.index() % (tiles - 1 + (tiles == 1))) % tiles * width;
+      const auto others = static_cast<unsigned>(max(std::int64_t(1), tiles - 1)),
+                 i = static_cast<unsigned>(block.index());
+      const auto after_next = [&](unsigned by) { return next + by < tiles ? next + by : next + by - tiles; };
+      top = after_next(i / others) * height;
+      west = after_next(i % others) * width;
     } else {
       const std::int64_t halves = ceil_div(n, std::int64_t(width));
       turned = block.index() >= halves;
@@ -131,13 +135,23 @@ struct product_kernel {
       return static_cast<int>(turned ? p.next(j, i) : p.next(i, j));
     };
 
+    const std::int64_t along_rows = d.row_stride(), along_cols = d.col_stride(),
+                       corner = row(0) * along_rows + col(0) * along_cols;
+    const bool inside = top + height <= n && west + width <= n, whole = inside && pivot + height <= n;
+    const auto each_cell = [&](const auto& f) {  // that exists, and where it lies
+      for (int r = 0; r < rows; ++r) {
+        const std::int64_t line = corner + place_of<rows>(0, r) * along_rows;
+        for (int c = 0; c < cols; ++c)
+          if (inside || (row(r) < n && col(c) < n)) f(r, c, line + place_of<cols>(0, c) * along_cols);
+      }
+    };
     square cell;
     [[maybe_unused]] steps via;
     for (int r = 0; r < rows; ++r)
-      for (int c = 0; c < cols; ++c) {
-        cell[r][c] = d(min(row(r), last), min(col(c), last));
-        if constexpr (Problem::has_hops) via[r][c] = -1;
-      }
+      for (int c = 0; c < cols; ++c) cell[r][c] = d(min(row(r), last), min(col(c), last));
+    if constexpr (Problem::has_hops)
+      for (auto& of_row : via)
+        for (int& step : of_row) step = -1;
 
     // Neighbours of a warp read neighbours in memory.
     const int a_row = turned ? block.thread() % height : block.thread() / depth,
@@ -146,14 +160,25 @@ struct product_kernel {
               b_col = turned ? block.thread() / depth : block.thread() % width;
     const int a_rows = turned ? 0 : threads / depth, a_ks = turned ? threads / height : 0,
               b_ks = turned ? 0 : threads / width, b_cols = turned ? threads / depth : 0;
+    const std::int64_t next_a = a_rows * along_rows + a_ks * along_cols,
+                       next_b = b_ks * along_rows + b_cols * along_cols;
+    std::int64_t from_a = (top + a_row) * along_rows + (pivot + a_k) * along_cols,
+                 from_b = (pivot + b_k) * along_rows + (west + b_col) * along_cols;
     const auto fetch = [&](std::int64_t k, int turn) {
-      for (int u = 0; u < height * depth / threads; ++u) {
-        const int r = a_row + u * a_rows, s = a_k + u * a_ks;
-        bring(memory.a[turn][s][r], d(min(top + r, last), min(k + s, last)));
-      }
-      for (int u = 0; u < width * depth / threads; ++u) {
-        const int c = b_col + u * b_cols, s = b_k + u * b_ks;
-        bring(memory.b[turn][s][c], d(min(k + s, last), min(west + c, last)));
+      const auto to_a = [&](int u) -> T& { return memory.a[turn][a_k + u * a_ks][a_row + u * a_rows]; };
+      const auto to_b = [&](int u) -> T& { return memory.b[turn][b_k + u * b_ks][b_col + u * b_cols]; };
+      constexpr int of_a = height * depth / threads, of_b = width * depth / threads;
+      if (whole) {
+        const T *a = d.data() + from_a, *b = d.data() + from_b;
+        for (int u = 0; u < of_a; ++u, a += next_a) bring(to_a(u), *a);
+        for (int u = 0; u < of_b; ++u, b += next_b) bring(to_b(u), *b);
+        from_a += depth * along_cols;
+        from_b += depth * along_rows;
+      } else {
+        for (int u = 0; u < of_a; ++u)
+          bring(to_a(u), d(min(top + a_row + u * a_rows, last), min(k + a_k + u * a_ks, last)));
+        for (int u = 0; u < of_b; ++u)
+          bring(to_b(u), d(min(k + b_k + u * b_ks, last), min(west + b_col + u * b_cols, last)));
       }
       simt::copy_async_commit();
     };
@@ -178,28 +203,25 @@ struct product_kernel {
     }
     block.sync();  // A and B have been read: they may be what is written
 
-    const auto exists = [&](int r, int c) { return row(r) < n && col(c) < n; };
     const bool closes = Rest && block.index() == 0 && next < tiles;
     if constexpr (Problem::has_hops) {  // from steps to hops
-      for (int r = 0; r < rows; ++r)
-        for (int c = 0; c < cols; ++c)
-          if (exists(r, c) && via[r][c] >= 0)
-            via[r][c] = turned ? hop_of(pivot + via[r][c], col(c)) : hop_of(row(r), pivot + via[r][c]);
-          else if (exists(r, c) && closes)
-            via[r][c] = hop_of(row(r), col(c));
+      each_cell([&](int r, int c, std::int64_t) {
+        if (via[r][c] >= 0)
+          via[r][c] = turned ? hop_of(pivot + via[r][c], col(c)) : hop_of(row(r), pivot + via[r][c]);
+        else if (closes)
+          via[r][c] = hop_of(row(r), col(c));
+      });
       block.sync();  // the hops of columns are among those that are written
     }
     if constexpr (Rest)
       if (closes) close(block, memory, p, static_cast<int>(min(std::int64_t(height), n - top)), y, x, cell, via);
-    for (int r = 0; r < rows; ++r)
-      for (int c = 0; c < cols; ++c) {
-        if (!exists(r, c)) continue;
-        d(row(r), col(c)) = cell[r][c];
-        if constexpr (Problem::has_hops)
-          if (via[r][c] >= 0)
-            (turned ? p.next(col(c), row(r)) : p.next(row(r), col(c))) =
-                static_cast<typename decltype(p.next)::value_type>(via[r][c]);
-      }
+    each_cell([&](int r, int c, std::int64_t at) {
+      d.data()[at] = cell[r][c];
+      if constexpr (Problem::has_hops)
+        if (via[r][c] >= 0)
+          (turned ? p.next(col(c), row(r)) : p.next(row(r), col(c))) =
+              static_cast<typename decltype(p.next)::value_type>(via[r][c]);
+    });
   }
 
 private:
