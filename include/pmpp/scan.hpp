@@ -41,6 +41,7 @@
 #include <pmpp/memory/reachable.hpp>
 #include <pmpp/memory/workspace.hpp>
 #include <pmpp/reduce/kernel.hpp>
+#include <pmpp/simt/early.hpp>
 #include <pmpp/simt/memory.hpp>
 
 #pragma GCC visibility push(hidden)  // see launch.hpp
@@ -124,6 +125,7 @@ struct scan_kernel {
                                  other_bytes = staging_bytes * workers + 2 * sizeof(slot) * warps * more_slots;
     std::size_t shared_bytes() const { return vector_bytes * static_cast<std::size_t>(vectors) + other_bytes; }
   };
+  static constexpr bool begins_early = simt::can_begin_early;
   struct arguments {
     In in;
     Out out;
@@ -139,10 +141,11 @@ struct scan_kernel {
 
   template <class Block>
   PMPP_HOST_DEVICE void operator()(Block& block, shared& memory, const arguments& a) const {
+    simt::previous_kernels_done();
     plan p = a.known;
     if (a.count.pointer != nullptr) p = plan(a.count.get(), a.lead, a.known.vectors);
-    block::for_each_tile<false>(
-        block, a.look_back, memory.pipeline, p.tiles,
+    block::for_each_tile(
+        block, a.look_back, memory.pipeline, p.tiles, false,
         [&](std::int64_t tile, int stage) { load(block, a, p, tile, stage); },
         [&](std::int64_t tile, int stage) { fold(block, memory, a, p, tile, stage); },
         [&](std::int64_t tile, int stage, auto exchange) { look_back_for(block, memory, a, p, tile, stage, exchange); },
@@ -257,7 +260,7 @@ private:
   PMPP_HOST_DEVICE static void look_back_for(Block& block, shared& memory, const arguments& a, const plan& p,
                                              std::int64_t tile, int stage, const Exchange& exchange) {
     const std::int64_t left = p.data.vectors - tile * p.vectors * workers;
-    const int count = static_cast<int>(min(ceil_div(left, std::int64_t(p.vectors) * lanes), std::int64_t(warps)));
+    const int count = ceil_div(static_cast<int>(min(left, std::int64_t(p.vectors) * workers)), p.vectors * lanes);
     A sum{};  // of this lane's warp and those before it
     if (block.lane() < count) sum = memory.of_warp[stage][block.lane()];
     sum = block::warp_inclusive_scan(block, sum, a.op, count);
@@ -375,14 +378,6 @@ void scan_on_blocks(const P& where, const input<In>& in, Out out, const scan_sta
         "scan", sizeof(A), where, bytes_of, [&](auto tuning) { enqueue(tuning, items, lead, lead_of_output); });
   });
 }
-
-/// The type that sums are kept in. Where 32 bits give the same results as 64 (they end up in 32 or fewer), 32 bits.
-template <class T, class Out, class A, class Op>
-using scan_accumulator =
-    std::conditional_t<std::is_same_v<Op, plus> && std::is_integral_v<T> && std::is_integral_v<A> &&
-                           std::is_integral_v<Out> && !std::is_same_v<Out, bool> && !std::is_same_v<A, bool> &&
-                           (sizeof(A) >= 4) && (sizeof(Out) <= 4),
-                       std::uint32_t, A>;
 
 template <scan_tuning Tuning, scan_kind Kind, class P, class In, class O, class A, class Op>
 auto scan_input(const char* function, const P& where, const input<In>& elements, O& out, const scan_start<A>& start,

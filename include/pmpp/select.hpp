@@ -42,24 +42,6 @@
 namespace pmpp::inline PMPP_BACKEND {
 namespace detail {
 
-/// Whether writing to `out` might change what `in` reads. True where that is not known.
-template <class In, class Out>
-bool may_overlap(const In& in, const Out& out, std::int64_t n) {
-  if constexpr (requires { requires !In::reads_output; }) {
-    return false;  // the caller has seen to it
-  } else if constexpr (is_zip<In>) {
-    return may_overlap(in.a, out, n) || may_overlap(in.b, out, n);
-  } else if constexpr (is_transform<In>) {
-    return may_overlap(in.base, out, n);
-  } else if constexpr (std::is_pointer_v<In> && std::is_pointer_v<Out>) {
-    const auto a = reinterpret_cast<std::uintptr_t>(in), b = reinterpret_cast<std::uintptr_t>(out);
-    return a < b + static_cast<std::uintptr_t>(n) * sizeof(*out) &&
-           b < a + static_cast<std::uintptr_t>(n) * sizeof(*in);
-  } else {
-    return !requires { in.value; };
-  }
-}
-
 /// Enqueues the selection on a GPU or runs it in the emulator.
 template <select_tuning Tuning, class P, class In, class Out, class OutFalse, class Sink, class Select>
 void select_on_blocks(const char* function, const P& where, const input<In>& in, Out out, OutFalse out_false, Sink sink,

@@ -58,7 +58,7 @@ struct alignas(16) vector_words {
     }
     return element;
   }
-  PMPP_HOST_DEVICE void set(int k, const T& element) {
+  PMPP_HOST_DEVICE void set(int k, T element) {  // by value: nvcc loads the bytes of a reference one by one
     if constexpr (sizeof(T) == 1 || sizeof(T) == 2) {
       const int bit = k * int(sizeof(T)) * 8;
       std::conditional_t<sizeof(T) == 1, std::uint8_t, std::uint16_t> bits;

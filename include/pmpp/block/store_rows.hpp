@@ -61,10 +61,12 @@ PMPP_HOST_DEVICE void store_rows(Block& block, const Out& out, const vector_rang
       return;
     }
   }
-  for (int row = 0; row < vectors * Items; ++row) {
-    const int item = row * lanes + block.lane(), c = item / Items, place = item + (index(c) - c) * Items;
+  const int shift = vectors * lanes == mine.count ? pmpp::detail::before_row(out, mine.first) : 0;
+  for (int item = block.lane() - shift; item < vectors * Items * lanes; item += lanes) {
+    const int c = item / Items, place = item + (index(c) - c) * Items;
     const std::int64_t i = mine.first + place;
-    if (Inside || (place >= mine.begin && place < mine.end && wanted(i))) out[i] = at(c).item[item % Items];
+    if (item >= 0 && (Inside || (place >= mine.begin && place < mine.end && wanted(i))))
+      out[i] = at(c).item[item % Items];
   }
 }
 

@@ -57,15 +57,16 @@ struct tile_exchange {
 ///   work(tile, stage)             workers: wait for it; find out what it comes to
 ///   exchange(tile, stage, e)      look-back warp: call e once; leave in shared memory what the workers need
 ///   write(tile, stage)            workers
-/// then leaves the look-back: after the last wait, or (Written) after the last write; look_back::finish is the caller's.
-/// All threads call; the last warp is the look-back warp.
-template <bool Written, class Block, class Others, class T, class Load, class Work, class Exchange, class Write>
+/// then leaves the look-back: after the last wait, beside the last write, or (`written`) after that, so that the block that leaves
+/// last finds all written; look_back::finish is the caller's. All threads call; the last warp is the look-back warp.
+template <class Block, class Others, class T, class Load, class Work, class Exchange, class Write>
 PMPP_HOST_DEVICE void for_each_tile(Block& block, const Others& others, tile_pipeline_memory<T>& memory,
-                                    std::int64_t tiles, Load load, Work work, Exchange exchange, Write write) {
+                                    std::int64_t tiles, bool written, Load load, Work work, Exchange exchange,
+                                    Write write) {
   const std::int64_t first = others.first(block, memory.look_back), none = tiles;
   const bool is_look_back_warp = block.warp() == block.warps() - 1;
   if (is_look_back_warp && block.lane() == 0) {
-    if (!Written && first >= none) others.leave(block, memory.look_back);
+    if (!written && first >= none) others.template leave<simt::order::relaxed>(block, memory.look_back);
     memory.next[0] = first >= none || tiles <= block.count() ? none : others.take_ticket();
   }
   if (!is_look_back_warp && first < none) load(first, 0);
@@ -77,8 +78,8 @@ PMPP_HOST_DEVICE void for_each_tile(Block& block, const Others& others, tile_pip
     if (is_look_back_warp) {
       if (now < none)
         exchange(now, stage, tile_exchange<Block, T, Others>{block, others, memory, now, none, stage, next < none});
-      else if (!Written && block.lane() == 0)
-        others.leave(block, memory.look_back);
+      else if (!written && block.lane() == 0)
+        others.template leave<simt::order::relaxed>(block, memory.look_back);
     } else {
       if (last < none) write(last, 1 - stage);
       if (next < none) load(next, 1 - stage);
@@ -86,9 +87,9 @@ PMPP_HOST_DEVICE void for_each_tile(Block& block, const Others& others, tile_pip
     last = now;
     now = next;
   }
-  if (Written) {
+  if (written) {
     block.sync();
-    if (block.thread() == 0) others.leave(block, memory.look_back);
+    if (block.thread() == 0) others.template leave<simt::order::acq_rel>(block, memory.look_back);
   }
 }
 

@@ -298,5 +298,13 @@ struct convert_to {
   }
 };
 
+/// How many elements before out[i] rows of 32 begin that are whole lines of memory: sectors that two rows share are written in
+/// two goes.
+template <class Out>
+PMPP_HOST_DEVICE int before_row(const Out& out, std::int64_t i) {
+  if constexpr (std::is_pointer_v<Out>) i += std::int64_t(reinterpret_cast<std::uintptr_t>(out) / sizeof(*out));
+  return static_cast<int>(i & 31);
+}
+
 }  // namespace detail
 }  // namespace pmpp::inline PMPP_BACKEND

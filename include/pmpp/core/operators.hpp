@@ -6,6 +6,7 @@
 // identity_of<Op, T> exists for the operators below on arithmetic types; no algorithm needs an identity from a user.
 #pragma once
 
+#include <cstdint>
 #include <limits>
 #include <type_traits>
 
@@ -111,4 +112,15 @@ using accumulator_of = std::conditional_t<detail::is_small_integer<T>,
                                           std::conditional_t<std::is_signed_v<T>, long long, unsigned long long>,
                                           std::conditional_t<detail::is_two_byte_float<T>, float, T>>;
 
+namespace detail {
+
+/// The type that the sums of a scan are kept in. Where 32 bits give the same results as 64 (they end up in 32 or fewer), 32 bits.
+template <class T, class Out, class A, class Op>
+using scan_accumulator =
+    std::conditional_t<std::is_same_v<Op, plus> && std::is_integral_v<T> && std::is_integral_v<A> &&
+                           std::is_integral_v<Out> && !std::is_same_v<Out, bool> && !std::is_same_v<A, bool> &&
+                           (sizeof(A) >= 4) && (sizeof(Out) <= 4),
+                       std::uint32_t, A>;
+
+}  // namespace detail
 }  // namespace pmpp::inline PMPP_BACKEND

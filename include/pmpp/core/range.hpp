@@ -238,5 +238,23 @@ void check_output(const char* function, const char* argument, O&& out, std::int6
   if ((... && (inputs.count.pointer == nullptr))) (check_apart(function, argument, first, n, inputs), ...);
 }
 
+/// Whether writing to `out` might change what `in` reads. True where that is not known.
+template <class In, class Out>
+bool may_overlap(const In& in, const Out& out, std::int64_t n) {
+  if constexpr (requires { requires !In::reads_output; }) {
+    return false;  // the caller has seen to it
+  } else if constexpr (is_zip<In>) {
+    return may_overlap(in.a, out, n) || may_overlap(in.b, out, n);
+  } else if constexpr (is_transform<In>) {
+    return may_overlap(in.base, out, n);
+  } else if constexpr (std::is_pointer_v<In> && std::is_pointer_v<Out>) {
+    const auto a = reinterpret_cast<std::uintptr_t>(in), b = reinterpret_cast<std::uintptr_t>(out);
+    return a < b + static_cast<std::uintptr_t>(n) * sizeof(*out) &&
+           b < a + static_cast<std::uintptr_t>(n) * sizeof(*in);
+  } else {
+    return !requires { in.value; };
+  }
+}
+
 }  // namespace detail
 }  // namespace pmpp::inline PMPP_BACKEND

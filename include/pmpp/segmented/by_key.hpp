@@ -35,6 +35,7 @@
 #include <pmpp/memory/workspace.hpp>
 #include <pmpp/segmented/tuning.hpp>
 #include <pmpp/select.hpp>
+#include <pmpp/simt/early.hpp>
 
 #pragma GCC visibility push(hidden)  // see launch.hpp
 
@@ -124,13 +125,6 @@ struct run_kernel {
   using raw = block::raw_items<In, Items>;
   using look_back = block::look_back<state, 1>;  // runs of 16 take 442 us on an H100, with a window of 2 450
 
-  /// A head: the value of the run that ends in front of it, and its key. Parted, values and keys apart, where they are of different
-  /// widths: then more of them have room.
-  struct run {
-    A ended;
-    K key;
-  };
-  static constexpr bool parted = !lengths && sizeof(run) > sizeof(A) + sizeof(K);
   using position = std::uint16_t;
   /// A vector of keys in shared memory, or as many of those at heads, or as many positions.
   union slot {
@@ -208,6 +202,7 @@ struct run_kernel {
     typename sides::second& after;
     PMPP_HOST_DEVICE auto& operator[](int v) const { return v < count ? own[v] : after; }
   };
+  static constexpr bool begins_early = simt::can_begin_early;
   struct arguments {
     Job job;
     plan known;  ///< for a count that the host knows; for its bound where only the device does
@@ -220,10 +215,11 @@ struct run_kernel {
 
   template <class Block>
   PMPP_HOST_DEVICE void operator()(Block& block, shared& memory, const arguments& a) const {
+    simt::previous_kernels_done();
     plan p = a.known;
     if (a.job.in.count.pointer != nullptr) p = plan(a.job.in.count.get(), a.lead, a.known.rows);
-    block::for_each_tile<true>(
-        block, a.others, memory.pipeline, p.tiles,
+    block::for_each_tile(
+        block, a.others, memory.pipeline, p.tiles, a.found != nullptr || a.done.flag != nullptr,
         [&](std::int64_t tile, int stage) {
           with_part(block, memory, p, tile, stage, [&](const auto& mine) { load(block, memory, a, p, mine, stage); });
         },
@@ -240,7 +236,7 @@ struct run_kernel {
           write(block, memory, a, part<false>(block, memory, p, tile, stage), stage);
           block.sync_warp();
         });
-    a.others.finish(block, memory.pipeline.look_back, p.tiles);  // the last block finds everything written
+    a.others.finish(block, memory.pipeline.look_back, p.tiles);  // the last block finds all written where it counts
     if (a.done.flag != nullptr) block.sync();
     if (block.thread() != 0 || !(a.known.tiles == 1 || memory.pipeline.look_back.last)) return;
     if (a.found != nullptr) a.job.sink(*a.found);
@@ -330,28 +326,21 @@ private:
       return min(lanes, max(0, ceil_div(this->end - strip * lanes * items, items)));
     }
     /// What is kept of the i-th head.
-    PMPP_HOST_DEVICE A& ended_at(int i) const {
-      if constexpr (parted)
-        return side_of_run<A>(i, 0);
-      else
-        return reinterpret_cast<run*>(bytes)[i].ended;
-    }
+    PMPP_HOST_DEVICE A& ended_at(int i) const { return of_run<A>(i, 0); }
     PMPP_HOST_DEVICE K& key_at(int i) const {
       if constexpr (lengths)
         return reinterpret_cast<K*>(bytes)[i];
-      else if constexpr (parted)
-        return side_of_run<K>(i, int(sizeof(A)));
       else
-        return reinterpret_cast<run*>(bytes)[i].key;
+        return of_run<K>(i, int(sizeof(A)));
     }
-    /// Parted ones lie in the strip for as many, after `after` bytes for each. Lanes that write at multiples of 16 places find
-    /// these in different banks.
+    /// Values and keys lie apart in the strip for as many, after `after` bytes for each; in another order within a line, so that
+    /// lanes that write at multiples of 16 places, as where each element is a head, find these in different banks.
     template <class X>
-    PMPP_HOST_DEVICE X& side_of_run(int i, int after) const {
-      constexpr int full = lanes * each * Items;  // where there are several strips
-      const int strip = most_strips == 1 ? 0 : i / full, place = i - strip * full;
+    PMPP_HOST_DEVICE X& of_run(int i, int after) const {
+      constexpr int full = lanes * each * Items, line = min(lanes, max(1, 128 / int(sizeof(X))));
+      const int strip = most_strips == 1 ? 0 : i / full, k = i - strip * full;
       return reinterpret_cast<X*>(bytes + strip * strip_bytes(vectors) +
-                                  after * lanes * vectors * Items)[place ^ (place / lanes & (lanes - 1))];
+                                  after * lanes * vectors * Items)[is_power_of_two(line) ? k ^ (k / line % line) : k];
     }
     PMPP_HOST_DEVICE position& position_at(int i) const { return reinterpret_cast<position*>(bytes)[i]; }
   };
@@ -491,8 +480,7 @@ private:
   PMPP_HOST_DEVICE static void join_warps(Block& block, shared& memory, const arguments& a, const plan& p,
                                           std::int64_t tile, int stage, const Exchange& exchange) {
     const std::int64_t left = p.data.vectors - tile * p.rows * workers;
-    const int count =
-        static_cast<int>(max(std::int64_t(1), min(ceil_div(left, std::int64_t(p.rows) * lanes), std::int64_t(warps))));
+    const int count = max(1, ceil_div(static_cast<int>(min(left, std::int64_t(p.rows) * workers)), p.rows * lanes));
     const typename Job::join op{a.job.op};
     state sum{};  // of this lane's warp and those before it
     if (block.lane() < count) sum = memory.of_warp[stage][block.lane()];
@@ -550,10 +538,7 @@ private:
   /// A warp writes get(from) ... get(n - 1) to out[position + from ...], whole lines where the elements allow it.
   template <class Block, class O, class Get>
   PMPP_HOST_DEVICE static void put(Block& block, const O& out, std::int64_t position, int from, int n, Get get) {
-    int shift = 0;
-    if constexpr (std::is_pointer_v<O>)
-      shift = static_cast<int>((std::int64_t(reinterpret_cast<std::uintptr_t>(out) / sizeof(*out)) + position) % lanes);
-    for (int j = block.lane() - shift; j < n; j += lanes)
+    for (int j = block.lane() - detail::before_row(out, position); j < n; j += lanes)
       if (j >= from) out[position + j] = static_cast<value_of<O>>(get(j));
   }
 };

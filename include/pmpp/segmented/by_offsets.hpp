@@ -152,8 +152,8 @@ struct segmented_scan_kernel {
       }
     }
     known_offset known{};
-    block::for_each_tile<false>(
-        block, a.others, memory.pipeline, p.tiles,
+    block::for_each_tile(
+        block, a.others, memory.pipeline, p.tiles, false,
         [&](std::int64_t tile, int stage) {
           with_part<true>(block, memory, p, tile, stage, [&](const auto& mine) {
             block::load_async(block, a.in, mine, mine.slots);

@@ -24,6 +24,7 @@
 #include <pmpp/memory/reply.hpp>
 #include <pmpp/select/keep.hpp>
 #include <pmpp/simt/bits.hpp>
+#include <pmpp/simt/early.hpp>
 #include <pmpp/simt/memory.hpp>
 
 #pragma GCC visibility push(hidden)  // see launch.hpp
@@ -91,6 +92,7 @@ struct select_kernel {
     static constexpr std::size_t row_bytes = 2 * copies * bytes * warps;
     std::size_t shared_bytes() const { return row_bytes * static_cast<std::size_t>(rows); }
   };
+  static constexpr bool begins_early = simt::can_begin_early;
   struct arguments {
     In in;
     Out out;
@@ -108,15 +110,16 @@ struct select_kernel {
 
   template <class Block>
   PMPP_HOST_DEVICE void operator()(Block& block, shared& memory, const arguments& a) const {
+    simt::previous_kernels_done();
     plan p = a.known;
     if (a.count.pointer != nullptr) p = plan(a.count.get(), a.lead, a.known.rows);
-    block::for_each_tile<true>(
-        block, a.look_back, memory.pipeline, p.tiles,
+    block::for_each_tile(
+        block, a.look_back, memory.pipeline, p.tiles, a.found != nullptr || a.done.flag != nullptr,
         [&](std::int64_t tile, int stage) { load(block, a, p, tile, stage); },
         [&](std::int64_t tile, int stage) { gather(block, memory, a, p, tile, stage); },
         [&](std::int64_t tile, int stage, auto exchange) { look_back_for(block, memory, a, p, tile, stage, exchange); },
         [&](std::int64_t tile, int stage) { write(block, memory, a, p, tile, stage); });
-    a.look_back.finish(block, memory.pipeline.look_back, p.tiles);  // the last block finds everything written
+    a.look_back.finish(block, memory.pipeline.look_back, p.tiles);  // the last block finds all written where it counts
     if (a.done.flag != nullptr) block.sync();
     if (block.thread() != 0 || !(a.known.tiles == 1 || memory.pipeline.look_back.last)) return;
     if (a.found != nullptr) a.sink(*a.found);
@@ -347,7 +350,7 @@ private:
         }
       }
     } else {
-      for (int i = block.lane() - static_cast<int>(position % lanes); i < n; i += lanes)
+      for (int i = block.lane() - detail::before_row(out, position); i < n; i += lanes)
         if (i >= 0) out[position + i] = static_cast<value_of<O>>(get(staged + i));
     }
   }
