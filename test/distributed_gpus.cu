@@ -7,6 +7,7 @@
 
 #include <memory>
 #include <stdexcept>
+#include <string>
 
 #ifdef TEST_HAS_NCCL
 #include <pmpp/distributed/nccl_communicator.hpp>
@@ -67,6 +68,15 @@ TEST_CASE("NCCL: mistakes are exceptions") {
   const auto ids = pmpp::detail::visible_devices();
   CHECK_THROWS_AS(static_cast<void>(pmpp::nccl_communicator::all({12345})), pmpp::communication_error);
   auto links = pmpp::nccl_communicator::all(ids);
-  CHECK_THROWS_AS(links[0].send(nullptr, 1, static_cast<int>(ids.size()), nullptr), pmpp::communication_error);
+  const int none = static_cast<int>(ids.size());
+  try {
+    links[0].send(nullptr, 1, none, nullptr);
+    CHECK(false);
+  } catch (const pmpp::communication_error& error) {
+    const std::string wanted =
+        "rank 0 of " + std::to_string(none) + ", after ncclSend of 1 bytes to rank " + std::to_string(none);
+    CAPTURE(error.what());
+    CHECK(std::string(error.what()).find(wanted) != std::string::npos);
+  }
 }
 #endif

@@ -169,6 +169,15 @@ void check_differing_calls(const G& gpus, const G& impatient) {
     else
       pmpp::sort(gpus, x);
   }));
+  EXPECT(says("; rank 1 sort of 6, int, ", [&] { pmpp::sort(gpus, self == 0 ? x : shorter); }));
+  const pmpp::distributed_matrix<double> A{gpus, 4, 5}, B{gpus, 5, 3}, wide{gpus, 5, 6};
+  pmpp::distributed_matrix<double> C{gpus, 4, 3}, of_wide{gpus, 4, 6};
+  EXPECT(says("; rank 1 gemm of 4 x 5 x 6, ", [&] {
+    if (self == 0)
+      pmpp::gemm(gpus, 1, A, B, 0, C);
+    else
+      pmpp::gemm(gpus, 1, A, wide, 0, of_wide);
+  }));
   const auto is_odd = [](int v) { return v % 2 != 0; };
   EXPECT(says("; rank 1 unique_copy of 7 x ",
               [&] { static_cast<void>(self == 0 ? pmpp::copy_if(gpus, x, is_odd) : pmpp::unique_copy(gpus, x)); }));

@@ -37,6 +37,7 @@ GREEDY(convolution_of) GREEDY(convolve) GREEDY(convolve_band) GREEDY(convolve_on
 GREEDY(convolve_separable) GREEDY(convolve_separable_on_cpu) GREEDY(convolve_separable_on_device) GREEDY(copy)
 GREEDY(copy_async) GREEDY(copy_batched) GREEDY(copy_bytes) GREEDY(copy_element) GREEDY(copy_elements)
 GREEDY(copy_flagged) GREEDY(copy_flagged_into) GREEDY(copy_if) GREEDY(copy_if_into) GREEDY(copy_on_rank)
+GREEDY(copy_to_host)
 GREEDY(copy_part) GREEDY(copy_permuted) GREEDY(count) GREEDY(count_before) GREEDY(count_if) GREEDY(count_if_into)
 GREEDY(count_into) GREEDY(count_on_host) GREEDY(count_sink) GREEDY(count_up_to) GREEDY(counted_elements)
 GREEDY(cut_walk) GREEDY(data) GREEDY(decide_now) GREEDY(directed) GREEDY(dlpack_data) GREEDY(dlpack_matrix)

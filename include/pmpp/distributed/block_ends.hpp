@@ -111,7 +111,7 @@ std::vector<int> continued_blocks(const devices<P, C>& gpus, const distributed_b
     if (i != 0) return;
     const counting_iterator<std::int64_t> zero(0);
     pmpp::for_each(where, zero, zero + m, continue_run<T, Eq>{ends[0].data(), flags[0].data(), eq});
-    detail::copy_on_rank(gpus.group()->places[0], result.data(), flags[0].data(), result.size() * sizeof(int));
+    detail::copy_to_host(gpus, 0, result.data(), flags[0].data(), result.size() * sizeof(int));
   });
   gpus.synchronize(0);
   return result;

@@ -81,6 +81,14 @@ inline void copy_on_rank(const rank_group::place& where, void* to, const void* f
     detail::copy_bytes(to, from, bytes, where.stream);
 }
 
+/// copy_on_rank to the host, from what messages may be on their way to. Such a copy waits for them, for ever if they do not come: so where
+/// the communicator knows of failures, the work of rank number i here is waited for first, while it is asked. \throws communication_error
+template <class P, class C>
+void copy_to_host(const devices<P, C>& gpus, int i, void* to, const void* from, std::size_t bytes) {
+  if constexpr (requires(C & link) { link.check_alive(0.0); }) gpus.synchronize(i);
+  detail::copy_on_rank(gpus.group()->places[std::size_t(i)], to, from, bytes);
+}
+
 /// An array of counts[i] elements for each rank here.
 template <class T, class Count>
 std::vector<rank_array<T>> arrays_of(const rank_group& group, Count count) {
@@ -108,7 +116,7 @@ std::vector<U> values_of_all(const devices<P, C>& gpus, const std::vector<U>& mi
   gpus.together(
       [&](int i, C& link, stream_handle s) { pmpp::all_gather(link, own(i), all[std::size_t(i)].data(), bytes, s); });
   std::vector<U> values(static_cast<std::size_t>(n));
-  detail::copy_on_rank(group->places[0], values.data(), all[0].data(), static_cast<std::size_t>(n) * sizeof(U));
+  detail::copy_to_host(gpus, 0, values.data(), all[0].data(), static_cast<std::size_t>(n) * sizeof(U));
   gpus.synchronize();
   return values;
 }
@@ -133,7 +141,7 @@ std::vector<U> firsts_of_all(const devices<P, C>& gpus, const std::vector<rank_a
     pmpp::all_gather(link, arrays[std::size_t(i)].data(), gathered[std::size_t(i)].data(), bytes, s);
   });
   const rank_guard guard(group->places[0].device);
-  detail::copy_on_rank(group->places[0], all.data(), gathered[0].data(), all.size() * sizeof(U));
+  detail::copy_to_host(gpus, 0, all.data(), gathered[0].data(), all.size() * sizeof(U));
   gpus.synchronize();
   return all;
 }
@@ -381,7 +389,7 @@ std::vector<T> to_host(const devices<P, C>& gpus, const distributed_buffer<T>& x
                            x.part(i).size_bytes());
   } else {
     const auto all = detail::whole_on_each_rank(gpus, x);
-    detail::copy_on_rank(group->places[0], values.data(), all[0].data(), values.size() * sizeof(T));
+    detail::copy_to_host(gpus, 0, values.data(), all[0].data(), values.size() * sizeof(T));
   }
   gpus.synchronize();
   return values;
@@ -409,8 +417,7 @@ std::vector<T> gather(const devices<P, C>& gpus, const distributed_buffer<T>& x,
   gpus.each([&](int i, const P&) {
     if (!is_root(i)) return;
     values.resize(static_cast<std::size_t>(x.size()));
-    detail::copy_on_rank(gpus.group()->places[std::size_t(i)], values.data(), all[std::size_t(i)].data(),
-                         values.size() * sizeof(T));
+    detail::copy_to_host(gpus, i, values.data(), all[std::size_t(i)].data(), values.size() * sizeof(T));
   });
   gpus.synchronize();
   return values;

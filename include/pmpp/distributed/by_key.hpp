@@ -94,7 +94,7 @@ std::pair<distributed_buffer<K>, distributed_buffer<A>> runs_of_ranks(const devi
       const counting_iterator<std::int64_t> zero(0);
       pmpp::for_each(where, zero, zero + 1,
                      join_runs<S, std::remove_const_t<decltype(fold)>>{ends[0].data(), on_rank, on_rank + m, m, fold});
-      detail::copy_on_rank(place, joined.data(), ends[0].data(), joined.size() * sizeof(two_ends<S>));
+      detail::copy_to_host(gpus, 0, joined.data(), ends[0].data(), joined.size() * sizeof(two_ends<S>));
     });
     gpus.synchronize(0);
     for (std::size_t k = 0; k < ranks.size(); ++k) dropped[std::size_t(ranks[k])] = continued[k];

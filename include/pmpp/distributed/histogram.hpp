@@ -68,7 +68,7 @@ void histogram_of_ranks(const devices<P, C>& gpus, Counts& counts, Count count) 
     if (i != 0) return;
     pmpp::for_each(where, counting_iterator<std::int64_t>(0), counting_iterator<std::int64_t>(bins),
                    add_rows<K>{rows[0].data(), bins, gpus.size()});
-    detail::copy_on_rank(group->places[0], std::data(counts), rows[0].data(), bytes);
+    detail::copy_to_host(gpus, 0, std::data(counts), rows[0].data(), bytes);
   });
   gpus.synchronize(0);
 }

@@ -63,36 +63,48 @@ public:
   int size() const { return size_; }
 
   void send(const void* from, std::size_t bytes, int to, stream_handle stream) {
-    check(ncclSend(from, bytes, ncclUint8, to, comm_->comm, stream), "ncclSend");
+    comm_->last = {"ncclSend of ", bytes, " bytes to rank ", to};
+    check_call(ncclSend(from, bytes, ncclUint8, to, comm_->comm, stream));
   }
   void receive(void* to, std::size_t bytes, int from, stream_handle stream) {
-    check(ncclRecv(to, bytes, ncclUint8, from, comm_->comm, stream), "ncclRecv");
+    comm_->last = {"ncclRecv of ", bytes, " bytes from rank ", from};
+    check_call(ncclRecv(to, bytes, ncclUint8, from, comm_->comm, stream));
   }
   void all_gather(const void* from, void* to, std::size_t bytes, stream_handle stream) {
-    check(ncclAllGather(from, to, bytes, ncclUint8, comm_->comm, stream), "ncclAllGather");
+    comm_->last = {"ncclAllGather of ", bytes, " bytes from each rank, this is rank ", rank_};
+    check_call(ncclAllGather(from, to, bytes, ncclUint8, comm_->comm, stream));
   }
   void group_begin() { check(ncclGroupStart(), "ncclGroupStart"); }
-  void group_end() { check(ncclGroupEnd(), "ncclGroupEnd"); }
+  void group_end() { check_call(ncclGroupEnd()); }
 
   /// \param waited  seconds that the caller has waited for work of this rank
-  /// \throws communication_error, after ending what NCCL still does, if it has failed or that is beyond the limit
+  /// \throws communication_error, after ending what NCCL still does, if it has failed or that is beyond the limit: with this rank, and
+  /// the last of its calls
   void check_alive(double waited) {
     require(comm_->comm != nullptr,
             [&] { return "pmpp: rank " + detail::text::of(rank_) + ": NCCL has failed before"; });
     ncclResult_t status = ncclSuccess;
     check(ncclCommGetAsyncError(comm_->comm, &status), "ncclCommGetAsyncError");
     if ((status == ncclSuccess || status == ncclInProgress) && waited <= limit_) return;
+    const detail::text what = waited > limit_
+                                  ? detail::text("has waited ") + detail::text::of(waited) + " s for the others"
+                                  : detail::text("NCCL has failed: ") + ncclGetErrorString(status);
     if (comm_->owned) ncclCommAbort(std::exchange(comm_->comm, nullptr));
-    throw communication_error("pmpp: rank " + detail::text::of(rank_) + " of " + detail::text::of(size_) +
-                              (waited > limit_
-                                   ? detail::text(" has waited ") + detail::text::of(waited) + " s for the others"
-                                   : detail::text(": NCCL has failed: ") + ncclGetErrorString(status)));
+    throw communication_error(told() + what);
   }
 
 private:
+  /// What a rank has asked for, in words.
+  struct call {
+    const char* begin = "no message yet";
+    std::size_t bytes = 0;
+    const char* middle = nullptr;
+    int other = 0;
+  };
   struct handle {
     ncclComm_t comm;
     bool owned;
+    call last = {};
     ~handle() {
       if (owned && comm != nullptr) ncclCommDestroy(comm);
     }
@@ -101,6 +113,18 @@ private:
   nccl_communicator(ncclComm_t comm, double limit, bool owned) : comm_(new handle{comm, owned}), limit_(limit) {
     check(ncclCommUserRank(comm, &rank_), "ncclCommUserRank");
     check(ncclCommCount(comm, &size_), "ncclCommCount");
+  }
+  /// "pmpp: rank 0 of 2, after ncclRecv of 8 bytes from rank 1: "
+  detail::text told() const {
+    const call& last = comm_->last;
+    const detail::text where =
+        "pmpp: rank " + detail::text::of(rank_) + " of " + detail::text::of(size_) + ", after " + last.begin;
+    if (last.middle == nullptr) return where + ": ";
+    return where + detail::text::of(last.bytes) + last.middle + detail::text::of(last.other) + ": ";
+  }
+  void check_call(ncclResult_t status) const {
+    if (status != ncclSuccess && status != ncclInProgress)
+      throw communication_error(told() + ncclGetErrorString(status));
   }
   static void check(ncclResult_t status, const char* call) {
     if (status != ncclSuccess && status != ncclInProgress)

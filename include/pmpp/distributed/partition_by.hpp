@@ -113,7 +113,7 @@ template <class P, class C, class T, class F>
   std::vector<std::int64_t> of_one(kinds);
   for (int i = 0; i < gpus.local_size(); ++i) {  // once all are at work: such a copy waits for its rank
     const auto k = static_cast<std::size_t>(i);
-    detail::copy_on_rank(group->places[k], of_one.data(), begins[k].data(), kinds * sizeof(std::int64_t));
+    detail::copy_to_host(gpus, i, of_one.data(), begins[k].data(), kinds * sizeof(std::int64_t));
     gpus.synchronize(i);
     for (const std::int64_t count : detail::counts_of(of_one, size(i))) mine.push_back(count);
   }

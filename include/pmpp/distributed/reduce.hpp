@@ -132,7 +132,7 @@ totals_of_ranks<A> totals_by_rank(const char* function, const devices<P, C>& gpu
     A* const first = partials[0].data();
     pmpp::for_each(where, counting_iterator<std::int64_t>(0), counting_iterator<std::int64_t>(1),
                    joining{first, m, init, join});
-    detail::copy_on_rank(group->places[0], result.totals.data(), first, static_cast<std::size_t>(m) * sizeof(A));
+    detail::copy_to_host(gpus, 0, result.totals.data(), first, static_cast<std::size_t>(m) * sizeof(A));
   });
   gpus.synchronize(0);
   return result;

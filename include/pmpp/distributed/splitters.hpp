@@ -170,7 +170,7 @@ std::vector<std::vector<std::int64_t>> cuts_of_runs(const devices<P, C>& gpus, c
                                               comp});
     });
     std::swap(now, next);
-    detail::copy_on_rank(group->places[0], bounds.data(), now[0].data(), bounds.size() * sizeof(std::int64_t));
+    detail::copy_to_host(gpus, 0, bounds.data(), now[0].data(), bounds.size() * sizeof(std::int64_t));
     gpus.synchronize(0);
     const std::int64_t before = std::exchange(left, 0);
     for (int j = 0; j < cuts; ++j)

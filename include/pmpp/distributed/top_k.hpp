@@ -93,12 +93,11 @@ void top_k(const devices<P, C>& gpus, const distributed_buffer<T>& x, std::int64
   const auto places = detail::arrays_of<std::int64_t>(*group, [&](int i) { return i == 0 ? k : 0; });
   gpus.each([&](int i, const P& where) {
     if (i != 0) return;
-    const detail::rank_group::place& place = group->places[0];
     std::int64_t* const at = places[0].data();
     pmpp::top_k(where, values[0].span(), k, best[0].data(), at, comp);
     pmpp::transform(where, at, at + k, at, detail::index_of_candidate{indices[0].data()});
-    detail::copy_on_rank(place, std::data(values_out), best[0].data(), best[0].span().size_bytes());
-    detail::copy_on_rank(place, std::data(indices_out), at, places[0].span().size_bytes());
+    detail::copy_to_host(gpus, 0, std::data(values_out), best[0].data(), best[0].span().size_bytes());
+    detail::copy_to_host(gpus, 0, std::data(indices_out), at, places[0].span().size_bytes());
   });
   gpus.synchronize(0);
 }
