@@ -2,8 +2,8 @@
 //
 // What this file proves of distributed/spread_graph.hpp and bfs.hpp: on 1, 2, 3, 5 and 8 ranks, with blocks of vertices that are
 // balanced, random, empty or all on one rank, distances are those of a queue, parents make a tree of shortest paths, and counts are
-// right, on graphs of every shape, undirected and directed, with and without the transpose, whether ranks push, pull or do both; lists
-// that are cut into pieces are searched to their end; bad input throws and touches nothing.
+// right, on graphs of every shape, undirected and directed, with and without the transpose, whether ranks push, pull or do both, and
+// whether they write to each other's memory or send messages; lists that are cut into pieces are searched to their end; bad input throws and touches nothing.
 #include <algorithm>
 #include <cstdint>
 #include <stdexcept>
@@ -106,8 +106,10 @@ void check_graph(const G& gpus, const test::named_graph& shape, std::mt19937_64&
   }
 }
 
-auto host_ranks(int p) {
-  const std::vector<int> ids(static_cast<std::size_t>(p));
+/// \param apart  ranks that do not read each other's memory: they send messages
+auto host_ranks(int p, bool apart = false) {
+  std::vector<int> ids(static_cast<std::size_t>(p));
+  for (int r = 0; r < p && apart; ++r) ids[std::size_t(r)] = r;
   return pmpp::devices{pmpp::host, pmpp::emulated_communicator::all(ids), ids};
 }
 
@@ -145,19 +147,28 @@ TEST_CASE("bfs: lists of edges that are cut into pieces") {
   test::edges hubs;  // 0 to 999 reach each other by way of 1000 alone; 70000 edges of 1 are one piece longer
   for (std::int64_t v = 0; v < 1000; ++v) hubs.push_back({v, 1000});
   for (std::int64_t v = 0; v < 70000; ++v) hubs.push_back({1, 1 + v % 900});
-  const auto gpus = host_ranks(3);
   const graph both = graph_of(1001, test::both_ways(hubs));
-  const pmpp::spread_graph<> spread{gpus, pmpp::undirected(both)};
-  for (const auto& options : {pushes, pulls, changes})
-    for (const int source : {999, 1000, 1}) check_search(gpus, both, spread, source, options);
+  for (const bool apart : {false, true}) {
+    const auto gpus = host_ranks(3, apart);
+    const pmpp::spread_graph<> spread{gpus, pmpp::undirected(both)};
+    for (const auto& options : {pushes, pulls, changes})
+      for (const int source : {999, 1000, 1}) check_search(gpus, both, spread, source, options);
+  }
 }
 
 TEST_CASE("bfs on ranks of the host") {
   std::mt19937_64 random(test::seed());
-  for (const int p : {1, 4})
-    for (const auto& shape : test::shapes(2000)) {
+  struct group {
+    int ranks;
+    bool apart;
+    std::int64_t vertices;
+  };
+  for (const group& g : {group{1, false, 2000}, group{4, false, 300}, group{4, true, 2000}, group{9, false, 70}})
+    for (const auto& shape : test::shapes(g.vertices)) {
+      CAPTURE(g.ranks);
+      CAPTURE(g.apart);
       CAPTURE(shape.name);
-      check_graph(host_ranks(p), shape, random);
+      check_graph(host_ranks(g.ranks, g.apart), shape, random);
     }
 }
 

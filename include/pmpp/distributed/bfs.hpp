@@ -9,13 +9,15 @@
 //
 // Each rank has the edges of its block of vertices. All ranks go the same way in each level, by Beamer's rule, as on one device:
 //
-//   push   while the frontier has few edges: each rank follows those of its part, and sends each vertex that it finds to its owner:
-//          once in the whole search, by a bitmap of those it has sent
+//   push   while the frontier has few edges: each rank follows those of its part, and tells the owners of the vertices that it finds:
+//          of each once in the whole search, by a bitmap of those it has told of
 //   pull   while it has many: the ranks gather a bitmap of the frontier; vertices not yet reached look for an edge from there
 //
-// The steps of a rank are in bfs_steps.hpp. A level takes a reduction, a message and two or three launches; the host reads the
-// counts of all ranks once, or twice when it pushes. (PMPP ch. 15 and 20; Beamer, Buluc, Asanovic and Patterson, Distributed memory
-// breadth-first search revisited, 2013.)
+// Ranks of one process that read each other's memory write distances and parents where they lie, and read bitmaps there. Others send
+// messages: a push is one step more, and the host reads twice how many there are.
+//
+// The steps of a rank are in bfs_steps.hpp. A level takes two to four launches, and the host waits for one reduction. (PMPP
+// ch. 15 and 20; Beamer, Buluc, Asanovic and Patterson, Distributed memory breadth-first search revisited, 2013.)
 #pragma once
 
 #include <bit>
@@ -31,10 +33,12 @@
 #include <pmpp/core/error.hpp>
 #include <pmpp/core/iterator.hpp>
 #include <pmpp/core/math.hpp>
+#include <pmpp/core/range.hpp>
 #include <pmpp/distributed/bfs_steps.hpp>
 #include <pmpp/distributed/buffer.hpp>
 #include <pmpp/distributed/communicator.hpp>
 #include <pmpp/distributed/devices.hpp>
+#include <pmpp/distributed/reduce.hpp>
 #include <pmpp/distributed/same_call.hpp>
 #include <pmpp/distributed/spread_graph.hpp>
 #include <pmpp/reduce.hpp>
@@ -61,9 +65,11 @@ struct spread_bfs_result {
 
 namespace detail {
 
+/// A thread for each: who follows edges is not alike.
 template <class P, class F>
 void for_each_of(const P& where, std::int64_t n, const F& f) {
-  if (n > 0) pmpp::for_each(where, counting_iterator<std::int64_t>(0), counting_iterator<std::int64_t>(n), f);
+  constexpr transform_tuning one_each{.vectors_per_thread = 1};
+  if (n > 0) pmpp::for_each<one_each>(where, counting_iterator<std::int64_t>(0), counting_iterator<std::int64_t>(n), f);
 }
 
 /// A search under way. \tparam R  the type of parents
@@ -74,9 +80,11 @@ public:
                 distributed_buffer<R>* parent, const spread_bfs_options& options)
       : gpus_(gpus), graph_(graph), distance_(distance), parent_(parent), options_(options) {
     const auto group = gpus.group();
-    const std::int64_t all = graph.padded(gpus.size()), ranks = gpus.size();
-    out_vertex_ = detail::arrays_of<I>(*group, [&](int) { return all; });
-    out_parent_ = detail::arrays_of<I>(*group, [&](int) { return all; });
+    near_ = group->reads_all && gpus.size() <= most_near_ranks && !distance.refers() &&
+            (parent == nullptr || !parent->refers());
+    const std::int64_t all = graph.padded(gpus.size()), sent = near_ ? 0 : all, ranks = gpus.size();
+    out_vertex_ = detail::arrays_of<I>(*group, [&](int) { return sent; });
+    out_parent_ = detail::arrays_of<I>(*group, [&](int) { return sent; });
     frontier_ = detail::arrays_of<unsigned>(*group, [&](int) { return all / 32; });
     told_ = detail::arrays_of<unsigned>(*group, [&](int) { return all / 32; });
     counts_ = detail::arrays_of<spread_count>(*group, [&](int) { return ranks; });
@@ -88,7 +96,7 @@ public:
     spread_bfs_result result;
     std::int64_t unexplored = graph_.edges(), before = 0;
     for (bool pulls = false;; ++result.levels) {
-      const spread_totals now = survey(static_cast<D>(result.levels));
+      const spread_totals now = count(static_cast<D>(result.levels));
       if (now.vertices == 0) break;
       require(result.levels < static_cast<std::int64_t>(std::numeric_limits<D>::max()), [&] {
         return "pmpp::bfs: a distance of " + text::of(result.levels + 1) + " does not fit the type of distances";
@@ -104,7 +112,7 @@ public:
         pull(static_cast<D>(result.levels + 1));
         ++result.levels_pulled;
       } else {
-        push(static_cast<D>(result.levels + 1));
+        near_ ? push_near(static_cast<D>(result.levels + 1)) : push(static_cast<D>(result.levels + 1));
       }
     }
     if (parent_ != nullptr)
@@ -136,17 +144,48 @@ private:
     });
   }
 
-  spread_totals survey(D level) {
-    gpus_.each([&](int i, const P& where) {
-      const counting_iterator<std::int64_t> words(0);
-      pmpp::transform_reduce_into(where, subrange{words, words + ceil_div(vertices(i), std::int64_t(32))},
-                                  totals_[std::size_t(i)].data(), spread_totals{}, add_totals{},
-                                  survey_frontier<I, D>{distance_.part(i).data(), level, graph_.part(i).out.view(),
-                                                        frontier_[std::size_t(i)].data() + first(i) / 32});
-    });
+  spread_totals count(D level) {
+    const counting_iterator<std::int64_t> zero(0);
+    const auto counts_of = [&](int i) {
+      return count_frontier<I, D>{distance_.part(i).data(), level, graph_.part(i).out.view()};
+    };
+    std::vector<spread_totals> all;
+    if constexpr (kernel_execution<P>)
+      if (gpus_.all_here())
+        all = detail::folds_of_ranks<spread_totals>(
+            "bfs", gpus_,
+            [&](int i) {
+              return detail::mapped<spread_totals>(detail::input_of("bfs", zero, zero + vertices(i)), counts_of(i));
+            },
+            add_totals{}, spread_totals{});
+    if (all.empty()) {
+      gpus_.each([&](int i, const P& where) {
+        pmpp::transform_reduce_into(where, subrange{zero, zero + vertices(i)}, totals_[std::size_t(i)].data(),
+                                    spread_totals{}, add_totals{}, counts_of(i));
+      });
+      all = detail::firsts_of_all(gpus_, totals_);
+    }
     spread_totals now;
-    for (const spread_totals& of : detail::firsts_of_all(gpus_, totals_)) now = add_totals{}(now, of);
+    for (const spread_totals& of : all) now = add_totals{}(now, of);
     return now;
+  }
+
+  template <class T, class Get>
+  near_pointers<T> pointers(Get get) const {
+    near_pointers<T> all;
+    for (int i = 0; i < gpus_.local_size(); ++i) all.of[gpus_.rank(i)] = get(i);
+    return all;
+  }
+  void push_near(D level) {
+    const auto distances = pointers<D>([&](int i) { return distance_.part(i).data(); });
+    const auto parents_of = pointers<R>([&](int i) { return parents(i); });
+    gpus_.each([&](int i, const P& where) {
+      const auto& out = graph_.part(i).out;
+      detail::for_each_of(where, out.pieces(),
+                          push_to_all<I, D, R>{out.view(), level, graph_.numbers(i), first(i),
+                                               told_[std::size_t(i)].data(), distances, parents_of, gpus_.rank(i)});
+    });
+    gpus_.join();
   }
 
   void push(D level) {
@@ -208,20 +247,36 @@ private:
   }
 
   void pull(D level) {
-    gpus_.together([&](int i, C& link, stream_handle s) {
-      unsigned* const bitmap = frontier_[std::size_t(i)].data();
-      for (int r = 0; r < gpus_.size(); ++r) {
-        if (r == gpus_.rank(i)) continue;
-        const auto bytes = [&](int of) { return std::size_t(graph_.padded(of + 1) - graph_.padded(of)) / 8; };
-        if (bytes(gpus_.rank(i)) != 0) link.send(bitmap + first(i) / 32, bytes(gpus_.rank(i)), r, s);
-        if (bytes(r) != 0) link.receive(bitmap + graph_.padded(r) / 32, bytes(r), r, s);
-      }
+    const auto bitmap = [&](int i) { return frontier_[std::size_t(i)].data(); };
+    const std::int64_t words = graph_.padded(gpus_.size()) / 32;
+    gpus_.each([&](int i, const P& where) {
+      detail::for_each_of(where, ceil_div(vertices(i), std::int64_t(32)),
+                          mark_frontier<D>{distance_.part(i).data(), static_cast<D>(level - 1), vertices(i),
+                                           bitmap(i) + first(i) / 32});
     });
+    if (near_) {
+      gpus_.join();
+      const auto of_ranks = pointers<unsigned>(bitmap);
+      gpus_.each([&](int i, const P& where) {
+        detail::for_each_of(where, words,
+                            gather_frontier<I>{graph_.numbers(i), of_ranks, bitmap(i), told_[std::size_t(i)].data()});
+      });
+    } else {
+      gpus_.together([&](int i, C& link, stream_handle s) {
+        for (int r = 0; r < gpus_.size(); ++r) {
+          if (r == gpus_.rank(i)) continue;
+          const auto bytes = [&](int of) { return std::size_t(graph_.padded(of + 1) - graph_.padded(of)) / 8; };
+          if (bytes(gpus_.rank(i)) != 0) link.send(bitmap(i) + first(i) / 32, bytes(gpus_.rank(i)), r, s);
+          if (bytes(r) != 0) link.receive(bitmap(i) + graph_.padded(r) / 32, bytes(r), r, s);
+        }
+      });
+      gpus_.each([&](int i, const P& where) {
+        detail::for_each_of(where, words, tell_frontier{bitmap(i), told_[std::size_t(i)].data()});
+      });
+    }
     gpus_.each([&](int i, const P& where) {
       const auto& in = graph_.edges_to(i);
-      const unsigned* const bitmap = frontier_[std::size_t(i)].data();
-      detail::for_each_of(where, graph_.padded(gpus_.size()) / 32, tell_frontier{bitmap, told_[std::size_t(i)].data()});
-      detail::for_each_of(where, in.pieces(), pull_edges<I, D, R>{in.view(), bitmap, tree(i, level)});
+      detail::for_each_of(where, in.pieces(), pull_edges<I, D, R>{in.view(), bitmap(i), tree(i, level)});
     });
   }
 
@@ -230,6 +285,7 @@ private:
   distributed_buffer<D>& distance_;
   distributed_buffer<R>* const parent_;
   const spread_bfs_options options_;
+  bool near_;  ///< ranks read and write each other's memory
   std::vector<rank_array<I>> out_vertex_, out_parent_, in_vertex_, in_parent_;
   std::vector<rank_array<unsigned>> frontier_, told_;
   std::vector<rank_array<spread_count>> counts_;

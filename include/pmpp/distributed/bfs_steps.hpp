@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The steps of a breadth-first search over several ranks (distributed/bfs.hpp), each for the vertices of one rank: what for_each
-// calls. A level is a survey of its frontier and either a push or a pull:
+// calls. A level is a look at its frontier and either a push or a pull:
 //
-//   survey_frontier   finds the frontier among the distances: a bitmap, how many vertices and edges
+//   count_frontier    how many vertices and edges the frontier has among the distances
 //   push_edges        follows its edges; vertices not told of before go to the outbox of their owner
 //   take_in           what arrives gets its distance and parent, unless it has them
+//   push_to_all       in place of both, where each rank writes to the memory of all others
+//   mark_frontier     the frontier as a bitmap, in which
+//   gather_frontier   ranks that read each other's memory take the words of others, and
 //   pull_edges        vertices without a distance look for an edge that comes from the frontier of all ranks
 //
 // Vertices have numbers in which the block of each rank begins at a multiple of 32: words of bitmaps belong to one rank. Lists of edges
@@ -62,11 +65,25 @@ struct spread_edges {
   PMPP_HOST_DEVICE std::int64_t degree(std::int64_t v) const {
     return static_cast<std::int64_t>(offsets[v + 1]) - static_cast<std::int64_t>(offsets[v]);
   }
-  /// For edges of piece k, of vertex v: f(u, word), with the word of `bitmap` that has u; until f returns true.
+  /// For edges of piece k, of vertex v, that lead where this rank has not been: f(u). `told` knows of all vertices.
   template <class F>
+  PMPP_HOST_DEVICE void each_untold(std::int64_t k, std::int64_t v, unsigned* told, const F& f) const {
+    each(k, v, told, [&](I u, unsigned seen) {
+      const unsigned bit = 1u << u % 32;
+      if ((seen & bit) == 0 && (simt::atomic_or(told + u / 32, bit) & bit) == 0) f(u);
+      return false;
+    });
+  }
+  /// For edges of piece k, of vertex v: f(u, word), with the word of `bitmap` that has u; until f returns true.
+  /// \tparam Promising  the first edge will often be the last: it is looked at alone
+  template <bool Promising = false, class F>
   PMPP_HOST_DEVICE void each(std::int64_t k, std::int64_t v, const unsigned* bitmap, const F& f) const {
-    const auto begin = static_cast<std::int64_t>(k < vertices ? offsets[v] : more_edge[k - vertices]);
+    auto begin = static_cast<std::int64_t>(k < vertices ? offsets[v] : more_edge[k - vertices]);
     const std::int64_t end = min(begin + edges_of_piece, static_cast<std::int64_t>(offsets[v + 1]));
+    if (Promising && begin < end) {
+      const I u = columns[begin++];
+      if (f(u, simt::load(bitmap + u / 32))) return;
+    }
     for (std::int64_t e = begin; e < end; e += edges_at_once) {
       I u[edges_at_once];
       unsigned words[edges_at_once];
@@ -76,6 +93,13 @@ struct spread_edges {
         if (e + j < end && f(u[j], words[j])) return;
     }
   }
+};
+
+/// Pointers of all ranks of a process that read and write each other's memory: of so many at most.
+inline constexpr int most_near_ranks = 8;
+template <class T>
+struct near_pointers {
+  T* of[most_near_ranks] = {};
 };
 
 /// What a frontier has.
@@ -88,26 +112,47 @@ struct add_totals {
   }
 };
 
-/// Of word w of a rank's bitmap: writes it, and says what it has.
+/// Whether vertex v of a rank is in the frontier, and with how many edges.
 template <class I, class D>
-struct survey_frontier {
+struct count_frontier {
   const D* distance;
   D level;
   spread_edges<I> edges;
+
+  PMPP_HOST_DEVICE spread_totals operator()(std::int64_t v) const {
+    if (distance[v] != level) return {};
+    return {1, edges.degree(v)};
+  }
+};
+/// Writes word w of a rank's bitmap.
+template <class D>
+struct mark_frontier {
+  const D* distance;
+  D level;
+  std::int64_t vertices;
   unsigned* frontier;
 
-  PMPP_HOST_DEVICE spread_totals operator()(std::int64_t w) const {
+  PMPP_HOST_DEVICE void operator()(std::int64_t w) const {
     unsigned bits = 0;
-    spread_totals found;
-    const std::int64_t first = 32 * w, last = min(first + 32, edges.vertices);
-    for (std::int64_t v = first; v < last; ++v) {
-      if (distance[v] != level) continue;
-      bits |= 1u << (v - first);
-      ++found.vertices;
-      found.edges += edges.degree(v);
-    }
+    const std::int64_t first = 32 * w, last = min(first + 32, vertices);
+    for (std::int64_t v = first; v < last; ++v)
+      if (distance[v] == level) bits |= 1u << (v - first);
     frontier[w] = bits;
-    return found;
+  }
+};
+/// Of word w of all: copies it from the rank that has it. Who is in it need not be told of again.
+template <class I>
+struct gather_frontier {
+  spread_vertices<I> numbers;
+  near_pointers<unsigned> of_ranks;
+  unsigned* frontier;  ///< one of these
+  unsigned* told;
+
+  PMPP_HOST_DEVICE void operator()(std::int64_t w) const {
+    const unsigned* const from = of_ranks.of[numbers.owner(static_cast<I>(32 * w))];
+    const unsigned bits = from[w];
+    if (from != frontier) frontier[w] = bits;
+    told[w] |= bits;
   }
 };
 
@@ -127,15 +172,12 @@ struct push_edges {
   PMPP_HOST_DEVICE void operator()(std::int64_t k) const {
     const std::int64_t u = edges.vertex(k);
     if (distance[u] != level) return;
-    edges.each(k, u, told, [&](I v, unsigned seen) {
-      const unsigned bit = 1u << v % 32;
-      if ((seen & bit) != 0 || (simt::atomic_or(told + v / 32, bit) & bit) != 0) return false;
+    edges.each_untold(k, u, told, [&](I v) {
       const int owner = numbers.owner(v);
       const auto place = static_cast<std::int64_t>(numbers.padded[owner]) +
                          static_cast<std::int64_t>(simt::atomic_add(counts + owner, 1));
       vertex[place] = v;
       parent[place] = static_cast<I>(first + static_cast<I>(u));
-      return false;
     });
   }
 };
@@ -151,6 +193,32 @@ struct spread_tree {
   PMPP_HOST_DEVICE void set(std::int64_t v, I from) const {
     if (simt::atomic_compare_exchange(distance + v, D(-1), level) == D(-1) && parent != nullptr)
       parent[v] = static_cast<R>(from);
+  }
+};
+
+/// For piece k: distances and parents of all ranks.
+template <class I, class D, class R>
+struct push_to_all {
+  spread_edges<I> edges;
+  D level;  ///< of what is found
+  spread_vertices<I> numbers;
+  I first;         ///< number of the rank's first vertex
+  unsigned* told;  ///< as in push_edges
+  near_pointers<D> distances;
+  near_pointers<R> parents;  ///< null: not wanted
+  int self;
+
+  PMPP_HOST_DEVICE void operator()(std::int64_t k) const {
+    const std::int64_t u = edges.vertex(k);
+    if (simt::load(distances.of[self] + u) != level - 1) return;
+    edges.each_untold(k, u, told, [&](I v) {
+      const int owner = numbers.owner(v);
+      const auto place = static_cast<std::int64_t>(v - numbers.padded[owner]);
+      D* const distance = distances.of[owner] + place;
+      if (simt::atomic_compare_exchange<simt::order::relaxed, simt::scope::system>(distance, D(-1), level) == D(-1) &&
+          parents.of[owner] != nullptr)
+        parents.of[owner][place] = static_cast<R>(first + static_cast<I>(u));
+    });
   }
 };
 
@@ -175,7 +243,7 @@ struct pull_edges {
   PMPP_HOST_DEVICE void operator()(std::int64_t k) const {
     const std::int64_t v = edges.vertex(k);
     if (tree.has(v)) return;
-    edges.each(k, v, frontier, [&](I u, unsigned word) {
+    edges.template each<true>(k, v, frontier, [&](I u, unsigned word) {
       const bool found = (word >> u % 32 & 1u) != 0;
       if (found) tree.set(v, u);
       return found;

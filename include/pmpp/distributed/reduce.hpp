@@ -72,6 +72,27 @@ struct join_in_order {
   }
 };
 
+/// What each rank here makes of its elements, sent to the host, which waits for all of them at once; `none` of no elements.
+/// \param input_at  number of a rank here -> its elements, in order
+template <class A, kernel_execution P, class C, class InputAt, class Op>
+std::vector<A> folds_of_ranks(const char* function, const devices<P, C>& gpus, InputAt input_at, const Op& op,
+                              const A& none) {
+  std::vector<std::unique_ptr<reply<A, P>>> answers(std::size_t(gpus.local_size()));
+  gpus.each([&](int i, const P& where) {
+    const auto in = detail::stored_for<A>(input_at(i));
+    if (in.count.bound == 0) return;
+    answers[std::size_t(i)] = std::make_unique<reply<A, P>>(function, where);
+    reply<A, P>& answer = *answers[std::size_t(i)];
+    using T = value_of<std::remove_const_t<decltype(in.first)>>;
+    detail::reduce_on_blocks<tuned<reduce_tuning>>(answer.policy(), in, initial_value<A>{},
+                                                   detail::folding<gpu_execution<P>, A, T>(detail::plain(op)),
+                                                   write_to<A*>{answer.target()}, answer.done());
+  });
+  std::vector<A> folds;
+  for (const auto& answer : answers) folds.push_back(answer ? answer->wait() : none);
+  return folds;
+}
+
 /// Steps 1 to 3. \param input_at  number of a rank here -> its elements, in order
 template <class A, class P, class C, class T, class InputAt, class Op>
 totals_of_ranks<A> totals_by_rank(const char* function, const devices<P, C>& gpus, const distributed_buffer<T>& x,
@@ -100,20 +121,9 @@ totals_of_ranks<A> totals_by_rank(const char* function, const devices<P, C>& gpu
   using joining = join_in_order<A, std::remove_const_t<decltype(join)>>;
   if constexpr (kernel_execution<P> && is_known_commutative<std::remove_const_t<decltype(join)>, A>)
     if (gpus.all_here()) {  // each rank tells this host, which knows the operator too
-      std::vector<std::unique_ptr<reply<A, P>>> answers(std::size_t(gpus.local_size()));
-      gpus.each([&](int i, const P& where) {
-        if (x.part(i).empty()) return;
-        answers[std::size_t(i)] = std::make_unique<reply<A, P>>(function, where);
-        reply<A, P>& answer = *answers[std::size_t(i)];
-        const auto in = detail::stored_for<A>(input_at(i));
-        using T1 = value_of<std::remove_const_t<decltype(in.first)>>;
-        detail::reduce_on_blocks<tuned<reduce_tuning>>(answer.policy(), in, initial_value<A>{},
-                                                       detail::folding<gpu_execution<P>, A, T1>(detail::plain(op)),
-                                                       write_to<A*>{answer.target()}, answer.done());
-      });
-      for (std::size_t i = 0; i < answers.size(); ++i)
-        if (answers[i])
-          result.totals[std::size_t(number[std::size_t(gpus.rank(static_cast<int>(i)))])] = answers[i]->wait();
+      const std::vector<A> folds = detail::folds_of_ranks<A>(function, gpus, input_at, op, init.value);
+      for (int i = 0; i < gpus.local_size(); ++i)
+        if (!x.part(i).empty()) result.totals[std::size_t(number[std::size_t(gpus.rank(i))])] = folds[std::size_t(i)];
       joining{result.totals.data(), m, init, join}(0);
       return result;
     }

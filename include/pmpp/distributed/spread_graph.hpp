@@ -94,8 +94,8 @@ public:
       const auto& where = group_->places[std::size_t(i)];
       const detail::rank_guard guard(where.device);
       detail::spread_block<I> block;
-      block.out = lists(where, graph.out);
-      if (can_pull_ && !both_ways_) block.in = lists(where, graph.in);
+      block.out = lists(where, graph.out, graph.out);
+      if (can_pull_ && !both_ways_) block.in = lists(where, graph.in, graph.out);
       block.padded = array_of(where, padded_);
       block.begins = array_of(where, begins_);
       blocks_.push_back(std::move(block));
@@ -157,20 +157,29 @@ private:
     return static_cast<I>(vertex - begins_[std::size_t(rank)] + padded_[std::size_t(rank)]);
   }
 
-  detail::spread_lists<I> lists(const detail::rank_group::place& where, const csr_view<void, const I>& graph) const {
+  /// In front of each list stands the vertex that most edges leave, as `out` has them: who pulls will find it in the frontier early.
+  detail::spread_lists<I> lists(const detail::rank_group::place& where, const csr_view<void, const I>& graph,
+                                const csr_view<void, const I>& out) const {
     std::vector<I> offsets{0}, columns, more_vertex, more_edge;
     for (std::int64_t v = begin(where.rank); v < begin(where.rank + 1); ++v) {
       require(graph.row_begin(v) <= graph.row_end(v), [&] {
         return "pmpp::spread_graph: edges of vertex " + detail::text::of(v) + " begin at " +
                detail::text::of(graph.row_begin(v)) + " and end at " + detail::text::of(graph.row_end(v));
       });
+      std::size_t hub = columns.size();
+      std::int64_t most = -1;
       for (std::int64_t e = graph.row_begin(v); e < graph.row_end(v); ++e) {
         require(graph.columns[e] >= 0 && graph.columns[e] < graph.rows, [&] {
           return "pmpp::spread_graph: an edge of vertex " + detail::text::of(v) + " leads to " +
                  detail::text::of(graph.columns[e]) + ", there are " + detail::text::of(graph.rows);
         });
+        if (const std::int64_t edges = out.row_length(graph.columns[e]); edges > most) {
+          most = edges;
+          hub = columns.size();
+        }
         columns.push_back(renumbered(graph.columns[e]));
       }
+      if (most >= 0) std::swap(columns[hub], columns[static_cast<std::size_t>(offsets.back())]);
       const auto end = static_cast<std::int64_t>(columns.size());
       for (std::int64_t e = offsets.back() + detail::edges_of_piece; e < end; e += detail::edges_of_piece) {
         more_vertex.push_back(static_cast<I>(v - begin(where.rank)));
