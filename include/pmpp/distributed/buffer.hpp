@@ -75,10 +75,12 @@ private:
 /// Copies in the order of a rank's stream, between its memory and the host's or within one of them.
 inline void copy_on_rank(const rank_group::place& where, void* to, const void* from, std::size_t bytes) {
   if (bytes == 0) return;
-  if (where.device == rank_group::on_host)
+  if (where.device == rank_group::on_host) {
     std::memcpy(to, from, bytes);
-  else
-    detail::copy_bytes(to, from, bytes, where.stream);
+    return;
+  }
+  const rank_guard guard(where.device);  // memory of its pool may be out of reach for another
+  detail::copy_bytes(to, from, bytes, where.stream);
 }
 
 /// copy_on_rank to the host, from what messages may be on their way to. Such a copy waits for them, for ever if they do not come: so where
