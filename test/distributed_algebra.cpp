@@ -5,6 +5,7 @@
 // there, alpha = 0 reads nothing; sums that are wider than C are rounded once; shapes and blocks that do not fit, and matrices of
 // other devices, throw and touch nothing. Elements are small integers, also where they are doubles: no sum is rounded, so all
 // results are exact. Types that take long to compile for GPUs run on ranks of the host.
+#include <algorithm>
 #include <cstdint>
 #include <limits>
 #include <stdexcept>
@@ -65,6 +66,11 @@ void check_gemm(Ranks ranks) {
     C.copy_from(gpus, c.view());
     pmpp::gemm(gpus, S(2), A, B, S(3), C);
     const auto expected = product<S>(2, a, b, 3, c);
+    CHECK(pmpp::to_host(gpus, C) == expected);
+    C.copy_from(gpus, c.view());
+    std::vector<std::int64_t> begins{0};
+    while (begins.back() < size.n) begins.push_back(std::min(size.n, begins.back() + 1 + std::int64_t(random() % 13)));
+    pmpp::detail::multiply_by_panels(gpus, S(2), A, B, S(3), C, begins);
     CHECK(pmpp::to_host(gpus, C) == expected);
     pmpp::gemm(gpus, S(1), A, B, S(0), C);
     const auto plain = product<S>(1, a, b, 0, c);

@@ -6,12 +6,14 @@
 //   rank (i, j), step s:   C_ij += A_is * B_sj
 //
 // The panels of step s + 1 move while those of step s are multiplied: two of A and two of B a rank. A rank receives (q - 1) / q of a row
-// of blocks of A and as much of a column of B: for matrices of n x n 2 n n / q elements about, where the ring of gemm.hpp receives n n.
+// of blocks of A and as much of a column of B: for matrices of n x n 2 n n / q elements about, where a rank of gemm.hpp receives n n.
 // With 4 ranks that is two thirds of it, with 9 half, with 64 a quarter. The order of additions is that of the steps: the same
 // bits on every run. (van de Geijn and Watts, SUMMA: scalable universal matrix multiplication algorithm, 1997; PMPP ch. 5, 6 and 20.)
 #pragma once
 
 #include <cstdint>
+#include <span>
+#include <type_traits>
 #include <vector>
 
 #include <pmpp/core/config.hpp>
@@ -23,6 +25,7 @@
 #include <pmpp/distributed/devices.hpp>
 #include <pmpp/distributed/gemm.hpp>
 #include <pmpp/gemm.hpp>
+#include <pmpp/transform.hpp>
 
 #pragma GCC visibility push(hidden)  // see launch.hpp
 
@@ -68,6 +71,37 @@ private:
   direction along_;
   std::vector<rank_array<T>> arrays_[2];
 };
+
+/// sum + beta c, rounded to T; c counts for nothing if beta is 0.
+template <class T, class S>
+struct add_scaled {
+  S beta;
+  template <class A>
+  PMPP_HOST_DEVICE T operator()(const A& sum, const T& c) const {
+    return static_cast<T>(beta == S{} ? static_cast<S>(sum) : static_cast<S>(sum) + beta * static_cast<S>(c));
+  }
+};
+
+/// multiply_into(target, first_beta) adds several products to target(i), for each rank number i here, the first one to first_beta times
+/// what is there: to C or, where sums S are wider, to sums beside it, which are rounded once.
+template <class S, class P, class C, class Beta, class M, class F>
+void round_once(const devices<P, C>& gpus, Beta beta, M& c, F multiply_into) {
+  using T = typename M::value_type;
+  if constexpr (sizeof(T) < sizeof(S)) {
+    if (gpus.size() > 1) {
+      const auto sums = detail::arrays_of<S>(*gpus.group(), [&](int i) { return c.part(i).rows() * c.part(i).cols(); });
+      multiply_into(
+          [&](int i) { return matrix_view<S>(sums[std::size_t(i)].data(), c.part(i).rows(), c.part(i).cols()); }, S(0));
+      using scale = gemm_scale<S, T>;
+      return gpus.each([&](int i, const P& where) {
+        const std::span<T> block = c.elements().part(i);
+        pmpp::transform(where, sums[std::size_t(i)].span(), block, block,
+                        add_scaled<T, scale>{static_cast<scale>(beta)});
+      });
+    }
+  }
+  multiply_into([&](int i) { return c.part(i); }, beta);
+}
 
 }  // namespace detail
 
