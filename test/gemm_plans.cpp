@@ -8,6 +8,7 @@
 #include <cmath>
 #include <cstdint>
 #include <type_traits>
+#include <vector>
 
 #include "support/data.hpp"
 #include "support/gemm_tunings.hpp"
@@ -17,7 +18,7 @@
 using test::flat, test::halves, test::quarters, test::random_of;
 
 // C = 2 A B - C by multiply(problem). Small integers are exact.
-template <class where, class F>
+template <class where, class T = float, class F>
 void try_problem(std::int64_t m, std::int64_t n, std::int64_t k, std::int64_t batch, bool ta, bool tb, F multiply) {
   CAPTURE(m);
   CAPTURE(n);
@@ -26,14 +27,16 @@ void try_problem(std::int64_t m, std::int64_t n, std::int64_t k, std::int64_t ba
   CAPTURE(ta);
   CAPTURE(tb);
   const auto values = [](std::int64_t size) {
-    auto v = test::random_values<float>(size);
-    for (float& x : v) x = std::round(4 * x);
+    std::vector<T> v;
+    for (const float x : test::random_values<float>(size)) v.push_back(T(std::round(4 * x)));
     return v;
   };
-  const auto a = values(m * k * batch), b = values(k * n * batch), c = values(m * n * batch);
+  using sum_type = pmpp::detail::gemm_sum<T, T>;
+  const auto a = values(m * k * batch), b = values(k * n * batch), old = values(m * n * batch);
+  const std::vector<sum_type> c(old.begin(), old.end());
   const auto a_there = where::put(a), b_there = where::put(b);
   auto c_there = where::put(c);
-  const pmpp::detail::gemm_problem<float, float, float, float, pmpp::no_epilogue> x{
+  const pmpp::detail::gemm_problem<T, T, sum_type, sum_type, pmpp::no_epilogue> x{
       {a_there.data(), m, ta ? 1 : k, ta ? m : 1, m * k},
       {b_there.data(), n, tb ? k : 1, tb ? 1 : n, k * n},
       {c_there.data(), m, n, n, 1, m * n},
@@ -46,11 +49,11 @@ void try_problem(std::int64_t m, std::int64_t n, std::int64_t k, std::int64_t ba
   for (std::int64_t t = 0; t < batch; ++t)
     for (std::int64_t i = 0; i < m; ++i)
       for (std::int64_t j = 0; j < n; ++j) {
-        float sum = 0;
+        sum_type sum = 0;
         for (std::int64_t p = 0; p < k; ++p) {
           const auto ip = static_cast<std::size_t>(t * m * k + (ta ? p * m + i : i * k + p));
           const auto pj = static_cast<std::size_t>(t * k * n + (tb ? j * k + p : p * n + j));
-          sum += a[ip] * b[pj];
+          sum += sum_type(a[ip]) * sum_type(b[pj]);
         }
         const auto ij = static_cast<std::size_t>(t * m * n + i * n + j);
         wrong += got[ij] != 2 * sum - c[ij];
@@ -141,19 +144,20 @@ TEST_CASE("gemm: what is left over of a wave is split") {
 TEST_CASE("gemm: by plain loads, of any shape, with k in one piece or several") {
   using where = test::device_place;
   for (int i = 0; i < test::turns(40); ++i) {
-    const auto size = [] { return random_of<std::int64_t>({1, 2, 3, 4, 5, 15, 16, 17, 33, 64, 65, 130}); };
-    const std::int64_t m = size(), n = size(), k = random_of<std::int64_t>({1, 2, 7, 8, 9, 31, 32, 33, 100}),
+    const auto size = [] { return random_of<std::int64_t>({1, 2, 3, 4, 5, 15, 16, 17, 33, 64, 65, 130, 136}); };
+    const std::int64_t m = size(), n = size(), k = random_of<std::int64_t>({1, 2, 7, 8, 9, 31, 32, 33, 100, 136, 300}),
                        batch = 1 + i % 3;
     const std::int64_t wanted = 1 + i % 4;
-    const auto try_tile = [&]<pmpp::direct_tile Tile>(std::integral_constant<pmpp::direct_tile, Tile>) {
-      try_problem<where>(m, n, k, batch, i & 2, i & 4, [&](const auto& x) {
+    const auto try_tile = [&]<pmpp::direct_tile Tile, class T = float>(std::integral_constant<pmpp::direct_tile, Tile>,
+                                                                       T = {}) {
+      try_problem<where, T>(m, n, k, batch, i & 2, i & 4, [&](const auto& x) {
         const std::int64_t split_k = pmpp::round_up(pmpp::ceil_div(k, wanted), std::int64_t(Tile.k));
         const pmpp::detail::direct_plan plan{pmpp::ceil_div(k, split_k), split_k};
         const auto policy = typename where::policy{};
         if (i % 2 == 0)
-          pmpp::detail::gemm_directly<Tile, float>(policy, x, plan);
+          pmpp::detail::gemm_directly<Tile, pmpp::detail::gemm_sum<T, T>>(policy, x, plan);
         else
-          pmpp::detail::gemm_directly<Tile, float>(policy, x.exchanged(), plan);
+          pmpp::detail::gemm_directly<Tile, pmpp::detail::gemm_sum<T, T>>(policy, x.exchanged(), plan);
       });
     };
     using pmpp::detail::direct_tiles;
@@ -161,5 +165,14 @@ TEST_CASE("gemm: by plain loads, of any shape, with k in one piece or several") 
     try_tile(std::integral_constant<pmpp::direct_tile, direct_tiles[1]>{});
     try_tile(std::integral_constant<pmpp::direct_tile, direct_tiles[2]>{});
     try_tile(std::integral_constant<pmpp::direct_tile, direct_tiles[3]>{});
+    using pmpp::detail::direct_mma_tiles;
+    const auto try_type = [&](auto type) {
+      try_tile(std::integral_constant<pmpp::direct_tile, direct_mma_tiles[3]>{}, type);
+      try_tile(std::integral_constant<pmpp::direct_tile, direct_mma_tiles[4]>{}, type);
+    };
+    try_type(std::int8_t{});
+#if !PMPP_CUDA
+    try_type(pmpp::detail::half_type{});
+#endif
   }
 }

@@ -83,8 +83,14 @@ struct candidates_of {
     const std::int64_t tiles =
         pmpp::ceil_div(y.c.rows, std::int64_t(Tile.m())) * pmpp::ceil_div(y.c.cols, std::int64_t(Tile.n())) * y.batch;
     std::int64_t last = 0;
-    for (const double share : {0.0, 0.5, 1.0, 2.0}) {
-      const auto wanted = std::int64_t(share * Tile.blocks * pmpp::machine_of(where).multiprocessors) / tiles;
+    const std::int64_t k_tiles = pmpp::ceil_div(y.k, std::int64_t(Tile.k)),
+                       places = Tile.blocks * pmpp::machine_of(where).multiprocessors;
+    for (const std::int64_t wanted :
+         {std::int64_t(1), (k_tiles + 15) / 16, (k_tiles + 7) / 8, (k_tiles + 3) / 4, (k_tiles + 1) / 2, k_tiles,
+          places / 2 / tiles, places / tiles, 2 * places / tiles}) {
+      if (Tile.mma_m > 0 ? wanted > 128 || (wanted > 1 && wanted * tiles > 5 * places)
+                         : wanted > 1 && (wanted * tiles * 3 < places || wanted * tiles > 2 * places))
+        continue;
       const std::int64_t split_k = pmpp::round_up(
           pmpp::ceil_div(std::max<std::int64_t>(1, y.k), std::max<std::int64_t>(1, wanted)), std::int64_t(Tile.k));
       const std::int64_t splits = std::max<std::int64_t>(1, pmpp::ceil_div(y.k, split_k));
@@ -94,10 +100,16 @@ struct candidates_of {
           [=, &where = where] { gemm_directly<Tile, A>(where, y, {.splits = splits, .split_k = split_k}); });
     }
   }
-  template <class A>
+  template <class A, class T>
   void directly() const {
     using pmpp::detail::direct_tiles;
     const auto y = x.exchanged();
+    using pmpp::detail::direct_mma_tiles;
+    if constexpr (pmpp::detail::is_direct_by_mma<T, T>) {
+      directly<direct_mma_tiles[3], A>("t64", x);
+      directly<direct_mma_tiles[4], A>("u16", x);
+      if (x.c.cols <= 64) directly<direct_mma_tiles[4], A>("u16'", y);
+    }
     directly<direct_tiles[0], A>("d32", x);
     directly<direct_tiles[1], A>("d64", x);
     if (x.c.rows <= 64) directly<direct_tiles[2], A>("d8", x);
@@ -141,7 +153,7 @@ struct candidates_of {
         const bool copies_a = copy_a || !a_ready, copies_b = copy_b || !b_ready;
         const auto consider = [&](const wgmma_plan& plan) {
           add("w" + std::to_string(wgmma_tiles[plan.tile].n) +
-                  (plan.shared ? "/" + std::to_string(plan.blocks) : std::string()) + (copies_a ? "a" : "") +
+                  (plan.splits > 1 ? "/" + std::to_string(plan.splits) : std::string()) + (copies_a ? "a" : "") +
                   (copies_b ? "b" : ""),
               0, [=, *this] {
                 auto y = x;
@@ -157,12 +169,10 @@ struct candidates_of {
           consider({.tile = i});
           const std::int64_t all = pmpp::ceil_div(x.c.rows, std::int64_t(128)) *
                                    pmpp::ceil_div(x.c.cols, std::int64_t(wgmma_tiles[i].n)) * x.batch;
-          const auto shared = [&](std::int64_t blocks) {
-            if (blocks <= on.multiprocessors && blocks <= all * k_tiles) consider({i, int(blocks), true});
-          };
-          if (all % on.multiprocessors > 0) shared(on.multiprocessors);
-          if (on.multiprocessors / all != 1) shared(2 * all);
-          if (on.multiprocessors / all > 3) shared(on.multiprocessors / all * all);
+          const std::int64_t most = 2 * on.multiprocessors / all;
+          std::int64_t last = 1;
+          for (const std::int64_t splits : {std::int64_t(2), std::int64_t(3), most / 4, most / 2, most})
+            if (i > 0 && splits > last && splits <= k_tiles && splits <= most) consider({i, int(last = splits)});
         }
       }
   }

@@ -356,7 +356,7 @@ struct bench {
             {A(1), A(s.beta ? 0.5 : 0), {}, false}};
         const sweep::candidates_of of{policy, x, found[i]};
         constexpr pmpp::gemm_tuning tuning = pmpp::gemm_tuning_for<A>();
-        of.template directly<A>();
+        of.template directly<A, element>();
         if constexpr (std::is_same_v<element, float>)
           of.template ordinary<tuning, A>();
         else {

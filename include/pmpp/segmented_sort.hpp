@@ -74,9 +74,11 @@ struct segmented_sort_tuning {
 
 namespace detail {
 
-/// The window of a short input: as many as there are multiprocessors, or twice as many, ..., until those that have to do with
-/// one at a time have half of a tile each or a multiprocessor has room for no more. Then they may fill the tile almost.
+/// The window of a short input: one of all where that is half of a tile at most; else as many as there are multiprocessors, or
+/// twice as many, ..., until those that have to do with one at a time have half of a tile each or a multiprocessor has room for
+/// no more. Then they may fill the tile almost.
 inline std::int64_t short_window(std::int64_t n, std::int64_t tile, int processors, int of_processor) {
+  if (n <= tile / 2) return tile / 2;
   for (int blocks = 1;; ++blocks) {
     const std::int64_t window = ceil_div(n, std::int64_t(blocks) * processors);
     if (window <= (blocks < of_processor ? tile / 2 : tile - tile / 64)) return max(window, tile / 8);
@@ -86,8 +88,9 @@ inline std::int64_t short_window(std::int64_t n, std::int64_t tile, int processo
 /// Enqueues the sort on a GPU or runs it in the emulator: from `in` to `data`, which may be the same. Of a short input each
 /// block finds out what it sorts, and all wait for each other between passes: one launch. False: blocks have too little memory.
 template <segmented_sort_tuning Tuning, bool Short, class T, class P, class In, class Data, class Offsets, class Comp>
-bool sort_windows(const P& where, const In& in, const Data& data, std::int64_t n, const input<Offsets>& offsets,
-                  const Comp& comp) {
+bool sort_windows(const P& where, const In& in, const Data& data, const item_count& count,
+                  const input<Offsets>& offsets, const Comp& comp) {
+  const std::int64_t n = count.bound;
   using home = second_home<T>;
   using Other = typename home::iterator;
   using sort_kernel = sort_windows_kernel<T, In, Data, Other, Offsets, Comp, Tuning.windows, Short>;
@@ -118,7 +121,8 @@ bool sort_windows(const P& where, const In& in, const Data& data, std::int64_t n
                                                    memory.take<segment_place>(Short ? 0 : windows),
                                                    memory.state(),
                                                    comp};
-  const typename sort_kernel::arguments sorting{in, {offsets.first, offsets.count, cut}, windows, planned, merging};
+  const typename sort_kernel::arguments sorting{in,      count,   {offsets.first, offsets.count, cut},
+                                                windows, planned, merging};
   if constexpr (Short) {
     if (passes)
       detail::launch_together_at_most(where, min(windows, resident), sort_kernel{}, sorting);
@@ -138,9 +142,10 @@ bool sort_windows(const P& where, const In& in, const Data& data, std::int64_t n
 }
 
 template <segmented_sort_tuning Tuning, class T, class P, class In, class Data, class Offsets, class Comp>
-void segmented_sort_on_blocks(const P& where, const In& in, const Data& data, std::int64_t n,
+void segmented_sort_on_blocks(const P& where, const In& in, const Data& data, const item_count& n,
                               const input<Offsets>& offsets, const Comp& comp) {
-  if (n <= Tuning.short_limit && sort_windows<Tuning.for_short(), true, T>(where, in, data, n, offsets, comp)) return;
+  if (n.bound <= Tuning.short_limit && sort_windows<Tuning.for_short(), true, T>(where, in, data, n, offsets, comp))
+    return;
   if (sort_windows<Tuning, false, T>(where, in, data, n, offsets, comp)) return;
   using Other = typename second_home<T>::iterator;
   using kernel = sort_windows_kernel<T, In, Data, Other, Offsets, Comp, Tuning.windows, false>;
@@ -189,7 +194,7 @@ void sort_segments(const char* function, const P& where, const input<Data>& orig
     if constexpr (kernel_execution<P>) {
       detail::check_reachable(where, function, zip_iterator{in.first, offsets.first});
       if (in.count.bound > 0 && offsets.count.bound > 1)
-        segmented_sort_on_blocks<Tuning, T>(where, in.first, in.first, in.count.bound, offsets, merging_order<T>(comp));
+        segmented_sort_on_blocks<Tuning, T>(where, in.first, in.first, in.count, offsets, merging_order<T>(comp));
     } else {
       segmented_sort_on_host<T>(where, in.first, offsets.first, offsets.count.get() - 1, comp);
     }

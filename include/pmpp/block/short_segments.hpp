@@ -12,7 +12,8 @@
 //          lane 0   lane 1                    A lane keeps the smaller or the larger ones, so that
 //          1 4 6 9  2 3 5 8    1-8 4-5 6-3 9-2    1 4 3 2 | 9 6 5 8    and so on
 //
-//   4. Segments that are too long for a warp are shared by 2, 4, 8, ... of them, whose words pass through shared memory.
+//   4. Segments that are too long for a warp are shared by 2, 4, 8, ... of them. Their words lie in shared memory then, where a
+//      thread takes eight that meet in three steps.
 //
 // A network is not stable: words of equal elements must be equal, or say where their elements lay. (Batcher, Sorting
 // networks and their applications, 1968; PMPP ch. 13.)
@@ -174,7 +175,9 @@ PMPP_HOST_DEVICE int sort_turn(Block& block, Memory& memory, int begin, int coun
 template <class Words, class Block, class Memory, class Begin>
 PMPP_HOST_DEVICE void sort_short_segments(Block& block, Memory& memory, std::int64_t segments, Begin begin_of,
                                           int longest = short_segment, int first_warp = 0) {
-  const std::int64_t of_warp = ceil_div(segments, std::int64_t(block.warps() - first_warp));
+  // 64-bit divisions are slow, and there are not so many segments in a tile.
+  const std::int64_t of_warp =
+      ceil_div(static_cast<unsigned>(segments), static_cast<unsigned>(block.warps() - first_warp));
   const std::int64_t first = (block.warp() - first_warp) * of_warp, last = min(first + of_warp, segments);
   for (std::int64_t next = first; next < last;) {
     const std::int64_t s = next + block.lane();
@@ -217,26 +220,54 @@ struct sharing_threads {
   int begin = 0, count = 0;  ///< where the segment lies in the tile
 };
 
-/// Keeps the smaller or the larger words of this thread's and another's, if it `merges`. Mirrored: the first with the last,
-/// and so on. All threads of the block call it.
-template <class Block, class Word, int Items>
-PMPP_HOST_DEVICE void keep_some(Block& block, Word* words, Word (&x)[Items], bool merges, int other, bool mirrored,
-                                bool upper) {
-  constexpr int stride = Items + 1;
-  block.sync();  // words are free again
-  for (int k = 0; k < Items; ++k) words[block.thread() * stride + k] = x[k];
-  block.sync();
-  if (!merges) return;
-  const Word* const its = words + other * stride + (mirrored ? Items - 1 : 0);
-  const int step = mirrored ? -1 : 1;
-  for (int k = 0; k < Items; ++k) keep_one(x[k], its[k * step], upper);
-}
-/// The same for a lane `flips` away; all lanes of a warp call it.
+/// Keeps the smaller or the larger words of this lane's and those of a lane `flips` away. Mirrored: the first with the last, and so
+/// on. All lanes of a warp call it.
 template <class Block, class Word, int Items>
 PMPP_HOST_DEVICE void keep_some_of_lane(Block& block, Word (&x)[Items], int flips, bool mirrored, bool upper) {
   Word its[Items];
   for (int k = 0; k < Items; ++k) its[k] = block.shuffle_xor(x[k], flips);
   for (int k = 0; k < Items; ++k) keep_one(x[k], mirrored ? its[Items - 1 - k] : its[k], upper);
+}
+
+/// Merges two sorted runs of width / 2 threads each, if it `merges`: three steps at a time, of eight words that a thread has to
+/// itself meanwhile. Own: the thread's number in its segment. All threads of the block call it.
+template <class Block, class Word, int Items>
+PMPP_HOST_DEVICE void merge_warps(Block& block, Word* words, Word (&x)[Items], bool merges, int own, int width) {
+  static_assert(Items == 8);
+  const int t = own & (width - 1);
+  Word* const of_runs = words + (block.thread() - t) * (Items + 1);
+  const auto at = [&](int i) -> Word& { return of_runs[i + static_cast<int>(static_cast<unsigned>(i) / Items)]; };
+  const auto each = [&](const auto& place, const auto& step) {
+    if (!merges) return;
+    Word y[Items];
+    for (int k = 0; k < Items; ++k) y[k] = at(place(k));
+    step(y);
+    for (int k = 0; k < Items; ++k) at(place(k)) = y[k];
+  };
+  block.sync();  // words are free again
+  if (merges)
+    for (int k = 0; k < Items; ++k) at(t * Items + k) = x[k];
+  block.sync();
+  each([&](int k) { return k < Items / 2 ? t + k * width : (k + 1) * width - 1 - t; },
+       [](Word(&y)[Items]) {
+         for (int k = 0; k < Items / 2; ++k) put_in_order(y[k], y[Items - 1 - k]);
+         for (int distance = Items / 4; distance > 0; distance /= 2)
+           for (int k = 0; k < Items; ++k)
+             if ((k & distance) == 0) put_in_order(y[k], y[k + distance]);
+       });
+  int apart = width;
+  do {
+    apart /= Items;
+    block.sync();
+    each([&](int k) { return (t & -apart) * Items + (t & (apart - 1)) + k * apart; },
+         [](Word(&y)[Items]) { sort_bitonic(y); });
+  } while (apart / Items >= Items);
+  block.sync_warp();  // by which all words of its lanes were written
+  if (!merges) return;
+  for (int k = 0; k < Items; ++k) x[k] = at(t * Items + k);
+  for (int flips = apart / Items / 2; flips > 0; flips /= 2)
+    keep_some_of_lane(block, x, flips, false, (t & flips) != 0);
+  sort_bitonic(x);
 }
 
 /// Sorts long segments, each shared by up to `most` threads.
@@ -255,18 +286,15 @@ PMPP_HOST_DEVICE void sort_long_turn(Block& block, Memory& memory, LongMemory& o
     if (k < have) x[k] = Words::word(at(first + k), first + k);
   }
   sort_by_network(x);
-  for (int width = 2; width <= most; width *= 2) {  // threads that merge
-    const bool merges = width <= of.threads;
-    const auto keep = [&](int flips, bool mirrored, bool upper) {
-      if (flips >= warp_size)
-        keep_some(block, of_long.words, x, merges, block.thread() - own + (own ^ flips), mirrored, upper);
-      else if (merges)
-        keep_some_of_lane(block, x, flips, mirrored, upper);
-    };
-    keep(width - 1, true, (own & width / 2) != 0);
-    for (int distance = width / 4; distance > 0; distance /= 2) keep(distance, false, (own & distance) != 0);
-    if (merges) sort_bitonic(x);
-  }
+  if (of.threads > 0)
+    for (int width = 2; width <= warp_size; width *= 2) {  // lanes that merge
+      keep_some_of_lane(block, x, width - 1, true, (own & width / 2) != 0);
+      for (int distance = width / 4; distance > 0; distance /= 2)
+        keep_some_of_lane(block, x, distance, false, (own & distance) != 0);
+      sort_bitonic(x);
+    }
+  for (int width = 2 * warp_size; width <= most; width *= 2)
+    merge_warps(block, of_long.words, x, width <= of.threads, own, width);
   T sorted[items];
   for (int k = 0; k < items; ++k) sorted[k] = Words::element(x[k], k < have, at);
   block.sync();  // all have what they need
@@ -291,7 +319,7 @@ PMPP_HOST_DEVICE void sort_all_segments(Block& block, Memory& memory, LongMemory
       const int length = of_long.length[next];
       int threads = 2 * simt::warp_size;
       while (threads * LongMemory::items < length) threads *= 2;
-      const int first = round_up(taken, threads);
+      const int first = (taken + threads - 1) & -threads;
       if (first + threads > block.threads()) break;
       taken = first + threads;
       most = max(most, threads);

@@ -9,6 +9,8 @@
 //   2. The lanes of a warp own neighbouring columns, each of them all rows of the warp: a row of C is written in one piece
 //      wherever it begins, and where C is read (beta) all of it is on its way at once. Where C is small, warps divide each k-tile
 //      instead, and add up what they have.
+//      Half, bfloat16 and 8-bit integers are multiplied by tensor cores where k is not very small: a k-tile lies in shared memory as it
+//      does in global memory (of bytes, along k), and sums go to their owners through it.
 //   3. Splits leave their sums in scratch memory. The block that arrives last at a tile adds them up, in order, in the same
 //      launch: the same bits on every run.
 //
@@ -27,6 +29,7 @@
 #include <pmpp/core/packed.hpp>
 #include <pmpp/execution.hpp>
 #include <pmpp/gemm/problem.hpp>
+#include <pmpp/gemm/repack.hpp>
 #include <pmpp/gemm/simt.hpp>
 #include <pmpp/launch.hpp>
 #include <pmpp/memory/workspace.hpp>
@@ -34,6 +37,7 @@
 #include <pmpp/simt/block.hpp>
 #include <pmpp/simt/early.hpp>
 #include <pmpp/simt/memory.hpp>
+#include <pmpp/simt/mma.hpp>
 
 #pragma GCC visibility push(hidden)  // see launch.hpp
 
@@ -47,6 +51,8 @@ struct direct_tile {
   int k = 0;       ///< of a k-tile, for sums of 4 bytes; a power of two
   int blocks = 0;  ///< of a multiprocessor
   int slices = 1;  ///< groups of those warps, which divide each k-tile
+  int mma_m = 0,
+      mma_n = 0;  ///< of C, that a warp multiplies on tensor cores, a slice of the k-tile for each; multiples of 16
 
   constexpr int m() const { return warps * warp_m; }
   constexpr int n() const { return lane_n * simt::warp_size; }
@@ -72,6 +78,32 @@ struct direct_cost {
 inline constexpr direct_cost direct_costs[] = {
     {1590, 0.27, 745, 62, 1110}, {915, 0.36, 1760, 67, 433}, {1520, 0.22, 1510, 23, 60}, {1130, 0.165, 900, 125, 133}};
 
+/// With tensor cores: those of them that are for a very small k, and 64 x 64 and 16 x 32 elements of C.
+inline constexpr direct_tile direct_mma_tiles[] = {
+    direct_tiles[0],
+    direct_tiles[1],
+    direct_tiles[3],
+    {.warps = 8, .warp_m = 8, .lane_n = 2, .k = 64, .blocks = 2, .mma_m = 32, .mma_n = 32},
+    {.warps = 8, .warp_m = 2, .lane_n = 1, .k = 128, .blocks = 3, .mma_m = 16, .mma_n = 16}};
+inline constexpr direct_cost direct_mma_costs[] = {
+    direct_costs[0], direct_costs[1], direct_costs[3], {1680, 0.12, 1140, 44, 400}, {1680, 0.12, 1140, 44, 50}};
+
+template <class TA, class TB>
+inline constexpr bool is_direct_by_mma = std::is_same_v<TA, TB> &&
+                                         sizeof(TA) <= 2 && mma_type_of<TA> != simt::mma_type::none;
+/// The tiles for operands of these types.
+template <class TA, class TB>
+constexpr const auto& direct_tiles_of() {
+  if constexpr (is_direct_by_mma<TA, TB>)
+    return direct_mma_tiles;
+  else
+    return direct_tiles;
+}
+template <class TA, class TB>
+constexpr const direct_cost& direct_cost_of(int tile) {
+  return is_direct_by_mma<TA, TB> ? direct_mma_costs[tile] : direct_costs[tile];
+}
+
 template <class TA, class TB, class TC, class A, class S, class Epilogue, direct_tile Tile>
 struct gemm_direct_kernel {
   static constexpr bool begins_early = simt::can_begin_early;
@@ -80,18 +112,34 @@ struct gemm_direct_kernel {
                        items = Tile.warp_m * Tile.lane_n;
   static constexpr int word = min(Tile.warp_m, int(16 / sizeof(A)));  ///< elements that a lane reads of A at once
   static constexpr int row_a = rows + int(16 / sizeof(A)), row_b = cols + 1;  ///< other banks for the next k
+  static constexpr bool by_mma = Tile.mma_m > 0;
+  /// Elements of k-tiles in shared memory; how many a thread copies at once where they lie in words, and space between rows.
+  using element_a = std::conditional_t<by_mma, TA, A>;
+  using element_b = std::conditional_t<by_mma, TB, A>;
+  static constexpr int wide = by_mma ? 16 / int(sizeof(TA)) : 1, row_k = depth + wide, row_sum = cols + 8;
+  static constexpr int mma_warps_n = by_mma ? cols / Tile.mma_n : 1,
+                       mma_warps = by_mma ? rows / Tile.mma_m * mma_warps_n : 1,
+                       parts = by_mma ? Tile.warps / mma_warps : Tile.slices;  ///< of a k-tile
   static constexpr int own_rows = Tile.warp_m / Tile.slices,
                        own_items = own_rows * Tile.lane_n;  ///< of a thread, at the end
   static_assert(is_power_of_two(depth) && Tile.warp_m % word == 0 && Tile.warp_m % Tile.slices == 0 &&
                 depth % Tile.slices == 0);
 
+  template <int Extent, int Row>
+  static constexpr int room = by_mma ? max(Extent* row_k, depth*(Extent + wide))
+                                     : depth* Row;  ///< of a k-tile's elements
+  static constexpr int room_a = room<rows, row_a> * int(sizeof(element_a)),
+                       room_b = room<cols, row_b> * int(sizeof(element_b));
   struct shared {
-    alignas(16)
-        A k_tiles[max(2 * depth * (row_a + row_b), Tile.slices > 1 ? items * threads : 0)];  ///< or the slices' sums
+    alignas(16) std::byte memory[max(2 * (room_a + room_b),
+                                     int(sizeof(A)) * (by_mma            ? parts * rows * row_sum
+                                                       : Tile.slices > 1 ? items * threads
+                                                                         : 0))];  ///< k-tiles, or the parts' sums
     bool is_last;
 
-    PMPP_HOST_DEVICE A* a(int now) { return k_tiles + now * (depth * row_a); }
-    PMPP_HOST_DEVICE A* b(int now) { return k_tiles + 2 * depth * row_a + now * (depth * row_b); }
+    PMPP_HOST_DEVICE element_a* a(int now) { return reinterpret_cast<element_a*>(memory + now * room_a); }
+    PMPP_HOST_DEVICE element_b* b(int now) { return reinterpret_cast<element_b*>(memory + 2 * room_a + now * room_b); }
+    PMPP_HOST_DEVICE A* sums() { return reinterpret_cast<A*>(memory); }
   };
 
   struct arguments {
@@ -103,6 +151,7 @@ struct gemm_direct_kernel {
     unsigned* arrivals;  ///< at each tile: zero
     std::int64_t first_block;
     gemm_result<S, Epilogue> result;
+    bool in_words = false;  ///< A and B are copied in words of 16 bytes
   };
 
   template <class Block>
@@ -113,30 +162,38 @@ struct gemm_direct_kernel {
     const std::int64_t first_row = (row_of_tiles - batch * x.tiles_m) * rows,
                        first_col = (tile - row_of_tiles * x.tiles_n) * cols;
     const int warp = block.warp() % Tile.warps, slice = block.warp() / Tile.warps;
-    A sum[own_items] = {};
+    products of_thread(block, x);
     const std::int64_t k_begin = split * x.split_k, k_end = min(x.k, k_begin + x.split_k);
-    if (k_begin < k_end) multiply(block, memory, x, batch, first_row, first_col, k_begin, k_end, sum);
+    if (k_begin < k_end) {
+      if (wide > 1 && x.in_words)
+        multiply<wide>(block, memory, x, batch, first_row, first_col, k_begin, k_end, of_thread);
+      else
+        multiply<1>(block, memory, x, batch, first_row, first_col, k_begin, k_end, of_thread);
+    }
+    A sum[own_items] = {};
+    of_thread.hand_over(block, memory, sum);
     if (x.splits > 1 && !add_up(block, memory, x, tile, split, sum)) return;
     write(x, batch, first_row + warp * Tile.warp_m + slice * own_rows, first_col + block.lane(), sum);
   }
 
 private:
-  /// What a thread copies of each k-tile of an operand: elements of consecutive rows (columns of B), or of consecutive k.
-  template <int Extent, class T>
+  /// What a thread copies of each k-tile of an operand, pieces of Items elements: of consecutive rows (columns of B), or of
+  /// consecutive k.
+  template <int Extent, class T, class E, int Items>
   class operand_part {
-    static constexpr int along = Extent * depth, count = max(1, along / threads);
+    static constexpr int pieces = Extent * depth / Items, count = max(1, pieces / threads);
 
   public:
     template <class Block>
     PMPP_HOST_DEVICE operand_part(Block& block, const gemm_operand<T>& x, std::int64_t batch, std::int64_t first,
                                   std::int64_t k)
         : along_k_(x.k_stride == 1) {
-      const int near = along_k_ ? depth : Extent, t = block.thread();
+      const int near = (along_k_ ? depth : Extent) / Items, t = block.thread();
       across_ = max(1, threads / near);
-      i_ = along_k_ ? t / near : t % near;
-      p_ = along_k_ ? t % near : t / near;
+      i_ = along_k_ ? t / near : t % near * Items;
+      p_ = along_k_ ? t % near * Items : t / near;
       const auto there = static_cast<int>(min(std::int64_t(Extent), x.extent - first)) - i_;
-      rows_ = there <= 0 || t >= along ? 0 : along_k_ ? ceil_div(there, across_) : count;
+      rows_ = there <= 0 || t >= pieces ? 0 : along_k_ ? ceil_div(there, across_) : count;
       from_ = x.data + batch * x.batch_stride + (first + i_) * x.stride + (k + p_) * x.k_stride;
       step_ = across_ * (along_k_ ? x.stride : x.k_stride);
       next_ = depth * x.k_stride;
@@ -145,48 +202,52 @@ private:
     PMPP_HOST_DEVICE void load(std::int64_t left) {
       const int k_left = static_cast<int>(min(std::int64_t(depth), left)) - p_;
       const int there = k_left <= 0 ? 0 : along_k_ ? rows_ : min(rows_, ceil_div(k_left, across_));
-      unrolled<count>([&](int q) { value_[q] = q < there ? static_cast<A>(from_[q * step_]) : A{}; });
+      unrolled<count>([&](int q) {
+        value_[q] = q < there ? *reinterpret_cast<const packed<T, Items>*>(from_ + q * step_) : packed<T, Items>{};
+      });
       from_ += next_;
     }
-    PMPP_HOST_DEVICE void store(A* to, int row) const {
-      if (along < threads && (i_ >= Extent || p_ >= depth)) return;
-      to += p_ * row + i_;
-      const int step = along_k_ ? across_ : across_ * row;
-      unrolled<count>([&](int q) { to[q * step] = value_[q]; });
+    /// Element (i, p) goes to to[i * step_i + p * step_p].
+    PMPP_HOST_DEVICE void store(E* to, int step_i, int step_p) const {
+      if (pieces < threads && (i_ >= Extent || p_ >= depth)) return;
+      to += p_ * step_p + i_ * step_i;
+      const int step = across_ * (along_k_ ? step_i : step_p);
+      unrolled<count>([&](int q) {
+        if constexpr (Items > 1)
+          *reinterpret_cast<packed<E, Items>*>(to + q * step) = value_[q];
+        else
+          to[q * step] = static_cast<E>(value_[q].item[0]);
+      });
     }
 
   private:
     const T* from_;
     std::int64_t step_, next_;
-    int i_, p_, across_, rows_;  // the thread's first element; from one to the next; how many lie in the operand
+    int i_, p_, across_, rows_;  // the thread's first piece; from one to the next; how many lie in the operand
     bool along_k_;
-    A value_[count];
+    packed<T, Items> value_[count];
   };
 
-  template <class Block>
-  PMPP_HOST_DEVICE static void multiply(Block& block, shared& memory, const arguments& x, std::int64_t batch,
-                                        std::int64_t first_row, std::int64_t first_col, std::int64_t k_begin,
-                                        std::int64_t k_end, A (&own)[own_items]) {
-    operand_part<rows, TA> a(block, x.a, batch, first_row, k_begin);
-    operand_part<cols, TB> b(block, x.b, batch, first_col, k_begin);
-    const int warp = block.warp() % Tile.warps, slice = block.warp() / Tile.warps;
-    const bool has_rows = first_row + warp * Tile.warp_m < x.c.rows;
+  /// Whether rows of a k-tile in shared memory are along k: on tensor cores as they are in global memory, but for bytes.
+  template <class T>
+  PMPP_HOST_DEVICE static bool along_k_in_shared(const gemm_operand<T>& x) {
+    return by_mma && (sizeof(T) == 1 || x.k_stride == 1);
+  }
+
+  /// Sums of a thread, of a slice of each k-tile, on ordinary units.
+  struct ordinary_products {
+    int row, col = 0, slice;  ///< of the tile; of the k-tile
     A sum[Tile.warp_m][Tile.lane_n] = {};
-    std::int64_t left = k_end - k_begin;
-    a.load(left);
-    b.load(left);
-    for (int now = 0; left > 0; left -= depth, now = 1 - now) {
-      a.store(memory.a(now), row_a);
-      b.store(memory.b(now), row_b);
-      block.sync();  // this k-tile is there; the last one but one has been read
-      if (left > depth) {
-        a.load(left - depth);
-        b.load(left - depth);
-      }
-      if (!has_rows) continue;
-      const A* const from_a = memory.a(now) + warp * Tile.warp_m;
-      const A* const from_b = memory.b(now) + block.lane();
-      const int there = static_cast<int>(min(left, std::int64_t(depth)));
+
+    template <class Block>
+    PMPP_HOST_DEVICE ordinary_products(Block& block, const arguments&)
+        : row(block.warp() % Tile.warps * Tile.warp_m), slice(block.warp() / Tile.warps) {}
+
+    /// Adds those of a k-tile, of which `there` numbers of k are there.
+    template <class Block>
+    PMPP_HOST_DEVICE void add(Block& block, const A* a, const A* b, int there) {
+      const A* const from_a = a + row;
+      const A* const from_b = b + block.lane();
       constexpr int share = depth / Tile.slices, at_once = min(share, 8);
       for (int p0 = slice * share; p0 < min(there, (slice + 1) * share); p0 += at_once)
         unrolled<at_once>([&](int q) {
@@ -200,17 +261,104 @@ private:
           }
         });
     }
-    if constexpr (Tile.slices == 1) {
-      unrolled<items>([&](int e) { own[e] = sum[e / Tile.lane_n][e % Tile.lane_n]; });
-    } else {  // each slice adds up some of the rows
-      constexpr int slice_threads = threads / Tile.slices;
-      A* const all = memory.k_tiles + block.thread() % slice_threads;
+
+    template <class Block>
+    PMPP_HOST_DEVICE void hand_over(Block& block, shared& memory, A (&own)[own_items]) const {
+      if constexpr (Tile.slices == 1) {
+        unrolled<items>([&](int e) { own[e] = sum[e / Tile.lane_n][e % Tile.lane_n]; });
+      } else {  // each slice adds up some of the rows
+        constexpr int slice_threads = threads / Tile.slices;
+        A* const all = memory.sums() + block.thread() % slice_threads;
+        block.sync();  // the last k-tile has been read
+        unrolled<items>(
+            [&](int e) { all[(slice * items + e) * slice_threads] = sum[e / Tile.lane_n][e % Tile.lane_n]; });
+        block.sync();
+        unrolled<own_items>([&](int e) {
+          for (int s = 0; s < Tile.slices; ++s) own[e] += all[(s * items + slice * own_items + e) * slice_threads];
+        });
+      }
+    }
+  };
+
+  /// The same on tensor cores.
+  struct tensor_products {
+    static constexpr auto type = mma_type_of<TA>;
+    static constexpr int tiles_m = max(1, Tile.mma_m / 16),
+                         blocks_n = max(2, Tile.mma_n / 8);  ///< small matrices of a warp
+    int row, col, slice;
+    bool a_along_k, b_along_k;
+    A sum[tiles_m][blocks_n][4] = {};
+
+    template <class Block>
+    PMPP_HOST_DEVICE tensor_products(Block& block, const arguments& x)
+        : row(block.warp() % mma_warps / mma_warps_n * Tile.mma_m),
+          col(block.warp() % mma_warps_n * Tile.mma_n),
+          slice(block.warp() / mma_warps),
+          a_along_k(along_k_in_shared(x.a)),
+          b_along_k(along_k_in_shared(x.b)) {}
+
+    template <class Block>
+    PMPP_HOST_DEVICE void add(Block& block, const TA* a, const TB* b, int) {
+      constexpr int k = simt::mma<type>::k, steps = depth / k / parts;
+      const int matrix = block.lane() / 8, line = block.lane() % 8, near = matrix % 2, far = matrix / 2;
+      const auto load = [&](const TA* from, bool along_k, int extent, int i, int p, std::uint32_t(&to)[4]) {
+        if (along_k)
+          simt::load_matrices<false>(block, to, from + (i + line) * row_k + p);
+        else
+          simt::load_matrices<true>(block, to, from + (p + line) * (extent + wide) + i);
+      };
+      unrolled<steps>([&](int step) {
+        const int p = (slice * steps + step) * k;
+        std::uint32_t of_a[tiles_m][4], of_b[blocks_n / 2][4];
+        unrolled<tiles_m>([&](int i) { load(a, a_along_k, rows, row + i * 16 + near * 8, p + far * wide, of_a[i]); });
+        unrolled<blocks_n / 2>(
+            [&](int j) { load(b, b_along_k, cols, col + j * 16 + far * 8, p + near * wide, of_b[j]); });
+        unrolled<blocks_n>([&](int j) {
+          const std::uint32_t factor[2] = {of_b[j / 2][j % 2 * 2], of_b[j / 2][j % 2 * 2 + 1]};
+          unrolled<tiles_m>([&](int i) { simt::multiply_add<type>(block, sum[i][j], of_a[i], factor); });
+        });
+      });
+    }
+
+    template <class Block>
+    PMPP_HOST_DEVICE void hand_over(Block& block, shared& memory, A (&own)[own_items]) const {
+      A* const to = memory.sums() + (slice * rows + row + block.lane() / 4) * row_sum + col + block.lane() % 4 * 2;
       block.sync();  // the last k-tile has been read
-      unrolled<items>([&](int e) { all[(slice * items + e) * slice_threads] = sum[e / Tile.lane_n][e % Tile.lane_n]; });
+      unrolled<2 * tiles_m>([&](int i) {
+        unrolled<blocks_n>([&](int j) {
+          const A* const pair = &sum[i / 2][j][i % 2 * 2];
+          *reinterpret_cast<packed<A, 2>*>(to + i * 8 * row_sum + j * 8) = {pair[0], pair[1]};
+        });
+      });
       block.sync();
       unrolled<own_items>([&](int e) {
-        for (int s = 0; s < Tile.slices; ++s) own[e] += all[(s * items + slice * own_items + e) * slice_threads];
+        const int from = (block.warp() * Tile.warp_m + e / Tile.lane_n) * row_sum + block.lane() + e % Tile.lane_n * 32;
+        for (int s = 0; s < parts; ++s) own[e] += memory.sums()[s * rows * row_sum + from];
       });
+    }
+  };
+  using products = std::conditional_t<by_mma, tensor_products, ordinary_products>;
+
+  template <int Items, class Block>
+  PMPP_HOST_DEVICE static void multiply(Block& block, shared& memory, const arguments& x, std::int64_t batch,
+                                        std::int64_t first_row, std::int64_t first_col, std::int64_t k_begin,
+                                        std::int64_t k_end, products& sum) {
+    operand_part<rows, TA, element_a, Items> a(block, x.a, batch, first_row, k_begin);
+    operand_part<cols, TB, element_b, Items> b(block, x.b, batch, first_col, k_begin);
+    const bool a_along_k = along_k_in_shared(x.a), b_along_k = along_k_in_shared(x.b);
+    const bool is_needed = first_row + sum.row < x.c.rows && first_col + sum.col < x.c.cols;
+    std::int64_t left = k_end - k_begin;
+    a.load(left);
+    b.load(left);
+    for (int now = 0; left > 0; left -= depth, now = 1 - now) {
+      a.store(memory.a(now), a_along_k ? row_k : 1, a_along_k ? 1 : by_mma ? rows + wide : row_a);
+      b.store(memory.b(now), b_along_k ? row_k : 1, b_along_k ? 1 : by_mma ? cols + wide : row_b);
+      block.sync();  // this k-tile is there; the last one but one has been read
+      if (left > depth) {
+        a.load(left - depth);
+        b.load(left - depth);
+      }
+      if (is_needed) sum.add(block, memory.a(now), memory.b(now), static_cast<int>(min(left, std::int64_t(depth))));
     }
   }
 
@@ -277,25 +425,28 @@ struct direct_plan {
 };
 
 /// Calls f with the number of each tile, a constant.
-template <class F>
+template <class TA, class TB, class F>
 void each_direct_tile(const F& f) {
   [&]<int... I>(std::integer_sequence<int, I...>) { (f(std::integral_constant<int, I>{}), ...); }
-  (std::make_integer_sequence<int, int(sizeof(direct_tiles) / sizeof(direct_tile))>{});
+  (std::make_integer_sequence<int, int(sizeof(direct_tiles_of<TA, TB>()) / sizeof(direct_tile))>{});
 }
 
 /// What a tile takes. `bytes`: of an element of A or B; `memory`: the clocks that memory needs. Fitted to times of random shapes on an
 /// H100 (benchmark/gemm_sweep), of which half are within 7 % of it.
 template <direct_tile Tile, class A>
 direct_plan plan_of_direct_tile(const direct_cost& cost, std::int64_t m, std::int64_t n, std::int64_t k,
-                                std::int64_t batch, double bytes, double memory, bool reads_c, const machine& on) {
+                                std::int64_t batch, double bytes, double memory, bool reads_c, bool in_words,
+                                const machine& on) {
   constexpr int depth = sizeof(A) > 4 ? Tile.k / 2 : Tile.k, word = min(Tile.warp_m, int(16 / sizeof(A))),
                 items = Tile.warp_m * Tile.lane_n, together = sizeof(A) > 4 ? (Tile.blocks + 1) / 2 : Tile.blocks;
-  constexpr double start = 4400, meeting = 2950;  // of a call; of splits
+  constexpr bool by_mma = Tile.mma_m > 0;
+  constexpr double start = 4400, meeting = by_mma ? 2490 : 2950;  // of a call; of splits
   // Of a k of a block: products, or words from shared memory.
   constexpr double words = Tile.warps * (Tile.warp_m / word + Tile.lane_n * int(sizeof(A)) / 4.0);
   const double products = double(Tile.m()) * Tile.n() / (sizeof(A) > 4 ? on.double_rate() : on.float_rate());
   const double used = double(min<std::int64_t>(round_up(m, std::int64_t(Tile.warp_m)), Tile.m())) / Tile.m();
-  const double of_k_tile = (max(products, words) * used + cost.copy * (Tile.m() + Tile.n())) * depth;
+  const double of_products = by_mma ? 1.08 * Tile.m() * Tile.n() / on.tensor_rate(2) : max(products, words) * used;
+  const double of_k_tile = (of_products + cost.copy * (Tile.m() + Tile.n()) / (in_words ? 1.5 : 1)) * depth;
   const double of_block = cost.finish + cost.store * items * (reads_c ? 2 : 1);
   const std::int64_t tiles = ceil_div(m, std::int64_t(Tile.m())) * ceil_div(n, std::int64_t(Tile.n())) * batch;
   const std::int64_t processors = on.multiprocessors, places = processors * together;
@@ -307,17 +458,34 @@ direct_plan plan_of_direct_tile(const direct_cost& cost, std::int64_t m, std::in
     const double own_k = double(min(k, split_k)), k_tiles = std::ceil(own_k / depth);
     const std::int64_t rounds = blocks / places, rest = blocks - rounds * places;
     const auto round = [&](double blocks_together) {
-      return k_tiles * max(cost.latency, blocks_together * of_k_tile) + of_block;
+      return k_tiles * max(cost.latency, blocks_together * of_k_tile) +
+             (by_mma ? max(cost.latency + of_block, 1.37 * blocks_together * of_block) : of_block);
     };
     double clocks = double(rounds) * round(together) + (rest > 0 ? round(double(ceil_div(rest, processors))) : 0);
-    clocks = start + max(max(clocks, double(blocks) * own_k * row_bytes / (0.67 * on.l2_rate())), memory);
+    if (by_mma)
+      clocks = start + max(clocks, memory) + 0.25 * min(clocks, memory);
+    else
+      clocks = start + max(max(clocks, double(blocks) * own_k * row_bytes / (0.67 * on.l2_rate())), memory);
     if (splits > 1) clocks += meeting + cost.part * double(splits);
     if (clocks < best.clocks) best = {splits, split_k, clocks};
   };
   consider(1);
   for (const std::int64_t blocks : {places / 2, places, 2 * places})
     if (blocks / tiles > 1 && k > 2 * depth) consider(blocks / tiles);
+  for (const int k_tiles : {1, 2, 4, 8, 16})
+    if (by_mma && k > k_tiles * depth) consider(ceil_div(k, std::int64_t(k_tiles * depth)));
   return best;
+}
+
+/// Whether operands of tensor cores are copied in words of 16 bytes.
+template <class TA, class TB, class TC, class S, class Epilogue>
+bool reads_words(const gemm_problem<TA, TB, TC, S, Epilogue>& x) {
+  const auto in_words = [&](const auto& y) {
+    const bool along_k = y.k_stride == 1;
+    return (along_k || sizeof(TA) > 1) && (along_k ? x.k : y.extent) % std::int64_t(16 / sizeof(TA)) == 0 &&
+           is_read_by_words(y, along_k, x.batch);
+  };
+  return in_words(x.a) && in_words(x.b);
 }
 
 /// The best tile by plain loads.
@@ -333,14 +501,16 @@ direct_plan plan_directly(const gemm_problem<TA, TB, TC, S, Epilogue>& x, const 
   // Lanes that own neighbouring rows of C write a sector each.
   const double by_columns = 1.35 * of_c * double(min<std::int64_t>(32, n * std::int64_t(sizeof(TC)))) / on.l2_rate();
   direct_plan best;
-  each_direct_tile([&](auto tile) {
-    constexpr direct_tile Tile = direct_tiles[tile];
+  each_direct_tile<TA, TB>([&](auto tile) {
+    constexpr direct_tile Tile = direct_tiles_of<TA, TB>()[tile];
     for (const bool exchanged : {false, true}) {
       const std::int64_t rows = exchanged ? n : m, cols = exchanged ? m : n;
       if (Tile.m() == Tile.n() ? exchanged : rows > 8 * Tile.m() && (exchanged || Tile.m() <= 8)) continue;
       direct_plan plan =
-          plan_of_direct_tile<Tile, A>(direct_costs[tile], rows, cols, x.k, x.batch, sizeof(TA), memory, reads_c, on);
+          plan_of_direct_tile<Tile, A>(direct_cost_of<TA, TB>(tile), rows, cols, x.k, x.batch, sizeof(TA), memory,
+                                       reads_c, is_direct_by_mma<TA, TB> && reads_words(x), on);
       if (exchanged) plan.clocks += by_columns;
+      if (is_direct_by_mma<TA, TB>) plan.clocks = 1.05 * plan.clocks - 1750;  // beside other ways
       plan.tile = tile;
       plan.exchanged = exchanged;
       if (plan.clocks < best.clocks) best = plan;
@@ -371,7 +541,8 @@ void gemm_directly(const P& where, const gemm_problem<TA, TB, TC, S, Epilogue>& 
                                static_cast<A*>(memory.data()),
                                memory.state(),
                                0,
-                               x.result};
+                               x.result,
+                               kernel::by_mma && reads_words(x)};
   for (; y.first_block < blocks; y.first_block += most) launch(where, min(most, blocks - y.first_block), kernel{}, y);
 }
 
@@ -379,8 +550,8 @@ void gemm_directly(const P& where, const gemm_problem<TA, TB, TC, S, Epilogue>& 
 template <class A, class P, class TA, class TB, class TC, class S, class Epilogue>
 void gemm_directly(const P& where, const gemm_problem<TA, TB, TC, S, Epilogue>& x, const direct_plan& plan) {
   const auto run = [&](const auto& y) {
-    each_direct_tile([&](auto tile) {
-      if (plan.tile == tile) gemm_directly<direct_tiles[tile], A>(where, y, plan);
+    each_direct_tile<TA, TB>([&](auto tile) {
+      if (plan.tile == tile) gemm_directly<direct_tiles_of<TA, TB>()[tile], A>(where, y, plan);
     });
   };
   if constexpr (std::is_same_v<TA, TB>) {

@@ -47,7 +47,8 @@ struct gemv_arguments {
   unsigned* arrivals;  ///< at the rows that a block has, of each product: zero
   gemm_result<S, Epilogue> result;
   int lanes;  ///< that work on a row, or lie along a column; a power of two up to 32, or the threads of a block
-  bool shares = false;  ///< the warps of a block share a row's k (always those of a column)
+  bool x_in_words = false;  ///< as many elements of x as of A may be read at once
+  bool shares = false;      ///< the warps of a block share a row's k (always those of a column)
 
   /// Number `unit` of those that all products are made of, `of_split` in each split: which product, which split, which of its units.
   struct place {
@@ -196,9 +197,20 @@ private:
   /// What a lane's words of a step, the first at k, are multiplied by: zero where there is no whole word.
   PMPP_HOST_DEVICE static void load_factors(const arguments& y, std::int64_t product, std::int64_t k, int step,
                                             std::int64_t k_end, A (&x)[words][Items]) {
-    for (int w = 0; w < words; ++w)
-      for (int e = 0; e < Items; ++e)
-        x[w][e] = k + w * step + Items <= k_end ? y.factor(product, k + w * step + e) : A{};
+    const auto load = [&](auto in_words) {
+      for (int w = 0; w < words; ++w) {
+        packed<TX, Items> word = {};
+        const TX* const from = y.x.data + product * y.x.batch_stride + (k + w * step) * y.x.k_stride;
+        if (k + w * step + Items <= k_end) {
+          if constexpr (in_words.value)
+            word = *reinterpret_cast<const packed<TX, Items>*>(from);
+          else
+            for (int e = 0; e < Items; ++e) word.item[e] = from[e * y.x.k_stride];
+        }
+        for (int e = 0; e < Items; ++e) x[w][e] = static_cast<A>(word.item[e]);
+      }
+    };
+    y.x_in_words ? load(std::true_type{}) : load(std::false_type{});
   }
 };
 
@@ -323,14 +335,18 @@ void gemv_on_blocks(const P& where, const gemm_problem<TA, TB, TC, S, Epilogue>&
   const bool a_in_words = reinterpret_cast<std::uintptr_t>(x.a.data) % 16 == 0 && (columns || x.a.k_stride == 1) &&
                           (columns ? x.k == 1 || whole(x.a.k_stride) : m == 1 || whole(x.a.stride)) &&
                           (x.batch == 1 || whole(x.a.batch_stride));
+  const bool x_in_words = x.b.k_stride == 1 &&
+                          reinterpret_cast<std::uintptr_t>(x.b.data) % (vector * sizeof(TB)) == 0 &&
+                          (x.batch == 1 || whole(x.b.batch_stride));
   const auto run = [&]<class Kernel>(Kernel kernel, std::int64_t row_blocks, std::int64_t split_k,
                                      std::int64_t most_blocks, std::int64_t units_of_block, int lanes, bool shares) {
     const std::int64_t splits = max(one, ceil_div(x.k, split_k)), units = row_blocks * splits * x.batch;
     scratch memory(where, splits > 1 ? checked_bytes(x.batch * splits * m, sizeof(A), "gemv") : 0,
                    splits > 1 ? checked_bytes(x.batch * row_blocks, sizeof(unsigned), "gemv") : 0);
-    pmpp::launch(where, min(ceil_div(units, units_of_block), most_blocks), kernel,
-                 typename Kernel::arguments{x.a, x.b, x.c, x.batch, x.k, splits, split_k,
-                                            static_cast<A*>(memory.data()), memory.state(), x.result, lanes, shares});
+    pmpp::launch(
+        where, min(ceil_div(units, units_of_block), most_blocks), kernel,
+        typename Kernel::arguments{x.a, x.b, x.c, x.batch, x.k, splits, split_k, static_cast<A*>(memory.data()),
+                                   memory.state(), x.result, lanes, x_in_words, shares});
   };
   const auto run_columns = [&]<int Items, bool Adjacent>() {
     using kernel = gemv_columns_kernel<Batched, TA, TB, TC, A, S, Epilogue, Items, Adjacent>;

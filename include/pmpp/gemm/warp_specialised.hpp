@@ -97,10 +97,10 @@ struct gemm_wgmma_kernel {
     simt::tile_map a, b, to;
     gemm_target<TC> c;
     std::int64_t tiles_m, tiles_n;  ///< of a product
-    int tiles, whole;               ///< of all products; those, the first ones, that one block each works out
+    int tiles, splits;              ///< of all products; blocks that share each tile
     int k_tiles;                    ///< of a tile
-    sum_type* partials;             ///< two tiles for each block
-    unsigned* arrivals;             ///< of blocks at each tile that several share: zero
+    sum_type* partials;             ///< of each part of each tile
+    unsigned* arrivals;             ///< of blocks at each tile: zero
     bool batch_a, batch_b;          ///< whether each product has a matrix of its own
     gemm_result<S, Epilogue> result;
     bool down;           ///< neighbours in memory are those below each other in C
@@ -132,12 +132,12 @@ struct gemm_wgmma_kernel {
 #if defined(__CUDA_ARCH_FEAT_SM90_ALL) && !defined(__clang__)
   /// A tile, and which of its k-tiles a block multiplies.
   struct coord {
-    int tile, batch, row, col;
+    int tile, part, batch, row, col;
     int first_k_tile, k_tiles;
     bool is_whole;
 
-    __device__ coord(const arguments& x, int own, int first, int count)
-        : tile(own), first_k_tile(first), k_tiles(count), is_whole(count == x.k_tiles) {
+    __device__ coord(const arguments& x, int own, int part_, int first, int count)
+        : tile(own), part(part_), first_k_tile(first), k_tiles(count), is_whole(!can_share || x.splits == 1) {
       const raster<wgmma_group> at(own, x.tiles_m, x.tiles_n);
       batch = static_cast<int>(at.matrix);
       row = static_cast<int>(at.row * m);
@@ -147,29 +147,13 @@ struct gemm_wgmma_kernel {
 
   using position = block::stage_position<Tile.stages>;
 
-  /// The first k-tile of block number `of`, among those of the tiles that are shared.
-  template <class Block>
-  __device__ static int first_of_share(Block& block, const arguments& x, std::int64_t of) {
-    return static_cast<int>((x.tiles - x.whole) * (x.k_tiles * of) / block.count());
-  }
-
-  /// Calls f(coord) for each tile of this block: whole ones, then its share of the others, the end of a tile, perhaps whole
-  /// tiles, the beginning of another.
+  /// Calls f(coord) for each tile of this block, or each part of one.
   template <class Block, class F>
   __device__ __forceinline__ static void each_tile(Block& block, const arguments& x, F f) {
-    int tile = static_cast<int>(block.index()), next = can_share ? first_of_share(block, x, tile) : 0;
-    const int end = can_share ? first_of_share(block, x, tile + 1) : 0;
-    while (tile < x.whole || (can_share && next < end)) {
-      int first = 0, count = x.k_tiles;
-      if (can_share && tile >= x.whole) {
-        tile = next / x.k_tiles;
-        first = next - tile * x.k_tiles;
-        count = min(x.k_tiles - first, end - next);
-        next += count;
-        tile += x.whole;
-      }
-      f(coord(x, tile, first, count));
-      tile += static_cast<int>(block.count());
+    const int splits = can_share ? x.splits : 1, end = x.tiles * splits;
+    for (int unit = static_cast<int>(block.index()); unit < end; unit += static_cast<int>(block.count())) {
+      const int tile = unit / splits, part = unit - tile * splits, first = x.k_tiles * part / splits;
+      f(coord(x, tile, part, first, x.k_tiles * (part + 1) / splits - first));
     }
   }
 
@@ -249,31 +233,27 @@ struct gemm_wgmma_kernel {
                                                 std::uint32_t (&sum)[n / 2]) {
     constexpr int all = 128 * consumers, items = n / 2;
     const int thread = block.thread() - 128;
-    const int shared_tile = at.tile - x.whole, first = shared_tile * x.k_tiles, every = (x.tiles - x.whole) * x.k_tiles;
-    // The blocks that have k-tiles of it; all but the first begin with it.
-    const auto owner = [&](int k_tile) { return static_cast<int>(((k_tile + 1) * block.count() - 1) / every); };
-    const int begin = owner(first), end = owner(first + x.k_tiles - 1) + 1;
     const auto part = [&](int of) {
-      const bool second = of == begin && first_of_share(block, x, of) < first;
-      return reinterpret_cast<std::uint32_t*>(x.partials) + (2 * std::int64_t(of) + second) * (items * all) + thread;
+      return reinterpret_cast<std::uint32_t*>(x.partials) + (std::int64_t(at.tile) * x.splits + of) * (items * all) +
+             thread;
     };
     const bool has_rows = at.row + block.warp() % 4 * 16 + (block.warp() / 4 - 1) * 64 < x.c.rows || a_in_registers;
     if (has_rows) {
-      std::uint32_t* const to = part(static_cast<int>(block.index()));
+      std::uint32_t* const to = part(at.part);
 #pragma unroll
       for (int i = 0; i < items; ++i) __stcg(to + i * all, sum[i]);
     }
     simt::fence();
     simt::warpgroups_sync(consumers + 1, all);
     if (thread == 0) {
-      memory.is_last = simt::atomic_add(x.arrivals + shared_tile, 1u) == static_cast<unsigned>(end - begin - 1);
-      if (memory.is_last) simt::store(x.arrivals + shared_tile, 0u);
+      memory.is_last = simt::atomic_add(x.arrivals + at.tile, 1u) == static_cast<unsigned>(x.splits - 1);
+      if (memory.is_last) simt::store(x.arrivals + at.tile, 0u);
     }
     simt::warpgroups_sync(consumers + 1, all);
     if (!memory.is_last) return false;
     simt::fence();
     if (has_rows)
-      for (int of = begin; of < end; ++of) {
+      for (int of = 0; of < x.splits; ++of) {
         const std::uint32_t* const from = part(of);
         constexpr int at_once = n > 128 ? 8 : 32;
 #pragma unroll
@@ -283,9 +263,9 @@ struct gemm_wgmma_kernel {
           for (int e = 0; e < at_once; ++e) next[e] = __ldcg(from + (i + e) * all);
 #pragma unroll
           for (int e = 0; e < at_once; ++e)
-            sum[i + e] = of == begin ? next[e]
-                                     : __builtin_bit_cast(std::uint32_t, __builtin_bit_cast(sum_type, sum[i + e]) +
-                                                                             __builtin_bit_cast(sum_type, next[e]));
+            sum[i + e] = of == 0 ? next[e]
+                                 : __builtin_bit_cast(std::uint32_t, __builtin_bit_cast(sum_type, sum[i + e]) +
+                                                                         __builtin_bit_cast(sum_type, next[e]));
         }
       }
     return true;

@@ -30,20 +30,13 @@
 namespace pmpp::inline PMPP_BACKEND {
 namespace detail {
 
-/// A tile, for how many blocks at most, whether they share those tiles that make no full round, how many clocks a product is
-/// expected to take so, and how many of its last tiles another function works out.
+/// A tile, how many blocks share it, how many clocks a product is expected to take so, and how many of its last tiles another
+/// function works out.
 struct wgmma_plan {
-  int tile = 0, blocks = 1 << 30;
-  bool shared = false;
+  int tile = 0, splits = 1;
   double clocks = 0;
   std::int64_t left_out = 0;
 };
-
-/// How many of `tiles` tiles `blocks` blocks work out one by one where they share the others: of a last round that is not full,
-/// and the one before it.
-constexpr std::int64_t whole_tiles(std::int64_t tiles, std::int64_t blocks) {
-  return tiles % blocks == 0 ? tiles : max<std::int64_t>(0, tiles / blocks - 1) * blocks;
-}
 
 /// Starts a product with a given tile; false, and nothing has happened, if TMA cannot read A or B.
 template <wgmma_tile Tile, bool AlongMA, bool AlongNB, class T, class TC, class S, class Epilogue,
@@ -74,16 +67,14 @@ bool gemm_by_wgmma_tile(const device_policy& where, const gemm_problem<T, T, TC,
   y.k_tiles = static_cast<int>(ceil_div(x.k, std::int64_t(kernel::depth)));
   y.tiles_m = ceil_div(x.c.rows, std::int64_t(kernel::m));
   y.tiles_n = ceil_div(x.c.cols, std::int64_t(kernel::n));
-  const std::int64_t tiles = y.tiles_m * y.tiles_n * x.batch - plan.left_out,
-                     most = min<std::int64_t>(plan.blocks, machine_of(where).multiprocessors);
-  if (tiles >= std::int64_t(1) << 31) return false;
-  const bool shares = plan.shared && kernel::can_share && tiles % most > 0 && y.k_tiles < 1 << 22;
-  const std::int64_t blocks = min(shares ? tiles * y.k_tiles : tiles, most);
+  y.splits = kernel::can_share && y.k_tiles < 1 << 22 ? min(plan.splits, y.k_tiles) : 1;
+  const std::int64_t tiles = y.tiles_m * y.tiles_n * x.batch - plan.left_out, units = tiles * y.splits;
+  if (units >= std::int64_t(1) << 31) return false;
   y.tiles = static_cast<int>(tiles);
-  y.whole = static_cast<int>(shares ? whole_tiles(tiles, blocks) : tiles);
-  scratch memory(
-      where, shares ? checked_bytes(2 * blocks * kernel::m * kernel::n, sizeof(typename kernel::sum_type), "gemm") : 0,
-      shares ? std::size_t(y.tiles - y.whole) * sizeof(unsigned) : 0);
+  const bool shares = y.splits > 1;
+  scratch memory(where,
+                 shares ? checked_bytes(units * kernel::m * kernel::n, sizeof(typename kernel::sum_type), "gemm") : 0,
+                 shares ? std::size_t(tiles) * sizeof(unsigned) : 0);
   y.partials = static_cast<typename kernel::sum_type*>(memory.data());
   y.arrivals = memory.state();
   y.batch_a = x.a.batch_stride != 0;
@@ -102,7 +93,7 @@ bool gemm_by_wgmma_tile(const device_policy& where, const gemm_problem<T, T, TC,
                  line * sizeof(TC) % 16 == 0 &&  // it writes whole words
                  simt::describe_tiles(y.to, x.c.data, line, lines, down ? x.c.col_stride : x.c.row_stride, x.batch,
                                       x.c.batch_stride, down ? width : 64);
-  launch(where, blocks, kernel{}, y);
+  launch(where, min<std::int64_t>(units, machine_of(where).multiprocessors), kernel{}, y);
   return true;
 }
 
@@ -164,15 +155,14 @@ inline wgmma_plan plan_wgmma(int tiles, std::int64_t m, std::int64_t n, std::int
   for (int i = first_tile; i < first_tile + tiles; ++i) {
     const wgmma_tile& tile = wgmma_tiles[i];
     consider({.tile = i}, wgmma_clocks(tile, m, n, k_tiles, batch, on, of));
-    // Shares that end within tiles were never best by more than a few per cent, and often much worse; nor those of the widest tile.
-    if (tile.n == 256) continue;
+    if (tile.n == 256) continue;  // whose parts were never best
     const std::int64_t all = ceil_div(m, std::int64_t(128)) * ceil_div(n, std::int64_t(tile.n)) * batch,
                        most = processors / all;
     std::int64_t last = 1;
     for (const std::int64_t splits : {std::int64_t(2), std::int64_t(3), most / 2, most})
       if (splits > last && splits <= most && splits <= k_tiles) {
         last = splits;
-        consider({.tile = i, .blocks = static_cast<int>(splits * all), .shared = true},
+        consider({.tile = i, .splits = static_cast<int>(splits)},
                  wgmma_tile_clocks(tile, m, n, ceil_div(k_tiles, splits), of), clocks_of_sharing(tile, m, splits));
       }
   }

@@ -11,6 +11,8 @@
 //   4. The lanes run through their vectors a second time, knowing what precedes them; results take the elements' place, from
 //      where rows of 512 bytes are written.
 //
+// Where a block has one tile, all its threads look for offsets together, and nothing overlaps: short_segmented_scan_kernel.
+//
 // Work n + segments; traffic: elements and offsets read, results written; one barrier a tile; one launch. The same bits on
 // every run. (Segmented scan: Schwartz, 1980; Merrill and Garland, Decoupled Look-back, 2016; PMPP ch. 11.)
 #pragma once
@@ -32,6 +34,7 @@
 #include <pmpp/memory/workspace.hpp>
 #include <pmpp/segmented/tuning.hpp>
 #include <pmpp/simt/atomic.hpp>
+#include <pmpp/simt/early.hpp>
 
 #pragma GCC visibility push(hidden)  // see launch.hpp
 
@@ -60,6 +63,7 @@ struct heads_of_runs {
 
 template <class In, class Heads, class Out, class Op, class A, bool Exclusive, int Items, segmented_tuning Tuning>
 struct segmented_scan_kernel {
+  static constexpr bool begins_early = simt::can_begin_early;
   using raw = block::raw_items<In, Items>;
   using results = block::vector<value_of<Out>, Items>;
   using sum = packed_part<A, std::uint32_t>;  ///< what elements come to, and whether there is a head
@@ -140,6 +144,7 @@ struct segmented_scan_kernel {
 
   template <class Block>
   PMPP_HOST_DEVICE void operator()(Block& block, shared& memory, const arguments& a) const {
+    simt::previous_kernels_done();
     plan p = a.known;
     if (a.count.pointer != nullptr) p = plan(a.count.get(), a.lead, a.known.vectors);
     if constexpr (compared) {
@@ -179,7 +184,7 @@ struct segmented_scan_kernel {
     a.others.finish(block, memory.pipeline.look_back, p.tiles);
   }
 
-private:
+protected:
   /// A place in the offsets, and the element that it points at: where a warp has looked last.
   struct known_offset {
     std::int64_t offset, element;
@@ -219,16 +224,17 @@ private:
     template <class Block, class F>
     PMPP_HOST_DEVICE void for_each_vector(Block& block, F f) const {
       constexpr bool whole = Inside && most_vectors % at_once == 0;
+      constexpr int step = Inside ? at_once : min(at_once, 2);
       const int first = block.lane() * vectors;
-      for (int j = 0; j < vectors; j += at_once) {
-        raw x[at_once]{};
-        unsigned of_vector[at_once]{};
-        for (int r = 0; r < at_once; ++r)
+      for (int j = 0; j < vectors; j += step) {
+        raw x[step]{};
+        unsigned of_vector[step]{};
+        for (int r = 0; r < step; ++r)
           if (const int v = first + j + r; whole || (j + r < vectors && this->has(v))) {
             x[r] = slots.at(block.lane(), j + r).in;
             of_vector[r] = heads_of(v);
           }
-        for (int r = 0; r < at_once; ++r)
+        for (int r = 0; r < step; ++r)
           if (const int v = first + j + r; whole || (j + r < vectors && this->has(v)))
             f(v, slots.at(block.lane(), j + r), x[r], of_vector[r]);
       }
@@ -410,8 +416,8 @@ private:
   PMPP_HOST_DEVICE static void join_warps(Block& block, shared& memory, const arguments& a, const plan& p,
                                           std::int64_t tile, int stage, const Exchange& exchange) {
     const std::int64_t left = p.data.vectors - tile * p.vectors * workers;
-    const int count = static_cast<int>(
-        max(std::int64_t(1), min(ceil_div(left, std::int64_t(p.vectors) * lanes), std::int64_t(warps))));
+    const int of_tile = static_cast<int>(min(left, std::int64_t(p.vectors) * workers));
+    const int count = max(1, ceil_div(of_tile, p.vectors * lanes));
     const join op{a.op};
     sum up_to{};  // of this lane's warp and those before it
     if (block.lane() < count) up_to = memory.of_warp[stage][block.lane()];
@@ -454,6 +460,87 @@ private:
   }
 };
 
+/// The same for short inputs, where latency is all: a block has one tile, and its threads look for the offsets in it together.
+template <class In, class Heads, class Out, class Op, class A, bool Exclusive, int Items, segmented_tuning Tuning>
+struct short_segmented_scan_kernel : segmented_scan_kernel<In, Heads, Out, Op, A, Exclusive, Items, Tuning> {
+  using any = segmented_scan_kernel<In, Heads, Out, Op, A, Exclusive, Items, Tuning>;
+  static constexpr int threads = any::threads, workers = any::workers, min_blocks = any::min_blocks;
+  struct shared : any::shared {
+    std::int64_t from, to;  ///< the elements to be written
+  };
+
+  template <class Block>
+  PMPP_HOST_DEVICE void operator()(Block& block, shared& memory, const typename any::arguments& a) const {
+    simt::previous_kernels_done();
+    typename any::plan p = a.known;
+    if (a.count.pointer != nullptr) p = typename any::plan(a.count.get(), a.lead, a.known.vectors);
+    p.offsets = a.heads.count.get();
+    const std::int64_t tile = a.others.first(block, memory.pipeline.look_back);
+    const bool works = block.thread() < workers, exists = tile < p.tiles;
+    const typename any::template part<false> mine(block, memory, p, exists ? tile : 0, 0);
+    if (exists) {
+      if (works) block::load_async(block, a.in, mine, mine.slots);
+      simt::copy_async_commit();
+      mark_tile(block, memory, a, p, tile);
+      simt::copy_async_wait<0>();
+      block.sync();
+      if (works) any::fold(block, memory, a, mine, 0);
+      block.sync();
+    }
+    if (!works) {
+      if (exists)
+        any::join_warps(block, memory, a, p, tile, 0,
+                        block::tile_exchange<Block, typename any::sum, typename any::look_back>{
+                            block, a.others, memory.pipeline, tile, p.tiles, 0, false});
+      if (block.thread() == workers) a.others.template leave<simt::order::relaxed>(block, memory.pipeline.look_back);
+    }
+    block.sync();
+    if (exists && works) {
+      p.from = memory.from;
+      p.to = memory.to;
+      any::write(block, memory, a, p, mine, tile, 0);
+    }
+    a.others.finish(block, memory.pipeline.look_back, p.tiles);
+  }
+
+private:
+  /// Marks the offsets that lie in the tile, one bit an element. Three barriers or more.
+  template <class Block>
+  PMPP_HOST_DEVICE static void mark_tile(Block& block, shared& memory, const typename any::arguments& a,
+                                         const typename any::plan& p, std::int64_t tile) {
+    constexpr int batch = 4;
+    const auto offset = [&](std::int64_t s) { return static_cast<std::int64_t>(a.heads.offsets[s]); };
+    const int vectors = p.vectors * workers, of_warp = p.vectors * simt::warp_size * Items;
+    const std::int64_t begin = p.data.element(tile * vectors), end = begin + std::int64_t(vectors) * Items;
+    std::int64_t low = 0, high = p.offsets;
+    while (high - low > batch * threads) {
+      const std::int64_t piece = ceil_div(high - low, std::int64_t(threads)),
+                         i = low + (block.thread() + 1) * piece - 1;
+      low += block.sync_count(i < high && offset(i) < begin) * piece;
+      high = min(high, low + piece - 1);
+    }
+    if (block.thread() == workers) {
+      memory.from = p.offsets > 0 ? offset(0) : 0;
+      memory.to = p.offsets > 0 ? offset(p.offsets - 1) : 0;
+    }
+    for (int i = block.thread(); i < any::warps * any::words_of_heads; i += threads) memory.heads[0][i] = 0;
+    block.sync();
+    for (bool more = true; more; low += batch * threads) {
+      std::int64_t at[batch];
+      for (int k = 0; k < batch; ++k) {
+        const std::int64_t s = low + k * threads + block.thread();
+        at[k] = s < p.offsets ? offset(s) : end;
+      }
+      for (int k = 0; k < batch; ++k)
+        if (at[k] >= begin && at[k] < end) {
+          const int place = static_cast<int>(at[k] - begin), warp = place / of_warp, bit = place - warp * of_warp;
+          simt::atomic_or(&memory.heads[0][warp * any::words_of_heads + bit / 32], 1u << bit % 32);
+        }
+      more = block.sync_count(at[batch - 1] < end) == threads;
+    }
+  }
+};
+
 /// Enqueues the scan on a GPU or runs it in the emulator.
 template <segmented_tuning Tuning, bool Exclusive, class A, class P, class In, class Heads, class Out, class Op>
 void segmented_scan_on_blocks(const char* function, const P& where, const input<In>& in, const Heads& begins,
@@ -466,16 +553,22 @@ void segmented_scan_on_blocks(const char* function, const P& where, const input<
     // Short inputs are cut into smaller tiles, one for each block.
     const std::int64_t most_blocks = std::int64_t(kernel::min_blocks) * machine_of(where).multiprocessors;
     const std::int64_t share = ceil_div(ceil_div(in.count.bound, std::int64_t(kernel::workers) * items), most_blocks);
-    const std::size_t room = std::size_t(machine_of(where).shared_per_block) - sizeof(typename kernel::shared);
+    const std::size_t room = std::size_t(machine_of(where).shared_per_block) - sizeof(typename kernel::shared) - 128;
     auto vectors = static_cast<int>(max<std::int64_t>(1, min<std::int64_t>(share, kernel::most_vectors)));
     while (vectors > 1 && plan::shared_bytes(vectors) > room) --vectors;
     const plan p(in.count.bound, lead, vectors);
     const std::int64_t linked = p.tiles == 1 ? 0 : p.tiles;
     scratch memory(where, look_back::payload_bytes(linked), linked == 0 ? 0 : look_back::state_bytes(linked));
-    launch_kernel<kernel::threads>(
-        where, grid{min(p.tiles, most_blocks), kernel::threads, p.shared_bytes()}, kernel{},
-        typename kernel::arguments{in.first, in.count, heads, out, op, init, p, lead, aligned,
-                                   look_back(memory.state(), memory.data(), p.tiles)});
+    const auto run = [&](const auto& short_or_not) {
+      launch_kernel<kernel::threads>(
+          where, grid{min(p.tiles, most_blocks), kernel::threads, p.shared_bytes()}, short_or_not,
+          typename kernel::arguments{in.first, in.count, heads, out, op, init, p, lead, aligned,
+                                     look_back(memory.state(), memory.data(), p.tiles)});
+    };
+    if constexpr (!Heads::compared)
+      if (p.tiles <= most_blocks)
+        return run(short_segmented_scan_kernel<In, Heads, Out, Op, A, Exclusive, items, decltype(tuning)::value>{});
+    run(kernel{});
   };
   const auto start = [&](auto wide, std::int64_t lead, std::int64_t lead_of_output, const Heads& heads) {
     // Computed elements may be much wider than what they are made of: such vectors would not fit shared memory.

@@ -30,6 +30,7 @@
 #include <pmpp/segmented/tuning.hpp>
 #include <pmpp/simt/atomic.hpp>
 #include <pmpp/simt/bits.hpp>
+#include <pmpp/simt/early.hpp>
 
 #pragma GCC visibility push(hidden)  // see launch.hpp
 
@@ -39,6 +40,7 @@ namespace detail {
 /// Items: elements of a vector, where whole warps load vectors.
 template <class In, class Offsets, class Out, class Op, class A, segmented_tuning Tuning, int Blocks, int Items>
 struct direct_reduce_kernel {
+  static constexpr bool begins_early = simt::can_begin_early;
   static constexpr int lanes = simt::warp_size, folders = min(Tuning.threads, 128), threads = folders + lanes,
                        min_blocks = min(Blocks, 2048 / threads);
   /// Elements that a thread loads at a time.
@@ -61,11 +63,16 @@ struct direct_reduce_kernel {
   struct plan {
     std::int64_t n, segments, chunks = 0, tasks = 0;
     int chunk_bits = 0;
-    int each = 1;  ///< threads that a segment gets: a part of a warp, or all
+    int each = 1;       ///< threads that a segment gets: a part of a warp, or all
+    int each_bits = 0;  ///< its logarithm: divisions take long
 
-    /// Chunks of about 2 sqrt(n): a block folds one in the time in which hundreds of blocks fold all.
+    /// Chunks of about 2 sqrt(n): a block folds one in the time in which hundreds of blocks fold all. But a block that has a segment
+    /// for itself had better wait for a few loads more than for other blocks.
     PMPP_HOST_DEVICE plan(std::int64_t elements, std::int64_t segment_count) {
-      while ((std::int64_t(1) << chunk_bits) < folders * batch || (elements >> chunk_bits) > (1ll << chunk_bits) / 4)
+      set(elements, segment_count);
+      const int least =
+          each > lanes && elements <= segments * (4 * folders * batch) ? 4 * folders * batch : folders * batch;
+      while ((std::int64_t(1) << chunk_bits) < least || (elements >> chunk_bits) > (1ll << chunk_bits) / 4)
         ++chunk_bits;
       set(elements, segment_count);
     }
@@ -74,8 +81,9 @@ struct direct_reduce_kernel {
       n = elements;
       segments = segment_count;
       chunks = n > chunk() ? ceil_div(n, chunk()) : 0;
-      each = 1;
-      while (each < folders && std::int64_t(each) * max(1, batch / 2) * segments < n) each *= 2;
+      each_bits = 0;
+      while ((1 << each_bits) < folders && (segments * max(1, batch / 2) << each_bits) < n) ++each_bits;
+      each = 1 << each_bits;
       if (each > lanes) each = folders;
       tasks = ceil_div(segments, std::int64_t(folders / each));
     }
@@ -98,6 +106,7 @@ struct direct_reduce_kernel {
 
   template <class Block>
   PMPP_HOST_DEVICE void operator()(Block& block, shared& memory, const arguments& a) const {
+    simt::previous_kernels_done();
     plan p = a.known;
     if (a.count.pointer != nullptr || a.offset_count.pointer != nullptr)
       p.set(a.count.get(), max(std::int64_t(0), a.offset_count.get() - 1));
@@ -234,8 +243,8 @@ private:
   /// A segment for each `each` threads.
   template <class Block>
   PMPP_HOST_DEVICE static void fold_by_groups(Block& block, const arguments& a, const plan& p, std::int64_t task) {
-    const int rank = block.lane() % p.each;
-    const segment s = segment_at(a, p, block.thread() / p.each * p.tasks + task);
+    const int rank = block.lane() & (p.each - 1);
+    const segment s = segment_at(a, p, (block.thread() >> p.each_bits) * p.tasks + task);
     const bool together = s.length() > std::int64_t(p.each) * batch;
     // Where order matters, each thread has some that are adjacent.
     const int n = together ? 0 : static_cast<int>(s.length()), share = any_order ? 1 : ceil_div(n, p.each),

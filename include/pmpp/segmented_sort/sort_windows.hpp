@@ -14,6 +14,7 @@
 #include <pmpp/segmented_sort/large_segments.hpp>
 #include <pmpp/segmented_sort/windows.hpp>
 #include <pmpp/simt/atomic.hpp>
+#include <pmpp/simt/early.hpp>
 #include <pmpp/sort/merge_sort.hpp>
 #include <pmpp/sort/radix_keys.hpp>
 
@@ -76,11 +77,11 @@ struct tile_mover {
       if (k * threads < have) own[k * stride] = x[k];
   }
   template <class Out>
-  PMPP_HOST_DEVICE void write(const Out& out, Memory& memory) const {
+  PMPP_HOST_DEVICE void write(const Out& out, Memory& memory, int begin, int end) const {
     const T* const own = memory.slots() + Memory::slot(thread);
     const Out to = out + thread;
     for (int k = 0; k < items; ++k)
-      if (k * threads < have) block::assign(to, k * threads, own[k * stride]);
+      if (k * threads >= begin - thread && k * threads < end - thread) block::assign(to, k * threads, own[k * stride]);
   }
 };
 
@@ -97,6 +98,7 @@ constexpr int segment_threads(int threads, int items, int bytes, int tile_bytes)
 /// Sorts the tiles of all windows; of a short input also merges the large segments.
 template <class T, class In, class Data, class Other, class Offsets, class Comp, sort_windows_tuning Tuning, bool Short>
 struct sort_windows_kernel {
+  static constexpr bool begins_early = simt::can_begin_early;
   using words = typename sort_words<T, Comp>::type;
   /// Whether warps together sort long segments by networks too.
   static constexpr bool by_networks = Short && !std::is_void_v<words> && sizeof(T) <= 8;
@@ -124,6 +126,7 @@ struct sort_windows_kernel {
 
   struct arguments {
     In in;
+    item_count count;
     window_planner<Offsets> planner;
     std::int64_t windows;
     window_plan* plans;  ///< of a short input each block makes its own, and keeps it here while it merges
@@ -132,6 +135,7 @@ struct sort_windows_kernel {
 
   template <class Block>
   PMPP_HOST_DEVICE void operator()(Block& block, shared& memory, const arguments& a) const {
+    simt::previous_kernels_done();
     int passes = 0;
     for (std::int64_t w = block.index(); w < a.windows; w += block.count()) {
       get_plan(block, memory, a, w);
@@ -158,7 +162,11 @@ struct sort_windows_kernel {
 private:
   template <class Block>
   PMPP_HOST_DEVICE static void get_plan(Block& block, shared& memory, const arguments& a, std::int64_t w) {
-    if constexpr (Short) {
+    if (Short && a.windows == 1) {  // there is nothing to find: elements need not wait for offsets
+      if (block.thread() < 3) memory.plan.parts[block.thread()].count = 0;
+      if (block.thread() == 1) memory.plan.parts[1] = a.planner.all(a.count.get());
+      block.sync();
+    } else if constexpr (Short) {
       for (int k = block.warp(); k < 2; k += block.warps()) {
         const offset_place first = a.planner.first_from(block, w + k);
         if (block.lane() == 0) memory.first[k] = first;
@@ -182,6 +190,19 @@ private:
     block.sync();
   }
 
+  /// Writes the elements [from, to) of a sorted tile where its segment's first pass, or the caller, looks for them.
+  template <class Memory>
+  PMPP_HOST_DEVICE static void write(const arguments& a, const tile_part& p, const tile_mover<Memory>& mover,
+                                     Memory& memory, int from, int to) {
+    const bool to_other = p.passes % 2 != 0;
+    if constexpr (std::is_same_v<Data, Other>)
+      mover.write((to_other ? a.merging.other : a.merging.data).in + p.from, memory, from, to);
+    else if (to_other)
+      mover.write(a.merging.other.in + p.from, memory, from, to);
+    else
+      mover.write(a.merging.data.in + p.from, memory, from, to);
+  }
+
   /// Sorts elements by networks, which is less work. False: too many segments are empty, or one is too long.
   template <class Block>
   PMPP_HOST_DEVICE static bool sort_by_networks([[maybe_unused]] Block& block, [[maybe_unused]] shared& memory,
@@ -190,7 +211,7 @@ private:
     if constexpr (std::is_void_v<words>) {
       return false;
     } else {
-      const bool one = p.last - p.first < 2;
+      const bool one = p.first == p.last;
       const std::int64_t segments = one ? 1 : p.last - p.first;
       if (segments > 32 * tile || (!by_networks && p.count > segments * block::short_segment)) return false;
       const auto begin_of = [&](std::int64_t s) {
@@ -222,10 +243,8 @@ private:
       else
         block::sort_short_segments<words>(block, of_short, segments, begin_of);
       block.sync();
-      if (p.passes % 2 != 0)
-        mover.write(a.merging.other.in + p.from, of_short);
-      else
-        mover.write(a.merging.data.in + p.from, of_short);
+      const int from = Short ? begin_of(0) : 0, to = Short ? begin_of(segments) : p.count;
+      write(a, p, mover, of_short, from, to);
       return true;
     }
   }
@@ -233,33 +252,32 @@ private:
   template <class Block>
   PMPP_HOST_DEVICE static void sort_by_merging(Block& block, memory_of_block& memory, const arguments& a,
                                                const tile_part& p) {
-    const bool one = p.last - p.first < 2;
+    const bool one = p.first == p.last;
     const tile_mover<memory_of_block> mover{block.thread(), p.count - block.thread()};
     T x[items]{};  // set where there is an element
     mover.read(x, a.in + p.from);
+    const bool whole = one || !Short;
+    const int from = whole ? 0 : p.begin_of(a.planner.offsets, p.first),
+              to = whole ? p.count : p.begin_of(a.planner.offsets, p.last);
     block.sync();  // what the tile before has left is not needed any more
     if (!one) {
       for (int i = block.thread(); i < tile / 32 + 1; i += threads) memory.head[i] = 0;
       if (block.thread() == 0) memory.longest = 0;
       block.sync();
-      mark_heads(block, memory, a, p);
+      mark_heads(block, memory, a, p, to);
     }
     mover.put(memory, x);
     block.sync();
-    block::segmented_sort(block, memory, p.count, one ? p.count : memory.longest, a.merging.comp);
-    if (p.passes % 2 != 0)
-      mover.write(a.merging.other.in + p.from, memory);
-    else
-      mover.write(a.merging.data.in + p.from, memory);
+    block::segmented_sort(block, memory, to, one ? to : memory.longest, a.merging.comp);
+    write(a, p, mover, memory, from, to);
   }
 
   /// Each segment that is not empty marks its first element; the longest is found. Where far more segments than elements
   /// begin, all of them but a few empty, each element searches for its segment instead.
   template <class Block>
-  PMPP_HOST_DEVICE static void mark_heads(Block& block, memory_of_block& memory, const arguments& a,
-                                          const tile_part& p) {
+  PMPP_HOST_DEVICE static void mark_heads(Block& block, memory_of_block& memory, const arguments& a, const tile_part& p,
+                                          int count) {
     const std::int64_t first = p.first, last = p.last;
-    const int count = p.count;
     int longest = 0;
     if (last - first <= 32 * tile) {
       constexpr int at_once = 4;

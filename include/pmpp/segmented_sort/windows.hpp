@@ -148,6 +148,12 @@ struct window_planner {
     return plan;
   }
 
+  /// The tile where one holds all n elements.
+  PMPP_HOST_DEVICE tile_part all(std::int64_t n) const {
+    const std::int64_t segments = max(std::int64_t(0), offset_count.get() - 1);
+    return {0, 0, segments, segments > 0 ? static_cast<int>(n) : 0, 0, {0, 0}};
+  }
+
 private:
   /// The tile of a large segment that begins at element `from`.
   PMPP_HOST_DEVICE tile_part tile_of(const segment_place& s, std::int64_t from) const {

@@ -79,7 +79,7 @@ void segmented_top_k_by_sorting(const P& where, const In& in, std::int64_t n, co
   detail::take_from_sorted<T>(where, in, n, offset_rows<Offsets>{offsets.first, offsets.count}, offsets.count.bound - 1,
                               k, values, indices, [&](const auto& from, const auto& to) {
                                 detail::segmented_sort_on_blocks<segmented_sort_tuning{}, pair<T, std::int64_t>>(
-                                    where, from, to, n, offsets, by_first<Order>{order});
+                                    where, from, to, item_count{n}, offsets, by_first<Order>{order});
                               });
 }
 
