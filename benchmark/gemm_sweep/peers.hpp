@@ -21,7 +21,8 @@ namespace sweep {
 struct peer_types {
   cudaDataType factors, result, scale;
   cublasComputeType_t compute;
-  bool pedantic;  ///< there is a pedantic variant too
+  bool pedantic;               ///< there is a pedantic variant too
+  bool fast_of_bytes = false;  ///< 8-bit floats are added up by tensor cores alone
 };
 
 /// One way to a product; false: cuBLAS cannot do it.
@@ -103,6 +104,7 @@ private:
     };
     set(CUBLASLT_MATMUL_DESC_TRANSA, s.tb ? CUBLAS_OP_T : CUBLAS_OP_N);
     set(CUBLASLT_MATMUL_DESC_TRANSB, s.ta ? CUBLAS_OP_T : CUBLAS_OP_N);
+    if (t.fast_of_bytes) set(CUBLASLT_MATMUL_DESC_FAST_ACCUM, std::int8_t(1));
     if (bias != nullptr) {
       set(CUBLASLT_MATMUL_DESC_EPILOGUE, CUBLASLT_EPILOGUE_RELU_BIAS);
       set(CUBLASLT_MATMUL_DESC_BIAS_POINTER, bias);

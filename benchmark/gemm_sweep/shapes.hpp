@@ -72,8 +72,9 @@ inline shape draw(std::uint64_t seed, std::int64_t number, double most_elements,
   for (;;) {
     shape s;
     const bool odd = next.chance(0.5) && granule == 1;
+    const std::int64_t step = std::max<std::int64_t>(granule, 8);
     const auto rounded = [&](std::int64_t x) {
-      if (!odd) return x <= 4 ? std::max(x, granule) : (x + 7) / 8 * 8;
+      if (!odd) return x <= 4 ? std::max(x, granule) : (x + step - 1) / step * step;
       return x % 8 == 0 ? x - 1 : x;
     };
     s.m = rounded(next.log_uniform(1, 16384));
@@ -82,11 +83,12 @@ inline shape draw(std::uint64_t seed, std::int64_t number, double most_elements,
     s.ta = next.chance(0.5), s.tb = next.chance(0.5);
     if (next.chance(0.25)) s.batch = next.log_uniform(1, 10000);
     const bool gaps = next.chance(0.25);
-    const auto gap = [&] { return gaps ? std::int64_t(odd ? 1 + next.bits() % 63 : 8 + next.bits() % 8 * 8) : 0; };
+    const auto gap = [&] { return gaps ? std::int64_t(odd ? 1 + next.bits() % 63 : step * (1 + next.bits() % 8)) : 0; };
     s.pad_a = gap(), s.pad_b = gap(), s.pad_c = gap();
     s.beta = next.chance(0.25);
     s.back_to_back = next.chance(0.5);
     s.share_b = s.batch > 1 && next.chance(0.25);
+    if (granule == 16) s.ta = 0, s.tb = 1, s.batch = 1, s.share_b = 0;  // what cuBLAS can do of 8-bit floats
     const double a = double(s.a_size()), b = double(s.b_size()), c = double(s.c_size());
     if (s.work() <= 2e12 && double(s.batch) * std::max({a, s.share_b ? 0 : b, c}) <= most_elements &&
         b <= most_elements)

@@ -24,8 +24,10 @@
 
 #include <cuda_bf16.h>
 #include <cuda_fp16.h>
+#include <cuda_fp8.h>
 
 #include <pmpp/gemm.hpp>
+#include <pmpp/gemm_scaled.hpp>
 #include <pmpp/memory/stream.hpp>
 
 #include "gemm_sweep/candidates.hpp"
@@ -40,7 +42,7 @@ struct float32 {
   using result = float;
   static constexpr const char* name = "float32";
   static constexpr auto precision = pmpp::gemm_precision::full;
-  static constexpr bool relu = false;
+  static constexpr bool relu = false, fast = false;
   static constexpr int granule = 1;
   static constexpr peer_types peer{CUDA_R_32F, CUDA_R_32F, CUDA_R_32F, CUBLAS_COMPUTE_32F, true};
 };
@@ -79,6 +81,19 @@ struct int8 : float32 {
   static constexpr peer_types peer{CUDA_R_8I, CUDA_R_32I, CUDA_R_32I, CUBLAS_COMPUTE_32I, false};
 };
 
+struct fp8 : float32 {
+  using element = __nv_fp8_e4m3;
+  using result = __nv_bfloat16;
+  static constexpr const char* name = "fp8";
+  static constexpr int granule = 16;
+  static constexpr peer_types peer{CUDA_R_8F_E4M3, CUDA_R_16BF, CUDA_R_32F, CUBLAS_COMPUTE_32F, false};
+};
+struct fp8_fast : fp8 {
+  static constexpr const char* name = "fp8_fast";
+  static constexpr bool fast = true;
+  static constexpr peer_types peer{CUDA_R_8F_E4M3, CUDA_R_16BF, CUDA_R_32F, CUBLAS_COMPUTE_32F, false, true};
+};
+
 }  // namespace sweep
 
 namespace {
@@ -95,6 +110,7 @@ struct relu_with_bias {
 using type = sweep::GEMM_SWEEP;
 using element = type::element;
 using result = type::result;
+constexpr bool is_fp8 = pmpp::detail::is_fp8<element>;
 
 template <class S>
 PMPP_HOST_DEVICE S relu_with_bias::operator()(S sum, std::int64_t, std::int64_t column) const {
@@ -142,6 +158,7 @@ std::pair<double, double> tolerance(std::int64_t k) {
   const double root = std::sqrt(double(k));
   if (sizeof(element) == 8) return {1e-15 * double(k + 8), 1e-14};
   if (type::precision == gemm_precision::tf32) return {0x1p-10 * (root + 2) * 2, 0x1p-9};
+  if (is_fp8) return {root * 0x1p-6, 0x1p-5};
   const double of_float = 0x1p-22 * double(k + 8);
   if (sizeof(result) == 2) return {of_float + root * 0x1p-6 * (std::is_same_v<result, __half> ? 0.125 : 1), 0x1p-6};
   return {of_float, 1e-6};
@@ -223,12 +240,14 @@ struct bench {
     const auto beta = scale(s.beta ? std::is_integral_v<element> ? 1 : 0.5 : 0);
     multiply(s, w, [&](const auto& left, const auto& right, const auto& to) {
       const auto call = [&](const auto&... options) {
-        if (s.batch > 1)
-          pmpp::gemm_batched(where(), scale(1), left, s.a_size(), right, s.share_b ? 0 : s.b_size(), beta, to,
-                             s.c_size(), s.batch, options...);
-        else
-          pmpp::gemm(where(), scale(1), left, right, beta, to, options...);
+        if constexpr (!is_fp8)
+          if (s.batch > 1)
+            return pmpp::gemm_batched(where(), scale(1), left, s.a_size(), right, s.share_b ? 0 : s.b_size(), beta, to,
+                                      s.c_size(), s.batch, options...);
+        pmpp::gemm(where(), scale(1), left, right, beta, to, options...);
       };
+      if constexpr (is_fp8)
+        if constexpr (type::fast) return call(pmpp::gemm_options{.precision = pmpp::fast_accumulation{}});
       if constexpr (type::relu)
         call(pmpp::gemm_options{relu_with_bias{bias.data()}});
       else if constexpr (type::precision != gemm_precision::full)
@@ -341,7 +360,7 @@ struct bench {
     using A = pmpp::detail::gemm_sum<element, element>;
     std::vector<contender> all = with_peers(s);
     const bool is_known = keep_what_is_right(s, all);
-    if constexpr (type::precision == gemm_precision::full && !std::is_integral_v<element> && !type::relu) {
+    if constexpr (type::precision == gemm_precision::full && sizeof(element) > 1 && !type::relu) {
       // Of each window: candidates know their operands.
       std::vector<std::vector<sweep::candidate>> found(std::size_t(windows(s)));
       const auto policy = where();

@@ -40,6 +40,7 @@
 #include <pmpp/core/config.hpp>
 #include <pmpp/core/contiguous.hpp>
 #include <pmpp/core/error.hpp>
+#include <pmpp/core/fp8.hpp>
 #include <pmpp/core/machine.hpp>
 #include <pmpp/core/math.hpp>
 #include <pmpp/core/matrix_view.hpp>
@@ -82,8 +83,9 @@ struct float_from_tensor_cores {};
 /// What a product may do besides: gemm_options{.epilogue = relu{}}, gemm_options{.precision = gemm_precision::tf32}.
 template <class Epilogue = no_epilogue, class Precision = gemm_precision>
 struct gemm_options {
-  static_assert(std::is_same_v<Precision, gemm_precision> || std::is_same_v<Precision, float_from_tensor_cores>,
-                "pmpp::gemm: .precision is a gemm_precision, or float_from_tensor_cores{}");
+  static_assert(std::is_same_v<Precision, gemm_precision> || std::is_same_v<Precision, float_from_tensor_cores> ||
+                    std::is_same_v<Precision, fast_accumulation>,
+                "pmpp::gemm: .precision is a gemm_precision, float_from_tensor_cores{} or fast_accumulation{}");
   Epilogue epilogue{};  ///< applied to each alpha (AB) + beta C before it is stored: f(value) or f(value, row, column)
   Precision precision{};
 };
@@ -130,7 +132,8 @@ namespace detail {
 
 /// The type that products of TA and TB add up in.
 template <class T>
-using gemm_factor = std::conditional_t<is_two_byte_float<std::remove_const_t<T>>, float, std::remove_const_t<T>>;
+using gemm_factor =
+    std::conditional_t<is_two_byte_float<std::remove_const_t<T>> || is_fp8<T>, float, std::remove_const_t<T>>;
 template <class TA, class TB>
 using gemm_sum = decltype(gemm_factor<TA>{} * gemm_factor<TB>{});
 
@@ -418,6 +421,7 @@ void gemm_of_matrices(const char* function, const P& where, Alpha alpha, const m
                       std::int64_t a_stride, const matrix_view<TB>& b, std::int64_t b_stride, Beta beta,
                       const matrix_view<TC>& c, std::int64_t c_stride, std::int64_t batch,
                       const gemm_options<Epilogue, Precision>& options) {
+  static_assert(!is_fp8<TA> || Batched, "pmpp::gemm: for products of 8-bit floats include <pmpp/gemm_scaled.hpp>");
   using A = gemm_sum<TA, TB>;
   constexpr gemm_tuning tuning = Tuning == gemm_tuning{} ? gemm_tuning_for<A>() : Tuning;
   gemm_checked(function, where, alpha, a, a_stride, b, b_stride, beta, c, c_stride, batch, options, [&](const auto& x) {

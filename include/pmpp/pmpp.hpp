@@ -37,6 +37,7 @@
 #include <pmpp/gather.hpp>
 #include <pmpp/gemm.hpp>
 #include <pmpp/gemm_grouped.hpp>
+#include <pmpp/gemm_scaled.hpp>
 #include <pmpp/histogram.hpp>
 #include <pmpp/image.hpp>
 #include <pmpp/launch.hpp>

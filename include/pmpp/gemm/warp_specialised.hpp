@@ -69,7 +69,8 @@ struct gemm_wgmma_kernel {
   static constexpr int row_bytes = 128, depth = row_bytes / sizeof(T);  ///< of a stage, along k
   static constexpr int m = 128, n = Tile.n, consumers = 2;
   static constexpr bool is_double = std::is_same_v<T, double>;
-  using sum_type = std::conditional_t<is_double, double, std::conditional_t<sizeof(T) == 1, int, float>>;
+  static constexpr bool is_scaled = requires { Windows::multiplies; };  ///< consumers multiply otherwise
+  using sum_type = std::conditional_t<is_double, double, std::conditional_t<sizeof(T) == 1 && !is_scaled, int, float>>;
   static constexpr bool a_in_registers = std::is_same_v<T, float> && AlongMA;
   static constexpr bool can_share = !is_double && n < 256;  ///< blocks, a tile: beside 128 sums 240 bytes would spill
   /// Elements are parts of floats: stages hold all parts of a k-tile, whose products are added up in order (gemm/parts.hpp).
@@ -161,7 +162,8 @@ struct gemm_wgmma_kernel {
   __device__ static void produce(Block& block, shared& memory, const arguments& x) {
     position next;
     each_tile(block, x, [&](const coord& at) {
-      if constexpr (!in_parts && !std::is_same_v<Windows, no_windows>) return produce_windows(memory, x, at, next);
+      if constexpr (!in_parts && !is_scaled && !std::is_same_v<Windows, no_windows>)
+        return produce_windows(memory, x, at, next);
       const int batch_a = x.batch_a ? at.batch : 0, batch_b = x.batch_b ? at.batch : 0;
       for (int k_tile = 0; k_tile < at.k_tiles; ++k_tile, next.advance()) {
         auto& stage = memory.stages[next.stage];
@@ -213,6 +215,8 @@ struct gemm_wgmma_kernel {
         block, x, [&](const coord& at) __attribute__((always_inline)) {
           if constexpr (a_in_registers)
             multiply_from_registers(block, memory, at.k_tiles, next, sum);
+          else if constexpr (is_scaled)
+            x.windows.template multiply<gemm_wgmma_kernel>(block, memory, x, at, next, sum);
           else if constexpr (in_parts)
             multiply_parts(block, memory, at.k_tiles, next, sum);
           else
