@@ -140,7 +140,7 @@ bool layer_by_wgmma_tile(const device_policy& where, const layer<T, TC, Epilogue
   x.tiles_m = ceil_div(x.c.rows, std::int64_t(kernel::m));
   x.tiles_n = ceil_div(x.c.cols, std::int64_t(kernel::n));
   x.tiles = static_cast<int>(x.tiles_m * x.tiles_n * batch);
-  x.whole = x.tiles;
+  x.splits = 1;
   x.k_tiles = static_cast<int>(taps * ceil_div(channels, std::int64_t(kernel::depth)));
   x.result = {1, 0, epilogue, Exchanged};
   x.down = false;
