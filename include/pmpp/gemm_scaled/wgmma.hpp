@@ -195,7 +195,7 @@ bool gemm_scaled_by_wgmma(const device_policy& where, const gemm_problem<A, B, T
   if (b_bytes > 0) repack(where, y.b, true, x.k, x.batch, memory.template take<std::byte>(b_bytes));
   wgmma_plan plan =
       plan_wgmma(2, x.c.rows, x.c.cols, ceil_div(x.k, std::int64_t(scale_block)), x.batch, machine_of(where));
-  if (Tile >= 0) plan.tile = Tile, plan.shared = false, plan.blocks = 1 << 30;
+  if (Tile >= 0) plan = {.tile = Tile};
   const scaled_products<factor, Fast> products{of_a, of_b};
   return plan.tile == 0 ? gemm_by_wgmma_tile<wgmma_tiles[0], false, false>(where, y, plan, products)
                         : gemm_by_wgmma_tile<wgmma_tiles[1], false, false>(where, y, plan, products);
