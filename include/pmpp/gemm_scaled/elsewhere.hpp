@@ -57,7 +57,7 @@ struct widened_fp8 {
 
 /// Element number `at` of a copy whose lines are along k, with zeros after their ends.
 template <class Wide, class T>
-struct widen {
+struct widened_element {
   gemm_operand<T> from;
   operand_scales scales;
   std::int64_t k, pitch;
@@ -80,7 +80,7 @@ void multiply_widened(const P& where, const gemm_operand<A>& a, const operand_sc
                      b_items = b.extent * pitch;
   const auto copy = [&]<class T>(const gemm_operand<T>& from, const operand_scales& of, Wide* to) {
     transform(where, counting_iterator<std::int64_t>(0), counting_iterator<std::int64_t>(from.extent * pitch), to,
-              widen<Wide, T>{from, of, k, pitch});
+              widened_element<Wide, T>{from, of, k, pitch});
     return gemm_operand<Wide>(to, from.extent, pitch, 1, 0);
   };
   with_room<Wide>("gemm_scaled", where, a_items + b_items, [&](Wide* to) {

@@ -10,8 +10,7 @@
 //      (block/look_back.hpp), with the operator of a segmented scan.
 //   4. The lanes run through their vectors a second time, knowing what precedes them; results take the elements' place, from
 //      where rows of 512 bytes are written.
-//
-// Where a block has one tile, all its threads look for offsets together, and nothing overlaps: short_segmented_scan_kernel.
+// Where a block has one tile, all its threads look for offsets together (short_segmented_scan_kernel).
 //
 // Work n + segments; traffic: elements and offsets read, results written; one barrier a tile; one launch. The same bits on
 // every run. (Segmented scan: Schwartz, 1980; Merrill and Garland, Decoupled Look-back, 2016; PMPP ch. 11.)
@@ -511,7 +510,8 @@ private:
     constexpr int batch = 4;
     const auto offset = [&](std::int64_t s) { return static_cast<std::int64_t>(a.heads.offsets[s]); };
     const int vectors = p.vectors * workers, of_warp = p.vectors * simt::warp_size * Items;
-    const std::int64_t begin = p.data.element(tile * vectors), end = begin + std::int64_t(vectors) * Items;
+    const std::int64_t begin = p.data.element(tile * vectors);
+    const std::int64_t end = min(begin + std::int64_t(vectors) * Items, p.data.n);  // where empty segments stop, too
     std::int64_t low = 0, high = p.offsets;
     while (high - low > batch * threads) {
       const std::int64_t piece = ceil_div(high - low, std::int64_t(threads)),
