@@ -80,11 +80,11 @@ void add_sort(const std::string& name, const std::string& shape, std::int64_t n,
                        if (by_key)
                          pmpp::detail::segmented_sort_on_blocks<Tuning, pmpp::pair<u32, u32>>(
                              bench::device(), pmpp::zip_iterator{window(w), static_cast<const u32*>(values->data())},
-                             pmpp::zip_iterator{out->data(), values_out->data()}, n, places,
+                             pmpp::zip_iterator{out->data(), values_out->data()}, pmpp::detail::item_count{n}, places,
                              pmpp::detail::by_first<Comp>{comp});
                        else
-                         pmpp::detail::segmented_sort_on_blocks<Tuning, u32>(bench::device(), window(w), out->data(), n,
-                                                                             places, comp);
+                         pmpp::detail::segmented_sort_on_blocks<Tuning, u32>(bench::device(), window(w), out->data(),
+                                                                             pmpp::detail::item_count{n}, places, comp);
                      }}};
     s.contenders.push_back({"cub", bench::with_storage([=](void* storage, std::size_t& bytes_needed, int w) {
                               const auto stream = bench::here().stream.handle();

@@ -8,8 +8,7 @@
 //   2. A lane counts what it keeps of some rows of vectors. The counts share a word, a byte or two each, so that one scan
 //      of that word ranks all their elements (block/scan.hpp). What a warp keeps moves to the front of its part of the
 //      tile, in shared memory.
-//   3. One warp publishes how many the tile keeps, and collects how many the tiles before have kept
-//      (block/look_back.hpp).
+//   3. One warp publishes how many the tile keeps, and collects how many those before have kept (block/look_back.hpp).
 //   4. Each warp copies what it has kept to the output, in whole lines. The tile that is last writes the count.
 //
 //      tile      a b C d E F g h    kept: C E F      rank  0 1 2      output position = kept before the tile + rank
@@ -24,6 +23,7 @@
 
 #include <pmpp/block/look_back.hpp>
 #include <pmpp/block/vector_rows.hpp>
+#include <pmpp/core/callable.hpp>
 #include <pmpp/core/projected.hpp>
 #include <pmpp/core/range.hpp>
 #include <pmpp/core/selection.hpp>
