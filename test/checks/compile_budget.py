@@ -34,7 +34,7 @@ NOISE = 1.2  # of a ratio, on a machine that others use too
 # What is included: pmpp's header, CUB's, the greatest ratio.
 INCLUDES = [
     ("reduce", "pmpp/reduce.hpp", "cub/device/device_reduce.cuh", 0.26),
-    ("everything", "pmpp/pmpp.hpp", "cub/cub.cuh", 0.38),  # aim 0.37
+    ("everything", "pmpp/pmpp.hpp", "cub/cub.cuh", 0.42),  # aim 0.37
 ]
 FORBIDDEN = re.compile(r"(^|/)(cub/|thrust/|cuda/std)|/(iostream|regex|ranges)$")
 
@@ -73,7 +73,7 @@ CALLS = [
     Call("reduce", "reduce.hpp", "const device_buffer<float>& in, float& sum", "sum = reduce(device, in)",
          "device_reduce.cuh", "const float* in, float* out, long long n", "cub::DeviceReduce::Sum(s, b, in, out, n)", 0.30, 205),
     Call("scan", "scan.hpp", FLOATS, "inclusive_scan(device, in, out)",
-         "device_scan.cuh", "const float* in, float* out, long long n", "cub::DeviceScan::InclusiveSum(s, b, in, out, n)", 0.38, 256),
+         "device_scan.cuh", "const float* in, float* out, long long n", "cub::DeviceScan::InclusiveSum(s, b, in, out, n)", 0.42, 256),
     Call("copy_if", "select.hpp", INTS, "copy_if(device, in, out, even{})",
          "device_select.cuh", "const int* in, int* out, long long* k, long long n",
          "cub::DeviceSelect::If(s, b, in, out, k, n, even{})", 0.36, 301),
@@ -84,7 +84,7 @@ CALLS = [
     Call("reduce_by_key", "segmented.hpp", INTS + ", const device_buffer<float>& v, device_buffer<float>& w",
          "reduce_by_key(device, in, v, out, w)", "device_reduce.cuh",
          "const int* in, const float* v, int* out, float* w, long long* runs, long long n",
-         "cub::DeviceReduce::ReduceByKey(s, b, in, out, v, w, runs, cuda::std::plus<>{}, n)", 0.50, 430),
+         "cub::DeviceReduce::ReduceByKey(s, b, in, out, v, w, runs, cuda::std::plus<>{}, n)", 0.50, 439),
     Call("sort", "sort.hpp", WORDS, "sort(device, v)",
          "device_radix_sort.cuh", "const unsigned* in, unsigned* out, long long n",
          "cub::DeviceRadixSort::SortKeys(s, b, in, out, n)", 0.60, 660),  # aim 350 kB
@@ -93,7 +93,7 @@ CALLS = [
     Call("segmented_sort", "segmented_sort.hpp", WORDS + ", const device_buffer<int>& offsets",
          "segmented_sort(device, v, offsets)", "device_segmented_sort.cuh",
          "const unsigned* in, unsigned* out, const int* offsets, long long n, long long m",
-         "cub::DeviceSegmentedSort::SortKeys(s, b, in, out, n, m, offsets, offsets + 1)", 0.50, 577),
+         "cub::DeviceSegmentedSort::SortKeys(s, b, in, out, n, m, offsets, offsets + 1)", 0.53, 580),
     Call("merge", "merge.hpp", INTS + ", const device_buffer<int>& more", "merge(device, in, more, out)",
          "device_merge.cuh", "const int* x, const int* y, int* out, long long n, long long m",
          "cub::DeviceMerge::MergeKeys(s, b, x, n, y, m, out)", 0.34, 255),
@@ -111,7 +111,7 @@ CALLS = [
     Call("gather", "gather.hpp", INTS + ", const device_buffer<int>& at", "gather(device, at, in, out)",
          *GATHER, 0.21, 166),
     Call("reverse", "rearrange.hpp", "device_buffer<int>& v", "reverse(device, v)",
-         *GATHER, 0.22, 126),
+         *GATHER, 0.26, 126),
     Call("scan by key", "by_key.hpp", FLOATS + ", const device_buffer<int>& keys", "inclusive_scan_by_key(device, keys, in, out)",
          "device_scan.cuh", "const float* in, float* out, const int* keys, long long n",
          "cub::DeviceScan::InclusiveSumByKey(s, b, keys, in, out, n, cuda::std::equal_to<>{})", 0.56, 361),  # aim 0.4
@@ -122,7 +122,7 @@ CALLS = [
     Call("spmv", "spmv.hpp", CSR, "spmv(device, 1, a, x, 0, y)", *SORT_PAIRS, 0.32, 259),
     Call("spmm", "spmm.hpp", "csr_view<const float, int> a, matrix_view<float> x, matrix_view<float> y",
          "spmm(device, 1, a, x, 0, y)", *SORT_PAIRS, 0.39, 330),
-    Call("bfs", "bfs.hpp", "csr_view<const float, int> a, device_buffer<int>& y", "bfs(device, a, 0, y)", *SORT_PAIRS, 0.45, 375),
+    Call("bfs", "bfs.hpp", "csr_view<const float, int> a, device_buffer<int>& y", "bfs(device, a, 0, y)", *SORT_PAIRS, 0.50, 375),
     Call("convolve", "convolution.hpp", MATRICES, "convolve(device, a, x, y)", *SORT_PAIRS, 1.7, 1500, slow=True),
     Call("top_k", "top_k.hpp", "const device_buffer<float>& in, device_buffer<float>& out, device_buffer<int>& index",
          "top_k(device, in, 100, out, index)", *SORT_PAIRS, 0.73, 764),
