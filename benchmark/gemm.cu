@@ -28,12 +28,6 @@
 #include <cublas_v2.h>
 #endif
 
-template <class T>
-requires pmpp::detail::is_two_byte_float<T>
-struct bench::random_element<T> {
-  PMPP_HOST_DEVICE T operator()(std::int64_t i) const { return T(random_element<float>{}(i)); }
-};
-
 namespace {
 
 using bench::subject;

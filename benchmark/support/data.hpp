@@ -16,6 +16,7 @@
 #include <vector>
 
 #include <pmpp/core/math.hpp>
+#include <pmpp/core/operators.hpp>
 #include <pmpp/host/parallel_for.hpp>
 #include <pmpp/memory/copy.hpp>
 
@@ -38,6 +39,8 @@ struct random_element {
     const auto bits = static_cast<std::int64_t>(random_bits(i));
     if constexpr (std::is_floating_point_v<T>)
       return static_cast<T>(static_cast<double>(bits >> 11) * 0x1p-52);
+    else if constexpr (pmpp::detail::is_two_byte_float<T>)
+      return T(random_element<float>{}(i));
     else
       return static_cast<T>(bits >> (sizeof(T) == 1 ? 56 : 64 - 4 * sizeof(T)));
   }
