@@ -23,7 +23,7 @@
 #include "support/report.hpp"
 
 #ifdef PMPP_BENCH_HAS_CUBLAS
-#include <cublas_v2.h>
+#include "support/cublas.hpp"
 #endif
 
 namespace {
@@ -52,22 +52,7 @@ std::string text_of(const shape& s) {
 }
 
 #ifdef PMPP_BENCH_HAS_CUBLAS
-void check(cublasStatus_t status) {
-  if (status != CUBLAS_STATUS_SUCCESS) throw std::runtime_error(cublasGetStatusString(status));
-}
-
-cublasHandle_t handle() {
-  static const cublasHandle_t h = [] {
-    static pmpp::device_buffer<char> room(64 << 20);
-    cublasHandle_t made;
-    check(cublasCreate(&made));
-    check(cublasSetStream(made, bench::here().stream));
-    check(cublasSetWorkspace(made, room.data(), room.size()));
-    return made;
-  }();
-  return h;
-}
-
+using bench::check;
 /// A block a row, of `keys` scores: of query `row % queries`, which sees the first keys - queries + query + 1 if causal.
 template <class T>
 __global__ void softmax_of_rows(T* scores, std::int64_t keys, std::int64_t queries, bool causal) {
@@ -99,14 +84,14 @@ void unfused(const shape& s, const T* q, const T* k, const T* v, T* scores, T* o
   const auto m = int(s.rows()), n = int(s.keys), d = int(s.size), pairs = int(s.pairs());
   const float scale = 1 / std::sqrt(float(d)), one = 1, zero = 0;
   const long long of_q = s.rows() * d, of_k = s.keys * d, of_scores = s.rows() * s.keys;
-  check(cublasGemmStridedBatchedEx(handle(), CUBLAS_OP_T, CUBLAS_OP_N, n, m, d, &scale, k, type, d, of_k, q, type, d,
-                                   of_q, &zero, scores, type, n, of_scores, pairs, CUBLAS_COMPUTE_32F,
+  check(cublasGemmStridedBatchedEx(bench::cublas_handle(), CUBLAS_OP_T, CUBLAS_OP_N, n, m, d, &scale, k, type, d, of_k,
+                                   q, type, d, of_q, &zero, scores, type, n, of_scores, pairs, CUBLAS_COMPUTE_32F,
                                    CUBLAS_GEMM_DEFAULT));
   softmax_of_rows<<<unsigned(s.pairs() * s.rows()), 256, 0, bench::here().stream>>>(scores, s.keys, s.queries,
                                                                                     s.causal);
   pmpp::check(cudaGetLastError(), "softmax_of_rows");
-  check(cublasGemmStridedBatchedEx(handle(), CUBLAS_OP_N, CUBLAS_OP_N, d, m, n, &one, v, type, d, of_k, scores, type, n,
-                                   of_scores, &zero, out, type, d, of_q, pairs, CUBLAS_COMPUTE_32F,
+  check(cublasGemmStridedBatchedEx(bench::cublas_handle(), CUBLAS_OP_N, CUBLAS_OP_N, d, m, n, &one, v, type, d, of_k,
+                                   scores, type, n, of_scores, &zero, out, type, d, of_q, pairs, CUBLAS_COMPUTE_32F,
                                    CUBLAS_GEMM_DEFAULT));
 }
 #endif

@@ -25,7 +25,7 @@
 #include "support/report.hpp"
 
 #ifdef PMPP_BENCH_HAS_CUBLAS
-#include <cublas_v2.h>
+#include "support/cublas.hpp"
 #endif
 
 namespace {
@@ -46,24 +46,7 @@ std::string text_of(const shape& s) {
 }
 
 #ifdef PMPP_BENCH_HAS_CUBLAS
-void check(cublasStatus_t status) {
-  if (status != CUBLAS_STATUS_SUCCESS) throw std::runtime_error(cublasGetStatusString(status));
-}
-
-template <cublasMath_t Mode>
-cublasHandle_t handle() {
-  static const cublasHandle_t h = [] {
-    static pmpp::device_buffer<char> room(64 << 20);
-    cublasHandle_t made;
-    check(cublasCreate(&made));
-    check(cublasSetStream(made, bench::here().stream));
-    check(cublasSetMathMode(made, Mode));
-    check(cublasSetWorkspace(made, room.data(), room.size()));
-    return made;
-  }();
-  return h;
-}
-
+using bench::check;
 // cuBLAS is column-major: C' = B' A'.
 template <gemm_precision Precision, class T, class TC>
 void peer(const shape& s, const T* a, const T* b, TC* c) {
@@ -71,8 +54,8 @@ void peer(const shape& s, const T* a, const T* b, TC* c) {
   const auto m = int(s.m), n = int(s.n), k = int(s.k), lda = s.a_transposed ? m : k, ldb = s.b_transposed ? k : n;
   const auto mixed = [&](auto one, cudaDataType of_factors, cudaDataType of_c, cublasComputeType_t way) {
     const decltype(one) zero = 0;
-    check(cublasGemmEx(handle<CUBLAS_DEFAULT_MATH>(), op(s.b_transposed), op(s.a_transposed), n, m, k, &one, b,
-                       of_factors, ldb, a, of_factors, lda, &zero, c, of_c, n, way, CUBLAS_GEMM_DEFAULT));
+    check(cublasGemmEx(bench::cublas_handle<CUBLAS_DEFAULT_MATH>(), op(s.b_transposed), op(s.a_transposed), n, m, k,
+                       &one, b, of_factors, ldb, a, of_factors, lda, &zero, c, of_c, n, way, CUBLAS_GEMM_DEFAULT));
   };
   if constexpr (std::is_same_v<T, __half>) {
     mixed(1.0f, CUDA_R_16F, CUDA_R_16F, CUBLAS_COMPUTE_32F);
@@ -84,7 +67,7 @@ void peer(const shape& s, const T* a, const T* b, TC* c) {
     mixed(1.0f, CUDA_R_32F, CUDA_R_32F, CUBLAS_COMPUTE_32F_FAST_TF32);
   } else if constexpr (std::is_same_v<T, float>) {
     const float one = 1, zero = 0;
-    const auto h = handle<CUBLAS_PEDANTIC_MATH>();
+    const auto h = bench::cublas_handle<CUBLAS_PEDANTIC_MATH>();
     if (s.n == 1 && s.batch == 1)
       check(cublasSgemv(h, s.a_transposed ? CUBLAS_OP_N : CUBLAS_OP_T, lda, s.a_transposed ? k : m, &one, a, lda, b, 1,
                         &zero, c, 1));
@@ -93,8 +76,8 @@ void peer(const shape& s, const T* a, const T* b, TC* c) {
                                       lda, s.m * s.k, &zero, c, n, s.m * s.n, int(s.batch)));
   } else {
     const double one = 1, zero = 0;
-    check(cublasDgemm(handle<CUBLAS_DEFAULT_MATH>(), op(s.b_transposed), op(s.a_transposed), n, m, k, &one, b, ldb, a,
-                      lda, &zero, c, n));
+    check(cublasDgemm(bench::cublas_handle<CUBLAS_DEFAULT_MATH>(), op(s.b_transposed), op(s.a_transposed), n, m, k,
+                      &one, b, ldb, a, lda, &zero, c, n));
   }
 }
 #endif
@@ -206,11 +189,14 @@ void add_from_tensor_cores(const shape& s) {
                          s.b_transposed ? k : n, a->data() + w * a_size, CUDA_R_32F, s.a_transposed ? m : k, &zero,
                          c->data(), CUDA_R_32F, n, way, CUBLAS_GEMM_DEFAULT));
     };
-    x.contenders.push_back({"cublas", [=](int w) { by_cublas(handle<CUBLAS_DEFAULT_MATH>(), CUBLAS_COMPUTE_32F, w); }});
     x.contenders.push_back(
-        {"cublas pedantic", [=](int w) { by_cublas(handle<CUBLAS_PEDANTIC_MATH>(), CUBLAS_COMPUTE_32F_PEDANTIC, w); }});
-    x.contenders.push_back({"cublas tf32, not comparable",
-                            [=](int w) { by_cublas(handle<CUBLAS_DEFAULT_MATH>(), CUBLAS_COMPUTE_32F_FAST_TF32, w); }});
+        {"cublas", [=](int w) { by_cublas(bench::cublas_handle<CUBLAS_DEFAULT_MATH>(), CUBLAS_COMPUTE_32F, w); }});
+    x.contenders.push_back({"cublas pedantic", [=](int w) {
+                              by_cublas(bench::cublas_handle<CUBLAS_PEDANTIC_MATH>(), CUBLAS_COMPUTE_32F_PEDANTIC, w);
+                            }});
+    x.contenders.push_back({"cublas tf32, not comparable", [=](int w) {
+                              by_cublas(bench::cublas_handle<CUBLAS_DEFAULT_MATH>(), CUBLAS_COMPUTE_32F_FAST_TF32, w);
+                            }});
 #endif
     x.spoil = [=] { bench::spoil(c); };
     x.fault = [=] {

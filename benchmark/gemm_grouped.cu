@@ -20,7 +20,7 @@
 #include "support/report.hpp"
 
 #ifdef PMPP_BENCH_HAS_CUBLAS
-#include <cublas_v2.h>
+#include "support/cublas.hpp"
 #endif
 
 namespace {
@@ -28,21 +28,7 @@ namespace {
 using bench::subject;
 
 #ifdef PMPP_BENCH_HAS_CUBLAS
-void check(cublasStatus_t status) {
-  if (status != CUBLAS_STATUS_SUCCESS) throw std::runtime_error(cublasGetStatusString(status));
-}
-cublasHandle_t handle(cublasMath_t mode) {
-  static const cublasHandle_t h = [] {
-    static pmpp::device_buffer<char> room(64 << 20);
-    cublasHandle_t made;
-    check(cublasCreate(&made));
-    check(cublasSetStream(made, bench::here().stream));
-    check(cublasSetWorkspace(made, room.data(), room.size()));
-    return made;
-  }();
-  check(cublasSetMathMode(h, mode));
-  return h;
-}
+using bench::check;
 template <class T>
 constexpr cudaDataType type_of = std::is_same_v<T, float> ? CUDA_R_32F : CUDA_R_16BF;
 template <class T>
@@ -62,9 +48,9 @@ struct groups_of_cublas {
   groups_of_cublas(const std::vector<int>& offsets, int cols, int depth, const T* left, const T* right, T* out)
       : groups_of_cublas(offsets, cols, depth, left, right, out, offsets.size() - 1) {}
   void operator()() const {
-    check(cublasGemmGroupedBatchedEx(handle(math_of<T>), none.data(), none.data(), n.data(), m.data(), k.data(),
-                                     alpha.data(), b.data(), type_of<T>, n.data(), a.data(), type_of<T>, k.data(),
-                                     beta.data(), c.data(), type_of<T>, n.data(), int(m.size()), one.data(),
+    check(cublasGemmGroupedBatchedEx(bench::cublas_handle<math_of<T>>(), none.data(), none.data(), n.data(), m.data(),
+                                     k.data(), alpha.data(), b.data(), type_of<T>, n.data(), a.data(), type_of<T>,
+                                     k.data(), beta.data(), c.data(), type_of<T>, n.data(), int(m.size()), one.data(),
                                      sums_of<T>));
   }
 
@@ -128,11 +114,11 @@ void add_groups(const std::string& name, std::int64_t groups, std::int64_t mean,
                               for (std::int64_t g = 0; g < groups; ++g) {
                                 const int first = offsets[std::size_t(g)], count = offsets[std::size_t(g + 1)] - first;
                                 if (count > 0)
-                                  check(cublasGemmEx(handle(math_of<T>), CUBLAS_OP_N, CUBLAS_OP_N, int(n), count,
-                                                     int(k), &one, b->data() + w * b_size + g * k * n, type_of<T>,
-                                                     int(n), a->data() + w * a_size + first * k, type_of<T>, int(k),
-                                                     &zero, c->data() + first * n, type_of<T>, int(n), sums_of<T>,
-                                                     CUBLAS_GEMM_DEFAULT));
+                                  check(cublasGemmEx(bench::cublas_handle<math_of<T>>(), CUBLAS_OP_N, CUBLAS_OP_N,
+                                                     int(n), count, int(k), &one, b->data() + w * b_size + g * k * n,
+                                                     type_of<T>, int(n), a->data() + w * a_size + first * k, type_of<T>,
+                                                     int(k), &zero, c->data() + first * n, type_of<T>, int(n),
+                                                     sums_of<T>, CUBLAS_GEMM_DEFAULT));
                               }
                             }});
 #endif
