@@ -35,7 +35,7 @@ void with_storage(pmpp::device_buffer<byte>& storage, const char* name, const Ca
 enum class sizes { small, kilobytes, large, mixed };
 /// The bytes of piece i, at most 2^24.
 std::int64_t size_of(sizes kind, std::int64_t i) {
-  const auto bits = static_cast<std::int64_t>(bench::random_bits(i));
+  const auto bits = static_cast<std::int64_t>(bench::random_bits(i) >> 1);
   switch (kind) {
     case sizes::small:
       return bits % 64;
