@@ -38,8 +38,7 @@ struct rows_of {
         rows(r),
         cols(c) {
     std::vector<int> given(static_cast<std::size_t>(r));
-    for (std::int64_t i = 0; i < r; ++i) given[std::size_t(i)] = int(bench::random_bits(i) >> 1) % int(c);
-    for (int& x : given) x = std::abs(x);
+    for (std::int64_t i = 0; i < r; ++i) given[std::size_t(i)] = int(bench::random_bits(i) % std::uint64_t(c));
     labels = std::make_shared<pmpp::device_buffer<int>>(given);
   }
   matrix_view<const T> from(int w) const { return {in->data() + w * rows * cols, rows, cols}; }

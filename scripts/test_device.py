@@ -43,8 +43,10 @@ CASE = re.compile(r"^TEST_", re.M)
 NO_MEMORY = re.compile(r"out of memory, asked for|cudaErrorMemoryAllocation")
 ALL = 9999
 # memcheck is not for programs that run the kernels of others with further types or comparators (their CPU tests run under the address
-# sanitizer, which sees the same strays), nor for those of bad input, files and machines, which launch little.
-NOT_MEMCHECKED = re.compile(r"_types|_debug$|^(comparators|csr_matrix|edge_list|machine.*|math|matrix_market|occupancy|operators)$")
+# sanitizer, which sees the same strays), nor for those of bad input, files and machines, which launch little. Of control_flow's
+# loops the tool (13.0) calls reads of live memory by kernels inside conditional graph nodes "out of bounds ... inside the nearest
+# allocation" and ends them, in most runs beside other programs and in none alone.
+NOT_MEMCHECKED = re.compile(r"_types|_debug$|^(comparators|control_flow|csr_matrix|edge_list|machine.*|math|matrix_market|occupancy|operators)$")
 INITCHECKED = {"alignment", "bfs", "bounds", "by_key", "convolution", "convolution_layer", "floyd_warshall", "gemm", "gemm_default", "gemm_tensor_cores", "gemv", "histogram",
                "image", "memory", "merge", "network", "reduce", "scan", "segmented", "segmented_runs", "segmented_sort", "select",
                "sort_by_key", "sort_merge", "sort_radix", "sparse", "sparse_formats", "spmm", "spmv", "stencil", "top_k",
