@@ -75,7 +75,7 @@ void add_pieces(const std::string& name, sizes kind, std::int64_t total, std::in
     const auto wanted = std::make_shared<std::vector<byte>>();
     subject s;
     s.contenders = {{"pmpp",
-                     [=](int w) {
+                     [=, keeps = in](int w) {  // what the pointers point into
                        const byte* const* const p = sources->data() + w * pieces;
                        pmpp::copy_batched(bench::device(), p, p + pieces, *targets, *lengths);
                      }},
