@@ -2,15 +2,15 @@
 //
 // Elementwise algorithms: for_each, transform, fill, iota. Vector addition and saxpy are one call of transform.
 //
-//   1. The grid is cut into tiles, one a block; a thread moves up to four vectors of 16 bytes, a tile apart by the number
-//      of threads, so that each warp reads and writes whole 512-byte rows.
+//   1. The grid is cut into tiles, one a block; a thread moves up to four vectors of 16 bytes (two where elements do not fill such
+//      vectors), a tile apart by the number of threads, so that each warp reads and writes whole 512-byte rows.
 //   2. All loads of a thread are issued before the first result is stored: 64 bytes in flight a thread and input keep
 //      the memory busy at half occupancy.
 //   3. Where a thread's results are more than 16 bytes (float to double, structs of 12), a warp passes them through shared
 //      memory, so that lanes store words that lie next to each other.
 //   4. Arrays whose 16-byte boundaries lie at different elements: vectors are the output's. Of an input a thread reads the
 //      words that cover its vector, one more than they are long, and shifts them.
-//   5. The few elements before the first 16-byte boundary and after the last whole vector go one by one.
+//   5. The few elements before the first 16-byte boundary and after the last whole vector go one by one, and are asked for first.
 //
 // Work n; traffic: every input read once, the output written once; one launch, no barrier of a block. The result
 // is the same on every policy if f is. In place is allowed. (PMPP ch. 2 and 3; coalescing and coarsening, ch. 6.)
@@ -35,6 +35,7 @@
 #include <pmpp/host/parallel_for.hpp>
 #include <pmpp/launch.hpp>
 #include <pmpp/memory/reachable.hpp>
+#include <pmpp/simt/early.hpp>
 
 #pragma GCC visibility push(hidden)  // see launch.hpp
 
@@ -61,20 +62,32 @@ template <class In, class Out, int Items, bool Anywhere, transform_tuning Tuning
 struct transform_tile {
   static constexpr int threads = Tuning.threads;
   using results = transform_results<Out, Items>;
+  /// In flight. Long vectors take as many registers as two.
+  static constexpr int vectors =
+      results::change_places ? max(1, Tuning.vectors_per_thread / 2) : Tuning.vectors_per_thread;
   using slot = block::vector_slot<typename results::vector, typename results::vector>;
 
-  /// `rounds` of at most vectors_per_thread vectors a thread; `lead` as in block/load_store.hpp.
+  /// `rounds` of at most `vectors` vectors a thread; `lead` as in block/load_store.hpp.
   template <class Block>
   PMPP_HOST_DEVICE static void run(Block& block, [[maybe_unused]] slot* slots, const In& in, const item_count& count,
                                    const Out& out, std::int64_t lead, int rounds) {
+    simt::previous_kernels_done();
     const std::int64_t n = count.get();
     const block::layout<Items> data = Anywhere ? layout_inside(n, lead) : block::layout<Items>(n, lead);
+    // The lead and the tail: fewer elements than this. The first of them are on their way before the vectors, as a short input
+    // would wait for them last.
+    constexpr int most = Items == 1 ? 0 : (Anywhere ? 4 : 2) * Items;
+    const auto edge = [&](std::int64_t e) { return e < data.lead ? e : e + data.vectors * Items; };
+    const std::int64_t own = most > 0 && block.index() == 0 && block.thread() < most ? edge(block.thread()) : n;
+    block::raw_items<In, 1> at_edge;
+    if (own < n) at_edge = block::access<In>::template load<1>(in, own);
+
     const std::int64_t tile = block.index() * rounds * threads;
     const std::int64_t first = tile + block.thread();
-    if (rounds == Tuning.vectors_per_thread && tile + rounds * threads <= data.vectors) {
-      block::raw_items<In, Items> x[Tuning.vectors_per_thread];
-      for (int r = 0; r < Tuning.vectors_per_thread; ++r) x[r] = load(in, data.element(first + r * threads));
-      for (int r = 0; r < Tuning.vectors_per_thread; ++r) {
+    if (rounds == vectors && tile + rounds * threads <= data.vectors) {
+      block::raw_items<In, Items> x[vectors];
+      for (int r = 0; r < vectors; ++r) x[r] = load(in, data.element(first + r * threads));
+      for (int r = 0; r < vectors; ++r) {
         if constexpr (results::change_places)
           store_row(block, slots, in, x[r], out, data, first + r * threads);
         else
@@ -87,12 +100,10 @@ struct transform_tile {
         store(in, load(in, i), out, i);
       }
     }
-    if (block.index() != 0) return;
-    constexpr int most = (Anywhere ? 4 : 2) * Items;       // elements of the lead and the tail: fewer
-    for (int begin = 0; begin < most; begin += threads) {  // a constant number of times, mostly once
-      const std::int64_t e = begin + block.thread(), i = e < data.lead ? e : e + data.vectors * Items;
-      if (i < n) out[i] = in[i];
-    }
+    if (own < n) out[own] = block::access<In>::value(in, at_edge, 0);
+    if constexpr (most > threads)
+      for (int e = threads + block.thread(); e < most && block.index() == 0; e += threads)
+        if (const std::int64_t i = edge(e); i < n) out[i] = in[i];
   }
 
 private:
@@ -136,6 +147,7 @@ private:
 
 template <class In, class Out, int Items, bool Anywhere, transform_tuning Tuning>
 struct transform_kernel {
+  static constexpr bool begins_early = simt::can_begin_early;
   static constexpr int threads = Tuning.threads;
   template <class Block>
   PMPP_HOST_DEVICE void operator()(Block& block, In in, item_count count, Out out, std::int64_t lead,
@@ -145,6 +157,7 @@ struct transform_kernel {
 };
 template <class In, class Out, int Items, bool Anywhere, transform_tuning Tuning>
 requires transform_results<Out, Items>::change_places struct transform_kernel<In, Out, Items, Anywhere, Tuning> {
+  static constexpr bool begins_early = simt::can_begin_early;
   static constexpr int threads = Tuning.threads;
   using tile = transform_tile<In, Out, Items, Anywhere, Tuning>;
   struct shared {
@@ -159,10 +172,12 @@ requires transform_results<Out, Items>::change_places struct transform_kernel<In
 
 template <class It, class F, transform_tuning Tuning>
 struct for_each_kernel {
+  static constexpr bool begins_early = simt::can_begin_early;
   static constexpr int threads = Tuning.threads;
 
   template <class Block>
   PMPP_HOST_DEVICE void operator()(Block& block, It first, item_count count, const F& f) const {
+    simt::previous_kernels_done();
     const std::int64_t n = count.get();
     const std::int64_t tile = block.index() * threads * Tuning.vectors_per_thread + block.thread();
     for (int r = 0; r < Tuning.vectors_per_thread; ++r)
@@ -189,7 +204,7 @@ void copy_elements(const P& where, const input<Given>& given, const Target& give
   } else if (n > 0) {
     detail::check_reachable(where, "transform", zip_iterator{in.first, out});
     const auto run = [&](auto items, auto anywhere, std::int64_t lead) {
-      constexpr int vectors = Tuning.vectors_per_thread;
+      constexpr int vectors = transform_tile<In, Out, items, anywhere, Tuning>::vectors;
       const std::int64_t tiles = ceil_div(n, std::int64_t(items) * Tuning.threads);
       const int rounds = tiles >= std::int64_t(vectors) * 8 * machine_of(where).multiprocessors ? vectors : 1;
       pmpp::launch(where, ceil_div(tiles, std::int64_t(rounds)), transform_kernel<In, Out, items, anywhere, Tuning>{},

@@ -34,6 +34,7 @@
 #include <pmpp/memory/workspace.hpp>
 #include <pmpp/reduce/same_bits.hpp>
 #include <pmpp/simt/atomic.hpp>
+#include <pmpp/simt/early.hpp>
 
 #pragma GCC visibility push(hidden)  // see launch.hpp
 
@@ -107,8 +108,11 @@ A fold_elements(const In& in, std::int64_t begin, std::int64_t end, Op op) {
 /// Reduces `in` to one value, which `sink` receives from one thread.
 template <class In, class Op, class A, class Sink, int Items, reduce_tuning Tuning>
 struct reduce_kernel {
+  static constexpr bool begins_early = simt::can_begin_early;
   static constexpr int threads = Tuning.threads, warps = threads / simt::warp_size,
-                       min_blocks = sizeof(A) <= (operand_order<Op, A>::any ? 16 : 12) ? Tuning.min_blocks : 1;
+                       min_blocks = sizeof(A) <= (operand_order<Op, A>::any ? 16 : 12) ? Tuning.min_blocks
+                                    : sizeof(A) <= 32                                  ? min(3, Tuning.min_blocks)
+                                                                                       : 1;
   // Wider rows need fewer in flight, narrower ones more; what an iterator computes (less than 16 bytes) does not count.
   static constexpr int row_bytes = int(sizeof(block::raw_items<In, Items>));
   static constexpr bool any_order = operand_order<Op, A>::any;
@@ -160,6 +164,7 @@ struct reduce_kernel {
 
   template <class Block>
   PMPP_HOST_DEVICE void operator()(Block& block, shared& memory, const arguments& a) const {
+    simt::previous_kernels_done();
     plan p = a.known;
     if (a.count.pointer != nullptr) p = plan(a.count.get(), a.known.lead_of_input, block.count());
     if (block.index() >= p.blocks) return;
@@ -168,21 +173,29 @@ struct reduce_kernel {
         any_order ? (block.index() * warps * rows_in_flight + block.warp()) * lanes : warp * p.each;
     const std::int64_t end = any_order ? p.data.vectors : min(p.data.vectors, first + p.each);
     const std::int64_t step = any_order ? p.blocks * warps * rows_in_flight * lanes : rows_in_flight * lanes;
-    const bool has_lead = warp == 0, has_tail = warp == (any_order ? warps - 1 : p.busy - 1);
 
     // The block that starts last folds the partial results: all others run or have run by then, so that it waits for
     // none that has yet to be scheduled, whatever the order in which the machine starts blocks.
     unsigned ticket = 0;
     if (block.thread() == 0 && p.blocks > 1) ticket = simt::atomic_add(a.started, 1u);
 
+    // Elements outside of whole vectors are on their way before the others: of a short input they would be waited for last.
+    // Large ones would take registers that those in flight need.
+    constexpr bool has_edges = Items > 1, ahead = has_edges && sizeof(R) <= 16;
+    const int in_lead = has_edges && warp == 0 ? static_cast<int>(p.data.lead) : 0;
+    const bool has_tail = has_edges && warp == (any_order ? warps - 1 : p.busy - 1);
+    const int in_tail = has_tail ? static_cast<int>(p.n - p.data.tail()) : 0;
+    R lead{}, tail{};
+    if (ahead) load_edges(block, a, p.data.tail(), in_lead, in_tail, lead, tail);
     accumulator total;
-    if (has_lead && p.data.lead > 0) add_edge(block, a, 0, p.data.lead, total);
     for (std::int64_t vector = first; vector < end; vector += step)
       if (vector + (rows_in_flight - 1) * stride + lanes <= end)
         add_rows<true>(block, a, p.data, vector, end, total);
       else
         add_rows<false>(block, a, p.data, vector, end, total);
-    if (has_tail && p.data.tail() < p.n) add_edge(block, a, p.data.tail(), p.n - p.data.tail(), total);
+    if (has_edges && !ahead) load_edges(block, a, p.data.tail(), in_lead, in_tail, lead, tail);
+    if (in_lead > 0) add_row<true>(block, a, lead, in_lead, total);
+    if (in_tail > 0) add_row(block, a, tail, in_tail, total);
 
     if (block.thread() == 0) memory.started_last = ticket == p.blocks - 1;
     A result;
@@ -220,21 +233,29 @@ private:
         empty = false;
       }
     }
+    template <bool InFront = false>
     PMPP_HOST_DEVICE void add(const A& x, const Op& op) {
-      value = empty ? x : static_cast<A>(op(value, x));
+      value = empty ? x : static_cast<A>(InFront ? op(x, value) : op(value, x));
       empty = false;
     }
   };
 
-  /// Adds the values that the first `count` lanes hold; count may be negative.
-  template <class Block>
+  /// Adds the values that the first `count` lanes hold, behind those before or in front of them; count may be negative.
+  template <bool InFront = false, class Block>
   PMPP_HOST_DEVICE static void add_row(Block& block, const arguments& a, R y, int count, accumulator& total) {
     if constexpr (any_order) {
       if (block.lane() < count) total.add(static_cast<A>(y), a.op);
     } else {
       y = block::warp_reduce(block, y, a.op, count);
-      if (block.lane() == 0 && count > 0) total.add(static_cast<A>(y), a.op);
+      if (block.lane() == 0 && count > 0) total.template add<InFront>(static_cast<A>(y), a.op);
     }
+  }
+
+  template <class Block>
+  PMPP_HOST_DEVICE static void load_edges(Block& block, const arguments& a, std::int64_t first_of_tail, int in_lead,
+                                          int in_tail, R& lead, R& tail) {
+    if (block.lane() < in_lead) lead = static_cast<R>(a.in[block.lane()]);
+    if (block.lane() < in_tail) tail = static_cast<R>(a.in[first_of_tail + block.lane()]);
   }
 
   /// Adds the vectors of rows_in_flight rows, the first of which starts at `vector`. All: they exist; else those from
@@ -268,15 +289,6 @@ private:
         add_row(block, a, y, All ? lanes : left - r * stride, total);
       }
     }
-  }
-
-  /// Adds `count` < Items elements outside of whole vectors.
-  template <class Block>
-  PMPP_HOST_DEVICE static void add_edge(Block& block, const arguments& a, std::int64_t first, std::int64_t count,
-                                        accumulator& total) {
-    R y{};
-    if (block.lane() < count) y = static_cast<R>(a.in[first + block.lane()]);
-    add_row(block, a, y, static_cast<int>(count), total);
   }
 
   /// The block that started last: folds the results of all blocks in order. Thread 0 gets the result.
