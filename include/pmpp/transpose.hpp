@@ -48,18 +48,17 @@ constexpr int unit_of = greatest_common_divisor(int(sizeof(T)), 16);
 template <transpose_tuning Tuning, class P, class T>
 void transpose_on_device(const P& where, const transposition<T>& t) {
   constexpr int size = sizeof(T), unit = unit_of<T>;
-  const std::int64_t processors = machine_of(where).multiprocessors;
-  // A square in place: each block has two tiles, so that those of vectors fill the machine late. Until then element by element.
-  constexpr transpose_tuning few{.threads = Tuning.threads, .vectors = Tuning.vectors, .items = size == 4 ? 2 : 4};
+  // Small matrices: what counts is how long a thread takes. In place each block has two tiles, so that those of vectors fill the
+  // machine late.
+  constexpr transpose_tuning few = Tuning.with_items(size < 4 ? 4 : size == 4 ? 2 : Tuning.items);
   const std::int64_t of_block = std::int64_t(Tuning.threads) * Tuning.vectors * 16;  // bytes
-  if (t.in_place && size <= 16 && t.height * t.width * size < 2 * processors * of_block)
-    return launch_in_place<element_tile<T, few>>(where, t);
+  const bool small = t.height * t.width * size < 2 * machine_of(where).multiprocessors * of_block;
+  if (t.in_place && size <= 16 && small) return launch_in_place<element_tile<T, few>>(where, t);
   if constexpr (size <= 16 && size == unit) {
-    using tile = vector_tile<T, Tuning>;
     if (t.adjacent() && t.begin_at(16)) {
       if (t.in_place) return launch_in_place<vector_tile<T, Tuning.divided_by(2)>>(where, t);
-      if (t.height * t.width >> tile::log_area >= 2 * processors) return launch_tiles<tile>(where, t);
-      return launch_tiles<vector_tile<T, Tuning.divided_by(4)>>(where, t);
+      if (small) return launch_tiles<vector_tile<T, Tuning.divided_by(8)>>(where, t);
+      return launch_tiles<vector_tile<T, Tuning>>(where, t);
     }
   }
   // Short rows on either side would be parts of words and vectors for the most part. In place, so are the ends of all rows of
@@ -70,6 +69,7 @@ void transpose_on_device(const P& where, const transposition<T>& t) {
       return transpose_by_tiles<T, unit, Tuning>(where, t);
   }
   if (t.in_place) return launch_in_place < element_tile<T, size<4 ? few : Tuning>>(where, t);
+  if (small) return launch_tiles<element_tile<T, few>>(where, t);
   launch_tiles<element_tile<T, Tuning>>(where, t);
 }
 

@@ -10,6 +10,7 @@
 #include <pmpp/core/config.hpp>
 #include <pmpp/core/math.hpp>
 #include <pmpp/launch.hpp>
+#include <pmpp/simt/early.hpp>
 #include <pmpp/transpose/problem.hpp>
 #include <pmpp/transpose/tiling.hpp>
 
@@ -21,11 +22,13 @@ namespace detail {
 /// Copies rows of words. Pitches and steps are in bytes; the last word of a row may be cut off.
 template <class Word, transpose_tuning Tuning>
 struct copy_rows_kernel {
+  static constexpr bool begins_early = simt::can_begin_early;
   static constexpr int threads = Tuning.threads, items = Tuning.vectors;
 
   template <class Block>
   PMPP_HOST_DEVICE void operator()(Block& block, const plane<const unsigned char>& a, const plane<unsigned char>& b,
                                    const tiling& cut, std::int64_t row_bytes) const {
+    simt::previous_kernels_done();
     constexpr std::int64_t size = sizeof(Word);
     const auto i = static_cast<std::uint32_t>(block.index()), tiles_x = static_cast<std::uint32_t>(cut.tiles_x);
     const tile_position at{i / tiles_x, i % tiles_x};

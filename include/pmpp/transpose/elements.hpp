@@ -11,6 +11,7 @@
 #include <pmpp/core/config.hpp>
 #include <pmpp/core/math.hpp>
 #include <pmpp/launch.hpp>
+#include <pmpp/simt/early.hpp>
 #include <pmpp/transpose/problem.hpp>
 #include <pmpp/transpose/tiling.hpp>
 
@@ -97,6 +98,7 @@ struct element_tile {
 
 template <class T, class Tile>
 struct transpose_kernel {
+  static constexpr bool begins_early = simt::can_begin_early;
   static constexpr int threads = Tile::threads,
                        min_blocks = max(1, min(32, 768 / threads));  // of 80 registers a thread
   struct shared {
@@ -106,6 +108,7 @@ struct transpose_kernel {
   template <class Block>
   PMPP_HOST_DEVICE void operator()(Block& block, shared& memory, const plane<const T>& a, const plane<T>& b,
                                    const tiling& cut) const {
+    simt::previous_kernels_done();
     // Down first: blocks that run together write adjacent parts of the rows of B. Blocks are fewer than 2^31.
     const auto i = static_cast<std::uint32_t>(block.index()), tiles_y = static_cast<std::uint32_t>(cut.tiles_y);
     const tile_position at{i % tiles_y, i / tiles_y};
@@ -118,6 +121,7 @@ struct transpose_kernel {
 /// Two tiles on either side of the diagonal change places.
 template <class T, class Tile>
 struct transpose_in_place_kernel {
+  static constexpr bool begins_early = simt::can_begin_early;
   static constexpr int threads = Tile::threads;
   struct shared {
     typename Tile::memory upper, lower;
@@ -126,6 +130,7 @@ struct transpose_in_place_kernel {
   template <class Block>
   PMPP_HOST_DEVICE void operator()(Block& block, shared& memory, const plane<const T>& a, const plane<T>& b,
                                    const tiling& cut) const {
+    simt::previous_kernels_done();
     const tile_position upper = tile_in_triangle(block.index(), cut.tiles_x), lower{upper.x, upper.y};
     const bool has_two = upper.y != upper.x;
     typename Tile::part second{};

@@ -23,6 +23,10 @@ struct transpose_tuning {
   constexpr transpose_tuning divided_by(int part) const {
     return {.threads = threads, .vectors = max(1, vectors / part), .items = items};
   }
+  /// The same with so many items at most.
+  constexpr transpose_tuning with_items(int most) const {
+    return {.threads = threads, .vectors = vectors, .items = min(items, most)};
+  }
 };
 
 namespace detail {

@@ -23,6 +23,7 @@
 #include <pmpp/core/config.hpp>
 #include <pmpp/core/math.hpp>
 #include <pmpp/launch.hpp>
+#include <pmpp/simt/early.hpp>
 #include <pmpp/simt/memory.hpp>
 #include <pmpp/transpose/problem.hpp>
 #include <pmpp/transpose/tiling.hpp>
@@ -222,11 +223,13 @@ private:
 
 template <class Tile, int Threads>
 struct transpose_tiles_kernel {
+  static constexpr bool begins_early = simt::can_begin_early;
   static constexpr int threads = Threads, min_blocks = max(1, min(32, 768 / Threads));  // of 80 registers a thread
 
   template <class Block>
   PMPP_HOST_DEVICE void operator()(Block& block, const byte_rows<const std::byte>& a, const byte_rows<std::byte>& b,
                                    const cover& cut) const {
+    simt::previous_kernels_done();
     // Down first: blocks that run together write adjacent parts of the rows of B. Blocks are fewer than 2^31.
     const auto i = static_cast<std::uint32_t>(block.index()), tiles_y = static_cast<std::uint32_t>(cut.tiles_y);
     const typename Tile::part part(cut, {i % tiles_y, i / tiles_y});
@@ -240,11 +243,13 @@ struct transpose_tiles_kernel {
 /// Two tiles on either side of the diagonal change places.
 template <class Tile, int Threads>
 struct exchange_tiles_kernel {
+  static constexpr bool begins_early = simt::can_begin_early;
   static constexpr int threads = Threads, min_blocks = max(1, min(32, 768 / Threads));
 
   template <class Block>
   PMPP_HOST_DEVICE void operator()(Block& block, const byte_rows<const std::byte>& a, const byte_rows<std::byte>& b,
                                    const cover& cut, int tile_bytes) const {
+    simt::previous_kernels_done();
     const tile_position at = tile_in_triangle(block.index(), cut.tiles_x);
     const typename Tile::part upper(cut, at), lower(cut, {at.x, at.y});
     std::byte *const first = block.dynamic_shared(), *const second = first + tile_bytes;
@@ -337,9 +342,10 @@ void transpose_by_tiles(const P& where, const transposition<T>& t) {
       return;
     }
   }
-  cover cut = cover_of<tile, size, Unit>(t.height, t.width, a, b, bytes);
-  if (cut.tiles() < 2 * machine_of(where).multiprocessors)
-    cut = cover_of<tile, size, Unit>(t.height, t.width, a, b, max(bytes / 4, 512));
+  // Smaller tiles of a small matrix: two for each multiprocessor.
+  const std::int64_t share = t.height * t.width * size / (2 * machine_of(where).multiprocessors);
+  const int of_tile = share >= bytes ? bytes : max(min(bytes, 2048), 1 << floor_log2(max(1, static_cast<int>(share))));
+  const cover cut = cover_of<tile, size, Unit>(t.height, t.width, a, b, of_tile);
   launch_kernel<Tuning.threads>(where, grid{cut.tiles(), Tuning.threads, tile::shared_bytes(cut)},
                                 transpose_tiles_kernel<tile, Tuning.threads>{}, a, b, cut);
 }
