@@ -29,6 +29,7 @@
 #include <pmpp/host/parallel_for.hpp>
 #include <pmpp/memory/reachable.hpp>
 #include <pmpp/memory/workspace.hpp>
+#include <pmpp/simt/early.hpp>
 
 #pragma GCC visibility push(hidden)  // see launch.hpp
 
@@ -63,6 +64,7 @@ constexpr int merge_threads(int bytes) {
 /// Shrinks: smaller blocks may be launched where the machine has no room for all threads.
 template <class T, class Task, class Comp, merge_tuning Tuning, bool Shrinks>
 struct merge_kernel {
+  static constexpr bool begins_early = simt::can_begin_early;
   static constexpr int items = merge_items<Tuning>(sizeof(T)), threads = merge_threads<Tuning>(sizeof(T));
   using memory_of_block = block::merge_tile_memory<T, threads, items, Shrinks>;
   // What fits into 227 KB, each with the kilobyte that the system takes.
@@ -85,6 +87,7 @@ struct merge_kernel {
 
   template <class Block>
   PMPP_HOST_DEVICE void operator()(Block& block, shared& memory, const arguments& a) const {
+    simt::previous_kernels_done();
     Task task = a.task;
     if (a.count_a.pointer != nullptr) task.a.count = a.count_a.get();
     if (a.count_b.pointer != nullptr) task.b.count = a.count_b.get();
@@ -98,6 +101,7 @@ struct merge_kernel {
 /// Finds about where tiles begin, some lanes each. What such searches cost is what they read that is in no cache.
 template <int Grain, int Lanes, class A, class B, class Comp>
 struct cut_kernel {
+  static constexpr bool begins_early = simt::can_begin_early;
   static constexpr int threads = 128, cuts_of_block = threads / Lanes;
 
   struct arguments {
@@ -111,6 +115,7 @@ struct cut_kernel {
 
   template <class Block>
   PMPP_HOST_DEVICE void operator()(Block& block, const arguments& a) const {
+    simt::previous_kernels_done();
     const std::int64_t count_a = a.count_a.get(), count_b = a.count_b.get();
     const std::int64_t tile = block.index() * cuts_of_block + block.thread() / Lanes;
     const std::int64_t cut = block::rough_co_rank<Grain, Lanes>(block, min(tile * a.tile, count_a + count_b), a.a,

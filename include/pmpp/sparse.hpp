@@ -39,6 +39,7 @@
 #include <pmpp/segmented.hpp>
 #include <pmpp/select.hpp>
 #include <pmpp/simt/block.hpp>
+#include <pmpp/simt/early.hpp>
 #include <pmpp/simt/memory.hpp>
 #include <pmpp/sort.hpp>
 
@@ -87,6 +88,7 @@ struct no_count {
 /// theirs. So rows that are mostly empty cost no more than writing them.
 template <class K, class I, class Sink>
 struct finish_rows_kernel {
+  static constexpr bool begins_early = simt::can_begin_early;
   static constexpr int threads = 256, each = 8, tile = threads * each;
 
   struct shared {
@@ -105,6 +107,7 @@ struct finish_rows_kernel {
 
   template <class Block>
   PMPP_HOST_DEVICE void operator()(Block& block, shared& memory, const arguments& a) const {
+    simt::previous_kernels_done();
     const std::int64_t n = a.count.get(), thread = block.index() * threads + block.thread();
     if (thread == 0) {
       a.sink(selection{n, a.count.bound});
@@ -142,6 +145,7 @@ void finish_rows(const P& where, const K* keys, const item_count& count, int col
 /// the next in steps that double.
 template <class I>
 struct rows_of_nonzeros_kernel {
+  static constexpr bool begins_early = simt::can_begin_early;
   static constexpr int threads = 256, items = 32;
   static constexpr std::int64_t tile = std::int64_t(threads) * items;
 
@@ -154,6 +158,7 @@ struct rows_of_nonzeros_kernel {
 
   template <class Block>
   PMPP_HOST_DEVICE void operator()(Block& block, const arguments& a) const {
+    simt::previous_kernels_done();
     // Numbers of the matrix fit its index type; steps that double may be past a narrow one.
     using U = std::make_unsigned_t<std::conditional_t<(sizeof(I) < 4), int, I>>;
     const std::int64_t first = block.index() * tile + block.warp() * simt::warp_size * items + block.lane();

@@ -38,6 +38,7 @@
 #include <pmpp/memory/reachable.hpp>
 #include <pmpp/memory/workspace.hpp>
 #include <pmpp/simt/atomic.hpp>
+#include <pmpp/simt/early.hpp>
 #include <pmpp/simt/memory.hpp>
 
 #pragma GCC visibility push(hidden)  // see launch.hpp
@@ -102,10 +103,12 @@ PMPP_HOST_DEVICE std::uint8_t byte_of(const T& x) {
 /// Empties counters.
 template <class Count, int Active>
 struct clear_counters_kernel {
+  static constexpr bool begins_early = simt::can_begin_early;
   static constexpr int threads = 256;
 
   template <class Block>
   PMPP_HOST_DEVICE void operator()(Block& block, const bin_counters<Count>& to) const {
+    simt::previous_kernels_done();
     const std::int64_t step = block.count() * threads;
     for (std::int64_t i = block.index() * threads + block.thread(); i < to.slots; i += step) to.counts[i] = 0;
     if (to.rejected != nullptr && block.index() == 0 && block.thread() < Active) to.rejected[block.thread()] = 0;
@@ -114,6 +117,7 @@ struct clear_counters_kernel {
 
 template <class In, class Binning, class Count, class Layers, histogram_table Table, int Items, histogram_tuning Tuning>
 struct histogram_kernel {
+  static constexpr bool begins_early = simt::can_begin_early;
   static constexpr int threads = Tuning.threads, lanes = simt::warp_size, warps = threads / lanes;
   static_assert(threads % lanes == 0 && is_power_of_two(Tuning.cached_bins));
   static constexpr int channels = Layers::channels, active = Layers::active;
@@ -156,6 +160,7 @@ struct histogram_kernel {
 
   template <class Block>
   PMPP_HOST_DEVICE void operator()(Block& block, shared& memory, const arguments& a) const {
+    simt::previous_kernels_done();
     const block::layout<Items> data(a.count.get(), a.lead);
     const auto range = static_cast<std::uint32_t>(block.index() % a.ranges);
     const std::int64_t part = block.index() / a.ranges, parts = block.count() / a.ranges;

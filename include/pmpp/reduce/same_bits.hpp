@@ -34,6 +34,7 @@
 #include <pmpp/memory/reply.hpp>
 #include <pmpp/memory/workspace.hpp>
 #include <pmpp/simt/block.hpp>
+#include <pmpp/simt/early.hpp>
 
 #pragma GCC visibility push(hidden)  // see launch.hpp
 
@@ -108,6 +109,7 @@ PMPP_HOST_DEVICE A element_settled(const In&, const value_of<In>& x) {
 /// One level: each warp reduces a chunk. The last level has one, whose result `sink` gets.
 template <class In, class A, class Op, class Sink>
 struct same_bits_kernel {
+  static constexpr bool begins_early = simt::can_begin_early;
   static constexpr int threads = 256, warps = threads / simt::warp_size;
   using group = grouping<In>;
   static constexpr int items = group::items, in_flight = 8;
@@ -130,6 +132,7 @@ struct same_bits_kernel {
 
   template <class Block>
   PMPP_HOST_DEVICE void operator()(Block& block, const arguments& a) const {
+    simt::previous_kernels_done();
     std::int64_t n = a.count.get();
     if (a.first_chunk != 0) n = ceil_div(n, a.first_chunk);
     for (int k = 0; k < a.levels_between; ++k) n = ceil_div(n, std::int64_t(group::chunk));

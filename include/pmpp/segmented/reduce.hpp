@@ -37,6 +37,7 @@
 #include <pmpp/segmented/direct.hpp>
 #include <pmpp/segmented/tuning.hpp>
 #include <pmpp/simt/atomic.hpp>
+#include <pmpp/simt/early.hpp>
 #include <pmpp/simt/memory.hpp>
 
 #pragma GCC visibility push(hidden)  // see launch.hpp
@@ -157,6 +158,7 @@ struct segment_carry {
 
 template <class In, class Offsets, class Out, class Op, class A, int Items, segmented_tuning Tuning>
 struct segmented_reduce_kernel {
+  static constexpr bool begins_early = simt::can_begin_early;
   using layout = tile_layout<In, Items, sizeof(A), alignof(A), Tuning>;
   static constexpr int threads = layout::threads, warps = threads / simt::warp_size, items = layout::items,
                        stages = Tuning.stages, min_blocks = layout::min_blocks;
@@ -208,6 +210,7 @@ struct segmented_reduce_kernel {
 
   template <class Block>
   PMPP_HOST_DEVICE void operator()(Block& block, shared& memory, const arguments& a) const {
+    simt::previous_kernels_done();
     if (!find_piece(block, memory, a)) return;
     const piece& p = memory.mine;
     for (int k = 0; k < items; ++k) memory.marks[block.thread() * items + k] = 0;

@@ -221,6 +221,7 @@ private:
       const tile_mover<memory_of_short> mover{block.thread(), p.count - block.thread()};
       T x[items]{};
       mover.read(x, a.in + p.from);
+      const int from = Short ? begin_of(0) : 0, to = Short ? begin_of(segments) : p.count;
       if constexpr (by_networks) {
         if (block.thread() == 0) memory.of_long.count = 0;
         block.sync();  // and what the tile before has left is not needed any more
@@ -243,7 +244,6 @@ private:
       else
         block::sort_short_segments<words>(block, of_short, segments, begin_of);
       block.sync();
-      const int from = Short ? begin_of(0) : 0, to = Short ? begin_of(segments) : p.count;
       write(a, p, mover, of_short, from, to);
       return true;
     }

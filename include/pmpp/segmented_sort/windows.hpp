@@ -10,6 +10,7 @@
 #include <pmpp/core/range.hpp>
 #include <pmpp/simt/bits.hpp>
 #include <pmpp/simt/block.hpp>
+#include <pmpp/simt/early.hpp>
 
 #pragma GCC visibility push(hidden)  // see launch.hpp
 
@@ -165,6 +166,7 @@ private:
 /// it has warps.
 template <class Offsets>
 struct plan_windows_kernel {
+  static constexpr bool begins_early = simt::can_begin_early;
   static constexpr int threads = 256, warps = threads / simt::warp_size, windows = warps - 1;
 
   struct shared {
@@ -179,6 +181,7 @@ struct plan_windows_kernel {
 
   template <class Block>
   PMPP_HOST_DEVICE void operator()(Block& block, shared& memory, const arguments& a) const {
+    simt::previous_kernels_done();
     const std::int64_t window = block.index() * windows + block.warp();
     const offset_place first = a.planner.first_from(block, window);
     if (block.lane() == 0) memory.first[block.warp()] = first;

@@ -27,6 +27,7 @@
 #include <pmpp/simt/atomic.hpp>
 #include <pmpp/simt/bits.hpp>
 #include <pmpp/simt/block.hpp>
+#include <pmpp/simt/early.hpp>
 #include <pmpp/simt/memory.hpp>
 #include <pmpp/spmv/cut.hpp>
 
@@ -101,6 +102,7 @@ PMPP_HOST_DEVICE void write_products(const Arguments& a, std::int64_t row, int c
 /// V: columns of B and C that a lane has, side by side in memory unless V is 1; width is a multiple.
 template <class Values, class Index, class X, class Y, class A, int V, spmm_tuning Tuning>
 struct spmm_kernel {
+  static constexpr bool begins_early = simt::can_begin_early;
   using arguments = spmm_arguments<Values, Index, X, Y, A>;
   static constexpr bool has_values = std::is_pointer_v<Values>;  // a pattern has ones
   static constexpr int threads = Tuning.threads, lanes = simt::warp_size, warps = threads / lanes,
@@ -144,6 +146,7 @@ struct spmm_kernel {
 
   template <class Block>
   PMPP_HOST_DEVICE void operator()(Block& block, shared& memory, const arguments& a) const {
+    simt::previous_kernels_done();
     const spmm_walk w(a, block.count() * warps, tile_size);
     const std::int64_t begin = block.index() * warps * w.each, from = begin + block.warp() * w.each;
     if (begin >= w.steps) return;

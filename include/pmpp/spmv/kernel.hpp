@@ -36,6 +36,7 @@
 #include <pmpp/simt/atomic.hpp>
 #include <pmpp/simt/bits.hpp>
 #include <pmpp/simt/block.hpp>
+#include <pmpp/simt/early.hpp>
 #include <pmpp/simt/memory.hpp>
 #include <pmpp/spmv/cut.hpp>
 
@@ -61,6 +62,7 @@ struct spmv_kernel {
                        item_bytes = int(sizeof(Index) + sizeof(value_of<Values>) + max(sizeof(value_of<X>), sizeof(A))),
                        items = max(1, Tuning.items * 16 / max(16, item_bytes)), tile_size = items * lanes,
                        whole = max(1, tile_size / 2 - lanes);
+  static constexpr bool begins_early = simt::can_begin_early;
   static constexpr bool leaves_first_cache = true;  ///< to x
   /// One word in this many stays unused, so that lanes whose rows are as long as a power of two find different banks.
   static constexpr int gap = sizeof(A) > 4 ? 16 : 32;
@@ -153,6 +155,7 @@ struct spmv_kernel {
 
   template <class Block>
   PMPP_HOST_DEVICE void operator()(Block& block, shared& memory, const arguments& a) const {
+    simt::previous_kernels_done();
     const bool is_short = walk(a, block.count()).is_short();
     if (!is_short) {
       if (block.thread() == 0) {
