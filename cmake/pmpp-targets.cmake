@@ -69,7 +69,7 @@ function(pmpp_add_targets cuda)
     if(CUDAToolkit_FOUND)
       pmpp_add_target(cuda "${scope}")
       pmpp_set_backend(cuda cuda_build)
-      target_compile_definitions(pmpp::cuda INTERFACE PMPP_CUDA=1)
+      target_compile_definitions(pmpp::cuda INTERFACE PMPP_CUDA=1 $<$<BOOL:${PMPP_NVTX}>:PMPP_NVTX=1>)
       target_link_libraries(pmpp::cuda INTERFACE $<TARGET_NAME_IF_EXISTS:Threads::Threads>)
       if(CMAKE_VERSION VERSION_LESS 3.26)  # knows no C++20 for nvcc
         target_compile_options(pmpp::cuda INTERFACE $<$<COMPILE_LANG_AND_ID:CUDA,NVIDIA>:-std=c++20>)

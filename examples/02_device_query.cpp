@@ -29,7 +29,12 @@ void print(const char* title, const pmpp::occupancy& o) {
 }  // namespace
 
 int main() {
+#if PMPP_CUDA
+  for (int i = 0; i < pmpp::number_of_devices(); ++i)
+    std::printf("device %d of %d\n%s\n", i, pmpp::number_of_devices(), to_string(pmpp::device_info(i)).c_str());
+#else
   std::printf("%s\n", to_string(pmpp::device_info()).c_str());
+#endif
 
   // [occupancy]
   // The worked example: an SM with 2048 threads, 32 block slots, 65536 registers and 64 KB of shared memory;
@@ -57,7 +62,7 @@ int main() {
   return right ? 0 : 1;
 }
 
-// Output: a table of the machine's properties, then
+// Output: a table of the properties of each device, then
 //   256 threads, 32 registers, 16 KB shared memory, on the SM of the worked example:
 //     by threads           8 blocks
 //     by block slots      32 blocks

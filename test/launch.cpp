@@ -22,6 +22,7 @@
 
 #include <pmpp/core/constant_table.hpp>
 #include <pmpp/simt/atomic.hpp>
+#include <pmpp/simt/shared_parts.hpp>
 #include "support/policies.hpp"
 
 using pmpp::device;
@@ -87,6 +88,25 @@ struct large_shared {
       for (int i = 0; i < threads; ++i) sum += extra[i] == i;
       *out = sum;
     }
+  }
+};
+
+/// Dynamic shared memory as three arrays; each thread puts its number into one and takes it back from another's.
+struct of_three_parts {
+  template <class Block>
+  PMPP_HOST_DEVICE void operator()(Block& block, int n, int* failures) const {
+    std::byte* next = block.dynamic_shared();
+    short* const a = pmpp::simt::take_part<short>(next, n);
+    double* const b = pmpp::simt::take_part<double>(next, n);
+    char* const c = pmpp::simt::take_part<char>(next, n);
+    const int t = block.thread(), other = n - 1 - t;
+    a[t] = static_cast<short>(t);
+    b[t] = 0.5 * t;
+    c[t] = static_cast<char>(t % 100);
+    block.sync();
+    const bool right = a[other] == other && b[other] == 0.5 * other && c[other] == other % 100 &&
+                       reinterpret_cast<std::uintptr_t>(b) % alignof(double) == 0;
+    if (!right) pmpp::simt::atomic_add(failures, 1);
   }
 };
 
@@ -269,6 +289,16 @@ TEST_CASE("shared memory: static, above 48 KB, dynamic") {
   pmpp::device_buffer<int> sum(1, 0);
   pmpp::launch(device, grid{1, 64, 64 * sizeof(int)}, large_shared{}, sum.data());
   CHECK(pmpp::to_host(sum)[0] == 15064);
+}
+
+TEST_CASE("dynamic shared memory in parts of several types") {
+  CHECK(pmpp::simt::bytes_of_parts<short, double, char>(3, 2, 5) == 8 + 16 + 5);
+  CHECK(pmpp::simt::bytes_of_parts<char>(0) == 0);
+  pmpp::device_buffer<int> failures(1, 0);
+  for (const int n : {1, 3, 64, 125})
+    pmpp::launch(device, grid{2, n, pmpp::simt::bytes_of_parts<short, double, char>(n, n, n)}, of_three_parts{}, n,
+                 failures.data());
+  CHECK(pmpp::to_host(failures)[0] == 0);
 }
 
 TEST_CASE("warp operations mean what CUDA's mean") {

@@ -6,6 +6,7 @@
 //   in a CUDA build, millions of cases agree with NVIDIA's own arithmetic (cuda_occupancy.h), and CUDA's answer for a
 //   compiled kernel agrees with ours
 //   the device query names the machine
+#include <pmpp/function_of.hpp>
 #include <pmpp/occupancy.hpp>
 
 #include <doctest/doctest.h>
@@ -161,6 +162,9 @@ TEST_CASE("the device query describes this machine") {
   CHECK(d.free_memory_bytes <= d.memory_bytes);
   CHECK(d.warp_size == 32);
   CHECK(d.threads_per_block == 1024);
+  CHECK((d.threads_of_block[0] == 1024 && d.threads_of_block[1] == 1024 && d.threads_of_block[2] == 64));
+  CHECK((d.blocks_of_grid[0] == INT_MAX && d.blocks_of_grid[1] == 65535 && d.blocks_of_grid[2] == 65535));
+  CHECK(pmpp::number_of_devices() >= 1);
   const std::string table = to_string(d);
   CHECK(table.find(d.name) != std::string::npos);
   CHECK(table.find("multiprocessors (SMs)") != std::string::npos);
@@ -171,6 +175,10 @@ TEST_CASE("the device query describes this machine") {
   CHECK(d.registers_per_sm % 1024 == 0);
   CHECK(table.find("CUDA runtime") != std::string::npos);
   CHECK_THROWS_AS(pmpp::device_info(-1), pmpp::cuda_error);
+  CHECK_THROWS_AS(pmpp::device_info(pmpp::number_of_devices()), pmpp::cuda_error);
+  CHECK(d.managed_memory);
+  CHECK(d.unified_addresses);
+  CHECK(d.clusters == (d.compute_capability >= 90));
   // The named limits are those of the cards.
   const sm_limits sm = pmpp::current_sm_limits();
   for (const auto& [capability, named] :
@@ -244,6 +252,32 @@ __global__ void uses_shared_memory(float* data) {
 }
 
 }  // namespace
+
+struct turns_a_tile {
+  static constexpr int threads = 256;
+  struct shared {
+    float tile[2048];
+  };
+  template <class Block>
+  PMPP_HOST_DEVICE void operator()(Block& block, shared& memory, float* data, float factor) const {
+    for (int i = block.thread(); i < 2048; i += threads) memory.tile[i] = data[i];
+    block.sync();
+    for (int i = block.thread(); i < 2048; i += threads) data[i] = factor * memory.tile[2047 - i];
+  }
+};
+
+TEST_CASE("what CUDA says of a function object's kernel, and the block that suits it best") {
+  const auto function = pmpp::function_of(turns_a_tile{}, static_cast<float*>(nullptr), 1.0f);
+  const auto needs = pmpp::resources_of(function, turns_a_tile::threads);
+  CHECK(needs.shared_bytes_per_block == 8192);
+  CHECK(needs.registers_per_thread > 0);
+  CHECK(needs.local_bytes_per_thread == 0);
+  const sm_limits sm = pmpp::current_sm_limits();
+  CHECK(pmpp::measured_occupancy(function, 256).blocks == occupancy_of(needs, sm).blocks);
+  const int best = pmpp::best_block_size(
+      needs.registers_per_thread, [](int) { return 8192; }, sm);
+  CHECK(occupancy_of({best, needs.registers_per_thread, 8192}, sm).warps >= occupancy_of(needs, sm).warps);
+}
 
 TEST_CASE("CUDA's answer for a compiled kernel agrees with the arithmetic") {
   const sm_limits sm = pmpp::current_sm_limits();

@@ -28,6 +28,7 @@
 #include <pmpp/simt/machine_of.hpp>
 #if PMPP_CUDA
 #include <pmpp/simt/cuda_block.hpp>
+#include <pmpp/simt/named_range.hpp>
 #endif
 #if PMPP_WITH_EMULATOR
 #include <pmpp/simt/emulated_block.hpp>
@@ -76,14 +77,16 @@ constexpr bool has_fixed_threads = requires {
 };
 
 #if defined(__CUDACC__) && PMPP_CUDA
-inline void require_stream_of(int device, cudaStream_t stream) {
-  if (is_only_device() || stream == nullptr || stream == cudaStreamLegacy || stream == cudaStreamPerThread) return;
-  if (detail::is_captured(stream)) return;  // CUDA does not tell the device of a stream that is captured
+inline simt::named_range begin_launch(characters kernel, int device, cudaStream_t stream) {
+  const bool is_default = stream == nullptr || stream == cudaStreamLegacy || stream == cudaStreamPerThread;
+  if (is_only_device() || is_default || is_captured(stream))
+    return {kernel};  // CUDA does not tell the device of a stream that is captured
   int owner = 0;
   check(cudaStreamGetDevice(stream, &owner), "cudaStreamGetDevice");
   if (owner != device)
     detail::throw_invalid_argument(detail::text("pmpp::launch: the stream belongs to device ") +
                                    detail::text::of(owner) + ", the current device is " + detail::text::of(device));
+  return {kernel};
 }
 
 inline void after_launch(cudaError_t status, characters kernel, cudaStream_t stream, const std::source_location& at) {
@@ -93,8 +96,7 @@ inline void after_launch(cudaError_t status, characters kernel, cudaStream_t str
   }();
   const auto call = [&] { return "launch of " + kernel.to_text(); };
   if (status != cudaSuccess) throw_cuda_error(status, call(), at);
-  if (!wait) return;
-  if (detail::is_captured(stream)) return;
+  if (!wait || detail::is_captured(stream)) return;
   if (const cudaError_t ran = cudaStreamSynchronize(stream); ran != cudaSuccess) throw_cuda_error(ran, call(), at);
 }
 
@@ -109,8 +111,7 @@ inline void allow_shared_bytes(const machine& on, const void* function) {
         "cudaFuncSetAttribute(MaxDynamicSharedMemorySize)");
 }
 
-/// Shared memory and the first cache lie in the same memory, and CUDA gives shared memory more of it than the kernel can
-/// use. A kernel that says `leaves_first_cache` gets what min_blocks blocks need.
+/// CUDA gives shared memory more of the first cache than a kernel can use: `leaves_first_cache` takes what min_blocks blocks need.
 template <class Kernel>
 void leave_first_cache(const machine& on, const void* function) {
   const std::size_t of_block = simt::detail::shared_bytes_of<Kernel> + machine::reserved_per_block;
@@ -155,8 +156,7 @@ inline cudaLaunchConfig_t launch_config(const grid& shape, std::size_t dynamic_b
 }
 #endif
 
-/// Checks and launches. Threads as for simt::cuda_block. Together: all blocks at once; where they do not run at once it says
-/// so and does nothing.
+/// Checks and launches. Threads as for simt::cuda_block. Together: all blocks at once; where that can't be it says so, does nothing.
 template <int Threads, bool Together = false, class P, class Kernel, class... Args>
 bool launch_kernel([[maybe_unused]] const P& where, grid shape, [[maybe_unused]] const Kernel& kernel,
                    const Args&... args) {
@@ -177,7 +177,7 @@ bool launch_kernel([[maybe_unused]] const P& where, grid shape, [[maybe_unused]]
     const machine& on = machine_of_device(id);
     if (is_empty(on) || where.measuring) return true;
     if (Together && !on.cooperative) return false;
-    require_stream_of(id, where.stream);
+    [[maybe_unused]] const simt::named_range range = begin_launch(name, id, where.stream);
     constexpr std::size_t own = simt::detail::shared_bytes_of<Kernel>;
     constexpr bool all_dynamic = own > simt::detail::static_shared_limit;
     const std::size_t dynamic = shape.dynamic_shared + (all_dynamic ? round_up(bytes_on(on), std::size_t(16)) : 0);
@@ -258,7 +258,7 @@ requires(sizeof...(Parameters) == sizeof...(Args)) void launch(const device_poli
   const machine& on = detail::machine_of_device(id);
   const bool runs = detail::has_blocks(shape, name, attributes.maxThreadsPerBlock, attributes.sharedSizeBytes, on);
   if (!runs || where.measuring) return;
-  detail::require_stream_of(id, where.stream);
+  [[maybe_unused]] const simt::named_range range = detail::begin_launch(name, id, where.stream);
   if (shape.cluster != extent3{}) detail::require_code_for_clusters(name, entry);
   if (attributes.sharedSizeBytes + shape.dynamic_shared > simt::detail::static_shared_limit)
     detail::allow_shared_bytes(on, entry);

@@ -7,7 +7,7 @@
 //   threads_in_grid(8000, 1024)                             8192: a grid is made of whole blocks
 //   warps_to_hide(latency, interval)                        warps that keep an SM busy while one of them waits
 //   roofline{peak_flops, bandwidth}.bound(flops, bytes)     what limits a kernel: memory or arithmetic
-//   to_string(device_info())                                the "device query" of the course, as a table
+//   to_string(device_info())                                the "device query" of the course, as a table; number_of_devices()
 //
 // An SM takes blocks whole, as long as it has all of: thread slots (in warps), block slots, registers, shared memory.
 // The scarcest of the four limits the blocks; occupancy is the share of its warp slots that are then in use.
@@ -227,6 +227,7 @@ struct device_properties {
   std::size_t memory_bytes = 0;
   std::size_t free_memory_bytes = 0;  ///< when asked
   int memory_bus_bits = 0;
+  double memory_clock_ghz = 0;
   double memory_bandwidth = 0;  ///< bytes per second, by the data sheet's arithmetic: 2 * clock * bus / 8
   std::size_t l2_bytes = 0;
   std::size_t constant_bytes = 0;
@@ -236,9 +237,22 @@ struct device_properties {
   int registers_per_sm = 0;
   int threads_per_sm = 0;
   int blocks_per_sm = 0;
+  int registers_per_block = 0;
   int threads_per_block = 0;
+  int threads_of_block[3] = {};  ///< at most, along x, y and z
+  int blocks_of_grid[3] = {};    ///< likewise
   int warp_size = 0;
-  int copy_engines = 0;  ///< copies that can run beside kernels
+  int copy_engines = 0;                    ///< copies that can run beside kernels
+  std::size_t longest_pitch = 0;           ///< bytes from row to row that a copy of rows takes
+  std::size_t texture_alignment = 0;       ///< in bytes
+  bool is_integrated = false;              ///< shares its memory with the processor
+  bool maps_host_memory = false;           ///< kernels reach page-locked memory of the host
+  bool unified_addresses = false;          ///< one address space with the host
+  bool managed_memory = false;             ///< cudaMallocManaged
+  bool concurrent_managed_access = false;  ///< to managed memory, of the host and kernels at the same time
+  bool cooperative_launch = false;         ///< grids whose blocks wait for each other
+  bool clusters = false;                   ///< of blocks
+  bool time_limit = false;                 ///< of kernels, where a display hangs on it
   bool concurrent_kernels = false;
   bool error_correction = false;
   int driver_version = 0;   ///< 1000 * major + 10 * minor
@@ -271,6 +285,14 @@ inline cudaDeviceProp cuda_properties(int ordinal) {
 /// The limits of an SM of the current device. \throws cuda_error
 inline sm_limits current_sm_limits() { return limits_of(detail::cuda_properties(detail::current_device())); }
 
+/// How many devices the process sees. 0 without a driver.
+inline int number_of_devices() {
+  int count = 0;
+  if (cudaGetDeviceCount(&count) == cudaSuccess) return count;
+  static_cast<void>(cudaGetLastError());
+  return 0;
+}
+
 /// The current device, or device `ordinal`. \throws cuda_error if there is none.
 inline device_properties device_info(int ordinal) {
   const cudaDeviceProp p = detail::cuda_properties(ordinal);
@@ -285,6 +307,7 @@ inline device_properties device_info(int ordinal) {
   d.clock_ghz = attribute(cudaDevAttrClockRate) * 1e-6;
   d.memory_bytes = p.totalGlobalMem;
   d.memory_bus_bits = p.memoryBusWidth;
+  d.memory_clock_ghz = attribute(cudaDevAttrMemoryClockRate) * 1e-6;
   d.memory_bandwidth = 2e3 * attribute(cudaDevAttrMemoryClockRate) * p.memoryBusWidth / 8;
   d.l2_bytes = static_cast<std::size_t>(p.l2CacheSize);
   d.constant_bytes = p.totalConstMem;
@@ -294,7 +317,19 @@ inline device_properties device_info(int ordinal) {
   d.registers_per_sm = p.regsPerMultiprocessor;
   d.threads_per_sm = p.maxThreadsPerMultiProcessor;
   d.blocks_per_sm = p.maxBlocksPerMultiProcessor;
+  d.registers_per_block = p.regsPerBlock;
   d.threads_per_block = p.maxThreadsPerBlock;
+  for (int i = 0; i < 3; ++i) d.threads_of_block[i] = p.maxThreadsDim[i], d.blocks_of_grid[i] = p.maxGridSize[i];
+  d.longest_pitch = p.memPitch;
+  d.texture_alignment = p.textureAlignment;
+  d.is_integrated = p.integrated != 0;
+  d.maps_host_memory = p.canMapHostMemory != 0;
+  d.unified_addresses = p.unifiedAddressing != 0;
+  d.managed_memory = p.managedMemory != 0;
+  d.concurrent_managed_access = p.concurrentManagedAccess != 0;
+  d.cooperative_launch = p.cooperativeLaunch != 0;
+  d.clusters = p.clusterLaunch != 0;
+  d.time_limit = attribute(cudaDevAttrKernelExecTimeout) != 0;
   d.warp_size = p.warpSize;
   d.copy_engines = p.asyncEngineCount;
   d.concurrent_kernels = p.concurrentKernels != 0;
@@ -335,6 +370,8 @@ occupancy measured_occupancy(void (*kernel)(Args...), int threads_per_block, std
 
 #else
 
+inline int number_of_devices() { return 1; }
+
 /// This machine, which runs the kernels in the emulator.
 inline device_properties device_info() {
   device_properties d;
@@ -355,6 +392,8 @@ inline device_properties device_info() {
   d.memory_bytes = detail::machine_bytes(false);
   d.free_memory_bytes = detail::machine_bytes(true);
   d.threads_per_block = 1024;
+  const int threads[3] = {1024, 1024, 64}, blocks[3] = {INT_MAX, 65535, 65535};
+  for (int i = 0; i < 3; ++i) d.threads_of_block[i] = threads[i], d.blocks_of_grid[i] = blocks[i];
   d.warp_size = 32;
   return d;
 }
@@ -377,6 +416,9 @@ inline std::string to_string(const device_properties& d) {
   const auto version = [&text](const char* label, int v) {
     if (v != 0) text(label, std::to_string(v / 1000) + '.' + std::to_string(v % 1000 / 10));
   };
+  const auto along = [&text](const char* label, const int(&extent)[3]) {
+    text(label, std::to_string(extent[0]) + ", " + std::to_string(extent[1]) + ", " + std::to_string(extent[2]));
+  };
   text("name", d.name);
   number("compute capability", d.compute_capability / 10.0, "%.1f");
   number("multiprocessors (SMs)", d.multiprocessors, "%.0f");
@@ -384,6 +426,7 @@ inline std::string to_string(const device_properties& d) {
   number("memory", static_cast<double>(d.memory_bytes) / (1 << 20), "%.0f", " MiB");
   number("memory free", static_cast<double>(d.free_memory_bytes) / (1 << 20), "%.0f", " MiB");
   number("memory bus", d.memory_bus_bits, "%.0f", " bits");
+  number("memory clock", d.memory_clock_ghz, "%.2f", " GHz");
   number("memory bandwidth", d.memory_bandwidth * 1e-9, "%.0f", " GB/s");
   number("L2 cache", static_cast<double>(d.l2_bytes) / 1024, "%.0f", " KiB");
   number("constant memory", static_cast<double>(d.constant_bytes) / 1024, "%.0f", " KiB");
@@ -393,11 +436,25 @@ inline std::string to_string(const device_properties& d) {
   number("registers per SM", d.registers_per_sm, "%.0f");
   number("threads per SM", d.threads_per_sm, "%.0f");
   number("blocks per SM", d.blocks_per_sm, "%.0f");
+  number("registers per block", d.registers_per_block, "%.0f");
   number("threads per block", d.threads_per_block, "%.0f");
+  along("  along x, y, z", d.threads_of_block);
+  along("blocks of a grid, x, y, z", d.blocks_of_grid);
   number("warp size", d.warp_size, "%.0f");
   number("copy engines", d.copy_engines, "%.0f");
+  number("longest pitch", static_cast<double>(d.longest_pitch), "%.0f", " bytes");
+  number("texture alignment", static_cast<double>(d.texture_alignment), "%.0f", " bytes");
   if (d.compute_capability != 0) {
-    text("concurrent kernels", d.concurrent_kernels ? "yes" : "no");
+    const auto flag = [&text](const char* label, bool is_so) { text(label, is_so ? "yes" : "no"); };
+    flag("integrated", d.is_integrated);
+    flag("reaches page-locked memory", d.maps_host_memory);
+    flag("unified addresses", d.unified_addresses);
+    flag("managed memory", d.managed_memory);
+    flag("  beside the host", d.concurrent_managed_access);
+    flag("cooperative launches", d.cooperative_launch);
+    flag("clusters", d.clusters);
+    flag("time limit of kernels", d.time_limit);
+    flag("concurrent kernels", d.concurrent_kernels);
     text("error correction (ECC)", d.error_correction ? "on" : "off");
   }
   version("driver supports CUDA", d.driver_version);

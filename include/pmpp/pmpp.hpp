@@ -34,6 +34,7 @@
 #include <pmpp/execution.hpp>
 #include <pmpp/find.hpp>
 #include <pmpp/floyd_warshall.hpp>
+#include <pmpp/function_of.hpp>
 #include <pmpp/gather.hpp>
 #include <pmpp/gemm.hpp>
 #include <pmpp/gemm_grouped.hpp>

@@ -20,7 +20,7 @@ LAYERS = {
     "execution": (["execution.hpp"],
                   ["core"]),
     "simt":      (["simt/block.hpp", "simt/early.hpp", "simt/atomic.hpp", "simt/memory.hpp", "simt/bits.hpp", "simt/match.hpp", "simt/min_max.hpp", "simt/mma.hpp",
-                   "simt/wgmma.hpp", "simt/tensor_copy.hpp", "simt/pixel.hpp", "simt/sanitizer.hpp", "simt/cluster.hpp", "simt/groups.hpp"],
+                   "simt/wgmma.hpp", "simt/tensor_copy.hpp", "simt/pixel.hpp", "simt/sanitizer.hpp", "simt/cluster.hpp", "simt/groups.hpp", "simt/shared_parts.hpp"],
                   ["core", "execution", "simt"]),
     "machine":   (["simt/*.hpp"],  # cuda_block, emulated_block and what they are made of
                   ["core", "execution", "simt", "machine"]),
@@ -28,7 +28,7 @@ LAYERS = {
                   ["core", "execution", "simt", "machine", "memory"]),
     "occupancy": (["occupancy.hpp", "performance.hpp"],
                   ["core", "execution", "memory"]),
-    "launch":    (["launch.hpp", "launch_together.hpp", "check_each.hpp"],
+    "launch":    (["launch.hpp", "launch_together.hpp", "check_each.hpp", "function_of.hpp"],
                   ["core", "execution", "simt", "machine", "launch"]),
     "block":     (["block/*.hpp"],
                   ["core", "execution", "simt", "machine", "block"]),
@@ -56,6 +56,7 @@ EXTERNAL = {
                            "simt/machine_of.hpp", "core/error.hpp"],
     "cuda_fp16.h":        ["*"],  # types of elements
     "cuda_bf16.h":        ["*"],
+    "nvtx3/*":            ["simt/named_range.hpp"],  # with PMPP_NVTX
     "boost/*":            ["simt/fiber.hpp"],
     "ucontext.h":         ["simt/fiber.hpp"],
     "sys/mman.h":         ["simt/fiber.hpp"],
@@ -86,7 +87,7 @@ MAY_SPEAK_CUDA = ["simt/*", "launch.hpp",
                   "core/check.hpp"]  # a failed check names its block and thread
 
 # The macros that exist. There will be no more (core/config.hpp).
-MACROS = {"PMPP_CUDA", "PMPP_DEBUG", "PMPP_WITH_EMULATOR", "PMPP_WITH_BOOST_CONTEXT", "PMPP_BACKEND",
+MACROS = {"PMPP_CUDA", "PMPP_DEBUG", "PMPP_WITH_EMULATOR", "PMPP_WITH_BOOST_CONTEXT", "PMPP_NVTX", "PMPP_BACKEND",
           "PMPP_HOST_DEVICE"}
 
 INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]')

@@ -22,7 +22,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-NO_ALGORITHM = {"pmpp", "execution", "launch", "launch_together", "check_each", "occupancy"}
+NO_ALGORITHM = {"pmpp", "execution", "launch", "launch_together", "check_each", "function_of", "occupancy"}
 COUNTED = r"^\s*#\s*include\s*<pmpp/(block/[^>]+|simt/w?g?mma\.hpp)>"
 SLACK = 10
 

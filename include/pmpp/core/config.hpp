@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The macros of the library. There are six, and there will be no more:
+// The macros of the library. There are seven, and there will be no more:
 //
 //   PMPP_CUDA                1: the program uses CUDA. 0: `device` is the emulator, no CUDA anywhere. Set by the
 //                            CMake target; without CMake 1 under nvcc and 0 elsewhere. A property of the program:
@@ -9,6 +9,7 @@
 //   PMPP_WITH_EMULATOR       1: `pmpp::emulated` exists in a CUDA program too. Always so where PMPP_CUDA is 0.
 //   PMPP_WITH_BOOST_CONTEXT  1: the emulator switches threads by Boost.Context (10 ns) instead of ucontext (300 ns);
 //                            the program links Boost::context.
+//   PMPP_NVTX                1: a range of NVTX around each launch, by the name of the kernel (docs/profiling.md). Default 0.
 //   PMPP_BACKEND             the inline namespace of everything in pmpp.
 //   PMPP_HOST_DEVICE         marks what runs on both sides.
 #pragma once
@@ -35,6 +36,10 @@
 
 #if !defined(PMPP_WITH_BOOST_CONTEXT)
 #define PMPP_WITH_BOOST_CONTEXT 0
+#endif
+
+#if !defined(PMPP_NVTX)
+#define PMPP_NVTX 0
 #endif
 
 #if PMPP_CUDA
