@@ -16,6 +16,8 @@
 #include <string>
 #include <vector>
 
+#include <unistd.h>
+
 #include <pmpp/memory/copy.hpp>
 #include <pmpp/memory/device_buffer.hpp>
 #include <pmpp/network.hpp>
@@ -180,6 +182,15 @@ struct network {
   }
 };
 
+/// How much of a round is done, on the line of the terminal that its result replaces.
+void show_progress(int round, int done, int all) {
+  static const bool is_seen = isatty(fileno(stderr)) != 0;
+  if (!is_seen) return;
+  const char bar[] = "##############################";
+  std::fprintf(stderr, "\rround %2d [%-30.*s]\r", round, 30 * done / all, bar);
+  if (done == all) std::fprintf(stderr, "%42s\r", "");
+}
+
 int main(int argc, char** argv) try {
   std::mt19937 random(1);
   const digits all = argc > 1 ? read(argv[1]) : drawn(PMPP_CUDA ? 5000 : 1500, random);
@@ -193,7 +204,12 @@ int main(int argc, char** argv) try {
     std::shuffle(order.begin(), order.begin() + training, random);
     double loss = 0;
     int steps = 0, right = 0;
-    for (int i = 0; i + batch <= training; i += batch, ++steps) net.show(all, order, i), loss += double(net.learn());
+    for (int i = 0; i + batch <= training; i += batch, ++steps) {
+      show_progress(round, i, training);
+      net.show(all, order, i);
+      loss += double(net.learn());
+    }
+    show_progress(round, training, training);
     for (int i = training; i + batch <= all.count(); i += batch) net.show(all, order, i), right += net.right();
     share = double(right) / tests;
     std::printf("round %2d: loss %.3f, %.1f %% of %d digits that it has not seen\n", round, loss / steps, 100 * share,

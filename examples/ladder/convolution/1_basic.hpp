@@ -8,8 +8,9 @@
 
 struct basic_convolution {
   template <class Block>
-  PMPP_HOST_DEVICE void operator()(Block& block, const float* in, const float* taps, float* out,
+  PMPP_HOST_DEVICE void operator()(Block& block, const float* picture, const float* mask, float* out,
                                    const picture_size& size) const {
+    const auto in = pmpp::simt::watch(block, picture, "in"), taps = pmpp::simt::watch(block, mask, "taps");
     const auto t = block.thread_position(), b = block.position(), shape = block.shape();
     const std::int64_t y = std::int64_t(b.y) * shape.y + t.y, x = std::int64_t(b.x) * shape.x + t.x;
     if (!size.has(y, x)) return;

@@ -10,8 +10,9 @@
 
 struct constant_memory_convolution {
   template <class Block>
-  PMPP_HOST_DEVICE void operator()(Block& block, const float* in, const mask_taps& mask, float* out,
+  PMPP_HOST_DEVICE void operator()(Block& block, const float* picture, const mask_taps& mask, float* out,
                                    const picture_size& size) const {
+    const auto in = pmpp::simt::watch(block, picture, "in");
     const auto t = block.thread_position(), b = block.position(), shape = block.shape();
     const std::int64_t y = std::int64_t(b.y) * shape.y + t.y, x = std::int64_t(b.x) * shape.x + t.x;
     if (!size.has(y, x)) return;

@@ -14,19 +14,21 @@ struct tiled_convolution {
   };
 
   template <class Block>
-  PMPP_HOST_DEVICE void operator()(Block& block, shared& memory, const float* in, const mask_taps& mask, float* out,
-                                   const picture_size& size) const {
+  PMPP_HOST_DEVICE void operator()(Block& block, shared& memory, const float* picture, const mask_taps& mask,
+                                   float* out, const picture_size& size) const {
+    const auto in = pmpp::simt::watch(block, picture, "in");
+    const auto tile = pmpp::simt::watch(block, memory.tile, "tile");
     const auto t = block.thread_position(), b = block.position();
     const int tile_y = static_cast<int>(t.y), tile_x = static_cast<int>(t.x);
     const std::int64_t y = std::int64_t(b.y) * out_tile + tile_y - radius,
                        x = std::int64_t(b.x) * out_tile + tile_x - radius;
-    memory.tile[tile_y][tile_x] = size.has(y, x) ? in[y * size.cols + x] : 0;
+    tile[tile_y][tile_x] = size.has(y, x) ? in[y * size.cols + x] : 0.0f;
     block.sync();
     const int first_y = tile_y - radius, first_x = tile_x - radius;  // of the window
     if (!size.has(y, x) || first_y < 0 || first_y >= out_tile || first_x < 0 || first_x >= out_tile) return;
     float sum = 0;
     for (int i = 0; i < side; ++i)
-      for (int j = 0; j < side; ++j) sum += mask[i * side + j] * memory.tile[first_y + i][first_x + j];
+      for (int j = 0; j < side; ++j) sum += mask[i * side + j] * tile[first_y + i][first_x + j];
     out[y * size.cols + x] = sum;
   }
 };

@@ -14,12 +14,14 @@ struct cached_tile_convolution {
   };
 
   template <class Block>
-  PMPP_HOST_DEVICE void operator()(Block& block, shared& memory, const float* in, const mask_taps& mask, float* out,
-                                   const picture_size& size) const {
+  PMPP_HOST_DEVICE void operator()(Block& block, shared& memory, const float* picture, const mask_taps& mask,
+                                   float* out, const picture_size& size) const {
+    const auto in = pmpp::simt::watch(block, picture, "in");
+    const auto element = pmpp::simt::watch(block, memory.element, "element");
     const auto t = block.thread_position(), b = block.position();
     const int tile_y = static_cast<int>(t.y), tile_x = static_cast<int>(t.x);
     const std::int64_t y = std::int64_t(b.y) * tile + tile_y, x = std::int64_t(b.x) * tile + tile_x;
-    if (size.has(y, x)) memory.element[tile_y][tile_x] = in[y * size.cols + x];
+    if (size.has(y, x)) element[tile_y][tile_x] = in[y * size.cols + x];
     block.sync();
     if (!size.has(y, x)) return;
     float sum = 0;
@@ -29,7 +31,7 @@ struct cached_tile_convolution {
         const int from_y = tile_y + i - radius, from_x = tile_x + j - radius;
         const bool in_tile = from_y >= 0 && from_y < tile && from_x >= 0 && from_x < tile;
         sum += mask[i * side + j] *
-               (in_tile ? memory.element[from_y][from_x] : in[(y + i - radius) * size.cols + x + j - radius]);
+               (in_tile ? float(element[from_y][from_x]) : float(in[(y + i - radius) * size.cols + x + j - radius]));
       }
     out[y * size.cols + x] = sum;
   }

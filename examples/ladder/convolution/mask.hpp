@@ -7,6 +7,7 @@
 
 #include <pmpp/core/constant_table.hpp>
 #include <pmpp/launch.hpp>
+#include <pmpp/simt/counters.hpp>
 
 inline constexpr int radius = 2, side = 2 * radius + 1;
 

@@ -17,10 +17,11 @@ struct sectioned {
 
   template <class Block>
   PMPP_HOST_DEVICE void operator()(Block& block, const arguments& a) const {
+    const auto text = pmpp::simt::watch(block, a.text, "text");
     const std::int64_t length = pmpp::ceil_div(a.n, block.count() * threads);
     const std::int64_t first = (block.index() * threads + block.thread()) * length;
     for (std::int64_t i = first; i < first + length && i < a.n; ++i)
-      if (const int bin = bin_of(a.text[i]); bin >= 0) pmpp::simt::atomic_add(a.counts + bin, 1u);
+      if (const int bin = bin_of(text[i]); bin >= 0) pmpp::simt::atomic_add(a.counts + bin, 1u);
   }
 };
 

@@ -17,9 +17,10 @@ struct strided {
 
   template <class Block>
   PMPP_HOST_DEVICE void operator()(Block& block, const arguments& a) const {
+    const auto text = pmpp::simt::watch(block, a.text, "text");
     const std::int64_t stride = block.count() * threads;
     for (std::int64_t i = block.index() * threads + block.thread(); i < a.n; i += stride)
-      if (const int bin = bin_of(a.text[i]); bin >= 0) pmpp::simt::atomic_add(a.counts + bin, 1u);
+      if (const int bin = bin_of(text[i]); bin >= 0) pmpp::simt::atomic_add(a.counts + bin, 1u);
   }
 };
 

@@ -15,10 +15,11 @@ struct coarsened_interleaved {
 
   template <class Block>
   PMPP_HOST_DEVICE void operator()(Block& block, shared& own, const arguments& a) const {
+    const auto text = pmpp::simt::watch(block, a.text, "text");
     own.clear(block);
     const std::int64_t first = block.index() * threads * factor + block.thread();
     for (std::int64_t i = first; i < first + threads * factor && i < a.n; i += threads)
-      if (const int bin = bin_of(a.text[i]); bin >= 0) pmpp::simt::atomic_add(own.count + bin, 1u);
+      if (const int bin = bin_of(text[i]); bin >= 0) pmpp::simt::atomic_add(own.count + bin, 1u);
     own.add_to(block, a.counts);
   }
 };

@@ -17,12 +17,13 @@ struct aggregated {
 
   template <class Block>
   PMPP_HOST_DEVICE void operator()(Block& block, shared& own, const arguments& a) const {
+    const auto text = pmpp::simt::watch(block, a.text, "text");
     own.clear(block);
     const std::int64_t first = block.index() * threads * factor + block.thread();
     int current = -1;
     unsigned run = 0;  // letters of bin `current` not yet added
     for (std::int64_t i = first; i < first + threads * factor && i < a.n; i += threads) {
-      const int bin = bin_of(a.text[i]);
+      const int bin = bin_of(text[i]);
       if (bin != current) {
         if (current >= 0) pmpp::simt::atomic_add(own.count + current, run);
         current = bin;

@@ -20,11 +20,12 @@ struct own_counters {
 
   template <class Block>
   PMPP_HOST_DEVICE void operator()(Block& block, shared& memory, const arguments& a) const {
+    const auto text = pmpp::simt::watch(block, a.text, "text");
     const int t = block.thread();
     for (int bin = 0; bin < bins; ++bin) memory.count[bin][t] = 0;
     const std::int64_t first = block.index() * threads * factor + t;
     for (std::int64_t i = first; i < first + threads * factor && i < a.n; i += threads)
-      if (const int bin = bin_of(a.text[i]); bin >= 0) ++memory.count[bin][t];
+      if (const int bin = bin_of(text[i]); bin >= 0) ++memory.count[bin][t];
     block.sync();
     for (int bin = block.warp(); bin < bins; bin += block.warps()) {  // a warp adds up a row
       unsigned sum = 0;

@@ -7,6 +7,7 @@
 
 #include <pmpp/launch.hpp>
 #include <pmpp/simt/atomic.hpp>
+#include <pmpp/simt/counters.hpp>
 
 namespace ladder {
 

@@ -17,6 +17,7 @@
 #include <pmpp/memory/device_buffer.hpp>
 #include <pmpp/memory/stream.hpp>
 
+#include "../counting.hpp"
 #include "1_sectioned.hpp"
 #include "2_strided.hpp"
 #include "3_privatised.hpp"
@@ -97,6 +98,18 @@ void show_rung(const text& random, const text& alike, int processors) {
   });
 }
 
+#if !PMPP_CUDA
+template <class Kernel>
+void count_rung(const text& t, int processors) {
+  const auto n = static_cast<std::int64_t>(t.host.size());
+  pmpp::device_buffer<unsigned> counts(t.exact.size(), 0u);
+  print_counts(Kernel::name, [&] {
+    pmpp::launch(pmpp::device, Kernel::blocks(n, processors), Kernel{},
+                 ladder::arguments{t.device.data(), n, counts.data()});
+  });
+}
+#endif
+
 template <class Kernel>
 void show_words_rung(const words& random, const words& alike, int processors) {
   show(Kernel::name, random, alike, [=](const words& w, pmpp::device_buffer<unsigned>& counts) {
@@ -157,6 +170,16 @@ int main(int argc, char** argv) {
     pmpp::histogram(pmpp::device, t.device, counts, chosen_bin{});
   });
   show_words(power, processors);
+#if !PMPP_CUDA
+  std::printf("\nThe letters, counted in the emulator:\n");
+  count_rung<ladder::sectioned>(random, processors);
+  count_rung<ladder::strided>(random, processors);
+  count_rung<ladder::privatised>(random, processors);
+  count_rung<ladder::coarsened_contiguous>(random, processors);
+  count_rung<ladder::coarsened_interleaved>(random, processors);
+  count_rung<ladder::aggregated>(random, processors);
+  count_rung<ladder::own_counters>(random, processors);
+#endif
   std::printf("%s\n", all_right ? "all counts are right" : "WRONG counts");
   return all_right ? 0 : 1;
 }

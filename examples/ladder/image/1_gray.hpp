@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Rungs 1 and 2: colour to grey, 0.21 r + 0.72 g + 0.07 b (PMPP, 4th edition, section 3.2). A pixel is three bytes in a row.
+// Rungs 1 and 2: colour to grey, 0.21 r + 0.71 g + 0.07 b (PMPP, section 3.2), or other weights. A pixel is three bytes in a row.
 // With a pixel a thread (rung 1) each of the three reads of a warp touches the same 96 bytes and takes a third of them. With
 // four pixels a thread (rung 2) a thread reads three words of four bytes and writes one: a quarter of the requests, for
 // the same pixels. Lanes three words apart still touch all sectors three times over, which the cache absorbs.
@@ -12,15 +12,20 @@
 #include <pmpp/launch.hpp>
 #include <pmpp/simt/counters.hpp>
 
-PMPP_HOST_DEVICE inline std::uint8_t luminance(unsigned r, unsigned g, unsigned b) {
-  return static_cast<std::uint8_t>((r * 210 + g * 720 + b * 70 + 500) / 1000);
-}
+/// Weights of the colours in hundredths, 100 together at most. The default is the library's (rgb_to_gray), which leaves white at 252;
+/// 30, 59, 11 are those of television.
+struct gray_weights {
+  unsigned red = 21, green = 71, blue = 7;
+  PMPP_HOST_DEVICE std::uint8_t operator()(unsigned r, unsigned g, unsigned b) const {
+    return static_cast<std::uint8_t>((r * red + g * green + b * blue + 50) / 100);
+  }
+};
 
 struct gray_a_pixel {
   static constexpr int threads = 256;
   template <class Block>
-  PMPP_HOST_DEVICE void operator()(Block& block, const std::uint8_t* colours, std::uint8_t* greys,
-                                   std::int64_t n) const {
+  PMPP_HOST_DEVICE void operator()(Block& block, const std::uint8_t* colours, std::uint8_t* greys, std::int64_t n,
+                                   const gray_weights& luminance) const {
     const auto rgb = pmpp::simt::watch(block, colours, "rgb");
     const auto grey = pmpp::simt::watch(block, greys, "grey");
     const std::int64_t i = block.index() * threads + block.thread();
@@ -31,8 +36,8 @@ struct gray_a_pixel {
 struct gray_four_pixels {
   static constexpr int threads = 256;
   template <class Block>
-  PMPP_HOST_DEVICE void operator()(Block& block, const std::uint8_t* colours, std::uint8_t* greys,
-                                   std::int64_t n) const {
+  PMPP_HOST_DEVICE void operator()(Block& block, const std::uint8_t* colours, std::uint8_t* greys, std::int64_t n,
+                                   const gray_weights& luminance) const {
     const auto rgb = pmpp::simt::watch(block, reinterpret_cast<const std::uint32_t*>(colours), "rgb");
     const auto grey = pmpp::simt::watch(block, reinterpret_cast<std::uint32_t*>(greys), "grey");
     const std::int64_t i = block.index() * threads + block.thread();

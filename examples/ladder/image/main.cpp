@@ -28,13 +28,13 @@ struct picture {
   pmpp::device_buffer<std::uint8_t> rgb, grey_in, out;
 
   std::int64_t pixels() const { return std::int64_t(width) * height; }
-  picture(int columns, int rows) : width(columns), height(rows) {
+  picture(int columns, int rows, const gray_weights& weights) : width(columns), height(rows) {
     std::vector<std::uint8_t> colours;
     for (int i = 0; i < width * height; ++i) {
       const double x = i % width, y = i / width, ring = std::hypot(x - width / 2, y - height / 3);
       for (const double speed : {0.11, 0.13, 0.17})
         colours.push_back(static_cast<std::uint8_t>(127.5 + 127.5 * std::sin(speed * ring) * std::cos(0.01 * y)));
-      grey.push_back(luminance(colours[std::size_t(3 * i)], colours[std::size_t(3 * i + 1)], colours.back()));
+      grey.push_back(weights(colours[std::size_t(3 * i)], colours[std::size_t(3 * i + 1)], colours.back()));
     }
     for (const std::uint8_t g : grey) scaled.push_back(static_cast<std::uint8_t>(2 * g));
     for (int y = 0; y < height; ++y)
@@ -68,6 +68,7 @@ int main(int argc, char** argv) {
     pmpp::launch(where, pmpp::grid{{ceil_div(p.width, 32), ceil_div(p.height, 8)}, {32, 8}}, kernel,
                  blur_arguments{p.grey_in.data(), p.out.data(), p.width, p.height});
   };
+  const gray_weights weights{};  // or {30, 59, 11}
   const rung ladder[] = {
       {"scale, a plane", "a grid of two dimensions, borders without work", task::scale,
        [&](picture& p) {
@@ -77,12 +78,12 @@ int main(int argc, char** argv) {
       {"grey, a pixel", "bytes in threes: three reads of the same sectors", task::grey,
        [&](picture& p) {
          pmpp::launch(where, ceil_div<std::int64_t>(p.pixels(), 256), gray_a_pixel{}, p.rgb.data(), p.out.data(),
-                      p.pixels());
+                      p.pixels(), weights);
        }},
       {"grey, four pixels", "whole words: a quarter of the requests", task::grey,
        [&](picture& p) {
          pmpp::launch(where, ceil_div<std::int64_t>(p.pixels(), 1024), gray_four_pixels{}, p.rgb.data(), p.out.data(),
-                      p.pixels());
+                      p.pixels(), weights);
        }},
       {"blur, a pixel", "49 reads, a condition at each", task::blur, [&](picture& p) { blur(blur_a_pixel{}, p); }},
       {"blur, tiled", "two reads from memory, 49 from shared memory", task::blur,
@@ -96,8 +97,8 @@ int main(int argc, char** argv) {
   if (PMPP_CUDA) std::printf("  %14s", "4096 x 3072: us");
   std::vector<picture> pictures;
   for (const auto& [width, height] : {std::pair(1, 1), {5, 3}, {100, 75}, {64, 64}})
-    pictures.emplace_back(width, height);
-  if (PMPP_CUDA) pictures.emplace_back(4096, 3072);
+    pictures.emplace_back(width, height, weights);
+  if (PMPP_CUDA) pictures.emplace_back(4096, 3072, weights);
   for (const rung& r : ladder) {
     bool right = true;
     for (picture& p : pictures) {

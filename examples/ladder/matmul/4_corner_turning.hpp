@@ -11,6 +11,7 @@
 
 #include "product.hpp"
 
+template <bool Turning>
 struct corner_turning {
   static constexpr int side = 16;
   struct shared {
@@ -30,7 +31,10 @@ struct corner_turning {
     for (std::int64_t first = 0; first < x.k; first += side) {
       const bool has_k = first + tx < x.k;
       tile_a[ty][tx] = i < x.m && has_k ? a[i * x.k + first + tx] : 0.0f;
-      tile_b[tx][ty] = first_j + ty < x.n && has_k ? b[(first_j + ty) * x.k + first + tx] : 0.0f;
+      if constexpr (Turning)
+        tile_b[tx][ty] = first_j + ty < x.n && has_k ? b[(first_j + ty) * x.k + first + tx] : 0.0f;
+      else
+        tile_b[ty][tx] = j < x.n && first + ty < x.k ? b[j * x.k + first + ty] : 0.0f;
       block.sync();
       for (int p = 0; p < side; ++p) sum += tile_a[ty][p] * tile_b[p][tx];
       block.sync();
@@ -39,9 +43,9 @@ struct corner_turning {
   }
 };
 
-template <class Policy>
+template <bool Turning, class Policy>
 void multiply_turning(const Policy& where, const product& x) {
-  constexpr int side = corner_turning::side;
-  pmpp::launch(where, pmpp::grid{{(x.n + side - 1) / side, (x.m + side - 1) / side}, {side, side}}, corner_turning{},
-               x);
+  constexpr int side = corner_turning<Turning>::side;
+  pmpp::launch(where, pmpp::grid{{(x.n + side - 1) / side, (x.m + side - 1) / side}, {side, side}},
+               corner_turning<Turning>{}, x);
 }

@@ -3,6 +3,9 @@
 // Rung 6: 16 bytes at a time, from memory and from shared memory: a quarter of the loads. A thread's rows and columns
 // come in fours. A is turned on its way to shared memory, so that four rows of it lie side by side there too.
 // The sides are multiples of the tile; the library does without that.
+//
+//   Unrolled = false   a turn of the loop along k ends in a test and a jump, and its addresses are worked out anew
+//   Unrolled = true    eight turns one after the other: addresses are constants, and loads of the next go ahead of products
 #pragma once
 
 #include <pmpp/launch.hpp>
@@ -13,6 +16,7 @@ struct alignas(16) four {
   float item[4];
 };
 
+template <bool Unrolled>
 struct vectorised {
   static constexpr int threads = 256, own = 8, tile = 128, depth = 8;
   struct shared {
@@ -34,7 +38,7 @@ struct vectorised {
       for (int e = 0; e < 4; ++e) memory.a[p + e][i] = a4.item[e];
       *reinterpret_cast<four*>(&memory.b[q][j]) = b4;
       block.sync();
-      for (int k = 0; k < depth; ++k) {
+      const auto multiply = [&](int k) {
         four a[2], b[2];
         for (int h = 0; h < 2; ++h) {
           a[h] = *reinterpret_cast<const four*>(&memory.a[k][h * 64 + ty]);
@@ -42,7 +46,11 @@ struct vectorised {
         }
         for (int r = 0; r < own; ++r)
           for (int c = 0; c < own; ++c) sum[r][c] += a[r / 4].item[r % 4] * b[c / 4].item[c % 4];
-      }
+      };
+#ifdef __CUDA_ARCH__
+#pragma unroll(Unrolled ? depth : 1)
+#endif
+      for (int k = 0; k < depth; ++k) multiply(k);
     }
     for (int r = 0; r < own; ++r)
       for (int h = 0; h < 2; ++h) {
@@ -53,7 +61,8 @@ struct vectorised {
   }
 };
 
-template <class Policy>
+template <bool Unrolled, class Policy>
 void multiply_vectorised(const Policy& where, const product& x) {
-  pmpp::launch(where, x.m / vectorised::tile * (x.n / vectorised::tile), vectorised{}, x);
+  constexpr std::int64_t tile = vectorised<Unrolled>::tile;
+  pmpp::launch(where, x.m / tile * (x.n / tile), vectorised<Unrolled>{}, x);
 }

@@ -23,8 +23,10 @@
 #include "4_corner_turning.hpp"
 #include "5_register_blocked.hpp"
 #include "6_vectorised.hpp"
-#include "7_asynchronous.hpp"
-#include "8_tensor_cores.hpp"
+#include "7_pipelined.hpp"
+#include "8_asynchronous.hpp"
+#include "9_tensor_cores.hpp"
+#include "10_warpgroups.hpp"
 
 struct rung {
   const char *name, *lesson;
@@ -62,15 +64,23 @@ int main() {
        [&](const product& x) { multiply_tiled<false>(where, x); }},
       {"tiled, any sides", "zeros outside, no branch in the loop", 1,
        [&](const product& x) { multiply_tiled<true>(where, x); }},
+      {"B by columns", "neighbours read places a column apart", 1,
+       [&](const product& x) { multiply_turning<false>(where, x); }},
       {"corner turning", "B by columns: read along, turn, store", 1,
-       [&](const product& x) { multiply_turning(where, x); }},
+       [&](const product& x) { multiply_turning<true>(where, x); }},
       {"register-blocked", "8 x 8 elements a thread", 1,
        [&](const product& x) { multiply_register_blocked(where, x); }},
-      {"vectorised", "16 bytes at a time", 128, [&](const product& x) { multiply_vectorised(where, x); }},
+      {"vectorised", "16 bytes at a time", 128, [&](const product& x) { multiply_vectorised<false>(where, x); }},
+      {"unrolled", "eight turns of the loop along k without a jump", 128,
+       [&](const product& x) { multiply_vectorised<true>(where, x); }},
+      {"pipelined", "the next tile comes while this is multiplied", 128,
+       [&](const product& x) { multiply_pipelined(where, x); }},
       {"asynchronous", "copies overlapped with products", 128,
        [&](const product& x) { multiply_asynchronously(where, x); }},
       {"tensor cores", "a warp multiplies at once; factors of 11 bits", 128,
        [&](const product& x) { multiply_on_tensor_cores(where, x); }},
+      {"warpgroups", "four warps at once, from shared memory (wgmma)", 128,
+       [&](const product& x) { multiply_by_warpgroups(where, x); }},
       {"pmpp::gemm", "any sides and strides", 1,
        [&](const product& x) {
          pmpp::gemm(where, 1, pmpp::matrix_view(x.a, x.m, x.k), pmpp::matrix_view(x.b, x.k, x.n), 0,

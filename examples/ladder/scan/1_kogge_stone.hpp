@@ -14,6 +14,7 @@
 #include <cstdint>
 
 #include <pmpp/launch.hpp>
+#include <pmpp/simt/counters.hpp>
 
 struct kogge_stone {
   static constexpr int threads = 1024;
@@ -23,21 +24,22 @@ struct kogge_stone {
 
   template <class Block>
   PMPP_HOST_DEVICE void operator()(Block& block, shared& memory, const int* in, int* out, std::int64_t n) const {
+    const auto sums = pmpp::simt::watch(block, memory.sum, "sum");
     const int t = block.thread();
     int carry = 0;  // sum of the sections before
     for (std::int64_t first = 0; first < n; first += threads) {
       const std::int64_t i = first + t;
       int now = 0;  // the buffer that holds the sums so far
-      memory.sum[now][t] = i < n ? in[i] : 0;
+      sums[now][t] = i < n ? in[i] : 0;
       block.sync();
       for (int distance = 1; distance < threads; distance *= 2) {
-        const int sum = memory.sum[now][t];
-        memory.sum[1 - now][t] = t >= distance ? memory.sum[now][t - distance] + sum : sum;
+        const int sum = sums[now][t];
+        sums[1 - now][t] = t >= distance ? sums[now][t - distance] + sum : sum;
         now = 1 - now;
         block.sync();
       }
-      if (i < n) out[i] = carry + memory.sum[now][t];
-      carry += memory.sum[now][threads - 1];
+      if (i < n) out[i] = carry + sums[now][t];
+      carry += sums[now][threads - 1];
       block.sync();  // the next section overwrites what the others may still read
     }
   }

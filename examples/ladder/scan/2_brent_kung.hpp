@@ -15,6 +15,7 @@
 #include <cstdint>
 
 #include <pmpp/launch.hpp>
+#include <pmpp/simt/counters.hpp>
 
 struct brent_kung {
   static constexpr int threads = 1024, section = 2 * threads;
@@ -24,24 +25,25 @@ struct brent_kung {
 
   template <class Block>
   PMPP_HOST_DEVICE void operator()(Block& block, shared& memory, const int* in, int* out, std::int64_t n) const {
+    const auto sum = pmpp::simt::watch(block, memory.sum, "sum");
     const int t = block.thread();
     int carry = 0;  // sum of the sections before
     for (std::int64_t first = 0; first < n; first += section) {
-      for (int k = t; k < section; k += threads) memory.sum[k] = first + k < n ? in[first + k] : 0;
+      for (int k = t; k < section; k += threads) sum[k] = first + k < n ? in[first + k] : 0;
       block.sync();
       for (int stride = 1; stride < section; stride *= 2) {
         const int k = (t + 1) * 2 * stride - 1;
-        if (k < section) memory.sum[k] += memory.sum[k - stride];
+        if (k < section) sum[k] = sum[k] + sum[k - stride];
         block.sync();
       }
       for (int stride = section / 4; stride > 0; stride /= 2) {
         const int k = (t + 1) * 2 * stride - 1;
-        if (k + stride < section) memory.sum[k + stride] += memory.sum[k];
+        if (k + stride < section) sum[k + stride] = sum[k + stride] + sum[k];
         block.sync();
       }
       for (int k = t; k < section; k += threads)
-        if (first + k < n) out[first + k] = carry + memory.sum[k];
-      carry += memory.sum[section - 1];
+        if (first + k < n) out[first + k] = carry + sum[k];
+      carry += sum[section - 1];
       block.sync();  // the next section overwrites what the others may still read
     }
   }

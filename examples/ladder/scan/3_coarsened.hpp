@@ -14,6 +14,7 @@
 #include <cstdint>
 
 #include <pmpp/launch.hpp>
+#include <pmpp/simt/counters.hpp>
 
 /// The block's part, which the next rungs use too.
 struct coarsened_section {
@@ -26,31 +27,33 @@ struct coarsened_section {
   /// Scans n elements, at most `size`, into shared memory; the rest of it repeats their sum, which is returned.
   template <class Block>
   PMPP_HOST_DEVICE static int scan(Block& block, shared& memory, const int* in, std::int64_t n) {
-    const int t = block.thread();
-    for (int k = t; k < size; k += threads) memory.element[k] = k < n ? in[k] : 0;
+    const auto element = pmpp::simt::watch(block, memory.element, "element");
+    const auto sums = pmpp::simt::watch(block, memory.sum, "sum");
+    const int t = block.thread(), own = t * items;
+    for (int k = t; k < size; k += threads) element[k] = k < n ? in[k] : 0;
     block.sync();
-    int* const own = &memory.element[t * items];
-    for (int k = 1; k < items; ++k) own[k] += own[k - 1];  // phase 1
+    for (int k = 1; k < items; ++k) element[own + k] = element[own + k] + element[own + k - 1];  // phase 1
     int now = 0;
-    memory.sum[now][t] = own[items - 1];
+    sums[now][t] = element[own + items - 1];
     block.sync();
     for (int distance = 1; distance < threads; distance *= 2) {  // phase 2
-      const int sum = memory.sum[now][t];
-      memory.sum[1 - now][t] = t >= distance ? memory.sum[now][t - distance] + sum : sum;
+      const int sum = sums[now][t];
+      sums[1 - now][t] = t >= distance ? sums[now][t - distance] + sum : sum;
       now = 1 - now;
       block.sync();
     }
     if (t > 0)
-      for (int k = 0; k < items; ++k) own[k] += memory.sum[now][t - 1];  // phase 3
+      for (int k = 0; k < items; ++k) element[own + k] = element[own + k] + sums[now][t - 1];  // phase 3
     block.sync();
-    return memory.sum[now][threads - 1];
+    return sums[now][threads - 1];
   }
 
   /// Writes the scanned section after `carry`.
   template <class Block>
   PMPP_HOST_DEVICE static void write(Block& block, const shared& memory, int* out, std::int64_t n, int carry) {
+    const auto element = pmpp::simt::watch(block, memory.element, "element");
     for (int k = block.thread(); k < size; k += threads)
-      if (k < n) out[k] = carry + memory.element[k];
+      if (k < n) out[k] = carry + element[k];
   }
 };
 

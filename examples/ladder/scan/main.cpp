@@ -2,7 +2,7 @@
 //
 // The ladder of scans: chapter 11 of Programming Massively Parallel Processors, rung by rung, up to the library's own.
 // Each rung is a short kernel in a file of its own. Every result is compared with a plain loop; on a GPU every rung is
-// also timed. README.md in this folder says what to look at.
+// also timed, in the emulator its accesses to shared memory are counted. README.md in this folder says what to look at.
 #include <algorithm>
 #include <cstdint>
 #include <cstdio>
@@ -14,13 +14,16 @@
 #include <pmpp/memory/stream.hpp>
 #include <pmpp/memory/workspace.hpp>
 #include <pmpp/scan.hpp>
+#include <pmpp/simt/counters.hpp>
 
 #include "../timing.hpp"
 #include "1_kogge_stone.hpp"
 #include "2_brent_kung.hpp"
 #include "3_coarsened.hpp"
-#include "4_three_kernels.hpp"
-#include "5_domino.hpp"
+#include "4_warps.hpp"
+#include "5_registers.hpp"
+#include "6_three_kernels.hpp"
+#include "7_domino.hpp"
 
 struct rung {
   const char *name, *lesson;
@@ -50,6 +53,10 @@ int main() {
        [&](const int* x, int* y, std::int64_t n) { scan_by_brent_kung(where, x, y, n); }},
       {"three phases", "threads that own several elements",
        [&](const int* x, int* y, std::int64_t n) { scan_coarsened(where, x, y, n); }},
+      {"warps", "shuffles in place of barriers",
+       [&](const int* x, int* y, std::int64_t n) { scan_by_warps(where, x, y, n); }},
+      {"registers", "own elements in registers",
+       [&](const int* x, int* y, std::int64_t n) { scan_in_registers(where, x, y, n); }},
       {"three kernels", "all multiprocessors, memory passed twice",
        [&](const int* x, int* y, std::int64_t n) { scan_by_three_kernels(where, x, y, n, sums.data()); }},
       {"dominoes", "one pass: blocks wait for each other",
@@ -79,5 +86,21 @@ int main() {
     }
   }
   std::printf("\n");
+#if !PMPP_CUDA
+  std::printf("\n15,360 elements, counted in the emulator:\n");
+  for (const rung& r : ladder) {
+    pmpp::simt::access_counts counts;
+    {
+      const pmpp::simt::scoped_counting on(counts);
+      r.scan(in.data(), out.data(), 15360);
+    }
+    std::int64_t requests = 0, turns = 0;
+    for (const pmpp::simt::access_count& a : counts.all())
+      if (a.shared) requests += a.requests, turns += a.passes;
+    if (requests > 0)
+      std::printf("%-21s shared memory: %6lld requests of warps, %6lld turns of the banks\n", r.name,
+                  static_cast<long long>(requests), static_cast<long long>(turns));
+  }
+#endif
   return wrong;
 }

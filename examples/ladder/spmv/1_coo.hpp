@@ -18,8 +18,12 @@ struct coo_spmv {
   template <class Block>
   PMPP_HOST_DEVICE void operator()(Block& block, std::int64_t n, const int* row_of, const int* columns,
                                    const float* values, const float* x, float* y) const {
+    const auto row = pmpp::simt::watch(block, row_of, "rows");
+    const auto column = pmpp::simt::watch(block, columns, "columns");
+    const auto value = pmpp::simt::watch(block, values, "values");
+    const auto factor = pmpp::simt::watch(block, x, "x");
     const std::int64_t i = block.index() * threads + block.thread();
-    if (i < n) pmpp::simt::atomic_add(y + row_of[i], values[i] * x[columns[i]]);
+    if (i < n) pmpp::simt::atomic_add(y + row[i], value[i] * factor[column[i]]);
   }
 };
 

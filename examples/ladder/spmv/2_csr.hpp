@@ -15,10 +15,13 @@ struct csr_spmv {
   template <class Block>
   PMPP_HOST_DEVICE void operator()(Block& block, pmpp::csr_view<const float, const int> A, const float* x,
                                    float* y) const {
+    const auto column = pmpp::simt::watch(block, A.columns, "columns");
+    const auto value = pmpp::simt::watch(block, A.values, "values");
+    const auto factor = pmpp::simt::watch(block, x, "x");
     const std::int64_t row = block.index() * threads + block.thread();
     if (row >= A.rows) return;
     float sum = 0;
-    for (int i = A.offsets[row]; i < A.offsets[row + 1]; ++i) sum += A.values[i] * x[A.columns[i]];
+    for (int i = A.offsets[row]; i < A.offsets[row + 1]; ++i) sum += value[i] * factor[column[i]];
     y[row] = sum;
   }
 };

@@ -16,10 +16,13 @@ struct ell_spmv {
   template <class Block>
   PMPP_HOST_DEVICE void operator()(Block& block, std::int64_t rows, std::int64_t width, const int* columns,
                                    const float* values, const float* x, float* y) const {
+    const auto column = pmpp::simt::watch(block, columns, "columns");
+    const auto value = pmpp::simt::watch(block, values, "values");
+    const auto factor = pmpp::simt::watch(block, x, "x");
     const std::int64_t row = block.index() * threads + block.thread();
     if (row >= rows) return;
     float sum = 0;
-    for (std::int64_t k = 0, i = row; k < width && columns[i] >= 0; ++k, i += rows) sum += values[i] * x[columns[i]];
+    for (std::int64_t k = 0, i = row; k < width && columns[i] >= 0; ++k, i += rows) sum += value[i] * factor[column[i]];
     y[row] = sum;
   }
 };

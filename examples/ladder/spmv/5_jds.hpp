@@ -17,11 +17,14 @@ struct jds_spmv {
   PMPP_HOST_DEVICE void operator()(Block& block, std::int64_t rows, std::int64_t width, const int* order,
                                    const int* offsets, const int* columns, const float* values, const float* x,
                                    float* y) const {
+    const auto column = pmpp::simt::watch(block, columns, "columns");
+    const auto value = pmpp::simt::watch(block, values, "values");
+    const auto factor = pmpp::simt::watch(block, x, "x");
     const std::int64_t r = block.index() * threads + block.thread();
     if (r >= rows) return;
     float sum = 0;
     for (std::int64_t k = 0; k < width && offsets[k] + r < offsets[k + 1]; ++k)
-      sum += values[offsets[k] + r] * x[columns[offsets[k] + r]];
+      sum += value[offsets[k] + r] * factor[column[offsets[k] + r]];
     y[order[r]] = sum;
   }
 };

@@ -19,12 +19,14 @@ struct csc_spmv {
   template <class Block>
   PMPP_HOST_DEVICE void operator()(Block& block, pmpp::csr_view<const float, const int> columns, const float* x,
                                    float* y) const {
+    const auto row = pmpp::simt::watch(block, columns.columns, "rows");
+    const auto value = pmpp::simt::watch(block, columns.values, "values");
     const std::int64_t c = block.index() * threads + block.thread();
     if (c >= columns.rows) return;
     const float factor = x[c];
     if (factor == 0) return;
     for (int i = columns.offsets[c]; i < columns.offsets[c + 1]; ++i)
-      pmpp::simt::atomic_add(y + columns.columns[i], columns.values[i] * factor);
+      pmpp::simt::atomic_add(y + row[i], value[i] * factor);
   }
 };
 

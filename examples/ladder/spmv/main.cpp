@@ -13,6 +13,7 @@
 #include <pmpp/memory/stream.hpp>
 #include <pmpp/spmv.hpp>
 
+#include "../counting.hpp"
 #include "../timing.hpp"
 #include "1_coo.hpp"
 #include "2_csr.hpp"
@@ -124,5 +125,12 @@ int main() {
     for (const double us : times[r]) us > 0 ? std::printf(" %9.1f", us) : std::printf(" %9s", "too large");
   }
   std::printf("\n");
+#if !PMPP_CUDA
+  std::printf("\n0 to 15 a row, 1,000 rows, counted in the emulator:\n");
+  const formats all(where, make_matrices(sizes[0])[1]);
+  const pmpp::device_buffer<float> in(sizes[0], 1.0f);
+  pmpp::device_buffer<float> y(sizes[0]);
+  for (const rung& r : ladder) print_counts(r.name, [&] { r.multiply(all, in.data(), y.data()); });
+#endif
   return wrong;
 }

@@ -7,6 +7,7 @@
 
 #include <pmpp/memory/csr_matrix.hpp>
 #include <pmpp/memory/device_buffer.hpp>
+#include <pmpp/simt/counters.hpp>
 #include <pmpp/sparse.hpp>
 #include <pmpp/sparse_formats.hpp>
 

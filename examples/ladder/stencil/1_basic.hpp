@@ -8,6 +8,7 @@
 #include <cstdint>
 
 #include <pmpp/launch.hpp>
+#include <pmpp/simt/counters.hpp>
 
 /// Weights of a point and of its neighbours, and the size of the cube.
 struct seven_points {
@@ -20,16 +21,18 @@ struct seven_points {
 
 struct basic_stencil {
   template <class Block>
-  PMPP_HOST_DEVICE void operator()(Block& block, const float* in, float* out, const seven_points& s) const {
+  PMPP_HOST_DEVICE void operator()(Block& block, const float* cube, float* out, const seven_points& s) const {
+    const auto in = pmpp::simt::watch(block, cube, "in");
     const auto t = block.thread_position(), tile = block.position(), size = block.shape();
     const std::int64_t x = std::int64_t(tile.x) * size.x + t.x, y = std::int64_t(tile.y) * size.y + t.y;
     const std::int64_t z = std::int64_t(tile.z) * size.z + t.z;
     if (x >= s.n || y >= s.n || z >= s.n) return;
-    const float* p = in + s.at(z, y, x);
-    float result = *p;
+    const std::int64_t p = s.at(z, y, x), plane = s.n * s.n;
+    float result = in[p];
     if (s.inside(x) && s.inside(y) && s.inside(z))
-      result = s.own * *p + s.next * (p[-1] + p[1] + p[-s.n] + p[s.n] + p[-s.n * s.n] + p[s.n * s.n]);
-    out[s.at(z, y, x)] = result;
+      result =
+          s.own * result + s.next * (in[p - 1] + in[p + 1] + in[p - s.n] + in[p + s.n] + in[p - plane] + in[p + plane]);
+    out[p] = result;
   }
 };
 

@@ -16,17 +16,18 @@ struct tiled_stencil {
   };
 
   template <class Block>
-  PMPP_HOST_DEVICE void operator()(Block& block, shared& memory, const float* in, float* out,
+  PMPP_HOST_DEVICE void operator()(Block& block, shared& memory, const float* cube, float* out,
                                    const seven_points& s) const {
+    const auto in = pmpp::simt::watch(block, cube, "in");
+    const auto m = pmpp::simt::watch(block, memory.tile, "tile");
     const auto t = block.thread_position(), tile = block.position();
     const std::int64_t x = std::int64_t(tile.x) * out_side + t.x - 1, y = std::int64_t(tile.y) * out_side + t.y - 1;
     const std::int64_t z = std::int64_t(tile.z) * out_side + t.z - 1;
     const bool exists = x >= 0 && x < s.n && y >= 0 && y < s.n && z >= 0 && z < s.n;
-    memory.tile[t.z][t.y][t.x] = exists ? in[s.at(z, y, x)] : 0;
+    m[t.z][t.y][t.x] = exists ? in[s.at(z, y, x)] : 0.0f;
     block.sync();
     const auto inner = [](unsigned i) { return i >= 1 && i <= out_side; };
     if (!exists || !inner(t.x) || !inner(t.y) || !inner(t.z)) return;
-    const auto& m = memory.tile;
     float result = m[t.z][t.y][t.x];
     if (s.inside(x) && s.inside(y) && s.inside(z))
       result = s.own * result + s.next * (m[t.z][t.y][t.x - 1] + m[t.z][t.y][t.x + 1] + m[t.z][t.y - 1][t.x] +

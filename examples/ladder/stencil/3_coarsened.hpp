@@ -14,22 +14,24 @@ struct coarsened_stencil {
   };
 
   template <class Block>
-  PMPP_HOST_DEVICE void operator()(Block& block, shared& memory, const float* in, float* out,
+  PMPP_HOST_DEVICE void operator()(Block& block, shared& memory, const float* cube, float* out,
                                    const seven_points& s) const {
+    const auto in = pmpp::simt::watch(block, cube, "in");
+    const auto plane = pmpp::simt::watch(block, memory.plane, "plane");
     const auto t = block.thread_position(), tile = block.position();
     const std::int64_t x = std::int64_t(tile.x) * out_side + t.x - 1, y = std::int64_t(tile.y) * out_side + t.y - 1;
     const std::int64_t first = std::int64_t(tile.z) * planes;
     const bool exists = x >= 0 && x < s.n && y >= 0 && y < s.n;
     const bool makes = exists && t.x >= 1 && t.x <= out_side && t.y >= 1 && t.y <= out_side;
-    const auto load = [&](std::int64_t z) {
-      memory.plane[(z + 3) % 3][t.y][t.x] = exists && z >= 0 && z < s.n ? in[s.at(z, y, x)] : 0;
+    const auto load = [&](const auto& from, const auto& to, std::int64_t z) {
+      to[(z + 3) % 3][t.y][t.x] = exists && z >= 0 && z < s.n ? from[s.at(z, y, x)] : 0.0f;
     };
-    load(first - 1);
-    load(first);
+    load(in, plane, first - 1);
+    load(in, plane, first);
     for (std::int64_t z = first; z < first + planes && z < s.n; ++z) {
-      load(z + 1);
+      load(in, plane, z + 1);
       block.sync();
-      const auto &above = memory.plane[(z + 2) % 3], &here = memory.plane[z % 3], &below = memory.plane[(z + 1) % 3];
+      const auto above = plane[(z + 2) % 3], here = plane[z % 3], below = plane[(z + 1) % 3];
       if (makes) {
         float result = here[t.y][t.x];
         if (s.inside(x) && s.inside(y) && s.inside(z))

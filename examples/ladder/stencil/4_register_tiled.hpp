@@ -14,20 +14,23 @@ struct register_tiled_stencil {
   };
 
   template <class Block>
-  PMPP_HOST_DEVICE void operator()(Block& block, shared& memory, const float* in, float* out,
+  PMPP_HOST_DEVICE void operator()(Block& block, shared& memory, const float* cube, float* out,
                                    const seven_points& s) const {
+    const auto in = pmpp::simt::watch(block, cube, "in");
+    const auto m = pmpp::simt::watch(block, memory.plane, "plane");
     const auto t = block.thread_position(), tile = block.position();
     const std::int64_t x = std::int64_t(tile.x) * out_side + t.x - 1, y = std::int64_t(tile.y) * out_side + t.y - 1;
     const std::int64_t first = std::int64_t(tile.z) * planes;
     const bool exists = x >= 0 && x < s.n && y >= 0 && y < s.n;
     const bool makes = exists && t.x >= 1 && t.x <= out_side && t.y >= 1 && t.y <= out_side;
-    const auto element = [&](std::int64_t z) { return exists && z >= 0 && z < s.n ? in[s.at(z, y, x)] : 0; };
-    float above = element(first - 1), here = element(first);
+    const auto element = [&](const auto& from, std::int64_t z) {
+      return exists && z >= 0 && z < s.n ? float(from[s.at(z, y, x)]) : 0.0f;
+    };
+    float above = element(in, first - 1), here = element(in, first);
     for (std::int64_t z = first; z < first + planes && z < s.n; ++z) {
-      const float below = element(z + 1);
-      memory.plane[t.y][t.x] = here;
+      const float below = element(in, z + 1);
+      m[t.y][t.x] = here;
       block.sync();
-      const auto& m = memory.plane;
       if (makes) {
         float result = here;
         if (s.inside(x) && s.inside(y) && s.inside(z))

@@ -36,7 +36,7 @@ struct rung {
 };
 
 int main(int argc, char** argv) {
-  const int first = 4, last = PMPP_CUDA ? 24 : 17, blocks = PMPP_CUDA ? 264 : 4;
+  const int first = 4, last = PMPP_CUDA ? 20 : 17, blocks = PMPP_CUDA ? 264 : 4;
   const std::int64_t most = std::int64_t(1) << last;
   const pmpp::stream s;
   pmpp::workspace memory;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Rung 4: the whole GPU, by three kernels (PMPP, section 11.6: segmented scan; scan-then-propagate).
+// Rung 6: the whole GPU, by three kernels (PMPP, section 11.6: segmented scan; scan-then-propagate).
 //
 //   1. Each block scans a section of its own and writes down the sum of it.
 //   2. One block scans these sums.

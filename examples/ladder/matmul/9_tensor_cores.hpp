@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Rung 8: tensor cores. A warp multiplies 16 x 8 by 8 x 8 elements in one instruction, its lanes holding the parts
+// Rung 9: tensor cores. A warp multiplies 16 x 8 by 8 x 8 elements in one instruction, its lanes holding the parts
 // (simt/mma.hpp draws them); a warp has 64 x 32 elements of C, in 4 x 4 such products. The copies are a pipeline of two stages:
 // the next k-tile is on its way while this one is multiplied. Rows of the tiles are padded, so that the 32 lanes, which
 // read 8 rows or columns at 4 places each, find 32 banks.
-// The price is precision: tf32 rounds the factors to 11 bits, sums are floats. The sides are multiples of the tile. The library
-// adds: operands of half as many bytes, wgmma and TMA, where four warps multiply straight from shared memory.
+// The price is precision: tf32 rounds the factors to 11 bits, sums are floats. The sides are multiples of the tile. Four warps
+// together, straight from shared memory, are the next rung.
 #pragma once
 
 #include <pmpp/launch.hpp>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Rung 7: asynchronous copies. Three k-tiles are in shared memory: one is multiplied while two are on their way, straight
+// Rung 8: asynchronous copies. Three k-tiles are in shared memory: one is multiplied while two are on their way, straight
 // from memory, without a register and without anybody waiting. One barrier a k-tile is left.
 // The sides are multiples of the tile. The library adds: a thread owns 8 x 16, the operands of the next k are on their
 // way to registers, k is split for small C, any strides and sides.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Rung 5: one pass, domino style (PMPP, section 11.7; Yan, Long and Zhang, StreamScan, 2013).
+// Rung 7: one pass, domino style (PMPP, section 11.7; Yan, Long and Zhang, StreamScan, 2013).
 //
 //   1. A block takes a number: the section it scans. Numbers are given out in the order in which blocks start, so that
 //      a block only ever waits for blocks that run already. blockIdx promises no such order.
