@@ -157,6 +157,38 @@ std::vector<T> scanned(const std::vector<T>& x, bool exclusive) {
   return y;
 }
 
+/// Exercise 10 of chapter 5: each block turns a tile in place, by way of shared memory.
+template <bool Waits>
+struct block_transpose {
+  struct shared {
+    float tile[20][20];
+  };
+  template <class Block>
+  PMPP_HOST_DEVICE void operator()(Block& block, shared& memory, float* a, int width, int columns) const {
+    const auto t = block.thread_position(), tile = block.position();
+    float& element = a[(tile.y * unsigned(width) + t.y) * unsigned(columns) + tile.x * unsigned(width) + t.x];
+    memory.tile[t.y][t.x] = element;
+    if constexpr (Waits) block.sync();
+    element = memory.tile[t.x][t.y];
+  }
+};
+/// Whether three by two tiles of width x width come out turned.
+template <bool Waits>
+bool turns_tiles(int width) {
+  const int columns = 3 * width, rows = 2 * width;
+  std::vector<float> before(std::size_t(rows * columns));
+  std::iota(before.begin(), before.end(), 1.0f);
+  pmpp::device_buffer<float> a{before};
+  pmpp::launch(pmpp::emulated, grid{{3, 2}, {width, width}}, block_transpose<Waits>{}, a.data(), width, columns);
+  const std::vector<float> after = pmpp::to_host(a);
+  for (int y = 0; y < rows; ++y)
+    for (int x = 0; x < columns; ++x) {
+      const int from_y = y / width * width + x % width, from_x = x / width * width + y % width;
+      if (after[std::size_t(y * columns + x)] != before[std::size_t(from_y * columns + from_x)]) return false;
+    }
+  return true;
+}
+
 }  // namespace
 
 TEST_CASE("chapter 1: speed-ups by Amdahl and Gustafson") {
@@ -326,6 +358,13 @@ TEST_CASE("chapter 5: tiles") {
   CHECK(inside.divergent == 350);
   CHECK(counts.of("N", access_kind::read).requests == 7 * 7 * (6 * 8 + 2));
   CHECK(to_host(out)[0] == 7);
+}
+
+TEST_CASE("chapter 5: exercise 10, a transposition by tiles that lacks a barrier") {
+  for (int width = 1; width <= 20; ++width) {
+    CHECK(turns_tiles<true>(width));
+    CHECK(turns_tiles<false>(width) == (width == 1));
+  }
 }
 
 TEST_CASE("chapter 5: exercises 11 and 12") {

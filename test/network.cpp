@@ -9,6 +9,7 @@
 
 #include <cmath>
 #include <cstdint>
+#include <limits>
 #include <stdexcept>
 #include <vector>
 
@@ -85,9 +86,11 @@ TEST_ALL_PLACES("softmax, its logarithm, losses and their gradient") {
   struct size {
     std::int64_t rows, cols;
   };
-  for (const size& s : test::only_small()
-                           ? std::vector<size>{{9, 10}, {2, 2100}}
-                           : std::vector<size>{{1, 1}, {7, 10}, {33, 32}, {5, 1000}, {2, 2048}, {3, 2049}, {2, 5000}}) {
+  for (const size& s :
+       test::only_small()
+           ? std::vector<size>{{9, 10}, {2, 2100}}
+           : std::vector<size>{
+                 {1, 1}, {7, 10}, {33, 32}, {5, 1000}, {2, 1024}, {3, 1025}, {2, 5000}, {2, 16384}, {1, 40001}}) {
     auto x = test::random_values<float>(s.rows * s.cols);
     for (float& v : x) v *= 12;
     x[0] = 500;  // exp of it is infinite
@@ -123,52 +126,89 @@ TEST_ALL_PLACES("softmax, its logarithm, losses and their gradient") {
   }
 }
 
+TEST_ALL_PLACES("softmax of infinities and NaN") {
+  const typename where::policy on{};
+  const float infinity = std::numeric_limits<float>::infinity(), nan = std::numeric_limits<float>::quiet_NaN();
+  for (const std::int64_t cols : {3, 40, 1500}) {
+    std::vector<float> x(std::size_t(4 * cols), 1.0f);
+    for (std::int64_t j = 0; j < cols; ++j) x[std::size_t(j)] = -infinity;  // a row of them alone
+    x[std::size_t(cols + 1)] = -infinity;                                   // one
+    x[std::size_t(2 * cols + 1)] = infinity;
+    x[std::size_t(3 * cols + 1)] = nan;
+    auto values = where::put(x);
+    const matrix_view<float> rows(values.data(), 4, cols);
+    pmpp::softmax(on, rows, rows);
+    const std::vector<float> got = where::get(values);
+    for (std::int64_t j = 0; j < cols; ++j) {
+      CHECK(std::isnan(got[std::size_t(j)]));
+      CHECK(std::abs(got[std::size_t(cols + j)] - (j == 1 ? 0 : 1 / float(cols - 1))) < 1e-5f);
+      CHECK((j == 1 ? std::isnan(got[std::size_t(2 * cols + j)]) : got[std::size_t(2 * cols + j)] == 0));
+      CHECK(std::isnan(got[std::size_t(3 * cols + j)]));
+    }
+  }
+}
+
+TEST_ALL_PLACES("a pool of more elements than there are threads") {
+  const typename where::policy on{};
+  const shape s{3, 210, 302, test::only_small() ? 1 : 5}, pooled{s.n, s.h - 1, s.w - 1, s.c};
+  const pmpp::pool_window w{2, 2, 1, 1};
+  const auto x = eighths(s.count());
+  for (const bool last : {true, false}) {
+    const auto in = where::input(x);
+    auto out = where::put(std::vector<float>(std::size_t(pooled.count()), -1.0f));
+    std::vector<float> wanted(std::size_t(pooled.count()));
+    pmpp::max_pool(on, view(in.data(), s, last), view(out.data(), pooled, last), w);
+    pmpp::max_pool(pmpp::seq, view(x.data(), s, last), view(wanted.data(), pooled, last), w);
+    CHECK(where::get(out) == wanted);
+  }
+}
+
 TEST_ALL_PLACES("pools and their gradients") {
   const typename where::policy on{};
-  const shape s{2, 7, 9, 3};
-  for (const pmpp::pool_window& w :
-       {pmpp::pool_window{}, pmpp::pool_window{3, 3, 2, 1, 1, 2}, pmpp::pool_window{2, 4, 1, 3, 0, 1}})
-    for (const bool last : {true, false}) {
-      const shape pooled{s.n, (s.h + 2 * w.padding_y - w.size_y) / w.stride_y + 1,
-                         (s.w + 2 * w.padding_x - w.size_x) / w.stride_x + 1, s.c};
-      const auto x = eighths(s.count()), g = eighths(pooled.count());
-      std::vector<double> largest, mean, of_largest(x.size()), of_mean(x.size());
-      for (std::int64_t n = 0; n < s.n; ++n)
-        for (std::int64_t y = 0; y < pooled.h; ++y)
-          for (std::int64_t u = 0; u < pooled.w; ++u)
-            for (std::int64_t k = 0; k < s.c; ++k) {
-              std::vector<std::size_t> places;
-              for (std::int64_t v = y * w.stride_y - w.padding_y; v < y * w.stride_y - w.padding_y + w.size_y; ++v)
-                for (std::int64_t t = u * w.stride_x - w.padding_x; t < u * w.stride_x - w.padding_x + w.size_x; ++t)
-                  if (v >= 0 && v < s.h && t >= 0 && t < s.w) places.push_back(s.at(n, v, t, k));
-              std::size_t best = places[0];
-              double sum = 0;
-              for (const std::size_t p : places) {
-                sum += double(x[p]);
-                if (x[p] > x[best]) best = p;
+  for (const shape& s : {shape{2, 7, 9, 3}, shape{2, 7, 5, 8}})
+    for (const pmpp::pool_window& w :
+         {pmpp::pool_window{}, pmpp::pool_window{3, 3, 2, 1, 1, 2}, pmpp::pool_window{2, 4, 1, 3, 0, 1}})
+      for (const bool last : {true, false}) {
+        const shape pooled{s.n, (s.h + 2 * w.padding_y - w.size_y) / w.stride_y + 1,
+                           (s.w + 2 * w.padding_x - w.size_x) / w.stride_x + 1, s.c};
+        const auto x = eighths(s.count()), g = eighths(pooled.count());
+        std::vector<double> largest, mean, of_largest(x.size()), of_mean(x.size());
+        for (std::int64_t n = 0; n < s.n; ++n)
+          for (std::int64_t y = 0; y < pooled.h; ++y)
+            for (std::int64_t u = 0; u < pooled.w; ++u)
+              for (std::int64_t k = 0; k < s.c; ++k) {
+                std::vector<std::size_t> places;
+                for (std::int64_t v = y * w.stride_y - w.padding_y; v < y * w.stride_y - w.padding_y + w.size_y; ++v)
+                  for (std::int64_t t = u * w.stride_x - w.padding_x; t < u * w.stride_x - w.padding_x + w.size_x; ++t)
+                    if (v >= 0 && v < s.h && t >= 0 && t < s.w) places.push_back(s.at(n, v, t, k));
+                std::size_t best = places[0];
+                double sum = 0;
+                for (const std::size_t p : places) {
+                  sum += double(x[p]);
+                  if (x[p] > x[best]) best = p;
+                }
+                largest.push_back(double(x[best]));
+                mean.push_back(sum / double(places.size()));
+                const double part = double(g[pooled.at(n, y, u, k)]);
+                of_largest[best] += part;
+                for (const std::size_t p : places) of_mean[p] += part / double(places.size());
               }
-              largest.push_back(double(x[best]));
-              mean.push_back(sum / double(places.size()));
-              const double part = double(g[pooled.at(n, y, u, k)]);
-              of_largest[best] += part;
-              for (const std::size_t p : places) of_mean[p] += part / double(places.size());
-            }
-      const auto in = where::input(laid_out(x, s, last)), gradient = where::input(laid_out(g, pooled, last));
-      auto out = where::put(std::vector<float>(g.size())), of_in = where::put(std::vector<float>(x.size(), -1.0f));
-      const auto from = view(in.data(), s, last);
-      const auto to = view(out.data(), pooled, last), back = view(of_in.data(), s, last);
-      const auto coming = view(gradient.data(), pooled, last);
-      CAPTURE(last);
-      CAPTURE(w.size_x);
-      pmpp::max_pool(on, from, to, w);
-      CHECK(far_off(in_order(where::get(out), pooled, last), largest, 0) == 0);
-      pmpp::average_pool(on, from, to, w);
-      CHECK(far_off(in_order(where::get(out), pooled, last), mean, 1e-5) == 0);
-      pmpp::max_pool_gradient(on, from, coming, back, w);
-      CHECK(far_off(in_order(where::get(of_in), s, last), of_largest, 1e-5) == 0);
-      pmpp::average_pool_gradient(on, coming, back, w);
-      CHECK(far_off(in_order(where::get(of_in), s, last), of_mean, 1e-5) == 0);
-    }
+        const auto in = where::input(laid_out(x, s, last)), gradient = where::input(laid_out(g, pooled, last));
+        auto out = where::put(std::vector<float>(g.size())), of_in = where::put(std::vector<float>(x.size(), -1.0f));
+        const auto from = view(in.data(), s, last);
+        const auto to = view(out.data(), pooled, last), back = view(of_in.data(), s, last);
+        const auto coming = view(gradient.data(), pooled, last);
+        CAPTURE(last);
+        CAPTURE(w.size_x);
+        pmpp::max_pool(on, from, to, w);
+        CHECK(far_off(in_order(where::get(out), pooled, last), largest, 0) == 0);
+        pmpp::average_pool(on, from, to, w);
+        CHECK(far_off(in_order(where::get(out), pooled, last), mean, 1e-5) == 0);
+        pmpp::max_pool_gradient(on, from, coming, back, w);
+        CHECK(far_off(in_order(where::get(of_in), s, last), of_largest, 1e-5) == 0);
+        pmpp::average_pool_gradient(on, coming, back, w);
+        CHECK(far_off(in_order(where::get(of_in), s, last), of_mean, 1e-5) == 0);
+      }
 }
 
 TEST_ALL_PLACES("gradients of a convolution layer") {
