@@ -10,7 +10,7 @@
 //   layer_input_gradient(device, of_out, filters, of_in, options)      // the gradients of convolution_layer
 //   layer_filter_gradient(device, in, of_out, of_filters, options)
 //
-// Rows are read once for their sum and once more, from a cache, to be written (network/rows.hpp). Gradients are gathered, not
+// Rows are read once, and written from registers (network/rows.hpp). Gradients are gathered, not
 // scattered: no atomics, the same bits on every run (network/pixels.hpp, network/filters.hpp). Sums are float for half and bfloat16,
 // double for double. One launch each, no scratch, asynchronous on a GPU, may be captured.
 //
@@ -65,10 +65,13 @@ void write_rows(const char* function, const P& where, const matrix_view<const T>
   static_assert(is_network_element<T>, "pmpp: elements of a network are float, double, half or bfloat16");
   if constexpr (kernel_execution<P>) {
     detail::check_reachable(where, function, in.data());
-    using kernel = rows_kernel<T, Writer>;
-    const std::int64_t shares =
-        in.cols() <= kernel::of_warp ? ceil_div(in.rows(), std::int64_t(kernel::warps)) : in.rows();
-    pmpp::launch(where, detail::blocks_for(where, shares), kernel{}, in, writer);
+    using by_warp = rows_kernel<T, Writer, simt::warp_size>;
+    using by_block = rows_kernel<T, Writer, 512>;
+    if (in.cols() <= by_warp::at_once)
+      pmpp::launch(where, detail::blocks_for(where, ceil_div(in.rows(), std::int64_t(by_warp::rows))), by_warp{}, in,
+                   writer);
+    else
+      pmpp::launch(where, detail::blocks_for(where, in.rows()), by_block{}, in, writer);
   } else {
     detail::on_host(where, in.rows(), [&](std::int64_t i) { detail::write_row(in, writer, i); });
   }
@@ -99,17 +102,26 @@ void check_labels(const char* function, std::int64_t rows, std::int64_t labels) 
   require_room(function, "labels", labels, rows);
 }
 
-/// out(n, y, x, c) = f(n, y, x, c) for all elements.
+/// out(n, y, x, c) = f.make(n, y, x, c) for all elements.
 template <class P, class T, class F>
 void make_elements(const P& where, const channels_view<T>& out, const F& f) {
   const std::int64_t count = out.images() * out.height() * out.width() * out.channels();
   if constexpr (kernel_execution<P>) {
-    using kernel = elements_kernel<T, F>;
-    pmpp::launch(where, detail::blocks_for(where, ceil_div(count, std::int64_t(kernel::threads))), kernel{}, out, f);
+    constexpr int wide = 16 / sizeof(T);
+    const auto with = [&]<int V>(std::integral_constant<int, V>) {
+      using kernel = elements_kernel<T, F, V>;
+      const std::int64_t blocks = ceil_div(count / V, std::int64_t(kernel::threads));
+      pmpp::launch(where, detail::blocks_for(where, blocks), kernel{}, out, f);
+    };
+    if constexpr (!std::is_same_v<F, layer_input_gradient<T>>)
+      if (detail::has_vectors<wide>(out) && f.template has_vectors<wide>())
+        return with(std::integral_constant<int, wide>{});
+    with(std::integral_constant<int, 1>{});
   } else {
     const std::int64_t piece = 4096;
     detail::on_host(where, ceil_div(count, piece), [&](std::int64_t task) {
-      for (std::int64_t i = task * piece; i < min(count, (task + 1) * piece); ++i) detail::make_element(out, f, i);
+      vector_walk<1> walk(out, task * piece, 1);
+      for (std::int64_t i = task * piece; i < min(count, (task + 1) * piece); ++i, walk.next()) walk.make(out, f);
     });
   }
 }
@@ -160,7 +172,7 @@ using read_only = channels_view<const std::remove_const_t<T>>;
 ///
 /// \param in   rows x cols, any strides; float, double, half or bfloat16; visible to `where`
 /// \param out  as large; of any of these types; in place (the same view) or apart
-/// A row of -infinity alone, or with a NaN or +infinity, gives NaN. The same bits on every run. Asynchronous on a GPU; may be captured.
+/// A row of -infinity alone or with a NaN gives NaN; +infinity does in its place. The same bits on every run. Asynchronous on a GPU; may be captured.
 /// No scratch. Cost: in read once from memory, out written once; one launch.
 /// \throws std::invalid_argument for shapes that differ, null pointers, overlap; cuda_error.
 /// Source: PMPP, 5th edition, ch. 19. Example: test/network.cpp.
