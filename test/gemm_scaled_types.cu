@@ -5,6 +5,8 @@
 #include <cuda_fp16.h>
 #include <cuda_fp8.h>
 
+#include <array>
+
 #include "support/scaled_products.hpp"
 
 // Half of the last bit of the result, beside what sums may lose. (Integers up to 2^11, or 2^8, would be exact; these sums are larger.)
@@ -19,6 +21,71 @@ TEST_CASE("gemm_scaled: fast accumulation") {
 }
 TEST_CASE("gemm_scaled: e4m3 and e5m2 of CUDA into half") {
   test::try_scaled<test::device_place, __nv_fp8_e4m3, __nv_fp8_e5m2, __half>(40, 0x1p-11);
+}
+// Numbers and scales as in gemm_scaled.cpp: nothing is cut off, and sums are exact. Whichever tile a plan takes, all are tried.
+TEST_CASE("gemm_scaled: each tile, and warps") {
+  using where = test::device_place;
+  using T = pmpp::fp8_e4m3;
+  namespace detail = pmpp::detail;
+  if (!detail::wgmma_available<pmpp::simt::wgmma_probe>(detail::launch_device())) return;
+  const auto blocks = [](std::int64_t n) { return (n + 127) / 128; };
+  for (const auto& [m, n, k] :
+       {std::array<std::int64_t, 3>{1, 1, 16}, {140, 264, 272}, {129, 65, 144}, {31, 40, 2064}, {64, 33, 656}})
+    for (int turn = 0; turn < test::turns(4); ++turn) {
+      CAPTURE(m);
+      CAPTURE(n);
+      CAPTURE(k);
+      const auto a = test::made_of_fp8<where, T>(m, k, {}, true), b = test::made_of_fp8<where, T>(k, n, {true}, true);
+      const std::int64_t a_rows = test::random_of({std::int64_t(1), m, blocks(m)}),
+                         a_cols = test::random_of({std::int64_t(1), blocks(k)}),
+                         b_rows = test::random_of({std::int64_t(1), blocks(k)}),
+                         b_cols = test::random_of({std::int64_t(1), n, blocks(n)});
+      CAPTURE(a_rows);
+      CAPTURE(a_cols);
+      CAPTURE(b_rows);
+      CAPTURE(b_cols);
+      const test::matrix<where, float> sa(a_rows, a_cols, {}, test::powers(a_rows * a_cols + 3)),
+          sb(b_rows, b_cols, {}, test::powers(b_rows * b_cols + 3));
+      const float beta = turn % 2 == 0 ? 0.0f : 3.0f;
+      const auto attempt = [&](auto f) {
+        test::matrix<where, float> c(m, n, {turn % 3 == 0}, test::integers<float>(m * n + 3));
+        const auto left = a.input(), right = b.input();
+        const auto to = c.view();
+        const detail::operand_scales of_a = detail::scales_of("A", "rows", sa.input(), m, k, to),
+                                     of_b = detail::scales_of("B", "columns", transposed(sb.input()), n, k, to);
+        detail::gemm_problem<T, T, float, float, pmpp::no_epilogue> x{
+            {left.data(), m, left.row_stride(), left.col_stride(), 0},
+            {right.data(), n, right.col_stride(), right.row_stride(), 0},
+            {to.data(), m, n, to.row_stride(), to.col_stride(), 0},
+            k,
+            1,
+            {1, beta, {}, false}};
+        f(x, of_a, of_b);
+        const auto of = [](std::int64_t i, std::int64_t extent, std::int64_t given) {
+          return given == 1 ? 0 : given == extent ? i : i / 128;
+        };
+        test::check_scaled(
+            a, b, c, 1, beta,
+            [&](std::int64_t i, std::int64_t j, std::int64_t p) {
+              return double(sa.value(of(i, m, a_rows), a_cols == 1 ? 0 : p / 128)) *
+                     double(sb.value(b_rows == 1 ? 0 : p / 128, of(j, n, b_cols)));
+            },
+            0);
+      };
+      const bool along_k = (a_cols > 1 || b_rows > 1), each_col = b_rows > 1 && b_cols == n && n > 1;
+      const auto tile = [&](auto number) {
+        attempt([&](const auto& x, const auto& of_a, const auto& of_b) {
+          REQUIRE(detail::gemm_scaled_by_tile<false, number>(pmpp::device, detail::as_factors(x), {}, of_a, of_b));
+        });
+      };
+      if (!each_col) tile(std::integral_constant<int, 0>{});
+      tile(std::integral_constant<int, 1>{});
+      tile(std::integral_constant<int, 2>{});
+      for (int parts = 1; parts <= 8 && !along_k; parts *= 2)
+        attempt([&](const auto& x, const auto& of_a, const auto& of_b) {
+          detail::gemm_scaled_by_warps(pmpp::device, x, of_a, of_b, parts);
+        });
+    }
 }
 TEST_CASE("fp8: the same bits as CUDA's") {
   for (int code = 0; code < 256; ++code) {

@@ -15,7 +15,7 @@
 // where a division is rounded up. Any of them goes with any other.
 //
 //   1. On an H100 by its tensor cores, in the pipeline of gemm/warp_specialised.hpp; each 128 numbers of k are added up by them,
-//      and these sums in float (gemm_scaled/wgmma.hpp).
+//      and these sums in float (gemm_scaled/wgmma.hpp). Where C has few elements, by warps that need no pipeline (gemm_scaled/warps.hpp).
 //   2. Elsewhere as wider numbers, by what gemm has for those (gemm_scaled/elsewhere.hpp).
 //
 // e4m3 and e5m2 may be mixed: pmpp::fp8_e4m3 and pmpp::fp8_e5m2, or those of <cuda_fp8.h>. (PMPP appendix A; DeepSeek-V3 technical

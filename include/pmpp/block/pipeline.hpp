@@ -156,10 +156,10 @@ struct tensor_pipeline {
   simt::transaction_barrier full[Stages], empty[Stages];
 
 #if defined(__CUDA_ARCH_FEAT_SM90_ALL) && !defined(__clang__)
-  /// Each stage is released by `readers` threads. One thread calls, before the block meets.
-  __device__ void init(int readers) {
+  /// Stages are filled by `writers` threads, one by acquire(), and released by `readers`. One thread calls, before the block meets.
+  __device__ void init(int readers, int writers = 1) {
     for (int s = 0; s < Stages; ++s) {
-      full[s].init(1);
+      full[s].init(writers);
       empty[s].init(readers);
     }
     simt::barriers_visible();

@@ -57,6 +57,16 @@ struct wgmma_tile {
 /// Tiles follow each other down this many rows of them.
 inline constexpr std::int64_t wgmma_group = 16;
 
+/// What consumers that multiply by scales find in shared memory beside the stages.
+template <bool IsScaled, class Windows, class Kernel>
+struct scales_in_shared {
+  struct type {};
+};
+template <class Windows, class Kernel>
+struct scales_in_shared<true, Windows, Kernel> {
+  using type = typename Windows::template scales_in_shared<Kernel>;
+};
+
 /// Both operands are matrices. (One of a convolution layer is not: convolution_layer/wgmma.hpp.)
 struct no_windows {};
 
@@ -67,9 +77,11 @@ struct gemm_wgmma_kernel {
   static constexpr int threads = 3 * 128;
   static constexpr bool begins_early = true;
   static constexpr int row_bytes = 128, depth = row_bytes / sizeof(T);  ///< of a stage, along k
-  static constexpr int m = 128, n = Tile.n, consumers = 2;
+  static constexpr int m = 128, n = Tile.n, consumers = 2, stages = Tile.stages;
   static constexpr bool is_double = std::is_same_v<T, double>;
   static constexpr bool is_scaled = requires { Windows::multiplies; };  ///< consumers multiply otherwise
+  /// A warp of the producer's that copies scales of rows and columns needs some; a consumer of fewer columns has them.
+  static constexpr int producer_registers = is_scaled && n < 256 ? 72 : 40;
   using sum_type = std::conditional_t<is_double, double, std::conditional_t<sizeof(T) == 1 && !is_scaled, int, float>>;
   static constexpr bool a_in_registers = std::is_same_v<T, float> && AlongMA;
   static constexpr bool can_share = !is_double && n < 256;  ///< blocks, a tile: beside 128 sums 240 bytes would spill
@@ -92,6 +104,7 @@ struct gemm_wgmma_kernel {
     unsigned char slices[consumers][is_double ? 1 : Tile.slices][is_double ? 16 : slice_bytes];  // of C
     bool is_last;  // of the blocks that share a tile
     block::tensor_pipeline<Tile.stages> ring;
+    [[no_unique_address]] typename scales_in_shared<is_scaled, Windows, gemm_wgmma_kernel>::type scales;
   };
 
   struct arguments {
@@ -114,14 +127,20 @@ struct gemm_wgmma_kernel {
   PMPP_HOST_DEVICE void operator()([[maybe_unused]] Block& block, [[maybe_unused]] shared& memory,
                                    [[maybe_unused]] const arguments& x) const {
 #if defined(__CUDA_ARCH_FEAT_SM90_ALL) && !defined(__clang__)
-    if (block.thread() == 0) memory.ring.init(is_double ? 4 * consumers : consumers);
+    if (block.thread() == 0) {
+      int writers = 1;
+      if constexpr (is_scaled) writers += x.windows.writers();
+      memory.ring.init(is_double || is_scaled ? 4 * consumers : consumers, writers);
+    }
     block.sync();
     simt::previous_kernels_done();
     if (block.warp() < 4) {
-      simt::release_registers<40>();
+      simt::release_registers<producer_registers>();
       if (block.thread() == 0) produce(block, memory, x);
+      if constexpr (is_scaled)
+        if (block.warp() == 1) x.windows.template copy_scales<gemm_wgmma_kernel>(block, memory, x);
     } else {
-      simt::acquire_registers<232>();
+      simt::acquire_registers<252 - producer_registers / 2>();
       if constexpr (is_double)
         doubles::consume(block, memory, x);
       else
@@ -275,10 +294,10 @@ struct gemm_wgmma_kernel {
     return true;
   }
 
-  /// Tells the producer that this warpgroup has read a stage.
+  /// Tells the producer that this warpgroup has read a stage; where consumers multiply by scales, that each warp has.
   template <class Block>
   __device__ static void release(Block& block, shared& memory, int stage) {
-    if (block.thread() % 128 == 0) memory.ring.release(stage);
+    if (block.thread() % (is_scaled ? simt::warp_size : 128) == 0) memory.ring.release(stage);
   }
 
   /// The bytes from one step of k, 32 bytes deep, to the next.

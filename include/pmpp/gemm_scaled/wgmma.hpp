@@ -6,8 +6,8 @@
 //   2. Tensor cores keep about 14 bits of sums of such products, and cut off the others. So their sums go on over a k-tile only;
 //      then each is multiplied by its scales and added to a float in registers, while the other consumer's products go on.
 //      (DeepSeek-V3 technical report, 2024, 3.3.2; DeepGEMM.)
-//   3. Scales that are the same all along k are taken at the end. Those of blocks are read by who multiplies by them, while its
-//      products are under way.
+//   3. Scales that are the same all along k are taken at the end. Those of blocks come with the k-tiles: a warp beside the thread that
+//      asks TMA brings them to shared memory.
 //   4. Both operands are along k: one that is not is copied first (gemm/repack.hpp).
 #pragma once
 
@@ -20,12 +20,14 @@
 
 #include <pmpp/core/fp8.hpp>
 #include <pmpp/core/math.hpp>
+#include <pmpp/core/packed.hpp>
 #include <pmpp/execution.hpp>
 #include <pmpp/gemm/available.hpp>
 #include <pmpp/gemm/problem.hpp>
 #include <pmpp/gemm/repack.hpp>
 #include <pmpp/gemm/wgmma.hpp>
 #include <pmpp/gemm_scaled/scales.hpp>
+#include <pmpp/gemm_scaled/warps.hpp>
 #include <pmpp/memory/workspace.hpp>
 #include <pmpp/simt/tensor_copy.hpp>
 #include <pmpp/simt/wgmma.hpp>
@@ -73,132 +75,247 @@ struct scaled_products {
   static constexpr bool multiplies = true;
   operand_scales a, b;
 
+  /// Whether a kernel takes a scale for each column of B and each 128 numbers of k: beside tiles of 256 columns shared memory has no
+  /// room for them.
+  template <class Kernel>
+  static constexpr bool has_cols = !Fast && Kernel::n < 256;
+
+  /// The scales of a k-tile, of each stage.
+  template <class Kernel>
+  struct scales_in_shared {
+    struct stage {
+      float a[Kernel::m], b[has_cols<Kernel> ? Kernel::n : 2];
+    } stages[Fast ? 1 : Kernel::stages];
+  };
+
+  PMPP_HOST_DEVICE bool along_k() const { return a.along_k() || b.along_k(); }
+  /// Whether a k-tile has a scale for each column of B.
+  PMPP_HOST_DEVICE bool each_col() const { return b.along_k() && b.by_row(); }
+  /// Threads that fill each stage besides the one that asks TMA.
+  PMPP_HOST_DEVICE int writers() const { return !Fast && along_k() ? 1 : 0; }
+
 #if defined(__CUDA_ARCH_FEAT_SM90_ALL) && !defined(__clang__)
-  __device__ static float scale_of(const operand_scales& of, int i, std::int64_t extent, int k_tile) {
+  /// What a warp of the producer's does where scales vary along k: it brings those of each k-tile. It loads those of four k-tiles at a
+  /// time, lane 4 g + t those of row g of eight and k-tile t: so rows of scales are read in one piece, as columns are.
+  template <class Kernel, class Block>
+  __device__ void copy_scales(Block& block, typename Kernel::shared& memory,
+                              const typename Kernel::arguments& x) const {
+    if (Fast || !along_k()) return;
+    constexpr int rows_a = Kernel::m / 8, rows_b = has_cols<Kernel> ? Kernel::n / 8 : 1;
+    const int lane = block.lane(), line = lane / 4;
     // What is outside has the scale of the last one inside: its sums are not written.
-    return of.data == nullptr ? 1.0f : __ldg(of.of_row(min<std::int64_t>(i, extent - 1)) + k_tile * of.k_stride);
+    const int last_row = static_cast<int>(x.c.rows - 1), last_col = static_cast<int>(x.c.cols - 1);
+    const bool a_varies = a.along_k(), b_varies = b.along_k(), cols = has_cols<Kernel> && each_col();
+    const int col_of_line = cols ? line : line * scale_block;
+    typename Kernel::position next;
+    const auto fill = [&](auto write) {
+      memory.ring.empty[next.stage].wait(!next.odd);
+      write(memory.scales.stages[next.stage]);
+      block.sync_warp();
+      if (lane == 0) memory.ring.full[next.stage].arrive();
+      next.advance();
+    };
+    Kernel::each_tile(block, x, [&](const typename Kernel::coord& at) {
+      float of_a[rows_a], of_b[rows_b];
+      for (int k_tile = 0; k_tile < at.k_tiles; ++k_tile) {
+        if (k_tile % 4 == 0) {
+          const int q = at.first_k_tile + min(k_tile + lane % 4, at.k_tiles - 1);
+          int row = at.row + line, col = at.col + col_of_line;
+          simt::keep_in_register(row);  // else all addresses were worked out before the loop, and kept
+          simt::keep_in_register(col);
+          if (a_varies)
+#pragma unroll
+            for (int i = 0; i < rows_a; ++i) of_a[i] = __ldg(a.of_row(min(row + i * 8, last_row)) + q * a.k_stride);
+          if (b_varies)
+#pragma unroll
+            for (int j = 0; j < rows_b; ++j)
+              if (j == 0 || cols) of_b[j] = __ldg(b.of_row(min(col + j * 8, last_col)) + q * b.k_stride);
+        }
+        fill([&](auto& to) {
+          if (lane % 4 != k_tile % 4) return;
+          if (a_varies)
+#pragma unroll
+            for (int i = 0; i < rows_a; ++i) to.a[i * 8 + line] = of_a[i];
+          if (b_varies)
+#pragma unroll
+            for (int j = 0; j < rows_b; ++j)
+              if (cols || (j == 0 && line < 2)) to.b[j * 8 + line] = of_b[j];
+        });
+      }
+      if (Kernel::store::fetches(x, at))  // C comes through stages too
+        for (int s = 0; s < Kernel::store::slices; s += Kernel::store::slices_in_stage) fill([](auto&) {});
+    });
   }
 
   template <class Kernel, class Block>
   __device__ __forceinline__ void multiply(Block& block, typename Kernel::shared& memory,
                                            const typename Kernel::arguments& x, const typename Kernel::coord& at,
                                            typename Kernel::position& next, std::uint32_t (&sum)[Kernel::n / 2]) const {
-    const int group = block.warp() / 4 - 1, lane = block.lane(),
-              row = at.row + group * 64 + block.warp() % 4 * 16 + lane / 4, col = at.col + lane % 4 * 2;
-    float of_rows[2] = {1.0f, 1.0f};
-    const bool a_along_k = a.along_k();
-    if (!a_along_k) {
-      for (int h = 0; h < 2; ++h) of_rows[h] = scale_of(a, row + h * 8, x.c.rows, 0);
-    }
     if constexpr (Fast)
       Kernel::multiply(block, memory, at.k_tiles, next, sum);
+    else if (has_cols<Kernel> && each_col())
+      add_up<Kernel, has_cols<Kernel>>(block, memory, at, next, sum);
     else
-      add_up<Kernel>(block, memory, x, at, next, sum, row, col, group);
-    if (!b.along_k() || !a_along_k) {
-      const bool b_too = !b.along_k();
-#pragma unroll
-      for (int i = 0; i < Kernel::n / 2; i += 4) {
-        float of_cols[2] = {1.0f, 1.0f};
-        if (b_too)
-          for (int e = 0; e < 2; ++e) of_cols[e] = scale_of(b, col + i * 2 + e, x.c.cols, 0);
-#pragma unroll
-        for (int e = 0; e < 4; ++e)
-          sum[i + e] = bits(__builtin_bit_cast(float, sum[i + e]) * (of_rows[e / 2] * of_cols[e % 2]));
-      }
-    }
+      add_up<Kernel, false>(block, memory, at, next, sum);
+    multiply_by_constant<Kernel>(block, x, at, sum);
   }
 
 private:
   __device__ static std::uint32_t bits(float y) { return __builtin_bit_cast(std::uint32_t, y); }
+  __device__ __forceinline__ static void add(std::uint32_t& sum, float scale, std::uint32_t part) {
+    sum = bits(__builtin_fmaf(scale, __builtin_bit_cast(float, part), __builtin_bit_cast(float, sum)));
+  }
+  /// The row of the tile that is the first of a lane's two.
+  template <class Block>
+  __device__ static int row_of(Block& block) {
+    return (block.warp() - 4) * 16 + block.lane() / 4;
+  }
 
-  /// 128 columns at a time, and k-tile by k-tile. The consumers take turns: while one's products are under way, the other adds up.
+  /// Multiplies sums by scales that are the same all along k. Lanes load those of different columns, and hand them round.
   template <class Kernel, class Block>
+  __device__ __forceinline__ void multiply_by_constant(Block& block, const typename Kernel::arguments& x,
+                                                       const typename Kernel::coord& at,
+                                                       std::uint32_t (&sum)[Kernel::n / 2]) const {
+    const bool by_a = a.data != nullptr && !a.along_k(), by_b = b.data != nullptr && !b.along_k();
+    if (!by_a && !by_b) return;
+    const int lane = block.lane(), row = at.row + row_of(block);
+    const int last_row = static_cast<int>(x.c.rows - 1), last_col = static_cast<int>(x.c.cols - 1);
+    float of_rows[2] = {1, 1}, of_cols[Kernel::n / 32];
+#pragma unroll
+    for (int i = 0; i < Kernel::n / 32; ++i)
+      of_cols[i] = by_b ? __ldg(b.of_row(min(at.col + i * 32 + lane, last_col))) : 1.0f;
+    if (by_a)
+      for (int h = 0; h < 2; ++h) of_rows[h] = __ldg(a.of_row(min(row + h * 8, last_row)));
+#pragma unroll
+    for (int i = 0; i < Kernel::n / 2; i += 4)
+#pragma unroll
+      for (int e = 0; e < 2; ++e) {
+        const float of_col = block.shuffle(of_cols[i / 16], i * 2 % 32 + lane % 4 * 2 + e);
+#pragma unroll
+        for (int h = 0; h < 2; ++h)
+          sum[i + h * 2 + e] = bits(__builtin_bit_cast(float, sum[i + h * 2 + e]) * (of_rows[h] * of_col));
+      }
+  }
+
+  /// Up to 128 columns at a time, and k-tile by k-tile. Of 256 columns, the consumers take turns: while one's products are under way, the
+  /// other adds up. (Fewer are faster without: 4096 x 4096 x 4096 in 146 us by tiles of 128 columns, 154 in turns; H100.) EachCol: a
+  /// k-tile has a scale for each column.
+  template <class Kernel, bool EachCol, class Block>
   __device__ __forceinline__ void add_up(Block& block, typename Kernel::shared& memory,
-                                         const typename Kernel::arguments& x, const typename Kernel::coord& at,
-                                         typename Kernel::position& next, std::uint32_t (&sum)[Kernel::n / 2], int row,
-                                         int col, int group) const {
-    constexpr int width = min(Kernel::n, 128), threads = 128 * Kernel::consumers, turn = Kernel::consumers + 2;
-    constexpr int row_bytes = Kernel::row_bytes;
-    const bool a_varies = a.along_k(), b_varies = b.along_k(), b_by_col = b_varies && b.by_row();
+                                         const typename Kernel::coord& at, typename Kernel::position& next,
+                                         std::uint32_t (&sum)[Kernel::n / 2]) const {
+    constexpr int width = min(Kernel::n, 128), row_bytes = Kernel::row_bytes;
+    constexpr int threads = 128 * Kernel::consumers, turn = Kernel::consumers + 2;  // turn + group: of their barriers
+    constexpr bool in_turns = Kernel::n > width;
+    const int group = block.warp() / 4 - 1, row = row_of(block), lane = block.lane();
+    const bool a_varies = a.along_k(), b_varies = b.along_k();
     std::uint32_t part[width / 2];
 #pragma unroll
     for (int i = 0; i < Kernel::n / 2; ++i) sum[i] = 0;
-    if (group == 1) simt::warpgroups_arrive(turn, threads);
+    if (in_turns && group == 1) simt::warpgroups_arrive(turn, threads);
     for (int k_tile = 0; k_tile < at.k_tiles; ++k_tile, next.advance()) {
-      const int q = at.first_k_tile + k_tile;
       memory.ring.wait(next);
       const auto& stage = memory.stages[next.stage];
+      const auto& given = memory.scales.stages[next.stage];
       const std::uint64_t in_a = simt::operand_in_shared(stage.a + group * 64 * row_bytes, 16),
                           in_b = simt::operand_in_shared(stage.b, 16);
+      float of_rows[2];
+#pragma unroll
+      for (int h = 0; h < 2; ++h) of_rows[h] = a_varies ? given.a[row + h * 8] : 1.0f;
 #pragma unroll
       for (int first = 0; first < Kernel::n; first += width) {
-        simt::warpgroups_sync(turn + group, threads);
+        const float of_b = !EachCol && b_varies ? given.b[first / scale_block] : 1.0f;
+        if (in_turns) simt::warpgroups_sync(turn + group, threads);
         simt::products_begin();
 #pragma unroll
         for (int p = 0; p < 4; ++p) {
           simt::multiply_rows<T, false, false, width>(part, in_a + p * 2, in_b + first * (row_bytes / 16) + p * 2,
                                                       p > 0);
-          if (p >= 2) simt::products_end();
+          if (p >= (in_turns ? 2 : 3)) simt::products_end();
         }
-        float scale[2];
-        const float of_b = b_varies && !b_by_col ? scale_of(b, at.col + first, x.c.cols, q) : 1.0f;
-#pragma unroll
-        for (int h = 0; h < 2; ++h) scale[h] = a_varies ? of_b * scale_of(a, row + h * 8, x.c.rows, q) : of_b;
-        simt::products_wait<1>();  // the last of four goes on: the other's follow it without a gap
-        simt::warpgroups_arrive(turn + 1 - group, threads);
+        if (in_turns) {
+          simt::products_wait<1>();  // the last of four goes on: the other's follow it without a gap
+          simt::warpgroups_arrive(turn + 1 - group, threads);
+        }
         simt::products_wait<0>();
         simt::fence_accumulators(part);
-        if (first + width == Kernel::n) Kernel::release(block, memory, next.stage);
-        if (b_by_col) {
+        const bool is_last = first + width == Kernel::n;
+        if (is_last && !EachCol) release<Kernel>(block, memory, next.stage);
+        if constexpr (EachCol) {
 #pragma unroll
-          for (int i = 0; i < width / 2; i += 4)
+          for (int i = 0; i < width / 2; i += 4) {
+            const auto of_cols = *reinterpret_cast<const packed<float, 2>*>(given.b + first + i * 2 + lane % 4 * 2);
 #pragma unroll
-            for (int e = 0; e < 2; ++e) {
-              const float of_col = scale_of(b, col + first + i * 2 + e, x.c.cols, q);
-#pragma unroll
-              for (int h = 0; h < 2; ++h) add(sum[first / 2 + i + h * 2 + e], scale[h] * of_col, part[i + h * 2 + e]);
-            }
+            for (int e = 0; e < 4; ++e) add(sum[first / 2 + i + e], of_rows[e / 2] * of_cols.item[e % 2], part[i + e]);
+          }
+          if (is_last) release<Kernel>(block, memory, next.stage);
         } else {
+          const float scale[2] = {of_rows[0] * of_b, of_rows[1] * of_b};
 #pragma unroll
           for (int i = 0; i < width / 2; ++i) add(sum[first / 2 + i], scale[i / 2 % 2], part[i]);
         }
       }
     }
-    if (group == 0) simt::warpgroups_sync(turn, threads);
+    if (in_turns && group == 0) simt::warpgroups_sync(turn, threads);
   }
-  __device__ __forceinline__ static void add(std::uint32_t& sum, float scale, std::uint32_t part) {
-    sum = bits(__builtin_fmaf(scale, __builtin_bit_cast(float, part), __builtin_bit_cast(float, sum)));
+  /// All lanes of a warp have read a k-tile, and its scales.
+  template <class Kernel, class Block>
+  __device__ __forceinline__ static void release(Block& block, typename Kernel::shared& memory, int stage) {
+    block.sync_warp();
+    Kernel::release(block, memory, stage);
   }
 #endif
 };
 
+/// As for bfloat16, but for the room that scales take.
+inline constexpr wgmma_tile scaled_tiles[] = {
+    wgmma_tiles[0], {.n = 128, .stages = 5, .slices = 2}, {.n = 64, .stages = 7, .slices = 2}};
+
+/// Starts a product with a given tile: of 128 or 64 columns where k-tiles have a scale for each column.
+template <bool Fast, int Tile, class A, class B, class TC, class S, class Epilogue>
+bool gemm_scaled_by_tile(const device_policy& where,
+                         const gemm_problem<fp8_factor<A, B>, fp8_factor<A, B>, TC, S, Epilogue>& x,
+                         const wgmma_plan& plan, const operand_scales& of_a, const operand_scales& of_b) {
+  return gemm_by_wgmma_tile<scaled_tiles[Tile], false, false>(where, x, plan,
+                                                              scaled_products<fp8_factor<A, B>, Fast>{of_a, of_b});
+}
+
+template <class A, class B, class TC, class S, class Epilogue>
+gemm_problem<fp8_factor<A, B>, fp8_factor<A, B>, TC, S, Epilogue> as_factors(
+    const gemm_problem<A, B, TC, S, Epilogue>& x) {
+  const auto of = [](const auto& y) {
+    return gemm_operand<fp8_factor<A, B>>(reinterpret_cast<const fp8_factor<A, B>*>(y.data), y.extent, y.stride,
+                                          y.k_stride, y.batch_stride);
+  };
+  return {of(x.a), of(x.b), x.c, x.k, x.batch, x.result};
+}
+
 /// Enqueues a product where the device can do it so; says whether it has.
-template <bool Fast, int Tile = -1, class A, class B, class TC, class S, class Epilogue>
+template <bool Fast, class A, class B, class TC, class S, class Epilogue>
 bool gemm_scaled_by_wgmma(const device_policy& where, const gemm_problem<A, B, TC, S, Epilogue>& x,
                           const operand_scales& of_a, const operand_scales& of_b) {
-  using factor = fp8_factor<A, B>;
   constexpr std::int64_t most = std::int64_t(1) << 31;
   if (x.k == 0 || x.k >= most || x.c.rows >= most || x.c.cols >= most ||
       !wgmma_available<simt::wgmma_probe>(launch_device()))
     return false;
-  const auto as_factors = [](const auto& y) {
-    return gemm_operand<factor>(reinterpret_cast<const factor*>(y.data), y.extent, y.stride, y.k_stride,
-                                y.batch_stride);
+  auto y = as_factors(x);
+  const machine& on = machine_of(where);
+  const auto plan = [&](int tile, int tiles) {
+    return plan_wgmma(tiles, x.c.rows, x.c.cols, ceil_div(x.k, std::int64_t(scale_block)), x.batch, on, {}, tile);
   };
-  gemm_problem<factor, factor, TC, S, Epilogue> y{as_factors(x.a), as_factors(x.b), x.c, x.k, x.batch, x.result};
-  const auto bytes = [&](const gemm_operand<factor>& of) {
-    return is_read_by_words(of, true, x.batch) ? 0 : repacked_bytes(of, true, x.k, x.batch);
-  };
-  const std::int64_t a_bytes = bytes(y.a), b_bytes = bytes(y.b);
+  // Tiles of 256 columns, unless shared memory has no room for their scales, of 128 and of 64.
+  wgmma_plan best = of_b.along_k() && of_b.by_row() ? plan(1, 1) : plan(0, 2);
+  if (const wgmma_plan narrow = plan(3, 1); narrow.clocks < best.clocks) best = narrow;
+  const bool a_ready = is_read_by_words(y.a, true, x.batch), b_ready = is_read_by_words(y.b, true, x.batch);
+  if (a_ready && b_ready && gemm_scaled_by_warps(where, x, of_a, of_b, best.clocks)) return true;
+  const std::int64_t a_bytes = a_ready ? 0 : repacked_bytes(y.a, true, x.k, x.batch),
+                     b_bytes = b_ready ? 0 : repacked_bytes(y.b, true, x.k, x.batch);
   scratch memory(where, scratch_bytes({checked_bytes(a_bytes, 1, "gemm"), checked_bytes(b_bytes, 1, "gemm")}), 0);
   if (a_bytes > 0) repack(where, y.a, true, x.k, x.batch, memory.template take<std::byte>(a_bytes));
   if (b_bytes > 0) repack(where, y.b, true, x.k, x.batch, memory.template take<std::byte>(b_bytes));
-  wgmma_plan plan =
-      plan_wgmma(2, x.c.rows, x.c.cols, ceil_div(x.k, std::int64_t(scale_block)), x.batch, machine_of(where));
-  if (Tile >= 0) plan = {.tile = Tile};
-  const scaled_products<factor, Fast> products{of_a, of_b};
-  return plan.tile == 0 ? gemm_by_wgmma_tile<wgmma_tiles[0], false, false>(where, y, plan, products)
-                        : gemm_by_wgmma_tile<wgmma_tiles[1], false, false>(where, y, plan, products);
+  if (best.tile == 0) return gemm_scaled_by_tile<Fast, 0>(where, y, best, of_a, of_b);
+  return best.tile == 1 ? gemm_scaled_by_tile<Fast, 1>(where, y, best, of_a, of_b)
+                        : gemm_scaled_by_tile<Fast, 2>(where, y, best, of_a, of_b);
 }
 
 }  // namespace detail
