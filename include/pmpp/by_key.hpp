@@ -143,9 +143,9 @@ struct equal_keys {
   PMPP_HOST_DEVICE bool operator()(const X& a, const X& b) const { return static_cast<bool>(eq(a.first, b.first)); }
 };
 template <class Eq>
-constexpr bool is_opaque<equal_keys<Eq>> = is_opaque<Eq>;
+inline constexpr bool is_opaque<equal_keys<Eq>> = is_opaque<Eq>;
 template <class Eq>
-constexpr bool is_unmarked_lambda<equal_keys<Eq>> = is_unmarked_lambda<Eq>;
+inline constexpr bool is_unmarked_lambda<equal_keys<Eq>> = is_unmarked_lambda<Eq>;
 
 template <class A, class B>
 struct write_key_and_value {

@@ -71,11 +71,6 @@ inline bool has_blocks(const grid& shape, characters kernel, std::int64_t thread
   return true;
 }
 
-template <class Kernel>
-constexpr bool has_fixed_threads = requires {
-  Kernel::threads;
-};
-
 #if defined(__CUDACC__) && PMPP_CUDA
 inline simt::named_range begin_launch(characters kernel, int device, cudaStream_t stream) {
   const bool is_default = stream == nullptr || stream == cudaStreamLegacy || stream == cudaStreamPerThread;
@@ -111,17 +106,6 @@ inline void allow_shared_bytes(const machine& on, const void* function) {
         "cudaFuncSetAttribute(MaxDynamicSharedMemorySize)");
 }
 
-/// CUDA gives shared memory more of the first cache than a kernel can use: `leaves_first_cache` takes what min_blocks blocks need.
-template <class Kernel>
-void leave_first_cache(const machine& on, const void* function) {
-  const std::size_t of_block = simt::detail::shared_bytes_of<Kernel> + machine::reserved_per_block;
-  const std::size_t percent =
-      ceil_div(100 * std::size_t(Kernel::min_blocks) * of_block, std::size_t(on.shared_per_multiprocessor));
-  check(cudaFuncSetAttribute(function, cudaFuncAttributePreferredSharedMemoryCarveout,
-                             percent < 100 ? int(percent) : 100),
-        "cudaFuncSetAttribute(PreferredSharedMemoryCarveout)");
-}
-
 /// What has been compiled for older GPUs, and by the driver for this one, knows of no cluster.
 inline void require_code_for_clusters(characters kernel, const void* function) {
   cudaFuncAttributes attributes;
@@ -129,30 +113,61 @@ inline void require_code_for_clusters(characters kernel, const void* function) {
   if (attributes.ptxVersion < 90) refuse_launch(kernel, "blocks of a cluster (compile for sm_90 or later)", 2, 1);
 }
 
-/// Calls f, of which there is one type for each kernel, once on each device.
-template <class F>
-void once(int device, const F& f) {
-  static bool done[most_devices];
-  if (__atomic_load_n(&done[device], __ATOMIC_RELAXED)) return;
-  f();
-  __atomic_store_n(&done[device], true, __ATOMIC_RELAXED);
-}
+/// What a launch has to know of a kernel.
+struct gpu_kernel {
+  characters name;
+  const void* entry;  ///< its __global__ function
+  int thread_limit, min_blocks;
+  std::size_t shared;         ///< bytes of its own shared memory,
+  std::size_t shared_needed;  ///< and the part of them that blocks of this size need
+  bool leaves_first_cache, begins_early, together;
+  unsigned char* prepared;  ///< for each device: bits for what is asked of CUDA once
+};
 
-/// `attributes`: zeros, with room for what the launch asks for besides its shape; that of a cluster is filled in.
-inline cudaLaunchConfig_t launch_config(const grid& shape, std::size_t dynamic_bytes, cudaStream_t stream,
-                                        cudaLaunchAttribute* attributes) {
+/// The part of a launch that is the same for all kernels: it stands here once, not in every instantiation.
+inline bool launch_on_gpu(const gpu_kernel& kernel, int id, const machine& on, const device_policy& where,
+                          const grid& shape, const void** values) {
+  if (!has_blocks(shape, kernel.name, kernel.thread_limit, kernel.shared_needed, on) || where.measuring) return true;
+  if (kernel.together && !on.cooperative) return false;
+  [[maybe_unused]] const simt::named_range range = begin_launch(kernel.name, id, where.stream);
+  const bool all_dynamic = kernel.shared > simt::detail::static_shared_limit;
+  const bool large = kernel.shared + shape.dynamic_shared > simt::detail::static_shared_limit;
+  const unsigned wanted =
+      unsigned(large) | unsigned(kernel.leaves_first_cache) << 1 | unsigned(shape.cluster != extent3{}) << 2;
+  if (const unsigned missing = wanted & ~__atomic_load_n(&kernel.prepared[id], __ATOMIC_RELAXED)) {
+    if ((missing & 1) != 0) allow_shared_bytes(on, kernel.entry);
+    if ((missing & 2) != 0) {  // the first cache lies in the same memory: of that CUDA would take more than blocks use
+      const std::size_t needed = std::size_t(kernel.min_blocks) * (kernel.shared + machine::reserved_per_block);
+      const auto percent = static_cast<int>(ceil_div(100 * needed, std::size_t(on.shared_per_multiprocessor)));
+      check(cudaFuncSetAttribute(kernel.entry, cudaFuncAttributePreferredSharedMemoryCarveout, min(percent, 100)),
+            "cudaFuncSetAttribute(PreferredSharedMemoryCarveout)");
+    }
+    if ((missing & 4) != 0) require_code_for_clusters(kernel.name, kernel.entry);
+    __atomic_fetch_or(&kernel.prepared[id], static_cast<unsigned char>(missing), __ATOMIC_RELAXED);
+  }
+  cudaLaunchAttribute attributes[2]{};
   cudaLaunchConfig_t config{};
   config.gridDim = {shape.blocks.x, shape.blocks.y, shape.blocks.z};
   config.blockDim = {shape.threads.x, shape.threads.y, shape.threads.z};
-  config.dynamicSmemBytes = dynamic_bytes;
-  config.stream = stream;
+  config.dynamicSmemBytes = shape.dynamic_shared + (all_dynamic ? round_up(kernel.shared_needed, std::size_t(16)) : 0);
+  config.stream = where.stream;
   config.attrs = attributes;
   if (shape.cluster != extent3{}) {
-    attributes->id = cudaLaunchAttributeClusterDimension;
-    attributes->val.clusterDim = {shape.cluster.x, shape.cluster.y, shape.cluster.z};
-    config.numAttrs = 1;
+    cudaLaunchAttribute& attribute = attributes[config.numAttrs++];
+    attribute.id = cudaLaunchAttributeClusterDimension;
+    attribute.val.clusterDim = {shape.cluster.x, shape.cluster.y, shape.cluster.z};
   }
-  return config;
+  if (kernel.together || kernel.begins_early) {
+    cudaLaunchAttribute& attribute = attributes[config.numAttrs++];
+    attribute.id =
+        kernel.together ? cudaLaunchAttributeCooperative : cudaLaunchAttributeProgrammaticStreamSerialization;
+    (kernel.together ? attribute.val.cooperative : attribute.val.programmaticStreamSerializationAllowed) = 1;
+  }
+  const cudaError_t status = cudaLaunchKernelExC(&config, kernel.entry, const_cast<void**>(values));
+  if (kernel.together && status == cudaErrorCooperativeLaunchTooLarge)
+    return cudaGetLastError() == cudaSuccess;  // no: that is the error, which CUDA forgets by this
+  after_launch(status, kernel.name, where.stream, std::source_location::current());
+  return true;
 }
 #endif
 
@@ -163,48 +178,27 @@ bool launch_kernel([[maybe_unused]] const P& where, grid shape, [[maybe_unused]]
   static_assert(
       !gpu_execution<P> || has_cuda_compiler,
       "pmpp::device needs a CUDA compiler: make this a .cu file, or use pmpp::host, or PMPP_CUDA=OFF (the emulator)");
+  using namespace simt::detail;
   constexpr characters name = type_name<Kernel>();
-  if (shape.cluster == extent3{}) shape.cluster = simt::detail::cluster_of<Kernel>;
-  const auto bytes_on = [&](const machine& on) {
-    return simt::detail::shared_bytes_in<Kernel>(shape.threads.volume(), std::size_t(on.shared_per_block));
-  };
-  const auto is_empty = [&](const machine& on) {
-    return !has_blocks(shape, name, simt::detail::threads_of<Kernel>, bytes_on(on), on);
-  };
+  if (shape.cluster == extent3{}) shape.cluster = cluster_of<Kernel>;
   if constexpr (gpu_execution<P>) {
 #if defined(__CUDACC__) && PMPP_CUDA
+    static unsigned char prepared[most_devices];
     const int id = launch_device();
     const machine& on = machine_of_device(id);
-    if (is_empty(on) || where.measuring) return true;
-    if (Together && !on.cooperative) return false;
-    [[maybe_unused]] const simt::named_range range = begin_launch(name, id, where.stream);
-    constexpr std::size_t own = simt::detail::shared_bytes_of<Kernel>;
-    constexpr bool all_dynamic = own > simt::detail::static_shared_limit;
-    const std::size_t dynamic = shape.dynamic_shared + (all_dynamic ? round_up(bytes_on(on), std::size_t(16)) : 0);
-    const auto* entry = reinterpret_cast<const void*>(&simt::detail::run_kernel<Threads, Kernel, Args...>);
-    if (own + shape.dynamic_shared > simt::detail::static_shared_limit)
-      detail::once(id, [&] { allow_shared_bytes(on, entry); });
-    if constexpr (simt::detail::leaves_first_cache<Kernel>)
-      detail::once(id, [&] { leave_first_cache<Kernel>(on, entry); });
-    if (shape.cluster != extent3{}) detail::once(id, [&] { require_code_for_clusters(name, entry); });
-    cudaLaunchAttribute attributes[2]{};
-    cudaLaunchConfig_t config = launch_config(shape, dynamic, where.stream, attributes);
-    if constexpr (Together || simt::detail::begins_early<Kernel>) {
-      cudaLaunchAttribute& attribute = attributes[config.numAttrs++];
-      attribute.id = Together ? cudaLaunchAttributeCooperative : cudaLaunchAttributeProgrammaticStreamSerialization;
-      (Together ? attribute.val.cooperative : attribute.val.programmaticStreamSerializationAllowed) = 1;
-    }
     const void* values[] = {__builtin_addressof(kernel), __builtin_addressof(args)...};
-    const cudaError_t status = cudaLaunchKernelExC(&config, entry, const_cast<void**>(values));
-    if (Together && status == cudaErrorCooperativeLaunchTooLarge)
-      return cudaGetLastError() == cudaSuccess;  // no: that is the error, which CUDA forgets by this
-    after_launch(status, name, where.stream, std::source_location::current());
+    return launch_on_gpu({name, reinterpret_cast<const void*>(&run_kernel<Threads, Kernel, Args...>),
+                          threads_of<Kernel>, min_blocks_of<Kernel>, shared_bytes_of<Kernel>,
+                          shared_bytes_in<Kernel>(shape.threads.volume(), std::size_t(on.shared_per_block)),
+                          leaves_first_cache<Kernel>, begins_early<Kernel>, Together, prepared},
+                         id, on, where, shape, values);
 #endif
   } else {
 #if PMPP_WITH_EMULATOR
     const machine& on = machine_of(where);
-    if (is_empty(on) || where.measuring) return true;
-    simt::emulator_options options = simt::detail::options_of_this_launch();
+    const std::size_t bytes = shared_bytes_in<Kernel>(shape.threads.volume(), std::size_t(on.shared_per_block));
+    if (!has_blocks(shape, name, threads_of<Kernel>, bytes, on) || where.measuring) return true;
+    simt::emulator_options options = options_of_this_launch();
     if constexpr (Together) {
       if (!on.cooperative || std::int64_t(shape.blocks.x) > resident_blocks<Kernel>(on)) return false;
       options.resident_blocks = static_cast<int>(shape.blocks.x);
@@ -237,9 +231,10 @@ void launch(const P& where, const grid& shape, const Kernel& kernel, const Args&
 template <kernel_execution P, class Kernel, class... Args>
 requires std::is_class_v<Kernel>
 void launch(const P& where, std::int64_t blocks, const Kernel& kernel, const Args&... args) {
-  static_assert(detail::has_fixed_threads<Kernel>,
+  constexpr bool has_threads = requires { Kernel::threads; };
+  static_assert(has_threads,
                 "pmpp::launch: this kernel has no static constexpr int threads: pass grid{blocks, threads}");
-  if constexpr (detail::has_fixed_threads<Kernel>)
+  if constexpr (has_threads)
     detail::launch_kernel<Kernel::threads>(where, grid{blocks, Kernel::threads}, kernel, args...);
 }
 
@@ -254,18 +249,22 @@ requires(sizeof...(Parameters) == sizeof...(Args)) void launch(const device_poli
   check(cudaFuncGetAttributes(&attributes, entry), "cudaFuncGetAttributes");
   const char* function = "__global__ function";
   check(cudaFuncGetName(&function, entry), "cudaFuncGetName");
-  const detail::characters name{function, std::strlen(function)};
-  const machine& on = detail::machine_of_device(id);
-  const bool runs = detail::has_blocks(shape, name, attributes.maxThreadsPerBlock, attributes.sharedSizeBytes, on);
-  if (!runs || where.measuring) return;
-  [[maybe_unused]] const simt::named_range range = detail::begin_launch(name, id, where.stream);
-  if (shape.cluster != extent3{}) detail::require_code_for_clusters(name, entry);
-  if (attributes.sharedSizeBytes + shape.dynamic_shared > simt::detail::static_shared_limit)
-    detail::allow_shared_bytes(on, entry);
-  cudaLaunchAttribute asked[1]{};
-  const cudaLaunchConfig_t config = detail::launch_config(shape, shape.dynamic_shared, where.stream, asked);
-  detail::after_launch(cudaLaunchKernelEx(&config, kernel, static_cast<Parameters>(args)...), name, where.stream,
-                       std::source_location::current());
+  unsigned char prepared[detail::most_devices]{};
+  const auto start = [&](Parameters... x) {
+    const void* values[] = {__builtin_addressof(x)..., nullptr};
+    detail::launch_on_gpu({{function, std::strlen(function)},
+                           entry,
+                           attributes.maxThreadsPerBlock,
+                           1,
+                           attributes.sharedSizeBytes,
+                           attributes.sharedSizeBytes,
+                           false,
+                           false,
+                           false,
+                           prepared},
+                          id, detail::machine_of_device(id), where, shape, values);
+  };
+  start(static_cast<Parameters>(args)...);
 }
 #endif
 

@@ -146,9 +146,9 @@ struct by_first {
   }
 };
 template <class Comp>
-constexpr bool is_opaque<by_first<Comp>> = is_opaque<Comp>;
+inline constexpr bool is_opaque<by_first<Comp>> = is_opaque<Comp>;
 template <class Comp>
-constexpr bool is_unmarked_lambda<by_first<Comp>> = is_unmarked_lambda<Comp>;
+inline constexpr bool is_unmarked_lambda<by_first<Comp>> = is_unmarked_lambda<Comp>;
 
 /// Enqueues the merge on a GPU or runs it in the emulator.
 template <merge_tuning Tuning, class P, class A, class B, class Out, class Comp>

@@ -58,7 +58,7 @@ std::int64_t blocks_for(const P& where, std::int64_t count) {
 }
 
 template <class T>
-constexpr bool is_network_element = std::is_floating_point_v<T> || is_two_byte_float<T>;
+inline constexpr bool is_network_element = std::is_floating_point_v<T> || is_two_byte_float<T>;
 
 template <class P, class T, class Writer>
 void write_rows(const char* function, const P& where, const matrix_view<const T>& in, const Writer& writer) {

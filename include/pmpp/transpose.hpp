@@ -43,7 +43,7 @@ namespace detail {
 
 /// The bytes of an element that never part: the largest power of two that divides its size, up to 16.
 template <class T>
-constexpr int unit_of = greatest_common_divisor(int(sizeof(T)), 16);
+inline constexpr int unit_of = greatest_common_divisor(int(sizeof(T)), 16);
 
 template <transpose_tuning Tuning, class P, class T>
 void transpose_on_device(const P& where, const transposition<T>& t) {

@@ -19,9 +19,9 @@ namespace pmpp::inline PMPP_BACKEND::block {
 
 /// How many elements a thread moves through shared memory at once.
 template <class It>
-constexpr int staged_items = 1;
+inline constexpr int staged_items = 1;
 template <class T>
-constexpr int staged_items<T*> = access<T*>::items;
+inline constexpr int staged_items<T*> = access<T*>::items;
 
 /// An input that passes through shared memory: element i has its place at i + shift, so that vectors of memory are
 /// vectors there too. Where memory has no vectors (another iterator, an odd address) elements move one by one.

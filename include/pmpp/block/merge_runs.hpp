@@ -127,7 +127,8 @@ PMPP_HOST_DEVICE void copy_element(const zip_iterator<A, B>& in, std::int64_t i,
 /// Vectors of V elements that are several words of 16 bytes: copied by neighbouring threads, so that a warp asks for whole
 /// sectors.
 template <class It, class T, int V>
-constexpr bool spans_words = V > 1 && std::is_pointer_v<It>&& std::is_same_v<value_of<It>, T>&& V * sizeof(T) > 16;
+inline constexpr bool spans_words = V > 1 &&
+                                    V * sizeof(T) > 16 && std::is_pointer_v<It>&& std::is_same_v<value_of<It>, T>;
 
 /// Starts copying elements [first, first + count) of `source` to the slots from `place` on, as vectors of V elements: of
 /// first and place it takes that they lie alike in their vectors. Neighbours of the part may come along.

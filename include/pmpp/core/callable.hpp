@@ -31,7 +31,7 @@ struct refused {
 };
 
 template <class F>
-constexpr bool is_opaque =
+inline constexpr bool is_opaque =
 #if defined(__CUDACC_EXTENDED_LAMBDA__)
     __nv_is_extended_device_lambda_closure_type(F);
 #else
@@ -39,11 +39,11 @@ constexpr bool is_opaque =
 #endif
 
 template <class F>
-constexpr bool is_opaque<apply_to_pair<F>> = is_opaque<F>;
+inline constexpr bool is_opaque<apply_to_pair<F>> = is_opaque<F>;
 template <class F>
-constexpr bool is_opaque<spread_function<F>> = is_opaque<F>;
+inline constexpr bool is_opaque<spread_function<F>> = is_opaque<F>;
 template <class Op, class Rest>
-constexpr bool is_opaque<columns_operator<Op, Rest>> = is_opaque<Op> || is_opaque<Rest>;
+inline constexpr bool is_opaque<columns_operator<Op, Rest>> = is_opaque<Op> || is_opaque<Rest>;
 
 /// Whether F is a lambda that nvcc cannot put into a kernel; told from its name, as nvcc writes it.
 template <class F>
@@ -63,13 +63,14 @@ constexpr bool find_unmarked_lambda() {
   return false;
 }
 template <class F>
-constexpr bool is_unmarked_lambda = find_unmarked_lambda<F>();
+inline constexpr bool is_unmarked_lambda = find_unmarked_lambda<F>();
 template <class F>
-constexpr bool is_unmarked_lambda<apply_to_pair<F>> = is_unmarked_lambda<F>;
+inline constexpr bool is_unmarked_lambda<apply_to_pair<F>> = is_unmarked_lambda<F>;
 template <class F>
-constexpr bool is_unmarked_lambda<spread_function<F>> = is_unmarked_lambda<F>;
+inline constexpr bool is_unmarked_lambda<spread_function<F>> = is_unmarked_lambda<F>;
 template <class Op, class Rest>
-constexpr bool is_unmarked_lambda<columns_operator<Op, Rest>> = is_unmarked_lambda<Op> || is_unmarked_lambda<Rest>;
+inline constexpr bool is_unmarked_lambda<columns_operator<Op, Rest>> =
+    is_unmarked_lambda<Op> || is_unmarked_lambda<Rest>;
 
 /// Refuses a lambda that would have to run on a GPU, if `OnGpu`.
 template <bool OnGpu, class F>
@@ -82,29 +83,30 @@ constexpr bool require_marked() {
 }
 
 template <class Op, class A>
-constexpr bool combines = is_opaque<Op> || requires(Op& op, const A& a) {
+inline constexpr bool combines = is_opaque<Op> || requires(Op& op, const A& a) {
   static_cast<A>(op(a, a));
 };
 template <class Comp, class T>
-constexpr bool compares = is_opaque<Comp> || requires(const Comp& comp, const T& x) {
+inline constexpr bool compares = is_opaque<Comp> || requires(const Comp& comp, const T& x) {
   static_cast<bool>(comp(x, x));
 };
 template <class Pred, class T>
-constexpr bool judges = is_opaque<Pred> || requires(const Pred& pred, const T& x) {
+inline constexpr bool judges = is_opaque<Pred> || requires(const Pred& pred, const T& x) {
   static_cast<bool>(pred(x));
 };
 template <class To, class F, class... T>
-constexpr bool maps = is_opaque<F> || requires(const F& f, const T&... x) {
+inline constexpr bool maps = is_opaque<F> || requires(const F& f, const T&... x) {
   static_cast<To>(f(x...));
 }
 || requires(const F& f, T&... x) { static_cast<To>(f(x...)); };
 
 // A bool is what && and || fold to, of elements of any type.
 template <class A, class T, class Op>
-constexpr bool cuts_off = std::is_integral_v<A>&& has_nan<T> && !(std::is_same_v<A, bool> && !std::is_same_v<Op, plus>);
+inline constexpr bool cuts_off =
+    std::is_integral_v<A>&& has_nan<T> && !(std::is_same_v<A, bool> && !std::is_same_v<Op, plus>);
 template <class A, class T, class Op>
-constexpr bool overflows = std::is_integral_v<A>&& std::is_integral_v<T> && (sizeof(A) < sizeof(T)) &&
-                           !(std::is_same_v<A, bool> && !std::is_same_v<Op, plus>);
+inline constexpr bool overflows = std::is_integral_v<A>&& std::is_integral_v<T> && (sizeof(A) < sizeof(T)) &&
+                                  !(std::is_same_v<A, bool> && !std::is_same_v<Op, plus>);
 
 /// For accumulators of type A, the type of the initial value, and elements of type T. `InitFirst`: as the caller writes it.
 template <class A, class T, class Op, bool InitFirst = true>

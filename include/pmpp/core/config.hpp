@@ -57,7 +57,7 @@
 namespace pmpp::inline PMPP_BACKEND {
 
 /// True where this translation unit can compile device code.
-constexpr bool has_cuda_compiler =
+inline constexpr bool has_cuda_compiler =
 #if defined(__CUDACC__)
     true;
 #else

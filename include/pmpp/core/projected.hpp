@@ -36,7 +36,7 @@ PMPP_HOST_DEVICE constexpr auto project(const F& f, const T& x) { return f(x); }
 template <class F, class T>
 using projection_of = decltype(detail::project(std::declval<const F&>(), std::declval<const T&>()));
 template <class F, class T>
-constexpr bool projects = requires(const F& f, const T& x) {
+inline constexpr bool projects = requires(const F& f, const T& x) {
   detail::project(f, x);
 };
 

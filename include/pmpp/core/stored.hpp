@@ -60,7 +60,7 @@ inline constexpr bool begins_as_constant<T, true> = requires {
 
 /// Whether kernels hold a T as its bytes alone.
 template <class T>
-constexpr bool is_stored_as_bytes =
+inline constexpr bool is_stored_as_bytes =
     std::is_trivially_copyable_v<T> && !(std::is_copy_assignable_v<T> && begins_as_constant<T>);
 
 template <class T>
@@ -88,13 +88,13 @@ using value_held = typename value_type_of<T>::type;
 
 /// Whether kernels can hold a T. Of stored_bytes<T> that is so, but functions are not called with it.
 template <class T>
-constexpr bool is_held = std::is_same_v<stored_as<T>, std::remove_cv_t<T>>;
+inline constexpr bool is_held = std::is_same_v<stored_as<T>, std::remove_cv_t<T>>;
 template <class T>
-constexpr bool is_value = is_held<T>;
+inline constexpr bool is_value = is_held<T>;
 template <class T>
-constexpr bool is_value<stored_bytes<T>> = false;
+inline constexpr bool is_value<stored_bytes<T>> = false;
 template <class A, class B>
-constexpr bool is_value<pair<A, B>> = is_value<A>&& is_value<B>;
+inline constexpr bool is_value<pair<A, B>> = is_value<A>&& is_value<B>;
 
 /// What a function sees of an element that a kernel holds.
 template <class T>
@@ -225,9 +225,9 @@ auto with_stored(const input<It>& in) {
 
 /// Whether an element becomes an A by its members.
 template <class A, class T>
-constexpr bool is_converted = false;
+inline constexpr bool is_converted = false;
 template <class A, class B, class C, class D>
-constexpr bool is_converted<pair<A, B>, pair<C, D>> = true;
+inline constexpr bool is_converted<pair<A, B>, pair<C, D>> = true;
 
 /// The elements of `in` for an accumulator of type A, which they are converted to.
 template <class A, class It>

@@ -53,6 +53,12 @@ public:
     both.append(b.c_str(), b.size_);
     return both;
   }
+  // To what is a temporary already they add, so that a message makes no further one of each of its parts.
+  friend text&& operator+(text&& a, const text& b) { return static_cast<text&&>(a) + b.c_str(); }
+  friend text&& operator+(text&& a, const char* b) {
+    a.append(b, std::strlen(b));
+    return static_cast<text&&>(a);
+  }
 
 private:
   void append(const char* characters, std::size_t count) noexcept {

@@ -34,13 +34,12 @@ namespace detail {
 inline constexpr std::size_t allocation_alignment = 256;
 
 /// count * element_bytes. \throws std::length_error if count is negative or the product exceeds the address space.
-template <class N>
-std::size_t checked_bytes(N count, std::size_t element_bytes, const char* what) {
-  // A negative count becomes one beyond PTRDIFF_MAX.
-  if (static_cast<std::size_t>(count) > static_cast<std::size_t>(PTRDIFF_MAX) / element_bytes)
+inline std::size_t checked_bytes(std::int64_t count, std::size_t element_bytes, const char* what) {
+  const auto n = static_cast<std::size_t>(count);  // a negative count becomes one beyond PTRDIFF_MAX
+  if (n > static_cast<std::size_t>(PTRDIFF_MAX) / element_bytes)
     detail::throw_length_error(detail::text("pmpp::") + what + ": " + detail::text::of(count) + " elements of " +
                                detail::text::of(element_bytes) + " bytes do not fit the address space");
-  return static_cast<std::size_t>(count) * element_bytes;
+  return n * element_bytes;
 }
 
 #if PMPP_CUDA

@@ -333,19 +333,22 @@ public:
   /// \throws std::logic_error if the constructor was asked for too little.
   template <class T>
   T* take(std::int64_t count) {
-    const std::size_t size = round_up(checked_bytes(count, sizeof(T), "scratch"), allocation_alignment);
-    if (size > bytes_ - taken_)
-      detail::throw_logic_error("pmpp: an algorithm takes more scratch than the " + detail::text::of(bytes_) +
-                                " bytes that it asked for");
-    T* array = reinterpret_cast<T*>(data_ + taken_);
-    taken_ += size;
-    return array;
+    return static_cast<T*>(take_bytes(checked_bytes(count, sizeof(T), "scratch")));
   }
 
 private:
   enum class origin { none, pool, heap };
 
   scratch() noexcept = default;  // constructors delegate to it, so that the destructor runs if they throw
+
+  void* take_bytes(std::size_t bytes) {
+    bytes = round_up(bytes, allocation_alignment);
+    if (bytes > bytes_ - taken_)
+      detail::throw_logic_error("pmpp: an algorithm takes more scratch than the " + detail::text::of(bytes_) +
+                                " bytes that it asked for");
+    taken_ += bytes;
+    return data_ + taken_ - bytes;
+  }
 
   /// Says whether the state is zero already.
   bool take_from_workspace(workspace* w) {

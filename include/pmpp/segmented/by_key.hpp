@@ -106,9 +106,9 @@ struct sides_of<true, pair<X, Y>, Slot> {
 
 /// Whether keys and values move as vectors also where theirs begin at different elements.
 template <class In>
-constexpr bool joins_shifted = false;
+inline constexpr bool joins_shifted = false;
 template <class K, class V>
-constexpr bool joins_shifted<zip_iterator<K*, V*>> =
+inline constexpr bool joins_shifted<zip_iterator<K*, V*>> =
     block::access<K*>::always&& block::access<V*>::always&& block::access<K*>::items > 1 &&
     block::access<V*>::items > 1 && sizeof(V) % 4 == 0;
 

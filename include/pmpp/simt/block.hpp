@@ -141,18 +141,18 @@ inline constexpr std::size_t static_shared_limit = 48 * 1024;
 // cache away, `begins_early` that it may be started while the kernel before it still ends: it waits itself before it touches
 // global memory.
 // clang-format off
-template <class Kernel> constexpr int threads_of = 1024;
-template <class Kernel> requires requires { Kernel::threads; } constexpr int threads_of<Kernel> = Kernel::threads;
-template <class Kernel> constexpr int cluster_of = 1;
-template <class Kernel> requires requires { Kernel::cluster; } constexpr int cluster_of<Kernel> = Kernel::cluster;
-template <class Kernel> constexpr int min_blocks_of = 1;
-template <class Kernel> requires requires { Kernel::min_blocks; } constexpr int min_blocks_of<Kernel> = Kernel::min_blocks;
-template <class Kernel> constexpr bool leaves_first_cache = false;
-template <class Kernel> requires requires { Kernel::leaves_first_cache; } constexpr bool leaves_first_cache<Kernel> = Kernel::leaves_first_cache;
-template <class Kernel> constexpr bool begins_early = false;
-template <class Kernel> requires requires { Kernel::begins_early; } constexpr bool begins_early<Kernel> = Kernel::begins_early;
-template <class Kernel> constexpr std::size_t shared_bytes_of = 0;
-template <class Kernel> requires requires { sizeof(typename Kernel::shared); } constexpr std::size_t shared_bytes_of<Kernel> = sizeof(typename Kernel::shared);
+template <class Kernel> inline constexpr int threads_of = 1024;
+template <class Kernel> requires requires { Kernel::threads; } inline constexpr int threads_of<Kernel> = Kernel::threads;
+template <class Kernel> inline constexpr int cluster_of = 1;
+template <class Kernel> requires requires { Kernel::cluster; } inline constexpr int cluster_of<Kernel> = Kernel::cluster;
+template <class Kernel> inline constexpr int min_blocks_of = 1;
+template <class Kernel> requires requires { Kernel::min_blocks; } inline constexpr int min_blocks_of<Kernel> = Kernel::min_blocks;
+template <class Kernel> inline constexpr bool leaves_first_cache = false;
+template <class Kernel> requires requires { Kernel::leaves_first_cache; } inline constexpr bool leaves_first_cache<Kernel> = Kernel::leaves_first_cache;
+template <class Kernel> inline constexpr bool begins_early = false;
+template <class Kernel> requires requires { Kernel::begins_early; } inline constexpr bool begins_early<Kernel> = Kernel::begins_early;
+template <class Kernel> inline constexpr std::size_t shared_bytes_of = 0;
+template <class Kernel> requires requires { sizeof(typename Kernel::shared); } inline constexpr std::size_t shared_bytes_of<Kernel> = sizeof(typename Kernel::shared);
 // clang-format on
 
 /// Bytes of a kernel's shared memory in a launch: all, or where that is more than `limit` what a block of `threads` threads

@@ -60,7 +60,7 @@ struct radix_pass {
   int epoch;  ///< 0 and 1 in turn
 };
 
-constexpr int most_radix_passes = 8;
+inline constexpr int most_radix_passes = 8;
 
 /// Decides on the passes: only those that are `needed`, but an even number of them in place, so that the last one ends
 /// in the data; at least one otherwise.

@@ -21,10 +21,10 @@ namespace detail {
 
 /// The side of a square tile of the host, in elements: rows of whole lines of the cache, and at most 16 KB.
 template <class T>
-constexpr int host_side = sizeof(T) == 1    ? 128
-                          : sizeof(T) <= 4  ? 64
-                          : sizeof(T) <= 16 ? 32
-                                            : 8;
+inline constexpr int host_side = sizeof(T) == 1    ? 128
+                                 : sizeof(T) <= 4  ? 64
+                                 : sizeof(T) <= 16 ? 32
+                                                   : 8;
 
 /// One tile, through a buffer whose rows do not fall on the same lines of the cache.
 template <class T>
