@@ -23,7 +23,7 @@ template <class Kernel, class... Args>
 requires std::is_class_v<Kernel>
 auto function_of(const Kernel&, const Args&...) {
   const auto* entry = [] {
-    if constexpr (detail::has_fixed_threads<Kernel>)
+    if constexpr (requires { Kernel::threads; })
       return reinterpret_cast<const void*>(&simt::detail::run_kernel<Kernel::threads, Kernel, Args...>);
     else
       return reinterpret_cast<const void*>(&simt::detail::run_kernel<0, Kernel, Args...>);
