@@ -51,10 +51,13 @@ int key_of(kind k, std::int64_t i, std::int64_t n, std::mt19937_64& random) {
 template <class Check>
 void everywhere(Check check) {
   std::mt19937_64 random(test::seed());
+  int turn = 0;  // of the largest size each number of ranks has two kinds, in turns: the emulator takes its time
   for (const int p : rank_counts) {
     const auto gpus = test::ranks(p);
+    ++turn;
     for (const std::int64_t n : sizes)
       for (const kind k : kinds) {
+        if (!PMPP_CUDA && n == 9001 && (int(k) + turn) % 3 != 0) continue;
         const test::layout how = test::layouts[random() % 4];
         CAPTURE(p);
         CAPTURE(n);

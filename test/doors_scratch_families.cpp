@@ -39,6 +39,26 @@ std::vector<int> random_numbers(int most) {
   return v;
 }
 
+/// Row i of the matrix has columns i - 1 and i + 1.
+struct ring {
+  int rows;
+  device_buffer<int> offsets, columns;
+  device_buffer<float> ones;
+  explicit ring(int many) : rows(many), ones(2 * many, 1.0f) {
+    std::vector<int> begin{0}, neighbours;
+    for (int i = 0; i < rows; ++i) {
+      neighbours.push_back((i + rows - 1) % rows);
+      neighbours.push_back((i + 1) % rows);
+      begin.push_back(2 * i + 2);
+    }
+    offsets = device_buffer<int>{begin};
+    columns = device_buffer<int>{neighbours};
+  }
+  pmpp::csr_view<const float, const int> view() const {
+    return {rows, rows, offsets.data(), columns.data(), ones.data()};
+  }
+};
+
 /// Puts `start` into x, calls call(policy), and compares x after it.
 template <class T, class F>
 std::size_t same_in_measured_bytes(const std::vector<T>& start, device_buffer<T>& x, const F& call) {
@@ -94,18 +114,11 @@ TEST_CASE("matrices and graphs") {
   same_in_measured_bytes(numbers, x, [&](const auto& where) { pmpp::gemm(where, 1, a, b, 0, c); });
   same_in_measured_bytes(numbers, x, [&](const auto& where) { pmpp::box_blur(where, picture, out, 3); });
 
-  // A ring: row i has columns i - 1 and i + 1.
-  std::vector<int> offsets(n + 1), columns(2 * n);
-  for (int i = 0; i < n; ++i) {
-    offsets[std::size_t(i) + 1] = 2 * i + 2;
-    columns[std::size_t(2 * i)] = (i + n - 1) % n;
-    columns[std::size_t(2 * i) + 1] = (i + 1) % n;
-  }
-  const device_buffer<int> where_rows{offsets}, where_columns{columns};
-  const device_buffer<float> ones{2 * n, 1.0f};
-  const pmpp::csr_view<const float, const int> m{n, n, where_rows.data(), where_columns.data(), ones.data()};
+  const ring large(n), small(500);  // a search goes around half of it, a level each time
+  const pmpp::csr_view<const float, const int> m = large.view(), graph = small.view();
   same_in_measured_bytes(numbers, x, [&](const auto& where) { pmpp::spmv(where, 1, m, in, 0, x); });
-  device_buffer<int> distance{n};
-  same_in_measured_bytes(random, distance,
-                         [&](const auto& where) { pmpp::bfs(where, pmpp::undirected(m.pattern()), 0, distance); });
+  device_buffer<int> distance{500};
+  const std::vector<int> before(500, 7);
+  same_in_measured_bytes(before, distance,
+                         [&](const auto& where) { pmpp::bfs(where, pmpp::undirected(graph.pattern()), 0, distance); });
 }

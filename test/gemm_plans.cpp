@@ -17,6 +17,9 @@
 
 using test::flat, test::halves, test::quarters, test::random_of;
 
+/// The emulator takes its time: half of the turns.
+constexpr int turns_here(int on_a_gpu) { return PMPP_CUDA ? on_a_gpu : on_a_gpu / 2; }
+
 // C = 2 A B - C by multiply(problem). Small integers are exact.
 template <class where, class T = float, class F>
 void try_problem(std::int64_t m, std::int64_t n, std::int64_t k, std::int64_t batch, bool ta, bool tb, F multiply) {
@@ -50,11 +53,10 @@ void try_problem(std::int64_t m, std::int64_t n, std::int64_t k, std::int64_t ba
     for (std::int64_t i = 0; i < m; ++i)
       for (std::int64_t j = 0; j < n; ++j) {
         sum_type sum = 0;
-        for (std::int64_t p = 0; p < k; ++p) {
-          const auto ip = static_cast<std::size_t>(t * m * k + (ta ? p * m + i : i * k + p));
-          const auto pj = static_cast<std::size_t>(t * k * n + (tb ? j * k + p : p * n + j));
-          sum += sum_type(a[ip]) * sum_type(b[pj]);
-        }
+        const T* row = a.data() + t * m * k + (ta ? i : i * k);
+        const T* column = b.data() + t * k * n + (tb ? j * k : j);
+        for (std::int64_t p = 0; p < k; ++p, row += ta ? m : 1, column += tb ? 1 : n)
+          sum += sum_type(*row) * sum_type(*column);
         const auto ij = static_cast<std::size_t>(t * m * n + i * n + j);
         wrong += got[ij] != 2 * sum - c[ij];
       }
@@ -78,7 +80,7 @@ void try_plan(std::int64_t m, std::int64_t n, std::int64_t k, std::int64_t batch
 
 TEST_CASE("gemm: warps that share a tile; whole tiles beside tiles whose k is split") {
   using where = test::device_place;
-  for (int i = 0; i < test::turns(60); ++i) {
+  for (int i = 0; i < test::turns(turns_here(60)); ++i) {
     const auto size = [] { return random_of<std::int64_t>({15, 16, 32, 33, 48, 70, 100, 128}); };
     const std::int64_t m = size(), n = size(), k = random_of<std::int64_t>({1, 8, 33, 64, 100, 200}),
                        batch = 1 + i % 3 / 2;
@@ -87,7 +89,7 @@ TEST_CASE("gemm: warps that share a tile; whole tiles beside tiles whose k is sp
     const auto try_tile = [&]<pmpp::gemm_tile Tile>(std::integral_constant<pmpp::gemm_tile, Tile>) {
       const std::int64_t tiles =
           pmpp::ceil_div(m, std::int64_t(Tile.m)) * pmpp::ceil_div(n, std::int64_t(Tile.n)) * batch;
-      try_plan<where, Tile>(m, n, k, batch, ta, tb, i * tiles / 60, splits);
+      try_plan<where, Tile>(m, n, k, batch, ta, tb, i * tiles / turns_here(60), splits);
     };
     try_tile(std::integral_constant<pmpp::gemm_tile, flat>{});
     try_tile(std::integral_constant<pmpp::gemm_tile, halves>{});
@@ -143,7 +145,7 @@ TEST_CASE("gemm: what is left over of a wave is split") {
 
 TEST_CASE("gemm: by plain loads, of any shape, with k in one piece or several") {
   using where = test::device_place;
-  for (int i = 0; i < test::turns(40); ++i) {
+  for (int i = 0; i < test::turns(turns_here(40)); ++i) {
     const auto size = [] { return random_of<std::int64_t>({1, 2, 3, 4, 5, 15, 16, 17, 33, 64, 65, 130, 136}); };
     const std::int64_t m = size(), n = size(), k = random_of<std::int64_t>({1, 2, 7, 8, 9, 31, 32, 33, 100, 136, 300}),
                        batch = 1 + i % 3;

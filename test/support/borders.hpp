@@ -11,11 +11,12 @@
 
 namespace test {
 
-/// The element of an axis of n that stands at i, found by walking; -1: the constant.
+/// The element of an axis of n that stands at i, beyond the edges found by walking; -1: the constant.
 inline std::int64_t walked(std::int64_t i, std::int64_t n, const pmpp::border::rule& outside) {
   namespace border = pmpp::border;
+  if (0 <= i && i < n) return i;
   std::int64_t place = 0, direction = 1;
-  if (outside.what == border::kind::constant) return i < 0 || i >= n ? -1 : i;
+  if (outside.what == border::kind::constant) return -1;
   if (outside.what == border::kind::clamp) return std::clamp(i, std::int64_t(0), n - 1);
   for (std::int64_t step = 0; step < std::abs(i); ++step) {
     if (i < 0 && step == 0) {  // to the left of the first element

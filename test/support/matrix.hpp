@@ -67,15 +67,22 @@ void check_product(const matrix<where, TA>& a, const matrix<where, TB>& b, const
   auto wanted = c.initial;
   const auto out = c.view_of(wanted.data());
   const auto result = c.view_of(got.data());
+  const auto depth = static_cast<std::size_t>(a.cols);
+  std::vector<long double> rows_of_a, columns_of_b;  // one after another: an element of a view is a call or two
+  for (std::int64_t i = 0; i < c.rows; ++i)
+    for (std::int64_t p = 0; p < a.cols; ++p) rows_of_a.push_back(static_cast<double>(a.value(i, p)));
+  for (std::int64_t j = 0; j < c.cols; ++j)
+    for (std::int64_t p = 0; p < a.cols; ++p) columns_of_b.push_back(static_cast<double>(b.value(p, j)));
   int wrong = 0;
   for (std::int64_t i = 0; i < c.rows; ++i)
     for (std::int64_t j = 0; j < c.cols; ++j) {
       long double sum = 0, size = 0;
-      for (std::int64_t p = 0; p < a.cols; ++p) {
-        const long double x = static_cast<long double>(static_cast<double>(a.value(i, p))) *
-                              static_cast<long double>(static_cast<double>(b.value(p, j)));
+      const long double* const row = rows_of_a.data() + static_cast<std::size_t>(i) * depth;
+      const long double* const column = columns_of_b.data() + static_cast<std::size_t>(j) * depth;
+      for (std::size_t p = 0; p < depth; ++p) {
+        const long double x = row[p] * column[p];
         sum += x;
-        size += std::abs(x);
+        size += x < 0 ? -x : x;
       }
       const long double old = beta == 0 ? 0.0L : beta * static_cast<long double>(static_cast<double>(c.value(i, j)));
       const long double exact = alpha * sum + old;
