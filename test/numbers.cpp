@@ -88,22 +88,6 @@ struct times {
     return a * b;
   }
 };
-#if PMPP_CUDA
-/// C++ does not call CUDA's pairs trivially copyable; their bits are.
-template <class Pair, class Raw>
-struct packed_pair {
-  Raw bits{};
-  packed_pair() = default;
-  PMPP_HOST_DEVICE packed_pair(const Pair& p) : bits(p) {}
-  PMPP_HOST_DEVICE operator Pair() const { return Pair(bits); }
-  PMPP_HOST_DEVICE friend packed_pair operator+(const packed_pair& a, const packed_pair& b) {
-    return __hadd2(Pair(a), Pair(b));
-  }
-  PMPP_HOST_DEVICE friend packed_pair operator*(const packed_pair& a, const packed_pair& b) {
-    return __hmul2(Pair(a), Pair(b));
-  }
-};
-#endif
 struct by_real {
   PMPP_HOST_DEVICE bool operator()(const complex& a, const complex& b) const { return a.real() < b.real(); }
 };
@@ -232,24 +216,5 @@ TEST_ALL_PLACES("products of complex matrices") {
     pmpp::synchronize(policy);
     CHECK(where::get(z) == wanted);
   }
-}
-#endif
-
-#if PMPP_CUDA
-TEST_CASE("half2 and bfloat162, as their bits") {
-  using half2 = packed_pair<__half2, __half2_raw>;
-  using bfloat162 = packed_pair<__nv_bfloat162, __nv_bfloat162_raw>;
-  const std::vector<half2> v(1000, half2(__floats2half2_rn(1, 0.5f)));
-  pmpp::device_buffer<half2> x(v), out(v);
-  const pmpp::device_buffer<bfloat162> y(std::vector<bfloat162>(100, bfloat162(__floats2bfloat162_rn(1, 0.5f))));
-  const half2 sum = pmpp::reduce(device, x);
-  CHECK(__low2float(sum) == 1000);
-  CHECK(__high2float(sum) == 500);
-  CHECK(__low2float(pmpp::reduce(device, y)) == 100);
-  CHECK(__high2float(pmpp::transform_reduce(device, y, y, bfloat162{}, pmpp::plus{}, times{})) == 25);
-  pmpp::inclusive_scan(device, x, out);
-  CHECK(__high2float(pmpp::to_host(out)[9]) == 5);
-  pmpp::transform(device, x, x, out, times{});
-  CHECK(__high2float(pmpp::to_host(out)[9]) == 0.25f);
 }
 #endif

@@ -46,7 +46,9 @@ inline constexpr bool has_nan = std::is_floating_point_v<T> || is_two_byte_float
 struct minimum {
   template <class T>
   PMPP_HOST_DEVICE constexpr T operator()(const T& a, const T& b) const {
-    if constexpr (detail::has_nan<T>)
+    if constexpr (requires { minimum_of(a, b); })
+      return minimum_of(a, b);  // of several numbers side by side (core/packed_pair.hpp)
+    else if constexpr (detail::has_nan<T>)
       return (b < a || a != a) ? b : a;
     else
       return b < a ? b : a;
@@ -57,7 +59,9 @@ struct minimum {
 struct maximum {
   template <class T>
   PMPP_HOST_DEVICE constexpr T operator()(const T& a, const T& b) const {
-    if constexpr (detail::has_nan<T>)
+    if constexpr (requires { maximum_of(a, b); })
+      return maximum_of(a, b);
+    else if constexpr (detail::has_nan<T>)
       return (a < b || a != a) ? b : a;
     else
       return a < b ? b : a;
