@@ -21,6 +21,13 @@ PMPP_HOST_DEVICE inline float quotient(float a, float b) { return __fdiv_rn(a, b
 PMPP_HOST_DEVICE inline double quotient(double a, double b) { return __ddiv_rn(a, b); }
 PMPP_HOST_DEVICE inline float root(float a) { return __fsqrt_rn(a); }
 PMPP_HOST_DEVICE inline double root(double a) { return __dsqrt_rn(a); }
+/// Of a number that is neither tiny nor huge (2^-100 to 2^100): what __fsqrt_rn does with it, without asking.
+PMPP_HOST_DEVICE inline float ordinary_root(float a) {
+  float y;
+  asm("rsqrt.approx.ftz.f32 %0, %1;" : "=f"(y) : "f"(a));
+  const float root = __fmul_rn(a, y);
+  return __fmaf_rn(__fmaf_rn(-root, root, a), __fmul_rn(y, 0.5f), root);
+}
 #else
 PMPP_HOST_DEVICE inline float rounded_sum(float a, float b) { return a + b; }
 PMPP_HOST_DEVICE inline double rounded_sum(double a, double b) { return a + b; }
@@ -30,7 +37,9 @@ PMPP_HOST_DEVICE inline float quotient(float a, float b) { return a / b; }
 PMPP_HOST_DEVICE inline double quotient(double a, double b) { return a / b; }
 PMPP_HOST_DEVICE inline float root(float a) { return __builtin_sqrtf(a); }
 PMPP_HOST_DEVICE inline double root(double a) { return __builtin_sqrt(a); }
+PMPP_HOST_DEVICE inline float ordinary_root(float a) { return __builtin_sqrtf(a); }
 #endif
+PMPP_HOST_DEVICE inline double ordinary_root(double a) { return root(a); }
 // clang-format on
 
 /// x, rounded to its type before anything is done with it.
