@@ -64,6 +64,14 @@ void check(const std::vector<int>& sequence, const std::vector<int>& values) {
 
 }  // namespace
 
+TEST_ALL_PLACES("more values than all blocks hold at a time: what one tile has copied serves others, or does not") {
+  const auto sequence = in_order(some_values(5000, 20000));
+  auto values = some_values(test::up_to(400'000), 22000);
+  const auto part = static_cast<std::ptrdiff_t>(values.size() / 3);
+  std::sort(values.begin() + part, values.begin() + 2 * part);
+  check<where>(sequence, values);
+}
+
 TEST_ALL_PLACES("bounds: every size, values in any order and in order") {
   for (const std::int64_t n : test::some_of<std::int64_t>({0, 1, 2, 63, 64, 65, 1000, 5000}))
     for (const std::int64_t m : test::some_of<std::int64_t>({0, 1, 33, tile - 1, tile, tile + 1, 3 * tile + 7}))
