@@ -16,6 +16,7 @@ void show_reduce(const inputs& in, table& out);     // reduce, reduce_into, tran
 void show_find(const inputs& in, table& out);       // find_if, count, mismatch
 void show_search(const inputs& in, table& out);     // lower_bound
 void show_moves(const inputs& in, table& out);      // gather, scatter, reverse, rotate, replace_copy
+void show_pieces(const inputs& in, table& out);     // reduce_columns, three_way_partition_copy, segmented_reverse, ...
 void show_random(const inputs& in, table& out);     // fill_random, shuffle
 void show_by_key(const inputs& in, table& out);     // inclusive_scan_by_key
 void show_sets(const inputs& in, table& out);       // set_union, set_intersection
@@ -43,14 +44,37 @@ void show_distributed(const inputs& in, table& out);         // arrays on severa
 void show_distributed_arrays(const inputs& in, table& out);  // matrices and slabs on several ranks
 
 inline constexpr void (*shown[])(const inputs&, table&) = {
-    show_transform,    show_reduce,    show_find,           show_search,
-    show_moves,        show_random,    show_by_key,         show_sets,
-    show_scan,         show_select,    show_segmented,      show_histogram,
-    show_merge,        show_sort,      show_segmented_sort, show_top_k,
-    show_transpose,    show_gemm,      show_convolution,    show_convolution_layer,
-    show_stencil,      show_wavefront, show_image,          show_spmv,
-    show_spmm,         show_bfs,       show_distributed,    show_distributed_arrays,
-    show_control_flow, show_attention,
+    show_transform,
+    show_reduce,
+    show_find,
+    show_search,
+    show_moves,
+    show_pieces,
+    show_random,
+    show_by_key,
+    show_sets,
+    show_scan,
+    show_select,
+    show_segmented,
+    show_histogram,
+    show_merge,
+    show_sort,
+    show_segmented_sort,
+    show_top_k,
+    show_transpose,
+    show_gemm,
+    show_convolution,
+    show_convolution_layer,
+    show_stencil,
+    show_wavefront,
+    show_image,
+    show_spmv,
+    show_spmm,
+    show_bfs,
+    show_distributed,
+    show_distributed_arrays,
+    show_control_flow,
+    show_attention,
 };
 
 }  // namespace demo

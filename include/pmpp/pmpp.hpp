@@ -24,6 +24,7 @@
 #include <pmpp/core/matrix_view.hpp>
 #include <pmpp/core/operators.hpp>
 #include <pmpp/core/overlap.hpp>
+#include <pmpp/core/packed_pair.hpp>
 #include <pmpp/core/projected.hpp>
 #include <pmpp/core/range.hpp>
 #include <pmpp/core/rgb.hpp>
@@ -62,6 +63,7 @@
 #include <pmpp/random.hpp>
 #include <pmpp/rearrange.hpp>
 #include <pmpp/reduce.hpp>
+#include <pmpp/reduce_columns.hpp>
 #include <pmpp/remove.hpp>
 #include <pmpp/scan.hpp>
 #include <pmpp/search.hpp>

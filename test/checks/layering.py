@@ -44,7 +44,7 @@ LAYERS = {
 }
 
 # An algorithm may include those to its left, and the files of its own folder. So there is never a circle.
-ALGORITHMS = ["control_flow", "transform", "reduce", "find", "search", "gather", "elementwise", "random", "merge", "scan", "select", "remove", "rearrange", "three_way_partition", "sets",
+ALGORITHMS = ["control_flow", "transform", "reduce", "reduce_columns", "find", "search", "gather", "elementwise", "random", "merge", "scan", "select", "remove", "rearrange", "three_way_partition", "sets",
               "segmented", "segmented_copy", "by_key", "histogram", "transpose", "gemm", "gemm_grouped", "gemm_scaled",
               "stencil", "convolution", "convolution_layer", "network", "attention", "wavefront", "alignment", "floyd_warshall", "image", "sort", "sort_copy", "nth_element", "segmented_sort", "top_keys", "top_k", "sparse", "sparse_formats", "spmv", "spmm", "bfs"]
 
