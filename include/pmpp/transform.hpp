@@ -2,8 +2,8 @@
 //
 // Elementwise algorithms: for_each, transform, fill, iota. Vector addition and saxpy are one call of transform.
 //
-//   1. The grid is cut into tiles, one a block; a thread moves up to four vectors of 16 bytes (two where elements do not fill such
-//      vectors), a tile apart by the number of threads, so that each warp reads and writes whole 512-byte rows.
+//   1. The grid is cut into tiles, one a block; a thread moves up to four vectors of 16 bytes, a tile apart by the number
+//      of threads, so that each warp reads and writes whole 512-byte rows.
 //   2. All loads of a thread are issued before the first result is stored: 64 bytes in flight a thread and input keep
 //      the memory busy at half occupancy.
 //   3. Where a thread's results are more than 16 bytes (float to double, structs of 12), a warp passes them through shared
@@ -62,9 +62,7 @@ template <class In, class Out, int Items, bool Anywhere, transform_tuning Tuning
 struct transform_tile {
   static constexpr int threads = Tuning.threads;
   using results = transform_results<Out, Items>;
-  /// In flight. Long vectors take as many registers as two.
-  static constexpr int vectors =
-      results::change_places ? max(1, Tuning.vectors_per_thread / 2) : Tuning.vectors_per_thread;
+  static constexpr int vectors = Tuning.vectors_per_thread;
   using slot = block::vector_slot<typename results::vector, typename results::vector>;
 
   /// `rounds` of at most `vectors` vectors a thread; `lead` as in block/load_store.hpp.
@@ -204,7 +202,7 @@ void copy_elements(const P& where, const input<Given>& given, const Target& give
   } else if (n > 0) {
     detail::check_reachable(where, "transform", zip_iterator{in.first, out});
     const auto run = [&](auto items, auto anywhere, std::int64_t lead) {
-      constexpr int vectors = transform_tile<In, Out, items, anywhere, Tuning>::vectors;
+      constexpr int vectors = Tuning.vectors_per_thread;
       const std::int64_t tiles = ceil_div(n, std::int64_t(items) * Tuning.threads);
       const int rounds = tiles >= std::int64_t(vectors) * 8 * machine_of(where).multiprocessors ? vectors : 1;
       pmpp::launch(where, ceil_div(tiles, std::int64_t(rounds)), transform_kernel<In, Out, items, anywhere, Tuning>{},

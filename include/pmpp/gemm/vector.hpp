@@ -276,10 +276,11 @@ private:
       for (int d = 0; d < count; ++d)
         for (int e = 0; e < Items; ++e) sum[e] += static_cast<A>(a[d].item[e]) * x[d];
     };
-    if (there == Items) {
+    // Of rows that are apart, the lanes of a warp go one way: those that lack some would take turns with the others.
+    if (Adjacent ? there == Items : block.all(there == Items)) {
       while (left > (depth - 1) * columns) add_step(std::true_type{}, std::true_type{});
       if (left > 0) add_step(std::true_type{}, std::false_type{});
-    } else if (there > 0) {
+    } else if (!Adjacent || there > 0) {
       while (left > 0) add_step(std::false_type{}, std::false_type{});
     }
     for (int bits = simt::warp_size / 2; bits >= lanes; bits /= 2)  // lanes that have the same rows
