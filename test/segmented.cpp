@@ -41,6 +41,19 @@ TEST_ALL_PLACES("sums and scans, every law of lengths") {
   }
 }
 
+TEST_ALL_PLACES("many more segments than elements") {
+  for (const int every : {1, 40, 1999}) {
+    lengths l(12000, 0);
+    for (std::size_t s = 7; s < l.size(); s += static_cast<std::size_t>(every)) l[s] = s % 3 == 0 ? 2 : 1;
+    std::fill(l.begin() + 5000, l.begin() + 9000, 0);
+    const auto offsets = offsets_of(l, 1);
+    const auto v = test::random_values<int>(offsets.back() + 3);
+    CAPTURE(every);
+    check_segments<pmpp::segmented_tuning{}, where>(v, offsets, 5, pmpp::plus{});
+    check_segments<tiny, where>(v, offsets, 5, pmpp::plus{});
+  }
+}
+
 TEST_ALL_PLACES("operators that show order and grouping") {
   for (const std::int64_t n : {300, 3000})
     for (const auto& [name, l] : laws(n)) {

@@ -503,11 +503,12 @@ struct short_segmented_scan_kernel : segmented_scan_kernel<In, Heads, Out, Op, A
   }
 
 private:
-  /// Marks the offsets that lie in the tile, one bit an element. Three barriers or more.
+  /// Marks the offsets that lie in the tile, one bit an element: offset after offset, or, where there are many more of them than
+  /// elements, each thread looks whether its elements are among them. Three barriers or more.
   template <class Block>
   PMPP_HOST_DEVICE static void mark_tile(Block& block, shared& memory, const typename any::arguments& a,
                                          const typename any::plan& p, std::int64_t tile) {
-    constexpr int batch = 4;
+    constexpr int batch = 4, most_batches = 8;
     const auto offset = [&](std::int64_t s) { return static_cast<std::int64_t>(a.heads.offsets[s]); };
     const int vectors = p.vectors * workers, of_warp = p.vectors * simt::warp_size * Items;
     const std::int64_t begin = p.data.element(tile * vectors);
@@ -525,19 +526,36 @@ private:
     }
     for (int i = block.thread(); i < any::warps * any::words_of_heads; i += threads) memory.heads[0][i] = 0;
     block.sync();
-    for (bool more = true; more; low += batch * threads) {
+    const auto mark = [&](std::int64_t element) {
+      const int place = static_cast<int>(element - begin), warp = place / of_warp, bit = place - warp * of_warp;
+      simt::atomic_or(&memory.heads[0][warp * any::words_of_heads + bit / 32], 1u << bit % 32);
+    };
+    bool more = true;
+    for (int i = 0; more && i < most_batches; ++i, low += batch * threads) {
       std::int64_t at[batch];
       for (int k = 0; k < batch; ++k) {
         const std::int64_t s = low + k * threads + block.thread();
         at[k] = s < p.offsets ? offset(s) : end;
       }
       for (int k = 0; k < batch; ++k)
-        if (at[k] >= begin && at[k] < end) {
-          const int place = static_cast<int>(at[k] - begin), warp = place / of_warp, bit = place - warp * of_warp;
-          simt::atomic_or(&memory.heads[0][warp * any::words_of_heads + bit / 32], 1u << bit % 32);
-        }
+        if (at[k] >= begin && at[k] < end) mark(at[k]);
       more = block.sync_count(at[batch - 1] < end) == threads;
     }
+    if (!more) return;
+    for (std::int64_t first = begin + block.thread(); first < end; first += batch * threads) {
+      std::int64_t s[batch];  // of each element the first offset that is not in front of it, found in step
+      for (int k = 0; k < batch; ++k) s[k] = low;
+      for (std::int64_t length = p.offsets - low; length > 0; length /= 2)
+        for (int k = 0; k < batch; ++k) {
+          const std::int64_t half = (length + 1) / 2;
+          if (offset(s[k] + half - 1) < first + k * threads) s[k] += half;
+        }
+      for (int k = 0; k < batch; ++k)
+        if (const std::int64_t element = first + k * threads;
+            element < end && s[k] < p.offsets && offset(s[k]) == element)
+          mark(element);
+    }
+    block.sync();
   }
 };
 
