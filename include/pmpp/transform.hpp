@@ -77,7 +77,7 @@ struct transform_tile {
     constexpr int most = Items == 1 ? 0 : (Anywhere ? 4 : 2) * Items;
     const auto edge = [&](std::int64_t e) { return e < data.lead ? e : e + data.vectors * Items; };
     const std::int64_t own = most > 0 && block.index() == 0 && block.thread() < most ? edge(block.thread()) : n;
-    block::raw_items<In, 1> at_edge;
+    block::raw_items<In, 1> at_edge{};  // g++ does not see that it is read only where it was loaded
     if (own < n) at_edge = block::access<In>::template load<1>(in, own);
 
     const std::int64_t tile = block.index() * rounds * threads;
