@@ -153,7 +153,7 @@ void columns_on_host(const P& where, const matrix_view<const T>& m, const F& f, 
     const std::int64_t slab = k / chunks, first = k % chunks * width, end = min(m.cols(), first + width);
     S* const s = sum.data() + slab * m.cols();
     for (std::int64_t j = first; j < end; ++j)
-      ::new (static_cast<void*>(s + j)) S(f(value_of_stored(m(slab * rows, j))));
+      ::new (static_cast<void*>(s + j)) S(static_cast<S>(f(value_of_stored(m(slab * rows, j)))));
     for (std::int64_t i = slab * rows + 1; i < min(m.rows(), (slab + 1) * rows); ++i)
       for (std::int64_t j = first; j < end; ++j) s[j] = static_cast<S>(op(s[j], S(f(value_of_stored(m(i, j))))));
   };
@@ -185,8 +185,9 @@ auto join_columns(const char* function, const P& where, const matrix_view<const 
   const column_results<S, Out> results{nullptr, to, S(init), has_init};
   const matrix_view<const U> x(elements, m.rows(), m.cols(), m.row_stride(), m.col_stride());
   if (!any) {
+    const auto first = detail::unwrap(detail::begin_of(out));
     if (m.cols() > 0)
-      pmpp::fill(where, detail::unwrap(detail::begin_of(out)), detail::unwrap(detail::begin_of(out)) + m.cols(), init);
+      pmpp::fill(where, first, first + m.cols(), static_cast<value_of<std::remove_const_t<decltype(first)>>>(init));
   } else if constexpr (kernel_execution<P>) {
     detail::check_reachable(where, function, zip_iterator{elements, to});
     detail::columns_on_blocks(function, where, x, f, op, results);
