@@ -15,6 +15,7 @@
 #include <cstdint>
 
 #include <pmpp/core/config.hpp>
+#include <pmpp/core/math.hpp>
 
 namespace pmpp::inline PMPP_BACKEND::simt {
 
@@ -32,7 +33,7 @@ PMPP_HOST_DEVICE T* take_part(std::byte*& next, std::int64_t count) {
 template <class... T, std::integral... N>
 requires(sizeof...(T) == sizeof...(N)) constexpr std::size_t bytes_of_parts(N... counts) {
   std::size_t bytes = 0;
-  ((bytes = (bytes + alignof(T) - 1) / alignof(T) * alignof(T) + static_cast<std::size_t>(counts) * sizeof(T)), ...);
+  ((bytes = round_up(bytes, alignof(T)) + static_cast<std::size_t>(counts) * sizeof(T)), ...);
   return bytes;
 }
 
