@@ -61,17 +61,28 @@ if(PMPP_SANITIZE)
   target_link_options(pmpp_dev_sanitize INTERFACE -fsanitize=${PMPP_SANITIZE})
 endif()
 
-# PMPP_CUDA_PTX_ONLY: benchmarks, and CUDA tests, examples and the demonstration, which are CPU programs too, end at PTX, for a machine
-# without a GPU, where none of them runs: one pass of the compiler over the whole text, host code included, but no host object and no link, which
-# take half the time. Tests and examples of CUDA alone are linked everywhere.
-option(PMPP_CUDA_PTX_ONLY "Compile CUDA programs that could not run to PTX alone: nothing to link" OFF)
+# PMPP_CUDA_IR_ONLY: benchmarks, and CUDA tests, examples and the demonstration, which are CPU programs too, end at NVVM's intermediate
+# representation (that of -dlto), for a machine without a GPU, where none of them runs: one pass of the compiler over the whole text, host
+# code and kernels, but no PTX, no host object and no link. Tests and examples of CUDA alone are linked everywhere.
+option(PMPP_CUDA_IR_ONLY "Compile CUDA programs that could not run to intermediate representation alone: nothing to link" OFF)
+if(PMPP_DEV_CUDA AND PMPP_CUDA_IR_ONLY)
+  list(GET CMAKE_CUDA_ARCHITECTURES 0 architecture)
+  string(REGEX MATCH "^[0-9]+[af]?" architecture "${architecture}")
+  # CMake has a property for PTX alone, and what nvcc is told then in this variable. PTX takes a third longer.
+  set(_CMAKE_CUDA_PTX_FLAG "-gencode arch=compute_${architecture},code=lto_${architecture} -ltoir")
+endif()
 
-# pmpp_dev_program(TARGET cpu|cuda SOURCE [MAY_END_AT_PTX] [LIBRARIES ...])
+# The sources of TARGET, a library of objects, end at intermediate representation.
+function(pmpp_dev_ir_only target)
+  set_target_properties(${target} PROPERTIES CUDA_PTX_COMPILATION ON CUDA_ARCHITECTURES OFF)
+endfunction()
+
+# pmpp_dev_program(TARGET cpu|cuda SOURCE [MAY_END_AT_IR] [LIBRARIES ...])
 #
-# An executable from one source for one backend, or its PTX (a library of objects) where PMPP_CUDA_PTX_ONLY and it may. A .cpp becomes
-# CUDA through a one-line .cu in the build tree, because the language of a source file is a property of a directory, not of a target.
+# An executable from one source for one backend, or its intermediate representation (a library of objects) where PMPP_CUDA_IR_ONLY
+# and it may. A .cpp becomes CUDA through a one-line .cu in the build tree, because the language of a source file is a property of a directory, not of a target.
 function(pmpp_dev_program target backend source)
-  cmake_parse_arguments(PARSE_ARGV 3 arg "MAY_END_AT_PTX" "" "LIBRARIES")
+  cmake_parse_arguments(PARSE_ARGV 3 arg "MAY_END_AT_IR" "" "LIBRARIES")
   cmake_path(ABSOLUTE_PATH source)
   cmake_path(GET source STEM name)
   cmake_path(GET source EXTENSION LAST_ONLY extension)
@@ -80,9 +91,9 @@ function(pmpp_dev_program target backend source)
     file(CONFIGURE OUTPUT ${wrapper} CONTENT "#include \"${source}\"\n" @ONLY)
     set(source ${wrapper})
   endif()
-  if(backend STREQUAL "cuda" AND arg_MAY_END_AT_PTX AND PMPP_CUDA_PTX_ONLY)
+  if(backend STREQUAL "cuda" AND arg_MAY_END_AT_IR AND PMPP_CUDA_IR_ONLY)
     add_library(${target} OBJECT ${source})
-    set_target_properties(${target} PROPERTIES CUDA_PTX_COMPILATION ON)
+    pmpp_dev_ir_only(${target})
   else()
     add_executable(${target} ${source})
   endif()

@@ -41,12 +41,12 @@ run_tests() {  # TREE MACHINE [arguments of ctest]; the emulator plays MACHINE; 
 
 if [ -n "$nvcc" ]; then
   architecture=${gpu:-90a}
-  say "CPU and CUDA ($nvcc, sm_$architecture, $([ -n "$gpu" ] && echo "device tests run" || echo "no GPU: device tests are compiled to PTX, or linked and skipped"))"
+  say "CPU and CUDA ($nvcc, sm_$architecture, $([ -n "$gpu" ] && echo "device tests run" || echo "no GPU: device programs are compiled to intermediate representation, or linked and skipped"))"
   cuda=(-DPMPP_CUDA=ON "-DCMAKE_CUDA_COMPILER=$nvcc" -DPMPP_EXAMPLE_PRECOMPILE=ON)  # what an example forgot to include nvcc misses
   if [ -n "$gpu" ]; then
     cuda+=("-DCMAKE_CUDA_ARCHITECTURES=$gpu")
-  else  # what will not run here need not be fast, nor machine code: a quarter of the time; benchmarks and examples end at PTX
-    cuda+=(-DPMPP_CUDA_PTX_ONLY=ON "-DCMAKE_CUDA_ARCHITECTURES=$architecture-virtual" -DCMAKE_CUDA_FLAGS_RELEASE=-DNDEBUG)
+  else  # what will not run here need not be fast, nor machine code: a fifth of the time (PMPP_CUDA_IR_ONLY in cmake/pmpp-dev.cmake)
+    cuda+=(-DPMPP_CUDA_IR_ONLY=ON "-DCMAKE_CUDA_ARCHITECTURES=$architecture-virtual" -DCMAKE_CUDA_FLAGS_RELEASE=-DNDEBUG)
     if [[ $("$nvcc" --help) == *Ofast-compile* ]]; then cuda+=("-DCMAKE_CUDA_FLAGS=-Ofc max"); fi
   fi
 else
