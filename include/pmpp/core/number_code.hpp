@@ -53,6 +53,9 @@ struct radix_code {
                                   std::conditional_t<sizeof(K) == 2, std::uint16_t,
                                                      std::conditional_t<sizeof(K) == 4, std::uint32_t, std::uint64_t>>>;
   static constexpr int width = 8 * sizeof(K);
+  static constexpr bool is_identity = std::is_unsigned_v<K> && !Descending;  ///< codes are the keys
+  /// Codes may lie where keys do, which spares conversions.
+  static constexpr bool keys_hold_codes = !is_identity && !std::is_same_v<K, bool>;
 
   PMPP_HOST_DEVICE static bits encode(const K& key) {
     bits u = __builtin_bit_cast(bits, key);

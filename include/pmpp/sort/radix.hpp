@@ -222,12 +222,15 @@ private:
     const std::int64_t size = std::int64_t(threads) * rows_of(a);
     return static_cast<int>(max(std::int64_t(0), min(size, a.count.get() - tile * size)));
   }
+  /// Whether codes lie where a pass reads.
+  PMPP_HOST_DEVICE static bool holds_codes(const radix_pass& pass) { return Code::keys_hold_codes && !pass.is_first; }
   /// Loads the elements of a tile, if it exists.
   template <class Block>
   PMPP_HOST_DEVICE static void load(Block& block, const arguments& a, const radix_pass& pass, std::int64_t tile,
                                     tile_elements& elements) {
     const int rows = rows_of(a);
-    elements.load(block, a.keys, a.values, pass.source, tile * threads * rows, count_of(a, tile), rows);
+    elements.load(block, a.keys, a.values, pass.source, tile * threads * rows, count_of(a, tile), rows,
+                  holds_codes(pass));
   }
 
   /// Moves one tile of `count` elements. AllRows: they are ranked in as many rows as there can be; keys that are missing
@@ -237,6 +240,7 @@ private:
                                             std::int64_t tile, int count, tile_elements& elements) {
     std::int64_t next = a.tiles;
     if (block.thread() == 0 && block.count() < a.tiles) next = take(a);
+    if (!holds_codes(pass)) elements.encode();
     // The compiler would keep what it has computed from a.digit in registers: it is read again.
     elements.gather(block, memory, AllRows ? items : a.rows, a.digit, memory.digit, [&](int d, unsigned total) {
       publish(a, pass, tile, d, total, tile == 0 ? up_to : alone);
@@ -266,9 +270,12 @@ private:
   PMPP_HOST_DEVICE static void write(Block& block, shared& memory, const arguments& a, const radix_pass& pass,
                                      int count) {
     a.keys.write(pass.target, [&](const auto& keys) {
-      put<Whole>(
-          block, memory, a, count, keys, [&](int i) { return memory.keys[i]; },
-          [](bits code) { return Code::decode(code); });
+      const auto code = [&](int i) { return memory.keys[i]; };
+      if (!Code::keys_hold_codes || pass.is_last)
+        put<Whole>(block, memory, a, count, keys, code, [](bits x) { return Code::decode(x); });
+      else
+        put<Whole>(block, memory, a, count, keys, code,
+                   [](bits x) { return __builtin_bit_cast(typename Code::key, x); });
     });
     if constexpr (has_values<V>)
       a.values.write(pass.target, [&](const auto& values) {

@@ -54,10 +54,11 @@ requires is_radix_key<K> PMPP_HOST_DEVICE const K& radix_key_of(const K& x) { re
 /// Where elements lie before a pass, and where they go.
 enum class radix_home : int { nowhere, input, data, other };
 
-/// A pass, as the first kernel has decided.
+/// A pass, as the first kernel has decided. Between the first and the last one keys lie in memory as their codes.
 struct radix_pass {
   radix_home source, target;
   int epoch;  ///< 0 and 1 in turn
+  bool is_first, is_last;
 };
 
 inline constexpr int most_radix_passes = 8;
@@ -81,7 +82,7 @@ PMPP_HOST_DEVICE inline void plan_radix_passes(int passes, bool in_place, const 
     pass[p] = {};
     if (!needed[p] && p != spare) continue;
     const radix_home target = (count - 1 - k) % 2 == 0 ? radix_home::data : radix_home::other;
-    pass[p] = {source, target, k % 2};
+    pass[p] = {source, target, k % 2, k == 0, k == count - 1};
     source = target;
     ++k;
   }
@@ -193,16 +194,21 @@ struct radix_tile {
   bits x[items];
   [[maybe_unused]] V v[has_values<V> ? items : 1];
 
-  /// Loads `count` elements, from `first` on; keys that are missing rank last.
+  /// Loads `count` elements, from `first` on: keys, or their codes if that is what lies there; those that are missing rank last.
+  /// Keys wait for encode, so that nothing waits for them before.
   template <class Block, class Keys, class Values>
   PMPP_HOST_DEVICE void load(Block& block, const Keys& keys, const Values& values, radix_home home, std::int64_t first,
-                             int count, int rows) {
+                             int count, int rows, bool are_codes = false) {
+    using K = typename Code::key;
+    bits missing = static_cast<bits>(~bits(0));
+    if constexpr (!Code::is_identity)
+      if (!are_codes) missing = __builtin_bit_cast(bits, Code::decode(missing));
     const int mine = block.warp() * rows * lanes, found = min(count - mine, rows * lanes) - block.lane();
     first += mine + block.lane();
     keys.read(home, [&](const auto& all) {
       const auto from = all + first;
       for (int k = 0; k < items; ++k)
-        x[k] = k * lanes < found ? Code::encode(from[k * lanes]) : static_cast<bits>(~bits(0));
+        x[k] = k * lanes < found ? __builtin_bit_cast(bits, static_cast<K>(from[k * lanes])) : missing;
     });
     if constexpr (has_values<V>)
       values.read(home, [&](const auto& all) {
@@ -210,6 +216,12 @@ struct radix_tile {
         for (int k = 0; k < items; ++k)
           if (k * lanes < found) v[k] = static_cast<V>(from[k * lanes]);
       });
+  }
+
+  /// Makes codes of keys.
+  PMPP_HOST_DEVICE void encode() {
+    if constexpr (!Code::is_identity)
+      for (int k = 0; k < items; ++k) x[k] = Code::encode(__builtin_bit_cast(typename Code::key, x[k]));
   }
 
   /// Calls f(digit, total) with the number of keys of each digit, and gathers the elements by digit in shared memory. `again`

@@ -162,6 +162,7 @@ private:
     tile_elements own;
     own.load(block, a.keys, a.values, home, threads * a.rows * static_cast<int>(block.index()), count_of(block, a),
              a.rows);
+    own.encode();
     own.gather(block, memory, a.rows, digit, digit, [&](int d, unsigned total) {
       const unsigned next = block.shuffle_down(total, 1);
       if (d % 2 == 0)
@@ -182,6 +183,7 @@ private:
     const int first = memory.first, count = memory.end - first, rows = ceil_div(count, threads);
     tile_elements own;
     own.load(block, a.keys, a.values, home, first, count, rows);
+    own.encode();
     for (int p = 0; p < passes; ++p) {
       const radix_digit digit = radix_digit::of(p, a.range);
       own.gather(block, memory, rows, digit, digit, [](int, unsigned) {});
