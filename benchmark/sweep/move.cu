@@ -47,13 +47,17 @@ void gathered(trial& t) {
   t.draw_size(3 * sizeof(T) + 4);
   const i64 n = t.n, m = t.draw.chance(0.5) ? n : t.draw.log_uniform(1, n),
             near = t.draw.one_of<i64>({0, 0, 1, t.draw.log_uniform(2, 100'000)});
-  t.add(" of " + std::to_string(m) + (near == 0 ? " at random" : near == 1 ? " in order" : " within " + std::to_string(near)));
+  t.add(" of " + std::to_string(m) +
+        (near == 0   ? " at random"
+         : near == 1 ? " in order"
+                     : " within " + std::to_string(near)));
   t.set_bytes(double(n) * (4 + sizeof(T)) + double(std::min(n, m)) * sizeof(T));
   const auto in = t.input<T>(m, pattern::random);
   const u32* const at = t.computed<u32>(n, places{n, m, near, t.draw.bits()});
   const auto [mine, theirs] = t.outputs<T>(n);
   T *const a = mine, *const b = theirs;
-  t.own = {"pmpp", [=](int s) { pmpp::gather(device(), at, at + n, std::span<const T>(in(s), std::size_t(m)), a); }, {}};
+  t.own = {
+      "pmpp", [=](int s) { pmpp::gather(device(), at, at + n, std::span<const T>(in(s), std::size_t(m)), a); }, {}};
   const auto policy = thrust_policy(t, 0);
   t.peers.push_back({"thrust", [=](int s) { thrust::gather(policy(), at, at + n, in(s), b); }, {}});
   t.fault = [=] { return difference_of(stream(), "elements", a, b, n); };
@@ -115,7 +119,8 @@ void scanned_by_key(trial& t) {
   V *const a = mine, *const b = theirs;
   t.own = {"pmpp", [=](int s) { pmpp::inclusive_scan_by_key(device(), keys(s), keys(s) + n, values(s), a); }, {}};
   t.add_peer("cub", [=](void* storage, std::size_t& bytes, int s) {
-    return cub::DeviceScan::InclusiveSumByKey(storage, bytes, keys(s), values(s), b, n, cuda::std::equal_to<>{}, stream());
+    return cub::DeviceScan::InclusiveSumByKey(storage, bytes, keys(s), values(s), b, n, cuda::std::equal_to<>{},
+                                              stream());
   });
   t.fault = [=] { return difference_of(stream(), "sums", a, b, n, is_float<V> ? double(n) : 1); };
 }
@@ -136,11 +141,11 @@ void first_of_keys(trial& t) {
   i64 *const count_a = t.array_at<i64>(1, 1, 0).first, *const count_b = t.array_at<i64>(1, 1, 0).first;
   K *const ka = keys_a, *const kb = keys_b;
   V *const va = values_a, *const vb = values_b;
-  t.own = {"pmpp",
-           [=](int s) { pmpp::unique_by_key_into(device(), keys(s), keys(s) + n, values(s), ka, va, count_a); },
-           {}};
+  t.own = {
+      "pmpp", [=](int s) { pmpp::unique_by_key_into(device(), keys(s), keys(s) + n, values(s), ka, va, count_a); }, {}};
   t.add_peer("cub", [=](void* storage, std::size_t& bytes, int s) {
-    return cub::DeviceSelect::UniqueByKey(storage, bytes, keys(s), values(s), kb, vb, count_b, n, cuda::std::equal_to<>{}, stream());
+    return cub::DeviceSelect::UniqueByKey(storage, bytes, keys(s), values(s), kb, vb, count_b, n,
+                                          cuda::std::equal_to<>{}, stream());
   });
   t.fault = [=] {
     i64 count = 0;
@@ -173,10 +178,12 @@ void three_ways(trial& t) {
   const auto [second_a, second_b] = t.outputs<T>(n);
   const auto [rest_a, rest_b] = t.outputs<T>(n);
   u32 *const count_a = t.array_at<u32>(2, 1, 0).first, *const count_b = t.array_at<u32>(2, 1, 0).first;
-  T *const fa = first_a, *const fb = first_b, *const sa = second_a, *const sb = second_b, *const ra = rest_a, *const rb = rest_b;
+  T *const fa = first_a, *const fb = first_b, *const sa = second_a, *const sb = second_b, *const ra = rest_a,
+           *const rb = rest_b;
   t.own = {"pmpp",
            [=](int s) {
-             pmpp::three_way_partition_copy_into(device(), in(s), in(s) + n, fa, sa, ra, std::span<u32>(count_a, 2), low, middle);
+             pmpp::three_way_partition_copy_into(device(), in(s), in(s) + n, fa, sa, ra, std::span<u32>(count_a, 2),
+                                                 low, middle);
            },
            {}};
   t.add_peer("cub", [=](void* storage, std::size_t& bytes, int s) {
@@ -196,10 +203,12 @@ void three_ways(trial& t) {
 template <class T>
 struct in_place {
   slots<T> in, own, peer;
-  in_place(trial& t, i64 n) : in(t.input<T>(n, pattern::random)), own(t.array<T>(n, t.slot_count)), peer(t.array<T>(n, t.slot_count)) {}
+  in_place(trial& t, i64 n)
+      : in(t.input<T>(n, pattern::random)), own(t.array<T>(n, t.slot_count)), peer(t.array<T>(n, t.slot_count)) {}
   static std::function<void(int)> refill(slots<T> to, slots<T> from, i64 n) {
     return [=](int s) {
-      pmpp::check(cudaMemcpyAsync(to(s), from(s), std::size_t(n) * sizeof(T), cudaMemcpyDeviceToDevice, stream()), "cudaMemcpyAsync");
+      pmpp::check(cudaMemcpyAsync(to(s), from(s), std::size_t(n) * sizeof(T), cudaMemcpyDeviceToDevice, stream()),
+                  "cudaMemcpyAsync");
     };
   }
 };
@@ -215,11 +224,12 @@ void partitioned(trial& t) {
   const below<T> low = draw_limit<T>(t, 0, 1);
   const auto found = std::make_shared<results>();
   const auto own = v.own, peer = v.peer;
-  t.own = {"pmpp", [=](int s) { found->own = pmpp::stable_partition(device(), own(s), own(s) + n, low) - own(s); }, v.refill(own, v.in, n)};
+  t.own = {"pmpp", [=](int s) { found->own = pmpp::stable_partition(device(), own(s), own(s) + n, low) - own(s); },
+           v.refill(own, v.in, n)};
   const auto policy = thrust_policy(t, n * i64(sizeof(T)) * 2 + (1 << 22));
-  t.peers.push_back({"thrust",
-                     [=](int s) { found->peer = thrust::stable_partition(policy(), peer(s), peer(s) + n, low) - peer(s); },
-                     v.refill(peer, v.in, n)});
+  t.peers.push_back(
+      {"thrust", [=](int s) { found->peer = thrust::stable_partition(policy(), peer(s), peer(s) + n, low) - peer(s); },
+       v.refill(peer, v.in, n)});
   t.fault = [=] {
     return found->own != found->peer ? "another number" : difference_of(stream(), "elements", own(0), peer(0), n);
   };
@@ -233,13 +243,15 @@ void removed(trial& t) {
   const below<T> low = draw_limit<T>(t, 0, 1);
   const auto found = std::make_shared<results>();
   const auto own = v.own, peer = v.peer;
-  t.own = {"pmpp", [=](int s) { found->own = pmpp::remove_if(device(), own(s), own(s) + n, own(s), low) - own(s); }, v.refill(own, v.in, n)};
+  t.own = {"pmpp", [=](int s) { found->own = pmpp::remove_if(device(), own(s), own(s) + n, own(s), low) - own(s); },
+           v.refill(own, v.in, n)};
   const auto policy = thrust_policy(t, n * i64(sizeof(T)) * 2 + (1 << 22));
   t.peers.push_back({"thrust",
                      [=](int s) { found->peer = thrust::remove_if(policy(), peer(s), peer(s) + n, low) - peer(s); },
                      v.refill(peer, v.in, n)});
   t.fault = [=] {
-    return found->own != found->peer ? "another number" : difference_of(stream(), "elements", own(0), peer(0), found->own);
+    return found->own != found->peer ? "another number"
+                                     : difference_of(stream(), "elements", own(0), peer(0), found->own);
   };
 }
 
@@ -248,7 +260,9 @@ struct piece_bytes {
   i64 mean;
   u64 seed;
   bool equal;
-  PMPP_HOST_DEVICE i32 operator()(i64 i) const { return equal ? i32(mean) : i32(bits_of(seed + u64(i)) % u64(2 * mean)); }
+  PMPP_HOST_DEVICE i32 operator()(i64 i) const {
+    return equal ? i32(mean) : i32(bits_of(seed + u64(i)) % u64(2 * mean));
+  }
 };
 struct piece_at {
   char* first;
@@ -257,7 +271,8 @@ struct piece_at {
 };
 void batches(trial& t) {
   t.draw_size(8);
-  const i64 mean = t.draw.log_uniform(1, 1'000'000), pieces = std::max<i64>(1, std::min<i64>(t.n / mean, 10'000'000)), pitch = 2 * mean;
+  const i64 mean = t.draw.log_uniform(1, 1'000'000), pieces = std::max<i64>(1, std::min<i64>(t.n / mean, 10'000'000)),
+            pitch = 2 * mean;
   const bool equal = t.draw.chance(0.3);
   t.add(" bytes: " + std::to_string(pieces) + " pieces of " + (equal ? "" : "about ") + std::to_string(mean));
   t.set_bytes(2.0 * double(pieces) * double(mean));
@@ -268,10 +283,12 @@ void batches(trial& t) {
   const i32* const sizes = t.computed<i32>(pieces, piece_bytes{mean, t.draw.bits(), equal});
   const char** const sources = const_cast<const char**>(t.computed<char*>(pieces, piece_at{from, pitch, -1}));
   char **const to_a = t.computed<char*>(pieces, piece_at{a, pitch, pieces - 1}),
-       **const to_b = t.computed<char*>(pieces, piece_at{b, pitch, pieces - 1});
+               **const to_b = t.computed<char*>(pieces, piece_at{b, pitch, pieces - 1});
   const auto count = std::size_t(pieces);
   t.own = {"pmpp",
-           [=](int) { pmpp::copy_batched(device(), std::span(sources, count), std::span(to_a, count), std::span(sizes, count)); },
+           [=](int) {
+             pmpp::copy_batched(device(), std::span(sources, count), std::span(to_a, count), std::span(sizes, count));
+           },
            {}};
   t.add_peer("cub", [=](void* storage, std::size_t& bytes, int) {
     return cub::DeviceMemcpy::Batched(storage, bytes, sources, to_b, sizes, u32(pieces), stream());

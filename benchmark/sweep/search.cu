@@ -40,7 +40,8 @@ struct rising {
 template <class T>
 void bounds(trial& t) {
   t.draw_size(sizeof(T) + 8, 100'000'000);
-  const i64 n = t.n, m = t.draw.log_uniform(1, 200'000'000), same = t.draw.chance(0.3) ? t.draw.log_uniform(2, 1000) : 1;
+  const i64 n = t.n, m = t.draw.log_uniform(1, 200'000'000),
+            same = t.draw.chance(0.3) ? t.draw.log_uniform(2, 1000) : 1;
   t.add(" values in " + std::to_string(m) + " elements");
   t.set_bytes(double(n) * (sizeof(T) + 4) + double(std::min(n, m)) * sizeof(T));
   const auto values = t.input<T>(n);
@@ -99,9 +100,7 @@ void first_difference(trial& t) {
   fill_by_index<<<1024, 256, 0, stream()>>>(y(0), n, all_but_one<T>{n});
   const auto found = std::make_shared<results>();
   t.own = {
-      "pmpp",
-      [=](int s) { found->own = pmpp::mismatch(device(), x(s), x(s) + n, y(s), y(s) + n).first - x(s); },
-      {}};
+      "pmpp", [=](int s) { found->own = pmpp::mismatch(device(), x(s), x(s) + n, y(s), y(s) + n).first - x(s); }, {}};
   const auto policy = thrust_policy(t, i64(1) << 20);
   t.peers.push_back(
       {"thrust", [=](int s) { found->peer = thrust::mismatch(policy(), x(s), x(s) + n, y(s)).first - x(s); }, {}});
@@ -133,7 +132,8 @@ void sets(trial& t) {
   const i64 same = t.draw.chance(0.3) ? t.draw.log_uniform(2, 1000) : 1;
   // The same seed: what both have in common is much; another: nothing, for wide types.
   const u64 seed = t.draw.chance(0.7) && n == m ? 9 : 11;
-  t.add(" " + std::to_string(n) + " and " + std::to_string(m) + " repeats " + std::to_string(same) + (seed == 9 ? " alike" : ""));
+  t.add(" " + std::to_string(n) + " and " + std::to_string(m) + " repeats " + std::to_string(same) +
+        (seed == 9 ? " alike" : ""));
   t.set_bytes(double(t.n) * 1.5 * sizeof(T));
   const auto x = t.array<T>(n), y = t.array<T>(m);
   if (n > 0) fill_by_index<<<1024, 256, 0, stream()>>>(x(0), n, rising<T>{n, same, 9});

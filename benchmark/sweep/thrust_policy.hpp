@@ -35,7 +35,8 @@ private:
 
 /// A function that gives each call of Thrust its policy.
 inline auto thrust_policy(trial& t, i64 bytes) {
-  const auto scratch = std::make_shared<scratch_of_thrust>(t.array_at<char>(bytes + (1 << 20), 1, 0).first, bytes + (1 << 20));
+  const auto scratch =
+      std::make_shared<scratch_of_thrust>(t.array_at<char>(bytes + (1 << 20), 1, 0).first, bytes + (1 << 20));
   return [scratch] {
     scratch->clear();
     return thrust::cuda::par_nosync(*scratch).on(stream());

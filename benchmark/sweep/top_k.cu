@@ -54,7 +54,8 @@ template <class T>
 void largest(trial& t) {
   t.draw_size(2 * sizeof(T) + 16, 200'000'000);
   const i64 rows = t.draw.chance(0.4) ? 1 : std::min<i64>(t.n, t.draw.log_uniform(2, 1024)), length = t.n / rows,
-            k = std::min(length, t.draw.chance(0.15) ? 1 : t.draw.log_uniform(1, 4096)), n = rows * length, found = rows * k;
+            k = std::min(length, t.draw.chance(0.15) ? 1 : t.draw.log_uniform(1, 4096)), n = rows * length,
+            found = rows * k;
   t.add(" " + std::to_string(k) + " of " + std::to_string(length) + " in " + std::to_string(rows) + " rows");
   t.set_bytes(double(n) * sizeof(T) + double(found) * (4 + sizeof(T)));
   const auto in = t.input<T>(n);
@@ -70,7 +71,8 @@ void largest(trial& t) {
   namespace execution = cuda::execution;
   if (rows == 1)
     t.add_peer("cub top-k", [=](void* storage, std::size_t& bytes, int s) {
-      const auto wanted = execution::require(execution::determinism::not_guaranteed, execution::output_ordering::unsorted);
+      const auto wanted =
+          execution::require(execution::determinism::not_guaranteed, execution::output_ordering::unsorted);
       return cub::DeviceTopK::MaxPairs(storage, bytes, in(s), vb, iota, pb, length, k,
                                        cuda::std::execution::env{cuda::stream_ref{stream()}, wanted});
     });
@@ -78,10 +80,11 @@ void largest(trial& t) {
     t.add_peer("cub batched top-k", [=](void* storage, std::size_t& bytes, int s) {
       const auto wanted = execution::require(execution::determinism::not_guaranteed, execution::tie_break::unspecified,
                                              execution::output_ordering::unsorted);
-      return cub::DeviceBatchedTopK::MaxPairs(storage, bytes, rows_of(static_cast<const T*>(in(s)), length), rows_of(vb, k), rows_of(iota, 0),
-                                              rows_of(pb, k), cuda::args::immediate{length, cuda::args::bounds<1, 1 << 20>()},
-                                              cuda::args::immediate{k, cuda::args::bounds<1, 4096>()}, cuda::args::immediate{rows},
-                                              cuda::std::execution::env{cuda::stream_ref{stream()}, wanted});
+      return cub::DeviceBatchedTopK::MaxPairs(
+          storage, bytes, rows_of(static_cast<const T*>(in(s)), length), rows_of(vb, k), rows_of(iota, 0),
+          rows_of(pb, k), cuda::args::immediate{length, cuda::args::bounds<1, 1 << 20>()},
+          cuda::args::immediate{k, cuda::args::bounds<1, 4096>()}, cuda::args::immediate{rows},
+          cuda::std::execution::env{cuda::stream_ref{stream()}, wanted});
     });
   else
 #endif
@@ -91,10 +94,11 @@ void largest(trial& t) {
     const i32* const begins = t.computed<i32>(rows + 1, row_begin{length});
     t.add_peer("cub sort", [=](void* storage, std::size_t& bytes, int s) {
       if (rows == 1)
-        return cub::DeviceRadixSort::SortPairsDescending(storage, bytes, in(s), sorted, iota, sorted_places, n, 0, int(8 * sizeof(T)),
-                                                         stream());
-      return cub::DeviceSegmentedRadixSort::SortPairsDescending(storage, bytes, in(s), sorted, iota, sorted_places, n, rows, begins,
-                                                                begins + 1, 0, int(8 * sizeof(T)), stream());
+        return cub::DeviceRadixSort::SortPairsDescending(storage, bytes, in(s), sorted, iota, sorted_places, n, 0,
+                                                         int(8 * sizeof(T)), stream());
+      return cub::DeviceSegmentedRadixSort::SortPairsDescending(storage, bytes, in(s), sorted, iota, sorted_places, n,
+                                                                rows, begins, begins + 1, 0, int(8 * sizeof(T)),
+                                                                stream());
     });
     collect = [=] {  // the first of each row are where they are wanted by then
       const std::size_t wanted = std::size_t(k) * sizeof(T);
@@ -110,7 +114,8 @@ void largest(trial& t) {
     if (collect) collect();
     const std::pair<T*, const T*> both[] = {{x, va}, {y, vb}};
     for (const auto& [to, from] : both) {
-      pmpp::check(cudaMemcpyAsync(to, from, std::size_t(found) * sizeof(T), cudaMemcpyDeviceToDevice, stream()), "cudaMemcpyAsync");
+      pmpp::check(cudaMemcpyAsync(to, from, std::size_t(found) * sizeof(T), cudaMemcpyDeviceToDevice, stream()),
+                  "cudaMemcpyAsync");
       pmpp::segmented_sort(device(), to, to + found, std::span<const i32>(ends, std::size_t(rows) + 1));
     }
     return difference_of(stream(), "values", x, y, found);
@@ -121,5 +126,8 @@ void largest(trial& t) {
 
 int main(int argc, char** argv) {
   return sweep::run("top_k", argc, argv,
-                    {{"top_k f32", largest<float>}, {"top_k u32", largest<u32>}, {"top_k u64", largest<u64>}, {"top_k f16", largest<__half>}});
+                    {{"top_k f32", largest<float>},
+                     {"top_k u32", largest<u32>},
+                     {"top_k u64", largest<u64>},
+                     {"top_k f16", largest<__half>}});
 }
