@@ -83,7 +83,7 @@ void find_first(trial& t) {
   fill_by_index<<<1024, 256, 0, stream()>>>(in(0), n, all_but_one<T>{place});
   const auto found = std::make_shared<results>();
   t.own = {"pmpp", [=](int s) { found->own = pmpp::find(device(), in(s), in(s) + n, T(1)) - in(s); }, {}};
-  const auto policy = thrust_policy(t, i64(1) << 20);
+  const auto policy = thrust_policy(t, n / 2);
   t.peers.push_back(
       {"thrust", [=](int s) { found->peer = thrust::find(policy(), in(s), in(s) + n, T(1)) - in(s); }, {}});
   t.fault = [=] { return fault_of(*found); };
@@ -101,7 +101,7 @@ void first_difference(trial& t) {
   const auto found = std::make_shared<results>();
   t.own = {
       "pmpp", [=](int s) { found->own = pmpp::mismatch(device(), x(s), x(s) + n, y(s), y(s) + n).first - x(s); }, {}};
-  const auto policy = thrust_policy(t, i64(1) << 20);
+  const auto policy = thrust_policy(t, n / 2);
   t.peers.push_back(
       {"thrust", [=](int s) { found->peer = thrust::mismatch(policy(), x(s), x(s) + n, y(s)).first - x(s); }, {}});
   t.fault = [=] { return fault_of(*found); };
