@@ -54,6 +54,19 @@ TEST_ALL_PLACES("many more segments than elements") {
   }
 }
 
+TEST_ALL_PLACES("long segments among short ones") {
+  lengths l(3000, 3);
+  for (const auto& [s, length] :
+       std::vector<std::pair<std::size_t, int>>{{5, 2500}, {9, 5000}, {10, 70}, {1700, 2049}, {2999, 12000}})
+    l[s] = length;
+  const auto offsets = offsets_of(l, 3);
+  check_segments<pmpp::segmented_tuning{}, where>(test::random_values<int>(offsets.back()), offsets, 5, pmpp::plus{});
+  check_segments<pmpp::segmented_tuning{}, where>(test::random_values<std::int8_t>(offsets.back()), offsets,
+                                                  std::int8_t(5), pmpp::maximum{});
+  check_segments<pmpp::segmented_tuning{}, where>(random_affines(offsets.back()), offsets, random_affine(1),
+                                                  test::compose{});
+}
+
 TEST_ALL_PLACES("operators that show order and grouping") {
   for (const std::int64_t n : {300, 3000})
     for (const auto& [name, l] : laws(n)) {

@@ -54,6 +54,32 @@ TEST_ALL_PLACES("runs: lengths that are known on the device only") {
   }
 }
 
+TEST_ALL_PLACES("run lengths: tiles of any number of rows") {  // the bound says how a tile is cut
+  const typename where::policy policy{};
+  const auto check = [&]<class K>(K) {
+    const auto keys = runs_of<K>(20000, {1, 2, 3, 4, 50, 700});
+    std::vector<std::int64_t> wanted;
+    for (std::size_t i = 0; i < keys.size(); ++i)
+      if (i == 0 || keys[i - 1] != keys[i])
+        wanted.push_back(1);
+      else
+        ++wanted.back();
+    const auto in = where::put(keys);
+    const auto count = where::put(std::vector<std::int64_t>{20000});
+    auto out = where::put(keys);
+    auto times = where::put(std::vector<std::int64_t>(20000, -1));
+    for (std::int64_t bound = 20000; bound < 7000000; bound += bound / 4) {
+      CAPTURE(bound);
+      const auto end = pmpp::run_length_encode(policy, in.begin(), pmpp::device_count{count.data(), bound}, out, times);
+      auto got = where::get(times);
+      got.resize(static_cast<std::size_t>(end.second - times.begin()));
+      CHECK(got == wanted);
+    }
+  };
+  check(std::uint8_t());
+  check(int());
+}
+
 TEST_CASE("counts that do not fit 32 bits: a bound past 2^32") {
   const auto keys = runs_of<int>(20000, {1, 2, 3, 4, 50});
   const auto values = test::random_values<double>(20000);

@@ -25,7 +25,7 @@ using pmpp::matrix_view;
 namespace {
 
 constexpr pmpp::transpose_tuning standard{};
-constexpr pmpp::transpose_tuning tiny{.threads = 32, .vectors = 4, .items = 2};
+constexpr pmpp::transpose_tuning tiny{.threads = 32, .vectors = 4, .items = 2, .element_share = 1 << 30};
 
 /// An element of this many bytes, aligned to one.
 template <int Bytes>
@@ -180,6 +180,7 @@ TEST_ALL_PLACES("large: many tiles in each direction, whole and cut off") {
     check<standard, where, std::uint8_t>(rows, cols, {0, 64 - cols % 64}, {16, 64 - rows % 64});
     check<standard, where, std::uint16_t>(rows, cols, {0, 64 - cols % 64}, {});
     check<standard, where, float>(rows, cols, {}, {});
+    check<tiny, where, float>(rows, cols, {1, 2}, {});
     check<standard, where, float>(rows, cols, {4, 64 - cols % 64}, {8, 64 - rows % 64});
     check<standard, where, quad>(rows, cols, {}, {1, 1});
   }

@@ -51,8 +51,9 @@ void transpose_on_device(const P& where, const transposition<T>& t) {
   // Small matrices: what counts is how long a thread takes. In place each block has two tiles, so that those of vectors fill the
   // machine late.
   constexpr transpose_tuning few = Tuning.with_items(size < 4 ? 4 : size == 4 ? 2 : Tuning.items);
-  const std::int64_t of_block = std::int64_t(Tuning.threads) * Tuning.vectors * 16;  // bytes
-  const bool small = t.height * t.width * size < 2 * machine_of(where).multiprocessors * of_block;
+  const std::int64_t bytes = t.height * t.width * size,
+                     of_all = std::int64_t(machine_of(where).multiprocessors) * Tuning.threads * Tuning.vectors * 16;
+  const bool small = bytes < 2 * of_all, tiny = bytes < of_all / Tuning.element_share;
   if (t.in_place && size <= 16 && small) return launch_in_place<element_tile<T, few>>(where, t);
   if constexpr (size <= 16 && size == unit) {
     if (t.adjacent() && t.begin_at(16)) {
@@ -64,7 +65,7 @@ void transpose_on_device(const P& where, const transposition<T>& t) {
   // Short rows on either side would be parts of words and vectors for the most part. In place, so are the ends of all rows of
   // a tile, which pays for small elements alone. Units that are parts of an element take a division each.
   if constexpr (size == unit || unit >= 8) {
-    const bool long_rows = t.width * size >= 64 && t.height * size >= 512;
+    const bool long_rows = t.width * size >= 64 && t.height * size >= 512 && !tiny;
     if (t.adjacent() && t.begin_at(unit) && (t.in_place ? size < 4 : long_rows))
       return transpose_by_tiles<T, unit, Tuning>(where, t);
   }

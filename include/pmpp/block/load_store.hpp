@@ -43,7 +43,7 @@ constexpr int items_of_type() {  // 1 where more than 64 bytes would be needed
 
 /// `Items` elements as 4-byte words in registers: bytes come apart only where they are used, so that loads stay whole.
 template <class T, int Items>
-struct alignas(16) vector_words {
+struct alignas(greatest_common_divisor(16, Items* int(sizeof(T)))) vector_words {
   std::uint32_t word[Items * sizeof(T) / 4];
 
   PMPP_HOST_DEVICE T operator[](int k) const {
@@ -117,10 +117,10 @@ struct access<T*> {
 
   template <int Items>
   static std::int64_t lead(T* p) {
-    std::int64_t lead = 0;
-    while (Items > 1 && (reinterpret_cast<std::uintptr_t>(p) + static_cast<std::uintptr_t>(lead) * sizeof(T)) % 16 != 0)
-      if (++lead == Items) return -1;
-    return lead;
+    constexpr std::uintptr_t boundary = greatest_common_divisor(16, Items * int(sizeof(T)));
+    for (std::int64_t lead = 0; lead < Items; ++lead)
+      if (Items == 1 || reinterpret_cast<std::uintptr_t>(p + lead) % boundary == 0) return lead;
+    return -1;
   }
   template <int Items>
   PMPP_HOST_DEVICE static auto load(T* p, std::int64_t i) {
@@ -131,7 +131,7 @@ struct access<T*> {
 #if defined(__CUDA_ARCH__)
       raw = *reinterpret_cast<const detail::vector_words<element, Items>*>(p + i);
 #else
-      memcpy(pmpp::bytes_of(raw), static_cast<const void*>(simt::detail::require_aligned(p + i, 16)), sizeof raw);
+      memcpy(pmpp::bytes_of(raw), simt::detail::require_aligned(p + i, alignof(decltype(raw))), sizeof raw);
 #endif
       return raw;
     }

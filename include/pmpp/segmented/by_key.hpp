@@ -166,17 +166,27 @@ struct run_kernel {
   };
   struct plan {
     block::ordered_layout<Items> data;
-    std::int64_t tiles;  ///< at least one, which may be empty
-    int rows;            ///< of a warp: at most `each`, or a multiple of it
+    std::int64_t tiles;                            ///< at least one, which may be empty
+    int strips, vectors, rows = strips * vectors;  ///< of a warp; of a lane in a strip; of a warp
 
-    PMPP_HOST_DEVICE plan(std::int64_t count, std::int64_t lead, int rows_of_warp)
+    PMPP_HOST_DEVICE plan(std::int64_t count, std::int64_t lead, int strips_of_warp, int vectors_of_lane)
         : data(count, lead),
-          tiles(max(std::int64_t(1), ceil_div(data.vectors, std::int64_t(rows_of_warp) * workers))),
-          rows(rows_of_warp) {}
+          tiles(max(std::int64_t(1), ceil_div(data.vectors, std::int64_t(strips_of_warp) * vectors_of_lane * workers))),
+          strips(strips_of_warp),
+          vectors(vectors_of_lane) {}
     /// Dynamic shared memory: two tiles.
-    std::size_t shared_bytes() const { return bytes_of_rows(rows); }
-    static constexpr std::size_t bytes_of_rows(int r) {
-      return std::size_t(2) * warps * ceil_div(r, each) * strip_bytes(min(r, each));
+    std::size_t shared_bytes() const { return shared_bytes(strips, vectors); }
+    static constexpr std::size_t shared_bytes(int strips, int vectors) {
+      return std::size_t(2) * warps * strips * strip_bytes(vectors);
+    }
+    /// Tiles of so many rows of a warp, or a few more. Lengths: strips may be thinner, so that these are fewer.
+    static plan for_rows(std::int64_t count, std::int64_t lead, std::int64_t wanted, std::size_t room) {
+      const auto rows = static_cast<int>(min<std::int64_t>(max<std::int64_t>(1, wanted), most_rows));
+      int strips = ceil_div(rows, each), vectors = strips == 1 ? rows : each;
+      for (int s = strips; lengths && s <= min(most_strips, ceil_div(rows, each) * 3 / 2); ++s)
+        if (const int v = ceil_div(rows, s); v * s < vectors * strips) vectors = v, strips = s;
+      while (strips * vectors > 1 && shared_bytes(strips, vectors) > room) --(strips > 1 ? strips : vectors);
+      return {count, lead, strips, vectors};
     }
   };
   /// Keys and values lie apart, as they do in memory, so that lanes copy to adjacent words: 2^27 pairs of 8 bytes in runs
@@ -217,7 +227,7 @@ struct run_kernel {
   PMPP_HOST_DEVICE void operator()(Block& block, shared& memory, const arguments& a) const {
     simt::previous_kernels_done();
     plan p = a.known;
-    if (a.job.in.count.pointer != nullptr) p = plan(a.job.in.count.get(), a.lead, a.known.rows);
+    if (a.job.in.count.pointer != nullptr) p = plan(a.job.in.count.get(), a.lead, p.strips, p.vectors);
     block::for_each_tile(
         block, a.others, memory.pipeline, p.tiles, a.found != nullptr || a.done.flag != nullptr,
         [&](std::int64_t tile, int stage) {
@@ -254,11 +264,10 @@ private:
     back_vectors back;
     unsigned* heads;
 
-    template <class Block>
-    PMPP_HOST_DEVICE part(Block& block, shared& memory, const plan& p, std::int64_t tile, int stage)
+    PMPP_HOST_DEVICE part(auto& block, shared& memory, const plan& p, std::int64_t tile, int stage)
         : block::vector_range<Items, Inside>(p.data, (tile * warps + block.warp()) * p.rows * lanes, p.rows * lanes),
-          strips(each == most_rows ? 1 : ceil_div(p.rows, each)),
-          vectors(Inside ? each : min(p.rows, each)),
+          strips(most_strips == 1 ? 1 : p.strips),
+          vectors(Inside ? each : p.vectors),
           bytes(block.dynamic_shared() + std::int64_t(stage * warps + block.warp()) * strips * strip_bytes(vectors)),
           front{bytes, vectors, gap<front_vectors>()},
           back{bytes + bytes_of_side<front_vectors>(vectors), vectors, gap<back_vectors>()},
@@ -270,8 +279,7 @@ private:
     }
 
     /// All vectors of a lane in a strip.
-    template <class Block>
-    PMPP_HOST_DEVICE void get(Block& block, shared& memory, const arguments& a, int strip, int stage,
+    PMPP_HOST_DEVICE void get(auto& block, shared& memory, const arguments& a, int strip, int stage,
                               raw (&x)[each]) const {
       if constexpr (shifts)
         if (a.shift != 0) return get_shifted(block, memory, a, strip, stage, x);
@@ -286,8 +294,7 @@ private:
     }
     /// The same where values lie otherwise than keys: they come out of one vector more, the first of the next lane, by
     /// moving down in registers: one by one such values took 516 us where this takes 444.
-    template <class Block>
-    PMPP_HOST_DEVICE void get_shifted(Block& block, shared& memory, const arguments& a, int strip, int stage,
+    PMPP_HOST_DEVICE void get_shifted(auto& block, shared& memory, const arguments& a, int strip, int stage,
                                       raw (&x)[each]) const {
       const int first_vector = first_of(block, strip), lane = strip * lanes + block.lane();
       constexpr int step = int(sizeof(*a.job.in.first.b)) / 4, words = Items * step;  // of an element, of a vector
@@ -308,13 +315,9 @@ private:
       }
     }
     /// The first vector of a lane in a strip.
-    template <class Block>
-    PMPP_HOST_DEVICE int first_of(Block& block, int strip) const {
-      return (strip * lanes + block.lane()) * vectors;
-    }
+    PMPP_HOST_DEVICE int first_of(auto& block, int strip) const { return (strip * lanes + block.lane()) * vectors; }
     /// Calls f(i) for the items that exist in a lane's vectors from first_vector on.
-    template <class F>
-    PMPP_HOST_DEVICE void for_each_item_of(int first_vector, F f) const {
+    PMPP_HOST_DEVICE void for_each_item_of(int first_vector, auto f) const {
       for (int j = 0; j < each; ++j)
         if (Inside || (j < vectors && this->has(first_vector + j)))
           this->for_each_item(first_vector + j, [&](int k) { f(j * Items + k); });
@@ -347,12 +350,11 @@ private:
 
   /// Calls f with a warp's part. A tile of which all elements exist needs no checks; the number of vectors is known then,
   /// so that loops unroll.
-  template <class Block, class F>
-  PMPP_HOST_DEVICE static void with_part(Block& block, shared& memory, const plan& p, std::int64_t tile, int stage,
-                                         F f) {
+  PMPP_HOST_DEVICE static void with_part(auto& block, shared& memory, const plan& p, std::int64_t tile, int stage,
+                                         auto f) {
     const std::int64_t vectors = std::int64_t(workers) * p.rows;
     const std::int64_t begin = p.data.element(tile * vectors), end = p.data.element((tile + 1) * vectors);
-    if (p.rows % each == 0 && begin >= 0 && end <= p.data.n)
+    if (p.vectors == each && begin >= 0 && end <= p.data.n)
       f(part<true>(block, memory, p, tile, stage));
     else
       f(part<false>(block, memory, p, tile, stage));
@@ -384,8 +386,7 @@ private:
 
   /// Calls put(rank, item) for the heads of a strip, `runs` of which lie before it, and adds theirs to `runs`. Returns
   /// the rank of the lane's first one.
-  template <class Block, class Put>
-  PMPP_HOST_DEVICE static int for_each_head(Block& block, unsigned heads, int& runs, Put put) {
+  PMPP_HOST_DEVICE static int for_each_head(auto& block, unsigned heads, int& runs, auto put) {
     const int count = simt::count_bits(heads), up_to = block::warp_inclusive_scan(block, count, plus{});
     const int first = runs + up_to - count;
     runs += block.shuffle(up_to, lanes - 1);
@@ -476,9 +477,8 @@ private:
 
   /// What precedes each warp of a tile whose runs have been gathered: one warp publishes what the tile comes to, and looks
   /// back.
-  template <class Block, class Exchange>
-  PMPP_HOST_DEVICE static void join_warps(Block& block, shared& memory, const arguments& a, const plan& p,
-                                          std::int64_t tile, int stage, const Exchange& exchange) {
+  PMPP_HOST_DEVICE static void join_warps(auto& block, shared& memory, const arguments& a, const plan& p,
+                                          std::int64_t tile, int stage, const auto& exchange) {
     const std::int64_t left = p.data.vectors - tile * p.rows * workers;
     const int count = max(1, ceil_div(static_cast<int>(min(left, std::int64_t(p.rows) * workers)), p.rows * lanes));
     const typename Job::join op{a.job.op};
@@ -501,8 +501,7 @@ private:
   }
 
   /// Writes the runs that begin in a warp's part, and the value of the one that ends in front of the first.
-  template <class Block>
-  PMPP_HOST_DEVICE static void write(Block& block, shared& memory, const arguments& a, const part<false>& mine,
+  PMPP_HOST_DEVICE static void write(auto& block, shared& memory, const arguments& a, const part<false>& mine,
                                      int stage) {
     const auto n = static_cast<int>(memory.of_warp[stage][block.warp()].heads());
     if (n == 0) return;
@@ -557,10 +556,7 @@ void runs_on_blocks(const char* function, const P& where, const Job& job, const 
     const std::int64_t most_blocks = std::int64_t(kernel::min_blocks) * machine_of(where).multiprocessors;
     const std::size_t room = std::size_t(machine_of(where).shared_per_block) - sizeof(typename kernel::shared);
     const std::int64_t share = ceil_div(ceil_div(n, std::int64_t(kernel::workers) * kernel::vector_items), most_blocks);
-    auto rows = static_cast<int>(max<std::int64_t>(1, min<std::int64_t>(share, kernel::most_rows)));
-    if (rows > kernel::each) rows = static_cast<int>(round_up(rows, kernel::each));
-    while (rows > 1 && plan::bytes_of_rows(rows) > room) rows -= rows > kernel::each ? kernel::each : 1;
-    const plan p(n, lead, rows);
+    const plan p = plan::for_rows(n, lead, share, room);
     const std::int64_t linked = p.tiles == 1 ? 0 : p.tiles;
     const std::size_t payload = linked == 0 ? 0 : scratch_bytes({look_back::payload_bytes(linked)});
     const bool waits = linked > 0 && job.in.count.pointer != nullptr;
@@ -579,7 +575,7 @@ void runs_on_blocks(const char* function, const P& where, const Job& job, const 
     };
     constexpr auto bytes_of = [](auto tuning) {
       using kernel = decltype(kernel_of(tuning));
-      return sizeof(typename kernel::shared) + kernel::plan::bytes_of_rows(1);
+      return sizeof(typename kernel::shared) + kernel::plan::shared_bytes(1, 1);
     };
     with_fitting_tuning<segmented_tuning, Tuning, Tuning.least()>(
         function, sizeof(value_of<In>), where, bytes_of,
@@ -588,7 +584,8 @@ void runs_on_blocks(const char* function, const P& where, const Job& job, const 
   if constexpr (!Job::lengths && joins_shifted<In>) {  // the keys' boundaries count
     using keys = block::access<decltype(in.a)>;
     using values = block::access<decltype(in.b)>;
-    constexpr int items = block::access<In>::items;
+    // Of narrow keys no longer vectors than of values, but words: a lane has less to do, and short inputs fill more blocks.
+    constexpr int items = min(block::access<In>::items, max(values::items, int(4 / sizeof(*in.a))));
     const std::int64_t lead = keys::template lead<items>(in.a);
     start(std::integral_constant<int, items>{}, lead,
           static_cast<int>((lead + items - values::template lead<items>(in.b)) % values::items));

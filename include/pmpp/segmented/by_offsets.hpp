@@ -196,8 +196,7 @@ protected:
     key_array keys;
     head_bits* heads;
 
-    template <class Block>
-    PMPP_HOST_DEVICE part(Block& block, shared& memory, const plan& p, std::int64_t tile, int stage)
+    PMPP_HOST_DEVICE part(auto& block, shared& memory, const plan& p, std::int64_t tile, int stage)
         : block::vector_range<Items, Inside>(p.data, (tile * warps + block.warp()) * p.vectors * lanes,
                                              p.vectors * lanes),
           vectors(Inside ? most_vectors : min(p.vectors, most_vectors)),
@@ -220,8 +219,7 @@ protected:
     }
     /// Calls f(vector, slot, elements, heads) for the vectors of a lane. Some are read at a time, so that they are not
     /// waited for one by one.
-    template <class Block, class F>
-    PMPP_HOST_DEVICE void for_each_vector(Block& block, F f) const {
+    PMPP_HOST_DEVICE void for_each_vector(auto& block, auto f) const {
       constexpr bool whole = Inside && most_vectors % at_once == 0;
       constexpr int step = Inside ? at_once : min(at_once, 2);
       const int first = block.lane() * vectors;
@@ -365,8 +363,7 @@ protected:
   }
 
   /// The first offset that is not `before`. The first round probes 16 places at growing distances to the guess.
-  template <class Block, class Before>
-  PMPP_HOST_DEVICE static std::int64_t first_offset(Block& block, const plan& p, std::int64_t guess, Before before) {
+  PMPP_HOST_DEVICE static std::int64_t first_offset(auto& block, const plan& p, std::int64_t guess, auto before) {
     const auto place = [&](int l) {
       return l < 8 ? guess - (std::int64_t(1) << 3 * (7 - l)) : guess - 1 + (std::int64_t(1) << 3 * (l - 8));
     };
@@ -411,9 +408,8 @@ protected:
   }
 
   /// What precedes each warp of a tile that has been folded: one warp publishes what the tile comes to, and looks back.
-  template <class Block, class Exchange>
-  PMPP_HOST_DEVICE static void join_warps(Block& block, shared& memory, const arguments& a, const plan& p,
-                                          std::int64_t tile, int stage, const Exchange& exchange) {
+  PMPP_HOST_DEVICE static void join_warps(auto& block, shared& memory, const arguments& a, const plan& p,
+                                          std::int64_t tile, int stage, const auto& exchange) {
     const std::int64_t left = p.data.vectors - tile * p.vectors * workers;
     const int of_tile = static_cast<int>(min(left, std::int64_t(p.vectors) * workers));
     const int count = max(1, ceil_div(of_tile, p.vectors * lanes));
@@ -503,23 +499,26 @@ struct short_segmented_scan_kernel : segmented_scan_kernel<In, Heads, Out, Op, A
   }
 
 private:
-  /// Marks the offsets that lie in the tile, one bit an element: offset after offset, or, where there are many more of them than
-  /// elements, each thread looks whether its elements are among them. Three barriers or more.
-  template <class Block>
-  PMPP_HOST_DEVICE static void mark_tile(Block& block, shared& memory, const typename any::arguments& a,
+  /// Marks the offsets that lie in the tile, one bit an element: offset after offset, equal ones passed over, or, where there are
+  /// many more of them than elements, each thread looks whether its elements are among them. Three barriers or more.
+  PMPP_HOST_DEVICE static void mark_tile(auto& block, shared& memory, const typename any::arguments& a,
                                          const typename any::plan& p, std::int64_t tile) {
     constexpr int batch = 4, most_batches = 8;
     const auto offset = [&](std::int64_t s) { return static_cast<std::int64_t>(a.heads.offsets[s]); };
     const int vectors = p.vectors * workers, of_warp = p.vectors * simt::warp_size * Items;
     const std::int64_t begin = p.data.element(tile * vectors);
     const std::int64_t end = min(begin + std::int64_t(vectors) * Items, p.data.n);  // where empty segments stop, too
-    std::int64_t low = 0, high = p.offsets;
-    while (high - low > batch * threads) {
-      const std::int64_t piece = ceil_div(high - low, std::int64_t(threads)),
-                         i = low + (block.thread() + 1) * piece - 1;
-      low += block.sync_count(i < high && offset(i) < begin) * piece;
-      high = min(high, low + piece - 1);
-    }
+    // Not past the first offset from `low` on that is at least `element`, and no more than a batch in front of it.
+    const auto skip = [&](std::int64_t low, std::int64_t element) {
+      for (std::int64_t high = p.offsets; high - low > batch * threads;) {
+        const std::int64_t piece = ceil_div(high - low, std::int64_t(threads)),
+                           i = low + (block.thread() + 1) * piece - 1;
+        low += block.sync_count(i < high && offset(i) < element) * piece;
+        high = min(high, low + piece - 1);
+      }
+      return low;
+    };
+    std::int64_t low = skip(0, begin);
     if (block.thread() == workers) {
       memory.from = p.offsets > 0 ? offset(0) : 0;
       memory.to = p.offsets > 0 ? offset(p.offsets - 1) : 0;
@@ -530,18 +529,22 @@ private:
       const int place = static_cast<int>(element - begin), warp = place / of_warp, bit = place - warp * of_warp;
       simt::atomic_or(&memory.heads[0][warp * any::words_of_heads + bit / 32], 1u << bit % 32);
     };
-    bool more = true;
-    for (int i = 0; more && i < most_batches; ++i, low += batch * threads) {
+    for (int i = 0; i < most_batches; ++i) {
       std::int64_t at[batch];
       for (int k = 0; k < batch; ++k) {
         const std::int64_t s = low + k * threads + block.thread();
         at[k] = s < p.offsets ? offset(s) : end;
       }
-      for (int k = 0; k < batch; ++k)
-        if (at[k] >= begin && at[k] < end) mark(at[k]);
-      more = block.sync_count(at[batch - 1] < end) == threads;
+      for (int k = 0; k < batch; ++k) {
+        // Equal ones are marked once: they would wait for each other.
+        const std::int64_t left = block.shuffle_up(at[k], 1);
+        if (at[k] >= begin && at[k] < end && (block.lane() == 0 || at[k] != left)) mark(at[k]);
+      }
+      if (block.sync_count(at[batch - 1] < end) < threads) return;
+      low += batch * threads;
+      const std::int64_t last = offset(low - 1);
+      if (offset(low - batch * threads) == last) low = skip(low, last + 1);
     }
-    if (!more) return;
     for (std::int64_t first = begin + block.thread(); first < end; first += batch * threads) {
       std::int64_t s[batch];  // of each element the first offset that is not in front of it, found in step
       for (int k = 0; k < batch; ++k) s[k] = low;

@@ -15,17 +15,17 @@
 namespace pmpp::inline PMPP_BACKEND {
 struct transpose_tuning {
   int threads = 256;  ///< of a block, a power of two
-  int vectors =
-      8;          ///< of 16 bytes that a thread moves; a power of two. H200, 8192 x 8192 floats: 4 -> 8, 137 -> 133 us
-  int items = 8;  ///< elements that a thread moves one by one, twice as many of four bytes; a power of two
+  int vectors = 8;    ///< of 16 bytes that a thread moves, a power of two. H200, 8192^2 floats: 4 -> 8, 137 -> 133 us
+  int items = 8;      ///< elements that a thread moves one by one, twice as many of four bytes; a power of two
+  int element_share = 2;  ///< so rows that begin anywhere are moved too, below half of a tile for each multiprocessor
 
   /// The same with a part of the vectors.
   constexpr transpose_tuning divided_by(int part) const {
-    return {.threads = threads, .vectors = max(1, vectors / part), .items = items};
+    return {.threads = threads, .vectors = max(1, vectors / part), .items = items, .element_share = element_share};
   }
   /// The same with so many items at most.
   constexpr transpose_tuning with_items(int most) const {
-    return {.threads = threads, .vectors = vectors, .items = min(items, most)};
+    return {.threads = threads, .vectors = vectors, .items = min(items, most), .element_share = element_share};
   }
 };
 
