@@ -6,7 +6,8 @@
 #                   sanitizer hides (PMPP_PLAIN_TESTS in test/CMakeLists.txt).
 #   2. build/asan   the CPU tests, compiled once, under the address and undefined-behaviour sanitizers. The emulator plays an
 #                   H100, then an A100, an RTX 4090 and the smallest machine (docs/machines.md): these only for tests whose
-#                   results may depend on it (label: machine), on small cases. With 8 multiprocessors, so that no test takes minutes.
+#                   results may depend on it (label: machine), on small cases and without those of seq and host. With 8
+#                   multiprocessors, so that no test takes minutes.
 #   3. build/tsan   those of kernels whose blocks or warps talk to each other under ThreadSanitizer (PMPP_RACE_TESTS in
 #                   test/CMakeLists.txt)
 # The last line is the sum of all: N passed, N failed, N skipped.
@@ -81,7 +82,7 @@ try "configure build/asan" configure asan "${linker[@]}" -DCMAKE_BUILD_TYPE=RelW
 try "build build/asan" build asan
 try "tests in build/asan on h100" run_tests asan h100:8 -L cpu -j "$jobs"
 for machine in a100:8 rtx4090:8 small; do
-  PMPP_TEST_SMALL=1 try "tests in build/asan on $machine" run_tests asan $machine -L machine -j "$jobs"
+  PMPP_TEST_SMALL=1 PMPP_TEST_DEVICE_ALONE=1 try "tests in build/asan on $machine" run_tests asan $machine -L machine -j "$jobs"
 done
 
 say "Races between threads and blocks, under ThreadSanitizer"

@@ -9,6 +9,10 @@ exact. A pair that would fail is measured again, up to four times, and with --al
 ceilings: they go down with what is measured, and a raise is a fault of the change that needs it. Where the aim is below the limit
 it stands beside it.
 
+CUB takes longer than pmpp and does not change with it. So of all that a call is compared with, one is compiled: CUB's sort of pairs.
+UNITS says how many times as long the others take, as measured with CUDA 13.0 to a twentieth or so; with --all, and with another
+CUDA, each is compiled itself.
+
     #include <pmpp/...>       against the header of CUB that has the same
     one call of a primitive   against the same through CUB or Thrust; where they have none, against CUB's sort of pairs (Thrust's
                               gather stands for three calls that take as long: 11.8 to 12.2 s each)
@@ -19,7 +23,7 @@ compiled with -O2, holds nothing that an empty one does not (without it the comp
 
 usage: compile_budget.py [--all] [--only REGEX] [--root DIR] [--nvcc NVCC] [--architecture 90a]
 
-  --all    also the calls that take longest to compile, for a release
+  --all    also the calls that take longest to compile, and each call of CUB, for a release; prints UNITS
 """
 import os
 import re
@@ -32,6 +36,11 @@ from toolchain import Toolchain, skip
 TURNS = 4
 NOISE = 1.2  # of a ratio, on a machine that others use too
 # What is included: pmpp's header, CUB's, the greatest ratio.
+UNITS_OF = "release 13.0"
+UNITS = {"include reduce": 0.91, "include everything": 1.42, "reduce": 0.89, "scan": 0.85, "copy_if": 0.91, "segmented_reduce": 0.90,
+         "reduce_by_key": 0.97, "sort": 1.04, "sort by a comparator": 0.97, "segmented_sort": 1.63, "merge": 0.89, "histogram": 1.05,
+         "transform": 1.12, "find": 1.65, "lower_bound": 1.29, "gather": 1.29, "reverse": 1.29, "scan by key": 1.00, "set_union": 1.51,
+         "adjacent_difference": 1.29, "fill_random": 1.29, "reduce_columns": 1.29, "repeat_while": 1.29}
 INCLUDES = [
     ("reduce", "pmpp/reduce.hpp", "cub/device/device_reduce.cuh", 0.26),
     ("everything", "pmpp/pmpp.hpp", "cub/cub.cuh", 0.37),
@@ -191,23 +200,28 @@ def seconds(name, text):
 
 measured = {}  # seconds of what several are compared with
 one_measures = {}  # and the lock of each
+unit = next(call.theirs for call in CALLS if call.name == "spmv")  # CUB's sort of pairs
+has_units = not everything and UNITS_OF in tools.run([tools.nvcc, "--version"])[1]
 
 
 def compare(name, ours, theirs, limit):
     """The ratio of both times, of as many turns as it takes not to fail; before a release, to be within the limit."""
     enough = limit * (1 if everything else NOISE)
-    mine, cub = [], measured.setdefault(theirs, [])
+    units = UNITS.get(name, 1) if has_units else 1
+    peer = unit if has_units and name in UNITS else theirs
+    mine, cub = [], measured.setdefault(peer, [])
     for turn in range(TURNS):
         mine.append(seconds("pmpp " + name, ours))
-        with one_measures.setdefault(theirs, threading.Lock()):
+        with one_measures.setdefault(peer, threading.Lock()):
             if len(cub) <= turn:
-                cub.append(seconds("cub " + name, theirs))
-        if min(mine) <= enough * min(cub):
+                cub.append(seconds("cub " + name, peer))
+        if min(mine) <= enough * units * min(cub):
             break
-    ratio = min(mine) / min(cub)
+    theirs_took = units * min(cub)
+    ratio = min(mine) / theirs_took
     if ratio > limit * NOISE:
         faults.append(f"{name} takes {ratio:.3f} of CUB's time, the limit is {limit:.3f}")
-    return f"{name:24} {min(mine):6.2f} {min(cub):6.2f} {ratio:6.3f} {limit:6.3f}", "  over" if ratio > limit else ""
+    return f"{name:24} {min(mine):6.2f} {theirs_took:6.2f} {ratio:6.3f} {limit:6.3f}", "  over" if ratio > limit else ""
 
 
 def sections(name, text):
@@ -249,6 +263,9 @@ def compare_call(call):
 tools.each(compare_call, [call for call in CALLS if re.search(only, call.name) and (everything or only or not call.slow)])
 if not everything and not only:
     print("left to --all: " + ", ".join(call.name for call in CALLS if call.slow))
+if everything and measured.get(unit):
+    print("UNITS: " + ", ".join(f'"{call.name}": {min(measured[call.theirs]) / min(measured[unit]):.2f}' for call in CALLS
+                                if measured.get(call.theirs)))
 for fault in faults:
     print("FAILED", fault)
 sys.exit(1 if faults else 0)
