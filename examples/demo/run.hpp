@@ -8,6 +8,7 @@
 #include <chrono>
 #include <cstdint>
 #include <cstdio>
+#include <cstdlib>
 #include <exception>
 #include <span>
 #include <string>
@@ -58,12 +59,14 @@ struct place {
       return results;
     }
   }
-  /// The least time of several calls, each from the call to its end; of one that takes half a second.
+  /// The least time of several calls, each from the call to its end; of one that takes half a second. Of one call, where
+  /// DEMO_ONCE is set: who asks only whether results are right need not wait.
   template <class Call>
   double seconds(Call call) const {
     using clock = std::chrono::steady_clock;
+    const int most = std::getenv("DEMO_ONCE") != nullptr ? 1 : 20;
     double best = 1e9, sum = 0;
-    for (int i = 0; i < 1 || (i < 2 && sum < 0.5) || (i < 20 && sum < 0.05); ++i) {
+    for (int i = 0; i < 1 || (i < std::min(most, 2) && sum < 0.5) || (i < most && sum < 0.05); ++i) {
       const auto start = clock::now();
       call();
       pmpp::synchronize(where);
