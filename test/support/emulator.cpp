@@ -18,7 +18,8 @@ struct waits {
     const int lane = block.lane();
     block.sync();
     block.sync_warp();
-    int x = block.shuffle(lane, 1) + block.shuffle_up(lane, 1) + block.shuffle_down(lane, 1) + block.shuffle_xor(lane, 1);
+    int x =
+        block.shuffle(lane, 1) + block.shuffle_up(lane, 1) + block.shuffle_down(lane, 1) + block.shuffle_xor(lane, 1);
     x += static_cast<int>(block.ballot(x > 3)) + block.any(x > 3) + block.all(x > 3) + block.warp_add(x);
     x += block.sync_count(x > 3);
     out[block.thread()] = x;
