@@ -62,7 +62,7 @@ public:
 
 private:
   struct scalar {
-    alignas(8) unsigned char bytes[8];
+    alignas(16) unsigned char bytes[16];
   };
   /// The bytes of cublasLt's: nvcc 13.0 fails on a vector of that type.
   struct proposal {
@@ -73,6 +73,10 @@ private:
     const double b = s.beta ? 0.5 : 0;
     if (t.scale == CUDA_R_64F)
       put(one, 1.0), put(beta, b);
+    else if (t.scale == CUDA_C_64F)
+      put(one, double2{1, 0}), put(beta, double2{b, 0});
+    else if (t.scale == CUDA_C_32F)
+      put(one, float2{1, 0}), put(beta, float2{float(b), 0});
     else if (t.scale == CUDA_R_32I)
       put(one, std::int32_t(1)), put(beta, std::int32_t(b > 0));
     else

@@ -22,6 +22,7 @@
 #include <string>
 #include <vector>
 
+#include <cuda/std/complex>
 #include <cuda_bf16.h>
 #include <cuda_fp16.h>
 #include <cuda_fp8.h>
@@ -81,6 +82,19 @@ struct int8 : float32 {
   static constexpr peer_types peer{CUDA_R_8I, CUDA_R_32I, CUDA_R_32I, CUBLAS_COMPUTE_32I, false};
 };
 
+struct complex64 : float32 {
+  using element = cuda::std::complex<float>;
+  using result = element;
+  static constexpr const char* name = "complex64";
+  static constexpr peer_types peer{CUDA_C_32F, CUDA_C_32F, CUDA_C_32F, CUBLAS_COMPUTE_32F, false};
+};
+struct complex128 : float32 {
+  using element = cuda::std::complex<double>;
+  using result = element;
+  static constexpr const char* name = "complex128";
+  static constexpr peer_types peer{CUDA_C_64F, CUDA_C_64F, CUDA_C_64F, CUBLAS_COMPUTE_64F, false};
+};
+
 struct fp8 : float32 {
   using element = __nv_fp8_e4m3;
   using result = __nv_bfloat16;
@@ -110,7 +124,7 @@ struct relu_with_bias {
 using type = sweep::GEMM_SWEEP;
 using element = type::element;
 using result = type::result;
-constexpr bool is_fp8 = pmpp::detail::is_fp8<element>;
+constexpr bool is_fp8 = pmpp::detail::is_fp8<element>, is_complex = pmpp::detail::complex_number<element>;
 
 template <class S>
 PMPP_HOST_DEVICE S relu_with_bias::operator()(S sum, std::int64_t, std::int64_t column) const {
@@ -127,6 +141,8 @@ __device__ T random_element(std::int64_t i, std::uint64_t seed) {
   const auto bits = std::int64_t(x);
   if constexpr (std::is_integral_v<T>)
     return T(bits >> 56);
+  else if constexpr (is_complex)
+    return T(float(bits >> 40) * 0x1p-23f, float(bits << 24 >> 40) * 0x1p-23f);
   else
     return T(float(bits >> 40) * 0x1p-23f);
 }
@@ -143,8 +159,13 @@ template <class T>
 __global__ void compare(const T* a, const T* b, std::int64_t n, double share, double digits, unsigned* wrong) {
   const std::int64_t step = std::int64_t(gridDim.x) * blockDim.x;
   for (std::int64_t i = std::int64_t(blockIdx.x) * blockDim.x + threadIdx.x; i < n; i += step) {
-    const double x = double(a[i]), y = double(b[i]);
-    if (!(fabs(x - y) <= share + digits * fabs(y))) atomicAdd(wrong, 1u);
+    const auto differs = [=](double x, double y) { return !(fabs(x - y) <= share + digits * fabs(y)); };
+    bool is_wrong = false;
+    if constexpr (is_complex)
+      is_wrong = differs(a[i].real(), b[i].real()) || differs(a[i].imag(), b[i].imag());
+    else
+      is_wrong = differs(double(a[i]), double(b[i]));
+    if (is_wrong) atomicAdd(wrong, 1u);
   }
 }
 
@@ -156,10 +177,10 @@ __global__ void hold(long long clocks) {
 std::pair<double, double> tolerance(std::int64_t k) {
   if (std::is_integral_v<element>) return {0, 0};
   const double root = std::sqrt(double(k));
-  if (sizeof(element) == 8) return {1e-15 * double(k + 8), 1e-14};
+  if (std::is_same_v<type::element, double> || sizeof(element) == 16) return {2e-15 * double(k + 8), 1e-14};
   if (type::precision == gemm_precision::tf32) return {0x1p-10 * (root + 2) * 2, 0x1p-9};
   if (is_fp8) return {root * 0x1p-6, 0x1p-5};
-  const double of_float = 0x1p-22 * double(k + 8);
+  const double of_float = (is_complex ? 2 : 1) * 0x1p-22 * double(k + 8);
   if (sizeof(result) == 2) return {of_float + root * 0x1p-6 * (std::is_same_v<result, __half> ? 0.125 : 1), 0x1p-6};
   return {of_float, 1e-6};
 }
@@ -235,7 +256,7 @@ struct bench {
   }
 
   void pmpp_call(const shape& s, const window& w) {
-    using scale = std::conditional_t<std::is_same_v<element, double>, double,
+    using scale = std::conditional_t<std::is_same_v<element, double> || is_complex, element,
                                      std::conditional_t<std::is_integral_v<element>, int, float>>;
     const auto beta = scale(s.beta ? std::is_integral_v<element> ? 1 : 0.5 : 0);
     multiply(s, w, [&](const auto& left, const auto& right, const auto& to) {
@@ -360,7 +381,7 @@ struct bench {
     using A = pmpp::detail::gemm_sum<element, element>;
     std::vector<contender> all = with_peers(s);
     const bool is_known = keep_what_is_right(s, all);
-    if constexpr (type::precision == gemm_precision::full && sizeof(element) > 1 && !type::relu) {
+    if constexpr (type::precision == gemm_precision::full && sizeof(element) > 1 && !type::relu && !is_complex) {
       // Of each window: candidates know their operands.
       std::vector<std::vector<sweep::candidate>> found(std::size_t(windows(s)));
       const auto policy = where();

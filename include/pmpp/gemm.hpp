@@ -108,6 +108,7 @@ struct gemm_tuning {
 /// tiles, and mma_small with fewer stages, fit into 48 KB.
 template <class A>
 constexpr gemm_tuning gemm_tuning_for() {
+  if (detail::complex_number<A>) return {};  // direct tiles alone
   if (sizeof(A) <= 4)
     return {
         // 128 products of 6 loads from shared memory.

@@ -23,6 +23,7 @@
 #include <type_traits>
 #include <utility>
 
+#include <pmpp/core/complex.hpp>
 #include <pmpp/core/config.hpp>
 #include <pmpp/core/machine.hpp>
 #include <pmpp/core/math.hpp>
@@ -257,7 +258,7 @@ private:
           for (int i = 0; i < Tile.warp_m; i += word) {
             const auto z = *reinterpret_cast<const packed<A, word>*>(from_a + p * row_a + i);
             for (int e = 0; e < word; ++e)
-              for (int j = 0; j < Tile.lane_n; ++j) sum[i + e][j] += z.item[e] * y[j];
+              for (int j = 0; j < Tile.lane_n; ++j) sum[i + e][j] = multiply_add(sum[i + e][j], z.item[e], y[j]);
           }
         });
     }

@@ -12,6 +12,7 @@
 #include <cstdint>
 #include <type_traits>
 
+#include <pmpp/core/complex.hpp>
 #include <pmpp/core/config.hpp>
 #include <pmpp/core/math.hpp>
 #include <pmpp/core/packed.hpp>
@@ -96,7 +97,7 @@ private:
         if (p < k) of_a[p] = static_cast<A>(a[p * x.a.k_stride]);
       for (int p = 0; p < most_outer_products; ++p)
         if (p < k)
-          for (int e = 0; e < Items; ++e) sum[e] += of_a[p] * of_b[p][e];
+          for (int e = 0; e < Items; ++e) sum[e] = multiply_add(sum[e], of_a[p], of_b[p][e]);
       for (int e = 0; e < Items; ++e)
         if (e < cols) y.item[e] = x.result(sum[e], &y.item[e], row, col + e);
       if (cols == Items)

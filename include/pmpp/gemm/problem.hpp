@@ -10,6 +10,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include <pmpp/core/complex.hpp>
 #include <pmpp/core/config.hpp>
 
 namespace pmpp::inline PMPP_BACKEND {
@@ -70,8 +71,8 @@ struct gemm_result {
 
   template <class T, class A>
   PMPP_HOST_DEVICE T operator()(const A& sum, const T* old, std::int64_t i, std::int64_t j) const {
-    S value = alpha * static_cast<S>(sum);
-    if (beta != S{}) value = value + beta * static_cast<S>(*old);
+    S value = multiply(alpha, static_cast<S>(sum));
+    if (beta != S{}) value = multiply_add(value, beta, static_cast<S>(*old));
     if constexpr (requires { epilogue(value, i, j); })
       return static_cast<T>(exchanged ? epilogue(value, j, i) : epilogue(value, i, j));
     else

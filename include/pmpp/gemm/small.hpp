@@ -12,6 +12,7 @@
 
 #include <cstdint>
 
+#include <pmpp/core/complex.hpp>
 #include <pmpp/core/config.hpp>
 #include <pmpp/core/machine.hpp>
 #include <pmpp/core/math.hpp>
@@ -79,7 +80,7 @@ struct gemm_small_kernel {
         for (int i = 0; i < rows; ++i) {
           const auto z = *reinterpret_cast<const packed<A, word>*>(a + (first_row + i) * row_a + p);
           for (int e = 0; e < word; ++e)
-            for (int c = 0; c < columns; ++c) sum[i][c] += z.item[e] * y[e][c];
+            for (int c = 0; c < columns; ++c) sum[i][c] = multiply_add(sum[i][c], z.item[e], y[e][c]);
         }
       }
     }

@@ -18,6 +18,7 @@
 #include <cstdint>
 #include <type_traits>
 
+#include <pmpp/core/complex.hpp>
 #include <pmpp/core/config.hpp>
 #include <pmpp/core/math.hpp>
 #include <pmpp/core/packed.hpp>
@@ -164,14 +165,15 @@ struct gemv_rows_kernel {
         if (!one_step) load_factors(y, at.product, k, step, is_whole.value ? k + step * words : k_end, x);
         for (int w = 0; w < words; ++w)
           for (int e = 0; e < Items; ++e)
-            for (int r = 0; r < rows; ++r) sum[r] += static_cast<A>(a[w][r].item[e]) * x[w][e];
+            for (int r = 0; r < rows; ++r) sum[r] = multiply_add(sum[r], static_cast<A>(a[w][r].item[e]), x[w][e]);
         k += step * words * sharing;
       };
       while (k - lane * Items + step * words <= k_end) add_step(std::true_type{});
       if (k - lane * Items < k_end) add_step(std::false_type{});
       if (Items > 1 && share == 0)
         for (k = k_end - (k_end - k_begin) % Items + lane; k < k_end; k += lanes)  // less than a word
-          for (int r = 0; r < rows; ++r) sum[r] += static_cast<A>(from[r][k * y.a.k_stride]) * y.factor(at.product, k);
+          for (int r = 0; r < rows; ++r)
+            sum[r] = multiply_add(sum[r], static_cast<A>(from[r][k * y.a.k_stride]), y.factor(at.product, k));
       for (int bits = simt::warp_size / 2; bits > 0; bits /= 2) {
         if (bits >= lanes) continue;
         for (int r = 0; r < rows; ++r) sum[r] += block.shuffle_xor(sum[r], bits);
@@ -274,7 +276,7 @@ private:
       }
       left -= count * columns;
       for (int d = 0; d < count; ++d)
-        for (int e = 0; e < Items; ++e) sum[e] += static_cast<A>(a[d].item[e]) * x[d];
+        for (int e = 0; e < Items; ++e) sum[e] = multiply_add(sum[e], static_cast<A>(a[d].item[e]), x[d]);
     };
     // Of rows that are apart, the lanes of a warp go one way: those that lack some would take turns with the others.
     if (Adjacent ? there == Items : block.all(there == Items)) {
