@@ -2,13 +2,15 @@
 //
 // What this file proves of numbers, on every policy: same_bits groups as it says, whatever the alignment, the tuning and the machine,
 // for sums, dot products and lengths on the device; compensated sums keep what plain ones lose; complex numbers go through
-// reductions, scans, transforms, sorts and products of matrices; on a GPU half2
+// reductions, scans, transforms, sorts and products of matrices, dense, batched and sparse; on a GPU half2
 // and bfloat162 too.
 #include <pmpp/core/compensated.hpp>
 #include <pmpp/gemm.hpp>
 #include <pmpp/reduce.hpp>
 #include <pmpp/scan.hpp>
 #include <pmpp/sort.hpp>
+#include <pmpp/spmm.hpp>
+#include <pmpp/spmv.hpp>
 #include <pmpp/transform.hpp>
 
 #include <cmath>
@@ -186,32 +188,96 @@ TEST_ALL_PLACES("complex numbers") {
   CHECK(where::get(out)[17].real() == 17);
 }
 
+namespace {
+
+/// Whole numbers, so that all results are exact.
+std::vector<complex> whole_numbers(std::size_t n, int salt) {
+  std::vector<complex> v(n);
+  for (std::size_t i = 0; i < n; ++i) v[i] = {float(int(i * 7 + std::size_t(salt)) % 7 - 3), float(int(i) % 5 - 2)};
+  return v;
+}
+/// alpha sum + beta old, for the sum of products a[i] b[i].
+constexpr float re_alpha = 0, im_alpha = 2, re_beta = 1, im_beta = -1;
+complex result_of(const complex& sum, const complex& old) {
+  return complex(re_alpha, im_alpha) * sum + complex(re_beta, im_beta) * old;
+}
+
+}  // namespace
+
 TEST_ALL_PLACES("products of complex matrices") {
   const typename where::policy policy{};
+  const complex alpha(re_alpha, im_alpha), beta(re_beta, im_beta);
   struct shape {
-    int m, n, k;
+    int m, n, k, batch;
   };
-  for (const shape s : {shape{1, 1, 1}, shape{37, 29, 53}, shape{70, 133, 40}, shape{5, 7, 900}}) {
+  for (const shape s : {shape{1, 1, 1, 1}, shape{37, 29, 53, 1}, shape{70, 133, 40, 1}, shape{5, 7, 900, 1},
+                        shape{300, 1, 40, 1}, shape{1, 70, 300, 1}, shape{64, 32, 3, 1}, shape{9, 12, 5, 3}}) {
     CAPTURE(s.k);
-    const auto size = [](int rows, int cols) {
-      return static_cast<std::size_t>(rows) * static_cast<std::size_t>(cols);
+    const auto size = [](int rows, int cols, int batch = 1) {
+      return static_cast<std::size_t>(rows) * static_cast<std::size_t>(cols) * static_cast<std::size_t>(batch);
     };
-    std::vector<complex> a(size(s.m, s.k)), b(size(s.k, s.n)), c(size(s.m, s.n)), wanted(c.size());
-    for (std::size_t i = 0; i < a.size(); ++i) a[i] = {float(i % 7) - 3, float(i % 5) - 2};
-    for (std::size_t i = 0; i < b.size(); ++i) b[i] = {float(i % 3) - 1, float(i % 11) - 5};
-    for (std::size_t i = 0; i < c.size(); ++i) c[i] = {float(i % 4), 1};
-    const complex alpha(0, 2), beta(1, -1);  // all results are whole numbers, and exact
-    for (int i = 0; i < s.m; ++i)
-      for (int j = 0; j < s.n; ++j) {
-        const std::size_t at = size(i, s.n) + std::size_t(j);
-        complex sum(0, 0);
-        for (int p = 0; p < s.k; ++p) sum += a[size(i, s.k) + std::size_t(p)] * b[size(p, s.n) + std::size_t(j)];
-        wanted[at] = alpha * sum + beta * c[at];
-      }
+    const auto a = whole_numbers(size(s.m, s.k, s.batch), 1), b = whole_numbers(size(s.k, s.n, s.batch), 3),
+               c = whole_numbers(size(s.m, s.n, s.batch), 5);
+    std::vector<complex> wanted(c.size());
+    for (int g = 0; g < s.batch; ++g)
+      for (int i = 0; i < s.m; ++i)
+        for (int j = 0; j < s.n; ++j) {
+          const std::size_t at = size(s.m, s.n, g) + size(i, s.n) + std::size_t(j);
+          complex sum(0, 0);
+          for (int p = 0; p < s.k; ++p)
+            sum += a[size(s.m, s.k, g) + size(i, s.k) + std::size_t(p)] *
+                   b[size(s.k, s.n, g) + size(p, s.n) + std::size_t(j)];
+          wanted[at] = result_of(sum, c[at]);
+        }
     const auto x = where::input(a), y = where::input(b);
     auto z = where::put(c);
-    pmpp::gemm(policy, alpha, pmpp::matrix_view(x.data(), s.m, s.k), pmpp::matrix_view(y.data(), s.k, s.n), beta,
-               pmpp::matrix_view(z.data(), s.m, s.n));
+    const pmpp::matrix_view left(x.data(), s.m, s.k), right(y.data(), s.k, s.n);
+    const pmpp::matrix_view to(z.data(), s.m, s.n);
+    if (s.batch == 1)
+      pmpp::gemm(policy, alpha, left, right, beta, to);
+    else
+      pmpp::gemm_batched(policy, alpha, left, s.m * s.k, right, s.k * s.n, beta, to, s.m * s.n, s.batch);
+    pmpp::synchronize(policy);
+    CHECK(where::get(z) == wanted);
+  }
+}
+
+TEST_ALL_PLACES("products of sparse complex matrices") {
+  const typename where::policy policy{};
+  const complex alpha(re_alpha, im_alpha), beta(re_beta, im_beta);
+  for (const int rows : {1, 40, 700}) {
+    const int cols = 90, width = 12;
+    CAPTURE(rows);
+    std::vector<int> offsets{0}, columns;
+    for (int r = 0; r < rows; ++r) {
+      const int length = r % 50 == 7 ? 300 : r % 6;
+      for (int e = 0; e < length; ++e) columns.push_back((r * 13 + e * 7) % cols);
+      offsets.push_back(int(columns.size()));
+    }
+    const auto values = whole_numbers(columns.size(), 2), b = whole_numbers(std::size_t(cols * width), 3),
+               c = whole_numbers(std::size_t(rows * width), 5);
+    const auto product = [&](int r, int j, int stride) {
+      complex sum(0, 0);
+      for (auto e = std::size_t(offsets[std::size_t(r)]); e < std::size_t(offsets[std::size_t(r) + 1]); ++e)
+        sum += values[e] * b[std::size_t(columns[e] * stride + j)];
+      return result_of(sum, c[std::size_t(r * stride + j)]);
+    };
+    const auto of_offsets = where::input(offsets), of_columns = where::input(columns);
+    const auto of_values = where::input(values), x = where::input(b);
+    const pmpp::csr_view<const complex, const int> a{rows, cols, of_offsets.data(), of_columns.data(),
+                                                     of_values.data()};
+    std::vector<complex> wanted;
+    for (int r = 0; r < rows; ++r) wanted.push_back(product(r, 0, 1));
+    auto y = where::put(std::vector<complex>(c.begin(), c.begin() + rows));
+    pmpp::spmv(policy, alpha, a, x, beta, y);
+    pmpp::synchronize(policy);
+    CHECK(where::get(y) == wanted);
+    wanted.clear();
+    for (int r = 0; r < rows; ++r)
+      for (int j = 0; j < width; ++j) wanted.push_back(product(r, j, width));
+    auto z = where::put(c);
+    pmpp::spmm(policy, alpha, a, pmpp::matrix_view(x.data(), cols, width), beta,
+               pmpp::matrix_view(z.data(), rows, width));
     pmpp::synchronize(policy);
     CHECK(where::get(z) == wanted);
   }

@@ -20,6 +20,7 @@
 #include <cstdint>
 #include <type_traits>
 
+#include <pmpp/core/complex.hpp>
 #include <pmpp/core/config.hpp>
 #include <pmpp/core/csr_view.hpp>
 #include <pmpp/core/error.hpp>
@@ -134,7 +135,7 @@ void spmm(const P& where, Alpha alpha, const csr_view<T, I>& A, const matrix_vie
           const matrix_view<Y>& C) {
   using element = std::remove_const_t<X>;
   using S = typename detail::product_sum<std::remove_cv_t<T>, element>::type;
-  static_assert(std::is_arithmetic_v<S>, "pmpp: spmm adds up numbers");
+  static_assert(std::is_arithmetic_v<S> || detail::complex_number<S>, "pmpp: spmm adds up numbers");
   static_assert(!std::is_const_v<Y>, "pmpp: C of spmm is written: its elements are not const");
   const matrix_view<const element> b(B);
   detail::check_spmm(A, b, C);

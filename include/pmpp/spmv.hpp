@@ -22,6 +22,7 @@
 #include <pmpp/block/tile_state.hpp>
 #include <pmpp/check_each.hpp>
 #include <pmpp/core/check.hpp>
+#include <pmpp/core/complex.hpp>
 #include <pmpp/core/config.hpp>
 #include <pmpp/core/csr_view.hpp>
 #include <pmpp/core/error.hpp>
@@ -108,9 +109,9 @@ template <class A, class Y>
 void store_row(const Y& y, std::int64_t row, A alpha, A sum, A beta) {
   using T = value_of<Y>;
   if (beta == A{})
-    y[row] = static_cast<T>(alpha * sum);
+    y[row] = static_cast<T>(multiply(alpha, sum));
   else
-    y[row] = static_cast<T>(alpha * sum + beta * static_cast<A>(y[row]));
+    y[row] = static_cast<T>(multiply_add(multiply(alpha, sum), beta, static_cast<A>(y[row])));
 }
 
 /// The sum of products [begin, end).
@@ -118,7 +119,7 @@ template <class A, class Values, class I, class X>
 A sum_of_products(const Values values, const I* const columns, const X x, std::int64_t begin, std::int64_t end) {
   A sum{};
   for (std::int64_t i = begin; i < end; ++i)
-    sum += static_cast<A>(values[i]) * static_cast<A>(x[static_cast<std::int64_t>(columns[i])]);
+    sum = multiply_add(sum, static_cast<A>(values[i]), static_cast<A>(x[static_cast<std::int64_t>(columns[i])]));
   return sum;
 }
 /// The same, four sums at a time: fewer additions wait for each other. A function of its own, called for long rows: its
@@ -130,7 +131,8 @@ template <class A, class Values, class I, class X>
   std::int64_t i = begin;
   for (; end - i >= 4; i += 4)
     for (int k = 0; k < 4; ++k)
-      sums[k] += static_cast<A>(values[i + k]) * static_cast<A>(x[static_cast<std::int64_t>(columns[i + k])]);
+      sums[k] = multiply_add(sums[k], static_cast<A>(values[i + k]),
+                             static_cast<A>(x[static_cast<std::int64_t>(columns[i + k])]));
   return (sums[0] + sums[1]) + (sums[2] + sums[3]) + sum_of_products<A>(values, columns, x, i, end);
 }
 
@@ -151,9 +153,9 @@ template <class A, class Values, class I, class X, class Y>
 [[gnu::noinline]] void multiply_short_rows(A alpha, const Values values, const I* const offsets, const I* const columns,
                                            const X x, const Y y, std::int64_t row, const std::int64_t last) {
   for (; row < last; ++row)
-    y[row] =
-        static_cast<value_of<Y>>(alpha * sum_of_products<A>(values, columns, x, static_cast<std::int64_t>(offsets[row]),
-                                                            static_cast<std::int64_t>(offsets[row + 1])));
+    y[row] = static_cast<value_of<Y>>(
+        multiply(alpha, sum_of_products<A>(values, columns, x, static_cast<std::int64_t>(offsets[row]),
+                                           static_cast<std::int64_t>(offsets[row + 1]))));
 }
 
 /// seq: two loops. host: tasks of equal numbers of nonzeros and rows; the result does not depend on the number of
@@ -168,7 +170,8 @@ void spmv_on_host([[maybe_unused]] const P& where, A alpha, const csr_view<T, I>
     for (std::int64_t row = 0; row < matrix.rows; ++row) {
       A sum{};
       for (std::int64_t i = offset(row); i < offset(row + 1); ++i)
-        sum += static_cast<A>(values[i]) * static_cast<A>(x[static_cast<std::int64_t>(matrix.columns[i])]);
+        sum = multiply_add(sum, static_cast<A>(values[i]),
+                           static_cast<A>(x[static_cast<std::int64_t>(matrix.columns[i])]));
       store_row(y, row, alpha, sum, beta);
     }
   } else {
@@ -249,7 +252,7 @@ void spmv(const P& where, Alpha alpha, const csr_view<T, I>& A, R&& x, Beta beta
   using X = std::remove_const_t<decltype(source)>;
   using Y = std::remove_const_t<decltype(target)>;
   using S = typename detail::product_sum<std::remove_cv_t<T>, value_of<X>>::type;
-  static_assert(std::is_arithmetic_v<S>, "pmpp: spmv adds up numbers");
+  static_assert(std::is_arithmetic_v<S> || detail::complex_number<S>, "pmpp: spmv adds up numbers");
   if constexpr (std::is_pointer_v<X> && std::is_pointer_v<Y>)
     require(A.cols == 0 || !detail::memory_of_view(matrix_view(source, A.cols, 1))
                                 .may_meet(detail::memory_of_view(matrix_view(target, A.rows, 1))),

@@ -20,6 +20,7 @@
 #include <cstdint>
 #include <type_traits>
 
+#include <pmpp/core/complex.hpp>
 #include <pmpp/core/config.hpp>
 #include <pmpp/core/iterator.hpp>
 #include <pmpp/core/math.hpp>
@@ -92,8 +93,8 @@ PMPP_HOST_DEVICE void write_products(const Arguments& a, std::int64_t row, int c
   vector result{};
   if (a.beta != A{}) result = *to;
   for (int v = 0; v < V; ++v) {
-    A value = a.alpha * sum[v];
-    if (a.beta != A{}) value += a.beta * static_cast<A>(result.item[v]);
+    A value = multiply(a.alpha, sum[v]);
+    if (a.beta != A{}) value = multiply_add(value, a.beta, static_cast<A>(result.item[v]));
     result.item[v] = static_cast<Y>(value);
   }
   *to = result;
@@ -188,7 +189,7 @@ private:
       }
       for (int u = 0; u < batch; ++u)
         if (i + u * step < to)
-          for (int v = 0; v < V; ++v) sum[v] += value[u] * static_cast<A>(x[u].item[v]);
+          for (int v = 0; v < V; ++v) sum[v] = multiply_add(sum[v], value[u], static_cast<A>(x[u].item[v]));
     }
   }
 

@@ -30,6 +30,7 @@
 #include <type_traits>
 
 #include <pmpp/block/tile_state.hpp>
+#include <pmpp/core/complex.hpp>
 #include <pmpp/core/config.hpp>
 #include <pmpp/core/iterator.hpp>
 #include <pmpp/core/math.hpp>
@@ -282,7 +283,8 @@ private:
     value_of<X> x[items]{};
     if (from < to)
       for (int k = 0; k < items; ++k) x[k] = a.x[static_cast<std::int64_t>(loaded.column[k])];
-    for (int k = 0; k < items; ++k) products[k] = static_cast<A>(loaded.value[k]) * static_cast<A>(x[k]);
+    for (int k = 0; k < items; ++k)
+      products[k] = pmpp::detail::multiply(static_cast<A>(loaded.value[k]), static_cast<A>(x[k]));
     if (from == 0 && to == tile_size) return;
     for (int k = 0; k < items; ++k) {
       const int i = k * lanes + block.lane();
@@ -419,9 +421,9 @@ private:
   PMPP_HOST_DEVICE static void write(const arguments& a, std::int64_t row, A sum) {
     using T = value_of<Y>;
     if (a.beta == A{})
-      a.y[row] = static_cast<T>(a.alpha * sum);
+      a.y[row] = static_cast<T>(pmpp::detail::multiply(a.alpha, sum));
     else
-      a.y[row] = static_cast<T>(a.alpha * sum + a.beta * static_cast<A>(a.y[row]));
+      a.y[row] = static_cast<T>(multiply_add(pmpp::detail::multiply(a.alpha, sum), a.beta, static_cast<A>(a.y[row])));
   }
 
   /// What the warps up to `warp` have of the row that is open after it.
