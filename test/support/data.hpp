@@ -11,6 +11,8 @@
 #include <random>
 #include <vector>
 
+#include <pmpp/core/config.hpp>
+
 namespace test {
 
 inline std::uint64_t seed() {
@@ -66,8 +68,9 @@ inline std::vector<std::int64_t> every_size(std::int64_t dense, std::int64_t mos
   return few;
 }
 
-/// The battery of sizes: nothing, one, around a warp, around a tile and a few of them, and one large prime-ish size.
-inline std::vector<std::int64_t> sizes(std::int64_t tile, std::int64_t large = (1 << 20) + 3) {
+/// The battery of sizes: nothing, one, around a warp, around a tile and a few of them, and one large prime-ish size: several times
+/// what all blocks hold that run at once.
+inline std::vector<std::int64_t> sizes(std::int64_t tile, std::int64_t large = (1 << (PMPP_CUDA ? 20 : 18)) + 3) {
   if (only_small()) return {0, 1, 33, tile - 1, tile + 1, 3 * tile + 7};
   std::vector<std::int64_t> all = {0, 1, 2, 3, 31, 32, 33, 63, 127, tile - 1, tile, tile + 1, 3 * tile + 7, large};
   for (int i = 0; i < 4; ++i)
