@@ -178,3 +178,22 @@ TEST_CASE("gemm: by plain loads, of any shape, with k in one piece or several") 
 #endif
   }
 }
+
+TEST_CASE("gemm on tensor cores: rows that begin anywhere, warps of 16 rows, k in one piece or several") {
+  using where = test::device_place;
+  constexpr pmpp::mma_tile tile{.m = 32, .n = 64, .warp_m = 16, .warp_n = 32, .stages = 3, .blocks = 1};
+  for (int i = 0; i < test::turns(turns_here(80)); ++i) {
+    const auto size = [] { return random_of<std::int64_t>({1, 2, 15, 16, 31, 33, 64, 65, 130}); };
+    const std::int64_t m = size(), n = size(), k = random_of<std::int64_t>({1, 7, 16, 31, 32, 33, 100, 136, 300});
+    try_problem<where, double>(m, n, k, 1 + i % 3, i & 2, i & 4, [&](const auto& x) {
+      const std::int64_t split_k = pmpp::round_up(pmpp::ceil_div(k, std::int64_t(1 + i % 4)), std::int64_t(16));
+      const auto run = [&](const auto& y) {
+        pmpp::detail::gemm_by_mma<pmpp::simt::mma_type::float64, tile>(
+            typename where::policy{}, y,
+            {pmpp::ceil_div(y.c.rows, std::int64_t(tile.m)), pmpp::ceil_div(y.c.cols, std::int64_t(tile.n)),
+             pmpp::ceil_div(k, split_k), split_k, 0});
+      };
+      i % 5 == 0 ? run(x.exchanged()) : run(x);
+    });
+  }
+}

@@ -6,6 +6,8 @@
 
 #include <functional>
 #include <string>
+#include <type_traits>
+#include <utility>
 #include <vector>
 
 #include <pmpp/gemm.hpp>
@@ -121,16 +123,36 @@ struct candidates_of {
 
   // Tensor cores.
 
-  template <pmpp::simt::mma_type Type, pmpp::mma_tile Tile, class T>
-  void mma(const std::string& name) const {
+  /// With k in one piece and in as many as make one to six blocks of a multiprocessor.
+  template <pmpp::simt::mma_type Type, pmpp::mma_tile Tile, class T, class Y>
+  void mma(const std::string& name, const Y& y) const {
     using namespace pmpp::detail;
-    const pmpp::machine& on = pmpp::machine_of(where);
-    const gemm_plan plan = plan_gemm(mma_cost_of<Type, T, Tile>(on), x.c.rows, x.c.cols, x.k, x.batch, on);
-    const auto run = [=, this](const gemm_plan& p) { return [=, *this] { gemm_by_mma<Type, Tile>(where, x, p); }; };
-    gemm_plan whole = plan;
-    whole.splits = 1, whole.split_k = x.k;
-    add(name + "/1", 0, run(whole));
-    if (plan.splits > 1) add(name + "/" + std::to_string(plan.splits), plan.clocks, run(plan));
+    constexpr std::int64_t depth = 128 / sizeof(T);
+    const std::int64_t tiles_m = pmpp::ceil_div(y.c.rows, std::int64_t(Tile.m)),
+                       tiles_n = pmpp::ceil_div(y.c.cols, std::int64_t(Tile.n)),
+                       places = pmpp::machine_of(where).multiprocessors, k_tiles = pmpp::ceil_div(y.k, depth);
+    std::int64_t last = 0;
+    for (const std::int64_t each : {0, 1, 2, 3, 4, 6}) {
+      const std::int64_t wanted = each == 0 ? 1 : std::min(k_tiles, each * places / (tiles_m * tiles_n * y.batch));
+      if (wanted < 1 || (each > 0 && wanted == 1)) continue;
+      const std::int64_t split_k = pmpp::round_up(pmpp::ceil_div(y.k, wanted), depth),
+                         splits = std::max<std::int64_t>(1, pmpp::ceil_div(y.k, split_k));
+      if (splits == std::exchange(last, splits)) continue;
+      add(name + "/" + std::to_string(splits), 0, [=, &where = where] {
+        gemm_by_mma<Type, Tile>(where, y, {tiles_m, tiles_n, splits, split_k, 0});
+      });
+    }
+  }
+  template <pmpp::simt::mma_type Type, pmpp::gemm_tuning Tuning, class T>
+  void mma() const {
+    constexpr pmpp::mma_tile small = std::is_same_v<T, float> ? Tuning.mma_small_tf32 : Tuning.mma_small;
+    mma<Type, Tuning.mma_large, T>("large", x);
+    mma<Type, small, T>("small", x);
+    if constexpr (sizeof(T) >= 4) {
+      mma<Type, Tuning.mma_large, T>("large'", x.exchanged());
+      mma<Type, small, T>("small'", x.exchanged());
+      add("wgmma", 0, [*this] { pmpp::detail::gemm_by_wgmma(where, x); });
+    }
   }
 
   /// Half and bfloat16 by whole tiles: `copies` says which operands are copied first although TMA could read them.

@@ -198,7 +198,7 @@ struct contender {
   std::string name;
   std::function<bool(int window)> call;
   double expected = 0;
-  std::vector<double> samples, cpu;
+  std::vector<double> samples{}, cpu{};
   double hold_us = 60, median = 0;
   bool out = false;
 };
@@ -322,7 +322,7 @@ struct bench {
   struct row {
     shape s;
     double own = 0, peer = 0, cpu = 0, peer_cpu = 0;
-    std::string name;
+    std::string name{};
     unsigned wrong = 0;
     double ratio() const { return peer / own; }
   };
@@ -381,7 +381,7 @@ struct bench {
     using A = pmpp::detail::gemm_sum<element, element>;
     std::vector<contender> all = with_peers(s);
     const bool is_known = keep_what_is_right(s, all);
-    if constexpr (type::precision == gemm_precision::full && sizeof(element) > 1 && !type::relu && !is_complex) {
+    if constexpr (sizeof(element) > 1 && !type::relu && !is_complex) {
       // Of each window: candidates know their operands.
       std::vector<std::vector<sweep::candidate>> found(std::size_t(windows(s)));
       const auto policy = where();
@@ -397,12 +397,12 @@ struct bench {
         const sweep::candidates_of of{policy, x, found[i]};
         constexpr pmpp::gemm_tuning tuning = pmpp::gemm_tuning_for<A>();
         of.template directly<A, element>();
-        if constexpr (std::is_same_v<element, float>)
+        if constexpr (type::precision == gemm_precision::tf32)
+          of.template mma<pmpp::simt::mma_type::tf32, tuning, element>();
+        else if constexpr (std::is_same_v<element, float>)
           of.template ordinary<tuning, A>();
         else {
-          constexpr auto kind = pmpp::detail::mma_type_of<element>;
-          of.template mma<kind, tuning.mma_large, element>("mma128");
-          of.template mma<kind, tuning.mma_small, element>("mma64");
+          of.template mma<pmpp::detail::mma_type_of<element>, tuning, element>();
           if constexpr (sizeof(element) == 2) of.template wgmma<element>();
         }
       }

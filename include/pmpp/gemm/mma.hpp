@@ -11,7 +11,8 @@
 //      rows 8 apart of the small matrices, so that C comes out with its rows in another order.
 //   4. Splits write partial sums, which a second launch adds up in order: the same bits on every run.
 //
-// Edges are filled with zeros on the way to shared memory: the loop over k has no cases.
+// Edges are filled with zeros on the way to shared memory: the loop over k has no cases. Of operands whose rows begin anywhere, elements
+// of 4 and 8 bytes are copied one by one; others are copied first to where words can be read (gemm/repack.hpp).
 // (PMPP ch. 5 and 6; the parts of a lane are those of the PTX ISA.)
 #pragma once
 
@@ -35,6 +36,7 @@
 #include <pmpp/launch.hpp>
 #include <pmpp/memory/workspace.hpp>
 #include <pmpp/simt/block.hpp>
+#include <pmpp/simt/early.hpp>
 #include <pmpp/simt/memory.hpp>
 #include <pmpp/simt/mma.hpp>
 
@@ -45,7 +47,7 @@ namespace pmpp::inline PMPP_BACKEND {
 /// How a block cuts up its share of a product on tensor cores.
 struct mma_tile {
   int m = 0, n = 0;            ///< elements of C that a block works out
-  int warp_m = 0, warp_n = 0;  ///< that a warp works out; multiples of 32
+  int warp_m = 0, warp_n = 0;  ///< that a warp works out; multiples of 16 and of 32
   int stages = 0;              ///< k-tiles in shared memory
   int blocks = 0;              ///< of a multiprocessor
 
@@ -63,12 +65,13 @@ struct mma_tile {
 namespace detail {
 
 /// The tiles for doubles, unless a tuning has others.
-inline constexpr mma_tile large_double_tile{.m = 128, .n = 128, .warp_m = 64, .warp_n = 32, .stages = 6, .blocks = 1},
-    small_double_tile{.m = 64, .n = 64, .warp_m = 32, .warp_n = 32, .stages = 4, .blocks = 3};
+inline constexpr mma_tile large_double_tile{.m = 64, .n = 64, .warp_m = 32, .warp_n = 32, .stages = 4, .blocks = 3},
+    small_double_tile{.m = 32, .n = 64, .warp_m = 16, .warp_n = 32, .stages = 4, .blocks = 4};
 
 /// T: the elements of A and B. AlongK: an operand's k-tile consists of words along k.
 template <simt::mma_type Type, class T, class TC, class S, class Epilogue, mma_tile Tile, bool AlongKA, bool AlongKB>
 struct mma_kernel {
+  static constexpr bool begins_early = simt::can_begin_early;
   static constexpr int threads = Tile.threads(), min_blocks = Tile.blocks;
   using mma = simt::mma<Type>;
   using word = typename mma::word;
@@ -86,7 +89,8 @@ struct mma_kernel {
   /// Elements are parts of floats: each k-tile is multiplied six times, its parts with each other (gemm/parts.hpp).
   static constexpr bool in_parts = std::is_same_v<T, bfloat16_part>;
   static constexpr int products = in_parts ? part_products : 1;
-  static constexpr int slot_k = 4 * mma::items;  ///< numbers of k of a word of all lanes
+  static constexpr bool by_elements = sizeof(T) >= 4;  ///< an operand may be copied
+  static constexpr int slot_k = 4 * mma::items;        ///< numbers of k of a word of all lanes
   static_assert(steps % 2 == 0 && groups % 2 == 0 && Tile.stages >= 2);
   static_assert((sizeof(T) > 1 && !in_parts) || (AlongKA && AlongKB));
   static_assert(!in_parts || k_tile_k == part_k_tile);
@@ -108,12 +112,13 @@ struct mma_kernel {
     std::int64_t partial_row;
     std::int64_t first_block;  ///< of this launch, among those of all launches of the call
     gemm_result<S, Epilogue> result;
-    bool c_in_words;  ///< words of C may be written
+    bool a_in_words, b_in_words, c_in_words;  ///< words of A and B may be read, pairs of C written
     originals of_parts{};
   };
 
   template <class Block>
   PMPP_HOST_DEVICE void operator()(Block& block, shared& memory, const arguments& x) const {
+    simt::previous_kernels_done();
     const coord at(block, x);
     sum_type sum[tiles_m][blocks_n][4] = {};
     multiply(block, memory, x, at, sum);
@@ -165,24 +170,28 @@ private:
     return (r * (AlongK ? row_words : Extent / items) + (w ^ turn_of<AlongK, Extent>(r))) * 16;
   }
 
-  /// Copies one operand k-tile by k-tile, and a k-tile in several pieces a thread, between which other work may stand. What it
-  /// keeps in registers is little: they are scarce.
+  /// Copies one operand k-tile by k-tile, and a k-tile in several pieces a thread, between which other work may stand: words,
+  /// or as many elements where rows begin anywhere. What it keeps in registers is little: they are scarce.
   template <bool IsA, int Extent, bool AlongK>
   class tile_iterator {
-    static constexpr int length = AlongK ? row_words : Extent / items;  ///< words of a row: a piece is a word
-    static constexpr int lines = AlongK ? Extent : k_tile_k, deep = threads / length;
-    static_assert(threads % length == 0 && lines % deep == 0 && is_power_of_two(deep));
+    static constexpr int length = AlongK ? row_words : Extent / items;  ///< words of a row
+    static constexpr int lines = AlongK ? Extent : k_tile_k;
+    template <int Width>
+    static constexpr int deep = threads* Width / (length * items);  ///< rows that all threads copy at once
+    static_assert(threads % length == 0 && lines % deep<items> == 0 && is_power_of_two(deep<items>));
 
   public:
-    static constexpr int pieces = lines / deep;
+    static constexpr int pieces = lines / deep<items>;
 
     template <class Block>
     PMPP_HOST_DEVICE tile_iterator(Block& block, const gemm_operand<T>& x, std::int64_t batch, std::int64_t first,
-                                   std::int64_t k_begin) {
-      const int line = block.thread() / length, item = block.thread() % length * items;
+                                   std::int64_t k_begin, bool in_words)
+        : in_words_(!by_elements || in_words) {
+      const int width = in_words_ ? items : 1, across = length * items / width;
+      const int line = block.thread() / across, item = block.thread() % across * width;
       const int i = AlongK ? line : item, p = AlongK ? item : line;
       from_ = x.data + batch * x.batch_stride + (first + i) * x.stride + (k_begin + p) * x.k_stride;
-      to_ = offset_of<AlongK, Extent>(line, item / items);
+      to_ = offset_of<AlongK, Extent>(line, item / items) + item % items * int(sizeof(T));
       rows_ = static_cast<int>(min(std::int64_t(Extent), x.extent - first)) - i;
       k_ = p;
       if constexpr (in_parts) from_ += part_of(0) * x.extent * x.stride;
@@ -191,11 +200,10 @@ private:
     /// Starts copying piece l = 0, 1, ... pieces - 1 of a k-tile, of which `depth` numbers of k lie in the operand; zeros
     /// where there are none.
     PMPP_HOST_DEVICE void copy(const gemm_operand<T>& x, std::byte* to, int l, int depth) {
-      const int lines_left = AlongK ? rows_ : depth - k_, items_left = AlongK ? depth - k_ : rows_;
-      const int there = l * deep < lines_left ? max(0, min(items, items_left)) : 0;
-      const int turn = turn_of<AlongK, Extent>(l * deep) * 16;
-      simt::copy_async<16>(to + ((to_ ^ turn) + l * deep * length * 16), from_, there * int(sizeof(T)));
-      from_ += (AlongK ? x.stride : x.k_stride) * deep;
+      if (in_words_)
+        copy_items<items>(x, to, l, depth);
+      else if constexpr (by_elements)
+        for (int e = 0; e < items; ++e) copy_items<1>(x, to, l * items + e, depth);
       if (l + 1 < pieces) return;
       if constexpr (in_parts) {
         const int before = part_of(product_);
@@ -208,12 +216,24 @@ private:
     }
 
   private:
-    const T* from_;                     // this thread's next piece
-    int to_;                            // the k-tile's first piece there
-    int rows_, k_;                      // of the operand from that piece on; numbers of k before it
+    const T* from_;  // this thread's next piece
+    int to_;         // the k-tile's first piece there
+    int rows_, k_;   // of the operand from that piece on; numbers of k before it
+    bool in_words_;
     [[maybe_unused]] int product_ = 0;  // of parts
 
     PMPP_HOST_DEVICE static int part_of(int product) { return IsA ? part_of_a(product) : part_of_b(product); }
+
+    /// The first Width elements, number l of the k-tile's.
+    template <int Width>
+    PMPP_HOST_DEVICE void copy_items(const gemm_operand<T>& x, std::byte* to, int l, int depth) {
+      const int row = l * deep<Width>;
+      const int lines_left = AlongK ? rows_ : depth - k_, items_left = AlongK ? depth - k_ : rows_;
+      const int there = row < lines_left ? max(0, min(Width, items_left)) : 0;
+      simt::copy_async<Width* int(sizeof(T))>(to + ((to_ ^ turn_of<AlongK, Extent>(row) * 16) + row * length * 16),
+                                              from_, there * int(sizeof(T)));
+      from_ += (AlongK ? x.stride : x.k_stride) * deep<Width>;
+    }
   };
 
   /// The parts of a lane of an operand's small matrices. IsA: 16 rows, else `group` times 8 columns.
@@ -268,8 +288,8 @@ private:
     const std::int64_t depth = max(std::int64_t(0), at.k_end - at.k_begin) * products;
     const int k_tiles = static_cast<int>(ceil_div(depth, std::int64_t(k_tile_k)));
     if (k_tiles == 0) return;
-    tile_iterator<true, Tile.m, AlongKA> iterator_a(block, x.a, at.batch, at.row, at.k_begin);
-    tile_iterator<false, Tile.n, AlongKB> iterator_b(block, x.b, at.batch, at.col, at.k_begin);
+    tile_iterator<true, Tile.m, AlongKA> iterator_a(block, x.a, at.batch, at.row, at.k_begin, x.a_in_words);
+    tile_iterator<false, Tile.n, AlongKB> iterator_b(block, x.b, at.batch, at.col, at.k_begin, x.b_in_words);
     std::int64_t left = depth;  // to be copied
     // Pieces of both operands, spread over `slots` between which other work stands.
     block::async_pipeline<Tile.stages> ring;
@@ -361,22 +381,32 @@ private:
     }
   }
 
-  /// Writes C, or the partial sums of a split.
+  /// Writes C, or the partial sums of a split. Where C is read, all pairs of 16 rows are on their way at once.
   PMPP_HOST_DEVICE static void write(const arguments& x, const coord& at, const sum_type (&sum)[tiles_m][blocks_n][4]) {
-    TC* c = x.c.data + at.batch * x.c.batch_stride;
-    sum_type* partials = x.partials + (at.batch * x.splits + at.split) * x.c.rows * x.partial_row;
-    unrolled<2 * tiles_m>([&](int i) {
-      const std::int64_t row = at.row + at.warp_row + i * 8 + at.g;
-      if (row >= x.c.rows) return;
-      unrolled<blocks_n>([&](int j) {
-        const std::int64_t col = at.col + at.warp_col + j * 8 + at.t * 2;
-        const sum_type y[2] = {sum[i / 2][j][i % 2 * 2], sum[i / 2][j][i % 2 * 2 + 1]};
-        if (x.splits > 1) {
+    TC* const c = x.c.data + at.batch * x.c.batch_stride;
+    sum_type* const partials = x.partials + (at.batch * x.splits + at.split) * x.c.rows * x.partial_row;
+    unrolled<tiles_m>([&](int i) {
+      const auto each_pair = [&](auto f) {
+        unrolled<2 * blocks_n>([&](int p) {
+          const int h = p / blocks_n, j = p % blocks_n;
+          const std::int64_t row = at.row + at.warp_row + i * 16 + h * 8 + at.g;
+          const std::int64_t col = at.col + at.warp_col + j * 8 + at.t * 2;
+          if (row < x.c.rows && col < x.c.cols) f(p, &sum[i][j][2 * h], row, col);
+        });
+      };
+      if (x.splits > 1)
+        return each_pair([&](int, const sum_type* y, std::int64_t row, std::int64_t col) {
           for (int e = 0; e < 2; ++e)
             if (col + e < x.c.cols) partials[row * x.partial_row + col + e] = y[e];
-        } else {
-          write_items<2>(x.c, x.result, x.c_in_words, c, row, col, y);
-        }
+        });
+      TC old[2 * blocks_n][2] = {};
+      if (x.result.reads())
+        each_pair([&](int p, const sum_type*, std::int64_t row, std::int64_t col) {
+          for (int e = 0; e < 2; ++e)
+            if (col + e < x.c.cols) old[p][e] = c[row * x.c.row_stride + (col + e) * x.c.col_stride];
+        });
+      each_pair([&](int p, const sum_type* y, std::int64_t row, std::int64_t col) {
+        write_items<2>(x.c, x.result, x.c_in_words, c, row, col, y, 0, old[p]);
       });
     });
   }
@@ -403,18 +433,27 @@ template <simt::mma_type Type, mma_tile Tile, bool AlongKA, bool AlongKB, class 
 void launch_mma(const P& where, const gemm_problem<T, T, TC, S, Epilogue>& x, const gemm_plan& plan,
                 typename simt::mma<Type>::sum* partials, std::int64_t partial_row, const Originals& originals = {}) {
   using kernel = mma_kernel<Type, T, TC, S, Epilogue, Tile, AlongKA, AlongKB>;
-  const bool c_in_words = x.c.is_written_by(2);
   const std::int64_t blocks = plan.tiles_m * plan.tiles_n * plan.splits * x.batch, most = std::int64_t(1) << 30;
   for (std::int64_t first = 0; first < blocks; first += most)
-    pmpp::launch(where, min(most, blocks - first), kernel{},
-                 typename kernel::arguments{x.a, x.b, x.c, x.k, plan.tiles_m, plan.tiles_n, plan.splits, plan.split_k,
-                                            partials, partial_row, first, x.result, c_in_words, originals});
+    pmpp::launch(
+        where, min(most, blocks - first), kernel{},
+        typename kernel::arguments{x.a, x.b, x.c, x.k, plan.tiles_m, plan.tiles_n, plan.splits, plan.split_k, partials,
+                                   partial_row, first, x.result, is_read_by_words(x.a, AlongKA, x.batch),
+                                   is_read_by_words(x.b, AlongKB, x.batch), x.c.is_written_by(2), originals});
 }
 
 /// Whether an operand is taken along k.
 template <class T>
 bool mma_takes_along_k(const gemm_operand<T>& y, std::int64_t batch) {
   return sizeof(T) == 1 || y.stride != 1 || is_read_by_words(y, true, batch);
+}
+
+/// Whether an operand is copied first, whose elements are multiplied by `products` others: it cannot be read by words, and reading it
+/// by elements is not possible, or slow. Doubles wait for their products rather.
+template <class T>
+bool mma_copies_first(const gemm_operand<T>& y, std::int64_t products, std::int64_t batch) {
+  const bool by_elements = sizeof(T) >= 4 && (y.stride == 1 || y.k_stride == 1) && (sizeof(T) == 8 || products < 1024);
+  return !by_elements && !is_read_by_words(y, mma_takes_along_k(y, batch), batch);
 }
 
 /// The same, for any operands: one that cannot be read by words is copied first.
@@ -425,8 +464,10 @@ void gemm_by_mma(const P& where, gemm_problem<T, T, TC, S, Epilogue> x, const ge
   const std::int64_t row_length = round_up(x.c.cols, std::int64_t(16 / sizeof(sum_type)));
   const std::int64_t partials = splits ? x.batch * plan.splits * x.c.rows * row_length : 0;
   const bool a = mma_takes_along_k(x.a, x.batch), b = mma_takes_along_k(x.b, x.batch);
-  const std::int64_t a_bytes = is_read_by_words(x.a, a, x.batch) ? 0 : repacked_bytes(x.a, a, x.k, x.batch);
-  const std::int64_t b_bytes = is_read_by_words(x.b, b, x.batch) ? 0 : repacked_bytes(x.b, b, x.k, x.batch);
+  const auto bytes = [&](const gemm_operand<T>& y, bool along_k, std::int64_t products) {
+    return mma_copies_first(y, products, x.batch) ? repacked_bytes(y, along_k, x.k, x.batch) : 0;
+  };
+  const std::int64_t a_bytes = bytes(x.a, a, x.c.cols), b_bytes = bytes(x.b, b, x.c.rows);
   scratch memory(where,
                  scratch_bytes({checked_bytes(partials, sizeof(sum_type), "gemm"), checked_bytes(a_bytes, 1, "gemm"),
                                 checked_bytes(b_bytes, 1, "gemm")}),
@@ -445,48 +486,127 @@ void gemm_by_mma(const P& where, gemm_problem<T, T, TC, S, Epilogue> x, const ge
   if (splits) detail::combine_splits(where, x, sums, row_length, plan.splits);
 }
 
-/// How a product on tensor cores is cut up, with all that it takes: copies of operands, and writing C.
+/// How a product on tensor cores is cut up, whether rows and columns of C are exchanged, and all that it takes, with copies of
+/// operands and writing C.
 struct mma_plan {
-  bool large;
-  gemm_plan cut;
-  double clocks;
+  bool large = false, exchanged = false;
+  gemm_plan cut{};
+  double clocks = never;
 };
 
-/// The tile that is expected to cost less.
+/// Clocks of an H100, for elements of 8 and 4 bytes: before a block's products; of a k-tile that a block has to itself; of each
+/// element that is copied by itself, of a k-tile and of each k; of each element of C of a thread; the share of the rate that products
+/// reach. Fitted to 3900 times of random shapes (benchmark/gemm_sweep), beside which the plan is off by 7 and 10 % in the mean.
+struct mma_cost {
+  double begin, latency, of_row, of_element, store, share;
+};
+template <class T>
+constexpr mma_cost mma_cost_of_tile(bool large) {
+  if (sizeof(T) == 8)
+    return large ? mma_cost{800, 774, 0.12, 0.042, 123, 1.0} : mma_cost{800, 587, 0.12, 0.042, 155, 0.78};
+  return large ? mma_cost{1630, 1500, 1.12, 0.07, 137, 0.47} : mma_cost{1630, 667, 1.12, 0.07, 190, 0.41};
+}
+
+/// How floats or doubles are best cut up by a tile.
+template <simt::mma_type Type, mma_tile Tile, class T, class TC, class S, class Epilogue>
+mma_plan plan_mma_tile(const gemm_problem<T, T, TC, S, Epilogue>& x, bool large, const machine& on) {
+  constexpr std::int64_t depth = 128 / sizeof(T);
+  constexpr double start = 4550, second_launch = 3600, sum_bytes = sizeof(typename simt::mma<Type>::sum);
+  constexpr mma_cost of_large = mma_cost_of_tile<T>(true), of_small = mma_cost_of_tile<T>(false);
+  const mma_cost& cost = large ? of_large : of_small;
+  const double m = double(x.c.rows), n = double(x.c.cols), batch = double(x.batch);
+  const std::int64_t tiles_m = ceil_div(x.c.rows, std::int64_t(Tile.m)),
+                     tiles_n = ceil_div(x.c.cols, std::int64_t(Tile.n)), tiles = tiles_m * tiles_n * x.batch,
+                     processors = on.multiprocessors;
+  mma_plan best{large};
+  if (!on.fits(Tile.shared_bytes())) return best;
+  const std::int64_t together = on.resident_blocks(Tile.threads(), Tile.shared_bytes(), Tile.blocks);
+  // Rows of C that begin anywhere are written slowly in pairs, faster by lanes that have neighbours.
+  const double writes = x.c.is_written_by(2) ? 1 : x.c.row_stride == 1 ? 1.25 : 2.5, beta = x.result.reads() ? 2 : 1;
+  const double k_bytes = double(x.k) * batch * sizeof(T),
+               from_l2 = (m * double(tiles_n) + n * double(tiles_m)) * k_bytes;
+  const double memory = max(((m + n) * k_bytes + m * n * batch * beta * writes * sizeof(TC)) / on.memory_rate(),
+                            from_l2 / (2.8 * on.l2_rate()));
+  const auto by_elements = [&](const gemm_operand<T>& y, int rows) {
+    return is_read_by_words(y, mma_takes_along_k(y, x.batch), x.batch) ? 0 : rows;
+  };
+  const double elements = by_elements(x.a, Tile.m) + by_elements(x.b, Tile.n);
+  const double of_k_tile =
+      depth * (double(Tile.m * Tile.n) / (cost.share * on.tensor_rate(sizeof(T))) + elements * cost.of_element);
+  const double of_c = double(Tile.m * Tile.n) / Tile.threads() * cost.store * (beta == 2 ? 1.35 : 1);
+  const auto consider = [&](std::int64_t wanted) {
+    const std::int64_t split_k = round_up(ceil_div(max<std::int64_t>(1, x.k), wanted), depth);
+    const std::int64_t splits = max<std::int64_t>(1, ceil_div(x.k, split_k)), blocks = tiles * splits;
+    const std::int64_t rounds = blocks / (together * processors), rest = blocks - rounds * together * processors;
+    const auto round = [&](double of_processor) {
+      return cost.begin + of_c * (1 + 0.26 * (of_processor - 1)) +
+             double(ceil_div(min(x.k, split_k), depth)) *
+                 max(cost.latency + elements * cost.of_row, of_processor * of_k_tile);
+    };
+    double clocks =
+        double(rounds) * round(double(together)) + (rest > 0 ? round(double(ceil_div(rest, processors))) : 0);
+    clocks = start + max(clocks, memory) + 0.3 * min(clocks, memory);
+    if (splits > 1) clocks += second_launch + m * n * batch * sum_bytes * double(splits + 1) / (0.6 * on.memory_rate());
+    if (clocks < best.clocks) best = {large, false, {tiles_m, tiles_n, splits, split_k, clocks}, clocks};
+  };
+  consider(1);
+  for (std::int64_t each = 1; each <= 2 * together; ++each)
+    if (each * processors / tiles > 1 && x.k > depth) consider(each * processors / tiles);
+  return best;
+}
+
+/// The same of two-byte elements and bytes, by the plan for all tiles.
+template <simt::mma_type Type, mma_tile Tile, class T, class TC, class S, class Epilogue>
+mma_plan plan_small_types(const gemm_problem<T, T, TC, S, Epilogue>& x, bool large, const machine& on) {
+  // What random shapes take beside what the plan says (H200): large tiles of small products wait for their operands.
+  const double measured = large ? 1.8 : 1.25;
+  gemm_cost cost = mma_cost_of<Type, T, Tile>(on);
+  const gemm_plan cut = plan_gemm(cost, x.c.rows, x.c.cols, x.k, x.batch, on);
+  if (cut.clocks == never) return {large, false, cut};
+  cost.warps = Tile.threads() / simt::warp_size;
+  return {large, false, cut, measured * cut.clocks + clocks_of_writing(cost, cut, x.batch, 2, x.result.reads(), on)};
+}
+
+/// The best of both tiles.
 template <simt::mma_type Type, mma_tile Large, mma_tile Small, class T, class TC, class S, class Epilogue>
 mma_plan plan_mma(const gemm_problem<T, T, TC, S, Epilogue>& x, const machine& on) {
-  // What random shapes take beside what the plan says (H200): large tiles of small products wait for their operands.
-  constexpr double of_large = sizeof(T) == 8 ? 1 : 1.8, of_small = sizeof(T) == 8 ? 1 : 1.25;
-  const auto plan = [&](gemm_cost cost, int threads, double measured) {
-    const gemm_plan cut = plan_gemm(cost, x.c.rows, x.c.cols, x.k, x.batch, on);
-    cost.warps = threads / simt::warp_size;
-    const double clocks = cut.clocks == never ? never
-                                              : measured * cut.clocks +
-                                                    clocks_of_writing(cost, cut, x.batch, 2, x.result.beta != S{}, on);
-    return pair<gemm_plan, double>{cut, clocks};
+  mma_plan best;
+  best.cut.clocks = never;
+  const auto consider = [&](mma_plan plan, bool exchanged) {
+    plan.exchanged = exchanged;
+    if (plan.clocks < best.clocks) best = plan;
   };
-  const auto [large, of_all_large] = plan(mma_cost_of<Type, T, Large>(on), Large.threads(), of_large);
-  const auto [small, of_all_small] = plan(mma_cost_of<Type, T, Small>(on), Small.threads(), of_small);
-  const auto copies = [&](const gemm_operand<T>& y) {
-    const bool along_k = mma_takes_along_k(y, x.batch);
-    return is_read_by_words(y, along_k, x.batch) ? 0 : clocks_of_repack(y, along_k, x.k, x.batch, on);
+  if constexpr (sizeof(T) >= 4) {
+    for (const bool exchanged : {false, true}) {
+      const auto y = exchanged ? x.exchanged() : x;
+      consider(plan_mma_tile<Type, Large>(y, true, on), exchanged);
+      consider(plan_mma_tile<Type, Small>(y, false, on), exchanged);
+    }
+  } else {
+    consider(plan_small_types<Type, Large>(x, true, on), false);
+    consider(plan_small_types<Type, Small>(x, false, on), false);
+  }
+  const auto copies = [&](const gemm_operand<T>& y, std::int64_t products) {
+    return mma_copies_first(y, products, x.batch) ? clocks_of_repack(y, mma_takes_along_k(y, x.batch), x.k, x.batch, on)
+                                                  : 0;
   };
-  const bool is_large = of_all_large <= of_all_small;
-  return {is_large, is_large ? large : small, min(of_all_large, of_all_small) + copies(x.a) + copies(x.b)};
+  best.clocks += copies(x.a, x.c.cols) + copies(x.b, x.c.rows);
+  return best;
 }
 
 /// Enqueues a product on tensor cores as planned; where neither tile fits, by the small one with fewer stages.
 template <simt::mma_type Type, mma_tile Large, mma_tile Small, class P, class T, class TC, class S, class Epilogue>
 void gemm_on_tensor_cores(const P& where, const gemm_problem<T, T, TC, S, Epilogue>& x, const mma_plan& plan) {
   constexpr mma_tile least = Small.within(least_shared_per_block<P>);
+  const auto y = plan.exchanged ? x.exchanged() : x;
   if (least != Small && plan.cut.clocks == never)
     gemm_by_mma<Type, least>(
         where, x,
         plan_gemm(mma_cost_of<Type, T, least>(machine_of(where)), x.c.rows, x.c.cols, x.k, x.batch, machine_of(where)));
   else if (plan.large)
-    gemm_by_mma<Type, Large>(where, x, plan.cut);
+    gemm_by_mma<Type, Large>(where, y, plan.cut);
   else
-    gemm_by_mma<Type, Small>(where, x, plan.cut);
+    gemm_by_mma<Type, Small>(where, y, plan.cut);
 }
 
 }  // namespace detail

@@ -17,6 +17,7 @@
 #include <pmpp/gemm/simt.hpp>
 #include <pmpp/launch.hpp>
 #include <pmpp/simt/block.hpp>
+#include <pmpp/simt/early.hpp>
 
 #pragma GCC visibility push(hidden)  // see launch.hpp
 
@@ -35,6 +36,7 @@ PMPP_HOST_DEVICE bool is_read_by_words(const gemm_operand<T>& x, bool along_k, s
 /// A block copies tiles of 32 lines x 128 elements: 16 of a thread are on their way at a time.
 template <class T>
 struct repack_kernel {
+  static constexpr bool begins_early = simt::can_begin_early;
   static constexpr int threads = 256, min_blocks = 4, lines = simt::warp_size, items = 128, warps = threads / lines;
   struct shared {
     T tile[items][lines + 1];
@@ -51,6 +53,7 @@ struct repack_kernel {
 
   template <class Block>
   PMPP_HOST_DEVICE void operator()(Block& block, shared& memory, const arguments& x) const {
+    simt::previous_kernels_done();
     const int lane = block.lane(), warp = block.warp();
     for (std::int64_t tile = block.index(); tile < x.tiles; tile += block.count()) {
       const std::int64_t row = tile / x.tiles_along, batch = row / x.tiles_down;

@@ -8,6 +8,7 @@
 
 #if PMPP_CUDA && defined(__CUDACC__)
 
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <type_traits>
@@ -192,16 +193,10 @@ bool gemm_as_planned(const device_policy& where, const gemm_problem<T, T, TC, S,
   return false;
 }
 
-/// What mma.sync takes for doubles, with each of its tiles.
-template <class TC, class S, class Epilogue>
-auto plan_doubles(const gemm_problem<double, double, TC, S, Epilogue>& x, const machine& on) {
-  const auto plan = [&](const gemm_cost& cost) { return plan_gemm(cost, x.c.rows, x.c.cols, x.k, x.batch, on); };
-  struct plans {
-    gemm_plan large, small;
-  };
-  constexpr auto type = simt::mma_type::float64;
-  return plans{plan(mma_cost_of<type, double, large_double_tile>(on)),
-               plan(mma_cost_of<type, double, small_double_tile>(on))};
+/// What a tile of 128 x 128 doubles takes, with writing C (H100).
+inline double clocks_of_double_tile(std::int64_t k, bool reads_c, const machine& on) {
+  return 0.93 * double(round_up(k, std::int64_t(16))) * 128 * 128 / on.tensor_rate(sizeof(double)) +
+         (reads_c ? 12000 : 6800);
 }
 
 /// Doubles, in tiles of 128 x 128. Where a last round would have few of them, the others do without it: those tiles, the
@@ -210,9 +205,8 @@ template <class TC, class S, class Epilogue>
 bool gemm_of_doubles(const device_policy& where, const gemm_problem<double, double, TC, S, Epilogue>& x, bool a_along_k,
                      bool b_along_k) {
   constexpr std::int64_t side = 128;
+  constexpr auto type = simt::mma_type::float64;
   const machine& on = machine_of(where);
-  const double clocks_of_k = 1.055 * double(side * side) / on.tensor_rate(sizeof(double));
-  const double two_launches = on.clocks_of(5.698e-6);  // 10000 of an H100
   const int processors = on.multiprocessors;
   const std::int64_t tiles_m = ceil_div(x.c.rows, side), tiles_n = ceil_div(x.c.cols, side),
                      last = tiles_m * tiles_n % processors;
@@ -220,6 +214,7 @@ bool gemm_of_doubles(const device_policy& where, const gemm_problem<double, doub
                      rows = cols > 1 ? last_group : last;
   wgmma_plan plan{1};
   auto rest = x;
+  mma_plan of_rest{};
   if constexpr (!epilogue_uses_index<Epilogue, S>)
     if (x.batch == 1 && last > 0 && tiles_m * tiles_n > processors && cols <= tiles_n) {
       const std::int64_t row = (tiles_m - rows) * side, col = (tiles_n - cols) * side;
@@ -228,13 +223,11 @@ bool gemm_of_doubles(const device_policy& where, const gemm_problem<double, doub
       rest.c.data += row * x.c.row_stride + col * x.c.col_stride;
       rest.c.rows -= row;
       rest.c.cols -= col;
-      const auto [large, small] = plan_doubles(rest, on);
-      if (min(large.clocks, small.clocks) + two_launches < clocks_of_k * double(x.k)) plan.left_out = rows * cols;
+      of_rest = plan_mma<type, large_double_tile, small_double_tile>(rest, on);
+      if (of_rest.clocks < clocks_of_double_tile(x.k, x.result.reads(), on)) plan.left_out = rows * cols;
     }
   if (!gemm_as_planned<true>(where, x, a_along_k, b_along_k, plan)) return false;
-  if (plan.left_out > 0)
-    gemm_on_tensor_cores<simt::mma_type::float64, large_double_tile, small_double_tile>(
-        where, rest, plan_mma<simt::mma_type::float64, large_double_tile, small_double_tile>(rest, on));
+  if (plan.left_out > 0) gemm_on_tensor_cores<type, large_double_tile, small_double_tile>(where, rest, of_rest);
   return true;
 }
 
@@ -270,9 +263,23 @@ bool gemm_by_wgmma(const P& where, gemm_problem<T, T, TC, S, Epilogue> x, double
     wgmma_plan plan{1};
     const machine& on = machine_of(where);
     if constexpr (is_double) {
-      // Smaller tiles, or splits of k, are faster where those of 128 x 128 do not fill the machine.
-      const auto [large, small] = plan_doubles(x, on);
-      if (large.splits > 1 || small.clocks < large.clocks || clocks_of_others < large.clocks) return false;
+      // Of more than a round of tiles, the last ones are left to others.
+      constexpr double start = 5460;
+      const double rounds =
+          double(ceil_div(x.c.rows, std::int64_t(128)) * ceil_div(x.c.cols, std::int64_t(128)) * x.batch) /
+          on.multiprocessors;
+      const bool in_pairs = x.c.is_written_by(2) || x.exchanged().c.is_written_by(2);
+      const double c_bytes = double(x.c.rows) * double(x.c.cols) * double(x.batch) * sizeof(TC) *
+                             (x.result.reads() ? 2 : 1) * (in_pairs ? 1 : 2.8);
+      const double clocks =
+          start +
+          max((x.batch > 1 || rounds <= 1 ? std::ceil(rounds) : min(std::ceil(rounds), rounds + 0.5)) *
+                  clocks_of_double_tile(x.k, x.result.reads(), on),
+              memory_clocks(x.c.rows + x.c.cols, ceil_div(x.k, std::int64_t(16)), x.batch, on) +
+                  c_bytes / on.memory_rate()) +
+          (a_ready ? 0 : clocks_of_repack(x.a, a_along_k, x.k, x.batch, on)) +
+          (b_ready ? 0 : clocks_of_repack(x.b, b_along_k, x.k, x.batch, on));
+      if (clocks > clocks_of_others) return false;
     } else {
       const std::int64_t k_tiles = ceil_div(x.k, std::int64_t(128 / sizeof(T)));
       // An operand that straddles lines of the cache is copied too where that pays.

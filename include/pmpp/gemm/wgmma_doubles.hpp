@@ -149,32 +149,48 @@ struct consumers_of_doubles {
     const int below = across ? 0 : row_at(8) - row_at(0), beside = across ? 1 : 0;
     const std::int64_t step = below * x.c.row_stride + beside * x.c.col_stride;
     TC* const c = x.c.data + at.batch * x.c.batch_stride;
+    struct pair {
+      std::int64_t row, col;
+      bool one, two;  // which of them lie in C
+    };
+    const auto pair_of = [&](int i, int j, int v) __attribute__((always_inline)) {
+      std::int64_t row = row0 + i * 16 + row_at(g), col = col0 + j * 8 + col_at(t * 2 + v);
+      if (across)  // this lane has columns t and t + 4 of a row, the one beside it t + 1 and t + 5, or t - 1 and t + 3
+        row = row0 + i * 16 + row_at(g + 8 * v), col = col0 + j * 8 + t / 2 * 2 + odd * 4;
+      return pair{row, col, row < x.c.rows && col < x.c.cols, row + below < x.c.rows && col + beside < x.c.cols};
+    };
+      // Where C is read, four pairs are on their way at once: registers have no room for more.
 #pragma unroll
-    for (int i = 0; i < 4; ++i)
+    for (int group = 0; group < 8; ++group) {
+      packed<TC, 2> z[4] = {};
+      const int i = group / 2, j = group % 2 * 2;
+      if (x.result.reads())
 #pragma unroll
-      for (int j = 0; j < 8; ++j) {
-        const double(&own)[4] = sum[i][j / 2];
-        const int v = j % 2;
+        for (int p = 0; p < 4; ++p) {
+          const pair at = pair_of(i, j + p / 2, p % 2);
+          const TC* const from = c + at.row * x.c.row_stride + at.col * x.c.col_stride;
+          for (int h = 0; h < 2; ++h)
+            if (h == 0 ? at.one : at.two) z[p].item[h] = from[h * step];
+        }
+#pragma unroll
+      for (int p = 0; p < 4; ++p) {
+        const int v = p % 2;
+        const double(&own)[4] = sum[i][j + p / 2];
         double y[2] = {own[v], own[2 + v]};
-        std::int64_t row = row0 + i * 16 + row_at(g), col = col0 + j / 2 * 8 + col_at(t * 2 + v);
-        if (across) {  // this lane has columns t and t + 4 of a row, the one beside it t + 1 and t + 5, or t - 1 and t + 3
+        if (across) {
           const double other = block.shuffle(odd ? own[2 * v] : own[2 * v + 1], block.lane() ^ 1);
           y[0] = odd ? other : own[2 * v], y[1] = odd ? own[2 * v + 1] : other;
-          row = row0 + i * 16 + row_at(g + 8 * v), col = col0 + j / 2 * 8 + t / 2 * 2 + odd * 4;
         }
-        if (row >= x.c.rows || col >= x.c.cols) continue;
-        TC* const to = c + row * x.c.row_stride + col * x.c.col_stride;
-        const bool two = row + below < x.c.rows && col + beside < x.c.cols;
-        if (two && x.c_by_tma) {
-          packed<TC, 2> both{};
-          if (x.result.reads()) both = *reinterpret_cast<const packed<TC, 2>*>(to);
-          for (int h = 0; h < 2; ++h) both.item[h] = x.result(y[h], &both.item[h], row + h * below, col + h * beside);
-          *reinterpret_cast<packed<TC, 2>*>(to) = both;
-        } else {
-          *to = x.result(y[0], to, row, col);
-          if (two) to[step] = x.result(y[1], to + step, row + below, col + beside);
-        }
+        const pair at = pair_of(i, j + p / 2, v);
+        TC* const to = c + at.row * x.c.row_stride + at.col * x.c.col_stride;
+        for (int h = 0; h < 2; ++h)
+          if (h == 0 ? at.one : at.two) {
+            z[p].item[h] = x.result(y[h], &z[p].item[h], at.row + h * below, at.col + h * beside);
+            if (!(at.two && x.c_by_tma)) to[h * step] = z[p].item[h];
+          }
+        if (at.two && x.c_by_tma) *reinterpret_cast<packed<TC, 2>*>(to) = z[p];
       }
+    }
   }
 #endif
 };
