@@ -47,10 +47,14 @@ template <select_tuning Tuning, class P, class In, class Out, class OutFalse, cl
 void select_on_blocks(const char* function, const P& where, const input<In>& in, Out out, OutFalse out_false, Sink sink,
                       const Select& select, const completion& done) {
   detail::check_reachable(where, function, zip_iterator{in.first, out});
-  if constexpr (!std::is_same_v<OutFalse, nowhere>) detail::check_reachable(where, function, out_false);
+  if constexpr (is_second_and_rest<OutFalse>)
+    detail::check_reachable(where, function, zip_iterator{out_false.second, out_false.rest});
+  else if constexpr (!std::is_same_v<OutFalse, nowhere>)
+    detail::check_reachable(where, function, out_false);
   const auto enqueue = [&](auto tuning, auto items, std::int64_t lead) {
     using kernel = select_kernel<In, Select, Out, OutFalse, Sink, items, decltype(tuning)::value>;
-    using look_back = block::look_back<std::int64_t>;
+    using look_back = block::look_back<typename kernel::count_of_tiles>;
+    using found_type = typename kernel::found_type;
     // Short inputs are cut into smaller tiles, one for each multiprocessor.
     const machine& on = machine_of(where);
     const std::int64_t most_blocks = std::int64_t(tuning().blocks) * on.multiprocessors;
@@ -63,9 +67,9 @@ void select_on_blocks(const char* function, const P& where, const input<In>& in,
     const std::int64_t linked = p.tiles == 1 ? 0 : p.tiles;
     const std::size_t payload = linked == 0 ? 0 : scratch_bytes({look_back::payload_bytes(linked)});
     const bool waits = linked > 0 && in.count.pointer != nullptr;
-    scratch memory(where, payload + (waits ? sizeof(selection) : 0), linked == 0 ? 0 : look_back::state_bytes(linked));
+    scratch memory(where, payload + (waits ? sizeof(found_type) : 0), linked == 0 ? 0 : look_back::state_bytes(linked));
     auto* const data = static_cast<std::byte*>(memory.data());
-    auto* const found = waits ? reinterpret_cast<selection*>(data + payload) : nullptr;
+    auto* const found = waits ? reinterpret_cast<found_type*>(data + payload) : nullptr;
     launch_kernel<kernel::threads>(where, grid{min(p.tiles, most_blocks), kernel::threads, p.shared_bytes()}, kernel{},
                                    typename kernel::arguments{in.first, out, out_false, sink, in.count, p, lead, select,
                                                               detail::may_overlap(in.first, out, in.count.bound), found,

@@ -43,6 +43,21 @@ struct select_tuning {
 
 namespace detail {
 
+/// Two counts of less than 2^48, in 12 bytes: what blocks exchange in one access (block/tile_state.hpp).
+struct two_counts {
+  std::uint32_t low[2];
+  std::uint16_t high[2];
+
+  two_counts() = default;
+  PMPP_HOST_DEVICE two_counts(std::int64_t first, std::int64_t second)
+      : low{static_cast<std::uint32_t>(first), static_cast<std::uint32_t>(second)},
+        high{static_cast<std::uint16_t>(first >> 32), static_cast<std::uint16_t>(second >> 32)} {}
+  PMPP_HOST_DEVICE std::int64_t operator[](int k) const { return std::int64_t(high[k]) << 32 | low[k]; }
+  PMPP_HOST_DEVICE friend two_counts operator+(const two_counts& a, const two_counts& b) {
+    return {a[0] + b[0], a[1] + b[1]};
+  }
+};
+
 /// Whether an input is copied to shared memory row by row, 32 vectors at a time, and made of that there. Its block::access has
 ///   stage_row(block, it, i, count, room)       the lanes of a warp start copying what items i ... i + count - 1 are made of
 ///   from_row(it, room, from, count, raw)       makes of it what items i + from ... i + from + count - 1 are made of
@@ -59,7 +74,11 @@ struct select_kernel {
 
   using raw = block::raw_items<In, Items>;
   static constexpr bool by_rows = Items > 1 && loads_by_rows<In>;
-  static constexpr bool partitions = !std::is_same_v<OutFalse, nowhere>;
+  static constexpr bool partitions = !std::is_same_v<OutFalse, nowhere>, three_ways = is_second_and_rest<OutFalse>;
+  /// What a warp counts, what blocks count, and the result. Of three kinds a warp counts the second in the upper half of a word.
+  using count_of_warp = std::conditional_t<three_ways, std::uint64_t, unsigned>;
+  using count_of_tiles = std::conditional_t<three_ways, two_counts, std::int64_t>;
+  using found_type = std::conditional_t<three_ways, three_way_selection, selection>;
 
   using rows_of = block::vector_rows<In, Items>;
   using slot = block::vector_slot<raw, block::vector<T, Items>>;
@@ -75,9 +94,9 @@ struct select_kernel {
   static_assert(2 * copies * bytes <= 200 * 1024, "pmpp: elements have at most 1600 bytes");
 
   struct alignas(128) shared {
-    block::tile_pipeline_memory<std::int64_t> pipeline;
-    std::int64_t kept_before_warp[2][warps];
-    int kept_of_warp[2][warps];
+    block::tile_pipeline_memory<count_of_tiles> pipeline;
+    count_of_tiles kept_before_warp[2][warps];
+    count_of_warp kept_of_warp[2][warps];
   };
   struct plan {
     block::ordered_layout<Items> data;
@@ -102,9 +121,9 @@ struct select_kernel {
     plan known;  ///< for a count that the host knows; for its bound where only the device does
     std::int64_t lead;
     Select select;
-    bool in_place;     ///< what is written may lie where others have read
-    selection* found;  ///< where the result waits until all blocks have read the count, which it may overwrite
-    block::look_back<std::int64_t> look_back;
+    bool in_place;      ///< what is written may lie where others have read
+    found_type* found;  ///< where the result waits until all blocks have read the count, which it may overwrite
+    block::look_back<count_of_tiles> look_back;
     completion done;
   };
 
@@ -131,7 +150,8 @@ private:
   template <bool Inside>
   struct part : block::vector_range<Items, Inside> {
     int rows;
-    std::byte* room;  ///< of the rows: what is kept moves to their front; the others to as many rows after them
+    std::byte* room;  ///< of the rows: what is kept moves to their front; the others to as many rows after them, a second
+                      ///< kind of them from the end back
 
     template <class Block>
     PMPP_HOST_DEVICE part(Block& block, const plan& p, std::int64_t tile, int stage)
@@ -144,6 +164,7 @@ private:
     PMPP_HOST_DEVICE std::byte* row(int r) const { return room + r * bytes; }
     PMPP_HOST_DEVICE T* kept() const { return reinterpret_cast<T*>(room); }
     PMPP_HOST_DEVICE T* others() const { return reinterpret_cast<T*>(row(rows)); }
+    PMPP_HOST_DEVICE T* last_other() const { return others() + (rows * lanes * Items - 1); }
     PMPP_HOST_DEVICE bool has_whole_row(int r) const {
       return Inside || (r * lanes * Items >= this->begin && (r + 1) * lanes * Items <= this->end);
     }
@@ -186,8 +207,19 @@ private:
 
   /// How many elements a lane keeps of some rows: fields of a word that do not overflow when the lanes add up.
   static constexpr int bits = Items * lanes < 256 ? 8 : 16, rows_at_once = by_rows ? 1 : 32 / bits;
-  PMPP_HOST_DEVICE static int field(unsigned counts, int row) {
-    return static_cast<int>(counts >> row * bits & ((1u << bits) - 1));
+  static constexpr count_of_warp one_of_each = static_cast<count_of_warp>(three_ways ? std::uint64_t(1) << 32 | 1 : 1);
+  PMPP_HOST_DEVICE static count_of_warp field(count_of_warp counts, int row) {
+    return counts >> row * bits & ((1u << bits) - 1) * one_of_each;
+  }
+  PMPP_HOST_DEVICE static int first_of(count_of_warp counts) { return static_cast<int>(counts & 0xffffffff); }
+  PMPP_HOST_DEVICE static int second_of(count_of_warp counts) {
+    return three_ways ? static_cast<int>(std::uint64_t(counts) >> 32) : 0;
+  }
+  PMPP_HOST_DEVICE static count_of_tiles wide(count_of_warp counts) {
+    if constexpr (three_ways)
+      return {first_of(counts), second_of(counts)};
+    else
+      return counts;
   }
 
   /// Gathers what each warp keeps of its part of a tile.
@@ -196,17 +228,17 @@ private:
                                       std::int64_t tile, int stage) {
     simt::copy_async_wait<0>();
     block.sync_warp();
-    const int kept = with_part(block, p, tile, stage, [&](const auto& mine) { return gather(block, a, mine); });
+    const auto kept = with_part(block, p, tile, stage, [&](const auto& mine) { return gather(block, a, mine); });
     if (block.lane() == 0) memory.kept_of_warp[stage][block.warp()] = kept;
   }
   template <bool Inside, class Block>
-  PMPP_HOST_DEVICE static int gather(Block& block, const arguments& a, const part<Inside>& mine) {
+  PMPP_HOST_DEVICE static count_of_warp gather(Block& block, const arguments& a, const part<Inside>& mine) {
     [[maybe_unused]] X before{};  // the element before the row, in lane 0, where neighbours count
     // In place this element may be written at the same time, but only with its own value: it stays where it is as long
     // as everything in front of it is kept.
     if constexpr (Select::neighbours)
       if (block.lane() == 0 && mine.first > 0 && mine.has(0)) before = a.in[mine.first - 1];
-    int kept = 0;  // of the rows before
+    count_of_warp kept = 0;  // of the rows before
     for (int row = 0; row < mine.rows; row += rows_at_once) {
       raw x[rows_at_once]{};
       for (int r = 0; r < rows_at_once; ++r) {
@@ -219,7 +251,7 @@ private:
           x[r] = rows_of::get(mine.row(row + r), block.lane());
       }
       block.sync_warp();  // what is kept may now go where these were
-      unsigned verdicts[rows_at_once]{}, counts = 0;
+      count_of_warp verdicts[rows_at_once]{}, counts = 0;
       for (int r = 0; r < rows_at_once; ++r) {
         const int v = (row + r) * lanes + block.lane();
         const bool has = row + r < mine.rows && mine.has(v);
@@ -239,30 +271,34 @@ private:
         }
         mine.for_each_item(v, [&](int k) {
           const X y = block::access<In>::value(a.in, x[r], k);
-          bool keep;
+          count_of_warp keep;
           if constexpr (Select::neighbours) {
             keep = mine.element(v) + k == 0 || a.select.test(previous, y);
             previous = y;
           } else {
             keep = a.select.test(y);
           }
-          verdicts[r] |= unsigned(keep) << k;
-          counts += unsigned(keep) << r * bits;
+          verdicts[r] |= keep << k;
+          counts += keep << r * bits;
         });
       }
-      const unsigned up_to = block::warp_inclusive_scan(block, counts, plus{});
-      const unsigned of_rows = block.shuffle(up_to, lanes - 1);
+      const count_of_warp up_to = block::warp_inclusive_scan(block, counts, plus{});
+      const count_of_warp of_rows = block.shuffle(up_to, lanes - 1);
       for (int r = 0; r < rows_at_once; ++r) {
         const int v = (row + r) * lanes + block.lane();
-        int rank = kept + field(up_to, r) - field(counts, r);
+        count_of_warp rank = kept + field(up_to, r) - field(counts, r);
         kept += field(of_rows, r);
         if (row + r >= mine.rows || !mine.has(v)) continue;
         mine.for_each_item(v, [&](int k) {
-          if ((verdicts[r] >> k & 1) != 0)
-            put(mine.kept() + rank++, Select::element(block::access<In>::value(a.in, x[r], k)));
+          const count_of_warp keep = verdicts[r] >> k & one_of_each;
+          const auto take_to = [&](T* place) { put(place, Select::element(block::access<In>::value(a.in, x[r], k))); };
+          if (first_of(keep) != 0)
+            take_to(mine.kept() + first_of(rank));
+          else if (three_ways && second_of(keep) != 0)
+            take_to(mine.last_other() - second_of(rank));
           else if constexpr (partitions)
-            put(mine.others() + (v * Items + k - mine.begin - rank),
-                Select::element(block::access<In>::value(a.in, x[r], k)));
+            take_to(mine.others() + (v * Items + k - mine.begin - first_of(rank) - second_of(rank)));
+          rank += keep;
         });
       }
     }
@@ -297,15 +333,21 @@ private:
   template <class Block, class Exchange>
   PMPP_HOST_DEVICE static void look_back_for(Block& block, shared& memory, const arguments& a, const plan& p,
                                              std::int64_t tile, int stage, const Exchange& exchange) {
-    int kept = block.lane() < warps ? memory.kept_of_warp[stage][block.lane()] : 0;
+    count_of_warp kept = block.lane() < warps ? memory.kept_of_warp[stage][block.lane()] : 0;
     kept = block::warp_inclusive_scan(block, kept, plus{});
-    const int all = block.shuffle(kept, lanes - 1), before = block.shuffle_up(kept, 1);
+    const count_of_warp all = block.shuffle(kept, lanes - 1), before = block.shuffle_up(kept, 1);
     if (a.in_place) simt::fence();  // who sees the count may overwrite what this block has read
-    const std::int64_t prefix = exchange(all, true, 0, plus{});
+    const count_of_tiles prefix = exchange(wide(all), true, wide(0), plus{});
     if (a.in_place) simt::fence();
-    if (block.lane() < warps) memory.kept_before_warp[stage][block.lane()] = prefix + (block.lane() > 0 ? before : 0);
+    if (block.lane() < warps)
+      memory.kept_before_warp[stage][block.lane()] = prefix + wide(block.lane() > 0 ? before : 0);
     if (block.lane() != 0 || tile < p.tiles - 1) return;
-    const selection found = {prefix + all, p.data.n};
+    const count_of_tiles sum = prefix + wide(all);
+    found_type found;
+    if constexpr (three_ways)
+      found = {sum[0], sum[1], p.data.n};
+    else
+      found = {sum, p.data.n};
     if (a.found != nullptr)
       *a.found = found;
     else
@@ -317,19 +359,27 @@ private:
   PMPP_HOST_DEVICE static void write(Block& block, const shared& memory, const arguments& a, const plan& p,
                                      std::int64_t tile, int stage) {
     const part<false> mine(block, p, tile, stage);
-    const std::int64_t before = memory.kept_before_warp[stage][block.warp()];
-    const int kept = memory.kept_of_warp[stage][block.warp()];
-    write(block, mine.kept(), kept, a.out, before);
-    if constexpr (partitions)
-      if (mine.end > 0)
-        write(block, mine.others(), mine.end - mine.begin - kept, a.out_false, mine.element(0) + mine.begin - before);
+    const count_of_tiles before = memory.kept_before_warp[stage][block.warp()];
+    const count_of_warp kept = memory.kept_of_warp[stage][block.warp()];
+    const int others = mine.end - mine.begin - first_of(kept) - second_of(kept);
+    const std::int64_t place = mine.element(0) + mine.begin;
+    if constexpr (three_ways) {
+      write(block, mine.kept(), first_of(kept), a.out, before[0]);
+      write<true>(block, mine.last_other(), second_of(kept), a.out_false.second, before[1]);
+      if (mine.end > 0) write(block, mine.others(), others, a.out_false.rest, place - before[0] - before[1]);
+    } else {
+      write(block, mine.kept(), first_of(kept), a.out, before);
+      if constexpr (partitions)
+        if (mine.end > 0) write(block, mine.others(), others, a.out_false, place - before);
+    }
     block.sync_warp();
   }
 
-  /// A warp writes n elements to out[position ...], whole lines of 128 bytes where the elements allow it.
-  template <class Block, class O>
+  /// A warp writes n elements to out[position ...], whole lines of 128 bytes where the elements allow it. Backwards: they lie
+  /// one in front of the other.
+  template <bool Backwards = false, class Block, class O>
   PMPP_HOST_DEVICE static void write(Block& block, const T* staged, int n, const O& out, std::int64_t position) {
-    if constexpr (std::is_same_v<O, T*> && alignof(T) <= 16 && (sizeof(T) == alignof(T) || alignof(T) >= 4)) {
+    if constexpr (!Backwards && std::is_same_v<O, T*> && alignof(T) <= 16 && (sizeof(T) == alignof(T) || alignof(T) >= 4)) {
       // As words that the type's alignment allows.
       using narrow = std::conditional_t<alignof(T) == 1, std::uint8_t, std::uint16_t>;
       using wide = std::conditional_t<alignof(T) == 4, std::uint32_t, std::uint64_t>;
@@ -351,7 +401,7 @@ private:
       }
     } else {
       for (int i = block.lane() - detail::before_row(out, position); i < n; i += lanes)
-        if (i >= 0) out[position + i] = static_cast<value_of<O>>(get(staged + i));
+        if (i >= 0) out[position + i] = static_cast<value_of<O>>(get(staged + (Backwards ? -i : i)));
     }
   }
 };
