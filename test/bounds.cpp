@@ -21,7 +21,8 @@ using pmpp::device;
 
 namespace {
 
-constexpr pmpp::search_tuning tiny{.threads = 64, .values = 2, .window_bytes = 256};
+constexpr pmpp::search_tuning tiny{.threads = 64, .values = 2, .blocks = 0, .window_bytes = 256};
+constexpr pmpp::search_tuning few{.threads = 64, .values = 4, .blocks = 1, .window_bytes = 256};  // a thread has 1 to 4
 constexpr std::int64_t tile = 128;
 
 std::vector<int> some_values(std::int64_t n, int range) {
@@ -80,6 +81,27 @@ TEST_ALL_PLACES("bounds: every size, values in any order and in order") {
         check<where>(sequence, values);
         check<where>(sequence, in_order(values));
       }
+}
+
+TEST_ALL_PLACES("bounds: as many values a thread as fill the machine") {
+  const typename where::policy policy{};
+  constexpr auto tuning = test::tuned<where>(few);
+  const auto sequence = in_order(some_values(3000, 10000));
+  const auto x = where::input(sequence);
+  for (const std::int64_t m : {8000, 17000, 25003, 34005})
+    for (const bool rises : {false, true}) {
+      CAPTURE(m);
+      auto values = some_values(test::up_to(m), 11000);
+      if (rises) values = in_order(values);
+      std::vector<int> wanted;
+      for (const int v : values)
+        wanted.push_back(int(std::lower_bound(sequence.begin(), sequence.end(), v) - sequence.begin()));
+      const auto v = where::input(values);
+      auto out = where::put(std::vector<int>(values.size() + 1, -1));
+      pmpp::lower_bound<tuning>(policy, x, v, out);
+      wanted.push_back(-1);
+      CHECK(where::get(out) == wanted);
+    }
 }
 
 TEST_ALL_PLACES("bounds: the default tuning, parts in order") {

@@ -2,12 +2,12 @@
 //
 // Where many values belong in a sorted sequence: lower_bound, upper_bound, equal_range, binary_search.
 //
-//   1. A block takes a tile of 1024 values, four a thread, and looks whether they rise.
+//   1. A block takes a tile of 2048 values, eight a thread (fewer where there are too few for all multiprocessors), and looks
+//      whether they rise.
 //   2. Where they do, two warps search for the first and for the last one in the whole sequence; all others lie between. If that
 //      is a short part, the block copies it to shared memory, and its threads search there: the values are merged with the
 //      sequence. So sorted values cost a read of what lies between them, as a merge does.
-//   3. Else each thread searches for its four values in what is left of the sequence, all four in step, so that four loads are
-//      on their way at a time.
+//   3. Else each thread searches for its values in what is left of the sequence, one after the other.
 //
 // The rule is one of each tile, found on the device: values that are sorted in parts gain as much, and no hint is asked for.
 // Work m log n for values in any order, n + m for sorted ones that are about as dense as the sequence; one launch, no scratch.
@@ -41,7 +41,8 @@ namespace pmpp::inline PMPP_BACKEND {
 /// 0.91 at the least on an H100; 4 values and 8192 bytes 1.13 and 0.77, 8 and 1024 1.08 and 0.95.
 struct search_tuning {
   int threads = 256;         ///< of a block
-  int values = 8;            ///< of a thread
+  int values = 8;            ///< of a thread; fewer where there would be less than so many blocks
+  int blocks = 8;            ///< of a multiprocessor; 0: never fewer
   int window_bytes = 16384;  ///< of the sequence that a block keeps in shared memory, at most
 };
 
@@ -70,7 +71,7 @@ template <class In, class Values, class Out, class Before, class Comp, class Tel
 struct search_kernel {
   using T = value_of<In>;
   using V = value_of<Values>;
-  static constexpr int threads = Tuning.threads, each = Tuning.values, tile = threads * each,
+  static constexpr int threads = Tuning.threads, each = Tuning.values,
                        window = max(1, Tuning.window_bytes / int(sizeof(T)));
 
   struct shared {
@@ -82,6 +83,7 @@ struct search_kernel {
     item_count n;
     Values values;
     item_count m;
+    int rounds;  ///< values of a thread, at most `each`
     Out out;
     Before before;
     Comp comp;
@@ -90,9 +92,9 @@ struct search_kernel {
 
   template <class Block>
   PMPP_HOST_DEVICE void operator()(Block& block, shared& memory, const arguments& a) const {
-    const std::int64_t n = a.n.get(), m = a.m.get(), first = block.index() * tile;
+    const std::int64_t n = a.n.get(), m = a.m.get(), tile = std::int64_t(threads) * a.rounds, first = block.index() * tile;
     if (first >= m) return;
-    const int count = static_cast<int>(min(std::int64_t(tile), m - first));
+    const int count = static_cast<int>(min(tile, m - first));
     // Value r * threads + thread of the tile: neighbours are read by neighbours.
     V value[each]{};
     bool rises = true;
@@ -120,15 +122,18 @@ struct search_kernel {
       low = memory.low;
       high = memory.high;
     }
-    std::int64_t place[each];
+    std::int64_t place[each]{};
     if (high - low <= window) {
       T* const elements = reinterpret_cast<T*>(memory.elements);
       const int length = static_cast<int>(high - low);
       for (int i = block.thread(); i < length; i += threads) elements[i] = a.in[low + i];
       block.sync();
-      find_all(elements, length, value, a.before, place);
+      if (a.rounds == each)
+        find_all<each>(elements, length, value, a.before, place);
+      else
+        for (int r = 0; r < each && r < a.rounds; ++r) find_all<1>(elements, length, value + r, a.before, place + r);
     } else {
-      for (int r = 0; r < each; ++r)  // in turn: their lines are too many for the first cache as it is
+      for (int r = 0; r < each && r < a.rounds; ++r)  // in turn: their lines are too many for the first cache as it is
         place[r] =
             detail::partition_point(low, high, [&](std::int64_t i) { return a.before(T(a.in[i]), value[r]); }) - low;
     }
@@ -139,14 +144,15 @@ struct search_kernel {
   }
 
 private:
-  /// The places of all values of a thread among `length` elements: the searches take the same steps.
-  PMPP_HOST_DEVICE static void find_all(const T* elements, int length, const V (&value)[each], const Before& before,
-                                        std::int64_t (&place)[each]) {
-    int base[each]{};
+  /// The places of some values of a thread among `length` elements: the searches take the same steps.
+  template <int Count>
+  PMPP_HOST_DEVICE static void find_all(const T* elements, int length, const V* value, const Before& before,
+                                        std::int64_t* place) {
+    int base[Count]{};
     for (; length > 1; length -= length / 2)
-      for (int r = 0; r < each; ++r)
+      for (int r = 0; r < Count; ++r)
         if (before(elements[base[r] + length / 2 - 1], value[r])) base[r] += length / 2;
-    for (int r = 0; r < each; ++r) place[r] = base[r] + (length == 1 && before(elements[base[r]], value[r]) ? 1 : 0);
+    for (int r = 0; r < Count; ++r) place[r] = base[r] + (length == 1 && before(elements[base[r]], value[r]) ? 1 : 0);
   }
 };
 
@@ -157,8 +163,12 @@ void search_values(const char* function, const P& where, const input<In>& in, co
   if constexpr (kernel_execution<P>) {
     using kernel = search_kernel<In, Values, Out, Before, Comp, Tell, Tuning>;
     detail::check_reachable(where, function, zip_iterator{in.first, zip_iterator{values.first, out}});
-    pmpp::launch(where, ceil_div(values.count.bound, std::int64_t(kernel::tile)), kernel{},
-                 typename kernel::arguments{in.first, in.count, values.first, values.count, out, before, comp, tell});
+    const std::int64_t m = values.count.bound,
+                       filled = std::int64_t(kernel::threads) * Tuning.blocks * machine_of(where).multiprocessors;
+    const int rounds = Tuning.blocks == 0 ? kernel::each : int(min<std::int64_t>(kernel::each, ceil_div(m, filled)));
+    pmpp::launch(
+        where, ceil_div(m, std::int64_t(kernel::threads) * rounds), kernel{},
+        typename kernel::arguments{in.first, in.count, values.first, values.count, rounds, out, before, comp, tell});
   } else {
     const std::int64_t n = in.count.get();
     const auto part = [&](std::int64_t begin, std::int64_t end) {
