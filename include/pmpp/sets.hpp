@@ -7,12 +7,10 @@
 //   merged                1 2 2 2 2 2 3 5   symmetric difference  |m - k|
 //   kept by difference    1     2       5
 //
-//   1. A small kernel cuts the merge of a and b (merge.hpp) into parts of 480 elements (224 of 8 bytes): it finds where they begin
-//      in both.
+//   1. A small kernel cuts a and b into parts of 480 elements in all (224 of 8 bytes) that are problems of their own: no element has
+//      its counterpart in another part (sets/kernel.hpp).
 //   2. A warp copies its part of both to shared memory. The merge never lies in memory: a lane finds where its 15 elements (7 of
-//      8 bytes) begin, by a search within the part, and walks on from there. Of each element it knows how many equals stand in
-//      front of it in its own sequence, and so whether the other sequence has a counterpart: that decides whether it is kept
-//      (sets/kernel.hpp).
+//      8 bytes) begin, by a search within the part, and walks on from there, by elements without a counterpart and by pairs.
 //   3. What is kept goes to the output as that of copy_if does (select.hpp).
 //
 // Work n + m; traffic both inputs read once, the kept ones written; two launches. The result is unique: of equals those of a, or
@@ -84,7 +82,7 @@ void set_on_blocks(const char* function, const P& where, const Sets& sets, const
                    const completion& done) {
   using T = value_of<decltype(sets.a)>;
   using merged = set_merge_iterator<Sets, T>;
-  using cut = cut_kernel<1, 8, decltype(sets.a), decltype(sets.b), decltype(sets.comp)>;
+  using cut = set_cut_kernel<Sets>;
   const std::int64_t n = sets.count_a.bound + sets.count_b.bound, parts = ceil_div(n, merged::part);
   scratch memory(where, checked_bytes(parts + 2, sizeof(std::int64_t), function) + 2 * allocation_alignment, 0);
   std::int64_t* const cuts = memory.template take<std::int64_t>(parts + 1);
@@ -95,9 +93,8 @@ void set_on_blocks(const char* function, const P& where, const Sets& sets, const
     const counting_iterator<std::int64_t> first(0);
     pmpp::for_each(where, first, first + 1, write_sum_of_counts{sets.count_a, sets.count_b, sum});
   }
-  pmpp::launch(
-      where, ceil_div(parts + 1, std::int64_t(cut::cuts_of_block)), cut{},
-      typename cut::arguments{sets.a, sets.b, sets.count_a, sets.count_b, merged::part, parts, sets.comp, cuts});
+  pmpp::launch(where, ceil_div(parts + 1, std::int64_t(cut::cuts_of_block)), cut{},
+               typename cut::arguments{sets, merged::part, parts, cuts});
   merged all{};
   all.sets = sets;
   all.cuts = cuts;
@@ -115,7 +112,7 @@ template <class T, class Out>
 struct write_next {
   const Out& out;
   std::int64_t& count;
-  PMPP_HOST_DEVICE void operator()(std::int64_t, const T& x, bool keep) const {
+  PMPP_HOST_DEVICE void operator()(const T& x, bool keep) const {
     if (keep) block::assign(out, count++, x);
   }
 };
@@ -124,7 +121,7 @@ template <class T>
 struct construct_next {
   T* at;
   std::int64_t& count;
-  PMPP_HOST_DEVICE void operator()(std::int64_t, const T& x, bool keep) const {
+  PMPP_HOST_DEVICE void operator()(const T& x, bool keep) const {
     if (keep) ::new (static_cast<void*>(at + count++)) T(x);
   }
 };
@@ -136,7 +133,7 @@ selection set_on_host(const P& where, const Sets& sets, const Out& out) {
   const std::int64_t n = sets.count_a.get(), m = sets.count_b.get();
   std::int64_t kept = 0;
   if constexpr (std::is_same_v<P, seq_policy>) {
-    sets.walk(0, n + m, 0, write_next<T, Out>{out, kept});
+    sets.walk({0, 0}, n + m, n, m, write_next<T, Out>{out, kept});
   } else {
     constexpr std::int64_t grain = host_loop::grain;
     host_loop::turns order;
@@ -145,8 +142,7 @@ selection set_on_host(const P& where, const Sets& sets, const Out& out) {
       const std::int64_t begin = mine.number() * grain, end = min(n + m, begin + grain);
       raw_array<T> found(end - begin);
       std::int64_t count = 0;
-      sets.walk(begin, end, pmpp::co_rank(begin, sets.a, n, sets.b, m, sets.comp),
-                construct_next<T>{found.data(), count});
+      sets.walk(sets.cut(begin, sets.a, n, sets.b, m), end, n, m, construct_next<T>{found.data(), count});
       mine.wait();
       const std::int64_t before = kept;
       kept += count;

@@ -59,8 +59,8 @@ struct two_counts {
 };
 
 /// Whether an input is copied to shared memory row by row, 32 vectors at a time, and made of that there. Its block::access has
-///   stage_row(block, it, i, count, room)       the lanes of a warp start copying what items i ... i + count - 1 are made of
-///   from_row(it, room, from, count, raw)       makes of it what items i + from ... i + from + count - 1 are made of
+///   stage_row(block, it, i, room)       the lanes of a warp start copying what the row is made of that begins with item i
+///   from_row(block, it, room, raw)      makes of it what the lane's items are made of; all lanes call
 template <class It>
 inline constexpr bool loads_by_rows = requires {
   requires block::access<It>::by_rows;
@@ -191,9 +191,7 @@ private:
       for (int r = 0; r < mine.rows && r * lanes * Items < mine.end; ++r) {
         const int v = r * lanes + block.lane();
         if constexpr (by_rows)
-          block::access<In>::stage_row(block, a.in, mine.element(r * lanes),
-                                       min(lanes * Items, mine.end - r * lanes * Items),
-                                       reinterpret_cast<slot*>(mine.row(r)));
+          block::access<In>::stage_row(block, a.in, mine.element(r * lanes), reinterpret_cast<slot*>(mine.row(r)));
         else if (mine.has_whole_row(r))
           rows_of::load_async(block, a.in, mine.element(r * lanes), mine.row(r));
         else if (mine.has(v))
@@ -242,13 +240,12 @@ private:
     for (int row = 0; row < mine.rows; row += rows_at_once) {
       raw x[rows_at_once]{};
       for (int r = 0; r < rows_at_once; ++r) {
-        const int v = (row + r) * lanes + block.lane();
-        if (row + r >= mine.rows || !mine.has(v)) continue;
-        if constexpr (by_rows)
-          block::access<In>::from_row(a.in, reinterpret_cast<slot*>(mine.row(row + r)), block.lane() * Items,
-                                      mine.end_of(v), x[r]);
-        else
+        if constexpr (by_rows) {
+          if (row * lanes * Items < mine.end)
+            block::access<In>::from_row(block, a.in, reinterpret_cast<slot*>(mine.row(row)), x[r]);
+        } else if (row + r < mine.rows && mine.has((row + r) * lanes + block.lane())) {
           x[r] = rows_of::get(mine.row(row + r), block.lane());
+        }
       }
       block.sync_warp();  // what is kept may now go where these were
       count_of_warp verdicts[rows_at_once]{}, counts = 0;
