@@ -83,8 +83,8 @@ void check_elements() {
     const auto x = where::put(std::vector<T>(in.begin(), in.end()));
     const std::vector<T> empty(in.size(), T(99));
     auto a = where::put(empty), b = where::put(empty), c = where::put(empty);
-    const auto ends = pmpp::three_way_partition_copy(policy, x.begin() + 1, x.begin() + n, a.begin() + 1, b, c.begin() + 1,
-                                                     small{10}, large{});
+    const auto ends = pmpp::three_way_partition_copy(policy, x.begin() + 1, x.begin() + n, a.begin() + 1, b,
+                                                     c.begin() + 1, small{10}, large{});
     const three wanted(std::vector<int>(in.begin() + 1, in.end()), 10);
     const auto got = [](const auto& out, std::int64_t first, std::int64_t last) {
       const std::vector<T> all = where::get(out);
@@ -115,7 +115,7 @@ TEST_CASE("a graph of it, a length on the device") {
   pmpp::device_buffer<std::int64_t> n(1, 0);
   const auto enqueue = [&] {
     pmpp::three_way_partition_copy_into(policy, in.begin(), pmpp::device_count(n.data(), 9000), a, b, c, counts,
-                                              small{10}, large{});
+                                        small{10}, large{});
   };
   const test::repeated again(stream, enqueue);
   CHECK(pmpp::to_host(counts) == std::vector<int>{0, 0, -7});

@@ -92,7 +92,8 @@ struct search_kernel {
 
   template <class Block>
   PMPP_HOST_DEVICE void operator()(Block& block, shared& memory, const arguments& a) const {
-    const std::int64_t n = a.n.get(), m = a.m.get(), tile = std::int64_t(threads) * a.rounds, first = block.index() * tile;
+    const std::int64_t n = a.n.get(), m = a.m.get(), tile = std::int64_t(threads) * a.rounds,
+                       first = block.index() * tile;
     if (first >= m) return;
     const int count = static_cast<int>(min(tile, m - first));
     // Value r * threads + thread of the tile: neighbours are read by neighbours.

@@ -161,18 +161,18 @@ auto three_way_partition_copy(const P& where, R&& r, First&& out_first, Second&&
                               IsFirst is_first, IsSecond is_second) {
   const char* const function = "three_way_partition_copy";
   detail::three_way_selection found{};
-  detail::with_three_ways<P>(
-      function, r, out_first, out_second, out_rest, is_first, is_second,
-      [&](const auto& in, const auto& first, const auto& others, const auto& kinds) {
-        if constexpr (kernel_execution<P>) {
-          detail::reply<detail::three_way_selection, P> answer(function, where);
-          detail::select_on_blocks<Tuning>(function, answer.policy(), in, first, others,
-                                           detail::store_three_ways{answer.target()}, kinds, answer.done());
-          found = answer.wait();
-        } else {
-          found = detail::partition_on_host(where, in, first, others.second, others.rest, kinds);
-        }
-      });
+  detail::with_three_ways<P>(function, r, out_first, out_second, out_rest, is_first, is_second,
+                             [&](const auto& in, const auto& first, const auto& others, const auto& kinds) {
+                               if constexpr (kernel_execution<P>) {
+                                 detail::reply<detail::three_way_selection, P> answer(function, where);
+                                 detail::select_on_blocks<Tuning>(function, answer.policy(), in, first, others,
+                                                                  detail::store_three_ways{answer.target()}, kinds,
+                                                                  answer.done());
+                                 found = answer.wait();
+                               } else {
+                                 found = detail::partition_on_host(where, in, first, others.second, others.rest, kinds);
+                               }
+                             });
   const auto end_first = detail::begin_of(out_first) + found.kept;
   const auto end_second = detail::begin_of(out_second) + found.second;
   const auto end_rest = detail::begin_of(out_rest) + (found.n - found.kept - found.second);

@@ -150,8 +150,9 @@ private:
   template <bool Inside>
   struct part : block::vector_range<Items, Inside> {
     int rows;
-    std::byte* room;  ///< of the rows: what is kept moves to their front; the others to as many rows after them, a second
-                      ///< kind of them from the end back
+    std::byte*
+        room;  ///< of the rows: what is kept moves to their front; the others to as many rows after them, a second
+               ///< kind of them from the end back
 
     template <class Block>
     PMPP_HOST_DEVICE part(Block& block, const plan& p, std::int64_t tile, int stage)
@@ -376,7 +377,8 @@ private:
   /// one in front of the other.
   template <bool Backwards = false, class Block, class O>
   PMPP_HOST_DEVICE static void write(Block& block, const T* staged, int n, const O& out, std::int64_t position) {
-    if constexpr (!Backwards && std::is_same_v<O, T*> && alignof(T) <= 16 && (sizeof(T) == alignof(T) || alignof(T) >= 4)) {
+    if constexpr (!Backwards && std::is_same_v<O, T*> && alignof(T) <= 16 &&
+                  (sizeof(T) == alignof(T) || alignof(T) >= 4)) {
       // As words that the type's alignment allows.
       using narrow = std::conditional_t<alignof(T) == 1, std::uint8_t, std::uint16_t>;
       using wide = std::conditional_t<alignof(T) == 4, std::uint32_t, std::uint64_t>;
