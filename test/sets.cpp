@@ -2,7 +2,7 @@
 //
 // What this file proves of sets.hpp, on every policy: results are those of std's set operations, equals of a and of b told apart,
 // and nothing after them is touched, for every size of both, few and many distinct values, long runs of equals, a comparator that
-// sees part of an element; values stay with their keys; lengths that only the device knows; bad input throws.
+// sees part of an element, elements of every width; values stay with their keys; lengths that only the device knows; bad input throws.
 #include <pmpp/sets.hpp>
 
 #include <algorithm>
@@ -35,6 +35,10 @@ std::vector<tagged> sorted_tags(std::int64_t n, int keys, int first_tag) {
   return v;
 }
 
+struct differs {
+  PMPP_HOST_DEVICE bool operator()(float x, float y) const { return x != y; }
+};
+
 template <class where>
 void check(const std::vector<tagged>& a, const std::vector<tagged>& b) {
   const typename where::policy policy{};
@@ -66,6 +70,66 @@ TEST_ALL_PLACES("sets") {
   for (const std::int64_t n : test::some_of<std::int64_t>({0, 1, 33, 700, 20011}))
     for (const std::int64_t m : test::some_of<std::int64_t>({0, 1, 511, 512, 9000}))
       for (const int keys : {3, 500, 1 << 20}) check<where>(sorted_tags(n, keys, 0), sorted_tags(m, keys, 1 << 20));
+}
+
+/// The same with more behind it: elements that are read from memory along the walk, some or one at a time.
+template <int Words>
+struct wide {
+  tagged what;
+  int more[Words];
+  friend bool operator==(const wide&, const wide&) = default;
+};
+struct by_key_of_wide {
+  template <int Words>
+  PMPP_HOST_DEVICE bool operator()(const wide<Words>& x, const wide<Words>& y) const {
+    return x.what.key < y.what.key;
+  }
+};
+template <class where, int Words>
+void check_wide() {
+  const typename where::policy policy{};
+  const auto widen = [](const std::vector<tagged>& v) {
+    std::vector<wide<Words>> w;
+    for (const tagged& x : v) {
+      w.push_back(wide<Words>{x, {}});
+      for (int k = 0; k < Words; ++k) w.back().more[k] = x.tag + k;
+    }
+    return w;
+  };
+  for (const int keys : {3, 900}) {
+    CAPTURE(keys);
+    const auto a = widen(sorted_tags(test::up_to(3000), keys, 0)), b = widen(sorted_tags(1500, keys, 1 << 20));
+    const auto x = where::input(a), y = where::input(b);
+    const std::vector<wide<Words>> empty(a.size() + b.size());
+    auto both = where::put(empty), either = where::put(empty);
+    auto wanted_both = empty, wanted_either = empty;
+    const by_key_of_wide by{};
+    std::set_union(a.begin(), a.end(), b.begin(), b.end(), wanted_both.begin(), by);
+    std::set_symmetric_difference(a.begin(), a.end(), b.begin(), b.end(), wanted_either.begin(), by);
+    pmpp::set_union(policy, x, y, both, by);
+    pmpp::set_symmetric_difference(policy, x, y, either, by);
+    CHECK((where::get(both) == wanted_both));
+    CHECK((where::get(either) == wanted_either));
+  }
+}
+TEST_ALL_PLACES("sets of wide elements") {
+  check_wide<where, 2>();
+  check_wide<where, 6>();
+  check_wide<where, 9>();
+}
+
+TEST_ALL_PLACES("sets: a comparator that contradicts itself writes nothing else") {
+  const typename where::policy policy{};
+  std::vector<float> a, b;
+  for (int i = 0; i < 3000; ++i) {
+    a.push_back(static_cast<float>(test::generator()() % 50));
+    b.push_back(static_cast<float>(test::generator()() % 50));
+  }
+  const auto x = where::input(a), y = where::input(b);
+  auto out = where::put(std::vector<float>(6001, -1));
+  const auto end = pmpp::set_union(policy, x, y, out, differs{});
+  CHECK(end - out.begin() <= 6000);
+  CHECK(where::get(out)[6000] == -1);
 }
 
 TEST_ALL_PLACES("sets of keys with values") {
