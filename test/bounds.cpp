@@ -88,7 +88,7 @@ TEST_ALL_PLACES("bounds: as many values a thread as fill the machine") {
   constexpr auto tuning = test::tuned<where>(few);
   const auto sequence = in_order(some_values(3000, 10000));
   const auto x = where::input(sequence);
-  for (const std::int64_t m : {8000, 17000, 25003, 34005})
+  for (const std::int64_t m : {200, 500, 700, 1500, 2500, 17000, 25003})
     for (const bool rises : {false, true}) {
       CAPTURE(m);
       auto values = some_values(test::up_to(m), 11000);
