@@ -86,22 +86,22 @@ TEST_ALL_PLACES("bounds: every size, values in any order and in order") {
 TEST_ALL_PLACES("bounds: as many values a thread as fill the machine") {
   const typename where::policy policy{};
   constexpr auto tuning = test::tuned<where>(few);
-  const auto sequence = in_order(some_values(3000, 10000));
-  const auto x = where::input(sequence);
-  for (const std::int64_t m : {200, 500, 700, 1500, 2500, 17000, 25003})
-    for (const bool rises : {false, true}) {
-      CAPTURE(m);
-      auto values = some_values(test::up_to(m), 11000);
-      if (rises) values = in_order(values);
-      std::vector<int> wanted;
-      for (const int v : values)
-        wanted.push_back(int(std::lower_bound(sequence.begin(), sequence.end(), v) - sequence.begin()));
-      const auto v = where::input(values);
-      auto out = where::put(std::vector<int>(values.size() + 1, -1));
-      pmpp::lower_bound<tuning>(policy, x, v, out);
-      wanted.push_back(-1);
-      CHECK(where::get(out) == wanted);
-    }
+  for (const int n : {50, 3000})  // all in shared memory, or not
+    for (const std::int64_t m : {200, 300, 500, 17000, 25003})
+      for (const bool rises : {false, true}) {
+        CAPTURE(n);
+        CAPTURE(m);
+        const auto sequence = in_order(some_values(n, 10000));
+        auto values = some_values(test::up_to(m), 11000);
+        if (rises) values = in_order(values);
+        std::vector<int> wanted;
+        for (const int v : values)
+          wanted.push_back(int(std::lower_bound(sequence.begin(), sequence.end(), v) - sequence.begin()));
+        wanted.push_back(-1);
+        auto out = where::put(std::vector<int>(values.size() + 1, -1));
+        pmpp::lower_bound<tuning>(policy, where::input(sequence), where::input(values), out);
+        CHECK(where::get(out) == wanted);
+      }
 }
 
 TEST_ALL_PLACES("bounds: the default tuning, parts in order") {
