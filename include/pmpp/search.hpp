@@ -42,7 +42,7 @@ namespace pmpp::inline PMPP_BACKEND {
 struct search_tuning {
   int threads = 256;         ///< of a block
   int values = 8;            ///< of a thread; fewer where there would be less than so many blocks
-  int blocks = 8;            ///< of a multiprocessor; 0: never fewer
+  int blocks = 4;            ///< of a multiprocessor; 0: never fewer
   int window_bytes = 16384;  ///< of the sequence that a block keeps in shared memory, at most
 };
 

@@ -54,7 +54,7 @@ void select_on_blocks(const char* function, const P& where, const input<In>& in,
   const auto enqueue = [&](auto tuning, auto items, std::int64_t lead) {
     using kernel = select_kernel<In, Select, Out, OutFalse, Sink, items, decltype(tuning)::value>;
     using look_back = block::look_back<typename kernel::count_of_tiles>;
-    using found_type = typename kernel::found_type;
+    using found_type = typename kernel::counts_of::found;
     // Short inputs are cut into smaller tiles, one for each multiprocessor.
     const machine& on = machine_of(where);
     const std::int64_t most_blocks = std::int64_t(tuning().blocks) * on.multiprocessors;
@@ -79,8 +79,8 @@ void select_on_blocks(const char* function, const P& where, const input<In>& in,
     // Computed elements may be much wider than what they are made of: such vectors would not fit shared memory.
     using single = std::integral_constant<int, 1>;
     // Two structs of 16 bytes took 14 % longer than one on an H200.
-    constexpr bool fits =
-        items * sizeof(value_of<In>) <= 128 && !(items == 2 && sizeof(value_of<In>) == 16 && !is_zip<In>);
+    constexpr bool fits = loads_by_rows<In> || (items * sizeof(value_of<In>) <= 128 &&
+                                                !(items == 2 && sizeof(value_of<In>) == 16 && !is_zip<In>));
     using width = std::conditional_t<fits, decltype(items), single>;
     constexpr auto bytes_of = [](auto tuning) {
       using kernel = select_kernel<In, Select, Out, OutFalse, Sink, width::value, decltype(tuning)::value>;

@@ -43,22 +43,8 @@ struct select_tuning {
 
 namespace detail {
 
-/// Two counts of less than 2^48, in 12 bytes: what blocks exchange in one access (block/tile_state.hpp).
-struct two_counts {
-  std::uint32_t low[2];
-  std::uint16_t high[2];
-
-  two_counts() = default;
-  PMPP_HOST_DEVICE two_counts(std::int64_t first, std::int64_t second)
-      : low{static_cast<std::uint32_t>(first), static_cast<std::uint32_t>(second)},
-        high{static_cast<std::uint16_t>(first >> 32), static_cast<std::uint16_t>(second >> 32)} {}
-  PMPP_HOST_DEVICE std::int64_t operator[](int k) const { return std::int64_t(high[k]) << 32 | low[k]; }
-  PMPP_HOST_DEVICE friend two_counts operator+(const two_counts& a, const two_counts& b) {
-    return {a[0] + b[0], a[1] + b[1]};
-  }
-};
-
 /// Whether an input is copied to shared memory row by row, 32 vectors at a time, and made of that there. Its block::access has
+///   row_bytes                           of a row in shared memory
 ///   stage_row(block, it, i, room)       the lanes of a warp start copying what the row is made of that begins with item i
 ///   from_row(block, it, room, raw)      makes of it what the lane's items are made of; all lanes call
 template <class It>
@@ -75,17 +61,15 @@ struct select_kernel {
   using raw = block::raw_items<In, Items>;
   static constexpr bool by_rows = Items > 1 && loads_by_rows<In>;
   static constexpr bool partitions = !std::is_same_v<OutFalse, nowhere>, three_ways = is_second_and_rest<OutFalse>;
-  /// What a warp counts, what blocks count, and the result. Of three kinds a warp counts the second in the upper half of a word.
-  using count_of_warp = std::conditional_t<three_ways, std::uint64_t, unsigned>;
-  using count_of_tiles = std::conditional_t<three_ways, two_counts, std::int64_t>;
-  using found_type = std::conditional_t<three_ways, three_way_selection, selection>;
+  using counts_of = selection_counts<three_ways>;
+  using count_of_warp = typename counts_of::of_warp;
+  using count_of_tiles = typename counts_of::of_tiles;
 
   using rows_of = block::vector_rows<In, Items>;
-  using slot = block::vector_slot<raw, block::vector<T, Items>>;
-  static constexpr int lanes = simt::warp_size,
-                       bytes = by_rows ? lanes * int(sizeof(slot))  // of a row, and of what is kept of it
-                                       : round_up(max(rows_of::bytes, lanes*Items*int(sizeof(T))),
-                                                  max(16, int(max(alignof(T), alignof(raw)))));
+  static constexpr int lanes = simt::warp_size, bytes = [] {  // of a row, and of what is kept of it
+    if constexpr (by_rows) return block::access<In>::row_bytes;
+    return round_up(max(rows_of::bytes, lanes * Items * int(sizeof(T))), max(16, int(max(alignof(T), alignof(raw)))));
+  }();
   // As many bytes in shared memory, however wide the elements are. What is not kept takes as much again.
   static constexpr int copies = partitions ? 2 : 1, tile_bytes = Tuning.threads * Tuning.rows * 16 / copies,
                        warps = max(1, min(Tuning.threads / lanes, tile_bytes / bytes)), workers = warps * lanes,
@@ -121,8 +105,9 @@ struct select_kernel {
     plan known;  ///< for a count that the host knows; for its bound where only the device does
     std::int64_t lead;
     Select select;
-    bool in_place;      ///< what is written may lie where others have read
-    found_type* found;  ///< where the result waits until all blocks have read the count, which it may overwrite
+    bool in_place;  ///< what is written may lie where others have read
+    typename counts_of::found*
+        found;  ///< where the result waits until all blocks have read the count, which it may overwrite
     block::look_back<count_of_tiles> look_back;
     completion done;
   };
@@ -192,7 +177,7 @@ private:
       for (int r = 0; r < mine.rows && r * lanes * Items < mine.end; ++r) {
         const int v = r * lanes + block.lane();
         if constexpr (by_rows)
-          block::access<In>::stage_row(block, a.in, mine.element(r * lanes), reinterpret_cast<slot*>(mine.row(r)));
+          block::access<In>::stage_row(block, a.in, mine.element(r * lanes), mine.row(r));
         else if (mine.has_whole_row(r))
           rows_of::load_async(block, a.in, mine.element(r * lanes), mine.row(r));
         else if (mine.has(v))
@@ -206,19 +191,8 @@ private:
 
   /// How many elements a lane keeps of some rows: fields of a word that do not overflow when the lanes add up.
   static constexpr int bits = Items * lanes < 256 ? 8 : 16, rows_at_once = by_rows ? 1 : 32 / bits;
-  static constexpr count_of_warp one_of_each = static_cast<count_of_warp>(three_ways ? std::uint64_t(1) << 32 | 1 : 1);
   PMPP_HOST_DEVICE static count_of_warp field(count_of_warp counts, int row) {
-    return counts >> row * bits & ((1u << bits) - 1) * one_of_each;
-  }
-  PMPP_HOST_DEVICE static int first_of(count_of_warp counts) { return static_cast<int>(counts & 0xffffffff); }
-  PMPP_HOST_DEVICE static int second_of(count_of_warp counts) {
-    return three_ways ? static_cast<int>(std::uint64_t(counts) >> 32) : 0;
-  }
-  PMPP_HOST_DEVICE static count_of_tiles wide(count_of_warp counts) {
-    if constexpr (three_ways)
-      return {first_of(counts), second_of(counts)};
-    else
-      return counts;
+    return counts >> row * bits & ((1u << bits) - 1) * counts_of::one;
   }
 
   /// Gathers what each warp keeps of its part of a tile.
@@ -242,8 +216,7 @@ private:
       raw x[rows_at_once]{};
       for (int r = 0; r < rows_at_once; ++r) {
         if constexpr (by_rows) {
-          if (row * lanes * Items < mine.end)
-            block::access<In>::from_row(block, a.in, reinterpret_cast<slot*>(mine.row(row)), x[r]);
+          if (row * lanes * Items < mine.end) block::access<In>::from_row(block, a.in, mine.row(row), x[r]);
         } else if (row + r < mine.rows && mine.has((row + r) * lanes + block.lane())) {
           x[r] = rows_of::get(mine.row(row + r), block.lane());
         }
@@ -288,14 +261,14 @@ private:
         kept += field(of_rows, r);
         if (row + r >= mine.rows || !mine.has(v)) continue;
         mine.for_each_item(v, [&](int k) {
-          const count_of_warp keep = verdicts[r] >> k & one_of_each;
+          const count_of_warp keep = verdicts[r] >> k & counts_of::one;
           const auto take_to = [&](T* place) { put(place, Select::element(block::access<In>::value(a.in, x[r], k))); };
-          if (first_of(keep) != 0)
-            take_to(mine.kept() + first_of(rank));
-          else if (three_ways && second_of(keep) != 0)
-            take_to(mine.last_other() - second_of(rank));
+          if (counts_of::first(keep) != 0)
+            take_to(mine.kept() + counts_of::first(rank));
+          else if (three_ways && counts_of::second(keep) != 0)
+            take_to(mine.last_other() - counts_of::second(rank));
           else if constexpr (partitions)
-            take_to(mine.others() + (v * Items + k - mine.begin - first_of(rank) - second_of(rank)));
+            take_to(mine.others() + (v * Items + k - mine.begin - counts_of::first(rank) - counts_of::second(rank)));
           rank += keep;
         });
       }
@@ -335,17 +308,12 @@ private:
     kept = block::warp_inclusive_scan(block, kept, plus{});
     const count_of_warp all = block.shuffle(kept, lanes - 1), before = block.shuffle_up(kept, 1);
     if (a.in_place) simt::fence();  // who sees the count may overwrite what this block has read
-    const count_of_tiles prefix = exchange(wide(all), true, wide(0), plus{});
+    const count_of_tiles prefix = exchange(counts_of::wide(all), true, counts_of::wide(0), plus{});
     if (a.in_place) simt::fence();
     if (block.lane() < warps)
-      memory.kept_before_warp[stage][block.lane()] = prefix + wide(block.lane() > 0 ? before : 0);
+      memory.kept_before_warp[stage][block.lane()] = prefix + counts_of::wide(block.lane() > 0 ? before : 0);
     if (block.lane() != 0 || tile < p.tiles - 1) return;
-    const count_of_tiles sum = prefix + wide(all);
-    found_type found;
-    if constexpr (three_ways)
-      found = {sum[0], sum[1], p.data.n};
-    else
-      found = {sum, p.data.n};
+    const auto found = counts_of::result(prefix + counts_of::wide(all), p.data.n);
     if (a.found != nullptr)
       *a.found = found;
     else
@@ -359,14 +327,14 @@ private:
     const part<false> mine(block, p, tile, stage);
     const count_of_tiles before = memory.kept_before_warp[stage][block.warp()];
     const count_of_warp kept = memory.kept_of_warp[stage][block.warp()];
-    const int others = mine.end - mine.begin - first_of(kept) - second_of(kept);
+    const int others = mine.end - mine.begin - counts_of::first(kept) - counts_of::second(kept);
     const std::int64_t place = mine.element(0) + mine.begin;
     if constexpr (three_ways) {
-      write(block, mine.kept(), first_of(kept), a.out, before[0]);
-      write<true>(block, mine.last_other(), second_of(kept), a.out_false.second, before[1]);
+      write(block, mine.kept(), counts_of::first(kept), a.out, before[0]);
+      write<true>(block, mine.last_other(), counts_of::second(kept), a.out_false.second, before[1]);
       if (mine.end > 0) write(block, mine.others(), others, a.out_false.rest, place - before[0] - before[1]);
     } else {
-      write(block, mine.kept(), first_of(kept), a.out, before);
+      write(block, mine.kept(), counts_of::first(kept), a.out, before);
       if constexpr (partitions)
         if (mine.end > 0) write(block, mine.others(), others, a.out_false, place - before);
     }

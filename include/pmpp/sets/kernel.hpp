@@ -16,6 +16,7 @@
 // shared memory would hold few, are read from memory along the walk.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 
 #include <pmpp/block/load_store.hpp>
@@ -49,8 +50,10 @@ PMPP_HOST_DEVICE set_cut<Index> cut_between_pairs(const set_cut<Index>& cut, con
   const auto x = b[cut.b];
   if (static_cast<bool>(comp(a[cut.a - 1], x))) return cut;
   const auto first_equal = [&](const auto& it, Index i) {  // of a sequence of which elements [i, ...) equal x
-    if (i == 0 || static_cast<bool>(comp(it[i - 1], x))) return i;
-    return detail::partition_point(Index(0), i - 1, [&](Index k) { return static_cast<bool>(comp(it[k], x)); });
+    const auto equal = [&](Index k) { return !static_cast<bool>(comp(it[k], x)); };
+    Index step = 1;  // runs are mostly short: by steps that double
+    for (; step <= i && equal(i - step); step *= 2) i -= step;
+    return detail::partition_point(max(Index(0), i - step), i, [&](Index k) { return !equal(k); });
   };
   const Index first_a = first_equal(a, cut.a - 1), first_b = first_equal(b, cut.b);
   const Index of_a = cut.a - first_a, equals = of_a + (cut.b - first_b), pairs = (equals + 1) / 2;
@@ -227,6 +230,8 @@ struct access<pmpp::detail::set_merge_iterator<Sets, T>> {
   using part_of_warp = pmpp::detail::staged_part<T>;
   static constexpr int items = iterator::items;
   static constexpr bool always = true, by_rows = iterator::by_rows;
+  static constexpr int row_bytes =
+      round_up(int(sizeof(part_of_warp)) + (int(iterator::part) + 2) * int(sizeof(T)), max(16, int(alignof(T))));
 
   template <int Items>
   struct raw {
@@ -258,9 +263,8 @@ struct access<pmpp::detail::set_merge_iterator<Sets, T>> {
   }
 
   /// Starts copying the part that begins with place i.
-  template <class Block, class Slot>
-  PMPP_HOST_DEVICE static void stage_row(Block& block, const iterator& it, std::int64_t i, Slot* room) {
-    static_assert(sizeof(part_of_warp) + (iterator::part + 2) * sizeof(T) <= simt::warp_size * sizeof(Slot));
+  template <class Block>
+  PMPP_HOST_DEVICE static void stage_row(Block& block, const iterator& it, std::int64_t i, std::byte* room) {
     const auto p = it.part_at(i);
     auto& staged = *reinterpret_cast<part_of_warp*>(room);
     if (block.lane() == 0) staged = part_of_warp{p.of_a, p.of_b};
@@ -274,8 +278,8 @@ struct access<pmpp::detail::set_merge_iterator<Sets, T>> {
     else if (block.lane() == 0 && p.of_b > 0)
       detail::copy_element(it.sets.b, p.first.b, slot + p.of_b);
   }
-  template <int Items, class Block, class Slot>
-  PMPP_HOST_DEVICE static void from_row(Block& block, const iterator& it, const Slot* room, raw<Items>& x) {
+  template <int Items, class Block>
+  PMPP_HOST_DEVICE static void from_row(Block& block, const iterator& it, const std::byte* room, raw<Items>& x) {
     x.kept = pmpp::detail::walk_staged(block, it.sets, *reinterpret_cast<const part_of_warp*>(room), x.item);
   }
 
