@@ -7,9 +7,9 @@
 //   merged                1 2 2 2 2 2 3 5   symmetric difference  |m - k|
 //   kept by difference    1     2       5
 //
-//   1. A small kernel cuts a and b into parts of 480 elements in all (224 of 8 bytes) that are problems of their own: no element has
+//   1. A small kernel cuts a and b into parts of 992 elements in all (480 of 8 bytes) that are problems of their own: no element has
 //      its counterpart in another part (sets/kernel.hpp).
-//   2. A warp copies its part of both to shared memory. The merge never lies in memory: a lane finds where its 15 elements (7 of
+//   2. A warp copies its part of both to shared memory. The merge never lies in memory: a lane finds where its 31 elements (15 of
 //      8 bytes) begin, by a search within the part, and walks on from there, by elements without a counterpart and by pairs.
 //   3. What is kept goes to the output as that of copy_if does (select.hpp).
 //
@@ -100,7 +100,7 @@ void set_on_blocks(const char* function, const P& where, const Sets& sets, const
   all.cuts = cuts;
   // Two blocks: one walks while the other waits for memory. Where the walk reads memory itself, loads wait for each other, so that
   // as many threads as there can be take a vector each.
-  constexpr select_tuning tuning = merged::by_rows ? select_tuning{.threads = 416, .rows = 6, .blocks = 2}
+  constexpr select_tuning tuning = merged::by_rows ? select_tuning{.threads = 416, .rows = 8, .blocks = 2}
                                                    : select_tuning{.threads = 992, .rows = 6};
   detail::select_on_blocks<tuning>(function, where, input<merged>{all, count}, out, nowhere{}, sink, keep_marked{},
                                    done);
@@ -269,7 +269,7 @@ void set_by_key_into(const char* function, const P& where, KA& keys_a, VA& value
 /// \param comp  a strict weak order, callable on `where`'s machine.
 /// \return the iterator past the last element written.
 /// Waits for the policy's stream; set_union_into does not, and leaves the number of elements written in *count_out. Scratch: 8 bytes
-/// for every 480 elements (224 of 5 to 8 bytes, 96 of 9 to 24, 512 of more), and that of copy_if. Cost: both inputs read once, the result written once; two launches.
+/// for every 992 elements (480 of 5 to 8 bytes, 160 of 9 to 24, 512 of more), and that of copy_if. Cost: both inputs read once, the result written once; two launches.
 /// \throws std::invalid_argument for a null or reversed input, a null output or one that begins in an input, or when the stream is
 /// being captured; cuda_error. Source: PMPP ch. 12. Example: test/sets.cpp, sets.
 template <execution_policy P, range_for<P> A, range_for<P> B, output_for<P> O, class Comp = less>

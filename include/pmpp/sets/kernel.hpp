@@ -179,7 +179,7 @@ struct set_merge_iterator : iterator_arithmetic<set_merge_iterator<Sets, T>> {
   using pointer = void;
   /// Places of a lane; whether by way of shared memory; places between cuts.
   static constexpr bool by_rows = sizeof(T) <= 24;
-  static constexpr int items = sizeof(T) <= 4 ? 15 : sizeof(T) <= 8 ? 7 : by_rows ? 3 : sizeof(T) <= 32 ? 4 : 1;
+  static constexpr int items = sizeof(T) <= 4 ? 31 : sizeof(T) <= 8 ? 15 : by_rows ? 5 : sizeof(T) <= 32 ? 4 : 1;
   static constexpr bool reads_output = false;
   static constexpr std::int64_t part = by_rows ? items * simt::warp_size : 512;
 
