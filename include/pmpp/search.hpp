@@ -2,8 +2,7 @@
 //
 // Where many values belong in a sorted sequence: lower_bound, upper_bound, equal_range, binary_search.
 //
-//   1. A block takes a tile of 2048 values, eight a thread (fewer where there are too few for all multiprocessors), and looks
-//      whether they rise.
+//   1. A block takes a tile of 2048 values, eight a thread (few values: of 256, one a thread), and looks whether they rise.
 //   2. Where they do, two warps search for the first and for the last one in the whole sequence; all others lie between. If that
 //      is a short part, the block copies it to shared memory, and its threads search there: the values are merged with the
 //      sequence. So sorted values cost a read of what lies between them, as a merge does.
@@ -41,8 +40,8 @@ namespace pmpp::inline PMPP_BACKEND {
 /// 0.91 at the least on an H100; 4 values and 8192 bytes 1.13 and 0.77, 8 and 1024 1.08 and 0.95.
 struct search_tuning {
   int threads = 256;         ///< of a block
-  int values = 8;            ///< of a thread; fewer where there would be less than so many blocks
-  int blocks = 4;            ///< of a multiprocessor; 0: never fewer
+  int values = 8;            ///< of a thread; one where so many blocks would do
+  int blocks = 8;            ///< of a multiprocessor
   int window_bytes = 16384;  ///< of the sequence that a block keeps in shared memory, at most
 };
 
@@ -83,7 +82,7 @@ struct search_kernel {
     item_count n;
     Values values;
     item_count m;
-    int rounds;  ///< values of a thread, at most `each`
+    int rounds;  ///< values of a thread: `each`, or one
     Out out;
     Before before;
     Comp comp;
@@ -129,10 +128,10 @@ struct search_kernel {
       const int length = static_cast<int>(high - low);
       for (int i = block.thread(); i < length; i += threads) elements[i] = a.in[low + i];
       block.sync();
-      if (a.rounds == each)
-        find_all<each>(elements, length, value, a.before, place);
+      if (a.rounds == 1)
+        find_all<1>(elements, length, value, a.before, place);
       else
-        for (int r = 0; r < each && r < a.rounds; ++r) find_all<1>(elements, length, value + r, a.before, place + r);
+        find_all<each>(elements, length, value, a.before, place);
     } else {
       for (int r = 0; r < each && r < a.rounds; ++r)  // in turn: their lines are too many for the first cache as it is
         place[r] =
@@ -165,8 +164,8 @@ void search_values(const char* function, const P& where, const input<In>& in, co
     using kernel = search_kernel<In, Values, Out, Before, Comp, Tell, Tuning>;
     detail::check_reachable(where, function, zip_iterator{in.first, zip_iterator{values.first, out}});
     const std::int64_t m = values.count.bound,
-                       filled = std::int64_t(kernel::threads) * Tuning.blocks * machine_of(where).multiprocessors;
-    const int rounds = Tuning.blocks == 0 ? kernel::each : int(min<std::int64_t>(kernel::each, ceil_div(m, filled)));
+                       few = std::int64_t(kernel::threads) * Tuning.blocks * machine_of(where).multiprocessors;
+    const int rounds = m <= few ? 1 : kernel::each;
     pmpp::launch(
         where, ceil_div(m, std::int64_t(kernel::threads) * rounds), kernel{},
         typename kernel::arguments{in.first, in.count, values.first, values.count, rounds, out, before, comp, tell});
