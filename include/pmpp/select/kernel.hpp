@@ -260,7 +260,7 @@ private:
         count_of_warp rank = kept + field(up_to, r) - field(counts, r);
         kept += field(of_rows, r);
         if (row + r >= mine.rows || !mine.has(v)) continue;
-        mine.for_each_item(v, [&](int k) {
+        const auto take = [&](int k) {
           const count_of_warp keep = verdicts[r] >> k & counts_of::one;
           const auto take_to = [&](T* place) { put(place, Select::element(block::access<In>::value(a.in, x[r], k))); };
           if (counts_of::first(keep) != 0)
@@ -270,7 +270,11 @@ private:
           else if constexpr (partitions)
             take_to(mine.others() + (v * Items + k - mine.begin - counts_of::first(rank) - counts_of::second(rank)));
           rank += keep;
-        });
+        };
+        if constexpr (by_rows)  // nothing is kept of what is not there
+          for (int k = 0; k < Items; ++k) take(k);
+        else
+          mine.for_each_item(v, take);
       }
     }
     return kept;
