@@ -138,7 +138,7 @@ CALLS = [
     Call("three ways", "three_way_partition.hpp", INTS + ", device_buffer<int>& more, device_buffer<int>& rest, device_buffer<int>& counts",
          "three_way_partition_copy_into(device, in, out, more, rest, counts, even{}, even{})", "device_partition.cuh",
          "const int* in, int* out, int* more, int* rest, int* counts, long long n",
-         "cub::DevicePartition::If(s, b, in, out, more, rest, counts, n, even{}, even{})", 0.62, 480, slow=True),
+         "cub::DevicePartition::If(s, b, in, out, more, rest, counts, n, even{}, even{})", 0.43, 317, slow=True),
     Call("copy_batched", "segmented_copy.hpp",
          "const device_buffer<const char*>& from, device_buffer<char*>& to, const device_buffer<int>& bytes",
          "copy_batched(device, from, to, bytes)", "device_memcpy.cuh",
