@@ -33,16 +33,16 @@ struct three_way_selection {
 };
 
 /// Two counts of less than 2^48, in 12 bytes: what blocks exchange in one access (block/tile_state.hpp).
-struct two_counts {
+struct pair_of_counts {
   std::uint32_t low[2];
   std::uint16_t high[2];
 
-  two_counts() = default;
-  PMPP_HOST_DEVICE two_counts(std::int64_t first, std::int64_t second)
+  pair_of_counts() = default;
+  PMPP_HOST_DEVICE pair_of_counts(std::int64_t first, std::int64_t second)
       : low{static_cast<std::uint32_t>(first), static_cast<std::uint32_t>(second)},
         high{static_cast<std::uint16_t>(first >> 32), static_cast<std::uint16_t>(second >> 32)} {}
   PMPP_HOST_DEVICE std::int64_t operator[](int k) const { return std::int64_t(high[k]) << 32 | low[k]; }
-  PMPP_HOST_DEVICE friend two_counts operator+(const two_counts& a, const two_counts& b) {
+  PMPP_HOST_DEVICE friend pair_of_counts operator+(const pair_of_counts& a, const pair_of_counts& b) {
     return {a[0] + b[0], a[1] + b[1]};
   }
 };
@@ -64,7 +64,7 @@ struct selection_counts {
 template <>
 struct selection_counts<true> {
   using of_warp = std::uint64_t;
-  using of_tiles = two_counts;
+  using of_tiles = pair_of_counts;
   using found = three_way_selection;
   static constexpr of_warp one = of_warp(1) << 32 | 1;
   PMPP_HOST_DEVICE static int first(of_warp x) { return static_cast<int>(x & 0xffffffff); }
