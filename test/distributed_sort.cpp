@@ -86,17 +86,14 @@ TEST_CASE("sort") {
 }
 
 // Ranks do not reach into such memory themselves: samples for the cuts go by messages, as between processes.
-TEST_CASE("blocks are joined in stages, as large ones are") {
+TEST_CASE("blocks of elements and of numbers are joined") {
   everywhere([](const auto& gpus, std::int64_t n, kind k, test::layout how, auto& random) {
-    if (gpus.size() == 1) return;
     std::vector<record> v(static_cast<std::size_t>(n));
     for (std::int64_t i = 0; i < n; ++i)
       v[std::size_t(i)] = {static_cast<std::int16_t>(key_of(k, i, n, random)), static_cast<std::int32_t>(i)};
-    const int stages = static_cast<int>(2 + random() % 7);
-    CAPTURE(stages);
     auto x = test::put(gpus, v, how, random);
     gpus.each([&](int i, const auto& where) { pmpp::sort(where, x.part(i), by_key{}); });
-    pmpp::detail::join_blocks(gpus, by_key{}, stages, x);
+    pmpp::detail::join_blocks(gpus, by_key{}, x);
     std::stable_sort(v.begin(), v.end(), by_key{});
     CHECK(pmpp::to_host(gpus, x) == v);
     CHECK(test::is_balanced(x, gpus.size()));
@@ -108,7 +105,7 @@ TEST_CASE("blocks are joined in stages, as large ones are") {
     auto by = test::put(gpus, keys, how, random);
     auto y = test::put_like(gpus, by, values);
     gpus.each([&](int i, const auto& where) { pmpp::sort_by_key(where, by.part(i), y.part(i)); });
-    pmpp::detail::join_blocks(gpus, pmpp::less{}, stages, by, y);
+    pmpp::detail::join_blocks(gpus, pmpp::less{}, by, y);
     std::stable_sort(values.begin(), values.end(),
                      [&](int a, int b) { return keys[std::size_t(a)] < keys[std::size_t(b)]; });
     std::sort(keys.begin(), keys.end());

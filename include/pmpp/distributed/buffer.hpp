@@ -61,6 +61,12 @@ public:
     if (memory_ != nullptr) memory_->give_back(block_);
   }
 
+  /// Only `count` elements from element `first` on are of interest.
+  void narrow(std::int64_t first, std::int64_t count) {
+    data_ += first;
+    size_ = count;
+  }
+
   T* data() const { return data_; }
   std::int64_t size() const { return size_; }
   std::span<T> span() const { return {data_, static_cast<std::size_t>(size_)}; }
@@ -319,6 +325,13 @@ public:
     for (std::size_t i = 0; i < parts.size(); ++i) theirs.emplace_back(parts[i]);
     set(std::move(group), sizes, std::move(theirs));
     refers_ = true;
+  }
+
+  /// What lies in `parts`, from element `first` of each on; the sizes of all blocks are known.
+  void become(std::shared_ptr<detail::rank_group> group, const std::vector<std::int64_t>& sizes,
+              std::vector<detail::rank_array<T>> parts, std::int64_t first) {
+    for (std::size_t i = 0; i < parts.size(); ++i) parts[i].narrow(first, sizes[std::size_t(group->places[i].rank)]);
+    set(std::move(group), sizes, std::move(parts));
   }
 
 private:

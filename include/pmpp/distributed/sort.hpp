@@ -2,14 +2,12 @@
 //
 // Sorting over several ranks: sort, stable_sort, sort_by_key, argsort, is_sorted.
 //
+// Large blocks of numbers, on GPUs that reach into each other's memory, go by their digits (sort_by_digits.hpp). Everything else:
 //   1. Each rank sorts its block.
 //   2. Exact cuts are found (splitters.hpp).
 //   3. Each rank sends each other one its piece, and has p sorted runs, in the order of the ranks: an exchange of
 //      (p - 1) / p of the elements for keys in no order, and of few where the whole is almost sorted. What stays does not move.
 //   4. Each rank merges its runs in pairs: log2 p passes.
-//
-// Of large blocks steps 3 and 4 are made in up to 4 stages, the least elements of each block of the result first: cuts in front of each
-// stage are found together. While pieces of one stage are merged, those of the next are on their way.
 //
 // The result is stable and in blocks that differ by one at most, for any keys, any number of elements and of ranks, and however they
 // lay on the ranks. It is the same for any number of ranks. (PMPP ch. 12, 13 and 20.)
@@ -32,6 +30,7 @@
 #include <pmpp/distributed/devices.hpp>
 #include <pmpp/distributed/exchange.hpp>
 #include <pmpp/distributed/same_call.hpp>
+#include <pmpp/distributed/sort_by_digits.hpp>
 #include <pmpp/distributed/splitters.hpp>
 #include <pmpp/merge.hpp>
 #include <pmpp/sort.hpp>
@@ -41,58 +40,34 @@
 namespace pmpp::inline PMPP_BACKEND {
 namespace detail {
 
-/// Sorted blocks in pieces. Each block of the result is made in stages; of each stage each rank has a piece.
-class staged_pieces {
+/// Sorted blocks in pieces, one for each rank.
+class sorted_pieces {
 public:
-  /// \param blocks  the sizes of the blocks that are cut, and of those of the result
-  staged_pieces(std::vector<std::int64_t> blocks, std::vector<std::int64_t> result, int stages)
-      : stages_(stages),
-        result_(std::move(result)),
-        cuts_{std::vector<std::int64_t>(blocks.size()), std::move(blocks)} {}
-
-  /// How many elements are in front of each stage but the first.
-  std::vector<std::int64_t> targets() const {
-    std::vector<std::int64_t> targets;
-    std::int64_t begin = 0;
-    for (std::size_t to = 0; to < result_.size(); begin += result_[to++])
-      for (int stage = 0; stage < stages_; ++stage)
-        if (to != 0 || stage != 0) targets.push_back(begin + place(static_cast<int>(to), stage));
-    return targets;
+  /// \param cuts  those of exact_cuts; blocks: the sizes of what is cut
+  sorted_pieces(std::vector<std::vector<std::int64_t>> cuts, std::vector<std::int64_t> blocks)
+      : cuts_(std::move(cuts)) {
+    cuts_.insert(cuts_.begin(), std::vector<std::int64_t>(blocks.size()));
+    cuts_.push_back(std::move(blocks));
   }
-  /// Those of exact_cuts, for these targets.
-  void cut(const std::vector<std::vector<std::int64_t>>& cuts) {
-    cuts_.insert(cuts_.end() - 1, cuts.begin(), cuts.end());
-  }
-
-  int stages() const { return stages_; }
-  /// Where a stage begins in block `to` of the result.
-  std::int64_t place(int to, int stage) const { return result_[std::size_t(to)] * stage / stages_; }
-  /// What `from` has of it: where in its block, and how many elements.
-  std::int64_t begin(int from, int to, int stage) const { return cuts_[index(to, stage)][std::size_t(from)]; }
-  std::int64_t size(int from, int to, int stage) const {
-    return cuts_[index(to, stage) + 1][std::size_t(from)] - begin(from, to, stage);
-  }
-  const std::vector<std::int64_t>& result() const { return result_; }
+  /// What `from` has for `to`: where in its block, and how many elements.
+  std::int64_t begin(int from, int to) const { return cuts_[std::size_t(to)][std::size_t(from)]; }
+  std::int64_t size(int from, int to) const { return begin(from, to + 1) - begin(from, to); }
 
 private:
-  std::size_t index(int to, int stage) const { return std::size_t(to) * std::size_t(stages_) + std::size_t(stage); }
-
-  int stages_;
-  std::vector<std::int64_t> result_;
   std::vector<std::vector<std::int64_t>> cuts_;  // of each rank: 0, the cuts, its size
 };
 
-/// Elements of a stage: in the sorted blocks, among what arrived, or in the other half of merges.
+/// Sorted elements: in the blocks, among what arrived, or in the other half of merges.
 struct sorted_run {
   enum memory : int { block, arrived, merged } where;
   std::int64_t begin, size;
 };
 
-/// An array on its way: its blocks, and what stages go to, of the sizes of the result.
+/// An array on its way: its blocks, and what pieces go to, of the sizes of the result.
 template <class T>
-class array_in_stages {
+class array_in_pieces {
 public:
-  array_in_stages(distributed_buffer<T>& x, const std::shared_ptr<rank_group>& group,
+  array_in_pieces(distributed_buffer<T>& x, const std::shared_ptr<rank_group>& group,
                   const std::vector<std::int64_t>& sizes)
       : x_(x) {
     for (distributed_buffer<T>& y : others_) y.allocate(group, sizes);
@@ -133,13 +108,13 @@ private:
 
 template <class P, class Comp, class K>
 void merge_pieces(const P& where, const Comp& by, int i, const sorted_run& a, const sorted_run& b, const sorted_run& to,
-                  const array_in_stages<K>& keys) {
+                  const array_in_pieces<K>& keys) {
   const K *const ka = keys.at(i, a), *const kb = keys.at(i, b);
   pmpp::merge(where, ka, ka + a.size, kb, kb + b.size, keys.at(i, to), by);
 }
 template <class P, class Comp, class K, class V>
 void merge_pieces(const P& where, const Comp& by, int i, const sorted_run& a, const sorted_run& b, const sorted_run& to,
-                  const array_in_stages<K>& keys, const array_in_stages<V>& values) {
+                  const array_in_pieces<K>& keys, const array_in_pieces<V>& values) {
   const K *const ka = keys.at(i, a), *const kb = keys.at(i, b);
   const V *const va = values.at(i, a), *const vb = values.at(i, b);
   pmpp::merge_by_key(where, ka, ka + a.size, va, kb, kb + b.size, vb, keys.at(i, to), values.at(i, to), by);
@@ -147,78 +122,66 @@ void merge_pieces(const P& where, const Comp& by, int i, const sorted_run& a, co
 
 /// Steps 3 and 4, of keys, or of keys and values.
 template <class P, class C, class Comp, class... Ts>
-void merge_stages(const devices<P, C>& gpus, const Comp& by, const staged_pieces& pieces,
-                  array_in_stages<Ts>&&... arrays) {
+void exchange_and_merge(const devices<P, C>& gpus, const Comp& by, const sorted_pieces& pieces,
+                        array_in_pieces<Ts>&&... arrays) {
   const int p = gpus.size();
-  const auto move = [&](int stage) {
-    return [&, stage](int i, C& link, stream_handle s) {
-      const int self = gpus.rank(i);
-      sorted_run in{sorted_run::arrived, pieces.place(self, stage), 0};
-      for (int other = 0; other < p; ++other, in.begin += in.size) {
-        in.size = pieces.size(other, self, stage);
-        const sorted_run out{sorted_run::block, pieces.begin(self, other, stage), pieces.size(self, other, stage)};
-        if (other == self) continue;
-        if (out.size != 0) (arrays.send(i, out, other, link, s), ...);
-        if (in.size != 0) (arrays.receive(i, in, other, link, s), ...);
-      }
-    };
-  };
+  gpus.together([&](int i, C& link, stream_handle s) {
+    const int self = gpus.rank(i);
+    sorted_run in{sorted_run::arrived, 0, 0};
+    for (int other = 0; other < p; ++other, in.begin += in.size) {
+      in.size = pieces.size(other, self);
+      const sorted_run out{sorted_run::block, pieces.begin(self, other), pieces.size(self, other)};
+      if (other == self) continue;
+      if (out.size != 0) (arrays.send(i, out, other, link, s), ...);
+      if (in.size != 0) (arrays.receive(i, in, other, link, s), ...);
+    }
+  });
   // Passes go to the other half, back to where runs arrived, and so on: so many as p runs need.
   const auto last = std::bit_width(unsigned(p - 1)) % 2 != 0 ? sorted_run::merged : sorted_run::arrived;
-  const auto merge = [&](int stage) {
-    return [&, stage](int i, const P& where) {
-      const rank_group::place& place = gpus.group()->places[std::size_t(i)];
-      const int self = gpus.rank(i);
-      const std::int64_t begin = pieces.place(self, stage);
-      std::vector<sorted_run> runs;
-      std::int64_t at = begin;
-      for (int from = 0; from < p; ++from) {
-        const std::int64_t size = pieces.size(from, self, stage);
-        if (size != 0 && from == self) runs.push_back({sorted_run::block, pieces.begin(self, self, stage), size});
-        if (size != 0 && from != self) runs.push_back({sorted_run::arrived, at, size});
-        at += size;
+  gpus.each([&](int i, const P& where) {
+    const rank_group::place& place = gpus.group()->places[std::size_t(i)];
+    const int self = gpus.rank(i);
+    std::vector<sorted_run> runs;
+    std::int64_t at = 0;
+    for (int from = 0; from < p; ++from) {
+      const std::int64_t size = pieces.size(from, self);
+      if (size != 0 && from == self) runs.push_back({sorted_run::block, pieces.begin(self, self), size});
+      if (size != 0 && from != self) runs.push_back({sorted_run::arrived, at, size});
+      at += size;
+    }
+    for (auto to = sorted_run::merged; runs.size() > 1;
+         to = to == sorted_run::merged ? sorted_run::arrived : sorted_run::merged) {
+      std::vector<sorted_run> longer;
+      at = 0;
+      for (std::size_t k = 0; k < runs.size(); k += 2) {
+        const bool alone = k + 1 == runs.size();
+        const sorted_run target{to, at, runs[k].size + (alone ? 0 : runs[k + 1].size)};
+        if (alone)
+          (arrays.copy(place, i, runs[k], target), ...);
+        else
+          detail::merge_pieces(where, by, i, runs[k], runs[k + 1], target, arrays...);
+        longer.push_back(target);
+        at += target.size;
       }
-      for (auto to = sorted_run::merged; runs.size() > 1;
-           to = to == sorted_run::merged ? sorted_run::arrived : sorted_run::merged) {
-        std::vector<sorted_run> longer;
-        at = begin;
-        for (std::size_t k = 0; k < runs.size(); k += 2) {
-          const bool alone = k + 1 == runs.size();
-          const sorted_run target{to, at, runs[k].size + (alone ? 0 : runs[k + 1].size)};
-          if (alone)
-            (arrays.copy(place, i, runs[k], target), ...);
-          else
-            detail::merge_pieces(where, by, i, runs[k], runs[k + 1], target, arrays...);
-          longer.push_back(target);
-          at += target.size;
-        }
-        runs = std::move(longer);
-      }
-      if (!runs.empty() && runs[0].where != last)
-        (arrays.copy(place, i, runs[0], sorted_run{last, begin, runs[0].size}), ...);
-    };
-  };
-  gpus.together(move(0));
-  for (int stage = 1; stage < pieces.stages(); ++stage) gpus.beside(move(stage), merge(stage - 1));
-  gpus.each(merge(pieces.stages() - 1));
+      runs = std::move(longer);
+    }
+    if (!runs.empty() && runs[0].where != last)
+      (arrays.copy(place, i, runs[0], sorted_run{last, 0, runs[0].size}), ...);
+  });
   (arrays.become(gpus, last), ...);
-}
-
-/// Stages of blocks of so many bytes: what they save is merges that hide behind messages, what they cost is samples.
-inline int stages_of_sort(std::int64_t bytes, int ranks) {
-  constexpr std::int64_t least = std::int64_t{1} << 26;
-  return ranks > 16 ? 1 : static_cast<int>(max(std::int64_t(1), min(bytes / least, std::int64_t(4))));
 }
 
 /// Steps 2 to 4, for blocks that are sorted.
 template <class P, class C, class Comp, class K, class... V>
-void join_blocks(const devices<P, C>& gpus, const Comp& comp, int stages, distributed_buffer<K>& keys,
+void join_blocks(const devices<P, C>& gpus, const Comp& comp, distributed_buffer<K>& keys,
                  distributed_buffer<V>&... values) {
+  if (gpus.size() == 1) return;
   const auto by = detail::order_of_sort<gpu_execution<P>, K>(comp);
-  staged_pieces pieces(detail::sizes_of(keys), detail::even_sizes(keys.size(), gpus.size()), stages);
-  pieces.cut(detail::exact_cuts(gpus, keys, pieces.targets(), by));
-  detail::merge_stages(gpus, by, pieces, array_in_stages<K>(keys, gpus.group(), pieces.result()),
-                       array_in_stages<V>(values, gpus.group(), pieces.result())...);
+  const std::vector<std::int64_t> result = detail::even_sizes(keys.size(), gpus.size());
+  const sorted_pieces pieces(detail::exact_cuts(gpus, keys, detail::even_targets(keys.size(), gpus.size()), by),
+                             detail::sizes_of(keys));
+  detail::exchange_and_merge(gpus, by, pieces, array_in_pieces<K>(keys, gpus.group(), result),
+                             array_in_pieces<V>(values, gpus.group(), result)...);
 }
 
 template <class P, class C, class T, class Comp>
@@ -227,8 +190,10 @@ void sort_blocks(const char* function, const devices<P, C>& gpus, distributed_bu
   const int p = gpus.size();
   if (p > 1) x.require_blocks(function, detail::even_sizes(x.size(), p));
   detail::require_same_call<T, Comp>(gpus, function, {x.size()});
+  if constexpr (detail::has_rank_digits<P, T, Comp>)
+    if (detail::sorts_by_digits<P>(x) && detail::sort_by_digits(gpus, comp, x)) return;
   gpus.each([&](int i, const P& where) { pmpp::sort(where, x.part(i), comp); });
-  if (p > 1) detail::join_blocks(gpus, comp, detail::stages_of_sort(x.size() / p * std::int64_t(sizeof(T)), p), x);
+  detail::join_blocks(gpus, comp, x);
 }
 
 }  // namespace detail
@@ -237,8 +202,9 @@ void sort_blocks(const char* function, const devices<P, C>& gpus, distributed_bu
 ///
 /// \param comp  as in sort on one device: a strict weak order, the same on every process; NaN comes last under less and greater.
 /// The blocks differ by one element at most afterwards. Views of parts are then no longer valid.
-/// Waits for the cuts; the moves and merges are enqueued. Cost: that of sort for each block, (p - 1) / p of the elements to other ranks,
-/// log2 p passes of merge. Scratch: a second and, while sorting, a third array of each block. One rank: sort alone.
+/// Waits for the cuts; the moves are enqueued. Cost: that of sort for each block, (p - 1) / p of the elements to other ranks, log2 p passes
+/// of merge; by digits one more reading of the keys in place of the merges. Scratch: a second and, while sorting, a third array of each
+/// block, by digits 1/16 larger. One rank: sort alone.
 /// \throws as sort on one device; std::invalid_argument if x lies on other devices; communication_error. The order of calls on several
 /// ranks is that of the text: nothing deadlocks. Source: PMPP ch. 12, 13, 20. Example: test/distributed.cpp, sort.
 template <class P, class C, class T, class Comp = less>
@@ -265,10 +231,10 @@ void sort_by_key(const devices<P, C>& gpus, distributed_buffer<K>& keys, distrib
     values.require_blocks("sort_by_key", detail::even_sizes(keys.size(), gpus.size()));
   }
   detail::require_same_call<K, V, Comp>(gpus, "sort_by_key", {keys.size()});
+  if constexpr (detail::has_rank_digits<P, K, Comp, V>)
+    if (detail::sorts_by_digits<P>(keys, values) && detail::sort_by_digits(gpus, comp, keys, values)) return;
   gpus.each([&](int i, const P& where) { pmpp::sort_by_key(where, keys.part(i), values.part(i), comp); });
-  const int p = gpus.size();
-  const std::int64_t bytes = keys.size() / p * std::int64_t(sizeof(K) + sizeof(V));
-  if (p > 1) detail::join_blocks(gpus, comp, detail::stages_of_sort(bytes, p), keys, values);
+  detail::join_blocks(gpus, comp, keys, values);
 }
 
 /// The order in which keys are sorted: element 0 of the result is the index, in the whole, of the least key, and so on. Equals in order.

@@ -125,7 +125,7 @@ void radix_sort_on_host(const P& where, const In& in, const Data& data, T* other
   for_parts([&, passes, range, found = found.data()](std::int64_t part) {  // by reference: read again for each element
     for (std::int64_t i = part * size, end = min(n, i + size); i < end; ++i) {
       const auto code = code_of(in, i);
-      for (int p = 0; p < passes; ++p) ++found[part].of[p][radix_digit::of(p, range)(code)];
+      for (int p = 0; p < passes; ++p) ++found[part].of[p][digit_of_pass(p, range)(code)];
     }
   });
   bool needed[most_radix_passes] = {};
@@ -152,7 +152,7 @@ void radix_sort_on_host(const P& where, const In& in, const Data& data, T* other
   bool moved = false;
   for (int p = 0; p < passes; ++p) {
     if (plan[p].source == radix_home::nowhere) continue;
-    const radix_digit digit = radix_digit::of(p, range);
+    const radix_digit digit = digit_of_pass(p, range);
     if (moved && parts > 1)
       read_home(plan[p].source, [&](const auto& from) {
         for_parts([&, from, digit](std::int64_t part) {

@@ -61,7 +61,7 @@ struct radix_counts {
   unsigned blocks_done;
 };
 
-template <class Code, class Keys, int Threads, bool Least = false>
+template <class Code, class Keys, int Threads, bool Least = false, class Digits = key_bits>
 struct radix_count_kernel {
   static constexpr int threads = Threads, items = 8, tile = threads * items,
                        min_blocks = min(16, max(1, 1152 / threads));
@@ -78,7 +78,7 @@ struct radix_count_kernel {
   struct arguments {
     Keys keys;
     item_count count;
-    key_bits range;
+    Digits range;
     int passes;
     bool in_place;
     radix_counts* counts;
@@ -127,7 +127,7 @@ private:
     }
     const int copy = block.lane() % copies;
     for (int p = 0; p < a.passes; ++p) {
-      const radix_digit digit = radix_digit::of(p, a.range);
+      const auto& digit = digit_of_pass(p, a.range);
       for (int k = 0; k < items; ++k)
         if (Whole || k * threads + block.thread() < found) simt::atomic_add(&memory.count[p][digit(x[k])][copy], 1u);
     }
@@ -168,7 +168,7 @@ struct radix_pass_shape {
   bool wide;      ///< look-back words may have 64 bits
 };
 
-template <class Code, class V, class Keys, class Values, radix_pass_shape Shape>
+template <class Code, class V, class Keys, class Values, radix_pass_shape Shape, class Digit = radix_digit>
 struct radix_pass_kernel {
   using bits = typename Code::bits;
   using tile_elements = radix_tile<Code, V, Shape.threads, Shape.items>;
@@ -177,13 +177,13 @@ struct radix_pass_kernel {
   struct shared : tile_elements::memory {
     std::int64_t offset[block::radix_digits];  ///< of a digit's keys: place in the output - place in the tile
     std::int64_t next;                         ///< tile of the block
-    radix_digit digit;
+    Digit digit;
   };
   struct arguments {
     Keys keys;
     Values values;
     item_count count;
-    radix_digit digit;
+    Digit digit;
     int pass;
     int rows;  ///< of 32 elements that a warp takes of a tile
     std::int64_t tiles;
@@ -284,8 +284,7 @@ private:
       });
   }
 
-  /// Writes what element(i) gives for place i of the tile, one place of a row a thread. Some rows are read before the first
-  /// is written: the compiler cannot know that shared memory is not what is written.
+  /// Writes what element(i) gives for place i of the tile. Some rows are read before one is written: the compiler may not do that.
   template <bool Whole, class Block, class To, class Element, class Finish>
   PMPP_HOST_DEVICE static void put(Block& block, shared& memory, const arguments& a, int count, const To& to,
                                    Element element, Finish finish) {
@@ -308,6 +307,13 @@ private:
         if (first + u < items && (Whole || row + block.thread() < count)) block::assign(mine, place[u], finish(x[u]));
       }
     }
+  }
+
+  /// The same, to what writes tiles its own way (distributed/sort_by_digits.hpp).
+  template <bool, class Block, class To, class Element, class Finish>
+  requires To::puts_tiles PMPP_HOST_DEVICE static void put(Block& block, shared& memory, const arguments& a, int count,
+                                                           const To& to, Element element, Finish finish) {
+    to.put(block, memory, a.digit, count, element, finish);
   }
 
   // A word of the look-back: a count, and in its highest two bits what it counts, which are inverted in every other
@@ -421,7 +427,7 @@ void radix_sort_by_passes(const P& where, const In& in, const Data& data, const 
     using kernel = decltype(pass);
     for (int p = 0; p < passes; ++p)
       pmpp::launch(where, min(tiles, kernel::min_blocks * processors), pass,
-                   typename kernel::arguments{all_keys, all_values, count, radix_digit::of(p, range), p, rows, tiles,
+                   typename kernel::arguments{all_keys, all_values, count, digit_of_pass(p, range), p, rows, tiles,
                                               wide, words, control});
   };
   if (is_long) return launch_passes(long_pass{});

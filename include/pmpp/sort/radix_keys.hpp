@@ -24,16 +24,16 @@ struct radix_digit {
   int shift;
   unsigned mask;
 
-  /// Of pass `pass` over these bits; past their end it is always 0.
-  PMPP_HOST_DEVICE static radix_digit of(int pass, const key_bits& range) {
-    const int from = range.lo + pass * block::radix_bits, width = min(block::radix_bits, range.hi - from);
-    return width > 0 ? radix_digit{from, (1u << width) - 1} : radix_digit{0, 0};
-  }
   template <class Bits>
   PMPP_HOST_DEVICE unsigned operator()(Bits code) const {
     return static_cast<unsigned>(code >> shift) & mask;
   }
 };
+/// That of pass `pass` over these bits; past their end it is always 0.
+PMPP_HOST_DEVICE inline radix_digit digit_of_pass(int pass, const key_bits& range) {
+  const int from = range.lo + pass * block::radix_bits, width = min(block::radix_bits, range.hi - from);
+  return width > 0 ? radix_digit{from, (1u << width) - 1} : radix_digit{0, 0};
+}
 
 /// Passes over the bits of a range, at least one.
 inline int radix_passes(const key_bits& range) { return max(1, ceil_div(range.hi - range.lo, block::radix_bits)); }
@@ -63,8 +63,7 @@ struct radix_pass {
 
 inline constexpr int most_radix_passes = 8;
 
-/// Decides on the passes: only those that are `needed`, but an even number of them in place, so that the last one ends
-/// in the data; at least one otherwise.
+/// Decides on the passes: those `needed`; in place an even number, so that the last one ends in the data, otherwise one at least.
 PMPP_HOST_DEVICE inline void plan_radix_passes(int passes, bool in_place, const bool* needed, radix_pass* pass) {
   int count = 0, spare = -1;
   for (int p = 0; p < passes; ++p) {
@@ -169,8 +168,7 @@ radix_homes<InV, DataV, V> homes_of_values(const zip_iterator<InK, InV>& in, con
   return {in.b, data.b, other.b};
 }
 
-/// Elements of a thread: so that registers hold those of `resident` threads on a multiprocessor, which need `others` beside
-/// them, and its shared memory too, of which `bytes_of_all` are for elements.
+/// Elements of a thread, so that `resident` threads fit: in registers, of which they need `others` too, and in `bytes_of_all` shared.
 template <class K, class V>
 constexpr int radix_items(int most, int resident, int others = 32, int bytes_of_all = 144 * 1024) {
   const int value = has_values<V> ? int(sizeof(V)) : 0, bytes = int(sizeof(K)) + value;
@@ -226,12 +224,12 @@ struct radix_tile {
 
   /// Calls f(digit, total) with the number of keys of each digit, and gathers the elements by digit in shared memory. `again`
   /// is `digit`, to be read once more after that: the digits of all keys, known already, would take registers.
-  template <class Block, class F>
-  PMPP_HOST_DEVICE void gather(Block& block, memory& of_tile, int rows, const radix_digit& digit,
-                               const radix_digit& again, F f) const {
+  template <class Block, class Digit, class F>
+  PMPP_HOST_DEVICE void gather(Block& block, memory& of_tile, int rows, const Digit& digit, const Digit& again,
+                               F f) const {
     block::count_in_warp<items>(block, of_tile.rank, rows, [&](int k) { return digit(x[k]); });
     block::place_digits(block, of_tile.rank, f);
-    const radix_digit of_rank = again;
+    const Digit of_rank = again;
     block::for_each_ranked<items>(
         block, of_tile.rank, rows, [&](int k) { return of_rank(x[k]); },
         [&](int k, int to) {

@@ -81,7 +81,7 @@ struct radix_together_kernel {
     bool highest = looks_even(block, memory, a, home, passes - 1);
     if (highest) p = passes - 1;
     for (;; ++round) {
-      const radix_digit digit = radix_digit::of(p, a.range);
+      const radix_digit digit = digit_of_pass(p, a.range);
       place(block, memory, a, round, home, digit);
       if (highest && !memory.constant && memory.fits != 0) {
         home = a.in_place ? radix_home::other : radix_home::data;
@@ -130,8 +130,7 @@ private:
     return static_cast<int>(max(std::int64_t(0), min(size, a.count.get() - block.index() * size)));
   }
 
-  /// Whether it is worth a round to find out if no digit of pass p is too frequent: as a sample of the keys says, which is
-  /// the same for all blocks. Yes also if there is but one digit.
+  /// Whether a round pays that tells if no digit of pass p is too frequent: so a sample says, to all blocks alike. Also for one digit.
   template <class Block>
   PMPP_HOST_DEVICE static bool looks_even(Block& block, shared& memory, const arguments& a, radix_home home, int p) {
     const std::int64_t n = a.count.get(), room = tile - threads * a.rows;
@@ -140,7 +139,7 @@ private:
     if (block.thread() == 0) memory.fits = 1;
     block.sync();
     a.keys.read(home, [&](const auto& keys) {
-      const radix_digit digit = radix_digit::of(p, a.range);
+      const radix_digit digit = digit_of_pass(p, a.range);
       if (n > 0) simt::atomic_add(&memory.offset[digit(Code::encode(keys[block.thread() * n / threads]))], 1u);
     });
     block.sync();
@@ -185,7 +184,7 @@ private:
     own.load(block, a.keys, a.values, home, first, count, rows);
     own.encode();
     for (int p = 0; p < passes; ++p) {
-      const radix_digit digit = radix_digit::of(p, a.range);
+      const radix_digit digit = digit_of_pass(p, a.range);
       own.gather(block, memory, rows, digit, digit, [](int, unsigned) {});
       block.sync();
       if (p == passes - 1) break;
@@ -236,8 +235,7 @@ private:
     memory.end = end;
   }
 
-  /// Writes the tile. Some elements are read before the first is written: the compiler cannot know that shared memory is
-  /// not what is written.
+  /// Writes the tile. Some elements are read before one is written: the compiler may not do that.
   template <class Block>
   PMPP_HOST_DEVICE static void put(Block& block, shared& memory, const arguments& a, radix_home target,
                                    const radix_digit& digit) {
@@ -314,8 +312,7 @@ bool radix_sorts_together(const machine& m, std::int64_t n) {
   return Tuning.items > 0 && n <= std::int64_t(m.multiprocessors) * threads * items && all_fit<kernel>(m);
 }
 
-/// Sorts from `in` to `data`, which may be the same. False: there are too many elements, or their blocks do not run at
-/// once.
+/// Sorts from `in` to `data`, which may be the same. False: too many elements, or their blocks do not run at once.
 template <radix_together_tuning Tuning, class Code, class V, class T, class P, class In, class Data>
 bool radix_sort_together(const P& where, const In& in, const Data& data, const item_count& count,
                          const key_bits& range) {
