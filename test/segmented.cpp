@@ -67,6 +67,19 @@ TEST_ALL_PLACES("long segments among short ones") {
                                                   test::compose{});
 }
 
+TEST_ALL_PLACES("many segments that a warp folds, some of which it leaves to the block") {
+  const typename where::policy policy{};
+  lengths l(1100, 270);
+  for (const std::size_t s : {7u, 8u, 500u, 1099u}) l[s] = 2500;
+  const auto offsets = offsets_of(l);
+  const auto v = test::random_values<int>(offsets.back());
+  const auto in = where::put(v);
+  const auto at = where::put(offsets);
+  auto out = where::put(test::copies<int>(1100, 7));
+  pmpp::segmented_reduce(policy, in, at, out, 5);
+  CHECK(where::get(out) == sums_of(v, offsets, 5, pmpp::plus{}));
+}
+
 TEST_ALL_PLACES("operators that show order and grouping") {
   for (const std::int64_t n : {300, 3000})
     for (const auto& [name, l] : laws(n)) {

@@ -536,8 +536,7 @@ private:
         at[k] = s < p.offsets ? offset(s) : end;
       }
       for (int k = 0; k < batch; ++k) {
-        // Equal ones are marked once: they would wait for each other.
-        const std::int64_t left = block.shuffle_up(at[k], 1);
+        const std::int64_t left = block.shuffle_up(at[k], 1);  // equals would wait for each other
         if (at[k] >= begin && at[k] < end && (block.lane() == 0 || at[k] != left)) mark(at[k]);
       }
       if (block.sync_count(at[batch - 1] < end) < threads) return;

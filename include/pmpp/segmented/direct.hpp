@@ -3,7 +3,7 @@
 // The kernel of segmented_reduce for short inputs, where latency counts, and for long segments.
 //
 //   1. Some threads fold one segment each together, as many as suit the average length: two loads that wait for each
-//      other, and a tree. What is much longer than the average is left to the whole warp. Neighbours go to different
+//      other, and a tree. What is longer than the average is left to the whole warp, or the block. Neighbours go to different
 //      blocks, so that a few long ones side by side do no harm. Whole warps load neighbours: vectors of narrow elements, rows
 //      where the order of operands matters, which they fold by one tree (block/reduce.hpp).
 //   2. Who finds a segment longer than a chunk leaves it alone. The elements are also cut into chunks, one a block.
@@ -37,12 +37,12 @@
 namespace pmpp::inline PMPP_BACKEND {
 namespace detail {
 
-/// Items: elements of a vector, where whole warps load vectors.
-template <class In, class Offsets, class Out, class Op, class A, segmented_tuning Tuning, int Blocks, int Items>
+/// Folders: threads of a block that fold. Items: elements of a vector, where whole warps load vectors.
+template <class In, class Offsets, class Out, class Op, class A, segmented_tuning Tuning, int Folders, int Items>
 struct direct_reduce_kernel {
   static constexpr bool begins_early = simt::can_begin_early;
-  static constexpr int lanes = simt::warp_size, folders = min(Tuning.threads, 128), threads = folders + lanes,
-                       min_blocks = min(Blocks, 2048 / threads);
+  static constexpr int lanes = simt::warp_size, folders = min(Tuning.threads, Folders), threads = folders + lanes,
+                       min_blocks = min(1024 / Folders, 2048 / threads);
   /// Elements that a thread loads at a time.
   static constexpr int batch = max(1, min(16, 64 / int(max(sizeof(A), sizeof(value_of<In>)))));
   static constexpr bool any_order = operand_order<Op, A>::any;
@@ -56,36 +56,42 @@ struct direct_reduce_kernel {
   };
   struct shared {
     block::reduce_memory<A> reduced;
-    segment crossing;  ///< the one that goes on into the chunk
+    segment crossing;             ///< the one that goes on into the chunk
+    int left_count;               ///< segments that were left to the whole block so far:
+    std::uint16_t left[folders];  ///< the first thread of each
     bool last;
   };
   /// Block b has task b, segments for all its threads, and chunk b.
   struct plan {
     std::int64_t n, segments, chunks = 0, tasks = 0;
+    std::int64_t left_from = 0;  ///< elements of a segment that a warp leaves to the block
     int chunk_bits = 0;
     int each = 1;       ///< threads that a segment gets: a part of a warp, or all
     int each_bits = 0;  ///< its logarithm: divisions take long
 
-    /// Chunks of about 2 sqrt(n): a block folds one in the time in which hundreds of blocks fold all. But a block that has a segment
-    /// for itself had better wait for a few loads more than for other blocks.
+    /// Chunks of about 2 sqrt(n): a block folds one in the time in which hundreds of blocks fold all. But where there are few, or
+    /// segments take a block each, it had better wait for a few loads more than for other blocks.
     PMPP_HOST_DEVICE plan(std::int64_t elements, std::int64_t segment_count) {
-      set(elements, segment_count);
-      const int least =
-          each > lanes && elements <= segments * (4 * folders * batch) ? 4 * folders * batch : folders * batch;
+      constexpr int loads = folders * batch, some = 4 * loads, of_warp = max(1, batch / 2) * lanes;
+      const bool long_ones = elements > segment_count * of_warp && elements <= segment_count * some;
+      const int least = long_ones || (any_order && elements <= 8 * some) ? some : loads;
       while ((std::int64_t(1) << chunk_bits) < least || (elements >> chunk_bits) > (1ll << chunk_bits) / 4)
         ++chunk_bits;
       set(elements, segment_count);
     }
-    /// The same chunks for other numbers, which are no larger.
+    /// The same chunks for other numbers, which are no larger. Where long segments are many, warps fold them: four in a block.
     PMPP_HOST_DEVICE void set(std::int64_t elements, std::int64_t segment_count) {
       n = elements;
       segments = segment_count;
       chunks = n > chunk() ? ceil_div(n, chunk()) : 0;
       each_bits = 0;
       while ((1 << each_bits) < folders && (segments * max(1, batch / 2) << each_bits) < n) ++each_bits;
+      if (segments >= 1024 && n <= segments * min(segments, std::int64_t(4096)))
+        each_bits = min(each_bits, floor_log2(lanes));
       each = 1 << each_bits;
       if (each > lanes) each = folders;
       tasks = ceil_div(segments, std::int64_t(folders / each));
+      left_from = max(2 * lanes * std::int64_t(batch), 4 * n / max(std::int64_t(1), segments));
     }
     PMPP_HOST_DEVICE std::int64_t chunk() const { return std::int64_t(1) << chunk_bits; }
   };
@@ -111,13 +117,20 @@ struct direct_reduce_kernel {
     if (a.count.pointer != nullptr || a.offset_count.pointer != nullptr)
       p.set(a.count.get(), max(std::int64_t(0), a.offset_count.get() - 1));
     const bool finder = block.warp() == folders / lanes;
+    if (block.thread() == 0) memory.left_count = 0;
+    block.sync();
+    int taken = 0;  // of what is left
     for (std::int64_t task = block.index(); task < max(p.tasks, p.chunks); task += block.count()) {
       if (finder && task < p.chunks) find_crossing(block, memory, a, p, task);
       if (p.each > lanes && task < p.tasks)
         fold_by_block(block, memory, a, p, task);
       else if (!finder && task < p.tasks)
-        fold_by_groups(block, a, p, task);
+        fold_by_groups(block, memory, a, p, task);
       block.sync();
+      for (; taken < memory.left_count; ++taken) {
+        fold_by_block(block, memory, a, p, (memory.left[taken % folders] >> p.each_bits) * p.tasks + task);
+        block.sync();
+      }
       if (task < p.chunks) fold_chunk(block, memory, a, p, task);
       block.sync();
     }
@@ -133,8 +146,7 @@ private:
   }
 
   /// One of `count` threads, for its share of get(0) ... get(n - 1) in no order. The first n threads have a share.
-  template <class Get>
-  PMPP_HOST_DEVICE static A fold(const arguments& a, int n, int rank, int count, Get get) {
+  PMPP_HOST_DEVICE static A fold(const arguments& a, int n, int rank, int count, auto get) {
     A sum{};
     for (int i = rank; i < n; i += batch * count) {
       A x[batch]{};
@@ -148,8 +160,7 @@ private:
   /// One of `count` warps, for its share in order: adjacent rows, a few at a time. Lane 0 gets the result. The first
   /// ceil_div(n, share_of(n, count)) warps have a share.
   PMPP_HOST_DEVICE static int share_of(int n, int count) { return max(1, ceil_div(n, lanes * count)) * lanes; }
-  template <class Block, class Get>
-  PMPP_HOST_DEVICE static A fold_rows(Block& block, const arguments& a, int n, int warp, int count, Get get) {
+  PMPP_HOST_DEVICE static A fold_rows(auto& block, const arguments& a, int n, int warp, int count, auto get) {
     constexpr int rows = 1 << floor_log2(min(batch, 8));
     const int share = share_of(n, count), first = warp * share, end = min(n, first + share);
     A sum{};
@@ -193,8 +204,7 @@ private:
   }
 
   /// Thread 0 gets the combination of get(0) ... get(n - 1), if n > 0. All threads call. One barrier.
-  template <class Block, class Get>
-  PMPP_HOST_DEVICE static A fold_together(Block& block, shared& memory, const arguments& a, std::int64_t n, Get get) {
+  PMPP_HOST_DEVICE static A fold_together(auto& block, shared& memory, const arguments& a, std::int64_t n, auto get) {
     const auto count = static_cast<int>(n);
     constexpr int warps = folders / lanes;
     A sum{};
@@ -207,8 +217,7 @@ private:
     }
   }
   /// The same of elements from `begin` on.
-  template <class Block>
-  PMPP_HOST_DEVICE static A fold_elements(Block& block, shared& memory, const arguments& a, std::int64_t begin,
+  PMPP_HOST_DEVICE static A fold_elements(auto& block, shared& memory, const arguments& a, std::int64_t begin,
                                           std::int64_t n) {
     if constexpr (Items > 1) {
       A sum = operand_order<Op, A>::neutral;
@@ -219,8 +228,7 @@ private:
     }
   }
   /// The same by a warp, for its lane 0.
-  template <class Block>
-  PMPP_HOST_DEVICE static A fold_by_warp(Block& block, const arguments& a, std::int64_t begin, int n) {
+  PMPP_HOST_DEVICE static A fold_by_warp(auto& block, const arguments& a, std::int64_t begin, int n) {
     const auto get = [&](int i) { return a.in[begin + i]; };
     if constexpr (Items > 1)
       return block::warp_reduce(block, fold_vectors(a, begin, n, block.lane(), lanes), a.op);
@@ -231,21 +239,20 @@ private:
   }
 
   /// One segment.
-  template <class Block>
-  PMPP_HOST_DEVICE static void fold_by_block(Block& block, shared& memory, const arguments& a, const plan& p,
-                                             std::int64_t task) {
-    const segment s = segment_at(a, p, task);
+  PMPP_HOST_DEVICE static void fold_by_block(auto& block, shared& memory, const arguments& a, const plan& p,
+                                             std::int64_t index) {
+    const segment s = segment_at(a, p, index);
     const bool mine = s.length() <= p.chunk();
     const A sum = fold_elements(block, memory, a, s.begin, mine ? s.length() : 0);
-    if (block.thread() == 0 && mine) write(a, task, s.length() > 0 ? static_cast<A>(a.op(a.init, sum)) : a.init);
+    if (block.thread() == 0 && mine) write(a, index, s.length() > 0 ? static_cast<A>(a.op(a.init, sum)) : a.init);
   }
 
-  /// A segment for each `each` threads.
-  template <class Block>
-  PMPP_HOST_DEVICE static void fold_by_groups(Block& block, const arguments& a, const plan& p, std::int64_t task) {
+  /// A segment for each `each` threads. Longer ones are folded by whole warps, or left to the block.
+  PMPP_HOST_DEVICE static void fold_by_groups(auto& block, shared& memory, const arguments& a, const plan& p,
+                                              std::int64_t task) {
     const int rank = block.lane() & (p.each - 1);
     const segment s = segment_at(a, p, (block.thread() >> p.each_bits) * p.tasks + task);
-    const bool together = s.length() > std::int64_t(p.each) * batch;
+    const bool together = s.length() > std::int64_t(p.each) * batch, left_to_block = s.length() > p.left_from;
     // Where order matters, each thread has some that are adjacent.
     const int n = together ? 0 : static_cast<int>(s.length()), share = any_order ? 1 : ceil_div(n, p.each),
               busy = any_order   ? min(n, p.each)
@@ -264,16 +271,18 @@ private:
     if (rank == 0 && s.index < p.segments && !together)
       write(a, s.index, n > 0 ? static_cast<A>(a.op(a.init, sum)) : a.init);
 
-    for (unsigned left = block.ballot(rank == 0 && together && s.length() <= p.chunk()); left != 0; left &= left - 1) {
-      const segment t = block.shuffle(s, simt::trailing_zeros(left));
+    const bool mine = rank == 0 && together && s.length() <= p.chunk();
+    if (mine && left_to_block)
+      memory.left[simt::atomic_add(&memory.left_count, 1) % folders] = static_cast<std::uint16_t>(block.thread());
+    for (unsigned long_ones = block.ballot(mine && !left_to_block); long_ones != 0; long_ones &= long_ones - 1) {
+      const segment t = block.shuffle(s, simt::trailing_zeros(long_ones));
       sum = fold_by_warp(block, a, t.begin, static_cast<int>(t.length()));
       if (block.lane() == 0) write(a, t.index, static_cast<A>(a.op(a.init, sum)));
     }
   }
 
   /// Finds the segment of the first element of a chunk, as block::warp_search, and keeps the offsets that it has seen.
-  template <class Block>
-  PMPP_HOST_DEVICE static void find_crossing(Block& block, shared& memory, const arguments& a, const plan& p,
+  PMPP_HOST_DEVICE static void find_crossing(auto& block, shared& memory, const arguments& a, const plan& p,
                                              std::int64_t chunk) {
     const std::int64_t element = chunk << p.chunk_bits;
     segment s{0, static_cast<std::int64_t>(a.offsets[0]), 0};
@@ -295,8 +304,7 @@ private:
   }
 
   /// The share of a chunk in the segment that goes on into it, if that is longer than a chunk.
-  template <class Block>
-  PMPP_HOST_DEVICE static void fold_chunk(Block& block, shared& memory, const arguments& a, const plan& p,
+  PMPP_HOST_DEVICE static void fold_chunk(auto& block, shared& memory, const arguments& a, const plan& p,
                                           std::int64_t chunk) {
     const segment s = memory.crossing;
     const std::int64_t place = chunk << p.chunk_bits;
@@ -324,34 +332,35 @@ template <segmented_tuning Tuning, class P, class In, class Offsets, class Out, 
 bool segmented_reduce_directly(const P& where, const input<In>& in, const input<Offsets>& offsets, Out out, A init,
                                Op op) {
   constexpr int bytes = sizeof(value_of<In>);
-  constexpr bool possible = bytes <= 16 && sizeof(A) <= 16, any_order = operand_order<Op, A>::any;
+  constexpr bool possible = bytes <= 16 && sizeof(A) <= 16 && (Tuning.short_input > 0 || Tuning.long_average > 0),
+                 any_order = operand_order<Op, A>::any;
   const std::int64_t segments = offsets.count.bound - 1;
-  [[maybe_unused]] const auto run_with = [&](auto blocks_of_a_processor, auto items, std::int64_t lead) {
-    using kernel = direct_reduce_kernel<In, Offsets, Out, Op, A, Tuning, blocks_of_a_processor, items>;
+  [[maybe_unused]] const auto run_with = [&](auto folders, auto items, std::int64_t lead) {
+    using kernel = direct_reduce_kernel<In, Offsets, Out, Op, A, Tuning, folders, items>;
     const typename kernel::plan p(in.count.bound, segments);
     scratch memory(where, std::size_t(p.chunks) * sizeof(A), std::size_t(p.chunks) * sizeof(unsigned));
     pmpp::launch(where, max(p.tasks, p.chunks), kernel{},
                  typename kernel::arguments{in.first, in.count, offsets.first, offsets.count, out, op, init, lead, p,
                                             static_cast<A*>(memory.data()), memory.state()});
-    return true;
   };
-  [[maybe_unused]] const auto run = [&](auto blocks_of_a_processor) {
+  if constexpr (possible) {
+    using usual = std::integral_constant<int, 128>;
+    using larger = std::integral_constant<int, any_order && bytes >= 4 ? 256 : 128>;
+    using one = std::integral_constant<int, 1>;
+    constexpr std::int64_t long_average = any_order     ? Tuning.long_average / (bytes < 4 ? 2 : 1)
+                                          : bytes >= 16 ? Tuning.long_average / 8
+                                                        : 4 * Tuning.long_average;
+    const std::int64_t n = in.count.bound, average = n / segments, share = larger{} != 128 && n <= 1 << 26 ? 2 : 1;
+    const bool is_short = n <= Tuning.short_input && segments <= Tuning.short_segments,
+               is_long = (any_order || bytes >= 4) && long_average > 0 && average >= long_average / share;
+    if (!is_short && !is_long) return false;
     if constexpr (any_order && bytes < 4)  // single elements would be too few bytes on their way
-      block::with_access(in.first,
-                         [&](auto items, std::int64_t lead) { run_with(blocks_of_a_processor, items, lead); });
+      block::with_access(in.first, [&](auto items, std::int64_t lead) { run_with(usual{}, items, lead); });
+    else if (n <= 1 << 17 || (!is_short && average >= 8 * long_average))  // few blocks, or long segments alone
+      run_with(larger{}, one{}, 0);
     else
-      run_with(blocks_of_a_processor, std::integral_constant<int, 1>{}, 0);
+      run_with(usual{}, one{}, 0);
     return true;
-  };
-  if constexpr (possible && Tuning.short_input > 0)  // as many blocks at once as possible: latency counts
-    if (in.count.bound <= Tuning.short_input && segments <= Tuning.short_segments)
-      return run(std::integral_constant<int, 8>{});
-  if constexpr (possible && (any_order || bytes >= 4) &&
-                Tuning.long_average > 0) {  // memory likes fewer streams better: 350, not 375 us
-    constexpr std::int64_t average = bytes < 4                   ? Tuning.long_average / 2
-                                     : !any_order && bytes >= 16 ? Tuning.long_average / 16
-                                                                 : Tuning.long_average;
-    if (in.count.bound / segments >= average) return run(std::integral_constant < int, bytes<4 ? 8 : 6>{});
   }
   return false;
 }

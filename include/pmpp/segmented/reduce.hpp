@@ -98,8 +98,7 @@ struct tile_layout {
   };
 
   /// Starts to load the vectors from `first` on, but none from `end` on.
-  template <class Block>
-  PMPP_HOST_DEVICE static void load(Block& block, stage& to, const In& in, const block::ordered_layout<Items>& data,
+  PMPP_HOST_DEVICE static void load(auto& block, stage& to, const In& in, const block::ordered_layout<Items>& data,
                                     std::int64_t first, std::int64_t end) {
     const std::int64_t after = first + all_vectors;
     if (first > 0 && after <= end && data.element(after) <= data.n) {  // all there: no checks
@@ -119,8 +118,7 @@ struct tile_layout {
   }
 
   /// Calls visit(k, element) for items [begin, end) of a thread.
-  template <class Visit>
-  PMPP_HOST_DEVICE static void for_items(const In& in, stage& from, int thread, int begin, int end, Visit visit) {
+  PMPP_HOST_DEVICE static void for_items(const In& in, stage& from, int thread, int begin, int end, auto visit) {
     for (int r = 0; r < vectors; ++r) {
       const raw x = from.loaded(thread * vectors + r);
       for (int k = 0; k < Items; ++k)
@@ -264,8 +262,7 @@ private:
   };
 
   /// False if there is nothing to do, for all blocks.
-  template <class Block>
-  PMPP_HOST_DEVICE static bool find_piece(Block& block, shared& memory, const arguments& a) {
+  PMPP_HOST_DEVICE static bool find_piece(auto& block, shared& memory, const arguments& a) {
     const std::int64_t segments = a.offset_count.get() - 1;
     if (segments <= 0) return false;
     // The first round of both searches asks the same questions, before it is known where the walk begins and ends.
@@ -312,8 +309,7 @@ private:
   }
 
   /// Starts to load a tile, if it exists.
-  template <class Block>
-  PMPP_HOST_DEVICE static void load(Block& block, shared& memory, const arguments& a, int tile) {
+  PMPP_HOST_DEVICE static void load(auto& block, shared& memory, const arguments& a, int tile) {
     const piece& p = memory.mine;
     if (tile < p.tiles)
       layout::load(block, memory.stage[tile % stages], a.in, block::ordered_layout<Items>(p.n, a.lead),
@@ -321,8 +317,7 @@ private:
     simt::copy_async_commit();
   }
 
-  template <class Block>
-  PMPP_HOST_DEVICE static ends load_ends(Block& block, const shared& memory, const arguments& a, std::int64_t from) {
+  PMPP_HOST_DEVICE static ends load_ends(auto& block, const shared& memory, const arguments& a, std::int64_t from) {
     ends e{};
     const std::int64_t s = from + block.thread();
     const auto exist = [&](std::int64_t last) { return static_cast<int>(min(last - s, std::int64_t(each) * threads)); };
@@ -335,8 +330,7 @@ private:
   }
 
   /// Adds a tile that lies inside of one segment.
-  template <class Block>
-  PMPP_HOST_DEVICE static void add_tile(Block& block, shared& memory, const arguments& a, typename layout::stage& stage,
+  PMPP_HOST_DEVICE static void add_tile(auto& block, shared& memory, const arguments& a, typename layout::stage& stage,
                                         A& accumulated) {
     A y{};
     layout::for_items(a.in, stage, block.thread(), 0, items, [&](int k, const value_of<In>& x) {
@@ -351,8 +345,7 @@ private:
   }
 
   /// Adds the accumulators of the threads to the open segment.
-  template <class Block>
-  PMPP_HOST_DEVICE static void flush(Block& block, shared& memory, const arguments& a, A& accumulated,
+  PMPP_HOST_DEVICE static void flush(auto& block, shared& memory, const arguments& a, A& accumulated,
                                      bool& has_accumulated) {
     const A y = block::reduce(block, memory.reduced, accumulated, a.op);
     if (block.thread() == 0) memory.carry = join{a.op}(memory.carry, segment_part<A>{y, 0, true});
@@ -363,8 +356,7 @@ private:
 
   /// Marks the heads in the tile [begin, end) of those segments that are at hand. One thread finds the first that does
   /// not end in the tile, if it is among them: true.
-  template <class Block>
-  PMPP_HOST_DEVICE static bool mark(Block& block, shared& memory, const ends& e, std::int64_t from, std::int64_t begin,
+  PMPP_HOST_DEVICE static bool mark(auto& block, shared& memory, const ends& e, std::int64_t from, std::int64_t begin,
                                     std::int64_t end) {
     const piece& p = memory.mine;
     bool found = false;
@@ -417,8 +409,7 @@ private:
   }
 
   /// Writes the values of segments before `stop`.
-  template <class Block>
-  PMPP_HOST_DEVICE static void write(Block& block, shared& memory, const arguments& a, typename layout::stage& stage,
+  PMPP_HOST_DEVICE static void write(auto& block, shared& memory, const arguments& a, typename layout::stage& stage,
                                      const ends& e, std::int64_t from, std::int64_t stop, std::int64_t begin) {
     for (int i = 0; i < each; ++i) {
       const std::int64_t s = from + i * threads + block.thread();
@@ -446,8 +437,7 @@ private:
   }
 
   /// The block that started last: joins what the blocks have left, in their order.
-  template <class Block>
-  PMPP_HOST_DEVICE static void join_carries(Block& block, shared& memory, const arguments& a) {
+  PMPP_HOST_DEVICE static void join_carries(auto& block, shared& memory, const arguments& a) {
     const auto blocks = static_cast<int>(block.count());
     const int each_thread = ceil_div(blocks, threads), first = min(blocks, block.thread() * each_thread);
     const int end = min(blocks, first + each_thread);

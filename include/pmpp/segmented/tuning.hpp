@@ -18,7 +18,7 @@ struct segmented_tuning {
   // segmented_reduce goes segment by segment (segmented/direct.hpp), with no tiles,
   std::int64_t short_input = 1 << 24;     ///< up to this many elements (0: never)
   std::int64_t short_segments = 1 << 18;  ///< in this many segments,
-  std::int64_t long_average = 1 << 12;    ///< or where segments have this many elements on average (0: never)
+  std::int64_t long_average = 1 << 10;    ///< or where segments have about so many elements on average (0: never)
   int row_bytes = 48 * 1024;              ///< of a vector of each thread, at most: else there are fewer threads
 
   /// Where blocks have too little shared memory for these tiles.
