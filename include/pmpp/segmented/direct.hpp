@@ -345,19 +345,17 @@ bool segmented_reduce_directly(const P& where, const input<In>& in, const input<
   };
   if constexpr (possible) {
     using usual = std::integral_constant<int, 128>;
-    using larger = std::integral_constant<int, any_order && bytes >= 4 ? 256 : 128>;
     using one = std::integral_constant<int, 1>;
     constexpr std::int64_t long_average = any_order     ? Tuning.long_average / (bytes < 4 ? 2 : 1)
                                           : bytes >= 16 ? Tuning.long_average / 8
                                                         : 4 * Tuning.long_average;
-    const std::int64_t n = in.count.bound, average = n / segments, share = larger{} != 128 && n <= 1 << 26 ? 2 : 1;
+    const std::int64_t n = in.count.bound, average = n / segments,
+                       share = any_order && bytes >= 4 && n <= 1 << 26 ? 2 : 1;
     const bool is_short = n <= Tuning.short_input && segments <= Tuning.short_segments,
                is_long = (any_order || bytes >= 4) && long_average > 0 && average >= long_average / share;
     if (!is_short && !is_long) return false;
     if constexpr (any_order && bytes < 4)  // single elements would be too few bytes on their way
       block::with_access(in.first, [&](auto items, std::int64_t lead) { run_with(usual{}, items, lead); });
-    else if (n <= 1 << 17 || (!is_short && average >= 8 * long_average))  // few blocks, or long segments alone
-      run_with(larger{}, one{}, 0);
     else
       run_with(usual{}, one{}, 0);
     return true;
