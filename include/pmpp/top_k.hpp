@@ -211,8 +211,8 @@ auto partial_sort_copy(const P& where, R&& r, O&& out, Comp comp = {}, [[maybe_u
 /// \param k            0 <= k <= row_length.
 /// \param values_out   an iterator, or a range with room for k elements of each row: those of row i begin at place i * k.
 /// \param indices_out  the same for integers: places in the row, from 0 on.
-/// As top_k, whose launches serve all rows; for a k past 2048 (1024) there are as many for each row. Other elements than
-/// numbers are sorted row by row. \throws as top_k; std::invalid_argument for a row_length that does not divide n.
+/// As top_k, whose launches serve all rows. For a k past 2048 (1024) rows of up to 2^21 elements are sorted together, 2^24
+/// elements at a time, and longer ones selected from one after the other. Other elements than numbers are sorted row by row. \throws as top_k; std::invalid_argument for a row_length that does not divide n.
 /// Example: test/top_k.cpp, rows of equal length.
 template <top_k_tuning Tuning = tuned<top_k_tuning>, execution_policy P, range_for<P> R, output_for<P> V,
           output_for<P> X, class Comp = greater>
@@ -240,8 +240,8 @@ void batched_top_k(const P& where, R&& r, std::int64_t row_length, std::int64_t 
     detail::check_reachable(where, function, zip_iterator{in.first, zip_iterator{target.values, target.indices}});
     using code = detail::selected_by<T, std::remove_const_t<decltype(order)>>;
     if constexpr (!std::is_void_v<code>)
-      detail::select_numbers<Tuning, code>(where, in.first, in.count, row_length, rows, k,
-                                           detail::to_numbers<code>(target));
+      detail::select_numbers<Tuning, code, sorted_order, true>(where, in.first, in.count, row_length, rows, k,
+                                                               detail::to_numbers<code>(target));
     else
       detail::segmented_top_k_by_sorting<T>(where, in.first, n, ends, k, target.values, target.indices, order);
   } else {

@@ -6,7 +6,8 @@
 //   rows that a block takes alone            top_keys_kernel
 //   longer ones                              sample_keys_kernel, top_keys_kernel for the tiles, top_keys_kernel for the lists
 //   k past half of a block's room            keys up to the limit, or all, to a list that is sorted (sort/radix.hpp), or whose k
-//                                            first come to its front (nth_element.hpp) where any order will do
+//                                            first come to its front (nth_element.hpp) where any order will do; those of
+//                                            several rows to one list, which is sorted by rows at the end
 //   rows of more places than a key names     each part by itself; each key finds its place among those of all parts
 #pragma once
 
@@ -39,25 +40,30 @@ struct any_order {};
 
 namespace detail {
 
-/// Writes the keys of all elements, in order.
-template <class Source>
+/// Writes the keys of all elements, in order. Of several rows their places have the number of the row above the `place_bits` of
+/// that in the row.
+template <class Source, bool Several>
 struct list_all_kernel {
   static constexpr int threads = 256;
   struct arguments {
     Source source;
-    item_count count;
+    equal_rows rows;
+    int place_bits;
     key_list<typename Source::keys> list;
   };
   template <class Block>
   PMPP_HOST_DEVICE void operator()(Block& block, const arguments& a) const {
-    const std::int64_t n = a.count.get();
-    for (std::int64_t i = block.index() * threads + block.thread(); i < n; i += block.count() * threads)
-      a.list.set(i, Source::keys::make(a.source.code(i), i));
+    const std::int64_t n = a.rows.count.get();
+    for (std::int64_t i = block.index() * threads + block.thread(); i < n; i += block.count() * threads) {
+      const std::int64_t row = Several ? i / a.rows.length : 0;
+      a.list.set(i, Source::keys::make(a.source.code(i), (row << a.place_bits) + i - row * a.rows.length));
+    }
   }
 };
 
 /// The k first of sorted lists, one for each part of a row: the rank of a key is its place in its own list and how many keys
-/// of each other one come before it. Of numbers that are equal those of an earlier part do.
+/// of each other one come before it. Of numbers that are equal those of an earlier part do. Or the k first of each list, where
+/// these are rows of their own.
 template <class Source, class Output>
 struct join_lists_kernel {
   using keys = typename Source::keys;
@@ -66,6 +72,7 @@ struct join_lists_kernel {
     equal_rows parts;
     key_list<keys> list;
     std::int64_t list_room, k;
+    int row_shift;  ///< of the row in the places of keys; 0: the lists are parts of one row
     Output output;
   };
   template <class Block>
@@ -77,6 +84,10 @@ struct join_lists_kernel {
       std::int64_t rank = at % a.k;
       if (rank >= length(part)) continue;
       const auto x = a.list[part * a.list_room + rank];
+      if (a.row_shift > 0) {
+        a.output.put(part, rank, x, -(part << a.row_shift));
+        continue;
+      }
       for (std::int64_t other = 0; other < a.parts.rows; ++other) {
         if (other == part) continue;
         std::int64_t low = 0, high = length(other);
@@ -166,9 +177,9 @@ public:
     scratch words(where, scratch_bytes({sizeof(std::int64_t), sizeof(std::int64_t)}), 0);
     const bool all = n / k < Tuning.sort_from;
     if (all) {
-      using kernel = list_all_kernel<source_type>;
+      using kernel = list_all_kernel<source_type, false>;
       pmpp::launch(where, min(ceil_div(n, std::int64_t(4 * kernel::threads)), 8 * resident), kernel{},
-                   typename kernel::arguments{source, count, list});
+                   typename kernel::arguments{source, row, 0, list});
     } else {
       using kernel = selecting<equal_rows>;
       using sampling = sample_keys_kernel<source_type, equal_rows, Tuning>;
@@ -200,8 +211,25 @@ public:
       sorts = k < Tuning.parting.sort_up_to;
       if (!sorts) detail::place_nth<Tuning.parting, std::uint64_t>("top_k", where, list.first, listed, k - 1, less{});
     }
-    if (sorts) sort_list(list, listed, n, all);
+    if (sorts) sort_list(list, listed, {0, all ? 0 : max(1, floor_log2(n) + 1)});
     join(row, list, n, k, output);
+  }
+
+  /// Several rows, any k: all their keys are sorted together.
+  void many_of_each(std::int64_t rows, std::int64_t length, std::int64_t k, const Output& output) const {
+    using kernel = list_all_kernel<source_type, true>;
+    const equal_rows all{{rows * length}, length, rows};
+    const std::int64_t n = rows * length;
+    const int place_bits = ceil_log2(max(std::int64_t(2), length)), row_bits = ceil_log2(rows);
+    scratch memory(where, list_bytes(n), 0);
+    const key_list<keys> list = take_list(memory, n);
+    pmpp::launch(
+        where,
+        min(ceil_div(n, std::int64_t(4 * kernel::threads)), std::int64_t(16) * machine_of(where).multiprocessors),
+        kernel{}, typename kernel::arguments{source, all, place_bits, list});
+    sort_list(list, {n}, {0, 0});
+    sort_places(list, {n}, {place_bits, place_bits + row_bits});
+    join(all, list, length, k, output, place_bits);
   }
 
   /// A row of more elements than keys have places: the k first of each part, then those of all.
@@ -232,12 +260,12 @@ public:
 
 private:
   void join(const equal_rows& parts, const key_list<keys>& list, std::int64_t list_room, std::int64_t k,
-            const Output& output) const {
+            const Output& output, int row_shift = 0) const {
     using kernel = join_lists_kernel<source_type, Output>;
     pmpp::launch(where,
                  min(ceil_div(parts.rows * k, std::int64_t(kernel::threads)),
                      std::int64_t(32) * machine_of(where).multiprocessors),
-                 kernel{}, typename kernel::arguments{parts, list, list_room, k, output});
+                 kernel{}, typename kernel::arguments{parts, list, list_room, k, row_shift, output});
   }
 
   /// Blocks of a row: as many as run at once, or where rows are several, so many that the last ones to run are a small part.
@@ -290,28 +318,40 @@ private:
                                             memory.state(), output});
   }
 
-  /// Sorts a list; in_order: of the places.
-  void sort_list(const key_list<keys>& list, const item_count& count, std::int64_t n, bool in_order) const {
+  /// Sorts a list by codes, after the bits `places` of the places.
+  void sort_list(const key_list<keys>& list, const item_count& count, const key_bits& places) const {
+    if constexpr (keys::wide) {
+      if (places.hi > places.lo) sort_places(list, count, places);
+      sort_words(list.first, list.second, count, {0, Code::width});
+    } else {
+      sort_words(list.first, list.second, count, {places.hi > places.lo ? 0 : 32, 32 + Code::width});
+    }
+  }
+  void sort_places(const key_list<keys>& list, const item_count& count, const key_bits& places) const {
+    if constexpr (keys::wide)
+      sort_words(list.second, list.first, count, places);
+    else
+      sort_words(list.first, list.second, count, places);
+  }
+  /// Sorts by the bits of one word, others along with it.
+  void sort_words(std::uint64_t* by, [[maybe_unused]] std::uint64_t* with, const item_count& count,
+                  const key_bits& bits) const {
     constexpr radix_tuning tuning{.threads = 1024, .items = 16, .short_items = 16};  // one shape of pass is enough
     using code = radix_code<std::uint64_t, false>;
-    const key_bits places{0, in_order ? 0 : max(1, floor_log2(n) + 1)};
     if constexpr (keys::wide) {
       using pairs = zip_iterator<std::uint64_t*, std::uint64_t*>;
-      const auto sort = [&](const pairs& by, const key_bits& bits) {
-        radix_sort_by_passes<tuning, code, std::uint64_t, pair<std::uint64_t, std::uint64_t>>(where, by, by, count,
-                                                                                              bits);
-      };
-      if (!in_order) sort({list.second, list.first}, places);
-      sort({list.first, list.second}, {0, Code::width});
+      const pairs both{by, with};
+      radix_sort_by_passes<tuning, code, std::uint64_t, pair<std::uint64_t, std::uint64_t>>(where, both, both, count,
+                                                                                            bits);
     } else {
-      radix_sort_by_passes<tuning, code, no_value, std::uint64_t>(where, list.first, list.first, count,
-                                                                  {in_order ? 32 : 0, 32 + Code::width});
+      radix_sort_by_passes<tuning, code, no_value, std::uint64_t>(where, by, by, count, bits);
     }
   }
 };
 
-/// The k first of rows of `length` numbers each, of one row `count`. k >= 1.
-template <top_k_tuning Tuning, class Code, class Order = sorted_order, class P, class In, class Output>
+/// The k first of rows of `length` numbers each, of one row `count`. k >= 1. Of several rows: Batched.
+template <top_k_tuning Tuning, class Code, class Order = sorted_order, bool Batched = false, class P, class In,
+          class Output>
 void select_numbers(const P& where, const In& in, const item_count& count, std::int64_t length, std::int64_t rows,
                     std::int64_t k, const Output& output) {
   block::with_access(in, [&](auto items, std::int64_t lead) {
@@ -322,16 +362,20 @@ void select_numbers(const P& where, const In& in, const item_count& count, std::
       const ways all{where, {in, lead}};
       return all.few(equal_rows{count, length, rows}, rows, length, k, output, false);
     }
-    for (std::int64_t row = 0; row < rows; ++row) {
+    const bool together = Batched && length <= Tuning.together / 8;
+    const std::int64_t at_once = together ? min(rows, Tuning.together / length) : 1;
+    for (std::int64_t row = 0; row < rows; row += at_once) {
       const In from = in + row * length;
-      const ways one{where, {from, block::access<In>::template lead<width>(from)}};
+      const ways some{where, {from, block::access<In>::template lead<width>(from)}};
       Output to = output;
       to.first += row * k;
+      if constexpr (Batched)
+        if (together) {
+          some.many_of_each(min(at_once, rows - row), length, k, to);
+          continue;
+        }
       const item_count of_row = rows == 1 ? count : item_count{length};
-      if (length <= longest)
-        one.many(of_row, k, to);
-      else
-        one.of_parts(of_row, k, to);
+      length <= longest ? some.many(of_row, k, to) : some.of_parts(of_row, k, to);
     }
   });
 }

@@ -46,6 +46,7 @@ struct top_k_tuning {
   int blocks = 2;                  ///< of a multiprocessor
   int sample_part = 128;           ///< of so many elements of a long row one is read as a sample
   int sort_from = 16;              ///< n / k up to which everything is sorted if a block has no room for k keys
+  int together = 1 << 24;          ///< elements of rows that are sorted at once then, eight or more
   std::int64_t short_row = 1024;   ///< elements of short rows
   std::int64_t one_block = 65536;  ///< elements of a row that a block takes alone
   std::int64_t longest_row = std::int64_t(1) << 32;  ///< elements; longer rows are cut
