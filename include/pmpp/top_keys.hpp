@@ -136,9 +136,11 @@ public:
     const std::int64_t resident = std::int64_t(Tuning.blocks) * m.multiprocessors;
     if (k == 1) return first_of_each(rows, most_rows, longest, output, one_block ? 1 : resident);
     using kernel = selecting<Rows>;
-    const bool is_short = longest <= Tuning.short_row &&
-                          2 * k <= key_room<typename keys::key, Tuning.threads>::size(Tuning.short_threads);
-    const int threads = is_short ? Tuning.short_threads : Tuning.threads;
+    // Blocks are small where rows are short, or not long and so many that it counts how many run at once.
+    const bool is_short = longest <= Tuning.short_row || (longest <= 4 * Tuning.short_row && most_rows >= resident);
+    int threads = is_short ? Tuning.short_threads : Tuning.threads;
+    while (threads < Tuning.threads && 2 * k > key_room<typename keys::key, Tuning.threads>::size(threads))
+      threads *= 2;
     typename kernel::arguments a{source,  rows,    k,     selection_stage::whole, 1, 0, {}, {}, nullptr,
                                  nullptr, nullptr, output};
     if (one_block || longest <= Tuning.one_block) {
