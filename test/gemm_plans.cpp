@@ -21,7 +21,7 @@ using test::flat, test::halves, test::quarters, test::random_of;
 constexpr int turns_here(int on_a_gpu) { return PMPP_CUDA ? on_a_gpu : on_a_gpu / 2; }
 
 // C = 2 A B - C by multiply(problem). Small integers are exact.
-template <class where, class T = float, class F>
+template <class where, class T = float, class TC = pmpp::detail::gemm_sum<T, T>, class F>
 void try_problem(std::int64_t m, std::int64_t n, std::int64_t k, std::int64_t batch, bool ta, bool tb, F multiply) {
   CAPTURE(m);
   CAPTURE(n);
@@ -36,10 +36,10 @@ void try_problem(std::int64_t m, std::int64_t n, std::int64_t k, std::int64_t ba
   };
   using sum_type = pmpp::detail::gemm_sum<T, T>;
   const auto a = values(m * k * batch), b = values(k * n * batch), old = values(m * n * batch);
-  const std::vector<sum_type> c(old.begin(), old.end());
+  const std::vector<TC> c(old.begin(), old.end());
   const auto a_there = where::put(a), b_there = where::put(b);
   auto c_there = where::put(c);
-  const pmpp::detail::gemm_problem<T, T, sum_type, sum_type, pmpp::no_epilogue> x{
+  const pmpp::detail::gemm_problem<T, T, TC, sum_type, pmpp::no_epilogue> x{
       {a_there.data(), m, ta ? 1 : k, ta ? m : 1, m * k},
       {b_there.data(), n, tb ? k : 1, tb ? 1 : n, k * n},
       {c_there.data(), m, n, n, 1, m * n},
@@ -195,5 +195,21 @@ TEST_CASE("gemm on tensor cores: rows that begin anywhere, warps of 16 rows, k i
       };
       i % 5 == 0 ? run(x.exchanged()) : run(x);
     });
+  }
+}
+
+TEST_CASE("gemm: outer products, whose words of C begin at multiples of their size") {
+  using where = test::device_place;
+  for (int i = 0; i < test::turns(turns_here(60)); ++i) {
+    const auto size = [] { return random_of<std::int64_t>({1, 2, 3, 7, 8, 9, 16, 31, 64, 65, 130, 257, 260}); };
+    const std::int64_t m = size(), n = size(), k = 1 + i % 4, batch = 1 + i % 3 * 200;
+    const auto try_type = [&]<class T, class TC>(T, TC) {
+      try_problem<where, T, TC>(m, n, k, batch, i & 8, i & 16, [&](const auto& x) {
+        pmpp::detail::gemm_by_outer_products<pmpp::detail::gemm_sum<T, T>>(typename where::policy{}, x);
+      });
+    };
+    try_type(float{}, float{});
+    try_type(double{}, double{});
+    try_type(std::int8_t{}, std::int16_t{});  // eight elements of C in a word
   }
 }

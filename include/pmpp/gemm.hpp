@@ -332,8 +332,8 @@ void gemm_dispatch(const P& where, const gemm_problem<TA, TB, TC, S, Epilogue>& 
     };
     const auto run = [&](const auto& y) {
       if constexpr (Batched) {
-        const bool is_vector = min(y.c.rows, y.c.cols) == 1, is_short = y.k < 256;
-        if ((is_short || !is_vector) && fit_warps<A>(y, on)) return gemm_by_warps<A>(where, y);
+        const bool is_vector = min(y.c.rows, y.c.cols) == 1, others = is_vector || is_direct_by_mma<TA, TB>;
+        if ((y.k < 256 || !others) && fit_warps<A>(y, on)) return gemm_by_warps<A>(where, y);
         if (y.c.cols == 1) return gemv_on_blocks<A, true>(where, y);
         if (is_vector) return gemv_on_blocks<A, true>(where, y.exchanged());
       }
