@@ -210,6 +210,6 @@ TEST_CASE("gemm: outer products, whose words of C begin at multiples of their si
     };
     try_type(float{}, float{});
     try_type(double{}, double{});
-    try_type(std::int8_t{}, std::int16_t{});  // eight elements of C in a word
+    try_type(std::int8_t{}, std::int16_t{});
   }
 }

@@ -72,7 +72,6 @@ private:
     for (int p = 0; p < most_outer_products; ++p, b += x.b.k_stride)
       for (int e = 0; e < Items; ++e)
         of_b[p][e] = p < x.k && e >= begin && e < end ? static_cast<A>(b[e * x.b.stride]) : A{};
-
     const TA* a = x.a.data + std::int64_t(product) * x.a.batch_stride + first_row * x.a.stride;
     packed<A, most_outer_products> next = {};
     const auto load_next = [&](std::int64_t row) {
@@ -101,17 +100,18 @@ private:
   }
 };
 
-/// Elements of C in a word of 16 bytes; of one byte eight, for which there are registers.
+/// Elements of C in a word: of two bytes four, as their columns of B are read one by one.
 template <class TC>
-inline constexpr int outer_word = 16 % sizeof(TC) == 0 ? min(8, int(16 / sizeof(TC))) : 1;
+inline constexpr int outer_word = 16 % sizeof(TC) == 0 ? min(4, int(16 / sizeof(TC))) : 1;
 
-/// Whether k is short and rows of C in one piece, long ones where words of four elements do not fit them.
+/// Whether k is short and rows of C in one piece; where words do not fit them, long ones, but for floats of a large C.
 template <class TA, class TB, class TC, class S, class Epilogue>
 bool fits_outer_products(const gemm_problem<TA, TB, TC, S, Epilogue>& x) {
   constexpr int items = outer_word<TC>;
   return items > 1 && x.k > 0 && x.k <= most_outer_products && x.c.col_stride == 1 &&
          reinterpret_cast<std::uintptr_t>(x.c.data) % sizeof(TC) == 0 &&
-         (x.c.cols >= 12 * items || x.c.is_written_by(min(4, items)));
+         (x.c.is_written_by(items) ||
+          (x.c.cols >= 12 * items && (sizeof(TC) == 4 || x.c.cols * x.batch > (std::int64_t(1) << 23) / x.c.rows)));
 }
 
 /// Enqueues products, or runs them in the emulator. \pre fits_outer_products(x)
@@ -121,10 +121,9 @@ void gemm_by_outer_products(const P& where, const gemm_problem<TA, TB, TC, S, Ep
   using kernel = gemm_outer_kernel<TA, TB, TC, A, S, Epilogue, outer_word<TC>>;
   const std::int64_t lanes = std::int64_t(machine_of(where).multiprocessors) * 1024;
   const std::int64_t words = ceil_div(x.c.cols + (x.c.is_written_by(items) ? 0 : items - 1), items);
-  // Rows of C from one to the next whose words have the same columns.
-  const std::int64_t period = items / greatest_common_divisor(items, (x.c.row_stride % items + items) % items);
+  const std::int64_t same_columns = items / greatest_common_divisor(items, (x.c.row_stride % items + items) % items);
   const std::int64_t rows = max(std::int64_t(1), min(std::int64_t(16), words * x.c.rows * x.batch / lanes)),
-                     groups = round_up(ceil_div(x.c.rows, rows), period), units = words * groups * x.batch;
+                     groups = round_up(ceil_div(x.c.rows, rows), same_columns), units = words * groups * x.batch;
   pmpp::launch(where, min(ceil_div(units, std::int64_t(kernel::threads)), lanes / 64), kernel{},
                typename kernel::arguments{x.a, x.b, x.c, static_cast<int>(x.k), x.result, words, groups, units});
 }
