@@ -347,11 +347,11 @@ bool sort_across(const devices<P, C>& gpus, const Digit& by, const std::vector<s
     const std::size_t self = rank_of(i);
     const auto exchange_with = [&](std::size_t other, const auto& moved) {
       const std::size_t e = sizeof *moved.to(i, 0);
-      overlap(self, other, [&](std::int64_t first, std::int64_t n) {
-        link.send(moved.to(i, first + shift[self]), std::size_t(n) * e, static_cast<int>(other), s);
+      overlap(self, other, [&](std::int64_t begin, std::int64_t n) {
+        link.send(moved.to(i, begin + shift[self]), std::size_t(n) * e, static_cast<int>(other), s);
       });
-      overlap(other, self, [&](std::int64_t first, std::int64_t n) {
-        link.receive(moved.to(i, first + shift[self]), std::size_t(n) * e, static_cast<int>(other), s);
+      overlap(other, self, [&](std::int64_t begin, std::int64_t n) {
+        link.receive(moved.to(i, begin + shift[self]), std::size_t(n) * e, static_cast<int>(other), s);
       });
     };
     for (std::size_t other = 0; other < p; ++other) {

@@ -21,6 +21,7 @@
 
 #include <pmpp/block/load_store.hpp>
 #include <pmpp/block/merge.hpp>
+#include <pmpp/block/merge_runs.hpp>
 #include <pmpp/core/co_rank.hpp>
 #include <pmpp/core/config.hpp>
 #include <pmpp/core/iterator.hpp>
