@@ -249,7 +249,7 @@ private:
       const auto by = [&]<bool AlongKB>(std::bool_constant<AlongKB>) {
         by_mma<AlongKB>{}(block, reinterpret_cast<typename by_mma<AlongKB>::shared&>(memory.bytes),
                           typename by_mma<AlongKB>::arguments{y.a, y.b, y.c, y.k, tiles_m, tiles_n, 1, y.k, nullptr, 0,
-                                                              first, result, y.c.is_written_by(2)});
+                                                              first, result, true, true, y.c.is_written_by(2)});
       };
       if (is_read_by_words(y.a, true, 1)) {
         if (is_read_by_words(y.b, false, 1)) return by(std::false_type{});
