@@ -56,7 +56,7 @@ namespace detail {
 template <class Flag>
 struct turn_rule {
   Flag flag;
-  std::int64_t* turns;  ///< counts them; nullptr where nobody asks
+  std::int64_t* turns;  ///< counts them; nullptr where the count is not wanted
   std::int64_t most;
 
   /// Before the first turn, or after one.

@@ -79,7 +79,7 @@ struct place_keys {
   }
 };
 
-/// Where nobody asks for the number of nonzeros.
+/// Where the number of nonzeros is not wanted.
 struct no_count {
   PMPP_HOST_DEVICE void operator()(const selection&) const {}
 };

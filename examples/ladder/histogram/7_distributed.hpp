@@ -49,7 +49,7 @@ struct words_distributed {
       const int bin = words[i];
       pmpp::simt::atomic_add(all.map_shared(memory.count, bin / bins_of_block) + bin % bins_of_block, 1u);
     }
-    all.sync();  // nobody counts here any more
+    all.sync();  // no block counts here any more
     unsigned* const own = counts + all.rank() * bins_of_block;
     for (int i = block.thread(); i < bins_of_block; i += threads)
       if (memory.count[i] > 0) pmpp::simt::atomic_add(own + i, memory.count[i]);

@@ -107,7 +107,7 @@ struct mma_kernel {
     gemm_target<TC> c;
     std::int64_t k;
     std::int64_t tiles_m, tiles_n;
-    std::int64_t splits, split_k;  ///< of k; how long one is, a multiple of slab_k
+    std::int64_t splits, split_k;  ///< of k; how long one is, a multiple of the depth of a k-tile
     sum_type* partials;            ///< of all splits: for each a rows x partial_row matrix
     std::int64_t partial_row;
     std::int64_t first_block;  ///< of this launch, among those of all launches of the call

@@ -94,7 +94,7 @@ struct gemm_scaled_by_warps_kernel {
       TC* const to = x.c.data + (row + i) * x.c.row_stride + (col + j) * x.c.col_stride;
       *to = x.result(sum * (x.of_a.at(row + i, 0) * x.of_b.at(col + j, 0)), to, row + i, col + j);
     });
-    if (parts > 1) cluster.sync();  // nobody ends while others read its sums
+    if (parts > 1) cluster.sync();  // no block ends while others read its sums
 #endif
   }
 

@@ -128,7 +128,7 @@ PMPP_HOST_DEVICE unsigned walk_staged(Block& block, const Sets& sets, const stag
   if (lane == simt::warp_size - 1) next = {n, m};
   int i = first.a, j = n + first.b;
   const int end_i = next.a, end_j = n + next.b;
-  T x = slot[i], y = slot[j];  // where a sequence has no more it is some other element, which nobody looks at
+  T x = slot[i], y = slot[j];  // where a sequence has no more it is some other element, which is not used
   unsigned kept = 0;
 #if defined(__CUDA_ARCH__)
 #pragma unroll

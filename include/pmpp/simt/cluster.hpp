@@ -13,7 +13,7 @@
 //       cluster.sync();                                              // all blocks have begun, and have written
 //       unsigned* theirs = cluster.map_shared(memory.count, 2);      // memory.count of the block of rank 2
 //       simt::atomic_add(theirs + i, 1u);                            // loads, stores and atomics as on one's own
-//       cluster.sync();                                              // nobody ends while others reach into its memory
+//       cluster.sync();                                              // no block ends while others reach into its memory
 //     }
 //   };
 //
