@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <cstdio>
+#include <span>
 #include <string>
 #include <type_traits>
 
@@ -122,5 +123,21 @@ std::string difference_of(cudaStream_t stream, const char* what, const T* a, con
   return std::string(what) + ": " + std::to_string(d.count) + " of " + std::to_string(n) + " differ, the first at " +
          std::to_string(d.first);
 }
+
+/// What differs between two counts; `count` is what both are.
+inline std::string difference_of_counts(cudaStream_t stream, const char* what, const i64* a, const i64* b, i64& count) {
+  const std::string text = difference_of(stream, what, a, b, 1);
+  pmpp::copy(stream, std::span<const i64>(a, 1), std::span<i64>(&count, 1));
+  pmpp::synchronize(stream);
+  return text;
+}
+
+/// What calls return to the host, and how that differs.
+struct returned {
+  i64 own = -1, peer = -2;
+  std::string difference() const {
+    return own == peer ? "" : std::to_string(own) + " instead of " + std::to_string(peer);
+  }
+};
 
 }  // namespace sweep

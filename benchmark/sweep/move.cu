@@ -27,10 +27,19 @@
 
 #include <memory>
 #include <string>
+#include <utility>
 
 namespace {
 
 using namespace sweep;
+
+/// An output of n elements for each contender, which are compared.
+template <class T>
+std::pair<T*, T*> compared_outputs(trial& t, i64 n, const char* what, double terms = 1) {
+  const std::pair<T*, T*> both = t.outputs<T>(n);
+  t.fault = [=] { return difference_of(stream(), what, both.first, both.second, n, terms); };
+  return both;
+}
 
 /// Places below m: in order, at random, or at random within a neighbourhood.
 struct places {
@@ -54,13 +63,12 @@ void gathered(trial& t) {
   t.set_bytes(double(n) * (4 + sizeof(T)) + double(std::min(n, m)) * sizeof(T));
   const auto in = t.input<T>(m, pattern::random);
   const u32* const at = t.computed<u32>(n, places{n, m, near, t.draw.bits()});
-  const auto [mine, theirs] = t.outputs<T>(n);
+  const auto [mine, theirs] = compared_outputs<T>(t, n, "elements");
   T *const a = mine, *const b = theirs;
   t.own = {
       "pmpp", [=](int s) { pmpp::gather(device(), at, at + n, std::span<const T>(in(s), std::size_t(m)), a); }, {}};
   const auto policy = thrust_policy(t, 0);
   t.peers.push_back({"thrust", [=](int s) { thrust::gather(policy(), at, at + n, in(s), b); }, {}});
-  t.fault = [=] { return difference_of(stream(), "elements", a, b, n); };
 }
 template <class T>
 void scattered(trial& t) {
@@ -73,12 +81,11 @@ void scattered(trial& t) {
   u32* const at = t.array<u32>(n)(0);
   pmpp::iota(device(), at, at + n, u32(0));
   if (random) pmpp::shuffle(device(), at, at + n, t.draw.bits());
-  const auto [mine, theirs] = t.outputs<T>(n);
+  const auto [mine, theirs] = compared_outputs<T>(t, n, "elements");
   T *const a = mine, *const b = theirs;
   t.own = {"pmpp", [=](int s) { pmpp::scatter(device(), in(s), in(s) + n, at, a); }, {}};
   const auto policy = thrust_policy(t, 0);
   t.peers.push_back({"thrust", [=](int s) { thrust::scatter(policy(), in(s), in(s) + n, at, b); }, {}});
-  t.fault = [=] { return difference_of(stream(), "elements", a, b, n); };
 }
 template <class T>
 void reversed(trial& t) {
@@ -86,12 +93,11 @@ void reversed(trial& t) {
   const i64 n = t.n;
   t.set_bytes(2.0 * double(n) * sizeof(T));
   const auto in = t.input<T>(n, pattern::random);
-  const auto [mine, theirs] = t.outputs<T>(n);
+  const auto [mine, theirs] = compared_outputs<T>(t, n, "elements");
   T *const a = mine, *const b = theirs;
   t.own = {"pmpp", [=](int s) { pmpp::reverse_copy(device(), in(s), in(s) + n, a); }, {}};
   const auto policy = thrust_policy(t, 0);
   t.peers.push_back({"thrust", [=](int s) { thrust::reverse_copy(policy(), in(s), in(s) + n, b); }, {}});
-  t.fault = [=] { return difference_of(stream(), "elements", a, b, n); };
 }
 template <class T>
 void differences(trial& t) {
@@ -99,13 +105,12 @@ void differences(trial& t) {
   const i64 n = t.n;
   t.set_bytes(2.0 * double(n) * sizeof(T));
   const auto in = t.input<T>(n, pattern::random);
-  const auto [mine, theirs] = t.outputs<T>(n);
+  const auto [mine, theirs] = compared_outputs<T>(t, n, "differences");
   T *const a = mine, *const b = theirs;
   t.own = {"pmpp", [=](int s) { pmpp::adjacent_difference(device(), in(s), in(s) + n, a); }, {}};
   t.add_peer("cub", [=](void* storage, std::size_t& bytes, int s) {
     return cub::DeviceAdjacentDifference::SubtractLeftCopy(storage, bytes, in(s), b, n, cuda::std::minus<>{}, stream());
   });
-  t.fault = [=] { return difference_of(stream(), "differences", a, b, n); };
 }
 
 template <class K, class V>
@@ -115,19 +120,13 @@ void scanned_by_key(trial& t) {
   t.set_bytes(double(n) * (sizeof(K) + 2 * sizeof(V)));
   const auto keys = t.input<K>(n, t.draw.one_of({pattern::runs, pattern::runs, pattern::sorted, pattern::few_values}));
   const auto values = t.input<V>(n, pattern::random);
-  const auto [mine, theirs] = t.outputs<V>(n);
+  const auto [mine, theirs] = compared_outputs<V>(t, n, "sums", is_float<V> ? double(n) : 1);
   V *const a = mine, *const b = theirs;
   t.own = {"pmpp", [=](int s) { pmpp::inclusive_scan_by_key(device(), keys(s), keys(s) + n, values(s), a); }, {}};
   t.add_peer("cub", [=](void* storage, std::size_t& bytes, int s) {
     return cub::DeviceScan::InclusiveSumByKey(storage, bytes, keys(s), values(s), b, n, cuda::std::equal_to<>{},
                                               stream());
   });
-  t.fault = [=] { return difference_of(stream(), "sums", a, b, n, is_float<V> ? double(n) : 1); };
-}
-/// The numbers at a and b, on the host and compared.
-std::string fault_of_counts(const i64* a, const i64* b, i64& count) {
-  pmpp::copy(stream(), std::span<const i64>(a, 1), std::span<i64>(&count, 1));
-  return difference_of(stream(), "counts", a, b, 1);
 }
 template <class K, class V>
 void first_of_keys(trial& t) {
@@ -149,7 +148,7 @@ void first_of_keys(trial& t) {
   });
   t.fault = [=] {
     i64 count = 0;
-    std::string text = fault_of_counts(count_a, count_b, count);
+    std::string text = difference_of_counts(stream(), "counts", count_a, count_b, count);
     if (text.empty()) text = difference_of(stream(), "keys", ka, kb, count);
     return text.empty() ? difference_of(stream(), "values", va, vb, count) : text;
   };
@@ -212,9 +211,6 @@ struct in_place {
     };
   }
 };
-struct results {
-  i64 own = -1, peer = -2;
-};
 template <class T>
 void partitioned(trial& t) {
   t.draw_size(8 * sizeof(T), 200'000'000);
@@ -222,7 +218,7 @@ void partitioned(trial& t) {
   t.set_bytes(2.0 * double(n) * sizeof(T), true);
   const in_place<T> v(t, n);
   const below<T> low = draw_limit<T>(t, 0, 1);
-  const auto found = std::make_shared<results>();
+  const auto found = std::make_shared<returned>();
   const auto own = v.own, peer = v.peer;
   t.own = {"pmpp", [=](int s) { found->own = pmpp::stable_partition(device(), own(s), own(s) + n, low) - own(s); },
            v.refill(own, v.in, n)};
@@ -231,7 +227,8 @@ void partitioned(trial& t) {
       {"thrust", [=](int s) { found->peer = thrust::stable_partition(policy(), peer(s), peer(s) + n, low) - peer(s); },
        v.refill(peer, v.in, n)});
   t.fault = [=] {
-    return found->own != found->peer ? "another number" : difference_of(stream(), "elements", own(0), peer(0), n);
+    const std::string text = found->difference();
+    return text.empty() ? difference_of(stream(), "elements", own(0), peer(0), n) : text;
   };
 }
 template <class T>
@@ -241,7 +238,7 @@ void removed(trial& t) {
   t.set_bytes(2.0 * double(n) * sizeof(T), true);
   const in_place<T> v(t, n);
   const below<T> low = draw_limit<T>(t, 0, 1);
-  const auto found = std::make_shared<results>();
+  const auto found = std::make_shared<returned>();
   const auto own = v.own, peer = v.peer;
   t.own = {"pmpp", [=](int s) { found->own = pmpp::remove_if(device(), own(s), own(s) + n, own(s), low) - own(s); },
            v.refill(own, v.in, n)};
@@ -250,8 +247,8 @@ void removed(trial& t) {
                      [=](int s) { found->peer = thrust::remove_if(policy(), peer(s), peer(s) + n, low) - peer(s); },
                      v.refill(peer, v.in, n)});
   t.fault = [=] {
-    return found->own != found->peer ? "another number"
-                                     : difference_of(stream(), "elements", own(0), peer(0), found->own);
+    const std::string text = found->difference();
+    return text.empty() ? difference_of(stream(), "elements", own(0), peer(0), found->own) : text;
   };
 }
 

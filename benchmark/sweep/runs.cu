@@ -19,12 +19,6 @@ slots<T> keys_in_runs(trial& t, i64 n) {
   return t.input<T>(n, t.draw.one_of({pattern::runs, pattern::runs, pattern::runs, pattern::sorted, pattern::few_values,
                                       pattern::random}));
 }
-std::string fault_of_counts(const i64* a, const i64* b, i64& runs) {
-  const std::string text = difference_of(stream(), "numbers of runs", a, b, 1);
-  pmpp::copy(stream(), std::span<const i64>(a, 1), std::span<i64>(&runs, 1));
-  pmpp::synchronize(stream());
-  return text;
-}
 
 template <class K, class V>
 void by_key(trial& t) {
@@ -46,7 +40,7 @@ void by_key(trial& t) {
   });
   t.fault = [=]() -> std::string {
     i64 runs = 0;
-    std::string text = fault_of_counts(count_a, count_b, runs);
+    std::string text = difference_of_counts(stream(), "numbers of runs", count_a, count_b, runs);
     if (text.empty()) text = difference_of(stream(), "keys", ka, kb, runs);
     if (text.empty()) text = difference_of(stream(), "sums", va, vb, runs, is_float<V> ? double(n) : 1);
     return text;
@@ -69,7 +63,7 @@ void run_lengths(trial& t) {
   });
   t.fault = [=]() -> std::string {
     i64 runs = 0;
-    std::string text = fault_of_counts(count_a, count_b, runs);
+    std::string text = difference_of_counts(stream(), "numbers of runs", count_a, count_b, runs);
     if (text.empty()) text = difference_of(stream(), "values", a, b, runs);
     if (text.empty()) text = difference_of(stream(), "lengths", la, lb, runs);
     return text;

@@ -60,14 +60,6 @@ void bounds(trial& t) {
   t.fault = [=] { return difference_of(stream(), "places", a, b, n); };
 }
 
-/// Two results that come back to the host.
-struct results {
-  i64 own = -1, peer = -2;
-};
-std::string fault_of(const results& r) {
-  return r.own == r.peer ? "" : std::to_string(r.own) + " instead of " + std::to_string(r.peer);
-}
-
 template <class T>
 struct all_but_one {
   i64 place;
@@ -81,12 +73,12 @@ void find_first(trial& t) {
   t.set_bytes(double(place) * sizeof(T));
   const auto in = t.array<T>(n);
   fill_by_index<<<1024, 256, 0, stream()>>>(in(0), n, all_but_one<T>{place});
-  const auto found = std::make_shared<results>();
+  const auto found = std::make_shared<returned>();
   t.own = {"pmpp", [=](int s) { found->own = pmpp::find(device(), in(s), in(s) + n, T(1)) - in(s); }, {}};
   const auto policy = thrust_policy(t, n / 2);
   t.peers.push_back(
       {"thrust", [=](int s) { found->peer = thrust::find(policy(), in(s), in(s) + n, T(1)) - in(s); }, {}});
-  t.fault = [=] { return fault_of(*found); };
+  t.fault = [=] { return found->difference(); };
 }
 
 template <class T>
@@ -98,13 +90,13 @@ void first_difference(trial& t) {
   const auto x = t.array<T>(n), y = t.array<T>(n);
   fill_by_index<<<1024, 256, 0, stream()>>>(x(0), n, all_but_one<T>{place});
   fill_by_index<<<1024, 256, 0, stream()>>>(y(0), n, all_but_one<T>{n});
-  const auto found = std::make_shared<results>();
+  const auto found = std::make_shared<returned>();
   t.own = {
       "pmpp", [=](int s) { found->own = pmpp::mismatch(device(), x(s), x(s) + n, y(s), y(s) + n).first - x(s); }, {}};
   const auto policy = thrust_policy(t, n / 2);
   t.peers.push_back(
       {"thrust", [=](int s) { found->peer = thrust::mismatch(policy(), x(s), x(s) + n, y(s)).first - x(s); }, {}});
-  t.fault = [=] { return fault_of(*found); };
+  t.fault = [=] { return found->difference(); };
 }
 
 enum class operation { unite, intersect, subtract, differ };
@@ -140,12 +132,12 @@ void sets(trial& t) {
   if (m > 0) fill_by_index<<<1024, 256, 0, stream()>>>(y(0), m, rising<T>{m, same, seed});
   const auto [mine, theirs] = t.outputs<T>(t.n);
   T *const a = mine, *const b = theirs;
-  const auto found = std::make_shared<results>();
+  const auto found = std::make_shared<returned>();
   t.own = {"pmpp", [=](int s) { found->own = by_pmpp<Of>(x(s), n, y(s), m, a) - a; }, {}};
   const auto policy = thrust_policy(t, t.n + (i64(1) << 22));
   t.peers.push_back({"thrust", [=](int s) { found->peer = by_thrust<Of>(policy(), x(s), n, y(s), m, b) - b; }, {}});
   t.fault = [=] {
-    const std::string text = fault_of(*found);
+    const std::string text = found->difference();
     return text.empty() ? difference_of(stream(), "elements", a, b, found->own) : text;
   };
 }
