@@ -148,6 +148,7 @@ void add_groups(const std::string& name, std::int64_t groups, std::int64_t mean,
 
 void add_cases() {
   add_groups<__nv_bfloat16>("bf16", 8, 1024, 4096, 4096);
+  add_groups<__nv_bfloat16>("bf16", 32, 300, 4096, 2048);
   add_groups<__nv_bfloat16>("bf16", 64, 128, 2048, 2048);
   add_groups<__nv_bfloat16>("bf16", 64, 16, 2048, 2048);
   add_groups<float>("f32", 8, 1024, 2048, 2048);

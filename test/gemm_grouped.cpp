@@ -56,6 +56,12 @@ float product_at(const View& a, const Other& b, const C& c, std::int64_t i, std:
   return alpha * sum + (beta == 0 ? 0 : beta * c(i, j));
 }
 
+struct of_place {
+  PMPP_HOST_DEVICE float operator()(float v, std::int64_t i, std::int64_t j) const {
+    return v + static_cast<float>(i % 16 - j % 8);
+  }
+};
+
 struct of_group {
   PMPP_HOST_DEVICE float operator()(float v, std::int64_t i, std::int64_t j, std::int64_t g) const {
     return v + static_cast<float>(i % 16 - j % 8 + 100 * g);
@@ -98,6 +104,7 @@ void try_rows(const std::vector<int>& offsets, std::int64_t rows, std::int64_t n
       for (std::int64_t j = 0; j < n; ++j) {
         float y = product_at(view_a(of_a.data()), view_b(of_b.data() + g * step), to, i, j, 2, beta);
         if constexpr (std::is_same_v<Epilogue, of_group>) y = f(y, i, j, g);
+        if constexpr (std::is_same_v<Epilogue, of_place>) y = f(y, i, j);
         to(i, j) = y;
       }
   }
@@ -123,6 +130,17 @@ TEST_CASE("gemm_grouped: half, on tensor cores where words can be read, else by 
     for (const std::int64_t gap : {0, 3})
       try_rows<where, half>(offsets, 80, 72, 40, false, b_down, gap, 1, 0, of_group{});
   try_rows<where, half>(offsets, 80, 24, 70, true, false, 0, 0, 0, of_group{});
+}
+
+TEST_CASE("gemm_grouped: half in groups of a hundred rows and more, beside some that make no sense") {
+  using where = test::device_place;
+  const std::vector<int> offsets{0, 130, 387, 1000, 387, 388, 650};
+  for (const bool b_down : {false, true})
+    for (const std::int64_t gap : {0, 8}) {
+      try_rows<where, half>(offsets, 700, 328, 72, false, b_down, gap, 0, 2, of_place{});
+      try_rows<where, half>(offsets, 700, 120, 136, false, b_down, gap, -1, 2, of_place{});
+      try_rows<where, half>({0, 256, 512, 768}, 768, 384, 64, false, b_down, gap, 1, 0, pmpp::no_epilogue{});
+    }
 }
 
 TEST_ALL_PLACES("gemm_grouped: offsets that descend or lie outside are left out, and counted") {

@@ -14,7 +14,8 @@
 //      goes on from where it was. A block reads each group's shape once, or as often as it has tiles among 32 groups.
 //   3. The tile is worked out as by gemm: half and bfloat16 on tensor cores (gemm/mma.hpp) where a group's operands can be read 16
 //      bytes at a time, all else on ordinary units (gemm/multistage.hpp), whatever the strides.
-//   4. A group that makes no sense (shapes that do not fit each other, offsets that descend or lie outside) is left out: its
+//   4. On an H100 rows in groups, the second form, are multiplied by the kernel of gemm's large products (gemm_grouped/wgmma.hpp).
+//   5. A group that makes no sense (shapes that do not fit each other, offsets that descend or lie outside) is left out: its
 //      elements of C stay as they are. The first block counts those.
 //
 // k is not split, and groups of few rows take a whole tile: 64 x 64 where groups have few rows on average, else 128 x 128. The same
@@ -35,6 +36,7 @@
 #include <pmpp/core/tuning.hpp>
 #include <pmpp/execution.hpp>
 #include <pmpp/gemm.hpp>
+#include <pmpp/gemm_grouped/wgmma.hpp>
 #include <pmpp/launch.hpp>
 #include <pmpp/memory/reachable.hpp>
 #include <pmpp/simt/block.hpp>
@@ -281,9 +283,22 @@ void gemm_of_groups(const P& where, const Groups& groups, Alpha alpha_given, Bet
                                   on.resident_blocks(kernel::threads, sizeof(typename kernel::shared), Tile.blocks);
       pmpp::launch(where, blocks, kernel{}, typename kernel::arguments{groups, alpha, beta, f, reads, left_out});
     };
+    const bool few = rows > 0 && rows < tuning.few_rows * groups.count;
+    if constexpr (
+        requires { groups.offsets; } && is_two_byte_float<TA> && std::is_same_v<TA, TB> &&
+        !requires(std::int64_t i, S sum) { f(sum, i, i, i); })
+      if (reads && !few) {
+        const gemm_problem<TA, TB, TC, S, Epilogue> x{
+            {groups.a.data(), groups.a.rows(), groups.a.row_stride(), groups.a.col_stride(), 0},
+            {groups.b.data(), groups.b.cols(), groups.b.col_stride(), groups.b.row_stride(), groups.b_stride},
+            {groups.c.data(), groups.c.rows(), groups.c.cols(), groups.c.row_stride(), groups.c.col_stride(), 0},
+            groups.a.cols(),
+            groups.count,
+            {alpha, beta, f, false}};
+        if (gemm_of_rows_by_wgmma(where, x, groups.offsets, left_out)) return;
+      }
     constexpr std::size_t shared_of_large =
         max(tuning.large.shared_bytes(sizeof(A)), sizeof(TA) == 2 ? tuning.mma_large.shared_bytes() : 0);
-    const bool few = rows > 0 && rows < tuning.few_rows * groups.count;
     if (few || !on.fits(shared_of_large))
       run.template operator()<tuning.small, tuning.mma_small>();
     else

@@ -41,7 +41,7 @@ struct staged_store {
 
   /// Whether C comes through the stages, after the last k-tile: then it is there when the products are.
   __device__ static bool fetches(const arguments& x, const coord& at) {
-    return x.c_by_tma && at.is_whole && x.result.reads();
+    return at.c_by_tma && at.is_whole && x.result.reads();
   }
 
   /// Where a stage holds C.
@@ -66,7 +66,7 @@ struct staged_store {
         const int slice = first + i / consumers, group = i % consumers;
         unsigned char* to = slice_in_stage(memory, next.stage, slice, group);
         each_box<Down>(at, slice, group, [&](int byte, int column, int line) {
-          simt::copy_tile(to + byte, x.to, full, column, line, at.batch);
+          simt::copy_tile(to + byte, x.to, full, column, line, at.batch_c);
         });
       }
     }
@@ -82,8 +82,8 @@ struct staged_store {
     const bool reads = x.result.reads(), fetched = fetches(x, at);
     const int warp = block.warp() % 4, group = block.warp() / 4 - 1, lane = block.lane();
     const std::int64_t first = at.row + group * 64;
-    if (first >= x.c.rows && !fetched) return;
-    const int rows = static_cast<int>(min<std::int64_t>(x.c.rows - first, 64)),
+    if (first >= at.end_row && !fetched) return;
+    const int rows = static_cast<int>(min<std::int64_t>(at.end_row - first, 64)),
               cols = static_cast<int>(min<std::int64_t>(x.c.cols - at.col, n));  // that are inside C
     const auto row_of = [&](int h) {
       return Kernel::a_in_registers ? Kernel::row_from_registers(warp, lane / 4 + h * 8) : warp * 16 + lane / 4 + h * 8;
@@ -96,7 +96,7 @@ struct staged_store {
       const int row = row_of(u % 2), col = u / 2 * 8 + lane % 4 * 2 + e;
       return Down ? byte_of(row / width * width + col, row % width) : byte_of(row, col);
     };
-    TC* c = x.c.data + at.batch * x.c.batch_stride + first * x.c.row_stride + at.col * x.c.col_stride;
+    TC* c = x.c.data + at.batch_c * x.c.batch_stride + first * x.c.row_stride + at.col * x.c.col_stride;
     const bool is_elected = block.thread() % 128 == 0;
     // An epilogue without state does no harm outside C, where TMA writes nothing.
     constexpr bool stateless = std::is_empty_v<Epilogue> && !epilogue_uses_index<Epilogue, S>;
@@ -151,14 +151,14 @@ struct staged_store {
           *reinterpret_cast<packed<TC, 2>*>(slice + offset_of(u, 0)) = value;
         }
       }
-      if (x.c_by_tma) simt::visible_to_copies();
+      if (at.c_by_tma) simt::visible_to_copies();
       if (is_elected) simt::copies_have_read<Kernel::staged_slices - 2>();
       simt::warpgroup_sync(group);  // this slice is written, the next may be
       if (fetched && ((s + 1) % slices_in_stage == 0 || s + 1 == slices)) {
         Kernel::release(block, memory, next.stage);
         next.advance();
       }
-      if (!x.c_by_tma) {
+      if (!at.c_by_tma) {
         constexpr int words = ceil_div(width, simt::warp_size);  // of a line, that a lane writes
         constexpr int at_once = 8;
 #pragma unroll 1
@@ -177,7 +177,7 @@ struct staged_store {
         }
       } else if (is_elected) {
         each_box<Down>(at, s, group, [&](int byte, int column, int line) {
-          simt::copy_tile(x.to, slice + byte, column, line, at.batch);
+          simt::copy_tile(x.to, slice + byte, column, line, at.batch_c);
         });
         simt::copies_end();
       }

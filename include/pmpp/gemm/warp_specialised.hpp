@@ -80,11 +80,14 @@ struct gemm_wgmma_kernel {
   static constexpr int m = 128, n = Tile.n, consumers = 2, stages = Tile.stages;
   static constexpr bool is_double = std::is_same_v<T, double>;
   static constexpr bool is_scaled = requires { Windows::multiplies; };  ///< consumers multiply otherwise
+  /// Rows of A and C lie in groups, each with a B of its own (gemm_grouped/wgmma.hpp).
+  static constexpr bool is_grouped = requires { Windows::groups_rows; };
   /// A warp of the producer's that copies scales of rows and columns needs some; a consumer of fewer columns has them.
   static constexpr int producer_registers = is_scaled && n < 256 ? 72 : 40;
   using sum_type = std::conditional_t<is_double, double, std::conditional_t<sizeof(T) == 1 && !is_scaled, int, float>>;
   static constexpr bool a_in_registers = std::is_same_v<T, float> && AlongMA;
-  static constexpr bool can_share = !is_double && n < 256;  ///< blocks, a tile: beside 128 sums 240 bytes would spill
+  static constexpr bool can_share =
+      !is_double && !is_grouped && n < 256;  ///< blocks, a tile: beside 128 sums 240 bytes would spill
   /// Elements are parts of floats: stages hold all parts of a k-tile, whose products are added up in order (gemm/parts.hpp).
   static constexpr bool in_parts = std::is_same_v<T, bfloat16_part>;
   static constexpr int parts = in_parts ? parts_of_float : 1;
@@ -139,6 +142,8 @@ struct gemm_wgmma_kernel {
       if (block.thread() == 0) produce(block, memory, x);
       if constexpr (is_scaled)
         if (block.warp() == 1) x.windows.template copy_scales<gemm_wgmma_kernel>(block, memory, x);
+      if constexpr (is_grouped)
+        if (block.warp() == 1 && block.index() == 0) x.windows.count_left_out(block);
     } else {
       simt::acquire_registers<252 - producer_registers / 2>();
       if constexpr (is_double)
@@ -155,13 +160,29 @@ struct gemm_wgmma_kernel {
     int tile, part, batch, row, col;
     int first_k_tile, k_tiles;
     bool is_whole;
+    std::int64_t end_row;  ///< of C, where this product ends
+    int batch_c;
+    bool c_by_tma;  ///< TMA can read and write this tile of C
 
-    __device__ coord(const arguments& x, int own, int part_, int first, int count)
-        : tile(own), part(part_), first_k_tile(first), k_tiles(count), is_whole(!can_share || x.splits == 1) {
-      const raster<wgmma_group> at(own, x.tiles_m, x.tiles_n);
-      batch = static_cast<int>(at.matrix);
+    __device__ coord(const arguments& x, int own, std::int64_t tiles_m, int part_, int first, int count)
+        : tile(own),
+          part(part_),
+          first_k_tile(first),
+          k_tiles(count),
+          is_whole(!can_share || x.splits == 1),
+          end_row(x.c.rows),
+          c_by_tma(x.c_by_tma) {
+      const raster<wgmma_group> at(own, tiles_m, x.tiles_n);
+      batch = batch_c = static_cast<int>(at.matrix);
       row = static_cast<int>(at.row * m);
       col = static_cast<int>(at.col * n);
+    }
+    /// Moves it to the rows of a group. TMA would write those of the next one too.
+    __device__ void move_to(int group, int begin, int end) {
+      batch = group;
+      row += begin;
+      end_row = end;
+      c_by_tma = c_by_tma && row + m <= end;
     }
   };
 
@@ -170,10 +191,18 @@ struct gemm_wgmma_kernel {
   /// Calls f(coord) for each tile of this block, or each part of one.
   template <class Block, class F>
   __device__ __forceinline__ static void each_tile(Block& block, const arguments& x, F f) {
+    if constexpr (is_grouped) {
+      x.windows.template each_tile<m>(block, static_cast<int>(x.tiles_n), [&](int group, int begin, int end, int tile) {
+        coord at(x, tile, ceil_div(end - begin, m), 0, 0, x.k_tiles);
+        at.move_to(group, begin, end);
+        f(at);
+      });
+      return;
+    }
     const int splits = can_share ? x.splits : 1, end = x.tiles * splits;
     for (int unit = static_cast<int>(block.index()); unit < end; unit += static_cast<int>(block.count())) {
       const int tile = unit / splits, part = unit - tile * splits, first = x.k_tiles * part / splits;
-      f(coord(x, tile, part, first, x.k_tiles * (part + 1) / splits - first));
+      f(coord(x, tile, x.tiles_m, part, first, x.k_tiles * (part + 1) / splits - first));
     }
   }
 
@@ -181,7 +210,7 @@ struct gemm_wgmma_kernel {
   __device__ static void produce(Block& block, shared& memory, const arguments& x) {
     position next;
     each_tile(block, x, [&](const coord& at) {
-      if constexpr (!in_parts && !is_scaled && !std::is_same_v<Windows, no_windows>)
+      if constexpr (!in_parts && !is_scaled && !is_grouped && !std::is_same_v<Windows, no_windows>)
         return produce_windows(memory, x, at, next);
       const int batch_a = x.batch_a ? at.batch : 0, batch_b = x.batch_b ? at.batch : 0;
       for (int k_tile = 0; k_tile < at.k_tiles; ++k_tile, next.advance()) {
