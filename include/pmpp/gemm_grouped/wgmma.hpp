@@ -70,8 +70,7 @@ bool gemm_of_rows_by_wgmma([[maybe_unused]] const P& where,
     const bool b_along_k = is_read_by_words(x.b, true, x.batch);
     const auto fits = [](std::int64_t count) { return count > 0 && count < most; };
     if (!fits(x.k) || !fits(x.c.rows) || !fits(x.c.cols) || !fits(x.batch) || !is_read_by_words(x.a, true, 1) ||
-        (!b_along_k && !is_read_by_words(x.b, false, x.batch)) ||
-        !wgmma_available<simt::wgmma_probe>(launch_device()))
+        (!b_along_k && !is_read_by_words(x.b, false, x.batch)) || !wgmma_available<simt::wgmma_probe>(launch_device()))
       return false;
     const auto run = [&]<int I>(std::integral_constant<int, I>) {
       const rows_of_groups<Offset> groups{offsets, static_cast<int>(x.batch), static_cast<int>(x.c.rows), left_out};
@@ -81,9 +80,7 @@ bool gemm_of_rows_by_wgmma([[maybe_unused]] const P& where,
     // Groups of the average length stand for those that the host does not know; the last tile of each is half empty.
     const machine& on = machine_of(where);
     const std::int64_t mean = x.c.rows / x.batch + 64, k_tiles = ceil_div(x.k, std::int64_t(128 / sizeof(T)));
-    const auto clocks = [&](int tile) {
-      return wgmma_clocks(wgmma_tiles[tile], mean, x.c.cols, k_tiles, x.batch, on);
-    };
+    const auto clocks = [&](int tile) { return wgmma_clocks(wgmma_tiles[tile], mean, x.c.cols, k_tiles, x.batch, on); };
     return clocks(2) < clocks(1) ? run(std::integral_constant<int, 2>{}) : run(std::integral_constant<int, 1>{});
   }
 #endif
