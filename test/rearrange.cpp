@@ -52,6 +52,30 @@ TEST_ALL_PLACES("reverse") {
   CHECK(where::get(x) == v);
 }
 
+template <class where, class T>
+void reverse_anywhere() {
+  std::vector<T> v;
+  for (int i = 0; i < 9000; ++i) v.push_back(test::element<T>(i * 7919 % 251, unsigned(i)));
+  const auto x = where::put(v);
+  for (const std::int64_t n : test::some_of<std::int64_t>({0, 1, 15, 16, 33, 100, 2000, 8900}))
+    for (const std::int64_t from : {0, 1, 4, 8, 15}) {
+      const std::int64_t to = test::random_values<int>(1)[0] & 15;
+      CAPTURE(n);
+      CAPTURE(from);
+      CAPTURE(to);
+      auto wanted = v;
+      std::reverse_copy(v.begin() + from, v.begin() + from + n, wanted.begin() + to);
+      auto y = where::put(v);
+      pmpp::reverse_copy(typename where::policy{}, x.begin() + from, x.begin() + from + n, y.begin() + to);
+      CHECK(where::get(y) == wanted);
+    }
+}
+TEST_ALL_PLACES("reverse_copy of elements of any size, from and to anywhere") {
+  reverse_anywhere<where, std::uint8_t>();
+  reverse_anywhere<where, std::int16_t>();
+  reverse_anywhere<where, test::record<12, 4>>();
+}
+
 TEST_ALL_PLACES("rotate and shift") {
   const typename where::policy policy{};
   for (const std::int64_t n : test::some_of<std::int64_t>({0, 1, 2, 33, 1000, 2 * tile + 7}))

@@ -4,6 +4,7 @@
 // partition, inplace_merge.
 //
 //   reverse           each element is read once and written once, by the thread that has its mirror image too
+//   reverse_copy      transform, from an iterator that turns words round in registers
 //   rotate            three reversals: of both parts, then of all; no scratch, two reads and two writes of each element
 //   shift             by k of n: parts of k elements, one launch each, that overlap nothing they read; more than 8 such parts go
 //                     by way of scratch
@@ -75,6 +76,11 @@ struct write_mirrored {
     base[i] = x.second;
     base[n - 1 - i] = x.first;
   }
+};
+/// An array from its end on, of which kernels read words (below).
+template <class T>
+struct array_from_end : reverse_iterator<T*> {
+  PMPP_HOST_DEVICE explicit array_from_end(T* end) : reverse_iterator<T*>(end) {}
 };
 template <class A, class B>
 struct write_swapped {
@@ -209,6 +215,43 @@ void partition_elements(const char* function, const P& where, const input<In>& i
 
 }  // namespace detail
 
+namespace block {
+
+/// Item i + k is item Items - 1 - k of the vector of the array that ends i before its end.
+template <class T>
+struct access<pmpp::detail::array_from_end<T>> {
+  using array = access<T*>;
+  using iterator = pmpp::detail::array_from_end<T>;
+  static constexpr int items = array::items;
+  static constexpr bool always = array::always;
+
+  template <int Items>
+  static std::int64_t lead(const iterator& it) {
+    for (std::int64_t lead = 0; lead < Items; ++lead)
+      if (array::template lead<Items>(it.end - lead) == 0) return lead;
+    return -1;
+  }
+  template <int Items>
+  PMPP_HOST_DEVICE static auto load(const iterator& it, std::int64_t i) {
+    return array::template load<Items>(it.end - Items, -i);
+  }
+  PMPP_HOST_DEVICE static auto value(const iterator&, const vector<value_of<T*>, 1>& raw, int) { return raw.item[0]; }
+  template <int Items>
+  PMPP_HOST_DEVICE static auto value(const iterator&, const detail::vector_words<value_of<T*>, Items>& raw, int k) {
+    return raw[Items - 1 - k];
+  }
+};
+template <class T>
+struct access_anywhere<pmpp::detail::array_from_end<T>> {
+  static constexpr bool possible = true, pays = access_anywhere<T*>::pays;
+  template <int Items>
+  PMPP_HOST_DEVICE static auto load(const pmpp::detail::array_from_end<T>& it, std::int64_t i) {
+    return access_anywhere<T*>::template load<Items>(it.end - Items, -i);
+  }
+};
+
+}  // namespace block
+
 /// Reverses r in place.
 ///
 /// \param r  a range, or two iterators, or an iterator and a device_count; visible to `where`.
@@ -227,9 +270,13 @@ auto reverse_copy(const P& where, R&& r, O&& out) {
   const auto in = detail::input_of("reverse_copy", r);
   detail::check_output("reverse_copy", "out", out, in.count.bound, in);
   const auto from = detail::with_stored(in.first);
-  using iterator = std::remove_const_t<decltype(from)>;
-  detail::copy_part(where, reverse_iterator<iterator>(from + in.count.bound), in.count.bound,
-                    detail::with_stored(detail::unwrap(detail::begin_of(out))));
+  const auto to = detail::with_stored(detail::unwrap(detail::begin_of(out)));
+  const std::int64_t n = in.count.bound;
+  if constexpr (std::is_pointer_v<std::remove_const_t<decltype(from)>>)
+    detail::copy_part(
+        where, detail::array_from_end<std::remove_pointer_t<std::remove_const_t<decltype(from)>>>(from + n), n, to);
+  else
+    detail::copy_part(where, reverse_iterator<std::remove_const_t<decltype(from)>>(from + n), n, to);
   return detail::begin_of(out) + in.count.bound;
 }
 
