@@ -68,20 +68,34 @@ struct arrays_of_ranks {
 
   T* const* array;
 
-  /// Writes a tile of `count` elements, gathered by digit: each warp its part of it, at a time what falls into one line of 128 bytes of
-  /// a rank's array. Links carry lines: runs that rows of threads cut anywhere take nearly twice as many.
+  /// Writes a tile of `count` elements, gathered by digit: each warp its part of it, run by run, and each of its stores covers whole lines
+  /// of 128 bytes of a rank's array but for a run's ends. Links carry lines: rows of threads, which cut runs anywhere, take nearly twice
+  /// as many. Some rows are read before one is written, and the next run is looked up meanwhile.
   template <class Block, class Memory, class Digit, class Element, class Finish>
   PMPP_HOST_DEVICE void put(Block& block, const Memory& memory, const Digit& digit, int count, Element element,
                             Finish finish) const {
-    constexpr int warps = decltype(memory.rank)::warps, line = min(simt::warp_size, max(1, 128 / int(sizeof(T))));
+    constexpr int warps = decltype(memory.rank)::warps, line = min(simt::warp_size, max(1, 128 / int(sizeof(T)))),
+                  row = simt::warp_size / line * line, at_once = 4;
     const int each = ceil_div(count, warps), end = min(count, (block.warp() + 1) * each);
-    for (int first = block.warp() * each; first < end;) {
-      const unsigned d = digit(memory.keys[first]);
+    int first = block.warp() * each;
+    unsigned d = first < end ? digit(memory.keys[first]) : 0;
+    while (first < end) {
       const std::int64_t place = memory.offset[d] + first, i = place & ((std::int64_t(1) << index_bits) - 1);
-      const int end_of_run = static_cast<int>(memory.rank.first[d] + memory.rank.total[d]),
-                now = min(min(end_of_run, end) - first, line - static_cast<int>(i % line));
-      if (block.lane() < now) array[place >> index_bits][i + block.lane()] = finish(element(first + block.lane()));
-      first += now;
+      const int stop = min(static_cast<int>(memory.rank.first[d] + memory.rank.total[d]), end);
+      T* const out = array[place >> index_bits] + (i - first);
+      if (stop < end) d = digit(memory.keys[stop]);
+      for (int begin = first - static_cast<int>(i % line); begin < stop; begin += at_once * row) {
+        decltype(element(0)) x[at_once]{};
+        for (int u = 0; u < at_once; ++u) {
+          const int k = begin + u * row + block.lane();
+          if (block.lane() < row && k >= first && k < stop) x[u] = element(k);
+        }
+        for (int u = 0; u < at_once; ++u) {
+          const int k = begin + u * row + block.lane();
+          if (block.lane() < row && k >= first && k < stop) out[k] = finish(x[u]);
+        }
+      }
+      first = stop;
     }
   }
 };
