@@ -8,8 +8,8 @@
 //   group_begin(), group_end()      what is asked for in between, by all ranks that this process drives, happens together
 //
 // Everything else is made of these: all_gather, all_to_all_v. A model that has a better all_gather of its own has a member of this
-// name; one whose group_end makes the host wait for the messages has `static constexpr bool waits_at_end = true`, and is asked to end
-// a group once all that may go on meanwhile is enqueued. There are three models:
+// name; one whose group_end takes the host's time, for messages that it waits for or copies that it enqueues, has `static constexpr bool
+// ends_after_work = true`, and is asked to end a group once all that may go on meanwhile is enqueued. There are three models:
 //
 //   local_communicator   ranks of one process: copies between GPUs, or, as emulated_communicator, between arrays of the host
 //   mpi_communicator     a process is a rank; its own header, which needs <mpi.h>

@@ -262,14 +262,15 @@ public:
     wait_for(ranks_->side_streams, ranks_->streams);
     open_group group(ranks_->links);
     post(exchange, ranks_->side_streams);
-    if constexpr (!waits_at_end()) group.end();
+    if constexpr (!ends_after_work()) group.end();
     try {
       each(work);
     } catch (...) {  // memory may be given back before bytes have arrived in it
+      group.leave();
       wait_for(ranks_->streams, ranks_->side_streams);
       throw;
     }
-    if constexpr (waits_at_end()) group.end();  // the host waits once GPUs have their work
+    if constexpr (ends_after_work()) group.end();
     wait_for(ranks_->streams, ranks_->side_streams);
   }
 
@@ -337,9 +338,9 @@ public:
   std::shared_ptr<detail::rank_group> group() const { return ranks_; }
 
 private:
-  static constexpr bool waits_at_end() {
-    if constexpr (requires { C::waits_at_end; })
-      return C::waits_at_end;
+  static constexpr bool ends_after_work() {
+    if constexpr (requires { C::ends_after_work; })
+      return C::ends_after_work;
     else
       return false;
   }
@@ -356,8 +357,9 @@ private:
     }
     open_group(const open_group&) = delete;
     open_group& operator=(const open_group&) = delete;
-    ~open_group() {
-      if (ended_) return;
+    ~open_group() { leave(); }
+    void leave() {
+      if (std::exchange(ended_, true)) return;
       for (C& link : links_) try {
           link.group_end();
         } catch (...) {

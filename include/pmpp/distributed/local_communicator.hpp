@@ -181,8 +181,8 @@ private:
 template <backend Where>
 class local_communicator {
 public:
-  /// In the emulator messages move as late as they may: so a program that reads them too early is found.
-  static constexpr bool waits_at_end = Where == backend::emulator;
+  /// GPUs have their work before the host enqueues copies. In the emulator a program that reads messages too early is so found.
+  static constexpr bool ends_after_work = true;
 
   /// The communicators of all ranks. \param devices  the GPU of each; their number is what counts in the emulator.
   static std::vector<local_communicator> all(const std::vector<int>& devices) {

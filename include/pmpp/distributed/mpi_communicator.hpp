@@ -32,7 +32,7 @@ namespace pmpp::inline PMPP_BACKEND {
 /// One process of an MPI communicator. A handle: copies are the same rank.
 class mpi_communicator {
 public:
-  static constexpr bool waits_at_end = true;
+  static constexpr bool ends_after_work = true;
 
   /// A collective call of all processes of `group`, of which a duplicate is used, so that other messages do not interfere.
   /// \param limit  seconds after which a group that has not ended is a communication_error

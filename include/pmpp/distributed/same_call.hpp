@@ -30,8 +30,8 @@ struct described_call {
 
 template <class C>
 constexpr bool compares_calls() {
-  if constexpr (requires { C::waits_at_end; })
-    return C::waits_at_end || debug_mode;
+  if constexpr (requires { C::ends_after_work; })
+    return C::ends_after_work || debug_mode;
   else
     return debug_mode;
 }
