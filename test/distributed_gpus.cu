@@ -70,7 +70,10 @@ TEST_CASE("copies between GPUs") { check_all(pmpp::devices<>{}); }
 #ifdef TEST_HAS_NCCL
 TEST_CASE("NCCL") {
   const auto ids = pmpp::detail::visible_devices();
-  check_all(pmpp::devices{pmpp::device, pmpp::nccl_communicator::all(ids), ids});
+  const pmpp::devices gpus{pmpp::device, pmpp::nccl_communicator::all(ids), ids};
+  check_all(gpus);
+  gpus.group()->reads_all = false;  // by messages alone, as between processes
+  check_all(gpus);
 }
 TEST_CASE("NCCL: mistakes are exceptions") {
   const auto ids = pmpp::detail::visible_devices();

@@ -21,7 +21,6 @@
 // time.
 #pragma once
 
-#include <algorithm>
 #include <chrono>
 #include <cstdint>
 #include <initializer_list>
@@ -215,14 +214,15 @@ public:
   devices(const P& where, C link)
       : devices(where, std::vector<C>{std::move(link)},
                 {gpu_execution<P> ? detail::current_device() : detail::rank_group::on_host}) {}
-  /// Several ranks in this process: links[i] on GPU ids[i]. Not checked for GPUs that are listed twice.
+  /// Several ranks in this process: links[i] on GPU ids[i], which reach each other's memory where they can. Not checked for GPUs that are
+  /// listed twice.
   devices(const P& where, std::vector<C> links, const std::vector<int>& ids) {
     require(!links.empty() && (links.size() == ids.size() || !gpu_execution<P>), [&] {
       return "pmpp::devices: " + detail::text::of(links.size()) + " communicators and " + detail::text::of(ids.size()) +
              " devices";
     });
     ranks_ = std::make_shared<detail::driven_ranks<P, C>>(where, std::move(links), ids);
-    ranks_->reads_all = all_here() && std::equal(ids.begin() + 1, ids.end(), ids.begin());
+    ranks_->reads_all = all_here() && (!gpu_execution<P> || detail::connect_devices(ids));
   }
 
   /// Ranks in all.
