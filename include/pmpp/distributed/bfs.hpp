@@ -42,7 +42,6 @@
 #include <pmpp/distributed/same_call.hpp>
 #include <pmpp/distributed/spread_graph.hpp>
 #include <pmpp/reduce.hpp>
-#include <pmpp/transform.hpp>
 
 #pragma GCC visibility push(hidden)  // see launch.hpp
 
@@ -64,13 +63,6 @@ struct spread_bfs_result {
 };
 
 namespace detail {
-
-/// A thread for each: who follows edges is not alike.
-template <class P, class F>
-void for_each_of(const P& where, std::int64_t n, const F& f) {
-  constexpr transform_tuning one_each{.vectors_per_thread = 1};
-  if (n > 0) pmpp::for_each<one_each>(where, counting_iterator<std::int64_t>(0), counting_iterator<std::int64_t>(n), f);
-}
 
 /// A search under way. \tparam R  the type of parents
 template <class P, class C, class I, class D, class R>

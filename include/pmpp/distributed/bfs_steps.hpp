@@ -35,13 +35,49 @@ struct spread_vertices {
   const I* begins;
   int ranks;
 
-  PMPP_HOST_DEVICE int owner(I vertex) const {
-    int low = 0, high = ranks;  // the last rank that begins at or before it; none of the empty ones
+  PMPP_HOST_DEVICE int owner(I vertex) const { return last_at(padded, vertex); }
+  /// The number in bitmaps of a vertex of the graph.
+  PMPP_HOST_DEVICE I padded_number(I vertex) const {
+    const int rank = last_at(begins, vertex);
+    return static_cast<I>(vertex - begins[rank] + padded[rank]);
+  }
+
+private:
+  /// The last rank that begins at or before a vertex; none of the empty ones.
+  PMPP_HOST_DEVICE int last_at(const I* first, I vertex) const {
+    int low = 0, high = ranks;
     while (high - low > 1) {
       const int middle = (low + high) / 2;
-      (padded[middle] <= vertex ? low : high) = middle;
+      (first[middle] <= vertex ? low : high) = middle;
     }
     return low;
+  }
+};
+
+/// Gives the ends of edges their numbers in bitmaps. In front of the list of each vertex comes the one that most edges leave, as `leaving`
+/// has them: who pulls will find it in the frontier early.
+template <class I>
+struct arrange_list {
+  const I* offsets;
+  const I* leaving;  ///< offsets of the whole graph
+  spread_vertices<I> numbers;
+  I* columns;
+
+  PMPP_HOST_DEVICE void operator()(std::int64_t v) const {
+    const I begin = offsets[v], end = offsets[v + 1];
+    I hub = begin, most = -1;
+    for (I e = begin; e < end; ++e) {
+      const I u = columns[e], edges = static_cast<I>(leaving[std::int64_t(u) + 1] - leaving[u]);
+      if (edges > most) {
+        most = edges;
+        hub = e;
+      }
+      columns[e] = numbers.padded_number(u);
+    }
+    if (begin == end) return;
+    const I first = columns[begin];
+    columns[begin] = columns[hub];
+    columns[hub] = first;
   }
 };
 

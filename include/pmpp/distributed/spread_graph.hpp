@@ -11,7 +11,6 @@
 // which the block of each rank begins at a multiple of 32: so each word of a bitmap belongs to one rank. (PMPP ch. 15 and 20.)
 #pragma once
 
-#include <algorithm>
 #include <concepts>
 #include <cstdint>
 #include <limits>
@@ -23,16 +22,25 @@
 #include <pmpp/core/config.hpp>
 #include <pmpp/core/csr_view.hpp>
 #include <pmpp/core/error.hpp>
+#include <pmpp/core/iterator.hpp>
 #include <pmpp/core/math.hpp>
 #include <pmpp/distributed/bfs_steps.hpp>
 #include <pmpp/distributed/buffer.hpp>
 #include <pmpp/distributed/devices.hpp>
 #include <pmpp/distributed/spread_csr.hpp>
+#include <pmpp/transform.hpp>
 
 #pragma GCC visibility push(hidden)  // see launch.hpp
 
 namespace pmpp::inline PMPP_BACKEND {
 namespace detail {
+
+/// A thread for each: who follows edges is not alike.
+template <class P, class F>
+void for_each_of(const P& where, std::int64_t n, const F& f) {
+  constexpr transform_tuning one_each{.vectors_per_thread = 1};
+  if (n > 0) pmpp::for_each<one_each>(where, counting_iterator<std::int64_t>(0), counting_iterator<std::int64_t>(n), f);
+}
 
 /// Edges of the vertices of one rank, in its memory.
 template <class I>
@@ -90,16 +98,16 @@ public:
     edges_ = graph.out.rows == 0 ? 0 : graph.out.nonzeros() - std::int64_t(graph.out.offsets[0]);
     both_ways_ = graph.in.offsets == graph.out.offsets && graph.in.columns == graph.out.columns;
     can_pull_ = graph.in.offsets != nullptr;
-    for (int i = 0; i < gpus.local_size(); ++i) {
-      const auto& where = group_->places[std::size_t(i)];
-      const detail::rank_guard guard(where.device);
+    gpus.each([&](int i, const P& where) {
+      const auto& place = group_->places[std::size_t(i)];
       detail::spread_block<I> block;
-      block.out = lists(where, graph.out, graph.out);
-      if (can_pull_ && !both_ways_) block.in = lists(where, graph.in, graph.out);
-      block.padded = array_of(where, padded_);
-      block.begins = array_of(where, begins_);
+      block.padded = array_of(place, padded_);
+      block.begins = array_of(place, begins_);
+      const detail::spread_vertices<I> numbers{block.padded.data(), block.begins.data(), group_->size};
+      block.out = lists(where, place, graph.out, graph.out, numbers);
+      if (can_pull_ && !both_ways_) block.in = lists(where, place, graph.in, graph.out, numbers);
       blocks_.push_back(std::move(block));
-    }
+    });
   }
 
   std::int64_t vertices() const { return begins_.back(); }
@@ -152,42 +160,38 @@ private:
     return array;
   }
 
-  I renumbered(I vertex) const {
-    const auto rank = std::upper_bound(begins_.begin(), begins_.end(), std::int64_t(vertex)) - begins_.begin() - 1;
-    return static_cast<I>(vertex - begins_[std::size_t(rank)] + padded_[std::size_t(rank)]);
-  }
-
-  /// In front of each list stands the vertex that most edges leave, as `out` has them: who pulls will find it in the frontier early.
-  detail::spread_lists<I> lists(const detail::rank_group::place& where, const csr_view<void, const I>& graph,
-                                const csr_view<void, const I>& out) const {
-    std::vector<I> offsets{0}, columns, more_vertex, more_edge;
-    for (std::int64_t v = begin(where.rank); v < begin(where.rank + 1); ++v) {
+  /// The lists of one rank; the rank itself arranges what lies in them.
+  template <class P>
+  detail::spread_lists<I> lists(const P& where, const detail::rank_group::place& place,
+                                const csr_view<void, const I>& graph, const csr_view<void, const I>& out,
+                                const detail::spread_vertices<I>& numbers) const {
+    const std::int64_t first = begin(place.rank), last = begin(place.rank + 1);
+    const std::int64_t begin_of_all = first < last ? graph.row_begin(first) : 0;
+    std::vector<I> offsets{0}, more_vertex, more_edge;
+    for (std::int64_t v = first; v < last; ++v) {
       require(graph.row_begin(v) <= graph.row_end(v), [&] {
         return "pmpp::spread_graph: edges of vertex " + detail::text::of(v) + " begin at " +
                detail::text::of(graph.row_begin(v)) + " and end at " + detail::text::of(graph.row_end(v));
       });
-      std::size_t hub = columns.size();
-      std::int64_t most = -1;
-      for (std::int64_t e = graph.row_begin(v); e < graph.row_end(v); ++e) {
+      for (std::int64_t e = graph.row_begin(v); e < graph.row_end(v); ++e)
         require(graph.columns[e] >= 0 && graph.columns[e] < graph.rows, [&] {
           return "pmpp::spread_graph: an edge of vertex " + detail::text::of(v) + " leads to " +
                  detail::text::of(graph.columns[e]) + ", there are " + detail::text::of(graph.rows);
         });
-        if (const std::int64_t edges = out.row_length(graph.columns[e]); edges > most) {
-          most = edges;
-          hub = columns.size();
-        }
-        columns.push_back(renumbered(graph.columns[e]));
-      }
-      if (most >= 0) std::swap(columns[hub], columns[static_cast<std::size_t>(offsets.back())]);
-      const auto end = static_cast<std::int64_t>(columns.size());
+      const std::int64_t end = graph.row_end(v) - begin_of_all;
       for (std::int64_t e = offsets.back() + detail::edges_of_piece; e < end; e += detail::edges_of_piece) {
-        more_vertex.push_back(static_cast<I>(v - begin(where.rank)));
+        more_vertex.push_back(static_cast<I>(v - first));
         more_edge.push_back(static_cast<I>(e));
       }
       offsets.push_back(static_cast<I>(end));
     }
-    return {arrive(where, offsets), arrive(where, columns), arrive(where, more_vertex), arrive(where, more_edge)};
+    detail::rank_array<I> columns(place, offsets.back()), leaving(place, out.rows + 1);
+    detail::copy_on_rank(place, columns.data(), graph.columns + begin_of_all, std::size_t(offsets.back()) * sizeof(I));
+    if (first < last) detail::copy_on_rank(place, leaving.data(), out.offsets, std::size_t(out.rows + 1) * sizeof(I));
+    auto arrived = arrive(place, offsets);
+    detail::for_each_of(where, last - first,
+                        detail::arrange_list<I>{arrived.data(), leaving.data(), numbers, columns.data()});
+    return {std::move(arrived), std::move(columns), arrive(place, more_vertex), arrive(place, more_edge)};
   }
 
   std::shared_ptr<detail::rank_group> group_;  // outlives the blocks, which are freed in the order of its streams
