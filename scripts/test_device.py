@@ -57,7 +57,7 @@ INITCHECKED = {"alignment", "bfs", "bounds", "by_key", "convolution", "convoluti
 # gemm_scaled is left out too: a warp writes scales to shared memory, meets in __syncwarp, and its first lane arrives at an mbarrier for
 # all; the tool (13.0) counts the writes and reads of the other lanes as hazards, which PTX's memory model orders.
 RACECHECKED = {"alignment", "bfs", "bounds", "by_key", "cluster", "convolution", "convolution_layer", "convolution_layer_half", "convolution_separable", "convolution_strips",
-               "convolution_volume", "find", "floyd_warshall", "gemm", "gemm_float_parts", "gemm_batched", "gemm_bulk", "gemm_double", "gemm_tensor_cores", "gemm_wgmma",
+               "convolution_volume", "distributed_sort_by_digits", "find", "floyd_warshall", "gemm", "gemm_float_parts", "gemm_batched", "gemm_bulk", "gemm_double", "gemm_tensor_cores", "gemm_wgmma",
                "gemm_wgmma_double", "gemm_wgmma_parts", "gemm_wgmma_splits", "gemv", "groups", "histogram", "image", "launch", "launch_together",
                "merge", "mma", "network", "nth_element", "reduce", "scan", "search", "segmented", "segmented_runs", "segmented_sort", "segmented_sort_by_key",
                "segmented_sort_tiles", "select", "sets", "sort", "sort_by_key", "sort_merge", "sort_radix", "sparse", "sparse_formats", "spmm",

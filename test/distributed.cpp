@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What this file proves of distributed/, but for sorting: on 1, 2, 3, 5 and 8 ranks, with even blocks, all elements on one rank,
+// What this file proves of distributed/, but for sorting: on 1, 2, 3, 5, 7 and 8 ranks, with even blocks, all elements on one rank,
 // empty ones and random ones, each algorithm gives what a loop over the whole gives; elements keep their order where they change
 // ranks; operators see elements in order and nothing else; bad input throws and touches nothing.
 // On a GPU all ranks share it: their streams run side by side.

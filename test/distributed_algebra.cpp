@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What this file proves of distributed/ gemm.hpp, transpose.hpp and spmv.hpp: on 1, 2, 3, 5 and 8 ranks, with blocks of rows that are
+// What this file proves of distributed/ gemm.hpp, transpose.hpp and spmv.hpp: on 1, 2, 3, 5, 7 and 8 ranks, with blocks of rows that are
 // even, random, empty, or all on one rank, products and transposed matrices are those of plain loops; beta = 0 does not read what is
 // there, alpha = 0 reads nothing; sums that are wider than C are rounded once; shapes and blocks that do not fit, and matrices of
 // other devices, throw and touch nothing. Elements are small integers, also where they are doubles: no sum is rounded, so all
@@ -24,8 +24,6 @@ namespace {
 
 using test::dense, test::host_ranks, test::product;
 
-constexpr int rank_counts[] = {1, 2, 3, 5, 8};
-
 template <class G, class T>
 auto put_rows(const G& gpus, const dense<T>& a, test::layout how, std::mt19937_64& random) {
   auto x = pmpp::distributed_matrix<T>::with_rows(gpus, test::blocks(how, a.rows, gpus.size(), random), a.cols);
@@ -42,7 +40,7 @@ constexpr shape shapes[] = {{0, 3, 4}, {3, 0, 4}, {3, 4, 0}, {1, 1, 1}, {2, 3, 5
 template <class Ranks, class Check>
 void everywhere(Ranks ranks, Check check) {
   std::mt19937_64 random(test::seed());
-  for (const int p : rank_counts) {
+  for (const int p : test::rank_counts) {
     const auto gpus = ranks(p);
     for (const shape& size : shapes)
       for (const test::layout of_a : test::layouts) {

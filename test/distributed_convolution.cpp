@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What this file proves of distributed/convolution.hpp: on 1, 2, 3, 5 and 8 ranks, with slabs of all heights and every border, convolve
+// What this file proves of distributed/convolution.hpp: on 1, 2, 3, 5, 7 and 8 ranks, with slabs of all heights and every border, convolve
 // gives the bits of one device, for masks of odd and even numbers of rows and planes; convolve_separable its values.
 #include <stdexcept>
 

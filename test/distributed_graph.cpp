@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What this file proves of distributed/spread_graph.hpp and bfs.hpp: on 1, 2, 3, 5 and 8 ranks, with blocks of vertices that are
+// What this file proves of distributed/spread_graph.hpp and bfs.hpp: on 1, 2, 3, 5, 7 and 8 ranks, with blocks of vertices that are
 // balanced, random, empty or all on one rank, distances are those of a queue, parents make a tree of shortest paths, and counts are
 // right, on graphs of every shape, undirected and directed, with and without the transpose, whether ranks push, pull or do both, and
 // whether they write to each other's memory or send messages; lists that are cut into pieces are searched to their end; bad input throws and touches nothing.
@@ -117,7 +117,7 @@ auto host_ranks(int p, bool apart = false) {
 
 TEST_CASE("bfs") {
   std::mt19937_64 random(test::seed());
-  for (const int p : {1, 2, 3, 5, 8}) {
+  for (const int p : test::rank_counts) {
     const auto gpus = test::ranks(p);
     for (const auto& shape : test::shapes(p == 3 ? 300 : 70)) {
       CAPTURE(p);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What this file proves of distributed/slabs.hpp, halo.hpp and stencil.hpp: on 1, 2, 3, 5 and 8 ranks, with slabs of all heights, also
+// What this file proves of distributed/slabs.hpp, halo.hpp and stencil.hpp: on 1, 2, 3, 5, 7 and 8 ranks, with slabs of all heights, also
 // none and fewer planes than a halo, halos have the planes that are next to a slab in the whole; stencil gives the bits of one device
 // for every border, in one, two and three dimensions; halos that are read before their exchange has finished are an exception;
 // bad input throws and touches nothing.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // What this file proves of distributed/partition_by.hpp, and of buffers whose blocks are memory of the caller, or get other sizes: on
-// 1, 2, 3, 5 and 8 ranks, however elements lie on them, each comes to the rank that its function names, and those of a rank are in the
+// 1, 2, 3, 5, 7 and 8 ranks, however elements lie on them, each comes to the rank that its function names, and those of a rank are in the
 // order of the whole; a rank that there is not is an exception; blocks of the caller are read, written and sorted where they are, and
 // never replaced.
 #include <algorithm>
@@ -19,8 +19,6 @@
 #include "support/distributed.hpp"
 
 namespace {
-
-constexpr int rank_counts[] = {1, 2, 3, 5, 8};
 
 /// A key, and where the element was: what stability is seen by.
 struct record {
@@ -45,7 +43,7 @@ std::vector<std::int64_t> sizes_of(const auto& x, int ranks) {
 
 TEST_CASE("partition_by") {
   std::mt19937_64 random(test::seed());
-  for (const int p : rank_counts) {
+  for (const int p : test::rank_counts) {
     const auto gpus = test::ranks(p);
     for (const std::int64_t n : {0, 1, 7, 1000, 20000})
       for (const test::layout how : test::layouts) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // What this file proves of gpus.same_bits(): reduce and transform_reduce give the bits of one device, and scans those of the grouping
-// that scan_chunks.hpp writes down, on 1, 2, 3, 5 and 8 ranks and however elements lie on them: blocks of part of a chunk, chunks that
+// that scan_chunks.hpp writes down, on 1, 2, 3, 5, 7 and 8 ranks and however elements lie on them: blocks of part of a chunk, chunks that
 // lie on many ranks, levels of totals; in place too.
 #include <bit>
 #include <cmath>

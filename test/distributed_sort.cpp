@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What this file proves of distributed/sort.hpp and splitters.hpp: on 1, 2, 3, 5 and 8 ranks, however elements lie on them, for
+// What this file proves of distributed/sort.hpp and splitters.hpp: on 1, 2, 3, 5, 7 and 8 ranks, however elements lie on them, for
 // random, few, equal, sorted and skewed keys and NaN, the result is that of std::stable_sort over the whole, in blocks that differ by
 // one at most; values go with their keys, and argsort says where they were; a comparator that is no order ends in an exception or in some order, never in a hang.
 #include <algorithm>
@@ -19,7 +19,6 @@
 
 namespace {
 
-constexpr int rank_counts[] = {1, 2, 3, 5, 8};
 constexpr std::int64_t sizes[] = {0, 1, 7, 600, 9001};
 
 /// A key, and where the element was: what stability is seen by.
@@ -52,7 +51,7 @@ template <class Check>
 void everywhere(Check check) {
   std::mt19937_64 random(test::seed());
   int turn = 0;  // of the largest size each number of ranks has two kinds, in turns: the emulator takes its time
-  for (const int p : rank_counts) {
+  for (const int p : test::rank_counts) {
     const auto gpus = test::ranks(p);
     ++turn;
     for (const std::int64_t n : sizes)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What this file proves of distributed/spread_csr.hpp and spmv.hpp: on 1, 2, 3, 5 and 8 ranks, with blocks that are balanced, random,
+// What this file proves of distributed/spread_csr.hpp and spmv.hpp: on 1, 2, 3, 5, 7 and 8 ranks, with blocks that are balanced, random,
 // empty or all on one rank, products of matrices of any shape (bands, random ones, one full row or column, empty rows, none at all,
 // columns out of order and more than once) are those of a plain loop; elements that no rank needs do not move; beta = 0 does not read
 // y; what does not fit throws and touches nothing. Elements are small integers, also where they are doubles: no sum is rounded, so all
@@ -19,8 +19,6 @@
 #include "support/distributed.hpp"
 
 namespace {
-
-constexpr int rank_counts[] = {1, 2, 3, 5, 8};
 
 auto host_ranks(int p) {
   const std::vector<int> ids(static_cast<std::size_t>(p));
@@ -86,7 +84,7 @@ void everywhere(Ranks ranks, Check check) {
   constexpr std::pair<std::int64_t, std::int64_t> shapes[] = {{0, 0}, {0, 7},     {7, 0},    {1, 1},
                                                               {5, 5}, {200, 200}, {90, 301}, {301, 13}};
   int turn = 0;
-  for (const int p : rank_counts) {
+  for (const int p : test::rank_counts) {
     const auto gpus = ranks(p);
     for (const auto& [rows, cols] : shapes)
       for (const kind which : kinds) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // What this file proves of the algorithms of distributed/ whose result depends on what neighbours have: merges, selections, runs,
-// questions, top_k and bins between levels, on 1, 2, 3, 5 and 8 ranks, however elements lie on them, of few, equal, skewed and random
+// questions, top_k and bins between levels, on 1, 2, 3, 5, 7 and 8 ranks, however elements lie on them, of few, equal, skewed and random
 // keys and NaN, give what a loop over the whole gives: runs span any number of ranks, operands stay in order, equals too; the result is
 // in even blocks, or stays where it was made; bad input throws before anything runs.
 #include <algorithm>
@@ -23,7 +23,6 @@
 
 namespace {
 
-constexpr int rank_counts[] = {1, 2, 3, 5, 8};
 constexpr std::int64_t sizes[] = {0, 1, 7, 300, 3000};
 /// How many different keys there are: all equal, runs that span ranks, few equals.
 constexpr int varieties[] = {1, 3, 40, 100000};
@@ -40,7 +39,7 @@ struct by_digit {
 template <class Check>
 void everywhere(Check check) {
   std::mt19937_64 random(test::seed());
-  for (const int p : rank_counts) {
+  for (const int p : test::rank_counts) {
     const auto gpus = test::ranks(p);
     for (const std::int64_t n : sizes)
       for (const int variety : varieties) {

@@ -20,7 +20,6 @@
 
 namespace test {
 
-inline constexpr int rank_counts[] = {1, 2, 3, 5, 8};
 inline constexpr pmpp::border::rule borders[] = {pmpp::border::zero,   pmpp::border::constant(0.25),
                                                  pmpp::border::clamp,  pmpp::border::reflect,
                                                  pmpp::border::mirror, pmpp::border::wrap};
