@@ -5,6 +5,7 @@
 //   weak scaling     the time of one GPU with n elements over that of p GPUs with p n; 1 is perfect
 //   strong scaling   sorts of the same number of elements: how many times faster p GPUs are
 //   parts of sort    what a sort by merges consists of: local sorts, cuts, the exchange and its rate; and the sort itself
+//   same bits        sums of floats that do not depend on the number of ranks, beside those that do
 //   latency          a reduction of 2^10 elements, and eight bytes gathered from each rank; beside NCCL's all-reduce of eight bytes
 //
 //   bench_distributed [--quick] [--gpus=P] [--samples=S] [--elements=N]
@@ -17,13 +18,12 @@
 #include <pmpp/distributed/exchange.hpp>
 #include <pmpp/distributed/histogram.hpp>
 #include <pmpp/distributed/reduce.hpp>
+#include <pmpp/distributed/same_bits.hpp>
+#include <pmpp/distributed/same_bits_scan.hpp>
 #include <pmpp/distributed/scan.hpp>
 #include <pmpp/distributed/select.hpp>
 #include <pmpp/distributed/sort.hpp>
 #include <pmpp/distributed/splitters.hpp>
-#ifdef PMPP_BENCH_HAS_NCCL
-#include <pmpp/distributed/nccl_communicator.hpp>
-#endif
 
 #include <cstdint>
 #include <cstdio>
@@ -139,6 +139,21 @@ void parts_of_sort(const G& gpus, std::int64_t each) {
 }
 
 template <class G>
+void price_of_same_bits(const G& gpus, std::int64_t each) {
+  pmpp::distributed_buffer<float> x{gpus, each * gpus.size()}, y{gpus, x.size()};
+  pmpp::iota(gpus, x, 0);
+  double sum = 0;
+  const double reduction = seconds(gpus, [&] { sum += pmpp::reduce(gpus, x, 0.0F); });
+  const double same_reduction = seconds(gpus, [&] { sum += pmpp::reduce(gpus.same_bits(), x, 0.0F); });
+  const double scan = seconds(gpus, [&] { pmpp::inclusive_scan(gpus, x, y); });
+  const double same_scan = seconds(gpus, [&] { pmpp::inclusive_scan(gpus.same_bits(), x, y); });
+  check(sum > 0, "reduce of floats");
+  std::printf(
+      "\nfloats, with the same bits on any number of ranks: reduce %.3f ms (%.3f), inclusive_scan %.3f ms (%.3f)\n",
+      1e3 * same_reduction, 1e3 * reduction, 1e3 * same_scan, 1e3 * scan);
+}
+
+template <class G>
 void latencies(const G& gpus) {
   pmpp::distributed_buffer<number> x{gpus, 1024};
   pmpp::fill(gpus, x, 1);
@@ -173,12 +188,14 @@ void scaling(const char* title, int p, std::int64_t each, Make make) {
       "\n| strong scaling of sort | one GPU, ms | %d GPUs, ms | faster | target | |\n"
       "| --- | --- | --- | --- | --- | --- |\n",
       p);
-  for (const std::int64_t n : {each / 64, each, 2 * each}) {
+  for (const std::int64_t n : {each / 64, each / 16, each / 4, each, 2 * each}) {
     const double t1 = sort_time(one, n), tp = sort_time(all, n);
     std::printf("| %lld | %.3f | %.3f | %.2f | 1.5 | %s |\n", static_cast<long long>(n), 1e3 * t1, 1e3 * tp, t1 / tp,
                 t1 / tp >= 1.5 ? "reached" : "missed");
   }
   parts_of_sort(all, each);
+  price_of_same_bits(one, each);
+  price_of_same_bits(all, each);
   latencies(all);
 }
 
@@ -225,6 +242,7 @@ int main(int count, char** arguments) {
   bench::rank_options options{"--elements", 1 << 28, 1 << 22, 1024, 1LL << 40};
   options.read(count, arguments);
   samples = options.samples;
+  std::setvbuf(stdout, nullptr, _IOLBF, 0);
   const int p = options.gpus;
   const auto each = static_cast<std::int64_t>(options.value);
   for (int id = 0; id < p; ++id) {
@@ -239,10 +257,7 @@ int main(int count, char** arguments) {
   }
   scaling("copies between GPUs", p, each, [&](int ranks) { return pmpp::devices<>{bench::first_gpus(ranks)}; });
 #ifdef PMPP_BENCH_HAS_NCCL
-  scaling("NCCL", p, each, [&](int ranks) {
-    return pmpp::devices{pmpp::device, pmpp::nccl_communicator::all(bench::first_gpus(ranks)),
-                         bench::first_gpus(ranks)};
-  });
+  scaling("NCCL, by messages alone, as between processes", p, each, bench::by_messages);
   all_reduce(bench::first_gpus(p));
 #endif
   return bench::all_right ? EXIT_SUCCESS : EXIT_FAILURE;

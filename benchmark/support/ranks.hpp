@@ -13,6 +13,11 @@
 
 #include <cuda_runtime_api.h>
 
+#ifdef PMPP_BENCH_HAS_NCCL
+#include <pmpp/distributed/devices.hpp>
+#include <pmpp/distributed/nccl_communicator.hpp>
+#endif
+
 namespace bench {
 
 /// --quick, --gpus=P, --samples=S, and one of the program's own: a number from least to most.
@@ -63,6 +68,15 @@ inline std::vector<int> first_gpus(int ranks) {
   std::iota(ids.begin(), ids.end(), 0);
   return ids;
 }
+
+#ifdef PMPP_BENCH_HAS_NCCL
+/// GPUs of this process that NCCL connects and that do not reach into each other's memory: what several processes do, in one.
+inline auto by_messages(int ranks) {
+  pmpp::devices gpus{pmpp::device, pmpp::nccl_communicator::all(first_gpus(ranks)), first_gpus(ranks)};
+  gpus.group()->reads_all = false;
+  return gpus;
+}
+#endif
 
 /// The median of the seconds that f takes, with what it has enqueued; prepare() before each, not timed. Twice to warm up.
 template <class G, class Prepare, class F>
