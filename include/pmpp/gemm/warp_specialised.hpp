@@ -13,7 +13,7 @@
 //      unit, which writes one slice while the next is made. Meanwhile the producer fills all stages for the next tile.
 //      Where C is read (beta), it comes through the stages too, after the last k-tile: it is there when the sums are.
 //   4. TMA writes zeros where a tile leaves the matrix: the loop over k has no cases.
-//   5. Splits write partial sums, which a second launch adds up in order: the same bits on every run.
+//   5. Blocks that share a tile leave their sums in memory; the last of them adds up, in order: the same bits on every run.
 //   6. What TMA cannot read, or reads slowly, is copied first where that pays (gemm/repack.hpp).
 //
 // Products of floats and of 8-bit integers want both operands along k. One of two of floats may be along m: then each lane
