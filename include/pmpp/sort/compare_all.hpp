@@ -5,7 +5,8 @@
 //
 //   1. Each block copies all elements to shared memory, numbers as their codes (sort/radix_keys.hpp).
 //   2. It finds the places of 32 of them: a lane has one, each warp compares with some of all, and what they count adds up.
-//   3. It writes its 32. In place all blocks wait once before that, until all have read.
+//   3. It writes its 32. In place all blocks wait once before that, until all have read; a few elements are all of one
+//      block, which waits for no other.
 //
 // n elements take n * n comparisons, 2^24 of numbers less than 2 us on an H100.
 #pragma once
@@ -17,6 +18,7 @@
 #include <pmpp/launch_together.hpp>
 #include <pmpp/memory/workspace.hpp>
 #include <pmpp/simt/atomic.hpp>
+#include <pmpp/simt/early.hpp>
 #include <pmpp/sort/radix_keys.hpp>
 
 #pragma GCC visibility push(hidden)  // see launch.hpp
@@ -57,25 +59,31 @@ PMPP_HOST_DEVICE void sync_grid_once(Block& block, unsigned* words) {
 
 template <class T, class In, class Out, class Order, int Limit>
 struct compare_all_kernel {
+  static constexpr bool begins_early = simt::can_begin_early;
   using word = typename Order::word;
-  static constexpr int threads = 512, lanes = simt::warp_size, min_blocks = 2, loads = 8,
+  static constexpr int threads = 512, lanes = simt::warp_size, warps = threads / lanes, min_blocks = 2, loads = 8,
                        limit = min(Limit, 96 * 1024 / int(sizeof(word)));
+  static constexpr int sharing = 2;  ///< warps that share 32 elements where one block has all
+  static constexpr int of_one_block = warps / sharing * lanes;
 
   struct shared {
     alignas(16) unsigned char words[round_up(max(1, limit), lanes) * sizeof(word)];
-    unsigned place[lanes];
+    unsigned place[of_one_block];
   };
   struct arguments {
     In in;
     Out out;
     item_count count;
     Order order;
-    unsigned* barrier;  ///< in place: two words, zero
+    unsigned* barrier;  ///< in place, of several blocks: two words, zero
+    int sharing;        ///< warps that share 32 elements
   };
 
   template <class Block>
   PMPP_HOST_DEVICE void operator()(Block& block, shared& memory, const arguments& a) const {
-    const int n = static_cast<int>(a.count.get()), own = static_cast<int>(block.index()) * lanes;
+    simt::previous_kernels_done();
+    const int n = static_cast<int>(a.count.get()), part = block.warp() % a.sharing, row = block.warp() / a.sharing;
+    const int own = (static_cast<int>(block.index()) * (warps / a.sharing) + row) * lanes;
     const int filled = Order::of_codes ? round_up(n, lanes) : n;
     const auto element = [&](int i) { return block::element_as<T>(value_of<In>(a.in[i])); };
     word* const all = reinterpret_cast<word*>(memory.words);
@@ -91,29 +99,31 @@ struct compare_all_kernel {
       for (int k = 0; k < loads; ++k)
         if (first + k * threads < filled) all[first + k * threads] = x[k];
     }
-    if (block.thread() < lanes) memory.place[block.thread()] = 0;
+    if (block.thread() < of_one_block) memory.place[block.thread()] = 0;
     block.sync();
-    const int i = own + block.lane();
-    if (own < n) simt::atomic_add(&memory.place[block.lane()], count_before(block, a.order, all, own, n));
+    const int i = own + block.lane(), place = row * lanes + block.lane();
+    if (own < n)
+      simt::atomic_add(&memory.place[place], count_before(block, a.order, all, own, n, part * lanes, a.sharing * lanes));
     T x{};
-    if (block.warp() == 0 && i < n) {
+    if (part == 0 && i < n) {
       if constexpr (Order::of_codes)
         x = element(i);
       else
         x = all[i];
     }
     sync_grid_once(block, a.barrier);
-    if (block.warp() == 0 && i < n)  // a comparator that contradicts itself may count n
-      block::assign(a.out, static_cast<std::int64_t>(min(memory.place[block.lane()], unsigned(n - 1))), x);
+    if (part == 0 && i < n)  // a comparator that contradicts itself may count n
+      block::assign(a.out, static_cast<std::int64_t>(min(memory.place[place], unsigned(n - 1))), x);
   }
 
 private:
-  /// How many of the elements that this warp looks at come before the lane's own: those of every 16th row.
+  /// How many of the elements that this warp looks at come before the lane's own: of rows that are `step` elements apart.
   template <class Block>
-  PMPP_HOST_DEVICE static unsigned count_before(Block& block, const Order& order, const word* all, int own, int n) {
+  PMPP_HOST_DEVICE static unsigned count_before(Block& block, const Order& order, const word* all, int own, int n,
+                                                int begin, int step) {
     const word mine = all[min(own + block.lane(), n - 1)];
     float before = 0;  // the units for integers may be busy with comparisons
-    for (int first = block.warp() * lanes; first < n; first += threads) {
+    for (int first = begin; first < n; first += step) {
       const auto count = [&](const auto& comes_before) {
         if (Order::of_codes || first + lanes <= n)
           for (int j = 0; j < lanes; ++j) {
@@ -143,11 +153,12 @@ bool sort_by_comparing(const P& where, const In& in, const Data& data, const ite
   const machine& m = machine_of(where);
   const std::int64_t resident = resident_blocks<kernel>(m);
   if (!all_fit<kernel>(m) || count.bound > min(std::int64_t(kernel::limit), resident * simt::warp_size)) return false;
-  const bool in_place = detail::same_place(in, data);
-  const scratch memory(where, 0, in_place ? 2 * sizeof(unsigned) : 0);
-  const typename kernel::arguments a{in, data, count, order, memory.state()};
-  const std::int64_t blocks = ceil_div(count.bound, std::int64_t(simt::warp_size));
-  if (in_place) return detail::try_launch_together(where, blocks, kernel{}, a);
+  const bool in_place = detail::same_place(in, data), alone = in_place && count.bound <= kernel::of_one_block,
+             waits = in_place && !alone;
+  const scratch memory(where, 0, waits ? 2 * sizeof(unsigned) : 0);
+  const typename kernel::arguments a{in, data, count, order, memory.state(), alone ? kernel::sharing : kernel::warps};
+  const std::int64_t blocks = alone ? 1 : ceil_div(count.bound, std::int64_t(simt::warp_size));
+  if (waits) return detail::try_launch_together(where, blocks, kernel{}, a);
   pmpp::launch(where, blocks, kernel{}, a);
   return true;
 }

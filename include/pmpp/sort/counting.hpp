@@ -22,6 +22,7 @@
 #include <pmpp/launch.hpp>
 #include <pmpp/memory/workspace.hpp>
 #include <pmpp/simt/atomic.hpp>
+#include <pmpp/simt/early.hpp>
 
 #pragma GCC visibility push(hidden)  // see launch.hpp
 
@@ -29,7 +30,7 @@ namespace pmpp::inline PMPP_BACKEND {
 
 /// Keys of one byte without values (sort/counting.hpp).
 struct counting_tuning {
-  std::int64_t alone_from = 2048;  ///< from this many keys on one block counts: 6107 keys: 6.6 (19), all with all 17.6
+  std::int64_t alone_from = 512;   ///< from this many keys on one block counts: 6107 keys: 6.6 (19), all with all 17.6
   std::int64_t alone_to = 8192;    ///< up to this many; 31,302 keys would take 12.3 (20), in one launch by digits 8.0
   std::int64_t from = std::int64_t(1) << 19;  ///< from this many on many blocks. 34,965,920 keys: 44.6 (290)
 
@@ -48,6 +49,7 @@ struct byte_counts {
 
 template <class Code, class In, class Out, int InItems, int OutItems>
 struct counting_sort_kernel {
+  static constexpr bool begins_early = simt::can_begin_early;
   static constexpr int threads = 512, min_blocks = 4, lanes = simt::warp_size, at_once = 2,
                        each = byte_codes / lanes;  ///< codes of a lane
 
@@ -67,9 +69,11 @@ struct counting_sort_kernel {
 
   template <class Block>
   PMPP_HOST_DEVICE void operator()(Block& block, shared& memory, const arguments& a) const {
+    if (a.counts)
+      for (int i = block.thread(); i < byte_codes * lanes; i += threads) memory.count[i / lanes][i % lanes] = 0;
+    simt::previous_kernels_done();
     const std::int64_t n = a.count.get();
     if (a.counts) {
-      for (int i = block.thread(); i < byte_codes * lanes; i += threads) memory.count[i / lanes][i % lanes] = 0;
       block.sync();
       count_keys(block, memory, a, n);
       block.sync();
