@@ -155,6 +155,7 @@ bool sort_by_comparing(const P& where, const In& in, const Data& data, const ite
   if (!all_fit<kernel>(m) || count.bound > min(std::int64_t(kernel::limit), resident * simt::warp_size)) return false;
   const bool in_place = detail::same_place(in, data), alone = in_place && count.bound <= kernel::of_one_block,
              waits = in_place && !alone;
+  if (in_place && count.bound == 1) return true;
   const scratch memory(where, 0, waits ? 2 * sizeof(unsigned) : 0);
   const typename kernel::arguments a{in, data, count, order, memory.state(), alone ? kernel::sharing : kernel::warps};
   const std::int64_t blocks = alone ? 1 : ceil_div(count.bound, std::int64_t(simt::warp_size));
