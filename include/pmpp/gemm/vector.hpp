@@ -223,6 +223,7 @@ struct gemv_columns_kernel {
   static constexpr bool begins_early = simt::can_begin_early;
   static constexpr int threads = 256, min_blocks = sizeof(A) < 8 ? 3 : 2, warps = threads / simt::warp_size;
   static constexpr int depth = Items < 16 ? 8 : 4;  ///< columns of a lane in flight
+  static constexpr int few = 2, at_once = 4;        ///< columns of which a lane takes the rows of several units at a time
   using arguments = gemv_arguments<Batched, TA, TX, TC, A, S, Epilogue>;
 
   struct shared {
@@ -234,6 +235,8 @@ struct gemv_columns_kernel {
   PMPP_HOST_DEVICE void operator()(Block& block, shared& memory, const arguments& y) const {
     simt::previous_kernels_done();
     const std::int64_t row_blocks = ceil_div(y.c.rows, std::int64_t(y.lanes) * Items);
+    if constexpr (!Adjacent)
+      if (y.k <= few && y.lanes == threads) return multiply_few(block, y, row_blocks);
     for (std::int64_t unit = block.index(); unit < row_blocks * y.splits * y.batch; unit += block.count()) {
       const auto at = y.place_of(unit, row_blocks);
       add_up(block, memory, y, at);
@@ -245,11 +248,42 @@ struct gemv_columns_kernel {
   }
 
 private:
+  /// All rows of one or two columns, each by one lane.
+  template <class Block>
+  PMPP_HOST_DEVICE static void multiply_few(Block& block, const arguments& y, std::int64_t row_blocks) {
+    const std::int64_t units = row_blocks * y.batch;
+    for (std::int64_t first = block.index(); first < units; first += at_once * block.count()) {
+      TA a[at_once][Items][few] = {};
+      A x[at_once][few] = {};
+      const auto for_each_row = [&](auto f) {
+        for (int u = 0; u < at_once; ++u) {
+          if (first + u * block.count() >= units) break;
+          const auto at = y.place_of(first + u * block.count(), row_blocks);
+          const std::int64_t row = at.unit * threads * Items + block.thread();
+          for (int e = 0; e < Items; ++e)
+            if (row + e * threads < y.c.rows) f(at, u, e, row + e * threads);
+        }
+      };
+      for_each_row([&](const auto& at, int u, int e, std::int64_t row) {
+        const TA* const from = y.a.data + at.product * y.a.batch_stride + row;
+        for (int d = 0; d < few; ++d)
+          if (d < y.k) a[u][e][d] = from[d * y.a.k_stride];
+        for (int d = 0; d < few; ++d)
+          if (e == 0 && d < y.k) x[u][d] = y.factor(at.product, d);
+      });
+      for_each_row([&](const auto& at, int u, int e, std::int64_t row) {
+        A sum{};
+        for (int d = 0; d < few; ++d) sum = multiply_add(sum, static_cast<A>(a[u][e][d]), x[u][d]);
+        y.store(sum, row, at);
+      });
+    }
+  }
   template <class Block>
   PMPP_HOST_DEVICE static void add_up(Block& block, shared& memory, const arguments& y,
                                       const typename arguments::place& at) {
     const int lanes = y.lanes, rows = lanes * Items, columns = threads / lanes;  // of a block at a time
-    const int own = block.thread() % lanes * (Adjacent ? Items : 1), next = Adjacent ? 1 : lanes;
+    const int lane = block.thread() % lanes, next = Adjacent ? 1 : min(lanes, simt::warp_size);
+    const int own = Adjacent ? lane * Items : lane / simt::warp_size * simt::warp_size * Items + lane % simt::warp_size;
     const std::int64_t first = at.unit * rows, row = first + own;
     const std::int64_t rows_left = max(y.c.rows - row, std::int64_t(0));
     const int there = static_cast<int>(min(std::int64_t(Items), ceil_div(rows_left, std::int64_t(next))));
@@ -266,7 +300,7 @@ private:
       A x[count];
       for (int d = 0; d < count; ++d, from += step, factor += factor_step) {
         const bool exists = all_columns.value || d * columns < left;
-        if constexpr (Adjacent && all_rows.value) {
+        if (Adjacent && (all_rows.value || there == Items)) {
           if (exists) a[d] = *reinterpret_cast<const packed<TA, Items>*>(from);
         } else {
           for (int e = 0; e < Items; ++e)
@@ -278,11 +312,11 @@ private:
       for (int d = 0; d < count; ++d)
         for (int e = 0; e < Items; ++e) sum[e] = multiply_add(sum[e], static_cast<A>(a[d].item[e]), x[d]);
     };
-    // Of rows that are apart, the lanes of a warp go one way: those that lack some would take turns with the others.
-    if (Adjacent ? there == Items : block.all(there == Items)) {
+    // The lanes of a warp go one way: those that lack some rows would take turns with the others.
+    if (block.all(there == Items)) {
       while (left > (depth - 1) * columns) add_step(std::true_type{}, std::true_type{});
       if (left > 0) add_step(std::true_type{}, std::false_type{});
-    } else if (!Adjacent || there > 0) {
+    } else {
       while (left > 0) add_step(std::false_type{}, std::false_type{});
     }
     for (int bits = simt::warp_size / 2; bits >= lanes; bits /= 2)  // lanes that have the same rows
@@ -354,12 +388,15 @@ void gemv_on_blocks(const P& where, const gemm_problem<TA, TB, TC, S, Epilogue>&
   const auto run_columns = [&]<int Items, bool Adjacent>() {
     using kernel = gemv_columns_kernel<Batched, TA, TB, TC, A, S, Epilogue, Items, Adjacent>;
     constexpr int threads = kernel::threads;
-    int lanes = 1;  // that all rows need, up to a warp; more where columns are too few for the block
-    while (lanes < threads && lanes * Items < m && (lanes < 32 || threads / lanes * kernel::depth > x.k)) lanes *= 2;
+    int lanes = 1;  // that all rows need, up to a warp; more where columns are too few for the block, or rows enough for all
+    while (lanes < threads && lanes * Items < m &&
+           (lanes < 32 || threads / lanes * kernel::depth > x.k ||
+            2 * lanes * Items * processors * kernel::min_blocks <= m * x.batch))
+      lanes *= 2;
     const std::int64_t row_blocks = ceil_div(m, std::int64_t(lanes) * Items), granule = threads / lanes * kernel::depth;
     const std::int64_t steps = max(one, ceil_div(x.k, granule));
     run(kernel{}, row_blocks, plan_gemv(row_blocks * x.batch, steps, processors, kernel::min_blocks, 3).share * granule,
-        0x7fffffff, one, lanes, true);
+        0x7fffffff, x.k <= kernel::few && !Adjacent && lanes == threads ? kernel::at_once : one, lanes, true);
   };
   const auto run_rows = [&]<int Items>() {
     using kernel = gemv_rows_kernel<Batched, TA, TB, TC, A, S, Epilogue, Items>;
@@ -380,7 +417,7 @@ void gemv_on_blocks(const P& where, const gemm_problem<TA, TB, TC, S, Epilogue>&
       run(kernel{}, row_groups, max(one, x.k), 8 * processors, warps, lanes, false);
   };
   if (columns)
-    a_in_words ? run_columns.template operator()<vector, true>() : run_columns.template operator()<few, false>();
+    a_in_words && x.k > 2 ? run_columns.template operator()<vector, true>() : run_columns.template operator()<few, false>();
   else
     a_in_words ? run_rows.template operator()<vector>() : run_rows.template operator()<1>();
 }
