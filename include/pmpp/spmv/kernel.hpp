@@ -6,7 +6,7 @@
 //      stretches, some for each block that the GPU has room for, shorter and shorter towards the end; blocks take one after
 //      the other by ticket, so that none waits for a slower one. Each warp of a block has an equal piece of the stretch. A
 //      search over the offsets (spmv/cut.hpp) gives it its nonzeros and its ends; from then on it works alone, without a
-//      barrier. A walk too short for that is cut into one piece for each warp of the grid, without tickets; rows of up to
+//      barrier. A shorter walk is cut into one piece for each warp of the grid, without tickets; rows of up to
 //      96 nonzeros (64 of doubles) are not cut.
 //   2. A warp goes through its nonzeros tile by tile, `items` a lane. Columns and values come in whole lines, past the
 //      first cache, which is x's; the next tile's are on their way while this one's rows are added up.
@@ -51,6 +51,8 @@ struct spmv_tuning {
   int min_blocks = 4;  ///< of a multiprocessor
   int stretches = 4;   ///< that a block gets, on average; rounded down so that all are a power of two
   int serial = 16;     ///< nonzeros that a lane adds up one after the other; rows with more get the whole warp
+  int short_tiles = 5; ///< of a warp for each of those stretches: a walk of no more is not cut into them. H100, random
+                       ///< matrices of 1 to 1.5 such tiles: 0.86 of the time; of 3 to 4: 0.95; of 5 to 6: 1.00
 };
 
 namespace detail {
@@ -83,8 +85,8 @@ struct spmv_kernel {
     unsigned* joined;  ///< zero; how many warps have left their part of the row that ends in a warp
   };
   /// The walk over nonzeros and ends of rows, cut into 2^log stretches. Each takes one tile a warp and its part of the
-  /// rest: the first one twice the average, the last one next to nothing. A walk that is too short for that is cut into
-  /// one piece for each warp of the grid.
+  /// rest: the first one twice the average, the last one next to nothing. A short walk is cut into one piece for each
+  /// warp of the grid.
   struct walk {
     std::int64_t origin, steps, rest, pieces;
     int log;
@@ -99,7 +101,7 @@ struct spmv_kernel {
     }
     static constexpr std::int64_t least = std::int64_t(warps) * tile_size;
 
-    PMPP_HOST_DEVICE bool is_short() const { return rest <= 0; }
+    PMPP_HOST_DEVICE bool is_short() const { return steps <= Tuning.short_tiles * least << log; }
     /// A short walk: the number of a warp's piece, so that few lie on all multiprocessors; its steps.
     template <class Block>
     PMPP_HOST_DEVICE static std::int64_t piece_of(Block& block) {
