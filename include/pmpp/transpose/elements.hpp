@@ -21,11 +21,12 @@ namespace pmpp::inline PMPP_BACKEND {
 namespace detail {
 
 /// Calls f(r, place, row, offset) for a thread's places in a tile, r = 0 ... Items - 1: every `Threads`-th along rows of
-/// 2^log_row places, which are `along` elements apart in memory; rows are `across` elements apart.
-template <int Threads, int Items, class F>
+/// 2^log_row places, which are `along` elements apart in memory; rows are `across` elements apart. Short: no row has more places
+/// than there are threads.
+template <int Threads, int Items, bool Short, class F>
 PMPP_HOST_DEVICE void for_each_place(int thread, int log_row, std::int64_t along, std::int64_t across, F f) {
   const int place = thread & ((1 << log_row) - 1), row = thread >> log_row, rows = Threads >> log_row;
-  if (rows != 0) {  // whole rows at a time: no multiplication a step
+  if (Short || rows != 0) {  // whole rows at a time: no multiplication a step
     const std::int64_t step = rows * across;
     std::int64_t offset = place * along + row * across;
     for (int r = 0; r < Items; ++r, offset += step) f(r, place, row + r * rows, offset);
@@ -47,7 +48,8 @@ struct element_tile {
                                : sizeof(T) < 4   ? Tuning.items
                                : sizeof(T) <= 32 ? min(Tuning.items, 4)
                                                  : 1;
-  static constexpr int log_area = floor_log2(threads * items), least = 0;
+  static constexpr bool has_few = items <= 4;  // then all that counts is how short the code is
+  static constexpr int log_area = floor_log2(threads * items), least = has_few ? floor_log2(items) : 0;
   /// A place is left out after each 32 elements, so that a column meets all banks.
   struct memory {
     cell element[threads * items * 33 / 32 + 1];
@@ -64,10 +66,11 @@ struct element_tile {
     const T* first = a.at(cut.first_y(at.y), cut.first_x(at.x));
     const int height = cut.height_of(at), width = cut.width_of(at);
     part x;
-    for_each_place<threads, items>(block.thread(), cut.log_width, a.step, a.pitch,
-                                   [&](int r, int col, int y, std::int64_t offset) {
-                                     if (y < height && col < width) copy_element<T>(x.value + r, first + offset);
-                                   });
+    for_each_place<threads, items, has_few>(block.thread(), cut.log_width, a.step, a.pitch,
+                                            [&](int r, int col, int y, std::int64_t offset) {
+                                              if (y < height && col < width)
+                                                copy_element<T>(x.value + r, first + offset);
+                                            });
     return x;
   }
   /// Ends a load.
@@ -89,10 +92,10 @@ struct element_tile {
       const int from = ((i & ((1 << cut.log_height) - 1)) << cut.log_width) + (i >> cut.log_height);
       value[r] = tile.element[from + from / 32];
     }
-    for_each_place<threads, items>(block.thread(), cut.log_height, b.pitch, b.step,
-                                   [&](int r, int y, int x, std::int64_t offset) {
-                                     if (y < height && x < width) copy_element<T>(first + offset, value + r);
-                                   });
+    for_each_place<threads, items, has_few>(block.thread(), cut.log_height, b.pitch, b.step,
+                                            [&](int r, int y, int x, std::int64_t offset) {
+                                              if (y < height && x < width) copy_element<T>(first + offset, value + r);
+                                            });
   }
 };
 
@@ -131,7 +134,8 @@ struct transpose_in_place_kernel {
   PMPP_HOST_DEVICE void operator()(Block& block, shared& memory, const plane<const T>& a, const plane<T>& b,
                                    const tiling& cut) const {
     simt::previous_kernels_done();
-    const tile_position upper = tile_in_triangle(block.index(), cut.tiles_x), lower{upper.x, upper.y};
+    const auto i = static_cast<std::uint32_t>(block.index()), tiles = static_cast<std::uint32_t>(cut.tiles_x);
+    const tile_position upper = tile_in_triangle(i, tiles), lower{upper.x, upper.y};
     const bool has_two = upper.y != upper.x;
     typename Tile::part second{};
     const auto first = Tile::load(block, memory.upper, a, cut, upper);

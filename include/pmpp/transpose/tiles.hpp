@@ -250,7 +250,8 @@ struct exchange_tiles_kernel {
   PMPP_HOST_DEVICE void operator()(Block& block, const byte_rows<const std::byte>& a, const byte_rows<std::byte>& b,
                                    const cover& cut, int tile_bytes) const {
     simt::previous_kernels_done();
-    const tile_position at = tile_in_triangle(block.index(), cut.tiles_x);
+    const tile_position at =
+        tile_in_triangle(static_cast<std::uint32_t>(block.index()), static_cast<std::uint32_t>(cut.tiles_x));
     const typename Tile::part upper(cut, at), lower(cut, {at.x, at.y});
     std::byte *const first = block.dynamic_shared(), *const second = first + tile_bytes;
     Tile::load(block, first, a, cut, upper);

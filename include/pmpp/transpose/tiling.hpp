@@ -55,10 +55,11 @@ private:
 
 /// Tile `index` of the upper triangle of tiles x tiles, diagonal included: a row of it and the row that it fills up to a
 /// full one stand side by side.
-PMPP_HOST_DEVICE inline tile_position tile_in_triangle(std::int64_t index, std::int64_t tiles) {
-  const std::int64_t row = index / (tiles | 1), col = index % (tiles | 1);
+template <class Index>
+PMPP_HOST_DEVICE tile_position tile_in_triangle(Index index, Index tiles) {
+  const Index row = index / (tiles | 1), col = index % (tiles | 1);
   if (col < tiles - row) return {row, row + col};
-  const std::int64_t other = tiles - row - (tiles % 2 == 0 ? 1 : 0);
+  const Index other = tiles - row - (tiles % 2 == 0 ? 1 : 0);
   return {other, other + col - (tiles - row)};
 }
 
