@@ -234,11 +234,13 @@ TEST_CASE("sparse products") {
     device_buffer<float> y(rows, 0.0f), c(3 * rows, 0.0f);
     pmpp::spmv(device, 1.0f, A, x.begin(), 0.0f, y);
     CHECK(to_host(y) == wanted);
-    pmpp::spmv<pmpp::spmv_tuning{.threads = 64, .items = 1, .min_blocks = 3, .stretches = 3, .serial = 2, .short_tiles = 1}>(
-        device, 1.0f, A, x.begin(), 0.0f, y);
+    pmpp::spmv<pmpp::spmv_tuning{
+        .threads = 64, .items = 1, .min_blocks = 3, .stretches = 3, .serial = 2, .short_tiles = 1}>(device, 1.0f, A,
+                                                                                                    x.begin(), 0.0f, y);
     CHECK(to_host(y) == wanted);
-    pmpp::spmv<pmpp::spmv_tuning{.threads = 64, .items = 1, .min_blocks = 1, .stretches = 3, .serial = 2, .short_tiles = 1}>(
-        device, 1.0f, A, x.begin(), 0.0f, y);
+    pmpp::spmv<pmpp::spmv_tuning{
+        .threads = 64, .items = 1, .min_blocks = 1, .stretches = 3, .serial = 2, .short_tiles = 1}>(device, 1.0f, A,
+                                                                                                    x.begin(), 0.0f, y);
     CHECK(to_host(y) == wanted);
     pmpp::spmm<pmpp::spmm_tuning{
         .threads = 64, .items = 1, .min_blocks = 3, .pieces = 5, .vector = 16, .batch = 2, .serial = 3}>(

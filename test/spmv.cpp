@@ -30,10 +30,13 @@ using pmpp::device;
 namespace {
 
 // Small enough that many blocks and tiles take part at a few thousand nonzeros.
-constexpr pmpp::spmv_tuning tiny{.threads = 64, .items = 1, .min_blocks = 3, .stretches = 3, .serial = 2, .short_tiles = 1};
-constexpr pmpp::spmv_tuning odd{.threads = 96, .items = 3, .min_blocks = 2, .stretches = 1, .serial = 5, .short_tiles = 1};
+constexpr pmpp::spmv_tuning tiny{
+    .threads = 64, .items = 1, .min_blocks = 3, .stretches = 3, .serial = 2, .short_tiles = 1};
+constexpr pmpp::spmv_tuning odd{
+    .threads = 96, .items = 3, .min_blocks = 2, .stretches = 1, .serial = 5, .short_tiles = 1};
 // Walks of a few hundred steps are cut into stretches, not into a piece for each warp; on a GPU those of 16384.
-constexpr pmpp::spmv_tuning stretched{.threads = 64, .items = 1, .min_blocks = 1, .stretches = 3, .serial = 2, .short_tiles = 1};
+constexpr pmpp::spmv_tuning stretched{
+    .threads = 64, .items = 1, .min_blocks = 1, .stretches = 3, .serial = 2, .short_tiles = 1};
 
 /// A 2-byte number that adds up in float.
 struct brain {

@@ -111,7 +111,8 @@ constexpr call calls[] = {
     {"radix_sort", radix_sort},
     {"row_of_several_warps", long_row<pmpp::spmv_tuning{}>},
     {"row_of_several_blocks",
-     long_row<pmpp::spmv_tuning{.threads = 64, .items = 1, .min_blocks = 3, .stretches = 3, .serial = 2, .short_tiles = 1}>}};
+     long_row<pmpp::spmv_tuning{
+         .threads = 64, .items = 1, .min_blocks = 3, .stretches = 3, .serial = 2, .short_tiles = 1}>}};
 
 }  // namespace
 

@@ -223,7 +223,7 @@ struct gemv_columns_kernel {
   static constexpr bool begins_early = simt::can_begin_early;
   static constexpr int threads = 256, min_blocks = sizeof(A) < 8 ? 3 : 2, warps = threads / simt::warp_size;
   static constexpr int depth = Items < 16 ? 8 : 4;  ///< columns of a lane in flight
-  static constexpr int few = 2, at_once = 4;        ///< columns of which a lane takes the rows of several units at a time
+  static constexpr int few = 2, at_once = 4;  ///< columns of which a lane takes the rows of several units at a time
   using arguments = gemv_arguments<Batched, TA, TX, TC, A, S, Epilogue>;
 
   struct shared {
@@ -388,7 +388,8 @@ void gemv_on_blocks(const P& where, const gemm_problem<TA, TB, TC, S, Epilogue>&
   const auto run_columns = [&]<int Items, bool Adjacent>() {
     using kernel = gemv_columns_kernel<Batched, TA, TB, TC, A, S, Epilogue, Items, Adjacent>;
     constexpr int threads = kernel::threads;
-    int lanes = 1;  // that all rows need, up to a warp; more where columns are too few for the block, or rows enough for all
+    int lanes =
+        1;  // that all rows need, up to a warp; more where columns are too few for the block, or rows enough for all
     while (lanes < threads && lanes * Items < m &&
            (lanes < 32 || threads / lanes * kernel::depth > x.k ||
             2 * lanes * Items * processors * kernel::min_blocks <= m * x.batch))
@@ -417,7 +418,8 @@ void gemv_on_blocks(const P& where, const gemm_problem<TA, TB, TC, S, Epilogue>&
       run(kernel{}, row_groups, max(one, x.k), 8 * processors, warps, lanes, false);
   };
   if (columns)
-    a_in_words && x.k > 2 ? run_columns.template operator()<vector, true>() : run_columns.template operator()<few, false>();
+    a_in_words&& x.k > 2 ? run_columns.template operator()<vector, true>()
+                         : run_columns.template operator()<few, false>();
   else
     a_in_words ? run_rows.template operator()<vector>() : run_rows.template operator()<1>();
 }

@@ -103,7 +103,8 @@ struct compare_all_kernel {
     block.sync();
     const int i = own + block.lane(), place = row * lanes + block.lane();
     if (own < n)
-      simt::atomic_add(&memory.place[place], count_before(block, a.order, all, own, n, part * lanes, a.sharing * lanes));
+      simt::atomic_add(&memory.place[place],
+                       count_before(block, a.order, all, own, n, part * lanes, a.sharing * lanes));
     T x{};
     if (part == 0 && i < n) {
       if constexpr (Order::of_codes)

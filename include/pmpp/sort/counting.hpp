@@ -30,8 +30,8 @@ namespace pmpp::inline PMPP_BACKEND {
 
 /// Keys of one byte without values (sort/counting.hpp).
 struct counting_tuning {
-  std::int64_t alone_from = 512;   ///< from this many keys on one block counts: 6107 keys: 6.6 (19), all with all 17.6
-  std::int64_t alone_to = 8192;    ///< up to this many; 31,302 keys would take 12.3 (20), in one launch by digits 8.0
+  std::int64_t alone_from = 512;  ///< from this many keys on one block counts: 6107 keys: 6.6 (19), all with all 17.6
+  std::int64_t alone_to = 8192;   ///< up to this many; 31,302 keys would take 12.3 (20), in one launch by digits 8.0
   std::int64_t from = std::int64_t(1) << 19;  ///< from this many on many blocks. 34,965,920 keys: 44.6 (290)
 
   constexpr bool counts(std::int64_t n) const { return n >= from || (n >= alone_from && n <= alone_to); }
@@ -104,9 +104,13 @@ struct counting_sort_kernel {
 private:
   template <class Block>
   PMPP_HOST_DEVICE static void count_keys(Block& block, shared& memory, const arguments& a, std::int64_t n) {
+    const auto add = [&](unsigned code, unsigned times) { simt::atomic_add(&memory.count[code][block.lane()], times); };
+    if (a.state == nullptr) {  // few keys, each of another thread
+      for (std::int64_t i = block.thread(); i < n; i += threads) add(Code::encode(a.in[i]), 1);
+      return;
+    }
     const block::layout<InItems> data(n, a.in_lead);
     const std::int64_t step = block.count() * threads, thread = block.index() * threads + block.thread();
-    const auto add = [&](unsigned code, unsigned times) { simt::atomic_add(&memory.count[code][block.lane()], times); };
     using access = block::access<In>;
     for (std::int64_t first = thread; first < data.vectors; first += at_once * step) {
       block::raw_items<In, InItems> x[at_once]{};
@@ -160,6 +164,10 @@ private:
 
   template <class Block>
   PMPP_HOST_DEVICE static void write_keys(Block& block, const shared& memory, const arguments& a, std::int64_t n) {
+    if (a.state == nullptr) {
+      for (std::int64_t i = block.thread(); i < n; i += threads) block::assign(a.out, i, key_of(code_at(memory, i)));
+      return;
+    }
     const block::layout<OutItems> data(n, a.out_lead);
     const std::int64_t share = ceil_div(data.vectors, block.count()),
                        end = min(data.vectors, (block.index() + 1) * share);

@@ -46,13 +46,13 @@
 namespace pmpp::inline PMPP_BACKEND {
 
 struct spmv_tuning {
-  int threads = 256;   ///< of a block
-  int items = 8;       ///< nonzeros of a lane in a tile; fewer if one takes more than 16 bytes of registers
-  int min_blocks = 4;  ///< of a multiprocessor
-  int stretches = 4;   ///< that a block gets, on average; rounded down so that all are a power of two
-  int serial = 16;     ///< nonzeros that a lane adds up one after the other; rows with more get the whole warp
-  int short_tiles = 5; ///< of a warp for each of those stretches: a walk of no more is not cut into them. H100, random
-                       ///< matrices of 1 to 1.5 such tiles: 0.86 of the time; of 3 to 4: 0.95; of 5 to 6: 1.00
+  int threads = 256;    ///< of a block
+  int items = 8;        ///< nonzeros of a lane in a tile; fewer if one takes more than 16 bytes of registers
+  int min_blocks = 4;   ///< of a multiprocessor
+  int stretches = 4;    ///< that a block gets, on average; rounded down so that all are a power of two
+  int serial = 16;      ///< nonzeros that a lane adds up one after the other; rows with more get the whole warp
+  int short_tiles = 5;  ///< of a warp for each of those stretches: a walk of no more is not cut into them. H100, random
+                        ///< matrices of 1 to 1.5 such tiles: 0.86 of the time; of 3 to 4: 0.95; of 5 to 6: 1.00
 };
 
 namespace detail {
