@@ -216,6 +216,8 @@ private:
   }
 };
 
+inline constexpr int gemv_few = 2;  ///< columns that need no sums of several lanes
+
 /// Items: rows of a lane. Adjacent: they are a word that a lane reads at once, in every column; otherwise neighbours of a row are
 /// in other lanes, so that words of memory that begin anywhere are read whole by the warp. The stride of rows is 1.
 template <bool Batched, class TA, class TX, class TC, class A, class S, class Epilogue, int Items, bool Adjacent>
@@ -223,7 +225,7 @@ struct gemv_columns_kernel {
   static constexpr bool begins_early = simt::can_begin_early;
   static constexpr int threads = 256, min_blocks = sizeof(A) < 8 ? 3 : 2, warps = threads / simt::warp_size;
   static constexpr int depth = Items < 16 ? 8 : 4;  ///< columns of a lane in flight
-  static constexpr int few = 2, at_once = 4;  ///< columns of which a lane takes the rows of several units at a time
+  static constexpr int at_once = 4;                 ///< units, of gemv_few columns, of which a lane has rows at a time
   using arguments = gemv_arguments<Batched, TA, TX, TC, A, S, Epilogue>;
 
   struct shared {
@@ -236,7 +238,7 @@ struct gemv_columns_kernel {
     simt::previous_kernels_done();
     const std::int64_t row_blocks = ceil_div(y.c.rows, std::int64_t(y.lanes) * Items);
     if constexpr (!Adjacent)
-      if (y.k <= few && y.lanes == threads) return multiply_few(block, y, row_blocks);
+      if (y.k <= gemv_few && y.lanes == threads) return multiply_few(block, y, row_blocks);
     for (std::int64_t unit = block.index(); unit < row_blocks * y.splits * y.batch; unit += block.count()) {
       const auto at = y.place_of(unit, row_blocks);
       add_up(block, memory, y, at);
@@ -248,13 +250,13 @@ struct gemv_columns_kernel {
   }
 
 private:
-  /// All rows of one or two columns, each by one lane.
+  /// All rows of a few columns, each by one lane.
   template <class Block>
   PMPP_HOST_DEVICE static void multiply_few(Block& block, const arguments& y, std::int64_t row_blocks) {
     const std::int64_t units = row_blocks * y.batch;
     for (std::int64_t first = block.index(); first < units; first += at_once * block.count()) {
-      TA a[at_once][Items][few] = {};
-      A x[at_once][few] = {};
+      TA a[at_once][Items][gemv_few] = {};
+      A x[at_once][gemv_few] = {};
       const auto for_each_row = [&](auto f) {
         for (int u = 0; u < at_once; ++u) {
           if (first + u * block.count() >= units) break;
@@ -266,14 +268,14 @@ private:
       };
       for_each_row([&](const auto& at, int u, int e, std::int64_t row) {
         const TA* const from = y.a.data + at.product * y.a.batch_stride + row;
-        for (int d = 0; d < few; ++d)
+        for (int d = 0; d < gemv_few; ++d)
           if (d < y.k) a[u][e][d] = from[d * y.a.k_stride];
-        for (int d = 0; d < few; ++d)
+        for (int d = 0; d < gemv_few; ++d)
           if (e == 0 && d < y.k) x[u][d] = y.factor(at.product, d);
       });
       for_each_row([&](const auto& at, int u, int e, std::int64_t row) {
         A sum{};
-        for (int d = 0; d < few; ++d) sum = multiply_add(sum, static_cast<A>(a[u][e][d]), x[u][d]);
+        for (int d = 0; d < gemv_few; ++d) sum = multiply_add(sum, static_cast<A>(a[u][e][d]), x[u][d]);
         y.store(sum, row, at);
       });
     }
@@ -388,16 +390,16 @@ void gemv_on_blocks(const P& where, const gemm_problem<TA, TB, TC, S, Epilogue>&
   const auto run_columns = [&]<int Items, bool Adjacent>() {
     using kernel = gemv_columns_kernel<Batched, TA, TB, TC, A, S, Epilogue, Items, Adjacent>;
     constexpr int threads = kernel::threads;
-    int lanes =
-        1;  // that all rows need, up to a warp; more where columns are too few for the block, or rows enough for all
+    // That all rows need, up to a warp; more where columns are too few for the block, or rows enough for all blocks.
+    int lanes = 1;
     while (lanes < threads && lanes * Items < m &&
            (lanes < 32 || threads / lanes * kernel::depth > x.k ||
-            2 * lanes * Items * processors * kernel::min_blocks <= m * x.batch))
+            2 * lanes * Items * processors * kernel::min_blocks <= m))
       lanes *= 2;
     const std::int64_t row_blocks = ceil_div(m, std::int64_t(lanes) * Items), granule = threads / lanes * kernel::depth;
     const std::int64_t steps = max(one, ceil_div(x.k, granule));
     run(kernel{}, row_blocks, plan_gemv(row_blocks * x.batch, steps, processors, kernel::min_blocks, 3).share * granule,
-        0x7fffffff, x.k <= kernel::few && !Adjacent && lanes == threads ? kernel::at_once : one, lanes, true);
+        0x7fffffff, x.k <= gemv_few && !Adjacent && lanes == threads ? kernel::at_once : one, lanes, true);
   };
   const auto run_rows = [&]<int Items>() {
     using kernel = gemv_rows_kernel<Batched, TA, TB, TC, A, S, Epilogue, Items>;
@@ -417,9 +419,9 @@ void gemv_on_blocks(const P& where, const gemm_problem<TA, TB, TC, S, Epilogue>&
     else
       run(kernel{}, row_groups, max(one, x.k), 8 * processors, warps, lanes, false);
   };
+  const bool columns_in_words = a_in_words && x.k > gemv_few;
   if (columns)
-    a_in_words&& x.k > 2 ? run_columns.template operator()<vector, true>()
-                         : run_columns.template operator()<few, false>();
+    columns_in_words ? run_columns.template operator()<vector, true>() : run_columns.template operator()<few, false>();
   else
     a_in_words ? run_rows.template operator()<vector>() : run_rows.template operator()<1>();
 }
