@@ -56,7 +56,7 @@ void transpose_on_device(const P& where, const transposition<T>& t) {
   const bool small = bytes < 2 * of_all, tiny = bytes < of_all / Tuning.element_share;
   if (t.in_place && size <= 16 && small) return launch_in_place<element_tile<T, few>>(where, t);
   if constexpr (size <= 16 && size == unit) {
-    if (t.adjacent() && t.begin_at(16) && bytes >= of_all / 32) {
+    if (t.adjacent() && t.begin_at(16) && bytes >= of_all / 32) {  // fewer: short code counts
       if (t.in_place) return launch_in_place<vector_tile<T, Tuning.divided_by(2)>>(where, t);
       if (small) return launch_tiles<vector_tile<T, Tuning.divided_by(8)>>(where, t);
       return launch_tiles<vector_tile<T, Tuning>>(where, t);

@@ -6,7 +6,7 @@
 //      other lane's bank holds, and adds neighbours that are equal at once: sorted keys cost no more than random ones.
 //   2. They write the codes in their order, each as often: whole vectors of 16 keys, most of them of one code.
 //
-// What one block is quick enough for takes one launch, everything else one for each step. Traffic: n bytes read, n written.
+// What one block is quick enough for, key by key, takes one launch, everything else one for each step. Traffic: n bytes read, n written.
 // In between, and where there are very few, sort goes other ways (counting_tuning). (PMPP ch. 9 and 13.)
 #pragma once
 
