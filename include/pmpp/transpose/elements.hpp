@@ -127,7 +127,7 @@ struct transpose_in_place_kernel {
   static constexpr bool begins_early = simt::can_begin_early;
   static constexpr int threads = Tile::threads;
   struct shared {
-    typename Tile::memory upper, lower;
+    typename Tile::memory tile[2];
   };
 
   template <class Block>
@@ -136,15 +136,24 @@ struct transpose_in_place_kernel {
     simt::previous_kernels_done();
     const auto i = static_cast<std::uint32_t>(block.index()), tiles = static_cast<std::uint32_t>(cut.tiles_x);
     const tile_position upper = tile_in_triangle(i, tiles), lower{upper.x, upper.y};
-    const bool has_two = upper.y != upper.x;
-    typename Tile::part second{};
-    const auto first = Tile::load(block, memory.upper, a, cut, upper);
-    if (has_two) second = Tile::load(block, memory.lower, a, cut, lower);
-    Tile::arrive(block, memory.upper, first);
-    if (has_two) Tile::arrive(block, memory.lower, second);
-    block.sync();
-    Tile::store(block, memory.upper, b, cut, upper);
-    if (has_two) Tile::store(block, memory.lower, b, cut, lower);
+    if constexpr (Tile::has_few) {  // on the diagonal both are the same: to write it twice is shorter code
+      const auto side = [&](int s) { return s == 0 ? upper : lower; };
+      typename Tile::part part[2];
+      for (int s = 0; s < 2; ++s) part[s] = Tile::load(block, memory.tile[s], a, cut, side(s));
+      for (int s = 0; s < 2; ++s) Tile::arrive(block, memory.tile[s], part[s]);
+      block.sync();
+      for (int s = 0; s < 2; ++s) Tile::store(block, memory.tile[s], b, cut, side(s));
+    } else {
+      const bool has_two = upper.y != upper.x;
+      typename Tile::part second{};
+      const auto first = Tile::load(block, memory.tile[0], a, cut, upper);
+      if (has_two) second = Tile::load(block, memory.tile[1], a, cut, lower);
+      Tile::arrive(block, memory.tile[0], first);
+      if (has_two) Tile::arrive(block, memory.tile[1], second);
+      block.sync();
+      Tile::store(block, memory.tile[0], b, cut, upper);
+      if (has_two) Tile::store(block, memory.tile[1], b, cut, lower);
+    }
   }
 };
 

@@ -28,6 +28,7 @@ namespace detail {
 /// boundaries; A has step 1, B has pitch 1.
 template <class T, transpose_tuning Tuning>
 struct vector_tile {
+  static constexpr bool has_few = false;
   static constexpr int threads = Tuning.threads, vectors = Tuning.vectors;
   static constexpr int size = sizeof(T), items = 16 / size;         // elements of a vector
   static constexpr int word = max(size, 4), columns = word / size;  // bytes and elements of a word
