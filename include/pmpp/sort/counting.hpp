@@ -30,7 +30,7 @@ namespace pmpp::inline PMPP_BACKEND {
 
 /// Keys of one byte without values (sort/counting.hpp).
 struct counting_tuning {
-  std::int64_t alone_from = 512;  ///< from this many keys on one block counts: 6107 keys: 6.6 (19), all with all 17.6
+  std::int64_t alone_from = 512;  ///< from this many keys on one block counts, key by key. 6107 keys: all with all 17.6
   std::int64_t alone_to = 8192;   ///< up to this many; 31,302 keys would take 12.3 (20), in one launch by digits 8.0
   std::int64_t from = std::int64_t(1) << 19;  ///< from this many on many blocks. 34,965,920 keys: 44.6 (290)
 
