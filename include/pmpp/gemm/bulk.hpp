@@ -137,6 +137,47 @@ private:
     }
   }
 
+  /// Makes elements of C of the sums of a warp, which pass through shared memory, free after the last k-tile: lanes own neighbouring
+  /// columns then, and what C holds is read 16 elements at a time.
+  template <class Block>
+  __device__ static void write_by_rows(Block& block, shared& memory, const arguments& x, const coord& at,
+                                       const typename math::sums& sum) {
+    constexpr int rows = Tile.lanes_m * Tile.thread_m, cols = math::lanes_n * Tile.thread_n, length = cols + word,
+                  words = cols / simt::warp_size, at_once = 16 / words;
+    static_assert(sizeof(memory.a) + sizeof(memory.b) >= 4 * rows * length * sizeof(float));
+    float* const own = reinterpret_cast<float*>(&memory) + block.warp() * rows * length;
+    const int first_row = block.warp() / math::warps_n * rows, first_col = block.warp() % math::warps_n * cols;
+    simt::warpgroup_sync(0);  // the last k-tile has been read
+    float* const to = own + (at.thread_row - first_row) * length + at.thread_col - first_col;
+    each_word_of_sums<math>(sum, x.one, [&](int i, int j, const auto& y) {
+      *reinterpret_cast<typename math::shared_word*>(to + i * length + j) = y;
+    });
+    block.sync_warp();
+    const bool reads = x.result.reads();
+    const std::int64_t row = at.row + first_row, col = at.col + first_col + block.lane();
+    TC* const c = x.c.data + at.batch * x.c.batch_stride + row * x.c.row_stride + col * x.c.col_stride;
+    const auto is_inside = [&](int i, int j) {
+      return first_row + i >= at.others_rows && row + i < x.c.rows &&
+             first_col + block.lane() + j * simt::warp_size >= at.others_cols && col + j * simt::warp_size < x.c.cols;
+    };
+#pragma unroll 1
+    for (int i0 = 0; i0 < rows; i0 += at_once) {
+      TC y[at_once][words] = {};
+      const auto place = [&](int i, int j) {
+        return c + (i0 + i) * x.c.row_stride + j * simt::warp_size * x.c.col_stride;
+      };
+      if (reads)
+        for (int i = 0; i < at_once; ++i)
+          for (int j = 0; j < words; ++j)
+            if (is_inside(i0 + i, j)) y[i][j] = *place(i, j);
+      for (int i = 0; i < at_once; ++i)
+        for (int j = 0; j < words; ++j)
+          if (is_inside(i0 + i, j))
+            *place(i, j) = x.result(own[(i0 + i) * length + block.lane() + j * simt::warp_size], &y[i][j], row + i0 + i,
+                                    col + j * simt::warp_size);
+    }
+  }
+
   template <class Block>
   __device__ static void multiply(Block& block, shared& memory, const arguments& x) {
     const thread_coord own(block.lane(), block.warp());
@@ -176,7 +217,7 @@ private:
         }
       }
       if (at.tile < x.whole)
-        write_sums<math>(x, coord(x, at.tile, own), sum);
+        write_by_rows(block, memory, x, coord(x, at.tile, own), sum);
       else
         write_part<math, Tile.n>(x.partials + x.shares.place_of_part(at.tile - static_cast<int>(x.whole),
                                                                      static_cast<int>(block.index() - x.whole)) *
