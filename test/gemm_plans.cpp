@@ -96,9 +96,6 @@ TEST_CASE("gemm: warps that share a tile; whole tiles beside tiles whose k is sp
     try_tile(std::integral_constant<pmpp::gemm_tile, quarters>{});
     if (i % 6 > 0) continue;
     try_tile(std::integral_constant<pmpp::gemm_tile, pmpp::gemm_tuning_for<float>().small>{});
-    constexpr pmpp::gemm_tile sliced = pmpp::gemm_tuning_for<float>().sliced;
-    if (pmpp::machine_of(pmpp::device).fits(sliced.shared_bytes(sizeof(float))))
-      try_tile(std::integral_constant<pmpp::gemm_tile, sliced>{});
   }
 }
 
@@ -110,9 +107,8 @@ TEST_CASE("gemm: a plan in waves covers the product and leaves no multiprocessor
     pmpp::machine on = pmpp::known_machines[i % 7].limits;  // all but the one that none of these tiles fits
     if (i % 4 == 0) on.multiprocessors = random_of({1, 7, 132});
     const int processors = on.multiprocessors;
-    const auto tile = i % 3 == 0   ? gemm_cost_of<gemm_tuning_for<float>().large, float>(on)
-                      : i % 3 == 1 ? gemm_cost_of<gemm_tuning_for<float>().small, float>(on)
-                                   : gemm_cost_of<gemm_tuning_for<float>().sliced, float>(on);
+    const auto tile = i % 2 == 0 ? gemm_cost_of<gemm_tuning_for<float>().large, float>(on)
+                                 : gemm_cost_of<gemm_tuning_for<float>().small, float>(on);
     CAPTURE(m);
     CAPTURE(n);
     CAPTURE(k);
@@ -167,6 +163,12 @@ TEST_CASE("gemm: by plain loads, of any shape, with k in one piece or several") 
     try_tile(std::integral_constant<pmpp::direct_tile, direct_tiles[1]>{});
     try_tile(std::integral_constant<pmpp::direct_tile, direct_tiles[2]>{});
     try_tile(std::integral_constant<pmpp::direct_tile, direct_tiles[3]>{});
+    using pmpp::detail::direct_word_tiles;
+    constexpr int word_tiles = sizeof(direct_word_tiles) / sizeof(direct_word_tiles[0]);
+    [&]<int... I>(std::integer_sequence<int, I...>) {
+      (try_tile(std::integral_constant<pmpp::direct_tile, direct_word_tiles[I + 4]>{}), ...);
+    }
+    (std::make_integer_sequence<int, word_tiles - 4>{});
     using pmpp::detail::direct_mma_tiles;
     const auto try_type = [&](auto type) {
       try_tile(std::integral_constant<pmpp::direct_tile, direct_mma_tiles[3]>{}, type);

@@ -67,7 +67,6 @@ struct candidates_of {
     tile<Tuning.large, Tuning.bulk, A>("bulk", x);
     tile<Tuning.large, Tuning.bulk, A>("bulk'", y);
     tile<Tuning.small, none, A>("small", x);
-    tile<Tuning.sliced, none, A>("sliced", x);
     const auto strips = [&]<pmpp::gemm_strip Strip>(const std::string& name, const auto& z,
                                                     std::integral_constant<pmpp::gemm_strip, Strip>) {
       if (fits_strips(z) && z.c.rows <= Strip.rows)
@@ -111,6 +110,14 @@ struct candidates_of {
       directly<direct_mma_tiles[3], A>("t64", x);
       directly<direct_mma_tiles[4], A>("u16", x);
       if (x.c.cols <= 64) directly<direct_mma_tiles[4], A>("u16'", y);
+    }
+    if constexpr (sizeof(T) == 4) {
+      using pmpp::detail::direct_word_tiles;
+      directly<direct_word_tiles[4], A>("w32x32", x);
+      directly<direct_word_tiles[5], A>("w64x64", x);
+      directly<direct_word_tiles[6], A>("w128x32", x);
+      directly<direct_word_tiles[7], A>("w128x64", x);
+      directly<direct_word_tiles[6], A>("w128x32'", y);
     }
     directly<direct_tiles[0], A>("d32", x);
     directly<direct_tiles[1], A>("d64", x);

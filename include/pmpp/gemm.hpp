@@ -95,7 +95,6 @@ struct gemm_tuning {
   gemm_tile large{}, small{};
   mma_tile mma_large{}, mma_small{};  ///< for tensor cores; without them these are not used
   mma_tile mma_small_tf32{};          ///< instead of mma_small for floats taken as tf32
-  gemm_tile sliced{};                 ///< for a small C: warps share a tile and divide k
   gemm_strip thin{};                  ///< for a few rows or columns
   gemm_tile bulk{};                   ///< instead of `large` where TMA of sm_90a brings A and B
 
@@ -119,7 +118,6 @@ constexpr gemm_tuning gemm_tuning_for() {
         .mma_large = {.m = 128, .n = 128, .warp_m = 64, .warp_n = 64, .stages = 3, .blocks = 2},
         .mma_small = {.m = 64, .n = 64, .warp_m = 32, .warp_n = 32, .stages = 6, .blocks = 2},
         .mma_small_tf32 = {.m = 32, .n = 64, .warp_m = 16, .warp_n = 32, .stages = 4, .blocks = 4},
-        .sliced = {.m = 32, .n = 32, .k = 32, .stages = 6, .thread_m = 8, .thread_n = 4, .lanes_m = 4, .blocks = 4, .unrolled_k = 8, .slices = 4},
         // Two k-tiles on their way: 16 x 4096 x 4096 in 33 to 36 us, 30 to 32 for reading B alone.
         .thin = {.rows = 16, .k = 64, .stages = 3},
         // 4096 x 4096 x 4096: 54.0 TFLOP/s; 16 x 8 elements a thread 53.0, k-tiles of 16 k 53.1.
@@ -144,20 +142,34 @@ using gemm_sum = decltype(gemm_factor<TA>{} * gemm_factor<TB>{});
 template <class A, class TC>
 using gemm_scale = decltype(A{} * gemm_factor<TC>{});
 
+/// Whether an operand is copied first: its elements are used often enough (H100).
+template <class Operand>
+bool is_worth_a_copy(const Operand& y, std::int64_t products) {
+  return products >= 2048 && y.copy != k_tile_copy::words;
+}
+
+/// Clocks that the copies take, of whole tiles.
+template <class A, class Problem>
+double clocks_of_copies(const Problem& x, const gemm_plan& plan, const machine& on) {
+  const auto copy = [&](const auto& y, std::int64_t products) {
+    const double bytes = double(y.extent) * double(x.k) * (y.batch_stride == 0 ? 1 : double(x.batch)) * sizeof(A);
+    return is_worth_a_copy(y, products) ? clocks_of_second_launch(on) + 2 * bytes / on.memory_rate() : 0;
+  };
+  return plan.splits == 1 || plan.whole > 0 ? copy(x.a, x.c.cols) + copy(x.b, x.c.rows) : 0;
+}
+
 /// Large and small tiles. Operands that cannot be read in words along m or n are copied first to where they can, if each
 /// of their elements is used often enough. Where TMA can bring A and B, by tiles `Bulk`.
 template <gemm_tile Tile, class A, gemm_tile Bulk = gemm_tile{}, class P, class TA, class TB, class TC, class S,
           class Epilogue>
 void gemm_by_copies(const P& where, gemm_problem<TA, TB, TC, S, Epilogue> x, const gemm_plan& plan) {
-  constexpr std::int64_t worth_a_copy = 2048;  // products of an element (H100)
   constexpr bool has_bulk = gpu_execution<P> && Bulk.m > 0 && std::is_same_v<TA, float> && std::is_same_v<TB, float>;
   const bool large = plan.splits == 1 || plan.whole > 0;
   bool bulk = false;
   if constexpr (has_bulk) bulk = large && copy_unit_available();
   const auto bytes = [&](const auto& y, std::int64_t products) {
     // Tiles at an edge that cuts words are slow, but for TMA: then elements one by one are faster.
-    const bool copied = large && products >= worth_a_copy && y.copy != k_tile_copy::words &&
-                        (bulk || y.extent % std::int64_t(16 / sizeof(A)) == 0);
+    const bool copied = large && is_worth_a_copy(y, products) && (bulk || y.extent % std::int64_t(16 / sizeof(A)) == 0);
     return copied ? repacked_bytes(y, false, x.k, x.batch) : 0;
   };
   const std::int64_t a_bytes = bytes(x.a, x.c.cols), b_bytes = bytes(x.b, x.c.rows);
@@ -184,15 +196,21 @@ void take_best(const gemm_way<F>&... ways) {
   ((!taken && ways.clocks == least ? (ways.take(), void(taken = true)) : void()), ...);
 }
 
-/// Chooses among the ways that fit the machine by what they are expected to cost. The factors below are such that 300 random shapes of
-/// floats take 0.97 of the speed of the best way of each, and squares what they took before, on an H200 (benchmark/gemm_sweep).
+/// What the models of tiles leave out (gemm/simt.hpp): clocks of a call; factors of their clocks where operands are copied in words or
+/// along k, and one by one; and of those that memory takes.
+struct tile_factors {
+  double call, words, elements, memory;
+};
+inline constexpr tile_factors factors_of_large{6610, 0.798, 0.841, 1.36}, factors_of_small{1520, 0.867, 0.913, 0.551};
+
+/// Chooses among the ways that fit the machine by what they are expected to cost. The factors are fitted to random shapes of
+/// floats on an H100 (benchmark/gemm_sweep).
 /// `others`: ways besides.
 template <gemm_tuning Tuning, class A, class P, class TA, class TB, class TC, class S, class Epilogue, class... Others>
 void gemm_on_blocks(const P& where, const gemm_problem<TA, TB, TC, S, Epilogue>& x, const Others&... others) {
   const machine& on = machine_of(where);
   constexpr bool same_types = std::is_same_v<TA, A> && std::is_same_v<TB, A>;
   const auto none = gemm_way{never, [] {}};
-  constexpr double call = 2800;  // clocks of a call that the models of tiles leave out
   const auto directly = [&] {
     if constexpr (Tuning.direct) {
       const direct_plan plan = plan_directly<A>(x, on);
@@ -203,22 +221,20 @@ void gemm_on_blocks(const P& where, const gemm_problem<TA, TB, TC, S, Epilogue>&
   };
   // Elements that are copied one by one, and not along k, take longer.
   const auto by_elements = [](k_tile_copy copy) { return copy != k_tile_copy::words && copy != k_tile_copy::along_k; };
-  const double measured = by_elements(x.a.copy) || by_elements(x.b.copy) ? 1.1 : 0.9;
+  const bool elements = by_elements(x.a.copy) || by_elements(x.b.copy);
   const auto tiles = [&]<gemm_tile Tile>(std::integral_constant<gemm_tile, Tile>, const auto& y, bool is_a_way) {
     if constexpr (Tile.m > 0) {
       using bulk = std::integral_constant<gemm_tile, Tile == Tuning.large ? Tuning.bulk : gemm_tile{}>;
       const gemm_cost cost = gemm_cost_of<Tile, A>(on);
       const gemm_plan plan =
           is_a_way ? plan_waves(cost, y.c.rows, y.c.cols, y.k, y.batch, on) : gemm_plan{0, 0, 1, 0, never};
-      const double clocks =
-          call + (Tile.slices > 2 ? 1.15 : 1) * measured * plan.clocks +
-          clocks_of_writing(cost, plan, x.batch, x.c.is_written_by(16 / sizeof(A)), x.result.reads(), on);
-      return gemm_way{is_a_way ? clocks : never, [&where, &y, plan] {
-                        if constexpr (Tile == Tuning.large || Tile == Tuning.small)
-                          gemm_by_copies<Tile, A, bulk::value>(where, y, plan);
-                        else
-                          gemm_by_tiles<Tile, A>(where, y, plan);
-                      }};
+      const bool is_large = Tile == Tuning.large;
+      const tile_factors factors = is_large ? factors_of_large : factors_of_small;
+      const double clocks = factors.call + (elements ? factors.elements : factors.words) * plan.clocks +
+                            factors.memory * clocks_of_memory(y, on) +
+                            (is_large ? clocks_of_copies<A>(y, plan, on) : 0);
+      return gemm_way{is_a_way ? clocks : never,
+                      [&where, &y, plan] { gemm_by_copies<Tile, A, bulk::value>(where, y, plan); }};
     } else {
       return none;
     }
@@ -241,8 +257,8 @@ void gemm_on_blocks(const P& where, const gemm_problem<TA, TB, TC, S, Epilogue>&
   constexpr gemm_strip two_stages{Tuning.thin.rows, Tuning.thin.k, 2};  // which 99 KB hold
   constexpr std::integral_constant<gemm_strip, thin_may_not_fit ? two_stages : gemm_strip{}> thinner;
   take_best(directly(), tiles(large, x, true), tiles(std::integral_constant<gemm_tile, Tuning.small>{}, x, true),
-            tiles(large, turned, !is_square), tiles(std::integral_constant<gemm_tile, Tuning.sliced>{}, x, true),
-            strips(thin, x), strips(thinner, x), strips(thin, turned), strips(thinner, turned), others...);
+            tiles(large, turned, !is_square), strips(thin, x), strips(thinner, x), strips(thin, turned),
+            strips(thinner, turned), others...);
 }
 
 /// What a call without options asks for.

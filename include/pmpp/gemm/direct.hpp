@@ -8,7 +8,8 @@
 //      whichever lies in one piece. There are no other cases.
 //   2. The lanes of a warp own neighbouring columns, each of them all rows of the warp: a row of C is written in one piece
 //      wherever it begins, and where C is read (beta) all of it is on its way at once. Where C is small, warps divide each k-tile
-//      instead, and add up what they have.
+//      instead, and add up what they have. In tiles of floats that are not flat a thread multiplies words of A and B
+//      (gemm/math_fma.hpp), and sums go to their owners through shared memory.
 //      Half, bfloat16 and 8-bit integers are multiplied by tensor cores where k is not very small: a k-tile lies in shared memory as it
 //      does in global memory (of bytes, along k), and sums go to their owners through it.
 //   3. Splits leave their sums in scratch memory. The block that arrives last at a tile adds them up, in order, in the same
@@ -29,6 +30,8 @@
 #include <pmpp/core/math.hpp>
 #include <pmpp/core/packed.hpp>
 #include <pmpp/execution.hpp>
+#include <pmpp/gemm/epilogue.hpp>
+#include <pmpp/gemm/math_fma.hpp>
 #include <pmpp/gemm/problem.hpp>
 #include <pmpp/gemm/repack.hpp>
 #include <pmpp/gemm/simt.hpp>
@@ -54,6 +57,7 @@ struct direct_tile {
   int slices = 1;  ///< groups of those warps, which divide each k-tile
   int mma_m = 0,
       mma_n = 0;  ///< of C, that a warp multiplies on tensor cores, a slice of the k-tile for each; multiples of 16
+  int thread_m = 0, thread_n = 0, lanes_m = 0;  ///< on ordinary units, as of a gemm_tile (gemm/math_fma.hpp)
 
   constexpr int m() const { return warps * warp_m; }
   constexpr int n() const { return lane_n * simt::warp_size; }
@@ -79,6 +83,22 @@ struct direct_cost {
 inline constexpr direct_cost direct_costs[] = {
     {1590, 0.27, 745, 62, 1110}, {915, 0.36, 1760, 67, 433}, {1520, 0.22, 1510, 23, 60}, {1130, 0.165, 900, 125, 133}};
 
+/// For sums of 4 bytes also 32 x 32, whose warps share k, 64 x 64, 128 x 32 and 128 x 64 elements, of which a thread multiplies 8 x 4
+/// or 8 x 8.
+inline constexpr direct_tile direct_word_tiles[] = {
+    direct_tiles[0],
+    direct_tiles[1],
+    direct_tiles[2],
+    direct_tiles[3],
+    {.warps = 4, .warp_m = 8, .lane_n = 1, .k = 32, .blocks = 4, .thread_m = 8, .thread_n = 4, .lanes_m = 4},
+    {.warps = 4, .warp_m = 16, .lane_n = 2, .k = 16, .blocks = 4, .thread_m = 8, .thread_n = 4, .lanes_m = 4},
+    {.warps = 4, .warp_m = 32, .lane_n = 1, .k = 16, .blocks = 4, .thread_m = 8, .thread_n = 4, .lanes_m = 4},
+    {.warps = 4, .warp_m = 32, .lane_n = 2, .k = 16, .blocks = 3, .thread_m = 8, .thread_n = 8, .lanes_m = 8}};
+inline constexpr direct_cost direct_word_costs[] = {{2240, 0.14, 433, 15.3, 1440},   {1720, 0.187, 41.2, 43.9, 428},
+                                                    {1910, 0.144, 1, 28.4, 45.8},    {1580, 0.117, 1, 60.7, 69.7},
+                                                    {1170, 0.137, 817, 28.4, 158},   {1770, 0.127, 1450, 12.9, 857},
+                                                    {1850, 0.0984, 502, 38.5, 1230}, {1000, 0.143, 4730, 19.8, 1720}};
+
 /// With tensor cores: those of them that are for a very small k, and 64 x 64 and 16 x 32 elements of C.
 inline constexpr direct_tile direct_mma_tiles[] = {
     direct_tiles[0],
@@ -92,17 +112,27 @@ inline constexpr direct_cost direct_mma_costs[] = {
 template <class TA, class TB>
 inline constexpr bool is_direct_by_mma = std::is_same_v<TA, TB> &&
                                          sizeof(TA) <= 2 && mma_type_of<TA> != simt::mma_type::none;
+/// Sums of 4 bytes on ordinary units.
+template <class TA, class TB>
+inline constexpr bool is_direct_by_words = !is_direct_by_mma<TA, TB> && sizeof(TA) <= 4 && sizeof(TB) <= 4;
 /// The tiles for operands of these types.
 template <class TA, class TB>
 constexpr const auto& direct_tiles_of() {
   if constexpr (is_direct_by_mma<TA, TB>)
     return direct_mma_tiles;
+  else if constexpr (is_direct_by_words<TA, TB>)
+    return direct_word_tiles;
   else
     return direct_tiles;
 }
 template <class TA, class TB>
 constexpr const direct_cost& direct_cost_of(int tile) {
-  return is_direct_by_mma<TA, TB> ? direct_mma_costs[tile] : direct_costs[tile];
+  if constexpr (is_direct_by_mma<TA, TB>)
+    return direct_mma_costs[tile];
+  else if constexpr (is_direct_by_words<TA, TB>)
+    return direct_word_costs[tile];
+  else
+    return direct_costs[tile];
 }
 
 template <class TA, class TB, class TC, class A, class S, class Epilogue, direct_tile Tile>
@@ -112,15 +142,19 @@ struct gemm_direct_kernel {
   static constexpr int rows = Tile.m(), cols = Tile.n(), depth = sizeof(A) > 4 ? Tile.k / 2 : Tile.k,
                        items = Tile.warp_m * Tile.lane_n;
   static constexpr int word = min(Tile.warp_m, int(16 / sizeof(A)));  ///< elements that a lane reads of A at once
-  static constexpr int row_a = rows + int(16 / sizeof(A)), row_b = cols + 1;  ///< other banks for the next k
-  static constexpr bool by_mma = Tile.mma_m > 0;
+  static constexpr bool by_mma = Tile.mma_m > 0, by_words = Tile.thread_m > 0;
+  static constexpr int row_a = rows + int(16 / sizeof(A)),
+                       row_b = cols + (by_words ? int(16 / sizeof(A)) : 1);  ///< other banks for the next k
   /// Elements of k-tiles in shared memory; how many a thread copies at once where they lie in words, and space between rows.
   using element_a = std::conditional_t<by_mma, TA, A>;
   using element_b = std::conditional_t<by_mma, TB, A>;
-  static constexpr int wide = by_mma ? 16 / int(sizeof(TA)) : 1, row_k = depth + wide, row_sum = cols + 8;
+  static constexpr int wide = by_mma ? 16 / int(sizeof(TA)) : 1, row_k = depth + wide,
+                       row_sum = cols + (by_mma ? 8 : 4);
   static constexpr int mma_warps_n = by_mma ? cols / Tile.mma_n : 1,
                        mma_warps = by_mma ? rows / Tile.mma_m * mma_warps_n : 1,
-                       parts = by_mma ? Tile.warps / mma_warps : Tile.slices;  ///< of a k-tile
+                       parts = by_mma     ? Tile.warps / mma_warps
+                               : by_words ? threads * Tile.thread_m * Tile.thread_n / (rows * cols)
+                                          : Tile.slices;  ///< of a k-tile
   static constexpr int own_rows = Tile.warp_m / Tile.slices,
                        own_items = own_rows * Tile.lane_n;  ///< of a thread, at the end
   static_assert(is_power_of_two(depth) && Tile.warp_m % word == 0 && Tile.warp_m % Tile.slices == 0 &&
@@ -133,9 +167,9 @@ struct gemm_direct_kernel {
                        room_b = room<cols, row_b> * int(sizeof(element_b));
   struct shared {
     alignas(16) std::byte memory[max(2 * (room_a + room_b),
-                                     int(sizeof(A)) * (by_mma            ? parts * rows * row_sum
-                                                       : Tile.slices > 1 ? items * threads
-                                                                         : 0))];  ///< k-tiles, or the parts' sums
+                                     int(sizeof(A)) * (by_mma || by_words ? parts * rows * row_sum
+                                                       : Tile.slices > 1  ? items * threads
+                                                                          : 0))];  ///< k-tiles, or the parts' sums
     bool is_last;
 
     PMPP_HOST_DEVICE element_a* a(int now) { return reinterpret_cast<element_a*>(memory + now * room_a); }
@@ -153,6 +187,7 @@ struct gemm_direct_kernel {
     std::int64_t first_block;
     gemm_result<S, Epilogue> result;
     bool in_words = false;  ///< A and B are copied in words of 16 bytes
+    A one = A(1);           ///< see each_word_of_sums (gemm/epilogue.hpp)
   };
 
   template <class Block>
@@ -172,7 +207,7 @@ struct gemm_direct_kernel {
         multiply<1>(block, memory, x, batch, first_row, first_col, k_begin, k_end, of_thread);
     }
     A sum[own_items] = {};
-    of_thread.hand_over(block, memory, sum);
+    of_thread.hand_over(block, memory, x, sum);
     if (x.splits > 1 && !add_up(block, memory, x, tile, split, sum)) return;
     write(x, batch, first_row + warp * Tile.warp_m + slice * own_rows, first_col + block.lane(), sum);
   }
@@ -264,7 +299,7 @@ private:
     }
 
     template <class Block>
-    PMPP_HOST_DEVICE void hand_over(Block& block, shared& memory, A (&own)[own_items]) const {
+    PMPP_HOST_DEVICE void hand_over(Block& block, shared& memory, const arguments&, A (&own)[own_items]) const {
       if constexpr (Tile.slices == 1) {
         unrolled<items>([&](int e) { own[e] = sum[e / Tile.lane_n][e % Tile.lane_n]; });
       } else {  // each slice adds up some of the rows
@@ -322,7 +357,7 @@ private:
     }
 
     template <class Block>
-    PMPP_HOST_DEVICE void hand_over(Block& block, shared& memory, A (&own)[own_items]) const {
+    PMPP_HOST_DEVICE void hand_over(Block& block, shared& memory, const arguments&, A (&own)[own_items]) const {
       A* const to = memory.sums() + (slice * rows + row + block.lane() / 4) * row_sum + col + block.lane() % 4 * 2;
       block.sync();  // the last k-tile has been read
       unrolled<2 * tiles_m>([&](int i) {
@@ -332,13 +367,68 @@ private:
         });
       });
       block.sync();
-      unrolled<own_items>([&](int e) {
-        const int from = (block.warp() * Tile.warp_m + e / Tile.lane_n) * row_sum + block.lane() + e % Tile.lane_n * 32;
-        for (int s = 0; s < parts; ++s) own[e] += memory.sums()[s * rows * row_sum + from];
-      });
+      take_over(block, memory, own);
     }
   };
-  using products = std::conditional_t<by_mma, tensor_products, ordinary_products>;
+
+  /// The elements of C that a thread owns, from the sums of all.
+  template <class Block>
+  PMPP_HOST_DEVICE static void take_over(Block& block, shared& memory, A (&own)[own_items]) {
+    unrolled<own_items>([&](int e) {
+      const int from = (block.warp() * Tile.warp_m + e / Tile.lane_n) * row_sum + block.lane() + e % Tile.lane_n * 32;
+      for (int s = 0; s < parts; ++s) own[e] += memory.sums()[s * rows * row_sum + from];
+    });
+  }
+
+  /// The same on ordinary units, words of A and of B at a time.
+  struct word_products {
+    static constexpr gemm_tile tile{.m = rows,
+                                    .n = cols,
+                                    .thread_m = max(16 / int(sizeof(A)), Tile.thread_m),
+                                    .thread_n = max(16 / int(sizeof(A)), Tile.thread_n),
+                                    .lanes_m = Tile.lanes_m};
+    using math = fma_math<A, tile>;
+    int row, col, slice;
+    typename math::sums sum = {};
+
+    template <class Block>
+    PMPP_HOST_DEVICE word_products(Block& block, const arguments&) {
+      const typename math::thread_coord at(block.lane(), block.warp());
+      row = at.thread_row, col = at.thread_col, slice = at.slice;
+    }
+
+    template <class Block>
+    PMPP_HOST_DEVICE void add(Block&, const A* a, const A* b, int there) {
+      constexpr int share = depth / parts, at_once = min(share, 8);
+      const int begin = slice * share, end = min(there, begin + share);
+      const auto load = [&](int p, typename math::operands& to) {
+        math::load(a + row + p * row_a, b + col + p * row_b, to);
+      };
+      if (begin >= end) return;
+      typename math::operands now[2];
+      load(begin, now[0]);
+      for (int p = begin; p < end; p += at_once) {
+        const int next = p + at_once < end ? p + at_once : begin;
+        unrolled<at_once>([&](int q) {
+          load(q + 1 < at_once ? p + q + 1 : next, now[(q + 1) % 2]);
+          math::add_products(now[q % 2], sum);
+        });
+      }
+    }
+
+    template <class Block>
+    PMPP_HOST_DEVICE void hand_over(Block& block, shared& memory, const arguments& x, A (&own)[own_items]) const {
+      A* const to = memory.sums() + (slice * rows + row) * row_sum + col;
+      block.sync();  // the last k-tile has been read
+      each_word_of_sums<math>(sum, x.one, [&](int i, int j, const auto& y) {
+        *reinterpret_cast<typename math::shared_word*>(to + i * row_sum + j) = y;
+      });
+      block.sync();
+      take_over(block, memory, own);
+    }
+  };
+  using products =
+      std::conditional_t<by_mma, tensor_products, std::conditional_t<by_words, word_products, ordinary_products>>;
 
   template <int Items, class Block>
   PMPP_HOST_DEVICE static void multiply(Block& block, shared& memory, const arguments& x, std::int64_t batch,
@@ -434,21 +524,23 @@ void each_direct_tile(const F& f) {
 
 /// What a tile takes. `bytes`: of an element of A or B; `memory`: the clocks that memory needs. Fitted to times of random shapes on an
 /// H100 (benchmark/gemm_sweep), of which half are within 7 % of it.
-template <direct_tile Tile, class A>
+template <direct_tile Tile, class A, bool Words>
 direct_plan plan_of_direct_tile(const direct_cost& cost, std::int64_t m, std::int64_t n, std::int64_t k,
                                 std::int64_t batch, double bytes, double memory, bool reads_c, bool in_words,
                                 const machine& on) {
   constexpr int depth = sizeof(A) > 4 ? Tile.k / 2 : Tile.k, word = min(Tile.warp_m, int(16 / sizeof(A))),
                 items = Tile.warp_m * Tile.lane_n, together = sizeof(A) > 4 ? (Tile.blocks + 1) / 2 : Tile.blocks;
-  constexpr bool by_mma = Tile.mma_m > 0;
-  constexpr double start = 4400, meeting = by_mma ? 2490 : 2950;  // of a call; of splits
+  constexpr bool by_mma = Tile.mma_m > 0, by_words = Tile.thread_m > 0;
+  constexpr double start = Words ? 6600 : 4400, meeting = by_mma ? 2490 : 2950;  // of a call; of splits
   // Of a k of a block: products, or words from shared memory.
   constexpr double words = Tile.warps * (Tile.warp_m / word + Tile.lane_n * int(sizeof(A)) / 4.0);
   const double products = double(Tile.m()) * Tile.n() / (sizeof(A) > 4 ? on.double_rate() : on.float_rate());
   const double used = double(min<std::int64_t>(round_up(m, std::int64_t(Tile.warp_m)), Tile.m())) / Tile.m();
-  const double of_products = by_mma ? 1.08 * Tile.m() * Tile.n() / on.tensor_rate(2) : max(products, words) * used;
+  const double of_products = by_mma     ? 1.08 * Tile.m() * Tile.n() / on.tensor_rate(2)
+                             : by_words ? 1.1 * products
+                                        : max(products, words) * used;
   const double of_k_tile = (of_products + cost.copy * (Tile.m() + Tile.n()) / (in_words ? 1.5 : 1)) * depth;
-  const double of_block = cost.finish + cost.store * items * (reads_c ? 2 : 1);
+  const double store = cost.store * items * (reads_c ? 2 : 1), of_block = cost.finish + store;
   const std::int64_t tiles = ceil_div(m, std::int64_t(Tile.m())) * ceil_div(n, std::int64_t(Tile.n())) * batch;
   const std::int64_t processors = on.multiprocessors, places = processors * together;
   const double row_bytes = double(min<std::int64_t>(m, Tile.m()) + min<std::int64_t>(n, Tile.n())) * bytes;
@@ -460,13 +552,12 @@ direct_plan plan_of_direct_tile(const direct_cost& cost, std::int64_t m, std::in
     const std::int64_t rounds = blocks / places, rest = blocks - rounds * places;
     const auto round = [&](double blocks_together) {
       return k_tiles * max(cost.latency, blocks_together * of_k_tile) +
-             (by_mma ? max(cost.latency + of_block, 1.37 * blocks_together * of_block) : of_block);
+             (by_mma ? max(cost.latency + of_block, 1.37 * blocks_together * of_block)
+                     : cost.finish + (Words ? blocks_together : 1) * store);  // words of all blocks, one after another
     };
     double clocks = double(rounds) * round(together) + (rest > 0 ? round(double(ceil_div(rest, processors))) : 0);
-    if (by_mma)
-      clocks = start + max(clocks, memory) + 0.25 * min(clocks, memory);
-    else
-      clocks = start + max(max(clocks, double(blocks) * own_k * row_bytes / (0.67 * on.l2_rate())), memory);
+    if (!by_mma) clocks = max(clocks, double(blocks) * own_k * row_bytes / (0.67 * on.l2_rate()));
+    clocks = start + max(clocks, memory) + (by_mma ? 0.25 : Words ? 0.1 : 0) * min(clocks, memory);
     if (splits > 1) clocks += meeting + cost.part * double(splits);
     if (clocks < best.clocks) best = {splits, split_k, clocks};
   };
@@ -489,16 +580,22 @@ bool reads_words(const gemm_problem<TA, TB, TC, S, Epilogue>& x) {
   return in_words(x.a) && in_words(x.b);
 }
 
+/// Clocks of memory, if A, B and C pass once.
+template <class TA, class TB, class TC, class S, class Epilogue>
+double clocks_of_memory(const gemm_problem<TA, TB, TC, S, Epilogue>& x, const machine& on) {
+  const auto bytes_of = [&](const auto& y, std::size_t size) {
+    return double(y.extent) * double(size) * double(x.k) * (y.batch_stride == 0 ? 1 : double(x.batch));
+  };
+  const double of_c = double(x.c.rows) * double(x.c.cols) * double(x.batch) * (x.result.reads() ? 2 : 1);
+  return (bytes_of(x.a, sizeof(TA)) + bytes_of(x.b, sizeof(TB)) + of_c * sizeof(TC)) / on.memory_rate();
+}
+
 /// The best tile by plain loads.
 template <class A, class TA, class TB, class TC, class S, class Epilogue>
 direct_plan plan_directly(const gemm_problem<TA, TB, TC, S, Epilogue>& x, const machine& on) {
   const std::int64_t m = x.c.rows, n = x.c.cols;
   const bool reads_c = x.result.reads();
-  const double of_c = double(m) * double(n) * double(x.batch) * (reads_c ? 2 : 1);
-  const auto bytes_of = [&](const auto& y, std::size_t size) {
-    return double(y.extent) * double(size) * double(x.k) * (y.batch_stride == 0 ? 1 : double(x.batch));
-  };
-  const double memory = (bytes_of(x.a, sizeof(TA)) + bytes_of(x.b, sizeof(TB)) + of_c * sizeof(TC)) / on.memory_rate();
+  const double of_c = double(m) * double(n) * double(x.batch) * (reads_c ? 2 : 1), memory = clocks_of_memory(x, on);
   // Lanes that own neighbouring rows of C write a sector each.
   const double by_columns = 1.35 * of_c * double(min<std::int64_t>(32, n * std::int64_t(sizeof(TC)))) / on.l2_rate();
   direct_plan best;
@@ -506,10 +603,11 @@ direct_plan plan_directly(const gemm_problem<TA, TB, TC, S, Epilogue>& x, const 
     constexpr direct_tile Tile = direct_tiles_of<TA, TB>()[tile];
     for (const bool exchanged : {false, true}) {
       const std::int64_t rows = exchanged ? n : m, cols = exchanged ? m : n;
-      if (Tile.m() == Tile.n() ? exchanged : rows > 8 * Tile.m() && (exchanged || Tile.m() <= 8)) continue;
-      direct_plan plan =
-          plan_of_direct_tile<Tile, A>(direct_cost_of<TA, TB>(tile), rows, cols, x.k, x.batch, sizeof(TA), memory,
-                                       reads_c, is_direct_by_mma<TA, TB> && reads_words(x), on);
+      if (Tile.m() == Tile.n() || Tile.thread_m > 0 ? exchanged : rows > 8 * Tile.m() && (exchanged || Tile.m() <= 8))
+        continue;
+      direct_plan plan = plan_of_direct_tile<Tile, A, is_direct_by_words<TA, TB>>(
+          direct_cost_of<TA, TB>(tile), rows, cols, x.k, x.batch, sizeof(TA), memory, reads_c,
+          is_direct_by_mma<TA, TB> && reads_words(x), on);
       if (exchanged) plan.clocks += by_columns;
       if (is_direct_by_mma<TA, TB>) plan.clocks = 1.05 * plan.clocks - 1750;  // beside other ways
       plan.tile = tile;

@@ -153,16 +153,6 @@ inline gemm_plan plan_waves(const gemm_cost& tile, std::int64_t m, std::int64_t 
   return best;
 }
 
-/// What the threads of whole tiles take to write their elements of C, and to read them (H100).
-inline double clocks_of_writing(const gemm_cost& tile, const gemm_plan& plan, std::int64_t batch, bool in_words,
-                                bool reads, const machine& on) {
-  if (plan.splits > 1 && plan.whole == 0) return 0;
-  const double elements = double(tile.m * tile.n) / (tile.warps * simt::warp_size);
-  const std::int64_t rounds =
-      ceil_div(plan.tiles_m * plan.tiles_n * batch, std::int64_t(tile.blocks) * on.multiprocessors);
-  return double(rounds) * elements * (in_words ? reads ? 200 : 75 : reads ? 500 : 200);
-}
-
 /// Enqueues a product on a GPU or runs it in the emulator, cut up as planned.
 template <gemm_tile Tile, class A, class P, class TA, class TB, class TC, class S, class Epilogue>
 void gemm_by_tiles(const P& where, const gemm_problem<TA, TB, TC, S, Epilogue>& x, const gemm_plan& plan) {
