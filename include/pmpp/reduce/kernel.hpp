@@ -171,6 +171,27 @@ struct reduce_kernel {
     plan p = a.known;
     if (a.count.pointer != nullptr) p = plan(a.count.get(), a.known.lead_of_input, block.count());
     if (block.index() >= p.blocks) return;
+    A result{};
+    if (p.n <= threads) {  // an element each: a short call waits for one load and one tree
+      if (block.thread() < p.n) result = static_cast<A>(a.in[block.thread()]);
+      result = block::reduce(block, memory.warp_results, result, a.op, max(1, static_cast<int>(p.n)));
+    } else if (!fold(block, memory, a, p, result)) {
+      return;
+    }
+    if (block.thread() == 0) {
+      if (p.n == 0)
+        result = a.init.value;
+      else if (a.init.present)
+        result = static_cast<A>(a.op(a.init.value, result));
+      a.sink(result);
+      a.done.signal();
+    }
+  }
+
+private:
+  /// What a grid folds. True in the block whose thread 0 gets the result.
+  template <class Block>
+  PMPP_HOST_DEVICE static bool fold(Block& block, shared& memory, const arguments& a, const plan& p, A& result) {
     const std::int64_t warp = block.index() * warps + block.warp();
     const std::int64_t first =
         any_order ? (block.index() * warps * rows_in_flight + block.warp()) * lanes : warp * p.each;
@@ -201,30 +222,20 @@ struct reduce_kernel {
     if (in_tail > 0) add_row(block, a, tail, in_tail, total);
 
     if (block.thread() == 0) memory.started_last = ticket == p.blocks - 1;
-    A result;
     if constexpr (any_order) {
       result = block::reduce(block, memory.warp_results, total.value, a.op);
     } else {
       const std::int64_t busy_here = min(std::int64_t(warps), p.busy - block.index() * warps);
       result = block::reduce_warps(block, memory.warp_results, total.value, a.op, static_cast<int>(busy_here));
     }
-    if (p.blocks > 1) {
-      if (block.thread() == 0) a.partials.publish(block.index(), result);
-      if (warps == 1) block.sync();  // else the reduction above had a barrier
-      if (!memory.started_last) return;
-      result = fold_partials(block, memory, a, static_cast<int>(p.blocks));
-    }
-    if (block.thread() == 0) {
-      if (p.n == 0)
-        result = a.init.value;
-      else if (a.init.present)
-        result = static_cast<A>(a.op(a.init.value, result));
-      a.sink(result);
-      a.done.signal();
-    }
+    if (p.blocks == 1) return true;
+    if (block.thread() == 0) a.partials.publish(block.index(), result);
+    if (warps == 1) block.sync();  // else the reduction above had a barrier
+    if (!memory.started_last) return false;
+    result = fold_partials(block, memory, a, static_cast<int>(p.blocks));
+    return true;
   }
 
-private:
   /// The running result of a lane (in any order) or, in lane 0, of a warp (in order).
   struct accumulator {
     A value{};
@@ -320,8 +331,11 @@ void reduce_on_blocks(const P& where, const input<In>& in, const initial_value<A
     using slots = block::tile_state<A>;
     constexpr std::size_t counter_bytes = 16;  // the started blocks, in front of the slots
     constexpr auto most = static_cast<std::int64_t>((usual_state - counter_bytes) / slots::state_bytes(1));
-    const typename kernel::plan p(
-        in.count.bound, lead, min(most, std::int64_t(Tuning.blocks_per_processor) * machine_of(where).multiprocessors));
+    // Whole waves: of four blocks a multiprocessor where three fit, the last would run alone.
+    constexpr int each = Tuning.blocks_per_processor -
+                         Tuning.blocks_per_processor % min(Tuning.blocks_per_processor, kernel::min_blocks);
+    const typename kernel::plan p(in.count.bound, lead,
+                                  min(most, std::int64_t(each) * machine_of(where).multiprocessors));
     const std::int64_t partials = p.blocks == 1 ? 0 : p.blocks;
     scratch memory(where, slots::payload_bytes(partials),
                    partials == 0 ? 0 : counter_bytes + slots::state_bytes(partials));
