@@ -206,6 +206,35 @@ TEST_ALL_PLACES("misaligned starts, alike and different; nothing outside is writ
       }
 }
 
+TEST_ALL_PLACES("several tiles of each block, from anywhere in a line of memory") {
+  const typename where::policy policy{};
+  constexpr pmpp::scan_tuning lines{.threads = 32, .vectors = 9, .blocks = 1};  // two for each of 132 multiprocessors
+  const std::int64_t n = test::up_to(320'000);
+  const auto v = test::random_values<std::uint32_t>(n);
+  const auto in = where::put(v);
+  for (const int from : {0, 1, 28, 30, 31}) {
+    CAPTURE(from);
+    std::vector<std::uint32_t> wanted(v.size() + 1, 7);
+    auto out = where::put(wanted);
+    pmpp::inclusive_scan<lines>(policy, in.begin() + from, in.end(), out.begin() + 1);
+    pmpp::synchronize(policy);
+    std::inclusive_scan(v.begin() + from, v.end(), wanted.begin() + 1);
+    CHECK(where::get(out) == wanted);
+  }
+  const auto pairs = intervals(n / 4);
+  const auto from_pairs = where::put(pairs);
+  for (const int from : {0, 1, 7}) {
+    CAPTURE(from);
+    auto out = where::put(pairs);
+    const std::vector<test::interval> some(pairs.begin() + from, pairs.end());
+    pmpp::inclusive_scan<lines>(policy, from_pairs.begin() + from, from_pairs.end(), out.begin(), test::join{});
+    pmpp::synchronize(policy);
+    std::vector<test::interval> wanted = pairs;
+    std::inclusive_scan(some.begin(), some.end(), wanted.begin(), test::join{});
+    CHECK(where::get(out) == wanted);
+  }
+}
+
 TEST_ALL_PLACES("misaligned results of another size") {
   const typename where::policy policy{};
   const auto v = test::random_values<int>(9000);

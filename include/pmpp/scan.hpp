@@ -81,10 +81,24 @@ struct scan_kernel {
   /// Whether results are written by way of a place of their own, and how many vectors of a lane it takes.
   static constexpr bool staged = Items > 1 && sizeof(results) > sizeof(raw) && sizeof(results) <= 256;
   static constexpr int group = sizeof(results) <= 32 ? 4 : sizeof(results) <= 64 ? 2 : 1;
-  using slot = block::vector_slot<raw, std::conditional_t<staged, raw, results>>;
+  /// A vector in shared memory: first of the input, then of what became of it.
+  union slot {
+    PMPP_HOST_DEVICE slot() {}
+    raw in;
+    std::conditional_t<staged, raw, results> out;
+  };
+  /// A lane's end in a gap where lanes would find theirs in the same banks: not if they are narrow and their number is odd.
+  struct slot_array : block::lane_vectors<slot> {
+    static constexpr bool narrow = sizeof(slot) <= 16 && is_power_of_two(sizeof(slot));
+    PMPP_HOST_DEVICE slot& operator[](int v) const {
+      if (narrow && this->count % 2 != 0) return reinterpret_cast<slot*>(this->bytes)[v];
+      return block::lane_vectors<slot>::operator[](v);
+    }
+  };
+  static constexpr int gap = slot_array::narrow ? 0 : 16;  ///< bytes at most, in a tile of most_vectors
   using staging = block::lane_vectors<packed<value_of<Out>, Items>>;
   /// Whether vectors may be the output's where those of the input begin elsewhere: lanes take theirs out of two.
-  static constexpr bool shifts = staged && sizeof(slot) == sizeof(raw) && requires(const raw& x) { x.word[0]; };
+  static constexpr bool shifts = staged && slot_array::narrow && requires(const raw& x) { x.word[0]; };
   /// Multiples of it, in bytes, are where vectors of the output begin then.
   static constexpr std::size_t boundary = min(std::size_t(128), sizeof(results) & -sizeof(results));
   static constexpr int more_slots = shifts ? max(1, 128 / int(sizeof(slot))) : 0;   ///< of a warp
@@ -95,9 +109,10 @@ struct scan_kernel {
                        warps = max(1, min(Tuning.threads / lanes, fitting_warps)), workers = warps * lanes,
                        threads = workers + lanes, min_blocks = Tuning.blocks,
                        lane_bytes = tile_bytes / workers - max(0, int(sizeof(A)) - 8),
-                       fitting_vectors = staged ? min((2 * lane_bytes - staging_bytes) / (2 * int(sizeof(slot))),
-                                                      2 * lane_bytes / int(sizeof(raw) + sizeof(results)))
-                                                : lane_bytes / int(sizeof(slot)),
+                       fitting_vectors = staged
+                                             ? min((2 * (lane_bytes - gap) - staging_bytes) / (2 * int(sizeof(slot))),
+                                                   2 * lane_bytes / int(sizeof(raw) + sizeof(results)))
+                                             : (lane_bytes - gap) / int(sizeof(slot)),
                        // odd, and such that only one is left over after groups
       odd = staged ? max(2, group) : 2,
                        most_vectors = (max(1, min(2 * Tuning.vectors, fitting_vectors)) - 1) / odd * odd + 1;
@@ -120,10 +135,12 @@ struct scan_kernel {
         : data(count, lead),
           tiles(ceil_div(data.vectors, std::int64_t(vectors_of_thread) * workers)),
           vectors(vectors_of_thread) {}
-    /// Dynamic shared memory: two tiles, and results on their way. It takes this much for each vector of a thread.
-    static constexpr std::size_t vector_bytes = 2 * sizeof(slot) * workers,
-                                 other_bytes = staging_bytes * workers + 2 * sizeof(slot) * warps * more_slots;
-    std::size_t shared_bytes() const { return vector_bytes * static_cast<std::size_t>(vectors) + other_bytes; }
+    /// Dynamic shared memory: two tiles, and results on their way.
+    std::size_t shared_bytes() const { return shared_bytes(vectors); }
+    static constexpr std::size_t shared_bytes(int vectors) {
+      return std::size_t(2) * workers * slot_array::bytes_of_lane(vectors) + staging_bytes * workers +
+             2 * sizeof(slot) * warps * more_slots;
+    }
   };
   static constexpr bool begins_early = simt::can_begin_early;
   struct arguments {
@@ -167,7 +184,7 @@ private:
   template <bool Inside>
   struct part : block::vector_range<Items, Inside> {
     int vectors;  ///< of a thread
-    slot* slots;
+    slot_array slots;
     staging results_of;  ///< of a group of vectors
 
     template <class Block>
@@ -178,15 +195,18 @@ private:
         : block::vector_range<Items, Inside>(p.data, (tile * warps + block.warp()) * vectors_of_thread * lanes,
                                              vectors_of_thread * lanes),
           vectors(vectors_of_thread),
-          slots(reinterpret_cast<slot*>(block.dynamic_shared() + staging_bytes * workers) +
-                (stage * warps + block.warp()) * (this->count + more_slots)),
+          slots{{block.dynamic_shared() + staging_bytes * workers +
+                     (stage * warps + block.warp()) *
+                         (lanes * slot_array::bytes_of_lane(vectors_of_thread) + more_slots * int(sizeof(slot))),
+                 vectors_of_thread}},
           results_of{block.dynamic_shared() + block.warp() * (lanes * staging_bytes), group} {}
-    /// Vector i.
-    PMPP_HOST_DEVICE raw get(int i, [[maybe_unused]] int shift) const {
+    /// Vector v of a lane.
+    PMPP_HOST_DEVICE raw get(int lane, int v, [[maybe_unused]] int shift) const {
       if constexpr (shifts) {
         if (shift != 0) {
           constexpr int words = sizeof(raw) / 4;
-          const int bytes = shift * int(sizeof(raw)) / Items, bits = bytes % 4 * 8, first = i * words + bytes / 4;
+          const int bytes = shift * int(sizeof(raw)) / Items, bits = bytes % 4 * 8,
+                    first = (lane * vectors + v) * words + bytes / 4;
           raw x;
           std::uint32_t next = slots[first / words].in.word[first % words];
           for (int j = 0; j < words; ++j) {
@@ -197,7 +217,7 @@ private:
           return x;
         }
       }
-      return slots[i].in;
+      return slots.at(lane, v).in;
     }
     /// How many lanes have a vector to work on.
     PMPP_HOST_DEVICE int busy_lanes() const { return Inside ? lanes : ceil_div(this->end, vectors * Items); }
@@ -242,7 +262,7 @@ private:
     for (int v = 0; v < mine.vectors; ++v) {
       const int i = block.lane() * mine.vectors + v;
       if (!mine.has(i)) continue;
-      const raw x = mine.get(i, a.shift);
+      const raw x = mine.get(block.lane(), v, a.shift);
       mine.for_each_item(i, [&](int k) {
         const A item = static_cast<A>(block::access<In>::value(a.in, x, k));
         sum = has_sum ? static_cast<A>(a.op(sum, item)) : item;
@@ -292,11 +312,12 @@ private:
   template <bool Inside, class Block>
   PMPP_HOST_DEVICE static void write(Block& block, const arguments& a, const part<Inside>& mine, A running,
                                      bool has_running) {
-    // Scans vector i of the share.
-    const auto scan = [&](int i, auto& to) {
-      const raw x = mine.get(i, a.shift);
+    const int first = block.lane() * mine.vectors;
+    // Scans vector v of the share.
+    const auto scan = [&](int v, auto& to) {
+      const raw x = mine.get(block.lane(), v, a.shift);
       std::remove_reference_t<decltype(to)> y{};
-      mine.for_each_item(i, [&](int k) {
+      mine.for_each_item(first + v, [&](int k) {
         if (Kind == scan_kind::exclusive) y.item[k] = static_cast<value_of<Out>>(detail::value_of_stored(running));
         const A item = static_cast<A>(block::access<In>::value(a.in, x, k));
         running = has_running ? static_cast<A>(a.op(running, item)) : item;
@@ -306,12 +327,11 @@ private:
       to = y;
     };
     const auto any = [](std::int64_t) { return true; };
-    const int first = block.lane() * mine.vectors;
     if constexpr (staged) {
       const auto write_group = [&](int v, auto some) {
         constexpr int count = decltype(some)::value;
         for (int j = 0; j < count; ++j)
-          if (mine.has(first + v + j)) scan(first + v + j, mine.results_of.at(block.lane(), j));
+          if (mine.has(first + v + j)) scan(v + j, mine.results_of.at(block.lane(), j));
         block.sync_warp();
         block::store_rows(
             block, a.out, mine, count, a.aligned, [&](int c) { return c / count * mine.vectors + v + c % count; },
@@ -322,8 +342,8 @@ private:
       for (; v + group <= mine.vectors; v += group) write_group(v, constant<group>{});
       for (; v < mine.vectors; ++v) write_group(v, constant<1>{});
     } else {
-      for (int i = first; i < first + mine.vectors; ++i)
-        if (mine.has(i)) scan(i, mine.slots[i].out);
+      for (int v = 0; v < mine.vectors; ++v)
+        if (mine.has(first + v)) scan(v, mine.slots.at(block.lane(), v).out);
       block.sync_warp();
       block::store_rows(
           block, a.out, mine, mine.vectors, a.aligned,
@@ -343,13 +363,12 @@ void scan_on_blocks(const P& where, const input<In>& in, Out out, const scan_sta
     // Short inputs are cut into smaller tiles, one for each multiprocessor. A count that only the device knows may turn
     // out to be much less than its bound; tiles keep their size then.
     const machine& on = machine_of(where);
-    const auto room =
-        std::int64_t(on.shared_per_block) - std::int64_t(sizeof(typename kernel::shared) + kernel::plan::other_bytes);
+    const std::size_t room = std::size_t(on.shared_per_block) - sizeof(typename kernel::shared);
     const std::int64_t rows = ceil_div(in.count.bound, std::int64_t(kernel::workers) * items);
-    const std::int64_t share = ceil_div<std::int64_t>(rows, on.multiprocessors);
-    const std::int64_t fitting = max(std::int64_t(1), room / std::int64_t(kernel::plan::vector_bytes));
-    const std::int64_t most = min<std::int64_t>(kernel::most_vectors, (fitting - 1) | 1);
-    const std::int64_t vectors = min(most, share);
+    // A few vectors of a thread, up to 16 elements, take less time than one of a thread and a look-back.
+    const std::int64_t share = rows <= min(4, 16 / items) ? rows : ceil_div<std::int64_t>(rows, on.multiprocessors);
+    auto vectors = static_cast<int>(min<std::int64_t>(kernel::most_vectors, kernel::shifts ? share | 1 : share));
+    while (vectors > 1 && kernel::plan::shared_bytes(vectors) > room) vectors -= kernel::shifts ? 2 : 1;
     // Vectors that are the output's: narrow elements are moved into them, wide results need not be.
     int shift = 0;
     if (kernel::shifts && lead_of_output >= 0) {
@@ -360,19 +379,21 @@ void scan_on_blocks(const P& where, const input<In>& in, Out out, const scan_sta
       shift = static_cast<int>((lead_of_output - lead + items) % items);
       lead = lead_of_output;
     }
-    const typename kernel::plan p(in.count.bound, lead, static_cast<int>(vectors));
+    const bool aligned = lead == lead_of_output;
+    if (shift == 0 && share > vectors) lead = block::lead_of_line(in.first, lead, vectors * items - 1);
+    const typename kernel::plan p(in.count.bound, lead, vectors);
     const bool alone = p.tiles == 1;
     scratch memory(where, alone ? 0 : look_back::payload_bytes(p.tiles), alone ? 0 : look_back::state_bytes(p.tiles));
     const std::int64_t blocks = min<std::int64_t>(p.tiles, std::int64_t(tuning().blocks) * on.multiprocessors);
     launch_kernel<kernel::threads>(
         where, grid{blocks, kernel::threads, p.shared_bytes()}, kernel{},
-        typename kernel::arguments{in.first, out, in.count, p, lead, lead == lead_of_output, shift, op, start,
+        typename kernel::arguments{in.first, out, in.count, p, lead, aligned, shift, op, start,
                                    look_back(memory.state(), memory.data(), p.tiles)});
   };
   block::with_input_access<In>(in.first, out, [&](auto items, std::int64_t lead, std::int64_t lead_of_output) {
     constexpr auto bytes_of = [](auto tuning) {
       using kernel = scan_kernel<In, Out, Op, A, Kind, decltype(items)::value, decltype(tuning)::value>;
-      return sizeof(typename kernel::shared) + kernel::plan::vector_bytes + kernel::plan::other_bytes;
+      return sizeof(typename kernel::shared) + kernel::plan::shared_bytes(1);
     };
     with_fitting_tuning<scan_tuning, Tuning, Tuning.least()>(
         "scan", sizeof(A), where, bytes_of, [&](auto tuning) { enqueue(tuning, items, lead, lead_of_output); });

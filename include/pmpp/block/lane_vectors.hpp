@@ -22,6 +22,7 @@ struct lane_vectors {
   std::byte* bytes;  ///< of lane 0
   int count;         ///< of a lane
   int after_32 = 0;  ///< bytes after each 32 lanes that are not theirs: lanes are counted through such groups
+  unsigned reciprocal = (1u << 20) / static_cast<unsigned>(count) + 1;  ///< a division takes as long as 20 additions
 
   PMPP_HOST_DEVICE static constexpr int bytes_of_lane(int count) {
     constexpr int word = max(greatest_common_divisor(16, int(sizeof(T))), int(alignof(T)));
@@ -33,7 +34,10 @@ struct lane_vectors {
                                  j * int(sizeof(T)));
   }
   /// Vector v of all: what load_async asks for.
-  PMPP_HOST_DEVICE T& operator[](int v) const { return at(v / count, v % count); }
+  PMPP_HOST_DEVICE T& operator[](int v) const {
+    const auto lane = static_cast<int>(static_cast<unsigned>(v) * reciprocal >> 20);  // v / count below 2^20 / count
+    return at(lane, v - lane * count);
+  }
 };
 
 }  // namespace pmpp::inline PMPP_BACKEND::block

@@ -36,6 +36,19 @@ void with_input_access(const In& in, const Out& out, F f) {
   f(std::integral_constant<int, items>{}, lead, lead_of_output);
 }
 
+/// A lead with which vectors, and so a warp's rows of them, begin at a line of 128 bytes, at most `room` elements in front of the
+/// array; else as it is. Rows that begin within a line ask for a quarter more of them.
+template <class It>
+std::int64_t lead_of_line(const It& it, std::int64_t lead, std::int64_t room) {
+  if constexpr (std::is_pointer_v<It>) {
+    constexpr std::uintptr_t size = sizeof(*it);
+    const auto address = reinterpret_cast<std::uintptr_t>(it);
+    if (128 % size != 0 || address % size != 0) return lead;
+    if (const auto in_front = static_cast<std::int64_t>(address % 128 / size); in_front <= room) return -in_front;
+  }
+  return lead;
+}
+
 /// Writes results of a warp's share that lie in shared memory, `vectors` of each lane, in rows of the warp: at(c) is one of
 /// them, index(c) its vector of the share. Aligned: the output's vectors begin where the share's do; else a lane writes an
 /// element. All lanes call, after a barrier of the warp. Wanted(i): whether element i of the output is to be written.
