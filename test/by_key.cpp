@@ -101,6 +101,24 @@ TEST_ALL_PLACES("scans by key of narrow values, from and to any place") {
     }
 }
 
+TEST_ALL_PLACES("scans by key: several tiles of each block, from anywhere in a line of memory") {
+  const typename where::policy policy{};
+  const std::int64_t n = test::up_to(1'100'000);  // more tiles than an H100 has multiprocessors
+  const auto keys = keys_in_runs(n, 500);
+  const auto values = test::random_values<std::uint64_t>(n);
+  const auto k = where::input(keys);
+  const auto v = where::input(values);
+  for (const int from : {1, 15}) {
+    CAPTURE(from);
+    std::vector<std::uint64_t> inclusive(values.begin() + from, values.end());
+    for (std::size_t i = 1; i < inclusive.size(); ++i)
+      if (keys[i] == keys[i - 1]) inclusive[i] += inclusive[i - 1];
+    auto out = where::put(std::vector<std::uint64_t>(inclusive.size(), 77));
+    pmpp::inclusive_scan_by_key(policy, k.begin(), k.begin() + (n - from), v.begin() + from, out.begin());
+    CHECK(where::get(out) == inclusive);
+  }
+}
+
 TEST_ALL_PLACES("an operator that does not commute, another equality") {
   const typename where::policy policy{};
   const auto n = static_cast<std::size_t>(test::up_to(9000));

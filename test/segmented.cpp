@@ -212,6 +212,29 @@ TEST_ALL_PLACES("misaligned inputs and outputs") {
       }
 }
 
+TEST_ALL_PLACES("scans: several tiles of each block, from anywhere in a line of memory; most segments empty") {
+  const typename where::policy policy{};
+  const std::int64_t n = test::up_to(300'000);  // two tiles for each of 132 multiprocessors
+  const auto v = test::random_values<std::uint64_t>(n);
+  const auto in = where::put(v);
+  lengths l(static_cast<std::size_t>(n), 0);  // the more of them are empty, the later
+  for (std::int64_t s = 0, sum = 0; s < n; ++s) {
+    const auto end = static_cast<std::int64_t>(double(n - 31) * std::log(double(s) + 2) / std::log(double(n) + 1));
+    l[static_cast<std::size_t>(s)] = end - sum;
+    sum = end;
+  }
+  const auto offsets = offsets_of(l);
+  const auto at = where::put(offsets);
+  for (const int from : {0, 1, 14, 31}) {
+    CAPTURE(from);
+    auto out = where::put(v);
+    pmpp::segmented_inclusive_scan<deep>(policy, in.begin() + from, in.end(), at, out.begin());
+    pmpp::synchronize(policy);
+    const std::vector<std::uint64_t> some(v.begin() + from, v.end());
+    CHECK(where::get(out) == scans_of(some, offsets, v, pmpp::plus{}));
+  }
+}
+
 TEST_ALL_PLACES("computed inputs") {
   const typename where::policy policy{};
   const pmpp::counting_iterator<std::int64_t> i(0);

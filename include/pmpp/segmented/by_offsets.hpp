@@ -278,13 +278,13 @@ protected:
     if (!mine.has(first)) return;
     const auto key = [&](const key_slot& x, int k) { return block::access<Keys>::value(a.heads.keys, x.in, k); };
     const bool very_first = mine.element(first) + mine.begin_of(first) == 0;
-    K before = very_first          ? key(mine.keys.at(block.lane(), 0), mine.begin_of(first))
+    K before = very_first          ? key(mine.keys.at(block.lane(), mine.begin / Items), mine.begin % Items)
                : block.lane() == 0 ? memory.key_before[block.warp()]
                                    : key(mine.keys.at(block.lane() - 1, mine.vectors - 1), Items - 1);
     for (int j = 0; j < mine.vectors; ++j) {
       if (!mine.has(first + j)) break;
       const key_slot x = mine.keys.at(block.lane(), j);
-      unsigned heads = very_first && j == 0 ? 1u << mine.begin_of(first) : 0;
+      unsigned heads = very_first && j == mine.begin / Items ? 1u << mine.begin % Items : 0;
       mine.for_each_item(first + j, [&](int k) {
         const K here = key(x, k);
         if (!static_cast<bool>(a.heads.eq(before, here))) heads |= 1u << k;
@@ -315,6 +315,24 @@ protected:
         min(max(known.offset + static_cast<std::int64_t>(float(begin - known.element) * density), std::int64_t(0)),
             p.offsets);
     std::int64_t s = max(std::int64_t(0), guess - 2 * lanes);
+    // Marks those of a vector that lie in the part.
+    const auto put = [&](const narrow(&of_vector)[adjacent]) {
+      unsigned bits = 0;  // of a word; neighbours mostly share one
+      for (int j = 0; j < adjacent; ++j) {
+        const narrow element = of_vector[j] - static_cast<narrow>(mine.first);  // large where it lies before the part
+        if (element < static_cast<narrow>(mine.end)) bits |= 1u << element % 32;
+        const bool go_on =
+            j + 1 < adjacent && (of_vector[(j + 1) % adjacent] - static_cast<narrow>(mine.first)) / 32 == element / 32;
+        if (go_on) continue;
+        if (bits != 0) simt::atomic_or(mine.heads + element / 32, bits);
+        bits = 0;
+      }
+    };
+    const auto load = [&](std::int64_t k, narrow(&of_vector)[adjacent]) {
+      const auto x = offset_access::template load<adjacent>(a.heads.offsets, k);
+      for (int j = 0; j < adjacent; ++j)
+        of_vector[j] = static_cast<narrow>(offset_access::value(a.heads.offsets, x, j));
+    };
     for (bool is_guess = true;;) {
       if constexpr (wide && adjacent > 1)  // from a boundary on; those before are left out below
         s -= static_cast<std::int64_t>(reinterpret_cast<std::uintptr_t>(a.heads.offsets + s) /
@@ -323,16 +341,14 @@ protected:
       for (int i = 0; i < batch; ++i) {
         const std::int64_t k = s + (i * lanes + block.lane()) * adjacent;
         if (k >= 0 && k + adjacent <= p.offsets) {
-          const auto x = offset_access::template load<adjacent>(a.heads.offsets, k);
-          for (int j = 0; j < adjacent; ++j)
-            at[i][j] = static_cast<narrow>(offset_access::value(a.heads.offsets, x, j));
+          load(k, at[i]);
         } else {
           for (int j = 0; j < adjacent; ++j)
             at[i][j] = static_cast<narrow>(k + j < 0 ? begin - 1 : k + j < p.offsets ? offset(k + j) : end);
         }
       }
       const auto very_first = static_cast<std::int64_t>(block.shuffle(at[0][0], 0));
-      const auto last = static_cast<std::int64_t>(block.shuffle(at[batch - 1][adjacent - 1], lanes - 1));
+      auto last = static_cast<std::int64_t>(block.shuffle(at[batch - 1][adjacent - 1], lanes - 1));
       if (is_guess) {
         is_guess = false;
         if ((s > 0 && very_first >= begin) || last < begin) {
@@ -342,20 +358,18 @@ protected:
         }
         known = {max(std::int64_t(0), s), very_first};
       }
-      for (int i = 0; i < batch; ++i) {
-        unsigned bits = 0;  // of a word; neighbours mostly share one
-        for (int j = 0; j < adjacent; ++j) {
-          const narrow element = at[i][j] - static_cast<narrow>(mine.first);  // large where it lies before the part
-          if (element < static_cast<narrow>(mine.end)) bits |= 1u << element % 32;
-          const bool go_on =
-              j + 1 < adjacent && (at[i][(j + 1) % adjacent] - static_cast<narrow>(mine.first)) / 32 == element / 32;
-          if (go_on) continue;
-          if (bits != 0) simt::atomic_or(mine.heads + element / 32, bits);
-          bits = 0;
-        }
-      }
+      for (int i = 0; i < batch; ++i) put(at[i]);
       const auto front = static_cast<std::int64_t>(block.shuffle(at[0][adjacent - 1], 0));
       s += batch * lanes * adjacent;
+      // Most segments are empty: more of their offsets at a time.
+      constexpr int many = (sizeof(narrow) == 4 ? 4 : 1) * batch;
+      for (bool dense = end - last > 4 * (last - very_first) && front != last;
+           dense && last < end && s + many * lanes * adjacent <= p.offsets; s += many * lanes * adjacent) {
+        narrow next[many][adjacent];
+        for (int i = 0; i < many; ++i) load(s + (i * lanes + block.lane()) * adjacent, next[i]);
+        last = static_cast<std::int64_t>(block.shuffle(next[many - 1][adjacent - 1], lanes - 1));
+        for (int i = 0; i < many; ++i) put(next[i]);
+      }
       if (last >= end || s >= p.offsets) return;
       if (front == last)  // many empty segments: on to the first offset after them
         s = block::warp_search(block, s, p.offsets, [&](std::int64_t i) { return offset(i) <= last; });
@@ -477,8 +491,6 @@ struct short_segmented_scan_kernel : segmented_scan_kernel<In, Heads, Out, Op, A
       if (works) block::load_async(block, a.in, mine, mine.slots);
       simt::copy_async_commit();
       mark_tile(block, memory, a, p, tile);
-      simt::copy_async_wait<0>();
-      block.sync();
       if (works) any::fold(block, memory, a, mine, 0);
       block.sync();
     }
@@ -518,23 +530,33 @@ private:
       }
       return low;
     };
-    std::int64_t low = skip(0, begin);
-    if (block.thread() == workers) {
-      memory.from = p.offsets > 0 ? offset(0) : 0;
-      memory.to = p.offsets > 0 ? offset(p.offsets - 1) : 0;
+    std::int64_t low = skip(0, begin), at[batch], from = 0, to = 0;
+    const auto load = [&] {
+      for (int k = 0; k < batch; ++k) {
+        const std::int64_t s = low + k * threads + block.thread();
+        at[k] = s < p.offsets ? offset(s) : end;
+      }
+    };
+    // All that is asked for is on its way before anything is waited for.
+    const bool is_last_warp = block.thread() == workers;
+    if (is_last_warp && p.offsets > 0) {
+      from = offset(0);
+      to = offset(p.offsets - 1);
     }
+    load();
     for (int i = block.thread(); i < any::warps * any::words_of_heads; i += threads) memory.heads[0][i] = 0;
+    if (is_last_warp) {
+      memory.from = from;
+      memory.to = to;
+    }
+    simt::copy_async_wait<0>();
     block.sync();
     const auto mark = [&](std::int64_t element) {
       const int place = static_cast<int>(element - begin), warp = place / of_warp, bit = place - warp * of_warp;
       simt::atomic_or(&memory.heads[0][warp * any::words_of_heads + bit / 32], 1u << bit % 32);
     };
     for (int i = 0; i < most_batches; ++i) {
-      std::int64_t at[batch];
-      for (int k = 0; k < batch; ++k) {
-        const std::int64_t s = low + k * threads + block.thread();
-        at[k] = s < p.offsets ? offset(s) : end;
-      }
+      if (i > 0) load();
       for (int k = 0; k < batch; ++k) {
         const std::int64_t left = block.shuffle_up(at[k], 1);  // equals would wait for each other
         if (at[k] >= begin && at[k] < end && (block.lane() == 0 || at[k] != left)) mark(at[k]);
@@ -572,10 +594,13 @@ void segmented_scan_on_blocks(const char* function, const P& where, const input<
     using plan = typename kernel::plan;
     // Short inputs are cut into smaller tiles, one for each block.
     const std::int64_t most_blocks = std::int64_t(kernel::min_blocks) * machine_of(where).multiprocessors;
-    const std::int64_t share = ceil_div(ceil_div(in.count.bound, std::int64_t(kernel::workers) * items), most_blocks);
+    // A few vectors of a thread, up to 16 elements, take less time than one of a thread and a look-back.
+    const std::int64_t rows = ceil_div(in.count.bound, std::int64_t(kernel::workers) * items);
+    const std::int64_t share = rows <= min(4, 16 / items) ? rows : ceil_div(rows, most_blocks);
     const std::size_t room = std::size_t(machine_of(where).shared_per_block) - sizeof(typename kernel::shared) - 128;
     auto vectors = static_cast<int>(max<std::int64_t>(1, min<std::int64_t>(share, kernel::most_vectors)));
     while (vectors > 1 && plan::shared_bytes(vectors) > room) --vectors;
+    if (share > vectors) lead = block::lead_of_line(in.first, lead, vectors * items - 1);
     const plan p(in.count.bound, lead, vectors);
     const std::int64_t linked = p.tiles == 1 ? 0 : p.tiles;
     scratch memory(where, look_back::payload_bytes(linked), linked == 0 ? 0 : look_back::state_bytes(linked));
@@ -586,7 +611,7 @@ void segmented_scan_on_blocks(const char* function, const P& where, const input<
                                      look_back(memory.state(), memory.data(), p.tiles)});
     };
     if constexpr (!Heads::compared)
-      if (p.tiles <= most_blocks)
+      if (p.tiles <= most_blocks && (in.count.bound < 1 << 20 || heads.count.bound <= in.count.bound / 2))
         return run(short_segmented_scan_kernel<In, Heads, Out, Op, A, Exclusive, items, decltype(tuning)::value>{});
     run(kernel{});
   };
