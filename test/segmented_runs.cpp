@@ -46,6 +46,13 @@ TEST_ALL_PLACES("runs across many tiles") {  // tiles without a head do not ask;
     check_runs<tiny, where>(runs_of<int>(n, l), random_affines(n), test::compose{});
 }
 
+TEST_ALL_PLACES("runs: several tiles of each block, from anywhere in a line of memory") {
+  const std::int64_t n = test::up_to(250'000);  // two tiles for each of 132 multiprocessors
+  for (const int from : {1, 8, 15})
+    check_runs<deep, where>(runs_of<std::int64_t>(n, {3, 1, 700, 20}), test::random_values<std::uint32_t>(n),
+                            pmpp::plus{}, from, from % 4);
+}
+
 TEST_ALL_PLACES("runs: keys and values of every type") {
   for (const std::int64_t n : test::some_of({1, 500, 9001})) {
     CAPTURE(n);

@@ -22,6 +22,7 @@
 
 #include <pmpp/block/lane_vectors.hpp>
 #include <pmpp/block/segmented_scan.hpp>
+#include <pmpp/block/store_rows.hpp>
 #include <pmpp/block/tile_pipeline.hpp>
 #include <pmpp/block/vector_range.hpp>
 #include <pmpp/core/callable.hpp>
@@ -548,15 +549,28 @@ void runs_on_blocks(const char* function, const P& where, const Job& job, const 
   using In = typename Job::In;
   const In& in = job.in.first;
   const std::int64_t n = job.in.count.bound;
-  const auto enqueue = [&](auto kernel_of_tuning, std::int64_t lead, int shift) {
+  const auto enqueue = [&](auto kernel_of_tuning, std::int64_t lead, std::int64_t lead_of_values) {
     using kernel = decltype(kernel_of_tuning);
     using look_back = typename kernel::look_back;
     using plan = typename kernel::plan;
     // Short inputs are cut into smaller tiles, one for each block.
     const std::int64_t most_blocks = std::int64_t(kernel::min_blocks) * machine_of(where).multiprocessors;
     const std::size_t room = std::size_t(machine_of(where).shared_per_block) - sizeof(typename kernel::shared);
-    const std::int64_t share = ceil_div(ceil_div(n, std::int64_t(kernel::workers) * kernel::vector_items), most_blocks);
-    const plan p = plan::for_rows(n, lead, share, room);
+    // A few rows of a warp, up to 16 elements of a lane, take less time than one of a warp and a look-back.
+    const std::int64_t rows = ceil_div(n, std::int64_t(kernel::workers) * kernel::vector_items);
+    const std::int64_t share = rows <= min(4, 16 / kernel::vector_items) ? rows : ceil_div(rows, most_blocks);
+    plan p = plan::for_rows(n, lead, share, room);
+    // Many tiles: rows of keys begin at lines.
+    [[maybe_unused]] const std::int64_t before = p.tiles > most_blocks ? p.vectors * kernel::vector_items - 1 : 0;
+    int shift = 0;
+    if constexpr (Job::lengths) {
+      lead = block::lead_of_line(in, lead, before);
+    } else if constexpr (joins_shifted<In>) {
+      constexpr int values = block::access<decltype(in.b)>::items;
+      lead = block::lead_of_line(in.a, lead, before);
+      shift = static_cast<int>((lead - lead_of_values) % values + values) % values;
+    }
+    p = plan(n, lead, p.strips, p.vectors);
     const std::int64_t linked = p.tiles == 1 ? 0 : p.tiles;
     const std::size_t payload = linked == 0 ? 0 : scratch_bytes({look_back::payload_bytes(linked)});
     const bool waits = linked > 0 && job.in.count.pointer != nullptr;
@@ -567,7 +581,7 @@ void runs_on_blocks(const char* function, const P& where, const Job& job, const 
         where, grid{min(p.tiles, most_blocks), kernel::threads, p.shared_bytes()}, kernel{},
         typename kernel::arguments{job, p, lead, shift, found, look_back(memory.state(), data, p.tiles), done});
   };
-  const auto start = [&](auto wide, std::int64_t lead, int shift) {
+  const auto start = [&](auto wide, std::int64_t lead, std::int64_t lead_of_values) {
     // Computed elements may be much wider than what they are made of: such vectors would not fit shared memory.
     constexpr bool fits = decltype(wide)::value * max(sizeof(value_of<In>), sizeof(typename Job::A)) <= 256;
     constexpr auto kernel_of = [](auto tuning) {
@@ -579,16 +593,14 @@ void runs_on_blocks(const char* function, const P& where, const Job& job, const 
     };
     with_fitting_tuning<segmented_tuning, Tuning, Tuning.least()>(
         function, sizeof(value_of<In>), where, bytes_of,
-        [&](auto tuning) { enqueue(kernel_of(tuning), fits ? lead : 0, shift); });
+        [&](auto tuning) { enqueue(kernel_of(tuning), fits ? lead : 0, lead_of_values); });
   };
   if constexpr (!Job::lengths && joins_shifted<In>) {  // the keys' boundaries count
     using keys = block::access<decltype(in.a)>;
     using values = block::access<decltype(in.b)>;
     // Of narrow keys no longer vectors than of values, but words: a lane has less to do, and short inputs fill more blocks.
     constexpr int items = min(block::access<In>::items, max(values::items, int(4 / sizeof(*in.a))));
-    const std::int64_t lead = keys::template lead<items>(in.a);
-    start(std::integral_constant<int, items>{}, lead,
-          static_cast<int>((lead + items - values::template lead<items>(in.b)) % values::items));
+    start(std::integral_constant<int, items>{}, keys::template lead<items>(in.a), values::template lead<items>(in.b));
   } else {
     block::with_access(in, [&](auto wide, std::int64_t lead) { start(wide, lead, 0); });
   }
