@@ -150,6 +150,31 @@ TEST_ALL_PLACES("unique_by_key") {
   }
 }
 
+TEST_ALL_PLACES("unique_by_key: tiles of which much is kept, and little, one after the other") {
+  const typename where::policy policy{};
+  const std::int64_t n = test::up_to(PMPP_CUDA ? 3'000'000 : 400'000);
+  for (const std::int64_t part : {std::int64_t(3000), n / 3}) {
+    std::vector<int> keys, wanted_keys;
+    std::vector<std::int64_t> values, wanted_values;
+    for (std::int64_t i = 0, length = 100; i < n; ++i) {
+      if (i % part == 0) length = length == 100 ? 1 : length == 1 ? 5000 : 100;
+      keys.push_back(static_cast<int>(i / length));
+      values.push_back(i * i + 5);
+      if (i > 0 && keys[std::size_t(i)] == keys[std::size_t(i - 1)]) continue;
+      wanted_keys.push_back(keys.back());
+      wanted_values.push_back(values.back());
+    }
+    auto k = where::put(std::vector<int>(keys.size(), -9));
+    auto v = where::put(std::vector<std::int64_t>(keys.size(), -9));
+    const auto ends = pmpp::unique_by_key(policy, where::input(keys), where::input(values), k, v);
+    CHECK(ends.first - k.begin() == std::ptrdiff_t(wanted_keys.size()));
+    wanted_keys.resize(keys.size(), -9);
+    wanted_values.resize(keys.size(), -9);
+    CHECK(where::get(k) == wanted_keys);
+    CHECK(where::get(v) == wanted_values);
+  }
+}
+
 TEST_ALL_PLACES("segments: exclusive scans, first extremes") {
   const typename where::policy policy{};
   for (const std::int64_t n : test::some_of<std::int64_t>({0, 1, 33, 2 * tile, 5 * tile + 7}))

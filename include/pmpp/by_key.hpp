@@ -8,7 +8,8 @@
 //
 //   1. A scan by key is a segmented scan (segmented/by_offsets.hpp) whose segments begin at keys that differ from the one in
 //      front of them. On the host: a scan of values that know whether they begin a run, and forget then what came before.
-//   2. unique_by_key is unique_copy (select.hpp) of pairs, compared by their keys.
+//   2. unique_by_key is unique_copy (select.hpp) of pairs, compared by their keys. Where runs are long it reads no values but those
+//      that it keeps.
 //   3. segmented_exclusive_scan is the kernel of the inclusive one (segmented.hpp).
 //   4. The extremes of segments are reductions (segmented.hpp) of pairs of value and index.
 //
@@ -134,18 +135,28 @@ auto scan_runs(const char* function, const P& where, Keys& keys, Values& values,
   return detail::begin_of(out) + both.count.bound;
 }
 
-/// Compares pairs by their keys.
+/// The first pair of each run of equal keys (select/keep.hpp).
 template <class Eq>
-struct equal_keys {
+struct keep_first_key {
+  static constexpr bool neighbours = true, second_later = true;
+  template <bool OnGpu, class T>
+  static constexpr bool allowed() {
+    return require_marked<OnGpu, Eq>() && require_equivalence<Eq, decltype(T::first)>();
+  }
   Eq eq;
-  template <class X>
-  requires requires(const Eq& e, const X& x) { e(x.first, x.first); }
-  PMPP_HOST_DEVICE bool operator()(const X& a, const X& b) const { return static_cast<bool>(eq(a.first, b.first)); }
+  template <class T>
+  PMPP_HOST_DEVICE static const auto& compared(const T& x) {
+    return x.first;
+  }
+  template <class K, class T>
+  PMPP_HOST_DEVICE bool test(const K& before, const T& x) const {
+    return !static_cast<bool>(eq(value_of_stored(before), value_of_stored(x.first)));
+  }
+  template <class T>
+  PMPP_HOST_DEVICE static const T& element(const T& x) {
+    return x;
+  }
 };
-template <class Eq>
-inline constexpr bool is_opaque<equal_keys<Eq>> = is_opaque<Eq>;
-template <class Eq>
-inline constexpr bool is_unmarked_lambda<equal_keys<Eq>> = is_unmarked_lambda<Eq>;
 
 template <class A, class B>
 struct write_key_and_value {
@@ -256,10 +267,9 @@ auto unique_by_key(const P& where, Keys&& keys, Values&& values, KeysOut&& keys_
   const auto in = detail::keys_and_values(function, keys, values);
   using T = value_of<std::remove_const_t<decltype(in.first)>>;
   const auto to = detail::two_outputs<T>(function, keys_out, values_out);
-  const std::int64_t kept =
-      detail::select_and_wait<tuned<select_tuning>>(function, where, in, to, detail::nowhere{},
-                                                    detail::keep_first<detail::equal_keys<Eq>>{{eq}})
-          .kept;
+  const std::int64_t kept = detail::select_and_wait<tuned<select_tuning>>(function, where, in, to, detail::nowhere{},
+                                                                          detail::keep_first_key<Eq>{eq})
+                                .kept;
   const auto keys_end = detail::begin_of(keys_out) + kept;
   const auto values_end = detail::begin_of(values_out) + kept;
   return pair<std::remove_const_t<decltype(keys_end)>, std::remove_const_t<decltype(values_end)>>{keys_end, values_end};
@@ -273,7 +283,7 @@ void unique_by_key_into(const P& where, Keys&& keys, Values&& values, KeysOut&& 
   using T = value_of<std::remove_const_t<decltype(in.first)>>;
   const auto to = detail::two_outputs<T>(function, keys_out, values_out);
   detail::select_and_store<tuned<select_tuning>>(function, where, in, to, detail::nowhere{}, count_out,
-                                                 detail::keep_first<detail::equal_keys<Eq>>{{eq}});
+                                                 detail::keep_first_key<Eq>{eq});
 }
 
 /// Scans each segment: out[i] = op(... op(init, r[offsets[s]]) ..., r[i - 1]) for the segment s that i lies in; init where a

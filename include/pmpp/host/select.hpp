@@ -25,12 +25,13 @@ template <class In, class Select, class Visit>
 void judge(const In in, std::int64_t begin, std::int64_t end, const Select select, Visit visit) {
   if constexpr (Select::neighbours) {
     if (begin == end) return;
-    value_of<In> before = in[begin];
-    visit(begin, before, true);
+    const value_of<In> first = in[begin];
+    visit(begin, first, true);
+    auto before = Select::compared(first);
     for (std::int64_t i = begin + 1; i < end; ++i) {
       const value_of<In> x = in[i];
       visit(i, x, select.test(before, x));
-      before = x;
+      before = Select::compared(x);
     }
   } else {
     for (std::int64_t i = begin; i < end; ++i) {
@@ -97,7 +98,7 @@ selection select_on_host(const host_policy& where, const input<In>& in, Out out,
         const X first_here = in.first[begin],
                 last_here = in.first[end - 1];  // in place, others may overwrite them soon
         mine.wait();
-        if (begin > 0 && !select.test(last, first_here)) ++kept_here, --count;
+        if (begin > 0 && !select.test(Select::compared(last), first_here)) ++kept_here, --count;
         last = last_here;
       }
       mine.wait();

@@ -14,7 +14,8 @@
 
 namespace pmpp::inline PMPP_BACKEND::detail {
 
-// `test` judges an input element, `element` is what of it goes to the output; where `neighbours`, test also sees the element before.
+// `test` judges an input element, `element` is what of it goes to the output; where `neighbours`, test also sees the element before, or
+// what `compared` takes of it. second_later: elements are pairs whose second parts nothing asks for until they are written.
 
 template <class Pred, bool Wanted>
 struct keep_where {
@@ -60,6 +61,10 @@ struct keep_first {
     return require_marked<OnGpu, Eq>() && require_equivalence<Eq, T>();
   }
   Eq eq;
+  template <class T>
+  PMPP_HOST_DEVICE static const T& compared(const T& x) {
+    return x;
+  }
   template <class T>
   PMPP_HOST_DEVICE bool test(const T& before, const T& x) const {
     return !static_cast<bool>(eq(value_of_stored(before), value_of_stored(x)));

@@ -52,6 +52,16 @@ inline constexpr bool loads_by_rows = requires {
   requires block::access<It>::by_rows;
 };
 
+/// What a test sees of the element before.
+template <class Select, class X, bool = Select::neighbours>
+struct compared_type {
+  using type = X;
+};
+template <class Select, class X>
+struct compared_type<Select, X, true> {
+  using type = std::remove_cvref_t<decltype(Select::compared(std::declval<const X&>()))>;
+};
+
 template <class In, class Select, class Out, class OutFalse, class Sink, int Items, select_tuning Tuning>
 struct select_kernel {
   using X = value_of<In>;
@@ -64,6 +74,16 @@ struct select_kernel {
   using counts_of = selection_counts<three_ways>;
   using count_of_warp = typename counts_of::of_warp;
   using count_of_tiles = typename counts_of::of_tiles;
+
+  using compared = typename compared_type<Select, X>::type;
+  /// Where a warp has kept few elements of its last tile, second parts of pairs are read where they are written, of those kept alone.
+  static constexpr bool reads_later = [] {
+    if constexpr (is_zip_of_pointers<In> && requires { Select::second_later; })
+      return sizeof(T::second) >= sizeof(int);
+    else
+      return false;
+  }();
+  static constexpr int few = 8;  ///< one of so many
 
   using rows_of = block::vector_rows<In, Items>;
   static constexpr int lanes = simt::warp_size, bytes = [] {  // of a row, and of what is kept of it
@@ -117,12 +137,19 @@ struct select_kernel {
     simt::previous_kernels_done();
     plan p = a.known;
     if (a.count.pointer != nullptr) p = plan(a.count.get(), a.lead, a.known.rows);
+    bool kept_few = false;
+    unsigned later = 0;  // a bit for each stage
     block::for_each_tile(
         block, a.look_back, memory.pipeline, p.tiles, a.found != nullptr || a.done.flag != nullptr,
-        [&](std::int64_t tile, int stage) { load(block, a, p, tile, stage); },
-        [&](std::int64_t tile, int stage) { gather(block, memory, a, p, tile, stage); },
+        [&](std::int64_t tile, int stage) {
+          later = (later & ~(1u << stage)) | unsigned(kept_few) << stage;
+          load(block, a, p, tile, stage, kept_few);
+        },
+        [&](std::int64_t tile, int stage) {
+          kept_few = gather(block, memory, a, p, tile, stage, (later >> stage & 1) != 0);
+        },
         [&](std::int64_t tile, int stage, auto exchange) { look_back_for(block, memory, a, p, tile, stage, exchange); },
-        [&](std::int64_t tile, int stage) { write(block, memory, a, p, tile, stage); });
+        [&](std::int64_t tile, int stage) { write(block, memory, a, p, tile, stage, (later >> stage & 1) != 0); });
     a.look_back.finish(block, memory.pipeline.look_back, p.tiles);  // the last block finds all written where it counts
     if (a.done.flag != nullptr) block.sync();
     if (block.thread() != 0 || !(a.known.tiles == 1 || memory.pipeline.look_back.last)) return;
@@ -172,14 +199,15 @@ private:
 
   /// Starts copying a tile to shared memory.
   template <class Block>
-  PMPP_HOST_DEVICE static void load(Block& block, const arguments& a, const plan& p, std::int64_t tile, int stage) {
+  PMPP_HOST_DEVICE static void load(Block& block, const arguments& a, const plan& p, std::int64_t tile, int stage,
+                                    [[maybe_unused]] bool later) {
     with_part(block, p, tile, stage, [&](const auto& mine) {
       for (int r = 0; r < mine.rows && r * lanes * Items < mine.end; ++r) {
         const int v = r * lanes + block.lane();
         if constexpr (by_rows)
           block::access<In>::stage_row(block, a.in, mine.element(r * lanes), mine.row(r));
         else if (mine.has_whole_row(r))
-          rows_of::load_async(block, a.in, mine.element(r * lanes), mine.row(r));
+          load_row(block, a.in, mine.element(r * lanes), mine.row(r), later);
         else if (mine.has(v))
           rows_of::put(
               mine.row(r), block.lane(),
@@ -189,28 +217,38 @@ private:
     simt::copy_async_commit();
   }
 
+  template <class Block>
+  PMPP_HOST_DEVICE static void load_row(Block& block, const In& in, std::int64_t i, std::byte* row,
+                                        [[maybe_unused]] bool later) {
+    if constexpr (reads_later)
+      if (later) return rows_of::first::load_async(block, in.a, i, row);
+    rows_of::load_async(block, in, i, row);
+  }
+
   /// How many elements a lane keeps of some rows: fields of a word that do not overflow when the lanes add up.
   static constexpr int bits = Items * lanes < 256 ? 8 : 16, rows_at_once = by_rows ? 1 : 32 / bits;
   PMPP_HOST_DEVICE static count_of_warp field(count_of_warp counts, int row) {
     return counts >> row * bits & ((1u << bits) - 1) * counts_of::one;
   }
 
-  /// Gathers what each warp keeps of its part of a tile.
+  /// Gathers what each warp keeps of its part of a tile; says whether that is little.
   template <class Block>
-  PMPP_HOST_DEVICE static void gather(Block& block, shared& memory, const arguments& a, const plan& p,
-                                      std::int64_t tile, int stage) {
+  PMPP_HOST_DEVICE static bool gather(Block& block, shared& memory, const arguments& a, const plan& p,
+                                      std::int64_t tile, int stage, bool later) {
     simt::copy_async_wait<0>();
     block.sync_warp();
-    const auto kept = with_part(block, p, tile, stage, [&](const auto& mine) { return gather(block, a, mine); });
+    const auto kept = with_part(block, p, tile, stage, [&](const auto& mine) { return gather(block, a, mine, later); });
     if (block.lane() == 0) memory.kept_of_warp[stage][block.warp()] = kept;
+    return reads_later && kept * few < count_of_warp(p.rows * lanes * Items);
   }
   template <bool Inside, class Block>
-  PMPP_HOST_DEVICE static count_of_warp gather(Block& block, const arguments& a, const part<Inside>& mine) {
-    [[maybe_unused]] X before{};  // the element before the row, in lane 0, where neighbours count
+  PMPP_HOST_DEVICE static count_of_warp gather(Block& block, const arguments& a, const part<Inside>& mine,
+                                               [[maybe_unused]] bool later) {
+    [[maybe_unused]] compared before{};  // of the element before the row, in lane 0, where neighbours count
     // In place this element may be written at the same time, but only with its own value: it stays where it is as long
     // as everything in front of it is kept.
     if constexpr (Select::neighbours)
-      if (block.lane() == 0 && mine.first > 0 && mine.has(0)) before = a.in[mine.first - 1];
+      if (block.lane() == 0 && mine.first > 0 && mine.has(0)) before = Select::compared(X(a.in[mine.first - 1]));
     count_of_warp kept = 0;  // of the rows before
     for (int row = 0; row < mine.rows; row += rows_at_once) {
       raw x[rows_at_once]{};
@@ -226,11 +264,11 @@ private:
       for (int r = 0; r < rows_at_once; ++r) {
         const int v = (row + r) * lanes + block.lane();
         const bool has = row + r < mine.rows && mine.has(v);
-        [[maybe_unused]] X previous{};
+        [[maybe_unused]] compared previous{};
         if constexpr (Select::neighbours) {
-          X last{};
-          if (has && mine.end_of(v) == Items) last = block::access<In>::value(a.in, x[r], Items - 1);
-          const X left = block.shuffle(last, (block.lane() + lanes - 1) % lanes);
+          compared last{};
+          if (has && mine.end_of(v) == Items) last = Select::compared(block::access<In>::value(a.in, x[r], Items - 1));
+          const compared left = block.shuffle(last, (block.lane() + lanes - 1) % lanes);
           previous = block.lane() == 0 ? before : left;
           before = left;  // in lane 0 that is the last element of this row
         }
@@ -245,7 +283,7 @@ private:
           count_of_warp keep;
           if constexpr (Select::neighbours) {
             keep = mine.element(v) + k == 0 || a.select.test(previous, y);
-            previous = y;
+            previous = Select::compared(y);
           } else {
             keep = a.select.test(y);
           }
@@ -262,7 +300,12 @@ private:
         if (row + r >= mine.rows || !mine.has(v)) continue;
         const auto take = [&](int k) {
           const count_of_warp keep = verdicts[r] >> k & counts_of::one;
-          const auto take_to = [&](T* place) { put(place, Select::element(block::access<In>::value(a.in, x[r], k))); };
+          const auto take_to = [&](T* place) {
+            T y = Select::element(block::access<In>::value(a.in, x[r], k));
+            if constexpr (reads_later)
+              if (later) note_place(y, v * Items + k);
+            put(place, y);
+          };
           if (counts_of::first(keep) != 0)
             take_to(mine.kept() + counts_of::first(rank));
           else if (three_ways && counts_of::second(keep) != 0)
@@ -278,6 +321,16 @@ private:
       }
     }
     return kept;
+  }
+
+  /// Where an element lies in a warp's part of a tile, in the place of what is read later.
+  PMPP_HOST_DEVICE static void note_place(T& x, int place) {
+    memcpy(static_cast<void*>(pmpp::bytes_of(x.second)), &place, sizeof place);
+  }
+  PMPP_HOST_DEVICE static int noted_place(const T& x) {
+    int place;
+    memcpy(&place, pmpp::bytes_of(x.second), sizeof place);
+    return place;
   }
 
   /// How elements move between registers and shared memory: in words as wide as they are, however their type is aligned.
@@ -327,12 +380,21 @@ private:
   /// Writes a tile of which the look-back warp knows how much is kept before each warp.
   template <class Block>
   PMPP_HOST_DEVICE static void write(Block& block, const shared& memory, const arguments& a, const plan& p,
-                                     std::int64_t tile, int stage) {
+                                     std::int64_t tile, int stage, [[maybe_unused]] bool later) {
     const part<false> mine(block, p, tile, stage);
     const count_of_tiles before = memory.kept_before_warp[stage][block.warp()];
     const count_of_warp kept = memory.kept_of_warp[stage][block.warp()];
     const int others = mine.end - mine.begin - counts_of::first(kept) - counts_of::second(kept);
     const std::int64_t place = mine.element(0) + mine.begin;
+    if constexpr (reads_later)
+      if (later) {
+        for (int i = block.lane(), n = static_cast<int>(kept); i < n; i += lanes) {
+          T x = get(mine.kept() + i);
+          x.second = a.in.b[mine.first + noted_place(x)];
+          a.out[before + i] = static_cast<value_of<Out>>(x);
+        }
+        return block.sync_warp();
+      }
     if constexpr (three_ways) {
       write(block, mine.kept(), counts_of::first(kept), a.out, before[0]);
       write<true>(block, mine.last_other(), counts_of::second(kept), a.out_false.second, before[1]);
