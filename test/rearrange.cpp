@@ -127,6 +127,11 @@ TEST_ALL_PLACES("partition") {
     pmpp::synchronize(policy);
     CHECK(where::get(count)[0] == kept);
     CHECK(where::get(y) == wanted);
+    auto z = where::put(v);
+    pmpp::partition_into(policy, z.begin(), z.end(), count, is_third{});
+    pmpp::synchronize(policy);
+    CHECK(where::get(count)[0] == kept);
+    CHECK(where::get(z) == wanted);
   }
 }
 

@@ -429,6 +429,10 @@ template <execution_policy P, range_for<P> R, class Pred>
 auto partition(const P& where, R&& r, Pred pred) {
   return pmpp::stable_partition(where, r, pred);
 }
+template <execution_policy P, range_for<P> R, output_for<P> C, class Pred>
+void partition_into(const P& where, R&& r, C&& count_out, Pred pred) {
+  pmpp::stable_partition_into(where, r, count_out, pred);
+}
 
 /// Merges the sorted parts [first, middle) and [middle, last) into one sorted range, in their place. Stable, as merge. last may be a
 /// device_count: a launch and 8 bytes of scratch more.
@@ -472,6 +476,8 @@ template <execution_policy P, random_access It, class Pred> requires reachable_b
 It stable_partition(const P& where, It first, It last, Pred pred) { return stable_partition(where, subrange{first, last}, pred); }
 template <execution_policy P, random_access It, class Pred> requires reachable_by<It, P>
 It partition(const P& where, It first, It last, Pred pred) { return stable_partition(where, subrange{first, last}, pred); }
+template <execution_policy P, random_access It, end_of<It> End, output_for<P> C, class Pred> requires reachable_by<It, P>
+void partition_into(const P& where, It first, End last, C&& count_out, Pred pred) { stable_partition_into(where, subrange{first, last}, count_out, pred); }
 // clang-format on
 
 }  // namespace pmpp::inline PMPP_BACKEND
