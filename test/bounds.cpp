@@ -21,8 +21,8 @@ using pmpp::device;
 
 namespace {
 
-constexpr pmpp::search_tuning tiny{.threads = 64, .values = 2, .blocks = 0, .window_bytes = 256};
-constexpr pmpp::search_tuning few{.threads = 64, .values = 4, .blocks = 1, .window_bytes = 256};  // or 1
+constexpr pmpp::search_tuning tiny{.threads = 64, .values = 2, .blocks = 1, .sample_bytes = 256};
+constexpr pmpp::search_tuning few{.threads = 64, .values = 4, .blocks = 1, .sample_bytes = 256};  // or 1
 constexpr std::int64_t tile = 128;
 
 std::vector<int> some_values(std::int64_t n, int range) {

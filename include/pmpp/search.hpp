@@ -2,13 +2,15 @@
 //
 // Where many values belong in a sorted sequence: lower_bound, upper_bound, equal_range, binary_search.
 //
-//   1. A block takes a tile of 2048 values, eight a thread (few values: of 256, one a thread), and looks whether they rise.
-//   2. Where they do, two warps search for the first and for the last one in the whole sequence; all others lie between. If that
-//      is a short part, the block copies it to shared memory, and its threads search there: the values are merged with the
-//      sequence. So sorted values cost a read of what lies between them, as a merge does.
-//   3. Else each thread searches for its values in what is left of the sequence, one after the other.
+//   1. The sequence is cut into pieces of equal length. Each block copies the last element of each piece to shared memory: up to 32 KB
+//      of them, and not many more than it has values. All blocks run at once and take what values there are in turns.
+//   2. A warp has a tile of 128 values, four a lane (of few values 32). Each lane searches among the samples first, for its values
+//      in step, and then in the piece that this leaves, for one value after the other.
+//   3. Where the values of a tile rise, the warp searches for the first and the last of them; if they are near each other, the others
+//      are searched for between them alone. So sorted values cost a read of what lies between them, as a merge does.
 //
-// The rule is one of each tile, found on the device: values that are sorted in parts gain as much, and no hint is asked for.
+// Nearly half of the steps of a search are in shared memory then, where lanes that ask for different places hardly wait for each other;
+// in the first cache they do. Values that are sorted in parts gain as much as sorted ones, and no hint is asked for.
 // Work m log n for values in any order, n + m for sorted ones that are about as dense as the sequence; one launch, no scratch.
 // The result is unique. (PMPP ch. 12; Odeh, Green, Mwassi, Shmueli and Birk, Merge Path, 2012.)
 #pragma once
@@ -16,7 +18,6 @@
 #include <cstdint>
 #include <type_traits>
 
-#include <pmpp/block/search.hpp>
 #include <pmpp/check_each.hpp>
 #include <pmpp/core/callable.hpp>
 #include <pmpp/core/config.hpp>
@@ -31,18 +32,17 @@
 #include <pmpp/host/parallel_for.hpp>
 #include <pmpp/launch.hpp>
 #include <pmpp/memory/reachable.hpp>
+#include <pmpp/simt/early.hpp>
 
 #pragma GCC visibility push(hidden)  // see launch.hpp
 
 namespace pmpp::inline PMPP_BACKEND {
 
-/// Of values and elements of 4 bytes, in 8 mixes of density and order, this had 1.25 times Thrust's speed in the geometric mean and
-/// 0.91 at the least on an H100; 4 values and 8192 bytes 1.13 and 0.77, 8 and 1024 1.08 and 0.95.
 struct search_tuning {
-  int threads = 256;         ///< of a block
-  int values = 8;            ///< of a thread; one where so many blocks would do
-  int blocks = 8;            ///< of a multiprocessor
-  int window_bytes = 16384;  ///< of the sequence that a block keeps in shared memory, at most
+  int threads = 512;         ///< of a block
+  int values = 4;            ///< of a thread in a tile; one where blocks take no more than two such turns
+  int blocks = 3;            ///< of a multiprocessor
+  int sample_bytes = 32768;  ///< of the sequence that a block keeps in shared memory, at most
 };
 
 namespace detail {
@@ -70,19 +70,20 @@ template <class In, class Values, class Out, class Before, class Comp, class Tel
 struct search_kernel {
   using T = value_of<In>;
   using V = value_of<Values>;
-  static constexpr int threads = Tuning.threads, each = Tuning.values,
-                       window = max(1, Tuning.window_bytes / int(sizeof(T)));
+  static constexpr bool begins_early = simt::can_begin_early, leaves_first_cache = true;
+  static constexpr int threads = Tuning.threads, each = Tuning.values, min_blocks = Tuning.blocks,
+                       most_samples = max(1, Tuning.sample_bytes / int(sizeof(T)));
 
   struct shared {
-    std::int64_t low, high;
-    alignas(T) unsigned char elements[sizeof(T) * window];
+    alignas(T) unsigned char samples[sizeof(T) * most_samples];
   };
   struct arguments {
     In in;
     item_count n;
     Values values;
     item_count m;
-    int rounds;  ///< values of a thread: `each`, or one
+    int samples;  ///< at most
+    int rounds;   ///< values of a thread: `each`, or one
     Out out;
     Before before;
     Comp comp;
@@ -91,68 +92,104 @@ struct search_kernel {
 
   template <class Block>
   PMPP_HOST_DEVICE void operator()(Block& block, shared& memory, const arguments& a) const {
-    const std::int64_t n = a.n.get(), m = a.m.get(), tile = std::int64_t(threads) * a.rounds,
-                       first = block.index() * tile;
-    if (first >= m) return;
-    const int count = static_cast<int>(min(tile, m - first));
-    // Value r * threads + thread of the tile: neighbours are read by neighbours.
-    V value[each]{};
-    bool rises = true;
-    for (int r = 0; r < each; ++r) {
-      const int j = r * threads + block.thread();
-      if (j >= count) break;
-      value[r] = a.values[first + j];
-      if constexpr (has_nan<V>) rises = rises && value[r] == value[r];  // NaN rises nowhere
-      if (j > 0) rises = rises && !a.comp(value[r], V(a.values[first + j - 1]));
-    }
-    std::int64_t low = 0, high = n;
-    if (block.sync_and(rises)) {
-      const auto search = [&](const V& x) {
-        return block::warp_search(block, 0, n, [&](std::int64_t i) { return a.before(T(a.in[i]), x); });
-      };
-      if (block.warp() == 0) {
-        const std::int64_t place = search(V(a.values[first]));
-        if (block.lane() == 0) memory.low = place;
-      }
-      if (block.warp() == (block.warps() > 1 ? 1 : 0)) {
-        const std::int64_t place = search(V(a.values[first + count - 1]));
-        if (block.lane() == 0) memory.high = place;
-      }
-      block.sync();
-      low = memory.low;
-      high = memory.high;
-    }
-    std::int64_t place[each]{};
-    if (high - low <= window) {
-      T* const elements = reinterpret_cast<T*>(memory.elements);
-      const int length = static_cast<int>(high - low);
-      for (int i = block.thread(); i < length; i += threads) elements[i] = a.in[low + i];
-      block.sync();
-      if (a.rounds == 1)
-        find_all<1>(elements, length, value, a.before, place);
-      else
-        find_all<each>(elements, length, value, a.before, place);
-    } else {
-      for (int r = 0; r < each && r < a.rounds; ++r)  // in turn: their lines are too many for the first cache as it is
-        place[r] =
-            detail::partition_point(low, high, [&](std::int64_t i) { return a.before(T(a.in[i]), value[r]); }) - low;
-    }
-    for (int r = 0; r < each; ++r) {
-      const int j = r * threads + block.thread();
-      if (j < count) a.out[first + j] = static_cast<value_of<Out>>(a.tell(low + place[r], value[r]));
-    }
+    simt::previous_kernels_done();
+    if (a.rounds == 1)
+      run<1>(block, memory, a);
+    else
+      run<each>(block, memory, a);
   }
 
 private:
-  /// The places of some values of a thread among `length` elements: the searches take the same steps.
+  /// What a thread knows of the sequence: the last elements of its pieces of equal length, in shared memory.
+  struct sampled {
+    const T* sample;
+    int samples;
+    std::int64_t piece, n;
+  };
   template <int Count>
-  PMPP_HOST_DEVICE static void find_all(const T* elements, int length, const V* value, const Before& before,
-                                        std::int64_t* place) {
-    int base[Count]{};
+  static constexpr bool narrows = Count > 1 && sizeof(V) <= 8;
+
+  template <int Count, class Block>
+  PMPP_HOST_DEVICE static void run(Block& block, shared& memory, const arguments& a) {
+    constexpr int lanes = simt::warp_size, tile = Count * lanes;
+    const std::int64_t n = a.n.get(), m = a.m.get(), step = block.count() * block.warps() * tile;
+    std::int64_t first = (block.index() * block.warps() + block.warp()) * tile;
+    // Of an odd length: places that many searches ask for would else lie in few sets of the first cache.
+    const std::int64_t piece = n <= a.samples ? 1 : (n / a.samples + 1) | 1;
+    const bool may_narrow = narrows<Count> && piece > 1;
+    V next[Count]{};
+    const auto load = [&](std::int64_t begin) {  // value r * lanes + lane of a tile: neighbours are read by neighbours
+      if (begin >= m) return;
+      for (int r = 0; r < Count; ++r)
+        if (const std::int64_t j = begin + r * lanes + block.lane(); j < m || may_narrow)
+          next[r] = a.values[min(j, m - 1)];
+    };
+    load(first);
+    T* const sample = reinterpret_cast<T*>(memory.samples);
+    const sampled in{sample, static_cast<int>(n / piece), piece, n};
+    for (int k = block.thread(); k < in.samples; k += threads) sample[k] = a.in[(k + 1) * piece - 1];
+    block.sync();
+    for (; first < m; first += step) {
+      V value[Count];
+      for (int r = 0; r < Count; ++r) value[r] = next[r];
+      load(first + step);
+      std::int64_t low = 0, length = piece - 1;
+      int after[Count]{};
+      bool near = false;
+      if constexpr (narrows<Count>) near = may_narrow && is_near<Count>(block, a, in, value, low, length);
+      if (!near) count_samples<Count>(in, value, a.before, after);
+      for (int r = 0; r < Count; ++r) {
+        const std::int64_t place = place_after(a, n, low + after[r] * piece, length, value[r]);
+        if (const std::int64_t j = first + r * lanes + block.lane(); j < m)
+          a.out[j] = static_cast<value_of<Out>>(a.tell(place, value[r]));
+      }
+    }
+  }
+
+  /// How many samples precede each of some values: their searches take the same steps.
+  template <int Count>
+  PMPP_HOST_DEVICE static void count_samples(const sampled& in, const V (&value)[Count], const Before& before,
+                                             int (&after)[Count]) {
+    int length = in.samples;
     for (; length > 1; length -= length / 2)
       for (int r = 0; r < Count; ++r)
-        if (before(elements[base[r] + length / 2 - 1], value[r])) base[r] += length / 2;
-    for (int r = 0; r < Count; ++r) place[r] = base[r] + (length == 1 && before(elements[base[r]], value[r]) ? 1 : 0);
+        if (before(in.sample[after[r] + length / 2 - 1], value[r])) after[r] += length / 2;
+    for (int r = 0; r < Count; ++r)
+      if (length == 1 && before(in.sample[after[r]], value[r])) ++after[r];
+  }
+  /// The place of a value, at most `length` after `place`. Lanes with the same length take the same steps.
+  PMPP_HOST_DEVICE static std::int64_t place_after(const arguments& a, std::int64_t n, std::int64_t place,
+                                                   std::int64_t length, const V& value) {
+    for (; length >> 30 != 0; length -= length / 2)
+      if (const std::int64_t i = place + length / 2; i <= n && a.before(T(a.in[i - 1]), value)) place = i;
+    const In part = a.in + place;
+    const int left = static_cast<int>(min(n - place, length));
+    int more = 0;
+    for (int rest = static_cast<int>(length); rest > 0; rest = rest > 1 ? rest - rest / 2 : 0)
+      if (const int i = more + max(1, rest / 2); i <= left && a.before(T(part[i - 1]), value)) more = i;
+    return place + more;
+  }
+  /// Whether the warp's values rise, and the last of them belongs less than a piece after the first: then where that is, and how far.
+  template <int Count, class Block>
+  PMPP_HOST_DEVICE static bool is_near(Block& block, const arguments& a, const sampled& in, const V (&value)[Count],
+                                       std::int64_t& low, std::int64_t& length) {
+    constexpr int last = simt::warp_size - 1;
+    for (int r = 0; r < Count; ++r) {  // of values in any order the first row ends this
+      const V left = block.shuffle_up(value[r], 1), above = block.shuffle(value[max(0, r - 1)], last);
+      bool rises = (r == 0 && block.lane() == 0) || !a.comp(value[r], block.lane() > 0 ? left : above);
+      if constexpr (has_nan<V>) rises = rises && value[r] == value[r];  // NaN rises nowhere
+      if (!block.all(rises)) return false;
+    }
+    const V begin = block.shuffle(value[0], 0), end = block.shuffle(value[Count - 1], last);
+    const V mine[1] = {block.lane() % 2 == 0 ? begin : end};
+    int after[1]{};
+    count_samples<1>(in, mine, a.before, after);
+    const std::int64_t place = place_after(a, in.n, after[0] * in.piece, in.piece - 1, mine[0]);
+    const std::int64_t begins = block.shuffle(place, 0), apart = block.shuffle(place, 1) - begins;
+    if (apart >= in.piece) return false;
+    low = begins;
+    length = apart;
+    return true;
   }
 };
 
@@ -163,12 +200,16 @@ void search_values(const char* function, const P& where, const input<In>& in, co
   if constexpr (kernel_execution<P>) {
     using kernel = search_kernel<In, Values, Out, Before, Comp, Tell, Tuning>;
     detail::check_reachable(where, function, zip_iterator{in.first, zip_iterator{values.first, out}});
-    const std::int64_t m = values.count.bound,
-                       few = std::int64_t(kernel::threads) * Tuning.blocks * machine_of(where).multiprocessors;
-    const int rounds = m <= few ? 1 : kernel::each;
-    pmpp::launch(
-        where, ceil_div(m, std::int64_t(kernel::threads) * rounds), kernel{},
-        typename kernel::arguments{in.first, in.count, values.first, values.count, rounds, out, before, comp, tell});
+    const std::int64_t m = values.count.bound, resident = detail::resident_blocks<kernel>(machine_of(where));
+    const int rounds = m <= 2 * resident * kernel::threads ? 1 : kernel::each;
+    const std::int64_t blocks = min(ceil_div(m, std::int64_t(kernel::threads) * rounds), resident);
+    if (blocks == 0) return;
+    // A sample costs about what a step of a search does, and twice as many samples save each value of a block one.
+    const std::int64_t samples =
+        min(std::int64_t(kernel::most_samples), max(ceil_div(m, blocks), std::int64_t(kernel::threads)));
+    pmpp::launch(where, blocks, kernel{},
+                 typename kernel::arguments{in.first, in.count, values.first, values.count, static_cast<int>(samples),
+                                            rounds, out, before, comp, tell});
   } else {
     const std::int64_t n = in.count.get();
     const auto part = [&](std::int64_t begin, std::int64_t end) {
