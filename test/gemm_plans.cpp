@@ -200,6 +200,21 @@ TEST_CASE("gemm on tensor cores: rows that begin anywhere, warps of 16 rows, k i
   }
 }
 
+TEST_CASE("gemm: small products, whose k warps share") {
+  using where = test::device_place;
+  for (int i = 0; i < test::turns(turns_here(60)); ++i) {
+    const auto size = [] { return random_of<std::int64_t>({1, 2, 3, 7, 8, 9, 15, 16}); };
+    const std::int64_t m = size(), n = size(), k = random_of<std::int64_t>({1, 15, 16, 17, 64, 200});
+    const auto try_type = [&]<class T>(T) {
+      try_problem<where, T>(m, n, k, 1 + i % 19, i & 2, i & 4, [&](const auto& x) {
+        pmpp::detail::gemm_by_warps<T>(typename where::policy{}, x, 1 << i % 4);
+      });
+    };
+    try_type(float{});
+    try_type(double{});
+  }
+}
+
 TEST_CASE("gemm: outer products, whose words of C begin at multiples of their size") {
   using where = test::device_place;
   for (int i = 0; i < test::turns(turns_here(60)); ++i) {

@@ -17,6 +17,7 @@
 //   from_tensor_cores floats as three bfloat16s each (parts), whose products are those of floats: if asked for
 //   warp_specialised  the same, where a program is compiled for sm_90a: twice as fast on an H100, doubles little
 //   strips            C has 9 to 16 rows, or columns, of floats, and k is long: memory is the limit
+//   complex_numbers   complex doubles as one product of doubles
 //   small             thousands of products of at most 32 x 32 elements: a warp multiplies one
 //   vector            C has one column, or one row: memory is the limit
 //   outer             k is at most 4: writing C is the limit
@@ -50,6 +51,7 @@
 #include <pmpp/core/tuning.hpp>
 #include <pmpp/execution.hpp>
 #include <pmpp/gemm/bulk.hpp>
+#include <pmpp/gemm/complex_numbers.hpp>
 #include <pmpp/gemm/direct.hpp>
 #include <pmpp/gemm/from_tensor_cores.hpp>
 #include <pmpp/gemm/mma.hpp>
@@ -349,12 +351,18 @@ void gemm_dispatch(const P& where, const gemm_problem<TA, TB, TC, S, Epilogue>& 
     const auto run = [&](const auto& y) {
       if constexpr (Batched) {
         const bool is_vector = min(y.c.rows, y.c.cols) == 1, others = is_vector || is_direct_by_mma<TA, TB>;
-        if ((y.k < 256 || !others) && fit_warps<A>(y, on)) return gemm_by_warps<A>(where, y);
+        if (y.k < 256 || !others)
+          if (const int sharing = fit_warps<A>(y, on); sharing > 0) return gemm_by_warps<A>(where, y, sharing);
         if (y.c.cols == 1) return gemv_on_blocks<A, true>(where, y);
         if (is_vector) return gemv_on_blocks<A, true>(where, y.exchanged());
       }
       if constexpr (Tuning.direct)
         if (fits_outer_products(y)) return gemm_by_outer_products<A>(where, y);
+      if constexpr (is_complex_double<A> && std::is_same_v<TA, A> && std::is_same_v<TB, A>)
+        if (is_worth_real_parts(y, on) && gemm_by_real_parts(where, y, [&](const auto& z) {
+              gemm_dispatch<gemm_tuning_for<double>(), Batched, unrounded, double>(where, z, {});
+            }))
+          return;
       if constexpr (tensor_cores && std::is_same_v<Precision, gemm_precision> && std::is_same_v<TA, float>)
         if (precision == gemm_precision::tf32) return multiply.template operator()<simt::mma_type::tf32>(y);
       if constexpr (tensor_cores && mma_type_of<TA> != simt::mma_type::none) {
