@@ -152,7 +152,8 @@ struct candidates_of {
   }
   template <pmpp::simt::mma_type Type, pmpp::gemm_tuning Tuning, class T>
   void mma() const {
-    constexpr pmpp::mma_tile small = std::is_same_v<T, float> ? Tuning.mma_small_tf32 : Tuning.mma_small;
+    constexpr pmpp::mma_tile small =
+        std::is_same_v<T, float> ? pmpp::detail::small_tf32_tile(Tuning.mma_small) : Tuning.mma_small;
     mma<Type, Tuning.mma_large, T>("large", x);
     mma<Type, small, T>("small", x);
     if constexpr (sizeof(T) >= 4) {

@@ -96,7 +96,6 @@ struct gemm_options {
 struct gemm_tuning {
   gemm_tile large{}, small{};
   mma_tile mma_large{}, mma_small{};  ///< for tensor cores; without them these are not used
-  mma_tile mma_small_tf32{};          ///< instead of mma_small for floats taken as tf32
   gemm_strip thin{};                  ///< for a few rows or columns
   gemm_tile bulk{};                   ///< instead of `large` where TMA of sm_90a brings A and B
 
@@ -119,7 +118,6 @@ constexpr gemm_tuning gemm_tuning_for() {
         .small = {.m = 64, .n = 64, .k = 16, .stages = 5, .thread_m = 8, .thread_n = 8, .lanes_m = 8, .blocks = 3, .unrolled_k = 8, .slices = 2},
         .mma_large = {.m = 128, .n = 128, .warp_m = 64, .warp_n = 64, .stages = 3, .blocks = 2},
         .mma_small = {.m = 64, .n = 64, .warp_m = 32, .warp_n = 32, .stages = 6, .blocks = 2},
-        .mma_small_tf32 = {.m = 32, .n = 64, .warp_m = 16, .warp_n = 32, .stages = 4, .blocks = 4},
         // Two k-tiles on their way: 16 x 4096 x 4096 in 33 to 36 us, 30 to 32 for reading B alone.
         .thin = {.rows = 16, .k = 64, .stages = 3},
         // 4096 x 4096 x 4096: 54.0 TFLOP/s; 16 x 8 elements a thread 53.0, k-tiles of 16 k 53.1.
@@ -339,8 +337,7 @@ void gemm_dispatch(const P& where, const gemm_problem<TA, TB, TC, S, Epilogue>& 
     constexpr bool tensor_cores = Tuning.mma_large.m > 0 && std::is_same_v<TA, TB>;
     const auto multiply = [&]<simt::mma_type Type>(const auto& y) {
       const direct_plan direct = Tuning.direct ? plan_directly<A>(y, on) : direct_plan{.clocks = 2 * never};
-      constexpr bool has_own = Type == simt::mma_type::tf32 && Tuning.mma_small_tf32.m > 0;
-      constexpr mma_tile small = has_own ? Tuning.mma_small_tf32 : Tuning.mma_small;
+      constexpr mma_tile small = Type == simt::mma_type::tf32 ? small_tf32_tile(Tuning.mma_small) : Tuning.mma_small;
       const mma_plan mma = plan_mma<Type, Tuning.mma_large, small>(y, on);
       if (gemm_by_wgmma(where, y, min(direct.clocks, mma.clocks))) return;
       if (direct.clocks < mma.clocks)

@@ -68,6 +68,11 @@ namespace detail {
 inline constexpr mma_tile large_double_tile{.m = 64, .n = 64, .warp_m = 32, .warp_n = 32, .stages = 4, .blocks = 3},
     small_double_tile{.m = 32, .n = 64, .warp_m = 16, .warp_n = 32, .stages = 4, .blocks = 4};
 
+/// The small tile for floats taken as tf32: half as high as that for half and bytes.
+constexpr mma_tile small_tf32_tile(const mma_tile& t) {
+  return {.m = t.m / 2, .n = t.n, .warp_m = t.warp_m / 2, .warp_n = t.warp_n, .stages = 4, .blocks = 4};
+}
+
 /// T: the elements of A and B. AlongK: an operand's k-tile consists of words along k.
 template <simt::mma_type Type, class T, class TC, class S, class Epilogue, mma_tile Tile, bool AlongKA, bool AlongKB>
 struct mma_kernel {
