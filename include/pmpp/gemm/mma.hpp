@@ -560,6 +560,16 @@ mma_plan plan_mma_tile(const gemm_problem<T, T, TC, S, Epilogue>& x, bool large,
   return best;
 }
 
+/// What the threads of whole tiles take to write their elements of C, and to read them (H100).
+inline double clocks_of_writing(const gemm_cost& tile, const gemm_plan& plan, std::int64_t batch, bool in_words,
+                                bool reads, const machine& on) {
+  if (plan.splits > 1 && plan.whole == 0) return 0;
+  const double elements = double(tile.m * tile.n) / (tile.warps * simt::warp_size);
+  const std::int64_t rounds =
+      ceil_div(plan.tiles_m * plan.tiles_n * batch, std::int64_t(tile.blocks) * on.multiprocessors);
+  return double(rounds) * elements * (in_words ? reads ? 200 : 75 : reads ? 500 : 200);
+}
+
 /// The same of two-byte elements and bytes, by the plan for all tiles.
 template <simt::mma_type Type, mma_tile Tile, class T, class TC, class S, class Epilogue>
 mma_plan plan_small_types(const gemm_problem<T, T, TC, S, Epilogue>& x, bool large, const machine& on) {
