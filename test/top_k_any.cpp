@@ -14,6 +14,7 @@
 namespace {
 
 constexpr pmpp::top_k_tuning parting = {.threads = 64,
+                                        .large_threads = 64,
                                         .short_threads = 32,
                                         .loads = 1,
                                         .sample_part = 8,

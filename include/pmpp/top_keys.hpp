@@ -4,8 +4,8 @@
 //
 //   k = 1                                    first_key_kernel
 //   rows that a block takes alone            top_keys_kernel
-//   longer ones                              sample_keys_kernel, top_keys_kernel for the tiles, top_keys_kernel for the lists
-//   k past half of a block's room            keys up to the limit, or all, to a list that is sorted (sort/radix.hpp), or whose k
+//   longer ones                              sample_keys_kernel, top_keys_kernel
+//   k past half of the room of a large block keys up to the limit, or all, to a list that is sorted (sort/radix.hpp), or whose k
 //                                            first come to its front (nth_element.hpp) where any order will do; those of
 //                                            several rows to one list, which is sorted by rows at the end
 //   rows of more places than a key names     each part by itself; each key finds its place among those of all parts
@@ -118,7 +118,9 @@ public:
   const P& where;
   source_type source;
 
-  static constexpr std::int64_t most_k = selecting<equal_rows>::most_k, longest_row = keys::longest_row;
+  static constexpr std::int64_t longest_row = keys::longest_row;
+  /// Of rows that do not fit into the room of a block; else k may be any.
+  static constexpr std::int64_t most_k = selecting<equal_rows>::room_for(selecting<equal_rows>::threads, false);
 
   static std::size_t list_bytes(std::int64_t count) {
     return (keys::wide ? 2 : 1) * round_up(checked_bytes(count, 8, "top_k"), allocation_alignment);
@@ -128,7 +130,7 @@ public:
     return {first, keys::wide ? memory.take<std::uint64_t>(count) : nullptr};
   }
 
-  /// k <= most_k, or 1. Of no row more elements than `longest`.
+  /// k <= most_k, or 1, or no row has more elements than there is room for. Of no row more elements than `longest`.
   template <class Rows>
   void few(const Rows& rows, std::int64_t most_rows, std::int64_t longest, std::int64_t k, const Output& output,
            bool one_block) const {
@@ -139,16 +141,17 @@ public:
     // Blocks are small where rows are short, or not long and so many that it counts how many run at once.
     const bool is_short = longest <= Tuning.short_row || (longest <= 4 * Tuning.short_row && most_rows >= resident);
     int threads = is_short ? Tuning.short_threads : Tuning.threads;
-    while (threads < Tuning.threads && 2 * k > key_room<typename keys::key, Tuning.threads>::size(threads))
+    while (threads < kernel::threads &&
+           k > kernel::room_for(threads, !one_block && longest <= kernel::room_for(threads, true)))
       threads *= 2;
     typename kernel::arguments a{source,  rows,    k,     selection_stage::whole, 1, 0, {}, {}, nullptr,
                                  nullptr, nullptr, output};
     if (one_block || longest <= Tuning.one_block) {
-      pmpp::launch(where, grid{min(most_rows, 64 * resident), threads}, kernel{}, a);
+      pmpp::launch(where, kernel::shape(min(most_rows, 64 * resident), threads), kernel{}, a);
       return;
     }
-    const std::int64_t parts = parts_of_row(most_rows, longest, resident);
-    const std::int64_t of_list = parts * key_room<typename keys::key, Tuning.threads>::size(Tuning.threads);
+    const std::int64_t parts = parts_of_row(most_rows, longest, resident * Tuning.threads / threads);
+    const std::int64_t of_list = parts * kernel::room_for(threads, true);
     using sampling = sample_keys_kernel<source_type, Rows, Tuning>;
     const typename sampling::arguments s = sample_shape<sampling>(rows, longest, k, source);
     const std::int64_t slots = most_rows * sampling::most_slots;
@@ -161,10 +164,7 @@ public:
     a.list_room = of_list;
     a.parts = static_cast<int>(parts);
     a.stage = selection_stage::part;
-    pmpp::launch(where, grid{most_rows * parts, Tuning.threads}, kernel{}, a);
-    a.parts = 1;
-    a.stage = selection_stage::finish;
-    pmpp::launch(where, grid{most_rows, Tuning.threads}, kernel{}, a);
+    pmpp::launch(where, kernel::shape(most_rows * parts, threads), kernel{}, a);
   }
 
   /// One row, any k.
@@ -203,10 +203,10 @@ public:
       a.found = words.take<std::int64_t>(1);
       a.too_few = reinterpret_cast<bool*>(words.take<std::int64_t>(1));
       enqueue_sample<sampling>(memory, s, slots, 1, a);
-      pmpp::launch(where, grid{a.parts, Tuning.threads}, kernel{}, a);
+      pmpp::launch(where, kernel::shape(a.parts, Tuning.threads), kernel{}, a);
       listed = {n, a.found, true};
       a.stage = selection_stage::rest;
-      pmpp::launch(where, grid{a.parts, Tuning.threads}, kernel{}, a);
+      pmpp::launch(where, kernel::shape(a.parts, Tuning.threads), kernel{}, a);
     }
     bool sorts = true;
     if constexpr (std::is_same_v<Order, any_order> && !keys::wide) {
@@ -360,7 +360,7 @@ void select_numbers(const P& where, const In& in, const item_count& count, std::
     constexpr int width = min(decltype(items)::value, 16);
     using ways = number_selection<Tuning, Code, P, In, width, Output, Order>;
     const std::int64_t longest = min(Tuning.longest_row, ways::longest_row);
-    if (length <= longest && (k == 1 || k <= ways::most_k)) {
+    if (length <= longest && (k == 1 || k <= ways::most_k || length <= 2 * ways::most_k)) {
       const ways all{where, {in, lead}};
       return all.few(equal_rows{count, length, rows}, rows, length, k, output, false);
     }

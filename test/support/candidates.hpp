@@ -26,6 +26,7 @@ namespace test {
 
 // Blocks of 32 or 64 threads with room for 256 or 512 keys, and rows of several blocks from 300 or 1100 elements on.
 inline constexpr pmpp::top_k_tuning tiny{.threads = 32,
+                                         .large_threads = 64,
                                          .short_threads = 32,
                                          .loads = 2,
                                          .sample_part = 2,
@@ -33,7 +34,7 @@ inline constexpr pmpp::top_k_tuning tiny{.threads = 32,
                                          .short_row = 64,
                                          .one_block = 300,
                                          .longest_row = 2000},
-    small{.threads = 64, .short_threads = 32, .loads = 1, .sample_part = 8, .short_row = 100, .one_block = 1100};
+    small{.threads = 64, .large_threads = 64, .short_threads = 32, .loads = 1, .sample_part = 8, .short_row = 100, .one_block = 1100};
 
 inline std::int64_t draw_below(std::int64_t n) {
   return static_cast<std::int64_t>(generator()() % static_cast<std::uint64_t>(n));

@@ -7,12 +7,12 @@
 //   top_keys_kernel   blocks go through tiles of a row; what does not come after the limit gathers in shared memory. When there
 //                   is no room left, the keys are sorted, the k first stay, and the last of them is the limit. In the end the
 //                   keys go to the list of the row.
-//   top_keys_kernel   again, with a block for each row: does the same with the list, and writes the k first, sorted.
+//                   The last block of a row does the same with its list, and writes the k first, sorted.
 //
 //        | keys ->         room |   full: sorted | k first | <- limit      room for more |
 //
 // A block takes a short row alone, in one launch: with a sample of its own. What a block drops comes after k keys that it has, so
-// that no data lead to a wrong result; only if less than k elements are up to the limit (once in 10^9 rows) does the last launch
+// that no data lead to a wrong result; only if less than k elements are up to the limit (once in 10^9 rows) does the last block
 // go through the whole row again. Where data are such that a sample misleads, keys are sorted more often.
 //
 //   first_key_kernel    k = 1: the least key of each thread, warp, block and row. One launch.
@@ -32,6 +32,7 @@
 #include <pmpp/nth_element.hpp>
 #include <pmpp/simt/atomic.hpp>
 #include <pmpp/simt/bits.hpp>
+#include <pmpp/simt/early.hpp>
 #include <pmpp/top_keys/keys.hpp>
 #include <pmpp/top_keys/rows.hpp>
 
@@ -41,6 +42,7 @@ namespace pmpp::inline PMPP_BACKEND {
 
 struct top_k_tuning {
   int threads = 512;               ///< of a block, which has room for 8 keys each, or 4 of two words
+  int large_threads = 1024;        ///< of one where k is more than half of that room
   int short_threads = 128;         ///< of one that takes a short row alone, or more. 600 rows of 2000: 20.6 us (46.0)
   int loads = 4;                   ///< vectors of 16 bytes that a thread has under way
   int blocks = 2;                  ///< of a multiprocessor
@@ -97,6 +99,7 @@ struct sample_keys_kernel {
                     (Tuning.short_threads & (Tuning.short_threads - 1)) == 0,
                 "pmpp: the numbers of threads of top_k_tuning are powers of two");
   static constexpr int threads = Tuning.threads, most_slots = min(1024, key_room<key, threads>::tile);
+  static constexpr bool begins_early = simt::can_begin_early;
 
   struct shared {
     key_room<key, threads> slots;
@@ -115,6 +118,7 @@ struct sample_keys_kernel {
 
   template <class Block>
   PMPP_HOST_DEVICE void operator()(Block& block, shared& memory, const arguments& a) const {
+    simt::previous_kernels_done();
     const std::int64_t row = block.index() / a.blocks, begin = a.rows.begin(row), n = a.rows.end(row) - begin;
     const int all = a.blocks * block.threads();
     const int own = static_cast<int>(block.index() % a.blocks) * block.threads() + block.thread();
@@ -141,8 +145,7 @@ struct sample_keys_kernel {
 /// What a top_keys_kernel does with a row.
 enum class selection_stage {
   whole,   ///< all, alone
-  part,    ///< some of its tiles, for the list of the row
-  finish,  ///< the list
+  part,    ///< some of its tiles, for the list of the row; the last block finishes the list
   gather,  ///< as part, but all keys up to the limit
   rest     ///< those after it, if it turned out that there were too few
 };
@@ -151,11 +154,21 @@ template <class Source, class Rows, class Output, top_k_tuning Tuning>
 struct top_keys_kernel {
   using keys = typename Source::keys;
   using key = typename Source::key;
-  static constexpr int threads = Tuning.threads, min_blocks = Tuning.blocks, most_k = key_room<key, threads>::tile / 2,
+  static constexpr int threads = max(Tuning.threads, Tuning.large_threads),
+                       min_blocks = max(1, Tuning.blocks * Tuning.threads / threads),
                        loads = max(1, min(Tuning.loads, 32 / Source::items));
+  static constexpr bool begins_early = simt::can_begin_early;
+  using room_of_block = key_room<key, threads>;
+
+  /// Blocks with room for their keys. Of a row that fits there k may be any, else half of the room.
+  static grid shape(std::int64_t blocks, int block_threads) {
+    return {blocks, block_threads, room_of_block::bytes_for(block_threads)};
+  }
+  static constexpr std::int64_t room_for(int block_threads, bool whole_rows) {
+    return room_of_block::size(block_threads) / (whole_rows ? 1 : 2);
+  }
 
   struct shared {
-    key_room<key, threads> keys;
     unsigned count;  ///< more than there is room for: so many have tried
     std::int64_t base;
     bool last;
@@ -176,6 +189,7 @@ struct top_keys_kernel {
 
   template <class Block>
   PMPP_HOST_DEVICE void operator()(Block& block, shared& memory, const arguments& a) const {
+    simt::previous_kernels_done();
     const std::int64_t units = a.rows.size() * a.parts;
     for (std::int64_t unit = block.index(); unit < units; unit += block.count())
       row_of_block<Block>(block, memory, a, unit)
@@ -188,19 +202,21 @@ private:
     Block& block;
     shared& memory;
     const arguments& a;
+    room_of_block& slots;
     std::int64_t row, begin, n;
-    int room, k;  ///< k: at most half of the room; of gathered rows not used
+    int room, k;  ///< k: at most half of the room, if the row does not fit; of gathered rows not used
     key limit = keys::last();
 
     PMPP_HOST_DEVICE row_of_block(Block& b, shared& m, const arguments& arguments_, std::int64_t unit)
         : block(b),
           memory(m),
           a(arguments_),
+          slots(*reinterpret_cast<room_of_block*>(b.dynamic_shared())),
           row(a.parts == 1 ? unit : static_cast<unsigned>(unit) / static_cast<unsigned>(a.parts)),
           begin(a.rows.begin(row)),
           n(a.rows.end(row) - begin),
-          room(key_room<key, threads>::size(b.threads())) {
-      k = static_cast<int>(min(min(a.k, n), std::int64_t(room / 2)));
+          room(room_of_block::size(b.threads())) {
+      k = static_cast<int>(min(min(a.k, n), std::int64_t(n <= room ? room : room / 2)));
     }
     PMPP_HOST_DEVICE bool gathers() const {
       return a.stage == selection_stage::gather || a.stage == selection_stage::rest;
@@ -208,40 +224,56 @@ private:
 
     PMPP_HOST_DEVICE void take(int part) {
       block.sync();  // the row before is written
-      if (block.thread() == 0) memory.count = 0;
-      if (a.stage == selection_stage::whole || a.stage == selection_stage::finish) return take_all();
+      empty();
       if (a.stage == selection_stage::rest && !*a.too_few) return;
-      limit = a.limits[row];
+      // Alone: it has the row for itself, or the row's list.
+      bool alone = a.stage == selection_stage::whole, from_list = false, samples = alone;
+      int parts = a.parts;
+      const auto list = a.list.from(row * a.list_room);
+      std::int64_t count = n;
+      if (!alone) limit = a.limits[row];
       block.sync();
-      read_numbers(part);
-      write_to_list();
-      if (a.stage == selection_stage::gather && is_last_block(block, a.arrived, a.parts, memory.last) &&
-          block.thread() == 0)
-        *a.too_few = a.found[row] < min(a.k, n);
+      for (;;) {
+        if (samples)
+          find_limit(count,
+                     [&](std::int64_t i) { return from_list ? list[i] : keys::make(a.source.code(begin + i), i); });
+        if (from_list)
+          read_list(list, count);
+        else
+          read_numbers(part, parts);
+        if (alone) {
+          if (memory.count >= static_cast<unsigned>(k)) break;
+          limit = keys::last();  // the sample was of no use
+          samples = false;
+        } else {
+          write_to_list();
+          if (gathers()) return note_too_few();
+          if (!is_last_block(block, &a.arrived[row], a.parts, memory.last)) return;
+          alone = samples = true;
+          part = 0;
+          parts = 1;
+          from_list = a.found[row] >= k;
+          if (from_list)
+            count = a.found[row];
+          else
+            limit = keys::last();
+        }
+        block.sync();  // all have seen the count
+        empty();
+        block.sync();
+      }
+      slots.sort(block, static_cast<int>(memory.count));
+      for (int i = block.thread(); i < k; i += block.threads()) a.output.put(row, i, slots[i], 0);
     }
 
   private:
-    /// Of a row that the block has for itself.
-    PMPP_HOST_DEVICE void take_all() {
-      if (k == 0) return;
-      const std::int64_t listed = a.stage == selection_stage::finish ? a.found[row] : 0;
-      const bool from_list = listed >= k;
-      const auto list = a.list.from(row * a.list_room);
-      find_limit(from_list ? listed : n,
-                 [&](std::int64_t i) { return from_list ? list[i] : keys::make(a.source.code(begin + i), i); });
-      for (;;) {
-        if (from_list)
-          read_list(list, listed);
-        else
-          read_numbers(0);
-        if (memory.count >= static_cast<unsigned>(k)) break;
-        limit = keys::last();  // the sample was of no use
-        block.sync();          // all have seen the count
-        if (block.thread() == 0) memory.count = 0;
-        block.sync();
-      }
-      memory.keys.sort(block, static_cast<int>(memory.count));
-      for (int i = block.thread(); i < k; i += block.threads()) a.output.put(row, i, memory.keys[i], 0);
+    PMPP_HOST_DEVICE void empty() {
+      if (block.thread() == 0) memory.count = 0;
+    }
+    PMPP_HOST_DEVICE void note_too_few() {
+      if (a.stage == selection_stage::gather && is_last_block(block, a.arrived, a.parts, memory.last) &&
+          block.thread() == 0)
+        *a.too_few = a.found[row] < min(a.k, n);
     }
 
     template <class Key>
@@ -252,21 +284,21 @@ private:
                                Source::widest);
         if (plan.rank > 0) {
           sample_keys<keys, Source::widest>(block, plan, block.thread(), threads_here, key_of,
-                                            [&](int slot, const key& x) { memory.keys[slot] = x; });
+                                            [&](int slot, const key& x) { slots[slot] = x; });
           block.sync();
-          memory.keys.sort(block, plan.slots);
-          limit = memory.keys[plan.rank - 1];
+          slots.sort(block, plan.slots);
+          limit = slots[plan.rank - 1];
         }
       }
       block.sync();
     }
 
-    PMPP_HOST_DEVICE void read_numbers(int part) {
+    PMPP_HOST_DEVICE void read_numbers(int part, int parts) {
       const bool after = a.stage == selection_stage::rest;
       auto limit_code = keys::code_of(limit);
       std::int64_t limit_place = begin + keys::place_of(limit);
       a.source.template for_each_tile<loads>(
-          block, begin, begin + n, part, a.parts,
+          block, begin, begin + n, part, parts,
           [&](auto code, std::int64_t i) {
             const bool up_to = code < limit_code || (code == limit_code && i <= limit_place);
             return up_to != after;
@@ -278,12 +310,15 @@ private:
           });
     }
     PMPP_HOST_DEVICE void read_list(const key_list<typename Source::keys>& list, std::int64_t listed) {
-      constexpr int at_once = 8;
+      constexpr int at_once = keys::wide ? 4 : 8;
       for (std::int64_t first = 0; first < listed; first += at_once * block.threads()) {
         unsigned mask = 0;
         const std::int64_t own = first + block.thread();
+        key x[at_once]{};  // all loads at a time
         for (int u = 0; u < at_once; ++u)
-          if (own + u * block.threads() < listed && !(limit < list[own + u * block.threads()])) mask |= 1u << u;
+          if (own + u * block.threads() < listed) x[u] = list[own + u * block.threads()];
+        for (int u = 0; u < at_once; ++u)
+          if (own + u * block.threads() < listed && !(limit < x[u])) mask |= 1u << u;
         keep(mask, [&](int b) { return list[own + b * block.threads()]; });
       }
     }
@@ -297,7 +332,7 @@ private:
           if (a.stage == selection_stage::rest ? !(limit < x) : limit < x) continue;
           const unsigned at = simt::atomic_add(&memory.count, 1u);
           if (at >= static_cast<unsigned>(room)) break;
-          memory.keys[at] = x;
+          slots[at] = x;
         }
         block.sync();
         if (memory.count >= static_cast<unsigned>(room)) make_room();
@@ -305,8 +340,8 @@ private:
     }
     PMPP_HOST_DEVICE void make_room() {
       if (gathers()) return write_to_list();
-      memory.keys.sort(block, room);
-      limit = memory.keys[k - 1];
+      slots.sort(block, room);
+      limit = slots[k - 1];
       if (block.thread() == 0) memory.count = static_cast<unsigned>(k);
     }
     /// Appends the keys to the list of the row.
@@ -319,7 +354,7 @@ private:
       }
       block.sync();
       for (int i = block.thread(); i < count; i += block.threads())
-        a.list.set(row * a.list_room + memory.base + i, memory.keys[i]);
+        a.list.set(row * a.list_room + memory.base + i, slots[i]);
     }
   };
 };
@@ -331,6 +366,7 @@ struct first_key_kernel {
   using key = typename Source::key;
   static constexpr int threads = Tuning.threads, min_blocks = Tuning.blocks,
                        loads = max(1, min(Tuning.loads, 32 / Source::items));
+  static constexpr bool begins_early = simt::can_begin_early;
 
   struct shared {
     key of_warp[threads / simt::warp_size];
@@ -347,6 +383,7 @@ struct first_key_kernel {
 
   template <class Block>
   PMPP_HOST_DEVICE void operator()(Block& block, shared& memory, const arguments& a) const {
+    simt::previous_kernels_done();
     const std::int64_t units = a.rows.size() * a.parts;
     for (std::int64_t unit = block.index(); unit < units; unit += block.count()) {
       const std::int64_t row = unit / a.parts, begin = a.rows.begin(row), end = a.rows.end(row);

@@ -85,11 +85,39 @@ template <class Key, int Threads>
 struct key_room : block::sort_memory<Key, Threads, 64 / int(sizeof(Key))> {
   using base = block::sort_memory<Key, Threads, 64 / int(sizeof(Key))>;
   PMPP_HOST_DEVICE Key& operator[](int i) { return this->slots()[base::slot(i)]; }
-  PMPP_HOST_DEVICE static int size(int block_threads) { return block_threads * base::items; }
-  /// The first `count` of them. All threads of the block call it, after a barrier; it ends with one.
+  PMPP_HOST_DEVICE static constexpr int size(int block_threads) { return block_threads * base::items; }
+  /// The first `count` of them, which are all different. All threads of the block call it, after a barrier; it ends with one.
   template <class Block>
   PMPP_HOST_DEVICE void sort(Block& block, int count) {
-    block::sort(block, *this, count, less{});
+    if (count <= min(few, block.threads())) return sort_few(block, count);
+    // The last thread that has any would sort less than its part one by one.
+    for (int i = max(count, block.thread() * base::items); i < (block.thread() + 1) * base::items; ++i)
+      if (block.thread() == count / base::items) (*this)[i] = after_all();
+    block::sort(block, *this, round_up(count, base::items), less{});
+  }
+
+private:
+  /// Comparisons grow by the square, but one after the other come two barriers alone.
+  static constexpr int few = 2048 / int(sizeof(Key));
+
+  PMPP_HOST_DEVICE static Key after_all() {
+    if constexpr (std::is_class_v<Key>)
+      return {~std::uint64_t(0), ~std::uint64_t(0)};
+    else
+      return ~Key(0);
+  }
+  /// The place of a key is the number of those before it.
+  template <class Block>
+  PMPP_HOST_DEVICE void sort_few(Block& block, int count) {
+    Key own{};
+    int rank = 0;
+    if (block.thread() < count) {
+      own = (*this)[block.thread()];
+      for (int i = 0; i < count; ++i) rank += (*this)[i] < own ? 1 : 0;
+    }
+    block.sync();
+    if (block.thread() < count) (*this)[rank] = own;
+    block.sync();
   }
 };
 

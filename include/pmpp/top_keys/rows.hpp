@@ -139,18 +139,30 @@ struct number_source {
     for (std::int64_t from = first + part * tile; from < end; from += parts * tile) {
       const std::int64_t own = from + block.thread() * Items;
       unsigned mask = 0;
-      if (from >= begin && from + tile <= end) {
-        block::raw_items<In, Items> x[Loads];
-        for (int u = 0; u < Loads; ++u) x[u] = block::access<In>::template load<Items>(in, own + u * step);
-        for (int u = 0; u < Loads; ++u)
+      const bool all_inside = from >= begin && from + tile <= end;
+      const auto inside = [&](std::int64_t i) { return all_inside || (i >= begin && i + Items <= end); };
+      block::raw_items<In, Items> x[Loads]{};
+      for (int u = 0; u < Loads; ++u)
+        if (inside(own + u * step)) x[u] = block::access<In>::template load<Items>(in, own + u * step);
+      for (int u = 0; u < Loads; ++u)
+        if (inside(own + u * step))
           for (int k = 0; k < Items; ++k) {
             const auto number = static_cast<typename Code::key>(block::access<In>::value(in, x[u], k));
             mask |= unsigned(visit(Code::encode(number), own + u * step + k)) << (u * Items + k);
           }
-      } else {
-        for (int u = 0; u < Loads; ++u)
-          for (std::int64_t i = max(begin, own + u * step); i < min(end, own + u * step + Items); ++i)
-            mask |= unsigned(visit(code(i), i)) << (u * Items + static_cast<int>(i - own - u * step));
+      if (!all_inside) {  // the vectors at the ends of the row
+#if defined(__CUDA_ARCH__)
+#pragma unroll 1
+#endif
+        for (int u = 0; u < Loads; ++u) {
+          const std::int64_t i = own + u * step;
+          if (inside(i)) continue;
+#if defined(__CUDA_ARCH__)
+#pragma unroll 1
+#endif
+          for (std::int64_t j = max(begin, i); j < min(end, i + Items); ++j)
+            mask |= unsigned(visit(code(j), j)) << (u * Items + static_cast<int>(j - i));
+        }
       }
       take(mask, [=](int b) { return own + b / Items * step + b % Items; });
     }
