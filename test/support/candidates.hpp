@@ -34,7 +34,13 @@ inline constexpr pmpp::top_k_tuning tiny{.threads = 32,
                                          .short_row = 64,
                                          .one_block = 300,
                                          .longest_row = 2000},
-    small{.threads = 64, .large_threads = 64, .short_threads = 32, .loads = 1, .sample_part = 8, .short_row = 100, .one_block = 1100};
+    small{.threads = 64,
+          .large_threads = 64,
+          .short_threads = 32,
+          .loads = 1,
+          .sample_part = 8,
+          .short_row = 100,
+          .one_block = 1100};
 
 inline std::int64_t draw_below(std::int64_t n) {
   return static_cast<std::int64_t>(generator()() % static_cast<std::uint64_t>(n));

@@ -155,7 +155,7 @@ struct top_keys_kernel {
   using keys = typename Source::keys;
   using key = typename Source::key;
   static constexpr int threads = max(Tuning.threads, Tuning.large_threads),
-                       min_blocks = max(1, Tuning.blocks * Tuning.threads / threads),
+                       min_blocks = max(1, Tuning.blocks*Tuning.threads / threads),
                        loads = max(1, min(Tuning.loads, 32 / Source::items));
   static constexpr bool begins_early = simt::can_begin_early;
   using room_of_block = key_room<key, threads>;
@@ -278,10 +278,19 @@ private:
 
     template <class Key>
     PMPP_HOST_DEVICE void find_limit(std::int64_t count, const Key& key_of) {
-      const int threads_here = block.threads(), most_slots = min(2 * threads_here, room);
-      if (count > 2 * most_slots) {
-        const sample_plan plan(count, k, most_slots, most_slots, max(32, threads_here / simt::warp_size),
-                               Source::widest);
+      const int threads_here = block.threads(), most = min(2 * threads_here, room);
+      const int fewest = min(room_of_block::few, threads_here);
+      if (count > 4 * fewest) {
+        const auto plan_of = [&](int clusters) {
+          return sample_plan(count, k, clusters, clusters, max(32, threads_here / simt::warp_size), Source::widest);
+        };
+        sample_plan plan = plan_of(most);
+        if (plan.slots >
+            fewest) {  // a smaller sample is sorted at once, if what it lets through leaves half of the room
+          const sample_plan small = plan_of(fewest);
+          if (small.rank > 0 && 3 * small.rank * count <= std::int64_t(room) * small.clusters * small.width)
+            plan = small;
+        }
         if (plan.rank > 0) {
           sample_keys<keys, Source::widest>(block, plan, block.thread(), threads_here, key_of,
                                             [&](int slot, const key& x) { slots[slot] = x; });

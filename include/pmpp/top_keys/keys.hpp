@@ -96,10 +96,10 @@ struct key_room : block::sort_memory<Key, Threads, 64 / int(sizeof(Key))> {
     block::sort(block, *this, round_up(count, base::items), less{});
   }
 
-private:
-  /// Comparisons grow by the square, but one after the other come two barriers alone.
-  static constexpr int few = 2048 / int(sizeof(Key));
+  /// So many, up to the threads of the block, are sorted with two barriers: comparisons grow by the square.
+  static constexpr int few = 256;
 
+private:
   PMPP_HOST_DEVICE static Key after_all() {
     if constexpr (std::is_class_v<Key>)
       return {~std::uint64_t(0), ~std::uint64_t(0)};
