@@ -10,7 +10,7 @@
 //   1. Numbers under less or greater become keys: code and index, all of which are different (top_keys/keys.hpp).
 //   2. A sample says how good a key must be to come into question (top_keys/rows.hpp).
 //   3. Blocks read the data once and keep the keys up to that limit, few more than k; one block sorts those of a row
-//      (top_keys/kernels.hpp). If k is past 2048 they are sorted by digits (top_keys.hpp).
+//      (top_keys/kernels.hpp). If k is past 4096 they are sorted by digits (top_keys.hpp).
 //
 // Other elements, and other comparators, are sorted (top_k/sorted.hpp). The result is unique, whatever block was faster. Which
 // places a sample reads is a function of n alone, but looks random to any data that were not made against it.
@@ -163,8 +163,8 @@ void top_k_by_projection(const char* function, const P& where, const input<In>& 
 /// A device_count that is less than k leaves the last places of the outputs as they are.
 /// The result is unique: the same on every run. Asynchronous on a GPU; may be captured.
 /// Cost, of numbers under less or greater: n elements read, and about 2 % of them for a sample; one launch for k = 1 and
-/// for up to 65,536 elements, else three. Scratch: 32 KB for each block that runs at once, of several rows four
-/// times as many. From k = 2049 on (1025 for elements of 8 bytes) those that the sample lets through are
+/// for up to 65,536 elements, else two. Scratch: 32 KB for each block that runs at once, 64 from k = 2049 on (1025 for
+/// elements of 8 bytes), of several rows four times as many. From k = 4097 on (2049) those that the sample lets through are
 /// sorted, for k > n / 16 all: 16 bytes of scratch for each element (32), up to 14 launches (21). Other elements are
 /// sorted with their indices. Scratch comes from the workspace or one allocation in stream order.
 /// \throws std::invalid_argument for a k outside of [0, n], a null or reversed range, a null output; std::length_error
@@ -211,7 +211,7 @@ auto partial_sort_copy(const P& where, R&& r, O&& out, Comp comp = {}, [[maybe_u
 /// \param k            0 <= k <= row_length.
 /// \param values_out   an iterator, or a range with room for k elements of each row: those of row i begin at place i * k.
 /// \param indices_out  the same for integers: places in the row, from 0 on.
-/// As top_k, whose launches serve all rows. For a k past 2048 (1024) rows of up to 2^21 elements are sorted together, 2^24
+/// As top_k, whose launches serve all rows. For a k past 4096 (2048) rows of up to 2^21 elements are sorted together, 2^24
 /// elements at a time, and longer ones selected from one after the other. Other elements than numbers are sorted row by row. \throws as top_k; std::invalid_argument for a row_length that does not divide n.
 /// Example: test/top_k.cpp, rows of equal length.
 template <top_k_tuning Tuning = tuned<top_k_tuning>, execution_policy P, range_for<P> R, output_for<P> V,
@@ -259,7 +259,7 @@ void batched_top_k(const P& where, R&& r, std::int64_t row_length, std::int64_t 
 ///                     place s * k.
 /// \param indices_out  the same for integers: places in the segment, from 0 on.
 /// As top_k, but a block goes through a whole segment, so that segments that are few and long do not use the machine:
-/// call batched_top_k for those of equal length. One launch, no scratch, for numbers and k up to 2048 (1024 where elements
+/// call batched_top_k for those of equal length. One launch, no scratch, for numbers and k up to 4096 (2048 where elements
 /// have 8 bytes); else the segments are sorted.
 /// \throws as top_k; std::invalid_argument for no offsets. Example: test/top_k.cpp, segments.
 template <top_k_tuning Tuning = tuned<top_k_tuning>, execution_policy P, range_for<P> R, range_for<P> Offsets,

@@ -285,8 +285,8 @@ private:
           return sample_plan(count, k, clusters, clusters, max(32, threads_here / simt::warp_size), Source::widest);
         };
         sample_plan plan = plan_of(most);
-        if (plan.slots >
-            fewest) {  // a smaller sample is sorted at once, if what it lets through leaves half of the room
+        // A smaller sample is sorted at once; it will do if what it lets through leaves half of the room.
+        if (plan.slots > fewest) {
           const sample_plan small = plan_of(fewest);
           if (small.rank > 0 && 3 * small.rank * count <= std::int64_t(room) * small.clusters * small.width)
             plan = small;

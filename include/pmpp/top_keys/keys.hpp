@@ -89,14 +89,14 @@ struct key_room : block::sort_memory<Key, Threads, 64 / int(sizeof(Key))> {
   /// The first `count` of them, which are all different. All threads of the block call it, after a barrier; it ends with one.
   template <class Block>
   PMPP_HOST_DEVICE void sort(Block& block, int count) {
-    if (count <= min(few, block.threads())) return sort_few(block, count);
-    // The last thread that has any would sort less than its part one by one.
+    // The last part of a thread is filled up: to sort less is slower.
     for (int i = max(count, block.thread() * base::items); i < (block.thread() + 1) * base::items; ++i)
       if (block.thread() == count / base::items) (*this)[i] = after_all();
+    if (count <= min(few, block.threads())) return sort_few(block, count);
     block::sort(block, *this, round_up(count, base::items), less{});
   }
 
-  /// So many, up to the threads of the block, are sorted with two barriers: comparisons grow by the square.
+  /// So many, up to the threads of the block, are sorted with three barriers: comparisons grow by the square.
   static constexpr int few = 256;
 
 private:
@@ -111,9 +111,13 @@ private:
   PMPP_HOST_DEVICE void sort_few(Block& block, int count) {
     Key own{};
     int rank = 0;
+    block.sync();
     if (block.thread() < count) {
       own = (*this)[block.thread()];
-      for (int i = 0; i < count; ++i) rank += (*this)[i] < own ? 1 : 0;
+      for (int first = 0; first < count; first += base::items) {
+        const Key* const part = this->slots() + base::slot(first);
+        for (int k = 0; k < base::items; ++k) rank += part[k] < own ? 1 : 0;
+      }
     }
     block.sync();
     if (block.thread() < count) (*this)[rank] = own;
