@@ -21,7 +21,7 @@ using test::tagged;
 
 TEST_ALL_PLACES("the default tuning") {
   for (const std::int64_t n : test::some_of({100, 8191, 8192, 8193, 40000, 300001}))
-    for (const std::int64_t k : test::some_of({1, 10, 100, 1024, 2048, 2049, 5000})) {
+    for (const std::int64_t k : test::some_of({1, 10, 100, 1024, 2048, 2049, 4096, 4097, 5000})) {
       if (k > n) continue;
       check_top_k<pmpp::top_k_tuning{}, where>(elements<float>(n, [](std::int64_t) { return draw_below(1 << 22); }), k);
     }
