@@ -32,7 +32,6 @@
 #include <pmpp/nth_element.hpp>
 #include <pmpp/simt/atomic.hpp>
 #include <pmpp/simt/bits.hpp>
-#include <pmpp/simt/early.hpp>
 #include <pmpp/top_keys/keys.hpp>
 #include <pmpp/top_keys/rows.hpp>
 
@@ -99,7 +98,6 @@ struct sample_keys_kernel {
                     (Tuning.short_threads & (Tuning.short_threads - 1)) == 0,
                 "pmpp: the numbers of threads of top_k_tuning are powers of two");
   static constexpr int threads = Tuning.threads, most_slots = min(1024, key_room<key, threads>::tile);
-  static constexpr bool begins_early = simt::can_begin_early;
 
   struct shared {
     key_room<key, threads> slots;
@@ -118,7 +116,6 @@ struct sample_keys_kernel {
 
   template <class Block>
   PMPP_HOST_DEVICE void operator()(Block& block, shared& memory, const arguments& a) const {
-    simt::previous_kernels_done();
     const std::int64_t row = block.index() / a.blocks, begin = a.rows.begin(row), n = a.rows.end(row) - begin;
     const int all = a.blocks * block.threads();
     const int own = static_cast<int>(block.index() % a.blocks) * block.threads() + block.thread();
@@ -157,7 +154,6 @@ struct top_keys_kernel {
   static constexpr int threads = max(Tuning.threads, Tuning.large_threads),
                        min_blocks = max(1, Tuning.blocks*Tuning.threads / threads),
                        loads = max(1, min(Tuning.loads, 32 / Source::items));
-  static constexpr bool begins_early = simt::can_begin_early;
   using room_of_block = key_room<key, threads>;
 
   /// Blocks with room for their keys. Of a row that fits there k may be any, else half of the room.
@@ -189,7 +185,6 @@ struct top_keys_kernel {
 
   template <class Block>
   PMPP_HOST_DEVICE void operator()(Block& block, shared& memory, const arguments& a) const {
-    simt::previous_kernels_done();
     const std::int64_t units = a.rows.size() * a.parts;
     for (std::int64_t unit = block.index(); unit < units; unit += block.count())
       row_of_block<Block>(block, memory, a, unit)
@@ -281,15 +276,15 @@ private:
       const int threads_here = block.threads(), most = min(2 * threads_here, room);
       const int fewest = min(room_of_block::few, threads_here);
       if (count > 4 * fewest) {
-        const auto plan_of = [&](int clusters) {
-          return sample_plan(count, k, clusters, clusters, max(32, threads_here / simt::warp_size), Source::widest);
+        const auto plan_of = [&](int clusters, int widest) {
+          return sample_plan(count, k, clusters, clusters, max(32, threads_here / simt::warp_size), widest);
         };
-        sample_plan plan = plan_of(most);
-        // A smaller sample is sorted at once; it will do if what it lets through leaves half of the room.
+        sample_plan plan = plan_of(most, Source::widest);
+        // A smaller sample is sorted at once; it will do if what it lets through leaves half of the room. No neighbours are read
+        // for it, which in sorted data are all alike.
         if (plan.slots > fewest) {
-          const sample_plan small = plan_of(fewest);
-          if (small.rank > 0 && 3 * small.rank * count <= std::int64_t(room) * small.clusters * small.width)
-            plan = small;
+          const sample_plan small = plan_of(fewest, 1);
+          if (small.rank > 0 && 3 * small.rank * count <= std::int64_t(room) * small.clusters) plan = small;
         }
         if (plan.rank > 0) {
           sample_keys<keys, Source::widest>(block, plan, block.thread(), threads_here, key_of,
@@ -375,7 +370,6 @@ struct first_key_kernel {
   using key = typename Source::key;
   static constexpr int threads = Tuning.threads, min_blocks = Tuning.blocks,
                        loads = max(1, min(Tuning.loads, 32 / Source::items));
-  static constexpr bool begins_early = simt::can_begin_early;
 
   struct shared {
     key of_warp[threads / simt::warp_size];
@@ -392,7 +386,6 @@ struct first_key_kernel {
 
   template <class Block>
   PMPP_HOST_DEVICE void operator()(Block& block, shared& memory, const arguments& a) const {
-    simt::previous_kernels_done();
     const std::int64_t units = a.rows.size() * a.parts;
     for (std::int64_t unit = block.index(); unit < units; unit += block.count()) {
       const std::int64_t row = unit / a.parts, begin = a.rows.begin(row), end = a.rows.end(row);
