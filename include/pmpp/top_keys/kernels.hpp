@@ -276,14 +276,15 @@ private:
       const int threads_here = block.threads(), most = min(2 * threads_here, room);
       const int fewest = min(room_of_block::few, threads_here);
       if (count > 4 * fewest) {
-        const auto plan_of = [&](int clusters, int widest) {
-          return sample_plan(count, k, clusters, clusters, max(32, threads_here / simt::warp_size), widest);
+        const auto plan_of = [&](int clusters) {
+          return sample_plan(count, k, clusters, clusters, max(32, threads_here / simt::warp_size),
+                             clusters == most ? Source::widest : 1);
         };
-        sample_plan plan = plan_of(most, Source::widest);
+        sample_plan plan = plan_of(most);
         // A smaller sample is sorted at once; it will do if what it lets through leaves half of the room. No neighbours are read
         // for it, which in sorted data are all alike.
         if (plan.slots > fewest) {
-          const sample_plan small = plan_of(fewest, 1);
+          const sample_plan small = plan_of(fewest);
           if (small.rank > 0 && 3 * small.rank * count <= std::int64_t(room) * small.clusters) plan = small;
         }
         if (plan.rank > 0) {

@@ -116,6 +116,9 @@ private:
       own = (*this)[block.thread()];
       for (int first = 0; first < count; first += base::items) {
         const Key* const part = this->slots() + base::slot(first);
+#if defined(__CUDA_ARCH__)
+#pragma unroll(base::items / 2)
+#endif
         for (int k = 0; k < base::items; ++k) rank += part[k] < own ? 1 : 0;
       }
     }
