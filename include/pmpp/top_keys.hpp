@@ -119,8 +119,13 @@ public:
   source_type source;
 
   static constexpr std::int64_t longest_row = keys::longest_row;
-  /// Of rows that do not fit into the room of a block; else k may be any.
-  static constexpr std::int64_t most_k = selecting<equal_rows>::room_for(selecting<equal_rows>::threads, false);
+  /// Of rows that do not fit into the room of a block; else k may be any. Not every machine holds the largest blocks.
+  static std::int64_t most_k(const P& where) {
+    using kernel = selecting<equal_rows>;
+    const bool fits =
+        machine_of(where).fits(kernel::shape(1, kernel::threads).dynamic_shared + sizeof(typename kernel::shared));
+    return kernel::room_for(fits ? kernel::threads : Tuning.threads, false);
+  }
 
   static std::size_t list_bytes(std::int64_t count) {
     return (keys::wide ? 2 : 1) * round_up(checked_bytes(count, 8, "top_k"), allocation_alignment);
@@ -242,12 +247,12 @@ public:
     to_list.as_keys = true;
     to_list.first = 0;
     to_list.list = take_list(memory, parts.rows * k);
-    if (k == 1 || k <= most_k) {
+    if (k == 1 || k <= most_k(where)) {
       few(parts, parts.rows, parts.length, k, to_list, false);
     } else {
       require(count.pointer == nullptr, [&] {
         return "pmpp::top_k: k is " + detail::text::of(k) + " of a length that the device knows; past " +
-               detail::text::of(parts.length) + " elements the limit is " + detail::text::of(most_k);
+               detail::text::of(parts.length) + " elements the limit is " + detail::text::of(most_k(where));
       });
       for (std::int64_t part = 0; part < parts.rows; ++part) {
         const In from = source.in + parts.begin(part);
@@ -360,7 +365,7 @@ void select_numbers(const P& where, const In& in, const item_count& count, std::
     constexpr int width = min(decltype(items)::value, 16);
     using ways = number_selection<Tuning, Code, P, In, width, Output, Order>;
     const std::int64_t longest = min(Tuning.longest_row, ways::longest_row);
-    if (length <= longest && (k == 1 || k <= ways::most_k || length <= 2 * ways::most_k)) {
+    if (length <= longest && (k == 1 || k <= ways::most_k(where) || length <= 2 * ways::most_k(where))) {
       const ways all{where, {in, lead}};
       return all.few(equal_rows{count, length, rows}, rows, length, k, output, false);
     }
@@ -390,7 +395,7 @@ bool select_in_segments(const P& where, const In& in, const input<Offsets>& offs
   block::with_access(in, [&](auto items, std::int64_t lead) {
     using ways = number_selection<Tuning, Code, P, In, decltype(items)::value, Output>;
     const std::int64_t segments = offsets.count.bound - 1;
-    if ((k > 1 && k > ways::most_k) || n > ways::longest_row) return;
+    if ((k > 1 && k > ways::most_k(where)) || n > ways::longest_row) return;
     const ways all{where, {in, lead}};
     all.few(offset_rows<Offsets>{offsets.first, offsets.count}, segments, ceil_div(n, segments), k, output, true);
     done = true;
