@@ -131,7 +131,7 @@ struct groups_of_rows {
 
   PMPP_HOST_DEVICE bool get(std::int64_t g, bool reads, grouped_problem<TA, TB, TC>& to) const {
     const auto begin = static_cast<std::int64_t>(offsets[g]), end = static_cast<std::int64_t>(offsets[g + 1]);
-    if (begin < 0 || end < begin || end > c.rows()) return false;
+    if (!are_rows(begin, end, c.rows())) return false;
     to.a = {a.data() + begin * a.row_stride(), end - begin, a.row_stride(), a.col_stride(), 0};
     to.b = {b.data() + g * b_stride, b.cols(), b.col_stride(), b.row_stride(), 0};
     to.c = {c.data() + begin * c.row_stride(), end - begin, c.cols(), c.row_stride(), c.col_stride(), 0};

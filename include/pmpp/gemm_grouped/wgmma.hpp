@@ -20,6 +20,11 @@
 
 namespace pmpp::inline PMPP_BACKEND::detail {
 
+/// Whether [begin, end) are some of `rows` rows: offsets that descend or lie outside make no sense.
+PMPP_HOST_DEVICE constexpr bool are_rows(std::int64_t begin, std::int64_t end, std::int64_t rows) {
+  return begin >= 0 && end >= begin && end <= rows;
+}
+
 /// Rows offsets[g] ... offsets[g + 1] - 1 of `rows` are group g of `count`, unless that makes no sense.
 template <class Offset>
 struct rows_of_groups {
@@ -32,7 +37,7 @@ struct rows_of_groups {
     const auto first = static_cast<std::int64_t>(offsets[g]), last = static_cast<std::int64_t>(offsets[g + 1]);
     begin = static_cast<int>(first);
     end = static_cast<int>(last);
-    return first >= 0 && last >= first && last <= rows;
+    return are_rows(first, last, rows);
   }
 
   /// Calls f(group, begin, end, tile) for each tile of this block, of M rows and one of `tiles_n` columns of tiles.
