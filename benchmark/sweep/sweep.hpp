@@ -45,6 +45,11 @@
 
 namespace sweep {
 
+/// Thrown where a case takes more memory than there is: it is left out, and counted.
+struct does_not_fit : std::runtime_error {
+  using std::runtime_error::runtime_error;
+};
+
 /// One block of memory that every case takes its arrays from.
 class arena {
 public:
@@ -62,7 +67,7 @@ public:
   void clear() { used_ = 0; }
   void* take(std::size_t bytes) {
     const std::size_t begin = (used_ + 511) / 512 * 512;
-    if (begin + bytes > bytes_) throw std::runtime_error("the arena is too small for this case");
+    if (begin + bytes > bytes_) throw does_not_fit("more memory than this GPU has for a case");
     used_ = begin + bytes;
     return static_cast<char*>(memory_) + begin;
   }
@@ -343,7 +348,7 @@ inline void print_row(const row& r) {
 
 /// The summary: a line, the worst cases and how to run each alone.
 inline void print_summary(const std::string& program, const std::string& family, std::uint64_t seed,
-                          std::vector<row> rows, i64 failed) {
+                          std::vector<row> rows, i64 failed, i64 left_out) {
   if (rows.empty()) return;
   double logs = 0;
   i64 below = 0, far_below = 0;
@@ -364,9 +369,10 @@ inline void print_summary(const std::string& program, const std::string& family,
   const double cases = double(rows.size());
   std::printf(
       "\n%s: %zu cases, geometric mean %.3f, below 0.95 %.1f %%, below 0.85 %.1f %%, worst %.2f; "
-      "processor's time of a call %.2f us (peer %.2f); wrong or failed: %lld\n",
+      "processor's time of a call %.2f us (peer %.2f); wrong or failed: %lld, too large: %lld\n",
       family.c_str(), rows.size(), std::exp(logs / cases), 100 * double(below) / cases, 100 * double(far_below) / cases,
-      rows[0].ratio(), median(host), median(peer_host), static_cast<long long>(failed));
+      rows[0].ratio(), median(host), median(peer_host), static_cast<long long>(failed),
+      static_cast<long long>(left_out));
 }
 
 }  // namespace detail
@@ -393,7 +399,7 @@ inline int run(const std::string& family, int argc, char** argv, const std::vect
       return std::fprintf(stderr, "usage: %s [--seconds=120] [--seed=1] [--case=NUMBER] [--json=FILE]\n", argv[0]), 2;
   }
   std::vector<row> rows;
-  i64 failed = 0;
+  i64 failed = 0, left_out = 0;
   try {
     detail::measure_limits();
     std::printf("%s: seed %llu, copy %.0f GB/s\n", family.c_str(), static_cast<unsigned long long>(seed),
@@ -413,6 +419,9 @@ inline int run(const std::string& family, int argc, char** argv, const std::vect
         if (json != nullptr) detail::write_json(json, family, seed, r);
         if (only >= 0) detail::print_row(r), std::printf("\n");
         rows.push_back(r);
+      } catch (const does_not_fit& error) {
+        ++left_out;
+        std::printf("case %lld, %s: left out: %s\n", static_cast<long long>(number), t.what.c_str(), error.what());
       } catch (const std::exception& error) {
         ++failed;
         std::printf("case %lld, %s: %s\n", static_cast<long long>(number), t.what.c_str(), error.what());
@@ -422,7 +431,7 @@ inline int run(const std::string& family, int argc, char** argv, const std::vect
   } catch (const std::exception& error) {
     std::printf("%s\n", error.what());
   }
-  if (only < 0) detail::print_summary(argv[0], family, seed, rows, failed);
+  if (only < 0) detail::print_summary(argv[0], family, seed, rows, failed, left_out);
   if (json != nullptr) std::fclose(json);
   return failed > 0 || rows.empty();
 }
