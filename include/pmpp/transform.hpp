@@ -82,15 +82,18 @@ struct transform_tile {
 
     const std::int64_t tile = block.index() * rounds * threads;
     const std::int64_t first = tile + block.thread();
+    const auto move = [&](const block::raw_items<In, Items>& x, std::int64_t vector) {
+      if constexpr (results::change_places)
+        store_row(block, slots, in, x, out, data, vector);
+      else
+        store(in, x, out, data.element(vector));
+    };
     if (rounds == vectors && tile + rounds * threads <= data.vectors) {
       block::raw_items<In, Items> x[vectors];
       for (int r = 0; r < vectors; ++r) x[r] = load(in, data.element(first + r * threads));
-      for (int r = 0; r < vectors; ++r) {
-        if constexpr (results::change_places)
-          store_row(block, slots, in, x[r], out, data, first + r * threads);
-        else
-          store(in, x[r], out, data.element(first + r * threads));
-      }
+      for (int r = 0; r < vectors; ++r) move(x[r], first + r * threads);
+    } else if (results::change_places && rounds == 1 && tile + threads <= data.vectors) {
+      move(load(in, data.element(first)), first);
     } else {
       for (int r = 0; r < rounds; ++r) {
         if (first + r * threads >= data.vectors) break;
