@@ -301,6 +301,18 @@ TEST_ALL_PLACES("values exactly on an edge, and just below the upper end") {
     }
   const std::vector<float> special = {-0.0f, 0.0f, INFINITY, -INFINITY, NAN, -NAN, 1.0f, 5e-45f};
   check_even<where, small>(special, 4, 0.0f, 1.0f);
+  // Bin 17857.999: as floats, (x + 1) * (20306 / 2) is 17858.
+  check_even<where, small>(std::vector<float>(1000, 0.758888900f), 20306, -1.0f, 1.0f);
+}
+
+TEST_ALL_PLACES("bytes in fewer bins than they have values, and in more") {
+  std::vector<std::uint8_t> v(static_cast<std::size_t>(test::up_to(20011)));
+  for (std::size_t i = 0; i < v.size(); ++i) v[i] = static_cast<std::uint8_t>(test::generator()());
+  for (const int bins : {1, 2, 19, 9000, 20000}) {
+    check_even<where, small>(v, bins, 0, 256);
+    check_even<where, small>(v, bins, -10, 1'000'000);  // all in the first ones
+    check_even<where, usual, std::uint64_t>(v, bins, 3, 200);
+  }
 }
 
 TEST_ALL_PLACES("distributions, numbers of bins, ways of counting") {
@@ -325,7 +337,7 @@ TEST_ALL_PLACES("distributions, numbers of bins, ways of counting") {
 }
 
 TEST_ALL_PLACES("many bins, as the default counts them") {
-  for (const std::uint32_t bins : {4096u, 57000u, 58112u, 65536u, 300000u, 1000000u, 10000000u}) {
+  for (const std::uint32_t bins : {4096u, 56255u, 56256u, 65536u, 300000u, 1000000u, 10000000u}) {
     if (test::only_small() && bins > 60000) continue;
     CAPTURE(bins);
     const auto v = distributed("uniform", test::up_to(50021), bins);

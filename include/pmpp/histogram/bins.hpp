@@ -132,74 +132,83 @@ struct even_integers : plain_binning<even_integers<T, AlwaysNarrow>> {
 };
 
 /// Samples or levels that are not integers. The bin is floor(d * bins / width) with d = x - lower and width = upper -
-/// lower as doubles: estimated by one multiplication, and settled exactly by fma where the estimate is near an edge.
+/// lower as doubles: estimated by one multiplication, and settled exactly by fma where the estimate is just above an edge.
 template <class T>
 struct even_reals : plain_binning<even_reals<T>> {
   static constexpr bool side_by_side = true;
-  double lower, upper;
-  double unit;  ///< a power of two; differences are taken of numbers times unit, so that no product overflows
-  double width, scale, middle;  ///< middle of the first bin, which stands for samples outside: it is near no edge
+  using number = std::conditional_t<std::is_integral_v<T>, double, decltype(as_number(T{}))>;
+  number least, end;  ///< samples inside are not below the one and below the other
+  double unit;        ///< a power of two; differences are taken of numbers times unit, so that no product overflows
+  double lower, width, scale;  ///< in units
   std::uint32_t bins;
 
   even_reals(const char* function, std::uint32_t bin_count, double from, double to)
-      : lower(from), upper(to), bins(bin_count) {
+      : least(not_below(from)), end(not_below(to)), bins(bin_count) {
     constexpr double most = std::numeric_limits<double>::max();
     require(from < to && from >= -most && to <= most, [&] {
       return detail::text("pmpp::") + function + ": lower must be below upper, both finite, got " +
              detail::text::of(from) + " and " + detail::text::of(to);
     });
     unit = to / 2 - from / 2 > 0x1p900 ? 0x1p-100 : to - from < 0x1p-500 ? 0x1p500 : 1;
-    width = to * unit - from * unit;
+    lower = from * unit;
+    width = to * unit - lower;
     scale = bins / width;
-    middle = 0.5 * width / bins;
   }
 
   PMPP_HOST_DEVICE std::uint32_t operator()(const T& x) const {
     const estimate e(*this, x);
-    return is_near_edge(e.rest) ? settled(e) : e.bin;
+    return e.near_edge ? settled(e) : e.bin;
   }
   /// The same for several samples, side by side.
   template <int N>
   PMPP_HOST_DEVICE void all(const T (&x)[N], std::uint32_t (&bin)[N]) const {
-    double rest[N];
-    int near_edge = 0;
+    bool near_edge = false;
     for (int k = 0; k < N; ++k) {
       const estimate e(*this, x[k]);
       bin[k] = e.bin;
-      rest[k] = e.rest;
+      near_edge |= e.near_edge;
     }
-    for (int k = 0; k < N; ++k) near_edge |= is_near_edge(rest[k]);
     if (near_edge)
-      for (int k = 0; k < N; ++k)
-        if (is_near_edge(rest[k])) bin[k] = settled(estimate(*this, x[k]));
+      for (int k = 0; k < N; ++k) bin[k] = settled(estimate(*this, x[k]));
   }
 
 private:
-  /// Off by less than 2^-20: bins < 2^31 and two roundings.
+  /// The least number of the samples' kind that is not below x.
+  static number not_below(double x) {
+    constexpr number most = std::numeric_limits<number>::max(), infinity = std::numeric_limits<number>::infinity();
+    if (x > most) return infinity;
+    if (x < -most) return -most;
+    const auto y = static_cast<number>(x);
+    return y < x ? std::nextafter(y, infinity) : y;
+  }
+
+  /// d * scale + 2^32 has 20 bits after the point, and the bin is in the 32 before them. bins < 2^31, so that three roundings
+  /// are off by less than a unit of the last bit in all. With a unit more the estimate is above what is meant, by less than
+  /// two of them: it has passed an edge that is not reached only if less than two follow the point.
   struct estimate {
-    double d, rest;
+    double d;
     std::uint32_t bin;
+    bool inside, near_edge;
 
     PMPP_HOST_DEVICE estimate(const even_reals& e, const T& sample) {
-      const double x = static_cast<double>(as_number(sample));
-      const bool inside = (x >= e.lower) & (x < e.upper);  // NaN is not
-      const double distance = x * e.unit - e.lower * e.unit;
-      d = inside ? distance : e.middle;
-      const double product = d * e.scale;
-      const auto whole = static_cast<std::int32_t>(product);  // signed: CPUs convert several at once
-      rest = product - whole;
-      bin = inside ? static_cast<std::uint32_t>(whole) : e.bins;
+      const auto x = static_cast<number>(as_number(sample));
+      inside = (x >= e.least) & (x < e.end);  // NaN is not
+      d = static_cast<double>(x) * e.unit - e.lower;
+      const auto bits = __builtin_bit_cast(std::uint64_t, d * e.scale + (0x1p32 + 0x1p-20));
+      const auto whole = static_cast<std::uint32_t>(bits >> 20);
+      near_edge =
+          (whole != 0) & ((static_cast<std::uint32_t>(bits) & 0xffffe) == 0);  // the first bin begins where samples do
+      bin = inside ? whole : e.bins;
     }
   };
-  PMPP_HOST_DEVICE static bool is_near_edge(double rest) { return (rest < 0x1p-19) | (rest > 1 - 0x1p-19); }
 
   PMPP_HOST_DEVICE std::uint32_t settled(const estimate& e) const {
-    const std::uint32_t edge = e.bin + (e.rest > 0.5);
-    return min(edge - starts_behind(edge, e.d), bins - 1);  // x < upper, but d may have been rounded to width
+    const std::uint32_t bin = e.bin - (e.inside & starts_behind(e.bin, e.d));
+    return e.inside ? min(bin, bins - 1) : bin;  // x < upper, but d may have been rounded to width
   }
   /// \pre 0 <= x < 2^63
   static bool is_whole(double x) { return x == static_cast<double>(static_cast<std::int64_t>(x)); }
-  /// d * bins < bin * width.
+  /// d * bins < bin * width. \pre 0 <= d <= width
   PMPP_HOST_DEVICE bool starts_behind(std::uint32_t bin, double d) const {
     const double start = bin * width;
 #if !defined(__CUDA_ARCH__)

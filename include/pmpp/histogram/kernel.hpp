@@ -8,7 +8,7 @@
 //      on the samples and on the number of bins B:
 //        bytes   samples of one byte. Counts their 256 values, whatever B is, and asks for a value's bin at the end. Each
 //                lane has a column of the table to itself, so that lanes never meet in a bank: [value][lane].
-//        bins    B up to the table's 58,000 counters: one table a block. Above, up to most_ranges times as many: blocks
+//        bins    B up to the table's 56,000 counters: one table a block. Above, up to most_ranges times as many: blocks
 //                take turns, each counts one range of the bins and ignores the others; the blocks that share a part of
 //                the data run side by side, so that all but one find it in the L2 cache.
 //        cache   more bins: counted in global memory, but for those that a block met first, or in a few thousand samples
@@ -146,17 +146,22 @@ struct histogram_kernel {
     unsigned* finished;          ///< zero; counts blocks that have added theirs; nullptr: they stay where they are
   };
 
-  /// Bytes of the block's table: counters (and a row for the bins of other ranges), in front of what the binning keeps in
+  /// Bytes of the block's table: counters (and one for the bins of other ranges), in front of what the binning keeps in
   /// shared memory.
   PMPP_HOST_DEVICE static constexpr std::size_t table_bytes(std::uint32_t counters) {
-    const std::size_t words = Table == histogram_table::cache  ? 2 * std::size_t(counters)
-                              : Table == histogram_table::bins ? counters + std::size_t(lanes)
-                                                               : counters;
+    const std::uint32_t words = Table == histogram_table::cache  ? 2 * counters
+                                : Table == histogram_table::bins ? round_up(spread(counters) + 1, std::uint32_t(lanes))
+                                                                 : counters;
     return words * sizeof(std::uint32_t);
   }
-  /// The place of counter i in the table: in the row of 32 that it is, but bins whose numbers differ by 32 or 1024 times
-  /// something are in different banks.
-  PMPP_HOST_DEVICE static constexpr std::uint32_t spread(std::uint32_t i) { return i ^ ((i ^ i >> 5) >> 5 & 31); }
+  /// The place of counter i in the table: a word is left out after each 32 and each 1024, so that bins whose numbers differ by
+  /// these times something are in different banks. Two instructions, where each sample has some 20 in all.
+  PMPP_HOST_DEVICE static constexpr std::uint32_t spread(std::uint32_t i) { return i + (i >> 5) + (i >> 10); }
+  /// How many counters so many bytes have room for.
+  static constexpr std::uint32_t counters_in(std::size_t bytes) {
+    const std::size_t words = bytes / sizeof(std::uint32_t) / lanes * lanes;
+    return words == 0 ? 0 : static_cast<std::uint32_t>((words - 1) * 1024 / (1024 + 32 + 1) / lanes * lanes);
+  }
 
   template <class Block>
   PMPP_HOST_DEVICE void operator()(Block& block, shared& memory, const arguments& a) const {
@@ -323,22 +328,50 @@ private:
 
   /// Adds what the block has counted to the sum.
   template <class Block, class BinOf>
-  PMPP_HOST_DEVICE static void add_to_sum(Block& block, const arguments& a, const std::uint32_t* table,
-                                          std::uint32_t range, const BinOf& bin_of) {
-    const std::uint32_t entries = Table == histogram_table::bytes ? active * 256 : a.counters;
-    for (std::uint32_t i = block.thread(); i < entries; i += threads) {
-      if constexpr (Table == histogram_table::bytes) {
-        std::uint32_t n = 0;
-        for (int c = 0; c < columns; ++c) n += table[i * columns + (block.lane() + c) % columns];  // in 32 banks
-        if (n == 0) continue;  // bin_of sees values that occur, no others
-        const T value = __builtin_bit_cast(T, static_cast<std::uint8_t>(i));
-        a.sum.add(Layers::slot(bin_of(value), bin_of.bins, static_cast<int>(i / 256)), n);
-      } else if constexpr (Table == histogram_table::bins) {
-        if (const std::uint32_t n = table[spread(i)]; n != 0) a.sum.add(range * a.counters + i, n);
-      } else {
-        if (table[i + Tuning.cached_bins] != 0) a.sum.add(table[i] - 1, table[i + Tuning.cached_bins]);
+  PMPP_HOST_DEVICE static void add_to_sum(Block& block, const arguments& a, std::uint32_t* table, std::uint32_t range,
+                                          const BinOf& bin_of) {
+    if constexpr (Table == histogram_table::bytes) {
+      add_values(block, a, table, bin_of);
+    } else {
+      for (std::uint32_t i = block.thread(); i < a.counters; i += threads) {
+        if constexpr (Table == histogram_table::bins) {
+          if (const std::uint32_t n = table[spread(i)]; n != 0) a.sum.add(range * a.counters + i, n);
+        } else {
+          if (table[i + Tuning.cached_bins] != 0) a.sum.add(table[i] - 1, table[i + Tuning.cached_bins]);
+        }
       }
     }
+  }
+  /// Where bins are fewer than values, those of one bin are joined in shared memory first: global memory adds to one address
+  /// slowly.
+  template <class Block, class BinOf>
+  PMPP_HOST_DEVICE static void add_values(Block& block, const arguments& a, std::uint32_t* table, const BinOf& bin_of) {
+    constexpr int values = 256 * active, rounds = ceil_div(values, threads);
+    std::uint32_t n[rounds]{};
+    for (int r = 0; r < rounds; ++r)
+      if (const int i = r * threads + block.thread(); i < values)
+        for (int c = 0; c < columns; ++c) n[r] += table[i * columns + (block.lane() + c) % columns];  // in 32 banks
+    const std::uint32_t slots = a.sum.slots + active;
+    const bool join = slots <= values;
+    if (join) {
+      block.sync();
+      for (std::uint32_t i = block.thread(); i < slots; i += threads) table[i] = 0;
+      block.sync();
+    }
+    for (int r = 0; r < rounds; ++r) {
+      if (n[r] == 0) continue;  // bin_of sees values that occur, no others
+      const int i = r * threads + block.thread();
+      const T value = __builtin_bit_cast(T, static_cast<std::uint8_t>(i));
+      const std::uint32_t slot = Layers::slot(bin_of(value), bin_of.bins, i / 256);
+      if (join)
+        simt::atomic_add(table + slot, n[r]);
+      else
+        a.sum.add(slot, n[r]);
+    }
+    if (!join) return;
+    block.sync();
+    for (std::uint32_t i = block.thread(); i < slots; i += threads)
+      if (table[i] != 0) a.sum.add(i, table[i]);
   }
 
   /// The block that comes here last moves the sum to the output and leaves zeros, for the next launch.
@@ -388,8 +421,6 @@ void histogram_by_tables(const P& where, const input<In>& in, Binning binning, c
   const auto room = std::size_t(min(on.shared_per_block, Tuning.shared_bytes) - 64);  // less what the kernel has
   constexpr std::size_t cached_bytes = 2 * sizeof(std::uint32_t) * std::size_t(Tuning.cached_bins);
   if constexpr (requires { binning.plant(room); }) binning.plant(min(room / 2, room - min(room, cached_bytes)));
-  constexpr std::uint32_t row = simt::warp_size;
-  const auto most_counters = static_cast<std::uint32_t>((room - binning.shared_bytes()) / 4 / row * row - row);
   const std::uint32_t slots = output.slots + Layers::active;
 
   block::with_access(in.first, [&](auto items, std::int64_t lead) {
@@ -408,12 +439,14 @@ void histogram_by_tables(const P& where, const input<In>& in, Binning binning, c
     if constexpr (sizeof(value_of<In>) == 1) {
       using kernel = histogram_kernel<In, Binning, Count, Layers, histogram_table::bytes, items, Tuning>;
       start(kernel{}, 256 * Layers::active * kernel::columns, 1);
-    } else if (const std::uint32_t ranges = ceil_div(slots, most_counters); ranges <= unsigned(Tuning.most_ranges)) {
-      start(histogram_kernel<In, Binning, Count, Layers, histogram_table::bins, items, Tuning>{},
-            round_up(ceil_div(slots, ranges), row), ranges);
     } else {
-      start(histogram_kernel<In, Binning, Count, Layers, histogram_table::cache, items, Tuning>{}, Tuning.cached_bins,
-            1);
+      using kernel = histogram_kernel<In, Binning, Count, Layers, histogram_table::bins, items, Tuning>;
+      const std::uint32_t most = kernel::counters_in(room - binning.shared_bytes()), ranges = ceil_div(slots, most);
+      if (ranges <= unsigned(Tuning.most_ranges))
+        start(kernel{}, round_up(ceil_div(slots, ranges), std::uint32_t(kernel::lanes)), ranges);
+      else
+        start(histogram_kernel<In, Binning, Count, Layers, histogram_table::cache, items, Tuning>{}, Tuning.cached_bins,
+              1);
     }
   });
 }
