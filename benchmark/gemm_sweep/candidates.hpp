@@ -33,7 +33,7 @@ struct candidates_of {
 
   // Floats on ordinary units.
 
-  template <pmpp::gemm_tile Tile, pmpp::gemm_tile Bulk, class A, class Y>
+  template <pmpp::gemm_tile Tile, class A, class Y>
   void tile(const std::string& name, const Y& y) const {
     using namespace pmpp::detail;
     const pmpp::machine& on = pmpp::machine_of(where);
@@ -41,10 +41,7 @@ struct candidates_of {
     const gemm_plan plain = plan_gemm(cost, y.c.rows, y.c.cols, y.k, y.batch, on),
                     waves = plan_waves(cost, y.c.rows, y.c.cols, y.k, y.batch, on);
     const auto run = [=, &where = where](const gemm_plan& plan) {
-      if constexpr (Bulk.m > 0)
-        return [=, &where] { gemm_by_copies<Tile, A, Bulk>(where, y, plan); };
-      else
-        return [=, &where] { gemm_by_tiles<Tile, A>(where, y, plan); };
+      return [=, &where] { gemm_by_tiles<Tile, A>(where, y, plan); };
     };
     gemm_plan whole = plain;
     whole.splits = 1, whole.split_k = y.k, whole.clocks = 0;
@@ -60,13 +57,18 @@ struct candidates_of {
   template <pmpp::gemm_tuning Tuning, class A>
   void ordinary() const {
     using namespace pmpp::detail;
-    constexpr pmpp::gemm_tile none{};
     const auto y = x.exchanged();
-    tile<Tuning.large, none, A>("large", x);
-    tile<Tuning.large, none, A>("large'", y);
-    tile<Tuning.large, Tuning.bulk, A>("bulk", x);
-    tile<Tuning.large, Tuning.bulk, A>("bulk'", y);
-    tile<Tuning.small, none, A>("small", x);
+    tile<Tuning.large, A>("large", x);
+    tile<Tuning.large, A>("large'", y);
+    const double expected = clocks_of_bulk<Tuning.bulk>(x, pmpp::machine_of(where));
+    const auto bulk = [&](const std::string& name, const auto& z, double late) {
+      add(name, expected, [=, &where = where] { gemm_by_copies_and_bulk<Tuning.bulk>(where, z, late); });
+    };
+    bulk("bulk", x, 0);
+    bulk("bulk'", y, 0);
+    bulk("bulk+0.7", x, 0.7);
+    bulk("bulk+1.2", x, 1.2);
+    tile<Tuning.small, A>("small", x);
     const auto strips = [&]<pmpp::gemm_strip Strip>(const std::string& name, const auto& z,
                                                     std::integral_constant<pmpp::gemm_strip, Strip>) {
       if (fits_strips(z) && z.c.rows <= Strip.rows)

@@ -142,43 +142,30 @@ using gemm_sum = decltype(gemm_factor<TA>{} * gemm_factor<TB>{});
 template <class A, class TC>
 using gemm_scale = decltype(A{} * gemm_factor<TC>{});
 
-/// Whether an operand is copied first: its elements are used often enough (H100).
-template <class Operand>
+/// Whether an operand is copied first where threads copy k-tiles: its elements are used often enough (H100), and whole words.
+template <class A, class Operand>
 bool is_worth_a_copy(const Operand& y, std::int64_t products) {
-  return products >= 2048 && y.copy != k_tile_copy::words;
+  return products >= 2048 && y.copy != k_tile_copy::words && y.extent % std::int64_t(16 / sizeof(A)) == 0;
 }
 
-/// Clocks that the copies take, of whole tiles.
-template <class A, class Problem>
-double clocks_of_copies(const Problem& x, const gemm_plan& plan, const machine& on) {
-  const auto copy = [&](const auto& y, std::int64_t products) {
-    const double bytes = double(y.extent) * double(x.k) * (y.batch_stride == 0 ? 1 : double(x.batch)) * sizeof(A);
-    return is_worth_a_copy(y, products) ? clocks_of_second_launch(on) + 2 * bytes / on.memory_rate() : 0;
-  };
-  return plan.splits == 1 || plan.whole > 0 ? copy(x.a, x.c.cols) + copy(x.b, x.c.rows) : 0;
-}
-
-/// Large and small tiles. Operands that cannot be read in words along m or n are copied first to where they can, if each
-/// of their elements is used often enough. Where TMA can bring A and B, by tiles `Bulk`.
-template <gemm_tile Tile, class A, gemm_tile Bulk = gemm_tile{}, class P, class TA, class TB, class TC, class S,
-          class Epilogue>
-void gemm_by_copies(const P& where, gemm_problem<TA, TB, TC, S, Epilogue> x, const gemm_plan& plan) {
-  constexpr bool has_bulk = gpu_execution<P> && Bulk.m > 0 && std::is_same_v<TA, float> && std::is_same_v<TB, float>;
-  const bool large = plan.splits == 1 || plan.whole > 0;
-  bool bulk = false;
-  if constexpr (has_bulk) bulk = large && copy_unit_available();
-  const auto bytes = [&](const auto& y, std::int64_t products) {
-    // Tiles at an edge that cuts words are slow, but for TMA: then elements one by one are faster.
-    const bool copied = large && is_worth_a_copy(y, products) && (bulk || y.extent % std::int64_t(16 / sizeof(A)) == 0);
-    return copied ? repacked_bytes(y, false, x.k, x.batch) : 0;
-  };
-  const std::int64_t a_bytes = bytes(x.a, x.c.cols), b_bytes = bytes(x.b, x.c.rows);
+/// Multiplies copies of A and B, of which those are made that are asked for: f(problem).
+template <class P, class Problem, class F>
+void multiply_copies(const P& where, Problem x, bool of_a, bool of_b, F f) {
+  const std::int64_t a_bytes = of_a ? repacked_bytes(x.a, false, x.k, x.batch) : 0,
+                     b_bytes = of_b ? repacked_bytes(x.b, false, x.k, x.batch) : 0;
   scratch memory(where, scratch_bytes({checked_bytes(a_bytes, 1, "gemm"), checked_bytes(b_bytes, 1, "gemm")}), 0);
-  if (a_bytes > 0) repack(where, x.a, false, x.k, x.batch, memory.template take<std::byte>(a_bytes));
-  if (b_bytes > 0) repack(where, x.b, false, x.k, x.batch, memory.template take<std::byte>(b_bytes));
-  if constexpr (has_bulk)
-    if (bulk && gemm_by_bulk<Bulk>(where, x)) return;
-  gemm_by_tiles<Tile, A>(where, x, plan);
+  if (of_a) repack(where, x.a, false, x.k, x.batch, memory.template take<std::byte>(a_bytes));
+  if (of_b) repack(where, x.b, false, x.k, x.batch, memory.template take<std::byte>(b_bytes));
+  f(x);
+}
+
+/// Large floats that TMA brings, by copies of what it cannot.
+template <gemm_tile Tile, class P, class Problem>
+bool gemm_by_copies_and_bulk(const P& where, const Problem& x, double late = 0) {
+  bool done = false;
+  multiply_copies(where, x, x.a.copy != k_tile_copy::words, x.b.copy != k_tile_copy::words,
+                  [&](const Problem& y) { done = gemm_by_bulk<Tile>(where, y, late); });
+  return done;
 }
 
 /// A way to a product: the clocks that it is expected to take, `never` where it is none, and the call.
@@ -224,17 +211,32 @@ void gemm_on_blocks(const P& where, const gemm_problem<TA, TB, TC, S, Epilogue>&
   const bool elements = by_elements(x.a.copy) || by_elements(x.b.copy);
   const auto tiles = [&]<gemm_tile Tile>(std::integral_constant<gemm_tile, Tile>, const auto& y, bool is_a_way) {
     if constexpr (Tile.m > 0) {
-      using bulk = std::integral_constant<gemm_tile, Tile == Tuning.large ? Tuning.bulk : gemm_tile{}>;
       const gemm_cost cost = gemm_cost_of<Tile, A>(on);
       const gemm_plan plan =
           is_a_way ? plan_waves(cost, y.c.rows, y.c.cols, y.k, y.batch, on) : gemm_plan{0, 0, 1, 0, never};
-      const bool is_large = Tile == Tuning.large;
+      constexpr bool is_large = Tile == Tuning.large;
       const tile_factors factors = is_large ? factors_of_large : factors_of_small;
+      const bool is_whole = is_large && (plan.splits == 1 || plan.whole > 0);
+      const bool copies_a = is_whole && is_worth_a_copy<A>(y.a, y.c.cols),
+                 copies_b = is_whole && is_worth_a_copy<A>(y.b, y.c.rows);
       const double clocks = factors.call + (elements ? factors.elements : factors.words) * plan.clocks +
                             factors.memory * clocks_of_memory(y, on) +
-                            (is_large ? clocks_of_copies<A>(y, plan, on) : 0);
-      return gemm_way{is_a_way ? clocks : never,
-                      [&where, &y, plan] { gemm_by_copies<Tile, A, bulk::value>(where, y, plan); }};
+                            (copies_a ? clocks_of_repack(y.a, false, y.k, y.batch, on) : 0) +
+                            (copies_b ? clocks_of_repack(y.b, false, y.k, y.batch, on) : 0);
+      return gemm_way{is_a_way ? clocks : never, [&where, &y, plan, copies_a, copies_b] {
+                        multiply_copies(where, y, copies_a, copies_b,
+                                        [&](const auto& z) { gemm_by_tiles<Tile, A>(where, z, plan); });
+                      }};
+    } else {
+      return none;
+    }
+  };
+  const auto bulk = [&] {
+    if constexpr (gpu_execution<P> && Tuning.bulk.m > 0 && same_types && std::is_same_v<A, float>) {
+      double clocks = clocks_of_bulk<Tuning.bulk>(x, on);
+      if (x.a.copy != k_tile_copy::words) clocks += clocks_of_repack(x.a, false, x.k, x.batch, on);
+      if (x.b.copy != k_tile_copy::words) clocks += clocks_of_repack(x.b, false, x.k, x.batch, on);
+      return gemm_way{clocks, [&where, &x] { gemm_by_copies_and_bulk<Tuning.bulk>(where, x); }};
     } else {
       return none;
     }
@@ -256,7 +258,7 @@ void gemm_on_blocks(const P& where, const gemm_problem<TA, TB, TC, S, Epilogue>&
   constexpr bool thin_may_not_fit = Tuning.thin.shared_bytes(sizeof(A)) > least_shared_per_block<P>;
   constexpr gemm_strip two_stages{Tuning.thin.rows, Tuning.thin.k, 2};  // which 99 KB hold
   constexpr std::integral_constant<gemm_strip, thin_may_not_fit ? two_stages : gemm_strip{}> thinner;
-  take_best(directly(), tiles(large, x, true), tiles(std::integral_constant<gemm_tile, Tuning.small>{}, x, true),
+  take_best(directly(), bulk(), tiles(large, x, true), tiles(std::integral_constant<gemm_tile, Tuning.small>{}, x, true),
             tiles(large, turned, !is_square), strips(thin, x), strips(thinner, x), strips(thin, turned),
             strips(thinner, turned), others...);
 }

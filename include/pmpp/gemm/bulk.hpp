@@ -34,6 +34,7 @@
 #include <pmpp/gemm/wgmma.hpp>
 #include <pmpp/launch.hpp>
 #include <pmpp/memory/workspace.hpp>
+#include <pmpp/simt/early.hpp>
 #include <pmpp/simt/tensor_copy.hpp>
 #include <pmpp/simt/wgmma.hpp>
 
@@ -46,6 +47,7 @@ template <class TC, class S, class Epilogue>
 struct gemm_bulk_arguments : gemm_arguments<float, float, TC, float, S, Epilogue> {
   simt::tile_map a_map, b_map;
   block_shares<int> shares;  ///< of the tiles that are not whole
+  int late_from = 0, late_to = 0, late = 0;
 
   /// Of tile t of those that are not whole: how many blocks have sums of it, and where those of the first are, in units of
   /// a tile.
@@ -62,6 +64,7 @@ struct gemm_bulk_kernel {
   using math = fma_math<float, Tile>;
   using operands = typename math::operands;
   using thread_coord = typename math::thread_coord;
+  static constexpr bool begins_early = simt::can_begin_early;
   static constexpr int word = math::word, min_blocks = Tile.blocks;
 
   // The asking thread has a warpgroup to itself, which leaves its registers to the other: of two blocks of 2 x 128 threads
@@ -81,6 +84,7 @@ struct gemm_bulk_kernel {
 #if defined(__CUDA_ARCH_FEAT_SM90_ALL) && !defined(__clang__)
     if (block.thread() == 0) memory.ring.init(multiplying / simt::warp_size);
     block.sync();
+    simt::previous_kernels_done();
     if (block.thread() >= multiplying) {
       simt::release_registers<few_registers>();
       if (block.thread() == multiplying) produce(block, memory, x);
@@ -122,6 +126,7 @@ private:
   template <class Block>
   __device__ static void produce(Block& block, shared& memory, const arguments& x) {
     position next;
+    if (block.index() >= x.late_from && block.index() < x.late_to) __nanosleep(x.late);
     for (int i = 0; i < 2; ++i) {
       const piece at(block, x, i);
       if (at.k_tiles <= 0) return;
@@ -137,47 +142,6 @@ private:
     }
   }
 
-  /// Makes elements of C of the sums of a warp, which pass through shared memory, free after the last k-tile: lanes own neighbouring
-  /// columns then, and what C holds is read 16 elements at a time.
-  template <class Block>
-  __device__ static void write_by_rows(Block& block, shared& memory, const arguments& x, const coord& at,
-                                       const typename math::sums& sum) {
-    constexpr int rows = Tile.lanes_m * Tile.thread_m, cols = math::lanes_n * Tile.thread_n, length = cols + word,
-                  words = cols / simt::warp_size, at_once = 16 / words;
-    static_assert(sizeof(memory.a) + sizeof(memory.b) >= 4 * rows * length * sizeof(float));
-    float* const own = reinterpret_cast<float*>(&memory) + block.warp() * rows * length;
-    const int first_row = block.warp() / math::warps_n * rows, first_col = block.warp() % math::warps_n * cols;
-    simt::warpgroup_sync(0);  // the last k-tile has been read
-    float* const to = own + (at.thread_row - first_row) * length + at.thread_col - first_col;
-    each_word_of_sums<math>(sum, x.one, [&](int i, int j, const auto& y) {
-      *reinterpret_cast<typename math::shared_word*>(to + i * length + j) = y;
-    });
-    block.sync_warp();
-    const bool reads = x.result.reads();
-    const std::int64_t row = at.row + first_row, col = at.col + first_col + block.lane();
-    TC* const c = x.c.data + at.batch * x.c.batch_stride + row * x.c.row_stride + col * x.c.col_stride;
-    const auto is_inside = [&](int i, int j) {
-      return first_row + i >= at.others_rows && row + i < x.c.rows &&
-             first_col + block.lane() + j * simt::warp_size >= at.others_cols && col + j * simt::warp_size < x.c.cols;
-    };
-#pragma unroll 1
-    for (int i0 = 0; i0 < rows; i0 += at_once) {
-      TC y[at_once][words] = {};
-      const auto place = [&](int i, int j) {
-        return c + (i0 + i) * x.c.row_stride + j * simt::warp_size * x.c.col_stride;
-      };
-      if (reads)
-        for (int i = 0; i < at_once; ++i)
-          for (int j = 0; j < words; ++j)
-            if (is_inside(i0 + i, j)) y[i][j] = *place(i, j);
-      for (int i = 0; i < at_once; ++i)
-        for (int j = 0; j < words; ++j)
-          if (is_inside(i0 + i, j))
-            *place(i, j) = x.result(own[(i0 + i) * length + block.lane() + j * simt::warp_size], &y[i][j], row + i0 + i,
-                                    col + j * simt::warp_size);
-    }
-  }
-
   template <class Block>
   __device__ static void multiply(Block& block, shared& memory, const arguments& x) {
     const thread_coord own(block.lane(), block.warp());
@@ -186,6 +150,8 @@ private:
     };
     piece at(block, x, 0), next(block, x, 1);
     if (at.k_tiles <= 0) return;
+    // Of a tile's last k-tile, what lies in A and B, in steps of the loop: the rest is zeros.
+    const int last_depth = static_cast<int>((x.k - 1) % Tile.k) / Tile.unrolled_k * Tile.unrolled_k + Tile.unrolled_k;
     operands now[2] = {};
     int row = 0;     // of shared memory, for this k
     int last = 0;    // the stage that was read before this one
@@ -205,10 +171,11 @@ private:
         // The next k-tile has to be there too: its first k is loaded while this one's last is multiplied. (After the last
         // of all, what is loaded is not used, and nothing is written there.)
         if (s + 1 < at.k_tiles || next.k_tiles > 0) memory.ring.wait(after);
+        const int row_after = after.stage * Tile.k, depth = at.first + s + 1 < x.shares.k_tiles ? Tile.k : last_depth;
         after.advance();
 #pragma unroll 1
-        for (int q = 0; q < Tile.k; q += Tile.unrolled_k) {
-          const int end = row + Tile.unrolled_k, next_row = end < Tile.stages * Tile.k ? end : 0;
+        for (int q = 0; q < depth; q += Tile.unrolled_k) {
+          const int next_row = q + Tile.unrolled_k < depth ? row + Tile.unrolled_k : row_after;
           unrolled<Tile.unrolled_k>([&](int p) {
             load(p + 1 < Tile.unrolled_k ? row + p + 1 : next_row, now[(p + 1) % 2]);
             math::add_products(now[p % 2], sum);
@@ -216,13 +183,19 @@ private:
           row = next_row;
         }
       }
-      if (at.tile < x.whole)
-        write_by_rows(block, memory, x, coord(x, at.tile, own), sum);
-      else
+      if (at.tile < x.whole) {  // and no k-tile is on its way
+        const coord place(x, at.tile, own);
+        sums_by_rows<float, Tile, sizeof(memory.a) + sizeof(memory.b)> rows{block.thread(), memory.a};
+        rows.each_part(own, sum, x.one, [] { simt::warpgroup_sync(0); }, [&] {
+          TC* const c = x.c.data + place.batch * x.c.batch_stride;
+          x.c_in_words ? rows.template write<word>(x, place, c) : rows.template write<1>(x, place, c);
+        });
+      } else {
         write_part<math, Tile.n>(x.partials + x.shares.place_of_part(at.tile - static_cast<int>(x.whole),
                                                                      static_cast<int>(block.index() - x.whole)) *
                                                   (Tile.m * Tile.n),
                                  own, sum, x.one);
+      }
       at = next;
       next.k_tiles = 0;
     }
@@ -236,9 +209,23 @@ bool copy_unit_available() {
   return wgmma_available<Probe>(launch_device());
 }
 
+/// Clocks that such a product is expected to take, fitted to times of random shapes on an H200; never where there is no TMA.
+template <gemm_tile Tile, class Problem>
+double clocks_of_bulk(const Problem& x, const machine& on) {
+  constexpr std::int64_t most = std::int64_t(1) << 30;
+  const std::int64_t tiles = ceil_div(x.c.rows, std::int64_t(Tile.m)) * ceil_div(x.c.cols, std::int64_t(Tile.n)) * x.batch;
+  if (x.k == 0 || tiles * ceil_div(x.k, std::int64_t(Tile.k)) >= most || !copy_unit_available()) return never;
+  const std::int64_t places = std::int64_t(on.multiprocessors) * Tile.blocks, rest = tiles % places;
+  const double clocks_of_k = double(Tile.m) * Tile.n / on.float_rate(), depth = double(round_up(x.k, std::int64_t(Tile.unrolled_k)));
+  const double start = 6000, round = start + Tile.blocks * 1.17 * clocks_of_k * depth;
+  const double unshared = rest == 0 ? 0 : rest <= on.multiprocessors ? start + 1.4 * clocks_of_k * depth : round;
+  const double shared = double(rest) / double(places) * round + on.clocks_of(10e-6);
+  return on.clocks_of(2.5e-6) + double(tiles / places) * round + min(unshared, shared) + 0.3 * clocks_of_memory(x, on);
+}
+
 /// Enqueues a product of large floats whose operands lie along m and n; says whether it can.
 template <gemm_tile Tile, class P, class TC, class S, class Epilogue>
-bool gemm_by_bulk(const P& where, const gemm_problem<float, float, TC, S, Epilogue>& x) {
+bool gemm_by_bulk(const P& where, const gemm_problem<float, float, TC, S, Epilogue>& x, double late = 0) {
   using kernel = gemm_bulk_kernel<TC, S, Epilogue, Tile>;
   using combine = gemm_combine_tiles_kernel<Tile>;
   constexpr std::int64_t most = std::int64_t(1) << 30;
@@ -255,10 +242,14 @@ bool gemm_by_bulk(const P& where, const gemm_problem<float, float, TC, S, Epilog
   const std::int64_t rest = tiles % blocks > 0 && saved > second_launch ? tiles % blocks : 0, whole = tiles - rest;
   if (x.k == 0 || tiles * k_tiles >= most || x.a.stride != 1 || x.b.stride != 1) return false;
   typename kernel::arguments y{{x.a, x.b, x.c, x.k, x.batch, tiles_m, tiles_n, whole, 1, x.k, nullptr, 0, x.result,
-                                x.c.is_written_by(kernel::word), 1},
+                                x.c.is_made_of(kernel::word), 1},
                                {},
                                {},
                                {static_cast<int>(rest), static_cast<int>(k_tiles), static_cast<int>(blocks)}};
+  if (late > 0 && whole > 2 * blocks) {
+    y.late_from = on.multiprocessors, y.late_to = 2 * on.multiprocessors;
+    y.late = static_cast<int>(late * 1.17 * Tile.m * Tile.n / on.float_rate() * double(x.k) / on.clock * 1e9);
+  }
   const auto describe = [&]<int Width>(simt::tile_map& map, const gemm_operand<float>& operand,
                                        std::integral_constant<int, Width>) {
     return simt::describe_tiles<float, Width>(map, operand.data, operand.extent, x.k, operand.k_stride, x.batch,
@@ -283,10 +274,13 @@ bool gemm_by_bulk(const P& where, const gemm_problem<float, float, TC, S, Epilog
 
 namespace pmpp::inline PMPP_BACKEND::detail {
 
-inline bool copy_unit_available() { return false; }
+template <auto Tile, class Problem>
+double clocks_of_bulk(const Problem&, const machine&) {
+  return 1e300;
+}
 
 template <auto Tile, class P, class Problem>
-bool gemm_by_bulk(const P&, const Problem&) {
+bool gemm_by_bulk(const P&, const Problem&, double = 0) {
   return false;
 }
 

@@ -148,7 +148,9 @@ struct gemm_direct_kernel {
   /// Elements of k-tiles in shared memory; how many a thread copies at once where they lie in words, and space between rows.
   using element_a = std::conditional_t<by_mma, TA, A>;
   using element_b = std::conditional_t<by_mma, TB, A>;
-  static constexpr int wide = by_mma ? 16 / int(sizeof(TA)) : 1, row_k = depth + wide,
+  static constexpr bool can_be_wide =
+      by_mma || (by_words && sizeof(A) == 4 && std::is_same_v<TA, A> && std::is_same_v<TB, A>);
+  static constexpr int wide = can_be_wide ? 16 / int(sizeof(TA)) : 1, row_k = depth + wide,
                        row_sum = cols + (by_mma ? 8 : 4);
   static constexpr int mma_warps_n = by_mma ? cols / Tile.mma_n : 1,
                        mma_warps = by_mma ? rows / Tile.mma_m * mma_warps_n : 1,
@@ -186,7 +188,7 @@ struct gemm_direct_kernel {
     unsigned* arrivals;  ///< at each tile: zero
     std::int64_t first_block;
     gemm_result<S, Epilogue> result;
-    bool in_words = false;  ///< A and B are copied in words of 16 bytes
+    bool in_words = false, c_in_words = false;  ///< A and B are copied, C is written in words of 16 bytes
     A one = A(1);           ///< see each_word_of_sums (gemm/epilogue.hpp)
   };
 
@@ -209,7 +211,10 @@ struct gemm_direct_kernel {
     A sum[own_items] = {};
     of_thread.hand_over(block, memory, x, sum);
     if (x.splits > 1 && !add_up(block, memory, x, tile, split, sum)) return;
-    write(x, batch, first_row + warp * Tile.warp_m + slice * own_rows, first_col + block.lane(), sum);
+    const std::int64_t row = first_row + warp * Tile.warp_m + slice * own_rows;
+    if constexpr (by_words)
+      if (x.c_in_words) return write_words(x, batch, row + block.lane() / word_lanes, first_col + block.lane() % word_lanes * 4, sum);
+    write(x, batch, row, first_col + block.lane(), sum);
   }
 
 private:
@@ -249,7 +254,9 @@ private:
       to += p_ * step_p + i_ * step_i;
       const int step = across_ * (along_k_ ? step_i : step_p);
       unrolled<count>([&](int q) {
-        if constexpr (Items > 1)
+        if (by_words && Items > 1 && along_k_)
+          for (int e = 0; e < Items; ++e) to[q * step + e * step_p] = static_cast<E>(value_[q].item[e]);
+        else if constexpr (Items > 1)
           *reinterpret_cast<packed<E, Items>*>(to + q * step) = value_[q];
         else
           to[q * step] = static_cast<E>(value_[q].item[0]);
@@ -367,16 +374,23 @@ private:
         });
       });
       block.sync();
-      take_over(block, memory, own);
+      take_over<1>(block, memory, own);
     }
   };
 
-  /// The elements of C that a thread owns, from the sums of all.
-  template <class Block>
+  /// Lanes that have words of a row of C, where a lane has words.
+  static constexpr int word_lanes = cols / 4, word_rows = max(1, simt::warp_size / word_lanes);
+  /// The elements of C that a thread owns, from the sums of all: of each row some that lie 32 apart, or a word of some rows.
+  template <int Items, class Block>
   PMPP_HOST_DEVICE static void take_over(Block& block, shared& memory, A (&own)[own_items]) {
-    unrolled<own_items>([&](int e) {
-      const int from = (block.warp() * Tile.warp_m + e / Tile.lane_n) * row_sum + block.lane() + e % Tile.lane_n * 32;
-      for (int s = 0; s < parts; ++s) own[e] += memory.sums()[s * rows * row_sum + from];
+    constexpr int across = Items > 1 ? 1 : Tile.lane_n, lanes = Items > 1 ? word_lanes : simt::warp_size;
+    const int first_row = block.warp() * Tile.warp_m + block.lane() / lanes, col = block.lane() % lanes * Items;
+    unrolled<own_items / Items>([&](int e) {
+      const int from = (first_row + e / across * (Items > 1 ? word_rows : 1)) * row_sum + col + e % across * 32;
+      for (int s = 0; s < parts; ++s) {
+        const auto part = *reinterpret_cast<const packed<A, Items>*>(memory.sums() + s * rows * row_sum + from);
+        for (int i = 0; i < Items; ++i) own[e * Items + i] += part.item[i];
+      }
     });
   }
 
@@ -424,7 +438,10 @@ private:
         *reinterpret_cast<typename math::shared_word*>(to + i * row_sum + j) = y;
       });
       block.sync();
-      take_over(block, memory, own);
+      if (x.c_in_words)
+        take_over<4>(block, memory, own);
+      else
+        take_over<1>(block, memory, own);
     }
   };
   using products =
@@ -482,6 +499,31 @@ private:
             if (s + q < x.splits) sum[group * count + e] += part[q][e];
       });
     return true;
+  }
+
+  /// The same where a thread owns words.
+  PMPP_HOST_DEVICE static void write_words(const arguments& x, std::int64_t batch, std::int64_t row, std::int64_t col,
+                                           const A (&sum)[own_items]) {
+    using word_of_c = packed<TC, 4>;
+    TC* const c = x.c.data + batch * x.c.batch_stride + row * x.c.row_stride + col;
+    constexpr int words = own_items / 4, at_once = min(words, 8);
+    const bool reads = x.result.reads();
+    if (col >= x.c.cols) return;
+    unrolled<words / at_once>([&](int group) {
+      word_of_c y[at_once] = {};
+      const auto each = [&](auto f) {
+        for (int i = 0; i < at_once; ++i) {
+          const int line = (group * at_once + i) * word_rows;
+          if (row + line < x.c.rows) f(i, line, reinterpret_cast<word_of_c*>(c + line * x.c.row_stride));
+        }
+      };
+      if (reads) each([&](int i, int, const word_of_c* from) { y[i] = *from; });
+      each([&](int i, int line, word_of_c* to) {
+        for (int e = 0; e < 4; ++e)
+          y[i].item[e] = x.result(sum[(group * at_once + i) * 4 + e], &y[i].item[e], row + line, col + e);
+        *to = y[i];
+      });
+    });
   }
 
   PMPP_HOST_DEVICE static void write(const arguments& x, std::int64_t batch, std::int64_t row, std::int64_t col,
@@ -580,16 +622,6 @@ bool reads_words(const gemm_problem<TA, TB, TC, S, Epilogue>& x) {
   return in_words(x.a) && in_words(x.b);
 }
 
-/// Clocks of memory, if A, B and C pass once.
-template <class TA, class TB, class TC, class S, class Epilogue>
-double clocks_of_memory(const gemm_problem<TA, TB, TC, S, Epilogue>& x, const machine& on) {
-  const auto bytes_of = [&](const auto& y, std::size_t size) {
-    return double(y.extent) * double(size) * double(x.k) * (y.batch_stride == 0 ? 1 : double(x.batch));
-  };
-  const double of_c = double(x.c.rows) * double(x.c.cols) * double(x.batch) * (x.result.reads() ? 2 : 1);
-  return (bytes_of(x.a, sizeof(TA)) + bytes_of(x.b, sizeof(TB)) + of_c * sizeof(TC)) / on.memory_rate();
-}
-
 /// The best tile by plain loads.
 template <class A, class TA, class TB, class TC, class S, class Epilogue>
 direct_plan plan_directly(const gemm_problem<TA, TB, TC, S, Epilogue>& x, const machine& on) {
@@ -607,7 +639,7 @@ direct_plan plan_directly(const gemm_problem<TA, TB, TC, S, Epilogue>& x, const 
         continue;
       direct_plan plan = plan_of_direct_tile<Tile, A, is_direct_by_words<TA, TB>>(
           direct_cost_of<TA, TB>(tile), rows, cols, x.k, x.batch, sizeof(TA), memory, reads_c,
-          is_direct_by_mma<TA, TB> && reads_words(x), on);
+          (is_direct_by_mma<TA, TB> || std::is_same_v<TA, float>) && reads_words(x), on);
       if (exchanged) plan.clocks += by_columns;
       if (is_direct_by_mma<TA, TB>) plan.clocks = 1.05 * plan.clocks - 1750;  // beside other ways
       plan.tile = tile;
@@ -641,7 +673,8 @@ void gemm_directly(const P& where, const gemm_problem<TA, TB, TC, S, Epilogue>& 
                                memory.state(),
                                0,
                                x.result,
-                               kernel::by_mma && reads_words(x)};
+                               kernel::wide > 1 && reads_words(x),
+                               kernel::by_words && x.c.is_made_of(4)};
   for (; y.first_block < blocks; y.first_block += most) launch(where, min(most, blocks - y.first_block), kernel{}, y);
 }
 

@@ -7,7 +7,9 @@
 #include <cstdint>
 
 #include <pmpp/core/config.hpp>
+#include <pmpp/core/math.hpp>
 #include <pmpp/core/packed.hpp>
+#include <pmpp/gemm/math_fma.hpp>
 #include <pmpp/gemm/problem.hpp>
 
 #pragma GCC visibility push(hidden)  // see launch.hpp
@@ -40,28 +42,13 @@ PMPP_HOST_DEVICE void write_items(const gemm_target<TC>& c, const Result& result
   }
 }
 
-/// The sums of a thread (gemm/math_fma.hpp) whose tile begins `at` a place of C.
-template <class Math, class Arguments, class Place>
-PMPP_HOST_DEVICE void write_sums(const Arguments& x, const Place& at, const typename Math::sums& sum) {
-  auto* const matrix = x.c.data + at.batch * x.c.batch_stride;
-  unrolled<Math::thread_m>([&](int i) {
-    const int own_row = at.thread_row + Math::row_of(i);
-    const std::int64_t row = at.row + own_row;
-    if (own_row < at.others_rows || row >= x.c.rows) return;
-    for (int j = 0; j < Math::thread_n; j += Math::word) {
-      const int own_col = at.thread_col + Math::col_of(j);
-      write_items<Math::word>(x.c, x.result, x.c_in_words, matrix, row, at.col + own_col, &sum[i][j],
-                              own_col - at.others_cols);
-    }
-  });
-}
-
 /// Calls f(row, col, word) for the words of sums of a thread, counted from its first. Each sum is multiplied by `one`, which is
 /// 1: sums that are written as they are would be kept in the registers of the words in which they are written, in which three
 /// operands of many products come from the same bank. An H100 multiplies a twentieth slower then.
-template <class Math, class A, class F>
-PMPP_HOST_DEVICE void each_word_of_sums(const typename Math::sums& sum, A one, F f) {
-  unrolled<Math::thread_m>([&](int i) {
+template <class Math, int Rows = Math::thread_m, class A, class F>
+PMPP_HOST_DEVICE void each_word_of_sums(const typename Math::sums& sum, A one, F f, int first = 0) {
+  unrolled<Rows>([&](int r) {
+    const int i = first + r;
     for (int j = 0; j < Math::thread_n; j += Math::word) {
       typename Math::shared_word y;
       for (int e = 0; e < Math::word; ++e) y.item[e] = sum[i][j + e] * one;
@@ -78,6 +65,105 @@ PMPP_HOST_DEVICE void write_part(A* tile, const Place& at, const typename Math::
     *reinterpret_cast<typename Math::shared_word*>(to + row * Cols + col) = y;
   });
 }
+
+/// The sums of a block's tile, on their way to C: they pass through shared memory, of which `Room` bytes are free, to threads that
+/// own neighbouring columns. So rows are written in one piece wherever they begin, what C holds is read many elements at a time, and
+/// sums of slices are added up.
+template <class A, gemm_tile Tile, int Room>
+struct sums_by_rows {
+  using math = fma_math<A, Tile>;
+  using word_type = typename math::shared_word;
+  static constexpr int word = math::word, length = Tile.n + word, threads = Tile.threads(), words = Tile.thread_m / word;
+  static constexpr int warp_lines = Tile.lanes_m * word,
+                       word_bytes = Tile.m / words * Tile.slices * length * int(sizeof(A));  ///< of a word of each column
+  /// Of a thread's words, those that pass at a time.
+  static constexpr int at_once = words * word_bytes <= Room ? words : words / 2 * word_bytes <= Room ? words / 2 : 1;
+  static constexpr int lines = Tile.m / words * at_once;  ///< of the tile
+  static_assert(at_once * word_bytes <= Room && words % at_once == 0);
+
+  int thread;    ///< of those that multiply
+  A* memory;
+  int first = 0;  ///< of a thread's words that have passed
+
+  /// Calls f() whenever some lines of sums are there. `meet`: a barrier of the threads.
+  template <class Own, class Meet, class F>
+  PMPP_HOST_DEVICE void each_part(const Own& own, const typename math::sums& sum, A one, Meet meet, F f) {
+    constexpr int warp_m = Tile.lanes_m * Tile.thread_m;
+    A* const to = memory + own.thread_col +
+                  (own.slice * lines + own.thread_row / warp_m * (at_once * warp_lines) + own.thread_row % warp_m) * length;
+    unrolled<words / at_once>([&](int part) {
+      first = part * at_once;
+      meet();  // what was here has been read
+      each_word_of_sums<math, at_once * word>(
+          sum, one,
+          [&](int row, int col, const auto& y) {
+            *reinterpret_cast<word_type*>(to + (row - first * warp_lines) * length + col) = y;
+          },
+          first * word);
+      meet();
+      f();
+    });
+  }
+
+  /// Makes elements of C, which is `matrix` from the tile's batch on, of them, a word at a time or one by one.
+  template <int Items, class TC, class Arguments, class Place>
+  PMPP_HOST_DEVICE void write(const Arguments& x, const Place& at, TC* matrix) const {
+    constexpr int count = lines * Tile.n / (threads * Items), on_way = Items > 1 ? min(count, 8) : min(count, 16);
+    const bool reads = x.result.reads();
+    TC* const tile = matrix + at.row * x.c.row_stride + at.col * x.c.col_stride;
+    for (int begin = 0; begin < count; begin += on_way) {
+      packed<TC, Items> y[on_way] = {};
+      const auto each = [&](auto f) {
+        for (int q = 0; q < on_way; ++q) {
+          const place_of<Items> i(*this, begin + q);
+          if (i.row >= at.others_rows && at.row + i.row < x.c.rows && i.col >= at.others_cols && at.col + i.col < x.c.cols)
+            f(i, y[q], reinterpret_cast<packed<TC, Items>*>(tile + i.row * x.c.row_stride + i.col * x.c.col_stride));
+        }
+      };
+      if (reads) each([](const auto&, auto& old, const auto* from) { old = *from; });
+      each([&](const auto& i, auto& old, auto* to) {
+        const packed<A, Items> all = sum_at(i);
+        for (int e = 0; e < Items; ++e)
+          old.item[e] = x.result(all.item[e], &old.item[e], at.row + i.row, at.col + i.col + e);
+        *to = old;
+      });
+    }
+  }
+
+  /// Leaves them in words: f(row, col) says where those of a row of the tile go, from a column on; null: nowhere.
+  template <class F>
+  PMPP_HOST_DEVICE void leave(F f) const {
+    for (int q = 0; q < lines * Tile.n / (threads * word); ++q) {
+      const place_of<word> i(*this, q);
+      if (A* const to = f(i.row, i.col); to != nullptr) *reinterpret_cast<packed<A, word>*>(to) = sum_at(i);
+    }
+  }
+
+private:
+  /// Items elements that a thread takes.
+  template <int Items>
+  struct place_of {
+    int line, row, col;  ///< in shared memory; in the tile
+    PMPP_HOST_DEVICE place_of(const sums_by_rows& x, int q) {
+      constexpr int across = Tile.n / Items, of_warp = at_once * warp_lines;
+      const int i = x.thread + q * threads;
+      line = i / across, col = i % across * Items;
+      row = line / of_warp * (warp_lines * words) + line % of_warp + x.first * warp_lines;
+    }
+  };
+  template <int Items>
+  PMPP_HOST_DEVICE packed<A, Items> sum_at(const place_of<Items>& i) const {
+    const auto part = [&](int slice) {
+      return *reinterpret_cast<const packed<A, Items>*>(memory + (slice * lines + i.line) * length + i.col);
+    };
+    auto sum = part(0);
+    for (int slice = 1; slice < Tile.slices; ++slice) {
+      const auto next = part(slice);
+      for (int e = 0; e < Items; ++e) sum.item[e] += next.item[e];
+    }
+    return sum;
+  }
+};
 
 }  // namespace pmpp::inline PMPP_BACKEND::detail
 

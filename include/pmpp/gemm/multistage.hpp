@@ -31,6 +31,7 @@
 #include <pmpp/gemm/problem.hpp>
 #include <pmpp/gemm/schedule.hpp>
 #include <pmpp/simt/block.hpp>
+#include <pmpp/simt/early.hpp>
 
 #pragma GCC visibility push(hidden)  // see launch.hpp
 
@@ -39,6 +40,7 @@ namespace pmpp::inline PMPP_BACKEND::detail {
 template <class TA, class TB, class TC, class A, class S, class Epilogue, gemm_tile Tile, k_tile_copy CopyA,
           k_tile_copy CopyB>
 struct gemm_kernel {
+  static constexpr bool begins_early = simt::can_begin_early;
   static constexpr int threads = Tile.threads(), min_blocks = Tile.blocks;
   using math = fma_math<A, Tile>;
   using sums = typename math::sums;
@@ -60,16 +62,29 @@ struct gemm_kernel {
 
   template <class Block>
   PMPP_HOST_DEVICE void operator()(Block& block, shared& memory, const arguments& x) const {
+    simt::previous_kernels_done();
     const coord at(block, x);
     A sum[Tile.thread_m][Tile.thread_n] = {};
     multiply(block, memory, x, at, sum);
-    if (at.slice > 0) return;  // the first has the sums of all
-    if (at.split < 0)
-      write_sums<math>(x, at, sum);
-    else if (x.whole > 0)
-      write_part<math, Tile.n>(x.partials + (at.tile * x.splits + at.split) * (Tile.m * Tile.n), at, sum, x.one);
-    else
-      write_matrix(x, at, sum);
+    block::async_pipeline<Tile.stages>::drain();
+    sums_by_rows<A, Tile, sizeof(shared)> rows{block.thread(), memory.a};
+    rows.each_part(at, sum, x.one, [&] { block.sync(); }, [&] {
+      if (at.split < 0) {
+        TC* const c = x.c.data + at.batch * x.c.batch_stride;
+        x.c_in_words ? rows.template write<word>(x, at, c) : rows.template write<1>(x, at, c);
+      } else if (x.whole > 0) {
+        A* const tile = x.partials + (at.tile * x.splits + at.split) * (Tile.m * Tile.n);
+        rows.leave([&](int i, int j) { return tile + i * Tile.n + j; });
+      } else {  // a reduction has those of each split as a matrix
+        const std::int64_t length = x.partial_row();
+        A* const matrix = x.partials + (at.batch * x.splits + at.split) * x.c.rows * length;
+        rows.leave([&](int i, int j) -> A* {
+          const std::int64_t row = at.row + i, col = at.col + j;
+          const bool is_own = i >= at.others_rows && row < x.c.rows && j >= at.others_cols && col < length;
+          return is_own ? matrix + row * length + col : nullptr;
+        });
+      }
+    });
   }
 
 private:
@@ -143,52 +158,6 @@ private:
     int s = 0;
     for (; s < inside; ++s) multiply_k_tile(std::true_type{});
     for (; s < k_tiles; ++s) multiply_k_tile(std::false_type{});
-    if constexpr (Tile.slices > 1) add_slices(block, memory, x, at, sum);
-  }
-
-  /// Leaves the sums of all slices with the threads of the first.
-  template <class Block>
-  PMPP_HOST_DEVICE static void add_slices(Block& block, shared& memory, const arguments& x, const coord& at,
-                                          sums& sum) {
-    using shared_word = typename math::shared_word;
-    constexpr int words = Tile.thread_m * Tile.thread_n / word;
-    static_assert(sizeof(shared) >= sizeof(A) * (Tile.slices - 1) * words * word * slice_threads);
-    auto* others = reinterpret_cast<shared_word*>(memory.a);
-    block::async_pipeline<Tile.stages>::drain();
-    block.sync();
-    const int thread = block.thread() % slice_threads;
-    const auto offset_of = [&](int slice, int i, int j) {
-      return ((slice - 1) * words + (i * Tile.thread_n + j) / word) * slice_threads + thread;
-    };
-    if (at.slice > 0)
-      unrolled<Tile.thread_m>([&](int i) {
-        for (int j = 0; j < Tile.thread_n; j += word) {
-          shared_word y;
-          for (int e = 0; e < word; ++e) y.item[e] = sum[i][j + e] * x.one;
-          others[offset_of(at.slice, i, j)] = y;
-        }
-      });
-    block.sync();
-    if (at.slice == 0)
-      for (int slice = 1; slice < Tile.slices; ++slice)
-        unrolled<Tile.thread_m>([&](int i) {
-          for (int j = 0; j < Tile.thread_n; j += word) {
-            const shared_word y = others[offset_of(slice, i, j)];
-            for (int e = 0; e < word; ++e) sum[i][j + e] += y.item[e];
-          }
-        });
-  }
-
-  /// Leaves the sums to a reduction that has those of each split as a matrix.
-  PMPP_HOST_DEVICE static void write_matrix(const arguments& x, const coord& at, const sums& sum) {
-    const std::int64_t length = x.partial_row();
-    A* const to = x.partials + (at.batch * x.splits + at.split) * x.c.rows * length;
-    each_word_of_sums<math>(sum, x.one, [&](int i, int j, const auto& y) {
-      const int own_row = at.thread_row + i, own_col = at.thread_col + j;
-      const std::int64_t row = at.row + own_row, col = at.col + own_col;
-      if (own_row >= at.others_rows && row < x.c.rows && own_col >= at.others_cols && col < length)
-        *reinterpret_cast<typename math::shared_word*>(to + row * length + col) = y;
-    });
   }
 };
 

@@ -91,6 +91,8 @@ struct gemm_target {
     return col_stride == 1 && row_stride % items == 0 && batch_stride % items == 0 &&
            reinterpret_cast<std::uintptr_t>(data) % (static_cast<std::size_t>(items) * sizeof(T)) == 0;
   }
+  /// Whether rows consist of such.
+  PMPP_HOST_DEVICE bool is_made_of(std::int64_t items) const { return cols % items == 0 && is_written_by(items); }
 };
 
 /// A product as the kernel sees it.

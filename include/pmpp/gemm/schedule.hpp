@@ -87,7 +87,7 @@ struct gemm_arguments {
   A* partials;  ///< for each split a rows x round_up(cols, word) matrix; where tiles are whole, one tile after another
   std::int64_t first_block;  ///< of this launch, among those of all launches of the call
   gemm_result<S, Epilogue> result;
-  bool c_in_words;  ///< words of C may be written
+  bool c_in_words;  ///< C is written in words, of which its rows are made
   A one;            ///< 1: see each_word_of_sums (gemm/epilogue.hpp)
 
   PMPP_HOST_DEVICE std::int64_t split_tiles() const { return tiles_m * tiles_n * batch - whole; }
@@ -191,11 +191,13 @@ private:
 /// Adds up the partial sums of the tiles whose k is split, where others are whole.
 template <gemm_tile Tile>
 struct gemm_combine_tiles_kernel {
+  static constexpr bool begins_early = simt::can_begin_early;
   static constexpr int threads = 128, min_blocks = 8, items = 4;  ///< elements of a thread
   static constexpr int area = Tile.m * Tile.n, blocks_of_tile = ceil_div(area, threads*items);
 
   template <class Block, class Arguments>
   PMPP_HOST_DEVICE void operator()(Block& block, const Arguments& x) const {
+    simt::previous_kernels_done();
     const std::int64_t tile = block.index() / blocks_of_tile, parts = x.parts(tile);
     const tile_coord<Tile> at(x, x.whole + tile);
     const auto* partials = x.partials + x.first_part(tile) * area;

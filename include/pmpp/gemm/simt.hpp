@@ -38,6 +38,16 @@ inline constexpr double never = 1e300;
 /// Clocks that a second launch takes, which adds up the splits: 6000 of an H100.
 constexpr double clocks_of_second_launch(const machine& on) { return on.clocks_of(3.419e-6); }
 
+/// Clocks of memory, if A, B and C pass once.
+template <class TA, class TB, class TC, class S, class Epilogue>
+double clocks_of_memory(const gemm_problem<TA, TB, TC, S, Epilogue>& x, const machine& on) {
+  const auto bytes_of = [&](const auto& y, std::size_t size) {
+    return double(y.extent) * double(size) * double(x.k) * (y.batch_stride == 0 ? 1 : double(x.batch));
+  };
+  const double of_c = double(x.c.rows) * double(x.c.cols) * double(x.batch) * (x.result.reads() ? 2 : 1);
+  return (bytes_of(x.a, sizeof(TA)) + bytes_of(x.b, sizeof(TB)) + of_c * sizeof(TC)) / on.memory_rate();
+}
+
 /// What a tile costs on a machine.
 struct gemm_cost {
   std::int64_t m, n, k;  ///< of a tile and a k-tile
@@ -169,7 +179,7 @@ void gemm_by_tiles(const P& where, const gemm_problem<TA, TB, TC, S, Epilogue>& 
     const std::int64_t blocks = whole + cut, most = std::int64_t(1) << 30;
     typename kernel::arguments arguments{
         x.a,   x.b,         x.c,          x.k,  x.batch, plan.tiles_m, plan.tiles_n,
-        whole, plan.splits, plan.split_k, sums, 0,       x.result,     x.c.is_written_by(word),
+        whole, plan.splits, plan.split_k, sums, 0,       x.result,     x.c.is_made_of(word),
         A(1)};
     for (; arguments.first_block < blocks; arguments.first_block += most)
       pmpp::launch(where, min(most, blocks - arguments.first_block), kernel{}, arguments);
