@@ -243,9 +243,11 @@ private:
     PMPP_HOST_DEVICE void load(std::int64_t left) {
       const int k_left = static_cast<int>(min(std::int64_t(depth), left)) - p_;
       const int there = k_left <= 0 ? 0 : along_k_ ? rows_ : min(rows_, ceil_div(k_left, across_));
-      unrolled<count>([&](int q) {
-        value_[q] = q < there ? *reinterpret_cast<const packed<T, Items>*>(from_ + q * step_) : packed<T, Items>{};
-      });
+      const auto piece = [&](int q) { return *reinterpret_cast<const packed<T, Items>*>(from_ + q * step_); };
+      if (there >= count)
+        unrolled<count>([&](int q) { value_[q] = piece(q); });
+      else
+        unrolled<count>([&](int q) { value_[q] = q < there ? piece(q) : packed<T, Items>{}; });
       from_ += next_;
     }
     /// Element (i, p) goes to to[i * step_i + p * step_p].
