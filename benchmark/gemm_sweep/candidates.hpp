@@ -60,14 +60,24 @@ struct candidates_of {
     const auto y = x.exchanged();
     tile<Tuning.large, A>("large", x);
     tile<Tuning.large, A>("large'", y);
-    const double expected = clocks_of_bulk<Tuning.bulk>(x, pmpp::machine_of(where));
-    const auto bulk = [&](const std::string& name, const auto& z, double late) {
-      add(name, expected, [=, &where = where] { gemm_by_copies_and_bulk<Tuning.bulk>(where, z, late); });
+    const auto bulk = [&]<pmpp::gemm_tile Tile>(const std::string& name, double late, int share,
+                                                std::integral_constant<pmpp::gemm_tile, Tile>) {
+      add(name, clocks_of_bulk<Tile>(x, pmpp::machine_of(where)),
+          [=, *this] { gemm_by_copies_and_bulk<Tile>(where, x, late, share); });
     };
-    bulk("bulk", x, 0);
-    bulk("bulk'", y, 0);
-    bulk("bulk+0.7", x, 0.7);
-    bulk("bulk+1.2", x, 1.2);
+    constexpr pmpp::gemm_tile high{.m = 128, .n = 64, .k = 32, .stages = 3, .thread_m = 8, .thread_n = 8, .lanes_m = 8, .blocks = 3, .unrolled_k = 16};
+    constexpr pmpp::gemm_tile flat{.m = 64, .n = 128, .k = 32, .stages = 3, .thread_m = 8, .thread_n = 8, .lanes_m = 4, .blocks = 3, .unrolled_k = 16};
+    const std::integral_constant<pmpp::gemm_tile, Tuning.bulk> whole;
+    bulk("bulk/n", 0, 0, whole);
+    bulk("bulk/s", 0, 1, whole);
+    bulk("bulk+0.7", 0.7, 0, whole);
+    bulk("bulk+1.2", 1.2, 0, whole);
+    const std::integral_constant<pmpp::gemm_tile, high> of_high;
+    const std::integral_constant<pmpp::gemm_tile, flat> of_flat;
+    bulk("high/n", 0, 0, of_high);
+    bulk("high/s", 0, 1, of_high);
+    bulk("flat/n", 0, 0, of_flat);
+    bulk("flat/s", 0, 1, of_flat);
     tile<Tuning.small, A>("small", x);
     const auto strips = [&]<pmpp::gemm_strip Strip>(const std::string& name, const auto& z,
                                                     std::integral_constant<pmpp::gemm_strip, Strip>) {

@@ -161,10 +161,10 @@ void multiply_copies(const P& where, Problem x, bool of_a, bool of_b, F f) {
 
 /// Large floats that TMA brings, by copies of what it cannot.
 template <gemm_tile Tile, class P, class Problem>
-bool gemm_by_copies_and_bulk(const P& where, const Problem& x, double late = 0) {
+bool gemm_by_copies_and_bulk(const P& where, const Problem& x, double late = 0, int share = -1) {
   bool done = false;
   multiply_copies(where, x, x.a.copy != k_tile_copy::words, x.b.copy != k_tile_copy::words,
-                  [&](const Problem& y) { done = gemm_by_bulk<Tile>(where, y, late); });
+                  [&](const Problem& y) { done = gemm_by_bulk<Tile>(where, y, late, share); });
   return done;
 }
 

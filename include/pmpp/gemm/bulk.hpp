@@ -69,8 +69,9 @@ struct gemm_bulk_kernel {
 
   // The asking thread has a warpgroup to itself, which leaves its registers to the other: of two blocks of 2 x 128 threads
   // each has 128. Were it one of those that multiply, others would wait for its warp.
-  static constexpr int multiplying = 128, threads = 2 * multiplying, few_registers = 24, many_registers = 232;
-  static_assert(Tile.threads() == multiplying && Tile.blocks == 2 && Tile.slices == 1);
+  static constexpr int multiplying = 128, threads = 2 * multiplying, few_registers = 24,
+                       many_registers = 65536 / (Tile.blocks * threads) / 8 * 16 - few_registers;
+  static_assert(Tile.threads() == multiplying && Tile.slices == 1);
 
   struct shared {
     alignas(16) float a[Tile.stages * Tile.k * Tile.m];
@@ -225,7 +226,7 @@ double clocks_of_bulk(const Problem& x, const machine& on) {
 
 /// Enqueues a product of large floats whose operands lie along m and n; says whether it can.
 template <gemm_tile Tile, class P, class TC, class S, class Epilogue>
-bool gemm_by_bulk(const P& where, const gemm_problem<float, float, TC, S, Epilogue>& x, double late = 0) {
+bool gemm_by_bulk(const P& where, const gemm_problem<float, float, TC, S, Epilogue>& x, double late = 0, int share = -1) {
   using kernel = gemm_bulk_kernel<TC, S, Epilogue, Tile>;
   using combine = gemm_combine_tiles_kernel<Tile>;
   constexpr std::int64_t most = std::int64_t(1) << 30;
@@ -239,7 +240,7 @@ bool gemm_by_bulk(const P& where, const gemm_problem<float, float, TC, S, Epilog
   const double clocks_of_k = 1.17 * Tile.m * Tile.n * Tile.blocks / on.float_rate();
   const double second_launch = on.clocks_of(17.09e-6);  // 30000 of an H100, with the parts
   const double saved = double(blocks - tiles % blocks) / double(blocks) * clocks_of_k * double(x.k);
-  const std::int64_t rest = tiles % blocks > 0 && saved > second_launch ? tiles % blocks : 0, whole = tiles - rest;
+  const std::int64_t rest = tiles % blocks > 0 && (share < 0 ? saved > second_launch : share > 0) ? tiles % blocks : 0, whole = tiles - rest;
   if (x.k == 0 || tiles * k_tiles >= most || x.a.stride != 1 || x.b.stride != 1) return false;
   typename kernel::arguments y{{x.a, x.b, x.c, x.k, x.batch, tiles_m, tiles_n, whole, 1, x.k, nullptr, 0, x.result,
                                 x.c.is_made_of(kernel::word), 1},
@@ -280,7 +281,7 @@ double clocks_of_bulk(const Problem&, const machine&) {
 }
 
 template <auto Tile, class P, class Problem>
-bool gemm_by_bulk(const P&, const Problem&, double = 0) {
+bool gemm_by_bulk(const P&, const Problem&, double = 0, int = -1) {
   return false;
 }
 
