@@ -67,6 +67,8 @@ struct candidates_of {
     };
     constexpr pmpp::gemm_tile high{.m = 128, .n = 64, .k = 32, .stages = 3, .thread_m = 8, .thread_n = 8, .lanes_m = 8, .blocks = 3, .unrolled_k = 16};
     constexpr pmpp::gemm_tile flat{.m = 64, .n = 128, .k = 32, .stages = 3, .thread_m = 8, .thread_n = 8, .lanes_m = 4, .blocks = 3, .unrolled_k = 16};
+    constexpr pmpp::gemm_tile thin{.m = 32, .n = 256, .k = 16, .stages = 4, .thread_m = 8, .thread_n = 8, .lanes_m = 4, .blocks = 3, .unrolled_k = 16};
+    constexpr pmpp::gemm_tile tall{.m = 256, .n = 32, .k = 16, .stages = 4, .thread_m = 8, .thread_n = 8, .lanes_m = 8, .blocks = 3, .unrolled_k = 16};
     const std::integral_constant<pmpp::gemm_tile, Tuning.bulk> whole;
     bulk("bulk/n", 0, 0, whole);
     bulk("bulk/s", 0, 1, whole);
@@ -78,6 +80,10 @@ struct candidates_of {
     bulk("high/s", 0, 1, of_high);
     bulk("flat/n", 0, 0, of_flat);
     bulk("flat/s", 0, 1, of_flat);
+    const std::integral_constant<pmpp::gemm_tile, thin> of_thin;
+    const std::integral_constant<pmpp::gemm_tile, tall> of_tall;
+    if (x.c.rows <= 320) bulk("thin/n", 0, 0, of_thin), bulk("thin/s", 0, 1, of_thin);
+    if (x.c.cols <= 320) bulk("tall/n", 0, 0, of_tall), bulk("tall/s", 0, 1, of_tall);
     tile<Tuning.small, A>("small", x);
     const auto strips = [&]<pmpp::gemm_strip Strip>(const std::string& name, const auto& z,
                                                     std::integral_constant<pmpp::gemm_strip, Strip>) {

@@ -20,6 +20,7 @@
 #if PMPP_CUDA && defined(__CUDACC__)
 
 #include <cstdint>
+#include <cstdlib>
 #include <type_traits>
 
 #include <pmpp/block/pipeline.hpp>
@@ -34,7 +35,9 @@
 #include <pmpp/gemm/wgmma.hpp>
 #include <pmpp/launch.hpp>
 #include <pmpp/memory/workspace.hpp>
+#include <pmpp/simt/atomic.hpp>
 #include <pmpp/simt/early.hpp>
+#include <pmpp/simt/memory.hpp>
 #include <pmpp/simt/tensor_copy.hpp>
 #include <pmpp/simt/wgmma.hpp>
 
@@ -42,20 +45,14 @@
 
 namespace pmpp::inline PMPP_BACKEND::detail {
 
-/// What a launch of gemm_bulk_kernel gets. `whole` tiles are worked out by one block each.
+/// What a launch of gemm_bulk_kernel gets. `whole` tiles are worked out by one block each; `partials`: a tile for each of the blocks
+/// that share the others.
 template <class TC, class S, class Epilogue>
 struct gemm_bulk_arguments : gemm_arguments<float, float, TC, float, S, Epilogue> {
   simt::tile_map a_map, b_map;
-  block_shares<int> shares;  ///< of the tiles that are not whole
+  block_shares<int> shares;     ///< of the tiles that are not whole
+  unsigned* arrivals = nullptr;  ///< of sums of each of them: zero
   int late_from = 0, late_to = 0, late = 0;
-
-  /// Of tile t of those that are not whole: how many blocks have sums of it, and where those of the first are, in units of
-  /// a tile.
-  PMPP_HOST_DEVICE std::int64_t parts(std::int64_t t) const { return shares.parts(static_cast<int>(t)); }
-  PMPP_HOST_DEVICE std::int64_t first_part(std::int64_t t) const {
-    const int tile = static_cast<int>(t);
-    return shares.place_of_part(tile, shares.first_block(tile));
-  }
 };
 
 template <class TC, class S, class Epilogue, gemm_tile Tile>
@@ -143,6 +140,52 @@ private:
     }
   }
 
+  static constexpr int words_of_row = Tile.thread_n / word, words_of_thread = Tile.thread_m * words_of_row;
+  using word_of_sums = typename math::shared_word;
+  __device__ static word_of_sums* part_of(const arguments& x, int block, int thread) {
+    return reinterpret_cast<word_of_sums*>(x.partials) + std::int64_t(block) * (multiplying * words_of_thread) + thread;
+  }
+
+  /// Leaves sums of the end of a tile, or of its middle, to the block that has its beginning.
+  template <class Block>
+  __device__ static void publish(Block& block, const arguments& x, int tile, const typename math::sums& sum) {
+    word_of_sums* to = part_of(x, static_cast<int>(block.index() - x.whole), block.thread());
+    each_word_of_sums<math>(sum, x.one, [&](int, int, const auto& y) {
+      *to = y;
+      to += multiplying;
+    });
+    simt::fence();
+    simt::warpgroup_sync(0);
+    if (block.thread() == 0) simt::atomic_add(x.arrivals + tile, 1u);
+  }
+
+  /// Adds what other blocks have of a tile that this one has the beginning of, in order. They are later blocks, each of which
+  /// leaves its sums before it may wait itself: those that run come to an end, and make room.
+  template <class Block>
+  __device__ static void add_others(Block& block, const arguments& x, int tile, typename math::sums& sum) {
+    const int first = x.shares.first_block(tile), others = x.shares.parts(tile) - 1;
+    if (block.thread() == 0) {
+      while (simt::load(x.arrivals + tile) != static_cast<unsigned>(others)) block.spin();
+      simt::store(x.arrivals + tile, 0u);
+    }
+    simt::warpgroup_sync(0);
+    simt::fence();
+#pragma unroll 1
+    for (int other = first + 1; other <= first + others; ++other) {
+      const word_of_sums* const from = part_of(x, other, block.thread());
+      constexpr int at_once = min(words_of_thread, 8);
+      unrolled<words_of_thread / at_once>([&](int group) {
+        word_of_sums y[at_once];
+        for (int q = 0; q < at_once; ++q) y[q] = from[(group * at_once + q) * multiplying];
+        for (int q = 0; q < at_once; ++q)
+          for (int e = 0; e < word; ++e) {
+            const int i = group * at_once + q;
+            sum[i / words_of_row][i % words_of_row * word + e] += y[q].item[e];
+          }
+      });
+    }
+  }
+
   template <class Block>
   __device__ static void multiply(Block& block, shared& memory, const arguments& x) {
     const thread_coord own(block.lane(), block.warp());
@@ -184,18 +227,17 @@ private:
           row = next_row;
         }
       }
-      if (at.tile < x.whole) {  // and no k-tile is on its way
+      const int shared_tile = at.tile - static_cast<int>(x.whole);
+      if (at.first > 0) {
+        publish(block, x, shared_tile, sum);
+      } else {  // and no k-tile is on its way
+        if (at.k_tiles < x.shares.k_tiles) add_others(block, x, shared_tile, sum);
         const coord place(x, at.tile, own);
         sums_by_rows<float, Tile, sizeof(memory.a) + sizeof(memory.b)> rows{block.thread(), memory.a};
         rows.each_part(own, sum, x.one, [] { simt::warpgroup_sync(0); }, [&] {
           TC* const c = x.c.data + place.batch * x.c.batch_stride;
           x.c_in_words ? rows.template write<word>(x, place, c) : rows.template write<1>(x, place, c);
         });
-      } else {
-        write_part<math, Tile.n>(x.partials + x.shares.place_of_part(at.tile - static_cast<int>(x.whole),
-                                                                     static_cast<int>(block.index() - x.whole)) *
-                                                  (Tile.m * Tile.n),
-                                 own, sum, x.one);
       }
       at = next;
       next.k_tiles = 0;
@@ -228,7 +270,6 @@ double clocks_of_bulk(const Problem& x, const machine& on) {
 template <gemm_tile Tile, class P, class TC, class S, class Epilogue>
 bool gemm_by_bulk(const P& where, const gemm_problem<float, float, TC, S, Epilogue>& x, double late = 0, int share = -1) {
   using kernel = gemm_bulk_kernel<TC, S, Epilogue, Tile>;
-  using combine = gemm_combine_tiles_kernel<Tile>;
   constexpr std::int64_t most = std::int64_t(1) << 30;
   const std::int64_t tiles_m = ceil_div(x.c.rows, std::int64_t(Tile.m)),
                      tiles_n = ceil_div(x.c.cols, std::int64_t(Tile.n)), tiles = tiles_m * tiles_n * x.batch,
@@ -240,7 +281,8 @@ bool gemm_by_bulk(const P& where, const gemm_problem<float, float, TC, S, Epilog
   const double clocks_of_k = 1.17 * Tile.m * Tile.n * Tile.blocks / on.float_rate();
   const double second_launch = on.clocks_of(17.09e-6);  // 30000 of an H100, with the parts
   const double saved = double(blocks - tiles % blocks) / double(blocks) * clocks_of_k * double(x.k);
-  const std::int64_t rest = tiles % blocks > 0 && (share < 0 ? saved > second_launch : share > 0) ? tiles % blocks : 0, whole = tiles - rest;
+  static const bool no_share = std::getenv("NO_SHARE") != nullptr;
+  const std::int64_t rest = !no_share && tiles % blocks > 0 && (share < 0 ? saved > second_launch : share > 0) ? tiles % blocks : 0, whole = tiles - rest;
   if (x.k == 0 || tiles * k_tiles >= most || x.a.stride != 1 || x.b.stride != 1) return false;
   typename kernel::arguments y{{x.a, x.b, x.c, x.k, x.batch, tiles_m, tiles_n, whole, 1, x.k, nullptr, 0, x.result,
                                 x.c.is_made_of(kernel::word), 1},
@@ -259,11 +301,11 @@ bool gemm_by_bulk(const P& where, const gemm_problem<float, float, TC, S, Epilog
   if (!describe(y.a_map, x.a, std::integral_constant<int, Tile.m>{}) ||
       !describe(y.b_map, x.b, std::integral_constant<int, Tile.n>{}))
     return false;
-  const std::int64_t parts = rest > 0 ? rest + blocks : 0;
-  scratch memory(where, checked_bytes(parts * Tile.m * Tile.n, sizeof(float), "gemm"), 0);
+  scratch memory(where, rest > 0 ? checked_bytes(blocks * Tile.m * Tile.n, sizeof(float), "gemm") : 0,
+                 rest > 0 ? checked_bytes(rest, sizeof(unsigned), "gemm") : 0);
   y.partials = static_cast<float*>(memory.data());
+  y.arrivals = memory.state();
   launch(where, whole + (rest > 0 ? blocks : 0), kernel{}, y);
-  launch(where, rest * combine::blocks_of_tile, combine{}, y);
   return true;
 }
 

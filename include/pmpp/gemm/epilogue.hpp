@@ -57,15 +57,6 @@ PMPP_HOST_DEVICE void each_word_of_sums(const typename Math::sums& sum, A one, F
   });
 }
 
-/// Leaves the sums of a thread to a reduction that has them tile by tile: rows of `cols` sums from `tile` on.
-template <class Math, int Cols, class A, class Place>
-PMPP_HOST_DEVICE void write_part(A* tile, const Place& at, const typename Math::sums& sum, A one) {
-  A* const to = tile + at.thread_row * Cols + at.thread_col;
-  each_word_of_sums<Math>(sum, one, [&](int row, int col, const auto& y) {
-    *reinterpret_cast<typename Math::shared_word*>(to + row * Cols + col) = y;
-  });
-}
-
 /// The sums of a block's tile, on their way to C: they pass through shared memory, of which `Room` bytes are free, to threads that
 /// own neighbouring columns. So rows are written in one piece wherever they begin, what C holds is read many elements at a time, and
 /// sums of slices are added up.
