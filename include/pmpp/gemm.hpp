@@ -149,13 +149,22 @@ bool is_worth_a_copy(const Operand& y, std::int64_t products) {
 }
 
 /// Multiplies copies of A and B, of which those are made that are asked for: f(problem).
-template <class P, class Problem, class F>
-void multiply_copies(const P& where, Problem x, bool of_a, bool of_b, F f) {
+template <class P, class TA, class TB, class TC, class S, class Epilogue, class F>
+void multiply_copies(const P& where, gemm_problem<TA, TB, TC, S, Epilogue> x, bool of_a, bool of_b, F f) {
   const std::int64_t a_bytes = of_a ? repacked_bytes(x.a, false, x.k, x.batch) : 0,
                      b_bytes = of_b ? repacked_bytes(x.b, false, x.k, x.batch) : 0;
   scratch memory(where, scratch_bytes({checked_bytes(a_bytes, 1, "gemm"), checked_bytes(b_bytes, 1, "gemm")}), 0);
-  if (of_a) repack(where, x.a, false, x.k, x.batch, memory.template take<std::byte>(a_bytes));
-  if (of_b) repack(where, x.b, false, x.k, x.batch, memory.template take<std::byte>(b_bytes));
+  void* const to_a = of_a ? memory.template take<std::byte>(a_bytes) : nullptr;
+  void* const to_b = of_b ? memory.template take<std::byte>(b_bytes) : nullptr;
+  if constexpr (std::is_same_v<TA, TB>)
+    if (of_a && of_b) {
+      const auto first = describe_copy<TA>(x.a, false, x.k, x.batch, to_a),
+                 second = describe_copy<TA>(x.b, false, x.k, x.batch, to_b);
+      launch_copies(where, repack_kernel<TA>{}, first, second);
+      return f(x);
+    }
+  if (of_a) repack(where, x.a, false, x.k, x.batch, to_a);
+  if (of_b) repack(where, x.b, false, x.k, x.batch, to_b);
   f(x);
 }
 
@@ -164,7 +173,7 @@ template <gemm_tile Tile, class P, class Problem>
 bool gemm_by_copies_and_bulk(const P& where, const Problem& x, double late = 0, int share = -1) {
   bool done = false;
   multiply_copies(where, x, x.a.copy != k_tile_copy::words, x.b.copy != k_tile_copy::words,
-                  [&](const Problem& y) { done = gemm_by_bulk<Tile>(where, y, late, share); });
+                  [&](const auto& y) { done = gemm_by_bulk<Tile>(where, y, late, share); });
   return done;
 }
 

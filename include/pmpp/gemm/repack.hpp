@@ -42,7 +42,7 @@ struct repack_kernel {
     T tile[items][lines + 1];
   };
 
-  struct arguments {
+  struct operand {
     const T* from;
     T* to;
     std::int64_t lines, length, pitch;                    ///< of a matrix; of a line: elements, from one to the next
@@ -50,13 +50,17 @@ struct repack_kernel {
     std::int64_t tiles_down, tiles_along, tiles;          ///< of a matrix; of all
     bool across;  ///< neighbours read neighbouring lines, else elements of a line
   };
+  struct arguments {
+    operand first, second;  ///< the second may have no tiles
+  };
 
   template <class Block>
-  PMPP_HOST_DEVICE void operator()(Block& block, shared& memory, const arguments& x) const {
+  PMPP_HOST_DEVICE void operator()(Block& block, shared& memory, const arguments& both) const {
     simt::previous_kernels_done();
     const int lane = block.lane(), warp = block.warp();
-    for (std::int64_t tile = block.index(); tile < x.tiles; tile += block.count()) {
-      const std::int64_t row = tile / x.tiles_along, batch = row / x.tiles_down;
+    for (std::int64_t i = block.index(); i < both.first.tiles + both.second.tiles; i += block.count()) {
+      const operand& x = i < both.first.tiles ? both.first : both.second;
+      const std::int64_t tile = i < both.first.tiles ? i : i - both.first.tiles, row = tile / x.tiles_along, batch = row / x.tiles_down;
       const std::int64_t line0 = (row - batch * x.tiles_down) * lines, item0 = (tile - row * x.tiles_along) * items;
       const T* from = x.from + batch * x.batch_stride + line0 * x.line_stride + item0 * x.item_stride;
       T* to = x.to + (batch * x.lines + line0) * x.pitch + item0;
@@ -115,28 +119,50 @@ double clocks_of_repack(const gemm_operand<T>& x, bool along_k, std::int64_t k, 
   return on.clocks_of(2.5e-6) + double(repacked_bytes(x, along_k, k, batch)) / (0.36 * on.memory_rate());
 }
 
-/// Enqueues the copy; x is the copy then. What can be read by words is copied 8 bytes at a time.
-template <class P, class T>
-void repack(const P& where, gemm_operand<T>& x, bool along_k, std::int64_t k, std::int64_t batch, void* to) {
+/// What a kernel has to know to copy x to `to`; x is the copy then.
+template <class Item, class T>
+typename repack_kernel<Item>::operand describe_copy(gemm_operand<T>& x, bool along_k, std::int64_t k, std::int64_t batch,
+                                                    void* to) {
+  using kernel = repack_kernel<Item>;
+  constexpr std::int64_t items = sizeof(Item) / sizeof(T);
   const std::int64_t lines = along_k ? x.extent : k, length = along_k ? k : x.extent;
   const std::int64_t pitch = repacked_pitch<T>(length), matrices = x.batch_stride == 0 ? 1 : batch;
   const std::int64_t line_stride = along_k ? x.stride : x.k_stride, item_stride = along_k ? x.k_stride : x.stride;
-  const auto copy = [&]<class Item>(Item* copies, std::int64_t items) {  // of T, in an Item
-    using kernel = repack_kernel<Item>;
-    const std::int64_t down = ceil_div(lines, std::int64_t(kernel::lines)),
-                       along = ceil_div(pitch / items, std::int64_t(kernel::items)), tiles = down * along * matrices;
-    launch(where, min(tiles, std::int64_t(1) << 30), kernel{},
-           typename kernel::arguments{reinterpret_cast<const Item*>(x.data), copies, lines, length / items,
-                                      pitch / items, line_stride / items, item_stride, x.batch_stride / items, down,
-                                      along, tiles, line_stride == 1 && item_stride != 1});
-  };
-  constexpr std::int64_t word = 8 / sizeof(T);
-  if (word > 1 && length % word == 0 && is_read_by_words(x, along_k, batch))
-    copy(static_cast<std::uint64_t*>(to), word);
-  else
-    copy(static_cast<T*>(to), 1);
+  const std::int64_t down = ceil_div(lines, std::int64_t(kernel::lines)),
+                     along = ceil_div(pitch / items, std::int64_t(kernel::items));
+  const typename kernel::operand y{reinterpret_cast<const Item*>(x.data),
+                                   static_cast<Item*>(to),
+                                   lines,
+                                   length / items,
+                                   pitch / items,
+                                   line_stride / items,
+                                   item_stride,
+                                   x.batch_stride / items,
+                                   down,
+                                   along,
+                                   down * along * matrices,
+                                   line_stride == 1 && item_stride != 1};
   x = gemm_operand<T>(static_cast<const T*>(to), x.extent, along_k ? pitch : 1, along_k ? 1 : pitch,
                       x.batch_stride == 0 ? 0 : lines * pitch);
+  return y;
+}
+
+/// Enqueues copies of one operand, or of two.
+template <class P, class T>
+void launch_copies(const P& where, const repack_kernel<T>& kernel, const typename repack_kernel<T>::operand& first,
+                   const typename repack_kernel<T>::operand& second = {}) {
+  launch(where, min(first.tiles + second.tiles, std::int64_t(1) << 30), kernel,
+         typename repack_kernel<T>::arguments{first, second});
+}
+
+/// Enqueues the copy; x is the copy then. What can be read by words is copied 8 bytes at a time.
+template <class P, class T>
+void repack(const P& where, gemm_operand<T>& x, bool along_k, std::int64_t k, std::int64_t batch, void* to) {
+  constexpr std::int64_t word = 8 / sizeof(T);
+  if (word > 1 && (along_k ? k : x.extent) % word == 0 && is_read_by_words(x, along_k, batch))
+    launch_copies(where, repack_kernel<std::uint64_t>{}, describe_copy<std::uint64_t>(x, along_k, k, batch, to));
+  else
+    launch_copies(where, repack_kernel<T>{}, describe_copy<T>(x, along_k, k, batch, to));
 }
 
 }  // namespace detail
