@@ -511,12 +511,13 @@ private:
     constexpr int words = own_items / 4, at_once = min(words, 8);
     const bool reads = x.result.reads();
     if (col >= x.c.cols) return;
+    const auto rows_there = static_cast<int>(min<std::int64_t>(x.c.rows - row, Tile.warp_m));
     unrolled<words / at_once>([&](int group) {
       word_of_c y[at_once] = {};
       const auto each = [&](auto f) {
         for (int i = 0; i < at_once; ++i) {
           const int line = (group * at_once + i) * word_rows;
-          if (row + line < x.c.rows) f(i, line, reinterpret_cast<word_of_c*>(c + line * x.c.row_stride));
+          if (line < rows_there) f(i, line, reinterpret_cast<word_of_c*>(c + line * x.c.row_stride));
         }
       };
       if (reads) each([&](int i, int, const word_of_c* from) { y[i] = *from; });
@@ -533,7 +534,9 @@ private:
     TC* const c = x.c.data + batch * x.c.batch_stride + row * x.c.row_stride + col * x.c.col_stride;
     const bool reads = x.result.beta != S{};
     constexpr int at_once = max(1, min(own_rows, 16 / Tile.lane_n));  // rows of which C is on its way
-    const auto is_inside = [&](int i, int j) { return row + i < x.c.rows && col + j * simt::warp_size < x.c.cols; };
+    const auto rows_there = static_cast<int>(min<std::int64_t>(x.c.rows - row, own_rows)),
+               cols_there = static_cast<int>(min<std::int64_t>(x.c.cols - col, cols));
+    const auto is_inside = [&](int i, int j) { return i < rows_there && j * simt::warp_size < cols_there; };
     const auto place = [&](int i, int j) { return c + i * x.c.row_stride + j * (simt::warp_size * x.c.col_stride); };
     unrolled<own_rows / at_once>([&](int group) {
       TC y[at_once][Tile.lane_n] = {};

@@ -99,24 +99,35 @@ struct sums_by_rows {
   /// Makes elements of C, which is `matrix` from the tile's batch on, of them, a word at a time or one by one.
   template <int Items, class TC, class Arguments, class Place>
   PMPP_HOST_DEVICE void write(const Arguments& x, const Place& at, TC* matrix) const {
-    constexpr int count = lines * Tile.n / (threads * Items), on_way = Items > 1 ? min(count, 8) : min(count, 16);
+    // Threads have columns of their own, so that what is asked of each row is little.
+    constexpr int across = Tile.n / Items, abreast = max(1, across / threads), down = max(1, threads / across);
+    constexpr int of_warp = at_once == words ? lines : at_once * warp_lines,  // lines whose rows follow each other
+        on_way = max(1, min((Items > 1 ? 8 : 16) / abreast, of_warp / down));
+    static_assert(lines % (on_way * down) == 0 && of_warp % (on_way * down) == 0);
+    const int line = thread / across, col = thread % across * Items;
+    const auto rows_there = static_cast<int>(min<std::int64_t>(x.c.rows - at.row, Tile.m)),
+               cols_there = static_cast<int>(min<std::int64_t>(x.c.cols - at.col, Tile.n));
     const bool reads = x.result.reads();
-    TC* const tile = matrix + at.row * x.c.row_stride + at.col * x.c.col_stride;
-    for (int begin = 0; begin < count; begin += on_way) {
-      packed<TC, Items> y[on_way] = {};
+    for (int begin = line; begin < lines; begin += on_way * down) {
+      const int row = row_of(begin);
+      TC* const to = matrix + (at.row + row) * x.c.row_stride + (at.col + col) * x.c.col_stride;
+      packed<TC, Items> y[on_way][abreast] = {};
       const auto each = [&](auto f) {
-        for (int q = 0; q < on_way; ++q) {
-          const place_of<Items> i(*this, begin + q);
-          if (i.row >= at.others_rows && at.row + i.row < x.c.rows && i.col >= at.others_cols && at.col + i.col < x.c.cols)
-            f(i, y[q], reinterpret_cast<packed<TC, Items>*>(tile + i.row * x.c.row_stride + i.col * x.c.col_stride));
-        }
+        for (int q = 0; q < on_way; ++q)
+          for (int j = 0; j < abreast; ++j) {
+            const int i = row + q * down, own_col = col + j * (threads * Items);
+            if (i >= at.others_rows && i < rows_there && own_col >= at.others_cols && own_col < cols_there)
+              f(q, j, reinterpret_cast<packed<TC, Items>*>(to + q * (down * x.c.row_stride) +
+                                                           j * (threads * Items * x.c.col_stride)));
+          }
       };
-      if (reads) each([](const auto&, auto& old, const auto* from) { old = *from; });
-      each([&](const auto& i, auto& old, auto* to) {
-        const packed<A, Items> all = sum_at(i);
+      if (reads) each([&](int q, int j, const auto* from) { y[q][j] = *from; });
+      each([&](int q, int j, auto* place) {
+        const auto all = sum_at<Items>(begin + q * down, col + j * (threads * Items));
         for (int e = 0; e < Items; ++e)
-          old.item[e] = x.result(all.item[e], &old.item[e], at.row + i.row, at.col + i.col + e);
-        *to = old;
+          y[q][j].item[e] = x.result(all.item[e], &y[q][j].item[e], at.row + row + q * down,
+                                     at.col + col + j * (threads * Items) + e);
+        *place = y[q][j];
       });
     }
   }
@@ -124,28 +135,24 @@ struct sums_by_rows {
   /// Leaves them in words: f(row, col) says where those of a row of the tile go, from a column on; null: nowhere.
   template <class F>
   PMPP_HOST_DEVICE void leave(F f) const {
-    for (int q = 0; q < lines * Tile.n / (threads * word); ++q) {
-      const place_of<word> i(*this, q);
-      if (A* const to = f(i.row, i.col); to != nullptr) *reinterpret_cast<packed<A, word>*>(to) = sum_at(i);
+    constexpr int across = Tile.n / word;
+    for (int i = thread; i < lines * across; i += threads) {
+      const int line = i / across, col = i % across * word;
+      if (A* const to = f(row_of(line), col); to != nullptr)
+        *reinterpret_cast<packed<A, word>*>(to) = sum_at<word>(line, col);
     }
   }
 
 private:
-  /// Items elements that a thread takes.
+  /// The row of the tile that a line in shared memory belongs to.
+  PMPP_HOST_DEVICE int row_of(int line) const {
+    constexpr int of_warp = at_once * warp_lines;
+    return line / of_warp * (warp_lines * words) + line % of_warp + first * warp_lines;
+  }
   template <int Items>
-  struct place_of {
-    int line, row, col;  ///< in shared memory; in the tile
-    PMPP_HOST_DEVICE place_of(const sums_by_rows& x, int q) {
-      constexpr int across = Tile.n / Items, of_warp = at_once * warp_lines;
-      const int i = x.thread + q * threads;
-      line = i / across, col = i % across * Items;
-      row = line / of_warp * (warp_lines * words) + line % of_warp + x.first * warp_lines;
-    }
-  };
-  template <int Items>
-  PMPP_HOST_DEVICE packed<A, Items> sum_at(const place_of<Items>& i) const {
+  PMPP_HOST_DEVICE packed<A, Items> sum_at(int line, int col) const {
     const auto part = [&](int slice) {
-      return *reinterpret_cast<const packed<A, Items>*>(memory + (slice * lines + i.line) * length + i.col);
+      return *reinterpret_cast<const packed<A, Items>*>(memory + (slice * lines + line) * length + col);
     };
     auto sum = part(0);
     for (int slice = 1; slice < Tile.slices; ++slice) {
