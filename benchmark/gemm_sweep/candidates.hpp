@@ -58,32 +58,14 @@ struct candidates_of {
   void ordinary() const {
     using namespace pmpp::detail;
     const auto y = x.exchanged();
-    tile<Tuning.large, A>("large", x);
-    tile<Tuning.large, A>("large'", y);
-    const auto bulk = [&]<pmpp::gemm_tile Tile>(const std::string& name, double late, int share,
-                                                std::integral_constant<pmpp::gemm_tile, Tile>) {
-      add(name, clocks_of_bulk<Tile>(x, pmpp::machine_of(where)),
-          [=, *this] { gemm_by_copies_and_bulk<Tile>(where, x, late, share); });
+    const auto bulk = [&]<pmpp::gemm_tile Tile>(const std::string& name, std::integral_constant<pmpp::gemm_tile, Tile>) {
+      add(name, clocks_of_bulk<Tile>(x, pmpp::machine_of(where)), [=, *this] {
+        multiply_copies(where, x, x.a.copy != k_tile_copy::words, x.b.copy != k_tile_copy::words,
+                        [&](const auto& z) { gemm_by_bulk<Tile>(where, z); });
+      });
     };
-    constexpr pmpp::gemm_tile high{.m = 128, .n = 64, .k = 32, .stages = 3, .thread_m = 8, .thread_n = 8, .lanes_m = 8, .blocks = 3, .unrolled_k = 16};
-    constexpr pmpp::gemm_tile flat{.m = 64, .n = 128, .k = 32, .stages = 3, .thread_m = 8, .thread_n = 8, .lanes_m = 4, .blocks = 3, .unrolled_k = 16};
-    constexpr pmpp::gemm_tile thin{.m = 32, .n = 256, .k = 16, .stages = 4, .thread_m = 8, .thread_n = 8, .lanes_m = 4, .blocks = 3, .unrolled_k = 16};
-    constexpr pmpp::gemm_tile tall{.m = 256, .n = 32, .k = 16, .stages = 4, .thread_m = 8, .thread_n = 8, .lanes_m = 8, .blocks = 3, .unrolled_k = 16};
-    const std::integral_constant<pmpp::gemm_tile, Tuning.bulk> whole;
-    bulk("bulk/n", 0, 0, whole);
-    bulk("bulk/s", 0, 1, whole);
-    bulk("bulk+0.7", 0.7, 0, whole);
-    bulk("bulk+1.2", 1.2, 0, whole);
-    const std::integral_constant<pmpp::gemm_tile, high> of_high;
-    const std::integral_constant<pmpp::gemm_tile, flat> of_flat;
-    bulk("high/n", 0, 0, of_high);
-    bulk("high/s", 0, 1, of_high);
-    bulk("flat/n", 0, 0, of_flat);
-    bulk("flat/s", 0, 1, of_flat);
-    const std::integral_constant<pmpp::gemm_tile, thin> of_thin;
-    const std::integral_constant<pmpp::gemm_tile, tall> of_tall;
-    if (x.c.rows <= 320) bulk("thin/n", 0, 0, of_thin), bulk("thin/s", 0, 1, of_thin);
-    if (x.c.cols <= 320) bulk("tall/n", 0, 0, of_tall), bulk("tall/s", 0, 1, of_tall);
+    bulk("bulk", std::integral_constant<pmpp::gemm_tile, Tuning.bulk>{});
+    bulk("flat", std::integral_constant<pmpp::gemm_tile, Tuning.bulk_flat>{});
     tile<Tuning.small, A>("small", x);
     const auto strips = [&]<pmpp::gemm_strip Strip>(const std::string& name, const auto& z,
                                                     std::integral_constant<pmpp::gemm_strip, Strip>) {
@@ -133,6 +115,7 @@ struct candidates_of {
       using pmpp::detail::direct_word_tiles;
       directly<direct_word_tiles[4], A>("w32x32", x);
       directly<direct_word_tiles[5], A>("w64x64", x);
+      directly<pmpp::direct_tile{.warps = 4, .warp_m = 16, .lane_n = 2, .k = 16, .blocks = 3, .thread_m = 8, .thread_n = 8, .lanes_m = 8}, A>("x64x64", x);
       directly<direct_word_tiles[6], A>("w128x32", x);
       directly<direct_word_tiles[7], A>("w128x64", x);
       directly<direct_word_tiles[6], A>("w128x32'", y);

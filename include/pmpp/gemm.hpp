@@ -97,7 +97,7 @@ struct gemm_tuning {
   gemm_tile large{}, small{};
   mma_tile mma_large{}, mma_small{};  ///< for tensor cores; without them these are not used
   gemm_strip thin{};                  ///< for a few rows or columns
-  gemm_tile bulk{};                   ///< instead of `large` where TMA of sm_90a brings A and B
+  gemm_tile bulk{}, bulk_flat{};      ///< instead of `large` where TMA of sm_90a brings A and B
 
   bool direct = true;  ///< by plain loads too (gemm/direct.hpp)
 
@@ -121,7 +121,8 @@ constexpr gemm_tuning gemm_tuning_for() {
         // Two k-tiles on their way: 16 x 4096 x 4096 in 33 to 36 us, 30 to 32 for reading B alone.
         .thin = {.rows = 16, .k = 64, .stages = 3},
         // 4096 x 4096 x 4096: 54.0 TFLOP/s; 16 x 8 elements a thread 53.0, k-tiles of 16 k 53.1.
-        .bulk = {.m = 128, .n = 128, .k = 32, .stages = 3, .thread_m = 8, .thread_n = 16, .lanes_m = 8, .blocks = 2, .unrolled_k = 16}};
+        .bulk = {.m = 128, .n = 128, .k = 32, .stages = 3, .thread_m = 8, .thread_n = 16, .lanes_m = 8, .blocks = 2, .unrolled_k = 16},
+        .bulk_flat = {.m = 64, .n = 128, .k = 32, .stages = 3, .thread_m = 8, .thread_n = 8, .lanes_m = 4, .blocks = 3, .unrolled_k = 16}};
   return {
       .large = {.m = 128, .n = 64, .k = 8, .stages = 6, .thread_m = 8, .thread_n = 8, .lanes_m = 8, .blocks = 2, .unrolled_k = 8},
       .small = {.m = 64, .n = 64, .k = 8, .stages = 6, .thread_m = 4, .thread_n = 4, .lanes_m = 4, .blocks = 2, .unrolled_k = 8},
@@ -168,15 +169,6 @@ void multiply_copies(const P& where, gemm_problem<TA, TB, TC, S, Epilogue> x, bo
   f(x);
 }
 
-/// Large floats that TMA brings, by copies of what it cannot.
-template <gemm_tile Tile, class P, class Problem>
-bool gemm_by_copies_and_bulk(const P& where, const Problem& x, double late = 0, int share = -1) {
-  bool done = false;
-  multiply_copies(where, x, x.a.copy != k_tile_copy::words, x.b.copy != k_tile_copy::words,
-                  [&](const auto& y) { done = gemm_by_bulk<Tile>(where, y, late, share); });
-  return done;
-}
-
 /// A way to a product: the clocks that it is expected to take, `never` where it is none, and the call.
 template <class F>
 struct gemm_way {
@@ -218,8 +210,12 @@ void gemm_on_blocks(const P& where, const gemm_problem<TA, TB, TC, S, Epilogue>&
   // Elements that are copied one by one, and not along k, take longer.
   const auto by_elements = [](k_tile_copy copy) { return copy != k_tile_copy::words && copy != k_tile_copy::along_k; };
   const bool elements = by_elements(x.a.copy) || by_elements(x.b.copy);
+  constexpr bool is_float = gpu_execution<P> && same_types && std::is_same_v<A, float>;
   const auto tiles = [&]<gemm_tile Tile>(std::integral_constant<gemm_tile, Tile>, const auto& y, bool is_a_way) {
     if constexpr (Tile.m > 0) {
+      // Where TMA brings A and B, large tiles are never best.
+      constexpr bool elsewhere = is_float && Tuning.bulk.m > 0 && Tile == Tuning.large && Tile != Tuning.small;
+      is_a_way = is_a_way && !(elsewhere && copy_unit_available());
       const gemm_cost cost = gemm_cost_of<Tile, A>(on);
       const gemm_plan plan =
           is_a_way ? plan_waves(cost, y.c.rows, y.c.cols, y.k, y.batch, on) : gemm_plan{0, 0, 1, 0, never};
@@ -234,18 +230,24 @@ void gemm_on_blocks(const P& where, const gemm_problem<TA, TB, TC, S, Epilogue>&
                             (copies_b ? clocks_of_repack(y.b, false, y.k, y.batch, on) : 0);
       return gemm_way{is_a_way ? clocks : never, [&where, &y, plan, copies_a, copies_b] {
                         multiply_copies(where, y, copies_a, copies_b,
-                                        [&](const auto& z) { gemm_by_tiles<Tile, A>(where, z, plan); });
+                                        [&](const auto& z) { gemm_by_tiles<Tile, A, elsewhere>(where, z, plan); });
                       }};
     } else {
       return none;
     }
   };
-  const auto bulk = [&] {
-    if constexpr (gpu_execution<P> && Tuning.bulk.m > 0 && same_types && std::is_same_v<A, float>) {
-      double clocks = clocks_of_bulk<Tuning.bulk>(x, on);
-      if (x.a.copy != k_tile_copy::words) clocks += clocks_of_repack(x.a, false, x.k, x.batch, on);
-      if (x.b.copy != k_tile_copy::words) clocks += clocks_of_repack(x.b, false, x.k, x.batch, on);
-      return gemm_way{clocks, [&where, &x] { gemm_by_copies_and_bulk<Tuning.bulk>(where, x); }};
+  // Large floats that TMA brings, by copies of what it cannot.
+  const auto bulk = [&]<gemm_tile Tile>(std::integral_constant<gemm_tile, Tile>) {
+    if constexpr (is_float && Tile.m > 0) {
+      const bool copies_a = x.a.copy != k_tile_copy::words, copies_b = x.b.copy != k_tile_copy::words;
+      double clocks = clocks_of_bulk<Tile>(x, on);
+      if (copies_a || copies_b)
+        clocks += on.clocks_of(4.6e-6) + 2.7 / on.memory_rate() *
+                                             double((copies_a ? repacked_bytes(x.a, false, x.k, x.batch) : 0) +
+                                                    (copies_b ? repacked_bytes(x.b, false, x.k, x.batch) : 0));
+      return gemm_way{clocks, [&where, &x, copies_a, copies_b] {
+                        multiply_copies(where, x, copies_a, copies_b, [&](const auto& y) { gemm_by_bulk<Tile>(where, y); });
+                      }};
     } else {
       return none;
     }
@@ -267,7 +269,8 @@ void gemm_on_blocks(const P& where, const gemm_problem<TA, TB, TC, S, Epilogue>&
   constexpr bool thin_may_not_fit = Tuning.thin.shared_bytes(sizeof(A)) > least_shared_per_block<P>;
   constexpr gemm_strip two_stages{Tuning.thin.rows, Tuning.thin.k, 2};  // which 99 KB hold
   constexpr std::integral_constant<gemm_strip, thin_may_not_fit ? two_stages : gemm_strip{}> thinner;
-  take_best(directly(), bulk(), tiles(large, x, true), tiles(std::integral_constant<gemm_tile, Tuning.small>{}, x, true),
+  take_best(directly(), bulk(std::integral_constant<gemm_tile, Tuning.bulk>{}),
+            bulk(std::integral_constant<gemm_tile, Tuning.bulk_flat>{}), tiles(large, x, true), tiles(std::integral_constant<gemm_tile, Tuning.small>{}, x, true),
             tiles(large, turned, !is_square), strips(thin, x), strips(thinner, x), strips(thin, turned),
             strips(thinner, turned), others...);
 }

@@ -20,7 +20,6 @@
 #if PMPP_CUDA && defined(__CUDACC__)
 
 #include <cstdint>
-#include <cstdlib>
 #include <type_traits>
 
 #include <pmpp/block/pipeline.hpp>
@@ -52,7 +51,6 @@ struct gemm_bulk_arguments : gemm_arguments<float, float, TC, float, S, Epilogue
   simt::tile_map a_map, b_map;
   block_shares<int> shares;     ///< of the tiles that are not whole
   unsigned* arrivals = nullptr;  ///< of sums of each of them: zero
-  int late_from = 0, late_to = 0, late = 0;
 };
 
 template <class TC, class S, class Epilogue, gemm_tile Tile>
@@ -124,7 +122,6 @@ private:
   template <class Block>
   __device__ static void produce(Block& block, shared& memory, const arguments& x) {
     position next;
-    if (block.index() >= x.late_from && block.index() < x.late_to) __nanosleep(x.late);
     for (int i = 0; i < 2; ++i) {
       const piece at(block, x, i);
       if (at.k_tiles <= 0) return;
@@ -256,43 +253,41 @@ bool copy_unit_available() {
 template <gemm_tile Tile, class Problem>
 double clocks_of_bulk(const Problem& x, const machine& on) {
   constexpr std::int64_t most = std::int64_t(1) << 30;
-  const std::int64_t tiles = ceil_div(x.c.rows, std::int64_t(Tile.m)) * ceil_div(x.c.cols, std::int64_t(Tile.n)) * x.batch;
-  if (x.k == 0 || tiles * ceil_div(x.k, std::int64_t(Tile.k)) >= most || !copy_unit_available()) return never;
-  const std::int64_t places = std::int64_t(on.multiprocessors) * Tile.blocks, rest = tiles % places;
-  const double clocks_of_k = double(Tile.m) * Tile.n / on.float_rate(), depth = double(round_up(x.k, std::int64_t(Tile.unrolled_k)));
-  const double start = 6000, round = start + Tile.blocks * 1.17 * clocks_of_k * depth;
-  const double unshared = rest == 0 ? 0 : rest <= on.multiprocessors ? start + 1.4 * clocks_of_k * depth : round;
-  const double shared = double(rest) / double(places) * round + on.clocks_of(10e-6);
-  return on.clocks_of(2.5e-6) + double(tiles / places) * round + min(unshared, shared) + 0.3 * clocks_of_memory(x, on);
+  const std::int64_t k_tiles = ceil_div(x.k, std::int64_t(Tile.k)), places = std::int64_t(on.multiprocessors) * Tile.blocks,
+                     tiles = ceil_div(x.c.rows, std::int64_t(Tile.m)) * ceil_div(x.c.cols, std::int64_t(Tile.n)) * x.batch,
+                     rest = tiles % places;
+  if (x.k == 0 || tiles * k_tiles >= most || !copy_unit_available()) return never;
+  constexpr double area = Tile.m * Tile.n;
+  const double depth = double(round_up(x.k, std::int64_t(Tile.unrolled_k))), of_k = 1.1 * area / on.float_rate();
+  const double store =
+      0.24 * area * (1 + (x.result.reads() ? 1.9 : 0) + (x.c.is_made_of(4) ? 0 : 2.5));  // of a tile
+  double clocks = double(tiles / places) * (2140 + Tile.blocks * (depth * of_k + store));
+  if (rest > 0) {
+    const double own_k = min(depth, max(1.0, double(rest * k_tiles) / double(places)) * Tile.k),  // of a block
+        parts = min(double(places) / double(rest), double(k_tiles));                              // of a tile
+    clocks += 5080 + Tile.blocks * own_k * of_k +
+              double(min<std::int64_t>(Tile.blocks, ceil_div(rest, std::int64_t(on.multiprocessors)))) * store +
+              0.117 * area * parts;
+  }
+  return 5130 + max(clocks, clocks_of_memory(x, on));
 }
 
 /// Enqueues a product of large floats whose operands lie along m and n; says whether it can.
 template <gemm_tile Tile, class P, class TC, class S, class Epilogue>
-bool gemm_by_bulk(const P& where, const gemm_problem<float, float, TC, S, Epilogue>& x, double late = 0, int share = -1) {
+bool gemm_by_bulk(const P& where, const gemm_problem<float, float, TC, S, Epilogue>& x) {
   using kernel = gemm_bulk_kernel<TC, S, Epilogue, Tile>;
   constexpr std::int64_t most = std::int64_t(1) << 30;
   const std::int64_t tiles_m = ceil_div(x.c.rows, std::int64_t(Tile.m)),
                      tiles_n = ceil_div(x.c.cols, std::int64_t(Tile.n)), tiles = tiles_m * tiles_n * x.batch,
                      k_tiles = ceil_div(x.k, std::int64_t(Tile.k));
-  const machine& on = machine_of(where);
-  const std::int64_t blocks = std::int64_t(on.multiprocessors) * Tile.blocks;  // that run at a time
-  // What is left after the last full round takes a round too, unless it is shared: worth it if that saves more clocks of
-  // each block than the second launch takes, and reading and writing the parts.
-  const double clocks_of_k = 1.17 * Tile.m * Tile.n * Tile.blocks / on.float_rate();
-  const double second_launch = on.clocks_of(17.09e-6);  // 30000 of an H100, with the parts
-  const double saved = double(blocks - tiles % blocks) / double(blocks) * clocks_of_k * double(x.k);
-  static const bool no_share = std::getenv("NO_SHARE") != nullptr;
-  const std::int64_t rest = !no_share && tiles % blocks > 0 && (share < 0 ? saved > second_launch : share > 0) ? tiles % blocks : 0, whole = tiles - rest;
+  const std::int64_t blocks = std::int64_t(machine_of(where).multiprocessors) * Tile.blocks;  // that run at a time
+  const std::int64_t rest = tiles % blocks, whole = tiles - rest;
   if (x.k == 0 || tiles * k_tiles >= most || x.a.stride != 1 || x.b.stride != 1) return false;
   typename kernel::arguments y{{x.a, x.b, x.c, x.k, x.batch, tiles_m, tiles_n, whole, 1, x.k, nullptr, 0, x.result,
                                 x.c.is_made_of(kernel::word), 1},
                                {},
                                {},
                                {static_cast<int>(rest), static_cast<int>(k_tiles), static_cast<int>(blocks)}};
-  if (late > 0 && whole > 2 * blocks) {
-    y.late_from = on.multiprocessors, y.late_to = 2 * on.multiprocessors;
-    y.late = static_cast<int>(late * 1.17 * Tile.m * Tile.n / on.float_rate() * double(x.k) / on.clock * 1e9);
-  }
   const auto describe = [&]<int Width>(simt::tile_map& map, const gemm_operand<float>& operand,
                                        std::integral_constant<int, Width>) {
     return simt::describe_tiles<float, Width>(map, operand.data, operand.extent, x.k, operand.k_stride, x.batch,
@@ -317,13 +312,15 @@ bool gemm_by_bulk(const P& where, const gemm_problem<float, float, TC, S, Epilog
 
 namespace pmpp::inline PMPP_BACKEND::detail {
 
+inline bool copy_unit_available() { return false; }
+
 template <auto Tile, class Problem>
 double clocks_of_bulk(const Problem&, const machine&) {
   return 1e300;
 }
 
 template <auto Tile, class P, class Problem>
-bool gemm_by_bulk(const P&, const Problem&, double = 0, int = -1) {
+bool gemm_by_bulk(const P&, const Problem&) {
   return false;
 }
 

@@ -94,10 +94,10 @@ inline constexpr direct_tile direct_word_tiles[] = {
     {.warps = 4, .warp_m = 16, .lane_n = 2, .k = 16, .blocks = 4, .thread_m = 8, .thread_n = 4, .lanes_m = 4},
     {.warps = 4, .warp_m = 32, .lane_n = 1, .k = 16, .blocks = 4, .thread_m = 8, .thread_n = 4, .lanes_m = 4},
     {.warps = 4, .warp_m = 32, .lane_n = 2, .k = 16, .blocks = 3, .thread_m = 8, .thread_n = 8, .lanes_m = 8}};
-inline constexpr direct_cost direct_word_costs[] = {{2240, 0.14, 433, 15.3, 1440},   {1720, 0.187, 41.2, 43.9, 428},
+inline constexpr direct_cost direct_word_costs[] = {{1610, 0.189, 1, 30.3, 1010},    {1570, 0.295, 1, 57.9, 354},
                                                     {1910, 0.144, 1, 28.4, 45.8},    {1580, 0.117, 1, 60.7, 69.7},
-                                                    {1170, 0.137, 817, 28.4, 158},   {1770, 0.127, 1450, 12.9, 857},
-                                                    {1850, 0.0984, 502, 38.5, 1230}, {1000, 0.143, 4730, 19.8, 1720}};
+                                                    {1330, 0.137, 850, 49.4, 167},   {1500, 0.156, 1730, 26.1, 956},
+                                                    {1550, 0.129, 235, 38.1, 946},   {1000, 0.151, 3830, 22.8, 1860}};
 
 /// With tensor cores: those of them that are for a very small k, and 64 x 64 and 16 x 32 elements of C.
 inline constexpr direct_tile direct_mma_tiles[] = {
@@ -574,7 +574,7 @@ void each_direct_tile(const F& f) {
 template <direct_tile Tile, class A, bool Words>
 direct_plan plan_of_direct_tile(const direct_cost& cost, std::int64_t m, std::int64_t n, std::int64_t k,
                                 std::int64_t batch, double bytes, double memory, bool reads_c, bool in_words,
-                                const machine& on) {
+                                bool c_in_words, const machine& on) {
   constexpr int depth = sizeof(A) > 4 ? Tile.k / 2 : Tile.k, word = min(Tile.warp_m, int(16 / sizeof(A))),
                 items = Tile.warp_m * Tile.lane_n, together = sizeof(A) > 4 ? (Tile.blocks + 1) / 2 : Tile.blocks;
   constexpr bool by_mma = Tile.mma_m > 0, by_words = Tile.thread_m > 0;
@@ -586,8 +586,8 @@ direct_plan plan_of_direct_tile(const direct_cost& cost, std::int64_t m, std::in
   const double of_products = by_mma     ? 1.08 * Tile.m() * Tile.n() / on.tensor_rate(2)
                              : by_words ? 1.1 * products
                                         : max(products, words) * used;
-  const double of_k_tile = (of_products + cost.copy * (Tile.m() + Tile.n()) / (in_words ? 1.5 : 1)) * depth;
-  const double store = cost.store * items * (reads_c ? 2 : 1), of_block = cost.finish + store;
+  const double of_k_tile = (of_products + cost.copy * (Tile.m() + Tile.n()) / (!in_words ? 1 : by_mma ? 1.5 : by_words ? 1.2 : 1)) * depth;
+  const double store = cost.store * items * (reads_c ? 2 : 1) * (by_words && c_in_words ? 0.8 : 1), of_block = cost.finish + store;
   const std::int64_t tiles = ceil_div(m, std::int64_t(Tile.m())) * ceil_div(n, std::int64_t(Tile.n())) * batch;
   const std::int64_t processors = on.multiprocessors, places = processors * together;
   const double row_bytes = double(min<std::int64_t>(m, Tile.m()) + min<std::int64_t>(n, Tile.n())) * bytes;
@@ -644,7 +644,7 @@ direct_plan plan_directly(const gemm_problem<TA, TB, TC, S, Epilogue>& x, const 
         continue;
       direct_plan plan = plan_of_direct_tile<Tile, A, is_direct_by_words<TA, TB>>(
           direct_cost_of<TA, TB>(tile), rows, cols, x.k, x.batch, sizeof(TA), memory, reads_c,
-          (is_direct_by_mma<TA, TB> || std::is_same_v<TA, float>) && reads_words(x), on);
+          reads_words(x), !exchanged && x.c.is_made_of(4), on);
       if (exchanged) plan.clocks += by_columns;
       if (is_direct_by_mma<TA, TB>) plan.clocks = 1.05 * plan.clocks - 1750;  // beside other ways
       plan.tile = tile;

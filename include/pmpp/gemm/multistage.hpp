@@ -37,8 +37,9 @@
 
 namespace pmpp::inline PMPP_BACKEND::detail {
 
+/// Elsewhere: it is for machines alone that have no TMA, or programs that do not use it; code for sm_90a is empty.
 template <class TA, class TB, class TC, class A, class S, class Epilogue, gemm_tile Tile, k_tile_copy CopyA,
-          k_tile_copy CopyB>
+          k_tile_copy CopyB, bool Elsewhere>
 struct gemm_kernel {
   static constexpr bool begins_early = simt::can_begin_early;
   static constexpr int threads = Tile.threads(), min_blocks = Tile.blocks;
@@ -62,6 +63,15 @@ struct gemm_kernel {
 
   template <class Block>
   PMPP_HOST_DEVICE void operator()(Block& block, shared& memory, const arguments& x) const {
+#if defined(__CUDA_ARCH_FEAT_SM90_ALL) && !defined(__clang__)
+    if constexpr (!Elsewhere)
+#endif
+      make_tile(block, memory, x);
+  }
+
+private:
+  template <class Block>
+  PMPP_HOST_DEVICE static void make_tile(Block& block, shared& memory, const arguments& x) {
     simt::previous_kernels_done();
     const coord at(block, x);
     A sum[Tile.thread_m][Tile.thread_n] = {};
@@ -87,7 +97,6 @@ struct gemm_kernel {
     });
   }
 
-private:
   /// Which part of the product this block and this thread work out.
   struct coord : tile_coord<Tile>, math::thread_coord {
     std::int64_t k_begin, k_end;

@@ -163,8 +163,8 @@ inline gemm_plan plan_waves(const gemm_cost& tile, std::int64_t m, std::int64_t 
   return best;
 }
 
-/// Enqueues a product on a GPU or runs it in the emulator, cut up as planned.
-template <gemm_tile Tile, class A, class P, class TA, class TB, class TC, class S, class Epilogue>
+/// Enqueues a product on a GPU or runs it in the emulator, cut up as planned. Elsewhere: see gemm_kernel.
+template <gemm_tile Tile, class A, bool Elsewhere = false, class P, class TA, class TB, class TC, class S, class Epilogue>
 void gemm_by_tiles(const P& where, const gemm_problem<TA, TB, TC, S, Epilogue>& x, const gemm_plan& plan) {
   constexpr std::int64_t word = 16 / sizeof(A);
   const std::int64_t tiles = plan.tiles_m * plan.tiles_n * x.batch, row_length = round_up(x.c.cols, word);
@@ -175,7 +175,7 @@ void gemm_by_tiles(const P& where, const gemm_problem<TA, TB, TC, S, Epilogue>& 
   scratch memory(where, checked_bytes(partials, sizeof(A), "gemm"), 0);
   auto* sums = static_cast<A*>(memory.data());
   const auto run = [&]<k_tile_copy CopyA, k_tile_copy CopyB>() {
-    using kernel = gemm_kernel<TA, TB, TC, A, S, Epilogue, Tile, CopyA, CopyB>;
+    using kernel = gemm_kernel<TA, TB, TC, A, S, Epilogue, Tile, CopyA, CopyB, Elsewhere>;
     const std::int64_t blocks = whole + cut, most = std::int64_t(1) << 30;
     typename kernel::arguments arguments{
         x.a,   x.b,         x.c,          x.k,  x.batch, plan.tiles_m, plan.tiles_n,
