@@ -157,6 +157,7 @@ struct gemm_direct_kernel {
                        parts = by_mma     ? Tile.warps / mma_warps
                                : by_words ? threads * Tile.thread_m * Tile.thread_n / (rows * cols)
                                           : Tile.slices;  ///< of a k-tile
+  static constexpr bool goes_on = Tile.slices == 1 && Tile.warp_m > 1;  ///< a block makes several tiles
   static constexpr int own_rows = Tile.warp_m / Tile.slices,
                        own_items = own_rows * Tile.lane_n;  ///< of a thread, at the end
   static_assert(is_power_of_two(depth) && Tile.warp_m % word == 0 && Tile.warp_m % Tile.slices == 0 &&
@@ -184,9 +185,9 @@ struct gemm_direct_kernel {
     gemm_operand<TB> b;
     gemm_target<TC> c;
     std::int64_t k, batch, tiles_m, tiles_n, splits, split_k;
-    A* partials;         ///< of each split of each tile
-    unsigned* arrivals;  ///< at each tile: zero
-    std::int64_t first_block;
+    A* partials;          ///< of each split of each tile
+    unsigned* arrivals;   ///< at each tile: zero
+    std::int64_t pieces;  ///< splits of tiles
     gemm_result<S, Epilogue> result;
     bool in_words = false, c_in_words = false;  ///< A and B are copied, C is written in words of 16 bytes
     A one = A(1);           ///< see each_word_of_sums (gemm/epilogue.hpp)
@@ -195,26 +196,10 @@ struct gemm_direct_kernel {
   template <class Block>
   PMPP_HOST_DEVICE void operator()(Block& block, shared& memory, const arguments& x) const {
     simt::previous_kernels_done();
-    const std::int64_t index = x.first_block + block.index(), tile = index / x.splits, split = index - tile * x.splits;
-    const std::int64_t row_of_tiles = tile / x.tiles_n, batch = row_of_tiles / x.tiles_m;
-    const std::int64_t first_row = (row_of_tiles - batch * x.tiles_m) * rows,
-                       first_col = (tile - row_of_tiles * x.tiles_n) * cols;
-    const int warp = block.warp() % Tile.warps, slice = block.warp() / Tile.warps;
-    products of_thread(block, x);
-    const std::int64_t k_begin = split * x.split_k, k_end = min(x.k, k_begin + x.split_k);
-    if (k_begin < k_end) {
-      if (wide > 1 && x.in_words)
-        multiply<wide>(block, memory, x, batch, first_row, first_col, k_begin, k_end, of_thread);
-      else
-        multiply<1>(block, memory, x, batch, first_row, first_col, k_begin, k_end, of_thread);
-    }
-    A sum[own_items] = {};
-    of_thread.hand_over(block, memory, x, sum);
-    if (x.splits > 1 && !add_up(block, memory, x, tile, split, sum)) return;
-    const std::int64_t row = first_row + warp * Tile.warp_m + slice * own_rows;
-    if constexpr (by_words)
-      if (x.c_in_words) return write_words(x, batch, row + block.lane() / word_lanes, first_col + block.lane() % word_lanes * 4, sum);
-    write(x, batch, row, first_col + block.lane(), sum);
+    if (wide > 1 && x.in_words)
+      make_tiles<wide>(block, memory, x);
+    else
+      make_tiles<1>(block, memory, x);
   }
 
 private:
@@ -449,27 +434,71 @@ private:
   using products =
       std::conditional_t<by_mma, tensor_products, std::conditional_t<by_words, word_products, ordinary_products>>;
 
-  template <int Items, class Block>
-  PMPP_HOST_DEVICE static void multiply(Block& block, shared& memory, const arguments& x, std::int64_t batch,
-                                        std::int64_t first_row, std::int64_t first_col, std::int64_t k_begin,
-                                        std::int64_t k_end, products& sum) {
-    operand_part<rows, TA, element_a, Items> a(block, x.a, batch, first_row, k_begin);
-    operand_part<cols, TB, element_b, Items> b(block, x.b, batch, first_col, k_begin);
-    const bool a_along_k = along_k_in_shared(x.a), b_along_k = along_k_in_shared(x.b);
-    const bool is_needed = first_row + sum.row < x.c.rows && first_col + sum.col < x.c.cols;
-    std::int64_t left = k_end - k_begin;
-    a.load(left);
-    b.load(left);
-    for (int now = 0; left > 0; left -= depth, now = 1 - now) {
-      a.store(memory.a(now), a_along_k ? row_k : 1, a_along_k ? 1 : by_mma ? rows + wide : row_a);
-      b.store(memory.b(now), b_along_k ? row_k : 1, b_along_k ? 1 : by_mma ? cols + wide : row_b);
-      block.sync();  // this k-tile is there; the last one but one has been read
-      if (left > depth) {
-        a.load(left - depth);
-        b.load(left - depth);
-      }
-      if (is_needed) sum.add(block, memory.a(now), memory.b(now), static_cast<int>(min(left, std::int64_t(depth))));
+  /// A split of a tile.
+  struct piece {
+    std::int64_t tile, split, batch, row, col, k_begin, k_end;
+    PMPP_HOST_DEVICE piece(const arguments& x, std::int64_t index) {
+      tile = x.splits == 1 ? index : index / x.splits;
+      split = index - tile * x.splits;
+      const std::int64_t row_of_tiles = tile / x.tiles_n;
+      batch = row_of_tiles / x.tiles_m;
+      row = (row_of_tiles - batch * x.tiles_m) * rows;
+      col = (tile - row_of_tiles * x.tiles_n) * cols;
+      k_begin = split * x.split_k;
+      k_end = min(x.k, k_begin + x.split_k);
     }
+  };
+
+  /// Works out the block's pieces. The first k-tile of each is on its way while elements of the one before are written.
+  template <int Items, class Block>
+  PMPP_HOST_DEVICE static void make_tiles(Block& block, shared& memory, const arguments& x) {
+    const bool a_along_k = along_k_in_shared(x.a), b_along_k = along_k_in_shared(x.b);
+    std::int64_t index = block.index();
+    piece at(x, index);
+    operand_part<rows, TA, element_a, Items> a(block, x.a, at.batch, at.row, at.k_begin);
+    operand_part<cols, TB, element_b, Items> b(block, x.b, at.batch, at.col, at.k_begin);
+    a.load(at.k_end - at.k_begin);
+    b.load(at.k_end - at.k_begin);
+    for (;;) {
+      products of_thread(block, x);
+      const bool is_needed = at.row + of_thread.row < x.c.rows && at.col + of_thread.col < x.c.cols;
+      std::int64_t left = at.k_end - at.k_begin;
+      for (int now = 0; left > 0; left -= depth, now = 1 - now) {
+        a.store(memory.a(now), a_along_k ? row_k : 1, a_along_k ? 1 : by_mma ? rows + wide : row_a);
+        b.store(memory.b(now), b_along_k ? row_k : 1, b_along_k ? 1 : by_mma ? cols + wide : row_b);
+        block.sync();  // this k-tile is there; the last one but one has been read
+        if (left > depth) {
+          a.load(left - depth);
+          b.load(left - depth);
+        }
+        if (is_needed)
+          of_thread.add(block, memory.a(now), memory.b(now), static_cast<int>(min(left, std::int64_t(depth))));
+      }
+      index += block.count();
+      const piece next(x, min(index, x.pieces - 1));
+      if (goes_on && index < x.pieces) {
+        a = {block, x.a, next.batch, next.row, next.k_begin};
+        b = {block, x.b, next.batch, next.col, next.k_begin};
+        a.load(next.k_end - next.k_begin);
+        b.load(next.k_end - next.k_begin);
+      }
+      A sum[own_items] = {};
+      of_thread.hand_over(block, memory, x, sum);
+      if (x.splits == 1 || add_up(block, memory, x, at.tile, at.split, sum)) write_sums(block, x, at, sum);
+      if (!goes_on || index >= x.pieces) return;
+      block.sync();  // what was in shared memory has been read
+      at = next;
+    }
+  }
+
+  template <class Block>
+  PMPP_HOST_DEVICE static void write_sums(Block& block, const arguments& x, const piece& at, const A (&sum)[own_items]) {
+    const int warp = block.warp() % Tile.warps, slice = block.warp() / Tile.warps;
+    const std::int64_t row = at.row + warp * Tile.warp_m + slice * own_rows;
+    if constexpr (by_words)
+      if (x.c_in_words)
+        return write_words(x, at.batch, row + block.lane() / word_lanes, at.col + block.lane() % word_lanes * 4, sum);
+    write(x, at.batch, row, at.col + block.lane(), sum);
   }
 
   /// Publishes the sums of a split. The last block of a tile adds up those of all, in order, and is told so.
@@ -655,6 +684,7 @@ direct_plan plan_directly(const gemm_problem<TA, TB, TC, S, Epilogue>& x, const 
   return best;
 }
 
+inline int no_words = 0, direct_grid = 0;
 /// Enqueues a product, or runs it in the emulator, cut up as planned.
 template <direct_tile Tile, class A, class P, class TA, class TB, class TC, class S, class Epilogue>
 void gemm_directly(const P& where, const gemm_problem<TA, TB, TC, S, Epilogue>& x, const direct_plan& plan) {
@@ -676,11 +706,12 @@ void gemm_directly(const P& where, const gemm_problem<TA, TB, TC, S, Epilogue>& 
                                splits ? plan.split_k : x.k,
                                static_cast<A*>(memory.data()),
                                memory.state(),
-                               0,
+                               blocks,
                                x.result,
-                               kernel::wide > 1 && reads_words(x),
-                               kernel::by_words && x.c.is_made_of(4)};
-  for (; y.first_block < blocks; y.first_block += most) launch(where, min(most, blocks - y.first_block), kernel{}, y);
+                               kernel::wide > 1 && reads_words(x) && (no_words & 1) == 0,
+                               kernel::by_words && x.c.is_made_of(4) && (no_words & 2) == 0};
+  const std::int64_t places = std::int64_t(machine_of(where).multiprocessors) * kernel::min_blocks;
+  launch(where, min(blocks, kernel::goes_on && direct_grid > 0 ? direct_grid * places : most), kernel{}, y);
 }
 
 /// The same by the tile of the plan.
