@@ -10,7 +10,7 @@
 //                  multiprocessors (or as run at a time): the end of a tile, perhaps whole tiles, the beginning of another
 //   reductions     the sums of a tile are added up in order, so that bits are the same on every run: by a second launch, which has
 //                  them as matrices (combine_splits) or as tiles (gemm_combine_tiles_kernel), or in the same launch
-//                  (gemm/direct.hpp)
+//                  (gemm/direct.hpp, gemm/bulk.hpp)
 //
 // (Osama, Merrill, Cecka, Garland and Owens, "Stream-K", 2023; there, blocks wait for those that share their tile.)
 #pragma once
@@ -64,12 +64,10 @@ struct block_shares {
     const Index in_longer = longer * (share + 1);
     return k_tile < in_longer ? k_tile / (share + 1) : longer + (k_tile - in_longer) / share;
   }
-  /// The blocks that have k-tiles of a tile are `parts(tile)` from `first_block(tile)` on.
+  /// The blocks that have k-tiles of a tile are `parts(tile)` from `first_block(tile)` on. While tiles are fewer than blocks, a block
+  /// is one of those after the first of one tile at most.
   PMPP_HOST_DEVICE Index first_block(Index tile) const { return block_of(tile * k_tiles); }
   PMPP_HOST_DEVICE Index parts(Index tile) const { return block_of((tile + 1) * k_tiles - 1) - first_block(tile) + 1; }
-  /// Where a block leaves its sums of a tile that it shares, in units of a tile: those of a tile follow each other. No two tiles
-  /// have two blocks in common.
-  PMPP_HOST_DEVICE static std::int64_t place_of_part(Index tile, Index block) { return tile + block; }
 };
 
 /// What a launch of a kernel of tiles gets.
@@ -91,9 +89,6 @@ struct gemm_arguments {
   A one;            ///< 1: see each_word_of_sums (gemm/epilogue.hpp)
 
   PMPP_HOST_DEVICE std::int64_t split_tiles() const { return tiles_m * tiles_n * batch - whole; }
-  /// Of tile t of those, where some are whole: how many sums there are of it, and where the first is, in units of a tile.
-  PMPP_HOST_DEVICE std::int64_t parts(std::int64_t) const { return splits; }
-  PMPP_HOST_DEVICE std::int64_t first_part(std::int64_t t) const { return t * splits; }
   PMPP_HOST_DEVICE std::int64_t partial_row() const { return round_up(c.cols, std::int64_t(word)); }
 };
 
@@ -198,9 +193,9 @@ struct gemm_combine_tiles_kernel {
   template <class Block, class Arguments>
   PMPP_HOST_DEVICE void operator()(Block& block, const Arguments& x) const {
     simt::previous_kernels_done();
-    const std::int64_t tile = block.index() / blocks_of_tile, parts = x.parts(tile);
+    const std::int64_t tile = block.index() / blocks_of_tile;
     const tile_coord<Tile> at(x, x.whole + tile);
-    const auto* partials = x.partials + x.first_part(tile) * area;
+    const auto* partials = x.partials + tile * x.splits * area;
     const int first = static_cast<int>(block.index() % blocks_of_tile) * threads * items + block.thread();
     unrolled<items>([&](int e) {
       const int in_tile = first + e * threads, own_row = in_tile / Tile.n, own_col = in_tile % Tile.n;
@@ -208,7 +203,7 @@ struct gemm_combine_tiles_kernel {
       if (in_tile >= area || own_row < at.others_rows || own_col < at.others_cols || row >= x.c.rows || col >= x.c.cols)
         return;
       auto* to = x.c.data + at.batch * x.c.batch_stride + row * x.c.row_stride + col * x.c.col_stride;
-      *to = x.result(sum_of_splits(partials + in_tile, area, parts), to, row, col);
+      *to = x.result(sum_of_splits(partials + in_tile, area, x.splits), to, row, col);
     });
   }
 };
