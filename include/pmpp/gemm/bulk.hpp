@@ -102,7 +102,7 @@ private:
   struct piece {
     int tile, first, k_tiles;
 
-    /// Piece 0 or 1 of the block. It has no k-tiles if there are not so many.
+    /// Piece 0 of the block, with which a tile ends, or 1, with which one begins. It has no k-tiles if there are not so many.
     template <class Block>
     __device__ piece(Block& block, const arguments& x, int i) {
       const int whole = static_cast<int>(x.whole), index = static_cast<int>(block.index()) - whole;
@@ -122,9 +122,9 @@ private:
   template <class Block>
   __device__ static void produce(Block& block, shared& memory, const arguments& x) {
     position next;
-    for (int i = 0; i < 2; ++i) {
+    for (int i = 1; i >= 0; --i) {
       const piece at(block, x, i);
-      if (at.k_tiles <= 0) return;
+      if (at.k_tiles <= 0) continue;
       const tile_coord<Tile> tile(x, at.tile);
       const int row = static_cast<int>(tile.row), col = static_cast<int>(tile.col),
                 batch = static_cast<int>(tile.batch), batch_a = x.a.batch_stride != 0 ? batch : 0,
@@ -143,7 +143,7 @@ private:
     return reinterpret_cast<word_of_sums*>(x.partials) + std::int64_t(block) * (multiplying * words_of_thread) + thread;
   }
 
-  /// Leaves sums of the end of a tile, or of its middle, to the block that has its beginning.
+  /// Leaves sums of the beginning of a tile, or of its middle, to the block that has its end.
   template <class Block>
   __device__ static void publish(Block& block, const arguments& x, int tile, const typename math::sums& sum) {
     word_of_sums* to = part_of(x, static_cast<int>(block.index() - x.whole), block.thread());
@@ -156,8 +156,8 @@ private:
     if (block.thread() == 0) simt::atomic_add(x.arrivals + tile, 1u);
   }
 
-  /// Adds what other blocks have of a tile that this one has the beginning of, in order. They are later blocks, each of which
-  /// leaves its sums before it may wait itself: those that run come to an end, and make room.
+  /// Adds what other blocks have of a tile that this one has the end of, in order. They are earlier blocks, each of which leaves its
+  /// sums before it waits itself.
   template <class Block>
   __device__ static void add_others(Block& block, const arguments& x, int tile, typename math::sums& sum) {
     const int first = x.shares.first_block(tile), others = x.shares.parts(tile) - 1;
@@ -168,7 +168,7 @@ private:
     simt::warpgroup_sync(0);
     simt::fence();
 #pragma unroll 1
-    for (int other = first + 1; other <= first + others; ++other) {
+    for (int other = first; other < first + others; ++other) {
       const word_of_sums* const from = part_of(x, other, block.thread());
       constexpr int at_once = min(words_of_thread, 8);
       unrolled<words_of_thread / at_once>([&](int group) {
@@ -189,7 +189,8 @@ private:
     const auto load = [&](int row, operands& to) {
       math::load(memory.a + row * Tile.m + own.thread_row, memory.b + row * Tile.n + own.thread_col, to);
     };
-    piece at(block, x, 0), next(block, x, 1);
+    piece at(block, x, 1), next(block, x, 0);
+    if (at.k_tiles <= 0) at = next, next.k_tiles = 0;
     if (at.k_tiles <= 0) return;
     // Of a tile's last k-tile, what lies in A and B, in steps of the loop: the rest is zeros.
     const int last_depth = static_cast<int>((x.k - 1) % Tile.k) / Tile.unrolled_k * Tile.unrolled_k + Tile.unrolled_k;
@@ -225,10 +226,10 @@ private:
         }
       }
       const int shared_tile = at.tile - static_cast<int>(x.whole);
-      if (at.first > 0) {
+      if (at.first + at.k_tiles < x.shares.k_tiles) {
         publish(block, x, shared_tile, sum);
-      } else {  // and no k-tile is on its way
-        if (at.k_tiles < x.shares.k_tiles) add_others(block, x, shared_tile, sum);
+      } else {  // the last piece: no k-tile is on its way
+        if (at.first > 0) add_others(block, x, shared_tile, sum);
         const coord place(x, at.tile, own);
         sums_by_rows<float, Tile, sizeof(memory.a) + sizeof(memory.b)> rows{block.thread(), memory.a};
         rows.each_part(own, sum, x.one, [] { simt::warpgroup_sync(0); }, [&] {
