@@ -506,10 +506,9 @@ auto as_column(const char* argument, V&& v, std::int64_t length) {
 /// Sums of half and bfloat16 are floats, rounded once at the end (what exceeds half is infinity); integers wrap.
 /// The same bits on every run; on host also for any number of threads. Asynchronous on a GPU; may be captured.
 /// Scratch: none, or one element of the sums' type for each element of C and each split of k where C is small, and for
-/// those of the tiles that are split or shared where C is large (shared on an H100: at most two tiles for each place of a
-/// block); for float_from_tensor_cores 6 bytes for each element of A and B; and, where tensor cores multiply or A and B are large, a copy of an operand that cannot be read 16 bytes at a
+/// those of the tiles that are split or shared where C is large (shared on an H100: a tile for each place of a block); for float_from_tensor_cores 6 bytes for each element of A and B; and, where tensor cores multiply or A and B are large, a copy of an operand that cannot be read 16 bytes at a
 /// time as it has to be, or on an H100 slowly, as its rows do not begin at multiples of 128 bytes.
-/// Cost: 2 m n k operations; one launch, one more where k is split and for each copied operand, up to two more for a rest
+/// Cost: 2 m n k operations; one launch, one more where k is split and for operands that are copied, up to two more for a rest
 /// of a large product of doubles on an H100. On ordinary units, rows of small A and B that do not begin at multiples of 16
 /// bytes are read element by element, which takes a tenth longer.
 /// \throws std::invalid_argument for shapes that do not fit, a null view, a C with stride 0, or one that overlaps A or B;

@@ -2,15 +2,16 @@
 //
 // Large products of floats on the ordinary units of sm_90a (H100, H200), where TMA brings A and B.
 //
-//   1. A block works out a tile of C, as in gemm/multistage.hpp. Two run on a multiprocessor at a time. Tiles that do not fill
-//      the last round are one row of k-tiles, of which as many blocks as run at a time multiply an equal share each: the end
-//      of a tile and the beginning of the next. A second launch adds up what they have of each tile, in order: the same
-//      bits on every run.
+//   1. A block works out a tile of C, as in gemm/multistage.hpp; two or three run on a multiprocessor at a time. Tiles that do not
+//      fill the last round are one row of k-tiles, of which as many blocks as run at a time multiply an equal share each: the
+//      beginning of a tile, whose sums are left in scratch memory, then the end of the one before, to which those of earlier blocks
+//      are added, in order: the same bits on every run, and one launch.
 //   2. A block has four warps that multiply, and one thread beside them that asks TMA for k-tiles of A and B,
 //      several ahead. K-tiles change hands by barriers: `full` when the bytes are there, `empty` when all warps have read
 //      them. That is a few instructions of a warp for each k-tile, where copies by all threads take 70 for 1024 products.
 //   3. TMA writes zeros where a tile leaves the matrix: the loop over k has no cases.
-//   4. Both operands lie along m and n; others are copied first (gemm/repack.hpp).
+//   4. Sums reach C by rows, through the shared memory of k-tiles (gemm/epilogue.hpp).
+//   5. Both operands lie along m and n; others are copied first (gemm/repack.hpp).
 //
 // (PTX ISA, cp.async.bulk.tensor; Osama et al., 2023, for shares of what is left over.)
 #pragma once

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // What becomes of sums: elements of C, made of neighbouring sums and written in one access where C allows it; or partial sums,
-// which a reduction makes elements of later (gemm/schedule.hpp).
+// which a reduction makes elements of later (gemm/schedule.hpp). Those of tiles of ordinary units pass through shared memory.
 #pragma once
 
 #include <cstdint>

@@ -11,6 +11,7 @@
 //   4. Splits write partial sums, which a second launch adds up in order: the same bits on every run. Where C is large,
 //      only the tiles that do not fill a wave of blocks are split. Where it is small, the warps of a block may be slices:
 //      each multiplies its part of every k-tile, and the block adds up.
+//   5. Sums reach C, or scratch memory, by rows, through the shared memory of k-tiles (gemm/epilogue.hpp).
 //
 // 2 m n k operations; A is read n / tile n times, B m / tile m times, mostly from L2: tiles that are near each other run
 // at the same time. One barrier a k-tile; one launch, or two.
