@@ -58,7 +58,8 @@ struct candidates_of {
   void ordinary() const {
     using namespace pmpp::detail;
     const auto y = x.exchanged();
-    const auto bulk = [&]<pmpp::gemm_tile Tile>(const std::string& name, std::integral_constant<pmpp::gemm_tile, Tile>) {
+    const auto bulk = [&]<pmpp::gemm_tile Tile>(const std::string& name,
+                                                std::integral_constant<pmpp::gemm_tile, Tile>) {
       add(name, clocks_of_bulk<Tile>(x, pmpp::machine_of(where)), [=, *this] {
         multiply_copies(where, x, x.a.copy != k_tile_copy::words, x.b.copy != k_tile_copy::words,
                         [&](const auto& z) { gemm_by_bulk<Tile>(where, z); });
@@ -113,7 +114,8 @@ struct candidates_of {
     }
     if constexpr (sizeof(T) == 4) {
       using pmpp::detail::direct_word_tiles;
-      const auto without = [&]<pmpp::direct_tile Tile>(const std::string& name, std::integral_constant<pmpp::direct_tile, Tile>) {
+      const auto without = [&]<pmpp::direct_tile Tile>(const std::string& name,
+                                                       std::integral_constant<pmpp::direct_tile, Tile>) {
         for (const int no : {0, 1, 2, 3})
           if (no == 0 || (Tile.thread_m > 0 && x.c.is_made_of(4)))
             add(name + (no == 0 ? "+p" : "-" + std::to_string(no)) + "/1", 0, [=, *this] {
@@ -130,7 +132,10 @@ struct candidates_of {
       without("w128x64", std::integral_constant<pmpp::direct_tile, direct_word_tiles[7]>{});
       directly<direct_word_tiles[4], A>("w32x32", x);
       directly<direct_word_tiles[5], A>("w64x64", x);
-      directly<pmpp::direct_tile{.warps = 4, .warp_m = 16, .lane_n = 2, .k = 16, .blocks = 3, .thread_m = 8, .thread_n = 8, .lanes_m = 8}, A>("x64x64", x);
+      directly<
+          pmpp::direct_tile{
+              .warps = 4, .warp_m = 16, .lane_n = 2, .k = 16, .blocks = 3, .thread_m = 8, .thread_n = 8, .lanes_m = 8},
+          A>("x64x64", x);
       directly<direct_word_tiles[6], A>("w128x32", x);
       directly<direct_word_tiles[7], A>("w128x64", x);
       directly<direct_word_tiles[6], A>("w128x32'", y);

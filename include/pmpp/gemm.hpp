@@ -253,7 +253,8 @@ void gemm_on_blocks(const P& where, const gemm_problem<TA, TB, TC, S, Epilogue>&
                                              double((copies_a ? repacked_bytes(x.a, false, x.k, x.batch) : 0) +
                                                     (copies_b ? repacked_bytes(x.b, false, x.k, x.batch) : 0));
       return gemm_way{clocks, [&where, &x, copies_a, copies_b] {
-                        multiply_copies(where, x, copies_a, copies_b, [&](const auto& y) { gemm_by_bulk<Tile>(where, y); });
+                        multiply_copies(where, x, copies_a, copies_b,
+                                        [&](const auto& y) { gemm_by_bulk<Tile>(where, y); });
                       }};
     } else {
       return none;
@@ -277,9 +278,9 @@ void gemm_on_blocks(const P& where, const gemm_problem<TA, TB, TC, S, Epilogue>&
   constexpr gemm_strip two_stages{Tuning.thin.rows, Tuning.thin.k, 2};  // which 99 KB hold
   constexpr std::integral_constant<gemm_strip, thin_may_not_fit ? two_stages : gemm_strip{}> thinner;
   take_best(directly(), bulk(std::integral_constant<gemm_tile, Tuning.bulk>{}),
-            bulk(std::integral_constant<gemm_tile, Tuning.bulk_flat>{}), tiles(large, x, true), tiles(std::integral_constant<gemm_tile, Tuning.small>{}, x, true),
-            tiles(large, turned, !is_square), strips(thin, x), strips(thinner, x), strips(thin, turned),
-            strips(thinner, turned), others...);
+            bulk(std::integral_constant<gemm_tile, Tuning.bulk_flat>{}), tiles(large, x, true),
+            tiles(std::integral_constant<gemm_tile, Tuning.small>{}, x, true), tiles(large, turned, !is_square),
+            strips(thin, x), strips(thinner, x), strips(thin, turned), strips(thinner, turned), others...);
 }
 
 /// What a call without options asks for.

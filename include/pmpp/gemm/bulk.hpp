@@ -50,7 +50,7 @@ namespace pmpp::inline PMPP_BACKEND::detail {
 template <class TC, class S, class Epilogue>
 struct gemm_bulk_arguments : gemm_arguments<float, float, TC, float, S, Epilogue> {
   simt::tile_map a_map, b_map;
-  block_shares<int> shares;     ///< of the tiles that are not whole
+  block_shares<int> shares;      ///< of the tiles that are not whole
   unsigned* arrivals = nullptr;  ///< of sums of each of them: zero
 };
 
@@ -233,10 +233,12 @@ private:
         if (at.first > 0) add_others(block, x, shared_tile, sum);
         const coord place(x, at.tile, own);
         sums_by_rows<float, Tile, sizeof(memory.a) + sizeof(memory.b)> rows{block.thread(), memory.a};
-        rows.each_part(own, sum, x.one, [] { simt::warpgroup_sync(0); }, [&] {
-          TC* const c = x.c.data + place.batch * x.c.batch_stride;
-          x.c_in_words ? rows.template write<word>(x, place, c) : rows.template write<1>(x, place, c);
-        });
+        rows.each_part(
+            own, sum, x.one, [] { simt::warpgroup_sync(0); },
+            [&] {
+              TC* const c = x.c.data + place.batch * x.c.batch_stride;
+              x.c_in_words ? rows.template write<word>(x, place, c) : rows.template write<1>(x, place, c);
+            });
       }
       at = next;
       next.k_tiles = 0;
@@ -255,14 +257,15 @@ bool copy_unit_available() {
 template <gemm_tile Tile, class Problem>
 double clocks_of_bulk(const Problem& x, const machine& on) {
   constexpr std::int64_t most = std::int64_t(1) << 30;
-  const std::int64_t k_tiles = ceil_div(x.k, std::int64_t(Tile.k)), places = std::int64_t(on.multiprocessors) * Tile.blocks,
-                     tiles = ceil_div(x.c.rows, std::int64_t(Tile.m)) * ceil_div(x.c.cols, std::int64_t(Tile.n)) * x.batch,
+  const std::int64_t k_tiles = ceil_div(x.k, std::int64_t(Tile.k)),
+                     places = std::int64_t(on.multiprocessors) * Tile.blocks,
+                     tiles =
+                         ceil_div(x.c.rows, std::int64_t(Tile.m)) * ceil_div(x.c.cols, std::int64_t(Tile.n)) * x.batch,
                      rest = tiles % places;
   if (x.k == 0 || tiles * k_tiles >= most || !copy_unit_available()) return never;
   constexpr double area = Tile.m * Tile.n;
   const double depth = double(round_up(x.k, std::int64_t(Tile.unrolled_k))), of_k = 1.1 * area / on.float_rate();
-  const double store =
-      0.24 * area * (1 + (x.result.reads() ? 1.9 : 0) + (x.c.is_made_of(4) ? 0 : 2.5));  // of a tile
+  const double store = 0.24 * area * (1 + (x.result.reads() ? 1.9 : 0) + (x.c.is_made_of(4) ? 0 : 2.5));  // of a tile
   double clocks = double(tiles / places) * (2140 + Tile.blocks * (depth * of_k + store));
   if (rest > 0) {
     const double own_k = min(depth, max(1.0, double(rest * k_tiles) / double(places)) * Tile.k),  // of a block

@@ -94,10 +94,10 @@ inline constexpr direct_tile direct_word_tiles[] = {
     {.warps = 4, .warp_m = 16, .lane_n = 2, .k = 16, .blocks = 4, .thread_m = 8, .thread_n = 4, .lanes_m = 4},
     {.warps = 4, .warp_m = 32, .lane_n = 1, .k = 16, .blocks = 4, .thread_m = 8, .thread_n = 4, .lanes_m = 4},
     {.warps = 4, .warp_m = 32, .lane_n = 2, .k = 16, .blocks = 3, .thread_m = 8, .thread_n = 8, .lanes_m = 8}};
-inline constexpr direct_cost direct_word_costs[] = {{1610, 0.189, 1, 30.3, 1010},    {1570, 0.295, 1, 57.9, 354},
-                                                    {1910, 0.144, 1, 28.4, 45.8},    {1580, 0.117, 1, 60.7, 69.7},
-                                                    {1330, 0.137, 850, 49.4, 167},   {1500, 0.156, 1730, 26.1, 956},
-                                                    {1550, 0.129, 235, 38.1, 946},   {1000, 0.151, 3830, 22.8, 1860}};
+inline constexpr direct_cost direct_word_costs[] = {{1610, 0.189, 1, 30.3, 1010},  {1570, 0.295, 1, 57.9, 354},
+                                                    {1910, 0.144, 1, 28.4, 45.8},  {1580, 0.117, 1, 60.7, 69.7},
+                                                    {1330, 0.137, 850, 49.4, 167}, {1500, 0.156, 1730, 26.1, 956},
+                                                    {1550, 0.129, 235, 38.1, 946}, {1000, 0.151, 3830, 22.8, 1860}};
 
 /// With tensor cores: those of them that are for a very small k, and 64 x 64 and 16 x 32 elements of C.
 inline constexpr direct_tile direct_mma_tiles[] = {
@@ -156,7 +156,7 @@ struct gemm_direct_kernel {
                        mma_warps = by_mma ? rows / Tile.mma_m * mma_warps_n : 1,
                        parts = by_mma     ? Tile.warps / mma_warps
                                : by_words ? threads * Tile.thread_m * Tile.thread_n / (rows * cols)
-                                          : Tile.slices;  ///< of a k-tile
+                                          : Tile.slices;                ///< of a k-tile
   static constexpr bool goes_on = Tile.slices == 1 && Tile.warp_m > 1;  ///< a block makes several tiles
   static constexpr int own_rows = Tile.warp_m / Tile.slices,
                        own_items = own_rows * Tile.lane_n;  ///< of a thread, at the end
@@ -190,7 +190,7 @@ struct gemm_direct_kernel {
     std::int64_t pieces;  ///< splits of tiles
     gemm_result<S, Epilogue> result;
     bool in_words = false, c_in_words = false;  ///< A and B are copied, C is written in words of 16 bytes
-    A one = A(1);           ///< see each_word_of_sums (gemm/epilogue.hpp)
+    A one = A(1);                               ///< see each_word_of_sums (gemm/epilogue.hpp)
   };
 
   template <class Block>
@@ -492,7 +492,8 @@ private:
   }
 
   template <class Block>
-  PMPP_HOST_DEVICE static void write_sums(Block& block, const arguments& x, const piece& at, const A (&sum)[own_items]) {
+  PMPP_HOST_DEVICE static void write_sums(Block& block, const arguments& x, const piece& at,
+                                          const A (&sum)[own_items]) {
     const int warp = block.warp() % Tile.warps, slice = block.warp() / Tile.warps;
     const std::int64_t row = at.row + warp * Tile.warp_m + slice * own_rows;
     if constexpr (by_words)
@@ -615,8 +616,14 @@ direct_plan plan_of_direct_tile(const direct_cost& cost, std::int64_t m, std::in
   const double of_products = by_mma     ? 1.08 * Tile.m() * Tile.n() / on.tensor_rate(2)
                              : by_words ? 1.1 * products
                                         : max(products, words) * used;
-  const double of_k_tile = (of_products + cost.copy * (Tile.m() + Tile.n()) / (!in_words ? 1 : by_mma ? 1.5 : by_words ? 1.2 : 1)) * depth;
-  const double store = cost.store * items * (reads_c ? 2 : 1) * (by_words && c_in_words ? 0.8 : 1), of_block = cost.finish + store;
+  const double of_k_tile = (of_products + cost.copy * (Tile.m() + Tile.n()) /
+                                              (!in_words  ? 1
+                                               : by_mma   ? 1.5
+                                               : by_words ? 1.2
+                                                          : 1)) *
+                           depth;
+  const double store = cost.store * items * (reads_c ? 2 : 1) * (by_words && c_in_words ? 0.8 : 1),
+               of_block = cost.finish + store;
   const std::int64_t tiles = ceil_div(m, std::int64_t(Tile.m())) * ceil_div(n, std::int64_t(Tile.n())) * batch;
   const std::int64_t processors = on.multiprocessors, places = processors * together;
   const double row_bytes = double(min<std::int64_t>(m, Tile.m()) + min<std::int64_t>(n, Tile.n())) * bytes;
@@ -672,8 +679,8 @@ direct_plan plan_directly(const gemm_problem<TA, TB, TC, S, Epilogue>& x, const 
       if (Tile.m() == Tile.n() || Tile.thread_m > 0 ? exchanged : rows > 8 * Tile.m() && (exchanged || Tile.m() <= 8))
         continue;
       direct_plan plan = plan_of_direct_tile<Tile, A, is_direct_by_words<TA, TB>>(
-          direct_cost_of<TA, TB>(tile), rows, cols, x.k, x.batch, sizeof(TA), memory, reads_c,
-          reads_words(x), !exchanged && x.c.is_made_of(4), on);
+          direct_cost_of<TA, TB>(tile), rows, cols, x.k, x.batch, sizeof(TA), memory, reads_c, reads_words(x),
+          !exchanged && x.c.is_made_of(4), on);
       if (exchanged) plan.clocks += by_columns;
       if (is_direct_by_mma<TA, TB>) plan.clocks = 1.05 * plan.clocks - 1750;  // beside other ways
       plan.tile = tile;

@@ -64,15 +64,17 @@ template <class A, gemm_tile Tile, int Room>
 struct sums_by_rows {
   using math = fma_math<A, Tile>;
   using word_type = typename math::shared_word;
-  static constexpr int word = math::word, length = Tile.n + word, threads = Tile.threads(), words = Tile.thread_m / word;
+  static constexpr int word = math::word, length = Tile.n + word, threads = Tile.threads(),
+                       words = Tile.thread_m / word;
   static constexpr int warp_lines = Tile.lanes_m * word,
-                       word_bytes = Tile.m / words * Tile.slices * length * int(sizeof(A));  ///< of a word of each column
+                       word_bytes =
+                           Tile.m / words * Tile.slices * length * int(sizeof(A));  ///< of a word of each column
   /// Of a thread's words, those that pass at a time.
   static constexpr int at_once = words * word_bytes <= Room ? words : words / 2 * word_bytes <= Room ? words / 2 : 1;
   static constexpr int lines = Tile.m / words * at_once;  ///< of the tile
   static_assert(at_once * word_bytes <= Room && words % at_once == 0);
 
-  int thread;    ///< of those that multiply
+  int thread;  ///< of those that multiply
   A* memory;
   int first = 0;  ///< of a thread's words that have passed
 
@@ -80,8 +82,9 @@ struct sums_by_rows {
   template <class Own, class Meet, class F>
   PMPP_HOST_DEVICE void each_part(const Own& own, const typename math::sums& sum, A one, Meet meet, F f) {
     constexpr int warp_m = Tile.lanes_m * Tile.thread_m;
-    A* const to = memory + own.thread_col +
-                  (own.slice * lines + own.thread_row / warp_m * (at_once * warp_lines) + own.thread_row % warp_m) * length;
+    A* const to =
+        memory + own.thread_col +
+        (own.slice * lines + own.thread_row / warp_m * (at_once * warp_lines) + own.thread_row % warp_m) * length;
     unrolled<words / at_once>([&](int part) {
       first = part * at_once;
       meet();  // what was here has been read
@@ -117,8 +120,9 @@ struct sums_by_rows {
           for (int j = 0; j < abreast; ++j) {
             const int i = row + q * down, own_col = col + j * (threads * Items);
             if (i >= at.others_rows && i < rows_there && own_col >= at.others_cols && own_col < cols_there)
-              f(q, j, reinterpret_cast<packed<TC, Items>*>(to + q * (down * x.c.row_stride) +
-                                                           j * (threads * Items * x.c.col_stride)));
+              f(q, j,
+                reinterpret_cast<packed<TC, Items>*>(to + q * (down * x.c.row_stride) +
+                                                     j * (threads * Items * x.c.col_stride)));
           }
       };
       if (reads) each([&](int q, int j, const auto* from) { y[q][j] = *from; });

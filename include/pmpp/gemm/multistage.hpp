@@ -79,23 +79,25 @@ private:
     multiply(block, memory, x, at, sum);
     block::async_pipeline<Tile.stages>::drain();
     sums_by_rows<A, Tile, sizeof(shared)> rows{block.thread(), memory.a};
-    rows.each_part(at, sum, x.one, [&] { block.sync(); }, [&] {
-      if (at.split < 0) {
-        TC* const c = x.c.data + at.batch * x.c.batch_stride;
-        x.c_in_words ? rows.template write<word>(x, at, c) : rows.template write<1>(x, at, c);
-      } else if (x.whole > 0) {
-        A* const tile = x.partials + (at.tile * x.splits + at.split) * (Tile.m * Tile.n);
-        rows.leave([&](int i, int j) { return tile + i * Tile.n + j; });
-      } else {  // a reduction has those of each split as a matrix
-        const std::int64_t length = x.partial_row();
-        A* const matrix = x.partials + (at.batch * x.splits + at.split) * x.c.rows * length;
-        rows.leave([&](int i, int j) -> A* {
-          const std::int64_t row = at.row + i, col = at.col + j;
-          const bool is_own = i >= at.others_rows && row < x.c.rows && j >= at.others_cols && col < length;
-          return is_own ? matrix + row * length + col : nullptr;
+    rows.each_part(
+        at, sum, x.one, [&] { block.sync(); },
+        [&] {
+          if (at.split < 0) {
+            TC* const c = x.c.data + at.batch * x.c.batch_stride;
+            x.c_in_words ? rows.template write<word>(x, at, c) : rows.template write<1>(x, at, c);
+          } else if (x.whole > 0) {
+            A* const tile = x.partials + (at.tile * x.splits + at.split) * (Tile.m * Tile.n);
+            rows.leave([&](int i, int j) { return tile + i * Tile.n + j; });
+          } else {  // a reduction has those of each split as a matrix
+            const std::int64_t length = x.partial_row();
+            A* const matrix = x.partials + (at.batch * x.splits + at.split) * x.c.rows * length;
+            rows.leave([&](int i, int j) -> A* {
+              const std::int64_t row = at.row + i, col = at.col + j;
+              const bool is_own = i >= at.others_rows && row < x.c.rows && j >= at.others_cols && col < length;
+              return is_own ? matrix + row * length + col : nullptr;
+            });
+          }
         });
-      }
-    });
   }
 
   /// Which part of the product this block and this thread work out.

@@ -60,7 +60,8 @@ struct repack_kernel {
     const int lane = block.lane(), warp = block.warp();
     for (std::int64_t i = block.index(); i < both.first.tiles + both.second.tiles; i += block.count()) {
       const operand& x = i < both.first.tiles ? both.first : both.second;
-      const std::int64_t tile = i < both.first.tiles ? i : i - both.first.tiles, row = tile / x.tiles_along, batch = row / x.tiles_down;
+      const std::int64_t tile = i < both.first.tiles ? i : i - both.first.tiles, row = tile / x.tiles_along,
+                         batch = row / x.tiles_down;
       const std::int64_t line0 = (row - batch * x.tiles_down) * lines, item0 = (tile - row * x.tiles_along) * items;
       const T* from = x.from + batch * x.batch_stride + line0 * x.line_stride + item0 * x.item_stride;
       T* to = x.to + (batch * x.lines + line0) * x.pitch + item0;
@@ -121,8 +122,8 @@ double clocks_of_repack(const gemm_operand<T>& x, bool along_k, std::int64_t k, 
 
 /// What a kernel has to know to copy x to `to`; x is the copy then.
 template <class Item, class T>
-typename repack_kernel<Item>::operand describe_copy(gemm_operand<T>& x, bool along_k, std::int64_t k, std::int64_t batch,
-                                                    void* to) {
+typename repack_kernel<Item>::operand describe_copy(gemm_operand<T>& x, bool along_k, std::int64_t k,
+                                                    std::int64_t batch, void* to) {
   using kernel = repack_kernel<Item>;
   constexpr std::int64_t items = sizeof(Item) / sizeof(T);
   const std::int64_t lines = along_k ? x.extent : k, length = along_k ? k : x.extent;

@@ -164,7 +164,8 @@ inline gemm_plan plan_waves(const gemm_cost& tile, std::int64_t m, std::int64_t 
 }
 
 /// Enqueues a product on a GPU or runs it in the emulator, cut up as planned. Elsewhere: see gemm_kernel.
-template <gemm_tile Tile, class A, bool Elsewhere = false, class P, class TA, class TB, class TC, class S, class Epilogue>
+template <gemm_tile Tile, class A, bool Elsewhere = false, class P, class TA, class TB, class TC, class S,
+          class Epilogue>
 void gemm_by_tiles(const P& where, const gemm_problem<TA, TB, TC, S, Epilogue>& x, const gemm_plan& plan) {
   constexpr std::int64_t word = 16 / sizeof(A);
   const std::int64_t tiles = plan.tiles_m * plan.tiles_n * x.batch, row_length = round_up(x.c.cols, word);
@@ -178,9 +179,8 @@ void gemm_by_tiles(const P& where, const gemm_problem<TA, TB, TC, S, Epilogue>& 
     using kernel = gemm_kernel<TA, TB, TC, A, S, Epilogue, Tile, CopyA, CopyB, Elsewhere>;
     const std::int64_t blocks = whole + cut, most = std::int64_t(1) << 30;
     typename kernel::arguments arguments{
-        x.a,   x.b,         x.c,          x.k,  x.batch, plan.tiles_m, plan.tiles_n,
-        whole, plan.splits, plan.split_k, sums, 0,       x.result,     x.c.is_made_of(word),
-        A(1)};
+        x.a,         x.b,          x.c,  x.k, x.batch,  plan.tiles_m,         plan.tiles_n, whole,
+        plan.splits, plan.split_k, sums, 0,   x.result, x.c.is_made_of(word), A(1)};
     for (; arguments.first_block < blocks; arguments.first_block += most)
       pmpp::launch(where, min(most, blocks - arguments.first_block), kernel{}, arguments);
     using combine = gemm_combine_tiles_kernel<Tile>;
