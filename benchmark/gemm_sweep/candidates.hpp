@@ -114,28 +114,8 @@ struct candidates_of {
     }
     if constexpr (sizeof(T) == 4) {
       using pmpp::detail::direct_word_tiles;
-      const auto without = [&]<pmpp::direct_tile Tile>(const std::string& name,
-                                                       std::integral_constant<pmpp::direct_tile, Tile>) {
-        for (const int no : {0, 1, 2, 3})
-          if (no == 0 || (Tile.thread_m > 0 && x.c.is_made_of(4)))
-            add(name + (no == 0 ? "+p" : "-" + std::to_string(no)) + "/1", 0, [=, *this] {
-              pmpp::detail::no_words = no;
-              pmpp::detail::direct_grid = no == 0;
-              gemm_directly<Tile, A>(where, x, {.splits = 1, .split_k = x.k});
-              pmpp::detail::no_words = pmpp::detail::direct_grid = 0;
-            });
-      };
-      without("d32", std::integral_constant<pmpp::direct_tile, direct_word_tiles[0]>{});
-      without("d64", std::integral_constant<pmpp::direct_tile, direct_word_tiles[1]>{});
-      without("w64x64", std::integral_constant<pmpp::direct_tile, direct_word_tiles[5]>{});
-      without("w128x32", std::integral_constant<pmpp::direct_tile, direct_word_tiles[6]>{});
-      without("w128x64", std::integral_constant<pmpp::direct_tile, direct_word_tiles[7]>{});
       directly<direct_word_tiles[4], A>("w32x32", x);
       directly<direct_word_tiles[5], A>("w64x64", x);
-      directly<
-          pmpp::direct_tile{
-              .warps = 4, .warp_m = 16, .lane_n = 2, .k = 16, .blocks = 3, .thread_m = 8, .thread_n = 8, .lanes_m = 8},
-          A>("x64x64", x);
       directly<direct_word_tiles[6], A>("w128x32", x);
       directly<direct_word_tiles[7], A>("w128x64", x);
       directly<direct_word_tiles[6], A>("w128x32'", y);

@@ -169,11 +169,10 @@ void multiply_copies(const P& where, gemm_problem<TA, TB, TC, S, Epilogue> x, bo
   f(x);
 }
 
-/// Clocks of writing C by rows beyond those of words of a C that is not read.
+/// Clocks that reading C adds to writing it.
 template <class Problem>
-double clocks_of_writing(const Problem& x, const machine& on) {
-  const double of_element = (x.c.is_made_of(4) ? 0 : 0.2) + (x.result.reads() ? 0.2 : 0);
-  return of_element * double(x.c.rows) * double(x.c.cols) * double(x.batch) / on.multiprocessors;
+double clocks_of_reading_c(const Problem& x, const machine& on) {
+  return x.result.reads() ? 0.23 * double(x.c.rows) * double(x.c.cols) * double(x.batch) / on.multiprocessors : 0;
 }
 
 /// A way to a product: the clocks that it is expected to take, `never` where it is none, and the call.
@@ -196,7 +195,7 @@ void take_best(const gemm_way<F>&... ways) {
 struct tile_factors {
   double call, words, elements, memory;
 };
-inline constexpr tile_factors factors_of_large{6610, 0.798, 0.841, 1.36}, factors_of_small{1520, 0.867, 0.913, 0.551};
+inline constexpr tile_factors factors_of_large{6610, 0.798, 0.841, 1.36}, factors_of_small{5880, 0.864, 0.982, 0};
 
 /// Chooses among the ways that fit the machine by what they are expected to cost. The factors are fitted to random shapes of
 /// floats on an H100 (benchmark/gemm_sweep).
@@ -232,7 +231,7 @@ void gemm_on_blocks(const P& where, const gemm_problem<TA, TB, TC, S, Epilogue>&
       const bool copies_a = is_whole && is_worth_a_copy<A>(y.a, y.c.cols),
                  copies_b = is_whole && is_worth_a_copy<A>(y.b, y.c.rows);
       const double clocks = factors.call + (elements ? factors.elements : factors.words) * plan.clocks +
-                            factors.memory * clocks_of_memory(y, on) + clocks_of_writing(y, on) +
+                            factors.memory * clocks_of_memory(y, on) + clocks_of_reading_c(y, on) +
                             (copies_a ? clocks_of_repack(y.a, false, y.k, y.batch, on) : 0) +
                             (copies_b ? clocks_of_repack(y.b, false, y.k, y.batch, on) : 0);
       return gemm_way{is_a_way ? clocks : never, [&where, &y, plan, copies_a, copies_b] {
@@ -249,7 +248,7 @@ void gemm_on_blocks(const P& where, const gemm_problem<TA, TB, TC, S, Epilogue>&
       const bool copies_a = x.a.copy != k_tile_copy::words, copies_b = x.b.copy != k_tile_copy::words;
       double clocks = clocks_of_bulk<Tile>(x, on);
       if (copies_a || copies_b)
-        clocks += on.clocks_of(4.6e-6) + 2.7 / on.memory_rate() *
+        clocks += on.clocks_of(1.5e-6) + 2.6 / on.memory_rate() *
                                              double((copies_a ? repacked_bytes(x.a, false, x.k, x.batch) : 0) +
                                                     (copies_b ? repacked_bytes(x.b, false, x.k, x.batch) : 0));
       return gemm_way{clocks, [&where, &x, copies_a, copies_b] {

@@ -264,17 +264,17 @@ double clocks_of_bulk(const Problem& x, const machine& on) {
                      rest = tiles % places;
   if (x.k == 0 || tiles * k_tiles >= most || !copy_unit_available()) return never;
   constexpr double area = Tile.m * Tile.n;
-  const double depth = double(round_up(x.k, std::int64_t(Tile.unrolled_k))), of_k = 1.1 * area / on.float_rate();
-  const double store = 0.24 * area * (1 + (x.result.reads() ? 1.9 : 0) + (x.c.is_made_of(4) ? 0 : 2.5));  // of a tile
-  double clocks = double(tiles / places) * (2140 + Tile.blocks * (depth * of_k + store));
+  const double depth = double(round_up(x.k, std::int64_t(Tile.unrolled_k))), of_k = 1.106 * area / on.float_rate();
+  const double store = 0.11 * area * (1 + (x.result.reads() ? 2.6 : 0) + (x.c.is_made_of(4) ? 0 : 1.2));  // of a tile
+  double clocks = double(tiles / places) * (5350 + Tile.blocks * (depth * of_k + store));
   if (rest > 0) {
     const double own_k = min(depth, max(1.0, double(rest * k_tiles) / double(places)) * Tile.k),  // of a block
         parts = min(double(places) / double(rest), double(k_tiles));                              // of a tile
-    clocks += 5080 + Tile.blocks * own_k * of_k +
+    clocks += 10760 + Tile.blocks * own_k * of_k +
               double(min<std::int64_t>(Tile.blocks, ceil_div(rest, std::int64_t(on.multiprocessors)))) * store +
-              0.117 * area * parts;
+              0.082 * area * parts;
   }
-  return 5130 + max(clocks, clocks_of_memory(x, on));
+  return 10400 + max(clocks, clocks_of_memory(x, on));
 }
 
 /// Enqueues a product of large floats whose operands lie along m and n; says whether it can.

@@ -94,10 +94,10 @@ inline constexpr direct_tile direct_word_tiles[] = {
     {.warps = 4, .warp_m = 16, .lane_n = 2, .k = 16, .blocks = 4, .thread_m = 8, .thread_n = 4, .lanes_m = 4},
     {.warps = 4, .warp_m = 32, .lane_n = 1, .k = 16, .blocks = 4, .thread_m = 8, .thread_n = 4, .lanes_m = 4},
     {.warps = 4, .warp_m = 32, .lane_n = 2, .k = 16, .blocks = 3, .thread_m = 8, .thread_n = 8, .lanes_m = 8}};
-inline constexpr direct_cost direct_word_costs[] = {{1610, 0.189, 1, 30.3, 1010},  {1570, 0.295, 1, 57.9, 354},
-                                                    {1910, 0.144, 1, 28.4, 45.8},  {1580, 0.117, 1, 60.7, 69.7},
-                                                    {1330, 0.137, 850, 49.4, 167}, {1500, 0.156, 1730, 26.1, 956},
-                                                    {1550, 0.129, 235, 38.1, 946}, {1000, 0.151, 3830, 22.8, 1860}};
+inline constexpr direct_cost direct_word_costs[] = {{2330, 0.18, 2170, 20, 1320},    {1750, 0.264, 2780, 27.1, 508},
+                                                    {1910, 0.144, 1, 28.4, 45.8},    {1580, 0.117, 1, 60.7, 69.7},
+                                                    {1410, 0.128, 3180, 33, 207},    {1960, 0.155, 3410, 14.5, 1100},
+                                                    {2140, 0.143, 2950, 20.6, 1100}, {1000, 0.144, 6670, 17, 1860}};
 
 /// With tensor cores: those of them that are for a very small k, and 64 x 64 and 16 x 32 elements of C.
 inline constexpr direct_tile direct_mma_tiles[] = {
@@ -156,8 +156,7 @@ struct gemm_direct_kernel {
                        mma_warps = by_mma ? rows / Tile.mma_m * mma_warps_n : 1,
                        parts = by_mma     ? Tile.warps / mma_warps
                                : by_words ? threads * Tile.thread_m * Tile.thread_n / (rows * cols)
-                                          : Tile.slices;                ///< of a k-tile
-  static constexpr bool goes_on = Tile.slices == 1 && Tile.warp_m > 1;  ///< a block makes several tiles
+                                          : Tile.slices;  ///< of a k-tile
   static constexpr int own_rows = Tile.warp_m / Tile.slices,
                        own_items = own_rows * Tile.lane_n;  ///< of a thread, at the end
   static_assert(is_power_of_two(depth) && Tile.warp_m % word == 0 && Tile.warp_m % Tile.slices == 0 &&
@@ -185,21 +184,34 @@ struct gemm_direct_kernel {
     gemm_operand<TB> b;
     gemm_target<TC> c;
     std::int64_t k, batch, tiles_m, tiles_n, splits, split_k;
-    A* partials;          ///< of each split of each tile
-    unsigned* arrivals;   ///< at each tile: zero
-    std::int64_t pieces;  ///< splits of tiles
+    A* partials;         ///< of each split of each tile
+    unsigned* arrivals;  ///< at each tile: zero
+    std::int64_t first_block;
     gemm_result<S, Epilogue> result;
-    bool in_words = false, c_in_words = false;  ///< A and B are copied, C is written in words of 16 bytes
-    A one = A(1);                               ///< see each_word_of_sums (gemm/epilogue.hpp)
+    bool in_words = false;  ///< A and B are copied in words of 16 bytes
+    A one = A(1);           ///< see each_word_of_sums (gemm/epilogue.hpp)
   };
 
   template <class Block>
   PMPP_HOST_DEVICE void operator()(Block& block, shared& memory, const arguments& x) const {
     simt::previous_kernels_done();
-    if (wide > 1 && x.in_words)
-      make_tiles<wide>(block, memory, x);
-    else
-      make_tiles<1>(block, memory, x);
+    const std::int64_t index = x.first_block + block.index(), tile = index / x.splits, split = index - tile * x.splits;
+    const std::int64_t row_of_tiles = tile / x.tiles_n, batch = row_of_tiles / x.tiles_m;
+    const std::int64_t first_row = (row_of_tiles - batch * x.tiles_m) * rows,
+                       first_col = (tile - row_of_tiles * x.tiles_n) * cols;
+    const int warp = block.warp() % Tile.warps, slice = block.warp() / Tile.warps;
+    products of_thread(block, x);
+    const std::int64_t k_begin = split * x.split_k, k_end = min(x.k, k_begin + x.split_k);
+    if (k_begin < k_end) {
+      if (wide > 1 && x.in_words)
+        multiply<wide>(block, memory, x, batch, first_row, first_col, k_begin, k_end, of_thread);
+      else
+        multiply<1>(block, memory, x, batch, first_row, first_col, k_begin, k_end, of_thread);
+    }
+    A sum[own_items] = {};
+    of_thread.hand_over(block, memory, x, sum);
+    if (x.splits > 1 && !add_up(block, memory, x, tile, split, sum)) return;
+    write(x, batch, first_row + warp * Tile.warp_m + slice * own_rows, first_col + block.lane(), sum);
   }
 
 private:
@@ -361,23 +373,16 @@ private:
         });
       });
       block.sync();
-      take_over<1>(block, memory, own);
+      take_over(block, memory, own);
     }
   };
 
-  /// Lanes that have words of a row of C, where a lane has words.
-  static constexpr int word_lanes = cols / 4, word_rows = max(1, simt::warp_size / word_lanes);
-  /// The elements of C that a thread owns, from the sums of all: of each row some that lie 32 apart, or a word of some rows.
-  template <int Items, class Block>
+  /// The elements of C that a thread owns, from the sums of all.
+  template <class Block>
   PMPP_HOST_DEVICE static void take_over(Block& block, shared& memory, A (&own)[own_items]) {
-    constexpr int across = Items > 1 ? 1 : Tile.lane_n, lanes = Items > 1 ? word_lanes : simt::warp_size;
-    const int first_row = block.warp() * Tile.warp_m + block.lane() / lanes, col = block.lane() % lanes * Items;
-    unrolled<own_items / Items>([&](int e) {
-      const int from = (first_row + e / across * (Items > 1 ? word_rows : 1)) * row_sum + col + e % across * 32;
-      for (int s = 0; s < parts; ++s) {
-        const auto part = *reinterpret_cast<const packed<A, Items>*>(memory.sums() + s * rows * row_sum + from);
-        for (int i = 0; i < Items; ++i) own[e * Items + i] += part.item[i];
-      }
+    unrolled<own_items>([&](int e) {
+      const int from = (block.warp() * Tile.warp_m + e / Tile.lane_n) * row_sum + block.lane() + e % Tile.lane_n * 32;
+      for (int s = 0; s < parts; ++s) own[e] += memory.sums()[s * rows * row_sum + from];
     });
   }
 
@@ -425,81 +430,33 @@ private:
         *reinterpret_cast<typename math::shared_word*>(to + i * row_sum + j) = y;
       });
       block.sync();
-      if (x.c_in_words)
-        take_over<4>(block, memory, own);
-      else
-        take_over<1>(block, memory, own);
+      take_over(block, memory, own);
     }
   };
   using products =
       std::conditional_t<by_mma, tensor_products, std::conditional_t<by_words, word_products, ordinary_products>>;
 
-  /// A split of a tile.
-  struct piece {
-    std::int64_t tile, split, batch, row, col, k_begin, k_end;
-    PMPP_HOST_DEVICE piece(const arguments& x, std::int64_t index) {
-      tile = x.splits == 1 ? index : index / x.splits;
-      split = index - tile * x.splits;
-      const std::int64_t row_of_tiles = tile / x.tiles_n;
-      batch = row_of_tiles / x.tiles_m;
-      row = (row_of_tiles - batch * x.tiles_m) * rows;
-      col = (tile - row_of_tiles * x.tiles_n) * cols;
-      k_begin = split * x.split_k;
-      k_end = min(x.k, k_begin + x.split_k);
-    }
-  };
-
-  /// Works out the block's pieces. The first k-tile of each is on its way while elements of the one before are written.
   template <int Items, class Block>
-  PMPP_HOST_DEVICE static void make_tiles(Block& block, shared& memory, const arguments& x) {
+  PMPP_HOST_DEVICE static void multiply(Block& block, shared& memory, const arguments& x, std::int64_t batch,
+                                        std::int64_t first_row, std::int64_t first_col, std::int64_t k_begin,
+                                        std::int64_t k_end, products& sum) {
+    operand_part<rows, TA, element_a, Items> a(block, x.a, batch, first_row, k_begin);
+    operand_part<cols, TB, element_b, Items> b(block, x.b, batch, first_col, k_begin);
     const bool a_along_k = along_k_in_shared(x.a), b_along_k = along_k_in_shared(x.b);
-    std::int64_t index = block.index();
-    piece at(x, index);
-    operand_part<rows, TA, element_a, Items> a(block, x.a, at.batch, at.row, at.k_begin);
-    operand_part<cols, TB, element_b, Items> b(block, x.b, at.batch, at.col, at.k_begin);
-    a.load(at.k_end - at.k_begin);
-    b.load(at.k_end - at.k_begin);
-    for (;;) {
-      products of_thread(block, x);
-      const bool is_needed = at.row + of_thread.row < x.c.rows && at.col + of_thread.col < x.c.cols;
-      std::int64_t left = at.k_end - at.k_begin;
-      for (int now = 0; left > 0; left -= depth, now = 1 - now) {
-        a.store(memory.a(now), a_along_k ? row_k : 1, a_along_k ? 1 : by_mma ? rows + wide : row_a);
-        b.store(memory.b(now), b_along_k ? row_k : 1, b_along_k ? 1 : by_mma ? cols + wide : row_b);
-        block.sync();  // this k-tile is there; the last one but one has been read
-        if (left > depth) {
-          a.load(left - depth);
-          b.load(left - depth);
-        }
-        if (is_needed)
-          of_thread.add(block, memory.a(now), memory.b(now), static_cast<int>(min(left, std::int64_t(depth))));
+    const bool is_needed = first_row + sum.row < x.c.rows && first_col + sum.col < x.c.cols;
+    std::int64_t left = k_end - k_begin;
+    a.load(left);
+    b.load(left);
+    for (int now = 0; left > 0; left -= depth, now = 1 - now) {
+      a.store(memory.a(now), a_along_k ? row_k : 1, a_along_k ? 1 : by_mma ? rows + wide : row_a);
+      b.store(memory.b(now), b_along_k ? row_k : 1, b_along_k ? 1 : by_mma ? cols + wide : row_b);
+      block.sync();  // this k-tile is there; the last one but one has been read
+      if (left > depth) {
+        a.load(left - depth);
+        b.load(left - depth);
       }
-      index += block.count();
-      const piece next(x, min(index, x.pieces - 1));
-      if (goes_on && index < x.pieces) {
-        a = {block, x.a, next.batch, next.row, next.k_begin};
-        b = {block, x.b, next.batch, next.col, next.k_begin};
-        a.load(next.k_end - next.k_begin);
-        b.load(next.k_end - next.k_begin);
-      }
-      A sum[own_items] = {};
-      of_thread.hand_over(block, memory, x, sum);
-      if (x.splits == 1 || add_up(block, memory, x, at.tile, at.split, sum)) write_sums(block, x, at, sum);
-      if (!goes_on || index >= x.pieces) return;
-      block.sync();  // what was in shared memory has been read
-      at = next;
+      if (is_needed) sum.add(block, memory.a(now), memory.b(now), static_cast<int>(min(left, std::int64_t(depth))));
     }
-  }
-
-  template <class Block>
-  PMPP_HOST_DEVICE static void write_sums(Block& block, const arguments& x, const piece& at,
-                                          const A (&sum)[own_items]) {
-    const int warp = block.warp() % Tile.warps, slice = block.warp() / Tile.warps;
-    const std::int64_t row = at.row + warp * Tile.warp_m + slice * own_rows;
-    if constexpr (by_words)
-      if (x.c_in_words)
-        return write_words(x, at.batch, row + block.lane() / word_lanes, at.col + block.lane() % word_lanes * 4, sum);
-    write(x, at.batch, row, at.col + block.lane(), sum);
   }
 
   /// Publishes the sums of a split. The last block of a tile adds up those of all, in order, and is told so.
@@ -531,32 +488,6 @@ private:
             if (s + q < x.splits) sum[group * count + e] += part[q][e];
       });
     return true;
-  }
-
-  /// The same where a thread owns words.
-  PMPP_HOST_DEVICE static void write_words(const arguments& x, std::int64_t batch, std::int64_t row, std::int64_t col,
-                                           const A (&sum)[own_items]) {
-    using word_of_c = packed<TC, 4>;
-    TC* const c = x.c.data + batch * x.c.batch_stride + row * x.c.row_stride + col;
-    constexpr int words = own_items / 4, at_once = min(words, 8);
-    const bool reads = x.result.reads();
-    if (col >= x.c.cols) return;
-    const auto rows_there = static_cast<int>(min<std::int64_t>(x.c.rows - row, Tile.warp_m));
-    unrolled<words / at_once>([&](int group) {
-      word_of_c y[at_once] = {};
-      const auto each = [&](auto f) {
-        for (int i = 0; i < at_once; ++i) {
-          const int line = (group * at_once + i) * word_rows;
-          if (line < rows_there) f(i, line, reinterpret_cast<word_of_c*>(c + line * x.c.row_stride));
-        }
-      };
-      if (reads) each([&](int i, int, const word_of_c* from) { y[i] = *from; });
-      each([&](int i, int line, word_of_c* to) {
-        for (int e = 0; e < 4; ++e)
-          y[i].item[e] = x.result(sum[(group * at_once + i) * 4 + e], &y[i].item[e], row + line, col + e);
-        *to = y[i];
-      });
-    });
   }
 
   PMPP_HOST_DEVICE static void write(const arguments& x, std::int64_t batch, std::int64_t row, std::int64_t col,
@@ -604,7 +535,7 @@ void each_direct_tile(const F& f) {
 template <direct_tile Tile, class A, bool Words>
 direct_plan plan_of_direct_tile(const direct_cost& cost, std::int64_t m, std::int64_t n, std::int64_t k,
                                 std::int64_t batch, double bytes, double memory, bool reads_c, bool in_words,
-                                bool c_in_words, const machine& on) {
+                                const machine& on) {
   constexpr int depth = sizeof(A) > 4 ? Tile.k / 2 : Tile.k, word = min(Tile.warp_m, int(16 / sizeof(A))),
                 items = Tile.warp_m * Tile.lane_n, together = sizeof(A) > 4 ? (Tile.blocks + 1) / 2 : Tile.blocks;
   constexpr bool by_mma = Tile.mma_m > 0, by_words = Tile.thread_m > 0;
@@ -619,11 +550,10 @@ direct_plan plan_of_direct_tile(const direct_cost& cost, std::int64_t m, std::in
   const double of_k_tile = (of_products + cost.copy * (Tile.m() + Tile.n()) /
                                               (!in_words  ? 1
                                                : by_mma   ? 1.5
-                                               : by_words ? 1.2
+                                               : by_words ? 1.25
                                                           : 1)) *
                            depth;
-  const double store = cost.store * items * (reads_c ? 2 : 1) * (by_words && c_in_words ? 0.8 : 1),
-               of_block = cost.finish + store;
+  const double store = cost.store * items * (reads_c ? 2 : 1), of_block = cost.finish + store;
   const std::int64_t tiles = ceil_div(m, std::int64_t(Tile.m())) * ceil_div(n, std::int64_t(Tile.n())) * batch;
   const std::int64_t processors = on.multiprocessors, places = processors * together;
   const double row_bytes = double(min<std::int64_t>(m, Tile.m()) + min<std::int64_t>(n, Tile.n())) * bytes;
@@ -679,8 +609,7 @@ direct_plan plan_directly(const gemm_problem<TA, TB, TC, S, Epilogue>& x, const 
       if (Tile.m() == Tile.n() || Tile.thread_m > 0 ? exchanged : rows > 8 * Tile.m() && (exchanged || Tile.m() <= 8))
         continue;
       direct_plan plan = plan_of_direct_tile<Tile, A, is_direct_by_words<TA, TB>>(
-          direct_cost_of<TA, TB>(tile), rows, cols, x.k, x.batch, sizeof(TA), memory, reads_c, reads_words(x),
-          !exchanged && x.c.is_made_of(4), on);
+          direct_cost_of<TA, TB>(tile), rows, cols, x.k, x.batch, sizeof(TA), memory, reads_c, reads_words(x), on);
       if (exchanged) plan.clocks += by_columns;
       if (is_direct_by_mma<TA, TB>) plan.clocks = 1.05 * plan.clocks - 1750;  // beside other ways
       plan.tile = tile;
@@ -691,7 +620,6 @@ direct_plan plan_directly(const gemm_problem<TA, TB, TC, S, Epilogue>& x, const 
   return best;
 }
 
-inline int no_words = 0, direct_grid = 0;
 /// Enqueues a product, or runs it in the emulator, cut up as planned.
 template <direct_tile Tile, class A, class P, class TA, class TB, class TC, class S, class Epilogue>
 void gemm_directly(const P& where, const gemm_problem<TA, TB, TC, S, Epilogue>& x, const direct_plan& plan) {
@@ -713,12 +641,10 @@ void gemm_directly(const P& where, const gemm_problem<TA, TB, TC, S, Epilogue>& 
                                splits ? plan.split_k : x.k,
                                static_cast<A*>(memory.data()),
                                memory.state(),
-                               blocks,
+                               0,
                                x.result,
-                               kernel::wide > 1 && reads_words(x) && (no_words & 1) == 0,
-                               kernel::by_words && x.c.is_made_of(4) && (no_words & 2) == 0};
-  const std::int64_t places = std::int64_t(machine_of(where).multiprocessors) * kernel::min_blocks;
-  launch(where, min(blocks, kernel::goes_on && direct_grid > 0 ? direct_grid * places : most), kernel{}, y);
+                               kernel::wide > 1 && reads_words(x)};
+  for (; y.first_block < blocks; y.first_block += most) launch(where, min(most, blocks - y.first_block), kernel{}, y);
 }
 
 /// The same by the tile of the plan.
