@@ -51,7 +51,7 @@ template <class TC, class S, class Epilogue>
 struct gemm_bulk_arguments : gemm_arguments<float, float, TC, float, S, Epilogue> {
   simt::tile_map a_map, b_map;
   block_shares<int> shares;      ///< of the tiles that are not whole
-  unsigned* arrivals = nullptr;  ///< of sums of each of them: zero
+  unsigned* arrivals = nullptr;  ///< of sums of each of them, then of blocks that share them: zero
 };
 
 template <class TC, class S, class Epilogue, gemm_tile Tile>
@@ -73,6 +73,7 @@ struct gemm_bulk_kernel {
     alignas(16) float a[Tile.stages * Tile.k * Tile.m];
     alignas(16) float b[Tile.stages * Tile.k * Tile.n];
     block::tensor_pipeline<Tile.stages> ring;
+    int index;  ///< of the block
   };
 
   template <class Block>
@@ -80,11 +81,12 @@ struct gemm_bulk_kernel {
                                    [[maybe_unused]] const arguments& x) const {
 #if defined(__CUDA_ARCH_FEAT_SM90_ALL) && !defined(__clang__)
     if (block.thread() == 0) memory.ring.init(multiplying / simt::warp_size);
-    block.sync();
     simt::previous_kernels_done();
+    if (block.thread() == 0) memory.index = index_of(block, x);
+    block.sync();
     if (block.thread() >= multiplying) {
       simt::release_registers<few_registers>();
-      if (block.thread() == multiplying) produce(block, memory, x);
+      if (block.thread() == multiplying) produce(memory, x);
     } else {
       simt::acquire_registers<many_registers>();
       multiply(block, memory, x);
@@ -99,14 +101,24 @@ private:
         : tile_coord<Tile>(x, tile), thread_coord(own) {}
   };
 
+  /// A block's own tile, or its place among those that share tiles, in the order in which they start: so whoever has sums
+  /// that it waits for has started.
+  template <class Block>
+  __device__ static int index_of(Block& block, const arguments& x) {
+    if (block.index() < x.whole) return static_cast<int>(block.index());
+    unsigned* const tickets = x.arrivals + x.split_tiles();
+    const unsigned ticket = simt::atomic_add(tickets, 1u);
+    if (x.whole + ticket + 1 == block.count()) simt::store(tickets, 0u);  // all are taken
+    return static_cast<int>(x.whole + ticket);
+  }
+
   /// A tile, and which of its k-tiles a block multiplies.
   struct piece {
     int tile, first, k_tiles;
 
     /// Piece 0 of the block, with which a tile ends, or 1, with which one begins. It has no k-tiles if there are not so many.
-    template <class Block>
-    __device__ piece(Block& block, const arguments& x, int i) {
-      const int whole = static_cast<int>(x.whole), index = static_cast<int>(block.index()) - whole;
+    __device__ piece(const arguments& x, int of_block, int i) {
+      const int whole = static_cast<int>(x.whole), index = of_block - whole;
       if (index < 0) {
         tile = whole + index, first = 0, k_tiles = i == 0 ? x.shares.k_tiles : 0;
       } else {
@@ -120,11 +132,10 @@ private:
   using position = block::stage_position<Tile.stages>;
 
   /// Asks for the k-tiles of the block, one after another.
-  template <class Block>
-  __device__ static void produce(Block& block, shared& memory, const arguments& x) {
+  __device__ static void produce(shared& memory, const arguments& x) {
     position next;
     for (int i = 1; i >= 0; --i) {
-      const piece at(block, x, i);
+      const piece at(x, memory.index, i);
       if (at.k_tiles <= 0) continue;
       const tile_coord<Tile> tile(x, at.tile);
       const int row = static_cast<int>(tile.row), col = static_cast<int>(tile.col),
@@ -146,8 +157,9 @@ private:
 
   /// Leaves sums of the beginning of a tile, or of its middle, to the block that has its end.
   template <class Block>
-  __device__ static void publish(Block& block, const arguments& x, int tile, const typename math::sums& sum) {
-    word_of_sums* to = part_of(x, static_cast<int>(block.index() - x.whole), block.thread());
+  __device__ static void publish(Block& block, const arguments& x, int index, int tile,
+                                 const typename math::sums& sum) {
+    word_of_sums* to = part_of(x, index - static_cast<int>(x.whole), block.thread());
     each_word_of_sums<math>(sum, x.one, [&](int, int, const auto& y) {
       *to = y;
       to += multiplying;
@@ -190,7 +202,8 @@ private:
     const auto load = [&](int row, operands& to) {
       math::load(memory.a + row * Tile.m + own.thread_row, memory.b + row * Tile.n + own.thread_col, to);
     };
-    piece at(block, x, 1), next(block, x, 0);
+    const int index = memory.index;
+    piece at(x, index, 1), next(x, index, 0);
     if (at.k_tiles <= 0) at = next, next.k_tiles = 0;
     if (at.k_tiles <= 0) return;
     // Of a tile's last k-tile, what lies in A and B, in steps of the loop: the rest is zeros.
@@ -228,7 +241,7 @@ private:
       }
       const int shared_tile = at.tile - static_cast<int>(x.whole);
       if (at.first + at.k_tiles < x.shares.k_tiles) {
-        publish(block, x, shared_tile, sum);
+        publish(block, x, index, shared_tile, sum);
       } else {  // the last piece: no k-tile is on its way
         if (at.first > 0) add_others(block, x, shared_tile, sum);
         const coord place(x, at.tile, own);
@@ -302,7 +315,7 @@ bool gemm_by_bulk(const P& where, const gemm_problem<float, float, TC, S, Epilog
       !describe(y.b_map, x.b, std::integral_constant<int, Tile.n>{}))
     return false;
   scratch memory(where, rest > 0 ? checked_bytes(blocks * Tile.m * Tile.n, sizeof(float), "gemm") : 0,
-                 rest > 0 ? checked_bytes(rest, sizeof(unsigned), "gemm") : 0);
+                 rest > 0 ? checked_bytes(rest + 1, sizeof(unsigned), "gemm") : 0);
   y.partials = static_cast<float*>(memory.data());
   y.arrivals = memory.state();
   launch(where, whole + (rest > 0 ? blocks : 0), kernel{}, y);
