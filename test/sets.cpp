@@ -118,6 +118,40 @@ TEST_ALL_PLACES("sets of wide elements") {
   check_wide<where, 9>();
 }
 
+/// Numbers, which come to shared memory in words of 16 bytes.
+template <class where, class T>
+void check_numbers(std::int64_t n, std::int64_t m, int range) {
+  const typename where::policy policy{};
+  const auto numbers = [&](std::int64_t count) {
+    std::vector<T> v;
+    for (std::int64_t i = 0; i < count; ++i)
+      v.push_back(static_cast<T>(test::generator()() % static_cast<unsigned>(range)));
+    std::sort(v.begin(), v.end());
+    return v;
+  };
+  const std::vector<T> a = numbers(n), b = numbers(m);
+  const auto x = where::input(a), y = where::input(b);
+  for (const std::int64_t lead : {0, 1, 3, 14}) {  // elements of a and of b after a boundary: each differently
+    const std::int64_t of_a = std::min(lead, n), of_b = std::min(lead / 2, m);
+    CAPTURE(of_a);
+    CAPTURE(of_b);
+    std::vector<T> wanted(static_cast<std::size_t>(n + m + 1), T(-1));
+    auto out = where::put(wanted);
+    std::set_symmetric_difference(a.begin() + of_a, a.end(), b.begin() + of_b, b.end(), wanted.begin());
+    pmpp::set_symmetric_difference(policy, x.begin() + of_a, x.end(), y.begin() + of_b, y.end(), out);
+    CHECK(where::get(out) == wanted);
+  }
+}
+TEST_ALL_PLACES("sets of numbers, wherever they begin") {
+  for (const std::int64_t n : test::some_of<std::int64_t>({0, 1, 5000})) {
+    CAPTURE(n);
+    check_numbers<where, unsigned char>(n, 3000, 200);
+    check_numbers<where, short>(n, 7000, 20'000);
+    check_numbers<where, float>(n, 6000, 3000);
+    check_numbers<where, std::int64_t>(n, 4000, 1 << 30);
+  }
+}
+
 TEST_ALL_PLACES("sets: a comparator that contradicts itself writes nothing else") {
   const typename where::policy policy{};
   std::vector<float> a, b;

@@ -98,10 +98,11 @@ void set_on_blocks(const char* function, const P& where, const Sets& sets, const
   merged all{};
   all.sets = sets;
   all.cuts = cuts;
-  // Two blocks: one walks while the other waits for memory. Where the walk reads memory itself, loads wait for each other, so that
-  // as many threads as there can be take a vector each.
-  constexpr select_tuning tuning = merged::by_rows ? select_tuning{.threads = 416, .rows = 8, .blocks = 2}
-                                                   : select_tuning{.threads = 992, .rows = 6};
+  // Some blocks: one walks while others wait for memory; small ones suit short elements, of which a warp's part is long. Where the walk
+  // reads memory itself, loads wait for each other, so that as many threads as there can be take a vector each.
+  constexpr select_tuning tuning = !merged::by_rows ? select_tuning{.threads = 992, .rows = 6}
+                                   : sizeof(T) <= 4 ? select_tuning{.threads = 256, .rows = 8, .blocks = 3}
+                                                    : select_tuning{.threads = 416, .rows = 8, .blocks = 2};
   detail::select_on_blocks<tuning>(function, where, input<merged>{all, count}, out, nowhere{}, sink, keep_marked{},
                                    done);
 }

@@ -9,8 +9,8 @@
 //
 //   1. A kernel cuts both sequences into parts of about as many elements: a cut of the merge (core/co_rank.hpp), in which equals of a
 //      come first, moves back to where pairs in front of it hold as many elements (balanced path: Baxter, Modern GPU, 2013).
-//   2. A warp copies its part to shared memory, a's elements and b's side by side. A lane searches there for where its elements begin,
-//      moves that as above, and walks on.
+//   2. A warp copies its part to shared memory, a's elements and b's side by side, in words of 16 bytes. A lane searches there for where
+//      its elements begin, moves that as above, and walks on.
 //
 // An odd number of elements a lane puts the accesses of neighbours into different banks. Elements of more than 24 bytes, of which
 // shared memory would hold few, are read from memory along the walk.
@@ -18,6 +18,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <type_traits>
 
 #include <pmpp/block/load_store.hpp>
 #include <pmpp/block/merge.hpp>
@@ -30,6 +31,7 @@
 #include <pmpp/core/search.hpp>
 #include <pmpp/simt/block.hpp>
 #include <pmpp/simt/early.hpp>
+#include <pmpp/simt/memory.hpp>
 
 namespace pmpp::inline PMPP_BACKEND {
 namespace detail {
@@ -54,7 +56,7 @@ PMPP_HOST_DEVICE set_cut<Index> cut_between_pairs(const set_cut<Index>& cut, con
     const auto equal = [&](Index k) { return !static_cast<bool>(comp(it[k], x)); };
     Index step = 1;  // runs are mostly short: by steps that double
     for (; step <= i && equal(i - step); step *= 2) i -= step;
-    return detail::partition_point(max(Index(0), i - step), i, [&](Index k) { return !equal(k); });
+    return detail::partition_point(step <= i ? i - step + 1 : Index(0), i, [&](Index k) { return !equal(k); });
   };
   const Index first_a = first_equal(a, cut.a - 1), first_b = first_equal(b, cut.b);
   const Index of_a = cut.a - first_a, equals = of_a + (cut.b - first_b), pairs = (equals + 1) / 2;
@@ -108,10 +110,11 @@ struct set_of_two {
   }
 };
 
-/// A warp's part of both sequences in shared memory: a's elements, b's, and one more of either.
+/// A warp's part of both sequences in shared memory: how many elements of a and of b, and their places. After both there is one
+/// more of either.
 template <class T>
 struct alignas(16) staged_part {
-  int of_a, of_b;
+  int of_a, of_b, a, b;
 
   PMPP_HOST_DEVICE T* slot() { return reinterpret_cast<T*>(this + 1); }
   PMPP_HOST_DEVICE const T* slot() const { return reinterpret_cast<const T*>(this + 1); }
@@ -123,21 +126,23 @@ PMPP_HOST_DEVICE unsigned walk_staged(Block& block, const Sets& sets, const stag
   const int n = part.of_a, m = part.of_b, all = n + m, lane = block.lane();
   if (all == 0) return 0;
   const T* const slot = part.slot();
-  const set_cut<int> first = sets.cut(min(lane * Items, all), slot, n, slot + n, m);
+  const set_cut<int> first = sets.cut(min(lane * Items, all), slot + part.a, n, slot + part.b, m);
   set_cut<int> next = block.shuffle_down(first, 1);
   if (lane == simt::warp_size - 1) next = {n, m};
-  int i = first.a, j = n + first.b;
-  const int end_i = next.a, end_j = n + next.b;
+  int i = part.a + first.a, j = part.b + first.b;
+  const int end_i = part.a + next.a, end_j = part.b + next.b;
   T x = slot[i], y = slot[j];  // where a sequence has no more it is some other element, which is not used
   unsigned kept = 0;
 #if defined(__CUDA_ARCH__)
 #pragma unroll
 #endif
   for (int k = 0; k < Items; ++k) {  // without a branch: all is asked in any case
+    // Pairs shorten the walk: now and then the lanes ask whether all are through.
+    if (k > Items / 2 && (k - Items / 2) % 3 == 1 && !block.any(i < end_i || j < end_j)) break;
     const bool x_less = sets.precedes(x, y), y_less = sets.precedes(y, x), has_x = i < end_i, has_y = j < end_j;
     const bool takes_x = has_x & !(has_y & y_less), takes_y = has_y & !(has_x & x_less);
     item[k] = Sets::keeps_b && !takes_x ? y : x;
-    kept = kept >> 1 | (Sets::keeps(takes_x, takes_y) ? 1u << (Items - 1) : 0);
+    if (Sets::keeps(takes_x, takes_y)) kept |= 1u << k;
     i += takes_x;
     j += takes_y;
     if (takes_x) x = slot[i];
@@ -146,13 +151,17 @@ PMPP_HOST_DEVICE unsigned walk_staged(Block& block, const Sets& sets, const stag
   return kept;
 }
 
-/// Finds the cuts of all parts, some lanes each. A cut is told as the elements of a in front of it, times two, and one if there is one
-/// element more in front of it than its place says.
+/// Finds the cuts of all parts. A block has some neighbouring ones: two of its warps search both sequences for the first cut and for
+/// the one after the last, and some lanes each find the others between these. A cut is told as the elements of a in front of it, times
+/// two, and one if there is one element more in front of it than its place says.
 template <class Sets>
 struct set_cut_kernel {
   static constexpr bool begins_early = simt::can_begin_early;
-  static constexpr int threads = 128, lanes = 8, cuts_of_block = threads / lanes;
+  static constexpr int threads = 128, lanes = 4, cuts_of_block = threads / lanes;
 
+  struct shared {
+    std::int64_t of_a[2];
+  };
   struct arguments {
     Sets sets;
     std::int64_t part, parts;
@@ -160,12 +169,23 @@ struct set_cut_kernel {
   };
 
   template <class Block>
-  PMPP_HOST_DEVICE void operator()(Block& block, const arguments& a) const {
+  PMPP_HOST_DEVICE void operator()(Block& block, shared& memory, const arguments& a) const {
     simt::previous_kernels_done();
     const Sets& sets = a.sets;
     const std::int64_t n = sets.count_a.get(), m = sets.count_b.get();
-    const std::int64_t k = block.index() * cuts_of_block + block.thread() / lanes, place = min(k * a.part, n + m);
-    const std::int64_t of_a = block::rough_co_rank<1, lanes>(block, place, sets.a, n, sets.b, m, sets.comp);
+    const auto place_of = [&](std::int64_t k) { return min(k * a.part, n + m); };
+    const std::int64_t first = block.index() * cuts_of_block, k = first + block.thread() / lanes, place = place_of(k);
+    const std::int64_t begin = place_of(first), end = place_of(first + cuts_of_block);
+    if (block.warp() < 2) {
+      const std::int64_t found =
+          block::rough_co_rank<1>(block, block.warp() == 0 ? begin : end, sets.a, n, sets.b, m, sets.comp);
+      if (block.lane() == 0) memory.of_a[block.warp()] = found;
+    }
+    block.sync();
+    const std::int64_t low = memory.of_a[0], between = max(std::int64_t(0), min(memory.of_a[1] - low, end - begin));
+    const std::int64_t of_a =
+        low + block::rough_co_rank<1, lanes>(block, place - begin, sets.a + low, between, sets.b + (begin - low),
+                                             end - begin - between, sets.comp);
     if (block.thread() % lanes != 0 || k > a.parts) return;
     const auto cut = detail::cut_between_pairs(set_cut<std::int64_t>{of_a, place - of_a}, sets.a, sets.b, m, sets.comp);
     a.cuts[k] = 2 * cut.a + (cut.a + cut.b - place);
@@ -231,8 +251,15 @@ struct access<pmpp::detail::set_merge_iterator<Sets, T>> {
   using part_of_warp = pmpp::detail::staged_part<T>;
   static constexpr int items = iterator::items;
   static constexpr bool always = true, by_rows = iterator::by_rows;
+  /// Elements of a word of 16 bytes, where they are copied in such; one otherwise.
+  template <class It>
+  static constexpr int word = std::is_pointer_v<It>&& std::is_same_v<value_of<It>, T> && alignof(T) == sizeof(T)
+                                  ? max(1, 16 / int(sizeof(T)))
+                                  : 1;
+  static constexpr int word_a = word<decltype(Sets::a)>, word_b = word<decltype(Sets::b)>;
   static constexpr int row_bytes =
-      round_up(int(sizeof(part_of_warp)) + (int(iterator::part) + 2) * int(sizeof(T)), max(16, int(alignof(T))));
+      round_up(int(sizeof(part_of_warp)) + (int(iterator::part) + word_a + 2 * word_b) * int(sizeof(T)),
+               max(16, int(alignof(T))));
 
   template <int Items>
   struct raw {
@@ -263,21 +290,45 @@ struct access<pmpp::detail::set_merge_iterator<Sets, T>> {
     slot = load<Items>(it, i);
   }
 
+  /// How far behind a word's beginning element i lies.
+  template <int Word, class It>
+  PMPP_HOST_DEVICE static int behind_word(const It& in, std::int64_t i) {
+    if constexpr (Word == 1)
+      return 0;
+    else
+      return static_cast<int>(reinterpret_cast<std::uintptr_t>(in + i) / sizeof(T) % Word);
+  }
+  /// Starts copying `count` elements from `first` on to the slots from `place` on, which lie alike in their words.
+  template <int Word, class Block, class It>
+  PMPP_HOST_DEVICE static void stage(Block& block, const It& in, std::int64_t first, int count, T* slot, int place) {
+    for (int k = block.lane() * Word - place % Word; k < count; k += simt::warp_size * Word) {
+      if constexpr (Word > 1)
+        if (k >= 0 && k + Word <= count) {
+          simt::copy_async<16>(slot + (place + k), in + (first + k));
+          continue;
+        }
+      for (int r = 0; r < Word; ++r)
+        if (k + r >= 0 && k + r < count) detail::copy_element(in, first + (k + r), slot + (place + k + r));
+    }
+  }
   /// Starts copying the part that begins with place i.
   template <class Block>
   PMPP_HOST_DEVICE static void stage_row(Block& block, const iterator& it, std::int64_t i, std::byte* room) {
     const auto p = it.part_at(i);
+    const auto &a = it.sets.a, &b = it.sets.b;
     auto& staged = *reinterpret_cast<part_of_warp*>(room);
-    if (block.lane() == 0) staged = part_of_warp{p.of_a, p.of_b};
+    const int place_a = behind_word<word_a>(a, p.first.a),
+              place_b = round_up(place_a + p.of_a + 1, word_b) + behind_word<word_b>(b, p.first.b);
+    if (block.lane() == 0) staged = part_of_warp{p.of_a, p.of_b, place_a, place_b};
     T* const slot = staged.slot();
-    for (int k = block.lane(); k < p.of_a; k += simt::warp_size)
-      detail::copy_element(it.sets.a, p.first.a + k, slot + k);
-    for (int k = block.lane(); k < p.of_b; k += simt::warp_size)
-      detail::copy_element(it.sets.b, p.first.b + k, slot + p.of_a + k);
-    if (block.lane() == 0 && p.of_a > 0)
-      detail::copy_element(it.sets.a, p.first.a, slot + p.of_a + p.of_b);
-    else if (block.lane() == 0 && p.of_b > 0)
-      detail::copy_element(it.sets.b, p.first.b, slot + p.of_b);
+    stage<word_a>(block, a, p.first.a, p.of_a, slot, place_a);
+    stage<word_b>(block, b, p.first.b, p.of_b, slot, place_b);
+    if (block.lane() > 1) return;
+    T* const after = slot + (block.lane() == 0 ? place_a + p.of_a : place_b + p.of_b);
+    if (p.of_a > 0)
+      detail::copy_element(a, p.first.a, after);
+    else if (p.of_b > 0)
+      detail::copy_element(b, p.first.b, after);
   }
   template <int Items, class Block>
   PMPP_HOST_DEVICE static void from_row(Block& block, const iterator& it, const std::byte* room, raw<Items>& x) {
