@@ -132,6 +132,20 @@ TEST_CASE("graphs, transposed") {
   }
 }
 
+TEST_CASE("room that is idle stays, or is given back where it is much") {
+  const std::vector<int> all{3, 1, 4, 1, 5, 9, 2, 6, 5, 3};
+  const auto kept = [&](std::int64_t count, std::int64_t most_idle) {
+    pmpp::device_buffer<int> x{all};
+    pmpp::detail::keep_nonzeros(x, count, most_idle);
+    CHECK(pmpp::to_host(x) == std::vector<int>(all.begin(), all.begin() + count));
+    return x.capacity();
+  };
+  CHECK(kept(4, 23) == 4);
+  CHECK(kept(4, 24) == 10);
+  CHECK(kept(5, 0) == 10);
+  CHECK(kept(0, 0) == 0);
+}
+
 TEST_CASE("bad input") {
   const pmpp::device_buffer<int> rows(std::vector<int>{0, 3}), columns(std::vector<int>{0, 1});
   const pmpp::device_buffer<float> values(2, 1.0f), three(3, 1.0f);

@@ -3,7 +3,8 @@
 // Sparse matrices made on the device, by sorting: csr_from_triplets, transposed, the latter of graphs too. Their twins that end
 // in _into write to arrays of the caller: they neither allocate nor wait.
 //
-//   row, column, value       ->  keys (row, column) in one number of 32 bits or 64, sorted with their values
+//   row, column, value       ->  keys (row, column) in one number of 32 bits or 64
+//                            ->  sorted with their values
 //                            ->  runs of equal keys, their values added
 //                            ->  offsets: where the keys of each row begin
 //
@@ -42,6 +43,7 @@
 #include <pmpp/simt/early.hpp>
 #include <pmpp/simt/memory.hpp>
 #include <pmpp/sort.hpp>
+#include <pmpp/transform.hpp>
 
 #pragma GCC visibility push(hidden)  // see launch.hpp
 
@@ -83,9 +85,9 @@ struct place_keys {
 struct no_count {
   PMPP_HOST_DEVICE void operator()(const selection&) const {}
 };
-/// Where each row begins among ascending keys, and the columns of the keys unless there is no array for them. A block has
-/// some thousand neighbouring rows: two of its warps look for the keys that lie in them, between which its threads look for
-/// theirs. So rows that are mostly empty cost no more than writing them.
+/// Where each row begins among ascending keys, and the columns of the keys unless there is no array for them. A block has up to
+/// 2048 neighbouring rows, fewer where all blocks together have few: two of its warps look for the keys that lie in them, between which
+/// its threads look for theirs. So rows that are mostly empty cost no more than writing them.
 template <class K, class I, class Sink>
 struct finish_rows_kernel {
   static constexpr bool begins_early = simt::can_begin_early;
@@ -98,7 +100,7 @@ struct finish_rows_kernel {
     const K* keys;
     item_count count;
     int column_bits;
-    std::int64_t rows;
+    std::int64_t rows, rows_of_block;
     I* offsets;  ///< rows + 1
     I* columns;
     Sink sink;  ///< takes the number of keys
@@ -116,8 +118,9 @@ struct finish_rows_kernel {
     if (a.columns != nullptr)
       for (std::int64_t i = thread; i < n; i += block.count() * threads)
         a.columns[i] = static_cast<I>(a.keys[i] & ((K(1) << a.column_bits) - 1));
-    for (std::int64_t first = block.index() * tile; first <= a.rows; first += block.count() * tile) {
-      const std::int64_t last = min(a.rows, first + tile - 1);
+    for (std::int64_t first = block.index() * a.rows_of_block; first <= a.rows;
+         first += block.count() * a.rows_of_block) {
+      const std::int64_t last = min(a.rows, first + a.rows_of_block - 1);
       const auto before = [&](std::int64_t row) {
         return [&a, row](std::int64_t i) { return static_cast<std::int64_t>(a.keys[i] >> a.column_bits) < row; };
       };
@@ -137,9 +140,12 @@ template <class P, class K, class I, class Sink = no_count>
 void finish_rows(const P& where, const K* keys, const item_count& count, int column_bits, std::int64_t rows, I* offsets,
                  I* columns, const Sink& sink = {}, const completion& done = {}) {
   using kernel = finish_rows_kernel<K, I, Sink>;
-  const std::int64_t most = max(columns != nullptr ? count.bound : 0, rows + 1);
-  launch(where, min(ceil_div(most, std::int64_t(kernel::tile)), std::int64_t(1) << 20), kernel{},
-         typename kernel::arguments{keys, count, column_bits, rows, offsets, columns, sink, done});
+  const std::int64_t share = ceil_div(rows + 1, std::int64_t(2 * machine_of(where).multiprocessors));
+  const std::int64_t rows_of_block = min(share, std::int64_t(kernel::tile));
+  const std::int64_t blocks = max(ceil_div(columns != nullptr ? count.bound : 0, std::int64_t(kernel::tile)),
+                                  ceil_div(rows + 1, rows_of_block));
+  launch(where, min(blocks, std::int64_t(1) << 20), kernel{},
+         typename kernel::arguments{keys, count, column_bits, rows, rows_of_block, offsets, columns, sink, done});
 }
 /// Writes the row of each of n nonzeros. A lane takes every 32nd of a stretch; from the row of one it looks for that of
 /// the next in steps that double.
@@ -243,9 +249,12 @@ void triplets_to_rows(const char* function, const P& where, const place_keys<K>&
   K *const keys = memory.take<K>(n), *const unique = memory.take<K>(n);
   T* const sorted = memory.take<T>(n);
   auto* const count = memory.take<std::int64_t>(1);
-  sort_elements<sort_tuning{}, pair<K, T>>(
-      function, where, zip_iterator{transform_iterator{places, apply_to_pair<place_keys<K>>{place}}, values},
-      zip_iterator{keys, sorted}, item_count{n}, by_first<less>{}, key_bits{0, place.bits});
+  // Made first: a sort reads its input more than once, and places take twice as many bytes.
+  detail::copy_elements<tuned<transform_tuning>>(
+      where, mapped<K>(input<In>{places, {n}}, apply_to_pair<place_keys<K>>{place}), unique);
+  sort_elements<sort_tuning{}, pair<K, T>>(function, where, zip_iterator{static_cast<const K*>(unique), values},
+                                           zip_iterator{keys, sorted}, item_count{n}, by_first<less>{},
+                                           key_bits{0, place.bits});
   const auto B = target();
   reduce_by_key_into(where, static_cast<const K*>(keys), static_cast<const K*>(keys) + n, static_cast<const T*>(sorted),
                      unique, B.values, count);
@@ -275,12 +284,12 @@ struct store_nonzeros {
   PMPP_HOST_DEVICE void operator()(const selection& s) const { out->nonzeros = s.kept; }
 };
 
-/// Keeps the first `count` elements: in their memory, or where more than half of it and a MiB would be idle in as much as they
-/// need. The work that wrote them is done.
+/// Keeps the first `count` elements: in their memory, or where more than half of it and `most_idle` bytes would be idle in as much
+/// as they need, which takes an allocation and some 50 us. The work that wrote them is done.
 template <class T>
-void keep_nonzeros(device_buffer<T>& buffer, std::int64_t count) {
+void keep_nonzeros(device_buffer<T>& buffer, std::int64_t count, std::int64_t most_idle = 64 << 20) {
   const auto all = static_cast<std::int64_t>(buffer.capacity()), idle = all - count;
-  if (idle > all / 2 && idle * std::int64_t(sizeof(T)) > 1 << 20)
+  if (idle > all / 2 && idle * std::int64_t(sizeof(T)) > most_idle)
     buffer = device_buffer<T>(std::span<const T>(buffer.data(), static_cast<std::size_t>(count)));
   else
     buffer.truncate(count);
@@ -373,7 +382,7 @@ void csr_from_triplets_into(const P& where, Rows&& row_of, Columns&& column_of, 
 ///
 /// \param row_of, column_of  ranges of integers as long as `values`; visible to `where`, as `values`. Their type is the
 ///                           index type of the matrix.
-/// Allocates the matrix, with room for all nonzeros until they are added (which stays, up to a MiB, or half of it), and waits
+/// Allocates the matrix, with room for all nonzeros until they are added (which stays, up to 64 MiB, or half of it), and waits
 /// for the policy's stream; csr_from_triplets_into does neither. Scratch and cost: as of csr_from_triplets_into.
 /// \throws std::out_of_range for a nonzero outside of the matrix, std::length_error if the arrays differ in length or the
 /// matrix does not fit the index type, std::invalid_argument for negative extents; cuda_error, out_of_memory
