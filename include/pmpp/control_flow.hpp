@@ -36,6 +36,7 @@
 #include <pmpp/memory/reachable.hpp>
 #include <pmpp/memory/reply.hpp>
 #include <pmpp/memory/workspace.hpp>
+#include <pmpp/simt/early.hpp>
 
 #pragma GCC visibility push(hidden)  // see launch.hpp
 
@@ -70,9 +71,11 @@ struct turn_rule {
 /// Sink: takes the decision.
 template <class Flag, class Sink>
 struct decide_kernel {
+  static constexpr bool begins_early = simt::can_begin_early;
   static constexpr int threads = 32;
   template <class Block>
   PMPP_HOST_DEVICE void operator()(Block& block, turn_rule<Flag> rule, bool first, Sink sink) const {
+    simt::previous_kernels_done();
     if (block.thread() == 0) sink(rule(first));
   }
 };
