@@ -76,6 +76,9 @@ TEST_ALL_PLACES("replace and transform_if: what is not meant stays") {
     pmpp::fill(policy, copy, 77);
     pmpp::transform_if(policy, x, x, copy, tripled{}, is_odd{});
     CHECK(where::get(copy) == wanted);
+    pmpp::fill(policy, copy, 77);
+    CHECK(pmpp::transform_if(policy, x.begin(), x.end(), x.begin(), copy, tripled{}, is_odd{}) == copy.end());
+    CHECK(where::get(copy) == wanted);
   }
 }
 

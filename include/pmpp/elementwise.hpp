@@ -10,6 +10,7 @@
 
 #include <cstdint>
 #include <type_traits>
+#include <utility>
 
 #include <pmpp/core/callable.hpp>
 #include <pmpp/core/config.hpp>
@@ -175,6 +176,21 @@ void for_each_in_box(const P& where, std::int64_t depth, std::int64_t rows, std:
   }
 }
 
+/// Writes f of an element where pred is true of what goes with it.
+template <class P, class In, class O, class F, class Pred>
+auto transform_pairs_if(const P& where, const input<In>& in, O& out, const F& f, const Pred& pred) {
+  detail::check_output("transform_if", "out", out, in.count.bound);
+  const auto target = detail::unwrap(detail::begin_of(out));
+  using result = std::remove_const_t<decltype(target)>;
+  using both = value_of<In>;
+  using X = std::remove_cvref_t<decltype(std::declval<both>().first)>;
+  using S = std::remove_cvref_t<decltype(std::declval<both>().second)>;
+  if constexpr (require_marked<gpu_execution<P>, F>() && require_marked<gpu_execution<P>, Pred>() &&
+                require_predicate<Pred, S>() && require_function<value_of<result>, F, X>())
+    detail::for_each_with_place(where, in, transform_where_stencil<result, F, Pred>{target, f, pred});
+  return detail::begin_of(out) + in.count.bound;
+}
+
 }  // namespace detail
 
 /// Sets element i to f(i).
@@ -269,18 +285,10 @@ auto transform_if(const P& where, R&& r, O&& out, F f, Pred pred) {
     detail::for_each_with_place(where, in, detail::transform_where<result, F, Pred>{target, f, pred});
   return detail::begin_of(out) + in.count.bound;
 }
-/// Writes f(r[i]) to out[i] where pred(stencil[i]) is true. \param stencil  a range as long as r.
+/// Writes f(r[i]) to out[i] where pred(stencil[i]) is true. \param stencil  a range as long as r; behind two iterators an iterator.
 template <execution_policy P, range_for<P> R, range_for<P> S, output_for<P> O, class F, class Pred>
 auto transform_if(const P& where, R&& r, S&& stencil, O&& out, F f, Pred pred) {
-  const auto in = detail::zipped("transform_if", r, stencil);
-  detail::check_output("transform_if", "out", out, in.count.bound);
-  const auto target = detail::unwrap(detail::begin_of(out));
-  using result = std::remove_const_t<decltype(target)>;
-  if constexpr (detail::require_marked<gpu_execution<P>, F>() && detail::require_marked<gpu_execution<P>, Pred>() &&
-                detail::require_predicate<Pred, element_value<S>>() &&
-                detail::require_function<value_of<result>, F, element_value<R>>())
-    detail::for_each_with_place(where, in, detail::transform_where_stencil<result, F, Pred>{target, f, pred});
-  return detail::begin_of(out) + in.count.bound;
+  return detail::transform_pairs_if(where, detail::zipped("transform_if", r, stencil), out, f, pred);
 }
 
 /// Writes op(r[i], r[i - 1]) to out[i], and r[0] to out[0].
@@ -339,6 +347,8 @@ template <execution_policy P, random_access It, end_of<It> End, output_for<P> O>
 auto replace_copy(const P& where, It first, End last, O&& out, const std::type_identity_t<value_of<It>>& old, const std::type_identity_t<value_of<It>>& value) { return replace_copy(where, subrange{first, last}, out, old, value); }
 template <execution_policy P, random_access It, end_of<It> End, output_for<P> O, class F, class Pred> requires reachable_by<It, P>
 auto transform_if(const P& where, It first, End last, O&& out, F f, Pred pred) { return transform_if(where, subrange{first, last}, out, f, pred); }
+template <execution_policy P, random_access It, end_of<It> End, random_access It2, output_for<P> O, class F, class Pred> requires reachable_by<It, P> && reachable_by<It2, P>
+auto transform_if(const P& where, It first, End last, It2 stencil, O&& out, F f, Pred pred) { return detail::transform_pairs_if(where, detail::zipped_with_start("transform_if", first, last, stencil), out, f, pred); }
 template <execution_policy P, random_access It, end_of<It> End, output_for<P> O, class Op = minus> requires reachable_by<It, P>
 auto adjacent_difference(const P& where, It first, End last, O&& out, Op op = {}) { return adjacent_difference(where, subrange{first, last}, out, op); }
 // clang-format on
