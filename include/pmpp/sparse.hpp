@@ -249,6 +249,7 @@ void triplets_to_rows(const char* function, const P& where, const place_keys<K>&
   K *const keys = memory.take<K>(n), *const unique = memory.take<K>(n);
   T* const sorted = memory.take<T>(n);
   auto* const count = memory.take<std::int64_t>(1);
+  detail::check_reachable(where, function, zip_iterator{places, values});
   // Made first: a sort reads its input more than once, and places take twice as many bytes.
   detail::copy_elements<tuned<transform_tuning>>(
       where, mapped<K>(input<In>{places, {n}}, apply_to_pair<place_keys<K>>{place}), unique);
