@@ -21,6 +21,7 @@
 #include <pmpp/block/sort.hpp>
 #include <pmpp/core/config.hpp>
 #include <pmpp/core/math.hpp>
+#include <pmpp/core/packed.hpp>
 #include <pmpp/simt/bits.hpp>
 #include <pmpp/simt/block.hpp>
 
@@ -170,10 +171,11 @@ PMPP_HOST_DEVICE void copy_words(Block& block, const void* from, void* to) {
 }
 
 /// The rows of a warp, from slot `row` on, to out[first + row] and the following; there are `count` elements in all. As
-/// vectors where they lie on 16-byte boundaries; as words where elements are not words themselves.
+/// vectors where they lie on 16-byte boundaries; else as words where elements are more than one, or less.
 template <class Memory, int Items, class Block, class T, class Out>
 PMPP_HOST_DEVICE void write_rows(Block& block, const T* slots, int row, int count, const Out& out, std::int64_t first) {
-  if constexpr (Memory::dense && std::is_same_v<std::remove_const_t<Out>, T*> && alignof(T) % 4 == 0) {
+  if constexpr (Memory::dense && std::is_same_v<std::remove_const_t<Out>, T*> &&
+                (alignof(T) % 4 == 0 || sizeof(T) == alignof(T))) {
     constexpr int bytes = simt::warp_size * Items * int(sizeof(T));
     const bool aligned = reinterpret_cast<std::uintptr_t>(out + first) % 16 == 0;
     if (row + simt::warp_size * Items <= count && aligned)
@@ -181,6 +183,23 @@ PMPP_HOST_DEVICE void write_rows(Block& block, const T* slots, int row, int coun
     if constexpr (sizeof(T) > 8)
       if (row + simt::warp_size * Items <= count)
         return copy_words<std::uint32_t, bytes / 4>(block, slots + row, out + (first + row));
+    if constexpr (sizeof(T) < 4) {  // words of the output: what goes into one lies anywhere in shared memory
+      constexpr int each = 4 / int(sizeof(T));
+      T* const to = out + (first + row);
+      const int before = static_cast<int>(reinterpret_cast<std::uintptr_t>(to) / sizeof(T) % each),
+                n = min(simt::warp_size * Items, count - row);
+      for (int i = block.lane() * each - before; i < n; i += simt::warp_size * each) {
+        if (i >= 0 && i + each <= n) {
+          packed<T, each> word;
+          for (int k = 0; k < each; ++k) word.item[k] = slots[row + i + k];
+          *reinterpret_cast<packed<T, each>*>(to + i) = word;
+        } else {
+          for (int k = 0; k < each; ++k)
+            if (i + k >= 0 && i + k < n) to[i + k] = slots[row + i + k];
+        }
+      }
+      return;
+    }
   }
   const auto write = [&](auto whole) {
     for (int k = 0; k < Items; ++k) {
