@@ -163,6 +163,10 @@ struct scan_kernel {
     if (a.count.pointer != nullptr) p = plan(a.count.get(), a.lead, a.known.vectors);
     block::for_each_tile(
         block, a.look_back, memory.pipeline, p.tiles, false,
+        [&](std::int64_t tile) {
+          const std::int64_t vectors = std::int64_t(workers) * p.vectors;
+          block::prefetch_vectors(a.in, p.data, tile * vectors, vectors);
+        },
         [&](std::int64_t tile, int stage) { load(block, a, p, tile, stage); },
         [&](std::int64_t tile, int stage) { fold(block, memory, a, p, tile, stage); },
         [&](std::int64_t tile, int stage, auto exchange) { look_back_for(block, memory, a, p, tile, stage, exchange); },

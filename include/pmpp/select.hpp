@@ -81,7 +81,10 @@ void select_on_blocks(const char* function, const P& where, const input<In>& in,
     // Two structs of 16 bytes took 14 % longer than one on an H200.
     constexpr bool fits = loads_by_rows<In> || (items * sizeof(value_of<In>) <= 128 &&
                                                 !(items == 2 && sizeof(value_of<In>) == 16 && !is_zip<In>));
-    using width = std::conditional_t<fits, decltype(items), single>;
+    // Of three kinds no more than four: a lane deals with one element after the other, and short inputs fill more blocks.
+    constexpr int all = decltype(items)::value;
+    using most = std::integral_constant<int, is_second_and_rest<OutFalse> ? min(all, 4) : all>;
+    using width = std::conditional_t<fits, most, single>;
     constexpr auto bytes_of = [](auto tuning) {
       using kernel = select_kernel<In, Select, Out, OutFalse, Sink, width::value, decltype(tuning)::value>;
       return sizeof(typename kernel::shared) + kernel::plan::row_bytes;

@@ -6,18 +6,44 @@
 //   look-back warp                 look back 0       look back 1                look back 2
 //
 // The last warp of the block, its look-back warp, moves no elements. It publishes what a tile has come to and collects what
-// lies before it (block/look_back.hpp), while the other warps write the tile before and load the one after. One barrier
-// a tile. A block holds two tiles; on an H100 a multiprocessor has one block, with two tiles of about 100 KB: few blocks
+// lies before it (block/look_back.hpp), while the other warps write the tile before and load the one after. It knows two tiles
+// ahead which one comes, and may ask for that to be in the last cache by then: else memory would wait while the block works. One
+// barrier a tile. A block holds two tiles; on an H100 a multiprocessor has one block, with two tiles of about 100 KB: few blocks
 // have little to exchange, and the 6 us that a look-back takes under load go unnoticed.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+#include <type_traits>
 
+#include <pmpp/block/load_store.hpp>
 #include <pmpp/block/look_back.hpp>
 #include <pmpp/core/config.hpp>
+#include <pmpp/core/iterator.hpp>
+#include <pmpp/core/math.hpp>
 #include <pmpp/simt/block.hpp>
+#include <pmpp/simt/memory.hpp>
 
 namespace pmpp::inline PMPP_BACKEND::block {
+
+/// Asks for what elements [begin, end) of an input are made of to be in the last cache; one thread calls.
+template <class It>
+PMPP_HOST_DEVICE void prefetch_elements(const It& it, std::int64_t begin, std::int64_t end) {
+  if constexpr (pmpp::detail::is_transform<It>) {
+    block::prefetch_elements(it.base, begin, end);
+  } else if constexpr (pmpp::detail::is_zip<It>) {
+    block::prefetch_elements(it.a, begin, end);
+    block::prefetch_elements(it.b, begin, end);
+  } else if constexpr (std::is_pointer_v<It>) {
+    if (begin < end) simt::prefetch_bytes(it + begin, static_cast<std::size_t>(end - begin) * sizeof(*it));
+  }
+}
+/// The same for what an input has of vectors [first, first + count).
+template <class It, int Items>
+PMPP_HOST_DEVICE void prefetch_vectors(const It& it, const ordered_layout<Items>& data, std::int64_t first,
+                                       std::int64_t count) {
+  block::prefetch_elements(it, max(std::int64_t(0), data.element(first)), min(data.n, data.element(first + count)));
+}
 
 /// Shared memory of for_each_tile. It is its own until look_back::finish.
 template <class T>
@@ -53,21 +79,23 @@ struct tile_exchange {
 
 /// Calls, for each tile that the block gets by ticket, in this order and with barriers of the block between work and what
 /// follows:
+///   ask(tile)                     one thread: the tile is loaded after the next one
 ///   load(tile, stage)             workers: start moving it to stage 0 or 1 of shared memory
 ///   work(tile, stage)             workers: wait for it; find out what it comes to
 ///   exchange(tile, stage, e)      look-back warp: call e once; leave in shared memory what the workers need
 ///   write(tile, stage)            workers
 /// then leaves the look-back: after the last wait, beside the last write, or (`written`) after that, so that the block that leaves
 /// last finds all written; look_back::finish is the caller's. All threads call; the last warp is the look-back warp.
-template <class Block, class Others, class T, class Load, class Work, class Exchange, class Write>
+template <class Block, class Others, class T, class Ask, class Load, class Work, class Exchange, class Write>
 PMPP_HOST_DEVICE void for_each_tile(Block& block, const Others& others, tile_pipeline_memory<T>& memory,
-                                    std::int64_t tiles, bool written, Load load, Work work, Exchange exchange,
+                                    std::int64_t tiles, bool written, Ask ask, Load load, Work work, Exchange exchange,
                                     Write write) {
   const std::int64_t first = others.first(block, memory.look_back), none = tiles;
   const bool is_look_back_warp = block.warp() == block.warps() - 1;
   if (is_look_back_warp && block.lane() == 0) {
     if (!written && first >= none) others.template leave<simt::order::relaxed>(block, memory.look_back);
     memory.next[0] = first >= none || tiles <= block.count() ? none : others.take_ticket();
+    if (memory.next[0] < none) ask(memory.next[0]);
   }
   if (!is_look_back_warp && first < none) load(first, 0);
   int stage = 0;
@@ -76,10 +104,12 @@ PMPP_HOST_DEVICE void for_each_tile(Block& block, const Others& others, tile_pip
     block.sync();
     const std::int64_t next = now < none ? memory.next[stage] : none;
     if (is_look_back_warp) {
-      if (now < none)
+      if (now < none) {
         exchange(now, stage, tile_exchange<Block, T, Others>{block, others, memory, now, none, stage, next < none});
-      else if (!written && block.lane() == 0)
+        if (block.lane() == 0 && memory.next[1 - stage] < none) ask(memory.next[1 - stage]);
+      } else if (!written && block.lane() == 0) {
         others.template leave<simt::order::relaxed>(block, memory.look_back);
+      }
     } else {
       if (last < none) write(last, 1 - stage);
       if (next < none) load(next, 1 - stage);

@@ -158,6 +158,11 @@ struct segmented_scan_kernel {
     known_offset known{};
     block::for_each_tile(
         block, a.others, memory.pipeline, p.tiles, false,
+        [&](std::int64_t tile) {
+          const std::int64_t vectors = std::int64_t(workers) * p.vectors;
+          block::prefetch_vectors(a.in, p.data, tile * vectors, vectors);
+          if constexpr (compared) block::prefetch_vectors(a.heads.keys, p.data, tile * vectors, vectors);
+        },
         [&](std::int64_t tile, int stage) {
           with_part<true>(block, memory, p, tile, stage, [&](const auto& mine) {
             block::load_async(block, a.in, mine, mine.slots);

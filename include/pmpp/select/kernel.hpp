@@ -137,10 +137,11 @@ struct select_kernel {
     simt::previous_kernels_done();
     plan p = a.known;
     if (a.count.pointer != nullptr) p = plan(a.count.get(), a.lead, a.known.rows);
-    bool kept_few = false;
-    unsigned later = 0;  // a bit for each stage
+    bool kept_few = false;  // the warp has, the block has, of the last tile
+    unsigned later = 0;     // a bit for each stage
     block::for_each_tile(
         block, a.look_back, memory.pipeline, p.tiles, a.found != nullptr || a.done.flag != nullptr,
+        [&](std::int64_t tile) { ask(a, p, tile, kept_few); },
         [&](std::int64_t tile, int stage) {
           later = (later & ~(1u << stage)) | unsigned(kept_few) << stage;
           load(block, a, p, tile, stage, kept_few);
@@ -148,7 +149,9 @@ struct select_kernel {
         [&](std::int64_t tile, int stage) {
           kept_few = gather(block, memory, a, p, tile, stage, (later >> stage & 1) != 0);
         },
-        [&](std::int64_t tile, int stage, auto exchange) { look_back_for(block, memory, a, p, tile, stage, exchange); },
+        [&](std::int64_t tile, int stage, auto exchange) {
+          kept_few = look_back_for(block, memory, a, p, tile, stage, exchange);
+        },
         [&](std::int64_t tile, int stage) { write(block, memory, a, p, tile, stage, (later >> stage & 1) != 0); });
     a.look_back.finish(block, memory.pipeline.look_back, p.tiles);  // the last block finds all written where it counts
     if (a.done.flag != nullptr) block.sync();
@@ -195,6 +198,14 @@ private:
       return f(part<false>(block, p, tile, stage));
     else
       return inside(p, tile) ? f(part<true>(block, p, tile, stage)) : f(part<false>(block, p, tile, stage));
+  }
+
+  /// Asks for a tile to be in the last cache.
+  PMPP_HOST_DEVICE static void ask(const arguments& a, const plan& p, std::int64_t tile, [[maybe_unused]] bool later) {
+    const std::int64_t vectors = std::int64_t(workers) * p.rows;
+    if constexpr (reads_later)
+      if (later) return block::prefetch_vectors(a.in.a, p.data, tile * vectors, vectors);
+    block::prefetch_vectors(a.in, p.data, tile * vectors, vectors);
   }
 
   /// Starts copying a tile to shared memory.
@@ -357,9 +368,9 @@ private:
     }
   }
 
-  /// The look-back warp's part of a tile that has been gathered.
+  /// The look-back warp's part of a tile that has been gathered; says whether the block has kept little of it.
   template <class Block, class Exchange>
-  PMPP_HOST_DEVICE static void look_back_for(Block& block, shared& memory, const arguments& a, const plan& p,
+  PMPP_HOST_DEVICE static bool look_back_for(Block& block, shared& memory, const arguments& a, const plan& p,
                                              std::int64_t tile, int stage, const Exchange& exchange) {
     count_of_warp kept = block.lane() < warps ? memory.kept_of_warp[stage][block.lane()] : 0;
     kept = block::warp_inclusive_scan(block, kept, plus{});
@@ -369,12 +380,14 @@ private:
     if (a.in_place) simt::fence();
     if (block.lane() < warps)
       memory.kept_before_warp[stage][block.lane()] = prefix + counts_of::wide(block.lane() > 0 ? before : 0);
-    if (block.lane() != 0 || tile < p.tiles - 1) return;
-    const auto found = counts_of::result(prefix + counts_of::wide(all), p.data.n);
-    if (a.found != nullptr)
-      *a.found = found;
-    else
-      a.sink(found);
+    if (block.lane() == 0 && tile == p.tiles - 1) {
+      const auto found = counts_of::result(prefix + counts_of::wide(all), p.data.n);
+      if (a.found != nullptr)
+        *a.found = found;
+      else
+        a.sink(found);
+    }
+    return reads_later && all * few < count_of_warp(p.rows * workers * Items);
   }
 
   /// Writes a tile of which the look-back warp knows how much is kept before each warp.

@@ -7,7 +7,7 @@
 //   fence()                                    __threadfence(), orders as acquire and release
 //   load_quad(p), store_quad(p, q)             one relaxed access of 16 bytes: flag and value in one word
 //   load_once(p)                               *p, which is not written meanwhile nor read again: past the L1
-//   prefetch(p)                                asks for *p, which is read soon, to be in the last cache
+//   prefetch(p), prefetch_bytes(p, n)          asks for what is read soon to be in the last cache
 //   copy_async<Bytes>(shared, global)          starts a copy of 4, 8 or 16 bytes into shared memory
 //   copy_async_near(shared, global)            one of 16 bytes whose neighbours are asked for soon too
 //   copy_async<Bytes>(shared, global, n)       the same of the first n bytes; zeros after them
@@ -189,6 +189,15 @@ PMPP_HOST_DEVICE void prefetch([[maybe_unused]] const T* p) {
   asm volatile("prefetch.global.L2 [%0];" ::"l"(p));
 #else
   __builtin_prefetch(p);
+#endif
+}
+
+/// The same for `bytes` bytes from p on: one thread asks for all. Does nothing on GPUs before sm_90, which have no such instruction.
+PMPP_HOST_DEVICE inline void prefetch_bytes([[maybe_unused]] const void* p, [[maybe_unused]] std::size_t bytes) {
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
+  const auto first = reinterpret_cast<std::uintptr_t>(p), begin = first / 16 * 16;  // whole words of 16 bytes
+  const auto size = static_cast<unsigned>((first + bytes + 15) / 16 * 16 - begin);
+  asm volatile("cp.async.bulk.prefetch.L2.global [%0], %1;" ::"l"(begin), "r"(size) : "memory");
 #endif
 }
 
