@@ -42,7 +42,7 @@ namespace detail {
 
 /// Writes the keys of all elements, in order. Of several rows their places have the number of the row above the `place_bits` of
 /// that in the row.
-template <class Source, bool Several>
+template <class Source>
 struct list_all_kernel {
   static constexpr int threads = 256;
   struct arguments {
@@ -55,7 +55,7 @@ struct list_all_kernel {
   PMPP_HOST_DEVICE void operator()(Block& block, const arguments& a) const {
     const std::int64_t n = a.rows.count.get();
     for (std::int64_t i = block.index() * threads + block.thread(); i < n; i += block.count() * threads) {
-      const std::int64_t row = Several ? i / a.rows.length : 0;
+      const std::int64_t row = a.rows.rows > 1 ? i / a.rows.length : 0;
       a.list.set(i, Source::keys::make(a.source.code(i), (row << a.place_bits) + i - row * a.rows.length));
     }
   }
@@ -184,9 +184,7 @@ public:
     scratch words(where, scratch_bytes({sizeof(std::int64_t), sizeof(std::int64_t)}), 0);
     const bool all = n / k < Tuning.sort_from;
     if (all) {
-      using kernel = list_all_kernel<source_type, false>;
-      pmpp::launch(where, min(ceil_div(n, std::int64_t(4 * kernel::threads)), 8 * resident), kernel{},
-                   typename kernel::arguments{source, row, 0, list});
+      list_all(row, 0, list);
     } else {
       using kernel = selecting<equal_rows>;
       using sampling = sample_keys_kernel<source_type, equal_rows, Tuning>;
@@ -224,16 +222,12 @@ public:
 
   /// Several rows, any k: all their keys are sorted together.
   void many_of_each(std::int64_t rows, std::int64_t length, std::int64_t k, const Output& output) const {
-    using kernel = list_all_kernel<source_type, true>;
     const equal_rows all{{rows * length}, length, rows};
     const std::int64_t n = rows * length;
     const int place_bits = ceil_log2(max(std::int64_t(2), length)), row_bits = ceil_log2(rows);
     scratch memory(where, list_bytes(n), 0);
     const key_list<keys> list = take_list(memory, n);
-    pmpp::launch(
-        where,
-        min(ceil_div(n, std::int64_t(4 * kernel::threads)), std::int64_t(16) * machine_of(where).multiprocessors),
-        kernel{}, typename kernel::arguments{source, all, place_bits, list});
+    list_all(all, place_bits, list);
     sort_list(list, {n}, {0, 0});
     sort_places(list, {n}, {place_bits, place_bits + row_bits});
     join(all, list, length, k, output, place_bits);
@@ -266,6 +260,15 @@ public:
   }
 
 private:
+  /// The keys of all elements.
+  void list_all(const equal_rows& rows, int place_bits, const key_list<keys>& list) const {
+    using kernel = list_all_kernel<source_type>;
+    pmpp::launch(where,
+                 min(ceil_div(rows.count.bound, std::int64_t(4 * kernel::threads)),
+                     std::int64_t(16) * machine_of(where).multiprocessors),
+                 kernel{}, typename kernel::arguments{source, rows, place_bits, list});
+  }
+
   void join(const equal_rows& parts, const key_list<keys>& list, std::int64_t list_room, std::int64_t k,
             const Output& output, int row_shift = 0) const {
     using kernel = join_lists_kernel<source_type, Output>;
