@@ -64,3 +64,26 @@ TEST_CASE("gemm on tensor cores: an epilogue sees each element with its place; b
       }
   }
 }
+
+TEST_CASE("gemm on tensor cores: copies of operands whose lines begin at multiples of 8, of 4 and of 1") {
+  constexpr std::int64_t lines = 37, batch = 2;
+  const auto from = values<std::int8_t>(60000, true);
+  const auto there = where::put(from);
+  for (const std::int64_t length : {8, 300, 312, 301})
+    for (const std::int64_t gap : {0, 4, 8, 1})
+      for (const std::int64_t offset : {0, 4, 1}) {
+        const std::int64_t stride = length + gap, batch_stride = lines * stride + gap;
+        pmpp::detail::gemm_operand<std::int8_t> x{there.data() + offset, lines, stride, 1, batch_stride};
+        const auto bytes = static_cast<std::size_t>(pmpp::detail::repacked_bytes(x, true, length, batch));
+        auto to = where::put(std::vector<std::int8_t>(bytes, 99));
+        pmpp::detail::repack(device, x, true, length, batch, to.data());
+        const auto got = where::get(to);
+        int wrong = 0;
+        for (std::int64_t i = 0; i < batch * lines; ++i)
+          for (std::int64_t p = 0; p < x.stride; ++p) {
+            const auto place = static_cast<std::size_t>(i / lines * batch_stride + i % lines * stride + offset + p);
+            wrong += got[static_cast<std::size_t>(i * x.stride + p)] != (p < length ? from[place] : 0);
+          }
+        CHECK(wrong == 0);
+      }
+}

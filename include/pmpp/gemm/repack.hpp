@@ -156,14 +156,22 @@ void launch_copies(const P& where, const repack_kernel<T>& kernel, const typenam
          typename repack_kernel<T>::arguments{first, second});
 }
 
-/// Enqueues the copy; x is the copy then. What can be read by words is copied 8 bytes at a time.
+/// Enqueues the copy; x is the copy then. Elements are copied 8 or 4 bytes at a time where lines allow it.
 template <class P, class T>
 void repack(const P& where, gemm_operand<T>& x, bool along_k, std::int64_t k, std::int64_t batch, void* to) {
-  constexpr std::int64_t word = 8 / sizeof(T);
-  if (word > 1 && (along_k ? k : x.extent) % word == 0 && is_read_by_words(x, along_k, batch))
-    launch_copies(where, repack_kernel<std::uint64_t>{}, describe_copy<std::uint64_t>(x, along_k, k, batch, to));
-  else
-    launch_copies(where, repack_kernel<T>{}, describe_copy<T>(x, along_k, k, batch, to));
+  // What all lines begin and end at multiples of, in bytes.
+  const std::uint64_t places =
+      reinterpret_cast<std::uintptr_t>(x.data) |
+      sizeof(T) * std::uint64_t((along_k ? k : x.extent) | (along_k ? x.stride : x.k_stride) | x.batch_stride);
+  const auto by = [&](std::size_t bytes) { return (along_k ? x.k_stride : x.stride) == 1 && places % bytes == 0; };
+  const auto copy = [&]<class Item>(Item) {
+    launch_copies(where, repack_kernel<Item>{}, describe_copy<Item>(x, along_k, k, batch, to));
+  };
+  if constexpr (sizeof(T) < 8)
+    if (by(8)) return copy(std::uint64_t{});
+  if constexpr (sizeof(T) < 4)
+    if (by(4)) return copy(std::uint32_t{});
+  copy(T{});
 }
 
 }  // namespace detail
